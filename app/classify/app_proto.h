@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An application protocol as one declarative struct, one file each in app/classify/proto/.
+// The file defines `const struct app_proto app_proto_NAME`; its NAME is one word in
+// app/classify/meson.build, which compiles the file and generates app_proto_list.h
+// (`#define APP_PROTO_LIST(X) X(bittorrent) X(edonkey) ...`). No constructor, no header to edit.
+//
+// A Hyperscan hit of a signature (config/signatures/*.json) names the application; where a
+// pattern alone can lie, the signature says "verify": true and `verify` is asked. All functions
+// here are pure but for `memo`; they run on data lcores: no heap, no lock, no log, no clock.
+#ifndef SLUICE_APP_PROTO_H
+#define SLUICE_APP_PROTO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "app_id.h"
+#include "span.h"
+#include "verdict.h"
+
+enum app_category {
+	APP_CATEGORY_P2P,
+	APP_CATEGORY_IM,
+	APP_CATEGORY_WEB,
+	APP_CATEGORY_MAIL,
+	APP_CATEGORY_FILE,    // FTP and the like
+	APP_CATEGORY_NETWORK, // DNS, SSH, SOCKS ...
+	APP_CATEGORY_MEDIA,
+	APP_CATEGORY_OTHER, // user-defined without a category
+};
+
+// Per-flow memory of a verifier or decoder that needs more than one look (uTP: SYN, then STATE).
+// Zeroed when a flow's classification begins.
+struct app_memo {
+	uint32_t word[6];
+};
+
+// What a verifier sees. For TCP `bytes` is the in-order prefix of the half that just grew, and
+// `peer` that of the other half (either may be empty; both at most CLASSIFY_PREFIX_BYTES). For
+// UDP `bytes` is the datagram at hand and `peer` is empty. Lengths are exact: nothing beyond is
+// readable. Ports are host order, of the sender and the receiver of `bytes`.
+struct probe {
+	const uint8_t *bytes;
+	uint32_t length;
+	const uint8_t *peer;
+	uint32_t peer_length;
+	struct app_memo *memo;
+	uint16_t sport;
+	uint16_t dport;
+	uint16_t signature; // index in the signature database, for the evidence
+	uint8_t half;       // enum half of `bytes`
+	uint8_t l4_proto;
+	uint8_t n_data_pkts; // data packets of the flow so far, this one included
+	bool midstream;      // TCP picked up without its SYN: offset 0 is not the first byte
+	bool from_inside;
+};
+
+// Answers of a verifier.
+enum verify {
+	VERIFY_NO,      // the pattern lied; this signature is not asked again for these bytes
+	VERIFY_MORE,    // not yet: ask again when this flow's next data packet is here
+	VERIFY_PARTIAL, // the application, CONFIDENCE_PARTIAL; better may follow
+	VERIFY_DPI,     // the application, CONFIDENCE_DPI: final
+	VERIFY_YES,     // the application, CONFIDENCE_VERIFIED: final
+};
+
+// What a decoder tells: for now, a secondary flow that is to be expected (FEATURES B10).
+struct expectation {
+	uint8_t address[16]; // of the side that will accept the connection (IPv4: v4-mapped)
+	uint16_t port;       // host order
+	uint8_t l4_proto;
+	uint16_t app;
+	uint32_t ttl_s;
+};
+
+struct decoder_sink {
+	void (*expect)(void *ctx, const struct expectation *expectation);
+	void *ctx;
+};
+
+// Who a decoder's flow is between; addresses are v4-mapped for IPv4.
+struct flow_ends {
+	uint8_t address[2][16]; // by half: [HALF_C2S] is the initiator's
+	uint16_t port[2];
+};
+
+struct app_proto {
+	const char *name;  // id in policies and events: lower case, [a-z0-9-]
+	const char *title; // for a person
+	const char *group; // policy "group": a family, e.g. "file-sharing", "chat"; NULL: none
+	enum app_category category;
+	enum verify (*verify)(const struct probe *probe); // NULL if no signature asks for it
+	// Optional look at every data packet while undecided, even when no signature hit (shapes,
+	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.
+	enum verify (*shape_tcp)(const struct probe *probe);
+	enum verify (*shape_udp)(const struct probe *probe);
+	// Optional, after classification: in-order spans of the flow, until it ends. State is the
+	// memo and at most CLASSIFY_PREFIX_BYTES of line buffer per half, both in the flow's state.
+	void (*decode)(struct app_memo *memo, const struct span *span, const struct flow_ends *ends,
+		const struct decoder_sink *sink);
+	uint16_t tcp_ports[8]; // well-known ports: CONFIDENCE_PORT at give-up, 0 ends the list
+	uint16_t udp_ports[8];
+};
+
+// The generated table. Ids are 1..app_count(); 0 is APP_NONE. The table order is the build's.
+unsigned app_count(void);
+const struct app_proto *app_get(uint16_t app);             // NULL for APP_NONE or out of range
+uint16_t app_find(const char *name);                       // APP_NONE if unknown
+const char *app_category_word(enum app_category category); // "p2p", "im", "web", ...
+int app_category_find(const char *word);                   // enum app_category or -1
+
+#endif

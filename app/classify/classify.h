@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Classification (FEATURES B1, B8, B12): signatures over the first payload of both directions,
+// each hit confirmed by a verifier where a pattern alone can lie; a hard budget; cheap give-up.
+//
+// Threads: a sigdb is built in the control core, immutable, shared by all lcores. A scratch
+// belongs to one lcore and one sigdb (never grown while in use: each snapshot has its own).
+// A classifier is private to a data lcore. No function below but *_new and *_free allocates.
+//
+// Blocks, not Hyperscan streams: verifiers need the bytes in one piece anyway, so the first
+// CLASSIFY_PREFIX_BYTES of each half are kept and scanned as a block when they grow. Most flows
+// are decided by their first data packet, straight from the packet, and never get a state.
+#ifndef SLUICE_CLASSIFY_H
+#define SLUICE_CLASSIFY_H
+
+#include <stddef.h>
+#include "app_proto.h"
+
+#define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
+#define CLASSIFY_PREFIX_BYTES 2048 // per half: together the 4 KiB of row B1
+#define CLASSIFY_PATTERN_MAX  1024
+
+// One signature as loaded from config/signatures/*.json.
+struct signature {
+	char id[48]; // unique: "bittorrent-handshake"
+	uint16_t app;
+	uint8_t l4;         // IPPROTO_TCP, IPPROTO_UDP
+	uint8_t halves;     // bit 1 << HALF_C2S, 1 << HALF_S2C: where it may match
+	uint8_t confidence; // enum confidence when no verifier is asked
+	bool verify;
+	bool midstream;                     // also for flows without their first byte
+	uint16_t min_length;                // shorter prefixes or datagrams are not reported
+	char pattern[CLASSIFY_PATTERN_MAX]; // Hyperscan (PCRE subset), on bytes; no UTF-8
+	bool caseless;
+	bool dotall;
+};
+
+struct sigdb;
+struct sigdb_scratch;
+struct classifier;
+
+// Compiles (or takes from `cache_dir`, keyed by patterns, flags, CPU and hs_version(); NULL: no
+// cache). -EINVAL with a message that names the signature id, -ENOMEM, else 0. Cache trouble is
+// never an error: it is compiled again (and `*from_cache` says so; may be NULL).
+int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
+	struct sigdb **out, bool *from_cache, char *err, size_t err_len);
+void sigdb_free(struct sigdb *db);
+unsigned sigdb_count(const struct sigdb *db);
+const struct signature *sigdb_get(const struct sigdb *db, unsigned index);
+// Checks one pattern without building a database; control core only.
+int sigdb_check_pattern(const struct signature *signature, char *err, size_t err_len);
+
+int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out);
+void sigdb_scratch_free(struct sigdb_scratch *scratch);
+
+// The per-lcore pool of classification states; `n_states` flows can be undecided at once.
+struct classifier *classifier_new(unsigned n_states, int socket);
+void classifier_free(struct classifier *classifier);
+unsigned classifier_states_free(const struct classifier *classifier);
+unsigned classifier_states_max(const struct classifier *classifier);
+
+#define CLASSIFY_NO_STATE 0u
+
+// What the caller knows of the flow; borrowed for the call.
+struct classify_flow {
+	const struct flow_ends *ends;
+	uint8_t l4_proto;
+	uint8_t n_data_pkts; // data packets so far, this one included; saturates at 255
+	bool midstream;
+	bool c2s_from_inside;
+};
+
+struct classify_verdict {
+	uint16_t app;        // APP_NONE while unknown
+	uint16_t signature;  // index in the sigdb, or UINT16_MAX: a shape, an expectation or a port
+	uint8_t confidence;  // enum confidence
+	uint8_t n_data_pkts; // data packets seen when it was decided
+	bool final;          // true: do not call again (known for good, or given up)
+	bool gaveup;         // final because the budget ended; app may then be a port guess
+	bool nomem;          // final because no state was free
+};
+
+// What one call did, for the caller's counters.
+struct classify_work {
+	uint32_t scans;
+	uint32_t hits;
+	uint32_t refused;
+};
+
+// Feeds one span (TCP: in order; a datagram: whole). `*state` is CLASSIFY_NO_STATE at first; the
+// classifier takes and returns states as it needs (never one before payload was seen), and has
+// returned it when the verdict is final. An app once reported at a lower confidence is kept in
+// `*verdict` between calls (the caller passes the same struct, zeroed at the start).
+void classify_feed(struct classifier *classifier, const struct sigdb *db,
+	struct sigdb_scratch *scratch, const struct classify_flow *flow, const struct span *span,
+	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
+
+// Ends an undecided flow's state, if it has one.
+void classify_end(struct classifier *classifier, uint32_t *state);
+
+// Decoders: a flow whose application has one keeps being fed after its verdict. `*state` as
+// above (a state is taken at the first call; without one the span is not decoded, -ENOBUFS).
+int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_ends *ends,
+	const struct span *span, uint32_t *state, const struct decoder_sink *sink);
+static inline bool app_has_decoder(uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+	return proto && proto->decode;
+}
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gateway.json: what the machine is (CONVENTIONS). Strict: an unknown key, a wrong type or a value
+// out of range is an error with its JSON path. Keys are tagged live or restart in
+// config/schema/gateway.schema.json; this struct is read at start and compared at a reload.
+#ifndef SLUICE_GATEWAY_H
+#define SLUICE_GATEWAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "config_error.h"
+
+#define GATEWAY_PORTS_MAX  32
+#define GATEWAY_PAIRS_MAX  16
+#define GATEWAY_LCORES_MAX 64
+#define GATEWAY_EAL_MAX    64
+
+struct gateway_port {
+	char name[32];    // [a-z0-9_-]+
+	char device[256]; // PCI address, or vdev with arguments: "net_af_xdp0,iface=gA"
+	uint32_t mtu;     // 0: leave as the device has it
+	uint16_t rx_desc; // default 1024
+	uint16_t tx_desc;
+	uint16_t queues; // 0: as many as lcores and the device allow
+};
+
+struct gateway_pair {
+	char inside[32];
+	char outside[32]; // mode is "bridge", the only one so far
+};
+
+struct gateway {
+	char *eal[GATEWAY_EAL_MAX]; // owned
+	unsigned n_eal;
+	struct gateway_port ports[GATEWAY_PORTS_MAX];
+	unsigned n_ports;
+	struct gateway_pair pairs[GATEWAY_PAIRS_MAX];
+	unsigned n_pairs;
+	// CPUs. Several data lcores may name the same CPU (they are then EAL lcores 1.. with
+	// --lcores N@cpu); control is one CPU.
+	unsigned data_cpus[GATEWAY_LCORES_MAX];
+	unsigned n_data;
+	unsigned scan_cpus[GATEWAY_LCORES_MAX];
+	unsigned n_scan;
+	unsigned control_cpu;
+	struct {
+		uint32_t mbufs; // of the receive pool per socket; 0: computed (STYLE trap 7)
+		bool hugepages; // false: --no-huge
+		uint32_t mb;    // with --no-huge: EAL -m
+	} memory;
+	struct {
+		uint32_t flows;        // all lcores together; default 1048576
+		uint32_t embryos;      // default 1048576
+		uint32_t classifying;  // default 65536
+		uint32_t conn_cache;   // default 65536
+		uint32_t expectations; // default 16384
+		uint32_t tcp_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s, stateless_s,
+			condemned_s; // time-outs; defaults in flow_timeouts_default
+	} limits;
+	struct {
+		char *events;     // EVE JSON lines, "-" for standard output
+		char *control;    // socket
+		char *signatures; // directory
+		char *cache;      // directory of serialized databases, or NULL
+		char *pidfile;    // or NULL
+	} paths;
+	char *control_group;       // of the control socket, or NULL
+	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
+	uint32_t drain_s;          // at stop; default 2
+	bool idle_sleep;           // idle ramp of data lcores (A16); default false
+	bool flow_events;          // EVE flow records; default true
+	bool drop_events;          // EVE drop records; default true
+};
+
+// Reads and checks the file; every problem goes to `errors`. 0, -EINVAL (errors), -errno of the
+// file. `sets`: "KEY=VALUE" overrides as `--set` gives them ("limits.flows=1000"), may be NULL.
+int gateway_load(const char *path, char *const *sets, unsigned n_sets, struct gateway **out,
+	struct config_errors *errors);
+void gateway_free(struct gateway *gateway);
+// The name of the first restart key whose value differs, or NULL.
+const char *gateway_restart_difference(const struct gateway *now, const struct gateway *then);
+// The effective configuration as JSON text, to free().
+char *gateway_dump(const struct gateway *gateway);
+
+#endif

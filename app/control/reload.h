@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Publication of policies (rows I1-I4, ARCHITECTURE section 7). Control core only. Whole document,
+// all or nothing, serialised; the old policy stays on any error.
+#ifndef SLUICE_RELOAD_H
+#define SLUICE_RELOAD_H
+
+#include "gateway.h"
+#include "lcore.h"
+#include "policy_load.h"
+#include "sink.h"
+
+struct reload;
+
+// `dp->policy` is NULL until the first reload_load succeeds. `cache_dir` may be NULL.
+int reload_new(struct dataplane *dp, struct rule_names *names, const char *signature_dir,
+	const char *cache_dir, struct reload **out);
+void reload_set_sink(struct reload *reload, struct sink *sink);
+// Loads, compiles (signatures only if their files changed), makes one scratch per lcore, publishes
+// the next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event.
+int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
+	struct config_errors *errors);
+// Frees snapshots whose grace period is over; never blocks. True when none is waiting: the last
+// published generation is in force on every lcore.
+bool reload_step(struct reload *reload);
+uint64_t reload_generation(const struct reload *reload);
+uint64_t reload_freed(const struct reload *reload); // snapshots freed so far
+uint64_t reload_failures(const struct reload *reload);
+const char *reload_path(const struct reload *reload); // of the policy in force
+const struct sigdb *reload_sigdb(const struct reload *reload);
+void reload_free(struct reload *reload); // all lcores have left
+
+#endif

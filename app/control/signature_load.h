@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads config/signatures/*.json (in name order) into signatures for sigdb_new().
+// Format of a file (schema: config/schema/signatures.schema.json):
+// {"schema_version":1,"signatures":[{"id":"bittorrent-handshake","app":"bittorrent","l4":"tcp",
+//   "direction":"any|c2s|s2c","pattern":"^\\x13BitTorrent protocol","flags":"si",
+//   "min_length":20,"confidence":"dpi|partial","verify":true,"midstream":false,
+//   "why":"BEP 3, peer wire protocol: handshake"}]}
+// `flags`: i caseless, s dot matches newline. `why` says where the fact is from and is required.
+#ifndef SLUICE_SIGNATURE_LOAD_H
+#define SLUICE_SIGNATURE_LOAD_H
+
+#include "classify.h"
+
+struct config_errors;
+
+// Appends every problem to `errors` (file and JSON path). `*out` is an array of `*n` to free().
+int signature_load_dir(
+	const char *dir, struct signature **out, unsigned *n, struct config_errors *errors);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The event sink: takes struct event from the lcores' rings and writes EVE JSON lines
+// (CONVENTIONS). Control core only; replay calls it inline after each packet so that the order is
+// the packets'. Numbers of a capture run depend on nothing but the input.
+#ifndef SLUICE_SINK_H
+#define SLUICE_SINK_H
+
+#include "lcore.h"
+#include "policy_load.h"
+
+struct sink;
+
+struct sink_options {
+	const char *path;   // "-": standard output; NULL: count only
+	const char *source; // EVE pkt_src: "wire/pcap" or "pcap"
+	bool flow_events;
+	bool drop_events;
+};
+int sink_new(const struct sink_options *options, const struct dataplane *dp,
+	const struct rule_names *names, struct sink **out, char *err, size_t err_len);
+void sink_free(struct sink *sink); // flushes
+// What app and signature numbers of later events mean (changes with a reload of signatures).
+void sink_set_sigdb(struct sink *sink, const struct sigdb *db);
+// Drains every ring; returns the records written. Bounded by `max` per lcore (0: all).
+unsigned sink_drain(struct sink *sink, unsigned max);
+// Records of the control core itself.
+void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
+	const char *file, const struct config_errors *errors);
+void sink_stats_event(struct sink *sink, uint64_t now_ns);
+int sink_reopen(struct sink *sink); // SIGHUP: log rotation
+void sink_flush(struct sink *sink);
+uint64_t sink_written(const struct sink *sink);
+uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
+
+// "1:..." Community ID v1, seed 0; `out` at least 32 bytes. ICMP: sport/dport hold type and code
+// as the specification maps them.
+void community_id(const struct flow_ends *ends, uint8_t l4_proto, char *out, size_t out_len);
+// EVE timestamp "2023-09-18T06:13:41.532140+0000"; `out` at least 40 bytes.
+void eve_timestamp(uint64_t now_ns, char *out, size_t out_len);
+
+#endif

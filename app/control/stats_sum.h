@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums the lcores' counters and closes the ledger (ARCHITECTURE section 6, conservation).
+#ifndef SLUICE_STATS_SUM_H
+#define SLUICE_STATS_SUM_H
+
+#include <jansson.h>
+#include "lcore.h"
+
+struct ledger {
+	uint64_t received, injected, sent, dropped, held, consumed;
+	int64_t unaccounted; // 0 at rest; bounded by ring occupancy while running
+};
+void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
+// The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:
+// {"uptime_s","received","injected","sent","dropped":{REASON:n},"held","consumed","unaccounted",
+//  "pools":{NAME:{"size","free"}},"counters":{...},"lcores":[...],"ports":[...]}
+json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The connection cache (kP2PADM 3.1.6, FEATURES H1, H2): peers of blocked connections. Looked up
+// only where no flow exists, before anything is made for the packet. One private replica per data
+// lcore; the lcore that learns applies at once and broadcasts a hint, so that a reconnection that
+// lands on another lcore is stopped too. Keys are before NAT; no source port.
+// Entries live ttl_s after their last refresh (only a checksum-valid SYN or first datagram
+// refreshes) and max_lifetime_s at most. Bounded; the oldest is evicted.
+#ifndef SLUICE_CONN_CACHE_H
+#define SLUICE_CONN_CACHE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "policy.h"
+
+struct lcore;
+struct conn_cache;
+
+struct conn_key {              // 48 bytes; cache mode peer: port 0, l4_proto 0
+	uint8_t initiator[16]; // v4-mapped for IPv4
+	uint8_t responder[16];
+	uint16_t port; // responder's, host order
+	uint16_t vlan; // outermost tag | 1 << 15, or 0
+	uint8_t l4_proto;
+	uint8_t from_inside; // zone of the initiator
+	uint8_t mode;        // enum cache_mode
+	uint8_t pad[9];
+};
+static_assert(sizeof(struct conn_key) == 48, "three 16-byte words");
+
+struct conn_entry { // as the control core sees it (query) and as hints carry it
+	struct conn_key key;
+	uint64_t created_ns;
+	uint64_t expires_ns;
+	uint64_t hits;
+	uint64_t saved_bytes;
+	uint32_t rule_uid;
+	uint16_t app;
+	uint8_t confidence;
+	uint8_t pad;
+};
+
+struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket);
+void conn_cache_free(struct conn_cache *cache);
+unsigned conn_cache_count(const struct conn_cache *cache);
+
+// All below: the owning lcore only. `broadcast`: learned here (hint and event), not from a hint.
+void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool broadcast);
+// True if a packet of this initiator and responder is to be dropped; counts and refreshes.
+// `refresh`: it is a SYN or first datagram whose checksum is good.
+bool conn_cache_hit(
+	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
+void conn_cache_flush(struct lcore *lcore);
+void conn_cache_age(struct lcore *lcore, unsigned budget);
+// Copies up to `max` entries from position `*cursor` on; returns the number, 0 at the end.
+unsigned conn_cache_read(
+	const struct conn_cache *cache, uint32_t *cursor, struct conn_entry *out, unsigned max);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The only function that says "block". Pure: no state, no counters, no clock.
+#ifndef SLUICE_DECIDE_H
+#define SLUICE_DECIDE_H
+
+#include "policy.h"
+
+// What is known of the flow when it is decided.
+struct decide_input {
+	const struct flow_ends *ends;
+	uint16_t app;
+	uint8_t confidence;
+	uint8_t l4_proto;
+	uint8_t n_vlan;
+	bool app_final;   // no better application will come
+	bool ports_known; // false for later fragments: rules with ports cannot match
+	bool c2s_from_inside;
+	uint16_t vlan[2];
+};
+
+#define RULE_DEFAULT UINT32_MAX // the policy's `default` decided
+
+struct decision {
+	uint8_t action;     // enum action, after monitor mode
+	uint8_t cache;      // enum cache_mode, of the deciding rule
+	bool final;         // a better application would not change it
+	uint32_t rule;      // index in policy->rules, or RULE_DEFAULT
+	uint32_t monitored; // index of the first monitor rule that would have blocked, or
+			    // RULE_DEFAULT
+	uint8_t monitored_action;
+};
+
+// First match wins. A rule in monitor mode is noted and passed over. A rule that needs the
+// application while none is final is undecidable: what follows is only tentative, the answer is
+// PASS and `final` is false (classification has a hard budget, so this ends).
+struct decision decide(const struct policy *policy, const struct decide_input *input);
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What data lcores tell the control core: fixed-size records over one SP/SC ring per lcore. A full
+// ring loses the record and counts it (stats.events_lost); the data path never waits. The event
+// sink (app/control/sink) turns them into EVE JSON lines (CONVENTIONS).
+#ifndef SLUICE_EVENT_H
+#define SLUICE_EVENT_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "classify.h"
+#include "verdict.h"
+
+enum event_type {
+	EVENT_FLOW,      // a flow ended
+	EVENT_ALERT,     // a rule blocked a flow, or would have (monitor)
+	EVENT_DROP,      // first packet of a flow dropped for a reason (one per flow and reason)
+	EVENT_CONNCACHE, // an entry was learned, hit the first time, or went
+	EVENT_INVALID, // first malformed/unsupported/bad checksum of a flow or (rate-limited) link
+	EVENT_TRACE,   // a stage of a traced flow
+};
+
+enum event_conncache {
+	CONNCACHE_ADD,
+	CONNCACHE_HIT,    // first hit of an entry
+	CONNCACHE_EXPIRE, // with its hits and saved bytes
+	CONNCACHE_HEAL,   // removed: the policy no longer blocks
+	CONNCACHE_EVICT,
+};
+
+enum flow_end { // why a flow's record was written
+	FLOW_END_TIMEOUT,
+	FLOW_END_FORCED, // evicted
+	FLOW_END_SHUTDOWN,
+	FLOW_END_CLOSED, // FIN or RST both seen, short time-out over
+};
+
+enum flow_state_word { // EVE flow.state
+	FLOW_STATE_NEW,
+	FLOW_STATE_ESTABLISHED,
+	FLOW_STATE_CLOSED,
+	FLOW_STATE_CONDEMNED,
+};
+
+struct event {
+	uint64_t now_ns;     // of the packet or the tick that caused it
+	uint64_t flow_id;    // EVE flow_id: stable for the flow's life; 0: none
+	uint64_t generation; // policy generation in force
+	uint64_t pcap_cnt;   // replay: number of the packet, from 1; else 0
+	uint8_t type;        // enum event_type
+	uint8_t lcore;
+	uint8_t in_port; // of the packet, or of the initiator
+	uint8_t l4_proto;
+	uint8_t half;   // direction of the packet (alert, drop)
+	uint8_t action; // enum action that was taken (alert: what the rule says)
+	uint8_t mode;   // enum mode of that rule
+	uint8_t reason; // enum drop_reason (drop), enum event_conncache, enum flow_end
+	uint8_t confidence;
+	uint8_t n_vlan;
+	uint8_t n_data_pkts; // when the application was decided
+	uint8_t tcp_flags;   // of the packet (drop)
+	uint16_t vlan[2];
+	uint16_t app;
+	uint16_t signature;    // UINT16_MAX: none
+	uint32_t rule_uid;     // 0: none (default, or not a rule)
+	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
+	union {
+		struct {
+			uint64_t start_ns;
+			uint64_t end_ns;
+			uint64_t pkts[2];     // by half
+			uint64_t bytes[2];    // frames, as received
+			uint32_t gaps[2];     // bytes
+			uint8_t tcp_flags[2]; // all seen, by half
+			uint8_t state;        // enum flow_state_word
+			bool v6;
+			bool midstream;
+			bool gaveup;
+			bool bypassed;
+			uint8_t exception; // 0 none; 1 no classifier state was free
+		} flow;
+		struct {
+			uint32_t frame_length;
+			uint32_t tcp_seq;
+			uint32_t tcp_ack;
+			uint16_t ip_id;
+			uint16_t tcp_win;
+			uint16_t udp_length;
+			uint8_t ttl;
+			uint8_t tos;
+		} drop;
+		struct {
+			uint64_t created_ns;
+			uint64_t expires_ns;
+			uint64_t hits;
+			uint64_t saved_bytes;
+			uint8_t cache_mode; // enum cache_mode
+		} conncache;
+		struct {
+			char text[80];
+		} trace;
+	};
+};
+static_assert(sizeof(struct event) <= 256, "an event is at most four cache lines");
+static_assert(sizeof(struct event) % 4 == 0, "rte_ring_elem wants multiples of 4");
+
+#define EVENT_RING_SIZE 8192 // power of two
+
+#endif

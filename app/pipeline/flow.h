@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flow table of one data lcore: private, one writer, no locks. Separate hash tables for IPv4
+// (16-byte keys) and IPv6 (48); values are indices into two pools:
+//
+//   stub  64 bytes  embryonic (no payload yet; ICMP and other protocols stay so), or condemned
+//   flow  128 bytes two hot lines, made when the first payload is seen; cold parts apart
+//
+// so that a SYN flood costs 64 bytes an entry and nothing deep (FEATURES C6, lesson 22).
+// Ageing: one LRU list per time-out class; an entry moves to the tail when it is touched, so a
+// list is sorted by time and ageing only looks at heads. Past 90 % of a pool the emergency
+// time-outs hold until it is below 80 %; when a pool is full its oldest entry is evicted (counted,
+// flow event with reason "forced").
+#ifndef SLUICE_FLOW_H
+#define SLUICE_FLOW_H
+
+#include <rte_hash.h>
+#include "parse.h"
+#include "policy.h"
+
+struct lcore;
+
+enum flow_class {             // time-out classes; the order is that of enum values in flow_timeouts
+	FLOW_CLASS_EMBRYONIC, // stub: TCP before payload
+	FLOW_CLASS_STATELESS, // stub: ICMP and other protocols, empty datagrams
+	FLOW_CLASS_CONDEMNED, // stub: drops everything
+	FLOW_CLASS_TCP,       // flow: established
+	FLOW_CLASS_TCP_CLOSING, // flow: FIN on both halves, or RST
+	FLOW_CLASS_UDP_ONE_WAY, // flow: datagrams in one direction only
+	FLOW_CLASS_UDP,         // flow: both directions
+	FLOW_CLASS_MAX
+};
+
+struct flow_timeouts {
+	uint64_t normal_ns[FLOW_CLASS_MAX];
+	uint64_t emergency_ns[FLOW_CLASS_MAX];
+};
+extern const struct flow_timeouts flow_timeouts_default;
+
+enum { // struct flow.flags and struct flow_stub.flags
+	FLOW_V6 = 1 << 0,
+	FLOW_INITIATOR_IS_A = 1 << 1, // the initiator is side A of the key
+	FLOW_C2S_INSIDE = 1 << 2,     // the initiator is on the inside
+	FLOW_MIDSTREAM = 1 << 3,      // no SYN was seen
+	FLOW_APP_FINAL = 1 << 4,      // classification is over
+	FLOW_FINAL = 1 << 5, // the decision is final: steps 1-5, counters, tx, nothing else
+	FLOW_TRACE = 1 << 6,
+	FLOW_GAVEUP = 1 << 7,
+	FLOW_MONITORED = 1 << 8,     // a monitor rule's alert was written for this generation
+	FLOW_DECODED = 1 << 9,       // the application has a decoder that is being fed
+	FLOW_NOMEM = 1 << 10,        // no classifier state was free
+	FLOW_CSUM_TOLD = 1 << 11,    // the event for a bad checksum was written
+	FLOW_TEARDOWN_RST = 1 << 12, // condemned by reset: answer late segments
+};
+
+// Two cache lines, one writer: the owning lcore. Indices are into the owner's pools.
+struct flow {
+	// line 0: lookup and decision
+	uint64_t last_ns;
+	uint32_t gen;    // of this entry; changes each time the entry is made anew
+	int32_t key_pos; // rte_hash position: the key itself lives in the table
+	uint32_t lru_prev;
+	uint32_t lru_next;
+	uint32_t policy_gen; // low 32 bits of the generation that decided
+	uint32_t rule;       // index in that policy, or RULE_DEFAULT
+	uint32_t rule_uid;
+	uint32_t classify_state;
+	uint32_t decoder_state;
+	uint16_t app;
+	uint16_t signature;
+	uint16_t flags;
+	uint8_t confidence;
+	uint8_t action;    // enum action
+	uint8_t lru_class; // enum flow_class
+	uint8_t l4_proto;
+	uint8_t n_data_pkts;  // data packets so far, saturating
+	uint8_t decided_pkts; // n_data_pkts when the application was decided
+	uint8_t in_port;      // of the initiator
+	uint8_t n_vlan;
+	uint8_t pad0[2];
+	// line 1: counters and sequence edges, by half
+	uint64_t start_ns;
+	uint64_t bytes[2];
+	uint32_t pkts[2];
+	uint32_t released[2]; // TCP: end of what was forwarded in this half (sequence number)
+	uint32_t acked[2];    // TCP: highest acknowledgement of this half's bytes, from the other
+	uint16_t vlan[2];
+	uint8_t tcp_flags[2]; // all seen
+	uint8_t seen[2];      // bit 0: released is valid; bit 1: acked is valid
+	uint8_t pad1[8];
+} __attribute__((aligned(64)));
+static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
+static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second line");
+
+#define FLOW_L2_MAX 48 // longest L2 header that a teardown can copy
+
+// Cold: parallel to the flow pool (same index).
+struct flow_half {
+	uint8_t l2[FLOW_L2_MAX]; // L2 header of the last packet of this half: the teardown template
+	uint8_t l2_length;       // 0: none seen
+	uint8_t ttl;
+	uint8_t port;         // that packets of this half came in on
+	uint8_t window_scale; // 14 if unknown
+	uint16_t window;
+	uint16_t l2_flags; // PKT_PPPOE, PKT_TUNNEL of that packet
+	// in-order provider (app/reassembly)
+	uint32_t next;   // next sequence number that the stream takes
+	uint32_t seq_in; // delta 0 but for payload fix-up
+	uint32_t seq_out;
+	uint32_t gap_bytes;
+	uint64_t offset64;    // of `next` in the stream
+	uint8_t stream_flags; // STREAM_* of app/reassembly/stream.h
+	uint8_t ahead;        // segments ahead of `next` since it last moved
+	uint8_t pad[6];
+};
+static_assert(sizeof(struct flow_half) == 88, "a half's cold part");
+
+struct flow_cold {
+	struct flow_half half[2];
+	struct flow_ends ends;
+};
+
+// 64 bytes.
+struct flow_stub {
+	uint64_t last_ns;
+	uint64_t start_ns;
+	uint32_t gen;
+	int32_t key_pos;
+	uint32_t lru_prev;
+	uint32_t lru_next;
+	uint32_t policy_gen;
+	uint32_t rule_uid;
+	uint32_t bytes[2];
+	uint16_t pkts[2];
+	uint16_t flags;
+	uint16_t app;
+	uint8_t lru_class;
+	uint8_t l4_proto;
+	uint8_t in_port;
+	uint8_t tcp_flags[2];
+	uint8_t action;
+	uint8_t answers; // condemned: RSTs sent in answer, in the current second
+	uint8_t pad[1];
+};
+static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
+
+#endif

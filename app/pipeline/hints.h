@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lcores must share (ARCHITECTURE section 7): one typed message, broadcast over the SP/SC
+// rings into private replicas. A full ring loses the hint and counts it: a hint is an
+// optimisation, the other lcore will learn by itself.
+#ifndef SLUICE_HINTS_H
+#define SLUICE_HINTS_H
+
+#include "conn_cache.h"
+#include "classify.h"
+
+struct lcore;
+
+enum hint_type {
+	HINT_CONN_BLOCK, // connection cache entry learned
+	HINT_EXPECT,     // a secondary flow is to be expected
+	HINT_CONN_FLUSH, // (control) the cache was flushed
+};
+
+struct hint {
+	uint8_t type; // enum hint_type
+	uint8_t from; // lcore
+	uint8_t pad[6];
+	union {
+		struct conn_entry conn;
+		struct expectation expect;
+	};
+};
+static_assert(sizeof(struct hint) % 4 == 0, "rte_ring_elem wants multiples of 4");
+#define HINT_RING_SIZE 1024
+
+void hints_broadcast(struct lcore *lcore, const struct hint *hint);
+// Applies what other lcores told; at most one ring's worth per call.
+void hints_receive(struct lcore *lcore);
+
+// Expectations: private replica, bounded, one use; looked up when a flow is made.
+struct expect_table;
+struct expect_table *expect_table_new(unsigned capacity, unsigned lcore, int socket);
+void expect_table_free(struct expect_table *table);
+void expect_add(struct lcore *lcore, const struct expectation *expectation, bool broadcast);
+// The application expected at {responder, port, proto}, or APP_NONE.
+uint16_t expect_take(
+	struct lcore *lcore, const uint8_t responder[16], uint16_t port, uint8_t l4_proto);
+
+#endif

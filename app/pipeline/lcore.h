@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A data lcore and what it may touch. `struct lcore *` is the first argument of every stage; no
+// thread-local state, no mutable globals. Members say who writes and who reads.
+#ifndef SLUICE_LCORE_H
+#define SLUICE_LCORE_H
+
+#include <stdatomic.h>
+#include <rte_mbuf.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+#include "event.h"
+#include "flow.h"
+#include "hints.h"
+#include "stats.h"
+
+#define LCORES_MAX    POLICY_LCORES_MAX
+#define PORTS_MAX     32
+#define RX_QUEUES_MAX 32 // polled by one lcore
+#define BURST         32
+#define OWNER_TABLE   512 // power of two
+#define TX_BUFFER     64
+#define HANDOFF_RING  2048
+#define PORT_NONE     UINT8_MAX
+
+struct dataplane;
+
+// A port as the data path sees it. Written by app/port.c before the lcores start, then constant.
+// Replay's two "ports" write captures.
+struct port {
+	char name[32];
+	uint16_t port_id; // ethdev
+	uint8_t index;    // in dataplane.ports
+	uint8_t peer;     // out port of packets that come in here, or PORT_NONE
+	bool inside;
+	uint16_t n_rxq;
+	uint16_t n_txq;
+	uint32_t max_frame;            // bytes, without CRC
+	bool tx_ip_cksum, tx_l4_cksum; // offloads that the driver has; else in software
+	// Sends n packets; returns how many were accepted (those are no longer ours).
+	uint16_t (*send)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+	uint16_t (*receive)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+	void *ctx;
+	// Per lcore: the tx queue it owns, or UINT16_MAX and then the lcore that sends for it.
+	uint16_t tx_queue[LCORES_MAX];
+	uint8_t tx_lcore[LCORES_MAX];
+};
+
+struct rx_queue {
+	uint8_t port; // index
+	uint16_t queue;
+};
+
+struct tx_buffer {
+	uint16_t n;
+	uint64_t first_ns; // when the oldest packet was put in
+	struct rte_mbuf *pkts[TX_BUFFER];
+};
+
+// A question of the control core to one lcore. The control core owns the memory and waits for
+// `done`; the lcore works on it a bounded number of entries per loop.
+enum query_type {
+	QUERY_FLOWS, // flows and stubs -> struct flow_record
+	QUERY_CACHE, // connection cache -> struct conn_entry
+	QUERY_CACHE_FLUSH,
+	QUERY_TRACE, // flow_id: set or clear its trace bit
+};
+struct flow_record { // a flow as `sluicectl flow list` shows it
+	uint64_t flow_id;
+	uint64_t start_ns;
+	uint64_t last_ns;
+	uint64_t pkts[2];
+	uint64_t bytes[2];
+	struct flow_ends ends;
+	uint32_t rule_uid;
+	uint32_t generation;
+	uint16_t app;
+	uint16_t signature;
+	uint16_t flags; // FLOW_*
+	uint16_t vlan[2];
+	uint8_t n_vlan;
+	uint8_t confidence;
+	uint8_t action;
+	uint8_t l4_proto;
+	uint8_t lcore;
+	uint8_t lru_class; // enum flow_class
+	uint8_t decided_pkts;
+	uint8_t n_data_pkts;
+	uint8_t tcp_flags[2];
+	uint32_t next[2], released[2], acked[2]; // TCP flows
+};
+struct query {
+	uint8_t type; // enum query_type
+	bool trace_on;
+	uint64_t flow_id; // QUERY_TRACE; QUERY_FLOWS: only this one if not 0
+	void *out;        // array of records, owned by the asker
+	uint32_t max;
+	uint32_t n;      // records written
+	uint64_t cursor; // lcore's own; 0 at first
+	uint64_t total;  // entries that there were
+	_Atomic bool done;
+};
+
+struct lcore {
+	// constant after start
+	unsigned index; // 0 .. dataplane.n_lcores - 1
+	int socket;
+	struct dataplane *dp;
+	struct rte_mempool *pool; // for packets that we make, and for rx of this lcore's queues
+	struct rx_queue rx[RX_QUEUES_MAX];
+	unsigned n_rx;
+	struct rte_ring *events;  // struct event; consumer: control core
+	struct rte_ring *queries; // struct query *; producer: control core
+	struct rte_ring *inject;  // mbufs from the control core, in_port set; sent to its peer
+	struct rte_ring *handoff_in[LCORES_MAX]; // mbufs; producer: lcore i; NULL for itself
+	struct rte_ring *tx_in[LCORES_MAX];      // mbufs to send, out port in pkt.in_port's peer
+	struct rte_ring *hints_in[LCORES_MAX];   // struct hint
+	bool inside_is_initiator;                // replay without --inside
+	uint64_t pcap_cnt;                       // replay: number of the packet at hand
+	// read once per loop
+	const struct policy *policy;
+	uint64_t now_ns;
+	// own
+	struct flow_table *flows;
+	struct classifier *classifier;
+	struct conn_cache *conn_cache;
+	struct expect_table *expect;
+	struct query *query; // in work
+	struct tx_buffer tx[PORTS_MAX];
+	uint64_t icmp_window_ns; // start of the current second of the reject limit
+	uint32_t icmp_in_window;
+	uint64_t invalid_window_ns; // the same for EVENT_INVALID
+	uint32_t invalid_in_window;
+	struct stats stats; // read by the control core
+} __attribute__((aligned(64)));
+
+struct lcore_limits {
+	uint32_t flows;       // per lcore, IPv4 and IPv6 together
+	uint32_t embryos;     // stubs, per lcore
+	uint32_t classifying; // classifier states
+	uint32_t conn_cache;
+	uint32_t expectations;
+	struct flow_timeouts timeouts;
+};
+
+// Everything the lcores share; constant after start but for `policy`.
+struct dataplane {
+	unsigned n_lcores;
+	unsigned n_ports;
+	struct port ports[PORTS_MAX];
+	uint8_t owner[OWNER_TABLE]; // hash % OWNER_TABLE -> lcore index
+	struct lcore *lcores[LCORES_MAX];
+	_Atomic(const struct policy *) policy; // written by the control core only
+	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index
+	_Atomic int stopping; // 1: stop receiving and drain; lcores leave when empty
+	struct lcore_limits limits;
+};
+
+// Rings, tables and states of lcore `index` (dp->ports, n_lcores and limits are set). Called for
+// every lcore before any starts; `lcores_connect` then makes the ring matrix. -ENOMEM, message.
+int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempool *pool,
+	struct lcore **out, char *err, size_t err_len);
+int lcores_connect(struct dataplane *dp, char *err, size_t err_len);
+void lcore_free(struct lcore *lcore);
+// Spreads the owner table evenly over the lcores.
+void dataplane_owner_fill(struct dataplane *dp);
+
+#endif

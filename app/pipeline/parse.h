@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes -> struct pkt. The only place that reads header bytes before they are length-checked.
+// Pure: no state, no counters; any lcore. Link layers as corpora and captures have them; VLAN
+// 802.1Q/802.1ad/0x9100 (two tags are kept, up to six skipped), MPLS and PPPoE as part of the L2
+// header; IPv4 (RFC 791), IPv6 with at most 8 extension headers (RFC 8200); inside GRE (RFC 2784,
+// 2890), IPIP, 6in4, 4in6, 6in6 to depth 2. Later fragments of a datagram have no L4.
+#ifndef SLUICE_PARSE_H
+#define SLUICE_PARSE_H
+
+#include "pkt.h"
+
+// Headers are looked for in at most this many bytes of a frame: what needs more is UNSUPPORTED.
+#define PARSE_WINDOW 512
+
+// `frame` has `length` readable bytes, the frame itself is `frame_length` long (greater when only
+// its start is in one segment). Fills everything of `pkt` but rx_ns, flow, flow_gen, in_port,
+// owner, PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link`
+// is read. `pkt->hash` is set with parse_hash.
+void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length);
+
+// The same for an mbuf, however many segments (A10).
+void parse_mbuf(struct rte_mbuf *m);
+
+// Pcap link type -> enum pkt_link; LINK_UNKNOWN for those that pass uninspected.
+uint8_t parse_link_of(uint16_t linktype);
+
+// EtherType and destination -> what `policy.link` speaks of (enum link_protocol).
+unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct pkt *pkt);
+
+// The canonical flow key, from the inspected header. Side A is the lower (address, port).
+// ICMP error: the embedded packet's key. Fragments (first or not): ports 0 and `fragment` set to
+// the datagram's identification, so that all of a datagram's fragments share one key.
+struct flow_key4 {       // 16 bytes
+	uint32_t addr_a; // network order
+	uint32_t addr_b;
+	uint16_t port_a; // host order
+	uint16_t port_b;
+	uint8_t l4_proto;
+	uint8_t tunnel_tag;
+	uint16_t vlan; // outermost tag and 1 << 15, or 0
+};
+struct flow_key6 { // 48 bytes: rte_hash compares multiples of 16 fast
+	uint8_t addr_a[16];
+	uint8_t addr_b[16];
+	uint16_t port_a;
+	uint16_t port_b;
+	uint8_t l4_proto;
+	uint8_t tunnel_tag;
+	uint16_t vlan;
+	uint8_t pad[8];
+};
+static_assert(sizeof(struct flow_key4) == 16, "IPv4 key");
+static_assert(sizeof(struct flow_key6) == 48, "IPv6 key");
+union flow_key {
+	struct flow_key4 v4;
+	struct flow_key6 v6;
+};
+// Reads the addresses from the frame (`frame` as given to parse_packet). With PKT_ICMP_ERROR the
+// key is the embedded packet's and PKT_A_TO_B speaks of the embedded packet's direction.
+void parse_flow_key(const struct pkt *pkt, const uint8_t *frame, union flow_key *key);
+// Symmetric by construction: from the canonical key. Seeded by nothing: replay is deterministic
+// and lcores agree; collisions cost a compare, tables are bounded.
+uint32_t parse_hash(const union flow_key *key, bool v6);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The policy snapshot: immutable after publication, shared by all lcores, read once per loop.
+// Built by app/control/policy_load (JSON -> struct policy), published by app/control/reload by
+// one atomic pointer store, freed when every data lcore has reported a quiescent state since
+// (ARCHITECTURE section 7). Nothing here points into JSON; strings are owned by the snapshot.
+#ifndef SLUICE_POLICY_H
+#define SLUICE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "app_id.h"
+#include "classify.h"
+#include "verdict.h"
+
+#define POLICY_RULES_MAX  4096
+#define POLICY_ID_MAX     64
+#define POLICY_PORTS_MAX  64 // ranges in one rule
+#define POLICY_VLANS_MAX  32 // in one rule
+#define POLICY_LCORES_MAX 64
+
+// A set of addresses as sorted, disjoint, inclusive ranges: binary search, no allocation to
+// look up. Both families; host order for IPv4, big-endian bytes for IPv6.
+struct address_range4 {
+	uint32_t first;
+	uint32_t last;
+};
+struct address_range6 {
+	uint8_t first[16];
+	uint8_t last[16];
+};
+struct address_set {
+	struct address_range4 *v4;
+	struct address_range6 *v6;
+	uint32_t n_v4;
+	uint32_t n_v6;
+};
+// `address` is v4-mapped for IPv4 (::ffff:a.b.c.d), as struct flow_ends has it.
+bool address_set_has(const struct address_set *set, const uint8_t address[16]);
+// Adds "10.0.0.0/8", "192.0.2.1", "2001:db8::/32". -EINVAL for text that is none of these,
+// -ENOMEM. Host bits beyond the prefix are an error (-ERANGE): they are a typing mistake.
+int address_set_add(struct address_set *set, const char *text);
+// Sorts and merges; to be called once after the last add.
+void address_set_seal(struct address_set *set);
+void address_set_free(struct address_set *set);
+
+enum direction { // of the flow: who initiated it
+	DIRECTION_ANY,
+	DIRECTION_OUTBOUND, // initiator on the inside port of the pair
+	DIRECTION_INBOUND,
+};
+
+enum cache_mode {
+	CACHE_NONE,
+	CACHE_TUPLE, // {initiator, responder, responder port, protocol}
+	CACHE_PEER,  // {initiator, responder}: any port, any protocol
+};
+
+enum reevaluate {         // what a reload does with flows that live
+	REEVALUATE_ALL,   // decide again on the stored application
+	REEVALUATE_RATES, // only shaping changes (nothing in this version)
+	REEVALUATE_NONE,
+};
+
+struct port_range {
+	uint16_t first;
+	uint16_t last;
+};
+
+// match: every part that is present must hold. source is the initiator, destination the
+// responder; ports are the responder's.
+struct rule {
+	char id[POLICY_ID_MAX];
+	uint32_t uid;      // interned id: the same id has the same uid over all reloads; never 0
+	uint8_t action;    // enum action
+	uint8_t mode;      // enum mode, already combined with the policy's
+	uint8_t cache;     // enum cache_mode
+	uint8_t direction; // enum direction
+	uint8_t min_confidence; // enum confidence
+	bool has_app;           // apps is a condition
+	bool has_source;
+	bool has_destination;
+	uint8_t n_ports;
+	uint8_t n_vlans;
+	uint8_t l4_proto;    // 0: any; IPPROTO_TCP, IPPROTO_UDP ...
+	struct app_set apps; // app, category and group, expanded at load
+	struct address_set source;
+	struct address_set destination;
+	struct port_range ports[POLICY_PORTS_MAX];
+	uint16_t vlans[POLICY_VLANS_MAX];
+};
+
+// What goes by EtherType or by link-local group address rather than by rule (FEATURES A2).
+enum link_protocol {
+	LINK_PROTO_ARP,
+	LINK_PROTO_STP,   // 01:80:c2:00:00:00, LLC
+	LINK_PROTO_PAUSE, // 01:80:c2:00:00:01, 0x8808: MAC control; default drop (IEEE 802.3x)
+	LINK_PROTO_LACP,  // 01:80:c2:00:00:02, 0x8809
+	LINK_PROTO_EAPOL, // 01:80:c2:00:00:03, 0x888e
+	LINK_PROTO_LLDP,  // 01:80:c2:00:00:0e, 0x88cc
+	LINK_PROTO_OTHER,
+	LINK_PROTO_MAX
+};
+
+enum invalid_action {
+	INVALID_OBSERVE, // forward uninspected, counted
+	INVALID_DROP,
+};
+
+struct conn_cache_policy {
+	uint32_t ttl_s;            // an entry's life after its last hit; default 300
+	uint32_t max_lifetime_s;   // from its making, so that a reused address heals; default 3600
+	bool learn_only;           // count hits, let them through
+	struct address_set exempt; // peers (either end) for which no entry is made
+};
+
+struct policy {
+	uint64_t generation;          // 1, 2, ... per publication
+	uint8_t mode;                 // enum mode; MODE_MONITOR turns every rule to monitor
+	uint8_t default_action;       // enum action
+	uint8_t malformed;            // enum invalid_action
+	uint8_t unsupported;          // enum invalid_action
+	uint8_t reevaluate;           // enum reevaluate
+	uint8_t link[LINK_PROTO_MAX]; // ACTION_PASS or ACTION_DROP
+	bool enforces;                // some rule or default may drop or reset
+	bool needs_app;               // some rule has an application condition: classify
+	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
+	struct conn_cache_policy conn_cache;
+	struct rule *rules;
+	uint32_t n_rules;
+	const struct rule **by_uid; // n_rules, sorted by uid
+	const struct sigdb *sigdb;  // shared between snapshots, owned by app/control/reload
+	struct sigdb_scratch *scratch[POLICY_LCORES_MAX]; // one per data lcore, owned
+	unsigned n_scratch;
+};
+
+const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid);
+// Frees rules, sets, scratch and the snapshot; not the sigdb. NULL is allowed.
+void policy_free(struct policy *policy);
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Verdicts on packets, decisions on flows, and the closed list of reasons for a drop.
+#ifndef SLUICE_VERDICT_H
+#define SLUICE_VERDICT_H
+
+#include <stdint.h>
+
+// What becomes of one packet. A stage that returns anything but VERDICT_PASS has taken the mbuf.
+enum verdict {
+	VERDICT_PASS,  // goes on to the next stage
+	VERDICT_DROP,  // freed by the caller with a drop reason
+	VERDICT_TAKEN, // moved into a keeper (handoff ring ...): the stage owns it now
+};
+
+// What the policy says of a flow or packet. Order is meaningless; names are the policy's words.
+enum action {
+	ACTION_PASS,
+	ACTION_DROP,
+	ACTION_RESET, // TCP: RST to both ends; UDP: drop, with a rate-limited ICMP unreachable
+};
+
+enum mode {
+	MODE_ENFORCE,
+	MODE_MONITOR, // logs what it would have done
+};
+
+// How sure a classification is; rising (FEATURES B8). A rule's min_confidence compares these.
+enum confidence {
+	CONFIDENCE_NONE,
+	CONFIDENCE_PORT,     // by port number alone
+	CONFIDENCE_IP,       // by address list
+	CONFIDENCE_CACHE,    // learned from another flow (expectation, endpoint cache)
+	CONFIDENCE_PARTIAL,  // shape, or one side of an exchange
+	CONFIDENCE_DPI,      // payload matched a signature
+	CONFIDENCE_VERIFIED, // and a verifier checked the protocol's structure
+};
+
+// Every drop has exactly one of these. X(symbol, word used in events, metrics and statistics).
+#define DROP_REASONS(X)                                                                            \
+	X(RULE, "rule")                       /* the policy says drop or reset for this flow */    \
+	X(CONN_CACHE, "conn_cache")           /* a blocked peer came back */                       \
+	X(CONDEMNED, "condemned")             /* packet of a flow that was reset or dropped */     \
+	X(MALFORMED, "malformed")             /* no host accepts it, and invalid.malformed=drop */ \
+	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
+	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \
+	X(NOT_TAKEN, "not_taken")             /* refused by the tracker on an enforced flow */     \
+	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
+	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
+	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
+	X(TX_OVERSIZE, "tx_oversize")         /* longer than the out port's frame */               \
+	X(HANDOFF_FULL, "handoff_full")       /* ring to another lcore full */                     \
+	X(NO_MEMORY, "no_memory")             /* pool empty where a packet was to be made */       \
+	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry, and limits.flows_full=drop */           \
+	X(SHUTDOWN, "shutdown")               /* still held when the drain ended */
+
+enum drop_reason {
+#define X(symbol, word) DROP_##symbol,
+	DROP_REASONS(X)
+#undef X
+		DROP_REASONS_MAX
+};
+
+static inline const char *drop_reason_word(enum drop_reason reason)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		DROP_REASONS(X)
+#undef X
+	};
+	return reason < DROP_REASONS_MAX ? words[reason] : "?";
+}
+
+static inline const char *confidence_word(enum confidence confidence)
+{
+	static const char *const words[] = {
+		"none", "port", "ip", "cache", "partial", "dpi", "verified"};
+	return confidence <= CONFIDENCE_VERIFIED ? words[confidence] : "?";
+}
+
+static inline const char *action_word(enum action action)
+{
+	static const char *const words[] = {"pass", "drop", "reset"};
+	return action <= ACTION_RESET ? words[action] : "?";
+}
+
+#endif
