@@ -5,6 +5,8 @@
 #ifndef SLUICE_CONTROL_SOCKET_H
 #define SLUICE_CONTROL_SOCKET_H
 
+// libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
+// (never include event2/event_struct.h next to this).
 #include <event2/event.h>
 #include "reload.h"
 
@@ -14,10 +16,13 @@ struct control_context { // what commands work on; borrowed
 	struct dataplane *dp;
 	struct reload *reload;
 	struct rule_names *names;
-	struct sink *sink;
+	struct sink *sink; // may be NULL
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);
 	uint64_t started_ns;
+	// The rest is the control core's own; 0 at start.
+	uint64_t lcore_stalls; // times that a data lcore's heart rested
+	bool stop;
 };
 // -EADDRINUSE when another instance answers at `path` (a dead socket file is replaced).
 int control_socket_new(struct control_context *context, const char *path, const char *group,
