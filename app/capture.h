@@ -54,6 +54,9 @@ int capture_open_memory(const char *name, const void *bytes, size_t len, struct 
 // it).
 int capture_next(struct capture *cap, struct capture_record *rec);
 
+// Back to the first record, as after opening. 0, or -EBADMSG as capture_open() has it.
+int capture_rewind(struct capture *cap);
+
 // The message of the last negative return; "" before one.
 const char *capture_error(const struct capture *cap);
 

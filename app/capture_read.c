@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -478,6 +477,18 @@ int capture_next(struct capture *cap, struct capture_record *rec)
 	if (cap->broken < 0)
 		return cap->broken;
 	return cap->pcapng ? pcapng_next(cap, rec) : pcap_next(cap, rec);
+}
+
+int capture_rewind(struct capture *cap)
+{
+	cap->at = 0;
+	cap->nano = false;
+	cap->broken = 0;
+	cap->last_ts_ns = 0;
+	cap->interfaces_n = 0;
+	cap->error[0] = 0;
+	cap->counters = (struct capture_counters){0};
+	return format_tell(cap);
 }
 
 const char *capture_error(const struct capture *cap)

@@ -340,6 +340,9 @@ static void pcapng_blocks_sections_and_orders(void **state)
 	assert_int_equal(counters.orphans, 2);
 	assert_int_equal(counters.untimed, 2);
 	assert_true(capture_is_nano(o.cap));
+	assert_int_equal(capture_rewind(o.cap), 0);
+	assert_false(capture_is_nano(o.cap));
+	expect_record(o.cap, 1000001000, 1, "first", 60);
 	close_file(&o);
 }
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_USAGE        2
+#define SIGNATURES_SYSTEM "/etc/sluice/signatures"
+#define FLOWS_DEFAULT     65536u
+#define FLOWS_MAX         (1u << 24)
+#define LCORES_REPLAY_MAX 8u
+#define SEGMENT_MIN       16u
+
+static const char help[] =
+	"usage: sluice replay CAPTURE... -p POLICY [options]\n"
+	"\n"
+	"Sends captures (pcap or pcapng, told by content) through the gateway's packet path under\n"
+	"the captures' own clock. Several captures are one continuous run. Needs no root.\n"
+	"\n"
+	"  -p, --policy FILE       policy.json (required)\n"
+	"  -g, --signatures DIR    signature files; default: signatures/ beside the policy, else\n"
+	"                          " SIGNATURES_SYSTEM "\n"
+	"      --cache DIR         keep compiled signatures there\n"
+	"  -w, --write FILE        what leaves the gateway, as pcap\n"
+	"  -e, --events FILE       events, as EVE JSON lines (- is standard output)\n"
+	"      --stats FILE        counters and the ledger, as JSON (- is standard output)\n"
+	"      --inside CIDR       inside addresses (repeatable); default: per flow the side of "
+	"the\n"
+	"                          first SYN, else of the first packet\n"
+	"      --checksum WORD     verify (default), ignore, or auto: ignore those of senders most "
+	"of\n"
+	"                          whose checksums in a capture are wrong (transmit offload)\n"
+	"      --reload N:FILE     publish another policy before packet N (repeatable, rising)\n"
+	"      --flows N           flows per lcore; default 65536\n"
+	"      --lcores N          data lcores, 1 to 8; packets come in on the first; default 1\n"
+	"      --heap-mbufs        each packet in a heap buffer of exact size, for "
+	"AddressSanitizer\n"
+	"      --segment-bytes N   cut packets into mbuf segments of N bytes\n"
+	"  -v, --verbose           say more on standard error\n"
+	"  -h, --help              this text\n"
+	"\n"
+	"Exit: 0 done; 1 failed, or a packet is unaccounted for; 2 usage; 78 bad policy.\n";
+
+__attribute__((format(printf, 1, 2))) static int usage(const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("sluice replay: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputs(" (sluice replay --help)\n", stderr);
+	return EXIT_USAGE;
+}
+
+static int number(const char *name, const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || value < min || value > max)
+		return usage("%s %s: want a number from %u to %u", name, text, min, max);
+	*out = (uint32_t)value;
+	return -1;
+}
+
+static int checksum_word(struct replay_options *options, const char *word)
+{
+	static const char *const words[] = {"verify", "ignore", "auto"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(word, words[i]) == 0) {
+			options->checksum = (enum replay_checksum)i;
+			return -1;
+		}
+	}
+	return usage("--checksum %s: want verify, ignore or auto", word);
+}
+
+static int reload_add(struct replay_options *options, const char *text)
+{
+	unsigned long long before;
+	char *end;
+
+	if (options->n_reloads == REPLAY_RELOADS_MAX)
+		return usage("more than %u reloads", REPLAY_RELOADS_MAX);
+	errno = 0;
+	before = strtoull(text, &end, 10);
+	if (errno || end == text || *end != ':' || !end[1] || text[0] == '-' || before == 0)
+		return usage("--reload %s: want PACKET:FILE", text);
+	if (options->n_reloads > 0 && before < options->reloads[options->n_reloads - 1].before)
+		return usage("--reload %s: packet numbers must rise", text);
+	options->reloads[options->n_reloads++] =
+		(struct replay_reload){.before = before, .path = end + 1};
+	return -1;
+}
+
+static int inside_add(struct replay_options *options, const char *text)
+{
+	int rc = address_set_add(&options->inside, text);
+
+	options->has_inside = true;
+	if (rc == -ERANGE)
+		return usage("--inside %s: bits are set beyond the prefix", text);
+	if (rc < 0)
+		return usage("--inside %s: want an address or ADDRESS/LENGTH", text);
+	return -1;
+}
+
+// signatures/ beside the policy: what a source tree and an installation both have.
+static void signatures_default(struct replay_options *options)
+{
+	const char *slash = strrchr(options->policy, '/');
+	int length = slash ? (int)(slash - options->policy) + 1 : 0;
+
+	if (asprintf(&options->signatures_owned, "%.*ssignatures", length, options->policy) < 0)
+		options->signatures_owned = NULL;
+	options->signatures = options->signatures_owned;
+	if (!options->signatures || access(options->signatures, R_OK) != 0)
+		options->signatures = SIGNATURES_SYSTEM;
+}
+
+enum long_option {
+	OPT_STATS = 256,
+	OPT_INSIDE,
+	OPT_CHECKSUM,
+	OPT_HEAP,
+	OPT_SEGMENT,
+	OPT_CACHE,
+	OPT_RELOAD,
+	OPT_FLOWS,
+	OPT_LCORES,
+};
+
+static int option_take(struct replay_options *options, int option)
+{
+	switch (option) {
+	case 'p': options->policy = optarg; return -1;
+	case 'g': options->signatures = optarg; return -1;
+	case 'w': options->write = optarg; return -1;
+	case 'e': options->events = optarg; return -1;
+	case 'v': options->verbose++; return -1;
+	case 'h': fputs(help, stdout); return 0;
+	case OPT_STATS: options->stats = optarg; return -1;
+	case OPT_CACHE: options->cache = optarg; return -1;
+	case OPT_HEAP: options->heap_mbufs = true; return -1;
+	case OPT_INSIDE: return inside_add(options, optarg);
+	case OPT_CHECKSUM: return checksum_word(options, optarg);
+	case OPT_RELOAD: return reload_add(options, optarg);
+	case OPT_FLOWS: return number("--flows", optarg, 1, FLOWS_MAX, &options->flows);
+	case OPT_LCORES: return number("--lcores", optarg, 1, LCORES_REPLAY_MAX, &options->lcores);
+	case OPT_SEGMENT:
+		return number("--segment-bytes", optarg, SEGMENT_MIN, UINT16_MAX,
+			&options->segment_bytes);
+	default: return EXIT_USAGE; // getopt has said what
+	}
+}
+
+int replay_options_parse(struct replay_options *options, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"policy", required_argument, NULL, 'p'},
+		{"signatures", required_argument, NULL, 'g'},
+		{"write", required_argument, NULL, 'w'},
+		{"events", required_argument, NULL, 'e'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{"stats", required_argument, NULL, OPT_STATS},
+		{"inside", required_argument, NULL, OPT_INSIDE},
+		{"checksum", required_argument, NULL, OPT_CHECKSUM},
+		{"heap-mbufs", no_argument, NULL, OPT_HEAP},
+		{"segment-bytes", required_argument, NULL, OPT_SEGMENT},
+		{"cache", required_argument, NULL, OPT_CACHE},
+		{"reload", required_argument, NULL, OPT_RELOAD},
+		{"flows", required_argument, NULL, OPT_FLOWS},
+		{"lcores", required_argument, NULL, OPT_LCORES},
+		{0},
+	};
+	int option, rc;
+
+	*options = (struct replay_options){.flows = FLOWS_DEFAULT, .lcores = 1};
+	optind = 0; // the caller may have parsed its own options
+	while ((option = getopt_long(argc, argv, "p:g:w:e:vh", longs, NULL)) != -1) {
+		rc = option_take(options, option);
+		if (rc >= 0)
+			return rc;
+	}
+	options->inputs = argv + optind;
+	options->n_inputs = (unsigned)(argc - optind);
+	if (options->n_inputs == 0)
+		return usage("no capture is named");
+	if (!options->policy)
+		return usage("no policy: -p policy.json");
+	if (options->has_inside)
+		address_set_seal(&options->inside);
+	if (!options->signatures)
+		signatures_default(options);
+	return -1;
+}
+
+void replay_options_fini(struct replay_options *options)
+{
+	address_set_free(&options->inside);
+	free(options->signatures_owned);
+	options->signatures_owned = NULL;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay_packet.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rte_errno.h>
+#include <rte_mbuf_dyn.h>
+#include "checksum.h"
+#include "parse.h"
+#include "pkt.h"
+#include "replay_table.h"
+
+#define TCP_SYN 0x02
+#define TCP_ACK 0x10
+
+// mbufs
+
+struct heap_block {
+	struct rte_mbuf_ext_shared_info shared;
+	void *bytes;
+};
+
+static void heap_block_free(void *address, void *opaque)
+{
+	struct heap_block *block = opaque;
+
+	(void)address;
+	free(block->bytes);
+	free(block);
+}
+
+int replay_feed_init(
+	struct replay_feed *feed, struct rte_mempool *pool, bool heap, uint32_t segment_bytes)
+{
+	const struct rte_mbuf_dynfield field = {
+		.name = "sluice_replay_meta",
+		.size = sizeof(struct replay_meta),
+		.align = _Alignof(struct replay_meta),
+	};
+
+	*feed = (struct replay_feed){.pool = pool, .heap = heap, .segment_bytes = segment_bytes};
+	feed->meta_offset = rte_mbuf_dynfield_register(&field);
+	return feed->meta_offset < 0 ? -rte_errno : 0;
+}
+
+static struct replay_meta *meta_of(const struct replay_feed *feed, struct rte_mbuf *m)
+{
+	return RTE_MBUF_DYNFIELD(m, (size_t)feed->meta_offset, struct replay_meta *);
+}
+
+const struct replay_meta *replay_meta_of(const struct replay_feed *feed, struct rte_mbuf *m)
+{
+	return meta_of(feed, m);
+}
+
+// A segment with room for at most `want` bytes; in the heap the room is exact.
+static struct rte_mbuf *segment_new(const struct replay_feed *feed, uint32_t want)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(feed->pool);
+	struct heap_block *block;
+
+	if (!m || !feed->heap)
+		return m;
+	if (want > UINT16_MAX)
+		want = UINT16_MAX;
+	block = calloc(1, sizeof *block);
+	if (block)
+		block->bytes = malloc(want ? want : 1);
+	if (!block || !block->bytes) {
+		free(block);
+		rte_pktmbuf_free(m);
+		return NULL;
+	}
+	block->shared.free_cb = heap_block_free;
+	block->shared.fcb_opaque = block;
+	rte_mbuf_ext_refcnt_set(&block->shared, 1);
+	rte_pktmbuf_attach_extbuf(m, block->bytes, RTE_BAD_IOVA, (uint16_t)want, &block->shared);
+	return m;
+}
+
+struct rte_mbuf *replay_mbuf_new(const struct replay_feed *feed, const struct capture_record *rec)
+{
+	uint32_t left = RTE_MIN(rec->caplen, CAPTURE_RECORD_MAX_BYTES), at = 0;
+	struct rte_mbuf *first = NULL, *last = NULL;
+
+	do {
+		uint32_t want = feed->segment_bytes ? RTE_MIN(left, feed->segment_bytes) : left;
+		struct rte_mbuf *m = segment_new(feed, want);
+		uint16_t n;
+
+		if (!m) {
+			rte_pktmbuf_free(first);
+			return NULL;
+		}
+		n = (uint16_t)RTE_MIN(want, (uint32_t)rte_pktmbuf_tailroom(m));
+		if (n > 0)
+			memcpy(rte_pktmbuf_mtod(m, void *), rec->bytes + at, n);
+		m->data_len = n;
+		m->pkt_len = n;
+		if (first) {
+			last->next = m;
+			first->nb_segs++;
+			first->pkt_len += n;
+		} else {
+			first = m;
+		}
+		last = m;
+		at += n;
+		left -= n;
+	} while (left > 0);
+	*meta_of(feed, first) = (struct replay_meta){
+		.ts_ns = rec->ts_ns,
+		.len = rec->len,
+		.caplen = first->pkt_len,
+		.linktype = rec->linktype,
+	};
+	return first;
+}
+
+// Who sent it
+
+// Parses a record as the pipeline will. False: nothing with addresses.
+static bool record_parse(struct pkt *pkt, const struct capture_record *rec, uint8_t link)
+{
+	uint32_t length = RTE_MIN(rec->caplen, CAPTURE_RECORD_MAX_BYTES);
+
+	*pkt = (struct pkt){.link = link};
+	if (link == LINK_UNKNOWN || length == 0)
+		return false;
+	parse_packet(pkt, rec->bytes, length, length);
+	return pkt->class == PKT_IP;
+}
+
+static void source_address(const struct pkt *pkt, const uint8_t *frame, uint8_t out[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const uint8_t *ip = frame + pkt->l3_off;
+
+	if (pkt->flags & PKT_V6) {
+		memcpy(out, ip + 8, 16);
+	} else {
+		memcpy(out, mapped, sizeof mapped);
+		memcpy(out + 12, ip + 12, 4);
+	}
+}
+
+struct replay_sides {
+	const struct address_set *inside; // borrowed; NULL: per flow
+	struct replay_table flows;        // value[0]: 1 when side A of the key is inside, else 2
+};
+
+struct replay_sides *replay_sides_new(const struct address_set *inside)
+{
+	struct replay_sides *sides = calloc(1, sizeof *sides);
+
+	if (!sides)
+		return NULL;
+	sides->inside = inside;
+	if (replay_table_init(&sides->flows) < 0) {
+		free(sides);
+		return NULL;
+	}
+	return sides;
+}
+
+void replay_sides_free(struct replay_sides *sides)
+{
+	if (!sides)
+		return;
+	replay_table_fini(&sides->flows);
+	free(sides);
+}
+
+// The flow key in the table's form. `hosts_only`: without ports and protocol, for fragments, which
+// have no ports to be recognised by.
+static void table_key(const union flow_key *key, bool v6, bool hosts_only, uint8_t out[48])
+{
+	union flow_key k = *key;
+
+	memset(out, 0, REPLAY_KEY_BYTES);
+	if (v6) {
+		if (hosts_only)
+			k.v6.port_a = k.v6.port_b = 0, k.v6.l4_proto = 0;
+		memcpy(out, &k.v6, sizeof k.v6);
+		out[47] = hosts_only ? 3 : 2; // the last octet of a v6 key is padding
+	} else {
+		if (hosts_only)
+			k.v4.port_a = k.v4.port_b = 0, k.v4.l4_proto = 0;
+		memcpy(out, &k.v4, sizeof k.v4);
+		out[47] = hosts_only ? 1 : 0;
+	}
+}
+
+bool replay_from_inside(struct replay_sides *sides, const struct capture_record *rec, uint8_t link)
+{
+	uint8_t address[16], name[REPLAY_KEY_BYTES], hosts[REPLAY_KEY_BYTES];
+	struct replay_entry *entry, *pair;
+	union flow_key key;
+	bool from_a, made, v6, inside_is_a;
+	struct pkt pkt;
+
+	if (!record_parse(&pkt, rec, link))
+		return true;
+	if (sides->inside) {
+		source_address(&pkt, rec->bytes, address);
+		return address_set_has(sides->inside, address);
+	}
+	v6 = pkt.flags & PKT_V6;
+	memset(&key, 0, sizeof key);
+	parse_flow_key(&pkt, rec->bytes, &key);
+	from_a = pkt.flags & PKT_A_TO_B;
+	if (pkt.flags & PKT_ICMP_ERROR)
+		from_a = !from_a; // the key is of the packet that it answers
+	table_key(&key, v6, false, name);
+	table_key(&key, v6, true, hosts);
+	entry = replay_table_get(&sides->flows, name, &made);
+	if (!entry)
+		return true;
+	if (!made && !(pkt.l4_proto == IPPROTO_TCP && (pkt.flags & PKT_L4_OK) &&
+			     (pkt.tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN))
+		return from_a == (entry->value[0] == 1);
+	inside_is_a = from_a;
+	if (pkt.flags & PKT_FRAGMENT) {
+		pair = replay_table_find(&sides->flows, hosts);
+		if (pair)
+			inside_is_a = pair->value[0] == 1;
+	} else if (pkt.l4_proto == IPPROTO_TCP && (pkt.flags & PKT_L4_OK) &&
+		   (pkt.tcp_flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
+		inside_is_a = !from_a; // the capture began between a SYN and its answer
+	}
+	entry->value[0] = inside_is_a ? 1 : 2;
+	pair = replay_table_get(&sides->flows, hosts, &made);
+	if (pair && made)
+		pair->value[0] = inside_is_a ? 1 : 2;
+	return from_a == inside_is_a;
+}
+
+// Whose checksums are true
+
+struct replay_offload {
+	struct replay_table senders; // value[0]: wrong checksums, value[1]: all
+};
+
+struct replay_offload *replay_offload_new(void)
+{
+	struct replay_offload *offload = calloc(1, sizeof *offload);
+
+	if (offload && replay_table_init(&offload->senders) < 0) {
+		free(offload);
+		return NULL;
+	}
+	return offload;
+}
+
+void replay_offload_free(struct replay_offload *offload)
+{
+	if (!offload)
+		return;
+	replay_table_fini(&offload->senders);
+	free(offload);
+}
+
+static int survey_record(struct replay_offload *offload, const struct capture_record *rec,
+	const struct replay_feed *feed)
+{
+	uint8_t key[REPLAY_KEY_BYTES] = {0}, link = parse_link_of(rec->linktype);
+	struct replay_entry *entry;
+	struct rte_mbuf *m;
+	struct pkt pkt;
+	bool made;
+
+	// What a snap length has cut cannot be summed up.
+	if (rec->caplen < rec->len || !record_parse(&pkt, rec, link) || !(pkt.flags & PKT_L4_OK) ||
+		(pkt.flags & PKT_FRAGMENT))
+		return 0;
+	m = replay_mbuf_new(feed, rec);
+	if (!m)
+		return -ENOMEM;
+	*pkt_of(m) = pkt;
+	if (checksum_verify(m)) {
+		source_address(&pkt, rec->bytes, key);
+		entry = replay_table_get(&offload->senders, key, &made);
+		if (!entry) {
+			rte_pktmbuf_free(m);
+			return -ENOMEM;
+		}
+		entry->value[0] += (pkt_of(m)->flags & PKT_CSUM_BAD) != 0;
+		entry->value[1]++;
+	}
+	rte_pktmbuf_free(m);
+	return 0;
+}
+
+int replay_offload_survey(
+	struct replay_offload *offload, struct capture *cap, const struct replay_feed *feed)
+{
+	struct capture_record rec;
+	int rc = 0;
+
+	replay_table_clear(&offload->senders);
+	while (rc == 0 && capture_next(cap, &rec) > 0)
+		rc = survey_record(offload, &rec, feed);
+	return rc < 0 ? rc : capture_rewind(cap);
+}
+
+bool replay_offload_sender(
+	const struct replay_offload *offload, const struct capture_record *rec, uint8_t link)
+{
+	uint8_t key[REPLAY_KEY_BYTES] = {0};
+	const struct replay_entry *entry;
+	struct pkt pkt;
+
+	if (!record_parse(&pkt, rec, link))
+		return false;
+	source_address(&pkt, rec->bytes, key);
+	entry = replay_table_find(&offload->senders, key);
+	return entry && entry->value[0] > entry->value[1] / 2;
+}
