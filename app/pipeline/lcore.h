@@ -24,6 +24,17 @@
 
 struct dataplane;
 
+// A driver's own counters and the link, as `sluicectl stats` shows them per port.
+struct port_counters {
+	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
+	uint64_t rx_missed; // the device had no descriptor: the lcore is too slow
+	uint64_t rx_nombuf; // the receive pool was empty (STYLE trap 7)
+	uint64_t rx_errors;
+	uint64_t tx_errors;
+	uint32_t speed_mbps; // 0: unknown
+	bool link_up;
+};
+
 // A port as the data path sees it. Written by app/port.c before the lcores start, then constant.
 // Replay's two "ports" write captures.
 struct port {
@@ -39,6 +50,8 @@ struct port {
 	// Sends n packets; returns how many were accepted (those are no longer ours).
 	uint16_t (*send)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 	uint16_t (*receive)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+	// What the driver says; control core only. NULL: nothing (replay).
+	void (*counters)(void *ctx, struct port_counters *out);
 	void *ctx;
 	// Per lcore: the tx queue it owns, or UINT16_MAX and then the lcore that sends for it.
 	uint16_t tx_queue[LCORES_MAX];
