@@ -30,7 +30,8 @@ LAB_SLUICE=${SLUICE:-$LAB_BUILD/app/sluice}
 LAB_SLUICECTL=${SLUICECTL:-$LAB_ROOT/tools/sluicectl}
 LAB_CLIENT4=10.77.0.1 LAB_SERVER4=10.77.0.2
 LAB_CLIENT6=fd77::1 LAB_SERVER6=fd77::2
-LAB_RUN=  # private directory of this lab: pids, logs, configuration
+LAB_GATEWAY_EXIT= # of the gateway that lab_stop stopped, if this shell started it
+LAB_RUN=          # private directory of this lab: pids, logs, configuration
 LAB_STATE=/run/sluice-lab.$LAB_PREFIX # points to LAB_RUN
 
 lab_error() { printf 'lab: %s\n' "$*" >&2; return 1; }
@@ -66,7 +67,7 @@ lab_exec() {
 
 lab_start_time() { # of a pid: with it, a pid names one process for ever
 	local stat
-	read -r stat <"/proc/$1/stat" 2>/dev/null || return 1
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
@@ -90,7 +91,7 @@ lab_spawn() {
 	shift 2
 	setsid ip netns exec "$ns" "${wrap[@]}" "$@" >"$LAB_RUN/log/$name" 2>&1 </dev/null &
 	local pid=$!
-	disown "$pid" 2>/dev/null
+	[ "$name" = gateway ] || disown "$pid" 2>/dev/null # whose exit code nobody asks for
 	echo "$pid $(lab_start_time "$pid")" >"$LAB_RUN/pids/$name"
 }
 
@@ -107,6 +108,7 @@ lab_stop() {
 			kill -KILL -- "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null
 		fi
 		kill -TERM -- "-$pid" 2>/dev/null # children left in its group
+		[ "$name" = gateway ] && { wait "$pid" 2>/dev/null; LAB_GATEWAY_EXIT=$?; }
 	fi
 	rm -f "$LAB_RUN/pids/$name"
 	return $rc
@@ -260,6 +262,18 @@ lab_gateway_config() {
 }
 
 lab_ctl() { "$LAB_SLUICECTL" --socket "$LAB_RUN/control.sock" "$@"; }
+
+# A number out of `sluicectl stats --json` by the path of its keys; an object is summed. Prints ?
+# when there is no such number.
+lab_stat() {
+	lab_ctl stats --json 2>/dev/null | /usr/bin/python3 -c '
+import json, sys
+node = json.load(sys.stdin)
+for key in sys.argv[1:]:
+    node = node[key]
+print(sum(node.values()) if isinstance(node, dict) else node)' "$@" 2>/dev/null || echo '?'
+}
+lab_balanced() { [ "$(lab_stat unaccounted)" = 0 ]; }
 
 # lab_gateway_start [POLICY]: copies the policy to LAB_RUN/policy.json (where a reload reads it
 # again), starts the gateway, and returns when it forwards.

@@ -5,8 +5,8 @@
 story_pcap.py resets CLIENT.pcap SERVER.pcap CLIENT_IP PORT...
     RST packets that arrived at one end and that the other end never sent: the gateway's own.
     Prints "client N server N". A reset of a kernel is seen leaving at one end and is not counted.
-story_pcap.py payload CAPTURE SOURCE_IP PORT FROM TO
-    Payload bytes of SOURCE_IP:PORT (TCP or UDP) between two times (seconds since the epoch).
+story_pcap.py payload CAPTURE tcp|udp SOURCE_IP PORT FROM TO
+    Payload bytes that SOURCE_IP sent, PORT at either end, between two times (epoch seconds).
 """
 import socket
 import struct
@@ -50,8 +50,9 @@ def resets(client_pcap, server_pcap, client, ports):
     print(f"client {len(to_client)} server {len(to_server)}")
 
 
-def payload(path, source, port, begin, end):
-    print(sum(p[8] for p in packets(path) if p[2] == source and p[3] == port and begin <= p[0] <= end))
+def payload(path, proto, source, port, begin, end):
+    chosen = (p for p in packets(path) if p[1] == proto and p[2] == source and port in (p[3], p[5]))
+    print(sum(p[8] for p in chosen if begin <= p[0] <= end))
 
 
 def main():
@@ -59,7 +60,8 @@ def main():
     if words[0] == "resets":
         resets(words[1], words[2], words[3], {int(w) for w in words[4:]})
     elif words[0] == "payload":
-        payload(words[1], words[2], int(words[3]), float(words[4]), float(words[5]))
+        proto = {"tcp": 6, "udp": 17}[words[2]]
+        payload(words[1], proto, words[3], int(words[4]), float(words[5]), float(words[6]))
 
 
 if __name__ == "__main__":
