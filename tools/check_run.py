@@ -1,0 +1,295 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds, runs and reports the tests for tools/check; see there for the options.
+
+What is a test: each rule of tools/lint; each build; what meson knows in the suites unit, model
+and fuzz, in the plain and in the sanitized build; each executable tests/golden/*.test (both
+builds), tests/cli/*.test and tests/netns/*.test. A test ends 0, or 77 for a skip (the last line
+of its output is the reason). A script may say in its first lines `check: timeout=SECONDS`,
+`check: serial`, `check: plain` (not in the sanitized build).
+Environment of a script: SLUICE, SLUICECTL, BUILD (and SLUICE_BUILD), SLUICE_CORPORA where it
+exists, SLUICE_LONG with --long.
+"""
+import argparse
+import fnmatch
+import glob
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PLAIN, ASAN, CLANG = (os.path.join(ROOT, name) for name in ("build", "build-asan", "build-clang"))
+LOGS = os.path.join(PLAIN, "check-logs")
+TTY = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
+RUNNING = {}
+# Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
+SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
+# Leaks are not looked for: EAL and its drivers keep what they allocated until the process ends,
+# which would hide ours; every test ends by checking that all mbufs are back in their pools.
+ASAN_OPTIONS = "detect_leaks=0:abort_on_error=0:detect_stack_use_after_return=1"
+UBSAN_OPTIONS = "print_stacktrace=1:halt_on_error=1"
+
+
+class Test:
+    """One test: a name, a command, its environment and its time limit."""
+
+    def __init__(self, name, command, env=None, timeout=120, serial=False, skip=None, cwd=ROOT):
+        self.name, self.command, self.env = name, command, env or {}
+        self.timeout, self.serial, self.skip, self.cwd = timeout, serial, skip, cwd
+        self.result, self.reason, self.seconds = None, "", 0.0
+
+    def log(self):
+        return os.path.join(LOGS, self.name.replace("/", ".") + ".log")
+
+
+def environment(build, options):
+    env = {
+        "BUILD": build,
+        "SLUICE_BUILD": build,
+        "SLUICE": os.path.join(build, "app", "sluice"),
+        "SLUICECTL": os.path.join(ROOT, "tools", "sluicectl"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    corpora = os.environ.get("SLUICE_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
+    if os.path.isdir(corpora):
+        env["SLUICE_CORPORA"] = os.path.abspath(corpora)
+    if options.long:
+        env["SLUICE_LONG"] = "1"
+    if build == ASAN:
+        env.update({"ASAN_OPTIONS": ASAN_OPTIONS, "UBSAN_OPTIONS": UBSAN_OPTIONS, "SLUICE_ASAN": "1"})
+    return env
+
+
+def lint_tests():
+    lint = os.path.join(ROOT, "tools", "lint")
+    listed = subprocess.run([lint, "--list"], capture_output=True, text=True, check=True).stdout
+    return [Test("lint/" + line.split()[0], [lint, line.split()[0]]) for line in listed.splitlines()]
+
+
+def build_tests(options):
+    """Each sets its folder up if need be; the plain one first, it is what most tests use."""
+    tests = []
+    for name, folder, extra, env in (
+        ("build/plain", PLAIN, [], {}),
+        ("build/asan", ASAN, SANITIZE, {}),
+        ("build/clang", CLANG, [], {"CC": "clang"}),
+    ):
+        script = (
+            f"if [ -e '{folder}/build.ninja' ]; then meson configure '{folder}' -Dtests=true; "
+            f"else meson setup '{folder}' --buildtype=debugoptimized {' '.join(extra)}; fi && "
+            f"ninja -C '{folder}' -j{options.jobs}"
+        )
+        tests.append(Test(name, ["sh", "-c", script], env, timeout=900, serial=True))
+    return tests
+
+
+def meson_tests(build, label, options):
+    """The programs that meson registers; its golden scripts are found as files instead."""
+    asked = subprocess.run(["meson", "introspect", "--tests", build], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return []
+    tests = []
+    for known in json.loads(asked.stdout):
+        suites = {s.split(":")[-1] for s in known["suite"]}
+        suite = next((s for s in ("unit", "model", "fuzz", "bench") if s in suites), None)
+        if suite is None or suite == "bench":
+            continue
+        env = dict(environment(build, options), **known["env"])
+        limit = known["timeout"] * (4 if build == ASAN else 2)
+        cwd = known["workdir"] or build
+        tests.append(
+            Test(f"{suite}/{label}/{known['name']}", known["cmd"], env, limit, not known["is_parallel"], cwd=cwd)
+        )
+    return tests
+
+
+def script_tests(options):
+    tests = []
+    for kind in ("cli", "golden", "netns"):
+        for path in sorted(glob.glob(os.path.join(ROOT, "tests", kind, "*.test"))):
+            if not os.access(path, os.X_OK):
+                continue
+            with open(path, encoding="utf-8") as file:
+                head = "".join(file.readline() for _ in range(30))
+            limit = re.search(r"check: timeout=(\d+)", head)
+            limit = int(limit.group(1)) if limit else 300
+            serial = kind == "netns" or "check: serial" in head
+            skip = "needs root" if kind == "netns" and os.geteuid() != 0 else None
+            name = os.path.basename(path)[: -len(".test")]
+            builds = [("", PLAIN)]
+            if kind == "golden" and "check: plain" not in head:
+                builds = [("plain/", PLAIN), ("asan/", ASAN)]
+            for label, build in builds:
+                env = environment(build, options)
+                tests.append(Test(f"{kind}/{label}{name}", [path], env, limit, serial, skip))
+    return tests
+
+
+def chosen(tests, patterns):
+    if not patterns:
+        return tests
+    return [t for t in tests if any(p in t.name or fnmatch.fnmatch(t.name, p) for p in patterns)]
+
+
+def kill_group(process):
+    """Asks first, so that a script's trap can remove its namespaces."""
+    for signal_number, seconds in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, signal_number)
+            process.wait(seconds)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return
+
+
+def run(test, options):
+    if test.skip:
+        test.result, test.reason = "SKIP", test.skip
+        return
+    begin = time.monotonic()
+    limit = test.timeout * (10 if options.long else 1)
+    with open(test.log(), "wb") as log:
+        try:
+            process = subprocess.Popen(  # pylint: disable=consider-using-with
+                test.command,
+                cwd=test.cwd,
+                env={**os.environ, **test.env},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            test.result, test.reason = "FAIL", str(error)
+            return
+        RUNNING[test.name] = process
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            kill_group(process)
+            code = None
+        RUNNING.pop(test.name, None)
+    test.seconds = time.monotonic() - begin
+    with open(test.log(), encoding="utf-8", errors="replace") as log:
+        lines = log.read().strip().split("\n")
+    if code == 0:
+        test.result = "PASS"
+        cases = sum(int(n) for line in lines for n in re.findall(r"\[  PASSED  \] (\d+) test", line))
+        test.reason = f"{cases} cases" if cases else ""
+    elif code == 77:
+        test.result, test.reason = "SKIP", lines[-1]
+    else:
+        test.result = "FAIL"
+        test.reason = f"ended {code}" if code is not None else f"not done after {limit} s"
+        if code is not None and code < 0:
+            test.reason = f"killed by {signal.Signals(-code).name}"
+
+
+PRINT = threading.Lock()
+
+
+def report(test):
+    mark = f"{COLOURS[test.result]}{test.result}\033[0m" if TTY else test.result
+    note = f"  ({test.reason})" if test.reason else ""
+    with PRINT:
+        print(f"{mark} {test.name} {test.seconds:.1f}{note}", flush=True)
+        if test.result == "FAIL" and os.path.exists(test.log()):
+            with open(test.log(), encoding="utf-8", errors="replace") as log:
+                lines = log.read().rstrip().split("\n")
+            for line in lines[-25:]:
+                print("     | " + line[:200])
+            print(f"     | all of it: {os.path.relpath(test.log(), ROOT)}", flush=True)
+
+
+def run_all(tests, options):
+    """Those that may, side by side; then the serial ones, one by one."""
+    waiting = queue.SimpleQueue()
+    for test in sorted((t for t in tests if not t.serial), key=lambda t: -t.timeout):
+        waiting.put(test)
+
+    def worker():
+        while True:
+            try:
+                test = waiting.get_nowait()
+            except queue.Empty:
+                return
+            run(test, options)
+            report(test)
+
+    threads = [threading.Thread(target=worker, daemon=True) for _ in range(options.jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for test in tests:
+        if test.serial:
+            run(test, options)
+            report(test)
+
+
+def interrupted(_signal, _frame):
+    for process in list(RUNNING.values()):
+        kill_group(process)
+    print("interrupted", flush=True)
+    os._exit(130)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    os.makedirs(LOGS, exist_ok=True)
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, interrupted)
+    begin = time.monotonic()
+    builds, lints = build_tests(options), lint_tests()
+    if options.list:
+        found = builds + lints + meson_tests(PLAIN, "plain", options) + meson_tests(ASAN, "asan", options)
+        for test in chosen(found + script_tests(options), options.only):
+            print(test.name)
+        return 0
+    # What is built is needed by what is chosen: with --only a build runs, but quietly.
+    done = []
+    wanted_builds = chosen(builds, options.only)
+    only_lint = options.only and not chosen(script_tests(options), options.only) and all(
+        p.startswith("lint") for p in options.only
+    )
+    for test in builds:
+        if test in wanted_builds or (test.name != "build/clang" and not only_lint):
+            run(test, options)
+            if test in wanted_builds or test.result == "FAIL":
+                report(test)
+                done.append(test)
+    broken = {t.name for t in done if t.result == "FAIL"}
+    tests = chosen(lints, options.only)
+    rest = []
+    for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
+        rest += meson_tests(build, label, options)
+    rest += script_tests(options)
+    for test in chosen(rest, options.only):
+        needed = "build/asan" if "/asan/" in test.name else "build/plain"
+        if needed in broken:
+            test.skip = f"{needed} failed"
+        tests.append(test)
+    run_all(tests, options)
+    done += tests
+    count = {kind: sum(t.result == kind for t in done) for kind in ("PASS", "FAIL", "SKIP")}
+    print(f"{time.monotonic() - begin:.0f} s")
+    tail = f", {count['SKIP']} skipped" if count["SKIP"] else ""
+    print(f"{count['PASS']} passed, {count['FAIL']} failed{tail}", flush=True)
+    return 1 if count["FAIL"] or not count["PASS"] else 0
+
+
+sys.exit(main())
