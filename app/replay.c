@@ -22,19 +22,19 @@
 #define EXIT_FAILED 1
 #define EXIT_CONFIG 78
 
+#define LINKTYPE_ETHERNET 1 // of an output without packets
+
 #define PORT_INSIDE  0
 #define PORT_OUTSIDE 1
 
-#define MBUFS                8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
-#define MBUF_CACHE           32u
-#define MEMORY_MB            512u
-#define MEMORY_MB_FLOW_BYTES 1536u // of one flow: both pools, cold part, both hash tables
-#define CLASSIFYING          4096u
-#define CONN_CACHE           16384u
-#define EXPECTATIONS         4096u
-#define TIME_STEP_NS         NS_PER_S
-#define TIME_STEPS_MAX       7200u // longer than every time-out: then the clock may jump
-#define TURNS_MAX            100000u
+#define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
+#define MBUF_CACHE        32u
+#define MEMORY_MB         512u
+#define FLOW_MEMORY_BYTES 1536u // of one flow: both pools, cold part, both hash tables
+#define CLASSIFYING       4096u
+#define CONN_CACHE        16384u
+#define EXPECTATIONS      4096u
+#define TURNS_MAX         100000u
 
 struct replay {
 	struct replay_options options;
@@ -48,7 +48,7 @@ struct replay {
 	struct sink *sink;
 	struct reload *reload;
 	struct capture **captures; // one per input
-	uint64_t now_ns;           // 0: no packet yet
+	uint64_t now_ns;
 	uint64_t start_ns;
 	uint64_t packets;
 	unsigned reloads_done;
@@ -209,31 +209,30 @@ static int control_new(struct replay *r)
 
 // The run
 
-// Lets the time up to `to_ns` pass in small steps, so that what expires does so in its order.
+// Lets the time up to `to_ns` pass in steps, so that what expires does so in its order: of a
+// second, and in a long silence of a sixteenth of what has passed of it.
 static void time_pass(struct replay *r, uint64_t to_ns)
 {
-	for (unsigned n = 0; n < TIME_STEPS_MAX && to_ns - r->now_ns > TIME_STEP_NS; n++) {
-		r->now_ns += TIME_STEP_NS;
-		settle(r);
-	}
-	if (to_ns != r->now_ns) {
-		r->now_ns = to_ns;
+	uint64_t from_ns = r->now_ns;
+
+	while (r->now_ns < to_ns) {
+		uint64_t step_ns = RTE_MAX(NS_PER_S, (r->now_ns - from_ns) / 16);
+
+		r->now_ns = to_ns - r->now_ns > step_ns ? r->now_ns + step_ns : to_ns;
 		settle(r);
 	}
 }
 
-static int reloads_due(struct replay *r)
+static void reloads_due(struct replay *r)
 {
 	const struct replay_options *options = &r->options;
-	int rc = 0;
 
-	while (rc == 0 && r->reloads_done < options->n_reloads &&
+	while (r->reloads_done < options->n_reloads &&
 		options->reloads[r->reloads_done].before <= r->packets) {
 		// A bad policy leaves the old one in force: replay goes on, as a gateway does.
 		policy_publish(r, options->reloads[r->reloads_done].path);
 		r->reloads_done++;
 	}
-	return rc;
 }
 
 static bool checksum_is_ignored(struct replay *r, const struct capture_record *rec, uint8_t link)
@@ -253,8 +252,6 @@ static int record_run(struct replay *r, const struct capture_record *rec)
 	uint16_t flags = inside ? PKT_FROM_INSIDE : 0;
 	struct rte_mbuf *m;
 
-	if (r->now_ns == 0)
-		r->now_ns = r->start_ns = rec->ts_ns;
 	if (rec->ts_ns < r->now_ns)
 		r->clamped++;
 	else
@@ -290,8 +287,6 @@ static int input_run(struct replay *r, unsigned index)
 		replay_offload_survey(r->offload, cap, &r->feed) < 0)
 		return fail(r->options.inputs[index], "no memory to look at its checksums");
 	while (rc == 0 && (got = capture_next(cap, &rec)) > 0) {
-		if (r->packets == 0)
-			r->output.nano = capture_is_nano(cap);
 		rc = record_run(r, &rec);
 	}
 	if (got < 0) {
@@ -317,11 +312,32 @@ static int inputs_open(struct replay *r)
 		if (capture_open(r->options.inputs[i], &r->captures[i], err, sizeof err) < 0)
 			return fail(err, NULL);
 	}
-	r->output.linktype = 1;
 	r->sides = replay_sides_new(r->options.has_inside ? &r->options.inside : NULL);
 	r->offload = replay_offload_new();
 	if (!r->sides || !r->offload)
 		return fail("no memory", NULL);
+	return 0;
+}
+
+// The first record gives the clock its start and the output its form.
+static int clock_start(struct replay *r)
+{
+	struct capture_record rec;
+	int got = 0;
+
+	r->now_ns = 1; // the stages take 0 for never
+	r->output.linktype = LINKTYPE_ETHERNET;
+	for (unsigned i = 0; got <= 0 && i < r->options.n_inputs; i++) {
+		got = capture_next(r->captures[i], &rec);
+		if (got > 0) {
+			r->now_ns = RTE_MAX(rec.ts_ns, r->now_ns);
+			r->output.linktype = rec.linktype;
+			r->output.nano = capture_is_nano(r->captures[i]);
+		}
+		if (capture_rewind(r->captures[i]) < 0)
+			return fail(capture_error(r->captures[i]), NULL);
+	}
+	r->start_ns = r->now_ns;
 	return 0;
 }
 
@@ -420,6 +436,8 @@ static int run(struct replay *r)
 	if (rc == 0)
 		rc = control_new(r);
 	if (rc == 0)
+		rc = clock_start(r);
+	if (rc == 0)
 		rc = policy_publish(r, r->options.policy);
 	for (unsigned i = 0; rc == 0 && i < r->options.n_inputs; i++)
 		rc = input_run(r, i);
@@ -466,7 +484,7 @@ int replay_main(int argc, char **argv)
 
 	rc = replay_options_parse(&r.options, argc, argv);
 	if (rc < 0) {
-		memory = (uint64_t)r.options.flows * r.options.lcores * MEMORY_MB_FLOW_BYTES;
+		memory = (uint64_t)r.options.flows * r.options.lcores * FLOW_MEMORY_BYTES;
 		rc = eal_start_private(MEMORY_MB + (unsigned)(memory >> 20), err, sizeof err);
 		if (rc != 0) {
 			fail("cannot start DPDK", err);
