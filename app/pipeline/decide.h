@@ -25,7 +25,8 @@ struct decision {
 	uint8_t cache;      // enum cache_mode, of the deciding rule
 	bool final;         // a better application would not change it
 	uint32_t rule;      // index in policy->rules, or RULE_DEFAULT
-	uint32_t monitored; // index of the first monitor rule that would have blocked, or
+	uint32_t monitored; // would_block: the first monitor rule, or RULE_DEFAULT for the default
+	bool would_block;   // but for monitor mode, monitored_action
 			    // RULE_DEFAULT
 	uint8_t monitored_action;
 };

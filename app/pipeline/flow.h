@@ -16,6 +16,8 @@
 #include <rte_hash.h>
 #include "parse.h"
 #include "policy.h"
+#include "stream.h"
+#include "tick.h"
 
 struct lcore;
 
@@ -45,11 +47,15 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_FINAL = 1 << 5, // the decision is final: steps 1-5, counters, tx, nothing else
 	FLOW_TRACE = 1 << 6,
 	FLOW_GAVEUP = 1 << 7,
-	FLOW_MONITORED = 1 << 8,     // a monitor rule's alert was written for this generation
-	FLOW_DECODED = 1 << 9,       // the application has a decoder that is being fed
-	FLOW_NOMEM = 1 << 10,        // no classifier state was free
-	FLOW_CSUM_TOLD = 1 << 11,    // the event for a bad checksum was written
-	FLOW_TEARDOWN_RST = 1 << 12, // condemned by reset: answer late segments
+	FLOW_MONITORED = 1 << 8, // a monitor rule's alert was written for this generation
+	FLOW_DECODED = 1 << 9,   // the application has a decoder that is being fed
+	FLOW_NOMEM = 1 << 10,    // no classifier state was free
+};
+
+enum {                          // struct flow.seen, by half
+	SEEN_RELEASED = 1 << 0, // released is valid
+	SEEN_ACKED = 1 << 1,    // acked is valid
+	SEEN_TEMPLATE = 1 << 2, // the half's L2 template is set
 };
 
 // Two cache lines, one writer: the owning lcore. Indices are into the owner's pools.
@@ -61,7 +67,6 @@ struct flow {
 	uint32_t lru_prev;
 	uint32_t lru_next;
 	uint32_t policy_gen; // low 32 bits of the generation that decided
-	uint32_t rule;       // index in that policy, or RULE_DEFAULT
 	uint32_t rule_uid;
 	uint32_t classify_state;
 	uint32_t decoder_state;
@@ -76,7 +81,7 @@ struct flow {
 	uint8_t decided_pkts; // n_data_pkts when the application was decided
 	uint8_t in_port;      // of the initiator
 	uint8_t n_vlan;
-	uint8_t pad0[2];
+	uint8_t pad0[6];
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
 	uint64_t bytes[2];
@@ -85,7 +90,7 @@ struct flow {
 	uint32_t acked[2];    // TCP: highest acknowledgement of this half's bytes, from the other
 	uint16_t vlan[2];
 	uint8_t tcp_flags[2]; // all seen
-	uint8_t seen[2];      // bit 0: released is valid; bit 1: acked is valid
+	uint8_t seen[2];      // SEEN_*
 	uint8_t pad1[8];
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
@@ -95,51 +100,55 @@ static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second 
 
 // Cold: parallel to the flow pool (same index).
 struct flow_half {
-	uint8_t l2[FLOW_L2_MAX]; // L2 header of the last packet of this half: the teardown template
-	uint8_t l2_length;       // 0: none seen
+	uint8_t l2[FLOW_L2_MAX]; // L2 header of a packet of this half: the teardown template
+	uint8_t l2_length;
 	uint8_t ttl;
 	uint8_t port;         // that packets of this half came in on
 	uint8_t window_scale; // 14 if unknown
-	uint16_t window;
-	uint16_t l2_flags; // PKT_PPPOE, PKT_TUNNEL of that packet
-	// in-order provider (app/reassembly)
-	uint32_t next;   // next sequence number that the stream takes
-	uint32_t seq_in; // delta 0 but for payload fix-up
-	uint32_t seq_out;
-	uint32_t gap_bytes;
-	uint64_t offset64;    // of `next` in the stream
-	uint8_t stream_flags; // STREAM_* of app/reassembly/stream.h
-	uint8_t ahead;        // segments ahead of `next` since it last moved
-	uint8_t pad[6];
+	uint16_t window;      // unscaled, of the last packet
+	uint16_t l2_flags;    // PKT_PPPOE, PKT_TUNNEL of that packet
+	uint8_t link;         // enum pkt_link
+	uint8_t pad[3];
+	uint32_t seq_delta_in; // 0 but for payload fix-up
+	uint32_t seq_delta_out;
+	struct stream_half stream; // in-order provider
 };
-static_assert(sizeof(struct flow_half) == 88, "a half's cold part");
+static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 
 struct flow_cold {
 	struct flow_half half[2];
 	struct flow_ends ends;
 };
 
+// A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.
+#define STUB_TICK_SHIFT 26
+
 // 64 bytes.
 struct flow_stub {
-	uint64_t last_ns;
 	uint64_t start_ns;
+	uint32_t last_tick;
 	uint32_t gen;
 	int32_t key_pos;
 	uint32_t lru_prev;
 	uint32_t lru_next;
 	uint32_t policy_gen;
-	uint32_t rule_uid;
 	uint32_t bytes[2];
-	uint16_t pkts[2];
-	uint16_t flags;
-	uint16_t app;
+	union {
+		uint32_t isn[2]; // embryonic: initial sequence numbers, by half
+		struct {         // condemned
+			uint32_t rule_uid;
+			uint32_t answer_tick; // of the last answer, in stub ticks
+		};
+	};
+	uint16_t pkts[2]; // saturating
+	uint16_t flags;   // FLOW_*
+	uint16_t app;     // condemned
 	uint8_t lru_class;
 	uint8_t l4_proto;
-	uint8_t in_port;
+	uint8_t in_port; // of the initiator
 	uint8_t tcp_flags[2];
-	uint8_t action;
-	uint8_t answers; // condemned: RSTs sent in answer, in the current second
-	uint8_t pad[1];
+	uint8_t window_scale[2]; // from the SYNs; 14 if unknown
+	uint8_t action;          // enum action
 };
 static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
 

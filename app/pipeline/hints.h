@@ -13,7 +13,6 @@ struct lcore;
 enum hint_type {
 	HINT_CONN_BLOCK, // connection cache entry learned
 	HINT_EXPECT,     // a secondary flow is to be expected
-	HINT_CONN_FLUSH, // (control) the cache was flushed
 };
 
 struct hint {

@@ -12,13 +12,14 @@
 #include "flow.h"
 #include "hints.h"
 #include "stats.h"
+#include "tick.h"
 
 #define LCORES_MAX    POLICY_LCORES_MAX
 #define PORTS_MAX     32
 #define RX_QUEUES_MAX 32 // polled by one lcore
 #define BURST         32
 #define OWNER_TABLE   512 // power of two
-#define TX_BUFFER     64
+#define TX_BUFFER     256 // packets that a port has not accepted yet
 #define HANDOFF_RING  2048
 #define PORT_NONE     UINT8_MAX
 
@@ -65,7 +66,6 @@ struct rx_queue {
 
 struct tx_buffer {
 	uint16_t n;
-	uint64_t first_ns; // when the oldest packet was put in
 	struct rte_mbuf *pkts[TX_BUFFER];
 };
 

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-// rte_cycles.h has an NS_PER_S too, of type int: ours must be 64 bits wide.
+// rte_cycles.h has an NS_PER_S too, of type int: included first, so that ours, 64 bits wide, stays.
+#include <rte_cycles.h>
 #undef NS_PER_S
 #define NS_PER_US 1000ull
 #define NS_PER_MS 1000000ull

@@ -5,11 +5,12 @@
 
 #include <stdint.h>
 
-// What becomes of one packet. A stage that returns anything but VERDICT_PASS has taken the mbuf.
+// What a stage says of one packet.
 enum verdict {
 	VERDICT_PASS,  // goes on to the next stage
-	VERDICT_DROP,  // freed by the caller with a drop reason
-	VERDICT_TAKEN, // moved into a keeper (handoff ring ...): the stage owns it now
+	VERDICT_SEND,  // nothing left to look at: straight to tx
+	VERDICT_DROP,  // freed by the loop with the walk's drop reason
+	VERDICT_TAKEN, // moved into a keeper, or sent already: no longer the loop's
 };
 
 // What the policy says of a flow or packet. Order is meaningless; names are the policy's words.

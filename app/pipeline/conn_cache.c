@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdio.h>
+#include <string.h>
+#include <rte_hash.h>
+#include <rte_jhash.h>
+#include <rte_malloc.h>
+#include "conn_cache.h"
+#include "flow_event.h"
+#include "hints.h"
+#include "lcore.h"
+
+#define NONE UINT32_MAX
+
+struct slot {
+	struct conn_entry entry;
+	uint32_t prev;
+	uint32_t next;
+	bool used;
+	bool hit_told;
+};
+
+struct conn_cache {
+	struct rte_hash *hash; // key -> slot
+	struct slot *slots;
+	uint32_t *free;
+	uint32_t n_free;
+	uint32_t size;
+	uint32_t oldest; // by refresh: ttl_s is the same for all, so the list is sorted by expiry
+	uint32_t youngest;
+	uint32_t n_peer; // entries of mode peer: without any, that lookup is spared
+};
+
+struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket)
+{
+	struct conn_cache *cache = rte_zmalloc_socket("conn_cache", sizeof(*cache), 64, socket);
+	char name[RTE_HASH_NAMESIZE];
+
+	if (!cache)
+		return NULL;
+	snprintf(name, sizeof(name), "sl_conn_%u", lcore);
+	struct rte_hash_parameters params = {
+		.name = name,
+		.entries = capacity < 64 ? 64 : capacity,
+		.key_len = sizeof(struct conn_key),
+		.hash_func = rte_jhash,
+		.socket_id = socket,
+		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
+	};
+	cache->hash = rte_hash_create(&params);
+	cache->slots = rte_zmalloc_socket("conn_slots", sizeof(struct slot) * capacity, 64, socket);
+	cache->free = rte_malloc_socket("conn_free", sizeof(uint32_t) * capacity, 64, socket);
+	cache->size = cache->n_free = capacity;
+	cache->oldest = cache->youngest = NONE;
+	if (!cache->hash || !cache->slots || !cache->free) {
+		conn_cache_free(cache);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < capacity; i++)
+		cache->free[i] = capacity - 1 - i;
+	return cache;
+}
+
+void conn_cache_free(struct conn_cache *cache)
+{
+	if (!cache)
+		return;
+	rte_hash_free(cache->hash);
+	rte_free(cache->slots);
+	rte_free(cache->free);
+	rte_free(cache);
+}
+
+unsigned conn_cache_count(const struct conn_cache *cache)
+{
+	return cache->size - cache->n_free;
+}
+
+static void unlink_slot(struct conn_cache *cache, uint32_t i)
+{
+	struct slot *slot = &cache->slots[i];
+
+	if (slot->prev == NONE)
+		cache->oldest = slot->next;
+	else
+		cache->slots[slot->prev].next = slot->next;
+	if (slot->next == NONE)
+		cache->youngest = slot->prev;
+	else
+		cache->slots[slot->next].prev = slot->prev;
+}
+
+static void append_slot(struct conn_cache *cache, uint32_t i)
+{
+	struct slot *slot = &cache->slots[i];
+
+	slot->prev = cache->youngest;
+	slot->next = NONE;
+	if (cache->youngest == NONE)
+		cache->oldest = i;
+	else
+		cache->slots[cache->youngest].next = i;
+	cache->youngest = i;
+}
+
+static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event_conncache what)
+{
+	struct event event = {.type = EVENT_CONNCACHE, .reason = (uint8_t)what};
+
+	memcpy(event.ends.address[HALF_C2S], entry->key.initiator, 16);
+	memcpy(event.ends.address[HALF_S2C], entry->key.responder, 16);
+	event.ends.port[HALF_S2C] = entry->key.port;
+	event.l4_proto = entry->key.l4_proto;
+	event.in_port = PORT_NONE;
+	if (entry->key.vlan) {
+		event.n_vlan = 1;
+		event.vlan[0] = entry->key.vlan & 0xfff;
+	}
+	event.app = entry->app;
+	event.confidence = entry->confidence;
+	event.signature = UINT16_MAX;
+	event.rule_uid = entry->rule_uid;
+	event.conncache.created_ns = entry->created_ns;
+	event.conncache.expires_ns = entry->expires_ns;
+	event.conncache.hits = entry->hits;
+	event.conncache.saved_bytes = entry->saved_bytes;
+	event.conncache.cache_mode = entry->key.mode;
+	event_send(lcore, &event);
+}
+
+static void remove_slot(struct lcore *lcore, uint32_t i, enum event_conncache why)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	struct slot *slot = &cache->slots[i];
+
+	// only the replica that has something to tell speaks: the others would repeat it
+	if (slot->entry.hits || why != CONNCACHE_EXPIRE)
+		tell(lcore, &slot->entry, why);
+	rte_hash_del_key(cache->hash, &slot->entry.key);
+	unlink_slot(cache, i);
+	if (slot->entry.key.mode == CACHE_PEER)
+		cache->n_peer--;
+	slot->used = false;
+	cache->free[cache->n_free++] = i;
+}
+
+static uint32_t find(const struct conn_cache *cache, const struct conn_key *key)
+{
+	void *value;
+
+	return rte_hash_lookup_data(cache->hash, key, &value) < 0 ? NONE
+								  : (uint32_t)(uintptr_t)value;
+}
+
+static void refresh(struct lcore *lcore, uint32_t i)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	struct conn_entry *entry = &cache->slots[i].entry;
+	const struct conn_cache_policy *policy = &lcore->policy->conn_cache;
+	uint64_t ttl = lcore->now_ns + policy->ttl_s * NS_PER_S;
+	uint64_t end = entry->created_ns + policy->max_lifetime_s * NS_PER_S;
+
+	entry->expires_ns = ttl < end ? ttl : end;
+	unlink_slot(cache, i);
+	append_slot(cache, i);
+}
+
+void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool broadcast)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	const struct conn_cache_policy *policy = &lcore->policy->conn_cache;
+
+	if (address_set_has(&policy->exempt, entry->key.initiator) ||
+		address_set_has(&policy->exempt, entry->key.responder)) {
+		if (broadcast)
+			lcore->stats.cache_exempt++;
+		return;
+	}
+	uint32_t i = find(cache, &entry->key);
+
+	if (i == NONE) {
+		if (!cache->n_free) {
+			lcore->stats.cache_evicted++;
+			remove_slot(lcore, cache->oldest, CONNCACHE_EVICT);
+		}
+		i = cache->free[cache->n_free - 1];
+		if (rte_hash_add_key_data(cache->hash, &entry->key, (void *)(uintptr_t)i) < 0)
+			return;
+		cache->n_free--;
+		cache->slots[i] = (struct slot){.entry = *entry, .used = true};
+		cache->slots[i].entry.hits = 0;
+		cache->slots[i].entry.saved_bytes = 0;
+		append_slot(cache, i);
+		if (entry->key.mode == CACHE_PEER)
+			cache->n_peer++;
+	} else {
+		cache->slots[i].entry.rule_uid = entry->rule_uid;
+		cache->slots[i].entry.app = entry->app;
+		cache->slots[i].entry.confidence = entry->confidence;
+	}
+	refresh(lcore, i);
+	if (!broadcast) {
+		lcore->stats.cache_replicated++;
+		return;
+	}
+	lcore->stats.cache_learned++;
+	tell(lcore, &cache->slots[i].entry, CONNCACHE_ADD);
+	struct hint hint = {.type = HINT_CONN_BLOCK, .conn = cache->slots[i].entry};
+
+	hints_broadcast(lcore, &hint);
+}
+
+// A policy that no longer blocks must let its victims go: the rule is looked up by its uid, which
+// outlives reloads, and has to be there, enforced, blocking and caching still.
+static bool still_blocked(const struct policy *policy, const struct conn_entry *entry)
+{
+	if (!entry->rule_uid)
+		return true; // put there by the operator
+	const struct rule *rule = policy_rule_by_uid(policy, entry->rule_uid);
+
+	if (!rule || rule->action == ACTION_PASS || rule->mode != MODE_ENFORCE ||
+		rule->cache == CACHE_NONE)
+		return false;
+	return !rule->has_app || app_set_has(&rule->apps, entry->app);
+}
+
+static bool hit_one(
+	struct lcore *lcore, const struct conn_key *key, uint32_t frame_bytes, bool refreshes)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	uint32_t i = find(cache, key);
+
+	if (i == NONE)
+		return false;
+	struct slot *slot = &cache->slots[i];
+
+	if (lcore->now_ns >= slot->entry.expires_ns) {
+		lcore->stats.cache_expired++;
+		remove_slot(lcore, i, CONNCACHE_EXPIRE);
+		return false;
+	}
+	if (!still_blocked(lcore->policy, &slot->entry)) {
+		lcore->stats.cache_healed++;
+		remove_slot(lcore, i, CONNCACHE_HEAL);
+		return false;
+	}
+	slot->entry.hits++;
+	slot->entry.saved_bytes += frame_bytes;
+	if (refreshes)
+		refresh(lcore, i);
+	if (!slot->hit_told) {
+		slot->hit_told = true;
+		tell(lcore, &slot->entry, CONNCACHE_HIT);
+	}
+	if (lcore->policy->conn_cache.learn_only) {
+		lcore->stats.cache_learn_only++;
+		return false;
+	}
+	lcore->stats.cache_hits++;
+	lcore->stats.cache_saved_bytes += frame_bytes;
+	return true;
+}
+
+bool conn_cache_hit(
+	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refreshes)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+
+	if (!conn_cache_count(cache))
+		return false;
+	if (hit_one(lcore, tuple, frame_bytes, refreshes))
+		return true;
+	if (!cache->n_peer)
+		return false;
+	struct conn_key peer = *tuple;
+
+	peer.port = 0;
+	peer.l4_proto = 0;
+	peer.mode = CACHE_PEER;
+	return hit_one(lcore, &peer, frame_bytes, refreshes);
+}
+
+void conn_cache_flush(struct lcore *lcore)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+
+	while (cache->oldest != NONE)
+		remove_slot(lcore, cache->oldest, CONNCACHE_EXPIRE);
+}
+
+void conn_cache_age(struct lcore *lcore, unsigned budget)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+
+	while (budget-- && cache->oldest != NONE &&
+		lcore->now_ns >= cache->slots[cache->oldest].entry.expires_ns) {
+		lcore->stats.cache_expired++;
+		remove_slot(lcore, cache->oldest, CONNCACHE_EXPIRE);
+	}
+}
+
+unsigned conn_cache_read(
+	const struct conn_cache *cache, uint32_t *cursor, struct conn_entry *out, unsigned max)
+{
+	unsigned n = 0;
+
+	for (; *cursor < cache->size && n < max; (*cursor)++)
+		if (cache->slots[*cursor].used)
+			out[n++] = cache->slots[*cursor].entry;
+	return n;
+}

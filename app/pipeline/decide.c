@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "decide.h"
+
+static bool ports_match(const struct rule *rule, const struct decide_input *input)
+{
+	uint16_t port = input->ends->port[HALF_S2C];
+
+	for (unsigned i = 0; i < rule->n_ports; i++)
+		if (port >= rule->ports[i].first && port <= rule->ports[i].last)
+			return true;
+	return false;
+}
+
+static bool vlans_match(const struct rule *rule, const struct decide_input *input)
+{
+	for (unsigned i = 0; i < rule->n_vlans; i++)
+		for (unsigned tag = 0; tag < input->n_vlan; tag++)
+			if (rule->vlans[i] == input->vlan[tag])
+				return true;
+	return false;
+}
+
+// Everything of a match but the application.
+static bool static_match(const struct rule *rule, const struct decide_input *input)
+{
+	if (rule->direction == DIRECTION_OUTBOUND && !input->c2s_from_inside)
+		return false;
+	if (rule->direction == DIRECTION_INBOUND && input->c2s_from_inside)
+		return false;
+	if (rule->l4_proto && rule->l4_proto != input->l4_proto)
+		return false;
+	if (rule->n_ports && (!input->ports_known || !ports_match(rule, input)))
+		return false;
+	if (rule->n_vlans && !vlans_match(rule, input))
+		return false;
+	if (rule->has_source && !address_set_has(&rule->source, input->ends->address[HALF_C2S]))
+		return false;
+	if (rule->has_destination &&
+		!address_set_has(&rule->destination, input->ends->address[HALF_S2C]))
+		return false;
+	return true;
+}
+
+struct decision decide(const struct policy *policy, const struct decide_input *input)
+{
+	struct decision decision = {
+		.action = policy->default_action,
+		.final = true,
+		.rule = RULE_DEFAULT,
+		.monitored = RULE_DEFAULT,
+	};
+
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (!static_match(rule, input))
+			continue;
+		if (rule->has_app) {
+			bool match = app_set_has(&rule->apps, input->app) &&
+				     input->confidence >= rule->min_confidence;
+
+			if (!match) {
+				// a better application may still come
+				if (!input->app_final)
+					decision.final = false;
+				continue;
+			}
+		}
+		if (rule->mode == MODE_MONITOR && rule->action != ACTION_PASS) {
+			if (!decision.would_block && decision.final) {
+				decision.would_block = true;
+				decision.monitored = i;
+				decision.monitored_action = rule->action;
+			}
+			continue;
+		}
+		decision.action = rule->action;
+		decision.cache = rule->cache;
+		decision.rule = i;
+		break;
+	}
+	if (!decision.final) {
+		// An earlier rule may yet match: what was found holds only if that one does not.
+		decision.action = ACTION_PASS;
+		decision.cache = CACHE_NONE;
+		decision.rule = RULE_DEFAULT;
+	} else if (decision.rule == RULE_DEFAULT && policy->mode == MODE_MONITOR &&
+		   decision.action != ACTION_PASS) {
+		if (!decision.would_block) {
+			decision.would_block = true;
+			decision.monitored_action = decision.action;
+		}
+		decision.action = ACTION_PASS;
+	}
+	return decision;
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+#include <netinet/in.h>
+#include "flow_event.h"
+#include "lcore.h"
+
+#define INVALID_EVENTS_PER_S 10
+
+static void map_v4(uint8_t out[16], uint32_t address_be)
+{
+	memset(out, 0, 10);
+	out[10] = out[11] = 0xff;
+	memcpy(out + 12, &address_be, 4);
+}
+
+void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *ends)
+{
+	unsigned a = flags & FLOW_INITIATOR_IS_A ? HALF_C2S : HALF_S2C;
+
+	if (flags & FLOW_V6) {
+		memcpy(ends->address[a], key->v6.addr_a, 16);
+		memcpy(ends->address[!a], key->v6.addr_b, 16);
+		ends->port[a] = key->v6.port_a;
+		ends->port[!a] = key->v6.port_b;
+	} else {
+		map_v4(ends->address[a], key->v4.addr_a);
+		map_v4(ends->address[!a], key->v4.addr_b);
+		ends->port[a] = key->v4.port_a;
+		ends->port[!a] = key->v4.port_b;
+	}
+}
+
+uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns)
+{
+	uint64_t x = start_ns ^ ((uint64_t)parse_hash(key, v6) << 32);
+
+	// splitmix64's finaliser; 51 bits, as Suricata does: JavaScript's numbers hold 53
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	x ^= x >> 31;
+	return x & ((1ull << 51) - 1);
+}
+
+void packet_ends(struct rte_mbuf *m, struct flow_ends *ends)
+{
+	const struct pkt *pkt = pkt_of(m);
+	uint8_t buffer[40];
+	bool v6 = pkt->flags & PKT_V6;
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, buffer);
+
+	memset(ends, 0, sizeof(*ends));
+	if (!ip)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		if (v6) {
+			memcpy(ends->address[i], ip + 8 + 16 * i, 16);
+		} else {
+			uint32_t address;
+
+			memcpy(&address, ip + 12 + 4 * i, 4);
+			map_v4(ends->address[i], address);
+		}
+	}
+	ends->port[HALF_C2S] = pkt->sport;
+	ends->port[HALF_S2C] = pkt->dport;
+}
+
+void event_send(struct lcore *lcore, struct event *event)
+{
+	event->now_ns = lcore->now_ns;
+	event->lcore = (uint8_t)lcore->index;
+	event->pcap_cnt = lcore->pcap_cnt;
+	event->generation = lcore->policy ? lcore->policy->generation : 0;
+	if (rte_ring_sp_enqueue_elem(lcore->events, event, sizeof(*event)) == 0)
+		lcore->stats.events_sent++;
+	else
+		lcore->stats.events_lost++;
+}
+
+static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event *event)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
+	bool v6 = stub->flags & FLOW_V6;
+	const union flow_key *key = flow_key_of(lcore->flows, stub->key_pos, v6);
+
+	event->in_port = stub->in_port;
+	event->l4_proto = stub->l4_proto;
+	event->signature = UINT16_MAX;
+	if (stub->lru_class == FLOW_CLASS_CONDEMNED) {
+		event->app = stub->app;
+		event->rule_uid = stub->rule_uid;
+	}
+	if (key) {
+		flow_ends_of(key, stub->flags, &event->ends);
+		event->flow_id = flow_id_of(key, v6, stub->start_ns);
+		uint16_t vlan = v6 ? key->v6.vlan : key->v4.vlan;
+
+		if (vlan) {
+			event->n_vlan = 1;
+			event->vlan[0] = vlan & 0xfff;
+		}
+	}
+}
+
+void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event)
+{
+	if (ref & FLOW_REF_STUB) {
+		identify_stub(lcore, ref, event);
+		return;
+	}
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	bool v6 = flow->flags & FLOW_V6;
+	const union flow_key *key = flow_key_of(lcore->flows, flow->key_pos, v6);
+
+	event->in_port = flow->in_port;
+	event->l4_proto = flow->l4_proto;
+	event->app = flow->app;
+	event->confidence = flow->confidence;
+	event->signature = flow->signature;
+	event->rule_uid = flow->rule_uid;
+	event->n_data_pkts = flow->decided_pkts;
+	event->n_vlan = flow->n_vlan;
+	event->vlan[0] = flow->vlan[0];
+	event->vlan[1] = flow->vlan[1];
+	event->ends = flow_cold_at(lcore->flows, ref)->ends;
+	if (key)
+		event->flow_id = flow_id_of(key, v6, flow->start_ns);
+}
+
+static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct event *event)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	event->action = flow->action;
+	event->flow.start_ns = flow->start_ns;
+	event->flow.end_ns = flow->last_ns;
+	event->flow.v6 = flow->flags & FLOW_V6;
+	event->flow.midstream = flow->flags & FLOW_MIDSTREAM;
+	event->flow.gaveup = flow->flags & FLOW_GAVEUP;
+	event->flow.bypassed = flow->flags & FLOW_FINAL;
+	event->flow.exception = flow->flags & FLOW_NOMEM ? 1 : 0;
+	for (unsigned half = 0; half < 2; half++) {
+		event->flow.pkts[half] = flow->pkts[half];
+		event->flow.bytes[half] = flow->bytes[half];
+		event->flow.gaps[half] = cold->half[half].stream.gap_bytes;
+		event->flow.tcp_flags[half] = flow->tcp_flags[half];
+	}
+	if (flow->action != ACTION_PASS)
+		event->flow.state = FLOW_STATE_CONDEMNED;
+	else if (flow->lru_class == FLOW_CLASS_TCP_CLOSING)
+		event->flow.state = FLOW_STATE_CLOSED;
+	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
+		event->flow.state = FLOW_STATE_ESTABLISHED;
+}
+
+void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
+{
+	struct event event = {.type = EVENT_FLOW, .reason = (uint8_t)reason};
+
+	if (ref & FLOW_REF_STUB) {
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
+
+		// its flow record was written when it was condemned
+		if (stub->lru_class == FLOW_CLASS_CONDEMNED)
+			return;
+		event.flow.start_ns = stub->start_ns;
+		// a stub knows its last packet to 67 ms; never before the first
+		uint64_t last =
+			(lcore->now_ns >> STUB_TICK_SHIFT << STUB_TICK_SHIFT) -
+			((uint64_t)((uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - stub->last_tick)
+				<< STUB_TICK_SHIFT);
+		event.flow.end_ns = last > stub->start_ns ? last : stub->start_ns;
+		event.flow.v6 = stub->flags & FLOW_V6;
+		for (unsigned half = 0; half < 2; half++) {
+			event.flow.pkts[half] = stub->pkts[half];
+			event.flow.bytes[half] = stub->bytes[half];
+			event.flow.tcp_flags[half] = stub->tcp_flags[half];
+		}
+		if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
+			event.flow.state = FLOW_STATE_ESTABLISHED;
+	} else {
+		fill_flow_record(lcore, ref, &event);
+	}
+	flow_event_identify(lcore, ref, &event);
+	event_send(lcore, &event);
+}
+
+void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
+	enum action action, enum mode mode, unsigned half)
+{
+	struct event event = {.type = EVENT_ALERT};
+
+	flow_event_identify(lcore, ref, &event);
+	event.half = (uint8_t)half;
+	event.action = (uint8_t)action;
+	event.mode = (uint8_t)mode;
+	event.rule_uid = rule ? rule->uid : 0;
+	event_send(lcore, &event);
+}
+
+static void fill_packet(struct rte_mbuf *m, struct event *event)
+{
+	const struct pkt *pkt = pkt_of(m);
+	uint8_t buffer[40];
+
+	event->tcp_flags = pkt->tcp_flags;
+	event->drop.frame_length = m->pkt_len;
+	event->drop.ttl = pkt->ttl;
+	if (pkt->class != PKT_IP)
+		return;
+	bool v6 = pkt->flags & PKT_V6;
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, buffer);
+
+	if (ip && v6) {
+		event->drop.tos = (uint8_t)(ip[0] << 4 | ip[1] >> 4);
+	} else if (ip) {
+		event->drop.tos = ip[1];
+		event->drop.ip_id = (uint16_t)(ip[4] << 8 | ip[5]);
+	}
+	if (!(pkt->flags & PKT_L4_OK))
+		return;
+	event->drop.tcp_seq = pkt->tcp_seq;
+	event->drop.tcp_ack = pkt->tcp_ack;
+	event->drop.tcp_win = pkt->tcp_win;
+	if (pkt->l4_proto == IPPROTO_UDP)
+		event->drop.udp_length = (uint16_t)(pkt->payload_len + 8);
+}
+
+static void identify_packet(struct rte_mbuf *m, struct event *event)
+{
+	const struct pkt *pkt = pkt_of(m);
+
+	event->in_port = pkt->in_port;
+	event->signature = UINT16_MAX;
+	event->n_vlan = pkt->n_vlan;
+	event->vlan[0] = pkt->vlan[0];
+	event->vlan[1] = pkt->vlan[1];
+	if (pkt->class != PKT_IP)
+		return;
+	event->l4_proto = pkt->l4_proto;
+	packet_ends(m, &event->ends);
+}
+
+void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
+	uint32_t rule_uid)
+{
+	struct event event = {.type = EVENT_DROP};
+
+	if (ref == FLOW_REF_NONE)
+		identify_packet(m, &event);
+	else
+		flow_event_identify(lcore, ref, &event);
+	fill_packet(m, &event);
+	// the record speaks of the packet: its sender may be the responder
+	if (ref != FLOW_REF_NONE) {
+		struct flow_ends ends;
+
+		packet_ends(m, &ends);
+		event.half = memcmp(ends.address[0], event.ends.address[0], 16) == 0 &&
+					     ends.port[0] == event.ends.port[0]
+				     ? HALF_C2S
+				     : HALF_S2C;
+	}
+	event.reason = (uint8_t)reason;
+	event.rule_uid = rule_uid;
+	event_send(lcore, &event);
+}
+
+void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind)
+{
+	if (lcore->now_ns - lcore->invalid_window_ns >= NS_PER_S) {
+		lcore->invalid_window_ns = lcore->now_ns;
+		lcore->invalid_in_window = 0;
+	}
+	if (lcore->invalid_in_window++ >= INVALID_EVENTS_PER_S)
+		return;
+	struct event event = {.type = EVENT_INVALID, .reason = (uint8_t)kind};
+
+	identify_packet(m, &event);
+	fill_packet(m, &event);
+	event_send(lcore, &event);
+}

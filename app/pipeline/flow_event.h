@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds and sends the records of event.h; and names flows. The owning lcore only.
+#ifndef SLUICE_FLOW_EVENT_H
+#define SLUICE_FLOW_EVENT_H
+
+#include "event.h"
+#include "flow_table.h"
+
+// Puts the record on the lcore's ring; full: counted and lost. Fills now_ns, lcore, pcap_cnt and
+// the policy's generation.
+void event_send(struct lcore *lcore, struct event *event);
+
+void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason);
+// A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).
+void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
+	enum action action, enum mode mode, unsigned half);
+// First packet of a flow that is dropped. `ref` may be FLOW_REF_NONE: the ends are the packet's.
+void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
+	uint32_t rule_uid);
+// Malformed, unsupported or bad checksum; at most 10 a second and lcore.
+void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind);
+
+// Fills flow_id, ends, app, addresses and the like from a flow or stub.
+void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event);
+
+// Source and destination of a packet as ends (initiator = its sender), from its own headers.
+void packet_ends(struct rte_mbuf *m, struct flow_ends *ends);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flow table's operations; see flow.h for its structures. The owning lcore only.
+#ifndef SLUICE_FLOW_TABLE_H
+#define SLUICE_FLOW_TABLE_H
+
+#include "event.h"
+#include "flow.h"
+
+// What a lookup gives: an index into the flow pool, or into the stub pool with FLOW_REF_STUB.
+#define FLOW_REF_NONE UINT32_MAX
+#define FLOW_REF_STUB (1u << 31)
+
+struct flow_table;
+
+// `flows`, `stubs`: pool sizes; at most 2^30 each.
+struct flow_table *flow_table_new(uint32_t flows, uint32_t stubs, const struct flow_timeouts *times,
+	unsigned lcore, int socket);
+void flow_table_free(struct flow_table *table);
+
+// Up to 32 keys at once; refs[i] = FLOW_REF_NONE for a miss. keys4[i] or keys6[i] by `v6` bit i.
+struct flow_lookup {
+	const union flow_key *key;
+	uint32_t hash;
+	bool v6;
+	uint32_t ref; // out
+};
+void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n);
+uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6);
+// Changes with every add, removal or conversion: a bulk lookup older than it is looked up again.
+uint32_t flow_table_version(const struct flow_table *table);
+
+struct flow *flow_at(const struct flow_table *table, uint32_t ref);
+struct flow_cold *flow_cold_at(const struct flow_table *table, uint32_t ref);
+struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref);
+const union flow_key *flow_key_of(const struct flow_table *table, int32_t key_pos, bool v6);
+// Initiator and responder of a flow or stub, from its key.
+void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *ends);
+// EVE flow_id: from the key and the start, so it is the same for a stub and the flow it becomes.
+uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns);
+
+// Makes an entry, zeroed but for gen, key_pos and class; FLOW_REF_NONE when the hash table is
+// full. When the pool is empty the oldest entry is ended first (its end is told by `lcore`).
+uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
+	enum flow_class class);
+// For a key without an entry, or (ref) one that has a stub: that one is freed, the key stays.
+uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
+	uint32_t stub_ref, enum flow_class class);
+// A flow becomes a condemned stub; its classifier state and slot are freed, the key stays.
+// The new reference, or FLOW_REF_NONE (then the entry is gone).
+uint32_t flow_condemn(struct lcore *lcore, uint32_t ref);
+// Removes an entry and its key, silently.
+void flow_remove(struct lcore *lcore, uint32_t ref);
+
+// Puts an entry at the young end of its class's list, perhaps of a new class.
+void flow_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns);
+// Ends what has timed out, at most `budget` entries. Sets or clears emergency mode.
+void flow_age(struct lcore *lcore, unsigned budget);
+// Ends everything, with that reason.
+void flow_end_all(struct lcore *lcore, enum flow_end reason);
+// Writes the record of an entry's end, removes it.
+void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason);
+
+struct flow_usage {
+	uint32_t flows, flows_max, stubs, stubs_max;
+	bool emergency;
+};
+struct flow_usage flow_table_usage(const struct flow_table *table);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <rte_errno.h>
+#include <rte_malloc.h>
+#include "flow_table.h"
+#include "lcore.h"
+
+static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
+	unsigned size, int socket, unsigned flags)
+{
+	char name[RTE_RING_NAMESIZE];
+
+	snprintf(name, sizeof(name), "sl_%s_%u_%u", kind, a, b);
+	return rte_ring_create_elem(name, element, size, socket, flags);
+}
+
+int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempool *pool,
+	struct lcore **out, char *err, size_t err_len)
+{
+	const struct lcore_limits *limits = &dp->limits;
+	struct lcore *lcore = rte_zmalloc_socket("lcore", sizeof(*lcore), 64, socket);
+	const char *missing = "its state";
+
+	if (!lcore)
+		goto fail;
+	lcore->index = index;
+	lcore->socket = socket;
+	lcore->dp = dp;
+	lcore->pool = pool;
+	missing = "the flow table (limits.flows, limits.embryos)";
+	lcore->flows =
+		flow_table_new(limits->flows, limits->embryos, &limits->timeouts, index, socket);
+	if (!lcore->flows)
+		goto fail;
+	missing = "the classifier's states (limits.classifying)";
+	lcore->classifier = classifier_new(limits->classifying, socket);
+	if (!lcore->classifier)
+		goto fail;
+	missing = "the connection cache (limits.conn_cache)";
+	lcore->conn_cache = conn_cache_new(limits->conn_cache, index, socket);
+	if (!lcore->conn_cache)
+		goto fail;
+	missing = "expectations (limits.expectations)";
+	lcore->expect = expect_table_new(limits->expectations, index, socket);
+	if (!lcore->expect)
+		goto fail;
+	missing = "its rings";
+	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
+
+	lcore->events =
+		ring_new("ev", index, 0, sizeof(struct event), EVENT_RING_SIZE, socket, one_to_one);
+	lcore->queries = ring_new("qu", index, 0, sizeof(void *), 64, socket, one_to_one);
+	lcore->inject = ring_new("in", index, 0, sizeof(void *), 256, socket, one_to_one);
+	if (!lcore->events || !lcore->queries || !lcore->inject)
+		goto fail;
+	dp->lcores[index] = lcore;
+	*out = lcore;
+	return 0;
+fail:
+	snprintf(err, err_len,
+		"data lcore %u: no memory for %s; lower the limit or give EAL more memory "
+		"(hugepages, or memory.mb without them)",
+		index, missing);
+	lcore_free(lcore);
+	return -ENOMEM;
+}
+
+int lcores_connect(struct dataplane *dp, char *err, size_t err_len)
+{
+	unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;
+
+	for (unsigned to = 0; to < dp->n_lcores; to++) {
+		struct lcore *lcore = dp->lcores[to];
+
+		for (unsigned from = 0; from < dp->n_lcores; from++) {
+			if (from == to)
+				continue;
+			lcore->handoff_in[from] = ring_new(
+				"ho", from, to, sizeof(void *), HANDOFF_RING, lcore->socket, flags);
+			lcore->tx_in[from] = ring_new(
+				"tx", from, to, sizeof(void *), HANDOFF_RING, lcore->socket, flags);
+			lcore->hints_in[from] = ring_new("hi", from, to, sizeof(struct hint),
+				HINT_RING_SIZE, lcore->socket, flags);
+			if (!lcore->handoff_in[from] || !lcore->tx_in[from] ||
+				!lcore->hints_in[from]) {
+				snprintf(err, err_len,
+					"no memory for the rings from data lcore %u to %u", from,
+					to);
+				return -ENOMEM;
+			}
+		}
+	}
+	return 0;
+}
+
+void lcore_free(struct lcore *lcore)
+{
+	if (!lcore)
+		return;
+	lcore->dp->lcores[lcore->index] = NULL;
+	for (unsigned from = 0; from < LCORES_MAX; from++) {
+		rte_ring_free(lcore->handoff_in[from]);
+		rte_ring_free(lcore->tx_in[from]);
+		rte_ring_free(lcore->hints_in[from]);
+	}
+	rte_ring_free(lcore->events);
+	rte_ring_free(lcore->queries);
+	rte_ring_free(lcore->inject);
+	flow_table_free(lcore->flows);
+	classifier_free(lcore->classifier);
+	conn_cache_free(lcore->conn_cache);
+	expect_table_free(lcore->expect);
+	rte_free(lcore);
+}
+
+void dataplane_owner_fill(struct dataplane *dp)
+{
+	for (unsigned i = 0; i < OWNER_TABLE; i++)
+		dp->owner[i] = (uint8_t)(i % dp->n_lcores);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order of the stages (ARCHITECTURE section 5), and an lcore's turn around them.
+#include <netinet/in.h>
+#include <rte_prefetch.h>
+#include "flow_event.h"
+#include "loop.h"
+#include "query.h"
+#include "trace.h"
+#include "tx.h"
+#include "walk.h"
+
+#define AGE_BUDGET 128 // entries ended per turn and table
+
+struct stage {
+	enum verdict (*run)(struct lcore *lcore, struct walk *walk);
+	const char *name;
+};
+
+// THE stage table. A packet goes down it until a stage says where it ends.
+static const struct stage stages[] = {
+	{stage_link, "link"},           // by EtherType; malformed, unsupported
+	{stage_stateless, "stateless"}, // fragments, ICMP errors
+	{stage_condemned, "condemned"}, // flows that were torn down
+	{stage_checksum, "checksum"},   // nothing below sees what no host accepts
+	{stage_admit, "admit"},         // connection cache, then a new entry
+	{stage_account, "account"},     // direction, counters, edges; stub -> flow
+	{stage_reload, "reload"},       // first packet under a new policy
+	{stage_final, "final"},         // decided for good: nothing more
+	{stage_inspect, "inspect"},     // stream, classifier, decoder
+	{stage_decide, "decide"},       // policy; teardown
+};
+
+static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_DROP:
+		if (!walk->told)
+			flow_event_drop(lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
+		packet_drop(lcore, walk->m, walk->reason);
+		break;
+	case VERDICT_TAKEN: break;
+	case VERDICT_PASS:
+	case VERDICT_SEND:
+		walk_released(lcore, walk);
+		tx_packet(lcore, walk->m);
+		break;
+	}
+}
+
+static void walk_packet(struct lcore *lcore, struct walk *walk)
+{
+	enum verdict verdict = VERDICT_PASS;
+
+	for (unsigned i = 0; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
+		verdict = stages[i].run(lcore, walk);
+		if (unlikely(walk->pkt->flags & PKT_TRACE))
+			trace_stage(lcore, walk, stages[i].name, verdict);
+	}
+	finish(lcore, walk, verdict);
+}
+
+static bool has_key(const struct pkt *pkt)
+{
+	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
+}
+
+static void read_key(struct rte_mbuf *m, union flow_key *key)
+{
+	uint8_t window[PARSE_WINDOW];
+	uint32_t length = m->pkt_len < PARSE_WINDOW ? m->pkt_len : PARSE_WINDOW;
+	// headers in one segment: nothing is copied
+	const uint8_t *frame = m->data_len >= length ? rte_pktmbuf_mtod(m, const uint8_t *)
+						     : rte_pktmbuf_read(m, 0, length, window);
+
+	parse_flow_key(pkt_of(m), frame, key);
+}
+
+// A burst of packets that are ours: bulk lookup, then each to completion.
+static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+{
+	union flow_key keys[BURST];
+	struct flow_lookup lookups[BURST];
+	uint8_t of[BURST]; // packet -> lookup
+	unsigned n_lookups = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct pkt *pkt = pkt_of(mbufs[i]);
+
+		if (!has_key(pkt))
+			continue;
+		read_key(mbufs[i], &keys[n_lookups]);
+		of[i] = (uint8_t)n_lookups;
+		lookups[n_lookups] = (struct flow_lookup){
+			.key = &keys[n_lookups],
+			.hash = pkt->hash,
+			.v6 = pkt->flags & PKT_V6,
+			.ref = FLOW_REF_NONE,
+		};
+		n_lookups++;
+	}
+	if (n_lookups)
+		flow_lookup_bulk(lcore->flows, lookups, n_lookups);
+	uint32_t version = flow_table_version(lcore->flows);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct walk walk = {
+			.m = mbufs[i],
+			.pkt = pkt_of(mbufs[i]),
+			.ref = FLOW_REF_NONE,
+		};
+
+		if (has_key(walk.pkt)) {
+			struct flow_lookup *lookup = &lookups[of[i]];
+
+			// an earlier packet of this burst changed the table
+			if (version != flow_table_version(lcore->flows))
+				lookup->ref = flow_lookup(
+					lcore->flows, lookup->key, lookup->hash, lookup->v6);
+			walk.key = lookup->key;
+			walk.v6 = lookup->v6;
+			walk.ref = lookup->ref;
+		}
+		walk_packet(lcore, &walk);
+	}
+}
+
+// parse follows what it can: a packet whose flow is still that of a tunnel was not decoded.
+static bool is_undecoded_tunnel(uint8_t l4_proto)
+{
+	return l4_proto == IPPROTO_GRE || l4_proto == IPPROTO_IPIP || l4_proto == IPPROTO_IPV6;
+}
+
+static void count_parsed(struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	struct stats *stats = &lcore->stats;
+
+	stats->received_pkts++;
+	stats->received_bytes += m->pkt_len;
+	stats->multiseg_pkts += m->nb_segs > 1;
+	stats->vlan_pkts += pkt->n_vlan > 0;
+	if (pkt->class != PKT_IP)
+		return;
+	stats->ipv6_pkts += (pkt->flags & PKT_V6) != 0;
+	stats->ipv4_pkts += (pkt->flags & PKT_V6) == 0;
+	stats->tunnel_pkts += (pkt->flags & PKT_TUNNEL) != 0;
+	stats->tunnel_undecoded_pkts += is_undecoded_tunnel(pkt->l4_proto);
+}
+
+static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbufs, unsigned n)
+{
+	struct rte_ring *ring = lcore->dp->lcores[owner]->handoff_in[lcore->index];
+	unsigned done = rte_ring_sp_enqueue_burst(ring, (void **)mbufs, n, NULL);
+
+	lcore->stats.handoff_out_pkts += done;
+	for (unsigned i = done; i < n; i++)
+		packet_drop(lcore, mbufs[i], DROP_HANDOFF_FULL);
+}
+
+static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+{
+	struct rte_mbuf *own[BURST], *theirs[BURST];
+	unsigned n_own = 0, n_theirs = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
+	for (unsigned i = 0; i < n; i++) {
+		struct pkt *pkt = pkt_of(mbufs[i]);
+
+		parse_mbuf(mbufs[i]);
+		count_parsed(lcore, mbufs[i], pkt);
+		pkt->owner = pkt->class == PKT_IP ? lcore->dp->owner[pkt->hash % OWNER_TABLE]
+						  : (uint8_t)lcore->index;
+		if (pkt->owner == lcore->index)
+			own[n_own++] = mbufs[i];
+		else
+			theirs[n_theirs++] = mbufs[i];
+	}
+	// in runs of one owner: order within a flow is kept, as it has one owner
+	for (unsigned done = 0; done < n_theirs;) {
+		unsigned owner = pkt_of(theirs[done])->owner, run = 1;
+
+		while (done + run < n_theirs && pkt_of(theirs[done + run])->owner == owner)
+			run++;
+		hand_off(lcore, owner, theirs + done, run);
+		done += run;
+	}
+	if (n_own)
+		run_owned(lcore, own, n_own);
+}
+
+static void begin(struct lcore *lcore, uint64_t now_ns)
+{
+	lcore->now_ns = now_ns;
+	lcore->policy = atomic_load_explicit(&lcore->dp->policy, memory_order_acquire);
+}
+
+void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, uint8_t link,
+	uint64_t now_ns, uint16_t flags)
+{
+	struct pkt *pkt = pkt_of(m);
+
+	if (lcore->dp->ports[in_port].inside)
+		flags |= PKT_FROM_INSIDE;
+	pkt->rx_ns = now_ns;
+	pkt->flow = PKT_FLOW_NONE;
+	pkt->flow_gen = 0;
+	pkt->flags = flags;
+	pkt->in_port = in_port;
+	pkt->link = link;
+}
+
+void pipeline_run(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, uint64_t now_ns)
+{
+	begin(lcore, now_ns);
+	for (unsigned done = 0; done < n; done += BURST)
+		run_burst(lcore, mbufs + done, n - done < BURST ? n - done : BURST);
+}
+
+static unsigned turn_receive(struct lcore *lcore)
+{
+	struct rte_mbuf *mbufs[BURST];
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < lcore->n_rx; i++) {
+		const struct rx_queue *rx = &lcore->rx[i];
+		const struct port *port = &lcore->dp->ports[rx->port];
+		unsigned n = port->receive(port->ctx, rx->queue, mbufs, BURST);
+
+		for (unsigned k = 0; k < n; k++)
+			pipeline_receive(
+				lcore, mbufs[k], rx->port, LINK_ETHERNET, lcore->now_ns, 0);
+		if (n)
+			run_burst(lcore, mbufs, n);
+		taken += n;
+	}
+	return taken;
+}
+
+static unsigned turn_rings(struct lcore *lcore)
+{
+	struct rte_mbuf *mbufs[BURST];
+	unsigned n, taken = 0;
+
+	for (unsigned i = 0; i < lcore->dp->n_lcores; i++) {
+		if (!lcore->handoff_in[i])
+			continue;
+		n = rte_ring_sc_dequeue_burst(lcore->handoff_in[i], (void **)mbufs, BURST, NULL);
+		lcore->stats.handoff_in_pkts += n;
+		if (n)
+			run_owned(lcore, mbufs, n);
+		taken += n;
+		n = rte_ring_sc_dequeue_burst(lcore->tx_in[i], (void **)mbufs, BURST, NULL);
+		for (unsigned k = 0; k < n; k++)
+			tx_packet(lcore, mbufs[k]);
+		taken += n;
+	}
+	n = rte_ring_sc_dequeue_burst(lcore->inject, (void **)mbufs, BURST, NULL);
+	for (unsigned k = 0; k < n; k++)
+		tx_inject(lcore, mbufs[k]);
+	return taken + n;
+}
+
+static unsigned rings_held(const struct lcore *lcore)
+{
+	unsigned held = 0;
+
+	for (unsigned i = 0; i < lcore->dp->n_lcores; i++)
+		if (lcore->handoff_in[i])
+			held += rte_ring_count(lcore->handoff_in[i]) +
+				rte_ring_count(lcore->tx_in[i]);
+	return held;
+}
+
+static void publish(struct lcore *lcore, unsigned taken)
+{
+	struct flow_usage usage = flow_table_usage(lcore->flows);
+
+	lcore->stats.held_pkts = tx_held(lcore) + rings_held(lcore);
+	lcore->stats.flows_active = usage.flows;
+	lcore->stats.embryos_active = usage.stubs;
+	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
+	lcore->stats.loops++;
+	lcore->stats.busy_loops += taken > 0;
+	lcore->stats.heartbeat_ns = lcore->now_ns;
+}
+
+unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
+{
+	unsigned taken = 0;
+
+	begin(lcore, now_ns);
+	if (!atomic_load_explicit(&lcore->dp->stopping, memory_order_relaxed))
+		taken = turn_receive(lcore);
+	hints_receive(lcore);
+	taken += turn_rings(lcore);
+	query_step(lcore);
+	flow_age(lcore, AGE_BUDGET);
+	conn_cache_age(lcore, AGE_BUDGET);
+	tx_flush(lcore);
+	publish(lcore, taken);
+	return taken;
+}
+
+void pipeline_drain(struct lcore *lcore, uint64_t now_ns)
+{
+	begin(lcore, now_ns);
+	while (turn_rings(lcore))
+		tx_flush(lcore);
+	flow_end_all(lcore, FLOW_END_SHUTDOWN);
+	tx_flush(lcore);
+	tx_discard(lcore);
+	publish(lcore, 0);
+}

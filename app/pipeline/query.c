@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+#include "flow_event.h"
+#include "query.h"
+
+#define QUERY_BUDGET 1024 // pool slots looked at per turn
+
+static void record_stub(const struct lcore *lcore, uint32_t ref, struct flow_record *record)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
+	uint32_t age = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - stub->last_tick;
+
+	record->start_ns = stub->start_ns;
+	record->last_ns = lcore->now_ns - ((uint64_t)age << STUB_TICK_SHIFT);
+	record->generation = stub->policy_gen;
+	record->flags = stub->flags;
+	record->action = stub->action;
+	record->lru_class = stub->lru_class;
+	for (unsigned half = 0; half < 2; half++) {
+		record->pkts[half] = stub->pkts[half];
+		record->bytes[half] = stub->bytes[half];
+		record->tcp_flags[half] = stub->tcp_flags[half];
+	}
+}
+
+static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_record *record)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	record->start_ns = flow->start_ns;
+	record->last_ns = flow->last_ns;
+	record->generation = flow->policy_gen;
+	record->flags = flow->flags;
+	record->action = flow->action;
+	record->lru_class = flow->lru_class;
+	record->n_data_pkts = flow->n_data_pkts;
+	for (unsigned half = 0; half < 2; half++) {
+		record->pkts[half] = flow->pkts[half];
+		record->bytes[half] = flow->bytes[half];
+		record->tcp_flags[half] = flow->tcp_flags[half];
+		record->next[half] = cold->half[half].stream.next;
+		record->released[half] = flow->released[half];
+		record->acked[half] = flow->acked[half];
+	}
+}
+
+static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_record *record)
+{
+	struct event about = {0};
+
+	memset(record, 0, sizeof(*record));
+	flow_event_identify(lcore, ref, &about);
+	record->flow_id = about.flow_id;
+	record->ends = about.ends;
+	record->rule_uid = about.rule_uid;
+	record->app = about.app;
+	record->signature = about.signature;
+	record->confidence = about.confidence;
+	record->l4_proto = about.l4_proto;
+	record->n_vlan = about.n_vlan;
+	record->vlan[0] = about.vlan[0];
+	record->vlan[1] = about.vlan[1];
+	record->decided_pkts = about.n_data_pkts;
+	record->lcore = (uint8_t)lcore->index;
+	if (ref & FLOW_REF_STUB)
+		record_stub(lcore, ref, record);
+	else
+		record_flow(lcore, ref, record);
+}
+
+static uint64_t flow_id_at(const struct lcore *lcore, uint32_t ref)
+{
+	struct event about = {0};
+
+	flow_event_identify(lcore, ref, &about);
+	return about.flow_id;
+}
+
+// The pools one after the other: stubs, then flows. A free slot has generation 0.
+static uint32_t ref_at(const struct lcore *lcore, uint64_t cursor, struct flow_usage usage)
+{
+	if (cursor < usage.stubs_max) {
+		uint32_t ref = (uint32_t)cursor | FLOW_REF_STUB;
+
+		return flow_stub_at(lcore->flows, ref)->gen ? ref : FLOW_REF_NONE;
+	}
+	uint32_t ref = (uint32_t)(cursor - usage.stubs_max);
+
+	return flow_at(lcore->flows, ref)->gen ? ref : FLOW_REF_NONE;
+}
+
+static void set_trace(struct lcore *lcore, uint32_t ref, bool on)
+{
+	uint16_t *flags = ref & FLOW_REF_STUB ? &flow_stub_at(lcore->flows, ref)->flags
+					      : &flow_at(lcore->flows, ref)->flags;
+
+	*flags = (uint16_t)(on ? *flags | FLOW_TRACE : *flags & ~FLOW_TRACE);
+}
+
+static bool step_flows(struct lcore *lcore, struct query *query)
+{
+	struct flow_usage usage = flow_table_usage(lcore->flows);
+	uint64_t end = (uint64_t)usage.stubs_max + usage.flows_max;
+	struct flow_record *out = query->out;
+
+	for (unsigned budget = QUERY_BUDGET; budget && query->cursor < end; budget--) {
+		uint32_t ref = ref_at(lcore, query->cursor++, usage);
+
+		if (ref == FLOW_REF_NONE)
+			continue;
+		if (query->flow_id && flow_id_at(lcore, ref) != query->flow_id)
+			continue;
+		query->total++;
+		if (query->type == QUERY_TRACE)
+			set_trace(lcore, ref, query->trace_on);
+		else if (query->n < query->max)
+			record_entry(lcore, ref, &out[query->n++]);
+	}
+	return query->cursor == end;
+}
+
+static bool step_cache(struct lcore *lcore, struct query *query)
+{
+	uint32_t cursor = (uint32_t)query->cursor;
+	struct conn_entry *out = query->out;
+	uint32_t room = query->max - query->n;
+	unsigned n = conn_cache_read(lcore->conn_cache, &cursor, out + query->n,
+		room < QUERY_BUDGET ? room : QUERY_BUDGET);
+
+	query->cursor = cursor;
+	query->n += n;
+	query->total = conn_cache_count(lcore->conn_cache);
+	return n == 0;
+}
+
+void query_step(struct lcore *lcore)
+{
+	void *next = NULL;
+
+	if (!lcore->query) {
+		if (likely(rte_ring_sc_dequeue(lcore->queries, &next)))
+			return;
+		lcore->query = next;
+	}
+	struct query *query = lcore->query;
+	bool finished = true;
+
+	switch (query->type) {
+	case QUERY_FLOWS:
+	case QUERY_TRACE: finished = step_flows(lcore, query); break;
+	case QUERY_CACHE: finished = step_cache(lcore, query); break;
+	case QUERY_CACHE_FLUSH:
+		query->total = conn_cache_count(lcore->conn_cache);
+		conn_cache_flush(lcore);
+		break;
+	}
+	if (!finished)
+		return;
+	lcore->query = NULL;
+	// the asker may free it from here on
+	atomic_store_explicit(&query->done, true, memory_order_release);
+}

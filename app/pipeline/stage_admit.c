@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages for packets that have no flow: by link protocol, without state, of the condemned, and
+// the door where entries are made.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "decide.h"
+#include "flow_event.h"
+#include "teardown.h"
+#include "walk.h"
+
+#define ANSWER_TICKS 1 // at most one answer per 67 ms and condemned flow
+
+static enum verdict drop(struct walk *walk, enum drop_reason reason)
+{
+	walk->reason = reason;
+	return VERDICT_DROP;
+}
+
+enum verdict stage_link(struct lcore *lcore, struct walk *walk)
+{
+	uint8_t buffer[64];
+	uint32_t length = walk->m->pkt_len < sizeof(buffer) ? walk->m->pkt_len : sizeof(buffer);
+
+	switch (walk->pkt->class) {
+	case PKT_IP: return VERDICT_PASS;
+	case PKT_LINK: {
+		const uint8_t *frame = rte_pktmbuf_read(walk->m, 0, length, buffer);
+		unsigned protocol = parse_link_protocol(frame, length, walk->pkt);
+
+		lcore->stats.link_pkts++;
+		if (protocol == LINK_PROTO_ARP)
+			lcore->stats.arp_pkts++;
+		walk->told = true;
+		return lcore->policy->link[protocol] == ACTION_PASS ? VERDICT_SEND
+								    : drop(walk, DROP_ETHERTYPE);
+	}
+	case PKT_MALFORMED:
+		lcore->stats.malformed_pkts++;
+		flow_event_invalid(lcore, walk->m, DROP_MALFORMED);
+		walk->told = true;
+		return lcore->policy->malformed == INVALID_DROP ? drop(walk, DROP_MALFORMED)
+								: VERDICT_SEND;
+	case PKT_UNSUPPORTED:
+		lcore->stats.unsupported_pkts++;
+		flow_event_invalid(lcore, walk->m, DROP_UNSUPPORTED);
+		walk->told = true;
+		return lcore->policy->unsupported == INVALID_DROP ? drop(walk, DROP_UNSUPPORTED)
+								  : VERDICT_SEND;
+	default: lcore->stats.linktype_pkts++; return VERDICT_SEND;
+	}
+}
+
+// Rules that need neither application nor state, on the packet's own addresses.
+static enum verdict decide_stateless(struct lcore *lcore, struct walk *walk)
+{
+	struct flow_ends ends;
+
+	packet_ends(walk->m, &ends);
+	const struct decide_input input = {
+		.ends = &ends,
+		.l4_proto = walk->pkt->l4_proto,
+		.n_vlan = walk->pkt->n_vlan,
+		.app_final = true,
+		.ports_known = walk->pkt->flags & PKT_L4_OK,
+		.c2s_from_inside = walk->pkt->flags & PKT_FROM_INSIDE,
+		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+	};
+	struct decision decision = decide(lcore->policy, &input);
+
+	lcore->stats.decisions++;
+	if (decision.action == ACTION_PASS)
+		return VERDICT_SEND;
+	if (decision.rule != RULE_DEFAULT)
+		walk->rule_uid = lcore->policy->rules[decision.rule].uid;
+	walk->told = true;
+	return drop(walk, DROP_RULE);
+}
+
+// Fragments leave as they came unless an address rule refuses their ends; an ICMP error follows
+// the flow that it speaks of, and makes none.
+enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->pkt->flags & PKT_FRAGMENT) {
+		lcore->stats.fragment_pkts++;
+		return decide_stateless(lcore, walk);
+	}
+	if (!(walk->pkt->flags & PKT_ICMP_ERROR))
+		return VERDICT_PASS;
+	lcore->stats.icmp_error_pkts++;
+	if (walk->ref == FLOW_REF_NONE)
+		return decide_stateless(lcore, walk);
+	if (walk->ref & FLOW_REF_STUB &&
+		flow_stub_at(lcore->flows, walk->ref)->lru_class == FLOW_CLASS_CONDEMNED) {
+		walk->told = true;
+		return drop(walk, DROP_CONDEMNED);
+	}
+	return VERDICT_SEND;
+}
+
+static bool is_syn(const struct pkt *pkt)
+{
+	return pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
+	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_SYN;
+}
+
+static bool stub_still_blocked(
+	struct lcore *lcore, const struct flow_stub *stub, const struct walk *walk)
+{
+	struct flow_ends ends;
+
+	flow_ends_of(walk->key, stub->flags, &ends);
+	const struct decide_input input = {
+		.ends = &ends,
+		.app = stub->app,
+		.confidence = stub->app ? CONFIDENCE_VERIFIED : CONFIDENCE_NONE,
+		.l4_proto = stub->l4_proto,
+		.n_vlan = walk->pkt->n_vlan,
+		.app_final = true,
+		.ports_known = true,
+		.c2s_from_inside = stub->flags & FLOW_C2S_INSIDE,
+		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+	};
+
+	lcore->stats.decisions_again++;
+	return decide(lcore->policy, &input).action != ACTION_PASS;
+}
+
+// The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
+// so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache.
+enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->ref == FLOW_REF_NONE || !(walk->ref & FLOW_REF_STUB))
+		return VERDICT_PASS;
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	if (stub->lru_class != FLOW_CLASS_CONDEMNED)
+		return VERDICT_PASS;
+	bool reprieved = false;
+
+	if (stub->policy_gen != (uint32_t)lcore->policy->generation) {
+		stub->policy_gen = (uint32_t)lcore->policy->generation;
+		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
+			    !stub_still_blocked(lcore, stub, walk);
+	}
+	if (reprieved || (is_syn(walk->pkt) && walk_checksum_good(lcore, walk))) {
+		flow_remove(lcore, walk->ref);
+		walk->ref = FLOW_REF_NONE;
+		return VERDICT_PASS;
+	}
+	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
+
+	if (stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS) {
+		stub->answer_tick = tick;
+		teardown_answer(lcore, walk->m);
+	}
+	walk->rule_uid = stub->rule_uid;
+	walk->told = true;
+	return drop(walk, DROP_CONDEMNED);
+}
+
+// Who began it: the SYN says, else (the SYN-ACK says, else) the zone, else the first packet.
+static bool sender_is_initiator(const struct lcore *lcore, const struct pkt *pkt)
+{
+	if (pkt->l4_proto != IPPROTO_TCP || !(pkt->flags & PKT_L4_OK))
+		return true;
+	if (pkt->tcp_flags & TH_SYN)
+		return !(pkt->tcp_flags & TH_ACK);
+	if (lcore->inside_is_initiator)
+		return true;
+	return pkt->flags & PKT_FROM_INSIDE;
+}
+
+static uint16_t key_vlan(const struct walk *walk)
+{
+	return walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
+}
+
+static bool cached(struct lcore *lcore, struct walk *walk, bool initiator)
+{
+	const struct pkt *pkt = walk->pkt;
+	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
+	struct flow_ends ends;
+
+	if (!conn_cache_count(lcore->conn_cache))
+		return false;
+	packet_ends(walk->m, &ends);
+	struct conn_key key = {
+		.port = ends.port[initiator ? HALF_S2C : HALF_C2S],
+		.vlan = key_vlan(walk),
+		.l4_proto = pkt->l4_proto,
+		.from_inside = inside == initiator,
+		.mode = CACHE_TUPLE,
+	};
+
+	memcpy(key.initiator, ends.address[initiator ? HALF_C2S : HALF_S2C], 16);
+	memcpy(key.responder, ends.address[initiator ? HALF_S2C : HALF_C2S], 16);
+	bool first = is_syn(pkt) || pkt->l4_proto == IPPROTO_UDP;
+
+	// the checksum stage has let it through: only what a host accepts refreshes an entry
+	return conn_cache_hit(lcore, &key, walk->m->pkt_len, first);
+}
+
+static enum flow_class stub_class(const struct pkt *pkt)
+{
+	return pkt->l4_proto == IPPROTO_TCP ? FLOW_CLASS_EMBRYONIC : FLOW_CLASS_STATELESS;
+}
+
+// Nothing deep before payload: an entry begins as a 64-byte stub; the account stage makes a flow of
+// it when the first payload is there, which for a datagram is now.
+enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->ref != FLOW_REF_NONE)
+		return VERDICT_PASS;
+	const struct pkt *pkt = walk->pkt;
+	bool initiator = sender_is_initiator(lcore, pkt);
+
+	if (cached(lcore, walk, initiator)) {
+		walk->told = true;
+		return drop(walk, DROP_CONN_CACHE);
+	}
+	walk->ref = flow_stub_add(lcore, walk->key, pkt->hash, walk->v6, stub_class(pkt));
+	if (walk->ref == FLOW_REF_NONE) {
+		lcore->stats.flow_table_full++;
+		return lcore->policy->enforces ? drop(walk, DROP_FLOW_TABLE_FULL) : VERDICT_SEND;
+	}
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
+
+	stub->l4_proto = pkt->l4_proto;
+	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
+	if (!!(pkt->flags & PKT_A_TO_B) == initiator)
+		stub->flags |= FLOW_INITIATOR_IS_A;
+	if (inside == initiator)
+		stub->flags |= FLOW_C2S_INSIDE;
+	walk->undecided = true;
+	return VERDICT_PASS;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages of a flow that is not decided for good: reload, checksum, stream and classification, and
+// the decision with what follows from it.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "checksum.h"
+#include "decide.h"
+#include "flow_event.h"
+#include "teardown.h"
+#include "walk.h"
+
+// The first packet after a reload decides again on the stored application.
+enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
+{
+	uint32_t generation = (uint32_t)lcore->policy->generation;
+	bool again = lcore->policy->reevaluate == REEVALUATE_ALL;
+
+	if (walk_has_flow(walk)) {
+		struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		if (flow->policy_gen == generation)
+			return VERDICT_PASS;
+		flow->policy_gen = generation;
+		if (!again)
+			return VERDICT_PASS;
+		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED);
+	} else {
+		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+		if (stub->policy_gen == generation)
+			return VERDICT_PASS;
+		stub->policy_gen = generation;
+		if (!again)
+			return VERDICT_PASS;
+		stub->flags &= (uint16_t)~FLOW_MONITORED;
+	}
+	if (!walk->undecided)
+		lcore->stats.decisions_again++;
+	walk->undecided = true;
+	return VERDICT_PASS;
+}
+
+enum verdict stage_final(struct lcore *lcore, struct walk *walk)
+{
+	bool final = walk_has_flow(walk) && flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL;
+
+	return final ? VERDICT_SEND : VERDICT_PASS;
+}
+
+// A bad L4 checksum is never inspected, queued or counted on a flow (insertion: the receiver would
+// not see those bytes). No host accepts it, so its rule is that of `malformed`.
+enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
+{
+	if (walk_has_flow(walk)) {
+		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		if (flow->flags & FLOW_FINAL &&
+			flow->policy_gen == (uint32_t)lcore->policy->generation)
+			return VERDICT_PASS;
+	}
+	if (walk_checksum_good(lcore, walk))
+		return VERDICT_PASS;
+	lcore->stats.bad_checksum_pkts++;
+	flow_event_invalid(lcore, walk->m, DROP_BAD_CHECKSUM);
+	walk->told = true;
+	walk->reason = DROP_BAD_CHECKSUM;
+	return lcore->policy->malformed == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
+}
+
+bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+
+	if (pkt->flags & PKT_CSUM_IGNORE)
+		return true;
+	if (!(pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD)) && checksum_verify(walk->m))
+		lcore->stats.checksum_verified_pkts++;
+	return !(pkt->flags & PKT_CSUM_BAD);
+}
+
+struct inspection {
+	struct lcore *lcore;
+	struct walk *walk;
+	struct flow *flow;
+	struct flow_cold *cold;
+};
+
+static void expect_from_decoder(void *ctx, const struct expectation *expectation)
+{
+	expect_add(ctx, expectation, true);
+}
+
+static void feed(const struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+
+	if (flow->flags & FLOW_DECODED) {
+		const struct decoder_sink sink = {.expect = expect_from_decoder, .ctx = lcore};
+
+		decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span,
+			&flow->decoder_state, &sink);
+		return;
+	}
+	if (flow->flags & FLOW_APP_FINAL)
+		return;
+	struct classify_verdict verdict = {
+		.app = flow->app,
+		.signature = flow->signature,
+		.confidence = flow->confidence,
+		.n_data_pkts = flow->decided_pkts,
+	};
+	const struct classify_flow about = {
+		.ends = &in->cold->ends,
+		.l4_proto = flow->l4_proto,
+		.n_data_pkts = flow->n_data_pkts,
+		.midstream = flow->flags & FLOW_MIDSTREAM,
+		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+	};
+	struct classify_work work = {0};
+
+	classify_feed(lcore->classifier, lcore->policy->sigdb, lcore->policy->scratch[lcore->index],
+		&about, span, &flow->classify_state, &verdict, &work);
+	lcore->stats.classify_pkts++;
+	lcore->stats.classify_scans += work.scans;
+	lcore->stats.classify_hits += work.hits;
+	lcore->stats.classify_refused += work.refused;
+	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
+		in->walk->undecided = true;
+	flow->app = verdict.app;
+	flow->signature = verdict.signature;
+	flow->confidence = verdict.confidence;
+	flow->decided_pkts = verdict.n_data_pkts;
+	if (!verdict.final)
+		return;
+	flow->flags |= FLOW_APP_FINAL;
+	if (verdict.nomem) {
+		flow->flags |= FLOW_NOMEM;
+		lcore->stats.classify_nomem++;
+	} else if (verdict.gaveup) {
+		flow->flags |= FLOW_GAVEUP;
+		lcore->stats.classify_giveup++;
+	} else {
+		lcore->stats.classify_done++;
+	}
+	if (!app_has_decoder(flow->app))
+		return;
+	// What classification has read belongs to the decoder, too: begin with this span.
+	flow->flags |= FLOW_DECODED;
+	feed(in, span);
+}
+
+// New bytes of a segment, one span for each mbuf segment that they lie in.
+static void feed_payload(
+	const struct inspection *in, uint32_t skip, struct span span, uint32_t length)
+{
+	const struct rte_mbuf *m = in->walk->m;
+	uint32_t offset = in->walk->pkt->payload_off + skip;
+
+	for (; m && length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		uint32_t here = m->data_len - offset < length ? m->data_len - offset : length;
+
+		span.bytes = rte_pktmbuf_mtod_offset(m, const uint8_t *, offset);
+		span.length = here;
+		feed(in, &span);
+		span.offset64 += here;
+		length -= here;
+		offset = 0;
+	}
+}
+
+static void inspect_tcp(const struct inspection *in)
+{
+	const struct pkt *pkt = in->walk->pkt;
+	unsigned half = in->walk->half;
+	struct stream_half *stream = &in->cold->half[half].stream;
+	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
+
+	if (pkt->tcp_flags & TH_SYN)
+		stream_syn(stream, pkt->tcp_seq);
+	if (!pkt->payload_len || pkt->tcp_flags & TH_RST)
+		return;
+	struct stream_take take = stream_segment(stream, seq, pkt->payload_len);
+	struct span span = {.half = (uint8_t)half};
+
+	if (stream->flags & STREAM_MIDSTREAM)
+		span.flags |= SPAN_MIDSTREAM;
+	if (take.ahead)
+		in->lcore->stats.tcp_ahead_pkts++;
+	else if (!take.length)
+		in->lcore->stats.tcp_old_pkts++;
+	if (take.gap) {
+		struct span gap = span;
+
+		gap.flags |= SPAN_GAP;
+		gap.offset64 = take.offset64 - take.gap;
+		gap.length = take.gap;
+		in->lcore->stats.tcp_gaps++;
+		feed(in, &gap);
+	}
+	span.offset64 = take.offset64;
+	if (take.length)
+		feed_payload(in, take.skip, span, take.length);
+}
+
+static void inspect_datagram(const struct inspection *in)
+{
+	const struct pkt *pkt = in->walk->pkt;
+	unsigned half = in->walk->half;
+	struct stream_half *stream = &in->cold->half[half].stream;
+	uint8_t buffer[CLASSIFY_PREFIX_BYTES];
+	uint32_t length = pkt->payload_len;
+
+	if (!length)
+		return;
+	// a datagram is looked at in one piece; over several mbuf segments, its start is
+	if (pkt->payload_off + length > in->walk->m->data_len && length > sizeof(buffer))
+		length = sizeof(buffer);
+	const struct span span = {
+		.offset64 = stream->offset64,
+		.bytes = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer),
+		.length = length,
+		.half = (uint8_t)half,
+		.flags = SPAN_DATAGRAM,
+	};
+
+	stream->offset64 += pkt->payload_len;
+	if (span.bytes)
+		feed(in, &span);
+}
+
+enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
+{
+	if (!walk_has_flow(walk) || !(walk->pkt->flags & PKT_L4_OK))
+		return VERDICT_PASS;
+	const struct inspection in = {
+		.lcore = lcore,
+		.walk = walk,
+		.flow = flow_at(lcore->flows, walk->ref),
+		.cold = flow_cold_at(lcore->flows, walk->ref),
+	};
+
+	if (in.flow->l4_proto == IPPROTO_TCP)
+		inspect_tcp(&in);
+	else
+		inspect_datagram(&in);
+	return VERDICT_PASS;
+}
+
+static void learn(struct lcore *lcore, const struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)
+{
+	bool peer = decision->cache == CACHE_PEER;
+	struct conn_entry entry = {
+		.key =
+			{
+				.port = peer ? 0 : ends->port[HALF_S2C],
+				.vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan,
+				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
+				.from_inside = !!(flags & FLOW_C2S_INSIDE),
+				.mode = decision->cache,
+			},
+		.created_ns = lcore->now_ns,
+		.rule_uid = walk->rule_uid,
+		.app = app,
+		.confidence = confidence,
+	};
+
+	memcpy(entry.key.initiator, ends->address[HALF_C2S], 16);
+	memcpy(entry.key.responder, ends->address[HALF_S2C], 16);
+	conn_cache_learn(lcore, &entry, true);
+}
+
+// The flow ends here: told, remembered, torn down, and kept as a condemned stub.
+static void block(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends)
+{
+	const struct rule *rule =
+		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
+	uint16_t flags, app = APP_NONE;
+	uint8_t confidence = CONFIDENCE_NONE;
+
+	walk->rule_uid = rule ? rule->uid : 0;
+	if (walk_has_flow(walk)) {
+		struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		flow->action = decision->action;
+		flow->rule_uid = walk->rule_uid;
+		app = flow->app;
+		confidence = flow->confidence;
+		flags = flow->flags;
+	} else {
+		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+	}
+	lcore->stats.flows_condemned++;
+	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
+	walk->told = true;
+	if (decision->cache != CACHE_NONE)
+		learn(lcore, walk, decision, ends, flags, app, confidence);
+	if (decision->action == ACTION_RESET) {
+		if (walk_has_flow(walk))
+			teardown_flow(lcore, walk);
+		else
+			teardown_answer(lcore, walk->m);
+	}
+	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+	if (walk_has_flow(walk)) {
+		walk->ref = flow_condemn(lcore, walk->ref);
+		return;
+	}
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	stub->action = decision->action;
+	stub->rule_uid = walk->rule_uid;
+	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
+	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+}
+
+static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
+{
+	uint16_t *flags = walk_has_flow(walk) ? &flow_at(lcore->flows, walk->ref)->flags
+					      : &flow_stub_at(lcore->flows, walk->ref)->flags;
+
+	if (!decision->would_block || *flags & FLOW_MONITORED)
+		return;
+	*flags |= FLOW_MONITORED;
+	lcore->stats.monitor_hits++;
+	flow_event_alert(lcore, walk->ref,
+		decision->monitored == RULE_DEFAULT ? NULL
+						    : &lcore->policy->rules[decision->monitored],
+		decision->monitored_action, MODE_MONITOR, walk->half);
+}
+
+enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
+{
+	if (!walk->undecided)
+		return VERDICT_PASS;
+	struct flow_ends ends;
+	struct decide_input input = {
+		.ends = &ends,
+		.l4_proto = walk->pkt->l4_proto,
+		.n_vlan = walk->pkt->n_vlan,
+		.ports_known = true,
+		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+	};
+	uint16_t flags;
+
+	if (walk_has_flow(walk)) {
+		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+		flags = flow->flags;
+		input.app = flow->app;
+		input.confidence = flow->confidence;
+		input.app_final = flags & FLOW_APP_FINAL;
+	} else {
+		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+		flow_ends_of(walk->key, flags, &ends);
+		// only TCP and UDP carry applications
+		input.app_final = input.l4_proto != IPPROTO_TCP && input.l4_proto != IPPROTO_UDP;
+	}
+	input.c2s_from_inside = flags & FLOW_C2S_INSIDE;
+	struct decision decision = decide(lcore->policy, &input);
+
+	lcore->stats.decisions++;
+	monitor(lcore, walk, &decision);
+	if (decision.action != ACTION_PASS) {
+		block(lcore, walk, &decision, &ends);
+		walk->reason = DROP_RULE;
+		return VERDICT_DROP;
+	}
+	if (walk_has_flow(walk) && decision.final && flags & FLOW_APP_FINAL &&
+		!(flags & FLOW_DECODED)) {
+		struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		flow->flags |= FLOW_FINAL;
+		if (decision.rule != RULE_DEFAULT)
+			flow->rule_uid = lcore->policy->rules[decision.rule].uid;
+	}
+	return VERDICT_PASS;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "craft.h"
+#include "teardown.h"
+#include "tx.h"
+
+static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(lcore->pool);
+
+	if (!m)
+		return NULL;
+	struct pkt *pkt = pkt_of(m);
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->rx_ns = lcore->now_ns;
+	pkt->flow = PKT_FLOW_NONE;
+	pkt->flags = PKT_INJECTED;
+	pkt->in_port = in_port;
+	pkt->link = link;
+	pkt->owner = (uint8_t)lcore->index;
+	return m;
+}
+
+// A RST that travels as packets of `half` do.
+static bool reset_half(struct lcore *lcore, const struct flow *flow, const struct flow_cold *cold,
+	unsigned half, uint32_t seq)
+{
+	const struct flow_half *from = &cold->half[half];
+
+	if (!(flow->seen[half] & SEEN_TEMPLATE) || from->l2_flags & PKT_TUNNEL)
+		return false;
+	struct rte_mbuf *m = packet_new(lcore, from->port, from->link);
+
+	if (!m)
+		return false;
+	bool acks = flow->seen[!half] & SEEN_RELEASED;
+	struct craft_reset spec = {
+		.l2 = from->l2,
+		.l2_length = from->l2_length,
+		.link = from->link,
+		.pppoe = from->l2_flags & PKT_PPPOE,
+		.v6 = flow->flags & FLOW_V6,
+		.sport = cold->ends.port[half],
+		.dport = cold->ends.port[!half],
+		.seq = seq,
+		.ack = acks ? flow->released[!half] : 0,
+		.tcp_flags = (uint8_t)(TH_RST | (acks ? TH_ACK : 0)),
+		.ttl = from->ttl,
+	};
+	memcpy(spec.source, cold->ends.address[half], 16);
+	memcpy(spec.destination, cold->ends.address[!half], 16);
+	if (craft_reset(m, &spec)) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	lcore->stats.resets_sent++;
+	tx_inject(lcore, m);
+	return true;
+}
+
+static bool reset_towards_receiver(struct lcore *lcore, struct walk *walk, const struct flow *flow,
+	const struct flow_cold *cold, unsigned half)
+{
+	uint32_t edge;
+
+	if (flow->seen[half] & SEEN_RELEASED)
+		edge = flow->released[half];
+	else if (flow->seen[half] & SEEN_ACKED)
+		edge = flow->acked[half];
+	else if (half == walk->half)
+		edge = walk->pkt->tcp_seq;
+	else
+		return false;
+	bool sent = reset_half(lcore, flow, cold, half, edge);
+
+	if (sent && flow->seen[half] & SEEN_ACKED && flow->acked[half] != edge)
+		reset_half(lcore, flow, cold, half, flow->acked[half]);
+	return sent;
+}
+
+static bool reply_with(struct lcore *lcore, struct rte_mbuf *m,
+	int (*craft)(struct rte_mbuf *out, struct rte_mbuf *offending))
+{
+	const struct pkt *pkt = pkt_of(m);
+	uint8_t back = lcore->dp->ports[pkt->in_port].peer;
+
+	if (back == PORT_NONE)
+		return false;
+	struct rte_mbuf *out = packet_new(lcore, back, pkt->link);
+
+	if (!out)
+		return false;
+	if (craft(out, m)) {
+		rte_pktmbuf_free(out);
+		return false;
+	}
+	tx_inject(lcore, out);
+	return true;
+}
+
+static void answer_tcp(struct lcore *lcore, struct rte_mbuf *m)
+{
+	if (pkt_of(m)->tcp_flags & TH_RST)
+		return; // RFC 9293 section 3.5.2: never a RST for a RST
+	if (reply_with(lcore, m, craft_reset_reply))
+		lcore->stats.resets_sent++;
+	else
+		lcore->stats.resets_impossible++;
+}
+
+static void answer_datagram(struct lcore *lcore, struct rte_mbuf *m)
+{
+	if (lcore->now_ns - lcore->icmp_window_ns >= NS_PER_S) {
+		lcore->icmp_window_ns = lcore->now_ns;
+		lcore->icmp_in_window = 0;
+	}
+	if (lcore->icmp_in_window >= lcore->policy->icmp_rejects_per_s) {
+		lcore->stats.icmp_rejects_limited++;
+		return;
+	}
+	if (reply_with(lcore, m, craft_unreachable)) {
+		lcore->icmp_in_window++;
+		lcore->stats.icmp_rejects_sent++;
+	}
+}
+
+void teardown_answer(struct lcore *lcore, struct rte_mbuf *m)
+{
+	const struct pkt *pkt = pkt_of(m);
+
+	if (pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK)
+		answer_tcp(lcore, m);
+	else if (pkt->l4_proto == IPPROTO_UDP)
+		answer_datagram(lcore, m);
+}
+
+void teardown_flow(struct lcore *lcore, struct walk *walk)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+
+	if (flow->l4_proto != IPPROTO_TCP) {
+		teardown_answer(lcore, walk->m);
+		return;
+	}
+	bool sent = reset_towards_receiver(lcore, walk, flow, cold, walk->half);
+
+	// The sender of this packet: as packets of the other half look, else as its own swapped.
+	if (reset_towards_receiver(lcore, walk, flow, cold, !walk->half))
+		sent = true;
+	else if (!(walk->pkt->flags & PKT_TUNNEL))
+		answer_tcp(lcore, walk->m);
+	if (!sent)
+		lcore->stats.resets_impossible++;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends connections at both ends (D4, D5; ARCHITECTURE section 6, teardown). A TCP end accepts a RST
+// only at exactly its next expected byte (RFC 5961 section 3.2), so each end gets one at the
+// released edge and, where that differs, one at the last acknowledgement seen from it.
+#ifndef SLUICE_TEARDOWN_H
+#define SLUICE_TEARDOWN_H
+
+#include "walk.h"
+
+// A flow that is about to be condemned; `walk->m` is the packet that will not leave.
+void teardown_flow(struct lcore *lcore, struct walk *walk);
+// To the sender of this packet alone (a stub, a condemned flow): RST from its own numbers, or
+// ICMP unreachable for a datagram, within the rate limit.
+void teardown_answer(struct lcore *lcore, struct rte_mbuf *m);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+#include "tx.h"
+
+void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason)
+{
+	lcore->stats.dropped_pkts[reason]++;
+	lcore->stats.dropped_bytes += m->pkt_len;
+	rte_pktmbuf_free(m);
+}
+
+static void flush_port(struct lcore *lcore, unsigned index)
+{
+	struct tx_buffer *buffer = &lcore->tx[index];
+	const struct port *port = &lcore->dp->ports[index];
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < buffer->n; i++)
+		bytes += buffer->pkts[i]->pkt_len; // before they are the driver's
+	uint16_t sent =
+		port->send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
+
+	for (unsigned i = sent; i < buffer->n; i++)
+		bytes -= buffer->pkts[i]->pkt_len;
+	lcore->stats.sent_pkts += sent;
+	lcore->stats.sent_bytes += bytes;
+	buffer->n = (uint16_t)(buffer->n - sent);
+	memmove(buffer->pkts, buffer->pkts + sent, sizeof(buffer->pkts[0]) * buffer->n);
+}
+
+// Fewer tx queues than lcores: to the lcore that owns the queue. Its out port is found again there
+// from in_port.
+static void hand_to_queue_owner(struct lcore *lcore, const struct port *port, struct rte_mbuf *m)
+{
+	struct lcore *owner = lcore->dp->lcores[port->tx_lcore[lcore->index]];
+
+	if (rte_ring_sp_enqueue(owner->tx_in[lcore->index], m) == 0)
+		lcore->stats.tx_handoff_pkts++;
+	else
+		packet_drop(lcore, m, DROP_HANDOFF_FULL);
+}
+
+void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
+{
+	const struct port *in = &lcore->dp->ports[pkt_of(m)->in_port];
+
+	if (in->peer == PORT_NONE) {
+		packet_drop(lcore, m, DROP_NO_PAIR);
+		return;
+	}
+	const struct port *out = &lcore->dp->ports[in->peer];
+
+	if (m->pkt_len > out->max_frame) {
+		packet_drop(lcore, m, DROP_TX_OVERSIZE);
+		return;
+	}
+	if (out->tx_queue[lcore->index] == UINT16_MAX) {
+		hand_to_queue_owner(lcore, out, m);
+		return;
+	}
+	struct tx_buffer *buffer = &lcore->tx[out->index];
+
+	if (buffer->n == TX_BUFFER)
+		flush_port(lcore, out->index);
+	if (buffer->n == TX_BUFFER) {
+		packet_drop(lcore, m, DROP_TX_FULL);
+		return;
+	}
+	buffer->pkts[buffer->n++] = m;
+	if (buffer->n % BURST == 0)
+		flush_port(lcore, out->index);
+}
+
+void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
+{
+	lcore->stats.injected_pkts++;
+	tx_packet(lcore, m);
+}
+
+void tx_flush(struct lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
+		if (lcore->tx[i].n)
+			flush_port(lcore, i);
+}
+
+unsigned tx_held(const struct lcore *lcore)
+{
+	unsigned held = 0;
+
+	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
+		held += lcore->tx[i].n;
+	return held;
+}
+
+void tx_discard(struct lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->dp->n_ports; i++) {
+		for (unsigned k = 0; k < lcore->tx[i].n; k++)
+			packet_drop(lcore, lcore->tx[i].pkts[k], DROP_SHUTDOWN);
+		lcore->tx[i].n = 0;
+	}
+}

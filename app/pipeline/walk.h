@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One packet on its walk through the stages (loop.c has their order), and the stages themselves.
+// Data lcores only; everything is the lcore's own.
+#ifndef SLUICE_WALK_H
+#define SLUICE_WALK_H
+
+#include "flow_table.h"
+#include "lcore.h"
+
+struct walk {
+	struct rte_mbuf *m;
+	struct pkt *pkt;
+	const union flow_key *key;
+	uint32_t ref;            // FLOW_REF_*
+	uint32_t rule_uid;       // of a drop, for its event
+	unsigned half;           // enum half of this packet in its flow
+	enum drop_reason reason; // set with VERDICT_DROP
+	bool v6;
+	bool undecided; // the decision is to be made (again)
+	bool told;      // the drop has its event already, or needs none
+};
+
+// Every stage: may change the walk and its flow, never frees the packet.
+enum verdict stage_link(struct lcore *lcore, struct walk *walk);
+enum verdict stage_stateless(struct lcore *lcore, struct walk *walk);
+enum verdict stage_condemned(struct lcore *lcore, struct walk *walk);
+enum verdict stage_admit(struct lcore *lcore, struct walk *walk);
+enum verdict stage_account(struct lcore *lcore, struct walk *walk);
+enum verdict stage_reload(struct lcore *lcore, struct walk *walk);
+enum verdict stage_final(struct lcore *lcore, struct walk *walk);
+enum verdict stage_checksum(struct lcore *lcore, struct walk *walk);
+enum verdict stage_inspect(struct lcore *lcore, struct walk *walk);
+enum verdict stage_decide(struct lcore *lcore, struct walk *walk);
+
+// After the last stage, before tx: what leaves moves the released edge.
+void walk_released(struct lcore *lcore, struct walk *walk);
+
+// Verified once; known from then on.
+bool walk_checksum_good(struct lcore *lcore, struct walk *walk);
+
+static inline bool walk_has_flow(const struct walk *walk)
+{
+	return walk->ref != FLOW_REF_NONE && !(walk->ref & FLOW_REF_STUB);
+}
+
+#endif

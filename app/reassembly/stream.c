@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stream.h"
+
+void stream_syn(struct stream_half *half, uint32_t seq)
+{
+	if (half->flags & STREAM_TAKEN)
+		return;
+	half->next = seq + 1;
+	half->ahead = 0;
+	half->flags = STREAM_STARTED;
+}
+
+struct stream_take stream_segment(struct stream_half *half, uint32_t seq, uint32_t length)
+{
+	struct stream_take take = {0};
+
+	if (!(half->flags & STREAM_STARTED)) {
+		half->flags |= STREAM_STARTED | STREAM_MIDSTREAM;
+		half->next = seq;
+	}
+	int32_t distance = (int32_t)(seq - half->next);
+
+	if (distance > 0) {
+		if (half->ahead < STREAM_AHEAD_MAX) {
+			half->ahead++;
+			take.ahead = true;
+			return take;
+		}
+		take.gap = (uint32_t)distance;
+	} else {
+		take.skip = 0u - (uint32_t)distance;
+		if (take.skip >= length) {
+			take.skip = length;
+			return take;
+		}
+	}
+	take.length = length - take.skip;
+	take.offset64 = half->offset64 + take.gap;
+	half->offset64 = take.offset64 + take.length;
+	half->next = seq + length;
+	half->ahead = 0;
+	half->flags |= STREAM_TAKEN;
+	if (take.gap > UINT32_MAX - half->gap_bytes)
+		half->gap_bytes = UINT32_MAX;
+	else
+		half->gap_bytes += take.gap;
+	return take;
+}
