@@ -10,6 +10,7 @@
 #include <rte_malloc.h>
 #include "capture.h"
 #include "eal.h"
+#include "flow_table.h"
 #include "loop.h"
 #include "parse.h"
 #include "reload.h"
@@ -152,10 +153,16 @@ static void errors_print(struct config_errors *errors)
 	config_errors_free(errors);
 }
 
-static void turn(struct replay *r)
+// A turn of every lcore, one after the other; returns the packets that moved.
+static unsigned turn(struct replay *r)
 {
-	for (unsigned i = 0; i < r->dp->n_lcores; i++)
-		pipeline_turn(r->dp->lcores[i], r->now_ns);
+	unsigned moved = 0;
+
+	for (unsigned i = 0; i < r->dp->n_lcores; i++) {
+		moved += pipeline_turn(r->dp->lcores[i], r->now_ns);
+		rte_rcu_qsbr_quiescent(r->dp->qsbr, i);
+	}
+	return moved;
 }
 
 // Turns until nothing moves between the lcores any more, with the events drained in between.
@@ -163,12 +170,8 @@ static void settle(struct replay *r)
 {
 	unsigned moved = 1;
 
-	for (unsigned n = 0; moved && n < TURNS_MAX; n++) {
-		moved = 0;
-		for (unsigned i = 0; i < r->dp->n_lcores; i++)
-			moved += pipeline_turn(r->dp->lcores[i], r->now_ns);
-		moved += sink_drain(r->sink, 0);
-	}
+	for (unsigned n = 0; moved && n < TURNS_MAX; n++)
+		moved = turn(r) + sink_drain(r->sink, 0);
 }
 
 static int policy_publish(struct replay *r, const char *path)
@@ -413,6 +416,9 @@ static int finish(struct replay *r)
 
 	settle(r);
 	for (unsigned i = 0; i < r->dp->n_lcores; i++) {
+		// In pieces: the records of all flows may be more than the event ring holds.
+		while (flow_end_some(r->dp->lcores[i], FLOW_END_SHUTDOWN, EVENT_RING_SIZE / 4))
+			sink_drain(r->sink, 0);
 		pipeline_drain(r->dp->lcores[i], r->now_ns);
 		sink_drain(r->sink, 0);
 	}

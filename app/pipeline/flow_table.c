@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <limits.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -520,16 +521,23 @@ void flow_age(struct lcore *lcore, unsigned budget)
 	}
 }
 
-void flow_end_all(struct lcore *lcore, enum flow_end reason)
+unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budget)
 {
 	struct flow_table *table = lcore->flows;
+	unsigned n = 0;
 
 	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++)
-		while (table->lru[class].oldest != NONE)
+		for (; n < budget && table->lru[class].oldest != NONE; n++)
 			flow_end_entry(lcore,
 				class_is_stub(class) ? table->lru[class].oldest | FLOW_REF_STUB
 						     : table->lru[class].oldest,
 				reason);
+	return n;
+}
+
+void flow_end_all(struct lcore *lcore, enum flow_end reason)
+{
+	flow_end_some(lcore, reason, UINT_MAX);
 }
 
 struct flow_usage flow_table_usage(const struct flow_table *table)

@@ -57,6 +57,9 @@ void flow_touch(struct flow_table *table, uint32_t ref, enum flow_class class, u
 void flow_age(struct lcore *lcore, unsigned budget);
 // Ends everything, with that reason.
 void flow_end_all(struct lcore *lcore, enum flow_end reason);
+// The same for at most `budget` entries, so that the event ring can be drained in between; returns
+// how many there were to end.
+unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budget);
 // Writes the record of an entry's end, removes it.
 void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason);
 
