@@ -10,7 +10,8 @@ STORY_WEB_MB=100    # what curl fetches
 STORY_FIRST_MB=24   # the torrent that is allowed to finish
 STORY_SECOND_MB=192 # the torrent that is running when the policy changes
 STORY_THIRD_MB=8    # the torrent that is tried afterwards, from another seeder
-STORY_RATE_KB=2500  # upload limit of the seeder while the second one runs
+STORY_UTP_MB=64     # the torrent that is running over uTP when the policy changes
+STORY_RATE_KB=2500  # upload limit of a seeder while that happens
 STORY_QUIET_S=20    # how long nothing may move after the reload
 STORY_WHAT=() STORY_WANT=() STORY_GOT=() STORY_HELD=()
 STORY_FAILED=0
@@ -126,18 +127,22 @@ story_services() {
 	ui_progress "starting nginx and sshd in the server's namespace"
 	story_nginx || { ui_bad "nginx did not start"; tail -n 5 "$LAB_RUN"/log/nginx* >&2; return 1; }
 	story_sshd || { ui_bad "sshd did not start"; tail -n 5 "$LAB_RUN/log/sshd" >&2; return 1; }
-	ui_progress "starting two transmission seeders and their torrents"
+	ui_progress "starting three transmission seeders and their torrents"
 	story_transmission seeder1 server 51413 9091 &&
 		story_transmission seeder2 server 51414 9092 &&
+		story_transmission seeder3 server 51415 9093 utp-enabled=true \
+			speed-limit-up=$STORY_RATE_KB speed-limit-up-enabled=true &&
 		story_torrent first "$STORY_FIRST_MB" seeder1 9091 51413 &&
 		story_torrent second "$STORY_SECOND_MB" seeder1 9091 51413 &&
-		story_torrent third "$STORY_THIRD_MB" seeder2 9092 51414 ||
+		story_torrent third "$STORY_THIRD_MB" seeder2 9092 51414 &&
+		story_torrent utp "$STORY_UTP_MB" seeder3 9093 51415 ||
 		{ ui_bad "transmission did not start"; tail -n 5 "$LAB_RUN"/log/seeder* >&2; return 1; }
 	lab_spawn tracker client $STORY_PY "$STORY_LIB/tracker.py" 127.0.0.1:6969 "${STORY_PEERS[@]}"
 	lab_spawn scripted server $STORY_PY "$STORY_LIB/bt_peer.py" listen "$LAB_SERVER4:51420"
-	lab_wait 60 story_rpc server 9091 done && lab_wait 60 story_rpc server 9092 done ||
+	lab_wait 60 story_rpc server 9091 done && lab_wait 60 story_rpc server 9092 done &&
+		lab_wait 60 story_rpc server 9093 done ||
 		{ ui_bad "the seeders did not check their files in time"; return 1; }
-	ui_ok "server side: nginx ($STORY_WEB_MB MB file), sshd, two transmission seeders, scripted peers"
+	ui_ok "server side: nginx ($STORY_WEB_MB MB file), sshd, three transmission seeders, scripted peers"
 }
 
 # Long-lived innocents that the whole story must leave alone.
@@ -188,10 +193,14 @@ story_allowed() {
 
 # Chapter 2: the policy changes while transfers run.
 story_blocked() {
-	local t_reload end before after wire wire_new drops again hits
+	local t_reload end before after before_utp after_utp wire wire_new again hits
 	story_rpc server 9091 limit "$STORY_RATE_KB"
 	story_rpc client 9091 add "$LAB_RUN/second.torrent" "$LAB_RUN/client1"
 	story_capture || ui_warn "tcpdump did not start"
+	# Over uTP only: the client's own kernel refuses TCP to that seeder.
+	ip -n "$LAB_PREFIX-c" rule add ipproto tcp dport 51415 prohibit
+	story_transmission client3 client 51423 9093 utp-enabled=true &&
+		story_rpc client 9093 add "$LAB_RUN/utp.torrent" "$LAB_RUN/client3"
 	lab_spawn curl client curl -fsS --limit-rate 4M -o "$LAB_RUN/fetched.bin" "http://$LAB_SERVER4/web.bin"
 	lab_spawn utp client $STORY_PY "$STORY_LIB/bt_peer.py" utp "$LAB_SERVER4:51420" 16
 	ui_progress "a second torrent is running"
@@ -199,6 +208,10 @@ story_blocked() {
 	before=$(story_rpc client 9091 bytes)
 	story_row "second torrent before the reload" "running" "$(((${before% *} >> 20) - STORY_FIRST_MB)) of $STORY_SECOND_MB MB" \
 		story_more_than "${before% *}" $(((STORY_FIRST_MB + 3) << 20))
+	lab_wait 30 story_had_more 9093 1000000
+	before_utp=$(story_rpc client 9093 bytes)
+	story_row "torrent over uTP before the reload" "running" "$((${before_utp% *} >> 20)) of $STORY_UTP_MB MB" \
+		story_more_than "${before_utp% *}" 1000000
 	if lab_policy "$LAB_ROOT/config/policy.json" >"$LAB_RUN/log/reload" 2>&1; then
 		story_row "policy reload" "taken" "generation in force" true
 	else
@@ -210,11 +223,13 @@ story_blocked() {
 	lab_spawn again client $STORY_PY "$STORY_LIB/bt_peer.py" again "$LAB_SERVER4:51420" $((STORY_QUIET_S - 6))
 	sleep 1 # what was in socket buffers has reached the client's disk
 	before=$(story_rpc client 9091 bytes)
+	before_utp=$(story_rpc client 9093 bytes)
 	for ((end = SECONDS + STORY_QUIET_S; SECONDS < end; )); do
 		ui_progress "BitTorrent is blocked; watching for new bytes, $((end - SECONDS)) s to go"
 		sleep 1
 	done
 	after=$(story_rpc client 9091 bytes)
+	after_utp=$(story_rpc client 9093 bytes)
 	end=$(ui_now)
 	lab_wait 5 story_over again
 	lab_wait 5 story_over utp
@@ -223,6 +238,10 @@ story_blocked() {
 		"$(story_plus "$t_reload" 0.5)" "$end")
 	story_row "blocked: running torrent, $STORY_QUIET_S s" "0 bytes" \
 		"$((${after#* } - ${before#* })) bytes, $wire on the wire" test "$before" = "$after" -a "$wire" = 0
+	wire=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_SERVER4" 51415 \
+		"$(story_plus "$t_reload" 0.5)" "$end")
+	story_row "blocked: running torrent over uTP, $STORY_QUIET_S s" "0 bytes" \
+		"$((${after_utp#* } - ${before_utp#* })) bytes, $wire on the wire" test "$before_utp" = "$after_utp" -a "$wire" = 0
 	after=$(story_rpc client 9092 bytes)
 	wire_new=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51414 0 "$end")
 	story_row "blocked: new torrent, $STORY_QUIET_S s" "0 bytes" "${after#* } bytes, $wire_new on the wire" \
@@ -257,7 +276,7 @@ story_blocked_utp() { # T_RELOAD END: what the client sent and what arrived, aft
 	sent=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
 	arrived=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/server.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
 	drops=$(lab_stat dropped)
-	story_row "blocked: uTP leg" "sent, dropped, 0 arrive" "$sent bytes sent, $arrived arrived, $drops drops" \
+	story_row "blocked: scripted uTP leg" "sent, dropped, 0 arrive" "$sent bytes sent, $arrived arrived, $drops drops" \
 		story_utp_died "$sent" "$arrived" "$drops"
 }
 
