@@ -164,7 +164,7 @@ struct dataplane {
 	struct lcore *lcores[LCORES_MAX];
 	_Atomic(const struct policy *) policy; // written by the control core only
 	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index
-	_Atomic int stopping; // 1: stop receiving and drain; lcores leave when empty
+	_Atomic int stopping; // 1: stop receiving, empty the rings; 2: drain and leave
 	struct lcore_limits limits;
 };
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the machine must have before EAL is started: CPUs, memory, permissions, devices. Every
+// finding names the thing and the exact way out (FEATURES lesson 1). Control side; reads /sys and
+// asks the kernel, changes nothing.
+#ifndef SLUICE_PREFLIGHT_H
+#define SLUICE_PREFLIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "gateway.h"
+
+#define PREFLIGHT_ITEMS_MAX 128
+
+struct preflight_item {
+	int code; // 0: fine; else the exit code that it means: 69 or 77
+	char what[96];
+	char text[768]; // what was found; for a failure also what to do
+};
+struct preflight {
+	unsigned n;
+	struct preflight_item items[PREFLIGHT_ITEMS_MAX];
+};
+
+// Where to look; tests bring their own.
+struct preflight_host {
+	const char *sys;       // "/sys"
+	const char *vfio;      // "/dev/vfio/vfio"
+	uint64_t capabilities; // effective, 1 << CAP_*
+	uint64_t memlock;      // RLIMIT_MEMLOCK in bytes
+	uint64_t cpus[16];     // bit set of CPUs that we may use
+};
+void preflight_host_init(struct preflight_host *host);
+
+// `memory_mb`: what the gateway will take from hugepages.
+void preflight_run(const struct gateway *gateway, const struct preflight_host *host,
+	uint32_t memory_mb, struct preflight *out);
+// 0, or the exit code of the first failure.
+int preflight_code(const struct preflight *preflight);
+
+// Why `device` cannot be found, and which there are: "interface gX does not exist; there are: lo,
+// eth0".
+void device_describe_missing(const char *device, char *out, size_t out_len);
+
+#endif
