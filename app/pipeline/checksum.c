@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
+#include <string.h>
+#include "checksum.h"
+
+uint16_t checksum_fold(uint32_t sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+// Sums 16-bit words as they lie in memory (RFC 1071 section 2(B): byte order does not matter).
+uint32_t checksum_bytes(const void *bytes, uint32_t length, uint32_t sum)
+{
+	const uint8_t *p = bytes;
+	uint64_t wide = sum;
+
+	for (; length >= 4; length -= 4, p += 4) {
+		uint32_t word;
+
+		memcpy(&word, p, 4);
+		wide += word;
+	}
+	if (length >= 2) {
+		uint16_t word;
+
+		memcpy(&word, p, 2);
+		wide += word;
+		p += 2;
+		length -= 2;
+	}
+	if (length) {
+		uint16_t word = 0;
+
+		memcpy(&word, p, 1);
+		wide += word;
+	}
+	wide = (wide & 0xffffffff) + (wide >> 32);
+	wide = (wide & 0xffffffff) + (wide >> 32);
+	return checksum_fold((uint32_t)wide);
+}
+
+// Over an mbuf's bytes from `offset` on; a segment may end at an odd byte.
+static uint32_t sum_mbuf(const struct rte_mbuf *m, uint32_t offset, uint32_t length)
+{
+	uint32_t sum = 0;
+	bool odd = false;
+
+	for (; m && length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		uint32_t here = m->data_len - offset < length ? m->data_len - offset : length;
+		uint16_t part = checksum_fold(checksum_bytes(
+			rte_pktmbuf_mtod_offset(m, const uint8_t *, offset), here, 0));
+
+		sum += odd ? (uint32_t)(uint16_t)(part << 8 | part >> 8) : part;
+		odd ^= here & 1;
+		length -= here;
+		offset = 0;
+	}
+	return checksum_fold(sum);
+}
+
+static uint32_t pseudo_header(const uint8_t *ip, bool v6, uint32_t l4_length, uint8_t proto)
+{
+	uint32_t sum = v6 ? checksum_bytes(ip + 8, 32, 0) : checksum_bytes(ip + 12, 8, 0);
+	uint16_t words[3] = {
+		htons((uint16_t)(l4_length >> 16)), htons((uint16_t)l4_length), htons(proto)};
+
+	return checksum_bytes(words, sizeof(words), sum);
+}
+
+static bool header_good(const uint8_t *ip)
+{
+	return checksum_fold(checksum_bytes(ip, (uint32_t)(ip[0] & 15) * 4, 0)) == 0xffff;
+}
+
+static bool l4_good(const struct rte_mbuf *m, const struct pkt *pkt, const uint8_t *ip)
+{
+	bool v6 = pkt->flags & PKT_V6;
+	// the length by the IP header: a frame that was cut cannot have a good checksum
+	uint32_t total = v6 ? 40u + (uint32_t)(ip[4] << 8 | ip[5]) : (uint32_t)(ip[2] << 8 | ip[3]);
+	uint32_t before = (uint32_t)(pkt->l4_off - pkt->l3_off);
+
+	if (total < before || pkt->l3_off + total > m->pkt_len)
+		return false;
+	uint32_t length = total - before;
+	uint32_t sum = pseudo_header(ip, v6, length, pkt->l4_proto);
+
+	switch (pkt->l4_proto) {
+	case IPPROTO_UDP: {
+		uint8_t buffer[8];
+		const uint8_t *udp = rte_pktmbuf_read(m, pkt->l4_off, 8, buffer);
+
+		if (!udp)
+			return false;
+		if (!udp[6] && !udp[7])
+			return !v6; // none was computed (RFC 768); IPv6 forbids that
+		uint32_t udp_length = (uint32_t)(udp[4] << 8 | udp[5]);
+
+		if (udp_length > length)
+			return false;
+		length = udp_length;
+		sum = pseudo_header(ip, v6, length, pkt->l4_proto);
+		break;
+	}
+	case IPPROTO_ICMP: sum = 0; break; // no pseudo header in ICMPv4
+	}
+	sum = checksum_fold(sum) + sum_mbuf(m, pkt->l4_off, length);
+	return checksum_fold(sum) == 0xffff;
+}
+
+static bool has_checksum(const struct pkt *pkt)
+{
+	if (!(pkt->flags & PKT_L4_OK) || pkt->flags & PKT_FRAGMENT)
+		return false;
+	return pkt->l4_proto == IPPROTO_TCP || pkt->l4_proto == IPPROTO_UDP ||
+	       pkt->l4_proto == IPPROTO_ICMP || pkt->l4_proto == IPPROTO_ICMPV6;
+}
+
+bool checksum_verify(struct rte_mbuf *m)
+{
+	struct pkt *pkt = pkt_of(m);
+	uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	uint64_t ip_flag = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+	bool v6 = pkt->flags & PKT_V6;
+
+	if (pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD))
+		return false;
+	// A driver speaks of the outer header.
+	if (!(pkt->flags & PKT_TUNNEL)) {
+		bool ip_known = v6 || ip_flag == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+
+		if (ip_flag == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD) {
+			pkt->flags |= PKT_CSUM_BAD;
+			return false;
+		}
+		if (ip_known && l4 == RTE_MBUF_F_RX_L4_CKSUM_GOOD) {
+			pkt->flags |= PKT_CSUM_GOOD;
+			return false;
+		}
+	}
+	uint8_t buffer[60];
+	uint32_t length = v6 ? 40 : (uint32_t)(pkt->l4_off - pkt->l3_off);
+	const uint8_t *ip =
+		length <= sizeof(buffer) ? rte_pktmbuf_read(m, pkt->l3_off, length, buffer) : NULL;
+	bool good = ip && (v6 || header_good(ip)) && (!has_checksum(pkt) || l4_good(m, pkt, ip));
+
+	pkt->flags |= good ? PKT_CSUM_GOOD : PKT_CSUM_BAD;
+	return true;
+}
+
+void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_proto, bool v6)
+{
+	static const uint8_t offsets[] = {
+		[IPPROTO_TCP] = 16, [IPPROTO_UDP] = 6, [IPPROTO_ICMP] = 2, [IPPROTO_ICMPV6] = 2};
+	uint8_t *field = l4 + offsets[l4_proto];
+	uint16_t sum;
+
+	if (!v6) {
+		memset(l3 + 10, 0, 2);
+		sum = (uint16_t)~checksum_bytes(l3, (uint32_t)(l3[0] & 15) * 4, 0);
+		memcpy(l3 + 10, &sum, 2);
+	}
+	memset(field, 0, 2);
+	uint32_t pseudo = l4_proto == IPPROTO_ICMP ? 0 : pseudo_header(l3, v6, l4_length, l4_proto);
+
+	sum = (uint16_t)~checksum_fold(checksum_bytes(l4, l4_length, pseudo));
+	if (l4_proto == IPPROTO_UDP && !sum)
+		sum = 0xffff;
+	memcpy(field, &sum, 2);
+}

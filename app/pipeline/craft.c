@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "checksum.h"
+#include "craft.h"
+
+#define OUR_TTL 64
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
+// The L2 header, with the length of a PPPoE session header set (RFC 2516: it counts the PPP
+// protocol field and what follows).
+static uint8_t *put_l2(
+	struct rte_mbuf *out, const uint8_t *l2, uint16_t l2_length, bool pppoe, uint16_t l3_length)
+{
+	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(out, (uint16_t)(l2_length + l3_length));
+
+	if (!frame)
+		return NULL;
+	memcpy(frame, l2, l2_length);
+	if (pppoe && l2_length >= 8)
+		put16(frame + l2_length - 4, 2u + l3_length);
+	return frame + l2_length;
+}
+
+// `source`, `destination`: v4-mapped for IPv4. Returns the header's length.
+static uint32_t put_ip(uint8_t *ip, bool v6, const uint8_t *source, const uint8_t *destination,
+	uint8_t proto, uint32_t l4_length, uint8_t ttl)
+{
+	if (v6) {
+		memset(ip, 0, 8);
+		ip[0] = 0x60;
+		put16(ip + 4, l4_length);
+		ip[6] = proto;
+		ip[7] = ttl;
+		memcpy(ip + 8, source, 16);
+		memcpy(ip + 24, destination, 16);
+		return 40;
+	}
+	memset(ip, 0, 12);
+	ip[0] = 0x45;
+	put16(ip + 2, 20 + l4_length);
+	ip[6] = 0x40; // DF; with it the identification may be 0 (RFC 6864 section 4.1)
+	ip[8] = ttl;
+	ip[9] = proto;
+	memcpy(ip + 12, source + 12, 4);
+	memcpy(ip + 16, destination + 12, 4);
+	return 20;
+}
+
+int craft_reset(struct rte_mbuf *out, const struct craft_reset *spec)
+{
+	uint16_t l3_length = spec->v6 ? 60 : 40;
+	uint8_t *ip = put_l2(out, spec->l2, spec->l2_length, spec->pppoe, l3_length);
+
+	if (!ip)
+		return -EMSGSIZE;
+	uint8_t *tcp = ip + put_ip(ip, spec->v6, spec->source, spec->destination, IPPROTO_TCP, 20,
+				    spec->ttl ? spec->ttl : OUR_TTL);
+
+	put16(tcp, spec->sport);
+	put16(tcp + 2, spec->dport);
+	put32(tcp + 4, spec->seq);
+	put32(tcp + 8, spec->tcp_flags & TH_ACK ? spec->ack : 0);
+	tcp[12] = 5 << 4;
+	tcp[13] = spec->tcp_flags;
+	memset(tcp + 14, 0, 6);
+	checksum_fill(ip, tcp, 20, IPPROTO_TCP, spec->v6);
+	return 0;
+}
+
+#define L2_MAX 64
+
+// What an answer to a packet needs: its L2 header turned round, and its addresses.
+struct turned {
+	uint8_t l2[L2_MAX];
+	uint16_t l2_length;
+	bool v6;
+	uint8_t source[16]; // of the answer: the packet's destination
+	uint8_t destination[16];
+};
+
+static void map_address(uint8_t out[16], const uint8_t *address, bool v6)
+{
+	if (v6) {
+		memcpy(out, address, 16);
+		return;
+	}
+	memset(out, 0, 10);
+	out[10] = out[11] = 0xff;
+	memcpy(out + 12, address, 4);
+}
+
+static bool is_group(const uint8_t address[16], bool v6)
+{
+	return v6 ? address[0] == 0xff : address[12] >= 224 || !address[12];
+}
+
+static int turn(struct rte_mbuf *m, struct turned *turned)
+{
+	const struct pkt *pkt = pkt_of(m);
+	uint8_t buffer[40];
+
+	turned->v6 = pkt->flags & PKT_V6;
+	turned->l2_length = pkt->l3_off;
+	if (pkt->class != PKT_IP || !(pkt->flags & PKT_L4_OK) || pkt->l3_off > L2_MAX ||
+		pkt->flags & (PKT_TUNNEL | PKT_FRAGMENT | PKT_MULTICAST | PKT_ICMP_ERROR))
+		return -EINVAL;
+	const uint8_t *l2 = rte_pktmbuf_read(m, 0, pkt->l3_off, turned->l2);
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, turned->v6 ? 40 : 20, buffer);
+
+	if (!l2 || !ip)
+		return -EINVAL;
+	if (l2 != turned->l2)
+		memcpy(turned->l2, l2, pkt->l3_off);
+	if (pkt->link == LINK_ETHERNET) {
+		uint8_t mac[6];
+
+		memcpy(mac, turned->l2, 6);
+		memcpy(turned->l2, turned->l2 + 6, 6);
+		memcpy(turned->l2 + 6, mac, 6);
+	}
+	map_address(turned->destination, ip + (turned->v6 ? 8 : 12), turned->v6);
+	map_address(turned->source, ip + (turned->v6 ? 24 : 16), turned->v6);
+	if (is_group(turned->source, turned->v6) || is_group(turned->destination, turned->v6))
+		return -EINVAL;
+	return 0;
+}
+
+int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m)
+{
+	const struct pkt *pkt = pkt_of(m);
+	struct turned turned;
+	int rc = pkt->l4_proto == IPPROTO_TCP ? turn(m, &turned) : -EINVAL;
+
+	if (rc)
+		return rc;
+	bool has_ack = pkt->tcp_flags & TH_ACK;
+	struct craft_reset spec = {
+		.l2 = turned.l2,
+		.l2_length = (uint8_t)turned.l2_length,
+		.link = pkt->link,
+		.pppoe = pkt->flags & PKT_PPPOE,
+		.v6 = turned.v6,
+		.sport = pkt->dport,
+		.dport = pkt->sport,
+		.seq = has_ack ? pkt->tcp_ack : 0,
+		.ack = pkt->tcp_seq + pkt->payload_len + !!(pkt->tcp_flags & TH_SYN) +
+		       !!(pkt->tcp_flags & TH_FIN),
+		.tcp_flags = (uint8_t)(has_ack ? TH_RST : TH_RST | TH_ACK),
+		.ttl = OUR_TTL,
+	};
+
+	memcpy(spec.source, turned.source, 16);
+	memcpy(spec.destination, turned.destination, 16);
+	return craft_reset(out, &spec);
+}
+
+int craft_unreachable(struct rte_mbuf *out, struct rte_mbuf *m)
+{
+	const struct pkt *pkt = pkt_of(m);
+	struct turned turned;
+	int rc = turn(m, &turned);
+
+	if (rc)
+		return rc;
+	if (pkt->l4_proto == IPPROTO_ICMP || pkt->l4_proto == IPPROTO_ICMPV6)
+		return -EINVAL;
+	// RFC 1812 section 4.3.2.3: as much as fits 576 bytes; RFC 4443 section 3.1: 1280
+	uint32_t header = turned.v6 ? 40 : 20, limit = turned.v6 ? 1280 : 576;
+	uint32_t quote = (uint32_t)(pkt->payload_off - pkt->l3_off) + pkt->payload_len;
+	uint32_t room = rte_pktmbuf_tailroom(out);
+
+	if (room < turned.l2_length + header + 8 + 64)
+		return -EMSGSIZE;
+	room -= turned.l2_length;
+	limit = limit < room ? limit : room;
+	if (quote > limit - header - 8)
+		quote = limit - header - 8;
+	uint8_t *ip = put_l2(out, turned.l2, turned.l2_length, pkt->flags & PKT_PPPOE,
+		(uint16_t)(header + 8 + quote));
+
+	if (!ip)
+		return -EMSGSIZE;
+	uint8_t proto = turned.v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
+	uint8_t *icmp = ip + put_ip(ip, turned.v6, turned.source, turned.destination, proto,
+				     8 + quote, OUR_TTL);
+
+	memset(icmp, 0, 8);
+	icmp[0] = turned.v6 ? 1 : 3;
+	icmp[1] = turned.v6 ? 4 : 3;
+	const uint8_t *quoted = rte_pktmbuf_read(m, pkt->l3_off, quote, icmp + 8);
+
+	if (!quoted)
+		return -EINVAL;
+	if (quoted != icmp + 8)
+		memcpy(icmp + 8, quoted, quote);
+	checksum_fill(ip, icmp, (uint16_t)(8 + quote), proto, turned.v6);
+	return 0;
+}
