@@ -307,8 +307,10 @@ static bool enter_tunnel(struct cursor *c, const struct network *net, bool *v6)
 	if (net->proto != IPPROTO_GRE || !have(c, 4))
 		return false;
 	uint16_t flags = be16(c->bytes + c->offset), type = be16(c->bytes + c->offset + 2);
-	uint32_t header =
-		4 + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4u : 0);
+	uint32_t header = 4;
+
+	for (uint16_t option = 0x8000; option >= 0x1000; option >>= 1) // C, (R), K, S
+		header += flags & option ? 4u : 0u;
 
 	// version 0 without source routing (RFC 2784); PPTP is version 1
 	if (flags & 0x4007 || (type != TYPE_IPV4 && type != TYPE_IPV6) || !have(c, header + 1))
