@@ -1,71 +1,74 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "policy.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy.h"
 
-static bool is_mapped(const uint8_t address[16])
+#define ADDRESS_TEXT_MAX 64 // longer than any address with its prefix
+
+static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+static uint32_t host32(const uint8_t bytes[4])
 {
-	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(address, prefix, sizeof(prefix));
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 |
+	       bytes[3];
 }
 
-static bool has_v4(const struct address_set *set, uint32_t address)
+static bool has4(const struct address_set *set, uint32_t address)
 {
 	uint32_t low = 0, high = set->n_v4;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (address < set->v4[middle].first)
-			high = middle;
-		else if (address > set->v4[middle].last)
+		if (set->v4[middle].last < address)
 			low = middle + 1;
 		else
-			return true;
+			high = middle;
 	}
-	return false;
+	return low < set->n_v4 && set->v4[low].first <= address;
 }
 
-static bool has_v6(const struct address_set *set, const uint8_t address[16])
+static bool has6(const struct address_set *set, const uint8_t address[16])
 {
 	uint32_t low = 0, high = set->n_v6;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (memcmp(address, set->v6[middle].first, 16) < 0)
-			high = middle;
-		else if (memcmp(address, set->v6[middle].last, 16) > 0)
+		if (memcmp(set->v6[middle].last, address, 16) < 0)
 			low = middle + 1;
 		else
-			return true;
+			high = middle;
 	}
-	return false;
+	return low < set->n_v6 && memcmp(set->v6[low].first, address, 16) <= 0;
 }
 
 bool address_set_has(const struct address_set *set, const uint8_t address[16])
 {
-	if (is_mapped(address)) {
-		uint32_t v4;
-
-		memcpy(&v4, address + 12, 4);
-		return has_v4(set, ntohl(v4));
-	}
-	return has_v6(set, address);
+	if (memcmp(address, v4_mapped, sizeof v4_mapped) == 0)
+		return has4(set, host32(address + 12));
+	return has6(set, address);
 }
 
-static int add_v4(struct address_set *set, uint32_t address, unsigned length)
+// Room for one more. The capacity is the next power of two from 8 on, so it need not be stored;
+// after a seal it may be larger than that, and what realloc keeps still holds all entries.
+static void *room(void *array, uint32_t n, size_t size)
 {
-	uint32_t host = length ? (uint32_t)((1ull << (32 - length)) - 1) : UINT32_MAX;
+	if (n < 8 ? n != 0 : (n & (n - 1)) != 0)
+		return array;
+	return realloc(array, (n < 8 ? 8 : (size_t)n * 2) * size);
+}
+
+static int add4(struct address_set *set, uint32_t address, unsigned prefix)
+{
+	uint32_t host = prefix ? (uint32_t)((1ull << (32 - prefix)) - 1) : UINT32_MAX;
+	struct address_range4 *grown;
 
 	if (address & host)
 		return -ERANGE;
-	struct address_range4 *grown =
-		reallocarray(set->v4, set->n_v4 + 1, sizeof(struct address_range4));
-
+	grown = room(set->v4, set->n_v4, sizeof *grown);
 	if (!grown)
 		return -ENOMEM;
 	set->v4 = grown;
@@ -73,22 +76,20 @@ static int add_v4(struct address_set *set, uint32_t address, unsigned length)
 	return 0;
 }
 
-static int add_v6(struct address_set *set, const uint8_t address[16], unsigned length)
+static int add6(struct address_set *set, const uint8_t address[16], unsigned prefix)
 {
-	struct address_range6 range;
+	struct address_range6 range, *grown;
 
 	for (unsigned i = 0; i < 16; i++) {
-		unsigned bits = length > 8 * i ? length - 8 * i : 0;
-		uint8_t host = bits >= 8 ? 0 : (uint8_t)(0xff >> bits);
+		unsigned bits = prefix >= 8 * (i + 1) ? 8 : prefix <= 8 * i ? 0 : prefix - 8 * i;
+		uint8_t host = (uint8_t)(0xff >> bits);
 
 		if (address[i] & host)
 			return -ERANGE;
 		range.first[i] = address[i];
 		range.last[i] = address[i] | host;
 	}
-	struct address_range6 *grown =
-		reallocarray(set->v6, set->n_v6 + 1, sizeof(struct address_range6));
-
+	grown = room(set->v6, set->n_v6, sizeof *grown);
 	if (!grown)
 		return -ENOMEM;
 	set->v6 = grown;
@@ -96,83 +97,113 @@ static int add_v6(struct address_set *set, const uint8_t address[16], unsigned l
 	return 0;
 }
 
-int address_set_add(struct address_set *set, const char *text)
+// "/24": decimal digits without a leading zero, at most `max`.
+static int prefix_parse(const char *text, unsigned max, unsigned *out)
 {
-	char copy[INET6_ADDRSTRLEN + 5];
-	uint8_t address[16];
-	size_t size = strlen(text);
+	unsigned value = 0;
 
-	if (size >= sizeof(copy))
+	if (!*text || strlen(text) > 3 || (text[0] == '0' && text[1]))
 		return -EINVAL;
-	memcpy(copy, text, size + 1);
-	char *slash = strchr(copy, '/');
-	long length = -1;
-
-	if (slash) {
-		char *end;
-
-		*slash++ = '\0';
-		if (*slash < '0' || *slash > '9')
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
 			return -EINVAL;
-		length = strtol(slash, &end, 10);
-		if (*end || length > 128)
-			return -EINVAL;
+		value = value * 10 + (unsigned)(*text - '0');
 	}
-	if (inet_pton(AF_INET, copy, address) == 1) {
-		uint32_t v4;
-
-		if (length > 32)
-			return -EINVAL;
-		memcpy(&v4, address, 4);
-		return add_v4(set, ntohl(v4), length < 0 ? 32 : (unsigned)length);
-	}
-	if (inet_pton(AF_INET6, copy, address) == 1)
-		return add_v6(set, address, length < 0 ? 128 : (unsigned)length);
-	return -EINVAL;
+	if (value > max)
+		return -EINVAL;
+	*out = value;
+	return 0;
 }
 
-static int compare_v4(const void *a, const void *b)
+int address_set_add(struct address_set *set, const char *text)
+{
+	char host[ADDRESS_TEXT_MAX];
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : strlen(text);
+	uint8_t bytes[16];
+	unsigned prefix;
+
+	if (!len || len >= sizeof host)
+		return -EINVAL;
+	memcpy(host, text, len);
+	host[len] = 0;
+	if (inet_pton(AF_INET, host, bytes) == 1) {
+		prefix = 32;
+		if (slash && prefix_parse(slash + 1, 32, &prefix) < 0)
+			return -EINVAL;
+		return add4(set, host32(bytes), prefix);
+	}
+	if (inet_pton(AF_INET6, host, bytes) != 1)
+		return -EINVAL;
+	prefix = 128;
+	if (slash && prefix_parse(slash + 1, 128, &prefix) < 0)
+		return -EINVAL;
+	// A flow's IPv4 address is v4-mapped: what is written so means IPv4.
+	if (memcmp(bytes, v4_mapped, sizeof v4_mapped) == 0 && prefix >= 96)
+		return add4(set, host32(bytes + 12), prefix - 96);
+	return add6(set, bytes, prefix);
+}
+
+static int compare4(const void *a, const void *b)
 {
 	const struct address_range4 *x = a, *y = b;
 
-	return x->first < y->first ? -1 : x->first > y->first;
+	return x->first != y->first ? (x->first < y->first ? -1 : 1)
+				    : (x->last > y->last) - (x->last < y->last);
 }
 
-static int compare_v6(const void *a, const void *b)
+static int compare6(const void *a, const void *b)
 {
-	return memcmp(a, b, 16);
+	const struct address_range6 *x = a, *y = b;
+	int order = memcmp(x->first, y->first, 16);
+
+	return order ? order : memcmp(x->last, y->last, 16);
 }
 
-// CIDR blocks either nest or are disjoint: a range that begins inside its predecessor ends there.
+// True if `next` is at most one after `last`: the ranges overlap or touch.
+static bool joins6(const uint8_t last[16], const uint8_t next[16])
+{
+	uint8_t after[16];
+	int i = 15;
+
+	memcpy(after, last, 16);
+	while (i >= 0 && ++after[i] == 0)
+		i--;
+	return i < 0 || memcmp(next, after, 16) <= 0;
+}
+
 void address_set_seal(struct address_set *set)
 {
-	uint32_t kept = 0;
+	uint32_t n = 0;
 
 	if (set->n_v4)
-		qsort(set->v4, set->n_v4, sizeof(set->v4[0]), compare_v4);
+		qsort(set->v4, set->n_v4, sizeof *set->v4, compare4);
 	for (uint32_t i = 0; i < set->n_v4; i++) {
-		if (kept && set->v4[i].first <= set->v4[kept - 1].last) {
-			if (set->v4[i].last > set->v4[kept - 1].last)
-				set->v4[kept - 1].last = set->v4[i].last;
-			continue;
-		}
-		set->v4[kept++] = set->v4[i];
-	}
-	set->n_v4 = kept;
-	kept = 0;
-	if (set->n_v6)
-		qsort(set->v6, set->n_v6, sizeof(set->v6[0]), compare_v6);
-	for (uint32_t i = 0; i < set->n_v6; i++) {
-		struct address_range6 *before = kept ? &set->v6[kept - 1] : NULL;
+		struct address_range4 *top = n ? &set->v4[n - 1] : NULL;
 
-		if (before && memcmp(set->v6[i].first, before->last, 16) <= 0) {
-			if (memcmp(set->v6[i].last, before->last, 16) > 0)
-				memcpy(before->last, set->v6[i].last, 16);
-			continue;
+		if (top && (top->last == UINT32_MAX || set->v4[i].first <= top->last + 1)) {
+			if (set->v4[i].last > top->last)
+				top->last = set->v4[i].last;
+		} else {
+			set->v4[n++] = set->v4[i];
 		}
-		set->v6[kept++] = set->v6[i];
 	}
-	set->n_v6 = kept;
+	set->n_v4 = n;
+
+	n = 0;
+	if (set->n_v6)
+		qsort(set->v6, set->n_v6, sizeof *set->v6, compare6);
+	for (uint32_t i = 0; i < set->n_v6; i++) {
+		struct address_range6 *top = n ? &set->v6[n - 1] : NULL;
+
+		if (top && joins6(top->last, set->v6[i].first)) {
+			if (memcmp(set->v6[i].last, top->last, 16) > 0)
+				memcpy(top->last, set->v6[i].last, 16);
+		} else {
+			set->v6[n++] = set->v6[i];
+		}
+	}
+	set->n_v6 = n;
 }
 
 void address_set_free(struct address_set *set)
@@ -189,14 +220,13 @@ const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid)
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (policy->by_uid[middle]->uid == uid)
-			return policy->by_uid[middle];
 		if (policy->by_uid[middle]->uid < uid)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return NULL;
+	return low < policy->n_rules && policy->by_uid[low]->uid == uid ? policy->by_uid[low]
+									: NULL;
 }
 
 void policy_free(struct policy *policy)
@@ -207,10 +237,10 @@ void policy_free(struct policy *policy)
 		address_set_free(&policy->rules[i].source);
 		address_set_free(&policy->rules[i].destination);
 	}
+	free(policy->rules);
+	free(policy->by_uid);
 	address_set_free(&policy->conn_cache.exempt);
 	for (unsigned i = 0; i < policy->n_scratch; i++)
 		sigdb_scratch_free(policy->scratch[i]);
-	free(policy->rules);
-	free(policy->by_uid);
 	free(policy);
 }

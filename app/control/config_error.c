@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config_error.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A line holds words of the file that is wrong: they must not move a terminal's cursor or forge a
+// second line.
+static size_t printable_copy(char *out, const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t n = 0;
+
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c >= 0x20 && c != 0x7f) {
+			if (out)
+				out[n] = *text;
+			n++;
+			continue;
+		}
+		if (out) {
+			out[n] = '\\';
+			out[n + 1] = 'x';
+			out[n + 2] = hex[c >> 4];
+			out[n + 3] = hex[c & 15];
+		}
+		n += 4;
+	}
+	if (out)
+		out[n] = 0;
+	return n;
+}
+
+static char *printable(const char *text)
+{
+	char *out = malloc(printable_copy(NULL, text) + 1);
+
+	if (out)
+		printable_copy(out, text);
+	return out;
+}
+
+static char *line_make(const char *file, const char *path, const char *format, va_list args)
+{
+	char *message = NULL, *raw = NULL, *line = NULL;
+	const char *place = path ? path : "";
+
+	if (vasprintf(&message, format, args) < 0)
+		return NULL;
+	if (asprintf(&raw, "%s%s%s%s%s", file ? file : "", file && *file ? ": " : "", place,
+		    *place ? ": " : "", message) >= 0) {
+		line = printable(raw);
+		free(raw);
+	}
+	free(message);
+	return line;
+}
+
+void config_error_add(
+	struct config_errors *errors, const char *file, const char *path, const char *format, ...)
+{
+	char **lines, *line;
+	va_list args;
+
+	if (errors->n >= CONFIG_ERRORS_MAX) {
+		errors->dropped++;
+		return;
+	}
+	va_start(args, format);
+	line = line_make(file, path, format, args);
+	va_end(args);
+	lines = line ? realloc(errors->lines, (errors->n + 1) * sizeof *lines) : NULL;
+	if (!lines) {
+		free(line);
+		errors->dropped++;
+		return;
+	}
+	errors->lines = lines;
+	errors->lines[errors->n++] = line;
+}
+
+void config_errors_free(struct config_errors *errors)
+{
+	for (size_t i = 0; i < errors->n; i++)
+		free(errors->lines[i]);
+	free(errors->lines);
+	*errors = (struct config_errors){0};
+}
