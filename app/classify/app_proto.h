@@ -28,15 +28,19 @@ enum app_category {
 };
 
 // Per-flow memory of a verifier or decoder that needs more than one look (uTP: SYN, then STATE).
-// Zeroed when a flow's classification begins.
+// Zeroed when a flow's classification begins. Each application has its own in a flow; a flow has
+// room for APP_MEMOS applications that write into theirs, later ones find it zero at every look.
 struct app_memo {
 	uint32_t word[6];
 };
+#define APP_MEMOS 4
 
-// What a verifier sees. For TCP `bytes` is the in-order prefix of the half that just grew, and
-// `peer` that of the other half (either may be empty; both at most CLASSIFY_PREFIX_BYTES). For
-// UDP `bytes` is the datagram at hand and `peer` is empty. Lengths are exact: nothing beyond is
-// readable. Ports are host order, of the sender and the receiver of `bytes`.
+// What a verifier sees. For TCP `bytes` is an in-order prefix and `peer` that of the other half
+// (either may be empty; both at most CLASSIFY_PREFIX_BYTES). For `verify`, `bytes` is the half
+// that the signature matched in, also when asked again because the other half grew; for a shape
+// it is the half that just grew. For UDP `bytes` is the datagram at hand and `peer` is empty (a
+// verifier that said MORE sees the next datagram, of either half). Lengths are exact: nothing
+// beyond is readable. Ports are host order, of the sender and the receiver of `bytes`.
 struct probe {
 	const uint8_t *bytes;
 	uint32_t length;
@@ -82,6 +86,22 @@ struct flow_ends {
 	uint16_t port[2];
 };
 
+// A decoder's state of one flow: its memo, and per half the line (or record) that is not complete
+// yet. A decoder of a line protocol passes its spans to decoder_lines().
+#define APP_LINE_BYTES 2048
+struct decoder_state {
+	struct app_memo memo;
+	uint16_t line_length[2];
+	uint8_t line_skip[2]; // inside a line that is too long or has a gap: dropped up to its end
+	uint8_t line[2][APP_LINE_BYTES];
+};
+
+// Calls `line` for each line that `span` completes, without its CR LF or LF; `bytes` is valid
+// during the call. Lines longer than APP_LINE_BYTES, or with a gap, are left out.
+typedef void decoder_line_fn(void *ctx, unsigned half, const uint8_t *bytes, uint32_t length);
+void decoder_lines(
+	struct decoder_state *state, const struct span *span, decoder_line_fn *line, void *ctx);
+
 struct app_proto {
 	const char *name;  // id in policies and events: lower case, [a-z0-9-]
 	const char *title; // for a person
@@ -92,10 +112,10 @@ struct app_proto {
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.
 	enum verify (*shape_tcp)(const struct probe *probe);
 	enum verify (*shape_udp)(const struct probe *probe);
-	// Optional, after classification: in-order spans of the flow, until it ends. State is the
-	// memo and at most CLASSIFY_PREFIX_BYTES of line buffer per half, both in the flow's state.
-	void (*decode)(struct app_memo *memo, const struct span *span, const struct flow_ends *ends,
-		const struct decoder_sink *sink);
+	// Optional, after classification: in-order spans of the flow, until it ends. `state` is
+	// zeroed at first and the decoder's own.
+	void (*decode)(struct decoder_state *state, const struct span *span,
+		const struct flow_ends *ends, const struct decoder_sink *sink);
 	uint16_t tcp_ports[8]; // well-known ports: CONFIDENCE_PORT at give-up, 0 ends the list
 	uint16_t udp_ports[8];
 };

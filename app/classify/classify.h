@@ -19,7 +19,9 @@
 #define CLASSIFY_PREFIX_BYTES 2048 // per half: together the 4 KiB of row B1
 #define CLASSIFY_PATTERN_MAX  1024
 
-// One signature as loaded from config/signatures/*.json.
+// One signature as loaded from config/signatures/*.json. Where several applications are found with
+// the same confidence, the earlier signature wins, and any signature wins over a shape: specific
+// ones stand before those of the protocol that carries them (files are read in name order).
 struct signature {
 	char id[48]; // unique: "bittorrent-handshake"
 	uint16_t app;
@@ -83,7 +85,8 @@ struct classify_verdict {
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;
-	uint32_t refused;
+	uint32_t refused; // hits that a verifier denied
+	uint32_t errors;  // Hyperscan failed at run time: taken as no hit
 };
 
 // Feeds one span (TCP: in order; a datagram: whole). `*state` is CLASSIFY_NO_STATE at first; the
@@ -94,7 +97,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	struct sigdb_scratch *scratch, const struct classify_flow *flow, const struct span *span,
 	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
 
-// Ends an undecided flow's state, if it has one.
+// Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);
 
 // Decoders: a flow whose application has one keeps being fed after its verdict. `*state` as

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One flow's way to a verdict: prefix, scan, verifiers, shapes, budget. A flow that its first
+// payload decides is looked at in the packet and leaves nothing behind; only the others take a
+// state. Unknown traffic is the common case: each step below is skipped where it cannot help.
+#include <netinet/in.h>
+#include <string.h>
+#include "sigdb.h"
+#include "states.h"
+
+#define NO_SIGNATURE UINT16_MAX
+
+// One call of classify_feed.
+struct job {
+	const struct sigdb *db;
+	const struct classify_flow *flow;
+	const struct span *span;
+	struct look *look;
+	struct classify_work *work;
+	bool midstream;
+	// the best answer of this call
+	uint16_t app;
+	uint16_t signature;
+	uint8_t confidence;
+};
+
+static bool is_tcp(const struct job *job)
+{
+	return job->flow->l4_proto == IPPROTO_TCP;
+}
+
+// Appends what continues the half's prefix. False: nothing new can be seen.
+static bool prefix_grow(struct look *look, struct state *state, const struct span *span)
+{
+	unsigned half = span->half & 1;
+	uint32_t length = look->length[half];
+
+	if (span->flags & SPAN_GAP || span->offset64 > length) {
+		// Beyond a full prefix this is the rest of the flow, else a hole.
+		look->ended[half] = true;
+		return false;
+	}
+	uint32_t known = length - (uint32_t)span->offset64;
+	uint32_t room = CLASSIFY_PREFIX_BYTES - length;
+
+	if (look->ended[half] || known >= span->length || !room)
+		return false;
+	uint32_t here = span->length - known < room ? span->length - known : room;
+
+	if (state) {
+		SHOW(state->bytes[half] + length, here);
+		memcpy(state->bytes[half] + length, span->bytes + known, here);
+	} else {
+		look->at[half] = span->bytes;
+	}
+	look->length[half] = (uint16_t)(length + here);
+	return true;
+}
+
+static struct probe probe_of(const struct job *job, unsigned half)
+{
+	const struct classify_flow *flow = job->flow;
+	struct probe probe = {
+		.sport = flow->ends->port[half],
+		.dport = flow->ends->port[!half],
+		.signature = NO_SIGNATURE,
+		.half = (uint8_t)half,
+		.l4_proto = flow->l4_proto,
+		.n_data_pkts = flow->n_data_pkts,
+		.midstream = job->midstream,
+		.from_inside = flow->c2s_from_inside == (half == HALF_C2S),
+	};
+
+	if (is_tcp(job)) {
+		probe.bytes = job->look->at[half];
+		probe.length = job->look->length[half];
+		probe.peer = job->look->at[!half];
+		probe.peer_length = job->look->length[!half];
+	} else {
+		probe.bytes = job->span->bytes;
+		probe.length = job->span->length;
+	}
+	return probe;
+}
+
+static bool memo_used(const struct app_memo *memo)
+{
+	uint32_t any = 0;
+
+	for (unsigned i = 0; i < sizeof(memo->word) / sizeof(memo->word[0]); i++)
+		any |= memo->word[i];
+	return any;
+}
+
+// Asks with the application's own memo; a slot is taken only when something is written into it.
+static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(const struct probe *),
+	struct probe *probe)
+{
+	struct memo_slot *slot = NULL;
+	struct app_memo lost = {0};
+
+	for (unsigned i = 0; i < APP_MEMOS; i++) {
+		if (look->memos[i].app == app) {
+			slot = &look->memos[i];
+			break;
+		}
+		if (look->memos[i].app == APP_NONE && !slot)
+			slot = &look->memos[i];
+	}
+	probe->memo = slot ? &slot->memo : &lost;
+	enum verify answer = verify(probe);
+
+	if (slot && slot->app == APP_NONE && memo_used(&slot->memo))
+		slot->app = app;
+	return answer;
+}
+
+static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
+{
+	if (confidence < job->confidence ||
+		(confidence == job->confidence && signature >= job->signature))
+		return;
+	job->app = app;
+	job->signature = signature;
+	job->confidence = confidence;
+}
+
+static void propose_answer(struct job *job, uint16_t app, uint16_t signature, enum verify answer)
+{
+	switch (answer) {
+	case VERIFY_PARTIAL: propose(job, app, signature, CONFIDENCE_PARTIAL); break;
+	case VERIFY_DPI: propose(job, app, signature, CONFIDENCE_DPI); break;
+	case VERIFY_YES: propose(job, app, signature, CONFIDENCE_VERIFIED); break;
+	case VERIFY_NO:
+	case VERIFY_MORE: break;
+	}
+}
+
+static void consider(struct job *job, uint16_t index, unsigned half)
+{
+	const struct signature *signature = sigdb_get(job->db, index);
+	struct look *look = job->look;
+
+	if (!signature || (job->midstream && !signature->midstream))
+		return;
+	struct probe probe = probe_of(job, half);
+
+	if (probe.length < signature->min_length)
+		return;
+	if (!signature->verify) {
+		propose(job, signature->app, index, signature->confidence);
+		return;
+	}
+	probe.signature = index;
+	enum verify answer = ask(look, signature->app, app_get(signature->app)->verify, &probe);
+
+	if (answer == VERIFY_NO)
+		job->work->refused++;
+	else if (answer == VERIFY_MORE && look->n_pending < PENDING_MAX)
+		look->pending[look->n_pending++] = (struct pending){index, (uint8_t)half};
+	else
+		propose_answer(job, signature->app, index, answer);
+}
+
+static bool among(const struct sigdb_scratch *scratch, unsigned n_hits, uint16_t index)
+{
+	for (unsigned i = 0; i < n_hits; i++)
+		if (scratch->hits[i] == index)
+			return true;
+	return false;
+}
+
+static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, bool grown)
+{
+	struct look *look = job->look;
+	unsigned half = job->span->half & 1, n_hits = 0, n_before = look->n_pending;
+	struct pending before[PENDING_MAX];
+
+	memcpy(before, look->pending, sizeof(before));
+	look->n_pending = 0;
+	if (grown) {
+		const struct probe probe = probe_of(job, half);
+		uint32_t length =
+			probe.length < CLASSIFY_PREFIX_BYTES ? probe.length : CLASSIFY_PREFIX_BYTES;
+
+		job->work->scans++;
+		if (sigdb_scan(job->db, scratch, job->flow->l4_proto, half, probe.bytes, length))
+			n_hits = scratch->n_hits;
+		else
+			job->work->errors++;
+		job->work->hits += n_hits;
+	}
+	for (unsigned i = 0; i < n_hits; i++)
+		consider(job, scratch->hits[i], half);
+	// Those that wanted more are asked again, whether or not they matched again.
+	for (unsigned i = 0; i < n_before; i++) {
+		if (is_tcp(job) && before[i].half != half)
+			consider(job, before[i].signature, before[i].half);
+		else if (!among(scratch, n_hits, before[i].signature))
+			consider(job, before[i].signature, half);
+	}
+}
+
+static void look_at_shapes(const struct classifier *classifier, struct job *job)
+{
+	bool udp = !is_tcp(job);
+
+	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
+		const struct shape *shape = &classifier->shapes[udp][i];
+		struct probe probe = probe_of(job, job->span->half & 1);
+		enum verify answer = ask(job->look, shape->app,
+			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
+
+		propose_answer(job, shape->app, NO_SIGNATURE, answer);
+	}
+}
+
+static void port_guess(const struct classify_flow *flow, struct classify_verdict *verdict)
+{
+	uint16_t port = flow->ends->port[HALF_S2C];
+
+	if (verdict->confidence >= CONFIDENCE_PORT)
+		return;
+	for (uint16_t app = 1; app <= app_count(); app++) {
+		const struct app_proto *proto = app_get(app);
+		const uint16_t *ports =
+			flow->l4_proto == IPPROTO_TCP ? proto->tcp_ports : proto->udp_ports;
+
+		for (unsigned i = 0; i < 8 && ports[i]; i++) {
+			if (ports[i] != port)
+				continue;
+			verdict->app = app;
+			verdict->signature = NO_SIGNATURE;
+			verdict->confidence = CONFIDENCE_PORT;
+			verdict->n_data_pkts = flow->n_data_pkts;
+			return;
+		}
+	}
+}
+
+static bool half_closed(const struct look *look, unsigned half)
+{
+	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
+}
+
+// Packets, or bytes: with both prefixes at their end nothing new can be seen.
+static bool exhausted(const struct job *job)
+{
+	return job->flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS ||
+	       (is_tcp(job) && half_closed(job->look, HALF_C2S) &&
+		       half_closed(job->look, HALF_S2C));
+}
+
+// A datagram flow is remembered only if somebody wrote something down.
+static bool worth_a_state(const struct job *job)
+{
+	const struct look *look = job->look;
+
+	return look->length[0] || look->length[1] || look->n_pending ||
+	       look->memos[0].app != APP_NONE;
+}
+
+static bool keep(struct classifier *classifier, const struct job *job, uint32_t *ref)
+{
+	struct state *state = state_take(classifier, STATE_CLASSIFY, ref);
+
+	if (!state)
+		return false;
+	state->look = *job->look;
+	for (unsigned half = 0; half < 2; half++) {
+		uint32_t length = job->look->length[half];
+
+		if (length)
+			memcpy(state->bytes[half], job->look->at[half], length);
+		state->look.at[half] = state->bytes[half];
+		HIDE(state->bytes[half] + length, CLASSIFY_PREFIX_BYTES - length);
+	}
+	return true;
+}
+
+static void merge(const struct job *job, struct classify_verdict *verdict)
+{
+	if (job->confidence <= verdict->confidence)
+		return;
+	// The position of an answer that only became surer stays where it could first be given.
+	if (verdict->app != job->app || verdict->confidence < CONFIDENCE_PARTIAL)
+		verdict->n_data_pkts = job->flow->n_data_pkts;
+	verdict->app = job->app;
+	verdict->signature = job->signature;
+	verdict->confidence = job->confidence;
+}
+
+void classify_feed(struct classifier *classifier, const struct sigdb *db,
+	struct sigdb_scratch *scratch, const struct classify_flow *flow, const struct span *span,
+	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
+{
+	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
+	struct look fresh = {0};
+	struct job job = {
+		.db = db,
+		.flow = flow,
+		.span = span,
+		.look = state ? &state->look : &fresh,
+		.work = work,
+		.midstream = flow->midstream || span->flags & SPAN_MIDSTREAM,
+		.signature = NO_SIGNATURE,
+	};
+	bool gap = span->flags & SPAN_GAP;
+	bool grown = !gap && span->length;
+
+	if (verdict->final)
+		return;
+	if (verdict->app == APP_NONE)
+		verdict->signature = NO_SIGNATURE;
+	if (is_tcp(&job) && (gap || span->length))
+		grown = prefix_grow(job.look, state, span);
+	if (grown || (job.look->n_pending && !gap && span->length))
+		look_at_signatures(&job, scratch, grown);
+	if (grown && job.confidence < CONFIDENCE_DPI)
+		look_at_shapes(classifier, &job);
+	merge(&job, verdict);
+	if (verdict->confidence >= CONFIDENCE_DPI) {
+		verdict->final = true;
+	} else if (exhausted(&job)) {
+		verdict->final = true;
+		verdict->gaveup = true;
+	} else if (!state && worth_a_state(&job) && !keep(classifier, &job, ref)) {
+		verdict->final = true;
+		verdict->nomem = true;
+	}
+	if (!verdict->final)
+		return;
+	port_guess(flow, verdict);
+	classify_end(classifier, ref);
+}
+
+void classify_end(struct classifier *classifier, uint32_t *ref)
+{
+	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
+
+	if (state)
+		SHOW(state->bytes, sizeof(state->bytes));
+	state_give(classifier, ref);
+}

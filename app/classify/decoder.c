@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include "states.h"
+
+int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_ends *ends,
+	const struct span *span, uint32_t *ref, const struct decoder_sink *sink)
+{
+	const struct app_proto *proto = app_get(app);
+	struct state *state = state_at(classifier, *ref, STATE_DECODE);
+
+	if (!proto || !proto->decode)
+		return 0;
+	if (!state) {
+		state = state_take(classifier, STATE_DECODE, ref);
+		if (!state)
+			return -ENOBUFS;
+		// the lines need no zeroing: their lengths say what is in them
+		memset(&state->decoder, 0, offsetof(struct decoder_state, line));
+	}
+	proto->decode(&state->decoder, span, ends, sink);
+	return 0;
+}
+
+static uint32_t without_cr(const uint8_t *bytes, uint32_t length)
+{
+	return length && bytes[length - 1] == '\r' ? length - 1 : length;
+}
+
+void decoder_lines(
+	struct decoder_state *state, const struct span *span, decoder_line_fn *line, void *ctx)
+{
+	unsigned half = span->half & 1;
+	const uint8_t *at = span->bytes;
+	uint32_t left = span->length;
+
+	if (span->flags & SPAN_GAP) {
+		state->line_skip[half] = 1;
+		state->line_length[half] = 0;
+		return;
+	}
+	while (left) {
+		const uint8_t *end = memchr(at, '\n', left);
+		uint32_t here = end ? (uint32_t)(end - at) : left;
+		uint32_t kept = state->line_length[half];
+
+		if (kept + here > APP_LINE_BYTES)
+			state->line_skip[half] = 1;
+		if (!state->line_skip[half] && end && !kept) {
+			line(ctx, half, at, without_cr(at, here));
+		} else if (!state->line_skip[half]) {
+			memcpy(state->line[half] + kept, at, here);
+			state->line_length[half] = (uint16_t)(kept + here);
+			if (end)
+				line(ctx, half, state->line[half],
+					without_cr(state->line[half], kept + here));
+		}
+		if (!end)
+			return;
+		state->line_length[half] = 0;
+		state->line_skip[half] = 0;
+		at = end + 1;
+		left -= here + 1;
+	}
+}

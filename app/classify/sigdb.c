@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sigdb.h"
+
+static unsigned part_of(uint8_t l4_proto, unsigned half)
+{
+	return (l4_proto == IPPROTO_UDP ? 2 : 0) + half;
+}
+
+// Each signature is reported once a scan: the list of hits stays bounded, and nobody needs to know
+// how often it matched. No start of match: it is dear, and crashes were reported with it.
+static unsigned hs_flags_of(const struct signature *signature)
+{
+	return HS_FLAG_SINGLEMATCH | (signature->caseless ? HS_FLAG_CASELESS : 0) |
+	       (signature->dotall ? HS_FLAG_DOTALL : 0);
+}
+
+static int check_signature(const struct signature *signature, char *err, size_t err_len)
+{
+	const char *wrong = NULL;
+
+	if (!signature->id[0])
+		wrong = "it has no id";
+	else if (!signature->pattern[0])
+		wrong = "its pattern is empty";
+	else if (signature->l4 != IPPROTO_TCP && signature->l4 != IPPROTO_UDP)
+		wrong = "its l4 is neither tcp nor udp";
+	else if (!(signature->halves & 3) || signature->halves & ~3)
+		wrong = "its direction is none";
+	else if (signature->app == APP_NONE || signature->app >= APPS_MAX)
+		wrong = "its application is unknown";
+	else if (signature->verify &&
+		 (!app_get(signature->app) || !app_get(signature->app)->verify))
+		wrong = "it asks for a verifier that its application does not have";
+	else if (!signature->verify && (signature->confidence < CONFIDENCE_PARTIAL ||
+					       signature->confidence > CONFIDENCE_DPI))
+		wrong = "its confidence is neither partial nor dpi";
+	if (!wrong)
+		return 0;
+	snprintf(err, err_len, "signature \"%s\": %s", signature->id, wrong);
+	return -EINVAL;
+}
+
+int sigdb_check_pattern(const struct signature *signature, char *err, size_t err_len)
+{
+	hs_expr_info_t *info = NULL;
+	hs_compile_error_t *error = NULL;
+	int rc = check_signature(signature, err, err_len);
+
+	if (rc)
+		return rc;
+	if (hs_expression_info(signature->pattern, hs_flags_of(signature), &info, &error) !=
+		HS_SUCCESS) {
+		snprintf(err, err_len, "signature \"%s\": pattern: %s", signature->id,
+			error ? error->message : "not accepted");
+		hs_free_compile_error(error);
+		return -EINVAL;
+	}
+	// A pattern that matches nothing at all would name every flow.
+	if (info->min_width == 0) {
+		snprintf(err, err_len, "signature \"%s\": pattern: it matches an empty payload",
+			signature->id);
+		rc = -EINVAL;
+	}
+	free(info);
+	return rc;
+}
+
+// The patterns of one part, in arrays as Hyperscan takes them.
+struct part_input {
+	const char **patterns;
+	unsigned *flags;
+	unsigned *ids;
+	unsigned n;
+};
+
+static void part_fill(struct part_input *in, const struct sigdb *db, unsigned part)
+{
+	in->n = 0;
+	for (unsigned i = 0; i < db->n; i++) {
+		const struct signature *signature = &db->signatures[i];
+
+		for (unsigned half = 0; half < 2; half++) {
+			if (!(signature->halves >> half & 1) ||
+				part_of(signature->l4, half) != part)
+				continue;
+			in->patterns[in->n] = signature->pattern;
+			in->flags[in->n] = hs_flags_of(signature);
+			in->ids[in->n++] = i;
+		}
+	}
+}
+
+static int part_compile(
+	const struct part_input *in, struct sigdb *db, unsigned part, char *err, size_t err_len)
+{
+	hs_compile_error_t *error = NULL;
+
+	if (!in->n)
+		return 0;
+	if (hs_compile_multi(in->patterns, in->flags, in->ids, in->n, HS_MODE_BLOCK, NULL,
+		    &db->parts[part], &error) == HS_SUCCESS)
+		return 0;
+	bool named = error && error->expression >= 0 && (unsigned)error->expression < in->n;
+
+	snprintf(err, err_len, "signature \"%s\": pattern: %s",
+		named ? db->signatures[in->ids[error->expression]].id : "?",
+		error ? error->message : "not accepted");
+	hs_free_compile_error(error);
+	return -EINVAL;
+}
+
+static int compile(struct sigdb *db, char *err, size_t err_len)
+{
+	struct part_input in = {
+		.patterns = calloc(db->n + 1, sizeof(*in.patterns)),
+		.flags = calloc(db->n + 1, sizeof(*in.flags)),
+		.ids = calloc(db->n + 1, sizeof(*in.ids)),
+	};
+	int rc = in.patterns && in.flags && in.ids ? 0 : -ENOMEM;
+
+	for (unsigned part = 0; !rc && part < SIGDB_PARTS; part++) {
+		part_fill(&in, db, part);
+		rc = part_compile(&in, db, part, err, err_len);
+	}
+	free(in.patterns);
+	free(in.flags);
+	free(in.ids);
+	return rc;
+}
+
+static int check_all(const struct sigdb *db, char *err, size_t err_len)
+{
+	for (unsigned i = 0; i < db->n; i++) {
+		int rc = check_signature(&db->signatures[i], err, err_len);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
+	struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+{
+	struct sigdb *db = calloc(1, sizeof(*db));
+	size_t key_len = 0;
+	uint8_t *key = NULL;
+	bool cached = false;
+	int rc;
+
+	*out = NULL;
+	snprintf(err, err_len, "no memory for %u signatures", n);
+	if (from_cache)
+		*from_cache = false;
+	if (!db)
+		return -ENOMEM;
+	db->n = n;
+	db->signatures = calloc(n + 1, sizeof(*signatures));
+	if (!db->signatures || n >= UINT16_MAX) {
+		sigdb_free(db);
+		return -ENOMEM;
+	}
+	if (n)
+		memcpy(db->signatures, signatures, n * sizeof(*signatures));
+	rc = check_all(db, err, err_len);
+	if (!rc && hs_valid_platform() != HS_SUCCESS) {
+		snprintf(err, err_len, "this CPU lacks SSSE3, which Hyperscan needs");
+		rc = -EINVAL;
+	}
+	if (!rc && cache_dir)
+		key = sigdb_cache_key(db->signatures, n, &key_len);
+	if (!rc && key)
+		cached = sigdb_cache_read(cache_dir, key, key_len, db->parts);
+	if (!rc && !cached)
+		rc = compile(db, err, err_len);
+	if (!rc && !cached && key)
+		sigdb_cache_write(cache_dir, key, key_len, db->parts);
+	free(key);
+	if (rc) {
+		sigdb_free(db);
+		return rc;
+	}
+	if (from_cache)
+		*from_cache = cached;
+	*out = db;
+	return 0;
+}
+
+void sigdb_free(struct sigdb *db)
+{
+	if (!db)
+		return;
+	for (unsigned part = 0; part < SIGDB_PARTS; part++)
+		hs_free_database(db->parts[part]);
+	free(db->signatures);
+	free(db);
+}
+
+unsigned sigdb_count(const struct sigdb *db)
+{
+	return db->n;
+}
+
+const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
+{
+	return index < db->n ? &db->signatures[index] : NULL;
+}
+
+int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
+{
+	struct sigdb_scratch *scratch = calloc(1, sizeof(*scratch) + db->n * sizeof(uint16_t));
+
+	*out = NULL;
+	if (!scratch)
+		return -ENOMEM;
+	scratch->db = db;
+	scratch->room = db->n;
+	for (unsigned part = 0; part < SIGDB_PARTS; part++) {
+		if (!db->parts[part])
+			continue;
+		if (hs_alloc_scratch(db->parts[part], &scratch->hs) != HS_SUCCESS) {
+			sigdb_scratch_free(scratch);
+			return -ENOMEM;
+		}
+	}
+	*out = scratch;
+	return 0;
+}
+
+void sigdb_scratch_free(struct sigdb_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	hs_free_scratch(scratch->hs);
+	free(scratch);
+}
+
+// Only appends: a nested scan with the same scratch would corrupt it.
+static int on_match(
+	unsigned id, unsigned long long from, unsigned long long to, unsigned flags, void *ctx)
+{
+	struct sigdb_scratch *scratch = ctx;
+
+	(void)from;
+	(void)to;
+	(void)flags;
+	if (scratch->n_hits < scratch->room)
+		scratch->hits[scratch->n_hits++] = (uint16_t)id;
+	return 0;
+}
+
+bool sigdb_scan(const struct sigdb *db, struct sigdb_scratch *scratch, uint8_t l4_proto,
+	unsigned half, const uint8_t *bytes, uint32_t length)
+{
+	const hs_database_t *part = db->parts[part_of(l4_proto, half)];
+
+	if (!scratch || scratch->db != db)
+		return false;
+	scratch->n_hits = 0;
+	if (!part || !length)
+		return true;
+	// hs_scan takes char; the bytes stay bytes
+	if (hs_scan(part, (const char *)bytes, length, 0, scratch->hs, on_match, scratch) ==
+		HS_SUCCESS)
+		return true;
+	scratch->n_hits = 0;
+	return false;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inside app/classify: how the classifier asks the signature databases (sigdb.c), and how those
+// are kept on disk (sigdb_cache.c).
+#ifndef SLUICE_SIGDB_H
+#define SLUICE_SIGDB_H
+
+#include <hs.h>
+#include "classify.h"
+
+// One Hyperscan block database for each L4 protocol and half: a flow is held only against what
+// its half may say. NULL where no signature is.
+enum {
+	SIGDB_PARTS = 4,
+};
+
+struct sigdb {
+	hs_database_t *parts[SIGDB_PARTS];
+	struct signature *signatures;
+	unsigned n;
+};
+
+struct sigdb_scratch {
+	const struct sigdb *db; // a scratch is good for the database it was made for, only
+	hs_scratch_t *hs;
+	unsigned n_hits;
+	unsigned room;
+	uint16_t hits[]; // indices of signatures, each at most once, in no order
+};
+
+// Scans one piece of a half; the hits are in `scratch` until the next scan. False: Hyperscan
+// failed, or the scratch belongs to another database; there are no hits then. Data lcores.
+bool sigdb_scan(const struct sigdb *db, struct sigdb_scratch *scratch, uint8_t l4_proto,
+	unsigned half, const uint8_t *bytes, uint32_t length);
+
+// What a serialized database depends on, as bytes (free it); NULL: no memory.
+uint8_t *sigdb_cache_key(const struct signature *signatures, unsigned n, size_t *length);
+// True if `dir` holds databases of exactly this key: they are in `parts` then.
+bool sigdb_cache_read(
+	const char *dir, const uint8_t *key, size_t key_len, hs_database_t *parts[SIGDB_PARTS]);
+// Best effort; a reader sees the old file, the new one, or none.
+void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
+	hs_database_t *const parts[SIGDB_PARTS]);
+
+#endif

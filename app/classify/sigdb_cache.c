@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiled databases on disk, so that a start does not wait for the compiler. A file is believed
+// only if everything it depends on is in it and equal; what is wrong with it is not worth a word,
+// the databases are compiled again then. Control core only.
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sigdb.h"
+
+#define CACHE_MAGIC 0x31424453554c5353ull // this layout; any change of it changes the number
+#define CACHE_MAX   (256u << 20)
+
+struct cache_head {
+	uint64_t magic;
+	uint64_t key_len;
+	uint64_t part_len[SIGDB_PARTS]; // 0: no database
+	uint64_t sum;                   // FNV-1a over key and parts
+};
+
+static uint64_t fnv1a(uint64_t sum, const uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		sum = (sum ^ bytes[i]) * 0x100000001b3ull;
+	return sum;
+}
+
+#define FNV_START 0xcbf29ce484222325ull
+
+// Version and CPU, because a database runs only where it was compiled for; then what was compiled.
+// The index of a signature is its place, so the order is part of the key.
+uint8_t *sigdb_cache_key(const struct signature *signatures, unsigned n, size_t *length)
+{
+	hs_platform_info_t platform = {0};
+	char *text = NULL;
+	FILE *out = open_memstream(&text, length);
+
+	if (!out)
+		return NULL;
+	hs_populate_platform(&platform);
+	fprintf(out, "%s\n%u %llx\n%u\n", hs_version(), platform.tune, platform.cpu_features, n);
+	for (unsigned i = 0; i < n; i++) {
+		const struct signature *s = &signatures[i];
+
+		fprintf(out, "%u %u %d%d %zu %s\n", s->l4, s->halves, s->caseless, s->dotall,
+			strlen(s->pattern), s->pattern);
+	}
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return (uint8_t *)text;
+}
+
+static int cache_path(char path[PATH_MAX], const char *dir, const uint8_t *key, size_t key_len,
+	const char *suffix)
+{
+	int n = snprintf(path, PATH_MAX, "%s/sigdb-%016llx%s", dir,
+		(unsigned long long)fnv1a(FNV_START, key, key_len), suffix);
+
+	return n > 0 && n < PATH_MAX ? 0 : -1;
+}
+
+static uint8_t *read_file(const char *path, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+	uint8_t *bytes = NULL;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= CACHE_MAX)
+		bytes = malloc((size_t)st.st_size);
+	*length = 0;
+	while (bytes && *length < (size_t)st.st_size) {
+		ssize_t n = read(fd, bytes + *length, (size_t)st.st_size - *length);
+
+		if (n <= 0) {
+			free(bytes);
+			bytes = NULL;
+		} else {
+			*length += (size_t)n;
+		}
+	}
+	close(fd);
+	return bytes;
+}
+
+static bool head_good(const struct cache_head *head, const uint8_t *bytes, size_t length,
+	const uint8_t *key, size_t key_len)
+{
+	uint64_t room = length - sizeof(*head);
+
+	if (head->magic != CACHE_MAGIC || head->key_len != key_len || key_len > room)
+		return false;
+	room -= key_len;
+	for (unsigned part = 0; part < SIGDB_PARTS; part++) {
+		if (head->part_len[part] > room)
+			return false;
+		room -= head->part_len[part];
+	}
+	return !room && !memcmp(bytes + sizeof(*head), key, key_len) &&
+	       head->sum == fnv1a(FNV_START, bytes + sizeof(*head), length - sizeof(*head));
+}
+
+bool sigdb_cache_read(
+	const char *dir, const uint8_t *key, size_t key_len, hs_database_t *parts[SIGDB_PARTS])
+{
+	char path[PATH_MAX];
+	struct cache_head head;
+	size_t length;
+	uint8_t *bytes;
+	bool good = false;
+
+	if (cache_path(path, dir, key, key_len, ""))
+		return false;
+	bytes = read_file(path, &length);
+	if (!bytes)
+		return false;
+	if (length >= sizeof(head)) {
+		memcpy(&head, bytes, sizeof(head));
+		good = head_good(&head, bytes, length, key, key_len);
+	}
+	size_t at = sizeof(head) + key_len;
+
+	for (unsigned part = 0; good && part < SIGDB_PARTS; part++) {
+		size_t size = (size_t)head.part_len[part];
+
+		if (size && hs_deserialize_database((const char *)bytes + at, size, &parts[part]) !=
+				    HS_SUCCESS)
+			good = false;
+		at += size;
+	}
+	for (unsigned part = 0; !good && part < SIGDB_PARTS; part++) {
+		hs_free_database(parts[part]);
+		parts[part] = NULL;
+	}
+	free(bytes);
+	return good;
+}
+
+static bool write_all(int fd, const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t n = write(fd, at, length);
+
+		if (n <= 0)
+			return false;
+		at += n;
+		length -= (size_t)n;
+	}
+	return true;
+}
+
+void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
+	hs_database_t *const parts[SIGDB_PARTS])
+{
+	struct cache_head head = {.magic = CACHE_MAGIC, .key_len = key_len};
+	char path[PATH_MAX], temporary[PATH_MAX];
+	char *serial[SIGDB_PARTS] = {0};
+	size_t size[SIGDB_PARTS] = {0};
+	bool good = true;
+	int fd;
+
+	head.sum = fnv1a(FNV_START, key, key_len);
+	for (unsigned part = 0; good && part < SIGDB_PARTS; part++) {
+		if (!parts[part])
+			continue;
+		good = hs_serialize_database(parts[part], &serial[part], &size[part]) == HS_SUCCESS;
+		if (!good)
+			break;
+		head.part_len[part] = size[part];
+		head.sum = fnv1a(head.sum, (const uint8_t *)serial[part], size[part]);
+	}
+	good = good && !cache_path(path, dir, key, key_len, "") &&
+	       !cache_path(temporary, dir, key, key_len, ".XXXXXX");
+	fd = good ? mkostemp(temporary, O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		good = write_all(fd, &head, sizeof(head)) && write_all(fd, key, key_len);
+		for (unsigned part = 0; good && part < SIGDB_PARTS; part++)
+			good = write_all(fd, serial[part], size[part]);
+		good = good && !fsync(fd);
+		close(fd);
+		if (!good || rename(temporary, path))
+			unlink(temporary);
+	}
+	for (unsigned part = 0; part < SIGDB_PARTS; part++)
+		free(serial[part]);
+}

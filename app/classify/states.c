@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "states.h"
+
+static_assert(APP_LINE_BYTES == CLASSIFY_PREFIX_BYTES, "row B1: 4 KiB for both halves");
+static_assert(sizeof(struct state) <= 4096 + 384, "a state is 4 KiB of bytes and little else");
+
+#define MPOL_PREFERRED 1
+
+// Pages of the pool come from the lcore's socket where there are several; a kernel without NUMA
+// says no, and that is fine.
+static void prefer_socket(void *at, size_t length, int socket)
+{
+	unsigned long nodes;
+
+	if (socket < 0 || socket >= (int)(8 * sizeof(nodes)))
+		return;
+	nodes = 1ul << socket;
+	(void)!syscall(SYS_mbind, at, length, MPOL_PREFERRED, &nodes, 8 * sizeof(nodes), 0);
+}
+
+static void list_shapes(struct classifier *classifier)
+{
+	for (uint16_t app = 1; app <= app_count(); app++) {
+		const struct app_proto *proto = app_get(app);
+
+		if (proto->shape_tcp)
+			classifier->shapes[0][classifier->n_shapes[0]++] =
+				(struct shape){proto, app};
+		if (proto->shape_udp)
+			classifier->shapes[1][classifier->n_shapes[1]++] =
+				(struct shape){proto, app};
+	}
+}
+
+struct classifier *classifier_new(unsigned n_states, int socket)
+{
+	struct classifier *classifier = calloc(1, sizeof(*classifier));
+
+	if (!classifier)
+		return NULL;
+	list_shapes(classifier);
+	classifier->mapped_bytes = (n_states + 1) * sizeof(struct state);
+	classifier->states = mmap(NULL, classifier->mapped_bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (classifier->states == MAP_FAILED) {
+		free(classifier);
+		return NULL;
+	}
+	prefer_socket(classifier->states, classifier->mapped_bytes, socket);
+	classifier->n_states = n_states;
+	classifier->n_free = n_states;
+	classifier->first_free = n_states ? 1 : CLASSIFY_NO_STATE;
+	return classifier;
+}
+
+void classifier_free(struct classifier *classifier)
+{
+	if (!classifier)
+		return;
+	SHOW(classifier->states, classifier->mapped_bytes); // whoever gets these pages next
+	munmap(classifier->states, classifier->mapped_bytes);
+	free(classifier);
+}
+
+unsigned classifier_states_free(const struct classifier *classifier)
+{
+	return classifier->n_free;
+}
+
+unsigned classifier_states_max(const struct classifier *classifier)
+{
+	return classifier->n_states;
+}
+
+// The free list is last in, first out, and a state that was never used is followed by its
+// neighbour (`next` 0 in fresh pages): only as many pages are ever touched as flows were
+// undecided at once.
+struct state *state_take(struct classifier *classifier, enum state_use use, uint32_t *ref)
+{
+	uint32_t taken = classifier->first_free;
+
+	if (!classifier->n_free)
+		return NULL;
+	struct state *state = &classifier->states[taken - 1];
+
+	classifier->first_free = state->next ? state->next : taken + 1;
+	classifier->n_free--;
+	state->use = (uint8_t)use;
+	*ref = taken;
+	return state;
+}
+
+struct state *state_at(struct classifier *classifier, uint32_t ref, enum state_use use)
+{
+	if (ref == CLASSIFY_NO_STATE || ref > classifier->n_states)
+		return NULL;
+	struct state *state = &classifier->states[ref - 1];
+
+	return state->use == use ? state : NULL;
+}
+
+void state_give(struct classifier *classifier, uint32_t *ref)
+{
+	uint32_t given = *ref;
+
+	*ref = CLASSIFY_NO_STATE;
+	if (given == CLASSIFY_NO_STATE || given > classifier->n_states)
+		return;
+	struct state *state = &classifier->states[given - 1];
+
+	if (state->use == STATE_FREE)
+		return;
+	state->use = STATE_FREE;
+	state->next = classifier->first_free;
+	classifier->first_free = given;
+	classifier->n_free++;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inside app/classify: the pool of per-flow states, shared by classification and decoders (a flow
+// has the one, then perhaps the other). A reference is index + 1; 0 is CLASSIFY_NO_STATE.
+#ifndef SLUICE_STATES_H
+#define SLUICE_STATES_H
+
+#include "classify.h"
+
+#ifdef __has_feature // clang; gcc 12 only defines __SANITIZE_ADDRESS__
+#if __has_feature(address_sanitizer)
+#define CLASSIFY_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define CLASSIFY_ASAN
+#endif
+
+#ifdef CLASSIFY_ASAN
+#include <sanitizer/asan_interface.h>
+// A verifier that reads beyond the prefix is caught as it would be beyond a heap block.
+#define HIDE(at, length) ASAN_POISON_MEMORY_REGION(at, length)
+#define SHOW(at, length) ASAN_UNPOISON_MEMORY_REGION(at, length)
+#else
+#define HIDE(at, length) ((void)(at), (void)(length))
+#define SHOW(at, length) ((void)(at), (void)(length))
+#endif
+
+#define PENDING_MAX 8
+
+struct memo_slot {
+	uint16_t app; // APP_NONE: free
+	struct app_memo memo;
+};
+
+struct pending {
+	uint16_t signature;
+	uint8_t half;
+};
+
+// What is kept of an undecided flow between two packets, but for the bytes.
+struct look {
+	struct memo_slot memos[APP_MEMOS];
+	struct pending pending[PENDING_MAX]; // verifiers that said MORE
+	uint8_t n_pending;
+	bool ended[2];        // a gap: nothing can be added to this half's prefix
+	uint16_t length[2];   // bytes of prefix
+	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
+};
+
+struct state {
+	union {
+		struct {
+			struct look look;
+			uint8_t bytes[2][CLASSIFY_PREFIX_BYTES];
+		};
+		struct decoder_state decoder;
+	};
+	uint32_t next; // reference of the next free state
+	uint8_t use;   // enum state_use
+};
+
+enum state_use {
+	STATE_FREE,
+	STATE_CLASSIFY,
+	STATE_DECODE,
+};
+
+struct shape {
+	const struct app_proto *proto;
+	uint16_t app;
+};
+
+struct classifier {
+	struct state *states;
+	size_t mapped_bytes;
+	unsigned n_states;
+	unsigned n_free;
+	uint32_t first_free;
+	unsigned n_shapes[2]; // 0 TCP, 1 UDP
+	struct shape shapes[2][APPS_MAX];
+};
+
+// NULL: the pool is empty. The content is undefined but for `use`.
+struct state *state_take(struct classifier *classifier, enum state_use use, uint32_t *ref);
+struct state *state_at(struct classifier *classifier, uint32_t ref, enum state_use use);
+void state_give(struct classifier *classifier, uint32_t *ref);
+
+#endif
