@@ -19,13 +19,17 @@ void reload_set_sink(struct reload *reload, struct sink *sink);
 // the next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event.
 int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 	struct config_errors *errors);
+// What reload_load would say of that file and of the signatures, without doing it. 0 or -EINVAL.
+int reload_check(struct reload *reload, const char *policy_path, struct config_errors *errors);
 // Frees snapshots whose grace period is over; never blocks. True when none is waiting: the last
 // published generation is in force on every lcore.
 bool reload_step(struct reload *reload);
 uint64_t reload_generation(const struct reload *reload);
 uint64_t reload_freed(const struct reload *reload); // snapshots freed so far
 uint64_t reload_failures(const struct reload *reload);
-const char *reload_path(const struct reload *reload); // of the policy in force
+const char *reload_path(const struct reload *reload);            // of the policy in force
+const struct policy *reload_policy(const struct reload *reload); // in force, or NULL
+uint64_t reload_loaded_ns(const struct reload *reload);          // when it was published
 const struct sigdb *reload_sigdb(const struct reload *reload);
 void reload_free(struct reload *reload); // all lcores have left
 

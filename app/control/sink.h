@@ -15,6 +15,10 @@ struct sink_options {
 	const char *source; // EVE pkt_src: "wire/pcap" or "pcap"
 	bool flow_events;
 	bool drop_events;
+	// A gateway: the file is appended to, and a reader that stands still (pipe, standard
+	// output) costs records, not time. Else (replay) the file is made anew and readers are
+	// waited for.
+	bool live;
 };
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len);
@@ -28,7 +32,10 @@ void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, 
 	const char *file, const struct config_errors *errors);
 void sink_stats_event(struct sink *sink, uint64_t now_ns);
 int sink_reopen(struct sink *sink); // SIGHUP: log rotation
+// Writes what is buffered; with a full disk it stays buffered and is tried again next time. What
+// does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.
 void sink_flush(struct sink *sink);
+void sink_set_start(struct sink *sink, uint64_t started_ns); // of the uptime in stats records
 uint64_t sink_written(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
 

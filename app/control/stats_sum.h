@@ -10,10 +10,15 @@ struct ledger {
 	uint64_t received, injected, sent, dropped, held, consumed;
 	int64_t unaccounted; // 0 at rest; bounded by ring occupancy while running
 };
+// Counters are summed; `heartbeat_ns` is the oldest heart's. `ledger` may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
 // The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:
 // {"uptime_s","received","injected","sent","dropped":{REASON:n},"held","consumed","unaccounted",
 //  "pools":{NAME:{"size","free"}},"counters":{...},"lcores":[...],"ports":[...]}
+// NULL: no memory.
 json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns);
+// The `stats` member of an EVE record (docs/events.md): Suricata's groups and names where there
+// are such (capture, decoder, flow, tcp, ips), and "sluice", which is stats_json.
+json_t *stats_eve_json(const struct dataplane *dp, uint64_t uptime_ns);
 
 #endif

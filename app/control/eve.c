@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eve.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+static bool is_v4(const struct flow_ends *ends)
+{
+	return !memcmp(ends->address[0], v4_mapped, 12) && !memcmp(ends->address[1], v4_mapped, 12);
+}
+
+static void put_address(struct json_out *out, const char *key, const uint8_t *address, bool v4)
+{
+	char text[INET6_ADDRSTRLEN];
+	size_t n = 0;
+
+	if (!v4) {
+		if (inet_ntop(AF_INET6, address, text, sizeof text))
+			json_out_string(out, key, text);
+		return;
+	}
+	for (unsigned i = 12; i < 16; i++) { // inet_ntop goes through snprintf
+		uint8_t byte = address[i];
+
+		if (byte >= 100)
+			text[n++] = (char)('0' + byte / 100);
+		if (byte >= 10)
+			text[n++] = (char)('0' + byte / 10 % 10);
+		text[n++] = (char)('0' + byte % 10);
+		text[n++] = '.';
+	}
+	json_out_text(out, key, text, n - 1);
+}
+
+void eve_head(struct json_out *out, uint64_t now_ns, const char *type)
+{
+	char stamp[40];
+
+	eve_timestamp(now_ns, stamp, sizeof stamp);
+	json_out_open(out, NULL, '{');
+	json_out_string(out, "timestamp", stamp);
+	json_out_string(out, "event_type", type);
+}
+
+const char *eve_rule(const struct eve_names *names, uint32_t uid)
+{
+	const char *id = uid ? rule_names_get(names->rules, uid) : "default";
+
+	return id ? id : "?";
+}
+
+// Alert and drop speak of a packet; the other types of the flow, from its initiator.
+static bool is_of_packet(const struct event *event)
+{
+	return event->type == EVENT_ALERT || event->type == EVENT_DROP ||
+	       event->type == EVENT_INVALID;
+}
+
+static bool has_port(uint8_t l4_proto)
+{
+	return l4_proto == IPPROTO_TCP || l4_proto == IPPROTO_UDP || l4_proto == IPPROTO_SCTP;
+}
+
+static void put_ends(const struct event *event, struct json_out *out)
+{
+	static const struct flow_ends none;
+	const struct flow_ends *ends = &event->ends;
+	unsigned from = is_of_packet(event) && event->half == HALF_S2C ? HALF_S2C : HALF_C2S;
+	bool v4 = is_v4(ends), cache = event->type == EVENT_CONNCACHE;
+	bool icmp = event->l4_proto == IPPROTO_ICMP || event->l4_proto == IPPROTO_ICMPV6;
+	char id[32], number[4];
+
+	if (!memcmp(ends->address, none.address, sizeof none.address))
+		return; // a frame that is not IP, or whose addresses could not be read
+	put_address(out, "src_ip", ends->address[from], v4);
+	// The cache's key has no initiator's port, and in mode peer neither port nor protocol.
+	if (has_port(event->l4_proto) && !cache)
+		json_out_u64(out, "src_port", ends->port[from]);
+	put_address(out, "dest_ip", ends->address[!from], v4);
+	if (has_port(event->l4_proto))
+		json_out_u64(out, "dest_port", ends->port[!from]);
+	if (event->l4_proto || !cache)
+		json_out_string(out, "proto", eve_proto(event->l4_proto, number));
+	if (icmp && !cache)
+		json_out_u64(out, "icmp_type", ends->port[HALF_C2S]);
+	json_out_u64(out, "ip_v", v4 ? 4 : 6);
+	if (cache)
+		return;
+	community_id(ends, event->l4_proto, id, sizeof id);
+	json_out_text(out, "community_id", id, strlen(id));
+}
+
+static void put_app(const struct eve_names *names, const struct event *event, struct json_out *out)
+{
+	const struct app_proto *app = app_get(event->app);
+	const struct signature *signature = NULL;
+
+	if (!app) {
+		// Suricata's word for "we looked, and do not know".
+		if (event->type == EVENT_FLOW && event->flow.gaveup)
+			json_out_string(out, "app_proto", "failed");
+		return;
+	}
+	if (names->sigdb && event->signature < sigdb_count(names->sigdb))
+		signature = sigdb_get(names->sigdb, event->signature);
+	json_out_string(out, "app_proto", app->name);
+	json_out_open(out, "app", '{');
+	json_out_string(out, "name", app->name);
+	json_out_string(out, "category", app_category_word(app->category));
+	if (app->group)
+		json_out_string(out, "group", app->group);
+	json_out_string(out, "confidence", confidence_word(event->confidence));
+	json_out_u64(out, "decided_pkts", event->n_data_pkts);
+	if (signature)
+		json_out_string(out, "signature", signature->id);
+	json_out_close(out, '}');
+}
+
+// What happened to the packet: Suricata's `verdict`, beside alert and drop.
+static void put_verdict(const struct event *event, struct json_out *out)
+{
+	bool blocked = event->type == EVENT_DROP ||
+		       (event->mode == MODE_ENFORCE && event->action != ACTION_PASS);
+
+	json_out_open(out, "verdict", '{');
+	json_out_string(out, "action", blocked ? "drop" : "alert");
+	if (blocked && event->type == EVENT_ALERT && event->action == ACTION_RESET) {
+		json_out_open(out, "reject", '[');
+		json_out_string(
+			out, NULL, event->l4_proto == IPPROTO_TCP ? "tcp-reset" : "icmp-prohib");
+		json_out_close(out, ']');
+		json_out_string(out, "reject_target",
+			event->l4_proto == IPPROTO_TCP ? "both" : "to_client");
+	}
+	json_out_close(out, '}');
+}
+
+static void put_alert(
+	const struct eve_names *names, const struct event *event, struct json_out *out)
+{
+	const struct app_proto *app = app_get(event->app);
+	bool blocked = event->mode == MODE_ENFORCE && event->action != ACTION_PASS;
+
+	json_out_open(out, "alert", '{');
+	json_out_string(out, "action", blocked ? "blocked" : "allowed");
+	json_out_u64(out, "gid", 1);
+	json_out_u64(out, "signature_id", event->rule_uid);
+	json_out_u64(out, "rev", event->generation);
+	json_out_string(out, "signature", eve_rule(names, event->rule_uid));
+	json_out_string(out, "category", app ? app_category_word(app->category) : "address");
+	json_out_u64(out, "severity", blocked ? 2 : 3);
+	json_out_string(out, "rule_action", action_word(event->action));
+	json_out_string(out, "rule_mode", event->mode == MODE_MONITOR ? "monitor" : "enforce");
+	json_out_close(out, '}');
+	put_verdict(event, out);
+}
+
+static void put_time(struct json_out *out, const char *key, uint64_t ns)
+{
+	char stamp[40];
+
+	eve_timestamp(ns, stamp, sizeof stamp);
+	json_out_text(out, key, stamp, strlen(stamp));
+}
+
+static void put_conncache(const struct event *event, struct json_out *out)
+{
+	static const char *const actions[] = {"add", "hit", "expire", "heal", "evict"};
+	static const char *const modes[] = {"none", "tuple", "peer"};
+
+	json_out_open(out, "conncache", '{');
+	json_out_string(
+		out, "action", event->reason <= CONNCACHE_EVICT ? actions[event->reason] : "?");
+	json_out_string(out, "mode",
+		event->conncache.cache_mode <= CACHE_PEER ? modes[event->conncache.cache_mode]
+							  : "?");
+	put_time(out, "created", event->conncache.created_ns);
+	put_time(out, "expires", event->conncache.expires_ns);
+	json_out_u64(out, "hits", event->conncache.hits);
+	json_out_u64(out, "saved_bytes", event->conncache.saved_bytes);
+	json_out_close(out, '}');
+}
+
+// Suricata's `anomaly` tells what the decoder could not take.
+static void put_anomaly(const struct event *event, struct json_out *out)
+{
+	json_out_open(out, "anomaly", '{');
+	json_out_string(out, "type", "decode");
+	json_out_string(out, "event", drop_reason_word(event->reason));
+	json_out_close(out, '}');
+}
+
+static const char *type_word(const struct event *event)
+{
+	static const char *const words[] = {
+		[EVENT_FLOW] = "flow",
+		[EVENT_ALERT] = "alert",
+		[EVENT_DROP] = "drop",
+		[EVENT_CONNCACHE] = "conncache",
+		[EVENT_INVALID] = "anomaly",
+		[EVENT_TRACE] = "trace",
+	};
+
+	return event->type <= EVENT_TRACE ? words[event->type] : "?";
+}
+
+static bool names_rule(const struct event *event)
+{
+	if (event->rule_uid)
+		return true;
+	// Blocked by the policy's default, which has no uid.
+	return event->type == EVENT_ALERT ||
+	       (event->type == EVENT_DROP && event->reason == DROP_RULE) ||
+	       (event->type == EVENT_FLOW && event->action != ACTION_PASS);
+}
+
+void eve_render(const struct eve_names *names, const struct event *event, struct json_out *out)
+{
+	const struct dataplane *dp = names->dp;
+
+	eve_head(out, event->now_ns, type_word(event));
+	if (event->flow_id)
+		json_out_u64(out, "flow_id", event->flow_id & INT64_MAX);
+	if (event->in_port < dp->n_ports)
+		json_out_string(out, "in_iface", dp->ports[event->in_port].name);
+	if (event->pcap_cnt)
+		json_out_u64(out, "pcap_cnt", event->pcap_cnt);
+	if (event->n_vlan) {
+		json_out_open(out, "vlan", '[');
+		for (unsigned i = 0; i < event->n_vlan && i < 2; i++)
+			json_out_u64(out, NULL, event->vlan[i]);
+		json_out_close(out, ']');
+	}
+	put_ends(event, out);
+	if (names->source)
+		json_out_string(out, "pkt_src", names->source);
+	put_app(names, event, out);
+	if (is_of_packet(event))
+		json_out_string(
+			out, "direction", event->half == HALF_S2C ? "to_client" : "to_server");
+	json_out_u64(out, "generation", event->generation);
+	json_out_u64(out, "lcore", event->lcore);
+	if (names_rule(event))
+		json_out_string(out, "rule", eve_rule(names, event->rule_uid));
+
+	switch (event->type) {
+	case EVENT_FLOW: eve_flow(event, out); break;
+	case EVENT_ALERT: put_alert(names, event, out); break;
+	case EVENT_DROP:
+		eve_drop(event, out);
+		put_verdict(event, out);
+		break;
+	case EVENT_CONNCACHE: put_conncache(event, out); break;
+	case EVENT_INVALID: put_anomaly(event, out); break;
+	case EVENT_TRACE:
+		json_out_open(out, "trace", '{');
+		json_out_text(out, "text", event->trace.text,
+			strnlen(event->trace.text, sizeof event->trace.text));
+		json_out_close(out, '}');
+		break;
+	default: break;
+	}
+	json_out_close(out, '}');
+	json_out_newline(out);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// struct event -> one EVE JSON line (docs/events.md describes every field). Control core only.
+// Pure: the same event and names give the same bytes.
+#ifndef SLUICE_EVE_H
+#define SLUICE_EVE_H
+
+#include "json_out.h"
+#include "sink.h"
+
+#define EVE_LINE_MAX 4096 // no event of a lcore renders longer
+
+struct eve_names { // what an event's numbers mean; borrowed
+	const struct dataplane *dp;
+	const struct rule_names *rules;
+	const struct sigdb *sigdb; // may be NULL
+	const char *source;        // pkt_src, or NULL
+};
+
+// Appends the line and its newline. With `out->full` afterwards the line is not to be used.
+void eve_render(const struct eve_names *names, const struct event *event, struct json_out *out);
+// {"timestamp":...,"event_type":TYPE  -- the object stays open.
+void eve_head(struct json_out *out, uint64_t now_ns, const char *type);
+// The rule that `uid` names: its id, "default" for 0.
+const char *eve_rule(const struct eve_names *names, uint32_t uid);
+
+// eve_flow.c: the members of the types that have many.
+void eve_flow(const struct event *event, struct json_out *out);
+void eve_drop(const struct event *event, struct json_out *out);
+const char *eve_proto(uint8_t l4_proto, char number[4]); // "TCP"; else the number as text
+
+#endif

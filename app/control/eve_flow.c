@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eve.h"
+#include "tick.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+#define TCP_SYN_BIT 0x02
+
+static const struct {
+	uint8_t bit;
+	const char *word;
+} tcp_bits[] = {
+	{0x02, "syn"},
+	{0x01, "fin"},
+	{0x04, "rst"},
+	{0x08, "psh"},
+	{0x10, "ack"},
+	{0x20, "urg"},
+	{0x40, "ecn"},
+	{0x80, "cwr"},
+};
+
+const char *eve_proto(uint8_t l4_proto, char number[4])
+{
+	size_t n = 0;
+
+	switch (l4_proto) {
+	case IPPROTO_TCP: return "TCP";
+	case IPPROTO_UDP: return "UDP";
+	case IPPROTO_ICMP: return "ICMP";
+	case IPPROTO_ICMPV6: return "IPv6-ICMP";
+	case IPPROTO_SCTP: return "SCTP";
+	case IPPROTO_GRE: return "GRE";
+	case IPPROTO_ESP: return "ESP";
+	case IPPROTO_AH: return "AH";
+	default: break;
+	}
+	if (l4_proto >= 100)
+		number[n++] = (char)('0' + l4_proto / 100);
+	if (l4_proto >= 10)
+		number[n++] = (char)('0' + l4_proto / 10 % 10);
+	number[n++] = (char)('0' + l4_proto % 10);
+	number[n] = '\0';
+	return number;
+}
+
+static void put_flags(struct json_out *out, const char *key, uint8_t flags)
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[2] = {hex[flags >> 4], hex[flags & 15]};
+
+	json_out_text(out, key, text, sizeof text);
+}
+
+static const char *tcp_state(const struct event *event)
+{
+	if (event->flow.state == FLOW_STATE_CLOSED || event->flow.state == FLOW_STATE_CONDEMNED)
+		return "closed";
+	if (event->flow.state == FLOW_STATE_ESTABLISHED)
+		return "established";
+	return event->flow.tcp_flags[HALF_S2C] & TCP_SYN_BIT ? "syn_recv" : "syn_sent";
+}
+
+static void put_tcp(const struct event *event, struct json_out *out)
+{
+	uint8_t ts = event->flow.tcp_flags[HALF_C2S], tc = event->flow.tcp_flags[HALF_S2C];
+	uint8_t both = ts | tc;
+
+	json_out_open(out, "tcp", '{');
+	put_flags(out, "tcp_flags", both);
+	put_flags(out, "tcp_flags_ts", ts);
+	put_flags(out, "tcp_flags_tc", tc);
+	for (size_t i = 0; i < sizeof tcp_bits / sizeof *tcp_bits; i++) {
+		if (both & tcp_bits[i].bit)
+			json_out_bool(out, tcp_bits[i].word, true);
+	}
+	json_out_string(out, "state", tcp_state(event));
+	json_out_bool(out, "ts_gap", event->flow.gaps[HALF_C2S]);
+	json_out_bool(out, "tc_gap", event->flow.gaps[HALF_S2C]);
+	if (event->flow.gaps[HALF_C2S])
+		json_out_u64(out, "ts_gap_bytes", event->flow.gaps[HALF_C2S]);
+	if (event->flow.gaps[HALF_S2C])
+		json_out_u64(out, "tc_gap_bytes", event->flow.gaps[HALF_S2C]);
+	json_out_close(out, '}');
+}
+
+static const char *flow_state_text(const struct event *event)
+{
+	switch (event->flow.state) {
+	case FLOW_STATE_NEW: return "new";
+	case FLOW_STATE_ESTABLISHED: return event->flow.bypassed ? "bypassed" : "established";
+	default: return "closed";
+	}
+}
+
+static const char *flow_action_text(const struct event *event)
+{
+	if (event->action != ACTION_PASS && event->mode == MODE_ENFORCE)
+		return "drop";
+	return event->rule_uid && event->action == ACTION_PASS ? "pass" : "accept";
+}
+
+void eve_flow(const struct event *event, struct json_out *out)
+{
+	// A close is, in Suricata's words, a time-out of a closed flow.
+	static const char *const reasons[] = {"timeout", "forced", "shutdown", "timeout"};
+	uint64_t start = event->flow.start_ns, end = event->flow.end_ns;
+	char stamp[40];
+
+	json_out_open(out, "flow", '{');
+	json_out_u64(out, "pkts_toserver", event->flow.pkts[HALF_C2S]);
+	json_out_u64(out, "pkts_toclient", event->flow.pkts[HALF_S2C]);
+	json_out_u64(out, "bytes_toserver", event->flow.bytes[HALF_C2S]);
+	json_out_u64(out, "bytes_toclient", event->flow.bytes[HALF_S2C]);
+	eve_timestamp(start, stamp, sizeof stamp);
+	json_out_string(out, "start", stamp);
+	eve_timestamp(end, stamp, sizeof stamp);
+	json_out_string(out, "end", stamp);
+	json_out_u64(out, "age", end > start ? (end - start) / NS_PER_S : 0);
+	json_out_string(out, "state", flow_state_text(event));
+	if (event->flow.bypassed)
+		json_out_string(out, "bypass", "local");
+	json_out_string(
+		out, "reason", event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
+	json_out_bool(out, "alerted", event->rule_uid != 0 || event->action != ACTION_PASS);
+	json_out_string(out, "action", flow_action_text(event));
+	if (event->flow.state == FLOW_STATE_CONDEMNED)
+		json_out_bool(out, "condemned", true);
+	if (event->flow.midstream)
+		json_out_bool(out, "midstream", true);
+	if (event->flow.exception) {
+		json_out_open(out, "exception_policy", '[');
+		json_out_open(out, NULL, '{');
+		json_out_string(out, "target", "classifier_memcap");
+		json_out_string(out, "policy", "bypass");
+		json_out_close(out, '}');
+		json_out_close(out, ']');
+	}
+	json_out_close(out, '}');
+	if (event->l4_proto == IPPROTO_TCP)
+		put_tcp(event, out);
+}
+
+void eve_drop(const struct event *event, struct json_out *out)
+{
+	json_out_open(out, "drop", '{');
+	json_out_u64(out, "len", event->drop.frame_length);
+	json_out_u64(out, "tos", event->drop.tos);
+	json_out_u64(out, "ttl", event->drop.ttl);
+	json_out_u64(out, "ipid", event->drop.ip_id);
+	if (event->l4_proto == IPPROTO_TCP) {
+		json_out_u64(out, "tcpseq", event->drop.tcp_seq);
+		json_out_u64(out, "tcpack", event->drop.tcp_ack);
+		json_out_u64(out, "tcpwin", event->drop.tcp_win);
+		for (size_t i = 0; i < 6; i++)
+			json_out_bool(out, tcp_bits[i].word, event->tcp_flags & tcp_bits[i].bit);
+	} else if (event->l4_proto == IPPROTO_UDP) {
+		json_out_u64(out, "udplen", event->drop.udp_length);
+	}
+	json_out_string(out, "reason", drop_reason_word(event->reason));
+	json_out_close(out, '}');
+}
