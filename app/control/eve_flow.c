@@ -123,7 +123,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_string(out, "bypass", "local");
 	json_out_string(
 		out, "reason", event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
-	json_out_bool(out, "alerted", event->rule_uid != 0 || event->action != ACTION_PASS);
+	json_out_bool(out, "alerted", event->action != ACTION_PASS);
 	json_out_string(out, "action", flow_action_text(event));
 	if (event->flow.state == FLOW_STATE_CONDEMNED)
 		json_out_bool(out, "condemned", true);

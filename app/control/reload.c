@@ -301,8 +301,6 @@ void reload_free(struct reload *reload)
 	if (!reload)
 		return;
 	atomic_store_explicit(&reload->dp->policy, NULL, memory_order_release);
-	if (reload->sink)
-		sink_set_sigdb(reload->sink, NULL);
 	while (reload->waiting) {
 		struct snapshot *oldest = reload->waiting;
 

@@ -31,6 +31,7 @@ const char *reload_path(const struct reload *reload);            // of the polic
 const struct policy *reload_policy(const struct reload *reload); // in force, or NULL
 uint64_t reload_loaded_ns(const struct reload *reload);          // when it was published
 const struct sigdb *reload_sigdb(const struct reload *reload);
-void reload_free(struct reload *reload); // all lcores have left
+// All lcores have left. The sink may be gone already; if not, it must not render any more.
+void reload_free(struct reload *reload);
 
 #endif

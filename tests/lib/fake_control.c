@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fake_control.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "signature_load.h"
+
+const char *fake_signatures = "ab";
+unsigned fake_sigdbs, fake_sigdb_made, fake_scratches, fake_policies;
+
+static struct rte_ring *ring_new(unsigned element, unsigned count)
+{
+	size_t size = (size_t)rte_ring_get_memsize_elem(element, count);
+	struct rte_ring *ring = aligned_alloc(64, size);
+
+	if (!ring || rte_ring_init(ring, "fake", count, RING_F_SP_ENQ | RING_F_SC_DEQ))
+		abort();
+	return ring;
+}
+
+struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr)
+{
+	struct dataplane *dp = calloc(1, sizeof *dp);
+
+	if (!dp)
+		abort();
+	dp->n_lcores = n_lcores;
+	dp->n_ports = 2;
+	snprintf(dp->ports[0].name, sizeof dp->ports[0].name, "lan");
+	snprintf(dp->ports[1].name, sizeof dp->ports[1].name, "wan");
+	dp->ports[0].inside = true;
+	dp->ports[0].peer = 1;
+	for (unsigned i = 0; i < n_lcores; i++) {
+		struct lcore *lcore = aligned_alloc(64, sizeof *lcore);
+
+		if (!lcore)
+			abort();
+		memset(lcore, 0, sizeof *lcore);
+		lcore->index = i;
+		lcore->dp = dp;
+		lcore->events = ring_new(sizeof(struct event), 1024);
+		lcore->queries = ring_new(sizeof(void *), 64);
+		dp->lcores[i] = lcore;
+	}
+	if (with_qsbr) {
+		dp->qsbr = aligned_alloc(64, (rte_rcu_qsbr_get_memsize(n_lcores) + 63) / 64 * 64);
+		if (!dp->qsbr || rte_rcu_qsbr_init(dp->qsbr, n_lcores))
+			abort();
+		for (unsigned i = 0; i < n_lcores; i++) {
+			rte_rcu_qsbr_thread_register(dp->qsbr, i);
+			rte_rcu_qsbr_thread_online(dp->qsbr, i);
+		}
+	}
+	return dp;
+}
+
+void fake_dataplane_free(struct dataplane *dp)
+{
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		free(dp->lcores[i]->events);
+		free(dp->lcores[i]->queries);
+		free(dp->lcores[i]);
+	}
+	free(dp->qsbr);
+	free(dp);
+}
+
+void fake_event_send(struct dataplane *dp, unsigned lcore, const struct event *event)
+{
+	if (rte_ring_enqueue_elem(
+		    dp->lcores[lcore]->events, (void *)(uintptr_t)event, sizeof *event))
+		abort();
+}
+
+static void address(const char *text, uint8_t out[16])
+{
+	memset(out, 0, 16);
+	if (strchr(text, ':')) {
+		inet_pton(AF_INET6, text, out);
+		return;
+	}
+	out[10] = out[11] = 0xff;
+	inet_pton(AF_INET, text, out + 12);
+}
+
+struct flow_ends fake_ends(const char *c2s, uint16_t c2s_port, const char *s2c, uint16_t s2c_port)
+{
+	struct flow_ends ends = {.port = {c2s_port, s2c_port}};
+
+	address(c2s, ends.address[HALF_C2S]);
+	address(s2c, ends.address[HALF_S2C]);
+	return ends;
+}
+
+// app/classify
+
+static const struct app_proto apps[] = {
+	{.name = "bittorrent",
+		.title = "BitTorrent",
+		.group = "file-sharing",
+		.category = APP_CATEGORY_P2P},
+	{.name = "http", .title = "HTTP", .category = APP_CATEGORY_WEB},
+};
+
+unsigned app_count(void)
+{
+	return 2;
+}
+
+const struct app_proto *app_get(uint16_t app)
+{
+	return app >= 1 && app <= 2 ? &apps[app - 1] : NULL;
+}
+
+uint16_t app_find(const char *name)
+{
+	for (uint16_t i = 0; i < 2; i++) {
+		if (!strcmp(apps[i].name, name))
+			return (uint16_t)(i + 1);
+	}
+	return APP_NONE;
+}
+
+const char *app_category_word(enum app_category category)
+{
+	static const char *const words[] = {"p2p", "im", "web"};
+
+	return category <= APP_CATEGORY_WEB ? words[category] : "other";
+}
+
+int app_category_find(const char *word)
+{
+	return strcmp(word, "p2p") ? -1 : APP_CATEGORY_P2P;
+}
+
+struct sigdb {
+	unsigned n;
+	struct signature signatures[32];
+};
+struct sigdb_scratch {
+	const struct sigdb *db;
+};
+
+int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
+	struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+{
+	(void)cache_dir;
+	for (unsigned i = 0; i < n; i++) {
+		if (!strcmp(signatures[i].id, "sig-?")) {
+			snprintf(err, err_len, "signature sig-?: bad pattern");
+			return -EINVAL;
+		}
+	}
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		abort();
+	(*out)->n = n;
+	memcpy((*out)->signatures, signatures, n * sizeof *signatures);
+	if (from_cache)
+		*from_cache = false;
+	fake_sigdbs++;
+	fake_sigdb_made++;
+	return 0;
+}
+
+void sigdb_free(struct sigdb *db)
+{
+	fake_sigdbs -= db != NULL;
+	free(db);
+}
+
+unsigned sigdb_count(const struct sigdb *db)
+{
+	return db->n;
+}
+
+const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
+{
+	return &db->signatures[index];
+}
+
+int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
+{
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		abort();
+	(*out)->db = db;
+	fake_scratches++;
+	return 0;
+}
+
+void sigdb_scratch_free(struct sigdb_scratch *scratch)
+{
+	// Touches the database: the sanitizers tell if it went first.
+	if (scratch && scratch->db->n <= 32)
+		fake_scratches--;
+	free(scratch);
+}
+
+// app/pipeline
+
+void policy_free(struct policy *policy)
+{
+	if (!policy)
+		return;
+	for (unsigned i = 0; i < policy->n_scratch; i++)
+		sigdb_scratch_free(policy->scratch[i]);
+	fake_policies--;
+	free(policy->rules);
+	free(policy);
+}
+
+// The loaders of app/control
+
+int signature_load_dir(
+	const char *dir, struct signature **out, unsigned *n, struct config_errors *errors)
+{
+	size_t count = strlen(fake_signatures);
+
+	if (*fake_signatures == '!') {
+		config_error_add(errors, dir, "$.signatures[0].id", "required");
+		return -EINVAL;
+	}
+	*out = calloc(count + 1, sizeof **out);
+	if (!*out)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		snprintf((*out)[i].id, sizeof(*out)[i].id, "sig-%c", fake_signatures[i]);
+		(*out)[i].app = 1;
+	}
+	*n = (unsigned)count;
+	return 0;
+}
+
+struct rule_names {
+	uint32_t n;
+	char ids[64][POLICY_ID_MAX];
+};
+
+struct rule_names *rule_names_new(void)
+{
+	return calloc(1, sizeof(struct rule_names));
+}
+
+void rule_names_free(struct rule_names *names)
+{
+	free(names);
+}
+
+uint32_t rule_names_intern(struct rule_names *names, const char *id)
+{
+	for (uint32_t i = 0; i < names->n; i++) {
+		if (!strcmp(names->ids[i], id))
+			return i + 1;
+	}
+	snprintf(names->ids[names->n], POLICY_ID_MAX, "%s", id);
+	return ++names->n;
+}
+
+const char *rule_names_get(const struct rule_names *names, uint32_t uid)
+{
+	return uid && uid <= names->n ? names->ids[uid - 1] : NULL;
+}
+
+int policy_load(const char *path, struct rule_names *names, struct policy **out,
+	struct config_errors *errors)
+{
+	struct policy *policy;
+
+	if (strstr(path, "bad")) {
+		config_error_add(errors, path, "$.rules[0].action", "\"rest\" is not an action");
+		config_error_add(errors, path, "$.rules[1].id", "duplicate");
+		return -EINVAL;
+	}
+	policy = calloc(1, sizeof *policy);
+	if (!policy)
+		abort();
+	policy->rules = calloc(1, sizeof *policy->rules);
+	if (!policy->rules)
+		abort();
+	policy->n_rules = 1;
+	snprintf(policy->rules[0].id, POLICY_ID_MAX, "no-bittorrent");
+	policy->rules[0].uid = rule_names_intern(names, "no-bittorrent");
+	fake_policies++;
+	*out = policy;
+	return 0;
+}
+
+char *policy_dump(const struct policy *policy, const struct rule_names *names)
+{
+	char *text = NULL;
+
+	(void)names;
+	if (asprintf(&text, "{\"schema_version\":1,\"rules\":[{\"id\":\"%s\"}]}",
+		    policy->rules[0].id) < 0)
+		abort();
+	return text;
+}
+
+void config_error_add(
+	struct config_errors *errors, const char *file, const char *path, const char *format, ...)
+{
+	char text[256], *line = NULL;
+	char **lines = realloc(errors->lines, (errors->n + 1) * sizeof *lines);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	if (!lines || asprintf(&line, "%s: %s%s%s", file, path, *path ? ": " : "", text) < 0)
+		abort();
+	errors->lines = lines;
+	errors->lines[errors->n++] = line;
+}
+
+void config_errors_free(struct config_errors *errors)
+{
+	for (size_t i = 0; i < errors->n; i++)
+		free(errors->lines[i]);
+	free(errors->lines);
+	*errors = (struct config_errors){0};
+}

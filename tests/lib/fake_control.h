@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neighbours of the control core for its unit tests: lcores with rings but without EAL, two
+// applications, scripted signatures and policies.
+#ifndef SLUICE_FAKE_CONTROL_H
+#define SLUICE_FAKE_CONTROL_H
+
+#include "lcore.h"
+#include "policy_load.h"
+
+// A dataplane of n lcores with event and query rings; two ports "lan" and "wan".
+struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr);
+void fake_dataplane_free(struct dataplane *dp);
+void fake_event_send(struct dataplane *dp, unsigned lcore, const struct event *event);
+// Ends from text: "192.0.2.1" or "2001:db8::1".
+struct flow_ends fake_ends(const char *c2s, uint16_t c2s_port, const char *s2c, uint16_t s2c_port);
+
+// What signature_load_dir gives: one signature per letter, id "sig-LETTER"; "!" fails.
+extern const char *fake_signatures;
+extern unsigned fake_sigdbs;     // alive
+extern unsigned fake_sigdb_made; // ever compiled
+extern unsigned fake_scratches;  // alive
+extern unsigned fake_policies;   // alive
+// policy_load of a path that contains "bad" fails with two errors.
+
+#endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums, the ledger, and the shape of the statistics object.
+#include "stats_sum.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_control.h"
+#include "tick.h"
+
+static struct dataplane *three_lcores(void)
+{
+	struct dataplane *dp = fake_dataplane_new(3, false);
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct stats *stats = &dp->lcores[i]->stats;
+
+		stats->received_pkts = 100;
+		stats->injected_pkts = 2;
+		stats->sent_pkts = 90;
+		stats->dropped_pkts[DROP_RULE] = 5;
+		stats->dropped_pkts[DROP_TX_FULL] = i;
+		stats->held_pkts = 7 - i;
+		stats->flows_active = 10;
+		stats->heartbeat_ns = 1000 - i;
+	}
+	return dp;
+}
+
+static void the_ledger_closes(void **state)
+{
+	struct dataplane *dp = three_lcores();
+	struct ledger ledger;
+	struct stats sum;
+
+	(void)state;
+	stats_sum(dp, &sum, &ledger);
+	assert_int_equal(sum.received_pkts, 300);
+	assert_int_equal(ledger.received, 300);
+	assert_int_equal(ledger.injected, 6);
+	assert_int_equal(ledger.sent, 270);
+	assert_int_equal(ledger.dropped, 18);
+	assert_int_equal(ledger.held, 18);
+	assert_int_equal(ledger.unaccounted, 0);
+	assert_int_equal(sum.flows_active, 30);
+	assert_int_equal(sum.heartbeat_ns, 998); // the oldest heart, not a sum
+	dp->lcores[1]->stats.sent_pkts += 4;
+	stats_sum(dp, &sum, &ledger);
+	assert_int_equal(ledger.unaccounted, -4);
+	fake_dataplane_free(dp);
+}
+
+static json_int_t number(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!json_is_integer(value))
+		fail_msg("no number %s", key);
+	return json_integer_value(value);
+}
+
+static void port_counters(void *ctx, struct port_counters *out)
+{
+	(void)ctx;
+	*out = (struct port_counters){.rx_pkts = 11, .rx_nombuf = 3, .link_up = true};
+}
+
+static void the_object_names_everything(void **state)
+{
+	struct dataplane *dp = three_lcores();
+	json_t *root, *dropped, *port;
+
+	(void)state;
+	dp->ports[0].counters = port_counters;
+	root = stats_json(dp, 61 * NS_PER_S + 5);
+	assert_non_null(root);
+	assert_int_equal(number(root, "uptime_s"), 61);
+	assert_int_equal(number(root, "received"), 300);
+	assert_int_equal(number(root, "unaccounted"), 0);
+	dropped = json_object_get(root, "dropped");
+	assert_int_equal(json_object_size(dropped), DROP_REASONS_MAX);
+	assert_int_equal(number(dropped, "rule"), 15);
+	assert_int_equal(number(dropped, "tx_full"), 3);
+	assert_int_equal(number(json_object_get(root, "counters"), "received_pkts"), 300);
+	assert_int_equal(number(json_object_get(root, "counters"), "flows_active"), 30);
+	assert_int_equal(json_array_size(json_object_get(root, "lcores")), 3);
+	port = json_array_get(json_object_get(root, "ports"), 0);
+	assert_string_equal(json_string_value(json_object_get(port, "name")), "lan");
+	assert_string_equal(json_string_value(json_object_get(port, "peer")), "wan");
+	assert_int_equal(number(port, "rx_nombuf"), 3);
+	json_decref(root);
+	fake_dataplane_free(dp);
+}
+
+static void the_eve_object_has_suricatas_groups(void **state)
+{
+	struct dataplane *dp = three_lcores();
+	json_t *root, *ips;
+
+	(void)state;
+	dp->ports[0].counters = port_counters;
+	root = stats_eve_json(dp, NS_PER_S);
+	assert_non_null(root);
+	assert_int_equal(number(root, "uptime"), 1);
+	assert_int_equal(number(json_object_get(root, "capture"), "rx_nombuf"), 3);
+	assert_int_equal(number(json_object_get(root, "decoder"), "pkts"), 300);
+	assert_int_equal(number(json_object_get(root, "flow"), "active"), 30);
+	ips = json_object_get(root, "ips");
+	assert_int_equal(number(ips, "accepted"), 264);
+	assert_int_equal(number(ips, "blocked"), 18);
+	assert_int_equal(number(json_object_get(ips, "drop_reason"), "rule"), 15);
+	assert_int_equal(number(json_object_get(root, "sluice"), "sent"), 270);
+	json_decref(root);
+	fake_dataplane_free(dp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_ledger_closes),
+		cmocka_unit_test(the_object_names_everything),
+		cmocka_unit_test(the_eve_object_has_suricatas_groups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
