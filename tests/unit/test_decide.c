@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// decide(): first match, undecidable rules, monitor mode, default.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <cmocka.h>
+#include "decide.h"
+
+#define APP_A 1
+#define APP_B 2
+
+static struct rule rules[8];
+static struct policy policy;
+static struct flow_ends ends;
+static struct decide_input input;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(rules, 0, sizeof(rules));
+	policy = (struct policy){.rules = rules, .default_action = ACTION_PASS};
+	memset(&ends, 0, sizeof(ends));
+	static const uint8_t inside[16] = {[10] = 0xff, [11] = 0xff, 10, 0, 0, 7};
+	static const uint8_t outside[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 9};
+
+	memcpy(ends.address[HALF_C2S], inside, 16);
+	memcpy(ends.address[HALF_S2C], outside, 16);
+	ends.port[HALF_C2S] = 40000;
+	ends.port[HALF_S2C] = 6881;
+	input = (struct decide_input){
+		.ends = &ends,
+		.l4_proto = IPPROTO_TCP,
+		.ports_known = true,
+		.c2s_from_inside = true,
+	};
+	return 0;
+}
+
+static struct rule *rule_add(enum action action)
+{
+	struct rule *rule = &rules[policy.n_rules++];
+
+	rule->action = (uint8_t)action;
+	return rule;
+}
+
+static struct rule *rule_for_app(uint16_t app, enum action action, enum confidence least)
+{
+	struct rule *rule = rule_add(action);
+
+	rule->has_app = true;
+	rule->min_confidence = (uint8_t)least;
+	app_set_add(&rule->apps, app);
+	return rule;
+}
+
+static void default_decides_when_nothing_matches(void **state)
+{
+	(void)state;
+	policy.default_action = ACTION_DROP;
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_DROP);
+	assert_int_equal(decision.rule, RULE_DEFAULT);
+	assert_true(decision.final);
+}
+
+static void first_match_wins(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_PASS, CONFIDENCE_DPI);
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_DPI);
+	input.app = APP_A;
+	input.confidence = CONFIDENCE_VERIFIED;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	assert_int_equal(decide(&policy, &input).rule, 0);
+}
+
+static void undecided_application_passes_for_now(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_DPI);
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_PASS);
+	assert_false(decision.final);
+	input.app_final = true;
+	assert_true(decide(&policy, &input).final);
+}
+
+static void later_address_rule_waits_for_an_earlier_application_rule(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_PASS, CONFIDENCE_DPI);
+	rule_add(ACTION_DROP); // everything else
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	assert_false(decide(&policy, &input).final);
+	input.app_final = true;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	input.app = APP_A;
+	input.confidence = CONFIDENCE_DPI;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+}
+
+static void earlier_address_rule_is_final_at_once(void **state)
+{
+	(void)state;
+	struct rule *rule = rule_add(ACTION_RESET);
+
+	rule->has_source = true;
+	assert_int_equal(address_set_add(&rule->source, "10.0.0.0/24"), 0);
+	address_set_seal(&rule->source);
+	rule_for_app(APP_A, ACTION_PASS, CONFIDENCE_DPI);
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_RESET);
+	assert_true(decision.final);
+	ends.address[HALF_C2S][14] = 1; // 10.0.1.7
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	address_set_free(&rule->source);
+}
+
+static void confidence_below_the_rule_does_not_match(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_DPI);
+	input.app = APP_A;
+	input.confidence = CONFIDENCE_PARTIAL;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	assert_false(decide(&policy, &input).final);
+	input.app_final = true;
+	assert_true(decide(&policy, &input).final);
+	input.confidence = CONFIDENCE_DPI;
+	assert_int_equal(decide(&policy, &input).action, ACTION_RESET);
+}
+
+static void monitor_rule_is_noted_and_passed_over(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_DPI)->mode = MODE_MONITOR;
+	rule_for_app(APP_A, ACTION_DROP, CONFIDENCE_DPI);
+	input.app = APP_A;
+	input.confidence = CONFIDENCE_DPI;
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_DROP);
+	assert_int_equal(decision.rule, 1);
+	assert_true(decision.would_block);
+	assert_int_equal(decision.monitored, 0);
+	assert_int_equal(decision.monitored_action, ACTION_RESET);
+}
+
+static void monitored_default_passes_and_says_so(void **state)
+{
+	(void)state;
+	policy.mode = MODE_MONITOR;
+	policy.default_action = ACTION_DROP;
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_PASS);
+	assert_true(decision.would_block);
+	assert_int_equal(decision.monitored, RULE_DEFAULT);
+}
+
+static void every_static_condition_counts(void **state)
+{
+	(void)state;
+	struct rule *rule = rule_add(ACTION_DROP);
+
+	rule->l4_proto = IPPROTO_UDP;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	rule->l4_proto = IPPROTO_TCP;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+
+	rule->direction = DIRECTION_INBOUND;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	rule->direction = DIRECTION_OUTBOUND;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+
+	rule->n_ports = 1;
+	rule->ports[0] = (struct port_range){6882, 6889};
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	rule->ports[0].first = 6881;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	input.ports_known = false; // a later fragment
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	input.ports_known = true;
+
+	rule->n_vlans = 1;
+	rule->vlans[0] = 20;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	input.n_vlan = 2;
+	input.vlan[1] = 20; // the inner tag
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(default_decides_when_nothing_matches, setup),
+		cmocka_unit_test_setup(first_match_wins, setup),
+		cmocka_unit_test_setup(undecided_application_passes_for_now, setup),
+		cmocka_unit_test_setup(
+			later_address_rule_waits_for_an_earlier_application_rule, setup),
+		cmocka_unit_test_setup(earlier_address_rule_is_final_at_once, setup),
+		cmocka_unit_test_setup(confidence_below_the_rule_does_not_match, setup),
+		cmocka_unit_test_setup(monitor_rule_is_noted_and_passed_over, setup),
+		cmocka_unit_test_setup(monitored_default_passes_and_says_so, setup),
+		cmocka_unit_test_setup(every_static_condition_counts, setup),
+	};
+
+	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
+}
