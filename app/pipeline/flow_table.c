@@ -78,6 +78,14 @@ static int pool_init(struct pool *pool, uint32_t size, int socket)
 	return 0;
 }
 
+// rte_hash finds a key by its position only if it can hash it as we do.
+static uint32_t
+hash_key(const void *key, uint32_t key_len, uint32_t init)
+{
+	(void)init;
+	return parse_hash(key, key_len == sizeof(struct flow_key6));
+}
+
 static struct rte_hash *hash_new(
 	const char *family, uint32_t entries, uint32_t key_len, unsigned lcore, int socket)
 {
@@ -88,6 +96,7 @@ static struct rte_hash *hash_new(
 		.name = name,
 		.entries = entries < 64 ? 64 : entries,
 		.key_len = key_len,
+		.hash_func = hash_key,
 		.socket_id = socket,
 		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};

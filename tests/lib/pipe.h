@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The packet path in process, for tests: a pair of ports whose wires are arrays, any number of
+// lcores that take their turns when the test says so, a clock that the test owns. Packets go in
+// and come out as bytes; mbufs are heap buffers of exact size, so that AddressSanitizer sees one
+// byte too far.
+#ifndef SLUICE_TEST_PIPE_H
+#define SLUICE_TEST_PIPE_H
+
+#include "loop.h"
+
+#define PIPE_INSIDE   0
+#define PIPE_OUTSIDE  1
+#define PIPE_SENT_MAX 512
+
+struct pipe_sent {
+	uint8_t port;
+	uint32_t length;
+	uint8_t frame[2048];
+};
+
+struct pipe {
+	struct dataplane dp;
+	struct rte_mempool *pool;
+	struct sigdb *sigdb;
+	struct policy *policy; // in force; rules are `rules`
+	struct rule *rules;
+	uint64_t now_ns;
+	struct pipe_sent sent[PIPE_SENT_MAX];
+	unsigned n_sent;
+	unsigned refuse; // packets that the wire does not accept, next
+};
+
+// EAL is started at the first call of a program.
+struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
+// Asserts the ledger and that every mbuf is back, then frees.
+void pipe_free(struct pipe *pipe);
+struct lcore_limits pipe_limits(void);
+
+// A new snapshot with room for 8 rules; passes everything. Published by pipe_publish.
+struct policy *pipe_policy(struct pipe *pipe);
+struct rule *pipe_rule(struct policy *policy, uint32_t uid, enum action action);
+struct rule *pipe_rule_app(
+	struct policy *policy, uint32_t uid, enum action action, const char *app);
+void pipe_publish(struct pipe *pipe, struct policy *policy);
+
+struct pipe_packet { // what a test says of a packet; zeroed members have defaults
+	bool v6;
+	bool from_outside;       // sent by the responder: addresses and ports are swapped
+	uint8_t proto;           // default TCP
+	uint32_t client, server; // last word of the addresses; default 1, 2
+	uint16_t sport, dport;   // of the client; default 40000, 80
+	uint32_t seq, ack;
+	uint8_t tcp_flags; // default ACK, or PSH|ACK with payload
+	const void *payload;
+	uint16_t payload_length;
+	uint8_t n_vlan;
+	uint16_t vlan[2];
+	bool bad_checksum;
+	uint16_t fragment; // IPv4 flags and offset field
+	uint16_t ip_id;
+	unsigned segments; // mbuf segments; default 1
+};
+unsigned pipe_build(const struct pipe_packet *packet, uint8_t *frame, size_t size);
+// Builds it and runs it on `lcore`; returns how many frames came out.
+unsigned pipe_run(struct pipe *pipe, unsigned lcore, const struct pipe_packet *packet);
+unsigned pipe_run_frame(struct pipe *pipe, unsigned lcore, const uint8_t *frame, uint32_t length,
+	bool from_outside, unsigned segments);
+// Every lcore takes a turn; returns how many frames came out.
+unsigned pipe_turns(struct pipe *pipe);
+void pipe_advance(struct pipe *pipe, double seconds);
+
+struct stats pipe_stats(const struct pipe *pipe);
+// received + injected - sent - dropped - held - consumed
+int64_t pipe_unaccounted(const struct pipe *pipe);
+// Takes the next event of a type from an lcore's ring, throwing away others; false at the end.
+bool pipe_event(struct pipe *pipe, unsigned lcore, enum event_type type, struct event *event);
+
+#endif
