@@ -252,7 +252,7 @@ static int record_run(struct replay *r, const struct capture_record *rec)
 	struct lcore *lcore = r->dp->lcores[0];
 	uint8_t link = parse_link_of(rec->linktype);
 	bool inside = replay_from_inside(r->sides, rec, link);
-	uint16_t flags = inside ? PKT_FROM_INSIDE : 0;
+	uint16_t flags = (uint16_t)(PKT_CAPTURED | (inside ? PKT_FROM_INSIDE : 0));
 	struct rte_mbuf *m;
 
 	if (rec->ts_ns < r->now_ns)

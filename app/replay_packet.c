@@ -126,7 +126,7 @@ static bool record_parse(struct pkt *pkt, const struct capture_record *rec, uint
 {
 	uint32_t length = RTE_MIN(rec->caplen, CAPTURE_RECORD_MAX_BYTES);
 
-	*pkt = (struct pkt){.link = link};
+	*pkt = (struct pkt){.link = link, .flags = PKT_CAPTURED};
 	if (link == LINK_UNKNOWN || length == 0)
 		return false;
 	parse_packet(pkt, rec->bytes, length, length);

@@ -204,7 +204,7 @@ static void fill_packet(struct rte_mbuf *m, struct event *event)
 	const struct pkt *pkt = pkt_of(m);
 	uint8_t buffer[40];
 
-	event->tcp_flags = pkt->tcp_flags;
+	event->tcp_flags = pkt->l4_proto == IPPROTO_TCP ? pkt->tcp_flags : 0;
 	event->drop.frame_length = m->pkt_len;
 	event->drop.ttl = pkt->ttl;
 	if (pkt->class != PKT_IP)
@@ -220,11 +220,13 @@ static void fill_packet(struct rte_mbuf *m, struct event *event)
 	}
 	if (!(pkt->flags & PKT_L4_OK))
 		return;
-	event->drop.tcp_seq = pkt->tcp_seq;
-	event->drop.tcp_ack = pkt->tcp_ack;
-	event->drop.tcp_win = pkt->tcp_win;
-	if (pkt->l4_proto == IPPROTO_UDP)
+	if (pkt->l4_proto == IPPROTO_TCP) {
+		event->drop.tcp_seq = pkt->tcp_seq;
+		event->drop.tcp_ack = pkt->tcp_ack;
+		event->drop.tcp_win = pkt->tcp_win;
+	} else if (pkt->l4_proto == IPPROTO_UDP) {
 		event->drop.udp_length = (uint16_t)(pkt->payload_len + 8);
+	}
 }
 
 static void identify_packet(struct rte_mbuf *m, struct event *event)

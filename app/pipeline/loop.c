@@ -64,17 +64,6 @@ static bool has_key(const struct pkt *pkt)
 	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
 }
 
-static void read_key(struct rte_mbuf *m, union flow_key *key)
-{
-	uint8_t window[PARSE_WINDOW];
-	uint32_t length = m->pkt_len < PARSE_WINDOW ? m->pkt_len : PARSE_WINDOW;
-	// headers in one segment: nothing is copied
-	const uint8_t *frame = m->data_len >= length ? rte_pktmbuf_mtod(m, const uint8_t *)
-						     : rte_pktmbuf_read(m, 0, length, window);
-
-	parse_flow_key(pkt_of(m), frame, key);
-}
-
 // A burst of packets that are ours: bulk lookup, then each to completion.
 static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 {
@@ -88,7 +77,7 @@ static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 
 		if (!has_key(pkt))
 			continue;
-		read_key(mbufs[i], &keys[n_lookups]);
+		parse_mbuf_key(mbufs[i], &keys[n_lookups]);
 		of[i] = (uint8_t)n_lookups;
 		lookups[n_lookups] = (struct flow_lookup){
 			.key = &keys[n_lookups],

@@ -5,63 +5,10 @@
 
 #define KEPT_FLAGS                                                                   \
 	(PKT_FROM_INSIDE | PKT_TRACE | PKT_INJECTED | PKT_CSUM_GOOD | PKT_CSUM_BAD | \
-		PKT_CSUM_IGNORE)
+		PKT_CSUM_IGNORE | PKT_CAPTURED)
 
-void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length)
-{
-	struct cursor c = {.bytes = frame, .length = length, .frame_length = frame_length};
-
-	// from `hash` on everything but what the receiver has set
-	pkt->hash = 0;
-	pkt->tcp_seq = pkt->tcp_ack = 0;
-	pkt->flags &= KEPT_FLAGS;
-	pkt->ethertype = 0;
-	pkt->outer_l3_off = pkt->l3_off = pkt->l4_off = 0;
-	pkt->payload_off = pkt->payload_len = pkt->emb_off = 0;
-	pkt->vlan[0] = pkt->vlan[1] = 0;
-	pkt->sport = pkt->dport = pkt->tcp_win = 0;
-	pkt->n_vlan = pkt->l4_proto = pkt->tcp_flags = 0;
-	pkt->tunnel_tag = pkt->tunnel_depth = pkt->ttl = 0;
-
-	enum pkt_class class = parse_link(pkt, &c);
-
-	if (class == PKT_IP)
-		class = parse_network(pkt, &c);
-	pkt->class = (uint8_t) class;
-	if (class != PKT_IP)
-		return;
-	union flow_key key;
-
-	parse_flow_key(pkt, frame, &key);
-	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
-	// which side sent it, by the key's order
-	bool v6 = pkt->flags & PKT_V6;
-	uint32_t ip = pkt->flags & PKT_ICMP_ERROR ? pkt->emb_off : pkt->l3_off;
-	const uint8_t *source = frame + ip + (v6 ? 8 : 12);
-	const void *a = v6 ? (const void *)key.v6.addr_a : (const void *)&key.v4.addr_a;
-	const void *b = v6 ? (const void *)key.v6.addr_b : (const void *)&key.v4.addr_b;
-	size_t size = v6 ? 16 : 4;
-	uint16_t sport = pkt->flags & PKT_ICMP_ERROR ? 0 : pkt->sport;
-	uint16_t port_a = v6 ? key.v6.port_a : key.v4.port_a;
-
-	if (memcmp(a, b, size) ? !memcmp(source, a, size) : sport == port_a)
-		pkt->flags |= PKT_A_TO_B;
-}
-
-void parse_mbuf(struct rte_mbuf *m)
-{
-	uint8_t window[PARSE_WINDOW];
-	uint32_t length = m->pkt_len < PARSE_WINDOW ? m->pkt_len : PARSE_WINDOW;
-
-	// one segment holds the headers: all of it may be read
-	if (m->data_len >= length)
-		parse_packet(
-			pkt_of(m), rte_pktmbuf_mtod(m, const uint8_t *), m->data_len, m->pkt_len);
-	else
-		parse_packet(pkt_of(m), rte_pktmbuf_read(m, 0, length, window), length, m->pkt_len);
-}
-
-struct key_source {
+// Both ends as the packet has them; the key is these in canonical order.
+struct ends {
 	const uint8_t *source;
 	const uint8_t *destination;
 	uint16_t sport;
@@ -69,100 +16,164 @@ struct key_source {
 	uint8_t proto;
 };
 
-static uint16_t be16(const uint8_t *p)
+static struct ends ends_of(const struct pkt *pkt, const uint8_t *frame)
 {
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
+	bool v6 = pkt->flags & PKT_V6, error = pkt->flags & PKT_ICMP_ERROR;
+	const uint8_t *ip = frame + (error ? pkt->emb_off : pkt->l3_off);
 
-static struct key_source embedded_source(const struct pkt *pkt, const uint8_t *frame)
-{
-	const uint8_t *ip = frame + pkt->emb_off;
-	bool v6 = pkt->flags & PKT_V6;
-	const uint8_t *l4 = ip + (v6 ? 40 : (ip[0] & 15) * 4);
-
-	return (struct key_source){
+	return (struct ends){
 		.source = ip + (v6 ? 8 : 12),
 		.destination = ip + (v6 ? 24 : 16),
-		.sport = be16(l4),
-		.dport = be16(l4 + 2),
-		.proto = v6 ? ip[6] : ip[9],
+		.sport = error ? (uint16_t)(pkt->tcp_seq >> 16) : pkt->sport,
+		.dport = error ? (uint16_t)pkt->tcp_seq : pkt->dport,
+		.proto = error ? pkt->tcp_flags : pkt->l4_proto,
 	};
 }
 
-// The datagram's identification takes the place of the ports.
-static uint32_t fragment_id(const struct pkt *pkt, const uint8_t *frame)
+// The datagram's identification takes the place of the ports, and of the protocol in IPv6: there
+// each fragment names a next header of its own, and only the first one's is believed.
+static void fragment_ends(const struct pkt *pkt, const uint8_t *frame, struct ends *ends)
 {
-	if (!(pkt->flags & PKT_V6))
-		return be16(frame + pkt->l3_off + 4);
-	// the fragment header is the last extension header that was walked over for later
-	// fragments; in a first fragment others may follow it, so it is looked for again
-	const uint8_t *ip = frame + pkt->l3_off;
-	uint8_t next = ip[6];
-	uint32_t offset = pkt->l3_off + 40u;
+	if (pkt->flags & PKT_V6) {
+		const uint8_t *p = frame + pkt->emb_off;
 
-	while (next != IPPROTO_FRAGMENT && offset < pkt->l4_off) {
-		const uint8_t *p = frame + offset;
-
-		offset += next == IPPROTO_AH ? (uint32_t)(p[1] + 2) * 4 : (uint32_t)(p[1] + 1) * 8;
-		next = p[0];
+		ends->sport = be16(p + 4);
+		ends->dport = be16(p + 6);
+		ends->proto = IPPROTO_FRAGMENT;
+	} else {
+		ends->sport = be16(frame + pkt->l3_off + 4);
+		ends->dport = 0;
 	}
-	const uint8_t *p = frame + offset;
+}
 
-	return (uint32_t)be16(p + 4) << 16 | be16(p + 6);
+static uint16_t key_vlan(const struct pkt *pkt)
+{
+	uint16_t vlan = 0;
+
+	// VLAN 0 is a priority on an untagged frame (IEEE 802.1Q), and one side may not set it
+	if (pkt->n_vlan && pkt->vlan[0])
+		vlan = (uint16_t)(pkt->vlan[0] | KEY_VLAN);
+	if (pkt->flags & PKT_FRAGMENT)
+		vlan |= KEY_FRAGMENT;
+	return vlan;
+}
+
+// Returns whether the source is side A.
+static bool key_fill(const struct pkt *pkt, const uint8_t *frame, union flow_key *key)
+{
+	bool v6 = pkt->flags & PKT_V6, fragment = pkt->flags & PKT_FRAGMENT;
+	struct ends ends = ends_of(pkt, frame);
+	int order = memcmp(ends.source, ends.destination, v6 ? 16 : 4);
+
+	if (fragment)
+		fragment_ends(pkt, frame, &ends);
+	bool forward = order < 0 || (order == 0 && (fragment || ends.sport <= ends.dport));
+	bool swap = !forward && !fragment; // an identification has no sides
+	const uint8_t *a = forward ? ends.source : ends.destination;
+	const uint8_t *b = forward ? ends.destination : ends.source;
+	uint16_t port_a = swap ? ends.dport : ends.sport;
+	uint16_t port_b = swap ? ends.sport : ends.dport;
+
+	if (v6) {
+		key->v6 = (struct flow_key6){
+			.port_a = port_a,
+			.port_b = port_b,
+			.l4_proto = ends.proto,
+			.tunnel_tag = pkt->tunnel_tag,
+			.vlan = key_vlan(pkt),
+		};
+		memcpy(key->v6.addr_a, a, 16);
+		memcpy(key->v6.addr_b, b, 16);
+	} else {
+		key->v4 = (struct flow_key4){
+			.port_a = port_a,
+			.port_b = port_b,
+			.l4_proto = ends.proto,
+			.tunnel_tag = pkt->tunnel_tag,
+			.vlan = key_vlan(pkt),
+		};
+		memcpy(&key->v4.addr_a, a, 4);
+		memcpy(&key->v4.addr_b, b, 4);
+	}
+	return forward;
 }
 
 void parse_flow_key(const struct pkt *pkt, const uint8_t *frame, union flow_key *key)
 {
-	bool v6 = pkt->flags & PKT_V6;
-	const uint8_t *ip = frame + pkt->l3_off;
-	struct key_source from = {
-		.source = ip + (v6 ? 8 : 12),
-		.destination = ip + (v6 ? 24 : 16),
-		.sport = pkt->sport,
-		.dport = pkt->dport,
-		.proto = pkt->l4_proto,
+	key_fill(pkt, frame, key);
+}
+
+static void pkt_reset(struct pkt *pkt)
+{
+	*pkt = (struct pkt){
+		.rx_ns = pkt->rx_ns,
+		.flow = pkt->flow,
+		.flow_gen = pkt->flow_gen,
+		.flags = pkt->flags & KEPT_FLAGS,
+		.in_port = pkt->in_port,
+		.link = pkt->link,
+		.owner = pkt->owner,
 	};
-	size_t size = v6 ? 16 : 4;
-	uint16_t vlan = pkt->n_vlan ? (uint16_t)(pkt->vlan[0] | 1u << 15) : 0;
+}
 
-	if (pkt->flags & PKT_ICMP_ERROR)
-		from = embedded_source(pkt, frame);
-	if (pkt->flags & PKT_FRAGMENT) {
-		uint32_t id = fragment_id(pkt, frame);
+void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length)
+{
+	struct cursor c = {
+		.bytes = frame,
+		.window = length < PARSE_WINDOW ? length : PARSE_WINDOW,
+		.frame_end = frame_length,
+		.end = frame_length,
+		.captured = pkt->flags & PKT_CAPTURED,
+	};
 
-		from.sport = (uint16_t)(id >> 16);
-		from.dport = (uint16_t)id;
-	}
-	int order = memcmp(from.source, from.destination, size);
-	bool forward = order < 0 || (order == 0 && from.sport <= from.dport);
+	pkt_reset(pkt);
+	enum pkt_class class = parse_link(pkt, &c);
 
-	// the identification is no port: it does not change places
-	if (pkt->flags & PKT_FRAGMENT)
-		forward = order <= 0;
-	const uint8_t *a = forward ? from.source : from.destination;
-	const uint8_t *b = forward ? from.destination : from.source;
-	bool keep = forward || pkt->flags & PKT_FRAGMENT;
-	uint16_t port_a = keep ? from.sport : from.dport;
-	uint16_t port_b = keep ? from.dport : from.sport;
-
-	if (v6) {
-		memset(&key->v6, 0, sizeof(key->v6));
-		memcpy(key->v6.addr_a, a, 16);
-		memcpy(key->v6.addr_b, b, 16);
-		key->v6.port_a = port_a;
-		key->v6.port_b = port_b;
-		key->v6.l4_proto = from.proto;
-		key->v6.tunnel_tag = pkt->tunnel_tag;
-		key->v6.vlan = vlan;
+	if (class == PKT_IP)
+		class = parse_network(pkt, &c);
+	pkt->class = (uint8_t) class;
+	if (class != PKT_IP) {
+		pkt->flags &= (uint16_t) ~(PKT_L4_OK | PKT_ICMP_ERROR);
 		return;
 	}
-	memcpy(&key->v4.addr_a, a, 4);
-	memcpy(&key->v4.addr_b, b, 4);
-	key->v4.port_a = port_a;
-	key->v4.port_b = port_b;
-	key->v4.l4_proto = from.proto;
-	key->v4.tunnel_tag = pkt->tunnel_tag;
-	key->v4.vlan = vlan;
+	union flow_key key;
+
+	if (key_fill(pkt, frame, &key))
+		pkt->flags |= PKT_A_TO_B;
+	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
+}
+
+// All the bytes that parse may want: where they lie in one segment, nothing is copied.
+static const uint8_t *mbuf_window(
+	const struct rte_mbuf *m, uint8_t buffer[PARSE_WINDOW], uint32_t *length)
+{
+	uint32_t want = m->pkt_len < PARSE_WINDOW ? m->pkt_len : PARSE_WINDOW;
+	const uint8_t *frame = rte_pktmbuf_read(m, 0, want, buffer);
+
+	*length = want;
+	if (frame)
+		return frame;
+	// pkt_len promises more than the segments hold; the first one is there
+	*length = m->data_len;
+	return rte_pktmbuf_mtod(m, const uint8_t *);
+}
+
+void parse_mbuf(struct rte_mbuf *m)
+{
+	uint8_t buffer[PARSE_WINDOW];
+	uint32_t length;
+	const uint8_t *frame = mbuf_window(m, buffer, &length);
+
+	parse_packet(pkt_of(m), frame, length, m->pkt_len);
+}
+
+void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)
+{
+	uint8_t buffer[PARSE_WINDOW];
+	uint32_t length;
+	const uint8_t *frame = mbuf_window(m, buffer, &length);
+
+	key_fill(pkt_of(m), frame, key);
 }
 
 // Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does: every bit of the key

@@ -15,7 +15,20 @@
 // `frame` has `length` readable bytes, the frame itself is `frame_length` long (greater when only
 // its start is in one segment). Fills everything of `pkt` but rx_ns, flow, flow_gen, in_port,
 // owner, PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link`
-// is read. `pkt->hash` is set with parse_hash.
+// is read. `pkt->hash` is set with parse_hash; 0 where there is no key (class other than PKT_IP).
+//
+// Lengths: the IP packet ends where its header says; what lies behind is padding. A packet that is
+// longer than what it lies in (frame, PPPoE length, outer packet), or whose headers do not fit it,
+// is MALFORMED, as receivers discard it. With PKT_CAPTURED the snap length or segmentation offload
+// of a capture may have done that: such a packet is taken with the payload that is there, and
+// without PKT_L4_OK where its L4 header is not. The first fragment of an IPv4 datagram may also end
+// inside its L4 header; in IPv6 that is MALFORMED (RFC 7112).
+// PKT_L4_OK is for TCP, UDP, SCTP, ICMP and ICMPv6; other protocols have flows by addresses alone,
+// among them tunnels that are not decoded (GRE version 1 or with routing, other payloads than IP),
+// ESP, IPv4 AH and no-next-header. UNSUPPORTED: more than 8 extension headers, 6 link tags or 2
+// tunnels, jumbograms, routing headers with segments left, headers beyond PARSE_WINDOW.
+// Of a packet that is MALFORMED or UNSUPPORTED only link, vlan[], ethertype, PKT_PPPOE and
+// PKT_MULTICAST mean something.
 void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length);
 
 // The same for an mbuf, however many segments (A10).
@@ -28,8 +41,11 @@ uint8_t parse_link_of(uint16_t linktype);
 unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct pkt *pkt);
 
 // The canonical flow key, from the inspected header. Side A is the lower (address, port).
-// ICMP error: the embedded packet's key. Fragments (first or not): ports 0 and `fragment` set to
-// the datagram's identification, so that all of a datagram's fragments share one key.
+// ICMP error: the embedded packet's key. Fragments (first or not): the datagram's identification
+// instead of ports (v4: port_a; v6: upper half in port_a, lower in port_b, and the protocol is
+// IPPROTO_FRAGMENT), KEY_FRAGMENT in `vlan`, so that all of a datagram's fragments share one key.
+#define KEY_VLAN     (1u << 15) // there is a tag (other than VLAN 0, which is a priority only)
+#define KEY_FRAGMENT (1u << 14)
 struct flow_key4 {       // 16 bytes
 	uint32_t addr_a; // network order
 	uint32_t addr_b;
@@ -37,7 +53,7 @@ struct flow_key4 {       // 16 bytes
 	uint16_t port_b;
 	uint8_t l4_proto;
 	uint8_t tunnel_tag;
-	uint16_t vlan; // outermost tag and 1 << 15, or 0
+	uint16_t vlan; // outermost tag and KEY_VLAN, or 0
 };
 struct flow_key6 { // 48 bytes: rte_hash compares multiples of 16 fast
 	uint8_t addr_a[16];
@@ -56,8 +72,11 @@ union flow_key {
 	struct flow_key6 v6;
 };
 // Reads the addresses from the frame (`frame` as given to parse_packet). With PKT_ICMP_ERROR the
-// key is the embedded packet's and PKT_A_TO_B speaks of the embedded packet's direction.
+// key is the embedded packet's and PKT_A_TO_B speaks of the embedded packet's direction. Class
+// PKT_IP only, and the headers as parse saw them.
 void parse_flow_key(const struct pkt *pkt, const uint8_t *frame, union flow_key *key);
+// The same for an mbuf that was parsed, however many segments.
+void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key);
 // Symmetric by construction: from the canonical key. Seeded by nothing: replay is deterministic
 // and lcores agree; collisions cost a compare, tables are bounded.
 uint32_t parse_hash(const union flow_key *key, bool v6);

@@ -4,12 +4,11 @@
 #include "parse_layers.h"
 #include "policy.h"
 
-#define TAGS_MAX 6 // VLAN, MPLS and PPPoE headers that are followed
+#define TAGS_MAX   6  // VLAN tags, MPLS stacks and PPPoE headers that are followed
+#define LABELS_MAX 16 // in one MPLS stack
 
-static uint16_t be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
+#define TYPE_LENGTH_MAX 1500 // IEEE 802.3: up to here the field is a length
+#define TYPE_PPPOE      0x8864
 
 uint8_t parse_link_of(uint16_t linktype)
 {
@@ -31,10 +30,16 @@ uint8_t parse_link_of(uint16_t linktype)
 	}
 }
 
-// The nibble of an IP header tells its version where no type field does.
+// Where no field tells the protocol, an IP header's first four bits do. 0: neither.
 static uint16_t type_of_version(const struct cursor *c)
 {
-	return c->length > c->offset && c->bytes[c->offset] >> 4 == 4 ? TYPE_IPV4 : TYPE_IPV6;
+	if (!cursor_has(c, 1))
+		return 0;
+	switch (*cursor_here(c) >> 4) {
+	case 4: return TYPE_IPV4;
+	case 6: return TYPE_IPV6;
+	default: return 0;
+	}
 }
 
 static uint16_t type_of_ppp(uint16_t protocol)
@@ -42,129 +47,150 @@ static uint16_t type_of_ppp(uint16_t protocol)
 	return protocol == 0x0021 ? TYPE_IPV4 : protocol == 0x0057 ? TYPE_IPV6 : 0;
 }
 
-static bool have(const struct cursor *c, uint32_t n)
+static enum pkt_class first_header(struct pkt *pkt, struct cursor *c, uint16_t *type)
 {
-	return c->length - c->offset >= n;
-}
+	static const uint8_t lengths[] = {
+		[LINK_ETHERNET] = 14,
+		[LINK_RAW] = 0,
+		[LINK_NULL] = 4,
+		[LINK_SLL] = 16,
+		[LINK_SLL2] = 20,
+		[LINK_PPP] = 2,
+		[LINK_C_HDLC] = 4,
+	};
+	const uint8_t *p = cursor_here(c);
+	bool group = false;
 
-static enum pkt_class first_header(struct cursor *c, uint8_t link, uint16_t *type)
-{
-	const uint8_t *p = c->bytes;
+	if (pkt->link >= sizeof(lengths))
+		return PKT_LINKTYPE;
+	uint32_t length = lengths[pkt->link];
 
-	switch (link) {
+	if (pkt->link == LINK_PPP && cursor_has(c, 1) && p[0] == 0xff)
+		length += 2; // address and control (RFC 1662) are optional
+	enum pkt_class class = cursor_need(c, length);
+
+	if (class != PKT_IP)
+		return class;
+	c->at += length;
+	switch (pkt->link) {
 	case LINK_ETHERNET:
-		if (!have(c, 14))
-			return PKT_MALFORMED;
 		*type = be16(p + 12);
-		c->offset = 14;
-		return PKT_IP;
+		group = p[0] & 1;
+		break;
 	case LINK_RAW:
-		if (!have(c, 1))
-			return PKT_MALFORMED;
 		*type = type_of_version(c);
-		return PKT_IP;
-	case LINK_NULL:
-		if (!have(c, 5))
+		if (!*type)
 			return PKT_MALFORMED;
-		c->offset = 4;
-		*type = type_of_version(c);
-		return PKT_IP;
+		break;
+	case LINK_NULL: *type = type_of_version(c); break;
 	case LINK_SLL:
-		if (!have(c, 16))
-			return PKT_MALFORMED;
 		*type = be16(p + 14);
-		c->offset = 16;
-		return PKT_IP;
+		group = p[1] == 1 || p[1] == 2; // broadcast, multicast
+		break;
 	case LINK_SLL2:
-		if (!have(c, 20))
-			return PKT_MALFORMED;
 		*type = be16(p);
-		c->offset = 20;
-		return PKT_IP;
-	case LINK_PPP: {
-		uint32_t start = c->length && p[0] == 0xff ? 2 : 0;
-
-		if (!have(c, start + 2))
-			return PKT_MALFORMED;
-		*type = type_of_ppp(be16(p + start));
-		c->offset = start + 2;
-		return PKT_IP;
+		group = p[10] == 1 || p[10] == 2;
+		break;
+	case LINK_PPP: *type = type_of_ppp(be16(p + length - 2)); break;
+	case LINK_C_HDLC: *type = be16(p + 2); break;
 	}
-	case LINK_C_HDLC:
-		if (!have(c, 4))
-			return PKT_MALFORMED;
-		*type = be16(p + 2);
-		c->offset = 4;
-		return PKT_IP;
-	default: return PKT_LINKTYPE;
-	}
+	if (group)
+		pkt->flags |= PKT_MULTICAST;
+	return PKT_IP;
 }
 
-static void keep_vlan(struct pkt *pkt, uint16_t tci)
+static enum pkt_class skip_vlan(struct pkt *pkt, struct cursor *c, uint16_t *type)
 {
+	enum pkt_class class = cursor_need(c, 4);
+
+	if (class != PKT_IP)
+		return class;
+	const uint8_t *p = cursor_here(c);
+
 	if (pkt->n_vlan < PKT_VLANS_MAX)
-		pkt->vlan[pkt->n_vlan++] = tci & 0xfff;
+		pkt->vlan[pkt->n_vlan++] = be16(p) & 0xfff;
+	*type = be16(p + 2);
+	c->at += 4;
+	return PKT_IP;
 }
 
 // Label stack entries to the bottom one (RFC 3032); what is below tells its version itself.
-static bool skip_mpls(struct cursor *c)
+static enum pkt_class skip_mpls(struct cursor *c, uint16_t *type)
 {
-	for (unsigned i = 0; i < 8; i++) {
-		if (!have(c, 4))
-			return false;
-		bool bottom = c->bytes[c->offset + 2] & 1;
+	bool bottom = false;
 
-		c->offset += 4;
-		if (bottom)
-			return have(c, 1);
+	for (unsigned i = 0; !bottom; i++) {
+		enum pkt_class class = i < LABELS_MAX ? cursor_need(c, 4) : PKT_UNSUPPORTED;
+
+		if (class != PKT_IP)
+			return class;
+		bottom = cursor_here(c)[2] & 1;
+		c->at += 4;
 	}
-	return false;
+	*type = type_of_version(c);
+	return *type ? PKT_IP : PKT_LINK; // a pseudowire
+}
+
+// RFC 2516: only code 0 is a session's packet. Its length counts the PPP protocol field.
+static enum pkt_class skip_pppoe(struct pkt *pkt, struct cursor *c, uint16_t *type)
+{
+	enum pkt_class class = cursor_need(c, 8);
+
+	if (class != PKT_IP)
+		return class;
+	const uint8_t *p = cursor_here(c);
+	uint32_t length = be16(p + 4);
+
+	if (p[0] != 0x11 || p[1] != 0)
+		return PKT_LINK;
+	if (length < 2)
+		return PKT_MALFORMED;
+	if (c->at + 6 + length <= c->end)
+		c->end = c->at + 6 + length; // behind it lies padding
+	else if (!c->captured)
+		return PKT_MALFORMED;
+	pkt->flags |= PKT_PPPOE;
+	*type = type_of_ppp(be16(p + 6));
+	c->at += 8;
+	return *type ? PKT_IP : PKT_LINK; // LCP and the like
 }
 
 enum pkt_class parse_link(struct pkt *pkt, struct cursor *c)
 {
 	uint16_t type = 0;
-	enum pkt_class class = first_header(c, pkt->link, &type);
+	enum pkt_class class = first_header(pkt, c, &type);
 
-	if (class != PKT_IP)
-		return class;
-	if (pkt->link == LINK_ETHERNET && c->bytes[0] & 1)
-		pkt->flags |= PKT_MULTICAST;
-	for (unsigned tags = 0; type != TYPE_IPV4 && type != TYPE_IPV6; tags++) {
-		const uint8_t *p = c->bytes + c->offset;
-
-		if (type == 0x8100 || type == 0x88a8 || type == 0x9100) {
-			if (!have(c, 4))
-				return PKT_MALFORMED;
-			if (tags == TAGS_MAX)
-				return PKT_UNSUPPORTED;
-			keep_vlan(pkt, be16(p));
-			type = be16(p + 2);
-			c->offset += 4;
-		} else if (type == 0x8847 || type == 0x8848) {
-			if (!skip_mpls(c))
-				return PKT_UNSUPPORTED;
-			uint8_t version = c->bytes[c->offset] >> 4;
-
-			if (version != 4 && version != 6)
-				return PKT_UNSUPPORTED; // a pseudowire
-			type = type_of_version(c);
-		} else if (type == 0x8864) {
-			if (!have(c, 8))
-				return PKT_MALFORMED;
-			pkt->ethertype = type;
-			type = type_of_ppp(be16(p + 6));
-			if (!type)
-				return PKT_LINK; // LCP and the like
-			pkt->flags |= PKT_PPPOE;
-			c->offset += 8;
-		} else {
-			pkt->ethertype = type;
-			return PKT_LINK;
+	for (unsigned tags = 0; class == PKT_IP; tags++) {
+		pkt->ethertype = type;
+		switch (type) {
+		case TYPE_IPV4:
+		case TYPE_IPV6: return PKT_IP;
+		case 0x8100:
+		case 0x88a8:
+		case 0x9100: class = skip_vlan(pkt, c, &type); break;
+		case 0x8847:
+		case 0x8848: class = skip_mpls(c, &type); break;
+		case TYPE_PPPOE: class = skip_pppoe(pkt, c, &type); break;
+		default: return PKT_LINK;
 		}
+		if (tags == TAGS_MAX && class == PKT_IP)
+			class = PKT_UNSUPPORTED;
 	}
-	pkt->ethertype = type;
-	return PKT_IP;
+	return class;
+}
+
+// IEEE 802.1D group addresses 01:80:c2:00:00:0x, which no bridge forwards by itself.
+static unsigned reserved_group(uint8_t last)
+{
+	switch (last) {
+	case 0x00:
+	case 0x08: return LINK_PROTO_STP; // customer and provider bridges
+	case 0x01: return LINK_PROTO_PAUSE;
+	case 0x02: return LINK_PROTO_LACP;
+	case 0x03: return LINK_PROTO_EAPOL;
+	case 0x0e: return LINK_PROTO_LLDP;
+	default: return LINK_PROTO_OTHER;
+	}
 }
 
 unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct pkt *pkt)
@@ -178,9 +204,12 @@ unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct
 	case 0x888e: return LINK_PROTO_EAPOL;
 	case 0x88cc: return LINK_PROTO_LLDP;
 	}
-	// IEEE 802.1D reserved group addresses; STP is 802.2 LLC, so its type field is a length
-	if (pkt->link == LINK_ETHERNET && length >= 14 && !memcmp(frame, group, sizeof(group)) &&
-		frame[5] == 0 && pkt->ethertype < 1536)
-		return LINK_PROTO_STP;
-	return LINK_PROTO_OTHER;
+	if (pkt->link != LINK_ETHERNET || length < 6 || memcmp(frame, group, sizeof(group)))
+		return LINK_PROTO_OTHER;
+	// STP is an 802.2 LLC frame: its type field is a length
+	unsigned protocol = reserved_group(frame[5]);
+
+	if (protocol == LINK_PROTO_STP && pkt->ethertype > TYPE_LENGTH_MAX)
+		return LINK_PROTO_OTHER;
+	return protocol;
 }

@@ -26,6 +26,7 @@ enum {
 	PKT_A_TO_B = 1 << 12,      // the packet's source is side A of the canonical key
 	PKT_PPPOE = 1 << 13,       // a PPPoE session header is part of the L2 header
 	PKT_MULTICAST = 1 << 14,   // group destination (L2 or L3)
+	PKT_CAPTURED = 1 << 15,    // from a capture: a snap length may have cut it (see parse.h)
 };
 
 // What parse could make of a packet (ARCHITECTURE section 5, step 2).
@@ -46,7 +47,9 @@ struct pkt {
 	uint32_t hash;     // symmetric hash of the flow key (addresses, ports, protocol)
 	uint32_t flow;     // index in the owner lcore's flow pool, or PKT_FLOW_NONE
 	uint32_t flow_gen; // generation of that entry: a mismatch is counted and discarded
-	uint32_t tcp_seq;  // host order; valid with l4_proto TCP and PKT_L4_OK
+	// host order; valid with l4_proto TCP and PKT_L4_OK. PKT_ICMP_ERROR: the ports of the
+	// embedded packet, its source's in the upper half
+	uint32_t tcp_seq;
 	uint32_t tcp_ack;
 	uint16_t flags;
 	uint16_t ethertype;    // innermost, host order (0x0800, 0x86dd, or the L2 protocol)
@@ -54,15 +57,15 @@ struct pkt {
 	uint16_t l3_off;       // the IP header whose flow is inspected
 	uint16_t l4_off;
 	uint16_t payload_off;
-	uint16_t payload_len;         // by the IP header's length, never beyond the frame
-	uint16_t emb_off;             // PKT_ICMP_ERROR: embedded IP header
+	uint16_t payload_len; // by the IP header's length, never beyond the frame
+	uint16_t emb_off;     // PKT_ICMP_ERROR: embedded IP header; IPv6 fragment: its header
 	uint16_t vlan[PKT_VLANS_MAX]; // TCI without priority (12 bits), outermost first
 	uint16_t sport;               // host order; ICMP: type, code mapped as Community ID does
 	uint16_t dport;
 	uint16_t tcp_win; // as on the wire, unscaled
 	uint8_t n_vlan;
-	uint8_t l4_proto; // IPPROTO_* of the inspected header, after extension headers
-	uint8_t tcp_flags;
+	uint8_t l4_proto;   // IPPROTO_* of the inspected header, after extension headers
+	uint8_t tcp_flags;  // PKT_ICMP_ERROR: L4 protocol of the embedded packet
 	uint8_t class;      // enum pkt_class
 	uint8_t in_port;    // index of struct port, not the ethdev id
 	uint8_t tunnel_tag; // 0: none; else 1..255 from the outer addresses: part of the key
