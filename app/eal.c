@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +100,27 @@ void eal_log_recall(char *out, size_t out_len)
 	funlockfile(eal_log.stream);
 }
 
+// The libraries below net_af_xdp write to standard error on their own, a dozen lines for each port.
+// They are the driver's dependency, not ours: found only if it is loaded.
+static int bpf_print(int level, const char *format, va_list args)
+{
+	if (level > 0)
+		return 0; // information: what each of their calls did
+	return eal_log.stream ? vfprintf(eal_log.stream, format, args) : 0;
+}
+
+static void bpf_quiet(const char *library, const char *setter)
+{
+	typedef void *(*set_print)(int (*print)(int, const char *, va_list));
+	void *loaded = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+	if (!loaded)
+		return;
+	set_print set = (set_print)dlsym(loaded, setter);
+	if (set)
+		set(bpf_print);
+	dlclose(loaded); // the driver's own reference remains
+}
+
 void signals_blockable(sigset_t *set)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
@@ -186,6 +209,8 @@ static int start(char *err, size_t err_len)
 	int error = rte_errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	eal_log.starting = false;
+	bpf_quiet("libbpf.so.1", "libbpf_set_print");
+	bpf_quiet("libxdp.so.1", "libxdp_set_print");
 	return rc < 0 ? explain(error, err, err_len) : EXIT_CODE_OK;
 }
 

@@ -21,6 +21,7 @@
 #define TX_DESC_DEFAULT 1024
 #define INJECT_RING     1024 // an upper bound of what the control core may have under way
 #define POOL_CACHE      256
+#define AF_XDP_RING     2048 // ETH_AF_XDP_DFLT_NUM_DESCS of the driver
 
 static uint16_t ethdev_receive(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
@@ -201,8 +202,14 @@ uint32_t ports_mbufs_needed(const struct gateway *gateway)
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		const struct gateway_port *port = &gateway->ports[i];
 		uint32_t queues = port->queues ? port->queues : n;
-		mbufs += queues * (port->rx_desc ? port->rx_desc : RX_DESC_DEFAULT);
-		mbufs += queues * (port->tx_desc ? port->tx_desc : TX_DESC_DEFAULT);
+		uint32_t rx = port->rx_desc ? port->rx_desc : RX_DESC_DEFAULT;
+		uint32_t tx = port->tx_desc ? port->tx_desc : TX_DESC_DEFAULT;
+		if (strncmp(port->device, "net_af_xdp", 10) == 0) {
+			// Its fill and completion rings hold mbufs too, whatever we ask for.
+			rx += AF_XDP_RING;
+			tx += AF_XDP_RING;
+		}
+		mbufs += queues * (rx + tx);
 		mbufs += n * TX_BUFFER;
 	}
 	// A handoff ring and a send ring from each lcore to each other one.
@@ -219,7 +226,8 @@ static int setup_queues(struct port *port, const struct port_plan *plan,
 
 	for (int i = 0; !pool && i < RTE_MAX_NUMA_NODES; i++)
 		pool = pools[i];
-	*what = "a receive queue could not be made; has another program taken the device?";
+	*what = "a receive queue could not be made: another program has the device, or it is not "
+		"up to this configuration (af_xdp: ss -a --xdp -p shows whose socket it is)";
 	for (uint16_t q = 0; q < plan->n_rxq; q++) {
 		int rc = rte_eth_rx_queue_setup(
 			port->port_id, q, plan->rx_desc, (unsigned)socket, NULL, pool);
@@ -244,7 +252,7 @@ static int configure_one(struct dataplane *dp, const struct gateway *gateway, un
 	struct rte_eth_dev_info info;
 	struct port_wish wish;
 	struct port_plan plan;
-	char text[256];
+	char text[384];
 	const char *what = "it could not be configured";
 
 	eal_log_forget();

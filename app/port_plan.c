@@ -114,6 +114,10 @@ static int plan_mtu(const struct port_wish *wish, const struct rte_eth_dev_info 
 	uint32_t mtu = wished_mtu(wish);
 	uint32_t max = info->max_mtu ? info->max_mtu : UINT16_MAX;
 
+	if (info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu)
+		overhead = info->max_rx_pktlen - info->max_mtu;
+	if (info->max_rx_pktlen > overhead && info->max_rx_pktlen - overhead < max)
+		max = info->max_rx_pktlen - overhead; // memif: no limit by one, 1518 by the other
 	if (mtu > max || mtu < info->min_mtu) {
 		snprintf(err, err_len, "MTU %u, but the device takes %u to %u", mtu, info->min_mtu,
 			max);
@@ -121,8 +125,6 @@ static int plan_mtu(const struct port_wish *wish, const struct rte_eth_dev_info 
 	}
 	plan->mtu = mtu;
 	plan->max_frame = mtu + PORT_L2_BYTES;
-	if (info->max_mtu != UINT16_MAX && info->max_rx_pktlen > info->max_mtu)
-		overhead = info->max_rx_pktlen - info->max_mtu;
 
 	uint32_t driver_mtu = mtu;
 	uint32_t frame = plan->max_frame + RTE_ETHER_CRC_LEN;
@@ -131,7 +133,7 @@ static int plan_mtu(const struct port_wish *wish, const struct rte_eth_dev_info 
 		driver_mtu = frame - overhead;
 	if (driver_mtu > max) {
 		driver_mtu = max;
-		plan->vlan_short = true;
+		plan->vlan_short = !(quirks_of(info) & QUIRK_CHAINS);
 	}
 	plan->conf.rxmode.mtu = driver_mtu;
 	return 0;

@@ -125,6 +125,18 @@ static void test_mtu_by_driver(void **state)
 	assert_int_equal(make(w, info), -ERANGE);
 }
 
+static void test_mtu_of_memif(void **state)
+{
+	(void)state;
+	// ethdev refuses what max_rx_pktlen does not hold, whatever max_mtu says.
+	struct rte_eth_dev_info info = virtual("net_memif", 256);
+	info.max_rx_pktlen = 1518;
+	assert_int_equal(make(wish(1), info), 0);
+	assert_int_equal(plan.conf.rxmode.mtu, 1500);
+	assert_int_equal(plan.max_frame, 1522);
+	assert_false(plan.vlan_short); // it chains buffers: nothing is too long
+}
+
 static void test_jumbo(void **state)
 {
 	(void)state;
@@ -178,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_rss_is_symmetric_and_masked),
 		cmocka_unit_test(test_offloads_never_wanted),
 		cmocka_unit_test(test_mtu_by_driver),
+		cmocka_unit_test(test_mtu_of_memif),
 		cmocka_unit_test(test_jumbo),
 		cmocka_unit_test(test_queues_by_driver),
 	};
