@@ -21,25 +21,32 @@
 
 #define STOP_POLL_NS 500000
 
-static struct { // written once, before the threads
+static struct { // written once, before the threads; until then the wall clock itself is read
 	uint64_t wall_ns;
 	uint64_t tsc;
 	uint64_t ns_per_tsc; // in 2^-32 ns
 } origin;
 
-void clock_start(void)
+static uint64_t wall_ns(void)
 {
 	struct timespec wall;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
+	return (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
+}
+
+void clock_start(void)
+{
 	origin.tsc = rte_rdtsc();
-	origin.wall_ns = (uint64_t)wall.tv_sec * NS_PER_S + (uint64_t)wall.tv_nsec;
+	origin.wall_ns = wall_ns();
 	origin.ns_per_tsc =
 		(uint64_t)(((unsigned __int128)NS_PER_S << 32) / (rte_get_tsc_hz() ?: 1));
 }
 
 uint64_t clock_ns(void)
 {
+	if (!origin.ns_per_tsc)
+		return wall_ns();
 	unsigned __int128 elapsed = rte_rdtsc() - origin.tsc;
 
 	return origin.wall_ns + (uint64_t)(elapsed * origin.ns_per_tsc >> 32);
@@ -93,7 +100,6 @@ static int lcore_main(void *arg)
 		if (idle_turns < IDLE_SHORT_TURNS)
 			idle_turns++;
 	}
-	thread->drain(lcore, clock_ns());
 	rte_rcu_qsbr_thread_offline(dp->qsbr, lcore->index);
 	return 0;
 }
@@ -160,7 +166,7 @@ int lcores_stop(struct dataplane *dp, uint64_t drain_ns, void (*pump)(void *ctx)
 			empty++;
 	}
 	atomic_store_explicit(&dp->stopping, 2, memory_order_release);
-	deadline = clock_ns() + drain_ns + NS_PER_S;
+	deadline = clock_ns() + NS_PER_S;
 	while (!all_left(dp)) {
 		if (clock_ns() > deadline)
 			return -ETIMEDOUT;

@@ -10,24 +10,24 @@
 // What a lcore's thread gets; the caller's memory until lcores_stop has returned.
 struct lcore_thread {
 	struct lcore *lcore;
-	// pipeline_turn and pipeline_drain; tests of this module bring their own.
-	unsigned (*turn)(struct lcore *lcore, uint64_t now_ns);
-	void (*drain)(struct lcore *lcore, uint64_t now_ns);
+	unsigned (*turn)(struct lcore *lcore, uint64_t now_ns); // pipeline_turn
 	bool idle_sleep; // gateway.json: spin, then 20 us, then 200 us naps when idle
 	bool shares_cpu; // with another data lcore or the control core: yields when idle
 };
 
 // The gateway's clock: the wall clock at clock_start plus the TSC since, so that it never steps.
-// clock_start after EAL (it has measured the TSC), before any thread.
+// clock_start after EAL (it has measured the TSC), before any thread; until then clock_ns is the
+// wall clock.
 void clock_start(void);
 uint64_t clock_ns(void);
 
 // Registers every lcore with dp->qsbr and starts its thread. 0, -EBUSY.
 int lcores_launch(struct dataplane *dp, struct lcore_thread *threads, char *err, size_t err_len);
 // Ends receiving (dp->stopping = 1), lets the lcores empty their rings and buffers for at most
-// `drain_ns`, then makes them leave (dp->stopping = 2): each drains its flows and is gone from
-// dp->qsbr. `pump` is called about every 500 us meanwhile, so that event rings do not overflow.
-// 0; -ETIMEDOUT if a lcore has not left `drain_ns` + 1 s later (then nothing of it may be freed).
+// `drain_ns`, then makes them leave (dp->stopping = 2) and dp->qsbr with them. What they still hold
+// is the caller's to drain: nobody else runs then. `pump` is called about every 500 us meanwhile,
+// so that event rings do not overflow. 0; -ETIMEDOUT if a lcore has not left 1 s later (then
+// nothing of it may be touched or freed).
 int lcores_stop(struct dataplane *dp, uint64_t drain_ns, void (*pump)(void *ctx), void *ctx);
 
 #endif
