@@ -195,6 +195,7 @@ def run(test, options):
 
 
 PRINT = threading.Lock()
+SANITIZER = re.compile(r"ERROR: AddressSanitizer|: runtime error: ")
 
 
 def report(test):
@@ -205,7 +206,9 @@ def report(test):
         if test.result == "FAIL" and os.path.exists(test.log()):
             with open(test.log(), encoding="utf-8", errors="replace") as log:
                 lines = log.read().rstrip().split("\n")
-            for line in lines[-25:]:
+            # A sanitizer's report is told by its head, everything else by its end.
+            at = next((i for i, line in enumerate(lines) if SANITIZER.search(line)), None)
+            for line in lines[-25:] if at is None else lines[at : at + 15]:
                 print("     | " + line[:200])
             print(f"     | all of it: {os.path.relpath(test.log(), ROOT)}", flush=True)
 
