@@ -33,7 +33,9 @@ RUNNING = {}
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
 # Leaks are not looked for: EAL and its drivers keep what they allocated until the process ends,
 # which would hide ours; every test ends by checking that all mbufs are back in their pools.
-ASAN_OPTIONS = "detect_leaks=0:abort_on_error=0:detect_stack_use_after_return=1"
+# Stack use after return is off: gcc 12 puts variables aligned to a cache line on its fake stack
+# with less alignment, which UBSan then reports.
+ASAN_OPTIONS = "detect_leaks=0:abort_on_error=0:detect_stack_use_after_return=0"
 UBSAN_OPTIONS = "print_stacktrace=1:halt_on_error=1"
 
 

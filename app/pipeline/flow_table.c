@@ -79,8 +79,7 @@ static int pool_init(struct pool *pool, uint32_t size, int socket)
 }
 
 // rte_hash finds a key by its position only if it can hash it as we do.
-static uint32_t
-hash_key(const void *key, uint32_t key_len, uint32_t init)
+static uint32_t hash_key(const void *key, uint32_t key_len, uint32_t init)
 {
 	(void)init;
 	return parse_hash(key, key_len == sizeof(struct flow_key6));

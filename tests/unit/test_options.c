@@ -37,7 +37,7 @@ static int parse(const struct option_command *which, int argc, const char **argv
 }
 #define PARSE(which, ...)                                                       \
 	({                                                                      \
-		const char *argv_[] = {"run", __VA_ARGS__, NULL};               \
+		static const char *argv_[] = {"run", __VA_ARGS__, NULL};        \
 		parse(which, (int)(sizeof(argv_) / sizeof(*argv_)) - 1, argv_); \
 	})
 
