@@ -73,42 +73,60 @@ static uint32_t pseudo_header(const uint8_t *ip, bool v6, uint32_t l4_length, ui
 	return checksum_bytes(words, sizeof(words), sum);
 }
 
-static bool header_good(const uint8_t *ip)
+static bool header_good(const struct rte_mbuf *m, uint32_t offset)
 {
-	return checksum_fold(checksum_bytes(ip, (uint32_t)(ip[0] & 15) * 4, 0)) == 0xffff;
+	uint8_t buffer[60];
+	const uint8_t *ip = rte_pktmbuf_read(m, offset, 20, buffer);
+
+	if (!ip)
+		return false;
+	if (ip[0] >> 4 != 4)
+		return true; // IPv6 has none
+	uint32_t length = (uint32_t)(ip[0] & 15) * 4;
+
+	ip = rte_pktmbuf_read(m, offset, length, buffer);
+	return ip && checksum_fold(checksum_bytes(ip, length, 0)) == 0xffff;
 }
 
-static bool l4_good(const struct rte_mbuf *m, const struct pkt *pkt, const uint8_t *ip)
+// Bytes of the L4 header and payload, by the IP header. 0: not all of them are here.
+static uint32_t l4_length(const struct rte_mbuf *m, const struct pkt *pkt, const uint8_t *ip)
 {
 	bool v6 = pkt->flags & PKT_V6;
-	// the length by the IP header: a frame that was cut cannot have a good checksum
-	uint32_t total = v6 ? 40u + (uint32_t)(ip[4] << 8 | ip[5]) : (uint32_t)(ip[2] << 8 | ip[3]);
+	uint32_t field = v6 ? (uint32_t)(ip[4] << 8 | ip[5]) : (uint32_t)(ip[2] << 8 | ip[3]);
+	uint32_t total = v6 ? field + 40 : field;
 	uint32_t before = (uint32_t)(pkt->l4_off - pkt->l3_off);
 
-	if (total < before || pkt->l3_off + total > m->pkt_len)
+	if (!field) // large offload, in a capture: all that parse has found
+		return (uint32_t)(pkt->payload_off - pkt->l4_off) + pkt->payload_len;
+	return total > before && pkt->l3_off + total <= m->pkt_len ? total - before : 0;
+}
+
+static bool udp_zero(const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	uint8_t buffer[2];
+	const uint8_t *field = rte_pktmbuf_read(m, pkt->l4_off + 6u, 2, buffer);
+
+	return field && !field[0] && !field[1];
+}
+
+static bool l4_good(const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	bool v6 = pkt->flags & PKT_V6;
+	uint8_t buffer[40];
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, buffer);
+	uint32_t length = ip ? l4_length(m, pkt, ip) : 0;
+
+	if (!length)
 		return false;
-	uint32_t length = total - before;
-	uint32_t sum = pseudo_header(ip, v6, length, pkt->l4_proto);
-
-	switch (pkt->l4_proto) {
-	case IPPROTO_UDP: {
-		uint8_t buffer[8];
-		const uint8_t *udp = rte_pktmbuf_read(m, pkt->l4_off, 8, buffer);
-
-		if (!udp)
-			return false;
-		if (!udp[6] && !udp[7])
+	if (pkt->l4_proto == IPPROTO_UDP) {
+		if (udp_zero(m, pkt))
 			return !v6; // none was computed (RFC 768); IPv6 forbids that
-		uint32_t udp_length = (uint32_t)(udp[4] << 8 | udp[5]);
+		// parse has checked it; behind it lies padding
+		length = (uint32_t)(pkt->payload_off - pkt->l4_off) + pkt->payload_len;
+	}
+	uint32_t sum = pkt->l4_proto == IPPROTO_ICMP ? 0 // it has no pseudo header
+						     : pseudo_header(ip, v6, length, pkt->l4_proto);
 
-		if (udp_length > length)
-			return false;
-		length = udp_length;
-		sum = pseudo_header(ip, v6, length, pkt->l4_proto);
-		break;
-	}
-	case IPPROTO_ICMP: sum = 0; break; // no pseudo header in ICMPv4
-	}
 	sum = checksum_fold(sum) + sum_mbuf(m, pkt->l4_off, length);
 	return checksum_fold(sum) == 0xffff;
 }
@@ -121,34 +139,36 @@ static bool has_checksum(const struct pkt *pkt)
 	       pkt->l4_proto == IPPROTO_ICMP || pkt->l4_proto == IPPROTO_ICMPV6;
 }
 
+// A driver speaks of the outermost header. Its "good" is taken; "bad" is computed again, as some
+// call a UDP checksum of 0 bad.
+static bool driver_good(const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+	bool v6 = pkt->flags & PKT_V6;
+
+	if (pkt->flags & PKT_TUNNEL || l4 != RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+		return false;
+	if (!v6)
+		return ip == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+	return pkt->l4_proto != IPPROTO_UDP || !udp_zero(m, pkt);
+}
+
 bool checksum_verify(struct rte_mbuf *m)
 {
 	struct pkt *pkt = pkt_of(m);
-	uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-	uint64_t ip_flag = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-	bool v6 = pkt->flags & PKT_V6;
 
 	if (pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD))
 		return false;
-	// A driver speaks of the outer header.
-	if (!(pkt->flags & PKT_TUNNEL)) {
-		bool ip_known = v6 || ip_flag == RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-
-		if (ip_flag == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD) {
-			pkt->flags |= PKT_CSUM_BAD;
-			return false;
-		}
-		if (ip_known && l4 == RTE_MBUF_F_RX_L4_CKSUM_GOOD) {
-			pkt->flags |= PKT_CSUM_GOOD;
-			return false;
-		}
+	if (driver_good(m, pkt)) {
+		pkt->flags |= PKT_CSUM_GOOD;
+		return false;
 	}
-	uint8_t buffer[60];
-	uint32_t length = v6 ? 40 : (uint32_t)(pkt->l4_off - pkt->l3_off);
-	const uint8_t *ip =
-		length <= sizeof(buffer) ? rte_pktmbuf_read(m, pkt->l3_off, length, buffer) : NULL;
-	bool good = ip && (v6 || header_good(ip)) && (!has_checksum(pkt) || l4_good(m, pkt, ip));
+	bool good = header_good(m, pkt->l3_off);
 
+	if (pkt->flags & PKT_TUNNEL)
+		good = good && header_good(m, pkt->outer_l3_off);
+	good = good && (!has_checksum(pkt) || l4_good(m, pkt));
 	pkt->flags |= good ? PKT_CSUM_GOOD : PKT_CSUM_BAD;
 	return true;
 }
@@ -157,7 +177,6 @@ void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_prot
 {
 	static const uint8_t offsets[] = {
 		[IPPROTO_TCP] = 16, [IPPROTO_UDP] = 6, [IPPROTO_ICMP] = 2, [IPPROTO_ICMPV6] = 2};
-	uint8_t *field = l4 + offsets[l4_proto];
 	uint16_t sum;
 
 	if (!v6) {
@@ -165,6 +184,10 @@ void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_prot
 		sum = (uint16_t)~checksum_bytes(l3, (uint32_t)(l3[0] & 15) * 4, 0);
 		memcpy(l3 + 10, &sum, 2);
 	}
+	if (l4_proto >= sizeof(offsets) || !offsets[l4_proto])
+		return;
+	uint8_t *field = l4 + offsets[l4_proto];
+
 	memset(field, 0, 2);
 	uint32_t pseudo = l4_proto == IPPROTO_ICMP ? 0 : pseudo_header(l3, v6, l4_length, l4_proto);
 

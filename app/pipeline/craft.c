@@ -6,7 +6,8 @@
 #include "checksum.h"
 #include "craft.h"
 
-#define OUR_TTL 64
+#define OUR_TTL     64
+#define FRAME_LEAST 60 // without the frame check sequence
 
 static void put16(uint8_t *p, uint32_t v)
 {
@@ -20,19 +21,34 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, v);
 }
 
+struct l2 {
+	const uint8_t *bytes;
+	uint16_t length;
+	uint8_t link; // enum pkt_link
+	bool pppoe;
+};
+
 // The L2 header, with the length of a PPPoE session header set (RFC 2516: it counts the PPP
-// protocol field and what follows).
-static uint8_t *put_l2(
-	struct rte_mbuf *out, const uint8_t *l2, uint16_t l2_length, bool pppoe, uint16_t l3_length)
+// protocol field and what follows), and room for l3_length bytes. Not every driver pads a short
+// frame.
+static uint8_t *put_l2(struct rte_mbuf *out, const struct l2 *l2, uint32_t l3_length)
 {
-	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(out, (uint16_t)(l2_length + l3_length));
+	uint32_t length = l2->length + l3_length, padding = 0;
+
+	if (l2->link == LINK_ETHERNET && length < FRAME_LEAST)
+		padding = FRAME_LEAST - length;
+	if (length + padding > rte_pktmbuf_tailroom(out))
+		return NULL;
+	uint8_t *frame = (uint8_t *)rte_pktmbuf_append(out, (uint16_t)(length + padding));
 
 	if (!frame)
 		return NULL;
-	memcpy(frame, l2, l2_length);
-	if (pppoe && l2_length >= 8)
-		put16(frame + l2_length - 4, 2u + l3_length);
-	return frame + l2_length;
+	if (l2->length)
+		memcpy(frame, l2->bytes, l2->length);
+	memset(frame + length, 0, padding);
+	if (l2->pppoe && l2->length >= 8)
+		put16(frame + l2->length - 4, 2u + l3_length);
+	return frame + l2->length;
 }
 
 // `source`, `destination`: v4-mapped for IPv4. Returns the header's length.
@@ -62,8 +78,13 @@ static uint32_t put_ip(uint8_t *ip, bool v6, const uint8_t *source, const uint8_
 
 int craft_reset(struct rte_mbuf *out, const struct craft_reset *spec)
 {
-	uint16_t l3_length = spec->v6 ? 60 : 40;
-	uint8_t *ip = put_l2(out, spec->l2, spec->l2_length, spec->pppoe, l3_length);
+	const struct l2 l2 = {
+		.bytes = spec->l2,
+		.length = spec->l2_length,
+		.link = spec->link,
+		.pppoe = spec->pppoe,
+	};
+	uint8_t *ip = put_l2(out, &l2, spec->v6 ? 60 : 40);
 
 	if (!ip)
 		return -EMSGSIZE;
@@ -103,9 +124,29 @@ static void map_address(uint8_t out[16], const uint8_t *address, bool v6)
 	memcpy(out + 12, address, 4);
 }
 
-static bool is_group(const uint8_t address[16], bool v6)
+// One host elsewhere (RFC 1122 section 3.2.2, RFC 4443 section 2.4 e): not a group, not "this
+// host", not loopback, not reserved.
+static bool is_host(const uint8_t address[16], bool v6)
 {
-	return v6 ? address[0] == 0xff : address[12] >= 224 || !address[12];
+	static const uint8_t zero[15];
+
+	if (v6)
+		return address[0] != 0xff && (memcmp(address, zero, 15) || address[15] > 1);
+	return address[12] && address[12] != 127 && address[12] < 224;
+}
+
+// Labels mean something to the router that they are sent to only (RFC 3031 section 3.1).
+static bool has_labels(const uint8_t *l2, uint16_t length)
+{
+	for (unsigned at = 12; at + 2u <= length; at += 4) {
+		uint16_t type = (uint16_t)(l2[at] << 8 | l2[at + 1]);
+
+		if (type == 0x8847 || type == 0x8848)
+			return true;
+		if (type != 0x8100 && type != 0x88a8 && type != 0x9100)
+			return false;
+	}
+	return false;
 }
 
 static int turn(struct rte_mbuf *m, struct turned *turned)
@@ -131,10 +172,12 @@ static int turn(struct rte_mbuf *m, struct turned *turned)
 		memcpy(mac, turned->l2, 6);
 		memcpy(turned->l2, turned->l2 + 6, 6);
 		memcpy(turned->l2 + 6, mac, 6);
+		if (has_labels(turned->l2, turned->l2_length))
+			return -EINVAL;
 	}
 	map_address(turned->destination, ip + (turned->v6 ? 8 : 12), turned->v6);
 	map_address(turned->source, ip + (turned->v6 ? 24 : 16), turned->v6);
-	if (is_group(turned->source, turned->v6) || is_group(turned->destination, turned->v6))
+	if (!is_host(turned->source, turned->v6) || !is_host(turned->destination, turned->v6))
 		return -EINVAL;
 	return 0;
 }
@@ -143,7 +186,10 @@ int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m)
 {
 	const struct pkt *pkt = pkt_of(m);
 	struct turned turned;
-	int rc = pkt->l4_proto == IPPROTO_TCP ? turn(m, &turned) : -EINVAL;
+
+	if (pkt->l4_proto != IPPROTO_TCP || pkt->tcp_flags & TH_RST)
+		return -EINVAL;
+	int rc = turn(m, &turned);
 
 	if (rc)
 		return rc;
@@ -172,25 +218,36 @@ int craft_unreachable(struct rte_mbuf *out, struct rte_mbuf *m)
 {
 	const struct pkt *pkt = pkt_of(m);
 	struct turned turned;
+
+	if (pkt->l4_proto == IPPROTO_ICMP || pkt->l4_proto == IPPROTO_ICMPV6)
+		return -EINVAL;
 	int rc = turn(m, &turned);
 
 	if (rc)
 		return rc;
-	if (pkt->l4_proto == IPPROTO_ICMP || pkt->l4_proto == IPPROTO_ICMPV6)
-		return -EINVAL;
-	// RFC 1812 section 4.3.2.3: as much as fits 576 bytes; RFC 4443 section 3.1: 1280
-	uint32_t header = turned.v6 ? 40 : 20, limit = turned.v6 ? 1280 : 576;
+	uint32_t headers = (turned.v6 ? 40 : 20) + 8, limit = turned.v6 ? 1280 : 576;
 	uint32_t quote = (uint32_t)(pkt->payload_off - pkt->l3_off) + pkt->payload_len;
 	uint32_t room = rte_pktmbuf_tailroom(out);
 
-	if (room < turned.l2_length + header + 8 + 64)
+	// RFC 792: the header and 8 bytes are the least to be quoted
+	if (room < turned.l2_length + headers + (uint32_t)(pkt->l4_off - pkt->l3_off) + 8)
 		return -EMSGSIZE;
 	room -= turned.l2_length;
 	limit = limit < room ? limit : room;
-	if (quote > limit - header - 8)
-		quote = limit - header - 8;
-	uint8_t *ip = put_l2(out, turned.l2, turned.l2_length, pkt->flags & PKT_PPPOE,
-		(uint16_t)(header + 8 + quote));
+	if (quote > limit - headers)
+		quote = limit - headers;
+	uint8_t buffer[1280];
+	const uint8_t *quoted = rte_pktmbuf_read(m, pkt->l3_off, quote, buffer);
+
+	if (!quoted)
+		return -EINVAL;
+	const struct l2 l2 = {
+		.bytes = turned.l2,
+		.length = turned.l2_length,
+		.link = pkt->link,
+		.pppoe = pkt->flags & PKT_PPPOE,
+	};
+	uint8_t *ip = put_l2(out, &l2, headers + quote);
 
 	if (!ip)
 		return -EMSGSIZE;
@@ -201,12 +258,7 @@ int craft_unreachable(struct rte_mbuf *out, struct rte_mbuf *m)
 	memset(icmp, 0, 8);
 	icmp[0] = turned.v6 ? 1 : 3;
 	icmp[1] = turned.v6 ? 4 : 3;
-	const uint8_t *quoted = rte_pktmbuf_read(m, pkt->l3_off, quote, icmp + 8);
-
-	if (!quoted)
-		return -EINVAL;
-	if (quoted != icmp + 8)
-		memcpy(icmp + 8, quoted, quote);
+	memcpy(icmp + 8, quoted, quote);
 	checksum_fill(ip, icmp, (uint16_t)(8 + quote), proto, turned.v6);
 	return 0;
 }

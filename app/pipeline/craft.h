@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that we make: RST (RFC 9293 section 3.5.2, RFC 5961), ICMP unreachables (RFC 792, 1812,
-// 4443). Pure; any lcore. `out` is an empty mbuf; its struct pkt is the caller's to set. All
-// checksums are filled. -EMSGSIZE: no room; -EINVAL: cannot be built from this packet.
+// 4443). Pure; any lcore. `out` is an empty mbuf of one segment; its struct pkt is the caller's to
+// set. All checksums are filled; Ethernet frames are at least 60 bytes long (IEEE 802.3), the rest
+// is zero. -EMSGSIZE: no room in `out`; -EINVAL: cannot be built from this packet. After an error
+// `out` is as it was.
 #ifndef SLUICE_CRAFT_H
 #define SLUICE_CRAFT_H
 
@@ -25,11 +27,16 @@ struct craft_reset {
 };
 int craft_reset(struct rte_mbuf *out, const struct craft_reset *spec);
 
-// To the sender of `m`, as its receiver would refuse it: with its acknowledgement number as ours,
-// or, without ACK, acknowledging it. Not in tunnels, nor for fragments or group addresses.
+// To the sender of `m` (parsed), as its receiver would refuse it (RFC 9293 section 3.10.7.1): with
+// its acknowledgement number as ours and no ACK, or, without ACK, from 0 and acknowledging it. The
+// L2 header is that of `m` with the MAC addresses swapped: VLAN tags and the PPPoE session are
+// kept; MPLS labels belong to one direction, so -EINVAL. Not in tunnels, nor for fragments, group
+// addresses, ICMP errors, nor for a RST.
 int craft_reset_reply(struct rte_mbuf *out, struct rte_mbuf *m);
 
-// Port unreachable to the sender of the datagram `m`, quoting it; same exceptions.
+// Port unreachable (ICMP type 3 code 3, ICMPv6 type 1 code 4) to the sender of the datagram `m`,
+// quoting as much of it as fits 576 (RFC 1812 section 4.3.2.3) or 1280 bytes (RFC 4443 section 3.1)
+// and `out`; same exceptions, and none about any ICMP.
 int craft_unreachable(struct rte_mbuf *out, struct rte_mbuf *m);
 
 #endif
