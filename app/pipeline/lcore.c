@@ -114,9 +114,3 @@ void lcore_free(struct lcore *lcore)
 	expect_table_free(lcore->expect);
 	rte_free(lcore);
 }
-
-void dataplane_owner_fill(struct dataplane *dp)
-{
-	for (unsigned i = 0; i < OWNER_TABLE; i++)
-		dp->owner[i] = (uint8_t)(i % dp->n_lcores);
-}

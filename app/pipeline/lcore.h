@@ -11,6 +11,7 @@
 #include "event.h"
 #include "flow.h"
 #include "hints.h"
+#include "owner.h"
 #include "stats.h"
 #include "tick.h"
 
@@ -18,7 +19,6 @@
 #define PORTS_MAX     32
 #define RX_QUEUES_MAX 32 // polled by one lcore
 #define BURST         32
-#define OWNER_TABLE   512 // power of two
 #define TX_BUFFER     256 // packets that a port has not accepted yet
 #define HANDOFF_RING  2048
 #define PORT_NONE     UINT8_MAX
@@ -160,7 +160,8 @@ struct dataplane {
 	unsigned n_lcores;
 	unsigned n_ports;
 	struct port ports[PORTS_MAX];
-	uint8_t owner[OWNER_TABLE]; // hash % OWNER_TABLE -> lcore index
+	uint16_t reta_size;         // of the NICs' redirection tables; 0: no RSS
+	uint8_t owner[OWNER_TABLE]; // slot -> lcore index (owner.h)
 	struct lcore *lcores[LCORES_MAX];
 	_Atomic(const struct policy *) policy; // written by the control core only
 	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index
@@ -174,7 +175,5 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	struct lcore **out, char *err, size_t err_len);
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len);
 void lcore_free(struct lcore *lcore);
-// Spreads the owner table evenly over the lcores.
-void dataplane_owner_fill(struct dataplane *dp);
 
 #endif

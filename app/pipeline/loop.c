@@ -157,18 +157,17 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 
 		parse_mbuf(mbufs[i]);
 		count_parsed(lcore, mbufs[i], pkt);
-		pkt->owner = pkt->class == PKT_IP ? lcore->dp->owner[pkt->hash % OWNER_TABLE]
-						  : (uint8_t)lcore->index;
-		if (pkt->owner == lcore->index)
+		if (pkt->class != PKT_IP || flow_owner(lcore->dp, pkt) == lcore->index)
 			own[n_own++] = mbufs[i];
 		else
 			theirs[n_theirs++] = mbufs[i];
 	}
 	// in runs of one owner: order within a flow is kept, as it has one owner
 	for (unsigned done = 0; done < n_theirs;) {
-		unsigned owner = pkt_of(theirs[done])->owner, run = 1;
+		unsigned owner = flow_owner(lcore->dp, pkt_of(theirs[done])), run = 1;
 
-		while (done + run < n_theirs && pkt_of(theirs[done + run])->owner == owner)
+		while (done + run < n_theirs &&
+			flow_owner(lcore->dp, pkt_of(theirs[done + run])) == owner)
 			run++;
 		hand_off(lcore, owner, theirs + done, run);
 		done += run;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/in.h>
 #include <string.h>
+#include "owner.h"
 #include "parse_layers.h"
 
 #define KEPT_FLAGS                                                                   \
@@ -112,7 +113,6 @@ static void pkt_reset(struct pkt *pkt)
 		.flags = pkt->flags & KEPT_FLAGS,
 		.in_port = pkt->in_port,
 		.link = pkt->link,
-		.owner = pkt->owner,
 	};
 }
 
@@ -141,6 +141,7 @@ void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32
 	if (key_fill(pkt, frame, &key))
 		pkt->flags |= PKT_A_TO_B;
 	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
+	pkt->owner_slot = owner_slot(&key, pkt->flags & PKT_V6);
 }
 
 // All the bytes that parse may want: where they lie in one segment, nothing is copied.
@@ -177,7 +178,7 @@ void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)
 }
 
 // Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does: every bit of the key
-// reaches the low bits, which choose the owner.
+// reaches every bit of the hash.
 uint32_t parse_hash(const union flow_key *key, bool v6)
 {
 	size_t size = v6 ? sizeof(struct flow_key6) : sizeof(struct flow_key4);

@@ -14,7 +14,7 @@
 
 // `frame` has `length` readable bytes, the frame itself is `frame_length` long (greater when only
 // its start is in one segment). Fills everything of `pkt` but rx_ns, flow, flow_gen, in_port,
-// owner, PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link`
+// PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link`
 // is read. `pkt->hash` is set with parse_hash; 0 where there is no key (class other than PKT_IP).
 //
 // Lengths: the IP packet ends where its header says; what lies behind is padding. A packet that is

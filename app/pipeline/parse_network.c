@@ -214,6 +214,8 @@ static bool enter_tunnel(const struct pkt *pkt, struct cursor *c, uint16_t *type
 
 enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
 {
+	unsigned depth = 0;
+
 	pkt->outer_l3_off = (uint16_t)c->at;
 	for (;;) {
 		bool v6 = pkt->ethertype == TYPE_IPV6;
@@ -230,9 +232,8 @@ enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
 			return class;
 		if (pkt->flags & PKT_FRAGMENT || !enter_tunnel(pkt, c, &pkt->ethertype))
 			return parse_transport(pkt, c);
-		if (pkt->tunnel_depth == TUNNELS_MAX)
+		if (++depth > TUNNELS_MAX)
 			return PKT_UNSUPPORTED;
-		pkt->tunnel_depth++;
 		pkt->tunnel_tag = tunnel_tag(pkt->tunnel_tag, ip, v6);
 		pkt->flags |= PKT_TUNNEL;
 	}

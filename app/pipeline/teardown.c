@@ -20,7 +20,6 @@ static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t
 	pkt->flags = PKT_INJECTED;
 	pkt->in_port = in_port;
 	pkt->link = link;
-	pkt->owner = (uint8_t)lcore->index;
 	return m;
 }
 

@@ -20,9 +20,9 @@ static void print_packet(uint16_t linktype, const uint8_t *frame, uint32_t lengt
 	struct pkt pkt = {.link = parse_link_of(linktype), .flags = PKT_CAPTURED};
 
 	parse_packet(&pkt, frame, length, length);
-	printf("%u %u %x %u %u %u %u %u %u %u %u %u %u", pkt.class, pkt.tunnel_depth, pkt.flags,
-		pkt.l4_proto, pkt.l3_off, pkt.payload_off, pkt.payload_len, pkt.sport, pkt.dport,
-		pkt.tcp_flags, pkt.tcp_seq, pkt.tcp_ack, pkt.hash);
+	printf("%u %u %x %u %u %u %u %u %u %u %u %u %u", pkt.class, !!(pkt.flags & PKT_TUNNEL),
+		pkt.flags, pkt.l4_proto, pkt.l3_off, pkt.payload_off, pkt.payload_len, pkt.sport,
+		pkt.dport, pkt.tcp_flags, pkt.tcp_seq, pkt.tcp_ack, pkt.hash);
 	if (pkt.class == PKT_IP && pkt.flags & PKT_V6) {
 		print_address(frame + pkt.l3_off + 8, 16);
 		print_address(frame + pkt.l3_off + 24, 16);

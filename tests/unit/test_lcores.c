@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
+#include <rte_thash.h>
 #include "../lib/pipe.h"
 
 #define LCORES 3
@@ -26,9 +27,46 @@ static uint16_t port_owned_by(const struct pipe *pipe, unsigned owner, uint16_t 
 		struct pkt pkt = {.link = LINK_ETHERNET};
 
 		parse_packet(&pkt, frame, length, length);
-		if (pipe->dp.owner[pkt.hash % OWNER_TABLE] == owner)
+		if (flow_owner(&pipe->dp, &pkt) == owner)
 			return port;
 	}
+}
+
+// What NICs compute: Toeplitz (rte_softrss) over the tuple, with the symmetric key.
+static void owner_slot_is_the_hash_of_a_nic(void **state)
+{
+	uint8_t key[52];
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof(key); i++)
+		key[i] = i % 2 ? 0x5a : 0x6d;
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint32_t tuple[3] = {0x0a000000 + i * 7919, 0xc0a80000 + i * 104729,
+			(i * 31 % 65536) << 16 | (i * 17 % 65536)};
+		union flow_key flow = {.v4 = {
+					       .addr_a = htonl(tuple[0]),
+					       .addr_b = htonl(tuple[1]),
+					       .port_a = (uint16_t)(tuple[2] >> 16),
+					       .port_b = (uint16_t)tuple[2],
+					       .l4_proto = IPPROTO_UDP,
+				       }};
+
+		assert_int_equal(
+			owner_slot(&flow, false), rte_softrss(tuple, 3, key) % OWNER_TABLE);
+		flow.v4.l4_proto = IPPROTO_ICMP; // by addresses alone
+		assert_int_equal(
+			owner_slot(&flow, false), rte_softrss(tuple, 2, key) % OWNER_TABLE);
+	}
+}
+
+static void slots_follow_the_redirection_table_of_a_nic(void **state)
+{
+	struct dataplane dp = {.n_lcores = 3, .reta_size = 128};
+	(void)state;
+
+	dataplane_owner_fill(&dp);
+	for (unsigned slot = 0; slot < OWNER_TABLE; slot++)
+		assert_int_equal(dp.owner[slot], slot % 128 % 3);
 }
 
 static void both_directions_land_on_the_owner(void **state)
@@ -227,6 +265,8 @@ static void questions_are_answered_in_pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_slot_is_the_hash_of_a_nic),
+		cmocka_unit_test(slots_follow_the_redirection_table_of_a_nic),
 		cmocka_unit_test(both_directions_land_on_the_owner),
 		cmocka_unit_test(fragments_of_a_datagram_land_together),
 		cmocka_unit_test(icmp_error_lands_on_the_owner_of_the_flow_it_speaks_of),

@@ -69,10 +69,9 @@ struct pkt {
 	uint8_t class;      // enum pkt_class
 	uint8_t in_port;    // index of struct port, not the ethdev id
 	uint8_t tunnel_tag; // 0: none; else 1..255 from the outer addresses: part of the key
-	uint8_t tunnel_depth;
-	uint8_t ttl;   // of the inspected header
-	uint8_t link;  // enum pkt_link
-	uint8_t owner; // index of the lcore that owns the flow
+	uint8_t ttl;         // of the inspected header
+	uint8_t link;        // enum pkt_link
+	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h)
 };
 static_assert(sizeof(struct pkt) == 64, "struct pkt is one cache line");
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which lcore owns a flow (ARCHITECTURE section 5, step 4; FEATURES A11). Every packet of a flow,
+// its ICMP errors, and all fragments of a datagram have one owner, whatever port or queue they
+// came in on: the owner is computed in software for each packet, so that a NIC that spreads
+// differently costs a handoff, never a split flow.
+//
+// The hash is the one that NICs compute, Toeplitz with the symmetric key 6d5a repeated, so that
+// with RSS the queue's lcore is the owner and nothing is handed off. That key has a period of 16
+// bits: each 16-bit word of the input sees the same key bits and the hash is linear, so the hash
+// of the tuple is the hash of the exclusive or of its words (two table look-ups).
+#ifndef SLUICE_OWNER_H
+#define SLUICE_OWNER_H
+
+#include "parse.h"
+
+struct dataplane;
+
+#define OWNER_TABLE 512 // slots; the largest redirection table that common NICs have
+
+// Slot of a key, 0 .. OWNER_TABLE - 1. TCP, UDP and SCTP by addresses and ports; fragments and
+// other protocols by addresses, as NICs do.
+uint16_t owner_slot(const union flow_key *key, bool v6);
+
+// Index of the lcore that owns the packet's flow. The packet was parsed.
+unsigned flow_owner(const struct dataplane *dp, const struct pkt *pkt);
+
+// Deals the slots to the lcores as NICs fill their redirection tables: slot modulo table size
+// modulo queues. dp->reta_size is the NICs' table size, or 0.
+void dataplane_owner_fill(struct dataplane *dp);
+
+#endif
