@@ -10,7 +10,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build"))
 CORPORA = os.environ.get("SLUICE_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
-SLUICE = os.path.join(BUILD, "app", "sluice")
+SLUICE = os.environ.get("SLUICE", os.path.join(BUILD, "app", "sluice"))
 GOLDEN = os.path.join(ROOT, "tests", "golden")
 CAPTURES = os.path.join(GOLDEN, "captures")
 POLICIES = os.path.join(GOLDEN, "policies")
@@ -77,25 +77,45 @@ def records(path):
         at += caplen
 
 
-def tcp_of(octets, linktype=1):
-    """(source, destination, sport, dport, seq, ack, flags) of an untunnelled TCP packet, or None."""
+def network_of(octets, linktype=1):
+    """(protocol, source, destination, L4 offset, end of the packet) of the outer IP packet, or None.
+
+    Knows what our own captures hold: Ethernet, Linux cooked, raw; VLAN tags, PPPoE; no extension headers."""
     at = {1: 12, 113: 14}.get(linktype)
     if at is None:
         kind, at = (0x0800 if octets[:1] and octets[0] >> 4 == 4 else 0x86DD), 0
+    elif len(octets) < at + 2:
+        return None
     else:
         kind, at = struct.unpack_from(">H", octets, at)[0], at + 2
-        while kind in (0x8100, 0x88A8):
+        while kind in (0x8100, 0x88A8) and len(octets) >= at + 4:
             kind, at = struct.unpack_from(">H", octets, at + 2)[0], at + 4
-        if kind == 0x8864:
+        if kind == 0x8864 and len(octets) >= at + 8:
             kind, at = {0x21: 0x0800, 0x57: 0x86DD}.get(struct.unpack_from(">H", octets, at + 6)[0], 0), at + 8
-    if kind == 0x0800 and len(octets) >= at + 40 and octets[at + 9] == 6:
-        source, destination, at = octets[at + 12:at + 16], octets[at + 16:at + 20], at + (octets[at] & 15) * 4
-    elif kind == 0x86DD and len(octets) >= at + 60 and octets[at + 6] == 6:
-        source, destination, at = octets[at + 8:at + 24], octets[at + 24:at + 40], at + 40
-    else:
-        return None
-    sport, dport, seq, ack, _, flags = struct.unpack_from(">HHIIBB", octets, at)
-    return source, destination, sport, dport, seq, ack, flags
+    if kind == 0x0800 and len(octets) >= at + 20:
+        end = at + struct.unpack_from(">H", octets, at + 2)[0]
+        return octets[at + 9], octets[at + 12:at + 16], octets[at + 16:at + 20], at + (octets[at] & 15) * 4, end
+    if kind == 0x86DD and len(octets) >= at + 40:
+        end = at + 40 + struct.unpack_from(">H", octets, at + 4)[0]
+        return octets[at + 6], octets[at + 8:at + 24], octets[at + 24:at + 40], at + 40, end
+    return None
+
+
+class Tcp:
+    """An untunnelled TCP segment; Tcp.of() gives None for anything else."""
+
+    def __init__(self, network, octets):
+        _, self.source, self.destination, at, end = network
+        self.sport, self.dport, self.seq, self.ack, offset, self.flags = struct.unpack_from(">HHIIBB", octets, at)
+        self.length = max(0, end - at - (offset >> 4) * 4)
+        self.key = (self.source, self.sport, self.destination, self.dport)
+
+    @staticmethod
+    def of(octets, linktype=1):
+        network = network_of(octets, linktype)
+        if not network or network[0] != 6 or len(octets) < network[3] + 20:
+            return None
+        return Tcp(network, octets)
 
 
 def address_text(octets):
@@ -106,12 +126,12 @@ def address_text(octets):
 
 def packet_line(time_ns, octets, length, linktype=1):
     """One packet as a line that a person can review: time, length, what it is, hash of its octets."""
-    tcp = tcp_of(octets, linktype)
+    tcp = Tcp.of(octets, linktype)
     what = ""
     if tcp:
-        source, destination, sport, dport, seq, ack, flags = tcp
-        names = "".join(name for bit, name in enumerate("FSRPAUEC") if flags >> bit & 1)
-        what = f" {address_text(source)}:{sport} > {address_text(destination)}:{dport} {names} {seq}/{ack}"
+        names = "".join(name for bit, name in enumerate("FSRPAUEC") if tcp.flags >> bit & 1)
+        what = (f" {address_text(tcp.source)}:{tcp.sport} > {address_text(tcp.destination)}:{tcp.dport}"
+                f" {names} {tcp.seq}/{tcp.ack}")
     return f"{time_ns} {length}{what} {hashlib.sha256(octets).hexdigest()[:12]}"
 
 
