@@ -237,6 +237,16 @@ static void port_guess(const struct classify_flow *flow, struct classify_verdict
 	}
 }
 
+// A more specific signature wants to see more: the carrier (HTTP) is known, but not what it
+// carries.
+static bool may_get_better(const struct job *job, const struct classify_verdict *verdict)
+{
+	for (unsigned i = 0; i < job->look->n_pending; i++)
+		if (job->look->pending[i].signature < verdict->signature)
+			return true;
+	return false;
+}
+
 static bool half_closed(const struct look *look, unsigned half)
 {
 	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
@@ -279,7 +289,12 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
-	if (job->confidence <= verdict->confidence)
+	bool same = job->confidence == verdict->confidence && job->app != verdict->app;
+
+	if (job->confidence < verdict->confidence || !job->confidence)
+		return;
+	if (job->confidence == verdict->confidence &&
+		(!same || job->signature >= verdict->signature))
 		return;
 	// The position of an answer that only became surer stays where it could first be given.
 	if (verdict->app != job->app || verdict->confidence < CONFIDENCE_PARTIAL)
@@ -318,7 +333,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	merge(&job, verdict);
-	if (verdict->confidence >= CONFIDENCE_DPI) {
+	if (verdict->confidence >= CONFIDENCE_DPI && !may_get_better(&job, verdict)) {
 		verdict->final = true;
 	} else if (exhausted(&job)) {
 		verdict->final = true;

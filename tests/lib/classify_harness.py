@@ -137,10 +137,10 @@ def flows_of(pktlib, path, first, cut):
     return done
 
 
-def classify(tool, head, flows):
+def classify(tool, cache, head, flows):
     """Runs the tool; {flow number: (app, confidence, npkt, signature, how)}."""
     stream = head + b"".join(b"".join(f.records) + b"E" + struct.pack("<I", f.number) for f in flows)
-    run = subprocess.run([tool], input=stream, stdout=subprocess.PIPE, check=False)
+    run = subprocess.run([tool, cache], input=stream, stdout=subprocess.PIPE, check=False)
     if run.returncode:
         sys.exit(f"classify_tool: exit {run.returncode}")
     verdicts = {}
@@ -184,11 +184,12 @@ def main():
         labels, columns = [r for r in reader if args.only in r["pcap"]], reader.fieldnames
     names = sorted({r["pcap"] for r in labels})
     gold = {(r["pcap"], score.key([r[c] for c in columns])): r for r in labels if r["l4"] != "*"}
+    cache = tempfile.TemporaryDirectory()
     rows, lies, how, claims = [], [], collections.Counter(), []
     for name in names:
         path = os.path.join(args.dir, name)
         flows = flows_of(pktlib, path, 0, None)
-        verdicts = classify(tool, head, flows)
+        verdicts = classify(tool, cache.name, head, flows)
         kept = best(flows, verdicts)
         limits = {}
         for flow, (app, confidence, npkt, signature, end) in kept:
@@ -203,7 +204,7 @@ def main():
                     claims.append((*row, signature, label["app"] + " " + label["raw"] if label else "no label"))
         if args.cut and limits:
             short = flows_of(pktlib, path, 0, limits)
-            after = {f.key: v for f, v in best(short, classify(tool, head, short))}
+            after = {f.key: v for f, v in best(short, classify(tool, cache.name, head, short))}
             lies += [(name, f.key, v[0], after[f.key][0]) for f, v in kept
                      if (f.key, f.ends) in limits and after[f.key][0] != v[0]]
     with tempfile.TemporaryDirectory() as scratch:

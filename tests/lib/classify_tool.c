@@ -183,7 +183,8 @@ static void payload(
 	free(bytes);
 }
 
-int main(void)
+// classify_tool [CACHE_DIR]
+int main(int argc, char **argv)
 {
 	struct classifier *classifier = classifier_new(FLOWS_MAX, -1);
 	struct sigdb_scratch *scratch;
@@ -196,7 +197,8 @@ int main(void)
 		read_signature();
 	if (type != 'G' || !flows || !classifier)
 		die("no signatures");
-	if (sigdb_new(signatures, n_signatures, NULL, &db, NULL, err, sizeof(err)))
+	if (sigdb_new(signatures, n_signatures, argc > 1 ? argv[1] : NULL, &db, NULL, err,
+		    sizeof(err)))
 		die(err);
 	if (sigdb_scratch_new(db, &scratch))
 		die("no memory for the scratch");

@@ -1,12 +1,406 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BitTorrent.
-#include <string.h>
+// BitTorrent: peer wire (BEP 3), HTTP and UDP trackers (BEP 3, 15, 48), DHT (BEP 5, 42, 44), local
+// service discovery (BEP 14), uTP (BEP 29).
+#include <netinet/in.h>
 #include "app_proto.h"
+#include "octets.h"
 
-// BEP 3: 0x13 "BitTorrent protocol", 8 reserved bytes, the info hash, then the peer id.
+// ---- HTTP tracker: GET ...?info_hash=... ----
+
+// Length of a percent-encoded query value once decoded; it ends at '&', ' ' or the end of the line.
+static uint32_t decoded_length(const uint8_t *at, uint32_t length)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < length && at[i] != '&' && at[i] != ' '; n++) {
+		bool escaped = at[i] == '%' && length - i >= 3 && octets_hex(at[i + 1]) >= 0 &&
+			       octets_hex(at[i + 2]) >= 0;
+
+		i += escaped ? 3 : 1;
+	}
+	return n;
+}
+
+// The value of a parameter of the query, its decoded length; 0: not there.
+static uint32_t parameter_length(const uint8_t *line, uint32_t length, const char *name)
+{
+	const uint8_t *query = memchr(line, '?', length);
+	const uint8_t *end = line + length;
+	size_t n = strlen(name);
+
+	while (query && query < end) {
+		query++; // past '?' or '&'
+		uint32_t left = (uint32_t)(end - query);
+
+		if (left > n && !memcmp(query, name, n) && query[n] == '=')
+			return decoded_length(query + n + 1, left - (uint32_t)n - 1);
+		query = memchr(query, '&', left);
+	}
+	return 0;
+}
+
+// An announce names the torrent and the peer, a scrape the torrent, a seed over HTTP (BEP 17) the
+// piece. The words alone also stand in web pages' addresses: the hash has to be one.
+static enum verify verify_tracker(const struct probe *probe)
+{
+	const uint8_t *end = memchr(probe->bytes, '\n', probe->length);
+	uint32_t length = end ? (uint32_t)(end - probe->bytes) : probe->length;
+	uint32_t hash = parameter_length(probe->bytes, length, "info_hash");
+
+	if (!end)
+		return length < 1800 ? VERIFY_MORE : VERIFY_NO;
+	if (hash != 20 && hash != 32)
+		return VERIFY_NO;
+	if (parameter_length(probe->bytes, length, "peer_id") == 20 ||
+		parameter_length(probe->bytes, length, "piece") ||
+		octets_have(probe->bytes, length, "scrape"))
+		return VERIFY_YES;
+	return VERIFY_NO;
+}
+
+// ---- bencoding (BEP 3), as far as a datagram of the DHT needs it ----
+
+struct bencode {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+#define BENCODE_DEPTH 8
+
+// A byte string; false if it is none or reaches beyond the datagram.
+static bool bencode_string(struct bencode *in, const uint8_t **text, uint32_t *length)
+{
+	uint32_t n = 0;
+
+	if (in->at == in->end || !octets_digit(*in->at))
+		return false;
+	while (in->at < in->end && octets_digit(*in->at)) {
+		n = n * 10 + (*in->at++ - '0');
+		if (n > UINT16_MAX)
+			return false;
+	}
+	if (in->at == in->end || *in->at++ != ':' || n > (uint32_t)(in->end - in->at))
+		return false;
+	*text = in->at;
+	*length = n;
+	in->at += n;
+	return true;
+}
+
+static bool bencode_integer(struct bencode *in)
+{
+	in->at++;
+	while (in->at < in->end && (octets_digit(*in->at) || *in->at == '-'))
+		in->at++;
+	return in->at < in->end && *in->at++ == 'e';
+}
+
+// Skips one value of any type; a loop with a depth count instead of recursion.
+static bool bencode_skip(struct bencode *in)
+{
+	unsigned depth = 0;
+
+	do {
+		const uint8_t *text;
+		uint32_t length;
+
+		if (in->at == in->end)
+			return false;
+		if (*in->at == 'd' || *in->at == 'l') {
+			if (++depth > BENCODE_DEPTH)
+				return false;
+			in->at++;
+		} else if (*in->at == 'e') {
+			if (!depth--)
+				return false;
+			in->at++;
+		} else if (*in->at == 'i') {
+			if (!bencode_integer(in))
+				return false;
+		} else if (!bencode_string(in, &text, &length)) {
+			return false;
+		}
+	} while (depth);
+	return true;
+}
+
+// A message of the DHT is one dictionary with a transaction `t`, a type `y`, and the part that the
+// type asks for: arguments `a` of a query, `r` of a reply, the list `e` of an error.
+static enum verify verify_dht(const struct probe *probe)
+{
+	struct bencode in = {probe->bytes + 1, probe->bytes + probe->length};
+	unsigned char type = 0;
+	bool a = false, r = false, e = false, t = false, q = false;
+
+	if (!probe->length || probe->bytes[0] != 'd')
+		return VERIFY_NO;
+	while (in.at < in.end && *in.at != 'e') {
+		const uint8_t *key, *value = NULL;
+		uint32_t key_len, value_len = 0;
+		uint8_t first;
+
+		if (!bencode_string(&in, &key, &key_len) || in.at == in.end)
+			return VERIFY_NO;
+		first = *in.at;
+		if (octets_digit(first) ? !bencode_string(&in, &value, &value_len)
+					: !bencode_skip(&in))
+			return VERIFY_NO;
+		if (key_len != 1)
+			continue;
+		a |= key[0] == 'a' && first == 'd';
+		r |= key[0] == 'r' && first == 'd';
+		e |= key[0] == 'e' && first == 'l';
+		t |= key[0] == 't' && value;
+		q |= key[0] == 'q' && value_len >= 3;
+		if (key[0] == 'y' && value_len == 1)
+			type = value[0];
+	}
+	if (in.at == in.end || !t)
+		return VERIFY_NO;
+	bool whole = (type == 'q' && a && q) || (type == 'r' && r) || (type == 'e' && e);
+
+	return whole ? VERIFY_YES : VERIFY_NO;
+}
+
+// ---- UDP tracker, announce without its connect (BEP 15: a connection id lives two minutes) ----
+
+static enum verify verify_udp_announce(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes;
+
+	// event 0..3; wanted -1 or some; a port
+	if (probe->length < 98 || octets_be32(at + 80) > 3 || !octets_be16(at + 96))
+		return VERIFY_NO;
+	if (octets_be32(at + 92) != UINT32_MAX && octets_be32(at + 92) > 10000)
+		return VERIFY_NO;
+	return VERIFY_YES;
+}
+
+static enum verify verify_lsd(const struct probe *probe)
+{
+	return octets_have(probe->bytes, probe->length, "\r\nInfohash: ") &&
+			       octets_have(probe->bytes, probe->length, "\r\nPort: ")
+		       ? VERIFY_YES
+		       : VERIFY_NO;
+}
+
 static enum verify verify(const struct probe *probe)
 {
-	return probe->length >= 48 ? VERIFY_YES : VERIFY_DPI;
+	const uint8_t *at = probe->bytes;
+	uint32_t length = probe->length;
+
+	if (probe->l4_proto == IPPROTO_TCP) {
+		if (octets_begin(at, length,
+			    "\x13"
+			    "BitTorrent"))
+			return length >= 48 ? VERIFY_YES : VERIFY_DPI; // the info hash is there
+		return verify_tracker(probe);
+	}
+	if (octets_begin(at, length, "BT-SEARCH"))
+		return verify_lsd(probe);
+	if (length && at[0] == 'd')
+		return verify_dht(probe);
+	return verify_udp_announce(probe);
+}
+
+// ---- uTP ----
+
+enum {
+	UTP_DATA = 0,
+	UTP_FIN = 1,
+	UTP_STATE = 2,
+	UTP_RESET = 3,
+	UTP_SYN = 4,
+	UTP_NONE = 15,
+	UTP_HEADER = 20,
+};
+
+struct utp {
+	unsigned type;
+	uint16_t conn, seq, ack;
+	uint32_t stamp, delay;
+	uint32_t payload; // bytes behind header and extensions
+};
+
+static bool utp_parse(const struct probe *probe, struct utp *utp)
+{
+	const uint8_t *at = probe->bytes;
+	uint32_t offset = UTP_HEADER;
+
+	if (probe->length < UTP_HEADER || (at[0] & 15) != 1 || at[0] >> 4 > UTP_SYN || at[1] > 3)
+		return false;
+	utp->type = at[0] >> 4;
+	utp->conn = octets_be16(at + 2);
+	utp->stamp = octets_be32(at + 4);
+	utp->delay = octets_be32(at + 8);
+	utp->seq = octets_be16(at + 16);
+	utp->ack = octets_be16(at + 18);
+	// extensions: type of the next, length, body
+	for (uint8_t next = at[1]; next;) {
+		if (probe->length - offset < 2 || next > 3)
+			return false;
+		uint32_t body = at[offset + 1];
+
+		next = at[offset];
+		offset += 2;
+		if (!body || probe->length - offset < body)
+			return false;
+		offset += body;
+	}
+	utp->payload = probe->length - offset;
+	if (utp->type == UTP_SYN && (utp->payload || utp->delay))
+		return false;
+	return utp->type == UTP_DATA ? utp->payload > 0 : utp->payload == 0;
+}
+
+// What a half has said last, in three words of the memo. `run` counts its packets in a row that
+// continue each other.
+struct utp_half {
+	unsigned type, run;
+	uint16_t conn, seq, ack;
+	uint32_t stamp;
+};
+
+static struct utp_half half_get(const struct app_memo *memo, unsigned half)
+{
+	const uint32_t *word = &memo->word[3 * half];
+
+	return (struct utp_half){
+		.conn = (uint16_t)(word[0] >> 16),
+		.seq = (uint16_t)word[0],
+		.ack = (uint16_t)(word[1] >> 16),
+		.run = word[1] >> 8 & 255,
+		.type = word[1] & 15,
+		.stamp = word[2],
+	};
+}
+
+static void half_put(struct app_memo *memo, unsigned half, const struct utp *utp, unsigned run)
+{
+	uint32_t *word = &memo->word[3 * half];
+
+	word[0] = (uint32_t)utp->conn << 16 | utp->seq;
+	word[1] = (uint32_t)utp->ack << 16 | run << 8 | utp->type;
+	word[2] = utp->stamp;
+}
+
+// Same connection, and time, sequence and acknowledgement go on as they do in uTP: a packet of
+// content takes the next number, an acknowledgement repeats the last.
+static bool utp_continues(const struct utp_half *before, const struct utp *now)
+{
+	uint32_t later = now->stamp - before->stamp;
+	uint16_t step = (uint16_t)(now->seq - before->seq);
+	uint16_t acked = (uint16_t)(now->ack - before->ack);
+
+	if (before->conn != now->conn || !later || later > 60u * 1000000 || acked > 1000)
+		return false;
+	return step == (now->type == UTP_DATA && before->type != UTP_SYN);
+}
+
+// A datagram may look like uTP by chance (a DNS query does, with the right id). A verdict needs
+// the answer: STATE with the SYN's connection id, acknowledging its number. Where the SYN was not
+// seen, the two halves' ids differ by one and each acknowledges the other; one half alone has to
+// go on as uTP does for three packets, and is then PARTIAL.
+static enum verify shape_udp(const struct probe *probe)
+{
+	unsigned half = probe->half & 1;
+	struct utp now;
+
+	if (!utp_parse(probe, &now)) {
+		if (probe->memo->word[3 * half + 1])
+			memset(&probe->memo->word[3 * half], 0, 12);
+		return VERIFY_NO;
+	}
+	struct utp_half mine = half_get(probe->memo, half), other = half_get(probe->memo, !half);
+
+	if (other.run && other.type == UTP_SYN && now.type == UTP_STATE)
+		return now.conn == other.conn && now.ack == other.seq ? VERIFY_YES : VERIFY_NO;
+	uint16_t apart = (uint16_t)(now.conn - other.conn);
+	uint16_t behind = (uint16_t)(other.seq - now.ack);
+
+	if (other.run && other.type != UTP_SYN && now.type != UTP_SYN &&
+		(apart == 1 || apart == UINT16_MAX) && behind < 1000 &&
+		(uint16_t)(now.seq - other.ack) < 1000)
+		return VERIFY_DPI;
+	unsigned run = mine.run && utp_continues(&mine, &now) ? mine.run + 1 : 1;
+
+	half_put(probe->memo, half, &now, run);
+	return run >= 3 ? VERIFY_PARTIAL : VERIFY_MORE;
+}
+
+// ---- peer wire, picked up in the middle ----
+
+// Length of a message by its id (BEP 3, 6, 10), 0: as it comes; UINT32_MAX: no such message.
+static uint32_t message_length(uint8_t id)
+{
+	switch (id) {
+	case 0:  // choke
+	case 1:  // unchoke
+	case 2:  // interested
+	case 3:  // not interested
+	case 14: // have all
+	case 15: // have none
+		return 1;
+	case 4:  // have
+	case 13: // suggest
+	case 17: // allowed fast
+		return 5;
+	case 6:  // request
+	case 8:  // cancel
+	case 16: // reject
+		return 13;
+	case 9: // port
+		return 3;
+	case 5:  // bitfield
+	case 7:  // piece
+	case 20: // extended
+		return 0;
+	default: return UINT32_MAX;
+	}
+}
+
+// How many messages follow each other from here, weighing those whose every length is fixed.
+static unsigned messages_from(const uint8_t *at, uint32_t left)
+{
+	unsigned weight = 0;
+
+	while (left >= 5) {
+		uint32_t length = octets_be32(at);
+		uint32_t fixed = message_length(at[4]);
+
+		if (!length || fixed == UINT32_MAX || (fixed && fixed != length) || length > 131081)
+			return 0;
+		if (at[4] == 7) {
+			// a block begins at a multiple of 16 KiB and is usually that long
+			if (left < 13 || length != 16393 || octets_be32(at + 9) & 16383)
+				return 0;
+			weight += 3;
+		} else if (fixed == 13) {
+			if (left < 17 || octets_be32(at + 9) & 16383)
+				return 0;
+			weight += 3;
+		} else {
+			weight++;
+		}
+		if (length > left - 4)
+			return at[4] == 7 ? weight : 0;
+		at += 4 + length;
+		left -= 4 + length;
+	}
+	return weight;
+}
+
+static enum verify shape_tcp(const struct probe *probe)
+{
+	if (!probe->midstream)
+		return VERIFY_NO;
+	for (uint32_t i = 0; i + 17 <= probe->length; i++) {
+		const uint8_t *at = probe->bytes + i;
+
+		if (!at[0] && at[1] <= 1 && messages_from(at, probe->length - i) >= 6)
+			return VERIFY_PARTIAL;
+	}
+	return VERIFY_MORE;
 }
 
 const struct app_proto app_proto_bittorrent = {
@@ -15,6 +409,8 @@ const struct app_proto app_proto_bittorrent = {
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
 	.verify = verify,
+	.shape_tcp = shape_tcp,
+	.shape_udp = shape_udp,
 	.tcp_ports = {6881, 6882, 6883, 6884, 6885, 6886, 6887, 51413},
 	.udp_ports = {6881, 51413},
 };
