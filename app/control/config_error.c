@@ -5,22 +5,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Length of the UTF-8 sequence at `text`, 0 if it is none (the end of a shortened word, a path).
+static size_t utf8_sequence(const unsigned char *text)
+{
+	size_t n = text[0] < 0x80   ? 1
+		   : text[0] < 0xc2 ? 0
+		   : text[0] < 0xe0 ? 2
+		   : text[0] < 0xf0 ? 3
+		   : text[0] < 0xf5 ? 4
+				    : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	if (n == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0)))
+		return 0;
+	if (n == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] >= 0x90)))
+		return 0;
+	return n;
+}
+
 // A line holds words of the file that is wrong: they must not move a terminal's cursor or forge a
-// second line.
+// second line, and they go into JSON events, which are UTF-8.
 static size_t printable_copy(char *out, const char *text)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t n = 0;
 
-	for (; *text; text++) {
+	while (*text) {
 		unsigned char c = (unsigned char)*text;
+		size_t len = utf8_sequence((const unsigned char *)text);
 
-		if (c >= 0x20 && c != 0x7f) {
+		if (len && c >= 0x20 && c != 0x7f) {
 			if (out)
-				out[n] = *text;
-			n++;
+				memcpy(out + n, text, len);
+			n += len;
+			text += len;
 			continue;
 		}
+		text++;
 		if (out) {
 			out[n] = '\\';
 			out[n + 1] = 'x';

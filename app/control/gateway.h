@@ -75,7 +75,12 @@ struct gateway {
 // file. `sets`: "KEY=VALUE" overrides as `--set` gives them ("limits.flows=1000"), may be NULL.
 int gateway_load(const char *path, char *const *sets, unsigned n_sets, struct gateway **out,
 	struct config_errors *errors);
-void gateway_free(struct gateway *gateway);
+// The same for a text in memory; `file` is what messages call it.
+int gateway_parse(const char *text, const char *file, char *const *sets, unsigned n_sets,
+	struct gateway **out, struct config_errors *errors);
+// Values of absent keys; ports, pairs and lcores stay empty. -ENOMEM.
+int gateway_defaults(struct gateway *gateway);
+void gateway_free(struct gateway *gateway); // NULL is allowed
 // The name of the first restart key whose value differs, or NULL.
 const char *gateway_restart_difference(const struct gateway *now, const struct gateway *then);
 // The effective configuration as JSON text, to free().

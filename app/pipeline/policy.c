@@ -61,24 +61,51 @@ static void *room(void *array, uint32_t n, size_t size)
 	return realloc(array, (n < 8 ? 8 : (size_t)n * 2) * size);
 }
 
-static int add4(struct address_set *set, uint32_t address, unsigned prefix)
+static int put4(struct address_set *set, struct address_range4 range)
 {
-	uint32_t host = prefix ? (uint32_t)((1ull << (32 - prefix)) - 1) : UINT32_MAX;
-	struct address_range4 *grown;
+	struct address_range4 *grown = room(set->v4, set->n_v4, sizeof *grown);
 
-	if (address & host)
-		return -ERANGE;
-	grown = room(set->v4, set->n_v4, sizeof *grown);
 	if (!grown)
 		return -ENOMEM;
 	set->v4 = grown;
-	set->v4[set->n_v4++] = (struct address_range4){address, address | host};
+	set->v4[set->n_v4++] = range;
 	return 0;
+}
+
+static int put6(struct address_set *set, struct address_range6 range)
+{
+	struct address_range6 *grown = room(set->v6, set->n_v6, sizeof *grown);
+
+	if (!grown)
+		return -ENOMEM;
+	set->v6 = grown;
+	set->v6[set->n_v6++] = range;
+	return 0;
+}
+
+int address_set_merge(struct address_set *set, const struct address_set *from)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < from->n_v4 && !rc; i++)
+		rc = put4(set, from->v4[i]);
+	for (uint32_t i = 0; i < from->n_v6 && !rc; i++)
+		rc = put6(set, from->v6[i]);
+	return rc;
+}
+
+static int add4(struct address_set *set, uint32_t address, unsigned prefix)
+{
+	uint32_t host = prefix ? (uint32_t)((1ull << (32 - prefix)) - 1) : UINT32_MAX;
+
+	if (address & host)
+		return -ERANGE;
+	return put4(set, (struct address_range4){address, address | host});
 }
 
 static int add6(struct address_set *set, const uint8_t address[16], unsigned prefix)
 {
-	struct address_range6 range, *grown;
+	struct address_range6 range;
 
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned bits = prefix >= 8 * (i + 1) ? 8 : prefix <= 8 * i ? 0 : prefix - 8 * i;
@@ -89,12 +116,7 @@ static int add6(struct address_set *set, const uint8_t address[16], unsigned pre
 		range.first[i] = address[i];
 		range.last[i] = address[i] | host;
 	}
-	grown = room(set->v6, set->n_v6, sizeof *grown);
-	if (!grown)
-		return -ENOMEM;
-	set->v6 = grown;
-	set->v6[set->n_v6++] = range;
-	return 0;
+	return put6(set, range);
 }
 
 // "/24": decimal digits without a leading zero, at most `max`.

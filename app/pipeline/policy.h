@@ -40,6 +40,8 @@ bool address_set_has(const struct address_set *set, const uint8_t address[16]);
 // Adds "10.0.0.0/8", "192.0.2.1", "2001:db8::/32". -EINVAL for text that is none of these,
 // -ENOMEM. Host bits beyond the prefix are an error (-ERANGE): they are a typing mistake.
 int address_set_add(struct address_set *set, const char *text);
+// Adds what `from` has. -ENOMEM.
+int address_set_merge(struct address_set *set, const struct address_set *from);
 // Sorts and merges; to be called once after the last add.
 void address_set_seal(struct address_set *set);
 void address_set_free(struct address_set *set);

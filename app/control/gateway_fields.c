@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gateway_fields.h"
+
+const char *const gateway_pair_modes[] = {"bridge", NULL};
+
+// Every key of gateway.json is read once, before the ports start: none is live.
+const struct json_field gateway_fields[] = {
+	{.name = "$schema", .kind = JSON_KIND_IGNORE},
+	{.name = "schema_version",
+		.kind = JSON_KIND_READ,
+		.read = json_read_schema_version,
+		.required = true},
+	{.name = "eal", .kind = JSON_KIND_READ, .read = gateway_read_eal},
+	{.name = "ports", .kind = JSON_KIND_READ, .read = gateway_read_ports, .required = true},
+	{.name = "pairs", .kind = JSON_KIND_READ, .read = gateway_read_pairs, .required = true},
+	{.name = "lcores", .kind = JSON_KIND_READ, .read = gateway_read_lcores, .required = true},
+	{.name = "memory", .kind = JSON_KIND_READ, .read = gateway_read_memory},
+	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
+	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
+	{.name = "control_group",
+		.kind = JSON_KIND_STRING,
+		.offset = offsetof(struct gateway, control_group),
+		.min = 1,
+		.max = 64,
+		.nullable = true},
+	{.name = "stats_interval_s",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, stats_interval_s),
+		.max = 86400,
+		.fallback = 10},
+	{.name = "drain_s",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, drain_s),
+		.max = 60,
+		.fallback = 2},
+	{.name = "idle_sleep",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, idle_sleep)},
+	{.name = "flow_events",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, flow_events),
+		.fallback = true},
+	{.name = "drop_events",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, drop_events),
+		.fallback = true},
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_memory_fields[] = {
+	{.name = "memory.mbufs",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, memory.mbufs),
+		.min = 1024,
+		.max = 67108864,
+		.zero = true},
+	{.name = "memory.hugepages",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, memory.hugepages),
+		.fallback = true},
+	{.name = "memory.mb",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, memory.mb),
+		.min = 64,
+		.max = 1048576,
+		.zero = true},
+	JSON_FIELD_END,
+};
+
+#define COUNT(key, low, high, value)                                                         \
+	{                                                                                    \
+		.name = "limits." #key, .kind = JSON_KIND_U32,                               \
+		.offset = offsetof(struct gateway, limits.key), .min = (low), .max = (high), \
+		.fallback = (value)                                                          \
+	}
+
+// The time-outs are those of flow_timeouts_default (app/pipeline/flow_table.c); a test says so.
+const struct json_field gateway_limits_fields[] = {
+	COUNT(flows, 1024, 268435456, 1048576),
+	COUNT(embryos, 1024, 268435456, 1048576),
+	COUNT(classifying, 64, 16777216, 65536),
+	COUNT(conn_cache, 64, 16777216, 65536),
+	COUNT(expectations, 64, 1048576, 16384),
+	COUNT(tcp_s, 1, 604800, 7440),
+	COUNT(tcp_closing_s, 1, 3600, 15),
+	COUNT(udp_s, 1, 86400, 300),
+	COUNT(udp_one_way_s, 1, 86400, 30),
+	COUNT(embryonic_s, 1, 3600, 30),
+	COUNT(stateless_s, 1, 3600, 30),
+	COUNT(condemned_s, 1, 3600, 120),
+	JSON_FIELD_END,
+};
+
+#define PATH(key, value, may_be_null)                                                 \
+	{                                                                             \
+		.name = "paths." #key, .kind = JSON_KIND_STRING,                      \
+		.offset = offsetof(struct gateway, paths.key), .min = 1, .max = 1023, \
+		.fallback_text = (value), .nullable = (may_be_null)                   \
+	}
+
+const struct json_field gateway_paths_fields[] = {
+	PATH(events, "/var/log/sluice/eve.json", false),
+	PATH(control, "/run/sluice/control.sock", false),
+	PATH(signatures, "/usr/share/sluice/signatures", false),
+	PATH(cache, "/var/cache/sluice", true),
+	PATH(pidfile, NULL, true),
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_port_fields[] = {
+	{.name = "ports[].name",
+		.kind = JSON_KIND_READ,
+		.read = gateway_read_port_name,
+		.required = true},
+	{.name = "ports[].device",
+		.kind = JSON_KIND_READ,
+		.read = gateway_read_port_device,
+		.required = true},
+	{.name = "ports[].mtu",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway_port, mtu),
+		.min = 68, // RFC 791: every module must forward 68 octets
+		.max = 9702,
+		.zero = true},
+	{.name = "ports[].rx_desc",
+		.kind = JSON_KIND_U16,
+		.offset = offsetof(struct gateway_port, rx_desc),
+		.min = 64,
+		.max = 32768,
+		.fallback = 1024},
+	{.name = "ports[].tx_desc",
+		.kind = JSON_KIND_U16,
+		.offset = offsetof(struct gateway_port, tx_desc),
+		.min = 64,
+		.max = 32768,
+		.fallback = 1024},
+	{.name = "ports[].queues",
+		.kind = JSON_KIND_U16,
+		.offset = offsetof(struct gateway_port, queues),
+		.max = GATEWAY_LCORES_MAX},
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_pair_fields[] = {
+	{.name = "pairs[].inside",
+		.kind = JSON_KIND_READ,
+		.read = gateway_read_pair_inside,
+		.required = true},
+	{.name = "pairs[].outside",
+		.kind = JSON_KIND_READ,
+		.read = gateway_read_pair_outside,
+		.required = true},
+	{.name = "pairs[].mode", .kind = JSON_KIND_READ, .read = gateway_read_pair_mode},
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_lcores_fields[] = {
+	{.name = "lcores.data",
+		.kind = JSON_KIND_READ,
+		.read = gateway_read_data_cpus,
+		.required = true},
+	{.name = "lcores.scan", .kind = JSON_KIND_READ, .read = gateway_read_scan_cpus},
+	{.name = "lcores.control", .kind = JSON_KIND_READ, .read = gateway_read_control_cpu},
+	JSON_FIELD_END,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of gateway.json as rows: what gateway_load reads, gateway_dump writes, and
+// gateway_restart_difference compares. config/schema/gateway.schema.json says the same to others;
+// tests/unit/gateway_load and tests/cli/schema hold them together.
+#ifndef SLUICE_GATEWAY_FIELDS_H
+#define SLUICE_GATEWAY_FIELDS_H
+
+#include "gateway.h"
+#include "json_strict.h"
+
+// "bridge", the only mode of a pair.
+extern const char *const gateway_pair_modes[];
+
+// Targets and contexts: struct gateway but for the last two.
+extern const struct json_field gateway_fields[];
+extern const struct json_field gateway_memory_fields[];
+extern const struct json_field gateway_limits_fields[];
+extern const struct json_field gateway_paths_fields[];
+extern const struct json_field gateway_lcores_fields[];
+extern const struct json_field gateway_port_fields[]; // struct gateway_port
+extern const struct json_field gateway_pair_fields[]; // struct gateway_pair
+
+// Applies one "KEY=VALUE" of --set to the tree, before it is read and checked (gateway_dump.c).
+void gateway_override(const struct json_doc *doc, const char *set);
+
+// Readers of the rows that are no scalars (gateway_load.c).
+void gateway_read_eal(const struct json_at *at, void *ctx);
+void gateway_read_ports(const struct json_at *at, void *ctx);
+void gateway_read_pairs(const struct json_at *at, void *ctx);
+void gateway_read_lcores(const struct json_at *at, void *ctx);
+void gateway_read_memory(const struct json_at *at, void *ctx);
+void gateway_read_limits(const struct json_at *at, void *ctx);
+void gateway_read_paths(const struct json_at *at, void *ctx);
+void gateway_read_data_cpus(const struct json_at *at, void *ctx);
+void gateway_read_scan_cpus(const struct json_at *at, void *ctx);
+void gateway_read_control_cpu(const struct json_at *at, void *ctx);
+void gateway_read_port_name(const struct json_at *at, void *ctx);
+void gateway_read_port_device(const struct json_at *at, void *ctx);
+void gateway_read_pair_inside(const struct json_at *at, void *ctx);
+void gateway_read_pair_outside(const struct json_at *at, void *ctx);
+void gateway_read_pair_mode(const struct json_at *at, void *ctx);
+
+#endif

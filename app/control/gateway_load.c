@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gateway.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gateway_fields.h"
+#include "nearest.h"
+
+#define CPU_MAX 1023 // CPU_SETSIZE - 1
+
+void gateway_read_eal(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	if (!json_want_array(at, 0, GATEWAY_EAL_MAX))
+		return;
+	for (size_t i = 0; i < json_array_size(at->value); i++) {
+		struct json_at item = json_at_index(at, i);
+		const char *text;
+		char *copy;
+
+		if (!json_want_text(&item, 1, 1023, &text))
+			continue;
+		copy = strdup(text);
+		if (!copy) {
+			json_at_error(&item, "no memory");
+			return;
+		}
+		gateway->eal[gateway->n_eal++] = copy;
+	}
+}
+
+void gateway_read_port_name(const struct json_at *at, void *ctx)
+{
+	struct gateway_port *port = ctx;
+	const char *text;
+
+	if (json_want_name(at, sizeof port->name - 1, "-_", false, &text))
+		snprintf(port->name, sizeof port->name, "%s", text);
+}
+
+void gateway_read_port_device(const struct json_at *at, void *ctx)
+{
+	struct gateway_port *port = ctx;
+	const char *text;
+
+	if (!json_want_text(at, 1, sizeof port->device - 1, &text))
+		return;
+	for (const char *c = text; *c; c++) {
+		if (*c <= ' ' || *c > '~') {
+			json_at_error(at,
+				"\"%.64s\" is not a device: no blanks; a PCI address "
+				"(\"0000:3b:00.1\") or a virtual device "
+				"(\"net_af_xdp0,iface=eth1\")",
+				text);
+			return;
+		}
+	}
+	snprintf(port->device, sizeof port->device, "%s", text);
+}
+
+// Two ports may not share a name or a device. A device is the same up to its arguments.
+static void check_port_unique(
+	const struct json_at *at, const struct gateway *gateway, const struct gateway_port *port)
+{
+	size_t len = strcspn(port->device, ",");
+
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		const struct gateway_port *other = &gateway->ports[i];
+
+		if (port->name[0] && strcmp(port->name, other->name) == 0)
+			json_at_error(at,
+				"port name \"%s\" is taken by $.ports[%u]: choose another",
+				port->name, i);
+		if (len && strcspn(other->device, ",") == len &&
+			strncmp(port->device, other->device, len) == 0)
+			json_at_error(at, "device \"%.*s\" is port \"%s\" already", (int)len,
+				port->device, other->name);
+	}
+}
+
+void gateway_read_ports(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	if (!json_want_array(at, 2, GATEWAY_PORTS_MAX))
+		return;
+	for (size_t i = 0; i < json_array_size(at->value); i++) {
+		struct json_at item = json_at_index(at, i);
+		struct gateway_port port = {0};
+
+		json_fields_default(gateway_port_fields, &port);
+		json_fields_read(&item, gateway_port_fields, NULL, &port, &port);
+		check_port_unique(&item, gateway, &port);
+		gateway->ports[gateway->n_ports++] = port;
+	}
+}
+
+// Names of ports are looked up when all ports are read, wherever they stand in the file.
+static void read_pair_port(const struct json_at *at, char *out, size_t out_len)
+{
+	const char *text;
+
+	if (json_want_text(at, 1, out_len - 1, &text))
+		snprintf(out, out_len, "%s", text);
+}
+
+void gateway_read_pair_inside(const struct json_at *at, void *ctx)
+{
+	struct gateway_pair *pair = ctx;
+
+	read_pair_port(at, pair->inside, sizeof pair->inside);
+}
+
+void gateway_read_pair_outside(const struct json_at *at, void *ctx)
+{
+	struct gateway_pair *pair = ctx;
+
+	read_pair_port(at, pair->outside, sizeof pair->outside);
+}
+
+void gateway_read_pair_mode(const struct json_at *at, void *ctx)
+{
+	unsigned word;
+
+	(void)ctx;
+	json_want_word(at, gateway_pair_modes, &word);
+}
+
+void gateway_read_pairs(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	if (!json_want_array(at, 1, GATEWAY_PAIRS_MAX))
+		return;
+	for (size_t i = 0; i < json_array_size(at->value); i++) {
+		struct json_at item = json_at_index(at, i);
+		struct gateway_pair *pair = &gateway->pairs[gateway->n_pairs++];
+
+		json_fields_read(&item, gateway_pair_fields, NULL, pair, pair);
+	}
+}
+
+static unsigned read_cpus(const struct json_at *at, size_t min, unsigned *cpus)
+{
+	unsigned n = 0;
+
+	if (!json_want_array(at, min, GATEWAY_LCORES_MAX))
+		return 0;
+	for (size_t i = 0; i < json_array_size(at->value); i++) {
+		struct json_at item = json_at_index(at, i);
+		uint64_t cpu;
+
+		if (json_want_integer(&item, 0, CPU_MAX, &cpu))
+			cpus[n++] = (unsigned)cpu;
+	}
+	return n;
+}
+
+void gateway_read_data_cpus(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	gateway->n_data = read_cpus(at, 1, gateway->data_cpus);
+}
+
+void gateway_read_scan_cpus(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	gateway->n_scan = read_cpus(at, 0, gateway->scan_cpus);
+}
+
+void gateway_read_control_cpu(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+	uint64_t cpu;
+
+	if (json_want_integer(at, 0, CPU_MAX, &cpu))
+		gateway->control_cpu = (unsigned)cpu;
+}
+
+void gateway_read_lcores(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_lcores_fields, NULL, ctx, ctx);
+}
+
+void gateway_read_memory(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_memory_fields, NULL, ctx, ctx);
+}
+
+void gateway_read_limits(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_limits_fields, NULL, ctx, ctx);
+}
+
+void gateway_read_paths(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_paths_fields, NULL, ctx, ctx);
+}
+
+// The index of the port that a pair names, or -1 and an error with the nearest name.
+static int pair_port(const struct json_doc *doc, const struct gateway *gateway, unsigned pair,
+	const char *side, const char *name)
+{
+	struct nearest nearest = nearest_to(name);
+	char path[JSON_PATH_MAX];
+
+	if (!name[0]) // told already
+		return -1;
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		if (strcmp(gateway->ports[i].name, name) == 0)
+			return (int)i;
+		nearest_offer(&nearest, gateway->ports[i].name);
+	}
+	snprintf(path, sizeof path, "$.pairs[%u].%s", pair, side);
+	if (nearest_get(&nearest))
+		config_error_add(doc->errors, doc->file, path,
+			"no port is named \"%s\"; did you mean \"%s\"?", name,
+			nearest_get(&nearest));
+	else
+		config_error_add(doc->errors, doc->file, path,
+			"no port is named \"%s\": add it to $.ports", name);
+	return -1;
+}
+
+// Each port belongs to one pair: what comes in has one way out.
+static void check_pairs(const struct json_doc *doc, const struct gateway *gateway)
+{
+	int pair_of[GATEWAY_PORTS_MAX];
+	bool broken = false;
+	char path[JSON_PATH_MAX];
+
+	for (unsigned i = 0; i < gateway->n_ports; i++)
+		pair_of[i] = -1;
+	for (unsigned i = 0; i < gateway->n_pairs; i++) {
+		const struct gateway_pair *pair = &gateway->pairs[i];
+		int ends[2] = {pair_port(doc, gateway, i, "inside", pair->inside),
+			pair_port(doc, gateway, i, "outside", pair->outside)};
+
+		snprintf(path, sizeof path, "$.pairs[%u]", i);
+		if (ends[0] >= 0 && ends[0] == ends[1]) {
+			config_error_add(doc->errors, doc->file, path,
+				"inside and outside are the same port \"%s\": name two",
+				pair->inside);
+			ends[1] = -1;
+			broken = true;
+		}
+		for (unsigned end = 0; end < 2; end++) {
+			if (ends[end] < 0)
+				broken = true;
+			else if (pair_of[ends[end]] >= 0)
+				config_error_add(doc->errors, doc->file, path,
+					"port \"%s\" is in $.pairs[%d] already: a port has one "
+					"pair",
+					gateway->ports[ends[end]].name, pair_of[ends[end]]);
+			else
+				pair_of[ends[end]] = (int)i;
+		}
+	}
+	if (broken || !gateway->n_pairs) // what is missing is told; do not tell it twice
+		return;
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		if (pair_of[i] >= 0 || !gateway->ports[i].name[0])
+			continue;
+		snprintf(path, sizeof path, "$.ports[%u]", i);
+		config_error_add(doc->errors, doc->file, path,
+			"port \"%s\" is in no pair, all its packets would be dropped: add it to "
+			"$.pairs or remove it",
+			gateway->ports[i].name);
+	}
+}
+
+int gateway_defaults(struct gateway *gateway)
+{
+	return json_fields_default(gateway_fields, gateway) < 0 ||
+			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
+			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
+			       json_fields_default(gateway_paths_fields, gateway) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int gateway_read(const struct json_doc *doc, struct gateway **out)
+{
+	size_t before = doc->errors->n + doc->errors->dropped;
+	struct gateway *gateway = calloc(1, sizeof *gateway);
+	struct json_at root = json_at_root(doc);
+
+	if (!gateway || gateway_defaults(gateway) < 0) {
+		gateway_free(gateway);
+		config_error_add(doc->errors, doc->file, "", "no memory");
+		return -ENOMEM;
+	}
+	json_fields_read(&root, gateway_fields, NULL, gateway, gateway);
+	check_pairs(doc, gateway);
+	if (doc->errors->n + doc->errors->dropped != before) {
+		gateway_free(gateway);
+		return -EINVAL;
+	}
+	*out = gateway;
+	return 0;
+}
+
+static int gateway_finish(struct json_doc *doc, size_t before, char *const *sets, unsigned n_sets,
+	struct gateway **out)
+{
+	int rc;
+
+	for (unsigned i = 0; i < n_sets; i++)
+		gateway_override(doc, sets[i]);
+	rc = gateway_read(doc, out);
+	json_doc_free(doc);
+	if (!rc &&
+		doc->errors->n + doc->errors->dropped != before) { // a duplicate key, an override
+		gateway_free(*out);
+		*out = NULL;
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+int gateway_load(const char *path, char *const *sets, unsigned n_sets, struct gateway **out,
+	struct config_errors *errors)
+{
+	size_t before = errors->n + errors->dropped;
+	struct json_doc doc;
+	int rc = json_doc_read(&doc, path, errors);
+
+	*out = NULL;
+	return rc < 0 ? rc : gateway_finish(&doc, before, sets, n_sets, out);
+}
+
+int gateway_parse(const char *text, const char *file, char *const *sets, unsigned n_sets,
+	struct gateway **out, struct config_errors *errors)
+{
+	size_t before = errors->n + errors->dropped;
+	struct json_doc doc;
+	int rc = json_doc_parse(&doc, text, strlen(text), file, errors);
+
+	*out = NULL;
+	return rc < 0 ? rc : gateway_finish(&doc, before, sets, n_sets, out);
+}
+
+void gateway_free(struct gateway *gateway)
+{
+	if (!gateway)
+		return;
+	for (unsigned i = 0; i < gateway->n_eal; i++)
+		free(gateway->eal[i]);
+	json_fields_free(gateway_fields, gateway);
+	json_fields_free(gateway_paths_fields, gateway);
+	free(gateway);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nearest.h"
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#define NEAREST_WORD_MAX 64
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+// Letters inserted, left out, changed or swapped with their neighbour; case does not count.
+static unsigned distance(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b);
+	unsigned rows[3][NEAREST_WORD_MAX + 1];
+
+	if (la > NEAREST_WORD_MAX || lb > NEAREST_WORD_MAX)
+		return UINT_MAX;
+	for (unsigned j = 0; j <= lb; j++)
+		rows[0][j] = j;
+	for (unsigned i = 1; i <= la; i++) {
+		unsigned *row = rows[i % 3], *above = rows[(i + 2) % 3], *top = rows[(i + 1) % 3];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= lb; j++) {
+			int x = tolower((unsigned char)a[i - 1]),
+			    y = tolower((unsigned char)b[j - 1]);
+
+			row[j] = least(above[j - 1] + (x != y), least(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && x != y && x == tolower((unsigned char)b[j - 2]) &&
+				y == tolower((unsigned char)a[i - 2]))
+				row[j] = least(row[j], top[j - 2] + 1);
+		}
+	}
+	return rows[la % 3][lb];
+}
+
+struct nearest nearest_to(const char *word)
+{
+	return (struct nearest){.word = word, .distance = UINT_MAX};
+}
+
+void nearest_offer(struct nearest *nearest, const char *candidate)
+{
+	unsigned d = distance(nearest->word, candidate);
+
+	if (d < nearest->distance) {
+		nearest->distance = d;
+		nearest->best = candidate;
+	}
+}
+
+const char *nearest_get(const struct nearest *nearest)
+{
+	size_t len = strlen(nearest->word);
+
+	return nearest->best && nearest->distance <= (len < 6 ? 2 : len / 3) &&
+			       nearest->distance < len
+		       ? nearest->best
+		       : NULL;
+}

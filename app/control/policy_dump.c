@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A policy as JSON text that policy_parse reads back to the same policy: effective values, sets
+// and application families written out.
+#include <arpa/inet.h>
+#include <string.h>
+#include "policy_fields.h"
+
+static int append_text(json_t *array, int family, const uint8_t *bytes, unsigned prefix)
+{
+	char host[INET6_ADDRSTRLEN], text[INET6_ADDRSTRLEN + 5];
+
+	inet_ntop(family, bytes, host, sizeof host);
+	snprintf(text, sizeof text, "%s/%u", host, prefix);
+	return json_array_append_new(array, json_string(text));
+}
+
+// The CIDRs that make up first..last: each time the largest block that begins there and fits.
+static int append_range4(json_t *array, uint32_t first, uint32_t last)
+{
+	uint64_t at = first;
+	int rc = 0;
+
+	while (at <= last && !rc) {
+		unsigned bits = at ? (unsigned)__builtin_ctzll(at) : 32;
+		uint32_t be = htonl((uint32_t)at);
+
+		while (bits > 32 || at + ((1ull << bits) - 1) > last)
+			bits--;
+		rc = append_text(array, AF_INET, (const uint8_t *)&be, 32 - bits);
+		at += 1ull << bits;
+	}
+	return rc;
+}
+
+// Big-endian arithmetic on 16 bytes: out = at | (2^bits - 1).
+static void block_last(const uint8_t at[16], unsigned bits, uint8_t out[16])
+{
+	for (unsigned i = 0; i < 16; i++) {
+		unsigned below = 8 * (15 - i); // bits to the right of this byte
+
+		out[i] = at[i] | (bits >= below + 8     ? 0xff
+					 : bits > below ? (uint8_t)((1u << (bits - below)) - 1)
+							: 0);
+	}
+}
+
+static unsigned trailing_zeros(const uint8_t at[16])
+{
+	unsigned n = 0;
+
+	for (int i = 15; i >= 0; i--, n += 8)
+		if (at[i])
+			return n + (unsigned)__builtin_ctz(at[i]);
+	return 128;
+}
+
+// One more; false when it wraps.
+static bool increment(uint8_t at[16])
+{
+	for (int i = 15; i >= 0; i--)
+		if (++at[i])
+			return true;
+	return false;
+}
+
+static int append_range6(json_t *array, const struct address_range6 *range)
+{
+	uint8_t at[16], last[16];
+	int rc;
+
+	memcpy(at, range->first, 16);
+	do {
+		unsigned bits = trailing_zeros(at);
+
+		block_last(at, bits, last);
+		while (memcmp(last, range->last, 16) > 0)
+			block_last(at, --bits, last);
+		rc = append_text(array, AF_INET6, at, 128 - bits);
+		memcpy(at, last, 16);
+	} while (!rc && memcmp(last, range->last, 16) < 0 && increment(at));
+	return rc;
+}
+
+static json_t *addresses_json(const struct address_set *set)
+{
+	json_t *array = json_array();
+	int rc = array ? 0 : -1;
+
+	for (uint32_t i = 0; i < set->n_v4 && !rc; i++)
+		rc = append_range4(array, set->v4[i].first, set->v4[i].last);
+	for (uint32_t i = 0; i < set->n_v6 && !rc; i++)
+		rc = append_range6(array, &set->v6[i]);
+	if (!rc)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
+static json_t *apps_json(const struct app_set *apps)
+{
+	json_t *array = json_array();
+
+	for (unsigned app = 1; array && app <= app_count(); app++) {
+		const struct app_proto *proto = app_get((uint16_t)app);
+
+		if (proto && app_set_has(apps, (uint16_t)app) &&
+			json_array_append_new(array, json_string(proto->name)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *ports_json(const struct rule *rule)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; array && i < rule->n_ports; i++) {
+		const struct port_range *range = &rule->ports[i];
+
+		if (json_array_append_new(array,
+			    range->first == range->last
+				    ? json_integer(range->first)
+				    : json_sprintf("%u-%u", range->first, range->last)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *vlans_json(const struct rule *rule)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; array && i < rule->n_vlans; i++) {
+		if (json_array_append_new(array, json_integer(rule->vlans[i])) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+static json_t *protocol_json(uint8_t number)
+{
+	for (const struct protocol_word *p = policy_protocols; p->word; p++)
+		if (p->number == number)
+			return json_string(p->word);
+	return json_integer(number);
+}
+
+static json_t *match_json(const struct rule *rule)
+{
+	json_t *match = json_object();
+	int rc = 0;
+
+	if (rule->has_app) {
+		rc |= json_object_set_new(match, "app", apps_json(&rule->apps));
+		rc |= json_object_set_new(match, "min_confidence",
+			json_string(confidence_word((enum confidence)rule->min_confidence)));
+	}
+	if (rule->direction != DIRECTION_ANY)
+		rc |= json_object_set_new(
+			match, "direction", json_string(policy_direction_words[rule->direction]));
+	if (rule->has_source)
+		rc |= json_object_set_new(match, "source", addresses_json(&rule->source));
+	if (rule->has_destination)
+		rc |= json_object_set_new(match, "destination", addresses_json(&rule->destination));
+	if (rule->n_ports)
+		rc |= json_object_set_new(match, "ports", ports_json(rule));
+	if (rule->n_vlans)
+		rc |= json_object_set_new(match, "vlan", vlans_json(rule));
+	if (rule->l4_proto)
+		rc |= json_object_set_new(match, "protocol", protocol_json(rule->l4_proto));
+	if (!rc)
+		return match;
+	json_decref(match);
+	return NULL;
+}
+
+static json_t *rule_json(const struct rule *rule, const struct rule_names *names)
+{
+	const char *id = rule_names_get(names, rule->uid);
+
+	return json_pack("{s:s, s:o, s:s, s:s, s:s}", "id", id ? id : rule->id, "match",
+		match_json(rule), "action", policy_action_words[rule->action], "mode",
+		policy_mode_words[rule->mode], "cache", policy_cache_words[rule->cache]);
+}
+
+static json_t *rules_json(const struct policy *policy, const struct rule_names *names)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; array && i < policy->n_rules; i++) {
+		if (json_array_append_new(array, rule_json(&policy->rules[i], names)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	}
+	return array;
+}
+
+// Adds the scalar rows of `fields`.
+static int add_fields(json_t *object, const struct json_field *fields, const struct policy *policy)
+{
+	json_t *rest = json_fields_dump(fields, policy);
+	int rc = rest ? json_object_update(object, rest) : -1;
+
+	json_decref(rest);
+	return rc;
+}
+
+char *policy_dump(const struct policy *policy, const struct rule_names *names)
+{
+	json_t *root = json_object(), *cache = json_object();
+	char *text = NULL;
+	int rc;
+
+	rc = json_object_set_new(root, "schema_version", json_integer(1));
+	rc |= add_fields(root, policy_fields, policy);
+	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
+	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
+	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));
+	rc |= add_fields(cache, policy_conn_cache_fields, policy);
+	rc |= json_object_set_new(cache, "exempt", addresses_json(&policy->conn_cache.exempt));
+	rc |= json_object_set_new(root, "conn_cache", cache);
+	if (!rc)
+		text = json_dumps(root, JSON_INDENT(2));
+	json_decref(root);
+	return text;
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "policy_fields.h"
+#include <netinet/in.h>
+
+const char *const policy_action_words[] = {"pass", "drop", "reset", NULL};
+const char *const policy_mode_words[] = {"enforce", "monitor", NULL};
+const char *const policy_cache_words[] = {"none", "tuple", "peer", NULL};
+const char *const policy_direction_words[] = {"any", "outbound", "inbound", NULL};
+const char *const policy_confidence_words[] = {
+	"port", "ip", "cache", "partial", "dpi", "verified", NULL};
+static const char *const reevaluate_words[] = {"all", "rates", "none", NULL};
+static const char *const invalid_words[] = {"observe", "drop", NULL};
+static const char *const link_words[] = {"pass", "drop", NULL};
+
+// IANA protocol numbers.
+const struct protocol_word policy_protocols[] = {
+	{"tcp", IPPROTO_TCP},
+	{"udp", IPPROTO_UDP},
+	{"icmp", IPPROTO_ICMP},
+	{"icmpv6", IPPROTO_ICMPV6},
+	{"sctp", IPPROTO_SCTP},
+	{"gre", IPPROTO_GRE},
+	{"esp", IPPROTO_ESP},
+	{"ah", IPPROTO_AH},
+	{"igmp", IPPROTO_IGMP},
+	{"ipip", IPPROTO_IPIP},
+	{"ipv6", IPPROTO_IPV6},
+	{"ospf", 89},
+	{NULL, 0},
+};
+
+#define READ(dotted, function)                                                         \
+	{                                                                              \
+		.name = dotted, .kind = JSON_KIND_READ, .read = function, .live = true \
+	}
+#define NEED(dotted, function)                                                              \
+	{                                                                                   \
+		.name = dotted, .kind = JSON_KIND_READ, .read = function, .required = true, \
+		.live = true                                                                \
+	}
+#define WORD(dotted, type, member, list, value)                                           \
+	{                                                                                 \
+		.name = dotted, .kind = JSON_KIND_WORD, .offset = offsetof(type, member), \
+		.words = list, .fallback = value, .live = true                            \
+	}
+#define NUMBER(dotted, member, low, high, value)                                                  \
+	{                                                                                         \
+		.name = dotted, .kind = JSON_KIND_U32, .offset = offsetof(struct policy, member), \
+		.min = low, .max = high, .fallback = value, .live = true                          \
+	}
+
+const struct json_field policy_fields[] = {
+	{.name = "$schema", .kind = JSON_KIND_IGNORE},
+	NEED("schema_version", json_read_schema_version),
+	WORD("mode", struct policy, mode, policy_mode_words, MODE_ENFORCE),
+	{.name = "address_sets", .kind = JSON_KIND_IGNORE}, // read before the others
+	READ("rules", policy_read_rules),
+	WORD("default", struct policy, default_action, policy_action_words, ACTION_PASS),
+	READ("invalid", policy_read_invalid),
+	READ("conn_cache", policy_read_conn_cache),
+	WORD("reevaluate", struct policy, reevaluate, reevaluate_words, REEVALUATE_ALL),
+	READ("link", policy_read_link),
+	NUMBER("icmp_rejects_per_s", icmp_rejects_per_s, 0, 1000000, 100),
+	JSON_FIELD_END,
+};
+
+const struct json_field policy_invalid_fields[] = {
+	WORD("invalid.malformed", struct policy, malformed, invalid_words, INVALID_OBSERVE),
+	WORD("invalid.unsupported", struct policy, unsupported, invalid_words, INVALID_OBSERVE),
+	JSON_FIELD_END,
+};
+
+#define LINK(key, symbol, value) WORD("link." key, struct policy, link[symbol], link_words, value)
+
+const struct json_field policy_link_fields[] = {
+	LINK("arp", LINK_PROTO_ARP, ACTION_PASS),
+	LINK("stp", LINK_PROTO_STP, ACTION_PASS),
+	LINK("pause", LINK_PROTO_PAUSE, ACTION_DROP), // ends at the port that it stops
+	LINK("lacp", LINK_PROTO_LACP, ACTION_PASS),
+	LINK("eapol", LINK_PROTO_EAPOL, ACTION_PASS),
+	LINK("lldp", LINK_PROTO_LLDP, ACTION_PASS),
+	LINK("other", LINK_PROTO_OTHER, ACTION_PASS),
+	JSON_FIELD_END,
+};
+
+const struct json_field policy_conn_cache_fields[] = {
+	NUMBER("conn_cache.ttl_s", conn_cache.ttl_s, 1, 86400, 300),
+	NUMBER("conn_cache.max_lifetime_s", conn_cache.max_lifetime_s, 1, 604800, 3600),
+	READ("conn_cache.exempt", policy_read_exempt),
+	{.name = "conn_cache.learn_only",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct policy, conn_cache.learn_only),
+		.live = true},
+	JSON_FIELD_END,
+};
+
+const struct json_field policy_rule_fields[] = {
+	NEED("rules[].id", policy_read_rule_id),
+	NEED("rules[].match", policy_read_rule_match),
+	NEED("rules[].action", policy_read_rule_action),
+	WORD("rules[].mode", struct rule, mode, policy_mode_words, MODE_ENFORCE),
+	READ("rules[].cache", policy_read_rule_cache),
+	JSON_FIELD_END,
+};
+
+const struct json_field policy_match_fields[] = {
+	READ("rules[].match.app", policy_read_match_app),
+	READ("rules[].match.category", policy_read_match_category),
+	READ("rules[].match.group", policy_read_match_group),
+	READ("rules[].match.min_confidence", policy_read_match_confidence),
+	WORD("rules[].match.direction", struct rule, direction, policy_direction_words,
+		DIRECTION_ANY),
+	READ("rules[].match.source", policy_read_match_source),
+	READ("rules[].match.destination", policy_read_match_destination),
+	READ("rules[].match.ports", policy_read_match_ports),
+	READ("rules[].match.vlan", policy_read_match_vlan),
+	READ("rules[].match.protocol", policy_read_match_protocol),
+	JSON_FIELD_END,
+};
+
+const struct json_later policy_later[] = {
+	{"applications", "applications of your own"},
+	{"transfers", "rules on files that are asked for"},
+	{"chat", "rules on chat"},
+	{"scan", "virus scanning"},
+	{"shape", "traffic shaping"},
+	{"nat", "address translation"},
+	{"schedules", "time windows"},
+	{NULL, NULL},
+};
+
+const struct json_later policy_rule_later[] = {
+	{"shape", "traffic shaping"},
+	{"scan", "virus scanning"},
+	{"schedule", "time windows"},
+	{"time", "time windows"},
+	{NULL, NULL},
+};
+
+const struct json_later policy_match_later[] = {
+	{"schedule", "time windows"},
+	{"time", "time windows"},
+	{"file", "rules on files"},
+	{"user", "users"},
+	{NULL, NULL},
+};

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys and words of policy.json, shared by its reader and its dump; and what the reader keeps
+// while it reads. config/schema/policy.schema.json says the same to others.
+#ifndef SLUICE_POLICY_FIELDS_H
+#define SLUICE_POLICY_FIELDS_H
+
+#include "json_strict.h"
+#include "policy_load.h"
+
+extern const char *const policy_action_words[];     // by enum action
+extern const char *const policy_mode_words[];       // by enum mode
+extern const char *const policy_cache_words[];      // by enum cache_mode
+extern const char *const policy_direction_words[];  // by enum direction
+extern const char *const policy_confidence_words[]; // by enum confidence, less 1
+
+struct protocol_word {
+	const char *word;
+	uint8_t number;
+};
+extern const struct protocol_word policy_protocols[]; // ends with word NULL
+
+struct named_set {
+	const char *name; // borrowed from the document
+	struct address_set set;
+};
+
+struct policy_reader {
+	const struct json_doc *doc;
+	struct policy *policy;
+	struct named_set *sets;
+	size_t n_sets;
+};
+
+struct rule_reader {
+	struct policy_reader *reader;
+	struct rule *rule;
+	bool has_action;
+	bool has_cache;
+	bool has_confidence;
+	bool match_told; // something in `match` was wrong: what follows from it is not told
+};
+
+extern const struct json_field policy_fields[]; // target struct policy, context policy_reader
+extern const struct json_field policy_invalid_fields[];
+extern const struct json_field policy_link_fields[];
+extern const struct json_field policy_conn_cache_fields[];
+extern const struct json_field policy_rule_fields[];  // target struct rule, context rule_reader
+extern const struct json_field policy_match_fields[]; // the same
+extern const struct json_later policy_later[];
+extern const struct json_later policy_rule_later[];
+extern const struct json_later policy_match_later[];
+
+// Readers of rows, by object: policy_load.c ...
+void policy_read_rules(const struct json_at *at, void *ctx);
+void policy_read_invalid(const struct json_at *at, void *ctx);
+void policy_read_link(const struct json_at *at, void *ctx);
+void policy_read_conn_cache(const struct json_at *at, void *ctx);
+void policy_read_exempt(const struct json_at *at, void *ctx);
+void policy_read_rule_id(const struct json_at *at, void *ctx);
+void policy_read_rule_match(const struct json_at *at, void *ctx);
+void policy_read_rule_action(const struct json_at *at, void *ctx);
+void policy_read_rule_cache(const struct json_at *at, void *ctx);
+// ... and policy_match.c.
+void policy_read_match_app(const struct json_at *at, void *ctx);
+void policy_read_match_category(const struct json_at *at, void *ctx);
+void policy_read_match_group(const struct json_at *at, void *ctx);
+void policy_read_match_source(const struct json_at *at, void *ctx);
+void policy_read_match_destination(const struct json_at *at, void *ctx);
+void policy_read_match_ports(const struct json_at *at, void *ctx);
+void policy_read_match_vlan(const struct json_at *at, void *ctx);
+void policy_read_match_protocol(const struct json_at *at, void *ctx);
+void policy_read_match_confidence(const struct json_at *at, void *ctx);
+
+// policy_address.c: "address_sets" (before the rest, wherever it stands), and lists of CIDRs and
+// names of sets into `set`, sealed.
+void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader);
+void policy_read_addresses(
+	const struct json_at *at, const struct policy_reader *reader, struct address_set *set);
+void policy_sets_free(struct policy_reader *reader);
+
+#endif
