@@ -278,6 +278,8 @@ static int configure_one(struct dataplane *dp, const struct gateway *gateway, un
 	port->n_rxq = plan.n_rxq;
 	port->n_txq = plan.n_txq;
 	port->max_frame = plan.max_frame;
+	if (plan.rss && info.reta_size && (!dp->reta_size || info.reta_size < dp->reta_size))
+		dp->reta_size = info.reta_size; // owners are dealt as NICs deal (owner.h)
 	for (unsigned i = 0; i < LCORES_MAX; i++) {
 		// The first n_txq lcores own a queue each; the others send through one of them.
 		port->tx_queue[i] = i < plan.n_txq ? (uint16_t)i : UINT16_MAX;
