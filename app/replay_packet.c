@@ -173,24 +173,24 @@ void replay_sides_free(struct replay_sides *sides)
 	free(sides);
 }
 
-// The flow key in the table's form. `hosts_only`: without ports and protocol, for fragments, which
-// have no ports to be recognised by.
-static void table_key(const union flow_key *key, bool v6, bool hosts_only, uint8_t out[48])
+// The flow key in the table's form. `hosts_only`: addresses and VLAN, for fragments, which have no
+// ports to be recognised by.
+static void table_key(
+	const union flow_key *key, bool v6, bool hosts_only, uint8_t out[REPLAY_KEY_BYTES])
 {
 	union flow_key k = *key;
 
-	memset(out, 0, REPLAY_KEY_BYTES);
-	if (v6) {
-		if (hosts_only)
-			k.v6.port_a = k.v6.port_b = 0, k.v6.l4_proto = 0;
-		memcpy(out, &k.v6, sizeof k.v6);
-		out[47] = hosts_only ? 3 : 2; // the last octet of a v6 key is padding
-	} else {
-		if (hosts_only)
-			k.v4.port_a = k.v4.port_b = 0, k.v4.l4_proto = 0;
-		memcpy(out, &k.v4, sizeof k.v4);
-		out[47] = hosts_only ? 1 : 0;
+	if (hosts_only && v6) {
+		k.v6.port_a = k.v6.port_b = k.v6.l4_proto = 0;
+		k.v6.vlan &= (uint16_t)~KEY_FRAGMENT;
+	} else if (hosts_only) {
+		k.v4.port_a = k.v4.port_b = k.v4.l4_proto = 0;
+		k.v4.vlan &= (uint16_t)~KEY_FRAGMENT;
 	}
+	memset(out, 0, REPLAY_KEY_BYTES);
+	memcpy(out, &k, v6 ? sizeof k.v6 : sizeof k.v4);
+	// The last octet, padding even in an IPv6 key, keeps the four kinds apart.
+	out[REPLAY_KEY_BYTES - 1] = (uint8_t)(v6 << 1 | hosts_only);
 }
 
 bool replay_from_inside(struct replay_sides *sides, const struct capture_record *rec, uint8_t link)
