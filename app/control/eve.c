@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eve.h"
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
 
-static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+#include "address_text.h"
 
-static bool is_v4(const struct flow_ends *ends)
+static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
 {
-	return !memcmp(ends->address[0], v4_mapped, 12) && !memcmp(ends->address[1], v4_mapped, 12);
-}
+	char text[ADDRESS_TEXT_BYTES];
 
-static void put_address(struct json_out *out, const char *key, const uint8_t *address, bool v4)
-{
-	char text[INET6_ADDRSTRLEN];
-	size_t n = 0;
-
-	if (!v4) {
-		if (inet_ntop(AF_INET6, address, text, sizeof text))
-			json_out_string(out, key, text);
-		return;
-	}
-	for (unsigned i = 12; i < 16; i++) { // inet_ntop goes through snprintf
-		uint8_t byte = address[i];
-
-		if (byte >= 100)
-			text[n++] = (char)('0' + byte / 100);
-		if (byte >= 10)
-			text[n++] = (char)('0' + byte / 10 % 10);
-		text[n++] = (char)('0' + byte % 10);
-		text[n++] = '.';
-	}
-	json_out_text(out, key, text, n - 1);
+	address_text(address, text);
+	json_out_string(out, key, text);
 }
 
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type)
@@ -68,17 +48,18 @@ static void put_ends(const struct event *event, struct json_out *out)
 	static const struct flow_ends none;
 	const struct flow_ends *ends = &event->ends;
 	unsigned from = is_of_packet(event) && event->half == HALF_S2C ? HALF_S2C : HALF_C2S;
-	bool v4 = is_v4(ends), cache = event->type == EVENT_CONNCACHE;
+	bool v4 = address_is_v4(ends->address[0]) && address_is_v4(ends->address[1]);
+	bool cache = event->type == EVENT_CONNCACHE;
 	bool icmp = event->l4_proto == IPPROTO_ICMP || event->l4_proto == IPPROTO_ICMPV6;
 	char id[32], number[4];
 
 	if (!memcmp(ends->address, none.address, sizeof none.address))
 		return; // a frame that is not IP, or whose addresses could not be read
-	put_address(out, "src_ip", ends->address[from], v4);
+	put_address(out, "src_ip", ends->address[from]);
 	// The cache's key has no initiator's port, and in mode peer neither port nor protocol.
 	if (has_port(event->l4_proto) && !cache)
 		json_out_u64(out, "src_port", ends->port[from]);
-	put_address(out, "dest_ip", ends->address[!from], v4);
+	put_address(out, "dest_ip", ends->address[!from]);
 	if (has_port(event->l4_proto))
 		json_out_u64(out, "dest_port", ends->port[!from]);
 	if (event->l4_proto || !cache)

@@ -63,7 +63,7 @@ void gateway_read_port_device(const struct json_at *at, void *ctx)
 
 // Two ports may not share a name or a device. A device is the same up to its arguments.
 static void check_port_unique(
-	const struct json_at *at, const struct gateway *gateway, struct gateway_port *port)
+	const struct json_at *at, const struct gateway *gateway, const struct gateway_port *port)
 {
 	size_t len = strcspn(port->device, ",");
 
@@ -231,12 +231,12 @@ static int pair_port(const struct json_doc *doc, const struct gateway *gateway, 
 static void check_pairs(const struct json_doc *doc, const struct gateway *gateway)
 {
 	int pair_of[GATEWAY_PORTS_MAX];
-	bool broken = !gateway->n_ports; // told by $.ports: nothing can be looked up
+	bool broken = false;
 	char path[JSON_PATH_MAX];
 
 	for (unsigned i = 0; i < gateway->n_ports; i++)
 		pair_of[i] = -1;
-	for (unsigned i = 0; i < gateway->n_pairs && gateway->n_ports; i++) {
+	for (unsigned i = 0; i < gateway->n_pairs; i++) {
 		const struct gateway_pair *pair = &gateway->pairs[i];
 		int ends[2] = {pair_port(doc, gateway, i, "inside", pair->inside),
 			pair_port(doc, gateway, i, "outside", pair->outside)};

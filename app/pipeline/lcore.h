@@ -104,6 +104,7 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 struct query {
 	uint8_t type; // enum query_type
 	bool trace_on;
+	bool page; // QUERY_FLOWS: done when `out` is full; posted again with its cursor, goes on
 	uint64_t flow_id; // QUERY_TRACE; QUERY_FLOWS: only this one if not 0
 	void *out;        // array of records, owned by the asker
 	uint32_t max;

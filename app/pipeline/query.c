@@ -105,6 +105,8 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 	struct flow_record *out = query->out;
 
 	for (unsigned budget = QUERY_BUDGET; budget && query->cursor < end; budget--) {
+		if (query->page && query->n == query->max)
+			return true;
 		uint32_t ref = ref_at(lcore, query->cursor++, usage);
 
 		if (ref == FLOW_REF_NONE)

@@ -10,7 +10,7 @@
 #include "signature_load.h"
 
 const char *fake_signatures = "ab";
-unsigned fake_sigdbs, fake_sigdb_made, fake_scratches, fake_policies;
+unsigned fake_sigdbs, fake_sigdb_made, fake_scratches;
 
 static struct rte_ring *ring_new(unsigned element, unsigned count)
 {
@@ -201,19 +201,6 @@ void sigdb_scratch_free(struct sigdb_scratch *scratch)
 	free(scratch);
 }
 
-// app/pipeline
-
-void policy_free(struct policy *policy)
-{
-	if (!policy)
-		return;
-	for (unsigned i = 0; i < policy->n_scratch; i++)
-		sigdb_scratch_free(policy->scratch[i]);
-	fake_policies--;
-	free(policy->rules);
-	free(policy);
-}
-
 // The loaders of app/control
 
 int signature_load_dir(
@@ -285,7 +272,6 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 	policy->n_rules = 1;
 	snprintf(policy->rules[0].id, POLICY_ID_MAX, "no-bittorrent");
 	policy->rules[0].uid = rule_names_intern(names, "no-bittorrent");
-	fake_policies++;
 	*out = policy;
 	return 0;
 }
@@ -299,28 +285,4 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 		    policy->rules[0].id) < 0)
 		abort();
 	return text;
-}
-
-void config_error_add(
-	struct config_errors *errors, const char *file, const char *path, const char *format, ...)
-{
-	char text[256], *line = NULL;
-	char **lines = realloc(errors->lines, (errors->n + 1) * sizeof *lines);
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	if (!lines || asprintf(&line, "%s: %s%s%s", file, path, *path ? ": " : "", text) < 0)
-		abort();
-	errors->lines = lines;
-	errors->lines[errors->n++] = line;
-}
-
-void config_errors_free(struct config_errors *errors)
-{
-	for (size_t i = 0; i < errors->n; i++)
-		free(errors->lines[i]);
-	free(errors->lines);
-	*errors = (struct config_errors){0};
 }

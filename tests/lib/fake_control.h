@@ -18,8 +18,7 @@ struct flow_ends fake_ends(const char *c2s, uint16_t c2s_port, const char *s2c, 
 extern const char *fake_signatures;
 extern unsigned fake_sigdbs;     // alive
 extern unsigned fake_sigdb_made; // ever compiled
-extern unsigned fake_scratches;  // alive
-extern unsigned fake_policies;   // alive
+extern unsigned fake_scratches;  // alive: one per policy and lcore
 // policy_load of a path that contains "bad" fails with two errors.
 
 #endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "address_text.h"
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <string.h>
+
+bool address_is_v4(const uint8_t address[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(address, mapped, sizeof mapped);
+}
+
+void address_text(const uint8_t address[16], char out[ADDRESS_TEXT_BYTES])
+{
+	size_t n = 0;
+
+	if (!address_is_v4(address)) {
+		if (!inet_ntop(AF_INET6, address, out, ADDRESS_TEXT_BYTES))
+			out[0] = '\0';
+		return;
+	}
+	for (unsigned i = 12; i < 16; i++) { // inet_ntop goes through snprintf: this is per event
+		uint8_t byte = address[i];
+
+		if (byte >= 100)
+			out[n++] = (char)('0' + byte / 100);
+		if (byte >= 10)
+			out[n++] = (char)('0' + byte / 10 % 10);
+		out[n++] = (char)('0' + byte % 10);
+		out[n++] = i < 15 ? '.' : '\0';
+	}
+}

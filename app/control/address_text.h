@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Addresses of struct flow_ends as text: IPv4 (stored v4-mapped) dotted, IPv6 as RFC 5952 says.
+#ifndef SLUICE_ADDRESS_TEXT_H
+#define SLUICE_ADDRESS_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ADDRESS_TEXT_BYTES 46 // INET6_ADDRSTRLEN
+
+bool address_is_v4(const uint8_t address[16]);
+void address_text(const uint8_t address[16], char out[ADDRESS_TEXT_BYTES]);
+
+#endif

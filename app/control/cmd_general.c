@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// version, stats, log-level.
+#include <rte_version.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "selection.h"
+#include "stats_sum.h"
+#include "tick.h"
+
+static uint64_t uptime_ns(const struct control_context *context)
+{
+	uint64_t now_ns = context->now_ns();
+
+	return now_ns > context->started_ns ? now_ns - context->started_ns : 0;
+}
+
+void cmd_version(struct request *request, json_t *arguments)
+{
+	json_t *message = json_object();
+
+	(void)arguments;
+	put_text(&message, "version", SLUICE_VERSION);
+	put_text(&message, "dpdk", rte_version());
+	put_text(&message, "jansson", jansson_version_str());
+	put_text(&message, "libevent", event_get_version());
+	put_number(&message, "pid", (uint64_t)getpid());
+	put_time(&message, "started", request->context->started_ns);
+	put_number(&message, "uptime_s", uptime_ns(request->context) / NS_PER_S);
+	put_number(&message, "lcores", request->context->dp->n_lcores);
+	put_number(&message, "generation", reload_generation(request->context->reload));
+	request_ok(request, message);
+}
+
+void cmd_stats(struct request *request, json_t *arguments)
+{
+	const struct control_context *context = request->context;
+	json_t *message, *policy, *events;
+
+	if (json_object_size(arguments)) {
+		request_fail_arguments(request, "none expected");
+		return;
+	}
+	message = stats_json(context->dp, uptime_ns(context));
+	policy = json_object();
+	put_number(&policy, "generation", reload_generation(context->reload));
+	put_time(&policy, "loaded", reload_loaded_ns(context->reload));
+	put_number(&policy, "freed", reload_freed(context->reload));
+	put_number(&policy, "failures", reload_failures(context->reload));
+	put_json(&message, "policy", policy);
+	if (context->sink) {
+		events = json_object();
+		put_number(&events, "written", sink_written(context->sink));
+		put_number(&events, "failed", sink_failed(context->sink));
+		put_json(&message, "events", events);
+	}
+	put_number(&message, "lcore_stalls", context->lcore_stalls);
+	put_number(&message, "now_ns", context->now_ns());
+	request_ok(request, message);
+}
+
+void cmd_log_level(struct request *request, json_t *arguments)
+{
+	const char *word = NULL;
+	json_error_t error;
+	json_t *message;
+	int level;
+
+	if (json_unpack_ex(arguments, &error, JSON_STRICT, "{s?s}", "level", &word) < 0) {
+		request_fail_arguments(request, error.text);
+		return;
+	}
+	if (word) {
+		level = log_level_find(word);
+		if (level < 0) {
+			request_fail(request,
+				"level: \"%.32s\" is not one of error, warning, "
+				"notice, info, debug",
+				word);
+			return;
+		}
+		log_level_set((enum log_level)level);
+	}
+	message = json_object();
+	put_text(&message, "level", log_level_word(log_level_get()));
+	request_ok(request, message);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command commands[] = {
+	{"help", "", "the commands", cmd_help},
+	{"version", "", "the program and what it is built with", cmd_version},
+	{"stats", "", "counters, ledger, pools, ports, lcores", cmd_stats},
+	{"log-level", "level", "the level of the log, and sets it", cmd_log_level},
+	{"flow-list", "app, host, limit, offset", "live flows", cmd_flow_list},
+	{"flow-show", "flow_id", "one flow, everything", cmd_flow_show},
+	{"trace", "flow_id, on", "logs each stage of a flow's packets as events", cmd_trace},
+	{"cache-list", "app, host, limit, offset", "peers of blocked connections", cmd_cache_list},
+	{"cache-flush", "", "forgets all of them", cmd_cache_flush},
+	{"policy-show", "", "the policy in force", cmd_policy_show},
+	{"policy-check", "path", "validates a policy without loading it", cmd_policy_check},
+	{"policy-reload", "path", "puts the policy file in force on all lcores", cmd_policy_reload},
+};
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+void put_json(json_t **parent, const char *key, json_t *value)
+{
+	if (!*parent) {
+		json_decref(value);
+		return;
+	}
+	if (json_object_set_new(*parent, key, value) < 0) {
+		json_decref(*parent);
+		*parent = NULL;
+	}
+}
+
+void put_number(json_t **parent, const char *key, uint64_t value)
+{
+	put_json(parent, key, json_integer((json_int_t)value));
+}
+
+void put_text(json_t **parent, const char *key, const char *value)
+{
+	json_t *text = json_string(value);
+
+	put_json(parent, key, text ? text : json_string("?"));
+}
+
+void put_bool(json_t **parent, const char *key, bool value)
+{
+	put_json(parent, key, json_boolean(value));
+}
+
+static void request_end(struct request *request)
+{
+	if (request->timer)
+		event_free(request->timer);
+	if (request->state)
+		request->state_free(request->state);
+	request->command = NULL;
+	request->inquiry = NULL;
+	request->timer = NULL;
+	request->state = NULL;
+	request->state_free = NULL;
+}
+
+static void reply(struct request *request, const char *result, json_t *message)
+{
+	json_t *object = json_object();
+
+	put_text(&object, "return", result);
+	put_json(&object, "message", message); // none is lack of memory: no object either
+	request_end(request);                  // the answer may run the next command
+	request->answer(request->ctx, object);
+}
+
+void request_ok(struct request *request, json_t *message)
+{
+	if (!message) {
+		request_fail(request, "no memory for the answer");
+		return;
+	}
+	reply(request, "OK", message);
+}
+
+void request_fail(struct request *request, const char *format, ...)
+{
+	char text[512];
+	json_t *message;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	message = json_string(text);
+	// What a client wrote may be quoted, and cut within a character.
+	reply(request, "NOK", message ? message : json_string("not UTF-8"));
+}
+
+void request_fail_errors(
+	struct request *request, const char *text, const struct config_errors *errors)
+{
+	json_t *message = json_object(), *list = json_array();
+
+	for (size_t i = 0; list && i < errors->n; i++) {
+		json_t *line = json_string(errors->lines[i]);
+
+		json_array_append_new(list, line ? line : json_string("? (not UTF-8)"));
+	}
+	put_text(&message, "text", text);
+	put_json(&message, "errors", list);
+	if (errors->dropped)
+		put_number(&message, "errors_dropped", errors->dropped);
+	reply(request, "NOK", message);
+}
+
+void request_fail_arguments(struct request *request, const char *text)
+{
+	const char *names = request->command->arguments;
+
+	request_fail(request, "arguments: %s; %s takes %s", text, request->command->name,
+		*names ? names : "none");
+}
+
+void request_ask(struct request *request, const struct inquiry_question *question)
+{
+	int rc = inquiry_start(request->inquiries, question, &request->inquiry);
+
+	if (rc == -EBUSY)
+		request_fail(request, "too many questions to the data lcores are open; try again, "
+				      "and if it stays so look for a stalled lcore in `stats`");
+	else if (rc < 0)
+		request_fail(request, "no memory for the question");
+}
+
+static void timer_done(evutil_socket_t fd, short what, void *ctx)
+{
+	struct request *request = ctx;
+
+	(void)fd;
+	(void)what;
+	request->done(request);
+}
+
+void request_wait(struct request *request, unsigned ms, void (*done)(struct request *request))
+{
+	struct timeval delay = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+
+	request->done = done;
+	if (!request->timer)
+		request->timer = evtimer_new(request->context->base, timer_done, request);
+	if (!request->timer || event_add(request->timer, &delay) < 0)
+		request_fail(request, "no memory for a timer");
+}
+
+bool request_is_open(const struct request *request)
+{
+	return request->command != NULL;
+}
+
+void request_cancel(struct request *request)
+{
+	if (request->inquiry)
+		inquiry_cancel(request->inquiry);
+	request_end(request);
+}
+
+static const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+void command_run(struct request *request, const char *line, size_t length)
+{
+	static const struct command unknown = {.name = "?"};
+	json_t *root, *arguments = NULL, *empty = NULL;
+	const char *name = NULL;
+	json_error_t error;
+
+	request->command = &unknown;
+	root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root) {
+		request_fail(request, "not a JSON object on one line: %s (column %d)", error.text,
+			error.column);
+		return;
+	}
+	if (json_unpack_ex(root, &error, JSON_STRICT, "{s:s, s?o}", "command", &name, "arguments",
+		    &arguments) < 0) {
+		request_fail(request, "expected {\"command\": NAME, \"arguments\": {...}}: %s",
+			error.text);
+		goto out;
+	}
+	if (arguments && !json_is_object(arguments)) {
+		request_fail(request, "\"arguments\" is not an object");
+		goto out;
+	}
+	request->command = command_find(name);
+	if (!request->command) {
+		request->command = &unknown;
+		request_fail(request, "no command \"%.64s\"; \"help\" lists them", name);
+		goto out;
+	}
+	empty = arguments ? NULL : json_object();
+	if (!arguments && !empty)
+		request_fail(request, "no memory");
+	else
+		request->command->run(request, arguments ? arguments : empty);
+out:
+	json_decref(empty);
+	json_decref(root);
+}
+
+void cmd_help(struct request *request, json_t *arguments)
+{
+	json_t *list = json_array();
+
+	(void)arguments;
+	for (size_t i = 0; list && i < N_COMMANDS; i++) {
+		json_t *entry = json_object();
+
+		put_text(&entry, "command", commands[i].name);
+		put_text(&entry, "arguments", commands[i].arguments);
+		put_text(&entry, "help", commands[i].help);
+		if (json_array_append_new(list, entry) < 0) {
+			json_decref(list);
+			list = NULL;
+		}
+	}
+	request_ok(request, list);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands of the control socket. A command gets its arguments (an object, maybe empty) and
+// answers its request exactly once, at once or later; whoever sent it may go away meanwhile.
+// Control core only.
+#ifndef SLUICE_COMMAND_H
+#define SLUICE_COMMAND_H
+
+#include <jansson.h>
+#include "control_socket.h"
+#include "inquiry.h"
+
+struct request {
+	struct control_context *context;
+	struct inquiries *inquiries;
+	// Takes `reply`; NULL when there was no memory for one. Not called by request_cancel.
+	void (*answer)(void *ctx, json_t *reply);
+	void *ctx;
+	// Of a command that answers later; cleared with the answer.
+	const struct command *command;
+	struct inquiry *inquiry;
+	struct event *timer; // libevent's
+	void (*done)(struct request *request);
+	void *state;
+	void (*state_free)(void *state);
+};
+
+struct command {
+	const char *name;
+	const char *arguments; // for the list of commands: "limit, app, host"
+	const char *help;
+	void (*run)(struct request *request, json_t *arguments);
+};
+
+// Parses `line` and runs it. Everything wrong with it is answered with NOK.
+void command_run(struct request *request, const char *line, size_t length);
+bool request_is_open(const struct request *request); // still owes its answer
+void request_cancel(struct request *request);        // the client has gone
+
+// {"return":"OK","message":MESSAGE}; takes it, NULL is answered as lack of memory.
+void request_ok(struct request *request, json_t *message);
+// {"return":"NOK","message":TEXT}
+void request_fail(struct request *request, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+// The same, and what the command takes.
+void request_fail_arguments(struct request *request, const char *text);
+// {"return":"NOK","message":{"text":TEXT,"errors":[...],"errors_dropped":N}}
+void request_fail_errors(
+	struct request *request, const char *text, const struct config_errors *errors);
+// Puts a question to the lcores; answers with NOK by itself if that cannot be.
+void request_ask(struct request *request, const struct inquiry_question *question);
+// Calls back after `ms`, once; answers with NOK by itself if there is no memory.
+void request_wait(struct request *request, unsigned ms, void (*done)(struct request *request));
+
+// Members of objects that fail as a whole for want of memory: put into NULL does nothing, and
+// `parent` is given up (decref, NULL) when a put fails.
+void put_number(json_t **parent, const char *key, uint64_t value);
+void put_text(json_t **parent, const char *key, const char *value); // not UTF-8: "?"
+void put_bool(json_t **parent, const char *key, bool value);
+void put_json(json_t **parent, const char *key, json_t *value); // takes it
+
+// cmd_*.c
+void cmd_help(struct request *request, json_t *arguments);
+void cmd_version(struct request *request, json_t *arguments);
+void cmd_stats(struct request *request, json_t *arguments);
+void cmd_log_level(struct request *request, json_t *arguments);
+void cmd_flow_list(struct request *request, json_t *arguments);
+void cmd_flow_show(struct request *request, json_t *arguments);
+void cmd_trace(struct request *request, json_t *arguments);
+void cmd_cache_list(struct request *request, json_t *arguments);
+void cmd_cache_flush(struct request *request, json_t *arguments);
+void cmd_policy_show(struct request *request, json_t *arguments);
+void cmd_policy_check(struct request *request, json_t *arguments);
+void cmd_policy_reload(struct request *request, json_t *arguments);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control_loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "log.h"
+#include "tick.h"
+
+#define DRAIN_MS  10
+#define RELOAD_MS 5
+#define FLUSH_MS  250
+#define WATCH_MS  100
+#define STALL_MS  2000
+
+#define DRAIN_MAX 4096 // records of a lcore per turn: clients and signals wait no longer than that
+
+struct watch { // one data lcore's heart
+	uint64_t heartbeat_ns;
+	uint64_t changed_ns; // by our clock
+	bool stalled;
+};
+
+enum { EVENTS_MAX = 9 };
+
+struct control {
+	struct control_context *context;
+	const struct control_options *options;
+	struct event *events[EVENTS_MAX]; // libevent's; freed together
+	unsigned n_events;
+	struct event *grace; // polls reload_step while a grace period runs
+	uint64_t stall_ns;
+	int signal; // that ended the loop
+	struct watch watches[LCORES_MAX];
+};
+
+static void drain(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+
+	(void)fd;
+	(void)what;
+	if (control->context->sink)
+		sink_drain(control->context->sink, DRAIN_MAX);
+	if (control->context->stop)
+		event_base_loopbreak(control->context->base);
+}
+
+static void flush(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+
+	(void)fd;
+	(void)what;
+	if (control->context->sink)
+		sink_flush(control->context->sink);
+}
+
+static void stats(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+
+	(void)fd;
+	(void)what;
+	sink_stats_event(control->context->sink, control->context->now_ns());
+}
+
+static void grace(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+	struct timeval soon = {.tv_usec = RELOAD_MS * 1000};
+
+	(void)fd;
+	(void)what;
+	if (reload_step(control->context->reload))
+		log_notice("policy: generation %llu is in force on every lcore",
+			(unsigned long long)reload_generation(control->context->reload));
+	else
+		event_add(control->grace, &soon);
+}
+
+static bool hearts_watch(struct control *control, uint64_t now_ns)
+{
+	const struct dataplane *dp = control->context->dp;
+	bool healthy = true;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		struct watch *watch = &control->watches[i];
+		uint64_t beat =
+			__atomic_load_n(&dp->lcores[i]->stats.heartbeat_ns, __ATOMIC_RELAXED);
+
+		if (beat != watch->heartbeat_ns) {
+			if (watch->stalled)
+				log_notice("data lcore %u goes on after %llu ms", i,
+					(unsigned long long)((now_ns - watch->changed_ns) /
+							     NS_PER_MS));
+			*watch = (struct watch){.heartbeat_ns = beat, .changed_ns = now_ns};
+			continue;
+		}
+		if (now_ns - watch->changed_ns <= control->stall_ns)
+			continue;
+		healthy = false;
+		if (watch->stalled)
+			continue;
+		watch->stalled = true;
+		control->context->lcore_stalls++;
+		log_error("data lcore %u stands still: no turn of its loop for %llu ms", i,
+			(unsigned long long)((now_ns - watch->changed_ns) / NS_PER_MS));
+	}
+	return healthy;
+}
+
+static void watch(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+	uint64_t now_ns = control->context->now_ns();
+	bool healthy = hearts_watch(control, now_ns);
+
+	(void)fd;
+	(void)what;
+	reload_step(control->context->reload);
+	if (control->options->tick)
+		control->options->tick(control->options->ctx, now_ns, healthy);
+}
+
+static void reload_policy_again(struct control *control)
+{
+	struct control_context *context = control->context;
+	struct config_errors errors = {0};
+	const char *path = reload_path(context->reload);
+	char *copy = path ? strdup(path) : NULL; // a success replaces it
+
+	if (!copy) {
+		log_error("policy: nothing to reload");
+		return;
+	}
+	log_notice("policy: reloading %s", copy);
+	if (reload_load(context->reload, copy, context->now_ns(), &errors) < 0) {
+		for (size_t i = 0; i < errors.n; i++)
+			log_error("%s", errors.lines[i]);
+		log_error("policy: %s cannot be used; generation %llu stays in force", copy,
+			(unsigned long long)reload_generation(context->reload));
+	} else {
+		grace(-1, 0, control);
+	}
+	config_errors_free(&errors);
+	free(copy);
+}
+
+static void signalled(evutil_socket_t number, short what, void *ctx)
+{
+	struct control *control = ctx;
+
+	(void)what;
+	switch (number) {
+	case SIGHUP:
+		log_notice("SIGHUP: reopening the event file");
+		if (control->context->sink)
+			sink_reopen(control->context->sink);
+		break;
+	case SIGUSR2: reload_policy_again(control); break;
+	default:
+		log_notice("SIG%s: stopping", number == SIGTERM ? "TERM" : "INT");
+		control->signal = (int)number;
+		event_base_loopbreak(control->context->base);
+		break;
+	}
+}
+
+static int add(struct control *control, struct event *event, unsigned ms)
+{
+	struct timeval every = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+
+	if (!event)
+		return -ENOMEM;
+	control->events[control->n_events++] = event;
+	return event_add(event, ms ? &every : NULL) < 0 ? -ENOMEM : 0;
+}
+
+static int add_timer(struct control *control, unsigned ms, event_callback_fn callback)
+{
+	return add(
+		control, event_new(control->context->base, -1, EV_PERSIST, callback, control), ms);
+}
+
+static int add_all(struct control *control)
+{
+	static const int signals[] = {SIGHUP, SIGUSR2, SIGTERM, SIGINT};
+	struct event_base *base = control->context->base;
+	uint64_t stats_ms = (uint64_t)control->options->stats_interval_s * 1000;
+	int rc = 0;
+
+	for (unsigned i = 0; i < sizeof signals / sizeof signals[0] && rc == 0; i++)
+		rc = add(control, evsignal_new(base, signals[i], signalled, control), 0);
+	if (rc == 0)
+		rc = add_timer(control, DRAIN_MS, drain);
+	if (rc == 0)
+		rc = add_timer(control, FLUSH_MS, flush);
+	if (rc == 0)
+		rc = add_timer(control, WATCH_MS, watch);
+	if (rc == 0 && stats_ms && control->context->sink)
+		rc = add_timer(
+			control, stats_ms < UINT32_MAX ? (unsigned)stats_ms : UINT32_MAX, stats);
+	control->grace = evtimer_new(base, grace, control);
+	return rc < 0 || !control->grace ? -ENOMEM : 0;
+}
+
+// Exactly our four signals, in this thread only.
+static void signals_open(sigset_t *before)
+{
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGUSR2);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGINT);
+	pthread_sigmask(SIG_UNBLOCK, &ours, before);
+}
+
+static void watches_start(struct control *control)
+{
+	uint64_t now_ns = control->context->now_ns();
+
+	for (unsigned i = 0; i < LCORES_MAX; i++)
+		control->watches[i].changed_ns = now_ns;
+}
+
+int control_run(struct control_context *context, const struct control_options *options)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_pipe;
+	struct control *control = calloc(1, sizeof *control);
+	sigset_t before;
+	int rc;
+
+	if (!control)
+		return -ENOMEM;
+	control->context = context;
+	control->options = options;
+	control->stall_ns = (options->stall_ms ? options->stall_ms : STALL_MS) * NS_PER_MS;
+	context->stop = false;
+	if (context->sink)
+		sink_set_start(context->sink, context->started_ns);
+	sigaction(SIGPIPE, &ignore, &old_pipe); // a reader of events or a client that went away
+	watches_start(control);
+	rc = add_all(control);
+	if (rc == 0) {
+		signals_open(&before);
+		if (event_base_dispatch(context->base) < 0)
+			rc = -EIO;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	if (rc == 0)
+		rc = control->signal;
+	for (unsigned i = 0; i < control->n_events; i++)
+		event_free(control->events[i]);
+	if (control->grace)
+		event_free(control->grace);
+	sigaction(SIGPIPE, &old_pipe, NULL);
+	free(control);
+	return rc;
+}
+
+void control_stop(struct control_context *context)
+{
+	context->stop = true;
+	event_base_loopbreak(context->base);
+}

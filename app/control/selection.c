@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "selection.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "address_text.h"
+#include "eve.h"
+
+static bool read_app(struct request *request, const char *name, struct selection *selection)
+{
+	selection->has_app = true;
+	if (!strcmp(name, "unknown"))
+		return true; // APP_NONE
+	selection->app = app_find(name);
+	if (selection->app != APP_NONE)
+		return true;
+	request_fail(request,
+		"app: no application \"%.64s\"; `sluice apps` lists them, \"unknown\" "
+		"is for flows without one",
+		name);
+	return false;
+}
+
+static bool read_host(struct request *request, const char *text, struct selection *selection)
+{
+	int rc = address_set_add(&selection->hosts, text);
+
+	selection->has_host = true;
+	if (!rc) {
+		address_set_seal(&selection->hosts);
+		return true;
+	}
+	if (rc == -ERANGE)
+		request_fail(request, "host: \"%.64s\" has bits beyond its prefix", text);
+	else
+		request_fail(request,
+			"host: \"%.64s\" is neither an address nor a network "
+			"(10.0.0.1, 10.0.0.0/8, 2001:db8::/32)",
+			text);
+	return false;
+}
+
+bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
+{
+	const char *app = NULL, *host = NULL;
+	json_int_t limit = 100, offset = 0;
+	json_error_t error;
+
+	*selection = (struct selection){0};
+	if (json_unpack_ex(arguments, &error, JSON_STRICT, "{s?s, s?s, s?I, s?I}", "app", &app,
+		    "host", &host, "limit", &limit, "offset", &offset) < 0) {
+		request_fail_arguments(request, error.text);
+		return false;
+	}
+	if (limit < 1 || limit > SELECTION_LIMIT_MAX || offset < 0 ||
+		offset > SELECTION_OFFSET_MAX) {
+		request_fail(request, "limit is 1 to %d, offset 0 to %d", SELECTION_LIMIT_MAX,
+			SELECTION_OFFSET_MAX);
+		return false;
+	}
+	selection->limit = (uint32_t)limit;
+	selection->offset = (uint32_t)offset;
+	if ((app && !read_app(request, app, selection)) ||
+		(host && !read_host(request, host, selection))) {
+		selection_free(selection);
+		return false;
+	}
+	return true;
+}
+
+void selection_free(struct selection *selection)
+{
+	address_set_free(&selection->hosts);
+}
+
+bool selection_has(const struct selection *selection, uint16_t app, const uint8_t one[16],
+	const uint8_t other[16])
+{
+	if (selection->has_app && app != selection->app)
+		return false;
+	return !selection->has_host || address_set_has(&selection->hosts, one) ||
+	       address_set_has(&selection->hosts, other);
+}
+
+void put_address(json_t **parent, const char *key, const uint8_t address[16])
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	address_text(address, text);
+	put_text(parent, key, text);
+}
+
+void put_proto(json_t **parent, uint8_t l4_proto)
+{
+	char number[4];
+
+	put_text(parent, "proto", eve_proto(l4_proto, number));
+}
+
+void put_app(json_t **parent, const struct control_context *context, uint16_t app,
+	uint8_t confidence, uint16_t signature, unsigned decided_pkts)
+{
+	const struct sigdb *db = reload_sigdb(context->reload);
+	const struct app_proto *proto = app_get(app);
+	json_t *object;
+
+	if (!proto)
+		return;
+	object = json_object();
+	put_text(parent, "app_proto", proto->name);
+	put_text(&object, "name", proto->name);
+	put_text(&object, "category", app_category_word(proto->category));
+	if (proto->group)
+		put_text(&object, "group", proto->group);
+	put_text(&object, "confidence", confidence_word(confidence));
+	put_number(&object, "decided_pkts", decided_pkts);
+	if (db && signature < sigdb_count(db))
+		put_text(&object, "signature", sigdb_get(db, signature)->id);
+	put_json(parent, "app", object);
+}
+
+void put_rule(json_t **parent, const struct control_context *context, uint32_t uid)
+{
+	const char *id = uid ? rule_names_get(context->names, uid) : NULL;
+
+	if (id)
+		put_text(parent, "rule", id);
+}
+
+void put_time(json_t **parent, const char *key, uint64_t ns)
+{
+	char stamp[40];
+
+	eve_timestamp(ns, stamp, sizeof stamp);
+	put_text(parent, key, stamp);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which flows or cache entries a list is to show, and what they have in common as JSON.
+#ifndef SLUICE_SELECTION_H
+#define SLUICE_SELECTION_H
+
+#include "command.h"
+
+#define SELECTION_LIMIT_MAX  1000
+#define SELECTION_OFFSET_MAX 100000
+
+struct selection {
+	uint32_t limit;
+	uint32_t offset;
+	bool has_app;
+	bool has_host;
+	uint16_t app;
+	struct address_set hosts; // either end
+};
+
+// Reads app, host, limit and offset. False: it is answered already.
+bool selection_read(struct request *request, json_t *arguments, struct selection *selection);
+void selection_free(struct selection *selection);
+bool selection_has(const struct selection *selection, uint16_t app, const uint8_t one[16],
+	const uint8_t other[16]);
+
+void put_address(json_t **parent, const char *key, const uint8_t address[16]);
+void put_proto(json_t **parent, uint8_t l4_proto);
+// "app_proto" and "app", as events have them.
+void put_app(json_t **parent, const struct control_context *context, uint16_t app,
+	uint8_t confidence, uint16_t signature, unsigned decided_pkts);
+void put_rule(json_t **parent, const struct control_context *context, uint32_t uid);
+void put_time(json_t **parent, const char *key, uint64_t ns);
+
+#endif
