@@ -70,10 +70,12 @@ static void check_port_unique(
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		const struct gateway_port *other = &gateway->ports[i];
 
-		if (port->name[0] && strcmp(port->name, other->name) == 0)
+		if (port->name[0] && strcmp(port->name, other->name) == 0) {
 			json_at_error(at,
 				"port name \"%s\" is taken by $.ports[%u]: choose another",
 				port->name, i);
+			port->name[0] = 0; // or it would also be told to be in no pair
+		}
 		if (len && strcspn(other->device, ",") == len &&
 			strncmp(port->device, other->device, len) == 0)
 			json_at_error(at, "device \"%.*s\" is port \"%s\" already", (int)len,
