@@ -63,7 +63,7 @@ void gateway_read_port_device(const struct json_at *at, void *ctx)
 
 // Two ports may not share a name or a device. A device is the same up to its arguments.
 static void check_port_unique(
-	const struct json_at *at, const struct gateway *gateway, const struct gateway_port *port)
+	const struct json_at *at, const struct gateway *gateway, struct gateway_port *port)
 {
 	size_t len = strcspn(port->device, ",");
 
