@@ -151,13 +151,26 @@ static void feed(const struct inspection *in, const struct span *span)
 	feed(in, span);
 }
 
-// New bytes of a segment, one span for each mbuf segment that they lie in.
+// New bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
+// keeps of them in one piece, as it would be in a larger buffer: where a driver cuts a packet must
+// not change what it is taken for.
 static void feed_payload(
 	const struct inspection *in, uint32_t skip, struct span span, uint32_t length)
 {
 	const struct rte_mbuf *m = in->walk->m;
 	uint32_t offset = in->walk->pkt->payload_off + skip;
+	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
+	if (offset + length > m->data_len && !(in->flow->flags & FLOW_APP_FINAL)) {
+		span.length = RTE_MIN(length, (uint32_t)sizeof(start));
+		span.bytes = rte_pktmbuf_read(m, offset, span.length, start);
+		if (!span.bytes)
+			return; // pkt_len promises more than the segments hold
+		feed(in, &span);
+		span.offset64 += span.length;
+		offset += span.length;
+		length -= span.length;
+	}
 	for (; m && length; m = m->next) {
 		if (offset >= m->data_len) {
 			offset -= m->data_len;
