@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of an entry: made, turned from stub to flow and from flow to condemned stub, aged,
+// ended.
+#include <limits.h>
+#include <string.h>
+#include "flow_event.h"
+#include "flow_pool.h"
+
+// Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
+// a NAT; a table that only watches may be a little shorter on what has never carried payload.
+const struct flow_timeouts flow_timeouts_default = {
+	.normal_ns =
+		{
+			[FLOW_CLASS_EMBRYONIC] = 30 * NS_PER_S,
+			[FLOW_CLASS_STATELESS] = 30 * NS_PER_S,
+			[FLOW_CLASS_CONDEMNED] = 120 * NS_PER_S,
+			[FLOW_CLASS_TCP] = 7440 * NS_PER_S,
+			[FLOW_CLASS_TCP_CLOSING] = 15 * NS_PER_S,
+			[FLOW_CLASS_UDP_ONE_WAY] = 30 * NS_PER_S,
+			[FLOW_CLASS_UDP] = 300 * NS_PER_S,
+		},
+	.emergency_ns =
+		{
+			[FLOW_CLASS_EMBRYONIC] = 3 * NS_PER_S,
+			[FLOW_CLASS_STATELESS] = 3 * NS_PER_S,
+			[FLOW_CLASS_CONDEMNED] = 10 * NS_PER_S,
+			[FLOW_CLASS_TCP] = 300 * NS_PER_S,
+			[FLOW_CLASS_TCP_CLOSING] = 2 * NS_PER_S,
+			[FLOW_CLASS_UDP_ONE_WAY] = 3 * NS_PER_S,
+			[FLOW_CLASS_UDP] = 30 * NS_PER_S,
+		},
+};
+
+static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t v6)
+{
+	struct flow_table *table = lcore->flows;
+	uint32_t index = pool_take(lcore, true);
+
+	if (index == POOL_NONE)
+		return POOL_NONE;
+	struct flow_stub *stub = &table->stubs[index];
+
+	*stub = (struct flow_stub){
+		.start_ns = lcore->now_ns,
+		.last_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT),
+		.gen = table->next_gen++,
+		.lru_class = (uint8_t) class,
+		.flags = v6,
+		.window_scale = {14, 14},
+	};
+	lru_append(table, class, index);
+	return index;
+}
+
+static void stub_give(struct lcore *lcore, uint32_t index)
+{
+	struct flow_table *table = lcore->flows;
+
+	lru_unlink(table, table->stubs[index].lru_class, index);
+	table->stubs[index].gen = 0;
+	pool_put(lcore, &table->stub_pool, index);
+}
+
+static void flow_give(struct lcore *lcore, uint32_t index)
+{
+	struct flow_table *table = lcore->flows;
+	struct flow *flow = &table->flows[index];
+
+	classify_end(lcore->classifier, &flow->classify_state);
+	classify_end(lcore->classifier, &flow->decoder_state);
+	lru_unlink(table, flow->lru_class, index);
+	flow->gen = 0;
+	pool_put(lcore, &table->flow_pool, index);
+}
+
+uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
+	enum flow_class class)
+{
+	uint32_t index = stub_take(lcore, class, v6 ? FLOW_V6 : 0);
+
+	if (index == POOL_NONE)
+		return FLOW_REF_NONE;
+	int32_t pos = key_bind(lcore->flows, key, hash, v6, index | FLOW_REF_STUB);
+
+	if (pos < 0) {
+		stub_give(lcore, index);
+		return FLOW_REF_NONE;
+	}
+	lcore->flows->stubs[index].key_pos = pos;
+	lcore->stats.flows_embryonic++;
+	return index | FLOW_REF_STUB;
+}
+
+uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
+	uint32_t stub_ref, enum flow_class class)
+{
+	struct flow_table *table = lcore->flows;
+	uint32_t index = pool_take(lcore, false);
+
+	if (index == POOL_NONE)
+		return FLOW_REF_NONE;
+	int32_t pos = key_bind(table, key, hash, v6, index);
+
+	if (pos < 0) { // only for a new key: a known one keeps its slot
+		table->flow_pool.free[table->flow_pool.n_free++] = index;
+		return FLOW_REF_NONE;
+	}
+	struct flow *flow = &table->flows[index];
+
+	*flow = (struct flow){
+		.start_ns = lcore->now_ns,
+		.last_ns = lcore->now_ns,
+		.gen = table->next_gen++,
+		.key_pos = pos,
+		.lru_class = (uint8_t) class,
+		.flags = v6 ? FLOW_V6 : 0,
+		.signature = UINT16_MAX,
+	};
+	memset(&table->cold[index], 0, sizeof(table->cold[index]));
+	lru_append(table, class, index);
+	if (stub_ref != FLOW_REF_NONE) {
+		flow->start_ns = flow_stub_at(table, stub_ref)->start_ns;
+		stub_give(lcore, stub_ref & ~FLOW_REF_STUB);
+	}
+	lcore->stats.flows_created++;
+	return index;
+}
+
+uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_table *table = lcore->flows;
+	const struct flow *flow = &table->flows[ref];
+	bool v6 = flow->flags & FLOW_V6;
+	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED, flow->flags);
+
+	if (index == POOL_NONE) {
+		flow_remove(lcore, ref);
+		return FLOW_REF_NONE;
+	}
+	struct flow_stub *stub = &table->stubs[index];
+
+	stub->start_ns = flow->start_ns;
+	stub->key_pos = flow->key_pos;
+	stub->policy_gen = flow->policy_gen;
+	stub->rule_uid = flow->rule_uid;
+	stub->app = flow->app;
+	stub->l4_proto = flow->l4_proto;
+	stub->in_port = flow->in_port;
+	stub->action = flow->action;
+	for (unsigned half = 0; half < 2; half++)
+		stub->tcp_flags[half] = flow->tcp_flags[half];
+	const union flow_key *key = flow_key_of(table, flow->key_pos, v6);
+
+	key_bind(table, key, parse_hash(key, v6), v6, index | FLOW_REF_STUB);
+	flow_give(lcore, ref);
+	return index | FLOW_REF_STUB;
+}
+
+void flow_remove(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_table *table = lcore->flows;
+	bool is_stub = ref & FLOW_REF_STUB;
+	uint32_t index = ref & ~FLOW_REF_STUB;
+	int32_t pos = is_stub ? table->stubs[index].key_pos : table->flows[index].key_pos;
+	bool v6 = (is_stub ? table->stubs[index].flags : table->flows[index].flags) & FLOW_V6;
+	const union flow_key *key = flow_key_of(table, pos, v6);
+
+	if (key) {
+		rte_hash_del_key_with_hash(table->hash[v6], key, parse_hash(key, v6));
+		table->version++;
+	}
+	if (is_stub)
+		stub_give(lcore, index);
+	else
+		flow_give(lcore, index);
+}
+
+void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
+{
+	lcore->stats.flows_ended++;
+	flow_event_end(lcore, ref, reason);
+	flow_remove(lcore, ref);
+}
+
+static bool timed_out(
+	const struct flow_table *table, enum flow_class class, uint32_t index, uint64_t now_ns)
+{
+	if (class_is_stub(class)) {
+		uint64_t limit = table->stub_pool.emergency ? table->times.emergency_ns[class]
+							    : table->times.normal_ns[class];
+		uint32_t ticks =
+			(uint32_t)(now_ns >> STUB_TICK_SHIFT) - table->stubs[index].last_tick;
+
+		return (uint64_t)ticks << STUB_TICK_SHIFT >= limit;
+	}
+	uint64_t limit = table->flow_pool.emergency ? table->times.emergency_ns[class]
+						    : table->times.normal_ns[class];
+
+	return now_ns >= table->flows[index].last_ns + limit;
+}
+
+void flow_age(struct lcore *lcore, unsigned budget)
+{
+	struct flow_table *table = lcore->flows;
+
+	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++) {
+		uint32_t oldest;
+
+		while (budget && (oldest = table->lru[class].oldest) != POOL_NONE &&
+			timed_out(table, class, oldest, lcore->now_ns)) {
+			budget--;
+			flow_end_entry(lcore,
+				class_is_stub(class) ? oldest | FLOW_REF_STUB : oldest,
+				class == FLOW_CLASS_TCP_CLOSING ? FLOW_END_CLOSED
+								: FLOW_END_TIMEOUT);
+		}
+	}
+}
+
+unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budget)
+{
+	struct flow_table *table = lcore->flows;
+	unsigned n = 0;
+
+	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++)
+		for (; n < budget && table->lru[class].oldest != POOL_NONE; n++)
+			flow_end_entry(lcore,
+				class_is_stub(class) ? table->lru[class].oldest | FLOW_REF_STUB
+						     : table->lru[class].oldest,
+				reason);
+	return n;
+}
+
+void flow_end_all(struct lcore *lcore, enum flow_end reason)
+{
+	flow_end_some(lcore, reason, UINT_MAX);
+}
