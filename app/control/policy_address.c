@@ -28,7 +28,7 @@ static void network_of(const char *text, char *out, size_t out_len)
 	for (unsigned i = 0; i < (family == AF_INET ? 4u : 16u); i++) {
 		unsigned bits = prefix > 8 * i ? prefix - 8 * i : 0;
 
-		bytes[i] &= bits >= 8 ? 0xff : (uint8_t) ~(0xff >> bits);
+		bytes[i] = (uint8_t)(bytes[i] & (bits >= 8 ? 0xffu : ~(0xffu >> bits)));
 	}
 	snprintf(out, out_len, "%s/%u", inet_ntop(family, bytes, network, sizeof network), prefix);
 }

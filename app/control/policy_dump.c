@@ -38,9 +38,11 @@ static void block_last(const uint8_t at[16], unsigned bits, uint8_t out[16])
 	for (unsigned i = 0; i < 16; i++) {
 		unsigned below = 8 * (15 - i); // bits to the right of this byte
 
-		out[i] = at[i] | (bits >= below + 8     ? 0xff
-					 : bits > below ? (uint8_t)((1u << (bits - below)) - 1)
-							: 0);
+		unsigned mask = bits >= below + 8 ? 0xffu
+				: bits > below    ? (1u << (bits - below)) - 1
+						  : 0;
+
+		out[i] = (uint8_t)(at[i] | mask);
 	}
 }
 
