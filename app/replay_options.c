@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define EXIT_USAGE        2
-#define SIGNATURES_SYSTEM "/etc/sluice/signatures"
+#define SIGNATURES_SYSTEM "/usr/share/sluice/signatures"
 #define FLOWS_DEFAULT     65536u
 #define FLOWS_MAX         (1u << 24)
 #define LCORES_REPLAY_MAX 8u

@@ -114,10 +114,20 @@ static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(co
 	return answer;
 }
 
+static bool more_specific(const struct sigdb *db, uint16_t a, uint16_t b)
+{
+	const struct signature *first = sigdb_get(db, a), *second = sigdb_get(db, b);
+
+	if (!first || !second)
+		return first != NULL;
+	return first->rank != second->rank ? first->rank < second->rank : a < b;
+}
+
 static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
 {
 	if (confidence < job->confidence ||
-		(confidence == job->confidence && signature >= job->signature))
+		(confidence == job->confidence &&
+			!more_specific(job->db, signature, job->signature)))
 		return;
 	job->app = app;
 	job->signature = signature;
@@ -242,7 +252,7 @@ static void port_guess(const struct classify_flow *flow, struct classify_verdict
 static bool may_get_better(const struct job *job, const struct classify_verdict *verdict)
 {
 	for (unsigned i = 0; i < job->look->n_pending; i++)
-		if (job->look->pending[i].signature < verdict->signature)
+		if (more_specific(job->db, job->look->pending[i].signature, verdict->signature))
 			return true;
 	return false;
 }
@@ -289,12 +299,11 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
-	bool same = job->confidence == verdict->confidence && job->app != verdict->app;
-
 	if (job->confidence < verdict->confidence || !job->confidence)
 		return;
 	if (job->confidence == verdict->confidence &&
-		(!same || job->signature >= verdict->signature))
+		(job->app == verdict->app ||
+			!more_specific(job->db, job->signature, verdict->signature)))
 		return;
 	// The position of an answer that only became surer stays where it could first be given.
 	if (verdict->app != job->app || verdict->confidence < CONFIDENCE_PARTIAL)

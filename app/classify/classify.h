@@ -20,8 +20,8 @@
 #define CLASSIFY_PATTERN_MAX  1024
 
 // One signature as loaded from config/signatures/*.json. Where several applications are found with
-// the same confidence, the earlier signature wins, and any signature wins over a shape: specific
-// ones stand before those of the protocol that carries them (files are read in name order).
+// the same confidence, the signature of lower rank wins (equal: of lower index), and any signature
+// wins over a shape: specific ones stand before those of the protocol that carries them.
 struct signature {
 	char id[48]; // unique: "bittorrent-handshake"
 	uint16_t app;
@@ -29,7 +29,9 @@ struct signature {
 	uint8_t halves;     // bit 1 << HALF_C2S, 1 << HALF_S2C: where it may match
 	uint8_t confidence; // enum confidence when no verifier is asked
 	bool verify;
-	bool midstream;                     // also for flows without their first byte
+	bool midstream; // also for flows without their first byte
+	uint16_t rank;  // place in the files, read in name order; indices may be others after a
+			// reload
 	uint16_t min_length;                // shorter prefixes or datagrams are not reported
 	char pattern[CLASSIFY_PATTERN_MAX]; // Hyperscan (PCRE subset), on bytes; no UTF-8
 	bool caseless;

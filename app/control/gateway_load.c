@@ -233,12 +233,12 @@ static int pair_port(const struct json_doc *doc, const struct gateway *gateway, 
 static void check_pairs(const struct json_doc *doc, const struct gateway *gateway)
 {
 	int pair_of[GATEWAY_PORTS_MAX];
-	bool broken = false;
+	bool broken = !gateway->n_ports; // told by $.ports: nothing can be looked up
 	char path[JSON_PATH_MAX];
 
 	for (unsigned i = 0; i < gateway->n_ports; i++)
 		pair_of[i] = -1;
-	for (unsigned i = 0; i < gateway->n_pairs; i++) {
+	for (unsigned i = 0; i < gateway->n_pairs && gateway->n_ports; i++) {
 		const struct gateway_pair *pair = &gateway->pairs[i];
 		int ends[2] = {pair_port(doc, gateway, i, "inside", pair->inside),
 			pair_port(doc, gateway, i, "outside", pair->outside)};

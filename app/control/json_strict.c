@@ -118,11 +118,11 @@ bool json_want_array(const struct json_at *at, size_t min, size_t max)
 		return wrong_type(at, "an array");
 	n = json_array_size(at->value);
 	if (n < min) {
-		json_at_error(at, "%zu entries: at least %zu expected", n, min);
+		json_at_error(at, "%zu or more entries expected, got %zu", min, n);
 		return false;
 	}
 	if (n > max) {
-		json_at_error(at, "%zu entries: at most %zu are possible", n, max);
+		json_at_error(at, "at most %zu entries are possible, got %zu", max, n);
 		return false;
 	}
 	return true;

@@ -124,6 +124,8 @@ static struct signature_set *set_get(struct reload *reload, struct config_errors
 		free(signatures);
 		return NULL;
 	}
+	for (unsigned i = 0; i < n; i++)
+		signatures[i].rank = (uint16_t)i;
 	if (now && signature_order_keep(now->signatures, now->n, signatures, n) < 0) {
 		free(signatures);
 		return no_memory(errors, reload->signature_dir);

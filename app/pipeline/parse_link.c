@@ -80,9 +80,9 @@ static enum pkt_class first_header(struct pkt *pkt, struct cursor *c, uint16_t *
 	case LINK_RAW:
 		*type = type_of_version(c);
 		if (!*type)
-			return PKT_MALFORMED;
+			return cursor_has(c, 1) ? PKT_MALFORMED : cursor_need(c, 1);
 		break;
-	case LINK_NULL: *type = type_of_version(c); break;
+	case LINK_NULL: *type = type_of_version(c); return cursor_need(c, 1);
 	case LINK_SLL:
 		*type = be16(p + 14);
 		group = p[1] == 1 || p[1] == 2; // broadcast, multicast
@@ -127,6 +127,10 @@ static enum pkt_class skip_mpls(struct cursor *c, uint16_t *type)
 		bottom = cursor_here(c)[2] & 1;
 		c->at += 4;
 	}
+	enum pkt_class class = cursor_need(c, 1);
+
+	if (class != PKT_IP)
+		return class;
 	*type = type_of_version(c);
 	return *type ? PKT_IP : PKT_LINK; // a pseudowire
 }

@@ -187,29 +187,43 @@ static uint32_t gre_length(const uint8_t *gre)
 	return 4u + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4 : 0);
 }
 
-// Does the header at hand hold a packet that we follow? Moves to it and sets the family.
-static bool enter_tunnel(const struct pkt *pkt, struct cursor *c, uint16_t *type)
+// Does the header at hand hold a packet that we follow? Then moves to it and sets the family; else
+// *type is 0.
+static enum pkt_class enter_tunnel(const struct pkt *pkt, struct cursor *c, uint16_t *type)
 {
 	uint32_t skip = 0;
 
+	*type = 0;
 	switch (pkt->l4_proto) {
 	case IPPROTO_IPIP: *type = TYPE_IPV4; break;
 	case IPPROTO_IPV6: *type = TYPE_IPV6; break;
 	case IPPROTO_GRE:
 		if (!cursor_has(c, 4))
-			return false;
+			return c->at + 4 > c->end ? PKT_IP : PKT_UNSUPPORTED;
 		skip = gre_length(cursor_here(c));
 		if (!skip || c->at + skip > c->end)
-			return false;
+			return PKT_IP;
 		*type = be16(cursor_here(c) + 2);
 		break;
-	default: return false;
+	default: return PKT_IP;
 	}
 	// a snap length took the inner header: the outer flow is all there is
 	if (c->cut && c->at + skip + (*type == TYPE_IPV6 ? 40 : 20) > c->end)
-		return false;
-	c->at += skip;
-	return true;
+		*type = 0;
+	else
+		c->at += skip;
+	return PKT_IP;
+}
+
+static enum pkt_class parse_ip(struct pkt *pkt, struct cursor *c)
+{
+	pkt->l3_off = (uint16_t)c->at;
+	if (pkt->ethertype == TYPE_IPV6) {
+		pkt->flags |= PKT_V6;
+		return parse_ipv6(pkt, c);
+	}
+	pkt->flags &= (uint16_t)~PKT_V6;
+	return parse_ipv4(pkt, c);
 }
 
 enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
@@ -218,23 +232,20 @@ enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
 
 	pkt->outer_l3_off = (uint16_t)c->at;
 	for (;;) {
-		bool v6 = pkt->ethertype == TYPE_IPV6;
 		const uint8_t *ip = cursor_here(c);
+		enum pkt_class class = parse_ip(pkt, c);
+		uint16_t inner = 0;
 
-		pkt->l3_off = (uint16_t)c->at;
-		if (v6)
-			pkt->flags |= PKT_V6;
-		else
-			pkt->flags &= (uint16_t)~PKT_V6;
-		enum pkt_class class = v6 ? parse_ipv6(pkt, c) : parse_ipv4(pkt, c);
-
+		if (class == PKT_IP && !(pkt->flags & PKT_FRAGMENT))
+			class = enter_tunnel(pkt, c, &inner);
 		if (class != PKT_IP)
 			return class;
-		if (pkt->flags & PKT_FRAGMENT || !enter_tunnel(pkt, c, &pkt->ethertype))
+		if (!inner)
 			return parse_transport(pkt, c);
 		if (++depth > TUNNELS_MAX)
 			return PKT_UNSUPPORTED;
-		pkt->tunnel_tag = tunnel_tag(pkt->tunnel_tag, ip, v6);
+		pkt->tunnel_tag = tunnel_tag(pkt->tunnel_tag, ip, pkt->ethertype == TYPE_IPV6);
 		pkt->flags |= PKT_TUNNEL;
+		pkt->ethertype = inner;
 	}
 }
