@@ -3,16 +3,19 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_memzone.h>
+#include "eal_args.h"
 #include "log.h"
 #include "pkt.h"
 #include "port.h"
 
 #define POOL_CACHE 256
-// Beside the data room: the mempool's header, struct rte_mbuf, struct pkt.
-#define MBUF_OVERHEAD 256u
+#define PAGE_BYTES 4096u
 
 // Bytes per entry of the tables, with their hash tables and spare room; measured, rounded up.
 #define FLOW_BYTES        512ull
@@ -26,18 +29,119 @@ static uint32_t pool_size(const struct gateway *gateway)
 	return gateway->memory.mbufs ? gateway->memory.mbufs : ports_mbufs_needed(gateway);
 }
 
+// net_af_xdp hands the whole pool to the kernel, and until DPDK 24.07 it takes the pool's length
+// for mbufs x their size. Without hugepages an mbuf never crosses a page, so that pages have rests
+// and the last third of the mbufs lies behind that length: the kernel refuses each of them for
+// ever, and the port falls silent. Mbufs of exactly a page from an aligned area have no rests.
+static bool wants_page_mbufs(const struct gateway *gateway)
+{
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		char driver[64];
+		device_driver_of(gateway->ports[i].device, driver, sizeof(driver));
+		if (strcmp(driver, "net_af_xdp") == 0)
+			return true;
+	}
+	return false;
+}
+
+// Memory of an mbuf with its headers.
+static uint32_t mbuf_bytes(const struct gateway *gateway, uint16_t data_room)
+{
+	uint32_t bytes = rte_mempool_calc_obj_size(
+		(uint32_t)(sizeof(struct rte_mbuf) + PKT_PRIV_SIZE) + data_room, 0, NULL);
+
+	if (gateway->memory.hugepages && !wants_page_mbufs(gateway))
+		return bytes;
+	return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
 uint32_t memory_needed_mb(const struct gateway *gateway)
 {
 	uint64_t bytes = 64ull << 20; // EAL, drivers, rings
 	uint64_t n = gateway->n_data ? gateway->n_data : 1;
 
-	bytes += (uint64_t)pool_size(gateway) * (RTE_MBUF_DEFAULT_BUF_SIZE + MBUF_OVERHEAD);
+	bytes += (uint64_t)pool_size(gateway) * mbuf_bytes(gateway, RTE_MBUF_DEFAULT_BUF_SIZE);
 	bytes += gateway->limits.flows * FLOW_BYTES;
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
 	bytes += gateway->limits.classifying * CLASSIFYING_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
 	return (uint32_t)(bytes >> 20) + 1;
+}
+
+// Room for data of an mbuf that is a page with its headers; 0 if it cannot be made so.
+static uint16_t page_data_room(void)
+{
+	struct rte_mempool_objsz sizes;
+	uint32_t headers = (uint32_t)(sizeof(struct rte_mbuf) + PKT_PRIV_SIZE);
+
+	rte_mempool_calc_obj_size(headers, RTE_MEMPOOL_F_NO_SPREAD, &sizes);
+	uint32_t room = PAGE_BYTES - sizes.header_size - headers;
+	rte_mempool_calc_obj_size(headers + room, RTE_MEMPOOL_F_NO_SPREAD, &sizes);
+	return sizes.total_size == PAGE_BYTES ? (uint16_t)room : 0;
+}
+
+static struct rte_mempool *page_pool_new(
+	const char *name, uint32_t size, uint16_t data_room, unsigned socket)
+{
+	struct rte_pktmbuf_pool_private private = {
+		.mbuf_data_room_size = data_room, .mbuf_priv_size = PKT_PRIV_SIZE};
+	uint32_t element = (uint32_t)(sizeof(struct rte_mbuf) + PKT_PRIV_SIZE) + data_room;
+	struct rte_mempool *pool = rte_mempool_create_empty(name, size, element, POOL_CACHE,
+		sizeof(private), (int)socket, RTE_MEMPOOL_F_NO_SPREAD);
+	if (!pool)
+		return NULL;
+	const struct rte_memzone *zone = rte_memzone_reserve_aligned(
+		name, (size_t)size * PAGE_BYTES, (int)socket, 0, PAGE_BYTES);
+	int rc = zone ? rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL)
+		      : -ENOMEM;
+	if (!rc) {
+		rte_pktmbuf_pool_init(pool, &private);
+		rc = rte_mempool_populate_virt(pool, zone->addr, zone->len, PAGE_BYTES, NULL, NULL);
+	}
+	if (rc < 0 || pool->populated_size < size) {
+		rte_mempool_free(pool);
+		rte_memzone_free(zone);
+		rte_errno = rc < 0 ? -rc : ENOMEM;
+		return NULL;
+	}
+	rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+	return pool;
+}
+
+static int pool_new(const struct gateway *gateway, unsigned socket, uint16_t data_room,
+	struct rte_mempool **out, char *err, size_t err_len)
+{
+	uint32_t size = pool_size(gateway);
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	snprintf(name, sizeof(name), "mbufs_%u", socket);
+	if (wants_page_mbufs(gateway)) {
+		uint16_t room = page_data_room();
+		if (room < data_room) {
+			snprintf(err, err_len,
+				"frames of %u bytes do not fit beside an af_xdp port, which takes "
+				"%u: use a smaller MTU",
+				data_room - RTE_PKTMBUF_HEADROOM, room - RTE_PKTMBUF_HEADROOM);
+			return -ERANGE;
+		}
+		data_room = room;
+		*out = page_pool_new(name, size, room, socket);
+	} else {
+		*out = rte_pktmbuf_pool_create(
+			name, size, POOL_CACHE, PKT_PRIV_SIZE, data_room, (int)socket);
+	}
+	if (!*out) {
+		snprintf(err, err_len,
+			"no memory for %u mbufs of %u bytes (%u MB) on socket %u: %s; the whole "
+			"gateway needs about %u MB (\"memory\" in gateway.json)",
+			size, data_room,
+			(uint32_t)((uint64_t)size * mbuf_bytes(gateway, data_room) >> 20), socket,
+			rte_strerror(rte_errno), memory_needed_mb(gateway));
+		return -ENOMEM;
+	}
+	log_info("pool %s: %u mbufs of %u bytes", name, size, data_room);
+	return 0;
 }
 
 int mbuf_pools_new(const struct gateway *gateway, uint16_t data_room,
@@ -53,24 +157,13 @@ int mbuf_pools_new(const struct gateway *gateway, uint16_t data_room,
 		pools[i] = NULL;
 	for (unsigned i = 0; i < gateway->n_data; i++) {
 		unsigned socket = rte_lcore_to_socket_id(i + 1);
-		char name[RTE_MEMPOOL_NAMESIZE];
 		if (pools[socket])
 			continue;
-		snprintf(name, sizeof(name), "mbufs_%u", socket);
-		pools[socket] = rte_pktmbuf_pool_create(
-			name, size, POOL_CACHE, PKT_PRIV_SIZE, data_room, (int)socket);
-		if (!pools[socket]) {
-			snprintf(err, err_len,
-				"no memory for %u mbufs of %u bytes (%llu MB) on socket %u: %s; "
-				"the "
-				"whole gateway needs about %u MB (\"memory\" in gateway.json)",
-				size, data_room,
-				(unsigned long long)size * (data_room + MBUF_OVERHEAD) >> 20,
-				socket, rte_strerror(rte_errno), memory_needed_mb(gateway));
+		int rc = pool_new(gateway, socket, data_room, &pools[socket], err, err_len);
+		if (rc < 0) {
 			mbuf_pools_free(pools);
-			return -ENOMEM;
+			return rc;
 		}
-		log_info("pool %s: %u mbufs of %u bytes", name, size, data_room);
 	}
 	return 0;
 }
@@ -78,7 +171,11 @@ int mbuf_pools_new(const struct gateway *gateway, uint16_t data_room,
 void mbuf_pools_free(struct rte_mempool *pools[RTE_MAX_NUMA_NODES])
 {
 	for (int i = 0; i < RTE_MAX_NUMA_NODES; i++) {
+		if (!pools[i])
+			continue;
+		const struct rte_memzone *zone = rte_memzone_lookup(pools[i]->name);
 		rte_mempool_free(pools[i]);
+		rte_memzone_free(zone); // of a pool of pages, which is not the mempool's own
 		pools[i] = NULL;
 	}
 }

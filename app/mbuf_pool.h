@@ -10,8 +10,9 @@
 
 // Memory that the gateway takes: pools and the lcores' tables, in MB; a rough upper bound.
 uint32_t memory_needed_mb(const struct gateway *gateway);
+// With an af_xdp port an mbuf is a page, headers included: see the source.
 // pools[socket] for every socket of a data lcore; the others NULL. -ENOMEM with a message that says
-// how much is missing where.
+// how much is missing where; -ERANGE.
 int mbuf_pools_new(const struct gateway *gateway, uint16_t data_room,
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES], char *err, size_t err_len);
 void mbuf_pools_free(struct rte_mempool *pools[RTE_MAX_NUMA_NODES]);

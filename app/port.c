@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
@@ -204,7 +205,15 @@ uint32_t ports_mbufs_needed(const struct gateway *gateway)
 		uint32_t queues = port->queues ? port->queues : n;
 		uint32_t rx = port->rx_desc ? port->rx_desc : RX_DESC_DEFAULT;
 		uint32_t tx = port->tx_desc ? port->tx_desc : TX_DESC_DEFAULT;
-		if (strncmp(port->device, "net_af_xdp", 10) == 0) {
+		char text[16];
+		device_driver_of(port->device, text, sizeof(text));
+		if (strcmp(text, "net_af_xdp") == 0) {
+			// As many queues as the device was given, whatever the lcores are.
+			if (!port->queues)
+				queues = device_arg_of(
+						 port->device, "queue_count", text, sizeof(text))
+						 ? (uint32_t)strtoul(text, NULL, 10)
+						 : 1;
 			// Its fill and completion rings hold mbufs too, whatever we ask for.
 			rx += AF_XDP_RING;
 			tx += AF_XDP_RING;

@@ -290,6 +290,49 @@ static void test_send_queues_are_shared(void **state)
 	ports_close(&dp);
 }
 
+static void note_chunk(
+	struct rte_mempool *pool, void *out, struct rte_mempool_memhdr *chunk, unsigned index)
+{
+	(void)pool;
+	((struct rte_mempool_memhdr *)out)[index ? 1 : 0] = *chunk;
+}
+
+// What net_af_xdp makes of a pool: one piece from a page's start, as long as its mbufs together.
+static void test_pool_for_af_xdp(void **state)
+{
+	(void)state;
+	static const char *const devices[] = {"net_null0", "net_af_xdp7,iface=x"};
+	struct rte_mempool *own[RTE_MAX_NUMA_NODES], *pool = NULL;
+	struct rte_mempool_memhdr chunk[2];
+	mbuf_pools_free(pools); // their name
+	set_ports(2, devices);
+	gateway.memory.mbufs = 2000;
+	assert_int_equal(
+		mbuf_pools_new(&gateway, RTE_MBUF_DEFAULT_BUF_SIZE, own, err, sizeof(err)), 0);
+	for (unsigned i = 0; i < RTE_MAX_NUMA_NODES && !pool; i++)
+		pool = own[i];
+	assert_int_equal(pool->nb_mem_chunks, 1);
+	rte_mempool_mem_iter(pool, note_chunk, chunk);
+	uint32_t each = pool->header_size + pool->elt_size + pool->trailer_size;
+	assert_int_equal((uintptr_t)chunk[0].addr % 4096, 0);
+	assert_int_equal(chunk[0].len, (size_t)each * pool->populated_size);
+	struct rte_mbuf *m[2];
+	assert_int_equal(rte_pktmbuf_alloc_bulk(pool, m, 2), 0);
+	assert_int_equal(rte_pktmbuf_priv_size(pool), PKT_PRIV_SIZE);
+	assert_true(rte_pktmbuf_tailroom(m[0]) >= 1518);
+	assert_true((uintptr_t)m[0]->buf_addr / 4096 ==
+		    ((uintptr_t)m[0]->buf_addr + m[0]->buf_len - 1) / 4096);
+	rte_pktmbuf_free_bulk(m, 2);
+	// Frames that a page does not hold cannot be had beside such a port.
+	mbuf_pools_free(own);
+	assert_int_equal(mbuf_pools_new(&gateway, 9200, own, err, sizeof(err)), -ERANGE);
+	assert_non_null(strstr(err, "af_xdp"));
+	gateway.n_ports = 0;
+	gateway.memory.mbufs = 0;
+	assert_int_equal(
+		mbuf_pools_new(&gateway, RTE_MBUF_DEFAULT_BUF_SIZE, pools, err, sizeof(err)), 0);
+}
+
 static void test_messages(void **state)
 {
 	(void)state;
@@ -338,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_null_under_load),
 		cmocka_unit_test(test_rings_and_queues),
 		cmocka_unit_test(test_send_queues_are_shared),
+		cmocka_unit_test(test_pool_for_af_xdp),
 		cmocka_unit_test(test_messages),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
