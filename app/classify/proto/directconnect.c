@@ -4,7 +4,8 @@
 #include "octets.h"
 
 // A hub or a client begins with $Lock: the lock, then who it is after " Pk=". Locks without it
-// exist (old hubs); then the lock has to be one: printable, without a blank.
+// exist (old hubs); then the lock has to be one: ASCII
+// without a blank.
 static enum verify verify(const struct probe *probe)
 {
 	const uint8_t *end = memchr(probe->bytes, '|', probe->length);
@@ -15,7 +16,7 @@ static enum verify verify(const struct probe *probe)
 	if (octets_have(at, (uint32_t)(end - at), " Pk="))
 		return VERIFY_YES;
 	for (const uint8_t *i = at; i < end; i++)
-		if (*i <= ' ' || *i == 0x7f)
+		if (*i <= ' ' || *i >= 0x7f)
 			return VERIFY_NO;
 	return end - at >= 16 ? VERIFY_PARTIAL : VERIFY_NO;
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flows of any content against all signatures, verifiers, shapes and decoders. An input is one
+// octet of bits (1 UDP, 2 picked up midstream, 4 port 53 at the responder), then packets: an octet
+// (1 the half, 2 a gap before it), length u16 BE, bytes. Held, besides what the sanitizers see:
+// verdicts and states agree (in the rig), and a flow that is cut after the data packets that its
+// verdict names is still the same application.
+#include "classify_rig.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static void expect(void *ctx, const struct expectation *expectation)
+{
+	(void)ctx;
+	if (expectation->app == APP_NONE || !app_get(expectation->app))
+		abort();
+}
+
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+static bool next_packet(struct input *in, uint8_t *bits, const uint8_t **bytes, size_t *length)
+{
+	if (in->left < 3)
+		return false;
+	*bits = in->at[0];
+	*length = (size_t)in->at[1] << 8 | in->at[2];
+	in->at += 3;
+	in->left -= 3;
+	if (*length > in->left)
+		*length = in->left;
+	*bytes = in->at;
+	in->at += *length;
+	in->left -= *length;
+	return true;
+}
+
+// Feeds at most `limit` data packets.
+static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, unsigned limit)
+{
+	struct rig_flow flow = rig_flow(
+		rig, input[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, input[0] & 4 ? 53 : 50000);
+	struct input in = {input + 1, len - 1};
+	const struct decoder_sink sink = {.expect = expect};
+	const uint8_t *bytes;
+	uint32_t decoder_state = CLASSIFY_NO_STATE;
+	uint8_t bits;
+	size_t length;
+
+	flow.midstream = input[0] & 2 && flow.l4 == IPPROTO_TCP;
+	while (flow.n_data_pkts < limit && next_packet(&in, &bits, &bytes, &length)) {
+		unsigned half = bits & 1;
+
+		if (bits & 2 && flow.l4 == IPPROTO_TCP) {
+			rig_feed_span(&flow, (struct span){.offset64 = flow.offset[half],
+						     .length = 100,
+						     .half = (uint8_t)half,
+						     .flags = SPAN_GAP});
+			flow.offset[half] += 100;
+		}
+		bool decode = flow.verdict.final;
+
+		rig_feed(&flow, half, bytes, length);
+		if (!(decode || flow.verdict.final) || !app_has_decoder(flow.verdict.app))
+			continue;
+		uint8_t *exact = malloc(length ? length : 1);
+
+		if (!exact)
+			abort();
+		memcpy(exact, bytes, length);
+		const struct span span = {
+			.bytes = exact, .length = (uint32_t)length, .half = (uint8_t)half};
+
+		decoder_feed(rig->classifier, flow.verdict.app, &flow.ends, &span, &decoder_state,
+			&sink);
+		free(exact);
+	}
+	classify_end(rig->classifier, &decoder_state);
+	rig_end(&flow);
+	return flow;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	static struct rig *rig;
+
+	if (!rig)
+		rig = rig_new();
+	if (!len)
+		return 0;
+	struct rig_flow whole = run(rig, bytes, len, UINT8_MAX);
+
+	if (*rig_app(&whole)) {
+		struct rig_flow cut = run(rig, bytes, len, whole.verdict.n_data_pkts);
+
+		if (strcmp(rig_app(&cut), rig_app(&whole)))
+			abort();
+	}
+	if (classifier_states_free(rig->classifier) != classifier_states_max(rig->classifier))
+		abort();
+	return 0;
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes corpus/classify/: one small flow per protocol and form, written here by hand.
+
+The form of an input is that of fuzz_classify.c: bits, then per packet its half, length and bytes.
+"""
+import os
+import struct
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+UDP, MIDSTREAM, PORT_53 = 1, 2, 4
+HASH = b"\xabbcdefghijklmnop"
+TAGS = b"\2\0\0\0\2\1\0\1\4\0name\3\1\0\x11\x3c\0\0\0"
+GUID = bytes.fromhex("a7453102 89213ee4 7e649bba c302eb3a")
+
+
+def flow(bits, *packets):
+    """packets: (half, bytes)"""
+    return bytes([bits]) + b"".join(struct.pack(">BH", half, len(body)) + body for half, body in packets)
+
+
+def ed2k(opcode, payload, proto=0xE3):
+    return struct.pack("<BIB", proto, len(payload) + 1, opcode) + payload
+
+
+def utp(kind, conn, stamp, delay, seq, ack, payload=b""):
+    return struct.pack(">BBHIIIHH", kind << 4 | 1, 0, conn, stamp, delay, 1 << 20, seq, ack) + payload
+
+
+def gnutella(kind, payload):
+    return GUID + bytes([kind, 1, 0]) + struct.pack("<I", len(payload)) + payload
+
+
+def slsk(payload):
+    return struct.pack("<I", len(payload)) + payload
+
+
+def text(octets):
+    return struct.pack("<I", len(octets)) + octets
+
+
+HANDSHAKE = b"\x13BitTorrent protocol\0\0\0\0\0\x10\0\5abcdefghij0123456789-LT2080-abcdefghijkl"
+PING = b"d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe"
+REQUEST = struct.pack(">IBIII", 13, 6, 1, 16384, 16384)
+ANNOUNCE = b"connecti\0\0\0\1wxyzabcdefghij0123456789-TR3000-abcdefghijkl" + bytes(36) + b"\xff" * 4 + b"\1\1"
+
+FLOWS = {
+    "bittorrent-handshake": flow(0, (0, HANDSHAKE), (1, HANDSHAKE)),
+    "bittorrent-midstream": flow(MIDSTREAM, (0, b"rest" + REQUEST * 3), (1, struct.pack(">IBII", 16393, 7, 1, 0))),
+    "bittorrent-tracker": flow(0, (0, b"GET /announce?info_hash=%C2abcdefghij012345678&peer_id="), (
+        0, b"-TR3000-abcdefghijkl&port=6881 HTTP/1.1\r\nHost: t.example\r\n\r\n"), (1, b"HTTP/1.1 200 OK\r\n\r\n")),
+    "bittorrent-dht": flow(UDP, (0, PING), (1, b"d2:ip6:abcdef1:rd2:id20:mnopqrstuvwxyz1234565:nodes0:e1:t2:aa1:y1:re")),
+    "bittorrent-dht-error": flow(UDP, (1, b"d1:eli201e5:errore1:t2:aa1:y1:ee")),
+    "bittorrent-udp-tracker": flow(UDP, (0, struct.pack(">QI4s", 0x41727101980, 0, b"ABCD"))),
+    "bittorrent-udp-announce": flow(UDP, (0, ANNOUNCE)),
+    "bittorrent-lsd": flow(UDP, (0, b"BT-SEARCH * HTTP/1.1\r\nPort: 61197\r\nInfohash: ED4F1085E885F98F9A69B70EE\r\n\r\n")),
+    "bittorrent-utp": flow(UDP, (0, utp(4, 9, 1000, 0, 5, 0)), (1, utp(2, 9, 2000, 9, 7, 5))),
+    "bittorrent-utp-content": flow(UDP, *((0, utp(0, 9, 1000 * i, 9, i, 7, b"content")) for i in range(1, 5)),
+                                   (1, utp(2, 8, 9, 9, 8, 4))),
+    "bittorrent-utp-sack": flow(UDP, (0, utp(0, 9, 1, 9, 5, 7)[:1] + b"\1" + utp(0, 9, 1, 9, 5, 7)[2:] + b"\0\4abcdx")),
+    "edonkey-hello": flow(0, (0, ed2k(1, b"\x10" + HASH + b"\1\0\0\0\x46\x39" + TAGS + bytes(6))),
+                          (1, ed2k(0x4C, HASH + b"\1\0\0\0\x46\x39" + TAGS + bytes(6)))),
+    "edonkey-login": flow(0, (0, ed2k(1, HASH + bytes(4) + b"\x46\x39" + TAGS)), (1, ed2k(0x38, b"\5\0hello"))),
+    "edonkey-frames": flow(MIDSTREAM, (0, ed2k(0x58, HASH) + ed2k(0x4F, HASH) + ed2k(0x87, b"12345", 0xC5))),
+    "edonkey-part": flow(MIDSTREAM, (1, ed2k(0x46, HASH + struct.pack("<II", 0, 4) + b"abcd"))),
+    "kad-ping": flow(UDP, (0, b"\xe4\x60"), (1, b"\xe4\x61\x40\x9c")),
+    "kad-route": flow(UDP, (0, b"\xe4\x21\x0b" + HASH * 2), (1, b"\xe4\x29" + HASH + b"\1" + HASH + b"\1\2\3\4\x40\x12\x36\x12\x08")),
+    "kad-hello": flow(UDP, (0, b"\xe4\x11" + HASH + b"\x36\x12\x08\1\x89\xfc\x40")),
+    "kad-search": flow(UDP, (0, b"\xe4\x34" + HASH + bytes(10)), (1, b"\xe4\x3b" + HASH * 2 + b"\1\0ab")),
+    "kad-packed": flow(UDP, (1, b"\xe5\x29\x78\xdaabcdefghijklmnop")),
+    "edonkey-server": flow(UDP, (0, b"\xe3\x96\x12\x34\x56\x78"), (1, b"\xe3\x97\x12\x34\x56\x78" + bytes(8))),
+    "emule-reask": flow(UDP, (0, b"\xc5\x90" + HASH), (1, b"\xc5\x93")),
+    "gnutella-connect": flow(0, (0, b"GNUTELLA CONNECT/0.6\r\nUser-Agent: x\r\n\r\n"), (1, b"GNUTELLA/0.6 200 OK\r\n\r\n")),
+    "gnutella-get": flow(0, (0, b"GET /get/24/Some "), (0, b"Name HTTP/1.0\r\nUser-Agent: BearShare\r\n\r\n")),
+    "gnutella-dht": flow(UDP, (0, gnutella(0x44, b"\5GTKG\0\0!"))),
+    "gnutella-ping": flow(UDP, (0, gnutella(0, b"\xc3\x82SCPA\1\0\0")), (1, gnutella(1, b"abcdefghijklmn"))),
+    "gnutella-vendor": flow(UDP, (0, gnutella(0x31, b"GTKG\7\0\1\0"))),
+    "gnutella2": flow(UDP, (0, b"GND\x10\x3e\x92\1\1T\x0bQKRP\6RNA]/\xe2\x35\tp"), (1, b"GND\0\x3e\x92\1\0")),
+    "fasttrack-get": flow(0, (0, b"GET /.hash=11ebbd69ec5fd57fab6dfd6fdd1e6df36f551763 HTTP/1.1\r\n\r\n")),
+    "fasttrack-give": flow(0, (0, b"GIVE 710878939\r\n\r\n"), (1, b"GET /1/a HTTP/1.1\r\nX-Kazaa-Username: a\r\n\r\n")),
+    "fasttrack-ping": flow(UDP, (0, b"\x27\0\0\0\x29\x80KaZaA\0")),
+    "soulseek-login": flow(0, (0, slsk(struct.pack("<I", 1) + text(b"alice") + text(b"secret") + struct.pack("<I", 160) +
+                                       text(b"9e8d841b85194ee7f744743a8f23d4a8") + struct.pack("<I", 1)))),
+    "soulseek-peer": flow(0, (0, slsk(b"\1" + text(b"alice") + text(b"F") + b"1234"))),
+    "soulseek-pierce": flow(0, (0, slsk(b"\0" + b"1234")), (0, slsk(struct.pack("<I", 4)))),
+    "nmdc-hub": flow(0, (1, b"$Lock EXTENDEDPROTOCOLABC Pk=DC|"), (0, b"$Supports NoHello |$Key abc|$ValidateNick a|")),
+    "nmdc-client": flow(0, (0, b"$MyNick alice|$Lock EXTENDEDPROTOCOL Pk=x|")),
+    "nmdc-result": flow(UDP, (0, b"$SR alice dir\\file\x05437 3/4\x05Hub (1.2.3.4:411)|")),
+    "adc": flow(0, (0, b"HSUP ADBASE ADTIGR\n"), (1, b"ISUP ADBASE ADTIGR\nISID AAAB\n")),
+    "syncthing": flow(UDP, (0, b"\x2e\xa7\xd9\x0b\x0a\x20" + HASH * 2)),
+    "unknown": flow(0, *((i & 1, b"something else") for i in range(12))),
+    "unknown-udp": flow(UDP | PORT_53, *((i & 1, b"something else") for i in range(12))),
+}
+
+
+def main():
+    folder = os.path.join(HERE, "corpus", "classify")
+    os.makedirs(folder, exist_ok=True)
+    for name, octets in FLOWS.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(octets)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "classify_rig.h"
+
+static struct signature good(const char *id, const char *pattern)
+{
+	struct signature s = {
+		.app = app_find("fasttrack"),
+		.l4 = IPPROTO_TCP,
+		.halves = 3,
+		.confidence = CONFIDENCE_DPI,
+		.dotall = true,
+	};
+
+	snprintf(s.id, sizeof(s.id), "%s", id);
+	snprintf(s.pattern, sizeof(s.pattern), "%s", pattern);
+	return s;
+}
+
+static void test_bad_pattern_is_named(void **state)
+{
+	const struct signature set[] = {
+		good("first", "^abc"), good("second", "^(abc"), good("third", "^abd")};
+	struct sigdb *db = NULL;
+	char err[256] = "";
+
+	(void)state;
+	assert_int_equal(sigdb_new(set, 3, NULL, &db, NULL, err, sizeof(err)), -EINVAL);
+	assert_null(db);
+	assert_non_null(strstr(err, "\"second\""));
+	assert_int_equal(sigdb_check_pattern(&set[1], err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "\"second\""));
+	assert_int_equal(sigdb_check_pattern(&set[0], err, sizeof(err)), 0);
+}
+
+static void test_bad_fields(void **state)
+{
+	struct signature set[7];
+	char err[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 7; i++)
+		set[i] = good("it", "^abc");
+	set[0].app = APP_NONE;
+	set[1].l4 = IPPROTO_ICMP;
+	set[2].halves = 0;
+	set[3].verify = true; // fasttrack has no verifier
+	set[4].confidence = CONFIDENCE_PORT;
+	set[5] = good("it", "");
+	set[6] = good("it", "^(abc)?"); // matches nothing at all
+	for (unsigned i = 0; i < 7; i++) {
+		assert_int_equal(sigdb_check_pattern(&set[i], err, sizeof(err)), -EINVAL);
+		assert_non_null(strstr(err, "\"it\""));
+	}
+}
+
+static void test_empty(void **state)
+{
+	struct rig *rig = rig_new_with(NULL, 0, 4);
+
+	(void)state;
+	assert_int_equal(sigdb_count(rig->db), 0);
+	assert_null(sigdb_get(rig->db, 0));
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, LITERAL("GNUTELLA CONNECT/0.6")), "");
+	rig_free(rig);
+}
+
+// Runs one scan through a database: the application of "abc".
+static uint16_t app_of_abc(struct sigdb *db)
+{
+	struct rig rig = {.db = db, .classifier = classifier_new(1, -1)};
+	struct rig_flow flow = rig_flow(&rig, IPPROTO_TCP, 1, 2);
+
+	assert_int_equal(sigdb_scratch_new(db, &rig.scratch), 0);
+	rig_feed(&flow, 0, "abc", 3);
+	rig_end(&flow);
+	sigdb_scratch_free(rig.scratch);
+	classifier_free(rig.classifier);
+	return flow.verdict.app;
+}
+
+static struct sigdb *from_dir(
+	const struct signature *set, unsigned n, const char *dir, bool expect_cached)
+{
+	struct sigdb *db;
+	char err[256];
+	bool cached;
+
+	assert_int_equal(sigdb_new(set, n, dir, &db, &cached, err, sizeof(err)), 0);
+	assert_int_equal(cached, expect_cached);
+	assert_int_equal(app_of_abc(db), app_find("fasttrack"));
+	return db;
+}
+
+// The one file in a folder; fails if there is another number of them.
+static void only_file(const char *dir, char *path, size_t room)
+{
+	DIR *open = opendir(dir);
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	assert_non_null(open);
+	while ((entry = readdir(open))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, room, "%s/%s", dir, entry->d_name);
+		n++;
+	}
+	closedir(open);
+	assert_int_equal(n, 1);
+}
+
+static void write_file(const char *path, const uint8_t *bytes, size_t length)
+{
+	FILE *file = fopen(path, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, length, file), length);
+	fclose(file);
+}
+
+static void test_cache(void **state)
+{
+	struct signature set[] = {good("first", "^abc"), good("second", "^xyz")};
+	char dir[] = "/tmp/test_sigdb.XXXXXX", path[512], other[512];
+	static uint8_t bytes[1 << 20];
+	size_t length;
+	FILE *file;
+
+	(void)state;
+	set[1].l4 = IPPROTO_UDP;
+	assert_non_null(mkdtemp(dir));
+	sigdb_free(from_dir(set, 2, dir, false));
+	sigdb_free(from_dir(set, 2, dir, true));
+	only_file(dir, path, sizeof(path));
+	file = fopen(path, "rb");
+	length = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	assert_in_range(length, 100, sizeof(bytes) - 1);
+	// damaged anywhere, cut anywhere, longer: compiled again, and mended
+	for (size_t at = 0; at < length; at += length / 23) {
+		bytes[at] ^= 0x20;
+		write_file(path, bytes, length);
+		bytes[at] ^= 0x20;
+		sigdb_free(from_dir(set, 2, dir, false));
+		write_file(path, bytes, at);
+		sigdb_free(from_dir(set, 2, dir, false));
+		sigdb_free(from_dir(set, 2, dir, true));
+	}
+	bytes[length] = 0;
+	write_file(path, bytes, length + 1);
+	sigdb_free(from_dir(set, 2, dir, false));
+	// another pattern, flag, half or order is another key
+	set[0].caseless = true;
+	sigdb_free(from_dir(set, 2, dir, false));
+	set[0].halves = 1 << HALF_C2S;
+	sigdb_free(from_dir(set, 2, dir, false));
+	snprintf(other, sizeof(other), "rm -r %s", dir);
+	assert_int_equal(system(other), 0);
+	// a folder that is not there is no error
+	sigdb_free(from_dir(set, 2, dir, false));
+}
+
+static void test_scratch_of_another_database(void **state)
+{
+	const struct signature set[] = {good("first", "^abc")};
+	struct rig *one = rig_new_with(set, 1, 4), *two = rig_new_with(set, 1, 4);
+	struct sigdb_scratch *kept = one->scratch;
+
+	(void)state;
+	one->scratch = two->scratch;
+	assert_string_equal(rig_first(one, IPPROTO_TCP, 0, LITERAL("abc")), "");
+	assert_int_equal(one->work.errors, 1);
+	one->scratch = kept;
+	assert_string_equal(rig_first(one, IPPROTO_TCP, 0, LITERAL("abc")), "fasttrack");
+	assert_int_equal(one->work.errors, 1);
+	rig_free(one);
+	rig_free(two);
+}
+
+static void test_table(void **state)
+{
+	(void)state;
+	assert_null(app_get(APP_NONE));
+	assert_null(app_get((uint16_t)(app_count() + 1)));
+	assert_int_equal(app_find("no-such-thing"), APP_NONE);
+	for (uint16_t app = 1; app <= app_count(); app++) {
+		const struct app_proto *proto = app_get(app);
+
+		assert_int_equal(app_find(proto->name), app);
+		assert_true(strspn(proto->name, "abcdefghijklmnopqrstuvwxyz0123456789-") ==
+			    strlen(proto->name));
+		assert_true(proto->title && *proto->title);
+		assert_int_equal(
+			app_category_find(app_category_word(proto->category)), proto->category);
+	}
+	assert_int_equal(app_category_find("p2p"), APP_CATEGORY_P2P);
+	assert_int_equal(app_category_find("peer"), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bad_pattern_is_named),
+		cmocka_unit_test(test_bad_fields),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_scratch_of_another_database),
+		cmocka_unit_test(test_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
