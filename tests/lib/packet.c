@@ -352,7 +352,7 @@ bool packet_sums_good(const uint8_t *frame, uint32_t l3, uint32_t l4, uint32_t e
 	return reference_l4(ip, frame + l4, end - l4, proto) == 0xffff;
 }
 
-static void fill_sum(uint8_t *field, uint32_t sum, bool zero_is_none)
+static void put_sum(uint8_t *field, uint32_t sum, bool zero_is_none)
 {
 	uint16_t value = (uint16_t)~sum;
 
@@ -365,16 +365,19 @@ static void finish_layer(struct packet *p, unsigned n)
 	uint32_t length = p->length - p->layers[n].at, field = 0;
 
 	switch (kind) {
-	case KIND_PPPOE: put16(at + 4, length - 6); break;
+	case KIND_PPPOE: put16(at + 4, length - 6); return;
+	case KIND_IPV6: put16(at + 4, length - 40); return;
 	case KIND_IPV4:
 		put16(at + 2, length);
-		fill_sum(at + 10, reference_sum(at, (uint32_t)(at[0] & 15) * 4, 0), false);
-		break;
-	case KIND_IPV6: put16(at + 4, length - 40); break;
+		put16(at + 10, 0);
+		put_sum(at + 10, reference_sum(at, (uint32_t)(at[0] & 15) * 4, 0), false);
+		return;
 	case IPPROTO_GRE:
-		if (at[0] & 0x80)
-			fill_sum(at + 4, reference_sum(at, length, 0), false);
-		break;
+		if (!(at[0] & 0x80))
+			return;
+		put16(at + 4, 0);
+		put_sum(at + 4, reference_sum(at, length, 0), false);
+		return;
 	case IPPROTO_UDP:
 		put16(at + 4, length);
 		field = 6;
@@ -382,10 +385,11 @@ static void finish_layer(struct packet *p, unsigned n)
 	case IPPROTO_TCP: field = 16; break;
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6: field = 2; break;
+	default: return;
 	}
-	if (field)
-		fill_sum(at + field, reference_l4(p->bytes + ip_before(p, n)->at, at, length, kind),
-			kind == IPPROTO_UDP);
+	put16(at + field, 0);
+	put_sum(at + field, reference_l4(p->bytes + ip_before(p, n)->at, at, length, kind),
+		kind == IPPROTO_UDP);
 }
 
 void packet_finish(struct packet *p)
