@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fake_lcore.h"
+
+#include <string.h>
+
+#include "fake_control.h"
+#include "tick.h"
+
+static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct query *query)
+{
+	struct flow_record *out = query->out;
+
+	for (; query->cursor < lcores->n_flows; query->cursor++) {
+		uint64_t id = lcore * 10000 + query->cursor + 1;
+
+		if (query->n == query->max)
+			return;
+		if (query->flow_id && query->flow_id != id)
+			continue;
+		query->total++;
+		out[query->n++] = (struct flow_record){
+			.flow_id = id,
+			.start_ns = lcores->now_ns() - 5 * NS_PER_S,
+			.last_ns = lcores->now_ns(),
+			.pkts = {3, 4},
+			.bytes = {300, 4000000000},
+			.ends = fake_ends(query->cursor % 10 ? "10.0.0.1" : "2001:db8::5", 1000,
+				"192.0.2.1", 80),
+			.rule_uid = 1,
+			.app = query->cursor % 100 ? APP_NONE : 1,
+			.signature = 0,
+			.confidence = CONFIDENCE_DPI,
+			.action = ACTION_RESET,
+			.l4_proto = 6,
+			.lcore = (uint8_t)lcore,
+			.lru_class = FLOW_CLASS_TCP,
+		};
+	}
+}
+
+static void answer_cache(struct fake_lcores *lcores, unsigned lcore, struct query *query)
+{
+	struct conn_entry *out = query->out;
+
+	// Lcore 0 knows entries 0..599, lcore 1 300..899: 900 different ones.
+	for (; query->cursor < 600 && query->n < query->max; query->cursor++) {
+		unsigned number = (unsigned)query->cursor + lcore * 300;
+		struct flow_ends ends = fake_ends("10.0.0.1", 0, "192.0.2.7", 0);
+		struct conn_entry *entry = &out[query->n++];
+
+		*entry = (struct conn_entry){.created_ns = number + 1,
+			.expires_ns = lcores->now_ns() + 60 * NS_PER_S,
+			.hits = 2,
+			.saved_bytes = 100,
+			.rule_uid = 1,
+			.app = 1};
+		memcpy(entry->key.initiator, ends.address[0], 16);
+		memcpy(entry->key.responder, ends.address[1], 16);
+		entry->key.port = (uint16_t)number;
+		entry->key.l4_proto = 6;
+		entry->key.mode = CACHE_TUPLE;
+	}
+	query->total = 600;
+}
+
+void fake_lcore_turn(struct fake_lcores *lcores, unsigned lcore)
+{
+	struct query *query = lcores->held[lcore];
+	void *next;
+
+	if (lcores->stalled[lcore]) {
+		if (!query && rte_ring_dequeue(lcores->dp->lcores[lcore]->queries, &next) == 0)
+			lcores->held[lcore] = next; // taken, and then nothing
+		return;
+	}
+	rte_rcu_qsbr_quiescent(lcores->dp->qsbr, lcore);
+	if (!query) {
+		if (rte_ring_dequeue(lcores->dp->lcores[lcore]->queries, &next))
+			return;
+		query = next;
+	}
+	lcores->held[lcore] = NULL;
+	if (query->type == QUERY_FLOWS)
+		answer_flows(lcores, lcore, query);
+	else if (query->type == QUERY_CACHE)
+		answer_cache(lcores, lcore, query);
+	else if (query->type == QUERY_TRACE)
+		query->total = query->flow_id == 77 && lcore == 1, lcores->traced += query->total;
+	else
+		query->total = 600, lcores->flushes++;
+	atomic_store(&query->done, true);
+}

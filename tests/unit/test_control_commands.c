@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the commands of the control socket answer.
+#include "control_world.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tick.h"
+
+static void simple_commands(void **state)
+{
+	struct world w;
+	json_t *reply;
+
+	(void)state;
+	world_new(&w);
+	w.context.dp->lcores[0]->stats.received_pkts = 9;
+	reply = ask(&w, "{\"command\":\"stats\"}");
+	assert_int_equal(number(message(reply), "received"), 9);
+	assert_int_equal(number(json_object_get(message(reply), "policy"), "generation"), 1);
+	json_decref(reply);
+	reply = ask(&w, "{\"command\":\"version\",\"arguments\":{}}");
+	assert_string_equal(
+		json_string_value(json_object_get(message(reply), "version")), SLUICE_VERSION);
+	json_decref(reply);
+	reply = ask(&w, "{\"command\":\"help\"}");
+	assert_true(json_array_size(message(reply)) >= 12);
+	json_decref(reply);
+	asks_ok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"debug\"}}");
+	asks_ok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"notice\"}}");
+	asks_nok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"loud\"}}", "loud");
+	world_free(&w);
+}
+
+static void wrong_lines_are_answered(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	asks_nok(&w, "garbage", "JSON");
+	asks_nok(&w, "\xff\xfe\x01", "JSON");
+	asks_nok(&w, "[]", "command");
+	asks_nok(&w, "{}", "command");
+	asks_nok(&w, "{\"command\":1}", "command");
+	asks_nok(&w, "{\"command\":\"stats\",\"command\":\"stats\"}", "JSON");
+	asks_nok(&w, "{\"command\":\"stats\",\"argument\":{}}", "argument");
+	asks_nok(&w, "{\"command\":\"stats\",\"arguments\":[]}", "object");
+	asks_nok(&w, "{\"command\":\"stats\",\"arguments\":{\"x\":1}}", "none");
+	asks_nok(&w, "{\"command\":\"reboot\"}", "help");
+	asks_nok(&w, "{\"command\":\"flow-list\",\"arguments\":{\"limit\":0}}", "limit");
+	asks_nok(&w, "{\"command\":\"flow-list\",\"arguments\":{\"limit\":\"9\"}}", "limit");
+	asks_nok(&w, "{\"command\":\"flow-list\",\"arguments\":{\"app\":\"nosuch\"}}", "nosuch");
+	asks_nok(&w, "{\"command\":\"flow-list\",\"arguments\":{\"host\":\"10.0.0.300\"}}",
+		"10.0.0.300");
+	asks_nok(&w, "{\"command\":\"flow-list\",\"arguments\":{\"host\":\"10.0.0.1/8\"}}",
+		"prefix");
+	asks_nok(&w, "{\"command\":\"flow-show\"}", "flow_id");
+	asks_nok(&w, "{\"command\":\"flow-show\",\"arguments\":{\"flow_id\":-1}}", "positive");
+	asks_nok(&w, "{\"command\":\"trace\",\"arguments\":{\"flow_id\":1}}", "on");
+	asks_nok(&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"p.json\"}}",
+		"absolute");
+	world_free(&w);
+}
+
+static void flows_page_by_page(void **state)
+{
+	struct world w;
+	json_t *reply, *flows, *flow;
+
+	(void)state;
+	world_new(&w);
+	reply = ask(
+		&w, "{\"command\":\"flow-list\",\"arguments\":{\"limit\":1000,\"offset\":1000}}");
+	assert_true(is_ok(reply));
+	assert_int_equal(number(message(reply), "total"), 2 * FLOWS);
+	assert_int_equal(number(message(reply), "matched"), 2 * FLOWS);
+	flows = json_object_get(message(reply), "flows");
+	assert_int_equal(json_array_size(flows), 1000);
+	// 1300 of lcore 0, of which 1000 are skipped, then lcore 1's.
+	assert_int_equal(number(json_array_get(flows, 0), "flow_id"), 1001);
+	assert_int_equal(number(json_array_get(flows, 300), "flow_id"), 10001);
+	json_decref(reply);
+
+	reply = ask(&w, "{\"command\":\"flow-list\",\"arguments\":{\"app\":\"bittorrent\","
+			"\"host\":\"2001:db8::/32\"}}");
+	assert_int_equal(number(message(reply), "matched"), 26);
+	flow = json_array_get(json_object_get(message(reply), "flows"), 0);
+	assert_string_equal(json_string_value(json_object_get(flow, "src_ip")), "2001:db8::5");
+	assert_string_equal(json_string_value(json_object_get(flow, "rule")), "no-bittorrent");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(flow, "app"), "signature")),
+		"sig-a");
+	assert_int_equal(number(flow, "bytes_toclient"), 4000000000);
+	assert_int_equal(number(flow, "age_s"), 5);
+	json_decref(reply);
+	reply = ask(&w, "{\"command\":\"flow-list\",\"arguments\":{\"app\":\"unknown\","
+			"\"host\":\"192.0.2.1\",\"limit\":1}}");
+	assert_int_equal(number(message(reply), "matched"), 2 * (FLOWS - 13));
+	json_decref(reply);
+	world_free(&w);
+}
+
+static void one_flow(void **state)
+{
+	struct world w;
+	json_t *reply;
+
+	(void)state;
+	world_new(&w);
+	reply = ask(&w, "{\"command\":\"flow-show\",\"arguments\":{\"flow_id\":10007}}");
+	assert_true(is_ok(reply));
+	assert_int_equal(number(message(reply), "flow_id"), 10007);
+	assert_int_equal(number(message(reply), "lcore"), 1);
+	assert_non_null(json_object_get(message(reply), "tcp_toclient"));
+	json_decref(reply);
+	asks_nok(
+		&w, "{\"command\":\"flow-show\",\"arguments\":{\"flow_id\":5000}}", "no flow 5000");
+	asks_ok(&w, "{\"command\":\"trace\",\"arguments\":{\"flow_id\":77,\"on\":true}}");
+	assert_int_equal(w.lcores.traced, 1);
+	asks_nok(&w, "{\"command\":\"trace\",\"arguments\":{\"flow_id\":78,\"on\":true}}", "78");
+	world_free(&w);
+}
+
+static void the_cache_is_merged_over_lcores(void **state)
+{
+	struct world w;
+	json_t *reply, *entries;
+
+	(void)state;
+	world_new(&w);
+	reply = ask(&w, "{\"command\":\"cache-list\",\"arguments\":{\"limit\":1000}}");
+	assert_int_equal(number(message(reply), "matched"), 900);
+	entries = json_object_get(message(reply), "entries");
+	assert_int_equal(json_array_size(entries), 900);
+	assert_int_equal(number(json_array_get(entries, 0), "dest_port"), 899); // newest
+	assert_int_equal(number(json_array_get(entries, 0), "hits"), 2);
+	assert_int_equal(number(json_array_get(entries, 400), "hits"), 4); // on both lcores
+	json_decref(reply);
+	asks_nok(&w, "{\"command\":\"cache-list\",\"arguments\":{\"offset\":-1}}", "offset");
+	reply = ask(&w, "{\"command\":\"cache-flush\"}");
+	assert_int_equal(number(message(reply), "flushed"), 600);
+	assert_int_equal(w.lcores.flushes, 2);
+	json_decref(reply);
+	world_free(&w);
+}
+
+static void a_policy(void **state)
+{
+	struct world w;
+	json_t *reply;
+
+	(void)state;
+	world_new(&w);
+	reply = ask(&w, "{\"command\":\"policy-show\"}");
+	assert_string_equal(
+		json_string_value(json_object_get(message(reply), "path")), "/etc/policy.json");
+	assert_int_equal(number(json_object_get(message(reply), "policy"), "schema_version"), 1);
+	json_decref(reply);
+	asks_ok(&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/good.json\"}}");
+	reply = ask(
+		&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/bad.json\"}}");
+	assert_false(is_ok(reply));
+	assert_int_equal(json_array_size(json_object_get(message(reply), "errors")), 2);
+	json_decref(reply);
+	assert_int_equal(reload_generation(w.context.reload), 1);
+	world_free(&w);
+}
+
+static void a_reload_answers_after_the_last_lcore(void **state)
+{
+	struct world w;
+	json_t *reply;
+	char byte;
+	int fd;
+
+	(void)state;
+	world_new(&w);
+	w.lcores.stalled[1] = true;
+	fd = client(&w);
+	assert_true(put(&w, fd, "{\"command\":\"policy-reload\"}\n", 28));
+	for (unsigned i = 0; i < 50; i++) {
+		turn(&w);
+		usleep(1000);
+	}
+	assert_int_equal(reload_generation(w.context.reload), 2);
+	assert_int_equal(recv(fd, &byte, 1, 0), -1); // published, not yet in force everywhere
+	w.lcores.stalled[1] = false;
+	reply = get(&w, fd);
+	assert_true(is_ok(reply));
+	assert_int_equal(number(message(reply), "generation"), 2);
+	assert_int_equal(reload_freed(w.context.reload), 1);
+	json_decref(reply);
+	close(fd);
+
+	reply = ask(
+		&w, "{\"command\":\"policy-reload\",\"arguments\":{\"path\":\"/etc/bad.json\"}}");
+	assert_false(is_ok(reply));
+	assert_int_equal(json_array_size(json_object_get(message(reply), "errors")), 2);
+	assert_int_equal(reload_generation(w.context.reload), 2);
+	json_decref(reply);
+
+	w.lcores.stalled[0] = true;
+	fd = client(&w);
+	assert_true(put(&w, fd, "{\"command\":\"policy-reload\"}\n", 28));
+	turn(&w);
+	clock_offset_ns = 11 * NS_PER_S;
+	reply = get(&w, fd);
+	assert_false(is_ok(reply));
+	json_decref(reply);
+	close(fd);
+	world_free(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(simple_commands),
+		cmocka_unit_test(wrong_lines_are_answered),
+		cmocka_unit_test(flows_page_by_page),
+		cmocka_unit_test(one_flow),
+		cmocka_unit_test(the_cache_is_merged_over_lcores),
+		cmocka_unit_test(a_policy),
+		cmocka_unit_test(a_reload_answers_after_the_last_lcore),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every event type as one whole JSON line, as docs/events.md describes it.
+#include "sink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "eve.h"
+#include "eve_lines.h"
+
+// Writes one event to a file, reads its line back.
+static json_t *written(const struct event *event)
+{
+	struct dataplane *dp = fake_dataplane_new(2, false);
+	struct rule_names *names = rule_names_new();
+	char path[] = "/tmp/test_eve.XXXXXX", err[256] = "";
+	struct sink_options options = {
+		.path = path, .source = "pcap", .flow_events = true, .drop_events = true};
+	json_t *list, *object;
+	struct sink *sink;
+
+	close(mkstemp(path));
+	assert_int_equal(rule_names_intern(names, "no-bittorrent"), 1);
+	assert_int_equal(sink_new(&options, dp, names, &sink, err, sizeof err), 0);
+	fake_event_send(dp, 1, event);
+	assert_int_equal(sink_drain(sink, 0), 1);
+	sink_free(sink);
+	list = lines_read(path);
+	assert_int_equal(json_array_size(list), 1);
+	object = json_incref(json_array_get(list, 0));
+	json_decref(list);
+	unlink(path);
+	rule_names_free(names);
+	fake_dataplane_free(dp);
+	return object;
+}
+
+static void what_every_event_has(json_t *o, const char *type)
+{
+	has_text(o, "timestamp", "2023-09-18T06:13:41.532140+0000");
+	has_text(o, "event_type", type);
+	has_number(o, "flow_id", 1234567890123);
+	has_text(o, "in_iface", "lan");
+	has_text(o, "pkt_src", "pcap");
+	has_number(o, "pcap_cnt", 42);
+	has_number(o, "generation", 7);
+	has_number(o, "ip_v", 4);
+	has_text(o, "proto", "TCP");
+	assert_int_equal(json_integer_value(json_array_get(at(o, "vlan"), 1)), 4000);
+}
+
+static void a_flow(void **state)
+{
+	struct event event = event_of(EVENT_FLOW);
+	json_t *o;
+
+	(void)state;
+	event.reason = FLOW_END_CLOSED;
+	event.flow.start_ns = T0 - 61 * NS_PER_S;
+	event.flow.end_ns = T0;
+	event.flow.pkts[HALF_C2S] = 10;
+	event.flow.bytes[HALF_S2C] = 5000000000;
+	event.flow.gaps[HALF_S2C] = 1448;
+	event.flow.tcp_flags[HALF_C2S] = 0x02;
+	event.flow.tcp_flags[HALF_S2C] = 0x1b;
+	event.flow.state = FLOW_STATE_CONDEMNED;
+	o = written(&event);
+	what_every_event_has(o, "flow");
+	has_text(o, "src_ip", "10.0.0.1"); // the initiator, whatever the last packet's half
+	has_number(o, "src_port", 50000);
+	has_text(o, "dest_ip", "192.0.2.200");
+	has_number(o, "dest_port", 6881);
+	has_number(o, "flow.pkts_toserver", 10);
+	has_number(o, "flow.bytes_toclient", 5000000000);
+	has_text(o, "flow.start", "2023-09-18T06:12:40.532140+0000");
+	has_number(o, "flow.age", 61);
+	has_text(o, "flow.state", "closed");
+	has_text(o, "flow.reason", "timeout");
+	has_text(o, "flow.action", "drop");
+	assert_true(json_is_true(at(o, "flow.alerted")));
+	has_text(o, "rule", "no-bittorrent");
+	has_text(o, "tcp.tcp_flags", "1b");
+	has_text(o, "tcp.tcp_flags_ts", "02");
+	assert_true(json_is_true(at(o, "tcp.tc_gap")));
+	assert_true(json_is_false(at(o, "tcp.ts_gap")));
+	has_text(o, "app_proto", "bittorrent");
+	has_text(o, "app.category", "p2p");
+	has_text(o, "app.confidence", "verified");
+	has_number(o, "app.decided_pkts", 1);
+	json_decref(o);
+}
+
+static void a_flow_of_ipv6_without_an_application(void **state)
+{
+	struct event event = event_of(EVENT_FLOW);
+	json_t *o;
+
+	(void)state;
+	event.ends = fake_ends("2001:db8::1", 5, "2001:db8::ff", 6);
+	event.app = APP_NONE;
+	event.rule_uid = 0;
+	event.action = ACTION_PASS;
+	event.n_vlan = 0;
+	event.l4_proto = 17;
+	event.pcap_cnt = 0;
+	event.flow.gaveup = true;
+	event.flow.state = FLOW_STATE_ESTABLISHED;
+	event.flow.exception = 1;
+	o = written(&event);
+	has_text(o, "src_ip", "2001:db8::1");
+	has_number(o, "ip_v", 6);
+	has_text(o, "proto", "UDP");
+	has_text(o, "app_proto", "failed");
+	has_text(o, "flow.action", "accept");
+	has_text(o, "flow.state", "established");
+	assert_int_equal(json_array_size(at(o, "flow.exception_policy")), 1);
+	has_not(o, "app");
+	has_not(o, "tcp");
+	has_not(o, "vlan");
+	has_not(o, "pcap_cnt");
+	has_not(o, "rule");
+	json_decref(o);
+}
+
+static void an_alert_that_blocks(void **state)
+{
+	struct event event = event_of(EVENT_ALERT);
+	json_t *o = written(&event);
+
+	(void)state;
+	what_every_event_has(o, "alert");
+	has_text(o, "src_ip", "192.0.2.200"); // of the packet
+	has_text(o, "direction", "to_client");
+	has_text(o, "alert.action", "blocked");
+	has_number(o, "alert.gid", 1);
+	has_number(o, "alert.signature_id", 1);
+	has_text(o, "alert.signature", "no-bittorrent");
+	has_text(o, "alert.category", "p2p");
+	has_text(o, "verdict.action", "drop");
+	has_text(o, "verdict.reject_target", "both");
+	assert_string_equal(
+		json_string_value(json_array_get(at(o, "verdict.reject"), 0)), "tcp-reset");
+	json_decref(o);
+}
+
+static void an_alert_of_a_monitor_rule(void **state)
+{
+	struct event event = event_of(EVENT_ALERT);
+	json_t *o;
+
+	(void)state;
+	event.mode = MODE_MONITOR;
+	event.half = HALF_C2S;
+	o = written(&event);
+	has_text(o, "direction", "to_server");
+	has_text(o, "alert.action", "allowed");
+	has_text(o, "alert.rule_action", "reset");
+	has_text(o, "alert.rule_mode", "monitor");
+	has_text(o, "verdict.action", "alert");
+	has_not(o, "verdict.reject");
+	json_decref(o);
+}
+
+static void an_alert_of_the_default(void **state)
+{
+	struct event event = event_of(EVENT_ALERT);
+	json_t *o;
+
+	(void)state;
+	event.rule_uid = 0;
+	event.app = APP_NONE;
+	event.l4_proto = 17;
+	o = written(&event);
+	has_text(o, "rule", "default");
+	has_text(o, "alert.signature", "default");
+	has_number(o, "alert.signature_id", 0);
+	has_text(o, "verdict.reject_target", "to_client");
+	json_decref(o);
+}
+
+static void a_drop(void **state)
+{
+	struct event event = event_of(EVENT_DROP);
+	json_t *o;
+
+	(void)state;
+	event.reason = DROP_CONN_CACHE;
+	event.tcp_flags = 0x12;
+	event.drop.frame_length = 1514;
+	event.drop.tcp_seq = UINT32_MAX;
+	event.drop.ttl = 63;
+	o = written(&event);
+	what_every_event_has(o, "drop");
+	has_text(o, "drop.reason", "conn_cache");
+	has_number(o, "drop.len", 1514);
+	has_number(o, "drop.tcpseq", UINT32_MAX);
+	has_number(o, "drop.ttl", 63);
+	assert_true(json_is_true(at(o, "drop.syn")));
+	assert_true(json_is_false(at(o, "drop.rst")));
+	has_text(o, "verdict.action", "drop");
+	has_text(o, "rule", "no-bittorrent");
+	json_decref(o);
+}
+
+static void a_cache_entry(void **state)
+{
+	struct event event = event_of(EVENT_CONNCACHE);
+	json_t *o;
+
+	(void)state;
+	event.reason = CONNCACHE_EXPIRE;
+	event.conncache.cache_mode = CACHE_TUPLE;
+	event.conncache.created_ns = T0;
+	event.conncache.hits = 12;
+	event.conncache.saved_bytes = 900;
+	o = written(&event);
+	has_text(o, "event_type", "conncache");
+	has_text(o, "conncache.action", "expire");
+	has_text(o, "conncache.mode", "tuple");
+	has_number(o, "conncache.hits", 12);
+	has_number(o, "conncache.saved_bytes", 900);
+	has_text(o, "src_ip", "10.0.0.1");
+	has_not(o, "src_port");
+	has_number(o, "dest_port", 6881);
+	has_text(o, "rule", "no-bittorrent");
+	json_decref(o);
+}
+
+static void an_anomaly_of_a_frame_without_addresses(void **state)
+{
+	struct event event = {.type = EVENT_INVALID, .now_ns = T0, .reason = DROP_MALFORMED};
+	json_t *o = written(&event);
+
+	(void)state;
+	has_text(o, "event_type", "anomaly");
+	has_text(o, "anomaly.event", "malformed");
+	has_not(o, "src_ip");
+	has_not(o, "community_id");
+	has_not(o, "flow_id");
+	json_decref(o);
+}
+
+static void a_trace_with_hostile_text(void **state)
+{
+	struct event event = event_of(EVENT_TRACE);
+	json_t *o;
+
+	(void)state;
+	// Quotes, control characters, bytes that are not UTF-8, no end.
+	memset(event.trace.text, 0xc3, sizeof event.trace.text);
+	memcpy(event.trace.text, "a\"\\\n\x01\x7f\xc3\xa9\xed\xa0\x80\xff", 12);
+	o = written(&event);
+	assert_memory_equal(json_string_value(at(o, "trace.text")), "a\"\\\n\x01\x7f\xc3\xa9", 8);
+	json_decref(o);
+}
+
+static void garbage_is_still_a_whole_line(void **state)
+{
+	struct event event;
+	uint8_t *bytes = (uint8_t *)&event;
+	json_t *o;
+
+	(void)state;
+	srandom(2);
+	for (unsigned round = 0; round < 300; round++) {
+		for (size_t i = 0; i < sizeof event; i++)
+			bytes[i] = (uint8_t)(random() & 0x7f); // numbers of 63 bits: jansson's
+		event.type = (uint8_t)(round % (EVENT_TRACE + 1));
+		if (event.type == EVENT_FLOW) {
+			event.flow.v6 = event.flow.gaveup = round & 1;
+			event.flow.midstream = event.flow.bypassed = round & 2;
+		}
+		o = written(&event);
+		json_decref(o);
+	}
+}
+
+static void the_longest_line_fits(void **state)
+{
+	struct event event;
+	struct dataplane *dp = fake_dataplane_new(2, false);
+	struct rule_names *rules = rule_names_new();
+	struct eve_names names = {.dp = dp, .rules = rules, .source = "wire/pcap"};
+	char line[EVE_LINE_MAX];
+	struct json_out out;
+
+	(void)state;
+	for (unsigned type = 0; type <= EVENT_TRACE; type++) {
+		memset(&event, 0xff, sizeof event);
+		event.type = (uint8_t)type;
+		event.app = 1;
+		event.in_port = 0;
+		if (type == EVENT_FLOW) {
+			event.flow.v6 = event.flow.gaveup = true;
+			event.flow.midstream = event.flow.bypassed = true;
+		}
+		if (type == EVENT_TRACE)
+			memset(event.trace.text, 1, sizeof event.trace.text);
+		json_out_init(&out, line, sizeof line);
+		eve_render(&names, &event, &out);
+		assert_false(out.full);
+		assert_true(json_out_length(&out) < EVE_LINE_MAX / 2);
+	}
+	rule_names_free(rules);
+	fake_dataplane_free(dp);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flow),
+		cmocka_unit_test(a_flow_of_ipv6_without_an_application),
+		cmocka_unit_test(an_alert_that_blocks),
+		cmocka_unit_test(an_alert_of_a_monitor_rule),
+		cmocka_unit_test(an_alert_of_the_default),
+		cmocka_unit_test(a_drop),
+		cmocka_unit_test(a_cache_entry),
+		cmocka_unit_test(an_anomaly_of_a_frame_without_addresses),
+		cmocka_unit_test(a_trace_with_hostile_text),
+		cmocka_unit_test(garbage_is_still_a_whole_line),
+		cmocka_unit_test(the_longest_line_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
