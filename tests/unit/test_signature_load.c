@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "error_list.h"
+#include "signature_load.h"
+
+static char dir[] = "/tmp/test_signature_XXXXXX";
+
+// Tests are written with ' for ".
+static void put(const char *name, const char *text)
+{
+	char path[300];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (; *text; text++)
+		fputc(*text == '\'' ? '"' : *text, file);
+	fclose(file);
+}
+
+static void drop(const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+#define FILE_OF(list) "{'schema_version':1,'signatures':[" list "]}"
+#define ONE(id, rest) \
+	"{'id':'" id "','app':'http','l4':'tcp','pattern':'^GET','why':'RFC 9112'" rest "}"
+
+static struct config_errors bad(const char *text)
+{
+	struct config_errors errors = {0};
+	struct signature *list;
+	unsigned n;
+
+	put("a.json", text);
+	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	assert_null(list);
+	assert_int_equal(n, 0);
+	drop("a.json");
+	return errors;
+}
+
+#define BAD(text, ...)                                    \
+	do {                                              \
+		struct config_errors errors_ = bad(text); \
+		EXPECT_LINE(&errors_, __VA_ARGS__);       \
+		expect_count(&errors_, 1);                \
+		config_errors_free(&errors_);             \
+	} while (0)
+
+static void test_files_in_name_order(void **state)
+{
+	struct config_errors errors = {0};
+	struct signature *list;
+	unsigned n;
+
+	(void)state;
+	put("b.json", FILE_OF(ONE("third", "")));
+	put("a.json",
+		FILE_OF(ONE("first", "") ",{'id':'second','app':'bittorrent','l4':'udp',"
+					 "'direction':'c2s','pattern':'d1:\\\\x00','flags':'si',"
+					 "'min_length':20,'confidence':'partial','verify':true,"
+					 "'midstream':true,'why':'BEP 5'}"));
+	put(".hidden.json", "not JSON");
+	put("c.json~", "not JSON");
+	put("README.md", "not JSON");
+	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), 0);
+	expect_count(&errors, 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(list[0].id, "first");
+	assert_int_equal(list[0].app, 4);
+	assert_int_equal(list[0].l4, IPPROTO_TCP);
+	assert_int_equal(list[0].halves, 1 << HALF_C2S | 1 << HALF_S2C);
+	assert_int_equal(list[0].confidence, CONFIDENCE_DPI);
+	assert_false(list[0].verify || list[0].midstream || list[0].caseless || list[0].dotall);
+	assert_int_equal(list[0].min_length, 0);
+	assert_string_equal(list[1].id, "second");
+	assert_int_equal(list[1].app, 1);
+	assert_int_equal(list[1].l4, IPPROTO_UDP);
+	assert_int_equal(list[1].halves, 1 << HALF_C2S);
+	assert_string_equal(list[1].pattern, "d1:\\x00");
+	assert_true(list[1].caseless && list[1].dotall && list[1].verify && list[1].midstream);
+	assert_int_equal(list[1].min_length, 20);
+	assert_int_equal(list[1].confidence, CONFIDENCE_PARTIAL);
+	assert_string_equal(list[2].id, "third");
+	free(list);
+	drop("a.json");
+	drop("b.json");
+	drop(".hidden.json");
+	drop("c.json~");
+	drop("README.md");
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	BAD(FILE_OF("{'id':'x','app':'htp','l4':'tcp','pattern':'a','why':'w'}"),
+		"a.json: $.signatures[0].app", "did you mean \"http\"?");
+	BAD(FILE_OF("{'id':'x','app':'http','l4':'tcp','pattern':'a(b','why':'w'}"),
+		"$.signatures[0]", "pattern of \"x\": Missing close parenthesis");
+	BAD(FILE_OF("{'id':'x','app':'http','l4':'icmp','pattern':'a','why':'w'}"),
+		"$.signatures[0].l4", "tcp, udp");
+	BAD(FILE_OF("{'id':'x','app':'http','l4':'tcp','pattern':'a'}"), "\"why\" is missing");
+	BAD(FILE_OF("{'id':'x','app':'http','l4':'tcp','pattern':'','why':'w'}"),
+		"$.signatures[0].pattern", "empty");
+	BAD(FILE_OF("{'id':'x','app':'http','l4':'tcp','pattern':'\xc3\xa9','why':'w'}"),
+		"$.signatures[0].pattern", "\\xNN", "0xc3 at offset 0");
+	BAD(FILE_OF(ONE("x", ",'flags':'x'")), "$.signatures[0].flags", "'x' is unknown");
+	BAD(FILE_OF(ONE("x", ",'flags':'ii'")), "given twice");
+	BAD(FILE_OF(ONE("x", ",'min_length':2049")), "0 to 2048");
+	BAD(FILE_OF(ONE("x", ",'confidence':'verified'")), "partial, dpi");
+	BAD(FILE_OF(ONE("x", ",'verify':true")), "\"http\" has no verifier");
+	BAD(FILE_OF(ONE("x", ",'direction':'up'")), "any, c2s, s2c");
+	BAD(FILE_OF(ONE("x", ",'patern':'y'")), "did you mean \"pattern\"?");
+	BAD(FILE_OF(ONE("X", "")), "$.signatures[0].id", "\"X\" is not a name");
+	BAD(FILE_OF(ONE("x", "") "," ONE("x", "")), "$.signatures[1]", "\"x\" is taken");
+	BAD(FILE_OF(""), "$.signatures", "1 or more entries");
+	BAD("{'schema_version':1}", "\"signatures\" is missing");
+	BAD("{", "a.json: line 1", "not JSON");
+}
+
+static void test_all_files_are_read(void **state)
+{
+	struct config_errors errors = {0};
+	struct signature *list;
+	unsigned n;
+
+	(void)state;
+	put("a.json", FILE_OF(ONE("same", "")));
+	put("b.json", "nonsense");
+	put("c.json", FILE_OF(ONE("same", ",'min_length':-1")));
+	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	EXPECT_LINE(&errors, "b.json", "not JSON");
+	EXPECT_LINE(&errors, "c.json: $.signatures[0].min_length");
+	EXPECT_LINE(&errors, "c.json: $.signatures[0]: signature id \"same\" is taken");
+	expect_count(&errors, 3);
+	config_errors_free(&errors);
+	drop("a.json");
+	drop("b.json");
+	drop("c.json");
+}
+
+static void test_folder(void **state)
+{
+	struct config_errors errors = {0};
+	struct signature *list;
+	unsigned n;
+
+	(void)state;
+	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	EXPECT_LINE(&errors, dir, "no signature file (*.json)");
+	assert_int_equal(signature_load_dir("/nonexistent", &list, &n, &errors), -ENOENT);
+	EXPECT_LINE(&errors, "/nonexistent: cannot read", "paths.signatures");
+	expect_count(&errors, 2);
+	config_errors_free(&errors);
+}
+
+static int dir_make(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int dir_end(void **state)
+{
+	(void)state;
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_files_in_name_order),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_all_files_are_read),
+		cmocka_unit_test(test_folder),
+	};
+
+	return cmocka_run_group_tests(tests, dir_make, dir_end);
+}
