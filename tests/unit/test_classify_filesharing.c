@@ -79,6 +79,7 @@ static void test_gnutella(void **state)
 			"gnutella"),
 		NOT_TCP(0, "GET /get/1/gnutella.zip HTTP/1.1\r\nHost: www.example\r\n\r\n",
 			"gnutella"),
+		NOT_TCP(0, "GET /get/1/name HTTP/1.0\r\n\r\n", "gnutella"),
 		NOT_TCP(0, "GET /gnutella/index.html HTTP/1.1\r\nHost: www.example\r\n\r\n",
 			"gnutella"),
 		NOT_TCP(0, "GET /uri-res/N2R?urn:sha1:short HTTP/1.1\r\n\r\n", "gnutella"),

@@ -43,7 +43,8 @@ static enum verify verify_get(const struct probe *probe)
 	uint32_t head = head_end ? (uint32_t)(head_end - probe->bytes) : probe->length;
 
 	// the name in the request line is the user's text and proves nothing
-	if (line_end && head_of_gnutella(probe->bytes + line, head - line))
+	// without any header the head ends before the line does
+	if (line < head && head_of_gnutella(probe->bytes + line, head - line))
 		return VERIFY_YES;
 	return head_end ? VERIFY_NO : VERIFY_MORE;
 }
