@@ -13,6 +13,7 @@ static const struct {
 	int (*main)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
+	{"run", run_main, "forward packets under a policy, until SIGTERM"},
 	{"check", check_main, "say everything that is wrong with a configuration, or nothing"},
 	{"replay", replay_main, "send captures through the same packet path, without a device"},
 	{"apps", apps_main, "list the applications that rules can name"},

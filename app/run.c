@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `sluice run`. The order of birth is the law of row A14: whatever can be wrong is found before a
+// port is touched, and no packet is taken before the policy is in force.
+#include "run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rte_lcore.h>
+#include "command.h"
+#include "control_loop.h"
+#include "eal.h"
+#include "flow_table.h"
+#include "lcore_launch.h"
+#include "log.h"
+#include "loop.h"
+#include "mbuf_pool.h"
+#include "options.h"
+#include "phases.h"
+#include "pidfile.h"
+#include "port.h"
+#include "preflight.h"
+#include "stats_sum.h"
+
+#define ERR_BYTES 4096
+
+struct run { // everything, in the order in which it is made
+	struct phases phases;
+	struct gateway *gateway;
+	char policy_path[COMMAND_PATH_MAX];
+	struct pidfile pidfile;
+	struct event_base *base;
+	struct dataplane *dp;
+	struct rule_names *names;
+	struct sink *sink;
+	struct reload *reload;
+	struct control_context context;
+	struct control_socket *socket;
+	bool eal_up;
+	bool ports_up;
+	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
+	struct lcore_thread threads[LCORES_MAX];
+	uint64_t links;   // bit per port: up
+	bool lcores_lost; // a lcore has not left: nothing of it may be freed
+	char err[ERR_BYTES];
+};
+
+struct run_arguments {
+	const char *gateway;
+	const char *policy;
+	const char *pidfile;
+	struct option_list sets;
+	int verbose;
+	bool dump_config;
+	char **eal;
+	int n_eal;
+};
+
+static int parse(struct run_arguments *arguments, int argc, char **argv)
+{
+	const struct option_row rows[] = {
+		{'c', "config", "FILE", OPTION_TEXT, &arguments->gateway,
+			"gateway.json: ports, CPUs, memory, paths (required)"},
+		{'p', "policy", "FILE", OPTION_TEXT, &arguments->policy,
+			"policy.json; default: policy.json beside the configuration"},
+		{0, "set", "KEY=VALUE", OPTION_LIST, &arguments->sets,
+			"override a key of gateway.json, as limits.flows=1000; repeatable"},
+		{0, "dump-config", NULL, OPTION_FLAG, &arguments->dump_config,
+			"print the effective gateway.json, and end"},
+		{0, "pidfile", "FILE", OPTION_TEXT, &arguments->pidfile,
+			"write the process id there, and refuse to start twice"},
+		{'v', "verbose", NULL, OPTION_COUNT, &arguments->verbose,
+			"say more; -vv includes the messages of DPDK's start"},
+		{0},
+	};
+	const struct option_command command = {.name = "run",
+		.usage = "sluice run -c FILE [-p FILE] [options] [-- EAL options]",
+		.summary = "Forwards packets between the pairs of ports of gateway.json under a "
+			   "policy, in the\nforeground, until SIGTERM or SIGINT.",
+		.rows = rows,
+		.notes = "Signals: TERM and INT stop receiving, drain and end; USR2 reloads the "
+			 "policy (as\n'sluicectl policy reload' does); HUP reopens the event file "
+			 "after rotation.\n\n"
+			 "EAL options can also stand in gateway.json (\"eal\"). CPUs, memory and "
+			 "devices are said\nby its other keys."};
+	char **operands;
+	int n_operands;
+	int code = options_parse(
+		&command, argc, argv, &operands, &n_operands, &arguments->eal, &arguments->n_eal);
+
+	if (code >= 0)
+		return code;
+	if (!arguments->gateway) {
+		fprintf(stderr, "sluice run: no configuration: -c FILE\n"
+				"Try 'sluice run --help'.\n");
+		return EXIT_CODE_USAGE;
+	}
+	return -1;
+}
+
+// -errno to an exit code of the program.
+static int exit_code(int error)
+{
+	return error == -EACCES || error == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_UNAVAILABLE;
+}
+
+static int fail(const struct run *run, int code)
+{
+	log_error("%s", run->err);
+	return code;
+}
+
+static int load_gateway(struct run *run, const struct run_arguments *arguments)
+{
+	struct config_errors errors = {0};
+
+	int rc = gateway_load(arguments->gateway, arguments->sets.items, arguments->sets.n,
+		&run->gateway, &errors);
+	if (rc < 0) {
+		if (!errors.n)
+			config_error_add(&errors, arguments->gateway, "", "%s", strerror(-rc));
+		return config_errors_print(&errors);
+	}
+	if (arguments->policy)
+		snprintf(run->policy_path, sizeof(run->policy_path), "%s", arguments->policy);
+	else
+		policy_path_default(arguments->gateway, run->policy_path, sizeof(run->policy_path));
+	phases_end(&run->phases, "configuration");
+	return -1;
+}
+
+static int dump_config(const struct run *run)
+{
+	char *text = gateway_dump(run->gateway);
+
+	if (!text) {
+		log_error("no memory to print the configuration");
+		return EXIT_CODE_FAILURE;
+	}
+	printf("%s\n", text);
+	free(text);
+	return EXIT_CODE_OK;
+}
+
+// In an emergency no class lives longer than it is told to live anyway.
+static struct flow_timeouts timeouts_of(const struct gateway *gateway)
+{
+	const uint32_t seconds[FLOW_CLASS_MAX] = {
+		[FLOW_CLASS_EMBRYONIC] = gateway->limits.embryonic_s,
+		[FLOW_CLASS_STATELESS] = gateway->limits.stateless_s,
+		[FLOW_CLASS_CONDEMNED] = gateway->limits.condemned_s,
+		[FLOW_CLASS_TCP] = gateway->limits.tcp_s,
+		[FLOW_CLASS_TCP_CLOSING] = gateway->limits.tcp_closing_s,
+		[FLOW_CLASS_UDP_ONE_WAY] = gateway->limits.udp_one_way_s,
+		[FLOW_CLASS_UDP] = gateway->limits.udp_s,
+	};
+	struct flow_timeouts timeouts = flow_timeouts_default;
+
+	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++) {
+		if (seconds[i])
+			timeouts.normal_ns[i] = seconds[i] * NS_PER_S;
+		if (timeouts.emergency_ns[i] > timeouts.normal_ns[i])
+			timeouts.emergency_ns[i] = timeouts.normal_ns[i];
+	}
+	return timeouts;
+}
+
+static struct lcore_limits limits_of(const struct gateway *gateway)
+{
+	uint32_t n = gateway->n_data;
+
+	return (struct lcore_limits){
+		// The owner table spreads flows evenly; hash noise is what the rounding up is for.
+		.flows = (gateway->limits.flows + n - 1) / n,
+		.embryos = (gateway->limits.embryos + n - 1) / n,
+		.classifying = (gateway->limits.classifying + n - 1) / n,
+		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
+		.expectations = gateway->limits.expectations,
+		.timeouts = timeouts_of(gateway),
+	};
+}
+
+static void *aligned_zalloc(size_t size)
+{
+	size_t rounded = (size + 63) / 64 * 64;
+	void *memory = aligned_alloc(64, rounded);
+
+	if (memory)
+		memset(memory, 0, rounded);
+	return memory;
+}
+
+// What is shared by the lcores, and what needs neither EAL nor a port.
+static int make_control(struct run *run)
+{
+	const struct gateway *gateway = run->gateway;
+	struct sink_options sink = {.path = gateway->paths.events,
+		.source = "wire/pcap",
+		.live = true,
+		.flow_events = gateway->flow_events,
+		.drop_events = gateway->drop_events};
+
+	run->base = event_base_new();
+	run->dp = aligned_zalloc(sizeof(*run->dp));
+	run->names = rule_names_new();
+	if (!run->base || !run->dp || !run->names) {
+		snprintf(run->err, sizeof(run->err), "no memory");
+		return EXIT_CODE_FAILURE;
+	}
+	run->dp->n_lcores = gateway->n_data;
+	run->dp->limits = limits_of(gateway);
+	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(gateway->n_data));
+	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, gateway->n_data)) {
+		snprintf(run->err, sizeof(run->err), "no memory");
+		return EXIT_CODE_FAILURE;
+	}
+	run->context = (struct control_context){
+		.base = run->base,
+		.dp = run->dp,
+		.names = run->names,
+		.gateway = gateway,
+		.now_ns = clock_ns,
+	};
+	int rc = sink_new(&sink, run->dp, run->names, &run->sink, run->err, sizeof(run->err));
+	if (rc < 0)
+		return rc == -EACCES || rc == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_CONFIG;
+	run->context.sink = run->sink;
+	rc = reload_new(
+		run->dp, run->names, gateway->paths.signatures, gateway->paths.cache, &run->reload);
+	if (rc < 0) {
+		snprintf(run->err, sizeof(run->err), "no memory");
+		return EXIT_CODE_FAILURE;
+	}
+	run->context.reload = run->reload;
+	return -1;
+}
+
+// Before anything that another instance could feel: it tells us here that it exists.
+static int claim(struct run *run)
+{
+	const struct gateway *gateway = run->gateway;
+	int rc = pidfile_take(&run->pidfile, gateway->paths.pidfile, run->err, sizeof(run->err));
+
+	if (rc < 0)
+		return exit_code(rc);
+	rc = control_socket_new(&run->context, gateway->paths.control, gateway->control_group,
+		&run->socket, run->err, sizeof(run->err));
+	return rc < 0 ? exit_code(rc) : -1;
+}
+
+static int load_policy(struct run *run)
+{
+	struct config_errors errors = {0};
+
+	reload_set_sink(run->reload, run->sink);
+	if (reload_load(run->reload, run->policy_path, clock_ns(), &errors) < 0)
+		return config_errors_print(&errors);
+	config_errors_free(&errors);
+	phases_end(&run->phases, "policy and signatures");
+	return -1;
+}
+
+static int check_machine(struct run *run)
+{
+	static struct preflight found;
+	struct preflight_host host;
+
+	preflight_host_init(&host);
+	preflight_run(run->gateway, &host, memory_needed_mb(run->gateway), &found);
+	for (unsigned i = 0; i < found.n; i++) {
+		if (found.items[i].code)
+			log_error("%s: %s", found.items[i].what, found.items[i].text);
+	}
+	int code = preflight_code(&found);
+	return code ? code : -1;
+}
+
+static int start_eal(struct run *run, const struct run_arguments *arguments)
+{
+	// Tables and pools first, then room for what drivers take; memory is only reserved.
+	uint32_t mb = memory_needed_mb(run->gateway) * 3 / 2;
+	int code = eal_start(run->gateway, arguments->eal, (unsigned)arguments->n_eal, mb, run->err,
+		sizeof(run->err));
+
+	if (code)
+		return fail(run, code);
+	run->eal_up = true;
+	clock_start();
+	phases_end(&run->phases, "EAL");
+	return -1;
+}
+
+static int make_ports(struct run *run)
+{
+	struct dataplane *dp = run->dp;
+	const struct gateway *gateway = run->gateway;
+
+	run->ports_up = true; // from here ports_close has something to do
+	int rc = ports_attach(dp, gateway, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	rc = mbuf_pools_new(
+		gateway, ports_data_room(dp, gateway), run->pools, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	phases_end(&run->phases, "pools");
+	rc = ports_configure(dp, gateway, run->pools, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	phases_end(&run->phases, "ports");
+	return -1;
+}
+
+static bool shares_cpu(const struct gateway *gateway, unsigned index)
+{
+	unsigned cpu = gateway->data_cpus[index];
+
+	for (unsigned i = 0; i < gateway->n_data; i++) {
+		if (i != index && gateway->data_cpus[i] == cpu)
+			return true;
+	}
+	return cpu == gateway->control_cpu;
+}
+
+static int make_lcores(struct run *run)
+{
+	struct dataplane *dp = run->dp;
+	const struct gateway *gateway = run->gateway;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		unsigned socket = rte_lcore_to_socket_id(i + 1);
+		struct lcore *lcore;
+		int rc = lcore_new(
+			dp, i, (int)socket, run->pools[socket], &lcore, run->err, sizeof(run->err));
+		if (rc < 0)
+			return fail(run, exit_code(rc));
+		run->threads[i] = (struct lcore_thread){.lcore = lcore,
+			.turn = pipeline_turn,
+			.idle_sleep = gateway->idle_sleep,
+			.shares_cpu = shares_cpu(gateway, i)};
+	}
+	int rc = lcores_connect(dp, run->err, sizeof(run->err));
+	dataplane_owner_fill(dp); // after the ports: as their NICs deal
+	if (!rc)
+		rc = ports_deal(dp, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	phases_end(&run->phases, "lcores");
+	return -1;
+}
+
+static int start_forwarding(struct run *run)
+{
+	char steps[512];
+	int rc = ports_start(run->dp, run->err, sizeof(run->err));
+
+	if (!rc)
+		rc = lcores_launch(run->dp, run->threads, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	run->context.started_ns = clock_ns();
+	sink_set_start(run->sink, run->context.started_ns);
+	phases_end(&run->phases, "start");
+	phases_print(&run->phases, steps, sizeof(steps));
+	log_notice(
+		"forwarding %" PRIu64 " ms after start (%s)", phases_total_ms(&run->phases), steps);
+	log_notice("policy %s, generation %" PRIu64 ", %u data lcores, %u ports", run->policy_path,
+		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
+	ports_watch_links(run->dp, &run->links);
+	for (unsigned i = 0; i < run->dp->n_ports; i++) {
+		if (!(run->links >> i & 1))
+			log_warning("port \"%s\": link down; nothing passes until it is up",
+				run->dp->ports[i].name);
+	}
+	return -1;
+}
+
+static void tick(void *ctx, uint64_t now_ns, bool healthy)
+{
+	struct run *run = ctx;
+
+	(void)now_ns;
+	(void)healthy;
+	ports_watch_links(run->dp, &run->links);
+}
+
+static void pump(void *ctx)
+{
+	struct run *run = ctx;
+
+	sink_drain(run->sink, 0);
+	sink_flush(run->sink);
+}
+
+// With every lcore gone. Flows end in pieces that the event ring holds, while there is time: the
+// records of a full table may take longer to write than an operator waits.
+static void drain_lcores(struct run *run, uint64_t deadline_ns)
+{
+	struct dataplane *dp = run->dp;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		while (clock_ns() < deadline_ns &&
+			flow_end_some(dp->lcores[i], FLOW_END_SHUTDOWN, EVENT_RING_SIZE / 4))
+			sink_drain(run->sink, 0);
+	}
+	// Twice: the first round may move packets to the lcore that owns their send queue.
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned i = 0; i < dp->n_lcores; i++) {
+			pipeline_drain(dp->lcores[i], clock_ns());
+			sink_drain(run->sink, 0);
+		}
+	}
+}
+
+static void say_ledger(const struct run *run)
+{
+	struct stats sum;
+	struct ledger ledger;
+	char reasons[1024] = "";
+	size_t used = 0;
+
+	stats_sum(run->dp, &sum, &ledger);
+	for (unsigned i = 0; i < DROP_REASONS_MAX && used < sizeof(reasons); i++) {
+		if (sum.dropped_pkts[i])
+			used += (size_t)snprintf(reasons + used, sizeof(reasons) - used,
+				"%s%s %" PRIu64, used ? ", " : " (", drop_reason_word(i),
+				sum.dropped_pkts[i]);
+	}
+	log_notice("received %" PRIu64 ", injected %" PRIu64 ", sent %" PRIu64 ", dropped %" PRIu64
+		   "%s%s, held %" PRIu64 ", consumed %" PRIu64 ", unaccounted %" PRId64,
+		ledger.received, ledger.injected, ledger.sent, ledger.dropped, reasons,
+		used ? ")" : "", ledger.held, ledger.consumed, ledger.unaccounted);
+	if (ledger.unaccounted)
+		log_error("the packet ledger does not close: please report this");
+	if (sum.events_lost)
+		log_warning("%" PRIu64 " events were lost to a full ring", sum.events_lost);
+}
+
+static void stop_forwarding(struct run *run)
+{
+	uint64_t began = clock_ns(), drain = run->gateway->drain_s * NS_PER_S;
+
+	if (lcores_stop(run->dp, drain / 2, pump, run) < 0) {
+		log_error("a data lcore did not leave its loop; ending without it");
+		run->lcores_lost = true;
+		return;
+	}
+	drain_lcores(run, began + drain * 3 / 4);
+	sink_stats_event(run->sink, clock_ns());
+	sink_flush(run->sink);
+	say_ledger(run);
+	log_notice("stopped in %" PRIu64 " ms", (uint64_t)((clock_ns() - began) / NS_PER_MS));
+}
+
+static int forward(struct run *run)
+{
+	const struct control_options options = {
+		.stats_interval_s = run->gateway->stats_interval_s, .tick = tick, .ctx = run};
+	int rc = control_run(&run->context, &options);
+
+	if (rc < 0)
+		log_error("the control loop failed: %s", strerror(-rc));
+	stop_forwarding(run);
+	return rc < 0 || run->lcores_lost ? EXIT_CODE_FAILURE : EXIT_CODE_OK;
+}
+
+// The reverse of birth, from wherever it came to.
+static void undo(struct run *run)
+{
+	if (run->lcores_lost)
+		return; // the kernel takes it all back
+	if (run->ports_up)
+		ports_close(run->dp);
+	control_socket_free(run->socket);
+	reload_free(run->reload);
+	sink_free(run->sink);
+	// EAL's memory goes with the process. Given back piece by piece it would be zeroed first,
+	// which takes a second for a table of a million flows.
+	if (run->eal_up)
+		eal_stop();
+	rule_names_free(run->names);
+	if (run->dp)
+		free(run->dp->qsbr);
+	free(run->dp);
+	if (run->base)
+		event_base_free(run->base);
+	pidfile_drop(&run->pidfile);
+	gateway_free(run->gateway);
+}
+
+static int birth(struct run *run, const struct run_arguments *arguments)
+{
+	int code = make_control(run);
+
+	if (code >= 0)
+		return fail(run, code);
+	code = claim(run);
+	if (code >= 0)
+		return fail(run, code);
+	code = load_policy(run);
+	if (code < 0)
+		code = check_machine(run);
+	if (code < 0)
+		code = start_eal(run, arguments);
+	if (code < 0)
+		code = make_ports(run);
+	if (code < 0)
+		code = make_lcores(run);
+	if (code < 0)
+		code = start_forwarding(run);
+	return code < 0 ? forward(run) : code;
+}
+
+int run_main(int argc, char **argv)
+{
+	static struct run run; // large, and of which there is one
+	struct run_arguments arguments = {0};
+	sigset_t all;
+	int code = parse(&arguments, argc, argv);
+
+	if (code >= 0)
+		return code;
+	phases_start(&run.phases);
+	log_start((unsigned)arguments.verbose);
+	// From here signals wait for the control loop: one that comes now ends the gateway as soon
+	// as it is up, in order (STYLE trap 12).
+	signals_blockable(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	code = load_gateway(&run, &arguments);
+	if (code < 0 && arguments.dump_config)
+		code = dump_config(&run);
+	if (code < 0 && arguments.pidfile) {
+		free(run.gateway->paths.pidfile);
+		run.gateway->paths.pidfile = strdup(arguments.pidfile);
+	}
+	if (code < 0)
+		code = birth(&run, &arguments);
+	undo(&run);
+	return code;
+}
