@@ -140,7 +140,7 @@ static void tell_unknown(
 		const char *key = json_field_key(fields);
 
 		nearest_offer(&nearest, key);
-		if (fields->kind != JSON_KIND_IGNORE && used < sizeof list)
+		if (key[0] != '$' && used < sizeof list)
 			used += (size_t)snprintf(
 				list + used, sizeof list - used, "%s%s", used ? ", " : "", key);
 	}
