@@ -24,15 +24,16 @@ netns_cleanup() {
 netns_note() { echo "note: $*"; }
 netns_fail() { echo "FAILED: $*"; exit 1; }
 netns_check() { # WHAT COMMAND...
-	local what=$1 out
+	local what=$1 out=$LAB_RUN/check.out
 	shift
 	NETNS_DONE=$((NETNS_DONE + 1))
-	if out=$("$@" 2>&1); then
+	# Not in a subshell: only the parent may wait for the gateway's exit code.
+	if "$@" >"$out" 2>&1; then
 		echo "ok: $what"
 	else
 		NETNS_FAILED=$((NETNS_FAILED + 1))
 		printf 'FAILED: %s\n' "$what"
-		[ -z "$out" ] || printf '%s\n' "$out" | tail -n 6 | sed 's/^/  /'
+		tail -n 6 "$out" | sed 's/^/  /'
 	fi
 }
 netns_conserved() {
