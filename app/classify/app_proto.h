@@ -107,6 +107,9 @@ struct app_proto {
 	const char *title; // for a person
 	const char *group; // policy "group": a family, e.g. "file-sharing", "chat"; NULL: none
 	enum app_category category;
+	// Other applications ride on it (HTTP, TLS): where one of them is found with at least
+	// CONFIDENCE_DPI in the same look, the carrier gives way, however sure it is.
+	bool carrier;
 	enum verify (*verify)(const struct probe *probe); // NULL if no signature asks for it
 	// Optional look at every data packet while undecided, even when no signature hit (shapes,
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.

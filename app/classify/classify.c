@@ -123,11 +123,22 @@ static bool more_specific(const struct sigdb *db, uint16_t a, uint16_t b)
 	return first->rank != second->rank ? first->rank < second->rank : a < b;
 }
 
+// What is carried is found together with its carrier, and means more.
+static unsigned weight(uint16_t app, uint8_t confidence)
+{
+	const struct app_proto *proto = app_get(app);
+	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
+
+	return confidence + (carried ? CONFIDENCE_VERIFIED : 0u);
+}
+
 static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
 {
-	if (confidence < job->confidence ||
-		(confidence == job->confidence &&
-			!more_specific(job->db, signature, job->signature)))
+	unsigned ours = weight(app, confidence), best = weight(job->app, job->confidence);
+
+	if (job->app != APP_NONE &&
+		(ours < best ||
+			(ours == best && !more_specific(job->db, signature, job->signature))))
 		return;
 	job->app = app;
 	job->signature = signature;

@@ -43,7 +43,8 @@ const char *rig_app(const struct rig_flow *flow); // "" while unknown or only gu
 
 // The application of one payload as the first of a flow.
 const char *rig_first(struct rig *rig, uint8_t l4, unsigned half, const void *bytes, size_t length);
-// Every truncation: unknown or `app`, and as a stream cut in two anywhere it is still `app`.
+// Every truncation: unknown, its carrier for the time being, or `app`; and as a stream cut in two
+// anywhere it is still `app`.
 void rig_cuts(struct rig *rig, uint8_t l4, unsigned half, const void *bytes, size_t length,
 	const char *app);
 // Random payloads behind `prefix`: not one of them may be `app`.

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A dialogue of a text protocol: lines of commands one way, lines of replies the other. Which half
+// commands is known from the SYN, but not in a flow that was picked up midstream: there the half
+// that replies is the server's. Any core; no state.
+#ifndef SLUICE_DIALOGUE_H
+#define SLUICE_DIALOGUE_H
+
+#include "text.h"
+
+struct dialogue {
+	struct text client;
+	struct text server;
+};
+
+static inline struct dialogue dialogue_of(const struct probe *probe, bool (*is_reply)(struct text))
+{
+	struct dialogue dialogue = {text_of(probe, HALF_C2S), text_of(probe, HALF_S2C)};
+	struct text swap = dialogue.client;
+
+	if (!is_reply(dialogue.client) || is_reply(dialogue.server))
+		return dialogue;
+	dialogue.client = dialogue.server;
+	dialogue.server = swap;
+	return dialogue;
+}
+
+// FTP, SMTP and NNTP reply alike: "ddd text", "ddd-text".
+static inline bool is_coded_reply(struct text half)
+{
+	unsigned code = half.length > 3 ? text_reply_code(half) : 0;
+
+	return code >= 100 && code < 600;
+}
+
+// The greeting's lines, all of them that are here: "220-a CR LF 220 b CR LF".
+static inline struct text dialogue_greeting(struct text server)
+{
+	struct text rest = server, line;
+
+	while (text_take_line(&rest, &line))
+		if (line.length < 4 || line.at[3] != '-')
+			return (struct text){server.at, server.length - rest.length};
+	return server;
+}
+
+static inline bool contains_any(struct text text, const char *const words[])
+{
+	for (unsigned i = 0; words[i]; i++)
+		if (text_contains(text, words[i]))
+			return true;
+	return false;
+}
+
+// The verb of the client's first whole line; its arguments are in `rest`. Empty: no line yet.
+static inline struct text dialogue_verb(struct text client, struct text *rest)
+{
+	struct text none = {client.at, 0};
+
+	*rest = none;
+	if (!text_take_line(&client, rest))
+		return none;
+	return text_take_word(rest);
+}
+
+#endif
