@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// IRC: RFC 1459, RFC 2812 (client), RFC 7194 (TLS, not seen here), IRCv3 message tags and CAP.
+// Single words prove little ("USER", "PASS" and "QUIT" are FTP's and POP3's, too), so each line is
+// weighed: the forms that only IRC has decide, the others must come together.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include "app_proto.h"
+#include "text.h"
+
+#define LINES_MAX 16
+
+enum weight {
+	NOT_IRC,
+	WEAK,   // other protocols say it, too
+	USUAL, // IRC's own word, but a short line
+	STRONG, // IRC's form, in full
+};
+
+// RFC 2812 2.3: a command is letters or three digits; what follows a blank and ':' is one word.
+static unsigned params_of(struct text rest)
+{
+	unsigned n = 0;
+
+	while (rest.length) {
+		n++;
+		if (rest.at[0] == ':')
+			break;
+		text_take_word(&rest);
+	}
+	return n;
+}
+
+static bool is_nick_char(uint8_t c)
+{
+	return text_is_letter(c) || octets_digit(c) || strchr("-[]\\`_^{|}", c) || c >= 0x80;
+}
+
+static bool is_nick(struct text word)
+{
+	if (!word.length || word.length > 64 || !word.at[0])
+		return false;
+	for (uint32_t i = 0; i < word.length; i++)
+		if (!word.at[i] || !is_nick_char(word.at[i]))
+			return false;
+	return !octets_digit(word.at[0]) && word.at[0] != '-';
+}
+
+static bool is_channel(struct text word)
+{
+	return word.length > 1 && word.at[0] && strchr("#&+!", word.at[0]);
+}
+
+static bool is_command(struct text word)
+{
+	for (uint32_t i = 0; i < word.length; i++)
+		if (!text_is_letter(word.at[i]))
+			return false;
+	return word.length >= 3;
+}
+
+static bool is_numeric(struct text word)
+{
+	return word.length == 3 && text_is_number(word);
+}
+
+static const char *const commands[] = {"ACCOUNT", "AUTHENTICATE", "AWAY", "BATCH", "CAP", "CHGHOST",
+	"ERROR", "INVITE", "JOIN", "KICK", "KILL", "MODE", "NICK", "NOTICE", "PART", "PING", "PONG",
+	"PRIVMSG", "QUIT", "SERVER", "SETNAME", "TAGMSG", "TOPIC", "WALLOPS", NULL};
+
+// RFC 2812 2.3: prefix = servername / ( nickname [ [ "!" user ] "@" host ] )
+static enum weight weigh_prefixed(struct text prefix, struct text command, struct text rest)
+{
+	bool from_user = text_contains_byte(prefix, '!') && text_contains_byte(prefix, '@');
+	bool from_server = text_contains_byte(prefix, '.');
+
+	if (prefix.length < 2 || !text_is_printable(prefix))
+		return NOT_IRC;
+	if (is_numeric(command)) // a reply names its target, then says something
+		return params_of(rest) >= 2 ? STRONG : USUAL;
+	if (!text_is_among(command, commands))
+		return NOT_IRC;
+	return (from_user || from_server || is_nick(text_from(prefix, 1))) && rest.length ? STRONG
+											  : NOT_IRC;
+}
+
+static enum weight weigh_target(struct text rest)
+{
+	struct text target = text_take_word(&rest);
+
+	if (is_channel(target))
+		return STRONG;
+	return rest.length > 1 && rest.at[0] == ':' ? STRONG : WEAK;
+}
+
+static enum weight weigh_cap(struct text rest)
+{
+	static const char *const verbs[] = {
+		"LS", "LIST", "REQ", "ACK", "NAK", "END", "NEW", "DEL", NULL};
+
+	return text_is_among(text_take_word(&rest), verbs) ? STRONG : NOT_IRC;
+}
+
+static enum weight weigh_notice(struct text rest)
+{
+	struct text target = text_take_word(&rest);
+
+	if (!rest.length || (rest.at[0] != ':' && rest.at[0] != '*'))
+		return NOT_IRC;
+	return text_is(target, "AUTH") || text_is(target, "*") || is_channel(target) ? STRONG
+										     : USUAL;
+}
+
+static enum weight weigh(struct text line)
+{
+	struct text rest = line, command;
+
+	if (!line.length) // empty lines are ignored by all servers
+		return WEAK;
+	if (!text_is_printable(line) && !text_contains_byte(line, 0x01) &&
+		!text_contains_byte(line, 0x02) && !text_contains_byte(line, 0x03))
+		return NOT_IRC;  // CTCP and colours are the control characters that do occur
+	if (rest.at[0] == '@') { // IRCv3 message tags
+		text_take_word(&rest);
+		if (!rest.length || rest.at[0] != ':')
+			return NOT_IRC;
+	}
+	if (rest.at[0] == ':') {
+		struct text prefix = text_take_word(&rest);
+
+		command = text_take_word(&rest);
+		return weigh_prefixed(prefix, command, rest);
+	}
+	command = text_take_word(&rest);
+	if (!is_command(command))
+		return NOT_IRC;
+	if (text_is(command, "USER")) // RFC 2812 3.1.3: four; FTP's and POP3's have one
+		return params_of(rest) >= 4 ? STRONG : params_of(rest) == 3 ? USUAL : NOT_IRC;
+	if (text_is(command, "NICK"))
+		return is_nick(text_take_word(&rest)) ? USUAL : NOT_IRC;
+	if (text_is(command, "CAP"))
+		return weigh_cap(rest);
+	if (text_is(command, "NOTICE"))
+		return weigh_notice(rest);
+	if (text_is(command, "JOIN"))
+		return is_channel(rest)                   ? STRONG
+		       : rest.length && rest.at[0] == ':' ? USUAL
+							  : NOT_IRC;
+	if (text_is(command, "PRIVMSG"))
+		return weigh_target(rest);
+	if (text_is(command, "ERROR"))
+		return text_begins(rest, ":Closing Link") ? STRONG : WEAK;
+	if (text_is(command, "PING") || text_is(command, "PONG"))
+		return rest.length ? USUAL : NOT_IRC;
+	if (text_is(command, "PASS") || text_is(command, "QUIT"))
+		return WEAK;
+	return text_is_among(command, commands) ? USUAL : NOT_IRC;
+}
+
+struct tally {
+	unsigned strong;
+	unsigned usual;
+	bool refused;
+};
+
+static void weigh_half(struct text half, struct tally *tally)
+{
+	struct text line;
+
+	for (unsigned n = 0; n < LINES_MAX && text_take_line(&half, &line); n++) {
+		switch (weigh(line)) {
+		case STRONG: tally->strong++; break;
+		case USUAL: tally->usual++; break;
+		case WEAK: break;
+		case NOT_IRC: tally->refused = true; return;
+		}
+	}
+}
+
+// An unknown word in one line (a server's own command) does not undo what was strong before it.
+static enum verify verify(const struct probe *probe)
+{
+	struct tally tally = {0};
+
+	weigh_half(text_of(probe, HALF_C2S), &tally);
+	weigh_half(text_of(probe, HALF_S2C), &tally);
+	if (tally.strong)
+		return VERIFY_YES;
+	if (tally.refused)
+		return VERIFY_NO;
+	if (tally.usual >= 2)
+		return VERIFY_DPI;
+	return tally.usual ? VERIFY_PARTIAL : VERIFY_MORE;
+}
+
+// CTCP DCC (irchelp.org's description of the protocol): "\x01DCC SEND name address port [size]\x01"
+// or CHAT; the name may be quoted, the address is a decimal IPv4 number or an IPv6 text. Port 0 is
+// the passive form: the answer will carry the port. The offer is relayed, so the server's copy
+// (seen by the receiver) and the sender's own are both good.
+#define DCC_TTL_S 120
+
+static bool dcc_address(struct text word, uint8_t address[16])
+{
+	uint64_t number;
+	char text[INET6_ADDRSTRLEN];
+
+	if (text_number(word, UINT32_MAX, &number)) {
+		memset(address, 0, 10);
+		memset(address + 10, 0xff, 2);
+		for (unsigned i = 0; i < 4; i++)
+			address[12 + i] = (uint8_t)(number >> (24 - 8 * i));
+		return number != 0;
+	}
+	if (word.length >= sizeof(text) || !text_contains_byte(word, ':'))
+		return false;
+	memcpy(text, word.at, word.length);
+	text[word.length] = '\0';
+	return inet_pton(AF_INET6, text, address) == 1;
+}
+
+struct decoding {
+	const struct flow_ends *ends;
+	const struct decoder_sink *sink;
+};
+
+static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t length)
+{
+	static const char *const verbs[] = {"SEND", "CHAT", "TSEND", "SSEND", NULL};
+	const struct decoding *decoding = ctx;
+	struct text rest = {bytes, length}, word;
+	struct expectation expect = {.l4_proto = IPPROTO_TCP, .ttl_s = DCC_TTL_S};
+	uint64_t port;
+
+	text_take(&rest, 0x01);
+	rest = text_take(&rest, 0x01);
+	if (!text_is(text_take_word(&rest), "DCC") ||
+		!text_is_among(text_take_word(&rest), verbs) || !rest.length)
+		return;
+	if (rest.at[0] == '"') {
+		text_take(&rest, '"');
+		text_take(&rest, '"');
+	} else {
+		text_take_word(&rest);
+	}
+	if (!dcc_address(text_take_word(&rest), expect.address))
+		return;
+	word = text_take_word(&rest);
+	if (!text_number(word, UINT16_MAX, &port) || port < 1024)
+		return;
+	// What our side offers must be its own address, or one client could name another host.
+	if (half == HALF_C2S && memcmp(expect.address, decoding->ends->address[HALF_C2S], 16))
+		return;
+	expect.port = (uint16_t)port;
+	expect.app = app_find("irc");
+	decoding->sink->expect(decoding->sink->ctx, &expect);
+}
+
+static void decode(struct decoder_state *state, const struct span *span,
+	const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	struct decoding decoding = {ends, sink};
+
+	decoder_lines(state, span, decode_line, &decoding);
+}
+
+const struct app_proto app_proto_irc = {
+	.name = "irc",
+	.title = "IRC",
+	.group = "chat",
+	.category = APP_CATEGORY_IM,
+	.verify = verify,
+	.decode = decode,
+	.tcp_ports = {6667, 6660, 6665, 6666, 6668, 6669, 7000, 194},
+};
