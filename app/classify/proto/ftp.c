@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FTP control connections: RFC 959, RFC 2228 (AUTH), RFC 2389 (FEAT), RFC 2428 (EPRT, EPSV). The
+// decoder tells where the data connection will be.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include "app_proto.h"
+#include "dialogue.h"
+#include "tls_record.h"
+
+// RFC 4217 leaves it unnamed, IANA does not: port 990 is FTP inside TLS from the first byte.
+#define PORT_FTPS  990
+#define DATA_TTL_S 60
+
+static const char *const own_words[] = {"FTP", "FileZilla", "Serv-U", NULL};
+static const char *const foreign_words[] = {"SMTP", "LMTP", "NNTP", NULL};
+// Not IRC's USER and POP3's PASS: those are in both lists of verbs, the replies tell them apart.
+static const char *const own_verbs[] = {"ABOR", "ACCT", "ADAT", "ALLO", "APPE", "CCC", "CDUP",
+	"CLNT", "CWD", "EPRT", "EPSV", "FEAT", "HOST", "LANG", "MDTM", "MFMT", "MKD", "MLSD",
+	"MLST", "NLST", "PASV", "PBSZ", "PORT", "PROT", "PWD", "REIN", "REST", "RMD", "RNFR",
+	"RNTO", "SITE", "SMNT", "STOR", "STOU", "STRU", "SYST", "TYPE", "XCRC", "XCWD", "XMKD",
+	"XPWD", "XRMD", NULL};
+static const char *const shared_verbs[] = {"DELE", "HELP", "LIST", "MODE", "NOOP", "OPTS", "PASS",
+	"QUIT", "RETR", "SIZE", "STAT", "USER", NULL};
+static const char *const auth_ways[] = {
+	"TLS", "SSL", "TLS-C", "TLS-P", "GSSAPI", "KERBEROS_V4", NULL};
+
+// RFC 959 4.2.2: codes that SMTP and NNTP do not have in answer to these verbs.
+static bool is_own_code(unsigned code)
+{
+	static const uint16_t codes[] = {125, 150, 212, 213, 215, 226, 227, 228, 229, 230, 232, 234,
+		257, 331, 332, 350, 426};
+
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i] == code)
+			return true;
+	return false;
+}
+
+static enum verify verify_greeting(struct text greeting)
+{
+	unsigned code = text_reply_code(greeting);
+
+	if (is_own_code(code))
+		return VERIFY_MORE;
+	if (code != 220 && code != 120 && code != 421 && code != 530)
+		return VERIFY_NO;
+	if (contains_any(greeting, foreign_words))
+		return contains_any(greeting, own_words) ? VERIFY_MORE : VERIFY_NO;
+	return contains_any(greeting, own_words) ? VERIFY_DPI : VERIFY_MORE;
+}
+
+// A word that only FTP has, or one that it shares with mail protocols whose replies look unlike.
+static bool is_verb(struct text verb, struct text rest)
+{
+	if (text_is(verb, "AUTH"))
+		return text_is_among(rest, auth_ways);
+	return text_is_among(verb, own_verbs) || text_is_among(verb, shared_verbs);
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct dialogue dialogue = dialogue_of(probe, is_coded_reply);
+	struct text rest, verb = dialogue_verb(dialogue.client, &rest);
+
+	if (tls_wraps(probe))
+		return tls_wrapped(probe, PORT_FTPS);
+	if (dialogue.server.length >= 4 && !is_coded_reply(dialogue.server))
+		return VERIFY_NO;
+	if (!verb.length)
+		return dialogue.server.length < 4
+			       ? VERIFY_MORE
+			       : verify_greeting(dialogue_greeting(dialogue.server));
+	if (!is_verb(verb, rest) || !text_is_printable(rest))
+		return VERIFY_NO;
+	if (dialogue.server.length < 4)
+		return text_is_among(verb, own_verbs) && probe->n_data_pkts > 1 ? VERIFY_PARTIAL
+										: VERIFY_MORE;
+	// QUIT, HELP and NOOP are SMTP's as well: leave those to the greeting's words.
+	if (text_is(verb, "QUIT") || text_is(verb, "HELP") || text_is(verb, "NOOP"))
+		return verify_greeting(dialogue_greeting(dialogue.server));
+	return text_reply_code(dialogue.server) < 200 ||
+			       verify_greeting(dialogue_greeting(dialogue.server)) != VERIFY_NO
+		       ? VERIFY_YES
+		       : VERIFY_NO;
+}
+
+struct decoding {
+	const struct flow_ends *ends;
+	const struct decoder_sink *sink;
+};
+
+// `half` will listen at `address`:`port`. A third party's address is how ports are scanned and
+// firewalls opened through FTP (RFC 2577 3): only the end itself may be named.
+static void expect(
+	const struct decoding *decoding, unsigned half, const uint8_t address[16], uint16_t port)
+{
+	struct expectation expect = {
+		.port = port,
+		.l4_proto = IPPROTO_TCP,
+		.app = app_find("ftp-data"),
+		.ttl_s = DATA_TTL_S,
+	};
+
+	if (!port || (address && memcmp(address, decoding->ends->address[half], 16)))
+		return;
+	memcpy(expect.address, decoding->ends->address[half], 16);
+	decoding->sink->expect(decoding->sink->ctx, &expect);
+}
+
+// "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2)
+static void decode_host_port(const struct decoding *decoding, unsigned half, struct text rest)
+{
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff}, port[2];
+	uint64_t number;
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct text word = text_take(&rest, ',');
+		uint32_t digits = 0;
+
+		while (i == 5 && digits < word.length && octets_digit(word.at[digits]))
+			digits++;
+		if (i == 5)
+			word.length = digits; // ")." or blanks may follow
+		if (!text_number(word, UINT8_MAX, &number))
+			return;
+		if (i < 4)
+			address[12 + i] = (uint8_t)number;
+		else
+			port[i - 4] = (uint8_t)number;
+	}
+	expect(decoding, half, address, octets_be16(port));
+}
+
+static bool parse_address(struct text protocol, struct text word, uint8_t address[16])
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (!word.length || word.length >= sizeof(text))
+		return false;
+	memcpy(text, word.at, word.length);
+	text[word.length] = '\0';
+	memset(address, 0, 16);
+	if (text_is(protocol, "2"))
+		return inet_pton(AF_INET6, text, address) == 1;
+	memset(address + 10, 0xff, 2);
+	return text_is(protocol, "1") && inet_pton(AF_INET, text, address + 12) == 1;
+}
+
+// "|1|132.235.1.2|6275|" and "|||6446|" (RFC 2428 2, 3); the delimiter is the sender's choice.
+static void decode_extended(const struct decoding *decoding, unsigned half, struct text rest)
+{
+	uint8_t delimiter, address[16];
+	uint64_t port;
+
+	if (rest.length < 5 || rest.at[0] < 33 || rest.at[0] > 126 || octets_digit(rest.at[0]))
+		return;
+	delimiter = rest.at[0];
+	rest = text_from(rest, 1);
+	struct text protocol = text_take(&rest, delimiter), host = text_take(&rest, delimiter);
+
+	if (!text_contains_byte(rest, delimiter) ||
+		!text_number(text_take(&rest, delimiter), UINT16_MAX, &port))
+		return;
+	if (!host.length)
+		expect(decoding, half, NULL, (uint16_t)port);
+	else if (parse_address(protocol, host, address))
+		expect(decoding, half, address, (uint16_t)port);
+}
+
+static void decode_reply(const struct decoding *decoding, unsigned half, struct text line)
+{
+	unsigned code = text_reply_code(line);
+	struct text rest = text_from(line, 4);
+
+	if (line.length < 5 || line.at[3] != ' ')
+		return;
+	if (code == 227) {
+		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
+		// counts.
+		while (rest.length && !octets_digit(rest.at[0]))
+			rest = text_from(rest, 1);
+		decode_host_port(decoding, half, rest);
+	} else if (code == 229 && text_contains_byte(rest, '(')) {
+		text_take(&rest, '(');
+		// The address is the control connection's: one that is named is refused.
+		if (rest.length >= 3 && rest.at[0] == rest.at[1] && rest.at[1] == rest.at[2])
+			decode_extended(decoding, half, rest);
+	}
+}
+
+static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t length)
+{
+	const struct decoding *decoding = ctx;
+	struct text line = {bytes, length}, verb, rest = line;
+
+	if (text_reply_code(line)) {
+		decode_reply(decoding, half, line);
+		return;
+	}
+	verb = text_take_word(&rest);
+	if (text_is(verb, "PORT"))
+		decode_host_port(decoding, half, rest);
+	else if (text_is(verb, "EPRT"))
+		decode_extended(decoding, half, rest);
+}
+
+static void decode(struct decoder_state *state, const struct span *span,
+	const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	struct decoding decoding = {ends, sink};
+
+	decoder_lines(state, span, decode_line, &decoding);
+}
+
+const struct app_proto app_proto_ftp = {
+	.name = "ftp",
+	.title = "FTP",
+	.group = "file-transfer",
+	.category = APP_CATEGORY_FILE,
+	.verify = verify,
+	.decode = decode,
+	.tcp_ports = {21, 990},
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HTTP/0.9 to 1.1: RFC 1945, RFC 9110, RFC 9112. HTTP carries other applications, which have
+// signatures of their own: until the request's header is here in full the answer is "partial",
+// so that a header that is split over packets can still name another.
+#include "app_proto.h"
+#include "text.h"
+
+// The registered methods that are seen (RFC 9110 9, WebDAV RFC 4918, UPnP, IPP and proxies).
+static const char *const methods[] = {"GET", "POST", "HEAD", "PUT", "OPTIONS", "DELETE", "CONNECT",
+	"TRACE", "PATCH", "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK",
+	"REPORT", "SEARCH", "M-SEARCH", "NOTIFY", "SUBSCRIBE", "UNSUBSCRIBE", "MERGE", "CHECKOUT",
+	"CHECKIN", "MKACTIVITY", "BITS_POST", "CCM_POST", "PURGE", "LINK", "UNLINK", "REBIND",
+	"BASELINE-CONTROL", "VERSION-CONTROL", "RPC_IN_DATA", "RPC_OUT_DATA", "DESCRIBE_PROXY",
+	NULL};
+
+// RFC 9110 5.6.2: token = 1*tchar
+static bool is_token(struct text word)
+{
+	if (!word.length || word.length > 64)
+		return false;
+	for (uint32_t i = 0; i < word.length; i++)
+		if (!word.at[i] || (!text_is_letter(word.at[i]) && !octets_digit(word.at[i]) &&
+					   !strchr("!#$%&'*+-.^_`|~", word.at[i])))
+			return false;
+	return true;
+}
+
+// HTTP/1.0, HTTP/1.1; "HTTP/1." has been seen, and is answered with an error in HTTP.
+static bool is_version(struct text word)
+{
+	return text_begins(word, "HTTP/1.") || text_is(word, "HTTP/0.9");
+}
+
+// RFC 9112 3.2: origin form, absolute form, authority form, asterisk form.
+static bool is_target(struct text word)
+{
+	return word.length &&
+	       (word.at[0] == '/' || text_is(word, "*") || text_begins(word, "http:") ||
+		       text_begins(word, "https:") || text_contains_byte(word, ':') ||
+		       text_contains_byte(word, '.') || word.at[0] == '?');
+}
+
+// CR LF CR LF, and LF LF as lenient servers take it.
+static bool has_header_end(struct text rest)
+{
+	struct text line;
+
+	while (text_take_line(&rest, &line))
+		if (!line.length)
+			return true;
+	return false;
+}
+
+// RFC 9112 5: name ":" value. Empty if no field line is here in full.
+static bool begins_with_field(struct text rest)
+{
+	struct text line;
+
+	if (!text_take_line(&rest, &line))
+		return true;
+	return !line.length || is_token(text_take(&line, ':'));
+}
+
+static enum verify verify_request_line(struct text line, struct text rest)
+{
+	struct text method = text_take(&line, ' '), version = {line.at, 0};
+	bool known = text_is_among(method, methods);
+
+	// The version is the last word; a target with blanks is wrong, and seen.
+	for (struct text at = line; at.length;)
+		version = text_take(&at, ' ');
+	if (is_version(version)) {
+		if (!is_token(method) || !begins_with_field(rest))
+			return known ? VERIFY_PARTIAL : VERIFY_NO;
+		if (!known && !is_target(text_take(&line, ' ')))
+			return VERIFY_NO;
+		return has_header_end(rest) ? VERIFY_YES : VERIFY_PARTIAL;
+	}
+	// HTTP/0.9 has no version, and then no header (RFC 1945 4.1, Simple-Request).
+	return text_is(method, "GET") && is_target(line) && !text_contains_byte(line, ' ') &&
+			       !rest.length
+		       ? VERIFY_PARTIAL
+		       : VERIFY_NO;
+}
+
+static enum verify verify_request(struct text half)
+{
+	struct text line, rest = half, method;
+
+	if (text_take_line(&rest, &line))
+		return verify_request_line(line, rest);
+	// A line that has not ended: a long target, or one that trickles in.
+	method = text_take(&rest, ' ');
+	if (!text_is_among(method, methods) || !text_is_printable(half))
+		return VERIFY_NO;
+	if (!rest.length)
+		return VERIFY_MORE;
+	if (!is_target(text_take(&rest, ' ')))
+		return rest.length ? VERIFY_NO : VERIFY_MORE;
+	return half.length >= 64 ? VERIFY_PARTIAL : VERIFY_MORE;
+}
+
+// RFC 9112 4: HTTP-version SP 3DIGIT SP [ reason-phrase ]
+static enum verify verify_status(struct text half)
+{
+	struct text line = half;
+
+	if (half.length < 12)
+		return VERIFY_MORE;
+	if (!octets_digit(half.at[7]) || half.at[8] != ' ')
+		return VERIFY_NO;
+	line = text_from(line, 9);
+	return octets_digit(line.at[0]) && octets_digit(line.at[1]) && octets_digit(line.at[2])
+		       ? VERIFY_DPI
+		       : VERIFY_NO;
+}
+
+// The other side refuses in something else (a NetBIOS session, an SSH server): not HTTP after all.
+static bool is_contradicted(struct text peer)
+{
+	return peer.length >= 5 && !text_begins(peer, "HTTP/") && !text_begins(peer, "ICY ") &&
+	       (!text_is_printable((struct text){peer.at, 4}) || text_begins(peer, "SSH-"));
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct text half = {probe->bytes, probe->length};
+
+	if (text_begins(half, "HTTP/1."))
+		return verify_status(half);
+	if (is_contradicted((struct text){probe->peer, probe->peer_length}))
+		return VERIFY_NO;
+	return verify_request(half);
+}
+
+const struct app_proto app_proto_http = {
+	.name = "http",
+	.title = "HTTP",
+	.group = "web",
+	.category = APP_CATEGORY_WEB,
+	.verify = verify,
+	.carrier = true,
+	.tcp_ports = {80, 8080, 8000, 3128, 8008, 8888},
+};

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// POP3: RFC 1939, RFC 2449 (CAPA), RFC 2595 (STLS), RFC 5034 (AUTH).
+#include "app_proto.h"
+#include "dialogue.h"
+#include "tls_record.h"
+
+static const char *const verbs[] = {"APOP", "AUTH", "CAPA", "DELE", "LIST", "NOOP", "PASS", "QUIT",
+	"RETR", "RSET", "STAT", "STLS", "TOP", "UIDL", "USER", "UTF8", "XTND", NULL};
+static const char *const greetings[] = {"POP", "mail", "Dovecot", "Courier", "Cyrus", NULL};
+
+// RFC 8314 7.2: port 995 is POP3 inside TLS from the first byte.
+#define PORT_POP3S 995
+
+static bool is_reply(struct text half)
+{
+	return text_begins(half, "+OK") || text_begins(half, "-ERR");
+}
+
+// RFC 1939 7: "<1896.697170952@dbc.mtview.ca.us>" at the end of the greeting allows APOP.
+static bool has_timestamp(struct text greeting)
+{
+	text_take(&greeting, '<');
+	struct text stamp = text_take(&greeting, '>');
+
+	return text_contains_byte(stamp, '@');
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct dialogue dialogue = dialogue_of(probe, is_reply);
+	struct text rest, verb = dialogue_verb(dialogue.client, &rest), greeting;
+
+	if (tls_wraps(probe))
+		return tls_wrapped(probe, PORT_POP3S);
+	if (dialogue.server.length >= 4 && !is_reply(dialogue.server))
+		return VERIFY_NO;
+	if (verb.length) {
+		if (!text_is_among(verb, verbs) || !text_is_printable(rest))
+			return VERIFY_NO;
+		return is_reply(dialogue.server) ? VERIFY_YES : VERIFY_MORE;
+	}
+	// Somebody who talks first, but not in lines: a key-value store's "+OK" is an answer.
+	if (dialogue.client.length)
+		return dialogue.client.at[0] == '*' ? VERIFY_NO : VERIFY_MORE;
+	if (!text_take_line(&dialogue.server, &greeting))
+		return VERIFY_MORE;
+	return contains_any(greeting, greetings) || has_timestamp(greeting) ? VERIFY_DPI
+									    : VERIFY_MORE;
+}
+
+const struct app_proto app_proto_pop3 = {
+	.name = "pop3",
+	.title = "POP3 (mail)",
+	.group = "mail",
+	.category = APP_CATEGORY_MAIL,
+	.verify = verify,
+	.tcp_ports = {110, 995},
+};

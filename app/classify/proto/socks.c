@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SOCKS 4 and 4a (NEC's and Lee's notes), SOCKS 5 (RFC 1928). Requests are a few bytes that may
+// mean anything: the answer must fit the question.
+#include "app_proto.h"
+#include "text.h"
+
+#define SOCKS4_BYTES 8
+
+// The half ends with its last NUL: user id, and for 4a (0.0.0.x) the host's name.
+static bool is_socks4_request(struct text client)
+{
+	if (client.length <= SOCKS4_BYTES || (client.at[1] != 1 && client.at[1] != 2) ||
+		!octets_be16(client.at + 2))
+		return false;
+	bool named = octets_be32(client.at + 4) <= 0xff && client.at[7];
+	struct text rest = text_from(client, SOCKS4_BYTES), user, host;
+
+	if (!text_contains_byte(rest, 0))
+		return false;
+	user = text_take(&rest, 0);
+	if (!named)
+		return !rest.length && text_is_printable(user);
+	if (!text_contains_byte(rest, 0))
+		return false;
+	host = text_take(&rest, 0);
+	return !rest.length && host.length && text_is_printable(host);
+}
+
+static enum verify verify_socks4(struct text client, struct text server)
+{
+	if (client.length <= SOCKS4_BYTES)
+		return VERIFY_MORE;
+	if (!server.length)
+		return is_socks4_request(client) ? VERIFY_MORE : VERIFY_NO;
+	if (server.length < SOCKS4_BYTES)
+		return VERIFY_MORE;
+	// Version 0, 90 granted, 91..93 refused. What the client sent since hides where its
+	// request ended: ask the answer alone then.
+	if (server.at[0] != 0 || server.at[1] < 90 || server.at[1] > 93)
+		return VERIFY_NO;
+	return is_socks4_request(client) ? VERIFY_YES : VERIFY_PARTIAL;
+}
+
+// RFC 1928 3: 5, n, n methods; the answer: 5, one of them or 0xff.
+static enum verify verify_socks5(struct text client, struct text server)
+{
+	if (client.length < 3)
+		return VERIFY_MORE;
+	uint32_t n = client.at[1];
+
+	if (!n || client.length < 2 + n)
+		return n ? VERIFY_MORE : VERIFY_NO;
+	if (!server.length)
+		return client.length == 2 + n ? VERIFY_MORE : VERIFY_NO;
+	if (server.at[0] != 5)
+		return VERIFY_NO;
+	if (server.length < 2)
+		return VERIFY_MORE;
+	if (server.at[1] == 0xff)
+		return server.length == 2 ? VERIFY_DPI : VERIFY_NO;
+	return memchr(client.at + 2, server.at[1], n) ? VERIFY_YES : VERIFY_NO;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct text client = text_of(probe, HALF_C2S), server = text_of(probe, HALF_S2C);
+
+	if (!client.length)
+		return VERIFY_MORE;
+	if (client.at[0] == 4)
+		return verify_socks4(client, server);
+	return client.at[0] == 5 ? verify_socks5(client, server) : VERIFY_NO;
+}
+
+const struct app_proto app_proto_socks = {
+	.name = "socks",
+	.title = "SOCKS",
+	.group = "proxy",
+	.category = APP_CATEGORY_NETWORK,
+	.verify = verify,
+	.tcp_ports = {1080},
+};
