@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "control_command.h"
 #include "log.h"
 
 struct client {

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "control_command.h"
 #include "control_client.h"
 #include "log.h"
 

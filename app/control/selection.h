@@ -3,7 +3,7 @@
 #ifndef SLUICE_SELECTION_H
 #define SLUICE_SELECTION_H
 
-#include "command.h"
+#include "control_command.h"
 
 #define SELECTION_LIMIT_MAX  1000
 #define SELECTION_OFFSET_MAX 100000

@@ -2,8 +2,8 @@
 // The commands of the control socket. A command gets its arguments (an object, maybe empty) and
 // answers its request exactly once, at once or later; whoever sent it may go away meanwhile.
 // Control core only.
-#ifndef SLUICE_COMMAND_H
-#define SLUICE_COMMAND_H
+#ifndef SLUICE_CONTROL_COMMAND_H
+#define SLUICE_CONTROL_COMMAND_H
 
 #include <jansson.h>
 #include "control_socket.h"
