@@ -6,6 +6,7 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_malloc.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
@@ -17,11 +18,11 @@
 #define POOL_CACHE 256
 #define PAGE_BYTES 4096u
 
-// Bytes per entry of the tables, with their hash tables and spare room; measured, rounded up.
+// Bytes per entry of the tables that EAL holds, with their hash tables and spare room; measured,
+// rounded up.
 #define FLOW_BYTES        512ull
-#define EMBRYO_BYTES      192ull
-#define CLASSIFYING_BYTES 4608ull // two prefixes of 2 KiB
-#define CONN_CACHE_BYTES  256ull  // in every lcore's replica
+#define EMBRYO_BYTES      224ull
+#define CONN_CACHE_BYTES  256ull // in every lcore's replica
 #define EXPECTATION_BYTES 128ull
 
 static uint32_t pool_size(const struct gateway *gateway)
@@ -63,10 +64,21 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += (uint64_t)pool_size(gateway) * mbuf_bytes(gateway, RTE_MBUF_DEFAULT_BUF_SIZE);
 	bytes += gateway->limits.flows * FLOW_BYTES;
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
-	bytes += gateway->limits.classifying * CLASSIFYING_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
 	return (uint32_t)(bytes >> 20) + 1;
+}
+
+uint32_t memory_used_mb(void)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < RTE_MAX_NUMA_NODES; i++) {
+		struct rte_malloc_socket_stats stats;
+		if (rte_malloc_get_socket_stats(i, &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	}
+	return (uint32_t)(bytes >> 20);
 }
 
 // Room for data of an mbuf that is a page with its headers; 0 if it cannot be made so.

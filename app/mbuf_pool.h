@@ -8,9 +8,11 @@
 #include "gateway.h"
 #include "lcore.h"
 
-// Memory that the gateway takes: pools and the lcores' tables, in MB; a rough upper bound.
+// Memory that the gateway takes from EAL: pools and the lcores' tables, in MB; an upper bound.
 uint32_t memory_needed_mb(const struct gateway *gateway);
 // With an af_xdp port an mbuf is a page, headers included: see the source.
+// What EAL has given out by now, in MB, to compare with that bound.
+uint32_t memory_used_mb(void);
 // pools[socket] for every socket of a data lcore; the others NULL. -ENOMEM with a message that says
 // how much is missing where; -ERANGE.
 int mbuf_pools_new(const struct gateway *gateway, uint16_t data_room,

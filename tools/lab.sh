@@ -18,13 +18,13 @@
 # Settings (environment): LAB_PREFIX names the namespaces (default sluice; several labs may exist
 # at once), LAB_MTU (1500), LAB_WIRE (af_xdp | af_packet), LAB_DATA_CPUS (JSON list, default [1],
 # one entry per data lcore; a CPU may be named twice), LAB_HUGEPAGES (1: use them), LAB_MB (memory
-# without them), LAB_STANDIN=1 (dpdk-testpmd forwards instead of sluice: tells a fault of the lab
+# without them; default: what the gateway reckons), LAB_STANDIN=1 (dpdk-testpmd forwards instead of sluice: tells a fault of the lab
 # from one of the gateway).
 
 LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LAB_PREFIX=${LAB_PREFIX:-sluice}
 LAB_MTU=${LAB_MTU:-1500}
-LAB_MB=${LAB_MB:-768}
+LAB_MB=${LAB_MB:-}
 LAB_BUILD=${BUILD:-$LAB_ROOT/build}
 LAB_SLUICE=${SLUICE:-$LAB_BUILD/app/sluice}
 LAB_SLUICECTL=${SLUICECTL:-$LAB_ROOT/tools/sluicectl}
@@ -235,7 +235,7 @@ lab_gateway_config() {
 	if [ -n "${LAB_HUGEPAGES:-}" ]; then
 		memory='{"hugepages": true}'
 	else
-		memory="{\"hugepages\": false, \"mb\": $LAB_MB}"
+		memory="{\"hugepages\": false${LAB_MB:+, \"mb\": $LAB_MB}}"
 	fi
 	mkdir -p "$LAB_BUILD/signature-cache"
 	cat <<-EOF
