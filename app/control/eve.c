@@ -93,7 +93,8 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 	if (app->group)
 		json_out_string(out, "group", app->group);
 	json_out_string(out, "confidence", confidence_word(event->confidence));
-	json_out_u64(out, "decided_pkts", event->n_data_pkts);
+	if (event->n_data_pkts) // unknown to the cache
+		json_out_u64(out, "decided_pkts", event->n_data_pkts);
 	if (signature)
 		json_out_string(out, "signature", signature->id);
 	json_out_close(out, '}');

@@ -114,7 +114,8 @@ void put_app(json_t **parent, const struct control_context *context, uint16_t ap
 	if (proto->group)
 		put_text(&object, "group", proto->group);
 	put_text(&object, "confidence", confidence_word(confidence));
-	put_number(&object, "decided_pkts", decided_pkts);
+	if (decided_pkts)
+		put_number(&object, "decided_pkts", decided_pkts);
 	if (db && signature < sigdb_count(db))
 		put_text(&object, "signature", sigdb_get(db, signature)->id);
 	put_json(parent, "app", object);

@@ -326,7 +326,7 @@ void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, 
 	eve_head(&line, now_ns, "policy");
 	json_out_u64(&line, "generation", generation);
 	json_out_open(&line, "policy", '{');
-	json_out_string(&line, "action", generation > 1 || !ok ? "reload" : "load");
+	json_out_string(&line, "action", generation > (ok ? 1 : 0) ? "reload" : "load");
 	json_out_string(&line, "result", ok ? "ok" : "error");
 	json_out_string(&line, "file", file ? file : "");
 	if (n) {
