@@ -153,13 +153,52 @@ static json_t *protocol_json(uint8_t number)
 	return json_integer(number);
 }
 
+// An empty list is refused (it may be meant as "any"), an empty set is not.
+#define EMPTY_SET "nobody"
+
+static json_t *list_json(const struct address_set *set)
+{
+	return set->n_v4 || set->n_v6 ? addresses_json(set) : json_pack("[s]", EMPTY_SET);
+}
+
+static bool has_empty_set(const struct policy *policy)
+{
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if ((rule->has_source && !rule->source.n_v4 && !rule->source.n_v6) ||
+			(rule->has_destination && !rule->destination.n_v4 &&
+				!rule->destination.n_v6))
+			return true;
+	}
+	return false;
+}
+
+// The application condition. One that holds nothing comes from a category without applications.
+static int put_apps(json_t *match, const struct app_set *apps)
+{
+	unsigned used = 0;
+
+	for (unsigned app = 1; app <= app_count(); app++) {
+		if (app_set_has(apps, (uint16_t)app))
+			return json_object_set_new(match, "app", apps_json(apps));
+		if (app_get((uint16_t)app))
+			used |= 1u << app_get((uint16_t)app)->category;
+	}
+	for (unsigned i = 0; i <= APP_CATEGORY_OTHER; i++)
+		if (!(used >> i & 1))
+			return json_object_set_new(match, "category",
+				json_pack("[s]", app_category_word((enum app_category)i)));
+	return -1;
+}
+
 static json_t *match_json(const struct rule *rule)
 {
 	json_t *match = json_object();
 	int rc = 0;
 
 	if (rule->has_app) {
-		rc |= json_object_set_new(match, "app", apps_json(&rule->apps));
+		rc |= put_apps(match, &rule->apps);
 		rc |= json_object_set_new(match, "min_confidence",
 			json_string(confidence_word((enum confidence)rule->min_confidence)));
 	}
@@ -167,9 +206,9 @@ static json_t *match_json(const struct rule *rule)
 		rc |= json_object_set_new(
 			match, "direction", json_string(policy_direction_words[rule->direction]));
 	if (rule->has_source)
-		rc |= json_object_set_new(match, "source", addresses_json(&rule->source));
+		rc |= json_object_set_new(match, "source", list_json(&rule->source));
 	if (rule->has_destination)
-		rc |= json_object_set_new(match, "destination", addresses_json(&rule->destination));
+		rc |= json_object_set_new(match, "destination", list_json(&rule->destination));
 	if (rule->n_ports)
 		rc |= json_object_set_new(match, "ports", ports_json(rule));
 	if (rule->n_vlans)
@@ -222,6 +261,8 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 
 	rc = json_object_set_new(root, "schema_version", json_integer(1));
 	rc |= add_fields(root, policy_fields, policy);
+	if (has_empty_set(policy))
+		rc |= json_object_set_new(root, "address_sets", json_pack("{s:[]}", EMPTY_SET));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));

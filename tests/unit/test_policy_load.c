@@ -443,6 +443,27 @@ static void test_dump_reads_back(void **state)
 	policy_free(again);
 }
 
+// What can never match stays so, and is not read back as "any".
+static void test_dump_of_empty_conditions(void **state)
+{
+	struct policy *policy = good(DOC("'address_sets':{'none':[]},'rules':["
+					 "{'id':'a','match':{'source':['none']},'action':'drop'},"
+					 "{'id':'b','match':{'category':['mail']},'action':'drop'},"
+					 "{'id':'c','match':{'vlan':[1]},'action':'drop'}]"));
+	char *text = policy_dump(policy, names);
+	struct policy *again = good(text);
+
+	(void)state;
+	assert_true(again->rules[0].has_source);
+	assert_int_equal(again->rules[0].source.n_v4 + again->rules[0].source.n_v6, 0);
+	assert_true(again->rules[1].has_app);
+	for (uint16_t app = 0; app < APPS_MAX; app++)
+		assert_false(app_set_has(&again->rules[1].apps, app));
+	free(text);
+	policy_free(policy);
+	policy_free(again);
+}
+
 static void test_files(void **state)
 {
 	struct config_errors errors = {0};
@@ -486,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_uids_outlive_policies),
 		cmocka_unit_test(test_many_names),
 		cmocka_unit_test(test_dump_reads_back),
+		cmocka_unit_test(test_dump_of_empty_conditions),
 		cmocka_unit_test(test_files),
 	};
 
