@@ -262,6 +262,37 @@ static void questions_are_answered_in_pieces(void **state)
 	pipe_free(pipe);
 }
 
+static void questions_are_answered_page_by_page(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct flow_record records[2];
+	struct query query = {.type = QUERY_FLOWS, .out = records, .max = 2, .page = true};
+	unsigned seen = 0, ports = 0;
+	(void)state;
+
+	for (uint16_t i = 0; i < 5; i++) {
+		struct pipe_packet text = {
+			.sport = (uint16_t)(1000 + i), .payload = "hi", .payload_length = 2};
+
+		pipe_run(pipe, 0, &text);
+	}
+	do { // as the control core asks: the last page is not full
+		query.n = 0;
+		query.done = false;
+		assert_int_equal(rte_ring_sp_enqueue(pipe->dp.lcores[0]->queries, &query), 0);
+		for (unsigned i = 0; i < 10 && !query.done; i++)
+			pipe_turns(pipe);
+		assert_true(query.done);
+		for (unsigned i = 0; i < query.n; i++)
+			ports |= 1u << (records[i].ends.port[HALF_C2S] - 1000);
+		seen += query.n;
+	} while (query.n == query.max);
+	assert_int_equal(seen, 5);
+	assert_int_equal(query.total, 5);
+	assert_int_equal(ports, 0x1f); // each flow once
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +305,7 @@ int main(void)
 		cmocka_unit_test(full_handoff_ring_drops_and_counts),
 		cmocka_unit_test(lcore_without_a_tx_queue_gives_packets_to_the_owner),
 		cmocka_unit_test(questions_are_answered_in_pieces),
+		cmocka_unit_test(questions_are_answered_page_by_page),
 	};
 
 	return cmocka_run_group_tests_name("lcores", tests, NULL, NULL);
