@@ -129,7 +129,8 @@ struct rig *rig_new_with(const struct signature *signatures, unsigned n, unsigne
 	rig->signatures = calloc(n + 1, sizeof(*signatures));
 	if (!rig->signatures)
 		die("no memory", "signatures");
-	memcpy(rig->signatures, signatures, n * sizeof(*signatures));
+	if (n)
+		memcpy(rig->signatures, signatures, n * sizeof(*signatures));
 	return rig_finish(rig, n_states);
 }
 

@@ -62,6 +62,14 @@ static void test_tracker_http(void **state)
 			rig_first(rig, IPPROTO_TCP, 0, others[i], strlen(others[i])), "bittorrent");
 }
 
+static void test_sync(void **state)
+{
+	(void)state;
+	rig_cuts(rig, IPPROTO_TCP, 0, LITERAL("BSYNC\0\0\0\0:d5:nonce16:xxxxxxxxxxxxxxxxe"),
+		"bittorrent");
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, LITERAL("BSYNC is a word")), "");
+}
+
 static void test_dht(void **state)
 {
 	static const char ping[] = "d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe";
@@ -269,6 +277,17 @@ static void test_midstream(void **state)
 	rig_feed(&begun, 0, LITERAL(tail));
 	assert_string_equal(rig_app(&begun), "");
 	rig_end(&begun);
+	// the head of one block is enough; one request is not
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	flow.midstream = true;
+	rig_feed(&flow, 0, tail, 15 + 17);
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, 1, LITERAL("rest\0\0\x40\x09\x07\0\0\0\x01\0\x01\x40\0"));
+	assert_string_equal(rig_app(&flow), "bittorrent");
+	rig_end(&flow);
+	assert_string_equal(
+		rig_first(rig, IPPROTO_TCP, 1, LITERAL("\0\0\0\xe7\x14\0d1:ei0e4:ipv4")),
+		"bittorrent");
 	struct rig_flow zeros = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
 	uint8_t zero[2000] = {0};
 
@@ -296,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_handshake),
 		cmocka_unit_test(test_tracker_http),
+		cmocka_unit_test(test_sync),
 		cmocka_unit_test(test_dht),
 		cmocka_unit_test(test_tracker_udp),
 		cmocka_unit_test(test_lsd),

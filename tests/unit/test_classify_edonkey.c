@@ -138,6 +138,21 @@ static void test_search(void **state)
 	rig_feed(&flow, 1, LITERAL(found));
 	assert_string_equal(rig_app(&flow), "edonkey");
 	assert_string_equal(rig_first(rig, IPPROTO_UDP, 1, LITERAL(found)), "");
+	// results, published words, a published source: tags that end with the datagram
+	static const char results[] = "\xe4\x3b"
+				      "0123456789abcdef" HASH "\x01\0" HASH
+				      "\x02\x02\x01\0\x01\x04\0name\x03\x01\0\x02\x3c\0\0\0";
+	static const char words[] = "\xe4\x43" HASH "\x01\0" HASH "\x01\x02\x01\0\x01\x04\0name";
+	static const char source[] = "\xe4\x44" HASH HASH "\x01\x09\x01\0\xff\x04";
+
+	rig_cuts(rig, IPPROTO_UDP, 1, LITERAL(results), "edonkey");
+	rig_cuts(rig, IPPROTO_UDP, 0, LITERAL(words), "edonkey");
+	rig_cuts(rig, IPPROTO_UDP, 0, LITERAL(source), "edonkey");
+	assert_string_equal(rig_first(rig, IPPROTO_UDP, 0, words, sizeof(words)), ""); // one more
+	static const char information[] =
+		"\xc5\x12\0\0\0\x01\x47\x01\x01\0\0\0\x02\x01\0\x94\x05\0Linux";
+
+	rig_cuts(rig, IPPROTO_TCP, 1, LITERAL(information), "edonkey");
 }
 
 static void test_server_udp(void **state)

@@ -359,7 +359,13 @@ static uint32_t message_length(uint8_t id)
 	}
 }
 
-// How many messages follow each other from here, weighing those whose every length is fixed.
+enum {
+	WEIGHT_ENOUGH = 6,
+	WEIGHT_REQUEST = 3,
+};
+
+// How many messages follow each other from here, weighing those with more that is fixed: the head
+// of a block is enough, requests come in pairs, others prove little.
 static unsigned messages_from(const uint8_t *at, uint32_t left)
 {
 	unsigned weight = 0;
@@ -374,11 +380,11 @@ static unsigned messages_from(const uint8_t *at, uint32_t left)
 			// a block begins at a multiple of 16 KiB and is usually that long
 			if (left < 13 || length != 16393 || octets_be32(at + 9) & 16383)
 				return 0;
-			weight += 3;
+			weight += WEIGHT_ENOUGH;
 		} else if (fixed == 13) {
 			if (left < 17 || octets_be32(at + 9) & 16383)
 				return 0;
-			weight += 3;
+			weight += WEIGHT_REQUEST;
 		} else {
 			weight++;
 		}
@@ -394,10 +400,10 @@ static enum verify shape_tcp(const struct probe *probe)
 {
 	if (!probe->midstream)
 		return VERIFY_NO;
-	for (uint32_t i = 0; i + 17 <= probe->length; i++) {
+	for (uint32_t i = 0; i + 13 <= probe->length; i++) {
 		const uint8_t *at = probe->bytes + i;
 
-		if (!at[0] && at[1] <= 1 && messages_from(at, probe->length - i) >= 6)
+		if (!at[0] && at[1] <= 1 && messages_from(at, probe->length - i) >= WEIGHT_ENOUGH)
 			return VERIFY_PARTIAL;
 	}
 	return VERIFY_MORE;

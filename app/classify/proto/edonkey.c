@@ -120,6 +120,18 @@ static enum verify identity(struct reader in)
 	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
 }
 
+// eMule's information: its version, that of the protocol, tags.
+static enum verify information(struct reader in)
+{
+	uint32_t tags;
+
+	if (in.left < 6 || in.at[1] != 1)
+		return VERIFY_NO;
+	tags = octets_le32(in.at + 2);
+	skip(&in, 6);
+	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
+}
+
 static bool ed2k_size_good(uint8_t opcode, uint32_t length)
 {
 	switch (opcode) {
@@ -228,6 +240,9 @@ static enum verify judge_frame(const struct frame *frame)
 
 	if (frame->proto == PROTO_PACKED)
 		return zlib_good(in) && frame->length >= 8 ? VERIFY_MORE : VERIFY_NO;
+	if (frame->proto == PROTO_EMULE && frame->whole &&
+		(frame->opcode == 1 || frame->opcode == 2))
+		return information(*in);
 	if (frame->proto == PROTO_EMULE)
 		return emule_size_good(frame->opcode, frame->length) ? VERIFY_MORE : VERIFY_NO;
 	if (frame->opcode == 0x01 || frame->opcode == 0x4c) {
@@ -323,6 +338,39 @@ static bool kad_hello_good(struct reader in)
 	return tags <= 16 && skip_tags(&in, tags) && !in.left;
 }
 
+// How many, then as often: id, tags. Nothing may be left.
+static bool kad_entries_good(struct reader in)
+{
+	uint16_t n;
+
+	if (in.left < 2)
+		return false;
+	n = octets_le16(in.at);
+	skip(&in, 2);
+	for (unsigned i = 0; i < n; i++) {
+		if (in.left < 17)
+			return false;
+		uint8_t tags = in.at[16];
+
+		skip(&in, 17);
+		if (!tags || !skip_tags(&in, tags))
+			return false;
+	}
+	return n && !in.left;
+}
+
+// One source: its id, tags.
+static bool kad_source_good(struct reader in)
+{
+	uint8_t tags;
+
+	if (in.left < 17)
+		return false;
+	tags = in.at[16];
+	skip(&in, 17);
+	return tags && skip_tags(&in, tags) && !in.left;
+}
+
 static enum verify kad_request(const struct probe *probe, uint8_t opcode, uint32_t token)
 {
 	remember(probe, opcode, token);
@@ -372,14 +420,19 @@ static enum verify verify_kad(const struct probe *probe)
 				       (probe->bytes[1] == 0x35 && left == 24)
 			       ? kad_request(probe, 0x3b, octets_le32(at))
 			       : VERIFY_NO;
-	case 0x3b: // results: sender, target, how many
+	case 0x3b: // results: sender, target, entries
+		if (left >= 34 && kad_entries_good((struct reader){at + 32, left - 32}))
+			return VERIFY_YES;
 		return left >= 36 ? kad_answer(probe, 0x3b, octets_le32(at + 16)) : VERIFY_NO;
-	case 0x43: // publish words: target, how many
-	case 0x44: // publish a source: target, source, tags
-	case 0x45: return left >= 34 ? kad_request(probe, 0x4b, octets_le32(at)) : VERIFY_NO;
-	case 0x4b: // published: target, load
-		return left == 17 && at[16] <= 100 ? kad_answer(probe, 0x4b, octets_le32(at))
-						   : VERIFY_NO;
+	case 0x43: // publish words: target, entries
+		return left >= 18 && kad_entries_good((struct reader){at + 16, left - 16})
+			       ? VERIFY_YES
+			       : VERIFY_NO;
+	case 0x44: // publish a source: target, source
+	case 0x45: // publish a note: the same
+		return left >= 33 && kad_source_good((struct reader){at + 16, left - 16})
+			       ? VERIFY_YES
+			       : VERIFY_NO;
 	case 0x50: // am I behind a firewall: TCP port
 		return left == 2 ? kad_request(probe, 0x58, 0) : VERIFY_NO;
 	case 0x53: // the same with hash and options
