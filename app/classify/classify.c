@@ -310,9 +310,12 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
-	if (job->confidence < verdict->confidence || !job->confidence)
+	unsigned now = weight(job->app, job->confidence);
+	unsigned before = weight(verdict->app, verdict->confidence);
+
+	if (job->app == APP_NONE || now < before)
 		return;
-	if (job->confidence == verdict->confidence &&
+	if (now == before && verdict->app != APP_NONE &&
 		(job->app == verdict->app ||
 			!more_specific(job->db, job->signature, verdict->signature)))
 		return;

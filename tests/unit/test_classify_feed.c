@@ -213,6 +213,31 @@ static void test_specific_holds_open(void **state)
 	}
 }
 
+// A carrier that was surer gives way to what rides on it, also when that is found later.
+static void test_carrier_gives_way(void **state)
+{
+	struct signature set[2] = {
+		signature("carried", "soulseek", IPPROTO_TCP, "^\\x05\\x00\\x00\\x00\\x00"),
+		signature("carrier", "http", IPPROTO_TCP, "^\\x05"),
+	};
+	struct rig_flow flow;
+	struct rig *rig;
+
+	(void)state;
+	assert_true(app_get(app_find("http"))->carrier);
+	set[0].verify = true;
+	rig = rig_new_with(set, 2, 1);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	rig_feed(&flow, 0, LITERAL(PIERCE));
+	assert_string_equal(rig_app(&flow), "http");
+	flow.verdict.confidence = CONFIDENCE_VERIFIED;
+	rig_feed(&flow, 0, LITERAL(SHARES));
+	assert_string_equal(rig_app(&flow), "soulseek");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	assert_true(flow.verdict.final);
+	rig_free(rig);
+}
+
 static void test_budget(void **state)
 {
 	struct rig *rig = make(1);
@@ -430,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_partial_then_better),
 		cmocka_unit_test(test_more_is_asked_again),
 		cmocka_unit_test(test_specific_holds_open),
+		cmocka_unit_test(test_carrier_gives_way),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_prefix_end),
 		cmocka_unit_test(test_no_state_left),
