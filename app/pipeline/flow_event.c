@@ -86,7 +86,8 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	event->in_port = stub->in_port;
 	event->l4_proto = stub->l4_proto;
 	event->signature = UINT16_MAX;
-	if (stub->lru_class == FLOW_CLASS_CONDEMNED) {
+	// isn[] becomes rule_uid when the stub is condemned; the action is set with it
+	if (stub->action != ACTION_PASS) {
 		event->app = stub->app;
 		event->rule_uid = stub->rule_uid;
 	}
@@ -164,6 +165,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		// its flow record was written when it was condemned
 		if (stub->lru_class == FLOW_CLASS_CONDEMNED)
 			return;
+		event.action = stub->action;
 		event.flow.start_ns = stub->start_ns;
 		// a stub knows its last packet to 67 ms; never before the first
 		uint64_t last =
@@ -177,7 +179,9 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 			event.flow.bytes[half] = stub->bytes[half];
 			event.flow.tcp_flags[half] = stub->tcp_flags[half];
 		}
-		if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
+		if (stub->action != ACTION_PASS)
+			event.flow.state = FLOW_STATE_CONDEMNED;
+		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
 			event.flow.state = FLOW_STATE_ESTABLISHED;
 	} else {
 		fill_flow_record(lcore, ref, &event);

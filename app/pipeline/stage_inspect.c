@@ -322,8 +322,8 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 		else
 			teardown_answer(lcore, walk->m);
 	}
-	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
 	if (walk_has_flow(walk)) {
+		flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
 		walk->ref = flow_condemn(lcore, walk->ref);
 		return;
 	}
@@ -332,6 +332,7 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	stub->action = decision->action;
 	stub->rule_uid = walk->rule_uid;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
+	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 }
 
