@@ -350,8 +350,8 @@ static int make_lcores(struct run *run)
 		rc = ports_deal(dp, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
-	log_info("memory: %u MB used, estimated %u MB", memory_used_mb(),
-		memory_needed_mb(gateway));
+	log_info(
+		"memory: %u MB used, estimated %u MB", memory_used_mb(), memory_needed_mb(gateway));
 	phases_end(&run->phases, "lcores");
 	return -1;
 }

@@ -211,7 +211,8 @@ static void test_ports_and_pairs(void **state)
 	BAD(PORTS("'ports':[{'name':'a','device':'d0,iface=x'},{'name':'b','device':'d0'}],"
 		  "'pairs':[{'inside':'a','outside':'b'}]"),
 		"$.ports[1]", "device \"d0\" is port \"a\" already");
-	BAD(PORTS("'ports':[" PORT("a") "," PORT("b") "],'pairs':[]"), "$.pairs", "1 or more entries");
+	BAD(PORTS("'ports':[" PORT("a") "," PORT("b") "],'pairs':[]"), "$.pairs",
+		"1 or more entries");
 	BAD(PORTS("'ports':[" PORT("a") ",{'name':'b'}],'pairs':[{'inside':'a','outside':'b'}]"),
 		"$.ports[1]", "\"device\" is missing");
 	BAD(PORTS("'ports':[" PORT("a") ",{'name':'b','device':'net b'}],"

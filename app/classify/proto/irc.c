@@ -12,7 +12,7 @@
 enum weight {
 	NOT_IRC,
 	WEAK,   // other protocols say it, too
-	USUAL, // IRC's own word, but a short line
+	USUAL,  // IRC's own word, but a short line
 	STRONG, // IRC's form, in full
 };
 
