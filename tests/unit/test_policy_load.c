@@ -273,7 +273,7 @@ static void test_match_errors(void **state)
 	BAD(MATCH("'app':['http'],'min_confidence':'sure'"),
 		"port, ip, cache, partial, dpi, verified");
 	BAD(MATCH("'direction':'out'"), "any, outbound, inbound");
-	BAD(MATCH("'sourc':['staff']"), "$.rules[0].match.sourc", "did you mean \"source\"?");
+	BAD(MATCH("'sourxe':['staff']"), "$.rules[0].match.sourxe", "did you mean \"source\"?");
 	BAD(MATCH("'schedule':'night'"), "not supported by this version", "time windows");
 }
 
