@@ -156,6 +156,7 @@ static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore
 	put_number(b, entry, "loops", stats.loops);
 	put_number(b, entry, "busy_loops", stats.busy_loops);
 	put_number(b, entry, "heartbeat_ns", stats.heartbeat_ns);
+	put_counters(b, entry, &stats);
 }
 
 static void put_port(struct builder *b, json_t *list, const struct dataplane *dp, unsigned index)
