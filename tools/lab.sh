@@ -18,8 +18,8 @@
 # Settings (environment): LAB_PREFIX names the namespaces (default sluice; several labs may exist
 # at once), LAB_MTU (1500), LAB_WIRE (af_xdp | af_packet), LAB_DATA_CPUS (JSON list, default [1],
 # one entry per data lcore; a CPU may be named twice), LAB_HUGEPAGES (1: use them), LAB_MB (memory
-# without them; default: what the gateway reckons), LAB_STANDIN=1 (dpdk-testpmd forwards instead of sluice: tells a fault of the lab
-# from one of the gateway).
+# without them; default: what the gateway reckons), LAB_STANDIN=1 (dpdk-testpmd forwards instead of
+# sluice: tells a fault of the lab from one of the gateway).
 
 LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 LAB_PREFIX=${LAB_PREFIX:-sluice}
@@ -249,6 +249,7 @@ lab_gateway_config() {
 	  "pairs": [{"inside": "lan", "outside": "wan", "mode": "bridge"}],
 	  "lcores": {"data": $cpus, "control": 0},
 	  "memory": $memory,
+	  "limits": {"flows": 65536, "embryos": 65536, "classifying": 8192, "conn_cache": 16384},
 	  "paths": {
 	    "events": "$LAB_RUN/eve.json",
 	    "control": "$LAB_RUN/control.sock",
