@@ -16,8 +16,11 @@ static inline struct dialogue dialogue_of(const struct probe *probe, bool (*is_r
 {
 	struct dialogue dialogue = {text_of(probe, HALF_C2S), text_of(probe, HALF_S2C)};
 	struct text swap = dialogue.client;
+	bool client_replies = is_reply(dialogue.client) && !is_reply(dialogue.server);
+	bool server_asks =
+		!dialogue.client.length && dialogue.server.length && !is_reply(dialogue.server);
 
-	if (!is_reply(dialogue.client) || is_reply(dialogue.server))
+	if (!probe->midstream || !(client_replies || server_asks))
 		return dialogue;
 	dialogue.client = dialogue.server;
 	dialogue.server = swap;

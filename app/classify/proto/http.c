@@ -31,23 +31,26 @@ static bool is_version(struct text word)
 	return text_begins(word, "HTTP/1.") || text_is(word, "HTTP/0.9");
 }
 
-// RFC 9112 3.2: origin form, absolute form, authority form, asterisk form.
-static bool is_target(struct text word)
+// RFC 9112 3.2: origin form, asterisk form, absolute form; authority form for CONNECT.
+static bool is_target(struct text method, struct text word)
 {
-	return word.length &&
-	       (word.at[0] == '/' || text_is(word, "*") || text_begins(word, "http:") ||
-		       text_begins(word, "https:") || text_contains_byte(word, ':') ||
-		       text_contains_byte(word, '.') || word.at[0] == '?');
+	if (!word.length)
+		return false;
+	if (text_is(method, "CONNECT"))
+		return text_contains_byte(word, ':') || text_contains_byte(word, '.');
+	return word.at[0] == '/' || text_is(word, "*") || text_contains(word, "://");
 }
 
-// CR LF CR LF, and LF LF as lenient servers take it.
-static bool has_header_end(struct text rest)
+// CR LF CR LF, and LF LF as lenient servers take it; of a POST also the first bytes of the body,
+// which may be another application's message.
+#define BODY_SEEN_MIN 4
+static bool has_all_header(struct text method, struct text rest)
 {
 	struct text line;
 
 	while (text_take_line(&rest, &line))
 		if (!line.length)
-			return true;
+			return rest.length >= BODY_SEEN_MIN || !text_is(method, "POST");
 	return false;
 }
 
@@ -72,13 +75,13 @@ static enum verify verify_request_line(struct text line, struct text rest)
 	if (is_version(version)) {
 		if (!is_token(method) || !begins_with_field(rest))
 			return known ? VERIFY_PARTIAL : VERIFY_NO;
-		if (!known && !is_target(text_take(&line, ' ')))
+		if (!known && !is_target(method, text_take(&line, ' ')))
 			return VERIFY_NO;
-		return has_header_end(rest) ? VERIFY_YES : VERIFY_PARTIAL;
+		return has_all_header(method, rest) ? VERIFY_YES : VERIFY_PARTIAL;
 	}
 	// HTTP/0.9 has no version, and then no header (RFC 1945 4.1, Simple-Request).
-	return text_is(method, "GET") && is_target(line) && !text_contains_byte(line, ' ') &&
-			       !rest.length
+	return text_is(method, "GET") && is_target(method, line) && text_is_printable(line) &&
+			       !text_contains_byte(line, ' ') && !rest.length
 		       ? VERIFY_PARTIAL
 		       : VERIFY_NO;
 }
@@ -95,7 +98,7 @@ static enum verify verify_request(struct text half)
 		return VERIFY_NO;
 	if (!rest.length)
 		return VERIFY_MORE;
-	if (!is_target(text_take(&rest, ' ')))
+	if (!is_target(method, text_take(&rest, ' ')))
 		return rest.length ? VERIFY_NO : VERIFY_MORE;
 	return half.length >= 64 ? VERIFY_PARTIAL : VERIFY_MORE;
 }

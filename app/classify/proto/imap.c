@@ -55,14 +55,11 @@ static bool answers(struct text server, struct text tag)
 	return false;
 }
 
-static enum verify verify(const struct probe *probe)
+static enum verify verify_dialogue(struct dialogue dialogue)
 {
-	struct dialogue dialogue = dialogue_of(probe, is_untagged);
 	struct text rest, tag = dialogue_verb(dialogue.client, &rest), line;
 	bool replies = is_untagged(dialogue.server);
 
-	if (tls_wraps(probe))
-		return tls_wrapped(probe, PORT_IMAPS);
 	if (tag.length) {
 		if (!is_tag(tag) || !text_is_among(text_take_word(&rest), verbs))
 			return VERIFY_NO;
@@ -74,7 +71,23 @@ static enum verify verify(const struct probe *probe)
 		return dialogue.server.length >= 4 ? VERIFY_NO : VERIFY_MORE;
 	if (!text_take_line(&dialogue.server, &line))
 		return VERIFY_MORE;
+	if (!text_is_printable(line))
+		return VERIFY_NO;
 	return contains_any(line, greetings) ? VERIFY_DPI : VERIFY_MORE;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct dialogue dialogue = dialogue_of(probe, is_untagged);
+	enum verify answer;
+
+	if (tls_wraps(probe))
+		return tls_wrapped(probe, PORT_IMAPS);
+	answer = verify_dialogue(dialogue);
+	// A tagged answer tells the server from the client only by the client's command.
+	if (answer == VERIFY_NO && probe->midstream)
+		answer = verify_dialogue((struct dialogue){dialogue.server, dialogue.client});
+	return answer;
 }
 
 const struct app_proto app_proto_imap = {

@@ -110,15 +110,25 @@ static enum weight weigh_notice(struct text rest)
 										     : USUAL;
 }
 
+// Control characters that do occur: CTCP's, and those of bold, colour, reset, monospace, reverse,
+// italics, strikethrough and underline.
+static bool is_text(struct text line)
+{
+	for (uint32_t i = 0; i < line.length; i++)
+		if (line.at[i] < ' ' &&
+			(!line.at[i] || !strchr("\1\2\3\4\t\x0f\x11\x16\x1d\x1e\x1f", line.at[i])))
+			return false;
+	return true;
+}
+
 static enum weight weigh(struct text line)
 {
 	struct text rest = line, command;
 
 	if (!line.length) // empty lines are ignored by all servers
 		return WEAK;
-	if (!text_is_printable(line) && !text_contains_byte(line, 0x01) &&
-		!text_contains_byte(line, 0x02) && !text_contains_byte(line, 0x03))
-		return NOT_IRC;  // CTCP and colours are the control characters that do occur
+	if (!is_text(line))
+		return NOT_IRC;
 	if (rest.at[0] == '@') { // IRCv3 message tags
 		text_take_word(&rest);
 		if (!rest.length || rest.at[0] != ':')

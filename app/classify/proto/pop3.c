@@ -20,9 +20,12 @@ static bool is_reply(struct text half)
 static bool has_timestamp(struct text greeting)
 {
 	text_take(&greeting, '<');
-	struct text stamp = text_take(&greeting, '>');
+	if (!text_contains_byte(greeting, '>'))
+		return false;
+	struct text stamp = text_take(&greeting, '>'), left = text_take(&stamp, '@');
 
-	return text_contains_byte(stamp, '@');
+	return left.length && stamp.length && text_is_printable(left) && text_is_printable(stamp) &&
+	       !text_contains_byte(left, ' ') && !text_contains_byte(stamp, ' ');
 }
 
 static enum verify verify(const struct probe *probe)
@@ -44,6 +47,8 @@ static enum verify verify(const struct probe *probe)
 		return dialogue.client.at[0] == '*' ? VERIFY_NO : VERIFY_MORE;
 	if (!text_take_line(&dialogue.server, &greeting))
 		return VERIFY_MORE;
+	if (!text_is_printable(greeting))
+		return VERIFY_NO;
 	return contains_any(greeting, greetings) || has_timestamp(greeting) ? VERIFY_DPI
 									    : VERIFY_MORE;
 }

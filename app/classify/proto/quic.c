@@ -8,6 +8,7 @@
 #define LONG_HEADER      0x80
 #define FIXED_BIT        0x40
 #define CID_MAX          20   // RFC 9000 17.2
+#define HEADER_MIN       11   // RFC 8999 6: a negotiation of one version, without ids
 #define INITIAL_MIN      1200 // RFC 9000 14.1: a client's first datagram
 #define INITIAL_SEEN_MIN 256  // a server's, and one that was cut at capture
 
@@ -129,7 +130,7 @@ static enum verify verify(const struct probe *probe)
 {
 	struct text datagram = {probe->bytes, probe->length};
 
-	if (datagram.length < 24)
+	if (datagram.length < HEADER_MIN)
 		return VERIFY_NO;
 	if (!(datagram.at[0] & LONG_HEADER))
 		return verify_old_google(datagram);

@@ -46,8 +46,8 @@ static enum verify verify_half(struct text half)
 		return VERIFY_MORE;
 	if (memcmp(message.at, "YMSG", 4))
 		return VERIFY_NO;
-	if (message.length < HEADER_BYTES)
-		return VERIFY_MORE;
+	if (message.length < HEADER_BYTES) // as a whole body's beginning the name is enough
+		return message.at == half.at ? VERIFY_MORE : VERIFY_DPI;
 	if (!is_version(message.at + 4))
 		return VERIFY_NO;
 	uint32_t length = octets_be16(message.at + 8);
@@ -57,9 +57,10 @@ static enum verify verify_half(struct text half)
 		body.length = length;
 	if (!length)
 		return VERIFY_YES;
-	// Middle versions of the server put the session's text in clear, without keys.
-	if (!begins_with_key(body) && !text_contains_byte(body, 0xc0))
-		return body.length == length ? VERIFY_NO : VERIFY_PARTIAL;
+	if (!body.length)
+		return VERIFY_MORE;
+	if (!begins_with_key(body))
+		return VERIFY_NO;
 	return VERIFY_YES;
 }
 

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HTTP, TLS, QUIC, DTLS: the carriers; and DNS, SSH, SOCKS, Git, NFS, TFTP.
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "classify_rig.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+struct bytes {
+	const char *at;
+	size_t length;
+};
+
+static struct rig *rig;
+
+static const char *tcp(enum half half, const char *bytes, size_t length)
+{
+	return rig_first(rig, IPPROTO_TCP, half, bytes, length);
+}
+
+static const char *udp(const void *bytes, size_t length)
+{
+	return rig_first(rig, IPPROTO_UDP, HALF_C2S, bytes, length);
+}
+
+static const char *midstream(const char *bytes, size_t length)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 443, 50000);
+
+	flow.midstream = true;
+	rig_feed(&flow, HALF_C2S, bytes, length);
+	rig_end(&flow);
+	return rig_app(&flow);
+}
+
+static void test_http(void **state)
+{
+	static const char *const good[] = {
+		"GET / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+		"HEAD /x HTTP/1.0\r\n\r\n",
+		"POST http://a.example/x HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd",
+		"OPTIONS * HTTP/1.1\nHost: a.example\n\n",
+		"CONNECT a.example:443 HTTP/1.1\r\n\r\n",
+		"PROPFIND /dav/ HTTP/1.1\r\nDepth: 1\r\n\r\n",
+		"X-OWN_method / HTTP/1.1\r\nHost: a.example\r\n\r\n",
+	};
+	static const char status[] = "HTTP/1.1 200 OK\r\nServer: a\r\n\r\n";
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(good); i++)
+		rig_cuts(rig, IPPROTO_TCP, HALF_C2S, good[i], strlen(good[i]), "http");
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(status), "http");
+	assert_string_equal(midstream(LITERAL(status)), "http");
+	assert_string_equal(tcp(HALF_C2S, LITERAL("GET /old\r\n")), "http");
+}
+
+static void test_http_refused(void **state)
+{
+	static const char *const bad[] = {
+		"GET",
+		"GET ",
+		"GET rich quick\r\n",
+		"POST /x\r\n",
+		"HELLO world\r\n",
+		"GET / SPDY/3\r\n",
+		"say HTTP/1.1\r\n",
+		"\x80 / HTTP/1.1\r\n",
+		"HTTP/2.0 200 OK\r\n",
+		"HTTP/1.1 2x0 OK\r\n",
+		"HTTP/1.1200 OK\r\n",
+		"XYZ HTTP/1.1\r\nno field\r\n\r\n",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(tcp(HALF_C2S, bad[i], strlen(bad[i])), "");
+	rig_random(rig, IPPROTO_TCP, LITERAL("GET "), "http");
+	rig_random(rig, IPPROTO_TCP, LITERAL("HTTP/1."), "http");
+}
+
+// Until the header is whole, another application may show in it.
+static void test_http_waits(void **state)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 80);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL("POST /x HTTP/1.1\r\nHost: a\r\n"));
+	assert_string_equal(rig_app(&flow), "http");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_feed(&flow, HALF_C2S, LITERAL("Content-Length: 9\r\n\r\n"));
+	assert_false(flow.verdict.final);
+	rig_feed(&flow, HALF_C2S, LITERAL("some=form"));
+	assert_true(flow.verdict.final);
+	assert_string_equal(rig_app(&flow), "http");
+	assert_int_equal(flow.verdict.n_data_pkts, 1);
+
+	// a NetBIOS session does not speak HTTP back
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 139);
+	rig_feed(&flow, HALF_S2C, LITERAL("\x83\0\0\1\x8f"));
+	rig_feed(&flow, HALF_C2S, LITERAL("GET / HTTP/1.0\r\n\r\n"));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+}
+
+static void test_http2_git(void **state)
+{
+	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+	static const char pack[] = "0032git-upload-pack /project.git\0host=a.example\0";
+
+	(void)state;
+	assert_string_equal(tcp(HALF_C2S, LITERAL(preface)), "http2");
+	assert_string_equal(tcp(HALF_C2S, LITERAL(pack)), "git");
+	assert_string_equal(tcp(HALF_C2S, LITERAL("zz32git-upload-pack /project.git")), "");
+}
+
+#define RANDOM_32 "abcdefghijklmnopqrstuvwxyz012345"
+
+static const char client_hello[] =
+	"\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\0\4\x13\1\x13\2\1\0\0\0";
+static const char server_hello[] = "\x16\3\3\0\x2a\2\0\0\x26\3\3" RANDOM_32 "\0\x13\1\0";
+
+static void test_tls(void **state)
+{
+	static const char ssl2[] = "\x80\x1f\1\3\1\0\6\0\0\0\x10"
+				   "\0\0\4\0\0\5"
+				   "0123456789abcdef";
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(client_hello), "tls");
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(server_hello), "tls");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(ssl2), "tls");
+	assert_string_equal(tcp(HALF_S2C, LITERAL("\x15\3\1\0\2\2\x28")), "tls");
+}
+
+static void test_tls_refused(void **state)
+{
+	// version; no such handshake; hello version; hello too short; session id too long; odd
+	// suites; suites beyond the message; no compression; an alert of no level; data at once
+	static const struct bytes bad[] = {
+		{LITERAL("\x16\3\5\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\0\4\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x31\3\0\0\x2d\3\3" RANDOM_32 "\0\0\4\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\2\3" RANDOM_32 "\0\0\4\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x14\1\0\0\x10\3\3" RANDOM_32)},
+		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\x21\0\4\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\0\3\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\1\4\x13\1\x13\2\1\0")},
+		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\0\4\x13\1\x13\2\0\0")},
+		{LITERAL("\x16\3\3\0\x2a\2\0\0\x26\3\3" RANDOM_32 "\x21\x13\1\0")},
+		{LITERAL("\x15\3\1\0\2\3\x28")}, {LITERAL("\x17\3\3\0\4abcd")},
+		{LITERAL("\x16\3\1\0\0")},
+		{LITERAL("\x80\x20\1\3\1\0\6\0\0\0\x10\0\0\4\0\0\5")}, // lengths that do not add up
+		{LITERAL("\x80\x1f\1\3\1\0\5\0\0\0\x11\0\0\4\0\0\5")}, // no threes
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(tcp(HALF_C2S, bad[i].at, bad[i].length), "");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x16\3\1"), "tls");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x80"), "tls");
+}
+
+static void test_tls_midstream(void **state)
+{
+	(void)state;
+	assert_string_equal(midstream(LITERAL("\x17\3\3\0\4abcd")), "tls");
+	assert_string_equal(midstream(LITERAL("\x17\3\3\0\4abcd\x17\3\3\0\4abcd")), "tls");
+	assert_string_equal(midstream(LITERAL("\x17\3\3\0\4abcd\x17\3\3\0\x40xy")), "tls");
+	assert_string_equal(midstream(LITERAL("\x17\3\3\0\4abcdefghijk")), "");
+	assert_string_equal(midstream(LITERAL("\x17\3\3\x60\0abcdefghijk")), "");
+	assert_string_equal(midstream(LITERAL("abcd\x17\3\3\0\4abcd")), "");
+}
+
+static void test_ssh(void **state)
+{
+	static const char *const bad[] = {"SSH-3.0-a\r\n", "SSH-2.0\r\n", "SSH-2.1-a\r\n",
+		"SSH-1.x-a\r\n", "SSH-2.0-\x01\r\n"};
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL("SSH-2.0-OpenSSH_9.2 Debian\r\n"), "ssh");
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL("SSH-1.99-OpenSSH_6.6\n"), "ssh");
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(tcp(HALF_C2S, bad[i], strlen(bad[i])), "");
+}
+
+static const char *answered(const char *asked, size_t n_asked, const char *answer, size_t n_answer)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+
+	rig_feed(&flow, HALF_C2S, asked, n_asked);
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_S2C, answer, n_answer);
+	rig_end(&flow);
+	return rig_app(&flow);
+}
+
+static void test_socks(void **state)
+{
+	static const char connect4[] = "\4\1\0\x50\x0a\0\0\1me";
+	static const char connect4a[] = "\4\1\0\x50\0\0\0\1me\0a.example";
+	static const char granted[] = "\0\x5a\0\0\0\0\0\0";
+
+	(void)state; // sizeof: with the closing zero
+	assert_string_equal(answered(connect4, sizeof(connect4), LITERAL(granted)), "socks");
+	assert_string_equal(answered(connect4a, sizeof(connect4a), LITERAL(granted)), "socks");
+	assert_string_equal(
+		answered(connect4, sizeof(connect4), LITERAL("\0\x59\0\0\0\0\0\0")), "");
+	assert_string_equal(answered(connect4, sizeof(connect4) - 1, LITERAL(granted)), "");
+	assert_string_equal(answered(LITERAL("\5\2\0\1"), LITERAL("\5\0")), "socks");
+	assert_string_equal(answered(LITERAL("\5\1\0"), LITERAL("\5\xff")), "socks");
+	assert_string_equal(answered(LITERAL("\5\2\0\1"), LITERAL("\5\2")), "");
+	assert_string_equal(answered(LITERAL("\5\2\0\1"), LITERAL("\4\0")), "");
+	assert_string_equal(answered(LITERAL("\5\2\0\1x"), LITERAL("\5\0")), "");
+}
+
+static const char query[] = "\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
+static const char answer[] = "\x12\x34\x81\x80\0\1\0\1\0\0\0\0\3www\7example\3com\0\0\1\0\1"
+			     "\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\x0a\0\0\1";
+
+static void test_dns(void **state)
+{
+	static const char in_tcp[] =
+		"\0\x21\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 5353, 5353);
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(query), "dns");
+	rig_cuts(rig, IPPROTO_UDP, HALF_S2C, LITERAL(answer), "dns");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(in_tcp), "dns");
+	rig_feed(&flow, HALF_C2S, LITERAL(query)); // multicast DNS has a name of its own
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+}
+
+static void test_dns_refused(void **state)
+{
+	// two questions; reserved bit; a query with a result, with answers; a label too long; a
+	// pointer forwards; class 7; one byte too many; an answer beyond the end; opcode 3
+	static const struct bytes bad[] = {
+		{LITERAL("\x12\x34\1\0\0\2\0\0\0\0\0\0\1a\0\0\1\0\1")},
+		{LITERAL("\x12\x34\1\x40\0\1\0\0\0\0\0\0\1a\0\0\1\0\1")},
+		{LITERAL("\x12\x34\1\3\0\1\0\0\0\0\0\0\1a\0\0\1\0\1")},
+		{LITERAL("\x12\x34\1\0\0\1\0\1\0\0\0\0\1a\0\0\1\0\1")},
+		{LITERAL("\x12\x34\1\0\0\1\0\0\0\0\0\0\x41z\0\0\1\0\1")},
+		{LITERAL("\x12\x34\1\0\0\1\0\0\0\0\0\0\xc0\x20\0\1\0\1\0\0")},
+		{LITERAL("\x12\x34\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\7")},
+		{LITERAL("\x12\x34\1\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1x")},
+		{LITERAL("\x12\x34\x81\0\0\1\0\1\0\0\0\0\1a\0\0\1\0\1\1b\0\0\1\0\1\0\0\0\0\0\4ab")},
+		{LITERAL("\x12\x34\x19\0\0\1\0\0\0\0\0\0\1a\0\0\1\0\1")},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(udp(bad[i].at, bad[i].length), "");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x12\x34\1\0\0\1\0\0\0\0\0\0"), "dns");
+}
+
+static void test_quic(void **state)
+{
+	uint8_t initial[1200] = "\xc3\0\0\0\1\4abcd\4efgh\0\x44\x9e";
+	static const char negotiation[] = "\x80\0\0\0\0\4abcd\4efgh\0\0\0\1\x1a\x2a\x3a\x4a";
+	static const char retry[] = "\xf0\0\0\0\1\4abcd\4efghtoken0123456789abcdef";
+
+	(void)state;
+	assert_string_equal(udp(initial, sizeof(initial)), "quic");
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, initial, sizeof(initial), "quic");
+	assert_string_equal(udp(LITERAL(negotiation)), "quic");
+	assert_string_equal(udp(LITERAL(retry)), "quic");
+	memcpy(initial + 1, "\x6b\x33\x43\xcf", 4);
+	initial[0] = 0xd3; // version 2 numbers its types in another way
+	assert_string_equal(udp(initial, sizeof(initial)), "quic");
+	memcpy(initial + 1, "Q050", 4);
+	assert_string_equal(udp(initial, sizeof(initial)), "quic");
+	memcpy(initial,
+		"\x0d"
+		"abcdefghQ043\1",
+		14);
+	assert_string_equal(udp(initial, sizeof(initial)), "quic");
+}
+
+static void test_quic_refused(void **state)
+{
+	uint8_t initial[1200] = "\xc3\0\0\0\1\4abcd\4efgh\0\x44\x9e";
+	static const struct {
+		unsigned at;
+		uint8_t byte;
+	} wrong[] = {
+		{0, 0x83},      // the fixed bit
+		{4, 3},         // no such version
+		{5, 21},        // a connection id too long
+		{10, 21},       // and the other
+		{15, 0x7f},     // a token beyond the end
+		{16, 0x44 + 2}, // a length beyond the end
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(wrong); i++) {
+		uint8_t right = initial[wrong[i].at];
+
+		initial[wrong[i].at] = wrong[i].byte;
+		assert_string_equal(udp(initial, sizeof(initial)), "");
+		initial[wrong[i].at] = right;
+	}
+	assert_string_equal(udp(LITERAL("\x80\0\0\0\0\4abcd\4efgh\1\2\3\4")), "");
+	assert_string_equal(udp(LITERAL("\x80\0\0\0\0\4abcd\4efgh\0\0\0\1\0")), "");
+}
+
+static void test_dtls(void **state)
+{
+	static const char hello[] = "\x16\xfe\xff\0\0\0\0\0\0\0\0\0\x10"
+				    "\1\0\0\4\0\0\0\0\0\0\0\4"
+				    "abcd";
+	static const char sealed[] = "\x17\xfe\xfd\0\1\0\0\0\0\0\5\0\4abcd";
+	static const struct bytes bad[] = {
+		{LITERAL("\x16\xfe\xfc\0\0\0\0\0\0\0\0\0\4abcd")}, // version
+		{LITERAL("\x19\xfe\xfd\0\0\0\0\0\0\0\0\0\4abcd")}, // type
+		{LITERAL("\x17\xfe\xfd\0\1\0\0\0\0\0\5\0\5abcd")}, // longer than the datagram
+		{LITERAL("\x17\xfe\xfd\0\1\0\0\0\0\0\5\0\3abcd")}, // something behind it
+		{LITERAL("\x17\xfe\xfd\0\1\0\0\0\0\0\5\0\0")},
+	};
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(hello), "dtls");
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(sealed), "dtls");
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(udp(bad[i].at, bad[i].length), "");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x16\xfe\xfd"), "dtls");
+}
+
+static void test_tftp_nfs(void **state)
+{
+	static const char read[] = "\0\1rfc1350.txt\0OCTET\0";
+	static const char options[] = "\0\2a\0octet\0blksize\0001468\0tsize\00010\0";
+	static const struct bytes bad[] = {
+		{LITERAL("\0\3a\0octet\0")},
+		{LITERAL("\0\1\0octet\0")},
+		{LITERAL("\0\1a\0binary\0")},
+		{LITERAL("\0\1a\0octet\0blksize\0")}, // an option without a value
+		{LITERAL("\0\1a\0octet\0x")},
+		{LITERAL("\0\1\1\2\3\0octet\0")},
+	};
+	char call[40] = "\x5e\x1d\x0b\x94\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\3\0\0\0\1";
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(read), "tftp");
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(options), "tftp");
+	for (unsigned i = 0; i < COUNT(bad); i++)
+		assert_string_equal(udp(bad[i].at, bad[i].length), "");
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, call, sizeof(call), "nfs");
+	call[19] = 9; // no such version
+	assert_string_equal(udp(call, sizeof(call)), "");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	rig = rig_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_free(rig);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_http),
+		cmocka_unit_test(test_http_refused),
+		cmocka_unit_test(test_http_waits),
+		cmocka_unit_test(test_http2_git),
+		cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_tls_refused),
+		cmocka_unit_test(test_tls_midstream),
+		cmocka_unit_test(test_ssh),
+		cmocka_unit_test(test_socks),
+		cmocka_unit_test(test_dns),
+		cmocka_unit_test(test_dns_refused),
+		cmocka_unit_test(test_quic),
+		cmocka_unit_test(test_quic_refused),
+		cmocka_unit_test(test_dtls),
+		cmocka_unit_test(test_tftp_nfs),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
