@@ -96,10 +96,24 @@ static bool is_clear_alert(struct text half)
 	       (half.at[5] == 1 || half.at[5] == 2);
 }
 
-// Records one after the other up to the end of what is here. A single record that goes on is
-// four bytes of evidence only.
-static enum verify verify_chain(struct text half)
+// Ports where nothing but TLS is to be expected (HTTPS, DNS and mail inside TLS).
+static bool is_port(uint16_t port)
 {
+	static const uint16_t ports[] = {443, 465, 853, 990, 993, 995, 8443};
+
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+		if (ports[i] == port)
+			return true;
+	return false;
+}
+
+// Records one after the other up to the end of what is here. The header of one that goes on is
+// four bytes of evidence: too little but for the ports above.
+static enum verify verify_chain(const struct probe *probe)
+{
+	struct text half = {probe->bytes, probe->length};
+	enum verify weak =
+		is_port(probe->sport) || is_port(probe->dport) ? VERIFY_PARTIAL : VERIFY_MORE;
 	unsigned whole = 0;
 
 	while (half.length) {
@@ -110,7 +124,7 @@ static enum verify verify_chain(struct text half)
 		uint32_t length = TLS_RECORD_BYTES + (uint32_t)octets_be16(half.at + 3);
 
 		if (half.length < length)
-			return whole ? VERIFY_DPI : VERIFY_PARTIAL;
+			return whole ? VERIFY_DPI : weak;
 		half = text_from(half, length);
 		whole++;
 	}
@@ -134,7 +148,7 @@ static enum verify verify(const struct probe *probe)
 			return hello;
 	}
 	if (probe->midstream)
-		return verify_chain(half);
+		return verify_chain(probe);
 	// The server refuses before a hello of its own.
 	return half.at[0] == TLS_ALERT && is_clear_alert(half) ? VERIFY_DPI : VERIFY_NO;
 }
