@@ -29,8 +29,11 @@
 
 #define ERR_BYTES 4096
 
+struct run_arguments;
+
 struct run { // everything, in the order in which it is made
 	struct phases phases;
+	const struct run_arguments *arguments;
 	struct gateway *gateway;
 	char policy_path[COMMAND_PATH_MAX];
 	struct pidfile pidfile;
@@ -253,6 +256,26 @@ static int claim(struct run *run)
 	return rc < 0 ? exit_code(rc) : -1;
 }
 
+// A reload takes the policy alone. When gateway.json has been edited since the start, what is on
+// disk and what runs would part silently: the reload names the key and changes nothing.
+static void guard_restart_keys(void *ctx, struct config_errors *errors)
+{
+	const struct run *run = ctx;
+	struct gateway *now;
+
+	if (gateway_load(run->arguments->gateway, run->arguments->sets.items,
+		    run->arguments->sets.n, &now, errors) < 0)
+		return; // its errors are the answer
+	const char *key = gateway_restart_difference(run->gateway, now);
+
+	if (key)
+		config_error_add(errors, run->arguments->gateway, "",
+			"%s has changed since the start and needs a restart: restart, or put it "
+			"back and reload again; nothing was changed",
+			key);
+	gateway_free(now);
+}
+
 static int load_policy(struct run *run)
 {
 	struct config_errors errors = {0};
@@ -261,6 +284,7 @@ static int load_policy(struct run *run)
 	if (reload_load(run->reload, run->policy_path, clock_ns(), &errors) < 0)
 		return config_errors_print(&errors);
 	config_errors_free(&errors);
+	reload_set_guard(run->reload, guard_restart_keys, run);
 	phases_end(&run->phases, "policy and signatures");
 	return -1;
 }
@@ -533,6 +557,7 @@ int run_main(int argc, char **argv)
 	// as it is up, in order (STYLE trap 12).
 	signals_blockable(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	run.arguments = &arguments;
 	code = load_gateway(&run, &arguments);
 	if (code < 0 && arguments.dump_config)
 		code = dump_config(&run);

@@ -28,6 +28,8 @@ struct reload {
 	struct dataplane *dp;
 	struct rule_names *names;
 	struct sink *sink;
+	void (*guard)(void *ctx, struct config_errors *errors);
+	void *guard_ctx;
 	char *signature_dir;
 	char *cache_dir;
 	char *path;
@@ -63,6 +65,22 @@ void reload_set_sink(struct reload *reload, struct sink *sink)
 	reload->sink = sink;
 	if (sink)
 		sink_set_sigdb(sink, reload_sigdb(reload));
+}
+
+void reload_set_guard(
+	struct reload *reload, void (*guard)(void *ctx, struct config_errors *errors), void *ctx)
+{
+	reload->guard = guard;
+	reload->guard_ctx = ctx;
+}
+
+static bool guard_allows(const struct reload *reload, struct config_errors *errors)
+{
+	size_t before = errors->n + errors->dropped;
+
+	if (reload->guard)
+		reload->guard(reload->guard_ctx, errors);
+	return errors->n + errors->dropped == before;
 }
 
 static void set_put(struct signature_set *set)
@@ -204,11 +222,15 @@ int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 	struct snapshot *snapshot = NULL;
 	char *path = strdup(policy_path);
 
+	bool allowed = guard_allows(reload, errors);
+
+	// what is wrong with the policy is told all the same
 	if (path)
 		snapshot = snapshot_build(reload, policy_path, reload->names, errors);
 	else
 		no_memory(errors, policy_path);
-	if (!snapshot) {
+	if (!snapshot || !allowed) {
+		snapshot_free(snapshot);
 		free(path);
 		reload->failures++;
 		if (reload->sink)
@@ -239,12 +261,14 @@ int reload_check(struct reload *reload, const char *policy_path, struct config_e
 		no_memory(errors, policy_path);
 		return -EINVAL;
 	}
+	bool allowed = guard_allows(reload, errors);
+
 	snapshot = snapshot_build(reload, policy_path, names, errors);
 	rule_names_free(names);
-	if (!snapshot)
-		return -EINVAL;
+	bool good = snapshot && allowed;
+
 	snapshot_free(snapshot);
-	return 0;
+	return good ? 0 : -EINVAL;
 }
 
 bool reload_step(struct reload *reload)

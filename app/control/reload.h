@@ -15,6 +15,10 @@ struct reload;
 int reload_new(struct dataplane *dp, struct rule_names *names, const char *signature_dir,
 	const char *cache_dir, struct reload **out);
 void reload_set_sink(struct reload *reload, struct sink *sink);
+// Asked before every load and check: a guard that adds to `errors` refuses it. The gateway's says
+// which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).
+void reload_set_guard(
+	struct reload *reload, void (*guard)(void *ctx, struct config_errors *errors), void *ctx);
 // Loads, compiles (signatures only if their files changed), makes one scratch per lcore, publishes
 // the next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event.
 int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,

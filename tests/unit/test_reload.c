@@ -146,6 +146,30 @@ static void an_error_changes_nothing(void **state)
 	world_free(&w);
 }
 
+static void refuse(void *ctx, struct config_errors *errors)
+{
+	if (*(bool *)ctx)
+		config_error_add(errors, "gateway.json", "", "limits.flows has changed");
+}
+
+static void a_guard_refuses_load_and_check(void **state)
+{
+	struct world w = world_new(1, false);
+	bool changed = true;
+
+	(void)state;
+	reload_set_guard(w.reload, refuse, &changed);
+	assert_int_equal(load(&w, "policy.json"), -EINVAL);
+	assert_int_equal(w.errors.n, 1);
+	assert_int_equal(reload_check(w.reload, "policy.json", &w.errors), -EINVAL);
+	assert_int_equal(reload_failures(w.reload), 1);
+	assert_int_equal(reload_generation(w.reload), 0);
+	changed = false;
+	assert_int_equal(load(&w, "policy.json"), 0);
+	assert_int_equal(reload_generation(w.reload), 1);
+	world_free(&w);
+}
+
 static void unchanged_signatures_are_not_compiled_again(void **state)
 {
 	struct world w = world_new(1, true);
@@ -217,6 +241,7 @@ int main(void)
 		cmocka_unit_test(several_wait_for_one_slow_lcore),
 		cmocka_unit_test(without_rcu_the_grace_is_immediate),
 		cmocka_unit_test(an_error_changes_nothing),
+		cmocka_unit_test(a_guard_refuses_load_and_check),
 		cmocka_unit_test(unchanged_signatures_are_not_compiled_again),
 		cmocka_unit_test(a_check_changes_nothing),
 		cmocka_unit_test(signatures_keep_their_numbers),
