@@ -9,7 +9,8 @@
 enum {
 	// Without RSS, but packets arrive on every queue that the device was made with.
 	QUIRK_ALL_QUEUES = 1 << 0,
-	// Receive and send queues must be equal in number.
+	// Receive and send queues must be equal in number (ring: queue i is read where it was
+	// sent).
 	QUIRK_PAIRED_QUEUES = 1 << 1,
 	// The peer decides how many queues are alive; a dead one falls back to queue 0 without a
 	// lock: use one.
@@ -27,7 +28,7 @@ static const struct {
 	{"net_af_xdp", QUIRK_ALL_QUEUES},
 	{"net_af_packet", QUIRK_ALL_QUEUES},
 	{"net_pcap", QUIRK_ALL_QUEUES | QUIRK_CHAINS},
-	{"net_ring", QUIRK_ALL_QUEUES | QUIRK_CHAINS},
+	{"net_ring", QUIRK_PAIRED_QUEUES | QUIRK_CHAINS},
 	{"net_null", QUIRK_CHAINS},
 	{"net_tap", QUIRK_PAIRED_QUEUES},
 	{"net_memif", QUIRK_ONE_QUEUE | QUIRK_CHAINS},
