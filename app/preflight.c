@@ -17,10 +17,6 @@
 #include "eal_args.h"
 #include "options.h"
 
-// Since Linux 5.8; older headers lack it.
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
 #define CAP_BIT(cap) (1ull << (cap))
 
 static const struct {
@@ -29,7 +25,7 @@ static const struct {
 } capability_names[] = {
 	{CAP_BIT(CAP_NET_ADMIN), "CAP_NET_ADMIN"},
 	{CAP_BIT(CAP_NET_RAW), "CAP_NET_RAW"},
-	{CAP_BIT(CAP_BPF), "CAP_BPF"},
+	{CAP_BIT(CAP_SYS_ADMIN), "CAP_SYS_ADMIN"},
 };
 
 // Virtual devices that are a front of something in the kernel.
@@ -261,8 +257,6 @@ static void check_capabilities(const struct gateway_port *port, uint64_t needed,
 	size_t used = 0;
 	uint64_t have = host->capabilities;
 
-	if (have & CAP_BIT(CAP_SYS_ADMIN))
-		have |= CAP_BIT(CAP_BPF); // what CAP_BPF was before it existed
 	for (size_t i = 0; i < sizeof(capability_names) / sizeof(capability_names[0]); i++) {
 		if (needed & ~have & capability_names[i].bit)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",

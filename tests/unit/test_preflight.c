@@ -13,8 +13,8 @@
 #include "options.h"
 #include "preflight.h"
 
-#define CAP_NET_ADMIN_RAW_BPF (1ull << 12 | 1ull << 13 | 1ull << 39)
-#define CAP_IPC_LOCK_BIT      (1ull << 14)
+#define CAP_NET_AND_ADMIN (1ull << 12 | 1ull << 13 | 1ull << 21)
+#define CAP_IPC_LOCK_BIT  (1ull << 14)
 
 static char sys[] = "/tmp/test_preflight.XXXXXX";
 static struct preflight found;
@@ -156,13 +156,15 @@ static void test_permissions(void **state)
 	struct gateway gateway = gateway_with("net_af_xdp0,iface=lo");
 	struct preflight_host h = host();
 	h.capabilities = 0;
-	assert_non_null(strstr(failure(&gateway, &h), "CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF"));
+	assert_non_null(strstr(failure(&gateway, &h), "CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN"));
 	assert_int_equal(preflight_code(&found), EXIT_CODE_PERMISSION);
 	h.capabilities = 1ull << 12 | 1ull << 13;
-	assert_non_null(strstr(failure(&gateway, &h), "needs CAP_BPF:"));
-	h.capabilities |= 1ull << 21; // CAP_SYS_ADMIN includes it
+	assert_non_null(strstr(failure(&gateway, &h), "needs CAP_SYS_ADMIN:"));
+	h.capabilities |= 1ull << 39; // CAP_BPF does not do
+	assert_non_null(strstr(failure(&gateway, &h), "needs CAP_SYS_ADMIN:"));
+	h.capabilities |= 1ull << 21;
 	assert_null(failure(&gateway, &h));
-	h.capabilities = CAP_NET_ADMIN_RAW_BPF;
+	h.capabilities = CAP_NET_AND_ADMIN;
 	h.memlock = 65536;
 	assert_non_null(strstr(failure(&gateway, &h), "LimitMEMLOCK"));
 	h.capabilities |= CAP_IPC_LOCK_BIT;
