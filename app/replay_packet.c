@@ -239,8 +239,16 @@ bool replay_from_inside(struct replay_sides *sides, const struct capture_record 
 
 // Whose checksums are true
 
+// What carries payload counts: bare segments are judged only where a sender has no other. (Some
+// captures were anonymized: their payload is other, its checksum is not.)
+enum {
+	OFFLOAD_BARE,    // wrong checksums less right ones, as two's complement
+	OFFLOAD_PAYLOAD, // the same of packets with payload
+	OFFLOAD_SEEN,    // packets with payload
+};
+
 struct replay_offload {
-	struct replay_table senders; // value[0]: wrong checksums, value[1]: all
+	struct replay_table senders; // value[]: by the names above
 };
 
 struct replay_offload *replay_offload_new(void)
@@ -286,8 +294,9 @@ static int survey_record(struct replay_offload *offload, const struct capture_re
 			rte_pktmbuf_free(m);
 			return -ENOMEM;
 		}
-		entry->value[0] += (pkt_of(m)->flags & PKT_CSUM_BAD) != 0;
-		entry->value[1]++;
+		entry->value[pkt.payload_len ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] +=
+			pkt_of(m)->flags & PKT_CSUM_BAD ? 1 : UINT32_MAX;
+		entry->value[OFFLOAD_SEEN] += pkt.payload_len != 0;
 	}
 	rte_pktmbuf_free(m);
 	return 0;
@@ -316,5 +325,8 @@ bool replay_offload_sender(
 		return false;
 	source_address(&pkt, rec->bytes, key);
 	entry = replay_table_find(&offload->senders, key);
-	return entry && entry->value[0] > entry->value[1] / 2;
+	if (!entry)
+		return false;
+	return (int32_t)entry->value[entry->value[OFFLOAD_SEEN] ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] >
+	       0;
 }

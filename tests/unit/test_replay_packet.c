@@ -225,6 +225,51 @@ static void senders_with_mostly_wrong_checksums_are_offloaders(void **state)
 	assert_int_equal(rte_mempool_avail_count(pool), pool->size);
 }
 
+static struct frame with_payload(struct frame f)
+{
+	f.bytes[ETHERNET_BYTES + 3] += 4;
+	memcpy(f.bytes + f.length, "data", 4);
+	f.length += 4;
+	f.bytes[ETHERNET_BYTES + 20 + 16] = 0;
+	f.bytes[ETHERNET_BYTES + 20 + 17] = 0;
+	fill(&f);
+	return f;
+}
+
+static void packets_with_payload_judge_their_sender(void **state)
+{
+	struct frame frames[6];
+	uint32_t caplens[6];
+	struct replay_offload *offload = replay_offload_new();
+	struct replay_feed feed;
+	char err[CAPTURE_ERROR_LEN];
+	struct capture_record rec;
+	struct capture *cap;
+	uint8_t file[2048];
+	size_t len;
+
+	(void)state;
+	// 1 sends two good ones and a wrong one with payload, 2 the reverse.
+	for (unsigned i = 0; i < 6; i++) {
+		frames[i] = frame_tcp((uint8_t)(1 + i / 3), 9, (uint16_t)(1000 + i), 80, ACK);
+		if (i % 3 == 2)
+			frames[i] = with_payload(frames[i]);
+		caplens[i] = frames[i].length;
+		if (i == 2 || i == 3 || i == 4)
+			frames[i].bytes[ETHERNET_BYTES + 20 + 15] ^= 0x55;
+	}
+	len = capture_put(file, frames, caplens, 6);
+	assert_int_equal(capture_open_memory("t", file, len, &cap, err, sizeof err), 0);
+	assert_int_equal(replay_feed_init(&feed, pool, true, 0), 0);
+	assert_int_equal(replay_offload_survey(offload, cap, &feed), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		rec = record_of(&frames[i]);
+		assert_int_equal(replay_offload_sender(offload, &rec, LINK_ETHERNET), i / 3 == 0);
+	}
+	capture_close(cap);
+	replay_offload_free(offload);
+}
+
 static void mbufs_hold_the_record_in_pieces_of_the_wanted_size(void **state)
 {
 	static uint8_t bytes[CAPTURE_RECORD_MAX_BYTES + 1];
@@ -299,6 +344,7 @@ int main(void)
 		cmocka_unit_test(inside_addresses_overrule_who_began),
 		cmocka_unit_test(what_has_no_flow_comes_from_inside),
 		cmocka_unit_test(senders_with_mostly_wrong_checksums_are_offloaders),
+		cmocka_unit_test(packets_with_payload_judge_their_sender),
 		cmocka_unit_test(mbufs_hold_the_record_in_pieces_of_the_wanted_size),
 	};
 
