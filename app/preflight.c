@@ -35,8 +35,9 @@ static const struct {
 	uint64_t capabilities;
 	bool locks_memory; // pins its packet buffers
 } kernel_drivers[] = {
-	{"net_af_xdp", "iface", CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW) | CAP_BIT(CAP_BPF),
-		true},
+	// CAP_BPF is not enough: libxdp finds its program by id (bpf(2), BPF_PROG_GET_FD_BY_ID).
+	{"net_af_xdp", "iface",
+		CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW) | CAP_BIT(CAP_SYS_ADMIN), true},
 	{"net_af_packet", "iface", CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_NET_RAW), false},
 	{"net_tap", NULL, CAP_BIT(CAP_NET_ADMIN), false},
 	{"net_pcap", "iface", CAP_BIT(CAP_NET_RAW), false},
