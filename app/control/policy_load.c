@@ -228,8 +228,6 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			rule->mode = MODE_MONITOR;
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
 			policy->enforces = true;
-		if (rule->has_app)
-			policy->needs_app = true;
 	}
 	qsort(policy->by_uid, policy->n_rules, sizeof *policy->by_uid, compare_uid);
 	return 0;

@@ -125,7 +125,6 @@ struct policy {
 	uint8_t reevaluate;           // enum reevaluate
 	uint8_t link[LINK_PROTO_MAX]; // ACTION_PASS or ACTION_DROP
 	bool enforces;                // some rule or default may drop or reset
-	bool needs_app;               // some rule has an application condition: classify
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
 	struct conn_cache_policy conn_cache;
 	struct rule *rules;

@@ -209,6 +209,9 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 		}
 	}
 	account_flow(lcore, walk);
+	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
+	walk->pkt->flow = walk->ref;
+	walk->pkt->flow_gen = flow_at(lcore->flows, walk->ref)->gen;
 	return VERDICT_PASS;
 }
 

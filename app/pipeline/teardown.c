@@ -10,8 +10,10 @@ static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(lcore->pool);
 
-	if (!m)
+	if (!m) {
+		lcore->stats.make_nomem++;
 		return NULL;
+	}
 	struct pkt *pkt = pkt_of(m);
 
 	memset(pkt, 0, sizeof(*pkt));

@@ -91,7 +91,6 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->link[LINK_PROTO_ARP], ACTION_PASS);
 	assert_int_equal(policy->link[LINK_PROTO_OTHER], ACTION_PASS);
 	assert_false(policy->enforces);
-	assert_false(policy->needs_app);
 	assert_int_equal(policy->n_rules, 0);
 	assert_memory_equal(policy->link, expected.link, sizeof expected.link);
 	assert_int_equal(expected.conn_cache.ttl_s, 300);
@@ -160,12 +159,10 @@ static void test_match(void **state)
 	assert_int_equal(rule->ports[2].last, 443);
 	assert_int_equal(rule->n_vlans, 2);
 	assert_int_equal(rule->vlans[1], 4094);
-	assert_true(policy->needs_app);
 	assert_false(policy->enforces);
 	policy_free(policy);
 	policy = good(MATCH("'protocol':47"));
 	assert_int_equal(policy->rules[0].l4_proto, 47);
-	assert_false(policy->needs_app);
 	assert_true(policy->enforces);
 	policy_free(policy);
 }

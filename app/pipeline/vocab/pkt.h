@@ -46,7 +46,7 @@ struct pkt {
 	uint64_t rx_ns;    // when it was received
 	uint32_t hash;     // symmetric hash of the flow key (addresses, ports, protocol)
 	uint32_t flow;     // index in the owner lcore's flow pool, or PKT_FLOW_NONE
-	uint32_t flow_gen; // generation of that entry: a mismatch is counted and discarded
+	uint32_t flow_gen; // generation of that entry: a mismatch means that the flow has gone
 	// host order; valid with l4_proto TCP and PKT_L4_OK. PKT_ICMP_ERROR: the ports of the
 	// embedded packet, its source's in the upper half
 	uint32_t tcp_seq;

@@ -9,80 +9,80 @@
 #include <stdint.h>
 #include "verdict.h"
 
-#define STATS_COUNTERS(X)                                                          \
-	/* the ledger: received + injected == sent + dropped + held + consumed */  \
-	X(received_pkts, "packets taken from ports")                               \
-	X(received_bytes, "bytes taken from ports")                                \
-	X(injected_pkts, "packets made by the gateway (RST, ICMP)")                \
-	X(sent_pkts, "packets accepted by a driver")                               \
-	X(sent_bytes, "bytes accepted by a driver")                                \
-	X(dropped_bytes, "bytes dropped, all reasons")                             \
-	X(consumed_pkts, "packets that ended here on purpose")                     \
-	/* parse */                                                                \
-	X(ipv4_pkts, "IPv4 packets")                                               \
-	X(ipv6_pkts, "IPv6 packets")                                               \
-	X(vlan_pkts, "packets with at least one VLAN tag")                         \
-	X(link_pkts, "packets that are not IP")                                    \
-	X(arp_pkts, "ARP packets")                                                 \
-	X(malformed_pkts, "packets that no host accepts")                          \
-	X(unsupported_pkts, "packets with more headers or tunnels than we follow") \
-	X(linktype_pkts, "packets of an unknown link type (replay)")               \
-	X(fragment_pkts, "IP fragments")                                           \
-	X(tunnel_pkts, "packets whose inner flow is inspected")                    \
-	X(tunnel_undecoded_pkts, "tunnel packets whose inside is not decoded")     \
-	X(icmp_error_pkts, "ICMP errors that embed a packet of a flow")            \
-	X(multiseg_pkts, "packets of more than one mbuf segment")                  \
-	X(bad_checksum_pkts, "packets with a wrong L4 checksum")                   \
-	X(checksum_verified_pkts, "L4 checksums verified in software")             \
-	/* sharing */                                                              \
-	X(handoff_out_pkts, "packets given to the lcore that owns the flow")       \
-	X(handoff_in_pkts, "packets taken from another lcore")                     \
-	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")    \
-	X(hints_sent, "hints broadcast to other lcores")                           \
-	X(hints_received, "hints taken from other lcores")                         \
-	X(hints_lost, "hints lost to a full ring")                                 \
-	X(stale_refs, "references to an entry that has gone")                      \
-	/* flows */                                                                \
-	X(flows_embryonic, "embryonic entries made")                               \
-	X(flows_created, "flows made (first payload seen)")                        \
-	X(flows_ended, "flows and embryonic entries ended")                        \
-	X(flows_condemned, "flows torn down or dropped by policy")                 \
-	X(flows_evicted, "entries ended early because a table was full")           \
-	X(flow_table_full, "packets for which no entry could be made")             \
-	X(flows_midstream, "TCP flows picked up without their SYN")                \
-	X(emergency_entered, "times that a flow table passed 90 %")                \
-	/* stream and classification */                                            \
-	X(tcp_gaps, "gaps told to consumers")                                      \
-	X(tcp_ahead_pkts, "segments ahead of the next byte")                       \
-	X(tcp_old_pkts, "segments with nothing new")                               \
-	X(classify_pkts, "data packets given to the classifier")                   \
-	X(classify_scans, "Hyperscan calls")                                       \
-	X(classify_hits, "signature hits before verification")                     \
-	X(classify_refused, "signature hits that a verifier refused")              \
-	X(classify_done, "flows classified by payload")                            \
-	X(classify_cache, "flows classified by an expectation")                    \
-	X(classify_giveup, "flows whose budget ended without an application")      \
-	X(classify_nomem, "flows not classified because the state pool was empty") \
-	/* decision and teardown */                                                \
-	X(decisions, "policy evaluations")                                         \
-	X(decisions_again, "evaluations of live flows after a reload")             \
-	X(monitor_hits, "would have been blocked, but for monitor mode")           \
-	X(resets_sent, "RST packets sent")                                         \
-	X(resets_impossible, "teardowns by drop because no RST could be built")    \
-	X(icmp_rejects_sent, "ICMP unreachables sent")                             \
-	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")    \
-	/* connection cache */                                                     \
-	X(cache_hits, "packets dropped by the connection cache")                   \
-	X(cache_saved_bytes, "bytes dropped by the connection cache")              \
-	X(cache_learned, "entries learned here")                                   \
-	X(cache_replicated, "entries learned from another lcore")                  \
-	X(cache_expired, "entries expired")                                        \
-	X(cache_evicted, "entries evicted because the cache was full")             \
-	X(cache_exempt, "entries not made because the peer is exempt")             \
-	X(cache_learn_only, "hits let through by learn-only mode")                 \
-	X(cache_healed, "entries removed because the policy no longer blocks")     \
-	/* events */                                                               \
-	X(events_sent, "events given to the control core")                         \
+#define STATS_COUNTERS(X)                                                              \
+	/* the ledger: received + injected == sent + dropped + held + consumed */      \
+	X(received_pkts, "packets taken from ports")                                   \
+	X(received_bytes, "bytes taken from ports")                                    \
+	X(injected_pkts, "packets made by the gateway (RST, ICMP)")                    \
+	X(sent_pkts, "packets accepted by a driver")                                   \
+	X(sent_bytes, "bytes accepted by a driver")                                    \
+	X(dropped_bytes, "bytes dropped, all reasons")                                 \
+	X(consumed_pkts, "packets that ended here on purpose")                         \
+	/* parse */                                                                    \
+	X(ipv4_pkts, "IPv4 packets")                                                   \
+	X(ipv6_pkts, "IPv6 packets")                                                   \
+	X(vlan_pkts, "packets with at least one VLAN tag")                             \
+	X(link_pkts, "packets that are not IP")                                        \
+	X(arp_pkts, "ARP packets")                                                     \
+	X(malformed_pkts, "packets that no host accepts")                              \
+	X(unsupported_pkts, "packets with more headers or tunnels than we follow")     \
+	X(linktype_pkts, "packets of an unknown link type (replay)")                   \
+	X(fragment_pkts, "IP fragments")                                               \
+	X(tunnel_pkts, "packets whose inner flow is inspected")                        \
+	X(tunnel_undecoded_pkts, "tunnel packets whose inside is not decoded")         \
+	X(icmp_error_pkts, "ICMP errors that embed a packet of a flow")                \
+	X(multiseg_pkts, "packets of more than one mbuf segment")                      \
+	X(bad_checksum_pkts, "packets with a wrong L4 checksum")                       \
+	X(checksum_verified_pkts, "L4 checksums verified in software")                 \
+	/* sharing */                                                                  \
+	X(handoff_out_pkts, "packets given to the lcore that owns the flow")           \
+	X(handoff_in_pkts, "packets taken from another lcore")                         \
+	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")        \
+	X(hints_sent, "hints broadcast to other lcores")                               \
+	X(hints_received, "hints taken from other lcores")                             \
+	X(hints_lost, "hints lost to a full ring")                                     \
+	/* flows */                                                                    \
+	X(flows_embryonic, "embryonic entries made")                                   \
+	X(flows_created, "flows made (first payload seen)")                            \
+	X(flows_ended, "flows and embryonic entries ended")                            \
+	X(flows_condemned, "flows torn down or dropped by policy")                     \
+	X(flows_evicted, "entries ended early because a table was full")               \
+	X(flow_table_full, "packets for which no entry could be made")                 \
+	X(flows_midstream, "TCP flows picked up without their SYN")                    \
+	X(emergency_entered, "times that a flow table passed 90 %")                    \
+	/* stream and classification */                                                \
+	X(tcp_gaps, "gaps told to consumers")                                          \
+	X(tcp_ahead_pkts, "segments ahead of the next byte")                           \
+	X(tcp_old_pkts, "segments with nothing new")                                   \
+	X(classify_pkts, "data packets given to the classifier")                       \
+	X(classify_scans, "Hyperscan calls")                                           \
+	X(classify_hits, "signature hits before verification")                         \
+	X(classify_refused, "signature hits that a verifier refused")                  \
+	X(classify_done, "flows classified by payload")                                \
+	X(classify_cache, "flows classified by an expectation")                        \
+	X(classify_giveup, "flows whose budget ended without an application")          \
+	X(classify_nomem, "flows not classified because the state pool was empty")     \
+	/* decision and teardown */                                                    \
+	X(decisions, "policy evaluations")                                             \
+	X(decisions_again, "evaluations of live flows after a reload")                 \
+	X(monitor_hits, "would have been blocked, but for monitor mode")               \
+	X(resets_sent, "RST packets sent")                                             \
+	X(resets_impossible, "teardowns by drop because no RST could be built")        \
+	X(make_nomem, "RST and ICMP packets not made because the mbuf pool was empty") \
+	X(icmp_rejects_sent, "ICMP unreachables sent")                                 \
+	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")        \
+	/* connection cache */                                                         \
+	X(cache_hits, "packets dropped by the connection cache")                       \
+	X(cache_saved_bytes, "bytes dropped by the connection cache")                  \
+	X(cache_learned, "entries learned here")                                       \
+	X(cache_replicated, "entries learned from another lcore")                      \
+	X(cache_expired, "entries expired")                                            \
+	X(cache_evicted, "entries evicted because the cache was full")                 \
+	X(cache_exempt, "entries not made because the peer is exempt")                 \
+	X(cache_learn_only, "hits let through by learn-only mode")                     \
+	X(cache_healed, "entries removed because the policy no longer blocks")         \
+	/* events */                                                                   \
+	X(events_sent, "events given to the control core")                             \
 	X(events_lost, "events lost to a full ring")
 
 struct stats {

@@ -44,13 +44,11 @@ enum confidence {
 	X(MALFORMED, "malformed")             /* no host accepts it, and invalid.malformed=drop */ \
 	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
 	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \
-	X(NOT_TAKEN, "not_taken")             /* refused by the tracker on an enforced flow */     \
 	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
 	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
 	X(TX_OVERSIZE, "tx_oversize")         /* longer than the out port's frame */               \
 	X(HANDOFF_FULL, "handoff_full")       /* ring to another lcore full */                     \
-	X(NO_MEMORY, "no_memory")             /* pool empty where a packet was to be made */       \
 	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry, and limits.flows_full=drop */           \
 	X(SHUTDOWN, "shutdown")               /* still held when the drain ended */
 
