@@ -219,8 +219,8 @@ static void test_oscar_refused(void **state)
 static void test_xmpp_stream(void **state)
 {
 	static const char *const good[] = {
-		"<?xml version='1.0' ?><stream:stream to='example.com' xmlns='jabber:client' "
-		"xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>",
+		("<?xml version='1.0' ?><stream:stream to='example.com' xmlns='jabber:client' "
+		 "xmlns:stream='http://etherx.jabber.org/streams' version='1.0'>"),
 		"<stream:stream xmlns=\"jabber:server\" from=\"a.example\" to=\"b.example\">",
 		" <stream:stream\r\n xmlns:stream = 'http://etherx.jabber.org/streams'\r\n>",
 		"<flash:stream xmlns='jabber:client' to='example.com' version='1.0' />",
