@@ -31,8 +31,7 @@ static void test_decided(void **state)
 		":alice!a@host.example PRIVMSG #room :hello\r\n",
 		"@time=2020-01-01T00:00:00Z;id=x :alice!a@host PRIVMSG #room :hello\r\n",
 		"NOTICE AUTH :*** Checking Ident\r\n",
-		"PRIVMSG #room :\x01"
-		"ACTION waves\x01\r\n",
+		"PRIVMSG #room :\1VERSION\1\r\n",
 		"JOIN #room\r\n",
 		"ERROR :Closing Link: 192.0.2.1 (Connection timed out)\r\n",
 		"PING :1234\r\nPONG :1234\r\n",
