@@ -5,6 +5,7 @@
 #include <rte_jhash.h>
 #include <rte_malloc.h>
 #include "conn_cache.h"
+#include "decide.h"
 #include "flow_event.h"
 #include "hints.h"
 #include "lcore.h"
@@ -15,6 +16,7 @@ struct slot {
 	struct conn_entry entry;
 	uint32_t prev;
 	uint32_t next;
+	uint32_t policy_gen; // low half of the generation that is known to block it; 0: none
 	bool used;
 	bool hit_told;
 };
@@ -177,6 +179,11 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	}
 	uint32_t i = find(cache, &entry->key);
 
+	if (i != NONE && lcore->now_ns >= cache->slots[i].entry.expires_ns) {
+		lcore->stats.cache_expired++;
+		remove_slot(lcore, i, CONNCACHE_EXPIRE);
+		i = NONE;
+	}
 	if (i == NONE) {
 		if (!cache->n_free) {
 			lcore->stats.cache_evicted++;
@@ -197,6 +204,8 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		cache->slots[i].entry.app = entry->app;
 		cache->slots[i].entry.confidence = entry->confidence;
 	}
+	// another lcore may have learned it under another generation
+	cache->slots[i].policy_gen = broadcast ? (uint32_t)lcore->policy->generation : 0;
 	refresh(lcore, i);
 	if (!broadcast) {
 		lcore->stats.cache_replicated++;
@@ -209,10 +218,46 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	hints_broadcast(lcore, &hint);
 }
 
-// A policy that no longer blocks must let its victims go: the rule is looked up by its uid, which
-// outlives reloads, and has to be there, enforced, blocking and caching still.
-static bool still_blocked(const struct policy *policy, const struct conn_entry *entry)
+static bool rule_has_ends(const struct rule *rule, const struct conn_key *key)
 {
+	if (rule->direction != DIRECTION_ANY &&
+		(rule->direction == DIRECTION_OUTBOUND) != key->from_inside)
+		return false;
+	if (rule->has_source && !address_set_has(&rule->source, key->initiator))
+		return false;
+	return !rule->has_destination || address_set_has(&rule->destination, key->responder);
+}
+
+// A connection like those that made the entry, decided by the policy of today.
+static bool decide_blocks(const struct policy *policy, const struct conn_entry *entry)
+{
+	struct flow_ends ends = {.port = {0, entry->key.port}};
+	const struct decide_input input = {
+		.ends = &ends,
+		.app = entry->app,
+		.confidence = entry->confidence,
+		.l4_proto = entry->key.l4_proto,
+		.n_vlan = entry->key.vlan != 0,
+		.app_final = true,
+		.ports_known = true,
+		.c2s_from_inside = entry->key.from_inside,
+		.vlan = {entry->key.vlan & 0xfff},
+	};
+
+	memcpy(ends.address[HALF_C2S], entry->key.initiator, 16);
+	memcpy(ends.address[HALF_S2C], entry->key.responder, 16);
+	return decide(policy, &input).action != ACTION_PASS;
+}
+
+// A policy that no longer blocks must let its victims go: the rule is looked up by its uid, which
+// outlives reloads, and has to be there, enforced, blocking and caching still, for these ends; and
+// no rule before it may let them pass. (The key of mode peer has no port, that of a rule for inner
+// VLANs not the tag: then the rule alone is asked.)
+static bool policy_blocks(const struct policy *policy, const struct conn_entry *entry)
+{
+	if (address_set_has(&policy->conn_cache.exempt, entry->key.initiator) ||
+		address_set_has(&policy->conn_cache.exempt, entry->key.responder))
+		return false;
 	if (!entry->rule_uid)
 		return true; // put there by the operator
 	const struct rule *rule = policy_rule_by_uid(policy, entry->rule_uid);
@@ -220,7 +265,22 @@ static bool still_blocked(const struct policy *policy, const struct conn_entry *
 	if (!rule || rule->action == ACTION_PASS || rule->mode != MODE_ENFORCE ||
 		rule->cache == CACHE_NONE)
 		return false;
-	return !rule->has_app || app_set_has(&rule->apps, entry->app);
+	if (rule->has_app && !app_set_has(&rule->apps, entry->app))
+		return false;
+	if (entry->key.mode == CACHE_PEER || rule->n_vlans)
+		return rule_has_ends(rule, &entry->key);
+	return decide_blocks(policy, entry);
+}
+
+// Asked once for each generation.
+static bool still_blocked(const struct policy *policy, struct slot *slot)
+{
+	uint32_t generation = (uint32_t)policy->generation;
+
+	if (slot->policy_gen == generation)
+		return true;
+	slot->policy_gen = generation;
+	return policy_blocks(policy, &slot->entry);
 }
 
 static bool hit_one(
@@ -238,7 +298,7 @@ static bool hit_one(
 		remove_slot(lcore, i, CONNCACHE_EXPIRE);
 		return false;
 	}
-	if (!still_blocked(lcore->policy, &slot->entry)) {
+	if (!still_blocked(lcore->policy, slot)) {
 		lcore->stats.cache_healed++;
 		remove_slot(lcore, i, CONNCACHE_HEAL);
 		return false;
@@ -279,12 +339,14 @@ bool conn_cache_hit(
 	return hit_one(lcore, &peer, frame_bytes, refreshes);
 }
 
-void conn_cache_flush(struct lcore *lcore)
+unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)
 {
 	struct conn_cache *cache = lcore->conn_cache;
+	unsigned n = 0;
 
-	while (cache->oldest != NONE)
+	for (; n < budget && cache->oldest != NONE; n++)
 		remove_slot(lcore, cache->oldest, CONNCACHE_EXPIRE);
+	return n;
 }
 
 void conn_cache_age(struct lcore *lcore, unsigned budget)

@@ -50,7 +50,8 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 // `refresh`: it is a SYN or first datagram whose checksum is good.
 bool conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
-void conn_cache_flush(struct lcore *lcore);
+// Removes at most `budget` entries, the oldest first; returns how many.
+unsigned conn_cache_flush(struct lcore *lcore, unsigned budget);
 void conn_cache_age(struct lcore *lcore, unsigned budget);
 // Copies up to `max` entries from position `*cursor` on; returns the number, 0 at the end.
 unsigned conn_cache_read(

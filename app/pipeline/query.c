@@ -136,6 +136,18 @@ static bool step_cache(struct lcore *lcore, struct query *query)
 	return n == 0;
 }
 
+// What there was when it began; entries learned meanwhile are younger and stay.
+static bool step_flush(struct lcore *lcore, struct query *query)
+{
+	if (!query->cursor)
+		query->total = conn_cache_count(lcore->conn_cache);
+	uint64_t left = query->total - query->cursor;
+	unsigned n = conn_cache_flush(lcore, left < QUERY_BUDGET ? (unsigned)left : QUERY_BUDGET);
+
+	query->cursor += n;
+	return !n || query->cursor == query->total;
+}
+
 void query_step(struct lcore *lcore)
 {
 	void *next = NULL;
@@ -152,10 +164,7 @@ void query_step(struct lcore *lcore)
 	case QUERY_FLOWS:
 	case QUERY_TRACE: finished = step_flows(lcore, query); break;
 	case QUERY_CACHE: finished = step_cache(lcore, query); break;
-	case QUERY_CACHE_FLUSH:
-		query->total = conn_cache_count(lcore->conn_cache);
-		conn_cache_flush(lcore);
-		break;
+	case QUERY_CACHE_FLUSH: finished = step_flush(lcore, query); break;
 	}
 	if (!finished)
 		return;

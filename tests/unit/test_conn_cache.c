@@ -213,9 +213,63 @@ static void flush_lets_them_in_again(void **state)
 	pipe_free(pipe);
 }
 
+static void policy_that_lets_this_peer_pass_heals_its_entry(void **state)
+{
+	(void)state;
+
+	for (unsigned way = 0; way < 3; way++) {
+		struct pipe *pipe = pipe_refusing(CACHE_TUPLE);
+
+		syn(pipe, 2, 1000, 80);
+		struct policy *policy = pipe_policy(pipe);
+
+		if (way == 0) { // a rule before it allows
+			struct rule *rule = pipe_rule(policy, 4, ACTION_PASS);
+
+			rule->has_destination = true;
+			assert_int_equal(address_set_add(&rule->destination, "10.0.0.2"), 0);
+			address_set_seal(&rule->destination);
+		} else if (way == 1) {
+			assert_int_equal(
+				address_set_add(&policy->conn_cache.exempt, "10.0.0.2"), 0);
+			address_set_seal(&policy->conn_cache.exempt);
+		}
+		struct rule *rule = refuse_client(policy, CACHE_TUPLE);
+
+		if (way == 2) { // the same rule for somebody else
+			address_set_free(&rule->source);
+			assert_int_equal(address_set_add(&rule->source, "10.0.0.9"), 0);
+			address_set_seal(&rule->source);
+		}
+		pipe_publish(pipe, policy);
+		syn(pipe, 2, 1001, 80);
+		assert_int_equal(pipe_stats(pipe).cache_healed, 1);
+		pipe_free(pipe);
+	}
+}
+
+static void reload_that_still_blocks_keeps_its_entries(void **state)
+{
+	(void)state;
+
+	for (enum cache_mode cache = CACHE_TUPLE; cache <= CACHE_PEER; cache++) {
+		struct pipe *pipe = pipe_refusing(cache);
+		struct policy *policy = pipe_policy(pipe);
+
+		syn(pipe, 2, 1000, 80);
+		refuse_client(policy, cache);
+		pipe_publish(pipe, policy);
+		assert_int_equal(syn(pipe, 2, 1001, 80), 0);
+		assert_int_equal(pipe_stats(pipe).cache_hits, 1);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(policy_that_lets_this_peer_pass_heals_its_entry),
+		cmocka_unit_test(reload_that_still_blocks_keeps_its_entries),
 		cmocka_unit_test(rule_without_cache_makes_no_entry),
 		cmocka_unit_test(hits_refresh_an_entry_up_to_its_lifetime),
 		cmocka_unit_test(expiry_tells_hits_and_saved_bytes),
