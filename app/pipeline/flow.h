@@ -47,15 +47,18 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_FINAL = 1 << 5, // the decision is final: steps 1-5, counters, tx, nothing else
 	FLOW_TRACE = 1 << 6,
 	FLOW_GAVEUP = 1 << 7,
-	FLOW_MONITORED = 1 << 8, // a monitor rule's alert was written for this generation
-	FLOW_DECODED = 1 << 9,   // the application has a decoder that is being fed
-	FLOW_NOMEM = 1 << 10,    // no classifier state was free
+	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
+	FLOW_DECODED = 1 << 9,      // the application has a decoder that is being fed
+	FLOW_NOMEM = 1 << 10,       // no classifier state was free
+	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
 };
 
-enum {                          // struct flow.seen, by half
-	SEEN_RELEASED = 1 << 0, // released is valid
-	SEEN_ACKED = 1 << 1,    // acked is valid
-	SEEN_TEMPLATE = 1 << 2, // the half's L2 template is set
+enum {                           // struct flow.seen, by half
+	SEEN_RELEASED = 1 << 0,  // released is valid
+	SEEN_ACKED = 1 << 1,     // acked is valid
+	SEEN_TEMPLATE = 1 << 2,  // the half's L2 template is set
+	SEEN_SYN_AGAIN = 1 << 3, // syn_seq is of a later SYN of this half, not acknowledged yet
+	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
 };
 
 // Two cache lines, one writer: the owning lcore. Indices are into the owner's pools.
@@ -91,7 +94,8 @@ struct flow {
 	uint16_t vlan[2];
 	uint8_t tcp_flags[2]; // all seen
 	uint8_t seen[2];      // SEEN_*
-	uint8_t pad1[8];
+	uint32_t syn_seq;     // SEEN_SYN_AGAIN
+	uint8_t pad1[4];
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
 static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second line");
@@ -147,8 +151,11 @@ struct flow_stub {
 	uint8_t l4_proto;
 	uint8_t in_port; // of the initiator
 	uint8_t tcp_flags[2];
-	uint8_t window_scale[2]; // from the SYNs; 14 if unknown
-	uint8_t action;          // enum action
+	union {
+		uint8_t window_scale[2]; // from the SYNs; 14 if unknown
+		uint8_t confidence;      // condemned: of app
+	};
+	uint8_t action; // enum action
 };
 static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
 

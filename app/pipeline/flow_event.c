@@ -89,6 +89,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	// isn[] becomes rule_uid when the stub is condemned; the action is set with it
 	if (stub->action != ACTION_PASS) {
 		event->app = stub->app;
+		event->confidence = stub->app ? stub->confidence : CONFIDENCE_NONE;
 		event->rule_uid = stub->rule_uid;
 	}
 	if (key) {
@@ -273,13 +274,29 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 	event_send(lcore, &event);
 }
 
-void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind)
+// A flood of refused packets must not push the records of flows out of the ring.
+static bool within_limit(struct lcore *lcore)
 {
 	if (lcore->now_ns - lcore->invalid_window_ns >= NS_PER_S) {
 		lcore->invalid_window_ns = lcore->now_ns;
 		lcore->invalid_in_window = 0;
 	}
-	if (lcore->invalid_in_window++ >= INVALID_EVENTS_PER_S)
+	if (lcore->invalid_in_window >= INVALID_EVENTS_PER_S)
+		return false;
+	lcore->invalid_in_window++;
+	return true;
+}
+
+void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m,
+	enum drop_reason reason, uint32_t rule_uid)
+{
+	if (within_limit(lcore))
+		flow_event_drop(lcore, ref, m, reason, rule_uid);
+}
+
+void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind)
+{
+	if (!within_limit(lcore))
 		return;
 	struct event event = {.type = EVENT_INVALID, .reason = (uint8_t)kind};
 

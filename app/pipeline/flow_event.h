@@ -17,6 +17,10 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 // First packet of a flow that is dropped. `ref` may be FLOW_REF_NONE: the ends are the packet's.
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
 	uint32_t rule_uid);
+// The same for drops that one packet after the other may suffer; at most 10 a second and lcore,
+// together with those below.
+void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m,
+	enum drop_reason reason, uint32_t rule_uid);
 // Malformed, unsupported or bad checksum; at most 10 a second and lcore.
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind);
 

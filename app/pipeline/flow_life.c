@@ -134,6 +134,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED, flow->flags);
 
 	if (index == POOL_NONE) {
+		lcore->stats.flows_ended++;
 		flow_remove(lcore, ref);
 		return FLOW_REF_NONE;
 	}
@@ -144,6 +145,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	stub->policy_gen = flow->policy_gen;
 	stub->rule_uid = flow->rule_uid;
 	stub->app = flow->app;
+	stub->confidence = flow->confidence;
 	stub->l4_proto = flow->l4_proto;
 	stub->in_port = flow->in_port;
 	stub->action = flow->action;

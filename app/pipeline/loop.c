@@ -35,7 +35,8 @@ static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 	switch (verdict) {
 	case VERDICT_DROP:
 		if (!walk->told)
-			flow_event_drop(lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
+			flow_event_drop_limited(
+				lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
 		packet_drop(lcore, walk->m, walk->reason);
 		break;
 	case VERDICT_TAKEN: break;

@@ -8,7 +8,7 @@
 #include "seq.h"
 #include "walk.h"
 
-// A RST or FIN further than this from the edge is not believed: it may be forged.
+// A RST, FIN or acknowledgement further than this from the edge is not believed: it may be forged.
 #define EDGE_TOLERANCE (1u << 20)
 
 static bool is_tcp(const struct pkt *pkt)
@@ -27,6 +27,24 @@ static uint32_t sat_add(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
+// Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
+// last one holds, afterwards another SYN changes nothing.
+static void account_syn(struct flow_stub *stub, const struct pkt *pkt, unsigned half)
+{
+	if (!(pkt->tcp_flags & TH_SYN))
+		return;
+	bool other = stub->tcp_flags[!half] & TH_SYN;
+
+	if (other && pkt->tcp_flags & TH_ACK) {
+		if (pkt->tcp_ack == stub->isn[!half] + 1)
+			stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+		stub->isn[!half] = pkt->tcp_ack - 1;
+		stub->isn[half] = pkt->tcp_seq;
+	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
+		stub->isn[half] = pkt->tcp_seq;
+	}
+}
+
 static void account_stub(struct lcore *lcore, struct walk *walk)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
@@ -37,9 +55,8 @@ static void account_stub(struct lcore *lcore, struct walk *walk)
 		stub->pkts[half]++;
 	stub->bytes[half] = sat_add(stub->bytes[half], walk->m->pkt_len);
 	if (is_tcp(pkt)) {
+		account_syn(stub, pkt, half);
 		stub->tcp_flags[half] |= pkt->tcp_flags;
-		if (pkt->tcp_flags & TH_SYN)
-			stub->isn[half] = pkt->tcp_seq;
 	}
 	flow_touch(lcore->flows, walk->ref, stub->lru_class, lcore->now_ns);
 }
@@ -75,8 +92,14 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 			stream_syn(&cold->half[half].stream, stub.isn[half]);
 			flow->released[half] = stub.isn[half] + 1;
 			flow->seen[half] |= SEEN_RELEASED;
+			if (stub.tcp_flags[!half] & TH_ACK) {
+				flow->acked[half] = stub.isn[half] + 1;
+				flow->seen[half] |= SEEN_ACKED;
+			}
 		}
 	}
+	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
+		flow->seen[walk->half] |= SEEN_SYN_DATA;
 	if (stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN)) {
 		flow->flags |= FLOW_MIDSTREAM;
 		lcore->stats.flows_midstream++;
@@ -122,6 +145,53 @@ static bool near_edge(const struct flow *flow, unsigned half, uint32_t seq)
 	       seq - flow->released[half] + EDGE_TOLERANCE <= 2 * EDGE_TOLERANCE;
 }
 
+// A receiver may leave the payload of a SYN (RFC 7413 section 4.2.2): what comes in its place later
+// is then the first that counts, and may be something else.
+static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned half)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct stream_half *stream = &flow_cold_at(lcore->flows, walk->ref)->half[half].stream;
+	uint32_t start = stream->next - (uint32_t)stream->offset64;
+
+	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
+	if (walk->pkt->tcp_ack != start || !stream->offset64)
+		return;
+	*stream = (struct stream_half){0};
+	stream_syn(stream, start - 1);
+	flow->released[half] = start;
+	classify_end(lcore->classifier, &flow->classify_state);
+	classify_end(lcore->classifier, &flow->decoder_state);
+	flow->app = APP_NONE;
+	flow->signature = UINT16_MAX;
+	flow->confidence = CONFIDENCE_NONE;
+	flow->decided_pkts = 0;
+	flow->flags &=
+		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
+}
+
+// A SYN in a connection that lives is a challenge (RFC 5961 section 4) unless a SYN-ACK takes it:
+// then both ends have begun anew on the same tuple.
+static void account_syn_again(struct lcore *lcore, struct walk *walk)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	unsigned half = walk->half;
+
+	if (walk->pkt->tcp_flags & TH_ACK) {
+		if (flow->seen[!half] & SEEN_SYN_DATA)
+			forget_syn_data(lcore, walk, !half);
+		return;
+	}
+	const struct stream_half *stream =
+		&flow_cold_at(lcore->flows, walk->ref)->half[half].stream;
+
+	if (stream->flags & STREAM_STARTED && !(stream->flags & STREAM_MIDSTREAM) &&
+		stream->next - (uint32_t)stream->offset64 == walk->pkt->tcp_seq + 1)
+		return; // the same SYN again
+	flow->syn_seq = walk->pkt->tcp_seq;
+	flow->seen[half] |= SEEN_SYN_AGAIN;
+	flow->seen[!half] &= (uint8_t)~SEEN_SYN_AGAIN;
+}
+
 static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, unsigned half)
 {
 	uint8_t flags = pkt->tcp_flags;
@@ -129,7 +199,7 @@ static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, uns
 	if (flags & (TH_RST | TH_FIN) && !near_edge(flow, half, pkt->tcp_seq))
 		flags &= (uint8_t) ~(TH_RST | TH_FIN);
 	flow->tcp_flags[half] |= flags;
-	if (flags & TH_ACK &&
+	if (flags & TH_ACK && near_edge(flow, !half, pkt->tcp_ack) &&
 		(!(flow->seen[!half] & SEEN_ACKED) || seq_lt(flow->acked[!half], pkt->tcp_ack))) {
 		flow->acked[!half] = pkt->tcp_ack;
 		flow->seen[!half] |= SEEN_ACKED;
@@ -155,6 +225,8 @@ static void account_flow(struct lcore *lcore, struct walk *walk)
 	flow->bytes[half] += walk->m->pkt_len;
 	if (has_payload(pkt) && flow->n_data_pkts < UINT8_MAX)
 		flow->n_data_pkts++;
+	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
+		account_syn_again(lcore, walk);
 	if (is_tcp(pkt))
 		class = account_tcp(flow, pkt, half);
 	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
@@ -165,28 +237,79 @@ static void account_flow(struct lcore *lcore, struct walk *walk)
 	flow_touch(lcore->flows, walk->ref, class, lcore->now_ns);
 }
 
-// A client that uses its tuple again: the old connection is over.
-static bool is_reuse(const struct flow *flow, const struct pkt *pkt)
+static unsigned half_of(const struct lcore *lcore, const struct walk *walk)
 {
-	return is_tcp(pkt) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
-	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_SYN;
-}
-
-enum verdict stage_account(struct lcore *lcore, struct walk *walk)
-{
-	if (walk_has_flow(walk) && is_reuse(flow_at(lcore->flows, walk->ref), walk->pkt)) {
-		flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
-		walk->ref = FLOW_REF_NONE;
-		enum verdict verdict = stage_admit(lcore, walk);
-
-		if (verdict != VERDICT_PASS)
-			return verdict;
-	}
 	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
 					     : flow_stub_at(lcore->flows, walk->ref)->flags;
 	bool from_a = walk->pkt->flags & PKT_A_TO_B;
 
-	walk->half = from_a == !!(flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
+	return from_a == !!(flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
+}
+
+static bool is_syn(const struct pkt *pkt, uint8_t flags)
+{
+	return is_tcp(pkt) &&
+	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) == (TH_SYN | flags);
+}
+
+// A SYN-ACK that takes a SYN seen on this flow: its ends have a new connection, the old is over.
+static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
+{
+	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
+	walk->ref = FLOW_REF_NONE;
+	enum verdict verdict = stage_admit(lcore, walk);
+
+	if (verdict != VERDICT_PASS)
+		return verdict;
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	walk->half = half_of(lcore, walk);
+	stub->tcp_flags[!walk->half] = TH_SYN;
+	stub->isn[!walk->half] = walk->pkt->tcp_ack - 1;
+	return VERDICT_PASS;
+}
+
+// The tuple of a flow is used again.
+static enum verdict account_reuse(struct lcore *lcore, struct walk *walk)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+	if (is_syn(walk->pkt, TH_ACK) && flow->seen[!walk->half] & SEEN_SYN_AGAIN &&
+		walk->pkt->tcp_ack == flow->syn_seq + 1)
+		return begin_anew(lcore, walk);
+	// the SYN is believed when it is taken, but a blocked peer shall not get so far
+	if (is_syn(walk->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
+		walk_cached(lcore, walk, true)) {
+		walk->told = true;
+		walk->reason = DROP_CONN_CACHE;
+		return VERDICT_DROP;
+	}
+	return VERDICT_PASS;
+}
+
+// On the tuple of a condemned flow: what is not of a new connection is of the old one.
+static bool is_unconfirmed(const struct lcore *lcore, const struct walk *walk)
+{
+	return lcore->policy->enforces && !walk_has_flow(walk) && has_payload(walk->pkt) &&
+	       is_tcp(walk->pkt) && flow_stub_at(lcore->flows, walk->ref)->flags & FLOW_UNCONFIRMED;
+}
+
+enum verdict stage_account(struct lcore *lcore, struct walk *walk)
+{
+	walk->half = half_of(lcore, walk);
+	if (walk_has_flow(walk)) {
+		enum verdict verdict = account_reuse(lcore, walk);
+
+		if (verdict != VERDICT_PASS)
+			return verdict;
+	}
+	if (is_unconfirmed(lcore, walk)) {
+		walk->reason = DROP_NOT_TAKEN;
+		return VERDICT_DROP;
+	}
+	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
+					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+
 	if (lcore->inside_is_initiator && walk->half == HALF_C2S)
 		walk->pkt->flags |= PKT_FROM_INSIDE;
 	if (flags & FLOW_TRACE)
@@ -199,8 +322,8 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 		if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN) {
+			account_syn(stub, walk->pkt, walk->half);
 			stub->tcp_flags[walk->half] |= walk->pkt->tcp_flags;
-			stub->isn[walk->half] = walk->pkt->tcp_seq;
 		}
 		if (!promote(lcore, walk)) {
 			lcore->stats.flow_table_full++;
@@ -219,7 +342,10 @@ void walk_released(struct lcore *lcore, struct walk *walk)
 {
 	const struct pkt *pkt = walk->pkt;
 
-	if (!walk_has_flow(walk) || !is_tcp(pkt) || pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
+	// a wrong checksum: its half is not known, and no receiver takes it
+	if (!walk_has_flow(walk) || !is_tcp(pkt) ||
+		(pkt->flags & PKT_CSUM_BAD && !(pkt->flags & PKT_CSUM_IGNORE)) ||
+		pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
 		return;
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 	uint32_t end = pkt->tcp_seq + pkt->payload_len + !!(pkt->tcp_flags & TH_SYN) +

@@ -101,7 +101,7 @@ enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
 static bool is_syn(const struct pkt *pkt)
 {
 	return pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
-	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_SYN;
+	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) == TH_SYN;
 }
 
 static bool stub_still_blocked(
@@ -113,7 +113,7 @@ static bool stub_still_blocked(
 	const struct decide_input input = {
 		.ends = &ends,
 		.app = stub->app,
-		.confidence = stub->app ? CONFIDENCE_VERIFIED : CONFIDENCE_NONE,
+		.confidence = stub->app ? stub->confidence : CONFIDENCE_NONE,
 		.l4_proto = stub->l4_proto,
 		.n_vlan = walk->pkt->n_vlan,
 		.app_final = true,
@@ -127,7 +127,8 @@ static bool stub_still_blocked(
 }
 
 // The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
-// so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache.
+// so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache. What
+// no host accepts neither prolongs it nor is answered.
 enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 {
 	if (walk->ref == FLOW_REF_NONE || !(walk->ref & FLOW_REF_STUB))
@@ -143,11 +144,19 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
 			    !stub_still_blocked(lcore, stub, walk);
 	}
-	if (reprieved || (is_syn(walk->pkt) && walk_checksum_good(lcore, walk))) {
+	bool good = walk_checksum_good(lcore, walk);
+
+	if (reprieved || (good && is_syn(walk->pkt))) {
+		lcore->stats.flows_ended++;
 		flow_remove(lcore, walk->ref);
 		walk->ref = FLOW_REF_NONE;
+		walk->was_condemned = !reprieved;
 		return VERDICT_PASS;
 	}
+	walk->rule_uid = stub->rule_uid;
+	walk->told = true;
+	if (!good)
+		return drop(walk, DROP_CONDEMNED);
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 
@@ -155,8 +164,6 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 		stub->answer_tick = tick;
 		teardown_answer(lcore, walk->m);
 	}
-	walk->rule_uid = stub->rule_uid;
-	walk->told = true;
 	return drop(walk, DROP_CONDEMNED);
 }
 
@@ -177,7 +184,7 @@ static uint16_t key_vlan(const struct walk *walk)
 	return walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
 }
 
-static bool cached(struct lcore *lcore, struct walk *walk, bool initiator)
+bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator)
 {
 	const struct pkt *pkt = walk->pkt;
 	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
@@ -216,7 +223,7 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 	const struct pkt *pkt = walk->pkt;
 	bool initiator = sender_is_initiator(lcore, pkt);
 
-	if (cached(lcore, walk, initiator)) {
+	if (walk_cached(lcore, walk, initiator)) {
 		walk->told = true;
 		return drop(walk, DROP_CONN_CACHE);
 	}
@@ -234,6 +241,8 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 		stub->flags |= FLOW_INITIATOR_IS_A;
 	if (inside == initiator)
 		stub->flags |= FLOW_C2S_INSIDE;
+	if (walk->was_condemned)
+		stub->flags |= FLOW_UNCONFIRMED;
 	walk->undecided = true;
 	return VERDICT_PASS;
 }

@@ -55,7 +55,11 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 	if (walk_has_flow(walk)) {
 		const struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-		if (flow->flags & FLOW_FINAL &&
+		// what opens or ends a connection counts on a final flow, too
+		bool plain = walk->pkt->l4_proto != IPPROTO_TCP ||
+			     !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
+
+		if (plain && flow->flags & FLOW_FINAL &&
 			flow->policy_gen == (uint32_t)lcore->policy->generation)
 			return VERDICT_PASS;
 	}
@@ -187,19 +191,29 @@ static void feed_payload(
 	}
 }
 
-static void inspect_tcp(const struct inspection *in)
+// Segments that bring nothing new count, too: the budget of classification is hard.
+static void feed_nothing(const struct inspection *in, const struct span *span)
+{
+	if (in->flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS &&
+		!(in->flow->flags & (FLOW_APP_FINAL | FLOW_DECODED)))
+		feed(in, span);
+}
+
+// False: the segment lies where no receiver takes it.
+static bool inspect_tcp(const struct inspection *in)
 {
 	const struct pkt *pkt = in->walk->pkt;
 	unsigned half = in->walk->half;
 	struct stream_half *stream = &in->cold->half[half].stream;
 	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
 
-	if (pkt->tcp_flags & TH_SYN)
+	// where a half begins is known when its other end has acknowledged it
+	if (pkt->tcp_flags & TH_SYN && !(in->flow->seen[half] & SEEN_ACKED))
 		stream_syn(stream, pkt->tcp_seq);
 	if (!pkt->payload_len || pkt->tcp_flags & TH_RST)
-		return;
+		return true;
 	struct stream_take take = stream_segment(stream, seq, pkt->payload_len);
-	struct span span = {.half = (uint8_t)half};
+	struct span span = {.half = (uint8_t)half, .offset64 = take.offset64};
 
 	if (stream->flags & STREAM_MIDSTREAM)
 		span.flags |= SPAN_MIDSTREAM;
@@ -211,14 +225,16 @@ static void inspect_tcp(const struct inspection *in)
 		struct span gap = span;
 
 		gap.flags |= SPAN_GAP;
-		gap.offset64 = take.offset64 - take.gap;
+		gap.offset64 -= take.gap;
 		gap.length = take.gap;
 		in->lcore->stats.tcp_gaps++;
 		feed(in, &gap);
 	}
-	span.offset64 = take.offset64;
 	if (take.length)
 		feed_payload(in, take.skip, span, take.length);
+	else
+		feed_nothing(in, &span);
+	return !take.refused;
 }
 
 static void inspect_datagram(const struct inspection *in)
@@ -258,10 +274,13 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 		.cold = flow_cold_at(lcore->flows, walk->ref),
 	};
 
-	if (in.flow->l4_proto == IPPROTO_TCP)
-		inspect_tcp(&in);
-	else
+	if (in.flow->l4_proto != IPPROTO_TCP) {
 		inspect_datagram(&in);
+	} else if (!inspect_tcp(&in) && lcore->policy->enforces) {
+		// what does not enter our stream does not leave
+		walk->reason = DROP_NOT_TAKEN;
+		return VERDICT_DROP;
+	}
 	return VERDICT_PASS;
 }
 
@@ -394,8 +413,8 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		struct flow *flow = flow_at(lcore->flows, walk->ref);
 
 		flow->flags |= FLOW_FINAL;
-		if (decision.rule != RULE_DEFAULT)
-			flow->rule_uid = lcore->policy->rules[decision.rule].uid;
+		flow->rule_uid =
+			decision.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision.rule].uid;
 	}
 	return VERDICT_PASS;
 }

@@ -16,8 +16,9 @@ struct walk {
 	unsigned half;           // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;
-	bool undecided; // the decision is to be made (again)
-	bool told;      // the drop has its event already, or needs none
+	bool undecided;     // the decision is to be made (again)
+	bool was_condemned; // its SYN opens the tuple of a condemned flow
+	bool told;          // the drop has its event already, or needs none
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.
@@ -34,6 +35,9 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk);
 
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);
+
+// The connection cache refuses a packet that its sender, or else its receiver, began.
+bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);
 
 // Verified once; known from then on.
 bool walk_checksum_good(struct lcore *lcore, struct walk *walk);

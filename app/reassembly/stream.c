@@ -19,7 +19,14 @@ struct stream_take stream_segment(struct stream_half *half, uint32_t seq, uint32
 		half->next = seq;
 	}
 	int32_t distance = (int32_t)(seq - half->next);
+	uint32_t behind = half->next - seq;
 
+	if (!(half->flags & STREAM_MIDSTREAM) &&
+		(distance > 0 ? (uint32_t)distance > STREAM_WINDOW_MAX
+			      : behind > half->offset64 + 1)) {
+		take.refused = true;
+		return take;
+	}
 	if (distance > 0) {
 		if (half->ahead < STREAM_AHEAD_MAX) {
 			half->ahead++;
@@ -28,9 +35,10 @@ struct stream_take stream_segment(struct stream_half *half, uint32_t seq, uint32
 		}
 		take.gap = (uint32_t)distance;
 	} else {
-		take.skip = 0u - (uint32_t)distance;
+		take.skip = behind;
 		if (take.skip >= length) {
 			take.skip = length;
+			take.offset64 = half->offset64;
 			return take;
 		}
 	}

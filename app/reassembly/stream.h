@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STREAM_AHEAD_MAX 3 // segments ahead of a hole before it is given up
+#define STREAM_AHEAD_MAX  3 // segments ahead of a hole before it is given up
+#define STREAM_WINDOW_MAX (UINT32_C(65535) << 14)
 
 enum {                             // struct stream_half.flags
 	STREAM_STARTED = 1 << 0,   // `next` is valid
@@ -36,13 +37,16 @@ struct stream_take {
 	uint32_t skip;     // bytes of the segment that are old
 	uint32_t length;   // new bytes after `skip`; 0: nothing new
 	bool ahead;        // passed over: ahead of a hole
+	bool refused;      // nowhere in the stream: no receiver takes it
 };
 
 // A SYN of this half. Another SYN with another number starts over while no byte was taken
 // (a client that reuses the tuple); later ones change nothing.
 void stream_syn(struct stream_half *half, uint32_t seq);
 
-// A segment with `length` > 0 payload bytes at `seq` (after a SYN: seq + 1).
+// A segment with `length` > 0 payload bytes at `seq` (after a SYN: seq + 1). Where the first byte
+// is known, one that begins before it is refused (but for the octet of a keep-alive, RFC 9293
+// section 3.8.4), and one that is further ahead than any window (RFC 7323 section 2.3).
 struct stream_take stream_segment(struct stream_half *half, uint32_t seq, uint32_t length);
 
 #endif

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What hostile ends do to be taken for something else, and what must not come of it: SYNs in the
+// middle of a connection, payload on SYNs, forged edges, tuples used again, wrong checksums.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <cmocka.h>
+#include "../lib/pipe.h"
+
+static const char handshake[] = "\x13"
+				"BitTorrent protocol"
+				"\0\0\0\0\0\x10\0\x05"
+				"AAAAAAAAAAAAAAAAAAAA-qB4520-BBBBBBBBBBBB";
+#define HANDSHAKE_LENGTH 68
+
+static struct rule *block_bittorrent(struct pipe *pipe)
+{
+	struct policy *policy = pipe_policy(pipe);
+	struct rule *rule = pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent");
+
+	pipe_publish(pipe, policy);
+	return rule;
+}
+
+static unsigned segment(struct pipe *pipe, bool from_server, uint32_t seq, uint32_t ack,
+	uint8_t flags, const void *payload, uint16_t length)
+{
+	struct pipe_packet packet = {
+		.from_outside = from_server,
+		.seq = seq,
+		.ack = ack,
+		.tcp_flags = flags,
+		.payload = payload,
+		.payload_length = length,
+	};
+
+	return pipe_run(pipe, 0, &packet);
+}
+
+static unsigned client(struct pipe *pipe, uint32_t seq, const void *payload, uint16_t length)
+{
+	return segment(pipe, false, seq, 5001, 0, payload, length);
+}
+
+// Client's numbers start at 1000, server's at 5000.
+static void open_tcp(struct pipe *pipe)
+{
+	assert_int_equal(segment(pipe, false, 1000, 0, TH_SYN, NULL, 0), 1);
+	assert_int_equal(segment(pipe, true, 5000, 1001, TH_SYN | TH_ACK, NULL, 0), 1);
+	assert_int_equal(segment(pipe, false, 1001, 5001, TH_ACK, NULL, 0), 1);
+}
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static bool has_reset(const struct pipe *pipe, unsigned from, uint8_t port, uint32_t seq)
+{
+	for (unsigned i = from; i < pipe->n_sent; i++)
+		if (pipe->sent[i].port == port && pipe->sent[i].frame[47] & TH_RST &&
+			be32(pipe->sent[i].frame + 38) == seq)
+			return true;
+	return false;
+}
+
+// The server challenges it and keeps its numbers: so do we.
+static void second_syn_does_not_move_where_the_client_begins(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	segment(pipe, false, 0x40000000, 0, TH_SYN, NULL, 0);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// The same after the server spoke first, when the entry is a flow already.
+static void second_syn_behind_a_banner_does_not_either(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	segment(pipe, true, 5001, 1001, 0, "hello", 5);
+	segment(pipe, false, 0x40000000, 0, TH_SYN, NULL, 0);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// The SYN-ACK says which of two SYNs was taken.
+static void the_syn_that_was_acknowledged_counts(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	segment(pipe, false, 1000, 0, TH_SYN, NULL, 0);
+	segment(pipe, false, 0x40000000, 0, TH_SYN, NULL, 0);
+	segment(pipe, true, 5000, 1001, TH_SYN | TH_ACK, NULL, 0);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// Payload where no receiver looks is not let through by an enforcing policy.
+static void segments_before_the_first_byte_are_not_taken(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	open_tcp(pipe);
+	assert_int_equal(client(pipe, 0xf0000000, "junk", 4), 1); // enforces nothing: all leaves
+	block_bittorrent(pipe);
+	assert_int_equal(client(pipe, 0xf0000000, "junk", 4), 0);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_NOT_TAKEN], 1);
+	assert_int_equal(client(pipe, 1000, "k", 1), 1); // a keep-alive
+	pipe_free(pipe);
+}
+
+// A server without Fast Open leaves the payload of the SYN; the client then sends something else.
+static void payload_of_a_syn_that_was_left_is_forgotten(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	segment(pipe, false, 1000, 0, TH_SYN, "GET / HTTP/1.1\r\n\r\n", 18);
+	segment(pipe, true, 5000, 1001, TH_SYN | TH_ACK, NULL, 0);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+static void payload_of_a_syn_is_inspected(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	segment(pipe, false, 1000, 0, TH_SYN, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// Both ends take a new connection on the tuple of one that never closed.
+static void tuple_used_again_is_a_new_flow(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	client(pipe, 1001, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 28);
+	assert_int_equal(segment(pipe, false, 0x60000000, 0, TH_SYN, NULL, 0), 1);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 0); // not yet: nobody took it
+	assert_int_equal(segment(pipe, true, 0x70000000, 0x60000001, TH_SYN | TH_ACK, NULL, 0), 1);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 1);
+	client(pipe, 0x60000001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// A forged RST in the window and a SYN: the receiver challenges both, the flow goes on.
+static void reset_and_syn_do_not_end_an_inspection(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	client(pipe, 1001, handshake, 1);
+	segment(pipe, false, 1100, 0, TH_RST, NULL, 0);
+	segment(pipe, false, 1001, 0, TH_SYN, NULL, 0);
+	client(pipe, 1002, handshake + 1, HANDSHAKE_LENGTH - 1);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+// Without a cache entry a SYN may open the tuple of a condemned flow, but not for the old one.
+static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe)->cache = CACHE_NONE;
+	open_tcp(pipe);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(segment(pipe, false, 1068, 0, TH_SYN, NULL, 0), 1);
+	assert_int_equal(client(pipe, 1069, "piece", 5), 0);
+	assert_int_equal(segment(pipe, true, 5001, 1069, 0, "piece", 5), 0);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_NOT_TAKEN], 2);
+	// a new connection comes about
+	assert_int_equal(segment(pipe, true, 9000, 1069, TH_SYN | TH_ACK, NULL, 0), 1);
+	assert_int_equal(client(pipe, 1069, "hello", 5), 1);
+	pipe_free(pipe);
+}
+
+static void wrong_checksums_move_no_edge(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	open_tcp(pipe);
+	client(pipe, 1001, "hello", 5);
+	struct pipe_packet forged = {.seq = 1006,
+		.ack = 5001,
+		.payload = "0123456789",
+		.payload_length = 10,
+		.bad_checksum = true};
+
+	assert_int_equal(pipe_run(pipe, 0, &forged), 1); // observed
+	block_bittorrent(pipe)->has_app = false;
+	unsigned before = pipe->n_sent;
+
+	segment(pipe, true, 5001, 1001, TH_ACK, NULL, 0);
+	assert_true(has_reset(pipe, before, PIPE_OUTSIDE, 1006));
+	assert_false(has_reset(pipe, before, PIPE_OUTSIDE, 1016));
+	pipe_free(pipe);
+}
+
+static void acknowledgements_of_what_was_never_sent_move_no_edge(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	open_tcp(pipe);
+	client(pipe, 1001, "hello", 5);
+	segment(pipe, true, 5001, 0x30000000, TH_ACK, NULL, 0);
+	block_bittorrent(pipe)->has_app = false;
+	unsigned before = pipe->n_sent;
+
+	segment(pipe, true, 5001, 1006, TH_ACK, NULL, 0);
+	assert_true(has_reset(pipe, before, PIPE_OUTSIDE, 1006));
+	pipe_free(pipe);
+}
+
+// No host takes them; they must not end a flow that is decided either.
+static void wrong_checksums_do_not_close_a_final_flow(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe_packet forged = {.seq = 1019, .tcp_flags = TH_RST, .bad_checksum = true};
+	(void)state;
+
+	open_tcp(pipe);
+	for (uint32_t i = 0; i < 12; i++) // beyond the budget: final
+		client(pipe, 1001 + i, "x", 1);
+	pipe_run(pipe, 0, &forged);
+	pipe_advance(pipe, 60);
+	assert_int_equal(pipe_stats(pipe).flows_active, 1);
+	pipe_free(pipe);
+}
+
+static void condemned_flows_do_not_answer_wrong_checksums(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe_packet forged = {
+		.from_outside = true, .seq = 5001, .ack = 1001, .bad_checksum = true};
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	pipe_advance(pipe, 100);
+	assert_int_equal(pipe_run(pipe, 0, &forged), 0);
+	pipe_advance(pipe, 21); // 120 s after the last good packet
+	assert_int_equal(pipe_stats(pipe).embryos_active, 0);
+	pipe_free(pipe);
+}
+
+// Retransmissions only: the classifier's budget ends, and address rules behind it are reached.
+static void old_segments_use_up_the_budget(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	for (unsigned i = 0; i < 12; i++)
+		client(pipe, 1001, "x", 1);
+	assert_int_equal(pipe_stats(pipe).classify_giveup, 1);
+	pipe_free(pipe);
+}
+
+static void refused_packets_do_not_flood_the_event_ring(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	client(pipe, 1001, "x", 1);
+	uint64_t before = pipe_stats(pipe).events_sent;
+
+	for (unsigned i = 0; i < 100; i++)
+		client(pipe, 0xf0000000, "junk", 4);
+	assert_in_range(pipe_stats(pipe).events_sent - before, 1, 10);
+	pipe_free(pipe);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(second_syn_does_not_move_where_the_client_begins),
+		cmocka_unit_test(second_syn_behind_a_banner_does_not_either),
+		cmocka_unit_test(the_syn_that_was_acknowledged_counts),
+		cmocka_unit_test(segments_before_the_first_byte_are_not_taken),
+		cmocka_unit_test(payload_of_a_syn_that_was_left_is_forgotten),
+		cmocka_unit_test(payload_of_a_syn_is_inspected),
+		cmocka_unit_test(tuple_used_again_is_a_new_flow),
+		cmocka_unit_test(reset_and_syn_do_not_end_an_inspection),
+		cmocka_unit_test(syn_on_a_condemned_tuple_does_not_free_the_old_connection),
+		cmocka_unit_test(wrong_checksums_move_no_edge),
+		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
+		cmocka_unit_test(wrong_checksums_do_not_close_a_final_flow),
+		cmocka_unit_test(condemned_flows_do_not_answer_wrong_checksums),
+		cmocka_unit_test(old_segments_use_up_the_budget),
+		cmocka_unit_test(refused_packets_do_not_flood_the_event_ring),
+	};
+
+	return cmocka_run_group_tests_name("evasion", tests, NULL, NULL);
+}
