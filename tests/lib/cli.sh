@@ -18,10 +18,29 @@ cli_begin() {
 cli_cleanup() {
 	local rc=$? pid
 	trap - EXIT
+	# Only what still runs is in the list: pids are used again.
 	for pid in "${CLI_PIDS[@]}"; do kill -KILL "$pid" 2>/dev/null; done
 	[ -z "${CLI_NETNS:-}" ] || ip netns del "$CLI_NETNS" 2>/dev/null
 	rm -rf -- "$DIR"
 	exit "$rc"
+}
+# cli_spawn LOG COMMAND...: in the background, PID; cli_reap PID waits and gives its exit code. Not to
+# be called in a subshell: only the parent may wait.
+cli_spawn() {
+	local log=$1
+	shift
+	rm -f "$log" # the last one's words must not be taken for this one's
+	(trap - EXIT INT TERM HUP; exec "$@") >"$log" 2>&1 </dev/null &
+	PID=$!
+	CLI_PIDS+=("$PID")
+}
+cli_reap() {
+	local rc pid left=()
+	wait "$1" 2>/dev/null
+	rc=$?
+	for pid in "${CLI_PIDS[@]}"; do [ "$pid" = "$1" ] || left+=("$pid"); done
+	CLI_PIDS=("${left[@]}")
+	return $rc
 }
 cli_fail() { # WHAT DETAIL
 	CLI_FAILED=$((CLI_FAILED + 1))
