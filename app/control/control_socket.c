@@ -17,6 +17,7 @@
 
 #include "control_command.h"
 #include "control_client.h"
+#include "directory.h"
 #include "log.h"
 
 #define BACKLOG 64
@@ -97,20 +98,6 @@ static int place_free(const struct sockaddr_un *address, char *err, size_t err_l
 }
 
 // /run/sluice is gone after every boot.
-static void directory_make(const char *path)
-{
-	char directory[108];
-	char *slash;
-
-	snprintf(directory, sizeof directory, "%s", path);
-	slash = strrchr(directory, '/');
-	if (!slash || slash == directory)
-		return;
-	*slash = '\0';
-	if (mkdir(directory, 0755) == 0)
-		log_info("control socket: made %s", directory);
-}
-
 static int group_set(const char *path, const char *group, char *err, size_t err_len)
 {
 	struct group entry, *found = NULL;
@@ -147,7 +134,7 @@ static int listen_at(struct control_socket *control, const char *group, char *er
 	rc = place_free(&address, err, err_len);
 	if (rc < 0)
 		return rc;
-	directory_make(control->path);
+	directory_make_for(control->path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0) {
 		rc = -errno;

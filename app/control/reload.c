@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "directory.h"
+#include "log.h"
 #include "signature_load.h"
 #include "signature_order.h"
 
@@ -107,6 +110,20 @@ static struct signature_set *no_memory(struct config_errors *errors, const char 
 	return NULL;
 }
 
+// At best: without a cache each start compiles, which takes a second or two.
+static void cache_make(const struct reload *reload)
+{
+	if (!reload->cache_dir)
+		return;
+	int rc = directory_make(reload->cache_dir);
+	if (rc == 0 && access(reload->cache_dir, W_OK) < 0)
+		rc = -errno;
+	if (rc < 0)
+		log_warning("%s: compiled signatures cannot be kept there: %s; make it writable, "
+			    "or change paths.cache (null: none)",
+			reload->cache_dir, strerror(-rc));
+}
+
 static struct signature_set *set_compile(struct reload *reload, struct signature *signatures,
 	unsigned n, struct config_errors *errors)
 {
@@ -119,6 +136,7 @@ static struct signature_set *set_compile(struct reload *reload, struct signature
 		return no_memory(errors, reload->signature_dir);
 	}
 	*set = (struct signature_set){.signatures = signatures, .n = n, .users = 1};
+	cache_make(reload);
 	rc = sigdb_new(signatures, n, reload->cache_dir, &set->db, NULL, err, sizeof err);
 	if (rc < 0) {
 		config_error_add(

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "directory.h"
 #include "eve.h"
 #include "log.h"
 #include "stats_sum.h"
@@ -90,13 +91,14 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		}
 	}
 	if (sink->path && !sink->standard_output) {
+		if (sink->live)
+			directory_make_for(sink->path); // else opening says what is wrong
 		rc = open_path(sink);
 		if (rc < 0) {
 			snprintf(err, err_len,
-				"%s: cannot open the event file: %s; make its directory writable "
-				"or "
-				"change paths.events",
-				sink->path, strerror(-rc));
+				"%s: cannot open the event file: %s; %s or change paths.events",
+				sink->path, strerror(-rc),
+				rc == -ENOENT ? "make its folder" : "make it writable");
 			free(sink->path);
 			free(sink);
 			return rc;
