@@ -50,7 +50,7 @@ enum confidence {
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
 	X(TX_OVERSIZE, "tx_oversize")         /* longer than the out port's frame */               \
 	X(HANDOFF_FULL, "handoff_full")       /* ring to another lcore full */                     \
-	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry, and limits.flows_full=drop */           \
+	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry could be made for it */                  \
 	X(SHUTDOWN, "shutdown")               /* still held when the drain ended */
 
 enum drop_reason {
