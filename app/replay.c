@@ -341,6 +341,8 @@ static int clock_start(struct replay *r)
 			return fail(capture_error(r->captures[i]), NULL);
 	}
 	r->start_ns = r->now_ns;
+	if (replay_output_open(&r->output) < 0)
+		return fail(r->output.message, NULL);
 	return 0;
 }
 

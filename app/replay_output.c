@@ -6,9 +6,9 @@
 #include <string.h>
 #include "pkt.h"
 
-static int writer_open(struct replay_output *output)
+int replay_output_open(struct replay_output *output)
 {
-	if (!output->writer && output->error == 0)
+	if (output->path && !output->writer && output->error == 0)
 		output->error = capture_writer_open(output->path, output->linktype, output->nano,
 			&output->writer, output->message, sizeof output->message);
 	return output->error;
@@ -62,7 +62,7 @@ uint16_t replay_output_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, u
 
 	(void)queue;
 	for (uint16_t i = 0; i < n; i++) {
-		if (output->path && writer_open(output) == 0)
+		if (output->writer && output->error == 0)
 			write_packet(output, pkts[i]);
 		rte_pktmbuf_free(pkts[i]);
 	}
@@ -74,8 +74,6 @@ int replay_output_close(struct replay_output *output, struct capture_writer_coun
 	int rc = 0;
 
 	*counters = (struct capture_writer_counters){0};
-	if (output->path)
-		writer_open(output);
 	if (output->writer) {
 		capture_writer_counters_get(output->writer, counters);
 		rc = capture_writer_close(output->writer, output->message, sizeof output->message);
