@@ -56,7 +56,7 @@ static int parse(struct check_arguments *arguments, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!arguments->gateway && !arguments->policy && !arguments->signatures) {
-		fprintf(stderr, "sluice check: nothing to check: -c FILE, -p FILE or both\n"
+		fprintf(stderr, "sluice check: nothing to check: -c FILE, -p FILE or -g DIR\n"
 				"Try 'sluice check --help'.\n");
 		return EXIT_CODE_USAGE;
 	}
