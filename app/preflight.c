@@ -121,7 +121,7 @@ static bool is_network_class(const char *dir, const char *name)
 {
 	char path[PATH_MAX], text[32];
 
-	snprintf(path, sizeof(path), "%s/%s/class", dir, name);
+	snprintf(path, sizeof(path), "%.3000s/%.64s/class", dir, name);
 	return read_text(path, text, sizeof(text)) && strncmp(text, "0x02", 4) == 0;
 }
 
