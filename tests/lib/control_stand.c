@@ -35,6 +35,7 @@ int main(int argc, char **argv)
 	w.context.dp->ports[0].counters = port_counters;
 	w.context.dp->lcores[0]->stats.dropped_pkts[DROP_CONN_CACHE] = 4321;
 	w.context.dp->lcores[1]->stats.received_pkts = 4321;
+	w.context.dp->lcores[1]->stats.bad_checksum_pkts = 7;
 	w.context.names = rule_names_new();
 	w.context.base = event_base_new();
 	w.context.now_ns = stand_now_ns;
