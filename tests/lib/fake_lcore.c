@@ -29,7 +29,7 @@ static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct quer
 			.rule_uid = 1,
 			.app = query->cursor % 100 ? APP_NONE : 1,
 			.signature = 0,
-			.confidence = CONFIDENCE_DPI,
+			.confidence = lcore ? CONFIDENCE_DPI : CONFIDENCE_NONE,
 			.action = ACTION_RESET,
 			.l4_proto = 6,
 			.lcore = (uint8_t)lcore,

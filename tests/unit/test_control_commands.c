@@ -101,6 +101,12 @@ static void flows_page_by_page(void **state)
 		"sig-a");
 	assert_int_equal(number(flow, "bytes_toclient"), 4000000000);
 	assert_int_equal(number(flow, "age_s"), 5);
+	// The first is lcore 0's, of whose flows no confidence is known; the last is lcore 1's.
+	assert_null(json_object_get(json_object_get(flow, "app"), "confidence"));
+	flow = json_array_get(json_object_get(message(reply), "flows"), 25);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(flow, "app"), "confidence")),
+		"dpi");
 	json_decref(reply);
 	reply = ask(&w, "{\"command\":\"flow-list\",\"arguments\":{\"app\":\"unknown\","
 			"\"host\":\"192.0.2.1\",\"limit\":1}}");
