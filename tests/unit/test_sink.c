@@ -260,7 +260,7 @@ static void a_pipe_without_a_reader_is_an_error_at_start(void **state)
 	assert_int_equal(mkfifo(w.path, 0600), 0);
 	assert_true(sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err) < 0);
 	assert_non_null(strstr(err, w.path));
-	options.path = "/nonexistent/eve.json";
+	options.path = "/nonexistent/no/eve.json";
 	assert_int_equal(sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err), -2);
 	assert_non_null(strstr(err, "paths.events"));
 	w.sink = NULL;
