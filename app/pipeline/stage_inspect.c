@@ -119,7 +119,8 @@ static void feed(const struct inspection *in, const struct span *span)
 		.ends = &in->cold->ends,
 		.l4_proto = flow->l4_proto,
 		.n_data_pkts = flow->n_data_pkts,
-		.midstream = flow->flags & FLOW_MIDSTREAM,
+		// by half: a stray segment of one must not spoil the beginning of the other
+		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 	};
 	struct classify_work work = {0};
@@ -208,7 +209,8 @@ static bool inspect_tcp(const struct inspection *in)
 	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
 
 	// where a half begins is known when its other end has acknowledged it
-	if (pkt->tcp_flags & TH_SYN && !(in->flow->seen[half] & SEEN_ACKED))
+	if (pkt->tcp_flags & TH_SYN &&
+		!(in->flow->seen[half] & SEEN_ACKED && stream->flags & STREAM_STARTED))
 		stream_syn(stream, pkt->tcp_seq);
 	if (!pkt->payload_len || pkt->tcp_flags & TH_RST)
 		return true;

@@ -138,6 +138,18 @@ void teardown_answer(struct lcore *lcore, struct rte_mbuf *m)
 		answer_datagram(lcore, m);
 }
 
+// A packet without ACK (a SYN that came again) does not say what its sender expects; the flow does.
+static void answer_sender(struct lcore *lcore, struct walk *walk, const struct flow *flow)
+{
+	struct pkt *pkt = walk->pkt;
+
+	if (!(pkt->tcp_flags & TH_ACK) && flow->seen[!walk->half] & SEEN_RELEASED) {
+		pkt->tcp_flags |= TH_ACK;
+		pkt->tcp_ack = flow->released[!walk->half];
+	}
+	answer_tcp(lcore, walk->m);
+}
+
 void teardown_flow(struct lcore *lcore, struct walk *walk)
 {
 	const struct flow *flow = flow_at(lcore->flows, walk->ref);
@@ -153,7 +165,7 @@ void teardown_flow(struct lcore *lcore, struct walk *walk)
 	if (reset_towards_receiver(lcore, walk, flow, cold, !walk->half))
 		sent = true;
 	else if (!(walk->pkt->flags & PKT_TUNNEL))
-		answer_tcp(lcore, walk->m);
+		answer_sender(lcore, walk, flow);
 	if (!sent)
 		lcore->stats.resets_impossible++;
 }

@@ -151,6 +151,20 @@ static void payload_of_a_syn_is_inspected(void **state)
 	pipe_free(pipe);
 }
 
+// The flow was picked up by the stray segment, its client's half begins with its SYN all the same.
+static void stray_segment_of_the_server_does_not_hide_the_client(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe);
+	segment(pipe, true, 5001, 1001, 0, "stray", 5);
+	segment(pipe, false, 1000, 0, TH_SYN, NULL, 0);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
 // Both ends take a new connection on the tuple of one that never closed.
 static void tuple_used_again_is_a_new_flow(void **state)
 {
@@ -243,6 +257,22 @@ static void acknowledgements_of_what_was_never_sent_move_no_edge(void **state)
 	pipe_free(pipe);
 }
 
+// The packet that is blocked has no ACK: the reset has the number that the flow knows.
+static void repeated_syn_is_reset_at_the_edge_of_the_flow(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	open_tcp(pipe);
+	client(pipe, 1001, "hello", 5);
+	block_bittorrent(pipe)->has_app = false;
+	unsigned before = pipe->n_sent;
+
+	segment(pipe, false, 1000, 0, TH_SYN, NULL, 0);
+	assert_true(has_reset(pipe, before, PIPE_INSIDE, 5001));
+	pipe_free(pipe);
+}
+
 // No host takes them; they must not end a flow that is decided either.
 static void wrong_checksums_do_not_close_a_final_flow(void **state)
 {
@@ -315,11 +345,13 @@ int main(void)
 		cmocka_unit_test(segments_before_the_first_byte_are_not_taken),
 		cmocka_unit_test(payload_of_a_syn_that_was_left_is_forgotten),
 		cmocka_unit_test(payload_of_a_syn_is_inspected),
+		cmocka_unit_test(stray_segment_of_the_server_does_not_hide_the_client),
 		cmocka_unit_test(tuple_used_again_is_a_new_flow),
 		cmocka_unit_test(reset_and_syn_do_not_end_an_inspection),
 		cmocka_unit_test(syn_on_a_condemned_tuple_does_not_free_the_old_connection),
 		cmocka_unit_test(wrong_checksums_move_no_edge),
 		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
+		cmocka_unit_test(repeated_syn_is_reset_at_the_edge_of_the_flow),
 		cmocka_unit_test(wrong_checksums_do_not_close_a_final_flow),
 		cmocka_unit_test(condemned_flows_do_not_answer_wrong_checksums),
 		cmocka_unit_test(old_segments_use_up_the_budget),
