@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINE_BYTES_MAX 1024 // where a line that quotes too much is cut
+
 // Length of the UTF-8 sequence at `text`, 0 if it is none (the end of a shortened word, a path).
 static size_t utf8_sequence(const unsigned char *text)
 {
@@ -32,7 +34,7 @@ static size_t printable_copy(char *out, const char *text)
 	static const char hex[] = "0123456789abcdef";
 	size_t n = 0;
 
-	while (*text) {
+	while (*text && n < LINE_BYTES_MAX) {
 		unsigned char c = (unsigned char)*text;
 		size_t len = utf8_sequence((const unsigned char *)text);
 
@@ -51,6 +53,11 @@ static size_t printable_copy(char *out, const char *text)
 			out[n + 3] = hex[c & 15];
 		}
 		n += 4;
+	}
+	if (*text) {
+		if (out)
+			memcpy(out + n, "...", 3);
+		n += 3;
 	}
 	if (out)
 		out[n] = 0;
