@@ -35,10 +35,12 @@ static uint16_t wire_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uin
 	for (; accepted < n; accepted++) {
 		struct rte_mbuf *m = pkts[accepted];
 
-		if (pipe->refuse) {
+		if (pipe->refuse && !pipe->accept) {
 			pipe->refuse--;
 			break;
 		}
+		if (pipe->refuse)
+			pipe->accept--;
 		assert_true(pipe->n_sent < PIPE_SENT_MAX);
 		struct pipe_sent *sent = &pipe->sent[pipe->n_sent++];
 

@@ -27,6 +27,7 @@ struct pipe {
 	uint64_t now_ns;
 	struct pipe_sent sent[PIPE_SENT_MAX];
 	unsigned n_sent;
+	unsigned accept; // packets that the wire still takes before it refuses
 	unsigned refuse; // packets that the wire does not accept, next
 };
 
