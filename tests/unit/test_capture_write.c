@@ -76,7 +76,8 @@ static void the_writer_says_that_the_disk_is_full(void **state)
 
 	(void)state;
 	assert_int_equal(
-		capture_writer_open("/proc/nonexistent/o", 1, false, &writer, err, sizeof err), -ENOENT);
+		capture_writer_open("/proc/nonexistent/o", 1, false, &writer, err, sizeof err),
+		-ENOENT);
 	assert_non_null(strstr(err, "/proc/nonexistent/o: cannot create"));
 	assert_null(writer);
 	if (access("/dev/full", W_OK) != 0)
