@@ -352,10 +352,13 @@ void walk_released(struct lcore *lcore, struct walk *walk)
 		       !!(pkt->tcp_flags & TH_FIN);
 	unsigned half = walk->half;
 
+	if (pkt->tcp_flags & TH_RST)
+		return; // its number takes no place in the stream
 	if (!(flow->seen[half] & SEEN_RELEASED)) {
 		flow->seen[half] |= SEEN_RELEASED;
 		flow->released[half] = end;
-	} else if (seq_lt(flow->released[half], end) && near_edge(flow, half, pkt->tcp_seq)) {
+	} else if (end != pkt->tcp_seq && seq_lt(flow->released[half], end) &&
+		   near_edge(flow, half, pkt->tcp_seq)) {
 		flow->released[half] = end;
 	}
 }

@@ -257,6 +257,24 @@ static void acknowledgements_of_what_was_never_sent_move_no_edge(void **state)
 	pipe_free(pipe);
 }
 
+// Only what takes a place in the stream moves its edge.
+static void resets_and_bare_acknowledgements_move_no_edge(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	open_tcp(pipe);
+	client(pipe, 1001, "hello", 5);
+	segment(pipe, false, 2000, 0, TH_RST, NULL, 0);
+	segment(pipe, false, 3000, 5001, TH_ACK, NULL, 0);
+	block_bittorrent(pipe)->has_app = false;
+	unsigned before = pipe->n_sent;
+
+	segment(pipe, true, 5001, 1001, TH_ACK, NULL, 0);
+	assert_true(has_reset(pipe, before, PIPE_OUTSIDE, 1006));
+	pipe_free(pipe);
+}
+
 // The packet that is blocked has no ACK: the reset has the number that the flow knows.
 static void repeated_syn_is_reset_at_the_edge_of_the_flow(void **state)
 {
@@ -352,6 +370,7 @@ int main(void)
 		cmocka_unit_test(wrong_checksums_move_no_edge),
 		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
 		cmocka_unit_test(repeated_syn_is_reset_at_the_edge_of_the_flow),
+		cmocka_unit_test(resets_and_bare_acknowledgements_move_no_edge),
 		cmocka_unit_test(wrong_checksums_do_not_close_a_final_flow),
 		cmocka_unit_test(condemned_flows_do_not_answer_wrong_checksums),
 		cmocka_unit_test(old_segments_use_up_the_budget),
