@@ -216,6 +216,8 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 	policy->by_uid = calloc(policy->n_rules + 1, sizeof(const struct rule *));
 	if (!policy->by_uid)
 		return -ENOMEM;
+	bool asks_app = false;
+
 	policy->enforces = policy->mode == MODE_ENFORCE && policy->default_action != ACTION_PASS;
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		struct rule *rule = &policy->rules[i];
@@ -228,7 +230,9 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			rule->mode = MODE_MONITOR;
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
 			policy->enforces = true;
+		asks_app |= rule->has_app;
 	}
+	policy->enforces_app = policy->enforces && asks_app;
 	qsort(policy->by_uid, policy->n_rules, sizeof *policy->by_uid, compare_uid);
 	return 0;
 }

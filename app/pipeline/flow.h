@@ -49,7 +49,7 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_GAVEUP = 1 << 7,
 	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
 	FLOW_DECODED = 1 << 9,      // the application has a decoder that is being fed
-	FLOW_NOMEM = 1 << 10,       // no classifier state was free
+	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
 	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
 };
 

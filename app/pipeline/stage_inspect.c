@@ -131,6 +131,13 @@ static void feed(const struct inspection *in, const struct span *span)
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
+	// Never unlooked at where the policy asks for the application: TCP will send it again, and
+	// by then another flow may have given its state back.
+	if (verdict.nomem && lcore->policy->enforces_app) {
+		lcore->stats.classify_nomem++;
+		in->walk->starved = true;
+		return;
+	}
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
 		in->walk->undecided = true;
 	flow->app = verdict.app;
@@ -205,7 +212,7 @@ static bool inspect_tcp(const struct inspection *in)
 {
 	const struct pkt *pkt = in->walk->pkt;
 	unsigned half = in->walk->half;
-	struct stream_half *stream = &in->cold->half[half].stream;
+	struct stream_half *stream = &in->cold->half[half].stream, before = *stream;
 	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
 
 	// where a half begins is known when its other end has acknowledged it
@@ -236,6 +243,8 @@ static bool inspect_tcp(const struct inspection *in)
 		feed_payload(in, take.skip, span, take.length);
 	else
 		feed_nothing(in, &span);
+	if (in->walk->starved)
+		*stream = before; // it does not leave, so it was not taken
 	return !take.refused;
 }
 
@@ -281,6 +290,12 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 	} else if (!inspect_tcp(&in) && lcore->policy->enforces) {
 		// what does not enter our stream does not leave
 		walk->reason = DROP_NOT_TAKEN;
+		return VERDICT_DROP;
+	}
+	if (walk->starved) {
+		if (in.flow->n_data_pkts < UINT8_MAX)
+			in.flow->n_data_pkts--; // nor does it count against the budget
+		walk->reason = DROP_UNCLASSIFIED;
 		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;

@@ -16,6 +16,7 @@ struct walk {
 	unsigned half;           // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;
+	bool starved;       // no classifier state was free for it
 	bool undecided;     // the decision is to be made (again)
 	bool was_condemned; // its SYN opens the tuple of a condemned flow
 	bool told;          // the drop has its event already, or needs none

@@ -165,6 +165,7 @@ struct rule *pipe_rule_app(struct policy *policy, uint32_t uid, enum action acti
 	struct rule *rule = pipe_rule(policy, uid, action);
 
 	rule->has_app = true;
+	policy->enforces_app = policy->enforces;
 	rule->min_confidence = CONFIDENCE_DPI;
 	rule->cache = CACHE_TUPLE;
 	app_set_add(&rule->apps, app_find(app));

@@ -106,7 +106,7 @@ static void publish(struct world *w, enum model_policy kind)
 
 		if (kind == MODEL_MONITOR) {
 			rule->mode = MODE_MONITOR;
-			policy->enforces = false;
+			policy->enforces = policy->enforces_app = false;
 		}
 	}
 	policy->conn_cache.ttl_s = TTL_S;
@@ -485,8 +485,9 @@ static void check_cache(struct world *w)
 static void check_fates(struct world *w, const struct stats *stats)
 {
 	uint64_t missing = stats->injected_pkts - w->injected, dropped = 0;
-	bool wire_lost =
-		stats->dropped_pkts[DROP_TX_FULL] || stats->dropped_pkts[DROP_HANDOFF_FULL];
+	bool wire_lost = stats->dropped_pkts[DROP_TX_FULL] ||
+			 stats->dropped_pkts[DROP_HANDOFF_FULL] ||
+			 (w->s->small && stats->dropped_pkts[DROP_UNCLASSIFIED]);
 
 	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
 		dropped += stats->dropped_pkts[i];

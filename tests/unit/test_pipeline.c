@@ -486,6 +486,59 @@ static void packets_that_a_driver_refuses_wait_then_drop(void **state)
 	pipe_free(pipe);
 }
 
+// Two flows whose first byte says too little, and a classifier with one state.
+static void flow_that_cannot_be_looked_at_waits_where_the_policy_asks(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	(void)state;
+
+	limits.classifying = 1;
+	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe_packet first = from_client((struct pipe_packet){0}, 1001, handshake, 1);
+	struct pipe_packet second =
+		from_client((struct pipe_packet){.sport = 40001}, 1001, handshake, 1);
+
+	open_tcp(pipe, (struct pipe_packet){0});
+	open_tcp(pipe, (struct pipe_packet){.sport = 40001});
+	block_bittorrent(pipe);
+	assert_int_equal(pipe_run(pipe, 0, &first), 1);
+	for (unsigned i = 0; i < 2 * CLASSIFY_BUDGET_PKTS; i++) // however often it is sent again
+		assert_int_equal(pipe_run(pipe, 0, &second), 0);
+	assert_int_equal(
+		pipe_stats(pipe).dropped_pkts[DROP_UNCLASSIFIED], 2 * CLASSIFY_BUDGET_PKTS);
+	// the first is decided and gives its state back
+	first = from_client((struct pipe_packet){0}, 1002, handshake + 1, HANDSHAKE_LENGTH - 1);
+	pipe_run(pipe, 0, &first);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	assert_int_equal(pipe_run(pipe, 0, &second), 1);
+	second = from_client(
+		(struct pipe_packet){.sport = 40001}, 1002, handshake + 1, HANDSHAKE_LENGTH - 1);
+	pipe_run(pipe, 0, &second);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 2);
+	pipe_free(pipe);
+}
+
+static void flow_that_cannot_be_looked_at_passes_where_nobody_asks(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct event event;
+	(void)state;
+
+	limits.classifying = 1;
+	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe_packet first = {.payload = handshake, .payload_length = 1};
+	struct pipe_packet second = {.sport = 40001, .payload = handshake, .payload_length = 1};
+
+	assert_int_equal(pipe_run(pipe, 0, &first), 1);
+	assert_int_equal(pipe_run(pipe, 0, &second), 1);
+	assert_int_equal(pipe_stats(pipe).classify_nomem, 1);
+	pipe_advance(pipe, 8000);
+	while (pipe_event(pipe, 0, EVENT_FLOW, &event) && event.ends.port[HALF_C2S] != 40001)
+		;
+	assert_int_equal(event.flow.exception, 1);
+	pipe_free(pipe);
+}
+
 static void link_protocols_go_by_policy(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -521,6 +574,8 @@ int main(void)
 		cmocka_unit_test(flows_end_by_their_time_outs_with_a_record),
 		cmocka_unit_test(forged_reset_far_from_the_window_does_not_end_a_flow),
 		cmocka_unit_test(packets_that_a_driver_refuses_wait_then_drop),
+		cmocka_unit_test(flow_that_cannot_be_looked_at_waits_where_the_policy_asks),
+		cmocka_unit_test(flow_that_cannot_be_looked_at_passes_where_nobody_asks),
 		cmocka_unit_test(link_protocols_go_by_policy),
 	};
 

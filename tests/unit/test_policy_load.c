@@ -91,6 +91,7 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->link[LINK_PROTO_ARP], ACTION_PASS);
 	assert_int_equal(policy->link[LINK_PROTO_OTHER], ACTION_PASS);
 	assert_false(policy->enforces);
+	assert_false(policy->enforces_app);
 	assert_int_equal(policy->n_rules, 0);
 	assert_memory_equal(policy->link, expected.link, sizeof expected.link);
 	assert_int_equal(expected.conn_cache.ttl_s, 300);

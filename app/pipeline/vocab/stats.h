@@ -61,7 +61,7 @@
 	X(classify_done, "flows classified by payload")                                \
 	X(classify_cache, "flows classified by an expectation")                        \
 	X(classify_giveup, "flows whose budget ended without an application")          \
-	X(classify_nomem, "flows not classified because the state pool was empty")     \
+	X(classify_nomem, "data packets that found no classifier state free")          \
 	/* decision and teardown */                                                    \
 	X(decisions, "policy evaluations")                                             \
 	X(decisions_again, "evaluations of live flows after a reload")                 \

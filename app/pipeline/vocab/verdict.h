@@ -45,6 +45,7 @@ enum confidence {
 	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
 	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \
 	X(NOT_TAKEN, "not_taken")             /* refused by the tracker on an enforced flow */     \
+	X(UNCLASSIFIED, "unclassified")       /* no classifier state was free to look at it */     \
 	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
 	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
