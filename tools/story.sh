@@ -202,7 +202,8 @@ story_blocked() {
 	story_transmission client3 client 51423 9093 utp-enabled=true &&
 		story_rpc client 9093 add "$LAB_RUN/utp.torrent" "$LAB_RUN/client3"
 	lab_spawn curl client curl -fsS --limit-rate 4M -o "$LAB_RUN/fetched.bin" "http://$LAB_SERVER4/web.bin"
-	lab_spawn utp client $STORY_PY "$STORY_LIB/bt_peer.py" utp "$LAB_SERVER4:51420" 16
+	# longer than the waits below can take: it has to be at it when the policy changes
+	lab_spawn utp client $STORY_PY "$STORY_LIB/bt_peer.py" utp "$LAB_SERVER4:51420" 120
 	ui_progress "a second torrent is running"
 	lab_wait 30 story_had_more 9091 $(((STORY_FIRST_MB + 3) << 20))
 	before=$(story_rpc client 9091 bytes)
@@ -232,7 +233,7 @@ story_blocked() {
 	after_utp=$(story_rpc client 9093 bytes)
 	end=$(ui_now)
 	lab_wait 5 story_over again
-	lab_wait 5 story_over utp
+	lab_stop utp
 	story_capture_stop
 	wire=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51413 \
 		"$(story_plus "$t_reload" 0.5)" "$end")
