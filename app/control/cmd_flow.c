@@ -148,6 +148,7 @@ static json_t *flow_json(const struct control_context *context, const struct flo
 	put_number(&object, "pkts_toclient", record->pkts[HALF_S2C]);
 	put_number(&object, "bytes_toserver", record->bytes[HALF_C2S]);
 	put_number(&object, "bytes_toclient", record->bytes[HALF_S2C]);
+	put_number(&object, "rate_bytes_s", record->rate_bytes_s);
 	put_flags(&object, record->flags);
 	return object;
 }

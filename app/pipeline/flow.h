@@ -84,7 +84,9 @@ struct flow {
 	uint8_t decided_pkts; // n_data_pkts when the application was decided
 	uint8_t in_port;      // of the initiator
 	uint8_t n_vlan;
-	uint8_t pad0[6];
+	uint8_t pad0[2];
+	uint32_t rate; // of the last whole window (flow_rate.h)
+	uint8_t pad2[4];
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
 	uint64_t bytes[2];
@@ -95,7 +97,7 @@ struct flow {
 	uint8_t tcp_flags[2]; // all seen
 	uint8_t seen[2];      // SEEN_*
 	uint32_t syn_seq;     // SEEN_SYN_AGAIN
-	uint8_t pad1[4];
+	uint32_t rate_mark;   // bytes of both halves when the window at hand began (flow_rate.h)
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
 static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second line");

@@ -83,6 +83,7 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint64_t last_ns;
 	uint64_t pkts[2];
 	uint64_t bytes[2];
+	uint64_t rate_bytes_s; // both halves, over about the last second
 	struct flow_ends ends;
 	uint32_t rule_uid;
 	uint32_t generation;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include "flow_event.h"
+#include "flow_rate.h"
 #include "query.h"
 
 #define QUERY_BUDGET 1024 // pool slots looked at per turn
@@ -35,6 +36,7 @@ static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_rec
 	record->action = flow->action;
 	record->lru_class = flow->lru_class;
 	record->n_data_pkts = flow->n_data_pkts;
+	record->rate_bytes_s = flow_rate_bytes_s(flow, lcore->now_ns);
 	for (unsigned half = 0; half < 2; half++) {
 		record->pkts[half] = flow->pkts[half];
 		record->bytes[half] = flow->bytes[half];

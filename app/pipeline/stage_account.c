@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "flow_event.h"
+#include "flow_rate.h"
 #include "seq.h"
 #include "walk.h"
 
@@ -221,6 +222,8 @@ static void account_flow(struct lcore *lcore, struct walk *walk)
 	unsigned half = walk->half;
 	enum flow_class class = flow->lru_class;
 
+	if (unlikely(flow_rate_due(flow, lcore->now_ns)))
+		flow_rate_close(lcore, walk->ref);
 	flow->pkts[half]++;
 	flow->bytes[half] += walk->m->pkt_len;
 	if (has_payload(pkt) && flow->n_data_pkts < UINT8_MAX)
