@@ -39,6 +39,11 @@ struct sink {
 	uint64_t failed;
 	uint64_t failed_reported;
 	char *path;
+	struct {
+		sink_listener_fn *call;
+		void *ctx;
+	} listeners[SINK_LISTENERS_MAX];
+	unsigned n_listeners;
 	size_t used;
 	struct event batch[BATCH];
 	char buffer[BUFFER_BYTES];
@@ -251,11 +256,22 @@ static bool is_wanted(const struct sink *sink, const struct event *event)
 	return event->type <= EVENT_TRACE;
 }
 
+int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx)
+{
+	if (sink->n_listeners == SINK_LISTENERS_MAX)
+		return -ENOSPC;
+	sink->listeners[sink->n_listeners].call = listener;
+	sink->listeners[sink->n_listeners++].ctx = ctx;
+	return 0;
+}
+
 static void put_event(struct sink *sink, const struct event *event)
 {
 	struct json_out line;
 	char *room;
 
+	for (unsigned i = 0; i < sink->n_listeners; i++)
+		sink->listeners[i].call(sink->listeners[i].ctx, event);
 	if (!is_wanted(sink, event))
 		return;
 	if (sink->fd < 0) {

@@ -23,6 +23,13 @@ struct sink_options {
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len);
 void sink_free(struct sink *sink); // flushes
+
+// Who else wants to see the lcores' events: called for each of them in sink_drain, whether or not
+// it is written. Must not wait. At most SINK_LISTENERS_MAX; -ENOSPC.
+#define SINK_LISTENERS_MAX 4
+typedef void sink_listener_fn(void *ctx, const struct event *event);
+int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx);
+
 // What app and signature numbers of later events mean (changes with a reload of signatures).
 void sink_set_sigdb(struct sink *sink, const struct sigdb *db);
 // Drains every ring; returns the records written. Bounded by `max` per lcore (0: all).

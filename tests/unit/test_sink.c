@@ -2,6 +2,7 @@
 // The event file: the control core's own records, rotation, full disks, readers that stand still.
 #include "sink.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -108,6 +109,32 @@ static void unwanted_types_are_not_written(void **state)
 	fake_event_send(w.dp, 0, &drop);
 	fake_event_send(w.dp, 0, &alert);
 	assert_int_equal(sink_drain(w.sink, 0), 1);
+	world_free(&w);
+}
+
+static void count_drops(void *ctx, const struct event *event)
+{
+	*(unsigned *)ctx += event->type == EVENT_DROP;
+}
+
+static void listeners_see_what_is_not_written(void **state)
+{
+	struct world w = world_new();
+	struct event drop = event_of(EVENT_DROP), alert = event_of(EVENT_ALERT);
+	unsigned seen[SINK_LISTENERS_MAX + 1] = {0};
+
+	(void)state;
+	world_open(&w, true, false, false);
+	for (unsigned i = 0; i < SINK_LISTENERS_MAX; i++)
+		assert_int_equal(sink_listen(w.sink, count_drops, &seen[i]), 0);
+	assert_int_equal(sink_listen(w.sink, count_drops, &seen[SINK_LISTENERS_MAX]), -ENOSPC);
+	fake_event_send(w.dp, 0, &drop);
+	fake_event_send(w.dp, 1, &alert);
+	fake_event_send(w.dp, 1, &drop);
+	assert_int_equal(sink_drain(w.sink, 0), 1);
+	for (unsigned i = 0; i < SINK_LISTENERS_MAX; i++)
+		assert_int_equal(seen[i], 2);
+	assert_int_equal(seen[SINK_LISTENERS_MAX], 0);
 	world_free(&w);
 }
 
@@ -286,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_control_core),
 		cmocka_unit_test(unwanted_types_are_not_written),
+		cmocka_unit_test(listeners_see_what_is_not_written),
 		cmocka_unit_test(a_drain_is_bounded),
 		cmocka_unit_test(a_rotation_loses_nothing),
 		cmocka_unit_test(a_live_file_is_appended_to_and_a_replays_is_new),
