@@ -4,15 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conn_list.h"
 #include "selection.h"
 #include "tick.h"
 
 struct cache_list {
 	struct selection selection;
-	uint32_t n;
-	uint32_t capacity;
-	struct conn_entry *entries;
-	bool no_memory;
+	struct conn_list entries;
 	uint64_t flushed;
 };
 
@@ -20,28 +18,9 @@ static void list_free(void *state)
 {
 	struct cache_list *list = state;
 
-	free(list->entries);
+	conn_list_free(&list->entries);
 	selection_free(&list->selection);
 	free(list);
-}
-
-static bool list_grow(struct cache_list *list, uint32_t n)
-{
-	uint32_t capacity = list->capacity ? list->capacity : INQUIRY_PAGE;
-	struct conn_entry *grown;
-
-	while (capacity < list->n + n)
-		capacity *= 2;
-	if (capacity == list->capacity)
-		return true;
-	grown = realloc(list->entries, capacity * sizeof *grown);
-	if (!grown) {
-		list->no_memory = true;
-		return false;
-	}
-	list->entries = grown;
-	list->capacity = capacity;
-	return true;
 }
 
 static void list_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -51,19 +30,11 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 
 	(void)lcore;
 	(void)last;
-	if (list->no_memory || !list_grow(list, query->n))
-		return;
 	for (uint32_t i = 0; i < query->n; i++) {
 		if (selection_has(&list->selection, entries[i].app, entries[i].key.initiator,
 			    entries[i].key.responder))
-			list->entries[list->n++] = entries[i];
+			conn_list_add(&list->entries, &entries[i]);
 	}
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-	return memcmp(&((const struct conn_entry *)a)->key, &((const struct conn_entry *)b)->key,
-		sizeof(struct conn_key));
 }
 
 // Newest first: what was learned last is what an operator looks for.
@@ -72,32 +43,7 @@ static int compare_made(const void *a, const void *b)
 	uint64_t x = ((const struct conn_entry *)a)->created_ns;
 	uint64_t y = ((const struct conn_entry *)b)->created_ns;
 
-	return x != y ? (x < y) - (x > y) : compare_keys(a, b);
-}
-
-static void merge_replicas(struct cache_list *list)
-{
-	uint32_t n = 0;
-
-	if (!list->n)
-		return;
-	qsort(list->entries, list->n, sizeof list->entries[0], compare_keys);
-	for (uint32_t i = 1; i < list->n; i++) {
-		struct conn_entry *to = &list->entries[n], *from = &list->entries[i];
-
-		if (compare_keys(to, from)) {
-			list->entries[++n] = *from;
-			continue;
-		}
-		to->hits += from->hits;
-		to->saved_bytes += from->saved_bytes;
-		if (from->created_ns < to->created_ns)
-			to->created_ns = from->created_ns;
-		if (from->expires_ns > to->expires_ns)
-			to->expires_ns = from->expires_ns;
-	}
-	list->n = n + 1;
-	qsort(list->entries, list->n, sizeof list->entries[0], compare_made);
+	return x != y ? (x < y) - (x > y) : conn_list_compare_keys(a, b);
 }
 
 static json_t *entry_json(const struct control_context *context, const struct conn_entry *entry)
@@ -134,20 +80,23 @@ static void list_end(void *ctx, const char *error)
 	uint64_t end;
 
 	request->inquiry = NULL;
-	if (error || list->no_memory) {
+	if (error || list->entries.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
-	merge_replicas(list);
+	conn_list_merge(&list->entries);
+	if (list->entries.n)
+		qsort(list->entries.entries, list->entries.n, sizeof(struct conn_entry),
+			compare_made);
 	message = json_object();
 	entries = json_array();
 	end = (uint64_t)list->selection.offset + list->selection.limit;
-	for (uint64_t i = list->selection.offset; i < end && i < list->n; i++) {
+	for (uint64_t i = list->selection.offset; i < end && i < list->entries.n; i++) {
 		if (json_array_append_new(
-			    entries, entry_json(request->context, &list->entries[i])) < 0)
+			    entries, entry_json(request->context, &list->entries.entries[i])) < 0)
 			put_json(&message, "entries", NULL); // no memory: gives up
 	}
-	put_number(&message, "matched", list->n);
+	put_number(&message, "matched", list->entries.n);
 	put_number(&message, "offset", list->selection.offset);
 	put_json(&message, "entries", entries);
 	request_ok(request, message);
