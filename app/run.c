@@ -25,11 +25,11 @@
 #include "pidfile.h"
 #include "port.h"
 #include "preflight.h"
+#include "run_limits.h"
+#include "run_options.h"
 #include "stats_sum.h"
 
 #define ERR_BYTES 4096
-
-struct run_arguments;
 
 struct run { // everything, in the order in which it is made
 	struct phases phases;
@@ -52,59 +52,6 @@ struct run { // everything, in the order in which it is made
 	bool lcores_lost; // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
-
-struct run_arguments {
-	const char *gateway;
-	const char *policy;
-	const char *pidfile;
-	struct option_list sets;
-	int verbose;
-	bool dump_config;
-	char **eal;
-	int n_eal;
-};
-
-static int parse(struct run_arguments *arguments, int argc, char **argv)
-{
-	const struct option_row rows[] = {
-		{'c', "config", "FILE", OPTION_TEXT, &arguments->gateway,
-			"gateway.json: ports, CPUs, memory, paths (required)"},
-		{'p', "policy", "FILE", OPTION_TEXT, &arguments->policy,
-			"policy.json; default: policy.json beside the configuration"},
-		{0, "set", "KEY=VALUE", OPTION_LIST, &arguments->sets,
-			"override a key of gateway.json, as limits.flows=1000; repeatable"},
-		{0, "dump-config", NULL, OPTION_FLAG, &arguments->dump_config,
-			"print the effective gateway.json, and end"},
-		{0, "pidfile", "FILE", OPTION_TEXT, &arguments->pidfile,
-			"write the process id there, and refuse to start twice"},
-		{'v', "verbose", NULL, OPTION_COUNT, &arguments->verbose,
-			"say more; -vv includes the messages of DPDK's start"},
-		{0},
-	};
-	const struct option_command command = {.name = "run",
-		.usage = "sluice run -c FILE [-p FILE] [options] [-- EAL options]",
-		.summary = "Forwards packets between the pairs of ports of gateway.json under a "
-			   "policy, in the\nforeground, until SIGTERM or SIGINT.",
-		.rows = rows,
-		.notes = "Signals: TERM and INT stop receiving, drain and end; USR2 reloads the "
-			 "policy (as\n'sluicectl policy reload' does); HUP reopens the event file "
-			 "after rotation.\n\n"
-			 "EAL options can also stand in gateway.json (\"eal\"). CPUs, memory and "
-			 "devices are said\nby its other keys."};
-	char **operands;
-	int n_operands;
-	int code = options_parse(
-		&command, argc, argv, &operands, &n_operands, &arguments->eal, &arguments->n_eal);
-
-	if (code >= 0)
-		return code;
-	if (!arguments->gateway) {
-		fprintf(stderr, "sluice run: no configuration: -c FILE\n"
-				"Try 'sluice run --help'.\n");
-		return EXIT_CODE_USAGE;
-	}
-	return -1;
-}
 
 // -errno to an exit code of the program.
 static int exit_code(int error)
@@ -150,44 +97,6 @@ static int dump_config(const struct run *run)
 	return EXIT_CODE_OK;
 }
 
-// In an emergency no class lives longer than it is told to live anyway.
-static struct flow_timeouts timeouts_of(const struct gateway *gateway)
-{
-	const uint32_t seconds[FLOW_CLASS_MAX] = {
-		[FLOW_CLASS_EMBRYONIC] = gateway->limits.embryonic_s,
-		[FLOW_CLASS_STATELESS] = gateway->limits.stateless_s,
-		[FLOW_CLASS_CONDEMNED] = gateway->limits.condemned_s,
-		[FLOW_CLASS_TCP] = gateway->limits.tcp_s,
-		[FLOW_CLASS_TCP_CLOSING] = gateway->limits.tcp_closing_s,
-		[FLOW_CLASS_UDP_ONE_WAY] = gateway->limits.udp_one_way_s,
-		[FLOW_CLASS_UDP] = gateway->limits.udp_s,
-	};
-	struct flow_timeouts timeouts = flow_timeouts_default;
-
-	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++) {
-		if (seconds[i])
-			timeouts.normal_ns[i] = seconds[i] * NS_PER_S;
-		if (timeouts.emergency_ns[i] > timeouts.normal_ns[i])
-			timeouts.emergency_ns[i] = timeouts.normal_ns[i];
-	}
-	return timeouts;
-}
-
-static struct lcore_limits limits_of(const struct gateway *gateway)
-{
-	uint32_t n = gateway->n_data;
-
-	return (struct lcore_limits){
-		// The owner table spreads flows evenly; hash noise is what the rounding up is for.
-		.flows = (gateway->limits.flows + n - 1) / n,
-		.embryos = (gateway->limits.embryos + n - 1) / n,
-		.classifying = (gateway->limits.classifying + n - 1) / n,
-		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
-		.expectations = gateway->limits.expectations,
-		.timeouts = timeouts_of(gateway),
-	};
-}
-
 static void *aligned_zalloc(size_t size)
 {
 	size_t rounded = (size + 63) / 64 * 64;
@@ -216,7 +125,7 @@ static int make_control(struct run *run)
 		return EXIT_CODE_FAILURE;
 	}
 	run->dp->n_lcores = gateway->n_data;
-	run->dp->limits = limits_of(gateway);
+	run->dp->limits = run_limits(gateway);
 	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(gateway->n_data));
 	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, gateway->n_data)) {
 		snprintf(run->err, sizeof(run->err), "no memory");
@@ -547,7 +456,7 @@ int run_main(int argc, char **argv)
 	static struct run run; // large, and of which there is one
 	struct run_arguments arguments = {0};
 	sigset_t all;
-	int code = parse(&arguments, argc, argv);
+	int code = run_options_parse(&arguments, argc, argv);
 
 	if (code >= 0)
 		return code;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_limits.h"
+
+#include "flow_table.h"
+
+// In an emergency no class lives longer than it is told to live anyway.
+static struct flow_timeouts timeouts_of(const struct gateway *gateway)
+{
+	const uint32_t seconds[FLOW_CLASS_MAX] = {
+		[FLOW_CLASS_EMBRYONIC] = gateway->limits.embryonic_s,
+		[FLOW_CLASS_STATELESS] = gateway->limits.stateless_s,
+		[FLOW_CLASS_CONDEMNED] = gateway->limits.condemned_s,
+		[FLOW_CLASS_TCP] = gateway->limits.tcp_s,
+		[FLOW_CLASS_TCP_CLOSING] = gateway->limits.tcp_closing_s,
+		[FLOW_CLASS_UDP_ONE_WAY] = gateway->limits.udp_one_way_s,
+		[FLOW_CLASS_UDP] = gateway->limits.udp_s,
+	};
+	struct flow_timeouts timeouts = flow_timeouts_default;
+
+	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++) {
+		if (seconds[i])
+			timeouts.normal_ns[i] = seconds[i] * NS_PER_S;
+		if (timeouts.emergency_ns[i] > timeouts.normal_ns[i])
+			timeouts.emergency_ns[i] = timeouts.normal_ns[i];
+	}
+	return timeouts;
+}
+
+struct lcore_limits run_limits(const struct gateway *gateway)
+{
+	uint32_t n = gateway->n_data;
+
+	return (struct lcore_limits){
+		// The owner table spreads flows evenly; hash noise is what the rounding up is for.
+		.flows = (gateway->limits.flows + n - 1) / n,
+		.embryos = (gateway->limits.embryos + n - 1) / n,
+		.classifying = (gateway->limits.classifying + n - 1) / n,
+		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
+		.expectations = gateway->limits.expectations,
+		.timeouts = timeouts_of(gateway),
+	};
+}

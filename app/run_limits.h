@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one data lcore gets of the limits of gateway.json.
+#ifndef SLUICE_RUN_LIMITS_H
+#define SLUICE_RUN_LIMITS_H
+
+#include "gateway.h"
+#include "lcore.h"
+
+struct lcore_limits run_limits(const struct gateway *gateway);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `sluice run`.
+#ifndef SLUICE_RUN_OPTIONS_H
+#define SLUICE_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include "options.h"
+
+struct run_arguments { // borrowed from argv
+	const char *gateway;
+	const char *policy;
+	const char *pidfile;
+	struct option_list sets;
+	int verbose;
+	bool dump_config;
+	char **eal;
+	int n_eal;
+};
+
+// -1 to go on, or an exit code: after --help and after a usage error, which is told.
+int run_options_parse(struct run_arguments *arguments, int argc, char **argv);
+
+#endif
