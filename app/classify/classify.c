@@ -145,18 +145,62 @@ static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t c
 	job->confidence = confidence;
 }
 
-static void propose_answer(struct job *job, uint16_t app, uint16_t signature, enum verify answer)
+static uint8_t confidence_of(enum verify answer)
 {
 	switch (answer) {
-	case VERIFY_PARTIAL: propose(job, app, signature, CONFIDENCE_PARTIAL); break;
-	case VERIFY_DPI: propose(job, app, signature, CONFIDENCE_DPI); break;
-	case VERIFY_YES: propose(job, app, signature, CONFIDENCE_VERIFIED); break;
+	case VERIFY_PARTIAL: return CONFIDENCE_PARTIAL;
+	case VERIFY_DPI: return CONFIDENCE_DPI;
+	case VERIFY_YES: return CONFIDENCE_VERIFIED;
 	case VERIFY_NO:
 	case VERIFY_MORE: break;
 	}
+	return CONFIDENCE_NONE;
 }
 
-static void consider(struct job *job, uint16_t index, unsigned half)
+static void propose_answer(struct job *job, uint16_t app, uint16_t signature, enum verify answer)
+{
+	if (confidence_of(answer) != CONFIDENCE_NONE)
+		propose(job, app, signature, confidence_of(answer));
+}
+
+// `to`: where the match ended, or the bytes to show from the start.
+static struct classify_step *note(
+	struct job *job, enum classify_step_kind kind, const struct probe *probe, uint32_t to)
+{
+	struct classify_work *work = job->work;
+
+	if (work->n_steps == CLASSIFY_STEPS_MAX)
+		return NULL;
+	struct classify_step *step = &work->steps[work->n_steps++];
+	uint32_t length = probe->length < UINT16_MAX ? probe->length : UINT16_MAX;
+
+	if (to > length)
+		to = length;
+	step->kind = (uint8_t)kind;
+	step->half = probe->half;
+	step->signature = probe->signature;
+	step->looked_at = (uint16_t)length;
+	step->matched_to = (uint16_t)to;
+	step->n_bytes = to < CLASSIFY_STEP_BYTES ? (uint8_t)to : CLASSIFY_STEP_BYTES;
+	if (step->n_bytes)
+		memcpy(step->bytes, probe->bytes + to - step->n_bytes, step->n_bytes);
+	return step;
+}
+
+static void note_signature(struct job *job, const struct probe *probe,
+	const struct signature *signature, uint32_t to, enum verify answer)
+{
+	struct classify_step *step = note(job, CLASSIFY_STEP_SIGNATURE, probe, to);
+
+	if (!step)
+		return;
+	step->app = signature->app;
+	step->answer = signature->verify ? (uint8_t)answer : CLASSIFY_NO_VERIFIER;
+	step->confidence = signature->verify ? confidence_of(answer) : signature->confidence;
+}
+
+// `to`: 0 if it matched in an earlier look. `again`: it has wanted to see more before.
+static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to, bool again)
 {
 	const struct signature *signature = sigdb_get(job->db, index);
 	struct look *look = job->look;
@@ -167,13 +211,16 @@ static void consider(struct job *job, uint16_t index, unsigned half)
 
 	if (probe.length < signature->min_length)
 		return;
+	probe.signature = index;
 	if (!signature->verify) {
 		propose(job, signature->app, index, signature->confidence);
+		note_signature(job, &probe, signature, to, VERIFY_YES);
 		return;
 	}
-	probe.signature = index;
 	enum verify answer = ask(look, signature->app, app_get(signature->app)->verify, &probe);
 
+	if (!again || answer != VERIFY_MORE) // that it wants still more is no news
+		note_signature(job, &probe, signature, to, answer);
 	if (answer == VERIFY_NO)
 		job->work->refused++;
 	else if (answer == VERIFY_MORE && look->n_pending < PENDING_MAX)
@@ -185,7 +232,15 @@ static void consider(struct job *job, uint16_t index, unsigned half)
 static bool among(const struct sigdb_scratch *scratch, unsigned n_hits, uint16_t index)
 {
 	for (unsigned i = 0; i < n_hits; i++)
-		if (scratch->hits[i] == index)
+		if (scratch->hits[i].signature == index)
+			return true;
+	return false;
+}
+
+static bool wanted_more(const struct pending *before, unsigned n, uint16_t index)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (before[i].signature == index)
 			return true;
 	return false;
 }
@@ -210,14 +265,18 @@ static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, b
 			job->work->errors++;
 		job->work->hits += n_hits;
 	}
-	for (unsigned i = 0; i < n_hits; i++)
-		consider(job, scratch->hits[i], half);
+	for (unsigned i = 0; i < n_hits; i++) {
+		const struct sigdb_hit *hit = &scratch->hits[i];
+
+		consider(job, hit->signature, half, hit->to,
+			wanted_more(before, n_before, hit->signature));
+	}
 	// Those that wanted more are asked again, whether or not they matched again.
 	for (unsigned i = 0; i < n_before; i++) {
 		if (is_tcp(job) && before[i].half != half)
-			consider(job, before[i].signature, before[i].half);
+			consider(job, before[i].signature, before[i].half, 0, true);
 		else if (!among(scratch, n_hits, before[i].signature))
-			consider(job, before[i].signature, half);
+			consider(job, before[i].signature, half, 0, true);
 	}
 }
 
@@ -232,11 +291,23 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
 
 		propose_answer(job, shape->app, NO_SIGNATURE, answer);
+		if (confidence_of(answer) == CONFIDENCE_NONE)
+			continue;
+		struct classify_step *step =
+			note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
+
+		if (step) {
+			step->app = shape->app;
+			step->answer = (uint8_t)answer;
+			step->confidence = confidence_of(answer);
+		}
 	}
 }
 
-static void port_guess(const struct classify_flow *flow, struct classify_verdict *verdict)
+static void port_guess(struct job *job, struct classify_verdict *verdict)
 {
+	const struct classify_flow *flow = job->flow;
+	const struct probe nothing = {.signature = NO_SIGNATURE};
 	uint16_t port = flow->ends->port[HALF_S2C];
 
 	if (verdict->confidence >= CONFIDENCE_PORT)
@@ -253,6 +324,13 @@ static void port_guess(const struct classify_flow *flow, struct classify_verdict
 			verdict->signature = NO_SIGNATURE;
 			verdict->confidence = CONFIDENCE_PORT;
 			verdict->n_data_pkts = flow->n_data_pkts;
+			struct classify_step *step = note(job, CLASSIFY_STEP_PORT, &nothing, 0);
+
+			if (step) {
+				step->app = app;
+				step->answer = CLASSIFY_NO_VERIFIER;
+				step->confidence = CONFIDENCE_PORT;
+			}
 			return;
 		}
 	}
@@ -367,7 +445,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	}
 	if (!verdict->final)
 		return;
-	port_guess(flow, verdict);
+	port_guess(&job, verdict);
 	classify_end(classifier, ref);
 }
 

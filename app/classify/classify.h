@@ -83,12 +83,37 @@ struct classify_verdict {
 	bool nomem;          // final because no state was free
 };
 
-// What one call did, for the caller's counters.
+// What one call found, step by step, for who asks why (`sluicectl explain`).
+enum classify_step_kind {
+	CLASSIFY_STEP_SIGNATURE, // a hit, and what its verifier said
+	CLASSIFY_STEP_SHAPE,     // a shape that said more than NO or MORE
+	CLASSIFY_STEP_PORT,      // nothing better: the responder's port
+};
+#define CLASSIFY_STEPS_MAX   8
+#define CLASSIFY_STEP_BYTES  16
+#define CLASSIFY_NO_VERIFIER UINT8_MAX // in `answer`
+
+struct classify_step {
+	uint16_t app;
+	uint16_t signature;  // index, or UINT16_MAX
+	uint16_t looked_at;  // bytes that the verifier or shape was given
+	uint16_t matched_to; // signature: end of its match in them
+	uint8_t kind;        // enum classify_step_kind
+	uint8_t answer;      // enum verify, or CLASSIFY_NO_VERIFIER
+	uint8_t confidence;  // enum confidence that this gives
+	uint8_t half;
+	uint8_t n_bytes; // in `bytes`: those before matched_to; of a shape, the first
+	uint8_t bytes[CLASSIFY_STEP_BYTES];
+};
+
+// What one call did, for the caller's counters and evidence. Zeroed by the caller.
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;
 	uint32_t refused; // hits that a verifier denied
 	uint32_t errors;  // Hyperscan failed at run time: taken as no hit
+	uint8_t n_steps;
+	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };
 
 // Feeds one span (TCP: in order; a datagram: whole). `*state` is CLASSIFY_NO_STATE at first; the

@@ -213,7 +213,8 @@ const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
 
 int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
 {
-	struct sigdb_scratch *scratch = calloc(1, sizeof(*scratch) + db->n * sizeof(uint16_t));
+	struct sigdb_scratch *scratch =
+		calloc(1, sizeof(*scratch) + db->n * sizeof(scratch->hits[0]));
 
 	*out = NULL;
 	if (!scratch)
@@ -247,10 +248,12 @@ static int on_match(
 	struct sigdb_scratch *scratch = ctx;
 
 	(void)from;
-	(void)to;
 	(void)flags;
 	if (scratch->n_hits < scratch->room)
-		scratch->hits[scratch->n_hits++] = (uint16_t)id;
+		scratch->hits[scratch->n_hits++] = (struct sigdb_hit){
+			.signature = (uint16_t)id,
+			.to = to < UINT16_MAX ? (uint16_t)to : UINT16_MAX,
+		};
 	return 0;
 }
 

@@ -19,12 +19,17 @@ struct sigdb {
 	unsigned n;
 };
 
+struct sigdb_hit {
+	uint16_t signature; // index
+	uint16_t to;        // where its first match ended, in what was scanned
+};
+
 struct sigdb_scratch {
 	const struct sigdb *db; // a scratch is good for the database it was made for, only
 	hs_scratch_t *hs;
 	unsigned n_hits;
 	unsigned room;
-	uint16_t hits[]; // indices of signatures, each at most once, in no order
+	struct sigdb_hit hits[]; // each signature at most once, in no order
 };
 
 // Scans one piece of a half; the hits are in `scratch` until the next scan. False: Hyperscan

@@ -446,6 +446,71 @@ static void test_lines(void **state)
 	assert_string_equal(lines.text, "0:xxxxxxxxxxxxxxxxxxxx;");
 }
 
+static void expect_step(const struct classify_step *step, uint16_t signature, uint8_t answer,
+	uint8_t confidence, const void *bytes, unsigned n_bytes, unsigned matched_to)
+{
+	assert_int_equal(step->kind, CLASSIFY_STEP_SIGNATURE);
+	assert_int_equal(step->signature, signature);
+	assert_int_equal(step->answer, answer);
+	assert_int_equal(step->confidence, confidence);
+	assert_int_equal(step->matched_to, matched_to);
+	assert_int_equal(step->n_bytes, n_bytes);
+	assert_memory_equal(step->bytes, bytes, n_bytes);
+}
+
+// What led to the verdict can be told: which bytes, whose word, how sure.
+static void test_steps(void **state)
+{
+	struct rig *rig = make(1);
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	const struct classify_work none = {0};
+	const struct classify_step *last;
+
+	(void)state;
+	rig_feed(&flow, 1, LITERAL("0123456789 the middle of it"));
+	assert_int_equal(rig->work.n_steps, 1);
+	expect_step(&rig->work.steps[0], MIDDLE, CLASSIFY_NO_VERIFIER, CONFIDENCE_DPI,
+		LITERAL("56789 the middle"), 21);
+	assert_int_equal(rig->work.steps[0].half, 1);
+	assert_int_equal(rig->work.steps[0].looked_at, 27);
+	assert_int_equal(rig->work.steps[0].app, app_find("fasttrack"));
+
+	// asked three times: that it still wants more is told once, then what it says in the end
+	rig->work = none;
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	rig_feed(&flow, 0, LITERAL(PIERCE));
+	rig_feed(&flow, 1, LITERAL("?"));
+	rig_feed(&flow, 0, LITERAL(SHARES));
+	assert_true(flow.verdict.final);
+	assert_int_equal(rig->work.n_steps, 2);
+	expect_step(&rig->work.steps[0], MORE, VERIFY_MORE, CONFIDENCE_NONE,
+		LITERAL("\x05\0\0\0\0"), 5);
+	assert_int_equal(rig->work.steps[0].looked_at, 9);
+	expect_step(
+		&rig->work.steps[1], MORE, VERIFY_DPI, CONFIDENCE_DPI, LITERAL("\x05\0\0\0\0"), 5);
+	assert_int_equal(rig->work.steps[1].looked_at, 17);
+
+	// refused; then the port's guess at the end of the budget
+	rig->work = none;
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 6881);
+	rig_feed(&flow, 0, LITERAL(PIERCE "\xff\xff\xff\xff\xff\xff\xff\xff"));
+	assert_int_equal(rig->work.n_steps, 1);
+	expect_step(
+		&rig->work.steps[0], MORE, VERIFY_NO, CONFIDENCE_NONE, LITERAL("\x05\0\0\0\0"), 5);
+	rig->work = none;
+	for (unsigned i = 0; i < CLASSIFY_BUDGET_PKTS; i++)
+		rig_feed(&flow, 1, LITERAL("?"));
+	assert_true(flow.verdict.gaveup);
+	last = &rig->work.steps[rig->work.n_steps - 1];
+	assert_int_equal(last->kind, CLASSIFY_STEP_PORT);
+	assert_int_equal(last->app, app_find("bittorrent"));
+	assert_int_equal(last->confidence, CONFIDENCE_PORT);
+	// no more than there is room for
+	assert_true(rig->work.n_steps <= CLASSIFY_STEPS_MAX);
+	rig_end(&flow);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_midstream),
 		cmocka_unit_test(test_datagrams),
 		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_lines),
 	};
 
