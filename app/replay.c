@@ -10,6 +10,7 @@
 #include <rte_malloc.h>
 #include "capture.h"
 #include "eal.h"
+#include "flow_rate.h"
 #include "flow_table.h"
 #include "loop.h"
 #include "parse.h"
@@ -122,6 +123,7 @@ static int dataplane_new(struct replay *r)
 	port_init(r, PORT_INSIDE, "inside");
 	port_init(r, PORT_OUTSIDE, "outside");
 	dp->limits = (struct lcore_limits){
+		.elephant = flow_elephant_limits(100, 5), // gateway.json's defaults
 		.flows = options->flows,
 		.embryos = options->flows,
 		.classifying = RTE_MIN(CLASSIFYING, options->flows),

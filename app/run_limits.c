@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_limits.h"
 
+#include "flow_rate.h"
 #include "flow_table.h"
 
 // In an emergency no class lives longer than it is told to live anyway.
@@ -37,6 +38,8 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.classifying = (gateway->limits.classifying + n - 1) / n,
 		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
 		.expectations = gateway->limits.expectations,
+		.elephant =
+			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
 		.timeouts = timeouts_of(gateway),
 	};
 }

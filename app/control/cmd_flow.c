@@ -91,6 +91,7 @@ static void put_flags(json_t **parent, uint16_t flags)
 		{FLOW_MONITORED, "monitored"},
 		{FLOW_DECODED, "decoded"},
 		{FLOW_NOMEM, "no_state"},
+		{FLOW_ELEPHANT, "elephant"},
 	};
 	json_t *list = json_array();
 

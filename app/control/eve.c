@@ -182,6 +182,7 @@ static const char *type_word(const struct event *event)
 		[EVENT_DROP] = "drop",
 		[EVENT_CONNCACHE] = "conncache",
 		[EVENT_INVALID] = "anomaly",
+		[EVENT_ELEPHANT] = "elephant",
 		[EVENT_TRACE] = "trace",
 	};
 
@@ -228,7 +229,8 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 		json_out_string(out, "rule", eve_rule(names, event->rule_uid));
 
 	switch (event->type) {
-	case EVENT_FLOW: eve_flow(event, out); break;
+	case EVENT_FLOW:
+	case EVENT_ELEPHANT: eve_flow(event, out); break;
 	case EVENT_ALERT: put_alert(names, event, out); break;
 	case EVENT_DROP:
 		eve_drop(event, out);

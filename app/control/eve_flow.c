@@ -121,14 +121,19 @@ void eve_flow(const struct event *event, struct json_out *out)
 	json_out_string(out, "state", flow_state_text(event));
 	if (event->flow.bypassed)
 		json_out_string(out, "bypass", "local");
-	json_out_string(
-		out, "reason", event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
+	if (event->type == EVENT_FLOW)
+		json_out_string(out, "reason",
+			event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
 	json_out_bool(out, "alerted", event->action != ACTION_PASS);
 	json_out_string(out, "action", flow_action_text(event));
 	if (event->flow.state == FLOW_STATE_CONDEMNED)
 		json_out_bool(out, "condemned", true);
 	if (event->flow.midstream)
 		json_out_bool(out, "midstream", true);
+	if (event->flow.elephant)
+		json_out_bool(out, "elephant", true);
+	if (event->type == EVENT_ELEPHANT)
+		json_out_u64(out, "rate_bytes_s", event->flow.rate_bytes_s);
 	if (event->flow.exception) {
 		json_out_open(out, "exception_policy", '[');
 		json_out_open(out, NULL, '{');

@@ -57,6 +57,10 @@ struct gateway {
 			condemned_s; // time-outs; defaults in flow_timeouts_default
 	} limits;
 	struct {
+		uint32_t mbit_s;  // a flow as fast as that, both directions together; 0: off
+		uint32_t seconds; // for so long is an elephant
+	} elephant;
+	struct {
 		char *events;     // EVE JSON lines, "-" for standard output
 		char *control;    // socket
 		char *signatures; // directory

@@ -166,6 +166,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "lcores", lcores);
 	rc |= put(root, "memory", json_fields_dump(gateway_memory_fields, gateway));
 	rc |= put(root, "limits", json_fields_dump(gateway_limits_fields, gateway));
+	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
 	rest = json_fields_dump(gateway_fields, gateway);
 	rc |= rest ? json_object_update(root, rest) : -1;
@@ -228,6 +229,7 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 	const struct json_field *const tables[] = {
 		gateway_memory_fields,
 		gateway_limits_fields,
+		gateway_elephant_fields,
 		gateway_paths_fields,
 		gateway_fields,
 	};

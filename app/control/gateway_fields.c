@@ -16,6 +16,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "lcores", .kind = JSON_KIND_READ, .read = gateway_read_lcores, .required = true},
 	{.name = "memory", .kind = JSON_KIND_READ, .read = gateway_read_memory},
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
+	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
 	{.name = "control_group",
 		.kind = JSON_KIND_STRING,
@@ -88,6 +89,21 @@ const struct json_field gateway_limits_fields[] = {
 	COUNT(embryonic_s, 1, 3600, 30),
 	COUNT(stateless_s, 1, 3600, 30),
 	COUNT(condemned_s, 1, 3600, 120),
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_elephant_fields[] = {
+	{.name = "elephant.mbit_s",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, elephant.mbit_s),
+		.max = 1000000,
+		.fallback = 100},
+	{.name = "elephant.seconds",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, elephant.seconds),
+		.min = 1,
+		.max = 240,
+		.fallback = 5},
 	JSON_FIELD_END,
 };
 

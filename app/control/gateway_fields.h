@@ -15,6 +15,7 @@ extern const char *const gateway_pair_modes[];
 extern const struct json_field gateway_fields[];
 extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
+extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_paths_fields[];
 extern const struct json_field gateway_lcores_fields[];
 extern const struct json_field gateway_port_fields[]; // struct gateway_port
@@ -30,6 +31,7 @@ void gateway_read_pairs(const struct json_at *at, void *ctx);
 void gateway_read_lcores(const struct json_at *at, void *ctx);
 void gateway_read_memory(const struct json_at *at, void *ctx);
 void gateway_read_limits(const struct json_at *at, void *ctx);
+void gateway_read_elephant(const struct json_at *at, void *ctx);
 void gateway_read_paths(const struct json_at *at, void *ctx);
 void gateway_read_data_cpus(const struct json_at *at, void *ctx);
 void gateway_read_scan_cpus(const struct json_at *at, void *ctx);

@@ -129,6 +129,7 @@ static void put_counters(struct builder *b, json_t *parent, const struct stats *
 #undef X
 	put_number(b, counters, "flows_active", stats->flows_active);
 	put_number(b, counters, "embryos_active", stats->embryos_active);
+	put_number(b, counters, "elephants_active", stats->elephants_active);
 	put_number(b, counters, "cache_entries", stats->cache_entries);
 }
 

@@ -16,8 +16,9 @@ enum event_type {
 	EVENT_ALERT,     // a rule blocked a flow, or would have (monitor)
 	EVENT_DROP,      // first packet of a flow dropped for a reason (one per flow and reason)
 	EVENT_CONNCACHE, // an entry was learned, hit the first time, or went
-	EVENT_INVALID, // first malformed/unsupported/bad checksum of a flow or (rate-limited) link
-	EVENT_TRACE,   // a stage of a traced flow
+	EVENT_INVALID,  // first malformed/unsupported/bad checksum of a flow or (rate-limited) link
+	EVENT_ELEPHANT, // a flow was flagged; it goes on
+	EVENT_TRACE,    // a stage of a traced flow
 };
 
 enum event_conncache {
@@ -77,7 +78,9 @@ struct event {
 			bool midstream;
 			bool gaveup;
 			bool bypassed;
-			uint8_t exception; // 0 none; 1 no classifier state was free
+			bool elephant;
+			uint64_t rate_bytes_s; // EVENT_ELEPHANT
+			uint8_t exception;     // 0 none; 1 no classifier state was free
 		} flow;
 		struct {
 			uint32_t frame_length;

@@ -38,6 +38,11 @@ struct flow_timeouts {
 };
 extern const struct flow_timeouts flow_timeouts_default;
 
+struct elephant_limits {
+	uint32_t rate;   // in units of struct flow.rate, both halves together; 0: none is one
+	uint8_t windows; // in a row; at least 1
+};
+
 enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_V6 = 1 << 0,
 	FLOW_INITIATOR_IS_A = 1 << 1, // the initiator is side A of the key
@@ -50,6 +55,7 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
 	FLOW_DECODED = 1 << 9,      // the application has a decoder that is being fed
 	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
+	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
 	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
 };
 
@@ -84,7 +90,8 @@ struct flow {
 	uint8_t decided_pkts; // n_data_pkts when the application was decided
 	uint8_t in_port;      // of the initiator
 	uint8_t n_vlan;
-	uint8_t pad0[2];
+	uint8_t fast_windows; // over the elephants' rate, in a row (flow_rate.h)
+	uint8_t pad0;
 	uint32_t rate; // of the last whole window (flow_rate.h)
 	uint8_t pad2[4];
 	// line 1: counters and sequence edges, by half

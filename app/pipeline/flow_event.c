@@ -2,6 +2,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include "flow_event.h"
+#include "flow_rate.h"
 #include "lcore.h"
 
 #define INVALID_EVENTS_PER_S 10
@@ -141,6 +142,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 	event->flow.midstream = flow->flags & FLOW_MIDSTREAM;
 	event->flow.gaveup = flow->flags & FLOW_GAVEUP;
 	event->flow.bypassed = flow->flags & FLOW_FINAL;
+	event->flow.elephant = flow->flags & FLOW_ELEPHANT;
 	event->flow.exception = flow->flags & FLOW_NOMEM ? 1 : 0;
 	for (unsigned half = 0; half < 2; half++) {
 		event->flow.pkts[half] = flow->pkts[half];
@@ -187,6 +189,16 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 	} else {
 		fill_flow_record(lcore, ref, &event);
 	}
+	flow_event_identify(lcore, ref, &event);
+	event_send(lcore, &event);
+}
+
+void flow_event_elephant(struct lcore *lcore, uint32_t ref)
+{
+	struct event event = {.type = EVENT_ELEPHANT};
+
+	fill_flow_record(lcore, ref, &event);
+	event.flow.rate_bytes_s = flow_rate_bytes_s(flow_at(lcore->flows, ref), event.flow.end_ns);
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event);
 }

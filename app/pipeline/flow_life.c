@@ -68,6 +68,7 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
+	lcore->stats.elephants_active -= !!(flow->flags & FLOW_ELEPHANT);
 	lru_unlink(table, flow->lru_class, index);
 	flow->gen = 0;
 	pool_put(lcore, &table->flow_pool, index);
@@ -131,7 +132,8 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	struct flow_table *table = lcore->flows;
 	const struct flow *flow = &table->flows[ref];
 	bool v6 = flow->flags & FLOW_V6;
-	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED, flow->flags);
+	uint32_t index =
+		stub_take(lcore, FLOW_CLASS_CONDEMNED, flow->flags & (uint16_t)~FLOW_ELEPHANT);
 
 	if (index == POOL_NONE) {
 		lcore->stats.flows_ended++;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_rate.h"
+#include "flow_event.h"
 #include "flow_table.h"
 #include "lcore.h"
 
@@ -14,6 +15,24 @@ static uint64_t windows_since(const struct flow *flow, uint64_t now_ns)
 	return (now_ns >> RATE_WINDOW_SHIFT) - (flow->last_ns >> RATE_WINDOW_SHIFT);
 }
 
+static void watch_elephant(struct lcore *lcore, uint32_t ref, struct flow *flow)
+{
+	const struct elephant_limits *limits = &lcore->dp->limits.elephant;
+
+	if (!limits->rate || flow->flags & FLOW_ELEPHANT)
+		return;
+	if (flow->rate < limits->rate) {
+		flow->fast_windows = 0;
+		return;
+	}
+	if (++flow->fast_windows < limits->windows)
+		return;
+	flow->flags |= FLOW_ELEPHANT;
+	lcore->stats.elephants++;
+	lcore->stats.elephants_active++;
+	flow_event_elephant(lcore, ref);
+}
+
 void flow_rate_close(struct lcore *lcore, uint32_t ref)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
@@ -22,6 +41,7 @@ void flow_rate_close(struct lcore *lcore, uint32_t ref)
 	// the window before this one is the last whole one: empty, if the flow rested through it
 	flow->rate = windows_since(flow, lcore->now_ns) == 1 ? now - flow->rate_mark : 0;
 	flow->rate_mark = now;
+	watch_elephant(lcore, ref, flow);
 }
 
 uint64_t flow_rate_bytes_s(const struct flow *flow, uint64_t now_ns)
@@ -33,4 +53,14 @@ uint64_t flow_rate_bytes_s(const struct flow *flow, uint64_t now_ns)
 	if (since == 0 && rate < flow->rate)
 		rate = flow->rate;
 	return ((rate << RATE_UNIT_SHIFT) * NS_PER_S) >> RATE_WINDOW_SHIFT;
+}
+
+struct elephant_limits flow_elephant_limits(uint32_t mbit_s, uint32_t seconds)
+{
+	uint64_t bytes_s = mbit_s * (UINT64_C(1000000) / 8);
+	uint64_t rate = (bytes_s << (RATE_WINDOW_SHIFT - RATE_UNIT_SHIFT)) / NS_PER_S;
+	uint64_t windows =
+		(seconds * NS_PER_S + (UINT64_C(1) << RATE_WINDOW_SHIFT) - 1) >> RATE_WINDOW_SHIFT;
+
+	return (struct elephant_limits){.rate = (uint32_t)rate, .windows = (uint8_t)windows};
 }

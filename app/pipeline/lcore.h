@@ -154,6 +154,7 @@ struct lcore_limits {
 	uint32_t classifying; // classifier states
 	uint32_t conn_cache;
 	uint32_t expectations;
+	struct elephant_limits elephant; // flow_rate.h
 	struct flow_timeouts timeouts;
 };
 

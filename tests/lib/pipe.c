@@ -384,6 +384,7 @@ struct stats pipe_stats(const struct pipe *pipe)
 		sum.held_pkts += stats->held_pkts;
 		sum.flows_active += stats->flows_active;
 		sum.embryos_active += stats->embryos_active;
+		sum.elephants_active += stats->elephants_active;
 		sum.cache_entries += stats->cache_entries;
 	}
 	return sum;

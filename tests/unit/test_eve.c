@@ -96,6 +96,33 @@ static void a_flow(void **state)
 	json_decref(o);
 }
 
+static void an_elephant_goes_on(void **state)
+{
+	struct event event = event_of(EVENT_ELEPHANT);
+	json_t *o;
+
+	(void)state;
+	event.flow.start_ns = T0 - 6 * NS_PER_S;
+	event.flow.end_ns = T0;
+	event.flow.bytes[HALF_S2C] = 100000000;
+	event.flow.state = FLOW_STATE_ESTABLISHED;
+	event.flow.elephant = true;
+	event.flow.rate_bytes_s = 15000000;
+	o = written(&event);
+	what_every_event_has(o, "elephant");
+	assert_true(json_is_true(at(o, "flow.elephant")));
+	has_number(o, "flow.rate_bytes_s", 15000000);
+	has_number(o, "flow.bytes_toclient", 100000000);
+	has_text(o, "flow.state", "established");
+	has_not(o, "flow.reason"); // it has not ended
+	json_decref(o);
+	event.type = EVENT_FLOW;
+	o = written(&event);
+	assert_true(json_is_true(at(o, "flow.elephant")));
+	has_not(o, "flow.rate_bytes_s");
+	json_decref(o);
+}
+
 static void a_flow_of_ipv6_without_an_application(void **state)
 {
 	struct event event = event_of(EVENT_FLOW);
@@ -272,7 +299,8 @@ static void garbage_is_still_a_whole_line(void **state)
 		for (size_t i = 0; i < sizeof event; i++)
 			bytes[i] = (uint8_t)(random() & 0x7f); // numbers of 63 bits: jansson's
 		event.type = (uint8_t)(round % (EVENT_TRACE + 1));
-		if (event.type == EVENT_FLOW) {
+		if (event.type == EVENT_FLOW || event.type == EVENT_ELEPHANT) {
+			event.flow.elephant = round & 4;
 			event.flow.v6 = event.flow.gaveup = round & 1;
 			event.flow.midstream = event.flow.bypassed = round & 2;
 		}
@@ -296,7 +324,8 @@ static void the_longest_line_fits(void **state)
 		event.type = (uint8_t)type;
 		event.app = 1;
 		event.in_port = 0;
-		if (type == EVENT_FLOW) {
+		if (type == EVENT_FLOW || type == EVENT_ELEPHANT) {
+			event.flow.elephant = true;
 			event.flow.v6 = event.flow.gaveup = true;
 			event.flow.midstream = event.flow.bypassed = true;
 		}
@@ -315,6 +344,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flow),
+		cmocka_unit_test(an_elephant_goes_on),
 		cmocka_unit_test(a_flow_of_ipv6_without_an_application),
 		cmocka_unit_test(an_alert_that_blocks),
 		cmocka_unit_test(an_alert_of_a_monitor_rule),

@@ -99,12 +99,91 @@ static void a_flow_that_rests_has_none(void **state)
 	pipe_free(pipe);
 }
 
+// 8 Mbit/s for three seconds: about 1060 packets of ours a window.
+static struct pipe *with_elephants(void)
+{
+	struct lcore_limits limits = pipe_limits();
+
+	limits.elephant = flow_elephant_limits(8, 3);
+	return pipe_new(1, &limits);
+}
+
+static void window_of(struct pipe *pipe, unsigned packets)
+{
+	for (unsigned i = 0; i < packets; i++)
+		send(pipe, i & 1);
+	pipe->now_ns += WINDOW_NS;
+}
+
+static void a_flow_that_is_fast_for_long_is_an_elephant(void **state)
+{
+	struct pipe *pipe = with_elephants();
+	struct event event;
+	(void)state;
+
+	align(pipe);
+	for (unsigned window = 0; window < 3; window++) {
+		window_of(pipe, 1100);
+		assert_int_equal(pipe_stats(pipe).elephants, 0);
+	}
+	send(pipe, false); // the first packet of the window after the third
+	assert_int_equal(pipe_stats(pipe).elephants, 1);
+	assert_int_equal(pipe_stats(pipe).elephants_active, 1);
+	assert_true(pipe_event(pipe, 0, EVENT_ELEPHANT, &event));
+	assert_true(event.flow.elephant);
+	assert_near(event.flow.rate_bytes_s, 1100 * 1014 * NS_PER_S / WINDOW_NS);
+	assert_int_equal(event.flow.pkts[0] + event.flow.pkts[1], 3300);
+	// once, and for its life
+	for (unsigned window = 0; window < 8; window++)
+		window_of(pipe, window < 5 ? 1100 : 1);
+	assert_int_equal(pipe_stats(pipe).elephants, 1);
+	assert_int_equal(pipe_stats(pipe).elephants_active, 1);
+	pipe_advance(pipe, 8000);
+	assert_int_equal(pipe_stats(pipe).elephants_active, 0);
+	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
+	assert_true(event.flow.elephant);
+	pipe_free(pipe);
+}
+
+static void a_flow_that_pauses_or_is_slow_is_none(void **state)
+{
+	struct pipe *pipe = with_elephants();
+	(void)state;
+
+	align(pipe);
+	for (unsigned window = 0; window < 12; window++)
+		window_of(pipe, window % 3 == 2 ? 900 : 1100); // never three in a row
+	for (unsigned round = 0; round < 4; round++) {
+		window_of(pipe, 1100);
+		window_of(pipe, 1100);
+		pipe->now_ns += WINDOW_NS; // a window with nothing
+	}
+	send(pipe, false);
+	assert_int_equal(pipe_stats(pipe).elephants, 0);
+	pipe_free(pipe);
+}
+
+static void limits_are_what_an_operator_says(void **state)
+{
+	(void)state;
+	assert_int_equal(flow_elephant_limits(0, 5).rate, 0); // off
+	// 100 Mbit/s for 1.074 s in units of 64 bytes
+	assert_int_equal(flow_elephant_limits(100, 5).rate, 209715);
+	assert_int_equal(flow_elephant_limits(100, 1).windows, 1);
+	assert_int_equal(flow_elephant_limits(100, 5).windows, 5);
+	assert_int_equal(flow_elephant_limits(1000000, 240).windows, 224);
+	assert_int_equal(flow_elephant_limits(1000000, 240).rate, 2097152000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_halves_of_the_last_window_make_the_rate),
 		cmocka_unit_test(a_new_flow_has_a_rate_before_its_first_window_ends),
 		cmocka_unit_test(a_flow_that_rests_has_none),
+		cmocka_unit_test(a_flow_that_is_fast_for_long_is_an_elephant),
+		cmocka_unit_test(a_flow_that_pauses_or_is_slow_is_none),
+		cmocka_unit_test(limits_are_what_an_operator_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,7 @@ static void test_all_keys(void **state)
 		     "'limits':{'flows':2048,'embryos':4096,'classifying':128,'conn_cache':64,"
 		     "'expectations':65,'tcp_s':1,'tcp_closing_s':2,'udp_s':3,'udp_one_way_s':4,"
 		     "'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
+		     "'elephant':{'mbit_s':0,'seconds':9},"
 		     "'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
 		     "'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
 		     "'idle_sleep':true,'flow_events':false,'drop_events':false}");
@@ -135,6 +136,8 @@ static void test_all_keys(void **state)
 	assert_int_equal(gateway->limits.expectations, 65);
 	assert_int_equal(gateway->limits.condemned_s, 7);
 	assert_int_equal(gateway->limits.tcp_s, 1);
+	assert_int_equal(gateway->elephant.mbit_s, 0);
+	assert_int_equal(gateway->elephant.seconds, 9);
 	assert_null(gateway->paths.cache);
 	assert_string_equal(gateway->paths.pidfile, "p");
 	assert_string_equal(gateway->control_group, "adm");
@@ -156,6 +159,7 @@ static void test_types_ranges_unknown(void **state)
 	BAD(HEAD ",'limits':{'flows':1023}}", "$.limits.flows", "1023 is out of range",
 		"1024 to 268435456");
 	BAD(HEAD ",'limits':{'flows':-1}}", "$.limits.flows", "-1 is out of range");
+	BAD(HEAD ",'elephant':{'seconds':0}}", "$.elephant.seconds", "0 is out of range");
 	BAD(HEAD ",'limits':[]}", "$.limits", "expected an object", "an array");
 	BAD(HEAD ",'idle_sleep':0}", "$.idle_sleep", "expected true or false", "an integer (0)");
 	BAD(HEAD ",'drain_s':61}", "$.drain_s", "0 to 60");
@@ -331,6 +335,7 @@ static void test_difference_names_the_key(void **state)
 {
 	static const char *const changes[][2] = {
 		{"limits.udp_s=7", "limits.udp_s"},
+		{"elephant.mbit_s=7", "elephant.mbit_s"},
 		{"eal=[\"x\"]", "eal"},
 		{"ports.0.mtu=9000", "ports[].mtu"},
 		{"ports.1.device=z", "ports[].device"},

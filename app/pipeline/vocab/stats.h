@@ -50,6 +50,7 @@
 	X(flow_table_full, "packets for which no entry could be made")                 \
 	X(flows_midstream, "TCP flows picked up without their SYN")                    \
 	X(emergency_entered, "times that a flow table passed 90 %")                    \
+	X(elephants, "flows that were fast for long (gateway.json: elephant)")         \
 	/* stream and classification */                                                \
 	X(tcp_gaps, "gaps told to consumers")                                          \
 	X(tcp_ahead_pkts, "segments ahead of the next byte")                           \
@@ -94,6 +95,7 @@ struct stats {
 	uint64_t held_pkts; // in keepers of this lcore: tx buffers and the rings it consumes
 	uint64_t flows_active;
 	uint64_t embryos_active;
+	uint64_t elephants_active; // kept up to date as it changes
 	uint64_t cache_entries;
 	uint64_t loops;
 	uint64_t busy_loops;   // loops that took at least one packet
