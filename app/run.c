@@ -16,6 +16,7 @@
 #include "control_loop.h"
 #include "eal.h"
 #include "flow_table.h"
+#include "http_server.h"
 #include "lcore_launch.h"
 #include "log.h"
 #include "loop.h"
@@ -44,6 +45,7 @@ struct run { // everything, in the order in which it is made
 	struct reload *reload;
 	struct control_context context;
 	struct control_socket *socket;
+	struct http_server *http;
 	bool eal_up;
 	bool ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
@@ -162,6 +164,9 @@ static int claim(struct run *run)
 		return exit_code(rc);
 	rc = control_socket_new(&run->context, gateway->paths.control, gateway->control_group,
 		&run->socket, run->err, sizeof(run->err));
+	if (rc == 0 && gateway->http.listen)
+		rc = http_server_new(&run->context, gateway->http.listen, &run->http, run->err,
+			sizeof(run->err));
 	return rc < 0 ? exit_code(rc) : -1;
 }
 
@@ -411,6 +416,7 @@ static void undo(struct run *run)
 		return; // the kernel takes it all back
 	if (run->ports_up)
 		ports_close(run->dp);
+	http_server_free(run->http);
 	control_socket_free(run->socket);
 	reload_free(run->reload);
 	sink_free(run->sink);

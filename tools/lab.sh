@@ -256,6 +256,7 @@ lab_gateway_config() {
 	    "signatures": "$LAB_ROOT/config/signatures",
 	    "cache": "$LAB_BUILD/signature-cache"
 	  },
+	  "http": {"listen": "127.0.0.1:9111"},
 	  "stats_interval_s": 5,
 	  "idle_sleep": true
 	}

@@ -12,7 +12,7 @@ PACKAGES_LAB="python3 iproute2 ethtool iputils-ping procps tcpdump curl nginx-li
 	openssh-client transmission-daemon transmission-cli"
 # For the checks, beyond both.
 PACKAGES_CHECK="clang clang-format libclang-rt-14-dev codespell git iperf3 tshark
-	python3-scapy python3-jsonschema"
+	python3-scapy python3-jsonschema python3-prometheus-client prometheus"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install
 PACKAGES_INSTALL_S=0  # seconds spent unpacking and configuring

@@ -67,6 +67,10 @@ struct gateway {
 		char *cache;      // directory of serialized databases, or NULL
 		char *pidfile;    // or NULL
 	} paths;
+	struct {
+		char *listen; // http_address.h; NULL: no HTTP server
+		bool allow_remote;
+	} http;
 	char *control_group;       // of the control socket, or NULL
 	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
 	uint32_t drain_s;          // at stop; default 2

@@ -168,6 +168,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "limits", json_fields_dump(gateway_limits_fields, gateway));
 	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
+	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
 	rest = json_fields_dump(gateway_fields, gateway);
 	rc |= rest ? json_object_update(root, rest) : -1;
 	json_decref(rest);
@@ -231,6 +232,7 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		gateway_limits_fields,
 		gateway_elephant_fields,
 		gateway_paths_fields,
+		gateway_http_fields,
 		gateway_fields,
 	};
 	const char *name;

@@ -18,6 +18,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
+	{.name = "http", .kind = JSON_KIND_READ, .read = gateway_read_http},
 	{.name = "control_group",
 		.kind = JSON_KIND_STRING,
 		.offset = offsetof(struct gateway, control_group),
@@ -120,6 +121,19 @@ const struct json_field gateway_paths_fields[] = {
 	PATH(signatures, "/usr/share/sluice/signatures", false),
 	PATH(cache, "/var/cache/sluice", true),
 	PATH(pidfile, NULL, true),
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_http_fields[] = {
+	{.name = "http.listen",
+		.kind = JSON_KIND_STRING,
+		.offset = offsetof(struct gateway, http.listen),
+		.min = 1,
+		.max = 255,
+		.nullable = true},
+	{.name = "http.allow_remote",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, http.allow_remote)},
 	JSON_FIELD_END,
 };
 

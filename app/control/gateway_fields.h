@@ -17,6 +17,7 @@ extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
 extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_paths_fields[];
+extern const struct json_field gateway_http_fields[];
 extern const struct json_field gateway_lcores_fields[];
 extern const struct json_field gateway_port_fields[]; // struct gateway_port
 extern const struct json_field gateway_pair_fields[]; // struct gateway_pair
@@ -33,6 +34,7 @@ void gateway_read_memory(const struct json_at *at, void *ctx);
 void gateway_read_limits(const struct json_at *at, void *ctx);
 void gateway_read_elephant(const struct json_at *at, void *ctx);
 void gateway_read_paths(const struct json_at *at, void *ctx);
+void gateway_read_http(const struct json_at *at, void *ctx);
 void gateway_read_data_cpus(const struct json_at *at, void *ctx);
 void gateway_read_scan_cpus(const struct json_at *at, void *ctx);
 void gateway_read_control_cpu(const struct json_at *at, void *ctx);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "gateway_fields.h"
+#include "http_address.h"
 #include "nearest.h"
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1
@@ -204,6 +205,11 @@ void gateway_read_elephant(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_elephant_fields, NULL, ctx, ctx);
 }
 
+void gateway_read_http(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_http_fields, NULL, ctx, ctx);
+}
+
 void gateway_read_paths(const struct json_at *at, void *ctx)
 {
 	json_fields_read(at, gateway_paths_fields, NULL, ctx, ctx);
@@ -281,13 +287,34 @@ static void check_pairs(const struct json_doc *doc, const struct gateway *gatewa
 	}
 }
 
+// What the server shows is not for everybody: who is blocked, and by which rule.
+static void check_http(const struct json_doc *doc, const struct gateway *gateway)
+{
+	struct http_address address;
+
+	if (!gateway->http.listen)
+		return;
+	if (http_address_parse(gateway->http.listen, &address) < 0)
+		config_error_add(doc->errors, doc->file, "$.http.listen",
+			"\"%.64s\" is no place to listen at: \"127.0.0.1:9111\", \"[::1]:9111\" or "
+			"\"unix:/run/sluice/http.sock\"",
+			gateway->http.listen);
+	else if (!address.is_local && !gateway->http.allow_remote)
+		config_error_add(doc->errors, doc->file, "$.http.listen",
+			"\"%.64s\" can be reached by other machines, and HTTP asks nobody for a "
+			"password: listen at 127.0.0.1 (a tunnel or a proxy leads there), or set "
+			"\"allow_remote\": true beside it",
+			gateway->http.listen);
+}
+
 int gateway_defaults(struct gateway *gateway)
 {
 	return json_fields_default(gateway_fields, gateway) < 0 ||
 			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
-			       json_fields_default(gateway_paths_fields, gateway) < 0
+			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
+			       json_fields_default(gateway_http_fields, gateway) < 0
 		       ? -ENOMEM
 		       : 0;
 }
@@ -305,6 +332,7 @@ static int gateway_read(const struct json_doc *doc, struct gateway **out)
 	}
 	json_fields_read(&root, gateway_fields, NULL, gateway, gateway);
 	check_pairs(doc, gateway);
+	check_http(doc, gateway);
 	if (doc->errors->n + doc->errors->dropped != before) {
 		gateway_free(gateway);
 		return -EINVAL;
@@ -361,5 +389,6 @@ void gateway_free(struct gateway *gateway)
 		free(gateway->eal[i]);
 	json_fields_free(gateway_fields, gateway);
 	json_fields_free(gateway_paths_fields, gateway);
+	json_fields_free(gateway_http_fields, gateway);
 	free(gateway);
 }

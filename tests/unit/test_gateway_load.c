@@ -431,9 +431,27 @@ static void test_messages_are_printable(void **state)
 	assert_int_equal(errors.n, 0);
 }
 
+static void test_http_stays_at_home(void **state)
+{
+	struct gateway *gateway = good(HEAD ",'http':{'listen':'unix:/run/s.sock'}}");
+
+	(void)state;
+	assert_string_equal(gateway->http.listen, "unix:/run/s.sock");
+	gateway_free(gateway);
+	gateway = good(MINIMAL);
+	assert_null(gateway->http.listen);
+	gateway_free(gateway);
+	gateway = good(HEAD ",'http':{'listen':'0.0.0.0:9111','allow_remote':true}}");
+	gateway_free(gateway);
+	BAD(HEAD ",'http':{'listen':'0.0.0.0:9111'}}", "$.http.listen", "\"allow_remote\": true",
+		"other machines");
+	BAD(HEAD ",'http':{'listen':'localhost'}}", "$.http.listen", "no place to listen at");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_http_stays_at_home),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),
 		cmocka_unit_test(test_types_ranges_unknown),

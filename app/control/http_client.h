@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The clients of the HTTP server: one request at a time, the next only when its answer has left.
+// Control core only.
+#ifndef SLUICE_HTTP_CLIENT_H
+#define SLUICE_HTTP_CLIENT_H
+
+#include <sys/queue.h>
+#include "http_document.h"
+
+struct http_client;
+
+struct http_clients {
+	struct event_base *base;
+	struct http_documents *documents;
+	struct http_counts *counts;
+	uint64_t (*now_ns)(void);
+	bool loopback; // ask for the Host's name
+	TAILQ_HEAD(, http_client) list;
+};
+
+// Takes the connected descriptor.
+void http_client_new(struct http_clients *clients, int fd);
+void http_clients_free(struct http_clients *clients); // closes them all
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "http_document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tick.h"
+
+#define METRICS_MS 500
+
+static const struct http_place places[] = {
+	{.path = "/metrics",
+		.type = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+		.make = metrics_openmetrics,
+		.fresh_ms = METRICS_MS},
+	{.path = "/metrics",
+		.type = "text/plain; version=0.0.4; charset=utf-8",
+		.make = metrics_classic,
+		.fresh_ms = METRICS_MS},
+};
+#define N_PLACES (sizeof places / sizeof places[0])
+static_assert(N_PLACES <= HTTP_PLACES_MAX, "a slot for each place's document");
+
+const struct http_place *http_place_find(const struct http_request *request)
+{
+	for (size_t i = 0; i < N_PLACES; i++) {
+		if (strcmp(places[i].path, request->path) != 0)
+			continue;
+		// The only place with two forms: the newer one comes first.
+		if (places[i].make == metrics_openmetrics &&
+			!http_accepts_openmetrics(request->accept))
+			continue;
+		return &places[i];
+	}
+	return NULL;
+}
+
+void http_document_put(struct http_document *document)
+{
+	if (!document || --document->refs)
+		return;
+	free(document->owned);
+	free(document);
+}
+
+static struct http_document *document_make(
+	const struct http_site *site, const struct http_place *place)
+{
+	struct http_document *document = calloc(1, sizeof *document);
+	struct text text = {0};
+
+	if (!document)
+		return NULL;
+	document->refs = 1;
+	if (place->bytes) {
+		document->bytes = (const char *)place->bytes;
+		document->length = place->length;
+		return document;
+	}
+	if (place->make(site, &text) < 0 || text.failed) {
+		text_free(&text);
+		free(document);
+		return NULL;
+	}
+	document->owned = text.bytes;
+	document->bytes = text.bytes;
+	document->length = text.length;
+	return document;
+}
+
+struct http_document *http_document_get(
+	struct http_documents *documents, const struct http_place *place)
+{
+	size_t i = (size_t)(place - places);
+	struct http_document *made = documents->made[i];
+	uint64_t now_ns = documents->site->context->now_ns();
+
+	if (!made ||
+		(place->make && now_ns - documents->made_ns[i] >= place->fresh_ms * NS_PER_MS)) {
+		made = document_make(documents->site, place);
+		if (!made)
+			return NULL;
+		http_document_put(documents->made[i]);
+		documents->made[i] = made;
+		documents->made_ns[i] = now_ns;
+	}
+	made->refs++;
+	return made;
+}
+
+void http_documents_free(struct http_documents *documents)
+{
+	for (size_t i = 0; i < N_PLACES; i++) {
+		http_document_put(documents->made[i]);
+		documents->made[i] = NULL;
+	}
+}

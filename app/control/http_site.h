@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the documents of the HTTP server speak of. Control core only.
+#ifndef SLUICE_HTTP_SITE_H
+#define SLUICE_HTTP_SITE_H
+
+#include "control_socket.h"
+#include "text.h"
+
+struct http_counts { // of the server itself
+	uint64_t connections;
+	uint64_t requests;  // answered with what they asked for
+	uint64_t malformed; // refused: no HTTP, too long, another method, a body, another host
+	uint64_t not_found;
+	uint64_t timed_out; // slow to ask or to read
+	uint64_t refused;   // connections, for there were too many
+	unsigned open;
+};
+
+struct http_site { // borrowed
+	struct control_context *context;
+	const struct http_counts *counts;
+};
+
+// The documents. 0 or -ENOMEM.
+int metrics_openmetrics(const struct http_site *site, struct text *out);
+int metrics_classic(const struct http_site *site, struct text *out);
+
+#endif

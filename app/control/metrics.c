@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "metrics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <rte_version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tick.h"
+
+void metrics_put_ports(struct metrics *m, const struct control_context *context)
+{
+	static const struct {
+		const char *name, *help;
+		size_t offset;
+	} counters[] = {
+#define MEMBER(name) offsetof(struct port_counters, name)
+		{"sluice_port_rx_pkts", "packets received by the port", MEMBER(rx_pkts)},
+		{"sluice_port_rx_bytes", "bytes received by the port", MEMBER(rx_bytes)},
+		{"sluice_port_tx_pkts", "packets sent by the port", MEMBER(tx_pkts)},
+		{"sluice_port_tx_bytes", "bytes sent by the port", MEMBER(tx_bytes)},
+		{"sluice_port_rx_missed", "packets lost by the port: its ring was full",
+			MEMBER(rx_missed)},
+		{"sluice_port_rx_nombuf", "receptions that found the buffer pool empty",
+			MEMBER(rx_nombuf)},
+		{"sluice_port_rx_errors", "packets received with errors", MEMBER(rx_errors)},
+		{"sluice_port_tx_errors", "packets that the port failed to send",
+			MEMBER(tx_errors)},
+#undef MEMBER
+	};
+	const struct dataplane *dp = context->dp;
+	struct port_counters seen[PORTS_MAX];
+	char labels[PORTS_MAX][METRICS_LABELS_MAX];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		const struct port *port = &dp->ports[i];
+
+		if (!port->counters)
+			continue;
+		seen[n] = (struct port_counters){0};
+		port->counters(port->ctx, &seen[n]);
+		labels[n][0] = '\0';
+		metrics_label(labels[n], "port", port->name);
+		metrics_label(labels[n], "side", port->inside ? "inside" : "outside");
+		n++;
+	}
+	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
+		metrics_family(m, counters[i].name, METRIC_COUNTER, NULL, counters[i].help);
+		for (unsigned k = 0; k < n; k++) {
+			uint64_t value;
+
+			memcpy(&value, (const char *)&seen[k] + counters[i].offset, sizeof value);
+			metrics_u64(m, labels[k], value);
+		}
+	}
+	metrics_family(m, "sluice_port_up", METRIC_GAUGE, NULL, "1 while the port has a link");
+	for (unsigned k = 0; k < n; k++)
+		metrics_u64(m, labels[k], seen[k].link_up);
+	metrics_family(m, "sluice_port_speed_bytes_per_second", METRIC_GAUGE, NULL,
+		"speed of the link; 0 where the driver does not know");
+	for (unsigned k = 0; k < n; k++)
+		metrics_u64(m, labels[k], (uint64_t)seen[k].speed_mbps * 125000);
+}
+
+void metrics_put_policy(struct metrics *m, const struct control_context *context)
+{
+	const struct reload *reload = context->reload;
+	const struct policy *policy = reload_policy(reload);
+
+	metrics_family(m, "sluice_policy_generation", METRIC_GAUGE, NULL,
+		"generation of the policy in force");
+	metrics_u64(m, NULL, reload_generation(reload));
+	metrics_family(m, "sluice_policy_last_reload_success_timestamp_seconds", METRIC_GAUGE,
+		"seconds", "when the policy in force was put in force");
+	metrics_seconds(m, NULL, reload_loaded_ns(reload));
+	metrics_family(m, "sluice_policy_reload_failures", METRIC_COUNTER, NULL,
+		"policies that were refused; the one in force stayed");
+	metrics_u64(m, NULL, reload_failures(reload));
+	metrics_family(m, "sluice_policy_snapshots_published", METRIC_COUNTER, NULL,
+		"policies put in force");
+	metrics_u64(m, NULL, reload_generation(reload));
+	metrics_family(m, "sluice_policy_snapshots_freed", METRIC_COUNTER, NULL,
+		"policies freed; all published ones but the last, at rest");
+	metrics_u64(m, NULL, reload_freed(reload));
+	metrics_family(
+		m, "sluice_policy_rules", METRIC_GAUGE, NULL, "rules of the policy in force");
+	metrics_u64(m, NULL, policy ? policy->n_rules : 0);
+	metrics_family(m, "sluice_policy_enforcing", METRIC_GAUGE, NULL,
+		"1: something of the policy in force blocks; 0: nothing does");
+	metrics_u64(m, NULL, policy && policy->enforces);
+}
+
+// The second number of /proc/self/statm: pages resident. Hugepages are not among them.
+static uint64_t resident_bytes(void)
+{
+	char text[128];
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	char *end;
+
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void put_http(struct metrics *m, const struct http_counts *counts)
+{
+	const struct {
+		const char *reason;
+		uint64_t value;
+	} refused[] = {
+		{"malformed", counts->malformed},
+		{"not_found", counts->not_found},
+		{"timed_out", counts->timed_out},
+		{"too_many", counts->refused},
+	};
+
+	metrics_family(m, "sluice_http_requests", METRIC_COUNTER, NULL,
+		"requests answered by the HTTP server");
+	metrics_u64(m, NULL, counts->requests);
+	metrics_family(m, "sluice_http_refused", METRIC_COUNTER, NULL,
+		"requests and connections refused by the HTTP server");
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		char labels[METRICS_LABELS_MAX] = "";
+
+		metrics_label(labels, "reason", refused[i].reason);
+		metrics_u64(m, labels, refused[i].value);
+	}
+	metrics_family(m, "sluice_http_connections", METRIC_GAUGE, NULL,
+		"open connections of the HTTP server");
+	metrics_u64(m, NULL, counts->open);
+}
+
+void metrics_put_program(struct metrics *m, const struct http_site *site)
+{
+	const struct control_context *context = site->context;
+	uint64_t now_ns = context->now_ns();
+	char labels[METRICS_LABELS_MAX] = "";
+
+	metrics_label(labels, "version", SLUICE_VERSION);
+	metrics_label(labels, "dpdk", rte_version());
+	metrics_family(m, "sluice_build", METRIC_INFO, NULL, "what runs here");
+	metrics_info(m, labels);
+	metrics_family(
+		m, "sluice_uptime_seconds", METRIC_GAUGE, "seconds", "since forwarding began");
+	metrics_seconds(m, NULL, now_ns > context->started_ns ? now_ns - context->started_ns : 0);
+	metrics_family(m, "sluice_lcore_stalls", METRIC_COUNTER, NULL,
+		"times that a data lcore stood still");
+	metrics_u64(m, NULL, context->lcore_stalls);
+	metrics_family(m, "sluice_events_written", METRIC_COUNTER, NULL, "event records written");
+	metrics_u64(m, NULL, context->sink ? sink_written(context->sink) : 0);
+	metrics_family(m, "sluice_events_failed", METRIC_COUNTER, NULL,
+		"event records that could not be written");
+	metrics_u64(m, NULL, context->sink ? sink_failed(context->sink) : 0);
+	metrics_family(m, "process_resident_memory_bytes", METRIC_GAUGE, "bytes",
+		"ordinary memory in use; hugepages are not counted");
+	metrics_u64(m, NULL, resident_bytes());
+	put_http(m, site->counts);
+}
+
+static int render(const struct http_site *site, bool openmetrics, struct text *out)
+{
+	struct metrics m = {.openmetrics = openmetrics};
+
+	metrics_put_program(&m, site);
+	metrics_put_policy(&m, site->context);
+	metrics_put_ports(&m, site->context);
+	metrics_put_lcores(&m, site->context);
+	metrics_end(&m);
+	*out = m.text;
+	return m.text.failed ? -ENOMEM : 0;
+}
+
+int metrics_openmetrics(const struct http_site *site, struct text *out)
+{
+	return render(site, true, out);
+}
+
+int metrics_classic(const struct http_site *site, struct text *out)
+{
+	return render(site, false, out);
+}
