@@ -75,7 +75,7 @@ static void put_ends(const struct event *event, struct json_out *out)
 
 static void put_app(const struct eve_names *names, const struct event *event, struct json_out *out)
 {
-	const struct app_proto *app = app_get(event->app);
+	const struct app_proto *app = app_names_get(names->apps, event->app);
 	const struct signature *signature = NULL;
 
 	if (!app) {
@@ -122,7 +122,7 @@ static void put_verdict(const struct event *event, struct json_out *out)
 static void put_alert(
 	const struct eve_names *names, const struct event *event, struct json_out *out)
 {
-	const struct app_proto *app = app_get(event->app);
+	const struct app_proto *app = app_names_get(names->apps, event->app);
 	bool blocked = event->mode == MODE_ENFORCE && event->action != ACTION_PASS;
 
 	json_out_open(out, "alert", '{');

@@ -4,6 +4,7 @@
 #ifndef SLUICE_EVE_H
 #define SLUICE_EVE_H
 
+#include "app_names.h"
 #include "json_out.h"
 #include "sink.h"
 
@@ -12,8 +13,9 @@
 struct eve_names { // what an event's numbers mean; borrowed
 	const struct dataplane *dp;
 	const struct rule_names *rules;
-	const struct sigdb *sigdb; // may be NULL
-	const char *source;        // pkt_src, or NULL
+	const struct app_names *apps; // NULL: built-in ones only
+	const struct sigdb *sigdb;    // may be NULL
+	const char *source;           // pkt_src, or NULL
 };
 
 // Appends the line and its newline. With `out->full` afterwards the line is not to be used.

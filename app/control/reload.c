@@ -30,6 +30,7 @@ struct snapshot {
 struct reload {
 	struct dataplane *dp;
 	struct rule_names *names;
+	struct app_names *apps;
 	struct sink *sink;
 	void (*guard)(void *ctx, struct config_errors *errors);
 	void *guard_ctx;
@@ -53,9 +54,10 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 		return -ENOMEM;
 	reload->dp = dp;
 	reload->names = names;
+	reload->apps = app_names_new();
 	reload->signature_dir = strdup(signature_dir);
 	reload->cache_dir = cache_dir ? strdup(cache_dir) : NULL;
-	if (!reload->signature_dir || (cache_dir && !reload->cache_dir)) {
+	if (!reload->apps || !reload->signature_dir || (cache_dir && !reload->cache_dir)) {
 		reload_free(reload);
 		return -ENOMEM;
 	}
@@ -66,8 +68,10 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 void reload_set_sink(struct reload *reload, struct sink *sink)
 {
 	reload->sink = sink;
-	if (sink)
-		sink_set_sigdb(sink, reload_sigdb(reload));
+	if (!sink)
+		return;
+	sink_set_sigdb(sink, reload_sigdb(reload));
+	sink_set_apps(sink, reload->apps);
 }
 
 void reload_set_guard(
@@ -335,6 +339,11 @@ uint64_t reload_loaded_ns(const struct reload *reload)
 	return reload->loaded_ns;
 }
 
+const struct app_names *reload_apps(const struct reload *reload)
+{
+	return reload->apps;
+}
+
 const struct sigdb *reload_sigdb(const struct reload *reload)
 {
 	return reload->current ? reload->current->set->db : NULL;
@@ -352,6 +361,7 @@ void reload_free(struct reload *reload)
 		snapshot_free(oldest);
 	}
 	snapshot_free(reload->current);
+	app_names_free(reload->apps);
 	free(reload->signature_dir);
 	free(reload->cache_dir);
 	free(reload->path);

@@ -4,6 +4,7 @@
 #ifndef SLUICE_RELOAD_H
 #define SLUICE_RELOAD_H
 
+#include "app_names.h"
 #include "gateway.h"
 #include "lcore.h"
 #include "policy_load.h"
@@ -31,9 +32,10 @@ bool reload_step(struct reload *reload);
 uint64_t reload_generation(const struct reload *reload);
 uint64_t reload_freed(const struct reload *reload); // snapshots freed so far
 uint64_t reload_failures(const struct reload *reload);
-const char *reload_path(const struct reload *reload);            // of the policy in force
-const struct policy *reload_policy(const struct reload *reload); // in force, or NULL
-uint64_t reload_loaded_ns(const struct reload *reload);          // when it was published
+const char *reload_path(const struct reload *reload);             // of the policy in force
+const struct policy *reload_policy(const struct reload *reload);  // in force, or NULL
+uint64_t reload_loaded_ns(const struct reload *reload);           // when it was published
+const struct app_names *reload_apps(const struct reload *reload); // what app ids mean
 const struct sigdb *reload_sigdb(const struct reload *reload);
 // All lcores have left. The sink may be gone already; if not, it must not render any more.
 void reload_free(struct reload *reload);

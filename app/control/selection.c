@@ -12,12 +12,12 @@ static bool read_app(struct request *request, const char *name, struct selection
 	selection->has_app = true;
 	if (!strcmp(name, "unknown"))
 		return true; // APP_NONE
-	selection->app = app_find(name);
+	selection->app = app_names_find(reload_apps(request->context->reload), name);
 	if (selection->app != APP_NONE)
 		return true;
 	request_fail(request,
-		"app: no application \"%.64s\"; `sluice apps` lists them, \"unknown\" "
-		"is for flows without one",
+		"app: no application \"%.64s\"; `sluice apps` and the policy's "
+		"applications list them, \"unknown\" is for flows without one",
 		name);
 	return false;
 }
@@ -102,7 +102,7 @@ void put_app(json_t **parent, const struct control_context *context, uint16_t ap
 	uint8_t confidence, uint16_t signature, unsigned decided_pkts)
 {
 	const struct sigdb *db = reload_sigdb(context->reload);
-	const struct app_proto *proto = app_get(app);
+	const struct app_proto *proto = app_names_get(reload_apps(context->reload), app);
 	json_t *object;
 
 	if (!proto)

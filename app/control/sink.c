@@ -321,6 +321,11 @@ void sink_set_sigdb(struct sink *sink, const struct sigdb *db)
 	sink->names.sigdb = db;
 }
 
+void sink_set_apps(struct sink *sink, const struct app_names *apps)
+{
+	sink->names.apps = apps;
+}
+
 void sink_set_start(struct sink *sink, uint64_t started_ns)
 {
 	sink->started_ns = started_ns;

@@ -5,6 +5,7 @@
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 
+#include "app_names.h"
 #include "lcore.h"
 #include "policy_load.h"
 
@@ -32,6 +33,7 @@ int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx);
 
 // What app and signature numbers of later events mean (changes with a reload of signatures).
 void sink_set_sigdb(struct sink *sink, const struct sigdb *db);
+void sink_set_apps(struct sink *sink, const struct app_names *apps); // at first: built-in ones only
 // Drains every ring; returns the records written. Bounded by `max` per lcore (0: all).
 unsigned sink_drain(struct sink *sink, unsigned max);
 // Records of the control core itself.

@@ -23,14 +23,21 @@ static json_t *written(const struct event *event)
 	struct sink_options options = {
 		.path = path, .source = "pcap", .flow_events = true, .drop_events = true};
 	json_t *list, *object;
+	struct app_names *apps = app_names_new();
+	const struct app_proto own = {
+		.name = "intranet-wiki", .group = "intranet", .category = APP_CATEGORY_WEB};
 	struct sink *sink;
+	uint16_t id;
 
 	close(mkstemp(path));
+	assert_int_equal(app_names_intern(apps, &own, &id), 0);
 	assert_int_equal(rule_names_intern(names, "no-bittorrent"), 1);
 	assert_int_equal(sink_new(&options, dp, names, &sink, err, sizeof err), 0);
+	sink_set_apps(sink, apps);
 	fake_event_send(dp, 1, event);
 	assert_int_equal(sink_drain(sink, 0), 1);
 	sink_free(sink);
+	app_names_free(apps);
 	list = lines_read(path);
 	assert_int_equal(json_array_size(list), 1);
 	object = json_incref(json_array_get(list, 0));
@@ -287,6 +294,27 @@ static void a_trace_with_hostile_text(void **state)
 	json_decref(o);
 }
 
+static void a_user_defined_application(void **state)
+{
+	struct event event = event_of(EVENT_ALERT);
+	json_t *o;
+
+	(void)state;
+	event.app = (uint16_t)(app_count() + 1);
+	event.confidence = CONFIDENCE_DPI;
+	o = written(&event);
+	has_text(o, "app_proto", "intranet-wiki");
+	has_text(o, "app.name", "intranet-wiki");
+	has_text(o, "app.group", "intranet");
+	has_text(o, "app.category", "web");
+	has_text(o, "alert.category", "web");
+	json_decref(o);
+	event.app++; // never given
+	o = written(&event);
+	assert_null(json_object_get(o, "app_proto"));
+	json_decref(o);
+}
+
 static void garbage_is_still_a_whole_line(void **state)
 {
 	struct event event;
@@ -353,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_cache_entry),
 		cmocka_unit_test(an_anomaly_of_a_frame_without_addresses),
 		cmocka_unit_test(a_trace_with_hostile_text),
+		cmocka_unit_test(a_user_defined_application),
 		cmocka_unit_test(garbage_is_still_a_whole_line),
 		cmocka_unit_test(the_longest_line_fits),
 	};
