@@ -28,12 +28,15 @@
 #include "preflight.h"
 #include "run_limits.h"
 #include "run_options.h"
+#include "service.h"
 #include "stats_sum.h"
 
-#define ERR_BYTES 4096
+#define ERR_BYTES        4096
+#define START_PATIENCE_S 120
 
 struct run { // everything, in the order in which it is made
 	struct phases phases;
+	struct service service;
 	const struct run_arguments *arguments;
 	struct gateway *gateway;
 	char policy_path[COMMAND_PATH_MAX];
@@ -64,7 +67,15 @@ static int exit_code(int error)
 static int fail(const struct run *run, int code)
 {
 	log_error("%s", run->err);
+	service_failed(&run->service, code, run->err);
 	return code;
+}
+
+// A document with errors.
+static int refuse(const struct run *run, struct config_errors *errors)
+{
+	service_failed(&run->service, EXIT_CODE_CONFIG, errors->n ? errors->lines[0] : "no memory");
+	return config_errors_print(errors);
 }
 
 static int load_gateway(struct run *run, const struct run_arguments *arguments)
@@ -76,7 +87,7 @@ static int load_gateway(struct run *run, const struct run_arguments *arguments)
 	if (rc < 0) {
 		if (!errors.n)
 			config_error_add(&errors, arguments->gateway, "", "%s", strerror(-rc));
-		return config_errors_print(&errors);
+		return refuse(run, &errors);
 	}
 	if (arguments->policy)
 		snprintf(run->policy_path, sizeof(run->policy_path), "%s", arguments->policy);
@@ -195,8 +206,10 @@ static int load_policy(struct run *run)
 	struct config_errors errors = {0};
 
 	reload_set_sink(run->reload, run->sink);
+	service_patience(
+		&run->service, START_PATIENCE_S, "reading the policy and compiling signatures");
 	if (reload_load(run->reload, run->policy_path, clock_ns(), &errors) < 0)
-		return config_errors_print(&errors);
+		return refuse(run, &errors);
 	config_errors_free(&errors);
 	reload_set_guard(run->reload, guard_restart_keys, run);
 	phases_end(&run->phases, "policy and signatures");
@@ -210,11 +223,15 @@ static int check_machine(struct run *run)
 
 	preflight_host_init(&host);
 	preflight_run(run->gateway, &host, memory_needed_mb(run->gateway), &found);
+	int code = preflight_code(&found);
+	bool told = false;
 	for (unsigned i = 0; i < found.n; i++) {
 		if (found.items[i].code)
 			log_error("%s: %s", found.items[i].what, found.items[i].text);
+		if (found.items[i].code && !told)
+			service_failed(&run->service, code, found.items[i].text);
+		told |= found.items[i].code != 0;
 	}
-	int code = preflight_code(&found);
 	return code ? code : -1;
 }
 
@@ -311,6 +328,7 @@ static int start_forwarding(struct run *run)
 		"forwarding %" PRIu64 " ms after start (%s)", phases_total_ms(&run->phases), steps);
 	log_notice("policy %s, generation %" PRIu64 ", %u data lcores, %u ports", run->policy_path,
 		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
+	service_forwarding(&run->service, run->dp, run->reload);
 	ports_watch_links(run->dp, &run->links);
 	for (unsigned i = 0; i < run->dp->n_ports; i++) {
 		if (!(run->links >> i & 1))
@@ -324,8 +342,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 {
 	struct run *run = ctx;
 
-	(void)now_ns;
-	(void)healthy;
+	service_tick(&run->service, now_ns, healthy);
 	ports_watch_links(run->dp, &run->links);
 }
 
@@ -405,6 +422,7 @@ static int forward(struct run *run)
 
 	if (rc < 0)
 		log_error("the control loop failed: %s", strerror(-rc));
+	service_stopping(&run->service);
 	stop_forwarding(run);
 	return rc < 0 || run->lcores_lost ? EXIT_CODE_FAILURE : EXIT_CODE_OK;
 }
@@ -431,6 +449,7 @@ static void undo(struct run *run)
 	if (run->base)
 		event_base_free(run->base);
 	pidfile_drop(&run->pidfile);
+	service_close(&run->service);
 	gateway_free(run->gateway);
 }
 
@@ -473,6 +492,7 @@ int run_main(int argc, char **argv)
 	signals_blockable(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	run.arguments = &arguments;
+	service_open(&run.service);
 	code = load_gateway(&run, &arguments);
 	if (code < 0 && arguments.dump_config)
 		code = dump_config(&run);

@@ -34,6 +34,9 @@ struct reload {
 	struct sink *sink;
 	void (*guard)(void *ctx, struct config_errors *errors);
 	void *guard_ctx;
+	void (*observer)(void *ctx, enum reload_progress progress);
+	void *observer_ctx;
+	bool observed; // has heard of a beginning, not of the end
 	char *signature_dir;
 	char *cache_dir;
 	char *path;
@@ -79,6 +82,21 @@ void reload_set_guard(
 {
 	reload->guard = guard;
 	reload->guard_ctx = ctx;
+}
+
+void reload_set_observer(struct reload *reload,
+	void (*observer)(void *ctx, enum reload_progress progress), void *ctx)
+{
+	reload->observer = observer;
+	reload->observer_ctx = ctx;
+	reload->observed = false;
+}
+
+static void observe(struct reload *reload, enum reload_progress progress)
+{
+	reload->observed = progress == RELOAD_BEGINS;
+	if (reload->observer)
+		reload->observer(reload->observer_ctx, progress);
 }
 
 static bool guard_allows(const struct reload *reload, struct config_errors *errors)
@@ -244,6 +262,7 @@ int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 	struct snapshot *snapshot = NULL;
 	char *path = strdup(policy_path);
 
+	observe(reload, RELOAD_BEGINS);
 	bool allowed = guard_allows(reload, errors);
 
 	// what is wrong with the policy is told all the same
@@ -258,6 +277,7 @@ int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 		if (reload->sink)
 			sink_policy_event(reload->sink, now_ns, reload->generation, false,
 				policy_path, errors);
+		observe(reload, RELOAD_REFUSED);
 		return -EINVAL;
 	}
 	publish(reload, snapshot);
@@ -306,6 +326,8 @@ bool reload_step(struct reload *reload)
 		snapshot_free(oldest);
 		reload->freed++;
 	}
+	if (reload->observed)
+		observe(reload, RELOAD_IN_FORCE);
 	return true;
 }
 

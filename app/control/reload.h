@@ -20,6 +20,11 @@ void reload_set_sink(struct reload *reload, struct sink *sink);
 // which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).
 void reload_set_guard(
 	struct reload *reload, void (*guard)(void *ctx, struct config_errors *errors), void *ctx);
+// Who wants to know how a reload goes: RELOAD_BEGINS before anything is read, then RELOAD_REFUSED,
+// or RELOAD_IN_FORCE when the last lcore obeys. NULL: nobody.
+enum reload_progress { RELOAD_BEGINS, RELOAD_REFUSED, RELOAD_IN_FORCE };
+void reload_set_observer(struct reload *reload,
+	void (*observer)(void *ctx, enum reload_progress progress), void *ctx);
 // Loads, compiles (signatures only if their files changed), makes one scratch per lcore, publishes
 // the next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event.
 int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,

@@ -2,6 +2,7 @@
 // Publication: all or nothing, grace periods, sharing of compiled signatures.
 #include "reload.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -233,6 +234,41 @@ static void signatures_keep_their_numbers(void **state)
 	order("ab", "", "");
 }
 
+static void observer(void *ctx, enum reload_progress progress)
+{
+	char *heard = ctx;
+
+	heard[strlen(heard)] = "brf"[progress]; // begins, refused, in force
+}
+
+// A service manager is told of the beginning, and of exactly one end, which comes when the last
+// lcore obeys.
+static void an_observer_hears_of_each_reload_once(void **state)
+{
+	struct world w = world_new(2, true);
+	char heard[32] = "";
+
+	(void)state;
+	assert_int_equal(load(&w, "first"), 0);
+	reload_set_observer(w.reload, observer, heard);
+	assert_true(reload_step(w.reload));
+	assert_string_equal(heard, "");
+	assert_int_equal(load(&w, "second"), 0);
+	assert_false(reload_step(w.reload));
+	assert_string_equal(heard, "b");
+	rte_rcu_qsbr_quiescent(w.dp->qsbr, 0);
+	rte_rcu_qsbr_quiescent(w.dp->qsbr, 1);
+	assert_true(reload_step(w.reload));
+	assert_true(reload_step(w.reload));
+	assert_string_equal(heard, "bf");
+	assert_int_equal(load(&w, "bad"), -EINVAL);
+	assert_true(reload_step(w.reload));
+	assert_string_equal(heard, "bfbr");
+	assert_int_equal(reload_check(w.reload, "third", &w.errors), 0);
+	assert_string_equal(heard, "bfbr");
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +278,7 @@ int main(void)
 		cmocka_unit_test(without_rcu_the_grace_is_immediate),
 		cmocka_unit_test(an_error_changes_nothing),
 		cmocka_unit_test(a_guard_refuses_load_and_check),
+		cmocka_unit_test(an_observer_hears_of_each_reload_once),
 		cmocka_unit_test(unchanged_signatures_are_not_compiled_again),
 		cmocka_unit_test(a_check_changes_nothing),
 		cmocka_unit_test(signatures_keep_their_numbers),

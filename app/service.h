@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The gateway as a service: what the service manager is told, and when (docs/operating.md). Owned
+// by run.c; control core only.
+//
+//   start     EXTEND_TIMEOUT_USEC before signatures are compiled
+//   READY=1   when every data lcore has made a turn of its loop: the policy is in force, packets
+//             move
+//   reload    RELOADING=1 before the files are read; READY=1 when the last lcore obeys, or when
+//             the reload was refused
+//   always    STATUS= every two seconds; WATCHDOG=1 while every data lcore's heart beats
+//   end       STOPPING=1; after a failure ERRNO= and STATUS= with the message
+#ifndef SLUICE_SERVICE_H
+#define SLUICE_SERVICE_H
+
+#include <stdbool.h>
+#include "lcore.h"
+#include "notify.h"
+#include "reload.h"
+#include "status_line.h"
+
+struct service { // zeroed: tells nobody
+	struct notify notify;
+	const struct dataplane *dp;
+	struct reload *reload;
+	struct status_line line;
+	bool ready;
+	bool reloading;
+	bool healthy;
+	uint64_t status_ns; // when STATUS= was last sent
+	uint64_t watchdog_ns;
+};
+
+// Takes the manager's socket from the environment. What is wrong with it is logged, and no reason
+// not to start.
+void service_open(struct service *service);
+// Before anything that may take long: the manager waits at least `seconds` more.
+void service_patience(const struct service *service, unsigned seconds, const char *what);
+// The lcores are launched. From here service_tick does the rest; `reload` is observed.
+void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload);
+// Every 100 ms; `healthy` is false while a data lcore's heart rests.
+void service_tick(struct service *service, uint64_t now_ns, bool healthy);
+void service_stopping(struct service *service);
+// The start, or the run, has failed. `code` is the exit code.
+void service_failed(const struct service *service, int code, const char *text);
+void service_close(struct service *service);
+
+#endif
