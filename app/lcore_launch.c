@@ -52,6 +52,11 @@ uint64_t clock_ns(void)
 	return origin.wall_ns + (uint64_t)(elapsed * origin.ns_per_tsc >> 32);
 }
 
+int64_t clock_error_ns(void)
+{
+	return (int64_t)(wall_ns() - clock_ns());
+}
+
 static void nap(uint64_t ns)
 {
 	struct timespec time = {.tv_sec = 0, .tv_nsec = (long)ns};

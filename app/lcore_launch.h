@@ -20,6 +20,8 @@ struct lcore_thread {
 // wall clock.
 void clock_start(void);
 uint64_t clock_ns(void);
+// The wall clock less ours, which never steps: what NTP or an operator has changed since the start.
+int64_t clock_error_ns(void);
 
 // Registers every lcore with dp->qsbr and starts its thread. 0, -EBUSY.
 int lcores_launch(struct dataplane *dp, struct lcore_thread *threads, char *err, size_t err_len);

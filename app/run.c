@@ -343,6 +343,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 	struct run *run = ctx;
 
 	service_tick(&run->service, now_ns, healthy);
+	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 	ports_watch_links(run->dp, &run->links);
 }
 

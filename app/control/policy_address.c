@@ -82,6 +82,19 @@ static void read_set(const struct json_at *at, struct address_set *set)
 	address_set_seal(set);
 }
 
+bool policy_name_is_good(const struct json_at *at)
+{
+	size_t len =
+		strspn(at->key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	if (isalpha((unsigned char)at->key[0]) && !at->key[len] && len <= 63)
+		return true;
+	json_at_error(at,
+		"\"%.64s\" is not a name: letters, digits, - and _, the first a letter, at most 63",
+		at->key);
+	return false;
+}
+
 void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader)
 {
 	const char *name;
@@ -97,14 +110,8 @@ void policy_read_address_sets(const struct json_at *at, struct policy_reader *re
 	json_object_foreach (at->value, name, value) {
 		struct json_at child = json_at_key(at, name, value);
 		struct named_set *set = &reader->sets[reader->n_sets++];
-		size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					  "0123456789_-");
 
-		if (!isalpha((unsigned char)name[0]) || name[len] || len > 63)
-			json_at_error(&child,
-				"\"%.64s\" is not a name: letters, digits, - and _, the first a "
-				"letter, at most 63",
-				name);
+		policy_name_is_good(&child);
 		set->name = name;
 		read_set(&child, &set->set);
 	}

@@ -192,7 +192,7 @@ static int put_apps(json_t *match, const struct app_set *apps)
 	return -1;
 }
 
-static json_t *match_json(const struct rule *rule)
+static json_t *match_json(const struct policy *policy, const struct rule *rule)
 {
 	json_t *match = json_object();
 	int rc = 0;
@@ -215,18 +215,25 @@ static json_t *match_json(const struct rule *rule)
 		rc |= json_object_set_new(match, "vlan", vlans_json(rule));
 	if (rule->l4_proto)
 		rc |= json_object_set_new(match, "protocol", protocol_json(rule->l4_proto));
+	if (rule->has_time)
+		rc |= json_object_set_new(
+			match, "time", policy_windows_json(policy, rule->windows));
+	if (rule->not_windows)
+		rc |= json_object_set_new(
+			match, "not_time", policy_windows_json(policy, rule->not_windows));
 	if (!rc)
 		return match;
 	json_decref(match);
 	return NULL;
 }
 
-static json_t *rule_json(const struct rule *rule, const struct rule_names *names)
+static json_t *rule_json(
+	const struct policy *policy, const struct rule *rule, const struct rule_names *names)
 {
 	const char *id = rule_names_get(names, rule->uid);
 
 	return json_pack("{s:s, s:o, s:s, s:s, s:s}", "id", id ? id : rule->id, "match",
-		match_json(rule), "action", policy_action_words[rule->action], "mode",
+		match_json(policy, rule), "action", policy_action_words[rule->action], "mode",
 		policy_mode_words[rule->mode], "cache", policy_cache_words[rule->cache]);
 }
 
@@ -235,7 +242,7 @@ static json_t *rules_json(const struct policy *policy, const struct rule_names *
 	json_t *array = json_array();
 
 	for (uint32_t i = 0; array && i < policy->n_rules; i++) {
-		if (json_array_append_new(array, rule_json(&policy->rules[i], names)) < 0) {
+		if (json_array_append_new(array, rule_json(policy, &policy->rules[i], names)) < 0) {
 			json_decref(array);
 			return NULL;
 		}
@@ -263,6 +270,8 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= add_fields(root, policy_fields, policy);
 	if (has_empty_set(policy))
 		rc |= json_object_set_new(root, "address_sets", json_pack("{s:[]}", EMPTY_SET));
+	rc |= json_object_set_new(root, "time_zone", policy_time_zone_json(policy));
+	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));

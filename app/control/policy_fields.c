@@ -54,6 +54,8 @@ const struct json_field policy_fields[] = {
 	NEED("schema_version", json_read_schema_version),
 	WORD("mode", struct policy, mode, policy_mode_words, MODE_ENFORCE),
 	{.name = "address_sets", .kind = JSON_KIND_IGNORE}, // read before the others
+	READ("time_zone", policy_read_time_zone),
+	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
 	READ("rules", policy_read_rules),
 	WORD("default", struct policy, default_action, policy_action_words, ACTION_PASS),
 	READ("invalid", policy_read_invalid),
@@ -115,6 +117,8 @@ const struct json_field policy_match_fields[] = {
 	READ("rules[].match.ports", policy_read_match_ports),
 	READ("rules[].match.vlan", policy_read_match_vlan),
 	READ("rules[].match.protocol", policy_read_match_protocol),
+	READ("rules[].match.time", policy_read_match_time),
+	READ("rules[].match.not_time", policy_read_match_not_time),
 	JSON_FIELD_END,
 };
 
@@ -125,21 +129,16 @@ const struct json_later policy_later[] = {
 	{"scan", "virus scanning"},
 	{"shape", "traffic shaping"},
 	{"nat", "address translation"},
-	{"schedules", "time windows"},
 	{NULL, NULL},
 };
 
 const struct json_later policy_rule_later[] = {
 	{"shape", "traffic shaping"},
 	{"scan", "virus scanning"},
-	{"schedule", "time windows"},
-	{"time", "time windows"},
 	{NULL, NULL},
 };
 
 const struct json_later policy_match_later[] = {
-	{"schedule", "time windows"},
-	{"time", "time windows"},
 	{"file", "rules on files"},
 	{"user", "users"},
 	{NULL, NULL},

@@ -71,6 +71,21 @@ void policy_read_match_vlan(const struct json_at *at, void *ctx);
 void policy_read_match_protocol(const struct json_at *at, void *ctx);
 void policy_read_match_confidence(const struct json_at *at, void *ctx);
 
+// policy_time.c: "time_windows" (before the rules, wherever it stands), the zone, and both again as
+// JSON.
+extern const struct json_field policy_span_fields[];
+void policy_read_time_zone(const struct json_at *at, void *ctx);
+void policy_read_time_windows(const struct json_at *at, struct policy_reader *reader);
+void policy_seal_times(const struct json_at *at, struct policy_reader *reader);
+void policy_read_match_time(const struct json_at *at, void *ctx);
+void policy_read_match_not_time(const struct json_at *at, void *ctx);
+json_t *policy_time_zone_json(const struct policy *policy);
+json_t *policy_time_windows_json(const struct policy *policy);
+json_t *policy_windows_json(const struct policy *policy, uint64_t windows); // names
+
+// A name that the file gives: letters, digits, - and _, the first a letter, at most 63. Tells.
+bool policy_name_is_good(const struct json_at *at);
+
 // policy_address.c: "address_sets" (before the rest, wherever it stands), and lists of CIDRs and
 // names of sets into `set`, sealed.
 void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader);

@@ -69,6 +69,10 @@ void policy_read_rule_match(const struct json_at *at, void *ctx)
 		reader->match_told = true;
 		return;
 	}
+	if (rule->windows & rule->not_windows)
+		json_at_error(at,
+			"a window stands in time and in not_time: the rule would wait for "
+			"it and never match in it, remove it from one");
 	if (reader->has_confidence && !rule->has_app)
 		json_at_error(at, "min_confidence needs app, category or group: add one, or "
 				  "remove it");
@@ -150,6 +154,7 @@ static bool takes_all(const struct rule *rule)
 {
 	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->n_ports &&
 	       !rule->n_vlans && !rule->l4_proto && rule->direction == DIRECTION_ANY &&
+	       !rule->has_time && !rule->not_windows &&
 	       (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
 }
 
@@ -240,14 +245,18 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 static void policy_read(const struct json_doc *doc, struct policy *policy)
 {
 	struct policy_reader reader = {.doc = doc, .policy = policy};
-	struct json_at root = json_at_root(doc), sets;
+	struct json_at root = json_at_root(doc), sets, windows;
 
 	policy_default(policy);
 	if (json_want_object(&root)) {
 		sets = json_at_key(
 			&root, "address_sets", json_object_get(doc->root, "address_sets"));
 		policy_read_address_sets(&sets, &reader);
+		windows = json_at_key(
+			&root, "time_windows", json_object_get(doc->root, "time_windows"));
+		policy_read_time_windows(&windows, &reader);
 		json_fields_read(&root, policy_fields, policy_later, policy, &reader);
+		policy_seal_times(&windows, &reader);
 	}
 	policy_sets_free(&reader);
 }

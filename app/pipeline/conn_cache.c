@@ -16,7 +16,7 @@ struct slot {
 	struct conn_entry entry;
 	uint32_t prev;
 	uint32_t next;
-	uint32_t policy_gen; // low half of the generation that is known to block it; 0: none
+	uint32_t policy_epoch; // under which it is known to be blocked; 0: none
 	bool used;
 	bool hit_told;
 };
@@ -205,7 +205,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		cache->slots[i].entry.confidence = entry->confidence;
 	}
 	// another lcore may have learned it under another generation
-	cache->slots[i].policy_gen = broadcast ? (uint32_t)lcore->policy->generation : 0;
+	cache->slots[i].policy_epoch = broadcast ? lcore->epoch : 0;
 	refresh(lcore, i);
 	if (!broadcast) {
 		lcore->stats.cache_replicated++;
@@ -229,7 +229,8 @@ static bool rule_has_ends(const struct rule *rule, const struct conn_key *key)
 }
 
 // A connection like those that made the entry, decided by the policy of today.
-static bool decide_blocks(const struct policy *policy, const struct conn_entry *entry)
+static bool decide_blocks(
+	const struct policy *policy, uint64_t windows, const struct conn_entry *entry)
 {
 	struct flow_ends ends = {.port = {0, entry->key.port}};
 	const struct decide_input input = {
@@ -242,6 +243,7 @@ static bool decide_blocks(const struct policy *policy, const struct conn_entry *
 		.ports_known = true,
 		.c2s_from_inside = entry->key.from_inside,
 		.vlan = {entry->key.vlan & 0xfff},
+		.windows = windows,
 	};
 
 	memcpy(ends.address[HALF_C2S], entry->key.initiator, 16);
@@ -253,7 +255,8 @@ static bool decide_blocks(const struct policy *policy, const struct conn_entry *
 // outlives reloads, and has to be there, enforced, blocking and caching still, for these ends; and
 // no rule before it may let them pass. (The key of mode peer has no port, that of a rule for inner
 // VLANs not the tag: then the rule alone is asked.)
-static bool policy_blocks(const struct policy *policy, const struct conn_entry *entry)
+static bool policy_blocks(
+	const struct policy *policy, uint64_t windows, const struct conn_entry *entry)
 {
 	if (address_set_has(&policy->conn_cache.exempt, entry->key.initiator) ||
 		address_set_has(&policy->conn_cache.exempt, entry->key.responder))
@@ -268,19 +271,17 @@ static bool policy_blocks(const struct policy *policy, const struct conn_entry *
 	if (rule->has_app && !app_set_has(&rule->apps, entry->app))
 		return false;
 	if (entry->key.mode == CACHE_PEER || rule->n_vlans)
-		return rule_has_ends(rule, &entry->key);
-	return decide_blocks(policy, entry);
+		return rule_is_open(rule, windows) && rule_has_ends(rule, &entry->key);
+	return decide_blocks(policy, windows, entry);
 }
 
-// Asked once for each generation.
-static bool still_blocked(const struct policy *policy, struct slot *slot)
+// Asked once for each generation, and each time that a time window has opened or closed.
+static bool still_blocked(const struct lcore *lcore, struct slot *slot)
 {
-	uint32_t generation = (uint32_t)policy->generation;
-
-	if (slot->policy_gen == generation)
+	if (slot->policy_epoch == lcore->epoch)
 		return true;
-	slot->policy_gen = generation;
-	return policy_blocks(policy, &slot->entry);
+	slot->policy_epoch = lcore->epoch;
+	return policy_blocks(lcore->policy, lcore->windows, &slot->entry);
 }
 
 static bool hit_one(
@@ -298,7 +299,7 @@ static bool hit_one(
 		remove_slot(lcore, i, CONNCACHE_EXPIRE);
 		return false;
 	}
-	if (!still_blocked(lcore->policy, slot)) {
+	if (!still_blocked(lcore, slot)) {
 		lcore->stats.cache_healed++;
 		remove_slot(lcore, i, CONNCACHE_HEAL);
 		return false;

@@ -23,6 +23,8 @@ static bool vlans_match(const struct rule *rule, const struct decide_input *inpu
 // Everything of a match but the application.
 static bool static_match(const struct rule *rule, const struct decide_input *input)
 {
+	if (!rule_is_open(rule, input->windows))
+		return false;
 	if (rule->direction == DIRECTION_OUTBOUND && !input->c2s_from_inside)
 		return false;
 	if (rule->direction == DIRECTION_INBOUND && input->c2s_from_inside)

@@ -16,6 +16,7 @@ struct decide_input {
 	bool ports_known; // false for later fragments: rules with ports cannot match
 	bool c2s_from_inside;
 	uint16_t vlan[2];
+	uint64_t windows; // time windows that are open, bits of policy->times
 };
 
 #define RULE_DEFAULT UINT32_MAX // the policy's `default` decided

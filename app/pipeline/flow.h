@@ -75,7 +75,7 @@ struct flow {
 	int32_t key_pos; // rte_hash position: the key itself lives in the table
 	uint32_t lru_prev;
 	uint32_t lru_next;
-	uint32_t policy_gen; // low 32 bits of the generation that decided
+	uint32_t policy_epoch; // under which it was decided
 	uint32_t rule_uid;
 	uint32_t classify_state;
 	uint32_t decoder_state;
@@ -144,7 +144,7 @@ struct flow_stub {
 	int32_t key_pos;
 	uint32_t lru_prev;
 	uint32_t lru_next;
-	uint32_t policy_gen;
+	uint32_t policy_epoch;
 	uint32_t bytes[2];
 	union {
 		uint32_t isn[2]; // embryonic: initial sequence numbers, by half

@@ -144,7 +144,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 
 	stub->start_ns = flow->start_ns;
 	stub->key_pos = flow->key_pos;
-	stub->policy_gen = flow->policy_gen;
+	stub->policy_epoch = flow->policy_epoch;
 	stub->rule_uid = flow->rule_uid;
 	stub->app = flow->app;
 	stub->confidence = flow->confidence;

@@ -67,6 +67,32 @@ fail:
 	return -ENOMEM;
 }
 
+// A second at most, so that a wall clock that was set is followed.
+static void epoch_renew(struct lcore *lcore)
+{
+	const struct policy *policy = lcore->policy;
+	int64_t error = atomic_load_explicit(&lcore->dp->wall_error_ns, memory_order_relaxed);
+	uint64_t wall_ns = lcore->now_ns + (uint64_t)error;
+	struct windows_open open = timetable_at(&policy->times, wall_ns);
+
+	lcore->windows = open.active;
+	lcore->epoch = policy_epoch(policy->generation, open.set);
+	lcore->epoch_generation = policy->generation;
+	lcore->epoch_ns = UINT64_MAX;
+	if (policy->times.n_windows)
+		lcore->epoch_ns = open.until_ns - wall_ns < NS_PER_S
+					  ? lcore->now_ns + (open.until_ns - wall_ns)
+					  : lcore->now_ns + NS_PER_S;
+}
+
+void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns)
+{
+	lcore->now_ns = now_ns;
+	lcore->policy = policy;
+	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
+		epoch_renew(lcore);
+}
+
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len)
 {
 	unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;

@@ -134,6 +134,10 @@ struct lcore {
 	// read once per loop
 	const struct policy *policy;
 	uint64_t now_ns;
+	uint64_t windows;  // time windows that are open, bits of policy->times
+	uint32_t epoch;    // policy_epoch of the two
+	uint64_t epoch_ns; // until then, and under this generation, it holds
+	uint64_t epoch_generation;
 	// own
 	struct flow_table *flows;
 	struct classifier *classifier;
@@ -168,6 +172,9 @@ struct dataplane {
 	struct lcore *lcores[LCORES_MAX];
 	_Atomic(const struct policy *) policy; // written by the control core only
 	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index
+	// Wall clock less the lcores' clock, which runs by the TSC from the start on. Written by
+	// the control core now and then: time windows follow the wall clock. 0 in replay.
+	_Atomic int64_t wall_error_ns;
 	_Atomic int stopping; // 1: stop receiving, empty the rings; 2: drain and leave
 	struct lcore_limits limits;
 };
@@ -176,6 +183,8 @@ struct dataplane {
 // every lcore before any starts; `lcores_connect` then makes the ring matrix. -ENOMEM, message.
 int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempool *pool,
 	struct lcore **out, char *err, size_t err_len);
+// What is read once per loop: the time, the policy in force, its open time windows. The lcore.
+void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns);
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len);
 void lcore_free(struct lcore *lcore);
 

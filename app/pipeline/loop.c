@@ -179,8 +179,7 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 
 static void begin(struct lcore *lcore, uint64_t now_ns)
 {
-	lcore->now_ns = now_ns;
-	lcore->policy = atomic_load_explicit(&lcore->dp->policy, memory_order_acquire);
+	lcore_begin(lcore, atomic_load_explicit(&lcore->dp->policy, memory_order_acquire), now_ns);
 }
 
 void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, uint8_t link,

@@ -262,6 +262,7 @@ void policy_free(struct policy *policy)
 	free(policy->rules);
 	free(policy->by_uid);
 	address_set_free(&policy->conn_cache.exempt);
+	timetable_free(&policy->times);
 	for (unsigned i = 0; i < policy->n_scratch; i++)
 		sigdb_scratch_free(policy->scratch[i]);
 	free(policy);

@@ -6,11 +6,13 @@
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "app_id.h"
 #include "classify.h"
+#include "time_window.h"
 #include "verdict.h"
 
 #define POLICY_RULES_MAX  4096
@@ -82,6 +84,7 @@ struct rule {
 	bool has_app;           // apps is a condition
 	bool has_source;
 	bool has_destination;
+	bool has_time; // windows is a condition
 	uint8_t n_ports;
 	uint8_t n_vlans;
 	uint8_t l4_proto;    // 0: any; IPPROTO_TCP, IPPROTO_UDP ...
@@ -90,7 +93,15 @@ struct rule {
 	struct address_set destination;
 	struct port_range ports[POLICY_PORTS_MAX];
 	uint16_t vlans[POLICY_VLANS_MAX];
+	uint64_t windows;     // has_time: one of these is open (bits of policy.times)
+	uint64_t not_windows; // none of these is
 };
+
+// The rule's time condition, under the open windows.
+static inline bool rule_is_open(const struct rule *rule, uint64_t windows)
+{
+	return (!rule->has_time || rule->windows & windows) && !(rule->not_windows & windows);
+}
 
 // What goes by EtherType or by link-local group address rather than by rule (FEATURES A2).
 enum link_protocol {
@@ -128,6 +139,7 @@ struct policy {
 	bool enforces;                // some rule or default may drop or reset
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
 	struct conn_cache_policy conn_cache;
+	struct timetable times;
 	struct rule *rules;
 	uint32_t n_rules;
 	const struct rule **by_uid; // n_rules, sorted by uid
@@ -135,6 +147,25 @@ struct policy {
 	struct sigdb_scratch *scratch[POLICY_LCORES_MAX]; // one per data lcore, owned
 	unsigned n_scratch;
 };
+
+// What a decision stands on besides the flow: the policy and the set of open time windows. Flows
+// and cache entries keep it, and are decided again when it is another. 22 bits of the generation:
+// two that are 4 million reloads apart look the same, which no entry outlives.
+#define POLICY_EPOCH_SET_BITS 10
+static_assert(1 << POLICY_EPOCH_SET_BITS == WINDOW_SETS_MAX, "an epoch holds each set's number");
+
+static inline uint32_t policy_epoch(uint64_t generation, uint16_t set)
+{
+	return (uint32_t)(generation << POLICY_EPOCH_SET_BITS) | set;
+}
+
+// The generation of an epoch that was made under `now` or not long before.
+static inline uint64_t policy_epoch_generation(uint32_t epoch, uint64_t now)
+{
+	uint32_t mask = UINT32_MAX >> POLICY_EPOCH_SET_BITS;
+
+	return now - (((uint32_t)now - (epoch >> POLICY_EPOCH_SET_BITS)) & mask);
+}
 
 const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid);
 // Frees rules, sets, scratch and the snapshot; not the sigdb. NULL is allowed.

@@ -13,7 +13,8 @@ static void record_stub(const struct lcore *lcore, uint32_t ref, struct flow_rec
 
 	record->start_ns = stub->start_ns;
 	record->last_ns = lcore->now_ns - ((uint64_t)age << STUB_TICK_SHIFT);
-	record->generation = stub->policy_gen;
+	record->generation =
+		(uint32_t)policy_epoch_generation(stub->policy_epoch, lcore->policy->generation);
 	record->flags = stub->flags;
 	record->action = stub->action;
 	record->lru_class = stub->lru_class;
@@ -31,7 +32,8 @@ static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_rec
 
 	record->start_ns = flow->start_ns;
 	record->last_ns = flow->last_ns;
-	record->generation = flow->policy_gen;
+	record->generation =
+		(uint32_t)policy_epoch_generation(flow->policy_epoch, lcore->policy->generation);
 	record->flags = flow->flags;
 	record->action = flow->action;
 	record->lru_class = flow->lru_class;

@@ -80,7 +80,7 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	flow->flags |= stub.flags;
 	flow->l4_proto = stub.l4_proto;
 	flow->in_port = stub.in_port;
-	flow->policy_gen = stub.policy_gen;
+	flow->policy_epoch = stub.policy_epoch;
 	flow->n_vlan = pkt->n_vlan;
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
 	flow_ends_of(walk->key, flow->flags, &cold->ends);

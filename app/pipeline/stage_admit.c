@@ -65,6 +65,7 @@ static enum verdict decide_stateless(struct lcore *lcore, struct walk *walk)
 		.ports_known = walk->pkt->flags & PKT_L4_OK,
 		.c2s_from_inside = walk->pkt->flags & PKT_FROM_INSIDE,
 		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.windows = lcore->windows,
 	};
 	struct decision decision = decide(lcore->policy, &input);
 
@@ -120,6 +121,7 @@ static bool stub_still_blocked(
 		.ports_known = true,
 		.c2s_from_inside = stub->flags & FLOW_C2S_INSIDE,
 		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.windows = lcore->windows,
 	};
 
 	lcore->stats.decisions_again++;
@@ -139,8 +141,8 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 		return VERDICT_PASS;
 	bool reprieved = false;
 
-	if (stub->policy_gen != (uint32_t)lcore->policy->generation) {
-		stub->policy_gen = (uint32_t)lcore->policy->generation;
+	if (stub->policy_epoch != lcore->epoch) {
+		stub->policy_epoch = lcore->epoch;
 		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
 			    !stub_still_blocked(lcore, stub, walk);
 	}

@@ -10,27 +10,27 @@
 #include "teardown.h"
 #include "walk.h"
 
-// The first packet after a reload decides again on the stored application.
+// The first packet after a reload, or after a time window has opened or closed, decides again on
+// the stored application.
 enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 {
-	uint32_t generation = (uint32_t)lcore->policy->generation;
 	bool again = lcore->policy->reevaluate == REEVALUATE_ALL;
 
 	if (walk_has_flow(walk)) {
 		struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-		if (flow->policy_gen == generation)
+		if (flow->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
-		flow->policy_gen = generation;
+		flow->policy_epoch = lcore->epoch;
 		if (!again)
 			return VERDICT_PASS;
 		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED);
 	} else {
 		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
-		if (stub->policy_gen == generation)
+		if (stub->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
-		stub->policy_gen = generation;
+		stub->policy_epoch = lcore->epoch;
 		if (!again)
 			return VERDICT_PASS;
 		stub->flags &= (uint16_t)~FLOW_MONITORED;
@@ -59,8 +59,7 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 		bool plain = walk->pkt->l4_proto != IPPROTO_TCP ||
 			     !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
 
-		if (plain && flow->flags & FLOW_FINAL &&
-			flow->policy_gen == (uint32_t)lcore->policy->generation)
+		if (plain && flow->flags & FLOW_FINAL && flow->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
 	}
 	if (walk_checksum_good(lcore, walk))
@@ -398,6 +397,7 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		.n_vlan = walk->pkt->n_vlan,
 		.ports_known = true,
 		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.windows = lcore->windows,
 	};
 	uint16_t flags;
 

@@ -76,6 +76,9 @@ def rows(schema, node, path=""):
         yield here, name, values, default, child.get("x-reload", ""), child["description"]
         if child.get("type") == "object":
             yield from rows(schema, child, here + ".")
+            extra = child.get("additionalProperties")
+            if isinstance(extra, dict) and "$ref" in extra.get("anyOf", [{}])[0]:
+                yield from rows(schema, extra["anyOf"][0], here + ".NAME.")
         elif child.get("type") == "array":
             yield from rows(schema, child["items"], here + "[].")
 

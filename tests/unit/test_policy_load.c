@@ -7,57 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "error_list.h"
-#include "policy_load.h"
-
-static struct rule_names *names;
-
-static char *quoted(const char *text)
-{
-	char *copy = strdup(text);
-
-	assert_non_null(copy);
-	for (char *c = copy; *c; c++)
-		if (*c == '\'')
-			*c = '"';
-	return copy;
-}
-
-static struct policy *good(const char *text)
-{
-	struct config_errors errors = {0};
-	struct policy *policy = NULL;
-	char *json = quoted(text);
-	int rc = policy_parse(json, "p.json", names, &policy, &errors);
-
-	expect_count(&errors, 0);
-	assert_int_equal(rc, 0);
-	assert_non_null(policy);
-	free(json);
-	return policy;
-}
-
-static struct config_errors bad(const char *text)
-{
-	struct config_errors errors = {0};
-	struct policy *policy = NULL;
-	char *json = quoted(text);
-
-	assert_int_equal(policy_parse(json, "p.json", names, &policy, &errors), -EINVAL);
-	assert_null(policy);
-	assert_true(errors.n > 0);
-	free(json);
-	return errors;
-}
-
-// One error with these words.
-#define BAD(text, ...)                                    \
-	do {                                              \
-		struct config_errors errors_ = bad(text); \
-		EXPECT_LINE(&errors_, __VA_ARGS__);       \
-		expect_count(&errors_, 1);                \
-		config_errors_free(&errors_);             \
-	} while (0)
+#include "policy_text.h"
 
 #define DOC(body)   "{'schema_version':1," body "}"
 #define RULE(body)  DOC("'address_sets':{'staff':['10.0.0.0/8']},'rules':[{'id':'r'," body "}]")
@@ -272,13 +222,12 @@ static void test_match_errors(void **state)
 		"port, ip, cache, partial, dpi, verified");
 	BAD(MATCH("'direction':'out'"), "any, outbound, inbound");
 	BAD(MATCH("'sourxe':['staff']"), "$.rules[0].match.sourxe", "did you mean \"source\"?");
-	BAD(MATCH("'schedule':'night'"), "not supported by this version", "time windows");
 }
 
 static void test_document_errors(void **state)
 {
 	static const char *const later[] = {
-		"applications", "transfers", "chat", "scan", "shape", "nat", "schedules"};
+		"applications", "transfers", "chat", "scan", "shape", "nat"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
@@ -473,20 +422,6 @@ static void test_files(void **state)
 	expect_count(&errors, 2);
 	EXPECT_LINE(&errors, "/nonexistent: cannot read");
 	config_errors_free(&errors);
-}
-
-static int names_make(void **state)
-{
-	(void)state;
-	names = rule_names_new();
-	return names ? 0 : -1;
-}
-
-static int names_end(void **state)
-{
-	(void)state;
-	rule_names_free(names);
-	return 0;
 }
 
 int main(void)
