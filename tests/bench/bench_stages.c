@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cycles per packet of the packet path, in process (README.md). Prints one JSON object for each
+// scenario, frame length and number of flows.
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rte_cycles.h>
+#include "scenario.h"
+
+#define ROUNDS_MAX 4096
+
+struct samples {
+	double values[ROUNDS_MAX];
+	unsigned n;
+};
+
+struct arguments {
+	struct rig_options rig;
+	const char *scenario;
+	uint32_t flows;
+	uint16_t length;
+	unsigned rounds;
+	bool once; // one round of one kind, for callgrind
+	bool without_hyperscan;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_samples(const char *name, struct samples *samples)
+{
+	if (!samples->n)
+		return;
+	qsort(samples->values, samples->n, sizeof(double), by_value);
+	printf(", \"%s\": {\"min\": %.1f, \"median\": %.1f, \"p90\": %.1f}", name,
+		samples->values[0], samples->values[samples->n / 2],
+		samples->values[samples->n * 9 / 10]);
+}
+
+static void add(struct samples *samples, uint64_t cycles, uint64_t units)
+{
+	if (samples->n < ROUNDS_MAX)
+		samples->values[samples->n++] = (double)cycles / (double)units;
+}
+
+enum kind { KIND_PATH, KIND_PATH_WITHOUT_HYPERSCAN, KIND_WIRE };
+
+static uint64_t run_round(
+	struct rig *rig, const struct scenario *scenario, unsigned round, enum kind kind)
+{
+	unsigned steps = scenario->steps ? scenario->steps : 1;
+	uint64_t cycles = 0;
+
+	hyperscan_off = kind == KIND_PATH_WITHOUT_HYPERSCAN;
+	if (scenario->before && kind != KIND_WIRE)
+		scenario->before(rig, round);
+	for (unsigned step = 0; step < steps; step++) {
+		if (scenario->lay_out)
+			scenario->lay_out(rig, round, step);
+		cycles += kind == KIND_WIRE ? rig_round_wire(rig, ROUND_PKTS)
+					    : rig_round(rig, ROUND_PKTS);
+	}
+	if (scenario->after && kind != KIND_WIRE)
+		scenario->after(rig, round);
+	return cycles;
+}
+
+static void measure(const struct scenario *scenario, const struct arguments *arguments)
+{
+	static struct samples path, without, wire;
+	unsigned steps = scenario->steps ? scenario->steps : 1, warm = arguments->once ? 0 : 2;
+	uint64_t units = (uint64_t)ROUND_PKTS * (scenario->by_flow ? 1 : steps), pkts = 0;
+	struct rig *rig = rig_new(&arguments->rig);
+
+	scenario->setup(rig, arguments->flows, arguments->length);
+	for (unsigned round = 0; round < arguments->rounds + warm; round++) {
+		uint64_t cycles = run_round(rig, scenario, round,
+			arguments->without_hyperscan ? KIND_PATH_WITHOUT_HYPERSCAN : KIND_PATH);
+
+		pkts += (uint64_t)ROUND_PKTS * steps;
+		if (round < warm)
+			continue;
+		add(&path, cycles, units);
+		if (arguments->once)
+			continue;
+		if (scenario->hyperscan) {
+			cycles = run_round(rig, scenario, round, KIND_PATH_WITHOUT_HYPERSCAN);
+			pkts += (uint64_t)ROUND_PKTS * steps;
+			add(&without, cycles, units);
+		}
+		add(&wire, run_round(rig, scenario, round, KIND_WIRE), units);
+	}
+	scenario->check(rig, pkts);
+	printf("{\"scenario\": \"%s\", \"row\": \"%c\", \"frame\": %u, \"flows\": %u, "
+	       "\"unit\": \"%s\", \"rounds\": %u, \"packets_per_unit\": %u, \"hugepages\": %s, "
+	       "\"tsc_hz\": %llu",
+		scenario->name, scenario->letter, arguments->length + 4u, arguments->flows,
+		scenario->by_flow ? "flow" : "packet", arguments->rounds,
+		scenario->by_flow ? steps : 1, rig->hugepages ? "true" : "false",
+		(unsigned long long)rte_get_tsc_hz());
+	print_samples("path", &path);
+	print_samples("path_without_hyperscan", &without);
+	print_samples("wire", &wire);
+	printf("}\n");
+	rig_free(rig);
+}
+
+static const char usage[] =
+	"usage: bench_stages --list | --scenario NAME [--flows N] [--frame BYTES] [--rounds N]\n"
+	"                    --signatures DIR --policy FILE [--cache DIR]\n"
+	"                    [--once [--without-hyperscan]]\n\n"
+	"Cycles per packet of one scenario; see tests/bench/README.md. --frame is the length on\n"
+	"the wire (64, 1250), --flows a power of two. --once: one round, for callgrind.\n";
+
+static const struct scenario *scenario_find(const char *name)
+{
+	for (unsigned i = 0; name && i < n_scenarios; i++)
+		if (!strcmp(scenarios[i].name, name))
+			return &scenarios[i];
+	return NULL;
+}
+
+static uint32_t number(const char *text, uint32_t least, uint32_t most, const char *option)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*end || end == text || value < least || value > most)
+		rig_die("%s: %s is not a number from %u to %u", option, text, least, most);
+	return (uint32_t)value;
+}
+
+static void list(void)
+{
+	for (unsigned i = 0; i < n_scenarios; i++)
+		printf("%s %c %u %s\n", scenarios[i].name, scenarios[i].letter,
+			scenarios[i].length ? scenarios[i].length + 4u : 0, scenarios[i].what);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"list", no_argument, NULL, 'l'},
+		{"scenario", required_argument, NULL, 's'},
+		{"flows", required_argument, NULL, 'f'},
+		{"frame", required_argument, NULL, 'b'},
+		{"rounds", required_argument, NULL, 'r'},
+		{"signatures", required_argument, NULL, 'S'},
+		{"policy", required_argument, NULL, 'P'},
+		{"cache", required_argument, NULL, 'C'},
+		{"once", no_argument, NULL, 'o'},
+		{"without-hyperscan", no_argument, NULL, 'w'},
+		{0},
+	};
+	struct arguments arguments = {.flows = 4096, .length = RIG_FRAME_MIN, .rounds = 100};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'l': list(); return 0;
+		case 's': arguments.scenario = optarg; break;
+		case 'f': arguments.flows = number(optarg, 4096, 1 << 20, "--flows"); break;
+		case 'b':
+			arguments.length = (uint16_t)(number(optarg, 64, 1500, "--frame") - 4);
+			break;
+		case 'r': arguments.rounds = number(optarg, 1, ROUNDS_MAX, "--rounds"); break;
+		case 'S': arguments.rig.signatures = optarg; break;
+		case 'P': arguments.rig.policy = optarg; break;
+		case 'C': arguments.rig.cache = optarg; break;
+		case 'o': arguments.once = true; break;
+		case 'w': arguments.without_hyperscan = true; break;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	const struct scenario *scenario = scenario_find(arguments.scenario);
+
+	if (!scenario || optind != argc || !arguments.rig.signatures || !arguments.rig.policy ||
+		arguments.flows & (arguments.flows - 1)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (arguments.once)
+		arguments.rounds = 1;
+	if (scenario->length)
+		arguments.length = scenario->length;
+	arguments.rig.flows = arguments.flows + 2 * ROUND_PKTS;
+	arguments.rig.mb = 256 + arguments.flows / 1024 * 2;
+	measure(scenario, &arguments);
+	return 0;
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include "flow_table.h"
+#include "scenario.h"
+
+#define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
+#define SEGMENTS_SEQ 1001u
+
+static struct { // of the scenario in work; the program measures one at a time
+	uint32_t flows;
+	uint32_t next_flow; // tuples that were never used begin here
+	uint16_t length;
+	uint8_t l4_proto;
+	struct stats before;
+} at;
+
+static const char ssh_banner[] = "SSH-2.0-OpenSSH_9.2p1\r\n";
+static const uint8_t dns_query[] = "\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
+
+static void wire_new(struct rig *rig, uint32_t n, uint16_t length)
+{
+	struct rig_wire *wire = &rig->wire;
+
+	free(wire->heads);
+	*wire = (struct rig_wire){.n_heads = n, .length = length};
+	wire->heads = aligned_alloc(64, sizeof(struct rig_head) * n);
+	if (!wire->heads)
+		rig_die("no memory for %u frames", n);
+}
+
+static void send_built(struct rig *rig, const struct rig_packet *packet)
+{
+	uint8_t frame[2048];
+	uint16_t header = packet->l4_proto == IPPROTO_TCP ? 54 : 42;
+
+	rig_build(rig, packet, NULL, frame);
+	rig_send(rig, packet->from_responder ? RIG_OUTSIDE : RIG_INSIDE, frame,
+		(uint16_t)(header + packet->payload_length));
+}
+
+// What the SSH server says first decides its flow for good.
+static void decide_tcp(struct rig *rig, uint32_t flow)
+{
+	struct rig_packet packet = {
+		.flow = flow, .l4_proto = IPPROTO_TCP, .seq = 1000, .tcp_flags = TH_SYN};
+
+	send_built(rig, &packet);
+	packet = (struct rig_packet){
+		.flow = flow,
+		.l4_proto = IPPROTO_TCP,
+		.from_responder = true,
+		.seq = 5000,
+		.ack = 1001,
+		.tcp_flags = TH_SYN | TH_ACK,
+	};
+	send_built(rig, &packet);
+	packet.seq = 5001;
+	packet.tcp_flags = TH_PUSH | TH_ACK;
+	packet.payload = ssh_banner;
+	packet.payload_length = sizeof(ssh_banner) - 1;
+	send_built(rig, &packet);
+}
+
+static void decide_udp(struct rig *rig, uint32_t flow)
+{
+	const struct rig_packet packet = {
+		.flow = flow,
+		.l4_proto = IPPROTO_UDP,
+		.dport = 53,
+		.payload = dns_query,
+		.payload_length = sizeof(dns_query) - 1,
+	};
+
+	send_built(rig, &packet);
+}
+
+// The n'th flow in an order that no cache foresees: a walk over a power of two.
+static uint32_t scattered(uint32_t i, uint32_t n)
+{
+	return (i * 2654435761u) & (n - 1);
+}
+
+static void setup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
+{
+	at.flows = at.next_flow = flows;
+	at.length = length;
+	at.l4_proto = l4_proto;
+	rig_drain_events(rig);
+}
+
+static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
+{
+	setup(rig, flows, length, l4_proto);
+	for (uint32_t i = 0; i < flows; i++) {
+		if (l4_proto == IPPROTO_TCP)
+			decide_tcp(rig, i);
+		else
+			decide_udp(rig, i);
+	}
+	wire_new(rig, flows, length);
+	for (uint32_t i = 0; i < flows; i++) {
+		const struct rig_packet packet = {
+			.flow = scattered(i, flows),
+			.l4_proto = l4_proto,
+			.dport = l4_proto == IPPROTO_TCP ? 0 : 53,
+			.seq = SEGMENTS_SEQ,
+			.ack = 5001 + sizeof(ssh_banner) - 1,
+			.length = length,
+			.tail = rig_tail_of(i),
+		};
+
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+	if (l4_proto == IPPROTO_TCP)
+		rig->wire.advance = length - 54u;
+	at.before = rig->lcore->stats;
+}
+
+static void setup_decided_tcp(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup_decided(rig, flows, length, IPPROTO_TCP);
+}
+
+static void setup_decided_udp(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup_decided(rig, flows, length, IPPROTO_UDP);
+}
+
+static void check_decided(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->classify_pkts != at.before.classify_pkts ||
+		stats->decisions != at.before.decisions ||
+		stats->flows_embryonic != at.before.flows_embryonic ||
+		stats->sent_pkts != at.before.sent_pkts + pkts)
+		rig_die("the flows were not decided for good");
+}
+
+static void setup_new_syn(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup(rig, flows, length, IPPROTO_TCP);
+	wire_new(rig, ROUND_PKTS, length);
+	at.next_flow = 0;
+	at.before = rig->lcore->stats;
+}
+
+static void setup_new_udp(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup_new_syn(rig, flows, length);
+	at.l4_proto = IPPROTO_UDP;
+}
+
+static void lay_out_new(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	(void)step;
+	if (at.next_flow + ROUND_PKTS > at.flows) { // full: all of them end, untimed
+		flow_end_all(rig->lcore, FLOW_END_SHUTDOWN);
+		at.next_flow = 0;
+	}
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		const struct rig_packet packet = {
+			.flow = at.next_flow++,
+			.l4_proto = at.l4_proto,
+			.dport = at.l4_proto == IPPROTO_TCP ? 0 : 4000,
+			.seq = 1000,
+			.tcp_flags = TH_SYN,
+			.length = at.length,
+			.tail = rig_tail_of(i),
+		};
+
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+	rig_drain_events(rig);
+}
+
+static void check_new(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->flows_embryonic != at.before.flows_embryonic + pkts || stats->flows_evicted)
+		rig_die("the packets did not make one new entry each");
+}
+
+// The cache knows every initiator and responder of the tuples.
+static void setup_cache(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup(rig, flows, length, length == RIG_FRAME_MIN ? IPPROTO_TCP : IPPROTO_UDP);
+	wire_new(rig, flows, length);
+	// what the data path reads once a loop
+	rig->lcore->policy = rig->policy;
+	rig->lcore->now_ns = rig->now_ns;
+	for (uint32_t i = 0; i < flows; i++) {
+		struct conn_entry entry = {
+			.key =
+				{
+					.port = at.l4_proto == IPPROTO_TCP ? 22 : 4000,
+					.l4_proto = at.l4_proto,
+					.from_inside = true,
+					.mode = CACHE_TUPLE,
+				},
+			.created_ns = rig->now_ns,
+		};
+		const struct rig_packet packet = {
+			// the source port is no part of the key: a peer for each
+			.flow = scattered(i, flows),
+			.l4_proto = at.l4_proto,
+			.dport = entry.key.port,
+			.seq = 1000,
+			.tcp_flags = TH_SYN,
+			.length = length,
+			.tail = rig_tail_of(i),
+		};
+		uint8_t *ip = rig->wire.heads[i].bytes + 14;
+
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+		memset(entry.key.initiator + 10, 0xff, 2);
+		memset(entry.key.responder + 10, 0xff, 2);
+		memcpy(entry.key.initiator + 12, ip + 12, 4);
+		memcpy(entry.key.responder + 12, ip + 16, 4);
+		conn_cache_learn(rig->lcore, &entry, false);
+	}
+	rig_drain_events(rig);
+	at.before = rig->lcore->stats;
+}
+
+static void check_cache(struct rig *rig, uint64_t pkts)
+{
+	if (rig->lcore->stats.cache_hits != at.before.cache_hits + pkts)
+		rig_die("not every packet was a hit of the connection cache");
+}
+
+// The table holds `flows` decided ones; 4,096 new ones at a time send random payload both ways
+// until the budget of classification is spent.
+static void setup_giveup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
+{
+	setup(rig, flows, length, l4_proto);
+	for (uint32_t i = 0; i + ROUND_PKTS < flows; i++)
+		decide_udp(rig, i);
+	wire_new(rig, ROUND_PKTS, length);
+	at.before = rig->lcore->stats;
+}
+
+static void setup_giveup_tcp(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup_giveup(rig, flows, length, IPPROTO_TCP);
+}
+
+static void setup_giveup_udp(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup_giveup(rig, flows, length, IPPROTO_UDP);
+}
+
+static struct rig_packet giveup_packet(uint32_t i)
+{
+	return (struct rig_packet){
+		.flow = at.flows + i,
+		.l4_proto = at.l4_proto,
+		.sport = 30000,
+		.dport = 47000,
+	};
+}
+
+static void before_giveup(struct rig *rig, unsigned round)
+{
+	(void)round;
+	if (at.l4_proto != IPPROTO_TCP)
+		return;
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = giveup_packet(i);
+
+		packet.seq = 1000;
+		packet.tcp_flags = TH_SYN;
+		send_built(rig, &packet);
+		packet.from_responder = true;
+		packet.seq = 5000;
+		packet.ack = 1001;
+		packet.tcp_flags = TH_SYN | TH_ACK;
+		send_built(rig, &packet);
+	}
+}
+
+static void lay_out_giveup(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	bool back = step & 1;
+	uint32_t payload = at.length - (at.l4_proto == IPPROTO_TCP ? 54u : 42u);
+
+	rig->wire.cursor = 0;
+	rig->wire.port = back ? RIG_OUTSIDE : RIG_INSIDE;
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = giveup_packet(i);
+
+		packet.from_responder = back;
+		packet.seq = (back ? 5001u : 1001u) + step / 2 * payload;
+		packet.ack = (back ? 1001u : 5001u) + (step + 1) / 2 * payload;
+		packet.tcp_flags = TH_PUSH | TH_ACK;
+		packet.length = at.length;
+		packet.tail = rig_tail_of(i);
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+}
+
+static void after_giveup(struct rig *rig, unsigned round)
+{
+	(void)round;
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = giveup_packet(i);
+		struct rig_head head;
+		struct pkt pkt = {.link = LINK_ETHERNET};
+		union flow_key key;
+
+		packet.length = RIG_FRAME_MIN;
+		rig_build(rig, &packet, &head, NULL);
+		parse_packet(&pkt, head.bytes, RIG_FRAME_MIN, RIG_FRAME_MIN);
+		parse_flow_key(&pkt, head.bytes, &key);
+		uint32_t ref = flow_lookup(rig->lcore->flows, &key, pkt.hash, false);
+
+		if (ref == FLOW_REF_NONE)
+			rig_die("flow %u is not in the table", packet.flow);
+		flow_end_entry(rig->lcore, ref, FLOW_END_SHUTDOWN);
+	}
+	rig_drain_events(rig);
+}
+
+static void check_giveup(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+	uint64_t flows = pkts / GIVE_UP_PKTS;
+	uint64_t given_up = stats->classify_giveup - at.before.classify_giveup;
+
+	// with both prefixes full a flow gives up before its tenth packet
+	if (given_up * 100 < flows * 99)
+		rig_die("%llu of %llu flows gave up: the payload is not unclassifiable",
+			(unsigned long long)given_up, (unsigned long long)flows);
+}
+
+const struct scenario scenarios[] = {
+	{.name = "decided-udp",
+		.what = "datagrams of flows that are decided for good",
+		.letter = 'a',
+		.setup = setup_decided_udp,
+		.check = check_decided},
+	{.name = "decided-tcp",
+		.what = "segments of flows that are decided for good",
+		.letter = 'a',
+		.setup = setup_decided_tcp,
+		.check = check_decided},
+	{.name = "new-syn",
+		.what = "SYN of a new connection",
+		.letter = 'b',
+		.length = RIG_FRAME_MIN,
+		.setup = setup_new_syn,
+		.lay_out = lay_out_new,
+		.check = check_new},
+	{.name = "new-udp",
+		.what = "first datagram of a flow, random payload, with its scan",
+		.letter = 'b',
+		.hyperscan = true,
+		.setup = setup_new_udp,
+		.lay_out = lay_out_new,
+		.check = check_new},
+	{.name = "cache-hit",
+		.what = "a blocked peer comes back (SYN at 64 B, datagram at 1,250 B)",
+		.letter = 'c',
+		.setup = setup_cache,
+		.check = check_cache},
+	{.name = "unclassifiable-tcp",
+		.what = "ten segments of random payload, both ways, until classification gives up",
+		.letter = 'd',
+		.by_flow = true,
+		.hyperscan = true,
+		.steps = GIVE_UP_PKTS,
+		.setup = setup_giveup_tcp,
+		.before = before_giveup,
+		.lay_out = lay_out_giveup,
+		.after = after_giveup,
+		.check = check_giveup},
+	{.name = "unclassifiable-udp",
+		.what = "the same with ten datagrams",
+		.letter = 'd',
+		.by_flow = true,
+		.hyperscan = true,
+		.steps = GIVE_UP_PKTS,
+		.setup = setup_giveup_udp,
+		.before = before_giveup,
+		.lay_out = lay_out_giveup,
+		.after = after_giveup,
+		.check = check_giveup},
+};
+const unsigned n_scenarios = RTE_DIM(scenarios);
