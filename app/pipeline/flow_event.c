@@ -31,9 +31,34 @@ void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *e
 	}
 }
 
+// Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does. Not that of the table: ids
+// are written down, and stay what they are when tables are made faster.
+static uint32_t id_hash(const union flow_key *key, bool v6)
+{
+	size_t size = v6 ? sizeof(struct flow_key6) : sizeof(struct flow_key4);
+	const uint8_t *bytes = (const uint8_t *)key;
+	uint32_t hash = 0x9747b28c;
+
+	for (size_t i = 0; i < size; i += 4) {
+		uint32_t word;
+
+		memcpy(&word, bytes + i, 4);
+		word *= 0xcc9e2d51;
+		word = word << 15 | word >> 17;
+		hash ^= word * 0x1b873593;
+		hash = (hash << 13 | hash >> 19) * 5 + 0xe6546b64;
+	}
+	hash ^= (uint32_t)size;
+	hash ^= hash >> 16;
+	hash *= 0x85ebca6b;
+	hash ^= hash >> 13;
+	hash *= 0xc2b2ae35;
+	return hash ^ hash >> 16;
+}
+
 uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns)
 {
-	uint64_t x = start_ns ^ ((uint64_t)parse_hash(key, v6) << 32);
+	uint64_t x = start_ns ^ ((uint64_t)id_hash(key, v6) << 32);
 
 	// splitmix64's finaliser; 51 bits, as Suricata does: JavaScript's numbers hold 53
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -54,19 +54,31 @@ void lru_append(struct flow_table *table, enum flow_class class, uint32_t index)
 	lru->n++;
 }
 
+// An entry moves once in a while of its list, not with each packet: that would write to the lines
+// of three other entries. A list is sorted by whiles, so ageing is as much late at the most.
+#define FLOW_WHILE_SHIFT 30 // 1.07 s, the window of flow_rate.h; time-outs are seconds
+
 void flow_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns)
 {
 	uint32_t index = ref & ~FLOW_REF_STUB;
 	uint8_t *current;
+	bool moved;
 
 	if (ref & FLOW_REF_STUB) {
-		table->stubs[index].last_tick = (uint32_t)(now_ns >> STUB_TICK_SHIFT);
-		current = &table->stubs[index].lru_class;
+		struct flow_stub *stub = &table->stubs[index];
+		uint32_t tick = (uint32_t)(now_ns >> STUB_TICK_SHIFT);
+
+		moved = stub->last_tick != tick;
+		stub->last_tick = tick;
+		current = &stub->lru_class;
 	} else {
-		table->flows[index].last_ns = now_ns;
-		current = &table->flows[index].lru_class;
+		struct flow *flow = &table->flows[index];
+
+		moved = (flow->last_ns ^ now_ns) >> FLOW_WHILE_SHIFT;
+		flow->last_ns = now_ns;
+		current = &flow->lru_class;
 	}
-	if (*current == class && table->lru[class].youngest == index)
+	if (*current == class && (!moved || table->lru[class].youngest == index))
 		return;
 	lru_unlink(table, *current, index);
 	*current = (uint8_t) class;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdio.h>
 #include <rte_malloc.h>
+#include <rte_prefetch.h>
 #include "flow_pool.h"
 
 // rte_hash finds a key by its position only if it can hash it as we do.
@@ -93,8 +94,21 @@ static void lookup_family(
 		sigs[i] = wanted[i]->hash;
 	}
 	rte_hash_lookup_with_hash_bulk_data(table->hash[v6], keys, sigs, n, &hits, values);
-	for (unsigned i = 0; i < n; i++)
-		wanted[i]->ref = hits & (1ull << i) ? ref_of_value(values[i]) : FLOW_REF_NONE;
+	for (unsigned i = 0; i < n; i++) {
+		if (!(hits & (1ull << i))) {
+			wanted[i]->ref = FLOW_REF_NONE;
+			continue;
+		}
+		uint32_t ref = wanted[i]->ref = ref_of_value(values[i]);
+
+		// where the walk goes next
+		if (ref & FLOW_REF_STUB) {
+			rte_prefetch0(&table->stubs[ref & ~FLOW_REF_STUB]);
+		} else {
+			rte_prefetch0(&table->flows[ref]);
+			rte_prefetch0(&table->flows[ref].start_ns);
+		}
+	}
 }
 
 void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n)

@@ -65,10 +65,27 @@ static bool has_key(const struct pkt *pkt)
 	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
 }
 
-// A burst of packets that are ours: bulk lookup, then each to completion.
-static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
 {
-	union flow_key keys[BURST];
+	struct walk walk = {
+		.m = m,
+		.pkt = pkt_of(m),
+		.ref = FLOW_REF_NONE,
+	};
+
+	if (lookup) {
+		walk.key = lookup->key;
+		walk.v6 = lookup->v6;
+		walk.ref = lookup->ref;
+	}
+	walk_packet(lcore, &walk);
+}
+
+// A burst of packets that are ours: bulk lookup, then each to completion. The keys of those that
+// have one are in keys[].
+static void run_owned(
+	struct lcore *lcore, struct rte_mbuf **mbufs, const union flow_key *keys, unsigned n)
+{
 	struct flow_lookup lookups[BURST];
 	uint8_t of[BURST]; // packet -> lookup
 	unsigned n_lookups = 0;
@@ -78,14 +95,10 @@ static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 
 		if (!has_key(pkt))
 			continue;
-		parse_mbuf_key(mbufs[i], &keys[n_lookups]);
 		of[i] = (uint8_t)n_lookups;
-		lookups[n_lookups] = (struct flow_lookup){
-			.key = &keys[n_lookups],
-			.hash = pkt->hash,
-			.v6 = pkt->flags & PKT_V6,
-			.ref = FLOW_REF_NONE,
-		};
+		lookups[n_lookups].key = &keys[i];
+		lookups[n_lookups].hash = pkt->hash;
+		lookups[n_lookups].v6 = pkt->flags & PKT_V6;
 		n_lookups++;
 	}
 	if (n_lookups)
@@ -93,24 +106,14 @@ static void run_owned(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 	uint32_t version = flow_table_version(lcore->flows);
 
 	for (unsigned i = 0; i < n; i++) {
-		struct walk walk = {
-			.m = mbufs[i],
-			.pkt = pkt_of(mbufs[i]),
-			.ref = FLOW_REF_NONE,
-		};
+		struct flow_lookup *lookup = has_key(pkt_of(mbufs[i])) ? &lookups[of[i]] : NULL;
 
-		if (has_key(walk.pkt)) {
-			struct flow_lookup *lookup = &lookups[of[i]];
-
-			// an earlier packet of this burst changed the table
-			if (version != flow_table_version(lcore->flows))
-				lookup->ref = flow_lookup(
-					lcore->flows, lookup->key, lookup->hash, lookup->v6);
-			walk.key = lookup->key;
-			walk.v6 = lookup->v6;
-			walk.ref = lookup->ref;
-		}
-		walk_packet(lcore, &walk);
+		// an earlier packet of this burst changed the table
+		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
+			lookup->ref =
+				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
+		if (!lookup || !walk_final(lcore, mbufs[i], lookup->ref))
+			walk_any(lcore, mbufs[i], lookup);
 	}
 }
 
@@ -120,20 +123,37 @@ static bool is_undecoded_tunnel(uint8_t l4_proto)
 	return l4_proto == IPPROTO_GRE || l4_proto == IPPROTO_IPIP || l4_proto == IPPROTO_IPV6;
 }
 
-static void count_parsed(struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
+// Of one burst; added to the lcore's counters once.
+struct parsed {
+	uint64_t bytes;
+	unsigned multiseg, vlan, ipv4, ipv6, tunnel, undecoded;
+};
+
+static void count_parsed(struct parsed *parsed, const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	parsed->bytes += m->pkt_len;
+	parsed->multiseg += m->nb_segs > 1;
+	parsed->vlan += pkt->n_vlan > 0;
+	if (pkt->class != PKT_IP)
+		return;
+	parsed->ipv6 += (pkt->flags & PKT_V6) != 0;
+	parsed->ipv4 += (pkt->flags & PKT_V6) == 0;
+	parsed->tunnel += (pkt->flags & PKT_TUNNEL) != 0;
+	parsed->undecoded += is_undecoded_tunnel(pkt->l4_proto);
+}
+
+static void add_parsed(struct lcore *lcore, const struct parsed *parsed, unsigned n)
 {
 	struct stats *stats = &lcore->stats;
 
-	stats->received_pkts++;
-	stats->received_bytes += m->pkt_len;
-	stats->multiseg_pkts += m->nb_segs > 1;
-	stats->vlan_pkts += pkt->n_vlan > 0;
-	if (pkt->class != PKT_IP)
-		return;
-	stats->ipv6_pkts += (pkt->flags & PKT_V6) != 0;
-	stats->ipv4_pkts += (pkt->flags & PKT_V6) == 0;
-	stats->tunnel_pkts += (pkt->flags & PKT_TUNNEL) != 0;
-	stats->tunnel_undecoded_pkts += is_undecoded_tunnel(pkt->l4_proto);
+	stats->received_pkts += n;
+	stats->received_bytes += parsed->bytes;
+	stats->multiseg_pkts += parsed->multiseg;
+	stats->vlan_pkts += parsed->vlan;
+	stats->ipv4_pkts += parsed->ipv4;
+	stats->ipv6_pkts += parsed->ipv6;
+	stats->tunnel_pkts += parsed->tunnel;
+	stats->tunnel_undecoded_pkts += parsed->undecoded;
 }
 
 static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbufs, unsigned n)
@@ -146,35 +166,64 @@ static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbuf
 		packet_drop(lcore, mbufs[i], DROP_HANDOFF_FULL);
 }
 
-static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+// In runs of one owner: order within a flow is kept, as it has one owner.
+static void hand_off_all(struct lcore *lcore, struct rte_mbuf **theirs, unsigned n)
 {
-	struct rte_mbuf *own[BURST], *theirs[BURST];
-	unsigned n_own = 0, n_theirs = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], void *));
-	for (unsigned i = 0; i < n; i++) {
-		struct pkt *pkt = pkt_of(mbufs[i]);
-
-		parse_mbuf(mbufs[i]);
-		count_parsed(lcore, mbufs[i], pkt);
-		if (pkt->class != PKT_IP || flow_owner(lcore->dp, pkt) == lcore->index)
-			own[n_own++] = mbufs[i];
-		else
-			theirs[n_theirs++] = mbufs[i];
-	}
-	// in runs of one owner: order within a flow is kept, as it has one owner
-	for (unsigned done = 0; done < n_theirs;) {
+	for (unsigned done = 0; done < n;) {
 		unsigned owner = flow_owner(lcore->dp, pkt_of(theirs[done])), run = 1;
 
-		while (done + run < n_theirs &&
-			flow_owner(lcore->dp, pkt_of(theirs[done + run])) == owner)
+		while (done + run < n && flow_owner(lcore->dp, pkt_of(theirs[done + run])) == owner)
 			run++;
 		hand_off(lcore, owner, theirs + done, run);
 		done += run;
 	}
+}
+
+#define PARSE_AHEAD 4 // packets whose lines are on their way while one is parsed
+
+static void prefetch_packet(struct rte_mbuf *m)
+{
+	rte_prefetch0(rte_pktmbuf_mtod(m, void *));
+	rte_prefetch0(pkt_of(m));
+}
+
+static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+{
+	struct rte_mbuf *own[BURST], *theirs[BURST];
+	union flow_key keys[BURST]; // of own[]
+	struct parsed parsed = {0};
+	unsigned n_own = 0, n_theirs = 0;
+
+	for (unsigned i = 0; i < n && i < PARSE_AHEAD; i++)
+		prefetch_packet(mbufs[i]);
+	for (unsigned i = 0; i < n; i++) {
+		struct pkt *pkt = pkt_of(mbufs[i]);
+
+		if (i + PARSE_AHEAD < n)
+			prefetch_packet(mbufs[i + PARSE_AHEAD]);
+		bool has_owner = parse_mbuf(mbufs[i], &keys[n_own]);
+
+		count_parsed(&parsed, mbufs[i], pkt);
+		if (!has_owner || flow_owner(lcore->dp, pkt) == lcore->index)
+			own[n_own++] = mbufs[i];
+		else
+			theirs[n_theirs++] = mbufs[i];
+	}
+	add_parsed(lcore, &parsed, n);
+	hand_off_all(lcore, theirs, n_theirs);
 	if (n_own)
-		run_owned(lcore, own, n_own);
+		run_owned(lcore, own, keys, n_own);
+}
+
+// What another lcore has parsed.
+static void run_handed(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+{
+	union flow_key keys[BURST];
+
+	for (unsigned i = 0; i < n; i++)
+		if (has_key(pkt_of(mbufs[i])))
+			parse_mbuf_key(mbufs[i], &keys[i]);
+	run_owned(lcore, mbufs, keys, n);
 }
 
 static void begin(struct lcore *lcore, uint64_t now_ns)
@@ -235,7 +284,7 @@ static unsigned turn_rings(struct lcore *lcore)
 		n = rte_ring_sc_dequeue_burst(lcore->handoff_in[i], (void **)mbufs, BURST, NULL);
 		lcore->stats.handoff_in_pkts += n;
 		if (n)
-			run_owned(lcore, mbufs, n);
+			run_handed(lcore, mbufs, n);
 		taken += n;
 		n = rte_ring_sc_dequeue_burst(lcore->tx_in[i], (void **)mbufs, BURST, NULL);
 		for (unsigned k = 0; k < n; k++)

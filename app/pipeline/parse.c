@@ -4,10 +4,6 @@
 #include "owner.h"
 #include "parse_layers.h"
 
-#define KEPT_FLAGS                                                                   \
-	(PKT_FROM_INSIDE | PKT_TRACE | PKT_INJECTED | PKT_CSUM_GOOD | PKT_CSUM_BAD | \
-		PKT_CSUM_IGNORE | PKT_CAPTURED)
-
 // Both ends as the packet has them; the key is these in canonical order.
 struct ends {
 	const uint8_t *source;
@@ -110,7 +106,7 @@ static void pkt_reset(struct pkt *pkt)
 		.rx_ns = pkt->rx_ns,
 		.flow = pkt->flow,
 		.flow_gen = pkt->flow_gen,
-		.flags = pkt->flags & KEPT_FLAGS,
+		.flags = pkt->flags & PARSE_KEPT_FLAGS,
 		.in_port = pkt->in_port,
 		.link = pkt->link,
 	};
@@ -159,13 +155,24 @@ static const uint8_t *mbuf_window(
 	return rte_pktmbuf_mtod(m, const uint8_t *);
 }
 
-void parse_mbuf(struct rte_mbuf *m)
+// Apart, as its buffer is large and it is hardly ever called.
+__attribute__((noinline)) static bool parse_any(struct rte_mbuf *m, union flow_key *key)
 {
 	uint8_t buffer[PARSE_WINDOW];
 	uint32_t length;
 	const uint8_t *frame = mbuf_window(m, buffer, &length);
+	struct pkt *pkt = pkt_of(m);
 
-	parse_packet(pkt_of(m), frame, length, m->pkt_len);
+	parse_packet(pkt, frame, length, m->pkt_len);
+	if (pkt->class != PKT_IP)
+		return false;
+	key_fill(pkt, frame, key);
+	return true;
+}
+
+bool parse_mbuf(struct rte_mbuf *m, union flow_key *key)
+{
+	return parse_plain(m, key) || parse_any(m, key);
 }
 
 void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)
@@ -175,29 +182,4 @@ void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)
 	const uint8_t *frame = mbuf_window(m, buffer, &length);
 
 	key_fill(pkt_of(m), frame, key);
-}
-
-// Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does: every bit of the key
-// reaches every bit of the hash.
-uint32_t parse_hash(const union flow_key *key, bool v6)
-{
-	size_t size = v6 ? sizeof(struct flow_key6) : sizeof(struct flow_key4);
-	const uint8_t *bytes = (const uint8_t *)key;
-	uint32_t hash = 0x9747b28c;
-
-	for (size_t i = 0; i < size; i += 4) {
-		uint32_t word;
-
-		memcpy(&word, bytes + i, 4);
-		word *= 0xcc9e2d51;
-		word = word << 15 | word >> 17;
-		hash ^= word * 0x1b873593;
-		hash = (hash << 13 | hash >> 19) * 5 + 0xe6546b64;
-	}
-	hash ^= (uint32_t)size;
-	hash ^= hash >> 16;
-	hash *= 0x85ebca6b;
-	hash ^= hash >> 13;
-	hash *= 0xc2b2ae35;
-	return hash ^ hash >> 16;
 }

@@ -7,6 +7,8 @@
 #ifndef SLUICE_PARSE_H
 #define SLUICE_PARSE_H
 
+#include <stdbool.h>
+#include <string.h>
 #include "pkt.h"
 
 // Headers are looked for in at most this many bytes of a frame: what needs more is UNSUPPORTED.
@@ -30,9 +32,6 @@
 // Of a packet that is MALFORMED or UNSUPPORTED only link, vlan[], ethertype, PKT_PPPOE and
 // PKT_MULTICAST mean something.
 void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length);
-
-// The same for an mbuf, however many segments (A10).
-void parse_mbuf(struct rte_mbuf *m);
 
 // Pcap link type -> enum pkt_link; LINK_UNKNOWN for those that pass uninspected.
 uint8_t parse_link_of(uint16_t linktype);
@@ -77,8 +76,37 @@ union flow_key {
 void parse_flow_key(const struct pkt *pkt, const uint8_t *frame, union flow_key *key);
 // The same for an mbuf that was parsed, however many segments.
 void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key);
+// parse_packet for an mbuf, however many segments (A10), and its flow key. False: it has none
+// (class other than PKT_IP), and `key` is as it was.
+bool parse_mbuf(struct rte_mbuf *m, union flow_key *key);
+
+static inline uint64_t parse_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 // Symmetric by construction: from the canonical key. Seeded by nothing: replay is deterministic
-// and lcores agree; collisions cost a compare, tables are bounded.
-uint32_t parse_hash(const union flow_key *key, bool v6);
+// and lcores agree; collisions cost a compare, tables are bounded. 64 x 64 bits multiplied and
+// folded: every bit of the key reaches every bit of the hash, in a dozen cycles.
+static inline uint32_t parse_hash(const union flow_key *key, bool v6)
+{
+	uint64_t words[sizeof(union flow_key) / 8], mix;
+
+	if (v6) {
+		memcpy(words, key, sizeof(struct flow_key6)); // the last word is padding: 0
+		mix = parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+		mix ^= parse_mix(
+			words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
+		mix ^= words[4];
+	} else {
+		memcpy(words, key, sizeof(struct flow_key4));
+		mix = words[0] ^ (words[1] << 32 | words[1] >> 32);
+		mix = parse_mix(mix ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+	}
+	mix = parse_mix(mix ^ 0x1d8e4e27c47d124full, 0xeb44accab455d165ull);
+	return (uint32_t)(mix ^ mix >> 32);
+}
 
 #endif

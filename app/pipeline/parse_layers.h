@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include "parse.h"
 
+// What parse leaves of struct pkt.flags.
+#define PARSE_KEPT_FLAGS                                                             \
+	(PKT_FROM_INSIDE | PKT_TRACE | PKT_INJECTED | PKT_CSUM_GOOD | PKT_CSUM_BAD | \
+		PKT_CSUM_IGNORE | PKT_CAPTURED)
+
 #define TYPE_IPV4 0x0800
 #define TYPE_IPV6 0x86dd
 
@@ -53,6 +58,9 @@ static inline uint32_t be32(const uint8_t *p)
 bool parse_is_extension(uint8_t proto);
 // Length of the one at p, of which 8 bytes may be read.
 uint32_t parse_extension_length(uint8_t proto, const uint8_t *p);
+
+// A frame of the plainest kind, wholly parsed, and its key; false: the parser has to look.
+bool parse_plain(struct rte_mbuf *m, union flow_key *key);
 
 // Moves to the network layer; PKT_IP when it is there, with pkt->ethertype set.
 enum pkt_class parse_link(struct pkt *pkt, struct cursor *c);

@@ -7,6 +7,7 @@
 #include "flow_event.h"
 #include "flow_rate.h"
 #include "seq.h"
+#include "tx.h"
 #include "walk.h"
 
 // A RST, FIN or acknowledgement further than this from the edge is not believed: it may be forged.
@@ -215,38 +216,48 @@ static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, uns
 	return closing ? FLOW_CLASS_TCP_CLOSING : FLOW_CLASS_TCP;
 }
 
-static void account_flow(struct lcore *lcore, struct walk *walk)
+// What every packet of a flow moves, whether or not the flow is still looked at.
+static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, unsigned half)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	const struct pkt *pkt = walk->pkt;
-	unsigned half = walk->half;
+	struct flow *flow = flow_at(lcore->flows, ref);
+	const struct pkt *pkt = pkt_of(m);
 	enum flow_class class = flow->lru_class;
 
 	if (unlikely(flow_rate_due(flow, lcore->now_ns)))
-		flow_rate_close(lcore, walk->ref);
+		flow_rate_close(lcore, ref);
 	flow->pkts[half]++;
-	flow->bytes[half] += walk->m->pkt_len;
+	flow->bytes[half] += m->pkt_len;
 	if (has_payload(pkt) && flow->n_data_pkts < UINT8_MAX)
 		flow->n_data_pkts++;
-	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
-		account_syn_again(lcore, walk);
 	if (is_tcp(pkt))
 		class = account_tcp(flow, pkt, half);
 	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
 		class = FLOW_CLASS_UDP;
-	if (!(flow->seen[half] & SEEN_TEMPLATE))
-		keep_template(
-			flow, &flow_cold_at(lcore->flows, walk->ref)->half[half], half, walk->m);
-	flow_touch(lcore->flows, walk->ref, class, lcore->now_ns);
+	if (unlikely(!(flow->seen[half] & SEEN_TEMPLATE)))
+		keep_template(flow, &flow_cold_at(lcore->flows, ref)->half[half], half, m);
+	flow_touch(lcore->flows, ref, class, lcore->now_ns);
+}
+
+static void account_flow(struct lcore *lcore, struct walk *walk)
+{
+	if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN)
+		account_syn_again(lcore, walk);
+	account_packet(lcore, walk->ref, walk->m, walk->half);
+}
+
+static unsigned half_by(uint16_t flow_flags, const struct pkt *pkt)
+{
+	bool from_a = pkt->flags & PKT_A_TO_B;
+
+	return from_a == !!(flow_flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
 }
 
 static unsigned half_of(const struct lcore *lcore, const struct walk *walk)
 {
 	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
 					     : flow_stub_at(lcore->flows, walk->ref)->flags;
-	bool from_a = walk->pkt->flags & PKT_A_TO_B;
 
-	return from_a == !!(flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
+	return half_by(flags, walk->pkt);
 }
 
 static bool is_syn(const struct pkt *pkt, uint8_t flags)
@@ -341,19 +352,11 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 	return VERDICT_PASS;
 }
 
-void walk_released(struct lcore *lcore, struct walk *walk)
+// What leaves moves the edge of its half. TCP only.
+static void release(struct flow *flow, const struct pkt *pkt, unsigned half)
 {
-	const struct pkt *pkt = walk->pkt;
-
-	// a wrong checksum: its half is not known, and no receiver takes it
-	if (!walk_has_flow(walk) || !is_tcp(pkt) ||
-		(pkt->flags & PKT_CSUM_BAD && !(pkt->flags & PKT_CSUM_IGNORE)) ||
-		pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
-		return;
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
 	uint32_t end = pkt->tcp_seq + pkt->payload_len + !!(pkt->tcp_flags & TH_SYN) +
 		       !!(pkt->tcp_flags & TH_FIN);
-	unsigned half = walk->half;
 
 	if (pkt->tcp_flags & TH_RST)
 		return; // its number takes no place in the stream
@@ -364,4 +367,47 @@ void walk_released(struct lcore *lcore, struct walk *walk)
 		   near_edge(flow, half, pkt->tcp_seq)) {
 		flow->released[half] = end;
 	}
+}
+
+void walk_released(struct lcore *lcore, struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+
+	// a wrong checksum: its half is not known, and no receiver takes it
+	if (!walk_has_flow(walk) || !is_tcp(pkt) ||
+		(pkt->flags & PKT_CSUM_BAD && !(pkt->flags & PKT_CSUM_IGNORE)) ||
+		pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
+		return;
+	release(flow_at(lcore->flows, walk->ref), pkt, walk->half);
+}
+
+// What opens or ends a connection counts on a final flow, too, and takes the long way; so does what
+// is traced, and the first packet under a new policy.
+bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
+{
+	struct pkt *pkt = pkt_of(m);
+
+	if (ref & FLOW_REF_STUB) // or FLOW_REF_NONE, which has that bit, too
+		return false;
+	struct flow *flow = flow_at(lcore->flows, ref);
+
+	if ((flow->flags & (FLOW_FINAL | FLOW_TRACE)) != FLOW_FINAL ||
+		flow->policy_gen != (uint32_t)lcore->policy->generation ||
+		pkt->flags & (PKT_TRACE | PKT_ICMP_ERROR | PKT_CSUM_BAD))
+		return false;
+	bool tcp = pkt->l4_proto == IPPROTO_TCP;
+
+	if (tcp && pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST))
+		return false;
+	unsigned half = half_by(flow->flags, pkt);
+
+	if (lcore->inside_is_initiator && half == HALF_C2S)
+		pkt->flags |= PKT_FROM_INSIDE;
+	account_packet(lcore, ref, m, half);
+	pkt->flow = ref;
+	pkt->flow_gen = flow->gen;
+	if (tcp && pkt->flags & PKT_L4_OK)
+		release(flow, pkt, half);
+	tx_packet(lcore, m);
+	return true;
 }

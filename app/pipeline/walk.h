@@ -34,6 +34,10 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk);
 enum verdict stage_inspect(struct lcore *lcore, struct walk *walk);
 enum verdict stage_decide(struct lcore *lcore, struct walk *walk);
 
+// The whole walk of a packet whose flow is final: what link, stateless, condemned, checksum, admit,
+// account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
+bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
+
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);
 

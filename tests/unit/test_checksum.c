@@ -16,9 +16,10 @@
 static uint16_t verdict(
 	const struct packet *p, unsigned segments, uint64_t ol_flags, bool *computed)
 {
+	union flow_key key;
 	struct rte_mbuf *m = packet_mbuf(packet_pool(), p->bytes, p->length, p->link, segments);
 
-	parse_mbuf(m);
+	parse_mbuf(m, &key);
 	assert_int_equal(pkt_of(m)->class, PKT_IP);
 	m->ol_flags |= ol_flags;
 	bool here = checksum_verify(m);
@@ -174,6 +175,7 @@ static void test_driver(void **state)
 
 static void test_captured(void **state)
 {
+	union flow_key key;
 	struct packet_sample s;
 
 	(void)state;
@@ -182,7 +184,7 @@ static void test_captured(void **state)
 		packet_mbuf(packet_pool(), s.packet.bytes, s.packet.length - 1, LINK_ETHERNET, 1);
 
 	pkt_of(m)->flags = PKT_CAPTURED;
-	parse_mbuf(m);
+	parse_mbuf(m, &key);
 	assert_int_equal(pkt_of(m)->class, PKT_IP);
 	checksum_verify(m);
 	assert_true(pkt_of(m)->flags & PKT_CSUM_BAD);

@@ -33,11 +33,12 @@ static const uint8_t *bytes_of(const struct rte_mbuf *m)
 // Parses what was made; every one is whole, and its checksums are good.
 static const struct pkt *check_made(struct rte_mbuf *out)
 {
+	union flow_key key;
 	struct pkt *pkt = pkt_of(out);
 
 	assert_int_equal(out->nb_segs, 1);
 	assert_int_equal(out->pkt_len, out->data_len);
-	parse_mbuf(out);
+	parse_mbuf(out, &key);
 	assert_int_equal(pkt->class, PKT_IP);
 	assert_true(pkt->flags & PKT_L4_OK);
 	assert_int_equal(pkt->ttl, 64);
@@ -67,9 +68,10 @@ static void find(const char *name, struct packet_sample *s)
 
 static struct rte_mbuf *parsed(const struct packet *p, unsigned segments)
 {
+	union flow_key key;
 	struct rte_mbuf *m = packet_mbuf(packet_pool(), p->bytes, p->length, p->link, segments);
 
-	parse_mbuf(m);
+	parse_mbuf(m, &key);
 	assert_int_equal(pkt_of(m)->class, PKT_IP);
 	return m;
 }

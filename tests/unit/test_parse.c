@@ -385,10 +385,12 @@ static void test_mbufs(void **state)
 			struct rte_mbuf *m = packet_mbuf(
 				pool, s.packet.bytes, s.packet.length, s.packet.link, segments);
 
-			parse_mbuf(m);
+			memset(&key, 0, sizeof(key));
+			assert_int_equal(parse_mbuf(m, &key), whole.class == PKT_IP);
 			if (memcmp(pkt_of(m), &whole, sizeof(whole)))
 				fail_msg("%s in %u segments", s.name, segments);
 			if (whole.class == PKT_IP) {
+				assert_memory_equal(&key, &whole_key, sizeof(key));
 				memset(&key, 0, sizeof(key));
 				parse_mbuf_key(m, &key);
 				assert_memory_equal(&key, &whole_key, sizeof(key));
