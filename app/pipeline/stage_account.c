@@ -392,7 +392,7 @@ bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 	struct flow *flow = flow_at(lcore->flows, ref);
 
 	if ((flow->flags & (FLOW_FINAL | FLOW_TRACE)) != FLOW_FINAL ||
-		flow->policy_gen != (uint32_t)lcore->policy->generation ||
+		flow->policy_epoch != lcore->epoch ||
 		pkt->flags & (PKT_TRACE | PKT_ICMP_ERROR | PKT_CSUM_BAD))
 		return false;
 	bool tcp = pkt->l4_proto == IPPROTO_TCP;
