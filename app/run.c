@@ -138,6 +138,7 @@ static int make_control(struct run *run)
 		return EXIT_CODE_FAILURE;
 	}
 	run->dp->n_lcores = gateway->n_data;
+	run->dp->clock_ns = clock_ns;
 	run->dp->limits = run_limits(gateway);
 	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(gateway->n_data));
 	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, gateway->n_data)) {

@@ -65,6 +65,15 @@ void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *led
 		ledger_close(sum, ledger);
 }
 
+void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out)
+{
+	*out = (struct histogram){0};
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		if (dp->lcores[i])
+			histogram_merge(out, &dp->lcores[i]->latency[port]);
+	}
+}
+
 // Objects are built by many small puts that may all fail for want of memory; `ok` gathers that.
 struct builder {
 	bool ok;
@@ -156,8 +165,35 @@ static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore
 	put_number(b, entry, "events_lost", stats.events_lost);
 	put_number(b, entry, "loops", stats.loops);
 	put_number(b, entry, "busy_loops", stats.busy_loops);
+	put_number(b, entry, "busy_ns", stats.busy_ns);
+	put_number(b, entry, "loop_ns", stats.loop_ns);
+	put_number(b, entry, "busy_permille", stats.busy_permille);
 	put_number(b, entry, "heartbeat_ns", stats.heartbeat_ns);
 	put_counters(b, entry, &stats);
+}
+
+// Buckets that hold any, as [bound_ns, count]: the times below their bound and not below the last.
+static void put_latency(
+	struct builder *b, json_t *parent, const struct dataplane *dp, unsigned port)
+{
+	json_t *latency = put_object(b, parent, "latency", json_object()), *buckets;
+	struct histogram histogram;
+
+	stats_latency(dp, port, &histogram);
+	put_number(b, latency, "count", histogram_count(&histogram));
+	put_number(b, latency, "sum_ns", histogram.sum_ns);
+	put_number(b, latency, "p50_ns", histogram_quantile_ns(&histogram, 500));
+	put_number(b, latency, "p90_ns", histogram_quantile_ns(&histogram, 900));
+	put_number(b, latency, "p99_ns", histogram_quantile_ns(&histogram, 990));
+	put_number(b, latency, "max_ns", histogram.max_ns);
+	buckets = put_object(b, latency, "buckets", json_array());
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		json_int_t bound = (json_int_t)histogram_bound_ns(i);
+		json_int_t count = (json_int_t)histogram.counts[i];
+
+		if (count && json_array_append_new(buckets, json_pack("[I,I]", bound, count)) < 0)
+			b->ok = false;
+	}
 }
 
 static void put_port(struct builder *b, json_t *list, const struct dataplane *dp, unsigned index)
@@ -174,6 +210,7 @@ static void put_port(struct builder *b, json_t *list, const struct dataplane *dp
 	put_object(b, entry, "side", json_string(port->inside ? "inside" : "outside"));
 	if (port->peer < dp->n_ports)
 		put_object(b, entry, "peer", json_string(dp->ports[port->peer].name));
+	put_latency(b, entry, dp, index);
 	if (!port->counters)
 		return;
 	port->counters(port->ctx, &counters);

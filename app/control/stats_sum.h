@@ -12,6 +12,8 @@ struct ledger {
 };
 // Counters are summed; `heartbeat_ns` is the oldest heart's. `ledger` may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
+// How long packets that left by a port were here, of all lcores (lcore.h). `out` is overwritten.
+void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out);
 // The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:
 // {"uptime_s","received","injected","sent","dropped":{REASON:n},"held","consumed","unaccounted",
 //  "pools":{NAME:{"size","free"}},"counters":{...},"lcores":[...],"ports":[...]}

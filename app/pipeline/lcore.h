@@ -11,6 +11,7 @@
 #include "event.h"
 #include "flow.h"
 #include "hints.h"
+#include "histogram.h"
 #include "owner.h"
 #include "stats.h"
 #include "tick.h"
@@ -143,13 +144,18 @@ struct lcore {
 	struct classifier *classifier;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
-	struct query *query; // in work
+	struct query *query;                 // in work
+	bool was_busy;                       // the last turn took packets
+	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began
 	struct tx_buffer tx[PORTS_MAX];
 	uint64_t icmp_window_ns; // start of the current second of the reject limit
 	uint32_t icmp_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
 	uint32_t invalid_in_window;
 	struct stats stats; // read by the control core
+	// By out port, from the turn that received a packet (handoff and waiting in tx buffers
+	// included) until it was handed to the driver. Read by the control core.
+	struct histogram latency[PORTS_MAX];
 } __attribute__((aligned(64)));
 
 struct lcore_limits {
@@ -175,7 +181,8 @@ struct dataplane {
 	// Wall clock less the lcores' clock, which runs by the TSC from the start on. Written by
 	// the control core now and then: time windows follow the wall clock. 0 in replay.
 	_Atomic int64_t wall_error_ns;
-	_Atomic int stopping; // 1: stop receiving, empty the rings; 2: drain and leave
+	_Atomic int stopping;       // 1: stop receiving, empty the rings; 2: drain and leave
+	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
 	struct lcore_limits limits;
 };
 

@@ -9,7 +9,8 @@
 #include "tx.h"
 #include "walk.h"
 
-#define AGE_BUDGET 128 // entries ended per turn and table
+#define AGE_BUDGET        128 // entries ended per turn and table
+#define BUSY_WINDOW_SHIFT 30  // busy_permille is of windows of 1.07 s
 
 struct stage {
 	enum verdict (*run)(struct lcore *lcore, struct walk *walk);
@@ -318,13 +319,34 @@ static void publish(struct lcore *lcore, unsigned taken)
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
 	lcore->stats.loops++;
 	lcore->stats.busy_loops += taken > 0;
+	lcore->was_busy = taken > 0;
 	lcore->stats.heartbeat_ns = lcore->now_ns;
+}
+
+// A turn lasts until the next begins: one reading of the clock is enough to part work from waiting.
+static void count_time(struct lcore *lcore, uint64_t now_ns)
+{
+	struct stats *stats = &lcore->stats;
+	uint64_t since = stats->heartbeat_ns, elapsed = now_ns > since ? now_ns - since : 0;
+
+	if (!since)
+		return;
+	stats->loop_ns += elapsed;
+	if (lcore->was_busy)
+		stats->busy_ns += elapsed;
+	if (likely(!((since ^ now_ns) >> BUSY_WINDOW_SHIFT)))
+		return;
+	stats->busy_permille = 1000 * (stats->busy_ns - lcore->busy_mark_ns) /
+			       (stats->loop_ns - lcore->loop_mark_ns);
+	lcore->busy_mark_ns = stats->busy_ns;
+	lcore->loop_mark_ns = stats->loop_ns;
 }
 
 unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 {
 	unsigned taken = 0;
 
+	count_time(lcore, now_ns);
 	begin(lcore, now_ns);
 	if (!atomic_load_explicit(&lcore->dp->stopping, memory_order_relaxed))
 		taken = turn_receive(lcore);

@@ -9,17 +9,51 @@ void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reaso
 	rte_pktmbuf_free(m);
 }
 
+// How long each was here: from the turn that received it until it is handed to the driver. One
+// reading of the clock for all; packets of a burst came at the same time, so it is a bucket for
+// each run of them.
+static void measure(struct lcore *lcore, unsigned port, uint64_t now_ns, unsigned n)
+{
+	struct histogram *latency = &lcore->latency[port];
+	struct rte_mbuf **pkts = lcore->tx[port].pkts;
+
+	for (unsigned i = 0, run; i < n; i += run) {
+		uint64_t rx_ns = pkt_of(pkts[i])->rx_ns;
+
+		for (run = 1; i + run < n && pkt_of(pkts[i + run])->rx_ns == rx_ns;)
+			run++;
+		if (rx_ns) // not made here
+			histogram_add(latency, now_ns > rx_ns ? now_ns - rx_ns : 0, run);
+	}
+}
+
+// What the driver did not take is still here: it is measured when it goes.
+static void measure_not(struct lcore *lcore, unsigned port, uint64_t now_ns, unsigned from)
+{
+	struct histogram *latency = &lcore->latency[port];
+	const struct tx_buffer *buffer = &lcore->tx[port];
+
+	for (unsigned i = from; i < buffer->n; i++) {
+		uint64_t rx_ns = pkt_of(buffer->pkts[i])->rx_ns;
+
+		if (rx_ns)
+			histogram_take(latency, now_ns > rx_ns ? now_ns - rx_ns : 0);
+	}
+}
+
 static void flush_port(struct lcore *lcore, unsigned index)
 {
 	struct tx_buffer *buffer = &lcore->tx[index];
 	const struct port *port = &lcore->dp->ports[index];
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
 
+	measure(lcore, index, now_ns, buffer->n); // before they are the driver's
 	for (unsigned i = 0; i < buffer->n; i++)
-		bytes += buffer->pkts[i]->pkt_len; // before they are the driver's
+		bytes += buffer->pkts[i]->pkt_len;
 	uint16_t sent =
 		port->send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
 
+	measure_not(lcore, index, now_ns, sent);
 	for (unsigned i = sent; i < buffer->n; i++)
 		bytes -= buffer->pkts[i]->pkt_len;
 	lcore->stats.sent_pkts += sent;
@@ -74,6 +108,7 @@ void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
 void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
 {
 	lcore->stats.injected_pkts++;
+	pkt_of(m)->rx_ns = 0; // it was never received: no latency
 	tx_packet(lcore, m);
 }
 

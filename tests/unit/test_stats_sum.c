@@ -96,6 +96,35 @@ static void the_object_names_everything(void **state)
 	fake_dataplane_free(dp);
 }
 
+static void latency_of_a_port_is_of_all_lcores(void **state)
+{
+	struct dataplane *dp = three_lcores();
+	json_t *root, *latency, *bucket;
+	struct histogram sum;
+
+	(void)state;
+	histogram_add(&dp->lcores[0]->latency[1], 1000, 98);
+	histogram_add(&dp->lcores[2]->latency[1], 5000, 1);
+	histogram_add(&dp->lcores[2]->latency[1], 9000000, 1);
+	histogram_add(&dp->lcores[2]->latency[0], 1, 7);
+	stats_latency(dp, 1, &sum);
+	assert_int_equal(histogram_count(&sum), 100);
+	root = stats_json(dp, 0);
+	latency = json_object_get(json_array_get(json_object_get(root, "ports"), 1), "latency");
+	assert_int_equal(number(latency, "count"), 100);
+	assert_int_equal(number(latency, "sum_ns"), 9103000);
+	assert_int_equal(number(latency, "p50_ns"), 1024);
+	assert_int_equal(number(latency, "p90_ns"), 1024);
+	assert_int_equal(number(latency, "p99_ns"), 5120);
+	assert_int_equal(number(latency, "max_ns"), 9000000);
+	assert_int_equal(json_array_size(json_object_get(latency, "buckets")), 3);
+	bucket = json_array_get(json_object_get(latency, "buckets"), 0);
+	assert_int_equal(json_integer_value(json_array_get(bucket, 0)), 1024);
+	assert_int_equal(json_integer_value(json_array_get(bucket, 1)), 98);
+	json_decref(root);
+	fake_dataplane_free(dp);
+}
+
 static void the_eve_object_has_suricatas_groups(void **state)
 {
 	struct dataplane *dp = three_lcores();
@@ -123,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ledger_closes),
 		cmocka_unit_test(the_object_names_everything),
+		cmocka_unit_test(latency_of_a_port_is_of_all_lcores),
 		cmocka_unit_test(the_eve_object_has_suricatas_groups),
 	};
 

@@ -43,7 +43,7 @@ enum pkt_class {
 
 // 64 bytes, one cache line. Offsets are from the start of the frame, in bytes.
 struct pkt {
-	uint64_t rx_ns;    // when it was received
+	uint64_t rx_ns;    // when it was received: now_ns of that turn; 0: made by us
 	uint32_t hash;     // symmetric hash of the flow key (addresses, ports, protocol)
 	uint32_t flow;     // index in the owner lcore's flow pool, or PKT_FLOW_NONE
 	uint32_t flow_gen; // generation of that entry: a mismatch means that the flow has gone

@@ -98,8 +98,11 @@ struct stats {
 	uint64_t elephants_active; // kept up to date as it changes
 	uint64_t cache_entries;
 	uint64_t loops;
-	uint64_t busy_loops;   // loops that took at least one packet
-	uint64_t heartbeat_ns; // `now_ns` of the last loop
+	uint64_t busy_loops;    // loops that took at least one packet
+	uint64_t busy_ns;       // time in these
+	uint64_t loop_ns;       // time in all of them, and in naps between them
+	uint64_t busy_permille; // busy_ns of loop_ns in the last whole second
+	uint64_t heartbeat_ns;  // `now_ns` of the last loop
 } __attribute__((aligned(64)));
 
 #define STATS_MEMBER_COUNT(name, help) +1
