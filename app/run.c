@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rte_lcore.h>
+#include "cache_store.h"
 #include "command.h"
 #include "control_loop.h"
 #include "eal.h"
@@ -49,11 +50,13 @@ struct run { // everything, in the order in which it is made
 	struct control_context context;
 	struct control_socket *socket;
 	struct http_server *http;
+	struct cache_store *cache_store;
 	bool eal_up;
 	bool ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
 	uint64_t links;   // bit per port: up
+	bool forwarded;   // lcores have run
 	bool lcores_lost; // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
@@ -312,6 +315,24 @@ static int make_lcores(struct run *run)
 	return -1;
 }
 
+// What was blocked before a restart stays blocked from the first packet on.
+static int restore_state(struct run *run)
+{
+	const char *directory = run->gateway->paths.state;
+
+	if (!directory)
+		return -1;
+	int rc = cache_store_new(
+		&run->context, directory, &run->cache_store, run->err, sizeof(run->err));
+
+	if (!rc)
+		rc = cache_store_start(run->cache_store);
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	phases_end(&run->phases, "state");
+	return -1;
+}
+
 static int start_forwarding(struct run *run)
 {
 	char steps[512];
@@ -321,6 +342,7 @@ static int start_forwarding(struct run *run)
 		rc = lcores_launch(run->dp, run->threads, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
+	run->forwarded = true;
 	run->context.started_ns = clock_ns();
 	sink_set_start(run->sink, run->context.started_ns);
 	phases_end(&run->phases, "start");
@@ -432,6 +454,8 @@ static int forward(struct run *run)
 // The reverse of birth, from wherever it came to.
 static void undo(struct run *run)
 {
+	// before the ports go: blocked peers are on the disk even if a driver hangs
+	cache_store_free(run->cache_store, run->forwarded && !run->lcores_lost);
 	if (run->lcores_lost)
 		return; // the kernel takes it all back
 	if (run->ports_up)
@@ -473,6 +497,8 @@ static int birth(struct run *run, const struct run_arguments *arguments)
 		code = make_ports(run);
 	if (code < 0)
 		code = make_lcores(run);
+	if (code < 0)
+		code = restore_state(run);
 	if (code < 0)
 		code = start_forwarding(run);
 	return code < 0 ? forward(run) : code;

@@ -155,6 +155,7 @@ static void flush_end(void *ctx, const char *error)
 		request_fail(request, "%s; the other lcores have flushed theirs", error);
 		return;
 	}
+	request->context->cache_removals++;
 	message = json_object();
 	put_number(&message, "flushed", list->flushed);
 	request_ok(request, message);

@@ -65,6 +65,7 @@ struct gateway {
 		char *control;    // socket
 		char *signatures; // directory
 		char *cache;      // directory of serialized databases, or NULL
+		char *state;      // directory of what outlives a restart, or NULL
 		char *pidfile;    // or NULL
 	} paths;
 	struct {

@@ -120,6 +120,7 @@ const struct json_field gateway_paths_fields[] = {
 	PATH(control, "/run/sluice/control.sock", false),
 	PATH(signatures, "/usr/share/sluice/signatures", false),
 	PATH(cache, "/var/cache/sluice", true),
+	PATH(state, NULL, true),
 	PATH(pidfile, NULL, true),
 	JSON_FIELD_END,
 };

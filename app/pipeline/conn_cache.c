@@ -126,6 +126,7 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.hits = entry->hits;
 	event.conncache.saved_bytes = entry->saved_bytes;
 	event.conncache.cache_mode = entry->key.mode;
+	event.conncache.from_inside = entry->key.from_inside;
 	event_send(lcore, &event);
 }
 
@@ -216,6 +217,23 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	struct hint hint = {.type = HINT_CONN_BLOCK, .conn = cache->slots[i].entry};
 
 	hints_broadcast(lcore, &hint);
+}
+
+bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	uint32_t i = cache->n_free ? cache->free[cache->n_free - 1] : NONE;
+
+	if (i == NONE || find(cache, &entry->key) != NONE ||
+		rte_hash_add_key_data(cache->hash, &entry->key, (void *)(uintptr_t)i) < 0)
+		return false;
+	cache->n_free--;
+	// generation 0: the policy of today is asked at its first hit
+	cache->slots[i] = (struct slot){.entry = *entry, .used = true};
+	append_slot(cache, i);
+	if (entry->key.mode == CACHE_PEER)
+		cache->n_peer++;
+	return true;
 }
 
 static bool rule_has_ends(const struct rule *rule, const struct conn_key *key)

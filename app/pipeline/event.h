@@ -98,6 +98,7 @@ struct event {
 			uint64_t hits;
 			uint64_t saved_bytes;
 			uint8_t cache_mode; // enum cache_mode
+			bool from_inside;   // the initiator
 		} conncache;
 		struct {
 			char text[80];
