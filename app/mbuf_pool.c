@@ -20,10 +20,11 @@
 
 // Bytes per entry of the tables that EAL holds, with their hash tables and spare room; measured,
 // rounded up.
-#define FLOW_BYTES        512ull
-#define EMBRYO_BYTES      224ull
-#define CONN_CACHE_BYTES  256ull // in every lcore's replica
-#define EXPECTATION_BYTES 128ull
+#define FLOW_BYTES            512ull
+#define EMBRYO_BYTES          224ull
+#define CONN_CACHE_BYTES      256ull // in every lcore's replica
+#define EXPECTATION_BYTES     128ull
+#define EVIDENCE_RECORD_BYTES 80ull
 
 static uint32_t pool_size(const struct gateway *gateway)
 {
@@ -66,6 +67,7 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
+	bytes += n * gateway->limits.evidence * EVIDENCE_RECORD_BYTES;
 	return (uint32_t)(bytes >> 20) + 1;
 }
 

@@ -36,6 +36,7 @@
 #define CLASSIFYING       4096u
 #define CONN_CACHE        16384u
 #define EXPECTATIONS      4096u
+#define EVIDENCE          1024u
 #define TURNS_MAX         100000u
 
 struct replay {
@@ -129,6 +130,7 @@ static int dataplane_new(struct replay *r)
 		.classifying = RTE_MIN(CLASSIFYING, options->flows),
 		.conn_cache = CONN_CACHE,
 		.expectations = EXPECTATIONS,
+		.evidence = EVIDENCE,
 		.timeouts = flow_timeouts_default,
 	};
 	dataplane_owner_fill(dp);

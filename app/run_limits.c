@@ -38,6 +38,7 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.classifying = (gateway->limits.classifying + n - 1) / n,
 		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
 		.expectations = gateway->limits.expectations,
+		.evidence = gateway->limits.evidence,
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
 		.timeouts = timeouts_of(gateway),

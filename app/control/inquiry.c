@@ -43,6 +43,8 @@ static size_t record_size(enum query_type type)
 {
 	if (type == QUERY_FLOWS)
 		return sizeof(struct flow_record);
+	if (type == QUERY_EVIDENCE)
+		return sizeof(struct evidence);
 	return type == QUERY_CACHE ? sizeof(struct conn_entry) : 0;
 }
 
@@ -241,6 +243,8 @@ int inquiry_start(
 		query->type = (uint8_t)question->type;
 		query->trace_on = question->trace_on;
 		query->flow_id = question->flow_id;
+		query->filtered = question->filtered;
+		query->filter = question->filter;
 		query->page = size != 0;
 		query->max = size ? INQUIRY_PAGE : 0;
 		query->out = size ? inquiry->records + i * INQUIRY_PAGE * size : NULL;

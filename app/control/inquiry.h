@@ -18,8 +18,10 @@ struct inquiry;
 struct inquiry_question {
 	enum query_type type;
 	bool trace_on;
+	bool filtered;
 	uint64_t flow_id;
-	// A page of one lcore: query->n records (struct flow_record or conn_entry), borrowed for
+	struct evidence_filter filter;
+	// A page of one lcore: query->n records (as enum query_type says), borrowed for
 	// the call. For the last page of a lcore `last` is true. May be NULL.
 	void (*page)(void *ctx, unsigned lcore, const struct query *query, bool last);
 	// The end, exactly once unless cancelled: NULL, or what went wrong.

@@ -19,6 +19,7 @@ struct slot {
 	uint32_t policy_epoch; // under which it is known to be blocked; 0: none
 	bool used;
 	bool hit_told;
+	uint64_t noted_ns; // when a hit was last written to the evidence
 };
 
 struct conn_cache {
@@ -130,6 +131,26 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event_send(lcore, &event);
 }
 
+#define NOTE_EVERY_NS NS_PER_S // a peer that reconnects for ever shall not fill the evidence
+
+static struct evidence *note(
+	struct lcore *lcore, enum evidence_kind kind, const struct conn_entry *entry)
+{
+	struct evidence *evidence = evidence_add(lcore, kind, entry->flow_id);
+
+	memcpy(evidence->ends.address[HALF_C2S], entry->key.initiator, 16);
+	memcpy(evidence->ends.address[HALF_S2C], entry->key.responder, 16);
+	evidence->ends.port[HALF_S2C] = entry->key.port;
+	evidence->flags = EVIDENCE_HAS_ENDS;
+	evidence->l4_proto = entry->key.l4_proto;
+	evidence->vlan = entry->key.vlan;
+	evidence->detail = entry->key.mode;
+	evidence->rule_uid = entry->rule_uid;
+	evidence->app = entry->app;
+	evidence->confidence = entry->confidence;
+	return evidence;
+}
+
 static void remove_slot(struct lcore *lcore, uint32_t i, enum event_conncache why)
 {
 	struct conn_cache *cache = lcore->conn_cache;
@@ -174,8 +195,10 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 
 	if (address_set_has(&policy->exempt, entry->key.initiator) ||
 		address_set_has(&policy->exempt, entry->key.responder)) {
-		if (broadcast)
+		if (broadcast) {
 			lcore->stats.cache_exempt++;
+			note(lcore, EVIDENCE_CACHE_EXEMPT, entry);
+		}
 		return;
 	}
 	uint32_t i = find(cache, &entry->key);
@@ -204,6 +227,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		cache->slots[i].entry.rule_uid = entry->rule_uid;
 		cache->slots[i].entry.app = entry->app;
 		cache->slots[i].entry.confidence = entry->confidence;
+		cache->slots[i].entry.flow_id = entry->flow_id;
 	}
 	// another lcore may have learned it under another generation
 	cache->slots[i].policy_epoch = broadcast ? lcore->epoch : 0;
@@ -213,6 +237,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		return;
 	}
 	lcore->stats.cache_learned++;
+	note(lcore, EVIDENCE_CACHE_LEARNED, entry);
 	tell(lcore, &cache->slots[i].entry, CONNCACHE_ADD);
 	struct hint hint = {.type = HINT_CONN_BLOCK, .conn = cache->slots[i].entry};
 
@@ -319,6 +344,7 @@ static bool hit_one(
 	}
 	if (!still_blocked(lcore, slot)) {
 		lcore->stats.cache_healed++;
+		note(lcore, EVIDENCE_CACHE_HEALED, &slot->entry);
 		remove_slot(lcore, i, CONNCACHE_HEAL);
 		return false;
 	}
@@ -329,6 +355,11 @@ static bool hit_one(
 	if (!slot->hit_told) {
 		slot->hit_told = true;
 		tell(lcore, &slot->entry, CONNCACHE_HIT);
+	}
+	if (lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS) {
+		slot->noted_ns = lcore->now_ns;
+		note(lcore, EVIDENCE_CACHE_HIT, &slot->entry)->flags |=
+			lcore->policy->conn_cache.learn_only ? EVIDENCE_WAS_PASSED : 0;
 	}
 	if (lcore->policy->conn_cache.learn_only) {
 		lcore->stats.cache_learn_only++;

@@ -34,7 +34,8 @@ struct conn_entry { // as the control core sees it (query) and as hints carry it
 	uint64_t expires_ns;
 	uint64_t hits;
 	uint64_t saved_bytes;
-	uint32_t rule_uid;
+	uint64_t flow_id;  // of the flow that taught it; 0: the operator
+	uint32_t rule_uid; // 0: the operator's
 	uint16_t app;
 	uint8_t confidence;
 	uint8_t pad;

@@ -50,6 +50,7 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 		.final = true,
 		.rule = RULE_DEFAULT,
 		.monitored = RULE_DEFAULT,
+		.unsure = RULE_DEFAULT,
 	};
 
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
@@ -58,10 +59,11 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 		if (!static_match(rule, input))
 			continue;
 		if (rule->has_app) {
-			bool match = app_set_has(&rule->apps, input->app) &&
-				     input->confidence >= rule->min_confidence;
+			bool named = app_set_has(&rule->apps, input->app);
 
-			if (!match) {
+			if (!named || input->confidence < rule->min_confidence) {
+				if (named && decision.unsure == RULE_DEFAULT)
+					decision.unsure = i;
 				// a better application may still come
 				if (!input->app_final)
 					decision.final = false;

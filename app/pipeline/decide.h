@@ -28,8 +28,9 @@ struct decision {
 	uint32_t rule;      // index in policy->rules, or RULE_DEFAULT
 	uint32_t monitored; // would_block: the first monitor rule, or RULE_DEFAULT for the default
 	bool would_block;   // but for monitor mode, monitored_action
-			    // RULE_DEFAULT
 	uint8_t monitored_action;
+	uint32_t unsure; // first rule before the deciding one that names the application, but asks
+			 // for more confidence; or RULE_DEFAULT
 };
 
 // First match wins. A rule in monitor mode is noted and passed over. A rule that needs the

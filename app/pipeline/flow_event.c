@@ -216,6 +216,9 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 	}
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event);
+	// a stub without payload has no evidence, a blocked one stays
+	if (!(ref & FLOW_REF_STUB) && event.action == ACTION_PASS)
+		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
 }
 
 void flow_event_elephant(struct lcore *lcore, uint32_t ref)

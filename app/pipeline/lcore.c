@@ -46,6 +46,9 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->expect = expect_table_new(limits->expectations, index, socket);
 	if (!lcore->expect)
 		goto fail;
+	missing = "evidence (limits.evidence)";
+	if (evidence_log_new(&lcore->evidence, limits->evidence, socket))
+		goto fail;
 	missing = "its rings";
 	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
 
@@ -138,5 +141,6 @@ void lcore_free(struct lcore *lcore)
 	classifier_free(lcore->classifier);
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);
+	evidence_log_free(&lcore->evidence);
 	rte_free(lcore);
 }

@@ -9,6 +9,7 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 #include "event.h"
+#include "evidence.h"
 #include "flow.h"
 #include "hints.h"
 #include "histogram.h"
@@ -76,7 +77,8 @@ enum query_type {
 	QUERY_FLOWS, // flows and stubs -> struct flow_record
 	QUERY_CACHE, // connection cache -> struct conn_entry
 	QUERY_CACHE_FLUSH,
-	QUERY_TRACE, // flow_id: set or clear its trace bit
+	QUERY_TRACE,    // flow_id: set or clear its trace bit
+	QUERY_EVIDENCE, // evidence that `filter` matches -> struct evidence, oldest first
 };
 struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint64_t flow_id;
@@ -107,12 +109,15 @@ struct query {
 	uint8_t type; // enum query_type
 	bool trace_on;
 	bool page; // QUERY_FLOWS: done when `out` is full; posted again with its cursor, goes on
+	bool filtered;    // QUERY_FLOWS, QUERY_CACHE: only what `filter` matches
 	uint64_t flow_id; // QUERY_TRACE; QUERY_FLOWS: only this one if not 0
-	void *out;        // array of records, owned by the asker
+	struct evidence_filter filter;
+	void *out; // array of records, owned by the asker
 	uint32_t max;
 	uint32_t n;      // records written
 	uint64_t cursor; // lcore's own; 0 at first
 	uint64_t total;  // entries that there were
+	uint64_t aside;  // QUERY_EVIDENCE: records overwritten so far
 	_Atomic bool done;
 };
 
@@ -144,6 +149,7 @@ struct lcore {
 	struct classifier *classifier;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
+	struct evidence_log evidence;
 	struct query *query;                 // in work
 	bool was_busy;                       // the last turn took packets
 	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began
@@ -164,6 +170,7 @@ struct lcore_limits {
 	uint32_t classifying; // classifier states
 	uint32_t conn_cache;
 	uint32_t expectations;
+	uint32_t evidence;               // records, per lcore
 	struct elephant_limits elephant; // flow_rate.h
 	struct flow_timeouts timeouts;
 };

@@ -31,13 +31,27 @@ static const struct stage stages[] = {
 	{stage_decide, "decide"},       // policy; teardown
 };
 
+// What no stage has told: not taken, no room.
+static void drop_untold(struct lcore *lcore, struct walk *walk)
+{
+	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_DROPPED);
+
+	flow_event_drop_limited(lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
+	if (!evidence)
+		return;
+	evidence->detail = (uint8_t)walk->reason;
+	evidence->rule_uid = walk->rule_uid;
+	evidence_set_packet(evidence, walk->m);
+	if (walk->ref != FLOW_REF_NONE)
+		evidence->flow_id = walk_flow_id(lcore, walk);
+}
+
 static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 {
 	switch (verdict) {
 	case VERDICT_DROP:
 		if (!walk->told)
-			flow_event_drop_limited(
-				lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
+			drop_untold(lcore, walk);
 		packet_drop(lcore, walk->m, walk->reason);
 		break;
 	case VERDICT_TAKEN: break;

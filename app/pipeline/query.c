@@ -73,12 +73,15 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 		record_flow(lcore, ref, record);
 }
 
-static uint64_t flow_id_at(const struct lcore *lcore, uint32_t ref)
+static bool is_asked_for(const struct lcore *lcore, uint32_t ref, const struct query *query)
 {
 	struct event about = {0};
 
+	if (!query->flow_id && !query->filtered)
+		return true;
 	flow_event_identify(lcore, ref, &about);
-	return about.flow_id;
+	return query->flow_id ? about.flow_id == query->flow_id
+			      : evidence_filter_ends(&query->filter, &about.ends, about.l4_proto);
 }
 
 // The pools one after the other: stubs, then flows. A free slot has generation 0.
@@ -113,9 +116,7 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 			return true;
 		uint32_t ref = ref_at(lcore, query->cursor++, usage);
 
-		if (ref == FLOW_REF_NONE)
-			continue;
-		if (query->flow_id && flow_id_at(lcore, ref) != query->flow_id)
+		if (ref == FLOW_REF_NONE || !is_asked_for(lcore, ref, query))
 			continue;
 		query->total++;
 		if (query->type == QUERY_TRACE)
@@ -126,6 +127,17 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 	return query->cursor == end;
 }
 
+static bool entry_is_asked_for(const struct conn_entry *entry, const struct query *query)
+{
+	struct flow_ends ends = {.port = {0, entry->key.port}};
+
+	if (!query->filtered)
+		return true;
+	memcpy(ends.address[HALF_C2S], entry->key.initiator, 16);
+	memcpy(ends.address[HALF_S2C], entry->key.responder, 16);
+	return evidence_filter_ends(&query->filter, &ends, entry->key.l4_proto);
+}
+
 static bool step_cache(struct lcore *lcore, struct query *query)
 {
 	uint32_t cursor = (uint32_t)query->cursor;
@@ -133,11 +145,38 @@ static bool step_cache(struct lcore *lcore, struct query *query)
 	uint32_t room = query->max - query->n;
 	unsigned n = conn_cache_read(lcore->conn_cache, &cursor, out + query->n,
 		room < QUERY_BUDGET ? room : QUERY_BUDGET);
+	uint32_t kept = query->n;
 
+	for (unsigned i = 0; i < n; i++)
+		if (entry_is_asked_for(&out[query->n + i], query))
+			out[kept++] = out[query->n + i];
 	query->cursor = cursor;
-	query->n += n;
+	query->n = kept;
 	query->total = conn_cache_count(lcore->conn_cache);
 	return n == 0;
+}
+
+// The cursor is a record's number. What is overwritten while the question is open is skipped.
+static bool step_evidence(struct lcore *lcore, struct query *query)
+{
+	const struct evidence_log *log = &lcore->evidence;
+	struct evidence *out = query->out;
+
+	query->aside = evidence_overwritten(log);
+	if (query->cursor < query->aside)
+		query->cursor = query->aside;
+	for (unsigned budget = QUERY_BUDGET; budget && query->cursor < log->written; budget--) {
+		if (query->n == query->max)
+			return true;
+		const struct evidence *evidence = &log->records[query->cursor++ % log->size];
+
+		if (!evidence_matches(evidence, &query->filter))
+			continue;
+		out[query->n] = *evidence;
+		out[query->n++].lcore = (uint8_t)lcore->index;
+		query->total++;
+	}
+	return query->cursor == log->written;
 }
 
 // What there was when it began; entries learned meanwhile are younger and stay.
@@ -168,6 +207,7 @@ void query_step(struct lcore *lcore)
 	case QUERY_FLOWS:
 	case QUERY_TRACE: finished = step_flows(lcore, query); break;
 	case QUERY_CACHE: finished = step_cache(lcore, query); break;
+	case QUERY_EVIDENCE: finished = step_evidence(lcore, query); break;
 	case QUERY_CACHE_FLUSH: finished = step_flush(lcore, query); break;
 	}
 	if (!finished)

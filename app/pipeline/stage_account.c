@@ -108,10 +108,17 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	}
 	flow->app = expect_take(
 		lcore, cold->ends.address[HALF_S2C], cold->ends.port[HALF_S2C], flow->l4_proto);
+	walk->made = true;
+	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
+		walk_evidence_made(lcore, walk);
 	if (flow->app) {
 		flow->confidence = CONFIDENCE_CACHE;
 		flow->decided_pkts = 1;
 		lcore->stats.classify_cache++;
+		struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_EXPECTED);
+
+		evidence->app = flow->app;
+		evidence->confidence = flow->confidence;
 	}
 	walk->undecided = true;
 	return true;
@@ -271,6 +278,7 @@ static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
 {
 	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
 	walk->ref = FLOW_REF_NONE;
+	walk->flow_id = 0;
 	enum verdict verdict = stage_admit(lcore, walk);
 
 	if (verdict != VERDICT_PASS)

@@ -17,6 +17,24 @@ static enum verdict drop(struct walk *walk, enum drop_reason reason)
 	return VERDICT_DROP;
 }
 
+enum verdict walk_invalid(
+	struct lcore *lcore, struct walk *walk, enum drop_reason reason, enum invalid_action action)
+{
+	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_INVALID);
+
+	flow_event_invalid(lcore, walk->m, reason);
+	walk->told = true;
+	walk->reason = reason;
+	if (evidence) {
+		evidence_set_packet(evidence, walk->m);
+		evidence->detail = (uint8_t)reason;
+		evidence->flags |= action == INVALID_DROP ? EVIDENCE_WAS_DROPPED : 0;
+		if (walk->ref != FLOW_REF_NONE)
+			evidence->flow_id = walk_flow_id(lcore, walk);
+	}
+	return action == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
+}
+
 enum verdict stage_link(struct lcore *lcore, struct walk *walk)
 {
 	uint8_t buffer[64];
@@ -37,16 +55,10 @@ enum verdict stage_link(struct lcore *lcore, struct walk *walk)
 	}
 	case PKT_MALFORMED:
 		lcore->stats.malformed_pkts++;
-		flow_event_invalid(lcore, walk->m, DROP_MALFORMED);
-		walk->told = true;
-		return lcore->policy->malformed == INVALID_DROP ? drop(walk, DROP_MALFORMED)
-								: VERDICT_SEND;
+		return walk_invalid(lcore, walk, DROP_MALFORMED, lcore->policy->malformed);
 	case PKT_UNSUPPORTED:
 		lcore->stats.unsupported_pkts++;
-		flow_event_invalid(lcore, walk->m, DROP_UNSUPPORTED);
-		walk->told = true;
-		return lcore->policy->unsupported == INVALID_DROP ? drop(walk, DROP_UNSUPPORTED)
-								  : VERDICT_SEND;
+		return walk_invalid(lcore, walk, DROP_UNSUPPORTED, lcore->policy->unsupported);
 	default: lcore->stats.linktype_pkts++; return VERDICT_SEND;
 	}
 }
@@ -149,9 +161,12 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 	bool good = walk_checksum_good(lcore, walk);
 
 	if (reprieved || (good && is_syn(walk->pkt))) {
+		if (reprieved)
+			walk_evidence(lcore, walk, EVIDENCE_REPRIEVED);
 		lcore->stats.flows_ended++;
 		flow_remove(lcore, walk->ref);
 		walk->ref = FLOW_REF_NONE;
+		walk->flow_id = 0;
 		walk->was_condemned = !reprieved;
 		return VERDICT_PASS;
 	}
@@ -162,9 +177,15 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 
-	if (stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS) {
+	bool answers = stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS;
+
+	if (answers) {
 		stub->answer_tick = tick;
 		teardown_answer(lcore, walk->m);
+	}
+	if (!(stub->flags & FLOW_LATE) && (answers || stub->action != ACTION_RESET)) {
+		stub->flags |= FLOW_LATE;
+		walk_evidence(lcore, walk, EVIDENCE_CONDEMNED)->detail = answers;
 	}
 	return drop(walk, DROP_CONDEMNED);
 }

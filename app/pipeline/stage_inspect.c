@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages of a flow that is not decided for good: reload, checksum, stream and classification, and
-// the decision with what follows from it.
+// Stages of a flow that is not decided for good: reload, checksum, stream and classification.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include "checksum.h"
-#include "decide.h"
 #include "flow_event.h"
-#include "teardown.h"
 #include "walk.h"
 
 // The first packet after a reload, or after a time window has opened or closed, decides again on
@@ -35,8 +32,10 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 			return VERDICT_PASS;
 		stub->flags &= (uint16_t)~FLOW_MONITORED;
 	}
-	if (!walk->undecided)
+	if (!walk->undecided) {
 		lcore->stats.decisions_again++;
+		walk->again = true;
+	}
 	walk->undecided = true;
 	return VERDICT_PASS;
 }
@@ -65,10 +64,7 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 	if (walk_checksum_good(lcore, walk))
 		return VERDICT_PASS;
 	lcore->stats.bad_checksum_pkts++;
-	flow_event_invalid(lcore, walk->m, DROP_BAD_CHECKSUM);
-	walk->told = true;
-	walk->reason = DROP_BAD_CHECKSUM;
-	return lcore->policy->malformed == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
+	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
 }
 
 bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
@@ -130,9 +126,12 @@ static void feed(const struct inspection *in, const struct span *span)
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
+	if (work.n_steps)
+		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and
 	// by then another flow may have given its state back.
 	if (verdict.nomem && lcore->policy->enforces_app) {
+		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE)->detail = true;
 		lcore->stats.classify_nomem++;
 		in->walk->starved = true;
 		return;
@@ -149,9 +148,14 @@ static void feed(const struct inspection *in, const struct span *span)
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
 		lcore->stats.classify_nomem++;
+		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE);
 	} else if (verdict.gaveup) {
 		flow->flags |= FLOW_GAVEUP;
 		lcore->stats.classify_giveup++;
+		struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_GIVE_UP);
+
+		evidence->detail = flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS;
+		evidence->length = flow->n_data_pkts;
 	} else {
 		lcore->stats.classify_done++;
 	}
@@ -159,6 +163,7 @@ static void feed(const struct inspection *in, const struct span *span)
 		return;
 	// What classification has read belongs to the decoder, too: begin with this span.
 	flow->flags |= FLOW_DECODED;
+	walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
 	feed(in, span);
 }
 
@@ -206,6 +211,15 @@ static void feed_nothing(const struct inspection *in, const struct span *span)
 		feed(in, span);
 }
 
+static void note_gap(const struct inspection *in, const struct span *gap)
+{
+	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
+
+	evidence->half = gap->half;
+	evidence->offset = gap->offset64;
+	evidence->length = gap->length;
+}
+
 // False: the segment lies where no receiver takes it.
 static bool inspect_tcp(const struct inspection *in)
 {
@@ -236,6 +250,8 @@ static bool inspect_tcp(const struct inspection *in)
 		gap.offset64 -= take.gap;
 		gap.length = take.gap;
 		in->lcore->stats.tcp_gaps++;
+		if (!before.gap_bytes)
+			note_gap(in, &gap);
 		feed(in, &gap);
 	}
 	if (take.length)
@@ -296,142 +312,6 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 			in.flow->n_data_pkts--; // nor does it count against the budget
 		walk->reason = DROP_UNCLASSIFIED;
 		return VERDICT_DROP;
-	}
-	return VERDICT_PASS;
-}
-
-static void learn(struct lcore *lcore, const struct walk *walk, const struct decision *decision,
-	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)
-{
-	bool peer = decision->cache == CACHE_PEER;
-	struct conn_entry entry = {
-		.key =
-			{
-				.port = peer ? 0 : ends->port[HALF_S2C],
-				.vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan,
-				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
-				.from_inside = !!(flags & FLOW_C2S_INSIDE),
-				.mode = decision->cache,
-			},
-		.created_ns = lcore->now_ns,
-		.rule_uid = walk->rule_uid,
-		.app = app,
-		.confidence = confidence,
-	};
-
-	memcpy(entry.key.initiator, ends->address[HALF_C2S], 16);
-	memcpy(entry.key.responder, ends->address[HALF_S2C], 16);
-	conn_cache_learn(lcore, &entry, true);
-}
-
-// The flow ends here: told, remembered, torn down, and kept as a condemned stub.
-static void block(struct lcore *lcore, struct walk *walk, const struct decision *decision,
-	const struct flow_ends *ends)
-{
-	const struct rule *rule =
-		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
-	uint16_t flags, app = APP_NONE;
-	uint8_t confidence = CONFIDENCE_NONE;
-
-	walk->rule_uid = rule ? rule->uid : 0;
-	if (walk_has_flow(walk)) {
-		struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-		flow->action = decision->action;
-		flow->rule_uid = walk->rule_uid;
-		app = flow->app;
-		confidence = flow->confidence;
-		flags = flow->flags;
-	} else {
-		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
-	}
-	lcore->stats.flows_condemned++;
-	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
-	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
-	walk->told = true;
-	if (decision->cache != CACHE_NONE)
-		learn(lcore, walk, decision, ends, flags, app, confidence);
-	if (decision->action == ACTION_RESET) {
-		if (walk_has_flow(walk))
-			teardown_flow(lcore, walk);
-		else
-			teardown_answer(lcore, walk->m);
-	}
-	if (walk_has_flow(walk)) {
-		flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
-		walk->ref = flow_condemn(lcore, walk->ref);
-		return;
-	}
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-
-	stub->action = decision->action;
-	stub->rule_uid = walk->rule_uid;
-	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
-	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
-	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
-}
-
-static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
-{
-	uint16_t *flags = walk_has_flow(walk) ? &flow_at(lcore->flows, walk->ref)->flags
-					      : &flow_stub_at(lcore->flows, walk->ref)->flags;
-
-	if (!decision->would_block || *flags & FLOW_MONITORED)
-		return;
-	*flags |= FLOW_MONITORED;
-	lcore->stats.monitor_hits++;
-	flow_event_alert(lcore, walk->ref,
-		decision->monitored == RULE_DEFAULT ? NULL
-						    : &lcore->policy->rules[decision->monitored],
-		decision->monitored_action, MODE_MONITOR, walk->half);
-}
-
-enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
-{
-	if (!walk->undecided)
-		return VERDICT_PASS;
-	struct flow_ends ends;
-	struct decide_input input = {
-		.ends = &ends,
-		.l4_proto = walk->pkt->l4_proto,
-		.n_vlan = walk->pkt->n_vlan,
-		.ports_known = true,
-		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
-		.windows = lcore->windows,
-	};
-	uint16_t flags;
-
-	if (walk_has_flow(walk)) {
-		const struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-		ends = flow_cold_at(lcore->flows, walk->ref)->ends;
-		flags = flow->flags;
-		input.app = flow->app;
-		input.confidence = flow->confidence;
-		input.app_final = flags & FLOW_APP_FINAL;
-	} else {
-		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
-		flow_ends_of(walk->key, flags, &ends);
-		// only TCP and UDP carry applications
-		input.app_final = input.l4_proto != IPPROTO_TCP && input.l4_proto != IPPROTO_UDP;
-	}
-	input.c2s_from_inside = flags & FLOW_C2S_INSIDE;
-	struct decision decision = decide(lcore->policy, &input);
-
-	lcore->stats.decisions++;
-	monitor(lcore, walk, &decision);
-	if (decision.action != ACTION_PASS) {
-		block(lcore, walk, &decision, &ends);
-		walk->reason = DROP_RULE;
-		return VERDICT_DROP;
-	}
-	if (walk_has_flow(walk) && decision.final && flags & FLOW_APP_FINAL &&
-		!(flags & FLOW_DECODED)) {
-		struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-		flow->flags |= FLOW_FINAL;
-		flow->rule_uid =
-			decision.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision.rule].uid;
 	}
 	return VERDICT_PASS;
 }

@@ -11,6 +11,7 @@ struct walk {
 	struct rte_mbuf *m;
 	struct pkt *pkt;
 	const union flow_key *key;
+	uint64_t flow_id;        // of `ref`; 0: not asked yet (walk_flow_id)
 	uint32_t ref;            // FLOW_REF_*
 	uint32_t rule_uid;       // of a drop, for its event
 	unsigned half;           // enum half of this packet in its flow
@@ -20,6 +21,8 @@ struct walk {
 	bool undecided;     // the decision is to be made (again)
 	bool was_condemned; // its SYN opens the tuple of a condemned flow
 	bool told;          // the drop has its event already, or needs none
+	bool made;          // its flow began with this packet
+	bool again;         // it is decided again, after a reload
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.
@@ -44,8 +47,18 @@ void walk_released(struct lcore *lcore, struct walk *walk);
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);
 
+// What no host accepts, or we do not follow: told, and dropped if `action` says so.
+enum verdict walk_invalid(struct lcore *lcore, struct walk *walk, enum drop_reason reason,
+	enum invalid_action action);
+
 // Verified once; known from then on.
 bool walk_checksum_good(struct lcore *lcore, struct walk *walk);
+
+// The evidence of the walk's flow or stub.
+uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk);
+struct evidence *walk_evidence(struct lcore *lcore, struct walk *walk, enum evidence_kind kind);
+// That its flow began, with its ends.
+void walk_evidence_made(struct lcore *lcore, struct walk *walk);
 
 static inline bool walk_has_flow(const struct walk *walk)
 {

@@ -64,6 +64,7 @@ struct lcore_limits pipe_limits(void)
 		.classifying = 32,
 		.conn_cache = 64,
 		.expectations = 64,
+		.evidence = 4096,
 		.timeouts = flow_timeouts_default,
 	};
 }

@@ -82,6 +82,10 @@
 	X(cache_exempt, "entries not made because the peer is exempt")                 \
 	X(cache_learn_only, "hits let through by learn-only mode")                     \
 	X(cache_healed, "entries removed because the policy no longer blocks")         \
+	/* evidence */                                                                 \
+	X(evidence_written, "pieces of evidence kept for explain")                     \
+	X(evidence_overwritten, "pieces of evidence that newer ones overwrote")        \
+	X(evidence_limited, "pieces without a flow left out by their rate limit")      \
 	/* events */                                                                   \
 	X(events_sent, "events given to the control core")                             \
 	X(events_lost, "events lost to a full ring")

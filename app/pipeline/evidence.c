@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <rte_malloc.h>
+#include "flow_event.h"
+#include "walk.h"
+
+int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)
+{
+	*log = (struct evidence_log){.size = records ? records : 1};
+	log->records =
+		rte_malloc_socket("evidence", sizeof(struct evidence) * log->size, 64, socket);
+	return log->records ? 0 : -ENOMEM;
+}
+
+void evidence_log_free(struct evidence_log *log)
+{
+	rte_free(log->records);
+	*log = (struct evidence_log){0};
+}
+
+struct evidence *evidence_add(struct lcore *lcore, enum evidence_kind kind, uint64_t flow_id)
+{
+	struct evidence_log *log = &lcore->evidence;
+	struct evidence *evidence = &log->records[log->at];
+
+	if (++log->at == log->size)
+		log->at = 0;
+	if (log->written++ >= log->size)
+		lcore->stats.evidence_overwritten++;
+	lcore->stats.evidence_written++;
+	*evidence = (struct evidence){
+		.at_ns = lcore->now_ns,
+		.flow_id = flow_id,
+		.generation = lcore->policy ? (uint32_t)lcore->policy->generation : 0,
+		.signature = UINT16_MAX,
+		.kind = (uint8_t)kind,
+	};
+	return evidence;
+}
+
+struct evidence *evidence_add_loose(struct lcore *lcore, enum evidence_kind kind)
+{
+	struct evidence_log *log = &lcore->evidence;
+
+	if (lcore->now_ns - log->loose_window_ns >= NS_PER_S) {
+		log->loose_window_ns = lcore->now_ns;
+		log->loose_in_window = 0;
+	}
+	if (log->loose_in_window >= EVIDENCE_LOOSE_PER_S) {
+		lcore->stats.evidence_limited++;
+		return NULL;
+	}
+	log->loose_in_window++;
+	return evidence_add(lcore, kind, 0);
+}
+
+void evidence_set_ref(struct evidence *evidence, const struct lcore *lcore, uint32_t ref)
+{
+	struct event about = {0};
+
+	flow_event_identify(lcore, ref, &about);
+	evidence->ends = about.ends;
+	evidence->l4_proto = about.l4_proto;
+	evidence->vlan = about.n_vlan ? about.vlan[0] | 1u << 15 : 0;
+	evidence->flags |= EVIDENCE_HAS_ENDS;
+}
+
+void evidence_set_packet(struct evidence *evidence, struct rte_mbuf *m)
+{
+	const struct pkt *pkt = pkt_of(m);
+
+	evidence->vlan = pkt->n_vlan ? (uint16_t)(pkt->vlan[0] | 1u << 15) : 0;
+	if (pkt->class != PKT_IP)
+		return;
+	evidence->l4_proto = pkt->l4_proto;
+	evidence->flags |= EVIDENCE_HAS_ENDS;
+	packet_ends(m, &evidence->ends);
+}
+
+static void set_bytes(
+	struct evidence *evidence, const struct span *span, const struct classify_step *step)
+{
+	// A prefix begins with its half; a datagram is numbered by itself.
+	if (span->flags & SPAN_DATAGRAM)
+		evidence->flags |= EVIDENCE_OF_DATAGRAM;
+	evidence->offset = step->matched_to - step->n_bytes;
+	evidence->length = step->n_bytes;
+	evidence->looked_at = step->looked_at;
+	evidence->n_bytes = step->n_bytes;
+	memcpy(evidence->bytes, step->bytes, sizeof(evidence->bytes));
+}
+
+void evidence_steps(struct lcore *lcore, uint64_t flow_id, const struct span *span,
+	const struct classify_work *work)
+{
+	static const uint8_t kinds[] = {
+		[CLASSIFY_STEP_SIGNATURE] = EVIDENCE_SIGNATURE,
+		[CLASSIFY_STEP_SHAPE] = EVIDENCE_SHAPE,
+		[CLASSIFY_STEP_PORT] = EVIDENCE_PORT_GUESS,
+	};
+
+	static_assert(CLASSIFY_STEP_BYTES == EVIDENCE_BYTES, "bytes are copied whole");
+	for (unsigned i = 0; i < work->n_steps; i++) {
+		const struct classify_step *step = &work->steps[i];
+		struct evidence *evidence = evidence_add(lcore, kinds[step->kind], flow_id);
+
+		evidence->app = step->app;
+		evidence->signature = step->signature;
+		evidence->detail = step->answer;
+		evidence->confidence = step->confidence;
+		evidence->half = step->half;
+		set_bytes(evidence, span, step);
+	}
+}
+
+static bool end_matches(
+	const struct flow_ends *ends, unsigned end, const struct flow_ends *wanted, unsigned as)
+{
+	return memcmp(ends->address[end], wanted->address[as], 16) == 0 &&
+	       (!wanted->port[as] || !ends->port[end] || ends->port[end] == wanted->port[as]);
+}
+
+bool evidence_filter_ends(
+	const struct evidence_filter *filter, const struct flow_ends *ends, uint8_t l4_proto)
+{
+	// an entry of the connection cache of mode peer has neither port nor protocol
+	if (filter->l4_proto && l4_proto && l4_proto != filter->l4_proto)
+		return false;
+	for (unsigned end = 0; end < 2; end++)
+		if (end_matches(ends, end, &filter->ends, HALF_C2S) &&
+			end_matches(ends, !end, &filter->ends, HALF_S2C))
+			return true;
+	return false;
+}
+
+bool evidence_matches(const struct evidence *evidence, const struct evidence_filter *filter)
+{
+	if (filter->flow_id)
+		return evidence->flow_id == filter->flow_id;
+	return evidence->flags & EVIDENCE_HAS_ENDS &&
+	       evidence_filter_ends(filter, &evidence->ends, evidence->l4_proto);
+}
+
+uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk)
+{
+	if (!walk->flow_id && walk->ref != FLOW_REF_NONE)
+		walk->flow_id = flow_id_of(walk->key, walk->v6,
+			walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->start_ns
+					    : flow_stub_at(lcore->flows, walk->ref)->start_ns);
+	return walk->flow_id;
+}
+
+struct evidence *walk_evidence(struct lcore *lcore, struct walk *walk, enum evidence_kind kind)
+{
+	return evidence_add(lcore, kind, walk_flow_id(lcore, walk));
+}
+
+static enum evidence_made how_made(uint16_t flags, uint8_t l4_proto, const uint8_t tcp_flags[2])
+{
+	if (l4_proto == IPPROTO_UDP)
+		return EVIDENCE_MADE_DATAGRAM;
+	if (l4_proto != IPPROTO_TCP)
+		return EVIDENCE_MADE_OTHER;
+	return flags & FLOW_MIDSTREAM || !((tcp_flags[0] | tcp_flags[1]) & TH_SYN)
+		       ? EVIDENCE_MADE_MIDSTREAM
+		       : EVIDENCE_MADE_SYN;
+}
+
+void walk_evidence_made(struct lcore *lcore, struct walk *walk)
+{
+	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_FLOW_MADE);
+	const uint8_t *tcp_flags;
+	uint16_t flags;
+
+	if (walk_has_flow(walk)) {
+		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		evidence->ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+		tcp_flags = flow->tcp_flags;
+		flags = flow->flags;
+	} else {
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+		flow_ends_of(walk->key, stub->flags, &evidence->ends);
+		tcp_flags = stub->tcp_flags;
+		flags = stub->flags;
+	}
+	evidence->flags = EVIDENCE_HAS_ENDS;
+	evidence->l4_proto = walk->pkt->l4_proto;
+	evidence->vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
+	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What led to the fate of each flow, for `sluicectl explain`: a bounded ring of small records per
+// data lcore, written at the few moments that matter and never for a packet of a decided flow. TCP
+// is silent until it carries payload or is blocked, so that a flood of SYNs overwrites nothing.
+// What has no flow (connection cache, invalid packets) is identified by its ends and written at
+// most EVIDENCE_LOOSE_PER_S times a second.
+//
+// Owner: the data lcore; the control core asks by queries (query.h) and gets copies. The oldest
+// record is overwritten and counted. Words: docs/control-socket.md.
+#ifndef SLUICE_EVIDENCE_H
+#define SLUICE_EVIDENCE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "classify.h"
+
+#define EVIDENCE_BYTES       16
+#define EVIDENCE_LOOSE_PER_S 100 // per lcore
+
+// X(symbol, word). What `detail` and the other members are is said beside each.
+#define EVIDENCE_KINDS(X)                                                                     \
+	X(FLOW_MADE, "flow_made")         /* enum evidence_made; ends */                      \
+	X(EXPECTED, "expected")           /* app, confidence */                               \
+	X(SIGNATURE, "signature")         /* enum verify or CLASSIFY_NO_VERIFIER; bytes */    \
+	X(SHAPE, "shape")                 /* enum verify; bytes */                            \
+	X(PORT_GUESS, "port_guess")       /* app, confidence; length: the port */             \
+	X(USER_APP, "user_app")           /* app, confidence; what matched; bytes */          \
+	X(GIVE_UP, "give_up")             /* 1: packets, 0: bytes; length: data packets */    \
+	X(NO_STATE, "no_state")           /* 1: dropped */                                    \
+	X(DECODER, "decoder")             /* app */                                           \
+	X(GAP, "gap")                     /* half, offset, length */                          \
+	X(TOO_UNSURE, "too_unsure")       /* the confidence that rule_uid asks for */         \
+	X(MONITOR, "monitor")             /* enum action that rule_uid would have taken */    \
+	X(DECISION, "decision")           /* enum action; flags; signature */                 \
+	X(RESETS, "resets")               /* length: packets sent */                          \
+	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                         \
+	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                         \
+	X(CACHE_HIT, "cache_hit")         /* enum cache_mode; ends; flow: of who taught it */ \
+	X(CACHE_HEALED, "cache_healed")   /* enum cache_mode; ends */                         \
+	X(CACHE_PASSED, "cache_passed")   /* ends: allowed by the operator */                 \
+	X(CONDEMNED, "condemned")         /* 1: answered */                                   \
+	X(REPRIEVED, "reprieved")         /* */                                               \
+	X(INVALID, "invalid")             /* enum drop_reason; ends if they could be read */  \
+	X(DROPPED, "dropped")             /* enum drop_reason; ends if it has no flow */      \
+	X(OPERATOR, "operator")           /* enum evidence_command */                         \
+	X(ENDED, "ended")                 /* enum flow_end */
+
+enum evidence_kind {
+#define X(symbol, word) EVIDENCE_##symbol,
+	EVIDENCE_KINDS(X)
+#undef X
+		EVIDENCE_KINDS_MAX
+};
+
+enum evidence_made {
+	EVIDENCE_MADE_SYN,
+	EVIDENCE_MADE_MIDSTREAM,
+	EVIDENCE_MADE_DATAGRAM,
+	EVIDENCE_MADE_OTHER,
+};
+
+enum evidence_command {
+	EVIDENCE_FLOW_RESET,
+	EVIDENCE_FLOW_ALLOW,
+	EVIDENCE_ALLOW_EXPIRED,
+};
+
+enum {                                 // struct evidence.flags
+	EVIDENCE_HAS_ENDS = 1 << 0,    // `ends` is set
+	EVIDENCE_IS_FINAL = 1 << 1,    // decision: nothing better would change it
+	EVIDENCE_IS_AGAIN = 1 << 2,    // decision: after a reload
+	EVIDENCE_WAS_DROPPED = 1 << 3, // invalid: it did not leave
+	EVIDENCE_WAS_PASSED = 1 << 4,  // cache hit: learn-only let it through
+	EVIDENCE_IS_ALLOWED = 1 << 5,  // decision: the operator's word stands above the policy
+	EVIDENCE_OF_DATAGRAM = 1 << 6, // bytes: of one datagram, not of the half
+};
+
+struct evidence {
+	uint64_t at_ns;
+	uint64_t flow_id; // 0: none
+	uint32_t generation;
+	uint32_t rule_uid;  // 0: the default, or no rule
+	uint16_t app;       // APP_NONE: none
+	uint16_t signature; // UINT16_MAX: none
+	uint8_t kind;       // enum evidence_kind
+	uint8_t detail;
+	uint8_t confidence; // enum confidence
+	uint8_t half;
+	uint8_t flags; // EVIDENCE_*
+	uint8_t l4_proto;
+	uint8_t n_bytes; // in `bytes`
+	uint8_t lcore;   // filled in when it is read
+	uint16_t vlan;   // outermost tag | 1 << 15, or 0
+	uint8_t pad[2];
+	union {
+		struct flow_ends ends;
+		struct {
+			uint64_t offset;               // of `bytes` in the half
+			uint32_t length;               // of what matched, from `offset` on
+			uint32_t looked_at;            // bytes that were given to the verifier
+			uint8_t bytes[EVIDENCE_BYTES]; // the last of those that matched
+		};
+	};
+};
+static_assert(sizeof(struct evidence) == 80, "five quarters of a cache line");
+
+struct evidence_log {
+	struct evidence *records;
+	uint32_t size;
+	uint32_t at;      // next to be written
+	uint64_t written; // ever; record n lies at n % size
+	uint64_t loose_window_ns;
+	uint32_t loose_in_window;
+};
+
+struct lcore;
+union flow_key;
+struct rte_mbuf;
+
+// -ENOMEM.
+int evidence_log_new(struct evidence_log *log, uint32_t records, int socket);
+void evidence_log_free(struct evidence_log *log);
+// Records that newer ones have overwritten.
+static inline uint64_t evidence_overwritten(const struct evidence_log *log)
+{
+	return log->written > log->size ? log->written - log->size : 0;
+}
+
+// All below: the owning lcore only.
+
+// The next record, with time, generation, kind and flow set and the rest zero; to be filled at
+// once.
+struct evidence *evidence_add(struct lcore *lcore, enum evidence_kind kind, uint64_t flow_id);
+// The same for what has no flow; NULL: more than EVIDENCE_LOOSE_PER_S, counted.
+struct evidence *evidence_add_loose(struct lcore *lcore, enum evidence_kind kind);
+// Ends, protocol and VLAN of a flow or stub; or of a packet, whose sender stands for the initiator.
+void evidence_set_ref(struct evidence *evidence, const struct lcore *lcore, uint32_t ref);
+void evidence_set_packet(struct evidence *evidence, struct rte_mbuf *m);
+// What one call of the classifier found.
+void evidence_steps(struct lcore *lcore, uint64_t flow_id, const struct span *span,
+	const struct classify_work *work);
+
+// What a question is after: a flow, or ends (in either direction; parts that are 0 match all).
+struct evidence_filter {
+	uint64_t flow_id; // 0: by ends
+	struct flow_ends ends;
+	uint8_t l4_proto;
+};
+bool evidence_matches(const struct evidence *evidence, const struct evidence_filter *filter);
+// The part about ends, for whatever has them.
+bool evidence_filter_ends(
+	const struct evidence_filter *filter, const struct flow_ends *ends, uint8_t l4_proto);
+
+static inline const char *evidence_word(enum evidence_kind kind)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		EVIDENCE_KINDS(X)
+#undef X
+	};
+	return kind < EVIDENCE_KINDS_MAX ? words[kind] : "?";
+}
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The decision on a flow, and what follows from it: told, remembered, torn down.
+#include <netinet/in.h>
+#include <string.h>
+#include "decide.h"
+#include "flow_event.h"
+#include "teardown.h"
+#include "walk.h"
+
+static void learn(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)
+{
+	bool peer = decision->cache == CACHE_PEER;
+	struct conn_entry entry = {
+		.key =
+			{
+				.port = peer ? 0 : ends->port[HALF_S2C],
+				.vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan,
+				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
+				.from_inside = !!(flags & FLOW_C2S_INSIDE),
+				.mode = decision->cache,
+			},
+		.created_ns = lcore->now_ns,
+		.flow_id = walk_flow_id(lcore, walk),
+		.rule_uid = walk->rule_uid,
+		.app = app,
+		.confidence = confidence,
+	};
+
+	memcpy(entry.key.initiator, ends->address[HALF_C2S], 16);
+	memcpy(entry.key.responder, ends->address[HALF_S2C], 16);
+	conn_cache_learn(lcore, &entry, true);
+}
+
+// The flow ends here: told, remembered, torn down, and kept as a condemned stub.
+static void block(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends)
+{
+	const struct rule *rule =
+		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
+	uint16_t flags, app = APP_NONE;
+	uint8_t confidence = CONFIDENCE_NONE;
+
+	walk->rule_uid = rule ? rule->uid : 0;
+	if (walk_has_flow(walk)) {
+		struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		flow->action = decision->action;
+		flow->rule_uid = walk->rule_uid;
+		app = flow->app;
+		confidence = flow->confidence;
+		flags = flow->flags;
+	} else {
+		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+	}
+	lcore->stats.flows_condemned++;
+	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
+	walk->told = true;
+	if (decision->cache != CACHE_NONE)
+		learn(lcore, walk, decision, ends, flags, app, confidence);
+	if (decision->action == ACTION_RESET) {
+		uint64_t before = lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent;
+
+		if (walk_has_flow(walk))
+			teardown_flow(lcore, walk);
+		else
+			teardown_answer(lcore, walk->m);
+		walk_evidence(lcore, walk, EVIDENCE_RESETS)->length =
+			(uint32_t)(lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent -
+				   before);
+	}
+	if (walk_has_flow(walk)) {
+		flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+		walk->ref = flow_condemn(lcore, walk->ref);
+		return;
+	}
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	stub->action = decision->action;
+	stub->rule_uid = walk->rule_uid;
+	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
+	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
+	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+}
+
+static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
+{
+	uint16_t *flags = walk_has_flow(walk) ? &flow_at(lcore->flows, walk->ref)->flags
+					      : &flow_stub_at(lcore->flows, walk->ref)->flags;
+
+	if (!decision->would_block || *flags & FLOW_MONITORED)
+		return;
+	*flags |= FLOW_MONITORED;
+	lcore->stats.monitor_hits++;
+	if (!walk_has_flow(walk))
+		walk_evidence_made(lcore, walk);
+	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_MONITOR);
+
+	evidence->rule_uid = decision->monitored == RULE_DEFAULT
+				     ? 0
+				     : lcore->policy->rules[decision->monitored].uid;
+	evidence->detail = decision->monitored_action;
+	flow_event_alert(lcore, walk->ref,
+		decision->monitored == RULE_DEFAULT ? NULL
+						    : &lcore->policy->rules[decision->monitored],
+		decision->monitored_action, MODE_MONITOR, walk->half);
+}
+
+static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
+{
+	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
+}
+
+// Not of a TCP stub that passes: it is decided with its first payload again. Nor that a flow is
+// undecided still, but for the first time.
+static void note_decision(struct lcore *lcore, struct walk *walk, const struct decide_input *input,
+	const struct decision *decision)
+{
+	bool blocks = decision->action != ACTION_PASS, flow = walk_has_flow(walk);
+
+	if (!flow && !blocks && (input->l4_proto == IPPROTO_TCP || input->l4_proto == IPPROTO_UDP))
+		return;
+	if (!decision->final && !walk->made && !walk->again && input->app == APP_NONE)
+		return;
+	if (!flow && !walk->again)
+		walk_evidence_made(lcore, walk);
+	if (decision->final && decision->unsure != RULE_DEFAULT) {
+		struct evidence *unsure = walk_evidence(lcore, walk, EVIDENCE_TOO_UNSURE);
+		const struct rule *rule = &lcore->policy->rules[decision->unsure];
+
+		unsure->rule_uid = rule->uid;
+		unsure->app = input->app;
+		unsure->confidence = input->confidence;
+		unsure->detail = rule->min_confidence;
+	}
+	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_DECISION);
+
+	evidence->rule_uid = uid_of(lcore, decision->rule);
+	evidence->detail = decision->action;
+	evidence->app = input->app;
+	evidence->confidence = input->confidence;
+	evidence->flags = (uint8_t)((decision->final ? EVIDENCE_IS_FINAL : 0) |
+				    (walk->again ? EVIDENCE_IS_AGAIN : 0));
+	if (flow)
+		evidence->signature = flow_at(lcore->flows, walk->ref)->signature;
+}
+
+enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
+{
+	if (!walk->undecided)
+		return VERDICT_PASS;
+	struct flow_ends ends;
+	struct decide_input input = {
+		.ends = &ends,
+		.l4_proto = walk->pkt->l4_proto,
+		.n_vlan = walk->pkt->n_vlan,
+		.ports_known = true,
+		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.windows = lcore->windows,
+	};
+	uint16_t flags;
+
+	if (walk_has_flow(walk)) {
+		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+		flags = flow->flags;
+		input.app = flow->app;
+		input.confidence = flow->confidence;
+		input.app_final = flags & FLOW_APP_FINAL;
+	} else {
+		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+		flow_ends_of(walk->key, flags, &ends);
+		// only TCP and UDP carry applications
+		input.app_final = input.l4_proto != IPPROTO_TCP && input.l4_proto != IPPROTO_UDP;
+	}
+	input.c2s_from_inside = flags & FLOW_C2S_INSIDE;
+	struct decision decision = decide(lcore->policy, &input);
+
+	lcore->stats.decisions++;
+	note_decision(lcore, walk, &input, &decision);
+	monitor(lcore, walk, &decision);
+	if (decision.action != ACTION_PASS) {
+		block(lcore, walk, &decision, &ends);
+		walk->reason = DROP_RULE;
+		return VERDICT_DROP;
+	}
+	if (walk_has_flow(walk) && decision.final && flags & FLOW_APP_FINAL &&
+		!(flags & FLOW_DECODED)) {
+		struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+		flow->flags |= FLOW_FINAL;
+		flow->rule_uid = uid_of(lcore, decision.rule);
+	}
+	return VERDICT_PASS;
+}
