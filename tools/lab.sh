@@ -18,7 +18,8 @@
 # Settings (environment): LAB_PREFIX names the namespaces (default sluice; several labs may exist
 # at once), LAB_MTU (1500), LAB_WIRE (af_xdp | af_packet), LAB_DATA_CPUS (JSON list, default [1],
 # one entry per data lcore; a CPU may be named twice), LAB_HUGEPAGES (1: use them), LAB_MB (memory
-# without them; default: what the gateway reckons), LAB_STANDIN=1 (dpdk-testpmd forwards instead of
+# without them; default: what the gateway reckons), LAB_OPTIONS (more options of "sluice run", as
+# "--set paths.state=/tmp/x"), LAB_STANDIN=1 (dpdk-testpmd forwards instead of
 # sluice: tells a fault of the lab from one of the gateway).
 
 LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -290,7 +291,9 @@ lab_gateway_start() {
 	fi
 	lab_gateway_config >"$LAB_RUN/gateway.json" || return 1
 	cp "${1:-$LAB_ROOT/config/policy-pass.json}" "$LAB_RUN/policy.json" || return 1
-	lab_spawn gateway gateway "$LAB_SLUICE" run -c "$LAB_RUN/gateway.json" -p "$LAB_RUN/policy.json" || return 1
+	# shellcheck disable=SC2086 # words
+	lab_spawn gateway gateway "$LAB_SLUICE" run -c "$LAB_RUN/gateway.json" -p "$LAB_RUN/policy.json" \
+		${LAB_OPTIONS:-} || return 1
 	if ! lab_wait 30 lab_gateway_settled || ! lab_alive gateway; then
 		lab_error "the gateway did not start; its last words:"
 		tail -n 15 "$LAB_RUN/log/gateway" >&2

@@ -66,6 +66,34 @@ static bool is_regular(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+// A gateway that was killed may have left half a line: it would spoil the next one, too. Only the
+// last WRITE_BYTES are looked at: no line is longer.
+static void cut_torn_line(const struct sink *sink)
+{
+	char tail[WRITE_BYTES];
+	struct stat st;
+	int fd = open(sink->path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return; // written only: nothing can be said of it
+	off_t end = fstat(fd, &st) == 0 ? st.st_size : 0;
+	size_t want = end < (off_t)sizeof tail ? (size_t)end : sizeof tail;
+	ssize_t n = pread(fd, tail, want, end - (off_t)want);
+
+	close(fd);
+	if (n <= 0 || tail[n - 1] == '\n')
+		return;
+	const char *newline = memrchr(tail, '\n', (size_t)n);
+	size_t torn = newline ? (size_t)(tail + n - newline - 1) : (size_t)n;
+
+	if (!newline && (off_t)n < end)
+		return; // not a file of ours
+	if (ftruncate(sink->fd, end - (off_t)torn) == 0)
+		log_warning("events: %s ended in half a record, of a gateway that was killed; its "
+			    "%zu bytes were removed",
+			sink->path, torn);
+}
+
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len)
 {
@@ -111,6 +139,8 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		sink->fd = rc;
 	}
 	sink->regular = sink->fd >= 0 && is_regular(sink->fd);
+	if (sink->regular && sink->live && !sink->standard_output)
+		cut_torn_line(sink);
 	*out = sink;
 	return 0;
 }

@@ -208,6 +208,26 @@ static void a_live_file_is_appended_to_and_a_replays_is_new(void **state)
 }
 
 // A limit on the file's size takes a part of a write and refuses the rest, as a full disk does.
+static void half_a_record_of_a_killed_gateway_is_removed(void **state)
+{
+	static const char *const ends[] = {"{\"event_type\":\"al", "{\"a\":1}\n{\"b", ""};
+	static const size_t whole[] = {0, 1, 0};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct world w = world_new();
+		FILE *file = fopen(w.path, "w");
+
+		fputs(ends[i], file);
+		fclose(file);
+		world_open(&w, true, true, true);
+		send_and_drain(&w, 2);
+		sink_flush(w.sink);
+		assert_int_equal(lines_count(w.path), whole[i] + 2);
+		world_free(&w);
+	}
+}
+
 static void a_full_disk_never_tears_a_line(void **state)
 {
 	struct rlimit limit, old;
@@ -317,6 +337,7 @@ int main(void)
 		cmocka_unit_test(a_drain_is_bounded),
 		cmocka_unit_test(a_rotation_loses_nothing),
 		cmocka_unit_test(a_live_file_is_appended_to_and_a_replays_is_new),
+		cmocka_unit_test(half_a_record_of_a_killed_gateway_is_removed),
 		cmocka_unit_test(a_full_disk_never_tears_a_line),
 		cmocka_unit_test(what_the_buffer_cannot_hold_is_counted),
 		cmocka_unit_test(a_reader_that_stands_still_costs_no_time),
