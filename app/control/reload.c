@@ -9,6 +9,7 @@
 
 #include "directory.h"
 #include "log.h"
+#include "rule_totals.h"
 #include "signature_load.h"
 #include "signature_order.h"
 
@@ -41,6 +42,7 @@ struct reload {
 	char *cache_dir;
 	char *path;
 	struct snapshot *current;
+	struct rule_totals totals;
 	struct snapshot *waiting; // oldest first: grace periods end in their order
 	uint64_t generation;
 	uint64_t loaded_ns;
@@ -229,9 +231,13 @@ static struct snapshot *snapshot_build(struct reload *reload, const char *path,
 		goto fail;
 	snapshot->policy->sigdb = snapshot->set->db;
 	rc = scratch_new(snapshot->policy, snapshot->set->db, reload->dp->n_lcores);
+	if (!rc)
+		rc = rule_counts_new(snapshot->policy, reload->dp->n_lcores);
+	if (!rc)
+		rc = rule_totals_reserve(&reload->totals, snapshot->policy);
 	if (rc < 0) {
 		config_error_add(errors, reload->signature_dir, "",
-			"no memory for the scratch of %u lcores", reload->dp->n_lcores);
+			"no memory for scratch and counts of %u lcores", reload->dp->n_lcores);
 		goto fail;
 	}
 	return snapshot;
@@ -323,12 +329,22 @@ bool reload_step(struct reload *reload)
 		if (qsbr && rte_rcu_qsbr_check(qsbr, oldest->token, false) == 0)
 			return false;
 		reload->waiting = oldest->next;
+		rule_totals_fold(&reload->totals, oldest->policy);
 		snapshot_free(oldest);
 		reload->freed++;
 	}
 	if (reload->observed)
 		observe(reload, RELOAD_IN_FORCE);
 	return true;
+}
+
+void reload_rule_counts(const struct reload *reload, uint32_t uid, struct rule_counts *sum)
+{
+	rule_totals_add(&reload->totals, uid, sum);
+	for (const struct snapshot *s = reload->waiting; s; s = s->next)
+		rule_counts_add(s->policy, uid, sum);
+	if (reload->current)
+		rule_counts_add(reload->current->policy, uid, sum);
 }
 
 uint64_t reload_generation(const struct reload *reload)
@@ -383,6 +399,7 @@ void reload_free(struct reload *reload)
 		snapshot_free(oldest);
 	}
 	snapshot_free(reload->current);
+	rule_totals_free(&reload->totals);
 	app_names_free(reload->apps);
 	free(reload->signature_dir);
 	free(reload->cache_dir);

@@ -35,6 +35,8 @@ int reload_check(struct reload *reload, const char *policy_path, struct config_e
 // published generation is in force on every lcore.
 bool reload_step(struct reload *reload);
 uint64_t reload_generation(const struct reload *reload);
+// Adds to `sum` what the rule `uid` (0: policies' defaults) did since the start.
+void reload_rule_counts(const struct reload *reload, uint32_t uid, struct rule_counts *sum);
 uint64_t reload_freed(const struct reload *reload); // snapshots freed so far
 uint64_t reload_failures(const struct reload *reload);
 const char *reload_path(const struct reload *reload);             // of the policy in force

@@ -95,8 +95,9 @@ struct flow {
 	uint8_t n_vlan;
 	uint8_t fast_windows; // over the elephants' rate, in a row (flow_rate.h)
 	uint8_t pad0;
-	uint32_t rate; // of the last whole window (flow_rate.h)
-	uint8_t pad2[4];
+	uint32_t rate;      // of the last whole window (flow_rate.h)
+	uint16_t usage_app; // where its packets are counted (app_usage.h)
+	uint8_t pad2[2];
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
 	uint64_t bytes[2];

@@ -66,6 +66,7 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	struct flow_table *table = lcore->flows;
 	struct flow *flow = &table->flows[index];
 
+	app_usage_end(lcore->apps, flow);
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
 	lcore->stats.elephants_active -= !!(flow->flags & FLOW_ELEPHANT);
@@ -118,6 +119,7 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash,
 		.signature = UINT16_MAX,
 	};
 	memset(&table->cold[index], 0, sizeof(table->cold[index]));
+	app_usage_begin(lcore->apps, flow);
 	lru_append(table, class, index);
 	if (stub_ref != FLOW_REF_NONE) {
 		flow->start_ns = flow_stub_at(table, stub_ref)->start_ns;
@@ -182,6 +184,8 @@ void flow_remove(struct lcore *lcore, uint32_t ref)
 void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 {
 	lcore->stats.flows_ended++;
+	if (ref & FLOW_REF_STUB)
+		app_usage_end_stub(lcore->apps, flow_stub_at(lcore->flows, ref));
 	flow_event_end(lcore, ref, reason);
 	flow_remove(lcore, ref);
 }

@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
+#include "app_usage.h"
 #include "event.h"
 #include "evidence.h"
 #include "flow.h"
@@ -162,6 +163,7 @@ struct lcore {
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers
 	// included) until it was handed to the driver. Read by the control core.
 	struct histogram latency[PORTS_MAX];
+	struct app_usage apps[APPS_MAX + 1]; // the same; the last one is APP_USAGE_PENDING
 } __attribute__((aligned(64)));
 
 struct lcore_limits {

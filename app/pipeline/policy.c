@@ -265,5 +265,7 @@ void policy_free(struct policy *policy)
 	timetable_free(&policy->times);
 	for (unsigned i = 0; i < policy->n_scratch; i++)
 		sigdb_scratch_free(policy->scratch[i]);
+	for (unsigned i = 0; i < POLICY_LCORES_MAX; i++)
+		free(policy->counts[i]);
 	free(policy);
 }

@@ -127,6 +127,13 @@ struct conn_cache_policy {
 	struct address_set exempt; // peers (either end) for which no entry is made
 };
 
+// What a rule did under one snapshot, on one lcore. Flows, not packets.
+struct rule_counts {
+	uint64_t decisions;    // final ones
+	uint64_t blocks;       // of these, drop or reset
+	uint64_t monitor_hits; // would have been blocked, but for monitor mode
+};
+
 struct policy {
 	uint64_t generation;          // 1, 2, ... per publication
 	uint8_t mode;                 // enum mode; MODE_MONITOR turns every rule to monitor
@@ -146,6 +153,9 @@ struct policy {
 	const struct sigdb *sigdb;  // shared between snapshots, owned by app/control/reload
 	struct sigdb_scratch *scratch[POLICY_LCORES_MAX]; // one per data lcore, owned
 	unsigned n_scratch;
+	// Per data lcore, which writes them: n_rules + 1, the last are the default's. Owned; NULL:
+	// nobody counts. The only part of a snapshot that changes.
+	struct rule_counts *counts[POLICY_LCORES_MAX];
 };
 
 // What a decision stands on besides the flow: the policy and the set of open time windows. Flows
@@ -168,7 +178,7 @@ static inline uint64_t policy_epoch_generation(uint32_t epoch, uint64_t now)
 }
 
 const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid);
-// Frees rules, sets, scratch and the snapshot; not the sigdb. NULL is allowed.
+// Frees rules, sets, scratch, counts and the snapshot; not the sigdb. NULL is allowed.
 void policy_free(struct policy *policy);
 
 #endif

@@ -234,6 +234,7 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 		flow_rate_close(lcore, ref);
 	flow->pkts[half]++;
 	flow->bytes[half] += m->pkt_len;
+	app_usage_count(lcore->apps, flow, half, m->pkt_len);
 	if (has_payload(pkt) && flow->n_data_pkts < UINT8_MAX)
 		flow->n_data_pkts++;
 	if (is_tcp(pkt))

@@ -50,10 +50,12 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 		app = flow->app;
 		confidence = flow->confidence;
 		flags = flow->flags;
+		app_usage_settle(lcore->apps, flow);
 	} else {
 		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
 	}
 	lcore->stats.flows_condemned++;
+	lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
 	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
 	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
 	walk->told = true;
@@ -84,6 +86,25 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 }
 
+// NULL: nobody counts.
+static struct rule_counts *counts_of(const struct lcore *lcore, uint32_t rule)
+{
+	const struct policy *policy = lcore->policy;
+	struct rule_counts *counts = policy->counts[lcore->index];
+
+	return counts ? &counts[rule == RULE_DEFAULT ? policy->n_rules : rule] : NULL;
+}
+
+static void count_decision(const struct lcore *lcore, const struct decision *decision)
+{
+	struct rule_counts *counts = counts_of(lcore, decision->rule);
+
+	if (!counts || !decision->final)
+		return;
+	counts->decisions++;
+	counts->blocks += decision->action != ACTION_PASS;
+}
+
 static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
 {
 	uint16_t *flags = walk_has_flow(walk) ? &flow_at(lcore->flows, walk->ref)->flags
@@ -93,6 +114,10 @@ static void monitor(struct lcore *lcore, struct walk *walk, const struct decisio
 		return;
 	*flags |= FLOW_MONITORED;
 	lcore->stats.monitor_hits++;
+	struct rule_counts *counts = counts_of(lcore, decision->monitored);
+
+	if (counts)
+		counts->monitor_hits++;
 	if (!walk_has_flow(walk))
 		walk_evidence_made(lcore, walk);
 	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_MONITOR);
@@ -179,6 +204,7 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 	struct decision decision = decide(lcore->policy, &input);
 
 	lcore->stats.decisions++;
+	count_decision(lcore, &decision);
 	note_decision(lcore, walk, &input, &decision);
 	monitor(lcore, walk, &decision);
 	if (decision.action != ACTION_PASS) {

@@ -145,6 +145,7 @@ static void feed(const struct inspection *in, const struct span *span)
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
+	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
 		lcore->stats.classify_nomem++;

@@ -190,6 +190,8 @@ void pipe_free(struct pipe *pipe)
 
 		assert_int_equal(classifier_states_free(lcore->classifier),
 			classifier_states_max(lcore->classifier));
+		for (unsigned app = 0; app <= APPS_MAX; app++)
+			assert_int_equal(lcore->apps[app].flows_active, 0);
 		lcore_free(lcore);
 	}
 	assert_int_equal(rte_mempool_in_use_count(pipe->pool), 0);
