@@ -54,35 +54,28 @@ void lru_append(struct flow_table *table, enum flow_class class, uint32_t index)
 	lru->n++;
 }
 
-// An entry moves once in a while of its list, not with each packet: that would write to the lines
-// of three other entries. A list is sorted by whiles, so ageing is as much late at the most.
-#define FLOW_WHILE_SHIFT 30 // 1.07 s, the window of flow_rate.h; time-outs are seconds
-
-void flow_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns)
+void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class)
 {
 	uint32_t index = ref & ~FLOW_REF_STUB;
-	uint8_t *current;
-	bool moved;
+	uint8_t *current = ref & FLOW_REF_STUB ? &table->stubs[index].lru_class
+					       : &table->flows[index].lru_class;
 
-	if (ref & FLOW_REF_STUB) {
-		struct flow_stub *stub = &table->stubs[index];
-		uint32_t tick = (uint32_t)(now_ns >> STUB_TICK_SHIFT);
-
-		moved = stub->last_tick != tick;
-		stub->last_tick = tick;
-		current = &stub->lru_class;
-	} else {
-		struct flow *flow = &table->flows[index];
-
-		moved = (flow->last_ns ^ now_ns) >> FLOW_WHILE_SHIFT;
-		flow->last_ns = now_ns;
-		current = &flow->lru_class;
-	}
-	if (*current == class && (!moved || table->lru[class].youngest == index))
+	if (*current == class && table->lru[class].youngest == index)
 		return;
 	lru_unlink(table, *current, index);
 	*current = (uint8_t) class;
 	lru_append(table, class, index);
+}
+
+void flow_stub_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns)
+{
+	struct flow_stub *stub = flow_stub_at(table, ref);
+	uint32_t tick = (uint32_t)(now_ns >> STUB_TICK_SHIFT);
+	bool moves = stub->last_tick != tick || stub->lru_class != class;
+
+	stub->last_tick = tick;
+	if (moves)
+		flow_move(table, ref, class);
 }
 
 // Past 90 % until below 80 %: an attack is met by shorter time-outs before it is met by eviction.

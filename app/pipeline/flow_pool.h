@@ -8,32 +8,6 @@
 
 #define POOL_NONE UINT32_MAX
 
-struct lru {
-	uint32_t oldest;
-	uint32_t youngest;
-	uint32_t n;
-};
-
-struct pool {
-	uint32_t *free; // stack of free indices
-	uint32_t n_free;
-	uint32_t size;
-	bool emergency;
-};
-
-struct flow_table {
-	struct rte_hash *hash[2]; // [0] IPv4, [1] IPv6; an entry's value is its reference
-	struct flow *flows;
-	struct flow_cold *cold;
-	struct flow_stub *stubs;
-	struct pool flow_pool;
-	struct pool stub_pool;
-	struct lru lru[FLOW_CLASS_MAX];
-	struct flow_timeouts times;
-	uint32_t version;
-	uint32_t next_gen;
-};
-
 // Stubs and flows live in different pools; a time-out class belongs to one of them.
 static inline bool class_is_stub(enum flow_class class)
 {

@@ -135,26 +135,6 @@ uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32
 	return ref_of_value(value);
 }
 
-uint32_t flow_table_version(const struct flow_table *table)
-{
-	return table->version;
-}
-
-struct flow *flow_at(const struct flow_table *table, uint32_t ref)
-{
-	return &table->flows[ref];
-}
-
-struct flow_cold *flow_cold_at(const struct flow_table *table, uint32_t ref)
-{
-	return &table->cold[ref];
-}
-
-struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref)
-{
-	return &table->stubs[ref & ~FLOW_REF_STUB];
-}
-
 const union flow_key *flow_key_of(const struct flow_table *table, int32_t key_pos, bool v6)
 {
 	void *key = NULL;

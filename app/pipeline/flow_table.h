@@ -10,7 +10,32 @@
 #define FLOW_REF_NONE UINT32_MAX
 #define FLOW_REF_STUB (1u << 31)
 
-struct flow_table;
+struct lru {
+	uint32_t oldest;
+	uint32_t youngest;
+	uint32_t n;
+};
+
+struct pool {
+	uint32_t *free; // stack of free indices
+	uint32_t n_free;
+	uint32_t size;
+	bool emergency;
+};
+
+// Known to the functions below alone.
+struct flow_table {
+	struct flow *flows;
+	struct flow_cold *cold;
+	struct flow_stub *stubs;
+	struct rte_hash *hash[2]; // [0] IPv4, [1] IPv6; an entry's value is its reference
+	uint32_t version;
+	uint32_t next_gen;
+	struct pool flow_pool;
+	struct pool stub_pool;
+	struct lru lru[FLOW_CLASS_MAX];
+	struct flow_timeouts times;
+};
 
 // `flows`, `stubs`: pool sizes; at most 2^30 each.
 struct flow_table *flow_table_new(uint32_t flows, uint32_t stubs, const struct flow_timeouts *times,
@@ -27,11 +52,26 @@ struct flow_lookup {
 void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n);
 uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6);
 // Changes with every add, removal or conversion: a bulk lookup older than it is looked up again.
-uint32_t flow_table_version(const struct flow_table *table);
+static inline uint32_t flow_table_version(const struct flow_table *table)
+{
+	return table->version;
+}
 
-struct flow *flow_at(const struct flow_table *table, uint32_t ref);
-struct flow_cold *flow_cold_at(const struct flow_table *table, uint32_t ref);
-struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref);
+static inline struct flow *flow_at(const struct flow_table *table, uint32_t ref)
+{
+	return &table->flows[ref];
+}
+
+static inline struct flow_cold *flow_cold_at(const struct flow_table *table, uint32_t ref)
+{
+	return &table->cold[ref];
+}
+
+static inline struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref)
+{
+	return &table->stubs[ref & ~FLOW_REF_STUB];
+}
+
 const union flow_key *flow_key_of(const struct flow_table *table, int32_t key_pos, bool v6);
 // Initiator and responder of a flow or stub, from its key.
 void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *ends);
@@ -51,8 +91,27 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref);
 // Removes an entry and its key, silently.
 void flow_remove(struct lcore *lcore, uint32_t ref);
 
-// Puts an entry at the young end of its class's list, perhaps of a new class.
-void flow_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns);
+// Puts an entry at the young end of its class's list, perhaps of a new class. An entry moves once
+// in a while of its list, not with each packet: that would write to the lines of three other
+// entries. A list is sorted by whiles, so ageing is late by as much at the most.
+#define FLOW_WHILE_SHIFT 30 // 1.07 s, the window of flow_rate.h; time-outs are seconds
+void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class);
+void flow_stub_touch(
+	struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns);
+static inline void flow_touch(
+	struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns)
+{
+	if (ref & FLOW_REF_STUB) {
+		flow_stub_touch(table, ref, class, now_ns);
+		return;
+	}
+	struct flow *flow = flow_at(table, ref);
+	bool moves = (flow->last_ns ^ now_ns) >> FLOW_WHILE_SHIFT || flow->lru_class != class;
+
+	flow->last_ns = now_ns;
+	if (__builtin_expect(moves, 0))
+		flow_move(table, ref, class);
+}
 // Ends what has timed out, at most `budget` entries. Sets or clears emergency mode.
 void flow_age(struct lcore *lcore, unsigned budget);
 // Ends everything, with that reason.

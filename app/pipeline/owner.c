@@ -20,7 +20,8 @@
 #define ROW64(f, n) ROW16(f, n), ROW16(f, (n) + 16), ROW16(f, (n) + 32), ROW16(f, (n) + 48)
 #define ROW256(f)   ROW64(f, 0), ROW64(f, 64), ROW64(f, 128), ROW64(f, 192)
 
-static const uint16_t slot_upper[256] = {ROW256(UPPER)}, slot_lower[256] = {ROW256(LOWER)};
+const uint16_t owner_upper[256] = {ROW256(UPPER)};
+const uint16_t owner_lower[256] = {ROW256(LOWER)};
 
 static uint16_t fold_words(const uint8_t *bytes, size_t size)
 {
@@ -53,7 +54,7 @@ uint16_t owner_slot(const union flow_key *key, bool v6)
 		if (by_ports(key->v4.l4_proto, key->v4.vlan))
 			fold ^= key->v4.port_a ^ key->v4.port_b;
 	}
-	return slot_upper[fold >> 8] ^ slot_lower[fold & 0xff];
+	return owner_slot_of(fold);
 }
 
 unsigned flow_owner(const struct dataplane *dp, const struct pkt *pkt)

@@ -20,6 +20,12 @@ struct dataplane;
 // Slot of a key, 0 .. OWNER_TABLE - 1. TCP, UDP and SCTP by addresses and ports; fragments and
 // other protocols by addresses, as NICs do.
 uint16_t owner_slot(const union flow_key *key, bool v6);
+// The slot of the exclusive or of all 16-bit words of the hash's input.
+extern const uint16_t owner_upper[256], owner_lower[256];
+static inline uint16_t owner_slot_of(uint16_t words)
+{
+	return owner_upper[words >> 8] ^ owner_lower[words & 0xff];
+}
 
 // Index of the lcore that owns the packet's flow. The packet was parsed.
 unsigned flow_owner(const struct dataplane *dp, const struct pkt *pkt);

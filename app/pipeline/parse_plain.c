@@ -114,32 +114,31 @@ bool parse_plain(struct rte_mbuf *m, union flow_key *key)
 		.l4_proto = ip[9],
 		.vlan = at.tag ? (uint16_t)(at.tag | KEY_VLAN) : 0,
 	};
-	*pkt = (struct pkt){
-		.rx_ns = pkt->rx_ns,
-		.hash = parse_hash(key, false),
-		.flow = pkt->flow,
-		.flow_gen = pkt->flow_gen,
-		.tcp_seq = tcp ? host32(l4 + 4) : 0,
-		.tcp_ack = tcp ? host32(l4 + 8) : 0,
-		.flags = flags,
-		.ethertype = TYPE_IPV4,
-		.outer_l3_off = (uint16_t)at.l3,
-		.l3_off = (uint16_t)at.l3,
-		.l4_off = (uint16_t)(at.l3 + 20),
-		.payload_off = (uint16_t)at.payload,
-		.payload_len = (uint16_t)at.length,
-		.vlan = {at.tag},
-		.sport = sport,
-		.dport = dport,
-		.tcp_win = tcp ? host16(l4 + 14) : 0,
-		.n_vlan = at.tagged,
-		.l4_proto = ip[9],
-		.tcp_flags = tcp ? l4[13] : 0,
-		.class = PKT_IP,
-		.in_port = pkt->in_port,
-		.ttl = ip[8],
-		.link = LINK_ETHERNET,
-		.owner_slot = owner_slot(key, false),
-	};
+	// member by member, in place; what receive has set stays
+	pkt->hash = parse_hash(key, false);
+	pkt->tcp_seq = tcp ? host32(l4 + 4) : 0;
+	pkt->tcp_ack = tcp ? host32(l4 + 8) : 0;
+	pkt->flags = flags;
+	pkt->ethertype = TYPE_IPV4;
+	pkt->outer_l3_off = pkt->l3_off = (uint16_t)at.l3;
+	pkt->l4_off = (uint16_t)(at.l3 + 20);
+	pkt->payload_off = (uint16_t)at.payload;
+	pkt->payload_len = (uint16_t)at.length;
+	pkt->emb_off = 0;
+	pkt->vlan[0] = at.tag;
+	pkt->vlan[1] = 0;
+	pkt->sport = sport;
+	pkt->dport = dport;
+	pkt->tcp_win = tcp ? host16(l4 + 14) : 0;
+	pkt->n_vlan = at.tagged;
+	pkt->l4_proto = ip[9];
+	pkt->tcp_flags = tcp ? l4[13] : 0;
+	pkt->class = PKT_IP;
+	pkt->tunnel_tag = 0;
+	pkt->ttl = ip[8];
+	uint32_t words = source ^ destination;
+
+	words = rte_be_to_cpu_16((uint16_t)(words ^ words >> 16));
+	pkt->owner_slot = owner_slot_of((uint16_t)(words ^ sport ^ dport));
 	return true;
 }

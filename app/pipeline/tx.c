@@ -41,7 +41,7 @@ static void measure_not(struct lcore *lcore, unsigned port, uint64_t now_ns, uns
 	}
 }
 
-static void flush_port(struct lcore *lcore, unsigned index)
+void tx_flush_port(struct lcore *lcore, unsigned index)
 {
 	struct tx_buffer *buffer = &lcore->tx[index];
 	const struct port *port = &lcore->dp->ports[index];
@@ -74,7 +74,8 @@ static void hand_to_queue_owner(struct lcore *lcore, const struct port *port, st
 		packet_drop(lcore, m, DROP_HANDOFF_FULL);
 }
 
-void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
+// What the inline half does not know: no pair, too long, another lcore's queue, a full buffer.
+void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m)
 {
 	const struct port *in = &lcore->dp->ports[pkt_of(m)->in_port];
 
@@ -92,17 +93,11 @@ void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
 		hand_to_queue_owner(lcore, out, m);
 		return;
 	}
-	struct tx_buffer *buffer = &lcore->tx[out->index];
-
-	if (buffer->n == TX_BUFFER)
-		flush_port(lcore, out->index);
-	if (buffer->n == TX_BUFFER) {
+	tx_flush_port(lcore, out->index);
+	if (lcore->tx[out->index].n == TX_BUFFER)
 		packet_drop(lcore, m, DROP_TX_FULL);
-		return;
-	}
-	buffer->pkts[buffer->n++] = m;
-	if (buffer->n % BURST == 0)
-		flush_port(lcore, out->index);
+	else
+		tx_packet(lcore, m);
 }
 
 void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
@@ -116,7 +111,7 @@ void tx_flush(struct lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
 		if (lcore->tx[i].n)
-			flush_port(lcore, i);
+			tx_flush_port(lcore, i);
 }
 
 unsigned tx_held(const struct lcore *lcore)

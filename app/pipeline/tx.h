@@ -8,7 +8,27 @@
 #include "lcore.h"
 
 // Sends `m` out of the peer of its in_port. Takes it.
-void tx_packet(struct lcore *lcore, struct rte_mbuf *m);
+void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m);
+void tx_flush_port(struct lcore *lcore, unsigned index);
+static inline void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
+{
+	const struct dataplane *dp = lcore->dp;
+	unsigned peer = dp->ports[pkt_of(m)->in_port].peer;
+
+	if (likely(peer != PORT_NONE)) {
+		const struct port *out = &dp->ports[peer];
+		struct tx_buffer *buffer = &lcore->tx[peer];
+
+		if (likely(m->pkt_len <= out->max_frame && buffer->n < TX_BUFFER &&
+			    out->tx_queue[lcore->index] != UINT16_MAX)) {
+			buffer->pkts[buffer->n++] = m;
+			if (buffer->n % BURST == 0)
+				tx_flush_port(lcore, peer);
+			return;
+		}
+	}
+	tx_packet_slow(lcore, m);
+}
 // The same for a packet that we made: counts it as injected.
 void tx_inject(struct lcore *lcore, struct rte_mbuf *m);
 // Offers every buffer to its driver.

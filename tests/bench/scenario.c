@@ -7,7 +7,7 @@
 #include "scenario.h"
 
 #define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
-#define SEGMENTS_SEQ 1001u
+#define SEGMENTS_SEQ (1001u + sizeof(ssh_banner) - 1)
 
 static struct { // of the scenario in work; the program measures one at a time
 	uint32_t flows;
@@ -62,6 +62,11 @@ static void decide_tcp(struct rig *rig, uint32_t flow)
 	packet.payload = ssh_banner;
 	packet.payload_length = sizeof(ssh_banner) - 1;
 	send_built(rig, &packet);
+	// and the client's first segment has passed, too
+	packet.from_responder = false;
+	packet.seq = 1001;
+	packet.ack = 5001 + sizeof(ssh_banner) - 1;
+	send_built(rig, &packet);
 }
 
 static void decide_udp(struct rig *rig, uint32_t flow)
@@ -106,7 +111,7 @@ static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint
 			.flow = scattered(i, flows),
 			.l4_proto = l4_proto,
 			.dport = l4_proto == IPPROTO_TCP ? 0 : 53,
-			.seq = SEGMENTS_SEQ,
+			.seq = (uint32_t)SEGMENTS_SEQ,
 			.ack = 5001 + sizeof(ssh_banner) - 1,
 			.length = length,
 			.tail = rig_tail_of(i),
