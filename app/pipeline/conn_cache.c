@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdio.h>
 #include <string.h>
-#include <rte_hash.h>
-#include <rte_jhash.h>
 #include <rte_malloc.h>
+#include <rte_prefetch.h>
 #include "conn_cache.h"
 #include "decide.h"
 #include "flow_event.h"
@@ -12,8 +11,12 @@
 
 #define NONE UINT32_MAX
 
+// Two cache lines. Entries of one hash value's chain hang together by `chain`; the heads are twice
+// as many as the slots, so that most chains are one entry long and a hit costs a head and a slot.
 struct slot {
 	struct conn_entry entry;
+	uint32_t hash;
+	uint32_t chain; // the next slot, or NONE
 	uint32_t prev;
 	uint32_t next;
 	uint32_t policy_epoch; // under which it is known to be blocked; 0: none
@@ -22,8 +25,11 @@ struct slot {
 	uint64_t noted_ns; // when a hit was last written to the evidence
 };
 
+static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
+
 struct conn_cache {
-	struct rte_hash *hash; // key -> slot
+	uint32_t *heads; // by hash: the first slot of the chain, or NONE
+	uint32_t mask;
 	struct slot *slots;
 	uint32_t *free;
 	uint32_t n_free;
@@ -36,28 +42,22 @@ struct conn_cache {
 struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket)
 {
 	struct conn_cache *cache = rte_zmalloc_socket("conn_cache", sizeof(*cache), 64, socket);
-	char name[RTE_HASH_NAMESIZE];
+	uint32_t n_heads = rte_align32pow2(2 * RTE_MAX(capacity, 64u));
 
+	(void)lcore;
 	if (!cache)
 		return NULL;
-	snprintf(name, sizeof(name), "sl_conn_%u", lcore);
-	struct rte_hash_parameters params = {
-		.name = name,
-		.entries = capacity < 64 ? 64 : capacity,
-		.key_len = sizeof(struct conn_key),
-		.hash_func = rte_jhash,
-		.socket_id = socket,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
-	};
-	cache->hash = rte_hash_create(&params);
+	cache->heads = rte_malloc_socket("conn_heads", sizeof(uint32_t) * n_heads, 64, socket);
 	cache->slots = rte_zmalloc_socket("conn_slots", sizeof(struct slot) * capacity, 64, socket);
 	cache->free = rte_malloc_socket("conn_free", sizeof(uint32_t) * capacity, 64, socket);
+	cache->mask = n_heads - 1;
 	cache->size = cache->n_free = capacity;
 	cache->oldest = cache->youngest = NONE;
-	if (!cache->hash || !cache->slots || !cache->free) {
+	if (!cache->heads || !cache->slots || !cache->free) {
 		conn_cache_free(cache);
 		return NULL;
 	}
+	memset(cache->heads, 0xff, sizeof(uint32_t) * n_heads); // NONE
 	for (uint32_t i = 0; i < capacity; i++)
 		cache->free[i] = capacity - 1 - i;
 	return cache;
@@ -67,7 +67,7 @@ void conn_cache_free(struct conn_cache *cache)
 {
 	if (!cache)
 		return;
-	rte_hash_free(cache->hash);
+	rte_free(cache->heads);
 	rte_free(cache->slots);
 	rte_free(cache->free);
 	rte_free(cache);
@@ -76,6 +76,66 @@ void conn_cache_free(struct conn_cache *cache)
 unsigned conn_cache_count(const struct conn_cache *cache)
 {
 	return cache->size - cache->n_free;
+}
+
+uint32_t conn_cache_hash(const struct conn_key *key)
+{
+	uint64_t words[sizeof(*key) / 8];
+
+	memcpy(words, key, sizeof(words)); // the last word is padding
+	uint64_t mix =
+		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+
+	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
+	mix = parse_mix(mix ^ words[4] ^ 0x1d8e4e27c47d124full, 0xeb44accab455d165ull);
+	return (uint32_t)(mix ^ mix >> 32);
+}
+
+static uint32_t find(const struct conn_cache *cache, const struct conn_key *key, uint32_t hash)
+{
+	uint32_t i = cache->heads[hash & cache->mask];
+
+	while (i != NONE && (cache->slots[i].hash != hash ||
+				    memcmp(&cache->slots[i].entry.key, key, sizeof(*key))))
+		i = cache->slots[i].chain;
+	return i;
+}
+
+void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash)
+{
+	rte_prefetch0(&cache->heads[hash & cache->mask]);
+}
+
+void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash)
+{
+	uint32_t i = cache->heads[hash & cache->mask];
+
+	if (i == NONE)
+		return;
+	rte_prefetch0(&cache->slots[i]);
+	rte_prefetch0(&cache->slots[i].hash);
+}
+
+// The free slot on top of the stack gets this entry. There is one.
+static uint32_t take_slot(struct conn_cache *cache, const struct conn_entry *entry, uint32_t hash)
+{
+	uint32_t i = cache->free[--cache->n_free], *head = &cache->heads[hash & cache->mask];
+
+	cache->slots[i] =
+		(struct slot){.entry = *entry, .hash = hash, .chain = *head, .used = true};
+	*head = i;
+	if (entry->key.mode == CACHE_PEER)
+		cache->n_peer++;
+	return i;
+}
+
+static void chain_remove(struct conn_cache *cache, uint32_t i)
+{
+	uint32_t *link = &cache->heads[cache->slots[i].hash & cache->mask];
+
+	while (*link != i)
+		link = &cache->slots[*link].chain;
+	*link = cache->slots[i].chain;
 }
 
 static void unlink_slot(struct conn_cache *cache, uint32_t i)
@@ -159,20 +219,12 @@ static void remove_slot(struct lcore *lcore, uint32_t i, enum event_conncache wh
 	// only the replica that has something to tell speaks: the others would repeat it
 	if (slot->entry.hits || why != CONNCACHE_EXPIRE)
 		tell(lcore, &slot->entry, why);
-	rte_hash_del_key(cache->hash, &slot->entry.key);
+	chain_remove(cache, i);
 	unlink_slot(cache, i);
 	if (slot->entry.key.mode == CACHE_PEER)
 		cache->n_peer--;
 	slot->used = false;
 	cache->free[cache->n_free++] = i;
-}
-
-static uint32_t find(const struct conn_cache *cache, const struct conn_key *key)
-{
-	void *value;
-
-	return rte_hash_lookup_data(cache->hash, key, &value) < 0 ? NONE
-								  : (uint32_t)(uintptr_t)value;
 }
 
 static void refresh(struct lcore *lcore, uint32_t i)
@@ -183,7 +235,12 @@ static void refresh(struct lcore *lcore, uint32_t i)
 	uint64_t ttl = lcore->now_ns + policy->ttl_s * NS_PER_S;
 	uint64_t end = entry->created_ns + policy->max_lifetime_s * NS_PER_S;
 
-	entry->expires_ns = ttl < end ? ttl : end;
+	uint64_t expires_ns = ttl < end ? ttl : end;
+	bool moves = (entry->expires_ns ^ expires_ns) >> FLOW_WHILE_SHIFT;
+
+	entry->expires_ns = expires_ns;
+	if (!moves)
+		return; // as in flow_touch
 	unlink_slot(cache, i);
 	append_slot(cache, i);
 }
@@ -201,7 +258,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		}
 		return;
 	}
-	uint32_t i = find(cache, &entry->key);
+	uint32_t hash = conn_cache_hash(&entry->key), i = find(cache, &entry->key, hash);
 
 	if (i != NONE && lcore->now_ns >= cache->slots[i].entry.expires_ns) {
 		lcore->stats.cache_expired++;
@@ -213,16 +270,10 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 			lcore->stats.cache_evicted++;
 			remove_slot(lcore, cache->oldest, CONNCACHE_EVICT);
 		}
-		i = cache->free[cache->n_free - 1];
-		if (rte_hash_add_key_data(cache->hash, &entry->key, (void *)(uintptr_t)i) < 0)
-			return;
-		cache->n_free--;
-		cache->slots[i] = (struct slot){.entry = *entry, .used = true};
+		i = take_slot(cache, entry, hash);
 		cache->slots[i].entry.hits = 0;
 		cache->slots[i].entry.saved_bytes = 0;
 		append_slot(cache, i);
-		if (entry->key.mode == CACHE_PEER)
-			cache->n_peer++;
 	} else {
 		cache->slots[i].entry.rule_uid = entry->rule_uid;
 		cache->slots[i].entry.app = entry->app;
@@ -247,17 +298,12 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t i = cache->n_free ? cache->free[cache->n_free - 1] : NONE;
+	uint32_t hash = conn_cache_hash(&entry->key);
 
-	if (i == NONE || find(cache, &entry->key) != NONE ||
-		rte_hash_add_key_data(cache->hash, &entry->key, (void *)(uintptr_t)i) < 0)
+	if (!cache->n_free || find(cache, &entry->key, hash) != NONE)
 		return false;
-	cache->n_free--;
-	// generation 0: the policy of today is asked at its first hit
-	cache->slots[i] = (struct slot){.entry = *entry, .used = true};
-	append_slot(cache, i);
-	if (entry->key.mode == CACHE_PEER)
-		cache->n_peer++;
+	// epoch 0: the policy of today is asked at its first hit
+	append_slot(cache, take_slot(cache, entry, hash));
 	return true;
 }
 
@@ -327,11 +373,41 @@ static bool still_blocked(const struct lcore *lcore, struct slot *slot)
 	return policy_blocks(lcore->policy, lcore->windows, &slot->entry);
 }
 
+static void count_hit(struct lcore *lcore, uint32_t i, uint32_t frame_bytes, bool refreshes)
+{
+	struct conn_entry *entry = &lcore->conn_cache->slots[i].entry;
+
+	entry->hits++;
+	entry->saved_bytes += frame_bytes;
+	if (refreshes)
+		refresh(lcore, i);
+}
+
+bool conn_cache_drops(struct lcore *lcore, const struct conn_key *tuple, uint32_t hash,
+	uint32_t frame_bytes, bool refreshes)
+{
+	const struct conn_cache *cache = lcore->conn_cache;
+	uint32_t i = find(cache, tuple, hash);
+
+	if (i == NONE)
+		return false;
+	const struct slot *slot = &cache->slots[i];
+
+	if (lcore->now_ns >= slot->entry.expires_ns || slot->policy_epoch != lcore->epoch ||
+		!slot->hit_told || lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS ||
+		lcore->policy->conn_cache.learn_only)
+		return false;
+	count_hit(lcore, i, frame_bytes, refreshes);
+	lcore->stats.cache_hits++;
+	lcore->stats.cache_saved_bytes += frame_bytes;
+	return true;
+}
+
 static bool hit_one(
 	struct lcore *lcore, const struct conn_key *key, uint32_t frame_bytes, bool refreshes)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t i = find(cache, key);
+	uint32_t i = find(cache, key, conn_cache_hash(key));
 
 	if (i == NONE)
 		return false;
@@ -348,10 +424,7 @@ static bool hit_one(
 		remove_slot(lcore, i, CONNCACHE_HEAL);
 		return false;
 	}
-	slot->entry.hits++;
-	slot->entry.saved_bytes += frame_bytes;
-	if (refreshes)
-		refresh(lcore, i);
+	count_hit(lcore, i, frame_bytes, refreshes);
 	if (!slot->hit_told) {
 		slot->hit_told = true;
 		tell(lcore, &slot->entry, CONNCACHE_HIT);

@@ -54,6 +54,15 @@ bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry);
 // `refresh`: it is a SYN or first datagram whose checksum is good.
 bool conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
+// For bursts: the hash of a tuple's key, and what brings its entry closer (first its place, then,
+// when that is there, the entry).
+uint32_t conn_cache_hash(const struct conn_key *tuple);
+void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash);
+void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash);
+// conn_cache_hit for what it mostly is: an entry of this tuple under the policy in force, with
+// nothing to tell. False: nothing was done, conn_cache_hit has to be asked.
+bool conn_cache_drops(struct lcore *lcore, const struct conn_key *tuple, uint32_t hash,
+	uint32_t frame_bytes, bool refresh);
 // Removes at most `budget` entries, the oldest first; returns how many.
 unsigned conn_cache_flush(struct lcore *lcore, unsigned budget);
 void conn_cache_age(struct lcore *lcore, unsigned budget);

@@ -81,7 +81,7 @@ static void *value_of_ref(uint32_t ref)
 	return (void *)((uintptr_t)ref + 1);
 }
 
-static void lookup_family(
+static unsigned lookup_family(
 	struct flow_table *table, struct flow_lookup **wanted, unsigned n, bool v6)
 {
 	const void *keys[RTE_HASH_LOOKUP_BULK_MAX];
@@ -109,12 +109,13 @@ static void lookup_family(
 			rte_prefetch0(&table->flows[ref].start_ns);
 		}
 	}
+	return (unsigned)__builtin_popcountll(hits);
 }
 
-void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n)
+unsigned flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n)
 {
 	struct flow_lookup *wanted[2][RTE_HASH_LOOKUP_BULK_MAX];
-	unsigned count[2] = {0, 0};
+	unsigned count[2] = {0, 0}, found = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		unsigned v6 = lookups[i].v6;
@@ -123,7 +124,8 @@ void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, uns
 	}
 	for (unsigned v6 = 0; v6 < 2; v6++)
 		if (count[v6])
-			lookup_family(table, wanted[v6], count[v6], v6);
+			found += lookup_family(table, wanted[v6], count[v6], v6);
+	return found;
 }
 
 uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6)

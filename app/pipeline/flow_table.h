@@ -42,14 +42,15 @@ struct flow_table *flow_table_new(uint32_t flows, uint32_t stubs, const struct f
 	unsigned lcore, int socket);
 void flow_table_free(struct flow_table *table);
 
-// Up to 32 keys at once; refs[i] = FLOW_REF_NONE for a miss. keys4[i] or keys6[i] by `v6` bit i.
+// Up to 32 keys at once; `ref` is FLOW_REF_NONE for a miss.
 struct flow_lookup {
 	const union flow_key *key;
 	uint32_t hash;
 	bool v6;
 	uint32_t ref; // out
 };
-void flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n);
+// Returns how many there are.
+unsigned flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n);
 uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6);
 // Changes with every add, removal or conversion: a bulk lookup older than it is looked up again.
 static inline uint32_t flow_table_version(const struct flow_table *table)

@@ -75,6 +75,8 @@ static void walk_packet(struct lcore *lcore, struct walk *walk)
 	finish(lcore, walk, verdict);
 }
 
+#define NO_LOOKUP UINT8_MAX // in place of a packet's lookup: it has no key
+
 static bool has_key(const struct pkt *pkt)
 {
 	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
@@ -96,18 +98,36 @@ static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_
 	walk_packet(lcore, &walk);
 }
 
+// Of packets without a flow: would the connection cache have them? All lines are fetched before any
+// is needed.
+static void ask_cache(const struct lcore *lcore, struct rte_mbuf **mbufs,
+	const struct flow_lookup *lookups, const uint8_t *of, unsigned n,
+	struct cache_question *questions)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (of[i] != NO_LOOKUP && lookups[of[i]].ref == FLOW_REF_NONE)
+			walk_cache_ask(
+				lcore, pkt_of(mbufs[i]), lookups[of[i]].key, &questions[of[i]]);
+	for (unsigned i = 0; i < n; i++)
+		if (of[i] != NO_LOOKUP && lookups[of[i]].ref == FLOW_REF_NONE)
+			conn_cache_prefetch_entry(lcore->conn_cache, questions[of[i]].hash);
+}
+
 // A burst of packets that are ours: bulk lookup, then each to completion. The keys of those that
 // have one are in keys[].
 static void run_owned(
 	struct lcore *lcore, struct rte_mbuf **mbufs, const union flow_key *keys, unsigned n)
 {
 	struct flow_lookup lookups[BURST];
+	struct cache_question questions[BURST];
+	struct rte_mbuf *refused[BURST];
 	uint8_t of[BURST]; // packet -> lookup
-	unsigned n_lookups = 0;
+	unsigned n_lookups = 0, n_missed = 0, n_refused = 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct pkt *pkt = pkt_of(mbufs[i]);
 
+		of[i] = NO_LOOKUP;
 		if (!has_key(pkt))
 			continue;
 		of[i] = (uint8_t)n_lookups;
@@ -117,19 +137,30 @@ static void run_owned(
 		n_lookups++;
 	}
 	if (n_lookups)
-		flow_lookup_bulk(lcore->flows, lookups, n_lookups);
+		n_missed = n_lookups - flow_lookup_bulk(lcore->flows, lookups, n_lookups);
+	bool cached = n_missed && conn_cache_count(lcore->conn_cache);
 	uint32_t version = flow_table_version(lcore->flows);
 
+	if (cached)
+		ask_cache(lcore, mbufs, lookups, of, n, questions);
 	for (unsigned i = 0; i < n; i++) {
-		struct flow_lookup *lookup = has_key(pkt_of(mbufs[i])) ? &lookups[of[i]] : NULL;
+		struct flow_lookup *lookup = of[i] == NO_LOOKUP ? NULL : &lookups[of[i]];
+		bool asked = cached && lookup && lookup->ref == FLOW_REF_NONE;
 
 		// an earlier packet of this burst changed the table
 		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
 			lookup->ref =
 				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
-		if (!lookup || !walk_final(lcore, mbufs[i], lookup->ref))
+		if (lookup && walk_final(lcore, mbufs[i], lookup->ref))
+			continue;
+		if (asked && lookup->ref == FLOW_REF_NONE &&
+			walk_refused(lcore, mbufs[i], &questions[of[i]]))
+			refused[n_refused++] = mbufs[i];
+		else
 			walk_any(lcore, mbufs[i], lookup);
 	}
+	if (n_refused)
+		packets_drop(lcore, refused, n_refused, DROP_CONN_CACHE);
 }
 
 // parse follows what it can: a packet whose flow is still that of a tunnel was not decoded.

@@ -202,34 +202,64 @@ static bool sender_is_initiator(const struct lcore *lcore, const struct pkt *pkt
 	return pkt->flags & PKT_FROM_INSIDE;
 }
 
-static uint16_t key_vlan(const struct walk *walk)
+// The key under which the cache knows the packet's connection, made from the flow's.
+static void cache_key(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
+	bool initiator, struct conn_key *out)
 {
-	return walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
+	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
+	bool a_began = !!(pkt->flags & PKT_A_TO_B) == initiator;
+
+	*out = (struct conn_key){
+		.port = initiator ? pkt->dport : pkt->sport,
+		.l4_proto = pkt->l4_proto,
+		.from_inside = inside == initiator,
+		.mode = CACHE_TUPLE,
+	};
+	if (pkt->flags & PKT_V6) {
+		out->vlan = key->v6.vlan;
+		memcpy(out->initiator, a_began ? key->v6.addr_a : key->v6.addr_b, 16);
+		memcpy(out->responder, a_began ? key->v6.addr_b : key->v6.addr_a, 16);
+		return;
+	}
+	out->vlan = key->v4.vlan;
+	out->initiator[10] = out->initiator[11] = 0xff;
+	out->responder[10] = out->responder[11] = 0xff;
+	memcpy(out->initiator + 12, a_began ? &key->v4.addr_a : &key->v4.addr_b, 4);
+	memcpy(out->responder + 12, a_began ? &key->v4.addr_b : &key->v4.addr_a, 4);
+}
+
+// The checksum stage has let it through: only what a host accepts refreshes an entry.
+static bool refreshes_entry(const struct pkt *pkt)
+{
+	return is_syn(pkt) || pkt->l4_proto == IPPROTO_UDP;
 }
 
 bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator)
 {
 	const struct pkt *pkt = walk->pkt;
-	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
-	struct flow_ends ends;
+	struct conn_key key;
 
 	if (!conn_cache_count(lcore->conn_cache))
 		return false;
-	packet_ends(walk->m, &ends);
-	struct conn_key key = {
-		.port = ends.port[initiator ? HALF_S2C : HALF_C2S],
-		.vlan = key_vlan(walk),
-		.l4_proto = pkt->l4_proto,
-		.from_inside = inside == initiator,
-		.mode = CACHE_TUPLE,
-	};
+	cache_key(lcore, pkt, walk->key, initiator, &key);
+	return conn_cache_hit(lcore, &key, walk->m->pkt_len, refreshes_entry(pkt));
+}
 
-	memcpy(key.initiator, ends.address[initiator ? HALF_C2S : HALF_S2C], 16);
-	memcpy(key.responder, ends.address[initiator ? HALF_S2C : HALF_C2S], 16);
-	bool first = is_syn(pkt) || pkt->l4_proto == IPPROTO_UDP;
+void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
+	struct cache_question *question)
+{
+	cache_key(lcore, pkt, key, sender_is_initiator(lcore, pkt), &question->key);
+	question->hash = conn_cache_hash(&question->key);
+	conn_cache_prefetch(lcore->conn_cache, question->hash);
+}
 
-	// the checksum stage has let it through: only what a host accepts refreshes an entry
-	return conn_cache_hit(lcore, &key, walk->m->pkt_len, first);
+bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question)
+{
+	const struct pkt *pkt = pkt_of(m);
+
+	return !(pkt->flags & (PKT_ICMP_ERROR | PKT_TRACE)) && mbuf_checksum_good(lcore, m) &&
+	       conn_cache_drops(
+		       lcore, &question->key, question->hash, m->pkt_len, refreshes_entry(pkt));
 }
 
 static enum flow_class stub_class(const struct pkt *pkt)

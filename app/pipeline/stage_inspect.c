@@ -67,13 +67,13 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
 }
 
-bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
+bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = pkt_of(m);
 
 	if (pkt->flags & PKT_CSUM_IGNORE)
 		return true;
-	if (!(pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD)) && checksum_verify(walk->m))
+	if (!(pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD)) && checksum_verify(m))
 		lcore->stats.checksum_verified_pkts++;
 	return !(pkt->flags & PKT_CSUM_BAD);
 }

@@ -40,5 +40,7 @@ void tx_discard(struct lcore *lcore);
 
 // Frees a packet that ends here, counted by its reason. Takes it.
 void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason);
+void packets_drop(
+	struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, enum drop_reason reason);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef SLUICE_WALK_H
 #define SLUICE_WALK_H
 
+#include "conn_cache.h"
 #include "flow_table.h"
 #include "lcore.h"
 
@@ -41,6 +42,17 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk);
 // account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
 bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
+// The short way of a packet without a flow whose peer is blocked: what link, stateless, condemned,
+// checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
+// their way; answered true, the packet is to be dropped (conn_cache), else nothing was done.
+struct cache_question {
+	struct conn_key key;
+	uint32_t hash;
+};
+void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
+	struct cache_question *question);
+bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question);
+
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);
 
@@ -52,7 +64,11 @@ enum verdict walk_invalid(struct lcore *lcore, struct walk *walk, enum drop_reas
 	enum invalid_action action);
 
 // Verified once; known from then on.
-bool walk_checksum_good(struct lcore *lcore, struct walk *walk);
+bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m);
+static inline bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
+{
+	return mbuf_checksum_good(lcore, walk->m);
+}
 
 // The evidence of the walk's flow or stub.
 uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk);
