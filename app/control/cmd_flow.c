@@ -3,52 +3,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arguments.h"
+#include "flow_filter.h"
+#include "flow_json.h"
+#include "ranking.h"
 #include "selection.h"
 #include "tick.h"
 
-// Matches are kept per lcore, so that lists come in the same order again: lcore by lcore.
+enum sort {
+	SORT_BYTES,
+	SORT_PACKETS,
+	SORT_RATE,
+	SORT_AGE,
+	SORT_IDLE,
+	SORT_START,
+	SORT_NONE,
+};
+static const char *const sort_words[] = {
+	[SORT_BYTES] = "bytes",
+	[SORT_PACKETS] = "packets",
+	[SORT_RATE] = "rate",
+	[SORT_AGE] = "age",
+	[SORT_IDLE] = "idle",
+	[SORT_START] = "start",
+	NULL,
+};
+static const char *const order_words[] = {"desc", "asc", NULL};
+
 struct flow_list {
-	struct selection selection;
-	unsigned n_lcores;
+	struct flow_filter filter;
+	struct ranking ranking;
+	uint32_t limit, offset;
+	unsigned sort;
+	unsigned ascending;
 	uint64_t matched;
 	uint64_t seen;
-	bool no_memory;
-	struct kept {
-		uint32_t n;
-		uint32_t capacity;
-		struct flow_record *records;
-	} kept[LCORES_MAX];
+	uint32_t of_lcore[LCORES_MAX]; // matches so far
 };
 
 static void list_free(void *state)
 {
 	struct flow_list *list = state;
 
-	for (unsigned i = 0; i < list->n_lcores; i++)
-		free(list->kept[i].records);
-	selection_free(&list->selection);
+	ranking_free(&list->ranking);
+	flow_filter_free(&list->filter);
 	free(list);
 }
 
-static void keep(struct flow_list *list, struct kept *kept, const struct flow_record *record)
+static uint64_t value_of(const struct flow_list *list, const struct flow_record *record)
 {
-	struct flow_record *grown;
+	uint64_t value = 0;
 
-	// What stands behind offset + limit of one lcore cannot be on the page.
-	if (kept->n >= list->selection.offset + list->selection.limit)
-		return;
-	if (kept->n == kept->capacity) {
-		uint32_t capacity = kept->capacity ? kept->capacity * 2 : 64;
-
-		grown = realloc(kept->records, capacity * sizeof *grown);
-		if (!grown) {
-			list->no_memory = true;
-			return;
-		}
-		kept->records = grown;
-		kept->capacity = capacity;
+	switch ((enum sort)list->sort) {
+	case SORT_BYTES: value = record->bytes[0] + record->bytes[1]; break;
+	case SORT_PACKETS: value = record->pkts[0] + record->pkts[1]; break;
+	case SORT_RATE: value = record->rate_bytes_s; break;
+	case SORT_AGE: value = UINT64_MAX - record->start_ns; break;
+	case SORT_IDLE: value = UINT64_MAX - record->last_ns; break;
+	case SORT_START: value = record->start_ns; break;
+	case SORT_NONE: break;
 	}
-	kept->records[kept->n++] = *record;
+	return list->ascending ? UINT64_MAX - value : value;
 }
 
 static void list_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -58,152 +73,80 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 
 	(void)last;
 	list->seen += query->n;
+	// a reload between two pages may have replaced the tables of names
+	list->filter.apps = reload_apps(((struct request *)ctx)->context->reload);
 	for (uint32_t i = 0; i < query->n; i++) {
 		const struct flow_record *record = &records[i];
 
-		if (!selection_has(&list->selection, record->app, record->ends.address[HALF_C2S],
-			    record->ends.address[HALF_S2C]))
+		if (!flow_filter_has(&list->filter, record))
 			continue;
 		list->matched++;
-		keep(list, &list->kept[lcore], record);
+		// Unsorted, lists come in the same order again: lcore by lcore, as they lie.
+		uint64_t tie = list->sort == SORT_NONE
+				       ? (uint64_t)lcore << 32 | list->of_lcore[lcore]++
+				       : record->flow_id;
+		struct flow_record *kept =
+			ranking_offer(&list->ranking, value_of(list, record), tie);
+
+		if (kept)
+			*kept = *record;
 	}
-}
-
-static const char *class_word(uint8_t lru_class)
-{
-	static const char *const words[] = {
-		"embryonic", "stateless", "condemned", "tcp", "tcp_closing", "udp_one_way", "udp"};
-
-	return lru_class < FLOW_CLASS_MAX ? words[lru_class] : "?";
-}
-
-static void put_flags(json_t **parent, uint16_t flags)
-{
-	static const struct {
-		uint16_t flag;
-		const char *word;
-	} words[] = {
-		{FLOW_MIDSTREAM, "midstream"},
-		{FLOW_APP_FINAL, "app_final"},
-		{FLOW_FINAL, "final"},
-		{FLOW_TRACE, "trace"},
-		{FLOW_GAVEUP, "gaveup"},
-		{FLOW_MONITORED, "monitored"},
-		{FLOW_DECODED, "decoded"},
-		{FLOW_NOMEM, "no_state"},
-		{FLOW_ELEPHANT, "elephant"},
-	};
-	json_t *list = json_array();
-
-	for (size_t i = 0; list && i < sizeof words / sizeof words[0]; i++) {
-		if (flags & words[i].flag)
-			json_array_append_new(list, json_string(words[i].word));
-	}
-	put_json(parent, "flags", list);
-}
-
-static void put_vlans(json_t **parent, const struct flow_record *record)
-{
-	json_t *list;
-
-	if (!record->n_vlan)
-		return;
-	list = json_array();
-	for (unsigned i = 0; list && i < record->n_vlan && i < 2; i++)
-		json_array_append_new(list, json_integer(record->vlan[i]));
-	put_json(parent, "vlan", list);
-}
-
-static uint64_t seconds_since(uint64_t now_ns, uint64_t then_ns)
-{
-	return now_ns > then_ns ? (now_ns - then_ns) / NS_PER_S : 0;
-}
-
-static json_t *flow_json(const struct control_context *context, const struct flow_record *record)
-{
-	bool ports = record->l4_proto == IPPROTO_TCP || record->l4_proto == IPPROTO_UDP ||
-		     record->l4_proto == IPPROTO_SCTP;
-	uint64_t now_ns = context->now_ns();
-	json_t *object = json_object();
-
-	put_number(&object, "flow_id", record->flow_id & INT64_MAX);
-	put_number(&object, "lcore", record->lcore);
-	put_proto(&object, record->l4_proto);
-	put_address(&object, "src_ip", record->ends.address[HALF_C2S]);
-	if (ports)
-		put_number(&object, "src_port", record->ends.port[HALF_C2S]);
-	put_address(&object, "dest_ip", record->ends.address[HALF_S2C]);
-	if (ports)
-		put_number(&object, "dest_port", record->ends.port[HALF_S2C]);
-	put_vlans(&object, record);
-	put_app(&object, context, record->app, record->confidence, record->signature,
-		record->decided_pkts);
-	put_text(&object, "state", class_word(record->lru_class));
-	put_text(&object, "action", action_word(record->action));
-	put_rule(&object, context, record->rule_uid);
-	put_number(&object, "generation", record->generation);
-	put_time(&object, "start", record->start_ns);
-	put_number(&object, "age_s", seconds_since(now_ns, record->start_ns));
-	put_number(&object, "idle_s", seconds_since(now_ns, record->last_ns));
-	put_number(&object, "pkts_toserver", record->pkts[HALF_C2S]);
-	put_number(&object, "pkts_toclient", record->pkts[HALF_S2C]);
-	put_number(&object, "bytes_toserver", record->bytes[HALF_C2S]);
-	put_number(&object, "bytes_toclient", record->bytes[HALF_S2C]);
-	put_number(&object, "rate_bytes_s", record->rate_bytes_s);
-	put_flags(&object, record->flags);
-	return object;
 }
 
 static void list_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 	struct flow_list *list = request->state;
-	uint32_t skip = list->selection.offset, left = list->selection.limit;
 	json_t *message, *flows;
 
 	request->inquiry = NULL;
-	if (error || list->no_memory) {
+	if (error || list->ranking.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
 	message = json_object();
 	flows = json_array();
-	for (unsigned lcore = 0; lcore < list->n_lcores; lcore++) {
-		const struct kept *kept = &list->kept[lcore];
-
-		for (uint32_t i = 0; i < kept->n && left; i++) {
-			if (skip) {
-				skip--;
-				continue;
-			}
-			left--;
-			if (json_array_append_new(
-				    flows, flow_json(request->context, &kept->records[i])) < 0)
-				put_json(&message, "flows", NULL); // no memory: gives up
-		}
-	}
+	ranking_sort(&list->ranking);
+	for (uint32_t i = list->offset; i < list->ranking.n; i++)
+		put_item(&flows, flow_json(request->context, ranking_at(&list->ranking, i)));
 	put_number(&message, "total", list->seen);
 	put_number(&message, "matched", list->matched);
-	put_number(&message, "offset", list->selection.offset);
+	put_number(&message, "offset", list->offset);
 	put_json(&message, "flows", flows);
 	request_ok(request, message);
 }
 
 void cmd_flow_list(struct request *request, json_t *arguments)
 {
-	struct selection selection;
+	struct flow_filter filter;
+	uint64_t limit = 100, offset = 0;
+	unsigned sort = SORT_NONE, ascending = 0;
 	struct flow_list *list;
 
-	if (!selection_read(request, arguments, &selection))
+	if (!arguments_known(request, arguments) ||
+		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
+		!argument_number(request, arguments, "offset", 0, SELECTION_OFFSET_MAX, &offset) ||
+		!argument_word(request, arguments, "sort", sort_words, &sort) ||
+		!argument_word(request, arguments, "order", order_words, &ascending))
+		return;
+	if (sort == SORT_NONE && argument_given(arguments, "order")) {
+		request_fail(request, "order: of what? Say sort, too");
+		return;
+	}
+	if (!flow_filter_read(request, arguments, &filter))
 		return;
 	list = calloc(1, sizeof *list);
 	if (!list) {
-		selection_free(&selection);
+		flow_filter_free(&filter);
 		request_fail(request, "no memory for the list");
 		return;
 	}
-	list->selection = selection;
-	list->n_lcores = request->context->dp->n_lcores;
+	list->filter = filter;
+	list->limit = (uint32_t)limit;
+	list->offset = (uint32_t)offset;
+	list->sort = sort;
+	list->ascending = ascending;
+	ranking_init(&list->ranking, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;
 	request_ask(request,
@@ -253,18 +196,6 @@ static void show_page(void *ctx, unsigned lcore, const struct query *query, bool
 	}
 }
 
-static void put_tcp_half(
-	json_t **parent, const char *key, const struct flow_record *record, enum half half)
-{
-	json_t *object = json_object();
-
-	put_number(&object, "tcp_flags", record->tcp_flags[half]);
-	put_number(&object, "next", record->next[half]);
-	put_number(&object, "released", record->released[half]);
-	put_number(&object, "acked", record->acked[half]);
-	put_json(parent, key, object);
-}
-
 static void fail_no_flow(struct request *request, uint64_t flow_id)
 {
 	request_fail(request, "no flow %llu: it has ended, or was never here",
@@ -275,8 +206,6 @@ static void show_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 	struct one_flow *one = request->state;
-	json_t *message;
-	char id[32];
 
 	request->inquiry = NULL;
 	if (error) {
@@ -287,15 +216,7 @@ static void show_end(void *ctx, const char *error)
 		fail_no_flow(request, one->flow_id);
 		return;
 	}
-	message = flow_json(request->context, &one->record);
-	put_number(&message, "data_pkts", one->record.n_data_pkts);
-	community_id(&one->record.ends, one->record.l4_proto, id, sizeof id);
-	put_text(&message, "community_id", id);
-	if (one->record.l4_proto == IPPROTO_TCP) {
-		put_tcp_half(&message, "tcp_toserver", &one->record, HALF_C2S);
-		put_tcp_half(&message, "tcp_toclient", &one->record, HALF_S2C);
-	}
-	request_ok(request, message);
+	request_ok(request, flow_json_whole(request->context, &one->record));
 }
 
 void cmd_flow_show(struct request *request, json_t *arguments)

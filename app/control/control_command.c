@@ -7,13 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_filter.h"
+
 static const struct command commands[] = {
 	{"help", "", "the commands", cmd_help},
 	{"version", "", "the program and what it is built with", cmd_version},
 	{"stats", "", "counters, ledger, pools, ports, lcores", cmd_stats},
 	{"log-level", "level", "the level of the log, and sets it", cmd_log_level},
-	{"flow-list", "app, host, limit, offset", "live flows", cmd_flow_list},
+	{"flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order", "live flows",
+		cmd_flow_list},
 	{"flow-show", "flow_id", "one flow, everything", cmd_flow_show},
+	{"top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
+		"who uses the wire: flows, hosts, applications, rules, categories", cmd_top},
 	{"trace", "flow_id, on", "logs each stage of a flow's packets as events", cmd_trace},
 	{"cache-list", "app, host, limit, offset", "peers of blocked connections", cmd_cache_list},
 	{"cache-flush", "", "forgets all of them", cmd_cache_flush},
@@ -32,6 +37,18 @@ void put_json(json_t **parent, const char *key, json_t *value)
 	if (json_object_set_new(*parent, key, value) < 0) {
 		json_decref(*parent);
 		*parent = NULL;
+	}
+}
+
+void put_item(json_t **list, json_t *value)
+{
+	if (!*list) {
+		json_decref(value);
+		return;
+	}
+	if (json_array_append_new(*list, value) < 0) {
+		json_decref(*list);
+		*list = NULL;
 	}
 }
 

@@ -57,6 +57,7 @@ void put_number(json_t **parent, const char *key, uint64_t value);
 void put_text(json_t **parent, const char *key, const char *value); // not UTF-8: "?"
 void put_bool(json_t **parent, const char *key, bool value);
 void put_json(json_t **parent, const char *key, json_t *value); // takes it
+void put_item(json_t **list, json_t *value);                    // the same for an array
 
 // cmd_*.c
 void cmd_help(struct request *request, json_t *arguments);
@@ -65,6 +66,7 @@ void cmd_stats(struct request *request, json_t *arguments);
 void cmd_log_level(struct request *request, json_t *arguments);
 void cmd_flow_list(struct request *request, json_t *arguments);
 void cmd_flow_show(struct request *request, json_t *arguments);
+void cmd_top(struct request *request, json_t *arguments);
 void cmd_trace(struct request *request, json_t *arguments);
 void cmd_cache_list(struct request *request, json_t *arguments);
 void cmd_cache_flush(struct request *request, json_t *arguments);

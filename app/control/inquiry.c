@@ -10,6 +10,7 @@
 #include "tick.h"
 
 #define POLL_US      2000   // while somebody waits
+#define POLL_NEXT_US 100    // a page has come, and there are more
 #define POLL_IDLE_US 500000 // while only silent lcores are waited for
 
 struct part { // of one lcore
@@ -35,6 +36,7 @@ struct inquiries {
 	struct event *timer;
 	struct dataplane *dp;
 	uint64_t (*now_ns)(void);
+	bool paging; // in the last look, a lcore was asked for its next page
 	unsigned n_open;
 	TAILQ_HEAD(, inquiry) open;
 };
@@ -102,7 +104,7 @@ static void schedule(struct inquiries *inquiries)
 	}
 	TAILQ_FOREACH (inquiry, &inquiries->open, entry) {
 		if (!inquiry->abandoned)
-			delay.tv_usec = POLL_US;
+			delay.tv_usec = inquiries->paging ? POLL_NEXT_US : POLL_US;
 	}
 	event_add(inquiries->timer, &delay);
 }
@@ -138,6 +140,8 @@ static bool part_step(struct inquiry *inquiry, unsigned i, char *error, size_t e
 		part->finished = true;
 	else if (!part->finished && part_post(inquiry, i) < 0)
 		snprintf(error, error_len, "data lcore %u has too many open questions", i);
+	else
+		owner->paging |= !part->finished;
 	return part->finished;
 }
 
@@ -165,6 +169,7 @@ static void poll_all(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
+	inquiries->paging = false;
 	while (inquiry) {
 		// A callback may cancel no other inquiry than its own, so `next` stays.
 		struct inquiry *next = TAILQ_NEXT(inquiry, entry);

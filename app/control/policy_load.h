@@ -11,6 +11,7 @@ struct rule_names; // uid <-> id, grows for ever, owned by the control core
 struct rule_names *rule_names_new(void);
 void rule_names_free(struct rule_names *names);
 uint32_t rule_names_intern(struct rule_names *names, const char *id);     // 0: no memory
+uint32_t rule_names_find(const struct rule_names *names, const char *id); // 0: never seen
 const char *rule_names_get(const struct rule_names *names, uint32_t uid); // NULL: unknown
 
 // A policy without generation, sigdb and scratch: those are set at publication. The defaults of

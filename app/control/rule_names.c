@@ -93,6 +93,11 @@ uint32_t rule_names_intern(struct rule_names *names, const char *id)
 	return *slot;
 }
 
+uint32_t rule_names_find(const struct rule_names *names, const char *id)
+{
+	return names->n_slots ? *slot_of(names, id) : 0;
+}
+
 const char *rule_names_get(const struct rule_names *names, uint32_t uid)
 {
 	return uid && uid <= names->n ? names->ids[uid - 1] : NULL;

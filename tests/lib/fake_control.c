@@ -248,6 +248,15 @@ uint32_t rule_names_intern(struct rule_names *names, const char *id)
 	return ++names->n;
 }
 
+uint32_t rule_names_find(const struct rule_names *names, const char *id)
+{
+	for (uint32_t i = 0; i < names->n; i++) {
+		if (!strcmp(names->ids[i], id))
+			return i + 1;
+	}
+	return 0;
+}
+
 const char *rule_names_get(const struct rule_names *names, uint32_t uid)
 {
 	return uid && uid <= names->n ? names->ids[uid - 1] : NULL;

@@ -18,6 +18,10 @@ static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct quer
 		if (query->flow_id && query->flow_id != id)
 			continue;
 		query->total++;
+		if (lcores->flow) {
+			lcores->flow(lcore, query->cursor, &out[query->n++]);
+			continue;
+		}
 		out[query->n++] = (struct flow_record){
 			.flow_id = id,
 			.start_ns = lcores->now_ns() - 5 * NS_PER_S,

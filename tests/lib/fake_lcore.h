@@ -13,6 +13,8 @@ struct fake_lcores {
 	struct query *held[2]; // taken by a lcore that stands still
 	bool stalled[2];
 	unsigned n_flows;
+	// NULL: those above
+	void (*flow)(unsigned lcore, uint64_t number, struct flow_record *record);
 	unsigned flushes;
 	uint64_t traced;
 };

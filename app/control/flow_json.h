@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A live flow as the control socket shows it (docs/control-socket.md). NULL: no memory.
+#ifndef SLUICE_FLOW_JSON_H
+#define SLUICE_FLOW_JSON_H
+
+#include "control_command.h"
+
+json_t *flow_json(const struct control_context *context, const struct flow_record *record);
+// With its sequence edges and Community ID, as flow-show has it.
+json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums by key over any number of flows, in bounded memory: when TALLY_KEYS_MAX keys are known, the
+// flows of further ones are summed together as `other`.
+#ifndef SLUICE_TALLY_H
+#define SLUICE_TALLY_H
+
+#include "lcore.h"
+
+#define TALLY_KEYS_MAX 65536
+
+struct tally_key { // an address, or a number in the first four bytes
+	uint8_t bytes[16];
+};
+
+struct tally_row {
+	struct tally_key key;
+	uint64_t flows;
+	uint64_t rate_bytes_s;
+	uint64_t bytes[2]; // by half
+	uint64_t pkts;
+};
+
+struct tally {
+	uint32_t n;
+	uint32_t capacity;
+	struct tally_row *rows; // n, in the order in which the keys came
+	uint32_t *slots;        // open addressing: row + 1, or 0
+	uint32_t n_slots;       // a power of two, more than twice n
+	struct tally_row other;
+	bool no_memory; // something was left out
+};
+
+void tally_add(struct tally *tally, const struct tally_key *key, const struct flow_record *record);
+void tally_free(struct tally *tally);
+
+#endif
