@@ -101,6 +101,21 @@ bool eal_args_has(const struct eal_args *args, const char *option)
 	return false;
 }
 
+void eal_args_value(const struct eal_args *args, const char *option, char *out, size_t out_len)
+{
+	size_t length = strlen(option);
+
+	snprintf(out, out_len, "%s", "");
+	for (int i = 1; i < args->argc; i++) {
+		if (strncmp(args->argv[i], option, length) != 0)
+			continue;
+		if (args->argv[i][length] == '=')
+			snprintf(out, out_len, "%s", args->argv[i] + length + 1);
+		else if (!args->argv[i][length] && i + 1 < args->argc)
+			snprintf(out, out_len, "%s", args->argv[i + 1]);
+	}
+}
+
 // Options that would say twice what gateway.json says once. EAL would take the last, or both.
 static const struct {
 	const char *option;

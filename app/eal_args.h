@@ -46,5 +46,7 @@ int eal_args_private(unsigned mb, const char *cpus, struct eal_args *out);
 // The arguments as one line for the log.
 void eal_args_line(const struct eal_args *args, char *out, size_t out_len);
 bool eal_args_has(const struct eal_args *args, const char *option);
+// The value of "--option=value" or "--option value", the last one; "" if there is none.
+void eal_args_value(const struct eal_args *args, const char *option, char *out, size_t out_len);
 
 #endif

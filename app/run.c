@@ -14,6 +14,7 @@
 #include <rte_lcore.h>
 #include "cache_store.h"
 #include "command.h"
+#include "confinement.h"
 #include "control_loop.h"
 #include "eal.h"
 #include "flow_table.h"
@@ -38,6 +39,7 @@
 struct run { // everything, in the order in which it is made
 	struct phases phases;
 	struct service service;
+	struct confinement confinement;
 	const struct run_arguments *arguments;
 	struct gateway *gateway;
 	char policy_path[COMMAND_PATH_MAX];
@@ -74,6 +76,22 @@ static int fail(const struct run *run, int code)
 	return code;
 }
 
+static void override(char **value, const char *option)
+{
+	if (!option)
+		return;
+	free(*value);
+	*value = strdup(option);
+}
+
+// The command line's words for keys.
+static void override_keys(struct gateway *gateway, const struct run_arguments *arguments)
+{
+	override(&gateway->paths.pidfile, arguments->pidfile);
+	override(&gateway->user, arguments->user);
+	override(&gateway->group, arguments->group);
+}
+
 // A document with errors.
 static int refuse(const struct run *run, struct config_errors *errors)
 {
@@ -92,6 +110,7 @@ static int load_gateway(struct run *run, const struct run_arguments *arguments)
 			config_error_add(&errors, arguments->gateway, "", "%s", strerror(-rc));
 		return refuse(run, &errors);
 	}
+	override_keys(run->gateway, arguments);
 	if (arguments->policy)
 		snprintf(run->policy_path, sizeof(run->policy_path), "%s", arguments->policy);
 	else
@@ -195,6 +214,7 @@ static void guard_restart_keys(void *ctx, struct config_errors *errors)
 	if (gateway_load(run->arguments->gateway, run->arguments->sets.items,
 		    run->arguments->sets.n, &now, errors) < 0)
 		return; // its errors are the answer
+	override_keys(now, run->arguments);
 	const char *key = gateway_restart_difference(run->gateway, now);
 
 	if (key)
@@ -271,6 +291,7 @@ static int make_ports(struct run *run)
 	rc = ports_configure(dp, gateway, run->pools, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
+	confinement_ports(&run->confinement);
 	phases_end(&run->phases, "ports");
 	return -1;
 }
@@ -338,8 +359,14 @@ static int start_forwarding(struct run *run)
 	char steps[512];
 	int rc = ports_start(run->dp, run->err, sizeof(run->err));
 
-	if (!rc)
-		rc = lcores_launch(run->dp, run->threads, run->err, sizeof(run->err));
+	if (rc < 0)
+		return fail(run, exit_code(rc));
+	// With everything open, and before the first packet is taken.
+	int code = confinement_enter(&run->confinement, run->err, sizeof(run->err));
+	if (code >= 0)
+		return fail(run, code);
+	phases_end(&run->phases, "confinement");
+	rc = lcores_launch(run->dp, run->threads, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
 	run->forwarded = true;
@@ -351,7 +378,7 @@ static int start_forwarding(struct run *run)
 		"forwarding %" PRIu64 " ms after start (%s)", phases_total_ms(&run->phases), steps);
 	log_notice("policy %s, generation %" PRIu64 ", %u data lcores, %u ports", run->policy_path,
 		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
-	service_forwarding(&run->service, run->dp, run->reload);
+	service_forwarding(&run->service, run->dp, run->reload, &run->confinement.launcher);
 	ports_watch_links(run->dp, &run->links);
 	for (unsigned i = 0; i < run->dp->n_ports; i++) {
 		if (!(run->links >> i & 1))
@@ -452,7 +479,7 @@ static int forward(struct run *run)
 }
 
 // The reverse of birth, from wherever it came to.
-static void undo(struct run *run)
+static void undo(struct run *run, int code)
 {
 	// before the ports go: blocked peers are on the disk even if a driver hangs
 	cache_store_free(run->cache_store, run->forwarded && !run->lcores_lost);
@@ -476,13 +503,18 @@ static void undo(struct run *run)
 		event_base_free(run->base);
 	pidfile_drop(&run->pidfile);
 	service_close(&run->service);
+	confinement_end(&run->confinement, code != EXIT_CODE_OK);
 	gateway_free(run->gateway);
 }
 
 static int birth(struct run *run, const struct run_arguments *arguments)
 {
-	int code = make_control(run);
+	int code = confinement_begin(&run->confinement, run->gateway, arguments->gateway,
+		run->policy_path, arguments->eal, (unsigned)arguments->n_eal, run->err,
+		sizeof(run->err));
 
+	if (code < 0)
+		code = make_control(run);
 	if (code >= 0)
 		return fail(run, code);
 	code = claim(run);
@@ -524,12 +556,8 @@ int run_main(int argc, char **argv)
 	code = load_gateway(&run, &arguments);
 	if (code < 0 && arguments.dump_config)
 		code = dump_config(&run);
-	if (code < 0 && arguments.pidfile) {
-		free(run.gateway->paths.pidfile);
-		run.gateway->paths.pidfile = strdup(arguments.pidfile);
-	}
 	if (code < 0)
 		code = birth(&run, &arguments);
-	undo(&run);
+	undo(&run, code);
 	return code;
 }

@@ -10,6 +10,8 @@ struct run_arguments { // borrowed from argv
 	const char *gateway;
 	const char *policy;
 	const char *pidfile;
+	const char *user;
+	const char *group;
 	struct option_list sets;
 	int verbose;
 	bool dump_config;

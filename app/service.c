@@ -50,8 +50,10 @@ static void reload_observed(void *ctx, enum reload_progress progress)
 		reload_generation(service->reload));
 }
 
-void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload)
+void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload,
+	struct launcher *launcher)
 {
+	service->launcher = launcher;
 	service->dp = dp;
 	service->reload = reload;
 	reload_set_observer(reload, reload_observed, service);
@@ -85,8 +87,16 @@ void service_tick(struct service *service, uint64_t now_ns, bool healthy)
 		if (!every_heart_beats(service))
 			return;
 		service->ready = true;
+		service->heartbeat_ns = now_ns;
+		launcher_tell(service->launcher, LAUNCHER_FORWARDING);
 		tell_status(service, now_ns, true);
 		return;
+	}
+	if (changed)
+		launcher_tell(service->launcher, healthy ? LAUNCHER_RECOVERED : LAUNCHER_STALLED);
+	if (healthy && now_ns - service->heartbeat_ns >= NS_PER_S) {
+		service->heartbeat_ns = now_ns;
+		launcher_tell(service->launcher, LAUNCHER_HEARTBEAT);
 	}
 	if (healthy && service->notify.watchdog_ns &&
 		now_ns - service->watchdog_ns >= service->notify.watchdog_ns) {
@@ -101,6 +111,8 @@ void service_stopping(struct service *service)
 {
 	if (service->reload)
 		reload_set_observer(service->reload, NULL, NULL);
+	if (service->ready)
+		launcher_tell(service->launcher, LAUNCHER_STOPPING);
 	notify_send(&service->notify, "STOPPING=1\nSTATUS=stopping");
 }
 

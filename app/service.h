@@ -9,10 +9,14 @@
 //             the reload was refused
 //   always    STATUS= every two seconds; WATCHDOG=1 while every data lcore's heart beats
 //   end       STOPPING=1; after a failure ERRNO= and STATUS= with the message
+//
+// The hook command (launcher.h) hears forwarding, stalled, recovered, stopping at the same places,
+// and heartbeat each second in health.
 #ifndef SLUICE_SERVICE_H
 #define SLUICE_SERVICE_H
 
 #include <stdbool.h>
+#include "launcher.h"
 #include "lcore.h"
 #include "notify.h"
 #include "reload.h"
@@ -20,6 +24,7 @@
 
 struct service { // zeroed: tells nobody
 	struct notify notify;
+	struct launcher *launcher; // runs the hook
 	const struct dataplane *dp;
 	struct reload *reload;
 	struct status_line line;
@@ -28,6 +33,7 @@ struct service { // zeroed: tells nobody
 	bool healthy;
 	uint64_t status_ns; // when STATUS= was last sent
 	uint64_t watchdog_ns;
+	uint64_t heartbeat_ns;
 };
 
 // Takes the manager's socket from the environment. What is wrong with it is logged, and no reason
@@ -36,7 +42,8 @@ void service_open(struct service *service);
 // Before anything that may take long: the manager waits at least `seconds` more.
 void service_patience(const struct service *service, unsigned seconds, const char *what);
 // The lcores are launched. From here service_tick does the rest; `reload` is observed.
-void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload);
+void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload,
+	struct launcher *launcher);
 // Every 100 ms; `healthy` is false while a data lcore's heart rests.
 void service_tick(struct service *service, uint64_t now_ns, bool healthy);
 void service_stopping(struct service *service);

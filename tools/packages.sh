@@ -6,7 +6,7 @@
 
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
-	libjansson-dev libevent-dev libssl-dev libcmocka-dev"
+	libjansson-dev libevent-dev libssl-dev libseccomp-dev libcmocka-dev"
 # For the lab and its story.
 PACKAGES_LAB="python3 iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssh-server
 	openssh-client transmission-daemon transmission-cli"

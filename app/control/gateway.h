@@ -13,6 +13,7 @@
 #define GATEWAY_PAIRS_MAX  16
 #define GATEWAY_LCORES_MAX 64
 #define GATEWAY_EAL_MAX    64
+#define GATEWAY_HOOK_MAX   16
 
 struct gateway_port {
 	char name[32];    // [a-z0-9_-]+
@@ -73,6 +74,15 @@ struct gateway {
 		char *listen; // http_address.h; NULL: no HTTP server
 		bool allow_remote;
 	} http;
+	struct {
+		char *command[GATEWAY_HOOK_MAX]; // owned: a path and fixed arguments
+		unsigned n_command;              // 0: no hook
+		uint32_t timeout_s;              // of one run; default 5
+		bool heartbeat;                  // also once a second while healthy
+	} hook;
+	char *user;                // to become when the ports are open, or NULL: stay
+	char *group;               // or NULL: the user's
+	bool sandbox;              // Landlock and seccomp once the ports are open; default true
 	char *control_group;       // of the control socket, or NULL
 	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
 	uint32_t drain_s;          // at stop; default 2

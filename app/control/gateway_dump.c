@@ -137,17 +137,31 @@ static json_t *pairs_json(const struct gateway *gateway)
 	return array;
 }
 
-static json_t *eal_json(const struct gateway *gateway)
+static json_t *words_json(char *const *words, unsigned n)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; array && i < gateway->n_eal; i++) {
-		if (json_array_append_new(array, json_string(gateway->eal[i])) < 0) {
+	for (unsigned i = 0; array && i < n; i++) {
+		if (json_array_append_new(array, json_string(words[i])) < 0) {
 			json_decref(array);
 			return NULL;
 		}
 	}
 	return array;
+}
+
+static json_t *hook_json(const struct gateway *gateway)
+{
+	json_t *object = json_fields_dump(gateway_hook_fields, gateway);
+
+	if (put(object, "command",
+		    gateway->hook.n_command
+			    ? words_json(gateway->hook.command, gateway->hook.n_command)
+			    : json_null()) < 0) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
 }
 
 char *gateway_dump(const struct gateway *gateway)
@@ -160,7 +174,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(lcores, "scan", cpus_json(gateway->scan_cpus, gateway->n_scan));
 	rc |= put(lcores, "control", json_integer(gateway->control_cpu));
 	rc |= put(root, "schema_version", json_integer(1));
-	rc |= put(root, "eal", eal_json(gateway));
+	rc |= put(root, "eal", words_json(gateway->eal, gateway->n_eal));
 	rc |= put(root, "ports", ports_json(gateway));
 	rc |= put(root, "pairs", pairs_json(gateway));
 	rc |= put(root, "lcores", lcores);
@@ -169,6 +183,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
 	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
+	rc |= put(root, "hook", hook_json(gateway));
 	rest = json_fields_dump(gateway_fields, gateway);
 	rc |= rest ? json_object_update(root, rest) : -1;
 	json_decref(rest);
@@ -178,12 +193,12 @@ char *gateway_dump(const struct gateway *gateway)
 	return text;
 }
 
-static bool same_eal(const struct gateway *a, const struct gateway *b)
+static bool same_words(char *const *a, unsigned n_a, char *const *b, unsigned n_b)
 {
-	if (a->n_eal != b->n_eal)
+	if (n_a != n_b)
 		return false;
-	for (unsigned i = 0; i < a->n_eal; i++)
-		if (strcmp(a->eal[i], b->eal[i]) != 0)
+	for (unsigned i = 0; i < n_a; i++)
+		if (strcmp(a[i], b[i]) != 0)
 			return false;
 	return true;
 }
@@ -233,12 +248,16 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		gateway_elephant_fields,
 		gateway_paths_fields,
 		gateway_http_fields,
+		gateway_hook_fields,
 		gateway_fields,
 	};
 	const char *name;
 
-	if (!same_eal(now, then))
+	if (!same_words(now->eal, now->n_eal, then->eal, then->n_eal))
 		return "eal";
+	if (!same_words(now->hook.command, now->hook.n_command, then->hook.command,
+		    then->hook.n_command))
+		return "hook.command";
 	name = ports_difference(now, then);
 	if (!name)
 		name = pairs_difference(now, then);

@@ -18,6 +18,7 @@ extern const struct json_field gateway_limits_fields[];
 extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_paths_fields[];
 extern const struct json_field gateway_http_fields[];
+extern const struct json_field gateway_hook_fields[];
 extern const struct json_field gateway_lcores_fields[];
 extern const struct json_field gateway_port_fields[]; // struct gateway_port
 extern const struct json_field gateway_pair_fields[]; // struct gateway_pair
@@ -35,6 +36,8 @@ void gateway_read_limits(const struct json_at *at, void *ctx);
 void gateway_read_elephant(const struct json_at *at, void *ctx);
 void gateway_read_paths(const struct json_at *at, void *ctx);
 void gateway_read_http(const struct json_at *at, void *ctx);
+void gateway_read_hook(const struct json_at *at, void *ctx);
+void gateway_read_hook_command(const struct json_at *at, void *ctx);
 void gateway_read_data_cpus(const struct json_at *at, void *ctx);
 void gateway_read_scan_cpus(const struct json_at *at, void *ctx);
 void gateway_read_control_cpu(const struct json_at *at, void *ctx);

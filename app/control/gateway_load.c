@@ -11,11 +11,11 @@
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1
 
-void gateway_read_eal(const struct json_at *at, void *ctx)
+// Command line words; owned by whoever has `words`.
+static void read_words(
+	const struct json_at *at, size_t min, size_t max, char **words, unsigned *n_words)
 {
-	struct gateway *gateway = ctx;
-
-	if (!json_want_array(at, 0, GATEWAY_EAL_MAX))
+	if (!json_want_array(at, min, max))
 		return;
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);
@@ -29,8 +29,29 @@ void gateway_read_eal(const struct json_at *at, void *ctx)
 			json_at_error(&item, "no memory");
 			return;
 		}
-		gateway->eal[gateway->n_eal++] = copy;
+		words[(*n_words)++] = copy;
 	}
+}
+
+void gateway_read_eal(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	read_words(at, 0, GATEWAY_EAL_MAX, gateway->eal, &gateway->n_eal);
+}
+
+void gateway_read_hook_command(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	if (json_is_null(at->value))
+		return;
+	read_words(at, 1, GATEWAY_HOOK_MAX, gateway->hook.command, &gateway->hook.n_command);
+}
+
+void gateway_read_hook(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_hook_fields, NULL, ctx, ctx);
 }
 
 void gateway_read_port_name(const struct json_at *at, void *ctx)
@@ -307,6 +328,18 @@ static void check_http(const struct json_doc *doc, const struct gateway *gateway
 			gateway->http.listen);
 }
 
+// No shell and no PATH stand between us and the command.
+static void check_hook(const struct json_doc *doc, const struct gateway *gateway)
+{
+	if (gateway->hook.n_command && gateway->hook.command[0][0] != '/')
+		config_error_add(doc->errors, doc->file, "$.hook.command[0]",
+			"\"%.64s\" is not the full path of a program: begin it with /",
+			gateway->hook.command[0]);
+	if (gateway->group && !gateway->user)
+		config_error_add(doc->errors, doc->file, "$.group",
+			"a group without a user is not taken: name \"user\", too");
+}
+
 int gateway_defaults(struct gateway *gateway)
 {
 	return json_fields_default(gateway_fields, gateway) < 0 ||
@@ -314,7 +347,8 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
 			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
-			       json_fields_default(gateway_http_fields, gateway) < 0
+			       json_fields_default(gateway_http_fields, gateway) < 0 ||
+			       json_fields_default(gateway_hook_fields, gateway) < 0
 		       ? -ENOMEM
 		       : 0;
 }
@@ -333,6 +367,7 @@ static int gateway_read(const struct json_doc *doc, struct gateway **out)
 	json_fields_read(&root, gateway_fields, NULL, gateway, gateway);
 	check_pairs(doc, gateway);
 	check_http(doc, gateway);
+	check_hook(doc, gateway);
 	if (doc->errors->n + doc->errors->dropped != before) {
 		gateway_free(gateway);
 		return -EINVAL;
@@ -387,6 +422,8 @@ void gateway_free(struct gateway *gateway)
 		return;
 	for (unsigned i = 0; i < gateway->n_eal; i++)
 		free(gateway->eal[i]);
+	for (unsigned i = 0; i < gateway->hook.n_command; i++)
+		free(gateway->hook.command[i]);
 	json_fields_free(gateway_fields, gateway);
 	json_fields_free(gateway_paths_fields, gateway);
 	json_fields_free(gateway_http_fields, gateway);

@@ -50,7 +50,7 @@ def kind(schema, node):
     if "array" in types:
         item, values = kind(schema, node["items"])
         count = f"{node.get('minItems', 0)} to {node['maxItems']}"
-        return f"array of {item}", f"{count}" + (f"; each {values}" if values else "")
+        return f"array of {item}" + (" or null" if "null" in types else ""), f"{count}" + (f"; each {values}" if values else "")
     return name, ""
 
 

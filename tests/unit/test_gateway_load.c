@@ -433,6 +433,31 @@ static void test_messages_are_printable(void **state)
 	assert_int_equal(errors.n, 0);
 }
 
+static void test_hook_and_user(void **state)
+{
+	struct gateway *gateway = good(HEAD "}");
+	struct gateway *other = good(HEAD
+		",'hook':{'command':['/bin/x','--card','0'],'heartbeat':true},'user':'sluice'}");
+	char *dump = gateway_dump(other);
+
+	(void)state;
+	assert_int_equal(gateway->hook.n_command, 0);
+	assert_int_equal(gateway->hook.timeout_s, 5);
+	assert_true(gateway->sandbox);
+	assert_null(gateway->user);
+	assert_int_equal(other->hook.n_command, 3);
+	assert_string_equal(other->hook.command[2], "0");
+	assert_non_null(strstr(dump, "\"--card\""));
+	assert_string_equal(gateway_restart_difference(gateway, other), "hook.command");
+	free(dump);
+	gateway_free(other);
+	gateway_free(gateway);
+	BAD(HEAD ",'hook':{'command':['bypass']}}", "$.hook.command[0]", "full path");
+	BAD(HEAD ",'hook':{'command':[]}}", "$.hook.command");
+	BAD(HEAD ",'hook':{'command':['/x'],'timeout_s':0}}", "$.hook.timeout_s");
+	BAD(HEAD ",'group':'adm'}", "$.group", "name \"user\"");
+}
+
 static void test_http_stays_at_home(void **state)
 {
 	struct gateway *gateway = good(HEAD ",'http':{'listen':'unix:/run/s.sock'}}");
@@ -453,6 +478,7 @@ static void test_http_stays_at_home(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hook_and_user),
 		cmocka_unit_test(test_http_stays_at_home),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),

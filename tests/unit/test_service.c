@@ -23,6 +23,7 @@ struct world {
 	struct rule_names *names;
 	struct reload *reload;
 	struct service service;
+	struct launcher launcher; // none
 	int fd;
 	char heard[1200];
 };
@@ -84,7 +85,7 @@ static void ready_when_every_heart_has_beaten(void **state)
 	service_patience(&w->service, 60, "compiling");
 	assert_string_equal(next(w), "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=compiling");
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload);
+	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
 	service_tick(&w->service, 10 * NS_PER_S, true);
 	w->dp->lcores[0]->stats.heartbeat_ns = 10 * NS_PER_S;
 	service_tick(&w->service, 10 * NS_PER_S, true);
@@ -104,7 +105,7 @@ static void the_watchdog_is_fed_only_in_health(void **state)
 
 	(void)state;
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload);
+	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
 	beat(w, now);
 	service_tick(&w->service, now, true);
 	assert_non_null(strstr(next(w), "READY=1"));
@@ -133,7 +134,7 @@ static void a_reload_is_told_with_its_end(void **state)
 
 	(void)state;
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload);
+	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
 	beat(w, NS_PER_S);
 	service_tick(&w->service, NS_PER_S, true);
 	next(w);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "confinement.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "eal_args.h"
+#include "log.h"
+#include "options.h"
+#include "privileges.h"
+
+static int exit_code(int error)
+{
+	return error == -EACCES || error == -EPERM ? EXIT_CODE_PERMISSION
+	       : error == -ENOENT                  ? EXIT_CODE_CONFIG
+						   : EXIT_CODE_FAILURE;
+}
+
+int confinement_begin(struct confinement *confinement, const struct gateway *gateway,
+	const char *gateway_path, const char *policy_path, char *const *eal, unsigned n_eal,
+	char *err, size_t err_len)
+{
+	static struct eal_args args; // large
+	char prefix[128];
+
+	confinement->gateway = gateway;
+	confinement->gateway_path = gateway_path;
+	confinement->policy_path = policy_path;
+	int rc = identity_find(gateway->user, gateway->group, &confinement->identity, err, err_len);
+	if (rc < 0)
+		return exit_code(rc);
+	if (eal_args_build(gateway, eal, n_eal, 0, &args, err, err_len) < 0)
+		return EXIT_CODE_CONFIG;
+	eal_args_value(&args, "--file-prefix", prefix, sizeof(prefix));
+	rc = launcher_start(&confinement->launcher, gateway, prefix, err, err_len);
+	if (!rc)
+		rc = privileges_limit(err, err_len);
+	if (rc < 0)
+		return exit_code(rc);
+	identity_prepare(&confinement->identity, gateway);
+	return -1;
+}
+
+void confinement_ports(struct confinement *confinement)
+{
+	launcher_tell(&confinement->launcher, LAUNCHER_PORTS);
+}
+
+int confinement_enter(struct confinement *confinement, char *err, size_t err_len)
+{
+	static struct sandbox sandbox;
+	const struct gateway *gateway = confinement->gateway;
+	const struct identity *identity = &confinement->identity;
+	int rc = 0;
+
+	identity_give(identity, gateway->paths.control, !gateway->control_group);
+	if (gateway->http.listen && strncmp(gateway->http.listen, "unix:", strlen("unix:")) == 0)
+		identity_give(identity, gateway->http.listen + strlen("unix:"), false);
+	// Without user and sandbox it runs as it was started: for looking for faults.
+	if (identity->change || gateway->sandbox)
+		rc = privileges_drop(identity, err, err_len);
+	if (rc < 0)
+		return exit_code(rc);
+	if (identity->change)
+		identity_check(
+			identity, gateway, confinement->gateway_path, confinement->policy_path);
+	if (!gateway->sandbox) {
+		log_notice("sandbox: off (gateway.json)");
+		return -1;
+	}
+	sandbox_init(&sandbox, gateway, confinement->gateway_path, confinement->policy_path);
+	rc = sandbox_enter(&sandbox, err, err_len);
+	return rc < 0 ? EXIT_CODE_FAILURE : -1;
+}
+
+void confinement_end(struct confinement *confinement, bool badly)
+{
+	launcher_end(&confinement->launcher, badly);
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launcher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "launcher_process.h"
+#include "log.h"
+
+#define END_PATIENCE_MS      3000
+#define PREVIOUS_PATIENCE_MS 3000
+#define PREVIOUS_POLL_MS     20
+#define DEATH_PATIENCE_MS    5000
+#define HEARD_MAX            64 // words per turn, so that a hook's time limit holds
+
+// Its end of our socket is closed before its other files are: only the process's own end means that
+// none of them is open any more.
+static void wait_for_death(const struct launcher_plan *plan)
+{
+	struct pollfd pollfd = {.fd = plan->pidfd, .events = POLLIN};
+
+	if (plan->pidfd >= 0 && poll(&pollfd, 1, DEATH_PATIENCE_MS) == 0)
+		log_warning("the gateway's process %d has let go of us, but does not end",
+			(int)plan->daemon);
+}
+
+_Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
+{
+	struct hook hook = {.gateway = plan->gateway, .daemon = plan->daemon};
+	bool alive = true, announced = false, badly = true;
+
+	while (alive) {
+		struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+		int rc = poll(&pollfd, 1, hook_step(&hook));
+		for (unsigned i = 0; rc > 0 && alive && i < HEARD_MAX; i++) {
+			uint8_t word;
+			ssize_t n = recv(fd, &word, 1, MSG_DONTWAIT);
+			if (n < 0 && (errno == EAGAIN || errno == EINTR))
+				break;
+			if (n <= 0) { // it has died, or is dying
+				alive = false;
+				wait_for_death(plan);
+			} else if (word == LAUNCHER_ENDED || word == LAUNCHER_ENDED_BADLY) {
+				alive = false;
+				badly = word == LAUNCHER_ENDED_BADLY;
+			} else if (word == LAUNCHER_PORTS) {
+				launcher_plan_ports_taken(plan);
+			} else if (word < LAUNCHER_FAILED) {
+				announced |= word == LAUNCHER_FORWARDING;
+				hook_add(&hook, word);
+			}
+		}
+	}
+	launcher_clean(plan);
+	if (name >= 0)
+		close(name);
+	send(fd, "", 1, MSG_NOSIGNAL); // if it still waits
+	close(fd);
+	// Before forwarding nothing was promised to a bypass that would have to be taken back.
+	if (announced && badly)
+		hook_add(&hook, LAUNCHER_FAILED);
+	for (int ms; (ms = hook_step(&hook)) >= 0;)
+		poll(NULL, 0, ms);
+	_exit(0);
+}
+
+// The launcher runs it with its own rights: nobody with fewer may be able to change it.
+static int check_hook(const struct gateway *gateway, char *err, size_t err_len)
+{
+	const char *path = gateway->hook.command[0];
+	struct stat st;
+	int rc = 0;
+
+	if (!gateway->hook.n_command)
+		return 0;
+	if (stat(path, &st) < 0 || access(path, X_OK) < 0) {
+		rc = -errno;
+		snprintf(err, err_len,
+			"hook.command %s: %s; make it executable, or set \"hook\": {\"command\": "
+			"null}",
+			path, strerror(-rc));
+	} else if (!S_ISREG(st.st_mode) ||
+		   (geteuid() == 0 && (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH)))) {
+		rc = -EPERM;
+		snprintf(err, err_len,
+			"hook.command %s: it is run as root, and must be a file that only root can "
+			"change: chown root: %s && chmod go-w %s",
+			path, path, path);
+	}
+	return rc;
+}
+
+static bool gateway_answers(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int rc = fd < 0 ? -1 : connect(fd, (const struct sockaddr *)&address, sizeof(address));
+	bool answers = rc == 0 || (fd >= 0 && errno == EAGAIN);
+	if (fd >= 0)
+		close(fd);
+	return answers;
+}
+
+// A name that one launcher per control socket holds until it has cleaned up. Taken by the next
+// gateway's, so that the old one does not clean away what the new one has made. -1: without.
+static int take_name(const struct gateway *gateway)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	uint64_t hash = 14695981039346656037ull; // FNV-1a: a path may be longer than a name
+	struct timespec pause = {.tv_nsec = PREVIOUS_POLL_MS * 1000000};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (const char *c = gateway->paths.control; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
+	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+		"sluice-launcher-%016llx", (unsigned long long)hash);
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	for (unsigned ms = 0; fd >= 0; ms += PREVIOUS_POLL_MS) {
+		if (bind(fd, (const struct sockaddr *)&address, length) == 0)
+			return fd;
+		// Of a gateway that runs: who starts twice is told so by its control socket.
+		if (errno != EADDRINUSE || gateway_answers(gateway->paths.control))
+			break;
+		if (ms >= PREVIOUS_PATIENCE_MS) {
+			log_warning("the launcher of a gateway before this one still cleans up; "
+				    "going on without waiting");
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+// In the child. Nobody's signal is for us: we end with the gateway, and hear of that by our socket.
+static void separate(void)
+{
+	setsid();
+	prctl(PR_SET_NAME, "sluice-launcher");
+}
+
+int launcher_start(struct launcher *launcher, const struct gateway *gateway,
+	const char *file_prefix, char *err, size_t err_len)
+{
+	static struct launcher_plan plan;
+	sigset_t all, before;
+	int ends[2];
+	int rc = check_hook(gateway, err, err_len);
+
+	if (rc < 0)
+		return rc;
+	int name = take_name(gateway);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		rc = -errno;
+		snprintf(err, err_len, "launcher: %s", strerror(-rc));
+		if (name >= 0)
+			close(name);
+		return rc;
+	}
+	launcher_plan_init(&plan, gateway, file_prefix);
+	plan.pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before); // for the child, from its first moment
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ends[0]);
+		separate();
+		launcher_main(&plan, ends[1], name);
+	}
+	rc = pid < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	close(ends[1]);
+	if (plan.pidfd >= 0)
+		close(plan.pidfd);
+	if (name >= 0)
+		close(name);
+	if (rc < 0) {
+		snprintf(err, err_len, "launcher: cannot fork: %s", strerror(-rc));
+		close(ends[0]);
+		return rc;
+	}
+	*launcher = (struct launcher){.fd_plus_1 = ends[0] + 1, .pid = pid};
+	return 0;
+}
+
+void launcher_tell(struct launcher *launcher, enum launcher_word word)
+{
+	uint8_t byte = (uint8_t)word;
+
+	if (!launcher->fd_plus_1 || launcher->lost)
+		return;
+	if (send(launcher->fd_plus_1 - 1, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return;
+	if (errno == EAGAIN || errno == ENOBUFS) {
+		log_warning("launcher: it does not listen; a word to the hook is lost");
+		return;
+	}
+	launcher->lost = true;
+	log_error("the launcher has died (%s): no hook command is run any more, and what the "
+		  "gateway leaves behind is not removed; restart when convenient",
+		strerror(errno));
+}
+
+void launcher_end(struct launcher *launcher, bool badly)
+{
+	struct pollfd pollfd = {.fd = launcher->fd_plus_1 - 1, .events = POLLIN};
+
+	if (!launcher->fd_plus_1)
+		return;
+	launcher_tell(launcher, badly ? LAUNCHER_ENDED_BADLY : LAUNCHER_ENDED);
+	if (!launcher->lost && poll(&pollfd, 1, END_PATIENCE_MS) == 0)
+		log_warning("the launcher has not cleaned up after %d s", END_PATIENCE_MS / 1000);
+	close(launcher->fd_plus_1 - 1);
+	waitpid(launcher->pid, NULL, WNOHANG); // it may still run the hook: init takes it over
+	*launcher = (struct launcher){0};
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The launcher: a process forked first, before EAL and threads, that keeps the rights the gateway
+// gives up. It runs the hook command, and when the gateway has ended, however it ended, it removes
+// what only it may: XDP programs and promiscuous mode of interfaces, stale sockets, the pid file.
+// It takes one word at a time from the gateway and nothing else; what it acts on it knows from
+// gateway.json, read before the fork. It ends when the gateway has.
+//
+// Owned by run.c; control core only. No call waits for the hook.
+#ifndef SLUICE_LAUNCHER_H
+#define SLUICE_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "gateway.h"
+
+// What the gateway says. The first five are the hook's words, too.
+enum launcher_word {
+	LAUNCHER_FORWARDING,
+	LAUNCHER_STALLED,
+	LAUNCHER_RECOVERED,
+	LAUNCHER_STOPPING,
+	LAUNCHER_HEARTBEAT, // dropped while the hook is busy
+	LAUNCHER_FAILED,    // the hook's word when the gateway died; never sent
+	LAUNCHER_PORTS,     // the ports are taken: what hangs on their interfaces is ours
+	LAUNCHER_ENDED,     // nothing is open any more: clean up
+	LAUNCHER_ENDED_BADLY,
+	LAUNCHER_WORDS_MAX,
+};
+
+struct launcher { // zeroed: there is none
+	int fd_plus_1;
+	pid_t pid;
+	bool lost; // it has died; told once
+};
+
+// Forks. `file_prefix`: of EAL. A launcher of the gateway before us that still cleans up is waited
+// for, at most 3 s. 0, or -errno and a message.
+int launcher_start(struct launcher *launcher, const struct gateway *gateway,
+	const char *file_prefix, char *err, size_t err_len);
+void launcher_tell(struct launcher *launcher, enum launcher_word word);
+// The last call: waits until it has cleaned up, at most 3 s. `badly`: after a failure.
+void launcher_end(struct launcher *launcher, bool badly);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "eal_args.h"
+#include "launcher_process.h"
+#include "log.h"
+
+#define XDP_PINS "/sys/fs/bpf/xdp"
+
+// As EAL chooses it (eal_create_runtime_dir).
+static void eal_directory(const char *file_prefix, char *out, size_t out_len)
+{
+	const char *base = getenv("RUNTIME_DIRECTORY");
+
+	if (!base)
+		base = geteuid() == 0 ? "/var/run" : getenv("XDG_RUNTIME_DIR");
+	snprintf(out, out_len, "%s/dpdk/%s", base ? base : "/tmp", file_prefix);
+}
+
+void launcher_plan_init(
+	struct launcher_plan *plan, const struct gateway *gateway, const char *file_prefix)
+{
+	plan->gateway = gateway;
+	plan->daemon = getpid();
+	eal_directory(file_prefix, plan->eal_dir, sizeof(plan->eal_dir));
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		struct launcher_port *port = &plan->ports[plan->n_ports];
+		const char *device = gateway->ports[i].device;
+		char driver[64];
+
+		device_driver_of(device, driver, sizeof(driver));
+		if (strcmp(driver, "net_af_xdp") != 0 ||
+			!device_arg_of(device, "iface", port->interface, sizeof(port->interface)))
+			continue;
+		link_query(port->interface, &port->before);
+		plan->n_ports++;
+	}
+}
+
+void launcher_plan_ports_taken(struct launcher_plan *plan)
+{
+	for (unsigned i = 0; i < plan->n_ports; i++)
+		link_query(plan->ports[i].interface, &plan->ports[i].taken);
+	plan->ports_taken = true;
+}
+
+// libxdp pins what it attaches where bpffs is mounted.
+static void remove_pins(const struct link_state *link)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), XDP_PINS "/dispatch-%u-%u", link->ifindex, link->xdp_id);
+	DIR *pins = opendir(path);
+	if (!pins)
+		return;
+	for (const struct dirent *entry; (entry = readdir(pins));)
+		unlinkat(dirfd(pins), entry->d_name, 0); // "." and ".." refuse
+	closedir(pins);
+	rmdir(path);
+}
+
+static void clean_port(const struct launcher_plan *plan, const struct launcher_port *port)
+{
+	struct link_state now;
+
+	if (link_query(port->interface, &now) < 0 || !now.ifindex)
+		return; // gone, with all that was on it
+	if (port->before.ifindex == now.ifindex && !port->before.promiscuous && now.promiscuous)
+		link_promiscuous_clear(&now);
+	// Ours is what hangs there since the ports were taken; after a death in between, what did
+	// not hang there before. A program that was there first is its owner's.
+	bool ours = plan->ports_taken ? now.xdp_id == port->taken.xdp_id : !port->before.xdp_id;
+	if (!now.xdp_id || !ours || now.xdp_id == port->before.xdp_id)
+		return;
+	int rc = link_xdp_detach(&now);
+	if (rc < 0)
+		log_warning("%s: its XDP program cannot be taken off: %s; do it by hand: ip link "
+			    "set dev %s xdp off",
+			port->interface, strerror(-rc), port->interface);
+	else
+		remove_pins(&now);
+}
+
+void launcher_remove_socket(const char *path, int type)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct stat st;
+
+	if (strlen(path) >= sizeof(address.sun_path) || lstat(path, &st) < 0 ||
+		!S_ISSOCK(st.st_mode))
+		return;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	bool dead = connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 &&
+		    errno == ECONNREFUSED;
+	close(fd);
+	if (dead && unlink(path) < 0)
+		log_debug("%s: %s", path, strerror(errno));
+}
+
+static void remove_pidfile(const struct launcher_plan *plan)
+{
+	const char *path = plan->gateway->paths.pidfile;
+	char text[32] = "";
+
+	if (!path)
+		return;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return;
+	// Unlocked, and with the number of the one that ended: no other gateway's.
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && read(fd, text, sizeof(text) - 1) > 0 &&
+		strtol(text, NULL, 10) == plan->daemon)
+		unlink(path);
+	close(fd);
+}
+
+// With our prefix another program may run, too: only sockets that nobody answers go.
+static void clean_eal(const struct launcher_plan *plan)
+{
+	char path[sizeof(plan->eal_dir) + 256 + 2];
+	DIR *names = opendir(plan->eal_dir);
+
+	if (!names)
+		return;
+	for (const struct dirent *entry; (entry = readdir(names));) {
+		if (strncmp(entry->d_name, "dpdk_telemetry", strlen("dpdk_telemetry")) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", plan->eal_dir, entry->d_name);
+		struct stat st;
+		if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && access(path, F_OK) < 0)
+			unlink(path); // the plain name that points at a socket of the past
+		else
+			launcher_remove_socket(path, SOCK_SEQPACKET);
+	}
+	closedir(names);
+	rmdir(plan->eal_dir); // if it is empty
+}
+
+void launcher_clean(const struct launcher_plan *plan)
+{
+	for (unsigned i = 0; i < plan->n_ports; i++)
+		clean_port(plan, &plan->ports[i]);
+	launcher_remove_socket(plan->gateway->paths.control, SOCK_STREAM);
+	if (plan->gateway->http.listen &&
+		strncmp(plan->gateway->http.listen, "unix:", strlen("unix:")) == 0)
+		launcher_remove_socket(plan->gateway->http.listen + strlen("unix:"), SOCK_STREAM);
+	remove_pidfile(plan);
+	clean_eal(plan);
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The launcher over a gateway's life and death: which words the hook hears, what is removed. The
+// gateway is a child of the test; its launcher outlives it.
+#include "launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launcher_process.h"
+#include "options.h"
+
+static char dir[] = "/tmp/sluice-launcher.XXXXXX";
+static struct gateway gateway;
+static char hook[128], heard[128], control[128], pidfile[128], events[] = "-", fixed[] = "--card";
+
+// POSIX shell; $DIR is where the test's files are.
+static void hook_script(const char *body, mode_t mode)
+{
+	FILE *file = fopen(hook, "we");
+
+	assert_non_null(file);
+	fprintf(file, "#!/bin/sh\nDIR=%s\n%s\n", dir, body);
+	fclose(file);
+	assert_int_equal(chmod(hook, mode), 0);
+	unlink(heard);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(hook, sizeof hook, "%s/hook", dir);
+	snprintf(heard, sizeof heard, "%s/heard", dir);
+	snprintf(control, sizeof control, "%s/control.sock", dir);
+	snprintf(pidfile, sizeof pidfile, "%s/pid", dir);
+	gateway.hook.command[0] = hook;
+	gateway.hook.command[1] = fixed;
+	gateway.hook.n_command = 2;
+	gateway.hook.timeout_s = 5;
+	gateway.paths.control = control;
+	gateway.paths.pidfile = pidfile;
+	gateway.paths.events = events;
+	return 0;
+}
+
+static int end(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof command, "rm -rf %s", dir);
+	return system(command);
+}
+
+static const char *words(void)
+{
+	static char text[4096];
+	FILE *file = fopen(heard, "re");
+	size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+
+	text[n] = '\0';
+	if (file)
+		fclose(file);
+	return text;
+}
+
+// The launcher's writing may come a little after its gateway's end.
+static void hears(const char *expected)
+{
+	for (unsigned i = 0; i < 300 && strcmp(words(), expected) != 0; i++)
+		usleep(10000);
+	assert_string_equal(words(), expected);
+}
+
+static int a_socket_at(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	memcpy(at.sun_path, path, strnlen(path, sizeof at.sun_path - 1));
+	unlink(path);
+	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 1) < 0)
+		_exit(97);
+	return fd;
+}
+
+static void a_pid_at(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
+		_exit(98);
+}
+
+// A gateway that lives `life`, in a child. Its exit code, or minus its signal.
+static int gateway_lives(void (*life)(struct launcher *launcher))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct launcher launcher = {0};
+		char err[512] = "";
+
+		if (launcher_start(&launcher, &gateway, "test", err, sizeof err) < 0) {
+			fprintf(stderr, "%s\n", err);
+			_exit(99);
+		}
+		a_socket_at(control);
+		a_pid_at(pidfile);
+		life(&launcher);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void in_order(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_tell(launcher, LAUNCHER_STALLED);
+	launcher_tell(launcher, LAUNCHER_RECOVERED);
+	launcher_tell(launcher, LAUNCHER_STOPPING);
+	launcher_end(launcher, false);
+}
+
+static void an_orderly_life(void **state)
+{
+	(void)state;
+	hook_script("echo $1 $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(in_order), 0);
+	hears("--card forwarding\n--card stalled\n--card recovered\n--card stopping\n");
+}
+
+static void dies(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	raise(SIGKILL);
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void a_killed_gateway_has_failed_and_leaves_nothing(void **state)
+{
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(dies), -SIGKILL);
+	hears("forwarding\nfailed\n");
+	assert_false(is_there(control)); // cleaned before the hook was told
+	assert_false(is_there(pidfile));
+}
+
+static void dies_early(struct launcher *launcher)
+{
+	(void)launcher;
+	raise(SIGKILL);
+}
+
+static void ends_badly(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_end(launcher, true);
+}
+
+static void gone_within(const char *path, unsigned ms)
+{
+	for (unsigned i = 0; i < ms && is_there(path); i++)
+		usleep(1000);
+	assert_false(is_there(path));
+}
+
+static void who_never_forwarded_has_not_failed(void **state)
+{
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(dies_early), -SIGKILL);
+	gone_within(control, 3000);
+	usleep(100000);
+	assert_string_equal(words(), "");
+	assert_int_equal(gateway_lives(ends_badly), 0);
+	hears("forwarding\nfailed\n");
+}
+
+// launcher_end returns when all is clean, even while the hook runs.
+static void ends_and_looks(struct launcher *launcher)
+{
+	struct timespec began, now;
+
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_tell(launcher, LAUNCHER_STOPPING);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	// As undo() does: nothing is open any more.
+	for (int fd = 3; fd < 64; fd++) {
+		if (fd != launcher->fd_plus_1 - 1)
+			close(fd);
+	}
+	launcher_end(launcher, false);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	_exit(is_there(control) || is_there(pidfile) || now.tv_sec - began.tv_sec > 2);
+}
+
+static void a_slow_hook_is_killed_and_delays_nobody(void **state)
+{
+	(void)state;
+	gateway.hook.timeout_s = 1;
+	// The child of the hook must go with it.
+	hook_script("echo $2 >>$DIR/heard; (sleep 30; echo late >>$DIR/heard) & sleep 30", 0755);
+	assert_int_equal(gateway_lives(ends_and_looks), 0);
+	hears("forwarding\nstopping\n");
+	gateway.hook.timeout_s = 5;
+}
+
+static void environment_is_ours(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_end(launcher, false);
+}
+
+static void the_command_sees_nothing_of_ours(void **state)
+{
+	(void)state;
+	setenv("SECRET", "x", 1);
+	int leak = open("/dev/zero", O_RDONLY); // without O_CLOEXEC
+	hook_script("exec >>$DIR/heard\nenv | grep -v -e PWD -e _= -e SHLVL | grep -v SLUICE_PID |"
+		    " sort\nls /proc/$$/fd | grep -vx -e 0 -e 1 -e 2 -e 10 -e 255\npwd\nread x || "
+		    "echo eof",
+		0755);
+	assert_int_equal(gateway_lives(environment_is_ours), 0);
+	hears("LANG=C\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\nSLUICE_WORD=forwarding\n/\neof\n");
+	close(leak);
+	unsetenv("SECRET");
+}
+
+static void beats(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	for (unsigned i = 0; i < 5; i++) { // the first is still at work
+		launcher_tell(launcher, LAUNCHER_HEARTBEAT);
+		usleep(10000);
+	}
+	usleep(600000);
+	launcher_tell(launcher, LAUNCHER_HEARTBEAT);
+	usleep(600000);
+	launcher_end(launcher, false);
+}
+
+static void heartbeats_never_queue(void **state)
+{
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard; sleep 0.3", 0755);
+	assert_int_equal(gateway_lives(beats), 0);
+	hears("forwarding\n"); // not asked for
+	gateway.hook.heartbeat = true;
+	unlink(heard);
+	assert_int_equal(gateway_lives(beats), 0);
+	hears("forwarding\nheartbeat\n");
+	gateway.hook.heartbeat = false;
+}
+
+static void a_hook_that_others_can_change_is_refused(void **state)
+{
+	struct launcher launcher = {0};
+	char err[512] = "";
+
+	(void)state;
+	hook_script("true", 0644);
+	assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -EACCES);
+	assert_non_null(strstr(err, hook));
+	if (geteuid() == 0) {
+		hook_script("true", 0777);
+		assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -EPERM);
+		assert_non_null(strstr(err, "chmod go-w"));
+	}
+	unlink(hook);
+	assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -ENOENT);
+	assert_int_equal(launcher.fd_plus_1, 0);
+}
+
+static void without_a_hook_it_only_cleans(void **state)
+{
+	(void)state;
+	gateway.hook.n_command = 0;
+	assert_int_equal(gateway_lives(dies), -SIGKILL);
+	gone_within(control, 3000);
+	gone_within(pidfile, 3000);
+	gateway.hook.n_command = 2;
+}
+
+static void is_killed_itself(struct launcher *launcher)
+{
+	kill(launcher->pid, SIGTERM); // it has no ear for that
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	usleep(200000);
+	kill(launcher->pid, SIGKILL);
+	waitpid(launcher->pid, NULL, 0);
+	launcher_tell(launcher, LAUNCHER_STALLED);
+	if (!launcher->lost)
+		_exit(1);
+	launcher_tell(launcher, LAUNCHER_RECOVERED);
+	launcher_end(launcher, false);
+}
+
+static void the_gateway_lives_on_without_it(void **state)
+{
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(is_killed_itself), 0);
+	hears("forwarding\n");
+}
+
+// What another gateway has put in its place stays; so does what is no socket.
+static void only_dead_sockets_are_removed(void **state)
+{
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/live.sock", dir);
+	int fd = a_socket_at(path);
+	launcher_remove_socket(path, SOCK_STREAM);
+	assert_true(is_there(path));
+	close(fd);
+	launcher_remove_socket(path, SOCK_STREAM);
+	assert_false(is_there(path));
+	hook_script("true", 0755);
+	launcher_remove_socket(hook, SOCK_STREAM);
+	assert_true(is_there(hook));
+}
+
+static void dies_slowly(struct launcher *launcher)
+{
+	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	usleep(300000);
+	raise(SIGKILL);
+}
+
+// The next gateway's launcher waits for the cleaning, not for the hook's "failed".
+static void the_next_one_waits_for_the_cleaning(void **state)
+{
+	struct launcher launcher = {0};
+	char err[512] = "";
+
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard; test $2 = forwarding || sleep 2", 0755);
+	assert_int_equal(gateway_lives(dies_slowly), -SIGKILL);
+	assert_int_equal(launcher_start(&launcher, &gateway, "test", err, sizeof err), 0);
+	assert_false(is_there(control));
+	assert_false(is_there(pidfile));
+	launcher_end(&launcher, false);
+	hears("forwarding\nfailed\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_orderly_life),
+		cmocka_unit_test(a_killed_gateway_has_failed_and_leaves_nothing),
+		cmocka_unit_test(who_never_forwarded_has_not_failed),
+		cmocka_unit_test(a_slow_hook_is_killed_and_delays_nobody),
+		cmocka_unit_test(the_command_sees_nothing_of_ours),
+		cmocka_unit_test(heartbeats_never_queue),
+		cmocka_unit_test(a_hook_that_others_can_change_is_refused),
+		cmocka_unit_test(without_a_hook_it_only_cleans),
+		cmocka_unit_test(the_gateway_lives_on_without_it),
+		cmocka_unit_test(only_dead_sockets_are_removed),
+		cmocka_unit_test(the_next_one_waits_for_the_cleaning),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
