@@ -78,27 +78,39 @@ unsigned conn_cache_count(const struct conn_cache *cache)
 	return cache->size - cache->n_free;
 }
 
-uint32_t conn_cache_hash(const struct conn_key *key)
+static uint32_t hash_of(const struct conn_key *key)
 {
-	uint64_t words[sizeof(*key) / 8];
+	union conn_words tuple = {.key = *key};
 
-	memcpy(words, key, sizeof(words)); // the last word is padding
-	uint64_t mix =
-		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+	return conn_words_hash(&tuple);
+}
 
-	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
-	mix = parse_mix(mix ^ words[4] ^ 0x1d8e4e27c47d124full, 0xeb44accab455d165ull);
-	return (uint32_t)(mix ^ mix >> 32);
+static bool same(const struct conn_key *key, const union conn_words *tuple)
+{
+	uint64_t words[6], differ = 0;
+
+	memcpy(words, key, sizeof(words));
+	for (unsigned i = 0; i < 6; i++)
+		differ |= words[i] ^ tuple->words[i];
+	return !differ;
+}
+
+static uint32_t find_words(
+	const struct conn_cache *cache, const union conn_words *tuple, uint32_t hash)
+{
+	uint32_t i = cache->heads[hash & cache->mask];
+
+	while (i != NONE &&
+		(cache->slots[i].hash != hash || !same(&cache->slots[i].entry.key, tuple)))
+		i = cache->slots[i].chain;
+	return i;
 }
 
 static uint32_t find(const struct conn_cache *cache, const struct conn_key *key, uint32_t hash)
 {
-	uint32_t i = cache->heads[hash & cache->mask];
+	union conn_words tuple = {.key = *key};
 
-	while (i != NONE && (cache->slots[i].hash != hash ||
-				    memcmp(&cache->slots[i].entry.key, key, sizeof(*key))))
-		i = cache->slots[i].chain;
-	return i;
+	return find_words(cache, &tuple, hash);
 }
 
 void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash)
@@ -258,7 +270,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 		}
 		return;
 	}
-	uint32_t hash = conn_cache_hash(&entry->key), i = find(cache, &entry->key, hash);
+	uint32_t hash = hash_of(&entry->key), i = find(cache, &entry->key, hash);
 
 	if (i != NONE && lcore->now_ns >= cache->slots[i].entry.expires_ns) {
 		lcore->stats.cache_expired++;
@@ -298,7 +310,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t hash = conn_cache_hash(&entry->key);
+	uint32_t hash = hash_of(&entry->key);
 
 	if (!cache->n_free || find(cache, &entry->key, hash) != NONE)
 		return false;
@@ -383,11 +395,11 @@ static void count_hit(struct lcore *lcore, uint32_t i, uint32_t frame_bytes, boo
 		refresh(lcore, i);
 }
 
-bool conn_cache_drops(struct lcore *lcore, const struct conn_key *tuple, uint32_t hash,
+bool conn_cache_drops(struct lcore *lcore, const union conn_words *tuple, uint32_t hash,
 	uint32_t frame_bytes, bool refreshes)
 {
 	const struct conn_cache *cache = lcore->conn_cache;
-	uint32_t i = find(cache, tuple, hash);
+	uint32_t i = find_words(cache, tuple, hash);
 
 	if (i == NONE)
 		return false;
@@ -407,7 +419,7 @@ static bool hit_one(
 	struct lcore *lcore, const struct conn_key *key, uint32_t frame_bytes, bool refreshes)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t i = find(cache, key, conn_cache_hash(key));
+	uint32_t i = find(cache, key, hash_of(key));
 
 	if (i == NONE)
 		return false;

@@ -10,7 +10,9 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include "parse.h"
 #include "policy.h"
 
 struct lcore;
@@ -27,6 +29,17 @@ struct conn_key {              // 48 bytes; cache mode peer: port 0, l4_proto 0
 	uint8_t pad[9];
 };
 static_assert(sizeof(struct conn_key) == 48, "three 16-byte words");
+
+union conn_words { // the same, as it is hashed and compared
+	struct conn_key key;
+	uint64_t words[6];
+};
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct conn_key, port) == 32 &&
+		      offsetof(struct conn_key, vlan) == 34 &&
+		      offsetof(struct conn_key, l4_proto) == 36 &&
+		      offsetof(struct conn_key, from_inside) == 37 &&
+		      offsetof(struct conn_key, mode) == 38,
+	"what stage_admit makes words of");
 
 struct conn_entry { // as the control core sees it (query) and as hints carry it
 	struct conn_key key;
@@ -54,14 +67,22 @@ bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry);
 // `refresh`: it is a SYN or first datagram whose checksum is good.
 bool conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
-// For bursts: the hash of a tuple's key, and what brings its entry closer (first its place, then,
-// when that is there, the entry).
-uint32_t conn_cache_hash(const struct conn_key *tuple);
+// For bursts: the hash of a tuple, and what brings its entry closer (first its place, then, when
+// that is there, the entry).
+static inline uint32_t conn_words_hash(const union conn_words *tuple)
+{
+	const uint64_t *words = tuple->words; // the last one is padding
+	uint64_t mix =
+		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+
+	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
+	return parse_mix_end(mix ^ words[4]);
+}
 void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash);
 void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash);
 // conn_cache_hit for what it mostly is: an entry of this tuple under the policy in force, with
 // nothing to tell. False: nothing was done, conn_cache_hit has to be asked.
-bool conn_cache_drops(struct lcore *lcore, const struct conn_key *tuple, uint32_t hash,
+bool conn_cache_drops(struct lcore *lcore, const union conn_words *tuple, uint32_t hash,
 	uint32_t frame_bytes, bool refresh);
 // Removes at most `budget` entries, the oldest first; returns how many.
 unsigned conn_cache_flush(struct lcore *lcore, unsigned budget);

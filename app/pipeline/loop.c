@@ -163,17 +163,14 @@ static void run_owned(
 		packets_drop(lcore, refused, n_refused, DROP_CONN_CACHE);
 }
 
-// parse follows what it can: a packet whose flow is still that of a tunnel was not decoded.
-static bool is_undecoded_tunnel(uint8_t l4_proto)
-{
-	return l4_proto == IPPROTO_GRE || l4_proto == IPPROTO_IPIP || l4_proto == IPPROTO_IPV6;
-}
-
 // Of one burst; added to the lcore's counters once.
 struct parsed {
 	uint64_t bytes;
-	unsigned multiseg, vlan, ipv4, ipv6, tunnel, undecoded;
+	unsigned multiseg, vlan, ip, ipv6, tunnel, undecoded;
 };
+
+// parse follows what it can: a packet whose flow is still that of a tunnel was not decoded.
+#define UNDECODED_TUNNELS (1ull << IPPROTO_GRE | 1ull << IPPROTO_IPIP | 1ull << IPPROTO_IPV6)
 
 static void count_parsed(struct parsed *parsed, const struct rte_mbuf *m, const struct pkt *pkt)
 {
@@ -182,10 +179,13 @@ static void count_parsed(struct parsed *parsed, const struct rte_mbuf *m, const 
 	parsed->vlan += pkt->n_vlan > 0;
 	if (pkt->class != PKT_IP)
 		return;
+	parsed->ip++;
+	if (likely(!(pkt->flags & (PKT_V6 | PKT_TUNNEL)) && pkt->l4_proto < IPPROTO_IPV6 &&
+		    pkt->l4_proto != IPPROTO_IPIP))
+		return;
 	parsed->ipv6 += (pkt->flags & PKT_V6) != 0;
-	parsed->ipv4 += (pkt->flags & PKT_V6) == 0;
 	parsed->tunnel += (pkt->flags & PKT_TUNNEL) != 0;
-	parsed->undecoded += is_undecoded_tunnel(pkt->l4_proto);
+	parsed->undecoded += pkt->l4_proto < 64 && UNDECODED_TUNNELS >> pkt->l4_proto & 1;
 }
 
 static void add_parsed(struct lcore *lcore, const struct parsed *parsed, unsigned n)
@@ -196,7 +196,7 @@ static void add_parsed(struct lcore *lcore, const struct parsed *parsed, unsigne
 	stats->received_bytes += parsed->bytes;
 	stats->multiseg_pkts += parsed->multiseg;
 	stats->vlan_pkts += parsed->vlan;
-	stats->ipv4_pkts += parsed->ipv4;
+	stats->ipv4_pkts += parsed->ip - parsed->ipv6;
 	stats->ipv6_pkts += parsed->ipv6;
 	stats->tunnel_pkts += parsed->tunnel;
 	stats->tunnel_undecoded_pkts += parsed->undecoded;

@@ -87,26 +87,38 @@ static inline uint64_t parse_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static inline uint32_t parse_mix_end(uint64_t mix)
+{
+	mix = parse_mix(mix ^ 0x1d8e4e27c47d124full, 0xeb44accab455d165ull);
+	return (uint32_t)(mix ^ mix >> 32);
+}
+
+// parse_hash of an IPv4 key in two words.
+static inline uint32_t parse_hash4(uint64_t first, uint64_t second)
+{
+	uint64_t mix = first ^ (second << 32 | second >> 32);
+
+	return parse_mix_end(
+		parse_mix(mix ^ 0xa0761d6478bd642full, second ^ 0xe7037ed1a0b428dbull));
+}
+
 // Symmetric by construction: from the canonical key. Seeded by nothing: replay is deterministic
 // and lcores agree; collisions cost a compare, tables are bounded. 64 x 64 bits multiplied and
 // folded: every bit of the key reaches every bit of the hash, in a dozen cycles.
 static inline uint32_t parse_hash(const union flow_key *key, bool v6)
 {
-	uint64_t words[sizeof(union flow_key) / 8], mix;
+	uint64_t words[sizeof(union flow_key) / 8];
 
-	if (v6) {
-		memcpy(words, key, sizeof(struct flow_key6)); // the last word is padding: 0
-		mix = parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
-		mix ^= parse_mix(
-			words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
-		mix ^= words[4];
-	} else {
+	if (!v6) {
 		memcpy(words, key, sizeof(struct flow_key4));
-		mix = words[0] ^ (words[1] << 32 | words[1] >> 32);
-		mix = parse_mix(mix ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+		return parse_hash4(words[0], words[1]);
 	}
-	mix = parse_mix(mix ^ 0x1d8e4e27c47d124full, 0xeb44accab455d165ull);
-	return (uint32_t)(mix ^ mix >> 32);
+	memcpy(words, key, sizeof(struct flow_key6)); // the last word is padding: 0
+	uint64_t mix =
+		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+
+	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
+	return parse_mix_end(mix ^ words[4]);
 }
 
 #endif

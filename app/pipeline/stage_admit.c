@@ -202,30 +202,30 @@ static bool sender_is_initiator(const struct lcore *lcore, const struct pkt *pkt
 	return pkt->flags & PKT_FROM_INSIDE;
 }
 
-// The key under which the cache knows the packet's connection, made from the flow's.
+// The key under which the cache knows the packet's connection, made from the flow's. In words, as
+// it is read again at once.
 static void cache_key(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
-	bool initiator, struct conn_key *out)
+	bool initiator, union conn_words *out)
 {
 	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
-	bool a_began = !!(pkt->flags & PKT_A_TO_B) == initiator;
+	bool a_began = !!(pkt->flags & PKT_A_TO_B) == initiator, v6 = pkt->flags & PKT_V6;
+	uint16_t port = initiator ? pkt->dport : pkt->sport;
+	uint16_t vlan = v6 ? key->v6.vlan : key->v4.vlan;
 
-	*out = (struct conn_key){
-		.port = initiator ? pkt->dport : pkt->sport,
-		.l4_proto = pkt->l4_proto,
-		.from_inside = inside == initiator,
-		.mode = CACHE_TUPLE,
-	};
-	if (pkt->flags & PKT_V6) {
-		out->vlan = key->v6.vlan;
-		memcpy(out->initiator, a_began ? key->v6.addr_a : key->v6.addr_b, 16);
-		memcpy(out->responder, a_began ? key->v6.addr_b : key->v6.addr_a, 16);
-		return;
+	if (v6) {
+		memcpy(out->words, a_began ? key->v6.addr_a : key->v6.addr_b, 16);
+		memcpy(out->words + 2, a_began ? key->v6.addr_b : key->v6.addr_a, 16);
+	} else {
+		const uint64_t mapped = 0xffff0000; // ::ffff:0:0/96
+		uint64_t a = key->v4.addr_a, b = key->v4.addr_b;
+
+		out->words[0] = out->words[2] = 0;
+		out->words[1] = mapped | (a_began ? a : b) << 32;
+		out->words[3] = mapped | (a_began ? b : a) << 32;
 	}
-	out->vlan = key->v4.vlan;
-	out->initiator[10] = out->initiator[11] = 0xff;
-	out->responder[10] = out->responder[11] = 0xff;
-	memcpy(out->initiator + 12, a_began ? &key->v4.addr_a : &key->v4.addr_b, 4);
-	memcpy(out->responder + 12, a_began ? &key->v4.addr_b : &key->v4.addr_a, 4);
+	out->words[4] = port | (uint64_t)vlan << 16 | (uint64_t)pkt->l4_proto << 32 |
+			(uint64_t)(inside == initiator) << 40 | (uint64_t)CACHE_TUPLE << 48;
+	out->words[5] = 0;
 }
 
 // The checksum stage has let it through: only what a host accepts refreshes an entry.
@@ -237,19 +237,19 @@ static bool refreshes_entry(const struct pkt *pkt)
 bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator)
 {
 	const struct pkt *pkt = walk->pkt;
-	struct conn_key key;
+	union conn_words key;
 
 	if (!conn_cache_count(lcore->conn_cache))
 		return false;
 	cache_key(lcore, pkt, walk->key, initiator, &key);
-	return conn_cache_hit(lcore, &key, walk->m->pkt_len, refreshes_entry(pkt));
+	return conn_cache_hit(lcore, &key.key, walk->m->pkt_len, refreshes_entry(pkt));
 }
 
 void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
 	struct cache_question *question)
 {
-	cache_key(lcore, pkt, key, sender_is_initiator(lcore, pkt), &question->key);
-	question->hash = conn_cache_hash(&question->key);
+	cache_key(lcore, pkt, key, sender_is_initiator(lcore, pkt), &question->tuple);
+	question->hash = conn_words_hash(&question->tuple);
 	conn_cache_prefetch(lcore->conn_cache, question->hash);
 }
 
@@ -259,7 +259,7 @@ bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_qu
 
 	return !(pkt->flags & (PKT_ICMP_ERROR | PKT_TRACE)) && mbuf_checksum_good(lcore, m) &&
 	       conn_cache_drops(
-		       lcore, &question->key, question->hash, m->pkt_len, refreshes_entry(pkt));
+		       lcore, &question->tuple, question->hash, m->pkt_len, refreshes_entry(pkt));
 }
 
 static enum flow_class stub_class(const struct pkt *pkt)

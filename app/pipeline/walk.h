@@ -46,7 +46,7 @@ bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
 // their way; answered true, the packet is to be dropped (conn_cache), else nothing was done.
 struct cache_question {
-	struct conn_key key;
+	union conn_words tuple;
 	uint32_t hash;
 };
 void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,

@@ -50,8 +50,15 @@ static void add(struct samples *samples, uint64_t cycles, uint64_t units)
 
 enum kind { KIND_PATH, KIND_PATH_WITHOUT_HYPERSCAN, KIND_WIRE };
 
+static uint64_t run_step(struct rig *rig, enum kind kind, bool warm)
+{
+	if (kind == KIND_WIRE)
+		return rig_round_wire(rig, ROUND_PKTS);
+	return warm ? rig_warm(rig, ROUND_PKTS) : rig_round(rig, ROUND_PKTS);
+}
+
 static uint64_t run_round(
-	struct rig *rig, const struct scenario *scenario, unsigned round, enum kind kind)
+	struct rig *rig, const struct scenario *scenario, unsigned round, enum kind kind, bool warm)
 {
 	unsigned steps = scenario->steps ? scenario->steps : 1;
 	uint64_t cycles = 0;
@@ -62,8 +69,7 @@ static uint64_t run_round(
 	for (unsigned step = 0; step < steps; step++) {
 		if (scenario->lay_out)
 			scenario->lay_out(rig, round, step);
-		cycles += kind == KIND_WIRE ? rig_round_wire(rig, ROUND_PKTS)
-					    : rig_round(rig, ROUND_PKTS);
+		cycles += run_step(rig, kind, warm);
 	}
 	if (scenario->after && kind != KIND_WIRE)
 		scenario->after(rig, round);
@@ -73,14 +79,15 @@ static uint64_t run_round(
 static void measure(const struct scenario *scenario, const struct arguments *arguments)
 {
 	static struct samples path, without, wire;
-	unsigned steps = scenario->steps ? scenario->steps : 1, warm = arguments->once ? 0 : 2;
+	unsigned steps = scenario->steps ? scenario->steps : 1, warm = 2;
 	uint64_t units = (uint64_t)ROUND_PKTS * (scenario->by_flow ? 1 : steps), pkts = 0;
 	struct rig *rig = rig_new(&arguments->rig);
 
 	scenario->setup(rig, arguments->flows, arguments->length);
 	for (unsigned round = 0; round < arguments->rounds + warm; round++) {
 		uint64_t cycles = run_round(rig, scenario, round,
-			arguments->without_hyperscan ? KIND_PATH_WITHOUT_HYPERSCAN : KIND_PATH);
+			arguments->without_hyperscan ? KIND_PATH_WITHOUT_HYPERSCAN : KIND_PATH,
+			round < warm);
 
 		pkts += (uint64_t)ROUND_PKTS * steps;
 		if (round < warm)
@@ -89,11 +96,12 @@ static void measure(const struct scenario *scenario, const struct arguments *arg
 		if (arguments->once)
 			continue;
 		if (scenario->hyperscan) {
-			cycles = run_round(rig, scenario, round, KIND_PATH_WITHOUT_HYPERSCAN);
+			cycles =
+				run_round(rig, scenario, round, KIND_PATH_WITHOUT_HYPERSCAN, false);
 			pkts += (uint64_t)ROUND_PKTS * steps;
 			add(&without, cycles, units);
 		}
-		add(&wire, run_round(rig, scenario, round, KIND_WIRE), units);
+		add(&wire, run_round(rig, scenario, round, KIND_WIRE, false), units);
 	}
 	scenario->check(rig, pkts);
 	printf("{\"scenario\": \"%s\", \"row\": \"%c\", \"frame\": %u, \"flows\": %u, "
