@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""cache list, add, del, exempt, flush."""
+from . import show
+from .reference import endpoint
+from .show import amount, app_of, number, span
+from .talk import Wrong, ask
+
+
+def list_entries(options):
+    message = ask(options, "cache-list", app=options.app, host=options.host, limit=options.limit,
+                  offset=options.offset)
+    if options.json:
+        return message
+    show.table(("from", "to", "proto", "app", "rule", "mode", ">hits", ">saved", ">ends in"),
+               [(e["src_ip"], show.end(e["dest_ip"], e.get("dest_port")), e.get("proto", "any"), app_of(e),
+                 e.get("rule", "-"), e["mode"], number(e["hits"]), amount(e["saved_bytes"]), span(e["ttl_s"]))
+                for e in message["entries"]])
+    show.shown("entries", message, message["entries"])
+    return None
+
+
+def pair(options):
+    src_ip, src_port = endpoint(options.src)
+    dest_ip, dest_port = endpoint(options.dest)
+    if src_port:
+        raise Wrong("SRC has a port: the cache knows clients by address alone; write %s" % src_ip)
+    if options.proto and not dest_port:
+        raise Wrong("--proto is of a port: write DEST as %s" % show.end(dest_ip, 443))
+    if options.mode == "tuple" and not dest_port:
+        raise Wrong("--mode tuple is for one port: write DEST as %s" % show.end(dest_ip, 443))
+    return {"src_ip": src_ip, "dest_ip": dest_ip, "dest_port": dest_port, "proto": options.proto,
+            "mode": options.mode, "zone": options.zone, "vlan": options.vlan}
+
+
+def add(options):
+    message = ask(options, "cache-add", app=options.app, rule=options.rule, ttl_s=options.ttl, **pair(options))
+    if options.json:
+        return message
+    entry = message["entry"]
+    print("%s may not connect to %s%s for %s" % (
+        show.clean(entry["src_ip"]), show.clean(show.end(entry["dest_ip"], entry.get("dest_port"))),
+        " (%s)" % show.clean(entry["proto"]) if "proto" in entry else ", any port,", span(entry["ttl_s"])))
+    return None
+
+
+def delete(options):
+    message = ask(options, "cache-del", **pair(options))
+    if options.json:
+        return message
+    print("%s removed" % entries(message["deleted"]))
+    return None
+
+
+def exempt(options):
+    if not options.net and (options.off or options.ttl):
+        raise Wrong("cache exempt: NET is missing, which address or network?")
+    if options.off and options.ttl:
+        raise Wrong("cache exempt: --off takes no --ttl")
+    arguments = {"address": options.net, "on": not options.off, "ttl_s": options.ttl} if options.net else {}
+    message = ask(options, "cache-exempt", **arguments)
+    if options.json:
+        return message
+    if options.net:
+        print("%s is %s%s" % (options.net, "not exempt any more" if options.off else "exempt", (
+            "; " + entries(message["deleted"]) + " removed") if message.get("deleted") else ""))
+    else:
+        show.table(("exempt", ">ends in"), [
+            (e["address"], span(e["ttl_s"]) if "ttl_s" in e else "restart") for e in message["exempt"]])
+    return None
+
+
+def flush(options):
+    message = ask(options, "cache-flush")
+    if options.json:
+        return message
+    print("%s forgotten" % entries(message["flushed"]))
+    return None
+
+
+def entries(count):
+    return "%s %s" % (number(count), "entry" if count == 1 else "entries")

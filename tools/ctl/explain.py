@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""explain: the evidence of a flow, oldest first, within 80 columns."""
+import datetime
+
+from . import show
+from .reference import explain_arguments
+from .show import clean, number
+from .talk import ask
+
+LEFT = 25  # columns of time and name
+COLOURS = {"pass": "green", "monitored": "yellow", "blocked": "red", "undecided": "yellow", "invalid": "red",
+           "unknown": "yellow"}
+VERIFIERS = {"none": "no verifier", "no": "the verifier refused it", "more": "the verifier wants to see more",
+             "partial": "looks like it (partial)", "dpi": "found (dpi)", "yes": "verified"}
+
+
+def moment(text):
+    """Seconds since the epoch of "2026-11-21T05:10:33.123456+0000"; None if it is none."""
+    try:
+        return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+    except (TypeError, ValueError):
+        return None
+
+
+def by_rule(piece):
+    rule = piece.get("rule")
+    return "" if rule is None else " by the default" if rule == "default" else " by rule %s" % rule
+
+
+def known_as(piece):
+    app, confidence = piece.get("app"), piece.get("confidence")
+    return "%s (%s)" % (app, confidence) if app and confidence else app or "no application"
+
+
+def place(found):
+    """Where in the stream, and what stands there."""
+    half = {"to_server": "client", "to_client": "server"}.get(found.get("half"), found.get("half", "?"))
+    text = "in what the %s sent, at byte %s" % (half, number(found.get("offset", 0)))
+    if found.get("length"):
+        text += ", %d long" % found["length"]
+    if found.get("hex"):
+        text += ": %s" % pretty_hex(found["hex"])
+    return text
+
+
+def pretty_hex(text):
+    try:
+        octets = bytes.fromhex(text)
+    except ValueError:
+        return text
+    plain = "".join(chr(o) if 32 <= o < 127 else "." for o in octets)
+    return "%s |%s|" % (octets.hex(" "), plain)
+
+
+def flow_made(piece):
+    how = {"syn": "by a SYN", "midstream": "midstream, its beginning was not seen", "datagram": "by a datagram",
+           "other": "by a packet"}.get(piece.get("how"), piece.get("how", ""))
+    allowed = "; the operator allowed these ends" if piece.get("allowed") else ""
+    return "%s: %s %s%s" % (how, piece.get("proto", ""), show.ends(piece), allowed)
+
+
+def signature(piece):
+    parts = ["%s for %s: %s" % (piece.get("signature", "?"), piece.get("app", "?"),
+                                VERIFIERS.get(piece.get("verifier"), piece.get("verifier")))]
+    if piece.get("verifier") != "no" and piece.get("confidence"):
+        parts[0] += ", confidence %s" % piece["confidence"]
+    return parts + ([place(piece["bytes"])] if piece.get("bytes") else [])
+
+
+def shape(piece):
+    return ["%s: %s" % (piece.get("app", "?"), VERIFIERS.get(piece.get("verifier"), piece.get("verifier")))] + (
+        [place(piece["bytes"])] if piece.get("bytes") else [])
+
+
+def user_app(piece):
+    return ["%s, an application of the policy, by its %s" % (piece.get("app", "?"), piece.get("by", "?"))] + (
+        [place(piece["bytes"])] if piece.get("bytes") else [])
+
+
+def decision(piece):
+    text = "%s%s, as %s" % (piece.get("action", "?"), by_rule(piece), known_as(piece))
+    if piece.get("signature"):
+        text += ", signature %s" % piece["signature"]
+    text += "; again, after a reload" if piece.get("again") else ""
+    return text + ("" if piece.get("final", True) else "; not final: more may be learned")
+
+
+def resets(piece):
+    sent = piece.get("sent", 0)
+    if not sent:
+        return "impossible (its ends could not be addressed): its packets are dropped all the same"
+    return "%d %s sent" % (sent, "ICMP unreachable" if piece.get("icmp") else "RST")
+
+
+def cache_entry(piece):
+    text = "%s %s" % (piece.get("mode", "?"), show.ends(piece))
+    if piece.get("app"):
+        text += ", %s" % piece["app"]
+    return text + by_rule(piece)
+
+
+def cache_hit(piece):
+    taught = "taught by flow %s" % piece["flow_id"] if piece.get("flow_id") else "put there by the operator"
+    passed = "; let through: the cache only learns" if piece.get("passed") else "; dropped"
+    return "%s; %s%s" % (cache_entry(piece), taught, passed)
+
+
+def operator(piece):
+    return "%s%s" % (piece.get("command", "?"), ": its time is over" if piece.get("expired") else "")
+
+
+def invalid(piece):
+    where = "; %s" % show.ends(piece) if "src_ip" in piece else ""
+    return "%s; %s%s" % (piece.get("reason", "?"), "dropped" if piece.get("dropped") else "passed on, not inspected",
+                         where)
+
+
+# what: (name in 13 columns, text of a piece)
+WORDS = {
+    "flow_made": ("flow begins", flow_made),
+    "expected": ("expected", lambda p: "%s: another flow announced it" % known_as(p)),
+    "signature": ("signature", signature),
+    "shape": ("shape", shape),
+    "port_guess": ("port guess", lambda p: "port %s is usually %s; not enough to block by, unless a rule says so" % (
+        p.get("port", "?"), p.get("app", "?"))),
+    "user_app": ("application", user_app),
+    "give_up": ("gives up", lambda p: "no application after %s data packets (budget: %s)" % (
+        p.get("data_pkts", "?"), p.get("budget", "?"))),
+    "no_state": ("no state", lambda p: "no classifier state was free (limits.classifying): %s" % (
+        "the packet is dropped" if p.get("dropped") else "it passes unclassified")),
+    "decoder": ("decoder", lambda p: "%s: its decoder reads the flow from here" % p.get("app", "?")),
+    "gap": ("gap", lambda p: "%s bytes at %s %s were never seen" % (
+        number(p.get("length", 0)), number(p.get("offset", 0)), p.get("half", "").replace("_", " "))),
+    "too_unsure": ("too unsure", lambda p: "rule %s wants %s; %s is known with confidence %s only" % (
+        p.get("rule", "?"), p.get("min_confidence", "?"), p.get("app", "?"), p.get("confidence", "?"))),
+    "monitor": ("monitor", lambda p: "would be: %s%s" % (p.get("action", "?"), by_rule(p))),
+    "decision": ("decision", decision),
+    "resets": ("resets", resets),
+    "cache_learned": ("cache learns", cache_entry),
+    "cache_exempt": ("cache exempt", lambda p: "no entry is made, an end is exempt: %s" % cache_entry(p)),
+    "cache_hit": ("cache hit", cache_hit),
+    "cache_healed": ("cache heals", lambda p: "the policy no longer blocks it, the entry goes: %s" % cache_entry(p)),
+    "cache_passed": ("cache passes", lambda p: "the operator allowed it: %s" % cache_entry(p)),
+    "condemned": ("condemned", lambda p: "a packet came after it was blocked: dropped%s" % (
+        ", and answered" if p.get("answered") else "")),
+    "reprieved": ("reprieved", lambda p: "the policy in force no longer blocks it"),
+    "invalid": ("invalid", invalid),
+    "dropped": ("dropped", lambda p: p.get("reason", "?")),
+    "operator": ("operator", operator),
+    "ended": ("flow ends", lambda p: p.get("reason", "?")),
+}
+COMMON = ("at", "lcore", "what", "generation", "flow_id")
+
+
+def unknown(piece):
+    """Of a gateway that is newer than this program: as it comes."""
+    return ", ".join("%s %s" % (key, value) for key, value in piece.items() if key not in COMMON) or "-"
+
+
+def evidence_lines(evidence, width):
+    first = last_generation = last_flow = None
+    for piece in evidence:
+        name, text = WORDS.get(piece.get("what"), (piece.get("what", "?"), unknown))
+        texts = text(piece)
+        texts = [texts] if isinstance(texts, str) else texts
+        at = moment(piece.get("at"))
+        if first is None or at is None:
+            when, first = piece.get("at", "?")[11:23], at if first is None else first
+        else:
+            when = "%+.3f s" % (at - first)
+        if piece.get("generation") != last_generation and piece.get("what") in ("decision", "monitor", "reprieved"):
+            last_generation = piece.get("generation")
+            texts = list(texts)
+            texts[0] += " (policy generation %s)" % last_generation
+        if piece.get("flow_id") and piece["flow_id"] != last_flow and piece.get("what") != "cache_hit":
+            if last_flow is not None:
+                yield "  flow %s" % piece["flow_id"]
+            last_flow = piece["flow_id"]
+        lines = [line for part in texts for line in show.wrapped(clean(part), width - LEFT)]
+        yield ("%12s  %-12s %s" % (when, name[:12], lines[0])).rstrip()
+        for line in lines[1:]:
+            yield " " * (LEFT + 2) + line
+
+
+def head(message):
+    flow = message.get("flow")
+    if flow:
+        return "flow %s  %s %s  %s  %s" % (message["flow_id"], flow["proto"], show.ends(flow), known_as_flow(flow),
+                                           flow["state"])
+    if message.get("flow_id"):
+        return "flow %s  %s" % (message["flow_id"], "live" if message.get("live") else "has ended")
+    return "no flow"
+
+
+def known_as_flow(flow):
+    confidence = flow.get("app", {}).get("confidence") if isinstance(flow.get("app"), dict) else None
+    return "%s%s" % (show.app_of(flow), " (%s)" % confidence if confidence else "")
+
+
+def run(options):
+    message = ask(options, "explain", **explain_arguments(options))
+    if options.json:
+        return message
+    width = min(show.columns(), 100)
+    print(clean(head(message)))
+    outcome = message.get("outcome", "?")
+    told = show.wrapped("%s: %s" % (outcome.upper(), clean(message.get("verdict", ""))), width)
+    print(show.paint(COLOURS.get(outcome), "\n".join(told), show.has_colours()))
+    evidence = message.get("evidence", [])
+    others = [f for f in message.get("flows", []) if f != message.get("flow_id")]
+    if not options.all and message.get("flow_id"):
+        evidence = [p for p in evidence if p.get("flow_id") in (None, message["flow_id"]) or p["what"] == "cache_hit"]
+    if evidence:
+        print()
+        for line in evidence_lines(evidence, width - 2):
+            print(line)
+    if message.get("cache"):
+        print()
+        print("In the connection cache now (sluicectl cache del SRC DEST removes it):")
+        for entry in message["cache"]:
+            print("  %s %s, %s, ends in %s" % (clean(entry["src_ip"]), clean(show.end(
+                entry["dest_ip"], entry.get("dest_port"))), clean(entry.get("mode", "?")), show.span(entry["ttl_s"])))
+    if message.get("exempt"):
+        print("Exempt from the cache: %s" % ", ".join(clean(e["address"]) if isinstance(e, dict) else clean(e)
+                                                        for e in message["exempt"]))
+    if others and not options.all:
+        print("\nThese ends had other flows, too (--all shows their evidence): %s" % ", ".join(map(str, others)))
+    if message.get("truncated"):
+        print("\nThe evidence is not complete: newer records have overwritten some; limits.evidence of gateway.json "
+              "says\nhow many are kept.")
+    return None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""flow list, show, reset, allow."""
+from . import show
+from .reference import flow_id_of
+from .show import amount, app_of, number, span
+from .talk import ask
+
+
+def filters(options):
+    """Of flow list and top."""
+    return {"app": options.app, "category": options.category, "host": options.host, "port": options.port,
+            "proto": options.proto, "rule": options.rule, "state": options.state, "action": options.action,
+            "confidence": options.confidence, "direction": options.direction, "min_bytes": options.min_bytes,
+            "elephant": options.elephants or None}
+
+
+def list_flows(options):
+    order = ("asc" if options.reverse else "desc") if options.sort else None
+    message = ask(options, "flow-list", limit=options.limit, offset=options.offset, sort=options.sort, order=order,
+                  **filters(options))
+    if options.json:
+        return message
+    flows = message["flows"]
+    if options.wide:
+        show.table((">flow", "proto", "from", "to", "app", "confidence", "state", "action", "rule", ">sent",
+                    ">received", ">rate", ">age", ">idle"),
+                   [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
+                     show.end(f["dest_ip"], f.get("dest_port")), app_of(f), f.get("app", {}).get("confidence", "-"),
+                     f["state"], f["action"], f.get("rule", "-"), amount(f["bytes_toserver"]),
+                     amount(f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)), span(f["age_s"]),
+                     span(f["idle_s"])) for f in flows])
+    else:
+        show.table((">flow", "proto", "from", "to", "app", "action", ">bytes", ">rate", ">idle"),
+                   [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
+                     show.end(f["dest_ip"], f.get("dest_port")), app_of(f), f["action"],
+                     amount(f["bytes_toserver"] + f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)),
+                     span(f["idle_s"])) for f in flows])
+    show.shown("flows", message, flows)
+    return None
+
+
+def details(message):
+    """(name, text) of each member, objects one level deep."""
+    for name, value in message.items():
+        if isinstance(value, dict):
+            yield from (("%s.%s" % (name, inner), inner_value) for inner, inner_value in value.items())
+        elif isinstance(value, list):
+            yield name, ", ".join(str(item) for item in value) or "-"
+        else:
+            yield name, value
+
+
+def show_flow(options):
+    message = ask(options, "flow-show", flow_id=flow_id_of(options))
+    if options.json:
+        return message
+    show.pairs(list(details(message)))
+    return None
+
+
+def reset(options):
+    message = ask(options, "flow-reset", flow_id=flow_id_of(options), cache=options.cache)
+    if options.json:
+        return message
+    told = "%d resets sent" % message["resets"] if message["resets"] else \
+        "no resets: its ends could not be addressed, or it is no TCP"
+    print("flow %d is torn down (%s); its packets are dropped" % (message["flow_id"], told))
+    if message.get("cache", "none") != "none":
+        print("its peer is in the connection cache (%s): sluicectl cache list" % show.clean(message["cache"]))
+    return None
+
+
+def allow(options):
+    message = ask(options, "flow-allow", flow_id=flow_id_of(options), ttl_s=options.ttl)
+    if options.json:
+        return message
+    how_long = "for %s" % span(message["ttl_s"]) if "ttl_s" in message else "as long as it lives"
+    if message.get("was") == "condemned":
+        print("flow %d was blocked, and is forgotten: its ends may connect again %s" % (message["flow_id"], how_long))
+    else:
+        print("flow %d passes %s, whatever the policy says" % (message["flow_id"], how_long))
+    return None

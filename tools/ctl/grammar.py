@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line: every noun, verb and option. Usage, help, completion and the tests of the man
+page read it from here. What does the work is named "module:function" and loaded when it is needed."""
+import argparse
+import re
+import sys
+
+from .talk import DEFAULT_SOCKET
+
+DESCRIPTION = "Asks a running sluice gateway, and tells it what to do, over its control socket."
+EPILOG = """\
+examples:
+  sluicectl stats                          counters, ports, what was dropped and why
+  sluicectl top --by app                   who uses the line, live
+  sluicectl flow list --app bittorrent     live flows of one application
+  sluicectl explain 1187361987012          why a flow was decided as it was, step by step
+  sluicectl flow allow 1187361987012       lets it through, whatever the policy says
+  sluicectl cache list                     peers that are kept out
+  sluicectl policy diff new.json           what a reload would change, without doing it
+  sluicectl policy reload                  read the policy file again; returns when all lcores obey
+
+FLOW is the number that lists and events show, or SRC:PORT-DST:PORT/PROTO ([2001:db8::1]:80 for IPv6),
+or a community id ("1:...").
+The socket is --socket, else $SLUICE_SOCKET, else %s. sluicectl NOUN --help tells more.
+exit status: 0 done; 1 the gateway says no; 2 wrong usage; 69 the gateway cannot be reached.
+""" % DEFAULT_SOCKET
+
+CONFIDENCES = ("port", "ip", "cache", "partial", "dpi", "verified")
+LEVELS = ("error", "warning", "notice", "info", "debug")
+TOP_BY = ("flow", "host", "app", "rule", "category")
+TOP_ORDER = ("rate", "bytes", "flows")
+
+
+def number_type(name, low, high=None):
+    def convert(text):
+        value = int(text)
+        if value < low or (high is not None and value > high):
+            raise ValueError
+        return value
+
+    convert.__name__ = name
+    return convert
+
+
+positive = number_type("positive number", 1)
+count = number_type("count", 0)
+
+
+def seconds(text):
+    """"300", "90s", "5m", "2h", "7d"."""
+    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
+    value = int(match.group(1)) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match.group(2)] if match else 0
+    if value <= 0:
+        raise ValueError
+    return value
+
+
+seconds.__name__ = "time (300, 5m, 2h, 7d)"
+
+
+def size(text):
+    """Bytes: "1500", "10k", "20M", "1G"."""
+    match = re.fullmatch(r"(\d{1,12})([kKMGT]?)B?", text)
+    if not match:
+        raise ValueError
+    return int(match.group(1)) * {"": 1, "k": 10 ** 3, "K": 10 ** 3, "M": 10 ** 6, "G": 10 ** 9, "T": 10 ** 12}[
+        match.group(2)]
+
+
+size.__name__ = "size (1500, 10k, 20M, 1G)"
+
+
+def interval(text):
+    value = float(text)
+    if not 0.1 <= value <= 3600:
+        raise ValueError
+    return value
+
+
+interval.__name__ = "interval (0.1 to 3600 seconds)"
+
+
+def timeout(text):
+    value = float(text)
+    if not 0 < value <= 86400:
+        raise ValueError
+    return value
+
+
+timeout.__name__ = "time-out (seconds)"
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what may have been meant. No abbreviations: a script must not break by a new option."""
+
+    def __init__(self, **words):
+        super().__init__(allow_abbrev=False, **words)
+
+    def error(self, message):
+        words = []
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong:
+            words = re.findall(r"'([^']*)'", wrong.group(2))
+        else:
+            wrong = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+            words = [option for action in self._actions for option in action.option_strings]
+        if wrong:
+            import difflib  # only mistakes pay for it
+
+            near = difflib.get_close_matches(wrong.group(1), words, 1)
+            message += "; did you mean %s?" % near[0] if near else ""
+        self.print_usage(sys.stderr)
+        self.exit(2, "%s: %s\nTry '%s --help'.\n" % (self.prog, message, self.prog))
+
+
+def live(action, kind):
+    """What completion offers for it: words that the gateway knows, or files."""
+    action.live = kind
+    return action
+
+
+def add_app(parser, text):
+    live(parser.add_argument("--app", metavar="NAME", help=text), "app")
+
+
+def add_filters(parser):
+    add_app(parser, "only this application (\"unknown\": without one)")
+    live(parser.add_argument("--category", metavar="NAME", help="only applications of it: p2p, im, ..."), "category")
+    parser.add_argument("--host", metavar="NET", help="only with an end in NET (10.0.0.1, 10.0.0.0/8, 2001:db8::/32)")
+    parser.add_argument("--port", type=number_type("port", 1, 65535), metavar="N", help="only with that port at an end")
+    parser.add_argument("--proto", metavar="NAME", help="only this protocol: tcp, udp, icmp, or its number")
+    live(parser.add_argument("--rule", metavar="ID", help="only decided by that rule (\"default\": by none)"), "rule")
+    parser.add_argument("--state", choices=("new", "established", "closed", "condemned"), help="only in that state")
+    parser.add_argument("--action", choices=("pass", "drop", "reset"), help="only with that decision")
+    parser.add_argument("--confidence", choices=CONFIDENCES, help="only with an application known at least so well")
+    parser.add_argument("--direction", choices=("outbound", "inbound"), help="only begun inside, or outside")
+    parser.add_argument("--min-bytes", type=size, metavar="SIZE", help="only that carried so much (20M)")
+    parser.add_argument("--elephants", action="store_true", help="only those flagged as fast for long")
+
+
+def add_page(parser):
+    parser.add_argument("--limit", type=positive, metavar="N", help="at most N (100; up to 1000)")
+    parser.add_argument("--offset", type=count, metavar="N", help="leave out the first N")
+
+
+def add_flow(parser):
+    live(parser.add_argument("flow", metavar="FLOW", help="its number, SRC:PORT-DST:PORT/PROTO, or community id"),
+         "flow")
+
+
+def add_policy_file(parser, text):
+    live(parser.add_argument("file", nargs="?", metavar="FILE", help=text), "file")
+
+
+def add_pair(parser):
+    parser.add_argument("src", metavar="SRC", help="the address of the client, who is kept from connecting")
+    parser.add_argument("dest", metavar="DEST", help="the server: an address, or ADDRESS:PORT ([2001:db8::1]:80)")
+    parser.add_argument("--proto", metavar="NAME", help="protocol of the port: tcp (the default), udp")
+    parser.add_argument("--mode", choices=("tuple", "peer"), help="tuple: that port; peer: all ports and protocols")
+    parser.add_argument("--zone", choices=("inside", "outside"), help="where SRC is (inside)")
+    parser.add_argument("--vlan", type=number_type("VLAN", 0, 4095), metavar="N", help="in that VLAN")
+
+
+class Grammar:
+    """Builds the parser; `leaves` are its commands, for completion and tests."""
+
+    def __init__(self):
+        # May stand before or behind NOUN VERB; the one behind must not reset what stood before.
+        self.options = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+        self.options.add_argument("--json", action="store_true", help="the gateway's answer as JSON")
+        live(self.options.add_argument("--socket", metavar="PATH", help="the control socket"), "file")
+        self.options.add_argument("--timeout", type=timeout, metavar="S", help="wait at most S seconds for an answer (30)")
+        self.parser = Parser(prog="sluicectl", description=DESCRIPTION, epilog=EPILOG, parents=[self.options],
+                             formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.nouns = self.parser.add_subparsers(dest="noun", metavar="NOUN", required=True)
+        self.leaves = {}
+
+    def leaf(self, group, name, function, text, hidden=False):
+        words = {} if hidden else {"help": text}
+        sub = group.add_parser(name, description=text[0].upper() + text[1:] + ".", parents=[self.options], **words)
+        sub.set_defaults(function=function, leaf=sub)
+        self.leaves[sub.prog] = sub
+        return sub
+
+    def noun(self, name, text):
+        sub = self.nouns.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        return sub.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+
+def add_stats(grammar):
+    stats = grammar.leaf(grammar.nouns, "stats", "stats:run", "counters, ledger, ports, lcores")
+    stats.add_argument("--all", action="store_true", help="every counter that is not 0")
+    stats.add_argument("--watch", nargs="?", type=interval, const=1.0, metavar="S",
+                       help="what moves, again every S seconds (1), until q or Ctrl-C")
+    stats.add_argument("--count", type=positive, metavar="N", help="with --watch: end after N rounds")
+
+
+def add_top(grammar):
+    top = grammar.leaf(grammar.nouns, "top", "top:run", "who uses the line, live; ? tells the keys")
+    top.add_argument("--by", choices=TOP_BY, default="host", help="what a row is (host)")
+    top.add_argument("--order", choices=TOP_ORDER, default="rate", help="what is on top (rate)")
+    top.add_argument("--side", choices=("inside", "outside", "both"), help="which ends are hosts (inside)")
+    top.add_argument("--limit", type=number_type("limit", 1, 1000), metavar="N", help="rows (as many as fit; 20)")
+    top.add_argument("--interval", type=interval, default=1.0, metavar="S", help="seconds between two looks (1)")
+    top.add_argument("--once", action="store_true", help="one look, printed, and done")
+    top.add_argument("--count", type=positive, metavar="N", help="end after N looks")
+    add_filters(top)
+
+
+def add_flows(grammar):
+    flow = grammar.noun("flow", "live flows")
+    listed = grammar.leaf(flow, "list", "flows:list_flows", "live flows, those that the options ask for")
+    add_filters(listed)
+    listed.add_argument("--sort", choices=("bytes", "packets", "rate", "age", "idle", "start"),
+                        help="most first; without it lcore by lcore")
+    listed.add_argument("--reverse", action="store_true", help="with --sort: least first")
+    listed.add_argument("--wide", action="store_true", help="every column, however long the lines get")
+    add_page(listed)
+    add_flow(grammar.leaf(flow, "show", "flows:show_flow", "everything about one flow"))
+    reset = grammar.leaf(flow, "reset", "flows:reset", "tears a flow down; a new connection is decided anew")
+    add_flow(reset)
+    reset.add_argument("--cache", choices=("none", "tuple", "peer"),
+                       help="keep its peer out, too: that port (tuple), or all (peer); none is the default")
+    allow = grammar.leaf(flow, "allow", "flows:allow", "lets a flow pass, whatever the policy says")
+    add_flow(allow)
+    allow.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (5m, 2h); as long as it lives")
+
+
+def add_cache(grammar):
+    cache = grammar.noun("cache", "peers of blocked connections, which are kept out")
+    listed = grammar.leaf(cache, "list", "cache:list_entries", "entries of the connection cache, newest first")
+    add_app(listed, "only of this application")
+    listed.add_argument("--host", metavar="NET", help="only with an end in NET")
+    add_page(listed)
+    added = grammar.leaf(cache, "add", "cache:add", "keeps SRC from connecting to DEST")
+    add_pair(added)
+    add_app(added, "note this application beside it")
+    live(added.add_argument("--rule", metavar="ID", help="goes when that rule no longer blocks"), "rule")
+    added.add_argument("--ttl", type=seconds, metavar="TIME", help="for exactly so long (5m, 7d); else as learned ones")
+    add_pair(grammar.leaf(cache, "del", "cache:delete", "removes the entries of this pair"))
+    exempt = grammar.leaf(cache, "exempt", "cache:exempt", "addresses for which no entry is made; without NET lists them")
+    exempt.add_argument("net", nargs="?", metavar="NET", help="an address or network")
+    exempt.add_argument("--off", action="store_true", help="no longer")
+    exempt.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (5m, 7d); until a restart")
+    grammar.leaf(cache, "flush", "cache:flush", "forgets all entries")
+
+
+def add_policy(grammar):
+    policy = grammar.noun("policy", "the rules in force")
+    grammar.leaf(policy, "show", "policy:show_policy", "the policy in force, as JSON")
+    add_policy_file(grammar.leaf(policy, "check", "policy:check", "validates a policy file, without loading it"),
+                    "default: the file in force")
+    diff = grammar.leaf(policy, "diff", "policy:diff", "what a reload would change, for rules and live flows")
+    add_policy_file(diff, "default: the file in force, as it is now")
+    diff.add_argument("--examples", type=number_type("number of examples", 0, 100), metavar="N",
+                      help="flows to show that would be decided otherwise (10)")
+    add_policy_file(
+        grammar.leaf(policy, "reload", "policy:reload", "puts a policy file in force; on any error the old one stays"),
+        "default: the file in force, read again")
+
+
+def grammar_new():
+    grammar = Grammar()
+    add_stats(grammar)
+    add_top(grammar)
+    add_flows(grammar)
+    explain = grammar.leaf(grammar.nouns, "explain", "explain:run", "why a flow was decided as it was, step by step")
+    add_flow(explain)
+    explain.add_argument("--all", action="store_true", help="evidence of all flows that these ends had")
+    trace = grammar.leaf(grammar.nouns, "trace", "trace:run", "follows a flow's packets through the stages, until Ctrl-C")
+    add_flow(trace)
+    trace.add_argument("switch", nargs="?", choices=("on", "off"),
+                       help="only switch it; the stages are then events of type \"trace\"")
+    trace.add_argument("--count", type=positive, metavar="N", help="end after N packets")
+    add_cache(grammar)
+    add_policy(grammar)
+    grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
+        "level", nargs="?", choices=LEVELS, help="sets it")
+    grammar.leaf(grammar.nouns, "version", "general:version", "the running gateway's version")
+    return grammar

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""stats: once; `--watch` is in watch.py."""
+from . import show
+from .show import amount, number, span
+from .talk import Wrong, ask
+
+# What an operator should look into as soon as it is not 0 (docs/operating.md says why).
+WATCHED = ("bad_checksum_pkts", "classify_nomem", "emergency_entered", "events_lost", "flow_table_full",
+           "flows_evicted", "hints_lost", "make_nomem", "resets_impossible")
+
+
+def show_ports(ports):
+    wired = [port for port in ports if "rx_pkts" in port]
+    if wired:
+        print()
+        show.table(("port", "side", "peer", "link", ">rx pkts", ">rx", ">tx pkts", ">tx", ">missed", ">no mbuf",
+                    ">errors"),
+                   [(p["name"], p["side"], p.get("peer", "-"), p["link"], number(p["rx_pkts"]), amount(p["rx_bytes"]),
+                     number(p["tx_pkts"]), amount(p["tx_bytes"]), number(p["rx_missed"]), number(p["rx_nombuf"]),
+                     number(p["rx_errors"] + p["tx_errors"])) for p in wired])
+
+
+def show_latency(ports):
+    used = [port for port in ports if port.get("latency", {}).get("count")]
+    if used:
+        print()
+        show.table(("out port", ">packets", ">median", ">90 %", ">99 %", ">longest"),
+                   [(p["name"], number(p["latency"]["count"])) + tuple(
+                       show.duration(p["latency"][key]) for key in ("p50_ns", "p90_ns", "p99_ns", "max_ns"))
+                    for p in used])
+
+
+def heart(now_ns, beat_ns):
+    return "%d ms ago" % (max(0, now_ns - beat_ns) // 1000000) if beat_ns else "never"
+
+
+def reasons(dropped):
+    words = ["%s %s" % (reason, number(count)) for reason, count in sorted(dropped.items(), key=lambda x: -x[1])]
+    return ": " + ", ".join(words) if words else ""
+
+
+def watched(message):
+    values = dict(message["counters"], lcore_stalls=message.get("lcore_stalls", 0))
+    return ["%s %s" % (name, number(values[name])) for name in WATCHED + ("lcore_stalls",) if values.get(name)]
+
+
+def show_lcores(message):
+    print()
+    show.table(("lcore", ">received", ">sent", ">dropped", ">handed on", ">flows", ">busy", ">heart"),
+               [(l["lcore"], number(l["received"]), number(l["sent"]), number(l["dropped"]), number(l["handoff_out"]),
+                 number(l["flows_active"] + l["embryos_active"]),
+                 "%.0f %%" % (l["busy_permille"] / 10),
+                 heart(message["now_ns"], l["heartbeat_ns"])) for l in message["lcores"]])
+
+
+def show_summary(message):
+    counters, policy, events = message["counters"], message["policy"], message.get("events", {})
+    dropped = {reason: count for reason, count in message["dropped"].items() if count}
+    show.pairs([
+        ("up", span(message["uptime_s"])),
+        ("policy", "generation %d since %s, %d failed reloads" % (
+            policy["generation"], policy["loaded"][:19], policy["failures"])),
+        ("received", "%s packets, %s" % (number(message["received"]), amount(counters["received_bytes"]))),
+        ("sent", "%s packets, %s; %s made by the gateway" % (
+            number(message["sent"]), amount(counters["sent_bytes"]), number(message["injected"]))),
+        ("dropped", "%s packets%s" % (number(sum(dropped.values())), reasons(dropped))),
+        ("held", "%s packets; %s consumed; %s unaccounted" % (
+            number(message["held"]), number(message["consumed"]), number(message["unaccounted"]))),
+        ("flows", "%s live (%s without payload yet); %s made, %s ended, %s blocked" % (
+            number(counters["flows_active"] + counters["embryos_active"]), number(counters["embryos_active"]),
+            number(counters["flows_created"]), number(counters["flows_ended"]), number(counters["flows_condemned"]))),
+        ("classified", "%s by payload, %s given up" % (
+            number(counters["classify_done"]), number(counters["classify_giveup"]))),
+        ("connection cache", "%s entries, %s hits, %s saved" % (
+            number(counters["cache_entries"]), number(counters["cache_hits"]), amount(counters["cache_saved_bytes"]))),
+        ("events", "%s written, %s failed, %s lost" % (
+            number(events.get("written", 0)), number(events.get("failed", 0)), number(counters["events_lost"]))),
+        ("to look into", ", ".join(watched(message)) or "nothing"),
+    ])
+
+
+def run(options):
+    if options.watch:
+        from . import watch
+
+        return watch.run(options)
+    if options.count:
+        raise Wrong("--count is for --watch")
+    message = ask(options, "stats")
+    if options.json:
+        return message
+    show_summary(message)
+    show_ports(message["ports"])
+    show_latency(message["ports"])
+    show_lcores(message)
+    if message["pools"]:
+        print()
+        show.table(("pool", ">mbufs", ">free"), [
+            (name, number(pool["size"]), number(pool["free"])) for name, pool in sorted(message["pools"].items())])
+    if options.all:
+        print()
+        show.pairs([(name, number(value)) for name, value in sorted(message["counters"].items()) if value])
+    return None

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""top: who uses the line, by flow, host, application, rule or category."""
+from . import show
+from .flows import filters
+from .grammar import TOP_ORDER
+from .show import amount, clean, number, paint, per_second
+from .talk import ask
+from .view import View
+
+KEYS = {"f": "flow", "h": "host", "a": "app", "r": "rule", "c": "category"}
+ORDERS = {"R": "rate", "b": "bytes", "n": "flows", "s": None}
+HELP = (
+    "keys",
+    "",
+    "  f h a r c   a row is a flow, host, application, rule, category",
+    "  R b n       on top: the highest rate, most bytes, most flows",
+    "  s           the next of these",
+    "  i           hosts: inside ends, outside ends, both",
+    "  + -         look more, less often",
+    "  p           pause, and go on",
+    "  q           quit (Ctrl-C)",
+    "  ?           this, and back",
+    "",
+    "The rate is that of the last second, both directions together. A flow",
+    "without application is \"unknown\", one that no rule decided \"default\".",
+    "flow reset and flow allow take the number of a row of view f.",
+)
+SIDES = ("inside", "outside", "both")
+HEADS = {"flow": "flow", "host": "host", "app": "application", "rule": "rule", "category": "category"}
+
+
+def cut(text, width):
+    return text if len(text) <= width else text[: max(0, width - 1)] + "~"
+
+
+def row_cells(by, row):
+    if by == "flow":
+        return (row["key"], row["proto"].lower(), per_second(row["rate_bytes_s"]), amount(row["bytes"]),
+                show.app_of(row), row["action"], show.ends(row, " > "))
+    return (row["key"], number(row["flows"]), per_second(row["rate_bytes_s"]), amount(row["bytes"]),
+            amount(row["bytes_toserver"]), amount(row["bytes_toclient"]), number(row["pkts"]))
+
+
+def heads(by):
+    if by == "flow":
+        return ("flow", "proto", ">rate", ">bytes", "app", "action", "from > to")
+    return (HEADS[by], ">flows", ">rate", ">bytes", ">to server", ">to client", ">pkts")
+
+
+def row_lines(message, columns):
+    """The table; what does not fit is cut where it hurts least: the longest name."""
+    by, rows = message["by"], [row_cells(message["by"], row) for row in message["rows"]]
+    if not rows:
+        return ["no flows" if not message["total"] else "no flow is as asked"]
+    if columns and by != "flow":
+        plain = max(len(line) for line in show.table_lines(heads(by), [(("",) + row[1:]) for row in rows]))
+        room = max(12, columns - plain + len(HEADS[by]))
+        rows = [(cut(row[0], room),) + row[1:] for row in rows]
+    lines = list(show.table_lines(heads(by), rows))
+    return [cut(line, columns) for line in lines] if columns else lines
+
+
+class Top(View):
+    def __init__(self, options):
+        super().__init__(options)
+        self.by, self.order, self.side = options.by, options.order, options.side or "inside"
+        self.message, self.help = None, False
+        self.fits = 20
+        self.asked = None
+
+    def question(self):
+        self.asked = self.by
+        return "top", {"by": self.by, "order": self.order, "side": self.side if self.by == "host" else None,
+                       "limit": self.options.limit or self.fits, **filters(self.options)}
+
+    def take(self, message):
+        self.message = message
+        return message
+
+    def key(self, key):
+        if key in KEYS:
+            self.by, self.help = KEYS[key], False
+        elif key in ORDERS:
+            self.order = ORDERS[key] or TOP_ORDER[(TOP_ORDER.index(self.order) + 1) % len(TOP_ORDER)]
+        elif key == "i":
+            self.side = SIDES[(SIDES.index(self.side) + 1) % len(SIDES)]
+        elif key in "+-":
+            self.interval = min(60.0, max(0.25, self.interval / 2 if key == "+" else self.interval * 2))
+        elif key in "?H":
+            self.help = not self.help
+            return False
+        else:
+            return False
+        return True
+
+    def head(self, colours):
+        message = self.message
+        text = "%s  %s of %s flows  %s %ss  by %s" % (
+            paint("bold", per_second(message["rate_bytes_s"]), colours), number(message["matched"]),
+            number(message["total"]), number(message["keys"]), message["by"], message["order"])
+        if message["by"] == "host":
+            text += " (%s)" % self.side
+        return text + (paint("reverse", "  PAUSED ", colours) if self.paused else "")
+
+    def lines(self, columns, rows):
+        if self.help:
+            return [line[:columns] if columns else line for line in HELP]
+        if not self.message:
+            return ["asking ..."]
+        colours = self.colours and bool(rows)
+        body = row_lines(self.message, columns)
+        if rows:
+            self.fits = max(5, rows - 4)
+            body = body[: rows - 3]
+            body[0] = paint("dim", body[0], colours)
+            body += [""] * (rows - 3 - len(body))
+        other = self.message.get("other_flows")
+        foot = "f)low h)ost a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
+        if other:
+            foot = "%s flows of more keys than are counted apart  %s" % (number(other), foot)
+        return [self.head(colours)] + body + ([""] if rows else []) + [foot]
+
+
+def run(options):
+    if options.once:
+        top = Top(options)
+        command, arguments = top.question()
+        top.message = ask(options, command, **arguments)
+        if options.json:
+            return top.message
+        width = show.columns() if top.colours else 0
+        print("\n".join(line for line in top.lines(width, 0) if line))
+        return None
+    Top(options).run()
+    return None
