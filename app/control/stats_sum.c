@@ -43,22 +43,33 @@ static void ledger_close(const struct stats *stats, struct ledger *ledger)
 					ledger->dropped - ledger->held - ledger->consumed);
 }
 
+// Adds the counters of an lcore, or of the standby for it; its heart's last beat.
+static uint64_t stats_add(const struct lcore *lcore, struct stats *sum)
+{
+	uint64_t *total = (uint64_t *)sum;
+	struct stats one;
+	const uint64_t *words = (const uint64_t *)&one;
+
+	stats_copy(&lcore->stats, &one);
+	for (size_t w = 0; w < STATS_WORDS; w++)
+		total[w] += words[w];
+	return one.heartbeat_ns;
+}
+
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger)
 {
-	uint64_t oldest = UINT64_MAX, *total = (uint64_t *)sum;
+	uint64_t oldest = UINT64_MAX;
 
 	memset(sum, 0, sizeof *sum);
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		struct stats one;
-		const uint64_t *words = (const uint64_t *)&one;
-
+		if (dp->standbys[i])
+			stats_add(dp->standbys[i], sum);
 		if (!dp->lcores[i])
 			continue;
-		stats_copy(&dp->lcores[i]->stats, &one);
-		for (size_t w = 0; w < STATS_WORDS; w++)
-			total[w] += words[w];
-		if (one.heartbeat_ns < oldest)
-			oldest = one.heartbeat_ns;
+		uint64_t beat = stats_add(dp->lcores[i], sum);
+
+		if (beat < oldest)
+			oldest = beat;
 	}
 	sum->heartbeat_ns = oldest == UINT64_MAX ? 0 : oldest;
 	if (ledger)
@@ -71,6 +82,8 @@ void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (dp->lcores[i])
 			histogram_merge(out, &dp->lcores[i]->latency[port]);
+		if (dp->standbys[i])
+			histogram_merge(out, &dp->standbys[i]->latency[port]);
 	}
 }
 

@@ -10,7 +10,8 @@ struct ledger {
 	uint64_t received, injected, sent, dropped, held, consumed;
 	int64_t unaccounted; // 0 at rest; bounded by ring occupancy while running
 };
-// Counters are summed; `heartbeat_ns` is the oldest heart's. `ledger` may be NULL.
+// Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest heart's. `ledger`
+// may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
 // How long packets that left by a port were here, of all lcores (lcore.h). `out` is overwritten.
 void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include <rte_pause.h>
 #include "flow_table.h"
 #include "lcore.h"
 
@@ -58,6 +59,7 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->inject = ring_new("in", index, 0, sizeof(void *), 256, socket, one_to_one);
 	if (!lcore->events || !lcore->queries || !lcore->inject)
 		goto fail;
+	atomic_store(&lcore->lease.holder, LEASE_LCORE);
 	dp->lcores[index] = lcore;
 	*out = lcore;
 	return 0;
@@ -96,6 +98,25 @@ void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_
 		epoch_renew(lcore);
 }
 
+// Not held up for long: the standby asks for this between two bursts.
+static void wait_for_lease(struct lcore *lcore)
+{
+	uint64_t (*clock_ns)(void) = lcore->dp->clock_ns;
+
+	do {
+		lease_want(&lcore->lease);
+		if (clock_ns)
+			__atomic_store_n(&lcore->stats.heartbeat_ns, clock_ns(), __ATOMIC_RELAXED);
+		rte_pause();
+	} while (!lease_take(&lcore->lease, LEASE_LCORE));
+}
+
+void lcore_lease_take(struct lcore *lcore)
+{
+	if (unlikely(!lease_take(&lcore->lease, LEASE_LCORE)))
+		wait_for_lease(lcore);
+}
+
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len)
 {
 	unsigned flags = RING_F_SP_ENQ | RING_F_SC_DEQ;
@@ -129,6 +150,8 @@ void lcore_free(struct lcore *lcore)
 	if (!lcore)
 		return;
 	lcore->dp->lcores[lcore->index] = NULL;
+	rte_free(lcore->dp->standbys[lcore->index]);
+	lcore->dp->standbys[lcore->index] = NULL;
 	for (unsigned from = 0; from < LCORES_MAX; from++) {
 		rte_ring_free(lcore->handoff_in[from]);
 		rte_ring_free(lcore->tx_in[from]);

@@ -14,6 +14,7 @@
 #include "flow.h"
 #include "hints.h"
 #include "histogram.h"
+#include "lease.h"
 #include "owner.h"
 #include "stats.h"
 #include "tick.h"
@@ -138,6 +139,13 @@ struct lcore {
 	struct rte_ring *hints_in[LCORES_MAX];   // struct hint
 	bool inside_is_initiator;                // replay without --inside
 	uint64_t pcap_cnt;                       // replay: number of the packet at hand
+	// A debug hook of the control core (gateway.json: debug): ns to stand still, taken by the
+	// lcore in its next turn, or when it next inspects a burst.
+	_Atomic uint64_t stall_turn_ns, stall_inspect_ns;
+	// Packets of this lcore's flows may have passed unseen until then (bypass.h): what is known
+	// of their sequence numbers from before is out of date. Written by whoever forwarded.
+	_Atomic uint64_t unseen_until_ns;
+	struct lease lease;
 	// read once per loop
 	const struct policy *policy;
 	uint64_t now_ns;
@@ -154,6 +162,7 @@ struct lcore {
 	struct query *query;                 // in work
 	bool was_busy;                       // the last turn took packets
 	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began
+	unsigned in_hand; // packets of the burst at hand that no stage has seen the end of
 	struct tx_buffer tx[PORTS_MAX];
 	uint64_t icmp_window_ns; // start of the current second of the reject limit
 	uint32_t icmp_in_window;
@@ -165,6 +174,8 @@ struct lcore {
 	struct histogram latency[PORTS_MAX];
 	struct app_usage apps[APPS_MAX + 1]; // the same; the last one is APP_USAGE_PENDING
 } __attribute__((aligned(64)));
+
+static_assert(LCORES_MAX <= 64, "dataplane.bypassed has a bit for each");
 
 struct lcore_limits {
 	uint32_t flows;       // per lcore, IPv4 and IPv6 together
@@ -185,12 +196,16 @@ struct dataplane {
 	uint16_t reta_size;         // of the NICs' redirection tables; 0: no RSS
 	uint8_t owner[OWNER_TABLE]; // slot -> lcore index (owner.h)
 	struct lcore *lcores[LCORES_MAX];
+	struct lcore *standbys[LCORES_MAX]; // NULL unless inspection fails open (bypass.h)
+	_Atomic uint64_t bypassed; // lcores whose flows' packets pass uninspected for now, as bits
 	_Atomic(const struct policy *) policy; // written by the control core only
-	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index
+	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index; n_lcores is the standby's
 	// Wall clock less the lcores' clock, which runs by the TSC from the start on. Written by
 	// the control core now and then: time windows follow the wall clock. 0 in replay.
 	_Atomic int64_t wall_error_ns;
-	_Atomic int stopping;       // 1: stop receiving, empty the rings; 2: drain and leave
+	_Atomic int stopping; // 1: stop receiving, empty the rings; 2: drain and leave
+	// Stands still for so long, where the debug hook wants it; NULL: there is no such hook.
+	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
 	struct lcore_limits limits;
 };
@@ -201,6 +216,9 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	struct lcore **out, char *err, size_t err_len);
 // What is read once per loop: the time, the policy in force, its open time windows. The lcore.
 void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns);
+// Takes its lease; while the standby has it, waits until that has sent what it had, and beats the
+// heart meanwhile. The lcore.
+void lcore_lease_take(struct lcore *lcore);
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len);
 void lcore_free(struct lcore *lcore);
 

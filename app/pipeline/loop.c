@@ -2,6 +2,7 @@
 // The order of the stages (ARCHITECTURE section 5), and an lcore's turn around them.
 #include <netinet/in.h>
 #include <rte_prefetch.h>
+#include "bypass.h"
 #include "flow_event.h"
 #include "loop.h"
 #include "query.h"
@@ -113,6 +114,27 @@ static void ask_cache(const struct lcore *lcore, struct rte_mbuf **mbufs,
 			conn_cache_prefetch_entry(lcore->conn_cache, questions[of[i]].hash);
 }
 
+// The debug hook. Cleared first: it stands still once.
+static void stall_if_told(struct lcore *lcore, _Atomic uint64_t *stall_ns)
+{
+	if (unlikely(atomic_load_explicit(stall_ns, memory_order_relaxed)) &&
+		lcore->dp->stand_still)
+		lcore->dp->stand_still(atomic_exchange(stall_ns, 0));
+}
+
+// Where a stall may be: the standby can do this lcore's input and output meanwhile.
+static void stages_begin(struct lcore *lcore)
+{
+	lease_give(&lcore->lease);
+	stall_if_told(lcore, &lcore->stall_inspect_ns);
+}
+
+static void stages_end(struct lcore *lcore)
+{
+	lcore_lease_take(lcore);
+	tx_flush_full(lcore);
+}
+
 // A burst of packets that are ours: bulk lookup, then each to completion. The keys of those that
 // have one are in keys[].
 static void run_owned(
@@ -143,9 +165,13 @@ static void run_owned(
 
 	if (cached)
 		ask_cache(lcore, mbufs, lookups, of, n, questions);
+	lcore->in_hand = n;
+	stages_begin(lcore);
 	for (unsigned i = 0; i < n; i++) {
 		struct flow_lookup *lookup = of[i] == NO_LOOKUP ? NULL : &lookups[of[i]];
 		bool asked = cached && lookup && lookup->ref == FLOW_REF_NONE;
+
+		lcore->in_hand = n - i + n_refused;
 
 		// an earlier packet of this burst changed the table
 		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
@@ -161,6 +187,8 @@ static void run_owned(
 	}
 	if (n_refused)
 		packets_drop(lcore, refused, n_refused, DROP_CONN_CACHE);
+	lcore->in_hand = 0;
+	stages_end(lcore);
 }
 
 // Of one burst; added to the lcore's counters once.
@@ -204,6 +232,11 @@ static void add_parsed(struct lcore *lcore, const struct parsed *parsed, unsigne
 
 static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbufs, unsigned n)
 {
+	if (unlikely(is_bypassed(lcore->dp, owner))) {
+		for (unsigned i = 0; i < n; i++)
+			bypass_packet(lcore, mbufs[i]);
+		return;
+	}
 	struct rte_ring *ring = lcore->dp->lcores[owner]->handoff_in[lcore->index];
 	unsigned done = rte_ring_sp_enqueue_burst(ring, (void **)mbufs, n, NULL);
 
@@ -335,6 +368,7 @@ static unsigned turn_rings(struct lcore *lcore)
 		n = rte_ring_sc_dequeue_burst(lcore->tx_in[i], (void **)mbufs, BURST, NULL);
 		for (unsigned k = 0; k < n; k++)
 			tx_packet(lcore, mbufs[k]);
+		tx_flush_full(lcore);
 		taken += n;
 	}
 	n = rte_ring_sc_dequeue_burst(lcore->inject, (void **)mbufs, BURST, NULL);
@@ -354,11 +388,16 @@ static unsigned rings_held(const struct lcore *lcore)
 	return held;
 }
 
+unsigned pipeline_held(const struct lcore *lcore)
+{
+	return tx_held(lcore) + rings_held(lcore) + lcore->in_hand;
+}
+
 static void publish(struct lcore *lcore, unsigned taken)
 {
 	struct flow_usage usage = flow_table_usage(lcore->flows);
 
-	lcore->stats.held_pkts = tx_held(lcore) + rings_held(lcore);
+	lcore->stats.held_pkts = pipeline_held(lcore);
 	lcore->stats.flows_active = usage.flows;
 	lcore->stats.embryos_active = usage.stubs;
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
@@ -393,6 +432,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 
 	count_time(lcore, now_ns);
 	begin(lcore, now_ns);
+	stall_if_told(lcore, &lcore->stall_turn_ns);
 	if (!atomic_load_explicit(&lcore->dp->stopping, memory_order_relaxed))
 		taken = turn_receive(lcore);
 	hints_receive(lcore);
@@ -412,6 +452,6 @@ void pipeline_drain(struct lcore *lcore, uint64_t now_ns)
 		tx_flush(lcore);
 	flow_end_all(lcore, FLOW_END_SHUTDOWN);
 	tx_flush(lcore);
-	tx_discard(lcore);
+	tx_discard(lcore, DROP_SHUTDOWN);
 	publish(lcore, 0);
 }

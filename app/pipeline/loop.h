@@ -21,6 +21,10 @@ void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, 
 // it with n_rx = 0 to let time pass: ageing, hints and flush run at the virtual clock.
 unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns);
 
+// Packets that are in the lcore's keepers, in the rings that it consumes, and in its hands: exact
+// while it stands still.
+unsigned pipeline_held(const struct lcore *lcore);
+
 // Ends every flow (events with reason shutdown), frees what is still held (DROP_SHUTDOWN),
 // flushes tx. The lcore's thread has left its loop, or is the caller.
 void pipeline_drain(struct lcore *lcore, uint64_t now_ns);

@@ -63,6 +63,19 @@ static void account_stub(struct lcore *lcore, struct walk *walk)
 	flow_touch(lcore->flows, walk->ref, stub->lru_class, lcore->now_ns);
 }
 
+static uint64_t unseen_until(const struct lcore *lcore)
+{
+	return atomic_load_explicit(&lcore->unseen_until_ns, memory_order_relaxed);
+}
+
+// Packets may have passed unseen since the stub's last one, which is known to a tick.
+static bool stub_is_out_of_date(const struct lcore *lcore, const struct flow_stub *stub)
+{
+	uint64_t until = unseen_until(lcore);
+
+	return until && (int32_t)((uint32_t)(until >> STUB_TICK_SHIFT) - stub->last_tick) > 0;
+}
+
 // The stub's first payload: a flow takes over its key and what it knows.
 static bool promote(struct lcore *lcore, struct walk *walk)
 {
@@ -75,6 +88,7 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	if (ref == FLOW_REF_NONE)
 		return false;
 	walk->ref = ref;
+	bool unseen = stub_is_out_of_date(lcore, &stub);
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
@@ -90,7 +104,7 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		flow->bytes[half] = stub.bytes[half];
 		flow->tcp_flags[half] = stub.tcp_flags[half];
 		cold->half[half].window_scale = stub.window_scale[half];
-		if (stub.tcp_flags[half] & TH_SYN && stub.l4_proto == IPPROTO_TCP) {
+		if (stub.tcp_flags[half] & TH_SYN && stub.l4_proto == IPPROTO_TCP && !unseen) {
 			stream_syn(&cold->half[half].stream, stub.isn[half]);
 			flow->released[half] = stub.isn[half] + 1;
 			flow->seen[half] |= SEEN_RELEASED;
@@ -102,7 +116,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	}
 	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
 		flow->seen[walk->half] |= SEEN_SYN_DATA;
-	if (stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN)) {
+	if (stub.l4_proto == IPPROTO_TCP &&
+		(unseen || !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN))) {
 		flow->flags |= FLOW_MIDSTREAM;
 		lcore->stats.flows_midstream++;
 	}
@@ -223,6 +238,19 @@ static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, uns
 	return closing ? FLOW_CLASS_TCP_CLOSING : FLOW_CLASS_TCP;
 }
 
+// Packets of the flow may have passed unseen since its last one (bypass.h): what is known of its
+// edges is out of date, and taken anew from what comes. An inspection goes on as midstream.
+static void forget_edges(struct lcore *lcore, uint32_t ref)
+{
+	struct flow *flow = flow_at(lcore->flows, ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	for (unsigned half = 0; half < 2; half++) {
+		flow->seen[half] &= SEEN_TEMPLATE;
+		stream_unseen(&cold->half[half].stream);
+	}
+}
+
 // What every packet of a flow moves, whether or not the flow is still looked at.
 static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, unsigned half)
 {
@@ -232,6 +260,8 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 
 	if (unlikely(flow_rate_due(flow, lcore->now_ns)))
 		flow_rate_close(lcore, ref);
+	if (unlikely(flow->last_ns < unseen_until(lcore)))
+		forget_edges(lcore, ref);
 	flow->pkts[half]++;
 	flow->bytes[half] += m->pkt_len;
 	app_usage_count(lcore->apps, flow, half, m->pkt_len);
@@ -313,8 +343,12 @@ static enum verdict account_reuse(struct lcore *lcore, struct walk *walk)
 // On the tuple of a condemned flow: what is not of a new connection is of the old one.
 static bool is_unconfirmed(const struct lcore *lcore, const struct walk *walk)
 {
-	return lcore->policy->enforces && !walk_has_flow(walk) && has_payload(walk->pkt) &&
-	       is_tcp(walk->pkt) && flow_stub_at(lcore->flows, walk->ref)->flags & FLOW_UNCONFIRMED;
+	if (!lcore->policy->enforces || walk_has_flow(walk) || !has_payload(walk->pkt) ||
+		!is_tcp(walk->pkt))
+		return false;
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	return stub->flags & FLOW_UNCONFIRMED && !stub_is_out_of_date(lcore, stub);
 }
 
 enum verdict stage_account(struct lcore *lcore, struct walk *walk)

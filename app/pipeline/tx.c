@@ -49,10 +49,30 @@ static void measure_not(struct lcore *lcore, unsigned port, uint64_t now_ns, uns
 	}
 }
 
-void tx_flush_port(struct lcore *lcore, unsigned index)
+// Fewer tx queues than lcores: to the lcore that owns the queue. Their out port is found again
+// there from in_port.
+static void hand_to_queue_owner(struct lcore *lcore, const struct port *port)
+{
+	struct lcore *owner = lcore->dp->lcores[port->tx_lcore[lcore->index]];
+	struct tx_buffer *buffer = &lcore->tx[port->index];
+	unsigned done = rte_ring_sp_enqueue_burst(
+		owner->tx_in[lcore->index], (void **)buffer->pkts, buffer->n, NULL);
+
+	lcore->stats.tx_handoff_pkts += done;
+	for (unsigned i = done; i < buffer->n; i++)
+		packet_drop(lcore, buffer->pkts[i], DROP_HANDOFF_FULL);
+	buffer->n = 0;
+}
+
+static void flush_port(struct lcore *lcore, unsigned index)
 {
 	struct tx_buffer *buffer = &lcore->tx[index];
 	const struct port *port = &lcore->dp->ports[index];
+
+	if (port->tx_queue[lcore->index] == UINT16_MAX) {
+		hand_to_queue_owner(lcore, port);
+		return;
+	}
 	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
 
 	measure(lcore, index, now_ns, buffer->n); // before they are the driver's
@@ -70,19 +90,7 @@ void tx_flush_port(struct lcore *lcore, unsigned index)
 	memmove(buffer->pkts, buffer->pkts + sent, sizeof(buffer->pkts[0]) * buffer->n);
 }
 
-// Fewer tx queues than lcores: to the lcore that owns the queue. Its out port is found again there
-// from in_port.
-static void hand_to_queue_owner(struct lcore *lcore, const struct port *port, struct rte_mbuf *m)
-{
-	struct lcore *owner = lcore->dp->lcores[port->tx_lcore[lcore->index]];
-
-	if (rte_ring_sp_enqueue(owner->tx_in[lcore->index], m) == 0)
-		lcore->stats.tx_handoff_pkts++;
-	else
-		packet_drop(lcore, m, DROP_HANDOFF_FULL);
-}
-
-// What the inline half does not know: no pair, too long, another lcore's queue, a full buffer.
+// What the inline half does not know: no pair, too long, a full buffer.
 void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m)
 {
 	const struct port *in = &lcore->dp->ports[pkt_of(m)->in_port];
@@ -97,15 +105,7 @@ void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m)
 		packet_drop(lcore, m, DROP_TX_OVERSIZE);
 		return;
 	}
-	if (out->tx_queue[lcore->index] == UINT16_MAX) {
-		hand_to_queue_owner(lcore, out, m);
-		return;
-	}
-	tx_flush_port(lcore, out->index);
-	if (lcore->tx[out->index].n == TX_BUFFER)
-		packet_drop(lcore, m, DROP_TX_FULL);
-	else
-		tx_packet(lcore, m);
+	packet_drop(lcore, m, DROP_TX_FULL);
 }
 
 void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
@@ -115,11 +115,18 @@ void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
 	tx_packet(lcore, m);
 }
 
+void tx_flush_full(struct lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
+		if (lcore->tx[i].n >= BURST)
+			flush_port(lcore, i);
+}
+
 void tx_flush(struct lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
 		if (lcore->tx[i].n)
-			tx_flush_port(lcore, i);
+			flush_port(lcore, i);
 }
 
 unsigned tx_held(const struct lcore *lcore)
@@ -131,11 +138,11 @@ unsigned tx_held(const struct lcore *lcore)
 	return held;
 }
 
-void tx_discard(struct lcore *lcore)
+void tx_discard(struct lcore *lcore, enum drop_reason reason)
 {
 	for (unsigned i = 0; i < lcore->dp->n_ports; i++) {
 		for (unsigned k = 0; k < lcore->tx[i].n; k++)
-			packet_drop(lcore, lcore->tx[i].pkts[k], DROP_SHUTDOWN);
+			packet_drop(lcore, lcore->tx[i].pkts[k], reason);
 		lcore->tx[i].n = 0;
 	}
 }

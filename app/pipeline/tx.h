@@ -2,6 +2,9 @@
 // The last stage: per-port buffers of an lcore, and the end of every packet. Keeper: a packet that
 // a driver has not accepted stays in the buffer until the next turn; the buffer's cap is TX_BUFFER,
 // beyond it the packet is dropped as tx_full.
+//
+// Stages only fill the buffers: a flush touches drivers and rings, for which the lcore must hold
+// its lease (lease.h). TX_BUFFER has room for what a burst can become beside what was left.
 #ifndef SLUICE_TX_H
 #define SLUICE_TX_H
 
@@ -9,21 +12,16 @@
 
 // Sends `m` out of the peer of its in_port. Takes it.
 void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m);
-void tx_flush_port(struct lcore *lcore, unsigned index);
 static inline void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
 {
 	const struct dataplane *dp = lcore->dp;
 	unsigned peer = dp->ports[pkt_of(m)->in_port].peer;
 
 	if (likely(peer != PORT_NONE)) {
-		const struct port *out = &dp->ports[peer];
 		struct tx_buffer *buffer = &lcore->tx[peer];
 
-		if (likely(m->pkt_len <= out->max_frame && buffer->n < TX_BUFFER &&
-			    out->tx_queue[lcore->index] != UINT16_MAX)) {
+		if (likely(m->pkt_len <= dp->ports[peer].max_frame && buffer->n < TX_BUFFER)) {
 			buffer->pkts[buffer->n++] = m;
-			if (buffer->n % BURST == 0)
-				tx_flush_port(lcore, peer);
 			return;
 		}
 	}
@@ -31,12 +29,14 @@ static inline void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
 }
 // The same for a packet that we made: counts it as injected.
 void tx_inject(struct lcore *lcore, struct rte_mbuf *m);
-// Offers every buffer to its driver.
+// Offers every buffer to its driver, or to the lcore that owns the queue.
 void tx_flush(struct lcore *lcore);
+// The same for those that hold a burst: between bursts of a turn.
+void tx_flush_full(struct lcore *lcore);
 // Packets in this lcore's buffers.
 unsigned tx_held(const struct lcore *lcore);
-// Frees what is left, as DROP_SHUTDOWN.
-void tx_discard(struct lcore *lcore);
+// Frees what is left, counted by that reason.
+void tx_discard(struct lcore *lcore, enum drop_reason reason);
 
 // Frees a packet that ends here, counted by its reason. Takes it.
 void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason);

@@ -19,6 +19,7 @@ enum {                             // struct stream_half.flags
 	STREAM_STARTED = 1 << 0,   // `next` is valid
 	STREAM_MIDSTREAM = 1 << 1, // started without its SYN
 	STREAM_TAKEN = 1 << 2,     // at least one byte was taken
+	STREAM_UNSEEN = 1 << 3,    // segments may have gone by unseen since `next` moved
 };
 
 struct stream_half {        // 24 bytes
@@ -43,6 +44,10 @@ struct stream_take {
 // A SYN of this half. Another SYN with another number starts over while no byte was taken
 // (a client that reuses the tuple); later ones change nothing.
 void stream_syn(struct stream_half *half, uint32_t seq);
+
+// Segments may have passed unseen: wherever the half goes on is taken, as midstream. What lies
+// between is told as a gap, modulo 2^32 bytes.
+void stream_unseen(struct stream_half *half);
 
 // A segment with `length` > 0 payload bytes at `seq` (after a SYN: seq + 1). Where the first byte
 // is known, one that begins before it is refused (but for the octet of a keep-alive, RFC 9293

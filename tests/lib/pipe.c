@@ -377,8 +377,13 @@ struct stats pipe_stats(const struct pipe *pipe)
 {
 	struct stats sum = {0};
 
-	for (unsigned i = 0; i < pipe->dp.n_lcores; i++) {
-		const struct stats *stats = &pipe->dp.lcores[i]->stats;
+	for (unsigned i = 0; i < 2 * pipe->dp.n_lcores; i++) {
+		const struct lcore *lcore =
+			i & 1 ? pipe->dp.standbys[i / 2] : pipe->dp.lcores[i / 2];
+
+		if (!lcore)
+			continue;
+		const struct stats *stats = &lcore->stats;
 #define X(name, help) sum.name += stats->name;
 		STATS_COUNTERS(X)
 #undef X

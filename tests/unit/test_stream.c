@@ -143,6 +143,54 @@ static void sequence_arithmetic_wraps(void **state)
 	assert_int_equal(seq_max(0xfffffff0u, 0x10), 0x10);
 }
 
+static void what_passed_unseen_is_a_gap_of_any_size(void **state)
+{
+	static const uint32_t jumps[] = {1, 100000, UINT32_C(2000000000), UINT32_C(4000000000)};
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+		struct stream_half half = {0};
+
+		stream_syn(&half, 999);
+		stream_segment(&half, 1000, 10);
+		stream_unseen(&half);
+		// what was sent again is of before, and tells nothing
+		assert_int_equal(stream_segment(&half, 1000, 10).length, 0);
+		struct stream_take take = stream_segment(&half, 1010 + jumps[i], 5);
+
+		assert_false(take.refused);
+		assert_false(take.ahead);
+		assert_int_equal(take.gap, jumps[i]);
+		assert_int_equal(take.length, 5);
+		assert_int_equal(take.offset64, UINT64_C(10) + jumps[i]);
+		assert_true(half.flags & STREAM_MIDSTREAM);
+		// from here on as usual
+		take = stream_segment(&half, 1015 + jumps[i], 7);
+		assert_int_equal(take.length, 7);
+		assert_int_equal(take.gap, 0);
+		assert_true(stream_segment(&half, 1100 + jumps[i], 7).ahead);
+	}
+}
+
+static void nothing_passed_unseen_after_all(void **state)
+{
+	struct stream_half half = {0};
+	(void)state;
+
+	stream_unseen(&half);
+	assert_int_equal(half.flags, 0); // not begun
+	stream_syn(&half, 999);
+	stream_segment(&half, 1000, 10);
+	stream_unseen(&half);
+	struct stream_take take = stream_segment(&half, 1010, 5);
+
+	assert_int_equal(take.length, 5);
+	assert_int_equal(take.gap, 0);
+	assert_false(half.flags & (STREAM_MIDSTREAM | STREAM_UNSEEN));
+	// and what no receiver takes is refused again
+	assert_true(stream_segment(&half, 1015 + STREAM_WINDOW_MAX + 1, 5).refused);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +200,8 @@ int main(void)
 		cmocka_unit_test(hole_that_is_filled_is_no_gap),
 		cmocka_unit_test(syn_again_starts_over_until_a_byte_was_taken),
 		cmocka_unit_test(midstream_starts_at_the_first_byte_seen),
+		cmocka_unit_test(what_passed_unseen_is_a_gap_of_any_size),
+		cmocka_unit_test(nothing_passed_unseen_after_all),
 		cmocka_unit_test(model_bytes_once_and_in_order),
 		cmocka_unit_test(sequence_arithmetic_wraps),
 	};

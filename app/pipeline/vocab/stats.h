@@ -38,6 +38,8 @@
 	X(handoff_out_pkts, "packets given to the lcore that owns the flow")           \
 	X(handoff_in_pkts, "packets taken from another lcore")                         \
 	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")        \
+	X(bypassed_pkts, "packets sent uninspected for a stalled lcore")               \
+	X(bypassed_bytes, "bytes of these")                                            \
 	X(hints_sent, "hints broadcast to other lcores")                               \
 	X(hints_received, "hints taken from other lcores")                             \
 	X(hints_lost, "hints lost to a full ring")                                     \
