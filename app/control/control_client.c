@@ -106,7 +106,10 @@ static void written(struct bufferevent *stream, void *ctx)
 {
 	struct client *client = ctx;
 
-	(void)stream;
+	// libevent also calls once when writing is enabled, maybe just after the first answer was
+	// put.
+	if (evbuffer_get_length(bufferevent_get_output(stream)))
+		return;
 	if (client->closing)
 		client_free(client);
 	else

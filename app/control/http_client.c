@@ -265,7 +265,9 @@ static void written(struct bufferevent *stream, void *ctx)
 {
 	struct http_client *client = ctx;
 
-	if (client->state != STATE_SENDING)
+	// libevent also calls once when writing is enabled, maybe just after the first answer was
+	// put.
+	if (client->state != STATE_SENDING || evbuffer_get_length(bufferevent_get_output(stream)))
 		return;
 	if (client->refused) {
 		// Closing with unread input would reset the connection, and the answer with it.

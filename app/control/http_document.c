@@ -4,11 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page_files.h"
 #include "tick.h"
 
 #define METRICS_MS 500
+#define API_MS     200
+#define JSON_TYPE  "application/json"
+
+#define FILE_BYTES(array) .bytes = array, .length = sizeof array
 
 static const struct http_place places[] = {
+	{.path = "/", .type = "text/html; charset=utf-8", FILE_BYTES(page_index_html)},
+	{.path = "/page.css", .type = "text/css; charset=utf-8", FILE_BYTES(page_page_css)},
+	{.path = "/page.js", .type = "text/javascript; charset=utf-8", FILE_BYTES(page_page_js)},
+	{.path = "/icon.svg", .type = "image/svg+xml", FILE_BYTES(page_icon_svg)},
 	{.path = "/metrics",
 		.type = "application/openmetrics-text; version=1.0.0; charset=utf-8",
 		.make = metrics_openmetrics,
@@ -17,6 +26,11 @@ static const struct http_place places[] = {
 		.type = "text/plain; version=0.0.4; charset=utf-8",
 		.make = metrics_classic,
 		.fresh_ms = METRICS_MS},
+	{.path = "/api/summary.json", .type = JSON_TYPE, .make = api_summary, .fresh_ms = API_MS},
+	{.path = "/api/apps.json", .type = JSON_TYPE, .make = api_apps, .fresh_ms = API_MS},
+	{.path = "/api/verdicts.json", .type = JSON_TYPE, .make = api_verdicts, .fresh_ms = API_MS},
+	{.path = "/api/cache.json", .type = JSON_TYPE, .make = api_cache, .fresh_ms = API_MS},
+	{.path = "/api/health.json", .type = JSON_TYPE, .make = api_health, .fresh_ms = API_MS},
 };
 #define N_PLACES (sizeof places / sizeof places[0])
 static_assert(N_PLACES <= HTTP_PLACES_MAX, "a slot for each place's document");

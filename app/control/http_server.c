@@ -13,11 +13,15 @@
 #include "http_address.h"
 #include "http_client.h"
 #include "log.h"
+#include "pulse.h"
+#include "recent.h"
 
 #define BACKLOG 64
 
 struct http_server {
 	struct http_site site;
+	struct pulse pulse;
+	struct recent recent;
 	struct http_counts counts;
 	struct http_documents documents;
 	struct http_clients clients;
@@ -142,7 +146,10 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 	if (!server)
 		return -ENOMEM;
 	TAILQ_INIT(&server->clients.list);
-	server->site = (struct http_site){.context = context, .counts = &server->counts};
+	server->site = (struct http_site){.context = context,
+		.pulse = &server->pulse,
+		.recent = &server->recent,
+		.counts = &server->counts};
 	server->documents.site = &server->site;
 	server->clients.base = context->base;
 	server->clients.documents = &server->documents;
@@ -155,10 +162,13 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 	}
 	server->clients.loopback = server->address.is_local && !server->address.is_unix;
 	server->pause = evtimer_new(context->base, accept_again, server);
-	fd = server->pause ? listen_at(server) : -ENOMEM;
+	if (!server->pause || pulse_start(&server->pulse, context) < 0) {
+		http_server_free(server);
+		return -ENOMEM;
+	}
+	fd = listen_at(server);
 	if (fd < 0) {
-		if (server->pause)
-			explain(listen, fd, err, err_len);
+		explain(listen, fd, err, err_len);
 		http_server_free(server);
 		return fd;
 	}
@@ -168,6 +178,12 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 		close(fd);
 		http_server_free(server);
 		return -ENOMEM;
+	}
+	// Last: the sink keeps the address for as long as it lives.
+	if (context->sink && sink_listen(context->sink, recent_see, &server->recent) < 0) {
+		snprintf(err, err_len, "too many listen to the events");
+		http_server_free(server);
+		return -ENOSPC;
 	}
 	evconnlistener_set_error_cb(server->listener, accept_failed);
 	if (!server->address.is_local)
@@ -188,6 +204,7 @@ void http_server_free(struct http_server *server)
 		evconnlistener_free(server->listener);
 	if (server->pause)
 		event_free(server->pause);
+	pulse_stop(&server->pulse);
 	http_clients_free(&server->clients);
 	http_documents_free(&server->documents);
 	// Somebody may have put another one there meanwhile.

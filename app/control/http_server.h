@@ -23,6 +23,7 @@ struct http_server;
 // `listen` as http_address.h takes it. A negative errno and a message that says what to do.
 int http_server_new(struct control_context *context, const char *listen, struct http_server **out,
 	char *err, size_t err_len);
-void http_server_free(struct http_server *server); // removes a unix socket; NULL is allowed
+// The sink must not drain any more. Removes a unix socket; NULL is allowed.
+void http_server_free(struct http_server *server);
 
 #endif

@@ -16,13 +16,23 @@ struct http_counts { // of the server itself
 	unsigned open;
 };
 
+struct pulse;
+struct recent;
+
 struct http_site { // borrowed
 	struct control_context *context;
+	const struct pulse *pulse;
+	const struct recent *recent;
 	const struct http_counts *counts;
 };
 
 // The documents. 0 or -ENOMEM.
 int metrics_openmetrics(const struct http_site *site, struct text *out);
 int metrics_classic(const struct http_site *site, struct text *out);
+int api_summary(const struct http_site *site, struct text *out);
+int api_apps(const struct http_site *site, struct text *out);
+int api_verdicts(const struct http_site *site, struct text *out);
+int api_cache(const struct http_site *site, struct text *out);
+int api_health(const struct http_site *site, struct text *out);
 
 #endif

@@ -9,7 +9,35 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stats_sum.h"
 #include "tick.h"
+
+#define LATENCY_FIRST_SHIFT 10 // 1.024 us
+#define LATENCY_LAST_SHIFT  30 // 1.07 s
+
+// Of packets that left by the port, all lcores; two bounds of the histogram to each factor of 16
+// would hide a queue that doubles: one to each doubling, from 1 us to 1 s.
+static void put_latency(struct metrics *m, const struct dataplane *dp)
+{
+	metrics_family(m, "sluice_port_latency_seconds", METRIC_HISTOGRAM, "seconds",
+		"time from the turn that received a packet until the port's driver had it");
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		char labels[METRICS_LABELS_MAX] = "";
+		struct histogram histogram;
+		uint64_t count;
+
+		metrics_label(labels, "port", dp->ports[i].name);
+		stats_latency(dp, i, &histogram);
+		count = histogram_count(&histogram);
+		for (unsigned shift = LATENCY_FIRST_SHIFT; shift <= LATENCY_LAST_SHIFT; shift++) {
+			uint64_t bound = UINT64_C(1) << shift;
+
+			metrics_bucket(m, labels, bound, histogram_below(&histogram, bound));
+		}
+		metrics_bucket(m, labels, UINT64_MAX, count);
+		metrics_sum_seconds(m, labels, histogram.sum_ns, count);
+	}
+}
 
 void metrics_put_ports(struct metrics *m, const struct control_context *context)
 {
@@ -64,6 +92,7 @@ void metrics_put_ports(struct metrics *m, const struct control_context *context)
 		"speed of the link; 0 where the driver does not know");
 	for (unsigned k = 0; k < n; k++)
 		metrics_u64(m, labels[k], (uint64_t)seen[k].speed_mbps * 125000);
+	put_latency(m, dp);
 }
 
 void metrics_put_policy(struct metrics *m, const struct control_context *context)
@@ -174,6 +203,8 @@ static int render(const struct http_site *site, bool openmetrics, struct text *o
 	metrics_put_policy(&m, site->context);
 	metrics_put_ports(&m, site->context);
 	metrics_put_lcores(&m, site->context);
+	metrics_put_apps(&m, site->context);
+	metrics_put_rules(&m, site->context);
 	metrics_end(&m);
 	*out = m.text;
 	return m.text.failed ? -ENOMEM : 0;

@@ -12,6 +12,8 @@
 void metrics_put_lcores(struct metrics *m, const struct control_context *context);
 void metrics_put_ports(struct metrics *m, const struct control_context *context);
 void metrics_put_policy(struct metrics *m, const struct control_context *context);
+void metrics_put_apps(struct metrics *m, const struct control_context *context);
+void metrics_put_rules(struct metrics *m, const struct control_context *context);
 void metrics_put_program(struct metrics *m, const struct http_site *site);
 
 #endif

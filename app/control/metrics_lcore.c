@@ -66,6 +66,8 @@ static void put_gauges(struct metrics *m, const struct lcores *lcores)
 		{"sluice_held_pkts", METRIC_GAUGE, MEMBER(held_pkts),
 			"packets in tx buffers and rings"},
 		{"sluice_flows_active", METRIC_GAUGE, MEMBER(flows_active), "live flows"},
+		{"sluice_elephants_active", METRIC_GAUGE, MEMBER(elephants_active),
+			"of these, elephants"},
 		{"sluice_embryos_active", METRIC_GAUGE, MEMBER(embryos_active),
 			"flows without payload yet, and blocked ones"},
 		{"sluice_cache_entries", METRIC_GAUGE, MEMBER(cache_entries),
@@ -80,6 +82,16 @@ static void put_gauges(struct metrics *m, const struct lcores *lcores)
 		metrics_family(m, gauges[i].name, gauges[i].type, NULL, gauges[i].help);
 		put_each(m, lcores, gauges[i].offset);
 	}
+	metrics_family(m, "sluice_lcore_busy_seconds", METRIC_COUNTER, "seconds",
+		"time in turns that took at least one packet");
+	for (unsigned i = 0; i < lcores->n; i++)
+		metrics_seconds(m, lcores->label[i],
+			__atomic_load_n(&lcores->lcore[i]->stats.busy_ns, __ATOMIC_RELAXED));
+	metrics_family(m, "sluice_lcore_loop_seconds", METRIC_COUNTER, "seconds",
+		"time in all turns and in naps between them");
+	for (unsigned i = 0; i < lcores->n; i++)
+		metrics_seconds(m, lcores->label[i],
+			__atomic_load_n(&lcores->lcore[i]->stats.loop_ns, __ATOMIC_RELAXED));
 	metrics_family(m, "sluice_lcore_heartbeat_timestamp_seconds", METRIC_GAUGE, "seconds",
 		"time of the lcore's last turn");
 	for (unsigned i = 0; i < lcores->n; i++)

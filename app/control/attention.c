@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attention.h"
+
+#include <inttypes.h>
+#include <rte_mempool.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "stats_sum.h"
+#include "tick.h"
+
+#define HEART_NS      (2 * NS_PER_S) // as control_loop's
+#define UNBALANCED_S  5
+#define FULL_PERCENT  90
+#define POOL_PERCENT  10
+#define BUSY_PERMILLE 950
+
+enum level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_NOTE, LEVELS };
+
+struct list {
+	json_t *by_level[LEVELS];
+};
+
+static void say(struct list *list, enum level level, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static void say(struct list *list, enum level level, const char *format, ...)
+{
+	static const char *const words[] = {"error", "warning", "note"};
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	json_array_append_new(list->by_level[level],
+		json_pack("{s:s, s:s}", "level", words[level], "text", text));
+}
+
+static void look_at_lcores(struct list *list, const struct pulse *pulse)
+{
+	const struct dataplane *dp = pulse->context->dp;
+	uint64_t now_ns = pulse->context->now_ns(), lately;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		const struct stats *stats = &dp->lcores[i]->stats;
+		uint64_t beat = __atomic_load_n(&stats->heartbeat_ns, __ATOMIC_RELAXED);
+		uint64_t busy = __atomic_load_n(&stats->busy_permille, __ATOMIC_RELAXED);
+
+		if (now_ns > beat && now_ns - beat > HEART_NS)
+			say(list, LEVEL_ERROR,
+				"Data lcore %u stands still for %" PRIu64
+				" s: its flows do not pass. If it does not go on, restart the "
+				"gateway and report it.",
+				i, (uint64_t)((now_ns - beat) / NS_PER_S));
+		else if (busy > BUSY_PERMILLE)
+			say(list, LEVEL_WARNING,
+				"Data lcore %u is busy for %" PRIu64
+				" %% of its time: more data lcores (lcores.data) share the load.",
+				i, busy / 10);
+	}
+	lately = pulse_lately(pulse, &pulse->watches[PULSE_WATCH_STALLS]);
+	if (lately)
+		say(list, LEVEL_WARNING,
+			"Data lcores stood still %" PRIu64
+			" times in the last minute: does something else run on their CPUs?",
+			lately);
+}
+
+static void look_at_ports(struct list *list, const struct pulse *pulse)
+{
+	const struct dataplane *dp = pulse->context->dp;
+	uint64_t lately;
+
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		const struct port *port = &dp->ports[i];
+
+		if (port->counters && pulse->sampled_ns && !pulse->ports[i].link_up)
+			say(list, LEVEL_ERROR,
+				"Port %s has no link: nothing passes between it and %s. Look at "
+				"its "
+				"cable and at the other end.",
+				port->name,
+				port->peer < dp->n_ports ? dp->ports[port->peer].name : "its peer");
+		lately = pulse_lately(pulse, &pulse->missed[i]);
+		if (lately)
+			say(list, LEVEL_WARNING,
+				"Port %s lost %" PRIu64
+				" packets in the last minute: its receive ring was full (more data "
+				"lcores, or a larger ports[].rx_desc).",
+				port->name, lately);
+		lately = pulse_lately(pulse, &pulse->nombuf[i]);
+		if (lately)
+			say(list, LEVEL_WARNING,
+				"Port %s found no packet buffer %" PRIu64
+				" times in the last minute: raise memory.mbufs.",
+				port->name, lately);
+		lately = pulse_lately(pulse, &pulse->port_errors[i]);
+		if (lately)
+			say(list, LEVEL_WARNING,
+				"Port %s had %" PRIu64
+				" errors in the last minute: look at its cable and driver.",
+				port->name, lately);
+	}
+}
+
+static void look_at_tables(struct list *list, const struct pulse *pulse, const struct stats *sum)
+{
+	const struct dataplane *dp = pulse->context->dp;
+	uint64_t flows = (uint64_t)dp->limits.flows * dp->n_lcores;
+	uint64_t embryos = (uint64_t)dp->limits.embryos * dp->n_lcores;
+	const struct rte_mempool *last = NULL;
+
+	if (flows && sum->flows_active * 100 > flows * FULL_PERCENT)
+		say(list, LEVEL_WARNING,
+			"The flow tables are over %u %% full (%" PRIu64 " of %" PRIu64
+			"): raise limits.flows.",
+			FULL_PERCENT, sum->flows_active, flows);
+	if (embryos && sum->embryos_active * 100 > embryos * FULL_PERCENT)
+		say(list, LEVEL_WARNING,
+			"The tables of flows without payload are over %u %% full: a scan or a "
+			"flood "
+			"of SYN, or limits.embryos is too small.",
+			FULL_PERCENT);
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		const struct rte_mempool *pool = dp->lcores[i]->pool;
+
+		if (!pool || pool == last)
+			continue;
+		last = pool;
+		if ((uint64_t)rte_mempool_avail_count(pool) * 100 <
+			(uint64_t)pool->size * POOL_PERCENT)
+			say(list, LEVEL_WARNING,
+				"Pool %s has less than %u %% of its packet buffers left: raise "
+				"memory.mbufs.",
+				pool->name, POOL_PERCENT);
+	}
+}
+
+static void look_at_watches(struct list *list, const struct pulse *pulse)
+{
+	static const struct {
+		unsigned watch;
+		enum level level;
+		const char *what, *advice;
+	} rows[] = {
+		{PULSE_WATCH_FLOW_TABLE_FULL, LEVEL_ERROR, "packets found no room in a flow table",
+			"raise limits.flows and limits.embryos"},
+		{PULSE_WATCH_CLASSIFY_NOMEM, LEVEL_WARNING,
+			"packets found no free state of the classifier",
+			"raise limits.classifying"},
+		{PULSE_WATCH_TX_FULL, LEVEL_WARNING, "packets were not taken by a port",
+			"it is slower than what comes in"},
+		{PULSE_WATCH_HANDOFF_FULL, LEVEL_WARNING, "packets were lost between data lcores",
+			"one of them is too slow"},
+		{PULSE_WATCH_MAKE_NOMEM, LEVEL_WARNING,
+			"resets could not be made for want of packet buffers",
+			"raise memory.mbufs"},
+		{PULSE_WATCH_EVENTS_LOST, LEVEL_WARNING, "events were lost",
+			"the control core is too slow for them; are drop_events needed?"},
+		{PULSE_WATCH_EVENTS_FAILED, LEVEL_ERROR, "events could not be written",
+			"is the disk of paths.events full?"},
+		{PULSE_WATCH_RELOAD_FAILURES, LEVEL_ERROR, "reloads were refused",
+			"the old policy stays in force; sluicectl policy check says why"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		uint64_t lately = pulse_lately(pulse, &pulse->watches[rows[i].watch]);
+
+		if (lately)
+			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
+				rows[i].what, rows[i].advice);
+	}
+}
+
+static void look_at_policy(struct list *list, const struct pulse *pulse)
+{
+	const struct policy *policy = reload_policy(pulse->context->reload);
+
+	if (policy && policy->mode == MODE_MONITOR)
+		say(list, LEVEL_NOTE, "The whole policy is in monitor mode: nothing is blocked.");
+	else if (policy && !policy->enforces)
+		say(list, LEVEL_NOTE, "The policy in force blocks nothing.");
+}
+
+json_t *attention_json(const struct pulse *pulse)
+{
+	struct list list;
+	struct ledger ledger;
+	struct stats sum;
+
+	for (unsigned i = 0; i < LEVELS; i++)
+		list.by_level[i] = json_array();
+	stats_sum(pulse->context->dp, &sum, &ledger);
+	look_at_lcores(&list, pulse);
+	look_at_ports(&list, pulse);
+	look_at_tables(&list, pulse, &sum);
+	look_at_watches(&list, pulse);
+	if (pulse->unbalanced_s >= UNBALANCED_S)
+		say(&list, LEVEL_ERROR,
+			"%" PRId64 " packets are not accounted for: please report this, with the "
+			"output of sluicectl stats.",
+			ledger.unaccounted);
+	look_at_policy(&list, pulse);
+	for (unsigned i = 1; i < LEVELS; i++) {
+		json_array_extend(list.by_level[0], list.by_level[i]);
+		json_decref(list.by_level[i]);
+	}
+	return list.by_level[0];
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pulse.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "stats_sum.h"
+#include "tick.h"
+
+static uint64_t peek(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+struct app_usage pulse_app(const struct dataplane *dp, unsigned app)
+{
+	struct app_usage sum = {0};
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		const struct app_usage *usage = &dp->lcores[i]->apps[app];
+
+		for (unsigned half = 0; half < 2; half++) {
+			sum.pkts[half] += peek(&usage->pkts[half]);
+			sum.bytes[half] += peek(&usage->bytes[half]);
+		}
+		sum.flows += peek(&usage->flows);
+		sum.flows_active += peek(&usage->flows_active);
+		sum.flows_blocked += peek(&usage->flows_blocked);
+	}
+	return sum;
+}
+
+// What was there before the first look is not news.
+static void watch(struct pulse *pulse, struct pulse_watch *watch, uint64_t value, uint64_t now_ns)
+{
+	if (pulse->sampled_ns && value > watch->last) {
+		if (now_ns - watch->grown_ns > PULSE_LATELY_S * NS_PER_S)
+			watch->lately = 0;
+		watch->lately += value - watch->last;
+		watch->grown_ns = now_ns;
+	}
+	watch->last = value;
+}
+
+uint64_t pulse_lately(const struct pulse *pulse, const struct pulse_watch *watch)
+{
+	uint64_t now_ns = pulse->context->now_ns();
+
+	return watch->grown_ns && now_ns - watch->grown_ns <= PULSE_LATELY_S * NS_PER_S
+		       ? watch->lately
+		       : 0;
+}
+
+static uint64_t per_second(uint64_t more, uint64_t elapsed_ns)
+{
+	return (uint64_t)((double)more * 1e9 / (double)elapsed_ns + 0.5);
+}
+
+// A driver may begin anew when its port restarts.
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
+
+static void sample_ports(
+	struct pulse *pulse, struct pulse_sample *sample, uint64_t elapsed_ns, uint64_t now_ns)
+{
+	const struct dataplane *dp = pulse->context->dp;
+
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		const struct port *port = &dp->ports[i];
+		struct port_counters now = {0}, *before = &pulse->ports[i];
+		unsigned way = port->inside ? PULSE_OUT : PULSE_IN;
+
+		if (!port->counters)
+			continue;
+		port->counters(port->ctx, &now);
+		if (elapsed_ns) {
+			sample->bytes[way] +=
+				per_second(grown(now.rx_bytes, before->rx_bytes), elapsed_ns);
+			sample->pkts[way] +=
+				per_second(grown(now.rx_pkts, before->rx_pkts), elapsed_ns);
+		}
+		watch(pulse, &pulse->missed[i], now.rx_missed, now_ns);
+		watch(pulse, &pulse->nombuf[i], now.rx_nombuf, now_ns);
+		watch(pulse, &pulse->port_errors[i], now.rx_errors + now.tx_errors, now_ns);
+		*before = now;
+	}
+}
+
+static void sample_lcores(struct pulse *pulse, uint64_t elapsed_ns)
+{
+	const struct dataplane *dp = pulse->context->dp;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		const struct stats *stats = &dp->lcores[i]->stats;
+		uint64_t pkts = peek(&stats->received_pkts) + peek(&stats->handoff_in_pkts);
+
+		if (elapsed_ns)
+			pulse->lcore_pkts_s[i] =
+				per_second(grown(pkts, pulse->lcore_pkts[i]), elapsed_ns);
+		pulse->lcore_pkts[i] = pkts;
+	}
+	for (unsigned app = 0; app < APPS_MAX; app++) {
+		struct app_usage usage = pulse_app(dp, app);
+		uint64_t bytes = usage.bytes[0] + usage.bytes[1];
+
+		if (elapsed_ns)
+			pulse->app_bytes_s[app] =
+				per_second(grown(bytes, pulse->app_bytes[app]), elapsed_ns);
+		pulse->app_bytes[app] = bytes;
+	}
+}
+
+static void sample_watches(struct pulse *pulse, const struct stats *sum, uint64_t now_ns)
+{
+	const struct control_context *context = pulse->context;
+	const struct sink *sink = context->sink;
+	const uint64_t values[PULSE_WATCHES] = {
+		[PULSE_WATCH_EVENTS_LOST] = sum->events_lost,
+		[PULSE_WATCH_EVENTS_FAILED] = sink ? sink_failed(sink) : 0,
+		[PULSE_WATCH_FLOW_TABLE_FULL] = sum->flow_table_full,
+		[PULSE_WATCH_CLASSIFY_NOMEM] = sum->classify_nomem,
+		[PULSE_WATCH_TX_FULL] = sum->dropped_pkts[DROP_TX_FULL],
+		[PULSE_WATCH_HANDOFF_FULL] = sum->dropped_pkts[DROP_HANDOFF_FULL],
+		[PULSE_WATCH_MAKE_NOMEM] = sum->make_nomem,
+		[PULSE_WATCH_STALLS] = context->lcore_stalls,
+		[PULSE_WATCH_RELOAD_FAILURES] = reload_failures(context->reload),
+	};
+
+	for (unsigned i = 0; i < PULSE_WATCHES; i++)
+		watch(pulse, &pulse->watches[i], values[i], now_ns);
+}
+
+void pulse_sample(struct pulse *pulse)
+{
+	uint64_t now_ns = pulse->context->now_ns();
+	uint64_t elapsed_ns = pulse->sampled_ns ? now_ns - pulse->sampled_ns : 0;
+	struct pulse_sample sample = {0};
+	uint64_t dropped = 0;
+	struct ledger ledger;
+	struct stats sum;
+
+	if (pulse->sampled_ns && !elapsed_ns)
+		return;
+	stats_sum(pulse->context->dp, &sum, &ledger);
+	sample_ports(pulse, &sample, elapsed_ns, now_ns);
+	sample_lcores(pulse, elapsed_ns);
+	sample_watches(pulse, &sum, now_ns);
+	dropped = ledger.dropped;
+	if (elapsed_ns) {
+		sample.dropped_pkts = per_second(grown(dropped, pulse->dropped), elapsed_ns);
+		pulse->samples[pulse->next] = sample;
+		pulse->next = (pulse->next + 1) % PULSE_SAMPLES;
+		if (pulse->n < PULSE_SAMPLES)
+			pulse->n++;
+	}
+	pulse->dropped = dropped;
+	// Under traffic the lcores' counters are of slightly different moments.
+	if (ledger.unaccounted && !sample.pkts[PULSE_IN] && !sample.pkts[PULSE_OUT])
+		pulse->unbalanced_s++;
+	else
+		pulse->unbalanced_s = 0;
+	pulse->sampled_ns = now_ns;
+}
+
+static void due(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	pulse_sample(ctx);
+}
+
+int pulse_start(struct pulse *pulse, struct control_context *context)
+{
+	struct timeval second = {.tv_sec = 1};
+
+	memset(pulse, 0, sizeof *pulse);
+	pulse->context = context;
+	pulse->timer = event_new(context->base, -1, EV_PERSIST, due, pulse);
+	if (!pulse->timer || event_add(pulse->timer, &second) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+void pulse_stop(struct pulse *pulse)
+{
+	if (pulse->timer)
+		event_free(pulse->timer);
+	pulse->timer = NULL;
+}
