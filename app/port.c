@@ -2,6 +2,7 @@
 #include "port.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,31 @@ static uint16_t ethdev_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, u
 	return rte_eth_tx_burst(((const struct port *)ctx)->port_id, queue, pkts, n);
 }
 
+// The driver of AF_XDP does not count what found its receive ring full; the interface does.
+static uint64_t lost_read(const struct port *port)
+{
+	char text[32] = "";
+
+	if (port->lost_fd < 0 || pread(port->lost_fd, text, sizeof(text) - 1, 0) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+// Kept open: once the gateway has given up its rights it may not look there any more.
+static void lost_open(struct port *port)
+{
+	struct rte_eth_dev_info info;
+	char name[IF_NAMESIZE], path[96];
+
+	port->lost_fd = -1;
+	if (rte_eth_dev_info_get(port->port_id, &info) || strcmp(info.driver_name, "net_af_xdp") ||
+		!if_indextoname(info.if_index, name))
+		return;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/rx_dropped", name);
+	port->lost_fd = open(path, O_RDONLY | O_CLOEXEC);
+	port->lost_start = lost_read(port);
+}
+
 static void ethdev_counters(void *ctx, struct port_counters *out)
 {
 	const struct port *port = ctx;
@@ -47,6 +73,10 @@ static void ethdev_counters(void *ctx, struct port_counters *out)
 		out->rx_bytes = stats.ibytes;
 		out->tx_bytes = stats.obytes;
 		out->rx_missed = stats.imissed;
+		uint64_t lost = lost_read(port);
+
+		if (lost > port->lost_start + out->rx_missed) // what the driver counts is in it
+			out->rx_missed = lost - port->lost_start;
 		out->rx_errors = stats.ierrors;
 		out->rx_nombuf = stats.rx_nombuf;
 		out->tx_errors = stats.oerrors;
@@ -119,9 +149,11 @@ int ports_attach(struct dataplane *dp, const struct gateway *gateway, char *err,
 		port->receive = ethdev_receive;
 		port->send = ethdev_send;
 		port->counters = ethdev_counters;
+		port->lost_fd = -1;
 		int rc = attach_one(dp, &gateway->ports[i], port, err, err_len);
 		if (rc)
 			return rc;
+		lost_open(port);
 		dp->n_ports++;
 	}
 	for (unsigned i = 0; i < gateway->n_pairs; i++) {
@@ -413,6 +445,8 @@ void ports_close(struct dataplane *dp)
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		rte_eth_dev_stop(dp->ports[i].port_id);
 		rte_eth_dev_close(dp->ports[i].port_id);
+		if (dp->ports[i].lost_fd >= 0)
+			close(dp->ports[i].lost_fd);
 	}
 	dp->n_ports = 0;
 }

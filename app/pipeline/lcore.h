@@ -57,6 +57,8 @@ struct port {
 	uint16_t (*receive)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 	// What the driver says; control core only. NULL: nothing (replay).
 	void (*counters)(void *ctx, struct port_counters *out);
+	int lost_fd;         // af_xdp: where the kernel counts what found the ring full; or -1
+	uint64_t lost_start; // and what it had counted before us
 	void *ctx;
 	// Per lcore: the tx queue it owns, or UINT16_MAX and then the lcore that sends for it.
 	uint16_t tx_queue[LCORES_MAX];
