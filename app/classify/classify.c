@@ -96,7 +96,7 @@ static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(co
 	struct probe *probe)
 {
 	struct memo_slot *slot = NULL;
-	struct app_memo lost = {0};
+	struct app_memo lost;
 
 	for (unsigned i = 0; i < APP_MEMOS; i++) {
 		if (look->memos[i].app == app) {
@@ -106,6 +106,8 @@ static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(co
 		if (look->memos[i].app == APP_NONE && !slot)
 			slot = &look->memos[i];
 	}
+	if (!slot)
+		memset(&lost, 0, sizeof(lost));
 	probe->memo = slot ? &slot->memo : &lost;
 	enum verify answer = verify(probe);
 
@@ -283,10 +285,10 @@ static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, b
 static void look_at_shapes(const struct classifier *classifier, struct job *job)
 {
 	bool udp = !is_tcp(job);
+	struct probe probe = probe_of(job, job->span->half & 1);
 
 	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
 		const struct shape *shape = &classifier->shapes[udp][i];
-		struct probe probe = probe_of(job, job->span->half & 1);
 		enum verify answer = ask(job->look, shape->app,
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
 
@@ -304,35 +306,28 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 	}
 }
 
-static void port_guess(struct job *job, struct classify_verdict *verdict)
+static void port_guess(
+	const struct classifier *classifier, struct job *job, struct classify_verdict *verdict)
 {
 	const struct classify_flow *flow = job->flow;
 	const struct probe nothing = {.signature = NO_SIGNATURE};
-	uint16_t port = flow->ends->port[HALF_S2C];
 
 	if (verdict->confidence >= CONFIDENCE_PORT)
 		return;
-	for (uint16_t app = 1; app <= app_count(); app++) {
-		const struct app_proto *proto = app_get(app);
-		const uint16_t *ports =
-			flow->l4_proto == IPPROTO_TCP ? proto->tcp_ports : proto->udp_ports;
+	uint16_t app = port_app(classifier, flow->l4_proto, flow->ends->port[HALF_S2C]);
 
-		for (unsigned i = 0; i < 8 && ports[i]; i++) {
-			if (ports[i] != port)
-				continue;
-			verdict->app = app;
-			verdict->signature = NO_SIGNATURE;
-			verdict->confidence = CONFIDENCE_PORT;
-			verdict->n_data_pkts = flow->n_data_pkts;
-			struct classify_step *step = note(job, CLASSIFY_STEP_PORT, &nothing, 0);
+	if (app == APP_NONE)
+		return;
+	verdict->app = app;
+	verdict->signature = NO_SIGNATURE;
+	verdict->confidence = CONFIDENCE_PORT;
+	verdict->n_data_pkts = flow->n_data_pkts;
+	struct classify_step *step = note(job, CLASSIFY_STEP_PORT, &nothing, 0);
 
-			if (step) {
-				step->app = app;
-				step->answer = CLASSIFY_NO_VERIFIER;
-				step->confidence = CONFIDENCE_PORT;
-			}
-			return;
-		}
+	if (step) {
+		step->app = app;
+		step->answer = CLASSIFY_NO_VERIFIER;
+		step->confidence = CONFIDENCE_PORT;
 	}
 }
 
@@ -388,10 +383,12 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 
 static void merge(const struct job *job, struct classify_verdict *verdict)
 {
+	if (job->app == APP_NONE)
+		return;
 	unsigned now = weight(job->app, job->confidence);
 	unsigned before = weight(verdict->app, verdict->confidence);
 
-	if (job->app == APP_NONE || now < before)
+	if (now < before)
 		return;
 	if (now == before && verdict->app != APP_NONE &&
 		(job->app == verdict->app ||
@@ -410,7 +407,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
-	struct look fresh = {0};
+	struct look fresh;
 	struct job job = {
 		.db = db,
 		.flow = flow,
@@ -425,6 +422,8 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 
 	if (verdict->final)
 		return;
+	if (!state)
+		memset(&fresh, 0, sizeof(fresh));
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
 	if (is_tcp(&job) && (gap || span->length))
@@ -445,7 +444,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	}
 	if (!verdict->final)
 		return;
-	port_guess(&job, verdict);
+	port_guess(classifier, &job, verdict);
 	classify_end(classifier, ref);
 }
 

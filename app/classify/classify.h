@@ -106,7 +106,8 @@ struct classify_step {
 	uint8_t bytes[CLASSIFY_STEP_BYTES];
 };
 
-// What one call did, for the caller's counters and evidence. Zeroed by the caller.
+// What one call did, for the caller's counters and evidence. The caller zeroes all but `steps`, of
+// which n_steps mean something.
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <assert.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,49 @@ static void list_shapes(struct classifier *classifier)
 	}
 }
 
+static int by_port(const void *a, const void *b)
+{
+	const struct port_entry *x = a, *y = b;
+
+	return x->port != y->port ? x->port - y->port : x->app - y->app;
+}
+
+static void list_ports(struct classifier *classifier)
+{
+	for (unsigned udp = 0; udp < 2; udp++) {
+		struct port_entry *entries = classifier->ports[udp];
+		unsigned n = 0;
+
+		for (uint16_t app = 1; app <= app_count(); app++) {
+			const struct app_proto *proto = app_get(app);
+			const uint16_t *ports = udp ? proto->udp_ports : proto->tcp_ports;
+
+			for (unsigned i = 0; i < 8 && ports[i]; i++)
+				entries[n++] = (struct port_entry){ports[i], app};
+		}
+		qsort(entries, n, sizeof(*entries), by_port);
+		classifier->n_ports[udp] = n;
+	}
+}
+
+uint16_t port_app(const struct classifier *classifier, uint8_t l4_proto, uint16_t port)
+{
+	bool udp = l4_proto != IPPROTO_TCP;
+	const struct port_entry *entries = classifier->ports[udp];
+	unsigned low = 0, high = classifier->n_ports[udp];
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (entries[middle].port < port)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < classifier->n_ports[udp] && entries[low].port == port ? entries[low].app
+									   : APP_NONE;
+}
+
 struct classifier *classifier_new(unsigned n_states, int socket)
 {
 	struct classifier *classifier = calloc(1, sizeof(*classifier));
@@ -45,6 +89,7 @@ struct classifier *classifier_new(unsigned n_states, int socket)
 	if (!classifier)
 		return NULL;
 	list_shapes(classifier);
+	list_ports(classifier);
 	classifier->mapped_bytes = (n_states + 1) * sizeof(struct state);
 	classifier->states = mmap(NULL, classifier->mapped_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

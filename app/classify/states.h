@@ -69,6 +69,11 @@ struct shape {
 	uint16_t app;
 };
 
+struct port_entry {
+	uint16_t port;
+	uint16_t app;
+};
+
 struct classifier {
 	struct state *states;
 	size_t mapped_bytes;
@@ -77,7 +82,12 @@ struct classifier {
 	uint32_t first_free;
 	unsigned n_shapes[2]; // 0 TCP, 1 UDP
 	struct shape shapes[2][APPS_MAX];
+	unsigned n_ports[2];
+	struct port_entry ports[2][8 * APPS_MAX]; // by port; the application of lower id first
 };
+
+// The application that is known for this port; APP_NONE.
+uint16_t port_app(const struct classifier *classifier, uint8_t l4_proto, uint16_t port);
 
 // NULL: the pool is empty. The content is undefined but for `use`.
 struct state *state_take(struct classifier *classifier, enum state_use use, uint32_t *ref);

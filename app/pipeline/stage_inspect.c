@@ -2,6 +2,7 @@
 // Stages of a flow that is not decided for good: reload, checksum, stream and classification.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <string.h>
 #include "checksum.h"
 #include "flow_event.h"
@@ -118,7 +119,9 @@ static void feed(const struct inspection *in, const struct span *span)
 		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 	};
-	struct classify_work work = {0};
+	struct classify_work work; // large: its steps stay as they are
+
+	memset(&work, 0, offsetof(struct classify_work, steps));
 
 	classify_feed(lcore->classifier, lcore->policy->sigdb, lcore->policy->scratch[lcore->index],
 		&about, span, &flow->classify_state, &verdict, &work);
