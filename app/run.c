@@ -31,7 +31,9 @@
 #include "run_limits.h"
 #include "run_options.h"
 #include "service.h"
+#include "trace_log.h"
 #include "stats_sum.h"
+#include "trace_log.h"
 
 #define ERR_BYTES        4096
 #define START_PATIENCE_S 120
@@ -48,6 +50,7 @@ struct run { // everything, in the order in which it is made
 	struct dataplane *dp;
 	struct rule_names *names;
 	struct sink *sink;
+	struct trace_log *trace_log;
 	struct reload *reload;
 	struct control_context context;
 	struct control_socket *socket;
@@ -178,6 +181,12 @@ static int make_control(struct run *run)
 	if (rc < 0)
 		return rc == -EACCES || rc == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_CONFIG;
 	run->context.sink = run->sink;
+	rc = trace_log_new(run->sink, &run->trace_log);
+	if (rc < 0) {
+		snprintf(run->err, sizeof(run->err), "no memory");
+		return EXIT_CODE_FAILURE;
+	}
+	run->context.trace_log = run->trace_log;
 	rc = reload_new(
 		run->dp, run->names, gateway->paths.signatures, gateway->paths.cache, &run->reload);
 	if (rc < 0) {
@@ -491,6 +500,7 @@ static void undo(struct run *run, int code)
 	control_socket_free(run->socket);
 	reload_free(run->reload);
 	sink_free(run->sink);
+	trace_log_free(run->trace_log);
 	// EAL's memory goes with the process. Given back piece by piece it would be zeroed first,
 	// which takes a second for a table of a million flows.
 	if (run->eal_up)

@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	{"top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
 		"who uses the wire: flows, hosts, applications, rules, categories", cmd_top},
 	{"trace", "flow_id, on", "logs each stage of a flow's packets as events", cmd_trace},
+	{"trace-read", "flow_id, after, limit", "the newest of these events", cmd_trace_read},
 	{"cache-list", "app, host, limit, offset", "peers of blocked connections", cmd_cache_list},
 	{"cache-flush", "", "forgets all of them", cmd_cache_flush},
 	{"policy-show", "", "the policy in force", cmd_policy_show},

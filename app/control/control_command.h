@@ -68,6 +68,7 @@ void cmd_flow_list(struct request *request, json_t *arguments);
 void cmd_flow_show(struct request *request, json_t *arguments);
 void cmd_top(struct request *request, json_t *arguments);
 void cmd_trace(struct request *request, json_t *arguments);
+void cmd_trace_read(struct request *request, json_t *arguments);
 void cmd_cache_list(struct request *request, json_t *arguments);
 void cmd_cache_flush(struct request *request, json_t *arguments);
 void cmd_policy_show(struct request *request, json_t *arguments);

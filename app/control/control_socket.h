@@ -16,7 +16,8 @@ struct control_context { // what commands work on; borrowed
 	struct dataplane *dp;
 	struct reload *reload;
 	struct rule_names *names;
-	struct sink *sink; // may be NULL
+	struct sink *sink;                 // may be NULL
+	const struct trace_log *trace_log; // may be NULL
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);
 	uint64_t started_ns;

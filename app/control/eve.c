@@ -242,6 +242,9 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 		json_out_open(out, "trace", '{');
 		json_out_text(out, "text", event->trace.text,
 			strnlen(event->trace.text, sizeof event->trace.text));
+		json_out_u64(out, "packet", event->trace.packet);
+		json_out_u64(out, "frame_length", event->trace.frame_length);
+		json_out_u64(out, "payload_length", event->trace.payload_len);
 		json_out_close(out, '}');
 		break;
 	default: break;

@@ -101,7 +101,11 @@ struct event {
 			bool from_inside;   // the initiator
 		} conncache;
 		struct {
-			char text[80];
+			char text[80];         // "STAGE: VERDICT [REASON]"
+			uint32_t packet;       // number of this traced packet on its lcore
+			uint32_t frame_length; // bytes
+			uint32_t tcp_seq;      // tcp_flags beside it; 0 for other protocols
+			uint16_t payload_len;  // bytes
 		} trace;
 	};
 };

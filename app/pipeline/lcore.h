@@ -141,6 +141,7 @@ struct lcore {
 	struct rte_ring *hints_in[LCORES_MAX];   // struct hint
 	bool inside_is_initiator;                // replay without --inside
 	uint64_t pcap_cnt;                       // replay: number of the packet at hand
+	uint32_t traced_pkts;                    // packets whose stages were told (trace.h)
 	// A debug hook of the control core (gateway.json: debug): ns to stand still, taken by the
 	// lcore in its next turn, or when it next inspects a burst.
 	_Atomic uint64_t stall_turn_ns, stall_inspect_ns;

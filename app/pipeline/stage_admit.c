@@ -151,6 +151,8 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 
 	if (stub->lru_class != FLOW_CLASS_CONDEMNED)
 		return VERDICT_PASS;
+	if (stub->flags & FLOW_TRACE)
+		walk->pkt->flags |= PKT_TRACE;
 	bool reprieved = false;
 
 	if (stub->policy_epoch != lcore->epoch) {

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
 #include <stdio.h>
 #include "flow_event.h"
 #include "trace.h"
 
-void trace_stage(
-	struct lcore *lcore, const struct walk *walk, const char *stage, enum verdict verdict)
+static void describe_packet(struct event *event, const struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+
+	event->trace.packet = walk->traced;
+	event->trace.frame_length = walk->m->pkt_len;
+	event->half = (uint8_t)walk->half;
+	if (!(pkt->flags & PKT_L4_OK))
+		return;
+	event->trace.payload_len = pkt->payload_len;
+	if (pkt->l4_proto != IPPROTO_TCP)
+		return;
+	event->trace.tcp_seq = pkt->tcp_seq;
+	event->tcp_flags = pkt->tcp_flags;
+}
+
+void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum verdict verdict)
 {
 	static const char *const words[] = {"next", "send", "drop", "taken"};
 	struct event event = {.type = EVENT_TRACE};
 
+	if (!walk->traced)
+		walk->traced = ++lcore->traced_pkts;
+	if (rte_ring_free_count(lcore->events) < EVENT_RING_SIZE / 2) {
+		lcore->stats.trace_lost++;
+		return;
+	}
 	if (walk->ref != FLOW_REF_NONE)
 		flow_event_identify(lcore, walk->ref, &event);
-	event.half = (uint8_t)walk->half;
+	describe_packet(&event, walk);
 	snprintf(event.trace.text, sizeof(event.trace.text), "%s: %s%s%s", stage, words[verdict],
 		verdict == VERDICT_DROP ? " " : "",
 		verdict == VERDICT_DROP ? drop_reason_word(walk->reason) : "");

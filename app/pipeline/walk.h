@@ -15,6 +15,7 @@ struct walk {
 	uint64_t flow_id;        // of `ref`; 0: not asked yet (walk_flow_id)
 	uint32_t ref;            // FLOW_REF_*
 	uint32_t rule_uid;       // of a drop, for its event
+	uint32_t traced;         // number of the traced packet; 0: none of its stages is told yet
 	unsigned half;           // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;

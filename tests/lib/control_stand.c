@@ -3,12 +3,14 @@
 // sluicectl. "bad" in a policy's path makes it a bad policy. Ends with its standard input.
 #include "control_world.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fake_control.h"
+#include "trace_log.h"
 
 static uint64_t stand_now_ns(void)
 {
@@ -19,6 +21,29 @@ static void port_counters(void *ctx, struct port_counters *out)
 {
 	(void)ctx;
 	*out = (struct port_counters){.rx_pkts = 1234567, .rx_bytes = 99, .link_up = true};
+}
+
+// Flow 77, while it is traced: a packet of two stages, every 16th dropped, about 30 in a second.
+static void walk_traced(struct world *w)
+{
+	static unsigned turns, packets;
+	struct event event = {.type = EVENT_TRACE, .flow_id = 77, .l4_proto = IPPROTO_TCP};
+
+	if (!w->lcores.tracing || turns++ % 32)
+		return;
+	event.now_ns = stand_now_ns() + ++packets * 1000000;
+	event.half = packets % 2;
+	event.tcp_flags = 0x18;
+	event.lcore = 1;
+	event.trace.packet = packets;
+	event.trace.frame_length = 60 + packets;
+	event.trace.payload_len = (uint16_t)packets;
+	event.trace.tcp_seq = 1000 + packets;
+	snprintf(event.trace.text, sizeof event.trace.text, "account: next");
+	trace_log_take(w->trace_log, &event);
+	snprintf(event.trace.text, sizeof event.trace.text, "final: %s",
+		packets % 16 ? "send" : "drop rule");
+	trace_log_take(w->trace_log, &event);
 }
 
 int main(int argc, char **argv)
@@ -47,15 +72,23 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err);
 		return 1;
 	}
+	if (sink_new(&(struct sink_options){.source = "pcap"}, w.context.dp, w.context.names,
+		    &w.sink, err, sizeof err) ||
+		trace_log_new(w.sink, &w.trace_log))
+		return 1;
+	w.context.trace_log = w.trace_log;
 	puts("ready");
 	fflush(stdout);
 	while (poll(&input, 1, 1) == 0) {
 		event_base_loop(w.context.base, EVLOOP_NONBLOCK);
 		fake_lcore_turn(&w.lcores, 0);
 		fake_lcore_turn(&w.lcores, 1);
+		walk_traced(&w);
 	}
 	control_socket_free(w.socket);
 	reload_free(w.context.reload);
+	sink_free(w.sink);
+	trace_log_free(w.trace_log);
 	rule_names_free(w.context.names);
 	event_base_free(w.context.base);
 	fake_dataplane_free(w.context.dp);

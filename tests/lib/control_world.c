@@ -17,6 +17,7 @@
 
 #include "fake_control.h"
 #include "tick.h"
+#include "trace_log.h"
 
 uint64_t clock_offset_ns;
 
@@ -40,6 +41,7 @@ void world_open(struct world *w)
 void world_new(struct world *w)
 {
 	struct config_errors errors = {0};
+	char err[256] = "";
 
 	*w = (struct world){.dir = "/tmp/test_control.XXXXXX", .lcores.n_flows = FLOWS};
 	assert_non_null(mkdtemp(w->dir));
@@ -50,6 +52,11 @@ void world_new(struct world *w)
 	w->lcores.now_ns = now_ns;
 	w->context.names = rule_names_new();
 	w->context.base = event_base_new();
+	assert_int_equal(sink_new(&(struct sink_options){.source = "pcap"}, w->context.dp,
+				 w->context.names, &w->sink, err, sizeof err),
+		0);
+	assert_int_equal(trace_log_new(w->sink, &w->trace_log), 0);
+	w->context.trace_log = w->trace_log;
 	w->context.now_ns = now_ns;
 	w->context.started_ns = now_ns();
 	assert_int_equal(
@@ -64,6 +71,8 @@ void world_free(struct world *w)
 	control_socket_free(w->socket);
 	assert_int_equal(access(w->path, F_OK), -1);
 	reload_free(w->context.reload);
+	sink_free(w->sink);
+	trace_log_free(w->trace_log);
 	rule_names_free(w->context.names);
 	event_base_free(w->context.base);
 	fake_dataplane_free(w->context.dp);

@@ -17,6 +17,8 @@ struct world {
 	struct control_context context;
 	struct control_socket *socket;
 	struct fake_lcores lcores;
+	struct sink *sink; // counts only
+	struct trace_log *trace_log;
 	char dir[40];
 	char path[64];
 };

@@ -67,6 +67,15 @@ static void answer_cache(struct fake_lcores *lcores, unsigned lcore, struct quer
 	query->total = 600;
 }
 
+static void answer_trace(struct fake_lcores *lcores, unsigned lcore, struct query *query)
+{
+	if (query->flow_id != 77 || lcore != 1)
+		return;
+	query->total = 1;
+	lcores->traced++;
+	lcores->tracing = query->trace_on;
+}
+
 void fake_lcore_turn(struct fake_lcores *lcores, unsigned lcore)
 {
 	struct query *query = lcores->held[lcore];
@@ -89,7 +98,7 @@ void fake_lcore_turn(struct fake_lcores *lcores, unsigned lcore)
 	else if (query->type == QUERY_CACHE)
 		answer_cache(lcores, lcore, query);
 	else if (query->type == QUERY_TRACE)
-		query->total = query->flow_id == 77 && lcore == 1, lcores->traced += query->total;
+		answer_trace(lcores, lcore, query);
 	else
 		query->total = 600, lcores->flushes++;
 	atomic_store(&query->done, true);

@@ -17,6 +17,7 @@ struct fake_lcores {
 	void (*flow)(unsigned lcore, uint64_t number, struct flow_record *record);
 	unsigned flushes;
 	uint64_t traced;
+	bool tracing; // flow 77
 };
 
 // One turn: reports quiescent, works on one query.

@@ -2,6 +2,7 @@
 // What the commands of the control socket answer.
 #include "control_world.h"
 
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <cmocka.h>
 
 #include "tick.h"
+#include "trace_log.h"
 
 static void simple_commands(void **state)
 {
@@ -115,6 +117,39 @@ static void flows_page_by_page(void **state)
 	world_free(&w);
 }
 
+static void traced_steps_are_read(struct world *w)
+{
+	struct event event = {.type = EVENT_TRACE, .flow_id = 77, .l4_proto = IPPROTO_TCP};
+	json_t *reply, *steps;
+
+	event.tcp_flags = 0x12;
+	event.half = HALF_S2C;
+	for (uint32_t i = 1; i <= 3; i++) {
+		event.trace.packet = i;
+		snprintf(event.trace.text, sizeof event.trace.text, "decide: drop rule");
+		trace_log_take(w->trace_log, &event);
+	}
+	reply = ask(w, "{\"command\":\"trace-read\",\"arguments\":{\"flow_id\":77}}");
+	assert_int_equal(number(message(reply), "after"), 3); // from here on
+	assert_int_equal(json_array_size(json_object_get(message(reply), "steps")), 0);
+	json_decref(reply);
+	reply = ask(w, "{\"command\":\"trace-read\",\"arguments\":{\"flow_id\":77,\"after\":1,"
+		       "\"limit\":1}}");
+	assert_int_equal(number(message(reply), "after"), 2);
+	assert_true(json_is_false(json_object_get(message(reply), "missed")));
+	steps = json_object_get(message(reply), "steps");
+	assert_int_equal(json_array_size(steps), 1);
+	assert_int_equal(number(json_array_get(steps, 0), "packet"), 2);
+	assert_int_equal(number(json_array_get(steps, 0), "tcp_flags"), 0x12);
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(steps, 0), "direction")),
+		"to_client");
+	json_decref(reply);
+	asks_nok(w, "{\"command\":\"trace-read\"}", "flow_id");
+	asks_nok(w, "{\"command\":\"trace-read\",\"arguments\":{\"flow_id\":77,\"limit\":0}}",
+		"limit");
+}
+
 static void one_flow(void **state)
 {
 	struct world w;
@@ -133,6 +168,7 @@ static void one_flow(void **state)
 	asks_ok(&w, "{\"command\":\"trace\",\"arguments\":{\"flow_id\":77,\"on\":true}}");
 	assert_int_equal(w.lcores.traced, 1);
 	asks_nok(&w, "{\"command\":\"trace\",\"arguments\":{\"flow_id\":78,\"on\":true}}", "78");
+	traced_steps_are_read(&w);
 	world_free(&w);
 }
 

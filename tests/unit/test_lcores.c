@@ -259,6 +259,21 @@ static void questions_are_answered_in_pieces(void **state)
 	pipe_run(pipe, 0, &text);
 	assert_true(pipe_event(pipe, 0, EVENT_TRACE, &event));
 	assert_int_equal(event.flow_id, records[1].flow_id);
+	assert_int_equal(event.trace.packet, 1);
+	assert_int_equal(event.trace.payload_len, 2);
+	assert_true(event.trace.frame_length > event.trace.payload_len);
+	// A ring that is half full is for others.
+	while (pipe_event(pipe, 0, EVENT_TRACE, &event))
+		;
+	event = (struct event){.type = EVENT_FLOW};
+	while (rte_ring_free_count(pipe->dp.lcores[0]->events) >= EVENT_RING_SIZE / 2)
+		assert_int_equal(
+			rte_ring_sp_enqueue_elem(pipe->dp.lcores[0]->events, &event, sizeof event),
+			0);
+	assert_int_equal(pipe->dp.lcores[0]->stats.trace_lost, 0);
+	pipe_run(pipe, 0, &text);
+	assert_true(pipe->dp.lcores[0]->stats.trace_lost > 0);
+	assert_false(pipe_event(pipe, 0, EVENT_TRACE, &event));
 	pipe_free(pipe);
 }
 

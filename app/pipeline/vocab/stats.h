@@ -90,7 +90,8 @@
 	X(evidence_limited, "pieces without a flow left out by their rate limit")      \
 	/* events */                                                                   \
 	X(events_sent, "events given to the control core")                             \
-	X(events_lost, "events lost to a full ring")
+	X(events_lost, "events lost to a full ring")                                   \
+	X(trace_lost, "steps of traced packets not told: the event ring was half full")
 
 struct stats {
 #define X(name, help) uint64_t name;
