@@ -27,6 +27,8 @@ HELP = (
 )
 SIDES = ("inside", "outside", "both")
 HEADS = {"flow": "flow", "host": "host", "app": "application", "rule": "rule", "category": "category"}
+NOUNS = {"host": ("host", "hosts"), "app": ("application", "applications"), "rule": ("rule", "rules"),
+         "category": ("category", "categories")}
 
 
 def cut(text, width):
@@ -45,6 +47,14 @@ def heads(by):
     if by == "flow":
         return ("flow", "proto", ">rate", ">bytes", "app", "action", "from > to")
     return (HEADS[by], ">flows", ">rate", ">bytes", ">to server", ">to client", ">pkts")
+
+
+def counted(message):
+    """How many rows there would be."""
+    if message["by"] == "flow":
+        return ""
+    one, many = NOUNS[message["by"]]
+    return "  %s %s" % (number(message["keys"]), one if message["keys"] == 1 else many)
 
 
 def row_lines(message, columns):
@@ -70,7 +80,8 @@ class Top(View):
 
     def question(self):
         self.asked = self.by
-        return "top", {"by": self.by, "order": self.order, "side": self.side if self.by == "host" else None,
+        order = "rate" if self.by == "flow" and self.order == "flows" else self.order  # each is one
+        return "top", {"by": self.by, "order": order, "side": self.side if self.by == "host" else None,
                        "limit": self.options.limit or self.fits, **filters(self.options)}
 
     def take(self, message):
@@ -95,9 +106,9 @@ class Top(View):
 
     def head(self, colours):
         message = self.message
-        text = "%s  %s of %s flows  %s %ss  by %s" % (
+        text = "%s  %s of %s flows%s  by %s" % (
             paint("bold", per_second(message["rate_bytes_s"]), colours), number(message["matched"]),
-            number(message["total"]), number(message["keys"]), message["by"], message["order"])
+            number(message["total"]), counted(message), message["order"])
         if message["by"] == "host":
             text += " (%s)" % self.side
         return text + (paint("reverse", "  PAUSED ", colours) if self.paused else "")

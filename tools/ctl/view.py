@@ -126,6 +126,12 @@ class View:
         return self.interval
 
     def run(self):
+        try:
+            self.go_on()
+        except KeyboardInterrupt:
+            pass  # how one leaves
+
+    def go_on(self):
         with Screen(plain=self.options.json) as screen:
             due = time.monotonic()
             while not self.done:
