@@ -14,7 +14,10 @@ static int file_error(const char *file, struct config_errors *errors, int err)
 
 	switch (err) {
 	case ENOENT: way_out = "; check the path"; break;
-	case EACCES: way_out = "; let this user read it, or run as one who may"; break;
+	case EACCES:
+		way_out = "; let this user read it (a gateway in its sandbox reads only the "
+			  "folders of its gateway.json, policy and signatures)";
+		break;
 	case EISDIR: way_out = "; name the file in it"; break;
 	}
 	config_error_add(errors, file, "", "cannot read: %s%s", strerror(err), way_out);
