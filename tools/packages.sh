@@ -11,7 +11,7 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 PACKAGES_LAB="python3 iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # For the checks, beyond both.
-PACKAGES_CHECK="clang clang-format libclang-rt-14-dev codespell git iperf3 tshark
+PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install

@@ -28,7 +28,7 @@ class Options:
                 self.socket = word[len("--socket="):]
 
 
-def applications(options):
+def applications(options, _word):
     """All that rules can name: built in, and the policy's own."""
     program = shutil.which("sluice") or "/usr/bin/sluice"
     names = ["unknown"]
@@ -42,30 +42,31 @@ def applications(options):
     return names + [app["id"] for app in own]
 
 
-def rules(options):
+def rules(options, _word):
     return ["default"] + [rule["id"] for rule in talk.ask(options, "policy-show")["policy"].get("rules", [])]
 
 
-def flows(options):
-    page = talk.ask(options, "flow-list", limit=FLOWS_MAX, sort="rate")
+def flows(options, word):
+    """The fastest; of those that begin like `word` as many as a page has."""
+    page = talk.ask(options, "flow-list", limit=1000 if word else FLOWS_MAX, sort="rate")
     return [str(flow["flow_id"]) for flow in page["flows"]]
 
 
-def categories(options):
+def categories(options, _word):
     return [row["key"] for row in talk.ask(options, "top", by="category", limit=100)["rows"]]
 
 
 LIVE = {"app": applications, "rule": rules, "flow": flows, "category": categories}
 
 
-def values(action, options):
+def values(action, options, word):
     if action.choices:
         return list(action.choices)
     kind = getattr(action, "live", None)
     if kind == "file":
         return ["\tfiles"]
     try:
-        return LIVE[kind](options) if kind else []
+        return LIVE[kind](options, word) if kind else []
     except (talk.Refused, talk.Unreachable, KeyError, TypeError, AttributeError):
         return []
 
@@ -111,11 +112,11 @@ class Line:
 
     def candidates(self, word, options):
         if word.startswith("--") and "=" in word:
-            name, _, _ = word.partition("=")
+            name, _, value = word.partition("=")
             action = self.option(name)
-            return ["%s=%s" % (name, v) for v in values(action, options)] if action is not None else []
+            return ["%s=%s" % (name, v) for v in values(action, options, value)] if action is not None else []
         if self.pending is not None:
-            found = values(self.pending, options)
+            found = values(self.pending, options, word)
             if self.pending.nargs != "?" or found:
                 return found
         if word.startswith("-"):
@@ -124,7 +125,7 @@ class Line:
         if below is not None:
             return self.visible(below)
         left = self.positionals()[self.used:]
-        return values(left[0], options) if left else []
+        return values(left[0], options, word) if left else []
 
 
 def main(arguments):
