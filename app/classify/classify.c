@@ -328,6 +328,7 @@ static void port_guess(
 		step->app = app;
 		step->answer = CLASSIFY_NO_VERIFIER;
 		step->confidence = CONFIDENCE_PORT;
+		step->looked_at = flow->ends->port[HALF_S2C];
 	}
 }
 

@@ -96,7 +96,7 @@ enum classify_step_kind {
 struct classify_step {
 	uint16_t app;
 	uint16_t signature;  // index, or UINT16_MAX
-	uint16_t looked_at;  // bytes that the verifier or shape was given
+	uint16_t looked_at;  // bytes that the verifier or shape was given; or the port
 	uint16_t matched_to; // signature: end of its match in them
 	uint8_t kind;        // enum classify_step_kind
 	uint8_t answer;      // enum verify, or CLASSIFY_NO_VERIFIER

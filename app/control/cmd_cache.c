@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "conn_list.h"
+#include "cache_json.h"
 #include "selection.h"
 #include "tick.h"
 
@@ -46,32 +47,6 @@ static int compare_made(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : conn_list_compare_keys(a, b);
 }
 
-static json_t *entry_json(const struct control_context *context, const struct conn_entry *entry)
-{
-	uint64_t now_ns = context->now_ns();
-	json_t *object = json_object();
-
-	put_address(&object, "src_ip", entry->key.initiator);
-	put_address(&object, "dest_ip", entry->key.responder);
-	if (entry->key.mode == CACHE_TUPLE) {
-		put_number(&object, "dest_port", entry->key.port);
-		put_proto(&object, entry->key.l4_proto);
-	}
-	put_text(&object, "mode", entry->key.mode == CACHE_PEER ? "peer" : "tuple");
-	put_text(&object, "zone", entry->key.from_inside ? "inside" : "outside");
-	if (entry->key.vlan)
-		put_number(&object, "vlan", entry->key.vlan & 0xfff);
-	put_app(&object, context, entry->app, entry->confidence, UINT16_MAX, 0);
-	put_rule(&object, context, entry->rule_uid);
-	put_time(&object, "created", entry->created_ns);
-	put_time(&object, "expires", entry->expires_ns);
-	put_number(&object, "ttl_s",
-		entry->expires_ns > now_ns ? (entry->expires_ns - now_ns) / NS_PER_S : 0);
-	put_number(&object, "hits", entry->hits);
-	put_number(&object, "saved_bytes", entry->saved_bytes);
-	return object;
-}
-
 static void list_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
@@ -91,11 +66,8 @@ static void list_end(void *ctx, const char *error)
 	message = json_object();
 	entries = json_array();
 	end = (uint64_t)list->selection.offset + list->selection.limit;
-	for (uint64_t i = list->selection.offset; i < end && i < list->entries.n; i++) {
-		if (json_array_append_new(
-			    entries, entry_json(request->context, &list->entries.entries[i])) < 0)
-			put_json(&message, "entries", NULL); // no memory: gives up
-	}
+	for (uint64_t i = list->selection.offset; i < end && i < list->entries.n; i++)
+		put_item(&entries, cache_entry_json(request->context, &list->entries.entries[i]));
 	put_number(&message, "matched", list->entries.n);
 	put_number(&message, "offset", list->selection.offset);
 	put_json(&message, "entries", entries);

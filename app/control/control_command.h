@@ -66,6 +66,7 @@ void cmd_stats(struct request *request, json_t *arguments);
 void cmd_log_level(struct request *request, json_t *arguments);
 void cmd_flow_list(struct request *request, json_t *arguments);
 void cmd_flow_show(struct request *request, json_t *arguments);
+void cmd_explain(struct request *request, json_t *arguments);
 void cmd_top(struct request *request, json_t *arguments);
 void cmd_trace(struct request *request, json_t *arguments);
 void cmd_trace_read(struct request *request, json_t *arguments);

@@ -68,16 +68,44 @@ void evidence_set_ref(struct evidence *evidence, const struct lcore *lcore, uint
 	evidence->flags |= EVIDENCE_HAS_ENDS;
 }
 
+// Of a packet that parse refused: the addresses of the IP header at which it stopped, if there is
+// one. No ports: the refusal may be about them.
+static bool refused_ends(struct rte_mbuf *m, struct flow_ends *ends)
+{
+	const struct pkt *pkt = pkt_of(m);
+	bool v6 = pkt->ethertype == 0x86dd;
+	uint8_t buffer[40];
+
+	if ((pkt->class != PKT_MALFORMED && pkt->class != PKT_UNSUPPORTED) ||
+		(!v6 && pkt->ethertype != 0x0800) || (!pkt->l3_off && pkt->link != LINK_RAW))
+		return false;
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, buffer);
+
+	if (!ip || ip[0] >> 4 != (v6 ? 6 : 4))
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		if (v6) {
+			memcpy(ends->address[i], ip + 8 + 16 * i, 16);
+		} else {
+			memset(ends->address[i] + 10, 0xff, 2);
+			memcpy(ends->address[i] + 12, ip + 12 + 4 * i, 4);
+		}
+	}
+	return true;
+}
+
 void evidence_set_packet(struct evidence *evidence, struct rte_mbuf *m)
 {
 	const struct pkt *pkt = pkt_of(m);
 
 	evidence->vlan = pkt->n_vlan ? (uint16_t)(pkt->vlan[0] | 1u << 15) : 0;
-	if (pkt->class != PKT_IP)
+	if (pkt->class == PKT_IP) {
+		evidence->l4_proto = pkt->l4_proto;
+		packet_ends(m, &evidence->ends);
+	} else if (!refused_ends(m, &evidence->ends)) {
 		return;
-	evidence->l4_proto = pkt->l4_proto;
+	}
 	evidence->flags |= EVIDENCE_HAS_ENDS;
-	packet_ends(m, &evidence->ends);
 }
 
 static void set_bytes(
@@ -112,7 +140,10 @@ void evidence_steps(struct lcore *lcore, uint64_t flow_id, const struct span *sp
 		evidence->detail = step->answer;
 		evidence->confidence = step->confidence;
 		evidence->half = step->half;
-		set_bytes(evidence, span, step);
+		if (step->kind == CLASSIFY_STEP_PORT)
+			evidence->length = step->looked_at;
+		else
+			set_bytes(evidence, span, step);
 	}
 }
 

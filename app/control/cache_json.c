@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cache_json.h"
+
+#include "selection.h"
+#include "tick.h"
+
+json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry)
+{
+	uint64_t now_ns = context->now_ns();
+	json_t *object = json_object();
+
+	put_address(&object, "src_ip", entry->key.initiator);
+	put_address(&object, "dest_ip", entry->key.responder);
+	if (entry->key.mode == CACHE_TUPLE) {
+		put_number(&object, "dest_port", entry->key.port);
+		put_proto(&object, entry->key.l4_proto);
+	}
+	put_text(&object, "mode", entry->key.mode == CACHE_PEER ? "peer" : "tuple");
+	put_text(&object, "zone", entry->key.from_inside ? "inside" : "outside");
+	if (entry->key.vlan)
+		put_number(&object, "vlan", entry->key.vlan & 0xfff);
+	put_app(&object, context, entry->app, entry->confidence, UINT16_MAX, 0);
+	put_rule(&object, context, entry->rule_uid);
+	if (entry->flow_id) // of the flow that taught it; not kept over restarts
+		put_number(&object, "flow_id", entry->flow_id & INT64_MAX);
+	if (!entry->rule_uid)
+		put_bool(&object, "operator", true);
+	put_time(&object, "created", entry->created_ns);
+	put_time(&object, "expires", entry->expires_ns);
+	put_number(&object, "ttl_s",
+		entry->expires_ns > now_ns ? (entry->expires_ns - now_ns) / NS_PER_S : 0);
+	put_number(&object, "hits", entry->hits);
+	put_number(&object, "saved_bytes", entry->saved_bytes);
+	return object;
+}

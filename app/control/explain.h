@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Why something happened to a flow, or to what never became one: evidence of the data lcores as
+// JSON, and the sentence that it comes to (docs/control-socket.md, "Explain"). Control core only.
+#ifndef SLUICE_EXPLAIN_H
+#define SLUICE_EXPLAIN_H
+
+#include "conn_list.h"
+#include "control_command.h"
+
+#define EXPLAIN_EVIDENCE_MAX 1000
+#define EXPLAIN_FLOWS_MAX    16
+#define EXPLAIN_VERDICT_MAX  1024
+
+struct explain_facts {
+	const struct control_context *context;
+	uint64_t flow_id; // that the verdict is about; 0: none
+	bool live;
+	struct flow_record flow;         // when live
+	const struct evidence *evidence; // oldest first
+	uint32_t n;
+	const struct conn_list *cache; // entries that stop these ends now
+	const char *exempt;            // network of cache-exempt that covers an end, or NULL
+	uint64_t overwritten;
+};
+
+enum explain_outcome {
+	EXPLAIN_PASS,
+	EXPLAIN_MONITORED,
+	EXPLAIN_BLOCKED,
+	EXPLAIN_UNDECIDED,
+	EXPLAIN_INVALID,
+	EXPLAIN_UNKNOWN,
+};
+const char *explain_outcome_word(enum explain_outcome outcome);
+
+// One sentence for a person.
+enum explain_outcome explain_verdict(
+	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX]);
+// NULL: no memory.
+json_t *explain_evidence_json(
+	const struct control_context *context, const struct evidence *evidence);
+
+#endif

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sentence that evidence comes to. What is decided last holds; what the operator has said holds
+// above it.
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "address_text.h"
+#include "eve.h"
+#include "explain.h"
+
+struct sentence {
+	const struct explain_facts *facts;
+	char *text;
+	size_t length;
+};
+
+static void say(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct sentence *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	int n = vsnprintf(s->text + s->length, EXPLAIN_VERDICT_MAX - s->length, format, args);
+	va_end(args);
+	if (n > 0)
+		s->length += (size_t)n;
+	if (s->length >= EXPLAIN_VERDICT_MAX)
+		s->length = EXPLAIN_VERDICT_MAX - 1;
+}
+
+const char *explain_outcome_word(enum explain_outcome outcome)
+{
+	static const char *const words[] = {
+		[EXPLAIN_PASS] = "pass",
+		[EXPLAIN_MONITORED] = "monitored",
+		[EXPLAIN_BLOCKED] = "blocked",
+		[EXPLAIN_UNDECIDED] = "undecided",
+		[EXPLAIN_INVALID] = "invalid",
+		[EXPLAIN_UNKNOWN] = "unknown",
+	};
+
+	return outcome <= EXPLAIN_UNKNOWN ? words[outcome] : "?";
+}
+
+// The last piece of that kind, of the flow in question if `of_flow`; NULL: none.
+static const struct evidence *last_of(
+	const struct explain_facts *facts, enum evidence_kind kind, bool of_flow)
+{
+	for (uint32_t i = facts->n; i-- > 0;) {
+		const struct evidence *evidence = &facts->evidence[i];
+
+		if (evidence->kind == kind && (!of_flow || evidence->flow_id == facts->flow_id))
+			return evidence;
+	}
+	return NULL;
+}
+
+static void say_rule(struct sentence *s, uint32_t uid, uint32_t generation)
+{
+	const char *id = uid ? rule_names_get(s->facts->context->names, uid) : NULL;
+
+	if (id)
+		say(s, "rule \"%s\" (generation %u)", id, generation);
+	else
+		say(s, "the policy's default (generation %u)", generation);
+}
+
+static const char *app_text(const struct explain_facts *facts, uint16_t app)
+{
+	const struct app_proto *proto = app_names_get(reload_apps(facts->context->reload), app);
+
+	return proto ? proto->name : "no known application";
+}
+
+static const char *signature_text(const struct explain_facts *facts, uint16_t index)
+{
+	const struct sigdb *db = reload_sigdb(facts->context->reload);
+
+	return db && index < sigdb_count(db) ? sigdb_get(db, index)->id : "?";
+}
+
+static const char *half_text(const struct evidence *evidence)
+{
+	if (evidence->flags & EVIDENCE_OF_DATAGRAM)
+		return evidence->half == HALF_C2S ? "a datagram of the client"
+						  : "a datagram of the server";
+	return evidence->half == HALF_C2S ? "what the client sent" : "what the server sent";
+}
+
+static bool names_app(const struct evidence *evidence, uint16_t app)
+{
+	if (evidence->app != app)
+		return false;
+	switch ((enum evidence_kind)evidence->kind) {
+	case EVIDENCE_SIGNATURE:
+	case EVIDENCE_SHAPE: return evidence->confidence != CONFIDENCE_NONE;
+	case EVIDENCE_EXPECTED:
+	case EVIDENCE_PORT_GUESS:
+	case EVIDENCE_USER_APP: return true;
+	default: return false;
+	}
+}
+
+// What the application of a decision was known by: the last word about it before the decision.
+static const struct evidence *source_of(
+	const struct explain_facts *facts, const struct evidence *decision)
+{
+	for (const struct evidence *at = decision; at-- > facts->evidence;) {
+		if (at->flow_id == facts->flow_id && names_app(at, decision->app))
+			return at;
+	}
+	return NULL;
+}
+
+static void say_source(struct sentence *s, const struct evidence *source)
+{
+	switch ((enum evidence_kind)source->kind) {
+	case EVIDENCE_SIGNATURE:
+		say(s, ", %s signature %s in the first %u bytes of %s",
+			source->detail == VERIFY_YES ? "verified by" : "by",
+			signature_text(s->facts, source->signature), source->looked_at,
+			half_text(source));
+		break;
+	case EVIDENCE_SHAPE: say(s, ", by the shape of %s", half_text(source)); break;
+	case EVIDENCE_EXPECTED: say(s, ", because another flow announced it"); break;
+	case EVIDENCE_PORT_GUESS: say(s, ", guessed by port %u alone", source->length); break;
+	case EVIDENCE_USER_APP: say(s, ", as the policy defines it"); break;
+	default: break;
+	}
+}
+
+static void say_app(struct sentence *s, const struct evidence *decision)
+{
+	if (decision->app == APP_NONE) {
+		if (last_of(s->facts, EVIDENCE_GIVE_UP, true))
+			say(s, ": no application was recognised within %u data packets",
+				last_of(s->facts, EVIDENCE_GIVE_UP, true)->length);
+		else if (last_of(s->facts, EVIDENCE_NO_STATE, true))
+			say(s, ": it was not looked at, because no classifier state was free");
+		else
+			say(s, ", which needed no application");
+		return;
+	}
+	say(s, ": %s", app_text(s->facts, decision->app));
+	const struct evidence *source = source_of(s->facts, decision);
+
+	if (source)
+		say_source(s, source);
+	else
+		say(s, ", confidence %s", confidence_word(decision->confidence));
+}
+
+static void say_until(struct sentence *s, uint64_t ns)
+{
+	char stamp[40];
+
+	eve_timestamp(ns, stamp, sizeof stamp);
+	say(s, "until %.8s UTC", stamp + 11);
+}
+
+static void say_cache(struct sentence *s)
+{
+	const struct conn_list *cache = s->facts->cache;
+	const struct conn_entry *longest = NULL;
+
+	for (uint32_t i = 0; cache && i < cache->n; i++) {
+		if (!longest || cache->entries[i].expires_ns > longest->expires_ns)
+			longest = &cache->entries[i];
+	}
+	if (!longest)
+		return;
+	say(s, "; %s is in the connection cache ",
+		longest->key.mode == CACHE_PEER ? "the peer, on any port," : "the peer");
+	say_until(s, longest->expires_ns);
+	if (longest->hits == 1)
+		say(s, " (hit once)");
+	else if (longest->hits)
+		say(s, " (hit %llu times)", (unsigned long long)longest->hits);
+}
+
+static void say_unsure(struct sentence *s, const struct evidence *decision)
+{
+	const struct evidence *unsure = last_of(s->facts, EVIDENCE_TOO_UNSURE, true);
+
+	// written with the decision that it speaks of
+	if (!unsure || unsure->at_ns != decision->at_ns)
+		return;
+	say(s, "; ");
+	say_rule(s, unsure->rule_uid, unsure->generation);
+	say(s, " names %s, but asks for confidence %s, and this is only %s",
+		app_text(s->facts, unsure->app), confidence_word(unsure->detail),
+		confidence_word(unsure->confidence));
+}
+
+static void say_rest(struct sentence *s, const struct evidence *decision)
+{
+	const struct explain_facts *facts = s->facts;
+	const struct evidence *made = last_of(facts, EVIDENCE_FLOW_MADE, true);
+	const struct evidence *ended = last_of(facts, EVIDENCE_ENDED, true);
+	const struct evidence *gap = last_of(facts, EVIDENCE_GAP, true);
+
+	if (decision && decision->flags & EVIDENCE_IS_AGAIN)
+		say(s, "; decided again when that policy came into force");
+	if (made && made->detail == EVIDENCE_MADE_MIDSTREAM)
+		say(s, "; its beginning was not seen");
+	if (gap)
+		say(s, "; %u bytes of %s were never seen", gap->length, half_text(gap));
+	if (last_of(facts, EVIDENCE_DECODER, true))
+		say(s, "; its decoder reads on");
+	if (ended)
+		say(s, "; it has ended");
+	if (facts->exempt)
+		say(s, "; %s is exempt from the connection cache by the operator", facts->exempt);
+	else if (last_of(facts, EVIDENCE_CACHE_EXEMPT, true))
+		say(s, "; the peer was not put into the connection cache: it is exempt");
+}
+
+static enum explain_outcome verdict_blocked(struct sentence *s, const struct evidence *decision)
+{
+	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
+	const struct evidence *late = last_of(s->facts, EVIDENCE_CONDEMNED, true);
+
+	say(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
+	say_rule(s, decision->rule_uid, decision->generation);
+	say_app(s, decision);
+	if (resets && !resets->length)
+		say(s, "; no reset could be sent, so its packets are dropped silently");
+	if (late)
+		say(s, "; packets came after that and were dropped%s",
+			late->detail ? " and answered" : "");
+	say_cache(s);
+	say_rest(s, decision);
+	return EXPLAIN_BLOCKED;
+}
+
+static enum explain_outcome verdict_reprieved(
+	struct sentence *s, const struct evidence *decision, const struct evidence *reprieved)
+{
+	say(s, "Blocked before by ");
+	say_rule(s, decision->rule_uid, decision->generation);
+	say(s,
+		"; the policy of generation %u no longer blocks it: its next packet began a new "
+		"flow",
+		reprieved->generation);
+	return EXPLAIN_PASS;
+}
+
+static enum explain_outcome verdict_monitored(
+	struct sentence *s, const struct evidence *monitor, const struct evidence *decision)
+{
+	say(s, "Passes, but ");
+	say_rule(s, monitor->rule_uid, monitor->generation);
+	say(s, " would have %s it, were it not in monitor mode",
+		monitor->detail == ACTION_RESET ? "reset" : "dropped");
+	if (decision)
+		say_app(s, decision);
+	say_rest(s, decision);
+	return EXPLAIN_MONITORED;
+}
+
+static enum explain_outcome verdict_passes(struct sentence *s, const struct evidence *decision)
+{
+	say(s, "Passes by ");
+	say_rule(s, decision->rule_uid, decision->generation);
+	say_app(s, decision);
+	say_unsure(s, decision);
+	say_rest(s, decision);
+	return EXPLAIN_PASS;
+}
+
+static enum explain_outcome verdict_operator(struct sentence *s, const struct evidence *operator)
+{
+	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
+
+	const struct evidence *decision = last_of(s->facts, EVIDENCE_DECISION, true);
+
+	if (operator->detail == EVIDENCE_FLOW_ALLOW && decision &&
+		decision->detail != ACTION_PASS) {
+		say(s, "Blocked before by ");
+		say_rule(s, decision->rule_uid, decision->generation);
+		say(s, "; the operator has allowed it since: new connections of its client to that "
+		       "port of its server pass");
+		return EXPLAIN_PASS;
+	}
+	if (operator->detail == EVIDENCE_FLOW_ALLOW) {
+		say(s, "Passes because the operator allowed it, whatever the policy says");
+		say_rest(s, NULL);
+		return EXPLAIN_PASS;
+	}
+	say(s, "Reset by the operator");
+	if (resets && !resets->length)
+		say(s, "; no reset could be sent at once, its packets are dropped%s",
+			s->facts->live && s->facts->flow.action == ACTION_RESET ? " and answered"
+										: "");
+	say_cache(s);
+	say_rest(s, NULL);
+	return EXPLAIN_BLOCKED;
+}
+
+static enum explain_outcome verdict_undecided(struct sentence *s)
+{
+	const struct explain_facts *facts = s->facts;
+	const struct evidence *starved = last_of(facts, EVIDENCE_NO_STATE, true);
+	const struct evidence *ended = last_of(facts, EVIDENCE_ENDED, true);
+
+	if (starved && starved->detail) {
+		say(s, "Held up: no classifier state is free to look at it, and the policy asks "
+		       "for the application; raise limits.classifying");
+		return EXPLAIN_UNDECIDED;
+	}
+	if (ended)
+		say(s, "Passed, and ended before an application was recognised");
+	else if (facts->live)
+		say(s, "Passes for now: not decided yet after %u data packets",
+			facts->flow.n_data_pkts);
+	else
+		say(s, "Passes for now: not decided yet");
+	say_rest(s, NULL);
+	return EXPLAIN_UNDECIDED;
+}
+
+// A flow whose decision is not among the evidence (any more): what its entry says.
+static enum explain_outcome verdict_of_entry(struct sentence *s)
+{
+	const struct flow_record *flow = &s->facts->flow;
+	bool stub = flow->lru_class <= FLOW_CLASS_CONDEMNED;
+
+	if (flow->lru_class == FLOW_CLASS_CONDEMNED) {
+		say(s, "%s by ", flow->action == ACTION_RESET ? "Reset" : "Dropped");
+		if (flow->flags & FLOW_OPERATOR)
+			say(s, "the operator");
+		else
+			say_rule(s, flow->rule_uid, flow->generation);
+		if (flow->app)
+			say(s, ": %s", app_text(s->facts, flow->app));
+		say(s, "; what led to it has been overwritten");
+		say_cache(s);
+		return EXPLAIN_BLOCKED;
+	}
+	if (flow->flags & FLOW_ALLOWED) {
+		say(s, "Passes because the operator allowed it, whatever the policy says");
+		return EXPLAIN_PASS;
+	}
+	if (stub && (flow->l4_proto == IPPROTO_TCP || flow->l4_proto == IPPROTO_UDP)) {
+		say(s,
+			"Passes for now: it has carried no payload yet, and no rule blocks it by "
+			"its addresses (generation %u)",
+			flow->generation);
+		return EXPLAIN_UNDECIDED;
+	}
+	if (flow->flags & FLOW_FINAL) {
+		say(s, "Passes by ");
+		say_rule(s, flow->rule_uid, flow->generation);
+		say(s, "; what led to it has been overwritten");
+		return EXPLAIN_PASS;
+	}
+	return verdict_undecided(s);
+}
+
+static enum explain_outcome verdict_of_flow(struct sentence *s)
+{
+	const struct explain_facts *facts = s->facts;
+	const struct evidence *decision = last_of(facts, EVIDENCE_DECISION, true);
+	const struct evidence *monitor = last_of(facts, EVIDENCE_MONITOR, true);
+	const struct evidence *operator= last_of(facts, EVIDENCE_OPERATOR, true);
+	const struct evidence *reprieved = last_of(facts, EVIDENCE_REPRIEVED, true);
+
+	// an allowance that is over leaves the flow to the policy
+	if (operator&& operator->detail != EVIDENCE_ALLOW_EXPIRED)
+		return verdict_operator(s, operator);
+	if (!decision)
+		return monitor       ? verdict_monitored(s, monitor, NULL)
+		       : facts->live ? verdict_of_entry(s)
+				     : verdict_undecided(s);
+	if (decision->detail != ACTION_PASS)
+		return reprieved && reprieved > decision ? verdict_reprieved(s, decision, reprieved)
+							 : verdict_blocked(s, decision);
+	if (decision->flags & EVIDENCE_IS_ALLOWED) {
+		say(s, "Passes because the operator allowed its ends, whatever the policy says");
+		say_rest(s, decision);
+		return EXPLAIN_PASS;
+	}
+	// of this generation; another policy may have no such rule
+	if (monitor && monitor->generation == decision->generation)
+		return verdict_monitored(s, monitor, decision);
+	return decision->flags & EVIDENCE_IS_FINAL ? verdict_passes(s, decision)
+						   : verdict_undecided(s);
+}
+
+static void say_ends(struct sentence *s, const struct evidence *evidence)
+{
+	char from[ADDRESS_TEXT_BYTES], to[ADDRESS_TEXT_BYTES];
+
+	address_text(evidence->ends.address[HALF_C2S], from);
+	address_text(evidence->ends.address[HALF_S2C], to);
+	say(s, "from %s to %s", from, to);
+	if (evidence->ends.port[HALF_S2C])
+		say(s, " port %u", evidence->ends.port[HALF_S2C]);
+}
+
+static enum explain_outcome verdict_hit(struct sentence *s, const struct evidence *hit)
+{
+	bool passed = hit->flags & EVIDENCE_WAS_PASSED;
+
+	say(s, passed ? "Passes, although connections " : "Blocked: connections ");
+	say_ends(s, hit);
+	say(s, " are in the connection cache");
+	if (hit->rule_uid) {
+		say(s, " by ");
+		say_rule(s, hit->rule_uid, hit->generation);
+		if (hit->app)
+			say(s, ", for %s", app_text(s->facts, hit->app));
+	} else {
+		say(s, " by the operator");
+	}
+	if (hit->flow_id)
+		say(s, ", taught by flow %llu", (unsigned long long)hit->flow_id);
+	if (passed)
+		say(s, "; the cache only learns (conn_cache.learn_only)");
+	if (s->facts->cache && s->facts->cache->n)
+		say_cache(s);
+	else
+		say(s, "; the entry has gone since");
+	return passed ? EXPLAIN_MONITORED : EXPLAIN_BLOCKED;
+}
+
+static enum explain_outcome verdict_invalid(struct sentence *s, const struct evidence *invalid)
+{
+	static const char *const why[DROP_REASONS_MAX] = {
+		[DROP_MALFORMED] = "is malformed: no host accepts it",
+		[DROP_UNSUPPORTED] = "has more headers or tunnels than the gateway follows",
+		[DROP_BAD_CHECKSUM] = "has a wrong checksum: no host accepts it",
+	};
+	const char *text = invalid->detail < DROP_REASONS_MAX ? why[invalid->detail] : NULL;
+
+	say(s, "A packet ");
+	if (invalid->flags & EVIDENCE_HAS_ENDS) {
+		say_ends(s, invalid);
+		say(s, " ");
+	}
+	say(s, "%s; it was %s (invalid.%s of the policy, generation %u)",
+		text ? text : "is invalid",
+		invalid->flags & EVIDENCE_WAS_DROPPED ? "dropped" : "forwarded uninspected",
+		invalid->detail == DROP_UNSUPPORTED ? "unsupported" : "malformed",
+		invalid->generation);
+	return EXPLAIN_INVALID;
+}
+
+static enum explain_outcome verdict_loose(struct sentence *s)
+{
+	const struct explain_facts *facts = s->facts;
+
+	for (uint32_t i = facts->n; i-- > 0;) {
+		const struct evidence *evidence = &facts->evidence[i];
+
+		switch ((enum evidence_kind)evidence->kind) {
+		case EVIDENCE_CACHE_HIT: return verdict_hit(s, evidence);
+		case EVIDENCE_INVALID: return verdict_invalid(s, evidence);
+		case EVIDENCE_DROPPED:
+			say(s, "A packet ");
+			say_ends(s, evidence);
+			say(s, " was dropped: %s", drop_reason_word(evidence->detail));
+			return EXPLAIN_BLOCKED;
+		default: break;
+		}
+	}
+	if (facts->cache && facts->cache->n) {
+		say(s, "No such flow was seen; a new connection would be blocked");
+		say_cache(s);
+		return EXPLAIN_BLOCKED;
+	}
+	say(s, "No evidence: nothing like it was seen, or it has been overwritten");
+	if (facts->overwritten)
+		say(s, " (%llu pieces were; limits.evidence keeps more)",
+			(unsigned long long)facts->overwritten);
+	return EXPLAIN_UNKNOWN;
+}
+
+enum explain_outcome explain_verdict(
+	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX])
+{
+	struct sentence s = {.facts = facts, .text = verdict};
+	enum explain_outcome outcome;
+	const struct evidence *hit = last_of(facts, EVIDENCE_CACHE_HIT, false);
+	const struct evidence *made =
+		facts->flow_id ? last_of(facts, EVIDENCE_FLOW_MADE, true) : NULL;
+
+	verdict[0] = '\0';
+	// asked by ends: of a flow that is over, what came later counts
+	if (facts->flow_id && !(hit && hit->flow_id != facts->flow_id && (!made || hit > made)))
+		outcome = verdict_of_flow(&s);
+	else
+		outcome = verdict_loose(&s);
+	say(&s, ".");
+	return outcome;
+}
