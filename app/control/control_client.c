@@ -120,7 +120,7 @@ static void gone(struct bufferevent *stream, short what, void *ctx)
 {
 	struct client *client = ctx;
 
-	if (what & BEV_EVENT_EOF) {
+	if (what & BEV_EVENT_EOF && !(what & BEV_EVENT_ERROR)) { // both may come at once
 		client->eof = true;
 		bufferevent_disable(stream, EV_READ);
 		run_lines(client);

@@ -286,7 +286,8 @@ static void gone(struct bufferevent *stream, short what, void *ctx)
 {
 	struct http_client *client = ctx;
 
-	if (!(what & BEV_EVENT_EOF)) {
+	// Of one turn of the loop, both: it sends nothing more, and takes nothing more.
+	if (what & BEV_EVENT_ERROR || !(what & BEV_EVENT_EOF)) {
 		client_free(client);
 		return;
 	}

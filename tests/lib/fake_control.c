@@ -225,7 +225,7 @@ int signature_load_dir(
 
 struct rule_names {
 	uint32_t n;
-	char ids[64][POLICY_ID_MAX];
+	char ids[POLICY_RULES_MAX + 64][POLICY_ID_MAX];
 };
 
 struct rule_names *rule_names_new(void)
@@ -275,12 +275,20 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 	policy = calloc(1, sizeof *policy);
 	if (!policy)
 		abort();
-	policy->rules = calloc(1, sizeof *policy->rules);
-	if (!policy->rules)
+	policy->n_rules = strstr(path, "many") ? POLICY_RULES_MAX : 1;
+	policy->rules = calloc(policy->n_rules, sizeof *policy->rules);
+	policy->by_uid = calloc(policy->n_rules, sizeof(const struct rule *));
+	if (!policy->rules || !policy->by_uid)
 		abort();
-	policy->n_rules = 1;
-	snprintf(policy->rules[0].id, POLICY_ID_MAX, "no-bittorrent");
-	policy->rules[0].uid = rule_names_intern(names, "no-bittorrent");
+	for (uint32_t i = 0; i < policy->n_rules; i++) { // uids rise: nobody has taken one before
+		struct rule *rule = &policy->rules[i];
+
+		snprintf(rule->id, POLICY_ID_MAX, "no-bittorrent");
+		if (i)
+			snprintf(rule->id, POLICY_ID_MAX, "rule-%u-of-many", i);
+		rule->uid = rule_names_intern(names, rule->id);
+		policy->by_uid[i] = rule;
+	}
 	*out = policy;
 	return 0;
 }

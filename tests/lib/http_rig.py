@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The HTTP server of build/tests/http_stand, and raw requests to it: for tests/cli/http*.test."""
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+STAND = os.path.join(BUILD, "tests", "http_stand")
+
+
+class Checks:
+    """expect() says what does not hold; end() is the exit code."""
+
+    def __init__(self):
+        self.failed = self.done = 0
+
+    def expect(self, what, holds, seen=""):
+        self.done += 1
+        if not holds:
+            self.failed += 1
+            print(f"failed: {what}: {seen!r:.600}")
+
+    def end(self):
+        print(f"{self.done - self.failed} of {self.done} held")
+        return 1 if self.failed or not self.done else 0
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+class Stand:
+    def __init__(self, *arguments, listen=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="sluice-http.")
+        self.control = os.path.join(self.folder.name, "control.sock")
+        self.port = free_port()
+        self.listen = listen or f"127.0.0.1:{self.port}"
+        self.program = subprocess.Popen(
+            [STAND, self.control, self.listen, *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, bufsize=1)
+        if self.program.stdout.readline() != "ready\n":
+            raise SystemExit("http_stand did not start")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.program.stdin.close()
+        try:
+            self.code = self.program.wait(20)
+        except subprocess.TimeoutExpired:
+            self.program.kill()
+            self.code = self.program.wait()
+        self.program.stdout.close()
+        self.folder.cleanup()
+
+    def tell(self, line):
+        self.program.stdin.write(line + "\n")
+        assert self.program.stdout.readline() == "done\n", "http_stand is gone"
+
+    def connect(self, timeout=10):
+        return socket.create_connection(("127.0.0.1", self.port), timeout)
+
+    def ask(self, octets, parts=1, half_close=False, timeout=10):
+        """All that comes back until the server closes (or 'timeout' with what came)."""
+        with self.connect(timeout) as sock:
+            step = max(1, len(octets) // parts)
+            try:
+                for i in range(0, len(octets), step):
+                    sock.sendall(octets[i:i + step])
+                    if parts > 1:
+                        time.sleep(0.001)
+                if half_close:
+                    sock.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+            return read_all(sock)
+
+    def get(self, path, *headers, method="GET"):
+        lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+        return split("\r\n".join(lines + ["", ""]).encode(), self)
+
+    def json(self, name):
+        status, _, body = self.get(f"/api/{name}.json")
+        assert status == 200, status
+        return json.loads(body)
+
+    def memory_kb(self):
+        with open(f"/proc/{self.program.pid}/status", encoding="ascii") as file:
+            return int(next(l for l in file if l.startswith("VmRSS")).split()[1])
+
+    def control_answers_ms(self):
+        """How long one command of sluicectl's takes, from connect to answer."""
+        begin = time.monotonic()
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.settimeout(10)
+            sock.connect(self.control)
+            sock.sendall(b'{"command":"version"}\n')
+            answer = sock.makefile("rb").readline()
+        assert json.loads(answer)["return"] == "OK"
+        return (time.monotonic() - begin) * 1000
+
+
+def read_all(sock):
+    out = b""
+    try:
+        while True:
+            more = sock.recv(65536)
+            if not more:
+                return out
+            out += more
+    except OSError:
+        return out
+
+
+def split(octets, stand):
+    """(status, headers in lower case, body) of one answer."""
+    answer = stand.ask(octets)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    headers = dict((name.lower(), value.strip()) for name, _, value in (l.partition(":") for l in lines[1:]))
+    return (int(lines[0].split()[1]) if lines[0] else 0), headers, body.decode("utf-8")

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The HTTP server and the control socket on one loop, as in the gateway, with made-up lcores, for
+// the tests of the server: http_stand CONTROL LISTEN [LCORES [POLICY]]. Lines on its standard
+// input:
+//
+//   alert N     N flows of BitTorrent are reset, and one would be (monitor)
+//   learn       the connection cache learns a peer; "again": it came back
+//   traffic N   N packets of 1,000 bytes each way
+//   missed N    the port wan loses N packets
+//   down        its link goes
+//   fail        a reload is refused
+//   still       the lcores' hearts rest from now on
+//
+// Each is answered with "done". Ends with its standard input.
+#include "control_world.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app_id.h"
+#include "fake_control.h"
+#include "http_server.h"
+#include "log.h"
+#include "tick.h"
+
+struct stand {
+	struct world world;
+	struct http_server *http;
+	struct port_counters ports[2];
+	bool still;
+};
+
+static uint64_t stand_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+static void port_counters(void *ctx, struct port_counters *out)
+{
+	*out = *(struct port_counters *)ctx;
+}
+
+static void send_event(struct stand *stand, struct event event)
+{
+	event.now_ns = stand_now_ns();
+	event.generation = 1;
+	event.app = 1;
+	event.confidence = CONFIDENCE_VERIFIED;
+	event.rule_uid = 1;
+	event.l4_proto = 6;
+	event.ends = fake_ends("10.0.0.1", 40000, "192.0.2.7", 6881);
+	fake_event_send(stand->world.context.dp, 0, &event);
+}
+
+static void alerts(struct stand *stand, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		send_event(stand, (struct event){.type = EVENT_ALERT, .action = ACTION_RESET});
+	send_event(stand,
+		(struct event){.type = EVENT_ALERT, .action = ACTION_DROP, .mode = MODE_MONITOR});
+	stand->world.context.dp->lcores[0]->stats.flows_condemned += n;
+	stand->world.context.dp->lcores[0]->apps[1].flows_blocked += n;
+}
+
+static void conn_cache(struct stand *stand, enum event_conncache what)
+{
+	send_event(stand, (struct event){.type = EVENT_CONNCACHE,
+				  .reason = (uint8_t)what,
+				  .conncache = {.expires_ns = stand_now_ns() + 300 * NS_PER_S,
+					  .hits = what == CONNCACHE_HIT,
+					  .cache_mode = CACHE_TUPLE}});
+	stand->world.context.dp->lcores[0]->stats.cache_entries = 1;
+}
+
+static void traffic(struct stand *stand, unsigned n)
+{
+	struct lcore *lcore = stand->world.context.dp->lcores[0];
+
+	for (unsigned i = 0; i < 2; i++) {
+		stand->ports[i].rx_pkts += n;
+		stand->ports[i].rx_bytes += (uint64_t)n * 1000;
+		lcore->apps[2].pkts[i] += n;
+		lcore->apps[2].bytes[i] += (uint64_t)n * 1000;
+	}
+	lcore->apps[2].flows = lcore->apps[2].flows_active = 1;
+	lcore->stats.received_pkts += 2 * (uint64_t)n;
+	lcore->stats.sent_pkts += 2 * (uint64_t)n;
+	lcore->latency[1].counts[100] += n;
+	lcore->latency[1].sum_ns += n * histogram_bound_ns(99);
+}
+
+static void fail_reload(struct stand *stand)
+{
+	struct config_errors errors = {0};
+
+	reload_load(stand->world.context.reload, "/etc/bad.json", stand_now_ns(), &errors);
+	config_errors_free(&errors);
+}
+
+static void obey(struct stand *stand, const char *line)
+{
+	unsigned n = 0;
+	char word[16] = "";
+
+	if (sscanf(line, "%15s %u", word, &n) < 1)
+		return;
+	if (!strcmp(word, "alert"))
+		alerts(stand, n);
+	else if (!strcmp(word, "learn"))
+		conn_cache(stand, CONNCACHE_ADD);
+	else if (!strcmp(word, "again"))
+		conn_cache(stand, CONNCACHE_HIT);
+	else if (!strcmp(word, "traffic"))
+		traffic(stand, n);
+	else if (!strcmp(word, "missed"))
+		stand->ports[1].rx_missed += n;
+	else if (!strcmp(word, "down"))
+		stand->ports[1].link_up = false;
+	else if (!strcmp(word, "fail"))
+		fail_reload(stand);
+	else if (!strcmp(word, "still"))
+		stand->still = true;
+	else
+		abort();
+	puts("done");
+	fflush(stdout);
+}
+
+static void make(struct stand *stand, unsigned n_lcores, const char *policy)
+{
+	struct control_context *context = &stand->world.context;
+	const struct sink_options options = {.live = true};
+	struct config_errors errors = {0};
+	char err[256];
+
+	context->dp = stand->world.lcores.dp = fake_dataplane_new(n_lcores, true);
+	for (unsigned i = 0; i < 2; i++) {
+		stand->ports[i] = (struct port_counters){.link_up = true, .speed_mbps = 10000};
+		context->dp->ports[i].counters = port_counters;
+		context->dp->ports[i].ctx = &stand->ports[i];
+	}
+	context->dp->limits =
+		(struct lcore_limits){.flows = 1000, .embryos = 1000, .conn_cache = 1000};
+	context->names = rule_names_new();
+	context->base = event_base_new();
+	context->now_ns = stand_now_ns;
+	context->started_ns = stand_now_ns();
+	if (reload_new(context->dp, context->names, "signatures", NULL, &context->reload) ||
+		reload_load(context->reload, policy, stand_now_ns(), &errors) ||
+		sink_new(&options, context->dp, context->names, &context->sink, err, sizeof err))
+		exit(1);
+}
+
+static void turn_all(struct stand *stand)
+{
+	struct dataplane *dp = stand->world.context.dp;
+
+	event_base_loop(stand->world.context.base, EVLOOP_NONBLOCK);
+	sink_drain(stand->world.context.sink, 0);
+	for (unsigned i = 0; i < 2 && i < dp->n_lcores; i++)
+		fake_lcore_turn(&stand->world.lcores, i);
+	for (unsigned i = 0; i < dp->n_lcores && !stand->still; i++)
+		dp->lcores[i]->stats.heartbeat_ns = stand_now_ns();
+}
+
+int main(int argc, char **argv)
+{
+	static struct stand stand;
+	struct world *world = &stand.world;
+	char err[256] = "", line[64];
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+
+	if (argc < 3)
+		return 2;
+	signal(SIGPIPE, SIG_IGN);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	world->lcores = (struct fake_lcores){.n_flows = FLOWS, .now_ns = stand_now_ns};
+	make(&stand, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 2,
+		argc > 4 ? argv[4] : "/etc/policy.json");
+	if (control_socket_new(&world->context, argv[1], NULL, &world->socket, err, sizeof err) ||
+		http_server_new(&world->context, argv[2], &stand.http, err, sizeof err)) {
+		fprintf(stderr, "%s\n", err);
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		if (poll(&input, 1, 1) > 0) {
+			if (!fgets(line, sizeof line, stdin))
+				break;
+			obey(&stand, line);
+		}
+		turn_all(&stand);
+	}
+	control_socket_free(world->socket);
+	http_server_free(stand.http);
+	sink_free(world->context.sink);
+	reload_free(world->context.reload);
+	rule_names_free(world->context.names);
+	event_base_free(world->context.base);
+	fake_dataplane_free(world->context.dp);
+	return 0;
+}
