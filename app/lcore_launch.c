@@ -64,12 +64,23 @@ static void nap(uint64_t ns)
 	nanosleep(&time, NULL);
 }
 
+void lcore_stand_still(uint64_t ns)
+{
+	struct timespec left = {
+		.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
 // A lcore that has found nothing for `turns` turns.
 static void idle(const struct lcore_thread *thread, unsigned turns)
 {
 	struct rte_rcu_qsbr *qsbr = thread->lcore->dp->qsbr;
 	unsigned id = thread->lcore->index;
 
+	// If its CPU is taken from it here, the standby can help.
+	lease_give(&thread->lcore->lease);
 	if (!thread->idle_sleep || turns < IDLE_SPIN_TURNS) {
 		if (thread->shares_cpu)
 			sched_yield(); // or the others on this CPU wait for our time slice
@@ -83,6 +94,7 @@ static void idle(const struct lcore_thread *thread, unsigned turns)
 		nap(IDLE_LONG_NS);
 		rte_rcu_qsbr_thread_online(qsbr, id);
 	}
+	lcore_lease_take(thread->lcore);
 }
 
 static int lcore_main(void *arg)

@@ -23,6 +23,9 @@ uint64_t clock_ns(void);
 // The wall clock less ours, which never steps: what NTP or an operator has changed since the start.
 int64_t clock_error_ns(void);
 
+// The debug hook (dataplane.stand_still): the thread does nothing for so long.
+void lcore_stand_still(uint64_t ns);
+
 // Registers every lcore with dp->qsbr and starts its thread. 0, -EBUSY.
 int lcores_launch(struct dataplane *dp, struct lcore_thread *threads, char *err, size_t err_len);
 // Ends receiving (dp->stopping = 1), lets the lcores empty their rings and buffers for at most

@@ -28,11 +28,11 @@
 #include "pidfile.h"
 #include "port.h"
 #include "preflight.h"
+#include "run_ledger.h"
 #include "run_limits.h"
 #include "run_options.h"
 #include "service.h"
-#include "trace_log.h"
-#include "stats_sum.h"
+#include "standby.h"
 #include "trace_log.h"
 
 #define ERR_BYTES        4096
@@ -60,9 +60,10 @@ struct run { // everything, in the order in which it is made
 	bool ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
-	uint64_t links;   // bit per port: up
-	bool forwarded;   // lcores have run
-	bool lcores_lost; // a lcore has not left: nothing of it may be freed
+	struct standby *standby; // when inspection fails open
+	uint64_t links;          // bit per port: up
+	bool forwarded;          // lcores have run
+	bool lcores_lost;        // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
 
@@ -164,9 +165,11 @@ static int make_control(struct run *run)
 	}
 	run->dp->n_lcores = gateway->n_data;
 	run->dp->clock_ns = clock_ns;
+	run->dp->stand_still = gateway->debug ? lcore_stand_still : NULL;
 	run->dp->limits = run_limits(gateway);
-	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(gateway->n_data));
-	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, gateway->n_data)) {
+	uint32_t readers = gateway->n_data + 1; // and the standby
+	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(readers));
+	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, readers)) {
 		snprintf(run->err, sizeof(run->err), "no memory");
 		return EXIT_CODE_FAILURE;
 	}
@@ -337,6 +340,8 @@ static int make_lcores(struct run *run)
 	dataplane_owner_fill(dp); // after the ports: as their NICs deal
 	if (!rc)
 		rc = ports_deal(dp, run->err, sizeof(run->err));
+	if (!rc && gateway->stall.policy == STALL_OPEN)
+		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
 	log_info(
@@ -434,50 +439,47 @@ static void drain_lcores(struct run *run, uint64_t deadline_ns)
 	}
 }
 
-static void say_ledger(const struct run *run)
-{
-	struct stats sum;
-	struct ledger ledger;
-	char reasons[1024] = "";
-	size_t used = 0;
-
-	stats_sum(run->dp, &sum, &ledger);
-	for (unsigned i = 0; i < DROP_REASONS_MAX && used < sizeof(reasons); i++) {
-		if (sum.dropped_pkts[i])
-			used += (size_t)snprintf(reasons + used, sizeof(reasons) - used,
-				"%s%s %" PRIu64, used ? ", " : " (", drop_reason_word(i),
-				sum.dropped_pkts[i]);
-	}
-	log_notice("received %" PRIu64 ", injected %" PRIu64 ", sent %" PRIu64 ", dropped %" PRIu64
-		   "%s%s, held %" PRIu64 ", consumed %" PRIu64 ", unaccounted %" PRId64,
-		ledger.received, ledger.injected, ledger.sent, ledger.dropped, reasons,
-		used ? ")" : "", ledger.held, ledger.consumed, ledger.unaccounted);
-	if (ledger.unaccounted)
-		log_error("the packet ledger does not close: please report this");
-	if (sum.events_lost)
-		log_warning("%" PRIu64 " events were lost to a full ring", sum.events_lost);
-}
-
 static void stop_forwarding(struct run *run)
 {
 	uint64_t began = clock_ns(), drain = run->gateway->drain_s * NS_PER_S;
 
-	if (lcores_stop(run->dp, drain / 2, pump, run) < 0) {
+	run->lcores_lost = lcores_stop(run->dp, drain / 2, pump, run) < 0;
+	standby_free(run->standby); // what came for a lcore that stands still has been sent then
+	run->standby = NULL;
+	if (run->lcores_lost) {
 		log_error("a data lcore did not leave its loop; ending without it");
-		run->lcores_lost = true;
+		run_ledger_say(run->dp, true);
 		return;
 	}
 	drain_lcores(run, began + drain * 3 / 4);
 	sink_stats_event(run->sink, clock_ns());
 	sink_flush(run->sink);
-	say_ledger(run);
+	run_ledger_say(run->dp, false);
 	log_notice("stopped in %" PRIu64 " ms", (uint64_t)((clock_ns() - began) / NS_PER_MS));
+}
+
+static bool take_over(void *ctx, unsigned lcore)
+{
+	return standby_take(((struct run *)ctx)->standby, lcore);
+}
+
+static bool has_taken_over(void *ctx, unsigned lcore)
+{
+	return standby_has(((struct run *)ctx)->standby, lcore);
 }
 
 static int forward(struct run *run)
 {
 	const struct control_options options = {
-		.stats_interval_s = run->gateway->stats_interval_s, .tick = tick, .ctx = run};
+		.stats_interval_s = run->gateway->stats_interval_s,
+		.stall = {.after_ms = run->gateway->stall.after_ms,
+			.fail_open = run->standby != NULL,
+			.take = take_over,
+			.has = has_taken_over,
+			.ctx = run},
+		.tick = tick,
+		.ctx = run,
+	};
 	int rc = control_run(&run->context, &options);
 
 	if (rc < 0)

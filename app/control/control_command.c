@@ -13,6 +13,8 @@ static const struct command commands[] = {
 	{"help", "", "the commands", cmd_help},
 	{"version", "", "the program and what it is built with", cmd_version},
 	{"stats", "", "counters, ledger, pools, ports, lcores", cmd_stats},
+	{"debug-stall", "lcore, ms, where", "makes a data lcore stand still (tests)",
+		cmd_debug_stall},
 	{"log-level", "level", "the level of the log, and sets it", cmd_log_level},
 	{"flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order", "live flows",
 		cmd_flow_list},

@@ -7,22 +7,15 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "hearts.h"
 #include "log.h"
 #include "tick.h"
 
 #define DRAIN_MS  10
 #define RELOAD_MS 5
 #define FLUSH_MS  250
-#define WATCH_MS  100
-#define STALL_MS  2000
 
 #define DRAIN_MAX 4096 // records of a lcore per turn: clients and signals wait no longer than that
-
-struct watch { // one data lcore's heart
-	uint64_t heartbeat_ns;
-	uint64_t changed_ns; // by our clock
-	bool stalled;
-};
 
 enum { EVENTS_MAX = 9 };
 
@@ -32,9 +25,8 @@ struct control {
 	struct event *events[EVENTS_MAX]; // libevent's; freed together
 	unsigned n_events;
 	struct event *grace; // polls reload_step while a grace period runs
-	uint64_t stall_ns;
-	int signal; // that ended the loop
-	struct watch watches[LCORES_MAX];
+	int signal;          // that ended the loop
+	struct hearts hearts;
 };
 
 static void drain(evutil_socket_t fd, short what, void *ctx)
@@ -82,42 +74,11 @@ static void grace(evutil_socket_t fd, short what, void *ctx)
 		event_add(control->grace, &soon);
 }
 
-static bool hearts_watch(struct control *control, uint64_t now_ns)
-{
-	const struct dataplane *dp = control->context->dp;
-	bool healthy = true;
-
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		struct watch *watch = &control->watches[i];
-		uint64_t beat =
-			__atomic_load_n(&dp->lcores[i]->stats.heartbeat_ns, __ATOMIC_RELAXED);
-
-		if (beat != watch->heartbeat_ns) {
-			if (watch->stalled)
-				log_notice("data lcore %u goes on after %llu ms", i,
-					(unsigned long long)((now_ns - watch->changed_ns) /
-							     NS_PER_MS));
-			*watch = (struct watch){.heartbeat_ns = beat, .changed_ns = now_ns};
-			continue;
-		}
-		if (now_ns - watch->changed_ns <= control->stall_ns)
-			continue;
-		healthy = false;
-		if (watch->stalled)
-			continue;
-		watch->stalled = true;
-		control->context->lcore_stalls++;
-		log_error("data lcore %u stands still: no turn of its loop for %llu ms", i,
-			(unsigned long long)((now_ns - watch->changed_ns) / NS_PER_MS));
-	}
-	return healthy;
-}
-
 static void watch(evutil_socket_t fd, short what, void *ctx)
 {
 	struct control *control = ctx;
 	uint64_t now_ns = control->context->now_ns();
-	bool healthy = hearts_watch(control, now_ns);
+	bool healthy = hearts_watch(&control->hearts, now_ns);
 
 	(void)fd;
 	(void)what;
@@ -200,7 +161,7 @@ static int add_all(struct control *control)
 	if (rc == 0)
 		rc = add_timer(control, FLUSH_MS, flush);
 	if (rc == 0)
-		rc = add_timer(control, WATCH_MS, watch);
+		rc = add_timer(control, HEARTS_WATCH_MS, watch);
 	if (rc == 0 && stats_ms && control->context->sink)
 		rc = add_timer(
 			control, stats_ms < UINT32_MAX ? (unsigned)stats_ms : UINT32_MAX, stats);
@@ -221,14 +182,6 @@ static void signals_open(sigset_t *before)
 	pthread_sigmask(SIG_UNBLOCK, &ours, before);
 }
 
-static void watches_start(struct control *control)
-{
-	uint64_t now_ns = control->context->now_ns();
-
-	for (unsigned i = 0; i < LCORES_MAX; i++)
-		control->watches[i].changed_ns = now_ns;
-}
-
 int control_run(struct control_context *context, const struct control_options *options)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, old_pipe;
@@ -240,12 +193,11 @@ int control_run(struct control_context *context, const struct control_options *o
 		return -ENOMEM;
 	control->context = context;
 	control->options = options;
-	control->stall_ns = (options->stall_ms ? options->stall_ms : STALL_MS) * NS_PER_MS;
 	context->stop = false;
 	if (context->sink)
 		sink_set_start(context->sink, context->started_ns);
 	sigaction(SIGPIPE, &ignore, &old_pipe); // a reader of events or a client that went away
-	watches_start(control);
+	hearts_start(&control->hearts, context, &options->stall);
 	rc = add_all(control);
 	if (rc == 0) {
 		signals_open(&before);

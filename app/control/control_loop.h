@@ -16,10 +16,11 @@
 #define SLUICE_CONTROL_LOOP_H
 
 #include "control_socket.h"
+#include "hearts.h"
 
 struct control_options {
 	uint32_t stats_interval_s; // EVE stats record; 0: none
-	uint32_t stall_ms;         // a heart that rests longer is reported; 0: 2000
+	struct stall_options stall;
 	// May be NULL. Every 100 ms; `healthy` is false while a data lcore's heart rests. The
 	// place for the watchdog of the service manager, STATUS= and link states.
 	void (*tick)(void *ctx, uint64_t now_ns, bool healthy);

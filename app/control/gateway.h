@@ -29,6 +29,11 @@ struct gateway_pair {
 	char outside[32]; // mode is "bridge", the only one so far
 };
 
+enum stall_policy {   // what becomes of packets for a data lcore that stands still
+	STALL_CLOSED, // they are lost
+	STALL_OPEN,   // they pass uninspected
+};
+
 struct gateway {
 	char *eal[GATEWAY_EAL_MAX]; // owned
 	unsigned n_eal;
@@ -63,6 +68,10 @@ struct gateway {
 		uint32_t seconds; // for so long is an elephant
 	} elephant;
 	struct {
+		uint32_t after_ms; // a data lcore without a turn for so long stands still
+		uint8_t policy;    // enum stall_policy
+	} stall;
+	struct {
 		char *events;     // EVE JSON lines, "-" for standard output
 		char *control;    // socket
 		char *signatures; // directory
@@ -86,6 +95,7 @@ struct gateway {
 	char *control_group;       // of the control socket, or NULL
 	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
 	uint32_t drain_s;          // at stop; default 2
+	bool debug;                // commands for tests (debug-stall); default false
 	bool idle_sleep;           // idle ramp of data lcores (A16); default false
 	bool flow_events;          // EVE flow records; default true
 	bool drop_events;          // EVE drop records; default true

@@ -17,6 +17,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "memory", .kind = JSON_KIND_READ, .read = gateway_read_memory},
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
+	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
 	{.name = "http", .kind = JSON_KIND_READ, .read = gateway_read_http},
 	{.name = "hook", .kind = JSON_KIND_READ, .read = gateway_read_hook},
@@ -52,6 +53,7 @@ const struct json_field gateway_fields[] = {
 		.offset = offsetof(struct gateway, drain_s),
 		.max = 60,
 		.fallback = 2},
+	{.name = "debug", .kind = JSON_KIND_FLAG, .offset = offsetof(struct gateway, debug)},
 	{.name = "idle_sleep",
 		.kind = JSON_KIND_FLAG,
 		.offset = offsetof(struct gateway, idle_sleep)},
@@ -123,6 +125,24 @@ const struct json_field gateway_elephant_fields[] = {
 		.min = 1,
 		.max = 240,
 		.fallback = 5},
+	JSON_FIELD_END,
+};
+
+static const char *const stall_policies[] = {
+	[STALL_CLOSED] = "closed", [STALL_OPEN] = "open", NULL};
+
+const struct json_field gateway_stall_fields[] = {
+	{.name = "stall.after_ms",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, stall.after_ms),
+		.min = 200,
+		.max = 60000,
+		.fallback = 500},
+	{.name = "stall.policy",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, stall.policy),
+		.words = stall_policies,
+		.fallback = STALL_CLOSED},
 	JSON_FIELD_END,
 };
 

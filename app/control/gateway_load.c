@@ -231,6 +231,11 @@ void gateway_read_http(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_http_fields, NULL, ctx, ctx);
 }
 
+void gateway_read_stall(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_stall_fields, NULL, ctx, ctx);
+}
+
 void gateway_read_paths(const struct json_at *at, void *ctx)
 {
 	json_fields_read(at, gateway_paths_fields, NULL, ctx, ctx);
@@ -346,6 +351,7 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
+			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
 			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
 			       json_fields_default(gateway_http_fields, gateway) < 0 ||
 			       json_fields_default(gateway_hook_fields, gateway) < 0

@@ -428,6 +428,39 @@ void sink_stats_event(struct sink *sink, uint64_t now_ns)
 	free(text);
 }
 
+void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_report *report)
+{
+	static const char *const states[] = {"begin", "bypass", "end"};
+	struct json_out line;
+	char *room;
+
+	if (sink->fd < 0) {
+		sink->written++;
+		return;
+	}
+	room = line_begin(sink, EVE_LINE_MAX);
+	if (!room)
+		return;
+	json_out_init(&line, room, EVE_LINE_MAX);
+	eve_head(&line, now_ns, "stall");
+	json_out_u64(&line, "lcore", report->lcore);
+	json_out_open(&line, "stall", '{');
+	json_out_string(&line, "state", states[report->state]);
+	json_out_u64(&line, "rested_ms", report->rested_ns / NS_PER_MS);
+	json_out_string(&line, "policy", report->fail_open ? "open" : "closed");
+	json_out_string(&line, "action", report->bypassed ? "bypass" : "none");
+	if (report->fail_open && !report->bypassed)
+		json_out_string(&line, "reason", "driver");
+	json_out_u64(&line, "bypassed_pkts", report->bypassed_pkts);
+	json_out_u64(&line, "bypassed_bytes", report->bypassed_bytes);
+	json_out_u64(&line, "rx_missed", report->rx_missed);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	line_end(sink, &line);
+	sink_flush(sink); // it may be the last that is heard
+}
+
 int sink_reopen(struct sink *sink)
 {
 	int fd;

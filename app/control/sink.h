@@ -40,6 +40,22 @@ unsigned sink_drain(struct sink *sink, unsigned max);
 void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
 	const char *file, const struct config_errors *errors);
 void sink_stats_event(struct sink *sink, uint64_t now_ns);
+enum stall_state {
+	STALL_BEGINS,   // a data lcore's heart has rested for longer than stall.after_ms
+	STALL_BYPASSED, // the standby forwards for it now; it could not when it began
+	STALL_ENDS,
+};
+struct stall_report {
+	unsigned lcore;
+	enum stall_state state;
+	bool fail_open; // stall.policy
+	bool bypassed;  // the standby forwards, or has
+	uint64_t rested_ns;
+	// since it began, of all lcores
+	uint64_t bypassed_pkts, bypassed_bytes;
+	uint64_t rx_missed; // by the ports that it receives from
+};
+void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_report *report);
 int sink_reopen(struct sink *sink); // SIGHUP: log rotation
 // Writes what is buffered; with a full disk it stays buffered and is tried again next time. What
 // does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "bypass.h"
 #include "tick.h"
 
 // struct stats has nothing but 64-bit members.
@@ -182,6 +183,7 @@ static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore
 	put_number(b, entry, "loop_ns", stats.loop_ns);
 	put_number(b, entry, "busy_permille", stats.busy_permille);
 	put_number(b, entry, "heartbeat_ns", stats.heartbeat_ns);
+	put_object(b, entry, "bypassed", json_boolean(is_bypassed(lcore->dp, lcore->index)));
 	put_counters(b, entry, &stats);
 }
 

@@ -114,14 +114,3 @@ void bypass_end(struct lcore *standby, uint64_t now_ns)
 	standby->stats.held_pkts = 0;
 	bypass_over(standby->dp, standby->index, now_ns);
 }
-
-void bypass_begin(struct dataplane *dp, unsigned lcore)
-{
-	atomic_fetch_or_explicit(&dp->bypassed, UINT64_C(1) << lcore, memory_order_relaxed);
-}
-
-void bypass_over(struct dataplane *dp, unsigned lcore, uint64_t now_ns)
-{
-	atomic_fetch_and_explicit(&dp->bypassed, ~(UINT64_C(1) << lcore), memory_order_relaxed);
-	atomic_store_explicit(&dp->lcores[lcore]->unseen_until_ns, now_ns, memory_order_release);
-}

@@ -25,9 +25,16 @@ void bypass_end(struct lcore *standby, uint64_t now_ns);
 
 // Packets of `lcore`'s flows are not inspected by anybody, from now on: other lcores send what they
 // would hand to it. Control core.
-void bypass_begin(struct dataplane *dp, unsigned lcore);
+static inline void bypass_begin(struct dataplane *dp, unsigned lcore)
+{
+	atomic_fetch_or_explicit(&dp->bypassed, UINT64_C(1) << lcore, memory_order_relaxed);
+}
 // They are again. Whoever ends it: the standby, or the control core where it never took over.
-void bypass_over(struct dataplane *dp, unsigned lcore, uint64_t now_ns);
+static inline void bypass_over(struct dataplane *dp, unsigned lcore, uint64_t now_ns)
+{
+	atomic_fetch_and_explicit(&dp->bypassed, ~(UINT64_C(1) << lcore), memory_order_relaxed);
+	atomic_store_explicit(&dp->lcores[lcore]->unseen_until_ns, now_ns, memory_order_release);
+}
 
 static inline bool is_bypassed(const struct dataplane *dp, unsigned lcore)
 {

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include <rte_pause.h>
 #include "flow_table.h"
 #include "lcore.h"
 
@@ -96,25 +95,6 @@ void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_
 	lcore->policy = policy;
 	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
 		epoch_renew(lcore);
-}
-
-// Not held up for long: the standby asks for this between two bursts.
-static void wait_for_lease(struct lcore *lcore)
-{
-	uint64_t (*clock_ns)(void) = lcore->dp->clock_ns;
-
-	do {
-		lease_want(&lcore->lease);
-		if (clock_ns)
-			__atomic_store_n(&lcore->stats.heartbeat_ns, clock_ns(), __ATOMIC_RELAXED);
-		rte_pause();
-	} while (!lease_take(&lcore->lease, LEASE_LCORE));
-}
-
-void lcore_lease_take(struct lcore *lcore)
-{
-	if (unlikely(!lease_take(&lcore->lease, LEASE_LCORE)))
-		wait_for_lease(lcore);
 }
 
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len)

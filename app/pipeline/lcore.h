@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 #include <rte_mbuf.h>
+#include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 #include "app_usage.h"
@@ -219,10 +220,20 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	struct lcore **out, char *err, size_t err_len);
 // What is read once per loop: the time, the policy in force, its open time windows. The lcore.
 void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns);
-// Takes its lease; while the standby has it, waits until that has sent what it had, and beats the
-// heart meanwhile. The lcore.
-void lcore_lease_take(struct lcore *lcore);
 int lcores_connect(struct dataplane *dp, char *err, size_t err_len);
 void lcore_free(struct lcore *lcore);
+
+// Takes its lease; while the standby has it, waits until that has sent what it had (it asks for
+// this between two bursts), and beats the heart meanwhile. The lcore.
+static inline void lcore_lease_take(struct lcore *lcore)
+{
+	while (unlikely(!lease_take(&lcore->lease, LEASE_LCORE))) {
+		lease_want(&lcore->lease);
+		if (lcore->dp->clock_ns)
+			__atomic_store_n(&lcore->stats.heartbeat_ns, lcore->dp->clock_ns(),
+				__ATOMIC_RELAXED);
+		rte_pause();
+	}
+}
 
 #endif

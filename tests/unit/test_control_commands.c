@@ -262,6 +262,43 @@ static void a_reload_answers_after_the_last_lcore(void **state)
 	world_free(&w);
 }
 
+static void a_debug_hook_is_refused_unless_configured(void **state)
+{
+	struct gateway *gateway = calloc(1, sizeof *gateway);
+	struct world w;
+
+	(void)state;
+	assert_non_null(gateway);
+	world_new(&w);
+	w.context.gateway = gateway;
+	struct lcore *const *lcores = w.context.dp->lcores;
+	const char *good = "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":1,\"ms\":300}}";
+
+	asks_nok(&w, good, "\"debug\": true");
+	assert_int_equal(lcores[1]->stall_inspect_ns, 0);
+	gateway->debug = true;
+	asks_ok(&w, good);
+	assert_int_equal(lcores[1]->stall_inspect_ns, 300 * NS_PER_MS);
+	asks_ok(&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":0,\"ms\":5,"
+		    "\"where\":\"driver\"}}");
+	assert_int_equal(lcores[0]->stall_turn_ns, 5 * NS_PER_MS);
+	assert_int_equal(lcores[0]->stall_inspect_ns, 0);
+	asks_nok(
+		&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":2,\"ms\":5}}", "0 to 1");
+	asks_nok(&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":-1,\"ms\":5}}",
+		"0 to 1");
+	asks_nok(&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":0,\"ms\":0}}", "60000");
+	asks_nok(&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":0,\"ms\":60001}}",
+		"60000");
+	asks_nok(&w,
+		"{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":0,\"ms\":5,\"where\":\"x\"}"
+		"}",
+		"driver");
+	asks_nok(&w, "{\"command\":\"debug-stall\"}", "where");
+	world_free(&w);
+	free(gateway);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +309,7 @@ int main(void)
 		cmocka_unit_test(the_cache_is_merged_over_lcores),
 		cmocka_unit_test(a_policy),
 		cmocka_unit_test(a_reload_answers_after_the_last_lcore),
+		cmocka_unit_test(a_debug_hook_is_refused_unless_configured),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

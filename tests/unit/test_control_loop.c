@@ -87,8 +87,10 @@ static void world_free(struct world *w)
 
 static int run(struct world *w, unsigned stats_interval_s, void (*at_tick)(struct world *w))
 {
-	struct control_options options = {
-		.stats_interval_s = stats_interval_s, .stall_ms = 300, .tick = tick, .ctx = w};
+	struct control_options options = {.stats_interval_s = stats_interval_s,
+		.stall = {.after_ms = 300},
+		.tick = tick,
+		.ctx = w};
 
 	w->at_tick = at_tick;
 	return control_run(&w->context, &options);

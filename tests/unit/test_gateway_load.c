@@ -115,6 +115,7 @@ static void test_all_keys(void **state)
 		     "one_way_s':4,"
 		     "'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
 		     "'elephant':{'mbit_s':0,'seconds':9},"
+		     "'stall':{'after_ms':700,'policy':'open'},'debug':true,"
 		     "'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
 		     "'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
 		     "'idle_sleep':true,'flow_events':false,'drop_events':false}");
@@ -140,6 +141,9 @@ static void test_all_keys(void **state)
 	assert_int_equal(gateway->limits.tcp_s, 1);
 	assert_int_equal(gateway->elephant.mbit_s, 0);
 	assert_int_equal(gateway->elephant.seconds, 9);
+	assert_int_equal(gateway->stall.after_ms, 700);
+	assert_int_equal(gateway->stall.policy, STALL_OPEN);
+	assert_true(gateway->debug);
 	assert_null(gateway->paths.cache);
 	assert_string_equal(gateway->paths.pidfile, "p");
 	assert_string_equal(gateway->control_group, "adm");
@@ -162,6 +166,7 @@ static void test_types_ranges_unknown(void **state)
 		"1024 to 268435456");
 	BAD(HEAD ",'limits':{'flows':-1}}", "$.limits.flows", "-1 is out of range");
 	BAD(HEAD ",'elephant':{'seconds':0}}", "$.elephant.seconds", "0 is out of range");
+	BAD(HEAD ",'stall':{'policy':'opne'}}", "$.stall.policy", "did you mean \"open\"");
 	BAD(HEAD ",'limits':[]}", "$.limits", "expected an object", "an array");
 	BAD(HEAD ",'idle_sleep':0}", "$.idle_sleep", "expected true or false", "an integer (0)");
 	BAD(HEAD ",'drain_s':61}", "$.drain_s", "0 to 60");
@@ -338,6 +343,8 @@ static void test_difference_names_the_key(void **state)
 	static const char *const changes[][2] = {
 		{"limits.udp_s=7", "limits.udp_s"},
 		{"elephant.mbit_s=7", "elephant.mbit_s"},
+		{"stall.policy=open", "stall.policy"},
+		{"debug=true", "debug"},
 		{"eal=[\"x\"]", "eal"},
 		{"ports.0.mtu=9000", "ports[].mtu"},
 		{"ports.1.device=z", "ports[].device"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""version, log."""
+"""version, log, debug."""
 from . import show
 from .talk import ask
 
@@ -19,4 +19,12 @@ def log_level(options):
     if options.json:
         return message
     print(message["level"])
+    return None
+
+
+def debug_stall(options):
+    message = ask(options, "debug-stall", lcore=options.lcore, ms=options.ms, where=options.where)
+    if options.json:
+        return message
+    print("data lcore %d will stand still for %d ms (%s)" % (message["lcore"], message["ms"], message["where"]))
     return None

@@ -276,5 +276,10 @@ def grammar_new():
     add_policy(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")
+    stall = grammar.leaf(grammar.noun("debug", "for tests; the gateway's configuration must say debug"), "stall",
+                         "general:debug_stall", "makes a data lcore stand still")
+    stall.add_argument("lcore", type=number_type("lcore", 0, 63), metavar="LCORE", help="its number, as stats shows it")
+    stall.add_argument("ms", type=number_type("number of milliseconds", 1, 60000), metavar="MS", help="for so long")
+    stall.add_argument("--where", choices=("inspect", "driver"), help="looking at a burst (default), or where nobody can help")
     grammar.leaf(grammar.nouns, "version", "general:version", "the running gateway's version")
     return grammar

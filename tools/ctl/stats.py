@@ -5,7 +5,7 @@ from .show import amount, number, span
 from .talk import Wrong, ask
 
 # What an operator should look into as soon as it is not 0 (docs/operating.md says why).
-WATCHED = ("bad_checksum_pkts", "classify_nomem", "emergency_entered", "events_lost", "flow_table_full",
+WATCHED = ("bad_checksum_pkts", "bypassed_pkts", "classify_nomem", "emergency_entered", "events_lost", "flow_table_full",
            "flows_evicted", "hints_lost", "make_nomem", "resets_impossible")
 
 

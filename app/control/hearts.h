@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The watch over the data lcores' hearts (FEATURES A13), in its place between two timers of the
+// control loop. A heart is stats.heartbeat_ns; it beats in every turn. One that rests longer than
+// `after_ms` is told: log, event `stall`, counter. If inspection fails open, the standby is asked
+// to forward for the lcore, again each time until it could; what is forwarded is told when the
+// lcore goes on.
+//
+// Only time during which the control core itself was awake counts: after a pause of the whole
+// machine, or of this thread, lcores have a while to beat first.
+#ifndef SLUICE_HEARTS_H
+#define SLUICE_HEARTS_H
+
+#include "control_socket.h"
+
+#define HEARTS_WATCH_MS 100 // how often hearts_watch is to be called
+
+struct stall_options {
+	uint32_t after_ms; // 0: 500
+	bool fail_open;
+	// The standby (app/standby.h), when fail_open: takes over for a lcore, false if the lcore
+	// stands still inside a driver; whether it still has it.
+	bool (*take)(void *ctx, unsigned lcore);
+	bool (*has)(void *ctx, unsigned lcore);
+	void *ctx;
+};
+
+struct heart { // one data lcore's
+	uint64_t beat_ns;
+	uint64_t changed_ns; // by our clock: the last time that it was seen to beat
+	uint64_t rested_ns;  // while we were awake
+	bool stalled;
+	bool taken; // the standby forwards, or has
+	// When it was told
+	uint64_t bypassed_pkts, bypassed_bytes, rx_missed;
+};
+
+struct hearts { // the caller's memory
+	struct control_context *context;
+	const struct stall_options *options;
+	uint64_t watched_ns;
+	struct heart hearts[LCORES_MAX];
+};
+
+void hearts_start(struct hearts *hearts, struct control_context *context,
+	const struct stall_options *options);
+// False while a data lcore stands still, or is being forwarded for.
+bool hearts_watch(struct hearts *hearts, uint64_t now_ns);
+
+#endif
