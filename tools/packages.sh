@@ -6,12 +6,13 @@
 
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
-	libjansson-dev libevent-dev libssl-dev libseccomp-dev libcmocka-dev"
+	libjansson-dev libevent-dev libssl-dev libseccomp-dev libcmocka-dev
+	python3"
 # For the lab and its story.
-PACKAGES_LAB="python3 iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssh-server
+PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # For the checks, beyond both.
-PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 tshark
+PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 mandoc tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install

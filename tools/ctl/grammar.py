@@ -156,7 +156,7 @@ def add_pair(parser):
     parser.add_argument("src", metavar="SRC", help="the address of the client, who is kept from connecting")
     parser.add_argument("dest", metavar="DEST", help="the server: an address, or ADDRESS:PORT ([2001:db8::1]:80)")
     parser.add_argument("--proto", metavar="NAME", help="protocol of the port: tcp (the default), udp")
-    parser.add_argument("--mode", choices=("tuple", "peer"), help="tuple: that port; peer: all ports and protocols")
+    parser.add_argument("--mode", choices=("tuple", "peer"), help="that port (tuple), or all ports and protocols (peer)")
     parser.add_argument("--zone", choices=("inside", "outside"), help="where SRC is (inside)")
     parser.add_argument("--vlan", type=number_type("VLAN", 0, 4095), metavar="N", help="in that VLAN")
 
@@ -173,13 +173,15 @@ class Grammar:
         self.parser = Parser(prog="sluicectl", description=DESCRIPTION, epilog=EPILOG, parents=[self.options],
                              formatter_class=argparse.RawDescriptionHelpFormatter)
         self.nouns = self.parser.add_subparsers(dest="noun", metavar="NOUN", required=True)
-        self.leaves = {}
+        self.leaves, self.hidden = {}, set()
 
     def leaf(self, group, name, function, text, hidden=False):
         words = {} if hidden else {"help": text}
         sub = group.add_parser(name, description=text[0].upper() + text[1:] + ".", parents=[self.options], **words)
         sub.set_defaults(function=function, leaf=sub)
         self.leaves[sub.prog] = sub
+        if hidden:
+            self.hidden.add(sub.prog)
         return sub
 
     def noun(self, name, text):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of keys of docs/gateway.md and docs/policy.md, made from config/schema.
 
-python3 tests/lib/schema_table.py [--write]: prints what differs, or writes it into the documents.
+python3 tools/schema_table.py [--write]: prints what differs, or writes it into the documents.
 """
 import json
 import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK = re.compile(r"(<!-- keys of (\w+)\.schema\.json -->\n).*?(<!-- end of keys -->\n)", re.S)
 
 
