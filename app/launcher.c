@@ -77,7 +77,7 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 }
 
 // The launcher runs it with its own rights: nobody with fewer may be able to change it.
-static int check_hook(const struct gateway *gateway, char *err, size_t err_len)
+int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len)
 {
 	const char *path = gateway->hook.command[0];
 	struct stat st;
@@ -162,7 +162,7 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	static struct launcher_plan plan;
 	sigset_t all, before;
 	int ends[2];
-	int rc = check_hook(gateway, err, err_len);
+	int rc = launcher_check_hook(gateway, err, err_len);
 
 	if (rc < 0)
 		return rc;

@@ -38,6 +38,8 @@ struct launcher { // zeroed: there is none
 // for, at most 3 s. 0, or -errno and a message.
 int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	const char *file_prefix, char *err, size_t err_len);
+// Whether the hook can be run, and by nobody's will but root's. -ENOENT, -EACCES, -EPERM, message.
+int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len);
 void launcher_tell(struct launcher *launcher, enum launcher_word word);
 // The last call: waits until it has cleaned up, at most 3 s. `badly`: after a failure.
 void launcher_end(struct launcher *launcher, bool badly);

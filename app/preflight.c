@@ -2,6 +2,7 @@
 #include "preflight.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <net/if.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 #include <linux/capability.h>
 #include "eal_args.h"
+#include "identity.h"
+#include "launcher.h"
 #include "options.h"
 
 #define CAP_BIT(cap) (1ull << (cap))
@@ -343,12 +346,34 @@ static void check_virtual(const struct gateway_port *port, const struct prefligh
 		note(out, 0, what, "%s", port->device);
 }
 
+static void check_service(const struct gateway *gateway, struct preflight *out)
+{
+	struct identity identity;
+	char err[512];
+	int rc = identity_find(gateway->user, gateway->group, &identity, err, sizeof(err));
+
+	if (rc < 0)
+		note(out, rc == -ENOENT ? EXIT_CODE_CONFIG : EXIT_CODE_PERMISSION, "user", "%s",
+			err);
+	else if (gateway->user)
+		note(out, 0, "user", "%s, group %s", identity.user, identity.group);
+	if (!gateway->hook.n_command)
+		return;
+	rc = launcher_check_hook(gateway, err, sizeof(err));
+	if (rc < 0)
+		note(out, rc == -ENOENT ? EXIT_CODE_CONFIG : EXIT_CODE_PERMISSION, "hook", "%s",
+			err);
+	else
+		note(out, 0, "hook", "%s", gateway->hook.command[0]);
+}
+
 void preflight_run(const struct gateway *gateway, const struct preflight_host *host,
 	uint32_t memory_mb, struct preflight *out)
 {
 	char what[96];
 
 	out->n = 0;
+	check_service(gateway, out);
 	check_cpus(gateway, host, out);
 	check_hugepages(gateway, host, memory_mb, out);
 	for (unsigned i = 0; i < gateway->n_ports; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the machine must have before EAL is started: CPUs, memory, permissions, devices. Every
+// What the machine must have before EAL is started: user, CPUs, memory, permissions, devices. Every
 // finding names the thing and the exact way out (FEATURES lesson 1). Control side; reads /sys and
 // asks the kernel, changes nothing.
 #ifndef SLUICE_PREFLIGHT_H

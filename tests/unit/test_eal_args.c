@@ -161,9 +161,26 @@ static void test_private(void **state)
 				  "--no-telemetry");
 }
 
+static void test_value_of_an_option(void **state)
+{
+	char text[64], empty[] = "", first[] = "--file-prefix=a", option[] = "--file-prefix",
+		       word[] = "b", longer[] = "--file-prefixes=c";
+	struct eal_args given = {.argc = 2, .argv = {empty, first}};
+
+	(void)state;
+	eal_args_value(&given, "--file-prefix", text, sizeof(text));
+	assert_string_equal(text, "a");
+	given = (struct eal_args){.argc = 5, .argv = {empty, first, option, word, longer}};
+	eal_args_value(&given, "--file-prefix", text, sizeof(text));
+	assert_string_equal(text, "b");
+	eal_args_value(&given, "--huge-dir", text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_value_of_an_option),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_lcores_share_cpus),
 		cmocka_unit_test(test_memory),
