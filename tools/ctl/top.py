@@ -3,7 +3,7 @@
 from . import show
 from .flows import filters
 from .grammar import TOP_ORDER
-from .show import amount, clean, number, paint, per_second
+from .show import amount, number, per_second
 from .talk import ask
 from .view import View
 
@@ -104,32 +104,31 @@ class Top(View):
             return False
         return True
 
-    def head(self, colours):
+    def head(self):
         message = self.message
         text = "%s  %s of %s flows%s  by %s" % (
-            paint("bold", per_second(message["rate_bytes_s"]), colours), number(message["matched"]),
-            number(message["total"]), counted(message), message["order"])
+            per_second(message["rate_bytes_s"]), number(message["matched"]), number(message["total"]),
+            counted(message), message["order"])
         if message["by"] == "host":
             text += " (%s)" % self.side
-        return text + (paint("reverse", "  PAUSED ", colours) if self.paused else "")
+        return text + ("  PAUSED" if self.paused else "")
 
     def lines(self, columns, rows):
         if self.help:
-            return [line[:columns] if columns else line for line in HELP]
+            return list(HELP)
         if not self.message:
             return ["asking ..."]
-        colours = self.colours and bool(rows)
         body = row_lines(self.message, columns)
         if rows:
             self.fits = max(5, rows - 4)
-            body = body[: rows - 3]
-            body[0] = paint("dim", body[0], colours)
+            body = body[: max(1, rows - 3)]
             body += [""] * (rows - 3 - len(body))
+            body[0] = ("dim", body[0])
         other = self.message.get("other_flows")
         foot = "f)low h)ost a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
         if other:
             foot = "%s flows of more keys than are counted apart  %s" % (number(other), foot)
-        return [self.head(colours)] + body + ([""] if rows else []) + [foot]
+        return [("bold", self.head()) if rows else self.head()] + body + ([""] if rows else []) + [foot]
 
 
 def run(options):

@@ -35,6 +35,7 @@ class View:
         raise NotImplementedError
 
     def lines(self, columns, rows):
+        """What is seen: texts, or (colour, text). No rows: all of it, and no colours."""
         raise NotImplementedError
 
     def gone(self):
@@ -78,8 +79,9 @@ class View:
         columns, rows = screen.size()
         lines = self.lines(columns, rows)
         if self.problem:
-            lines = [show.paint("red", line, self.colours) for line in show.wrapped(self.problem, columns)] + lines
-        screen.draw(lines)
+            lines = [("red", line) for line in show.wrapped(self.problem, columns)] + lines
+        lines = [line if isinstance(line, tuple) else (None, line) for line in lines[:rows]]
+        screen.draw([show.paint(colour, text[:columns], self.colours) for colour, text in lines])
 
     def tell(self, screen, answer):
         """A new answer, where nothing is drawn in place."""

@@ -96,7 +96,7 @@ class Watch(View):
             left_out = len(body) - (rows - 3)
             body = body[: rows - 3] + ["and %d more" % left_out]
         lines = [head] + body + foot
-        return [line[:columns] for line in lines] if columns else lines
+        return [line[:columns] for line in lines] if columns and not rows else lines
 
 
 def run(options):
