@@ -13,7 +13,8 @@ PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light open
 	openssh-client transmission-daemon transmission-cli"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 mandoc tshark
-	python3-scapy python3-jsonschema python3-prometheus-client prometheus"
+	python3-scapy python3-jsonschema python3-prometheus-client prometheus
+	chromium chromium-driver python3-selenium"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install
 PACKAGES_INSTALL_S=0  # seconds spent unpacking and configuring

@@ -75,13 +75,15 @@ def serve(host):
         sock.sendto(query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + query[12:] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\1", peer)
 
 
-def converse(host, app, hold=0.0, source=""):
+def converse(host, app, hold=0.0, source="", say=False):
     port, asks, _ = APPS[app]
     with socket.socket() as sock:
         sock.settimeout(1)
         try:
             sock.bind((source, 0))
             sock.connect((host, port))
+            if say:
+                print(time.time(), flush=True)
             sock.sendall(asks)
             sock.recv(4096)
             time.sleep(hold)
@@ -153,7 +155,7 @@ def main():
     elif verb == "talk":
         talk(host.split(","), float(sys.argv[3]), sys.argv[4].split(",") if len(sys.argv) > 4 else [""])
     elif verb == "once":
-        converse(host, sys.argv[3])
+        converse(host, sys.argv[3], say=True)
 
 
 main()
