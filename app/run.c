@@ -32,6 +32,7 @@
 #include "run_limits.h"
 #include "run_options.h"
 #include "service.h"
+#include "telemetry.h"
 #include "standby.h"
 #include "trace_log.h"
 
@@ -346,6 +347,9 @@ static int make_lcores(struct run *run)
 		return fail(run, exit_code(rc));
 	log_info(
 		"memory: %u MB used, estimated %u MB", memory_used_mb(), memory_needed_mb(gateway));
+	rc = telemetry_start(&run->context);
+	if (rc < 0)
+		log_warning("telemetry: /sluice is not there: %s", strerror(-rc));
 	phases_end(&run->phases, "lcores");
 	return -1;
 }
@@ -498,6 +502,7 @@ static void undo(struct run *run, int code)
 		return; // the kernel takes it all back
 	if (run->ports_up)
 		ports_close(run->dp);
+	telemetry_stop();
 	http_server_free(run->http);
 	control_socket_free(run->socket);
 	reload_free(run->reload);

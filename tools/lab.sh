@@ -19,7 +19,8 @@
 # at once), LAB_MTU (1500), LAB_WIRE (af_xdp | af_packet), LAB_DATA_CPUS (JSON list, default [1],
 # one entry per data lcore; a CPU may be named twice), LAB_HUGEPAGES (1: use them), LAB_MB (memory
 # without them; default: what the gateway reckons), LAB_OPTIONS (more options of "sluice run", as
-# "--set paths.state=/tmp/x"), LAB_STANDIN=1 (dpdk-testpmd forwards instead of
+# "--set paths.state=/tmp/x"), LAB_TELEMETRY=1 (DPDK's telemetry socket in /run/dpdk/LAB_PREFIX-lab),
+# LAB_STANDIN=1 (dpdk-testpmd forwards instead of
 # sluice: tells a fault of the lab from one of the gateway).
 
 LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -231,7 +232,8 @@ lab_down() {
 
 # What the gateway of this lab is: gateway.json on standard output.
 lab_gateway_config() {
-	local cpus=${LAB_DATA_CPUS:-} memory
+	local cpus=${LAB_DATA_CPUS:-} memory telemetry='"--no-telemetry", '
+	[ -z "${LAB_TELEMETRY:-}" ] || telemetry=
 	[ -n "$cpus" ] || { [ "$(lab_cpus)" -gt 1 ] && cpus='[1]' || cpus='[0]'; }
 	if [ -n "${LAB_HUGEPAGES:-}" ]; then
 		memory='{"hugepages": true}'
@@ -242,7 +244,7 @@ lab_gateway_config() {
 	cat <<-EOF
 	{
 	  "schema_version": 1,
-	  "eal": ["--no-pci", "--no-telemetry", "--file-prefix=$LAB_PREFIX-lab"],
+	  "eal": ["--no-pci", $telemetry"--file-prefix=$LAB_PREFIX-lab"],
 	  "ports": [
 	    {"name": "lan", "device": "net_${LAB_WIRE}0,iface=gA"},
 	    {"name": "wan", "device": "net_${LAB_WIRE}1,iface=gB"}

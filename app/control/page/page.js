@@ -242,9 +242,8 @@ function showVerdicts(v) {
     const word = verb[e.action] || e.action;
     const badge = make("span", e.monitor ? "badge monitor" : "badge", e.monitor ? `would ${word}` : word);
     const app = make("td", "app", e.title);
-    if (e.confidence) app.append(make("small", "", e.confidence));
+    app.append(make("small", "", [e.proto, e.confidence].filter(Boolean).join(" · ")));
     const who = make("td", "who", ...pair(e));
-    if (e.proto) who.append(make("small", "", ` ${e.proto}`));
     const time = make("td", "time", clock(e.time_ms));
     time.title = new Date(e.time_ms).toISOString();
     row.append(time, make("td", "verdict", badge), app, who, make("td", "rule", e.rule || "default"));
