@@ -35,21 +35,24 @@ def known_as(piece):
 def place(found):
     """Where in the stream, and what stands there."""
     half = {"to_server": "client", "to_client": "server"}.get(found.get("half"), found.get("half", "?"))
-    text = "in what the %s sent, at byte %s" % (half, number(found.get("offset", 0)))
+    text = "in %s the %s sent, at byte %s" % ("a datagram that" if found.get("datagram") else "what", half,
+                                              number(found.get("offset", 0)))
     if found.get("length"):
         text += ", %d long" % found["length"]
     if found.get("hex"):
-        text += ": %s" % pretty_hex(found["hex"])
+        text += ": %s" % readable(found["hex"])
     return text
 
 
-def pretty_hex(text):
+def readable(text):
+    """In letters what is letters, else in hexadecimal."""
     try:
         octets = bytes.fromhex(text)
     except ValueError:
         return text
-    plain = "".join(chr(o) if 32 <= o < 127 else "." for o in octets)
-    return "%s |%s|" % (octets.hex(" "), plain)
+    if all(32 <= octet < 127 for octet in octets):
+        return '"%s"' % octets.decode("ascii")
+    return octets.hex(" ")
 
 
 def flow_made(piece):
@@ -62,7 +65,7 @@ def flow_made(piece):
 def signature(piece):
     parts = ["%s for %s: %s" % (piece.get("signature", "?"), piece.get("app", "?"),
                                 VERIFIERS.get(piece.get("verifier"), piece.get("verifier")))]
-    if piece.get("verifier") != "no" and piece.get("confidence"):
+    if piece.get("verifier") != "no" and piece.get("confidence", "") not in parts[0]:
         parts[0] += ", confidence %s" % piece["confidence"]
     return parts + ([place(piece["bytes"])] if piece.get("bytes") else [])
 
@@ -89,7 +92,7 @@ def resets(piece):
     sent = piece.get("sent", 0)
     if not sent:
         return "impossible (its ends could not be addressed): its packets are dropped all the same"
-    return "%d %s sent" % (sent, "ICMP unreachable" if piece.get("icmp") else "RST")
+    return "%d %s sent" % (sent, "RST" if piece.get("proto", "TCP") == "TCP" else "ICMP unreachable")
 
 
 def cache_entry(piece):
@@ -157,17 +160,28 @@ def unknown(piece):
     return ", ".join("%s %s" % (key, value) for key, value in piece.items() if key not in COMMON) or "-"
 
 
+def when_of(piece, first, last):
+    """The time of the first piece; of others how much later; nothing where that is as in the line above."""
+    at = moment(piece.get("at"))
+    if first is None or at is None:
+        return piece.get("at", "?")[11:23]
+    return "" if at == last else "+" + show.duration(round((at - first) * 1e9))
+
+
 def evidence_lines(evidence, width):
-    first = last_generation = last_flow = None
+    first = last = last_generation = last_flow = None
+    protos = {}
     for piece in evidence:
+        if piece.get("what") == "flow_made":
+            protos[piece.get("flow_id")] = piece.get("proto")
+        elif piece.get("flow_id") in protos:
+            piece = {"proto": protos[piece["flow_id"]], **piece}
         name, text = WORDS.get(piece.get("what"), (piece.get("what", "?"), unknown))
         texts = text(piece)
         texts = [texts] if isinstance(texts, str) else texts
-        at = moment(piece.get("at"))
-        if first is None or at is None:
-            when, first = piece.get("at", "?")[11:23], at if first is None else first
-        else:
-            when = "%+.3f s" % (at - first)
+        when = when_of(piece, first, last)
+        last = moment(piece.get("at"))
+        first = last if first is None else first
         if piece.get("generation") != last_generation and piece.get("what") in ("decision", "monitor", "reprieved"):
             last_generation = piece.get("generation")
             texts = list(texts)

@@ -184,8 +184,9 @@ class Grammar:
             self.hidden.add(sub.prog)
         return sub
 
-    def noun(self, name, text):
-        sub = self.nouns.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    def noun(self, name, text, hidden=False):
+        words = {} if hidden else {"help": text}
+        sub = self.nouns.add_parser(name, description=text[0].upper() + text[1:] + ".", **words)
         return sub.add_subparsers(dest="verb", metavar="VERB", required=True)
 
 
@@ -278,8 +279,8 @@ def grammar_new():
     add_policy(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")
-    stall = grammar.leaf(grammar.noun("debug", "for tests; the gateway's configuration must say debug"), "stall",
-                         "general:debug_stall", "makes a data lcore stand still")
+    debug = grammar.noun("debug", "for tests; refused unless gateway.json says debug", hidden=True)
+    stall = grammar.leaf(debug, "stall", "general:debug_stall", "makes a data lcore stand still", hidden=True)
     stall.add_argument("lcore", type=number_type("lcore", 0, 63), metavar="LCORE", help="its number, as stats shows it")
     stall.add_argument("ms", type=number_type("number of milliseconds", 1, 60000), metavar="MS", help="for so long")
     stall.add_argument("--where", choices=("inspect", "driver"), help="looking at a burst (default), or where nobody can help")

@@ -99,7 +99,7 @@ def flow_id_of(options):
         raise Refused("no live flow is %s; sluicectl explain tells what became of it, if that is still known"
                       % reference.text)
     if len(found) > 1:
-        raise Refused({"text": "%d live flows are %s; say which, by its number" % (len(found), reference.text),
+        raise Refused({"text": "%d live flows are %s; say which by its number:" % (len(found), reference.text),
                        "errors": ["%d  %s %s" % (flow["flow_id"], flow["proto"], ends(flow)) for flow in found[:20]]})
     return found[0]["flow_id"]
 

@@ -34,10 +34,11 @@ def span(seconds):
 
 
 def duration(nanoseconds):
-    """Short times: latencies, holds."""
+    """Short times: latencies, what lies between two pieces of evidence."""
     for unit, length in (("s", 1000000000), ("ms", 1000000), ("us", 1000)):
-        if nanoseconds >= length:
-            return "%.3g %s" % (nanoseconds / length, unit)
+        value = nanoseconds / length
+        if value >= 0.9995:  # what would be rounded to 1000 of the smaller unit
+            return "%.*f %s" % (0 if value >= 99.95 else 1 if value >= 9.995 else 2, value, unit)
     return "%d ns" % nanoseconds
 
 
