@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `sluice apps`: what a rule can name, and how sure a claim of each can be.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "config_error.h"
 #include "json_out.h"
 #include "options.h"
+#include "policy_load.h"
 #include "signature_load.h"
 
 #define JSON_BYTES (1u << 20)
@@ -39,27 +41,82 @@ static struct sources sources_of(uint16_t app, const struct signature *signature
 	return sources;
 }
 
-static void print_table(const struct signature *signatures, unsigned n)
+static struct sources sources_of_user(const struct user_app *user)
 {
+	struct sources sources = {.signatures = user->n_signatures};
+
+	sources.has[CONFIDENCE_PORT] = user->n_ports[0] || user->n_ports[1];
+	sources.has[CONFIDENCE_IP] = user->has_networks;
+	sources.has[CONFIDENCE_DPI] = user->n_signatures || user->n_hosts;
+	return sources;
+}
+
+// One line of the list.
+struct entry {
+	const char *name;
+	const char *title;
+	const char *group; // or NULL
+	enum app_category category;
+	bool user;
+	struct sources sources;
+};
+
+// What is listed: what is built in, then the policy's own.
+struct listed {
+	const struct signature *signatures;
+	unsigned n_signatures;
+	const struct policy *policy; // or NULL
+};
+
+static bool entry_at(const struct listed *listed, unsigned index, struct entry *entry)
+{
+	const struct policy *policy = listed->policy;
+
+	if (index < app_count()) {
+		const struct app_proto *proto = app_get((uint16_t)(index + 1));
+
+		*entry = (struct entry){.name = proto->name,
+			.title = proto->title,
+			.group = proto->group,
+			.category = proto->category,
+			.sources = sources_of(
+				(uint16_t)(index + 1), listed->signatures, listed->n_signatures)};
+		return true;
+	}
+	if (!policy || index - app_count() >= policy->n_applications)
+		return false;
+	const struct user_app *user = &policy->applications[index - app_count()];
+
+	*entry = (struct entry){.name = user->name,
+		.title = user->title ? user->title : user->name,
+		.group = user->group,
+		.category = user->category,
+		.user = true,
+		.sources = sources_of_user(user)};
+	return true;
+}
+
+static void print_table(const struct listed *listed)
+{
+	struct entry entry;
+
 	printf("%-16s %-28s %-9s %-14s %s\n", "ID", "TITLE", "CATEGORY", "GROUP", "CONFIDENCE");
-	for (uint16_t app = 1; app <= app_count(); app++) {
-		const struct app_proto *proto = app_get(app);
-		struct sources sources = sources_of(app, signatures, n);
+	for (unsigned at = 0; entry_at(listed, at, &entry); at++) {
 		char words[64] = "";
 		size_t used = 0;
 		for (unsigned i = CONFIDENCE_PORT; i <= CONFIDENCE_VERIFIED; i++) {
-			if (sources.has[i] && used < sizeof(words))
+			if (entry.sources.has[i] && used < sizeof(words))
 				used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s",
 					used ? ", " : "", confidence_word(i));
 		}
-		printf("%-16s %-28s %-9s %-14s %s\n", proto->name, proto->title,
-			app_category_word(proto->category), proto->group ? proto->group : "-",
-			words);
+		printf("%-16s %-28s %-9s %-14s %s\n", entry.name, entry.title,
+			app_category_word(entry.category), entry.group ? entry.group : "-", words);
 	}
 }
 
-static int print_json(const struct signature *signatures, unsigned n)
+static int print_json(const struct listed *listed)
 {
+	struct entry entry;
 	char *buffer = malloc(JSON_BYTES);
 	struct json_out out;
 
@@ -67,22 +124,22 @@ static int print_json(const struct signature *signatures, unsigned n)
 		return EXIT_CODE_FAILURE;
 	json_out_init(&out, buffer, JSON_BYTES);
 	json_out_open(&out, NULL, '[');
-	for (uint16_t app = 1; app <= app_count(); app++) {
-		const struct app_proto *proto = app_get(app);
-		struct sources sources = sources_of(app, signatures, n);
+	for (unsigned at = 0; entry_at(listed, at, &entry); at++) {
 		json_out_open(&out, NULL, '{');
-		json_out_string(&out, "id", proto->name);
-		json_out_string(&out, "title", proto->title);
-		json_out_string(&out, "category", app_category_word(proto->category));
-		if (proto->group)
-			json_out_string(&out, "group", proto->group);
+		json_out_string(&out, "id", entry.name);
+		json_out_string(&out, "title", entry.title);
+		json_out_string(&out, "category", app_category_word(entry.category));
+		if (entry.group)
+			json_out_string(&out, "group", entry.group);
 		json_out_open(&out, "confidence", '[');
 		for (unsigned i = CONFIDENCE_PORT; i <= CONFIDENCE_VERIFIED; i++) {
-			if (sources.has[i])
+			if (entry.sources.has[i])
 				json_out_string(&out, NULL, confidence_word(i));
 		}
 		json_out_close(&out, ']');
-		json_out_u64(&out, "signatures", sources.signatures);
+		json_out_u64(&out, "signatures", entry.sources.signatures);
+		if (entry.user)
+			json_out_bool(&out, "user_defined", true);
 		json_out_close(&out, '}');
 	}
 	json_out_close(&out, ']');
@@ -95,22 +152,26 @@ static int print_json(const struct signature *signatures, unsigned n)
 
 int apps_main(int argc, char **argv)
 {
-	const char *dir = NULL;
+	const char *dir = NULL, *policy_path = NULL;
 	char found[COMMAND_PATH_MAX];
 	bool json = false;
 	char **operands, **rest;
 	int n_operands, n_rest;
 	struct config_errors errors = {0};
 	struct signature *signatures = NULL;
+	struct rule_names *names = NULL;
+	struct policy *policy = NULL;
 	unsigned n = 0;
 	const struct option_row rows[] = {
 		{0, "json", NULL, OPTION_FLAG, &json, "as a JSON array"},
+		{'p', "policy", "FILE", OPTION_TEXT, &policy_path,
+			"also the applications that this policy defines"},
 		{'g', "signatures", "DIR", OPTION_TEXT, &dir,
 			"signature files; default: config/signatures, else the system's"},
 		{0},
 	};
 	const struct option_command command = {.name = "apps",
-		.usage = "sluice apps [--json] [-g DIR]",
+		.usage = "sluice apps [--json] [-p POLICY] [-g DIR]",
 		.summary = "Lists the applications that rules can name (\"app\", \"category\", "
 			   "\"group\"), and the\nconfidences that a claim of each can have.",
 		.rows = rows,
@@ -131,14 +192,28 @@ int apps_main(int argc, char **argv)
 		free(signatures);
 		return config_errors_print(&errors);
 	}
+	if (policy_path) {
+		names = rule_names_new();
+		code = names ? policy_load(policy_path, names, &policy, &errors) : -ENOMEM;
+		if (code < 0) {
+			free(signatures);
+			rule_names_free(names);
+			return config_errors_print(&errors);
+		}
+	}
 	config_errors_free(&errors);
 	if (!dir)
 		fprintf(stderr, "sluice apps: no signature files found (-g DIR): confidences are "
 				"incomplete\n");
+	const struct listed listed = {
+		.signatures = signatures, .n_signatures = n, .policy = policy};
+
 	if (json)
-		code = print_json(signatures, n);
+		code = print_json(&listed);
 	else
-		print_table(signatures, n);
+		print_table(&listed);
 	free(signatures);
+	policy_free(policy);
+	rule_names_free(names);
 	return json ? code : EXIT_CODE_OK;
 }

@@ -32,7 +32,7 @@ def kind(schema, node):
         return "integer", f"`{node['const']}`"
     if "enum" in node:
         return "word", ", ".join(f"`{w}`" for w in node["enum"])
-    if "anyOf" in node:
+    if "anyOf" in node and "type" not in node:
         parts = [resolve(schema, n) for n in node["anyOf"]]
         if all(p.get("type") == "integer" for p in parts):
             return "integer", "0, or " + integers(parts[-1])

@@ -4,6 +4,7 @@
 // state. Unknown traffic is the common case: each step below is skipped where it cannot help.
 #include <netinet/in.h>
 #include <string.h>
+#include "host_name.h"
 #include "sigdb.h"
 #include "states.h"
 
@@ -12,6 +13,7 @@
 // One call of classify_feed.
 struct job {
 	const struct sigdb *db;
+	const struct user_apps *user; // or NULL
 	const struct classify_flow *flow;
 	const struct span *span;
 	struct look *look;
@@ -116,22 +118,38 @@ static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(co
 	return answer;
 }
 
-static bool more_specific(const struct sigdb *db, uint16_t a, uint16_t b)
+static bool is_user(uint16_t app)
 {
-	const struct signature *first = sigdb_get(db, a), *second = sigdb_get(db, b);
+	return app > app_count();
+}
 
+// Of two answers with the same weight: what the operator has defined, as the document has it; then
+// the signature that stands first.
+static bool more_specific(
+	const struct job *job, uint16_t a_app, uint16_t a, uint16_t b_app, uint16_t b)
+{
+	const struct signature *first = sigdb_get(job->db, a), *second = sigdb_get(job->db, b);
+
+	if (is_user(a_app) != is_user(b_app))
+		return is_user(a_app);
+	if (is_user(a_app) && a_app != b_app)
+		return user_apps_place(job->user, a_app) < user_apps_place(job->user, b_app);
 	if (!first || !second)
 		return first != NULL;
 	return first->rank != second->rank ? first->rank < second->rank : a < b;
 }
 
-// What is carried is found together with its carrier, and means more.
+// What is carried is found together with its carrier, and means more. So does a user-defined
+// application that is known by its network: to say TLS of it would say less.
 static unsigned weight(uint16_t app, uint8_t confidence)
 {
 	const struct app_proto *proto = app_get(app);
+
+	if (is_user(app) && confidence == CONFIDENCE_IP)
+		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 
-	return confidence + (carried ? CONFIDENCE_VERIFIED : 0u);
+	return confidence + (carried ? CONFIDENCE_VERIFIED + 1u : 0u);
 }
 
 static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
@@ -139,8 +157,8 @@ static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t c
 	unsigned ours = weight(app, confidence), best = weight(job->app, job->confidence);
 
 	if (job->app != APP_NONE &&
-		(ours < best ||
-			(ours == best && !more_specific(job->db, signature, job->signature))))
+		(ours < best || (ours == best && !more_specific(job, app, signature, job->app,
+							 job->signature))))
 		return;
 	job->app = app;
 	job->signature = signature;
@@ -306,45 +324,110 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 	}
 }
 
+// The name that the client asks for in clear. Only the half that began is asked; picked up
+// midstream, either may be the client's.
+static void look_at_host(struct job *job)
+{
+	struct look *look = job->look;
+	unsigned half = job->span->half & 1;
+	struct host_name name;
+
+	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT || !is_tcp(job) ||
+		(half != HALF_C2S && !job->midstream))
+		return;
+	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
+
+	look->host = seen == HOST_MORE ? HOST_AWAITED : HOST_LOOKED_AT;
+	uint16_t app = seen == HOST_FOUND ? user_apps_of_host(job->user, name.bytes, name.length)
+					  : APP_NONE;
+
+	if (app == APP_NONE)
+		return;
+	const struct probe probe = {
+		.bytes = name.bytes,
+		.length = name.length,
+		.signature = NO_SIGNATURE,
+		.half = (uint8_t)half,
+	};
+	struct classify_step *step = note(job, CLASSIFY_STEP_HOST, &probe, name.length);
+
+	if (step) {
+		step->app = app;
+		step->answer = CLASSIFY_NO_VERIFIER;
+		step->confidence = CONFIDENCE_DPI;
+	}
+	propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
+}
+
+static uint16_t app_of_port(const struct classifier *classifier, const struct job *job)
+{
+	const struct classify_flow *flow = job->flow;
+	uint16_t port = flow->ends->port[HALF_S2C];
+	uint16_t known = user_apps_of_port(job->user, flow->l4_proto, port);
+
+	if (known != APP_NONE)
+		return known;
+	return port_app(classifier, flow->l4_proto, port);
+}
+
 static void port_guess(
 	const struct classifier *classifier, struct job *job, struct classify_verdict *verdict)
 {
-	const struct classify_flow *flow = job->flow;
 	const struct probe nothing = {.signature = NO_SIGNATURE};
-
-	if (verdict->confidence >= CONFIDENCE_PORT)
-		return;
-	uint16_t app = port_app(classifier, flow->l4_proto, flow->ends->port[HALF_S2C]);
+	uint16_t app =
+		verdict->confidence < CONFIDENCE_PORT ? app_of_port(classifier, job) : APP_NONE;
 
 	if (app == APP_NONE)
 		return;
 	verdict->app = app;
 	verdict->signature = NO_SIGNATURE;
 	verdict->confidence = CONFIDENCE_PORT;
-	verdict->n_data_pkts = flow->n_data_pkts;
+	verdict->n_data_pkts = job->flow->n_data_pkts;
 	struct classify_step *step = note(job, CLASSIFY_STEP_PORT, &nothing, 0);
 
 	if (step) {
 		step->app = app;
 		step->answer = CLASSIFY_NO_VERIFIER;
 		step->confidence = CONFIDENCE_PORT;
-		step->looked_at = flow->ends->port[HALF_S2C];
+		step->looked_at = job->flow->ends->port[HALF_S2C];
 	}
-}
-
-// A more specific signature wants to see more: the carrier (HTTP) is known, but not what it
-// carries.
-static bool may_get_better(const struct job *job, const struct classify_verdict *verdict)
-{
-	for (unsigned i = 0; i < job->look->n_pending; i++)
-		if (more_specific(job->db, job->look->pending[i].signature, verdict->signature))
-			return true;
-	return false;
 }
 
 static bool half_closed(const struct look *look, unsigned half)
 {
 	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
+}
+
+// A carrier is known, and the name that is asked for is on its way.
+static bool host_to_come(const struct job *job, uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return proto && proto->carrier && job->look->host == HOST_AWAITED &&
+	       !half_closed(job->look, HALF_C2S);
+}
+
+// A more specific signature wants to see more: the carrier (HTTP) is known, but not what it
+// carries.
+static bool may_get_better(const struct job *job, uint16_t app, uint16_t signature)
+{
+	for (unsigned i = 0; i < job->look->n_pending; i++) {
+		uint16_t pending = job->look->pending[i].signature;
+		const struct signature *known = sigdb_get(job->db, pending); // not after a reload
+
+		if (known && more_specific(job, known->app, pending, app, signature))
+			return true;
+	}
+	return host_to_come(job, app);
+}
+
+// No later packet would change the answer. The best of this call counts where the verdict stays
+// with what is known by its network: it has told what the flow is made of.
+static bool settled(const struct job *job, const struct classify_verdict *verdict)
+{
+	if (verdict->confidence >= CONFIDENCE_DPI)
+		return !may_get_better(job, verdict->app, verdict->signature);
+	return job->confidence >= CONFIDENCE_DPI && !may_get_better(job, job->app, job->signature);
 }
 
 // Packets, or bytes: with both prefixes at their end nothing new can be seen.
@@ -392,8 +475,8 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 	if (now < before)
 		return;
 	if (now == before && verdict->app != APP_NONE &&
-		(job->app == verdict->app ||
-			!more_specific(job->db, job->signature, verdict->signature)))
+		(job->app == verdict->app || !more_specific(job, job->app, job->signature,
+						     verdict->app, verdict->signature)))
 		return;
 	// The position of an answer that only became surer stays where it could first be given.
 	if (verdict->app != job->app || verdict->confidence < CONFIDENCE_PARTIAL)
@@ -404,13 +487,15 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 }
 
 void classify_feed(struct classifier *classifier, const struct sigdb *db,
-	struct sigdb_scratch *scratch, const struct classify_flow *flow, const struct span *span,
-	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
+	struct sigdb_scratch *scratch, const struct user_apps *user,
+	const struct classify_flow *flow, const struct span *span, uint32_t *ref,
+	struct classify_verdict *verdict, struct classify_work *work)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
 	struct look fresh;
 	struct job job = {
 		.db = db,
+		.user = user,
 		.flow = flow,
 		.span = span,
 		.look = state ? &state->look : &fresh,
@@ -431,10 +516,12 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 		grown = prefix_grow(job.look, state, span);
 	if (grown || (job.look->n_pending && !gap && span->length))
 		look_at_signatures(&job, scratch, grown);
+	if (grown)
+		look_at_host(&job);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	merge(&job, verdict);
-	if (verdict->confidence >= CONFIDENCE_DPI && !may_get_better(&job, verdict)) {
+	if (settled(&job, verdict)) {
 		verdict->final = true;
 	} else if (exhausted(&job)) {
 		verdict->final = true;

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include "app_proto.h"
+#include "user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
 #define CLASSIFY_PREFIX_BYTES 2048 // per half: together the 4 KiB of row B1
@@ -47,8 +48,17 @@ struct classifier;
 // never an error: it is compiled again (and `*from_cache` says so; may be NULL).
 int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
 	struct sigdb **out, bool *from_cache, char *err, size_t err_len);
+// The signatures of `base`, which outlives it, and a policy's own beside them. Those are compiled
+// and cached apart: a change of one pattern does not compile the files again, nor the other way
+// round. Their indices begin at SIGNATURE_USER_FIRST, and stand before all others of their
+// confidence; their ranks say which of them is first.
+#define SIGNATURE_USER_FIRST 0x8000u
+int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len);
 void sigdb_free(struct sigdb *db);
-unsigned sigdb_count(const struct sigdb *db);
+unsigned sigdb_count(const struct sigdb *db);      // of the files; indices 0 ..
+unsigned sigdb_user_count(const struct sigdb *db); // SIGNATURE_USER_FIRST ..
+// NULL if there is none.
 const struct signature *sigdb_get(const struct sigdb *db, unsigned index);
 // Checks one pattern without building a database; control core only.
 int sigdb_check_pattern(const struct signature *signature, char *err, size_t err_len);
@@ -88,6 +98,8 @@ enum classify_step_kind {
 	CLASSIFY_STEP_SIGNATURE, // a hit, and what its verifier said
 	CLASSIFY_STEP_SHAPE,     // a shape that said more than NO or MORE
 	CLASSIFY_STEP_PORT,      // nothing better: the responder's port
+	CLASSIFY_STEP_HOST,      // the name asked for is of a user-defined application; `bytes` is
+				 // its end, `looked_at` its length
 };
 #define CLASSIFY_STEPS_MAX   8
 #define CLASSIFY_STEP_BYTES  16
@@ -117,13 +129,16 @@ struct classify_work {
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };
 
+// `user` may be NULL: the policy defines no applications.
+//
 // Feeds one span (TCP: in order; a datagram: whole). `*state` is CLASSIFY_NO_STATE at first; the
 // classifier takes and returns states as it needs (never one before payload was seen), and has
 // returned it when the verdict is final. An app once reported at a lower confidence is kept in
 // `*verdict` between calls (the caller passes the same struct, zeroed at the start).
 void classify_feed(struct classifier *classifier, const struct sigdb *db,
-	struct sigdb_scratch *scratch, const struct classify_flow *flow, const struct span *span,
-	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
+	struct sigdb_scratch *scratch, const struct user_apps *user,
+	const struct classify_flow *flow, const struct span *span, uint32_t *state,
+	struct classify_verdict *verdict, struct classify_work *work);
 
 // Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);

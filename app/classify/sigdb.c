@@ -6,6 +6,8 @@
 #include <string.h>
 #include "sigdb.h"
 
+#define SIGNATURES_MAX SIGNATURE_USER_FIRST // of either kind; UINT16_MAX is none
+
 static unsigned part_of(uint8_t l4_proto, unsigned half)
 {
 	return (l4_proto == IPPROTO_UDP ? 2 : 0) + half;
@@ -144,8 +146,8 @@ static int check_all(const struct sigdb *db, char *err, size_t err_len)
 	return 0;
 }
 
-int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
-	struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+static int sigdb_make(const struct sigdb *base, const struct signature *signatures, unsigned n,
+	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len)
 {
 	struct sigdb *db = calloc(1, sizeof(*db));
 	size_t key_len = 0;
@@ -159,9 +161,10 @@ int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_
 		*from_cache = false;
 	if (!db)
 		return -ENOMEM;
+	db->base = base;
 	db->n = n;
 	db->signatures = calloc(n + 1, sizeof(*signatures));
-	if (!db->signatures || n >= UINT16_MAX) {
+	if (!db->signatures || n >= SIGNATURES_MAX) {
 		sigdb_free(db);
 		return -ENOMEM;
 	}
@@ -191,6 +194,18 @@ int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_
 	return 0;
 }
 
+int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
+	struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+{
+	return sigdb_make(NULL, signatures, n, cache_dir, out, from_cache, err, err_len);
+}
+
+int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+{
+	return sigdb_make(base, own, n, cache_dir, out, from_cache, err, err_len);
+}
+
 void sigdb_free(struct sigdb *db)
 {
 	if (!db)
@@ -201,33 +216,52 @@ void sigdb_free(struct sigdb *db)
 	free(db);
 }
 
+static const struct sigdb *base_of(const struct sigdb *db)
+{
+	return db->base ? db->base : db;
+}
+
 unsigned sigdb_count(const struct sigdb *db)
 {
-	return db->n;
+	return base_of(db)->n;
+}
+
+unsigned sigdb_user_count(const struct sigdb *db)
+{
+	return db->base ? db->n : 0;
 }
 
 const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
 {
-	return index < db->n ? &db->signatures[index] : NULL;
+	if (index < SIGNATURE_USER_FIRST)
+		return index < base_of(db)->n ? &base_of(db)->signatures[index] : NULL;
+	index -= SIGNATURE_USER_FIRST;
+	return db->base && index < db->n ? &db->signatures[index] : NULL;
+}
+
+static bool scratch_grow(struct sigdb_scratch *scratch, const struct sigdb *db)
+{
+	for (unsigned part = 0; part < SIGDB_PARTS; part++)
+		if (db->parts[part] &&
+			hs_alloc_scratch(db->parts[part], &scratch->hs) != HS_SUCCESS)
+			return false;
+	return true;
 }
 
 int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
 {
+	unsigned room = sigdb_count(db) + sigdb_user_count(db);
 	struct sigdb_scratch *scratch =
-		calloc(1, sizeof(*scratch) + db->n * sizeof(scratch->hits[0]));
+		calloc(1, sizeof(*scratch) + room * sizeof(scratch->hits[0]));
 
 	*out = NULL;
 	if (!scratch)
 		return -ENOMEM;
 	scratch->db = db;
-	scratch->room = db->n;
-	for (unsigned part = 0; part < SIGDB_PARTS; part++) {
-		if (!db->parts[part])
-			continue;
-		if (hs_alloc_scratch(db->parts[part], &scratch->hs) != HS_SUCCESS) {
-			sigdb_scratch_free(scratch);
-			return -ENOMEM;
-		}
+	scratch->room = room;
+	if (!scratch_grow(scratch, db) || (db->base && !scratch_grow(scratch, db->base))) {
+		sigdb_scratch_free(scratch);
+		return -ENOMEM;
 	}
 	*out = scratch;
 	return 0;
@@ -251,25 +285,35 @@ static int on_match(
 	(void)flags;
 	if (scratch->n_hits < scratch->room)
 		scratch->hits[scratch->n_hits++] = (struct sigdb_hit){
-			.signature = (uint16_t)id,
+			.signature = (uint16_t)(scratch->first + id),
 			.to = to < UINT16_MAX ? (uint16_t)to : UINT16_MAX,
 		};
 	return 0;
 }
 
+static bool scan(const struct sigdb *db, unsigned which, unsigned first,
+	struct sigdb_scratch *scratch, const uint8_t *bytes, uint32_t length)
+{
+	const hs_database_t *part = db->parts[which];
+
+	scratch->first = first;
+	// hs_scan takes char; the bytes stay bytes
+	return !part || hs_scan(part, (const char *)bytes, length, 0, scratch->hs, on_match,
+				scratch) == HS_SUCCESS;
+}
+
 bool sigdb_scan(const struct sigdb *db, struct sigdb_scratch *scratch, uint8_t l4_proto,
 	unsigned half, const uint8_t *bytes, uint32_t length)
 {
-	const hs_database_t *part = db->parts[part_of(l4_proto, half)];
+	unsigned which = part_of(l4_proto, half);
 
 	if (!scratch || scratch->db != db)
 		return false;
 	scratch->n_hits = 0;
-	if (!part || !length)
+	if (!length)
 		return true;
-	// hs_scan takes char; the bytes stay bytes
-	if (hs_scan(part, (const char *)bytes, length, 0, scratch->hs, on_match, scratch) ==
-		HS_SUCCESS)
+	if (scan(base_of(db), which, 0, scratch, bytes, length) &&
+		(!db->base || scan(db, which, SIGNATURE_USER_FIRST, scratch, bytes, length)))
 		return true;
 	scratch->n_hits = 0;
 	return false;

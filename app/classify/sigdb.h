@@ -14,6 +14,7 @@ enum {
 };
 
 struct sigdb {
+	const struct sigdb *base; // NULL: this is one; else `signatures` stand beside its own
 	hs_database_t *parts[SIGDB_PARTS];
 	struct signature *signatures;
 	unsigned n;
@@ -29,6 +30,7 @@ struct sigdb_scratch {
 	hs_scratch_t *hs;
 	unsigned n_hits;
 	unsigned room;
+	unsigned first;          // index of the first signature of what is being scanned
 	struct sigdb_hit hits[]; // each signature at most once, in no order
 };
 

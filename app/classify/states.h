@@ -31,6 +31,12 @@ struct memo_slot {
 	struct app_memo memo;
 };
 
+enum host_look {
+	HOST_NOT_LOOKED, // not asked yet, or not here yet
+	HOST_AWAITED,    // its half begins as one that will tell
+	HOST_LOOKED_AT,
+};
+
 struct pending {
 	uint16_t signature;
 	uint8_t half;
@@ -41,6 +47,7 @@ struct look {
 	struct memo_slot memos[APP_MEMOS];
 	struct pending pending[PENDING_MAX]; // verifiers that said MORE
 	uint8_t n_pending;
+	uint8_t host;         // enum host_look: the name that the client asks for
 	bool ended[2];        // a gap: nothing can be added to this half's prefix
 	uint16_t length[2];   // bytes of prefix
 	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand

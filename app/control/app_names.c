@@ -114,11 +114,16 @@ struct app_names *app_names_copy(const struct app_names *names)
 	return copy;
 }
 
+void app_names_swap(struct app_names *a, struct app_names *b)
+{
+	struct app_names swap = *a;
+
+	*a = *b;
+	*b = swap;
+}
+
 void app_names_adopt_take(struct app_names *names, struct app_names *copy)
 {
-	struct app_names old = *names;
-
-	*names = *copy;
-	*copy = old;
+	app_names_swap(names, copy);
 	app_names_free(copy);
 }

@@ -24,6 +24,7 @@ uint16_t app_names_last(const struct app_names *names); // the highest id that i
 // -ENOSPC: no id is left (APPS_MAX); -ENOMEM.
 int app_names_intern(struct app_names *names, const struct app_proto *app, uint16_t *id);
 
+void app_names_swap(struct app_names *a, struct app_names *b);
 // For a policy that is only being built: a copy to intern in, and what makes it the truth.
 struct app_names *app_names_copy(const struct app_names *names);            // NULL: no memory
 void app_names_adopt_take(struct app_names *names, struct app_names *copy); // of a successor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // policy-show, policy-check, policy-reload.
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static void put_state(json_t **parent, const struct control_context *context)
 	put_time(parent, "loaded", reload_loaded_ns(context->reload));
 	put_number(parent, "rules", policy ? policy->n_rules : 0);
 	put_number(parent, "signatures", db ? sigdb_count(db) : 0);
+	put_number(parent, "applications", policy ? policy->n_applications : 0);
 }
 
 void cmd_policy_show(struct request *request, json_t *arguments)
@@ -50,7 +52,7 @@ void cmd_policy_show(struct request *request, json_t *arguments)
 	request_ok(request, message);
 }
 
-// The path given, or that of the policy in force; false: answered.
+// The path given, or NULL for that of the policy in force; false: answered.
 static bool read_path(struct request *request, json_t *arguments, const char **path)
 {
 	json_error_t error;
@@ -67,103 +69,142 @@ static bool read_path(struct request *request, json_t *arguments, const char **p
 			*path);
 		return false;
 	}
-	if (!*path)
-		*path = reload_path(request->context->reload);
-	if (*path)
+	if (*path || reload_path(request->context->reload))
 		return true;
 	request_fail(request, "no policy is in force: name a path");
 	return false;
 }
 
-void cmd_policy_check(struct request *request, json_t *arguments)
-{
-	struct config_errors errors = {0};
-	const char *path;
-	json_t *message;
-
-	if (!read_path(request, arguments, &path))
-		return;
-	if (reload_check(request->context->reload, path, &errors) < 0) {
-		char text[512];
-
-		snprintf(text, sizeof text, "%s cannot be used", path);
-		request_fail_errors(request, text, &errors);
-	} else {
-		message = json_object();
-		put_text(&message, "path", path);
-		put_text(&message, "result", "ok");
-		request_ok(request, message);
-	}
-	config_errors_free(&errors);
-}
-
-struct reloading {
+// A reload or a check under way; the state of its request.
+struct asking {
+	struct request *request;
+	struct reload_request *wait; // NULL: it was answered
+	char *path;                  // as given, or that in force when it was asked for
+	bool check;
 	uint64_t started_ns;
 	uint64_t generation;
 };
 
-static void reload_wait(struct request *request)
+static void asking_free(void *state)
+{
+	struct asking *asking = state;
+
+	if (asking->wait)
+		reload_forget(asking->wait);
+	free(asking->path);
+	free(asking);
+}
+
+static void in_force_wait(struct request *request)
 {
 	struct control_context *context = request->context;
-	struct reloading *reloading = request->state;
+	struct asking *asking = request->state;
 	uint64_t now_ns = context->now_ns();
 	json_t *message;
 
 	if (!reload_step(context->reload)) {
-		if (now_ns - reloading->started_ns > RELOAD_PATIENCE_S * NS_PER_S)
+		if (now_ns - asking->started_ns > RELOAD_PATIENCE_S * NS_PER_S)
 			request_fail(request,
 				"generation %llu is published, but a data lcore has not taken it "
 				"for %d s: it stands still (see heartbeat_ns in `stats`)",
-				(unsigned long long)reloading->generation, RELOAD_PATIENCE_S);
+				(unsigned long long)asking->generation, RELOAD_PATIENCE_S);
 		else
-			request_wait(request, RELOAD_POLL_MS, reload_wait);
+			request_wait(request, RELOAD_POLL_MS, in_force_wait);
 		return;
 	}
 	message = json_object();
 	put_state(&message, context);
-	put_number(&message, "took_ms", (now_ns - reloading->started_ns) / NS_PER_MS);
+	put_number(&message, "generation", asking->generation);
+	put_number(&message, "took_ms", (now_ns - asking->started_ns) / NS_PER_MS);
 	log_notice("policy: generation %llu is in force on every lcore",
-		(unsigned long long)reloading->generation);
+		(unsigned long long)asking->generation);
 	request_ok(request, message);
+}
+
+static void check_answer(struct request *request, const struct asking *asking)
+{
+	json_t *message = json_object();
+
+	put_text(&message, "path", asking->path);
+	put_text(&message, "result", "ok");
+	request_ok(request, message);
+}
+
+// The build has ended. A reload that was published is answered when every lcore obeys; its patience
+// begins now, not with the compiler.
+static void asking_done(void *ctx, bool good, const struct config_errors *errors)
+{
+	struct asking *asking = ctx;
+	struct request *request = asking->request;
+	struct reload *reload = request->context->reload;
+	char text[512];
+
+	asking->wait = NULL;
+	if (!good) {
+		snprintf(text, sizeof text, "%s cannot be used%s", asking->path,
+			asking->check ? "" : "; the old policy stays in force");
+		for (size_t i = 0; i < errors->n && !asking->check; i++)
+			log_error("%s", errors->lines[i]);
+		if (!asking->check)
+			log_error("policy: %s", text);
+		request_fail_errors(request, text, errors);
+		return;
+	}
+	if (asking->check) {
+		check_answer(request, asking);
+		return;
+	}
+	asking->generation = reload_generation(reload);
+	log_notice("policy: %s loaded as generation %llu", reload_path(reload),
+		(unsigned long long)asking->generation);
+	in_force_wait(request);
+}
+
+static void ask(struct request *request, json_t *arguments, bool check)
+{
+	struct control_context *context = request->context;
+	struct asking *asking;
+	const char *path;
+	int rc;
+
+	if (!read_path(request, arguments, &path))
+		return;
+	asking = calloc(1, sizeof *asking);
+	if (!asking) {
+		request_fail(request, "no memory");
+		return;
+	}
+	*asking = (struct asking){
+		.request = request,
+		.check = check,
+		.path = strdup(path ? path : reload_path(context->reload)),
+		.started_ns = context->now_ns(),
+	};
+	request->state = asking;
+	request->state_free = asking_free;
+	if (!asking->path) {
+		request_fail(request, "no memory");
+		return;
+	}
+	struct reload_request *wait;
+
+	rc = reload_ask(
+		context->reload, path, check, asking->started_ns, asking_done, asking, &wait);
+	if (rc == -EBUSY)
+		request_fail(request, "%d reloads wait for their turn already: try again later",
+			RELOAD_REQUESTS_MAX);
+	else if (rc < 0)
+		request_fail(request, "no memory");
+	else if (wait)
+		asking->wait = wait;
+}
+
+void cmd_policy_check(struct request *request, json_t *arguments)
+{
+	ask(request, arguments, true);
 }
 
 void cmd_policy_reload(struct request *request, json_t *arguments)
 {
-	struct control_context *context = request->context;
-	struct config_errors errors = {0};
-	struct reloading *reloading;
-	char text[512];
-	const char *path;
-	char *copy;
-
-	if (!read_path(request, arguments, &path))
-		return;
-	reloading = calloc(1, sizeof *reloading);
-	if (!reloading) {
-		request_fail(request, "no memory");
-		return;
-	}
-	request->state = reloading;
-	request->state_free = free;
-	reloading->started_ns = context->now_ns();
-	// The path may be the reload's own, which a success replaces.
-	snprintf(text, sizeof text, "%s cannot be used; the old policy stays in force", path);
-	copy = strdup(path);
-	if (!copy) {
-		request_fail(request, "no memory");
-		return;
-	}
-	if (reload_load(context->reload, copy, context->now_ns(), &errors) < 0) {
-		for (size_t i = 0; i < errors.n; i++)
-			log_error("%s", errors.lines[i]);
-		log_error("policy: %s", text);
-		request_fail_errors(request, text, &errors);
-	} else {
-		reloading->generation = reload_generation(context->reload);
-		log_notice("policy: %s loaded as generation %llu", copy,
-			(unsigned long long)reloading->generation);
-		reload_wait(request);
-	}
-	config_errors_free(&errors);
-	free(copy);
+	ask(request, arguments, false);
 }

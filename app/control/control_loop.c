@@ -17,7 +17,7 @@
 
 #define DRAIN_MAX 4096 // records of a lcore per turn: clients and signals wait no longer than that
 
-enum { EVENTS_MAX = 9 };
+enum { EVENTS_MAX = 10 };
 
 struct control {
 	struct control_context *context;
@@ -87,28 +87,52 @@ static void watch(evutil_socket_t fd, short what, void *ctx)
 		control->options->tick(control->options->ctx, now_ns, healthy);
 }
 
+static void reload_done(void *ctx, bool good, const struct config_errors *errors)
+{
+	struct control *control = ctx;
+	struct reload *reload = control->context->reload;
+
+	if (good) {
+		log_notice("policy: %s loaded as generation %llu", reload_path(reload),
+			(unsigned long long)reload_generation(reload));
+		grace(-1, 0, control);
+		return;
+	}
+	for (size_t i = 0; i < errors->n; i++)
+		log_error("%s", errors->lines[i]);
+	log_error("policy: %s cannot be used; generation %llu stays in force",
+		reload_path(reload) ? reload_path(reload) : "none",
+		(unsigned long long)reload_generation(reload));
+}
+
+// SIGUSR2. A file that is written while a policy is being loaded is loaded after that: one more
+// request is enough, however many signals came meanwhile.
 static void reload_policy_again(struct control *control)
 {
 	struct control_context *context = control->context;
-	struct config_errors errors = {0};
-	const char *path = reload_path(context->reload);
-	char *copy = path ? strdup(path) : NULL; // a success replaces it
+	struct reload_request *request;
+	int rc = 0;
 
-	if (!copy) {
+	if (!reload_path(context->reload)) {
 		log_error("policy: nothing to reload");
 		return;
 	}
-	log_notice("policy: reloading %s", copy);
-	if (reload_load(context->reload, copy, context->now_ns(), &errors) < 0) {
-		for (size_t i = 0; i < errors.n; i++)
-			log_error("%s", errors.lines[i]);
-		log_error("policy: %s cannot be used; generation %llu stays in force", copy,
-			(unsigned long long)reload_generation(context->reload));
-	} else {
-		grace(-1, 0, control);
-	}
-	config_errors_free(&errors);
-	free(copy);
+	if (reload_waits_for(context->reload, control))
+		return;
+	log_notice("policy: reloading %s", reload_path(context->reload));
+	rc = reload_ask(
+		context->reload, NULL, false, context->now_ns(), reload_done, control, &request);
+	if (rc < 0)
+		log_error("policy: cannot be reloaded now: %s", strerror(-rc));
+}
+
+static void built(evutil_socket_t fd, short what, void *ctx)
+{
+	struct control *control = ctx;
+
+	(void)fd;
+	(void)what;
+	reload_turn(control->context->reload, control->context->now_ns());
 }
 
 static void signalled(evutil_socket_t number, short what, void *ctx)
@@ -165,6 +189,11 @@ static int add_all(struct control *control)
 	if (rc == 0 && stats_ms && control->context->sink)
 		rc = add_timer(
 			control, stats_ms < UINT32_MAX ? (unsigned)stats_ms : UINT32_MAX, stats);
+	if (rc == 0 && reload_fd(control->context->reload) >= 0)
+		rc = add(control,
+			event_new(base, reload_fd(control->context->reload), EV_READ | EV_PERSIST,
+				built, control),
+			0);
 	control->grace = evtimer_new(base, grace, control);
 	return rc < 0 || !control->grace ? -ENOMEM : 0;
 }
@@ -198,6 +227,9 @@ int control_run(struct control_context *context, const struct control_options *o
 		sink_set_start(context->sink, context->started_ns);
 	sigaction(SIGPIPE, &ignore, &old_pipe); // a reader of events or a client that went away
 	hearts_start(&control->hearts, context, &options->stall);
+	if (reload_fd(context->reload) < 0 && reload_start(context->reload) < 0)
+		log_warning(
+			"policy: %s: nothing else is done while one is loaded", strerror(errno));
 	rc = add_all(control);
 	if (rc == 0) {
 		signals_open(&before);

@@ -84,7 +84,7 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 			json_out_string(out, "app_proto", "failed");
 		return;
 	}
-	if (names->sigdb && event->signature < sigdb_count(names->sigdb))
+	if (names->sigdb)
 		signature = sigdb_get(names->sigdb, event->signature);
 	json_out_string(out, "app_proto", app->name);
 	json_out_open(out, "app", '{');

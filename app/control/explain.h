@@ -10,6 +10,7 @@
 #define EXPLAIN_EVIDENCE_MAX 1000
 #define EXPLAIN_FLOWS_MAX    16
 #define EXPLAIN_VERDICT_MAX  1024
+#define EXPLAIN_HOST_BYTES   (EVIDENCE_BYTES + 4) // "...", the bytes, 0
 
 struct explain_facts {
 	const struct control_context *context;
@@ -36,6 +37,8 @@ const char *explain_outcome_word(enum explain_outcome outcome);
 // One sentence for a person.
 enum explain_outcome explain_verdict(
 	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX]);
+// The end of the name that EVIDENCE_BY_HOST is about, printable; returns `out`.
+const char *explain_host(const struct evidence *evidence, char out[EXPLAIN_HOST_BYTES]);
 // NULL: no memory.
 json_t *explain_evidence_json(
 	const struct control_context *context, const struct evidence *evidence);

@@ -21,7 +21,7 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_SIGNATURE] = PUT_APP | PUT_SIGNATURE | PUT_VERIFIER | PUT_BYTES,
 	[EVIDENCE_SHAPE] = PUT_APP | PUT_VERIFIER | PUT_BYTES,
 	[EVIDENCE_PORT_GUESS] = PUT_APP,
-	[EVIDENCE_USER_APP] = PUT_APP | PUT_BYTES,
+	[EVIDENCE_USER_APP] = PUT_APP,
 	[EVIDENCE_DECODER] = PUT_APP,
 	[EVIDENCE_TOO_UNSURE] = PUT_APP | PUT_RULE,
 	[EVIDENCE_MONITOR] = PUT_RULE | PUT_ACTION,
@@ -56,6 +56,25 @@ static void put_bytes(json_t **parent, const struct evidence *evidence)
 	if (evidence->flags & EVIDENCE_OF_DATAGRAM)
 		put_bool(&object, "datagram", true);
 	put_json(parent, "bytes", object);
+}
+
+static void put_user_app(json_t **parent, const struct evidence *evidence)
+{
+	static const char *const words[] = {
+		[EVIDENCE_BY_PORT] = "port",
+		[EVIDENCE_BY_HOST] = "host",
+		[EVIDENCE_BY_ADDRESS] = "address",
+	};
+
+	put_text(parent, "by",
+		evidence->detail <= EVIDENCE_BY_ADDRESS ? words[evidence->detail] : "?");
+	if (evidence->detail == EVIDENCE_BY_PORT)
+		put_number(parent, "port", evidence->length);
+	if (evidence->detail == EVIDENCE_BY_HOST) {
+		char host[EXPLAIN_HOST_BYTES];
+
+		put_text(parent, "host", explain_host(evidence, host));
+	}
 }
 
 static const char *verifier_word(uint8_t answer)
@@ -157,6 +176,7 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		put_bool(object, "expired", detail == EVIDENCE_ALLOW_EXPIRED);
 		break;
 	case EVIDENCE_ENDED: put_text(object, "reason", end_word(detail)); break;
+	case EVIDENCE_USER_APP: put_user_app(object, evidence); break;
 	default: break;
 	}
 }
@@ -182,7 +202,7 @@ json_t *explain_evidence_json(
 		if (evidence->confidence != CONFIDENCE_NONE)
 			put_text(&object, "confidence", confidence_word(evidence->confidence));
 	}
-	if (has & PUT_SIGNATURE && db && evidence->signature < sigdb_count(db))
+	if (has & PUT_SIGNATURE && db && sigdb_get(db, evidence->signature))
 		put_text(&object, "signature", sigdb_get(db, evidence->signature)->id);
 	if (has & PUT_VERIFIER)
 		put_text(&object, "verifier", verifier_word(evidence->detail));

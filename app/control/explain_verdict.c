@@ -79,7 +79,9 @@ static const char *signature_text(const struct explain_facts *facts, uint16_t in
 {
 	const struct sigdb *db = reload_sigdb(facts->context->reload);
 
-	return db && index < sigdb_count(db) ? sigdb_get(db, index)->id : "?";
+	const struct signature *signature = db ? sigdb_get(db, index) : NULL;
+
+	return signature ? signature->id : "?";
 }
 
 static const char *half_text(const struct evidence *evidence)
@@ -115,6 +117,34 @@ static const struct evidence *source_of(
 	return NULL;
 }
 
+const char *explain_host(const struct evidence *evidence, char out[EXPLAIN_HOST_BYTES])
+{
+	unsigned n = evidence->n_bytes <= EVIDENCE_BYTES ? evidence->n_bytes : EVIDENCE_BYTES;
+	char *at = stpcpy(out, evidence->looked_at > n ? "..." : "");
+
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t byte = evidence->bytes[i]; // a client wrote it
+
+		*at++ = byte > ' ' && byte <= '~' ? (char)byte : '?';
+	}
+	*at = 0;
+	return out;
+}
+
+// How the policy's own application was recognised; by a pattern it is a signature.
+static void say_user_app(struct sentence *s, const struct evidence *source)
+{
+	char host[EXPLAIN_HOST_BYTES];
+
+	say(s, ", which the policy defines, ");
+	if (source->detail == EVIDENCE_BY_HOST)
+		say(s, "by the host that the client asked for (%s)", explain_host(source, host));
+	else if (source->detail == EVIDENCE_BY_ADDRESS)
+		say(s, "by the responder's address");
+	else
+		say(s, "guessed by port %u alone", source->length);
+}
+
 static void say_source(struct sentence *s, const struct evidence *source)
 {
 	switch ((enum evidence_kind)source->kind) {
@@ -127,7 +157,7 @@ static void say_source(struct sentence *s, const struct evidence *source)
 	case EVIDENCE_SHAPE: say(s, ", by the shape of %s", half_text(source)); break;
 	case EVIDENCE_EXPECTED: say(s, ", because another flow announced it"); break;
 	case EVIDENCE_PORT_GUESS: say(s, ", guessed by port %u alone", source->length); break;
-	case EVIDENCE_USER_APP: say(s, ", as the policy defines it"); break;
+	case EVIDENCE_USER_APP: say_user_app(s, source); break;
 	default: break;
 	}
 }

@@ -98,15 +98,14 @@ static json_t *addresses_json(const struct address_set *set)
 	return NULL;
 }
 
-static json_t *apps_json(const struct app_set *apps)
+static json_t *apps_json(const struct policy *policy, const struct app_set *apps)
 {
 	json_t *array = json_array();
+	struct app_view view;
 
-	for (unsigned app = 1; array && app <= app_count(); app++) {
-		const struct app_proto *proto = app_get((uint16_t)app);
-
-		if (proto && app_set_has(apps, (uint16_t)app) &&
-			json_array_append_new(array, json_string(proto->name)) < 0) {
+	for (unsigned i = 0; array && policy_app_at(policy, i, &view); i++) {
+		if (app_set_has(apps, view.app) &&
+			json_array_append_new(array, json_string(view.name)) < 0) {
 			json_decref(array);
 			return NULL;
 		}
@@ -114,17 +113,15 @@ static json_t *apps_json(const struct app_set *apps)
 	return array;
 }
 
-static json_t *ports_json(const struct rule *rule)
+json_t *policy_ports_json(const struct port_range *ports, uint32_t n)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; array && i < rule->n_ports; i++) {
-		const struct port_range *range = &rule->ports[i];
-
+	for (uint32_t i = 0; array && i < n; i++) {
 		if (json_array_append_new(array,
-			    range->first == range->last
-				    ? json_integer(range->first)
-				    : json_sprintf("%u-%u", range->first, range->last)) < 0) {
+			    ports[i].first == ports[i].last
+				    ? json_integer(ports[i].first)
+				    : json_sprintf("%u-%u", ports[i].first, ports[i].last)) < 0) {
 			json_decref(array);
 			return NULL;
 		}
@@ -156,13 +153,19 @@ static json_t *protocol_json(uint8_t number)
 // An empty list is refused (it may be meant as "any"), an empty set is not.
 #define EMPTY_SET "nobody"
 
-static json_t *list_json(const struct address_set *set)
+json_t *policy_list_json(const struct address_set *set)
 {
 	return set->n_v4 || set->n_v6 ? addresses_json(set) : json_pack("[s]", EMPTY_SET);
 }
 
 static bool has_empty_set(const struct policy *policy)
 {
+	for (uint32_t i = 0; i < policy->n_applications; i++) {
+		const struct user_app *user = &policy->applications[i];
+
+		if (user->has_networks && !user->networks.n_v4 && !user->networks.n_v6)
+			return true;
+	}
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
 
@@ -175,15 +178,15 @@ static bool has_empty_set(const struct policy *policy)
 }
 
 // The application condition. One that holds nothing comes from a category without applications.
-static int put_apps(json_t *match, const struct app_set *apps)
+static int put_apps(json_t *match, const struct policy *policy, const struct app_set *apps)
 {
+	struct app_view view;
 	unsigned used = 0;
 
-	for (unsigned app = 1; app <= app_count(); app++) {
-		if (app_set_has(apps, (uint16_t)app))
-			return json_object_set_new(match, "app", apps_json(apps));
-		if (app_get((uint16_t)app))
-			used |= 1u << app_get((uint16_t)app)->category;
+	for (unsigned i = 0; policy_app_at(policy, i, &view); i++) {
+		if (app_set_has(apps, view.app))
+			return json_object_set_new(match, "app", apps_json(policy, apps));
+		used |= 1u << view.category;
 	}
 	for (unsigned i = 0; i <= APP_CATEGORY_OTHER; i++)
 		if (!(used >> i & 1))
@@ -198,7 +201,7 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 	int rc = 0;
 
 	if (rule->has_app) {
-		rc |= put_apps(match, &rule->apps);
+		rc |= put_apps(match, policy, &rule->apps);
 		rc |= json_object_set_new(match, "min_confidence",
 			json_string(confidence_word((enum confidence)rule->min_confidence)));
 	}
@@ -206,11 +209,13 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 		rc |= json_object_set_new(
 			match, "direction", json_string(policy_direction_words[rule->direction]));
 	if (rule->has_source)
-		rc |= json_object_set_new(match, "source", list_json(&rule->source));
+		rc |= json_object_set_new(match, "source", policy_list_json(&rule->source));
 	if (rule->has_destination)
-		rc |= json_object_set_new(match, "destination", list_json(&rule->destination));
+		rc |= json_object_set_new(
+			match, "destination", policy_list_json(&rule->destination));
 	if (rule->n_ports)
-		rc |= json_object_set_new(match, "ports", ports_json(rule));
+		rc |= json_object_set_new(
+			match, "ports", policy_ports_json(rule->ports, rule->n_ports));
 	if (rule->n_vlans)
 		rc |= json_object_set_new(match, "vlan", vlans_json(rule));
 	if (rule->l4_proto)
@@ -270,6 +275,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= add_fields(root, policy_fields, policy);
 	if (has_empty_set(policy))
 		rc |= json_object_set_new(root, "address_sets", json_pack("{s:[]}", EMPTY_SET));
+	rc |= json_object_set_new(root, "applications", policy_applications_json(policy));
 	rc |= json_object_set_new(root, "time_zone", policy_time_zone_json(policy));
 	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));

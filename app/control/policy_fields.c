@@ -54,6 +54,7 @@ const struct json_field policy_fields[] = {
 	NEED("schema_version", json_read_schema_version),
 	WORD("mode", struct policy, mode, policy_mode_words, MODE_ENFORCE),
 	{.name = "address_sets", .kind = JSON_KIND_IGNORE}, // read before the others
+	{.name = "applications", .kind = JSON_KIND_IGNORE}, // read before the others
 	READ("time_zone", policy_read_time_zone),
 	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
 	READ("rules", policy_read_rules),
@@ -123,7 +124,6 @@ const struct json_field policy_match_fields[] = {
 };
 
 const struct json_later policy_later[] = {
-	{"applications", "applications of your own"},
 	{"transfers", "rules on files that are asked for"},
 	{"chat", "rules on chat"},
 	{"scan", "virus scanning"},

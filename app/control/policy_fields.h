@@ -4,6 +4,7 @@
 #ifndef SLUICE_POLICY_FIELDS_H
 #define SLUICE_POLICY_FIELDS_H
 
+#include "app_names.h"
 #include "json_strict.h"
 #include "policy_load.h"
 
@@ -27,8 +28,19 @@ struct named_set {
 struct policy_reader {
 	const struct json_doc *doc;
 	struct policy *policy;
+	struct app_names *apps; // what ids are interned in
 	struct named_set *sets;
 	size_t n_sets;
+	size_t n_networks; // ranges of applications so far
+};
+
+// An application that rules can name: built-in, or the policy's own.
+struct app_view {
+	uint16_t app;
+	const char *name;  // borrowed
+	const char *group; // or NULL
+	enum app_category category;
+	uint8_t confidence; // that it is known with at best; of built-in ones, the highest
 };
 
 struct rule_reader {
@@ -82,6 +94,21 @@ void policy_read_match_not_time(const struct json_at *at, void *ctx);
 json_t *policy_time_zone_json(const struct policy *policy);
 json_t *policy_time_windows_json(const struct policy *policy);
 json_t *policy_windows_json(const struct policy *policy, uint64_t windows); // names
+
+// policy_app.c: "applications" (before the rules, wherever it stands); and as JSON again.
+extern const struct json_field policy_application_fields[];
+extern const struct json_field policy_app_ports_fields[];
+extern const struct json_field policy_regex_fields[];
+void policy_read_applications(const struct json_at *at, struct policy_reader *reader);
+json_t *policy_applications_json(const struct policy *policy);
+// The applications by `index` from 0; false: there are no more.
+bool policy_app_at(const struct policy *policy, unsigned index, struct app_view *out);
+
+// "443" or "6881-6889"; false: told.
+bool policy_read_port_range(const struct json_at *at, struct port_range *range);
+// policy_dump.c: of address sets, one that is empty as the name that the dump gives it.
+json_t *policy_list_json(const struct address_set *set);
+json_t *policy_ports_json(const struct port_range *ports, uint32_t n);
 
 // A name that the file gives: letters, digits, - and _, the first a letter, at most 63. Tells.
 bool policy_name_is_good(const struct json_at *at);

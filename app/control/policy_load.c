@@ -130,6 +130,25 @@ static uint8_t default_cache(const struct rule *rule)
 	return rule->has_source || rule->has_destination ? CACHE_TUPLE : CACHE_NONE;
 }
 
+// What is known by its network, say, is never as sure as dpi: such a rule is a mistake.
+static void check_confidence(
+	const struct json_at *at, const struct policy *policy, const struct rule *rule)
+{
+	struct app_view view, best = {0};
+
+	if (at->doc->errors->n) // its definition may be what is wrong
+		return;
+	for (unsigned i = 0; policy_app_at(policy, i, &view); i++)
+		if (app_set_has(&rule->apps, view.app) && view.confidence > best.confidence)
+			best = view;
+	if (best.confidence && best.confidence < rule->min_confidence)
+		json_at_error(at,
+			"can never match: \"%s\" is known with confidence %s at best, and "
+			"min_confidence is %s; write \"min_confidence\": \"%s\"",
+			best.name, confidence_word(best.confidence),
+			confidence_word(rule->min_confidence), confidence_word(best.confidence));
+}
+
 static void read_rule(const struct json_at *at, struct policy_reader *reader, struct rule *rule)
 {
 	struct rule_reader ctx = {.reader = reader, .rule = rule};
@@ -139,6 +158,12 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 	json_fields_read(at, policy_rule_fields, policy_rule_later, rule, &ctx);
 	if (rule->has_app && !ctx.has_confidence)
 		rule->min_confidence = CONFIDENCE_DPI;
+	if (rule->has_app && !ctx.match_told) {
+		struct json_at match =
+			json_at_key(at, "match", json_object_get(at->value, "match"));
+
+		check_confidence(&match, reader->policy, rule);
+	}
 	if (!ctx.has_cache)
 		rule->cache = default_cache(rule);
 	else if (ctx.has_action && rule->action == ACTION_PASS && rule->cache != CACHE_NONE)
@@ -215,6 +240,20 @@ static int compare_uid(const void *a, const void *b)
 	return ((*x)->uid > (*y)->uid) - ((*x)->uid < (*y)->uid);
 }
 
+int policy_intern(struct policy *policy, struct rule_names *names)
+{
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
+		struct rule *rule = &policy->rules[i];
+
+		rule->uid = rule_names_intern(names, rule->id);
+		if (!rule->uid)
+			return -ENOMEM;
+		policy->by_uid[i] = rule;
+	}
+	qsort(policy->by_uid, policy->n_rules, sizeof *policy->by_uid, compare_uid);
+	return 0;
+}
+
 // What is derived from a policy without errors.
 static int policy_finish(struct policy *policy, struct rule_names *names)
 {
@@ -227,9 +266,6 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		struct rule *rule = &policy->rules[i];
 
-		rule->uid = rule_names_intern(names, rule->id);
-		if (!rule->uid)
-			return -ENOMEM;
 		policy->by_uid[i] = rule;
 		if (policy->mode == MODE_MONITOR)
 			rule->mode = MODE_MONITOR;
@@ -238,20 +274,22 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 		asks_app |= rule->has_app;
 	}
 	policy->enforces_app = policy->enforces && asks_app;
-	qsort(policy->by_uid, policy->n_rules, sizeof *policy->by_uid, compare_uid);
-	return 0;
+	return policy_intern(policy, names);
 }
 
-static void policy_read(const struct json_doc *doc, struct policy *policy)
+static void policy_read(const struct json_doc *doc, struct policy *policy, struct app_names *apps)
 {
-	struct policy_reader reader = {.doc = doc, .policy = policy};
-	struct json_at root = json_at_root(doc), sets, windows;
+	struct policy_reader reader = {.doc = doc, .policy = policy, .apps = apps};
+	struct json_at root = json_at_root(doc), sets, windows, applications;
 
 	policy_default(policy);
 	if (json_want_object(&root)) {
 		sets = json_at_key(
 			&root, "address_sets", json_object_get(doc->root, "address_sets"));
 		policy_read_address_sets(&sets, &reader);
+		applications = json_at_key(
+			&root, "applications", json_object_get(doc->root, "applications"));
+		policy_read_applications(&applications, &reader);
 		windows = json_at_key(
 			&root, "time_windows", json_object_get(doc->root, "time_windows"));
 		policy_read_time_windows(&windows, &reader);
@@ -264,15 +302,18 @@ static void policy_read(const struct json_doc *doc, struct policy *policy)
 static int policy_from(
 	struct json_doc *doc, size_t before, struct rule_names *names, struct policy **out)
 {
+	struct app_names *apps = app_names_copy(rule_names_apps(names));
 	struct policy *policy = calloc(1, sizeof *policy);
 	int rc = 0;
 
-	if (!policy) {
+	if (!policy || !apps) {
 		config_error_add(doc->errors, doc->file, "", "no memory");
 		json_doc_free(doc);
+		app_names_free(apps);
+		free(policy);
 		return -ENOMEM;
 	}
-	policy_read(doc, policy);
+	policy_read(doc, policy, apps);
 	json_doc_free(doc);
 	if (doc->errors->n + doc->errors->dropped != before) {
 		rc = -EINVAL;
@@ -283,8 +324,10 @@ static int policy_from(
 	}
 	if (rc < 0) {
 		policy_free(policy);
+		app_names_free(apps);
 		return rc;
 	}
+	app_names_adopt_take(rule_names_apps(names), apps);
 	*out = policy;
 	return 0;
 }

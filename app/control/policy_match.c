@@ -23,98 +23,82 @@ static void each_word(const struct json_at *at, struct rule_reader *reader,
 	}
 }
 
-static bool is_group(const char *word)
+static bool is_group(const struct policy *policy, const char *word)
 {
-	for (unsigned app = 1; app <= app_count(); app++) {
-		const struct app_proto *proto = app_get((uint16_t)app);
+	struct app_view view;
 
-		if (proto && proto->group && strcmp(proto->group, word) == 0)
+	for (unsigned i = 0; policy_app_at(policy, i, &view); i++)
+		if (view.group && strcmp(view.group, word) == 0)
 			return true;
-	}
+	return false;
+}
+
+static bool tell_unknown(const struct json_at *at, const char *what, const struct nearest *nearest)
+{
+	if (nearest_get(nearest))
+		json_at_error(at,
+			"unknown %s \"%s\"; did you mean \"%s\"? `sluice apps` lists them", what,
+			nearest->word, nearest_get(nearest));
+	else
+		json_at_error(
+			at, "unknown %s \"%s\"; `sluice apps` lists them", what, nearest->word);
 	return false;
 }
 
 static bool one_app(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
-	uint16_t app = app_find(text);
+	const struct policy *policy = reader->reader->policy;
 	struct nearest nearest = nearest_to(text);
+	struct app_view view;
 
-	if (app != APP_NONE) {
-		app_set_add(&reader->rule->apps, app);
-		return true;
+	for (unsigned i = 0; policy_app_at(policy, i, &view); i++) {
+		nearest_offer(&nearest, view.name);
+		if (strcmp(view.name, text) == 0) {
+			app_set_add(&reader->rule->apps, view.app);
+			return view.app != APP_NONE; // else its definition was told to be wrong
+		}
 	}
-	if (app_category_find(text) >= 0 || is_group(text)) {
+	if (app_category_find(text) >= 0 || is_group(policy, text)) {
 		json_at_error(at, "\"%s\" is a %s: write \"%s\": [\"%s\"]", text,
 			app_category_find(text) >= 0 ? "category" : "group",
 			app_category_find(text) >= 0 ? "category" : "group", text);
 		return false;
 	}
-	for (unsigned i = 1; i <= app_count(); i++) {
-		const struct app_proto *proto = app_get((uint16_t)i);
-
-		if (proto)
-			nearest_offer(&nearest, proto->name);
-	}
-	if (nearest_get(&nearest))
-		json_at_error(at,
-			"unknown application \"%s\"; did you mean \"%s\"? `sluice apps` "
-			"lists them",
-			text, nearest_get(&nearest));
-	else
-		json_at_error(at, "unknown application \"%s\"; `sluice apps` lists them", text);
-	return false;
+	return tell_unknown(at, "application", &nearest);
 }
 
 static bool one_category(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
 	int category = app_category_find(text);
 	struct nearest nearest = nearest_to(text);
+	struct app_view view;
 
-	for (unsigned i = 1; i <= app_count(); i++) {
-		const struct app_proto *proto = app_get((uint16_t)i);
-
-		if (proto && category == (int)proto->category)
-			app_set_add(&reader->rule->apps, (uint16_t)i);
-	}
+	for (unsigned i = 0; policy_app_at(reader->reader->policy, i, &view); i++)
+		if (category == (int)view.category)
+			app_set_add(&reader->rule->apps, view.app);
 	if (category >= 0)
 		return true;
 	for (unsigned i = 0; i <= APP_CATEGORY_OTHER; i++)
 		nearest_offer(&nearest, app_category_word((enum app_category)i));
-	if (nearest_get(&nearest))
-		json_at_error(at,
-			"unknown category \"%s\"; did you mean \"%s\"? `sluice apps` "
-			"lists them",
-			text, nearest_get(&nearest));
-	else
-		json_at_error(at, "unknown category \"%s\"; `sluice apps` lists them", text);
-	return false;
+	return tell_unknown(at, "category", &nearest);
 }
 
 static bool one_group(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
 	struct nearest nearest = nearest_to(text);
+	struct app_view view;
 	bool known = false;
 
-	for (unsigned i = 1; i <= app_count(); i++) {
-		const struct app_proto *proto = app_get((uint16_t)i);
-
-		if (!proto || !proto->group)
+	for (unsigned i = 0; policy_app_at(reader->reader->policy, i, &view); i++) {
+		if (!view.group)
 			continue;
-		nearest_offer(&nearest, proto->group);
-		if (strcmp(proto->group, text) == 0) {
-			app_set_add(&reader->rule->apps, (uint16_t)i);
+		nearest_offer(&nearest, view.group);
+		if (strcmp(view.group, text) == 0) {
+			app_set_add(&reader->rule->apps, view.app);
 			known = true;
 		}
 	}
-	if (known)
-		return true;
-	if (nearest_get(&nearest))
-		json_at_error(at,
-			"unknown group \"%s\"; did you mean \"%s\"? `sluice apps` lists them", text,
-			nearest_get(&nearest));
-	else
-		json_at_error(at, "unknown group \"%s\"; `sluice apps` lists them", text);
-	return false;
+	return known || tell_unknown(at, "group", &nearest);
 }
 
 void policy_read_match_app(const struct json_at *at, void *ctx)
@@ -182,7 +166,7 @@ static bool port_number(const char *text, const char *end, uint16_t *out)
 	return value <= UINT16_MAX;
 }
 
-static bool read_port_range(const struct json_at *at, struct port_range *range)
+bool policy_read_port_range(const struct json_at *at, struct port_range *range)
 {
 	const char *text = json_string_value(at->value), *dash, *end;
 	uint64_t number;
@@ -229,7 +213,7 @@ void policy_read_match_ports(const struct json_at *at, void *ctx)
 		struct json_at item = json_at_index(at, i);
 		struct port_range range;
 
-		if (read_port_range(&item, &range))
+		if (policy_read_port_range(&item, &range))
 			reader->rule->ports[reader->rule->n_ports++] = range;
 		else
 			reader->match_told = true;

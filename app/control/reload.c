@@ -2,36 +2,43 @@
 #include "reload.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "directory.h"
 #include "log.h"
 #include "rule_totals.h"
-#include "signature_load.h"
-#include "signature_order.h"
+#include "snapshot.h"
 
-// A compiled set of signatures, shared by the snapshots that were loaded with the same files.
-struct signature_set {
-	struct signature *signatures;
-	unsigned n;
-	struct sigdb *db;
-	unsigned users;
+struct reload_request {
+	char *path;           // NULL: that of the policy in force when its turn comes
+	bool check;           // says what a load would, and changes nothing
+	reload_done_fn *done; // NULL: whoever asked has gone
+	void *ctx;
+	struct reload_request *next;
 };
 
-struct snapshot {
-	struct policy *policy;
-	struct signature_set *set;
-	uint64_t token; // of the grace period that has to pass before it is freed
-	struct snapshot *next;
+// One build. The thread works on this and on nothing else, and only reads `order`.
+struct build {
+	struct snapshot_order order;
+	struct config_errors *errors; // its own, or those of who waits
+	struct config_errors own_errors;
+	struct snapshot *snapshot;
+	struct reload_request *request; // NULL: reload_load or reload_check waits for it
+	char *path;
+	bool allowed; // by the guard
+	bool check;
+	int wake; // eventfd: the thread has ended its work
+	pthread_t thread;
 };
 
 struct reload {
 	struct dataplane *dp;
 	struct rule_names *names;
-	struct app_names *apps;
 	struct sink *sink;
 	void (*guard)(void *ctx, struct config_errors *errors);
 	void *guard_ctx;
@@ -40,6 +47,7 @@ struct reload {
 	bool observed; // has heard of a beginning, not of the end
 	char *signature_dir;
 	char *cache_dir;
+	unsigned cache_days;
 	char *path;
 	struct snapshot *current;
 	struct rule_totals totals;
@@ -48,6 +56,10 @@ struct reload {
 	uint64_t loaded_ns;
 	uint64_t freed;
 	uint64_t failures;
+	int wake;                        // -1: builds are made at once, by whoever asks
+	struct build *build;             // that a thread is at
+	struct reload_request *requests; // that wait for their turn, oldest first
+	unsigned n_requests;
 };
 
 int reload_new(struct dataplane *dp, struct rule_names *names, const char *signature_dir,
@@ -59,10 +71,10 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 		return -ENOMEM;
 	reload->dp = dp;
 	reload->names = names;
-	reload->apps = app_names_new();
+	reload->wake = -1;
 	reload->signature_dir = strdup(signature_dir);
 	reload->cache_dir = cache_dir ? strdup(cache_dir) : NULL;
-	if (!reload->apps || !reload->signature_dir || (cache_dir && !reload->cache_dir)) {
+	if (!reload->signature_dir || (cache_dir && !reload->cache_dir)) {
 		reload_free(reload);
 		return -ENOMEM;
 	}
@@ -76,7 +88,7 @@ void reload_set_sink(struct reload *reload, struct sink *sink)
 	if (!sink)
 		return;
 	sink_set_sigdb(sink, reload_sigdb(reload));
-	sink_set_apps(sink, reload->apps);
+	sink_set_apps(sink, reload_apps(reload));
 }
 
 void reload_set_guard(
@@ -110,140 +122,64 @@ static bool guard_allows(const struct reload *reload, struct config_errors *erro
 	return errors->n + errors->dropped == before;
 }
 
-static void set_put(struct signature_set *set)
+// Private names for a build: its rules get numbers of their own, its applications those that they
+// had before.
+static struct rule_names *names_for_build(const struct reload *reload)
 {
-	if (!set || --set->users)
-		return;
-	sigdb_free(set->db);
-	free(set->signatures);
-	free(set);
-}
+	struct rule_names *names = rule_names_new();
+	struct app_names *apps = app_names_copy(reload_apps(reload));
 
-static void snapshot_free(struct snapshot *snapshot)
-{
-	if (!snapshot)
-		return;
-	policy_free(snapshot->policy); // with the scratch, which is tied to the set's database
-	set_put(snapshot->set);
-	free(snapshot);
-}
-
-static struct signature_set *no_memory(struct config_errors *errors, const char *file)
-{
-	config_error_add(errors, file, "", "no memory");
+	if (names && apps) {
+		app_names_adopt_take(rule_names_apps(names), apps);
+		return names;
+	}
+	app_names_free(apps);
+	rule_names_free(names);
 	return NULL;
 }
 
-// At best: without a cache each start compiles, which takes a second or two.
-static void cache_make(const struct reload *reload)
+static void build_free(struct build *build)
 {
-	if (!reload->cache_dir)
-		return;
-	int rc = directory_make(reload->cache_dir);
-	if (rc == 0 && access(reload->cache_dir, W_OK) < 0)
-		rc = -errno;
-	if (rc < 0)
-		log_warning("%s: compiled signatures cannot be kept there: %s; make it writable, "
-			    "or change paths.cache (null: none)",
-			reload->cache_dir, strerror(-rc));
+	rule_names_free(build->order.names);
+	config_errors_free(&build->own_errors);
+	free(build->path);
+	free(build);
 }
 
-static struct signature_set *set_compile(struct reload *reload, struct signature *signatures,
-	unsigned n, struct config_errors *errors)
+// What can be known before the build; NULL: no memory.
+static struct build *build_begin(
+	struct reload *reload, const char *path, bool check, struct config_errors *errors)
 {
-	struct signature_set *set = calloc(1, sizeof *set);
-	char err[512] = "";
-	int rc;
+	struct build *build = calloc(1, sizeof *build);
 
-	if (!set) {
-		free(signatures);
-		return no_memory(errors, reload->signature_dir);
-	}
-	*set = (struct signature_set){.signatures = signatures, .n = n, .users = 1};
-	cache_make(reload);
-	rc = sigdb_new(signatures, n, reload->cache_dir, &set->db, NULL, err, sizeof err);
-	if (rc < 0) {
-		config_error_add(
-			errors, reload->signature_dir, "", "%s", err[0] ? err : strerror(-rc));
-		set_put(set);
+	if (!build)
+		return NULL;
+	build->check = check;
+	build->errors = errors ? errors : &build->own_errors;
+	build->path = strdup(path);
+	build->order = (struct snapshot_order){
+		.path = build->path,
+		.signature_dir = reload->signature_dir,
+		.cache_dir = reload->cache_dir,
+		.cache_days = reload->cache_days,
+		.n_lcores = reload->dp->n_lcores,
+		.base = reload->current,
+		.names = names_for_build(reload),
+	};
+	if (!build->path || !build->order.names) {
+		build_free(build);
 		return NULL;
 	}
-	return set;
+	if (!check)
+		observe(reload, RELOAD_BEGINS);
+	build->allowed = guard_allows(reload, build->errors);
+	return build;
 }
 
-// The set of the files as they are now: the one in force if nothing changed, or a new one.
-static struct signature_set *set_get(struct reload *reload, struct config_errors *errors)
+// What is wrong with the policy is told also when the guard refuses it.
+static void build_run(struct build *build)
 {
-	struct signature_set *now = reload->current ? reload->current->set : NULL;
-	struct signature *signatures = NULL;
-	unsigned n = 0;
-
-	if (signature_load_dir(reload->signature_dir, &signatures, &n, errors) < 0) {
-		if (!errors->n)
-			config_error_add(errors, reload->signature_dir, "", "cannot be read");
-		free(signatures);
-		return NULL;
-	}
-	for (unsigned i = 0; i < n; i++)
-		signatures[i].rank = (uint16_t)i;
-	if (now && signature_order_keep(now->signatures, now->n, signatures, n) < 0) {
-		free(signatures);
-		return no_memory(errors, reload->signature_dir);
-	}
-	if (now && signature_order_same(now->signatures, now->n, signatures, n)) {
-		free(signatures);
-		now->users++;
-		return now;
-	}
-	return set_compile(reload, signatures, n, errors);
-}
-
-// One scratch per lcore before anything is published: a lcore must not find itself without one.
-static int scratch_new(struct policy *policy, const struct sigdb *db, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		int rc = sigdb_scratch_new(db, &policy->scratch[i]);
-
-		if (rc < 0)
-			return rc;
-		policy->n_scratch = i + 1;
-	}
-	return 0;
-}
-
-static struct snapshot *snapshot_build(struct reload *reload, const char *path,
-	struct rule_names *names, struct config_errors *errors)
-{
-	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-	size_t before = errors->n + errors->dropped;
-	int rc;
-
-	if (!snapshot) {
-		no_memory(errors, path);
-		return NULL;
-	}
-	// Both are read even if the first is bad: all errors are told at once.
-	snapshot->set = set_get(reload, errors);
-	rc = policy_load(path, names, &snapshot->policy, errors);
-	if (rc < 0 && errors->n + errors->dropped == before)
-		config_error_add(errors, path, "", "%s", strerror(-rc));
-	if (!snapshot->set || rc < 0)
-		goto fail;
-	snapshot->policy->sigdb = snapshot->set->db;
-	rc = scratch_new(snapshot->policy, snapshot->set->db, reload->dp->n_lcores);
-	if (!rc)
-		rc = rule_counts_new(snapshot->policy, reload->dp->n_lcores);
-	if (!rc)
-		rc = rule_totals_reserve(&reload->totals, snapshot->policy);
-	if (rc < 0) {
-		config_error_add(errors, reload->signature_dir, "",
-			"no memory for scratch and counts of %u lcores", reload->dp->n_lcores);
-		goto fail;
-	}
-	return snapshot;
-fail:
-	snapshot_free(snapshot);
-	return NULL;
+	build->snapshot = snapshot_build(&build->order, build->errors);
 }
 
 static void publish(struct reload *reload, struct snapshot *snapshot)
@@ -262,61 +198,262 @@ static void publish(struct reload *reload, struct snapshot *snapshot)
 	*end = old;
 }
 
-int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
-	struct config_errors *errors)
+// Gives what was built the numbers that the gateway knows things by. False: no memory, told.
+static bool adopt(struct reload *reload, struct build *build)
 {
-	struct snapshot *snapshot = NULL;
-	char *path = strdup(policy_path);
+	struct policy *policy = build->snapshot->policy;
 
-	observe(reload, RELOAD_BEGINS);
-	bool allowed = guard_allows(reload, errors);
+	if (policy_intern(policy, reload->names) < 0 ||
+		rule_totals_reserve(&reload->totals, policy) < 0) {
+		config_error_add(build->errors, build->path, "", "no memory");
+		return false;
+	}
+	app_names_swap(rule_names_apps(reload->names), rule_names_apps(build->order.names));
+	return true;
+}
 
-	// what is wrong with the policy is told all the same
-	if (path)
-		snapshot = snapshot_build(reload, policy_path, reload->names, errors);
-	else
-		no_memory(errors, policy_path);
-	if (!snapshot || !allowed) {
+static void refuse(struct reload *reload, const char *path, const struct config_errors *errors,
+	uint64_t now_ns)
+{
+	reload->failures++;
+	if (reload->sink)
+		sink_policy_event(reload->sink, now_ns, reload->generation, false, path, errors);
+	observe(reload, RELOAD_REFUSED);
+}
+
+// 0: it is published, or for a check, could be; else -EINVAL, with build->errors.
+static int build_end(struct reload *reload, struct build *build, uint64_t now_ns)
+{
+	struct snapshot *snapshot = build->snapshot;
+	bool good = snapshot && build->allowed;
+
+	if (build->check) {
 		snapshot_free(snapshot);
-		free(path);
-		reload->failures++;
-		if (reload->sink)
-			sink_policy_event(reload->sink, now_ns, reload->generation, false,
-				policy_path, errors);
-		observe(reload, RELOAD_REFUSED);
+		return good ? 0 : -EINVAL;
+	}
+	if (!good || !adopt(reload, build)) {
+		snapshot_free(snapshot);
+		refuse(reload, build->path, build->errors, now_ns);
 		return -EINVAL;
 	}
 	publish(reload, snapshot);
 	free(reload->path);
-	reload->path = path;
+	reload->path = build->path;
+	build->path = NULL;
 	reload->loaded_ns = now_ns;
 	if (reload->sink) {
 		// Numbers mean the same in both sets (signature_order), so that events of lcores
 		// which are still behind are written with the new one; the old one may go.
-		sink_set_sigdb(reload->sink, snapshot->set->db);
+		sink_set_sigdb(reload->sink, snapshot->policy->sigdb);
 		sink_policy_event(
-			reload->sink, now_ns, reload->generation, true, policy_path, NULL);
+			reload->sink, now_ns, reload->generation, true, reload->path, NULL);
 	}
 	return 0;
 }
 
-int reload_check(struct reload *reload, const char *policy_path, struct config_errors *errors)
+static int at_once(struct reload *reload, const char *path, bool check, uint64_t now_ns,
+	struct config_errors *errors)
 {
-	struct rule_names *names = rule_names_new(); // a check leaves no names behind
-	struct snapshot *snapshot;
+	struct build *build;
+	int rc;
 
-	if (!names) {
-		no_memory(errors, policy_path);
+	if (reload->build) {
+		config_error_add(errors, path, "", "another policy is being loaded: try again");
+		return -EBUSY;
+	}
+	build = build_begin(reload, path, check, errors);
+	if (!build) {
+		config_error_add(errors, path, "", "no memory");
+		if (!check)
+			refuse(reload, path, errors, now_ns);
 		return -EINVAL;
 	}
-	bool allowed = guard_allows(reload, errors);
+	build_run(build);
+	rc = build_end(reload, build, now_ns);
+	build_free(build);
+	return rc;
+}
 
-	snapshot = snapshot_build(reload, policy_path, names, errors);
-	rule_names_free(names);
-	bool good = snapshot && allowed;
+int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
+	struct config_errors *errors)
+{
+	return at_once(reload, policy_path, false, now_ns, errors);
+}
 
-	snapshot_free(snapshot);
-	return good ? 0 : -EINVAL;
+int reload_check(struct reload *reload, const char *policy_path, struct config_errors *errors)
+{
+	return at_once(reload, policy_path, true, 0, errors);
+}
+
+static void request_free(struct reload_request *request)
+{
+	free(request->path);
+	free(request);
+}
+
+static void request_answer(
+	struct reload_request *request, bool good, const struct config_errors *errors)
+{
+	reload_done_fn *done = request->done;
+	void *ctx = request->ctx;
+
+	request_free(request);
+	if (done)
+		done(ctx, good, errors);
+}
+
+static void *build_thread(void *ctx)
+{
+	struct build *build = ctx;
+
+	build_run(build);
+	eventfd_write(build->wake, 1);
+	return NULL;
+}
+
+// All signals stay with the control loop's thread. Without a thread it is built here.
+static void thread_begin(struct reload *reload, struct build *build)
+{
+	sigset_t all, before;
+	int rc;
+
+	build->wake = reload->wake;
+	reload->build = build;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&build->thread, NULL, build_thread, build);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!rc)
+		return;
+	log_warning("policy: no thread to load it in (%s): nothing else is done meanwhile",
+		strerror(rc));
+	build->thread = pthread_self();
+	build_thread(build);
+}
+
+static void request_begin(struct reload *reload, struct reload_request *request, uint64_t now_ns)
+{
+	const char *path = request->path ? request->path : reload->path;
+	struct build *build = path ? build_begin(reload, path, request->check, NULL) : NULL;
+	struct config_errors errors = {0};
+
+	if (build) {
+		build->request = request;
+		if (reload->wake >= 0) {
+			thread_begin(reload, build);
+			return;
+		}
+		build_run(build);
+		int rc = build_end(reload, build, now_ns);
+
+		request_answer(request, rc == 0, build->errors);
+		build_free(build);
+		return;
+	}
+	config_error_add(
+		&errors, path ? path : "", "", path ? "no memory" : "no policy is in force");
+	if (!request->check)
+		refuse(reload, path ? path : "", &errors, now_ns);
+	request_answer(request, false, &errors);
+	config_errors_free(&errors);
+}
+
+static void next_begin(struct reload *reload, uint64_t now_ns)
+{
+	while (reload->requests && !reload->build) {
+		struct reload_request *request = reload->requests;
+
+		reload->requests = request->next;
+		reload->n_requests--;
+		request_begin(reload, request, now_ns);
+	}
+}
+
+int reload_start(struct reload *reload)
+{
+	reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return reload->wake < 0 ? -errno : 0;
+}
+
+int reload_fd(const struct reload *reload)
+{
+	return reload->wake;
+}
+
+static void build_join(struct reload *reload)
+{
+	if (!pthread_equal(reload->build->thread, pthread_self()))
+		pthread_join(reload->build->thread, NULL);
+}
+
+void reload_turn(struct reload *reload, uint64_t now_ns)
+{
+	struct build *build = reload->build;
+	eventfd_t ended;
+
+	if (!build || eventfd_read(reload->wake, &ended) < 0)
+		return;
+	build_join(reload);
+	reload->build = NULL;
+	int rc = build_end(reload, build, now_ns);
+
+	request_answer(build->request, rc == 0, build->errors);
+	build_free(build);
+	next_begin(reload, now_ns);
+}
+
+static bool is_open(const struct reload *reload, const struct reload_request *request)
+{
+	for (const struct reload_request *r = reload->requests; r; r = r->next)
+		if (r == request)
+			return true;
+	return reload->build && reload->build->request == request;
+}
+
+int reload_ask(struct reload *reload, const char *path, bool check, uint64_t now_ns,
+	reload_done_fn *done, void *ctx, struct reload_request **out)
+{
+	struct reload_request *request, **end = &reload->requests;
+
+	*out = NULL;
+	if (reload->n_requests == RELOAD_REQUESTS_MAX)
+		return -EBUSY;
+	request = calloc(1, sizeof *request);
+	if (!request)
+		return -ENOMEM;
+	*request = (struct reload_request){.check = check, .done = done, .ctx = ctx};
+	request->path = path ? strdup(path) : NULL;
+	if (path && !request->path) {
+		free(request);
+		return -ENOMEM;
+	}
+	*out = request;
+	while (*end)
+		end = &(*end)->next;
+	*end = request;
+	reload->n_requests++;
+	next_begin(reload, now_ns);
+	if (!is_open(reload, request))
+		*out = NULL;
+	return 0;
+}
+
+void reload_forget(struct reload_request *request)
+{
+	request->done = NULL;
+}
+
+bool reload_waits_for(const struct reload *reload, const void *ctx)
+{
+	for (const struct reload_request *r = reload->requests; r; r = r->next)
+		if (r->ctx == ctx)
+			return true;
+	return false;
+}
+
+bool reload_is_building(const struct reload *reload)
+{
+	return reload->build != NULL;
 }
 
 bool reload_step(struct reload *reload)
@@ -333,7 +470,7 @@ bool reload_step(struct reload *reload)
 		snapshot_free(oldest);
 		reload->freed++;
 	}
-	if (reload->observed)
+	if (reload->observed && (!reload->build || reload->build->check))
 		observe(reload, RELOAD_IN_FORCE);
 	return true;
 }
@@ -379,18 +516,32 @@ uint64_t reload_loaded_ns(const struct reload *reload)
 
 const struct app_names *reload_apps(const struct reload *reload)
 {
-	return reload->apps;
+	return rule_names_apps(reload->names);
 }
 
 const struct sigdb *reload_sigdb(const struct reload *reload)
 {
-	return reload->current ? reload->current->set->db : NULL;
+	return reload->current ? reload->current->policy->sigdb : NULL;
 }
 
 void reload_free(struct reload *reload)
 {
 	if (!reload)
 		return;
+	if (reload->build) { // it is at work on what is freed below
+		build_join(reload);
+		snapshot_free(reload->build->snapshot);
+		request_free(reload->build->request);
+		build_free(reload->build);
+	}
+	while (reload->requests) {
+		struct reload_request *request = reload->requests;
+
+		reload->requests = request->next;
+		request_free(request);
+	}
+	if (reload->wake >= 0)
+		close(reload->wake);
 	atomic_store_explicit(&reload->dp->policy, NULL, memory_order_release);
 	while (reload->waiting) {
 		struct snapshot *oldest = reload->waiting;
@@ -400,7 +551,6 @@ void reload_free(struct reload *reload)
 	}
 	snapshot_free(reload->current);
 	rule_totals_free(&reload->totals);
-	app_names_free(reload->apps);
 	free(reload->signature_dir);
 	free(reload->cache_dir);
 	free(reload->path);

@@ -25,12 +25,35 @@ void reload_set_guard(
 enum reload_progress { RELOAD_BEGINS, RELOAD_REFUSED, RELOAD_IN_FORCE };
 void reload_set_observer(struct reload *reload,
 	void (*observer)(void *ctx, enum reload_progress progress), void *ctx);
-// Loads, compiles (signatures only if their files changed), makes one scratch per lcore, publishes
-// the next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event.
+// Loads, compiles (signatures only if they changed), makes one scratch per lcore, publishes the
+// next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event. At once:
+// for the start, replay and tests; -EBUSY while a request is at work.
 int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 	struct config_errors *errors);
 // What reload_load would say of that file and of the signatures, without doing it. 0 or -EINVAL.
 int reload_check(struct reload *reload, const char *policy_path, struct config_errors *errors);
+
+// While a gateway runs, nobody waits for a compiler. A request is built by a thread of its own and
+// published by reload_turn; requests take turns in the order they came, and each is answered.
+#define RELOAD_REQUESTS_MAX 64 // that wait
+struct reload_request;
+// The end of a request: published (of a check: it could be), or refused with `errors` (borrowed).
+typedef void reload_done_fn(void *ctx, bool good, const struct config_errors *errors);
+// Threads are used from here on. -errno.
+int reload_start(struct reload *reload);
+// Readable when reload_turn has something to do; -1 before reload_start.
+int reload_fd(const struct reload *reload);
+// Publishes what was built, answers its request, and begins the next.
+void reload_turn(struct reload *reload, uint64_t now_ns);
+// `path` NULL: that of the policy in force when its turn comes. -EBUSY: too many wait; -ENOMEM.
+// `*out` is NULL when `done` was called before this returns: without threads, or without memory.
+int reload_ask(struct reload *reload, const char *path, bool check, uint64_t now_ns,
+	reload_done_fn *done, void *ctx, struct reload_request **out);
+// `done` shall not be called; what was asked for happens all the same. Not after `done`.
+void reload_forget(struct reload_request *request);
+// A request with that `ctx` waits, and has not begun.
+bool reload_waits_for(const struct reload *reload, const void *ctx);
+bool reload_is_building(const struct reload *reload);
 // Frees snapshots whose grace period is over; never blocks. True when none is waiting: the last
 // published generation is in force on every lcore.
 bool reload_step(struct reload *reload);

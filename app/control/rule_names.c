@@ -6,6 +6,7 @@
 #include "policy_load.h"
 
 struct rule_names {
+	struct app_names *apps;
 	char **ids; // by uid - 1
 	uint32_t n;
 	uint32_t room;
@@ -15,7 +16,14 @@ struct rule_names {
 
 struct rule_names *rule_names_new(void)
 {
-	return calloc(1, sizeof(struct rule_names));
+	struct rule_names *names = calloc(1, sizeof *names);
+
+	if (names)
+		names->apps = app_names_new();
+	if (names && names->apps)
+		return names;
+	free(names);
+	return NULL;
 }
 
 void rule_names_free(struct rule_names *names)
@@ -26,6 +34,7 @@ void rule_names_free(struct rule_names *names)
 		free(names->ids[i]);
 	free(names->ids);
 	free(names->slots);
+	app_names_free(names->apps);
 	free(names);
 }
 
@@ -101,4 +110,9 @@ uint32_t rule_names_find(const struct rule_names *names, const char *id)
 const char *rule_names_get(const struct rule_names *names, uint32_t uid)
 {
 	return uid && uid <= names->n ? names->ids[uid - 1] : NULL;
+}
+
+struct app_names *rule_names_apps(const struct rule_names *names)
+{
+	return names->apps;
 }

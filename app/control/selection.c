@@ -117,7 +117,7 @@ void put_app(json_t **parent, const struct control_context *context, uint16_t ap
 		put_text(&object, "confidence", confidence_word(confidence));
 	if (decided_pkts)
 		put_number(&object, "decided_pkts", decided_pkts);
-	if (db && signature < sigdb_count(db))
+	if (db && sigdb_get(db, signature))
 		put_text(&object, "signature", sigdb_get(db, signature)->id);
 	put_json(parent, "app", object);
 }

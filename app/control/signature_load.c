@@ -74,23 +74,29 @@ static void read_direction(const struct json_at *at, void *ctx)
 		signature->halves = halves[word];
 }
 
+bool signature_want_pattern(const struct json_at *at, const char **out)
+{
+	if (!json_want_text(at, 1, CLASSIFY_PATTERN_MAX - 1, out))
+		return false;
+	for (const char *c = *out; *c; c++) {
+		if (*c < ' ' || *c > '~') {
+			json_at_error(at,
+				"a pattern is printable ASCII, other bytes are written as \\xNN: "
+				"byte 0x%02x at offset %zu",
+				(unsigned char)*c, (size_t)(c - *out));
+			return false;
+		}
+	}
+	return true;
+}
+
 static void read_pattern(const struct json_at *at, void *ctx)
 {
 	struct signature *signature = ctx;
 	const char *text;
 
-	if (!json_want_text(at, 1, CLASSIFY_PATTERN_MAX - 1, &text))
-		return;
-	for (const char *c = text; *c; c++) {
-		if (*c < ' ' || *c > '~') {
-			json_at_error(at,
-				"a pattern is printable ASCII, other bytes are written as \\xNN: "
-				"byte 0x%02x at offset %zu",
-				(unsigned char)*c, (size_t)(c - text));
-			return;
-		}
-	}
-	snprintf(signature->pattern, sizeof signature->pattern, "%s", text);
+	if (signature_want_pattern(at, &text))
+		snprintf(signature->pattern, sizeof signature->pattern, "%s", text);
 }
 
 static void read_flags(const struct json_at *at, void *ctx)

@@ -12,9 +12,13 @@
 #include "classify.h"
 
 struct config_errors;
+struct json_at;
 
 // Appends every problem to `errors` (file and JSON path). `*out` is an array of `*n` to free().
 int signature_load_dir(
 	const char *dir, struct signature **out, unsigned *n, struct config_errors *errors);
+
+// A pattern as text: printable ASCII, not too long. False: told.
+bool signature_want_pattern(const struct json_at *at, const char **out);
 
 #endif

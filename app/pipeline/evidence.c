@@ -128,19 +128,25 @@ void evidence_steps(struct lcore *lcore, uint64_t flow_id, const struct span *sp
 		[CLASSIFY_STEP_SIGNATURE] = EVIDENCE_SIGNATURE,
 		[CLASSIFY_STEP_SHAPE] = EVIDENCE_SHAPE,
 		[CLASSIFY_STEP_PORT] = EVIDENCE_PORT_GUESS,
+		[CLASSIFY_STEP_HOST] = EVIDENCE_USER_APP,
 	};
 
 	static_assert(CLASSIFY_STEP_BYTES == EVIDENCE_BYTES, "bytes are copied whole");
 	for (unsigned i = 0; i < work->n_steps; i++) {
 		const struct classify_step *step = &work->steps[i];
-		struct evidence *evidence = evidence_add(lcore, kinds[step->kind], flow_id);
+		bool guess = step->kind == CLASSIFY_STEP_PORT;
+		bool user = step->kind == CLASSIFY_STEP_HOST || (guess && step->app > app_count());
+		struct evidence *evidence =
+			evidence_add(lcore, user ? EVIDENCE_USER_APP : kinds[step->kind], flow_id);
 
 		evidence->app = step->app;
 		evidence->signature = step->signature;
 		evidence->detail = step->answer;
 		evidence->confidence = step->confidence;
 		evidence->half = step->half;
-		if (step->kind == CLASSIFY_STEP_PORT)
+		if (user)
+			evidence->detail = guess ? EVIDENCE_BY_PORT : EVIDENCE_BY_HOST;
+		if (guess)
 			evidence->length = step->looked_at;
 		else
 			set_bytes(evidence, span, step);

@@ -25,7 +25,7 @@
 	X(SIGNATURE, "signature")         /* enum verify or CLASSIFY_NO_VERIFIER; bytes */    \
 	X(SHAPE, "shape")                 /* enum verify; bytes */                            \
 	X(PORT_GUESS, "port_guess")       /* app, confidence; length: the port */             \
-	X(USER_APP, "user_app")           /* app, confidence; what matched; bytes */          \
+	X(USER_APP, "user_app")           /* app, confidence; enum evidence_by; bytes */      \
 	X(GIVE_UP, "give_up")             /* 1: packets, 0: bytes; length: data packets */    \
 	X(NO_STATE, "no_state")           /* 1: dropped */                                    \
 	X(DECODER, "decoder")             /* app */                                           \
@@ -58,6 +58,13 @@ enum evidence_made {
 	EVIDENCE_MADE_MIDSTREAM,
 	EVIDENCE_MADE_DATAGRAM,
 	EVIDENCE_MADE_OTHER,
+};
+
+// How a user-defined application was recognised; by a pattern it is a signature.
+enum evidence_by {
+	EVIDENCE_BY_PORT,    // length: the port
+	EVIDENCE_BY_HOST,    // the name asked for; bytes: its end
+	EVIDENCE_BY_ADDRESS, // of the responder
 };
 
 enum evidence_command {

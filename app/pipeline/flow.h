@@ -159,7 +159,7 @@ struct flow_stub {
 	};
 	uint16_t pkts[2]; // saturating
 	uint16_t flags;   // FLOW_*
-	uint16_t app;     // condemned
+	uint16_t app;     // by its network, CONFIDENCE_IP; condemned: what it was known as
 	uint8_t lru_class;
 	uint8_t l4_proto;
 	uint8_t in_port; // of the initiator

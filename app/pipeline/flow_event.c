@@ -117,6 +117,9 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 		event->app = stub->app;
 		event->confidence = stub->app ? stub->confidence : CONFIDENCE_NONE;
 		event->rule_uid = stub->rule_uid;
+	} else if (stub->app) {
+		event->app = stub->app;
+		event->confidence = CONFIDENCE_IP;
 	}
 	if (key) {
 		flow_ends_of(key, stub->flags, &event->ends);

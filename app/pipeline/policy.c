@@ -251,6 +251,16 @@ const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid)
 									: NULL;
 }
 
+static void user_app_clear(struct user_app *user)
+{
+	free(user->name);
+	free(user->title);
+	free(user->group);
+	free(user->ports[0]);
+	free(user->ports[1]);
+	address_set_free(&user->networks);
+}
+
 void policy_free(struct policy *policy)
 {
 	if (!policy)
@@ -259,6 +269,12 @@ void policy_free(struct policy *policy)
 		address_set_free(&policy->rules[i].source);
 		address_set_free(&policy->rules[i].destination);
 	}
+	for (uint32_t i = 0; i < policy->n_applications; i++)
+		user_app_clear(&policy->applications[i]);
+	free(policy->applications);
+	user_apps_free(policy->user_apps);
+	app_networks_free(&policy->app_networks);
+	free(policy->user_signatures);
 	free(policy->rules);
 	free(policy->by_uid);
 	address_set_free(&policy->conn_cache.exempt);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "app_id.h"
+#include "app_networks.h"
 #include "classify.h"
 #include "time_window.h"
 #include "verdict.h"
@@ -103,6 +104,24 @@ static inline bool rule_is_open(const struct rule *rule, uint64_t windows)
 	return (!rule->has_time || rule->windows & windows) && !(rule->not_windows & windows);
 }
 
+// An application that the policy defines (FEATURES B11). What data lcores ask of it is in the
+// policy's user_apps, sigdb and app_networks; this is what the document says.
+struct user_app {
+	uint16_t app;
+	uint8_t category;    // enum app_category
+	char *name;          // these are owned
+	char *title;         // NULL: none is given
+	char *group;         // NULL: none
+	uint32_t first_host; // in user_apps
+	uint32_t n_hosts;
+	uint32_t first_signature; // in user_signatures
+	uint32_t n_signatures;
+	struct port_range *ports[2]; // TCP, UDP
+	uint32_t n_ports[2];
+	bool has_networks; // they may be empty: a set without addresses
+	struct address_set networks;
+};
+
 // What goes by EtherType or by link-local group address rather than by rule (FEATURES A2).
 enum link_protocol {
 	LINK_PROTO_ARP,
@@ -147,6 +166,12 @@ struct policy {
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
 	struct conn_cache_policy conn_cache;
 	struct timetable times;
+	struct user_app *applications; // in the order of the document
+	uint32_t n_applications;
+	struct user_apps *user_apps; // hosts and ports of these; NULL: there are none
+	struct app_networks app_networks;
+	struct signature *user_signatures; // beside those of the files, in sigdb
+	uint32_t n_user_signatures;
 	struct rule *rules;
 	uint32_t n_rules;
 	const struct rule **by_uid; // n_rules, sorted by uid

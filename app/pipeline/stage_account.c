@@ -76,6 +76,18 @@ static bool stub_is_out_of_date(const struct lcore *lcore, const struct flow_stu
 	return until && (int32_t)((uint32_t)(until >> STUB_TICK_SHIFT) - stub->last_tick) > 0;
 }
 
+uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *ends)
+{
+	return app_networks_find(&lcore->policy->app_networks, ends->address[HALF_S2C]);
+}
+
+static void know_by_network(struct flow *flow, uint16_t app)
+{
+	flow->app = app;
+	flow->confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
+	flow->decided_pkts = app ? 1 : 0;
+}
+
 // The stub's first payload: a flow takes over its key and what it knows.
 static bool promote(struct lcore *lcore, struct walk *walk)
 {
@@ -123,17 +135,24 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	}
 	flow->app = expect_take(
 		lcore, cold->ends.address[HALF_S2C], cold->ends.port[HALF_S2C], flow->l4_proto);
+	if (flow->app)
+		flow->confidence = CONFIDENCE_CACHE;
+	else if (stub.app)
+		know_by_network(flow, stub.app);
 	walk->made = true;
 	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
 		walk_evidence_made(lcore, walk);
 	if (flow->app) {
-		flow->confidence = CONFIDENCE_CACHE;
-		flow->decided_pkts = 1;
-		lcore->stats.classify_cache++;
-		struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_EXPECTED);
+		bool expected = flow->confidence == CONFIDENCE_CACHE;
+		struct evidence *evidence = walk_evidence(
+			lcore, walk, expected ? EVIDENCE_EXPECTED : EVIDENCE_USER_APP);
 
+		flow->decided_pkts = 1;
+		lcore->stats.classify_cache += expected;
 		evidence->app = flow->app;
 		evidence->confidence = flow->confidence;
+		if (!expected)
+			evidence->detail = EVIDENCE_BY_ADDRESS;
 	}
 	walk->undecided = true;
 	return true;
@@ -174,7 +193,8 @@ static bool near_edge(const struct flow *flow, unsigned half, uint32_t seq)
 static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned half)
 {
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	struct stream_half *stream = &flow_cold_at(lcore->flows, walk->ref)->half[half].stream;
+	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	struct stream_half *stream = &cold->half[half].stream;
 	uint32_t start = stream->next - (uint32_t)stream->offset64;
 
 	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
@@ -185,10 +205,8 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	flow->released[half] = start;
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
-	flow->app = APP_NONE;
+	know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
 	flow->signature = UINT16_MAX;
-	flow->confidence = CONFIDENCE_NONE;
-	flow->decided_pkts = 0;
 	flow->flags &=
 		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
 }

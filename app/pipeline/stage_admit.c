@@ -298,6 +298,12 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 		stub->flags |= FLOW_C2S_INSIDE;
 	if (walk->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;
+	if (unlikely(!app_networks_empty(&lcore->policy->app_networks))) {
+		struct flow_ends ends;
+
+		flow_ends_of(walk->key, stub->flags, &ends);
+		stub->app = walk_app_by_network(lcore, &ends);
+	}
 	walk->undecided = true;
 	return VERDICT_PASS;
 }

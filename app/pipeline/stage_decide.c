@@ -52,7 +52,11 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 		flags = flow->flags;
 		app_usage_settle(lcore->apps, flow);
 	} else {
-		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+		flags = stub->flags;
+		app = stub->app;
+		confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 	}
 	lcore->stats.flows_condemned++;
 	lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
@@ -81,6 +85,7 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 
 	stub->action = decision->action;
 	stub->rule_uid = walk->rule_uid;
+	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
@@ -137,6 +142,18 @@ static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
 	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
 }
 
+// What a stub is known as; of a flow it was told when it was made.
+static void note_network(struct lcore *lcore, struct walk *walk, const struct decide_input *input)
+{
+	if (input->app == APP_NONE)
+		return;
+	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_USER_APP);
+
+	evidence->app = input->app;
+	evidence->confidence = input->confidence;
+	evidence->detail = EVIDENCE_BY_ADDRESS;
+}
+
 // Not of a TCP stub that passes: it is decided with its first payload again. Nor that a flow is
 // undecided still, but for the first time.
 static void note_decision(struct lcore *lcore, struct walk *walk, const struct decide_input *input,
@@ -148,8 +165,10 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 		return;
 	if (!decision->final && !walk->made && !walk->again && input->app == APP_NONE)
 		return;
-	if (!flow && !walk->again)
+	if (!flow && !walk->again) {
 		walk_evidence_made(lcore, walk);
+		note_network(lcore, walk, input);
+	}
 	if (decision->final && decision->unsure != RULE_DEFAULT) {
 		struct evidence *unsure = walk_evidence(lcore, walk, EVIDENCE_TOO_UNSURE);
 		const struct rule *rule = &lcore->policy->rules[decision->unsure];
@@ -195,8 +214,12 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		input.confidence = flow->confidence;
 		input.app_final = flags & FLOW_APP_FINAL;
 	} else {
-		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+		flags = stub->flags;
 		flow_ends_of(walk->key, flags, &ends);
+		input.app = stub->app;
+		input.confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 		// only TCP and UDP carry applications
 		input.app_final = input.l4_proto != IPPROTO_TCP && input.l4_proto != IPPROTO_UDP;
 	}

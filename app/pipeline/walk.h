@@ -64,6 +64,9 @@ bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);
 enum verdict walk_invalid(struct lcore *lcore, struct walk *walk, enum drop_reason reason,
 	enum invalid_action action);
 
+// The user-defined application that has the responder's address; APP_NONE: none has.
+uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
+
 // Verified once; known from then on.
 bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m);
 static inline bool walk_checksum_good(struct lcore *lcore, struct walk *walk)

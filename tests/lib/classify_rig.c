@@ -134,6 +134,19 @@ struct rig *rig_new_with(const struct signature *signatures, unsigned n, unsigne
 	return rig_finish(rig, n_states);
 }
 
+void rig_user_take(struct rig *rig, struct user_apps *user, const struct signature *own, unsigned n)
+{
+	char err[512];
+
+	rig->user = user;
+	rig->files = rig->db;
+	sigdb_scratch_free(rig->scratch);
+	if (sigdb_new_beside(rig->files, own, n, NULL, &rig->db, NULL, err, sizeof(err)))
+		die(err, "sigdb");
+	if (sigdb_scratch_new(rig->db, &rig->scratch))
+		die("no memory", "scratch");
+}
+
 void rig_free(struct rig *rig)
 {
 	if (classifier_states_free(rig->classifier) != classifier_states_max(rig->classifier))
@@ -141,6 +154,8 @@ void rig_free(struct rig *rig)
 	classifier_free(rig->classifier);
 	sigdb_scratch_free(rig->scratch);
 	sigdb_free(rig->db);
+	sigdb_free(rig->files);
+	user_apps_free(rig->user);
 	free(rig->signatures);
 	free(rig);
 }
@@ -177,8 +192,8 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 		.c2s_from_inside = true,
 	};
 
-	classify_feed(rig->classifier, rig->db, rig->scratch, &about, &span, &flow->state,
-		&flow->verdict, &rig->work);
+	classify_feed(rig->classifier, rig->db, rig->scratch, rig->user, &about, &span,
+		&flow->state, &flow->verdict, &rig->work);
 	if (flow->verdict.final && flow->state != CLASSIFY_NO_STATE)
 		die("a final verdict keeps its state", "rig_feed");
 	if (flow->verdict.app != APP_NONE && flow->verdict.n_data_pkts > flow->n_data_pkts)

@@ -10,6 +10,8 @@
 
 struct rig {
 	struct sigdb *db;
+	struct sigdb *files; // rig_user: what `db` stands beside
+	struct user_apps *user;
 	struct sigdb_scratch *scratch;
 	struct classifier *classifier;
 	struct signature *signatures;
@@ -32,6 +34,9 @@ struct rig_flow {
 struct rig *rig_new(void);
 // The same with signatures of the test's own.
 struct rig *rig_new_with(const struct signature *signatures, unsigned n, unsigned n_states);
+// User-defined applications from here on: hosts and ports (taken), and signatures.
+void rig_user_take(
+	struct rig *rig, struct user_apps *user, const struct signature *own, unsigned n);
 // Ends the test with a failure if a state is still taken.
 void rig_free(struct rig *rig);
 

@@ -175,7 +175,8 @@ static void payload(
 
 	bool decode = flow->verdict.final;
 
-	classify_feed(classifier, db, scratch, &about, &span, &flow->state, &flow->verdict, &work);
+	classify_feed(
+		classifier, db, scratch, NULL, &about, &span, &flow->state, &flow->verdict, &work);
 	decode |= flow->verdict.final;
 	if (decode && app_has_decoder(flow->verdict.app))
 		decoder_feed(classifier, flow->verdict.app, &flow->ends, &span,

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "signature_load.h"
 
 const char *fake_signatures = "ab";
-unsigned fake_sigdbs, fake_sigdb_made, fake_scratches;
+unsigned fake_sigdbs, fake_sigdb_made, fake_scratches, fake_build_ms;
 
 static struct rte_ring *ring_new(unsigned element, unsigned count)
 {
@@ -138,12 +139,23 @@ int app_category_find(const char *word)
 }
 
 struct sigdb {
+	const struct sigdb *base;
 	unsigned n;
 	struct signature signatures[32];
 };
 struct sigdb_scratch {
 	const struct sigdb *db;
 };
+
+int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len)
+{
+	int rc = sigdb_new(own, n, cache_dir, out, from_cache, err, err_len);
+
+	if (!rc)
+		(*out)->base = base;
+	return rc;
+}
 
 int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
 	struct sigdb **out, bool *from_cache, char *err, size_t err_len)
@@ -175,12 +187,18 @@ void sigdb_free(struct sigdb *db)
 
 unsigned sigdb_count(const struct sigdb *db)
 {
-	return db->n;
+	return db->base ? db->base->n : db->n;
 }
 
 const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
 {
-	return &db->signatures[index];
+	if (db->base && index >= SIGNATURE_USER_FIRST)
+		return index - SIGNATURE_USER_FIRST < db->n
+			       ? &db->signatures[index - SIGNATURE_USER_FIRST]
+			       : NULL;
+	if (db->base)
+		db = db->base;
+	return index < db->n ? &db->signatures[index] : NULL;
 }
 
 int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
@@ -224,18 +242,30 @@ int signature_load_dir(
 }
 
 struct rule_names {
+	struct app_names *apps;
 	uint32_t n;
 	char ids[POLICY_RULES_MAX + 64][POLICY_ID_MAX];
 };
 
 struct rule_names *rule_names_new(void)
 {
-	return calloc(1, sizeof(struct rule_names));
+	struct rule_names *names = calloc(1, sizeof *names);
+
+	if (!names)
+		abort();
+	names->apps = app_names_new();
+	return names;
 }
 
 void rule_names_free(struct rule_names *names)
 {
+	app_names_free(names->apps);
 	free(names);
+}
+
+struct app_names *rule_names_apps(const struct rule_names *names)
+{
+	return names->apps;
 }
 
 uint32_t rule_names_intern(struct rule_names *names, const char *id)
@@ -267,6 +297,7 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 {
 	struct policy *policy;
 
+	usleep(fake_build_ms * 1000);
 	if (strstr(path, "bad")) {
 		config_error_add(errors, path, "$.rules[0].action", "\"rest\" is not an action");
 		config_error_add(errors, path, "$.rules[1].id", "duplicate");
@@ -290,6 +321,13 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 		policy->by_uid[i] = rule;
 	}
 	*out = policy;
+	return 0;
+}
+
+int policy_intern(struct policy *policy, struct rule_names *names)
+{
+	for (uint32_t i = 0; i < policy->n_rules; i++)
+		policy->rules[i].uid = rule_names_intern(names, policy->rules[i].id);
 	return 0;
 }
 

@@ -19,6 +19,8 @@ extern const char *fake_signatures;
 extern unsigned fake_sigdbs;     // alive
 extern unsigned fake_sigdb_made; // ever compiled
 extern unsigned fake_scratches;  // alive: one per policy and lcore
-// policy_load of a path that contains "bad" fails with two errors; "many" has 4,096 rules.
+// policy_load of a path that contains "bad" fails with two errors; "many" has 4,096 rules. It takes
+// fake_build_ms.
+extern unsigned fake_build_ms;
 
 #endif

@@ -2,6 +2,7 @@
 // Signals, timers and the watch over hearts, in the real loop with its real clock.
 #include "control_loop.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -184,11 +185,207 @@ static void a_heart_that_rests_is_told_once(void **state)
 	world_free(&w);
 }
 
+// What asks for a reload, and hears how it went.
+struct asked {
+	unsigned answers;
+	bool good;
+	size_t errors;
+	unsigned place; // of the answer among all
+	struct world *w;
+};
+
+static unsigned answers;
+
+static void answered(void *ctx, bool good, const struct config_errors *errors)
+{
+	struct asked *asked = ctx;
+
+	asked->answers++;
+	asked->good = good;
+	asked->errors = errors->n;
+	asked->place = ++answers;
+}
+
+static void ask(struct world *w, struct asked *asked, const char *path, bool check)
+{
+	struct reload_request *request;
+
+	assert_int_equal(
+		reload_ask(w->context.reload, path, check, now_ns(), answered, asked, &request), 0);
+	assert_non_null(request);
+}
+
+static struct asked first, second, third, forgotten;
+
+// A timer of 5 ms in the same loop, and the longest time that it had to wait.
+static uint64_t beat_ns, longest_ns;
+
+static void beat(evutil_socket_t fd, short what, void *ctx)
+{
+	uint64_t now = now_ns();
+
+	(void)fd;
+	(void)what;
+	(void)ctx;
+	if (beat_ns && now - beat_ns > longest_ns)
+		longest_ns = now - beat_ns;
+	beat_ns = now;
+}
+
+static void at_tick_build(struct world *w)
+{
+	if (w->ticks == 1)
+		ask(w, &first, "/etc/policy.json", false);
+	if (first.answers)
+		control_stop(&w->context);
+}
+
+static void a_build_does_not_stop_the_loop(void **state)
+{
+	struct timeval every = {.tv_usec = 5000};
+	struct event *timer;
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	first = (struct asked){0};
+	beat_ns = longest_ns = 0;
+	fake_build_ms = 700;
+	timer = event_new(w.context.base, -1, EV_PERSIST, beat, NULL);
+	event_add(timer, &every);
+	assert_int_equal(run(&w, 0, at_tick_build), 0);
+	event_free(timer);
+	fake_build_ms = 0;
+	assert_true(first.good);
+	assert_true(w.ticks >= 6); // hearts were watched meanwhile
+	assert_in_range(longest_ns, 1, 50 * NS_PER_MS);
+	assert_int_equal(reload_generation(w.context.reload), 2);
+	world_free(&w);
+}
+
+static void at_tick_usr2_twice(struct world *w)
+{
+	if (w->ticks == 1)
+		kill(getpid(), SIGUSR2);
+	if (w->ticks == 2 || w->ticks == 3) {
+		assert_true(reload_is_building(w->context.reload));
+		kill(getpid(), SIGUSR2);
+	}
+	if (w->ticks == 14)
+		control_stop(&w->context);
+}
+
+// The file may have been written while it was being read: it is read once more, and not thrice.
+static void usr2_during_a_build_is_not_lost(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	fake_build_ms = 400;
+	assert_int_equal(run(&w, 0, at_tick_usr2_twice), 0);
+	fake_build_ms = 0;
+	assert_int_equal(reload_generation(w.context.reload), 3);
+	world_free(&w);
+}
+
+static void at_tick_turns(struct world *w)
+{
+	struct reload_request *gone;
+
+	if (w->ticks == 1) {
+		ask(w, &first, "/etc/other.json", false);
+		ask(w, &second, "/etc/bad.json", false);
+		assert_int_equal(reload_ask(w->context.reload, NULL, false, now_ns(), answered,
+					 &forgotten, &gone),
+			0);
+		reload_forget(gone);
+		ask(w, &third, "/etc/policy.json", true);
+		assert_int_equal(answers, 0);
+	}
+	if (third.answers)
+		control_stop(&w->context);
+}
+
+static void requests_take_turns_and_each_is_answered(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	first = second = third = forgotten = (struct asked){0};
+	answers = 0;
+	fake_build_ms = 50;
+	assert_int_equal(run(&w, 0, at_tick_turns), 0);
+	fake_build_ms = 0;
+	assert_int_equal(first.answers + second.answers + third.answers, 3);
+	assert_int_equal(forgotten.answers, 0);
+	assert_int_equal(first.place, 1);
+	assert_int_equal(second.place, 2);
+	assert_true(first.good);
+	assert_false(second.good);
+	assert_int_equal(second.errors, 2);
+	assert_true(third.good); // a check
+	// first, and the one whose asker has gone: of the file that was in force by then
+	assert_int_equal(reload_generation(w.context.reload), 3);
+	assert_string_equal(reload_path(w.context.reload), "/etc/other.json");
+	assert_int_equal(reload_failures(w.context.reload), 1);
+	world_free(&w);
+}
+
+static void too_many_are_refused(void **state)
+{
+	struct reload_request *request;
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	assert_int_equal(reload_start(w.context.reload), 0);
+	fake_build_ms = 100;
+	for (unsigned i = 0; i <= RELOAD_REQUESTS_MAX; i++)
+		ask(&w, &first, "/etc/policy.json", false);
+	assert_int_equal(
+		reload_ask(w.context.reload, NULL, false, now_ns(), answered, &first, &request),
+		-EBUSY);
+	assert_null(request);
+	fake_build_ms = 0;
+	world_free(&w);
+}
+
+static void at_tick_leave(struct world *w)
+{
+	if (w->ticks == 1)
+		ask(w, &first, "/etc/policy.json", false);
+	if (w->ticks == 2)
+		control_stop(&w->context);
+}
+
+static void the_gateway_ends_during_a_build(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_new(&w);
+	first = (struct asked){0};
+	fake_build_ms = 300;
+	assert_int_equal(run(&w, 0, at_tick_leave), 0);
+	assert_true(reload_is_building(w.context.reload));
+	world_free(&w);
+	fake_build_ms = 0;
+	assert_int_equal(first.answers, 0);
+	assert_int_equal(fake_scratches, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_signal_ends_the_loop),
 		cmocka_unit_test(usr2_reloads),
+		cmocka_unit_test(a_build_does_not_stop_the_loop),
+		cmocka_unit_test(usr2_during_a_build_is_not_lost),
+		cmocka_unit_test(requests_take_turns_and_each_is_answered),
+		cmocka_unit_test(too_many_are_refused),
+		cmocka_unit_test(the_gateway_ends_during_a_build),
 		cmocka_unit_test(hup_reopens_and_stats_are_written),
 		cmocka_unit_test(a_heart_that_rests_is_told_once),
 	};

@@ -76,8 +76,9 @@ def shape(piece):
 
 
 def user_app(piece):
-    return ["%s, an application of the policy, by its %s" % (piece.get("app", "?"), piece.get("by", "?"))] + (
-        [place(piece["bytes"])] if piece.get("bytes") else [])
+    known_by = {"host": "the host asked for, %s" % piece.get("host", "?"), "port": "port %s alone" % piece.get("port", "?"),
+                "address": "the responder's address"}.get(piece.get("by"), "?")
+    return "%s, an application of the policy, by %s" % (piece.get("app", "?"), known_by)
 
 
 def decision(piece):

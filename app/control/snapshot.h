@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Building what a policy needs in force: the document, compiled signatures, scratch for every
+// lcore. Any thread, one build at a time: it reads files and what the order gives it, logs, and
+// touches nothing else. app/control/reload publishes and frees snapshots.
+#ifndef SLUICE_SNAPSHOT_H
+#define SLUICE_SNAPSHOT_H
+
+#include "policy_load.h"
+
+struct signature_set;
+
+struct snapshot {
+	struct policy *policy;
+	struct signature_set *files; // of config/signatures
+	struct signature_set *own;   // beside those; NULL: the policy has no patterns
+	uint64_t token;              // of the grace period that has to pass before it is freed
+	struct snapshot *next;
+};
+
+struct snapshot_order {   // borrowed until the build is over
+	const char *path; // of the policy
+	const char *signature_dir;
+	const char *cache_dir; // or NULL
+	unsigned cache_days;   // unused databases older than that are removed; 0: never
+	unsigned n_lcores;
+	const struct snapshot
+		*base;            // in force, not freed meanwhile; what has not changed is shared
+	struct rule_names *names; // that nobody else uses meanwhile
+};
+
+// NULL with everything in `errors`.
+struct snapshot *snapshot_build(const struct snapshot_order *order, struct config_errors *errors);
+void snapshot_free(struct snapshot *snapshot); // NULL is allowed
+
+#endif
