@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Policies that no gateway takes: by hand, and a good one with random faults.
+
+broken_policies.py make DIR SLUICE GOOD.json      writes 50 of them, and says of how many kinds
+broken_policies.py reload DIR SOCKET SECONDS      reloads each, evenly spread, and says how it went
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from reload_storm import Control  # noqa: E402
+
+COUNT = 50
+SEED = 20261121
+
+
+def by_hand(good):
+    """Bytes of files, each wrong in its own way."""
+    base = json.loads(good)
+    rule = base["rules"][0]
+
+    def having(**keys):
+        return json.dumps(dict(base, **keys)).encode()
+
+    def rules(**keys):
+        return having(rules=[dict(rule, **keys)])
+
+    return [
+        b"", b"\n", b"null", b"[]", b"{", good.encode()[:-2], good.encode() + b"}",
+        b"\xef\xbb\xbf" + good.encode(), b"\xff\xfe{\x00}\x00", b"{}", b"\0" * 4096,
+        good.encode().replace(b"no-http", b"no-\xc3\x28"),
+        b"[" * 100000, b'{"rules":' * 3000, b" " * (17 << 20),
+        having(schema_version=2), having(schema_version="1"), having(mode="enforced"),
+        having(rulez=[]), having(rules={}), having(default="scan"), having(reevaluate="some"),
+        having(rules=[rule, rule]), rules(action="rest"), rules(action=None), rules(cache="tupel"),
+        rules(match={"app": ["no-such-app"]}), rules(match={"app": []}), rules(match={"ports": ["9-1"]}),
+        rules(match={"source": ["10.0.0.1/8"]}), rules(match={"source": ["nobody"]}),
+        having(conn_cache={"ttl_s": 10, "max_lifetime_s": 5}), having(conn_cache={"ttl_s": -1}),
+        having(address_sets={"a": ["300.1.1.1"]}),
+        having(rules=[dict(rule, id="r%d" % i) for i in range(5000)]),
+    ]
+
+
+def mutated(good, rng):
+    """One random fault of the kind that editors and disks make."""
+    text = bytearray(good.encode())
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(text))
+        fault = rng.randrange(4)
+        if fault == 0:
+            text[at] ^= 1 << rng.randrange(8)
+        elif fault == 1:
+            del text[at:at + rng.randint(1, 40)]
+        elif fault == 2:
+            text[at:at] = bytes(rng.choices(b'{}[]",:0e-\\\n', k=rng.randint(1, 6)))
+        else:
+            del text[at:]
+        if not text:
+            break
+    return bytes(text)
+
+
+def is_refused(sluice, path):
+    return subprocess.run([sluice, "check", "-p", path], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 78
+
+
+def make(folder, sluice, good_path):
+    good = open(good_path, encoding="utf-8").read()
+    rng = random.Random(SEED)
+    os.makedirs(folder)
+    texts = by_hand(good)
+    hand = len(texts)
+    for i, text in enumerate(texts):
+        path = os.path.join(folder, "hand-%02d.json" % i)
+        open(path, "wb").write(text)
+        if not is_refused(sluice, path):
+            raise SystemExit("%s is not broken: %r" % (path, text[:200]))
+    os.mkdir(os.path.join(folder, "hand-folder.json"))
+    hand += 1
+    n = hand
+    while n < COUNT:
+        path = os.path.join(folder, "random-%02d.json" % n)
+        open(path, "wb").write(mutated(good, rng))
+        n += is_refused(sluice, path)  # else it is written over
+    print(json.dumps({"by_hand": hand, "random": COUNT - hand}))
+
+
+def reload(folder, path, seconds):
+    control = Control(path)
+    before = control.ask("policy-show")["message"]
+    wrong, n = [], 0
+    names = sorted(os.listdir(folder)) + ["not-there.json"]
+    begin = time.monotonic()
+    for i, name in enumerate(names):
+        time.sleep(max(0, begin + i * seconds / len(names) - time.monotonic()))
+        reply = control.ask("policy-reload", path=os.path.join(folder, name))
+        n += 1
+        message = reply["message"]
+        if reply["return"] != "NOK" or not message.get("errors") or "old policy" not in message["text"]:
+            wrong.append([name, reply])
+    after = control.ask("policy-show")["message"]
+    print(json.dumps({
+        "reloads": n, "wrong": wrong, "generation": [before["generation"], after["generation"]],
+        "same_policy": before["policy"] == after["policy"] and before["path"] == after["path"],
+        "failures": after["failures"] - before["failures"],
+    }))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(*sys.argv[2:])
+    else:
+        reload(sys.argv[2], sys.argv[3], float(sys.argv[4]))
