@@ -22,10 +22,11 @@ static const char *const allowed[] = {
 	"read", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir",
 	"sendfile", "stat", "statfs", "statx", "sync_file_range", "umask", "unlink", "unlinkat",
 	"utimensat", "write", "writev",
-	// descriptors and waiting
-	"dup", "dup2", "dup3", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2",
-	"epoll_wait", "eventfd2", "memfd_create", "pipe", "pipe2", "poll", "ppoll", "pselect6",
-	"select", "timerfd_create", "timerfd_gettime", "timerfd_settime",
+	// descriptors and waiting; epoll_create is what EAL's interrupt thread calls, and panics
+	// without, whenever a driver adds a source (memif: when its peer comes)
+	"dup", "dup2", "dup3", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait",
+	"epoll_pwait2", "epoll_wait", "eventfd2", "memfd_create", "pipe", "pipe2", "poll", "ppoll",
+	"pselect6", "select", "timerfd_create", "timerfd_gettime", "timerfd_settime",
 	// sockets that are open already, and those that they accept; drivers' ioctl
 	"accept", "accept4", "getpeername", "getsockname", "getsockopt", "ioctl", "recvfrom",
 	"recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown",

@@ -8,10 +8,14 @@
 #include <rte_cycles.h>
 #include "scenario.h"
 
-#define ROUNDS_MAX 4096
+#define ROUNDS_MAX  1024
+#define STEPS_MAX   10
+#define WARM_ROUNDS 2
 
+// Cycles of each step's rounds. Steps are told apart, as a round of ten is hardly ever left alone
+// by the other programs of a machine, but each of its steps is, now and then.
 struct samples {
-	double values[ROUNDS_MAX];
+	double values[STEPS_MAX][ROUNDS_MAX];
 	unsigned n;
 };
 
@@ -32,20 +36,25 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void print_samples(const char *name, struct samples *samples)
+static double quantile(const struct samples *samples, unsigned steps, double share)
+{
+	double sum = 0;
+
+	for (unsigned step = 0; step < steps; step++)
+		sum += samples->values[step][(unsigned)((samples->n - 1) * share)];
+	return sum;
+}
+
+static void print_samples(const char *name, struct samples *samples, unsigned steps, uint64_t units)
 {
 	if (!samples->n)
 		return;
-	qsort(samples->values, samples->n, sizeof(double), by_value);
+	for (unsigned step = 0; step < steps; step++)
+		qsort(samples->values[step], samples->n, sizeof(double), by_value);
 	printf(", \"%s\": {\"min\": %.1f, \"median\": %.1f, \"p90\": %.1f}", name,
-		samples->values[0], samples->values[samples->n / 2],
-		samples->values[samples->n * 9 / 10]);
-}
-
-static void add(struct samples *samples, uint64_t cycles, uint64_t units)
-{
-	if (samples->n < ROUNDS_MAX)
-		samples->values[samples->n++] = (double)cycles / (double)units;
+		quantile(samples, steps, 0) / (double)units,
+		quantile(samples, steps, 0.5) / (double)units,
+		quantile(samples, steps, 0.9) / (double)units);
 }
 
 enum kind { KIND_PATH, KIND_PATH_WITHOUT_HYPERSCAN, KIND_WIRE };
@@ -57,11 +66,10 @@ static uint64_t run_step(struct rig *rig, enum kind kind, bool warm)
 	return warm ? rig_warm(rig, ROUND_PKTS) : rig_round(rig, ROUND_PKTS);
 }
 
-static uint64_t run_round(
-	struct rig *rig, const struct scenario *scenario, unsigned round, enum kind kind, bool warm)
+static void run_round(struct rig *rig, const struct scenario *scenario, unsigned round,
+	enum kind kind, struct samples *samples)
 {
 	unsigned steps = scenario->steps ? scenario->steps : 1;
-	uint64_t cycles = 0;
 
 	hyperscan_off = kind == KIND_PATH_WITHOUT_HYPERSCAN;
 	if (scenario->before && kind != KIND_WIRE)
@@ -69,41 +77,37 @@ static uint64_t run_round(
 	for (unsigned step = 0; step < steps; step++) {
 		if (scenario->lay_out)
 			scenario->lay_out(rig, round, step);
-		cycles += run_step(rig, kind, warm);
+		uint64_t cycles = run_step(rig, kind, !samples);
+
+		if (samples)
+			samples->values[step][samples->n] = (double)cycles;
 	}
+	if (samples)
+		samples->n++;
 	if (scenario->after && kind != KIND_WIRE)
 		scenario->after(rig, round);
-	return cycles;
 }
 
 static void measure(const struct scenario *scenario, const struct arguments *arguments)
 {
 	static struct samples path, without, wire;
-	unsigned steps = scenario->steps ? scenario->steps : 1, warm = 2;
-	uint64_t units = (uint64_t)ROUND_PKTS * (scenario->by_flow ? 1 : steps), pkts = 0;
+	unsigned steps = scenario->steps ? scenario->steps : 1, n = 0;
+	uint64_t units = (uint64_t)ROUND_PKTS * (scenario->by_flow ? 1 : steps);
+	enum kind first = arguments->without_hyperscan ? KIND_PATH_WITHOUT_HYPERSCAN : KIND_PATH;
 	struct rig *rig = rig_new(&arguments->rig);
 
 	scenario->setup(rig, arguments->flows, arguments->length);
-	for (unsigned round = 0; round < arguments->rounds + warm; round++) {
-		uint64_t cycles = run_round(rig, scenario, round,
-			arguments->without_hyperscan ? KIND_PATH_WITHOUT_HYPERSCAN : KIND_PATH,
-			round < warm);
-
-		pkts += (uint64_t)ROUND_PKTS * steps;
-		if (round < warm)
-			continue;
-		add(&path, cycles, units);
+	for (; n < WARM_ROUNDS; n++)
+		run_round(rig, scenario, n, first, NULL);
+	for (unsigned round = 0; round < arguments->rounds; round++) {
+		run_round(rig, scenario, n++, first, &path);
 		if (arguments->once)
 			continue;
-		if (scenario->hyperscan) {
-			cycles =
-				run_round(rig, scenario, round, KIND_PATH_WITHOUT_HYPERSCAN, false);
-			pkts += (uint64_t)ROUND_PKTS * steps;
-			add(&without, cycles, units);
-		}
-		add(&wire, run_round(rig, scenario, round, KIND_WIRE, false), units);
+		if (scenario->hyperscan)
+			run_round(rig, scenario, n++, KIND_PATH_WITHOUT_HYPERSCAN, &without);
+		run_round(rig, scenario, n, KIND_WIRE, &wire);
 	}
-	scenario->check(rig, pkts);
+	scenario->check(rig, (uint64_t)n * ROUND_PKTS * steps);
 	printf("{\"scenario\": \"%s\", \"row\": \"%c\", \"frame\": %u, \"flows\": %u, "
 	       "\"unit\": \"%s\", \"rounds\": %u, \"packets_per_unit\": %u, \"hugepages\": %s, "
 	       "\"tsc_hz\": %llu",
@@ -111,9 +115,9 @@ static void measure(const struct scenario *scenario, const struct arguments *arg
 		scenario->by_flow ? "flow" : "packet", arguments->rounds,
 		scenario->by_flow ? steps : 1, rig->hugepages ? "true" : "false",
 		(unsigned long long)rte_get_tsc_hz());
-	print_samples("path", &path);
-	print_samples("path_without_hyperscan", &without);
-	print_samples("wire", &wire);
+	print_samples("path", &path, steps, units);
+	print_samples("path_without_hyperscan", &without, steps, units);
+	print_samples("wire", &wire, steps, units);
 	printf("}\n");
 	rig_free(rig);
 }
