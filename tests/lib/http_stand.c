@@ -15,6 +15,7 @@
 #include "control_world.h"
 
 #include <poll.h>
+#include <rte_mempool.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,44 @@ static uint64_t stand_now_ns(void)
 static void port_counters(void *ctx, struct port_counters *out)
 {
 	*out = *(struct port_counters *)ctx;
+}
+
+// A pool without EAL: half of it is free.
+static int pool_alloc(struct rte_mempool *pool)
+{
+	(void)pool;
+	return 0;
+}
+static int pool_enqueue(struct rte_mempool *pool, void *const *objects, unsigned n)
+{
+	(void)pool;
+	(void)objects;
+	(void)n;
+	return -1;
+}
+static int pool_dequeue(struct rte_mempool *pool, void **objects, unsigned n)
+{
+	(void)pool;
+	(void)objects;
+	(void)n;
+	return -1;
+}
+static unsigned pool_count(const struct rte_mempool *pool)
+{
+	return pool->size / 2;
+}
+
+static struct rte_mempool *pool_new(void)
+{
+	static const struct rte_mempool_ops ops = {.name = "stand",
+		.alloc = pool_alloc,
+		.enqueue = pool_enqueue,
+		.dequeue = pool_dequeue,
+		.get_count = pool_count};
+	static struct rte_mempool pool = {.name = "mbufs_0", .size = 1000};
+
+	pool.ops_index = rte_mempool_register_ops(&ops);
+	return &pool;
 }
 
 static void send_event(struct stand *stand, struct event event)
@@ -141,6 +180,7 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy)
 	char err[256];
 
 	context->dp = stand->world.lcores.dp = fake_dataplane_new(n_lcores, true);
+	context->dp->lcores[0]->pool = pool_new();
 	for (unsigned i = 0; i < 2; i++) {
 		stand->ports[i] = (struct port_counters){.link_up = true, .speed_mbps = 10000};
 		context->dp->ports[i].counters = port_counters;

@@ -119,12 +119,12 @@ function drawChart() {
   const top = Math.max(mostIn, most / 6) * 1.06, bottom = Math.max(mostOut, most / 6) * 1.06;
   const perUnit = plotHeight / (top + bottom), base = Math.round(top * perUnit);
   const x = (i) => width - ((n - 1 - i) * width) / (SPAN - 1);
-  const parts = [];
+  const parts = [], labels = []; // labels stand over the curves
   for (let v = -Math.floor(bottom / step) * step; v <= top; v += step) {
     const y = Math.round(base - v * perUnit);
     const zero = Math.abs(v) < step / 2;
     parts.push(draw("line", { class: zero ? "base" : "grid", x1: 0, x2: width, y1: y, y2: y }));
-    if (!zero) parts.push(draw("text", { x: 2, y: v > 0 ? y + 13 : y - 4 }, axis(Math.abs(v))));
+    if (!zero) labels.push(draw("text", { x: 2, y: v > 0 ? y + 13 : y - 4 }, axis(Math.abs(v))));
   }
   if (n > 1) {
     for (const [name, values, sign] of [["in", c.in, 1], ["out", c.out, -1]]) {
@@ -152,7 +152,7 @@ function drawChart() {
     parts.push(draw("line", { class: "cross", x1: at, x2: at, y1: 0, y2: dropTop + DROP_HEIGHT }));
   }
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.replaceChildren(...parts);
+  svg.replaceChildren(...parts, ...labels);
   plotted = { c, n, width, x };
   drawTip();
 }
@@ -211,8 +211,8 @@ function showApps(a) {
       const [, text, share, note] = e.children;
       text.textContent = view.apps === "now" ? bits(p.bits_s).join(THIN) : bytes(total(p));
       setBar(share, value(p) / most);
-      const parts = [`${grouped(p.flows_active)} live of ${count(p.flows)} flows`];
-      if (view.apps === "now") parts.push(bytes(total(p)));
+      const parts = p.flows || p.flows_active ? [`${grouped(p.flows_active)} live of ${count(p.flows)} flows`] : [];
+      if (view.apps === "now" || !parts.length) parts.push(bytes(total(p)));
       note.replaceChildren(parts.join(" · "));
       if (p.flows_blocked) note.append(" · ", make("b", "", `${count(p.flows_blocked)} blocked`));
     });
