@@ -4,6 +4,17 @@
 #include "selection.h"
 #include "tick.h"
 
+static void put_entry_user(
+	json_t **parent, const struct control_context *context, const struct conn_key *key)
+{
+	const struct policy *policy = reload_policy(context->reload);
+	const uint8_t *inside = key->from_inside ? key->initiator : key->responder;
+	uint32_t user = policy ? user_map_find(&policy->users, inside) : USER_NONE;
+
+	if (user != USER_NONE)
+		put_text(parent, "user", policy->users.users[user].name);
+}
+
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry)
 {
 	uint64_t now_ns = context->now_ns();
@@ -21,6 +32,7 @@ json_t *cache_entry_json(const struct control_context *context, const struct con
 		put_number(&object, "vlan", entry->key.vlan & 0xfff);
 	put_app(&object, context, entry->app, entry->confidence, UINT16_MAX, 0);
 	put_rule(&object, context, entry->rule_uid);
+	put_entry_user(&object, context, &entry->key);
 	if (entry->flow_id) // of the flow that taught it; not kept over restarts
 		put_number(&object, "flow_id", entry->flow_id & INT64_MAX);
 	if (!entry->rule_uid)

@@ -202,6 +202,7 @@ static bool names_rule(const struct event *event)
 void eve_render(const struct eve_names *names, const struct event *event, struct json_out *out)
 {
 	const struct dataplane *dp = names->dp;
+	const char *user;
 
 	eve_head(out, event->now_ns, type_word(event));
 	if (event->flow_id)
@@ -225,6 +226,9 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 			out, "direction", event->half == HALF_S2C ? "to_client" : "to_server");
 	json_out_u64(out, "generation", event->generation);
 	json_out_u64(out, "lcore", event->lcore);
+	user = event->user_uid ? rule_names_get(names->rules, event->user_uid) : NULL;
+	if (user)
+		json_out_string(out, "user", user);
 	if (names_rule(event))
 		json_out_string(out, "rule", eve_rule(names, event->rule_uid));
 

@@ -83,6 +83,7 @@ json_t *flow_json(const struct control_context *context, const struct flow_recor
 	put_text(&object, "direction", record->flags & FLOW_C2S_INSIDE ? "outbound" : "inbound");
 	put_text(&object, "action", action_word(record->action));
 	put_rule(&object, context, record->rule_uid);
+	put_user(&object, context, record->user_uid);
 	put_number(&object, "generation", record->generation);
 	put_time(&object, "start", record->start_ns);
 	put_number(&object, "age_s", seconds_since(now_ns, record->start_ns));

@@ -8,14 +8,13 @@
 #include "nearest.h"
 #include "policy_fields.h"
 
-#define ADDRESSES_MAX    1000000 // entries of one list
-#define ADDRESS_TEXT_MAX 64
+#define ADDRESSES_MAX 1000000 // entries of one list
 
 // "10.1.2.3/8" -> "10.0.0.0/8": what was probably meant.
 static void network_of(const char *text, char *out, size_t out_len)
 {
 	const char *slash = strchr(text, '/');
-	char host[ADDRESS_TEXT_MAX], network[INET6_ADDRSTRLEN];
+	char host[POLICY_ADDRESS_TEXT], network[INET6_ADDRSTRLEN];
 	size_t len = (size_t)(slash - text);
 	uint8_t bytes[16];
 	unsigned prefix = (unsigned)strtoul(slash + 1, NULL, 10);
@@ -39,27 +38,31 @@ static bool is_name(const char *text)
 	return isalpha((unsigned char)*text) && !strpbrk(text, ":/");
 }
 
-static bool add_text(const struct json_at *at, struct address_set *set, const char *text)
+void policy_address_error(const struct json_at *at, const char *text, int error)
 {
 	char network[INET6_ADDRSTRLEN + 5] = "";
-	int rc = address_set_add(set, text);
 
-	if (!rc)
-		return true;
-	if (rc == -ERANGE) {
+	if (error == -ERANGE) {
 		network_of(text, network, sizeof network);
 		json_at_error(at,
 			"\"%s\" has bits beyond its prefix: write \"%s\", or a longer prefix", text,
 			network);
-	} else if (rc == -EINVAL) {
+	} else if (error == -EINVAL) {
 		json_at_error(at,
 			"\"%.64s\" is not an address: expected \"192.0.2.7\", \"10.0.0.0/8\" or "
 			"\"2001:db8::/32\"",
 			text);
 	} else {
-		json_at_error(at, "%s", strerror(-rc));
+		json_at_error(at, "%s", strerror(-error));
 	}
-	return false;
+}
+
+static void add_text(const struct json_at *at, struct address_set *set, const char *text)
+{
+	int rc = address_set_add(set, text);
+
+	if (rc < 0)
+		policy_address_error(at, text, rc);
 }
 
 static void read_set(const struct json_at *at, struct address_set *set)
@@ -70,7 +73,7 @@ static void read_set(const struct json_at *at, struct address_set *set)
 		struct json_at item = json_at_index(at, i);
 		const char *text;
 
-		if (!json_want_text(&item, 1, ADDRESS_TEXT_MAX - 1, &text))
+		if (!json_want_text(&item, 1, POLICY_ADDRESS_TEXT - 1, &text))
 			continue;
 		if (is_name(text))
 			json_at_error(&item,
@@ -144,7 +147,7 @@ void policy_read_addresses(
 		const struct address_set *named;
 		const char *text;
 
-		if (!json_want_text(&item, 1, ADDRESS_TEXT_MAX - 1, &text))
+		if (!json_want_text(&item, 1, POLICY_ADDRESS_TEXT - 1, &text))
 			continue;
 		if (!is_name(text)) {
 			add_text(&item, set, text);

@@ -15,7 +15,7 @@ static int append_text(json_t *array, int family, const uint8_t *bytes, unsigned
 }
 
 // The CIDRs that make up first..last: each time the largest block that begins there and fits.
-static int append_range4(json_t *array, uint32_t first, uint32_t last)
+int policy_range4_json(json_t *array, uint32_t first, uint32_t last)
 {
 	uint64_t at = first;
 	int rc = 0;
@@ -65,21 +65,21 @@ static bool increment(uint8_t at[16])
 	return false;
 }
 
-static int append_range6(json_t *array, const struct address_range6 *range)
+int policy_range6_json(json_t *array, const uint8_t first[16], const uint8_t end[16])
 {
 	uint8_t at[16], last[16];
 	int rc;
 
-	memcpy(at, range->first, 16);
+	memcpy(at, first, 16);
 	do {
 		unsigned bits = trailing_zeros(at);
 
 		block_last(at, bits, last);
-		while (memcmp(last, range->last, 16) > 0)
+		while (memcmp(last, end, 16) > 0)
 			block_last(at, --bits, last);
 		rc = append_text(array, AF_INET6, at, 128 - bits);
 		memcpy(at, last, 16);
-	} while (!rc && memcmp(last, range->last, 16) < 0 && increment(at));
+	} while (!rc && memcmp(last, end, 16) < 0 && increment(at));
 	return rc;
 }
 
@@ -89,9 +89,9 @@ static json_t *addresses_json(const struct address_set *set)
 	int rc = array ? 0 : -1;
 
 	for (uint32_t i = 0; i < set->n_v4 && !rc; i++)
-		rc = append_range4(array, set->v4[i].first, set->v4[i].last);
+		rc = policy_range4_json(array, set->v4[i].first, set->v4[i].last);
 	for (uint32_t i = 0; i < set->n_v6 && !rc; i++)
-		rc = append_range6(array, &set->v6[i]);
+		rc = policy_range6_json(array, set->v6[i].first, set->v6[i].last);
 	if (!rc)
 		return array;
 	json_decref(array);
@@ -220,6 +220,8 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 		rc |= json_object_set_new(match, "vlan", vlans_json(rule));
 	if (rule->l4_proto)
 		rc |= json_object_set_new(match, "protocol", protocol_json(rule->l4_proto));
+	if (rule->has_user)
+		rc |= json_object_set_new(match, "user", policy_rule_users_json(policy, rule));
 	if (rule->has_time)
 		rc |= json_object_set_new(
 			match, "time", policy_windows_json(policy, rule->windows));
@@ -278,6 +280,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= json_object_set_new(root, "applications", policy_applications_json(policy));
 	rc |= json_object_set_new(root, "time_zone", policy_time_zone_json(policy));
 	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
+	rc |= json_object_set_new(root, "users", policy_users_json(policy));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));

@@ -57,6 +57,7 @@ const struct json_field policy_fields[] = {
 	{.name = "applications", .kind = JSON_KIND_IGNORE}, // read before the others
 	READ("time_zone", policy_read_time_zone),
 	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
+	{.name = "users", .kind = JSON_KIND_IGNORE},        // read before the others
 	READ("rules", policy_read_rules),
 	WORD("default", struct policy, default_action, policy_action_words, ACTION_PASS),
 	READ("invalid", policy_read_invalid),
@@ -118,6 +119,7 @@ const struct json_field policy_match_fields[] = {
 	READ("rules[].match.ports", policy_read_match_ports),
 	READ("rules[].match.vlan", policy_read_match_vlan),
 	READ("rules[].match.protocol", policy_read_match_protocol),
+	READ("rules[].match.user", policy_read_match_user),
 	READ("rules[].match.time", policy_read_match_time),
 	READ("rules[].match.not_time", policy_read_match_not_time),
 	JSON_FIELD_END,
@@ -140,6 +142,5 @@ const struct json_later policy_rule_later[] = {
 
 const struct json_later policy_match_later[] = {
 	{"file", "rules on files"},
-	{"user", "users"},
 	{NULL, NULL},
 };

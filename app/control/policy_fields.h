@@ -32,6 +32,7 @@ struct policy_reader {
 	struct named_set *sets;
 	size_t n_sets;
 	size_t n_networks; // ranges of applications so far
+	bool users_told;   // something in `users` was wrong: who is missing is not told
 };
 
 // An application that rules can name: built-in, or the policy's own.
@@ -119,5 +120,17 @@ void policy_read_address_sets(const struct json_at *at, struct policy_reader *re
 void policy_read_addresses(
 	const struct json_at *at, const struct policy_reader *reader, struct address_set *set);
 void policy_sets_free(struct policy_reader *reader);
+#define POLICY_ADDRESS_TEXT 64 // longer than any address with its prefix
+// What user_map_add and address_set_add say of `text`.
+void policy_address_error(const struct json_at *at, const char *text, int error);
+// policy_dump.c: the CIDRs that make up a range. -1: no memory.
+int policy_range4_json(json_t *array, uint32_t first, uint32_t last);
+int policy_range6_json(json_t *array, const uint8_t first[16], const uint8_t last[16]);
+
+// policy_users.c: "users" (before the rules, wherever it stands; inline or a file), and as JSON.
+void policy_read_users(const struct json_at *at, struct policy_reader *reader);
+void policy_read_match_user(const struct json_at *at, void *ctx);
+json_t *policy_users_json(const struct policy *policy);
+json_t *policy_rule_users_json(const struct policy *policy, const struct rule *rule);
 
 #endif

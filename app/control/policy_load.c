@@ -127,7 +127,8 @@ static uint8_t default_cache(const struct rule *rule)
 		return CACHE_NONE;
 	if (rule->has_app)
 		return rule->min_confidence >= CONFIDENCE_DPI ? CACHE_TUPLE : CACHE_NONE;
-	return rule->has_source || rule->has_destination ? CACHE_TUPLE : CACHE_NONE;
+	return rule->has_source || rule->has_destination || rule->has_user ? CACHE_TUPLE
+									   : CACHE_NONE;
 }
 
 // What is known by its network, say, is never as sure as dpi: such a rule is a mistake.
@@ -179,7 +180,7 @@ static bool takes_all(const struct rule *rule)
 {
 	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->n_ports &&
 	       !rule->n_vlans && !rule->l4_proto && rule->direction == DIRECTION_ANY &&
-	       !rule->has_time && !rule->not_windows &&
+	       !rule->has_time && !rule->not_windows && !rule->has_user &&
 	       (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
 }
 
@@ -250,6 +251,13 @@ int policy_intern(struct policy *policy, struct rule_names *names)
 			return -ENOMEM;
 		policy->by_uid[i] = rule;
 	}
+	for (uint32_t i = 0; i < policy->users.n_users; i++) { // after the rules: those keep theirs
+		struct user *user = &policy->users.users[i];
+
+		user->uid = rule_names_intern(names, user->name);
+		if (!user->uid)
+			return -ENOMEM;
+	}
 	qsort(policy->by_uid, policy->n_rules, sizeof *policy->by_uid, compare_uid);
 	return 0;
 }
@@ -272,6 +280,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
 			policy->enforces = true;
 		asks_app |= rule->has_app;
+		policy->asks_user |= rule->has_user;
 	}
 	policy->enforces_app = policy->enforces && asks_app;
 	return policy_intern(policy, names);
@@ -280,7 +289,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 static void policy_read(const struct json_doc *doc, struct policy *policy, struct app_names *apps)
 {
 	struct policy_reader reader = {.doc = doc, .policy = policy, .apps = apps};
-	struct json_at root = json_at_root(doc), sets, windows, applications;
+	struct json_at root = json_at_root(doc), sets, windows, applications, users;
 
 	policy_default(policy);
 	if (json_want_object(&root)) {
@@ -293,6 +302,8 @@ static void policy_read(const struct json_doc *doc, struct policy *policy, struc
 		windows = json_at_key(
 			&root, "time_windows", json_object_get(doc->root, "time_windows"));
 		policy_read_time_windows(&windows, &reader);
+		users = json_at_key(&root, "users", json_object_get(doc->root, "users"));
+		policy_read_users(&users, &reader);
 		json_fields_read(&root, policy_fields, policy_later, policy, &reader);
 		policy_seal_times(&windows, &reader);
 	}

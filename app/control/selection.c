@@ -130,6 +130,14 @@ void put_rule(json_t **parent, const struct control_context *context, uint32_t u
 		put_text(parent, "rule", id);
 }
 
+void put_user(json_t **parent, const struct control_context *context, uint32_t uid)
+{
+	const char *name = uid ? rule_names_get(context->names, uid) : NULL;
+
+	if (name)
+		put_text(parent, "user", name);
+}
+
 void put_time(json_t **parent, const char *key, uint64_t ns)
 {
 	char stamp[40];

@@ -29,6 +29,7 @@ void put_proto(json_t **parent, uint8_t l4_proto);
 void put_app(json_t **parent, const struct control_context *context, uint16_t app,
 	uint8_t confidence, uint16_t signature, unsigned decided_pkts);
 void put_rule(json_t **parent, const struct control_context *context, uint32_t uid);
+void put_user(json_t **parent, const struct control_context *context, uint32_t uid);
 void put_time(json_t **parent, const char *key, uint64_t ns);
 
 #endif

@@ -177,15 +177,21 @@ static void append_slot(struct conn_cache *cache, uint32_t i)
 	cache->youngest = i;
 }
 
+static void entry_ends(const struct conn_key *key, struct flow_ends *ends)
+{
+	*ends = (struct flow_ends){.port = {0, key->port}};
+	memcpy(ends->address[HALF_C2S], key->initiator, 16);
+	memcpy(ends->address[HALF_S2C], key->responder, 16);
+}
+
 static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event_conncache what)
 {
 	struct event event = {.type = EVENT_CONNCACHE, .reason = (uint8_t)what};
 
-	memcpy(event.ends.address[HALF_C2S], entry->key.initiator, 16);
-	memcpy(event.ends.address[HALF_S2C], entry->key.responder, 16);
-	event.ends.port[HALF_S2C] = entry->key.port;
+	entry_ends(&entry->key, &event.ends);
 	event.l4_proto = entry->key.l4_proto;
 	event.in_port = PORT_NONE;
+	event.user_uid = flow_event_user(lcore, &event.ends, entry->key.from_inside);
 	if (entry->key.vlan) {
 		event.n_vlan = 1;
 		event.vlan[0] = entry->key.vlan & 0xfff;
@@ -319,10 +325,16 @@ bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
 	return true;
 }
 
-static bool rule_has_ends(const struct rule *rule, const struct conn_key *key)
+static bool rule_has_ends(
+	const struct policy *policy, const struct rule *rule, const struct conn_key *key)
 {
+	struct flow_ends ends;
+
+	entry_ends(key, &ends);
 	if (rule->direction != DIRECTION_ANY &&
 		(rule->direction == DIRECTION_OUTBOUND) != key->from_inside)
+		return false;
+	if (rule->has_user && !rule_has_user(rule, policy_user(policy, &ends, key->from_inside)))
 		return false;
 	if (rule->has_source && !address_set_has(&rule->source, key->initiator))
 		return false;
@@ -333,7 +345,7 @@ static bool rule_has_ends(const struct rule *rule, const struct conn_key *key)
 static bool decide_blocks(
 	const struct policy *policy, uint64_t windows, const struct conn_entry *entry)
 {
-	struct flow_ends ends = {.port = {0, entry->key.port}};
+	struct flow_ends ends;
 	const struct decide_input input = {
 		.ends = &ends,
 		.app = entry->app,
@@ -347,8 +359,7 @@ static bool decide_blocks(
 		.windows = windows,
 	};
 
-	memcpy(ends.address[HALF_C2S], entry->key.initiator, 16);
-	memcpy(ends.address[HALF_S2C], entry->key.responder, 16);
+	entry_ends(&entry->key, &ends);
 	return decide(policy, &input).action != ACTION_PASS;
 }
 
@@ -372,7 +383,7 @@ static bool policy_blocks(
 	if (rule->has_app && !app_set_has(&rule->apps, entry->app))
 		return false;
 	if (entry->key.mode == CACHE_PEER || rule->n_vlans)
-		return rule_is_open(rule, windows) && rule_has_ends(rule, &entry->key);
+		return rule_is_open(rule, windows) && rule_has_ends(policy, rule, &entry->key);
 	return decide_blocks(policy, windows, entry);
 }
 

@@ -21,9 +21,11 @@ static bool vlans_match(const struct rule *rule, const struct decide_input *inpu
 }
 
 // Everything of a match but the application.
-static bool static_match(const struct rule *rule, const struct decide_input *input)
+static bool static_match(const struct rule *rule, const struct decide_input *input, uint32_t user)
 {
 	if (!rule_is_open(rule, input->windows))
+		return false;
+	if (rule->has_user && !rule_has_user(rule, user))
 		return false;
 	if (rule->direction == DIRECTION_OUTBOUND && !input->c2s_from_inside)
 		return false;
@@ -53,10 +55,13 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 		.unsure = RULE_DEFAULT,
 	};
 
+	uint32_t user = policy->asks_user ? policy_user(policy, input->ends, input->c2s_from_inside)
+					  : USER_NONE;
+
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
 
-		if (!static_match(rule, input))
+		if (!static_match(rule, input, user))
 			continue;
 		if (rule->has_app) {
 			bool named = app_set_has(&rule->apps, input->app);

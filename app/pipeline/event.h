@@ -64,6 +64,7 @@ struct event {
 	uint16_t app;
 	uint16_t signature;    // UINT16_MAX: none
 	uint32_t rule_uid;     // 0: none (default, or not a rule)
+	uint32_t user_uid;     // of the inside end; 0: nobody's address
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
 	union {
 		struct {

@@ -91,6 +91,15 @@ void packet_ends(struct rte_mbuf *m, struct flow_ends *ends)
 	ends->port[HALF_S2C] = pkt->dport;
 }
 
+uint32_t flow_event_user(
+	const struct lcore *lcore, const struct flow_ends *ends, bool c2s_from_inside)
+{
+	const struct policy *policy = lcore->policy;
+	uint32_t user = policy ? policy_user(policy, ends, c2s_from_inside) : USER_NONE;
+
+	return user == USER_NONE ? 0 : policy->users.users[user].uid;
+}
+
 void event_send(struct lcore *lcore, struct event *event)
 {
 	event->now_ns = lcore->now_ns;
@@ -123,6 +132,8 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	}
 	if (key) {
 		flow_ends_of(key, stub->flags, &event->ends);
+		event->user_uid =
+			flow_event_user(lcore, &event->ends, stub->flags & FLOW_C2S_INSIDE);
 		event->flow_id = flow_id_of(key, v6, stub->start_ns);
 		uint16_t vlan = v6 ? key->v6.vlan : key->v4.vlan;
 
@@ -154,6 +165,7 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	event->vlan[0] = flow->vlan[0];
 	event->vlan[1] = flow->vlan[1];
 	event->ends = flow_cold_at(lcore->flows, ref)->ends;
+	event->user_uid = flow_event_user(lcore, &event->ends, flow->flags & FLOW_C2S_INSIDE);
 	if (key)
 		event->flow_id = flow_id_of(key, v6, flow->start_ns);
 }
@@ -277,7 +289,7 @@ static void fill_packet(struct rte_mbuf *m, struct event *event)
 	}
 }
 
-static void identify_packet(struct rte_mbuf *m, struct event *event)
+static void identify_packet(const struct lcore *lcore, struct rte_mbuf *m, struct event *event)
 {
 	const struct pkt *pkt = pkt_of(m);
 
@@ -290,6 +302,7 @@ static void identify_packet(struct rte_mbuf *m, struct event *event)
 		return;
 	event->l4_proto = pkt->l4_proto;
 	packet_ends(m, &event->ends);
+	event->user_uid = flow_event_user(lcore, &event->ends, pkt->flags & PKT_FROM_INSIDE);
 }
 
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
@@ -298,7 +311,7 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 	struct event event = {.type = EVENT_DROP};
 
 	if (ref == FLOW_REF_NONE)
-		identify_packet(m, &event);
+		identify_packet(lcore, m, &event);
 	else
 		flow_event_identify(lcore, ref, &event);
 	fill_packet(m, &event);
@@ -343,7 +356,7 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 		return;
 	struct event event = {.type = EVENT_INVALID, .reason = (uint8_t)kind};
 
-	identify_packet(m, &event);
+	identify_packet(lcore, m, &event);
 	fill_packet(m, &event);
 	event_send(lcore, &event);
 }

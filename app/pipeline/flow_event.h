@@ -27,6 +27,9 @@ void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf 
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind);
 
 // Fills flow_id, ends, app, addresses and the like from a flow or stub.
+// The uid of the user at the inside end, as the policy in force knows it; 0: nobody's address.
+uint32_t flow_event_user(
+	const struct lcore *lcore, const struct flow_ends *ends, bool c2s_from_inside);
 void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event);
 
 // Source and destination of a packet as ends (initiator = its sender), from its own headers.

@@ -94,6 +94,7 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint64_t rate_bytes_s; // both halves, over about the last second
 	struct flow_ends ends;
 	uint32_t rule_uid;
+	uint32_t user_uid;
 	uint32_t generation;
 	uint16_t app;
 	uint16_t signature;

@@ -261,6 +261,21 @@ static void user_app_clear(struct user_app *user)
 	address_set_free(&user->networks);
 }
 
+bool rule_has_user(const struct rule *rule, uint32_t user)
+{
+	uint32_t low = 0, high = rule->n_users;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (rule->users[middle] < user)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < rule->n_users && rule->users[low] == user;
+}
+
 void policy_free(struct policy *policy)
 {
 	if (!policy)
@@ -268,6 +283,7 @@ void policy_free(struct policy *policy)
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		address_set_free(&policy->rules[i].source);
 		address_set_free(&policy->rules[i].destination);
+		free(policy->rules[i].users);
 	}
 	for (uint32_t i = 0; i < policy->n_applications; i++)
 		user_app_clear(&policy->applications[i]);
@@ -279,6 +295,7 @@ void policy_free(struct policy *policy)
 	free(policy->by_uid);
 	address_set_free(&policy->conn_cache.exempt);
 	timetable_free(&policy->times);
+	user_map_free(&policy->users);
 	for (unsigned i = 0; i < policy->n_scratch; i++)
 		sigdb_scratch_free(policy->scratch[i]);
 	for (unsigned i = 0; i < POLICY_LCORES_MAX; i++)

@@ -14,6 +14,7 @@
 #include "app_networks.h"
 #include "classify.h"
 #include "time_window.h"
+#include "user_map.h"
 #include "verdict.h"
 
 #define POLICY_RULES_MAX  4096
@@ -21,6 +22,7 @@
 #define POLICY_PORTS_MAX  64 // ranges in one rule
 #define POLICY_VLANS_MAX  32 // in one rule
 #define POLICY_LCORES_MAX 64
+#define POLICY_USERS_MAX  65536 // named in one rule
 
 // A set of addresses as sorted, disjoint, inclusive ranges: binary search, no allocation to
 // look up. Both families; host order for IPv4, big-endian bytes for IPv6.
@@ -73,7 +75,7 @@ struct port_range {
 };
 
 // match: every part that is present must hold. source is the initiator, destination the
-// responder; ports are the responder's.
+// responder; ports are the responder's; the user is that of the inside end, whoever began.
 struct rule {
 	char id[POLICY_ID_MAX];
 	uint32_t uid;      // interned id: the same id has the same uid over all reloads; never 0
@@ -86,6 +88,7 @@ struct rule {
 	bool has_source;
 	bool has_destination;
 	bool has_time; // windows is a condition
+	bool has_user;
 	uint8_t n_ports;
 	uint8_t n_vlans;
 	uint8_t l4_proto;    // 0: any; IPPROTO_TCP, IPPROTO_UDP ...
@@ -96,7 +99,11 @@ struct rule {
 	uint16_t vlans[POLICY_VLANS_MAX];
 	uint64_t windows;     // has_time: one of these is open (bits of policy.times)
 	uint64_t not_windows; // none of these is
+	uint32_t *users;      // has_user: indices into policy.users, sorted; owned
+	uint32_t n_users;
 };
+
+bool rule_has_user(const struct rule *rule, uint32_t user);
 
 // The rule's time condition, under the open windows.
 static inline bool rule_is_open(const struct rule *rule, uint64_t windows)
@@ -172,6 +179,8 @@ struct policy {
 	struct app_networks app_networks;
 	struct signature *user_signatures; // beside those of the files, in sigdb
 	uint32_t n_user_signatures;
+	struct user_map users;
+	bool asks_user; // some rule does
 	struct rule *rules;
 	uint32_t n_rules;
 	const struct rule **by_uid; // n_rules, sorted by uid
@@ -182,6 +191,13 @@ struct policy {
 	// nobody counts. The only part of a snapshot that changes.
 	struct rule_counts *counts[POLICY_LCORES_MAX];
 };
+
+// The index of the user at the inside end of a flow, or USER_NONE.
+static inline uint32_t policy_user(
+	const struct policy *policy, const struct flow_ends *ends, bool c2s_from_inside)
+{
+	return user_map_find(&policy->users, ends->address[c2s_from_inside ? HALF_C2S : HALF_S2C]);
+}
 
 // What a decision stands on besides the flow: the policy and the set of open time windows. Flows
 // and cache entries keep it, and are decided again when it is another. 22 bits of the generation:

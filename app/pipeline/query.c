@@ -61,6 +61,7 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 	record->flow_id = about.flow_id;
 	record->ends = about.ends;
 	record->rule_uid = about.rule_uid;
+	record->user_uid = about.user_uid;
 	record->app = about.app;
 	record->signature = about.signature;
 	record->confidence = about.confidence;

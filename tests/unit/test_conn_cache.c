@@ -3,6 +3,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -265,6 +267,61 @@ static void reload_that_still_blocks_keeps_its_entries(void **state)
 	}
 }
 
+static void give_client_to(struct policy *policy, const char *name, uint32_t uid)
+{
+	struct user_clash clash;
+
+	policy->users.users = calloc(1, sizeof(struct user));
+	assert_non_null(policy->users.users);
+	policy->users.n_users = 1;
+	policy->users.users[0].uid = uid;
+	snprintf(policy->users.users[0].name, USER_NAME_SIZE, "%s", name);
+	assert_int_equal(user_map_add(&policy->users, 0, 0, "10.0.0.1"), 0);
+	assert_int_equal(user_map_seal(&policy->users, &clash), 0);
+	policy->asks_user = true;
+}
+
+// What alice was refused is not refused to whom her address is given next.
+static void entry_of_a_user_goes_with_the_address(void **state)
+{
+	(void)state;
+	for (enum cache_mode mode = CACHE_TUPLE; mode <= CACHE_PEER; mode++) {
+		struct pipe *pipe = pipe_new(1, NULL);
+		struct policy *policy = pipe_policy(pipe);
+		struct rule *rule = pipe_rule(policy, 5, ACTION_DROP);
+		struct event event = {0};
+
+		give_client_to(policy, "alice", 70);
+		rule->has_user = true;
+		rule->cache = (uint8_t)mode;
+		rule->users = calloc(1, sizeof(uint32_t)); // index 0
+		assert_non_null(rule->users);
+		rule->n_users = 1;
+		pipe_publish(pipe, policy);
+		assert_int_equal(syn(pipe, 2, 1000, 80), 0);
+		assert_true(pipe_event(pipe, 0, EVENT_ALERT, &event));
+		assert_int_equal(event.user_uid, 70);
+		assert_true(pipe_event(pipe, 0, EVENT_CONNCACHE, &event));
+		assert_int_equal(event.user_uid, 70);
+		assert_int_equal(syn(pipe, 2, 1001, 80), 0);
+		assert_int_equal(pipe_stats(pipe).cache_hits, 1);
+
+		policy = pipe_policy(pipe);
+		rule = pipe_rule(policy, 5, ACTION_DROP);
+		give_client_to(policy, "bob", 71);
+		rule->has_user = true; // of a user who has no address now
+		rule->cache = (uint8_t)mode;
+		rule->users = calloc(1, sizeof(uint32_t));
+		assert_non_null(rule->users);
+		rule->users[0] = 1;
+		rule->n_users = 1;
+		pipe_publish(pipe, policy);
+		assert_int_equal(syn(pipe, 2, 1002, 80), 1);
+		assert_int_equal(pipe_stats(pipe).cache_healed, 1);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +337,7 @@ int main(void)
 		cmocka_unit_test(entry_knows_who_began),
 		cmocka_unit_test(answer_without_its_syn_hits_by_the_responder),
 		cmocka_unit_test(flush_lets_them_in_again),
+		cmocka_unit_test(entry_of_a_user_goes_with_the_address),
 	};
 
 	return cmocka_run_group_tests_name("conn_cache", tests, NULL, NULL);

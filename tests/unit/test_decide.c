@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
@@ -196,6 +197,60 @@ static void every_static_condition_counts(void **state)
 	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
 }
 
+// The inside end's, whoever began: 10.0.0.7 is alice, 192.0.2.9 is not a user at all.
+static void user_is_that_of_the_inside_end(void **state)
+{
+	struct user_clash clash;
+	uint32_t alice = 0;
+	(void)state;
+
+	policy.users.users = calloc(1, sizeof(struct user));
+	assert_non_null(policy.users.users);
+	policy.users.n_users = 1;
+	assert_int_equal(user_map_add(&policy.users, 0, 0, "10.0.0.7"), 0);
+	assert_int_equal(user_map_seal(&policy.users, &clash), 0);
+	struct rule *rule = rule_add(ACTION_DROP);
+
+	rule->has_user = true;
+	rule->users = &alice;
+	rule->n_users = 1;
+	policy.asks_user = true;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	input.c2s_from_inside = false; // 10.0.0.7 is then an outside host of that address
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	struct flow_ends turned = {.address = {}, .port = {}};
+
+	memcpy(turned.address[HALF_C2S], ends.address[HALF_S2C], 16);
+	memcpy(turned.address[HALF_S2C], ends.address[HALF_C2S], 16);
+	input.ends = &turned; // somebody outside calls alice
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	user_map_free(&policy.users);
+}
+
+static void time_is_a_condition(void **state)
+{
+	struct rule *rule = rule_add(ACTION_DROP);
+	(void)state;
+
+	rule->has_time = true;
+	rule->windows = 6;
+	rule->not_windows = 8;
+	static const struct {
+		uint64_t open;
+		enum action action;
+	} cases[] = {{0, ACTION_PASS}, {1, ACTION_PASS}, {2, ACTION_DROP}, {5, ACTION_DROP},
+		{10, ACTION_PASS}, {8, ACTION_PASS}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		input.windows = cases[i].open;
+		assert_int_equal(decide(&policy, &input).action, cases[i].action);
+	}
+	rule->has_time = false;
+	rule->windows = 0;
+	input.windows = 0;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +264,8 @@ int main(void)
 		cmocka_unit_test_setup(monitor_rule_is_noted_and_passed_over, setup),
 		cmocka_unit_test_setup(monitored_default_passes_and_says_so, setup),
 		cmocka_unit_test_setup(every_static_condition_counts, setup),
+		cmocka_unit_test_setup(user_is_that_of_the_inside_end, setup),
+		cmocka_unit_test_setup(time_is_a_condition, setup),
 	};
 
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

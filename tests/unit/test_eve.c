@@ -32,6 +32,7 @@ static json_t *written(const struct event *event)
 	close(mkstemp(path));
 	assert_int_equal(app_names_intern(apps, &own, &id), 0);
 	assert_int_equal(rule_names_intern(names, "no-bittorrent"), 1);
+	assert_int_equal(rule_names_intern(names, "J\xc3\xb6rg \"x\""), 2); // a user
 	assert_int_equal(sink_new(&options, dp, names, &sink, err, sizeof err), 0);
 	sink_set_apps(sink, apps);
 	fake_event_send(dp, 1, event);
@@ -101,6 +102,26 @@ static void a_flow(void **state)
 	has_text(o, "app.confidence", "verified");
 	has_number(o, "app.decided_pkts", 1);
 	json_decref(o);
+}
+
+static void a_user_of_each_kind_of_event(void **state)
+{
+	static const enum event_type types[] = {
+		EVENT_FLOW, EVENT_ALERT, EVENT_DROP, EVENT_CONNCACHE, EVENT_INVALID};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		struct event event = event_of(types[i]);
+		json_t *o;
+
+		o = written(&event);
+		has_not(o, "user"); // nobody's address
+		json_decref(o);
+		event.user_uid = 2;
+		o = written(&event);
+		has_text(o, "user", "J\xc3\xb6rg \"x\"");
+		json_decref(o);
+	}
 }
 
 static void an_elephant_goes_on(void **state)
@@ -372,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flow),
+		cmocka_unit_test(a_user_of_each_kind_of_event),
 		cmocka_unit_test(an_elephant_goes_on),
 		cmocka_unit_test(a_flow_of_ipv6_without_an_application),
 		cmocka_unit_test(an_alert_that_blocks),

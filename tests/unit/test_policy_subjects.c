@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policy.json's time windows: what is read, refused, and written back.
+// policy.json's time windows and users: what is read, refused, and written back.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "policy_text.h"
 
@@ -122,6 +126,182 @@ static void dump_reads_back_to_the_same_week(void **state)
 	policy_free(again);
 }
 
+#define USERS(body) DOC("'users':{" body "}")
+#define USED(match)                                                              \
+	DOC("'users':{'alice':['10.0.0.5','2001:db8::5'],'bob':['10.0.1.0/24']," \
+	    "'carol':[]},'rules':[{'id':'r','match':{" match "},'action':'drop'}]")
+
+static const char *user_at(const struct policy *policy, const char *text)
+{
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
+	uint32_t user;
+
+	if (inet_pton(AF_INET, text, address + 12) != 1)
+		assert_int_equal(inet_pton(AF_INET6, text, address), 1);
+	user = user_map_find(&policy->users, address);
+	return user == USER_NONE ? "" : policy->users.users[user].name;
+}
+
+static void users_are_read(void **state)
+{
+	struct policy *policy = good(USED("'user':['carol','alice']"));
+	const struct rule *rule = &policy->rules[0];
+	(void)state;
+
+	assert_string_equal(user_at(policy, "10.0.0.5"), "alice");
+	assert_string_equal(user_at(policy, "2001:db8::5"), "alice");
+	assert_string_equal(user_at(policy, "10.0.1.0"), "bob");
+	assert_string_equal(user_at(policy, "10.0.1.255"), "bob");
+	assert_string_equal(user_at(policy, "10.0.2.0"), "");
+	assert_string_equal(user_at(policy, "10.0.0.4"), "");
+	assert_string_equal(user_at(policy, "2001:db8::6"), "");
+	assert_true(rule->has_user);
+	assert_int_equal(rule->n_users, 2);
+	assert_true(rule_has_user(rule, user_map_named(&policy->users, "alice")));
+	assert_true(rule_has_user(rule, user_map_named(&policy->users, "carol")));
+	assert_false(rule_has_user(rule, user_map_named(&policy->users, "bob")));
+	assert_false(rule_has_user(rule, USER_NONE));
+	assert_int_equal(rule->cache, CACHE_TUPLE); // as an address rule
+	assert_true(policy->asks_user);
+	for (unsigned i = 0; i < 3; i++)
+		assert_string_equal(rule_names_get(names, policy->users.users[i].uid),
+			policy->users.users[i].name);
+	policy_free(policy);
+	// a user's own addresses may overlap
+	policy = good(USERS("'dora':['10.0.0.0/8','10.1.0.0/16','10.0.0.1']"));
+	assert_int_equal(policy->users.n_v4, 1);
+	assert_false(policy->asks_user);
+	policy_free(policy);
+}
+
+static void wrong_users_are_told(void **state)
+{
+	(void)state;
+	BAD(USERS("'':[]"), "$.users", "no name of a user");
+	BAD(USERS("' x':[]"), "no name of a user");
+	BAD(USERS("'a\\nb':[]"), "no name of a user", "control");
+	BAD(USERS("'a':'10.0.0.1'"), "$.users.a", "a string");
+	BAD(USERS("'a':['10.0.0.1',7]"), "$.users.a[1]", "an integer");
+	BAD(USERS("'a':['10.0.0.1/8']"), "$.users.a[0]", "bits beyond its prefix", "10.0.0.0/8");
+	BAD(USERS("'a':['staff']"), "$.users.a[0]", "is not an address");
+	BAD(USERS("'a':['10.0.0.0/24','10.0.9.1'],'b':['192.0.2.1','10.0.0.7']"), "$.users.b[1]",
+		"\"10.0.0.7\" of user \"b\"", "\"10.0.0.0/24\" of user \"a\"",
+		"belongs to one user");
+	BAD(USERS("'a':['2001:db8::/64'],'b':['2001:db8::1']"), "overlaps", "\"a\"", "\"b\"");
+	BAD(DOC("'users':7"), "$.users", "name of a file", "an integer (7)");
+	BAD(USED("'user':['alcie']"), "$.rules[0].match.user[0]", "did you mean \"alice\"?");
+	BAD(USED("'user':['nobody-at-all']"), "put the name into $.users");
+	BAD(USED("'user':[]"), "$.rules[0].match.user");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+// One error of the users' file with its own path, and one that says where it is named.
+static void users_stand_in_a_file_beside_the_policy(void **state)
+{
+	char folder[] = "/tmp/policy_subjects_XXXXXX", policy_path[64], users_path[64];
+	struct config_errors errors = {0};
+	struct policy *policy = NULL;
+	(void)state;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(policy_path, sizeof policy_path, "%s/policy.json", folder);
+	snprintf(users_path, sizeof users_path, "%s/users.json", folder);
+	write_file(policy_path, "{\"schema_version\":1,\"users\":\"users.json\","
+				"\"rules\":[{\"id\":\"r\",\"match\":{\"user\":[\"alice\"]},"
+				"\"action\":\"drop\"}]}");
+	write_file(users_path, "{\"alice\":[\"10.0.0.5\"]}");
+	assert_int_equal(policy_load(policy_path, names, &policy, &errors), 0);
+	assert_string_equal(user_at(policy, "10.0.0.5"), "alice");
+	policy_free(policy);
+
+	static const struct {
+		const char *text, *where, *what;
+	} broken[] = {
+		{"{\"alice\":[\"10.0.0.5\"]", "users.json: line 1", "not JSON"},
+		{"{\"alice\":[\"10.0.0.555\"]}", "users.json: $.alice[0]", "is not an address"},
+		{"{\"alice\":[],\"alice\":[]}", "users.json", "duplicate"},
+		{"[]", "users.json", "an array"},
+		{"{\"alice\":[\"10.0.0.5\"],\"bob\":[\"10.0.0.5\"]}", "users.json: $.bob[0]",
+			"overlaps"},
+		{"{\"schema_version\":1}", "users.json: $.schema_version", "an integer"},
+		{"{\"\xff\":[]}", "users.json: line 1", "not JSON"},
+	};
+
+	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+		write_file(users_path, broken[i].text);
+		policy = NULL;
+		assert_true(policy_load(policy_path, names, &policy, &errors) < 0);
+		assert_null(policy);
+		EXPECT_LINE(&errors, broken[i].where, broken[i].what);
+		config_errors_free(&errors);
+	}
+	unlink(users_path);
+	assert_true(policy_load(policy_path, names, &policy, &errors) < 0);
+	EXPECT_LINE(&errors, users_path, "cannot read");
+	EXPECT_LINE(&errors, "policy.json: $.users", users_path);
+	config_errors_free(&errors);
+	unlink(policy_path);
+	rmdir(folder);
+}
+
+// Every address finds its user, its neighbours nobody.
+static void many_users_are_found(void **state)
+{
+	enum { N = 20000 };
+	size_t room = N * 40, used;
+	char *text = malloc(room);
+	(void)state;
+
+	assert_non_null(text);
+	used = (size_t)snprintf(text, room, "{'schema_version':1,'users':{");
+	for (unsigned i = 0; i < N; i++)
+		used += (size_t)snprintf(text + used, room - used, "%s'u%05u':['10.%u.%u.%u']",
+			i ? "," : "", i, i >> 15, i >> 7 & 255, (i & 127) * 2);
+	snprintf(text + used, room - used, "}}");
+	struct policy *policy = good(text);
+
+	for (unsigned i = 0; i < N; i++) {
+		char address[32], name[8];
+
+		snprintf(name, sizeof name, "u%05u", i);
+		snprintf(address, sizeof address, "10.%u.%u.%u", i >> 15, i >> 7 & 255,
+			(i & 127) * 2);
+		assert_string_equal(user_at(policy, address), name);
+		snprintf(address, sizeof address, "10.%u.%u.%u", i >> 15, i >> 7 & 255,
+			(i & 127) * 2 + 1);
+		assert_string_equal(user_at(policy, address), "");
+	}
+	policy_free(policy);
+	free(text);
+}
+
+static void dump_of_users_reads_back(void **state)
+{
+	struct policy *policy = good(USED("'user':['bob','alice']"));
+	char *text = policy_dump(policy, names);
+	struct policy *again = good(text);
+	char *second = policy_dump(again, names);
+	(void)state;
+
+	assert_string_equal(text, second);
+	assert_int_equal(again->users.n_users, 3);
+	assert_string_equal(user_at(again, "10.0.1.77"), "bob");
+	assert_string_equal(user_at(again, "2001:db8::5"), "alice");
+	assert_int_equal(again->rules[0].n_users, 2);
+	free(text);
+	free(second);
+	policy_free(policy);
+	policy_free(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +310,11 @@ int main(void)
 		cmocka_unit_test(at_most_64_windows),
 		cmocka_unit_test(timed_rule_does_not_take_everything),
 		cmocka_unit_test(dump_reads_back_to_the_same_week),
+		cmocka_unit_test(users_are_read),
+		cmocka_unit_test(wrong_users_are_told),
+		cmocka_unit_test(users_stand_in_a_file_beside_the_policy),
+		cmocka_unit_test(many_users_are_found),
+		cmocka_unit_test(dump_of_users_reads_back),
 	};
 
 	return cmocka_run_group_tests(tests, names_make, names_end);
