@@ -26,7 +26,7 @@ HELP = (
     "flow reset and flow allow take the number of a row of view f.",
 )
 SIDES = ("inside", "outside", "both")
-HEADS = {"flow": "flow", "host": "host", "app": "application", "rule": "rule", "category": "category"}
+HEADS = {"host": "host", "app": "application", "rule": "rule", "category": "category"}
 NOUNS = {"host": ("host", "hosts"), "app": ("application", "applications"), "rule": ("rule", "rules"),
          "category": ("category", "categories")}
 
@@ -35,17 +35,36 @@ def cut(text, width):
     return text if len(text) <= width else text[: max(0, width - 1)] + "~"
 
 
-def row_cells(by, row):
-    if by == "flow":
-        return (row["key"], row["proto"].lower(), per_second(row["rate_bytes_s"]), amount(row["bytes"]),
-                show.app_of(row), row["action"], show.ends(row, " > "))
+# Of the view by flow: head, and what stands below it.
+FLOW_COLUMNS = {
+    "flow": ("flow", lambda row: row["key"]),
+    "proto": ("proto", lambda row: row["proto"].lower()),
+    "rate": (">rate", lambda row: per_second(row["rate_bytes_s"])),
+    "bytes": (">bytes", lambda row: amount(row["bytes"])),
+    "app": ("app", show.app_of),
+    "action": ("action", lambda row: row["action"]),
+    "ends": ("from > to", lambda row: show.ends(row, " > ")),
+}
+
+
+def flow_table(message, columns):
+    """As many columns as the terminal has room for."""
+    names = list(FLOW_COLUMNS)
+    for dropped in ("proto", "action", "rate" if message["order"] == "bytes" else "bytes", None):
+        rows = [tuple(FLOW_COLUMNS[name][1](row) for name in names) for row in message["rows"]]
+        lines = list(show.table_lines([FLOW_COLUMNS[name][0] for name in names], rows))
+        if not columns or dropped is None or max(map(len, lines)) <= columns:
+            return lines
+        names.remove(dropped)
+    return lines
+
+
+def row_cells(row):
     return (row["key"], number(row["flows"]), per_second(row["rate_bytes_s"]), amount(row["bytes"]),
             amount(row["bytes_toserver"]), amount(row["bytes_toclient"]), number(row["pkts"]))
 
 
 def heads(by):
-    if by == "flow":
-        return ("flow", "proto", ">rate", ">bytes", "app", "action", "from > to")
     return (HEADS[by], ">flows", ">rate", ">bytes", ">to server", ">to client", ">pkts")
 
 
@@ -59,10 +78,12 @@ def counted(message):
 
 def row_lines(message, columns):
     """The table; what does not fit is cut where it hurts least: the longest name."""
-    by, rows = message["by"], [row_cells(message["by"], row) for row in message["rows"]]
-    if not rows:
+    if not message["rows"]:
         return ["no flows" if not message["total"] else "no flow is as asked"]
-    if columns and by != "flow":
+    if message["by"] == "flow":
+        return [cut(line, columns) if columns else line for line in flow_table(message, columns)]
+    by, rows = message["by"], [row_cells(row) for row in message["rows"]]
+    if columns:
         plain = max(len(line) for line in show.table_lines(heads(by), [(("",) + row[1:]) for row in rows]))
         room = max(12, columns - plain + len(HEADS[by]))
         rows = [(cut(row[0], room),) + row[1:] for row in rows]
