@@ -175,7 +175,7 @@ def evidence_lines(evidence, width):
     for piece in evidence:
         if piece.get("what") == "flow_made":
             protos[piece.get("flow_id")] = piece.get("proto")
-        elif piece.get("flow_id") in protos:
+        elif piece.get("what") == "resets" and piece.get("flow_id") in protos:
             piece = {"proto": protos[piece["flow_id"]], **piece}
         name, text = WORDS.get(piece.get("what"), (piece.get("what", "?"), unknown))
         texts = text(piece)
@@ -239,8 +239,11 @@ def run(options):
         print("Exempt from the cache: %s" % ", ".join(clean(e["address"]) if isinstance(e, dict) else clean(e)
                                                         for e in message["exempt"]))
     if others and not options.all:
-        print("\nThese ends had other flows, too (--all shows their evidence): %s" % ", ".join(map(str, others)))
+        print()
+        print("\n".join(show.wrapped("These ends had other flows, too (--all shows their evidence): %s" % ", ".join(
+            map(str, others)), width)))
     if message.get("truncated"):
-        print("\nThe evidence is not complete: newer records have overwritten some; limits.evidence of gateway.json "
-              "says\nhow many are kept.")
+        print()
+        print("\n".join(show.wrapped("The evidence is not complete: newer records have overwritten some; "
+                                     "limits.evidence of gateway.json says how many are kept.", width)))
     return None
