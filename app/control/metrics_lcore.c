@@ -26,15 +26,26 @@ static struct lcores lcores_of(const struct dataplane *dp)
 	return lcores;
 }
 
+// A member of struct stats of a lcore, with what the standby did in its place.
+static uint64_t member(const struct lcore *lcore, size_t offset)
+{
+	const struct lcore *standby = lcore->dp->standbys[lcore->index];
+	uint64_t value = __atomic_load_n(
+		(const uint64_t *)(const void *)((const char *)&lcore->stats + offset),
+		__ATOMIC_RELAXED);
+
+	if (standby)
+		value += __atomic_load_n(
+			(const uint64_t *)(const void *)((const char *)&standby->stats + offset),
+			__ATOMIC_RELAXED);
+	return value;
+}
+
 // One family of a member of struct stats; `offset` is the member's.
 static void put_each(struct metrics *m, const struct lcores *lcores, size_t offset)
 {
-	for (unsigned i = 0; i < lcores->n; i++) {
-		const uint64_t *word =
-			(const void *)((const char *)&lcores->lcore[i]->stats + offset);
-
-		metrics_u64(m, lcores->label[i], __atomic_load_n(word, __ATOMIC_RELAXED));
-	}
+	for (unsigned i = 0; i < lcores->n; i++)
+		metrics_u64(m, lcores->label[i], member(lcores->lcore[i], offset));
 }
 
 static void put_dropped(struct metrics *m, const struct lcores *lcores)
@@ -48,8 +59,8 @@ static void put_dropped(struct metrics *m, const struct lcores *lcores)
 			snprintf(labels, sizeof labels, "%s,reason=\"%s\"", lcores->label[i],
 				drop_reason_word(reason));
 			metrics_u64(m, labels,
-				__atomic_load_n(&lcores->lcore[i]->stats.dropped_pkts[reason],
-					__ATOMIC_RELAXED));
+				member(lcores->lcore[i], offsetof(struct stats, dropped_pkts) +
+								 reason * sizeof(uint64_t)));
 		}
 	}
 }

@@ -167,6 +167,8 @@ static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore
 		return;
 	}
 	stats_copy(&lcore->stats, &stats);
+	if (lcore->dp->standbys[lcore->index]) // what was done in its place
+		stats_add(lcore->dp->standbys[lcore->index], &stats);
 	ledger_close(&stats, &ledger);
 	put_number(b, entry, "lcore", lcore->index);
 	put_ledger(b, entry, &ledger);

@@ -96,6 +96,43 @@ static void the_object_names_everything(void **state)
 	fake_dataplane_free(dp);
 }
 
+static void what_the_standby_did_is_its_lcores(void **state)
+{
+	struct dataplane *dp = three_lcores();
+	struct lcore *standby = aligned_alloc(64, sizeof *standby);
+	struct ledger ledger;
+	struct stats sum;
+	json_t *root, *lcore;
+
+	(void)state;
+	assert_non_null(standby);
+	memset(standby, 0, sizeof *standby);
+	standby->stats.received_pkts = 50;
+	standby->stats.sent_pkts = 47;
+	standby->stats.dropped_pkts[DROP_ETHERTYPE] = 2;
+	standby->stats.held_pkts = 1;
+	standby->stats.bypassed_pkts = 47;
+	dp->standbys[1] = standby;
+	stats_sum(dp, &sum, &ledger);
+	assert_int_equal(sum.received_pkts, 350);
+	assert_int_equal(sum.bypassed_pkts, 47);
+	assert_int_equal(sum.heartbeat_ns, 998); // it has no heart
+	assert_int_equal(ledger.unaccounted, 0);
+	dp->bypassed = 2;
+	root = stats_json(dp, 0);
+	lcore = json_array_get(json_object_get(root, "lcores"), 1);
+	assert_int_equal(number(lcore, "received"), 150);
+	assert_int_equal(number(lcore, "unaccounted"), 0);
+	assert_true(json_is_true(json_object_get(lcore, "bypassed")));
+	lcore = json_array_get(json_object_get(root, "lcores"), 0);
+	assert_int_equal(number(lcore, "received"), 100);
+	assert_true(json_is_false(json_object_get(lcore, "bypassed")));
+	json_decref(root);
+	dp->standbys[1] = NULL;
+	free(standby);
+	fake_dataplane_free(dp);
+}
+
 static void latency_of_a_port_is_of_all_lcores(void **state)
 {
 	struct dataplane *dp = three_lcores();
@@ -152,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ledger_closes),
 		cmocka_unit_test(the_object_names_everything),
+		cmocka_unit_test(what_the_standby_did_is_its_lcores),
 		cmocka_unit_test(latency_of_a_port_is_of_all_lcores),
 		cmocka_unit_test(the_eve_object_has_suricatas_groups),
 	};
