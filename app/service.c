@@ -28,18 +28,37 @@ void service_patience(const struct service *service, unsigned seconds, const cha
 		(uint64_t)seconds * 1000000, what);
 }
 
+// Compiling keeps the control core from its ticks; the first one after it is the end of the pause,
+// whatever the lcores do then.
+static void watchdog_pause(struct service *service)
+{
+	if (!service->healthy || !service->notify.watchdog_ns)
+		return;
+	service->paused = true;
+	notify_send(&service->notify, "WATCHDOG_USEC=%" PRIu64 "\nWATCHDOG=1",
+		(uint64_t)RELOAD_PATIENCE_S * 1000000);
+}
+
+static void watchdog_resume(struct service *service)
+{
+	if (!service->paused)
+		return;
+	service->paused = false;
+	notify_send(&service->notify, "WATCHDOG_USEC=%" PRIu64 "\nWATCHDOG=1",
+		service->notify.watchdog_ns * 2 / 1000);
+}
+
 static void reload_observed(void *ctx, enum reload_progress progress)
 {
 	struct service *service = ctx;
 
 	if (progress == RELOAD_BEGINS) {
 		service->reloading = true;
-		// The watchdog too: compiling keeps the control core from its ticks.
 		notify_send(&service->notify,
 			"RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\nEXTEND_TIMEOUT_USEC=%" PRIu64
-			"%s\nSTATUS=reloading policy and signatures",
-			notify_monotonic_us(), (uint64_t)RELOAD_PATIENCE_S * 1000000,
-			service->healthy && service->notify.watchdog_ns ? "\nWATCHDOG=1" : "");
+			"\nSTATUS=reloading policy and signatures",
+			notify_monotonic_us(), (uint64_t)RELOAD_PATIENCE_S * 1000000);
+		watchdog_pause(service);
 		return;
 	}
 	service->reloading = false;
@@ -83,6 +102,7 @@ void service_tick(struct service *service, uint64_t now_ns, bool healthy)
 	bool changed = healthy != service->healthy;
 
 	service->healthy = healthy;
+	watchdog_resume(service);
 	if (!service->ready) {
 		if (!every_heart_beats(service))
 			return;

@@ -5,7 +5,8 @@
 //   start     EXTEND_TIMEOUT_USEC before signatures are compiled
 //   READY=1   when every data lcore has made a turn of its loop: the policy is in force, packets
 //             move
-//   reload    RELOADING=1 before the files are read; READY=1 when the last lcore obeys, or when
+//   reload    RELOADING=1 before the files are read, WATCHDOG_USEC= for as long as that may take;
+//   READY=1 when the last lcore obeys, or when
 //             the reload was refused
 //   always    STATUS= every two seconds; WATCHDOG=1 while every data lcore's heart beats
 //   end       STOPPING=1; after a failure ERRNO= and STATUS= with the message
@@ -31,6 +32,7 @@ struct service { // zeroed: tells nobody
 	bool ready;
 	bool reloading;
 	bool healthy;
+	bool paused;        // the watchdog waits for a reload
 	uint64_t status_ns; // when STATUS= was last sent
 	uint64_t watchdog_ns;
 	uint64_t heartbeat_ns;

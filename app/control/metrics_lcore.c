@@ -10,7 +10,7 @@
 struct lcores { // labels, made once for all families
 	unsigned n;
 	const struct lcore *lcore[LCORES_MAX];
-	char label[LCORES_MAX][16];
+	char label[LCORES_MAX][24];
 };
 
 static struct lcores lcores_of(const struct dataplane *dp)

@@ -167,6 +167,9 @@ class Host:
                 self.watchdog_deadline = now + self.watchdog_s
             elif key == "WATCHDOG" and value == "1" and self.watchdog_deadline:
                 self.watchdog_deadline = now + self.watchdog_s
+            elif key == "WATCHDOG_USEC":
+                self.watchdog_s = int(value) / 1e6
+                self.watchdog_deadline = now + self.watchdog_s
             elif key == "EXTEND_TIMEOUT_USEC" and self.start_deadline != float("inf"):
                 self.start_deadline = max(self.start_deadline, now + int(value) / 1e6)
 

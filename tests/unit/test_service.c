@@ -140,8 +140,10 @@ static void a_reload_is_told_with_its_end(void **state)
 	next(w);
 	assert_int_equal(reload_load(w->reload, "second", 1, &errors), 0);
 	assert_ptr_equal(strstr(next(w), "RELOADING=1\nMONOTONIC_USEC="), w->heard);
+	assert_string_equal(next(w), "WATCHDOG_USEC=120000000\nWATCHDOG=1");
 	assert_string_equal(next(w), "");
 	service_tick(&w->service, 9 * NS_PER_S, true); // no STATUS= of everyday meanwhile
+	assert_string_equal(next(w), "WATCHDOG_USEC=1000000\nWATCHDOG=1"); // compiled: as before
 	while (*next(w))
 		assert_string_equal(w->heard, "WATCHDOG=1");
 	assert_false(reload_step(w->reload));
@@ -152,6 +154,7 @@ static void a_reload_is_told_with_its_end(void **state)
 	assert_string_equal(next(w), "READY=1\nSTATUS=forwarding; policy generation 2");
 	assert_int_equal(reload_load(w->reload, "bad", 1, &errors), -EINVAL);
 	assert_non_null(strstr(next(w), "RELOADING=1"));
+	assert_non_null(strstr(next(w), "WATCHDOG_USEC=120000000"));
 	assert_ptr_equal(strstr(next(w), "READY=1\nSTATUS=reload refused"), w->heard);
 	assert_non_null(strstr(w->heard, "generation 2"));
 	service_stopping(&w->service);
