@@ -197,6 +197,7 @@ static int make_control(struct run *run)
 		snprintf(run->err, sizeof(run->err), "no memory");
 		return EXIT_CODE_FAILURE;
 	}
+	reload_set_cache_days(run->reload, gateway->signature_cache_days);
 	run->context.reload = run->reload;
 	return -1;
 }

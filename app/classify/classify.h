@@ -55,6 +55,13 @@ int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_
 #define SIGNATURE_USER_FIRST 0x8000u
 int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
 	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len);
+// Keeps the cache folder small: removes databases that nobody has used for `days` (0: however old),
+// and the oldest beyond SIGDB_CACHE_FILES or SIGDB_CACHE_BYTES; never those of `db`, which count as
+// used now, nor any file that is not of this cache. `now_s`: wall clock. Returns how many could not
+// be removed, or -errno if the folder cannot be read. Any thread but a data lcore's.
+#define SIGDB_CACHE_FILES 64
+#define SIGDB_CACHE_BYTES (512u << 20)
+int sigdb_cache_prune(const char *dir, const struct sigdb *db, unsigned days, int64_t now_s);
 void sigdb_free(struct sigdb *db);
 unsigned sigdb_count(const struct sigdb *db);      // of the files; indices 0 ..
 unsigned sigdb_user_count(const struct sigdb *db); // SIGNATURE_USER_FIRST ..

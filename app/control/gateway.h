@@ -94,11 +94,13 @@ struct gateway {
 	bool sandbox;              // Landlock and seccomp once the ports are open; default true
 	char *control_group;       // of the control socket, or NULL
 	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
-	uint32_t drain_s;          // at stop; default 2
-	bool debug;                // commands for tests (debug-stall); default false
-	bool idle_sleep;           // idle ramp of data lcores (A16); default false
-	bool flow_events;          // EVE flow records; default true
-	bool drop_events;          // EVE drop records; default true
+	// Compiled signatures that nobody has used for that long are removed; 0: never; default 30.
+	uint32_t signature_cache_days;
+	uint32_t drain_s; // at stop; default 2
+	bool debug;       // commands for tests (debug-stall); default false
+	bool idle_sleep;  // idle ramp of data lcores (A16); default false
+	bool flow_events; // EVE flow records; default true
+	bool drop_events; // EVE drop records; default true
 };
 
 // Reads and checks the file; every problem goes to `errors`. 0, -EINVAL (errors), -errno of the

@@ -14,6 +14,8 @@
 #include "rule_totals.h"
 #include "snapshot.h"
 
+#define CACHE_DAYS 30
+
 struct reload_request {
 	char *path;           // NULL: that of the policy in force when its turn comes
 	bool check;           // says what a load would, and changes nothing
@@ -72,6 +74,7 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 	reload->dp = dp;
 	reload->names = names;
 	reload->wake = -1;
+	reload->cache_days = CACHE_DAYS;
 	reload->signature_dir = strdup(signature_dir);
 	reload->cache_dir = cache_dir ? strdup(cache_dir) : NULL;
 	if (!reload->signature_dir || (cache_dir && !reload->cache_dir)) {
@@ -80,6 +83,11 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 	}
 	*out = reload;
 	return 0;
+}
+
+void reload_set_cache_days(struct reload *reload, unsigned days)
+{
+	reload->cache_days = days;
 }
 
 void reload_set_sink(struct reload *reload, struct sink *sink)

@@ -15,6 +15,8 @@ struct reload;
 // `dp->policy` is NULL until the first reload_load succeeds. `cache_dir` may be NULL.
 int reload_new(struct dataplane *dp, struct rule_names *names, const char *signature_dir,
 	const char *cache_dir, struct reload **out);
+// Databases in `cache_dir` that nobody has used for that long are removed; 0: never. Default 30.
+void reload_set_cache_days(struct reload *reload, unsigned days);
 void reload_set_sink(struct reload *reload, struct sink *sink);
 // Asked before every load and check: a guard that adds to `errors` refuses it. The gateway's says
 // which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "directory.h"
@@ -65,6 +66,16 @@ static void cache_make(const char *dir)
 		log_warning("%s: compiled signatures cannot be kept there: %s; make it writable, "
 			    "or change paths.cache (null: none)",
 			dir, strerror(-rc));
+}
+
+static void cache_prune(const struct snapshot_order *order, const struct sigdb *db)
+{
+	int rc = sigdb_cache_prune(order->cache_dir, db, order->cache_days, time(NULL));
+
+	if (rc > 0)
+		log_warning("%s: %d old files of compiled signatures cannot be removed: give the "
+			    "folder to the gateway's user, or remove them",
+			order->cache_dir, rc);
 }
 
 // Takes `signatures`, also on failure.
@@ -181,6 +192,8 @@ static int snapshot_fill(
 			return -EINVAL;
 		snapshot->policy->sigdb = snapshot->own->db;
 	}
+	if (order->cache_dir)
+		cache_prune(order, snapshot->policy->sigdb);
 	rc = scratch_new(snapshot->policy, order->n_lcores);
 	if (!rc)
 		rc = rule_counts_new(snapshot->policy, order->n_lcores);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "classify_rig.h"
@@ -171,6 +173,159 @@ static void test_cache(void **state)
 	sigdb_free(from_dir(set, 2, dir, false));
 }
 
+static void set_used(const char *path, int64_t used_s)
+{
+	const struct timespec times[2] = {{.tv_sec = used_s}, {.tv_sec = used_s}};
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void path_of(char *out, size_t room, const char *dir, const char *name)
+{
+	snprintf(out, room, "%s/%s", dir, name);
+}
+
+// What somebody else could have written is compiled again, and replaced.
+static void test_cache_trusts_nobody(void **state)
+{
+	struct signature set[] = {good("first", "^abc")};
+	char dir[] = "/tmp/test_sigdb.XXXXXX", path[512], other[512];
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	sigdb_free(from_dir(set, 1, dir, false));
+	only_file(dir, path, sizeof(path));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0644);
+	assert_int_equal(chmod(path, 0664), 0);
+	sigdb_free(from_dir(set, 1, dir, false));
+	sigdb_free(from_dir(set, 1, dir, true));
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		sigdb_free(from_dir(set, 1, dir, false));
+		sigdb_free(from_dir(set, 1, dir, true));
+		// of whom the folder was given to: root starts the gateway, a user goes on
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_int_equal(chown(dir, 65534, 65534), 0);
+		sigdb_free(from_dir(set, 1, dir, true));
+	}
+	// a link leads elsewhere
+	path_of(other, sizeof(other), dir, "kept");
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(symlink(other, path), 0);
+	sigdb_free(from_dir(set, 1, dir, false));
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	snprintf(other, sizeof(other), "rm -r %s", dir);
+	assert_int_equal(system(other), 0);
+}
+
+#define NOW_S 1700000000
+#define DAYS  86400
+
+static void test_cache_is_pruned(void **state)
+{
+	struct signature set[] = {good("first", "^abc")}, more[] = {good("own", "^own")};
+	char dir[] = "/tmp/test_sigdb.XXXXXX", path[512], name[64], own[512], err[256];
+	struct sigdb *db, *beside;
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	db = from_dir(set, 1, dir, false);
+	only_file(dir, path, sizeof(path));
+	set_used(path, NOW_S - 300 * DAYS); // in force, but never read again
+	path_of(own, sizeof(own), dir, "sigdb-00000000000000aa");
+	write_file(own, (const uint8_t *)"x", 1);
+	set_used(own, NOW_S - 31 * DAYS);
+	static const struct {
+		const char *name;
+		int64_t age_s;
+		bool stays;
+	} files[] = {
+		{"sigdb-0000000000000001", 29 * DAYS, true},
+		{"sigdb-0000000000000002", 31 * DAYS, false},
+		{"sigdb-0000000000000003.abcDEF", 7200, false}, // left over
+		{"sigdb-0000000000000004.abcDEF", 60, true},    // being written
+		{"sigdb-0000000000000005.json", 400 * DAYS, true},
+		{"sigdb-5", 400 * DAYS, true},
+		{"notes.txt", 400 * DAYS, true},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char file[512];
+
+		path_of(file, sizeof(file), dir, files[i].name);
+		write_file(file, (const uint8_t *)"x", 1);
+		set_used(file, NOW_S - files[i].age_s);
+	}
+	assert_int_equal(sigdb_cache_prune(dir, db, 0, NOW_S), 0); // age does not matter
+	assert_int_equal(access(own, F_OK), 0);
+	assert_int_equal(sigdb_cache_prune(dir, db, 30, NOW_S), 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char file[512];
+
+		path_of(file, sizeof(file), dir, files[i].name);
+		assert_int_equal(access(file, F_OK) == 0, files[i].stays);
+	}
+	assert_int_equal(access(own, F_OK), -1);
+	assert_int_equal(stat(path, &st), 0); // in force: it counts as used now
+	assert_true(st.st_mtime > NOW_S);
+	// a database beside keeps both; and the oldest of too many go
+	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
+	set_used(path, NOW_S - 300 * DAYS);
+	for (unsigned i = 0; i < 2 * SIGDB_CACHE_FILES; i++) {
+		snprintf(name, sizeof(name), "sigdb-00000000000001%02x", i);
+		path_of(own, sizeof(own), dir, name);
+		write_file(own, (const uint8_t *)"x", 1);
+		set_used(own, NOW_S - 1000 - i);
+	}
+	assert_int_equal(sigdb_cache_prune(dir, beside, 30, NOW_S), 0);
+	assert_int_equal(access(path, F_OK), 0);
+	path_of(own, sizeof(own), dir, "sigdb-0000000000000100");
+	assert_int_equal(access(own, F_OK), 0);
+	path_of(own, sizeof(own), dir, "sigdb-000000000000017f");
+	assert_int_equal(access(own, F_OK), -1);
+	sigdb_free(beside);
+	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
+	sigdb_free(beside);
+	sigdb_free(db);
+	sigdb_free(from_dir(set, 1, dir, true)); // what was in force is still there
+	assert_true(sigdb_cache_prune("/nonexistent", NULL, 30, NOW_S) < 0);
+	snprintf(own, sizeof(own), "rm -r %s", dir);
+	assert_int_equal(system(own), 0);
+}
+
+// The files' patterns and a policy's own are compiled apart: one change is one compilation.
+static void test_beside(void **state)
+{
+	struct signature set[] = {good("first", "^abc")}, more[] = {good("own", "^own")};
+	char dir[] = "/tmp/test_sigdb.XXXXXX", err[256];
+	struct sigdb *db, *beside;
+	bool cached;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	db = from_dir(set, 1, dir, false);
+	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
+	assert_false(cached);
+	assert_int_equal(app_of_abc(beside), app_find("fasttrack"));
+	sigdb_free(beside);
+	more[0].app = app_find("irc"); // the name is not part of what is compiled
+	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
+	assert_true(cached);
+	sigdb_free(beside);
+	more[0].pattern[0] = '(';
+	assert_int_equal(
+		sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "own"));
+	sigdb_free(db);
+	sigdb_free(from_dir(set, 1, dir, true));
+	snprintf(err, sizeof(err), "rm -r %s", dir);
+	assert_int_equal(system(err), 0);
+}
+
 static void test_scratch_of_another_database(void **state)
 {
 	const struct signature set[] = {good("first", "^abc")};
@@ -215,6 +370,9 @@ int main(void)
 		cmocka_unit_test(test_bad_fields),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_cache_trusts_nobody),
+		cmocka_unit_test(test_cache_is_pruned),
+		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_scratch_of_another_database),
 		cmocka_unit_test(test_table),
 	};

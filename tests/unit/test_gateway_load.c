@@ -91,6 +91,7 @@ static void test_defaults(void **state)
 	assert_int_equal(gateway->limits.flows, 1048576);
 	assert_int_equal(gateway->stats_interval_s, 10);
 	assert_int_equal(gateway->drain_s, 2);
+	assert_int_equal(gateway->signature_cache_days, 30);
 	assert_false(gateway->idle_sleep);
 	assert_true(gateway->flow_events);
 	assert_true(gateway->drop_events);
@@ -170,6 +171,7 @@ static void test_types_ranges_unknown(void **state)
 	BAD(HEAD ",'limits':[]}", "$.limits", "expected an object", "an array");
 	BAD(HEAD ",'idle_sleep':0}", "$.idle_sleep", "expected true or false", "an integer (0)");
 	BAD(HEAD ",'drain_s':61}", "$.drain_s", "0 to 60");
+	BAD(HEAD ",'signature_cache_days':3651}", "$.signature_cache_days", "0 to 3650");
 	BAD(HEAD ",'drain_s':1e30}", "$.drain_s", "out of range");
 	BAD(HEAD ",'eal':'x'}", "$.eal", "expected an array");
 	BAD(HEAD ",'eal':['a',7]}", "$.eal[1]", "expected a string");
