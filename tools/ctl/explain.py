@@ -200,10 +200,10 @@ def evidence_lines(evidence, width):
 def head(message):
     flow = message.get("flow")
     if flow:
-        return "flow %s  %s %s  %s  %s" % (message["flow_id"], flow["proto"], show.ends(flow), known_as_flow(flow),
+        return "flow %s, %s %s, %s, %s" % (message["flow_id"], flow["proto"], show.ends(flow), known_as_flow(flow),
                                            flow["state"])
     if message.get("flow_id"):
-        return "flow %s  %s" % (message["flow_id"], "live" if message.get("live") else "has ended")
+        return "flow %s, %s" % (message["flow_id"], "live" if message.get("live") else "ended")
     return "no flow"
 
 
@@ -217,7 +217,7 @@ def run(options):
     if options.json:
         return message
     width = min(show.columns(), 100)
-    print(clean(head(message)))
+    print("\n    ".join(show.wrapped(clean(head(message)), width - 4)))
     outcome = message.get("outcome", "?")
     told = show.wrapped("%s: %s" % (outcome.upper(), clean(message.get("verdict", ""))), width)
     print(show.paint(COLOURS.get(outcome), "\n".join(told), show.has_colours()))

@@ -79,7 +79,7 @@ class View:
         columns, rows = screen.size()
         lines = self.lines(columns, rows)
         if self.problem:
-            lines = [("red", line) for line in show.wrapped(self.problem, columns)] + lines
+            lines = [("red", line) for line in show.wrapped(self.problem, columns) + ["trying again"]] + lines
         lines = [line if isinstance(line, tuple) else (None, line) for line in lines[:rows]]
         screen.draw([show.paint(colour, text[:columns], self.colours) for colour, text in lines])
 
@@ -101,7 +101,7 @@ class View:
             self.gone()
             if not screen.in_place:
                 print("sluicectl: %s; trying again" % text, file=sys.stderr, flush=True)
-        self.problem = text + " - trying again"
+        self.problem = text
         self.show(screen)
 
     def look(self, screen):
