@@ -35,34 +35,8 @@ def free_port():
         return sock.getsockname()[1]
 
 
-class Stand:
-    def __init__(self, *arguments, listen=None):
-        self.folder = tempfile.TemporaryDirectory(prefix="sluice-http.")
-        self.control = os.path.join(self.folder.name, "control.sock")
-        self.port = free_port()
-        self.listen = listen or f"127.0.0.1:{self.port}"
-        self.program = subprocess.Popen(
-            [STAND, self.control, self.listen, *arguments], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, bufsize=1)
-        if self.program.stdout.readline() != "ready\n":
-            raise SystemExit("http_stand did not start")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.program.stdin.close()
-        try:
-            self.code = self.program.wait(20)
-        except subprocess.TimeoutExpired:
-            self.program.kill()
-            self.code = self.program.wait()
-        self.program.stdout.close()
-        self.folder.cleanup()
-
-    def tell(self, line):
-        self.program.stdin.write(line + "\n")
-        assert self.program.stdout.readline() == "done\n", "http_stand is gone"
+class Asked:
+    """A server at self.port of 127.0.0.1, its control socket at self.control, its process self.pid."""
 
     def connect(self, timeout=10):
         return socket.create_connection(("127.0.0.1", self.port), timeout)
@@ -92,19 +66,81 @@ class Stand:
         return json.loads(body)
 
     def memory_kb(self):
-        with open(f"/proc/{self.program.pid}/status", encoding="ascii") as file:
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
             return int(next(l for l in file if l.startswith("VmRSS")).split()[1])
 
+    def waited_ms(self):
+        """For how long this thread and the control core have been ready but not on a CPU: on a machine
+        that is busy with something else, that is not the gateway's doing."""
+        total = 0
+        for path in ("/proc/thread-self/schedstat", f"/proc/{self.pid}/task/{self.pid}/schedstat"):
+            with open(path, encoding="ascii") as file:
+                total += int(file.read().split()[1])
+        return total / 1e6
+
     def control_answers_ms(self):
-        """How long one command of sluicectl's takes, from connect to answer."""
-        begin = time.monotonic()
+        """How long one command of sluicectl's takes, from connect to answer, and without waiting for a CPU."""
+        waited, begin = self.waited_ms(), time.monotonic()
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(10)
             sock.connect(self.control)
             sock.sendall(b'{"command":"version"}\n')
             answer = sock.makefile("rb").readline()
         assert json.loads(answer)["return"] == "OK"
-        return (time.monotonic() - begin) * 1000
+        took = (time.monotonic() - begin) * 1000
+        return took, took - (self.waited_ms() - waited)
+
+
+class Stand(Asked):
+    """build/tests/http_stand, made for the test."""
+
+    def __init__(self, *arguments, listen=None):
+        self.folder = tempfile.TemporaryDirectory(prefix="sluice-http.")
+        self.control = os.path.join(self.folder.name, "control.sock")
+        self.port = free_port()
+        self.listen = listen or f"127.0.0.1:{self.port}"
+        self.program = subprocess.Popen(
+            [STAND, self.control, self.listen, *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, bufsize=1)
+        if self.program.stdout.readline() != "ready\n":
+            raise SystemExit("http_stand did not start")
+        self.pid = self.program.pid
+
+    def alive(self):
+        return self.program.poll() is None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.program.stdin.close()
+        try:
+            self.code = self.program.wait(20)
+        except subprocess.TimeoutExpired:
+            self.program.kill()
+            self.code = self.program.wait()
+        self.program.stdout.close()
+        self.folder.cleanup()
+
+    def tell(self, line):
+        self.program.stdin.write(line + "\n")
+        assert self.program.stdout.readline() == "done\n", "http_stand is gone"
+
+
+class Live(Asked):
+    """A gateway that runs."""
+
+    def __init__(self, port, control, pid):
+        self.port, self.control, self.pid, self.code = port, control, pid, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def alive(self):
+        return os.path.exists(f"/proc/{self.pid}")
 
 
 def read_all(sock):
