@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// version, stats, log-level.
+// version, stats, stages, log-level.
 #include <rte_version.h>
 #include <unistd.h>
 
@@ -7,6 +7,8 @@
 #include "selection.h"
 #include "stats_sum.h"
 #include "tick.h"
+
+#define STAGES_EVERY_MAX 1000000 // bursts
 
 static uint64_t uptime_ns(const struct control_context *context)
 {
@@ -83,5 +85,62 @@ void cmd_log_level(struct request *request, json_t *arguments)
 	}
 	message = json_object();
 	put_text(&message, "level", log_level_word(log_level_get()));
+	request_ok(request, message);
+}
+
+// A relaxed load of a word that the lcore writes.
+static uint64_t peek(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static json_t *stage_costs(const struct dataplane *dp)
+{
+	json_t *list = json_array();
+
+	for (unsigned step = 0; list && step < METER_MAX; step++) {
+		uint64_t pkts = 0, cycles = 0;
+
+		for (unsigned i = 0; i < dp->n_lcores; i++) {
+			pkts += peek(&dp->lcores[i]->meter.costs[step].pkts);
+			cycles += peek(&dp->lcores[i]->meter.costs[step].cycles);
+		}
+		if (!pkts || !stage_meter_name(step))
+			continue;
+		json_t *entry = json_object();
+
+		put_text(&entry, "stage", stage_meter_name(step));
+		put_number(&entry, "pkts", pkts);
+		put_number(&entry, "cycles", cycles);
+		put_number(&entry, "cycles_pkt", cycles / pkts);
+		if (json_array_append_new(list, entry) < 0) {
+			json_decref(list);
+			list = NULL;
+		}
+	}
+	return list;
+}
+
+void cmd_stages(struct request *request, json_t *arguments)
+{
+	struct dataplane *dp = request->context->dp;
+	json_error_t error;
+	json_t *message;
+	int every = -1;
+
+	if (json_unpack_ex(arguments, &error, JSON_STRICT, "{s?i}", "every", &every) < 0) {
+		request_fail_arguments(request, error.text);
+		return;
+	}
+	if (json_object_size(arguments) && (every < 0 || every > STAGES_EVERY_MAX)) {
+		request_fail(request, "every: %d is not a number from 0 (off) to %d", every,
+			STAGES_EVERY_MAX);
+		return;
+	}
+	if (every >= 0)
+		atomic_store(&dp->meter_every, (uint32_t)every);
+	message = json_object();
+	put_number(&message, "every", atomic_load(&dp->meter_every));
+	put_json(&message, "stages", stage_costs(dp));
 	request_ok(request, message);
 }

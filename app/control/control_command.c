@@ -15,6 +15,7 @@ static const struct command commands[] = {
 	{"stats", "", "counters, ledger, pools, ports, lcores", cmd_stats},
 	{"debug-stall", "lcore, ms, where", "makes a data lcore stand still (tests)",
 		cmd_debug_stall},
+	{"stages", "every", "cycles of each stage, of one burst in so many", cmd_stages},
 	{"log-level", "level", "the level of the log, and sets it", cmd_log_level},
 	{"flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order", "live flows",
 		cmd_flow_list},

@@ -64,6 +64,7 @@ void cmd_help(struct request *request, json_t *arguments);
 void cmd_version(struct request *request, json_t *arguments);
 void cmd_stats(struct request *request, json_t *arguments);
 void cmd_debug_stall(struct request *request, json_t *arguments);
+void cmd_stages(struct request *request, json_t *arguments);
 void cmd_log_level(struct request *request, json_t *arguments);
 void cmd_flow_list(struct request *request, json_t *arguments);
 void cmd_flow_show(struct request *request, json_t *arguments);

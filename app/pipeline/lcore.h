@@ -17,6 +17,7 @@
 #include "histogram.h"
 #include "lease.h"
 #include "owner.h"
+#include "stage_meter.h"
 #include "stats.h"
 #include "tick.h"
 
@@ -173,7 +174,8 @@ struct lcore {
 	uint32_t icmp_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
 	uint32_t invalid_in_window;
-	struct stats stats; // read by the control core
+	struct stats stats;       // read by the control core
+	struct stage_meter meter; // the same
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers
 	// included) until it was handed to the driver. Read by the control core.
 	struct histogram latency[PORTS_MAX];
@@ -208,7 +210,8 @@ struct dataplane {
 	// Wall clock less the lcores' clock, which runs by the TSC from the start on. Written by
 	// the control core now and then: time windows follow the wall clock. 0 in replay.
 	_Atomic int64_t wall_error_ns;
-	_Atomic int stopping; // 1: stop receiving, empty the rings; 2: drain and leave
+	_Atomic uint32_t meter_every; // one burst in so many is measured; 0: none. Control core
+	_Atomic int stopping;         // 1: stop receiving, empty the rings; 2: drain and leave
 	// Stands still for so long, where the debug hook wants it; NULL: there is no such hook.
 	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)

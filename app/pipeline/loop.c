@@ -70,10 +70,24 @@ static void walk_packet(struct lcore *lcore, struct walk *walk)
 
 	for (unsigned i = 0; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
 		verdict = stages[i].run(lcore, walk);
+		stage_meter_add(&lcore->meter, METER_STAGES + i, 1);
 		if (unlikely(walk->pkt->flags & PKT_TRACE))
 			trace_stage(lcore, walk, stages[i].name, verdict);
 	}
 	finish(lcore, walk, verdict);
+	stage_meter_add(&lcore->meter, METER_SEND, 1);
+}
+
+static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX, "each stage has its meter");
+
+const char *stage_meter_name(unsigned step)
+{
+	static const char *const names[METER_STAGES] = {
+		"parse", "lookup", "short way of final flows", "short way of cache hits", "send"};
+
+	if (step < METER_STAGES)
+		return names[step];
+	return step - METER_STAGES < RTE_DIM(stages) ? stages[step - METER_STAGES].name : NULL;
 }
 
 #define NO_LOOKUP UINT8_MAX // in place of a packet's lookup: it has no key
@@ -165,6 +179,7 @@ static void run_owned(
 
 	if (cached)
 		ask_cache(lcore, mbufs, lookups, of, n, questions);
+	stage_meter_add(&lcore->meter, METER_LOOKUP, n_lookups);
 	lcore->in_hand = n;
 	stages_begin(lcore);
 	for (unsigned i = 0; i < n; i++) {
@@ -177,16 +192,22 @@ static void run_owned(
 		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
 			lookup->ref =
 				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
-		if (lookup && walk_final(lcore, mbufs[i], lookup->ref))
+		if (lookup && walk_final(lcore, mbufs[i], lookup->ref)) {
+			stage_meter_add(&lcore->meter, METER_FINAL, 1);
 			continue;
+		}
 		if (asked && lookup->ref == FLOW_REF_NONE &&
-			walk_refused(lcore, mbufs[i], &questions[of[i]]))
+			walk_refused(lcore, mbufs[i], &questions[of[i]])) {
 			refused[n_refused++] = mbufs[i];
-		else
+			stage_meter_add(&lcore->meter, METER_REFUSED, 1);
+		} else {
 			walk_any(lcore, mbufs[i], lookup);
+		}
 	}
-	if (n_refused)
+	if (n_refused) {
 		packets_drop(lcore, refused, n_refused, DROP_CONN_CACHE);
+		stage_meter_add(&lcore->meter, METER_REFUSED, 0);
+	}
 	lcore->in_hand = 0;
 	stages_end(lcore);
 }
@@ -273,6 +294,8 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 	struct parsed parsed = {0};
 	unsigned n_own = 0, n_theirs = 0;
 
+	stage_meter_start(
+		&lcore->meter, atomic_load_explicit(&lcore->dp->meter_every, memory_order_relaxed));
 	for (unsigned i = 0; i < n && i < PARSE_AHEAD; i++)
 		prefetch_packet(mbufs[i]);
 	for (unsigned i = 0; i < n; i++) {
@@ -289,6 +312,7 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 			theirs[n_theirs++] = mbufs[i];
 	}
 	add_parsed(lcore, &parsed, n);
+	stage_meter_add(&lcore->meter, METER_PARSE, n);
 	hand_off_all(lcore, theirs, n_theirs);
 	if (n_own)
 		run_owned(lcore, own, keys, n_own);
@@ -299,6 +323,7 @@ static void run_handed(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 {
 	union flow_key keys[BURST];
 
+	lcore->meter.on = false; // its parse was another lcore's
 	for (unsigned i = 0; i < n; i++)
 		if (has_key(pkt_of(mbufs[i])))
 			parse_mbuf_key(mbufs[i], &keys[i]);

@@ -350,3 +350,8 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 		abort();
 	return text;
 }
+
+const char *stage_meter_name(unsigned step)
+{
+	return step == METER_PARSE ? "parse" : NULL;
+}

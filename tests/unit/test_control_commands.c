@@ -42,6 +42,31 @@ static void simple_commands(void **state)
 	world_free(&w);
 }
 
+static void stages_are_summed_over_lcores(void **state)
+{
+	struct world w;
+	json_t *reply, *first;
+
+	(void)state;
+	world_new(&w);
+	for (unsigned i = 0; i < 2; i++)
+		w.context.dp->lcores[i]->meter.costs[METER_PARSE] = (struct stage_cost){10, 300};
+	reply = ask(&w, "{\"command\":\"stages\",\"arguments\":{\"every\":64}}");
+	assert_int_equal(number(message(reply), "every"), 64);
+	first = json_array_get(json_object_get(message(reply), "stages"), 0);
+	assert_string_equal(json_string_value(json_object_get(first, "stage")), "parse");
+	assert_int_equal(number(first, "pkts"), 20);
+	assert_int_equal(number(first, "cycles_pkt"), 30);
+	json_decref(reply);
+	assert_int_equal(atomic_load(&w.context.dp->meter_every), 64);
+	asks_nok(&w, "{\"command\":\"stages\",\"arguments\":{\"every\":-1}}", "1000000");
+	asks_nok(&w, "{\"command\":\"stages\",\"arguments\":{\"each\":1}}", "every");
+	assert_int_equal(atomic_load(&w.context.dp->meter_every), 64);
+	asks_ok(&w, "{\"command\":\"stages\",\"arguments\":{\"every\":0}}");
+	assert_int_equal(atomic_load(&w.context.dp->meter_every), 0);
+	world_free(&w);
+}
+
 static void wrong_lines_are_answered(void **state)
 {
 	struct world w;
@@ -302,6 +327,7 @@ static void a_debug_hook_is_refused_unless_configured(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stages_are_summed_over_lcores),
 		cmocka_unit_test(simple_commands),
 		cmocka_unit_test(wrong_lines_are_answered),
 		cmocka_unit_test(flows_page_by_page),
