@@ -169,23 +169,54 @@ def when_of(piece, first, last):
     return "" if at == last else "+" + show.duration(round((at - first) * 1e9))
 
 
+SINCE = ("at", "lcore", "generation")  # what two pieces may differ in and say the same
+
+
+def folded(evidence):
+    """A peer that tries again and again: hits of the same entry in a row of hits are one piece, with
+    `times` and the time of the last as `until`."""
+    out, run = [], {}
+    for piece in evidence:
+        if piece.get("what") != "cache_hit":
+            run = {}
+            out.append(piece)
+            continue
+        key = repr(sorted((name, value) for name, value in piece.items() if name not in SINCE))
+        if key in run:
+            run[key]["times"] += 1
+            run[key]["until"] = piece.get("at")
+        else:
+            run[key] = dict(piece, times=1, until=None)
+            out.append(run[key])
+    return out
+
+
+def times(piece, first):
+    """What is added to a folded piece."""
+    if piece.get("times", 1) < 2:
+        return ""
+    until = moment(piece["until"])
+    last = "" if first is None or until is None else ", the last +" + show.duration(round((until - first) * 1e9))
+    return " (%s times%s)" % (number(piece["times"]), last)
+
+
 def evidence_lines(evidence, width):
     first = last = last_generation = last_flow = None
     protos = {}
-    for piece in evidence:
+    for piece in folded(evidence):
         if piece.get("what") == "flow_made":
             protos[piece.get("flow_id")] = piece.get("proto")
         elif piece.get("what") == "resets" and piece.get("flow_id") in protos:
             piece = {"proto": protos[piece["flow_id"]], **piece}
         name, text = WORDS.get(piece.get("what"), (piece.get("what", "?"), unknown))
         texts = text(piece)
-        texts = [texts] if isinstance(texts, str) else texts
+        texts = [texts] if isinstance(texts, str) else list(texts)
         when = when_of(piece, first, last)
         last = moment(piece.get("at"))
         first = last if first is None else first
+        texts[-1] += times(piece, first)
         if piece.get("generation") != last_generation and piece.get("what") in ("decision", "monitor", "reprieved"):
             last_generation = piece.get("generation")
-            texts = list(texts)
             texts[0] += " (policy generation %s)" % last_generation
         if piece.get("flow_id") and piece["flow_id"] != last_flow and piece.get("what") != "cache_hit":
             if last_flow is not None:
@@ -219,7 +250,10 @@ def run(options):
     width = min(show.columns(), 100)
     print("\n    ".join(show.wrapped(clean(head(message)), width - 4)))
     outcome = message.get("outcome", "?")
-    told = show.wrapped("%s: %s" % (outcome.upper(), clean(message.get("verdict", ""))), width)
+    verdict = clean(message.get("verdict", ""))
+    if not verdict.lower().startswith(outcome):  # else it says so itself
+        verdict = "%s: %s" % (outcome.upper(), verdict)
+    told = show.wrapped(verdict, width)
     print(show.paint(COLOURS.get(outcome), "\n".join(told), show.has_colours()))
     evidence = message.get("evidence", [])
     others = [f for f in message.get("flows", []) if f != message.get("flow_id")]

@@ -144,6 +144,10 @@ class Top(View):
             self.fits = max(5, rows - 4)
             body = body[: max(1, rows - 3)]
             body += [""] * (rows - 3 - len(body))
+            if self.message["by"] == "flow":
+                # What is blocked is seen where there is no room for the column.
+                body[1:] = [("red" if row["action"] != "pass" else None, line)
+                            for row, line in zip(self.message["rows"], body[1:])] + body[1 + len(self.message["rows"]):]
             body[0] = ("dim", body[0])
         other = self.message.get("other_flows")
         foot = "f)low h)ost a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
