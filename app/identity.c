@@ -90,7 +90,8 @@ static void folder(const struct identity *identity, const char *path)
 
 	if (!path || stat(path, &st) == 0 || directory_make(path) < 0)
 		return;
-	if (chown(path, identity->uid, identity->gid) < 0)
+	// Not what a link leads to: the folder above may be that of others.
+	if (lchown(path, identity->uid, identity->gid) < 0)
 		log_warning("%s: cannot be given to user \"%s\": %s", path, identity->user,
 			strerror(errno));
 }

@@ -116,7 +116,8 @@ static void remove_pidfile(const struct launcher_plan *plan)
 
 	if (!path)
 		return;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	// In a folder of the gateway's user: a pipe there shall not stop us.
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	// Unlocked, and with the number of the one that ended: no other gateway's.

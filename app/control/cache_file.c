@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "address_text.h"
@@ -157,11 +158,18 @@ static void take_line(struct cache_read *read, struct rule_names *names,
 int cache_file_read(const char *path, struct rule_names *names, const struct app_names *apps,
 	uint64_t now_ns, struct cache_read *read)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	// Read before privileges are dropped, in a folder of the user without: a pipe there, or
+	// what a link leads to, is none of ours.
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	FILE *file = NULL;
 	char line[CACHE_LINE_MAX + 1];
 	bool inside = false; // a line that is too long
 
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		errno = EINVAL;
+		file = S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	}
 	if (!file) {
 		int error = errno;
 

@@ -68,16 +68,30 @@ static void told_once(struct cache_store *store, const char *path, int rc)
 		path, strerror(-rc));
 }
 
+// A gateway that was killed, or lost its power, may have left half a line: it must not spoil the
+// first of ours. Read, it counts as a bad line.
+static void journal_end_line(const struct cache_store *store, off_t size)
+{
+	char last;
+
+	if (size && pread(store->journal, &last, 1, size - 1) == 1 && last != '\n' &&
+		write(store->journal, "\n", 1) < 0)
+		log_debug("connection cache: %s: %s", store->journal_path, strerror(errno));
+}
+
 static void journal_open(struct cache_store *store)
 {
-	struct stat st;
+	struct stat st = {0};
 
-	store->journal = open(
-		store->journal_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (store->journal < 0)
+	store->journal = open(store->journal_path,
+		O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (store->journal < 0) {
 		told_once(store, store->journal_path, -errno);
-	else
-		store->journal_bytes = fstat(store->journal, &st) < 0 ? 0 : (uint64_t)st.st_size;
+		return;
+	}
+	if (fstat(store->journal, &st) == 0)
+		journal_end_line(store, st.st_size);
+	store->journal_bytes = fstat(store->journal, &st) < 0 ? 0 : (uint64_t)st.st_size;
 }
 
 static void journal_flush(struct cache_store *store)

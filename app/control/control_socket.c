@@ -112,7 +112,7 @@ static int group_set(const char *path, const char *group, char *err, size_t err_
 			group, group);
 		return -ENOENT;
 	}
-	if (chown(path, (uid_t)-1, entry.gr_gid) < 0) {
+	if (lchown(path, (uid_t)-1, entry.gr_gid) < 0) { // the folder may be another user's
 		int rc = -errno;
 
 		snprintf(err, err_len, "%s: cannot give it to group \"%s\": %s", path, group,
@@ -152,7 +152,7 @@ static int listen_at(struct control_socket *control, const char *group, char *er
 		close(fd);
 		return rc;
 	}
-	if (stat(control->path, &st) == 0) {
+	if (lstat(control->path, &st) == 0) {
 		control->device = st.st_dev;
 		control->inode = st.st_ino;
 	}

@@ -2,10 +2,12 @@
 #include "directory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "log.h"
 
@@ -32,4 +34,21 @@ int directory_make_for(const char *path)
 		return -ENAMETOOLONG;
 	snprintf(directory, sizeof directory, "%.*s", (int)(slash - path), path);
 	return directory_make(directory);
+}
+
+int directory_follow_flag(const char *path)
+{
+	char directory[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	if (geteuid() != 0)
+		return 0;
+	if (slash && (size_t)(slash - path) >= sizeof directory)
+		return O_NOFOLLOW;
+	snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+		slash ? path : ".");
+	if (stat(directory, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return O_NOFOLLOW;
 }

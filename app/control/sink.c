@@ -53,7 +53,8 @@ static int open_path(const struct sink *sink)
 {
 	// O_NONBLOCK: a named pipe without a reader must not stop the gateway's start.
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC |
-		    (sink->live ? O_APPEND | O_NONBLOCK : O_TRUNC | O_APPEND);
+		    (sink->live ? O_APPEND | O_NONBLOCK | directory_follow_flag(sink->path)
+				: O_TRUNC | O_APPEND);
 	int fd = open(sink->path, flags, 0640);
 
 	return fd < 0 ? -errno : fd;
@@ -131,7 +132,10 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 			snprintf(err, err_len,
 				"%s: cannot open the event file: %s; %s or change paths.events",
 				sink->path, strerror(-rc),
-				rc == -ENOENT ? "make its folder" : "make it writable");
+				rc == -ENOENT  ? "make its folder"
+				: rc == -ELOOP ? "it is a link that root did not make: name what "
+						 "it leads to,"
+					       : "make it writable");
 			free(sink->path);
 			free(sink);
 			return rc;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection cache over restarts: real replicas, real files, a clock that the test owns.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,6 +173,34 @@ static void a_crash_forgets_nothing(void **state)
 	blocked_peers_stay_blocked(false);
 }
 
+// What a power failure leaves: the last line of the journal is half there.
+static void half_a_line_spoils_no_other(void **state)
+{
+	struct world w = world_new();
+	char path[80];
+
+	(void)state;
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(syn(0, 2, 1000), 0);
+	go(&w, 80);
+	gateway_end(&w, false);
+	file_of(&w, "conn-cache.journal", path);
+	FILE *file = fopen(path, "a");
+	fputs("{\"src_ip\":\"10.0.0.1\",\"dest", file);
+	fclose(file);
+
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(stats(&w).restored, 1);
+	assert_int_equal(syn(0, 3, 1000), 0);
+	go(&w, 80);
+	gateway_end(&w, false); // before the next writing
+
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(stats(&w).restored, 2);
+	gateway_end(&w, true);
+	world_free(&w);
+}
+
 static void a_rule_that_is_gone_blocks_nobody(void **state)
 {
 	struct world w = world_new();
@@ -325,6 +354,10 @@ static void strange_files_cost_their_lines_only(void **state)
 	conn_list_free(&read.list);
 	assert_int_equal(cache_file_read("/nonexistent/file", names, NULL, 5, &read), 0);
 	assert_true(cache_file_read(w.dir, names, NULL, 5, &read) < 0); // a folder
+	file_of(&w, "conn-cache.journal", path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(cache_file_read(path, names, NULL, 5, &read), -EINVAL); // does not wait
+	unlink(path);
 	rule_names_free(names);
 	gateway_start(&w, "r");
 	assert_int_equal(stats(&w).restored, 1);
@@ -437,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_orderly_stop_forgets_nothing),
 		cmocka_unit_test(a_crash_forgets_nothing),
+		cmocka_unit_test(half_a_line_spoils_no_other),
 		cmocka_unit_test(a_rule_that_is_gone_blocks_nobody),
 		cmocka_unit_test(ends_and_births_outlive_a_restart),
 		cmocka_unit_test(what_is_flushed_stays_forgotten),

@@ -228,6 +228,33 @@ static void half_a_record_of_a_killed_gateway_is_removed(void **state)
 	}
 }
 
+// The gateway's user, once taken over, could have root append to any file at the next start.
+static void root_follows_no_link_of_another_user(void **state)
+{
+	struct world w = world_new();
+	struct sink_options options = {.path = w.path, .source = "pcap", .live = true};
+	char victim[64], err[256] = "";
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	snprintf(victim, sizeof victim, "%s/victim", w.dir);
+	FILE *file = fopen(victim, "w");
+	fputs("half", file);
+	fclose(file);
+	assert_int_equal(symlink(victim, w.path), 0);
+	assert_int_equal(chown(w.dir, 65534, (gid_t)-1), 0);
+	assert_int_equal(sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err), -ELOOP);
+	assert_non_null(strstr(err, "link"));
+	assert_int_equal(chown(w.dir, 0, (gid_t)-1), 0); // root's own link is an operator's wish
+	world_open(&w, true, true, true);
+	send_and_drain(&w, 1);
+	sink_flush(w.sink);
+	assert_int_equal(lines_count(victim), 1);
+	unlink(victim);
+	world_free(&w);
+}
+
 static void a_full_disk_never_tears_a_line(void **state)
 {
 	struct rlimit limit, old;
@@ -338,6 +365,7 @@ int main(void)
 		cmocka_unit_test(a_rotation_loses_nothing),
 		cmocka_unit_test(a_live_file_is_appended_to_and_a_replays_is_new),
 		cmocka_unit_test(half_a_record_of_a_killed_gateway_is_removed),
+		cmocka_unit_test(root_follows_no_link_of_another_user),
 		cmocka_unit_test(a_full_disk_never_tears_a_line),
 		cmocka_unit_test(what_the_buffer_cannot_hold_is_counted),
 		cmocka_unit_test(a_reader_that_stands_still_costs_no_time),
