@@ -35,8 +35,10 @@ json_t *cache_entry_json(const struct control_context *context, const struct con
 	put_entry_user(&object, context, &entry->key);
 	if (entry->flow_id) // of the flow that taught it; not kept over restarts
 		put_number(&object, "flow_id", entry->flow_id & INT64_MAX);
-	if (!entry->rule_uid)
+	if (!entry->rule_uid || entry->flags & CONN_ENTRY_OPERATOR)
 		put_bool(&object, "operator", true);
+	if (entry->flags & CONN_ENTRY_ALLOWED)
+		put_bool(&object, "allowed", true);
 	put_time(&object, "created", entry->created_ns);
 	put_time(&object, "expires", entry->expires_ns);
 	put_number(&object, "ttl_s",

@@ -165,8 +165,11 @@ static void read_page(void *ctx, unsigned lcore, const struct query *query, bool
 
 	(void)lcore;
 	(void)last;
-	for (uint32_t i = 0; i < query->n; i++)
-		conn_list_add(&store->writing.list, &entries[i]);
+	for (uint32_t i = 0; i < query->n; i++) {
+		// an allowance lets pass, and ends with the run
+		if (!(entries[i].flags & CONN_ENTRY_ALLOWED))
+			conn_list_add(&store->writing.list, &entries[i]);
+	}
 }
 
 static void names_free(struct writing *writing)

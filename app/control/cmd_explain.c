@@ -257,6 +257,9 @@ static void answer(struct request *request, struct explain *explain, struct evid
 		facts.live = true;
 		facts.flow = *flow;
 	}
+	if (explain->has_ends)
+		facts.exempt = exemptions_cover(
+			&context->exemptions, &explain->filter.ends, context->now_ns());
 	if (explain->flow_id)
 		put_number(&message, "flow_id", explain->flow_id & INT64_MAX);
 	put_json(&message, "flows", flow_ids(explain));
@@ -266,6 +269,8 @@ static void answer(struct request *request, struct explain *explain, struct evid
 	for (uint32_t i = 0; i < explain->cache.n; i++)
 		put_item(&cache, cache_entry_json(context, &explain->cache.entries[i]));
 	put_json(&message, "cache", cache);
+	if (facts.exempt)
+		put_text(&message, "exempt", facts.exempt);
 	for (uint32_t i = 0; i < facts.n; i++)
 		put_item(&evidence, explain_evidence_json(context, &records[i]));
 	put_json(&message, "evidence", evidence);

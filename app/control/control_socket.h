@@ -8,6 +8,7 @@
 // libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
+#include "exemptions.h"
 #include "reload.h"
 
 struct control_socket;
@@ -22,8 +23,9 @@ struct control_context { // what commands work on; borrowed
 	uint64_t (*now_ns)(void);
 	uint64_t started_ns;
 	// The rest is the control core's own; 0 at start.
-	uint64_t cache_removals; // commands that took entries out of the connection cache
-	uint64_t lcore_stalls;   // times that a data lcore's heart rested
+	uint64_t cache_removals;      // commands that took entries out of the connection cache
+	struct exemptions exemptions; // of cache-exempt
+	uint64_t lcore_stalls;        // times that a data lcore's heart rested
 	bool stop;
 };
 // -EADDRINUSE when another instance answers at `path` (a dead socket file is replaced).

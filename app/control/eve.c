@@ -149,12 +149,12 @@ static void put_time(struct json_out *out, const char *key, uint64_t ns)
 
 static void put_conncache(const struct event *event, struct json_out *out)
 {
-	static const char *const actions[] = {"add", "hit", "expire", "heal", "evict"};
+	static const char *const actions[] = {"add", "hit", "expire", "heal", "evict", "del"};
 	static const char *const modes[] = {"none", "tuple", "peer"};
 
 	json_out_open(out, "conncache", '{');
 	json_out_string(
-		out, "action", event->reason <= CONNCACHE_EVICT ? actions[event->reason] : "?");
+		out, "action", event->reason <= CONNCACHE_REMOVE ? actions[event->reason] : "?");
 	json_out_string(out, "mode",
 		event->conncache.cache_mode <= CACHE_PEER ? modes[event->conncache.cache_mode]
 							  : "?");
@@ -162,6 +162,39 @@ static void put_conncache(const struct event *event, struct json_out *out)
 	put_time(out, "expires", event->conncache.expires_ns);
 	json_out_u64(out, "hits", event->conncache.hits);
 	json_out_u64(out, "saved_bytes", event->conncache.saved_bytes);
+	if (event->conncache.by_hand)
+		json_out_string(out, "reason", "operator");
+	json_out_close(out, '}');
+}
+
+static void put_operator(const struct event *event, struct json_out *out)
+{
+	static const char *const commands[] = {
+		[OPERATOR_FLOW_RESET] = "flow-reset",
+		[OPERATOR_FLOW_ALLOW] = "flow-allow",
+		[OPERATOR_CACHE_EXEMPT] = "cache-exempt",
+	};
+	static const char *const modes[] = {"none", "tuple", "peer"};
+	uint8_t command = event->operation.command;
+
+	json_out_open(out, "operator", '{');
+	json_out_string(out, "command", command <= OPERATOR_CACHE_EXEMPT ? commands[command] : "?");
+	if (command == OPERATOR_CACHE_EXEMPT) {
+		json_out_text(out, "address", event->operation.text,
+			strnlen(event->operation.text, sizeof event->operation.text));
+		json_out_bool(out, "on", event->operation.on);
+	}
+	if (command == OPERATOR_FLOW_RESET) {
+		json_out_u64(out, "resets", event->operation.resets);
+		json_out_string(out, "cache",
+			event->operation.cache_mode <= CACHE_PEER
+				? modes[event->operation.cache_mode]
+				: "?");
+	}
+	if (command == OPERATOR_FLOW_ALLOW)
+		json_out_bool(out, "condemned", event->operation.condemned);
+	if (event->operation.ttl_s)
+		json_out_u64(out, "ttl_s", event->operation.ttl_s);
 	json_out_close(out, '}');
 }
 
@@ -184,9 +217,10 @@ static const char *type_word(const struct event *event)
 		[EVENT_INVALID] = "anomaly",
 		[EVENT_ELEPHANT] = "elephant",
 		[EVENT_TRACE] = "trace",
+		[EVENT_OPERATOR] = "operator",
 	};
 
-	return event->type <= EVENT_TRACE ? words[event->type] : "?";
+	return event->type <= EVENT_OPERATOR ? words[event->type] : "?";
 }
 
 static bool names_rule(const struct event *event)
@@ -196,7 +230,8 @@ static bool names_rule(const struct event *event)
 	// Blocked by the policy's default, which has no uid.
 	return event->type == EVENT_ALERT ||
 	       (event->type == EVENT_DROP && event->reason == DROP_RULE) ||
-	       (event->type == EVENT_FLOW && event->action != ACTION_PASS);
+	       (event->type == EVENT_FLOW && event->action != ACTION_PASS &&
+		       event->flow.by_hand != FLOW_OPERATOR_RESET);
 }
 
 void eve_render(const struct eve_names *names, const struct event *event, struct json_out *out)
@@ -242,6 +277,7 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 		break;
 	case EVENT_CONNCACHE: put_conncache(event, out); break;
 	case EVENT_INVALID: put_anomaly(event, out); break;
+	case EVENT_OPERATOR: put_operator(event, out); break;
 	case EVENT_TRACE:
 		json_out_open(out, "trace", '{');
 		json_out_text(out, "text", event->trace.text,

@@ -124,10 +124,14 @@ void eve_flow(const struct event *event, struct json_out *out)
 	if (event->type == EVENT_FLOW)
 		json_out_string(out, "reason",
 			event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
-	json_out_bool(out, "alerted", event->action != ACTION_PASS);
+	json_out_bool(out, "alerted",
+		event->action != ACTION_PASS && event->flow.by_hand != FLOW_OPERATOR_RESET);
 	json_out_string(out, "action", flow_action_text(event));
 	if (event->flow.state == FLOW_STATE_CONDEMNED)
 		json_out_bool(out, "condemned", true);
+	if (event->flow.by_hand)
+		json_out_string(out, "operator",
+			event->flow.by_hand == FLOW_OPERATOR_RESET ? "reset" : "allow");
 	if (event->flow.midstream)
 		json_out_bool(out, "midstream", true);
 	if (event->flow.elephant)

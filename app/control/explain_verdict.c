@@ -301,21 +301,20 @@ static enum explain_outcome verdict_passes(struct sentence *s, const struct evid
 	return EXPLAIN_PASS;
 }
 
-static enum explain_outcome verdict_operator(struct sentence *s, const struct evidence *operator)
+static enum explain_outcome verdict_operator(struct sentence *s, const struct evidence *word)
 {
 	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
 
 	const struct evidence *decision = last_of(s->facts, EVIDENCE_DECISION, true);
 
-	if (operator->detail == EVIDENCE_FLOW_ALLOW && decision &&
-		decision->detail != ACTION_PASS) {
+	if (word->detail == EVIDENCE_FLOW_ALLOW && decision && decision->detail != ACTION_PASS) {
 		say(s, "Blocked before by ");
 		say_rule(s, decision->rule_uid, decision->generation);
 		say(s, "; the operator has allowed it since: new connections of its client to that "
 		       "port of its server pass");
 		return EXPLAIN_PASS;
 	}
-	if (operator->detail == EVIDENCE_FLOW_ALLOW) {
+	if (word->detail == EVIDENCE_FLOW_ALLOW) {
 		say(s, "Passes because the operator allowed it, whatever the policy says");
 		say_rest(s, NULL);
 		return EXPLAIN_PASS;
@@ -395,12 +394,12 @@ static enum explain_outcome verdict_of_flow(struct sentence *s)
 	const struct explain_facts *facts = s->facts;
 	const struct evidence *decision = last_of(facts, EVIDENCE_DECISION, true);
 	const struct evidence *monitor = last_of(facts, EVIDENCE_MONITOR, true);
-	const struct evidence *operator= last_of(facts, EVIDENCE_OPERATOR, true);
+	const struct evidence *word = last_of(facts, EVIDENCE_OPERATOR, true);
 	const struct evidence *reprieved = last_of(facts, EVIDENCE_REPRIEVED, true);
 
 	// an allowance that is over leaves the flow to the policy
-	if (operator&& operator->detail != EVIDENCE_ALLOW_EXPIRED)
-		return verdict_operator(s, operator);
+	if (word && word->detail != EVIDENCE_ALLOW_EXPIRED)
+		return verdict_operator(s, word);
 	if (!decision)
 		return monitor       ? verdict_monitored(s, monitor, NULL)
 		       : facts->live ? verdict_of_entry(s)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/time.h>
 
@@ -28,6 +29,7 @@ struct inquiry {
 	bool abandoned; // nobody is told any more; kept for what lcores may still write
 	unsigned n_parts;
 	char *records;
+	struct exemption *exemptions; // lcores read them
 	struct part parts[];
 };
 
@@ -43,7 +45,7 @@ struct inquiries {
 
 static size_t record_size(enum query_type type)
 {
-	if (type == QUERY_FLOWS)
+	if (type == QUERY_FLOWS || type == QUERY_FLOW_RESET || type == QUERY_FLOW_ALLOW)
 		return sizeof(struct flow_record);
 	if (type == QUERY_EVIDENCE)
 		return sizeof(struct evidence);
@@ -55,6 +57,7 @@ static void inquiry_free(struct inquiry *inquiry)
 	TAILQ_REMOVE(&inquiry->owner->open, inquiry, entry);
 	inquiry->owner->n_open--;
 	free(inquiry->records);
+	free(inquiry->exemptions);
 	free(inquiry);
 }
 
@@ -237,6 +240,16 @@ int inquiry_start(
 			return -ENOMEM;
 		}
 	}
+	if (question->n_exemptions) {
+		inquiry->exemptions = calloc(question->n_exemptions, sizeof inquiry->exemptions[0]);
+		if (!inquiry->exemptions) {
+			free(inquiry->records);
+			free(inquiry);
+			return -ENOMEM;
+		}
+		memcpy(inquiry->exemptions, question->exemptions,
+			question->n_exemptions * sizeof inquiry->exemptions[0]);
+	}
 	inquiry->owner = inquiries;
 	inquiry->question = *question;
 	inquiry->n_parts = n;
@@ -250,6 +263,12 @@ int inquiry_start(
 		query->flow_id = question->flow_id;
 		query->filtered = question->filtered;
 		query->filter = question->filter;
+		query->cache = question->cache;
+		query->ttl_ns = question->ttl_ns;
+		query->entry = question->entry;
+		query->match = question->match;
+		query->exemptions = inquiry->exemptions;
+		query->n_exemptions = question->n_exemptions;
 		query->page = size != 0;
 		query->max = size ? INQUIRY_PAGE : 0;
 		query->out = size ? inquiry->records + i * INQUIRY_PAGE * size : NULL;

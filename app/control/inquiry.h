@@ -21,6 +21,12 @@ struct inquiry_question {
 	bool filtered;
 	uint64_t flow_id;
 	struct evidence_filter filter;
+	uint8_t cache; // the others: as struct query says
+	uint64_t ttl_ns;
+	struct conn_entry entry;
+	struct conn_match match;
+	const struct exemption *exemptions; // copied
+	unsigned n_exemptions;
 	// A page of one lcore: query->n records (as enum query_type says), borrowed for
 	// the call. For the last page of a lcore `last` is true. May be NULL.
 	void (*page)(void *ctx, unsigned lcore, const struct query *query, bool last);

@@ -25,7 +25,7 @@ static void see_again(struct recent *recent, const struct event *event)
 			if (!entry->hits)
 				entry->hits = 1;
 			entry->event.conncache.expires_ns = event->conncache.expires_ns;
-		} else if (event->reason == CONNCACHE_EXPIRE) {
+		} else if (event->reason == CONNCACHE_EXPIRE || event->reason == CONNCACHE_REMOVE) {
 			entry->state = RECENT_EXPIRED;
 		} else if (event->reason == CONNCACHE_HEAL) {
 			entry->state = RECENT_HEALED;

@@ -287,7 +287,7 @@ static bool is_wanted(const struct sink *sink, const struct event *event)
 		return sink->flow_events;
 	if (event->type == EVENT_DROP)
 		return sink->drop_events;
-	return event->type <= EVENT_TRACE;
+	return event->type <= EVENT_OPERATOR;
 }
 
 int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx)
@@ -318,6 +318,11 @@ static void put_event(struct sink *sink, const struct event *event)
 	json_out_init(&line, room, EVE_LINE_MAX);
 	eve_render(&sink->names, event, &line);
 	line_end(sink, &line);
+}
+
+void sink_event(struct sink *sink, const struct event *event)
+{
+	put_event(sink, event);
 }
 
 static unsigned drain_lcore(struct sink *sink, struct rte_ring *ring, unsigned max)

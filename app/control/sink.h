@@ -36,7 +36,8 @@ void sink_set_sigdb(struct sink *sink, const struct sigdb *db);
 void sink_set_apps(struct sink *sink, const struct app_names *apps); // at first: built-in ones only
 // Drains every ring; returns the records written. Bounded by `max` per lcore (0: all).
 unsigned sink_drain(struct sink *sink, unsigned max);
-// Records of the control core itself.
+// Records of the control core itself. An event as a lcore would have sent it: listeners see it.
+void sink_event(struct sink *sink, const struct event *event);
 void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
 	const char *file, const struct config_errors *errors);
 void sink_stats_event(struct sink *sink, uint64_t now_ns);

@@ -3,41 +3,11 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
-#include "conn_cache.h"
+#include "conn_slots.h"
 #include "decide.h"
 #include "flow_event.h"
 #include "hints.h"
 #include "lcore.h"
-
-#define NONE UINT32_MAX
-
-// Two cache lines. Entries of one hash value's chain hang together by `chain`; the heads are twice
-// as many as the slots, so that most chains are one entry long and a hit costs a head and a slot.
-struct slot {
-	struct conn_entry entry;
-	uint32_t hash;
-	uint32_t chain; // the next slot, or NONE
-	uint32_t prev;
-	uint32_t next;
-	uint32_t policy_epoch; // under which it is known to be blocked; 0: none
-	bool used;
-	bool hit_told;
-	uint64_t noted_ns; // when a hit was last written to the evidence
-};
-
-static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
-
-struct conn_cache {
-	uint32_t *heads; // by hash: the first slot of the chain, or NONE
-	uint32_t mask;
-	struct slot *slots;
-	uint32_t *free;
-	uint32_t n_free;
-	uint32_t size;
-	uint32_t oldest; // by refresh: ttl_s is the same for all, so the list is sorted by expiry
-	uint32_t youngest;
-	uint32_t n_peer; // entries of mode peer: without any, that lookup is spared
-};
 
 struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket)
 {
@@ -52,7 +22,7 @@ struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket)
 	cache->free = rte_malloc_socket("conn_free", sizeof(uint32_t) * capacity, 64, socket);
 	cache->mask = n_heads - 1;
 	cache->size = cache->n_free = capacity;
-	cache->oldest = cache->youngest = NONE;
+	cache->learned = cache->fixed = (struct conn_list_ends){NONE, NONE};
 	if (!cache->heads || !cache->slots || !cache->free) {
 		conn_cache_free(cache);
 		return NULL;
@@ -150,31 +120,38 @@ static void chain_remove(struct conn_cache *cache, uint32_t i)
 	*link = cache->slots[i].chain;
 }
 
-static void unlink_slot(struct conn_cache *cache, uint32_t i)
+static struct conn_list_ends *list_of(struct conn_cache *cache, uint32_t i)
 {
+	return cache->slots[i].entry.flags & CONN_ENTRY_FIXED ? &cache->fixed : &cache->learned;
+}
+
+void conn_slot_unlink(struct conn_cache *cache, uint32_t i)
+{
+	struct conn_list_ends *list = list_of(cache, i);
 	struct slot *slot = &cache->slots[i];
 
 	if (slot->prev == NONE)
-		cache->oldest = slot->next;
+		list->oldest = slot->next;
 	else
 		cache->slots[slot->prev].next = slot->next;
 	if (slot->next == NONE)
-		cache->youngest = slot->prev;
+		list->youngest = slot->prev;
 	else
 		cache->slots[slot->next].prev = slot->prev;
 }
 
-static void append_slot(struct conn_cache *cache, uint32_t i)
+void conn_slot_append(struct conn_cache *cache, uint32_t i)
 {
+	struct conn_list_ends *list = list_of(cache, i);
 	struct slot *slot = &cache->slots[i];
 
-	slot->prev = cache->youngest;
+	slot->prev = list->youngest;
 	slot->next = NONE;
-	if (cache->youngest == NONE)
-		cache->oldest = i;
+	if (list->youngest == NONE)
+		list->oldest = i;
 	else
-		cache->slots[cache->youngest].next = i;
-	cache->youngest = i;
+		cache->slots[list->youngest].next = i;
+	list->youngest = i;
 }
 
 static void entry_ends(const struct conn_key *key, struct flow_ends *ends)
@@ -206,6 +183,7 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.saved_bytes = entry->saved_bytes;
 	event.conncache.cache_mode = entry->key.mode;
 	event.conncache.from_inside = entry->key.from_inside;
+	event.conncache.by_hand = entry->flags & CONN_ENTRY_OPERATOR;
 	event_send(lcore, &event);
 }
 
@@ -229,38 +207,79 @@ static struct evidence *note(
 	return evidence;
 }
 
-static void remove_slot(struct lcore *lcore, uint32_t i, enum event_conncache why)
+void conn_slot_remove(struct lcore *lcore, uint32_t i, enum event_conncache why)
 {
 	struct conn_cache *cache = lcore->conn_cache;
 	struct slot *slot = &cache->slots[i];
 
-	// only the replica that has something to tell speaks: the others would repeat it
-	if (slot->entry.hits || why != CONNCACHE_EXPIRE)
+	// only the replica that has something to tell speaks: the others would repeat it; what is
+	// taken out by hand is told by the control core
+	if (why != CONNCACHE_REMOVE && !(slot->entry.flags & CONN_ENTRY_ALLOWED) &&
+		(slot->entry.hits || why != CONNCACHE_EXPIRE))
 		tell(lcore, &slot->entry, why);
 	chain_remove(cache, i);
-	unlink_slot(cache, i);
+	conn_slot_unlink(cache, i);
 	if (slot->entry.key.mode == CACHE_PEER)
 		cache->n_peer--;
 	slot->used = false;
 	cache->free[cache->n_free++] = i;
 }
 
-static void refresh(struct lcore *lcore, uint32_t i)
+uint64_t conn_entry_end(const struct lcore *lcore, const struct conn_entry *entry)
 {
-	struct conn_cache *cache = lcore->conn_cache;
-	struct conn_entry *entry = &cache->slots[i].entry;
 	const struct conn_cache_policy *policy = &lcore->policy->conn_cache;
 	uint64_t ttl = lcore->now_ns + policy->ttl_s * NS_PER_S;
 	uint64_t end = entry->created_ns + policy->max_lifetime_s * NS_PER_S;
 
-	uint64_t expires_ns = ttl < end ? ttl : end;
+	return ttl < end ? ttl : end;
+}
+
+static void refresh(struct lcore *lcore, uint32_t i)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+	struct conn_entry *entry = &cache->slots[i].entry;
+
+	if (entry->flags & CONN_ENTRY_FIXED)
+		return;
+	uint64_t expires_ns = conn_entry_end(lcore, entry);
 	bool moves = (entry->expires_ns ^ expires_ns) >> FLOW_WHILE_SHIFT;
 
 	entry->expires_ns = expires_ns;
 	if (!moves)
 		return; // as in flow_touch
-	unlink_slot(cache, i);
-	append_slot(cache, i);
+	conn_slot_unlink(cache, i);
+	conn_slot_append(cache, i);
+}
+
+uint32_t conn_slot_find(const struct conn_cache *cache, const struct conn_key *key)
+{
+	return find(cache, key, hash_of(key));
+}
+
+uint32_t conn_slot_new(struct lcore *lcore, const struct conn_entry *entry)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+
+	if (!cache->n_free) {
+		lcore->stats.cache_evicted++;
+		conn_slot_remove(lcore,
+			cache->learned.oldest != NONE ? cache->learned.oldest : cache->fixed.oldest,
+			CONNCACHE_EVICT);
+	}
+	return take_slot(cache, entry, hash_of(&entry->key));
+}
+
+bool conn_key_exempt(const struct conn_cache *cache, const struct conn_key *key, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < cache->n_exempt; i++) {
+		const struct exemption *exemption = &cache->exempt[i];
+
+		if (now_ns < exemption->expires_ns &&
+			(exemption_has(exemption, key->initiator) ||
+				exemption_has(exemption, key->responder)))
+			return true;
+	}
+	return false;
 }
 
 void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool broadcast)
@@ -269,29 +288,28 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	const struct conn_cache_policy *policy = &lcore->policy->conn_cache;
 
 	if (address_set_has(&policy->exempt, entry->key.initiator) ||
-		address_set_has(&policy->exempt, entry->key.responder)) {
+		address_set_has(&policy->exempt, entry->key.responder) ||
+		conn_key_exempt(cache, &entry->key, lcore->now_ns)) {
 		if (broadcast) {
 			lcore->stats.cache_exempt++;
 			note(lcore, EVIDENCE_CACHE_EXEMPT, entry);
 		}
 		return;
 	}
-	uint32_t hash = hash_of(&entry->key), i = find(cache, &entry->key, hash);
+	uint32_t i = conn_slot_find(cache, &entry->key);
 
 	if (i != NONE && lcore->now_ns >= cache->slots[i].entry.expires_ns) {
 		lcore->stats.cache_expired++;
-		remove_slot(lcore, i, CONNCACHE_EXPIRE);
+		conn_slot_remove(lcore, i, CONNCACHE_EXPIRE);
 		i = NONE;
 	}
+	if (i != NONE && cache->slots[i].entry.flags & CONN_ENTRY_FIXED)
+		return; // the operator's word stands
 	if (i == NONE) {
-		if (!cache->n_free) {
-			lcore->stats.cache_evicted++;
-			remove_slot(lcore, cache->oldest, CONNCACHE_EVICT);
-		}
-		i = take_slot(cache, entry, hash);
+		i = conn_slot_new(lcore, entry);
 		cache->slots[i].entry.hits = 0;
 		cache->slots[i].entry.saved_bytes = 0;
-		append_slot(cache, i);
+		conn_slot_append(cache, i);
 	} else {
 		cache->slots[i].entry.rule_uid = entry->rule_uid;
 		cache->slots[i].entry.app = entry->app;
@@ -321,7 +339,7 @@ bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
 	if (!cache->n_free || find(cache, &entry->key, hash) != NONE)
 		return false;
 	// epoch 0: the policy of today is asked at its first hit
-	append_slot(cache, take_slot(cache, entry, hash));
+	conn_slot_append(cache, take_slot(cache, entry, hash));
 	return true;
 }
 
@@ -426,26 +444,34 @@ bool conn_cache_drops(struct lcore *lcore, const union conn_words *tuple, uint32
 	return true;
 }
 
-static bool hit_one(
+static enum conn_verdict hit_one(
 	struct lcore *lcore, const struct conn_key *key, uint32_t frame_bytes, bool refreshes)
 {
 	struct conn_cache *cache = lcore->conn_cache;
 	uint32_t i = find(cache, key, hash_of(key));
 
 	if (i == NONE)
-		return false;
+		return CONN_UNKNOWN;
 	struct slot *slot = &cache->slots[i];
 
 	if (lcore->now_ns >= slot->entry.expires_ns) {
 		lcore->stats.cache_expired++;
-		remove_slot(lcore, i, CONNCACHE_EXPIRE);
-		return false;
+		conn_slot_remove(lcore, i, CONNCACHE_EXPIRE);
+		return CONN_UNKNOWN;
+	}
+	if (slot->entry.flags & CONN_ENTRY_ALLOWED) {
+		count_hit(lcore, i, 0, false);
+		if (lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS) {
+			slot->noted_ns = lcore->now_ns;
+			note(lcore, EVIDENCE_CACHE_PASSED, &slot->entry);
+		}
+		return CONN_ALLOWED;
 	}
 	if (!still_blocked(lcore, slot)) {
 		lcore->stats.cache_healed++;
 		note(lcore, EVIDENCE_CACHE_HEALED, &slot->entry);
-		remove_slot(lcore, i, CONNCACHE_HEAL);
-		return false;
+		conn_slot_remove(lcore, i, CONNCACHE_HEAL);
+		return CONN_UNKNOWN;
 	}
 	count_hit(lcore, i, frame_bytes, refreshes);
 	if (!slot->hit_told) {
@@ -459,24 +485,26 @@ static bool hit_one(
 	}
 	if (lcore->policy->conn_cache.learn_only) {
 		lcore->stats.cache_learn_only++;
-		return false;
+		return CONN_UNKNOWN;
 	}
 	lcore->stats.cache_hits++;
 	lcore->stats.cache_saved_bytes += frame_bytes;
-	return true;
+	return CONN_DROPS;
 }
 
-bool conn_cache_hit(
+enum conn_verdict conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refreshes)
 {
 	struct conn_cache *cache = lcore->conn_cache;
 
 	if (!conn_cache_count(cache))
-		return false;
-	if (hit_one(lcore, tuple, frame_bytes, refreshes))
-		return true;
+		return CONN_UNKNOWN;
+	enum conn_verdict verdict = hit_one(lcore, tuple, frame_bytes, refreshes);
+
+	if (verdict != CONN_UNKNOWN)
+		return verdict;
 	if (!cache->n_peer)
-		return false;
+		return CONN_UNKNOWN;
 	struct conn_key peer = *tuple;
 
 	peer.port = 0;
@@ -490,20 +518,45 @@ unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)
 	struct conn_cache *cache = lcore->conn_cache;
 	unsigned n = 0;
 
-	for (; n < budget && cache->oldest != NONE; n++)
-		remove_slot(lcore, cache->oldest, CONNCACHE_EXPIRE);
+	for (; n < budget && cache->learned.oldest != NONE; n++)
+		conn_slot_remove(lcore, cache->learned.oldest, CONNCACHE_EXPIRE);
+	for (; n < budget && cache->fixed.oldest != NONE; n++)
+		conn_slot_remove(lcore, cache->fixed.oldest, CONNCACHE_EXPIRE);
 	return n;
+}
+
+#define FIXED_PER_TURN 8
+
+// Those with an end of their own are few, and in no order: some are looked at in each turn.
+static void age_fixed(struct lcore *lcore)
+{
+	struct conn_cache *cache = lcore->conn_cache;
+
+	for (unsigned n = FIXED_PER_TURN; n && cache->fixed.oldest != NONE; n--) {
+		uint32_t i = cache->fixed.oldest;
+
+		if (lcore->now_ns >= cache->slots[i].entry.expires_ns) {
+			lcore->stats.cache_expired++;
+			conn_slot_remove(lcore, i, CONNCACHE_EXPIRE);
+			continue;
+		}
+		if (cache->fixed.youngest == i)
+			return;
+		conn_slot_unlink(cache, i);
+		conn_slot_append(cache, i);
+	}
 }
 
 void conn_cache_age(struct lcore *lcore, unsigned budget)
 {
 	struct conn_cache *cache = lcore->conn_cache;
 
-	while (budget-- && cache->oldest != NONE &&
-		lcore->now_ns >= cache->slots[cache->oldest].entry.expires_ns) {
+	while (budget-- && cache->learned.oldest != NONE &&
+		lcore->now_ns >= cache->slots[cache->learned.oldest].entry.expires_ns) {
 		lcore->stats.cache_expired++;
-		remove_slot(lcore, cache->oldest, CONNCACHE_EXPIRE);
+		conn_slot_remove(lcore, cache->learned.oldest, CONNCACHE_EXPIRE);
 	}
+	age_fixed(lcore);
 }
 
 unsigned conn_cache_read(

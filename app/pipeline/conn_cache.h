@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include "parse.h"
 #include "policy.h"
 
@@ -51,7 +52,47 @@ struct conn_entry { // as the control core sees it (query) and as hints carry it
 	uint32_t rule_uid; // 0: the operator's
 	uint16_t app;
 	uint8_t confidence;
-	uint8_t pad;
+	uint8_t flags; // CONN_ENTRY_*
+};
+
+enum {
+	CONN_ENTRY_OPERATOR = 1 << 0, // made by hand
+	CONN_ENTRY_FIXED = 1 << 1,    // ends when it says, whatever hits it
+	CONN_ENTRY_ALLOWED = 1 << 2,  // lets pass, whatever the policy says; always fixed
+};
+
+// Addresses for which no entry is made, by the operator. Inclusive; v4-mapped for IPv4.
+#define EXEMPTIONS_MAX 256
+struct exemption {
+	uint8_t first[16];
+	uint8_t last[16];
+	uint64_t expires_ns; // UINT64_MAX: never
+};
+static inline bool exemption_has(const struct exemption *exemption, const uint8_t address[16])
+{
+	return memcmp(address, exemption->first, 16) >= 0 &&
+	       memcmp(address, exemption->last, 16) <= 0;
+}
+
+// What the operator wants removed: entries of this pair of addresses, in those parts of the key
+// that `given` says; or all of ends that are exempt by hand.
+enum {
+	CONN_MATCH_PORT = 1 << 0,
+	CONN_MATCH_PROTO = 1 << 1,
+	CONN_MATCH_MODE = 1 << 2,
+	CONN_MATCH_ZONE = 1 << 3,
+	CONN_MATCH_VLAN = 1 << 4,
+	CONN_MATCH_EXEMPT = 1 << 7, // instead of all others
+};
+struct conn_match {
+	struct conn_key key;
+	uint8_t given; // CONN_MATCH_*
+};
+
+enum conn_verdict {
+	CONN_UNKNOWN,
+	CONN_DROPS,
+	CONN_ALLOWED,
 };
 
 struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket);
@@ -63,9 +104,9 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 // What a run before this one had learned, with its birth, end and hits; to be called in the order
 // of their ends. Control core, before the lcore starts. False: it is there already, or no room.
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry);
-// True if a packet of this initiator and responder is to be dropped; counts and refreshes.
+// Whether a packet of this initiator and responder is to be dropped; counts and refreshes.
 // `refresh`: it is a SYN or first datagram whose checksum is good.
-bool conn_cache_hit(
+enum conn_verdict conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
 // For bursts: the hash of a tuple, and what brings its entry closer (first its place, then, when
 // that is there, the entry).
@@ -90,5 +131,16 @@ void conn_cache_age(struct lcore *lcore, unsigned budget);
 // Copies up to `max` entries from position `*cursor` on; returns the number, 0 at the end.
 unsigned conn_cache_read(
 	const struct conn_cache *cache, uint32_t *cursor, struct conn_entry *out, unsigned max);
+
+// By the operator's hand (conn_cache_operator.c), on each lcore.
+// Makes the entry, or puts it in the place of the one that has its key; its end is set unless it
+// is fixed. False: an end is exempt.
+bool conn_cache_put(struct lcore *lcore, const struct conn_entry *entry);
+// Looks at `budget` slots from `*cursor` on; returns how many entries went. At the end `*cursor` is
+// UINT32_MAX.
+unsigned conn_cache_take_out(
+	struct lcore *lcore, const struct conn_match *match, uint32_t *cursor, unsigned budget);
+// These and no others, from now on; entries that are there stay (CONN_MATCH_EXEMPT takes them out).
+void conn_cache_exempt(struct lcore *lcore, const struct exemption *exemptions, unsigned n);
 
 #endif

@@ -19,6 +19,7 @@ enum event_type {
 	EVENT_INVALID,  // first malformed/unsupported/bad checksum of a flow or (rate-limited) link
 	EVENT_ELEPHANT, // a flow was flagged; it goes on
 	EVENT_TRACE,    // a stage of a traced flow
+	EVENT_OPERATOR, // what the operator did; of the control core
 };
 
 enum event_conncache {
@@ -27,6 +28,7 @@ enum event_conncache {
 	CONNCACHE_EXPIRE, // with its hits and saved bytes
 	CONNCACHE_HEAL,   // removed: the policy no longer blocks
 	CONNCACHE_EVICT,
+	CONNCACHE_REMOVE, // by the operator
 };
 
 enum flow_end { // why a flow's record was written
@@ -34,6 +36,18 @@ enum flow_end { // why a flow's record was written
 	FLOW_END_FORCED, // evicted
 	FLOW_END_SHUTDOWN,
 	FLOW_END_CLOSED, // FIN or RST both seen, short time-out over
+};
+
+enum operator_command {
+	OPERATOR_FLOW_RESET,
+	OPERATOR_FLOW_ALLOW,
+	OPERATOR_CACHE_EXEMPT,
+};
+
+enum flow_operator { // what the operator did to a flow
+	FLOW_OPERATOR_NONE,
+	FLOW_OPERATOR_RESET,
+	FLOW_OPERATOR_ALLOW,
 };
 
 enum flow_state_word { // EVE flow.state
@@ -80,6 +94,7 @@ struct event {
 			bool gaveup;
 			bool bypassed;
 			bool elephant;
+			uint8_t by_hand;       // enum flow_operator
 			uint64_t rate_bytes_s; // EVENT_ELEPHANT
 			uint8_t exception;     // 0 none; 1 no classifier state was free
 		} flow;
@@ -100,6 +115,7 @@ struct event {
 			uint64_t saved_bytes;
 			uint8_t cache_mode; // enum cache_mode
 			bool from_inside;   // the initiator
+			bool by_hand;       // made or removed by hand; of the control core
 		} conncache;
 		struct {
 			char text[80];         // "STAGE: VERDICT [REASON]"
@@ -108,6 +124,15 @@ struct event {
 			uint32_t tcp_seq;      // tcp_flags beside it; 0 for other protocols
 			uint16_t payload_len;  // bytes
 		} trace;
+		struct {
+			char text[56];      // OPERATOR_CACHE_EXEMPT: the network
+			uint64_t ttl_s;     // 0: no end
+			uint32_t resets;    // that were sent
+			uint8_t command;    // enum operator_command
+			uint8_t cache_mode; // enum cache_mode
+			bool on;
+			bool condemned; // it was blocked before
+		} operation;
 	};
 };
 static_assert(sizeof(struct event) <= 256, "an event is at most four cache lines");

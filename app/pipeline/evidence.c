@@ -225,7 +225,8 @@ void walk_evidence_made(struct lcore *lcore, struct walk *walk)
 		tcp_flags = stub->tcp_flags;
 		flags = stub->flags;
 	}
-	evidence->flags = EVIDENCE_HAS_ENDS;
+	evidence->flags =
+		(uint8_t)(EVIDENCE_HAS_ENDS | (flags & FLOW_ALLOWED ? EVIDENCE_IS_ALLOWED : 0));
 	evidence->l4_proto = walk->pkt->l4_proto;
 	evidence->vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
 	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);

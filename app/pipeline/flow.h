@@ -58,7 +58,8 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
 	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
 	FLOW_ALLOWED = 1 << 13,     // by the operator: passes whatever the policy says
-	FLOW_OPERATOR = 1 << 14,    // reset by the operator: no reload reprieves it
+	FLOW_OPERATOR = 1 << 14,    // condemned by the operator: no reload reprieves it; of a flow:
+				    // its allowance is over, it is to be decided again
 	FLOW_LATE = 1 << 15,        // condemned stub: that packets still came was noted
 };
 

@@ -170,6 +170,14 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 		event->flow_id = flow_id_of(key, v6, flow->start_ns);
 }
 
+// The bit of a flow that passes means something else (flow.h).
+static uint8_t operator_of(uint16_t flags, uint8_t action)
+{
+	if (flags & FLOW_OPERATOR && action != ACTION_PASS)
+		return FLOW_OPERATOR_RESET;
+	return flags & FLOW_ALLOWED ? FLOW_OPERATOR_ALLOW : FLOW_OPERATOR_NONE;
+}
+
 static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct event *event)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
@@ -182,6 +190,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 	event->flow.midstream = flow->flags & FLOW_MIDSTREAM;
 	event->flow.gaveup = flow->flags & FLOW_GAVEUP;
 	event->flow.bypassed = flow->flags & FLOW_FINAL;
+	event->flow.by_hand = operator_of(flow->flags, flow->action);
 	event->flow.elephant = flow->flags & FLOW_ELEPHANT;
 	event->flow.exception = flow->flags & FLOW_NOMEM ? 1 : 0;
 	for (unsigned half = 0; half < 2; half++) {
@@ -217,6 +226,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 				<< STUB_TICK_SHIFT);
 		event.flow.end_ns = last > stub->start_ns ? last : stub->start_ns;
 		event.flow.v6 = stub->flags & FLOW_V6;
+		event.flow.by_hand = operator_of(stub->flags, stub->action);
 		for (unsigned half = 0; half < 2; half++) {
 			event.flow.pkts[half] = stub->pkts[half];
 			event.flow.bytes[half] = stub->bytes[half];

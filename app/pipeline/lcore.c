@@ -49,6 +49,11 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	missing = "evidence (limits.evidence)";
 	if (evidence_log_new(&lcore->evidence, limits->evidence, socket))
 		goto fail;
+	missing = "its operator's allowances";
+	lcore->allowances.at = rte_zmalloc_socket(
+		"allowances", sizeof(struct allowance) * ALLOWANCES_MAX, 64, socket);
+	if (!lcore->allowances.at)
+		goto fail;
 	missing = "its rings";
 	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
 
@@ -145,5 +150,6 @@ void lcore_free(struct lcore *lcore)
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);
 	evidence_log_free(&lcore->evidence);
+	rte_free(lcore->allowances.at);
 	rte_free(lcore);
 }

@@ -85,6 +85,13 @@ enum query_type {
 	QUERY_CACHE_FLUSH,
 	QUERY_TRACE,    // flow_id: set or clear its trace bit
 	QUERY_EVIDENCE, // evidence that `filter` matches -> struct evidence, oldest first
+	// Of the operator. The first two act on flow_id, if it is here -> struct flow_record, as it
+	// was before; `aside`: resets sent.
+	QUERY_FLOW_RESET, // `cache`
+	QUERY_FLOW_ALLOW, // `ttl_ns`; n 1 and total 0: too many allowances have an end
+	QUERY_CACHE_PUT,  // `entry`; total: 1, or 0 if an end is exempt
+	QUERY_CACHE_TAKE, // `match`; total: entries that went
+	QUERY_EXEMPT,     // `exemptions`; total: entries that went for them
 };
 struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint64_t flow_id;
@@ -119,6 +126,12 @@ struct query {
 	bool filtered;    // QUERY_FLOWS, QUERY_CACHE: only what `filter` matches
 	uint64_t flow_id; // QUERY_TRACE; QUERY_FLOWS: only this one if not 0
 	struct evidence_filter filter;
+	uint8_t cache; // enum cache_mode
+	uint64_t ttl_ns;
+	struct conn_entry entry;
+	struct conn_match match;
+	const struct exemption *exemptions; // the asker's until `done`
+	unsigned n_exemptions;
 	void *out; // array of records, owned by the asker
 	uint32_t max;
 	uint32_t n;      // records written
@@ -126,6 +139,20 @@ struct query {
 	uint64_t total;  // entries that there were
 	uint64_t aside;  // QUERY_EVIDENCE: records overwritten so far
 	_Atomic bool done;
+};
+
+// Flows that the operator lets pass for a while (operator.h).
+#define ALLOWANCES_MAX 1024
+struct allowance {
+	union flow_key key;
+	uint64_t flow_id;
+	uint64_t expires_ns;
+	bool v6;
+};
+struct allowances {
+	unsigned n;
+	uint64_t next_ns; // the first to end
+	struct allowance *at;
 };
 
 struct lcore {
@@ -165,6 +192,7 @@ struct lcore {
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
 	struct evidence_log evidence;
+	struct allowances allowances;
 	struct query *query;                 // in work
 	bool was_busy;                       // the last turn took packets
 	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began

@@ -5,6 +5,7 @@
 #include "bypass.h"
 #include "flow_event.h"
 #include "loop.h"
+#include "operator.h"
 #include "query.h"
 #include "trace.h"
 #include "tx.h"
@@ -463,6 +464,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
 	query_step(lcore);
+	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);
 	conn_cache_age(lcore, AGE_BUDGET);
 	tx_flush(lcore);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "flow_event.h"
 #include "flow_rate.h"
+#include "operator.h"
 #include "query.h"
 
 // Slots looked at per turn. A flow that is shown costs some cache misses, an empty slot next to
@@ -109,6 +110,20 @@ static void set_trace(struct lcore *lcore, uint32_t ref, bool on)
 	*flags = (uint16_t)(on ? *flags | FLOW_TRACE : *flags & ~FLOW_TRACE);
 }
 
+static bool is_condemned(const struct lcore *lcore, uint32_t ref)
+{
+	return ref & FLOW_REF_STUB &&
+	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
+}
+
+static void act(struct lcore *lcore, uint32_t ref, struct query *query)
+{
+	if (query->type == QUERY_FLOW_ALLOW)
+		query->total = operator_allow(lcore, ref, query->ttl_ns);
+	else if (!is_condemned(lcore, ref))
+		query->aside = operator_reset(lcore, ref, query->cache);
+}
+
 static bool step_flows(struct lcore *lcore, struct query *query)
 {
 	struct flow_usage usage = flow_table_usage(lcore->flows);
@@ -130,6 +145,10 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 			set_trace(lcore, ref, query->trace_on);
 		else if (query->n < query->max)
 			record_entry(lcore, ref, &out[query->n++]);
+		if (query->type == QUERY_FLOW_RESET || query->type == QUERY_FLOW_ALLOW) {
+			act(lcore, ref, query);
+			return true;
+		}
 	}
 	return query->cursor == end;
 }
@@ -161,6 +180,22 @@ static bool step_cache(struct lcore *lcore, struct query *query)
 	query->n = kept;
 	query->total = conn_cache_count(lcore->conn_cache);
 	return n == 0;
+}
+
+// Entries that the operator wants gone.
+static bool step_take(struct lcore *lcore, struct query *query)
+{
+	struct conn_match match = query->match;
+	uint32_t cursor = (uint32_t)query->cursor;
+
+	if (query->type == QUERY_EXEMPT) {
+		if (!cursor)
+			conn_cache_exempt(lcore, query->exemptions, query->n_exemptions);
+		match.given = CONN_MATCH_EXEMPT;
+	}
+	query->total += conn_cache_take_out(lcore, &match, &cursor, QUERY_BUDGET);
+	query->cursor = cursor;
+	return cursor == UINT32_MAX;
 }
 
 // The cursor is a record's number. What is overwritten while the question is open is skipped.
@@ -212,7 +247,12 @@ void query_step(struct lcore *lcore)
 
 	switch (query->type) {
 	case QUERY_FLOWS:
-	case QUERY_TRACE: finished = step_flows(lcore, query); break;
+	case QUERY_TRACE:
+	case QUERY_FLOW_RESET:
+	case QUERY_FLOW_ALLOW: finished = step_flows(lcore, query); break;
+	case QUERY_CACHE_PUT: query->total = conn_cache_put(lcore, &query->entry); break;
+	case QUERY_CACHE_TAKE:
+	case QUERY_EXEMPT: finished = step_take(lcore, query); break;
 	case QUERY_CACHE: finished = step_cache(lcore, query); break;
 	case QUERY_EVIDENCE: finished = step_evidence(lcore, query); break;
 	case QUERY_CACHE_FLUSH: finished = step_flush(lcore, query); break;

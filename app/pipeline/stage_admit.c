@@ -158,6 +158,7 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 	if (stub->policy_epoch != lcore->epoch) {
 		stub->policy_epoch = lcore->epoch;
 		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
+			    !(stub->flags & FLOW_OPERATOR) &&
 			    !stub_still_blocked(lcore, stub, walk);
 	}
 	bool good = walk_checksum_good(lcore, walk);
@@ -244,7 +245,11 @@ bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator)
 	if (!conn_cache_count(lcore->conn_cache))
 		return false;
 	cache_key(lcore, pkt, walk->key, initiator, &key);
-	return conn_cache_hit(lcore, &key.key, walk->m->pkt_len, refreshes_entry(pkt));
+	enum conn_verdict verdict =
+		conn_cache_hit(lcore, &key.key, walk->m->pkt_len, refreshes_entry(pkt));
+
+	walk->allowed = verdict == CONN_ALLOWED;
+	return verdict == CONN_DROPS;
 }
 
 void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
@@ -298,6 +303,8 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 		stub->flags |= FLOW_C2S_INSIDE;
 	if (walk->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;
+	if (walk->allowed)
+		stub->flags |= FLOW_ALLOWED;
 	if (unlikely(!app_networks_empty(&lcore->policy->app_networks))) {
 		struct flow_ends ends;
 

@@ -186,8 +186,13 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 	evidence->confidence = input->confidence;
 	evidence->flags = (uint8_t)((decision->final ? EVIDENCE_IS_FINAL : 0) |
 				    (walk->again ? EVIDENCE_IS_AGAIN : 0));
-	if (flow)
-		evidence->signature = flow_at(lcore->flows, walk->ref)->signature;
+	if (!flow)
+		return;
+	const struct flow *of = flow_at(lcore->flows, walk->ref);
+
+	evidence->signature = of->signature;
+	if (of->flags & FLOW_ALLOWED)
+		evidence->flags |= EVIDENCE_IS_ALLOWED;
 }
 
 enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
@@ -227,6 +232,11 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 	struct decision decision = decide(lcore->policy, &input);
 
 	lcore->stats.decisions++;
+	if (flags & FLOW_ALLOWED)
+		decision = (struct decision){.final = decision.final,
+			.rule = RULE_DEFAULT,
+			.monitored = RULE_DEFAULT,
+			.unsure = RULE_DEFAULT};
 	count_decision(lcore, &decision);
 	note_decision(lcore, walk, &input, &decision);
 	monitor(lcore, walk, &decision);

@@ -20,9 +20,9 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 		if (flow->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
 		flow->policy_epoch = lcore->epoch;
-		if (!again)
+		if (!again && !(flow->flags & FLOW_OPERATOR))
 			return VERDICT_PASS;
-		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED);
+		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED | FLOW_OPERATOR);
 	} else {
 		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
@@ -133,7 +133,7 @@ static void feed(const struct inspection *in, const struct span *span)
 		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and
 	// by then another flow may have given its state back.
-	if (verdict.nomem && lcore->policy->enforces_app) {
+	if (verdict.nomem && lcore->policy->enforces_app && !(flow->flags & FLOW_ALLOWED)) {
 		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE)->detail = true;
 		lcore->stats.classify_nomem++;
 		in->walk->starved = true;
@@ -306,7 +306,8 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 
 	if (in.flow->l4_proto != IPPROTO_TCP) {
 		inspect_datagram(&in);
-	} else if (!inspect_tcp(&in) && lcore->policy->enforces) {
+	} else if (!inspect_tcp(&in) && lcore->policy->enforces &&
+		   !(in.flow->flags & FLOW_ALLOWED)) {
 		// what does not enter our stream does not leave
 		walk->reason = DROP_NOT_TAKEN;
 		return VERDICT_DROP;

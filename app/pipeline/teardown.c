@@ -62,6 +62,7 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 	return true;
 }
 
+// `walk` NULL: no packet is at hand.
 static bool reset_towards_receiver(struct lcore *lcore, struct walk *walk, const struct flow *flow,
 	const struct flow_cold *cold, unsigned half)
 {
@@ -71,7 +72,7 @@ static bool reset_towards_receiver(struct lcore *lcore, struct walk *walk, const
 		edge = flow->released[half];
 	else if (flow->seen[half] & SEEN_ACKED)
 		edge = flow->acked[half];
-	else if (half == walk->half)
+	else if (walk && half == walk->half)
 		edge = walk->pkt->tcp_seq;
 	else
 		return false;
@@ -168,4 +169,19 @@ void teardown_flow(struct lcore *lcore, struct walk *walk)
 		answer_sender(lcore, walk, flow);
 	if (!sent)
 		lcore->stats.resets_impossible++;
+}
+
+unsigned teardown_flow_now(struct lcore *lcore, uint32_t ref)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	uint64_t before = lcore->stats.resets_sent;
+
+	if (flow->l4_proto != IPPROTO_TCP)
+		return 0;
+	for (unsigned half = 0; half < 2; half++)
+		reset_towards_receiver(lcore, NULL, flow, cold, half);
+	if (lcore->stats.resets_sent == before)
+		lcore->stats.resets_impossible++;
+	return (unsigned)(lcore->stats.resets_sent - before);
 }

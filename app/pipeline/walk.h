@@ -25,6 +25,7 @@ struct walk {
 	bool told;          // the drop has its event already, or needs none
 	bool made;          // its flow began with this packet
 	bool again;         // it is decided again, after a reload
+	bool allowed;       // the operator lets connections of these ends pass
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.
