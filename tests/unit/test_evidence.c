@@ -124,7 +124,7 @@ static void a_blocked_flow_tells_its_story(void **state)
 	assert_int_equal(signature->offset + signature->length, 20);
 	assert_int_equal(signature->looked_at, 28);
 	assert_int_equal(signature->n_bytes, 16);
-	assert_memory_equal(signature->bytes, HANDSHAKE + 4, 16);
+	assert_memory_equal(signature->bytes, &HANDSHAKE[4], 16);
 	assert_int_equal(found.at[2].detail, ACTION_RESET);
 	assert_int_equal(found.at[2].rule_uid, 7);
 	assert_int_equal(found.at[2].generation, 2);
