@@ -52,6 +52,21 @@ void cmd_policy_show(struct request *request, json_t *arguments)
 	request_ok(request, message);
 }
 
+bool policy_path_known(struct request *request, const char *path)
+{
+	if (path && *path != '/') {
+		request_fail(request,
+			"path: \"%.128s\" is not absolute, and the gateway stands in "
+			"another directory than you",
+			path);
+		return false;
+	}
+	if (path || reload_path(request->context->reload))
+		return true;
+	request_fail(request, "no policy is in force: name a path");
+	return false;
+}
+
 // The path given, or NULL for that of the policy in force; false: answered.
 static bool read_path(struct request *request, json_t *arguments, const char **path)
 {
@@ -62,17 +77,7 @@ static bool read_path(struct request *request, json_t *arguments, const char **p
 		request_fail_arguments(request, error.text);
 		return false;
 	}
-	if (*path && **path != '/') {
-		request_fail(request,
-			"path: \"%.128s\" is not absolute, and the gateway stands in "
-			"another directory than you",
-			*path);
-		return false;
-	}
-	if (*path || reload_path(request->context->reload))
-		return true;
-	request_fail(request, "no policy is in force: name a path");
-	return false;
+	return policy_path_known(request, *path);
 }
 
 // A reload or a check under way; the state of its request.

@@ -39,6 +39,7 @@ static const struct command commands[] = {
 	{"cache-flush", "", "forgets all of them", cmd_cache_flush},
 	{"policy-show", "", "the policy in force", cmd_policy_show},
 	{"policy-check", "path", "validates a policy without loading it", cmd_policy_check},
+	{"policy-diff", "path, examples", "what a reload of a file would change", cmd_policy_diff},
 	{"policy-reload", "path", "puts the policy file in force on all lcores", cmd_policy_reload},
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -82,5 +82,8 @@ void cmd_cache_flush(struct request *request, json_t *arguments);
 void cmd_policy_show(struct request *request, json_t *arguments);
 void cmd_policy_check(struct request *request, json_t *arguments);
 void cmd_policy_reload(struct request *request, json_t *arguments);
+void cmd_policy_diff(struct request *request, json_t *arguments);
+// A policy's path (NULL: of the one in force) can be used. False: it is answered already.
+bool policy_path_known(struct request *request, const char *path);
 
 #endif

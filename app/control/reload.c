@@ -60,6 +60,7 @@ struct reload {
 	uint64_t failures;
 	int wake;                        // -1: builds are made at once, by whoever asks
 	struct build *build;             // that a thread is at
+	struct build *answered;          // whose request is being answered
 	struct reload_request *requests; // that wait for their turn, oldest first
 	unsigned n_requests;
 };
@@ -148,6 +149,7 @@ static struct rule_names *names_for_build(const struct reload *reload)
 
 static void build_free(struct build *build)
 {
+	snapshot_free(build->snapshot); // of a check; else it is published, or refused
 	rule_names_free(build->order.names);
 	config_errors_free(&build->own_errors);
 	free(build->path);
@@ -235,15 +237,13 @@ static int build_end(struct reload *reload, struct build *build, uint64_t now_ns
 	struct snapshot *snapshot = build->snapshot;
 	bool good = snapshot && build->allowed;
 
-	if (build->check) {
-		snapshot_free(snapshot);
+	if (build->check)
 		return good ? 0 : -EINVAL;
-	}
 	if (!good || !adopt(reload, build)) {
-		snapshot_free(snapshot);
 		refuse(reload, build->path, build->errors, now_ns);
 		return -EINVAL;
 	}
+	build->snapshot = NULL;
 	publish(reload, snapshot);
 	free(reload->path);
 	reload->path = build->path;
@@ -310,6 +310,26 @@ static void request_answer(
 		done(ctx, good, errors);
 }
 
+static void build_answer(struct reload *reload, struct build *build, uint64_t now_ns)
+{
+	struct build *before = reload->answered;
+	int rc = build_end(reload, build, now_ns);
+
+	reload->answered = build;
+	request_answer(build->request, rc == 0, build->errors);
+	reload->answered = before;
+	build_free(build);
+}
+
+struct snapshot *reload_candidate_take(struct reload *reload, const struct rule_names **names)
+{
+	struct snapshot *snapshot = reload->answered->snapshot;
+
+	*names = reload->answered->order.names;
+	reload->answered->snapshot = NULL;
+	return snapshot;
+}
+
 static void *build_thread(void *ctx)
 {
 	struct build *build = ctx;
@@ -352,10 +372,7 @@ static void request_begin(struct reload *reload, struct reload_request *request,
 			return;
 		}
 		build_run(build);
-		int rc = build_end(reload, build, now_ns);
-
-		request_answer(request, rc == 0, build->errors);
-		build_free(build);
+		build_answer(reload, build, now_ns);
 		return;
 	}
 	config_error_add(
@@ -403,10 +420,7 @@ void reload_turn(struct reload *reload, uint64_t now_ns)
 		return;
 	build_join(reload);
 	reload->build = NULL;
-	int rc = build_end(reload, build, now_ns);
-
-	request_answer(build->request, rc == 0, build->errors);
-	build_free(build);
+	build_answer(reload, build, now_ns);
 	next_begin(reload, now_ns);
 }
 
@@ -538,7 +552,6 @@ void reload_free(struct reload *reload)
 		return;
 	if (reload->build) { // it is at work on what is freed below
 		build_join(reload);
-		snapshot_free(reload->build->snapshot);
 		request_free(reload->build->request);
 		build_free(reload->build);
 	}

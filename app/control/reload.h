@@ -11,6 +11,7 @@
 #include "sink.h"
 
 struct reload;
+struct snapshot;
 
 // `dp->policy` is NULL until the first reload_load succeeds. `cache_dir` may be NULL.
 int reload_new(struct dataplane *dp, struct rule_names *names, const char *signature_dir,
@@ -51,6 +52,9 @@ void reload_turn(struct reload *reload, uint64_t now_ns);
 // `*out` is NULL when `done` was called before this returns: without threads, or without memory.
 int reload_ask(struct reload *reload, const char *path, bool check, uint64_t now_ns,
 	reload_done_fn *done, void *ctx, struct reload_request **out);
+// In the `done` of a check that went well: what was built becomes the caller's, who frees it by
+// snapshot_free. Its rules have the numbers of `*names`, which are gone when `done` returns.
+struct snapshot *reload_candidate_take(struct reload *reload, const struct rule_names **names);
 // `done` shall not be called; what was asked for happens all the same. Not after `done`.
 void reload_forget(struct reload_request *request);
 // A request with that `ctx` waits, and has not begun.
