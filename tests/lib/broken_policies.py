@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Policies that no gateway takes: by hand, and a good one with random faults.
 
-broken_policies.py make DIR SLUICE GOOD.json      writes 50 of them, and says of how many kinds
+broken_policies.py make DIR SLUICE GOOD.json      writes 75 of them, and says of how many kinds
 broken_policies.py reload DIR SOCKET SECONDS      reloads each, evenly spread, and says how it went
 """
 import json
@@ -15,8 +15,17 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from reload_storm import Control  # noqa: E402
 
-COUNT = 50
+COUNT = 75
 SEED = 20261121
+SIGNATURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config", "signatures")
+
+
+USERS = {  # files of users that a policy may name, and all that names them is refused
+    "clash": b'{"alice": ["10.0.0.0/8"], "bob": ["10.9.9.9"]}',
+    "cut": b'{"alice": ["10.0.0.1"',
+    "list": b'["alice"]',
+    "not-utf8": b'{"\xff": ["10.0.0.1"]}',
+}
 
 
 def by_hand(good):
@@ -30,14 +39,24 @@ def by_hand(good):
     def rules(**keys):
         return having(rules=[dict(rule, **keys)])
 
+    timed = dict(rule, match={"time": ["office"]})
+    office = {"office": {"days": ["mon"], "from": "08:00", "to": "18:00"}}
     return [
+        having(applications=[{"id": "http", "ports": {"tcp": [80]}}]), having(applications=[{"id": "a"}]),
+        having(applications=[{"id": "a", "regex": [{"protocol": "tcp", "pattern": "(("}]}]), having(applications={}),
+        having(time_windows={"office": {"from": "25:00"}}), having(time_zone="CET"),
+        having(time_windows=office, rules=[dict(rule, match={"time": ["offcie"]})]), having(rules=[timed]),
+        having(users={"a": ["10.0.0.1"], "b": ["10.0.0.0/24"]}), having(users={"a": ["10.0.0.256"]}),
+        having(users={"a": []}, rules=[dict(rule, match={"user": ["b"]})]),
+        having(users="users/clash"), having(users="users/cut"), having(users="users/list"),
+        having(users="users/not-utf8"), having(users="users/not-there"), having(users="users"),
         b"", b"\n", b"null", b"[]", b"{", good.encode()[:-2], good.encode() + b"}",
         b"\xef\xbb\xbf" + good.encode(), b"\xff\xfe{\x00}\x00", b"{}", b"\0" * 4096,
         good.encode().replace(b"no-http", b"no-\xc3\x28"),
         b"[" * 100000, b'{"rules":' * 3000, b" " * (17 << 20),
         having(schema_version=2), having(schema_version="1"), having(mode="enforced"),
         having(rulez=[]), having(rules={}), having(default="scan"), having(reevaluate="some"),
-        having(rules=[rule, rule]), rules(action="rest"), rules(action=None), rules(cache="tupel"),
+        having(rules=[rule, rule]), rules(action="rest"), rules(action=None), rules(cache="tuqle"),
         rules(match={"app": ["no-such-app"]}), rules(match={"app": []}), rules(match={"ports": ["9-1"]}),
         rules(match={"source": ["10.0.0.1/8"]}), rules(match={"source": ["nobody"]}),
         having(conn_cache={"ttl_s": 10, "max_lifetime_s": 5}), having(conn_cache={"ttl_s": -1}),
@@ -66,14 +85,17 @@ def mutated(good, rng):
 
 
 def is_refused(sluice, path):
-    return subprocess.run([sluice, "check", "-p", path], stdout=subprocess.DEVNULL,
+    # with signatures: without any, everything is refused
+    return subprocess.run([sluice, "check", "-g", SIGNATURES, "-p", path], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode == 78
 
 
 def make(folder, sluice, good_path):
     good = open(good_path, encoding="utf-8").read()
     rng = random.Random(SEED)
-    os.makedirs(folder)
+    os.makedirs(os.path.join(folder, "users"))  # as a policy, a folder is none
+    for name, users in USERS.items():
+        open(os.path.join(folder, "users", name), "wb").write(users)
     texts = by_hand(good)
     hand = len(texts)
     for i, text in enumerate(texts):
