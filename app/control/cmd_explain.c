@@ -237,7 +237,8 @@ static void answer(struct request *request, struct explain *explain, struct evid
 {
 	const struct control_context *context = request->context;
 	char verdict[EXPLAIN_VERDICT_MAX];
-	json_t *message = json_object(), *evidence = json_array(), *cache = json_array();
+	json_t *message = json_object(), *evidence = json_array(), *cache = json_array(),
+	       *exempt = json_array();
 	struct explain_facts facts = {
 		.context = context,
 		.flow_id = explain->flow_id,
@@ -270,7 +271,8 @@ static void answer(struct request *request, struct explain *explain, struct evid
 		put_item(&cache, cache_entry_json(context, &explain->cache.entries[i]));
 	put_json(&message, "cache", cache);
 	if (facts.exempt)
-		put_text(&message, "exempt", facts.exempt);
+		put_item(&exempt, json_string(facts.exempt));
+	put_json(&message, "exempt", exempt);
 	for (uint32_t i = 0; i < facts.n; i++)
 		put_item(&evidence, explain_evidence_json(context, &records[i]));
 	put_json(&message, "evidence", evidence);

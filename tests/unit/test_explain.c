@@ -192,6 +192,66 @@ static void expected_by_another_flow(void **state)
 	gate_free(gate);
 }
 
+#define OWN                                                                                   \
+	"'applications':[{'id':'wiki','sni':['wiki.example']},"                               \
+	"{'id':'crm','regex':[{'pattern':'^CRM/[0-9]','protocol':'tcp'}]},"                   \
+	"{'id':'old','ports':{'tcp':[7001]}},{'id':'lab','networks':['10.0.0.2']}],"          \
+	"'rules':[{'id':'no-own','match':{'app':['wiki','crm','old','lab'],'min_confidence':" \
+	"'port'},'action':'drop','cache':'none'}]"
+
+// What the policy itself defines: by host, by pattern, by address, by port.
+static void defined_by_the_policy(void **state)
+{
+	static const char request[] = "GET / HTTP/1.1\r\nHost: www.wiki.example\r\n\r\n";
+	struct gate *gate = gate_new(1, OWN);
+	(void)state;
+
+	gate_run(gate, &(struct pipe_packet){.client = 9, .tcp_flags = TH_SYN});
+	json_t *told = explained_by_ends(gate, 9, "");
+
+	explained_expect_piece(told, "user_app", 0, "app=lab by=address");
+	explained_expect_piece(told, "decision", 0, "app=lab confidence=ip rule=no-own");
+	assert_non_null(strstr(explained_text(told, "verdict"),
+		"Dropped by rule \"no-own\" (generation 1): lab, which the policy defines, by the "
+		"responder's address"));
+	json_decref(told);
+	gate_free(gate);
+
+	gate = gate_new(1, OWN);
+	gate_policy(gate, "'default':'pass'");
+	char without[1024];
+
+	// the same without the network, which would say it first
+	snprintf(without, sizeof(without), "%s", OWN);
+	memcpy(strstr(without, "10.0.0.2"), "10.9.9.9", 8);
+	gate_policy(gate, without);
+	struct gate_tcp web = gate_connect(gate, 1, 40001, 80);
+
+	gate_send(gate, &web, false, request, sizeof(request) - 1);
+	told = explained_by_ends(gate, 1, "");
+	explained_expect_piece(told, "user_app", 0, "app=wiki by=host host=www.wiki.example");
+	explained_expect_piece(told, "decision", 0, "app=wiki rule=no-own generation=3");
+	assert_non_null(strstr(explained_text(told, "verdict"),
+		"wiki, which the policy defines, by the host that the client asked for "
+		"(www.wiki.example)"));
+	json_decref(told);
+
+	struct gate_tcp crm = gate_connect(gate, 3, 40001, 9000);
+
+	gate_send(gate, &crm, false, "CRM/2 hello", 11);
+	told = explained_by_ends(gate, 3, "");
+	explained_expect_piece(told, "signature", 0, "app=crm verifier=none confidence=dpi");
+	explained_expect_piece(told, "decision", 0, "app=crm rule=no-own action=drop");
+	json_decref(told);
+
+	ten_packets(gate, 4, 7001);
+	told = explained_by_ends(gate, 4, "");
+	explained_expect_piece(told, "user_app", 0, "app=old by=port port=7001 confidence=port");
+	explained_expect_piece(told, "decision", 1, "app=old rule=no-own confidence=port");
+	json_decref(told);
+	gate_free(gate);
+}
+
 static void picked_up_midstream(void **state)
 {
 	struct gate *gate = gate_new(1, BLOCK_P2P);
@@ -307,6 +367,7 @@ int main(void)
 		cmocka_unit_test(port_guess_refused_by_min_confidence),
 		cmocka_unit_test(port_guess_accepted),
 		cmocka_unit_test(expected_by_another_flow),
+		cmocka_unit_test(defined_by_the_policy),
 		cmocka_unit_test(picked_up_midstream),
 		cmocka_unit_test(given_up),
 		cmocka_unit_test(stopped_by_the_cache),
