@@ -397,7 +397,7 @@ static int start_forwarding(struct run *run)
 		"forwarding %" PRIu64 " ms after start (%s)", phases_total_ms(&run->phases), steps);
 	log_notice("policy %s, generation %" PRIu64 ", %u data lcores, %u ports", run->policy_path,
 		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
-	service_forwarding(&run->service, run->dp, run->reload, &run->confinement.launcher);
+	service_forwarding(&run->service, &run->context, &run->confinement.launcher);
 	ports_watch_links(run->dp, &run->links);
 	for (unsigned i = 0; i < run->dp->n_ports; i++) {
 		if (!(run->links >> i & 1))

@@ -69,20 +69,20 @@ static void reload_observed(void *ctx, enum reload_progress progress)
 		reload_generation(service->reload));
 }
 
-void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload,
-	struct launcher *launcher)
+void service_forwarding(
+	struct service *service, const struct control_context *context, struct launcher *launcher)
 {
 	service->launcher = launcher;
-	service->dp = dp;
-	service->reload = reload;
-	reload_set_observer(reload, reload_observed, service);
+	service->context = context;
+	service->reload = context->reload;
+	reload_set_observer(context->reload, reload_observed, service);
 }
 
 static bool every_heart_beats(const struct service *service)
 {
 	struct stats sum;
 
-	stats_sum(service->dp, &sum, NULL);
+	stats_sum(service->context->dp, &sum, NULL);
 	return sum.heartbeat_ns != 0; // the oldest one's
 }
 
@@ -90,8 +90,8 @@ static void tell_status(struct service *service, uint64_t now_ns, bool first)
 {
 	char line[768];
 
-	status_line_render(&service->line, service->dp, reload_generation(service->reload), now_ns,
-		line, sizeof(line));
+	status_line_render(&service->line, service->context, reload_generation(service->reload),
+		now_ns, line, sizeof(line));
 	service->status_ns = now_ns;
 	notify_send(&service->notify, "%sSTATUS=%s%s", first ? "READY=1\n" : "",
 		service->healthy ? "forwarding; " : "A DATA LCORE STANDS STILL; ", line);

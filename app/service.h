@@ -26,7 +26,7 @@
 struct service { // zeroed: tells nobody
 	struct notify notify;
 	struct launcher *launcher; // runs the hook
-	const struct dataplane *dp;
+	const struct control_context *context;
 	struct reload *reload;
 	struct status_line line;
 	bool ready;
@@ -43,9 +43,9 @@ struct service { // zeroed: tells nobody
 void service_open(struct service *service);
 // Before anything that may take long: the manager waits at least `seconds` more.
 void service_patience(const struct service *service, unsigned seconds, const char *what);
-// The lcores are launched. From here service_tick does the rest; `reload` is observed.
-void service_forwarding(struct service *service, const struct dataplane *dp, struct reload *reload,
-	struct launcher *launcher);
+// The lcores are launched. From here service_tick does the rest; its `reload` is observed.
+void service_forwarding(
+	struct service *service, const struct control_context *context, struct launcher *launcher);
 // Every 100 ms; `healthy` is false while a data lcore's heart rests.
 void service_tick(struct service *service, uint64_t now_ns, bool healthy);
 void service_stopping(struct service *service);

@@ -7,36 +7,6 @@
 #include "stats_sum.h"
 #include "tick.h"
 
-// What an operator should look into when it grows (docs/operating.md says why).
-static const struct {
-	const char *name;
-	size_t offset;
-} troubles[] = {
-#define TROUBLE(field)                                \
-	{                                             \
-#field, offsetof(struct stats, field) \
-	}
-	TROUBLE(bad_checksum_pkts),
-	TROUBLE(classify_nomem),
-	TROUBLE(emergency_entered),
-	TROUBLE(events_lost),
-	TROUBLE(flow_table_full),
-	TROUBLE(flows_evicted),
-	TROUBLE(hints_lost),
-	TROUBLE(make_nomem),
-	TROUBLE(resets_impossible),
-#undef TROUBLE
-	{"tx_full", offsetof(struct stats, dropped_pkts[DROP_TX_FULL])},
-	{"handoff_full", offsetof(struct stats, dropped_pkts[DROP_HANDOFF_FULL])},
-	// From here what ports say, not lcores.
-	{"rx_missed", SIZE_MAX},
-	{"rx_nombuf", SIZE_MAX},
-};
-#define TROUBLES  (sizeof(troubles) / sizeof(troubles[0]))
-#define RX_MISSED (TROUBLES - 2)
-#define RX_NOMBUF (TROUBLES - 1)
-static_assert(TROUBLES <= STATUS_TROUBLES_MAX, "each has its place");
-
 void status_amount(uint64_t value, char *out, size_t out_len)
 {
 	static const char units[] = " kMGTPE";
@@ -54,49 +24,32 @@ void status_amount(uint64_t value, char *out, size_t out_len)
 		snprintf(out, out_len, "%" PRIu64 " ", value);
 }
 
-static void read_troubles(
-	const struct dataplane *dp, const struct stats *sum, uint64_t values[TROUBLES])
-{
-	for (unsigned i = 0; i < RX_MISSED; i++)
-		memcpy(&values[i], (const char *)sum + troubles[i].offset, sizeof(values[i]));
-	values[RX_MISSED] = values[RX_NOMBUF] = 0;
-	for (unsigned i = 0; i < dp->n_ports; i++) {
-		struct port_counters counters = {0};
-
-		if (!dp->ports[i].counters)
-			continue;
-		dp->ports[i].counters(dp->ports[i].ctx, &counters);
-		values[RX_MISSED] += counters.rx_missed;
-		values[RX_NOMBUF] += counters.rx_nombuf;
-	}
-}
-
-static size_t put_troubles(struct status_line *line, const uint64_t values[TROUBLES],
+static size_t put_troubles(struct status_line *line, const uint64_t values[TROUBLES_MAX],
 	uint64_t now_ns, char *out, size_t out_len)
 {
 	size_t used = 0;
 
-	for (unsigned i = 0; i < TROUBLES; i++) {
+	for (unsigned i = 0; i < TROUBLES_MAX; i++) {
 		if (values[i] > line->troubles[i])
 			line->grew_ns[i] = now_ns;
 		line->troubles[i] = values[i];
 		if (line->grew_ns[i] && now_ns - line->grew_ns[i] < STATUS_MEMORY_NS &&
 			used < out_len)
 			used += (size_t)snprintf(out + used, out_len - used, "%s%s",
-				used ? ", " : "; look into: ", troubles[i].name);
+				used ? ", " : "; look into: ", trouble_word(i));
 	}
 	return used;
 }
 
-void status_line_render(struct status_line *line, const struct dataplane *dp, uint64_t generation,
-	uint64_t now_ns, char *out, size_t out_len)
+void status_line_render(struct status_line *line, const struct control_context *context,
+	uint64_t generation, uint64_t now_ns, char *out, size_t out_len)
 {
 	char rate[80] = "", pkts[16], bits[16], watch[400] = "";
-	uint64_t values[TROUBLES];
+	uint64_t values[TROUBLES_MAX];
 	struct stats sum;
 
-	stats_sum(dp, &sum, NULL);
-	read_troubles(dp, &sum, values);
+	stats_sum(context->dp, &sum, NULL);
+	troubles_read(context, values);
 	if (line->now_ns && now_ns > line->now_ns) {
 		double seconds = (double)(now_ns - line->now_ns) / (double)NS_PER_S;
 		status_amount((uint64_t)((double)(sum.received_pkts - line->pkts) / seconds), pkts,

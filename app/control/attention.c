@@ -39,7 +39,7 @@ static void say(struct list *list, enum level level, const char *format, ...)
 static void look_at_lcores(struct list *list, const struct pulse *pulse)
 {
 	const struct dataplane *dp = pulse->context->dp;
-	uint64_t now_ns = pulse->context->now_ns(), lately;
+	uint64_t now_ns = pulse->context->now_ns();
 
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		const struct stats *stats = &dp->lcores[i]->stats;
@@ -58,12 +58,6 @@ static void look_at_lcores(struct list *list, const struct pulse *pulse)
 				" %% of its time: more data lcores (lcores.data) share the load.",
 				i, busy / 10);
 	}
-	lately = pulse_lately(pulse, &pulse->watches[PULSE_WATCH_STALLS]);
-	if (lately)
-		say(list, LEVEL_WARNING,
-			"Data lcores stood still %" PRIu64
-			" times in the last minute: does something else run on their CPUs?",
-			lately);
 }
 
 static void look_at_ports(struct list *list, const struct pulse *pulse)
@@ -139,34 +133,52 @@ static void look_at_tables(struct list *list, const struct pulse *pulse, const s
 static void look_at_watches(struct list *list, const struct pulse *pulse)
 {
 	static const struct {
-		unsigned watch;
 		enum level level;
 		const char *what, *advice;
 	} rows[] = {
-		{PULSE_WATCH_FLOW_TABLE_FULL, LEVEL_ERROR, "packets found no room in a flow table",
+		[TROUBLE_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
+			"does something else run on its CPU? The log names it"},
+		[TROUBLE_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
+			"a data lcore stood still (stall.policy open)"},
+		// Told port by port: rx_missed, rx_nombuf.
+		[TROUBLE_TX_FULL] = {LEVEL_WARNING, "packets were not taken by a port",
+			"it is slower than what comes in"},
+		[TROUBLE_HANDOFF_FULL] = {LEVEL_WARNING, "packets were lost between data lcores",
+			"one of them is too slow"},
+		[TROUBLE_FLOW_TABLE_FULL] = {LEVEL_ERROR, "packets found no room in a flow table",
 			"raise limits.flows and limits.embryos"},
-		{PULSE_WATCH_CLASSIFY_NOMEM, LEVEL_WARNING,
+		[TROUBLE_FLOWS_EVICTED] = {LEVEL_WARNING, "flows had to make room for others",
+			"a flood, or limits.flows is too small"},
+		[TROUBLE_EMERGENCY_ENTERED] = {LEVEL_WARNING,
+			"times a flow table was more than 90 % full",
+			"a flood, or limits.flows and limits.embryos are too small"},
+		[TROUBLE_CLASSIFY_NOMEM] = {LEVEL_WARNING,
 			"packets found no free state of the classifier",
 			"raise limits.classifying"},
-		{PULSE_WATCH_TX_FULL, LEVEL_WARNING, "packets were not taken by a port",
-			"it is slower than what comes in"},
-		{PULSE_WATCH_HANDOFF_FULL, LEVEL_WARNING, "packets were lost between data lcores",
-			"one of them is too slow"},
-		{PULSE_WATCH_MAKE_NOMEM, LEVEL_WARNING,
+		[TROUBLE_MAKE_NOMEM] = {LEVEL_WARNING,
 			"resets could not be made for want of packet buffers",
 			"raise memory.mbufs"},
-		{PULSE_WATCH_EVENTS_LOST, LEVEL_WARNING, "events were lost",
+		[TROUBLE_RESETS_IMPOSSIBLE] = {LEVEL_NOTE, "blocked flows were dropped, not reset",
+			"no reset could be built from what had been seen of them"},
+		[TROUBLE_BAD_CHECKSUM_PKTS] = {LEVEL_WARNING,
+			"packets had a bad checksum and were not inspected",
+			"all of one host: its offloads"},
+		[TROUBLE_HINTS_LOST] = {LEVEL_WARNING,
+			"words between data lcores about blocked peers were lost",
+			"a reconnection may pass; one of them is too slow"},
+		[TROUBLE_EVENTS_LOST] = {LEVEL_WARNING, "events were lost",
 			"the control core is too slow for them; are drop_events needed?"},
-		{PULSE_WATCH_EVENTS_FAILED, LEVEL_ERROR, "events could not be written",
+		[TROUBLE_EVENTS_FAILED] = {LEVEL_ERROR, "events could not be written",
 			"is the disk of paths.events full?"},
-		{PULSE_WATCH_RELOAD_FAILURES, LEVEL_ERROR, "reloads were refused",
+		[TROUBLE_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
 			"the old policy stays in force; sluicectl policy check says why"},
 	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		uint64_t lately = pulse_lately(pulse, &pulse->watches[rows[i].watch]);
+	static_assert(sizeof rows / sizeof rows[0] == TROUBLES_MAX, "each has a row");
+	for (unsigned i = 0; i < TROUBLES_MAX; i++) {
+		uint64_t lately = pulse_lately(pulse, &pulse->watches[i]);
 
-		if (lately)
+		if (lately && rows[i].what)
 			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
 				rows[i].what, rows[i].advice);
 	}

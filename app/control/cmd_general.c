@@ -7,6 +7,7 @@
 #include "selection.h"
 #include "stats_sum.h"
 #include "tick.h"
+#include "troubles.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 
@@ -37,7 +38,8 @@ void cmd_version(struct request *request, json_t *arguments)
 void cmd_stats(struct request *request, json_t *arguments)
 {
 	const struct control_context *context = request->context;
-	json_t *message, *policy, *events;
+	json_t *message, *policy, *events, *look_into;
+	uint64_t troubles[TROUBLES_MAX];
 
 	if (json_object_size(arguments)) {
 		request_fail_arguments(request, "none expected");
@@ -57,6 +59,12 @@ void cmd_stats(struct request *request, json_t *arguments)
 		put_json(&message, "events", events);
 	}
 	put_number(&message, "lcore_stalls", context->lcore_stalls);
+	look_into = json_object();
+	troubles_read(context, troubles);
+	for (unsigned i = 0; i < TROUBLES_MAX; i++)
+		if (troubles[i])
+			put_number(&look_into, trouble_word(i), troubles[i]);
+	put_json(&message, "look_into", look_into);
 	put_number(&message, "now_ns", context->now_ns());
 	request_ok(request, message);
 }

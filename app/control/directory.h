@@ -10,7 +10,8 @@ int directory_make(const char *path);
 // The same for the folder that the file `path` stands in.
 int directory_make_for(const char *path);
 // What open(2) needs beside its flags when it may be root who opens: O_NOFOLLOW where somebody else
-// can put a link, for the folder of `path` is not root's alone; 0 where an operator's link is meant.
+// can put a link, for the folder of `path` is not root's alone; 0 where an operator's link is
+// meant.
 int directory_follow_flag(const char *path);
 
 #endif

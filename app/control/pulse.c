@@ -113,23 +113,12 @@ static void sample_lcores(struct pulse *pulse, uint64_t elapsed_ns)
 	}
 }
 
-static void sample_watches(struct pulse *pulse, const struct stats *sum, uint64_t now_ns)
+static void sample_watches(struct pulse *pulse, uint64_t now_ns)
 {
-	const struct control_context *context = pulse->context;
-	const struct sink *sink = context->sink;
-	const uint64_t values[PULSE_WATCHES] = {
-		[PULSE_WATCH_EVENTS_LOST] = sum->events_lost,
-		[PULSE_WATCH_EVENTS_FAILED] = sink ? sink_failed(sink) : 0,
-		[PULSE_WATCH_FLOW_TABLE_FULL] = sum->flow_table_full,
-		[PULSE_WATCH_CLASSIFY_NOMEM] = sum->classify_nomem,
-		[PULSE_WATCH_TX_FULL] = sum->dropped_pkts[DROP_TX_FULL],
-		[PULSE_WATCH_HANDOFF_FULL] = sum->dropped_pkts[DROP_HANDOFF_FULL],
-		[PULSE_WATCH_MAKE_NOMEM] = sum->make_nomem,
-		[PULSE_WATCH_STALLS] = context->lcore_stalls,
-		[PULSE_WATCH_RELOAD_FAILURES] = reload_failures(context->reload),
-	};
+	uint64_t values[TROUBLES_MAX];
 
-	for (unsigned i = 0; i < PULSE_WATCHES; i++)
+	troubles_read(pulse->context, values);
+	for (unsigned i = 0; i < TROUBLES_MAX; i++)
 		watch(pulse, &pulse->watches[i], values[i], now_ns);
 }
 
@@ -147,7 +136,7 @@ void pulse_sample(struct pulse *pulse)
 	stats_sum(pulse->context->dp, &sum, &ledger);
 	sample_ports(pulse, &sample, elapsed_ns, now_ns);
 	sample_lcores(pulse, elapsed_ns);
-	sample_watches(pulse, &sum, now_ns);
+	sample_watches(pulse, now_ns);
 	dropped = ledger.dropped;
 	if (elapsed_ns) {
 		sample.dropped_pkts = per_second(grown(dropped, pulse->dropped), elapsed_ns);

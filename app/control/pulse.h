@@ -5,7 +5,7 @@
 #ifndef SLUICE_PULSE_H
 #define SLUICE_PULSE_H
 
-#include "control_socket.h"
+#include "troubles.h"
 
 #define PULSE_SAMPLES  300 // seconds
 #define PULSE_LATELY_S 60
@@ -28,19 +28,6 @@ struct pulse_watch {
 	uint64_t grown_ns; // 0: never
 };
 
-enum {
-	PULSE_WATCH_EVENTS_LOST,
-	PULSE_WATCH_EVENTS_FAILED,
-	PULSE_WATCH_FLOW_TABLE_FULL,
-	PULSE_WATCH_CLASSIFY_NOMEM,
-	PULSE_WATCH_TX_FULL,
-	PULSE_WATCH_HANDOFF_FULL,
-	PULSE_WATCH_MAKE_NOMEM,
-	PULSE_WATCH_STALLS,
-	PULSE_WATCH_RELOAD_FAILURES,
-	PULSE_WATCHES
-};
-
 struct pulse {
 	struct control_context *context;
 	struct event *timer;
@@ -54,7 +41,7 @@ struct pulse {
 	uint64_t lcore_pkts_s[LCORES_MAX];
 	struct port_counters ports[PORTS_MAX];
 	struct pulse_watch missed[PORTS_MAX], nombuf[PORTS_MAX], port_errors[PORTS_MAX];
-	struct pulse_watch watches[PULSE_WATCHES];
+	struct pulse_watch watches[TROUBLES_MAX];
 	unsigned unbalanced_s; // seconds in a row without traffic that the ledger did not close
 	uint64_t dropped;      // at the last sample
 };

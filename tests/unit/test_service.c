@@ -22,6 +22,7 @@ struct world {
 	struct dataplane *dp;
 	struct rule_names *names;
 	struct reload *reload;
+	struct control_context context;
 	struct service service;
 	struct launcher launcher; // none
 	int fd;
@@ -37,6 +38,7 @@ static struct world *world_new(void)
 	w->names = rule_names_new();
 	fake_signatures = "ab";
 	assert_int_equal(reload_new(w->dp, w->names, "signatures", NULL, &w->reload), 0);
+	w->context = (struct control_context){.dp = w->dp, .reload = w->reload};
 	w->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 	snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "sluice-service.%d", (int)getpid());
 	assert_int_equal(bind(w->fd, (struct sockaddr *)&at,
@@ -85,7 +87,7 @@ static void ready_when_every_heart_has_beaten(void **state)
 	service_patience(&w->service, 60, "compiling");
 	assert_string_equal(next(w), "EXTEND_TIMEOUT_USEC=60000000\nSTATUS=compiling");
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
+	service_forwarding(&w->service, &w->context, &w->launcher);
 	service_tick(&w->service, 10 * NS_PER_S, true);
 	w->dp->lcores[0]->stats.heartbeat_ns = 10 * NS_PER_S;
 	service_tick(&w->service, 10 * NS_PER_S, true);
@@ -105,7 +107,7 @@ static void the_watchdog_is_fed_only_in_health(void **state)
 
 	(void)state;
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
+	service_forwarding(&w->service, &w->context, &w->launcher);
 	beat(w, now);
 	service_tick(&w->service, now, true);
 	assert_non_null(strstr(next(w), "READY=1"));
@@ -134,7 +136,7 @@ static void a_reload_is_told_with_its_end(void **state)
 
 	(void)state;
 	assert_int_equal(reload_load(w->reload, "first", 1, &errors), 0);
-	service_forwarding(&w->service, w->dp, w->reload, &w->launcher);
+	service_forwarding(&w->service, &w->context, &w->launcher);
 	beat(w, NS_PER_S);
 	service_tick(&w->service, NS_PER_S, true);
 	next(w);
@@ -178,11 +180,12 @@ static void a_failure_has_a_number_and_one_line(void **state)
 static void rates_and_troubles_are_those_of_now(void **state)
 {
 	struct dataplane *dp = fake_dataplane_new(2, false);
+	struct control_context context = {.dp = dp};
 	struct status_line line = {0};
 	char text[768];
 
 	(void)state;
-	status_line_render(&line, dp, 3, NS_PER_S, text, sizeof text);
+	status_line_render(&line, &context, 3, NS_PER_S, text, sizeof text);
 	assert_string_equal(text, "0 flows; policy generation 3");
 	dp->lcores[0]->stats.received_pkts = 1000000;
 	dp->lcores[1]->stats.received_pkts = 1500000;
@@ -190,14 +193,18 @@ static void rates_and_troubles_are_those_of_now(void **state)
 	dp->lcores[1]->stats.flows_active = 7;
 	dp->lcores[1]->stats.flows_evicted = 1;
 	dp->lcores[0]->stats.dropped_pkts[DROP_TX_FULL] = 1;
-	status_line_render(&line, dp, 3, 3 * NS_PER_S, text, sizeof text);
+	status_line_render(&line, &context, 3, 3 * NS_PER_S, text, sizeof text);
 	assert_string_equal(text, "1.2 Mpps, 4.0 Gbit/s received; 7 flows; policy generation 3; "
-				  "look into: flows_evicted, tx_full");
+				  "look into: tx_full, flows_evicted");
 	// What does not grow any more is forgotten.
-	status_line_render(&line, dp, 3, 62 * NS_PER_S, text, sizeof text);
-	assert_non_null(strstr(text, "look into: flows_evicted"));
-	status_line_render(&line, dp, 3, 64 * NS_PER_S, text, sizeof text);
+	status_line_render(&line, &context, 3, 62 * NS_PER_S, text, sizeof text);
+	assert_non_null(strstr(text, "look into: tx_full, flows_evicted"));
+	status_line_render(&line, &context, 3, 64 * NS_PER_S, text, sizeof text);
 	assert_string_equal(text, "0 pps, 0 bit/s received; 7 flows; policy generation 3");
+	context.lcore_stalls = 1;
+	dp->lcores[0]->stats.bypassed_pkts = 1;
+	status_line_render(&line, &context, 3, 66 * NS_PER_S, text, sizeof text);
+	assert_non_null(strstr(text, "look into: lcore_stalls, bypassed_pkts"));
 	fake_dataplane_free(dp);
 }
 

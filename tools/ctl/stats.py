@@ -4,10 +4,6 @@ from . import show
 from .show import amount, number, span
 from .talk import Wrong, ask
 
-# What an operator should look into as soon as it is not 0 (docs/operating.md says why).
-WATCHED = ("bad_checksum_pkts", "bypassed_pkts", "classify_nomem", "emergency_entered", "events_lost", "flow_table_full",
-           "flows_evicted", "hints_lost", "make_nomem", "resets_impossible")
-
 
 def show_ports(ports):
     wired = [port for port in ports if "rx_pkts" in port]
@@ -40,8 +36,8 @@ def reasons(dropped):
 
 
 def watched(message):
-    values = dict(message["counters"], lcore_stalls=message.get("lcore_stalls", 0))
-    return ["%s %s" % (name, number(values[name])) for name in WATCHED + ("lcore_stalls",) if values.get(name)]
+    """What the gateway says should be looked into (docs/operating.md says why)."""
+    return ["%s %s" % (name, number(value)) for name, value in message.get("look_into", {}).items()]
 
 
 def show_lcores(message):

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "troubles.h"
+
+#include "stats_sum.h"
+
+const char *trouble_word(enum trouble trouble)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		TROUBLES(X)
+#undef X
+	};
+	return trouble < TROUBLES_MAX ? words[trouble] : "?";
+}
+
+static void read_ports(const struct dataplane *dp, uint64_t values[TROUBLES_MAX])
+{
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		struct port_counters counters = {0};
+
+		if (!dp->ports[i].counters)
+			continue;
+		dp->ports[i].counters(dp->ports[i].ctx, &counters);
+		values[TROUBLE_RX_MISSED] += counters.rx_missed;
+		values[TROUBLE_RX_NOMBUF] += counters.rx_nombuf;
+	}
+}
+
+void troubles_read(const struct control_context *context, uint64_t values[TROUBLES_MAX])
+{
+	struct stats sum;
+
+	stats_sum(context->dp, &sum, NULL);
+	values[TROUBLE_LCORE_STALLS] = context->lcore_stalls;
+	values[TROUBLE_BYPASSED_PKTS] = sum.bypassed_pkts;
+	values[TROUBLE_RX_MISSED] = values[TROUBLE_RX_NOMBUF] = 0;
+	read_ports(context->dp, values);
+	values[TROUBLE_TX_FULL] = sum.dropped_pkts[DROP_TX_FULL];
+	values[TROUBLE_HANDOFF_FULL] = sum.dropped_pkts[DROP_HANDOFF_FULL];
+	values[TROUBLE_FLOW_TABLE_FULL] = sum.flow_table_full;
+	values[TROUBLE_FLOWS_EVICTED] = sum.flows_evicted;
+	values[TROUBLE_EMERGENCY_ENTERED] = sum.emergency_entered;
+	values[TROUBLE_CLASSIFY_NOMEM] = sum.classify_nomem;
+	values[TROUBLE_MAKE_NOMEM] = sum.make_nomem;
+	values[TROUBLE_RESETS_IMPOSSIBLE] = sum.resets_impossible;
+	values[TROUBLE_BAD_CHECKSUM_PKTS] = sum.bad_checksum_pkts;
+	values[TROUBLE_HINTS_LOST] = sum.hints_lost;
+	values[TROUBLE_EVENTS_LOST] = sum.events_lost;
+	values[TROUBLE_EVENTS_FAILED] = context->sink ? sink_failed(context->sink) : 0;
+	values[TROUBLE_RELOAD_FAILURES] = context->reload ? reload_failures(context->reload) : 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an operator should look into when it grows: one list for `sluicectl stats`, the live page
+// and the service manager's STATUS=, so that they never disagree. What each means:
+// docs/operating.md, Alarms. Control core only.
+#ifndef SLUICE_TROUBLES_H
+#define SLUICE_TROUBLES_H
+
+#include "control_socket.h"
+
+// X(symbol, word): in the order in which they are told.
+#define TROUBLES(X)                                \
+	X(LCORE_STALLS, "lcore_stalls")            \
+	X(BYPASSED_PKTS, "bypassed_pkts")          \
+	X(RX_MISSED, "rx_missed") /* all ports' */ \
+	X(RX_NOMBUF, "rx_nombuf") /* the same */   \
+	X(TX_FULL, "tx_full")                      \
+	X(HANDOFF_FULL, "handoff_full")            \
+	X(FLOW_TABLE_FULL, "flow_table_full")      \
+	X(FLOWS_EVICTED, "flows_evicted")          \
+	X(EMERGENCY_ENTERED, "emergency_entered")  \
+	X(CLASSIFY_NOMEM, "classify_nomem")        \
+	X(MAKE_NOMEM, "make_nomem")                \
+	X(RESETS_IMPOSSIBLE, "resets_impossible")  \
+	X(BAD_CHECKSUM_PKTS, "bad_checksum_pkts")  \
+	X(HINTS_LOST, "hints_lost")                \
+	X(EVENTS_LOST, "events_lost")              \
+	X(EVENTS_FAILED, "events_failed")          \
+	X(RELOAD_FAILURES, "reload_failures")
+
+enum trouble {
+#define X(symbol, word) TROUBLE_##symbol,
+	TROUBLES(X)
+#undef X
+		TROUBLES_MAX
+};
+
+// Values since the start. `reload` and `sink` of the context may be NULL.
+void troubles_read(const struct control_context *context, uint64_t values[TROUBLES_MAX]);
+const char *trouble_word(enum trouble trouble);
+
+#endif
