@@ -506,7 +506,7 @@ static void undo(struct run *run, int code)
 	telemetry_stop();
 	http_server_free(run->http);
 	control_socket_free(run->socket);
-	reload_free(run->reload);
+	bool compiling = !reload_free(run->reload);
 	sink_free(run->sink);
 	trace_log_free(run->trace_log);
 	// EAL's memory goes with the process. Given back piece by piece it would be zeroed first,
@@ -523,6 +523,8 @@ static void undo(struct run *run, int code)
 	service_close(&run->service);
 	confinement_end(&run->confinement, code != EXIT_CODE_OK);
 	gateway_free(run->gateway);
+	if (compiling)
+		_exit(code);
 }
 
 static int birth(struct run *run, const struct run_arguments *arguments)

@@ -43,8 +43,8 @@ static const char *const allowed[] = {
 	"rt_sigpending", "rt_sigprocmask", "rt_sigreturn", "rt_sigsuspend", "rt_sigtimedwait",
 	"sched_get_priority_max", "sched_get_priority_min", "sched_getaffinity", "sched_getparam",
 	"sched_getscheduler", "sched_setaffinity", "sched_yield", "set_robust_list",
-	"set_tid_address", "setitimer", "sigaltstack", "sysinfo", "time", "times", "uname", "wait4",
-	"waitid"};
+	"set_tid_address", "setitimer", "setpriority", "sigaltstack", "sysinfo", "time", "times",
+	"uname", "wait4", "waitid"};
 
 // Nobody of ours ever asks for these: who does is not us any more.
 static const char *const deadly[] = {"acct", "add_key", "chroot", "delete_module", "execve",

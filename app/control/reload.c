@@ -2,14 +2,12 @@
 #include "reload.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "builder.h"
 #include "log.h"
 #include "rule_totals.h"
 #include "snapshot.h"
@@ -34,8 +32,6 @@ struct build {
 	char *path;
 	bool allowed; // by the guard
 	bool check;
-	int wake; // eventfd: the thread has ended its work
-	pthread_t thread;
 };
 
 struct reload {
@@ -58,7 +54,7 @@ struct reload {
 	uint64_t loaded_ns;
 	uint64_t freed;
 	uint64_t failures;
-	int wake;                        // -1: builds are made at once, by whoever asks
+	struct builder builder;          // wake -1: builds are made at once, by whoever asks
 	struct build *build;             // that a thread is at
 	struct build *answered;          // whose request is being answered
 	struct reload_request *requests; // that wait for their turn, oldest first
@@ -74,7 +70,7 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 		return -ENOMEM;
 	reload->dp = dp;
 	reload->names = names;
-	reload->wake = -1;
+	reload->builder.wake = -1;
 	reload->cache_days = CACHE_DAYS;
 	reload->signature_dir = strdup(signature_dir);
 	reload->cache_dir = cache_dir ? strdup(cache_dir) : NULL;
@@ -187,8 +183,10 @@ static struct build *build_begin(
 }
 
 // What is wrong with the policy is told also when the guard refuses it.
-static void build_run(struct build *build)
+static void build_run(void *ctx)
 {
+	struct build *build = ctx;
+
 	build->snapshot = snapshot_build(&build->order, build->errors);
 }
 
@@ -330,35 +328,6 @@ struct snapshot *reload_candidate_take(struct reload *reload, const struct rule_
 	return snapshot;
 }
 
-static void *build_thread(void *ctx)
-{
-	struct build *build = ctx;
-
-	build_run(build);
-	eventfd_write(build->wake, 1);
-	return NULL;
-}
-
-// All signals stay with the control loop's thread. Without a thread it is built here.
-static void thread_begin(struct reload *reload, struct build *build)
-{
-	sigset_t all, before;
-	int rc;
-
-	build->wake = reload->wake;
-	reload->build = build;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&build->thread, NULL, build_thread, build);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!rc)
-		return;
-	log_warning("policy: no thread to load it in (%s): nothing else is done meanwhile",
-		strerror(rc));
-	build->thread = pthread_self();
-	build_thread(build);
-}
-
 static void request_begin(struct reload *reload, struct reload_request *request, uint64_t now_ns)
 {
 	const char *path = request->path ? request->path : reload->path;
@@ -367,8 +336,9 @@ static void request_begin(struct reload *reload, struct reload_request *request,
 
 	if (build) {
 		build->request = request;
-		if (reload->wake >= 0) {
-			thread_begin(reload, build);
+		if (reload->builder.wake >= 0) {
+			reload->build = build;
+			builder_begin(&reload->builder, build_run, build);
 			return;
 		}
 		build_run(build);
@@ -396,29 +366,20 @@ static void next_begin(struct reload *reload, uint64_t now_ns)
 
 int reload_start(struct reload *reload)
 {
-	reload->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return reload->wake < 0 ? -errno : 0;
+	return builder_open(&reload->builder);
 }
 
 int reload_fd(const struct reload *reload)
 {
-	return reload->wake;
-}
-
-static void build_join(struct reload *reload)
-{
-	if (!pthread_equal(reload->build->thread, pthread_self()))
-		pthread_join(reload->build->thread, NULL);
+	return reload->builder.wake;
 }
 
 void reload_turn(struct reload *reload, uint64_t now_ns)
 {
 	struct build *build = reload->build;
-	eventfd_t ended;
 
-	if (!build || eventfd_read(reload->wake, &ended) < 0)
+	if (!build || !builder_end(&reload->builder))
 		return;
-	build_join(reload);
 	reload->build = NULL;
 	build_answer(reload, build, now_ns);
 	next_begin(reload, now_ns);
@@ -546,14 +507,27 @@ const struct sigdb *reload_sigdb(const struct reload *reload)
 	return reload->current ? reload->current->policy->sigdb : NULL;
 }
 
-void reload_free(struct reload *reload)
+// A compiler cannot be interrupted.
+static bool build_leave(struct reload *reload)
+{
+	struct build *build = reload->build;
+
+	if (!builder_leave(&reload->builder, RELOAD_END_MS)) {
+		log_warning("policy: %s is still being compiled; leaving without it", build->path);
+		return false;
+	}
+	request_free(build->request);
+	build_free(build);
+	return true;
+}
+
+bool reload_free(struct reload *reload)
 {
 	if (!reload)
-		return;
-	if (reload->build) { // it is at work on what is freed below
-		build_join(reload);
-		request_free(reload->build->request);
-		build_free(reload->build);
+		return true;
+	if (reload->build && !build_leave(reload)) {
+		atomic_store_explicit(&reload->dp->policy, NULL, memory_order_release);
+		return false;
 	}
 	while (reload->requests) {
 		struct reload_request *request = reload->requests;
@@ -561,8 +535,7 @@ void reload_free(struct reload *reload)
 		reload->requests = request->next;
 		request_free(request);
 	}
-	if (reload->wake >= 0)
-		close(reload->wake);
+	builder_close(&reload->builder);
 	atomic_store_explicit(&reload->dp->policy, NULL, memory_order_release);
 	while (reload->waiting) {
 		struct snapshot *oldest = reload->waiting;
@@ -576,4 +549,5 @@ void reload_free(struct reload *reload)
 	free(reload->cache_dir);
 	free(reload->path);
 	free(reload);
+	return true;
 }

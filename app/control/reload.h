@@ -73,7 +73,10 @@ const struct policy *reload_policy(const struct reload *reload);  // in force, o
 uint64_t reload_loaded_ns(const struct reload *reload);           // when it was published
 const struct app_names *reload_apps(const struct reload *reload); // what app ids mean
 const struct sigdb *reload_sigdb(const struct reload *reload);
-// All lcores have left. The sink may be gone already; if not, it must not render any more.
-void reload_free(struct reload *reload);
+// All lcores have left. The sink may be gone already; if not, it must not render any more. False: a
+// compiler was still at work after RELOAD_END_MS; what it uses is left to it, and the process must
+// end by _exit(), which does not take libraries down under it.
+#define RELOAD_END_MS 1000
+bool reload_free(struct reload *reload);
 
 #endif

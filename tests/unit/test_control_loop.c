@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -376,6 +377,31 @@ static void the_gateway_ends_during_a_build(void **state)
 	assert_int_equal(fake_scratches, 0);
 }
 
+// Nobody waits for a compiler that takes minutes. In a process of its own, which ends under it.
+static void the_gateway_does_not_wait_for_a_long_build(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child) {
+		struct world w;
+		uint64_t began;
+
+		world_new(&w);
+		fake_build_ms = 20000;
+		run(&w, 0, at_tick_leave);
+		began = now_ns();
+		bool left = !reload_free(w.context.reload);
+
+		_exit(!(left && now_ns() - began < 3 * NS_PER_S));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +412,7 @@ int main(void)
 		cmocka_unit_test(requests_take_turns_and_each_is_answered),
 		cmocka_unit_test(too_many_are_refused),
 		cmocka_unit_test(the_gateway_ends_during_a_build),
+		cmocka_unit_test(the_gateway_does_not_wait_for_a_long_build),
 		cmocka_unit_test(hup_reopens_and_stats_are_written),
 		cmocka_unit_test(a_heart_that_rests_is_told_once),
 	};
