@@ -9,7 +9,7 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 	libjansson-dev libevent-dev libssl-dev libseccomp-dev libcmocka-dev
 	python3"
 # For the lab and its story.
-PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssh-server
+PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 mandoc tshark

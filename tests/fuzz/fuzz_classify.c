@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flows of any content against all signatures, verifiers, shapes and decoders. An input is one
-// octet of bits (1 UDP, 2 picked up midstream, 4 port 53 at the responder), then packets: an octet
-// (1 the half, 2 a gap before it), length u16 BE, bytes. Held, besides what the sanitizers see:
-// verdicts and states agree (in the rig), and a flow that is cut after the data packets that its
-// verdict names is still the same application.
+// octet of bits (1 UDP, 2 picked up midstream, 4 port 53 at the responder, 8 with user-defined
+// applications), then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
+// Held, besides what the sanitizers see: verdicts and states agree (in the rig), and a flow that is
+// cut after the data packets that its verdict names is still the same application.
 #include "classify_rig.h"
 
 #include <netinet/in.h>
@@ -85,20 +85,47 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 	return flow;
 }
 
+// Three applications of a policy: by host, by a pattern, and one whose host is below the first's.
+static struct rig *rig_with_users(void)
+{
+	struct rig *rig = rig_new();
+	struct user_apps *user = user_apps_new();
+	uint16_t first = (uint16_t)(app_count() + 1);
+	const struct signature own = {.id = "own/1",
+		.app = (uint16_t)(first + 1),
+		.l4 = IPPROTO_TCP,
+		.halves = 3,
+		.confidence = CONFIDENCE_DPI,
+		.dotall = true,
+		.pattern = "^OWN.{4}x"};
+
+	if (!user || user_apps_add_host(user, first, "wiki.example") ||
+		user_apps_add_host(user, (uint16_t)(first + 2), "a.wiki.example") ||
+		user_apps_add_ports(user, first, IPPROTO_UDP, 50000, 50001))
+		abort();
+	for (uint16_t i = 0; i < 3; i++)
+		user_apps_add(user, (uint16_t)(first + i));
+	rig_user_take(rig, user, &own, 1);
+	return rig;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	static struct rig *rig;
+	static struct rig *rigs[2];
 
-	if (!rig)
-		rig = rig_new();
 	if (!len)
 		return 0;
+	bool users = bytes[0] & 8;
+
+	if (!rigs[users])
+		rigs[users] = users ? rig_with_users() : rig_new();
+	struct rig *rig = rigs[users];
 	struct rig_flow whole = run(rig, bytes, len, UINT8_MAX);
 
-	if (*rig_app(&whole)) {
+	if (whole.verdict.confidence >= CONFIDENCE_PARTIAL) {
 		struct rig_flow cut = run(rig, bytes, len, whole.verdict.n_data_pkts);
 
-		if (strcmp(rig_app(&cut), rig_app(&whole)))
+		if (cut.verdict.app != whole.verdict.app)
 			abort();
 	}
 	if (classifier_states_free(rig->classifier) != classifier_states_max(rig->classifier))

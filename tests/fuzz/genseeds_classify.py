@@ -8,7 +8,7 @@ import os
 import struct
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-UDP, MIDSTREAM, PORT_53 = 1, 2, 4
+UDP, MIDSTREAM, PORT_53, USERS = 1, 2, 4, 8
 HASH = b"\xabbcdefghijklmnop"
 TAGS = b"\2\0\0\0\2\1\0\1\4\0name\3\1\0\x11\x3c\0\0\0"
 GUID = bytes.fromhex("a7453102 89213ee4 7e649bba c302eb3a")
@@ -37,6 +37,16 @@ def slsk(payload):
 
 def text(octets):
     return struct.pack("<I", len(octets)) + octets
+
+
+def hello(name, records=16384):
+    """A ClientHello with this server name, in records of at most that many bytes."""
+    sni = struct.pack(">HHHBH", 0, len(name) + 5, len(name) + 3, 0, len(name)) + name
+    extensions = b"\x0a\x0a\0\0" + sni + b"\0\x10\0\5\0\3\2h2"
+    body = b"\3\3" + HASH * 2 + b"\0\0\2\x13\1\1\0" + struct.pack(">H", len(extensions)) + extensions
+    message = b"\1" + struct.pack(">I", len(body))[1:] + body
+    pieces = [message[i:i + records] for i in range(0, len(message), records)]
+    return b"".join(b"\x16\3\1" + struct.pack(">H", len(piece)) + piece for piece in pieces)
 
 
 HANDSHAKE = b"\x13BitTorrent protocol\0\0\0\0\0\x10\0\5abcdefghij0123456789-LT2080-abcdefghijkl"
@@ -88,6 +98,15 @@ FLOWS = {
     "nmdc-result": flow(UDP, (0, b"$SR alice dir\\file\x05437 3/4\x05Hub (1.2.3.4:411)|")),
     "adc": flow(0, (0, b"HSUP ADBASE ADTIGR\n"), (1, b"ISUP ADBASE ADTIGR\nISID AAAB\n")),
     "syncthing": flow(UDP, (0, b"\x2e\xa7\xd9\x0b\x0a\x20" + HASH * 2)),
+    "user-sni": flow(USERS, (0, hello(b"b.wiki.example")), (1, b"\x16\3\3\0\4\2\0\0\0")),
+    "user-sni-cut": flow(USERS, (0, hello(b"a.wiki.example", 40)[:70]), (0, hello(b"a.wiki.example", 40)[70:])),
+    "user-sni-none": flow(USERS, (0, hello(b"wiki.example.org"))),
+    "user-host": flow(USERS, (0, b"GET / HTTP/1.1\r\nAccept: */*\r\nHo"), (0, b"st: x.wiki.example:80\r\n\r\n")),
+    "user-connect": flow(USERS, (0, b"CONNECT wiki.example:443 HTTP/1.1\r\n\r\n"), (1, b"HTTP/1.1 200 OK\r\n\r\n")),
+    "user-absolute": flow(USERS, (0, b"GET http://u@WIKI.example./?q HTTP/1.1\r\nHost: other\r\n\r\n")),
+    "user-midstream": flow(USERS | MIDSTREAM, (1, b"GET / HTTP/1.1\r\nHost: wiki.example\r\n\r\n")),
+    "user-pattern": flow(USERS, (0, b"OWN\n\0"), (0, b"\r\nx")),
+    "user-port": flow(USERS | UDP, *((i & 1, b"something else") for i in range(12))),
     "unknown": flow(0, *((i & 1, b"something else") for i in range(12))),
     "unknown-udp": flow(UDP | PORT_53, *((i & 1, b"something else") for i in range(12))),
 }

@@ -129,6 +129,54 @@ def app_http(cap):
     http(Path(cap))
 
 
+def client_hello(name):
+    """A ClientHello that asks for this server name, in one record."""
+    host = name.encode()
+    sni = struct.pack(">HHHBH", 0, len(host) + 5, len(host) + 3, 0, len(host)) + host
+    extensions = struct.pack(">HHHH", 0x0A0A, 0, 43, 3) + b"\2\3\4" + sni + struct.pack(">HH", 16, 5) + b"\0\3\2h2"
+    body = b"\3\3" + noise(32, 5) + b"\0" + struct.pack(">HHH", 4, 0x1301, 0x1302) + b"\1\0"
+    body += struct.pack(">H", len(extensions)) + extensions
+    message = b"\1" + struct.pack(">I", len(body))[1:] + body
+    return b"\x16\3\1" + struct.pack(">H", len(message)) + message
+
+
+def tls(path, name, cport, sport=443, cut=0):
+    """A TLS session; its hello in two segments, if `cut` says where."""
+    session, hello = Session(path, cport, sport).open(), client_hello(name)
+    for piece in ([hello[:cut], hello[cut:]] if cut else [hello]):
+        session.say(0, piece)
+    body = b"\3\3" + noise(32, 6) + b"\0" + b"\x13\1\0\0\0"
+    session.say(1, b"\x16\3\3" + struct.pack(">H", len(body) + 4) + b"\2" + struct.pack(">I", len(body))[1:] + body)
+    session.say(1, b"\x17\3\3\3\xe8" + noise(1000, 7))
+    session.close()
+
+
+@capture
+def app_own(cap):
+    """What policies/own.json defines, each of its ways, and beside each what it must leave alone."""
+    path = Path(cap)
+    tls(path, "www.wiki.example", 40100)
+    tls(path, "wiki.example", 40111, cut=60)  # within the name's extension
+    tls(path, "badwiki.example", 40102)
+    for cport, target, host in ((40103, "/", "WIKI.example:80"), (40104, "/", "other.example"),
+                                (40105, "http://a.wiki.example/x", "other.example")):
+        session = Session(path, cport, 80).open()
+        session.say(0, f"GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        session.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+        session.close()
+    crm = Session(path, 40106, 7777).open()
+    crm.say(0, b"CRM/2 hello\r\n").say(1, b"200 welcome\r\n").close()
+    path.datagram(0, 40107, 7777, b"\x01crm?")
+    path.datagram(1, 40107, 7777, b"\x02crm!")
+    tls(Path(cap, server="198.51.100.20"), "other.example", 40108)  # its network, and TLS
+    path6 = Path(cap, client="2001:db8::2", server="2001:db8:77::1")
+    path6.send(0, ICMPV6, icmp(128, 0, 0x10001, b"ping", v6=path6.hosts))
+    unknown = Session(path, 40109, 6010).open()  # by its port, when all else has failed
+    for i in range(12):
+        unknown.say(i % 2, noise(40, 100 + i))
+    unknown.close()
+
+
 @capture
 def app_bittorrent(cap):
     bittorrent(Path(cap))
