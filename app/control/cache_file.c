@@ -44,6 +44,10 @@ size_t cache_line_write(const struct cache_line *line, char *buffer, size_t leng
 	if (line->rule)
 		json_out_string(&out, "rule", line->rule);
 	json_out_string(&out, "confidence", confidence_word(entry->confidence));
+	if (entry->flags & CONN_ENTRY_OPERATOR)
+		json_out_string(&out, "made", "by_hand");
+	if (entry->flags & CONN_ENTRY_FIXED)
+		json_out_string(&out, "end", "fixed");
 	json_out_u64(&out, "created_ns", entry->created_ns);
 	json_out_u64(&out, "expires_ns", entry->expires_ns);
 	json_out_u64(&out, "hits", entry->hits);
@@ -88,6 +92,13 @@ static bool get_word(
 		return false;
 	*out = !strcmp(text, yes);
 	return true;
+}
+
+static bool is_word(const json_t *object, const char *key, const char *word)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text && !strcmp(text, word);
 }
 
 static bool get_confidence(const json_t *object, uint8_t *out)
@@ -148,6 +159,9 @@ static void take_line(struct cache_read *read, struct rule_names *names,
 	} else if (entry.expires_ns > now_ns) {
 		if (entry.created_ns > now_ns) // the clock was set back
 			entry.created_ns = now_ns;
+		entry.flags =
+			(uint8_t)((is_word(object, "made", "by_hand") ? CONN_ENTRY_OPERATOR : 0) |
+				  (is_word(object, "end", "fixed") ? CONN_ENTRY_FIXED : 0));
 		entry.app = app ? app_names_find(apps, app) : APP_NONE;
 		entry.rule_uid = rule ? rule_names_intern(names, rule) : 0;
 		conn_list_add(&read->list, &entry);

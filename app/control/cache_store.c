@@ -130,7 +130,9 @@ static void learned(void *ctx, const struct event *event)
 			.created_ns = event->conncache.created_ns,
 			.expires_ns = event->conncache.expires_ns,
 			.app = event->app,
-			.confidence = event->confidence},
+			.confidence = event->confidence,
+			.flags = (uint8_t)((event->conncache.by_hand ? CONN_ENTRY_OPERATOR : 0) |
+					   (event->conncache.fixed ? CONN_ENTRY_FIXED : 0))},
 		.rule = rule_names_get(context->names, event->rule_uid),
 		.app = proto ? proto->name : NULL,
 	};
@@ -158,6 +160,15 @@ static uint64_t hits_now(const struct cache_store *store)
 	return hits;
 }
 
+// An allowance lets pass, and ends with the run: in the file it would block.
+static void take_entries(struct conn_list *list, const struct conn_entry *entries, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!(entries[i].flags & CONN_ENTRY_ALLOWED))
+			conn_list_add(list, &entries[i]);
+	}
+}
+
 static void read_page(void *ctx, unsigned lcore, const struct query *query, bool last)
 {
 	struct cache_store *store = ctx;
@@ -165,11 +176,7 @@ static void read_page(void *ctx, unsigned lcore, const struct query *query, bool
 
 	(void)lcore;
 	(void)last;
-	for (uint32_t i = 0; i < query->n; i++) {
-		// an allowance lets pass, and ends with the run
-		if (!(entries[i].flags & CONN_ENTRY_ALLOWED))
-			conn_list_add(&store->writing.list, &entries[i]);
-	}
+	take_entries(&store->writing.list, entries, query->n);
 }
 
 static void names_free(struct writing *writing)
@@ -467,8 +474,7 @@ static void write_last(struct cache_store *store)
 		unsigned n;
 
 		while ((n = conn_cache_read(dp->lcores[i]->conn_cache, &cursor, entries, 64)) > 0)
-			for (unsigned k = 0; k < n; k++)
-				conn_list_add(&writing->list, &entries[k]);
+			take_entries(&writing->list, entries, n);
 	}
 	int rc = names_copy(writing, store->context);
 

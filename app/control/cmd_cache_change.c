@@ -73,7 +73,8 @@ static void tell_entry(
 			.saved_bytes = entry->saved_bytes,
 			.cache_mode = entry->key.mode,
 			.from_inside = entry->key.from_inside,
-			.by_hand = true},
+			.by_hand = true,
+			.fixed = entry->flags & CONN_ENTRY_FIXED},
 	};
 
 	if (entry->key.vlan) {

@@ -184,6 +184,7 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.cache_mode = entry->key.mode;
 	event.conncache.from_inside = entry->key.from_inside;
 	event.conncache.by_hand = entry->flags & CONN_ENTRY_OPERATOR;
+	event.conncache.fixed = entry->flags & CONN_ENTRY_FIXED;
 	event_send(lcore, &event);
 }
 

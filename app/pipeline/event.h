@@ -116,6 +116,7 @@ struct event {
 			uint8_t cache_mode; // enum cache_mode
 			bool from_inside;   // the initiator
 			bool by_hand;       // made or removed by hand; of the control core
+			bool fixed;         // ends when it says, whatever hits it
 		} conncache;
 		struct {
 			char text[80];         // "STAGE: VERDICT [REASON]"

@@ -173,6 +173,37 @@ static void a_crash_forgets_nothing(void **state)
 	blocked_peers_stay_blocked(false);
 }
 
+// An allowance is kept in the cache, too: out of the file it would come back as a block.
+static void what_is_allowed_comes_back_as_no_block(void **state)
+{
+	struct world w = world_new();
+
+	(void)state;
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(syn(0, 2, 1000), 0);
+	go(&w, 80);
+	gateway_end(&w, true);
+
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(stats(&w).restored, 1);
+	pipe_turns(gw); // they have the policy
+	for (unsigned lcore = 0; lcore < LCORES; lcore++) {
+		struct conn_entry entry;
+		uint32_t cursor = 0;
+
+		assert_int_equal(
+			conn_cache_read(gw->dp.lcores[lcore]->conn_cache, &cursor, &entry, 1), 1);
+		entry.flags = CONN_ENTRY_OPERATOR | CONN_ENTRY_FIXED | CONN_ENTRY_ALLOWED;
+		assert_true(conn_cache_put(gw->dp.lcores[lcore], &entry));
+	}
+	gateway_end(&w, true);
+
+	gateway_start(&w, "no-sharing");
+	assert_int_equal(stats(&w).restored, 0);
+	gateway_end(&w, true);
+	world_free(&w);
+}
+
 // What a power failure leaves: the last line of the journal is half there.
 static void half_a_line_spoils_no_other(void **state)
 {
@@ -391,6 +422,7 @@ static struct conn_entry random_entry(unsigned *seed)
 	if (rand_r(seed) % 2)
 		entry.key.vlan = (uint16_t)(rand_r(seed) % 4096 + (1 << 15));
 	entry.key.from_inside = rand_r(seed) % 2 != 0;
+	entry.flags = (uint8_t)(rand_r(seed) % 4); // by hand, fixed
 	return entry;
 }
 
@@ -428,6 +460,7 @@ static void entries_survive_the_file_as_they_are(void **state)
 		assert_int_equal(a->app, b->app);
 		assert_int_equal(a->confidence, b->confidence);
 		assert_int_equal(a->rule_uid, b->rule_uid);
+		assert_int_equal(a->flags, b->flags);
 	}
 	// the same keys again, with other hits: the later lines hold; then the latest to end
 	for (unsigned i = 0; i < N; i++)
@@ -471,6 +504,7 @@ int main(void)
 		cmocka_unit_test(an_orderly_stop_forgets_nothing),
 		cmocka_unit_test(a_crash_forgets_nothing),
 		cmocka_unit_test(half_a_line_spoils_no_other),
+		cmocka_unit_test(what_is_allowed_comes_back_as_no_block),
 		cmocka_unit_test(a_rule_that_is_gone_blocks_nobody),
 		cmocka_unit_test(ends_and_births_outlive_a_restart),
 		cmocka_unit_test(what_is_flushed_stays_forgotten),
