@@ -13,7 +13,8 @@ def list_entries(options):
         return message
     show.table(("from", "to", "proto", "app", "rule", "mode", ">hits", ">saved", ">ends in"),
                [(e["src_ip"], show.end(e["dest_ip"], e.get("dest_port")), e.get("proto", "any"), app_of(e),
-                 e.get("rule", "-"), e["mode"], number(e["hits"]), amount(e["saved_bytes"]), span(e["ttl_s"]))
+                 e.get("rule", "(operator)" if e.get("operator") else "-"),
+                 "allowed" if e.get("allowed") else e["mode"], number(e["hits"]), amount(e["saved_bytes"]), span(e["ttl_s"]))
                 for e in message["entries"]])
     show.shown("entries", message, message["entries"])
     return None

@@ -243,6 +243,16 @@ def known_as_flow(flow):
     return "%s%s" % (show.app_of(flow), " (%s)" % confidence if confidence else "")
 
 
+def show_entries(title, entries):
+    if not entries:
+        return
+    print()
+    print(title)
+    for entry in entries:
+        print("  %s %s, %s, ends in %s" % (clean(entry["src_ip"]), clean(show.end(
+            entry["dest_ip"], entry.get("dest_port"))), clean(entry.get("mode", "?")), show.span(entry["ttl_s"])))
+
+
 def run(options):
     message = ask(options, "explain", **explain_arguments(options))
     if options.json:
@@ -263,15 +273,13 @@ def run(options):
         print()
         for line in evidence_lines(evidence, width - 2):
             print(line)
-    if message.get("cache"):
-        print()
-        print("In the connection cache now (sluicectl cache del SRC DEST removes it):")
-        for entry in message["cache"]:
-            print("  %s %s, %s, ends in %s" % (clean(entry["src_ip"]), clean(show.end(
-                entry["dest_ip"], entry.get("dest_port"))), clean(entry.get("mode", "?")), show.span(entry["ttl_s"])))
+    show_entries("In the connection cache now (sluicectl cache del SRC DEST removes it):",
+                 [entry for entry in message.get("cache", []) if not entry.get("allowed")])
+    show_entries("Allowed by the operator, whatever cache and policy say:",
+                 [entry for entry in message.get("cache", []) if entry.get("allowed")])
     if message.get("exempt"):
-        print("Exempt from the cache: %s" % ", ".join(clean(e["address"]) if isinstance(e, dict) else clean(e)
-                                                        for e in message["exempt"]))
+        print()
+        print("Exempt from the cache (sluicectl cache exempt): %s" % clean(message["exempt"]))
     if others and not options.all:
         print()
         print("\n".join(show.wrapped("These ends had other flows, too (--all shows their evidence): %s" % ", ".join(

@@ -28,8 +28,8 @@ def per_second(count):
 
 def span(seconds):
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * length:
-            return "%d%s" % (seconds // length, unit)
+        if seconds >= 1.99 * length:
+            return "%d%s" % (round(seconds / length), unit)
     return "%ds" % seconds
 
 
