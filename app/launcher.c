@@ -2,6 +2,7 @@
 #include "launcher.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -76,10 +77,30 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 	_exit(0);
 }
 
+// The file and every folder above it: who may write to one of those can put another file there.
+// In a folder like /tmp the sticky bit keeps what is root's. `culprit` is what others can change.
+static bool only_root_changes(const char *path, char culprit[PATH_MAX])
+{
+	struct stat st;
+
+	if (!realpath(path, culprit))
+		return false;
+	for (;;) {
+		if (stat(*culprit ? culprit : "/", &st) < 0 || st.st_uid != 0 ||
+			(st.st_mode & (S_IWGRP | S_IWOTH) &&
+				!(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX)))
+			return false;
+		if (!*culprit)
+			return true;
+		*strrchr(culprit, '/') = '\0';
+	}
+}
+
 // The launcher runs it with its own rights: nobody with fewer may be able to change it.
 int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len)
 {
 	const char *path = gateway->hook.command[0];
+	char culprit[PATH_MAX] = "";
 	struct stat st;
 	int rc = 0;
 
@@ -91,13 +112,16 @@ int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len
 			"hook.command %s: %s; make it executable, or set \"hook\": {\"command\": "
 			"null}",
 			path, strerror(-rc));
-	} else if (!S_ISREG(st.st_mode) ||
-		   (geteuid() == 0 && (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH)))) {
+	} else if (!S_ISREG(st.st_mode)) {
+		rc = -EPERM;
+		snprintf(err, err_len, "hook.command %s: it is no file", path);
+	} else if (geteuid() == 0 && !only_root_changes(path, culprit)) {
 		rc = -EPERM;
 		snprintf(err, err_len,
-			"hook.command %s: it is run as root, and must be a file that only root can "
-			"change: chown root: %s && chmod go-w %s",
-			path, path, path);
+			"hook.command %s: it is run as root, and others can change %s: "
+			"chown root: %s && chmod go-w %s",
+			path, *culprit ? culprit : "/", *culprit ? culprit : "/",
+			*culprit ? culprit : "/");
 	}
 	return rc;
 }

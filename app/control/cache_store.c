@@ -283,6 +283,7 @@ static void read_end(void *ctx, const char *error)
 		log_warning("connection cache: not written this time: %s", error);
 		conn_list_free(&store->writing.list);
 		store->changed = true;
+		store->removals--; // what an operator took out is still in the file: soon again
 		return;
 	}
 	int rc = names_copy(&store->writing, store->context);

@@ -290,6 +290,11 @@ static void a_hook_that_others_can_change_is_refused(void **state)
 		hook_script("true", 0777);
 		assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -EPERM);
 		assert_non_null(strstr(err, "chmod go-w"));
+		hook_script("true", 0755);
+		assert_int_equal(chmod(dir, 0775), 0); // who may write there may put another
+		assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -EPERM);
+		assert_non_null(strstr(err, "others can change /"));
+		assert_int_equal(chmod(dir, 0700), 0);
 	}
 	unlink(hook);
 	assert_int_equal(launcher_start(&launcher, &gateway, "x", err, sizeof err), -ENOENT);
