@@ -241,7 +241,7 @@ def measure(root, program, folder, quick, say):
     sizes = [(Pcap, 4096, 64), (Memif, 4096, 64)]
     if not quick:
         sizes += [(Pcap, 4096, 1250), (Pcap, 65536, 64), (Memif, 4096, 1250)]
-    rounds, warm_s, seconds = (1, 0.3, 0.5) if quick else (5, 0.5, 1.0)
+    rounds, warm_s, seconds = (1, 0.3, 0.5) if quick else (5, 0.3, 0.7)
     rows = []
     for kind, flows, frame in sizes:
         wire = kind(root, program, folder, flows, frame)

@@ -344,17 +344,17 @@ static uint64_t turns(struct rig *rig, uint32_t n)
 
 // Named for callgrind's --toggle-collect (tools/bench): what lies between entry and return is
 // counted, nothing else.
-__attribute__((noinline)) uint64_t rig_round(struct rig *rig, uint32_t n)
+__attribute__((noipa)) uint64_t rig_round(struct rig *rig, uint32_t n)
 {
 	return turns(rig, n);
 }
 
-__attribute__((noinline)) uint64_t rig_warm(struct rig *rig, uint32_t n)
+__attribute__((noipa)) uint64_t rig_warm(struct rig *rig, uint32_t n)
 {
 	return turns(rig, n);
 }
 
-__attribute__((noinline)) uint64_t rig_round_wire(struct rig *rig, uint32_t n)
+__attribute__((noipa)) uint64_t rig_round_wire(struct rig *rig, uint32_t n)
 {
 	struct rte_mbuf *pkts[BURST];
 
