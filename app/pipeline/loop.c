@@ -193,14 +193,12 @@ static void run_owned(
 		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
 			lookup->ref =
 				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
-		if (lookup && walk_final(lcore, mbufs[i], lookup->ref)) {
-			stage_meter_add(&lcore->meter, METER_FINAL, 1);
-			continue;
-		}
 		if (asked && lookup->ref == FLOW_REF_NONE &&
 			walk_refused(lcore, mbufs[i], &questions[of[i]])) {
 			refused[n_refused++] = mbufs[i];
 			stage_meter_add(&lcore->meter, METER_REFUSED, 1);
+		} else if (lookup && walk_final(lcore, mbufs[i], lookup->ref)) {
+			stage_meter_add(&lcore->meter, METER_FINAL, 1);
 		} else {
 			walk_any(lcore, mbufs[i], lookup);
 		}
