@@ -15,14 +15,16 @@
 #include "loop.h"
 #include "parse.h"
 #include "reload.h"
+#include "replay_against.h"
 #include "replay_output.h"
 #include "replay_packet.h"
 #include "sink.h"
 #include "stats_sum.h"
 #include "tick.h"
 
-#define EXIT_FAILED 1
-#define EXIT_CONFIG 78
+#define EXIT_FAILED  1
+#define EXIT_TROUBLE 2 // of a comparison, where 1 has a meaning of its own
+#define EXIT_CONFIG  78
 
 #define LINKTYPE_ETHERNET 1 // of an output without packets
 
@@ -50,6 +52,8 @@ struct replay {
 	struct rule_names *names;
 	struct sink *sink;
 	struct reload *reload;
+	enum against_side side;
+	struct against *against;   // NULL: no comparison; else the caller's, with names
 	struct capture **captures; // one per input
 	uint64_t now_ns;
 	uint64_t start_ns;
@@ -203,7 +207,8 @@ static int control_new(struct replay *r)
 	};
 	char err[CAPTURE_ERROR_LEN] = "";
 
-	r->names = rule_names_new();
+	if (!r->names)
+		r->names = rule_names_new();
 	if (!r->names)
 		return fail("no memory", NULL);
 	if (sink_new(&sink, r->dp, r->names, &r->sink, err, sizeof err) < 0)
@@ -211,7 +216,10 @@ static int control_new(struct replay *r)
 	if (reload_new(r->dp, r->names, options->signatures, options->cache, &r->reload) < 0)
 		return fail("no memory for the policy", NULL);
 	reload_set_sink(r->reload, r->sink);
-	return 0;
+	if (!r->against)
+		return 0;
+	reload_set_adjust(r->reload, against_adjust);
+	return sink_listen(r->sink, against_see, r->against) < 0 ? fail("no memory", NULL) : 0;
 }
 
 // The run
@@ -447,6 +455,8 @@ static int run(struct replay *r)
 		rc = dataplane_new(r);
 	if (rc == 0)
 		rc = control_new(r);
+	if (rc == 0 && r->against)
+		against_begin(r->against, r->side, r->dp);
 	if (rc == 0)
 		rc = clock_start(r);
 	if (rc == 0)
@@ -470,7 +480,7 @@ static void replay_fini(struct replay *r)
 		sink_free(r->sink);
 	if (r->reload)
 		reload_free(r->reload);
-	if (r->names)
+	if (!r->against)
 		rule_names_free(r->names);
 	for (unsigned i = 0; dp && i < dp->n_lcores; i++) {
 		if (dp->lcores[i])
@@ -487,6 +497,38 @@ static void replay_fini(struct replay *r)
 	replay_offload_free(r->offload);
 }
 
+// --against: a pass for each policy, and what differs. As diff(1) ends: 0, 1, or 2 for trouble.
+static int compare(const struct replay_options *options)
+{
+	struct rule_names *names = rule_names_new();
+	struct against *against = names ? against_new(names, options->has_inside) : NULL;
+	struct against_sum sum = {0};
+	int rc = against ? 0 : fail("no memory", NULL);
+
+	for (unsigned side = AGAINST_OLD; side <= AGAINST_NEW && rc == 0; side++) {
+		struct replay r = {
+			.options = *options, .names = names, .against = against, .side = side};
+
+		if (side == AGAINST_OLD)
+			r.options.policy = options->against;
+		rc = run(&r);
+		replay_fini(&r);
+	}
+	if (rc == 0) {
+		rc = against_tell(against, stdout, options->json, &sum);
+		if (rc < 0)
+			rc = fail("cannot write what differs", strerror(-rc));
+	}
+	if (rc == 0)
+		fprintf(stderr, "%" PRIu64 " of %" PRIu64 " flows would be decided otherwise\n",
+			sum.differ, sum.flows);
+	against_free(against);
+	rule_names_free(names);
+	if (rc == EXIT_FAILED)
+		return EXIT_TROUBLE;
+	return rc ? rc : sum.differ != 0;
+}
+
 int replay_main(int argc, char **argv)
 {
 	char err[CAPTURE_ERROR_LEN] = "";
@@ -501,8 +543,12 @@ int replay_main(int argc, char **argv)
 		if (rc != 0) {
 			fail("cannot start DPDK", err);
 		} else {
-			rc = run(&r);
-			replay_fini(&r);
+			if (r.options.against) {
+				rc = compare(&r.options);
+			} else {
+				rc = run(&r);
+				replay_fini(&r);
+			}
 			eal_stop();
 		}
 	}

@@ -26,6 +26,8 @@ struct replay_options {
 	char *const *inputs; // borrowed from argv
 	unsigned n_inputs;
 	const char *policy;
+	const char *against;    // policy to compare it with, or NULL
+	bool json;              // of what differs
 	const char *signatures; // directory
 	char *signatures_owned;
 	const char *cache;  // directory of compiled signatures, or NULL

@@ -35,6 +35,10 @@ static const char help[] =
 	"      --checksum WORD     verify (default), ignore, or auto: ignore those of senders most "
 	"of\n"
 	"                          whose checksums in a capture are wrong (transmit offload)\n"
+	"      --against FILE      tell which flows of the captures this older policy decides "
+	"otherwise,\n"
+	"                          instead of what becomes of the packets\n"
+	"      --json              tell them as JSON lines\n"
 	"      --reload N:FILE     publish another policy before packet N (repeatable, rising)\n"
 	"      --flows N           flows per lcore; default 65536\n"
 	"      --lcores N          data lcores, 1 to 8; packets come in on the first; default 1\n"
@@ -44,7 +48,8 @@ static const char help[] =
 	"  -v, --verbose           say more on standard error\n"
 	"  -h, --help              this text\n"
 	"\n"
-	"Exit: 0 done; 1 failed, or a packet is unaccounted for; 2 usage; 78 bad policy.\n";
+	"Exit: 0 done; 1 failed, or a packet is unaccounted for; 2 usage; 78 bad policy. With\n"
+	"--against: 0 no flow differs; 1 some do; 2 usage, or failed; 78 bad policy.\n";
 
 __attribute__((format(printf, 1, 2))) static int usage(const char *fmt, ...)
 {
@@ -137,6 +142,8 @@ enum long_option {
 	OPT_RELOAD,
 	OPT_FLOWS,
 	OPT_LCORES,
+	OPT_AGAINST,
+	OPT_JSON,
 };
 
 static int option_take(struct replay_options *options, int option)
@@ -149,6 +156,8 @@ static int option_take(struct replay_options *options, int option)
 	case 'v': options->verbose++; return -1;
 	case 'h': fputs(help, stdout); return 0;
 	case OPT_STATS: options->stats = optarg; return -1;
+	case OPT_AGAINST: options->against = optarg; return -1;
+	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
 	case OPT_HEAP: options->heap_mbufs = true; return -1;
 	case OPT_INSIDE: return inside_add(options, optarg);
@@ -179,6 +188,8 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"segment-bytes", required_argument, NULL, OPT_SEGMENT},
 		{"cache", required_argument, NULL, OPT_CACHE},
 		{"reload", required_argument, NULL, OPT_RELOAD},
+		{"against", required_argument, NULL, OPT_AGAINST},
+		{"json", no_argument, NULL, OPT_JSON},
 		{"flows", required_argument, NULL, OPT_FLOWS},
 		{"lcores", required_argument, NULL, OPT_LCORES},
 		{0},
@@ -198,6 +209,12 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		return usage("no capture is named");
 	if (!options->policy)
 		return usage("no policy: -p policy.json");
+	if (options->json && !options->against)
+		return usage("--json is for --against; events are JSON lines anyway (-e)");
+	if (options->against &&
+		(options->write || options->events || options->stats || options->n_reloads))
+		return usage(
+			"--against only compares: -w, -e, --stats and --reload are not for it");
 	if (options->has_inside)
 		address_set_seal(&options->inside);
 	if (!options->signatures)

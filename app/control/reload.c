@@ -42,6 +42,7 @@ struct reload {
 	void *guard_ctx;
 	void (*observer)(void *ctx, enum reload_progress progress);
 	void *observer_ctx;
+	void (*adjust)(struct policy *policy);
 	bool observed; // has heard of a beginning, not of the end
 	char *signature_dir;
 	char *cache_dir;
@@ -109,6 +110,11 @@ void reload_set_observer(struct reload *reload,
 	reload->observer = observer;
 	reload->observer_ctx = ctx;
 	reload->observed = false;
+}
+
+void reload_set_adjust(struct reload *reload, void (*adjust)(struct policy *policy))
+{
+	reload->adjust = adjust;
 }
 
 static void observe(struct reload *reload, enum reload_progress progress)
@@ -216,6 +222,8 @@ static bool adopt(struct reload *reload, struct build *build)
 		config_error_add(build->errors, build->path, "", "no memory");
 		return false;
 	}
+	if (reload->adjust)
+		reload->adjust(policy);
 	app_names_swap(rule_names_apps(reload->names), rule_names_apps(build->order.names));
 	return true;
 }

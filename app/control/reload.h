@@ -23,6 +23,8 @@ void reload_set_sink(struct reload *reload, struct sink *sink);
 // which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).
 void reload_set_guard(
 	struct reload *reload, void (*guard)(void *ctx, struct config_errors *errors), void *ctx);
+// Called on each policy before it is published: replay's, which looks and does not act. NULL: none.
+void reload_set_adjust(struct reload *reload, void (*adjust)(struct policy *policy));
 // Who wants to know how a reload goes: RELOAD_BEGINS before anything is read, then RELOAD_REFUSED,
 // or RELOAD_IN_FORCE when the last lcore obeys. NULL: nobody.
 enum reload_progress { RELOAD_BEGINS, RELOAD_REFUSED, RELOAD_IN_FORCE };
