@@ -343,18 +343,23 @@ static uint64_t turns(struct rig *rig, uint32_t n)
 }
 
 // Named for callgrind's --toggle-collect (tools/bench): what lies between entry and return is
-// counted, nothing else.
-__attribute__((noipa)) uint64_t rig_round(struct rig *rig, uint32_t n)
+// counted, nothing else. So they must stay functions, also under link-time optimization.
+#if defined(__has_attribute) && __has_attribute(noipa)
+#define APART __attribute__((noipa))
+#else
+#define APART __attribute__((noinline))
+#endif
+APART uint64_t rig_round(struct rig *rig, uint32_t n)
 {
 	return turns(rig, n);
 }
 
-__attribute__((noipa)) uint64_t rig_warm(struct rig *rig, uint32_t n)
+APART uint64_t rig_warm(struct rig *rig, uint32_t n)
 {
 	return turns(rig, n);
 }
 
-__attribute__((noipa)) uint64_t rig_round_wire(struct rig *rig, uint32_t n)
+APART uint64_t rig_round_wire(struct rig *rig, uint32_t n)
 {
 	struct rte_mbuf *pkts[BURST];
 
