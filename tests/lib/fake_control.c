@@ -11,7 +11,7 @@
 #include "signature_load.h"
 
 const char *fake_signatures = "ab";
-unsigned fake_sigdbs, fake_sigdb_made, fake_scratches, fake_build_ms;
+atomic_uint fake_sigdbs, fake_sigdb_made, fake_scratches, fake_build_ms;
 
 static struct rte_ring *ring_new(unsigned element, unsigned count)
 {

@@ -4,6 +4,7 @@
 #ifndef SLUICE_FAKE_CONTROL_H
 #define SLUICE_FAKE_CONTROL_H
 
+#include <stdatomic.h>
 #include "lcore.h"
 #include "policy_load.h"
 
@@ -16,11 +17,11 @@ struct flow_ends fake_ends(const char *c2s, uint16_t c2s_port, const char *s2c, 
 
 // What signature_load_dir gives: one signature per letter, id "sig-LETTER"; "!" fails.
 extern const char *fake_signatures;
-extern unsigned fake_sigdbs;     // alive
-extern unsigned fake_sigdb_made; // ever compiled
-extern unsigned fake_scratches;  // alive: one per policy and lcore
+extern atomic_uint fake_sigdbs;     // alive
+extern atomic_uint fake_sigdb_made; // ever compiled
+extern atomic_uint fake_scratches;  // alive: one per policy and lcore
 // policy_load of a path that contains "bad" fails with two errors; "many" has 4,096 rules. It takes
 // fake_build_ms.
-extern unsigned fake_build_ms;
+extern atomic_uint fake_build_ms;
 
 #endif
