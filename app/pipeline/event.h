@@ -113,10 +113,10 @@ struct event {
 			uint64_t expires_ns;
 			uint64_t hits;
 			uint64_t saved_bytes;
-			uint8_t cache_mode; // enum cache_mode
-			bool from_inside;   // the initiator
-			bool by_hand;       // made or removed by hand; of the control core
-			bool fixed;         // ends when it says, whatever hits it
+			uint8_t cache_mode;  // enum cache_mode
+			uint8_t from_inside; // 0 or 1, as the rest: the initiator
+			uint8_t by_hand;     // made or removed by hand; of the control core
+			uint8_t fixed;       // ends when it says, whatever hits it
 		} conncache;
 		struct {
 			char text[80];         // "STAGE: VERDICT [REASON]"
