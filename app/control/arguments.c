@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.h"
 
+#include <errno.h>
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,6 +156,32 @@ static bool proto_named(const char *text, uint8_t *out)
 	return false;
 }
 
+bool argument_hosts(struct request *request, const json_t *arguments, const char *key,
+	struct address_set *out, bool *given)
+{
+	const char *text = NULL;
+
+	if (!argument_text(request, arguments, key, &text))
+		return false;
+	*given = text != NULL;
+	int rc = text ? address_set_add(out, text) : 0;
+
+	if (!rc) {
+		address_set_seal(out);
+		return true;
+	}
+	if (rc == -ERANGE)
+		request_fail(request, "%s: \"%.64s\" has bits beyond its prefix", key, text);
+	else if (rc == -ENOMEM)
+		request_fail(request, "no memory");
+	else
+		request_fail(request,
+			"%s: \"%.64s\" is neither an address nor a network "
+			"(10.0.0.1, 10.0.0.0/8, 2001:db8::/32)",
+			key, text);
+	return false;
+}
+
 bool argument_proto(struct request *request, const json_t *arguments, const char *key, uint8_t *out)
 {
 	const json_t *value = json_object_get(arguments, key);
@@ -216,8 +243,9 @@ bool argument_app(struct request *request, const json_t *arguments, const char *
 	if (*out != APP_NONE)
 		return true;
 	request_fail(request,
-		"%s: no application \"%.64s\"; `sluice apps` lists them, \"unknown\" is for flows "
-		"without one",
+		"%s: no application \"%.64s\"; `sluice apps` and the policy's applications list "
+		"them, "
+		"\"unknown\" is for flows without one",
 		key, name);
 	return false;
 }

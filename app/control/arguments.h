@@ -21,6 +21,10 @@ bool argument_word(struct request *request, const json_t *arguments, const char 
 // An address, not a network; IPv4 becomes v4-mapped.
 bool argument_address(
 	struct request *request, const json_t *arguments, const char *key, uint8_t out[16]);
+// An address or a network; `*given` says whether it is there. `out` is the caller's to free, also
+// after false.
+bool argument_hosts(struct request *request, const json_t *arguments, const char *key,
+	struct address_set *out, bool *given);
 // "TCP", "tcp", 6 or "6".
 bool argument_proto(
 	struct request *request, const json_t *arguments, const char *key, uint8_t *out);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_filter.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "arguments.h"
@@ -29,27 +28,6 @@ enum flow_state_word flow_record_state(const struct flow_record *record)
 const char *flow_state_text(enum flow_state_word state)
 {
 	return state <= FLOW_STATE_CONDEMNED ? state_words[state] : "?";
-}
-
-static bool read_host(struct request *request, const char *text, struct flow_filter *filter)
-{
-	int rc = address_set_add(&filter->hosts, text);
-
-	filter->has_host = true;
-	if (!rc) {
-		address_set_seal(&filter->hosts);
-		return true;
-	}
-	if (rc == -ERANGE)
-		request_fail(request, "host: \"%.64s\" has bits beyond its prefix", text);
-	else if (rc == -ENOMEM)
-		request_fail(request, "no memory");
-	else
-		request_fail(request,
-			"host: \"%.64s\" is neither an address nor a network "
-			"(10.0.0.1, 10.0.0.0/8, 2001:db8::/32)",
-			text);
-	return false;
 }
 
 static bool read_rule(struct request *request, const char *id, struct flow_filter *filter)
@@ -94,7 +72,7 @@ static bool read_category(
 
 static bool read_all(struct request *request, const json_t *arguments, struct flow_filter *filter)
 {
-	const char *host = NULL, *rule = NULL;
+	const char *rule = NULL;
 	uint64_t port = 0;
 
 	filter->has_app = argument_given(arguments, "app");
@@ -104,7 +82,7 @@ static bool read_all(struct request *request, const json_t *arguments, struct fl
 	filter->has_elephant = argument_given(arguments, "elephant");
 	if (!argument_app(request, arguments, "app", &filter->app) ||
 		!read_category(request, arguments, filter) ||
-		!argument_text(request, arguments, "host", &host) ||
+		!argument_hosts(request, arguments, "host", &filter->hosts, &filter->has_host) ||
 		!argument_number(request, arguments, "port", 1, UINT16_MAX, &port) ||
 		!argument_proto(request, arguments, "proto", &filter->l4_proto) ||
 		!argument_text(request, arguments, "rule", &rule) ||
@@ -118,8 +96,7 @@ static bool read_all(struct request *request, const json_t *arguments, struct fl
 		!argument_flag(request, arguments, "elephant", &filter->elephant))
 		return false;
 	filter->port = (uint16_t)port;
-	return (!rule || read_rule(request, rule, filter)) &&
-	       (!host || read_host(request, host, filter));
+	return !rule || read_rule(request, rule, filter);
 }
 
 bool flow_filter_read(struct request *request, const json_t *arguments, struct flow_filter *filter)

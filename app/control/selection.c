@@ -1,71 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "selection.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "address_text.h"
+#include "arguments.h"
 #include "eve.h"
-
-static bool read_app(struct request *request, const char *name, struct selection *selection)
-{
-	selection->has_app = true;
-	if (!strcmp(name, "unknown"))
-		return true; // APP_NONE
-	selection->app = app_names_find(reload_apps(request->context->reload), name);
-	if (selection->app != APP_NONE)
-		return true;
-	request_fail(request,
-		"app: no application \"%.64s\"; `sluice apps` and the policy's "
-		"applications list them, \"unknown\" is for flows without one",
-		name);
-	return false;
-}
-
-static bool read_host(struct request *request, const char *text, struct selection *selection)
-{
-	int rc = address_set_add(&selection->hosts, text);
-
-	selection->has_host = true;
-	if (!rc) {
-		address_set_seal(&selection->hosts);
-		return true;
-	}
-	if (rc == -ERANGE)
-		request_fail(request, "host: \"%.64s\" has bits beyond its prefix", text);
-	else
-		request_fail(request,
-			"host: \"%.64s\" is neither an address nor a network "
-			"(10.0.0.1, 10.0.0.0/8, 2001:db8::/32)",
-			text);
-	return false;
-}
 
 bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
 {
-	const char *app = NULL, *host = NULL;
-	json_int_t limit = 100, offset = 0;
-	json_error_t error;
+	uint64_t limit = 100, offset = 0;
 
-	*selection = (struct selection){0};
-	if (json_unpack_ex(arguments, &error, JSON_STRICT, "{s?s, s?s, s?I, s?I}", "app", &app,
-		    "host", &host, "limit", &limit, "offset", &offset) < 0) {
-		request_fail_arguments(request, error.text);
-		return false;
-	}
-	if (limit < 1 || limit > SELECTION_LIMIT_MAX || offset < 0 ||
-		offset > SELECTION_OFFSET_MAX) {
-		request_fail(request, "limit is 1 to %d, offset 0 to %d", SELECTION_LIMIT_MAX,
-			SELECTION_OFFSET_MAX);
+	*selection = (struct selection){.has_app = argument_given(arguments, "app")};
+	if (!arguments_known(request, arguments) ||
+		!argument_app(request, arguments, "app", &selection->app) ||
+		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
+		!argument_number(request, arguments, "offset", 0, SELECTION_OFFSET_MAX, &offset) ||
+		!argument_hosts(
+			request, arguments, "host", &selection->hosts, &selection->has_host)) {
+		selection_free(selection);
 		return false;
 	}
 	selection->limit = (uint32_t)limit;
 	selection->offset = (uint32_t)offset;
-	if ((app && !read_app(request, app, selection)) ||
-		(host && !read_host(request, host, selection))) {
-		selection_free(selection);
-		return false;
-	}
 	return true;
 }
 

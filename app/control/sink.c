@@ -72,8 +72,12 @@ static bool is_regular(int fd)
 static void cut_torn_line(const struct sink *sink)
 {
 	char tail[WRITE_BYTES];
+	char self[32];
 	struct stat st;
-	int fd = open(sink->path, O_RDONLY | O_CLOEXEC);
+
+	// the very file that is open, whatever its name leads to by now
+	snprintf(self, sizeof self, "/proc/self/fd/%d", sink->fd);
+	int fd = open(self, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return; // written only: nothing can be said of it
@@ -370,22 +374,32 @@ void sink_set_start(struct sink *sink, uint64_t started_ns)
 	sink->started_ns = started_ns;
 }
 
+// A record of the control core itself. False: there is no file (it is only counted) or no room.
+static bool record_begin(
+	struct sink *sink, struct json_out *line, size_t max, uint64_t now_ns, const char *type)
+{
+	char *room;
+
+	if (sink->fd < 0) {
+		sink->written++;
+		return false;
+	}
+	room = line_begin(sink, max);
+	if (!room)
+		return false;
+	json_out_init(line, room, max);
+	eve_head(line, now_ns, type);
+	return true;
+}
+
 void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
 	const char *file, const struct config_errors *errors)
 {
 	size_t n = errors ? errors->n : 0;
 	struct json_out line;
-	char *room;
 
-	if (sink->fd < 0) {
-		sink->written++;
+	if (!record_begin(sink, &line, POLICY_LINE_MAX, now_ns, "policy"))
 		return;
-	}
-	room = line_begin(sink, POLICY_LINE_MAX);
-	if (!room)
-		return;
-	json_out_init(&line, room, POLICY_LINE_MAX);
-	eve_head(&line, now_ns, "policy");
 	json_out_u64(&line, "generation", generation);
 	json_out_open(&line, "policy", '{');
 	json_out_string(&line, "action", generation > (ok ? 1 : 0) ? "reload" : "load");
@@ -441,17 +455,9 @@ void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_rep
 {
 	static const char *const states[] = {"begin", "bypass", "end"};
 	struct json_out line;
-	char *room;
 
-	if (sink->fd < 0) {
-		sink->written++;
+	if (!record_begin(sink, &line, EVE_LINE_MAX, now_ns, "stall"))
 		return;
-	}
-	room = line_begin(sink, EVE_LINE_MAX);
-	if (!room)
-		return;
-	json_out_init(&line, room, EVE_LINE_MAX);
-	eve_head(&line, now_ns, "stall");
 	json_out_u64(&line, "lcore", report->lcore);
 	json_out_open(&line, "stall", '{');
 	json_out_string(&line, "state", states[report->state]);
