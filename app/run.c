@@ -369,6 +369,7 @@ static int restore_state(struct run *run)
 		rc = cache_store_start(run->cache_store);
 	if (rc < 0)
 		return fail(run, exit_code(rc));
+	run->context.state = cache_store_stats(run->cache_store);
 	phases_end(&run->phases, "state");
 	return -1;
 }

@@ -458,9 +458,9 @@ int cache_store_start(struct cache_store *store)
 	return sink_listen(context->sink, learned, store);
 }
 
-void cache_store_get_stats(const struct cache_store *store, struct cache_store_stats *out)
+const struct cache_store_stats *cache_store_stats(const struct cache_store *store)
 {
-	*out = store->stats;
+	return &store->stats;
 }
 
 static void write_last(struct cache_store *store)

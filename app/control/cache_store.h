@@ -34,7 +34,7 @@ int cache_store_new(const struct control_context *context, const char *directory
 	struct cache_store **out, char *err, size_t err_len);
 // Begins to keep what is learned; after sink_new, before control_run.
 int cache_store_start(struct cache_store *store);
-void cache_store_get_stats(const struct cache_store *store, struct cache_store_stats *out);
+const struct cache_store_stats *cache_store_stats(const struct cache_store *store); // lives with it
 // `lcores_left`: none runs any more, and what they know is written once more. NULL is allowed.
 void cache_store_free(struct cache_store *store, bool lcores_left);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "cache_store.h"
 #include "selection.h"
 #include "stats_sum.h"
 #include "tick.h"
@@ -59,6 +60,15 @@ void cmd_stats(struct request *request, json_t *arguments)
 		put_json(&message, "events", events);
 	}
 	put_number(&message, "lcore_stalls", context->lcore_stalls);
+	if (context->state) {
+		json_t *state = json_object();
+
+		put_number(&state, "restored", context->state->restored);
+		put_number(&state, "written", context->state->written);
+		put_number(&state, "writings", context->state->writings);
+		put_number(&state, "failures", context->state->failures);
+		put_json(&message, "state", state);
+	}
 	look_into = json_object();
 	troubles_read(context, troubles);
 	for (unsigned i = 0; i < TROUBLES_MAX; i++)

@@ -25,7 +25,8 @@ struct control_context { // what commands work on; borrowed
 	// The rest is the control core's own; 0 at start.
 	uint64_t cache_removals;      // commands that took entries out of the connection cache
 	struct exemptions exemptions; // of cache-exempt
-	uint64_t lcore_stalls;        // times that a data lcore's heart rested
+	const struct cache_store_stats *state; // NULL: nothing outlives a restart
+	uint64_t lcore_stalls;                 // times that a data lcore's heart rested
 	bool stop;
 };
 // -EADDRINUSE when another instance answers at `path` (a dead socket file is replaced).

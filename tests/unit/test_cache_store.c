@@ -97,10 +97,7 @@ static void go(struct world *w, unsigned ms)
 
 static struct cache_store_stats stats(const struct world *w)
 {
-	struct cache_store_stats s;
-
-	cache_store_get_stats(w->store, &s);
-	return s;
+	return *cache_store_stats(w->store);
 }
 
 static unsigned syn(unsigned lcore, uint32_t server, uint16_t sport)
