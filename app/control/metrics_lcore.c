@@ -93,6 +93,11 @@ static void put_gauges(struct metrics *m, const struct lcores *lcores)
 		metrics_family(m, gauges[i].name, gauges[i].type, NULL, gauges[i].help);
 		put_each(m, lcores, gauges[i].offset);
 	}
+#define X(name, help)                                                 \
+	metrics_family(m, "sluice_" #name, METRIC_GAUGE, NULL, help); \
+	put_each(m, lcores, offsetof(struct stats, name));
+	STATS_GAUGES(X)
+#undef X
 	metrics_family(m, "sluice_lcore_busy_seconds", METRIC_COUNTER, "seconds",
 		"time in turns that took at least one packet");
 	for (unsigned i = 0; i < lcores->n; i++)

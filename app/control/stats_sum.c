@@ -154,6 +154,9 @@ static void put_counters(struct builder *b, json_t *parent, const struct stats *
 	put_number(b, counters, "embryos_active", stats->embryos_active);
 	put_number(b, counters, "elephants_active", stats->elephants_active);
 	put_number(b, counters, "cache_entries", stats->cache_entries);
+#define X(name, help) put_number(b, counters, #name, stats->name);
+	STATS_GAUGES(X)
+#undef X
 }
 
 static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore)

@@ -256,6 +256,9 @@ static void add_stats(struct rte_tel_data *out, const struct stats *stats)
 	rte_tel_data_add_dict_u64(out, "flows_active", stats->flows_active);
 	rte_tel_data_add_dict_u64(out, "embryos_active", stats->embryos_active);
 	rte_tel_data_add_dict_u64(out, "cache_entries", stats->cache_entries);
+#define X(name, help) rte_tel_data_add_dict_u64(out, #name, stats->name);
+	STATS_GAUGES(X)
+#undef X
 }
 
 static int tel_stats(const char *cmd, const char *params, struct rte_tel_data *out)

@@ -17,6 +17,7 @@
 #include "parse.h"
 #include "policy.h"
 #include "stream.h"
+#include "stream_report.h"
 #include "tick.h"
 
 struct lcore;
@@ -136,6 +137,9 @@ static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 struct flow_cold {
 	struct flow_half half[2];
 	struct flow_ends ends;
+	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
+	// not know itself; all of it when its tracker state was given back.
+	struct stream_report report;
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

@@ -394,6 +394,9 @@ struct stats pipe_stats(const struct pipe *pipe)
 		sum.embryos_active += stats->embryos_active;
 		sum.elephants_active += stats->elephants_active;
 		sum.cache_entries += stats->cache_entries;
+#define X(name, help) sum.name += stats->name;
+		STATS_GAUGES(X)
+#undef X
 	}
 	return sum;
 }

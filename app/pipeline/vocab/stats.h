@@ -57,6 +57,26 @@
 	X(tcp_gaps, "gaps told to consumers")                                          \
 	X(tcp_ahead_pkts, "segments ahead of the next byte")                           \
 	X(tcp_old_pkts, "segments with nothing new")                                   \
+	X(tcp_gap_bytes, "bytes of these gaps, never seen")                            \
+	X(tcp_copied_pkts, "segments forwarded ahead of a hole, with a copy kept")     \
+	X(tcp_copied_bytes, "bytes of these copies")                                   \
+	X(tcp_held_pkts, "segments held behind a job of ours")                         \
+	X(tcp_held_timeout_pkts, "held segments dropped by their time-out")            \
+	X(tcp_absorbed_pkts, "retransmissions of held bytes, absorbed")                \
+	X(tcp_released_pkts, "held segments sent after their verdict")                 \
+	X(tcp_overlap_pkts, "segments with bytes that were sent or kept before")       \
+	X(tcp_conflict_pkts, "segments with other bytes than were sent before")        \
+	X(tcp_conflict_bytes, "bytes that differed")                                   \
+	X(tcp_rewritten_pkts, "segments rewritten to the bytes that were sent first")  \
+	X(tcp_memory_drops, "segments dropped: reassembly memory was used up")         \
+	X(tcp_half_limit_drops, "segments dropped: their half kept too much")          \
+	X(tcp_held_limit_drops, "segments dropped: too many were held")                \
+	X(tcp_not_tracked, "flows for which no tracker state was free")                \
+	X(tcp_paws_pkts, "segments with an older timestamp than their half's (PAWS)")  \
+	X(tcp_window_pkts, "segments outside their receiver's window")                 \
+	X(tcp_acks_made, "ACKs made in place of those inside held segments")           \
+	X(tcp_closing_pkts, "segments after a RST, tracked still")                     \
+	X(flows_law_waived, "flows that passed uninspected bytes for want of room")    \
 	X(classify_pkts, "data packets given to the classifier")                       \
 	X(classify_scans, "Hyperscan calls")                                           \
 	X(classify_hits, "signature hits before verification")                         \
@@ -91,7 +111,19 @@
 	/* events */                                                                   \
 	X(events_sent, "events given to the control core")                             \
 	X(events_lost, "events lost to a full ring")                                   \
+	X(anomalies, "anomalies seen: conflicts, gaps, fragments (docs/events.md)")    \
+	X(anomalies_limited, "anomalies without a record of theirs: the rate limit")   \
 	X(trace_lost, "steps of traced packets not told: the event ring was half full")
+
+// Of reassembly; gauges, kept up to date or stored at the end of each loop. X(name, help).
+#define STATS_GAUGES(X)                                                              \
+	X(slab_blocks, "memory blocks for copies and sent bytes")                    \
+	X(slab_blocks_used, "of these, in use")                                      \
+	X(tracked_limit, "TCP flows that can be tracked at a time")                  \
+	X(tracked_active, "TCP flows that are tracked")                              \
+	X(tcp_holes_active, "halves that wait for a segment, with copies behind it") \
+	X(tcp_held_limit, "segments that can be held at a time")                     \
+	X(tcp_held_active, "segments that are held behind a job of ours")
 
 struct stats {
 #define X(name, help) uint64_t name;
@@ -104,6 +136,9 @@ struct stats {
 	uint64_t embryos_active;
 	uint64_t elephants_active; // kept up to date as it changes
 	uint64_t cache_entries;
+#define X(name, help) uint64_t name;
+	STATS_GAUGES(X)
+#undef X
 	uint64_t loops;
 	uint64_t busy_loops;    // loops that took at least one packet
 	uint64_t busy_ns;       // time in these

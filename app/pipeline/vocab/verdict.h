@@ -45,6 +45,12 @@ enum confidence {
 	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
 	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \
 	X(NOT_TAKEN, "not_taken")             /* refused by the tracker on an enforced flow */     \
+	X(CONFLICT, "conflict")               /* other bytes than were sent before */              \
+	X(STREAM_MEMORY, "stream_memory")     /* no memory for the copy that the law wants */      \
+	X(STREAM_LIMIT, "stream_limit")       /* its half keeps as much as it may */               \
+	X(HELD_LIMIT, "held_limit")           /* as many segments are held as may be */            \
+	X(HELD_TIMEOUT, "held_timeout")       /* held for too long; it will be sent again */       \
+	X(HELD_CLOSED, "held_closed")         /* held when its connection was reset or blocked */  \
 	X(UNCLASSIFIED, "unclassified")       /* no classifier state was free to look at it */     \
 	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
 	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
