@@ -284,6 +284,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));
+	rc |= json_object_set_new(root, "tcp", json_fields_dump(policy_tcp_fields, policy));
 	rc |= add_fields(cache, policy_conn_cache_fields, policy);
 	rc |= json_object_set_new(cache, "exempt", addresses_json(&policy->conn_cache.exempt));
 	rc |= json_object_set_new(root, "conn_cache", cache);

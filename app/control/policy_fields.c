@@ -10,6 +10,10 @@ const char *const policy_confidence_words[] = {
 	"port", "ip", "cache", "partial", "dpi", "verified", NULL};
 static const char *const reevaluate_words[] = {"all", "rates", "none", NULL};
 static const char *const invalid_words[] = {"observe", "drop", NULL};
+static const char *const conflict_words[] = {"rewrite", "drop", NULL};
+static const char *const mptcp_words[] = {"strip", "pass", NULL};
+static const char *const midstream_words[] = {"inspect", "pass", "drop", NULL};
+static const char *const over_limit_words[] = {"drop", "pass", NULL};
 static const char *const link_words[] = {"pass", "drop", NULL};
 
 // IANA protocol numbers.
@@ -61,6 +65,7 @@ const struct json_field policy_fields[] = {
 	READ("rules", policy_read_rules),
 	WORD("default", struct policy, default_action, policy_action_words, ACTION_PASS),
 	READ("invalid", policy_read_invalid),
+	READ("tcp", policy_read_tcp),
 	READ("conn_cache", policy_read_conn_cache),
 	WORD("reevaluate", struct policy, reevaluate, reevaluate_words, REEVALUATE_ALL),
 	READ("link", policy_read_link),
@@ -84,6 +89,16 @@ const struct json_field policy_link_fields[] = {
 	LINK("eapol", LINK_PROTO_EAPOL, ACTION_PASS),
 	LINK("lldp", LINK_PROTO_LLDP, ACTION_PASS),
 	LINK("other", LINK_PROTO_OTHER, ACTION_PASS),
+	JSON_FIELD_END,
+};
+
+#define TCP(key, list, value) WORD("tcp." #key, struct policy, tcp.key, list, value)
+
+const struct json_field policy_tcp_fields[] = {
+	TCP(conflict, conflict_words, TCP_CONFLICT_REWRITE),
+	TCP(mptcp, mptcp_words, TCP_MPTCP_STRIP),
+	TCP(midstream, midstream_words, TCP_MIDSTREAM_INSPECT),
+	TCP(over_limit, over_limit_words, TCP_OVER_LIMIT_DROP),
 	JSON_FIELD_END,
 };
 

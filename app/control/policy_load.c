@@ -13,6 +13,7 @@ void policy_default(struct policy *policy)
 	json_fields_default(policy_fields, policy);
 	json_fields_default(policy_invalid_fields, policy);
 	json_fields_default(policy_link_fields, policy);
+	json_fields_default(policy_tcp_fields, policy);
 	json_fields_default(policy_conn_cache_fields, policy);
 }
 
@@ -28,6 +29,13 @@ void policy_read_link(const struct json_at *at, void *ctx)
 	struct policy_reader *reader = ctx;
 
 	json_fields_read(at, policy_link_fields, NULL, reader->policy, reader);
+}
+
+void policy_read_tcp(const struct json_at *at, void *ctx)
+{
+	struct policy_reader *reader = ctx;
+
+	json_fields_read(at, policy_tcp_fields, NULL, reader->policy, reader);
 }
 
 void policy_read_exempt(const struct json_at *at, void *ctx)

@@ -146,6 +146,33 @@ enum invalid_action {
 	INVALID_DROP,
 };
 
+// How TCP is kept to the law, bytes inspected == bytes delivered, under a policy that enforces
+// (ARCHITECTURE section 6). Under one that enforces nothing they mean nothing: no packet is
+// changed.
+enum tcp_conflict {           // bytes that were sent come again, and are others
+	TCP_CONFLICT_REWRITE, // they leave as what was first
+	TCP_CONFLICT_DROP,    // the segment is dropped
+};
+enum tcp_mptcp {
+	TCP_MPTCP_STRIP, // its options are taken out of SYNs: both ends fall back to TCP
+	TCP_MPTCP_PASS,  // left alone; such flows are inspected by subflow, and `law: waived`
+};
+enum tcp_midstream { // flows whose SYN was not seen
+	TCP_MIDSTREAM_INSPECT,
+	TCP_MIDSTREAM_PASS, // not inspected; known by address and port at most
+	TCP_MIDSTREAM_DROP, // but those of the gateway's first minute: they lived before it did
+};
+enum tcp_over_limit {        // a cap is reached
+	TCP_OVER_LIMIT_DROP, // of the segment: it is sent again
+	TCP_OVER_LIMIT_PASS, // the flow is bypassed from there on, and `law: waived`
+};
+struct tcp_rules {
+	uint8_t conflict;   // enum tcp_conflict
+	uint8_t mptcp;      // enum tcp_mptcp
+	uint8_t midstream;  // enum tcp_midstream
+	uint8_t over_limit; // enum tcp_over_limit
+};
+
 struct conn_cache_policy {
 	uint32_t ttl_s;            // an entry's life after its last hit; default 300
 	uint32_t max_lifetime_s;   // from its making, so that a reused address heals; default 3600
@@ -171,6 +198,7 @@ struct policy {
 	bool enforces_app;            // it does, and some rule asks for the application
 	bool enforces;                // some rule or default may drop or reset
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
+	struct tcp_rules tcp;
 	struct conn_cache_policy conn_cache;
 	struct timetable times;
 	struct user_app *applications; // in the order of the document

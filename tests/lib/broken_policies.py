@@ -61,6 +61,7 @@ def by_hand(good):
         rules(match={"source": ["10.0.0.1/8"]}), rules(match={"source": ["nobody"]}),
         having(conn_cache={"ttl_s": 10, "max_lifetime_s": 5}), having(conn_cache={"ttl_s": -1}),
         having(address_sets={"a": ["300.1.1.1"]}),
+        having(tcp={"midstream": "refuse"}), having(tcp={"mptcp": None}), having(tcp={"overlap": "drop"}), having(tcp=[]),
         having(rules=[dict(rule, id="r%d" % i) for i in range(5000)]),
     ]
 

@@ -107,7 +107,7 @@ static void keys_and_rules_are_compared_by_meaning(void **state)
 			"reset") "," RULE("c", "'vlan':[3]", "drop") "," RULE("e", "'vlan':[5]",
 			"drop") "],"
 				"'conn_cache':{'ttl_s':60},'link':{'arp':'drop'},"
-				"'reevaluate':'none',"
+				"'reevaluate':'none','tcp':{'mptcp':'pass'},"
 				"'time_windows':{'w':{'to':'13:00'},'v':{}},"
 				"'users':{'bob':['10.0.0.3'],'carol':['10.0.0.1']}",
 		5);
@@ -128,14 +128,14 @@ static void keys_and_rules_are_compared_by_meaning(void **state)
 	expect_json(in(told, "users"),
 		"{'added':1,'removed':1,'changed':1,'names':['alice','bob','carol']}");
 	const json_t *keys = in(told, "keys");
-	static const char *const wanted[] = {
-		"time_windows.w", "time_windows.v", "conn_cache.ttl_s", "link.arp", "reevaluate"};
+	static const char *const wanted[] = {"time_windows.w", "time_windows.v", "conn_cache.ttl_s",
+		"link.arp", "tcp.mptcp", "reevaluate"};
 
-	assert_int_equal(json_array_size(keys), 5);
-	for (unsigned i = 0; i < 5; i++) {
+	assert_int_equal(json_array_size(keys), 6);
+	for (unsigned i = 0; i < 6; i++) {
 		bool found = false;
 
-		for (unsigned k = 0; k < 5; k++)
+		for (unsigned k = 0; k < 6; k++)
 			found |= !strcmp(
 				wanted[i], json_string_value(in(json_array_get(keys, k), "key")));
 		if (!found)

@@ -44,6 +44,11 @@ static void test_defaults(void **state)
 	assert_false(policy->enforces_app);
 	assert_int_equal(policy->n_rules, 0);
 	assert_memory_equal(policy->link, expected.link, sizeof expected.link);
+	assert_int_equal(policy->tcp.conflict, TCP_CONFLICT_REWRITE);
+	assert_int_equal(policy->tcp.mptcp, TCP_MPTCP_STRIP);
+	assert_int_equal(policy->tcp.midstream, TCP_MIDSTREAM_INSPECT);
+	assert_int_equal(policy->tcp.over_limit, TCP_OVER_LIMIT_DROP);
+	assert_memory_equal(&policy->tcp, &expected.tcp, sizeof expected.tcp);
 	assert_int_equal(expected.conn_cache.ttl_s, 300);
 	policy_free(policy);
 }
@@ -54,6 +59,8 @@ static void test_scalars(void **state)
 		DOC("'$schema':'x','mode':'monitor','default':'reset',"
 		    "'invalid':{'malformed':'drop'},'reevaluate':'none','icmp_rejects_per_s':7,"
 		    "'link':{'pause':'pass','lldp':'drop'},"
+		    "'tcp':{'conflict':'drop','mptcp':'pass','midstream':'pass',"
+		    "'over_limit':'pass'},"
 		    "'address_sets':{'staff':['10.0.0.0/8']},"
 		    "'conn_cache':{'ttl_s':5,'max_lifetime_s':6,'learn_only':true,"
 		    "'exempt':['staff','192.0.2.1','2001:db8::/32']}"));
@@ -67,6 +74,10 @@ static void test_scalars(void **state)
 	assert_int_equal(policy->icmp_rejects_per_s, 7);
 	assert_int_equal(policy->link[LINK_PROTO_PAUSE], ACTION_PASS);
 	assert_int_equal(policy->link[LINK_PROTO_LLDP], ACTION_DROP);
+	assert_int_equal(policy->tcp.conflict, TCP_CONFLICT_DROP);
+	assert_int_equal(policy->tcp.mptcp, TCP_MPTCP_PASS);
+	assert_int_equal(policy->tcp.midstream, TCP_MIDSTREAM_PASS);
+	assert_int_equal(policy->tcp.over_limit, TCP_OVER_LIMIT_PASS);
 	assert_true(policy->conn_cache.learn_only);
 	assert_true(has(&policy->conn_cache.exempt, "10.9.9.9"));
 	assert_true(has(&policy->conn_cache.exempt, "192.0.2.1"));
@@ -241,6 +252,10 @@ static void test_document_errors(void **state)
 	BAD(DOC("'ruels':[]"), "$.ruels", "did you mean \"rules\"?");
 	BAD(DOC("'conn_cache':{'ttl_s':100,'max_lifetime_s':99}"), "$.conn_cache",
 		"max_lifetime_s (99) is shorter than ttl_s (100)");
+	BAD(DOC("'tcp':{'midstream':'refuse'}"), "$.tcp.midstream", "drop");
+	BAD(DOC("'tcp':{'mptcp':true}"), "$.tcp.mptcp", "strip");
+	BAD(DOC("'tcp':{'overlap':'drop'}"), "$.tcp.overlap", "unknown key");
+	BAD(DOC("'tcp':'strict'"), "$.tcp", "object");
 	BAD(DOC("'conn_cache':{'ttl_s':0}"), "$.conn_cache.ttl_s", "1 to 86400");
 	BAD(DOC("'conn_cache':{'exempt':['nobody']}"), "$.conn_cache.exempt[0]", "nobody");
 	BAD(DOC("'address_sets':{'9x':[]}"), "$.address_sets.9x", "is not a name");
@@ -361,6 +376,7 @@ static void test_dump_reads_back(void **state)
 		"'direction':'inbound','min_confidence':'ip'},'action':'reset','cache':'peer'},"
 		"{'id':'b','match':{'protocol':200},'action':'pass','mode':'monitor'}],"
 		"'conn_cache':{'ttl_s':9,'exempt':['odd']},'link':{'arp':'drop'},"
+		"'tcp':{'midstream':'drop','over_limit':'pass'},"
 		"'icmp_rejects_per_s':0,'default':'drop','invalid':{'unsupported':'drop'}"));
 	char *text = policy_dump(policy, names), *second;
 	struct policy *again;
@@ -383,6 +399,8 @@ static void test_dump_reads_back(void **state)
 	assert_memory_equal(again->rules[0].source.v6, policy->rules[0].source.v6,
 		policy->rules[0].source.n_v6 * sizeof(struct address_range6));
 	assert_int_equal(again->rules[1].l4_proto, 200);
+	assert_memory_equal(&again->tcp, &policy->tcp, sizeof policy->tcp);
+	assert_int_equal(again->tcp.midstream, TCP_MIDSTREAM_DROP);
 	free(text);
 	free(second);
 	policy_free(policy);
