@@ -18,6 +18,7 @@
 #include "replay_against.h"
 #include "replay_output.h"
 #include "replay_packet.h"
+#include "replay_streams.h"
 #include "sink.h"
 #include "stats_sum.h"
 #include "tick.h"
@@ -52,6 +53,7 @@ struct replay {
 	struct rule_names *names;
 	struct sink *sink;
 	struct reload *reload;
+	struct streams *streams; // NULL: nobody asked
 	enum against_side side;
 	struct against *against;   // NULL: no comparison; else the caller's, with names
 	struct capture **captures; // one per input
@@ -138,10 +140,16 @@ static int dataplane_new(struct replay *r)
 		.timeouts = flow_timeouts_default,
 	};
 	dataplane_owner_fill(dp);
+	if (options->streams) {
+		r->streams = streams_new(dp->n_lcores, options->flows);
+		if (!r->streams)
+			return fail("no memory for the streams", NULL);
+	}
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (lcore_new(dp, i, SOCKET_ID_ANY, r->pool, &dp->lcores[i], err, sizeof err) < 0)
 			return fail("cannot make a data lcore", err);
 		dp->lcores[i]->inside_is_initiator = !options->has_inside;
+		dp->lcores[i]->tap = r->streams ? streams_tap(r->streams) : NULL;
 	}
 	if (lcores_connect(dp, err, sizeof err) < 0)
 		return fail("cannot connect the data lcores", err);
@@ -301,6 +309,8 @@ static int input_run(struct replay *r, unsigned index)
 	if (r->options.checksum == REPLAY_CHECKSUM_AUTO &&
 		replay_offload_survey(r->offload, cap, &r->feed) < 0)
 		return fail(r->options.inputs[index], "no memory to look at its checksums");
+	if (r->streams)
+		streams_input(r->streams, r->options.inputs[index]);
 	while (rc == 0 && (got = capture_next(cap, &rec)) > 0) {
 		rc = record_run(r, &rec);
 	}
@@ -426,6 +436,7 @@ static int ledger_check(struct replay *r)
 
 static int finish(struct replay *r)
 {
+	const char *why;
 	int rc = 0;
 
 	settle(r);
@@ -444,6 +455,8 @@ static int finish(struct replay *r)
 		rc = EXIT_FAILED;
 	if (r->options.stats && stats_write(r))
 		rc = EXIT_FAILED;
+	if (r->streams && streams_save(r->streams, r->options.streams, &why) < 0)
+		rc = fail(r->options.streams, why);
 	return rc;
 }
 
@@ -493,6 +506,7 @@ static void replay_fini(struct replay *r)
 	for (unsigned i = 0; r->captures && i < r->options.n_inputs; i++)
 		capture_close(r->captures[i]);
 	free(r->captures);
+	streams_free(r->streams);
 	replay_sides_free(r->sides);
 	replay_offload_free(r->offload);
 }

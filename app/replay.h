@@ -30,10 +30,11 @@ struct replay_options {
 	bool json;              // of what differs
 	const char *signatures; // directory
 	char *signatures_owned;
-	const char *cache;  // directory of compiled signatures, or NULL
-	const char *write;  // capture, or NULL
-	const char *events; // EVE JSON lines, or NULL
-	const char *stats;  // JSON, or NULL
+	const char *cache;   // directory of compiled signatures, or NULL
+	const char *write;   // capture, or NULL
+	const char *events;  // EVE JSON lines, or NULL
+	const char *stats;   // JSON, or NULL
+	const char *streams; // CSV, or NULL
 	struct address_set inside;
 	bool has_inside;
 	enum replay_checksum checksum;

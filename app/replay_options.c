@@ -29,6 +29,9 @@ static const char help[] =
 	"  -w, --write FILE        what leaves the gateway, as pcap\n"
 	"  -e, --events FILE       events, as EVE JSON lines (- is standard output)\n"
 	"      --stats FILE        counters and the ledger, as JSON (- is standard output)\n"
+	"      --streams FILE      what was inspected of each half of a TCP flow: bytes, gaps, "
+	"SHA-256,\n"
+	"                          as CSV (- is standard output)\n"
 	"      --inside CIDR       inside addresses (repeatable); default: per flow the side of "
 	"the\n"
 	"                          first SYN, else of the first packet\n"
@@ -134,6 +137,7 @@ static void signatures_default(struct replay_options *options)
 
 enum long_option {
 	OPT_STATS = 256,
+	OPT_STREAMS,
 	OPT_INSIDE,
 	OPT_CHECKSUM,
 	OPT_HEAP,
@@ -156,6 +160,7 @@ static int option_take(struct replay_options *options, int option)
 	case 'v': options->verbose++; return -1;
 	case 'h': fputs(help, stdout); return 0;
 	case OPT_STATS: options->stats = optarg; return -1;
+	case OPT_STREAMS: options->streams = optarg; return -1;
 	case OPT_AGAINST: options->against = optarg; return -1;
 	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
@@ -182,6 +187,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{"stats", required_argument, NULL, OPT_STATS},
+		{"streams", required_argument, NULL, OPT_STREAMS},
 		{"inside", required_argument, NULL, OPT_INSIDE},
 		{"checksum", required_argument, NULL, OPT_CHECKSUM},
 		{"heap-mbufs", no_argument, NULL, OPT_HEAP},
@@ -211,10 +217,10 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		return usage("no policy: -p policy.json");
 	if (options->json && !options->against)
 		return usage("--json is for --against; events are JSON lines anyway (-e)");
-	if (options->against &&
-		(options->write || options->events || options->stats || options->n_reloads))
-		return usage(
-			"--against only compares: -w, -e, --stats and --reload are not for it");
+	if (options->against && (options->write || options->events || options->stats ||
+					options->streams || options->n_reloads))
+		return usage("--against only compares: -w, -e, --stats, --streams and --reload are "
+			     "not for it");
 	if (options->has_inside)
 		address_set_seal(&options->inside);
 	if (!options->signatures)

@@ -66,6 +66,8 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	struct flow_table *table = lcore->flows;
 	struct flow *flow = &table->flows[index];
 
+	if (unlikely(lcore->tap != NULL))
+		lcore->tap->end(lcore->tap->ctx, lcore, index);
 	app_usage_end(lcore->apps, flow);
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);

@@ -19,6 +19,7 @@
 #include "owner.h"
 #include "stage_meter.h"
 #include "stats.h"
+#include "stream_tap.h"
 #include "tick.h"
 
 #define LCORES_MAX    POLICY_LCORES_MAX
@@ -171,6 +172,7 @@ struct lcore {
 	struct rte_ring *hints_in[LCORES_MAX];   // struct hint
 	bool inside_is_initiator;                // replay without --inside
 	uint64_t pcap_cnt;                       // replay: number of the packet at hand
+	const struct stream_tap *tap;            // replay --streams; NULL: nobody looks on
 	uint32_t traced_pkts;                    // packets whose stages were told (trace.h)
 	// A debug hook of the control core (gateway.json: debug): ns to stand still, taken by the
 	// lcore in its next turn, or when it next inspects a burst.

@@ -246,7 +246,7 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		return VERDICT_DROP;
 	}
 	if (walk_has_flow(walk) && decision.final && flags & FLOW_APP_FINAL &&
-		!(flags & FLOW_DECODED)) {
+		!(flags & FLOW_DECODED) && !lcore->tap) {
 		struct flow *flow = flow_at(lcore->flows, walk->ref);
 
 		flow->flags |= FLOW_FINAL;

@@ -91,7 +91,7 @@ static void expect_from_decoder(void *ctx, const struct expectation *expectation
 	expect_add(ctx, expectation, true);
 }
 
-static void feed(const struct inspection *in, const struct span *span)
+static void consume(const struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
@@ -168,7 +168,18 @@ static void feed(const struct inspection *in, const struct span *span)
 	// What classification has read belongs to the decoder, too: begin with this span.
 	flow->flags |= FLOW_DECODED;
 	walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
-	feed(in, span);
+	consume(in, span);
+}
+
+static void feed(const struct inspection *in, const struct span *span)
+{
+	const struct stream_tap *tap = in->lcore->tap;
+
+	consume(in, span);
+	// what starves is not taken, and comes again
+	if (unlikely(tap != NULL) && span->length && !(span->flags & SPAN_DATAGRAM) &&
+		!in->walk->starved)
+		tap->span(tap->ctx, in->lcore, in->walk->ref, span);
 }
 
 // New bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
@@ -247,6 +258,10 @@ static bool inspect_tcp(const struct inspection *in)
 		in->lcore->stats.tcp_ahead_pkts++;
 	else if (!take.length)
 		in->lcore->stats.tcp_old_pkts++;
+	if (unlikely(in->lcore->tap != NULL) && !take.ahead && !take.refused &&
+		take.length < pkt->payload_len)
+		in->lcore->tap->overlap(in->lcore->tap->ctx, in->lcore, in->walk->ref, half,
+			pkt->payload_len - take.length, 0);
 	if (take.gap) {
 		struct span gap = span;
 
