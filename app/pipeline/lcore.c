@@ -97,6 +97,8 @@ static void epoch_renew(struct lcore *lcore)
 void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns)
 {
 	lcore->now_ns = now_ns;
+	if (unlikely(!lcore->began_ns))
+		lcore->began_ns = now_ns;
 	lcore->policy = policy;
 	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
 		epoch_renew(lcore);

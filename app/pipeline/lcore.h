@@ -184,6 +184,7 @@ struct lcore {
 	// read once per loop
 	const struct policy *policy;
 	uint64_t now_ns;
+	uint64_t began_ns; // of its first loop
 	uint64_t windows;  // time windows that are open, bits of policy->times
 	uint32_t epoch;    // policy_epoch of the two
 	uint64_t epoch_ns; // until then, and under this generation, it holds

@@ -28,6 +28,7 @@ static const struct stage stages[] = {
 	{stage_admit, "admit"},         // connection cache, then a new entry
 	{stage_account, "account"},     // direction, counters, edges; stub -> flow
 	{stage_reload, "reload"},       // first packet under a new policy
+	{stage_normalize, "normalize"}, // MPTCP and URG are taken out
 	{stage_final, "final"},         // decided for good: nothing more
 	{stage_inspect, "inspect"},     // stream, classifier, decoder
 	{stage_decide, "decide"},       // policy; teardown

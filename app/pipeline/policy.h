@@ -173,6 +173,8 @@ struct tcp_rules {
 	uint8_t over_limit; // enum tcp_over_limit
 };
 
+#define MIDSTREAM_GRACE_S 60 // in which connections that lived before the gateway did are picked up
+
 struct conn_cache_policy {
 	uint32_t ttl_s;            // an entry's life after its last hit; default 300
 	uint32_t max_lifetime_s;   // from its making, so that a reused address heals; default 3600

@@ -88,6 +88,24 @@ static void know_by_network(struct flow *flow, uint16_t app)
 	flow->decided_pkts = app ? 1 : 0;
 }
 
+static bool passes_midstream(const struct lcore *lcore, const struct flow *flow)
+{
+	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_PASS && lcore->policy->enforces &&
+	       !(flow->flags & FLOW_ALLOWED);
+}
+
+// tcp.midstream is pass: what it carries is not looked at, only its ends are. Decided for good when
+// nothing before it is under inspection.
+static void pass_midstream(struct lcore *lcore, uint32_t ref)
+{
+	struct flow *flow = flow_at(lcore->flows, ref);
+
+	flow->flags |= FLOW_APP_FINAL;
+	app_usage_settle(lcore->apps, flow);
+	flow_cold_at(lcore->flows, ref)->report.passed |= 1 << STREAM_TARGET_MIDSTREAM;
+	lcore->stats.flows_midstream_passed++;
+}
+
 // The stub's first payload: a flow takes over its key and what it knows.
 static bool promote(struct lcore *lcore, struct walk *walk)
 {
@@ -128,8 +146,10 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	}
 	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
 		flow->seen[walk->half] |= SEEN_SYN_DATA;
-	if (stub.l4_proto == IPPROTO_TCP &&
-		(unseen || !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN))) {
+	bool is_midstream =
+		stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN);
+
+	if (is_midstream || (unseen && stub.l4_proto == IPPROTO_TCP)) {
 		flow->flags |= FLOW_MIDSTREAM;
 		lcore->stats.flows_midstream++;
 	}
@@ -139,6 +159,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		flow->confidence = CONFIDENCE_CACHE;
 	else if (stub.app)
 		know_by_network(flow, stub.app);
+	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
+		pass_midstream(lcore, ref);
 	walk->made = true;
 	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
 		walk_evidence_made(lcore, walk);

@@ -274,6 +274,24 @@ static enum flow_class stub_class(const struct pkt *pkt)
 	return pkt->l4_proto == IPPROTO_TCP ? FLOW_CLASS_EMBRYONIC : FLOW_CLASS_STATELESS;
 }
 
+// A connection that may have lived before the gateway did, or that began while its lcore stood
+// still, is picked up for a while, and then has its entry: a restart cuts nobody who is not silent.
+static bool is_within_grace(const struct lcore *lcore)
+{
+	uint64_t unseen = atomic_load_explicit(&lcore->unseen_until_ns, memory_order_relaxed);
+
+	return lcore->now_ns < RTE_MAX(lcore->began_ns, unseen) + MIDSTREAM_GRACE_S * NS_PER_S;
+}
+
+static bool refuses_midstream(const struct lcore *lcore, const struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+
+	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_DROP && lcore->policy->enforces &&
+	       pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
+	       !(pkt->tcp_flags & TH_SYN) && !walk->allowed && !is_within_grace(lcore);
+}
+
 // Nothing deep before payload: an entry begins as a 64-byte stub; the account stage makes a flow of
 // it when the first payload is there, which for a datagram is now.
 enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
@@ -287,6 +305,8 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 		walk->told = true;
 		return drop(walk, DROP_CONN_CACHE);
 	}
+	if (unlikely(refuses_midstream(lcore, walk)))
+		return drop(walk, DROP_MIDSTREAM);
 	walk->ref = flow_stub_add(lcore, walk->key, pkt->hash, walk->v6, stub_class(pkt));
 	if (walk->ref == FLOW_REF_NONE) {
 		lcore->stats.flow_table_full++;

@@ -35,6 +35,7 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk);
 enum verdict stage_admit(struct lcore *lcore, struct walk *walk);
 enum verdict stage_account(struct lcore *lcore, struct walk *walk);
 enum verdict stage_reload(struct lcore *lcore, struct walk *walk);
+enum verdict stage_normalize(struct lcore *lcore, struct walk *walk);
 enum verdict stage_final(struct lcore *lcore, struct walk *walk);
 enum verdict stage_checksum(struct lcore *lcore, struct walk *walk);
 enum verdict stage_inspect(struct lcore *lcore, struct walk *walk);

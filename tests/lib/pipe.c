@@ -232,7 +232,7 @@ static unsigned build_l4(const struct pipe_packet *packet, uint8_t *l4, uint8_t 
 {
 	uint16_t sport = packet->sport ? packet->sport : 40000;
 	uint16_t dport = packet->dport ? packet->dport : 80;
-	unsigned header = proto == IPPROTO_TCP ? 20 : 8;
+	unsigned header = proto == IPPROTO_TCP ? 20u + packet->options_length : 8;
 
 	memset(l4, 0, header);
 	if (proto == IPPROTO_ICMP) {
@@ -244,11 +244,14 @@ static unsigned build_l4(const struct pipe_packet *packet, uint8_t *l4, uint8_t 
 	if (proto == IPPROTO_TCP) {
 		put32(l4 + 4, packet->seq);
 		put32(l4 + 8, packet->ack);
-		l4[12] = 5 << 4;
+		l4[12] = (uint8_t)(header / 4 << 4);
+		if (packet->options_length)
+			memcpy(l4 + 20, packet->options, packet->options_length);
 		l4[13] = packet->tcp_flags        ? packet->tcp_flags
 			 : packet->payload_length ? TH_PUSH | TH_ACK
 						  : TH_ACK;
-		put16(l4 + 14, 65000);
+		put16(l4 + 14, packet->window ? packet->window : 65000);
+		put16(l4 + 18, packet->urgent);
 	} else if (proto == IPPROTO_UDP) {
 		put16(l4 + 4, 8u + packet->payload_length);
 	}
@@ -270,7 +273,8 @@ unsigned pipe_build(const struct pipe_packet *packet, uint8_t *frame, size_t siz
 	unsigned header = packet->v6 ? 40 : 20;
 	uint8_t *l4 = ip + header;
 
-	assert_true(size >= l2 + header + 20 + packet->payload_length);
+	assert_true(packet->options_length <= 40 && packet->options_length % 4 == 0);
+	assert_true(size >= l2 + header + 20u + packet->options_length + packet->payload_length);
 	unsigned l4_length = build_l4(packet, l4, proto);
 	uint32_t client = address_word(packet->client, 1), server = address_word(packet->server, 2);
 	uint32_t source = packet->from_outside ? server : client;
@@ -281,7 +285,7 @@ unsigned pipe_build(const struct pipe_packet *packet, uint8_t *frame, size_t siz
 		ip[0] = 0x60;
 		put16(ip + 4, l4_length);
 		ip[6] = proto;
-		ip[7] = 63;
+		ip[7] = packet->ttl ? packet->ttl : 63;
 		ip[8] = ip[24] = 0xfd;
 		put32(ip + 20, source);
 		put32(ip + 36, destination);
@@ -290,7 +294,7 @@ unsigned pipe_build(const struct pipe_packet *packet, uint8_t *frame, size_t siz
 		put16(ip + 2, header + l4_length);
 		put16(ip + 4, packet->ip_id);
 		put16(ip + 6, packet->fragment);
-		ip[8] = 63;
+		ip[8] = packet->ttl ? packet->ttl : 63;
 		ip[9] = proto;
 		put32(ip + 12, source);
 		put32(ip + 16, destination);

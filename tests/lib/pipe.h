@@ -54,6 +54,11 @@ struct pipe_packet { // what a test says of a packet; zeroed members have defaul
 	uint8_t tcp_flags; // default ACK, or PSH|ACK with payload
 	const void *payload;
 	uint16_t payload_length;
+	const void *options; // of TCP: a multiple of 4 bytes, at most 40
+	uint8_t options_length;
+	uint16_t urgent; // pointer
+	uint16_t window; // default 65000
+	uint8_t ttl;     // default 63
 	uint8_t n_vlan;
 	uint16_t vlan[2];
 	bool bad_checksum;

@@ -76,6 +76,10 @@
 	X(tcp_window_pkts, "segments outside their receiver's window")                 \
 	X(tcp_acks_made, "ACKs made in place of those inside held segments")           \
 	X(tcp_closing_pkts, "segments after a RST, tracked still")                     \
+	X(mptcp_stripped, "segments whose options of multipath TCP were taken out")    \
+	X(flows_mptcp, "multipath TCP flows that passed (tcp.mptcp: pass)")            \
+	X(urg_cleared, "segments whose URG flag was cleared")                          \
+	X(flows_midstream_passed, "flows passed for lack of a SYN (tcp.midstream)")    \
 	X(flows_law_waived, "flows that passed uninspected bytes for want of room")    \
 	X(classify_pkts, "data packets given to the classifier")                       \
 	X(classify_scans, "Hyperscan calls")                                           \

@@ -10,14 +10,17 @@
 #include <stdint.h>
 #include "span.h"
 
-// Where room can end for a flow, and the word in its event (exception_policy.target).
+// Where room can end for a flow, or a policy can let it by, and the word in its event
+// (exception_policy.target).
 #define STREAM_TARGETS(X)                                                           \
 	X(REASSEMBLY_MEMORY, "reassembly_memory") /* blocks of the slab */          \
 	X(HALF_LIMIT, "half_limit")               /* reassembly.half_kb */          \
 	X(HELD_LIMIT, "held_limit")               /* reassembly.held, .half_held */ \
 	X(TRACKED, "tracked")                     /* reassembly.tracked */          \
 	X(CLASSIFY_STATES, "classify_states")     /* limits.classifying */          \
-	X(SCAN, "scan")                           /* jobs of the scan engine */
+	X(SCAN, "scan")                           /* jobs of the scan engine */     \
+	X(MPTCP, "mptcp")                         /* tcp.mptcp: pass */             \
+	X(MIDSTREAM, "midstream")                 /* tcp.midstream: pass */
 
 enum stream_target {
 #define X(symbol, word) STREAM_TARGET_##symbol,

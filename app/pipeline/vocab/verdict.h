@@ -45,6 +45,7 @@ enum confidence {
 	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
 	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \
 	X(NOT_TAKEN, "not_taken")             /* refused by the tracker on an enforced flow */     \
+	X(MIDSTREAM, "midstream")             /* no SYN was seen, and tcp.midstream=drop */        \
 	X(CONFLICT, "conflict")               /* other bytes than were sent before */              \
 	X(STREAM_MEMORY, "stream_memory")     /* no memory for the copy that the law wants */      \
 	X(STREAM_LIMIT, "stream_limit")       /* its half keeps as much as it may */               \

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Before inspection: what would let a receiver read other bytes than those that are inspected, or
+// in another order, is taken out of TCP headers (tcp_normalize.h). Only under a policy that
+// enforces, and only while a flow is looked at; of one that is decided for good the SYNs, which may
+// begin another connection on its tuple.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "tcp_normalize.h"
+#include "walk.h"
+
+static bool is_ours_alone(const struct rte_mbuf *m)
+{
+	for (; m; m = m->next) {
+		if (rte_mbuf_refcnt_read(m) != 1 || RTE_MBUF_CLONED(m) ||
+			(RTE_MBUF_HAS_EXTBUF(m) && rte_mbuf_ext_refcnt_read(m->shinfo) != 1))
+			return false;
+	}
+	return true;
+}
+
+// A packet whose bytes others see, too, is replaced by a copy. False: there is no room for one.
+static bool make_ours(struct lcore *lcore, struct walk *walk)
+{
+	if (likely(is_ours_alone(walk->m)))
+		return true;
+	struct rte_mbuf *copy = rte_pktmbuf_copy(walk->m, lcore->pool, 0, UINT32_MAX);
+
+	if (!copy) {
+		lcore->stats.make_nomem++;
+		return false;
+	}
+	*pkt_of(copy) = *walk->pkt;
+	rte_pktmbuf_free(walk->m);
+	walk->m = copy;
+	walk->pkt = pkt_of(copy);
+	return true;
+}
+
+static void write_back(struct rte_mbuf *m, uint32_t offset, const uint8_t *bytes, unsigned length)
+{
+	for (; m && length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		unsigned here = RTE_MIN(length, m->data_len - offset);
+
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, offset), bytes, here);
+		bytes += here;
+		length -= here;
+		offset = 0;
+	}
+}
+
+// False: it has to be changed, and cannot be.
+static bool take_out(struct lcore *lcore, struct walk *walk, struct tcp_normal what)
+{
+	unsigned length = (unsigned)(walk->pkt->payload_off - walk->pkt->l4_off);
+	uint8_t header[TCP_HEADER_MAX];
+
+	if (!make_ours(lcore, walk))
+		return false;
+	const uint8_t *bytes = rte_pktmbuf_read(walk->m, walk->pkt->l4_off, length, header);
+
+	if (!bytes)
+		return false;
+	if (bytes != header)
+		memcpy(header, bytes, length);
+	tcp_normal_apply(header, length, what);
+	write_back(walk->m, walk->pkt->l4_off, header, length);
+	walk->pkt->tcp_flags = header[13];
+	lcore->stats.mptcp_stripped += what.mptcp;
+	lcore->stats.urg_cleared += what.urg;
+	return true;
+}
+
+// Its bytes are inspected in the order of this subflow; another may have what lies between.
+static void waive_mptcp(struct lcore *lcore, const struct walk *walk)
+{
+	if (!walk_has_flow(walk))
+		return;
+	struct stream_report *report = &flow_cold_at(lcore->flows, walk->ref)->report;
+
+	if (report->passed & 1 << STREAM_TARGET_MPTCP)
+		return;
+	report->passed |= 1 << STREAM_TARGET_MPTCP;
+	lcore->stats.flows_mptcp++;
+}
+
+static bool is_looked_at(const struct lcore *lcore, const struct walk *walk)
+{
+	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
+					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+
+	if (flags & FLOW_ALLOWED)
+		return false;
+	return !walk_has_flow(walk) || !(flags & FLOW_FINAL) || walk->pkt->tcp_flags & TH_SYN;
+}
+
+enum verdict stage_normalize(struct lcore *lcore, struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+
+	if (!lcore->policy->enforces || pkt->l4_proto != IPPROTO_TCP || !(pkt->flags & PKT_L4_OK) ||
+		!is_looked_at(lcore, walk))
+		return VERDICT_PASS;
+	unsigned length = (unsigned)(pkt->payload_off - pkt->l4_off);
+	uint8_t buffer[TCP_HEADER_MAX];
+	const uint8_t *header = rte_pktmbuf_read(walk->m, pkt->l4_off, length, buffer);
+
+	if (!header)
+		return VERDICT_PASS; // cut by a snap length: it reaches nobody
+	struct tcp_normal what = tcp_normal_find(header, length);
+
+	if (what.mptcp && lcore->policy->tcp.mptcp == TCP_MPTCP_PASS) {
+		waive_mptcp(lcore, walk);
+		what.mptcp = false;
+	}
+	if (likely(!what.mptcp && !what.urg) || take_out(lcore, walk, what))
+		return VERDICT_PASS;
+	walk->reason = DROP_NOT_TAKEN;
+	return VERDICT_DROP;
+}
