@@ -31,11 +31,11 @@ const char *eve_rule(const struct eve_names *names, uint32_t uid)
 	return id ? id : "?";
 }
 
-// Alert and drop speak of a packet; the other types of the flow, from its initiator.
+// Alert, drop and anomaly speak of a packet; the other types of the flow, from its initiator.
 static bool is_of_packet(const struct event *event)
 {
 	return event->type == EVENT_ALERT || event->type == EVENT_DROP ||
-	       event->type == EVENT_INVALID;
+	       event->type == EVENT_INVALID || event->type == EVENT_ANOMALY;
 }
 
 static bool has_port(uint8_t l4_proto)
@@ -198,8 +198,28 @@ static void put_operator(const struct event *event, struct json_out *out)
 	json_out_close(out, '}');
 }
 
-// Suricata's `anomaly` tells what the decoder could not take.
+// Suricata's `anomaly`: of a stream, or of the defragmenter.
 static void put_anomaly(const struct event *event, struct json_out *out)
+{
+	static const struct {
+		const char *type, *word;
+	} words[] = {
+#define X(symbol, type, word) {type, word},
+		ANOMALIES(X)
+#undef X
+	};
+	bool known = event->reason < ANOMALIES_MAX;
+
+	json_out_open(out, "anomaly", '{');
+	json_out_string(out, "type", known ? words[event->reason].type : "?");
+	json_out_string(out, "event", known ? words[event->reason].word : "?");
+	json_out_u64(out, "offset", event->anomaly.offset);
+	json_out_u64(out, "bytes", event->anomaly.bytes);
+	json_out_close(out, '}');
+}
+
+// And of what the decoder could not take.
+static void put_invalid(const struct event *event, struct json_out *out)
 {
 	json_out_open(out, "anomaly", '{');
 	json_out_string(out, "type", "decode");
@@ -215,6 +235,7 @@ static const char *type_word(const struct event *event)
 		[EVENT_DROP] = "drop",
 		[EVENT_CONNCACHE] = "conncache",
 		[EVENT_INVALID] = "anomaly",
+		[EVENT_ANOMALY] = "anomaly",
 		[EVENT_ELEPHANT] = "elephant",
 		[EVENT_TRACE] = "trace",
 		[EVENT_OPERATOR] = "operator",
@@ -276,7 +297,8 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 		put_verdict(event, out);
 		break;
 	case EVENT_CONNCACHE: put_conncache(event, out); break;
-	case EVENT_INVALID: put_anomaly(event, out); break;
+	case EVENT_INVALID: put_invalid(event, out); break;
+	case EVENT_ANOMALY: put_anomaly(event, out); break;
 	case EVENT_OPERATOR: put_operator(event, out); break;
 	case EVENT_TRACE:
 		json_out_open(out, "trace", '{');

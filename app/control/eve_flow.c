@@ -62,6 +62,38 @@ static const char *tcp_state(const struct event *event)
 	return event->flow.tcp_flags[HALF_S2C] & TCP_SYN_BIT ? "syn_recv" : "syn_sent";
 }
 
+// What reassembly has to say of a half; nothing, mostly.
+static void put_half(
+	struct json_out *out, const char *key, const struct stream_report *report, enum half half)
+{
+	static const struct stream_half_report nothing;
+	const struct stream_half_report *of = &report->half[half];
+	bool midstream = report->midstream & 1 << half;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{"gaps", of->gaps},
+		{"gap_bytes", of->gap_bytes},
+		{"conflict_bytes", of->conflict_bytes},
+		{"dup_bytes", of->duplicate_bytes},
+		{"copied_kb", of->copied_kb},
+		{"held_pkts", of->held_pkts},
+		{"held_ms", of->held_cs * UINT64_C(10)},
+	};
+
+	if (!midstream && !memcmp(of, &nothing, sizeof nothing))
+		return;
+	json_out_open(out, key, '{');
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		if (numbers[i].value)
+			json_out_u64(out, numbers[i].key, numbers[i].value);
+	}
+	if (midstream)
+		json_out_bool(out, "midstream", true);
+	json_out_close(out, '}');
+}
+
 static void put_tcp(const struct event *event, struct json_out *out)
 {
 	uint8_t ts = event->flow.tcp_flags[HALF_C2S], tc = event->flow.tcp_flags[HALF_S2C];
@@ -76,12 +108,10 @@ static void put_tcp(const struct event *event, struct json_out *out)
 			json_out_bool(out, tcp_bits[i].word, true);
 	}
 	json_out_string(out, "state", tcp_state(event));
-	json_out_bool(out, "ts_gap", event->flow.gaps[HALF_C2S]);
-	json_out_bool(out, "tc_gap", event->flow.gaps[HALF_S2C]);
-	if (event->flow.gaps[HALF_C2S])
-		json_out_u64(out, "ts_gap_bytes", event->flow.gaps[HALF_C2S]);
-	if (event->flow.gaps[HALF_S2C])
-		json_out_u64(out, "tc_gap_bytes", event->flow.gaps[HALF_S2C]);
+	json_out_bool(out, "ts_gap", event->flow.stream.half[HALF_C2S].gaps);
+	json_out_bool(out, "tc_gap", event->flow.stream.half[HALF_S2C].gaps);
+	put_half(out, "toserver", &event->flow.stream, HALF_C2S);
+	put_half(out, "toclient", &event->flow.stream, HALF_S2C);
 	json_out_close(out, '}');
 }
 
@@ -99,6 +129,43 @@ static const char *flow_action_text(const struct event *event)
 	if (event->action != ACTION_PASS && event->mode == MODE_ENFORCE)
 		return "drop";
 	return event->rule_uid && event->action == ACTION_PASS ? "pass" : "accept";
+}
+
+// Where room had ended for it, and what became of its packets then (C7).
+static void put_exceptions(const struct stream_report *report, struct json_out *out)
+{
+	const struct {
+		uint8_t targets;
+		const char *policy;
+	} rows[] = {
+		{report->dropped, "drop_packet"},
+		{report->passed, "pass_packet"},
+		{report->ignored, "ignore"},
+	};
+
+	if (!(report->dropped | report->passed | report->ignored))
+		return;
+	json_out_open(out, "exception_policy", '[');
+	for (unsigned target = 0; target < STREAM_TARGETS_MAX; target++) {
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+			if (!(rows[i].targets & 1 << target))
+				continue;
+			json_out_open(out, NULL, '{');
+			json_out_string(out, "target", stream_target_word(target));
+			json_out_string(out, "policy", rows[i].policy);
+			json_out_close(out, '}');
+		}
+	}
+	json_out_close(out, ']');
+	if (!report->passed)
+		return;
+	json_out_string(out, "law", "waived");
+	json_out_open(out, "law_reason", '[');
+	for (unsigned target = 0; target < STREAM_TARGETS_MAX; target++) {
+		if (report->passed & 1 << target)
+			json_out_string(out, NULL, stream_target_word(target));
+	}
+	json_out_close(out, ']');
 }
 
 void eve_flow(const struct event *event, struct json_out *out)
@@ -138,14 +205,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_bool(out, "elephant", true);
 	if (event->type == EVENT_ELEPHANT)
 		json_out_u64(out, "rate_bytes_s", event->flow.rate_bytes_s);
-	if (event->flow.exception) {
-		json_out_open(out, "exception_policy", '[');
-		json_out_open(out, NULL, '{');
-		json_out_string(out, "target", "classifier_memcap");
-		json_out_string(out, "policy", "bypass");
-		json_out_close(out, '}');
-		json_out_close(out, ']');
-	}
+	put_exceptions(&event->flow.stream, out);
 	json_out_close(out, '}');
 	if (event->l4_proto == IPPROTO_TCP)
 		put_tcp(event, out);

@@ -147,6 +147,7 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		break;
 	case EVIDENCE_NO_STATE: put_bool(object, "dropped", detail); break;
 	case EVIDENCE_GAP:
+	case EVIDENCE_CONFLICT:
 		put_half(object, evidence->half);
 		put_number(object, "offset", evidence->offset);
 		put_number(object, "length", evidence->length);

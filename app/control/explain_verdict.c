@@ -231,6 +231,7 @@ static void say_rest(struct sentence *s, const struct evidence *decision)
 	const struct evidence *made = last_of(facts, EVIDENCE_FLOW_MADE, true);
 	const struct evidence *ended = last_of(facts, EVIDENCE_ENDED, true);
 	const struct evidence *gap = last_of(facts, EVIDENCE_GAP, true);
+	const struct evidence *conflict = last_of(facts, EVIDENCE_CONFLICT, true);
 
 	if (decision && decision->flags & EVIDENCE_IS_AGAIN)
 		say(s, "; decided again when that policy came into force");
@@ -238,6 +239,9 @@ static void say_rest(struct sentence *s, const struct evidence *decision)
 		say(s, "; its beginning was not seen");
 	if (gap)
 		say(s, "; %u bytes of %s were never seen", gap->length, half_text(gap));
+	if (conflict)
+		say(s, "; %u bytes of %s came again with other content", conflict->length,
+			half_text(conflict));
 	if (last_of(facts, EVIDENCE_DECODER, true))
 		say(s, "; its decoder reads on");
 	if (ended)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "classify.h"
+#include "stream_report.h"
 #include "verdict.h"
 
 enum event_type {
@@ -17,6 +18,7 @@ enum event_type {
 	EVENT_DROP,      // first packet of a flow dropped for a reason (one per flow and reason)
 	EVENT_CONNCACHE, // an entry was learned, hit the first time, or went
 	EVENT_INVALID,  // first malformed/unsupported/bad checksum of a flow or (rate-limited) link
+	EVENT_ANOMALY,  // what a stream or a datagram in fragments should not do (enum anomaly)
 	EVENT_ELEPHANT, // a flow was flagged; it goes on
 	EVENT_TRACE,    // a stage of a traced flow
 	EVENT_OPERATOR, // what the operator did; of the control core
@@ -36,6 +38,28 @@ enum flow_end { // why a flow's record was written
 	FLOW_END_FORCED, // evicted
 	FLOW_END_SHUTDOWN,
 	FLOW_END_CLOSED, // FIN or RST both seen, short time-out over
+};
+
+// X(symbol, EVE anomaly.type, anomaly.event). What `offset` and `bytes` are is said beside each;
+// offsets are of the half, of fragments within the datagram.
+#define ANOMALIES(X)                                                                            \
+	X(OVERLAP_CONFLICT, "stream", "overlap_conflict") /* first that differs; how many do */ \
+	X(GAP, "stream", "gap")                           /* of the gap; its length */          \
+	X(MIDSTREAM, "stream", "midstream")               /* 0; payload bytes */                \
+	X(PAWS, "stream", "paws")                         /* where it lies; payload bytes */    \
+	X(WINDOW, "stream", "window")                     /* the same */                        \
+	X(RESET_CHALLENGE, "stream", "reset_challenge")   /* where the RST lies; 0 */           \
+	X(HELD_TIMEOUT, "stream", "held_timeout")         /* of the held bytes; their number */ \
+	X(LIMIT, "stream", "limit")                       /* what found no room; its bytes */   \
+	X(FRAGMENT_OVERLAP, "defrag", "fragment_overlap") /* of the overlap; its bytes */       \
+	X(FRAGMENT_TIMEOUT, "defrag", "fragment_timeout") /* 0; bytes that had come */          \
+	X(FRAGMENT_LIMIT, "defrag", "fragment_limit")     /* of the fragment; its bytes */
+
+enum anomaly {
+#define X(symbol, type, word) ANOMALY_##symbol,
+	ANOMALIES(X)
+#undef X
+		ANOMALIES_MAX
 };
 
 enum operator_command {
@@ -66,10 +90,10 @@ struct event {
 	uint8_t lcore;
 	uint8_t in_port; // of the packet, or of the initiator
 	uint8_t l4_proto;
-	uint8_t half;   // direction of the packet (alert, drop)
+	uint8_t half;   // direction of the packet (alert, drop, anomaly)
 	uint8_t action; // enum action that was taken (alert: what the rule says)
 	uint8_t mode;   // enum mode of that rule
-	uint8_t reason; // enum drop_reason (drop), enum event_conncache, enum flow_end
+	uint8_t reason; // enum drop_reason (drop), event_conncache, flow_end, anomaly
 	uint8_t confidence;
 	uint8_t n_vlan;
 	uint8_t n_data_pkts; // when the application was decided
@@ -86,7 +110,6 @@ struct event {
 			uint64_t end_ns;
 			uint64_t pkts[2];     // by half
 			uint64_t bytes[2];    // frames, as received
-			uint32_t gaps[2];     // bytes
 			uint8_t tcp_flags[2]; // all seen, by half
 			uint8_t state;        // enum flow_state_word
 			bool v6;
@@ -96,8 +119,12 @@ struct event {
 			bool elephant;
 			uint8_t by_hand;       // enum flow_operator
 			uint64_t rate_bytes_s; // EVENT_ELEPHANT
-			uint8_t exception;     // 0 none; 1 no classifier state was free
+			struct stream_report stream;
 		} flow;
+		struct {
+			uint64_t offset;
+			uint32_t bytes;
+		} anomaly;
 		struct {
 			uint32_t frame_length;
 			uint32_t tcp_seq;

@@ -30,6 +30,7 @@
 	X(NO_STATE, "no_state")           /* 1: dropped */                                    \
 	X(DECODER, "decoder")             /* app */                                           \
 	X(GAP, "gap")                     /* half, offset, length */                          \
+	X(CONFLICT, "conflict")           /* half, offset; length: bytes that differed */     \
 	X(TOO_UNSURE, "too_unsure")       /* the confidence that rule_uid asks for */         \
 	X(MONITOR, "monitor")             /* enum action that rule_uid would have taken */    \
 	X(DECISION, "decision")           /* enum action; flags; signature */                 \

@@ -181,7 +181,6 @@ static uint8_t operator_of(uint16_t flags, uint8_t action)
 static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct event *event)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
-	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	event->action = flow->action;
 	event->flow.start_ns = flow->start_ns;
@@ -192,11 +191,10 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 	event->flow.bypassed = flow->flags & FLOW_FINAL;
 	event->flow.by_hand = operator_of(flow->flags, flow->action);
 	event->flow.elephant = flow->flags & FLOW_ELEPHANT;
-	event->flow.exception = flow->flags & FLOW_NOMEM ? 1 : 0;
+	event->flow.stream = flow_cold_at(lcore->flows, ref)->report;
 	for (unsigned half = 0; half < 2; half++) {
 		event->flow.pkts[half] = flow->pkts[half];
 		event->flow.bytes[half] = flow->bytes[half];
-		event->flow.gaps[half] = cold->half[half].stream.gap_bytes;
 		event->flow.tcp_flags[half] = flow->tcp_flags[half];
 	}
 	if (flow->action != ACTION_PASS)
@@ -369,4 +367,50 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 	identify_packet(lcore, m, &event);
 	fill_packet(m, &event);
 	event_send(lcore, &event);
+}
+
+static bool within_anomalies(struct lcore *lcore, enum anomaly anomaly)
+{
+	if (lcore->now_ns - lcore->anomaly_window_ns >= NS_PER_S) {
+		lcore->anomaly_window_ns = lcore->now_ns;
+		memset(lcore->anomaly_in_window, 0, sizeof(lcore->anomaly_in_window));
+	}
+	if (lcore->anomaly_in_window[anomaly] >= ANOMALY_EVENTS_PER_S)
+		return false;
+	lcore->anomaly_in_window[anomaly]++;
+	return true;
+}
+
+void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum anomaly anomaly,
+	uint64_t offset, uint32_t bytes, enum half half)
+{
+	lcore->stats.anomalies++;
+	if (!within_anomalies(lcore, anomaly)) {
+		lcore->stats.anomalies_limited++;
+		return;
+	}
+	struct event event = {
+		.type = EVENT_ANOMALY,
+		.reason = (uint8_t)anomaly,
+		.half = (uint8_t)half,
+		.signature = UINT16_MAX,
+		.anomaly = {.offset = offset, .bytes = bytes},
+	};
+
+	if (ref != FLOW_REF_NONE)
+		flow_event_identify(lcore, ref, &event);
+	else if (m)
+		identify_packet(lcore, m, &event);
+	if (m) { // the port is that of the packet, as its direction is
+		event.in_port = pkt_of(m)->in_port;
+		event.tcp_flags = pkt_of(m)->tcp_flags;
+	}
+	event_send(lcore, &event);
+	if (anomaly != ANOMALY_OVERLAP_CONFLICT || !event.flow_id)
+		return;
+	struct evidence *evidence = evidence_add(lcore, EVIDENCE_CONFLICT, event.flow_id);
+
+	evidence->half = (uint8_t)half;
+	evidence->offset = offset;
+	evidence->length = bytes;
 }

@@ -205,6 +205,8 @@ struct lcore {
 	uint32_t icmp_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
 	uint32_t invalid_in_window;
+	uint64_t anomaly_window_ns; // and for EVENT_ANOMALY, by kind
+	uint16_t anomaly_in_window[ANOMALIES_MAX];
 	struct stats stats;       // read by the control core
 	struct stage_meter meter; // the same
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers

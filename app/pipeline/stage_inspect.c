@@ -135,6 +135,7 @@ static void consume(const struct inspection *in, const struct span *span)
 	// by then another flow may have given its state back.
 	if (verdict.nomem && lcore->policy->enforces_app && !(flow->flags & FLOW_ALLOWED)) {
 		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE)->detail = true;
+		in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
 		lcore->stats.classify_nomem++;
 		in->walk->starved = true;
 		return;
@@ -151,6 +152,7 @@ static void consume(const struct inspection *in, const struct span *span)
 	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
+		in->cold->report.ignored |= 1 << STREAM_TARGET_CLASSIFY_STATES;
 		lcore->stats.classify_nomem++;
 		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE);
 	} else if (verdict.gaveup) {
@@ -228,6 +230,15 @@ static void feed_nothing(const struct inspection *in, const struct span *span)
 
 static void note_gap(const struct inspection *in, const struct span *gap)
 {
+	bool first = !in->cold->report.half[gap->half].gaps;
+
+	in->lcore->stats.tcp_gaps++;
+	in->lcore->stats.tcp_gap_bytes += gap->length;
+	stream_report_gap(&in->cold->report, gap->half, gap->length);
+	flow_event_anomaly(in->lcore, in->walk->ref, in->walk->m, ANOMALY_GAP, gap->offset64,
+		gap->length, gap->half);
+	if (!first)
+		return;
 	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
 
 	evidence->half = gap->half;
@@ -252,8 +263,10 @@ static bool inspect_tcp(const struct inspection *in)
 	struct stream_take take = stream_segment(stream, seq, pkt->payload_len);
 	struct span span = {.half = (uint8_t)half, .offset64 = take.offset64};
 
-	if (stream->flags & STREAM_MIDSTREAM)
+	if (stream->flags & STREAM_MIDSTREAM) {
 		span.flags |= SPAN_MIDSTREAM;
+		in->cold->report.midstream |= (uint8_t)(1 << half);
+	}
 	if (take.ahead)
 		in->lcore->stats.tcp_ahead_pkts++;
 	else if (!take.length)
@@ -268,9 +281,7 @@ static bool inspect_tcp(const struct inspection *in)
 		gap.flags |= SPAN_GAP;
 		gap.offset64 -= take.gap;
 		gap.length = take.gap;
-		in->lcore->stats.tcp_gaps++;
-		if (!before.gap_bytes)
-			note_gap(in, &gap);
+		note_gap(in, &gap);
 		feed(in, &gap);
 	}
 	if (take.length)

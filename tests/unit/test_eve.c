@@ -74,7 +74,8 @@ static void a_flow(void **state)
 	event.flow.end_ns = T0;
 	event.flow.pkts[HALF_C2S] = 10;
 	event.flow.bytes[HALF_S2C] = 5000000000;
-	event.flow.gaps[HALF_S2C] = 1448;
+	stream_report_gap(&event.flow.stream, HALF_S2C, 1448);
+	stream_report_gap(&event.flow.stream, HALF_S2C, 2);
 	event.flow.tcp_flags[HALF_C2S] = 0x02;
 	event.flow.tcp_flags[HALF_S2C] = 0x1b;
 	event.flow.state = FLOW_STATE_CONDEMNED;
@@ -97,6 +98,11 @@ static void a_flow(void **state)
 	has_text(o, "tcp.tcp_flags_ts", "02");
 	assert_true(json_is_true(at(o, "tcp.tc_gap")));
 	assert_true(json_is_false(at(o, "tcp.ts_gap")));
+	has_number(o, "tcp.toclient.gaps", 2);
+	has_number(o, "tcp.toclient.gap_bytes", 1450);
+	has_not(o, "tcp.toclient.held_pkts"); // only what is not 0
+	has_not(o, "tcp.toserver");
+	has_not(o, "flow.law");
 	has_text(o, "app_proto", "bittorrent");
 	has_text(o, "app.category", "p2p");
 	has_text(o, "app.confidence", "verified");
@@ -107,7 +113,7 @@ static void a_flow(void **state)
 static void a_user_of_each_kind_of_event(void **state)
 {
 	static const enum event_type types[] = {
-		EVENT_FLOW, EVENT_ALERT, EVENT_DROP, EVENT_CONNCACHE, EVENT_INVALID};
+		EVENT_FLOW, EVENT_ALERT, EVENT_DROP, EVENT_CONNCACHE, EVENT_INVALID, EVENT_ANOMALY};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -122,6 +128,61 @@ static void a_user_of_each_kind_of_event(void **state)
 		has_text(o, "user", "J\xc3\xb6rg \"x\"");
 		json_decref(o);
 	}
+}
+
+static void is_exception(json_t *o, size_t index, const char *target, const char *policy)
+{
+	json_t *entry = json_array_get(at(o, "flow.exception_policy"), index);
+
+	has_text(entry, "target", target);
+	has_text(entry, "policy", policy);
+}
+
+static void what_reassembly_says_of_a_flow(void **state)
+{
+	struct event event = event_of(EVENT_FLOW);
+	json_t *o;
+
+	(void)state;
+	event.flow.stream.half[HALF_C2S] = (struct stream_half_report){
+		.duplicate_bytes = 5792,
+		.conflict_bytes = 17,
+		.held_pkts = 12,
+		.copied_kb = 65,
+		.held_cs = 302,
+	};
+	event.flow.stream.midstream = 1 << HALF_S2C;
+	event.flow.stream.dropped =
+		1 << STREAM_TARGET_HELD_LIMIT | 1 << STREAM_TARGET_REASSEMBLY_MEMORY;
+	event.flow.stream.passed =
+		1 << STREAM_TARGET_HALF_LIMIT | 1 << STREAM_TARGET_REASSEMBLY_MEMORY;
+	o = written(&event);
+	has_number(o, "tcp.toserver.dup_bytes", 5792);
+	has_number(o, "tcp.toserver.conflict_bytes", 17);
+	has_number(o, "tcp.toserver.held_pkts", 12);
+	has_number(o, "tcp.toserver.copied_kb", 65);
+	has_number(o, "tcp.toserver.held_ms", 3020);
+	has_not(o, "tcp.toserver.gaps");
+	has_not(o, "tcp.toserver.midstream");
+	assert_true(json_is_true(at(o, "tcp.toclient.midstream")));
+	assert_int_equal(json_object_size(at(o, "tcp.toclient")), 1);
+	assert_int_equal(json_array_size(at(o, "flow.exception_policy")), 4);
+	is_exception(o, 0, "reassembly_memory", "drop_packet");
+	is_exception(o, 1, "reassembly_memory", "pass_packet");
+	is_exception(o, 2, "half_limit", "pass_packet");
+	is_exception(o, 3, "held_limit", "drop_packet");
+	has_text(o, "flow.law", "waived");
+	assert_int_equal(json_array_size(at(o, "flow.law_reason")), 2);
+	assert_string_equal(json_string_value(json_array_get(at(o, "flow.law_reason"), 0)),
+		"reassembly_memory");
+	assert_string_equal(
+		json_string_value(json_array_get(at(o, "flow.law_reason"), 1)), "half_limit");
+	json_decref(o);
+	event.flow.stream.passed = 0; // dropping keeps the law
+	o = written(&event);
+	assert_int_equal(json_array_size(at(o, "flow.exception_policy")), 2);
+	has_not(o, "flow.law");
+	json_decref(o);
 }
 
 static void an_elephant_goes_on(void **state)
@@ -166,7 +227,7 @@ static void a_flow_of_ipv6_without_an_application(void **state)
 	event.pcap_cnt = 0;
 	event.flow.gaveup = true;
 	event.flow.state = FLOW_STATE_ESTABLISHED;
-	event.flow.exception = 1;
+	event.flow.stream.ignored = 1 << STREAM_TARGET_CLASSIFY_STATES;
 	o = written(&event);
 	has_text(o, "src_ip", "2001:db8::1");
 	has_number(o, "ip_v", 6);
@@ -174,7 +235,9 @@ static void a_flow_of_ipv6_without_an_application(void **state)
 	has_text(o, "app_proto", "failed");
 	has_text(o, "flow.action", "accept");
 	has_text(o, "flow.state", "established");
+	is_exception(o, 0, "classify_states", "ignore");
 	assert_int_equal(json_array_size(at(o, "flow.exception_policy")), 1);
+	has_not(o, "flow.law"); // nothing is enforced
 	has_not(o, "app");
 	has_not(o, "tcp");
 	has_not(o, "vlan");
@@ -301,6 +364,49 @@ static void an_anomaly_of_a_frame_without_addresses(void **state)
 	json_decref(o);
 }
 
+static void an_anomaly_of_a_stream(void **state)
+{
+	struct event event = event_of(EVENT_ANOMALY);
+	json_t *o;
+
+	(void)state;
+	event.reason = ANOMALY_OVERLAP_CONFLICT;
+	event.half = HALF_S2C;
+	event.anomaly.offset = 5000000000;
+	event.anomaly.bytes = 17;
+	o = written(&event);
+	what_every_event_has(o, "anomaly");
+	has_text(o, "src_ip", "192.0.2.200"); // of the packet
+	has_text(o, "direction", "to_client");
+	has_text(o, "anomaly.type", "stream");
+	has_text(o, "anomaly.event", "overlap_conflict");
+	has_number(o, "anomaly.offset", 5000000000);
+	has_number(o, "anomaly.bytes", 17);
+	json_decref(o);
+}
+
+static void an_anomaly_of_fragments(void **state)
+{
+	struct event event = {.type = EVENT_ANOMALY,
+		.now_ns = T0,
+		.reason = ANOMALY_FRAGMENT_OVERLAP,
+		.l4_proto = 17,
+		.signature = UINT16_MAX,
+		.ends = fake_ends("10.0.0.1", 0, "192.0.2.200", 0),
+		.anomaly = {.offset = 1480, .bytes = 8}};
+	json_t *o = written(&event);
+
+	(void)state;
+	has_text(o, "src_ip", "10.0.0.1");
+	has_text(o, "direction", "to_server");
+	has_text(o, "anomaly.type", "defrag");
+	has_text(o, "anomaly.event", "fragment_overlap");
+	has_number(o, "anomaly.offset", 1480);
+	has_number(o, "anomaly.bytes", 8);
+	has_not(o, "flow_id");
+	json_decref(o);
+}
+
 static void a_trace_with_hostile_text(void **state)
 {
 	struct event event = event_of(EVENT_TRACE);
@@ -394,6 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flow),
 		cmocka_unit_test(a_user_of_each_kind_of_event),
+		cmocka_unit_test(what_reassembly_says_of_a_flow),
 		cmocka_unit_test(an_elephant_goes_on),
 		cmocka_unit_test(a_flow_of_ipv6_without_an_application),
 		cmocka_unit_test(an_alert_that_blocks),
@@ -402,6 +509,8 @@ int main(void)
 		cmocka_unit_test(a_drop),
 		cmocka_unit_test(a_cache_entry),
 		cmocka_unit_test(an_anomaly_of_a_frame_without_addresses),
+		cmocka_unit_test(an_anomaly_of_a_stream),
+		cmocka_unit_test(an_anomaly_of_fragments),
 		cmocka_unit_test(a_trace_with_hostile_text),
 		cmocka_unit_test(a_user_defined_application),
 		cmocka_unit_test(garbage_is_still_a_whole_line),

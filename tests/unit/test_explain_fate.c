@@ -10,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/explained.h"
+#include "flow_event.h"
 
 static void monitored_by_a_rule(void **state)
 {
@@ -222,6 +223,29 @@ static void decided_again_after_a_reload(void **state)
 	gate_free(gate);
 }
 
+static void bytes_that_came_again_otherwise(void **state)
+{
+	struct gate *gate = gate_new(1, BLOCK_P2P);
+	struct gate_tcp tcp = gate_connect(gate, 1, 40001, 80);
+	(void)state;
+
+	gate_send(gate, &tcp, false, "\xfe\xfe", 2);
+	struct lcore *lcore = gate->pipe->dp.lcores[0];
+
+	for (uint32_t ref = 0; ref < flow_table_usage(lcore->flows).flows_max; ref++) {
+		if (flow_at(lcore->flows, ref)->gen)
+			flow_event_anomaly(
+				lcore, ref, NULL, ANOMALY_OVERLAP_CONFLICT, 4711, 17, HALF_S2C);
+	}
+	json_t *told = explained_by_ends(gate, 1, "");
+
+	explained_expect_piece(told, "conflict", 0, "half=to_client offset=4711 length=17");
+	assert_non_null(strstr(explained_text(told, "verdict"),
+		"; 17 bytes of what the server sent came again with other content"));
+	json_decref(told);
+	gate_free(gate);
+}
+
 static void bytes_that_never_came(void **state)
 {
 	struct gate *gate = gate_new(1, BLOCK_P2P);
@@ -330,6 +354,7 @@ int main(void)
 		cmocka_unit_test(unsupported_packets),
 		cmocka_unit_test(condemned_and_answering),
 		cmocka_unit_test(decided_again_after_a_reload),
+		cmocka_unit_test(bytes_that_came_again_otherwise),
 		cmocka_unit_test(bytes_that_never_came),
 		cmocka_unit_test(ended_and_never_seen),
 		cmocka_unit_test(the_latest_flow_is_explained),

@@ -135,6 +135,8 @@ WORDS = {
     "decoder": ("decoder", lambda p: "%s: its decoder reads the flow from here" % p.get("app", "?")),
     "gap": ("gap", lambda p: "%s bytes at %s %s were never seen" % (
         number(p.get("length", 0)), number(p.get("offset", 0)), p.get("half", "").replace("_", " "))),
+    "conflict": ("conflict", lambda p: "%s bytes from %s %s on came again with other content" % (
+        number(p.get("length", 0)), number(p.get("offset", 0)), p.get("half", "").replace("_", " "))),
     "too_unsure": ("too unsure", lambda p: "rule %s wants %s; %s is known with confidence %s only" % (
         p.get("rule", "?"), p.get("min_confidence", "?"), p.get("app", "?"), p.get("confidence", "?"))),
     "monitor": ("monitor", lambda p: "would be: %s%s" % (p.get("action", "?"), by_rule(p))),

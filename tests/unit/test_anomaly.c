@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Anomalies as the control core gets them: whose they are, how many a second, and what of them is
+// in the flow's own record when it ends.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <cmocka.h>
+#include "../lib/pipe_evidence.h"
+#include "flow_event.h"
+
+static void handshake(struct pipe *pipe)
+{
+	const struct pipe_packet packets[] = {
+		{.seq = 99, .tcp_flags = TH_SYN},
+		{.seq = 499, .ack = 100, .tcp_flags = TH_SYN | TH_ACK, .from_outside = true},
+		{.seq = 100, .ack = 500},
+	};
+
+	for (unsigned i = 0; i < 3; i++)
+		pipe_run(pipe, 0, &packets[i]);
+}
+
+static unsigned say(struct pipe *pipe, uint32_t seq, const void *payload, uint16_t length)
+{
+	return pipe_run(pipe, 0,
+		&(struct pipe_packet){
+			.seq = seq, .ack = 500, .payload = payload, .payload_length = length});
+}
+
+// A flow with two bytes taken.
+static uint32_t begin(struct pipe *pipe)
+{
+	struct flow_table *flows = pipe->dp.lcores[0]->flows;
+
+	handshake(pipe);
+	say(pipe, 100, "xy", 2);
+	for (uint32_t ref = 0; ref < flow_table_usage(flows).flows_max; ref++) {
+		if (flow_at(flows, ref)->gen)
+			return ref;
+	}
+	fail();
+	return FLOW_REF_NONE;
+}
+
+static void a_gap_has_its_event_and_stays_with_the_flow(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct event event;
+	(void)state;
+
+	begin(pipe);
+	uint64_t flow_id = pipe_only_flow(pipe).flow_id;
+
+	for (uint32_t i = 0; i < 8; i++) // behind ten bytes that nobody sees
+		say(pipe, 112 + 2 * i, "ab", 2);
+	// but the server: it acknowledges them
+	pipe_run(pipe, 0, &(struct pipe_packet){.seq = 500, .ack = 128, .from_outside = true});
+	say(pipe, 128, "cd", 2);
+	assert_true(pipe_event(pipe, 0, EVENT_ANOMALY, &event));
+	assert_int_equal(event.reason, ANOMALY_GAP);
+	assert_int_equal(event.flow_id, flow_id);
+	assert_int_equal(event.half, HALF_C2S);
+	assert_int_equal(event.ends.port[HALF_C2S], 40000);
+	assert_int_equal(event.anomaly.offset, 2);
+	assert_true(event.anomaly.bytes >= 10);
+	uint32_t bytes = event.anomaly.bytes;
+
+	assert_false(pipe_event(pipe, 0, EVENT_ANOMALY, &event)); // told once
+	assert_int_equal(pipe_stats(pipe).tcp_gap_bytes, bytes);
+	assert_int_equal(flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8), 1);
+	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
+	assert_int_equal(event.flow.stream.half[HALF_C2S].gaps, 1);
+	assert_int_equal(event.flow.stream.half[HALF_C2S].gap_bytes, bytes);
+	assert_int_equal(event.flow.stream.half[HALF_S2C].gaps, 0);
+	pipe_free(pipe);
+}
+
+static unsigned told(struct pipe *pipe, enum anomaly anomaly)
+{
+	struct event event;
+	unsigned n = 0;
+
+	while (pipe_event(pipe, 0, EVENT_ANOMALY, &event))
+		n += event.reason == anomaly;
+	return n;
+}
+
+static void a_flood_of_one_kind_hides_no_other(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	uint32_t ref = begin(pipe);
+	(void)state;
+
+	for (unsigned i = 0; i < 1000; i++)
+		flow_event_anomaly(lcore, ref, NULL, ANOMALY_PAWS, 0, 1, HALF_C2S);
+	flow_event_anomaly(lcore, ref, NULL, ANOMALY_OVERLAP_CONFLICT, 7, 3, HALF_S2C);
+	assert_int_equal(pipe_stats(pipe).anomalies, 1001);
+	assert_int_equal(pipe_stats(pipe).anomalies_limited, 1000 - ANOMALY_EVENTS_PER_S);
+	struct event event;
+	unsigned paws = 0;
+
+	while (pipe_event(pipe, 0, EVENT_ANOMALY, &event) && event.reason == ANOMALY_PAWS)
+		paws++;
+	assert_int_equal(paws, ANOMALY_EVENTS_PER_S);
+	assert_int_equal(event.reason, ANOMALY_OVERLAP_CONFLICT);
+	assert_int_equal(event.anomaly.offset, 7);
+	assert_int_equal(event.anomaly.bytes, 3);
+	lcore->now_ns += NS_PER_S - 1;
+	flow_event_anomaly(lcore, ref, NULL, ANOMALY_PAWS, 0, 1, HALF_C2S);
+	assert_int_equal(told(pipe, ANOMALY_PAWS), 0);
+	lcore->now_ns += 1; // a second after the first
+	flow_event_anomaly(lcore, ref, NULL, ANOMALY_PAWS, 0, 1, HALF_C2S);
+	assert_int_equal(told(pipe, ANOMALY_PAWS), 1);
+	pipe_free(pipe);
+}
+
+static void a_conflict_is_evidence(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	uint32_t ref = begin(pipe);
+	const struct evidence_filter filter = {.flow_id = pipe_only_flow(pipe).flow_id};
+	struct evidence found[16];
+	(void)state;
+
+	flow_event_anomaly(
+		pipe->dp.lcores[0], ref, NULL, ANOMALY_OVERLAP_CONFLICT, 1448, 17, HALF_S2C);
+	unsigned n = pipe_evidence(pipe, &filter, found, 16);
+
+	assert_true(n > 0);
+	assert_int_equal(found[n - 1].kind, EVIDENCE_CONFLICT);
+	assert_int_equal(found[n - 1].half, HALF_S2C);
+	assert_int_equal(found[n - 1].offset, 1448);
+	assert_int_equal(found[n - 1].length, 17);
+	flow_event_anomaly(pipe->dp.lcores[0], ref, NULL, ANOMALY_PAWS, 0, 1, HALF_S2C);
+	assert_int_equal(pipe_evidence(pipe, &filter, found, 16), n); // others are not
+	pipe_free(pipe);
+}
+
+static void without_a_flow_it_is_the_packet_s(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pipe->pool);
+	union flow_key key;
+	struct event event;
+	uint8_t frame[256];
+	(void)state;
+
+	unsigned length = pipe_build(
+		&(struct pipe_packet){
+			.proto = IPPROTO_UDP, .payload = "12345678", .payload_length = 8},
+		frame, sizeof(frame));
+
+	memcpy(rte_pktmbuf_append(m, (uint16_t)length), frame, length);
+	pipeline_receive(lcore, m, PIPE_INSIDE, LINK_ETHERNET, pipe->now_ns, 0);
+	assert_true(parse_mbuf(m, &key));
+	flow_event_anomaly(lcore, FLOW_REF_NONE, m, ANOMALY_FRAGMENT_OVERLAP, 1480, 8, HALF_C2S);
+	assert_true(pipe_event(pipe, 0, EVENT_ANOMALY, &event));
+	assert_int_equal(event.reason, ANOMALY_FRAGMENT_OVERLAP);
+	assert_int_equal(event.flow_id, 0);
+	assert_int_equal(event.l4_proto, IPPROTO_UDP);
+	assert_int_equal(event.ends.address[HALF_C2S][15], 1);
+	assert_int_equal(event.ends.address[HALF_S2C][15], 2);
+	assert_int_equal(event.anomaly.offset, 1480);
+	rte_pktmbuf_free(m);
+	pipe_free(pipe);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gap_has_its_event_and_stays_with_the_flow),
+		cmocka_unit_test(a_flood_of_one_kind_hides_no_other),
+		cmocka_unit_test(a_conflict_is_evidence),
+		cmocka_unit_test(without_a_flow_it_is_the_packet_s),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
