@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <rte_malloc.h>
+
+#define TURN_MAX 64 // jobs of one lcore, and verdicts, in one turn
+
+struct scan_worker {
+	const struct scan_engine_ops *ops;
+	struct scan_engine *engine;
+	_Atomic bool asleep;
+	unsigned n_links;
+	struct scan_link links[]; // by data lcore
+};
+
+int scan_worker_new(const struct scan_config *config, unsigned index, unsigned n_lcores, int socket,
+	struct scan_worker **out, char *err, size_t err_len)
+{
+	struct scan_worker *worker = rte_zmalloc_socket(
+		"scan_worker", sizeof(*worker) + n_lcores * sizeof(worker->links[0]), 64, socket);
+	int rc = worker ? 0 : -ENOMEM;
+
+	snprintf(err, err_len,
+		"scan lcore %u: no memory; give EAL more (hugepages, or memory.mb without them)",
+		index);
+	if (worker)
+		worker->ops = config->ops;
+	for (unsigned i = 0; !rc && i < n_lcores; i++) {
+		worker->links[i].asleep = &worker->asleep;
+		rc = scan_link_init(&worker->links[i], i, index, socket);
+		worker->n_links += !rc;
+	}
+	if (!rc)
+		rc = config->ops->make(config, socket, &worker->engine, err, err_len);
+	if (rc < 0) {
+		scan_worker_free(worker);
+		return rc;
+	}
+	*out = worker;
+	return 0;
+}
+
+void scan_worker_free(struct scan_worker *worker)
+{
+	if (!worker)
+		return;
+	if (worker->engine)
+		worker->ops->destroy(worker->engine);
+	for (unsigned i = 0; i < worker->n_links; i++)
+		scan_link_fini(&worker->links[i]);
+	rte_free(worker);
+}
+
+struct scan_link *scan_worker_link(struct scan_worker *worker, unsigned lcore)
+{
+	return lcore < worker->n_links ? &worker->links[lcore] : NULL;
+}
+
+static void tell(struct scan_worker *worker, struct scan_verdict *verdict)
+{
+	struct scan_link *link = scan_worker_link(worker, verdict->job.lcore);
+
+	if (link && rte_ring_sp_enqueue_elem(link->verdicts, verdict, sizeof(*verdict)))
+		atomic_fetch_add_explicit(&link->lost, 1, memory_order_relaxed);
+}
+
+// What the engine has no room for has a verdict, too: its flow would else be held for nothing.
+static unsigned take_jobs(struct scan_worker *worker, struct scan_link *link, uint64_t now_ns)
+{
+	struct scan_job jobs[TURN_MAX];
+	unsigned n =
+		rte_ring_sc_dequeue_burst_elem(link->jobs, jobs, sizeof(jobs[0]), TURN_MAX, NULL);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (now_ns >= jobs[i].deadline_ns)
+			continue; // nobody waits for it any more
+		if (worker->ops->submit(worker->engine, &jobs[i], now_ns) < 0) {
+			struct scan_verdict refused = {.job = jobs[i],
+				.taken_ns = now_ns,
+				.done_ns = now_ns,
+				.value = SCAN_ERROR};
+
+			tell(worker, &refused);
+		}
+	}
+	return n;
+}
+
+bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
+{
+	struct scan_verdict verdicts[TURN_MAX];
+	unsigned taken = 0;
+
+	for (unsigned i = 0; i < worker->n_links; i++)
+		taken += take_jobs(worker, &worker->links[i], now_ns);
+	unsigned n = worker->ops->poll(worker->engine, now_ns, verdicts, TURN_MAX);
+
+	for (unsigned i = 0; i < n; i++)
+		tell(worker, &verdicts[i]);
+	return taken || n;
+}
+
+uint64_t scan_worker_next_ns(const struct scan_worker *worker)
+{
+	return worker->ops->next_ns(worker->engine);
+}
+
+bool scan_worker_may_sleep(struct scan_worker *worker)
+{
+	atomic_store_explicit(&worker->asleep, true, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (unsigned i = 0; i < worker->n_links; i++) {
+		if (!rte_ring_empty(worker->links[i].jobs)) {
+			scan_worker_woke(worker);
+			return false;
+		}
+	}
+	return true;
+}
+
+void scan_worker_woke(struct scan_worker *worker)
+{
+	atomic_store_explicit(&worker->asleep, false, memory_order_relaxed);
+}
