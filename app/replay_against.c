@@ -79,7 +79,7 @@ void against_adjust(struct policy *policy)
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		struct rule *rule = &policy->rules[i];
 
-		if (rule->action == ACTION_PASS)
+		if (!action_blocks(rule->action))
 			continue;
 		if (rule->mode == MODE_MONITOR) { // it stops nothing: out of the way
 			rule->has_time = true;
@@ -175,7 +175,7 @@ static void see_alert(struct against *against, const struct event *event)
 	struct seen *seen = seen_get(against, event->flow_id);
 	struct side *side = seen ? &seen->side[against->at] : NULL;
 
-	if (!side || side->stopped || event->action == ACTION_PASS)
+	if (!side || side->stopped || !action_blocks(event->action))
 		return;
 	side->stopped = true;
 	side->action = event->action;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "address_text.h"
+#include "job.h"
 
 static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
 {
@@ -104,7 +105,7 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 static void put_verdict(const struct event *event, struct json_out *out)
 {
 	bool blocked = event->type == EVENT_DROP ||
-		       (event->mode == MODE_ENFORCE && event->action != ACTION_PASS);
+		       (event->mode == MODE_ENFORCE && action_blocks(event->action));
 
 	json_out_open(out, "verdict", '{');
 	json_out_string(out, "action", blocked ? "drop" : "alert");
@@ -119,11 +120,25 @@ static void put_verdict(const struct event *event, struct json_out *out)
 	json_out_close(out, '}');
 }
 
+// The verdict of the scan engine that blocked the flow.
+static void put_scan(const struct event *event, struct json_out *out)
+{
+	json_out_open(out, "scan", '{');
+	json_out_string(out, "verdict", scan_value_word(event->alert.value));
+	if (event->alert.name[0])
+		json_out_text(out, "name", event->alert.name,
+			strnlen(event->alert.name, sizeof event->alert.name));
+	json_out_u64(out, "offset", event->alert.from64 & INT64_MAX);
+	json_out_u64(out, "length", (event->alert.to64 - event->alert.from64) & INT64_MAX);
+	json_out_u64(out, "hold_ms", event->alert.held_ns / NS_PER_MS);
+	json_out_close(out, '}');
+}
+
 static void put_alert(
 	const struct eve_names *names, const struct event *event, struct json_out *out)
 {
 	const struct app_proto *app = app_names_get(names->apps, event->app);
-	bool blocked = event->mode == MODE_ENFORCE && event->action != ACTION_PASS;
+	bool blocked = event->mode == MODE_ENFORCE && action_blocks(event->action);
 
 	json_out_open(out, "alert", '{');
 	json_out_string(out, "action", blocked ? "blocked" : "allowed");
@@ -137,6 +152,8 @@ static void put_alert(
 	json_out_string(out, "rule_mode", event->mode == MODE_MONITOR ? "monitor" : "enforce");
 	json_out_close(out, '}');
 	put_verdict(event, out);
+	if (event->alert.scanned)
+		put_scan(event, out);
 }
 
 static void put_time(struct json_out *out, const char *key, uint64_t ns)
@@ -251,7 +268,7 @@ static bool names_rule(const struct event *event)
 	// Blocked by the policy's default, which has no uid.
 	return event->type == EVENT_ALERT ||
 	       (event->type == EVENT_DROP && event->reason == DROP_RULE) ||
-	       (event->type == EVENT_FLOW && event->action != ACTION_PASS &&
+	       (event->type == EVENT_FLOW && action_blocks(event->action) &&
 		       event->flow.by_hand != FLOW_OPERATOR_RESET);
 }
 

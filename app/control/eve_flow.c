@@ -126,9 +126,9 @@ static const char *flow_state_text(const struct event *event)
 
 static const char *flow_action_text(const struct event *event)
 {
-	if (event->action != ACTION_PASS && event->mode == MODE_ENFORCE)
+	if (action_blocks(event->action) && event->mode == MODE_ENFORCE)
 		return "drop";
-	return event->rule_uid && event->action == ACTION_PASS ? "pass" : "accept";
+	return event->rule_uid && !action_blocks(event->action) ? "pass" : "accept";
 }
 
 // Where room had ended for it, and what became of its packets then (C7).
@@ -192,7 +192,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_string(out, "reason",
 			event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
 	json_out_bool(out, "alerted",
-		event->action != ACTION_PASS && event->flow.by_hand != FLOW_OPERATOR_RESET);
+		action_blocks(event->action) && event->flow.by_hand != FLOW_OPERATOR_RESET);
 	json_out_string(out, "action", flow_action_text(event));
 	if (event->flow.state == FLOW_STATE_CONDEMNED)
 		json_out_bool(out, "condemned", true);

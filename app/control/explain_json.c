@@ -5,6 +5,7 @@
 
 #include "eve.h"
 #include "explain.h"
+#include "job.h"
 #include "selection.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known
@@ -26,6 +27,8 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_TOO_UNSURE] = PUT_APP | PUT_RULE,
 	[EVIDENCE_MONITOR] = PUT_RULE | PUT_ACTION,
 	[EVIDENCE_DECISION] = PUT_APP | PUT_RULE | PUT_ACTION | PUT_SIGNATURE,
+	[EVIDENCE_SCAN_JOB] = PUT_RULE,
+	[EVIDENCE_SCAN_VERDICT] = PUT_RULE,
 	[EVIDENCE_CACHE_LEARNED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_EXEMPT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_HIT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
@@ -130,6 +133,14 @@ static const char *end_word(uint8_t reason)
 	return reason <= FLOW_END_CLOSED ? words[reason] : "?";
 }
 
+// A part of a half.
+static void put_part(json_t **object, const struct evidence *evidence)
+{
+	put_half(object, evidence->half);
+	put_number(object, "offset", evidence->offset);
+	put_number(object, "length", evidence->length);
+}
+
 static void put_special(json_t **object, const struct evidence *evidence)
 {
 	uint8_t detail = evidence->detail;
@@ -147,11 +158,7 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		break;
 	case EVIDENCE_NO_STATE: put_bool(object, "dropped", detail); break;
 	case EVIDENCE_GAP:
-	case EVIDENCE_CONFLICT:
-		put_half(object, evidence->half);
-		put_number(object, "offset", evidence->offset);
-		put_number(object, "length", evidence->length);
-		break;
+	case EVIDENCE_CONFLICT: put_part(object, evidence); break;
 	case EVIDENCE_TOO_UNSURE:
 		put_text(object, "min_confidence", confidence_word(detail));
 		break;
@@ -161,6 +168,16 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		if (evidence->flags & EVIDENCE_IS_ALLOWED)
 			put_bool(object, "allowed", true);
 		break;
+	case EVIDENCE_SCAN_VERDICT:
+		put_text(object, "value", scan_value_word(detail));
+		if (evidence->n_bytes) {
+			char name[EXPLAIN_HOST_BYTES];
+
+			put_text(object, "name", explain_host(evidence, name));
+		}
+		put_part(object, evidence);
+		break;
+	case EVIDENCE_SCAN_JOB: put_part(object, evidence); break;
 	case EVIDENCE_RESETS: put_number(object, "sent", evidence->length); break;
 	case EVIDENCE_CACHE_HIT:
 		put_bool(object, "passed", evidence->flags & EVIDENCE_WAS_PASSED);

@@ -9,6 +9,7 @@
 #include "address_text.h"
 #include "eve.h"
 #include "explain.h"
+#include "job.h"
 
 struct sentence {
 	const struct explain_facts *facts;
@@ -288,7 +289,9 @@ static enum explain_outcome verdict_monitored(
 	say(s, "Passes, but ");
 	say_rule(s, monitor->rule_uid, monitor->generation);
 	say(s, " would have %s it, were it not in monitor mode",
-		monitor->detail == ACTION_RESET ? "reset" : "dropped");
+		monitor->detail == ACTION_SCAN    ? "scanned"
+		: monitor->detail == ACTION_RESET ? "reset"
+						  : "dropped");
 	if (decision)
 		say_app(s, decision);
 	say_rest(s, decision);
@@ -305,13 +308,43 @@ static enum explain_outcome verdict_passes(struct sentence *s, const struct evid
 	return EXPLAIN_PASS;
 }
 
+// To be scanned: what the engine has said of it, and what followed.
+static enum explain_outcome verdict_scanned(struct sentence *s, const struct evidence *decision)
+{
+	const struct evidence *job = last_of(s->facts, EVIDENCE_SCAN_JOB, true);
+	const struct evidence *found = last_of(s->facts, EVIDENCE_SCAN_VERDICT, true);
+	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
+	char name[EXPLAIN_HOST_BYTES];
+	bool blocked = found && resets && resets > found;
+
+	if (found && found->detail == SCAN_INFECTED)
+		say(s, "%s: the scan engine found \"%s\" in %s", blocked ? "Reset" : "Infected",
+			explain_host(found, name), half_text(found));
+	else if (blocked)
+		say(s, "Reset: the scan engine's verdict on %s was %s (gateway.json: scan.on_%s)",
+			half_text(found), scan_value_word(found->detail),
+			scan_value_word(found->detail));
+	else if (found)
+		say(s, "Passes, scanned: %s", scan_value_word(found->detail));
+	else if (decision->l4_proto == IPPROTO_UDP)
+		say(s, "Passes unscanned: datagrams are not scanned");
+	else
+		say(s, "Passes, to be scanned: %s",
+			job ? "no verdict yet" : "nothing was given to the engine yet");
+	say(s, "; by ");
+	say_rule(s, decision->rule_uid, decision->generation);
+	say_app(s, decision);
+	say_rest(s, decision);
+	return blocked ? EXPLAIN_BLOCKED : EXPLAIN_PASS;
+}
+
 static enum explain_outcome verdict_operator(struct sentence *s, const struct evidence *word)
 {
 	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
 
 	const struct evidence *decision = last_of(s->facts, EVIDENCE_DECISION, true);
 
-	if (word->detail == EVIDENCE_FLOW_ALLOW && decision && decision->detail != ACTION_PASS) {
+	if (word->detail == EVIDENCE_FLOW_ALLOW && decision && action_blocks(decision->detail)) {
 		say(s, "Blocked before by ");
 		say_rule(s, decision->rule_uid, decision->generation);
 		say(s, "; the operator has allowed it since: new connections of its client to that "
@@ -408,6 +441,8 @@ static enum explain_outcome verdict_of_flow(struct sentence *s)
 		return monitor       ? verdict_monitored(s, monitor, NULL)
 		       : facts->live ? verdict_of_entry(s)
 				     : verdict_undecided(s);
+	if (decision->detail == ACTION_SCAN)
+		return verdict_scanned(s, decision);
 	if (decision->detail != ACTION_PASS)
 		return reprieved && reprieved > decision ? verdict_reprieved(s, decision, reprieved)
 							 : verdict_blocked(s, decision);

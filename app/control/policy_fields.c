@@ -2,7 +2,9 @@
 #include "policy_fields.h"
 #include <netinet/in.h>
 
-const char *const policy_action_words[] = {"pass", "drop", "reset", NULL};
+const char *const policy_action_words[] = {"pass", "drop", "reset", "scan", NULL};
+// A default is for what no rule knows: that is not scanned.
+static const char *const default_words[] = {"pass", "drop", "reset", NULL};
 const char *const policy_mode_words[] = {"enforce", "monitor", NULL};
 const char *const policy_cache_words[] = {"none", "tuple", "peer", NULL};
 const char *const policy_direction_words[] = {"any", "outbound", "inbound", NULL};
@@ -63,7 +65,7 @@ const struct json_field policy_fields[] = {
 	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
 	{.name = "users", .kind = JSON_KIND_IGNORE},        // read before the others
 	READ("rules", policy_read_rules),
-	WORD("default", struct policy, default_action, policy_action_words, ACTION_PASS),
+	WORD("default", struct policy, default_action, default_words, ACTION_PASS),
 	READ("invalid", policy_read_invalid),
 	READ("tcp", policy_read_tcp),
 	READ("conn_cache", policy_read_conn_cache),

@@ -93,7 +93,7 @@ void policy_read_rule_match(const struct json_at *at, void *ctx)
 
 static bool is_later_action(const char *text)
 {
-	static const char *const later[] = {"scan", "shape", "mask", "nat"};
+	static const char *const later[] = {"shape", "mask", "nat"};
 
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
 		if (text && strcmp(text, later[i]) == 0)
@@ -109,7 +109,8 @@ void policy_read_rule_action(const struct json_at *at, void *ctx)
 
 	if (is_later_action(text)) {
 		json_at_error(at,
-			"action \"%s\" is not supported by this version: use pass, drop or reset",
+			"action \"%s\" is not supported by this version: use pass, drop, reset or "
+			"scan",
 			text);
 	} else if (json_want_word(at, policy_action_words, &word)) {
 		reader->rule->action = (uint8_t)word;
@@ -131,7 +132,7 @@ void policy_read_rule_cache(const struct json_at *at, void *ctx)
 // entries by itself: one wrong guess must not refuse a whole server.
 static uint8_t default_cache(const struct rule *rule)
 {
-	if (rule->action == ACTION_PASS)
+	if (!action_blocks(rule->action))
 		return CACHE_NONE;
 	if (rule->has_app)
 		return rule->min_confidence >= CONFIDENCE_DPI ? CACHE_TUPLE : CACHE_NONE;
@@ -175,7 +176,7 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 	}
 	if (!ctx.has_cache)
 		rule->cache = default_cache(rule);
-	else if (ctx.has_action && rule->action == ACTION_PASS && rule->cache != CACHE_NONE)
+	else if (ctx.has_action && !action_blocks(rule->action) && rule->cache != CACHE_NONE)
 		json_at_error(at, "cache is for rules that drop or reset: nothing is refused here, "
 				  "remove it");
 	// What has lost its conditions to errors must not seem to take everything.
@@ -286,7 +287,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 		if (policy->mode == MODE_MONITOR)
 			rule->mode = MODE_MONITOR;
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
-			policy->enforces = true;
+			policy->enforces = true; // a scanned flow is held, too
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;
 	}

@@ -379,7 +379,7 @@ static bool decide_blocks(
 	};
 
 	entry_ends(&entry->key, &ends);
-	return decide(policy, &input).action != ACTION_PASS;
+	return action_blocks(decide(policy, &input).action);
 }
 
 // A policy that no longer blocks must let its victims go: the rule is looked up by its uid, which
@@ -396,7 +396,7 @@ static bool policy_blocks(
 		return true; // put there by the operator
 	const struct rule *rule = policy_rule_by_uid(policy, entry->rule_uid);
 
-	if (!rule || rule->action == ACTION_PASS || rule->mode != MODE_ENFORCE ||
+	if (!rule || !action_blocks(rule->action) || rule->mode != MODE_ENFORCE ||
 		rule->cache == CACHE_NONE)
 		return false;
 	if (rule->has_app && !app_set_has(&rule->apps, entry->app))

@@ -126,6 +126,13 @@ struct event {
 			uint32_t bytes;
 		} anomaly;
 		struct {
+			char name[48];         // of what was found (job.h)
+			uint64_t from64, to64; // the part of the half that was scanned
+			uint64_t held_ns;      // for how long the verdict was waited for
+			uint8_t value;         // enum scan_value
+			bool scanned;          // the rest is of a verdict of the scan engine
+		} alert;
+		struct {
 			uint32_t frame_length;
 			uint32_t tcp_seq;
 			uint32_t tcp_ack;

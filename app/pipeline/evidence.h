@@ -34,6 +34,8 @@
 	X(TOO_UNSURE, "too_unsure")       /* the confidence that rule_uid asks for */         \
 	X(MONITOR, "monitor")             /* enum action that rule_uid would have taken */    \
 	X(DECISION, "decision")           /* enum action; flags; signature */                 \
+	X(SCAN_JOB, "scan_job")           /* half, offset, length: the first part given */    \
+	X(SCAN_VERDICT, "scan_verdict")   /* enum scan_value; half, offset, length; bytes */  \
 	X(RESETS, "resets")               /* length: packets sent */                          \
 	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                         \
 	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                         \

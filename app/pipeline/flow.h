@@ -54,7 +54,8 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_TRACE = 1 << 6,
 	FLOW_GAVEUP = 1 << 7,
 	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
-	FLOW_DECODED = 1 << 9,      // the application has a decoder that is being fed
+	FLOW_DECODED = 1 << 9,      // flow: the application has a decoder that is being fed
+	FLOW_FOUND = 1 << 9,        // condemned stub: by a verdict; no reload reprieves it
 	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
 	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
 	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
@@ -140,6 +141,7 @@ struct flow_cold {
 	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
+	uint32_t hold; // place under scan, from 1 (hold.c); 0: none
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

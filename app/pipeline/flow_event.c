@@ -122,7 +122,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	event->l4_proto = stub->l4_proto;
 	event->signature = UINT16_MAX;
 	// isn[] becomes rule_uid when the stub is condemned; the action is set with it
-	if (stub->action != ACTION_PASS) {
+	if (action_blocks(stub->action)) {
 		event->app = stub->app;
 		event->confidence = stub->app ? stub->confidence : CONFIDENCE_NONE;
 		event->rule_uid = stub->rule_uid;
@@ -173,7 +173,7 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 // The bit of a flow that passes means something else (flow.h).
 static uint8_t operator_of(uint16_t flags, uint8_t action)
 {
-	if (flags & FLOW_OPERATOR && action != ACTION_PASS)
+	if (flags & FLOW_OPERATOR && action_blocks(action))
 		return FLOW_OPERATOR_RESET;
 	return flags & FLOW_ALLOWED ? FLOW_OPERATOR_ALLOW : FLOW_OPERATOR_NONE;
 }
@@ -197,7 +197,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 		event->flow.bytes[half] = flow->bytes[half];
 		event->flow.tcp_flags[half] = flow->tcp_flags[half];
 	}
-	if (flow->action != ACTION_PASS)
+	if (action_blocks(flow->action))
 		event->flow.state = FLOW_STATE_CONDEMNED;
 	else if (flow->lru_class == FLOW_CLASS_TCP_CLOSING)
 		event->flow.state = FLOW_STATE_CLOSED;
@@ -230,7 +230,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 			event.flow.bytes[half] = stub->bytes[half];
 			event.flow.tcp_flags[half] = stub->tcp_flags[half];
 		}
-		if (stub->action != ACTION_PASS)
+		if (action_blocks(stub->action))
 			event.flow.state = FLOW_STATE_CONDEMNED;
 		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
 			event.flow.state = FLOW_STATE_ESTABLISHED;
@@ -240,7 +240,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event);
 	// a stub without payload has no evidence, a blocked one stays
-	if (!(ref & FLOW_REF_STUB) && event.action == ACTION_PASS)
+	if (!(ref & FLOW_REF_STUB) && !action_blocks(event.action))
 		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
 }
 
@@ -264,6 +264,24 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	event.action = (uint8_t)action;
 	event.mode = (uint8_t)mode;
 	event.rule_uid = rule ? rule->uid : 0;
+	event_send(lcore, &event);
+}
+
+void flow_event_scan(
+	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict)
+{
+	struct event event = {.type = EVENT_ALERT};
+
+	flow_event_identify(lcore, ref, &event);
+	event.half = (uint8_t)half;
+	event.action = ACTION_RESET;
+	event.mode = MODE_ENFORCE;
+	event.alert.scanned = true;
+	event.alert.value = verdict->value;
+	event.alert.held_ns = lcore->now_ns - verdict->job.submitted_ns;
+	event.alert.from64 = verdict->job.from64;
+	event.alert.to64 = verdict->job.to64;
+	memcpy(event.alert.name, verdict->name, sizeof(event.alert.name));
 	event_send(lcore, &event);
 }
 

@@ -5,6 +5,7 @@
 
 #include "event.h"
 #include "flow_table.h"
+#include "job.h"
 
 // Puts the record on the lcore's ring; full: counted and lost. Fills now_ns, lcore, pcap_cnt and
 // the policy's generation.
@@ -16,6 +17,9 @@ void flow_event_elephant(struct lcore *lcore, uint32_t ref);
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
 	enum action action, enum mode mode, unsigned half);
+// A verdict of the scan engine blocked the flow: an alert of the rule that had it scanned.
+void flow_event_scan(
+	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict);
 // First packet of a flow that is dropped. `ref` may be FLOW_REF_NONE: the ends are the packet's.
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
 	uint32_t rule_uid);

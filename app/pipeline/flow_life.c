@@ -5,6 +5,7 @@
 #include <string.h>
 #include "flow_event.h"
 #include "flow_pool.h"
+#include "hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
 // a NAT; a table that only watches may be a little shorter on what has never carried payload.
@@ -68,6 +69,7 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 
 	if (unlikely(lcore->tap != NULL))
 		lcore->tap->end(lcore->tap->ctx, lcore, index);
+	hold_end(lcore, index);
 	app_usage_end(lcore->apps, flow);
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
@@ -136,8 +138,8 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	struct flow_table *table = lcore->flows;
 	const struct flow *flow = &table->flows[ref];
 	bool v6 = flow->flags & FLOW_V6;
-	uint32_t index =
-		stub_take(lcore, FLOW_CLASS_CONDEMNED, flow->flags & (uint16_t)~FLOW_ELEPHANT);
+	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED,
+		flow->flags & (uint16_t) ~(FLOW_ELEPHANT | FLOW_DECODED));
 
 	if (index == POOL_NONE) {
 		lcore->stats.flows_ended++;

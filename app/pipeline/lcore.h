@@ -31,6 +31,8 @@
 #define PORT_NONE     UINT8_MAX
 
 struct dataplane;
+struct hold;
+struct scan_config;
 
 // A driver's own counters and the link, as `sluicectl stats` shows them per port.
 struct port_counters {
@@ -196,6 +198,9 @@ struct lcore {
 	struct expect_table *expect;
 	struct evidence_log evidence;
 	struct allowances allowances;
+	struct hold *hold; // flows under scan (hold.h); NULL: there is no engine
+	uint64_t
+		scan_wakes; // scan lcores that sleep and have a job; the loop around the turn wakes
 	struct query *query;                 // in work
 	bool was_busy;                       // the last turn took packets
 	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began
@@ -212,6 +217,7 @@ struct lcore {
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers
 	// included) until it was handed to the driver. Read by the control core.
 	struct histogram latency[PORTS_MAX];
+	struct histogram scan_hold;          // from a job to its verdict; the same
 	struct app_usage apps[APPS_MAX + 1]; // the same; the last one is APP_USAGE_PENDING
 } __attribute__((aligned(64)));
 
@@ -249,6 +255,7 @@ struct dataplane {
 	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
 	struct lcore_limits limits;
+	const struct scan_config *scan; // NULL: no engine; set before the lcores' holds are made
 };
 
 // Rings, tables and states of lcore `index` (dp->ports, n_lcores and limits are set). Called for

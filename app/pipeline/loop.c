@@ -4,6 +4,7 @@
 #include <rte_prefetch.h>
 #include "bypass.h"
 #include "flow_event.h"
+#include "hold.h"
 #include "loop.h"
 #include "operator.h"
 #include "query.h"
@@ -462,6 +463,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 		taken = turn_receive(lcore);
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
+	hold_poll(lcore);
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);

@@ -198,7 +198,7 @@ struct policy {
 	uint8_t reevaluate;           // enum reevaluate
 	uint8_t link[LINK_PROTO_MAX]; // ACTION_PASS or ACTION_DROP
 	bool enforces_app;            // it does, and some rule asks for the application
-	bool enforces;                // some rule or default may drop or reset
+	bool enforces;                // some rule or default may drop, reset or hold
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
 	struct tcp_rules tcp;
 	struct conn_cache_policy conn_cache;

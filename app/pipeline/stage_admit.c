@@ -82,7 +82,7 @@ static enum verdict decide_stateless(struct lcore *lcore, struct walk *walk)
 	struct decision decision = decide(lcore->policy, &input);
 
 	lcore->stats.decisions++;
-	if (decision.action == ACTION_PASS)
+	if (!action_blocks(decision.action))
 		return VERDICT_SEND;
 	if (decision.rule != RULE_DEFAULT)
 		walk->rule_uid = lcore->policy->rules[decision.rule].uid;
@@ -137,7 +137,7 @@ static bool stub_still_blocked(
 	};
 
 	lcore->stats.decisions_again++;
-	return decide(lcore->policy, &input).action != ACTION_PASS;
+	return action_blocks(decide(lcore->policy, &input).action);
 }
 
 // The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
@@ -158,7 +158,7 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 	if (stub->policy_epoch != lcore->epoch) {
 		stub->policy_epoch = lcore->epoch;
 		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
-			    !(stub->flags & FLOW_OPERATOR) &&
+			    !(stub->flags & (FLOW_OPERATOR | FLOW_FOUND)) &&
 			    !stub_still_blocked(lcore, stub, walk);
 	}
 	bool good = walk_checksum_good(lcore, walk);

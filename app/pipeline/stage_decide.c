@@ -4,6 +4,7 @@
 #include <string.h>
 #include "decide.h"
 #include "flow_event.h"
+#include "hold.h"
 #include "teardown.h"
 #include "walk.h"
 
@@ -34,7 +35,7 @@ static void learn(struct lcore *lcore, struct walk *walk, const struct decision 
 
 // The flow ends here: told, remembered, torn down, and kept as a condemned stub.
 static void block(struct lcore *lcore, struct walk *walk, const struct decision *decision,
-	const struct flow_ends *ends)
+	const struct flow_ends *ends, enum drop_reason reason)
 {
 	const struct rule *rule =
 		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
@@ -61,7 +62,8 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	lcore->stats.flows_condemned++;
 	lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
 	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
-	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
+	flow_event_drop(lcore, walk->ref, walk->m, reason, walk->rule_uid);
+	walk->reason = reason;
 	walk->told = true;
 	if (decision->cache != CACHE_NONE)
 		learn(lcore, walk, decision, ends, flags, app, confidence);
@@ -107,7 +109,7 @@ static void count_decision(const struct lcore *lcore, const struct decision *dec
 	if (!counts || !decision->final)
 		return;
 	counts->decisions++;
-	counts->blocks += decision->action != ACTION_PASS;
+	counts->blocks += action_blocks(decision->action);
 }
 
 static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
@@ -159,7 +161,7 @@ static void note_network(struct lcore *lcore, struct walk *walk, const struct de
 static void note_decision(struct lcore *lcore, struct walk *walk, const struct decide_input *input,
 	const struct decision *decision)
 {
-	bool blocks = decision->action != ACTION_PASS, flow = walk_has_flow(walk);
+	bool blocks = action_blocks(decision->action), flow = walk_has_flow(walk);
 
 	if (!flow && !blocks && (input->l4_proto == IPPROTO_TCP || input->l4_proto == IPPROTO_UDP))
 		return;
@@ -193,6 +195,26 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 	evidence->signature = of->signature;
 	if (of->flags & FLOW_ALLOWED)
 		evidence->flags |= EVIDENCE_IS_ALLOWED;
+}
+
+// A flow that is to be scanned is never final: it is inspected to its end. False: it must be
+// scanned to pass, and there is no place for it.
+static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decision *decision)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	bool scans = decision->action == ACTION_SCAN;
+	bool done =
+		decision->final && flow->flags & FLOW_APP_FINAL && !(flow->flags & FLOW_DECODED);
+
+	flow->action = decision->action;
+	if (scans || done)
+		flow->rule_uid = uid_of(lcore, decision->rule);
+	if (scans && flow->l4_proto == IPPROTO_TCP)
+		return hold_begin(lcore, walk->ref) ||
+		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
+	if (done)
+		flow->flags |= FLOW_FINAL;
+	return true;
 }
 
 enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
@@ -240,17 +262,14 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 	count_decision(lcore, &decision);
 	note_decision(lcore, walk, &input, &decision);
 	monitor(lcore, walk, &decision);
-	if (decision.action != ACTION_PASS) {
-		block(lcore, walk, &decision, &ends);
-		walk->reason = DROP_RULE;
+	if (action_blocks(decision.action)) {
+		block(lcore, walk, &decision, &ends, DROP_RULE);
 		return VERDICT_DROP;
 	}
-	if (walk_has_flow(walk) && decision.final && flags & FLOW_APP_FINAL &&
-		!(flags & FLOW_DECODED) && !lcore->tap) {
-		struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-		flow->flags |= FLOW_FINAL;
-		flow->rule_uid = uid_of(lcore, decision.rule);
+	if (walk_has_flow(walk) && !let_pass(lcore, walk, &decision)) {
+		decision.action = ACTION_RESET;
+		block(lcore, walk, &decision, &ends, DROP_UNSCANNED);
+		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;
 }

@@ -109,6 +109,11 @@ def cache_hit(piece):
     return "%s; %s%s" % (cache_entry(piece), taught, passed)
 
 
+def part(piece, place="bytes at"):
+    return "%s %s %s %s" % (
+        number(piece.get("length", 0)), place, number(piece.get("offset", 0)), piece.get("half", "").replace("_", " "))
+
+
 def operator(piece):
     return "%s%s" % (piece.get("command", "?"), ": its time is over" if piece.get("expired") else "")
 
@@ -133,14 +138,15 @@ WORDS = {
     "no_state": ("no state", lambda p: "no classifier state was free (limits.classifying): %s" % (
         "the packet is dropped" if p.get("dropped") else "it passes unclassified")),
     "decoder": ("decoder", lambda p: "%s: its decoder reads the flow from here" % p.get("app", "?")),
-    "gap": ("gap", lambda p: "%s bytes at %s %s were never seen" % (
-        number(p.get("length", 0)), number(p.get("offset", 0)), p.get("half", "").replace("_", " "))),
-    "conflict": ("conflict", lambda p: "%s bytes from %s %s on came again with other content" % (
-        number(p.get("length", 0)), number(p.get("offset", 0)), p.get("half", "").replace("_", " "))),
+    "gap": ("gap", lambda p: "%s were never seen" % part(p)),
+    "conflict": ("conflict", lambda p: "%s on came again with other content" % part(p, "bytes from")),
     "too_unsure": ("too unsure", lambda p: "rule %s wants %s; %s is known with confidence %s only" % (
         p.get("rule", "?"), p.get("min_confidence", "?"), p.get("app", "?"), p.get("confidence", "?"))),
     "monitor": ("monitor", lambda p: "would be: %s%s" % (p.get("action", "?"), by_rule(p))),
     "decision": ("decision", decision),
+    "scan_job": ("scan", lambda p: "%s goes to the scan engine; what follows is held%s" % (part(p), by_rule(p))),
+    "scan_verdict": ("scanned", lambda p: "%s: %s%s" % (
+        part(p), p.get("value", "?"), ", \"%s\"" % p["name"] if p.get("name") else "")),
     "resets": ("resets", resets),
     "cache_learned": ("cache learns", cache_entry),
     "cache_exempt": ("cache exempt", lambda p: "no entry is made, an end is exempt: %s" % cache_entry(p)),

@@ -98,6 +98,16 @@
 	X(make_nomem, "RST and ICMP packets not made because the mbuf pool was empty") \
 	X(icmp_rejects_sent, "ICMP unreachables sent")                                 \
 	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")        \
+	/* scanning */                                                                 \
+	X(scan_jobs, "jobs given to the scan engine")                                  \
+	X(scan_clean, "verdicts: clean")                                               \
+	X(scan_infected, "verdicts: infected")                                         \
+	X(scan_errors, "verdicts: error, or no ring took the job")                     \
+	X(scan_timeouts, "jobs that nobody answered in time")                          \
+	X(scan_stale, "verdicts that nobody waited for")                               \
+	X(scan_abandoned, "jobs whose flow ended before their verdict")                \
+	X(scan_ring_full, "jobs that found their ring full")                           \
+	X(scan_flows_full, "flows for which no place under scan was free")             \
 	/* connection cache */                                                         \
 	X(cache_hits, "packets dropped by the connection cache")                       \
 	X(cache_saved_bytes, "bytes dropped by the connection cache")                  \
@@ -127,7 +137,9 @@
 	X(tracked_active, "TCP flows that are tracked")                              \
 	X(tcp_holes_active, "halves that wait for a segment, with copies behind it") \
 	X(tcp_held_limit, "segments that can be held at a time")                     \
-	X(tcp_held_active, "segments that are held behind a job of ours")
+	X(tcp_held_active, "segments that are held behind a job of ours")            \
+	X(scan_flows, "TCP flows that are under scan")                               \
+	X(scan_pending, "scan jobs that wait for a verdict")
 
 struct stats {
 #define X(name, help) uint64_t name;

@@ -3,6 +3,7 @@
 #ifndef SLUICE_VERDICT_H
 #define SLUICE_VERDICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // What a stage says of one packet.
@@ -18,7 +19,14 @@ enum action {
 	ACTION_PASS,
 	ACTION_DROP,
 	ACTION_RESET, // TCP: RST to both ends; UDP: drop, with a rate-limited ICMP unreachable
+	ACTION_SCAN,  // passes, inspected to its end and given to the scan engine
 };
+
+// The rest lets packets pass.
+static inline bool action_blocks(enum action action)
+{
+	return action == ACTION_DROP || action == ACTION_RESET;
+}
 
 enum mode {
 	MODE_ENFORCE,
@@ -58,6 +66,8 @@ enum confidence {
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
 	X(TX_OVERSIZE, "tx_oversize")         /* longer than the out port's frame */               \
 	X(HANDOFF_FULL, "handoff_full")       /* ring to another lcore full */                     \
+	X(INFECTED, "infected")               /* held, and the scan engine found something */      \
+	X(UNSCANNED, "unscanned")             /* held, and no verdict came: scan.on_error ... */   \
 	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry could be made for it */                  \
 	X(SHUTDOWN, "shutdown")               /* still held when the drain ended */
 
@@ -87,8 +97,8 @@ static inline const char *confidence_word(enum confidence confidence)
 
 static inline const char *action_word(enum action action)
 {
-	static const char *const words[] = {"pass", "drop", "reset"};
-	return action <= ACTION_RESET ? words[action] : "?";
+	static const char *const words[] = {"pass", "drop", "reset", "scan"};
+	return action <= ACTION_SCAN ? words[action] : "?";
 }
 
 #endif

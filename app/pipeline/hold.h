@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between a flow under inspection and the scan engine (ARCHITECTURE section 6, HOLD; section 8;
+// kP2PADM 3.1.5): which half of which flow waits for a verdict, and what a verdict does to it.
+//
+// A TCP flow whose decision is ACTION_SCAN has a place in a pool (scan.flows). The inspection shows
+// each span that it has consumed; where the engine's trigger wants a verdict, a job goes out and
+// the half is *processing*: the inspection keeps what follows (HELD) until inspect_resume. A half
+// has at most one job. Its verdict, or else its time-out, comes in hold_poll, where the reference
+// {lcore, flow, generation, half, id} is held against what the half waits for.
+//
+// Without an engine lcore->hold is NULL, and every function here does nothing.
+// The owning data lcore only, but for hold_new and hold_free.
+#ifndef SLUICE_HOLD_H
+#define SLUICE_HOLD_H
+
+#include "walk.h"
+#include "worker.h"
+
+// The scan lcores of a gateway, as data lcores see them. Constant after start.
+struct hold_workers {
+	const struct scan_config *config;
+	struct scan_worker *const *workers;
+	unsigned n_workers; // at least 1
+	bool in_line;       // replay, tests: hold_poll takes the workers' turns, at its own clock
+};
+
+// For every lcore, after lcore_new. -ENOMEM with a message.
+int hold_new(struct lcore *lcore, const struct hold_workers *workers, char *err, size_t err_len);
+void hold_free(struct lcore *lcore);
+
+// The flow is to be scanned: it gets its place. False: there is none free (counted). True also
+// where there is nothing to do: no engine, not TCP, it has one already.
+bool hold_begin(struct lcore *lcore, uint32_t ref);
+
+// The inspection has consumed a span of walk->ref. True: from this span's end on, the half is
+// processing until inspect_resume. Not to be called for a half that is processing already.
+bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span);
+
+// Once a turn, after the packets: takes a bounded number of verdicts, and ends jobs that nobody
+// has answered. What is to be done is done before it returns: hold_verdict.
+void hold_poll(struct lcore *lcore);
+
+// A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is told,
+// torn down and condemned (drop reason `infected`). Error and time-out: as on_error and on_timeout
+// say, either the one or the other (drop reason `unscanned`).
+void hold_verdict(
+	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict);
+
+// The flow's entry goes, for whatever reason: a pending job's verdict will find nobody.
+void hold_end(struct lcore *lcore, uint32_t ref);
+
+// What was scanned of a flow, for its records.
+struct hold_summary {
+	uint32_t jobs;
+	uint64_t longest_ns;  // that a half of it was held
+	uint64_t since_ns[2]; // by half: its job was submitted then; 0: it waits for none
+	uint8_t worst;        // enum scan_value of all its verdicts; the highest is the worst
+	bool has_verdict;
+};
+// False: it has no place here.
+bool hold_summary(const struct lcore *lcore, uint32_t ref, struct hold_summary *out);
+
+#endif
