@@ -21,6 +21,7 @@
 // Bytes per entry of the tables that EAL holds, with their hash tables and spare room; measured,
 // rounded up.
 #define FLOW_BYTES            512ull
+#define TRACK_BYTES           512ull
 #define EMBRYO_BYTES          224ull
 #define CONN_CACHE_BYTES      256ull // in every lcore's replica
 #define EXPECTATION_BYTES     128ull
@@ -64,6 +65,8 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 
 	bytes += (uint64_t)pool_size(gateway) * mbuf_bytes(gateway, RTE_MBUF_DEFAULT_BUF_SIZE);
 	bytes += gateway->limits.flows * FLOW_BYTES;
+	bytes += (uint64_t)gateway->reassembly.memory_mb << 20;
+	bytes += (gateway->reassembly.tracked + n) * TRACK_BYTES;
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;

@@ -109,6 +109,20 @@ static int qsbr_new(struct dataplane *dp)
 	return 0;
 }
 
+// gateway.json's defaults.
+static struct tracker_limits replay_tracker_limits(const struct replay_options *options)
+{
+	return (struct tracker_limits){
+		.tracks = options->flows,
+		.blocks = 64 * TRACKER_BLOCKS_PER_MB,
+		.half_blocks = 8 * TRACKER_BLOCKS_PER_MB,
+		.held = 4096,
+		.half_held = 512,
+		.hold_ns = 30 * NS_PER_S,
+		.fast_pass = true,
+	};
+}
+
 static int dataplane_new(struct replay *r)
 {
 	const struct replay_options *options = &r->options;
@@ -138,6 +152,7 @@ static int dataplane_new(struct replay *r)
 		.expectations = EXPECTATIONS,
 		.evidence = EVIDENCE,
 		.timeouts = flow_timeouts_default,
+		.tracker = replay_tracker_limits(options),
 	};
 	dataplane_owner_fill(dp);
 	if (options->streams) {
@@ -150,6 +165,7 @@ static int dataplane_new(struct replay *r)
 			return fail("cannot make a data lcore", err);
 		dp->lcores[i]->inside_is_initiator = !options->has_inside;
 		dp->lcores[i]->tap = r->streams ? streams_tap(r->streams) : NULL;
+		dp->lcores[i]->tracker->keep_acked = r->streams;
 	}
 	if (lcores_connect(dp, err, sizeof err) < 0)
 		return fail("cannot connect the data lcores", err);

@@ -42,5 +42,15 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
 		.timeouts = timeouts_of(gateway),
+		.tracker =
+			{
+				.tracks = (gateway->reassembly.tracked + n - 1) / n,
+				.blocks = gateway->reassembly.memory_mb * TRACKER_BLOCKS_PER_MB / n,
+				.half_blocks = gateway->reassembly.half_kb / (SLAB_BLOCK / 1024),
+				.held = gateway->reassembly.held,
+				.half_held = gateway->reassembly.half_held,
+				.hold_ns = gateway->reassembly.hold_ms * NS_PER_MS,
+				.fast_pass = gateway->reassembly.fast_pass,
+			},
 	};
 }

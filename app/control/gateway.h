@@ -68,6 +68,15 @@ struct gateway {
 		uint32_t seconds; // for so long is an elephant
 	} elephant;
 	struct {
+		uint32_t memory_mb; // for copies and sent bytes, all data lcores together
+		uint32_t tracked;   // TCP flows under inspection at once, all lcores together
+		uint32_t half_kb;   // most that one half of a flow keeps
+		uint32_t held;      // packets held, per data lcore
+		uint32_t half_held; // of these, of one half
+		uint32_t hold_ms;   // held packets leave by time-out
+		bool fast_pass;     // what is ahead of a hole is forwarded, and a copy kept
+	} reassembly;
+	struct {
 		uint32_t after_ms; // a data lcore without a turn for so long stands still
 		uint8_t policy;    // enum stall_policy
 	} stall;

@@ -181,6 +181,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "memory", json_fields_dump(gateway_memory_fields, gateway));
 	rc |= put(root, "limits", json_fields_dump(gateway_limits_fields, gateway));
 	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
+	rc |= put(root, "reassembly", json_fields_dump(gateway_reassembly_fields, gateway));
 	rc |= put(root, "stall", json_fields_dump(gateway_stall_fields, gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
 	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
@@ -247,6 +248,7 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		gateway_memory_fields,
 		gateway_limits_fields,
 		gateway_elephant_fields,
+		gateway_reassembly_fields,
 		gateway_stall_fields,
 		gateway_paths_fields,
 		gateway_http_fields,

@@ -17,6 +17,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "memory", .kind = JSON_KIND_READ, .read = gateway_read_memory},
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
+	{.name = "reassembly", .kind = JSON_KIND_READ, .read = gateway_read_reassembly},
 	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
 	{.name = "http", .kind = JSON_KIND_READ, .read = gateway_read_http},
@@ -130,6 +131,27 @@ const struct json_field gateway_elephant_fields[] = {
 		.min = 1,
 		.max = 240,
 		.fallback = 5},
+	JSON_FIELD_END,
+};
+
+#define REASSEMBLY(key, low, high, value)                                                        \
+	{                                                                                        \
+		.name = "reassembly." #key, .kind = JSON_KIND_U32,                               \
+		.offset = offsetof(struct gateway, reassembly.key), .min = (low), .max = (high), \
+		.fallback = (value)                                                              \
+	}
+
+const struct json_field gateway_reassembly_fields[] = {
+	REASSEMBLY(memory_mb, 1, 1048576, 64),
+	REASSEMBLY(tracked, 64, 16777216, 65536),
+	REASSEMBLY(half_kb, 64, 1048576, 8192),
+	REASSEMBLY(held, 16, 1048576, 4096),
+	REASSEMBLY(half_held, 4, 65536, 512),
+	REASSEMBLY(hold_ms, 100, 600000, 30000),
+	{.name = "reassembly.fast_pass",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, reassembly.fast_pass),
+		.fallback = true},
 	JSON_FIELD_END,
 };
 

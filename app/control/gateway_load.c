@@ -226,6 +226,11 @@ void gateway_read_elephant(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_elephant_fields, NULL, ctx, ctx);
 }
 
+void gateway_read_reassembly(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_reassembly_fields, NULL, ctx, ctx);
+}
+
 void gateway_read_http(const struct json_at *at, void *ctx)
 {
 	json_fields_read(at, gateway_http_fields, NULL, ctx, ctx);
@@ -351,6 +356,7 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
+			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
 			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
 			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
 			       json_fields_default(gateway_http_fields, gateway) < 0 ||

@@ -273,3 +273,18 @@ void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_prot
 		sum = 0xffff;
 	memcpy(field, &sum, 2);
 }
+
+void checksum_fill_tcp(struct rte_mbuf *m)
+{
+	const struct pkt *pkt = pkt_of(m);
+	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, pkt->l3_off);
+	uint8_t *tcp = rte_pktmbuf_mtod_offset(m, uint8_t *, pkt->l4_off);
+	uint32_t length = (uint32_t)(pkt->payload_off - pkt->l4_off) + pkt->payload_len;
+
+	tcp[16] = tcp[17] = 0;
+	uint32_t sum = pseudo_header(ip, pkt->flags & PKT_V6, length, IPPROTO_TCP);
+	uint16_t field = (uint16_t)~checksum_fold(
+		(uint32_t)sum_mbuf(m, pkt->l4_off, length) + checksum_fold(sum));
+
+	memcpy(tcp + 16, &field, sizeof(field));
+}

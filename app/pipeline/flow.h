@@ -16,7 +16,6 @@
 #include <rte_hash.h>
 #include "parse.h"
 #include "policy.h"
-#include "stream.h"
 #include "stream_report.h"
 #include "tick.h"
 
@@ -97,9 +96,9 @@ struct flow {
 	uint8_t in_port;      // of the initiator
 	uint8_t n_vlan;
 	uint8_t fast_windows; // over the elephants' rate, in a row (flow_rate.h)
-	uint8_t pad0;
-	uint32_t rate;      // of the last whole window (flow_rate.h)
-	uint16_t usage_app; // where its packets are counted (app_usage.h)
+	uint8_t taken_pkts;   // data packets that the stream has taken, saturating
+	uint32_t rate;        // of the last whole window (flow_rate.h)
+	uint16_t usage_app;   // where its packets are counted (app_usage.h)
 	uint8_t pad2[2];
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
@@ -131,7 +130,11 @@ struct flow_half {
 	uint8_t pad[3];
 	uint32_t seq_delta_in; // 0 but for payload fix-up
 	uint32_t seq_delta_out;
-	struct stream_half stream; // in-order provider
+	uint64_t offset64;  // of datagrams: bytes so far
+	uint32_t start_seq; // TCP: number of the first byte, if has_start
+	bool has_start;
+	bool late; // its tracking begins where it is then
+	uint8_t pad1[10];
 };
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 
@@ -142,6 +145,7 @@ struct flow_cold {
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
 	uint32_t hold; // place under scan, from 1 (hold.c); 0: none
+	uint32_t track; // state of the tracker (tcp_track.h), or TRACK_NONE
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include "flow_event.h"
+#include "inspect.h"
 #include "flow_pool.h"
 #include "hold.h"
 
@@ -73,6 +74,7 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	app_usage_end(lcore->apps, flow);
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
+	inspect_end(lcore, index, DROP_HELD_CLOSED);
 	lcore->stats.elephants_active -= !!(flow->flags & FLOW_ELEPHANT);
 	lru_unlink(table, flow->lru_class, index);
 	flow->gen = 0;
@@ -188,6 +190,7 @@ void flow_remove(struct lcore *lcore, uint32_t ref)
 void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 {
 	lcore->stats.flows_ended++;
+	inspect_finish(lcore, ref);
 	if (ref & FLOW_REF_STUB)
 		app_usage_end_stub(lcore->apps, flow_stub_at(lcore->flows, ref));
 	flow_event_end(lcore, ref, reason);

@@ -1,12 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What others ask of the inspection (stage_inspect.c). The owning lcore only.
+// Between the stream of a flow and those who look at it: classifier, decoder, scan engine. The
+// owning lcore only.
 #ifndef SLUICE_INSPECT_H
 #define SLUICE_INSPECT_H
 
-#include "lcore.h"
+#include "span.h"
+#include "tcp_track.h"
+#include "walk.h"
 
-// The half is no longer processing: what was held of it is let go, a bounded number of segments in
-// each turn, in order.
+struct inspection {
+	struct lcore *lcore;
+	struct walk *walk; // without a packet: of bytes that were kept
+	struct flow *flow;
+	struct flow_cold *cold;
+	bool counted; // the packet at hand is counted against classification's budget
+};
+
+// To whoever looks at the flow. The walk says what came of it: undecided, starved.
+void inspect_span(struct inspection *in, const struct span *span);
+// The same of bytes of the walk's packet, from `offset` in the frame on.
+void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
+
+// The stage's TCP half (stage_inspect.c).
+enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk);
+
+// Number of the next byte that is to be looked at; of a flow that is not tracked, of what left.
+uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half);
+// What this packet changed of the edge to which the half's receiver got everything.
+void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const struct pkt *pkt);
+
+// The job of the half is done: what was held since is walked again, a bounded number in each turn.
 void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half);
+// Once per turn: works off halves that resume, drops what is held for too long.
+void inspect_turn(struct lcore *lcore);
+
+// The policy passes the flow, and nothing looks at it any more. True: it can be final now; false:
+// what was inspected is not all acknowledged, and is still compared with what comes again.
+bool inspect_settled(struct lcore *lcore, uint32_t ref);
+// The flow ends: what lies behind holes is looked at.
+void inspect_finish(struct lcore *lcore, uint32_t ref);
+// Its tracker's state goes back; what it held is dropped. The report stays.
+void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason);
+
+// The gauges of reassembly.
+void inspect_publish(struct lcore *lcore);
+// Packets that are held. The keeper's part of pipeline_held.
+unsigned inspect_held(const struct lcore *lcore);
 
 #endif

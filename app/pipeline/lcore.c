@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 #include "flow_table.h"
 #include "lcore.h"
+#include "tx.h"
 
 static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
 	unsigned size, int socket, unsigned flags)
@@ -14,6 +15,12 @@ static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsig
 
 	snprintf(name, sizeof(name), "sl_%s_%u_%u", kind, a, b);
 	return rte_ring_create_elem(name, element, size, socket, flags);
+}
+
+// A packet that the tracker held.
+static void drop_held(void *ctx, struct rte_mbuf *m, enum drop_reason reason)
+{
+	packet_drop(ctx, m, reason);
 }
 
 int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempool *pool,
@@ -38,6 +45,12 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->classifier = classifier_new(limits->classifying, socket);
 	if (!lcore->classifier)
 		goto fail;
+	missing = "reassembly (reassembly.memory_mb, reassembly.tracked)";
+	lcore->tracker = tracker_new(&limits->tracker, socket);
+	if (!lcore->tracker)
+		goto fail;
+	lcore->tracker->drop = drop_held;
+	lcore->tracker->ctx = lcore;
 	missing = "the connection cache (limits.conn_cache)";
 	lcore->conn_cache = conn_cache_new(limits->conn_cache, index, socket);
 	if (!lcore->conn_cache)
@@ -149,6 +162,7 @@ void lcore_free(struct lcore *lcore)
 	rte_ring_free(lcore->inject);
 	flow_table_free(lcore->flows);
 	classifier_free(lcore->classifier);
+	tracker_free(lcore->tracker);
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);
 	evidence_log_free(&lcore->evidence);

@@ -20,6 +20,7 @@
 #include "stage_meter.h"
 #include "stats.h"
 #include "stream_tap.h"
+#include "tcp_track.h"
 #include "tick.h"
 
 #define LCORES_MAX    POLICY_LCORES_MAX
@@ -194,6 +195,7 @@ struct lcore {
 	// own
 	struct flow_table *flows;
 	struct classifier *classifier;
+	struct tracker *tracker;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
 	struct evidence_log evidence;
@@ -230,6 +232,7 @@ struct lcore_limits {
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t evidence;               // records, per lcore
+	struct tracker_limits tracker;   // tcp_track.h
 	struct elephant_limits elephant; // flow_rate.h
 	struct flow_timeouts timeouts;
 };

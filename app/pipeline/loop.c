@@ -5,6 +5,7 @@
 #include "bypass.h"
 #include "flow_event.h"
 #include "hold.h"
+#include "inspect.h"
 #include "loop.h"
 #include "operator.h"
 #include "query.h"
@@ -67,11 +68,11 @@ static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 	}
 }
 
-static void walk_packet(struct lcore *lcore, struct walk *walk)
+static void walk_from(struct lcore *lcore, struct walk *walk, unsigned first)
 {
 	enum verdict verdict = VERDICT_PASS;
 
-	for (unsigned i = 0; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
+	for (unsigned i = first; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
 		verdict = stages[i].run(lcore, walk);
 		stage_meter_add(&lcore->meter, METER_STAGES + i, 1);
 		if (unlikely(walk->pkt->flags & PKT_TRACE))
@@ -79,6 +80,27 @@ static void walk_packet(struct lcore *lcore, struct walk *walk)
 	}
 	finish(lcore, walk, verdict);
 	stage_meter_add(&lcore->meter, METER_SEND, 1);
+}
+
+// From reload on: it was admitted and counted when it came.
+void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	struct walk walk = {
+		.m = m,
+		.pkt = pkt_of(m),
+		.ref = ref,
+		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
+		.v6 = flow->flags & FLOW_V6,
+		.half = half,
+		.resumed = true,
+		.undecided = true, // what it was held for may have changed that
+	};
+	unsigned first = 0;
+
+	while (stages[first].run != stage_reload)
+		first++;
+	walk_from(lcore, &walk, first);
 }
 
 static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX, "each stage has its meter");
@@ -113,7 +135,7 @@ static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_
 		walk.v6 = lookup->v6;
 		walk.ref = lookup->ref;
 	}
-	walk_packet(lcore, &walk);
+	walk_from(lcore, &walk, 0);
 }
 
 // Of packets without a flow: would the connection cache have them? All lines are fetched before any
@@ -416,7 +438,7 @@ static unsigned rings_held(const struct lcore *lcore)
 
 unsigned pipeline_held(const struct lcore *lcore)
 {
-	return tx_held(lcore) + rings_held(lcore) + lcore->in_hand;
+	return tx_held(lcore) + rings_held(lcore) + inspect_held(lcore) + lcore->in_hand;
 }
 
 static void publish(struct lcore *lcore, unsigned taken)
@@ -427,6 +449,7 @@ static void publish(struct lcore *lcore, unsigned taken)
 	lcore->stats.flows_active = usage.flows;
 	lcore->stats.embryos_active = usage.stubs;
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
+	inspect_publish(lcore);
 	lcore->stats.loops++;
 	lcore->stats.busy_loops += taken > 0;
 	lcore->was_busy = taken > 0;
@@ -464,6 +487,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
+	inspect_turn(lcore);
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
+#include "inspect.h"
 #include "flow_event.h"
 #include "flow_rate.h"
 #include "operator.h"
@@ -32,7 +33,6 @@ static void record_stub(const struct lcore *lcore, uint32_t ref, struct flow_rec
 static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_record *record)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
-	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	record->start_ns = flow->start_ns;
 	record->last_ns = flow->last_ns;
@@ -47,7 +47,7 @@ static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_rec
 		record->pkts[half] = flow->pkts[half];
 		record->bytes[half] = flow->bytes[half];
 		record->tcp_flags[half] = flow->tcp_flags[half];
-		record->next[half] = cold->half[half].stream.next;
+		record->next[half] = inspect_next(lcore, ref, half);
 		record->released[half] = flow->released[half];
 		record->acked[half] = flow->acked[half];
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "flow_event.h"
 #include "flow_rate.h"
+#include "inspect.h"
 #include "seq.h"
 #include "tx.h"
 #include "walk.h"
@@ -135,7 +136,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		flow->tcp_flags[half] = stub.tcp_flags[half];
 		cold->half[half].window_scale = stub.window_scale[half];
 		if (stub.tcp_flags[half] & TH_SYN && stub.l4_proto == IPPROTO_TCP && !unseen) {
-			stream_syn(&cold->half[half].stream, stub.isn[half]);
+			cold->half[half].start_seq = stub.isn[half] + 1;
+			cold->half[half].has_start = true;
 			flow->released[half] = stub.isn[half] + 1;
 			flow->seen[half] |= SEEN_RELEASED;
 			if (stub.tcp_flags[!half] & TH_ACK) {
@@ -216,14 +218,18 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 {
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	struct stream_half *stream = &cold->half[half].stream;
-	uint32_t start = stream->next - (uint32_t)stream->offset64;
+	uint32_t start = cold->half[half].start_seq;
+	struct tcp_track *track = cold->track ? track_at(lcore->tracker, cold->track) : NULL;
 
 	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
-	if (walk->pkt->tcp_ack != start || !stream->offset64)
+	if (!cold->half[half].has_start || walk->pkt->tcp_ack != start)
 		return;
-	*stream = (struct stream_half){0};
-	stream_syn(stream, start - 1);
+	if (track ? !track->half[half].next : !cold->half[half].late)
+		return; // nothing of it was taken
+	if (track)
+		track_restart(lcore->tracker, track, half, start - 1);
+	cold->half[half].late = false;
+	flow->taken_pkts = 0;
 	flow->released[half] = start;
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
@@ -245,11 +251,9 @@ static void account_syn_again(struct lcore *lcore, struct walk *walk)
 			forget_syn_data(lcore, walk, !half);
 		return;
 	}
-	const struct stream_half *stream =
-		&flow_cold_at(lcore->flows, walk->ref)->half[half].stream;
+	const struct flow_half *of = &flow_cold_at(lcore->flows, walk->ref)->half[half];
 
-	if (stream->flags & STREAM_STARTED && !(stream->flags & STREAM_MIDSTREAM) &&
-		stream->next - (uint32_t)stream->offset64 == walk->pkt->tcp_seq + 1)
+	if (of->has_start && of->start_seq == walk->pkt->tcp_seq + 1)
 		return; // the same SYN again
 	flow->syn_seq = walk->pkt->tcp_seq;
 	flow->seen[half] |= SEEN_SYN_AGAIN;
@@ -285,10 +289,10 @@ static void forget_edges(struct lcore *lcore, uint32_t ref)
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
-	for (unsigned half = 0; half < 2; half++) {
+	for (unsigned half = 0; half < 2; half++)
 		flow->seen[half] &= SEEN_TEMPLATE;
-		stream_unseen(&cold->half[half].stream);
-	}
+	if (cold->track)
+		track_unseen(track_at(lcore->tracker, cold->track));
 }
 
 // What every packet of a flow moves, whether or not the flow is still looked at.
@@ -461,7 +465,10 @@ void walk_released(struct lcore *lcore, struct walk *walk)
 		(pkt->flags & PKT_CSUM_BAD && !(pkt->flags & PKT_CSUM_IGNORE)) ||
 		pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
 		return;
-	release(flow_at(lcore->flows, walk->ref), pkt, walk->half);
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+	release(flow, pkt, walk->half);
+	inspect_released(lcore, walk->ref, walk->half, pkt);
 }
 
 // What opens or ends a connection counts on a final flow, too, and takes the long way; so does what

@@ -5,6 +5,7 @@
 #include "decide.h"
 #include "flow_event.h"
 #include "hold.h"
+#include "inspect.h"
 #include "teardown.h"
 #include "walk.h"
 
@@ -212,7 +213,7 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 	if (scans && flow->l4_proto == IPPROTO_TCP)
 		return hold_begin(lcore, walk->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
-	if (done)
+	if (done && !lcore->tap && inspect_settled(lcore, walk->ref))
 		flow->flags |= FLOW_FINAL;
 	return true;
 }

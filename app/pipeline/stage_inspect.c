@@ -6,9 +6,7 @@
 #include <string.h>
 #include "checksum.h"
 #include "flow_event.h"
-#include "hold.h"
 #include "inspect.h"
-#include "walk.h"
 
 // The first packet after a reload, or after a time window has opened or closed, decides again on
 // the stored application.
@@ -81,19 +79,12 @@ bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
 	return !(pkt->flags & PKT_CSUM_BAD);
 }
 
-struct inspection {
-	struct lcore *lcore;
-	struct walk *walk;
-	struct flow *flow;
-	struct flow_cold *cold;
-};
-
 static void expect_from_decoder(void *ctx, const struct expectation *expectation)
 {
 	expect_add(ctx, expectation, true);
 }
 
-static void consume(const struct inspection *in, const struct span *span)
+static void consume(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
@@ -111,12 +102,14 @@ static void consume(const struct inspection *in, const struct span *span)
 		.app = flow->app,
 		.signature = flow->signature,
 		.confidence = flow->confidence,
-		.n_data_pkts = flow->decided_pkts,
 	};
+	bool tcp = flow->l4_proto == IPPROTO_TCP;
+	uint8_t seen = tcp ? flow->taken_pkts : flow->n_data_pkts; // for the budget
+
 	const struct classify_flow about = {
 		.ends = &in->cold->ends,
 		.l4_proto = flow->l4_proto,
-		.n_data_pkts = flow->n_data_pkts,
+		.n_data_pkts = seen,
 		// by half: a stray segment of one must not spoil the beginning of the other
 		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
@@ -147,7 +140,8 @@ static void consume(const struct inspection *in, const struct span *span)
 	flow->app = verdict.app;
 	flow->signature = verdict.signature;
 	flow->confidence = verdict.confidence;
-	flow->decided_pkts = verdict.n_data_pkts;
+	if (verdict.n_data_pkts)
+		flow->decided_pkts = flow->n_data_pkts;
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
@@ -162,8 +156,8 @@ static void consume(const struct inspection *in, const struct span *span)
 		lcore->stats.classify_giveup++;
 		struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_GIVE_UP);
 
-		evidence->detail = flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS;
-		evidence->length = flow->n_data_pkts;
+		evidence->detail = seen >= CLASSIFY_BUDGET_PKTS;
+		evidence->length = seen;
 	} else {
 		lcore->stats.classify_done++;
 	}
@@ -175,7 +169,7 @@ static void consume(const struct inspection *in, const struct span *span)
 	consume(in, span);
 }
 
-static void feed(const struct inspection *in, const struct span *span)
+void inspect_span(struct inspection *in, const struct span *span)
 {
 	const struct stream_tap *tap = in->lcore->tap;
 
@@ -186,14 +180,13 @@ static void feed(const struct inspection *in, const struct span *span)
 		tap->span(tap->ctx, in->lcore, in->walk->ref, span);
 }
 
-// New bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
+// Bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
 // keeps of them in one piece, as it would be in a larger buffer: where a driver cuts a packet must
 // not change what it is taken for.
-static void feed_payload(
-	const struct inspection *in, uint32_t skip, struct span span, uint32_t length)
+void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 {
 	const struct rte_mbuf *m = in->walk->m;
-	uint32_t offset = in->walk->pkt->payload_off + skip;
+	uint32_t length = span.length;
 	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
 	if (offset + length > m->data_len && !(in->flow->flags & FLOW_APP_FINAL)) {
@@ -201,7 +194,7 @@ static void feed_payload(
 		span.bytes = rte_pktmbuf_read(m, offset, span.length, start);
 		if (!span.bytes)
 			return; // pkt_len promises more than the segments hold
-		feed(in, &span);
+		inspect_span(in, &span);
 		span.offset64 += span.length;
 		offset += span.length;
 		length -= span.length;
@@ -215,91 +208,18 @@ static void feed_payload(
 
 		span.bytes = rte_pktmbuf_mtod_offset(m, const uint8_t *, offset);
 		span.length = here;
-		feed(in, &span);
+		inspect_span(in, &span);
 		span.offset64 += here;
 		length -= here;
 		offset = 0;
 	}
 }
 
-// Segments that bring nothing new count, too: the budget of classification is hard.
-static void feed_nothing(const struct inspection *in, const struct span *span)
-{
-	if (in->flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS &&
-		!(in->flow->flags & (FLOW_APP_FINAL | FLOW_DECODED)))
-		feed(in, span);
-}
-
-static void note_gap(const struct inspection *in, const struct span *gap)
-{
-	bool first = !in->cold->report.half[gap->half].gaps;
-
-	in->lcore->stats.tcp_gaps++;
-	in->lcore->stats.tcp_gap_bytes += gap->length;
-	stream_report_gap(&in->cold->report, gap->half, gap->length);
-	flow_event_anomaly(in->lcore, in->walk->ref, in->walk->m, ANOMALY_GAP, gap->offset64,
-		gap->length, gap->half);
-	if (!first)
-		return;
-	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
-
-	evidence->half = gap->half;
-	evidence->offset = gap->offset64;
-	evidence->length = gap->length;
-}
-
-// False: the segment lies where no receiver takes it.
-static bool inspect_tcp(const struct inspection *in)
+static void inspect_datagram(struct inspection *in)
 {
 	const struct pkt *pkt = in->walk->pkt;
 	unsigned half = in->walk->half;
-	struct stream_half *stream = &in->cold->half[half].stream, before = *stream;
-	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
-
-	// where a half begins is known when its other end has acknowledged it
-	if (pkt->tcp_flags & TH_SYN &&
-		!(in->flow->seen[half] & SEEN_ACKED && stream->flags & STREAM_STARTED))
-		stream_syn(stream, pkt->tcp_seq);
-	if (!pkt->payload_len || pkt->tcp_flags & TH_RST)
-		return true;
-	struct stream_take take = stream_segment(stream, seq, pkt->payload_len);
-	struct span span = {.half = (uint8_t)half, .offset64 = take.offset64};
-
-	if (stream->flags & STREAM_MIDSTREAM) {
-		span.flags |= SPAN_MIDSTREAM;
-		in->cold->report.midstream |= (uint8_t)(1 << half);
-	}
-	if (take.ahead)
-		in->lcore->stats.tcp_ahead_pkts++;
-	else if (!take.length)
-		in->lcore->stats.tcp_old_pkts++;
-	if (unlikely(in->lcore->tap != NULL) && !take.ahead && !take.refused &&
-		take.length < pkt->payload_len)
-		in->lcore->tap->overlap(in->lcore->tap->ctx, in->lcore, in->walk->ref, half,
-			pkt->payload_len - take.length, 0);
-	if (take.gap) {
-		struct span gap = span;
-
-		gap.flags |= SPAN_GAP;
-		gap.offset64 -= take.gap;
-		gap.length = take.gap;
-		note_gap(in, &gap);
-		feed(in, &gap);
-	}
-	if (take.length)
-		feed_payload(in, take.skip, span, take.length);
-	else
-		feed_nothing(in, &span);
-	if (in->walk->starved)
-		*stream = before; // it does not leave, so it was not taken
-	return !take.refused;
-}
-
-static void inspect_datagram(const struct inspection *in)
-{
-	const struct pkt *pkt = in->walk->pkt;
-	unsigned half = in->walk->half;
-	struct stream_half *stream = &in->cold->half[half].stream;
+	uint64_t *offset64 = &in->cold->half[half].offset64;
 	uint8_t buffer[CLASSIFY_PREFIX_BYTES];
 	uint32_t length = pkt->payload_len;
 
@@ -309,50 +229,43 @@ static void inspect_datagram(const struct inspection *in)
 	if (pkt->payload_off + length > in->walk->m->data_len && length > sizeof(buffer))
 		length = sizeof(buffer);
 	const struct span span = {
-		.offset64 = stream->offset64,
+		.offset64 = *offset64,
 		.bytes = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer),
 		.length = length,
 		.half = (uint8_t)half,
 		.flags = SPAN_DATAGRAM,
 	};
 
-	stream->offset64 += pkt->payload_len;
+	*offset64 += pkt->payload_len;
 	if (span.bytes)
-		feed(in, &span);
+		inspect_span(in, &span);
 }
 
 enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 {
 	if (!walk_has_flow(walk) || !(walk->pkt->flags & PKT_L4_OK))
 		return VERDICT_PASS;
-	const struct inspection in = {
-		.lcore = lcore,
-		.walk = walk,
-		.flow = flow_at(lcore->flows, walk->ref),
-		.cold = flow_cold_at(lcore->flows, walk->ref),
-	};
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	enum verdict verdict = VERDICT_PASS;
 
-	if (in.flow->l4_proto != IPPROTO_TCP) {
+	if (flow->l4_proto == IPPROTO_TCP) {
+		verdict = inspect_tcp(lcore, walk);
+	} else {
+		struct inspection in = {
+			.lcore = lcore,
+			.walk = walk,
+			.flow = flow,
+			.cold = flow_cold_at(lcore->flows, walk->ref),
+		};
+
 		inspect_datagram(&in);
-	} else if (!inspect_tcp(&in) && lcore->policy->enforces &&
-		   !(in.flow->flags & FLOW_ALLOWED)) {
-		// what does not enter our stream does not leave
-		walk->reason = DROP_NOT_TAKEN;
-		return VERDICT_DROP;
 	}
 	if (walk->starved) {
-		if (in.flow->n_data_pkts < UINT8_MAX)
-			in.flow->n_data_pkts--; // nor does it count against the budget
 		walk->reason = DROP_UNCLASSIFIED;
-		return VERDICT_DROP;
+		verdict = VERDICT_DROP;
 	}
-	return VERDICT_PASS;
-}
-
-void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half)
-{
-	// the in-order provider keeps no packet
-	(void)lcore;
-	(void)ref;
-	(void)half;
+	if (verdict == VERDICT_DROP && walk->reason == DROP_UNCLASSIFIED &&
+		flow->n_data_pkts < UINT8_MAX)
+		flow->n_data_pkts--; // nor does it count against the budget
+	return verdict;
 }

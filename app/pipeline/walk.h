@@ -25,6 +25,8 @@ struct walk {
 	bool told;          // the drop has its event already, or needs none
 	bool made;          // its flow began with this packet
 	bool again;         // it is decided again, after a reload
+	bool resumed;       // was held before
+	bool view;          // of fragments: it cannot be held nor changed
 	bool allowed;       // the operator lets connections of these ends pass
 };
 
@@ -55,6 +57,9 @@ struct cache_question {
 void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
 	struct cache_question *question);
 bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question);
+
+// A packet that was held: the stages from reload on, again.
+void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half);
 
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);

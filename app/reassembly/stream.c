@@ -1,78 +1,155 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stream.h"
+#include "track_work.h"
 
-void stream_syn(struct stream_half *half, uint32_t seq)
+#define DRAIN_BUDGET    32    // copies consumed with one packet; the rest is worked off in turns
+#define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there
+
+bool stream_obey(struct tcp_half *half, enum consumed consumed)
 {
-	if (half->flags & STREAM_TAKEN)
-		return;
-	half->next = seq + 1;
-	half->ahead = 0;
-	half->flags = STREAM_STARTED;
+	if (consumed == CONSUMED_HOLD)
+		half->flags |= HALF_PROCESSING;
+	return consumed != CONSUMED_NOTHING;
 }
 
-void stream_unseen(struct stream_half *half)
+bool stream_copy(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
+	struct segment *copy, const struct stream_consumer *consumer)
 {
-	if (half->flags & STREAM_STARTED)
-		half->flags |= STREAM_UNSEEN;
-}
+	const struct span span = {
+		.half = (uint8_t)half_which(track, half),
+		.flags = span_flags(half),
+		.offset64 = half->next,
+		.bytes = copy->bytes + (half->next - copy->start),
+		.length = (uint32_t)(copy->start + copy->length - half->next),
+	};
 
-// Whether a segment shows that some were missed: the first that is not one of before again.
-static bool goes_on(struct stream_half *half, uint32_t behind)
-{
-	if (behind && behind <= half->offset64)
+	half->flags |= HALF_TAKEN;
+	if (!stream_obey(half, consumer->take(consumer->ctx, &span)))
 		return false;
-	half->flags &= (uint8_t)~STREAM_UNSEEN;
-	if (!behind)
-		return false; // none were missed
-	half->flags |= STREAM_MIDSTREAM;
+	half->next += span.length;
+	q2_sent(&half->q2, &tracker->slab, copy);
 	return true;
 }
 
-struct stream_take stream_segment(struct stream_half *half, uint32_t seq, uint32_t length)
+struct segment *stream_copy_at_next(struct tcp_half *half)
 {
-	struct stream_take take = {0};
+	struct segment *at = half->q2.n_copies ? q2_at(&half->q2, half->next) : NULL;
 
-	if (!(half->flags & STREAM_STARTED)) {
-		half->flags |= STREAM_STARTED | STREAM_MIDSTREAM;
-		half->next = seq;
-	}
-	int32_t distance = (int32_t)(seq - half->next);
-	uint32_t behind = half->next - seq;
+	return at && at->start <= half->next && at->kind == SEGMENT_COPY ? at : NULL;
+}
 
-	bool jumps = half->flags & STREAM_UNSEEN && goes_on(half, behind);
+void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
+	const struct stream_consumer *consumer)
+{
+	struct segment *copy;
 
-	if (!(half->flags & (STREAM_MIDSTREAM | STREAM_UNSEEN)) &&
-		(distance > 0 ? (uint32_t)distance > STREAM_WINDOW_MAX
-			      : behind > half->offset64 + 1)) {
-		take.refused = true;
-		return take;
-	}
-	if (jumps) {
-		take.gap = (uint32_t)distance;
-	} else if (distance > 0) {
-		if (half->ahead < STREAM_AHEAD_MAX) {
-			half->ahead++;
-			take.ahead = true;
-			return take;
+	for (unsigned budget = DRAIN_BUDGET; (copy = stream_copy_at_next(half));) {
+		if (half->flags & (HALF_PROCESSING | HALF_FREE))
+			return;
+		if (!budget--) {
+			track_put_resuming(tracker, track, half);
+			return;
 		}
-		take.gap = (uint32_t)distance;
-	} else {
-		take.skip = behind;
-		if (take.skip >= length) {
-			take.skip = length;
-			take.offset64 = half->offset64;
-			return take;
-		}
+		if (!stream_copy(tracker, track, half, copy, consumer))
+			return;
 	}
-	take.length = length - take.skip;
-	take.offset64 = half->offset64 + take.gap;
-	half->offset64 = take.offset64 + take.length;
-	half->next = seq + length;
-	half->ahead = 0;
-	half->flags |= STREAM_TAKEN;
-	if (take.gap > UINT32_MAX - half->gap_bytes)
-		half->gap_bytes = UINT32_MAX;
-	else
-		half->gap_bytes += take.gap;
-	return take;
+}
+
+void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
+	const struct stream_consumer *consumer)
+{
+	uint64_t length = until - half->next;
+
+	stream_report_gap(
+		track->report, half_which(track, half), (uint32_t)RTE_MIN(length, UINT32_MAX));
+	while (length) {
+		uint32_t here = length < UINT32_MAX ? (uint32_t)length : UINT32_MAX;
+		const struct span span = {
+			.half = (uint8_t)half_which(track, half),
+			.flags = (uint8_t)(span_flags(half) | SPAN_GAP),
+			.offset64 = half->next,
+			.length = here,
+		};
+
+		stream_obey(half, consumer->take(consumer->ctx, &span));
+		half->next += here;
+		length -= here;
+	}
+	half->flags |= HALF_TAKEN;
+}
+
+void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
+	const struct stream_consumer *consumer, bool one_sided)
+{
+	struct segment *first;
+
+	while (half->q2.n_copies && !half_waits(half) && !(half->flags & HALF_FREE) &&
+		(first = q2_at(&half->q2, half->next)) && first->start > half->next) {
+		if (half->acked < first->start &&
+			!(one_sided && half->top - half->next > ONE_SIDED_AHEAD))
+			return;
+		stream_gap(track, half, first->start, consumer);
+		stream_drain(tracker, track, half, consumer);
+	}
+}
+
+void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned half)
+{
+	track->half[half].flags &= (uint16_t)~HALF_PROCESSING;
+	track_put_resuming(tracker, track, &track->half[half]);
+}
+
+struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, unsigned which_half,
+	uint64_t now_ns, const struct stream_consumer *consumer, bool *more)
+{
+	struct tcp_half *half = &track->half[which_half];
+	const struct segment *held;
+
+	*more = false;
+	if (half->flags & HALF_PROCESSING || !(half->flags & HALF_RESUMING))
+		return NULL;
+	stream_drain(tracker, track, half, consumer);
+	if (half->flags & HALF_PROCESSING)
+		return NULL;
+	if (stream_copy_at_next(half)) {
+		*more = true;
+		return NULL;
+	}
+	half->flags &= (uint16_t)~HALF_RESUMING;
+	held = TAILQ_FIRST(&half->q2.held);
+	if (!held || (!tracker->limits.fast_pass && held->start > half->next)) {
+		stream_give_up(tracker, track, half, consumer, false);
+		return NULL;
+	}
+	half->flags |= HALF_RESUMING;
+	track_note_hold(track, half, now_ns);
+	half->held_ns = now_ns;
+	tracker->n_held--;
+	*more = true;
+	return q2_unhold(&half->q2, &tracker->slab);
+}
+
+void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned which_half,
+	const struct stream_consumer *consumer)
+{
+	struct tcp_half *half = &track->half[which_half];
+	struct segment *first;
+
+	if (half->flags & HALF_FREE)
+		return;
+	half->flags &= (uint16_t) ~(HALF_PROCESSING | HALF_RESUMING);
+	while (half->q2.n_copies && (first = q2_at(&half->q2, half->next))) {
+		if (first->start > half->next)
+			stream_gap(track, half, first->start, consumer);
+		if (first->kind != SEGMENT_COPY ||
+			!stream_copy(tracker, track, half, first, consumer))
+			break;
+	}
+}
+
+bool track_has_work(const struct tcp_track *track)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if ((track->half[i].flags & (HALF_PROCESSING | HALF_RESUMING)) == HALF_RESUMING)
+			return true;
+	return false;
 }

@@ -192,6 +192,16 @@ struct rig *rig_new(const struct rig_options *options)
 		.flows = options->flows,
 		.embryos = options->flows,
 		.classifying = 65536, // the gateway's default
+		.tracker =
+			{
+				.tracks = 65536, // the gateway's default, too
+				.blocks = 32768,
+				.half_blocks = 4096,
+				.held = 4096,
+				.half_held = 512,
+				.hold_ns = 30 * NS_PER_S,
+				.fast_pass = true,
+			},
 		.conn_cache = options->flows,
 		.expectations = 16384,
 		.evidence = 65536,

@@ -66,6 +66,16 @@ struct lcore_limits pipe_limits(void)
 		.expectations = 64,
 		.evidence = 4096,
 		.timeouts = flow_timeouts_default,
+		.tracker =
+			{
+				.tracks = 64,
+				.blocks = 512,
+				.half_blocks = 128,
+				.held = 64,
+				.half_held = 16,
+				.hold_ns = 30 * NS_PER_S,
+				.fast_pass = true,
+			},
 	};
 }
 

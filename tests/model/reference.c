@@ -44,7 +44,6 @@ struct conn_view {
 	unsigned data_pkts;
 	uint32_t next;     // of the client's bytes, in order
 	uint32_t acked[2]; // of each half's numbers, its SYN included
-	unsigned ahead;
 	uint64_t learned_ns, last_ns; // cache entry; its last packet
 	bool learned, healed;
 };
@@ -349,18 +348,17 @@ static void follow(struct world *w, const struct op *op)
 		view->syn_seen = true;
 	if (op->tcp_flags & TH_ACK && op->ack > view->acked[!op->half])
 		view->acked[!op->half] = op->ack;
+	// the server has more than was seen here: what it got meanwhile is never looked at
+	if (op->half && op->tcp_flags & TH_ACK && op->ack > view->next + 1)
+		view->odd = true;
 	if (!op->length)
 		return;
 	if (!view->syn_seen || ++view->data_pkts > 10)
 		view->odd = true;
 	if (op->half)
 		return;
-	if (op->at > view->next) {
-		if (++view->ahead > STREAM_AHEAD_MAX)
-			view->odd = true;
-	} else if (op->at + op->length > view->next) {
+	if (op->at <= view->next && op->at + op->length > view->next) {
 		view->next = (uint32_t)op->at + op->length;
-		view->ahead = 0;
 		if (view->next >= PATTERN && !view->odd)
 			view->must_block = true;
 	}

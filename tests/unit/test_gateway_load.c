@@ -116,6 +116,8 @@ static void test_all_keys(void **state)
 		     "one_way_s':4,"
 		     "'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
 		     "'elephant':{'mbit_s':0,'seconds':9},"
+		     "'reassembly':{'memory_mb':3,'tracked':77,'half_kb':128,'held':99,'half_held':9,"
+		     "'hold_ms':700,'fast_pass':false},"
 		     "'stall':{'after_ms':700,'policy':'open'},'debug':true,"
 		     "'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
 		     "'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
@@ -142,6 +144,13 @@ static void test_all_keys(void **state)
 	assert_int_equal(gateway->limits.tcp_s, 1);
 	assert_int_equal(gateway->elephant.mbit_s, 0);
 	assert_int_equal(gateway->elephant.seconds, 9);
+	assert_int_equal(gateway->reassembly.memory_mb, 3);
+	assert_int_equal(gateway->reassembly.tracked, 77);
+	assert_int_equal(gateway->reassembly.half_kb, 128);
+	assert_int_equal(gateway->reassembly.held, 99);
+	assert_int_equal(gateway->reassembly.half_held, 9);
+	assert_int_equal(gateway->reassembly.hold_ms, 700);
+	assert_false(gateway->reassembly.fast_pass);
 	assert_int_equal(gateway->stall.after_ms, 700);
 	assert_int_equal(gateway->stall.policy, STALL_OPEN);
 	assert_true(gateway->debug);

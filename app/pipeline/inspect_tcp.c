@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The TCP half of the inspect stage: drives the tracker, and does with a packet what it says.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "flow_event.h"
+#include "hold.h"
+#include "inspect.h"
+#include "resegment.h"
+#include "seq.h"
+#include "tx.h"
+
+#define WORK_BUDGET 128 // held packets and runs of copies worked off in one turn
+#define AGE_BUDGET  16  // connections whose held packets are looked at in one turn
+
+static bool enforces(const struct lcore *lcore, const struct flow *flow)
+{
+	return lcore->policy->enforces && !(flow->flags & FLOW_ALLOWED);
+}
+
+static struct tcp_track *track_of(const struct lcore *lcore, const struct flow_cold *cold)
+{
+	return cold->track ? track_at(lcore->tracker, cold->track) : NULL;
+}
+
+// Of bytes that were kept: no packet is at hand.
+static struct walk walk_of(const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+
+	return (struct walk){
+		.ref = ref,
+		.half = half,
+		.v6 = flow->flags & FLOW_V6,
+		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
+	};
+}
+
+// What the flow knows of its halves' beginnings.
+static void begin(struct tcp_track *track, const struct flow *flow, const struct flow_cold *cold)
+{
+	for (unsigned half = 0; half < 2; half++) {
+		const struct flow_half *from = &cold->half[half];
+
+		if (from->late) {
+			// looked at again after it was not for a while: from where it is now
+			if (!(flow->seen[half] & SEEN_RELEASED))
+				continue;
+			track_syn(&track->half[half], flow->released[half] - 1);
+			track->half[half].flags |= HALF_MIDSTREAM;
+		} else if (from->has_start) {
+			track_syn(&track->half[half], from->start_seq - 1);
+		}
+	}
+}
+
+static struct tcp_track *tracked(struct inspection *in)
+{
+	struct flow_cold *cold = in->cold;
+
+	if (!cold->track) {
+		cold->track = track_take(in->lcore->tracker, in->walk->ref, &cold->report);
+		if (!cold->track)
+			return NULL;
+		begin(track_of(in->lcore, cold), in->flow, cold);
+	}
+	return track_of(in->lcore, cold);
+}
+
+static enum consumed consumed(struct inspection *in, const struct span *span)
+{
+	if (unlikely(in->walk->starved)) {
+		in->walk->starved = false;
+		return CONSUMED_NOTHING;
+	}
+	if (!in->cold->hold || !enforces(in->lcore, in->flow))
+		return CONSUMED;
+	return hold_span(in->lcore, in->walk, span) ? CONSUMED_HOLD : CONSUMED;
+}
+
+static void note_gap(const struct inspection *in, const struct span *gap)
+{
+	struct stats *stats = &in->lcore->stats;
+
+	stats->tcp_gaps++;
+	stats->tcp_gap_bytes += gap->length;
+	flow_event_anomaly(in->lcore, in->walk->ref, in->walk->m, ANOMALY_GAP, gap->offset64,
+		gap->length, gap->half);
+	if (in->cold->report.half[gap->half].gaps > 1)
+		return; // the first is evidence enough
+	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
+
+	evidence->half = gap->half;
+	evidence->offset = gap->offset64;
+	evidence->length = gap->length;
+}
+
+static enum consumed take(void *ctx, const struct span *span)
+{
+	struct inspection *in = ctx;
+
+	if (span->flags & SPAN_GAP)
+		note_gap(in, span);
+	else if (in->flow->taken_pkts < UINT8_MAX)
+		in->flow->taken_pkts++;
+	inspect_span(in, span);
+	return consumed(in, span);
+}
+
+static enum consumed take_packet(void *ctx, const struct span *span, struct payload bytes)
+{
+	struct inspection *in = ctx;
+
+	if (!in->counted && in->flow->taken_pkts < UINT8_MAX)
+		in->flow->taken_pkts++;
+	in->counted = true;
+	inspect_payload(in, *span, bytes.at);
+	enum consumed result = consumed(in, span);
+
+	if (result == CONSUMED_NOTHING) // nor does it count against the budget
+		in->flow->taken_pkts--;
+	return result;
+}
+
+static void count_limit(struct stats *stats, enum stream_target target)
+{
+	switch (target) {
+	case STREAM_TARGET_REASSEMBLY_MEMORY: stats->tcp_memory_drops++; break;
+	case STREAM_TARGET_HALF_LIMIT: stats->tcp_half_limit_drops++; break;
+	case STREAM_TARGET_HELD_LIMIT: stats->tcp_held_limit_drops++; break;
+	default: break;
+	}
+}
+
+static void count(struct lcore *lcore, const struct pkt *pkt, const struct track_result *result)
+{
+	struct stats *stats = &lcore->stats;
+
+	stats->tcp_ahead_pkts += result->ahead;
+	stats->tcp_old_pkts += pkt->payload_len && !result->ahead && !result->taken &&
+			       result->verdict == TRACK_FORWARD;
+	stats->tcp_overlap_pkts += result->known > 0;
+	stats->tcp_conflict_pkts += result->differ > 0;
+	stats->tcp_conflict_bytes += result->differ;
+	stats->tcp_rewritten_pkts += result->rewritten;
+	stats->tcp_paws_pkts += result->paws;
+	stats->tcp_window_pkts += result->refused && !result->paws;
+	if (result->copied) {
+		stats->tcp_copied_pkts++;
+		stats->tcp_copied_bytes += pkt->payload_len;
+	}
+	stats->tcp_absorbed_pkts += result->verdict == TRACK_ABSORBED;
+	stats->tcp_held_pkts += result->verdict == TRACK_HELD;
+	if (result->full && result->verdict == TRACK_DROP)
+		count_limit(stats, result->target);
+}
+
+// The receiver learns what a held packet says of the other half.
+static void acknowledge(struct lcore *lcore, struct rte_mbuf *held, uint32_t seq)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(lcore->pool);
+
+	if (!m) {
+		lcore->stats.make_nomem++;
+		return;
+	}
+	const struct pkt *from = pkt_of(held);
+	struct pkt *pkt = pkt_of(m);
+
+	memset(pkt, 0, sizeof(*pkt));
+	pkt->flow = PKT_FLOW_NONE;
+	pkt->flags = PKT_INJECTED;
+	pkt->in_port = from->in_port;
+	pkt->link = from->link;
+	if (segment_ack(m, held, seq)) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	lcore->stats.tcp_acks_made++;
+	tx_inject(lcore, m);
+}
+
+// A bypass that the policy asks for where room ends: nothing looks at the flow any more.
+static void waive(struct inspection *in)
+{
+	in->lcore->stats.flows_law_waived++;
+	in->flow->flags |= FLOW_APP_FINAL | FLOW_GAVEUP;
+	in->flow->flags &= (uint16_t)~FLOW_DECODED;
+	in->walk->undecided = true;
+}
+
+static void settle_later(struct inspection *in, struct tcp_track *track)
+{
+	// at the next packet that gets so far
+	track->undecided |= in->walk->undecided;
+}
+
+static enum verdict obey(
+	struct inspection *in, struct tcp_track *track, const struct track_result *result)
+{
+	struct lcore *lcore = in->lcore;
+	struct rte_mbuf *m = in->walk->m;
+
+	switch (result->verdict) {
+	case TRACK_FORWARD: return VERDICT_PASS;
+	case TRACK_DROP:
+		settle_later(in, track);
+		in->walk->reason = result->reason;
+		return VERDICT_DROP;
+	case TRACK_ABSORBED:
+	case TRACK_HELD:
+		settle_later(in, track);
+		if (result->ack_due)
+			acknowledge(lcore, m, result->ack_seq);
+		if (result->verdict == TRACK_ABSORBED) {
+			lcore->stats.consumed_pkts++;
+			rte_pktmbuf_free(m);
+		}
+		return VERDICT_TAKEN;
+	}
+	return VERDICT_PASS;
+}
+
+static bool came_astray(const struct lcore *lcore, const struct flow *flow, const struct walk *walk)
+{
+	bool inside = walk->pkt->flags & PKT_FROM_INSIDE;
+	bool should = !!(flow->flags & FLOW_C2S_INSIDE) == (walk->half == HALF_C2S);
+
+	return !lcore->inside_is_initiator && inside != should;
+}
+
+static struct tcp_segment segment_of(const struct inspection *in)
+{
+	const struct lcore *lcore = in->lcore;
+	const struct flow *flow = in->flow;
+	const struct walk *walk = in->walk;
+	const struct pkt *pkt = walk->pkt;
+	struct segment_times times = segment_times(walk->m, pkt);
+	bool law = enforces(lcore, flow);
+
+	return (struct tcp_segment){
+		.m = walk->m,
+		.now_ns = lcore->now_ns,
+		.seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN),
+		.ack = pkt->tcp_ack,
+		.payload_at = pkt->payload_off,
+		.length = pkt->payload_len,
+		.tsval = times.value,
+		.tsecr = times.echo,
+		.window = pkt->tcp_win,
+		.tcp_flags = pkt->tcp_flags,
+		.half = (uint8_t)walk->half,
+		.scale = in->cold->half[walk->half].window_scale,
+		.has_timestamp = times.present,
+		.one_sided = !flow->pkts[!walk->half],
+		.astray = came_astray(lcore, flow, walk),
+		.enforces = law,
+		.rewrites = lcore->policy->tcp.conflict == TCP_CONFLICT_REWRITE,
+		.resumed = walk->resumed,
+		.passes_limits = lcore->policy->tcp.over_limit == TCP_OVER_LIMIT_PASS,
+		.keep_whole = walk->view,
+	};
+}
+
+static void take_syn(struct inspection *in, struct tcp_track *track)
+{
+	struct flow_half *half = &in->cold->half[in->walk->half];
+
+	// where a half begins is known when its other end has acknowledged it
+	if (in->flow->seen[in->walk->half] & SEEN_ACKED && half->has_start)
+		return;
+	if (track->half[in->walk->half].flags & HALF_TAKEN)
+		return;
+	half->has_start = true;
+	half->start_seq = in->walk->pkt->tcp_seq + 1;
+	track_syn(&track->half[in->walk->half], in->walk->pkt->tcp_seq);
+}
+
+// No state is free for a flow that the policy wants looked at.
+static enum verdict untracked(struct inspection *in)
+{
+	struct stream_report *report = &in->cold->report;
+
+	in->lcore->stats.tcp_not_tracked++;
+	if (!enforces(in->lcore, in->flow)) {
+		report->ignored |= 1 << STREAM_TARGET_TRACKED;
+		return VERDICT_PASS;
+	}
+	if (in->lcore->policy->tcp.over_limit == TCP_OVER_LIMIT_PASS) {
+		report->passed |= 1 << STREAM_TARGET_TRACKED;
+		waive(in);
+		return VERDICT_PASS;
+	}
+	report->dropped |= 1 << STREAM_TARGET_TRACKED;
+	in->walk->reason = DROP_STREAM_LIMIT;
+	return in->walk->pkt->payload_len ? VERDICT_DROP : VERDICT_PASS;
+}
+
+enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
+{
+	struct inspection in = {
+		.lcore = lcore,
+		.walk = walk,
+		.flow = flow_at(lcore->flows, walk->ref),
+		.cold = flow_cold_at(lcore->flows, walk->ref),
+	};
+	const struct stream_consumer consumer = {take, take_packet, &in};
+	const struct pkt *pkt = walk->pkt;
+	struct tcp_track *track = tracked(&in);
+
+	if (!track)
+		return untracked(&in);
+	if (pkt->tcp_flags & TH_SYN && !(pkt->tcp_flags & TH_RST)) {
+		take_syn(&in, track);
+		if (!pkt->payload_len)
+			return VERDICT_PASS;
+	}
+	struct tcp_segment segment = segment_of(&in);
+	struct track_result result = track_segment(lcore->tracker, track, &segment, &consumer);
+
+	count(lcore, pkt, &result);
+	if (track->half[walk->half].flags & HALF_MIDSTREAM)
+		in.cold->report.midstream |= (uint8_t)(1 << walk->half);
+	if (result.differ)
+		flow_event_anomaly(lcore, walk->ref, walk->m, ANOMALY_OVERLAP_CONFLICT,
+			result.differ_at, result.differ, walk->half);
+	if (unlikely(lcore->tap != NULL) && result.old)
+		lcore->tap->overlap(
+			lcore->tap->ctx, lcore, walk->ref, walk->half, result.old, result.differ);
+	if (result.rewritten)
+		segment_rewritten(walk->m);
+	if (result.waived)
+		waive(&in);
+	walk->undecided |= track->undecided;
+	track->undecided = false;
+	enum verdict verdict = obey(&in, track, &result);
+
+	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
+		!walk->undecided && inspect_settled(lcore, walk->ref))
+		in.flow->flags |= FLOW_FINAL;
+	return verdict;
+}
+
+bool inspect_settled(struct lcore *lcore, uint32_t ref)
+{
+	struct flow *flow = flow_at(lcore->flows, ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	struct tcp_track *track = track_of(lcore, cold);
+
+	if (!track)
+		return true;
+	for (unsigned half = 0; half < 2; half++)
+		if (track->half[half].flags & (HALF_PROCESSING | HALF_RESUMING) ||
+			track->half[half].q2.n_held)
+			return false;
+	track_set_free(lcore->tracker, track);
+	// where only one side is seen, no acknowledgement ever comes
+	bool sees_both = flow->pkts[0] && flow->pkts[1];
+
+	if (enforces(lcore, flow) && sees_both && !track_is_idle(track))
+		return false;
+	inspect_end(lcore, ref, DROP_HELD_CLOSED);
+	cold->half[0].late = cold->half[1].late = true;
+	return true;
+}
+
+void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	if (cold->track)
+		track_give(lcore->tracker, cold->track, reason);
+	cold->track = TRACK_NONE;
+}
+
+uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	const struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+
+	return track ? half_seq(&track->half[half], track->half[half].next)
+		     : flow_at(lcore->flows, ref)->released[half];
+}
+
+void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const struct pkt *pkt)
+{
+	struct flow *flow = flow_at(lcore->flows, ref);
+	const struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+
+	if (!track || !(track->half[half].flags & HALF_STARTED))
+		return;
+	const struct tcp_half *of = &track->half[half];
+	uint32_t released = half_seq(of, half_released(of));
+
+	// ahead of a hole it moves nothing; what fills one moves it to the end of the copies
+	if (seq_lt(released, flow->released[half]) && seq_le(released, pkt->tcp_seq) &&
+		of->q2.n_copies)
+		flow->released[half] = released;
+	else if (seq_lt(flow->released[half], released))
+		flow->released[half] = released;
+}
+
+void inspect_finish(struct lcore *lcore, uint32_t ref)
+{
+	if (ref & FLOW_REF_STUB)
+		return;
+	struct walk walk = walk_of(lcore, ref, 0);
+	struct inspection in = {
+		.lcore = lcore,
+		.walk = &walk,
+		.flow = flow_at(lcore->flows, ref),
+		.cold = flow_cold_at(lcore->flows, ref),
+	};
+	const struct stream_consumer consumer = {take, take_packet, &in};
+	struct tcp_track *track = track_of(lcore, in.cold);
+
+	for (unsigned half = 0; track && half < 2; half++)
+		track_finish(lcore->tracker, track, half, &consumer);
+}
+
+void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+
+	if (track)
+		track_resume(lcore->tracker, track, half);
+}
+
+// Its sender may have said more since.
+static void refresh(struct rte_mbuf *m, const struct tcp_half *half)
+{
+	const struct segment_newest newest = {
+		.ack = half->newest_ack,
+		.value = half->newest_tsval,
+		.echo = half->newest_tsecr,
+		.window = half->newest_window,
+	};
+
+	if (half->flags & HALF_PACKET)
+		segment_refresh(m, &newest);
+}
+
+// False: the flow is gone.
+static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned half, unsigned *budget)
+{
+	uint32_t ref = track->flow, gen = flow_at(lcore->flows, ref)->gen;
+	bool more = true;
+
+	while (more && *budget) {
+		struct walk walk = walk_of(lcore, ref, half);
+		struct inspection in = {
+			.lcore = lcore,
+			.walk = &walk,
+			.flow = flow_at(lcore->flows, ref),
+			.cold = flow_cold_at(lcore->flows, ref),
+		};
+		const struct stream_consumer consumer = {take, take_packet, &in};
+
+		--*budget;
+		struct rte_mbuf *m =
+			track_work(lcore->tracker, track, half, lcore->now_ns, &consumer, &more);
+
+		track->undecided |= walk.undecided;
+		if (!m)
+			return true;
+		refresh(m, &track->half[half]);
+		lcore->stats.tcp_released_pkts++;
+		walk_resumed(lcore, m, ref, half);
+		if (flow_at(lcore->flows, ref)->gen != gen || !in.cold->track)
+			return false;
+	}
+	return true;
+}
+
+void inspect_turn(struct lcore *lcore)
+{
+	struct tracker *tracker = lcore->tracker;
+	struct tcp_track *track;
+	unsigned budget = WORK_BUDGET;
+
+	lcore->meter.on = false; // of no burst
+
+	while (budget && (track = TAILQ_FIRST(&tracker->resuming))) {
+		bool lives =
+			work_half(lcore, track, 0, &budget) && work_half(lcore, track, 1, &budget);
+
+		if (!lives)
+			continue; // it took itself off the list
+		TAILQ_REMOVE(&tracker->resuming, track, resuming);
+		track->on_resuming = track_has_work(track);
+		if (track->on_resuming)
+			TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
+	}
+	lcore->stats.tcp_held_timeout_pkts += track_age(tracker, lcore->now_ns, AGE_BUDGET);
+}
+
+unsigned inspect_held(const struct lcore *lcore)
+{
+	return lcore->tracker->n_held;
+}
+
+void inspect_publish(struct lcore *lcore)
+{
+	const struct tracker *tracker = lcore->tracker;
+	struct stats *stats = &lcore->stats;
+
+	stats->slab_blocks = tracker->slab.n;
+	stats->slab_blocks_used = tracker->slab.used;
+	stats->tracked_limit = tracker->limits.tracks;
+	stats->tracked_active = tracker->limits.tracks - tracker->n_free;
+	stats->tcp_held_limit = tracker->limits.held;
+	stats->tcp_held_active = tracker->n_held;
+	stats->tcp_holes_active = tracker->slab.copiers;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What reassembly changes of a TCP packet, and the ACK it makes in place of a held one. Pure; any
+// lcore. The packet is parsed, its headers lie in its first segment, and nobody else has it.
+#ifndef SLUICE_RESEGMENT_H
+#define SLUICE_RESEGMENT_H
+
+#include <stdbool.h>
+#include "pkt.h"
+
+struct segment_times {
+	bool present;
+	uint32_t value; // RFC 7323 section 3.2
+	uint32_t echo;
+};
+struct segment_times segment_times(const struct rte_mbuf *m, const struct pkt *pkt);
+
+// Its payload was changed: the checksum again.
+void segment_rewritten(struct rte_mbuf *m);
+
+// What its sender says meanwhile, for a packet that was held. SACK blocks that were said with an
+// older acknowledgement become NOPs: below the newer one they would read as duplicates (RFC 2883).
+struct segment_newest {
+	uint32_t ack;
+	uint32_t value;
+	uint32_t echo;
+	uint16_t window;
+};
+void segment_refresh(struct rte_mbuf *m, const struct segment_newest *newest);
+
+// The held packet `m` without its payload and with this number: its acknowledgement, window and
+// options. `out`: an empty mbuf; its struct pkt is the caller's to set. -EMSGSIZE: no room;
+// -EINVAL: its headers are not in one piece, or of a tunnel.
+int segment_ack(struct rte_mbuf *out, const struct rte_mbuf *m, uint32_t seq);
+
+#endif

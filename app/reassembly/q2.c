@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string.h>
+#include "q2.h"
+
+static int segment_order(const struct segment *a, const struct segment *b)
+{
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+RB_GENERATE_INTERNAL(segment_tree, segment, node, segment_order, static __attribute__((unused)))
+
+void q2_init(struct q2 *q2)
+{
+	*q2 = (struct q2){0};
+	RB_INIT(&q2->tree);
+	TAILQ_INIT(&q2->held);
+}
+
+static void count_copies(struct q2 *q2, struct slab *slab, int change)
+{
+	bool before = q2->n_copies;
+
+	q2->n_copies += (uint32_t)change;
+	slab->copiers += (uint32_t)((q2->n_copies > 0) - before);
+}
+
+static void forget(struct q2 *q2, struct slab *slab, struct segment *segment)
+{
+	if (segment == q2->last)
+		q2->last = RB_PREV(segment_tree, &q2->tree, segment);
+	RB_REMOVE(segment_tree, &q2->tree, segment);
+	q2->n_blocks--;
+	count_copies(q2, slab, -(segment->kind == SEGMENT_COPY));
+	slab_put(slab, segment);
+}
+
+// The part of a frame from `at` on that lies in one mbuf segment.
+static uint8_t *piece(struct payload from, uint32_t *length)
+{
+	struct rte_mbuf *m = from.m;
+
+	while (m && from.at >= m->data_len) {
+		from.at -= m->data_len;
+		m = m->next;
+	}
+	if (!m) {
+		*length = 0;
+		return NULL;
+	}
+	*length = m->data_len - from.at;
+	return rte_pktmbuf_mtod_offset(m, uint8_t *, from.at);
+}
+
+static void copy_out(uint8_t *to, struct payload from, uint32_t length)
+{
+	uint32_t here;
+
+	while (length) {
+		const uint8_t *bytes = piece(from, &here);
+
+		if (here > length)
+			here = length;
+		if (!here) { // pkt_len promises more than the segments hold: parse has refused it
+			memset(to, 0, length);
+			return;
+		}
+		memcpy(to, bytes, here);
+		to += here;
+		from.at += here;
+		length -= here;
+	}
+}
+
+void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t start,
+	struct payload from, uint32_t length)
+{
+	// what ends where this begins: the last one, or the one before the hole at hand
+	struct segment *before = q2->last;
+
+	if (before && before->start > start) {
+		struct segment probe = {.start = start};
+		struct segment *behind = RB_NFIND(segment_tree, &q2->tree, &probe);
+
+		before = behind ? RB_PREV(segment_tree, &q2->tree, behind) : q2->last;
+	}
+	if (before && before->kind == kind && before->start + before->length == start) {
+		uint32_t room = (uint32_t)SEGMENT_BYTES - before->length;
+		uint32_t n = length < room ? length : room;
+
+		copy_out(before->bytes + before->length, from, n);
+		before->length += n;
+		start += n;
+		from.at += n;
+		length -= n;
+	}
+	while (length) {
+		struct segment *segment = slab_take(slab);
+		uint32_t n = length < SEGMENT_BYTES ? length : (uint32_t)SEGMENT_BYTES;
+
+		if (!segment)
+			return; // the caller has asked
+		segment->start = start;
+		segment->length = n;
+		segment->kind = kind;
+		segment->m = NULL;
+		copy_out(segment->bytes, from, n);
+		RB_INSERT(segment_tree, &q2->tree, segment);
+		if (!q2->last || q2->last->start < start)
+			q2->last = segment;
+		q2->n_blocks++;
+		count_copies(q2, slab, kind == SEGMENT_COPY);
+		start += n;
+		from.at += n;
+		length -= n;
+	}
+}
+
+struct segment *q2_at(struct q2 *q2, uint64_t offset)
+{
+	struct segment *at = RB_ROOT(&q2->tree), *found = NULL;
+
+	if (!q2->last || q2->last->start + q2->last->length <= offset)
+		return NULL;
+	if (q2->last->start <= offset)
+		return q2->last;
+	while (at) {
+		if (at->start + at->length > offset) {
+			found = at;
+			at = RB_LEFT(at, node);
+		} else {
+			at = RB_RIGHT(at, node);
+		}
+	}
+	return found;
+}
+
+struct segment *q2_after(struct segment *segment)
+{
+	return RB_NEXT(segment_tree, NULL, segment);
+}
+
+void q2_sent(struct q2 *q2, struct slab *slab, struct segment *segment)
+{
+	if (segment->kind != SEGMENT_COPY)
+		return;
+	segment->kind = SEGMENT_SENT;
+	count_copies(q2, slab, -1);
+}
+
+void q2_forget(struct q2 *q2, struct slab *slab, uint64_t offset, unsigned budget)
+{
+	struct segment *first = RB_MIN(segment_tree, &q2->tree);
+
+	while (first && budget-- && first->start + first->length <= offset) {
+		struct segment *next = RB_NEXT(segment_tree, &q2->tree, first);
+
+		forget(q2, slab, first);
+		first = next;
+	}
+}
+
+void q2_forget_copies(struct q2 *q2, struct slab *slab)
+{
+	struct segment *segment = q2->n_copies ? RB_MIN(segment_tree, &q2->tree) : NULL;
+
+	while (segment && q2->n_copies) {
+		struct segment *next = RB_NEXT(segment_tree, &q2->tree, segment);
+
+		if (segment->kind == SEGMENT_COPY)
+			forget(q2, slab, segment);
+		segment = next;
+	}
+}
+
+static void compare(struct q2_compared *result, uint64_t start, struct payload bytes,
+	const uint8_t *kept, uint32_t length, bool rewrite)
+{
+	uint32_t here;
+
+	result->known += length;
+	while (length) {
+		uint8_t *seen = piece(bytes, &here);
+
+		if (here > length)
+			here = length;
+		if (!here)
+			return;
+		if (memcmp(seen, kept, here)) {
+			for (uint32_t i = 0; i < here; i++) {
+				if (seen[i] == kept[i])
+					continue;
+				if (!result->differ++)
+					result->first = start + i;
+				if (rewrite)
+					seen[i] = kept[i];
+			}
+		}
+		start += here;
+		kept += here;
+		bytes.at += here;
+		length -= here;
+	}
+}
+
+struct q2_compared q2_compare(
+	struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length, bool rewrite)
+{
+	struct q2_compared result = {0};
+	uint64_t end = start + length;
+
+	for (struct segment *at = q2_at(q2, start); at && at->start < end; at = q2_after(at)) {
+		uint64_t from = at->start > start ? at->start : start;
+		uint64_t until = at->start + at->length < end ? at->start + at->length : end;
+		struct payload here = {bytes.m, bytes.at + (uint32_t)(from - start)};
+
+		compare(&result, from, here, at->bytes + (from - at->start),
+			(uint32_t)(until - from), rewrite);
+	}
+	return result;
+}
+
+bool q2_hold(
+	struct q2 *q2, struct slab *slab, uint64_t start, struct payload bytes, uint32_t length)
+{
+	struct segment *segment = slab_take(slab), *before;
+
+	if (!segment)
+		return false;
+	segment->start = start;
+	segment->length = length;
+	segment->kind = SEGMENT_HELD;
+	segment->m = bytes.m;
+	segment->at = bytes.at;
+	TAILQ_FOREACH_REVERSE(before, &q2->held, held_list, link)
+	{
+		if (before->start <= start)
+			break;
+	}
+	if (before)
+		TAILQ_INSERT_AFTER(&q2->held, before, segment, link);
+	else
+		TAILQ_INSERT_HEAD(&q2->held, segment, link);
+	q2->n_held++;
+	return true;
+}
+
+struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t length)
+{
+	struct segment *held;
+
+	TAILQ_FOREACH_REVERSE(held, &q2->held, held_list, link)
+	{
+		if (held->start <= start && held->start + held->length >= start + length)
+			return held;
+	}
+	return NULL;
+}
+
+struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab)
+{
+	struct segment *first = TAILQ_FIRST(&q2->held);
+
+	if (!first)
+		return NULL;
+	struct rte_mbuf *m = first->m;
+
+	TAILQ_REMOVE(&q2->held, first, link);
+	q2->n_held--;
+	slab_put(slab, first);
+	return m;
+}
+
+static uint32_t differ(struct payload a, struct payload b, uint32_t length)
+{
+	uint32_t n = 0, here_a, here_b;
+
+	while (length) {
+		const uint8_t *pa = piece(a, &here_a), *pb = piece(b, &here_b);
+		uint32_t here = here_a < here_b ? here_a : here_b;
+
+		if (here > length)
+			here = length;
+		if (!here)
+			break;
+		if (memcmp(pa, pb, here))
+			for (uint32_t i = 0; i < here; i++)
+				n += pa[i] != pb[i];
+		a.at += here;
+		b.at += here;
+		length -= here;
+	}
+	return n;
+}
+
+uint32_t q2_held_differ(const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length)
+{
+	uint64_t end = start + length;
+	const struct segment *held;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH (held, &q2->held, link) {
+		if (held->start >= end)
+			break;
+		if (held->start + held->length <= start)
+			continue;
+		uint64_t from = held->start > start ? held->start : start;
+		uint64_t until =
+			held->start + held->length < end ? held->start + held->length : end;
+		struct payload ours = {bytes.m, bytes.at + (uint32_t)(from - start)};
+		struct payload theirs = {held->m, held->at + (uint32_t)(from - held->start)};
+
+		n += differ(ours, theirs, (uint32_t)(until - from));
+	}
+	return n;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks of one size for the bytes that reassembly keeps (copies, and what was sent but not
+// acknowledged) and for the places of held packets: one pool per lcore, so that nobody's receive
+// buffers are pinned and the memory has one bound (FEATURES C5).
+// One user: the lcore that owns it. The memory is the caller's.
+#ifndef SLUICE_SLAB_H
+#define SLUICE_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SLAB_BLOCK 2048u
+
+struct slab {
+	void *free; // each free block begins with the pointer to the next
+	uint32_t n;
+	uint32_t used;
+	uint32_t most;    // that were ever used at once
+	uint32_t copiers; // halves that have copies in it (q2.h)
+};
+
+// `memory`: n blocks, aligned to 64.
+void slab_init(struct slab *slab, void *memory, uint32_t n);
+void *slab_take(struct slab *slab); // NULL: none is free; not cleared
+void slab_put(struct slab *slab, void *block);
+
+static inline uint32_t slab_free(const struct slab *slab)
+{
+	return slab->n - slab->used;
+}
+
+#endif

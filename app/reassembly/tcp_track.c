@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/tcp.h>
+#include "track_work.h"
+
+void half_start(struct tcp_half *half, uint32_t seq)
+{
+	half->base = seq;
+	half->next = half->acked = half->top = 0;
+	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_TIMESTAMP));
+}
+
+void track_syn(struct tcp_half *half, uint32_t seq)
+{
+	if (!(half->flags & HALF_TAKEN) && !half->q2.n_blocks && !half->q2.n_held)
+		half_start(half, seq + 1);
+}
+
+void track_restart(
+	struct tracker *tracker, struct tcp_track *track, unsigned which_half, uint32_t seq)
+{
+	struct tcp_half *half = &track->half[which_half];
+
+	q2_forget(&half->q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
+	half_start(half, seq + 1);
+}
+
+void track_unseen(struct tcp_track *track)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (track->half[i].flags & HALF_STARTED) {
+			track->half[i].flags |= HALF_UNSEEN;
+			track->half[i].flags &= (uint16_t) ~(HALF_EDGE | HALF_TIMESTAMP);
+		}
+}
+
+// What the sender says of the other half.
+static void hear(const struct work *work)
+{
+	const struct tcp_segment *segment = work->segment;
+	struct tcp_half *other = &work->track->half[!segment->half];
+
+	if (!(segment->tcp_flags & TH_ACK) || segment->astray || !(other->flags & HALF_STARTED))
+		return;
+	int64_t ack = track_offset(other, segment->ack);
+	uint32_t window = segment->tcp_flags & TH_SYN ? segment->window
+						      : (uint32_t)segment->window << segment->scale;
+
+	if (segment->has_timestamp && segment->tsecr &&
+		(!(other->flags & HALF_TIMESTAMP) || seq_lt(other->ts_recent, segment->tsecr))) {
+		other->ts_recent = segment->tsecr;
+		other->flags |= HALF_TIMESTAMP;
+	}
+	if (ack < 0 || ((uint64_t)ack > other->top && !(other->flags & HALF_UNSEEN)))
+		return; // of nothing that was sent
+	if (!(other->flags & HALF_EDGE) || (uint64_t)ack + window > other->edge) {
+		other->edge = (uint64_t)ack + window;
+		other->flags |= HALF_EDGE;
+	}
+	if ((uint64_t)ack <= other->acked)
+		return;
+	other->acked = (uint64_t)ack;
+	if (!work->tracker->keep_acked)
+		q2_forget(&other->q2, &work->tracker->slab,
+			other->acked < other->next ? other->acked : other->next, FORGET_BUDGET);
+	stream_give_up(work->tracker, work->track, other, work->consumer, false);
+}
+
+// The newest of what this half's sender says, for packets that are held meanwhile. True: its
+// receiver would learn something from it.
+static bool note_newest(
+	struct tcp_half *half, const struct tcp_half *other, const struct tcp_segment *segment)
+{
+	bool first = !(half->flags & HALF_PACKET), news = first;
+
+	if (!(segment->tcp_flags & TH_ACK))
+		return false;
+	if (first || seq_lt(half->newest_ack, segment->ack)) {
+		half->newest_ack = segment->ack;
+		news = true;
+	}
+	if (segment->ack == half->newest_ack && half->newest_window != segment->window) {
+		half->newest_window = segment->window;
+		news = true;
+	}
+	if (segment->has_timestamp && (first || seq_lt(half->newest_tsval, segment->tsval))) {
+		half->newest_tsval = segment->tsval;
+		// to a sender that waits for an acknowledgement it would be a duplicate of one
+		news |= other->acked >= other->top;
+	}
+	if (segment->has_timestamp && (first || seq_lt(half->newest_tsecr, segment->tsecr)))
+		half->newest_tsecr = segment->tsecr;
+	half->flags |= HALF_PACKET;
+	return news;
+}
+
+static void refuse(struct track_result *result, const struct tcp_segment *segment)
+{
+	result->refused = true;
+	if (!segment->enforces)
+		return;
+	result->verdict = TRACK_DROP;
+	result->reason = DROP_NOT_TAKEN;
+}
+
+// In the window it is believed, but it ends no inspection: only at its exact number a receiver is
+// bound to obey it (RFC 5961 section 3).
+static void take_reset(const struct work *work)
+{
+	struct tcp_half *half = work->half;
+
+	if (work->segment->astray) {
+		refuse(work->result, work->segment);
+		return;
+	}
+	if (!(half->flags & HALF_STARTED))
+		return;
+	int64_t at = track_offset(half, work->segment->seq);
+
+	if (at < (int64_t)half->acked || (half->flags & HALF_EDGE && at > (int64_t)half->edge)) {
+		work->result->refused = true; // and ignored by its receiver: it may pass
+		return;
+	}
+	half->flags |= HALF_CLOSING;
+	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
+}
+
+static bool is_old_time(const struct tcp_half *half, const struct tcp_segment *segment)
+{
+	return segment->has_timestamp && half->flags & HALF_TIMESTAMP &&
+	       seq_lt(segment->tsval, half->ts_recent);
+}
+
+// Where the half goes on after packets passed unseen.
+static void go_on(const struct work *work)
+{
+	struct tcp_half *half = work->half;
+	uint32_t behind = half_seq(half, half->next) - work->segment->seq;
+
+	if (behind && behind <= half->next)
+		return; // one of before, again
+	half->flags &= (uint16_t)~HALF_UNSEEN;
+	if (!behind)
+		return; // none were missed
+	uint64_t until = half->next + (uint32_t)-behind;
+
+	half->flags |= HALF_MIDSTREAM;
+	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
+	q2_forget(&half->q2, &work->tracker->slab, UINT64_MAX, UINT32_MAX);
+	stream_gap(work->track, half, until, work->consumer);
+	half->acked = half->top = until;
+}
+
+// False: no receiver takes it, and the result says so.
+static bool place(struct work *work)
+{
+	const struct tcp_segment *segment = work->segment;
+	struct tcp_half *half = work->half;
+
+	if (segment->astray || !(segment->tcp_flags & (TH_ACK | TH_SYN))) {
+		refuse(work->result, segment);
+		return false;
+	}
+	if (!(half->flags & HALF_STARTED)) {
+		half_start(half, segment->seq);
+		half->flags |= HALF_MIDSTREAM;
+	}
+	if (half->flags & HALF_UNSEEN)
+		go_on(work);
+	int64_t at = track_offset(half, segment->seq), end = at + segment->length;
+	bool early = at < -1 && !(half->flags & HALF_MIDSTREAM);
+
+	if (early || at - (int64_t)half->next > (int64_t)TRACK_WINDOW_MAX ||
+		(half->flags & HALF_EDGE && at > (int64_t)half->edge) ||
+		(half->flags & HALF_FIN && end > (int64_t)half->fin)) {
+		refuse(work->result, segment);
+		return false;
+	}
+	if (is_old_time(half, segment)) {
+		work->result->paws = true;
+		refuse(work->result, segment);
+		return false;
+	}
+	work->bytes = (struct payload){segment->m, segment->payload_at};
+	work->start = at < 0 ? 0 : (uint64_t)at;
+	work->end = end < 0 ? 0 : (uint64_t)end;
+	if (at < 0) // of before the first byte: its receiver has it, or it is a keep-alive's octet
+		work->bytes.at += (uint32_t)RTE_MIN(-at, (int64_t)segment->length);
+	return true;
+}
+
+static void take_fin(const struct work *work)
+{
+	struct tcp_half *half = work->half;
+
+	if (work->result->verdict == TRACK_FORWARD && work->end == half->next &&
+		!(half->flags & (HALF_FREE | HALF_FIN))) {
+		half->flags |= HALF_FIN;
+		half->fin = work->end;
+	}
+}
+
+struct track_result track_segment(struct tracker *tracker, struct tcp_track *track,
+	const struct tcp_segment *segment, const struct stream_consumer *consumer)
+{
+	struct track_result result = {.verdict = TRACK_FORWARD};
+	struct work work = {
+		.tracker = tracker,
+		.track = track,
+		.half = &track->half[segment->half],
+		.segment = segment,
+		.consumer = consumer,
+		.result = &result,
+	};
+
+	if (segment->tcp_flags & TH_RST) {
+		take_reset(&work);
+		return result;
+	}
+	if (!segment->length && !(segment->tcp_flags & TH_FIN)) {
+		if (!is_old_time(work.half, segment) && !segment->astray)
+			note_newest(work.half, &track->half[!segment->half], segment);
+		hear(&work);
+		return result;
+	}
+	if (!place(&work))
+		return result;
+	bool news = note_newest(work.half, &track->half[!segment->half], segment);
+
+	if (!segment->resumed)
+		hear(&work);
+	track_sort(&work, news);
+	if (segment->tcp_flags & TH_FIN)
+		take_fin(&work);
+	stream_report_add32(&half_report(track, work.half)->conflict_bytes, result.differ);
+	return result;
+}
+
+void track_set_free(struct tracker *tracker, struct tcp_track *track)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct tcp_half *half = &track->half[i];
+
+		if (half->flags & HALF_FREE)
+			continue;
+		half->flags |= HALF_FREE;
+		half->free_from = half->next;
+		q2_forget_copies(&half->q2, &tracker->slab);
+	}
+}
+
+bool track_is_idle(const struct tcp_track *track)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct tcp_half *half = &track->half[i];
+
+		if (half->flags & (HALF_PROCESSING | HALF_RESUMING) || half->q2.n_held)
+			return false;
+		if (!(half->flags & HALF_FREE) ||
+			(half->q2.n_blocks && half->acked < half->free_from))
+			return false;
+	}
+	return true;
+}

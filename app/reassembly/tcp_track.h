@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tracker of a TCP connection under inspection: two halves, what a receiver takes of each, and
+// the bytes in order as consumers see them. Its law: bytes inspected == bytes delivered
+// (ARCHITECTURE section 6).
+//
+// Each segment is first checked (RFC 9293 section 3.10.7.4 for the window, RFC 7323 section 5 for
+// PAWS), then sorted: in order (to the consumer, together with the copies behind it), ahead
+// (fast pass: forwarded and copied), old (compared with what came first), or, while the half waits
+// for a verdict, held. What does not enter our stream does not leave.
+//
+// One user: the lcore that owns the flow. No heap, no clock: `now_ns` is an argument. Offsets are
+// bytes of the half from its first one, 64 bits; `base` is the sequence number of offset 0.
+#ifndef SLUICE_TCP_TRACK_H
+#define SLUICE_TCP_TRACK_H
+
+#include "q2.h"
+#include "span.h"
+#include "stream_report.h"
+#include "verdict.h"
+
+#define TRACK_NONE       0                       // no state: indices begin at 1
+#define TRACK_WINDOW_MAX (UINT32_C(65535) << 14) // RFC 7323 section 2.3
+
+enum {                            // struct tcp_half.flags
+	HALF_STARTED = 1 << 0,    // base is valid
+	HALF_MIDSTREAM = 1 << 1,  // its first byte was not seen
+	HALF_TAKEN = 1 << 2,      // a byte was taken
+	HALF_UNSEEN = 1 << 3,     // segments may have passed unseen since the last one
+	HALF_EDGE = 1 << 4,       // edge is valid: the receiver has spoken
+	HALF_TIMESTAMP = 1 << 5,  // ts_recent is valid
+	HALF_FIN = 1 << 6,        // the byte behind the last is at `fin`
+	HALF_CLOSING = 1 << 7,    // a RST was believed: what is held is never released
+	HALF_PROCESSING = 1 << 8, // a job of ours is pending on it
+	HALF_RESUMING = 1 << 9,   // copies or held packets are being worked off
+	HALF_FREE = 1 << 10,      // inspection is over: bytes from `free_from` on are not looked at
+	HALF_HELD_MOVES = 1 << 11, // newest_* is newer than what its receiver has seen
+	HALF_PACKET = 1 << 12,     // newest_* is valid
+};
+
+struct tcp_half {
+	struct q2 q2;
+	uint64_t next;      // first byte that the consumer has not seen
+	uint64_t acked;     // the receiver has all below
+	uint64_t edge;      // the receiver takes no byte from here on (HALF_EDGE)
+	uint64_t top;       // end of what was forwarded or held
+	uint64_t fin;       // HALF_FIN
+	uint64_t free_from; // HALF_FREE
+	uint64_t held_ns;   // since when the first held packet waits
+	uint32_t base;
+	uint32_t ts_recent;
+	uint32_t newest_ack; // of this half's segments: what its sender says of the other half
+	uint32_t newest_tsval;
+	uint32_t newest_tsecr;
+	uint16_t newest_window;
+	uint16_t flags;
+};
+
+struct tcp_track {
+	struct tcp_half half[2];
+	struct stream_report *report; // of the flow that has it
+	uint32_t flow;                // its index
+	// lists of the tracker; `which` half is worked off comes from its flags
+	TAILQ_ENTRY(tcp_track) resuming;
+	TAILQ_ENTRY(tcp_track) holding;
+	bool undecided; // the user's: what was consumed changed something that is to be decided
+	bool on_resuming;
+	bool on_holding;
+};
+TAILQ_HEAD(track_list, tcp_track);
+
+struct tracker_limits {
+	uint32_t tracks;
+	uint32_t blocks;      // of the slab
+	uint32_t half_blocks; // COPY and SENT of one half
+	uint32_t held;        // packets
+	uint32_t half_held;
+	uint64_t hold_ns; // held packets leave by time-out
+	bool fast_pass;
+};
+
+#define TRACKER_BLOCKS_PER_MB (1048576 / SLAB_BLOCK)
+
+struct tracker {
+	struct tracker_limits limits;
+	struct slab slab;
+	uint32_t n_held;
+	uint32_t n_free;
+	uint32_t *free; // indices
+	struct tcp_track *tracks;
+	struct track_list resuming; // halves to be worked off
+	struct track_list holding;  // by the time of their oldest hold
+	bool keep_acked;            // replay --streams: compare with acknowledged bytes, too
+	void (*drop)(void *ctx, struct rte_mbuf *m, enum drop_reason reason); // of held packets
+	void *ctx;
+	void *memory;
+};
+
+// NULL: no memory.
+struct tracker *tracker_new(const struct tracker_limits *limits, int socket);
+void tracker_free(struct tracker *tracker);
+
+// TRACK_NONE: no state is free.
+uint32_t track_take(struct tracker *tracker, uint32_t flow, struct stream_report *report);
+// What it holds is dropped with `reason`.
+void track_give(struct tracker *tracker, uint32_t index, enum drop_reason reason);
+static inline struct tcp_track *track_at(const struct tracker *tracker, uint32_t index)
+{
+	return &tracker->tracks[index];
+}
+
+// A SYN of this half. Another SYN with another number starts over while no byte was taken; later
+// ones change nothing (a challenge, RFC 5961 section 4).
+void track_syn(struct tcp_half *half, uint32_t seq);
+// The half begins again behind this SYN: its receiver left the payload that was on it
+// (RFC 7413 section 4.2.2).
+void track_restart(struct tracker *tracker, struct tcp_track *track, unsigned half, uint32_t seq);
+// Segments may have passed unseen: wherever the halves go on is taken, as midstream; what lies
+// between is told as a gap.
+void track_unseen(struct tcp_track *track);
+
+struct tcp_segment {
+	struct rte_mbuf *m;
+	uint64_t now_ns;
+	uint32_t seq, ack;
+	uint32_t payload_at; // from the start of the frame
+	uint32_t length;     // of the payload
+	uint32_t tsval, tsecr;
+	uint16_t window; // as on the wire
+	uint8_t tcp_flags;
+	uint8_t half;
+	uint8_t scale; // of its sender's window
+	bool has_timestamp;
+	bool one_sided;     // the other half was never seen
+	bool astray;        // came in on the other end's side: nothing that it says is believed
+	bool enforces;      // else every packet leaves as it came
+	bool rewrites;      // what differs from the first bytes is overwritten, else dropped
+	bool resumed;       // was held before
+	bool passes_limits; // a cap lets it pass uninspected, else it is dropped
+	bool keep_whole;    // cannot be held (a view of fragments)
+};
+
+enum consumed {
+	CONSUMED,         // go on
+	CONSUMED_HOLD,    // nothing from the span's last byte on leaves before a verdict
+	CONSUMED_NOTHING, // it could not be looked at: not taken
+};
+struct stream_consumer {
+	// A gap, or bytes in one piece.
+	enum consumed (*take)(void *ctx, const struct span *span);
+	// Bytes of the packet at hand; span->bytes is NULL.
+	enum consumed (*take_packet)(void *ctx, const struct span *span, struct payload bytes);
+	void *ctx;
+};
+
+enum track_verdict {
+	TRACK_FORWARD,
+	TRACK_DROP,     // `reason`
+	TRACK_HELD,     // the packet is the tracker's now
+	TRACK_ABSORBED, // has nothing that a held packet does not say: consumed
+};
+
+struct track_result {
+	enum track_verdict verdict;
+	enum drop_reason reason;
+	uint64_t differ_at; // offset of the first byte that differed
+	uint32_t differ;    // bytes that differed from the first ones
+	uint32_t old;       // bytes that had been taken, or were kept, before
+	uint32_t known;     // bytes that were kept already
+	bool refused;       // no receiver takes it
+	bool paws;          // for its timestamp
+	bool ahead;         // of a hole
+	bool copied;
+	bool rewritten;
+	bool taken;       // brought bytes to the consumer
+	bool waived;      // left uninspected for a cap
+	bool full;        // a cap was met: `target`
+	uint8_t target;   // enum stream_target
+	bool ack_due;     // held, but what it says of the other half must be told
+	uint32_t ack_seq; // with this number
+};
+
+// Every segment of a tracked connection that is not a SYN. May feed the consumer.
+struct track_result track_segment(struct tracker *tracker, struct tcp_track *track,
+	const struct tcp_segment *segment, const struct stream_consumer *consumer);
+
+// A job begins on the half: from here on its packets are held.
+static inline void track_process(struct tcp_track *track, unsigned half)
+{
+	track->half[half].flags |= HALF_PROCESSING;
+}
+// The job is done: what waits is worked off by track_work.
+void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned half);
+
+// One step of working off a half that resumes. NULL, *more: copies were consumed, and more wait.
+// NULL, not *more: nothing waits (any more), or a new job has begun. Else the next held packet,
+// the caller's now, to be walked again.
+struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, unsigned half,
+	uint64_t now_ns, const struct stream_consumer *consumer, bool *more);
+
+// The holes of the half are given up, as nothing comes any more; what lies behind is consumed.
+// Of a flow that ends.
+void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned half,
+	const struct stream_consumer *consumer);
+
+// Drops what is held for longer than the limit; at most `budget` connections. The number of
+// packets.
+unsigned track_age(struct tracker *tracker, uint64_t now_ns, unsigned budget);
+
+// No more bytes are looked at; what was inspected is still compared until it is acknowledged.
+void track_set_free(struct tracker *tracker, struct tcp_track *track);
+// track_work would do something.
+bool track_has_work(const struct tcp_track *track);
+// Nothing of it is needed any more.
+bool track_is_idle(const struct tcp_track *track);
+
+static inline uint32_t half_seq(const struct tcp_half *half, uint64_t offset)
+{
+	return half->base + (uint32_t)offset;
+}
+// End of what left in order: where the receiver is, or will be.
+static inline uint64_t half_released(const struct tcp_half *half)
+{
+	const struct segment *held = TAILQ_FIRST(&half->q2.held);
+
+	return held && held->start < half->next ? held->start : half->next;
+}
+
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/tcp.h>
+#include "track_work.h"
+
+#define ONE_SIDED_KEPT 65536 // bytes behind `next` that are kept where no acknowledgement is seen
+
+static void hold(struct work *work, bool news)
+{
+	struct tracker *tracker = work->tracker;
+	struct tcp_half *half = work->half;
+	const struct tcp_segment *segment = work->segment;
+
+	bool full = tracker->n_held >= tracker->limits.held ||
+		    half->q2.n_held >= tracker->limits.half_held;
+
+	if (segment->keep_whole || (full && !segment->resumed) ||
+		!q2_hold(&half->q2, &tracker->slab, work->start, work->bytes,
+			(uint32_t)(work->end - work->start))) {
+		work->result->target = STREAM_TARGET_HELD_LIMIT;
+		track_no_room(work, DROP_HELD_LIMIT);
+		return;
+	}
+	if (half->q2.n_held == 1)
+		half->held_ns = segment->now_ns;
+	tracker->n_held++;
+	if (!segment->resumed)
+		stream_report_add16(&half_report(work->track, half)->held_pkts, 1);
+	if (!work->track->on_holding) {
+		work->track->on_holding = true;
+		TAILQ_INSERT_TAIL(&tracker->holding, work->track, holding);
+	}
+	if (half->top < work->end)
+		half->top = work->end;
+	work->result->verdict = TRACK_HELD;
+	// a FIN behind held bytes is not told: it takes its place in the stream
+	work->result->ack_due = news && !segment->resumed;
+	work->result->ack_seq = half_seq(half, half_released(half));
+}
+
+// While the half waits for a verdict.
+static void sort_waiting(struct work *work, bool news)
+{
+	struct tcp_half *half = work->half;
+	const struct tcp_segment *segment = work->segment;
+	uint32_t length = (uint32_t)(work->end - work->start);
+
+	if (half->flags & HALF_CLOSING) {
+		work->result->verdict = TRACK_DROP;
+		work->result->reason = DROP_HELD_CLOSED;
+		return;
+	}
+	if (work->end <= half_released(half) && !(segment->tcp_flags & TH_FIN)) {
+		work->result->known = length;
+		return; // of bytes that have left
+	}
+	uint32_t differ = q2_held_differ(&half->q2, work->start, work->bytes, length);
+
+	if (differ) {
+		if (!work->result->differ)
+			work->result->differ_at = work->start;
+		work->result->differ += differ;
+		work->result->verdict = TRACK_DROP;
+		work->result->reason = DROP_CONFLICT;
+		return;
+	}
+	if (length && !(segment->tcp_flags & TH_FIN) &&
+		q2_held_covers(&half->q2, work->start, length)) {
+		work->result->verdict = TRACK_ABSORBED;
+		work->result->ack_due = news;
+		work->result->ack_seq = half_seq(half, half_released(half));
+		return;
+	}
+	hold(work, news);
+}
+
+// Ahead of a hole.
+static void sort_ahead(struct work *work, bool news)
+{
+	struct tcp_half *half = work->half;
+	const struct tcp_segment *segment = work->segment;
+	uint64_t at = work->start;
+
+	work->result->ahead = true;
+	if (!work->tracker->limits.fast_pass && segment->enforces && !segment->resumed) {
+		sort_waiting(work, news);
+		return;
+	}
+	if (!track_has_room(work, q2_blocks_for((uint32_t)(work->end - at)) + 2)) {
+		track_no_room(work, track_limit_reason(work));
+		return;
+	}
+	while (at < work->end) {
+		const struct segment *kept = q2_at(&half->q2, at);
+		uint64_t until = kept && kept->start < work->end ? kept->start : work->end;
+
+		if (kept && kept->start <= at) {
+			at = kept->start + kept->length;
+			continue;
+		}
+		// a segment of many small parts between kept ones takes a block for each
+		if (slab_free(&work->tracker->slab) < q2_blocks_for((uint32_t)(until - at))) {
+			work->result->target = STREAM_TARGET_REASSEMBLY_MEMORY;
+			track_no_room(work, DROP_STREAM_MEMORY);
+			return;
+		}
+		q2_keep(&half->q2, &work->tracker->slab, SEGMENT_COPY, at,
+			(struct payload){
+				work->bytes.m, work->bytes.at + (uint32_t)(at - work->start)},
+			(uint32_t)(until - at));
+		work->result->copied = true;
+		at = until;
+	}
+	stream_report_copied(
+		work->track->report, segment->half, (uint64_t)half->q2.n_copies * SEGMENT_BYTES);
+}
+
+// From `next` on: to the consumer, with the copies that lie in it and behind it.
+static void take_in_order(struct work *work)
+{
+	struct tcp_half *half = work->half;
+	const struct tcp_segment *segment = work->segment;
+	bool keeps = track_has_room(work, q2_blocks_for((uint32_t)(work->end - half->next)) + 2);
+
+	if (!keeps) {
+		track_no_room(work, track_limit_reason(work));
+		if (segment->enforces)
+			return;
+	}
+	half->flags |= HALF_TAKEN;
+	while (half->next < work->end && !(half->flags & HALF_PROCESSING)) {
+		struct segment *kept = half->q2.n_copies ? q2_at(&half->q2, half->next) : NULL;
+
+		if (kept && kept->start <= half->next) {
+			if (!stream_copy(work->tracker, work->track, half, kept, work->consumer))
+				break;
+			continue;
+		}
+		uint64_t until = kept && kept->start < work->end ? kept->start : work->end;
+		struct payload bytes = {
+			work->bytes.m, work->bytes.at + (uint32_t)(half->next - work->start)};
+		const struct span span = {
+			.half = segment->half,
+			.flags = span_flags(half),
+			.offset64 = half->next,
+			.length = (uint32_t)(until - half->next),
+		};
+
+		if (!stream_obey(
+			    half, work->consumer->take_packet(work->consumer->ctx, &span, bytes))) {
+			work->result->verdict = TRACK_DROP;
+			work->result->reason = DROP_UNCLASSIFIED;
+			return;
+		}
+		if (keeps)
+			q2_keep(&half->q2, &work->tracker->slab, SEGMENT_SENT, half->next, bytes,
+				span.length);
+		half->next = until;
+		work->result->taken = true;
+	}
+	stream_drain(work->tracker, work->track, half, work->consumer);
+	if (segment->one_sided && !work->tracker->keep_acked && half->next > ONE_SIDED_KEPT)
+		q2_forget(&half->q2, &work->tracker->slab, half->next - ONE_SIDED_KEPT,
+			FORGET_BUDGET);
+}
+
+static void compare_old(struct work *work)
+{
+	const struct tcp_segment *segment = work->segment;
+	struct tcp_half *half = work->half;
+	uint64_t end = work->end;
+
+	if (half->flags & HALF_FREE && end > half->free_from)
+		end = half->free_from;
+	if (!half->q2.n_blocks || end <= work->start)
+		return;
+	bool rewrites = segment->enforces && segment->rewrites &&
+			(segment->resumed || !half_waits(half)) && !segment->keep_whole &&
+			rte_mbuf_refcnt_read(segment->m) == 1;
+	struct q2_compared seen = q2_compare(
+		&half->q2, work->start, work->bytes, (uint32_t)(end - work->start), rewrites);
+
+	work->result->known = seen.known;
+	if (!seen.differ)
+		return;
+	work->result->differ = seen.differ;
+	work->result->differ_at = seen.first;
+	if (!segment->enforces)
+		return;
+	if (rewrites) {
+		work->result->rewritten = true;
+		return;
+	}
+	work->result->verdict = TRACK_DROP;
+	work->result->reason = DROP_CONFLICT;
+}
+
+static void count_old(const struct work *work)
+{
+	const struct tcp_half *half = work->half;
+	uint64_t old = 0;
+
+	if (work->start < half->next)
+		old = (work->end < half->next ? work->end : half->next) - work->start;
+	if (old < work->result->known)
+		old = work->result->known;
+	work->result->old = (uint32_t)old;
+	stream_report_add32(&half_report(work->track, half)->duplicate_bytes,
+		(uint32_t)RTE_MIN(old, UINT32_MAX));
+}
+
+void track_sort(struct work *work, bool news)
+{
+	struct tcp_half *half = work->half;
+	const struct tcp_segment *segment = work->segment;
+	uint64_t before = half->next;
+
+	compare_old(work);
+	if (!segment->resumed)
+		count_old(work);
+	if (work->result->verdict != TRACK_FORWARD)
+		return;
+	if (segment->enforces && half_waits(half) && !segment->resumed) {
+		sort_waiting(work, news);
+		return;
+	}
+	if (half->flags & HALF_FREE) {
+		if (half->top < work->end)
+			half->top = work->end;
+		return;
+	}
+	if (work->start > half->next)
+		sort_ahead(work, news);
+	else if (work->end > half->next)
+		take_in_order(work);
+	if (work->result->verdict != TRACK_FORWARD)
+		return;
+	if (half->top < work->end)
+		half->top = work->end;
+	if (half->next > before && segment->enforces &&
+		(half->flags & HALF_PROCESSING || stream_copy_at_next(half))) {
+		// it would complete what waits for a verdict, or is not inspected yet: it stops
+		// here
+		track_put_resuming(work->tracker, work->track, half);
+		hold(work, news);
+		return;
+	}
+	stream_give_up(work->tracker, work->track, half, work->consumer, segment->one_sided);
+}
