@@ -44,7 +44,7 @@ static size_t put_troubles(struct status_line *line, const uint64_t values[TROUB
 void status_line_render(struct status_line *line, const struct control_context *context,
 	uint64_t generation, uint64_t now_ns, char *out, size_t out_len)
 {
-	char rate[80] = "", pkts[16], bits[16], watch[400] = "";
+	char rate[80] = "", pkts[16], bits[16], watch[512] = "";
 	uint64_t values[TROUBLES_MAX];
 	struct stats sum;
 

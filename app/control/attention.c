@@ -130,6 +130,33 @@ static void look_at_tables(struct list *list, const struct pulse *pulse, const s
 	}
 }
 
+// What reassembly may keep. Beyond it segments are dropped, or pass uninspected, by policy.
+static void look_at_pressure(struct list *list, const struct pulse *pulse)
+{
+	static const struct {
+		const char *what, *advice;
+	} rows[PRESSURES_MAX] = {
+		// flow tables are looked at as a whole
+		[PRESSURE_MEMORY] = {"blocks of reassembly memory",
+			"raise reassembly.memory_mb; many holes in many flows are an attack"},
+		[PRESSURE_TRACKED] = {"places for TCP flows under inspection",
+			"raise reassembly.tracked"},
+		[PRESSURE_HELD] = {"places for held segments",
+			"what they wait for takes too long, or raise reassembly.held"},
+	};
+	struct pressure pressures[PRESSURES_MAX];
+
+	stats_pressure(pulse->context->dp, pressures);
+	for (unsigned i = 0; i < PRESSURES_MAX; i++) {
+		const struct pressure *one = &pressures[i];
+
+		if (rows[i].what && one->used * 100 > one->limit * FULL_PERCENT)
+			say(list, LEVEL_WARNING,
+				"Data lcore %u has used %" PRIu64 " of its %" PRIu64 " %s: %s.",
+				one->lcore, one->used, one->limit, rows[i].what, rows[i].advice);
+	}
+}
+
 static void look_at_watches(struct list *list, const struct pulse *pulse)
 {
 	static const struct {
@@ -155,6 +182,20 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 		[TROUBLE_CLASSIFY_NOMEM] = {LEVEL_WARNING,
 			"packets found no free state of the classifier",
 			"raise limits.classifying"},
+		[TROUBLE_TCP_MEMORY_DROPS] = {LEVEL_WARNING,
+			"segments were dropped, for want of memory for their copies",
+			"raise reassembly.memory_mb; many holes in many flows are an attack"},
+		[TROUBLE_TCP_HALF_LIMIT_DROPS] = {LEVEL_WARNING,
+			"segments were dropped, because their connection kept too much",
+			"raise reassembly.half_kb; on purpose, it is an attack"},
+		[TROUBLE_TCP_HELD_LIMIT_DROPS] = {LEVEL_WARNING,
+			"segments were dropped, because too many were held",
+			"what they wait for takes too long, or raise reassembly.held, half_held"},
+		[TROUBLE_TCP_NOT_TRACKED] = {LEVEL_WARNING,
+			"times a TCP flow found no room to be inspected",
+			"raise reassembly.tracked"},
+		[TROUBLE_FLOWS_LAW_WAIVED] = {LEVEL_ERROR, "flows passed uninspected bytes",
+			"for want of room, as over_limit of the policy says; their events say why"},
 		[TROUBLE_MAKE_NOMEM] = {LEVEL_WARNING,
 			"resets could not be made for want of packet buffers",
 			"raise memory.mbufs"},
@@ -206,6 +247,7 @@ json_t *attention_json(const struct pulse *pulse)
 	look_at_lcores(&list, pulse);
 	look_at_ports(&list, pulse);
 	look_at_tables(&list, pulse, &sum);
+	look_at_pressure(&list, pulse);
 	look_at_watches(&list, pulse);
 	if (pulse->unbalanced_s >= UNBALANCED_S)
 		say(&list, LEVEL_ERROR,

@@ -8,6 +8,8 @@
 #include "bypass.h"
 #include "tick.h"
 
+#define SLAB_BLOCK 2048 // bytes of a block of reassembly's memory
+
 // struct stats has nothing but 64-bit members.
 #define STATS_WORDS (offsetof(struct stats, heartbeat_ns) / sizeof(uint64_t) + 1)
 
@@ -75,6 +77,30 @@ void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *led
 	sum->heartbeat_ns = oldest == UINT64_MAX ? 0 : oldest;
 	if (ledger)
 		ledger_close(sum, ledger);
+}
+
+static void press(struct pressure *most, unsigned lcore, uint64_t used, uint64_t limit)
+{
+	// exact: used / limit > most->used / most->limit
+	if (limit && (!most->limit || used * most->limit > most->used * limit))
+		*most = (struct pressure){.lcore = lcore, .used = used, .limit = limit};
+}
+
+void stats_pressure(const struct dataplane *dp, struct pressure out[PRESSURES_MAX])
+{
+	memset(out, 0, PRESSURES_MAX * sizeof *out);
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		struct stats stats;
+
+		if (!dp->lcores[i])
+			continue;
+		stats_copy(&dp->lcores[i]->stats, &stats);
+		press(&out[PRESSURE_FLOWS], i, stats.flows_active, dp->limits.flows);
+		press(&out[PRESSURE_EMBRYOS], i, stats.embryos_active, dp->limits.embryos);
+		press(&out[PRESSURE_MEMORY], i, stats.slab_blocks_used, stats.slab_blocks);
+		press(&out[PRESSURE_TRACKED], i, stats.tracked_active, stats.tracked_limit);
+		press(&out[PRESSURE_HELD], i, stats.tcp_held_active, stats.tcp_held_limit);
+	}
 }
 
 void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out)
@@ -313,14 +339,45 @@ static void put_ips(
 								      : sum->injected_pkts));
 	put_number(b, ips, "blocked", ledger->dropped);
 	put_number(b, ips, "rejected", sum->resets_sent + sum->icmp_rejects_sent);
-	put_number(b, ips, "replaced", 0);
+	put_number(b, ips, "replaced", sum->tcp_rewritten_pkts);
 	put_dropped(b, ips, "drop_reason", sum);
+}
+
+static void put_tcp(struct builder *b, json_t *root, const struct stats *sum)
+{
+	json_t *tcp = put_object(b, root, "tcp", json_object());
+
+	put_number(b, tcp, "active_sessions", sum->tracked_active);
+	put_number(b, tcp, "ssn_memcap_drop", sum->tcp_not_tracked);
+	put_number(b, tcp, "midstream_pickups", sum->flows_midstream);
+	put_number(b, tcp, "invalid_checksum", sum->bad_checksum_pkts);
+	put_number(b, tcp, "memuse", sum->slab_blocks_used * SLAB_BLOCK);
+	put_number(b, tcp, "segment_memcap_drop",
+		sum->tcp_memory_drops + sum->tcp_half_limit_drops + sum->tcp_held_limit_drops);
+	put_number(b, tcp, "reassembly_gap", sum->tcp_gaps);
+	put_number(b, tcp, "overlap", sum->tcp_overlap_pkts);
+	put_number(b, tcp, "overlap_diff_data", sum->tcp_conflict_pkts);
+}
+
+static void put_memcap(struct builder *b, json_t *root, const struct dataplane *dp)
+{
+	json_t *memcap = put_object(b, root, "memcap", json_object());
+	struct pressure pressures[PRESSURES_MAX];
+	uint64_t most = 0;
+
+	stats_pressure(dp, pressures);
+	for (unsigned i = 0; i < PRESSURES_MAX; i++) {
+		uint64_t percent = pressure_percent(&pressures[i]);
+
+		most = percent > most ? percent : most;
+	}
+	put_number(b, memcap, "pressure", most);
 }
 
 json_t *stats_eve_json(const struct dataplane *dp, uint64_t uptime_ns)
 {
 	struct builder b = {.ok = true};
-	json_t *root = json_object(), *capture, *tcp;
+	json_t *root = json_object(), *capture;
 	struct port_counters ports = {0};
 	struct ledger ledger;
 	struct stats sum;
@@ -344,10 +401,8 @@ json_t *stats_eve_json(const struct dataplane *dp, uint64_t uptime_ns)
 	put_number(&b, capture, "rx_errors", ports.rx_errors);
 	put_decoder(&b, root, &sum);
 	put_flow(&b, root, &sum);
-	tcp = put_object(&b, root, "tcp", json_object());
-	put_number(&b, tcp, "reassembly_gap", sum.tcp_gaps);
-	put_number(&b, tcp, "midstream_pickups", sum.flows_midstream);
-	put_number(&b, tcp, "invalid_checksum", sum.bad_checksum_pkts);
+	put_tcp(&b, root, &sum);
+	put_memcap(&b, root, dp);
 	put_ips(&b, root, &sum, &ledger);
 	put_object(&b, root, "sluice", stats_json(dp, uptime_ns));
 	return done(&b, root);

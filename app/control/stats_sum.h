@@ -13,6 +13,24 @@ struct ledger {
 // Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest heart's. `ledger`
 // may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
+// How full what has a cap is: of the data lcore where it is fullest, since each has its own.
+enum pressure_of {
+	PRESSURE_FLOWS,   // limits.flows
+	PRESSURE_EMBRYOS, // limits.embryos
+	PRESSURE_MEMORY,  // reassembly.memory_mb
+	PRESSURE_TRACKED, // reassembly.tracked
+	PRESSURE_HELD,    // reassembly.held
+	PRESSURES_MAX
+};
+struct pressure {
+	unsigned lcore;
+	uint64_t used, limit; // limit 0: there is no such cap
+};
+void stats_pressure(const struct dataplane *dp, struct pressure out[PRESSURES_MAX]);
+static inline uint64_t pressure_percent(const struct pressure *pressure)
+{
+	return pressure->limit ? pressure->used * 100 / pressure->limit : 0;
+}
 // How long packets that left by a port were here, of all lcores (lcore.h). `out` is overwritten.
 void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out);
 // The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:

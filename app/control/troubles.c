@@ -41,6 +41,11 @@ void troubles_read(const struct control_context *context, uint64_t values[TROUBL
 	values[TROUBLE_FLOWS_EVICTED] = sum.flows_evicted;
 	values[TROUBLE_EMERGENCY_ENTERED] = sum.emergency_entered;
 	values[TROUBLE_CLASSIFY_NOMEM] = sum.classify_nomem;
+	values[TROUBLE_TCP_MEMORY_DROPS] = sum.tcp_memory_drops;
+	values[TROUBLE_TCP_HALF_LIMIT_DROPS] = sum.tcp_half_limit_drops;
+	values[TROUBLE_TCP_HELD_LIMIT_DROPS] = sum.tcp_held_limit_drops;
+	values[TROUBLE_TCP_NOT_TRACKED] = sum.tcp_not_tracked;
+	values[TROUBLE_FLOWS_LAW_WAIVED] = sum.flows_law_waived;
 	values[TROUBLE_MAKE_NOMEM] = sum.make_nomem;
 	values[TROUBLE_RESETS_IMPOSSIBLE] = sum.resets_impossible;
 	values[TROUBLE_BAD_CHECKSUM_PKTS] = sum.bad_checksum_pkts;

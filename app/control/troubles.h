@@ -8,23 +8,28 @@
 #include "control_socket.h"
 
 // X(symbol, word): in the order in which they are told.
-#define TROUBLES(X)                                \
-	X(LCORE_STALLS, "lcore_stalls")            \
-	X(BYPASSED_PKTS, "bypassed_pkts")          \
-	X(RX_MISSED, "rx_missed") /* all ports' */ \
-	X(RX_NOMBUF, "rx_nombuf") /* the same */   \
-	X(TX_FULL, "tx_full")                      \
-	X(HANDOFF_FULL, "handoff_full")            \
-	X(FLOW_TABLE_FULL, "flow_table_full")      \
-	X(FLOWS_EVICTED, "flows_evicted")          \
-	X(EMERGENCY_ENTERED, "emergency_entered")  \
-	X(CLASSIFY_NOMEM, "classify_nomem")        \
-	X(MAKE_NOMEM, "make_nomem")                \
-	X(RESETS_IMPOSSIBLE, "resets_impossible")  \
-	X(BAD_CHECKSUM_PKTS, "bad_checksum_pkts")  \
-	X(HINTS_LOST, "hints_lost")                \
-	X(EVENTS_LOST, "events_lost")              \
-	X(EVENTS_FAILED, "events_failed")          \
+#define TROUBLES(X)                                     \
+	X(LCORE_STALLS, "lcore_stalls")                 \
+	X(BYPASSED_PKTS, "bypassed_pkts")               \
+	X(RX_MISSED, "rx_missed") /* all ports' */      \
+	X(RX_NOMBUF, "rx_nombuf") /* the same */        \
+	X(TX_FULL, "tx_full")                           \
+	X(HANDOFF_FULL, "handoff_full")                 \
+	X(FLOW_TABLE_FULL, "flow_table_full")           \
+	X(FLOWS_EVICTED, "flows_evicted")               \
+	X(EMERGENCY_ENTERED, "emergency_entered")       \
+	X(CLASSIFY_NOMEM, "classify_nomem")             \
+	X(TCP_MEMORY_DROPS, "tcp_memory_drops")         \
+	X(TCP_HALF_LIMIT_DROPS, "tcp_half_limit_drops") \
+	X(TCP_HELD_LIMIT_DROPS, "tcp_held_limit_drops") \
+	X(TCP_NOT_TRACKED, "tcp_not_tracked")           \
+	X(FLOWS_LAW_WAIVED, "flows_law_waived")         \
+	X(MAKE_NOMEM, "make_nomem")                     \
+	X(RESETS_IMPOSSIBLE, "resets_impossible")       \
+	X(BAD_CHECKSUM_PKTS, "bad_checksum_pkts")       \
+	X(HINTS_LOST, "hints_lost")                     \
+	X(EVENTS_LOST, "events_lost")                   \
+	X(EVENTS_FAILED, "events_failed")               \
 	X(RELOAD_FAILURES, "reload_failures")
 
 enum trouble {

@@ -135,6 +135,15 @@ static void traffic(struct stand *stand, unsigned n)
 	lcore->latency[1].sum_ns += n * histogram_bound_ns(99);
 }
 
+static void fill_reassembly(const struct dataplane *dp)
+{
+	dp->lcores[0]->stats.slab_blocks = dp->lcores[1]->stats.slab_blocks = 100;
+	dp->lcores[0]->stats.slab_blocks_used = 7;
+	dp->lcores[1]->stats.slab_blocks_used = 91;
+	dp->lcores[1]->stats.tcp_memory_drops += 7;
+	dp->lcores[1]->stats.flows_law_waived += 3;
+}
+
 static void fail_reload(struct stand *stand)
 {
 	struct config_errors errors = {0};
@@ -164,6 +173,8 @@ static void obey(struct stand *stand, const char *line)
 		stand->ports[1].link_up = false;
 	else if (!strcmp(word, "fail"))
 		fail_reload(stand);
+	else if (!strcmp(word, "full"))
+		fill_reassembly(stand->world.context.dp);
 	else if (!strcmp(word, "still"))
 		stand->still = true;
 	else

@@ -162,20 +162,70 @@ static void latency_of_a_port_is_of_all_lcores(void **state)
 	fake_dataplane_free(dp);
 }
 
+static void pressure_is_that_of_the_fullest_lcore(void **state)
+{
+	struct dataplane *dp = three_lcores(); // of each 10 flows
+	struct pressure out[PRESSURES_MAX];
+
+	(void)state;
+	dp->limits.flows = 40;
+	dp->limits.embryos = 0;
+	dp->lcores[0]->stats.flows_active = 0;
+	dp->lcores[0]->stats.slab_blocks = 100;
+	dp->lcores[0]->stats.slab_blocks_used = 91;
+	dp->lcores[2]->stats.slab_blocks = 100;
+	dp->lcores[2]->stats.slab_blocks_used = 2;
+	dp->lcores[2]->stats.tcp_held_limit = 2;
+	dp->lcores[2]->stats.tcp_held_active = 2;
+	stats_pressure(dp, out);
+	assert_int_equal(pressure_percent(&out[PRESSURE_FLOWS]), 25);
+	assert_int_equal(out[PRESSURE_FLOWS].lcore, 1);
+	assert_int_equal(pressure_percent(&out[PRESSURE_EMBRYOS]), 0);
+	assert_int_equal(pressure_percent(&out[PRESSURE_MEMORY]), 91);
+	assert_int_equal(out[PRESSURE_MEMORY].lcore, 0);
+	assert_int_equal(pressure_percent(&out[PRESSURE_HELD]), 100);
+	assert_int_equal(out[PRESSURE_HELD].lcore, 2);
+	assert_int_equal(pressure_percent(&out[PRESSURE_TRACKED]), 0);
+	fake_dataplane_free(dp);
+}
+
 static void the_eve_object_has_suricatas_groups(void **state)
 {
 	struct dataplane *dp = three_lcores();
-	json_t *root, *ips;
+	json_t *root, *ips, *tcp;
+	struct stats *stats = &dp->lcores[1]->stats;
 
 	(void)state;
 	dp->ports[0].counters = port_counters;
+	stats->slab_blocks = dp->lcores[0]->stats.slab_blocks = 4;
+	stats->slab_blocks_used = 3;
+	stats->tcp_memory_drops = 2;
+	stats->tcp_half_limit_drops = 3;
+	stats->tcp_held_limit_drops = 4;
+	stats->tcp_not_tracked = 5;
+	stats->tcp_conflict_pkts = 6;
+	stats->tcp_overlap_pkts = 7;
+	stats->tracked_active = 8;
+	stats->tracked_limit = 16;
+	stats->tcp_gaps = 9;
+	stats->tcp_rewritten_pkts = 4;
 	root = stats_eve_json(dp, NS_PER_S);
 	assert_non_null(root);
 	assert_int_equal(number(root, "uptime"), 1);
 	assert_int_equal(number(json_object_get(root, "capture"), "rx_nombuf"), 3);
 	assert_int_equal(number(json_object_get(root, "decoder"), "pkts"), 300);
 	assert_int_equal(number(json_object_get(root, "flow"), "active"), 30);
+	tcp = json_object_get(root, "tcp");
+	assert_int_equal(number(tcp, "memuse"), 3 * 2048);
+	assert_int_equal(number(tcp, "segment_memcap_drop"), 2 + 3 + 4);
+	assert_int_equal(number(tcp, "ssn_memcap_drop"), 5);
+	assert_int_equal(number(tcp, "overlap"), 7);
+	assert_int_equal(number(tcp, "overlap_diff_data"), 6);
+	assert_int_equal(number(tcp, "reassembly_gap"), 9);
+	assert_int_equal(number(tcp, "active_sessions"), 8);
+	assert_int_equal(number(json_object_get(root, "memcap"), "pressure"), 75);
 	ips = json_object_get(root, "ips");
+	assert_int_equal(number(ips, "replaced"), 4);
 	assert_int_equal(number(ips, "accepted"), 264);
 	assert_int_equal(number(ips, "blocked"), 18);
 	assert_int_equal(number(json_object_get(ips, "drop_reason"), "rule"), 15);
@@ -191,6 +241,7 @@ int main(void)
 		cmocka_unit_test(the_object_names_everything),
 		cmocka_unit_test(what_the_standby_did_is_its_lcores),
 		cmocka_unit_test(latency_of_a_port_is_of_all_lcores),
+		cmocka_unit_test(pressure_is_that_of_the_fullest_lcore),
 		cmocka_unit_test(the_eve_object_has_suricatas_groups),
 	};
 

@@ -67,6 +67,10 @@ def show_summary(message):
             number(counters["flows_created"]), number(counters["flows_ended"]), number(counters["flows_condemned"]))),
         ("classified", "%s by payload, %s given up" % (
             number(counters["classify_done"]), number(counters["classify_giveup"]))),
+        ("reassembly", "%s of %s blocks used, %s of %s flows tracked, %s holes, %s of %s segments held" % tuple(
+            number(counters.get(key, 0)) for key in (
+                "slab_blocks_used", "slab_blocks", "tracked_active", "tracked_limit", "tcp_holes_active",
+                "tcp_held_active", "tcp_held_limit"))),
         ("connection cache", "%s entries, %s hits, %s saved" % (
             number(counters["cache_entries"]), number(counters["cache_hits"]), amount(counters["cache_saved_bytes"]))),
         ("events", "%s written, %s failed, %s lost" % (
