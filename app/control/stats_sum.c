@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "bypass.h"
+#include "slab.h"
 #include "tick.h"
-
-#define SLAB_BLOCK 2048 // bytes of a block of reassembly's memory
 
 // struct stats has nothing but 64-bit members.
 #define STATS_WORDS (offsetof(struct stats, heartbeat_ns) / sizeof(uint64_t) + 1)
