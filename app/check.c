@@ -86,7 +86,9 @@ static void check_policy(const struct check_arguments *arguments, const struct g
 	// No cache: every pattern is compiled.
 	if (!names || reload_new(&dp, names, signatures, NULL, &reload) < 0)
 		config_error_add(errors, policy, "", "no memory");
-	else
+	if (reload && gateway && gateway->scan.engine == SCAN_ENGINE_NONE)
+		reload_set_unscanned(reload);
+	if (reload)
 		reload_check(reload, policy, errors);
 	reload_free(reload);
 	rule_names_free(names);

@@ -109,6 +109,10 @@ static int lcore_main(void *arg)
 	while (atomic_load_explicit(&dp->stopping, memory_order_acquire) < 2) {
 		unsigned n = thread->turn(lcore, clock_ns());
 		rte_rcu_qsbr_quiescent(dp->qsbr, lcore->index);
+		if (unlikely(lcore->scan_wakes)) {
+			thread->wake(thread->wake_ctx, lcore->scan_wakes);
+			lcore->scan_wakes = 0;
+		}
 		if (n) {
 			idle_turns = 0;
 			continue;

@@ -12,6 +12,9 @@ struct lcore_thread {
 	struct lcore *lcore;
 	unsigned (*turn)(struct lcore *lcore, uint64_t now_ns); // pipeline_turn
 	bool idle_sleep; // gateway.json: spin, then 20 us, then 200 us naps when idle
+	// Somebody sleeps who has work now (lcore.scan_wakes); NULL: nobody does.
+	void (*wake)(void *ctx, uint64_t workers);
+	void *wake_ctx;
 	bool shares_cpu; // with another data lcore or the control core: yields when idle
 };
 

@@ -26,6 +26,9 @@
 #define CONN_CACHE_BYTES      256ull // in every lcore's replica
 #define EXPECTATION_BYTES     128ull
 #define EVIDENCE_RECORD_BYTES 80ull
+#define SCAN_FLOW_BYTES       240ull
+#define SCAN_LCORE_BYTES      (512ull << 10)
+#define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
 
 static uint32_t pool_size(const struct gateway *gateway)
 {
@@ -71,6 +74,9 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
 	bytes += n * gateway->limits.evidence * EVIDENCE_RECORD_BYTES;
+	if (gateway->scan.engine != SCAN_ENGINE_NONE)
+		bytes += gateway->scan.flows * SCAN_FLOW_BYTES +
+			 (gateway->n_scan + 1) * (SCAN_LCORE_BYTES + n * SCAN_LINK_BYTES);
 	return (uint32_t)(bytes >> 20) + 1;
 }
 

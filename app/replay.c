@@ -239,6 +239,7 @@ static int control_new(struct replay *r)
 		return fail(options->events ? options->events : "events", err);
 	if (reload_new(r->dp, r->names, options->signatures, options->cache, &r->reload) < 0)
 		return fail("no memory for the policy", NULL);
+	reload_set_unscanned(r->reload);
 	reload_set_sink(r->reload, r->sink);
 	if (!r->against)
 		return 0;

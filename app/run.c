@@ -31,6 +31,7 @@
 #include "run_ledger.h"
 #include "run_limits.h"
 #include "run_options.h"
+#include "scan_thread.h"
 #include "service.h"
 #include "telemetry.h"
 #include "standby.h"
@@ -61,10 +62,11 @@ struct run { // everything, in the order in which it is made
 	bool ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
-	struct standby *standby; // when inspection fails open
-	uint64_t links;          // bit per port: up
-	bool forwarded;          // lcores have run
-	bool lcores_lost;        // a lcore has not left: nothing of it may be freed
+	struct scan_threads *scan; // when there is a scan engine
+	struct standby *standby;   // when inspection fails open
+	uint64_t links;            // bit per port: up
+	bool forwarded;            // lcores have run
+	bool lcores_lost;          // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
 
@@ -198,6 +200,8 @@ static int make_control(struct run *run)
 		return EXIT_CODE_FAILURE;
 	}
 	reload_set_cache_days(run->reload, gateway->signature_cache_days);
+	if (gateway->scan.engine == SCAN_ENGINE_NONE)
+		reload_set_unscanned(run->reload);
 	run->context.reload = run->reload;
 	return -1;
 }
@@ -344,6 +348,12 @@ static int make_lcores(struct run *run)
 		rc = ports_deal(dp, run->err, sizeof(run->err));
 	if (!rc && gateway->stall.policy == STALL_OPEN)
 		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
+	if (!rc)
+		rc = scan_threads_new(dp, gateway, &run->scan, run->err, sizeof(run->err));
+	for (unsigned i = 0; run->scan && i < dp->n_lcores; i++) {
+		run->threads[i].wake = scan_threads_wake;
+		run->threads[i].wake_ctx = run->scan;
+	}
 	if (rc < 0)
 		return fail(run, exit_code(rc));
 	log_info(
@@ -457,6 +467,7 @@ static void stop_forwarding(struct run *run)
 		run_ledger_say(run->dp, true);
 		return;
 	}
+	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
 	drain_lcores(run, began + drain * 3 / 4);
 	sink_stats_event(run->sink, clock_ns());
 	sink_flush(run->sink);
@@ -504,6 +515,7 @@ static void undo(struct run *run, int code)
 		return; // the kernel takes it all back
 	if (run->ports_up)
 		ports_close(run->dp);
+	scan_threads_free(run->scan);
 	telemetry_stop();
 	http_server_free(run->http);
 	control_socket_free(run->socket);

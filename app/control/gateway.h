@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "config_error.h"
+#include "engine.h"
 
 #define GATEWAY_PORTS_MAX  32
 #define GATEWAY_PAIRS_MAX  16
@@ -32,6 +33,11 @@ struct gateway_pair {
 enum stall_policy {   // what becomes of packets for a data lcore that stands still
 	STALL_CLOSED, // they are lost
 	STALL_OPEN,   // they pass uninspected
+};
+
+enum scan_engine_word { // gateway.json: scan.engine
+	SCAN_ENGINE_NONE,
+	SCAN_ENGINE_NULL, // verdicts by script
 };
 
 struct gateway {
@@ -80,6 +86,15 @@ struct gateway {
 		uint32_t after_ms; // a data lcore without a turn for so long stands still
 		uint8_t policy;    // enum stall_policy
 	} stall;
+	struct {
+		uint8_t engine; // enum scan_engine_word
+		uint32_t flows; // under scan at once, all lcores together; default 16384
+		uint32_t timeout_ms;
+		uint8_t on_timeout; // enum scan_failure
+		uint8_t on_error;
+		struct scan_script script[SCAN_SCRIPT_MAX];
+		unsigned n_script;
+	} scan;
 	struct {
 		char *events;     // EVE JSON lines, "-" for standard output
 		char *control;    // socket

@@ -183,6 +183,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
 	rc |= put(root, "reassembly", json_fields_dump(gateway_reassembly_fields, gateway));
 	rc |= put(root, "stall", json_fields_dump(gateway_stall_fields, gateway));
+	rc |= put(root, "scan", gateway_scan_json(gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
 	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
 	rc |= put(root, "hook", hook_json(gateway));
@@ -250,6 +251,7 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		gateway_elephant_fields,
 		gateway_reassembly_fields,
 		gateway_stall_fields,
+		gateway_scan_fields,
 		gateway_paths_fields,
 		gateway_http_fields,
 		gateway_hook_fields,
@@ -262,7 +264,9 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 	if (!same_words(now->hook.command, now->hook.n_command, then->hook.command,
 		    then->hook.n_command))
 		return "hook.command";
-	name = ports_difference(now, then);
+	name = gateway_scan_difference(now, then);
+	if (!name)
+		name = ports_difference(now, then);
 	if (!name)
 		name = pairs_difference(now, then);
 	if (name)

@@ -19,6 +19,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
 	{.name = "reassembly", .kind = JSON_KIND_READ, .read = gateway_read_reassembly},
 	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
+	{.name = "scan", .kind = JSON_KIND_READ, .read = gateway_read_scan},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
 	{.name = "http", .kind = JSON_KIND_READ, .read = gateway_read_http},
 	{.name = "hook", .kind = JSON_KIND_READ, .read = gateway_read_hook},

@@ -11,19 +11,21 @@
 // "bridge", the only mode of a pair.
 extern const char *const gateway_pair_modes[];
 
-// Targets and contexts: struct gateway but for the last two.
+// Targets and contexts: struct gateway but for the last three.
 extern const struct json_field gateway_fields[];
 extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
 extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_reassembly_fields[];
 extern const struct json_field gateway_stall_fields[];
+extern const struct json_field gateway_scan_fields[];
 extern const struct json_field gateway_paths_fields[];
 extern const struct json_field gateway_http_fields[];
 extern const struct json_field gateway_hook_fields[];
 extern const struct json_field gateway_lcores_fields[];
-extern const struct json_field gateway_port_fields[]; // struct gateway_port
-extern const struct json_field gateway_pair_fields[]; // struct gateway_pair
+extern const struct json_field gateway_port_fields[];   // struct gateway_port
+extern const struct json_field gateway_pair_fields[];   // struct gateway_pair
+extern const struct json_field gateway_script_fields[]; // struct scan_script
 
 // Applies one "KEY=VALUE" of --set to the tree, before it is read and checked (gateway_dump.c).
 void gateway_override(const struct json_doc *doc, const char *set);
@@ -37,6 +39,12 @@ void gateway_read_memory(const struct json_at *at, void *ctx);
 void gateway_read_limits(const struct json_at *at, void *ctx);
 void gateway_read_elephant(const struct json_at *at, void *ctx);
 void gateway_read_reassembly(const struct json_at *at, void *ctx);
+// gateway_scan.c.
+void gateway_read_scan(const struct json_at *at, void *ctx);
+void gateway_read_scan_script(const struct json_at *at, void *ctx);
+json_t *gateway_scan_json(const struct gateway *gateway);
+const char *gateway_scan_difference(const struct gateway *a, const struct gateway *b);
+void gateway_check_scan(const struct json_doc *doc, const struct gateway *gateway);
 void gateway_read_stall(const struct json_at *at, void *ctx);
 void gateway_read_paths(const struct json_at *at, void *ctx);
 void gateway_read_http(const struct json_at *at, void *ctx);

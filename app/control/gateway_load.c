@@ -358,6 +358,7 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
 			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
 			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
+			       json_fields_default(gateway_scan_fields, gateway) < 0 ||
 			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
 			       json_fields_default(gateway_http_fields, gateway) < 0 ||
 			       json_fields_default(gateway_hook_fields, gateway) < 0
@@ -379,6 +380,7 @@ static int gateway_read(const struct json_doc *doc, struct gateway **out)
 	json_fields_read(&root, gateway_fields, NULL, gateway, gateway);
 	check_pairs(doc, gateway);
 	check_http(doc, gateway);
+	gateway_check_scan(doc, gateway);
 	check_hook(doc, gateway);
 	if (doc->errors->n + doc->errors->dropped != before) {
 		gateway_free(gateway);

@@ -47,6 +47,7 @@ struct reload {
 	char *signature_dir;
 	char *cache_dir;
 	unsigned cache_days;
+	bool unscanned;
 	char *path;
 	struct snapshot *current;
 	struct rule_totals totals;
@@ -86,6 +87,11 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 void reload_set_cache_days(struct reload *reload, unsigned days)
 {
 	reload->cache_days = days;
+}
+
+void reload_set_unscanned(struct reload *reload)
+{
+	reload->unscanned = true;
 }
 
 void reload_set_sink(struct reload *reload, struct sink *sink)
@@ -174,6 +180,7 @@ static struct build *build_begin(
 		.signature_dir = reload->signature_dir,
 		.cache_dir = reload->cache_dir,
 		.cache_days = reload->cache_days,
+		.unscanned = reload->unscanned,
 		.n_lcores = reload->dp->n_lcores,
 		.base = reload->current,
 		.names = names_for_build(reload),

@@ -18,6 +18,8 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 	const char *cache_dir, struct reload **out);
 // Databases in `cache_dir` that nobody has used for that long are removed; 0: never. Default 30.
 void reload_set_cache_days(struct reload *reload, unsigned days);
+// There is no scan engine: rules of action scan are warned of when they are loaded or checked.
+void reload_set_unscanned(struct reload *reload);
 void reload_set_sink(struct reload *reload, struct sink *sink);
 // Asked before every load and check: a guard that adds to `errors` refuses it. The gateway's says
 // which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).

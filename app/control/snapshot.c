@@ -203,6 +203,17 @@ static int snapshot_fill(
 	return rc;
 }
 
+// Such a rule is no error: a policy may be shared by gateways that differ.
+static void warn_unscanned(const struct snapshot_order *order, const struct policy *policy)
+{
+	for (uint32_t i = 0; order->unscanned && i < policy->n_rules; i++) {
+		if (policy->rules[i].action == ACTION_SCAN)
+			log_warning("%s: rule \"%s\": nothing is scanned, what it matches passes: "
+				    "this gateway has no scan engine (scan.engine of gateway.json)",
+				order->path, policy->rules[i].id);
+	}
+}
+
 struct snapshot *snapshot_build(const struct snapshot_order *order, struct config_errors *errors)
 {
 	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
@@ -211,8 +222,10 @@ struct snapshot *snapshot_build(const struct snapshot_order *order, struct confi
 		no_memory(errors, order->path);
 		return NULL;
 	}
-	if (snapshot_fill(order, snapshot, errors) == 0)
+	if (snapshot_fill(order, snapshot, errors) == 0) {
+		warn_unscanned(order, snapshot->policy);
 		return snapshot;
+	}
 	snapshot_free(snapshot);
 	return NULL;
 }

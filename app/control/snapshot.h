@@ -22,6 +22,7 @@ struct snapshot_order {   // borrowed until the build is over
 	const char *signature_dir;
 	const char *cache_dir; // or NULL
 	unsigned cache_days;   // unused databases older than that are removed; 0: never
+	bool unscanned;        // there is no scan engine: a rule that wants one is warned of
 	unsigned n_lcores;
 	const struct snapshot
 		*base;            // in force, not freed meanwhile; what has not changed is shared

@@ -31,7 +31,7 @@ enum scan_script_verdict {
 
 // One line of the null engine's script.
 struct scan_script {
-	uint64_t after_bytes; // of the half; at least 1
+	uint32_t after_bytes; // of the half; at least 1
 	uint32_t delay_ms;    // from taking the job to its verdict
 	uint8_t half;         // enum half
 	uint8_t verdict;      // enum scan_script_verdict

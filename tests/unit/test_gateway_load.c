@@ -119,6 +119,9 @@ static void test_all_keys(void **state)
 		     "'reassembly':{'memory_mb':3,'tracked':77,'half_kb':128,'held':99,'half_held':9,"
 		     "'hold_ms':700,'fast_pass':false},"
 		     "'stall':{'after_ms':700,'policy':'open'},'debug':true,"
+		     "'scan':{'engine':'null','flows':70,'timeout_ms':20,'on_timeout':'pass',"
+		     "'script':[{'half':'s2c','after_bytes':4294967295,'every':true,"
+		     "'verdict':'never','delay_ms':8}]},"
 		     "'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
 		     "'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
 		     "'idle_sleep':true,'flow_events':false,'drop_events':false}");
@@ -153,6 +156,17 @@ static void test_all_keys(void **state)
 	assert_false(gateway->reassembly.fast_pass);
 	assert_int_equal(gateway->stall.after_ms, 700);
 	assert_int_equal(gateway->stall.policy, STALL_OPEN);
+	assert_int_equal(gateway->scan.engine, SCAN_ENGINE_NULL);
+	assert_int_equal(gateway->scan.flows, 70);
+	assert_int_equal(gateway->scan.timeout_ms, 20);
+	assert_int_equal(gateway->scan.on_timeout, SCAN_FAILURE_PASS);
+	assert_int_equal(gateway->scan.on_error, SCAN_FAILURE_RESET);
+	assert_int_equal(gateway->scan.n_script, 1);
+	assert_int_equal(gateway->scan.script[0].half, HALF_S2C);
+	assert_int_equal(gateway->scan.script[0].after_bytes, UINT32_MAX);
+	assert_int_equal(gateway->scan.script[0].verdict, SCAN_SCRIPT_NEVER);
+	assert_int_equal(gateway->scan.script[0].delay_ms, 8);
+	assert_true(gateway->scan.script[0].every);
 	assert_true(gateway->debug);
 	assert_null(gateway->paths.cache);
 	assert_string_equal(gateway->paths.pidfile, "p");
@@ -177,6 +191,15 @@ static void test_types_ranges_unknown(void **state)
 	BAD(HEAD ",'limits':{'flows':-1}}", "$.limits.flows", "-1 is out of range");
 	BAD(HEAD ",'elephant':{'seconds':0}}", "$.elephant.seconds", "0 is out of range");
 	BAD(HEAD ",'stall':{'policy':'opne'}}", "$.stall.policy", "did you mean \"open\"");
+	BAD(HEAD ",'scan':{'engine':'clam'}}", "$.scan.engine", "none", "null");
+	BAD(HEAD ",'scan':{'engine':'null'}}", "$.scan.script", "there is none");
+	BAD(HEAD ",'scan':{'script':[{'half':'c2s','after_bytes':1,'verdict':'clean'}]}}",
+		"$.scan.script", "set $.scan.engine to it");
+	BAD(HEAD ",'scan':{'engine':'null','script':[{'half':'c2s','verdict':'clean'}]}}",
+		"$.scan.script[0]", "after_bytes");
+	BAD(HEAD ",'scan':{'engine':'null','script':[{'half':'c2s','after_bytes':0,"
+		 "'verdict':'clean'}]}}",
+		"$.scan.script[0].after_bytes", "0 is out of range");
 	BAD(HEAD ",'limits':[]}", "$.limits", "expected an object", "an array");
 	BAD(HEAD ",'idle_sleep':0}", "$.idle_sleep", "expected true or false", "an integer (0)");
 	BAD(HEAD ",'drain_s':61}", "$.drain_s", "0 to 60");
@@ -355,6 +378,10 @@ static void test_difference_names_the_key(void **state)
 		{"limits.udp_s=7", "limits.udp_s"},
 		{"elephant.mbit_s=7", "elephant.mbit_s"},
 		{"stall.policy=open", "stall.policy"},
+		{"scan.flows=77", "scan.flows"},
+		{"scan={\"engine\":\"null\",\"script\":[{\"half\":\"c2s\","
+		 "\"after_bytes\":1,\"verdict\":\"clean\"}]}",
+			"scan.script"},
 		{"debug=true", "debug"},
 		{"eal=[\"x\"]", "eal"},
 		{"ports.0.mtu=9000", "ports[].mtu"},

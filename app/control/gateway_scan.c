@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gateway.json: scan.
+#include "gateway_fields.h"
+#include <string.h>
+
+static const char *const engine_words[] = {
+	[SCAN_ENGINE_NONE] = "none", [SCAN_ENGINE_NULL] = "null", NULL};
+static const char *const failure_words[] = {
+	[SCAN_FAILURE_PASS] = "pass", [SCAN_FAILURE_RESET] = "reset", NULL};
+static const char *const half_words[] = {[HALF_C2S] = "c2s", [HALF_S2C] = "s2c", NULL};
+static const char *const verdict_words[] = {[SCAN_SCRIPT_CLEAN] = "clean",
+	[SCAN_SCRIPT_INFECTED] = "infected",
+	[SCAN_SCRIPT_ERROR] = "error",
+	[SCAN_SCRIPT_NEVER] = "never",
+	NULL};
+
+const struct json_field gateway_scan_fields[] = {
+	{.name = "scan.engine",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, scan.engine),
+		.words = engine_words,
+		.fallback = SCAN_ENGINE_NONE},
+	{.name = "scan.flows",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, scan.flows),
+		.min = 64,
+		.max = 1048576,
+		.fallback = 16384},
+	{.name = "scan.timeout_ms",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, scan.timeout_ms),
+		.min = 10,
+		.max = 600000,
+		.fallback = 10000},
+	{.name = "scan.on_timeout",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, scan.on_timeout),
+		.words = failure_words,
+		.fallback = SCAN_FAILURE_RESET},
+	{.name = "scan.on_error",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, scan.on_error),
+		.words = failure_words,
+		.fallback = SCAN_FAILURE_RESET},
+	{.name = "scan.script", .kind = JSON_KIND_READ, .read = gateway_read_scan_script},
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_script_fields[] = {
+	{.name = "scan.script[].half",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct scan_script, half),
+		.words = half_words,
+		.required = true},
+	{.name = "scan.script[].after_bytes",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct scan_script, after_bytes),
+		.min = 1,
+		.max = UINT32_MAX,
+		.required = true},
+	{.name = "scan.script[].every",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct scan_script, every)},
+	{.name = "scan.script[].verdict",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct scan_script, verdict),
+		.words = verdict_words,
+		.required = true},
+	{.name = "scan.script[].delay_ms",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct scan_script, delay_ms),
+		.max = 600000},
+	JSON_FIELD_END,
+};
+
+void gateway_read_scan_script(const struct json_at *at, void *ctx)
+{
+	struct gateway *gateway = ctx;
+
+	if (!json_want_array(at, 0, SCAN_SCRIPT_MAX))
+		return;
+	for (size_t i = 0; i < json_array_size(at->value); i++) {
+		struct json_at item = json_at_index(at, i);
+		struct scan_script *line = &gateway->scan.script[gateway->scan.n_script++];
+
+		json_fields_default(gateway_script_fields, line);
+		json_fields_read(&item, gateway_script_fields, NULL, line, line);
+	}
+}
+
+void gateway_read_scan(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_scan_fields, NULL, ctx, ctx);
+}
+
+void gateway_check_scan(const struct json_doc *doc, const struct gateway *gateway)
+{
+	const char *path = "$.scan.script";
+
+	if (gateway->scan.engine == SCAN_ENGINE_NULL && !gateway->scan.n_script)
+		config_error_add(doc->errors, doc->file, path,
+			"the engine \"null\" says what its script says, and there is none: write "
+			"[{\"half\": \"s2c\", \"after_bytes\": 200000, \"verdict\": \"clean\"}]");
+	if (gateway->scan.engine != SCAN_ENGINE_NULL && gateway->scan.n_script)
+		config_error_add(doc->errors, doc->file, path,
+			"a script is for the engine \"null\": set $.scan.engine to it, or remove "
+			"the script");
+}
+
+json_t *gateway_scan_json(const struct gateway *gateway)
+{
+	json_t *object = json_fields_dump(gateway_scan_fields, gateway), *script = json_array();
+
+	for (unsigned i = 0; i < gateway->scan.n_script; i++) {
+		if (json_array_append_new(script, json_fields_dump(gateway_script_fields,
+							  &gateway->scan.script[i])) < 0) {
+			json_decref(object);
+			json_decref(script);
+			return NULL;
+		}
+	}
+	if (json_object_set_new(object, "script", script) < 0) { // takes it even then
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
+const char *gateway_scan_difference(const struct gateway *a, const struct gateway *b)
+{
+	if (a->scan.n_script != b->scan.n_script)
+		return "scan.script";
+	for (unsigned i = 0; i < a->scan.n_script; i++) {
+		const struct json_field *field = json_fields_difference(
+			gateway_script_fields, &a->scan.script[i], &b->scan.script[i]);
+
+		if (field)
+			return field->name;
+	}
+	return NULL;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scan_thread.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include <rte_lcore.h>
+#include "hold.h"
+
+struct scan_thread {
+	struct scan_threads *all;
+	struct scan_worker *worker;
+	pthread_t thread;
+	int wake_fd; // -1: none; whoever writes to it ends the sleep
+	bool runs;
+};
+
+struct scan_threads {
+	struct dataplane *dp;
+	struct scan_config config;
+	struct scan_worker *workers[GATEWAY_LCORES_MAX];
+	struct hold_workers as_seen; // by data lcores
+	struct scan_thread threads[GATEWAY_LCORES_MAX];
+	unsigned n;
+	_Atomic bool stop;
+};
+
+static struct scan_config config_of(const struct gateway *gateway)
+{
+	struct scan_config config = {
+		.ops = gateway->scan.engine == SCAN_ENGINE_NULL ? &scan_engine_null : NULL,
+		.timeout_ns = gateway->scan.timeout_ms * NS_PER_MS,
+		.flows = (gateway->scan.flows + gateway->n_data - 1) / gateway->n_data,
+		.on_timeout = gateway->scan.on_timeout,
+		.on_error = gateway->scan.on_error,
+		.n_script = gateway->scan.n_script,
+	};
+
+	memcpy(config.script, gateway->scan.script, sizeof(config.script));
+	return config;
+}
+
+// Until a data lcore has something, or the engine.
+static void sleep_until(const struct scan_thread *thread, uint64_t due_ns)
+{
+	uint64_t now_ns = thread->all->dp->clock_ns(), left = due_ns > now_ns ? due_ns - now_ns : 0;
+	struct pollfd wait = {.fd = thread->wake_fd, .events = POLLIN};
+	const struct timespec time = {
+		.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+	uint64_t count;
+
+	if (ppoll(&wait, 1, due_ns == SCAN_NEVER ? NULL : &time, NULL) > 0 &&
+		read(thread->wake_fd, &count, sizeof(count)) < 0)
+		return; // somebody else's signal: it is looked at anyway
+}
+
+static void *scan_main(void *arg)
+{
+	const struct scan_thread *thread = arg;
+	struct scan_threads *all = thread->all;
+
+	while (!atomic_load_explicit(&all->stop, memory_order_acquire)) {
+		if (scan_worker_turn(thread->worker, all->dp->clock_ns()))
+			continue;
+		if (!scan_worker_may_sleep(thread->worker))
+			continue;
+		sleep_until(thread, scan_worker_next_ns(thread->worker));
+		scan_worker_woke(thread->worker);
+	}
+	return NULL;
+}
+
+void scan_threads_wake(void *arg, uint64_t workers)
+{
+	const struct scan_threads *threads = arg;
+	const uint64_t one = 1;
+
+	for (unsigned i = 0; i < threads->n; i++)
+		if (workers >> i & 1 && write(threads->threads[i].wake_fd, &one, sizeof(one)) < 0)
+			continue; // full: it is awake long since
+}
+
+static int start(struct scan_threads *threads, const struct gateway *gateway, unsigned index,
+	char *err, size_t err_len)
+{
+	struct scan_thread *thread = &threads->threads[index];
+	char name[16];
+
+	thread->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (thread->wake_fd < 0) {
+		snprintf(err, err_len, "scan lcore %u: eventfd: %s", index, strerror(errno));
+		return -errno;
+	}
+	snprintf(name, sizeof(name), "scan-%u", index);
+	int rc = rte_ctrl_thread_create(&thread->thread, name, NULL, scan_main, thread);
+
+	if (rc) {
+		snprintf(err, err_len, "scan lcore %u did not start: %s", index, strerror(abs(rc)));
+		return -abs(rc);
+	}
+	thread->runs = true;
+	if (index >= gateway->n_scan)
+		return 0;
+	cpu_set_t cpu;
+
+	CPU_ZERO(&cpu);
+	CPU_SET(gateway->scan_cpus[index], &cpu);
+	rc = pthread_setaffinity_np(thread->thread, sizeof(cpu), &cpu);
+	if (rc)
+		snprintf(err, err_len,
+			"scan lcore %u: CPU %u (lcores.scan) cannot be used: %s; name one that "
+			"this process may run on",
+			index, gateway->scan_cpus[index], strerror(rc));
+	return -rc;
+}
+
+int scan_threads_new(struct dataplane *dp, const struct gateway *gateway, struct scan_threads **out,
+	char *err, size_t err_len)
+{
+	struct scan_config config = config_of(gateway);
+
+	*out = NULL;
+	if (!config.ops)
+		return 0;
+	struct scan_threads *threads = calloc(1, sizeof(*threads));
+
+	if (!threads) {
+		snprintf(err, err_len, "scan lcores: no memory");
+		return -ENOMEM;
+	}
+	int rc = 0;
+
+	threads->dp = dp;
+	threads->config = config;
+	threads->n = gateway->n_scan ? gateway->n_scan : 1;
+	threads->as_seen = (struct hold_workers){
+		.config = &threads->config, .workers = threads->workers, .n_workers = threads->n};
+	for (unsigned i = 0; i < threads->n; i++)
+		threads->threads[i].wake_fd = -1;
+	for (unsigned i = 0; !rc && i < threads->n; i++) {
+		rc = scan_worker_new(&threads->config, i, dp->n_lcores, SOCKET_ID_ANY,
+			&threads->workers[i], err, err_len);
+		threads->threads[i].all = threads;
+		threads->threads[i].worker = threads->workers[i];
+	}
+	dp->scan = &threads->config;
+	for (unsigned i = 0; !rc && i < dp->n_lcores; i++)
+		rc = hold_new(dp->lcores[i], &threads->as_seen, err, err_len);
+	for (unsigned i = 0; !rc && i < threads->n; i++)
+		rc = start(threads, gateway, i, err, err_len);
+	if (rc < 0) {
+		scan_threads_free(threads);
+		return rc;
+	}
+	*out = threads;
+	return 0;
+}
+
+void scan_threads_stop(struct scan_threads *threads)
+{
+	if (!threads)
+		return;
+	atomic_store_explicit(&threads->stop, true, memory_order_release);
+	scan_threads_wake(threads, UINT64_MAX);
+	for (unsigned i = 0; i < threads->n; i++) {
+		if (threads->threads[i].runs)
+			pthread_join(threads->threads[i].thread, NULL);
+		threads->threads[i].runs = false;
+	}
+}
+
+void scan_threads_free(struct scan_threads *threads)
+{
+	if (!threads)
+		return;
+	scan_threads_stop(threads);
+	threads->dp->scan = NULL;
+	for (unsigned i = 0; i < threads->dp->n_lcores; i++)
+		if (threads->dp->lcores[i])
+			hold_free(threads->dp->lcores[i]);
+	for (unsigned i = 0; i < threads->n; i++) {
+		scan_worker_free(threads->workers[i]);
+		if (threads->threads[i].wake_fd >= 0)
+			close(threads->threads[i].wake_fd);
+	}
+	free(threads);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scan lcores as threads: one for each CPU of lcores.scan, or one where the control core runs if
+// none is named. Each takes a scan worker's turns (app/scan/worker.h), sleeps when nothing is due,
+// and stays outside of RCU: however long an engine thinks, no reload waits for it.
+//
+// Called by the control core, but for scan_threads_wake.
+#ifndef SLUICE_SCAN_THREAD_H
+#define SLUICE_SCAN_THREAD_H
+
+#include <stddef.h>
+#include "gateway.h"
+#include "lcore.h"
+
+struct scan_threads;
+
+// After the lcores were made, before they are launched and before rights are given up: sets
+// dp->scan and the lcores' holds, starts the threads. Without an engine *out is NULL. -ENOMEM,
+// -errno of a thread or a CPU, with a message.
+int scan_threads_new(struct dataplane *dp, const struct gateway *gateway, struct scan_threads **out,
+	char *err, size_t err_len);
+// Wakes those whose bit is set. Any data lcore, between its turns (lcore.scan_wakes).
+void scan_threads_wake(void *threads, uint64_t workers);
+// Ends the threads; no verdict comes any more. NULL is allowed; twice, too.
+void scan_threads_stop(struct scan_threads *threads);
+// After stop, and when no lcore runs: what data lcores know of it is freed, too. NULL is allowed.
+void scan_threads_free(struct scan_threads *threads);
+
+#endif
