@@ -8,7 +8,7 @@
 #include "json_out.h"
 #include "sink.h"
 
-#define EVE_LINE_MAX 4096 // no event of a lcore renders longer
+#define EVE_LINE_MAX 8192 // no event of a lcore renders longer
 
 struct eve_names { // what an event's numbers mean; borrowed
 	const struct dataplane *dp;
