@@ -29,6 +29,8 @@
 #define SCAN_FLOW_BYTES       240ull
 #define SCAN_LCORE_BYTES      (512ull << 10)
 #define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
+#define FRAG_DATAGRAM_BYTES   160ull
+#define FRAG_PACKET_BYTES     64ull // beside its mbuf
 
 static uint32_t pool_size(const struct gateway *gateway)
 {
@@ -77,6 +79,8 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	if (gateway->scan.engine != SCAN_ENGINE_NONE)
 		bytes += gateway->scan.flows * SCAN_FLOW_BYTES +
 			 (gateway->n_scan + 1) * (SCAN_LCORE_BYTES + n * SCAN_LINK_BYTES);
+	bytes += n * gateway->fragments.datagrams * FRAG_DATAGRAM_BYTES;
+	bytes += n * gateway->fragments.packets * FRAG_PACKET_BYTES;
 	return (uint32_t)(bytes >> 20) + 1;
 }
 

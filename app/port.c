@@ -256,6 +256,7 @@ uint32_t ports_mbufs_needed(const struct gateway *gateway)
 	// A handoff ring and a send ring from each lcore to each other one.
 	mbufs += n * (n - 1) * 2 * HANDOFF_RING;
 	mbufs += n * (POOL_CACHE * 2 + 2 * BURST) + n * INJECT_RING;
+	mbufs += n * gateway->fragments.packets;
 	return mbufs + mbufs / 8;
 }
 

@@ -151,6 +151,10 @@ static int dataplane_new(struct replay *r)
 		.conn_cache = CONN_CACHE,
 		.expectations = EXPECTATIONS,
 		.evidence = EVIDENCE,
+		.fragments = {.datagrams = 1024,
+			.packets = 2048, // mbufs; a quarter of the pool
+			.per_datagram = 64,
+			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.tracker = replay_tracker_limits(options),
 	};

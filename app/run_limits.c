@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_limits.h"
 
+#include <rte_random.h>
 #include "flow_rate.h"
 #include "flow_table.h"
 
@@ -39,6 +40,14 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
 		.expectations = gateway->limits.expectations,
 		.evidence = gateway->limits.evidence,
+		.fragments =
+			{
+				.datagrams = gateway->fragments.datagrams,
+				.packets = gateway->fragments.packets,
+				.per_datagram = gateway->fragments.per_datagram,
+				.timeout_ns = gateway->fragments.timeout_ms * NS_PER_MS,
+				.seed = rte_rand(),
+			},
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
 		.timeouts = timeouts_of(gateway),

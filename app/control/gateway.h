@@ -70,6 +70,12 @@ struct gateway {
 			condemned_s; // time-outs; defaults in flow_timeouts_default
 	} limits;
 	struct {
+		uint32_t datagrams;    // that a data lcore puts together at once; default 1024
+		uint32_t packets;      // that it holds for them; default 4096
+		uint32_t per_datagram; // default 64
+		uint32_t timeout_ms;   // default 30000
+	} fragments;
+	struct {
 		uint32_t mbit_s;  // a flow as fast as that, both directions together; 0: off
 		uint32_t seconds; // for so long is an elephant
 	} elephant;

@@ -16,6 +16,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "lcores", .kind = JSON_KIND_READ, .read = gateway_read_lcores, .required = true},
 	{.name = "memory", .kind = JSON_KIND_READ, .read = gateway_read_memory},
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
+	{.name = "fragments", .kind = JSON_KIND_READ, .read = gateway_read_fragments},
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
 	{.name = "reassembly", .kind = JSON_KIND_READ, .read = gateway_read_reassembly},
 	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
@@ -117,6 +118,21 @@ const struct json_field gateway_limits_fields[] = {
 	COUNT(embryonic_s, 1, 3600, 30),
 	COUNT(stateless_s, 1, 3600, 30),
 	COUNT(condemned_s, 1, 3600, 120),
+	JSON_FIELD_END,
+};
+
+#define FRAGMENTS(key, low, high, value)                                                        \
+	{                                                                                       \
+		.name = "fragments." #key, .kind = JSON_KIND_U32,                               \
+		.offset = offsetof(struct gateway, fragments.key), .min = (low), .max = (high), \
+		.fallback = (value)                                                             \
+	}
+
+const struct json_field gateway_fragments_fields[] = {
+	FRAGMENTS(datagrams, 16, 65536, 1024),
+	FRAGMENTS(packets, 64, 262144, 4096),
+	FRAGMENTS(per_datagram, 2, 1024, 64),
+	FRAGMENTS(timeout_ms, 100, 120000, 30000),
 	JSON_FIELD_END,
 };
 

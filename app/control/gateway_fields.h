@@ -15,6 +15,7 @@ extern const char *const gateway_pair_modes[];
 extern const struct json_field gateway_fields[];
 extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
+extern const struct json_field gateway_fragments_fields[];
 extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_reassembly_fields[];
 extern const struct json_field gateway_stall_fields[];
@@ -37,6 +38,7 @@ void gateway_read_pairs(const struct json_at *at, void *ctx);
 void gateway_read_lcores(const struct json_at *at, void *ctx);
 void gateway_read_memory(const struct json_at *at, void *ctx);
 void gateway_read_limits(const struct json_at *at, void *ctx);
+void gateway_read_fragments(const struct json_at *at, void *ctx);
 void gateway_read_elephant(const struct json_at *at, void *ctx);
 void gateway_read_reassembly(const struct json_at *at, void *ctx);
 // gateway_scan.c.

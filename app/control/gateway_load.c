@@ -221,6 +221,11 @@ void gateway_read_limits(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_limits_fields, NULL, ctx, ctx);
 }
 
+void gateway_read_fragments(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_fragments_fields, NULL, ctx, ctx);
+}
+
 void gateway_read_elephant(const struct json_at *at, void *ctx)
 {
 	json_fields_read(at, gateway_elephant_fields, NULL, ctx, ctx);
@@ -355,6 +360,7 @@ int gateway_defaults(struct gateway *gateway)
 	return json_fields_default(gateway_fields, gateway) < 0 ||
 			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
+			       json_fields_default(gateway_fragments_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
 			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
 			       json_fields_default(gateway_stall_fields, gateway) < 0 ||

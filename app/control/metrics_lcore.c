@@ -75,7 +75,11 @@ static void put_gauges(struct metrics *m, const struct lcores *lcores)
 	} gauges[] = {
 #define MEMBER(name) offsetof(struct stats, name)
 		{"sluice_held_pkts", METRIC_GAUGE, MEMBER(held_pkts),
-			"packets in tx buffers and rings"},
+			"packets in tx buffers and rings, and fragments"},
+		{"sluice_fragments_held", METRIC_GAUGE, MEMBER(fragments_held),
+			"of these, fragments of datagrams that are not whole"},
+		{"sluice_datagrams_held", METRIC_GAUGE, MEMBER(datagrams_held),
+			"datagrams that these belong to, or that were given up"},
 		{"sluice_flows_active", METRIC_GAUGE, MEMBER(flows_active), "live flows"},
 		{"sluice_elephants_active", METRIC_GAUGE, MEMBER(elephants_active),
 			"of these, elephants"},

@@ -175,6 +175,8 @@ static void put_counters(struct builder *b, json_t *parent, const struct stats *
 #define X(name, help) put_number(b, counters, #name, stats->name);
 	STATS_COUNTERS(X)
 #undef X
+	put_number(b, counters, "fragments_held", stats->fragments_held);
+	put_number(b, counters, "datagrams_held", stats->datagrams_held);
 	put_number(b, counters, "flows_active", stats->flows_active);
 	put_number(b, counters, "embryos_active", stats->embryos_active);
 	put_number(b, counters, "elephants_active", stats->elephants_active);

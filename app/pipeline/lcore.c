@@ -5,6 +5,7 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include "flow_table.h"
+#include "fragments.h"
 #include "lcore.h"
 #include "tx.h"
 
@@ -58,6 +59,10 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	missing = "expectations (limits.expectations)";
 	lcore->expect = expect_table_new(limits->expectations, index, socket);
 	if (!lcore->expect)
+		goto fail;
+	missing = "fragments (fragments.datagrams, fragments.packets)";
+	lcore->fragments = fragments_new(lcore, &limits->fragments, socket);
+	if (!lcore->fragments)
 		goto fail;
 	missing = "evidence (limits.evidence)";
 	if (evidence_log_new(&lcore->evidence, limits->evidence, socket))
@@ -165,6 +170,7 @@ void lcore_free(struct lcore *lcore)
 	tracker_free(lcore->tracker);
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);
+	fragments_free(lcore->fragments);
 	evidence_log_free(&lcore->evidence);
 	rte_free(lcore->allowances.at);
 	rte_free(lcore);

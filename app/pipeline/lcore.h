@@ -13,6 +13,7 @@
 #include "event.h"
 #include "evidence.h"
 #include "flow.h"
+#include "frag.h"
 #include "hints.h"
 #include "histogram.h"
 #include "lease.h"
@@ -198,6 +199,7 @@ struct lcore {
 	struct tracker *tracker;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
+	struct fragments *fragments; // NULL: a standby's
 	struct evidence_log evidence;
 	struct allowances allowances;
 	struct hold *hold; // flows under scan (hold.h); NULL: there is no engine
@@ -233,6 +235,7 @@ struct lcore_limits {
 	uint32_t expectations;
 	uint32_t evidence;               // records, per lcore
 	struct tracker_limits tracker;   // tcp_track.h
+	struct frag_limits fragments;    // per lcore
 	struct elephant_limits elephant; // flow_rate.h
 	struct flow_timeouts timeouts;
 };

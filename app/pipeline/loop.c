@@ -4,6 +4,7 @@
 #include <rte_prefetch.h>
 #include "bypass.h"
 #include "flow_event.h"
+#include "fragments.h"
 #include "hold.h"
 #include "inspect.h"
 #include "loop.h"
@@ -24,7 +25,7 @@ struct stage {
 // THE stage table. A packet goes down it until a stage says where it ends.
 static const struct stage stages[] = {
 	{stage_link, "link"},           // by EtherType; malformed, unsupported
-	{stage_stateless, "stateless"}, // fragments, ICMP errors
+	{stage_stateless, "stateless"}, // fragments are held; ICMP errors
 	{stage_condemned, "condemned"}, // flows that were torn down
 	{stage_checksum, "checksum"},   // nothing below sees what no host accepts
 	{stage_admit, "admit"},         // connection cache, then a new entry
@@ -51,8 +52,29 @@ static void drop_untold(struct lcore *lcore, struct walk *walk)
 		evidence->flow_id = walk_flow_id(lcore, walk);
 }
 
+// Its fragments have the view's end. A view cannot be kept: TAKEN is a drop.
+static void finish_view(struct lcore *lcore, struct walk *walk, enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_PASS:
+	case VERDICT_SEND:
+		walk_released(lcore, walk);
+		fragments_send(lcore, walk->m);
+		return;
+	case VERDICT_TAKEN: walk->reason = DROP_NOT_TAKEN; break;
+	case VERDICT_DROP: break;
+	}
+	if (!walk->told)
+		drop_untold(lcore, walk);
+	fragments_drop(lcore, walk->m, walk->reason);
+}
+
 static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 {
+	if (unlikely(walk->view)) {
+		finish_view(lcore, walk, verdict);
+		return;
+	}
 	switch (verdict) {
 	case VERDICT_DROP:
 		if (!walk->told)
@@ -122,6 +144,31 @@ static bool has_key(const struct pkt *pkt)
 	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
 }
 
+// Fragments go to lcores by addresses alone; now it is known whose flow theirs is.
+static void walk_datagram(struct lcore *lcore)
+{
+	union flow_key key;
+	bool keyed;
+	struct rte_mbuf *view = fragments_view(lcore, &key, &keyed);
+
+	if (!view)
+		return;
+	struct walk walk = {.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .view = true};
+	unsigned owner = keyed ? flow_owner(lcore->dp, walk.pkt) : lcore->index;
+
+	if (owner != lcore->index && !fragments_settled(lcore)) {
+		fragments_hand_off(lcore, view, owner);
+		return;
+	}
+	if (keyed) {
+		walk.key = &key;
+		walk.v6 = walk.pkt->flags & PKT_V6;
+		walk.ref = flow_lookup(lcore->flows, &key, walk.pkt->hash, walk.v6);
+	}
+	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
+	walk_from(lcore, &walk, 0);
+}
+
 static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
 {
 	struct walk walk = {
@@ -136,6 +183,8 @@ static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_
 		walk.ref = lookup->ref;
 	}
 	walk_from(lcore, &walk, 0);
+	if (unlikely(walk.whole))
+		walk_datagram(lcore);
 }
 
 // Of packets without a flow: would the connection cache have them? All lines are fetched before any
@@ -438,7 +487,8 @@ static unsigned rings_held(const struct lcore *lcore)
 
 unsigned pipeline_held(const struct lcore *lcore)
 {
-	return tx_held(lcore) + rings_held(lcore) + inspect_held(lcore) + lcore->in_hand;
+	return tx_held(lcore) + rings_held(lcore) + inspect_held(lcore) + fragments_held(lcore) +
+	       lcore->in_hand;
 }
 
 static void publish(struct lcore *lcore, unsigned taken)
@@ -446,6 +496,8 @@ static void publish(struct lcore *lcore, unsigned taken)
 	struct flow_usage usage = flow_table_usage(lcore->flows);
 
 	lcore->stats.held_pkts = pipeline_held(lcore);
+	lcore->stats.fragments_held = fragments_held(lcore);
+	lcore->stats.datagrams_held = fragments_datagrams(lcore);
 	lcore->stats.flows_active = usage.flows;
 	lcore->stats.embryos_active = usage.stubs;
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
@@ -491,6 +543,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);
+	fragments_age(lcore, AGE_BUDGET);
 	conn_cache_age(lcore, AGE_BUDGET);
 	tx_flush(lcore);
 	publish(lcore, taken);
@@ -502,6 +555,7 @@ void pipeline_drain(struct lcore *lcore, uint64_t now_ns)
 	begin(lcore, now_ns);
 	while (turn_rings(lcore))
 		tx_flush(lcore);
+	fragments_drain(lcore);
 	flow_end_all(lcore, FLOW_END_SHUTDOWN);
 	tx_flush(lcore);
 	tx_discard(lcore, DROP_SHUTDOWN);

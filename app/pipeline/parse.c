@@ -112,6 +112,21 @@ static void pkt_reset(struct pkt *pkt)
 	};
 }
 
+static void parse_end(struct pkt *pkt, const uint8_t *frame, enum pkt_class class)
+{
+	pkt->class = (uint8_t) class;
+	if (class != PKT_IP) {
+		pkt->flags &= (uint16_t) ~(PKT_L4_OK | PKT_ICMP_ERROR);
+		return;
+	}
+	union flow_key key;
+
+	if (key_fill(pkt, frame, &key))
+		pkt->flags |= PKT_A_TO_B;
+	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
+	pkt->owner_slot = owner_slot(&key, pkt->flags & PKT_V6);
+}
+
 void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length)
 {
 	struct cursor c = {
@@ -127,17 +142,7 @@ void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32
 
 	if (class == PKT_IP)
 		class = parse_network(pkt, &c);
-	pkt->class = (uint8_t) class;
-	if (class != PKT_IP) {
-		pkt->flags &= (uint16_t) ~(PKT_L4_OK | PKT_ICMP_ERROR);
-		return;
-	}
-	union flow_key key;
-
-	if (key_fill(pkt, frame, &key))
-		pkt->flags |= PKT_A_TO_B;
-	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
-	pkt->owner_slot = owner_slot(&key, pkt->flags & PKT_V6);
+	parse_end(pkt, frame, class);
 }
 
 // All the bytes that parse may want: where they lie in one segment, nothing is copied.
@@ -173,6 +178,35 @@ __attribute__((noinline)) static bool parse_any(struct rte_mbuf *m, union flow_k
 bool parse_mbuf(struct rte_mbuf *m, union flow_key *key)
 {
 	return parse_plain(m, key) || parse_any(m, key);
+}
+
+bool parse_datagram(
+	struct rte_mbuf *m, const struct pkt *first, uint32_t l3_off, union flow_key *key)
+{
+	uint8_t buffer[PARSE_WINDOW];
+	uint32_t length;
+	const uint8_t *frame = mbuf_window(m, buffer, &length);
+	struct pkt *pkt = pkt_of(m);
+	struct cursor c = {
+		.bytes = frame,
+		.window = length,
+		.frame_end = m->pkt_len,
+		.end = m->pkt_len,
+		.at = l3_off,
+		.captured = pkt->flags & PKT_CAPTURED,
+	};
+
+	pkt_reset(pkt);
+	pkt->flags |= first->flags & (PKT_PPPOE | PKT_MULTICAST | PKT_TUNNEL);
+	pkt->ethertype = first->ethertype;
+	pkt->tunnel_tag = first->tunnel_tag;
+	pkt->n_vlan = first->n_vlan;
+	memcpy(pkt->vlan, first->vlan, sizeof(pkt->vlan));
+	parse_end(pkt, frame, parse_network(pkt, &c));
+	if (pkt->class != PKT_IP)
+		return false;
+	key_fill(pkt, frame, key);
+	return true;
 }
 
 void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)

@@ -79,6 +79,10 @@ void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key);
 // parse_packet for an mbuf, however many segments (A10), and its flow key. False: it has none
 // (class other than PKT_IP), and `key` is as it was.
 bool parse_mbuf(struct rte_mbuf *m, union flow_key *key);
+// The same for a datagram that was put together: its frame is the link header of `first`, whose
+// innermost packet was in fragments, and then that packet, whole, at l3_off.
+bool parse_datagram(
+	struct rte_mbuf *m, const struct pkt *first, uint32_t l3_off, union flow_key *key);
 
 static inline uint64_t parse_mix(uint64_t a, uint64_t b)
 {

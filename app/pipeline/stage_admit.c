@@ -6,6 +6,7 @@
 #include <string.h>
 #include "decide.h"
 #include "flow_event.h"
+#include "fragments.h"
 #include "teardown.h"
 #include "walk.h"
 
@@ -90,14 +91,26 @@ static enum verdict decide_stateless(struct lcore *lcore, struct walk *walk)
 	return drop(walk, DROP_RULE);
 }
 
-// Fragments leave as they came unless an address rule refuses their ends; an ICMP error follows
-// the flow that it speaks of, and makes none.
+// Held until its datagram is whole. A header with a bad checksum is of no datagram: no host takes
+// it.
+static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->view) { // a fragment of a fragment
+		lcore->stats.unsupported_pkts++;
+		return walk_invalid(lcore, walk, DROP_UNSUPPORTED, lcore->policy->unsupported);
+	}
+	lcore->stats.fragment_pkts += !(walk->pkt->owner_slot & PKT_SETTLED);
+	if (walk_checksum_good(lcore, walk))
+		return fragments_take(lcore, walk);
+	lcore->stats.bad_checksum_pkts++;
+	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+}
+
+// An ICMP error follows the flow that it speaks of, and makes none.
 enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
 {
-	if (walk->pkt->flags & PKT_FRAGMENT) {
-		lcore->stats.fragment_pkts++;
-		return decide_stateless(lcore, walk);
-	}
+	if (walk->pkt->flags & PKT_FRAGMENT)
+		return take_fragment(lcore, walk);
 	if (!(walk->pkt->flags & PKT_ICMP_ERROR))
 		return VERDICT_PASS;
 	lcore->stats.icmp_error_pkts++;

@@ -26,8 +26,11 @@ struct walk {
 	bool made;          // its flow began with this packet
 	bool again;         // it is decided again, after a reload
 	bool resumed;       // was held before
-	bool view;          // of fragments: it cannot be held nor changed
 	bool allowed;       // the operator lets connections of these ends pass
+	bool whole;         // its last fragment came: the datagram waits for its walk
+	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
+	// ends. To keep or change it is to say VERDICT_DROP.
+	bool view;
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.

@@ -205,6 +205,10 @@ struct rig *rig_new(const struct rig_options *options)
 		.conn_cache = options->flows,
 		.expectations = 16384,
 		.evidence = 65536,
+		.fragments = {.datagrams = 1024,
+			.packets = 4096,
+			.per_datagram = 64,
+			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 	};
 	for (uint8_t i = 0; i < 2; i++) {

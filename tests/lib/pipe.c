@@ -65,6 +65,10 @@ struct lcore_limits pipe_limits(void)
 		.conn_cache = 64,
 		.expectations = 64,
 		.evidence = 4096,
+		.fragments = {.datagrams = 16,
+			.packets = 128,
+			.per_datagram = 64,
+			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.tracker =
 			{

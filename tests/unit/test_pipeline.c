@@ -297,7 +297,12 @@ static void address_rule_answers_the_syn_and_feeds_the_cache(void **state)
 		.payload = "0123456789abcdef",
 		.payload_length = 16};
 
-	assert_int_equal(pipe_run(pipe, 0, &fragment), 0); // fragments obey address rules
+	assert_int_equal(pipe_run(pipe, 0, &fragment), 0);
+	fragment.fragment = 3; // the last: the datagram obeys address rules
+	fragment.payload = "the other end of it";
+	assert_int_equal(pipe_run(pipe, 0, &fragment), 0);
+	assert_int_equal(pipe_stats(pipe).datagrams_whole, 1);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONN_CACHE], 3); // its peer is known
 	assert_int_equal(pipe_stats(pipe).flows_created, 0);
 	pipe_free(pipe);
 }

@@ -7,7 +7,8 @@ from .show import number, span
 from .view import View
 
 # Values that go up and down: told by their change, not by a rate.
-GAUGES = {"flows_active", "embryos_active", "elephants_active", "cache_entries", "held", "held_pkts", "unaccounted",
+GAUGES = {"flows_active", "embryos_active", "elephants_active", "cache_entries", "held", "held_pkts", "fragments_held",
+          "datagrams_held", "unaccounted",
           "evidence_bytes", "slab_blocks", "slab_blocks_used", "tracked_limit", "tracked_active", "tcp_holes_active",
           "tcp_held_limit", "tcp_held_active"}
 STAYS = 5  # rounds that a row stays after it stood still: rows that come and go cannot be read

@@ -39,6 +39,8 @@ enum pkt_class {
 };
 
 #define PKT_FLOW_NONE UINT32_MAX
+// In owner_slot of fragments that another lcore has put together: their flow is ours.
+#define PKT_SETTLED   0x8000
 #define PKT_VLANS_MAX 2
 
 // 64 bytes, one cache line. Offsets are from the start of the frame, in bytes.
@@ -71,7 +73,7 @@ struct pkt {
 	uint8_t tunnel_tag;  // 0: none; else 1..255 from the outer addresses: part of the key
 	uint8_t ttl;         // of the inspected header
 	uint8_t link;        // enum pkt_link
-	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h)
+	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h); PKT_SETTLED
 };
 static_assert(sizeof(struct pkt) == 64, "struct pkt is one cache line");
 

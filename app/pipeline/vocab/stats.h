@@ -34,6 +34,14 @@
 	X(multiseg_pkts, "packets of more than one mbuf segment")                      \
 	X(bad_checksum_pkts, "packets with a wrong L4 checksum")                       \
 	X(checksum_verified_pkts, "L4 checksums verified in software")                 \
+	/* fragments */                                                                \
+	X(datagrams_whole, "datagrams put together from fragments")                    \
+	X(datagrams_handoff, "of these, given to the lcore that owns the flow")        \
+	X(datagrams_overlap, "datagrams given up because fragments overlapped")        \
+	X(datagrams_invalid, "datagrams given up because their lengths contradict")    \
+	X(datagrams_timeout, "datagrams given up because parts did not come in time")  \
+	X(datagrams_limit, "datagrams given up because a limit was reached")           \
+	X(fragment_duplicates, "fragments that came twice")                            \
 	/* sharing */                                                                  \
 	X(handoff_out_pkts, "packets given to the lcore that owns the flow")           \
 	X(handoff_in_pkts, "packets taken from another lcore")                         \
@@ -147,7 +155,9 @@ struct stats {
 #undef X
 	uint64_t dropped_pkts[DROP_REASONS_MAX];
 	// Gauges, stored at the end of each loop.
-	uint64_t held_pkts; // in keepers of this lcore: tx buffers and the rings it consumes
+	uint64_t held_pkts;      // in keepers of this lcore, and the rings it consumes
+	uint64_t fragments_held; // of these, fragments of datagrams that are not whole
+	uint64_t datagrams_held; // datagrams that these belong to, or that were given up
 	uint64_t flows_active;
 	uint64_t embryos_active;
 	uint64_t elephants_active; // kept up to date as it changes

@@ -69,7 +69,12 @@ enum confidence {
 	X(INFECTED, "infected")               /* held, and the scan engine found something */      \
 	X(UNSCANNED, "unscanned")             /* held, and no verdict came: scan.on_error ... */   \
 	X(FLOW_TABLE_FULL, "flow_table_full") /* no entry could be made for it */                  \
-	X(SHUTDOWN, "shutdown")               /* still held when the drain ended */
+	X(FRAGMENT_DUPLICATE, "fragment_duplicate") /* the same fragment is held already */        \
+	X(FRAGMENT_OVERLAP, "fragment_overlap")     /* its datagram has two of the same bytes */   \
+	X(FRAGMENT_INVALID, "fragment_invalid")     /* its datagram's lengths contradict */        \
+	X(FRAGMENT_TIMEOUT, "fragment_timeout")     /* its datagram was never whole */             \
+	X(FRAGMENT_LIMIT, "fragment_limit")         /* no room to put its datagram together */     \
+	X(SHUTDOWN, "shutdown")                     /* still held when the drain ended */
 
 enum drop_reason {
 #define X(symbol, word) DROP_##symbol,
