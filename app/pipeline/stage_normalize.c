@@ -59,7 +59,8 @@ static bool take_out(struct lcore *lcore, struct walk *walk, struct tcp_normal w
 	unsigned length = (unsigned)(walk->pkt->payload_off - walk->pkt->l4_off);
 	uint8_t header[TCP_HEADER_MAX];
 
-	if (!make_ours(lcore, walk))
+	// what is read is a view: its fragments would leave as they came
+	if (walk->view || !make_ours(lcore, walk))
 		return false;
 	const uint8_t *bytes = rte_pktmbuf_read(walk->m, walk->pkt->l4_off, length, header);
 

@@ -230,12 +230,32 @@ static void fragments_leave_as_they_came(void **state)
 			}
 }
 
+// What would have to be changed cannot be: its fragments leave as they came, or not at all.
+static void what_is_normalized_does_not_leave_in_fragments(void **state)
+{
+	(void)state;
+	for (unsigned enforce = 0; enforce < 2; enforce++) {
+		struct pipe *pipe = enforce ? blocking(1) : pipe_new(1, NULL);
+		struct pipe_packet packet = {.seq = 1001,
+			.ack = 5001,
+			.tcp_flags = TH_URG | TH_ACK,
+			.payload = handshake,
+			.payload_length = 40};
+
+		open_connection(pipe, false, 40000);
+		assert_int_equal(run_cut(pipe, &packet, 1, 32), enforce ? 0 : 2);
+		assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_NOT_TAKEN], enforce ? 2 : 0);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_handshake_in_fragments_is_seen),
 		cmocka_unit_test(a_syn_in_fragments_makes_a_flow),
 		cmocka_unit_test(fragments_leave_as_they_came),
+		cmocka_unit_test(what_is_normalized_does_not_leave_in_fragments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
