@@ -389,7 +389,7 @@ void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const st
 	if (!track || !(track->half[half].flags & HALF_STARTED))
 		return;
 	const struct tcp_half *of = &track->half[half];
-	uint32_t released = half_seq(of, half_released(of));
+	uint32_t released = half_seq(of, of->sent);
 
 	// ahead of a hole it moves nothing; what fills one moves it to the end of the copies
 	if (seq_lt(released, flow->released[half]) && seq_le(released, pkt->tcp_seq) &&

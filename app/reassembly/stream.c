@@ -89,6 +89,7 @@ void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp
 			return;
 		stream_gap(track, half, first->start, consumer);
 		stream_drain(tracker, track, half, consumer);
+		half->sent = half->next;
 	}
 }
 

@@ -5,7 +5,7 @@
 void half_start(struct tcp_half *half, uint32_t seq)
 {
 	half->base = seq;
-	half->next = half->acked = half->top = 0;
+	half->next = half->sent = half->unsent = half->acked = half->top = 0;
 	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_TIMESTAMP));
 }
 
@@ -147,7 +147,8 @@ static void go_on(const struct work *work)
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 	q2_forget(&half->q2, &work->tracker->slab, UINT64_MAX, UINT32_MAX);
 	stream_gap(work->track, half, until, work->consumer);
-	half->acked = half->top = until;
+	half->acked = half->top = half->sent = until;
+	half->unsent = 0;
 }
 
 // False: no receiver takes it, and the result says so.

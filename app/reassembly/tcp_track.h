@@ -39,11 +39,13 @@ enum {                            // struct tcp_half.flags
 
 struct tcp_half {
 	struct q2 q2;
-	uint64_t next;      // first byte that the consumer has not seen
-	uint64_t acked;     // the receiver has all below
-	uint64_t edge;      // the receiver takes no byte from here on (HALF_EDGE)
-	uint64_t top;       // end of what was forwarded or held
-	uint64_t fin;       // HALF_FIN
+	uint64_t next;   // first byte that the consumer has not seen
+	uint64_t sent;   // all below has left; at most `next`
+	uint64_t unsent; // above `sent`: bytes from there to here were consumed and did not leave
+	uint64_t acked;  // the receiver has all below
+	uint64_t edge;   // the receiver takes no byte from here on (HALF_EDGE)
+	uint64_t top;    // end of what was forwarded or held
+	uint64_t fin;    // HALF_FIN
 	uint64_t free_from; // HALF_FREE
 	uint64_t held_ns;   // since when the first held packet waits
 	uint32_t base;
@@ -216,13 +218,6 @@ bool track_is_idle(const struct tcp_track *track);
 static inline uint32_t half_seq(const struct tcp_half *half, uint64_t offset)
 {
 	return half->base + (uint32_t)offset;
-}
-// End of what left in order: where the receiver is, or will be.
-static inline uint64_t half_released(const struct tcp_half *half)
-{
-	const struct segment *held = TAILQ_FIRST(&half->q2.held);
-
-	return held && held->start < half->next ? held->start : half->next;
 }
 
 #endif

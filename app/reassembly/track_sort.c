@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/tcp.h>
+#include "pkt.h"
 #include "track_work.h"
 
 #define ONE_SIDED_KEPT 65536 // bytes behind `next` that are kept where no acknowledgement is seen
@@ -34,7 +35,12 @@ static void hold(struct work *work, bool news)
 	work->result->verdict = TRACK_HELD;
 	// a FIN behind held bytes is not told: it takes its place in the stream
 	work->result->ack_due = news && !segment->resumed;
-	work->result->ack_seq = half_seq(half, half_released(half));
+	work->result->ack_seq = half_seq(half, half->sent);
+}
+
+static bool is_fin(const struct segment *held)
+{
+	return pkt_of(held->m)->tcp_flags & TH_FIN;
 }
 
 // While the half waits for a verdict.
@@ -43,13 +49,14 @@ static void sort_waiting(struct work *work, bool news)
 	struct tcp_half *half = work->half;
 	const struct tcp_segment *segment = work->segment;
 	uint32_t length = (uint32_t)(work->end - work->start);
+	bool fin = segment->tcp_flags & TH_FIN;
 
 	if (half->flags & HALF_CLOSING) {
 		work->result->verdict = TRACK_DROP;
 		work->result->reason = DROP_HELD_CLOSED;
 		return;
 	}
-	if (work->end <= half_released(half) && !(segment->tcp_flags & TH_FIN)) {
+	if (work->end <= half->sent && !fin) {
 		work->result->known = length;
 		return; // of bytes that have left
 	}
@@ -63,11 +70,12 @@ static void sort_waiting(struct work *work, bool news)
 		work->result->reason = DROP_CONFLICT;
 		return;
 	}
-	if (length && !(segment->tcp_flags & TH_FIN) &&
-		q2_held_covers(&half->q2, work->start, length)) {
+	const struct segment *same = q2_held_covers(&half->q2, work->start, length);
+
+	if (same && (length || fin) && (!fin || is_fin(same))) {
 		work->result->verdict = TRACK_ABSORBED;
 		work->result->ack_due = news;
-		work->result->ack_seq = half_seq(half, half_released(half));
+		work->result->ack_seq = half_seq(half, half->sent);
 		return;
 	}
 	hold(work, news);
@@ -127,7 +135,7 @@ static void take_in_order(struct work *work)
 			return;
 	}
 	half->flags |= HALF_TAKEN;
-	while (half->next < work->end && !(half->flags & HALF_PROCESSING)) {
+	while (half->next < work->end && !(half->flags & HALF_PROCESSING && segment->enforces)) {
 		struct segment *kept = half->q2.n_copies ? q2_at(&half->q2, half->next) : NULL;
 
 		if (kept && kept->start <= half->next) {
@@ -161,6 +169,40 @@ static void take_in_order(struct work *work)
 	if (segment->one_sided && !work->tracker->keep_acked && half->next > ONE_SIDED_KEPT)
 		q2_forget(&half->q2, &work->tracker->slab, half->next - ONE_SIDED_KEPT,
 			FORGET_BUDGET);
+}
+
+// Consumed, and then forwarded, held or dropped: what was consumed and did not leave is known by
+// `sent` and `unsent`.
+static void take(struct work *work, bool news)
+{
+	struct tcp_half *half = work->half;
+	uint64_t before = half->next;
+
+	take_in_order(work);
+	if (half->next > before && work->segment->enforces &&
+		work->result->verdict == TRACK_FORWARD &&
+		(half->flags & HALF_PROCESSING || stream_copy_at_next(half))) {
+		// it would complete what waits for a verdict, or what is behind it is not inspected
+		// yet: it stops here
+		track_put_resuming(work->tracker, work->track, half);
+		hold(work, news);
+	}
+	if (half->next > before && work->result->verdict != TRACK_FORWARD)
+		half->unsent = work->end < half->next ? work->end : half->next;
+}
+
+static void note_sent(const struct work *work)
+{
+	struct tcp_half *half = work->half;
+	const struct segment *held = TAILQ_FIRST(&half->q2.held);
+
+	if (work->start <= half->sent && half->sent < work->end)
+		half->sent = work->end < half->next ? work->end : half->next;
+	if (half->sent >= half->unsent) // the rest left ahead of it
+		half->sent = half->next;
+	// without fast pass: what waited for this
+	if (held && held->start <= half->next && !(half->flags & HALF_RESUMING))
+		track_put_resuming(work->tracker, work->track, half);
 }
 
 static void compare_old(struct work *work)
@@ -212,8 +254,6 @@ void track_sort(struct work *work, bool news)
 {
 	struct tcp_half *half = work->half;
 	const struct tcp_segment *segment = work->segment;
-	uint64_t before = half->next;
-
 	compare_old(work);
 	if (!segment->resumed)
 		count_old(work);
@@ -231,18 +271,11 @@ void track_sort(struct work *work, bool news)
 	if (work->start > half->next)
 		sort_ahead(work, news);
 	else if (work->end > half->next)
-		take_in_order(work);
+		take(work, news);
 	if (work->result->verdict != TRACK_FORWARD)
 		return;
 	if (half->top < work->end)
 		half->top = work->end;
-	if (half->next > before && segment->enforces &&
-		(half->flags & HALF_PROCESSING || stream_copy_at_next(half))) {
-		// it would complete what waits for a verdict, or is not inspected yet: it stops
-		// here
-		track_put_resuming(work->tracker, work->track, half);
-		hold(work, news);
-		return;
-	}
+	note_sent(work);
 	stream_give_up(work->tracker, work->track, half, work->consumer, segment->one_sided);
 }
