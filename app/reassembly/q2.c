@@ -101,7 +101,7 @@ void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t 
 			return; // the caller has asked
 		segment->start = start;
 		segment->length = n;
-		segment->kind = kind;
+		segment->kind = (uint8_t)kind;
 		segment->m = NULL;
 		copy_out(segment->bytes, from, n);
 		RB_INSERT(segment_tree, &q2->tree, segment);

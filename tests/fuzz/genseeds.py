@@ -36,17 +36,45 @@ def pcap(order, magic):
     return struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65535, 1) + 2 * record
 
 
-def main():
-    folder = os.path.join(HERE, "corpus", "capture")
+def segment(half, distance, length, kind=0, variant=0, ack=0, how=255):
+    """A step of fuzz_tcp_track.c; where it begins is told from what comes next."""
+    flags = half | kind << 1 | variant << 4
+    return struct.pack("<BBhBbBBB", 7, flags, distance * 4, length, ack, 255, 0, how)
+
+
+def tcp_track():
+    resume, turn, wait = bytes([0]) + bytes(8), bytes([1]) + bytes(8), bytes([3, 0, 200]) + bytes(6)
+    swapped = [segment(0, 100, 100), segment(0, 0, 100), segment(1, 0, 0, ack=8), segment(0, -100, 100, variant=1)]
+    # first byte: 128 the consumer takes everything, 4 rewrites, 2 observes, 1 no fast pass, 64 no SYN
+    return {
+        "in-order": b"\x84" + b"".join(segment(i & 1, 0, 120, ack=5) for i in range(20)),
+        "hole": b"\x84" + b"".join(swapped),
+        "full": b"\x84" + b"".join(segment(0, 150 * i, 255) for i in range(30, 0, -1)) + segment(0, 0, 200),
+        "no-fast-pass": b"\x85" + b"".join(swapped) + turn * 4,
+        "observed": b"\x82" + b"".join(swapped),
+        "midstream": b"\xc4" + b"".join(swapped),
+        "held": b"\x04" + segment(0, 0, 100, how=0xC8) + segment(0, 0, 100) * 3 + resume + turn * 3,
+        "held-too-long": b"\x04" + segment(0, 0, 200, how=0xC8) * 4 + wait + turn + segment(0, -50, 60, variant=1),
+        "fin": b"\x84" + segment(0, 0, 10) + segment(0, 0, 10, kind=7) + segment(0, 0, 10) + segment(0, 0, 0, kind=6),
+    }
+
+
+def write(target, seeds):
+    folder = os.path.join(HERE, "corpus", target)
     os.makedirs(folder, exist_ok=True)
+    for name, octets in seeds.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(octets)
+
+
+def main():
     seeds = {}
     for order, name in (("<", "le"), (">", "be")):
         seeds[name + ".pcapng"] = pcapng(order)
         for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34):
             seeds[f"{name}-{magic:x}.pcap"] = pcap(order, magic)
-    for name, octets in seeds.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(octets)
+    write("capture", seeds)
+    write("tcp_track", tcp_track())
 
 
 if __name__ == "__main__":
