@@ -123,7 +123,7 @@ struct flow_half {
 	uint8_t l2_length;
 	uint8_t ttl;
 	uint8_t port;         // that packets of this half came in on
-	uint8_t window_scale; // 14 if unknown
+	uint8_t window_scale; // as its SYN says
 	uint16_t window;      // unscaled, of the last packet
 	uint16_t l2_flags;    // PKT_PPPOE, PKT_TUNNEL of that packet
 	uint8_t link;         // enum pkt_link
@@ -137,6 +137,9 @@ struct flow_half {
 	uint8_t pad1[10];
 };
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
+
+#define WINDOW_SCALE_MAX  14  // RFC 7323 section 2.3; also of a half whose SYN was not seen
+#define WINDOW_SCALE_NONE 255 // the SYN has no such option: neither end scales
 
 struct flow_cold {
 	struct flow_half half[2];
@@ -176,7 +179,7 @@ struct flow_stub {
 	uint8_t in_port; // of the initiator
 	uint8_t tcp_flags[2];
 	union {
-		uint8_t window_scale[2]; // from the SYNs; 14 if unknown
+		uint8_t window_scale[2]; // as the SYNs say
 		uint8_t confidence;      // condemned: of app
 	};
 	uint8_t action; // enum action

@@ -48,7 +48,7 @@ static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t v
 		.gen = table->next_gen++,
 		.lru_class = (uint8_t) class,
 		.flags = v6,
-		.window_scale = {14, 14},
+		.window_scale = {WINDOW_SCALE_MAX, WINDOW_SCALE_MAX},
 	};
 	lru_append(table, class, index);
 	return index;

@@ -229,6 +229,14 @@ static bool came_astray(const struct lcore *lcore, const struct flow *flow, cons
 	return !lcore->inside_is_initiator && inside != should;
 }
 
+// RFC 7323 section 2.2: only if both SYNs have the option.
+static uint8_t scale_of(const struct flow_cold *cold, unsigned half)
+{
+	uint8_t own = cold->half[half].window_scale, other = cold->half[!half].window_scale;
+
+	return own == WINDOW_SCALE_NONE || other == WINDOW_SCALE_NONE ? 0 : own;
+}
+
 static struct tcp_segment segment_of(const struct inspection *in)
 {
 	const struct lcore *lcore = in->lcore;
@@ -250,7 +258,7 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.window = pkt->tcp_win,
 		.tcp_flags = pkt->tcp_flags,
 		.half = (uint8_t)walk->half,
-		.scale = in->cold->half[walk->half].window_scale,
+		.scale = scale_of(in->cold, walk->half),
 		.has_timestamp = times.present,
 		.one_sided = !flow->pkts[!walk->half],
 		.astray = came_astray(lcore, flow, walk),

@@ -6,10 +6,11 @@
 #include "checksum.h"
 #include "resegment.h"
 
-#define OPTION_END  0
-#define OPTION_NOP  1
-#define OPTION_SACK 5
-#define OPTION_TIME 8
+#define OPTION_END   0
+#define OPTION_NOP   1
+#define OPTION_SCALE 3
+#define OPTION_SACK  5
+#define OPTION_TIME  8
 
 #define FRAME_LEAST 60 // without the frame check sequence
 
@@ -74,6 +75,20 @@ struct segment_times segment_times(const struct rte_mbuf *m, const struct pkt *p
 		.value = get32(option + 2),
 		.echo = get32(option + 6),
 	};
+}
+
+uint8_t segment_scale(const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	uint8_t *tcp = header_of(m, pkt);
+
+	if (!tcp)
+		return WINDOW_SCALE_MAX;
+	const uint8_t *option =
+		option_of(tcp, (uint32_t)(pkt->payload_off - pkt->l4_off), OPTION_SCALE, 3);
+
+	if (!option)
+		return WINDOW_SCALE_NONE;
+	return (uint8_t)RTE_MIN(option[2], WINDOW_SCALE_MAX);
 }
 
 static bool is_whole(const struct rte_mbuf *m, const struct pkt *pkt)

@@ -5,6 +5,7 @@
 #define SLUICE_RESEGMENT_H
 
 #include <stdbool.h>
+#include "flow.h"
 #include "pkt.h"
 
 struct segment_times {
@@ -13,6 +14,10 @@ struct segment_times {
 	uint32_t echo;
 };
 struct segment_times segment_times(const struct rte_mbuf *m, const struct pkt *pkt);
+
+// How far a SYN says that windows of its sender are to be shifted; WINDOW_SCALE_MAX (flow.h) if its
+// headers are not in one piece.
+uint8_t segment_scale(const struct rte_mbuf *m, const struct pkt *pkt);
 
 // Its payload was changed: the checksum again.
 void segment_rewritten(struct rte_mbuf *m);

@@ -7,6 +7,7 @@
 #include "flow_event.h"
 #include "flow_rate.h"
 #include "inspect.h"
+#include "resegment.h"
 #include "seq.h"
 #include "tx.h"
 #include "walk.h"
@@ -32,8 +33,10 @@ static uint32_t sat_add(uint32_t a, uint32_t b)
 
 // Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
 // last one holds, afterwards another SYN changes nothing.
-static void account_syn(struct flow_stub *stub, const struct pkt *pkt, unsigned half)
+static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
 {
+	const struct pkt *pkt = pkt_of(m);
+
 	if (!(pkt->tcp_flags & TH_SYN))
 		return;
 	bool other = stub->tcp_flags[!half] & TH_SYN;
@@ -41,10 +44,14 @@ static void account_syn(struct flow_stub *stub, const struct pkt *pkt, unsigned 
 	if (other && pkt->tcp_flags & TH_ACK) {
 		if (pkt->tcp_ack == stub->isn[!half] + 1)
 			stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+		else
+			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
 		stub->isn[!half] = pkt->tcp_ack - 1;
 		stub->isn[half] = pkt->tcp_seq;
+		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		stub->isn[half] = pkt->tcp_seq;
+		stub->window_scale[half] = segment_scale(m, pkt);
 	}
 }
 
@@ -58,7 +65,7 @@ static void account_stub(struct lcore *lcore, struct walk *walk)
 		stub->pkts[half]++;
 	stub->bytes[half] = sat_add(stub->bytes[half], walk->m->pkt_len);
 	if (is_tcp(pkt)) {
-		account_syn(stub, pkt, half);
+		account_syn(stub, walk->m, half);
 		stub->tcp_flags[half] |= pkt->tcp_flags;
 	}
 	flow_touch(lcore->flows, walk->ref, stub->lru_class, lcore->now_ns);
@@ -247,8 +254,11 @@ static void account_syn_again(struct lcore *lcore, struct walk *walk)
 	unsigned half = walk->half;
 
 	if (walk->pkt->tcp_flags & TH_ACK) {
-		if (flow->seen[!half] & SEEN_SYN_DATA)
+		if (flow->seen[!half] & SEEN_SYN_DATA) {
+			flow_cold_at(lcore->flows, walk->ref)->half[half].window_scale =
+				segment_scale(walk->m, walk->pkt);
 			forget_syn_data(lcore, walk, !half);
+		}
 		return;
 	}
 	const struct flow_half *of = &flow_cold_at(lcore->flows, walk->ref)->half[half];
@@ -423,7 +433,7 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 		if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN) {
-			account_syn(stub, walk->pkt, walk->half);
+			account_syn(stub, walk->m, walk->half);
 			stub->tcp_flags[walk->half] |= walk->pkt->tcp_flags;
 		}
 		if (!promote(lcore, walk)) {

@@ -3,6 +3,7 @@
 
 #define DRAIN_BUDGET    32    // copies consumed with one packet; the rest is worked off in turns
 #define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there
+#define PATIENT_AHEAD   16384 // the same where its bytes were acknowledged and nobody waits
 
 bool stream_obey(struct tcp_half *half, enum consumed consumed)
 {
@@ -78,14 +79,16 @@ void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 }
 
 void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
-	const struct stream_consumer *consumer, bool one_sided)
+	const struct stream_consumer *consumer, bool one_sided, bool patient)
 {
 	struct segment *first;
 
 	while (half->q2.n_copies && !half_waits(half) && !(half->flags & HALF_FREE) &&
 		(first = q2_at(&half->q2, half->next)) && first->start > half->next) {
-		if (half->acked < first->start &&
-			!(one_sided && half->top - half->next > ONE_SIDED_AHEAD))
+		uint64_t ahead = half->top - half->next;
+		bool acked = half->acked >= first->start && (!patient || ahead > PATIENT_AHEAD);
+
+		if (!acked && !(one_sided && ahead > ONE_SIDED_AHEAD))
 			return;
 		stream_gap(track, half, first->start, consumer);
 		stream_drain(tracker, track, half, consumer);
@@ -118,7 +121,7 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 	half->flags &= (uint16_t)~HALF_RESUMING;
 	held = TAILQ_FIRST(&half->q2.held);
 	if (!held || (!tracker->limits.fast_pass && held->start > half->next)) {
-		stream_give_up(tracker, track, half, consumer, false);
+		stream_give_up(tracker, track, half, consumer, false, false);
 		return NULL;
 	}
 	half->flags |= HALF_RESUMING;

@@ -62,7 +62,8 @@ static void hear(const struct work *work)
 	if (!work->tracker->keep_acked)
 		q2_forget(&other->q2, &work->tracker->slab,
 			other->acked < other->next ? other->acked : other->next, FORGET_BUDGET);
-	stream_give_up(work->tracker, work->track, other, work->consumer, false);
+	stream_give_up(
+		work->tracker, work->track, other, work->consumer, false, !segment->enforces);
 }
 
 // The newest of what this half's sender says, for packets that are held meanwhile. True: its

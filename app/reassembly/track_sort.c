@@ -236,18 +236,21 @@ static void compare_old(struct work *work)
 	work->result->reason = DROP_CONFLICT;
 }
 
+// Bytes that came before: those that were consumed, and those that are kept ahead of a hole.
 static void count_old(const struct work *work)
 {
-	const struct tcp_half *half = work->half;
-	uint64_t old = 0;
+	struct tcp_half *half = work->half;
+	uint64_t from = RTE_MAX(work->start, RTE_MIN(half->next, work->end));
+	uint32_t old = (uint32_t)(from - work->start);
 
-	if (work->start < half->next)
-		old = (work->end < half->next ? work->end : half->next) - work->start;
-	if (old < work->result->known)
-		old = work->result->known;
-	work->result->old = (uint32_t)old;
-	stream_report_add32(&half_report(work->track, half)->duplicate_bytes,
-		(uint32_t)RTE_MIN(old, UINT32_MAX));
+	if (half->q2.n_copies && from < work->end) {
+		const struct payload ahead = {work->bytes.m, work->bytes.at + old};
+
+		old += q2_compare(&half->q2, from, ahead, (uint32_t)(work->end - from), false)
+			       .known;
+	}
+	work->result->old = old;
+	stream_report_add32(&half_report(work->track, half)->duplicate_bytes, old);
 }
 
 void track_sort(struct work *work, bool news)
@@ -277,5 +280,6 @@ void track_sort(struct work *work, bool news)
 	if (half->top < work->end)
 		half->top = work->end;
 	note_sent(work);
-	stream_give_up(work->tracker, work->track, half, work->consumer, segment->one_sided);
+	stream_give_up(work->tracker, work->track, half, work->consumer, segment->one_sided,
+		!segment->enforces);
 }

@@ -58,9 +58,11 @@ void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_h
 	const struct stream_consumer *consumer);
 void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 	const struct stream_consumer *consumer);
-// Holes whose bytes never come: the receiver has them already, or nobody tells what it has.
+// Holes whose bytes never come: the receiver has them already, or nobody tells what it has
+// (`one_sided`). Where nothing is enforced nobody waits for the consumer, and what is mirrored may
+// come in another order than it was received in: `patient` lets them stay for a while.
 void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
-	const struct stream_consumer *consumer, bool one_sided);
+	const struct stream_consumer *consumer, bool one_sided, bool patient);
 
 // track_sort.c
 void track_sort(struct work *work, bool news);
