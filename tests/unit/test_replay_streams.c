@@ -137,6 +137,47 @@ static void bytes_of_a_retransmission_count_as_dup(void **state)
 	end(&on, HEAD "x.pcap,10.0.0.1:40000>10.0.0.2:80,syn,8,5,0,," SHA_ABCHELLO "\n");
 }
 
+// What was kept ahead of a hole is compared, too.
+static void bytes_ahead_that_come_again_count_as_dup(void **state)
+{
+	struct stage_set on = begin();
+
+	(void)state;
+	shake_hands(&on, 100, 500);
+	say(&on, false, TH_ACK, 104, 501, "lo");
+	say(&on, false, TH_ACK, 101, 501, "helxo");
+	end(&on, HEAD "x.pcap,10.0.0.1:40000>10.0.0.2:80,syn,5,2,1,," SHA_HELLO "\n");
+}
+
+// A mirror may show the acknowledgement first.
+static void where_nothing_is_enforced_a_hole_may_still_be_filled(void **state)
+{
+	struct stage_set on = begin();
+
+	(void)state;
+	shake_hands(&on, 100, 500);
+	say(&on, false, TH_ACK, 103, 501, "llo");
+	say(&on, true, TH_ACK, 501, 106, "");
+	say(&on, false, TH_ACK, 101, 501, "he");
+	end(&on, HEAD "x.pcap,10.0.0.1:40000>10.0.0.2:80,syn,5,0,0,," SHA_HELLO "\n");
+}
+
+// Under a policy that enforces its receiver has it and goes on: what is behind cannot wait.
+static void else_a_hole_that_is_acknowledged_is_a_gap(void **state)
+{
+	struct stage_set on = begin();
+	struct policy *policy = pipe_policy(on.pipe);
+
+	(void)state;
+	pipe_rule_app(policy, 1, ACTION_DROP, "bittorrent");
+	pipe_publish(on.pipe, policy);
+	shake_hands(&on, 100, 500);
+	say(&on, false, TH_ACK, 111, 501, "hello");
+	say(&on, true, TH_ACK, 501, 116, "");
+	say(&on, false, TH_ACK, 101, 501, "0123456789");
+	end(&on, HEAD "x.pcap,10.0.0.1:40000>10.0.0.2:80,syn,5,10,0,0+10," SHA_HELLO "\n");
+}
+
 static void a_decided_flow_is_still_read(void **state)
 {
 	struct stage_set on = begin();
@@ -265,6 +306,9 @@ int main(void)
 		cmocka_unit_test(without_a_handshake_it_is_midstream),
 		cmocka_unit_test(a_tuple_that_is_used_again_has_another_row),
 		cmocka_unit_test(bytes_of_a_retransmission_count_as_dup),
+		cmocka_unit_test(bytes_ahead_that_come_again_count_as_dup),
+		cmocka_unit_test(where_nothing_is_enforced_a_hole_may_still_be_filled),
+		cmocka_unit_test(else_a_hole_that_is_acknowledged_is_a_gap),
 		cmocka_unit_test(a_decided_flow_is_still_read),
 		cmocka_unit_test(datagrams_have_no_row),
 		cmocka_unit_test(ipv6_ends_are_written_without_brackets),
