@@ -228,7 +228,7 @@ static void give(struct rte_mbuf *m, bool resumed, uint8_t how)
 	struct tcp_half *half = &world.track->half[what.half];
 	const struct direction *d = &directions[what.half];
 	bool waits = half->flags & HALF_PROCESSING, unseen = half->flags & HALF_UNSEEN;
-	uint64_t released = half_released(half), next = d->told;
+	uint64_t released = half->sent, next = d->told;
 	struct tcp_segment segment = {
 		.m = m,
 		.now_ns = world.now_ns,
