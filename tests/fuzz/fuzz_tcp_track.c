@@ -47,17 +47,41 @@ static void must(bool holds, const char *what)
 	abort();
 }
 
-struct held_about { // with each packet, to walk it again
+struct about { // what is said of a packet, kept with it to walk it again
 	uint32_t seq, ack, tsval, length;
 	uint16_t window;
 	uint8_t tcp_flags, half;
 	bool stamped;
 };
-static_assert(sizeof(struct held_about) <= PKT_PRIV_SIZE, "it lies where struct pkt does");
 
-static struct held_about *about(struct rte_mbuf *m)
+static struct about about(struct rte_mbuf *m)
 {
-	return rte_mbuf_to_priv(m);
+	const struct pkt *pkt = pkt_of(m);
+
+	return (struct about){
+		.seq = pkt->tcp_seq,
+		.ack = pkt->tcp_ack,
+		.tsval = (uint32_t)pkt->rx_ns,
+		.length = pkt->payload_len,
+		.window = pkt->tcp_win,
+		.tcp_flags = pkt->tcp_flags,
+		.half = pkt->in_port,
+		.stamped = pkt->flags,
+	};
+}
+
+static void note(struct rte_mbuf *m, const struct about *what)
+{
+	struct pkt *pkt = pkt_of(m);
+
+	pkt->tcp_seq = what->seq;
+	pkt->tcp_ack = what->ack;
+	pkt->rx_ns = what->tsval;
+	pkt->payload_len = (uint16_t)what->length;
+	pkt->tcp_win = what->window;
+	pkt->tcp_flags = what->tcp_flags;
+	pkt->in_port = what->half;
+	pkt->flags = what->stamped;
 }
 
 static uint8_t answer(void)
@@ -155,7 +179,8 @@ static uint32_t check_half(const struct tcp_half *half, const struct direction *
 	}
 	must(n_held == q2->n_held, "held packets miscounted");
 	must(!n_held || world.track->on_holding, "held, but never looked at");
-	must(!(half->flags & HALF_RESUMING) || world.track->on_resuming,
+	must((half->flags & (HALF_PROCESSING | HALF_RESUMING)) != HALF_RESUMING ||
+			world.track->on_resuming,
 		"resumes, but never worked");
 	must(half->next == d->told, "next is not what was told");
 	must(!copies || !(half->flags & HALF_FREE), "copies of a half that is free");
@@ -224,7 +249,7 @@ static void copy_payload(struct rte_mbuf *m, uint32_t length, uint8_t *to)
 static void give(struct rte_mbuf *m, bool resumed, uint8_t how)
 {
 	static uint8_t before[PAYLOAD_MAX], after[PAYLOAD_MAX];
-	const struct held_about what = *about(m);
+	const struct about what = about(m);
 	struct tcp_half *half = &world.track->half[what.half];
 	const struct direction *d = &directions[what.half];
 	bool waits = half->flags & HALF_PROCESSING, unseen = half->flags & HALF_UNSEEN;
@@ -297,7 +322,7 @@ static void segment(const uint8_t *step)
 	uint64_t at = directions[which].told + (uint64_t)(int64_t)(distance / 4);
 	uint64_t ack = other->acked + (uint64_t)(int64_t)((int8_t)step[5] * 24);
 	uint32_t base = half->flags & HALF_STARTED ? half->base : 0xfffffc00u;
-	struct held_about what = {
+	struct about what = {
 		.half = (uint8_t)which,
 		.seq = base + (uint32_t)at,
 		.ack = (other->flags & HALF_STARTED ? other->base : 0) + (uint32_t)ack,
@@ -322,7 +347,7 @@ static void segment(const uint8_t *step)
 	struct rte_mbuf *m =
 		packet_mbuf(world.pool, frame, HEADER + length, LINK_ETHERNET, 1 + (step[1] >> 6));
 
-	*about(m) = what;
+	note(m, &what);
 	give(m, false, step[8] % 16);
 }
 
@@ -336,7 +361,7 @@ static void work(unsigned which)
 
 		if (!m)
 			break;
-		must(about(m)->half == which, "a packet of the other half");
+		must(about(m).half == which, "a packet of the other half");
 		give(m, true, 0);
 		check();
 	}
