@@ -46,12 +46,11 @@ void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_h
 	for (unsigned budget = DRAIN_BUDGET; (copy = stream_copy_at_next(half));) {
 		if (half->flags & (HALF_PROCESSING | HALF_FREE))
 			return;
-		if (!budget--) {
+		// what could not be looked at now is tried again in later turns
+		if (!budget-- || !stream_copy(tracker, track, half, copy, consumer)) {
 			track_put_resuming(tracker, track, half);
 			return;
 		}
-		if (!stream_copy(tracker, track, half, copy, consumer))
-			return;
 	}
 }
 
@@ -111,11 +110,13 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 	*more = false;
 	if (half->flags & HALF_PROCESSING || !(half->flags & HALF_RESUMING))
 		return NULL;
+	uint64_t before = half->next;
+
 	stream_drain(tracker, track, half, consumer);
 	if (half->flags & HALF_PROCESSING)
 		return NULL;
 	if (stream_copy_at_next(half)) {
-		*more = true;
+		*more = half->next > before; // else it cannot be looked at in this turn
 		return NULL;
 	}
 	half->flags &= (uint16_t)~HALF_RESUMING;

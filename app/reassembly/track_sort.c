@@ -179,9 +179,10 @@ static void take(struct work *work, bool news)
 	uint64_t before = half->next;
 
 	take_in_order(work);
-	if (half->next > before && work->segment->enforces &&
-		work->result->verdict == TRACK_FORWARD &&
-		(half->flags & HALF_PROCESSING || stream_copy_at_next(half))) {
+	if (work->segment->enforces && work->result->verdict == TRACK_FORWARD &&
+		!work->result->waived &&
+		(half->next < work->end || half->flags & HALF_PROCESSING ||
+			stream_copy_at_next(half))) {
 		// it would complete what waits for a verdict, or what is behind it is not inspected
 		// yet: it stops here
 		track_put_resuming(work->tracker, work->track, half);
