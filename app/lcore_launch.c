@@ -73,6 +73,16 @@ void lcore_stand_still(uint64_t ns)
 		;
 }
 
+// How long a nap of at most `longest` may be: a keeper of the lcore may have a packet due before.
+static uint64_t nap_ns(const struct lcore *lcore, uint64_t longest)
+{
+	if (!lcore->wake_ns)
+		return longest;
+	uint64_t now = clock_ns(), left = lcore->wake_ns > now ? lcore->wake_ns - now : 0;
+
+	return left < longest ? left : longest;
+}
+
 // A lcore that has found nothing for `turns` turns.
 static void idle(const struct lcore_thread *thread, unsigned turns)
 {
@@ -87,11 +97,12 @@ static void idle(const struct lcore_thread *thread, unsigned turns)
 		else
 			rte_pause();
 	} else if (turns < IDLE_SHORT_TURNS) {
-		nap(IDLE_SHORT_NS); // short enough for a grace period to wait for
+		nap(nap_ns(thread->lcore,
+			IDLE_SHORT_NS)); // short enough for a grace period to wait for
 	} else {
 		// Offline: a sleeping reader must not keep reclaim waiting (STYLE trap 9).
 		rte_rcu_qsbr_thread_offline(qsbr, id);
-		nap(IDLE_LONG_NS);
+		nap(nap_ns(thread->lcore, IDLE_LONG_NS));
 		rte_rcu_qsbr_thread_online(qsbr, id);
 	}
 	lcore_lease_take(thread->lcore);

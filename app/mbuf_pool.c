@@ -30,7 +30,9 @@
 #define SCAN_LCORE_BYTES      (512ull << 10)
 #define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
 #define FRAG_DATAGRAM_BYTES   160ull
-#define FRAG_PACKET_BYTES     64ull // beside its mbuf
+#define FRAG_PACKET_BYTES     64ull        // beside its mbuf
+#define IMPAIRED_BYTES        32ull        // each packet on its way, beside its mbuf
+#define IMPAIR_MEMORY_BYTES   (2ull << 20) // each data lcore
 
 static uint32_t pool_size(const struct gateway *gateway)
 {
@@ -81,6 +83,8 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 			 (gateway->n_scan + 1) * (SCAN_LCORE_BYTES + n * SCAN_LINK_BYTES);
 	bytes += n * gateway->fragments.datagrams * FRAG_DATAGRAM_BYTES;
 	bytes += n * gateway->fragments.packets * FRAG_PACKET_BYTES;
+	if (gateway_impairs(gateway))
+		bytes += n * (gateway->impairment.limit * IMPAIRED_BYTES + IMPAIR_MEMORY_BYTES);
 	return (uint32_t)(bytes >> 20) + 1;
 }
 

@@ -257,6 +257,8 @@ uint32_t ports_mbufs_needed(const struct gateway *gateway)
 	mbufs += n * (n - 1) * 2 * HANDOFF_RING;
 	mbufs += n * (POOL_CACHE * 2 + 2 * BURST) + n * INJECT_RING;
 	mbufs += n * gateway->fragments.packets;
+	if (gateway_impairs(gateway))
+		mbufs += n * gateway->impairment.limit;
 	return mbufs + mbufs / 8;
 }
 

@@ -28,6 +28,54 @@ static struct flow_timeouts timeouts_of(const struct gateway *gateway)
 	return timeouts;
 }
 
+static uint64_t share(double of_one)
+{
+	return (uint64_t)(of_one * (double)IMPAIR_ALWAYS + 0.5);
+}
+
+static uint64_t ns_of(double ms)
+{
+	return (uint64_t)(ms * (double)NS_PER_MS + 0.5);
+}
+
+static struct impair_link impaired(const struct gateway_link *link)
+{
+	struct impair_link out = {
+		.delay_ns = ns_of(link->delay_ms),
+		.jitter_ns = ns_of(link->jitter_ms),
+		// 1 Mbit/s is 8 us a byte
+		.ps_per_byte = link->rate_mbit > 0 ? (uint64_t)(8e6 / link->rate_mbit + 0.5) : 0,
+		.queue_ns = ns_of(link->queue_ms),
+		.loss = IMPAIR_BERNOULLI,
+		.lost_good = share(link->loss.p),
+		.reorder = share(link->reorder),
+		.duplicate = share(link->duplicate),
+		.corrupt = share(link->corrupt),
+	};
+
+	if (link->loss.model == GATEWAY_LOSS_GILBERT_ELLIOTT) {
+		out.loss = IMPAIR_GILBERT_ELLIOTT;
+		out.to_bad = share(link->loss.p);
+		out.to_good = share(link->loss.r);
+		out.lost_good = share(1 - link->loss.k);
+		out.lost_bad = share(1 - link->loss.h);
+	}
+	return out;
+}
+
+static struct impair_settings impairment(const struct gateway *gateway)
+{
+	return (struct impair_settings){
+		.on = gateway_impairs(gateway),
+		.whole_tuple = gateway->impairment.flow_key == GATEWAY_FLOW_KEY_TUPLE,
+		.at = gateway->impairment.at == GATEWAY_IMPAIR_TX ? IMPAIR_TX : IMPAIR_RX,
+		.seed = gateway->impairment.seed,
+		.limit = gateway->impairment.limit,
+		.links = {[IMPAIR_TO_INSIDE] = impaired(&gateway->impairment.to_inside),
+			[IMPAIR_TO_OUTSIDE] = impaired(&gateway->impairment.to_outside)},
+	};
+}
+
 struct lcore_limits run_limits(const struct gateway *gateway)
 {
 	uint32_t n = gateway->n_data;
@@ -61,5 +109,6 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 				.hold_ns = gateway->reassembly.hold_ms * NS_PER_MS,
 				.fast_pass = gateway->reassembly.fast_pass,
 			},
+		.impair = impairment(gateway),
 	};
 }

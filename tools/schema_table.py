@@ -42,7 +42,7 @@ def kind(schema, node):
         return " or ".join(p[0] for p in pairs), "; ".join(p[1] for p in pairs if p[1])
     types = node["type"] if isinstance(node["type"], list) else [node["type"]]
     name = " or ".join({"boolean": "true or false"}.get(t, t) for t in types)
-    if "integer" in types:
+    if "integer" in types or "number" in types:
         return name, integers(node)
     if "string" in types and "maxLength" in node:
         low = node.get("minLength", 0)

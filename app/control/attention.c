@@ -213,6 +213,7 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 			"is the disk of paths.events full?"},
 		[TROUBLE_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
 			"the old policy stays in force; sluicectl policy check says why"},
+		[TROUBLE_IMPAIRED] = {.what = NULL}, // told by look_at_impairment
 	};
 
 	static_assert(sizeof rows / sizeof rows[0] == TROUBLES_MAX, "each has a row");
@@ -223,6 +224,19 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
 				rows[i].what, rows[i].advice);
 	}
+}
+
+static void look_at_impairment(struct list *list, const struct control_context *context)
+{
+	char text[400];
+
+	if (!context->gateway || !gateway_impairs(context->gateway))
+		return;
+	gateway_impairment_text(context->gateway, text, sizeof text);
+	say(list, LEVEL_WARNING,
+		"The impairment stage is on, packets are disturbed on purpose (%s): remove "
+		"\"impairment\" from gateway.json and restart.",
+		text);
 }
 
 static void look_at_policy(struct list *list, const struct pulse *pulse)
@@ -254,6 +268,7 @@ json_t *attention_json(const struct pulse *pulse)
 			"%" PRId64 " packets are not accounted for: please report this, with the "
 			"output of sluicectl stats.",
 			ledger.unaccounted);
+	look_at_impairment(&list, pulse->context);
 	look_at_policy(&list, pulse);
 	for (unsigned i = 1; i < LEVELS; i++) {
 		json_array_extend(list.by_level[0], list.by_level[i]);

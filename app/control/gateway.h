@@ -6,6 +6,7 @@
 #define SLUICE_GATEWAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "config_error.h"
 #include "engine.h"
@@ -38,6 +39,23 @@ enum stall_policy {   // what becomes of packets for a data lcore that stands st
 enum scan_engine_word { // gateway.json: scan.engine
 	SCAN_ENGINE_NONE,
 	SCAN_ENGINE_NULL, // verdicts by script
+};
+
+enum gateway_impair_place { GATEWAY_IMPAIR_RX, GATEWAY_IMPAIR_TX };
+enum gateway_flow_key { GATEWAY_FLOW_KEY_SERVICE, GATEWAY_FLOW_KEY_TUPLE };
+enum gateway_loss { GATEWAY_LOSS_BERNOULLI, GATEWAY_LOSS_GILBERT_ELLIOTT };
+
+struct gateway_link { // one direction of the impairment stage (docs/impairment.md)
+	double delay_ms, jitter_ms;
+	double rate_mbit; // 0: no line
+	double queue_ms;  // longest wait for the line
+	struct {
+		uint8_t model; // enum gateway_loss
+		double p;      // Bernoulli: share lost; else good -> bad
+		double r;      // bad -> good
+		double h, k;   // share that passes in the bad and in the good state
+	} loss;
+	double reorder, duplicate, corrupt; // shares
 };
 
 struct gateway {
@@ -102,6 +120,13 @@ struct gateway {
 		unsigned n_script;
 	} scan;
 	struct {
+		uint8_t at;       // enum gateway_impair_place
+		uint8_t flow_key; // enum gateway_flow_key
+		uint32_t seed;
+		uint32_t limit; // packets on their way, each data lcore
+		struct gateway_link to_inside, to_outside;
+	} impairment;
+	struct {
 		char *events;     // EVE JSON lines, "-" for standard output
 		char *control;    // socket
 		char *signatures; // directory
@@ -147,5 +172,23 @@ void gateway_free(struct gateway *gateway); // NULL is allowed
 const char *gateway_restart_difference(const struct gateway *now, const struct gateway *then);
 // The effective configuration as JSON text, to free().
 char *gateway_dump(const struct gateway *gateway);
+// Does the impairment stage do anything? And in words, for people: "to the outside: 10 ms ...".
+static inline bool gateway_link_loses(const struct gateway_link *link)
+{
+	if (link->loss.model == GATEWAY_LOSS_BERNOULLI)
+		return link->loss.p > 0;
+	return link->loss.k < 1 || (link->loss.p > 0 && link->loss.h < 1);
+}
+static inline bool gateway_link_impairs(const struct gateway_link *link)
+{
+	return link->delay_ms > 0 || link->rate_mbit > 0 || gateway_link_loses(link) ||
+	       link->duplicate > 0 || link->corrupt > 0;
+}
+static inline bool gateway_impairs(const struct gateway *gateway)
+{
+	return gateway_link_impairs(&gateway->impairment.to_inside) ||
+	       gateway_link_impairs(&gateway->impairment.to_outside);
+}
+void gateway_impairment_text(const struct gateway *gateway, char *out, size_t out_len);
 
 #endif

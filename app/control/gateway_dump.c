@@ -185,6 +185,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "reassembly", json_fields_dump(gateway_reassembly_fields, gateway));
 	rc |= put(root, "stall", json_fields_dump(gateway_stall_fields, gateway));
 	rc |= put(root, "scan", gateway_scan_json(gateway));
+	rc |= put(root, "impairment", gateway_impairment_json(gateway));
 	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
 	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
 	rc |= put(root, "hook", hook_json(gateway));
@@ -192,7 +193,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= rest ? json_object_update(root, rest) : -1;
 	json_decref(rest);
 	if (!rc)
-		text = json_dumps(root, JSON_INDENT(2));
+		text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(root);
 	return text;
 }
@@ -279,6 +280,9 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		return "lcores.scan";
 	if (now->control_cpu != then->control_cpu)
 		return "lcores.control";
+	name = gateway_impairment_difference(now, then);
+	if (name)
+		return name;
 	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
 		const struct json_field *field = json_fields_difference(tables[i], now, then);
 

@@ -21,6 +21,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "reassembly", .kind = JSON_KIND_READ, .read = gateway_read_reassembly},
 	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
 	{.name = "scan", .kind = JSON_KIND_READ, .read = gateway_read_scan},
+	{.name = "impairment", .kind = JSON_KIND_READ, .read = gateway_read_impairment},
 	{.name = "paths", .kind = JSON_KIND_READ, .read = gateway_read_paths},
 	{.name = "http", .kind = JSON_KIND_READ, .read = gateway_read_http},
 	{.name = "hook", .kind = JSON_KIND_READ, .read = gateway_read_hook},
@@ -187,6 +188,70 @@ const struct json_field gateway_stall_fields[] = {
 		.offset = offsetof(struct gateway, stall.policy),
 		.words = stall_policies,
 		.fallback = STALL_CLOSED},
+	JSON_FIELD_END,
+};
+
+static const char *const impairment_places[] = {
+	[GATEWAY_IMPAIR_RX] = "rx", [GATEWAY_IMPAIR_TX] = "tx", NULL};
+static const char *const impairment_keys[] = {
+	[GATEWAY_FLOW_KEY_SERVICE] = "service", [GATEWAY_FLOW_KEY_TUPLE] = "tuple", NULL};
+static const char *const loss_models[] = {[GATEWAY_LOSS_BERNOULLI] = "bernoulli",
+	[GATEWAY_LOSS_GILBERT_ELLIOTT] = "gilbert_elliott",
+	NULL};
+
+const struct json_field gateway_impairment_fields[] = {
+	{.name = "impairment.at",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, impairment.at),
+		.words = impairment_places},
+	{.name = "impairment.seed",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, impairment.seed),
+		.max = UINT32_MAX,
+		.fallback = 1},
+	{.name = "impairment.flow_key",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, impairment.flow_key),
+		.words = impairment_keys},
+	{.name = "impairment.limit",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, impairment.limit),
+		.min = 64,
+		.max = 1048576,
+		.fallback = 16384},
+	{.name = "impairment.to_inside", .kind = JSON_KIND_READ, .read = gateway_read_to_inside},
+	{.name = "impairment.to_outside", .kind = JSON_KIND_READ, .read = gateway_read_to_outside},
+	JSON_FIELD_END,
+};
+
+#define NUMBER(key, member, high, value)                                        \
+	{                                                                       \
+		.name = "impairment.to_*." key, .kind = JSON_KIND_NUMBER,       \
+		.offset = offsetof(struct gateway_link, member), .max = (high), \
+		.fallback = (value)                                             \
+	}
+
+const struct json_field gateway_link_fields[] = {
+	NUMBER("delay_ms", delay_ms, 10000, 0),
+	NUMBER("jitter_ms", jitter_ms, 10000, 0),
+	NUMBER("rate_mbit", rate_mbit, 100000, 0),
+	NUMBER("queue_ms", queue_ms, 10000, 50),
+	NUMBER("reorder", reorder, 1, 0),
+	NUMBER("duplicate", duplicate, 1, 0),
+	NUMBER("corrupt", corrupt, 1, 0),
+	{.name = "impairment.to_*.loss", .kind = JSON_KIND_READ, .read = gateway_read_loss},
+	JSON_FIELD_END,
+};
+
+const struct json_field gateway_loss_fields[] = {
+	{.name = "impairment.to_*.loss.model",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway_link, loss.model),
+		.words = loss_models},
+	NUMBER("loss.p", loss.p, 1, 0),
+	NUMBER("loss.r", loss.r, 1, 1),
+	NUMBER("loss.h", loss.h, 1, 0),
+	NUMBER("loss.k", loss.k, 1, 1),
 	JSON_FIELD_END,
 };
 

@@ -11,7 +11,7 @@
 // "bridge", the only mode of a pair.
 extern const char *const gateway_pair_modes[];
 
-// Targets and contexts: struct gateway but for the last three.
+// Targets and contexts: struct gateway but for the last five.
 extern const struct json_field gateway_fields[];
 extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
@@ -20,6 +20,7 @@ extern const struct json_field gateway_elephant_fields[];
 extern const struct json_field gateway_reassembly_fields[];
 extern const struct json_field gateway_stall_fields[];
 extern const struct json_field gateway_scan_fields[];
+extern const struct json_field gateway_impairment_fields[];
 extern const struct json_field gateway_paths_fields[];
 extern const struct json_field gateway_http_fields[];
 extern const struct json_field gateway_hook_fields[];
@@ -27,6 +28,8 @@ extern const struct json_field gateway_lcores_fields[];
 extern const struct json_field gateway_port_fields[];   // struct gateway_port
 extern const struct json_field gateway_pair_fields[];   // struct gateway_pair
 extern const struct json_field gateway_script_fields[]; // struct scan_script
+extern const struct json_field gateway_link_fields[];   // struct gateway_link
+extern const struct json_field gateway_loss_fields[];   // the same
 
 // Applies one "KEY=VALUE" of --set to the tree, before it is read and checked (gateway_dump.c).
 void gateway_override(const struct json_doc *doc, const char *set);
@@ -48,6 +51,10 @@ json_t *gateway_scan_json(const struct gateway *gateway);
 const char *gateway_scan_difference(const struct gateway *a, const struct gateway *b);
 void gateway_check_scan(const struct json_doc *doc, const struct gateway *gateway);
 void gateway_read_stall(const struct json_at *at, void *ctx);
+void gateway_read_impairment(const struct json_at *at, void *ctx);
+void gateway_read_to_inside(const struct json_at *at, void *ctx);
+void gateway_read_to_outside(const struct json_at *at, void *ctx);
+void gateway_read_loss(const struct json_at *at, void *ctx);
 void gateway_read_paths(const struct json_at *at, void *ctx);
 void gateway_read_http(const struct json_at *at, void *ctx);
 void gateway_read_hook(const struct json_at *at, void *ctx);
@@ -60,5 +67,10 @@ void gateway_read_port_device(const struct json_at *at, void *ctx);
 void gateway_read_pair_inside(const struct json_at *at, void *ctx);
 void gateway_read_pair_outside(const struct json_at *at, void *ctx);
 void gateway_read_pair_mode(const struct json_at *at, void *ctx);
+
+// The impairment (gateway_impairment.c): fallbacks, dump, the first key that differs.
+int gateway_impairment_default(struct gateway *gateway);
+json_t *gateway_impairment_json(const struct gateway *gateway);
+const char *gateway_impairment_difference(const struct gateway *a, const struct gateway *b);
 
 #endif

@@ -365,6 +365,7 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
 			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
 			       json_fields_default(gateway_scan_fields, gateway) < 0 ||
+			       gateway_impairment_default(gateway) < 0 ||
 			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
 			       json_fields_default(gateway_http_fields, gateway) < 0 ||
 			       json_fields_default(gateway_hook_fields, gateway) < 0

@@ -41,6 +41,11 @@ static void integer_set(const struct json_field *field, void *target, uint32_t v
 	}
 }
 
+static double *number_place(const struct json_field *field, const void *target)
+{
+	return (double *)(void *)((uintptr_t)target + field->offset);
+}
+
 static char **string_place(const struct json_field *field, void *target)
 {
 	return (char **)(void *)((uint8_t *)target + field->offset);
@@ -65,6 +70,8 @@ int json_fields_default(const struct json_field *fields, void *target)
 			if (fields->fallback_text && !copy)
 				return -ENOMEM;
 			*string_place(fields, target) = copy;
+		} else if (fields->kind == JSON_KIND_NUMBER) {
+			*number_place(fields, target) = fields->fallback;
 		} else if (!is_read_elsewhere(fields)) {
 			integer_set(fields, target, fields->fallback);
 		}
@@ -106,6 +113,9 @@ static void read_one(
 			integer_set(field, target, 0);
 		else if (json_want_integer(at, field->min, field->max, &number))
 			integer_set(field, target, (uint32_t)number);
+		break;
+	case JSON_KIND_NUMBER:
+		json_want_number(at, field->min, field->max, number_place(field, target));
 		break;
 	case JSON_KIND_FLAG:
 		if (json_want_flag(at, &flag))
@@ -187,6 +197,8 @@ json_t *json_fields_dump(const struct json_field *fields, const void *target)
 			value = json_null();
 		else if (fields->kind == JSON_KIND_STRING)
 			value = json_string(string_get(fields, target));
+		else if (fields->kind == JSON_KIND_NUMBER)
+			value = json_real(*number_place(fields, target));
 		else if (fields->kind == JSON_KIND_FLAG)
 			value = json_boolean(integer_get(fields, target));
 		else if (fields->kind == JSON_KIND_WORD)
@@ -211,6 +223,9 @@ const struct json_field *json_fields_difference(
 			const char *x = string_get(fields, a), *y = string_get(fields, b);
 
 			if (!x != !y || (x && strcmp(x, y) != 0))
+				return fields;
+		} else if (fields->kind == JSON_KIND_NUMBER) {
+			if (*number_place(fields, a) != *number_place(fields, b))
 				return fields;
 		} else if (integer_get(fields, a) != integer_get(fields, b)) {
 			return fields;

@@ -186,6 +186,20 @@ bool json_want_integer(const struct json_at *at, uint64_t min, uint64_t max, uin
 	return true;
 }
 
+bool json_want_number(const struct json_at *at, double min, double max, double *out)
+{
+	double number = json_number_value(at->value);
+
+	if (!json_is_number(at->value))
+		return wrong_type(at, "a number");
+	if (number < min || number > max) {
+		json_at_error(at, "%g is out of range: expected %g to %g", number, min, max);
+		return false;
+	}
+	*out = number;
+	return true;
+}
+
 bool json_want_flag(const struct json_at *at, bool *out)
 {
 	if (!json_is_boolean(at->value))

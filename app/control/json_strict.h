@@ -53,6 +53,8 @@ bool json_want_object(const struct json_at *at);
 bool json_want_array(const struct json_at *at, size_t min, size_t max);
 bool json_want_text(const struct json_at *at, size_t min, size_t max, const char **out);
 bool json_want_integer(const struct json_at *at, uint64_t min, uint64_t max, uint64_t *out);
+// Any number, with or without a point.
+bool json_want_number(const struct json_at *at, double min, double max, double *out);
 bool json_want_flag(const struct json_at *at, bool *out);
 // `words` ends with NULL; `*out` is the index.
 bool json_want_word(const struct json_at *at, const char *const *words, unsigned *out);
@@ -65,6 +67,7 @@ enum json_kind {
 	JSON_KIND_U8,
 	JSON_KIND_U16,
 	JSON_KIND_U32,
+	JSON_KIND_NUMBER, // double; min, max and fallback are whole
 	JSON_KIND_FLAG,   // bool
 	JSON_KIND_WORD,   // uint8_t, index into `words`
 	JSON_KIND_STRING, // char *, owned; null is allowed and NULL if `nullable`
@@ -76,11 +79,11 @@ struct json_field {
 	const char *name; // dotted from the document's root; the key is what follows the last dot
 	enum json_kind kind;
 	size_t offset; // into `target`
-	uint32_t min;  // of integers; length of strings
+	uint32_t min;  // of numbers; length of strings
 	uint32_t max;
 	const char *const *words;
 	void (*read)(const struct json_at *at, void *ctx);
-	uint32_t fallback;         // value of an absent integer, flag or word
+	uint32_t fallback;         // value of an absent number, flag or word
 	const char *fallback_text; // of an absent string
 	bool zero;                 // 0 is also allowed
 	bool nullable;

@@ -53,4 +53,5 @@ void troubles_read(const struct control_context *context, uint64_t values[TROUBL
 	values[TROUBLE_EVENTS_LOST] = sum.events_lost;
 	values[TROUBLE_EVENTS_FAILED] = context->sink ? sink_failed(context->sink) : 0;
 	values[TROUBLE_RELOAD_FAILURES] = context->reload ? reload_failures(context->reload) : 0;
+	values[TROUBLE_IMPAIRED] = sum.impaired_pkts;
 }

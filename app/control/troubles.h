@@ -30,7 +30,8 @@
 	X(HINTS_LOST, "hints_lost")                     \
 	X(EVENTS_LOST, "events_lost")                   \
 	X(EVENTS_FAILED, "events_failed")               \
-	X(RELOAD_FAILURES, "reload_failures")
+	X(RELOAD_FAILURES, "reload_failures")           \
+	X(IMPAIRED, "impaired_pkts") /* on purpose; but it must not be forgotten */
 
 enum trouble {
 #define X(symbol, word) TROUBLE_##symbol,

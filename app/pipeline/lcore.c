@@ -72,6 +72,15 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		"allowances", sizeof(struct allowance) * ALLOWANCES_MAX, 64, socket);
 	if (!lcore->allowances.at)
 		goto fail;
+	missing = "the impairment (impairment.limit)";
+	struct impair *impair;
+
+	if (impair_new(&limits->impair, socket, &impair))
+		goto fail;
+	if (limits->impair.at == IMPAIR_RX)
+		lcore->impair_rx = impair;
+	else
+		lcore->impair_tx = impair;
 	missing = "its rings";
 	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
 
@@ -173,5 +182,7 @@ void lcore_free(struct lcore *lcore)
 	fragments_free(lcore->fragments);
 	evidence_log_free(&lcore->evidence);
 	rte_free(lcore->allowances.at);
+	impair_free(lcore->impair_rx);
+	impair_free(lcore->impair_tx);
 	rte_free(lcore);
 }

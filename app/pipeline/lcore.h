@@ -16,6 +16,7 @@
 #include "frag.h"
 #include "hints.h"
 #include "histogram.h"
+#include "impair.h"
 #include "lease.h"
 #include "owner.h"
 #include "stage_meter.h"
@@ -210,6 +211,8 @@ struct lcore {
 	uint64_t busy_mark_ns, loop_mark_ns; // stats.busy_ns, loop_ns when the window began
 	unsigned in_hand; // packets of the burst at hand that no stage has seen the end of
 	struct tx_buffer tx[PORTS_MAX];
+	struct impair *impair_rx, *impair_tx; // one of them where the impairment is on (impair.h)
+	uint64_t wake_ns; // idle, it may sleep until then: a packet of a keeper is due; 0: for ever
 	uint64_t icmp_window_ns; // start of the current second of the reject limit
 	uint32_t icmp_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
@@ -238,6 +241,7 @@ struct lcore_limits {
 	struct frag_limits fragments;    // per lcore
 	struct elephant_limits elephant; // flow_rate.h
 	struct flow_timeouts timeouts;
+	struct impair_settings impair;
 };
 
 // Everything the lcores share; constant after start but for `policy`.

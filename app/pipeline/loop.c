@@ -6,6 +6,7 @@
 #include "flow_event.h"
 #include "fragments.h"
 #include "hold.h"
+#include "impair.h"
 #include "inspect.h"
 #include "loop.h"
 #include "operator.h"
@@ -15,6 +16,7 @@
 #include "walk.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
+#define IMPAIRED_BURSTS   16  // per turn
 #define BUSY_WINDOW_SHIFT 30  // busy_permille is of windows of 1.07 s
 
 struct stage {
@@ -309,12 +311,10 @@ static void count_parsed(struct parsed *parsed, const struct rte_mbuf *m, const 
 	parsed->undecoded += pkt->l4_proto < 64 && UNDECODED_TUNNELS >> pkt->l4_proto & 1;
 }
 
-static void add_parsed(struct lcore *lcore, const struct parsed *parsed, unsigned n)
+static void add_parsed(struct lcore *lcore, const struct parsed *parsed)
 {
 	struct stats *stats = &lcore->stats;
 
-	stats->received_pkts += n;
-	stats->received_bytes += parsed->bytes;
 	stats->multiseg_pkts += parsed->multiseg;
 	stats->vlan_pkts += parsed->vlan;
 	stats->ipv4_pkts += parsed->ip - parsed->ipv6;
@@ -359,7 +359,8 @@ static void prefetch_packet(struct rte_mbuf *m)
 	rte_prefetch0(pkt_of(m));
 }
 
-static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+// `counted`: as received, by the impairment stage, which had them since.
+static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, bool counted)
 {
 	struct rte_mbuf *own[BURST], *theirs[BURST];
 	union flow_key keys[BURST]; // of own[]
@@ -383,7 +384,11 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 		else
 			theirs[n_theirs++] = mbufs[i];
 	}
-	add_parsed(lcore, &parsed, n);
+	if (likely(!counted)) {
+		lcore->stats.received_pkts += n;
+		lcore->stats.received_bytes += parsed.bytes;
+	}
+	add_parsed(lcore, &parsed);
 	stage_meter_add(&lcore->meter, METER_PARSE, n);
 	hand_off_all(lcore, theirs, n_theirs);
 	if (n_own)
@@ -426,7 +431,7 @@ void pipeline_run(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, uint
 {
 	begin(lcore, now_ns);
 	for (unsigned done = 0; done < n; done += BURST)
-		run_burst(lcore, mbufs + done, n - done < BURST ? n - done : BURST);
+		run_burst(lcore, mbufs + done, n - done < BURST ? n - done : BURST, false);
 }
 
 static unsigned turn_receive(struct lcore *lcore)
@@ -442,8 +447,25 @@ static unsigned turn_receive(struct lcore *lcore)
 		for (unsigned k = 0; k < n; k++)
 			pipeline_receive(
 				lcore, mbufs[k], rx->port, LINK_ETHERNET, lcore->now_ns, 0);
+		if (unlikely(lcore->impair_rx))
+			impair_receive(lcore, mbufs, n);
+		else if (n)
+			run_burst(lcore, mbufs, n, false);
+		taken += n;
+	}
+	return taken;
+}
+
+// What has come to the end of an impaired link. What is left after so many bursts is due next turn.
+static unsigned turn_impaired(struct lcore *lcore)
+{
+	struct rte_mbuf *mbufs[BURST];
+	unsigned taken = 0, n = BURST;
+
+	for (unsigned i = 0; i < IMPAIRED_BURSTS && n == BURST; i++) {
+		n = impair_received(lcore, mbufs, BURST);
 		if (n)
-			run_burst(lcore, mbufs, n);
+			run_burst(lcore, mbufs, n, true);
 		taken += n;
 	}
 	return taken;
@@ -488,7 +510,7 @@ static unsigned rings_held(const struct lcore *lcore)
 unsigned pipeline_held(const struct lcore *lcore)
 {
 	return tx_held(lcore) + rings_held(lcore) + inspect_held(lcore) + fragments_held(lcore) +
-	       lcore->in_hand;
+	       impair_held(lcore) + lcore->in_hand;
 }
 
 static void publish(struct lcore *lcore, unsigned taken)
@@ -505,6 +527,7 @@ static void publish(struct lcore *lcore, unsigned taken)
 	lcore->stats.loops++;
 	lcore->stats.busy_loops += taken > 0;
 	lcore->was_busy = taken > 0;
+	lcore->wake_ns = impair_next_ns(lcore);
 	lcore->stats.heartbeat_ns = lcore->now_ns;
 }
 
@@ -536,6 +559,8 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	stall_if_told(lcore, &lcore->stall_turn_ns);
 	if (!atomic_load_explicit(&lcore->dp->stopping, memory_order_relaxed))
 		taken = turn_receive(lcore);
+	if (unlikely(lcore->impair_rx))
+		taken += turn_impaired(lcore);
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
@@ -559,5 +584,6 @@ void pipeline_drain(struct lcore *lcore, uint64_t now_ns)
 	flow_end_all(lcore, FLOW_END_SHUTDOWN);
 	tx_flush(lcore);
 	tx_discard(lcore, DROP_SHUTDOWN);
+	impair_discard(lcore, DROP_SHUTDOWN);
 	publish(lcore, 0);
 }

@@ -20,12 +20,11 @@ void packets_drop(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, enum
 // How long each was here: from the turn that received it until it is handed to the driver. One
 // reading of the clock for all; packets of a burst came at the same time, so it is a bucket for
 // each run of them.
-static void measure(struct lcore *lcore, unsigned port, uint64_t now_ns, unsigned n)
+static void measure(struct histogram *latency, const struct tx_buffer *buffer, uint64_t now_ns)
 {
-	struct histogram *latency = &lcore->latency[port];
-	struct rte_mbuf **pkts = lcore->tx[port].pkts;
+	struct rte_mbuf *const *pkts = buffer->pkts;
 
-	for (unsigned i = 0, run; i < n; i += run) {
+	for (unsigned i = 0, run, n = buffer->n; i < n; i += run) {
 		uint64_t rx_ns = pkt_of(pkts[i])->rx_ns;
 
 		for (run = 1; i + run < n && pkt_of(pkts[i + run])->rx_ns == rx_ns;)
@@ -36,11 +35,9 @@ static void measure(struct lcore *lcore, unsigned port, uint64_t now_ns, unsigne
 }
 
 // What the driver did not take is still here: it is measured when it goes.
-static void measure_not(struct lcore *lcore, unsigned port, uint64_t now_ns, unsigned from)
+static void measure_not(
+	struct histogram *latency, const struct tx_buffer *buffer, uint64_t now_ns, unsigned from)
 {
-	struct histogram *latency = &lcore->latency[port];
-	const struct tx_buffer *buffer = &lcore->tx[port];
-
 	for (unsigned i = from; i < buffer->n; i++) {
 		uint64_t rx_ns = pkt_of(buffer->pkts[i])->rx_ns;
 
@@ -73,15 +70,19 @@ static void flush_port(struct lcore *lcore, unsigned index)
 		hand_to_queue_owner(lcore, port);
 		return;
 	}
+	if (unlikely(lcore->impair_tx))
+		buffer = impair_send(lcore, index);
+	if (!buffer->n)
+		return;
 	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
 
-	measure(lcore, index, now_ns, buffer->n); // before they are the driver's
+	measure(&lcore->latency[index], buffer, now_ns); // before they are the driver's
 	for (unsigned i = 0; i < buffer->n; i++)
 		bytes += buffer->pkts[i]->pkt_len;
 	uint16_t sent =
 		port->send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
 
-	measure_not(lcore, index, now_ns, sent);
+	measure_not(&lcore->latency[index], buffer, now_ns, sent);
 	for (unsigned i = sent; i < buffer->n; i++)
 		bytes -= buffer->pkts[i]->pkt_len;
 	lcore->stats.sent_pkts += sent;
@@ -125,7 +126,7 @@ void tx_flush_full(struct lcore *lcore)
 void tx_flush(struct lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->dp->n_ports; i++)
-		if (lcore->tx[i].n)
+		if (lcore->tx[i].n || lcore->impair_tx) // there, packets may be due
 			flush_port(lcore, i);
 }
 

@@ -48,6 +48,14 @@
 	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")        \
 	X(bypassed_pkts, "packets sent uninspected for a stalled lcore")               \
 	X(bypassed_bytes, "bytes of these")                                            \
+	/* impairment */                                                               \
+	X(impaired_pkts, "packets taken by the impairment stage")                      \
+	X(impaired_delayed, "of these, packets that had to wait")                      \
+	X(impaired_reordered, "of these, packets that skipped the delay")              \
+	X(impaired_duplicated, "duplicates made by the impairment stage")              \
+	X(impaired_corrupted, "packets with a bit flipped by the impairment stage")    \
+	X(impaired_queue_full, "packets that found the impaired line's queue full")    \
+	X(impaired_nomem, "duplicates not made because the mbuf pool was empty")       \
 	X(hints_sent, "hints broadcast to other lcores")                               \
 	X(hints_received, "hints taken from other lcores")                             \
 	X(hints_lost, "hints lost to a full ring")                                     \
