@@ -33,6 +33,16 @@ void track_unseen(struct tcp_track *track)
 		}
 }
 
+// No receiver can have more: what is held has not left, and was maybe not even inspected.
+static uint64_t end_of_sent(const struct tcp_half *half)
+{
+	const struct segment *held = TAILQ_FIRST(&half->q2.held);
+
+	if (half->unsent > half->sent)
+		return half->sent;
+	return held && held->start < half->top ? held->start : half->top;
+}
+
 // What the sender says of the other half.
 static void hear(const struct work *work)
 {
@@ -50,7 +60,9 @@ static void hear(const struct work *work)
 		other->ts_recent = segment->tsecr;
 		other->flags |= HALF_TIMESTAMP;
 	}
-	if (ack < 0 || ((uint64_t)ack > other->top && !(other->flags & HALF_UNSEEN)))
+	if (other->flags & HALF_FIN && ack == (int64_t)other->fin + 1)
+		ack--; // the FIN's own number
+	if (ack < 0 || ((uint64_t)ack > end_of_sent(other) && !(other->flags & HALF_UNSEEN)))
 		return; // of nothing that was sent
 	if (!(other->flags & HALF_EDGE) || (uint64_t)ack + window > other->edge) {
 		other->edge = (uint64_t)ack + window;

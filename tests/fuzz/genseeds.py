@@ -59,6 +59,18 @@ def tcp_track():
     }
 
 
+def stream():
+    """Steps of fuzz_stream.c: those of the tracker without their last byte."""
+    names = ("in-order", "hole", "full", "held", "held-too-long", "fin")
+    tracker = tcp_track()
+    seeds = {}
+    for name in names:
+        steps = [tracker[name][at:at + 8] for at in range(1, len(tracker[name]), 9)]
+        for settings in (0x00, 0x02, 0x31, 0x3F):
+            seeds[f"{name}-{settings:02x}"] = bytes([settings]) + b"".join(steps)
+    return seeds
+
+
 def write(target, seeds):
     folder = os.path.join(HERE, "corpus", target)
     os.makedirs(folder, exist_ok=True)
@@ -75,6 +87,7 @@ def main():
             seeds[f"{name}-{magic:x}.pcap"] = pcap(order, magic)
     write("capture", seeds)
     write("tcp_track", tcp_track())
+    write("stream", stream())
 
 
 if __name__ == "__main__":
