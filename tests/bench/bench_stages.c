@@ -56,6 +56,10 @@ static void print_samples(const char *name, struct samples *samples, unsigned st
 		quantile(samples, steps, 0) / (double)units,
 		quantile(samples, steps, 0.5) / (double)units,
 		quantile(samples, steps, 0.9) / (double)units);
+	printf(", \"%s_steps\": [", name);
+	for (unsigned step = 0; step < steps; step++)
+		printf("%s%.1f", step ? ", " : "", samples->values[step][0] / ROUND_PKTS);
+	printf("]");
 }
 
 enum kind { KIND_PATH, KIND_PATH_WITHOUT_HYPERSCAN, KIND_WIRE };

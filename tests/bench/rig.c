@@ -306,7 +306,7 @@ void rig_build(const struct rig *rig, const struct rig_packet *packet, struct ri
 	uint16_t end = packet->payload_length && !packet->length
 			       ? (uint16_t)(34 + header + packet->payload_length)
 			       : length;
-	if (tcp && packet->tcp_flags & TH_SYN)
+	if (tcp && (packet->tcp_flags & TH_SYN || packet->bare))
 		end = 54; // the rest is padding
 	memset(l4, 0, header);
 	ip[0] = 0x45;

@@ -69,6 +69,7 @@ struct rig_packet {    // zeroed members have defaults
 	const void *payload; // its start; the rest is the packet's tail
 	uint16_t payload_length;
 	uint32_t tail; // which of the shared ones
+	bool bare;     // without payload: padded to its length
 };
 // Writes the head; checksums are those of the whole frame. `frame` (2 KiB) gets all of it if not
 // NULL.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "flow_table.h"
 #include "scenario.h"
+#include "stream_tap.h"
 
 #define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
 #define SEGMENTS_SEQ (1001u + sizeof(ssh_banner) - 1)
@@ -14,6 +15,8 @@ static struct { // of the scenario in work; the program measures one at a time
 	uint32_t next_flow; // tuples that were never used begin here
 	uint16_t length;
 	uint8_t l4_proto;
+	uint32_t sent,
+		next_sent; // bytes of each flow, at this round's beginning and the next one's
 	struct stats before;
 } at;
 
@@ -344,6 +347,129 @@ static void check_giveup(struct rig *rig, uint64_t pkts)
 			(unsigned long long)given_up, (unsigned long long)flows);
 }
 
+// Flows under inspection: a tap keeps them there, the policy has decided, and nobody looks at the
+// bytes, so that what is beyond the same packets of decided flows is the tracker's. Each round
+// every flow sends what the steps say, and its server acknowledges it.
+static void tap_nothing(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span)
+{
+	(void)ctx;
+	(void)lcore;
+	(void)ref;
+	(void)span;
+}
+
+static void tap_overlap(void *ctx, const struct lcore *lcore, uint32_t ref, unsigned half,
+	uint32_t bytes, uint32_t conflict)
+{
+	(void)ctx;
+	(void)lcore;
+	(void)ref;
+	(void)half;
+	(void)bytes;
+	(void)conflict;
+}
+
+static void tap_end(void *ctx, const struct lcore *lcore, uint32_t ref)
+{
+	(void)ctx;
+	(void)lcore;
+	(void)ref;
+}
+
+static void setup_segments(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	if (flows != ROUND_PKTS)
+		rig_die("a round is one segment of each flow: --flows %u", ROUND_PKTS);
+	setup(rig, flows, length, IPPROTO_TCP);
+	for (uint32_t i = 0; i < flows; i++)
+		decide_tcp(rig, i);
+	wire_new(rig, flows, length);
+	at.before = rig->lcore->stats;
+	at.sent = at.next_sent = 0;
+}
+
+static void setup_tapped(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	static const struct stream_tap tap = {
+		.span = tap_nothing, .overlap = tap_overlap, .end = tap_end};
+
+	rig->lcore->tap = &tap;
+	setup_segments(rig, flows, length);
+}
+
+// `ahead`: segments before the one that is sent next. The acknowledgement is of all so far.
+static void lay_out_segment(struct rig *rig, bool is_ack, uint32_t ahead)
+{
+	uint32_t payload = at.length - 54u, seq = (uint32_t)SEGMENTS_SEQ;
+
+	rig->wire.cursor = 0;
+	rig->wire.advanced = 0;
+	rig->wire.port = is_ack ? RIG_OUTSIDE : RIG_INSIDE;
+	rig->wire.length = is_ack ? RIG_FRAME_MIN : at.length;
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = {
+			.flow = scattered(i, ROUND_PKTS),
+			.l4_proto = IPPROTO_TCP,
+			.from_responder = is_ack,
+			.seq = is_ack ? 5001u + sizeof(ssh_banner) - 1
+				      : seq + at.sent + ahead * payload,
+			.ack = is_ack ? seq + at.next_sent : 5001u + sizeof(ssh_banner) - 1,
+			.length = rig->wire.length,
+			.bare = is_ack,
+			.tail = rig_tail_of(i),
+		};
+
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+}
+
+static void before_in_order(struct rig *rig, unsigned round)
+{
+	(void)rig;
+	(void)round;
+	at.sent = at.next_sent;
+	at.next_sent += at.length - 54u;
+}
+
+static void lay_out_in_order(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	lay_out_segment(rig, step == 1, 0);
+}
+
+// The second comes before the first.
+static void before_hole(struct rig *rig, unsigned round)
+{
+	(void)rig;
+	(void)round;
+	at.sent = at.next_sent;
+	at.next_sent += 2 * (at.length - 54u);
+}
+
+static void lay_out_hole(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	lay_out_segment(rig, step == 2, step == 0);
+}
+
+static void check_segments(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->sent_pkts - at.before.sent_pkts != pkts ||
+		stats->tcp_copied_pkts != at.before.tcp_copied_pkts || rig->lcore->tap)
+		rig_die("the flows were not decided for good");
+}
+
+static void check_tapped(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->sent_pkts - at.before.sent_pkts != pkts || stats->tcp_gaps ||
+		stats->tcp_conflict_pkts || rig->lcore->tracker->n_free + at.flows != 65536)
+		rig_die("the flows were not tracked");
+}
+
 const struct scenario scenarios[] = {
 	{.name = "decided-udp",
 		.what = "datagrams of flows that are decided for good",
@@ -396,5 +522,45 @@ const struct scenario scenarios[] = {
 		.lay_out = lay_out_giveup,
 		.after = after_giveup,
 		.check = check_giveup},
+	{.name = "plain-in-order",
+		.what = "1,460 bytes of a decided flow, and their acknowledgement",
+		.letter = 'e',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 2,
+		.setup = setup_segments,
+		.before = before_in_order,
+		.lay_out = lay_out_in_order,
+		.check = check_segments},
+	{.name = "tracked-in-order",
+		.what = "the same of a flow under inspection",
+		.letter = 'e',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 2,
+		.setup = setup_tapped,
+		.before = before_in_order,
+		.lay_out = lay_out_in_order,
+		.check = check_tapped},
+	{.name = "plain-hole",
+		.what = "twice 1,460 bytes of a decided flow, the second first, acknowledged",
+		.letter = 'f',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 3,
+		.setup = setup_segments,
+		.before = before_hole,
+		.lay_out = lay_out_hole,
+		.check = check_segments},
+	{.name = "tracked-hole",
+		.what = "the same of a flow under inspection: one copy, one hole filled",
+		.letter = 'f',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 3,
+		.setup = setup_tapped,
+		.before = before_hole,
+		.lay_out = lay_out_hole,
+		.check = check_tapped},
 };
 const unsigned n_scenarios = RTE_DIM(scenarios);

@@ -279,9 +279,10 @@ static void give(struct rte_mbuf *m, bool resumed, uint8_t how)
 
 	must(rte_pktmbuf_pkt_len(m) == HEADER + what.length, "a packet of another length");
 	copy_payload(m, what.length, before);
+	world.lawless |= unseen;
 	struct track_result result = track_segment(world.tracker, world.track, &segment, &consumer);
 
-	world.lawless |= result.waived || unseen;
+	world.lawless |= result.waived;
 	if (result.verdict == TRACK_HELD) {
 		must(world.enforces, "held, though nothing is enforced");
 		return;
