@@ -147,7 +147,7 @@ struct flow_cold {
 	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
-	uint32_t hold; // place under scan, from 1 (hold.c); 0: none
+	uint32_t hold;  // place under scan, from 1 (hold.c); 0: none
 	uint32_t track; // state of the tracker (tcp_track.h), or TRACK_NONE
 };
 
