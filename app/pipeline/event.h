@@ -51,7 +51,8 @@ enum flow_end { // why a flow's record was written
 	X(RESET_CHALLENGE, "stream", "reset_challenge")   /* where the RST lies; 0 */           \
 	X(HELD_TIMEOUT, "stream", "held_timeout")         /* of the held bytes; their number */ \
 	X(LIMIT, "stream", "limit")                       /* what found no room; its bytes */   \
-	X(FRAGMENT_OVERLAP, "defrag", "fragment_overlap") /* of the overlap; its bytes */       \
+	X(FRAGMENT_OVERLAP, "defrag", "fragment_overlap") /* of the later one; its bytes */     \
+	X(FRAGMENT_INVALID, "defrag", "fragment_invalid") /* of the fragment; its bytes */      \
 	X(FRAGMENT_TIMEOUT, "defrag", "fragment_timeout") /* 0; bytes that had come */          \
 	X(FRAGMENT_LIMIT, "defrag", "fragment_limit")     /* of the fragment; its bytes */
 

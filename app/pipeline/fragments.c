@@ -74,43 +74,6 @@ static void tell_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason 
 	evidence_set_packet(evidence, m);
 }
 
-// A datagram ends unfinished.
-static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
-{
-	struct lcore *lcore = ctx;
-
-	count_end(lcore, why);
-	if (!lcore->policy || !lcore->policy->enforces) {
-		send_all(lcore, mbufs, n);
-		return;
-	}
-	tell_drop(lcore, mbufs[0], end_reasons[why]);
-	packets_drop(lcore, mbufs, n, end_reasons[why]);
-}
-
-struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits, int socket)
-{
-	struct fragments *f = rte_zmalloc_socket("fragments", sizeof(*f), 64, socket);
-
-	if (!f)
-		return NULL;
-	f->table = frag_table_new(limits, ended, lcore, socket);
-	f->view = rte_zmalloc_socket("view", VIEW_BYTES, 64, socket);
-	if (f->table && f->view)
-		return f;
-	fragments_free(f);
-	return NULL;
-}
-
-void fragments_free(struct fragments *f)
-{
-	if (!f)
-		return;
-	frag_table_free(f->table);
-	rte_free(f->view);
-	rte_free(f);
-}
-
 static uint16_t tag(const struct pkt *pkt, unsigned i)
 {
 	return i < pkt->n_vlan ? pkt->vlan[i] : 0;
@@ -170,6 +133,70 @@ static bool read_fragment(struct rte_mbuf *m, struct frag_key *key, struct frag_
 	piece->length = stated > (v6 ? 40u : 0u) ? stated - RTE_MIN(stated, before) : here;
 	piece->have = RTE_MIN(piece->length, here);
 	return true;
+}
+
+// What it is told of: the fragment at which it ended, the last that came; of one that was not whole
+// in time, how much of it did come.
+static void tell_end(struct lcore *lcore, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
+{
+	static const enum anomaly anomalies[FRAG_END_DRAIN] = {
+		[FRAG_END_OVERLAP] = ANOMALY_FRAGMENT_OVERLAP,
+		[FRAG_END_INVALID] = ANOMALY_FRAGMENT_INVALID,
+		[FRAG_END_TIMEOUT] = ANOMALY_FRAGMENT_TIMEOUT,
+		[FRAG_END_LIMIT] = ANOMALY_FRAGMENT_LIMIT,
+	};
+	uint32_t offset = 0, bytes = 0;
+	struct frag_piece piece;
+	struct frag_key key;
+
+	if (why >= FRAG_END_DRAIN)
+		return;
+	for (unsigned i = why == FRAG_END_TIMEOUT ? 0 : n - 1; i < n; i++) {
+		if (!read_fragment(mbufs[i], &key, &piece))
+			continue;
+		offset = why == FRAG_END_TIMEOUT ? 0 : piece.offset;
+		bytes += piece.length;
+	}
+	flow_event_anomaly(
+		lcore, FLOW_REF_NONE, mbufs[n - 1], anomalies[why], offset, bytes, HALF_C2S);
+}
+
+// A datagram ends unfinished.
+static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
+{
+	struct lcore *lcore = ctx;
+
+	count_end(lcore, why);
+	tell_end(lcore, why, mbufs, n);
+	if (!lcore->policy || !lcore->policy->enforces) {
+		send_all(lcore, mbufs, n);
+		return;
+	}
+	tell_drop(lcore, mbufs[0], end_reasons[why]);
+	packets_drop(lcore, mbufs, n, end_reasons[why]);
+}
+
+struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits, int socket)
+{
+	struct fragments *f = rte_zmalloc_socket("fragments", sizeof(*f), 64, socket);
+
+	if (!f)
+		return NULL;
+	f->table = frag_table_new(limits, ended, lcore, socket);
+	f->view = rte_zmalloc_socket("view", VIEW_BYTES, 64, socket);
+	if (f->table && f->view)
+		return f;
+	fragments_free(f);
+	return NULL;
+}
+
+void fragments_free(struct fragments *f)
+{
+	if (!f)
+		return;
+	frag_table_free(f->table);
+	rte_free(f->view);
+	rte_free(f);
 }
 
 static enum verdict refuse(struct lcore *lcore, struct walk *walk, enum drop_reason reason)

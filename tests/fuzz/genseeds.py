@@ -36,6 +36,30 @@ def pcap(order, magic):
     return struct.pack(order + "IHHIIII", magic, 2, 4, 0, 0, 65535, 1) + 2 * record
 
 
+def fragment(ident, offset, length, more=True, v6=False, seconds=0, fill=0, mbufs=0):
+    """A record of fuzz_frag.c."""
+    flags = (0x80 if more else 0) | (0x40 if v6 else 0) | ident
+    return struct.pack(">BHHBBB", flags, offset, length, 14 << 4 | mbufs, seconds * 8 | 1, fill)
+
+
+def fragments():
+    """Name -> records: what is whole, in every order, and each way not to be."""
+    whole = [fragment(1, 0, 24), fragment(1, 24, 8, mbufs=2), fragment(1, 32, 100, more=False)]
+    seeds = {"whole": whole, "reversed": whole[::-1], "again": whole * 3, "twice": whole[:2] * 2 + whole[2:]}
+    seeds["v6"] = [bytes([r[0] | 0x40]) + r[1:] for r in whole]
+    seeds["conflict"] = whole[:2] + [fragment(1, 24, 8, fill=1)] + whole[2:]
+    seeds["teardrop"] = [fragment(2, 0, 48), fragment(2, 24, 4, more=False)]
+    seeds["contained"] = [fragment(2, 16, 8), fragment(2, 0, 64), fragment(2, 64, 8, more=False)]
+    seeds["uneven"] = [fragment(3, 8, 8), fragment(3, 0, 7), fragment(3, 0, 0)]
+    seeds["two_ends"] = [fragment(4, 16, 8, more=False), fragment(4, 24, 8, more=False), fragment(4, 0, 16)]
+    seeds["longest"] = [fragment(5, at, 8192) for at in range(0, 57344, 8192)] + [fragment(5, 57344, 8191, more=False)]
+    seeds["beyond"] = [fragment(5, 65528, 8, more=False), fragment(6, 65528, 7, more=False)]
+    seeds["late"] = whole[:1] + [fragment(1, 24, 8, seconds=31)] + whole[2:]
+    seeds["flood"] = [fragment(i % 16, 8 * (i // 16), 8, v6=i % 3 == 0) for i in range(60)]
+    seeds["many"] = [fragment(7, 8 * i, 8) for i in range(12)]
+    return seeds
+
+
 def segment(half, distance, length, kind=0, variant=0, ack=0, how=255):
     """A step of fuzz_tcp_track.c; where it begins is told from what comes next."""
     flags = half | kind << 1 | variant << 4
@@ -86,6 +110,7 @@ def main():
         for magic in (0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34):
             seeds[f"{name}-{magic:x}.pcap"] = pcap(order, magic)
     write("capture", seeds)
+    write("frag", {name: b"".join(records) for name, records in fragments().items()})
     write("tcp_track", tcp_track())
     write("stream", stream())
 

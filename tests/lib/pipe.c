@@ -408,6 +408,8 @@ struct stats pipe_stats(const struct pipe *pipe)
 		for (unsigned reason = 0; reason < DROP_REASONS_MAX; reason++)
 			sum.dropped_pkts[reason] += stats->dropped_pkts[reason];
 		sum.held_pkts += stats->held_pkts;
+		sum.fragments_held += stats->fragments_held;
+		sum.datagrams_held += stats->datagrams_held;
 		sum.flows_active += stats->flows_active;
 		sum.embryos_active += stats->embryos_active;
 		sum.elephants_active += stats->elephants_active;
