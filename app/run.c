@@ -384,19 +384,6 @@ static int restore_state(struct run *run)
 	return -1;
 }
 
-// A gateway that loses packets on purpose must not be taken for a broken one, nor be forgotten.
-static void warn_impaired(const struct gateway *gateway)
-{
-	char text[512];
-
-	if (!gateway_impairs(gateway))
-		return;
-	gateway_impairment_text(gateway, text, sizeof(text));
-	log_warning("IMPAIRMENT IS ON at %s: packets are disturbed on purpose (%s). For ordinary "
-		    "operation remove \"impairment\" from gateway.json and restart",
-		gateway->impairment.at == GATEWAY_IMPAIR_TX ? "tx" : "rx", text);
-}
-
 static int start_forwarding(struct run *run)
 {
 	char steps[512];
@@ -421,7 +408,7 @@ static int start_forwarding(struct run *run)
 		"forwarding %" PRIu64 " ms after start (%s)", phases_total_ms(&run->phases), steps);
 	log_notice("policy %s, generation %" PRIu64 ", %u data lcores, %u ports", run->policy_path,
 		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
-	warn_impaired(run->gateway);
+	run_warn_impaired(run->gateway);
 	service_forwarding(&run->service, &run->context, &run->confinement.launcher);
 	ports_watch_links(run->dp, &run->links);
 	for (unsigned i = 0; i < run->dp->n_ports; i++) {

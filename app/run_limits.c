@@ -4,6 +4,7 @@
 #include <rte_random.h>
 #include "flow_rate.h"
 #include "flow_table.h"
+#include "log.h"
 
 // In an emergency no class lives longer than it is told to live anyway.
 static struct flow_timeouts timeouts_of(const struct gateway *gateway)
@@ -111,4 +112,16 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 			},
 		.impair = impairment(gateway),
 	};
+}
+
+void run_warn_impaired(const struct gateway *gateway)
+{
+	char text[512];
+
+	if (!gateway_impairs(gateway))
+		return;
+	gateway_impairment_text(gateway, text, sizeof(text));
+	log_warning("IMPAIRMENT IS ON at %s: packets are disturbed on purpose (%s). For ordinary "
+		    "operation remove \"impairment\" from gateway.json and restart",
+		gateway->impairment.at == GATEWAY_IMPAIR_TX ? "tx" : "rx", text);
 }

@@ -8,4 +8,8 @@
 
 struct lcore_limits run_limits(const struct gateway *gateway);
 
+// A gateway that loses packets on purpose must not be taken for a broken one, nor be forgotten:
+// says so in the log if the impairment is on.
+void run_warn_impaired(const struct gateway *gateway);
+
 #endif

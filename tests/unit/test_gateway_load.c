@@ -104,27 +104,27 @@ static void test_defaults(void **state)
 
 static void test_all_keys(void **state)
 {
-	struct gateway *gateway =
-		good("{'$schema':'x','schema_version':1,'eal':['--no-pci','-v'],"
-		     "'ports':[{'name':'a','device':'0000:3b:00.0','mtu':9000,'rx_desc':2048,"
-		     "'tx_desc':512,'queues':4},{'name':'b','device':'0000:3b:00.1'}],"
-		     "'pairs':[{'inside':'b','outside':'a','mode':'bridge'}],"
-		     "'lcores':{'data':[1,1,2],'scan':[0],'control':3},"
-		     "'memory':{'mbufs':4096,'hugepages':false,'mb':256},"
-		     "'limits':{'flows':2048,'embryos':4096,'classifying':128,'conn_cache':64,"
-		     "'expectations':65,'evidence':2000,'tcp_s':1,'tcp_closing_s':2,'udp_s':3,'udp_"
-		     "one_way_s':4,"
-		     "'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
-		     "'elephant':{'mbit_s':0,'seconds':9},"
-		     "'reassembly':{'memory_mb':3,'tracked':77,'half_kb':128,'held':99,'half_held':9,"
-		     "'hold_ms':700,'fast_pass':false},"
-		     "'stall':{'after_ms':700,'policy':'open'},'debug':true,"
-		     "'scan':{'engine':'null','flows':70,'timeout_ms':20,'on_timeout':'pass',"
-		     "'script':[{'half':'s2c','after_bytes':4294967295,'every':true,"
-		     "'verdict':'never','delay_ms':8}]},"
-		     "'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
-		     "'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
-		     "'idle_sleep':true,'flow_events':false,'drop_events':false}");
+	struct gateway *gateway = good(
+		"{'$schema':'x','schema_version':1,'eal':['--no-pci','-v'],"
+		"'ports':[{'name':'a','device':'0000:3b:00.0','mtu':9000,'rx_desc':2048,"
+		"'tx_desc':512,'queues':4},{'name':'b','device':'0000:3b:00.1'}],"
+		"'pairs':[{'inside':'b','outside':'a','mode':'bridge'}],"
+		"'lcores':{'data':[1,1,2],'scan':[0],'control':3},"
+		"'memory':{'mbufs':4096,'hugepages':false,'mb':256},"
+		"'limits':{'flows':2048,'embryos':4096,'classifying':128,'conn_cache':64,"
+		"'expectations':65,'evidence':2000,'tcp_s':1,'tcp_closing_s':2,'udp_s':3,'udp_"
+		"one_way_s':4,"
+		"'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
+		"'elephant':{'mbit_s':0,'seconds':9},"
+		"'reassembly':{'memory_mb':3,'tracked':77,'half_kb':128,'held':99,'half_held':9,"
+		"'hold_ms':700,'fast_pass':false},"
+		"'stall':{'after_ms':700,'policy':'open'},'debug':true,"
+		"'scan':{'engine':'null','flows':70,'timeout_ms':20,'on_timeout':'pass',"
+		"'script':[{'half':'s2c','after_bytes':4294967295,'every':true,"
+		"'verdict':'never','delay_ms':8}]},"
+		"'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
+		"'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
+		"'idle_sleep':true,'flow_events':false,'drop_events':false}");
 
 	(void)state;
 	assert_int_equal(gateway->n_eal, 2);
@@ -503,6 +503,42 @@ static void test_hook_and_user(void **state)
 	BAD(HEAD ",'group':'adm'}", "$.group", "name \"user\"");
 }
 
+#define LINK(text) HEAD ",'impairment':{'to_inside':{" text "}}}"
+
+static void test_impairment(void **state)
+{
+	struct gateway *gateway = good(MINIMAL), *other;
+	char text[200];
+
+	(void)state;
+	assert_false(gateway_impairs(gateway));
+	assert_int_equal(gateway->impairment.limit, 16384);
+	other = good(LINK("'delay_ms':0.5,'jitter_ms':0.25,'loss':{'p':1e-3}"));
+	assert_true(gateway_impairs(other));
+	assert_string_equal(gateway_restart_difference(gateway, other), "impairment.to_inside");
+	gateway_impairment_text(other, text, sizeof text);
+	assert_string_equal(text, "to the inside: delay 0.5 ms +- 0.25 ms loss 0.1 %");
+	gateway_free(other);
+	// A place and a seed alone disturb nobody.
+	other = good(HEAD ",'impairment':{'at':'tx','seed':9}}");
+	assert_false(gateway_impairs(other));
+	assert_string_equal(gateway_restart_difference(gateway, other), "impairment.at");
+	gateway_free(other);
+	gateway_free(gateway);
+	// What does nothing, or cannot be.
+	BAD(LINK("'corrupt':1.01"), "$.impairment.to_inside.corrupt", "expected 0 to 1");
+	BAD(LINK("'jitter_ms':2,'delay_ms':1"), "$.impairment.to_inside", "more than delay_ms 1");
+	BAD(LINK("'reorder':0.5"), "$.impairment.to_inside", "set delay_ms");
+	BAD(LINK("'queue_ms':5"), "$.impairment.to_inside", "set rate_mbit");
+	BAD(LINK("'loss':{'p':0.1,'r':0.5}"), "$.impairment.to_inside.loss.r", "bernoulli");
+	BAD(LINK("'loss':{'model':'gilbert_elliott','p':0.1}"), "$.impairment.to_inside.loss",
+		"needs r");
+	BAD(LINK("'loss':{'model':'gilbert_elliott','p':0.1,'r':1e-6}"),
+		"$.impairment.to_inside.loss", "never ends a burst");
+	BAD(LINK("'loss':{'model':'gilbert'}"), "$.impairment.to_inside.loss.model",
+		"gilbert_elliott");
+}
+
 static void test_http_stays_at_home(void **state)
 {
 	struct gateway *gateway = good(HEAD ",'http':{'listen':'unix:/run/s.sock'}}");
@@ -524,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hook_and_user),
+		cmocka_unit_test(test_impairment),
 		cmocka_unit_test(test_http_stays_at_home),
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),

@@ -16,7 +16,7 @@
 
 static unsigned number_of(const struct pipe_sent *sent)
 {
-	return sent->frame[42] << 8 | sent->frame[43];
+	return 256u * sent->frame[42] + sent->frame[43];
 }
 
 static void off_is_not_there(void **state)
@@ -419,7 +419,7 @@ static void nothing_is_lost_without_account(enum impair_place at)
 	}
 	struct stats stats = pipe_stats(pipe);
 
-	assert_int_equal(stats.impaired_pkts >= 5000, 1);
+	assert_true(stats.impaired_pkts > 4000); // at tx, without what was refused before
 	assert_true(stats.impaired_duplicated > 500 && stats.impaired_corrupted > 500 &&
 		    stats.impaired_reordered > 300 && stats.dropped_pkts[DROP_IMPAIRED_LOSS] > 300);
 	pipe_free(pipe);
