@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "tcp_state.h"
 #include "eve.h"
 #include "tick.h"
 
@@ -53,13 +54,10 @@ static void put_flags(struct json_out *out, const char *key, uint8_t flags)
 	json_out_text(out, key, text, sizeof text);
 }
 
-static const char *tcp_state(const struct event *event)
+static const char *state_word(const struct event *event)
 {
-	if (event->flow.state == FLOW_STATE_CLOSED || event->flow.state == FLOW_STATE_CONDEMNED)
-		return "closed";
-	if (event->flow.state == FLOW_STATE_ESTABLISHED)
-		return "established";
-	return event->flow.tcp_flags[HALF_S2C] & TCP_SYN_BIT ? "syn_recv" : "syn_sent";
+	return event->flow.state == FLOW_STATE_CONDEMNED ? "closed"
+							 : tcp_state_word(event->flow.tcp_state);
 }
 
 // What reassembly has to say of a half; nothing, mostly.
@@ -107,7 +105,7 @@ static void put_tcp(const struct event *event, struct json_out *out)
 		if (both & tcp_bits[i].bit)
 			json_out_bool(out, tcp_bits[i].word, true);
 	}
-	json_out_string(out, "state", tcp_state(event));
+	json_out_string(out, "state", state_word(event));
 	json_out_bool(out, "ts_gap", event->flow.stream.half[HALF_C2S].gaps);
 	json_out_bool(out, "tc_gap", event->flow.stream.half[HALF_S2C].gaps);
 	put_half(out, "toserver", &event->flow.stream, HALF_C2S);

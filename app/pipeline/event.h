@@ -112,6 +112,7 @@ struct event {
 			uint64_t pkts[2];     // by half
 			uint64_t bytes[2];    // frames, as received
 			uint8_t tcp_flags[2]; // all seen, by half
+			uint8_t tcp_state;    // enum tcp_state
 			uint8_t state;        // enum flow_state_word
 			bool v6;
 			bool midstream;

@@ -99,7 +99,8 @@ struct flow {
 	uint8_t taken_pkts;   // data packets that the stream has taken, saturating
 	uint32_t rate;        // of the last whole window (flow_rate.h)
 	uint16_t usage_app;   // where its packets are counted (app_usage.h)
-	uint8_t pad2[2];
+	uint8_t tcp_state; // enum tcp_state
+	uint8_t pad2;
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
 	uint64_t bytes[2];

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include "flow_event.h"
+#include "tcp_state.h"
 #include "flow_rate.h"
 #include "lcore.h"
 
@@ -192,6 +193,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 	event->flow.by_hand = operator_of(flow->flags, flow->action);
 	event->flow.elephant = flow->flags & FLOW_ELEPHANT;
 	event->flow.stream = flow_cold_at(lcore->flows, ref)->report;
+	event->flow.tcp_state = flow->tcp_state;
 	for (unsigned half = 0; half < 2; half++) {
 		event->flow.pkts[half] = flow->pkts[half];
 		event->flow.bytes[half] = flow->bytes[half];
@@ -230,6 +232,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 			event.flow.bytes[half] = stub->bytes[half];
 			event.flow.tcp_flags[half] = stub->tcp_flags[half];
 		}
+		event.flow.tcp_state = (uint8_t)tcp_state_of_flags(stub->tcp_flags);
 		if (action_blocks(stub->action))
 			event.flow.state = FLOW_STATE_CONDEMNED;
 		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])

@@ -9,6 +9,7 @@
 #include "inspect.h"
 #include "resegment.h"
 #include "seq.h"
+#include "tcp_state.h"
 #include "tx.h"
 #include "walk.h"
 
@@ -133,6 +134,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	flow->flags |= stub.flags;
 	flow->l4_proto = stub.l4_proto;
 	flow->in_port = stub.in_port;
+	flow->tcp_state =
+		(uint8_t)tcp_state_next(tcp_state_of_flags(stub.tcp_flags), TCP_EVENT_USED);
 	flow->policy_epoch = stub.policy_epoch;
 	flow->n_vlan = pkt->n_vlan;
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
@@ -270,9 +273,32 @@ static void account_syn_again(struct lcore *lcore, struct walk *walk)
 	flow->seen[!half] &= (uint8_t)~SEEN_SYN_AGAIN;
 }
 
+static void move(struct flow *flow, enum tcp_event event)
+{
+	flow->tcp_state = (uint8_t)tcp_state_next(flow->tcp_state, event);
+}
+
+// Of a connection that ends, or is said to: what an acknowledgement says goes before what comes
+// with it.
+static void move_state(struct flow *flow, uint8_t flags, unsigned half, bool acked)
+{
+	bool all = flow->seen[!half] & SEEN_RELEASED && flow->seen[!half] & SEEN_ACKED &&
+		   !seq_lt(flow->acked[!half], flow->released[!half]);
+
+	if (flow->tcp_flags[!half] & TH_FIN && all)
+		move(flow, half == HALF_S2C ? TCP_EVENT_ACKED_C2S : TCP_EVENT_ACKED_S2C);
+	else if (acked)
+		move(flow, TCP_EVENT_GOES_ON);
+	if (flags & TH_FIN)
+		move(flow, half == HALF_C2S ? TCP_EVENT_FIN_C2S : TCP_EVENT_FIN_S2C);
+	if (flags & TH_RST)
+		move(flow, TCP_EVENT_RST);
+}
+
 static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, unsigned half)
 {
 	uint8_t flags = pkt->tcp_flags;
+	bool ends = (flow->tcp_flags[0] | flow->tcp_flags[1]) & (TH_FIN | TH_RST), acked = false;
 
 	if (flags & (TH_RST | TH_FIN) && !near_edge(flow, half, pkt->tcp_seq))
 		flags &= (uint8_t) ~(TH_RST | TH_FIN);
@@ -281,15 +307,15 @@ static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, uns
 		(!(flow->seen[!half] & SEEN_ACKED) || seq_lt(flow->acked[!half], pkt->tcp_ack))) {
 		flow->acked[!half] = pkt->tcp_ack;
 		flow->seen[!half] |= SEEN_ACKED;
+		acked = true;
 		// acknowledged, so it was delivered, whether or not it passed here
 		if (flow->seen[!half] & SEEN_RELEASED &&
 			seq_lt(flow->released[!half], pkt->tcp_ack))
 			flow->released[!half] = pkt->tcp_ack;
 	}
-	bool closing = (flow->tcp_flags[0] | flow->tcp_flags[1]) & TH_RST ||
-		       (flow->tcp_flags[0] & flow->tcp_flags[1] & TH_FIN);
-
-	return closing ? FLOW_CLASS_TCP_CLOSING : FLOW_CLASS_TCP;
+	if (unlikely(ends || flags & (TH_RST | TH_FIN)))
+		move_state(flow, flags, half, acked);
+	return tcp_state_is_closing(flow->tcp_state) ? FLOW_CLASS_TCP_CLOSING : FLOW_CLASS_TCP;
 }
 
 // Packets of the flow may have passed unseen since its last one (bypass.h): what is known of its
