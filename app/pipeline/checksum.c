@@ -274,17 +274,32 @@ void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_prot
 	memcpy(field, &sum, 2);
 }
 
+// As it stands in memory; the two bytes may lie in two segments.
+static void put_mbuf16(struct rte_mbuf *m, uint32_t offset, uint16_t value)
+{
+	const uint8_t *bytes = (const uint8_t *)&value;
+
+	for (unsigned done = 0; m && done < 2; m = m->next) {
+		for (; done < 2 && offset < m->data_len; offset++)
+			*rte_pktmbuf_mtod_offset(m, uint8_t *, offset) = bytes[done++];
+		offset -= m->data_len;
+	}
+}
+
 void checksum_fill_tcp(struct rte_mbuf *m)
 {
 	const struct pkt *pkt = pkt_of(m);
-	uint8_t *ip = rte_pktmbuf_mtod_offset(m, uint8_t *, pkt->l3_off);
-	uint8_t *tcp = rte_pktmbuf_mtod_offset(m, uint8_t *, pkt->l4_off);
+	bool v6 = pkt->flags & PKT_V6;
+	uint8_t room[40];
+	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, room);
 	uint32_t length = (uint32_t)(pkt->payload_off - pkt->l4_off) + pkt->payload_len;
 
-	tcp[16] = tcp[17] = 0;
-	uint32_t sum = pseudo_header(ip, pkt->flags & PKT_V6, length, IPPROTO_TCP);
-	uint16_t field = (uint16_t)~checksum_fold(
-		(uint32_t)sum_mbuf(m, pkt->l4_off, length) + checksum_fold(sum));
+	if (!ip)
+		return;
+	put_mbuf16(m, pkt->l4_off + 16u, 0);
+	uint32_t sum = pseudo_header(ip, v6, length, IPPROTO_TCP);
 
-	memcpy(tcp + 16, &field, sizeof(field));
+	put_mbuf16(m, pkt->l4_off + 16u,
+		(uint16_t)~checksum_fold(
+			(uint32_t)sum_mbuf(m, pkt->l4_off, length) + checksum_fold(sum)));
 }

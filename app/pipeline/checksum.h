@@ -23,7 +23,7 @@ uint32_t checksum_bytes(const void *bytes, uint32_t length, uint32_t sum);
 // in one segment: `l3` points at the IP header, `l4` at the L4 header, `l4_length` bytes of it.
 // Other protocols: the IPv4 header only.
 void checksum_fill(uint8_t *l3, uint8_t *l4, uint16_t l4_length, uint8_t l4_proto, bool v6);
-// The TCP checksum of a parsed packet whose headers lie in its first segment.
+// The TCP checksum of a parsed packet.
 void checksum_fill_tcp(struct rte_mbuf *m);
 
 #endif

@@ -50,6 +50,10 @@ static void begin(struct tcp_track *track, const struct flow *flow, const struct
 			track->half[half].flags |= HALF_MIDSTREAM;
 		} else if (from->has_start) {
 			track_syn(&track->half[half], from->start_seq - 1);
+			if (flow->seen[half] & SEEN_ACKED)
+				track->half[half].flags |= HALF_KNOWN;
+			if (flow->tcp_flags[half] & TH_FIN) // before any payload
+				track_left(&track->half[half], 1);
 		}
 	}
 }
@@ -273,7 +277,11 @@ static struct tcp_segment segment_of(const struct inspection *in)
 static void take_syn(struct inspection *in, struct tcp_track *track)
 {
 	struct flow_half *half = &in->cold->half[in->walk->half];
+	struct tcp_half *other = &track->half[!in->walk->half];
 
+	if (in->walk->pkt->tcp_flags & TH_ACK && other->flags & HALF_STARTED &&
+		in->walk->pkt->tcp_ack == other->base)
+		other->flags |= HALF_KNOWN;
 	// where a half begins is known when its other end has acknowledged it
 	if (in->flow->seen[in->walk->half] & SEEN_ACKED && half->has_start)
 		return;
@@ -441,9 +449,11 @@ static void refresh(struct rte_mbuf *m, const struct tcp_half *half)
 		.value = half->newest_tsval,
 		.echo = half->newest_tsecr,
 		.window = half->newest_window,
+		.stamped = half->flags & HALF_STAMPED,
 	};
 
-	if (half->flags & HALF_PACKET)
+	// of bytes that were acknowledged before, what it says was not heard
+	if (half->flags & HALF_PACKET && !seq_lt(half->newest_ack, pkt_of(m)->tcp_ack))
 		segment_refresh(m, &newest);
 }
 

@@ -31,108 +31,125 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, v);
 }
 
-// The TCP header, if all of it lies in the first segment.
-static uint8_t *header_of(const struct rte_mbuf *m, const struct pkt *pkt)
+#define TCP_HEADER_MAX 60
+
+// The TCP header, in `room` if it lies in several segments; NULL: there is none.
+static const uint8_t *header_of(const struct rte_mbuf *m, const struct pkt *pkt, uint8_t *room)
 {
-	if (pkt->payload_off > m->data_len || pkt->payload_off < pkt->l4_off + 20)
+	if (pkt->payload_off < pkt->l4_off + 20 || pkt->payload_off - pkt->l4_off > TCP_HEADER_MAX)
 		return NULL;
-	return rte_pktmbuf_mtod_offset(m, uint8_t *, pkt->l4_off);
+	return rte_pktmbuf_read(m, pkt->l4_off, (uint32_t)(pkt->payload_off - pkt->l4_off), room);
 }
 
-// The option of a kind, of at least `least` bytes with its head; NULL: it has none, or what comes
-// before cannot be read.
-static uint8_t *option_of(uint8_t *tcp, uint32_t length, uint8_t kind, uint8_t least)
+static void write_back(struct rte_mbuf *m, uint32_t offset, const uint8_t *bytes, uint32_t length)
+{
+	for (; m && length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		uint32_t here = RTE_MIN(length, m->data_len - offset);
+
+		memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, offset), bytes, here);
+		bytes += here;
+		length -= here;
+		offset = 0;
+	}
+}
+
+// Where the option of a kind is, of at least `least` bytes with its head; 0: it has none, or what
+// comes before cannot be read.
+static uint32_t option_at(const uint8_t *tcp, uint32_t length, uint8_t kind, uint8_t least)
 {
 	for (uint32_t at = 20; at < length;) {
 		if (tcp[at] == OPTION_END)
-			return NULL;
+			return 0;
 		if (tcp[at] == OPTION_NOP) {
 			at++;
 			continue;
 		}
 		if (at + 2 > length || tcp[at + 1] < 2 || at + tcp[at + 1] > length)
-			return NULL;
+			return 0;
 		if (tcp[at] == kind)
-			return tcp[at + 1] >= least ? tcp + at : NULL;
+			return tcp[at + 1] >= least ? at : 0;
 		at += tcp[at + 1];
 	}
-	return NULL;
+	return 0;
 }
 
 struct segment_times segment_times(const struct rte_mbuf *m, const struct pkt *pkt)
 {
-	uint8_t *tcp = header_of(m, pkt);
+	uint8_t room[TCP_HEADER_MAX];
+	const uint8_t *tcp = header_of(m, pkt, room);
 
 	if (!tcp)
 		return (struct segment_times){0};
-	uint8_t *option =
-		option_of(tcp, (uint32_t)(pkt->payload_off - pkt->l4_off), OPTION_TIME, 10);
+	uint32_t at = option_at(tcp, (uint32_t)(pkt->payload_off - pkt->l4_off), OPTION_TIME, 10);
 
-	if (!option)
+	if (!at)
 		return (struct segment_times){0};
 	return (struct segment_times){
 		.present = true,
-		.value = get32(option + 2),
-		.echo = get32(option + 6),
+		.value = get32(tcp + at + 2),
+		.echo = get32(tcp + at + 6),
 	};
 }
 
 uint8_t segment_scale(const struct rte_mbuf *m, const struct pkt *pkt)
 {
-	uint8_t *tcp = header_of(m, pkt);
+	uint8_t room[TCP_HEADER_MAX];
+	const uint8_t *tcp = header_of(m, pkt, room);
 
 	if (!tcp)
 		return WINDOW_SCALE_MAX;
-	const uint8_t *option =
-		option_of(tcp, (uint32_t)(pkt->payload_off - pkt->l4_off), OPTION_SCALE, 3);
+	uint32_t at = option_at(tcp, (uint32_t)(pkt->payload_off - pkt->l4_off), OPTION_SCALE, 3);
 
-	if (!option)
+	if (!at)
 		return WINDOW_SCALE_NONE;
-	return (uint8_t)RTE_MIN(option[2], WINDOW_SCALE_MAX);
-}
-
-static bool is_whole(const struct rte_mbuf *m, const struct pkt *pkt)
-{
-	return m->nb_segs == 1 && pkt->payload_off + pkt->payload_len <= m->data_len;
+	return (uint8_t)RTE_MIN(tcp[at + 2], WINDOW_SCALE_MAX);
 }
 
 void segment_rewritten(struct rte_mbuf *m)
 {
-	const struct pkt *pkt = pkt_of(m);
-
-	if (header_of(m, pkt))
-		checksum_fill_tcp(m);
+	checksum_fill_tcp(m);
 }
 
 void segment_refresh(struct rte_mbuf *m, const struct segment_newest *newest)
 {
 	struct pkt *pkt = pkt_of(m);
-	uint8_t *tcp = header_of(m, pkt);
+	uint8_t tcp[TCP_HEADER_MAX];
+	const uint8_t *there = header_of(m, pkt, tcp);
 
-	if (!tcp || !(pkt->tcp_flags & TH_ACK))
+	if (!there || !(pkt->tcp_flags & TH_ACK))
 		return;
 	uint32_t length = (uint32_t)(pkt->payload_off - pkt->l4_off);
 	bool changed = pkt->tcp_ack != newest->ack || pkt->tcp_win != newest->window;
 
+	if (there != tcp)
+		memcpy(tcp, there, length);
 	if (pkt->tcp_ack != newest->ack) {
-		uint8_t *sack = option_of(tcp, length, OPTION_SACK, 2);
+		uint32_t sack = option_at(tcp, length, OPTION_SACK, 2);
 
 		if (sack)
-			memset(sack, OPTION_NOP, sack[1]);
+			memset(tcp + sack, OPTION_NOP, tcp[sack + 1]);
 	}
 	put32(tcp + 8, newest->ack);
 	put16(tcp + 14, newest->window);
 	pkt->tcp_ack = newest->ack;
 	pkt->tcp_win = newest->window;
-	uint8_t *times = option_of(tcp, length, OPTION_TIME, 10);
+	uint32_t at = option_at(tcp, length, OPTION_TIME, 10);
+	const uint8_t *times = tcp + at;
 
-	if (times && (get32(times + 2) != newest->value || get32(times + 6) != newest->echo)) {
-		put32(times + 2, newest->value);
-		put32(times + 6, newest->echo);
+	if (at && newest->stamped &&
+		(get32(times + 2) != newest->value || get32(times + 6) != newest->echo)) {
+		put32(tcp + at + 2, newest->value);
+		put32(tcp + at + 6, newest->echo);
 		changed = true;
 	}
-	if (changed)
-		checksum_fill_tcp(m);
+	if (!changed)
+		return;
+	write_back(m, pkt->l4_off, tcp, length);
+	checksum_fill_tcp(m);
 }
 
 int segment_ack(struct rte_mbuf *out, const struct rte_mbuf *m, uint32_t seq)
@@ -140,7 +157,7 @@ int segment_ack(struct rte_mbuf *out, const struct rte_mbuf *m, uint32_t seq)
 	const struct pkt *pkt = pkt_of((struct rte_mbuf *)(uintptr_t)m);
 	uint32_t length = pkt->payload_off;
 
-	if (!header_of(m, pkt) || pkt->flags & PKT_TUNNEL || !is_whole(m, pkt))
+	if (length < pkt->l4_off + 20u || pkt->flags & PKT_TUNNEL)
 		return -EINVAL;
 	uint32_t padding =
 		pkt->link == LINK_ETHERNET && length < FRAME_LEAST ? FRAME_LEAST - length : 0;
@@ -151,7 +168,12 @@ int segment_ack(struct rte_mbuf *out, const struct rte_mbuf *m, uint32_t seq)
 
 	if (!frame)
 		return -EMSGSIZE;
-	memcpy(frame, rte_pktmbuf_mtod(m, const uint8_t *), length);
+	const void *headers = rte_pktmbuf_read(m, 0, length, frame);
+
+	if (!headers)
+		return -EMSGSIZE;
+	if (headers != frame)
+		memcpy(frame, headers, length);
 	memset(frame + length, 0, padding);
 	uint8_t *l3 = frame + pkt->l3_off, *tcp = frame + pkt->l4_off;
 	bool v6 = pkt->flags & PKT_V6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What reassembly changes of a TCP packet, and the ACK it makes in place of a held one. Pure; any
-// lcore. The packet is parsed, its headers lie in its first segment, and nobody else has it.
+// lcore. The packet is parsed, and nobody else has it.
 #ifndef SLUICE_RESEGMENT_H
 #define SLUICE_RESEGMENT_H
 
@@ -26,6 +26,7 @@ void segment_rewritten(struct rte_mbuf *m);
 // older acknowledgement become NOPs: below the newer one they would read as duplicates (RFC 2883).
 struct segment_newest {
 	uint32_t ack;
+	bool stamped; // value and echo are known
 	uint32_t value;
 	uint32_t echo;
 	uint16_t window;
@@ -34,7 +35,7 @@ void segment_refresh(struct rte_mbuf *m, const struct segment_newest *newest);
 
 // The held packet `m` without its payload and with this number: its acknowledgement, window and
 // options. `out`: an empty mbuf; its struct pkt is the caller's to set. -EMSGSIZE: no room;
-// -EINVAL: its headers are not in one piece, or of a tunnel.
+// -EINVAL: no TCP header, or one in a tunnel.
 int segment_ack(struct rte_mbuf *out, const struct rte_mbuf *m, uint32_t seq);
 
 #endif

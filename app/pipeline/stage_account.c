@@ -38,12 +38,26 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 {
 	const struct pkt *pkt = pkt_of(m);
 
+	// the first acknowledgement says which of several SYN-ACKs was taken
+	if ((pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
+		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN &&
+		!(stub->tcp_flags[half] & TH_ACK) && pkt->tcp_seq == stub->isn[half] + 1 &&
+		pkt->tcp_ack != stub->isn[!half] + 1) {
+		stub->isn[!half] = pkt->tcp_ack - 1;
+		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
+	}
 	if (!(pkt->tcp_flags & TH_SYN))
 		return;
 	bool other = stub->tcp_flags[!half] & TH_SYN;
 
 	if (other && pkt->tcp_flags & TH_ACK) {
-		if (pkt->tcp_ack == stub->isn[!half] + 1)
+		bool same = pkt->tcp_ack == stub->isn[!half] + 1;
+
+		// one that was acknowledged stays, whatever another says, unless a SYN came since
+		if (stub->tcp_flags[half] & TH_SYN &&
+			(stub->tcp_flags[!half] & TH_ACK || half == HALF_C2S))
+			return;
+		if (same)
 			stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
 		else
 			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
@@ -53,6 +67,8 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		stub->isn[half] = pkt->tcp_seq;
 		stub->window_scale[half] = segment_scale(m, pkt);
+	} else if (pkt->tcp_seq != stub->isn[half]) {
+		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
 	}
 }
 
@@ -236,8 +252,8 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 		return;
 	if (track ? !track->half[half].next : !cold->half[half].late)
 		return; // nothing of it was taken
-	if (track)
-		track_restart(lcore->tracker, track, half, start - 1);
+	if (track && !track_restart(lcore->tracker, track, half, start - 1))
+		return;
 	cold->half[half].late = false;
 	flow->taken_pkts = 0;
 	flow->released[half] = start;

@@ -5,8 +5,8 @@
 void half_start(struct tcp_half *half, uint32_t seq)
 {
 	half->base = seq;
-	half->next = half->sent = half->unsent = half->acked = half->top = 0;
-	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_TIMESTAMP));
+	half->next = half->sent = half->unsent = half->acked = half->top = half->left = 0;
+	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP));
 }
 
 void track_syn(struct tcp_half *half, uint32_t seq)
@@ -15,13 +15,17 @@ void track_syn(struct tcp_half *half, uint32_t seq)
 		half_start(half, seq + 1);
 }
 
-void track_restart(
+bool track_restart(
 	struct tracker *tracker, struct tcp_track *track, unsigned which_half, uint32_t seq)
 {
 	struct tcp_half *half = &track->half[which_half];
 
+	if (half->flags & HALF_BEHIND_SYN || half->q2.n_held)
+		return false;
 	q2_forget(&half->q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
 	half_start(half, seq + 1);
+	half->flags |= HALF_KNOWN;
+	return true;
 }
 
 void track_unseen(struct tcp_track *track)
@@ -33,14 +37,60 @@ void track_unseen(struct tcp_track *track)
 		}
 }
 
-// No receiver can have more: what is held has not left, and was maybe not even inspected.
+// No receiver can have more: what is held has not left, and was maybe not even inspected. With the
+// number of a FIN.
 static uint64_t end_of_sent(const struct tcp_half *half)
 {
 	const struct segment *held = TAILQ_FIRST(&half->q2.held);
 
 	if (half->unsent > half->sent)
 		return half->sent;
-	return held && held->start < half->top ? held->start : half->top;
+	if (!held || held->start >= half->left)
+		return half->left;
+	return held->start > half->sent ? held->start : half->sent;
+}
+
+// It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else
+// the segment is not taken). Nothing that it says is passed on in the header of a held packet.
+static bool ack_was_sent(const struct tcp_half *other, const struct tcp_segment *segment)
+{
+	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_STARTED) ||
+		other->flags & HALF_UNSEEN)
+		return true;
+	return track_offset(other, segment->ack) <= (int64_t)end_of_sent(other);
+}
+
+// Of several SYNs with different numbers, its receiver took the one that it acknowledges. Only with
+// its own next number, and before a byte was sent.
+static void learn_base(
+	const struct tcp_half *half, struct tcp_half *other, const struct tcp_segment *segment)
+{
+	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_STARTED) ||
+		other->flags & (HALF_TAKEN | HALF_KNOWN | HALF_MIDSTREAM | HALF_UNSEEN) ||
+		other->left || other->q2.n_blocks || other->q2.n_held ||
+		segment->ack == other->base || !(half->flags & HALF_STARTED) ||
+		segment->seq != half_seq(half, half->next))
+		return;
+	half_start(other, segment->ack);
+}
+
+static bool is_beyond(const struct tcp_half *half, const struct tcp_segment *segment)
+{
+	if (!(half->flags & HALF_STARTED) || half->flags & HALF_UNSEEN)
+		return false;
+	int64_t at = track_offset(half, segment->seq);
+
+	return half->flags & HALF_EDGE ? at > (int64_t)half->edge
+				       : at - (int64_t)half->next > (int64_t)TRACK_WINDOW_MAX;
+}
+
+// Its receiver looks at what it says: it is not all of what was acknowledged long ago. Whoever does
+// not know the numbers can claim nothing (RFC 5961 section 5).
+static bool is_heard(const struct tcp_half *half, const struct tcp_segment *segment)
+{
+	if (!(half->flags & HALF_STARTED) || half->flags & HALF_UNSEEN)
+		return true;
+	return track_offset(half, segment->seq) + (int64_t)segment->length >= (int64_t)half->acked;
 }
 
 // What the sender says of the other half.
@@ -60,10 +110,9 @@ static void hear(const struct work *work)
 		other->ts_recent = segment->tsecr;
 		other->flags |= HALF_TIMESTAMP;
 	}
-	if (other->flags & HALF_FIN && ack == (int64_t)other->fin + 1)
-		ack--; // the FIN's own number
 	if (ack < 0 || ((uint64_t)ack > end_of_sent(other) && !(other->flags & HALF_UNSEEN)))
 		return; // of nothing that was sent
+	other->flags |= HALF_KNOWN;
 	if (!(other->flags & HALF_EDGE) || (uint64_t)ack + window > other->edge) {
 		other->edge = (uint64_t)ack + window;
 		other->flags |= HALF_EDGE;
@@ -95,13 +144,18 @@ static bool note_newest(
 		half->newest_window = segment->window;
 		news = true;
 	}
-	if (segment->has_timestamp && (first || seq_lt(half->newest_tsval, segment->tsval))) {
-		half->newest_tsval = segment->tsval;
-		// to a sender that waits for an acknowledgement it would be a duplicate of one
-		news |= other->acked >= other->top;
+	if (segment->has_timestamp) {
+		bool stamped = half->flags & HALF_STAMPED;
+
+		if (!stamped || seq_lt(half->newest_tsval, segment->tsval)) {
+			half->newest_tsval = segment->tsval;
+			// to a sender that waits for an acknowledgement it would be a duplicate
+			news |= other->acked >= other->top;
+		}
+		if (!stamped || seq_lt(half->newest_tsecr, segment->tsecr))
+			half->newest_tsecr = segment->tsecr;
+		half->flags |= HALF_STAMPED;
 	}
-	if (segment->has_timestamp && (first || seq_lt(half->newest_tsecr, segment->tsecr)))
-		half->newest_tsecr = segment->tsecr;
 	half->flags |= HALF_PACKET;
 	return news;
 }
@@ -137,6 +191,12 @@ static void take_reset(const struct work *work)
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 }
 
+void track_left(struct tcp_half *half, uint64_t end)
+{
+	if (half->left < end)
+		half->left = end;
+}
+
 static bool is_old_time(const struct tcp_half *half, const struct tcp_segment *segment)
 {
 	return segment->has_timestamp && half->flags & HALF_TIMESTAMP &&
@@ -160,7 +220,7 @@ static void go_on(const struct work *work)
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 	q2_forget(&half->q2, &work->tracker->slab, UINT64_MAX, UINT32_MAX);
 	stream_gap(work->track, half, until, work->consumer);
-	half->acked = half->top = half->sent = until;
+	half->acked = half->top = half->left = half->sent = until;
 	half->unsent = 0;
 }
 
@@ -170,7 +230,8 @@ static bool place(struct work *work)
 	const struct tcp_segment *segment = work->segment;
 	struct tcp_half *half = work->half;
 
-	if (segment->astray || !(segment->tcp_flags & (TH_ACK | TH_SYN))) {
+	if (segment->astray || !(segment->tcp_flags & (TH_ACK | TH_SYN)) ||
+		!ack_was_sent(&work->track->half[!segment->half], segment)) {
 		refuse(work->result, segment);
 		return false;
 	}
@@ -181,11 +242,12 @@ static bool place(struct work *work)
 	if (half->flags & HALF_UNSEEN)
 		go_on(work);
 	int64_t at = track_offset(half, segment->seq), end = at + segment->length;
-	bool early = at < -1 && !(half->flags & HALF_MIDSTREAM);
+	// a keep-alive's octet may lie before the first byte, once its receiver has said where that
+	// is
+	bool early = at < (half->flags & HALF_KNOWN ? -1 : 0) && !(half->flags & HALF_MIDSTREAM);
 
-	if (early || at - (int64_t)half->next > (int64_t)TRACK_WINDOW_MAX ||
-		(half->flags & HALF_EDGE && at > (int64_t)half->edge) ||
-		(half->flags & HALF_FIN && end > (int64_t)half->fin)) {
+	if (early || is_beyond(half, segment) ||
+		(half->flags & HALF_FIN && end > (int64_t)half->fin && half->acked > half->fin)) {
 		refuse(work->result, segment);
 		return false;
 	}
@@ -230,7 +292,16 @@ struct track_result track_segment(struct tracker *tracker, struct tcp_track *tra
 		take_reset(&work);
 		return result;
 	}
+	if (!segment->astray)
+		learn_base(work.half, &track->half[!segment->half], segment);
 	if (!segment->length && !(segment->tcp_flags & TH_FIN)) {
+		if (is_beyond(work.half, segment) ||
+			!ack_was_sent(&track->half[!segment->half], segment)) {
+			refuse(&result, segment);
+			return result;
+		}
+		if (!is_heard(work.half, segment))
+			return result;
 		if (!is_old_time(work.half, segment) && !segment->astray)
 			note_newest(work.half, &track->half[!segment->half], segment);
 		hear(&work);
@@ -238,13 +309,18 @@ struct track_result track_segment(struct tracker *tracker, struct tcp_track *tra
 	}
 	if (!place(&work))
 		return result;
-	bool news = note_newest(work.half, &track->half[!segment->half], segment);
+	bool heard = is_heard(work.half, segment);
+	bool news = heard && note_newest(work.half, &track->half[!segment->half], segment);
 
-	if (!segment->resumed)
+	if (heard && !segment->resumed)
 		hear(&work);
 	track_sort(&work, news);
 	if (segment->tcp_flags & TH_FIN)
 		take_fin(&work);
+	if (result.verdict == TRACK_FORWARD && !(segment->tcp_flags & TH_SYN))
+		work.half->flags |= HALF_BEHIND_SYN;
+	if (result.verdict == TRACK_FORWARD)
+		track_left(work.half, work.end + !!(segment->tcp_flags & TH_FIN));
 	stream_report_add32(&half_report(track, work.half)->conflict_bytes, result.differ);
 	return result;
 }

@@ -34,7 +34,10 @@ enum {                            // struct tcp_half.flags
 	HALF_RESUMING = 1 << 9,   // copies or held packets are being worked off
 	HALF_FREE = 1 << 10,      // inspection is over: bytes from `free_from` on are not looked at
 	HALF_HELD_MOVES = 1 << 11, // newest_* is newer than what its receiver has seen
-	HALF_PACKET = 1 << 12,     // newest_* is valid
+	HALF_PACKET = 1 << 12,     // newest_ack and newest_window are valid
+	HALF_STAMPED = 1 << 15,    // newest_tsval and newest_tsecr are
+	HALF_KNOWN = 1 << 14,      // its receiver has said where it begins
+	HALF_BEHIND_SYN = 1 << 13, // bytes or a FIN left in a packet that is no SYN
 };
 
 struct tcp_half {
@@ -46,6 +49,7 @@ struct tcp_half {
 	uint64_t edge;   // the receiver takes no byte from here on (HALF_EDGE)
 	uint64_t top;    // end of what was forwarded or held
 	uint64_t fin;    // HALF_FIN
+	uint64_t left;   // end of what was forwarded, the number of a FIN included
 	uint64_t free_from; // HALF_FREE
 	uint64_t held_ns;   // since when the first held packet waits
 	uint32_t base;
@@ -110,12 +114,16 @@ static inline struct tcp_track *track_at(const struct tracker *tracker, uint32_t
 	return &tracker->tracks[index];
 }
 
+// The half's packets up to here have left before it was tracked.
+void track_left(struct tcp_half *half, uint64_t end);
+
 // A SYN of this half. Another SYN with another number starts over while no byte was taken; later
 // ones change nothing (a challenge, RFC 5961 section 4).
 void track_syn(struct tcp_half *half, uint32_t seq);
 // The half begins again behind this SYN: its receiver left the payload that was on it
-// (RFC 7413 section 4.2.2).
-void track_restart(struct tracker *tracker, struct tcp_track *track, unsigned half, uint32_t seq);
+// (RFC 7413 section 4.2.2). False: bytes have left behind it meanwhile, which the receiver may take
+// by now: what came first stays, and what comes again becomes it.
+bool track_restart(struct tracker *tracker, struct tcp_track *track, unsigned half, uint32_t seq);
 // Segments may have passed unseen: wherever the halves go on is taken, as midstream; what lies
 // between is told as a gap.
 void track_unseen(struct tcp_track *track);

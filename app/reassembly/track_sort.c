@@ -43,6 +43,22 @@ static bool is_fin(const struct segment *held)
 	return pkt_of(held->m)->tcp_flags & TH_FIN;
 }
 
+// Its bytes are others than those of packets that are held, which came first.
+static bool contradicts_held(struct work *work)
+{
+	uint32_t differ = q2_held_differ(
+		&work->half->q2, work->start, work->bytes, (uint32_t)(work->end - work->start));
+
+	if (!differ)
+		return false;
+	if (!work->result->differ)
+		work->result->differ_at = work->start;
+	work->result->differ += differ;
+	work->result->verdict = TRACK_DROP;
+	work->result->reason = DROP_CONFLICT;
+	return true;
+}
+
 // While the half waits for a verdict.
 static void sort_waiting(struct work *work, bool news)
 {
@@ -60,16 +76,8 @@ static void sort_waiting(struct work *work, bool news)
 		work->result->known = length;
 		return; // of bytes that have left
 	}
-	uint32_t differ = q2_held_differ(&half->q2, work->start, work->bytes, length);
-
-	if (differ) {
-		if (!work->result->differ)
-			work->result->differ_at = work->start;
-		work->result->differ += differ;
-		work->result->verdict = TRACK_DROP;
-		work->result->reason = DROP_CONFLICT;
+	if (contradicts_held(work))
 		return;
-	}
 	const struct segment *same = q2_held_covers(&half->q2, work->start, length);
 
 	if (same && (length || fin) && (!fin || is_fin(same))) {
@@ -272,6 +280,9 @@ void track_sort(struct work *work, bool news)
 			half->top = work->end;
 		return;
 	}
+	// without fast pass, what came ahead of a hole is held
+	if (half->q2.n_held && !segment->resumed && segment->enforces && contradicts_held(work))
+		return;
 	if (work->start > half->next)
 		sort_ahead(work, news);
 	else if (work->end > half->next)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The packet path against the streams' model. SLUICE_SEED=N runs that schedule alone, SLUICE_LONG=1
+// many times as many, SLUICE_SCHEDULES=N so many.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "stream_campaign.h"
+#include "stream_pipe.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SCHEDULES 10000
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SCHEDULES 10000
+#endif
+#endif
+#ifndef SCHEDULES
+#define SCHEDULES 100000
+#endif
+#define LONG_TIMES 30
+
+static void run(const char *name, uint64_t n, bool observe)
+{
+	const char *one = getenv("SLUICE_SEED"), *many = getenv("SLUICE_SCHEDULES");
+	const struct stream_gateway gateway = stream_pipe();
+	struct stream_campaign campaign = {.name = name,
+		.first = 1,
+		.n = getenv("SLUICE_LONG") ? n * LONG_TIMES : n,
+		.observe = observe};
+
+	if (many)
+		campaign.n = strtoull(many, NULL, 0);
+	if (one) {
+		campaign.first = strtoull(one, NULL, 0);
+		campaign.n = 1;
+	}
+	assert_true(stream_campaign_run(&gateway, &campaign));
+}
+
+static void what_is_delivered_was_inspected(void **state)
+{
+	(void)state;
+	run("enforced", SCHEDULES, false);
+}
+
+static void what_is_observed_leaves_as_it_came(void **state)
+{
+	(void)state;
+	run("observed", SCHEDULES / 5, true);
+}
+
+static int free_all(void **state)
+{
+	(void)state;
+	stream_pipe_free();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_delivered_was_inspected),
+		cmocka_unit_test(what_is_observed_leaves_as_it_came),
+	};
+
+	return cmocka_run_group_tests_name("model_stream", tests, NULL, free_all);
+}

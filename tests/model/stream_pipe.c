@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <netinet/in.h>
+#include <cmocka.h>
+#include "../lib/pipe.h"
+#include "inspect.h"
+#include "stream_pipe.h"
+#include "tx.h"
+
+#define BLOCKS     512 // of the slab
+#define FEW_BLOCKS 24
+
+enum { POLICY_REWRITE, POLICY_DROP, POLICY_OBSERVE, POLICIES };
+
+struct job {
+	const struct stream_job *said;
+	uint64_t bytes, at; // inspected so far; where it begins (again)
+	bool pending;
+	uint64_t until_ns;
+	uint32_t ref;
+	unsigned half; // of the flow
+};
+
+static struct piped {
+	struct pipe *pipe;
+	struct policy *policies[POLICIES][2]; // two snapshots of each
+	struct policy **pair;                 // of the schedule
+	void *taken[BLOCKS];                  // from the slab, so that it is small
+	unsigned n_taken;
+	unsigned turn;
+	uint64_t generation;
+	struct job jobs[2];
+	char lost[200];
+} piped;
+
+static unsigned world_half(const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	return flow_at(lcore->flows, ref)->flags & FLOW_C2S_INSIDE ? half : !half;
+}
+
+static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span)
+{
+	unsigned half = world_half(lcore, ref, span->half);
+	struct job *job = &piped.jobs[half];
+	(void)ctx;
+
+	stream_world_span(half, span->offset64, span->bytes, span->length, span->flags & SPAN_GAP);
+	if (!(span->flags & SPAN_GAP))
+		job->bytes += span->length;
+	if (!job->said || job->pending || job->bytes < job->at)
+		return;
+	uint32_t track = flow_cold_at(lcore->flows, ref)->track;
+
+	job->pending = true;
+	job->at = job->said->every ? job->bytes + job->said->after_bytes : UINT64_MAX;
+	job->until_ns = job->said->never ? UINT64_MAX
+					 : piped.pipe->now_ns + job->said->delay_ms * 1000000ull;
+	job->ref = ref;
+	job->half = span->half;
+	track_process(track_at(lcore->tracker, track), span->half);
+}
+
+static void overlap_told(void *ctx, const struct lcore *lcore, uint32_t ref, unsigned half,
+	uint32_t bytes, uint32_t conflict)
+{
+	(void)ctx;
+	(void)lcore;
+	(void)ref;
+	(void)half;
+	(void)bytes;
+	(void)conflict;
+}
+
+// The flow is gone: so are its jobs.
+static void flow_told(void *ctx, const struct lcore *lcore, uint32_t ref)
+{
+	(void)ctx;
+	(void)lcore;
+	stream_world_gone();
+	for (unsigned half = 0; half < 2; half++)
+		if (piped.jobs[half].pending && piped.jobs[half].ref == ref)
+			piped.jobs[half] = (struct job){0};
+}
+
+static const struct stream_tap tap = {.span = span_told, .overlap = overlap_told, .end = flow_told};
+
+static struct policy *policy_of(struct pipe *pipe, unsigned kind)
+{
+	struct policy *policy = pipe_policy(pipe);
+
+	policy->tcp.conflict = kind == POLICY_DROP ? TCP_CONFLICT_DROP : TCP_CONFLICT_REWRITE;
+	policy->tcp.midstream = TCP_MIDSTREAM_INSPECT;
+	if (kind != POLICY_OBSERVE) // of other traffic: the policy enforces, these flows pass
+		pipe_rule(policy, 1, ACTION_DROP)->l4_proto = IPPROTO_UDP;
+	return policy;
+}
+
+static void make(void)
+{
+	struct lcore_limits limits = pipe_limits();
+
+	limits.tracker.blocks = BLOCKS;
+	piped.pipe = pipe_new(1, &limits);
+	piped.pipe->dp.lcores[0]->tap = &tap;
+	for (unsigned i = 0; i < POLICIES; i++)
+		for (unsigned k = 0; k < 2; k++)
+			piped.policies[i][k] = policy_of(piped.pipe, i);
+}
+
+// Its caps; the lcore is at rest.
+static void become(enum stream_world_kind kind)
+{
+	struct tracker *tracker = piped.pipe->dp.lcores[0]->tracker;
+	bool small = kind == WORLD_SMALL;
+
+	tracker->limits.fast_pass = kind != WORLD_SLOW;
+	tracker->limits.half_blocks = small ? 12 : 128;
+	tracker->limits.held = small ? 4 : 64;
+	tracker->limits.half_held = small ? 3 : 48;
+	for (; small && slab_free(&tracker->slab) > FEW_BLOCKS; piped.n_taken++)
+		piped.taken[piped.n_taken] = slab_take(&tracker->slab);
+}
+
+static void publish(void)
+{
+	struct policy *policy = piped.pair[piped.turn++ & 1];
+
+	policy->generation = ++piped.generation;
+	atomic_store(&piped.pipe->dp.policy, policy);
+}
+
+static bool piped_begin(void *ctx, const struct stream_schedule *s, uint32_t client)
+{
+	(void)ctx;
+	(void)client;
+	if (!piped.pipe)
+		make();
+	become(s->world);
+	piped.pair = piped.policies[s->observe ? POLICY_OBSERVE
+				    : s->drop  ? POLICY_DROP
+					       : POLICY_REWRITE];
+	publish();
+	for (unsigned half = 0; half < 2; half++) {
+		piped.jobs[half] = (struct job){0};
+		for (unsigned i = 0; i < s->n_jobs; i++)
+			if (s->jobs[i].half == half)
+				piped.jobs[half] = (struct job){
+					.said = &s->jobs[i], .at = s->jobs[i].after_bytes};
+	}
+	return true;
+}
+
+static void tell_frames(void)
+{
+	struct pipe *pipe = piped.pipe;
+
+	for (unsigned i = 0; i < pipe->n_sent; i++)
+		stream_world_frame(pipe->sent[i].port == PIPE_INSIDE, pipe->sent[i].frame,
+			pipe->sent[i].length);
+	pipe->n_sent = 0;
+}
+
+static void piped_packet(
+	void *ctx, const uint8_t *frame, unsigned length, unsigned half, bool split)
+{
+	(void)ctx;
+	pipe_run_frame(piped.pipe, 0, frame, length, half, split ? 2 : 1);
+	tell_frames();
+}
+
+static void piped_time(void *ctx, unsigned ms)
+{
+	struct pipe *pipe = piped.pipe;
+	uint64_t until = pipe->now_ns + ms * 1000000ull;
+	(void)ctx;
+
+	for (;;) {
+		struct job *next = NULL;
+
+		for (unsigned half = 0; half < 2; half++) {
+			struct job *job = &piped.jobs[half];
+
+			if (job->pending && job->until_ns <= until &&
+				(!next || job->until_ns < next->until_ns))
+				next = job;
+		}
+		if (!next)
+			break;
+		pipe->now_ns = next->until_ns > pipe->now_ns ? next->until_ns : pipe->now_ns;
+		next->pending = false;
+		inspect_resume(pipe->dp.lcores[0], next->ref, next->half);
+		pipe_turns(pipe);
+		pipe_turns(pipe);
+	}
+	pipe->now_ns = until;
+	pipe_turns(pipe);
+	tell_frames();
+}
+
+static void piped_reload(void *ctx)
+{
+	(void)ctx;
+	publish();
+}
+
+static const char *piped_end(void *ctx)
+{
+	struct pipe *pipe = piped.pipe;
+	const struct lcore *lcore = pipe->dp.lcores[0];
+	const struct tracker *tracker = lcore->tracker;
+	struct event event;
+	(void)ctx;
+
+	pipeline_drain(pipe->dp.lcores[0], pipe->now_ns);
+	tell_frames();
+	while (piped.n_taken)
+		slab_put(&lcore->tracker->slab, piped.taken[--piped.n_taken]);
+	while (!rte_ring_sc_dequeue_elem(lcore->events, &event, sizeof(event)))
+		;
+	unsigned mbufs = rte_mempool_in_use_count(pipe->pool);
+	int64_t unaccounted = pipe_unaccounted(pipe);
+
+	if (!mbufs && !unaccounted && !tracker->slab.used && !tracker->n_held &&
+		tracker->n_free == tracker->limits.tracks)
+		return NULL;
+	snprintf(piped.lost, sizeof(piped.lost),
+		"not back: %u mbufs, %lld packets, %u blocks, %u held, %u states", mbufs,
+		(long long)unaccounted, tracker->slab.used, tracker->n_held,
+		tracker->limits.tracks - tracker->n_free);
+	return piped.lost;
+}
+
+static struct stream_ledger piped_ledger(void *ctx)
+{
+	const struct lcore *lcore = piped.pipe->dp.lcores[0];
+	struct stream_ledger ledger = {
+		.consumed = lcore->stats.consumed_pkts,
+		.injected = lcore->stats.injected_pkts,
+		.held = pipeline_held(lcore),
+	};
+	(void)ctx;
+
+	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
+		ledger.dropped += lcore->stats.dropped_pkts[i];
+	return ledger;
+}
+
+struct stream_gateway stream_pipe(void)
+{
+	return (struct stream_gateway){
+		.begin = piped_begin,
+		.packet = piped_packet,
+		.time = piped_time,
+		.reload = piped_reload,
+		.end = piped_end,
+		.ledger = piped_ledger,
+	};
+}
+
+void stream_pipe_free(void)
+{
+	if (!piped.pipe)
+		return;
+	atomic_store(&piped.pipe->dp.policy, piped.pipe->policy);
+	pipe_free(piped.pipe);
+	for (unsigned i = 0; i < POLICIES; i++)
+		for (unsigned k = 0; k < 2; k++)
+			policy_free(piped.policies[i][k]);
+	piped.pipe = NULL;
+}
