@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "stream_campaign.h"
@@ -163,9 +164,12 @@ bool stream_campaign_run(
 		return true;
 	}
 	snprintf(why, sizeof(why), "%s", problem);
-	shrink(gateway, &s, why);
+	if (!getenv("SLUICE_WHOLE"))
+		shrink(gateway, &s, why);
 	stream_schedule_print(&s);
+	stream_world_tell(true);
 	problem = stream_world_run(gateway, &s, &tally);
+	stream_world_tell(false);
 	fprintf(stderr, "%s: SLUICE_SEED=%llu: %s; cut down: %s\n", campaign->name,
 		(unsigned long long)s.seed, why, problem ? problem : "gone");
 	return false;

@@ -21,9 +21,10 @@ static int32_t said_ack(struct direction *d, const struct stream_op *op)
 	int32_t right = d->rcv + d->closed, most = later(d->out_end, right);
 
 	switch (op->ack) {
-	case ACK_LATE: return right - op->value;
+	case ACK_LATE: return later(right - op->value, d->start);
 	case ACK_LIE: return right + op->value < most ? right + op->value : most;
-	case ACK_UNSENT: return most + op->value + 1;
+	case ACK_UNSENT: // the very first one would say which SYN was taken
+		return d->out_end == d->start ? right : most + op->value + 1;
 	default: return right;
 	}
 }
@@ -74,7 +75,7 @@ static void send_op(const struct stream_op *op)
 	bool syn = op->tcp_flags & TH_SYN;
 
 	// an end that has not got the other's SYN has nothing to acknowledge
-	if (op->tcp_flags & TH_ACK && !other->rx_syn)
+	if (op->tcp_flags & TH_ACK && !other->rx_syn && !(op->flags & STREAM_EARLY))
 		return;
 	struct fate *fate = next_fate();
 
@@ -91,7 +92,8 @@ static void send_op(const struct stream_op *op)
 	fate->late = op->flags & STREAM_LATE;
 	fate->counts = !fate->bad_checksum && !fate->blind && !(op->tcp_flags & TH_RST) &&
 		       op->tcp_flags & (TH_ACK | TH_SYN);
-	fate->seq = s->isn[op->half] + 1 + (uint32_t)op->at + (fate->blind ? 0x70000000u : 0);
+	fate->seq = s->isn[op->half] + 1 + (uint32_t)op->at +
+		    (fate->blind ? (op->value & 1 ? 0x70000000u : 0x90000000u) : 0);
 	for (unsigned i = 0; i < op->length; i++)
 		payload[i] = stream_byte(op->half, fate->at + (int32_t)i, op->variant);
 	if (op->tcp_flags & TH_ACK) {
@@ -176,10 +178,10 @@ static void send_honest(unsigned half, int32_t at, uint16_t length)
 	for (unsigned i = 0; i < length; i++) {
 		const struct octet *o = octet(d, at + (int32_t)i);
 
-		payload[i] = o->told_as == TOLD_BYTES ? o->told
-			     : o->out_set             ? o->out
-			     : o->ref_set             ? o->ref
-						      : stream_byte(half, at + (int32_t)i, 0);
+		payload[i] = o->out_set                 ? o->out
+			     : o->told_as == TOLD_BYTES ? o->told
+			     : o->ref_set               ? o->ref
+							: stream_byte(half, at + (int32_t)i, 0);
 	}
 	w->stamp[half] = s->isn[0] + 500000 + w->clock_ms + 2u * fate->id;
 	const struct stream_frame frame = {
@@ -206,11 +208,12 @@ static bool owes_progress(void)
 	const struct world *w = &stream_world;
 	const struct stream_schedule *s = w->s;
 
-	if (w->odd || s->observe || s->midstream || s->one_sided || s->world == WORLD_SMALL ||
-		w->held_dropped || !w->dir[0].rx_syn || !w->dir[1].rx_syn)
+	if (w->odd || w->gone || s->observe || s->midstream || s->one_sided ||
+		s->world == WORLD_SMALL || w->held_dropped || !w->dir[0].rx_syn ||
+		!w->dir[1].rx_syn)
 		return false;
 	for (unsigned i = 0; i < s->n_jobs; i++)
-		if (s->jobs[i].never || s->jobs[i].infected)
+		if (s->jobs[i].never)
 			return false;
 	return true;
 }
@@ -299,18 +302,24 @@ static void begin(const struct stream_gateway *gateway, const struct stream_sche
 		memset(&d->touched, 0,
 			offsetof(struct direction, late) - offsetof(struct direction, touched));
 		d->rcv = d->start = d->acked = d->lied = d->out_end = s->begin[half];
+		d->lax = s->observe && s->world == WORLD_SMALL; // what a cap meets is forgotten
 		d->rx_syn = s->midstream || (s->one_sided && half);
 	}
 	memset(&w->tally, 0, sizeof(w->tally));
 	w->gateway = gateway;
 	w->s = s;
 	w->current = NULL;
-	w->odd = w->held_dropped = w->was_held = w->ending = false;
+	w->odd = w->held_dropped = w->was_held = w->ending = w->gone = false;
 	w->now = w->clock_ms = w->stamp[0] = w->stamp[1] = 0;
 	w->n_fates = 0;
 	w->n_fresh = w->n_left = w->fresh_bytes = w->left_bytes = 0;
 	w->problem[0] = 0;
 	w->client = client = (client + 1) & 0xffffff;
+}
+
+void stream_world_tell(bool on)
+{
+	stream_world.verbose = on;
 }
 
 const char *stream_world_run(const struct stream_gateway *gateway, const struct stream_schedule *s,
@@ -323,7 +332,7 @@ const char *stream_world_run(const struct stream_gateway *gateway, const struct 
 		return "no gateway";
 	const struct stream_ledger first = gateway->ledger(gateway->ctx);
 
-	for (unsigned i = 0; i < s->n_ops && !w->problem[0]; i++) {
+	for (unsigned i = 0; i < s->n_ops && !w->problem[0] && !w->gone; i++) {
 		const struct stream_op *op = &s->ops[i];
 
 		w->now = i + 1;

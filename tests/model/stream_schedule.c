@@ -28,6 +28,7 @@ struct maker {
 	bool hostile;     // other content, forged packets, flags where they do not belong
 	bool calm;        // every packet arrives, in order, and no cap is near
 	bool fin[2];
+	bool answered; // the handshake is whole
 };
 
 static struct stream_op *add(struct maker *make, struct stream_op op)
@@ -124,7 +125,7 @@ static void add_again(struct maker *make, uint8_t half)
 
 	op.at = sent - 1 - (int32_t)below(reach);
 	op.length = piece(make);
-	if (!make->hostile && op.at + op.length > sent)
+	if ((!make->hostile || (make->s->observe && make->fin[half])) && op.at + op.length > sent)
 		op.length = (uint16_t)(sent - op.at);
 	else if (op.at + op.length > sent)
 		make->sent[half] = op.at + op.length;
@@ -175,16 +176,18 @@ static void add_odd(struct maker *make, uint8_t half)
 	case 0:
 	case 1: op.tcp_flags = chance(50) ? TH_RST : TH_RST | TH_ACK; break;
 	case 2:
-		if (make->s->midstream || make->s->one_sided) // there it is another one
+		// elsewhere it begins another one, or nobody can know which was taken
+		if (make->s->midstream || make->s->one_sided || !make->answered)
 			return;
-		op.tcp_flags = TH_SYN | (chance(50) ? TH_ACK : 0);
+		// one that answers the other would be a new connection of the same ports
+		op.tcp_flags = TH_SYN | (make->s->isn[0] & 1 ? TH_ACK : 0);
 		break;
 	case 3:
 		op.tcp_flags = TH_FIN | TH_ACK;
 		op.length = piece(make);
 		break;
 	default: // beyond any window that was offered; where one begins unseen, nobody knows that
-		if (make->s->midstream)
+		if (make->s->midstream || make->s->one_sided)
 			return;
 		op.tcp_flags = TH_ACK;
 		op.at += 70000 + (int32_t)below(200000);
@@ -221,18 +224,32 @@ static void add_handshake(struct maker *make)
 	syn.half = 1;
 	syn.tcp_flags |= TH_ACK;
 	syn.ack = ACK_RIGHT;
-	add(make, syn);
+	struct stream_op answer = syn;
+
+	// the answer was under way when bytes came; one that takes what is on a SYN says so
+	if (make->hostile && !make->s->fast_open && chance(8)) {
+		op = add(make, (struct stream_op){.tcp_flags = TH_ACK,
+				       .length = piece(make),
+				       .ack = ACK_RIGHT,
+				       .flags = STREAM_EARLY});
+		make->sent[0] = op->length;
+		answer.ack = ACK_LATE;
+		answer.value = op->length;
+	}
+	add(make, answer);
 	if (!make->calm && chance(5))
 		add(make, syn);
-	if (chance(90))
+	if (chance(90)) {
 		add(make, (struct stream_op){.tcp_flags = TH_ACK, .ack = ACK_RIGHT});
+		make->answered = true;
+	}
 }
 
 static void add_step(struct maker *make)
 {
 	uint32_t dice = below(100);
 	uint8_t half = make->s->one_sided ? 0 : chance(65) ? 0 : 1;
-	bool ended = make->fin[half] && !(make->hostile && chance(10));
+	bool ended = make->fin[half] && (make->s->observe || !make->hostile || !chance(10));
 
 	if (dice < 45) {
 		if (!ended)
@@ -265,7 +282,6 @@ static void make_jobs(struct stream_schedule *s)
 			.half = (uint8_t)(chance(75) ? 0 : 1),
 			.every = chance(40),
 			.never = chance(4),
-			.infected = chance(4),
 			.after_bytes = (uint16_t)(1 + below(120)),
 			.delay_ms = (uint16_t)(1 + below(chance(60) ? 500 : 9000)),
 		};
@@ -352,10 +368,7 @@ void stream_schedule_print(const struct stream_schedule *s)
 		fprintf(stderr, "job: %s after %u bytes%s, %s after %u ms\n",
 			s->jobs[i].half ? "s2c" : "c2s", s->jobs[i].after_bytes,
 			s->jobs[i].every ? ", every" : "",
-			s->jobs[i].never      ? "no verdict"
-			: s->jobs[i].infected ? "infected"
-					      : "clean",
-			s->jobs[i].delay_ms);
+			s->jobs[i].never ? "no verdict" : "clean", s->jobs[i].delay_ms);
 	for (unsigned i = 0; i < s->n_ops; i++) {
 		const struct stream_op *op = &s->ops[i];
 

@@ -39,6 +39,7 @@ enum { // struct stream_op.flags
 	STREAM_LOST = 1 << 1,  // behind the gateway: the receiver does not get it
 	STREAM_LATE = 1 << 2,  // behind the gateway: the receiver gets it behind later ones
 	STREAM_BLIND = 1 << 3, // from beside the path: far out of the window
+	STREAM_EARLY = 1 << 5, // it acknowledges a SYN that has not come
 	STREAM_SPLIT = 1 << 4, // it comes in several mbuf segments
 };
 
@@ -60,7 +61,6 @@ struct stream_job {
 	uint8_t half;
 	bool every; // again after as many bytes
 	bool never; // no verdict comes
-	bool infected;
 	uint16_t after_bytes;
 	uint16_t delay_ms;
 };

@@ -31,6 +31,13 @@ void stream_world_frame(unsigned from_half, const uint8_t *frame, unsigned lengt
 		return;
 	}
 	uint8_t *kept = w->left_room + w->left_bytes;
+	struct stream_read read;
+
+	if (w->verbose && stream_frame_read(frame, length, &read))
+		fprintf(stderr, "at %u: half %u packet %u leaves: flags %02x at %d+%u ack %d\n",
+			w->now, from_half, read.id, read.tcp_flags,
+			(int)(read.seq - w->s->isn[from_half]) - 1, read.length,
+			(int)(read.ack - w->s->isn[!from_half]) - 1);
 
 	memcpy(kept, frame, length);
 	w->left_bytes += length;
@@ -40,20 +47,53 @@ void stream_world_frame(unsigned from_half, const uint8_t *frame, unsigned lengt
 
 // ---- what is inspected ----
 
+// The half begins anew: its receiver left what was on the SYN. What it got since is first now.
+static void begin_anew(unsigned half)
+{
+	struct world *w = &stream_world;
+	struct direction *d = &w->dir[half];
+
+	if (d->rcv > d->start && !d->lied && !w->s->observe)
+		stream_problem("half %u begins anew, its receiver is at %d", half, d->rcv);
+	for (int32_t at = d->base; at < d->told_end; at++) {
+		struct octet *o = octet(d, at);
+
+		o->told_as = TOLD_NOT;
+		o->ref_set = o->out_set = false;
+	}
+	for (unsigned i = 1; i <= w->n_fates; i++) {
+		const struct fate *fate = &w->fates[i];
+
+		if (fate == w->current || fate->half != half || !fate->counts ||
+			fate->tcp_flags & TH_SYN || !(fate->out || fate->held))
+			continue;
+		for (unsigned k = 0; k < fate->length && followed(fate->at + (int32_t)k); k++) {
+			struct octet *o = octet(d, fate->at + (int32_t)k);
+
+			if (!o->ref_set)
+				o->ref = stream_byte(half, fate->at + (int32_t)k, fate->variant);
+			o->ref_set = true;
+		}
+	}
+	d->n_told = 0;
+	d->based = false;
+}
+
 void stream_world_span(
 	unsigned half, uint64_t offset64, const uint8_t *bytes, uint32_t length, bool gap)
 {
 	struct world *w = &stream_world;
 	struct direction *d = &w->dir[half];
 
-	if (!offset64 && d->n_told) { // the half begins anew
-		if (d->rcv > d->start && d->rx_syn)
-			stream_problem("half %u begins anew after delivery", half);
-		for (int32_t at = d->base; at < d->told_end; at++)
-			octet(d, at)->told_as = TOLD_NOT;
-		d->n_told = 0;
-		d->based = false;
+	if (w->verbose)
+		fprintf(stderr, "at %u: half %u inspects %llu+%u%s\n", w->now, half,
+			(unsigned long long)offset64, length, gap ? " gap" : "");
+	if (w->ending && (gap || d->ended)) {
+		d->ended = true; // what lies behind a hole of an ended half is delivered to nobody
+		return;
 	}
+	if (!offset64 && d->n_told)
+		begin_anew(half);
 	if (!d->n_told && offset64)
 		stream_problem(
 			"half %u: the first span is at %llu", half, (unsigned long long)offset64);
@@ -90,17 +130,23 @@ static bool lies_at(struct direction *d, const struct fresh *fresh, int32_t at)
 	return true;
 }
 
+void stream_world_gone(void)
+{
+	stream_world.gone = true;
+}
+
 // Where the gateway's offset 0 is: the first byte of the connection, or the first that it saw.
 static void find_base(struct direction *d, const struct fresh *fresh)
 {
 	const struct fate *now = stream_world.current;
-	int32_t places[3] = {d->start, now ? now->at : 0, 0};
+	int32_t places[4] = {d->start, now ? now->at : 0, 0,
+		now ? now->at + (int32_t)(now->length - fresh->length) : 0};
 
 	if (stream_world.s->midstream && now)
-		places[0] = now->at;
+		places[0] = fresh->gap ? d->begun_at : now->at;
 	d->based = true;
 	d->base = d->told_end = places[0];
-	for (unsigned i = 0; i < 3 && !fresh->gap; i++)
+	for (unsigned i = 0; i < 4 && !fresh->gap; i++)
 		if (lies_at(d, fresh, places[i])) {
 			d->base = d->told_end = places[i];
 			break;
@@ -121,7 +167,7 @@ static void take_fresh(const struct fresh *fresh)
 		w->tally.gaps++;
 		w->odd = true;
 		// given up for a reason: the receiver has it, or nobody hears what it has
-		if (!w->s->observe && !w->s->one_sided && !w->ending &&
+		if (!w->s->observe && !w->s->one_sided && !w->ending && !w->gone &&
 			first + (int32_t)fresh->length > d->acked)
 			stream_problem("half %u: a gap at %d+%u, acknowledged is %d", fresh->half,
 				first, fresh->length, d->acked);
@@ -166,8 +212,11 @@ static void deliver(unsigned half)
 
 		w->tally.delivered++;
 		if ((w->s->midstream && (!d->based || d->rcv < d->base)) || w->s->observe ||
-			o->told_as == TOLD_GAP)
-			continue; // older than all that we have seen; given up
+			o->told_as == TOLD_GAP || d->rcv < d->lied)
+			continue; // older than all that we have seen; given up; claimed
+		// behind a hole that was given up for a lie, copies may wait for a job
+		if (o->told_as == TOLD_NOT && d->lied && w->s->n_jobs)
+			continue;
 		if (o->told_as == TOLD_NOT)
 			stream_problem(
 				"half %u: byte %d is delivered, not inspected", half, d->rcv);
@@ -279,9 +328,10 @@ static void check_injected(const struct left *left, const struct stream_read *re
 	int32_t at = (int32_t)(read->seq - w->s->isn[left->half]) - 1;
 	int32_t ack = (int32_t)(read->ack - w->s->isn[!left->half]) - 1;
 
-	if (at > d->out_end + 1)
+	if (at > d->out_end + 1 && d->begun && !w->s->midstream && !d->lax)
 		stream_problem("half %u: our ACK is at %d, sent is %d", left->half, at, d->out_end);
-	if (ack > w->dir[!left->half].acked)
+	// where nothing was seen of the other half, any may be true
+	if (ack > w->dir[!left->half].acked && !w->s->one_sided && !w->s->midstream)
 		stream_problem("half %u: our ACK says %d, its end %d", left->half, ack,
 			w->dir[!left->half].acked);
 }
@@ -341,10 +391,19 @@ static bool check_bytes(const struct stream_read *read, const struct fate *fate)
 		if (o->out_set && byte != o->out)
 			stream_problem("packet %u left with byte %d as %02x, before it was %02x",
 				read->id, at, byte, o->out);
+		if (fate->tcp_flags & TH_SYN && !w->s->fast_open)
+			continue; // its receiver leaves it
 		o->out_set = true;
 		o->out = byte;
 	}
 	return same;
+}
+
+// An ACK of ours in place of a packet that is held: it has its header.
+static bool is_in_place_of(const struct stream_read *read, const struct fate *fate)
+{
+	return !read->length && read->tcp_flags == TH_ACK && !stream_world.s->observe &&
+	       (fate->length || fate->tcp_flags & TH_FIN);
 }
 
 static void take_left(const struct left *left)
@@ -366,6 +425,10 @@ static void take_left(const struct left *left)
 		stream_problem("packet %u left, but never came", read.id);
 		return;
 	}
+	if (is_in_place_of(&read, fate)) {
+		check_injected(left, &read);
+		return;
+	}
 	if (fate->out)
 		stream_problem("packet %u left twice", read.id);
 	fate->out = true;
@@ -383,6 +446,17 @@ static void take_left(const struct left *left)
 	struct direction *d = &w->dir[fate->half];
 	int32_t end = fate->at + (int32_t)fate->length + !!(fate->tcp_flags & TH_FIN);
 
+	if (!d->begun && fate->counts && (fate->length || fate->tcp_flags & TH_FIN)) {
+		d->begun = true;
+		d->begun_at = fate->at;
+	}
+	// its receiver leaves them: the gateway may forget them now or keep to them
+	if (fate->tcp_flags & TH_SYN && fate->length && !w->s->fast_open)
+		d->lax = true;
+	// a bare ACK sends nothing; nor do bytes that their receiver leaves
+	if ((fate->tcp_flags & TH_SYN && !w->s->fast_open) ||
+		(!fate->length && !(fate->tcp_flags & TH_FIN)))
+		end = d->out_end;
 	if (fate->counts && end > d->out_end)
 		d->out_end = end;
 	if (fate->late && !d->late_length) {
@@ -417,13 +491,14 @@ static void take_first(const struct fate *fate)
 	}
 }
 
-static bool left_now(uint16_t id)
+static bool left_now(const struct fate *fate)
 {
 	const struct world *w = &stream_world;
 	struct stream_read read;
 
 	for (unsigned i = 0; i < w->n_left; i++)
-		if (stream_frame_read(w->left[i].frame, w->left[i].length, &read) && read.id == id)
+		if (stream_frame_read(w->left[i].frame, w->left[i].length, &read) &&
+			read.id == fate->id && !is_in_place_of(&read, fate))
 			return true;
 	return false;
 }
@@ -434,6 +509,17 @@ static void forget_held(struct direction *d)
 	d->lax = true;
 }
 
+// A hole was given up for it, and what lies behind inspected; which may wait for a job.
+static bool is_believed(struct direction *d)
+{
+	int32_t end = d->lied;
+
+	if (stream_world.s->n_jobs)
+		while (followed(end) && octet(d, end)->out_set)
+			end++;
+	return d->told_end >= end;
+}
+
 void stream_world_after(const struct stream_ledger *before)
 {
 	struct world *w = &stream_world;
@@ -442,12 +528,15 @@ void stream_world_after(const struct stream_ledger *before)
 
 	if (w->current) {
 		struct fate *fate = w->current;
-		bool left = left_now(fate->id), rst = fate->tcp_flags & TH_RST;
+		bool left = left_now(fate), rst = fate->tcp_flags & TH_RST;
 
 		// with a RST, or the packet's own drop, others that were held go
 		if (!left && !dropped)
 			fate->held = true;
-		if ((fate->held || left) && fate->counts)
+		// one that would have to be held may be dropped when it was looked at already
+		bool seen = w->n_fresh && w->fresh[0].half == fate->half && !w->fresh[0].gap;
+
+		if ((fate->held || left || seen) && fate->counts)
 			take_first(fate);
 		if (dropped > (left ? 0 : 1) || (rst && dropped))
 			w->held_dropped = true;
@@ -468,7 +557,7 @@ void stream_world_after(const struct stream_ledger *before)
 
 		if (!d->based)
 			continue;
-		if (d->lied > d->rcv && d->told_end >= d->lied) { // the end stands by it
+		if (d->lied > d->rcv && is_believed(d)) { // the end stands by it
 			d->rcv = d->lied;
 			d->rx_syn = true;
 			deliver(half);
@@ -476,7 +565,7 @@ void stream_world_after(const struct stream_ledger *before)
 		while (followed(d->edge) &&
 			(octet(d, d->edge)->out_set || octet(d, d->edge)->told_as == TOLD_GAP))
 			d->edge++;
-		if (d->edge > d->told_end)
+		if (d->edge > d->told_end && !(w->s->n_jobs && d->lied))
 			stream_problem("half %u: forwarded up to %d, inspected up to %d", half,
 				d->edge, d->told_end);
 	}

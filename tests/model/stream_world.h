@@ -35,9 +35,14 @@ struct stream_tally { // what the schedules came to; added to by each run
 const char *stream_world_run(const struct stream_gateway *gateway,
 	const struct stream_schedule *schedule, struct stream_tally *tally);
 
+// Tells on stderr what leaves and what is inspected, from now on.
+void stream_world_tell(bool on);
+
 // For the gateway's hooks, during `packet`, `time` and `end`. Frames are the gateway's until then.
 void stream_world_frame(unsigned from_half, const uint8_t *frame, unsigned length);
 void stream_world_span(
 	unsigned half, uint64_t offset64, const uint8_t *bytes, uint32_t length, bool gap);
+// The connection is forgotten, as its time is over: what comes now begins another.
+void stream_world_gone(void);
 
 #endif

@@ -24,7 +24,8 @@ struct octet {
 struct direction { // of a half, and of the end that receives it
 	struct octet octets[STREAM_OFFSETS_MAX - OFFSET_LEAST];
 	int32_t touched; // octets to be cleared after the schedule: up to here
-	bool based;
+	bool based, ended, begun;
+	int32_t begun_at; // of the first segment that left, with bytes or a FIN
 	int32_t base;     // of the gateway's offset 0
 	uint64_t n_told;  // gateway's offset of the next span
 	int32_t told_end; // inspected up to here, gaps included
@@ -32,7 +33,7 @@ struct direction { // of a half, and of the end that receives it
 	int32_t acked;    // the highest acknowledgement that the gateway may believe
 	int32_t lied;     // the highest that is not true: the end stands by it when it is believed
 	int32_t out_end;  // the end of all that left, FIN included
-	bool lax;         // held packets were dropped: which bytes came first is open
+	bool lax; // held packets were dropped, or bytes lay on a SYN: which came first is open
 	// the receiver
 	bool rx_syn, reset, closed, fin_got, stamped;
 	int32_t start, rcv, fin;
@@ -74,6 +75,8 @@ struct world {
 	bool held_dropped; // a held packet was given up
 	bool was_held;
 	bool ending;
+	bool gone;    // the gateway has forgotten the connection
+	bool verbose; // tells each step
 	uint32_t client, clock_ms, stamp[2];
 	uint16_t n_fates;
 	struct fate fates[FATES_MAX];
