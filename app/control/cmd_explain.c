@@ -266,7 +266,7 @@ static void answer(struct request *request, struct explain *explain, struct evid
 	put_json(&message, "flows", flow_ids(explain));
 	put_bool(&message, "live", facts.live);
 	if (facts.live)
-		put_json(&message, "flow", flow_json_whole(context, &facts.flow));
+		put_json(&message, "flow", flow_json_whole(context, &facts.flow, NULL));
 	for (uint32_t i = 0; i < explain->cache.n; i++)
 		put_item(&cache, cache_entry_json(context, &explain->cache.entries[i]));
 	put_json(&message, "cache", cache);

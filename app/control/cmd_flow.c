@@ -157,6 +157,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 struct one_flow {
 	bool found;
 	struct flow_record record;
+	struct flow_look look;
 	uint64_t flow_id;
 	uint64_t traced;
 	bool trace_on;
@@ -193,6 +194,7 @@ static void show_page(void *ctx, unsigned lcore, const struct query *query, bool
 	if (query->n) {
 		one->found = true;
 		one->record = ((const struct flow_record *)query->out)[0];
+		one->look = query->look;
 	}
 }
 
@@ -216,7 +218,7 @@ static void show_end(void *ctx, const char *error)
 		fail_no_flow(request, one->flow_id);
 		return;
 	}
-	request_ok(request, flow_json_whole(request->context, &one->record));
+	request_ok(request, flow_json_whole(request->context, &one->record, &one->look));
 }
 
 void cmd_flow_show(struct request *request, json_t *arguments)

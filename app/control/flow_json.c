@@ -97,8 +97,85 @@ json_t *flow_json(const struct control_context *context, const struct flow_recor
 	return object;
 }
 
-static void put_tcp_half(
-	json_t **parent, const char *key, const struct flow_record *record, enum half half)
+static void put_bits(json_t **parent, uint8_t bits)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		STREAM_LOOKS(X)
+#undef X
+	};
+	json_t *list = json_array();
+
+	for (unsigned bit = 0; list && bit < STREAM_LOOKS_MAX; bit++) {
+		if (bits & 1 << bit)
+			json_array_append_new(list, json_string(words[bit]));
+	}
+	put_json(parent, "is", list);
+}
+
+static uint64_t ms_since(uint64_t now_ns, uint64_t then_ns)
+{
+	return now_ns > then_ns ? (now_ns - then_ns) / 1000000 : 0;
+}
+
+// What held segments wait for.
+static const char *waits_for(const struct stream_look *look)
+{
+	if (look->bits & 1 << STREAM_LOOK_PROCESSING)
+		return look->job_ns ? "scan" : "job";
+	return look->bits & 1 << STREAM_LOOK_RELEASING ? "release" : "hole";
+}
+
+static void put_counts(json_t **parent, const struct stream_look *look, uint64_t now_ns)
+{
+	const struct {
+		const char *key;
+		const struct stream_count *count;
+	} rows[] = {{"copies", &look->copies}, {"sent", &look->sent}, {"held", &look->held}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		json_t *object = json_object();
+
+		put_number(&object, "segments", rows[i].count->segments);
+		put_number(&object, "bytes", rows[i].count->bytes);
+		if (rows[i].count == &look->copies)
+			put_number(&object, "holes", look->holes);
+		if (rows[i].count == &look->held && look->held.segments) {
+			put_number(&object, "for_ms", ms_since(now_ns, look->held_ns));
+			put_text(&object, "waits_for", waits_for(look));
+		}
+		put_json(parent, rows[i].key, object);
+	}
+}
+
+// Offsets count bytes of the half; the numbers beside them are TCP's.
+static void put_look(json_t **parent, const struct stream_look *look, uint64_t now_ns)
+{
+	put_bits(parent, look->bits);
+	put_number(parent, "next_offset", look->next);
+	put_number(parent, "released_offset", look->released);
+	put_number(parent, "acked_offset", look->acked);
+	if (look->has_window)
+		put_number(parent, "window", look->window);
+	put_counts(parent, look, now_ns);
+	if (look->job_ns)
+		put_number(parent, "job_ms", ms_since(now_ns, look->job_ns));
+}
+
+// As in the flow's event.
+static void put_report(json_t **parent, const struct stream_half_report *of)
+{
+	put_number(parent, "gaps", of->gaps);
+	put_number(parent, "gap_bytes", of->gap_bytes);
+	put_number(parent, "conflict_bytes", of->conflict_bytes);
+	put_number(parent, "dup_bytes", of->duplicate_bytes);
+	put_number(parent, "copied_kb", of->copied_kb);
+	put_number(parent, "held_pkts", of->held_pkts);
+	put_number(parent, "held_ms", of->held_cs * UINT64_C(10));
+}
+
+static void put_tcp_half(json_t **parent, const char *key, const struct flow_record *record,
+	const struct flow_look *look, enum half half, uint64_t now_ns)
 {
 	json_t *object = json_object();
 
@@ -106,20 +183,47 @@ static void put_tcp_half(
 	put_number(&object, "next", record->next[half]);
 	put_number(&object, "released", record->released[half]);
 	put_number(&object, "acked", record->acked[half]);
+	if (look && look->tracked)
+		put_look(&object, &look->half[half], now_ns);
+	if (look)
+		put_report(&object, &look->report.half[half]);
 	put_json(parent, key, object);
 }
 
-json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record)
+static void put_targets(json_t **parent, const char *key, uint8_t targets)
+{
+	json_t *list;
+
+	if (!targets)
+		return;
+	list = json_array();
+	for (unsigned target = 0; list && target < STREAM_TARGETS_MAX; target++) {
+		if (targets & 1 << target)
+			json_array_append_new(list, json_string(stream_target_word(target)));
+	}
+	put_json(parent, key, list);
+}
+
+json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record,
+	const struct flow_look *look)
 {
 	json_t *object = flow_json(context, record);
+	uint64_t now_ns = context->now_ns();
 	char id[32];
 
 	put_number(&object, "data_pkts", record->n_data_pkts);
 	community_id(&record->ends, record->l4_proto, id, sizeof id);
 	put_text(&object, "community_id", id);
+	if (look) {
+		put_targets(&object, "room_ended_dropped", look->report.dropped);
+		put_targets(&object, "law_waived", look->report.passed);
+		put_targets(&object, "room_ended_ignored", look->report.ignored);
+	}
 	if (record->l4_proto == IPPROTO_TCP) {
-		put_tcp_half(&object, "tcp_toserver", record, HALF_C2S);
-		put_tcp_half(&object, "tcp_toclient", record, HALF_S2C);
+		if (look)
+			put_bool(&object, "tracked", look->tracked);
+		put_tcp_half(&object, "tcp_toserver", record, look, HALF_C2S, now_ns);
+		put_tcp_half(&object, "tcp_toclient", record, look, HALF_S2C, now_ns);
 	}
 	return object;
 }

@@ -6,7 +6,9 @@
 #include "control_command.h"
 
 json_t *flow_json(const struct control_context *context, const struct flow_record *record);
-// With its sequence edges and Community ID, as flow-show has it.
-json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record);
+// With its sequence edges and Community ID, as flow-show has it; `look`: and with how its halves
+// stand, or NULL.
+json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record,
+	const struct flow_look *look);
 
 #endif

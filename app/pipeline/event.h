@@ -48,7 +48,7 @@ enum flow_end { // why a flow's record was written
 	X(MIDSTREAM, "stream", "midstream")               /* 0; payload bytes */                \
 	X(PAWS, "stream", "paws")                         /* where it lies; payload bytes */    \
 	X(WINDOW, "stream", "window")                     /* the same */                        \
-	X(RESET_CHALLENGE, "stream", "reset_challenge")   /* where the RST lies; 0 */           \
+	X(RESET_CHALLENGE, "stream", "reset_challenge")   /* where the RST lies */              \
 	X(HELD_TIMEOUT, "stream", "held_timeout")         /* of the held bytes; their number */ \
 	X(LIMIT, "stream", "limit")                       /* what found no room; its bytes */   \
 	X(FRAGMENT_OVERLAP, "defrag", "fragment_overlap") /* of the later one; its bytes */     \

@@ -21,6 +21,17 @@ void inspect_span(struct inspection *in, const struct span *span);
 // The same of bytes of the walk's packet, from `offset` in the frame on.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
 
+// The flow's tracker state; NULL: it is not tracked.
+static inline struct tcp_track *inspect_track(
+	const struct lcore *lcore, const struct flow_cold *cold)
+{
+	return cold->track ? track_at(lcore->tracker, cold->track) : NULL;
+}
+// Counts what became of the walk's segment, and tells what is an anomaly. `expected`: the offset
+// of the half's next byte before it.
+void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
+	const struct track_result *result);
+
 // The stage's TCP half (stage_inspect.c).
 enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk);
 
@@ -42,6 +53,10 @@ void inspect_finish(struct lcore *lcore, uint32_t ref);
 // Its tracker's state goes back; what it held is dropped. The report stays.
 void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason);
 
+// How a half of the flow stands. False: it is not tracked, or not any more.
+bool inspect_look(const struct lcore *lcore, uint32_t ref, unsigned half, struct stream_look *look);
+// A packet that was held was dropped.
+void inspect_dropped(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason);
 // The gauges of reassembly.
 void inspect_publish(struct lcore *lcore);
 // Packets that are held. The keeper's part of pipeline_held.

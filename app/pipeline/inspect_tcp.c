@@ -18,11 +18,6 @@ static bool enforces(const struct lcore *lcore, const struct flow *flow)
 	return lcore->policy->enforces && !(flow->flags & FLOW_ALLOWED);
 }
 
-static struct tcp_track *track_of(const struct lcore *lcore, const struct flow_cold *cold)
-{
-	return cold->track ? track_at(lcore->tracker, cold->track) : NULL;
-}
-
 // Of bytes that were kept: no packet is at hand.
 static struct walk walk_of(const struct lcore *lcore, uint32_t ref, unsigned half)
 {
@@ -66,9 +61,9 @@ static struct tcp_track *tracked(struct inspection *in)
 		cold->track = track_take(in->lcore->tracker, in->walk->ref, &cold->report);
 		if (!cold->track)
 			return NULL;
-		begin(track_of(in->lcore, cold), in->flow, cold);
+		begin(inspect_track(in->lcore, cold), in->flow, cold);
 	}
-	return track_of(in->lcore, cold);
+	return inspect_track(in->lcore, cold);
 }
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
@@ -124,39 +119,6 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	if (result == CONSUMED_NOTHING) // nor does it count against the budget
 		in->flow->taken_pkts--;
 	return result;
-}
-
-static void count_limit(struct stats *stats, enum stream_target target)
-{
-	switch (target) {
-	case STREAM_TARGET_REASSEMBLY_MEMORY: stats->tcp_memory_drops++; break;
-	case STREAM_TARGET_HALF_LIMIT: stats->tcp_half_limit_drops++; break;
-	case STREAM_TARGET_HELD_LIMIT: stats->tcp_held_limit_drops++; break;
-	default: break;
-	}
-}
-
-static void count(struct lcore *lcore, const struct pkt *pkt, const struct track_result *result)
-{
-	struct stats *stats = &lcore->stats;
-
-	stats->tcp_ahead_pkts += result->ahead;
-	stats->tcp_old_pkts += pkt->payload_len && !result->ahead && !result->taken &&
-			       result->verdict == TRACK_FORWARD;
-	stats->tcp_overlap_pkts += result->known > 0;
-	stats->tcp_conflict_pkts += result->differ > 0;
-	stats->tcp_conflict_bytes += result->differ;
-	stats->tcp_rewritten_pkts += result->rewritten;
-	stats->tcp_paws_pkts += result->paws;
-	stats->tcp_window_pkts += result->refused && !result->paws;
-	if (result->copied) {
-		stats->tcp_copied_pkts++;
-		stats->tcp_copied_bytes += pkt->payload_len;
-	}
-	stats->tcp_absorbed_pkts += result->verdict == TRACK_ABSORBED;
-	stats->tcp_held_pkts += result->verdict == TRACK_HELD;
-	if (result->full && result->verdict == TRACK_DROP)
-		count_limit(stats, result->target);
 }
 
 // The receiver learns what a held packet says of the other half.
@@ -332,14 +294,10 @@ enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
 			return VERDICT_PASS;
 	}
 	struct tcp_segment segment = segment_of(&in);
+	uint64_t expected = track->half[walk->half].next;
 	struct track_result result = track_segment(lcore->tracker, track, &segment, &consumer);
 
-	count(lcore, pkt, &result);
-	if (track->half[walk->half].flags & HALF_MIDSTREAM)
-		in.cold->report.midstream |= (uint8_t)(1 << walk->half);
-	if (result.differ)
-		flow_event_anomaly(lcore, walk->ref, walk->m, ANOMALY_OVERLAP_CONFLICT,
-			result.differ_at, result.differ, walk->half);
+	inspect_tell(&in, track, expected, &result);
 	if (unlikely(lcore->tap != NULL) && result.old)
 		lcore->tap->overlap(
 			lcore->tap->ctx, lcore, walk->ref, walk->half, result.old, result.differ);
@@ -361,7 +319,7 @@ bool inspect_settled(struct lcore *lcore, uint32_t ref)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-	struct tcp_track *track = track_of(lcore, cold);
+	struct tcp_track *track = inspect_track(lcore, cold);
 
 	if (!track)
 		return true;
@@ -391,7 +349,7 @@ void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason)
 
 uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half)
 {
-	const struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+	const struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
 
 	return track ? half_seq(&track->half[half], track->half[half].next)
 		     : flow_at(lcore->flows, ref)->released[half];
@@ -400,7 +358,7 @@ uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half)
 void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const struct pkt *pkt)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
-	const struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+	const struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
 
 	if (!track || !(track->half[half].flags & HALF_STARTED))
 		return;
@@ -427,7 +385,7 @@ void inspect_finish(struct lcore *lcore, uint32_t ref)
 		.cold = flow_cold_at(lcore->flows, ref),
 	};
 	const struct stream_consumer consumer = {take, take_packet, &in};
-	struct tcp_track *track = track_of(lcore, in.cold);
+	struct tcp_track *track = inspect_track(lcore, in.cold);
 
 	for (unsigned half = 0; track && half < 2; half++)
 		track_finish(lcore->tracker, track, half, &consumer);
@@ -435,7 +393,7 @@ void inspect_finish(struct lcore *lcore, uint32_t ref)
 
 void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half)
 {
-	struct tcp_track *track = track_of(lcore, flow_cold_at(lcore->flows, ref));
+	struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
 
 	if (track)
 		track_resume(lcore->tracker, track, half);
@@ -509,23 +467,4 @@ void inspect_turn(struct lcore *lcore)
 			TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
 	}
 	lcore->stats.tcp_held_timeout_pkts += track_age(tracker, lcore->now_ns, AGE_BUDGET);
-}
-
-unsigned inspect_held(const struct lcore *lcore)
-{
-	return lcore->tracker->n_held;
-}
-
-void inspect_publish(struct lcore *lcore)
-{
-	const struct tracker *tracker = lcore->tracker;
-	struct stats *stats = &lcore->stats;
-
-	stats->slab_blocks = tracker->slab.n;
-	stats->slab_blocks_used = tracker->slab.used;
-	stats->tracked_limit = tracker->limits.tracks;
-	stats->tracked_active = tracker->limits.tracks - tracker->n_free;
-	stats->tcp_held_limit = tracker->limits.held;
-	stats->tcp_held_active = tracker->n_held;
-	stats->tcp_holes_active = tracker->slab.copiers;
 }

@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 #include "flow_table.h"
 #include "fragments.h"
+#include "inspect.h"
 #include "lcore.h"
 #include "tx.h"
 
@@ -21,6 +22,7 @@ static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsig
 // A packet that the tracker held.
 static void drop_held(void *ctx, struct rte_mbuf *m, enum drop_reason reason)
 {
+	inspect_dropped(ctx, m, reason);
 	packet_drop(ctx, m, reason);
 }
 

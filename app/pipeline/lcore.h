@@ -125,6 +125,11 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint8_t tcp_flags[2];
 	uint32_t next[2], released[2], acked[2]; // TCP flows
 };
+struct flow_look { // how the flow of flow_id stands, beside its record
+	bool tracked;
+	struct stream_look half[2];
+	struct stream_report report;
+};
 struct query {
 	uint8_t type; // enum query_type
 	bool trace_on;
@@ -140,10 +145,11 @@ struct query {
 	unsigned n_exemptions;
 	void *out; // array of records, owned by the asker
 	uint32_t max;
-	uint32_t n;      // records written
-	uint64_t cursor; // lcore's own; 0 at first
-	uint64_t total;  // entries that there were
-	uint64_t aside;  // QUERY_EVIDENCE: records overwritten so far
+	uint32_t n;            // records written
+	uint64_t cursor;       // lcore's own; 0 at first
+	uint64_t total;        // entries that there were
+	struct flow_look look; // QUERY_FLOWS of a flow_id that is here
+	uint64_t aside;        // QUERY_EVIDENCE: records overwritten so far
 	_Atomic bool done;
 };
 

@@ -3,6 +3,7 @@
 #include "inspect.h"
 #include "flow_event.h"
 #include "flow_rate.h"
+#include "inspect.h"
 #include "operator.h"
 #include "query.h"
 
@@ -78,6 +79,16 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 		record_flow(lcore, ref, record);
 }
 
+static void look_at(const struct lcore *lcore, uint32_t ref, struct flow_look *look)
+{
+	memset(look, 0, sizeof(*look));
+	if (ref & FLOW_REF_STUB)
+		return;
+	look->report = flow_cold_at(lcore->flows, ref)->report;
+	for (unsigned half = 0; half < 2; half++)
+		look->tracked = inspect_look(lcore, ref, half, &look->half[half]);
+}
+
 static bool is_asked_for(const struct lcore *lcore, uint32_t ref, const struct query *query)
 {
 	struct event about = {0};
@@ -141,6 +152,8 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 		if (!is_asked_for(lcore, ref, query))
 			continue;
 		query->total++;
+		if (query->type == QUERY_FLOWS && query->flow_id)
+			look_at(lcore, ref, &query->look);
 		if (query->type == QUERY_TRACE)
 			set_trace(lcore, ref, query->trace_on);
 		else if (query->n < query->max)

@@ -15,6 +15,7 @@
 
 #include "q2.h"
 #include "span.h"
+#include "stream_look.h"
 #include "stream_report.h"
 #include "verdict.h"
 
@@ -222,6 +223,10 @@ void track_set_free(struct tracker *tracker, struct tcp_track *track);
 bool track_has_work(const struct tcp_track *track);
 // Nothing of it is needed any more.
 bool track_is_idle(const struct tcp_track *track);
+
+// How the half stands, for a person; at most STREAM_LOOK_MAX segments of each kind are counted.
+// job_ns is the caller's.
+void track_look(struct tcp_half *half, struct stream_look *look);
 
 static inline uint32_t half_seq(const struct tcp_half *half, uint64_t offset)
 {

@@ -138,6 +138,8 @@ def packet_line(time_ns, octets, length, linktype=1):
 # How much work it was is no behaviour: another signature or a cheaper path changes it.
 EFFORT = ("decisions", "classify_scans", "classify_hits", "classify_refused", "classify_pkts",
           "checksum_verified_pkts")
+# What there is room for: of the gateway, and not of the capture.
+ROOM = ("slab_blocks", "tracked_limit", "tcp_held_limit")
 
 
 def stats_lines(stats):
@@ -146,7 +148,7 @@ def stats_lines(stats):
         value = stats[key]
         yield f"{key} {json.dumps({k: v for k, v in value.items() if v}, sort_keys=True) if isinstance(value, dict) else value}"
     for key, value in sorted(stats["counters"].items()):
-        if value and key not in EFFORT:
+        if value and key not in EFFORT + ROOM:
             yield f"counters.{key} {value}"
     for key, value in sorted(stats["replay"].items()):
         if value:

@@ -45,9 +45,19 @@ static uint32_t begin(struct pipe *pipe)
 	return FLOW_REF_NONE;
 }
 
+static struct pipe *pipe_blocking(const struct lcore_limits *limits)
+{
+	struct pipe *pipe = pipe_new(1, limits);
+	struct policy *policy = pipe_policy(pipe);
+
+	pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent");
+	pipe_publish(pipe, policy);
+	return pipe;
+}
+
 static void a_gap_has_its_event_and_stays_with_the_flow(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = pipe_blocking(NULL);
 	struct event event;
 	(void)state;
 
@@ -170,6 +180,63 @@ static void without_a_flow_it_is_the_packet_s(void **state)
 	pipe_free(pipe);
 }
 
+static void a_segment_that_is_held_for_too_long(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct event event;
+	(void)state;
+
+	limits.tracker.fast_pass = false;
+	limits.tracker.hold_ns = NS_PER_S;
+	struct pipe *pipe = pipe_blocking(&limits);
+
+	begin(pipe);
+	assert_int_equal(say(pipe, 110, "late", 4), 0);
+	pipe_turns(pipe);
+	assert_int_equal(pipe_stats(pipe).tcp_held_active, 1);
+	pipe_advance(pipe, 2);
+	pipe_turns(pipe);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_HELD_TIMEOUT], 1);
+	assert_true(pipe_event(pipe, 0, EVENT_ANOMALY, &event));
+	assert_int_equal(event.reason, ANOMALY_HELD_TIMEOUT);
+	assert_int_equal(event.half, HALF_C2S);
+	assert_int_equal(event.anomaly.offset, 10);
+	assert_int_equal(event.anomaly.bytes, 4);
+	assert_true(event.flow_id);
+	flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
+	assert_int_equal(event.flow.stream.half[HALF_C2S].held_pkts, 1);
+	assert_true(event.flow.stream.half[HALF_C2S].held_cs >= 100);
+	pipe_free(pipe);
+}
+
+static void a_half_that_keeps_too_much(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct event event;
+	(void)state;
+
+	limits.tracker.half_blocks = 6;
+	struct pipe *pipe = pipe_blocking(&limits);
+	uint32_t offset = 10;
+
+	begin(pipe);
+	while (say(pipe, 100 + offset, "??", 2)) // each in a block of its own
+		offset += 10;
+	assert_true(offset > 10 && offset <= 70);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_STREAM_LIMIT], 1);
+	assert_int_equal(pipe_stats(pipe).tcp_half_limit_drops, 1);
+	assert_true(pipe_event(pipe, 0, EVENT_ANOMALY, &event));
+	assert_int_equal(event.reason, ANOMALY_LIMIT);
+	assert_int_equal(event.anomaly.offset, offset);
+	assert_int_equal(event.anomaly.bytes, 2);
+	flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
+	assert_int_equal(event.flow.stream.dropped, 1 << STREAM_TARGET_HALF_LIMIT);
+	assert_int_equal(event.flow.stream.passed | event.flow.stream.ignored, 0);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +244,8 @@ int main(void)
 		cmocka_unit_test(a_flood_of_one_kind_hides_no_other),
 		cmocka_unit_test(a_conflict_is_evidence),
 		cmocka_unit_test(without_a_flow_it_is_the_packet_s),
+		cmocka_unit_test(a_segment_that_is_held_for_too_long),
+		cmocka_unit_test(a_half_that_keeps_too_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

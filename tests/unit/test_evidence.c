@@ -283,7 +283,7 @@ static void a_reload_and_a_monitor_rule_are_told(void **state)
 
 static void a_gap_is_told_once_per_half(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = pipe_blocking(CACHE_NONE);
 	(void)state;
 
 	handshake(pipe, 1000);

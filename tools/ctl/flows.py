@@ -40,10 +40,10 @@ def list_flows(options):
 
 
 def details(message):
-    """(name, text) of each member, objects one level deep."""
+    """(name, text) of each member, those of objects with the object's name before theirs."""
     for name, value in message.items():
         if isinstance(value, dict):
-            yield from (("%s.%s" % (name, inner), inner_value) for inner, inner_value in value.items())
+            yield from (("%s.%s" % (name, inner), inner_value) for inner, inner_value in details(value))
         elif isinstance(value, list):
             yield name, ", ".join(str(item) for item in value) or "-"
         else:
