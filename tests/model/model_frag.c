@@ -126,7 +126,7 @@ static enum frag_verdict give(
 	struct frag_table *table, const struct given *g, uint64_t now_ns, enum frag_end *why)
 {
 	const struct frag_key key = {.id = g->id, .v6 = g->v6};
-	uint8_t bytes[64];
+	uint8_t bytes[128];
 
 	for (uint32_t i = 0; i < g->length; i++)
 		bytes[i] = (uint8_t)(g->offset + i + g->other);
@@ -187,7 +187,7 @@ static void random_fragments_against_a_reference(void **state)
 
 		for (unsigned k = 0; k < whole->n; k++) {
 			const struct frag_piece *piece = &whole->pieces[k];
-			uint8_t buffer[64];
+			uint8_t buffer[128];
 			const uint8_t *p = rte_pktmbuf_read(piece->m, 0, piece->length, buffer);
 
 			assert_int_equal(piece->offset, at);
