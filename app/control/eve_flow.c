@@ -2,6 +2,7 @@
 #include "tcp_state.h"
 #include "eve.h"
 #include "tick.h"
+#include "job.h"
 
 #include <netinet/in.h>
 #include <string.h>
@@ -166,6 +167,27 @@ static void put_exceptions(const struct stream_report *report, struct json_out *
 	json_out_close(out, ']');
 }
 
+static void put_scan(const struct event *event, struct json_out *out)
+{
+	static const char *const reasons[] = {[FLOW_SCAN_PROTOCOL] = "protocol",
+		[FLOW_SCAN_NO_ENGINE] = "no_engine",
+		[FLOW_SCAN_NO_ROOM] = "no_room",
+		[FLOW_SCAN_NOT_ASKED] = "not_asked",
+		[FLOW_SCAN_NO_VERDICT] = "no_verdict"};
+	bool done = event->flow.scan == FLOW_SCAN_DONE;
+
+	if (event->flow.scan == FLOW_SCAN_NONE || event->flow.scan >= FLOW_SCAN_MAX)
+		return;
+	json_out_open(out, "scan", '{');
+	json_out_string(
+		out, "verdict", done ? scan_value_word(event->flow.scan_worst) : "unscanned");
+	if (!done)
+		json_out_string(out, "reason", reasons[event->flow.scan]);
+	json_out_u64(out, "jobs", event->flow.scan_jobs);
+	json_out_u64(out, "hold_ms", event->flow.hold_ms);
+	json_out_close(out, '}');
+}
+
 void eve_flow(const struct event *event, struct json_out *out)
 {
 	// A close is, in Suricata's words, a time-out of a closed flow.
@@ -205,6 +227,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_u64(out, "rate_bytes_s", event->flow.rate_bytes_s);
 	put_exceptions(&event->flow.stream, out);
 	json_out_close(out, '}');
+	put_scan(event, out);
 	if (event->l4_proto == IPPROTO_TCP)
 		put_tcp(event, out);
 }

@@ -14,6 +14,22 @@
 
 #define LATENCY_FIRST_SHIFT 10 // 1.024 us
 #define LATENCY_LAST_SHIFT  30 // 1.07 s
+#define HOLD_FIRST_SHIFT    20 // 1.05 ms
+#define HOLD_LAST_SHIFT     36 // 69 s
+
+static void put_doublings(struct metrics *m, const char *labels, const struct histogram *histogram,
+	unsigned first_shift, unsigned last_shift)
+{
+	uint64_t count = histogram_count(histogram);
+
+	for (unsigned shift = first_shift; shift <= last_shift; shift++) {
+		uint64_t bound = UINT64_C(1) << shift;
+
+		metrics_bucket(m, labels, bound, histogram_below(histogram, bound));
+	}
+	metrics_bucket(m, labels, UINT64_MAX, count);
+	metrics_sum_seconds(m, labels, histogram->sum_ns, count);
+}
 
 // Of packets that left by the port, all lcores; two bounds of the histogram to each factor of 16
 // would hide a queue that doubles: one to each doubling, from 1 us to 1 s.
@@ -24,19 +40,21 @@ static void put_latency(struct metrics *m, const struct dataplane *dp)
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		char labels[METRICS_LABELS_MAX] = "";
 		struct histogram histogram;
-		uint64_t count;
 
 		metrics_label(labels, "port", dp->ports[i].name);
 		stats_latency(dp, i, &histogram);
-		count = histogram_count(&histogram);
-		for (unsigned shift = LATENCY_FIRST_SHIFT; shift <= LATENCY_LAST_SHIFT; shift++) {
-			uint64_t bound = UINT64_C(1) << shift;
-
-			metrics_bucket(m, labels, bound, histogram_below(&histogram, bound));
-		}
-		metrics_bucket(m, labels, UINT64_MAX, count);
-		metrics_sum_seconds(m, labels, histogram.sum_ns, count);
+		put_doublings(m, labels, &histogram, LATENCY_FIRST_SHIFT, LATENCY_LAST_SHIFT);
 	}
+}
+
+static void put_hold(struct metrics *m, const struct dataplane *dp)
+{
+	struct histogram histogram;
+
+	metrics_family(m, "sluice_scan_hold_seconds", METRIC_HISTOGRAM, "seconds",
+		"time from a scan job until its verdict, or until it was given up");
+	stats_hold(dp, &histogram);
+	put_doublings(m, "", &histogram, HOLD_FIRST_SHIFT, HOLD_LAST_SHIFT);
 }
 
 void metrics_put_ports(struct metrics *m, const struct control_context *context)
@@ -93,6 +111,7 @@ void metrics_put_ports(struct metrics *m, const struct control_context *context)
 	for (unsigned k = 0; k < n; k++)
 		metrics_u64(m, labels[k], (uint64_t)seen[k].speed_mbps * 125000);
 	put_latency(m, dp);
+	put_hold(m, dp);
 }
 
 void metrics_put_policy(struct metrics *m, const struct control_context *context)

@@ -113,6 +113,14 @@ void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *
 	}
 }
 
+void stats_hold(const struct dataplane *dp, struct histogram *out)
+{
+	*out = (struct histogram){0};
+	for (unsigned i = 0; i < dp->n_lcores; i++)
+		if (dp->lcores[i])
+			histogram_merge(out, &dp->lcores[i]->scan_hold);
+}
+
 // Objects are built by many small puts that may all fail for want of memory; `ok` gathers that.
 struct builder {
 	bool ok;
@@ -220,23 +228,21 @@ static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore
 }
 
 // Buckets that hold any, as [bound_ns, count]: the times below their bound and not below the last.
-static void put_latency(
-	struct builder *b, json_t *parent, const struct dataplane *dp, unsigned port)
+static void put_histogram(
+	struct builder *b, json_t *parent, const char *key, const struct histogram *histogram)
 {
-	json_t *latency = put_object(b, parent, "latency", json_object()), *buckets;
-	struct histogram histogram;
+	json_t *latency = put_object(b, parent, key, json_object()), *buckets;
 
-	stats_latency(dp, port, &histogram);
-	put_number(b, latency, "count", histogram_count(&histogram));
-	put_number(b, latency, "sum_ns", histogram.sum_ns);
-	put_number(b, latency, "p50_ns", histogram_quantile_ns(&histogram, 500));
-	put_number(b, latency, "p90_ns", histogram_quantile_ns(&histogram, 900));
-	put_number(b, latency, "p99_ns", histogram_quantile_ns(&histogram, 990));
-	put_number(b, latency, "max_ns", histogram.max_ns);
+	put_number(b, latency, "count", histogram_count(histogram));
+	put_number(b, latency, "sum_ns", histogram->sum_ns);
+	put_number(b, latency, "p50_ns", histogram_quantile_ns(histogram, 500));
+	put_number(b, latency, "p90_ns", histogram_quantile_ns(histogram, 900));
+	put_number(b, latency, "p99_ns", histogram_quantile_ns(histogram, 990));
+	put_number(b, latency, "max_ns", histogram->max_ns);
 	buckets = put_object(b, latency, "buckets", json_array());
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		json_int_t bound = (json_int_t)histogram_bound_ns(i);
-		json_int_t count = (json_int_t)histogram.counts[i];
+		json_int_t count = (json_int_t)histogram->counts[i];
 
 		if (count && json_array_append_new(buckets, json_pack("[I,I]", bound, count)) < 0)
 			b->ok = false;
@@ -248,6 +254,7 @@ static void put_port(struct builder *b, json_t *list, const struct dataplane *dp
 	const struct port *port = &dp->ports[index];
 	struct port_counters counters = {0};
 	json_t *entry = json_object();
+	struct histogram latency;
 
 	if (json_array_append_new(list, entry) < 0) {
 		b->ok = false;
@@ -257,7 +264,8 @@ static void put_port(struct builder *b, json_t *list, const struct dataplane *dp
 	put_object(b, entry, "side", json_string(port->inside ? "inside" : "outside"));
 	if (port->peer < dp->n_ports)
 		put_object(b, entry, "peer", json_string(dp->ports[port->peer].name));
-	put_latency(b, entry, dp, index);
+	stats_latency(dp, index, &latency);
+	put_histogram(b, entry, "latency", &latency);
 	if (!port->counters)
 		return;
 	port->counters(port->ctx, &counters);
@@ -285,6 +293,7 @@ json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns)
 {
 	struct builder b = {.ok = true};
 	json_t *root = json_object(), *lcores, *ports;
+	struct histogram hold;
 	struct ledger ledger;
 	struct stats sum;
 
@@ -294,6 +303,8 @@ json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns)
 	put_dropped(&b, root, "dropped", &sum);
 	put_pools(&b, root, dp);
 	put_counters(&b, root, &sum);
+	stats_hold(dp, &hold);
+	put_histogram(&b, root, "scan_hold", &hold);
 	lcores = put_object(&b, root, "lcores", json_array());
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (dp->lcores[i])

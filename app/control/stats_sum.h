@@ -32,10 +32,11 @@ static inline uint64_t pressure_percent(const struct pressure *pressure)
 	return pressure->limit ? pressure->used * 100 / pressure->limit : 0;
 }
 // How long packets that left by a port were here, of all lcores (lcore.h). `out` is overwritten.
+void stats_hold(const struct dataplane *dp, struct histogram *out); // of verdicts waited for
 void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *out);
 // The nested object of `sluicectl stats --json`, replay's --stats and the EVE stats record:
 // {"uptime_s","received","injected","sent","dropped":{REASON:n},"held","consumed","unaccounted",
-//  "pools":{NAME:{"size","free"}},"counters":{...},"lcores":[...],"ports":[...]}
+//  "pools":{NAME:{"size","free"}},"counters":{...},"scan_hold":{...},"lcores":[...],"ports":[...]}
 // NULL: no memory.
 json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns);
 // The `stats` member of an EVE record (docs/events.md): Suricata's groups and names where there

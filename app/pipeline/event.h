@@ -75,6 +75,17 @@ enum flow_operator { // what the operator did to a flow
 	FLOW_OPERATOR_ALLOW,
 };
 
+enum flow_scan { // of a flow that a rule of action scan matched
+	FLOW_SCAN_NONE,
+	FLOW_SCAN_DONE,       // at least one verdict came
+	FLOW_SCAN_PROTOCOL,   // these were not scanned: not TCP
+	FLOW_SCAN_NO_ENGINE,  // the gateway has none
+	FLOW_SCAN_NO_ROOM,    // scan.flows
+	FLOW_SCAN_NOT_ASKED,  // the engine wanted nothing of it
+	FLOW_SCAN_NO_VERDICT, // it ended before
+	FLOW_SCAN_MAX
+};
+
 enum flow_state_word { // EVE flow.state
 	FLOW_STATE_NEW,
 	FLOW_STATE_ESTABLISHED,
@@ -122,6 +133,10 @@ struct event {
 			uint8_t by_hand;       // enum flow_operator
 			uint64_t rate_bytes_s; // EVENT_ELEPHANT
 			struct stream_report stream;
+			uint32_t scan_jobs;
+			uint32_t hold_ms;   // the longest that a half waited for a verdict
+			uint8_t scan;       // enum flow_scan
+			uint8_t scan_worst; // enum scan_value of all verdicts; FLOW_SCAN_DONE
 		} flow;
 		struct {
 			uint64_t offset;

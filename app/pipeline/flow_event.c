@@ -4,6 +4,7 @@
 #include "flow_event.h"
 #include "tcp_state.h"
 #include "flow_rate.h"
+#include "hold.h"
 #include "lcore.h"
 
 #define INVALID_EVENTS_PER_S 10
@@ -179,11 +180,35 @@ static uint8_t operator_of(uint16_t flags, uint8_t action)
 	return flags & FLOW_ALLOWED ? FLOW_OPERATOR_ALLOW : FLOW_OPERATOR_NONE;
 }
 
+static void fill_scan(const struct lcore *lcore, uint32_t ref, struct event *event)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	struct hold_summary summary = {0};
+	bool has_place = hold_summary(lcore, ref, &summary);
+
+	event->flow.scan_jobs = summary.jobs;
+	event->flow.hold_ms = (uint32_t)(summary.longest_ns / NS_PER_MS);
+	event->flow.scan_worst = summary.worst;
+	if (summary.has_verdict)
+		event->flow.scan = FLOW_SCAN_DONE;
+	else if (summary.jobs)
+		event->flow.scan = FLOW_SCAN_NO_VERDICT;
+	else if (flow->action != ACTION_SCAN)
+		event->flow.scan = FLOW_SCAN_NONE;
+	else if (flow->l4_proto != IPPROTO_TCP)
+		event->flow.scan = FLOW_SCAN_PROTOCOL;
+	else if (!lcore->hold)
+		event->flow.scan = FLOW_SCAN_NO_ENGINE;
+	else
+		event->flow.scan = has_place ? FLOW_SCAN_NOT_ASKED : FLOW_SCAN_NO_ROOM;
+}
+
 static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct event *event)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
 
 	event->action = flow->action;
+	fill_scan(lcore, ref, event);
 	event->flow.start_ns = flow->start_ns;
 	event->flow.end_ns = flow->last_ns;
 	event->flow.v6 = flow->flags & FLOW_V6;

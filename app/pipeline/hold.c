@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
+#include "inspect.h"
 
 #define PLACE_NONE    UINT32_MAX
 #define VERDICTS_TURN 32 // of each scan lcore, and time-outs, in one turn
@@ -362,6 +363,21 @@ void hold_poll(struct lcore *lcore)
 		take_verdicts(lcore, scan_worker_link(worker, lcore->index));
 	}
 	give_up(lcore);
+}
+
+void hold_leave(struct lcore *lcore, uint32_t ref)
+{
+	uint32_t index = place_of(lcore, ref);
+
+	if (likely(index == PLACE_NONE))
+		return;
+	for (uint32_t half = 0; half < 2; half++) {
+		if (!lcore->hold->places[index].half[half].job.id)
+			continue;
+		settle(lcore, index * 2 + half);
+		lcore->stats.scan_abandoned++;
+		inspect_resume(lcore, ref, half);
+	}
 }
 
 void hold_end(struct lcore *lcore, uint32_t ref)

@@ -42,9 +42,13 @@ void hold_poll(struct lcore *lcore);
 
 // A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is told,
 // torn down and condemned (drop reason `infected`). Error and time-out: as on_error and on_timeout
-// say, either the one or the other (drop reason `unscanned`).
+// say, either the one or the other (drop reason `unscanned`). Where the policy in force would not
+// have it scanned any more, every verdict lets it go on.
 void hold_verdict(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict);
+
+// The policy does not scan the flow any more: halves that wait go on; their verdicts are stale.
+void hold_leave(struct lcore *lcore, uint32_t ref);
 
 // The flow's entry goes, for whatever reason: a pending job's verdict will find nobody.
 void hold_end(struct lcore *lcore, uint32_t ref);

@@ -5,12 +5,22 @@
 #include "inspect.h"
 #include "teardown.h"
 
-// As block() in stage_decide.c, but that no packet is at hand: what made it wait has left, what
-// came since is held.
-static void block(
-	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict)
+static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)
+{
+	uint32_t track = flow_cold_at(lcore->flows, ref)->track;
+	const struct segment *held =
+		track ? TAILQ_FIRST(&track_at(lcore->tracker, track)->half[half].q2.held) : NULL;
+
+	return held ? held->m : NULL;
+}
+
+// As block() in stage_decide.c, but that no packet is at hand: what was held is dropped, the first
+// of it is told.
+static void block(struct lcore *lcore, uint32_t ref, enum half half,
+	const struct scan_verdict *verdict, enum drop_reason reason)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
+	struct rte_mbuf *held = first_held(lcore, ref, half);
 	struct event about = {0};
 
 	flow->action = ACTION_RESET;
@@ -19,13 +29,31 @@ static void block(
 	lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
 	flow_event_identify(lcore, ref, &about);
 	flow_event_scan(lcore, ref, half, verdict);
+	if (held)
+		flow_event_drop(lcore, ref, held, reason, flow->rule_uid);
 	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
+	inspect_end(lcore, ref, reason);
 	flow_event_end(lcore, ref, FLOW_END_FORCED);
 	uint32_t stub = flow_condemn(lcore, ref);
 
 	// A policy says nothing about what was found: no reload reprieves it.
 	if (stub != FLOW_REF_NONE)
 		flow_stub_at(lcore->flows, stub)->flags |= FLOW_FOUND;
+}
+
+// The policy may be another than the one under which the job went out, and no packet has come
+// since that would have been decided under it.
+static bool is_scanned(const struct lcore *lcore, const struct flow *flow)
+{
+	const struct policy *policy = lcore->policy;
+
+	if (flow->action != ACTION_SCAN || flow->flags & FLOW_ALLOWED || !policy->enforces)
+		return false;
+	if (policy->reevaluate != REEVALUATE_ALL || flow->policy_epoch == lcore->epoch)
+		return true;
+	const struct rule *rule = policy_rule_by_uid(policy, flow->rule_uid);
+
+	return rule && rule->action == ACTION_SCAN && rule->mode == MODE_ENFORCE;
 }
 
 static bool lets_pass(const struct scan_config *config, const struct scan_verdict *verdict)
@@ -43,11 +71,10 @@ static bool lets_pass(const struct scan_config *config, const struct scan_verdic
 void hold_verdict(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict)
 {
-	const struct flow *flow = flow_at(lcore->flows, ref);
-
-	if (flow->flags & FLOW_ALLOWED || lets_pass(lcore->dp->scan, verdict)) {
+	if (!is_scanned(lcore, flow_at(lcore->flows, ref)) || lets_pass(lcore->dp->scan, verdict)) {
 		inspect_resume(lcore, ref, half);
 		return;
 	}
-	block(lcore, ref, half, verdict);
+	block(lcore, ref, half, verdict,
+		verdict->value == SCAN_INFECTED ? DROP_INFECTED : DROP_UNSCANNED);
 }

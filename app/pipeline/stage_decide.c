@@ -213,6 +213,7 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 	if (scans && flow->l4_proto == IPPROTO_TCP)
 		return hold_begin(lcore, walk->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
+	hold_leave(lcore, walk->ref);
 	if (done && !lcore->tap && inspect_settled(lcore, walk->ref))
 		flow->flags |= FLOW_FINAL;
 	return true;

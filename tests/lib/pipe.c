@@ -199,6 +199,7 @@ void pipe_free(struct pipe *pipe)
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++)
 		pipeline_drain(pipe->dp.lcores[i], pipe->now_ns);
 	assert_int_equal(pipe_unaccounted(pipe), 0);
+	pipe_scan_free(pipe);
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++) {
 		struct lcore *lcore = pipe->dp.lcores[i];
 

@@ -7,10 +7,14 @@
 #define SLUICE_TEST_PIPE_H
 
 #include "loop.h"
+#include "scan_link.h"
 
 #define PIPE_INSIDE   0
 #define PIPE_OUTSIDE  1
 #define PIPE_SENT_MAX 512
+
+struct pipe_scan;
+struct scan_config;
 
 struct pipe_sent {
 	uint8_t port;
@@ -27,8 +31,9 @@ struct pipe {
 	uint64_t now_ns;
 	struct pipe_sent sent[PIPE_SENT_MAX];
 	unsigned n_sent;
-	unsigned accept; // packets that the wire still takes before it refuses
-	unsigned refuse; // packets that the wire does not accept, next
+	unsigned accept;        // packets that the wire still takes before it refuses
+	unsigned refuse;        // packets that the wire does not accept, next
+	struct pipe_scan *scan; // NULL: no scan engine
 };
 
 // EAL is started at the first call of a program.
@@ -36,6 +41,12 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
 // Asserts the ledger and that every mbuf is back, then frees.
 void pipe_free(struct pipe *pipe);
 struct lcore_limits pipe_limits(void);
+
+// A scan engine with that script (`ops` is set here), whose worker runs in the lcores' turns.
+void pipe_scan_new(struct pipe *pipe, const struct scan_config *config);
+struct scan_link *pipe_scan_link(struct pipe *pipe, unsigned lcore);
+// By pipe_free: asserts that no place and no job is left.
+void pipe_scan_free(struct pipe *pipe);
 
 // A new snapshot with room for 8 rules; passes everything. Published by pipe_publish.
 struct policy *pipe_policy(struct pipe *pipe);
