@@ -8,7 +8,7 @@ hold_peer.py peer listen|connect HOST:PORT even|odd PIECES
                                                  a BitTorrent peer (BEP 3) that has every other
                                                  piece, gives them and gets the rest; one JSON line
 hold_peer.py wire DUMP PORT                      counts what a tcpdump -S saw: segments again,
-                                                 keep-alives, window updates
+                                                 probes of idle ends, window updates
 """
 import hashlib
 import json
