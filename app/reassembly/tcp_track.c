@@ -267,9 +267,10 @@ static bool place(struct work *work)
 static void take_fin(const struct work *work)
 {
 	struct tcp_half *half = work->half;
+	uint64_t last = half->flags & HALF_FREE ? half->top : half->next;
 
-	if (work->result->verdict == TRACK_FORWARD && work->end == half->next &&
-		!(half->flags & (HALF_FREE | HALF_FIN))) {
+	if (work->result->verdict == TRACK_FORWARD && work->end == last &&
+		!(half->flags & HALF_FIN)) {
 		half->flags |= HALF_FIN;
 		half->fin = work->end;
 	}
