@@ -24,7 +24,7 @@ bool stream_copy(struct tracker *tracker, struct tcp_track *track, struct tcp_ha
 	};
 
 	half->flags |= HALF_TAKEN;
-	if (!stream_obey(half, consumer->take(consumer->ctx, &span)))
+	if (!MUTATED(COPIES) && !stream_obey(half, consumer->take(consumer->ctx, &span)))
 		return false;
 	half->next += span.length;
 	q2_sent(&half->q2, &tracker->slab, copy);

@@ -2,6 +2,10 @@
 #include <netinet/tcp.h>
 #include "track_work.h"
 
+#ifdef SLUICE_MUTATIONS
+enum track_mutation track_mutation;
+#endif
+
 void half_start(struct tcp_half *half, uint32_t seq)
 {
 	half->base = seq;
@@ -188,6 +192,8 @@ static void take_reset(const struct work *work)
 		return;
 	}
 	half->flags |= HALF_CLOSING;
+	if (MUTATED(RESET))
+		track_set_free(work->tracker, work->track);
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 }
 

@@ -167,7 +167,7 @@ static void take_in_order(struct work *work)
 			work->result->reason = DROP_UNCLASSIFIED;
 			return;
 		}
-		if (keeps)
+		if (keeps && !MUTATED(FORGOTTEN))
 			q2_keep(&half->q2, &work->tracker->slab, SEGMENT_SENT, half->next, bytes,
 				span.length);
 		half->next = until;
@@ -222,7 +222,9 @@ static void compare_old(struct work *work)
 
 	if (half->flags & HALF_FREE && end > half->free_from)
 		end = half->free_from;
-	if (!half->q2.n_blocks || end <= work->start)
+	if (MUTATED(TAIL))
+		end--;
+	if (MUTATED(NO_COMPARE) || !half->q2.n_blocks || end <= work->start)
 		return;
 	bool rewrites = segment->enforces && segment->rewrites &&
 			(segment->resumed || !half_waits(half)) && !segment->keep_whole &&
@@ -271,7 +273,7 @@ void track_sort(struct work *work, bool news)
 		count_old(work);
 	if (work->result->verdict != TRACK_FORWARD)
 		return;
-	if (segment->enforces && half_waits(half) && !segment->resumed) {
+	if (segment->enforces && half_waits(half) && !segment->resumed && !MUTATED(OVERTAKEN)) {
 		sort_waiting(work, news);
 		return;
 	}

@@ -3,6 +3,7 @@
 #ifndef SLUICE_TRACK_WORK_H
 #define SLUICE_TRACK_WORK_H
 
+#include "mutation.h"
 #include "seq.h"
 #include "tcp_track.h"
 
@@ -22,6 +23,8 @@ struct work { // of one segment
 // The 64-bit offset of a number, which is within 2^31 of what is next.
 static inline int64_t track_offset(const struct tcp_half *half, uint32_t seq)
 {
+	if (MUTATED(WRAP))
+		return (int64_t)seq - (int64_t)half->base;
 	return (int64_t)half->next + (int32_t)(seq - half_seq(half, half->next));
 }
 
