@@ -433,7 +433,7 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 // Packets, or bytes: with both prefixes at their end nothing new can be seen.
 static bool exhausted(const struct job *job)
 {
-	return job->flow->n_data_pkts >= CLASSIFY_BUDGET_PKTS ||
+	return classify_packets_used_up(job->flow) ||
 	       (is_tcp(job) && half_closed(job->look, HALF_C2S) &&
 		       half_closed(job->look, HALF_S2C));
 }

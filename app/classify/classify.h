@@ -85,10 +85,17 @@ unsigned classifier_states_max(const struct classifier *classifier);
 struct classify_flow {
 	const struct flow_ends *ends;
 	uint8_t l4_proto;
-	uint8_t n_data_pkts; // data packets so far, this one included; saturates at 255
+	uint8_t n_data_pkts;  // data packets so far, this one included; saturates at 255
+	uint8_t n_small_pkts; // of these, so many do not count against the budget; the same
 	bool midstream;
 	bool c2s_from_inside;
 };
+
+static inline bool classify_packets_used_up(const struct classify_flow *flow)
+{
+	return flow->n_data_pkts - flow->n_small_pkts >= CLASSIFY_BUDGET_PKTS ||
+	       flow->n_data_pkts == UINT8_MAX;
+}
 
 struct classify_verdict {
 	uint16_t app;        // APP_NONE while unknown

@@ -72,6 +72,10 @@ enum {                           // struct flow.seen, by half
 	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
 };
 
+// Payload that counts against the budget of classification as a data packet: who sends it byte by
+// byte shall win nothing by it.
+#define TAKEN_BYTES 64
+
 // Two cache lines, one writer: the owning lcore. Indices are into the owner's pools.
 struct flow {
 	// line 0: lookup and decision
@@ -99,8 +103,8 @@ struct flow {
 	uint8_t taken_pkts;   // data packets that the stream has taken, saturating
 	uint32_t rate;        // of the last whole window (flow_rate.h)
 	uint16_t usage_app;   // where its packets are counted (app_usage.h)
-	uint8_t tcp_state; // enum tcp_state
-	uint8_t pad2;
+	uint8_t tcp_state;    // enum tcp_state
+	uint8_t taken_small;  // of taken_pkts, too small to count alone (TAKEN_BYTES), saturating
 	// line 1: counters and sequence edges, by half
 	uint64_t start_ns;
 	uint64_t bytes[2];
@@ -134,8 +138,9 @@ struct flow_half {
 	uint64_t offset64;  // of datagrams: bytes so far
 	uint32_t start_seq; // TCP: number of the first byte, if has_start
 	bool has_start;
-	bool late; // its tracking begins where it is then
-	uint8_t pad1[10];
+	bool late;           // its tracking begins where it is then
+	uint8_t taken_bytes; // in small segments since the last that counts (TAKEN_BYTES)
+	uint8_t pad1[9];
 };
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 

@@ -94,14 +94,28 @@ static void note_gap(const struct inspection *in, const struct span *gap)
 	evidence->length = gap->length;
 }
 
+static uint8_t one_more(uint8_t n)
+{
+	return n < UINT8_MAX ? (uint8_t)(n + 1) : n;
+}
+
+static void count_taken(struct flow *flow, struct flow_half *half, uint32_t bytes)
+{
+	bytes += half->taken_bytes;
+	flow->taken_pkts = one_more(flow->taken_pkts);
+	half->taken_bytes = bytes < TAKEN_BYTES ? (uint8_t)bytes : 0;
+	if (bytes < TAKEN_BYTES)
+		flow->taken_small = one_more(flow->taken_small);
+}
+
 static enum consumed take(void *ctx, const struct span *span)
 {
 	struct inspection *in = ctx;
 
 	if (span->flags & SPAN_GAP)
 		note_gap(in, span);
-	else if (in->flow->taken_pkts < UINT8_MAX)
-		in->flow->taken_pkts++;
+	else
+		count_taken(in->flow, &in->cold->half[span->half], span->length);
 	inspect_span(in, span);
 	return consumed(in, span);
 }
@@ -110,14 +124,21 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 {
 	struct inspection *in = ctx;
 
-	if (!in->counted && in->flow->taken_pkts < UINT8_MAX)
-		in->flow->taken_pkts++;
+	struct flow *flow = in->flow;
+	struct flow_half *half = &in->cold->half[span->half];
+	uint8_t pkts = flow->taken_pkts, small = flow->taken_small, left = half->taken_bytes;
+
+	if (!in->counted)
+		count_taken(flow, half, in->walk->pkt->payload_len);
 	in->counted = true;
 	inspect_payload(in, *span, bytes.at);
 	enum consumed result = consumed(in, span);
 
-	if (result == CONSUMED_NOTHING) // nor does it count against the budget
-		in->flow->taken_pkts--;
+	if (result == CONSUMED_NOTHING) { // nor does it count against the budget
+		flow->taken_pkts = pkts;
+		flow->taken_small = small;
+		half->taken_bytes = left;
+	}
 	return result;
 }
 

@@ -255,7 +255,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	if (track && !track_restart(lcore->tracker, track, half, start - 1))
 		return;
 	cold->half[half].late = false;
-	flow->taken_pkts = 0;
+	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
 	flow->released[half] = start;
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);

@@ -110,6 +110,7 @@ static void consume(struct inspection *in, const struct span *span)
 		.ends = &in->cold->ends,
 		.l4_proto = flow->l4_proto,
 		.n_data_pkts = seen,
+		.n_small_pkts = tcp ? flow->taken_small : 0,
 		// by half: a stray segment of one must not spoil the beginning of the other
 		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
@@ -156,7 +157,7 @@ static void consume(struct inspection *in, const struct span *span)
 		lcore->stats.classify_giveup++;
 		struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_GIVE_UP);
 
-		evidence->detail = seen >= CLASSIFY_BUDGET_PKTS;
+		evidence->detail = classify_packets_used_up(&about);
 		evidence->length = seen;
 	} else {
 		lcore->stats.classify_done++;

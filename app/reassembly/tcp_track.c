@@ -187,7 +187,8 @@ static void take_reset(const struct work *work)
 		return;
 	int64_t at = track_offset(half, work->segment->seq);
 
-	if (at < (int64_t)half->acked || (half->flags & HALF_EDGE && at > (int64_t)half->edge)) {
+	if (at < (int64_t)half->acked || at - (int64_t)half->next > (int64_t)TRACK_WINDOW_MAX ||
+		(half->flags & HALF_EDGE && at > (int64_t)half->edge)) {
 		work->result->refused = true; // and ignored by its receiver: it may pass
 		return;
 	}
@@ -236,7 +237,11 @@ static bool place(struct work *work)
 	const struct tcp_segment *segment = work->segment;
 	struct tcp_half *half = work->half;
 
-	if (segment->astray || !(segment->tcp_flags & (TH_ACK | TH_SYN)) ||
+	// payload of a SYN that is not the first octets is of a SYN that its receiver challenges
+	bool again = segment->tcp_flags & TH_SYN && half->flags & HALF_STARTED &&
+		     segment->seq != half->base;
+
+	if (segment->astray || again || !(segment->tcp_flags & (TH_ACK | TH_SYN)) ||
 		!ack_was_sent(&work->track->half[!segment->half], segment)) {
 		refuse(work->result, segment);
 		return false;

@@ -101,7 +101,7 @@ static void sort_ahead(struct work *work, bool news)
 		sort_waiting(work, news);
 		return;
 	}
-	if (!track_has_room(work, q2_blocks_for((uint32_t)(work->end - at)) + 2)) {
+	if (!track_has_room(work, q2_blocks_for((uint32_t)(work->end - at)) + 2, true)) {
 		track_no_room(work, track_limit_reason(work));
 		return;
 	}
@@ -135,7 +135,8 @@ static void take_in_order(struct work *work)
 {
 	struct tcp_half *half = work->half;
 	const struct tcp_segment *segment = work->segment;
-	bool keeps = track_has_room(work, q2_blocks_for((uint32_t)(work->end - half->next)) + 2);
+	bool keeps =
+		track_has_room(work, q2_blocks_for((uint32_t)(work->end - half->next)) + 2, false);
 
 	if (!keeps) {
 		track_no_room(work, track_limit_reason(work));

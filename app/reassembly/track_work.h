@@ -73,7 +73,7 @@ void track_sort(struct work *work, bool news);
 // tracker.c
 // What can be kept of one half: its cap, and as much as is free to all others together, so that
 // however many take what they can, there is room for one more.
-bool track_has_room(const struct work *work, uint32_t blocks);
+bool track_has_room(const struct work *work, uint32_t blocks, bool ahead);
 void track_no_room(const struct work *work, enum drop_reason reason);
 enum drop_reason track_limit_reason(const struct work *work);
 void track_put_resuming(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half);

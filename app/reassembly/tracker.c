@@ -3,16 +3,30 @@
 #include <rte_malloc.h>
 #include "track_work.h"
 
-bool track_has_room(const struct work *work, uint32_t blocks)
+// Of `blocks`, copies leave so many to what is in order: else what fills their hole would find no
+// room, and nothing would ever leave.
+static uint32_t less_reserve(uint32_t blocks, uint32_t of)
+{
+	uint32_t reserve = of / 8 + 4; // a large segment at least
+
+	return blocks > reserve ? blocks - reserve : 0;
+}
+
+bool track_has_room(const struct work *work, uint32_t blocks, bool ahead)
 {
 	const struct tracker *tracker = work->tracker;
-	uint32_t wanted = work->half->q2.n_blocks + blocks;
+	uint32_t of_half = tracker->limits.half_blocks, of_all = slab_free(&tracker->slab);
 
-	if (wanted <= tracker->limits.half_blocks && wanted <= slab_free(&tracker->slab))
+	if (ahead) {
+		of_half = less_reserve(of_half, of_half);
+		of_all = less_reserve(of_all, tracker->slab.n);
+	}
+	bool half_full = work->half->q2.n_blocks + blocks > of_half;
+
+	if (!half_full && blocks <= of_all)
 		return true;
-	work->result->target = wanted > tracker->limits.half_blocks
-				       ? STREAM_TARGET_HALF_LIMIT
-				       : STREAM_TARGET_REASSEMBLY_MEMORY;
+	work->result->target =
+		half_full ? STREAM_TARGET_HALF_LIMIT : STREAM_TARGET_REASSEMBLY_MEMORY;
 	return false;
 }
 

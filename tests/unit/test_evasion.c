@@ -17,6 +17,9 @@ static const char handshake[] = "\x13"
 				"AAAAAAAAAAAAAAAAAAAA-qB4520-BBBBBBBBBBBB";
 #define HANDSHAKE_LENGTH 68
 
+#define LETTERS 64
+static const char letters[LETTERS] = "abcdefghijklmnopqrstuvwxyz"; // each counts as a data packet
+
 static struct rule *block_bittorrent(struct pipe *pipe)
 {
 	struct policy *policy = pipe_policy(pipe);
@@ -296,12 +299,16 @@ static void repeated_syn_is_reset_at_the_edge_of_the_flow(void **state)
 static void wrong_checksums_do_not_close_a_final_flow(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
-	struct pipe_packet forged = {.seq = 1019, .tcp_flags = TH_RST, .bad_checksum = true};
+	struct pipe_packet forged = {
+		.seq = 1001 + 12 * LETTERS, .tcp_flags = TH_RST, .bad_checksum = true};
 	(void)state;
 
 	open_tcp(pipe);
-	for (uint32_t i = 0; i < 12; i++) // beyond the budget: final
-		client(pipe, 1001 + i, "x", 1);
+	for (uint32_t i = 0; i < 12; i++) { // beyond the budget: final
+		client(pipe, 1001 + i * LETTERS, letters, LETTERS);
+		segment(pipe, true, 5001, 1001 + (i + 1) * LETTERS, 0, NULL, 0);
+	}
+	assert_int_equal(pipe_stats(pipe).classify_giveup, 1);
 	pipe_run(pipe, 0, &forged);
 	pipe_advance(pipe, 60);
 	assert_int_equal(pipe_stats(pipe).flows_active, 1);
@@ -337,8 +344,8 @@ static void old_segments_use_up_no_budget(void **state)
 	for (unsigned i = 0; i < 12; i++)
 		client(pipe, 1001, "x", 1);
 	assert_int_equal(pipe_stats(pipe).classify_giveup, 0);
-	for (uint32_t i = 1; i < 12; i++)
-		client(pipe, 1001 + i, "x", 1);
+	for (uint32_t i = 0; i < 10; i++)
+		client(pipe, 1002 + i * LETTERS, letters, LETTERS);
 	assert_int_equal(pipe_stats(pipe).classify_giveup, 1);
 	pipe_free(pipe);
 }

@@ -234,11 +234,13 @@ static void a_syn_blocked_by_address_is_told(void **state)
 static void a_rule_that_is_too_unsure_is_named(void **state)
 {
 	struct pipe *pipe = pipe_blocking(CACHE_NONE);
-	struct pipe_packet packet = {.dport = 6881, .payload = "?", .payload_length = 1};
+	static const char letters[64] = "?"; // each counts as a data packet
+	struct pipe_packet packet = {
+		.dport = 6881, .payload = letters, .payload_length = sizeof(letters)};
 	(void)state;
 
 	for (uint32_t i = 0; i < CLASSIFY_BUDGET_PKTS; i++) {
-		packet.seq = 100 + i;
+		packet.seq = 100 + i * packet.payload_length;
 		pipe_run(pipe, 0, &packet);
 	}
 	struct found found = of_flow(pipe, pipe_only_flow(pipe).flow_id);

@@ -248,15 +248,20 @@ static void final_flows_are_left_alone_but_for_syns(void **state)
 	enforce(pipe);
 	pipe_run(pipe, 0, &open);
 	pipe_run(pipe, 0, &answer);
+	static const uint8_t bytes[64];
+
 	for (unsigned i = 0; i < 12; i++) { // beyond the budget
-		struct pipe_packet segment = {
-			.seq = 1001 + i, .ack = 5001, .payload = "x", .payload_length = 1};
-		struct pipe_packet ack = {.from_outside = true, .seq = 5001, .ack = 1002 + i};
+		struct pipe_packet segment = {.seq = 1001 + 64 * i,
+			.ack = 5001,
+			.payload = bytes,
+			.payload_length = sizeof(bytes)};
+		struct pipe_packet ack = {
+			.from_outside = true, .seq = 5001, .ack = 1001 + 64 * (i + 1)};
 
 		pipe_run(pipe, 0, &segment);
 		pipe_run(pipe, 0, &ack);
 	}
-	struct pipe_packet urgent = {.seq = 1013,
+	struct pipe_packet urgent = {.seq = 1001 + 12 * 64,
 		.ack = 5001,
 		.urgent = 1,
 		.tcp_flags = TH_URG | TH_ACK,
@@ -308,6 +313,7 @@ static void mptcp_passes_where_the_policy_says_so_and_its_event_says_that_too(vo
 	assert_int_equal(pipe_stats(pipe).flows_mptcp, 1);
 	assert_int_equal(pipe_stats(pipe).mptcp_stripped, 0);
 	assert_true(flow_event(pipe, &event));
+	assert_int_equal(event.flow.stream.passed, 1 << STREAM_TARGET_MPTCP);
 	pipe_free(pipe);
 }
 
@@ -334,6 +340,7 @@ static void midstream_is_inspected_by_default(void **state)
 	assert_int_equal(pipe_stats(pipe).classify_pkts, 1);
 	assert_true(flow_event(pipe, &event));
 	assert_true(event.flow.midstream);
+	assert_int_equal(event.flow.stream.passed, 0);
 	pipe_free(pipe);
 }
 
@@ -351,6 +358,7 @@ static void midstream_that_passes_is_not_looked_at(void **state)
 	assert_int_equal(stats.classify_pkts, 0);
 	assert_int_equal(stats.flows_condemned, 0);
 	assert_true(flow_event(pipe, &event));
+	assert_int_equal(event.flow.stream.passed, 1 << STREAM_TARGET_MIDSTREAM);
 	// with its SYN it is not midstream
 	struct pipe_packet open = {.sport = 7, .seq = 1000, .tcp_flags = TH_SYN};
 	struct pipe_packet first = middle;
