@@ -118,7 +118,6 @@ void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigne
 		.v6 = flow->flags & FLOW_V6,
 		.half = half,
 		.resumed = true,
-		.undecided = true, // what it was held for may have changed that
 	};
 	unsigned first = 0;
 

@@ -22,6 +22,7 @@ static void a_clean_half_goes_on_in_order(void **state)
 	assert_int_equal(client(pipe, 40000, 101, 1 + MSS, TH_ACK, 0), 1);
 	assert_int_equal(client(pipe, 40000, 101, 1 + MSS, TH_PUSH | TH_ACK, 50), 1);
 	unsigned before = pipe->n_sent;
+	uint64_t evidence = pipe_stats(pipe).evidence_written;
 
 	pipe_advance(pipe, 0.001); // the engine has it now
 	pipe_advance(pipe, 2.998);
@@ -37,6 +38,8 @@ static void a_clean_half_goes_on_in_order(void **state)
 	assert_int_equal(sum.scan_jobs, 1);
 	assert_int_equal(sum.scan_clean, 1);
 	assert_int_equal(sum.scan_pending, 0);
+	// the job, its verdict; what is let go is not decided again and again
+	assert_int_equal(sum.evidence_written - evidence, 1);
 	assert_int_equal(sum.tcp_held_pkts, 2);
 	assert_int_equal(sum.tcp_released_pkts, 2);
 	assert_int_equal(histogram_count(&lcore->scan_hold), 1);
