@@ -42,8 +42,9 @@ void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const st
 
 // The job of the half is done: what was held since is walked again, a bounded number in each turn.
 void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half);
-// Once per turn: works off halves that resume, drops what is held for too long.
-void inspect_turn(struct lcore *lcore);
+// Once per turn: works off halves that resume, drops what is held for too long. What was done: an
+// lcore that still has some of it to do is not idle.
+unsigned inspect_turn(struct lcore *lcore);
 
 // The policy passes the flow, and nothing looks at it any more. True: it can be final now; false:
 // what was inspected is not all acknowledged, and is still compared with what comes again.

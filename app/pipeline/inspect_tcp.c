@@ -468,7 +468,7 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 	return true;
 }
 
-void inspect_turn(struct lcore *lcore)
+unsigned inspect_turn(struct lcore *lcore)
 {
 	struct tracker *tracker = lcore->tracker;
 	struct tcp_track *track;
@@ -488,4 +488,5 @@ void inspect_turn(struct lcore *lcore)
 			TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
 	}
 	lcore->stats.tcp_held_timeout_pkts += track_age(tracker, lcore->now_ns, AGE_BUDGET);
+	return WORK_BUDGET - budget;
 }

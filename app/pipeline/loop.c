@@ -563,7 +563,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
-	inspect_turn(lcore);
+	taken += inspect_turn(lcore);
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);
