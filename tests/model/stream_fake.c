@@ -256,8 +256,8 @@ static bool is_no_payload(unsigned index, const uint8_t *frame, unsigned length,
 	}
 	if (read->length)
 		return false;
-	if (at > half->most)
-		half->most = at;
+	if (read->tcp_flags & TH_FIN && at >= half->most)
+		half->most = at + 1;
 	send_frame(index, frame, length);
 	return true;
 }
@@ -328,8 +328,10 @@ static void pass_frame(unsigned index, const uint8_t *bytes, unsigned length, bo
 		return;
 	}
 	take_bytes(index, &read, at, frame);
-	if (at + (int32_t)read.length > half->most)
-		half->most = at + (int32_t)read.length;
+	int32_t end = at + (int32_t)read.length + !!(read.tcp_flags & TH_FIN);
+
+	if (end > half->most)
+		half->most = end;
 	if (fake.mutation == FAKE_LATE && at > half->next - 8 && read.length > 8 && !half->pending)
 		half->kind[BIAS + at + (int32_t)read.length - 1] = NONE;
 	if (!half->pending)

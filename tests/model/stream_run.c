@@ -77,10 +77,14 @@ static void send_op(const struct stream_op *op)
 	// an end that has not got the other's SYN has nothing to acknowledge
 	if (op->tcp_flags & TH_ACK && !other->rx_syn && !(op->flags & STREAM_EARLY))
 		return;
+	// nor has one that has not sent its own anything to send
+	if (!syn && !s->midstream && !w->dir[op->half].syn_sent)
+		return;
 	struct fate *fate = next_fate();
 
 	if (!fate)
 		return;
+	w->dir[op->half].syn_sent |= syn;
 	fate->half = op->half;
 	fate->tcp_flags = op->tcp_flags;
 	fate->variant = op->variant;

@@ -215,7 +215,7 @@ static void deliver(unsigned half)
 			o->told_as == TOLD_GAP || d->rcv < d->lied)
 			continue; // older than all that we have seen; given up; claimed
 		// behind a hole that was given up for a lie, copies may wait for a job
-		if (o->told_as == TOLD_NOT && d->lied && w->s->n_jobs)
+		if (o->told_as == TOLD_NOT && d->lied && (w->s->n_jobs || d->lax))
 			continue;
 		if (o->told_as == TOLD_NOT)
 			stream_problem(

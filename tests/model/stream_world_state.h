@@ -24,7 +24,7 @@ struct octet {
 struct direction { // of a half, and of the end that receives it
 	struct octet octets[STREAM_OFFSETS_MAX - OFFSET_LEAST];
 	int32_t touched; // octets to be cleared after the schedule: up to here
-	bool based, ended, begun;
+	bool based, ended, begun, syn_sent;
 	int32_t begun_at; // of the first segment that left, with bytes or a FIN
 	int32_t base;     // of the gateway's offset 0
 	uint64_t n_told;  // gateway's offset of the next span
