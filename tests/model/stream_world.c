@@ -382,8 +382,9 @@ static bool check_bytes(const struct stream_read *read, const struct fate *fate)
 			break;
 		struct octet *o = octet(d, at);
 
-		if (at < d->acked || (d->based && at < d->base) || o->told_as == TOLD_GAP ||
-			w->s->observe)
+		if (at < d->acked || (d->based && at < d->base) ||
+			(w->s->midstream && d->begun && at < d->begun_at) ||
+			o->told_as == TOLD_GAP || w->s->observe)
 			continue;
 		if (o->ref_set && !d->lax && byte != o->ref)
 			stream_problem("packet %u left with byte %d as %02x, first was %02x",
