@@ -10,7 +10,7 @@
 #include "seq.h"
 #include "tx.h"
 
-#define WORK_BUDGET 128 // held packets and runs of copies worked off in one turn
+#define WORK_BUDGET 128 // held packets and copies worked off in one turn
 #define AGE_BUDGET  16  // connections whose held packets are looked at in one turn
 
 static bool enforces(const struct lcore *lcore, const struct flow *flow)
@@ -457,8 +457,13 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 			track_work(lcore->tracker, track, half, lcore->now_ns, &consumer, &more);
 
 		track->undecided |= walk.undecided;
-		if (!m)
-			return true;
+		if (!m) {
+			// a run of copies costs as much as that many packets
+			*budget -= more ? RTE_MIN(*budget, TRACK_DRAIN_BUDGET - 1u) : 0;
+			if (!more)
+				return true;
+			continue;
+		}
 		refresh(m, &track->half[half]);
 		lcore->stats.tcp_released_pkts++;
 		walk_resumed(lcore, m, ref, half);

@@ -240,7 +240,8 @@ bool q2_hold(
 		TAILQ_INSERT_AFTER(&q2->held, before, segment, link);
 	else
 		TAILQ_INSERT_HEAD(&q2->held, segment, link);
-	q2->n_held++;
+	if (!q2->n_held++ || q2->held_end < start + length)
+		q2->held_end = start + length;
 	return true;
 }
 
@@ -248,6 +249,8 @@ struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t len
 {
 	struct segment *held;
 
+	if (!q2->n_held || q2->held_end < start + length)
+		return NULL;
 	TAILQ_FOREACH_REVERSE(held, &q2->held, held_list, link)
 	{
 		if (held->start <= start && held->start + held->length >= start + length)
@@ -298,6 +301,8 @@ uint32_t q2_held_differ(const struct q2 *q2, uint64_t start, struct payload byte
 	const struct segment *held;
 	uint32_t n = 0;
 
+	if (!q2->n_held || q2->held_end <= start)
+		return 0; // it goes on where they end
 	TAILQ_FOREACH (held, &q2->held, link) {
 		if (held->start >= end)
 			break;

@@ -53,6 +53,7 @@ struct q2 {
 	uint32_t n_blocks; // of COPY and SENT
 	uint32_t n_copies; // blocks that are COPY
 	uint32_t n_held;
+	uint64_t held_end; // no held packet ends behind it
 };
 
 // Payload bytes that lie in a packet, maybe over several of its segments.

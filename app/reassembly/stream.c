@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "track_work.h"
 
-#define DRAIN_BUDGET    32    // copies consumed with one packet; the rest is worked off in turns
 #define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there
 #define PATIENT_AHEAD   16384 // the same where its bytes were acknowledged and nobody waits
 
@@ -43,7 +42,7 @@ void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_h
 {
 	struct segment *copy;
 
-	for (unsigned budget = DRAIN_BUDGET; (copy = stream_copy_at_next(half));) {
+	for (unsigned budget = TRACK_DRAIN_BUDGET; (copy = stream_copy_at_next(half));) {
 		if (half->flags & (HALF_PROCESSING | HALF_FREE))
 			return;
 		// what could not be looked at now is tried again in later turns

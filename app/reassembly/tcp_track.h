@@ -19,8 +19,9 @@
 #include "stream_report.h"
 #include "verdict.h"
 
-#define TRACK_NONE       0                       // no state: indices begin at 1
-#define TRACK_WINDOW_MAX (UINT32_C(65535) << 14) // RFC 7323 section 2.3
+#define TRACK_NONE         0  // no state: indices begin at 1
+#define TRACK_DRAIN_BUDGET 32 // copies consumed with one packet, or in one step of track_work
+#define TRACK_WINDOW_MAX   (UINT32_C(65535) << 14) // RFC 7323 section 2.3
 
 enum {                            // struct tcp_half.flags
 	HALF_STARTED = 1 << 0,    // base is valid
