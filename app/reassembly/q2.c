@@ -21,6 +21,7 @@ static void count_copies(struct q2 *q2, struct slab *slab, int change)
 	bool before = q2->n_copies;
 
 	q2->n_copies += (uint32_t)change;
+	slab->copies += (uint32_t)change;
 	slab->copiers += (uint32_t)((q2->n_copies > 0) - before);
 }
 

@@ -16,7 +16,8 @@ struct slab {
 	uint32_t n;
 	uint32_t used;
 	uint32_t most;    // that were ever used at once
-	uint32_t copiers; // halves that have copies in it (q2.h)
+	uint32_t copies;  // blocks of it that are copies (q2.h)
+	uint32_t copiers; // halves that have some
 };
 
 // `memory`: n blocks, aligned to 64.

@@ -21,7 +21,13 @@ bool track_has_room(const struct work *work, uint32_t blocks, bool ahead)
 		of_half = less_reserve(of_half, of_half);
 		of_all = less_reserve(of_all, tracker->slab.n);
 	}
+	const struct slab *slab = &tracker->slab;
 	bool half_full = work->half->q2.n_blocks + blocks > of_half;
+
+	// as much as all others leave of three quarters: however many have holes, one more finds
+	// room
+	if (ahead && slab->copies + work->half->q2.n_copies + blocks > slab->n - slab->n / 4)
+		of_all = 0;
 
 	if (!half_full && blocks <= of_all)
 		return true;

@@ -190,17 +190,19 @@ static uint32_t check_half(const struct tcp_half *half, const struct direction *
 static void check(void)
 {
 	const struct tracker *tracker = world.tracker;
-	uint32_t held = 0, blocks = 0, copiers = 0;
+	uint32_t held = 0, blocks = 0, copies = 0, copiers = 0;
 
 	for (unsigned i = 0; i < 2; i++) {
 		const struct tcp_half *half = &world.track->half[i];
 
 		held += check_half(half, &directions[i]);
 		blocks += half->q2.n_blocks;
+		copies += half->q2.n_copies;
 		copiers += half->q2.n_copies > 0;
 	}
 	must(held == tracker->n_held, "packets held by the tracker");
 	must(tracker->slab.used == blocks + held, "blocks of the slab");
+	must(tracker->slab.copies == copies, "copies of the slab");
 	must(tracker->slab.copiers == copiers, "halves with copies");
 	must(held <= tracker->limits.held + 1, "the cap of held packets");
 	must(rte_mempool_in_use_count(world.pool) >= held, "an mbuf was freed twice");
