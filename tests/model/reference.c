@@ -25,6 +25,7 @@ struct packet_fate {
 	uint8_t frame[1024];
 	bool bad_checksum, fragment, condemned; // when it came in
 	bool unblocked;                         // no policy blocked while it was here
+	bool untaken;
 };
 
 struct half_view { // what the far end has received
@@ -41,8 +42,10 @@ struct conn_view {
 	bool forged;     // a wrong checksum: on a final flow, nobody looks, and its edges may move
 	bool must_block; // the handshake came in as it has to be seen
 	unsigned data_pkts;
-	uint32_t next;     // of the client's bytes, in order
-	uint32_t acked[2]; // of each half's numbers, its SYN included
+	uint32_t next;                // of the client's bytes, in order
+	uint32_t acked[2];            // of each half's numbers, its SYN included
+	uint32_t said[2];             // end of what came of each half, in the same numbers
+	uint32_t settled[2];          // of that, what the flow's lcore has seen
 	uint64_t learned_ns, last_ns; // cache entry; its last packet
 	bool learned, healed;
 };
@@ -86,12 +89,6 @@ static bool blocks(enum model_policy policy)
 static bool is_bad(const struct world *w, unsigned conn)
 {
 	return w->s->conns[conn].bad || w->mutation == MUTATE_APPLICATION;
-}
-
-// The same peer and service: one cache entry.
-static bool same_entry(const struct conn *a, const struct conn *b)
-{
-	return a->client == b->client;
 }
 
 static void publish(struct world *w, enum model_policy kind)
@@ -306,7 +303,7 @@ static void blocked(struct world *w, unsigned index, bool quiet)
 		check_resets(w, index);
 	view->alerted = view->condemned = true;
 	for (unsigned i = 0; i < w->s->n_conns; i++) {
-		if (!same_entry(&w->s->conns[i], &w->s->conns[index]))
+		if (!schedule_same_entry(&w->s->conns[i], &w->s->conns[index]))
 			continue;
 		w->conns[i].learned = true;
 		w->conns[i].healed = false;
@@ -368,7 +365,8 @@ static void follow(struct world *w, const struct op *op)
 static bool blocked_already(const struct world *w, unsigned index)
 {
 	for (unsigned i = 0; i < w->s->n_conns; i++)
-		if (same_entry(&w->s->conns[i], &w->s->conns[index]) && w->conns[i].learned)
+		if (schedule_same_entry(&w->s->conns[i], &w->s->conns[index]) &&
+			w->conns[i].learned)
 			return true;
 	return false;
 }
@@ -381,6 +379,12 @@ static void before_packet(struct world *w, const struct op *op, struct packet_fa
 	if (syn || w->pipe->now_ns - view->last_ns > CONDEMNED_S * NS_PER_S)
 		view->condemned = false;
 	fate->bad_checksum = op->bad_checksum;
+	// it acknowledges what was never sent, or not yet: halves may come over different rings
+	fate->untaken = w->s->conns[op->conn].proto == IPPROTO_TCP && op->tcp_flags & TH_ACK &&
+			op->ack > view->settled[!op->half];
+	view->odd |= fate->untaken;
+	if (!op->bad_checksum && !fate->untaken)
+		view->said[op->half] = RTE_MAX(view->said[op->half], schedule_end(op));
 	view->forged |= op->bad_checksum;
 	fate->fragment = op->fragment;
 	fate->unblocked = !blocks(w->policy);
@@ -388,6 +392,14 @@ static void before_packet(struct world *w, const struct op *op, struct packet_fa
 	if (!op->bad_checksum)
 		view->last_ns = w->pipe->now_ns;
 	follow(w, op);
+}
+
+static void take_turns(struct world *w)
+{
+	for (unsigned i = 0; i < 2; i++)
+		pipe_turns(w->pipe);
+	for (unsigned i = 0; i < w->s->n_conns; i++)
+		memcpy(w->conns[i].settled, w->conns[i].said, sizeof(w->conns[i].said));
 }
 
 static void run_packet(struct world *w, const struct op *op)
@@ -412,8 +424,7 @@ static void run_packet(struct world *w, const struct op *op)
 		w->pipe, conn->lcore[op->half], fate->frame, fate->length, op->half, op->segments);
 	rte_pktmbuf_free_bulk(hostages, n);
 	if (op->turn)
-		for (unsigned i = 0; i < 2; i++)
-			pipe_turns(w->pipe);
+		take_turns(w);
 	collect(w);
 	read_events(w, quiet);
 	w->pipe->n_sent = 0;
@@ -464,7 +475,7 @@ static void check_cache(struct world *w)
 		uint64_t last = view->learned_ns;
 
 		for (unsigned k = 0; k < w->s->n_conns; k++)
-			if (same_entry(&w->s->conns[i], &w->s->conns[k]) &&
+			if (schedule_same_entry(&w->s->conns[i], &w->s->conns[k]) &&
 				w->conns[k].last_ns > last)
 				last = w->conns[k].last_ns;
 		bool must = view->learned && !view->healed && now - view->learned_ns < ttl;
@@ -498,7 +509,7 @@ static void check_fates(struct world *w, const struct stats *stats)
 		missing++;
 		bool clean = !w->s->conns[fate->conn].bad || fate->unblocked;
 
-		if (fate->fragment) // of a datagram that is never whole
+		if (fate->untaken || fate->fragment) // no receiver takes it, or not whole
 			clean = fate->unblocked;
 
 		if ((clean || (fate->condemned && w->mutation == MUTATE_LEAK)) && !wire_lost)

@@ -267,3 +267,15 @@ void schedule_print(const struct schedule *s)
 		}
 	}
 }
+
+bool schedule_same_entry(const struct conn *a, const struct conn *b)
+{
+	return a->client == b->client;
+}
+
+uint32_t schedule_end(const struct op *op)
+{
+	if (!op->length && !(op->tcp_flags & (TH_SYN | TH_FIN)))
+		return 0;
+	return (uint32_t)op->at + op->length + 1u + !!(op->tcp_flags & TH_FIN);
+}

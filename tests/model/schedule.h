@@ -67,6 +67,10 @@ struct schedule {
 
 void schedule_make(struct schedule *schedule, uint64_t seed);
 void schedule_print(const struct schedule *schedule);
+// The same peer and service: one cache entry.
+bool schedule_same_entry(const struct conn *a, const struct conn *b);
+// What acknowledges all that the packet brings; 0: it brings nothing.
+uint32_t schedule_end(const struct op *op);
 // The frame of a packet; its length.
 unsigned schedule_frame(const struct conn *conn, const struct op *op, uint8_t *frame, size_t size);
 
