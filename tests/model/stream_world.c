@@ -142,8 +142,10 @@ static void find_base(struct direction *d, const struct fresh *fresh)
 	int32_t places[4] = {d->start, now ? now->at : 0, 0,
 		now ? now->at + (int32_t)(now->length - fresh->length) : 0};
 
-	if (stream_world.s->midstream && now)
-		places[0] = fresh->gap ? d->begun_at : now->at;
+	if (stream_world.s->midstream && d->begun)
+		places[0] = d->begun_at;
+	else if (stream_world.s->midstream && now)
+		places[0] = now->at;
 	d->based = true;
 	d->base = d->told_end = places[0];
 	for (unsigned i = 0; i < 4 && !fresh->gap; i++)
