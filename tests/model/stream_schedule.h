@@ -106,7 +106,7 @@ static inline uint8_t stream_byte(unsigned half, int32_t at, uint8_t variant)
 	x ^= x >> 15;
 	x *= 2246822519u;
 	if (variant && !((x ^ variant) >> 7 & 3))
-		x += variant << 24;
+		x += (uint32_t)variant << 24;
 	return (uint8_t)(x >> 24);
 }
 

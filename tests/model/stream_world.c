@@ -88,7 +88,7 @@ void stream_world_span(
 	if (w->verbose)
 		fprintf(stderr, "at %u: half %u inspects %llu+%u%s\n", w->now, half,
 			(unsigned long long)offset64, length, gap ? " gap" : "");
-	if (w->ending && (gap || d->ended)) {
+	if (d->ended || (w->ending && gap) || (!w->current && gap && length > STREAM_OFFSETS_MAX)) {
 		d->ended = true; // what lies behind a hole of an ended half is delivered to nobody
 		return;
 	}
