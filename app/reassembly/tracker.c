@@ -3,6 +3,8 @@
 #include <rte_malloc.h>
 #include "track_work.h"
 
+#define SMALL_WINDOW 40 // blocks: 64 KiB, and what the ends of segments waste
+
 // Of `blocks`, copies leave so many to what is in order: else what fills their hole would find no
 // room, and nothing would ever leave.
 static uint32_t less_reserve(uint32_t blocks, uint32_t of)
@@ -29,6 +31,13 @@ bool track_has_room(const struct work *work, uint32_t blocks, bool ahead)
 	if (ahead && slab->copies + work->half->q2.n_copies + blocks > slab->n - slab->n / 4)
 		of_all = 0;
 
+	// what nobody acknowledges: as much as all others leave of three quarters, or a small
+	// window
+	uint32_t kept = work->half->q2.n_blocks + blocks;
+
+	if (!ahead && !work->half->q2.n_copies && kept > SMALL_WINDOW &&
+		kept + slab->n / 4 > of_all)
+		of_all = 0;
 	if (!half_full && blocks <= of_all)
 		return true;
 	work->result->target =

@@ -20,6 +20,7 @@
 #define SEGMENT       1400
 #define WINDOW        45 // segments: 63,000 bytes
 #define GREEDY        200
+#define MUTE          20
 #define EMBRYOS       8192
 #define BLOCKS        4096
 #define HALF_BLOCKS   1024
@@ -235,6 +236,39 @@ static struct outcome hole_flood(bool enforces, unsigned rounds)
 	return outcome;
 }
 
+// Flows whose receivers acknowledge nothing, each as far as its window goes.
+static struct outcome mute_flood(bool enforces, unsigned rounds)
+{
+	struct pipe *pipe = gateway(enforces);
+	struct outcome outcome = {0};
+	uint32_t at[MUTE] = {0};
+
+	pipe->dp.lcores[0]->tap = enforces ? &tap : NULL;
+	for (uint32_t i = 0; i < MUTE; i++)
+		shake_hands(pipe, 1000 + i, 2000);
+	struct transfer transfer = transfer_begin(pipe, TRANSFER_PORT);
+	uint64_t start = rte_rdtsc_precise();
+
+	for (unsigned round = 0; round < rounds; round++) {
+		for (uint32_t i = 0; i < MUTE; i++) {
+			if (one(pipe, 1000 + i, 2000, false, 1001 + at[i], 5001, TH_ACK, SEGMENT))
+				at[i] += SEGMENT;
+			transfer_step(pipe, &transfer);
+		}
+		pipe->now_ns += NS_PER_MS;
+		pipe_turns(pipe);
+		outcome.blocks_used =
+			RTE_MAX(outcome.blocks_used, pipe_stats(pipe).slab_blocks_used);
+		events_away(pipe);
+	}
+	outcome.cycles = rte_rdtsc_precise() - start;
+	outcome.sent = transfer.sent;
+	outcome.delivered = transfer.delivered;
+	outcome.dropped = pipe_stats(pipe).tcp_memory_drops + pipe_stats(pipe).tcp_half_limit_drops;
+	afterwards(pipe, &outcome);
+	return outcome;
+}
+
 static void compare(const char *what, const struct outcome *ours, const struct outcome *plain)
 {
 	print_message("%s: %u of %u segments of the transfer delivered (passed through: %u), "
@@ -271,11 +305,23 @@ static void a_flood_of_holes_leaves_room(void **state)
 	assert_true(ours.blocks_used > BLOCKS * 3 / 5); // nor is memory left unused
 }
 
+// Nobody can take all of the memory by never acknowledging.
+static void flows_that_acknowledge_nothing_leave_room(void **state)
+{
+	unsigned rounds = getenv("SLUICE_LONG") ? 5000 : 500;
+	struct outcome ours = mute_flood(true, rounds), plain = mute_flood(false, rounds);
+	(void)state;
+
+	compare("mute receivers", &ours, &plain);
+	assert_true(ours.dropped > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flood_of_syns_leaves_room),
 		cmocka_unit_test(a_flood_of_holes_leaves_room),
+		cmocka_unit_test(flows_that_acknowledge_nothing_leave_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
