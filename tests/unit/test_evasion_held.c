@@ -222,7 +222,7 @@ static void after_a_reset_nothing_held_is_released(void **state)
 		assert_int_equal(stats_of(t).dropped_pkts[DROP_HELD_CLOSED], 1);
 		STEP(RELEASE);
 		assert_int_equal(telling_left(t), 0);
-		STEP(CLIENT(.at = 5, .text = STORY_DIRTY + 5, .length = STORY_DIRTY_LENGTH - 5));
+		STEP(CLIENT(.at = 5, .text = &STORY_DIRTY[5], .length = STORY_DIRTY_LENGTH - 5));
 	});
 }
 
@@ -248,14 +248,14 @@ static void what_is_held_for_too_long_is_dropped(void **state)
 		STEP(OPEN());
 		STEP(CLIENT(.text = STORY_DIRTY, .length = 5));
 		STEP(HOLD);
-		HELD(CLIENT(.at = 5, .text = STORY_DIRTY + 5, .length = STORY_DIRTY_LENGTH - 5));
+		HELD(CLIENT(.at = 5, .text = &STORY_DIRTY[5], .length = STORY_DIRTY_LENGTH - 5));
 		STEP(PAUSE(29));
 		assert_int_equal(stats_of(t).dropped_pkts[DROP_HELD_TIMEOUT], 0);
 		STEP(PAUSE(2));
 		assert_int_equal(stats_of(t).dropped_pkts[DROP_HELD_TIMEOUT], 1);
 		STEP(RELEASE);
 		assert_int_equal(telling_left(t), 0);
-		STEP(CLIENT(.at = 5, .text = STORY_DIRTY + 5, .length = STORY_DIRTY_LENGTH - 5));
+		STEP(CLIENT(.at = 5, .text = &STORY_DIRTY[5], .length = STORY_DIRTY_LENGTH - 5));
 	});
 }
 
@@ -269,7 +269,7 @@ static void what_is_released_is_inspected(void **state)
 		STEP(OPEN());
 		STEP(CLIENT(.text = STORY_DIRTY, .length = 5));
 		STEP(HOLD);
-		STEP(CLIENT(.at = 5, .text = STORY_DIRTY + 5, .length = STORY_DIRTY_LENGTH - 5));
+		STEP(CLIENT(.at = 5, .text = &STORY_DIRTY[5], .length = STORY_DIRTY_LENGTH - 5));
 		assert_int_equal(stats_of(t).flows_condemned, 0);
 		STEP(RELEASE);
 	});

@@ -16,7 +16,7 @@
 #define CLEAN      "GET / HTTP/1.1\r\nHost: intranet.example\r\nUser-Agent: evasion/1111\r\n\r\n"
 #define CAPABLE    30, 12, 1, 0x81, 1, 2, 3, 4, 5, 6, 7, 8
 #define JOIN       30, 12, 0x10, 1, 9, 9, 9, 9, 8, 8, 8, 8
-#define PART(n, m) .text = STORY_DIRTY + (n), .length = (m)
+#define PART(n, m) .text = &STORY_DIRTY[n], .length = (m)
 #define FROM_TO(n) PART(n, STORY_DIRTY_LENGTH - (n))
 static_assert(sizeof(CLEAN) == STORY_DIRTY_LENGTH + 1, "as long as what is dirty");
 
@@ -95,8 +95,8 @@ static const struct story insertions[] = {
 		 CLIENT(.text = CLEAN, .ttl = 3, .pieces = 17), CLIENT(DIRTY, .pieces = 1)),
 		.delivers = CLEAN, .counters = {{COUNTER(tcp_conflict_pkts), 50}}},
 	{STORY("ahead and clean with a low TTL, then dirty from the beginning", OPEN(),
-		 CLIENT(.at = 4, .text = CLEAN + 4, .ttl = 3), CLIENT(DIRTY),
-		 CLIENT(.at = 4, .text = CLEAN + 4)),
+		 CLIENT(.at = 4, .text = &CLEAN[4], .ttl = 3), CLIENT(DIRTY),
+		 CLIENT(.at = 4, .text = &CLEAN[4])),
 		.counters = {{COUNTER(tcp_ahead_pkts), 1}, {COUNTER(tcp_conflict_pkts), 1}}},
 	{STORY("clean with a wrong checksum, then dirty", OPEN(),
 		 CLIENT(.text = CLEAN, .bad_checksum = true), CLIENT(DIRTY)),
@@ -128,12 +128,12 @@ static const struct story insertions[] = {
 		.blocked = true, .counters = {{DROPPED(NOT_TAKEN), 1}}},
 	{STORY("clean with an older timestamp, then dirty", OPEN(.time = 1000),
 		 CLIENT(.time = 2000, PART(0, 1)), SERVER(.ack = 1, .time = 600, .echo = 2000),
-		 CLIENT(.at = 1, .text = CLEAN + 1, .time = 100),
+		 CLIENT(.at = 1, .text = &CLEAN[1], .time = 100),
 		 CLIENT(.at = 1, FROM_TO(1), .time = 2001)),
 		.blocked = true, .counters = {{COUNTER(tcp_paws_pkts), 1}}},
 	{STORY("the same before the server has echoed any", OPEN(.time = 1000),
 		 CLIENT(.time = 2000, .text = "G"),
-		 CLIENT(.at = 1, .text = CLEAN + 1, .time = 1500),
+		 CLIENT(.at = 1, .text = &CLEAN[1], .time = 1500),
 		 CLIENT(.at = 1, FROM_TO(1), .time = 2001)),
 		.delivers = CLEAN},
 	{STORY("payload beyond the window", OPEN(), CLIENT(PART(0, 1)),
