@@ -54,12 +54,13 @@ static uint64_t end_of_sent(const struct tcp_half *half)
 	return held->start > half->sent ? held->start : half->sent;
 }
 
-// It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else
-// the segment is not taken). Nothing that it says is passed on in the header of a held packet.
+// It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else the segment is not taken).
+// Nothing that it says is passed on in the header of a held packet. Where nothing is enforced,
+// packets may be missing here that its sender has seen: a mirror, a capture.
 static bool ack_was_sent(const struct tcp_half *other, const struct tcp_segment *segment)
 {
 	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_STARTED) ||
-		other->flags & HALF_UNSEEN)
+		other->flags & HALF_UNSEEN || !segment->enforces)
 		return true;
 	return track_offset(other, segment->ack) <= (int64_t)end_of_sent(other);
 }

@@ -459,6 +459,8 @@ static void garbage_is_still_a_whole_line(void **state)
 			event.flow.v6 = event.flow.gaveup = round & 1;
 			event.flow.midstream = event.flow.bypassed = round & 2;
 		}
+		if (event.type == EVENT_ALERT)
+			event.alert.scanned = round & 2;
 		o = written(&event);
 		json_decref(o);
 	}
