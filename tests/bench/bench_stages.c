@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 		case 's': arguments.scenario = optarg; break;
 		case 'f': arguments.flows = number(optarg, 4096, 1 << 20, "--flows"); break;
 		case 'b':
-			arguments.length = (uint16_t)(number(optarg, 64, 1500, "--frame") - 4);
+			arguments.length = (uint16_t)(number(optarg, 64, 1518, "--frame") - 4);
 			break;
 		case 'r': arguments.rounds = number(optarg, 1, ROUNDS_MAX, "--rounds"); break;
 		case 'S': arguments.rig.signatures = optarg; break;
