@@ -147,7 +147,7 @@ struct event {
 			uint64_t from64, to64; // the part of the half that was scanned
 			uint64_t held_ns;      // for how long the verdict was waited for
 			uint8_t value;         // enum scan_value
-			bool scanned;          // the rest is of a verdict of the scan engine
+			uint8_t scanned;       // not 0: the rest is of a verdict of the scan engine
 		} alert;
 		struct {
 			uint32_t frame_length;
