@@ -108,38 +108,54 @@ static void count_taken(struct flow *flow, struct flow_half *half, uint32_t byte
 		flow->taken_small = one_more(flow->taken_small);
 }
 
+// What could not be looked at does not count against the budget.
+struct taken {
+	uint8_t pkts, small, bytes;
+};
+
+static struct taken taken_before(const struct inspection *in, unsigned half)
+{
+	return (struct taken){
+		.pkts = in->flow->taken_pkts,
+		.small = in->flow->taken_small,
+		.bytes = in->cold->half[half].taken_bytes,
+	};
+}
+
+static enum consumed counted(const struct inspection *in, unsigned half, const struct taken *before,
+	enum consumed result)
+{
+	if (result == CONSUMED_NOTHING) {
+		in->flow->taken_pkts = before->pkts;
+		in->flow->taken_small = before->small;
+		in->cold->half[half].taken_bytes = before->bytes;
+	}
+	return result;
+}
+
 static enum consumed take(void *ctx, const struct span *span)
 {
 	struct inspection *in = ctx;
+	const struct taken before = taken_before(in, span->half);
 
 	if (span->flags & SPAN_GAP)
 		note_gap(in, span);
 	else
 		count_taken(in->flow, &in->cold->half[span->half], span->length);
 	inspect_span(in, span);
-	return consumed(in, span);
+	return counted(in, span->half, &before, consumed(in, span));
 }
 
 static enum consumed take_packet(void *ctx, const struct span *span, struct payload bytes)
 {
 	struct inspection *in = ctx;
-
-	struct flow *flow = in->flow;
-	struct flow_half *half = &in->cold->half[span->half];
-	uint8_t pkts = flow->taken_pkts, small = flow->taken_small, left = half->taken_bytes;
+	const struct taken before = taken_before(in, span->half);
 
 	if (!in->counted)
-		count_taken(flow, half, in->walk->pkt->payload_len);
+		count_taken(in->flow, &in->cold->half[span->half], in->walk->pkt->payload_len);
 	in->counted = true;
 	inspect_payload(in, *span, bytes.at);
-	enum consumed result = consumed(in, span);
-
-	if (result == CONSUMED_NOTHING) { // nor does it count against the budget
-		flow->taken_pkts = pkts;
-		flow->taken_small = small;
-		half->taken_bytes = left;
-	}
-	return result;
+	return counted(in, span->half, &before, consumed(in, span));
 }
 
 // The receiver learns what a held packet says of the other half.
@@ -199,11 +215,7 @@ static enum verdict obey(
 		settle_later(in, track);
 		if (result->ack_due)
 			acknowledge(lcore, m, result->ack_seq);
-		if (result->verdict == TRACK_ABSORBED) {
-			lcore->stats.consumed_pkts++;
-			rte_pktmbuf_free(m);
-		}
-		return VERDICT_TAKEN;
+		return result->verdict == TRACK_ABSORBED ? VERDICT_CONSUMED : VERDICT_TAKEN;
 	}
 	return VERDICT_PASS;
 }

@@ -54,7 +54,8 @@ static void drop_untold(struct lcore *lcore, struct walk *walk)
 		evidence->flow_id = walk_flow_id(lcore, walk);
 }
 
-// Its fragments have the view's end. A view cannot be kept: TAKEN is a drop.
+// Its fragments have the view's end. A view cannot be kept, nor stand for
+// what is kept already: it is dropped, and its sender sends it again.
 static void finish_view(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 {
 	switch (verdict) {
@@ -63,6 +64,7 @@ static void finish_view(struct lcore *lcore, struct walk *walk, enum verdict ver
 		walk_released(lcore, walk);
 		fragments_send(lcore, walk->m);
 		return;
+	case VERDICT_CONSUMED:
 	case VERDICT_TAKEN: walk->reason = DROP_NOT_TAKEN; break;
 	case VERDICT_DROP: break;
 	}
@@ -82,6 +84,10 @@ static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
 		if (!walk->told)
 			drop_untold(lcore, walk);
 		packet_drop(lcore, walk->m, walk->reason);
+		break;
+	case VERDICT_CONSUMED:
+		lcore->stats.consumed_pkts++;
+		rte_pktmbuf_free(walk->m);
 		break;
 	case VERDICT_TAKEN: break;
 	case VERDICT_PASS:

@@ -22,7 +22,7 @@ static void describe_packet(struct event *event, const struct walk *walk)
 
 void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum verdict verdict)
 {
-	static const char *const words[] = {"next", "send", "drop", "taken"};
+	static const char *const words[] = {"next", "send", "drop", "consumed", "taken"};
 	struct event event = {.type = EVENT_TRACE};
 
 	if (!walk->traced)

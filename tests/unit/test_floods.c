@@ -201,6 +201,26 @@ static struct outcome syn_flood(bool enforces, uint32_t tuples)
 	return outcome;
 }
 
+static void end_round(struct pipe *pipe, struct outcome *outcome)
+{
+	pipe->now_ns += NS_PER_MS;
+	pipe_turns(pipe);
+	outcome->blocks_used = RTE_MAX(outcome->blocks_used, pipe_stats(pipe).slab_blocks_used);
+	events_away(pipe);
+}
+
+static struct outcome end_flood(
+	struct pipe *pipe, struct outcome outcome, const struct transfer *transfer)
+{
+	struct stats stats = pipe_stats(pipe);
+
+	outcome.sent = transfer->sent;
+	outcome.delivered = transfer->delivered;
+	outcome.dropped = stats.tcp_memory_drops + stats.tcp_half_limit_drops;
+	afterwards(pipe, &outcome);
+	return outcome;
+}
+
 // Every other segment is a byte, and no two of a flow touch.
 static struct outcome hole_flood(bool enforces, unsigned rounds)
 {
@@ -222,18 +242,10 @@ static struct outcome hole_flood(bool enforces, unsigned rounds)
 			if (i % 8 == 0)
 				transfer_step(pipe, &transfer);
 		}
-		pipe->now_ns += NS_PER_MS;
-		pipe_turns(pipe);
-		outcome.blocks_used =
-			RTE_MAX(outcome.blocks_used, pipe_stats(pipe).slab_blocks_used);
-		events_away(pipe);
+		end_round(pipe, &outcome);
 	}
 	outcome.cycles = rte_rdtsc_precise() - start;
-	outcome.sent = transfer.sent;
-	outcome.delivered = transfer.delivered;
-	outcome.dropped = pipe_stats(pipe).tcp_memory_drops + pipe_stats(pipe).tcp_half_limit_drops;
-	afterwards(pipe, &outcome);
-	return outcome;
+	return end_flood(pipe, outcome, &transfer);
 }
 
 // Flows whose receivers acknowledge nothing, each as far as its window goes.
@@ -255,18 +267,10 @@ static struct outcome mute_flood(bool enforces, unsigned rounds)
 				at[i] += SEGMENT;
 			transfer_step(pipe, &transfer);
 		}
-		pipe->now_ns += NS_PER_MS;
-		pipe_turns(pipe);
-		outcome.blocks_used =
-			RTE_MAX(outcome.blocks_used, pipe_stats(pipe).slab_blocks_used);
-		events_away(pipe);
+		end_round(pipe, &outcome);
 	}
 	outcome.cycles = rte_rdtsc_precise() - start;
-	outcome.sent = transfer.sent;
-	outcome.delivered = transfer.delivered;
-	outcome.dropped = pipe_stats(pipe).tcp_memory_drops + pipe_stats(pipe).tcp_half_limit_drops;
-	afterwards(pipe, &outcome);
-	return outcome;
+	return end_flood(pipe, outcome, &transfer);
 }
 
 static void compare(const char *what, const struct outcome *ours, const struct outcome *plain)

@@ -8,10 +8,11 @@
 
 // What a stage says of one packet.
 enum verdict {
-	VERDICT_PASS,  // goes on to the next stage
-	VERDICT_SEND,  // nothing left to look at: straight to tx
-	VERDICT_DROP,  // freed by the loop with the walk's drop reason
-	VERDICT_TAKEN, // moved into a keeper, or sent already: no longer the loop's
+	VERDICT_PASS,     // goes on to the next stage
+	VERDICT_SEND,     // nothing left to look at: straight to tx
+	VERDICT_DROP,     // freed by the loop with the walk's drop reason
+	VERDICT_CONSUMED, // ends here on purpose: freed by the loop
+	VERDICT_TAKEN,    // moved into a keeper, or sent already: no longer the loop's
 };
 
 // What the policy says of a flow or packet. Order is meaningless; names are the policy's words.
