@@ -67,20 +67,21 @@ lab_exec() {
 	fi
 }
 
-lab_start_time() { # of a pid: with it, a pid names one process for ever
+# Of a process that is not a zombie; with it, a pid names one process for ever. State and time in
+# one read: a process that is reaped between two would seem to live.
+lab_start_time() {
 	local stat
 	read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
-	echo "${20}"
+	[ "$1" != Z ] && echo "${20}"
 }
 
 lab_alive() { # NAME: the process that lab_spawn started under that name still runs
 	local pid start
 	read -r pid start 2>/dev/null <"$LAB_RUN/pids/$1" || return 1
-	[ "$(lab_start_time "$pid")" = "$start" ] &&
-		[ "$(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat" 2>/dev/null)" != Z ]
+	[ -n "$start" ] && [ "$(lab_start_time "$pid")" = "$start" ]
 }
 lab_pid() { cut -d' ' -f1 "$LAB_RUN/pids/$1" 2>/dev/null; }
 

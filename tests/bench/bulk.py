@@ -16,7 +16,7 @@ import time
 
 SO_MAX_PACING_RATE = 47  # TCP paces by itself, without a queueing discipline
 NOTSENT_LOWAT = 25  # TCP_NOTSENT_LOWAT: what waits in the sender must not outlive the measurement
-DRAIN_S = 20
+DRAIN_S = 8
 BLOCK = bytes(range(256)) * 1024
 SLICE = BLOCK[:16384]  # by the clock: a slow path must not be given much at once
 U32, U64 = "<I", "<Q"
@@ -55,9 +55,7 @@ def send(address, port, congestion, mbit, unit, amount):
             for at in range(0, int(amount), len(BLOCK)):
                 connection.sendall(BLOCK[: int(amount) - at])
         else:
-            end = time.monotonic() + float(amount)
-            while time.monotonic() < end:
-                connection.sendall(SLICE)
+            send_until(connection, time.monotonic() + float(amount))
         connection.shutdown(socket.SHUT_WR)
         connection.settimeout(DRAIN_S)
         connection.recv(1)  # the receiver has all
@@ -71,33 +69,47 @@ def send(address, port, congestion, mbit, unit, amount):
     print(json.dumps(info), flush=True)
 
 
+def send_until(connection, end):
+    """Whole slices while there is time; a path that stands still does not keep us longer."""
+    while (left := end - time.monotonic()) > 0:
+        connection.settimeout(left)
+        try:
+            connection.sendall(SLICE)
+        except TimeoutError:
+            return
+
+
 def receive(address, port, unit, amount, cap):
     wanted = int(amount) if unit == "bytes" else None
     buffer = bytearray(1 << 20)
     began = time.monotonic()
     end = began + (float(amount) if wanted is None else float(cap))
+    last = end if wanted is not None else end + DRAIN_S + 5  # the sender gives up first
     connection = socket.create_connection((address, int(port)), timeout=float(cap))
-    received, at, capped = 0, began, False
+    received, at, given_up = 0, began, False
     while True:
         now = time.monotonic()
-        if wanted is not None and now >= end:
-            capped = True
+        if now >= last:
+            given_up = True
             break
-        connection.settimeout(max(end - now, 0.01) if wanted is not None else DRAIN_S + float(amount))
+        connection.settimeout(max(last - now, 0.01))
         try:
             n = connection.recv_into(buffer)
         except TimeoutError:
             continue
+        except ConnectionError:
+            break
         now = time.monotonic()
         if not n:
             break
         if wanted is None and now > end:  # past the measurement: only so that the sender ends in order
             continue
         received, at = received + n, now
-    if capped:  # or megabytes more would come
+    if given_up:  # or megabytes more would come
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
-    seconds = at - began if wanted is not None and not capped else (float(cap) if capped else float(amount))
+    capped = wanted is not None and received < wanted
+    seconds = float(amount) if wanted is None else float(cap) if capped else at - began
     print(json.dumps({"bytes": received, "seconds": seconds, "capped": capped}), flush=True)
 
 

@@ -22,16 +22,16 @@ def serve_conn(conn):
             conn.sendall(chunk)
 
 
-def serve_udp():
-    sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-    sock.bind(("::", ECHO))
+def serve_udp(sock):
     while True:
         packet, peer = sock.recvfrom(65536)
         sock.sendto(packet, peer)
 
 
 def serve():
-    threading.Thread(target=serve_udp, daemon=True).start()
+    datagrams = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    datagrams.bind(("::", ECHO))
+    threading.Thread(target=serve_udp, args=(datagrams,), daemon=True).start()
     sock = socket.create_server(("::", ECHO), family=socket.AF_INET6, dualstack_ipv6=True, backlog=256)
     print("ready", flush=True)
     while True:
