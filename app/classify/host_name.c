@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_name.h"
 #include "classify.h"
+#include "tls_hello.h"
 #include "tls_record.h"
 
 static enum host_seen take_name(struct text from, struct host_name *name)
@@ -12,118 +13,20 @@ static enum host_seen take_name(struct text from, struct host_name *name)
 	return HOST_FOUND;
 }
 
-// The handshake messages without the headers of the records they come in (RFC 8446 5.1: they may be
-// cut anywhere). False: a record of another kind, or none; what stands before it counts.
-static bool handshake_join(struct text half, uint8_t *bytes, struct text *joined)
-{
-	*joined = (struct text){bytes, 0};
-	while (half.length >= TLS_RECORD_BYTES) {
-		if (!tls_is_record(half) || half.at[0] != TLS_HANDSHAKE)
-			return false;
-		uint32_t length = octets_be16(half.at + 3);
-
-		half = text_from(half, TLS_RECORD_BYTES);
-		if (length > half.length)
-			length = half.length;
-		memcpy(bytes + joined->length, half.at, length);
-		joined->length += length;
-		half = text_from(half, length);
-	}
-	return !half.length || half.at[0] == TLS_HANDSHAKE;
-}
-
-// A vector: its length in `width` bytes, then that many, of which `here` may be less than all.
-struct vector {
-	struct text here;
-	bool whole;
-};
-
-// False: not even its length is here. `rest` goes behind it.
-static bool take_vector(struct text *rest, unsigned width, struct vector *vector)
-{
-	uint32_t length = 0;
-
-	if (rest->length < width)
-		return false;
-	for (unsigned i = 0; i < width; i++)
-		length = length << 8 | rest->at[i];
-	*rest = text_from(*rest, width);
-	vector->whole = length <= rest->length;
-	vector->here = (struct text){rest->at, vector->whole ? length : rest->length};
-	*rest = text_from(*rest, length);
-	return true;
-}
-
-// RFC 6066 3: a list of (type 0, name); there is one name of that type, at most.
-static enum host_seen server_name(struct vector extension, struct host_name *name)
-{
-	struct text rest = extension.here;
-	enum host_seen open = extension.whole ? HOST_NONE : HOST_MORE;
-	struct vector list, entry;
-
-	if (!take_vector(&rest, 2, &list))
-		return open;
-	rest = list.here;
-	while (rest.length) {
-		uint8_t type = rest.at[0];
-
-		rest = text_from(rest, 1);
-		if (!take_vector(&rest, 2, &entry))
-			return open;
-		if (type)
-			continue;
-		return entry.whole ? take_name(entry.here, name) : open;
-	}
-	return open;
-}
-
-// RFC 8446 4.1.2. `hello` is what is here of the message behind its header.
-static enum host_seen client_hello(struct vector hello, struct host_name *name)
-{
-	struct text rest = hello.here;
-	enum host_seen open = hello.whole ? HOST_NONE : HOST_MORE;
-	struct vector skip, extensions, extension;
-
-	if (rest.length < 2 + 32)
-		return open;
-	rest = text_from(rest, 2 + 32); // version, random
-	// session id, cipher suites, compression methods
-	if (!take_vector(&rest, 1, &skip) || !take_vector(&rest, 2, &skip) ||
-		!take_vector(&rest, 1, &skip) || !take_vector(&rest, 2, &extensions))
-		return open;
-	rest = extensions.here;
-	while (rest.length) {
-		if (rest.length < 2)
-			return open;
-		uint16_t type = octets_be16(rest.at);
-
-		rest = text_from(rest, 2);
-		if (!take_vector(&rest, 2, &extension))
-			return open;
-		if (type == 0)
-			return server_name(extension, name);
-	}
-	return extensions.whole ? HOST_NONE : open;
-}
-
 static enum host_seen host_of_tls(struct text half, struct host_name *name)
 {
 	uint8_t bytes[CLASSIFY_PREFIX_BYTES];
 	struct text message;
-	struct vector hello;
+	struct tls_hello hello;
 
 	if (half.length > sizeof(bytes))
 		half.length = sizeof(bytes);
-	bool goes_on = handshake_join(half, bytes, &message);
+	bool goes_on = tls_hello_join(half, bytes, &message);
+	enum tls_hello_seen seen = tls_hello_read(message, TLS_OVER_TCP, &hello);
 
-	if (message.length && message.at[0] != 1) // client_hello
-		return HOST_NONE;
-	message = text_from(message, 1);
-	if (!take_vector(&message, 3, &hello))
-		return goes_on ? HOST_MORE : HOST_NONE;
-	enum host_seen seen = client_hello(hello, name);
-
-	return seen == HOST_MORE && !goes_on ? HOST_NONE : seen;
+	if (hello.name.length)
+		return take_name(hello.name, name);
+	return seen == TLS_HELLO_MORE && goes_on ? HOST_MORE : HOST_NONE;
 }
 
 // RFC 3986 3.2: [ userinfo "@" ] host [ ":" port ]. An address in brackets is no name.
