@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP, TLS, QUIC, DTLS: the carriers; and DNS, SSH, SOCKS, Git, NFS, TFTP.
+// HTTP, TLS, QUIC, DTLS: the carriers; and DNS, SSH, SOCKS, Git.
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,6 +61,9 @@ static void test_http(void **state)
 	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(status), "http");
 	assert_string_equal(midstream(LITERAL(status)), "http");
 	assert_string_equal(tcp(HALF_C2S, LITERAL("GET /old\r\n")), "http");
+	// a version that nobody has
+	assert_string_equal(
+		tcp(HALF_C2S, LITERAL("POST /x HTTP/\0211.1\r\nHost: a.example\r\n\r\n")), "http");
 }
 
 static void test_http_refused(void **state)
@@ -78,6 +81,9 @@ static void test_http_refused(void **state)
 		"HTTP/1.1 2x0 OK\r\n",
 		"HTTP/1.1200 OK\r\n",
 		"XYZ HTTP/1.1\r\nno field\r\n\r\n",
+		"GET / HTTP/3\r\nno field\r\n\r\n",
+		"GET / HTTP/3\r\n",
+		"GET x HTTP/3\r\nHost: a.example\r\n\r\n",
 	};
 
 	(void)state;
@@ -166,6 +172,23 @@ static void test_tls_refused(void **state)
 		assert_string_equal(tcp(HALF_C2S, bad[i].at, bad[i].length), "");
 	rig_random(rig, IPPROTO_TCP, LITERAL("\x16\3\1"), "tls");
 	rig_random(rig, IPPROTO_TCP, LITERAL("\x80"), "tls");
+}
+
+static void test_tls_empty(void **state)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 13392);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL("\x16\3\1\0\0"));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_S2C, LITERAL("\x17\3\1\0\0"));
+	assert_string_equal(rig_app(&flow), "tls");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 13392);
+	rig_feed(&flow, HALF_C2S, LITERAL("\x16\3\1\0\0"));
+	rig_feed(&flow, HALF_S2C, LITERAL("\x17\3\2\0\0")); // another version
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
 }
 
 static void test_tls_midstream(void **state)
@@ -338,30 +361,6 @@ static void test_dtls(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x16\xfe\xfd"), "dtls");
 }
 
-static void test_tftp_nfs(void **state)
-{
-	static const char read[] = "\0\1rfc1350.txt\0OCTET\0";
-	static const char options[] = "\0\2a\0octet\0blksize\0001468\0tsize\00010\0";
-	static const struct bytes bad[] = {
-		{LITERAL("\0\3a\0octet\0")},
-		{LITERAL("\0\1\0octet\0")},
-		{LITERAL("\0\1a\0binary\0")},
-		{LITERAL("\0\1a\0octet\0blksize\0")}, // an option without a value
-		{LITERAL("\0\1a\0octet\0x")},
-		{LITERAL("\0\1\1\2\3\0octet\0")},
-	};
-	char call[40] = "\x5e\x1d\x0b\x94\0\0\0\0\0\0\0\2\0\1\x86\xa3\0\0\0\3\0\0\0\1";
-
-	(void)state;
-	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(read), "tftp");
-	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(options), "tftp");
-	for (unsigned i = 0; i < COUNT(bad); i++)
-		assert_string_equal(udp(bad[i].at, bad[i].length), "");
-	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, call, sizeof(call), "nfs");
-	call[19] = 9; // no such version
-	assert_string_equal(udp(call, sizeof(call)), "");
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -385,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_http2_git),
 		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_tls_refused),
+		cmocka_unit_test(test_tls_empty),
 		cmocka_unit_test(test_tls_midstream),
 		cmocka_unit_test(test_ssh),
 		cmocka_unit_test(test_socks),
@@ -393,7 +393,6 @@ int main(void)
 		cmocka_unit_test(test_quic),
 		cmocka_unit_test(test_quic_refused),
 		cmocka_unit_test(test_dtls),
-		cmocka_unit_test(test_tftp_nfs),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

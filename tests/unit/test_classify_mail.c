@@ -159,6 +159,30 @@ static void test_cuts(void **state)
 	}
 }
 
+// Mail through a proxy: before the tunnel is granted it is a request to the proxy.
+static void test_smtp_tunnel(void **state)
+{
+	static const char ask[] = "CONNECT mail.example:25 HTTP/1.0\r\nHost: a\r\n\r\n";
+	static const char grant[] = "HTTP/1.0 200 Connection established\r\n\r\n";
+	static const char greeting[] = "220 mail.example ESMTP\r\n";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 3128);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL(ask));
+	assert_string_equal(rig_app(&flow), "http");
+	rig_feed(&flow, HALF_S2C, LITERAL(grant));
+	rig_feed(&flow, HALF_S2C, LITERAL(greeting));
+	assert_string_equal(rig_app(&flow), "smtp");
+	assert_int_equal(flow.verdict.n_data_pkts, 3);
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 3128);
+	rig_feed(&flow, HALF_C2S, LITERAL(ask));
+	rig_feed(&flow, HALF_S2C, LITERAL("HTTP/1.0 403 No\r\n\r\n"));
+	rig_feed(&flow, HALF_S2C, LITERAL(greeting));
+	assert_string_equal(rig_app(&flow), "http");
+	rig_end(&flow);
+}
+
 struct heard {
 	struct expectation last;
 	unsigned n;
@@ -318,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_midstream),
 		cmocka_unit_test(test_inside_tls),
 		cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_smtp_tunnel),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_unexpected),
 		cmocka_unit_test(test_long_line),

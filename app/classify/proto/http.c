@@ -79,6 +79,11 @@ static enum verify verify_request_line(struct text line, struct text rest)
 			return VERIFY_NO;
 		return has_all_header(method, rest) ? VERIFY_YES : VERIFY_PARTIAL;
 	}
+	// A version that nobody has: the rest of the line and a field after it are HTTP's all the
+	// same, and servers answer it with 400 or 505 (RFC 9110 15.6.6).
+	if (known && text_begins(version, "HTTP/") && version.length > 5 && rest.length &&
+		is_target(method, text_take(&line, ' ')) && begins_with_field(rest))
+		return VERIFY_PARTIAL;
 	// HTTP/0.9 has no version, and then no header (RFC 1945 4.1, Simple-Request).
 	return text_is(method, "GET") && is_target(method, line) && text_is_printable(line) &&
 			       !text_contains_byte(line, ' ') && !rest.length
@@ -125,12 +130,27 @@ static bool is_contradicted(struct text peer)
 	       (!text_is_printable((struct text){peer.at, 4}) || text_begins(peer, "SSH-"));
 }
 
+// Who looks for open ports says GET to everything: where a server of another kind is registered,
+// its answer decides.
+static bool is_foreign_port(uint16_t port)
+{
+	static const uint16_t ports[] = {
+		21, 22, 23, 25, 53, 110, 111, 135, 139, 143, 389, 445, 3389};
+
+	for (unsigned i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+		if (ports[i] == port)
+			return true;
+	return false;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct text half = {probe->bytes, probe->length};
 
 	if (text_begins(half, "HTTP/1."))
 		return verify_status(half);
+	if (is_foreign_port(probe->dport) && !probe->peer_length)
+		return VERIFY_MORE;
 	if (is_contradicted((struct text){probe->peer, probe->peer_length}))
 		return VERIFY_NO;
 	return verify_request(half);

@@ -33,14 +33,28 @@ static bool is_envelope(struct text verb, struct text rest)
 	       (text_is(verb, "RCPT") && text_begins(rest, "TO:"));
 }
 
-static enum verify verify(const struct probe *probe)
+// Takes the header of an HTTP message, its empty line included, off `half`. False: not whole yet.
+static bool skip_http_header(struct text *half)
 {
-	struct dialogue dialogue = dialogue_of(probe, is_coded_reply);
+	struct text line;
+
+	while (text_take_line(half, &line))
+		if (!line.length)
+			return true;
+	return false;
+}
+
+static bool tunnel_granted(struct text server)
+{
+	text_take(&server, ' ');
+	return text_begins(server, "2");
+}
+
+static enum verify verify_dialogue(struct dialogue dialogue)
+{
 	struct text rest, verb = dialogue_verb(dialogue.client, &rest);
 	bool answered = is_coded_reply(dialogue.server);
 
-	if (tls_wraps(probe))
-		return tls_wrapped(probe, PORT_SUBMISSIONS);
 	if (dialogue.server.length >= 4 && !answered)
 		return VERIFY_NO;
 	if (!verb.length)
@@ -58,6 +72,31 @@ static enum verify verify(const struct probe *probe)
 	if (text_is_among(verb, other_verbs) || text_is(verb, "AUTH"))
 		return answered ? verify_greeting(dialogue_greeting(dialogue.server)) : VERIFY_MORE;
 	return VERIFY_NO;
+}
+
+// Mail through an HTTP proxy (RFC 9110 9.3.6): a tunnel to port 25 or 587, granted, and then what
+// the mail server says. Until then it is a request to a proxy.
+static enum verify verify_tunnel(struct text client, struct text server)
+{
+	if (!skip_http_header(&client))
+		return VERIFY_MORE;
+	if (server.length < 12)
+		return VERIFY_MORE;
+	if (!text_begins(server, "HTTP/1.") || !tunnel_granted(server))
+		return VERIFY_NO;
+	return skip_http_header(&server) ? verify_dialogue((struct dialogue){client, server})
+					 : VERIFY_MORE;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct text client = text_of(probe, HALF_C2S);
+
+	if (tls_wraps(probe))
+		return tls_wrapped(probe, PORT_SUBMISSIONS);
+	if (text_begins(client, "CONNECT "))
+		return verify_tunnel(client, text_of(probe, HALF_S2C));
+	return verify_dialogue(dialogue_of(probe, is_coded_reply));
 }
 
 const struct app_proto app_proto_smtp = {

@@ -96,6 +96,25 @@ static bool is_clear_alert(struct text half)
 	       (half.at[5] == 1 || half.at[5] == 2);
 }
 
+// A record without content is against RFC 8446 5.1 in a handshake, and is sent all the same, by
+// programs that only want to look like TLS. Two of them, one from either side, are records.
+static bool is_empty_record(struct text half)
+{
+	return half.length >= TLS_RECORD_BYTES && half.at[0] >= TLS_CHANGE_CIPHER &&
+	       half.at[0] <= TLS_DATA && half.at[1] == 3 && half.at[2] <= 4 && !half.at[3] &&
+	       !half.at[4];
+}
+
+static enum verify verify_empty(struct text half, struct text peer)
+{
+	if (peer.length < TLS_RECORD_BYTES)
+		return VERIFY_MORE;
+	return peer.at[1] == half.at[1] && peer.at[2] == half.at[2] &&
+			       (is_empty_record(peer) || tls_is_record(peer))
+		       ? VERIFY_DPI
+		       : VERIFY_NO;
+}
+
 // Ports where nothing but TLS is to be expected (HTTPS, DNS and mail inside TLS).
 static bool is_port(uint16_t port)
 {
@@ -139,6 +158,8 @@ static enum verify verify(const struct probe *probe)
 		return VERIFY_MORE;
 	if (half.at[0] & 0x80)
 		return verify_ssl2(half);
+	if (is_empty_record(half))
+		return verify_empty(half, (struct text){probe->peer, probe->peer_length});
 	if (!tls_is_record(half))
 		return VERIFY_NO;
 	if (half.at[0] == TLS_HANDSHAKE) {
