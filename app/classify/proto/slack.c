@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slack: by the hosts of its service.
+#include "app_proto.h"
+
+const struct app_proto app_proto_slack = {
+	.name = "slack",
+	.title = "Slack",
+	.group = "chat",
+	.category = APP_CATEGORY_IM,
+};
