@@ -3,7 +3,8 @@
 // (16-byte keys) and IPv6 (48); values are indices into two pools:
 //
 //   stub  64 bytes  embryonic (no payload yet; ICMP and other protocols stay so), or condemned
-//   flow  128 bytes two hot lines, made when the first payload is seen; cold parts apart
+//   flow  128 bytes two hot lines, made when the first payload is seen, or a FIN ahead of it; cold
+//         parts apart
 //
 // so that a SYN flood costs 64 bytes an entry and nothing deep (FEATURES C6, lesson 22).
 // Ageing: one LRU list per time-out class; an entry moves to the tail when it is touched, so a
@@ -70,6 +71,7 @@ enum {                           // struct flow.seen, by half
 	SEEN_TEMPLATE = 1 << 2,  // the half's L2 template is set
 	SEEN_SYN_AGAIN = 1 << 3, // syn_seq is of a later SYN of this half, not acknowledged yet
 	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
+	SEEN_FIN_FIRST = 1 << 5, // a FIN left in the place of its first octet, before any payload
 };
 
 // Payload that counts against the budget of classification as a data packet: who sends it byte by

@@ -47,7 +47,7 @@ static void begin(struct tcp_track *track, const struct flow *flow, const struct
 			track_syn(&track->half[half], from->start_seq - 1);
 			if (flow->seen[half] & SEEN_ACKED)
 				track->half[half].flags |= HALF_KNOWN;
-			if (flow->tcp_flags[half] & TH_FIN) // before any payload
+			if (flow->seen[half] & SEEN_FIN_FIRST)
 				track_left(&track->half[half], 1);
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accounting of a packet on its stub or flow: direction, counters, time-out class, TCP edges, and
-// the step from stub to flow when the first payload is seen.
+// the step from stub to flow when the first payload is seen, or a FIN ahead of it.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -32,6 +32,14 @@ static uint32_t sat_add(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
+// A FIN before had its place by another number.
+static void begin_at(struct flow_stub *stub, unsigned half, uint32_t isn)
+{
+	if (stub->isn[half] != isn)
+		stub->tcp_flags[half] &= (uint8_t)~TH_FIN;
+	stub->isn[half] = isn;
+}
+
 // Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
 // last one holds, afterwards another SYN changes nothing.
 static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
@@ -43,7 +51,7 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN &&
 		!(stub->tcp_flags[half] & TH_ACK) && pkt->tcp_seq == stub->isn[half] + 1 &&
 		pkt->tcp_ack != stub->isn[!half] + 1) {
-		stub->isn[!half] = pkt->tcp_ack - 1;
+		begin_at(stub, !half, pkt->tcp_ack - 1);
 		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
 	}
 	if (!(pkt->tcp_flags & TH_SYN))
@@ -61,15 +69,27 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 			stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
 		else
 			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
-		stub->isn[!half] = pkt->tcp_ack - 1;
-		stub->isn[half] = pkt->tcp_seq;
+		begin_at(stub, !half, pkt->tcp_ack - 1);
+		begin_at(stub, half, pkt->tcp_seq);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
-		stub->isn[half] = pkt->tcp_seq;
+		begin_at(stub, half, pkt->tcp_seq);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (pkt->tcp_seq != stub->isn[half]) {
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
 	}
+}
+
+// A FIN that is not the first octet of its half is ahead of payload that comes later: where it lies
+// is known to a flow only, and by it what its receiver may acknowledge.
+static bool is_fin_ahead(const struct lcore *lcore, const struct walk *walk)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	const struct pkt *pkt = walk->pkt;
+
+	return is_tcp(pkt) && (pkt->tcp_flags & (TH_SYN | TH_RST | TH_FIN)) == TH_FIN &&
+	       stub->tcp_flags[walk->half] & TH_SYN && pkt->tcp_seq != stub->isn[walk->half] + 1 &&
+	       !(stub->flags & FLOW_UNCONFIRMED);
 }
 
 static void account_stub(struct lcore *lcore, struct walk *walk)
@@ -131,7 +151,7 @@ static void pass_midstream(struct lcore *lcore, uint32_t ref)
 	lcore->stats.flows_midstream_passed++;
 }
 
-// The stub's first payload: a flow takes over its key and what it knows.
+// The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows.
 static bool promote(struct lcore *lcore, struct walk *walk)
 {
 	const struct pkt *pkt = walk->pkt;
@@ -170,6 +190,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 				flow->acked[half] = stub.isn[half] + 1;
 				flow->seen[half] |= SEEN_ACKED;
 			}
+			if (stub.tcp_flags[half] & TH_FIN)
+				flow->seen[half] |= SEEN_FIN_FIRST;
 		}
 	}
 	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
@@ -468,7 +490,7 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 	if (flags & FLOW_TRACE)
 		walk->pkt->flags |= PKT_TRACE;
 	if (!walk_has_flow(walk)) {
-		if (!has_payload(walk->pkt)) {
+		if (!has_payload(walk->pkt) && !is_fin_ahead(lcore, walk)) {
 			account_stub(lcore, walk);
 			return VERDICT_PASS;
 		}
@@ -476,7 +498,8 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 
 		if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN) {
 			account_syn(stub, walk->m, walk->half);
-			stub->tcp_flags[walk->half] |= walk->pkt->tcp_flags;
+			stub->tcp_flags[walk->half] |=
+				walk->pkt->tcp_flags & (uint8_t)~TH_FIN; // behind payload
 		}
 		if (!promote(lcore, walk)) {
 			lcore->stats.flow_table_full++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The packet path against the streams' model. SLUICE_SEED=N runs that schedule alone, SLUICE_LONG=1
-// many times as many, SLUICE_SCHEDULES=N so many.
+// many times as many, SLUICE_SCHEDULES=N so many (from SLUICE_SEED on, where that is given, too).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #ifndef SCHEDULES
 #define SCHEDULES 100000
 #endif
-#define LONG_TIMES 30
+#define LONG_TIMES 50
 
 static void run(const char *name, uint64_t n, bool observe)
 {
@@ -30,12 +30,12 @@ static void run(const char *name, uint64_t n, bool observe)
 		.n = getenv("SLUICE_LONG") ? n * LONG_TIMES : n,
 		.observe = observe};
 
-	if (many)
-		campaign.n = strtoull(many, NULL, 0);
 	if (one) {
 		campaign.first = strtoull(one, NULL, 0);
 		campaign.n = 1;
 	}
+	if (many)
+		campaign.n = strtoull(many, NULL, 0);
 	assert_true(stream_campaign_run(&gateway, &campaign));
 }
 

@@ -76,6 +76,7 @@ static void begin_anew(unsigned half)
 		}
 	}
 	d->n_told = 0;
+	d->void_end = 0;
 	d->based = false;
 }
 
@@ -454,8 +455,11 @@ static void take_left(const struct left *left)
 		d->begun_at = fate->at;
 	}
 	// its receiver leaves them: the gateway may forget them now or keep to them
-	if (fate->tcp_flags & TH_SYN && fate->length && !w->s->fast_open)
+	if (fate->tcp_flags & TH_SYN && fate->length && !w->s->fast_open) {
 		d->lax = true;
+		if (d->void_end < end)
+			d->void_end = end;
+	}
 	// a bare ACK sends nothing; nor do bytes that their receiver leaves
 	if ((fate->tcp_flags & TH_SYN && !w->s->fast_open) ||
 		(!fate->length && !(fate->tcp_flags & TH_FIN)))
@@ -512,11 +516,14 @@ static void forget_held(struct direction *d)
 	d->lax = true;
 }
 
-// A hole was given up for it, and what lies behind inspected; which may wait for a job.
+// A hole was given up for it, and what lies behind inspected; which may wait for a job. Payload of
+// a SYN was inspected before, and says nothing.
 static bool is_believed(struct direction *d)
 {
 	int32_t end = d->lied;
 
+	if (d->told_end <= d->void_end)
+		return false;
 	if (stream_world.s->n_jobs)
 		while (followed(end) && octet(d, end)->out_set)
 			end++;

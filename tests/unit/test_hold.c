@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/hold_rig.h"
+#include "../lib/pieces.h"
 
 static void a_clean_half_goes_on_in_order(void **state)
 {
@@ -120,6 +121,42 @@ static void what_is_held_is_absorbed_and_leaves_as_its_sender_speaks_now(void **
 	pipe_free(pipe);
 }
 
+// A view of fragments cannot stand for what is held: it is dropped, they are freed, once.
+static void what_is_held_comes_again_in_fragments(void **state)
+{
+	struct pipe *pipe = world(&clean);
+	struct pipe_packet again = {.from_outside = true,
+		.seq = S_ISN + 1 + MSS,
+		.ack = C_ISN + 101,
+		.payload = file + MSS,
+		.payload_length = MSS};
+	struct piece pieces[MOST];
+	unsigned n = cut_packet(&again, 7, 256, pieces), before;
+
+	(void)state;
+	assert_int_equal(n, 4);
+	hold_flow(pipe, 40000);
+	before = pipe->n_sent;
+	for (unsigned time = 1; time <= 3; time++) {
+		assert_int_equal(run_pieces(pipe, pieces, n, NULL, true), 0);
+		pipe_turns(pipe);
+		struct stats stats = pipe_stats(pipe);
+
+		assert_int_equal(stats.dropped_pkts[DROP_NOT_TAKEN], time * n);
+		assert_int_equal(stats.consumed_pkts, 0);
+		assert_int_equal(pipeline_held(pipe->dp.lcores[0]), 2);
+		assert_int_equal(rte_mempool_in_use_count(pipe->pool), 2);
+		assert_int_equal(pipe_unaccounted(pipe), 0);
+	}
+	pipe_advance(pipe, 3);
+	assert_int_equal(pipe->n_sent, before + 2);
+	assert_part(&pipe->sent[before], MSS);
+	assert_part(&pipe->sent[before + 1], 2 * MSS);
+	// now it is a retransmission of what has left
+	assert_int_equal(run_pieces(pipe, pieces, n, NULL, true), n);
+	pipe_free(pipe);
+}
+
 static void infected_resets_and_gives_nothing_out(void **state)
 {
 	struct scan_config config = says(SCAN_SCRIPT_INFECTED, SCAN_FAILURE_PASS);
@@ -209,6 +246,7 @@ int main(void)
 		cmocka_unit_test(a_clean_half_goes_on_in_order),
 		cmocka_unit_test(each_further_part_is_held_again),
 		cmocka_unit_test(what_is_held_is_absorbed_and_leaves_as_its_sender_speaks_now),
+		cmocka_unit_test(what_is_held_comes_again_in_fragments),
 		cmocka_unit_test(infected_resets_and_gives_nothing_out),
 		cmocka_unit_test(without_a_verdict_the_configuration_decides),
 	};

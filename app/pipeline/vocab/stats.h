@@ -61,7 +61,7 @@
 	X(hints_lost, "hints lost to a full ring")                                     \
 	/* flows */                                                                    \
 	X(flows_embryonic, "embryonic entries made")                                   \
-	X(flows_created, "flows made (first payload seen)")                            \
+	X(flows_created, "flows made (first payload seen, or a FIN ahead of it)")      \
 	X(flows_ended, "flows and embryonic entries ended")                            \
 	X(flows_condemned, "flows torn down or dropped by policy")                     \
 	X(flows_evicted, "entries ended early because a table was full")               \
