@@ -324,27 +324,15 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 	}
 }
 
-// The name that the client asks for in clear. Only the half that began is asked; picked up
-// midstream, either may be the client's.
-static void look_at_host(struct job *job)
+// The client has asked for this name.
+static void named(struct job *job, unsigned half, struct text name)
 {
-	struct look *look = job->look;
-	unsigned half = job->span->half & 1;
-	struct host_name name;
-
-	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT || !is_tcp(job) ||
-		(half != HALF_C2S && !job->midstream))
-		return;
-	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
-
-	look->host = seen == HOST_MORE ? HOST_AWAITED : HOST_LOOKED_AT;
-	uint16_t app = seen == HOST_FOUND ? user_apps_of_host(job->user, name.bytes, name.length)
-					  : APP_NONE;
+	uint16_t app = user_apps_of_host(job->user, name.at, name.length);
 
 	if (app == APP_NONE)
 		return;
 	const struct probe probe = {
-		.bytes = name.bytes,
+		.bytes = name.at,
 		.length = name.length,
 		.signature = NO_SIGNATURE,
 		.half = (uint8_t)half,
@@ -357,6 +345,50 @@ static void look_at_host(struct job *job)
 		step->confidence = CONFIDENCE_DPI;
 	}
 	propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
+}
+
+// The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
+// before it.
+static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
+{
+	const struct text datagram = {job->span->bytes, job->span->length};
+	struct look *look = job->look;
+	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
+	struct datagram_asks asks;
+
+	if (look->host == HOST_LOOKED_AT || (job->span->half & 1) != HALF_C2S ||
+		!user_apps_have_hosts(job->user) || !datagram_hello_may_be(datagram))
+		return;
+	if (look->host != HOST_AWAITED) {
+		SHOW(hello, sizeof(*hello));
+		datagram_hello_clear(hello);
+	}
+	uint8_t tried = hello->quic.n_tries, opened = hello->quic.n_opened;
+	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, &asks);
+
+	job->work->quic_tried += hello->quic.n_tries - tried;
+	job->work->quic_opened += hello->quic.n_opened - opened;
+	look->host = seen == TLS_HELLO_MORE && !asks.name.length ? HOST_AWAITED : HOST_LOOKED_AT;
+	if (asks.name.length)
+		named(job, HALF_C2S, asks.name);
+}
+
+// The name that the client asks for in clear. Only the half that began is asked; picked up
+// midstream, either may be the client's.
+static void look_at_host(struct job *job)
+{
+	struct look *look = job->look;
+	unsigned half = job->span->half & 1;
+	struct host_name name;
+
+	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT ||
+		(half != HALF_C2S && !job->midstream))
+		return;
+	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
+
+	look->host = seen == HOST_MORE ? HOST_AWAITED : HOST_LOOKED_AT;
+	if (seen == HOST_FOUND)
+		named(job, half, (struct text){name.bytes, name.length});
 }
 
 static uint16_t app_of_port(const struct classifier *classifier, const struct job *job)
@@ -444,7 +476,7 @@ static bool worth_a_state(const struct job *job)
 	const struct look *look = job->look;
 
 	return look->length[0] || look->length[1] || look->n_pending ||
-	       look->memos[0].app != APP_NONE;
+	       look->memos[0].app != APP_NONE || look->host == HOST_AWAITED;
 }
 
 static bool keep(struct classifier *classifier, const struct job *job, uint32_t *ref)
@@ -454,6 +486,14 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 	if (!state)
 		return false;
 	state->look = *job->look;
+	if (!is_tcp(job)) {
+		HIDE(state->bytes, sizeof(state->bytes));
+		if (job->look->host == HOST_AWAITED) {
+			SHOW(&state->hello, sizeof(state->hello));
+			state->hello = classifier->hello;
+		}
+		return true;
+	}
 	for (unsigned half = 0; half < 2; half++) {
 		uint32_t length = job->look->length[half];
 
@@ -516,8 +556,10 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 		grown = prefix_grow(job.look, state, span);
 	if (grown || (job.look->n_pending && !gap && span->length))
 		look_at_signatures(&job, scratch, grown);
-	if (grown)
+	if (grown && is_tcp(&job))
 		look_at_host(&job);
+	else if (grown)
+		look_at_datagram(classifier, &job, state);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	merge(&job, verdict);

@@ -137,8 +137,10 @@ struct classify_step {
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;
-	uint32_t refused; // hits that a verifier denied
-	uint32_t errors;  // Hyperscan failed at run time: taken as no hit
+	uint32_t refused;     // hits that a verifier denied
+	uint32_t errors;      // Hyperscan failed at run time: taken as no hit
+	uint32_t quic_tried;  // Initial packets that were tried to be opened
+	uint32_t quic_opened; // those that were
 	uint8_t n_steps;
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };

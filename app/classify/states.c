@@ -88,12 +88,18 @@ struct classifier *classifier_new(unsigned n_states, int socket)
 
 	if (!classifier)
 		return NULL;
+	classifier->crypto = quic_crypto_new();
+	if (!classifier->crypto) {
+		free(classifier);
+		return NULL;
+	}
 	list_shapes(classifier);
 	list_ports(classifier);
 	classifier->mapped_bytes = (n_states + 1) * sizeof(struct state);
 	classifier->states = mmap(NULL, classifier->mapped_bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (classifier->states == MAP_FAILED) {
+		quic_crypto_free(classifier->crypto);
 		free(classifier);
 		return NULL;
 	}
@@ -110,6 +116,7 @@ void classifier_free(struct classifier *classifier)
 		return;
 	SHOW(classifier->states, classifier->mapped_bytes); // whoever gets these pages next
 	munmap(classifier->states, classifier->mapped_bytes);
+	quic_crypto_free(classifier->crypto);
 	free(classifier);
 }
 

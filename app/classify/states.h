@@ -5,6 +5,7 @@
 #define SLUICE_STATES_H
 
 #include "classify.h"
+#include "datagram_hello.h"
 
 #ifdef __has_feature // clang; gcc 12 only defines __SANITIZE_ADDRESS__
 #if __has_feature(address_sanitizer)
@@ -57,7 +58,10 @@ struct state {
 	union {
 		struct {
 			struct look look;
-			uint8_t bytes[2][CLASSIFY_PREFIX_BYTES];
+			union {
+				uint8_t bytes[2][CLASSIFY_PREFIX_BYTES]; // TCP
+				struct datagram_hello hello;             // UDP, while HOST_AWAITED
+			};
 		};
 		struct decoder_state decoder;
 	};
@@ -91,6 +95,8 @@ struct classifier {
 	struct shape shapes[2][APPS_MAX];
 	unsigned n_ports[2];
 	struct port_entry ports[2][8 * APPS_MAX]; // by port; the application of lower id first
+	struct quic_crypto *crypto;
+	struct datagram_hello hello; // of the datagram at hand, until it is known to go on
 };
 
 // The application that is known for this port; APP_NONE.

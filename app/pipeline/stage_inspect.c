@@ -125,6 +125,8 @@ static void consume(struct inspection *in, const struct span *span)
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
+	lcore->stats.classify_quic_tried += work.quic_tried;
+	lcore->stats.classify_quic_opened += work.quic_opened;
 	if (work.n_steps)
 		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and

@@ -101,6 +101,8 @@
 	X(classify_scans, "Hyperscan calls")                                           \
 	X(classify_hits, "signature hits before verification")                         \
 	X(classify_refused, "signature hits that a verifier refused")                  \
+	X(classify_quic_tried, "Initial packets of QUIC tried to be opened")           \
+	X(classify_quic_opened, "Initial packets of QUIC opened")                      \
 	X(classify_done, "flows classified by payload")                                \
 	X(classify_cache, "flows classified by an expectation")                        \
 	X(classify_giveup, "flows whose budget ended without an application")          \
