@@ -9,6 +9,7 @@
 #define COMMAND_PATH_MAX 4096
 
 int apps_main(int argc, char **argv);    // `sluice apps`
+int import_main(int argc, char **argv);  // `sluice import`
 int version_main(int argc, char **argv); // `sluice version`
 
 // Every error, one line each, to standard error; frees them. Returns EXIT_CODE_CONFIG.

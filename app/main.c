@@ -17,6 +17,7 @@ static const struct {
 	{"check", check_main, "say everything that is wrong with a configuration, or nothing"},
 	{"replay", replay_main, "send captures through the same packet path, without a device"},
 	{"apps", apps_main, "list the applications that rules can name"},
+	{"import", import_main, "take over the pattern files of l7-filter as signatures"},
 	{"version", version_main, "print the version"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -15,7 +15,7 @@ _sluice() {
 	for word in "${words[@]:1:cword-1}"; do
 		case $word in
 		--) return ;; # EAL's own from here on
-		run | check | replay | apps | version) command=${command:-$word} ;;
+		run | check | replay | apps | import | version) command=${command:-$word} ;;
 		esac
 	done
 	if [ -z "$command" ]; then
@@ -28,7 +28,7 @@ _sluice() {
 	local options argument
 	options=$(_sluice_options "${COMP_WORDS[0]}" "$command")
 	case $prev in
-	-c | -p | -w | -e) argument=FILE ;;
+	-c | -p | -w | -e | -o) argument=FILE ;;
 	-g) argument=DIR ;;
 	--*) argument=$(sed -n "s/^$prev //p" <<<"$options") ;;
 	esac
@@ -46,6 +46,10 @@ _sluice() {
 			mapfile -t COMPREPLY < <(compgen -W "$(sed 's/ .*//' <<<"$options")" -- "$cur")
 		elif [ "$command" = replay ]; then
 			compopt -o filenames && _filedir
+		elif [ "$command" = import ] && [ "$prev" = import ]; then
+			COMPREPLY=(l7)
+		elif [ "$command" = import ]; then
+			compopt -o filenames && _filedir -d
 		fi
 		;;
 	esac
