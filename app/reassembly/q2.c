@@ -274,10 +274,13 @@ struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab)
 	return m;
 }
 
-static uint32_t differ(struct payload a, struct payload b, uint32_t length)
+// `a`, which lies at this offset, with `b`.
+static void differ(struct q2_compared *result, uint64_t at, struct payload a, struct payload b,
+	uint32_t length)
 {
-	uint32_t n = 0, here_a, here_b;
+	uint32_t here_a, here_b;
 
+	result->known += length;
 	while (length) {
 		const uint8_t *pa = piece(a, &here_a), *pb = piece(b, &here_b);
 		uint32_t here = here_a < here_b ? here_a : here_b;
@@ -288,34 +291,38 @@ static uint32_t differ(struct payload a, struct payload b, uint32_t length)
 			break;
 		if (memcmp(pa, pb, here))
 			for (uint32_t i = 0; i < here; i++)
-				n += pa[i] != pb[i];
+				if (pa[i] != pb[i] && !result->differ++)
+					result->first = at + i;
+		at += here;
 		a.at += here;
 		b.at += here;
 		length -= here;
 	}
-	return n;
 }
 
-uint32_t q2_held_differ(const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length)
+struct q2_compared q2_held_compare(
+	const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length)
 {
-	uint64_t end = start + length;
+	uint64_t end = start + length, done = start;
+	struct q2_compared result = {0};
 	const struct segment *held;
-	uint32_t n = 0;
 
 	if (!q2->n_held || q2->held_end <= start)
-		return 0; // it goes on where they end
+		return result; // it goes on where they end
 	TAILQ_FOREACH (held, &q2->held, link) {
-		if (held->start >= end)
-			break;
-		if (held->start + held->length <= start)
-			continue;
-		uint64_t from = held->start > start ? held->start : start;
 		uint64_t until =
 			held->start + held->length < end ? held->start + held->length : end;
+
+		if (held->start >= end)
+			break;
+		if (until <= done)
+			continue; // others have these bytes, too: the same
+		uint64_t from = held->start > done ? held->start : done;
 		struct payload ours = {bytes.m, bytes.at + (uint32_t)(from - start)};
 		struct payload theirs = {held->m, held->at + (uint32_t)(from - held->start)};
 
-		n += differ(ours, theirs, (uint32_t)(until - from));
+		differ(&result, from, ours, theirs, (uint32_t)(until - from));
+		done = until;
 	}
-	return n;
+	return result;
 }

@@ -100,7 +100,8 @@ bool q2_hold(
 struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t length);
 // The first held packet, off the list; NULL: none.
 struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab);
-// Bytes that differ from those of held packets at the same offsets.
-uint32_t q2_held_differ(const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length);
+// Compares with held packets at the same offsets.
+struct q2_compared q2_held_compare(
+	const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length);
 
 #endif

@@ -10,7 +10,10 @@ void half_start(struct tcp_half *half, uint32_t seq)
 {
 	half->base = seq;
 	half->next = half->sent = half->unsent = half->acked = half->top = half->left = 0;
-	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP));
+	// inspection that is over does not begin again because its half begins late
+	half->flags = HALF_STARTED |
+		      (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP | HALF_FREE));
+	half->free_from = 0;
 }
 
 void track_syn(struct tcp_half *half, uint32_t seq)
@@ -28,6 +31,7 @@ bool track_restart(
 		return false;
 	q2_forget(&half->q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
 	half_start(half, seq + 1);
+	half->flags &= (uint16_t)~HALF_FREE; // what takes the place of its payload is looked at
 	half->flags |= HALF_KNOWN;
 	return true;
 }
@@ -255,8 +259,9 @@ static bool place(struct work *work)
 		go_on(work);
 	int64_t at = track_offset(half, segment->seq), end = at + segment->length;
 	// a keep-alive's octet may lie before the first byte, once its receiver has said where that
-	// is
-	bool early = at < (half->flags & HALF_KNOWN ? -1 : 0) && !(half->flags & HALF_MIDSTREAM);
+	// is; what goes on from there is of a connection with another beginning
+	bool octet = half->flags & HALF_KNOWN && at == -1 && end <= 0;
+	bool early = at < 0 && !octet && !(half->flags & HALF_MIDSTREAM);
 
 	if (early || is_beyond(half, segment) ||
 		(half->flags & HALF_FIN && end > (int64_t)half->fin && half->acked > half->fin)) {

@@ -96,7 +96,7 @@ struct tracker {
 	uint32_t *free; // indices
 	struct tcp_track *tracks;
 	struct track_list resuming; // halves to be worked off
-	struct track_list holding;  // by the time of their oldest hold
+	struct track_list holding;  // have held packets, or had; looked at in turn (track_age)
 	bool keep_acked;            // replay --streams: compare with acknowledged bytes, too
 	void (*drop)(void *ctx, struct rte_mbuf *m, enum drop_reason reason); // of held packets
 	void *ctx;

@@ -43,41 +43,46 @@ static bool is_fin(const struct segment *held)
 	return pkt_of(held->m)->tcp_flags & TH_FIN;
 }
 
-// Its bytes are others than those of packets that are held, which came first.
+static void note_old(const struct work *work, uint32_t bytes)
+{
+	work->result->old += bytes;
+	stream_report_add32(&half_report(work->track, work->half)->duplicate_bytes, bytes);
+}
+
+// Its bytes are others than those of packets that are held, which came first. What was consumed is
+// not theirs to tell.
 static bool contradicts_held(struct work *work)
 {
-	uint32_t differ = q2_held_differ(
-		&work->half->q2, work->start, work->bytes, (uint32_t)(work->end - work->start));
+	uint64_t from = RTE_MAX(work->start, RTE_MIN(work->half->next, work->end));
+	const struct payload bytes = {
+		work->bytes.m, work->bytes.at + (uint32_t)(from - work->start)};
+	struct q2_compared seen =
+		q2_held_compare(&work->half->q2, from, bytes, (uint32_t)(work->end - from));
+	uint32_t others = (uint32_t)(work->end - work->start) - work->result->old;
 
-	if (!differ)
+	note_old(work, RTE_MIN(seen.known, others)); // what is kept ahead of a hole is counted
+	if (!seen.differ)
 		return false;
 	if (!work->result->differ)
-		work->result->differ_at = work->start;
-	work->result->differ += differ;
+		work->result->differ_at = seen.first;
+	work->result->differ += seen.differ;
 	work->result->verdict = TRACK_DROP;
 	work->result->reason = DROP_CONFLICT;
 	return true;
 }
 
-// While the half waits for a verdict.
-static void sort_waiting(struct work *work, bool news)
+static void sort_closing(const struct work *work)
+{
+	work->result->verdict = TRACK_DROP;
+	work->result->reason = DROP_HELD_CLOSED;
+}
+
+// It is like all that is held, and waits, too.
+static void join_held(struct work *work, bool news)
 {
 	struct tcp_half *half = work->half;
-	const struct tcp_segment *segment = work->segment;
 	uint32_t length = (uint32_t)(work->end - work->start);
-	bool fin = segment->tcp_flags & TH_FIN;
-
-	if (half->flags & HALF_CLOSING) {
-		work->result->verdict = TRACK_DROP;
-		work->result->reason = DROP_HELD_CLOSED;
-		return;
-	}
-	if (work->end <= half->sent && !fin) {
-		work->result->known = length;
-		return; // of bytes that have left
-	}
-	if (contradicts_held(work))
-		return;
+	bool fin = work->segment->tcp_flags & TH_FIN;
 	const struct segment *same = q2_held_covers(&half->q2, work->start, length);
 
 	if (same && (length || fin) && (!fin || is_fin(same))) {
@@ -89,6 +94,23 @@ static void sort_waiting(struct work *work, bool news)
 	hold(work, news);
 }
 
+// While the half waits for a verdict.
+static void sort_waiting(struct work *work, bool news)
+{
+	const struct tcp_half *half = work->half;
+
+	if (half->flags & HALF_CLOSING) {
+		sort_closing(work);
+		return;
+	}
+	if (work->end <= half->sent && !(work->segment->tcp_flags & TH_FIN)) {
+		work->result->known = (uint32_t)(work->end - work->start);
+		return; // of bytes that have left
+	}
+	if (!contradicts_held(work))
+		join_held(work, news);
+}
+
 // Ahead of a hole.
 static void sort_ahead(struct work *work, bool news)
 {
@@ -98,7 +120,10 @@ static void sort_ahead(struct work *work, bool news)
 
 	work->result->ahead = true;
 	if (!work->tracker->limits.fast_pass && segment->enforces && !segment->resumed) {
-		sort_waiting(work, news);
+		if (half->flags & HALF_CLOSING)
+			sort_closing(work);
+		else
+			join_held(work, news);
 		return;
 	}
 	if (!track_has_room(work, q2_blocks_for((uint32_t)(work->end - at)) + 2, true)) {
@@ -215,6 +240,19 @@ static void note_sent(const struct work *work)
 		track_put_resuming(work->tracker, work->track, half);
 }
 
+// Bytes that were consumed and then lost leave in order: `sent` says up to where the receiver may
+// have them, and is what its acknowledgements are held against.
+static bool out_of_turn(const struct work *work)
+{
+	const struct tcp_half *half = work->half;
+
+	if (work->start <= half->sent || work->start >= half->unsent)
+		return false;
+	work->result->verdict = TRACK_DROP;
+	work->result->reason = DROP_NOT_TAKEN;
+	return true;
+}
+
 static void compare_old(struct work *work)
 {
 	const struct tcp_segment *segment = work->segment;
@@ -261,8 +299,7 @@ static void count_old(const struct work *work)
 		old += q2_compare(&half->q2, from, ahead, (uint32_t)(work->end - from), false)
 			       .known;
 	}
-	work->result->old = old;
-	stream_report_add32(&half_report(work->track, half)->duplicate_bytes, old);
+	note_old(work, old);
 }
 
 void track_sort(struct work *work, bool news)
@@ -278,9 +315,12 @@ void track_sort(struct work *work, bool news)
 		sort_waiting(work, news);
 		return;
 	}
+	if (segment->enforces && out_of_turn(work))
+		return;
 	if (half->flags & HALF_FREE) {
 		if (half->top < work->end)
 			half->top = work->end;
+		note_sent(work);
 		return;
 	}
 	// without fast pass, what came ahead of a hole is held

@@ -97,10 +97,10 @@ void track_note_hold(const struct tcp_track *track, const struct tcp_half *half,
 
 unsigned track_age(struct tracker *tracker, uint64_t now_ns, unsigned budget)
 {
-	struct tcp_track *track;
+	struct tcp_track *track, *first = NULL;
 	uint32_t before = tracker->n_held;
 
-	while (budget-- && (track = TAILQ_FIRST(&tracker->holding))) {
+	while (budget-- && (track = TAILQ_FIRST(&tracker->holding)) && track != first) {
 		bool holds = false;
 
 		for (unsigned i = 0; i < 2; i++) {
@@ -115,12 +115,14 @@ unsigned track_age(struct tracker *tracker, uint64_t now_ns, unsigned budget)
 			track_note_hold(track, half, now_ns);
 			track_drop_held(tracker, half, DROP_HELD_TIMEOUT);
 		}
-		if (holds && before == tracker->n_held)
-			break;
 		TAILQ_REMOVE(&tracker->holding, track, holding);
 		track->on_holding = holds;
-		if (holds)
-			TAILQ_INSERT_TAIL(&tracker->holding, track, holding);
+		if (!holds)
+			continue;
+		// one that holds anew all the time must not keep the others from their turn
+		TAILQ_INSERT_TAIL(&tracker->holding, track, holding);
+		if (!first)
+			first = track;
 	}
 	return before - tracker->n_held;
 }
