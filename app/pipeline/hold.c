@@ -253,6 +253,21 @@ bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span)
 	return true;
 }
 
+void hold_anew(struct lcore *lcore, uint32_t ref, enum half half)
+{
+	uint32_t index = place_of(lcore, ref);
+
+	if (likely(index == PLACE_NONE))
+		return;
+	struct waiting *waiting = &lcore->hold->places[index].half[half];
+
+	if (waiting->job.id) {
+		settle(lcore, index * 2 + half);
+		lcore->stats.scan_abandoned++;
+	}
+	waiting->asked64 = waiting->job.to64 = 0;
+}
+
 // The first verdict of a flow, and each that is not good.
 static void note_verdict(struct lcore *lcore, const struct place *place, uint32_t ref,
 	const struct scan_verdict *verdict)

@@ -36,6 +36,10 @@ bool hold_begin(struct lcore *lcore, uint32_t ref);
 // processing until inspect_resume. Not to be called for a half that is processing already.
 bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span);
 
+// The half's bytes are counted from 0 again (its track is a new one, or began anew): what the
+// engine was asked of it is void, and a job that is out is for bytes that nobody took.
+void hold_anew(struct lcore *lcore, uint32_t ref, enum half half);
+
 // Once a turn, after the packets: takes a bounded number of verdicts, and ends jobs that nobody
 // has answered. What is to be done is done before it returns: hold_verdict.
 void hold_poll(struct lcore *lcore);

@@ -62,6 +62,8 @@ static struct tcp_track *tracked(struct inspection *in)
 		if (!cold->track)
 			return NULL;
 		begin(inspect_track(in->lcore, cold), in->flow, cold);
+		hold_anew(in->lcore, in->walk->ref, HALF_C2S);
+		hold_anew(in->lcore, in->walk->ref, HALF_S2C);
 	}
 	return inspect_track(in->lcore, cold);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "flow_event.h"
 #include "flow_rate.h"
+#include "hold.h"
 #include "inspect.h"
 #include "resegment.h"
 #include "seq.h"
@@ -276,6 +277,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 		return; // nothing of it was taken
 	if (track && !track_restart(lcore->tracker, track, half, start - 1))
 		return;
+	hold_anew(lcore, walk->ref, half);
 	cold->half[half].late = false;
 	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
 	flow->released[half] = start;

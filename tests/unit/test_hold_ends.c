@@ -373,6 +373,76 @@ static void a_monitor_rule_scans_nothing_and_says_so(void **state)
 	pipe_free(pipe);
 }
 
+// Nothing of it is tracked any more, and then it is scanned again: bytes count from 0, and the
+// engine is asked about them as about the first ones.
+static void a_flow_that_is_scanned_again_is_asked_about_again(void **state)
+{
+	struct pipe *pipe = world(&clean);
+	const struct lcore *lcore = pipe->dp.lcores[0];
+	uint32_t at = 3 * MSS;
+
+	(void)state;
+	hold_flow(pipe, 40000);
+	pipe_turns(pipe);
+	pipe_advance(pipe, 3);
+	assert_int_equal(pipe_stats(pipe).scan_clean, 1);
+	client(pipe, 40000, 101, 1 + at, TH_ACK, 0);
+	struct policy *policy = pipe_policy(pipe);
+
+	pipe_rule(policy, RULE + 1, ACTION_RESET)->l4_proto = IPPROTO_GRE; // still enforces
+	pipe_publish(pipe, policy);
+	while (lcore->tracker->n_free < lcore->tracker->limits.tracks &&
+		at < sizeof(file) - 4 * MSS) {
+		assert_int_equal(server(pipe, 40000, at, 101), 1);
+		at += MSS;
+		client(pipe, 40000, 101, 1 + at, TH_ACK, 0);
+	}
+	assert_int_equal(lcore->tracker->n_free, lcore->tracker->limits.tracks);
+	policy = pipe_policy(pipe);
+	pipe_rule(policy, RULE, ACTION_SCAN)->l4_proto = 0;
+	pipe_publish(pipe, policy);
+	client(pipe, 40000, 101, 1 + at, TH_ACK, 0); // decided again
+	assert_int_equal(server(pipe, 40000, at, 101), 1);
+	assert_int_equal(server(pipe, 40000, at + MSS, 101), 0);
+	assert_int_equal(pipe_stats(pipe).scan_jobs, 2);
+	pipe_free(pipe);
+}
+
+// A server leaves the payload of a SYN, and it was clean: what comes in its place is asked about.
+static void what_takes_the_place_of_a_syns_payload_is_asked_about(void **state)
+{
+	struct scan_config config = clean;
+	struct pipe *pipe;
+
+	(void)state;
+	config.script[0].half = HALF_C2S;
+	config.script[0].after_bytes = 150;
+	pipe = world(&config);
+	client(pipe, 40000, 0, 0, TH_SYN, 100);
+	client(pipe, 40000, 0, 0, TH_SYN, 200); // again, with more
+	assert_int_equal(pipe_stats(pipe).scan_jobs, 1);
+	pipe_turns(pipe);
+	pipe_advance(pipe, 3);
+	assert_int_equal(pipe_stats(pipe).scan_clean, 1);
+	pipe_run(pipe, 0,
+		&(struct pipe_packet){.from_outside = true,
+			.sport = 40000,
+			.seq = S_ISN,
+			.ack = C_ISN + 1,
+			.tcp_flags = TH_SYN | TH_ACK});
+	unsigned before = pipe->n_sent;
+
+	client(pipe, 40000, 1, 1, TH_ACK, 200);
+	assert_int_equal(pipe_stats(pipe).scan_jobs, 2);
+	assert_int_equal(pipe->n_sent, before + 1); // an ACK of ours
+	assert_int_equal(
+		pipe->sent[before].frame[14 + 2] << 8 | pipe->sent[before].frame[14 + 3], 40);
+	pipe_turns(pipe);
+	pipe_advance(pipe, 3);
+	assert_int_equal(pipe->n_sent, before + 2);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +458,8 @@ int main(void)
 		cmocka_unit_test(both_halves_wait_for_themselves),
 		cmocka_unit_test(the_operators_word_stands_above_the_engines),
 		cmocka_unit_test(a_monitor_rule_scans_nothing_and_says_so),
+		cmocka_unit_test(a_flow_that_is_scanned_again_is_asked_about_again),
+		cmocka_unit_test(what_takes_the_place_of_a_syns_payload_is_asked_about),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
