@@ -4,7 +4,8 @@
 
 What is a test: each rule of tools/lint; each build; what meson knows in the suites unit, model
 and fuzz, in the plain and in the sanitized build; each executable tests/golden/*.test (both
-builds), tests/cli/*.test and tests/netns/*.test. A test ends 0, or 77 for a skip (the last line
+builds), tests/cli/*.test and tests/netns/*.test; with --long, each fuzz target of tests/fuzz under
+libFuzzer for FUZZ_SECONDS (default 600). A test ends 0, or 77 for a skip (the last line
 of its output is the reason). A script may say in its first lines `check: timeout=SECONDS`,
 `check: serial`, `check: plain` (not in the sanitized build).
 Environment of a script: SLUICE, SLUICECTL, BUILD (and SLUICE_BUILD), SLUICE_CORPORA where it
@@ -17,6 +18,7 @@ import json
 import os
 import queue
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -134,6 +136,33 @@ def script_tests(options):
     return tests
 
 
+def fuzz_campaigns(options):
+    """Each target under libFuzzer, in a build of its own (tests/fuzz/fuzz)."""
+    if not options.long:
+        return []
+    given = os.environ.get("FUZZ_SECONDS", "600")
+    if not re.fullmatch("[1-9][0-9]*", given):
+        sys.exit(f"FUZZ_SECONDS={given}: must be seconds for each fuzz target, 1 or more")
+    seconds = int(given)
+    script = os.path.join(ROOT, "tests", "fuzz", "fuzz")
+    skip = None if shutil.which("clang") else "needs clang"
+    names = [os.path.basename(path)[len("fuzz_") : -len(".c")] for path in fuzz_targets()]
+    return [Test(f"fuzz/long/{name}", [script, name, str(seconds)], timeout=seconds + 900, skip=skip) for name in names]
+
+
+def fuzz_targets():
+    return sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "fuzz_*.c")))
+
+
+def fuzz_figures(lines):
+    """What libFuzzer says at its end: runs, runs per second, edges that its inputs reach."""
+    for line in reversed(lines):
+        done = re.match(r"#(\d+)\s+DONE\s+cov: (\d+) .*exec/s: (\d+)", line)
+        if done:
+            return f"{done[1]} runs, {done[3]}/s, {done[2]} edges"
+    return ""
+
+
 def chosen(tests, patterns):
     if not patterns:
         return tests
@@ -186,7 +215,7 @@ def run(test, options):
     if code == 0:
         test.result = "PASS"
         cases = sum(int(n) for line in lines for n in re.findall(r"\[  PASSED  \] (\d+) test", line))
-        test.reason = f"{cases} cases" if cases else ""
+        test.reason = f"{cases} cases" if cases else fuzz_figures(lines)
     elif code == 77:
         test.result, test.reason = "SKIP", lines[-1]
     else:
@@ -262,7 +291,7 @@ def main():
     builds, lints = build_tests(options), lint_tests()
     if options.list:
         found = builds + lints + meson_tests(PLAIN, "plain", options) + meson_tests(ASAN, "asan", options)
-        for test in chosen(found + script_tests(options), options.only):
+        for test in chosen(found + script_tests(options) + fuzz_campaigns(options), options.only):
             print(test.name)
         return 0
     # What is built is needed by what is chosen: with --only a build runs, but quietly.
@@ -282,7 +311,7 @@ def main():
     rest = []
     for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
         rest += meson_tests(build, label, options)
-    rest += script_tests(options)
+    rest += script_tests(options) + fuzz_campaigns(options)
     for test in chosen(rest, options.only):
         needed = "build/asan" if "/asan/" in test.name else "build/plain"
         if needed in broken:
