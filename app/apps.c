@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "app_tables.h"
 #include "classify.h"
 #include "command.h"
 #include "config_error.h"
@@ -19,9 +20,12 @@
 struct sources {
 	bool has[CONFIDENCE_VERIFIED + 1];
 	unsigned signatures;
+	unsigned hosts;
+	unsigned networks;
 };
 
-static struct sources sources_of(uint16_t app, const struct signature *signatures, unsigned n)
+static struct sources sources_of(uint16_t app, const struct signature *signatures, unsigned n,
+	const struct app_tables *tables)
 {
 	const struct app_proto *proto = app_get(app);
 	struct sources sources = {0};
@@ -38,12 +42,26 @@ static struct sources sources_of(uint16_t app, const struct signature *signature
 		else if (signatures[i].confidence <= CONFIDENCE_VERIFIED)
 			sources.has[signatures[i].confidence] = true;
 	}
+	for (uint32_t i = 0; tables && i < tables->n_tables; i++) {
+		const struct app_table *table = &tables->tables[i];
+
+		if (table->app != app)
+			continue;
+		sources.hosts += table->n_hosts;
+		sources.networks += table->networks.n_v4 + table->networks.n_v6;
+	}
+	sources.has[CONFIDENCE_DPI] |= sources.hosts > 0;
+	sources.has[CONFIDENCE_IP] |= sources.networks > 0;
 	return sources;
 }
 
 static struct sources sources_of_user(const struct user_app *user)
 {
-	struct sources sources = {.signatures = user->n_signatures};
+	struct sources sources = {
+		.signatures = user->n_signatures,
+		.hosts = user->n_hosts,
+		.networks = user->networks.n_v4 + user->networks.n_v6,
+	};
 
 	sources.has[CONFIDENCE_PORT] = user->n_ports[0] || user->n_ports[1];
 	sources.has[CONFIDENCE_IP] = user->has_networks;
@@ -65,7 +83,8 @@ struct entry {
 struct listed {
 	const struct signature *signatures;
 	unsigned n_signatures;
-	const struct policy *policy; // or NULL
+	const struct app_tables *tables; // or NULL
+	const struct policy *policy;     // or NULL
 };
 
 static bool entry_at(const struct listed *listed, unsigned index, struct entry *entry)
@@ -79,8 +98,8 @@ static bool entry_at(const struct listed *listed, unsigned index, struct entry *
 			.title = proto->title,
 			.group = proto->group,
 			.category = proto->category,
-			.sources = sources_of(
-				(uint16_t)(index + 1), listed->signatures, listed->n_signatures)};
+			.sources = sources_of((uint16_t)(index + 1), listed->signatures,
+				listed->n_signatures, listed->tables)};
 		return true;
 	}
 	if (!policy || index - app_count() >= policy->n_applications)
@@ -138,6 +157,8 @@ static int print_json(const struct listed *listed)
 		}
 		json_out_close(&out, ']');
 		json_out_u64(&out, "signatures", entry.sources.signatures);
+		json_out_u64(&out, "hosts", entry.sources.hosts);
+		json_out_u64(&out, "networks", entry.sources.networks);
 		if (entry.user)
 			json_out_bool(&out, "user_defined", true);
 		json_out_close(&out, '}');
@@ -161,6 +182,7 @@ int apps_main(int argc, char **argv)
 	struct signature *signatures = NULL;
 	struct rule_names *names = NULL;
 	struct policy *policy = NULL;
+	struct app_tables *tables = NULL;
 	unsigned n = 0;
 	const struct option_row rows[] = {
 		{0, "json", NULL, OPTION_FLAG, &json, "as a JSON array"},
@@ -186,7 +208,7 @@ int apps_main(int argc, char **argv)
 		signatures_path_default("config/policy.json", found, sizeof(found));
 		dir = access(found, R_OK) == 0 ? found : NULL;
 	}
-	if (dir && signature_load_dir(dir, &signatures, &n, &errors) < 0) {
+	if (dir && signature_load_dir(dir, &signatures, &n, &tables, &errors) < 0) {
 		if (!errors.n)
 			config_error_add(&errors, dir, "", "cannot be read");
 		free(signatures);
@@ -197,6 +219,7 @@ int apps_main(int argc, char **argv)
 		code = names ? policy_load(policy_path, names, &policy, &errors) : -ENOMEM;
 		if (code < 0) {
 			free(signatures);
+			app_tables_free(tables);
 			rule_names_free(names);
 			return config_errors_print(&errors);
 		}
@@ -206,13 +229,18 @@ int apps_main(int argc, char **argv)
 		fprintf(stderr, "sluice apps: no signature files found (-g DIR): confidences are "
 				"incomplete\n");
 	const struct listed listed = {
-		.signatures = signatures, .n_signatures = n, .policy = policy};
+		.signatures = signatures,
+		.n_signatures = n,
+		.tables = tables,
+		.policy = policy,
+	};
 
 	if (json)
 		code = print_json(&listed);
 	else
 		print_table(&listed);
 	free(signatures);
+	app_tables_free(tables);
 	policy_free(policy);
 	rule_names_free(names);
 	return json ? code : EXIT_CODE_OK;

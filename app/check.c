@@ -102,7 +102,7 @@ static void check_signatures(const char *dir, struct config_errors *errors)
 	unsigned n = 0;
 	char err[512];
 
-	if (signature_load_dir(dir, &signatures, &n, errors) < 0) {
+	if (signature_load_dir(dir, &signatures, &n, NULL, errors) < 0) {
 		if (!errors->n)
 			config_error_add(errors, dir, "", "cannot be read");
 	} else if (sigdb_new(signatures, n, NULL, &db, NULL, err, sizeof(err)) < 0) {

@@ -139,13 +139,13 @@ static bool more_specific(
 	return first->rank != second->rank ? first->rank < second->rank : a < b;
 }
 
-// What is carried is found together with its carrier, and means more. So does a user-defined
-// application that is known by its network: to say TLS of it would say less.
+// What is carried is found together with its carrier, and means more. So does an application that
+// is known by its network: to say TLS of it would say less.
 static unsigned weight(uint16_t app, uint8_t confidence)
 {
 	const struct app_proto *proto = app_get(app);
 
-	if (is_user(app) && confidence == CONFIDENCE_IP)
+	if (confidence == CONFIDENCE_IP)
 		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 

@@ -112,8 +112,8 @@ enum classify_step_kind {
 	CLASSIFY_STEP_SIGNATURE, // a hit, and what its verifier said
 	CLASSIFY_STEP_SHAPE,     // a shape that said more than NO or MORE
 	CLASSIFY_STEP_PORT,      // nothing better: the responder's port
-	CLASSIFY_STEP_HOST,      // the name asked for is of a user-defined application; `bytes` is
-				 // its end, `looked_at` its length
+	CLASSIFY_STEP_HOST, // the name asked for is of a an application of the tables; `bytes` is
+			    // its end, `looked_at` its length
 };
 #define CLASSIFY_STEPS_MAX   8
 #define CLASSIFY_STEP_BYTES  16

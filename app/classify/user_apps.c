@@ -29,6 +29,7 @@ struct user_apps {
 	uint32_t *slots;   // open addressing: index of a host + 1, or 0
 	uint32_t n_slots;  // a power of two, at least twice n_hosts
 	uint8_t *ports[2]; // TCP, UDP: application by port, PORTS long; NULL if there is none
+	const struct user_apps *files; // or NULL
 };
 
 struct user_apps *user_apps_new(void)
@@ -86,6 +87,15 @@ static const struct host *find(
 	return NULL;
 }
 
+static uint32_t hash_of(const char *suffix, size_t length)
+{
+	uint32_t hash = HASH_START;
+
+	for (size_t i = length; i; i--)
+		hash = hash_on(hash, (uint8_t)suffix[i - 1]);
+	return hash;
+}
+
 static void enter(struct user_apps *apps, uint32_t index)
 {
 	uint32_t at = slot_of(apps, apps->hosts[index].hash);
@@ -139,7 +149,6 @@ static int make_room(struct user_apps *apps, size_t length)
 int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix)
 {
 	size_t length = strlen(suffix);
-	uint32_t hash = HASH_START;
 	int rc;
 
 	if (!length || length > USER_HOST_NAME_MAX)
@@ -149,8 +158,7 @@ int user_apps_add_host(struct user_apps *apps, uint16_t app, const char *suffix)
 	rc = make_room(apps, length);
 	if (rc)
 		return rc;
-	for (size_t i = length; i; i--)
-		hash = hash_on(hash, (uint8_t)suffix[i - 1]);
+	uint32_t hash = hash_of(suffix, length);
 	bool known = find(apps, (const uint8_t *)suffix, (uint32_t)length, hash);
 
 	apps->hosts[apps->n_hosts++] = (struct host){
@@ -186,13 +194,18 @@ static uint8_t lower(uint8_t byte)
 	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
 }
 
-uint16_t user_apps_of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length)
+void user_apps_set_files(struct user_apps *apps, const struct user_apps *files)
+{
+	apps->files = files;
+}
+
+static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length)
 {
 	uint8_t text[USER_HOST_NAME_MAX];
 	uint16_t app = APP_NONE;
 	uint32_t hash = HASH_START;
 
-	if (!user_apps_have_hosts(apps))
+	if (!apps->n_hosts)
 		return APP_NONE;
 	if (length && name[length - 1] == '.')
 		length--;
@@ -211,6 +224,13 @@ uint16_t user_apps_of_host(const struct user_apps *apps, const uint8_t *name, ui
 	return app;
 }
 
+uint16_t user_apps_of_host(const struct user_apps *apps, const uint8_t *name, uint32_t length)
+{
+	uint16_t app = apps ? of_host(apps, name, length) : APP_NONE;
+
+	return app == APP_NONE && apps && apps->files ? of_host(apps->files, name, length) : app;
+}
+
 uint16_t user_apps_of_port(const struct user_apps *apps, uint8_t l4_proto, uint16_t port)
 {
 	const uint8_t *ports = apps ? apps->ports[l4_proto == IPPROTO_UDP] : NULL;
@@ -220,12 +240,24 @@ uint16_t user_apps_of_port(const struct user_apps *apps, uint8_t l4_proto, uint1
 
 bool user_apps_have_hosts(const struct user_apps *apps)
 {
-	return apps && apps->n_hosts;
+	return apps && (apps->n_hosts || (apps->files && apps->files->n_hosts));
 }
 
 uint32_t user_apps_place(const struct user_apps *apps, uint16_t app)
 {
 	return apps && app < APPS_MAX ? apps->place[app] : UINT32_MAX;
+}
+
+bool user_apps_has_host(const struct user_apps *apps, const char *suffix, uint16_t *app)
+{
+	uint32_t length = (uint32_t)strlen(suffix);
+	const struct host *host = apps && apps->n_hosts ? find(apps, (const uint8_t *)suffix,
+								  length, hash_of(suffix, length))
+							: NULL;
+
+	if (host)
+		*app = host->app;
+	return host;
 }
 
 uint32_t user_apps_n_hosts(const struct user_apps *apps)

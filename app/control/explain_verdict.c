@@ -132,12 +132,13 @@ const char *explain_host(const struct evidence *evidence, char out[EXPLAIN_HOST_
 	return out;
 }
 
-// How the policy's own application was recognised; by a pattern it is a signature.
+// How an application was recognised that is known by host, address or port; by a pattern it is a
+// signature.
 static void say_user_app(struct sentence *s, const struct evidence *source)
 {
 	char host[EXPLAIN_HOST_BYTES];
 
-	say(s, ", which the policy defines, ");
+	say(s, source->app > app_count() ? ", which the policy defines, " : ", ");
 	if (source->detail == EVIDENCE_BY_HOST)
 		say(s, "by the host that the client asked for (%s)", explain_host(source, host));
 	else if (source->detail == EVIDENCE_BY_ADDRESS)

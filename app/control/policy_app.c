@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "applications" of policy.json: applications that the operator defines, by pattern, port, name of
 // the host, or network.
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "host_text.h"
 #include "policy_fields.h"
 #include "signature_load.h"
 
@@ -214,66 +214,12 @@ static void read_ports(const struct json_at *at, void *ctx)
 		json_at_error(at, "names no port: add \"tcp\" or \"udp\"");
 }
 
-// What is wrong with a label, or NULL.
-static const char *label_fault(const char *label, size_t length)
-{
-	if (!length)
-		return "has an empty label";
-	if (length > USER_HOST_LABEL_MAX)
-		return "has a label of more than 63 characters";
-	for (size_t i = 0; i < length; i++) {
-		if ((unsigned char)label[i] >= 0x80)
-			return "is not ASCII: write each label as DNS has it, \"xn--...\"";
-		if (label[i] == '*')
-			return "has a wildcard: remove it, a name stands for all names below it, "
-			       "too";
-		if (label[i] == '/' || label[i] == ':')
-			return "is more than a host name: without scheme, port and path";
-		if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789-_", label[i]))
-			return "has a character that no host name has";
-	}
-	return NULL;
-}
-
-static const char *host_fault(const char *host)
-{
-	uint8_t address[16];
-
-	if (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1)
-		return "is an address: use \"networks\"";
-	if (*host == '.')
-		return "begins with a dot: remove it, a name stands for all names below it, too";
-	for (;;) {
-		size_t length = strcspn(host, ".");
-		const char *fault = label_fault(host, length);
-
-		if (fault || !host[length])
-			return fault;
-		host += length + 1;
-	}
-}
-
 static void read_host(const struct json_at *at, struct app_reader *app)
 {
-	char host[USER_HOST_NAME_MAX + 2];
-	const char *text, *fault;
-	size_t length;
+	char host[HOST_TEXT_BYTES];
 	int rc;
 
-	if (!json_want_text(at, 1, USER_HOST_NAME_MAX + 1, &text))
-		return;
-	length = strlen(text);
-	for (size_t i = 0; i <= length; i++)
-		host[i] = (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] - 'A' + 'a' : text[i]);
-	if (length > 1 && host[length - 1] == '.')
-		host[--length] = 0;
-	fault = host_fault(host);
-	if (fault || length > USER_HOST_NAME_MAX) {
-		json_at_error(
-			at, "\"%.64s\" %s", text, fault ? fault : "is longer than 253 characters");
-		return;
-	}
-	if (!app->app)
+	if (!host_want_suffix(at, host) || !app->app)
 		return;
 	rc = user_apps_add_host(app->reader->policy->user_apps, app->app, host);
 	if (rc == -ENOSPC)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "app_tables.h"
 #include "json_strict.h"
-#include "nearest.h"
 
 #define SIGNATURES_MAX 16384
 #define WHY_MAX        512
@@ -21,6 +21,7 @@ struct signature_reader {
 	struct signature *list;
 	unsigned n;
 	unsigned room;
+	struct app_tables *tables;
 };
 
 static void read_id(const struct json_at *at, void *ctx)
@@ -35,23 +36,8 @@ static void read_id(const struct json_at *at, void *ctx)
 static void read_app(const struct json_at *at, void *ctx)
 {
 	struct signature *signature = ctx;
-	struct nearest nearest;
-	const char *text;
 
-	if (!json_want_text(at, 1, 64, &text))
-		return;
-	signature->app = app_find(text);
-	if (signature->app != APP_NONE)
-		return;
-	nearest = nearest_to(text);
-	for (unsigned i = 1; i <= app_count(); i++)
-		if (app_get((uint16_t)i))
-			nearest_offer(&nearest, app_get((uint16_t)i)->name);
-	if (nearest_get(&nearest))
-		json_at_error(at, "unknown application \"%s\"; did you mean \"%s\"?", text,
-			nearest_get(&nearest));
-	else
-		json_at_error(at, "unknown application \"%s\"; `sluice apps` lists them", text);
+	signature->app = app_want_builtin(at);
 }
 
 static void read_l4(const struct json_at *at, void *ctx)
@@ -221,13 +207,21 @@ static void read_signatures(const struct json_at *at, void *ctx)
 	}
 }
 
+static void read_applications(const struct json_at *at, void *ctx)
+{
+	struct signature_reader *reader = ctx;
+
+	app_tables_read(at, reader->tables);
+}
+
 static const struct json_field file_fields[] = {
 	{.name = "$schema", .kind = JSON_KIND_IGNORE},
 	{.name = "schema_version",
 		.kind = JSON_KIND_READ,
 		.read = json_read_schema_version,
 		.required = true},
-	{.name = "signatures", .kind = JSON_KIND_READ, .read = read_signatures, .required = true},
+	{.name = "signatures", .kind = JSON_KIND_READ, .read = read_signatures},
+	{.name = "applications", .kind = JSON_KIND_READ, .read = read_applications},
 	JSON_FIELD_END,
 };
 
@@ -246,6 +240,10 @@ static int read_file(struct signature_reader *reader, const char *dir, const cha
 	if (!rc) {
 		root = json_at_root(&doc);
 		json_fields_read(&root, file_fields, NULL, NULL, reader);
+		if (json_is_object(root.value) && !json_object_get(root.value, "signatures") &&
+			!json_object_get(root.value, "applications"))
+			json_at_error(&root, "it tells nothing: add \"signatures\" or "
+					     "\"applications\"");
 		json_doc_free(&doc);
 	}
 	free(path);
@@ -265,16 +263,12 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int signature_load_dir(
-	const char *dir, struct signature **out, unsigned *n, struct config_errors *errors)
+static int read_folder(
+	struct signature_reader *reader, const char *dir, struct config_errors *errors)
 {
-	struct signature_reader reader = {.errors = errors};
-	size_t before = errors->n + errors->dropped;
 	struct dirent **names = NULL;
 	int count = scandir(dir, &names, is_signature_file, by_name), rc = 0;
 
-	*out = NULL;
-	*n = 0;
 	if (count < 0) {
 		rc = -errno;
 		config_error_add(errors, dir, "",
@@ -287,20 +281,44 @@ int signature_load_dir(
 		config_error_add(errors, dir, "",
 			"no signature file (*.json) here: nothing could be classified");
 	for (int i = 0; i < count; i++) {
-		int one = read_file(&reader, dir, names[i]->d_name);
+		int one = read_file(reader, dir, names[i]->d_name);
 
 		if (one < 0 && !rc)
 			rc = one;
 		free(names[i]);
 	}
 	free(names);
+	return rc;
+}
+
+int signature_load_dir(const char *dir, struct signature **out, unsigned *n,
+	struct app_tables **tables, struct config_errors *errors)
+{
+	struct signature_reader reader = {.errors = errors, .tables = app_tables_new()};
+	size_t before = errors->n + errors->dropped;
+	int rc;
+
+	*out = NULL;
+	*n = 0;
+	if (tables)
+		*tables = NULL;
+	if (!reader.tables) {
+		config_error_add(errors, dir, "", "no memory");
+		return -ENOMEM;
+	}
+	rc = read_folder(&reader, dir, errors);
 	if (!rc && errors->n + errors->dropped != before)
 		rc = -EINVAL;
 	if (rc < 0) {
+		app_tables_free(reader.tables);
 		free(reader.list);
 		return rc;
 	}
 	*out = reader.list;
 	*n = reader.n;
+	if (tables)
+		*tables = reader.tables;
+	else
+		app_tables_free(reader.tables);
 	return 0;
 }

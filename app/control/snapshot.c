@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app_tables.h"
 #include "directory.h"
 #include "log.h"
 #include "rule_totals.h"
@@ -44,6 +45,7 @@ void snapshot_free(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	policy_free(snapshot->policy); // with the scratch, which is tied to the sets' databases
+	app_tables_free(snapshot->tables);
 	set_put(snapshot->own);
 	set_put(snapshot->files);
 	free(snapshot);
@@ -127,14 +129,14 @@ static struct signature_set *set_of(const struct snapshot_order *order, struct s
 	return set_compile(order, beside, signatures, n, errors);
 }
 
-static struct signature_set *files_set(
-	const struct snapshot_order *order, struct config_errors *errors)
+static struct signature_set *files_set(const struct snapshot_order *order,
+	struct app_tables **tables, struct config_errors *errors)
 {
 	size_t before = errors->n + errors->dropped;
 	struct signature *signatures = NULL;
 	unsigned n = 0;
 
-	if (signature_load_dir(order->signature_dir, &signatures, &n, errors) < 0) {
+	if (signature_load_dir(order->signature_dir, &signatures, &n, tables, errors) < 0) {
 		if (errors->n + errors->dropped == before)
 			config_error_add(errors, order->signature_dir, "", "cannot be read");
 		free(signatures);
@@ -179,12 +181,16 @@ static int snapshot_fill(
 	int rc;
 
 	// Both are read even if the first is bad: all errors are told at once.
-	snapshot->files = files_set(order, errors);
+	snapshot->files = files_set(order, &snapshot->tables, errors);
 	rc = policy_load(order->path, order->names, &snapshot->policy, errors);
 	if (rc < 0 && errors->n + errors->dropped == before)
 		config_error_add(errors, order->path, "", "%s", strerror(-rc));
 	if (!snapshot->files || rc < 0)
 		return -EINVAL;
+	if (app_tables_apply(snapshot->tables, snapshot->policy) < 0) {
+		no_memory(errors, order->path);
+		return -ENOMEM;
+	}
 	snapshot->policy->sigdb = snapshot->files->db;
 	if (snapshot->policy->n_user_signatures) {
 		snapshot->own = own_set(order, snapshot, errors);

@@ -13,6 +13,7 @@ struct snapshot {
 	struct policy *policy;
 	struct signature_set *files; // of config/signatures
 	struct signature_set *own;   // beside those; NULL: the policy has no patterns
+	struct app_tables *tables;   // hosts and networks of config/signatures
 	uint64_t token;              // of the grace period that has to pass before it is freed
 	struct snapshot *next;
 };

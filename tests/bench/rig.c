@@ -12,6 +12,7 @@
 #include "flow_table.h"
 #include "policy_load.h"
 #include "rig.h"
+#include "app_tables.h"
 #include "signature_load.h"
 #include "tx.h"
 
@@ -132,7 +133,7 @@ static void load_policy(struct rig *rig, const struct rig_options *options)
 	unsigned n = 0;
 	char err[512] = "";
 
-	if (signature_load_dir(options->signatures, &signatures, &n, &errors) < 0)
+	if (signature_load_dir(options->signatures, &signatures, &n, &rig->tables, &errors) < 0)
 		rig_die("%s", errors.n ? errors.lines[0] : "signatures could not be read");
 	if (sigdb_new(signatures, n, options->cache, &rig->sigdb, NULL, err, sizeof(err)))
 		rig_die("%s", err);
@@ -140,6 +141,8 @@ static void load_policy(struct rig *rig, const struct rig_options *options)
 	rig->names = rule_names_new();
 	if (policy_load(options->policy, rig->names, &rig->policy, &errors) < 0)
 		rig_die("%s", errors.n ? errors.lines[0] : "the policy could not be read");
+	if (app_tables_apply(rig->tables, rig->policy) < 0)
+		rig_die("no memory for the tables");
 	rig->policy->generation = 1;
 	rig->policy->sigdb = rig->sigdb;
 	if (sigdb_scratch_new(rig->sigdb, &rig->policy->scratch[0]))
@@ -258,6 +261,7 @@ void rig_free(struct rig *rig)
 	lcore_free(rig->lcore);
 	rte_mempool_free(rig->pool);
 	policy_free(rig->policy);
+	app_tables_free(rig->tables);
 	sigdb_free(rig->sigdb);
 	rule_names_free(rig->names);
 	free(rig->tails);

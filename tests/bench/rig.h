@@ -37,6 +37,7 @@ struct rig {
 	struct rte_mempool *pool;
 	struct sigdb *sigdb;
 	struct policy *policy;
+	struct app_tables *tables;
 	struct rule_names *names;
 	struct rig_wire wire;
 	uint8_t (*tails)[RIG_TAIL_BYTES];

@@ -44,8 +44,13 @@ def signatures(folder):
         if not name.endswith(".json"):
             continue
         with open(os.path.join(folder, name), encoding="utf-8") as file:
-            listed = json.load(file)["signatures"]
-        for item in listed:
+            document = json.load(file)
+        for item in document.get("applications", []):
+            for host in item.get("hosts", []):
+                out += b"H"
+                for word in (item["app"].encode(), host.lower().encode()):
+                    out += struct.pack("<H", len(word)) + word
+        for item in document.get("signatures", []):
             flags = item.get("flags", "")
             bits = item.get("verify", False) | item.get("midstream", False) << 1 | ("i" in flags) << 2
             bits |= ("s" in flags) << 3

@@ -59,6 +59,20 @@ static void take_signature(struct rig *rig, const json_t *item)
 	s->dotall = flags && strchr(flags, 's');
 }
 
+static void take_hosts(struct rig *rig, const json_t *entry)
+{
+	json_t *host;
+	size_t i;
+	char word[64];
+
+	take_text(word, sizeof(word), entry, "app");
+	if (app_find(word) == APP_NONE)
+		die("unknown application", word);
+	json_array_foreach (json_object_get(entry, "hosts"), i, host)
+		if (user_apps_add_host(rig->hosts, app_find(word), json_string_value(host)))
+			die("not added", json_string_value(host));
+}
+
 static void take_file(struct rig *rig, const char *name)
 {
 	char path[1024];
@@ -72,6 +86,8 @@ static void take_file(struct rig *rig, const char *name)
 		die(error.text, path);
 	json_array_foreach (json_object_get(root, "signatures"), i, item)
 		take_signature(rig, item);
+	json_array_foreach (json_object_get(root, "applications"), i, item)
+		take_hosts(rig, item);
 	json_decref(root);
 }
 
@@ -102,6 +118,11 @@ static struct rig *rig_alloc(void)
 
 	if (!rig)
 		die("no memory", "rig");
+	rig->hosts = user_apps_new();
+	rig->user = user_apps_new();
+	if (!rig->hosts || !rig->user)
+		die("no memory", "hosts");
+	user_apps_set_files(rig->user, rig->hosts);
 	return rig;
 }
 
@@ -138,7 +159,9 @@ void rig_user_take(struct rig *rig, struct user_apps *user, const struct signatu
 {
 	char err[512];
 
+	user_apps_free(rig->user);
 	rig->user = user;
+	user_apps_set_files(user, rig->hosts);
 	rig->files = rig->db;
 	sigdb_scratch_free(rig->scratch);
 	if (sigdb_new_beside(rig->files, own, n, NULL, &rig->db, NULL, err, sizeof(err)))
@@ -156,6 +179,7 @@ void rig_free(struct rig *rig)
 	sigdb_free(rig->db);
 	sigdb_free(rig->files);
 	user_apps_free(rig->user);
+	user_apps_free(rig->hosts);
 	free(rig->signatures);
 	free(rig);
 }

@@ -10,8 +10,9 @@
 
 struct rig {
 	struct sigdb *db;
-	struct sigdb *files; // rig_user: what `db` stands beside
-	struct user_apps *user;
+	struct sigdb *files;     // rig_user: what `db` stands beside
+	struct user_apps *user;  // of a policy; else an empty one
+	struct user_apps *hosts; // of the files; empty for signatures of a test's own
 	struct sigdb_scratch *scratch;
 	struct classifier *classifier;
 	struct signature *signatures;

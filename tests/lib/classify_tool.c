@@ -4,6 +4,7 @@
 // Input, little endian, one record after the other; the first byte is its type:
 //   'S' signature: u8 l4, halves, confidence, bits (1 verify, 2 midstream, 4 caseless, 8 dotall),
 //       u16 min_length, then id, application and pattern, each u16 length and bytes
+//   'H' a host of an application: application and suffix, each u16 length and bytes
 //   'G' end of signatures
 //   'F' a flow begins: u32 id, u8 l4, bits (1 midstream, 2 initiator inside), u16 sport, dport
 //   'P' payload: u32 id, u8 half, flags (1 new data packet, 2 gap), u64 offset, u32 length, bytes
@@ -31,6 +32,7 @@ struct tool_flow {
 static struct signature *signatures;
 static unsigned n_signatures;
 static struct tool_flow *flows;
+static struct user_apps *hosts; // of the files
 
 static void die(const char *what)
 {
@@ -93,6 +95,21 @@ static void read_signature(void)
 		fprintf(stderr, "classify_tool: %s: application \"%s\" is not built\n", s->id, app);
 	if (s->app == APP_NONE)
 		n_signatures--;
+}
+
+static void read_host(void)
+{
+	char name[64], suffix[USER_HOST_NAME_MAX + 1];
+	uint16_t app;
+
+	text(name, sizeof(name));
+	text(suffix, sizeof(suffix));
+	app = app_find(name);
+	if (app == APP_NONE)
+		fprintf(stderr, "classify_tool: %s: application \"%s\" is not built\n", suffix,
+			name);
+	else if (user_apps_add_host(hosts, app, suffix))
+		die("a host cannot be added");
 }
 
 static struct tool_flow *flow_of(uint32_t id)
@@ -176,7 +193,7 @@ static void payload(
 	bool decode = flow->verdict.final;
 
 	classify_feed(
-		classifier, db, scratch, NULL, &about, &span, &flow->state, &flow->verdict, &work);
+		classifier, db, scratch, hosts, &about, &span, &flow->state, &flow->verdict, &work);
 	decode |= flow->verdict.final;
 	if (decode && app_has_decoder(flow->verdict.app))
 		decoder_feed(classifier, flow->verdict.app, &flow->ends, &span,
@@ -194,9 +211,15 @@ int main(int argc, char **argv)
 	int type;
 
 	flows = calloc(FLOWS_MAX, sizeof(*flows));
-	while ((type = getchar()) == 'S')
-		read_signature();
-	if (type != 'G' || !flows || !classifier)
+	hosts = user_apps_new();
+	if (!flows || !classifier || !hosts)
+		die("no memory");
+	while ((type = getchar()) == 'S' || type == 'H')
+		if (type == 'S')
+			read_signature();
+		else
+			read_host();
+	if (type != 'G')
 		die("no signatures");
 	if (sigdb_new(signatures, n_signatures, argc > 1 ? argv[1] : NULL, &db, NULL, err,
 		    sizeof(err)))
@@ -216,6 +239,7 @@ int main(int argc, char **argv)
 	sigdb_scratch_free(scratch);
 	sigdb_free(db);
 	classifier_free(classifier);
+	user_apps_free(hosts);
 	free(signatures);
 	free(flows);
 	return 0;

@@ -51,7 +51,7 @@ static char *try_signatures(const char *text, struct config_errors *errors)
 		return NULL;
 	fputs(text, file);
 	fclose(file);
-	signature_load_dir(folder, &list, &n, errors);
+	signature_load_dir(folder, &list, &n, NULL, errors);
 	free(list);
 	unlink(path);
 	return NULL;

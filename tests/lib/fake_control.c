@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_control.h"
+#include "app_tables.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -230,8 +231,18 @@ void sigdb_scratch_free(struct sigdb_scratch *scratch)
 
 // The loaders of app/control
 
-int signature_load_dir(
-	const char *dir, struct signature **out, unsigned *n, struct config_errors *errors)
+void app_tables_free(struct app_tables *tables)
+{
+	free(tables);
+}
+
+int app_tables_apply(const struct app_tables *tables, struct policy *policy)
+{
+	return tables && policy ? 0 : -EINVAL;
+}
+
+int signature_load_dir(const char *dir, struct signature **out, unsigned *n,
+	struct app_tables **tables, struct config_errors *errors)
 {
 	size_t count = strlen(fake_signatures);
 
@@ -240,7 +251,8 @@ int signature_load_dir(
 		return -EINVAL;
 	}
 	*out = calloc(count + 1, sizeof **out);
-	if (!*out)
+	*tables = calloc(1, sizeof **tables);
+	if (!*out || !*tables)
 		abort();
 	for (size_t i = 0; i < count; i++) {
 		snprintf((*out)[i].id, sizeof(*out)[i].id, "sig-%c", fake_signatures[i]);

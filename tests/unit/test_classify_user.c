@@ -245,7 +245,7 @@ static void a_name_beyond_the_prefix_is_not_awaited(void **state)
 	bytes[45] = 2;    // one suite
 	bytes[48] = 1;    // one compression
 	bytes[50] = 0x3f; // extensions
-	bytes[51] = 0xc0;
+	bytes[51] = 0xd1;
 	bytes[52] = 0xfa; // one of them, without end
 	bytes[54] = 0x3f;
 	rig_feed(&flow, HALF_C2S, bytes, 1000);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "app_tables.h"
 #include "error_list.h"
 #include "signature_load.h"
 
@@ -37,7 +38,8 @@ static void drop(const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-#define FILE_OF(list) "{'schema_version':1,'signatures':[" list "]}"
+#define TABLES_OF(list) "{'schema_version':1,'applications':[" list "]}"
+#define FILE_OF(list)   "{'schema_version':1,'signatures':[" list "]}"
 #define ONE(id, rest) \
 	"{'id':'" id "','app':'http','l4':'tcp','pattern':'^GET','why':'RFC 9112'" rest "}"
 
@@ -48,7 +50,7 @@ static struct config_errors bad(const char *text)
 	unsigned n;
 
 	put("a.json", text);
-	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	assert_int_equal(signature_load_dir(dir, &list, &n, NULL, &errors), -EINVAL);
 	assert_null(list);
 	assert_int_equal(n, 0);
 	drop("a.json");
@@ -79,7 +81,7 @@ static void test_files_in_name_order(void **state)
 	put(".hidden.json", "not JSON");
 	put("c.json~", "not JSON");
 	put("README.md", "not JSON");
-	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), 0);
+	assert_int_equal(signature_load_dir(dir, &list, &n, NULL, &errors), 0);
 	expect_count(&errors, 0);
 	assert_int_equal(n, 3);
 	assert_string_equal(list[0].id, "first");
@@ -130,8 +132,109 @@ static void test_errors(void **state)
 	BAD(FILE_OF(ONE("X", "")), "$.signatures[0].id", "\"X\" is not a name");
 	BAD(FILE_OF(ONE("x", "") "," ONE("x", "")), "$.signatures[1]", "\"x\" is taken");
 	BAD(FILE_OF(""), "$.signatures", "1 or more entries");
-	BAD("{'schema_version':1}", "\"signatures\" is missing");
+	BAD("{'schema_version':1}", "add \"signatures\" or \"applications\"");
 	BAD("{", "a.json: line 1", "not JSON");
+}
+
+static struct address_set one(const char *text)
+{
+	struct address_set set = {0};
+
+	assert_int_equal(address_set_add(&set, text), 0);
+	address_set_seal(&set);
+	return set;
+}
+
+static uint16_t of_host(const struct policy *policy, const char *name)
+{
+	return user_apps_of_host(policy->user_apps, (const uint8_t *)name, (uint32_t)strlen(name));
+}
+
+static uint16_t of_address(const struct policy *policy, uint8_t last)
+{
+	const uint8_t address[16] = {[10] = 0xff, 0xff, 192, 0, 2, last};
+
+	return app_networks_find(&policy->app_networks, address);
+}
+
+static void test_tables(void **state)
+{
+	struct config_errors errors = {0};
+	struct signature *list;
+	struct app_tables *tables;
+	struct policy none = {0}, own = {0};
+	uint16_t ours = (uint16_t)(app_count() + 1);
+	struct address_set set = one("192.0.2.7");
+	unsigned n;
+
+	(void)state;
+	put("a.json",
+		TABLES_OF("{'why':'w','hosts':['Chat.Example.','media.example'],'app':'http'},"
+			  "{'app':'bittorrent','networks':['192.0.2.0/24','2001:db8::/32'],"
+			  "'why':'w'}"));
+	put("b.json", FILE_OF(ONE("x", "")));
+	put("c.json", TABLES_OF("{'app':'bittorrent','hosts':['p2p.media.example'],'why':'w'}"));
+	assert_int_equal(signature_load_dir(dir, &list, &n, &tables, &errors), 0);
+	expect_count(&errors, 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(tables->n_tables, 3);
+	assert_int_equal(tables->n_networks, 2);
+	assert_int_equal(tables->tables[0].n_hosts, 2);
+
+	assert_int_equal(app_tables_apply(tables, &none), 0);
+	assert_int_equal(of_host(&none, "www.chat.example"), app_find("http"));
+	assert_int_equal(of_host(&none, "a.media.example"), app_find("http"));
+	assert_int_equal(of_host(&none, "p2p.media.example"), app_find("bittorrent"));
+	assert_int_equal(of_host(&none, "xchat.example"), APP_NONE);
+	assert_int_equal(of_address(&none, 7), app_find("bittorrent"));
+
+	// What a policy defines stands before them, also where its name is the shorter one.
+	own.user_apps = user_apps_new();
+	user_apps_add(own.user_apps, ours);
+	assert_int_equal(user_apps_add_host(own.user_apps, ours, "media.example"), 0);
+	assert_int_equal(app_networks_add(&own.app_networks, &set, ours), 0);
+	assert_int_equal(app_tables_apply(tables, &own), 0);
+	assert_int_equal(of_host(&own, "p2p.media.example"), ours);
+	assert_int_equal(of_host(&own, "chat.example"), app_find("http"));
+	assert_int_equal(user_apps_n_hosts(own.user_apps), 1);
+	assert_int_equal(of_address(&own, 7), ours);
+	assert_int_equal(of_address(&own, 8), app_find("bittorrent"));
+
+	user_apps_free(none.user_apps);
+	app_networks_free(&none.app_networks);
+	user_apps_free(own.user_apps);
+	app_networks_free(&own.app_networks);
+	address_set_free(&set);
+	app_tables_free(tables);
+	free(list);
+	drop("a.json");
+	drop("b.json");
+	drop("c.json");
+}
+
+static void test_errors_of_tables(void **state)
+{
+	(void)state;
+	BAD(TABLES_OF("{'app':'htp','hosts':['a.example'],'why':'w'}"),
+		"a.json: $.applications[0].app", "did you mean \"http\"?");
+	BAD(TABLES_OF("{'app':'http','why':'w'}"), "$.applications[0]", "add hosts or networks");
+	BAD(TABLES_OF("{'app':'http','hosts':['a.example']}"), "\"why\" is missing");
+	BAD(TABLES_OF("{'app':'http','hosts':['*.a.example'],'why':'w'}"),
+		"$.applications[0].hosts[0]", "wildcard");
+	BAD(TABLES_OF("{'app':'http','hosts':['192.0.2.1'],'why':'w'}"), "use \"networks\"");
+	BAD(TABLES_OF("{'app':'http','hosts':[],'why':'w'}"), "$.applications[0].hosts",
+		"1 or more");
+	BAD(TABLES_OF("{'app':'http','hosts':['a.b','A.B.'],'why':'w'}"),
+		"$.applications[0].hosts[1]", "listed before, for \"http\"");
+	BAD(TABLES_OF("{'app':'http','hosts':['a.b'],'why':'w'},"
+		      "{'app':'bittorrent','hosts':['a.b'],'why':'w'}"),
+		"$.applications[1].hosts[0]", "for \"http\"");
+	BAD(TABLES_OF("{'app':'http','networks':['192.0.2.1/24'],'why':'w'}"),
+		"$.applications[0].networks[0]", "write \"192.0.2.0/24\"");
+	BAD(TABLES_OF("{'app':'http','networks':['staff'],'why':'w'}"), "is not an address");
+	BAD(TABLES_OF("{'app':'http','host':['a.b'],'hosts':['a.b'],'why':'w'}"),
+		"did you mean \"hosts\"?");
+	BAD(TABLES_OF(""), "$.applications", "1 or more");
 }
 
 static void test_all_files_are_read(void **state)
@@ -144,7 +247,7 @@ static void test_all_files_are_read(void **state)
 	put("a.json", FILE_OF(ONE("same", "")));
 	put("b.json", "nonsense");
 	put("c.json", FILE_OF(ONE("same", ",'min_length':-1")));
-	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	assert_int_equal(signature_load_dir(dir, &list, &n, NULL, &errors), -EINVAL);
 	EXPECT_LINE(&errors, "b.json", "not JSON");
 	EXPECT_LINE(&errors, "c.json: $.signatures[0].min_length");
 	EXPECT_LINE(&errors, "c.json: $.signatures[0]: signature id \"same\" is taken");
@@ -162,9 +265,9 @@ static void test_folder(void **state)
 	unsigned n;
 
 	(void)state;
-	assert_int_equal(signature_load_dir(dir, &list, &n, &errors), -EINVAL);
+	assert_int_equal(signature_load_dir(dir, &list, &n, NULL, &errors), -EINVAL);
 	EXPECT_LINE(&errors, dir, "no signature file (*.json)");
-	assert_int_equal(signature_load_dir("/nonexistent", &list, &n, &errors), -ENOENT);
+	assert_int_equal(signature_load_dir("/nonexistent", &list, &n, NULL, &errors), -ENOENT);
 	EXPECT_LINE(&errors, "/nonexistent: cannot read", "paths.signatures");
 	expect_count(&errors, 2);
 	config_errors_free(&errors);
@@ -187,6 +290,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files_in_name_order),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_errors_of_tables),
 		cmocka_unit_test(test_all_files_are_read),
 		cmocka_unit_test(test_folder),
 	};
