@@ -79,6 +79,7 @@ void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	const struct stream_consumer *consumer, bool one_sided, bool patient)
 {
+	unsigned budget = TRACK_DRAIN_BUDGET;
 	struct segment *first;
 
 	while (half->q2.n_copies && !half_waits(half) && !(half->flags & HALF_FREE) &&
@@ -88,6 +89,12 @@ void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp
 
 		if (!acked && !(one_sided && ahead > ONE_SIDED_AHEAD))
 			return;
+		// one acknowledgement may be of thousands; where nothing is enforced nobody could
+		// be made to wait for the rest
+		if (!patient && !budget--) {
+			track_put_resuming(tracker, track, half);
+			return;
+		}
 		stream_gap(track, half, first->start, consumer);
 		stream_drain(tracker, track, half, consumer);
 		half->sent = half->next;
@@ -122,6 +129,7 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 	held = TAILQ_FIRST(&half->q2.held);
 	if (!held || (!tracker->limits.fast_pass && held->start > half->next)) {
 		stream_give_up(tracker, track, half, consumer, false, false);
+		*more = half_waits(half) && !(half->flags & HALF_PROCESSING) && half->next > before;
 		return NULL;
 	}
 	half->flags |= HALF_RESUMING;

@@ -316,6 +316,52 @@ static void only_a_keep_alives_octet_lies_before_the_first_byte(void **state)
 	give_back(tracker);
 }
 
+// One acknowledgement gives up many holes: a bounded number of them with it, the others in steps,
+// and what comes meanwhile waits for its turn.
+static void one_acknowledgement_of_many_holes_is_worked_off_in_steps(void **state)
+{
+	enum { HOLES = 90 };
+	struct tracker *tracker = tracker_of(true);
+	struct stream_report report;
+	struct tcp_track *track = connection(tracker, &report);
+	bool more = true;
+
+	(void)state;
+	for (unsigned i = 0; i < HOLES; i++)
+		assert_int_equal(
+			give(tracker, track, &(struct part){.at = 2 * i + 1, .length = 1}).verdict,
+			TRACK_FORWARD);
+	assert_int_equal(spans, 0);
+	give(tracker, track, &(struct part){.half = 1, .ack = 2 * HOLES});
+	assert_int_equal(spans, TRACK_DRAIN_BUDGET);
+	assert_true(track_has_work(track));
+	assert_int_equal(
+		give(tracker, track, &(struct part){.at = 2 * HOLES, .length = 100}).verdict,
+		TRACK_HELD);
+	struct rte_mbuf *m = NULL;
+
+	for (unsigned steps = 0; more && spans < HOLES; steps++) {
+		unsigned before = spans;
+
+		assert_true(steps < HOLES);
+		m = track_work(tracker, track, 0, 1, &consumer, &more);
+		assert_true(spans - before <= TRACK_DRAIN_BUDGET);
+		if (!m)
+			continue;
+		// ahead of the holes that are left, it leaves with a copy
+		const struct part part = {.at = 2 * HOLES, .length = 100};
+
+		assert_int_equal(walk(tracker, track, &part, m, true).verdict, TRACK_FORWARD);
+		rte_pktmbuf_free(m);
+	}
+	release(tracker, track, 0, 1);
+	assert_int_equal(track->half[0].next, 2 * HOLES + 100);
+	assert_int_equal(report.half[0].gaps, HOLES);
+	assert_int_equal(report.half[0].gap_bytes, HOLES);
+	assert_false(track_has_work(track));
+	give_back(tracker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +372,7 @@ int main(void)
 		cmocka_unit_test(
 			what_was_lost_in_a_hold_is_acknowledged_when_nobody_looks_any_more),
 		cmocka_unit_test(only_a_keep_alives_octet_lies_before_the_first_byte),
+		cmocka_unit_test(one_acknowledgement_of_many_holes_is_worked_off_in_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
