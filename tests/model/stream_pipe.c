@@ -12,7 +12,7 @@
 #include "tx.h"
 
 #define BLOCKS     512 // of the slab
-#define FEW_BLOCKS 24
+#define FEW_BLOCKS 16
 
 enum { POLICY_REWRITE, POLICY_DROP, POLICY_OBSERVE, POLICIES };
 
@@ -111,6 +111,23 @@ static void make(void)
 			piped.policies[i][k] = policy_of(piped.pipe, i);
 }
 
+// A slab that is small for whoever shares it out, too: of what is taken away nobody knows.
+static void make_small(struct slab *slab)
+{
+	while (slab_free(slab) > FEW_BLOCKS)
+		piped.taken[piped.n_taken++] = slab_take(slab);
+	slab->n = FEW_BLOCKS;
+	slab->used = 0;
+}
+
+static void make_large(struct slab *slab)
+{
+	slab->n = BLOCKS;
+	slab->used += piped.n_taken;
+	while (piped.n_taken)
+		slab_put(slab, piped.taken[--piped.n_taken]);
+}
+
 // Its caps; the lcore is at rest.
 static void become(enum stream_world_kind kind)
 {
@@ -121,8 +138,8 @@ static void become(enum stream_world_kind kind)
 	tracker->limits.half_blocks = small ? 12 : 128;
 	tracker->limits.held = small ? 4 : 64;
 	tracker->limits.half_held = small ? 3 : 48;
-	for (; small && slab_free(&tracker->slab) > FEW_BLOCKS; piped.n_taken++)
-		piped.taken[piped.n_taken] = slab_take(&tracker->slab);
+	if (small)
+		make_small(&tracker->slab);
 }
 
 static void publish(void)
@@ -217,8 +234,7 @@ static const char *piped_end(void *ctx)
 
 	pipeline_drain(pipe->dp.lcores[0], pipe->now_ns);
 	tell_frames();
-	while (piped.n_taken)
-		slab_put(&lcore->tracker->slab, piped.taken[--piped.n_taken]);
+	make_large(&lcore->tracker->slab);
 	while (!rte_ring_sc_dequeue_elem(lcore->events, &event, sizeof(event)))
 		;
 	unsigned mbufs = rte_mempool_in_use_count(pipe->pool);
