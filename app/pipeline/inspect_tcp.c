@@ -48,7 +48,7 @@ static void begin(struct tcp_track *track, const struct flow *flow, const struct
 			if (flow->seen[half] & SEEN_ACKED)
 				track->half[half].flags |= HALF_KNOWN;
 			if (flow->seen[half] & SEEN_FIN_FIRST)
-				track_left(&track->half[half], 1);
+				track_fin_first(&track->half[half]);
 		}
 	}
 }

@@ -203,10 +203,17 @@ static void take_reset(const struct work *work)
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 }
 
-void track_left(struct tcp_half *half, uint64_t end)
+static void note_left(struct tcp_half *half, uint64_t end)
 {
 	if (half->left < end)
 		half->left = end;
+}
+
+void track_fin_first(struct tcp_half *half)
+{
+	half->flags |= HALF_FIN;
+	half->fin = 0;
+	note_left(half, 1);
 }
 
 static bool is_old_time(const struct tcp_half *half, const struct tcp_segment *segment)
@@ -338,7 +345,7 @@ struct track_result track_segment(struct tracker *tracker, struct tcp_track *tra
 	if (result.verdict == TRACK_FORWARD && !(segment->tcp_flags & TH_SYN))
 		work.half->flags |= HALF_BEHIND_SYN;
 	if (result.verdict == TRACK_FORWARD)
-		track_left(work.half, work.end + !!(segment->tcp_flags & TH_FIN));
+		note_left(work.half, work.end + !!(segment->tcp_flags & TH_FIN));
 	stream_report_add32(&half_report(track, work.half)->conflict_bytes, result.differ);
 	return result;
 }

@@ -116,8 +116,8 @@ static inline struct tcp_track *track_at(const struct tracker *tracker, uint32_t
 	return &tracker->tracks[index];
 }
 
-// The half's packets up to here have left before it was tracked.
-void track_left(struct tcp_half *half, uint64_t end);
+// A FIN in the place of the half's first octet has left before it was tracked.
+void track_fin_first(struct tcp_half *half);
 
 // A SYN of this half. Another SYN with another number starts over while no byte was taken; later
 // ones change nothing (a challenge, RFC 5961 section 4).
