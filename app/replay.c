@@ -115,7 +115,7 @@ static struct tracker_limits replay_tracker_limits(const struct replay_options *
 	return (struct tracker_limits){
 		.tracks = options->flows,
 		.blocks = 64 * TRACKER_BLOCKS_PER_MB,
-		.half_blocks = 8 * TRACKER_BLOCKS_PER_MB,
+		.half_blocks = 16 * TRACKER_BLOCKS_PER_MB,
 		.held = 4096,
 		.half_held = 512,
 		.hold_ns = 30 * NS_PER_S,

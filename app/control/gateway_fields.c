@@ -162,7 +162,7 @@ const struct json_field gateway_elephant_fields[] = {
 const struct json_field gateway_reassembly_fields[] = {
 	REASSEMBLY(memory_mb, 1, 1048576, 64),
 	REASSEMBLY(tracked, 64, 16777216, 65536),
-	REASSEMBLY(half_kb, 64, 1048576, 8192),
+	REASSEMBLY(half_kb, 64, 1048576, 16384),
 	REASSEMBLY(held, 16, 1048576, 4096),
 	REASSEMBLY(half_held, 4, 65536, 512),
 	REASSEMBLY(hold_ms, 100, 600000, 30000),
