@@ -88,7 +88,9 @@ uint64_t rig_round_wire(struct rig *rig, uint32_t n);
 // Throws away what the lcore told the control core.
 void rig_drain_events(struct rig *rig);
 
-// Hyperscan, told apart (bench_hyperscan.c): switched off, every scan finds nothing at no cost.
+// Hyperscan, told apart (hyperscan_switch.c): switched off, every scan finds nothing at no cost.
 extern bool hyperscan_off;
+// Reassembly, told apart (reassembly_switch.c): switched off, nothing is tracked.
+extern bool reassembly_off;
 
 #endif

@@ -4,26 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow_table.h"
-#include "scenario.h"
-#include "stream_tap.h"
+#include "scenario_work.h"
 
 #define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
-#define SEGMENTS_SEQ (1001u + sizeof(ssh_banner) - 1)
 
-static struct { // of the scenario in work; the program measures one at a time
-	uint32_t flows;
-	uint32_t next_flow; // tuples that were never used begin here
-	uint16_t length;
-	uint8_t l4_proto;
-	uint32_t sent,
-		next_sent; // bytes of each flow, at this round's beginning and the next one's
-	struct stats before;
-} at;
+struct scenario_state at;
 
-static const char ssh_banner[] = "SSH-2.0-OpenSSH_9.2p1\r\n";
+static const char ssh_banner[] = SCENARIO_BANNER;
 static const uint8_t dns_query[] = "\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
 
-static void wire_new(struct rig *rig, uint32_t n, uint16_t length)
+void scenario_wire(struct rig *rig, uint32_t n, uint16_t length)
 {
 	struct rig_wire *wire = &rig->wire;
 
@@ -45,7 +35,7 @@ static void send_built(struct rig *rig, const struct rig_packet *packet)
 }
 
 // What the SSH server says first decides its flow for good.
-static void decide_tcp(struct rig *rig, uint32_t flow)
+void scenario_decide_tcp(struct rig *rig, uint32_t flow)
 {
 	struct rig_packet packet = {
 		.flow = flow, .l4_proto = IPPROTO_TCP, .seq = 1000, .tcp_flags = TH_SYN};
@@ -68,7 +58,7 @@ static void decide_tcp(struct rig *rig, uint32_t flow)
 	// and the client's first segment has passed, too
 	packet.from_responder = false;
 	packet.seq = 1001;
-	packet.ack = 5001 + sizeof(ssh_banner) - 1;
+	packet.ack = SCENARIO_S2C_SEQ;
 	send_built(rig, &packet);
 }
 
@@ -86,12 +76,12 @@ static void decide_udp(struct rig *rig, uint32_t flow)
 }
 
 // The n'th flow in an order that no cache foresees: a walk over a power of two.
-static uint32_t scattered(uint32_t i, uint32_t n)
+uint32_t scenario_scattered(uint32_t i, uint32_t n)
 {
 	return (i * 2654435761u) & (n - 1);
 }
 
-static void setup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
+void scenario_begin(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
 {
 	at.flows = at.next_flow = flows;
 	at.length = length;
@@ -101,21 +91,21 @@ static void setup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_p
 
 static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
 {
-	setup(rig, flows, length, l4_proto);
+	scenario_begin(rig, flows, length, l4_proto);
 	for (uint32_t i = 0; i < flows; i++) {
 		if (l4_proto == IPPROTO_TCP)
-			decide_tcp(rig, i);
+			scenario_decide_tcp(rig, i);
 		else
 			decide_udp(rig, i);
 	}
-	wire_new(rig, flows, length);
+	scenario_wire(rig, flows, length);
 	for (uint32_t i = 0; i < flows; i++) {
 		const struct rig_packet packet = {
-			.flow = scattered(i, flows),
+			.flow = scenario_scattered(i, flows),
 			.l4_proto = l4_proto,
 			.dport = l4_proto == IPPROTO_TCP ? 0 : 53,
-			.seq = (uint32_t)SEGMENTS_SEQ,
-			.ack = 5001 + sizeof(ssh_banner) - 1,
+			.seq = (uint32_t)SCENARIO_C2S_SEQ,
+			.ack = SCENARIO_S2C_SEQ,
 			.length = length,
 			.tail = rig_tail_of(i),
 		};
@@ -150,8 +140,8 @@ static void check_decided(struct rig *rig, uint64_t pkts)
 
 static void setup_new_syn(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	setup(rig, flows, length, IPPROTO_TCP);
-	wire_new(rig, ROUND_PKTS, length);
+	scenario_begin(rig, flows, length, IPPROTO_TCP);
+	scenario_wire(rig, ROUND_PKTS, length);
 	at.next_flow = 0;
 	at.before = rig->lcore->stats;
 }
@@ -197,8 +187,8 @@ static void check_new(struct rig *rig, uint64_t pkts)
 // The cache knows every initiator and responder of the tuples.
 static void setup_cache(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	setup(rig, flows, length, length == RIG_FRAME_MIN ? IPPROTO_TCP : IPPROTO_UDP);
-	wire_new(rig, flows, length);
+	scenario_begin(rig, flows, length, length == RIG_FRAME_MIN ? IPPROTO_TCP : IPPROTO_UDP);
+	scenario_wire(rig, flows, length);
 	// what the data path reads once a loop
 	rig->lcore->policy = rig->policy;
 	rig->lcore->now_ns = rig->now_ns;
@@ -215,7 +205,7 @@ static void setup_cache(struct rig *rig, uint32_t flows, uint16_t length)
 		};
 		const struct rig_packet packet = {
 			// the source port is no part of the key: a peer for each
-			.flow = scattered(i, flows),
+			.flow = scenario_scattered(i, flows),
 			.l4_proto = at.l4_proto,
 			.dport = entry.key.port,
 			.seq = 1000,
@@ -246,10 +236,10 @@ static void check_cache(struct rig *rig, uint64_t pkts)
 // until the budget of classification is spent.
 static void setup_giveup(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto)
 {
-	setup(rig, flows, length, l4_proto);
+	scenario_begin(rig, flows, length, l4_proto);
 	for (uint32_t i = 0; i + ROUND_PKTS < flows; i++)
 		decide_udp(rig, i);
-	wire_new(rig, ROUND_PKTS, length);
+	scenario_wire(rig, ROUND_PKTS, length);
 	at.before = rig->lcore->stats;
 }
 
@@ -347,129 +337,6 @@ static void check_giveup(struct rig *rig, uint64_t pkts)
 			(unsigned long long)given_up, (unsigned long long)flows);
 }
 
-// Flows under inspection: a tap keeps them there, the policy has decided, and nobody looks at the
-// bytes, so that what is beyond the same packets of decided flows is the tracker's. Each round
-// every flow sends what the steps say, and its server acknowledges it.
-static void tap_nothing(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span)
-{
-	(void)ctx;
-	(void)lcore;
-	(void)ref;
-	(void)span;
-}
-
-static void tap_overlap(void *ctx, const struct lcore *lcore, uint32_t ref, unsigned half,
-	uint32_t bytes, uint32_t conflict)
-{
-	(void)ctx;
-	(void)lcore;
-	(void)ref;
-	(void)half;
-	(void)bytes;
-	(void)conflict;
-}
-
-static void tap_end(void *ctx, const struct lcore *lcore, uint32_t ref)
-{
-	(void)ctx;
-	(void)lcore;
-	(void)ref;
-}
-
-static void setup_segments(struct rig *rig, uint32_t flows, uint16_t length)
-{
-	if (flows != ROUND_PKTS)
-		rig_die("a round is one segment of each flow: --flows %u", ROUND_PKTS);
-	setup(rig, flows, length, IPPROTO_TCP);
-	for (uint32_t i = 0; i < flows; i++)
-		decide_tcp(rig, i);
-	wire_new(rig, flows, length);
-	at.before = rig->lcore->stats;
-	at.sent = at.next_sent = 0;
-}
-
-static void setup_tapped(struct rig *rig, uint32_t flows, uint16_t length)
-{
-	static const struct stream_tap tap = {
-		.span = tap_nothing, .overlap = tap_overlap, .end = tap_end};
-
-	rig->lcore->tap = &tap;
-	setup_segments(rig, flows, length);
-}
-
-// `ahead`: segments before the one that is sent next. The acknowledgement is of all so far.
-static void lay_out_segment(struct rig *rig, bool is_ack, uint32_t ahead)
-{
-	uint32_t payload = at.length - 54u, seq = (uint32_t)SEGMENTS_SEQ;
-
-	rig->wire.cursor = 0;
-	rig->wire.advanced = 0;
-	rig->wire.port = is_ack ? RIG_OUTSIDE : RIG_INSIDE;
-	rig->wire.length = is_ack ? RIG_FRAME_MIN : at.length;
-	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
-		struct rig_packet packet = {
-			.flow = scattered(i, ROUND_PKTS),
-			.l4_proto = IPPROTO_TCP,
-			.from_responder = is_ack,
-			.seq = is_ack ? 5001u + sizeof(ssh_banner) - 1
-				      : seq + at.sent + ahead * payload,
-			.ack = is_ack ? seq + at.next_sent : 5001u + sizeof(ssh_banner) - 1,
-			.length = rig->wire.length,
-			.bare = is_ack,
-			.tail = rig_tail_of(i),
-		};
-
-		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
-	}
-}
-
-static void before_in_order(struct rig *rig, unsigned round)
-{
-	(void)rig;
-	(void)round;
-	at.sent = at.next_sent;
-	at.next_sent += at.length - 54u;
-}
-
-static void lay_out_in_order(struct rig *rig, unsigned round, unsigned step)
-{
-	(void)round;
-	lay_out_segment(rig, step == 1, 0);
-}
-
-// The second comes before the first.
-static void before_hole(struct rig *rig, unsigned round)
-{
-	(void)rig;
-	(void)round;
-	at.sent = at.next_sent;
-	at.next_sent += 2 * (at.length - 54u);
-}
-
-static void lay_out_hole(struct rig *rig, unsigned round, unsigned step)
-{
-	(void)round;
-	lay_out_segment(rig, step == 2, step == 0);
-}
-
-static void check_segments(struct rig *rig, uint64_t pkts)
-{
-	const struct stats *stats = &rig->lcore->stats;
-
-	if (stats->sent_pkts - at.before.sent_pkts != pkts ||
-		stats->tcp_copied_pkts != at.before.tcp_copied_pkts || rig->lcore->tap)
-		rig_die("the flows were not decided for good");
-}
-
-static void check_tapped(struct rig *rig, uint64_t pkts)
-{
-	const struct stats *stats = &rig->lcore->stats;
-
-	if (stats->sent_pkts - at.before.sent_pkts != pkts || stats->tcp_gaps ||
-		stats->tcp_conflict_pkts || rig->lcore->tracker->n_free + at.flows != 65536)
-		rig_die("the flows were not tracked");
-}
-
 const struct scenario scenarios[] = {
 	{.name = "decided-udp",
 		.what = "datagrams of flows that are decided for good",
@@ -532,6 +399,16 @@ const struct scenario scenarios[] = {
 		.before = before_in_order,
 		.lay_out = lay_out_in_order,
 		.check = check_segments},
+	{.name = "untracked-in-order",
+		.what = "the same of a flow under inspection without reassembly",
+		.letter = 'e',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 2,
+		.setup = setup_untracked,
+		.before = before_in_order,
+		.lay_out = lay_out_in_order,
+		.check = check_untracked},
 	{.name = "tracked-in-order",
 		.what = "the same of a flow under inspection",
 		.letter = 'e',
@@ -552,6 +429,16 @@ const struct scenario scenarios[] = {
 		.before = before_hole,
 		.lay_out = lay_out_hole,
 		.check = check_segments},
+	{.name = "untracked-hole",
+		.what = "the same of a flow under inspection without reassembly",
+		.letter = 'f',
+		.by_flow = true,
+		.length = 1514,
+		.steps = 3,
+		.setup = setup_untracked,
+		.before = before_hole,
+		.lay_out = lay_out_hole,
+		.check = check_untracked},
 	{.name = "tracked-hole",
 		.what = "the same of a flow under inspection: one copy, one hole filled",
 		.letter = 'f',

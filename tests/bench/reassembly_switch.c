@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The linker puts this before inspect_tcp (--wrap): with the switch off a segment's payload goes
+// to whoever looks at the flow as it comes, as if there were no tracker. Everything else of the
+// path stays: what a flow under inspection costs beyond that is reassembly's. Of the rig alone:
+// the product has no such way.
+#include "inspect.h"
+#include "rig.h"
+
+bool reassembly_off;
+
+enum verdict __real_inspect_tcp(struct lcore *lcore, struct walk *walk);
+enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct walk *walk);
+
+enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct walk *walk)
+{
+	if (!reassembly_off)
+		return __real_inspect_tcp(lcore, walk);
+	struct inspection in = {
+		.lcore = lcore,
+		.walk = walk,
+		.flow = flow_at(lcore->flows, walk->ref),
+		.cold = flow_cold_at(lcore->flows, walk->ref),
+	};
+	const struct span span = {
+		.length = walk->pkt->payload_len,
+		.offset64 = walk->pkt->tcp_seq,
+		.half = (uint8_t)walk->half,
+	};
+
+	if (span.length)
+		inspect_payload(&in, span, walk->pkt->payload_off);
+	return VERDICT_PASS;
+}

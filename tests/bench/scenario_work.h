@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the scenarios' files share; nobody else includes it.
+#ifndef SLUICE_BENCH_SCENARIO_WORK_H
+#define SLUICE_BENCH_SCENARIO_WORK_H
+
+#include "scenario.h"
+
+#define SCENARIO_BANNER "SSH-2.0-OpenSSH_9.2p1\r\n"
+// What is next of a flow that scenario_decide_tcp has made.
+#define SCENARIO_C2S_SEQ ((uint32_t)(1001 + sizeof(SCENARIO_BANNER) - 1))
+#define SCENARIO_S2C_SEQ ((uint32_t)(5001 + sizeof(SCENARIO_BANNER) - 1))
+
+struct scenario_state {
+	uint32_t flows;
+	uint32_t next_flow; // tuples that were never used begin here
+	uint16_t length;
+	uint8_t l4_proto;
+	uint32_t sent,
+		next_sent; // bytes of each flow, at this round's beginning and the next one's
+	struct stats before;
+};
+extern struct scenario_state at; // of the scenario in work; the program measures one at a time
+
+void scenario_begin(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto);
+// Room for n frames.
+void scenario_wire(struct rig *rig, uint32_t n, uint16_t length);
+// A connection of SSH, both banners said: what the server says first decides its flow for good.
+void scenario_decide_tcp(struct rig *rig, uint32_t flow);
+// The n'th flow in an order that no cache foresees: a walk over a power of two.
+uint32_t scenario_scattered(uint32_t i, uint32_t n);
+
+// scenario_segments.c
+void setup_segments(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_tapped(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_untracked(struct rig *rig, uint32_t flows, uint16_t length);
+void before_in_order(struct rig *rig, unsigned round);
+void lay_out_in_order(struct rig *rig, unsigned round, unsigned step);
+void before_hole(struct rig *rig, unsigned round);
+void lay_out_hole(struct rig *rig, unsigned round, unsigned step);
+void check_segments(struct rig *rig, uint64_t pkts);
+void check_tapped(struct rig *rig, uint64_t pkts);
+void check_untracked(struct rig *rig, uint64_t pkts);
+
+#endif
