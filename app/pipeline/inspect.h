@@ -4,6 +4,7 @@
 #ifndef SLUICE_INSPECT_H
 #define SLUICE_INSPECT_H
 
+#include <rte_prefetch.h>
 #include "span.h"
 #include "tcp_track.h"
 #include "walk.h"
@@ -27,6 +28,37 @@ static inline struct tcp_track *inspect_track(
 {
 	return cold->track ? track_at(lcore->tracker, cold->track) : NULL;
 }
+// While packet `at` of a burst is walked: lines that later ones will need are sent for, if their
+// flows are under inspection. First those that say where a flow is tracked, then its tracker's.
+// Only a hint: a flow may end before its packet's turn comes.
+#define INSPECT_COLD_AHEAD  6 // packets
+#define INSPECT_TRACK_AHEAD 2
+static inline bool inspect_needs(const struct lcore *lcore, uint32_t ref)
+{
+	return !(ref & FLOW_REF_STUB || flow_at(lcore->flows, ref)->flags & FLOW_FINAL);
+}
+static inline void inspect_fetch(
+	const struct lcore *lcore, const struct flow_lookup *lookups, unsigned n, unsigned at)
+{
+	unsigned far = at + INSPECT_COLD_AHEAD, near = at + INSPECT_TRACK_AHEAD;
+
+	if (far < n && inspect_needs(lcore, lookups[far].ref)) {
+		const struct flow_cold *cold = flow_cold_at(lcore->flows, lookups[far].ref);
+
+		rte_prefetch0(&cold->half[0].window_scale);
+		rte_prefetch0(&cold->half[1].window_scale);
+		rte_prefetch0(&cold->report);
+		rte_prefetch0(&cold->track);
+	}
+	if (near < n && inspect_needs(lcore, lookups[near].ref)) {
+		const struct tcp_track *track =
+			inspect_track(lcore, flow_cold_at(lcore->flows, lookups[near].ref));
+
+		for (size_t i = 0; track && i < sizeof(*track); i += RTE_CACHE_LINE_SIZE)
+			rte_prefetch0((const char *)track + i);
+	}
+}
+
 // Counts what became of the walk's segment, and tells what is an anomaly. `expected`: the offset
 // of the half's next byte before it.
 void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,

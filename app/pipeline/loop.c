@@ -268,6 +268,7 @@ static void run_owned(
 		bool asked = cached && lookup && lookup->ref == FLOW_REF_NONE;
 
 		lcore->in_hand = n - i + n_refused;
+		inspect_fetch(lcore, lookups, n_lookups, i);
 
 		// an earlier packet of this burst changed the table
 		if (lookup && unlikely(version != flow_table_version(lcore->flows)))

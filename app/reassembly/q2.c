@@ -110,6 +110,8 @@ void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t 
 			q2->last = segment;
 		q2->n_blocks++;
 		count_copies(q2, slab, kind == SEGMENT_COPY);
+		// the next to be kept is mostly as long
+		slab_fetch(slab, (uint32_t)sizeof(struct segment) + n);
 		start += n;
 		from.at += n;
 		length -= n;
