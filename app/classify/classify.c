@@ -7,6 +7,7 @@
 #include "host_name.h"
 #include "sigdb.h"
 #include "states.h"
+#include "tls_certificate.h"
 
 #define NO_SIGNATURE UINT16_MAX
 
@@ -373,6 +374,23 @@ static void look_at_datagram(struct classifier *classifier, struct job *job, str
 		named(job, HALF_C2S, asks.name);
 }
 
+// What the server calls itself, where the client asked for nobody.
+static void look_at_certificate(struct job *job, unsigned half)
+{
+	struct look *look = job->look;
+	struct host_name name;
+
+	if (half != HALF_S2C)
+		return;
+	enum host_seen seen =
+		tls_certificate_name((struct text){look->at[half], look->length[half]}, &name);
+
+	if (seen != HOST_MORE)
+		look->host = HOST_LOOKED_AT;
+	if (seen == HOST_FOUND)
+		named(job, half, (struct text){name.bytes, name.length});
+}
+
 // The name that the client asks for in clear. Only the half that began is asked; picked up
 // midstream, either may be the client's.
 static void look_at_host(struct job *job)
@@ -381,12 +399,19 @@ static void look_at_host(struct job *job)
 	unsigned half = job->span->half & 1;
 	struct host_name name;
 
-	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT ||
-		(half != HALF_C2S && !job->midstream))
+	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT)
+		return;
+	if (look->host == HOST_OF_SERVER) {
+		look_at_certificate(job, half);
+		return;
+	}
+	if (half != HALF_C2S && !job->midstream)
 		return;
 	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
 
-	look->host = seen == HOST_MORE ? HOST_AWAITED : HOST_LOOKED_AT;
+	look->host = seen == HOST_MORE                          ? HOST_AWAITED
+		     : seen == HOST_UNASKED && half == HALF_C2S ? HOST_OF_SERVER
+								: HOST_LOOKED_AT;
 	if (seen == HOST_FOUND)
 		named(job, half, (struct text){name.bytes, name.length});
 }
@@ -435,8 +460,10 @@ static bool host_to_come(const struct job *job, uint16_t app)
 {
 	const struct app_proto *proto = app_get(app);
 
-	return proto && proto->carrier && job->look->host == HOST_AWAITED &&
-	       !half_closed(job->look, HALF_C2S);
+	if (!proto || !proto->carrier)
+		return false;
+	return (job->look->host == HOST_AWAITED && !half_closed(job->look, HALF_C2S)) ||
+	       (job->look->host == HOST_OF_SERVER && !half_closed(job->look, HALF_S2C));
 }
 
 // A more specific signature wants to see more: the carrier (HTTP) is known, but not what it

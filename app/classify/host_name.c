@@ -13,6 +13,21 @@ static enum host_seen take_name(struct text from, struct host_name *name)
 	return HOST_FOUND;
 }
 
+// RFC 6066 3: literal addresses are not permitted there; and are sent.
+static bool is_address(struct text name)
+{
+	for (uint32_t i = 0; i < name.length; i++)
+		if (!octets_digit(name.at[i]) && name.at[i] != '.')
+			return text_contains_byte(name, ':');
+	return true;
+}
+
+// RFC 5246 E.2: a hello in the form of SSL 2 has no place for a name.
+static bool is_ssl2_hello(struct text half)
+{
+	return half.length >= 5 && half.at[0] & 0x80 && half.at[2] == 1 && half.at[3] == 3;
+}
+
 static enum host_seen host_of_tls(struct text half, struct host_name *name)
 {
 	uint8_t bytes[CLASSIFY_PREFIX_BYTES];
@@ -25,7 +40,9 @@ static enum host_seen host_of_tls(struct text half, struct host_name *name)
 	enum tls_hello_seen seen = tls_hello_read(message, TLS_OVER_TCP, &hello);
 
 	if (hello.name.length)
-		return take_name(hello.name, name);
+		return is_address(hello.name) ? HOST_UNASKED : take_name(hello.name, name);
+	if (seen == TLS_HELLO_WHOLE)
+		return HOST_UNASKED;
 	return seen == TLS_HELLO_MORE && goes_on ? HOST_MORE : HOST_NONE;
 }
 
@@ -115,5 +132,7 @@ enum host_seen host_name_find(const uint8_t *bytes, uint32_t length, struct host
 
 	if (!length)
 		return HOST_MORE;
+	if (is_ssl2_hello(half))
+		return HOST_UNASKED;
 	return bytes[0] == TLS_HANDSHAKE ? host_of_tls(half, name) : host_of_http(half, name);
 }

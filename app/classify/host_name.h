@@ -14,6 +14,7 @@ enum host_seen {
 	HOST_NONE, // there is none, and none will come
 	HOST_MORE, // not yet
 	HOST_FOUND,
+	HOST_UNASKED, // a hello of TLS that asks for none, or for an address: the server may tell
 };
 
 struct host_name {

@@ -35,6 +35,7 @@ struct memo_slot {
 enum host_look {
 	HOST_NOT_LOOKED, // not asked yet, or not here yet
 	HOST_AWAITED,    // its half begins as one that will tell
+	HOST_OF_SERVER,  // the client asks for none: the server's certificate is awaited
 	HOST_LOOKED_AT,
 };
 

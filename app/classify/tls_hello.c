@@ -77,8 +77,9 @@ static void read_extension(uint16_t type, struct vector body, struct tls_hello *
 {
 	switch (type) {
 	case EXTENSION_SERVER_NAME:
+		if (!out->asks_name) // a second one is an error (RFC 8446 4.2)
+			read_name(body.here, out);
 		out->asks_name = true;
-		read_name(body.here, out);
 		break;
 	case EXTENSION_GROUPS: out->groups = list_of(body.here, 2, 2); break;
 	case EXTENSION_FORMATS: out->formats = list_of(body.here, 1, 1); break;

@@ -139,7 +139,9 @@ static void say_user_app(struct sentence *s, const struct evidence *source)
 	char host[EXPLAIN_HOST_BYTES];
 
 	say(s, source->app > app_count() ? ", which the policy defines, " : ", ");
-	if (source->detail == EVIDENCE_BY_HOST)
+	if (source->detail == EVIDENCE_BY_HOST && source->half == HALF_S2C)
+		say(s, "by the name in the server's certificate (%s)", explain_host(source, host));
+	else if (source->detail == EVIDENCE_BY_HOST)
 		say(s, "by the host that the client asked for (%s)", explain_host(source, host));
 	else if (source->detail == EVIDENCE_BY_ADDRESS)
 		say(s, "by the responder's address");

@@ -95,6 +95,42 @@ def stream():
     return seeds
 
 
+def vector(width, octets):
+    return len(octets).to_bytes(width, "big") + octets
+
+
+def tls_hello():
+    """Inputs of fuzz_tls_hello.c: what carries it, then a hello or a server's flight."""
+    name = vector(2, b"\0" + vector(2, b"www.chat.example"))
+    lists = ((0x0A0A, b""), (0, name), (16, vector(2, b"\x02h2\x08http/1.1")), (10, vector(2, b"\0\x1d\0\x17")),
+             (11, b"\x01\0"), (13, vector(2, b"\4\3\x08\4")), (43, b"\x04\x03\x04\x03\x03"), (41, bytes(300)))
+    extensions = vector(2, b"".join(struct.pack(">H", kind) + vector(2, body) for kind, body in lists))
+
+    def hello(version, cookie, rest=extensions):
+        body = version + bytes(32) + b"\0" + cookie + vector(2, b"\x13\x01\xc0\x2f\x1a\x1a") + b"\1\0" + rest
+        return b"\x01" + vector(3, body)
+
+    def records(message, most):
+        pieces = [message[at:at + most] for at in range(0, len(message), most)]
+        return b"".join(b"\x16\x03\x01" + vector(2, piece) for piece in pieces)
+
+    def der(tag, octets):
+        return bytes([tag]) + (bytes([len(octets)]) if len(octets) < 128 else b"\x82" + len(octets).to_bytes(2, "big")) + octets
+
+    tcp = hello(b"\3\3", b"")
+    seeds = {"record": b"\0" + records(tcp, 9999), "records": b"\0" + records(tcp, 40), "message": b"\1" + tcp,
+             "quic": b"\2" + tcp, "dtls": b"\3" + hello(b"\xfe\xfd", b"\4abcd"), "old": b"\1" + hello(b"\3\1", b"", b"")}
+    for name, common in (("subject", b"*.chat.example"), ("alternative", b"Chat")):
+        subject = der(0x30, der(0x31, der(0x30, der(6, b"\x55\4\3") + der(12, common))))
+        names = der(0x30, der(6, b"\x55\x1d\x11") + der(4, der(0x30, der(0x82, b"*.chat.example"))))
+        tbs = der(0xA0, der(2, b"\2")) + der(2, b"\1") + 3 * der(0x30, b"") + subject + der(0x30, bytes(200))
+        certificate = der(0x30, der(0x30, tbs + der(0xA3, der(0x30, names))) + der(0x30, b"") + der(3, b"\0"))
+        flight = b"\2" + vector(3, b"\3\3" + bytes(36)) + b"\x0b" + vector(3, vector(3, vector(3, certificate))) + b"\x0e\0\0\0"
+        seeds[name] = b"\4" + records(flight, 9999)
+        seeds[name + "-cut"] = seeds[name][:-30]
+    return seeds
+
+
 def write(target, seeds):
     folder = os.path.join(HERE, "corpus", target)
     os.makedirs(folder, exist_ok=True)
@@ -113,6 +149,7 @@ def main():
     write("frag", {name: b"".join(records) for name, records in fragments().items()})
     write("tcp_track", tcp_track())
     write("stream", stream())
+    write("tls_hello", tls_hello())
 
 
 if __name__ == "__main__":

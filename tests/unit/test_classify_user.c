@@ -177,10 +177,54 @@ static void a_name_in_tls(void **state)
 		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
 
 		rig_feed(&flow, HALF_C2S, hello.bytes, hello.length);
+		if (!cases[i].name || !*cases[i].name) { // the server may tell, but it is TLS 1.3
+			assert_false(flow.verdict.final);
+			rig_feed(
+				&flow, HALF_S2C, LITERAL("\x16\3\3\0\6\2\0\0\2\3\3\x14\3\3\0\1\1"));
+		}
 		assert_true(flow.verdict.final); // nothing is awaited that will not come
+		assert_int_equal(flow.verdict.n_data_pkts, 1);
 		assert_int_equal(flow.verdict.app, cases[i].wiki ? WIKI : app_find("tls"));
 		if (cases[i].wiki)
 			assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	}
+	rig_free(rig);
+}
+
+// Where the client asks for none, for an address, or by a hello of SSL 2, the server's certificate
+// tells; where it asks for a name, that counts.
+static void a_name_in_the_certificate(void **state)
+{
+	static const uint8_t answer[] = {0x16, 3, 3, 0, 92, 2, 0, 0, 38, 3, 3, [47] = 11, 0, 0, 46,
+		0, 0, 43, 0, 0, 40, 0x30, 38, 0x30, 36, 2, 1, 1, 0x30, 0, 0x30, 0, 0x30, 0, 0x30,
+		25, 0x31, 23, 0x30, 21, 6, 3, 0x55, 4, 3, 12, 14, '*', '.', 'w', 'i', 'k', 'i', '.',
+		'e', 'x', 'a', 'm', 'p', 'l', 'e'};
+	static const uint8_t ssl2[] = {0x80, 28, 1, 3, 1, 0, 3, 0, 0, 0, 16, 0, 0, 0x35, [29] = 1};
+	struct rig *rig = rig_with_users();
+	static const char *const names[] = {
+		NULL, "192.0.2.1", "2001:db8::1", "other.example", "ssl2"};
+
+	(void)state;
+	assert_int_equal(sizeof(answer), 97);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct hello hello = client_hello(names[i]);
+
+		for (size_t cut = 1; cut <= sizeof(answer); cut++) {
+			struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
+
+			if (i == 4)
+				rig_feed(&flow, HALF_C2S, ssl2, sizeof(ssl2));
+			else
+				rig_feed(&flow, HALF_C2S, hello.bytes, hello.length);
+			assert_int_equal(flow.verdict.app, app_find("tls"));
+			assert_int_equal(flow.verdict.final, i == 3);
+			rig_feed(&flow, HALF_S2C, answer, cut);
+			if (cut < sizeof(answer))
+				rig_feed(&flow, HALF_S2C, answer + cut, sizeof(answer) - cut);
+			assert_true(flow.verdict.final);
+			assert_int_equal(flow.verdict.app, i == 3 ? app_find("tls") : WIKI);
+			rig_end(&flow);
+		}
 	}
 	rig_free(rig);
 }
@@ -492,6 +536,7 @@ int main(void)
 		cmocka_unit_test(a_name_in_tls),
 		cmocka_unit_test(a_hello_cut_anywhere),
 		cmocka_unit_test(a_hello_that_trickles_ends_with_the_budget),
+		cmocka_unit_test(a_name_in_the_certificate),
 		cmocka_unit_test(a_name_beyond_the_prefix_is_not_awaited),
 		cmocka_unit_test(a_gap_ends_the_wait),
 		cmocka_unit_test(a_name_in_http),
