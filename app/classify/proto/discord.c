@@ -1,10 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Discord: chat by its hosts, voice by the discovery of the caller's own address.
+// Discord: chat by its hosts; voice over UDP (discord.com/developers, "Voice", "IP Discovery"):
+// the client asks for its own address with type 1, length 70, SSRC, an address of 64 octets and a
+// port, all zero; type 2 is the answer, the address as text. Keepalives are 0x1337cafe and a
+// counter (reverse engineering of clients, as in nDPI and WebRTC's Discord fork).
+// Discovery: 74 octets of which 66 are zero, or text and zeros. Keepalive: 40 bits and its length.
 #include "app_proto.h"
+#include "text.h"
+
+#define DISCOVERY 74
+#define ADDRESS   8 // offset
+#define PORT      72
+#define KEEPALIVE 8
+
+static bool is_zero(const uint8_t *at, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i++)
+		if (at[i])
+			return false;
+	return true;
+}
+
+// "192.0.2.1", "2001:db8::1"; the rest of the field is zero.
+static bool is_address(const uint8_t *at)
+{
+	uint32_t i = 0;
+
+	while (i < PORT - ADDRESS && (octets_hex(at[i]) >= 0 || at[i] == '.' || at[i] == ':'))
+		i++;
+	return i >= 2 && i < PORT - ADDRESS && is_zero(at + i, PORT - ADDRESS - i);
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes;
+
+	if (probe->length == KEEPALIVE)
+		return octets_be32(at) == 0x1337cafe && !at[7] ? VERIFY_DPI : VERIFY_NO;
+	if (probe->length != DISCOVERY || at[0] || octets_be16(at + 2) != DISCOVERY - 4)
+		return VERIFY_NO;
+	if (at[1] == 1)
+		return is_zero(at + ADDRESS, DISCOVERY - ADDRESS) ? VERIFY_YES : VERIFY_NO;
+	return at[1] == 2 && is_address(at + ADDRESS) ? VERIFY_YES : VERIFY_NO;
+}
 
 const struct app_proto app_proto_discord = {
 	.name = "discord",
 	.title = "Discord",
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
+	.verify = verify,
 };

@@ -1,10 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QQ (Tencent): the OICQ protocol over UDP and TCP, and the hosts of its service.
+// QQ (Tencent): OICQ over UDP and TCP, and the hosts of its service. A packet is 0x02, client
+// version, command, sequence number, the user's number (from 10,000), a body, 0x03; over TCP its
+// length of two octets stands before it (Pidgin's libpurple, Wireshark's OICQ, Net::OICQ). A body
+// is what TEA made, in blocks of eight, but for logins, which put keys before it.
+// Fixed in one: 16 bits of frame, 8 of the command, 2 of the version, 3 of the body's length; over
+// TCP also 16 of the length. A body of another length waits for a second packet of that user.
+#include <netinet/in.h>
 #include "app_proto.h"
+#include "text.h"
+
+#define BEGIN       0x02
+#define END         0x03
+#define HEAD        11 // up to the user's number
+#define BODY_MIN    8
+#define NUMBER_MIN  10000
+#define VERSION_MAX 0x3fff
+#define LENGTH      2 // before it, over TCP
+
+// 0x0001 log out ... 0x00f0; the logins of later years.
+static bool is_command(uint16_t command)
+{
+	static const uint16_t later[] = {0x0825, 0x0826, 0x0828, 0x0829, 0x0836, 0x0839};
+
+	for (unsigned i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+		if (later[i] == command)
+			return true;
+	return command && command <= 0x00f0;
+}
+
+static bool is_packet(struct text packet)
+{
+	if (packet.length < HEAD + BODY_MIN + 1 || packet.at[0] != BEGIN ||
+		packet.at[packet.length - 1] != END)
+		return false;
+	uint16_t version = octets_be16(packet.at + 1);
+
+	return version >= 0x0100 && version <= VERSION_MAX &&
+	       is_command(octets_be16(packet.at + 3)) && octets_be32(packet.at + 7) >= NUMBER_MIN;
+}
+
+static enum verify verify_packet(const struct probe *probe, struct text packet)
+{
+	uint32_t *known = probe->memo->word, number;
+
+	if (!is_packet(packet))
+		return VERIFY_NO;
+	number = octets_be32(packet.at + 7);
+	if (known[0] == number)
+		return VERIFY_YES;
+	if ((packet.length - HEAD - 1) % 8 == 0)
+		return VERIFY_DPI;
+	known[0] = number;
+	return VERIFY_MORE;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct text half = {probe->bytes, probe->length};
+
+	if (probe->l4_proto == IPPROTO_UDP)
+		return verify_packet(probe, half);
+	if (half.length < LENGTH)
+		return VERIFY_MORE;
+	uint32_t length = octets_be16(half.at);
+
+	if (length < LENGTH + HEAD + BODY_MIN + 1)
+		return VERIFY_NO;
+	if (half.length < length)
+		return half.length > LENGTH && half.at[LENGTH] != BEGIN ? VERIFY_NO : VERIFY_MORE;
+	half.length = length;
+	return is_packet(text_from(half, LENGTH)) ? VERIFY_DPI : VERIFY_NO;
+}
 
 const struct app_proto app_proto_qq = {
 	.name = "qq",
 	.title = "QQ",
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
+	.verify = verify,
 };

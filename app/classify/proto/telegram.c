@@ -1,10 +1,118 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Telegram: MTProto over TCP, calls over UDP.
+// core.telegram.org/mtproto/mtproto-transports: the client begins with 0xef (abridged: lengths in
+// one octet, or 0x7f and three, by four), 0xeeeeeeee (intermediate: 32 bits, little endian) or
+// 0xdddddddd (padded intermediate); "full" begins with its length and sequence number 0. Keys are
+// agreed on in clear (key id 0: req_pq, req_pq_multi); with a key, key id and all else is random.
+// The obfuscated transport is random from its first octet and not known here.
+// Intermediate: 44 bits with the length. Abridged with a key: 8 bits and lengths that fit on both
+// sides: a hint. Calls by libtgvoip: a tag of 128 bits, then 12 octets 0xff: by their signature.
 #include "app_proto.h"
+#include "text.h"
+
+#define REQ_PQ       0x60469778
+#define REQ_PQ_MULTI 0xbe7e8ef1
+#define REQ_DH       0xd712e4be
+#define MESSAGE_MIN  40 // key id, message key or id, one block
+#define MESSAGE_MAX  (1u << 20)
+#define CLEAR_HEAD   24 // key id, message id, length, constructor
+
+// A message in clear: the first of a key exchange. More if its head is not here yet.
+static enum verify verify_clear(struct text message)
+{
+	if (message.length < CLEAR_HEAD)
+		return VERIFY_MORE;
+	uint32_t constructor = octets_le32(message.at + 20);
+
+	if (octets_be32(message.at) || octets_be32(message.at + 4))
+		return VERIFY_NO;
+	return constructor == REQ_PQ || constructor == REQ_PQ_MULTI || constructor == REQ_DH
+		       ? VERIFY_YES
+		       : VERIFY_NO;
+}
+
+// Takes the length of an abridged message. False: it is not here, or too long or short.
+static bool take_abridged(struct text *rest, uint32_t *length)
+{
+	uint32_t head = 1, words;
+
+	if (!rest->length)
+		return false;
+	words = rest->at[0] & 0x7f; // the top bit asks for a quick acknowledgement
+	if (words == 0x7f) {
+		head = 4;
+		if (rest->length < head)
+			return false;
+		words = octets_le32(rest->at) >> 8;
+	}
+	*length = 4 * words;
+	*rest = text_from(*rest, head);
+	return *length && *length <= MESSAGE_MAX;
+}
+
+// Messages up to the end of what is here.
+static bool is_abridged_chain(struct text rest)
+{
+	uint32_t length;
+
+	if (!rest.length)
+		return false;
+	while (rest.length) {
+		if (!take_abridged(&rest, &length) || length > rest.length)
+			return false;
+		rest = text_from(rest, length);
+	}
+	return true;
+}
+
+static enum verify verify_abridged(const struct probe *probe, struct text rest)
+{
+	struct text message = rest;
+	uint32_t length;
+
+	if (!message.length)
+		return VERIFY_MORE;
+	if (!take_abridged(&message, &length))
+		return rest.length < 4 ? VERIFY_MORE : VERIFY_NO;
+	if (message.length >= 8 && !octets_be32(message.at) && !octets_be32(message.at + 4))
+		return verify_clear(message);
+	if (length < MESSAGE_MIN)
+		return VERIFY_NO;
+	struct text peer = {probe->peer, probe->peer_length};
+
+	return is_abridged_chain(rest) && is_abridged_chain(peer) ? VERIFY_PARTIAL : VERIFY_MORE;
+}
+
+static enum verify verify_intermediate(struct text rest, bool padded)
+{
+	if (rest.length < 4)
+		return VERIFY_MORE;
+	uint32_t length = octets_le32(rest.at) & 0x7fffffff;
+
+	return length >= MESSAGE_MIN && length <= MESSAGE_MAX && (padded || length % 4 == 0)
+		       ? VERIFY_DPI
+		       : VERIFY_NO;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	struct text half = {probe->bytes, probe->length};
+
+	if (!half.length)
+		return VERIFY_NO;
+	switch (half.at[0]) {
+	case 0xef: return verify_abridged(probe, text_from(half, 1));
+	case 0xee:
+	case 0xdd: return verify_intermediate(text_from(half, 4), half.at[0] == 0xdd);
+	default: // full: length, sequence number, message
+		return half.length < 8 ? VERIFY_MORE : verify_clear(text_from(half, 8));
+	}
+}
 
 const struct app_proto app_proto_telegram = {
 	.name = "telegram",
 	.title = "Telegram",
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
+	.verify = verify,
 };

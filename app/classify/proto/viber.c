@@ -1,10 +1,96 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Viber: its own frames over TCP and UDP, and the hosts of its service.
+// Viber: the hosts of its service, and frames of its own, known from what clients send (no
+// specification is public).
+//
+// UDP (calls): an id of 16 bits, a type (little endian), by type a token of 64 bits. 1 asks, with 5
+// at 4 and the token at 6; 12 answers with it at 6. 25 asks with it at 4, 26 answers with it at 4.
+// Believed is the answer only: same id, right type, same token: 128 bits.
+//
+// TCP (messages; 4244, 5242, 443, 80): the length of the frame (little endian, these two octets
+// included), a token of 32 bits, 0xfcff, a small version, 0x80: 36 bits with the length. The
+// server's frame: length, two octets, version and 0x80, the token: 44 bits.
+#include <netinet/in.h>
 #include "app_proto.h"
+#include "text.h"
+
+#define UDP_TOKEN   8
+#define VERSION_MAX 0x0f
+#define TCP_HEAD    12
+#define TCP_MIN     22
+#define TCP_MAX     2048
+#define REMEMBERED  0x80000000
+
+struct ask {
+	uint16_t type, answer;
+	uint8_t token; // offset, in both
+};
+
+static const struct ask asks[] = {{1, 12, 6}, {25, 26, 4}};
+
+static enum verify verify_udp(const struct probe *probe)
+{
+	uint32_t *memo = probe->memo->word; // id and the index of the ask; the token
+	const uint8_t *at = probe->bytes;
+
+	if (probe->length < 20)
+		return memo[0] ? VERIFY_MORE : VERIFY_NO;
+	uint32_t id = octets_be16(at), type = octets_le16(at + 2);
+
+	for (unsigned i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		const uint8_t *token = at + asks[i].token;
+		uint32_t key = REMEMBERED | i << 20 | (uint32_t)(probe->half & 1) << 16;
+
+		if (type == asks[i].type) {
+			memo[0] = key | id;
+			memo[1] = octets_be32(token);
+			memo[2] = octets_be32(token + 4);
+			return VERIFY_MORE;
+		}
+		if (type == asks[i].answer && memo[0] == ((key ^ 0x10000) | id) &&
+			memo[1] == octets_be32(token) && memo[2] == octets_be32(token + 4))
+			return VERIFY_YES;
+	}
+	return memo[0] ? VERIFY_MORE : VERIFY_NO;
+}
+
+static bool is_version(const uint8_t *at)
+{
+	return at[0] && at[0] <= VERSION_MAX && at[1] == 0x80;
+}
+
+// The frame as a whole is the first thing that a side says: nothing follows before an answer.
+static enum verify verify_tcp(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes, *peer = probe->peer;
+
+	if (probe->length < TCP_HEAD)
+		return VERIFY_MORE;
+	uint32_t length = octets_le16(at);
+	bool asks_first = octets_be16(at + 6) == 0xfcff && is_version(at + 8);
+
+	if (length < TCP_MIN || length > TCP_MAX || (!asks_first && !is_version(at + 4)))
+		return VERIFY_NO;
+	if (asks_first && probe->length == length)
+		return VERIFY_DPI;
+	if (probe->peer_length < TCP_HEAD)
+		return probe->length > length && !asks_first ? VERIFY_NO : VERIFY_MORE;
+	if (asks_first)
+		return is_version(peer + 4) && !memcmp(at + 2, peer + 6, 4) ? VERIFY_YES
+									    : VERIFY_MORE;
+	return octets_be16(peer + 6) == 0xfcff && is_version(peer + 8) ? VERIFY_YES : VERIFY_MORE;
+}
+
+static enum verify verify(const struct probe *probe)
+{
+	return probe->l4_proto == IPPROTO_UDP ? verify_udp(probe) : verify_tcp(probe);
+}
 
 const struct app_proto app_proto_viber = {
 	.name = "viber",
 	.title = "Viber",
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
+	.verify = verify,
+	.tcp_ports = {4244, 5242},
+	.udp_ports = {7985, 7987},
 };

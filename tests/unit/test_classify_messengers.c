@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messengers' own forms, without TLS: exchanges of datagrams and first words over TCP. Of each:
+// the conversation as clients have it, cut anywhere, each octet that counts changed, random bytes.
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "classify_talk.h"
+
+static struct rig *rig;
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TALK(l4_word, port, list, app_name)                                             \
+	&(const struct talk)                                                            \
+	{                                                                               \
+		.rig = rig, .packets = list, .n = COUNT(list), .l4 = IPPROTO_##l4_word, \
+		.dport = port, .app = app_name                                          \
+	}
+
+static void test_skype(void **state)
+{
+	static const struct packet answered[] = {
+		SAYS(C2S, "\x7c\x21\x02", 28), SAYS(S2C, "\x7c\x21\x47", 11)};
+	static const struct packet probes[] = {SAYS(C2S, "\x7c\x21\x02", 18),
+		SAYS(C2S, "\x7c\x21\x02", 17), SAYS(C2S, "\x7c\x21\x02", 49),
+		SAYS(C2S,
+			"\x7c\x21\x02"
+			"aaaabbbbaaaabbbb",
+			19)};
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, talk_bytes(&probes[0], 1), 18);
+	assert_string_equal(rig_app(&flow), "skype");
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	assert_false(flow.verdict.final);
+	rig_feed(&flow, HALF_S2C,
+		"\x7c\x22\x07"
+		"abcdefgh",
+		11); // another id
+	rig_feed(&flow, HALF_C2S,
+		"\x7c\x21\x07"
+		"abcdefgh",
+		11); // the same half
+	rig_feed(&flow, HALF_S2C,
+		"\x7c\x21\x07"
+		"abcdefghi",
+		12);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_feed(&flow, HALF_S2C,
+		"\x7c\x21\x05"
+		"abcdefgh",
+		11);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+
+	flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+	for (unsigned i = 0; i < 2; i++)
+		rig_feed(&flow, answered[i].half, talk_bytes(&answered[i], i), answered[i].length);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	assert_int_equal(flow.verdict.n_data_pkts, 1);
+	rig_end(&flow);
+
+	for (unsigned i = 1; i < COUNT(probes); i++) // short, long, text
+		assert_string_equal(rig_first(rig, IPPROTO_UDP, HALF_C2S, talk_bytes(&probes[i], 1),
+					    probes[i].length),
+			"");
+	assert_string_equal(
+		rig_first(rig, IPPROTO_UDP, HALF_S2C, talk_bytes(&probes[0], 1), 18), "");
+	flow = rig_flow(rig, IPPROTO_UDP, 40000, 161); // a service's port
+	rig_feed(&flow, HALF_C2S, talk_bytes(&probes[0], 1), 18);
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001); // not the first datagram
+	rig_feed(&flow, HALF_C2S, "hello", 5);
+	rig_feed(&flow, HALF_C2S, talk_bytes(&probes[0], 1), 18);
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+}
+
+static void test_qq(void **state)
+{
+	// log out, number 1,444,875,387, 32 octets of TEA
+#define LOG_OUT                                        \
+	"\x02\x3b\x0b\x00\x01\x00\x23\x56\x1f\x0c\x7b" \
+	"abcdefghabcdefghabcdefghabcdefgh\x03"
+	// a login with keys before the blocks: 10 octets
+#define LOG_IN                                         \
+	"\x02\x37\x13\x08\x25\x00\x23\x56\x1f\x0c\x7b" \
+	"abcdefghij\x03"
+	static const struct packet out[] = {SAYS(C2S, LOG_OUT, sizeof(LOG_OUT) - 1)};
+	static const struct packet twice[] = {
+		SAYS(C2S, LOG_IN, sizeof(LOG_IN) - 1), SAYS(S2C, LOG_IN, sizeof(LOG_IN) - 1)};
+	const struct talk *talk = TALK(UDP, 8000, out, "qq");
+	char tcp[sizeof(LOG_OUT) + 1] = {0, sizeof(LOG_OUT) + 1};
+
+	(void)state;
+	talk_means(talk, sizeof(LOG_OUT) - 1);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 3, sizeof(LOG_OUT) - 2));
+	talk = TALK(UDP, 8000, twice, "qq");
+	talk_means(talk, sizeof(LOG_IN) - 1);
+	talk_hangs_on(talk, 1, OFFSETS(0, 7, 8, 9, 10));
+	memcpy(tcp + 2, LOG_OUT, sizeof(LOG_OUT) - 1);
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, tcp, sizeof(tcp), "qq");
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, tcp, sizeof(tcp), "qq");
+	tcp[1]--;
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, tcp, sizeof(tcp)), "");
+	rig_random(rig, IPPROTO_UDP, LITERAL(""), "qq");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x01\x00"), "qq");
+}
+
+static void test_discord(void **state)
+{
+	static const struct packet ask[] = {ZEROS(C2S, "\x00\x01\x00\x46\x00\x02\x4b\x18", 74)};
+	static const struct packet answer[] = {ZEROS(S2C,
+		"\x00\x02\x00\x46\x00\x02\x4b\x18"
+		"192.0.2.17",
+		74)};
+	static const struct packet alive[] = {SAYS(C2S, "\x13\x37\xca\xfe\x09\x01\x00\x00", 8)};
+	const struct talk *talk = TALK(UDP, 50004, ask, "discord");
+
+	(void)state;
+	talk_means(talk, 74);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 8, 40, 71, 72, 73));
+	talk = TALK(UDP, 50004, answer, "discord");
+	talk_means(talk, 74);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 3, 9, 60, 71));
+	talk = TALK(UDP, 50004, alive, "discord");
+	talk_means(talk, 8);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 7));
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x00\x02\x00\x46"), "discord");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x13\x37"), "discord");
+}
+
+static void test_line(void **state)
+{
+	static const struct packet both[] = {SAYS(C2S, "\xdb\x51\x03\x7f\x06\x02", 853),
+		SAYS(S2C, "\xd9\x83\x01\x03\x06\x02", 391)};
+	static const struct packet next[] = {SAYS(C2S, "\xd8\x9c\xff\xff\x06\x02", 160),
+		SAYS(S2C, "\x01\x02\x03", 3), SAYS(C2S, "\xd0\x80\x00\x00", 20)};
+	const struct talk *talk = TALK(UDP, 29070, both, "line");
+
+	(void)state;
+	talk_means(talk, 100);
+	talk_hangs_on(talk, 0, OFFSETS(0, 4, 5));
+	talk_hangs_on(talk, 1, OFFSETS(0, 4, 5));
+	talk = TALK(UDP, 29070, next, "line");
+	talk_means(talk, 10);
+	talk_hangs_on(talk, 2, OFFSETS(0, 2, 3));
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xd8\x9c"), "line");
+}
+
+static void test_viber(void **state)
+{
+	static const struct packet call[] = {
+		SAYS(C2S, "\xed\xf6\x01\x00\x05\x00\xac\x19\x35\x8c\x8f\x64\xe4\x47", 257),
+		SAYS(C2S, "\xed\xf6\x11\x00\x01", 18),
+		SAYS(S2C, "\xed\xf6\x0c\x00\x01\x00\xac\x19\x35\x8c\x8f\x64\xe4\x47", 76)};
+	static const struct packet ping[] = {
+		SAYS(C2S, "\x05\xb8\x19\x00\x35\x18\xf5\x18\x98\x64\xe4\x47", 34),
+		SAYS(S2C, "\x05\xb8\x1a\x00\x35\x18\xf5\x18\x98\x64\xe4\x47", 20)};
+	static const struct packet chat[] = {
+		SAYS(C2S, "\x60\x00\xad\xd4\xdc\x17\xfc\xff\x03\x80\x59\x00\x0a", 96)};
+	static const struct packet late[] = {// the first frame is not alone
+		SAYS(C2S, "\x20\x00\xad\xd4\xdc\x17\xfc\xff\x03\x80\x59\x00\x0a", 96),
+		SAYS(S2C, "\x16\x00\x76\x05\x03\x80\xad\xd4\xdc\x17\x5c\x00", 22)};
+	const struct talk *talk = TALK(UDP, 7985, call, "viber");
+
+	(void)state;
+	talk_means(talk, 20);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 4, 6, 13));
+	talk_hangs_on(talk, 2, OFFSETS(0, 1, 2, 3, 6, 13));
+	talk = TALK(UDP, 7987, ping, "viber");
+	talk_means(talk, 20);
+	talk_hangs_on(talk, 1, OFFSETS(0, 2, 3, 4, 11));
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, talk_bytes(chat, 0), 96, "viber");
+	talk = TALK(TCP, 4244, chat, "viber");
+	talk_means(talk, 96);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 6, 7, 8, 9));
+	talk = TALK(TCP, 4244, late, "viber");
+	talk_means(talk, 12);
+	talk_hangs_on(talk, 1, OFFSETS(4, 5, 6, 9));
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xed\xf6\x01\x00\x05\x00"), "viber");
+}
+
+static void test_telegram(void **state)
+{
+	static const struct packet call[] = {SAYS(C2S,
+		"0123456789abcdef\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff",
+		40)};
+	// abridged: 40 octets, in clear, req_pq_multi
+#define CLEAR                                \
+	"\xef\x0a\0\0\0\0\0\0\0\0"           \
+	"ABCDEFGH\x14\0\0\0\xf1\x8e\x7e\xbe" \
+	"0123456789abcdef"
+#define FULL                                 \
+	"\x34\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" \
+	"ABCDEFGH\x14\0\0\0\x78\x97\x46\x60" \
+	"0123456789abcdef"
+	static const struct packet keyed[] = {SAYS(C2S, "\xef\x0f", 62), SAYS(S2C, "\x0c", 49)};
+	const struct talk *talk = TALK(UDP, 533, call, "telegram");
+
+	(void)state;
+	talk_means(talk, 28);
+	talk_hangs_on(talk, 0, OFFSETS(16, 20, 27));
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(CLEAR), "telegram");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x28\0\0\0"), "telegram");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xdd\xdd\xdd\xdd\x2b\0\0\0"), "telegram");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(FULL), "telegram");
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL(CLEAR)), "");
+	assert_string_equal( // not by four; too long
+		rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x29\0\0\0")), "");
+	assert_string_equal(
+		rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x28\0\x20\0")), "");
+	talk = TALK(TCP, 443, keyed, "telegram");
+	talk_means(talk, 49);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1));
+	talk_hangs_on(talk, 1, OFFSETS(0));
+	rig_random(rig, IPPROTO_TCP, LITERAL("\xef\x00"), "telegram");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xff\xff\xff\xff"), "telegram");
+}
+
+static void test_whatsapp(void **state)
+{
+#define KEY "0123456789abcdef0123456789abcdef"
+#define ROUTED                                   \
+	"ED\x00\x01\x00\x00\x04\x08\x05\x08\x02" \
+	"WA\x06\x03\x00\x00\x24\x12\x22\x0a\x20" KEY
+#define PLAIN "WA\x02\x01\x00\x00\xee\x12\xeb\x01\x0a\x20" KEY
+#define OLD   "WA\x01\x05\x00\x00\x1a\xf8\x05\x01"
+	static const struct packet routed[] = {SAYS(C2S, ROUTED, sizeof(ROUTED) - 1)};
+	static const struct packet plain[] = {SAYS(C2S, PLAIN, sizeof(PLAIN) - 1)};
+
+	(void)state;
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(ROUTED), "whatsapp");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(PLAIN), "whatsapp");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(OLD), "whatsapp");
+	talk_hangs_on(TALK(TCP, 443, plain, "whatsapp"), 0, OFFSETS(0, 1, 2, 3, 4, 5, 7, 10, 11));
+	talk_hangs_on(TALK(TCP, 443, routed, "whatsapp"), 0, OFFSETS(0, 1, 2, 3, 4, 11, 12));
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL(OLD)), "");
+	rig_random(rig, IPPROTO_TCP, LITERAL("WA\x02\x01"), "whatsapp");
+	rig_random(rig, IPPROTO_TCP, LITERAL("ED\x00\x01\x00\x00"), "whatsapp");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_skype),
+		cmocka_unit_test(test_qq),
+		cmocka_unit_test(test_discord),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_viber),
+		cmocka_unit_test(test_telegram),
+		cmocka_unit_test(test_whatsapp),
+	};
+	int failed;
+
+	rig = rig_new();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rig_free(rig);
+	return failed;
+}
