@@ -60,13 +60,18 @@ static uint64_t end_of_sent(const struct tcp_half *half)
 
 // It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else the segment is not taken).
 // Nothing that it says is passed on in the header of a held packet. Where nothing is enforced,
-// packets may be missing here that its sender has seen: a mirror, a capture.
+// packets may be missing here that its sender has seen: a mirror, a capture. Of a half whose first
+// bytes passed before we looked, its receiver may have more than has come since: that is not
+// believed, but its sender must learn it, or it sends the same again until it gives up.
 static bool ack_was_sent(const struct tcp_half *other, const struct tcp_segment *segment)
 {
 	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_STARTED) ||
 		other->flags & HALF_UNSEEN || !segment->enforces)
 		return true;
-	return track_offset(other, segment->ack) <= (int64_t)end_of_sent(other);
+	int64_t ack = track_offset(other, segment->ack);
+
+	return ack <= (int64_t)end_of_sent(other) ||
+	       (other->flags & HALF_MIDSTREAM && ack > (int64_t)other->top);
 }
 
 // Of several SYNs with different numbers, its receiver took the one that it acknowledges. Only with

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tracker alone, with a consumer that holds or refuses when the test says so: what fuzzers,
-// schedules and captures found in it, each in a few segments. (What else it keeps: test_tcp_track.c;
-// whole connections with every kind of receiver: test_evasion*.c, test_stream_regressions.c; at
-// random: tests/model, fuzz_tcp_track.c.)
+// schedules and captures found in it, each in a few segments. (What else it keeps:
+// test_tcp_track.c; whole connections with every kind of receiver: test_evasion*.c,
+// test_stream_regressions.c; at random: tests/model, fuzz_tcp_track.c.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -243,14 +243,17 @@ static void what_was_consumed_and_dropped_has_not_left(void **state)
 	rig.hold_at = 0;
 	track_resume(rig.tracker, rig.track, HALF_C2S);
 	work(HALF_C2S);
+	// what comes behind it leaves; of nothing before has its receiver more
+	assert_int_equal(CLIENT(.at = 4, .text = "efgh").verdict, TRACK_FORWARD);
+	assert_true(SERVER(.ack = 8).refused);
 	// again, with other bytes: what was inspected leaves, and nothing is told twice
 	result = CLIENT(.text = "aBcD");
 	assert_int_equal(result.verdict, TRACK_FORWARD);
 	assert_int_equal(result.differ, 2);
 	assert_string_equal(rig.payload, "abcd");
-	expect_told(HALF_C2S, "abcd");
-	assert_false(SERVER(.ack = 4).refused);
-	assert_int_equal(rig.track->half[HALF_C2S].acked, 4);
+	expect_told(HALF_C2S, "abcdefgh");
+	assert_false(SERVER(.ack = 8).refused);
+	assert_int_equal(rig.track->half[HALF_C2S].acked, 8);
 	end();
 }
 
@@ -360,11 +363,13 @@ static void a_half_begins_where_its_receiver_says(void **state)
 // What fills a hole finds room where the copies behind it did.
 static void copies_leave_room_for_what_fills_their_hole(void **state)
 {
+	struct tracker_limits roomy = ordinary;
 	char text[LARGE + 1] = {0};
 	uint32_t at = 1;
 	(void)state;
 
-	begin(&ordinary, true);
+	roomy.blocks = 1000; // the half's own cap is met
+	begin(&roomy, true);
 	memset(text, 'x', LARGE);
 	while (CLIENT(.at = at, .text = text).verdict == TRACK_FORWARD)
 		at += LARGE;
