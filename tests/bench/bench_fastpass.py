@@ -87,7 +87,9 @@ def options_of(cell, mode, seed):
     impairment = {"at": "rx", "seed": seed, "limit": 32768, "to_inside": to_inside, "to_outside": {"delay_ms": half}}
     text = json.dumps(impairment, separators=(",", ":"))
     fast = "false" if mode == "off" else "true"
-    return f"--set impairment={text} --set reassembly.fast_pass={fast}"
+    # A sender may go on behind a hole for as long as the receiver's window lets it.
+    memory = "--set reassembly.memory_mb=256 --set reassembly.half_kb=65536"
+    return f"--set impairment={text} --set reassembly.fast_pass={fast} {memory}"
 
 
 def cap_of(mode, arguments):
