@@ -31,34 +31,6 @@ static bool is_tcp(const struct job *job)
 	return job->flow->l4_proto == IPPROTO_TCP;
 }
 
-// Appends what continues the half's prefix. False: nothing new can be seen.
-static bool prefix_grow(struct look *look, struct state *state, const struct span *span)
-{
-	unsigned half = span->half & 1;
-	uint32_t length = look->length[half];
-
-	if (span->flags & SPAN_GAP || span->offset64 > length) {
-		// Beyond a full prefix this is the rest of the flow, else a hole.
-		look->ended[half] = true;
-		return false;
-	}
-	uint32_t known = length - (uint32_t)span->offset64;
-	uint32_t room = CLASSIFY_PREFIX_BYTES - length;
-
-	if (look->ended[half] || known >= span->length || !room)
-		return false;
-	uint32_t here = span->length - known < room ? span->length - known : room;
-
-	if (state) {
-		SHOW(state->bytes[half] + length, here);
-		memcpy(state->bytes[half] + length, span->bytes + known, here);
-	} else {
-		look->at[half] = span->bytes;
-	}
-	look->length[half] = (uint16_t)(length + here);
-	return true;
-}
-
 static struct probe probe_of(const struct job *job, unsigned half)
 {
 	const struct classify_flow *flow = job->flow;
@@ -580,7 +552,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
 	if (is_tcp(&job) && (gap || span->length))
-		grown = prefix_grow(job.look, state, span);
+		grown = look_grow(job.look, state, span);
 	if (grown || (job.look->n_pending && !gap && span->length))
 		look_at_signatures(&job, scratch, grown);
 	if (grown && is_tcp(&job))

@@ -173,3 +173,30 @@ void state_give(struct classifier *classifier, uint32_t *ref)
 	classifier->first_free = given;
 	classifier->n_free++;
 }
+
+bool look_grow(struct look *look, struct state *state, const struct span *span)
+{
+	unsigned half = span->half & 1;
+	uint32_t length = look->length[half];
+
+	if (span->flags & SPAN_GAP || span->offset64 > length) {
+		// Beyond a full prefix this is the rest of the flow, else a hole.
+		look->ended[half] = true;
+		return false;
+	}
+	uint32_t known = length - (uint32_t)span->offset64;
+	uint32_t room = CLASSIFY_PREFIX_BYTES - length;
+
+	if (look->ended[half] || known >= span->length || !room)
+		return false;
+	uint32_t here = span->length - known < room ? span->length - known : room;
+
+	if (state) {
+		SHOW(state->bytes[half] + length, here);
+		memcpy(state->bytes[half] + length, span->bytes + known, here);
+	} else {
+		look->at[half] = span->bytes;
+	}
+	look->length[half] = (uint16_t)(length + here);
+	return true;
+}

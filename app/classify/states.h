@@ -108,4 +108,8 @@ struct state *state_take(struct classifier *classifier, enum state_use use, uint
 struct state *state_at(struct classifier *classifier, uint32_t ref, enum state_use use);
 void state_give(struct classifier *classifier, uint32_t *ref);
 
+// Appends what continues a half's prefix: into the state, or, without one, as it lies in the
+// packet. False: nothing new can be seen.
+bool look_grow(struct look *look, struct state *state, const struct span *span);
+
 #endif
