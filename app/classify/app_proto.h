@@ -35,6 +35,8 @@ struct app_memo {
 };
 #define APP_MEMOS 4
 
+struct flow_ends;
+
 // What a verifier sees. For TCP `bytes` is an in-order prefix and `peer` that of the other half
 // (either may be empty; both at most CLASSIFY_PREFIX_BYTES). For `verify`, `bytes` is the half
 // that the signature matched in, also when asked again because the other half grew; for a shape
@@ -47,6 +49,7 @@ struct probe {
 	const uint8_t *peer;
 	uint32_t peer_length;
 	struct app_memo *memo;
+	const struct flow_ends *ends; // for networks that a protocol's owner publishes
 	uint16_t sport;
 	uint16_t dport;
 	uint16_t signature; // index in the signature database, for the evidence

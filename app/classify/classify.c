@@ -35,6 +35,7 @@ static struct probe probe_of(const struct job *job, unsigned half)
 {
 	const struct classify_flow *flow = job->flow;
 	struct probe probe = {
+		.ends = flow->ends,
 		.sport = flow->ends->port[half],
 		.dport = flow->ends->port[!half],
 		.signature = NO_SIGNATURE,

@@ -13,6 +13,7 @@ import argparse
 import collections
 import csv
 import importlib.util
+import ipaddress
 import json
 import os
 import struct
@@ -92,13 +93,20 @@ class Half:
                     moved = True
 
 
+def mapped(address):
+    """16 bytes: IPv6, or IPv4 as it is mapped there."""
+    address = ipaddress.ip_address(address)
+    return (bytes(10) + b"\xff\xff" if address.version == 4 else b"") + address.packed
+
+
 class Flow:
     """A connection: the sender of the SYN, else of the first packet, is the initiator."""
 
     def __init__(self, number, l4, ends, midstream):
         self.number, self.l4, self.ends = number, l4, ends
         self.midstream, self.packets, self.halves = midstream, 0, (Half(), Half())
-        self.records = [b"F" + struct.pack("<IBBHH", number, L4[l4], midstream | 2, ends[0][1], ends[1][1])]
+        self.records = [b"F" + struct.pack("<IBBHH", number, L4[l4], midstream | 2, ends[0][1], ends[1][1])
+                        + mapped(ends[0][0]) + mapped(ends[1][0])]
 
     def payload(self, half, offset, octets, counts):
         self.records.append(b"P" + struct.pack("<IBBQI", self.number, half, counts, offset, len(octets)) + octets)

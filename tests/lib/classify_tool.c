@@ -6,7 +6,8 @@
 //       u16 min_length, then id, application and pattern, each u16 length and bytes
 //   'H' a host of an application: application and suffix, each u16 length and bytes
 //   'G' end of signatures
-//   'F' a flow begins: u32 id, u8 l4, bits (1 midstream, 2 initiator inside), u16 sport, dport
+//   'F' a flow begins: u32 id, u8 l4, bits (1 midstream, 2 initiator inside), u16 sport, dport,
+//       address of the initiator and of the responder, 16 bytes each (IPv4: mapped)
 //   'P' payload: u32 id, u8 half, flags (1 new data packet, 2 gap), u64 offset, u32 length, bytes
 //   'E' a flow ends: u32 id
 // Output: for each flow that ended, "id app confidence n_data_pkts signature how".
@@ -129,6 +130,8 @@ static void begin(void)
 	flow->bits = (uint8_t)number(1);
 	flow->ends.port[HALF_C2S] = (uint16_t)number(2);
 	flow->ends.port[HALF_S2C] = (uint16_t)number(2);
+	take(flow->ends.address[HALF_C2S], 16);
+	take(flow->ends.address[HALF_S2C], 16);
 }
 
 static void end(struct classifier *classifier, const struct sigdb *db)

@@ -205,6 +205,41 @@ static void test_tls_midstream(void **state)
 	assert_string_equal(midstream(LITERAL("abcd\x17\3\3\0\4abcd")), "");
 }
 
+// Known by whose network it is, and the port.
+static void test_applepush(void **state)
+{
+	static const struct {
+		uint8_t address[4];
+		uint16_t port;
+		const char *app;
+	} cases[] = {
+		{{17, 1, 2, 3}, 5223, "applepush"},
+		{{17, 1, 2, 3}, 443, "tls"},
+		{{18, 1, 2, 3}, 5223, "tls"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(cases); i++)
+		for (unsigned half = 0; half < 2; half++) {
+			struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 40001);
+
+			memset(flow.ends.address[half] + 10, 0xff, 2);
+			memcpy(flow.ends.address[half] + 12, cases[i].address, 4);
+			flow.ends.port[half] = cases[i].port;
+			flow.midstream = true;
+			rig_feed(&flow, HALF_C2S, LITERAL("\x17\3\3\0\4abcd"));
+			assert_string_equal(rig_app(&flow), cases[i].app);
+			rig_end(&flow);
+		}
+	// not even there anything else than TLS
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 5223);
+
+	memcpy(flow.ends.address[HALF_S2C] + 10, "\xff\xff\x11\1\2\3", 6);
+	rig_feed(&flow, HALF_C2S, LITERAL("\x17\3\5\0\4abcd"));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+}
+
 static void test_ssh(void **state)
 {
 	static const char *const bad[] = {"SSH-3.0-a\r\n", "SSH-2.0\r\n", "SSH-2.1-a\r\n",
@@ -386,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_tls_refused),
 		cmocka_unit_test(test_tls_empty),
 		cmocka_unit_test(test_tls_midstream),
+		cmocka_unit_test(test_applepush),
 		cmocka_unit_test(test_ssh),
 		cmocka_unit_test(test_socks),
 		cmocka_unit_test(test_dns),
