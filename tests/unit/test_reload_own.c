@@ -114,6 +114,66 @@ static void ids_stay(void **state)
 	world_free(&w);
 }
 
+static uint16_t of_host(const struct policy *policy, const char *name)
+{
+	return user_apps_of_host(policy->user_apps, (const uint8_t *)name, (uint32_t)strlen(name));
+}
+
+static uint16_t of_address(const struct policy *policy, uint8_t last)
+{
+	const uint8_t address[16] = {[10] = 0xff, 0xff, 192, 0, 2, last};
+
+	return app_networks_find(&policy->app_networks, address);
+}
+
+// The signature files' hosts and networks are those of the last reload; nothing is compiled for
+// them, and a table that is wrong changes nothing.
+static void tables_are_those_of_the_last_reload(void **state)
+{
+	struct world w = world_new();
+	struct config_errors errors = {0};
+	const struct policy *policy;
+	const struct sigdb *db;
+	char hosts[120];
+	uint16_t wiki;
+
+	(void)state;
+	snprintf(hosts, sizeof hosts, "%s/hosts.json", w.signatures);
+	write_file(hosts,
+		"{'schema_version':1,'applications':[{'app':'irc','hosts':['chat.example',"
+		"'wiki.example'],'networks':['192.0.2.0/25'],'why':'w'}]}");
+	policy = load(&w, POLICY(WIKI));
+	wiki = policy->applications[0].app;
+	db = reload_sigdb(w.reload);
+	assert_int_equal(of_host(policy, "a.chat.example"), app_find("irc"));
+	assert_int_equal(of_host(policy, "a.wiki.example"), wiki); // the policy's own wins
+	assert_int_equal(of_host(policy, "new.example"), APP_NONE);
+	assert_int_equal(of_address(policy, 1), app_find("irc"));
+	assert_int_equal(of_address(policy, 200), APP_NONE);
+
+	write_file(hosts,
+		"{'schema_version':1,'applications':[{'app':'xmpp','hosts':['new.example',"
+		"'wiki.example'],'networks':['192.0.2.128/25'],'why':'w'}]}");
+	policy = load(&w, POLICY(WIKI));
+	assert_ptr_equal(reload_sigdb(w.reload), db);
+	assert_int_equal(of_host(policy, "a.chat.example"), APP_NONE);
+	assert_int_equal(of_host(policy, "new.example"), app_find("xmpp"));
+	assert_int_equal(of_address(policy, 1), APP_NONE);
+	assert_int_equal(of_address(policy, 200), app_find("xmpp"));
+	policy = load(&w, "{'schema_version':1}"); // without applications of its own
+	assert_int_equal(of_host(policy, "wiki.example"), app_find("xmpp"));
+
+	write_file(hosts, "{'schema_version':1,'applications':[{'app':'xmpp','hosts':['x y'],"
+			  "'why':'w'}]}");
+	assert_int_equal(reload_load(w.reload, w.policy, 1, &errors), -EINVAL);
+	assert_non_null(strstr(errors.lines[0], "hosts.json: $.applications[0].hosts[0]"));
+	config_errors_free(&errors);
+	assert_ptr_equal(reload_policy(w.reload), policy);
+	assert_int_equal(of_host(policy, "new.example"), app_find("xmpp"));
+	unlink(hosts);
+	world_free(&w);
+}
+
 static void signatures_keep_their_numbers(void **state)
 {
 	struct world w = world_new();
@@ -215,6 +275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ids_stay),
 		cmocka_unit_test(signatures_keep_their_numbers),
+		cmocka_unit_test(tables_are_those_of_the_last_reload),
 		cmocka_unit_test(what_has_not_changed_is_shared),
 		cmocka_unit_test(a_thread_builds_the_same),
 	};

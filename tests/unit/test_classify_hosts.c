@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The repository's own table of hosts and its signatures of user agents: each host tells its
+// application, what is shared with others tells none.
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "classify_rig.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct rig *rig;
+
+static const char *asked(const char *before, const char *host)
+{
+	char request[400];
+	int length = snprintf(request, sizeof(request),
+		"GET /x HTTP/1.1\r\nAccept: */*\r\nHost: %s%s\r\n\r\n", before, host);
+
+	return rig_first(rig, IPPROTO_TCP, HALF_C2S, request, (size_t)length);
+}
+
+static void every_host_tells_its_application(void **state)
+{
+	uint32_t n = user_apps_n_hosts(rig->hosts);
+
+	(void)state;
+	assert_true(n > 100);
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t app, longest;
+		const char *host = user_apps_host(rig->hosts, i, &app);
+
+		assert_string_equal(asked("", host), app_get(app)->name);
+		assert_string_equal(asked("a.b.", host), app_get(app)->name);
+		longest = user_apps_of_host(
+			rig->hosts, (const uint8_t *)host, (uint32_t)strlen(host));
+		assert_int_equal(longest, app);
+		// A suffix is whole labels.
+		assert_string_not_equal(asked("xq7", host), app_get(app)->name);
+	}
+}
+
+static void what_others_share_tells_none(void **state)
+{
+	static const char *const hosts[] = {"www.facebook.com", "graph.facebook.com",
+		"facebook.com", "scontent.xx.fbcdn.net", "www.microsoft.com", "login.live.com",
+		"outlook.office.com", "login.microsoftonline.com", "s3.amazonaws.com",
+		"x.cloudfront.net", "appspot.com", "www.google.com", "mtalk.google.com",
+		"www.apple.com", "naver.jp", "www.tencent.com", "www.alibaba.com", "a.akamaihd.net",
+		"www.cisco.com", "yahoo.com", "mail.yahoo.com", "aol.com", "msn.com",
+		"cloudflare.com", "com", "us", "localhost", "192.0.2.1"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++)
+		assert_string_equal(asked("", hosts[i]), "http");
+}
+
+static void agents(void **state)
+{
+	static const struct {
+		const char *line, *app;
+	} cases[] = {
+		{"User-Agent: Transmission/3.00", "bittorrent"},
+		{"user-agent: qBittorrent/4.5.2", "bittorrent"},
+		{"User-Agent: rtorrent/0.9.8/0.13.8", "bittorrent"},
+		{"User-Agent: Deluge/2.0.3 libtorrent/1.2.5.0", "bittorrent"},
+		{"User-Agent: uTorrent/355(111915644)(46038)", "bittorrent"},
+		{"User-Agent: Azureus 5.7.6.0;Windows 10;Java 1.8.0_144", "bittorrent"},
+		{"User-Agent: WhatsApp/2.12.367 Android/5.0", "whatsapp"},
+		{"User-Agent: Viber/13.3.0", "viber"},
+		{"X-Line-Application: IOSIPAD\t8.14.2\tiPhone OS\t11.2.5", "line"},
+		{"User-Agent: Mozilla/5.0 (X11) Transmission/3.00", "http"},
+		{"User-Agent: Transmissions/3.00", "http"},
+		{"User-Agent: WhatsApp", "http"},
+		{"X-Agent: Viber/13.3.0", "http"},
+		{"Referer: User-Agent: Viber/13.3.0", "http"},
+	};
+	char request[400];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int length = snprintf(request, sizeof(request),
+			"GET /x HTTP/1.1\r\nHost: a.example\r\n%s\r\nAccept: */*\r\n\r\n",
+			cases[i].line);
+
+		rig_cuts(rig, IPPROTO_TCP, HALF_C2S, request, (size_t)length, cases[i].app);
+	}
+	// What the body of an answer or of a request quotes is nothing.
+	int length = snprintf(request, sizeof(request),
+		"POST /x HTTP/1.1\r\nHost: a.example\r\n\r\nGET / HTTP/1.1\r\n%s\r\n\r\n",
+		cases[0].line);
+
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, request, (size_t)length), "http");
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	rig = rig_new();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rig_free(rig);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_host_tells_its_application),
+		cmocka_unit_test(what_others_share_tells_none),
+		cmocka_unit_test(agents),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
