@@ -47,11 +47,14 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 {
 	const struct pkt *pkt = pkt_of(m);
 
-	// the first acknowledgement says which of several SYN-ACKs was taken
+	// the first acknowledgement says which of several SYN-ACKs was taken; or it is of a FIN,
+	// too
+	bool of_fin = stub->tcp_flags[!half] & TH_FIN && pkt->tcp_ack == stub->isn[!half] + 2;
+
 	if ((pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
 		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN &&
 		!(stub->tcp_flags[half] & TH_ACK) && pkt->tcp_seq == stub->isn[half] + 1 &&
-		pkt->tcp_ack != stub->isn[!half] + 1) {
+		pkt->tcp_ack != stub->isn[!half] + 1 && !of_fin) {
 		begin_at(stub, !half, pkt->tcp_ack - 1);
 		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
 	}
