@@ -22,9 +22,21 @@ static uint16_t own(unsigned n)
 #define CRM  own(2)
 
 // wiki: wiki.example. crm: a pattern (CRM/1), crm.example, a port.
+static struct rig *shared; // compiled once
+
+static void rig_leave(struct rig *rig)
+{
+	assert_int_equal(
+		classifier_states_free(rig->classifier), classifier_states_max(rig->classifier));
+}
+
 static struct rig *rig_with_users(void)
 {
-	struct rig *rig = rig_new();
+	if (shared) {
+		shared->work = (struct classify_work){0};
+		return shared;
+	}
+	struct rig *rig = shared = rig_new();
 	struct user_apps *user = user_apps_new();
 	const struct signature signatures[] = {
 		{.id = "crm/1",
@@ -188,7 +200,7 @@ static void a_name_in_tls(void **state)
 		if (cases[i].wiki)
 			assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
 	}
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // Where the client asks for none, for an address, or by a hello of SSL 2, the server's certificate
@@ -226,7 +238,7 @@ static void a_name_in_the_certificate(void **state)
 			rig_end(&flow);
 		}
 	}
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // In two segments, cut anywhere, and in records of any size: the same answer, and no other before.
@@ -257,7 +269,7 @@ static void a_hello_cut_anywhere(void **state)
 		assert_int_equal(flow.verdict.app, CRM);
 		assert_int_equal(flow.state, CLASSIFY_NO_STATE);
 	}
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // One byte per segment is more than the budget: it ends as TLS or unknown, never later than that.
@@ -274,7 +286,7 @@ static void a_hello_that_trickles_ends_with_the_budget(void **state)
 	}
 	assert_true(flow.verdict.final);
 	assert_int_equal(flow.verdict.app, app_find("tls"));
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // A hello that fills the prefix without its name coming: TLS, not a wait for the server.
@@ -298,7 +310,7 @@ static void a_name_beyond_the_prefix_is_not_awaited(void **state)
 	rig_feed(&flow, HALF_C2S, bytes + 1000, sizeof(bytes) - 1000);
 	assert_true(flow.verdict.final);
 	assert_int_equal(flow.verdict.app, app_find("tls"));
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void a_gap_ends_the_wait(void **state)
@@ -314,7 +326,7 @@ static void a_gap_ends_the_wait(void **state)
 	rig_feed_span(&flow, gap);
 	assert_true(flow.verdict.final);
 	assert_int_equal(flow.verdict.app, app_find("tls"));
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void a_name_in_http(void **state)
@@ -351,7 +363,7 @@ static void a_name_in_http(void **state)
 		else
 			assert_int_not_equal(app, WIKI);
 	}
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void a_request_cut_anywhere(void **state)
@@ -370,7 +382,7 @@ static void a_request_cut_anywhere(void **state)
 		assert_true(flow.verdict.final);
 		assert_int_equal(flow.verdict.app, WIKI);
 	}
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // The server's half does not tell what the client asks for.
@@ -390,7 +402,7 @@ static void only_the_client_is_asked(void **state)
 	rig_feed(&flow, HALF_S2C, hello.bytes, hello.length);
 	assert_int_equal(flow.verdict.app, WIKI);
 	rig_end(&flow);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void patterns(void **state)
@@ -413,7 +425,7 @@ static void patterns(void **state)
 	assert_null(sigdb_get(rig->db, SIGNATURE_USER_FIRST + 3));
 	assert_null(sigdb_get(rig->db, sigdb_count(rig->db)));
 	assert_int_equal(sigdb_user_count(rig->db), 3);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // Both are found in one request: the one that stands first in the document.
@@ -429,7 +441,7 @@ static void ties_by_order(void **state)
 	assert_int_equal(
 		app_of_first(rig, LITERAL("GET / HTTP/1.1\r\nHost: other\r\nX-Crm: 1\r\n\r\n")),
 		CRM);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void ports_are_guesses(void **state)
@@ -448,7 +460,7 @@ static void ports_are_guesses(void **state)
 	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PORT);
 	assert_int_equal(beats.verdict.app, WIKI); // not tls, whose port it is, too
 	assert_int_equal(beats.verdict.confidence, CONFIDENCE_PORT);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // Known by its network: that it is TLS says less, that it is BitTorrent says more.
@@ -480,7 +492,7 @@ static void networks_stand_above_carriers_only(void **state)
 	rig_feed(&named, HALF_C2S, crm.bytes, crm.length);
 	assert_int_equal(named.verdict.app, CRM);
 	assert_int_equal(named.verdict.confidence, CONFIDENCE_DPI);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 static void the_step_tells_the_name(void **state)
@@ -504,7 +516,7 @@ static void the_step_tells_the_name(void **state)
 		assert_memory_equal(step->bytes, "ame.wiki.example", CLASSIFY_STEP_BYTES);
 	}
 	assert_true(told);
-	rig_free(rig);
+	rig_leave(rig);
 }
 
 // Whatever the bytes, no byte beyond them is read, and a name is within its bounds.
@@ -530,6 +542,13 @@ static void garbage_has_no_name(void **state)
 	}
 }
 
+static int tear_down(void **state)
+{
+	(void)state;
+	rig_free(shared);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -550,5 +569,5 @@ int main(void)
 		cmocka_unit_test(garbage_has_no_name),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, tear_down);
 }
