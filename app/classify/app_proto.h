@@ -113,6 +113,9 @@ struct app_proto {
 	// Other applications ride on it (HTTP, TLS): where one of them is found with at least
 	// CONFIDENCE_DPI in the same look, the carrier gives way, however sure it is.
 	bool carrier;
+	// What it opens goes on in the same flow (STUN, then DTLS or media): the flow is looked at
+	// until its budget ends, and anything else that is found counts more.
+	bool opens;
 	enum verify (*verify)(const struct probe *probe); // NULL if no signature asks for it
 	// Optional look at every data packet while undecided, even when no signature hit (shapes,
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.

@@ -4,34 +4,11 @@
 // state. Unknown traffic is the common case: each step below is skipped where it cannot help.
 #include <netinet/in.h>
 #include <string.h>
-#include "host_name.h"
+#include "classify_job.h"
 #include "sigdb.h"
 #include "states.h"
-#include "tls_certificate.h"
 
-#define NO_SIGNATURE UINT16_MAX
-
-// One call of classify_feed.
-struct job {
-	const struct sigdb *db;
-	const struct user_apps *user; // or NULL
-	const struct classify_flow *flow;
-	const struct span *span;
-	struct look *look;
-	struct classify_work *work;
-	bool midstream;
-	// the best answer of this call
-	uint16_t app;
-	uint16_t signature;
-	uint8_t confidence;
-};
-
-static bool is_tcp(const struct job *job)
-{
-	return job->flow->l4_proto == IPPROTO_TCP;
-}
-
-static struct probe probe_of(const struct job *job, unsigned half)
+struct probe job_probe(const struct job *job, unsigned half)
 {
 	const struct classify_flow *flow = job->flow;
 	struct probe probe = {
@@ -46,7 +23,7 @@ static struct probe probe_of(const struct job *job, unsigned half)
 		.from_inside = flow->c2s_from_inside == (half == HALF_C2S),
 	};
 
-	if (is_tcp(job)) {
+	if (job_is_tcp(job)) {
 		probe.bytes = job->look->at[half];
 		probe.length = job->look->length[half];
 		probe.peer = job->look->at[!half];
@@ -123,10 +100,13 @@ static unsigned weight(uint16_t app, uint8_t confidence)
 		return CONFIDENCE_VERIFIED + 1u;
 	bool carried = confidence >= CONFIDENCE_DPI && !(proto && proto->carrier);
 
+	if (proto && proto->opens && confidence > CONFIDENCE_PARTIAL)
+		return CONFIDENCE_PARTIAL;
+
 	return confidence + (carried ? CONFIDENCE_VERIFIED + 1u : 0u);
 }
 
-static void propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
+void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t confidence)
 {
 	unsigned ours = weight(app, confidence), best = weight(job->app, job->confidence);
 
@@ -154,11 +134,10 @@ static uint8_t confidence_of(enum verify answer)
 static void propose_answer(struct job *job, uint16_t app, uint16_t signature, enum verify answer)
 {
 	if (confidence_of(answer) != CONFIDENCE_NONE)
-		propose(job, app, signature, confidence_of(answer));
+		job_propose(job, app, signature, confidence_of(answer));
 }
 
-// `to`: where the match ended, or the bytes to show from the start.
-static struct classify_step *note(
+struct classify_step *job_note(
 	struct job *job, enum classify_step_kind kind, const struct probe *probe, uint32_t to)
 {
 	struct classify_work *work = job->work;
@@ -184,7 +163,7 @@ static struct classify_step *note(
 static void note_signature(struct job *job, const struct probe *probe,
 	const struct signature *signature, uint32_t to, enum verify answer)
 {
-	struct classify_step *step = note(job, CLASSIFY_STEP_SIGNATURE, probe, to);
+	struct classify_step *step = job_note(job, CLASSIFY_STEP_SIGNATURE, probe, to);
 
 	if (!step)
 		return;
@@ -201,13 +180,13 @@ static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to
 
 	if (!signature || (job->midstream && !signature->midstream))
 		return;
-	struct probe probe = probe_of(job, half);
+	struct probe probe = job_probe(job, half);
 
 	if (probe.length < signature->min_length)
 		return;
 	probe.signature = index;
 	if (!signature->verify) {
-		propose(job, signature->app, index, signature->confidence);
+		job_propose(job, signature->app, index, signature->confidence);
 		note_signature(job, &probe, signature, to, VERIFY_YES);
 		return;
 	}
@@ -248,7 +227,7 @@ static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, b
 	memcpy(before, look->pending, sizeof(before));
 	look->n_pending = 0;
 	if (grown) {
-		const struct probe probe = probe_of(job, half);
+		const struct probe probe = job_probe(job, half);
 		uint32_t length =
 			probe.length < CLASSIFY_PREFIX_BYTES ? probe.length : CLASSIFY_PREFIX_BYTES;
 
@@ -267,7 +246,7 @@ static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, b
 	}
 	// Those that wanted more are asked again, whether or not they matched again.
 	for (unsigned i = 0; i < n_before; i++) {
-		if (is_tcp(job) && before[i].half != half)
+		if (job_is_tcp(job) && before[i].half != half)
 			consider(job, before[i].signature, before[i].half, 0, true);
 		else if (!among(scratch, n_hits, before[i].signature))
 			consider(job, before[i].signature, half, 0, true);
@@ -276,8 +255,8 @@ static void look_at_signatures(struct job *job, struct sigdb_scratch *scratch, b
 
 static void look_at_shapes(const struct classifier *classifier, struct job *job)
 {
-	bool udp = !is_tcp(job);
-	struct probe probe = probe_of(job, job->span->half & 1);
+	bool udp = !job_is_tcp(job);
+	struct probe probe = job_probe(job, job->span->half & 1);
 
 	for (unsigned i = 0; i < classifier->n_shapes[udp]; i++) {
 		const struct shape *shape = &classifier->shapes[udp][i];
@@ -288,7 +267,7 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 		if (confidence_of(answer) == CONFIDENCE_NONE)
 			continue;
 		struct classify_step *step =
-			note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
+			job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
 
 		if (step) {
 			step->app = shape->app;
@@ -296,97 +275,6 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 			step->confidence = confidence_of(answer);
 		}
 	}
-}
-
-// The client has asked for this name.
-static void named(struct job *job, unsigned half, struct text name)
-{
-	uint16_t app = user_apps_of_host(job->user, name.at, name.length);
-
-	if (app == APP_NONE)
-		return;
-	const struct probe probe = {
-		.bytes = name.at,
-		.length = name.length,
-		.signature = NO_SIGNATURE,
-		.half = (uint8_t)half,
-	};
-	struct classify_step *step = note(job, CLASSIFY_STEP_HOST, &probe, name.length);
-
-	if (step) {
-		step->app = app;
-		step->answer = CLASSIFY_NO_VERIFIER;
-		step->confidence = CONFIDENCE_DPI;
-	}
-	propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
-}
-
-// The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
-// before it.
-static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
-{
-	const struct text datagram = {job->span->bytes, job->span->length};
-	struct look *look = job->look;
-	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
-	struct datagram_asks asks;
-
-	if (look->host == HOST_LOOKED_AT || (job->span->half & 1) != HALF_C2S ||
-		!user_apps_have_hosts(job->user) || !datagram_hello_may_be(datagram))
-		return;
-	if (look->host != HOST_AWAITED) {
-		SHOW(hello, sizeof(*hello));
-		datagram_hello_clear(hello);
-	}
-	uint8_t tried = hello->quic.n_tries, opened = hello->quic.n_opened;
-	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, &asks);
-
-	job->work->quic_tried += hello->quic.n_tries - tried;
-	job->work->quic_opened += hello->quic.n_opened - opened;
-	look->host = seen == TLS_HELLO_MORE && !asks.name.length ? HOST_AWAITED : HOST_LOOKED_AT;
-	if (asks.name.length)
-		named(job, HALF_C2S, asks.name);
-}
-
-// What the server calls itself, where the client asked for nobody.
-static void look_at_certificate(struct job *job, unsigned half)
-{
-	struct look *look = job->look;
-	struct host_name name;
-
-	if (half != HALF_S2C)
-		return;
-	enum host_seen seen =
-		tls_certificate_name((struct text){look->at[half], look->length[half]}, &name);
-
-	if (seen != HOST_MORE)
-		look->host = HOST_LOOKED_AT;
-	if (seen == HOST_FOUND)
-		named(job, half, (struct text){name.bytes, name.length});
-}
-
-// The name that the client asks for in clear. Only the half that began is asked; picked up
-// midstream, either may be the client's.
-static void look_at_host(struct job *job)
-{
-	struct look *look = job->look;
-	unsigned half = job->span->half & 1;
-	struct host_name name;
-
-	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT)
-		return;
-	if (look->host == HOST_OF_SERVER) {
-		look_at_certificate(job, half);
-		return;
-	}
-	if (half != HALF_C2S && !job->midstream)
-		return;
-	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
-
-	look->host = seen == HOST_MORE                          ? HOST_AWAITED
-		     : seen == HOST_UNASKED && half == HALF_C2S ? HOST_OF_SERVER
-								: HOST_LOOKED_AT;
-	if (seen == HOST_FOUND)
-		named(job, half, (struct text){name.bytes, name.length});
 }
 
 static uint16_t app_of_port(const struct classifier *classifier, const struct job *job)
@@ -413,7 +301,7 @@ static void port_guess(
 	verdict->signature = NO_SIGNATURE;
 	verdict->confidence = CONFIDENCE_PORT;
 	verdict->n_data_pkts = job->flow->n_data_pkts;
-	struct classify_step *step = note(job, CLASSIFY_STEP_PORT, &nothing, 0);
+	struct classify_step *step = job_note(job, CLASSIFY_STEP_PORT, &nothing, 0);
 
 	if (step) {
 		step->app = app;
@@ -450,7 +338,9 @@ static bool may_get_better(const struct job *job, uint16_t app, uint16_t signatu
 		if (known && more_specific(job, known->app, pending, app, signature))
 			return true;
 	}
-	return host_to_come(job, app);
+	const struct app_proto *proto = app_get(app);
+
+	return (proto && proto->opens) || host_to_come(job, app);
 }
 
 // No later packet would change the answer. The best of this call counts where the verdict stays
@@ -466,7 +356,7 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 static bool exhausted(const struct job *job)
 {
 	return classify_packets_used_up(job->flow) ||
-	       (is_tcp(job) && half_closed(job->look, HALF_C2S) &&
+	       (job_is_tcp(job) && half_closed(job->look, HALF_C2S) &&
 		       half_closed(job->look, HALF_S2C));
 }
 
@@ -486,7 +376,7 @@ static bool keep(struct classifier *classifier, const struct job *job, uint32_t 
 	if (!state)
 		return false;
 	state->look = *job->look;
-	if (!is_tcp(job)) {
+	if (!job_is_tcp(job)) {
 		HIDE(state->bytes, sizeof(state->bytes));
 		if (job->look->host == HOST_AWAITED) {
 			SHOW(&state->hello, sizeof(state->hello));
@@ -552,14 +442,12 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 		memset(&fresh, 0, sizeof(fresh));
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
-	if (is_tcp(&job) && (gap || span->length))
+	if (job_is_tcp(&job) && (gap || span->length))
 		grown = look_grow(job.look, state, span);
 	if (grown || (job.look->n_pending && !gap && span->length))
 		look_at_signatures(&job, scratch, grown);
-	if (grown && is_tcp(&job))
-		look_at_host(&job);
-	else if (grown)
-		look_at_datagram(classifier, &job, state);
+	if (grown)
+		look_at_names(classifier, &job, state);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	merge(&job, verdict);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a flow tells of itself by a name: the host that a client asks for, in clear over TCP, in the
+// hello of QUIC and DTLS; whom a server says that it is; the realm, or a maker's attributes, of
+// STUN.
+#include "host_name.h"
+#include "classify_job.h"
+#include "stun_message.h"
+#include "tls_certificate.h"
+
+// The client has asked for this name.
+static void named(struct job *job, unsigned half, struct text name)
+{
+	uint16_t app = user_apps_of_host(job->user, name.at, name.length);
+
+	if (app == APP_NONE)
+		return;
+	const struct probe probe = {
+		.bytes = name.at,
+		.length = name.length,
+		.signature = NO_SIGNATURE,
+		.half = (uint8_t)half,
+	};
+	struct classify_step *step = job_note(job, CLASSIFY_STEP_HOST, &probe, name.length);
+
+	if (step) {
+		step->app = app;
+		step->answer = CLASSIFY_NO_VERIFIER;
+		step->confidence = CONFIDENCE_DPI;
+	}
+	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
+}
+
+// The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
+// before it.
+static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
+{
+	const struct text datagram = {job->span->bytes, job->span->length};
+	struct look *look = job->look;
+	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
+	struct datagram_asks asks;
+
+	if (look->host == HOST_LOOKED_AT || (job->span->half & 1) != HALF_C2S ||
+		!user_apps_have_hosts(job->user) || !datagram_hello_may_be(datagram))
+		return;
+	if (look->host != HOST_AWAITED) {
+		SHOW(hello, sizeof(*hello));
+		datagram_hello_clear(hello);
+	}
+	uint8_t tried = hello->quic.n_tries, opened = hello->quic.n_opened;
+	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, &asks);
+
+	job->work->quic_tried += hello->quic.n_tries - tried;
+	job->work->quic_opened += hello->quic.n_opened - opened;
+	look->host = seen == TLS_HELLO_MORE && !asks.name.length ? HOST_AWAITED : HOST_LOOKED_AT;
+	if (asks.name.length)
+		named(job, HALF_C2S, asks.name);
+}
+
+// Calls: the realm of a TURN server is a name that is asked for, and attributes may be of one
+// application only. Either half tells.
+static void look_at_stun(struct job *job)
+{
+	unsigned half = job->span->half & 1;
+	const struct probe probe = job_probe(job, half);
+	const struct text bytes = {probe.bytes, probe.length};
+	struct stun_message message;
+
+	if (job_is_tcp(job) ? !stun_read_stream(bytes, &message) : !stun_read(bytes, &message))
+		return;
+	const char *word = stun_application(&message);
+	struct text realm = message.cookie ? stun_realm(&message) : (struct text){NULL, 0};
+
+	if (realm.length)
+		named(job, half, realm);
+	if (!word)
+		return;
+	struct classify_step *step =
+		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
+
+	if (step) {
+		step->app = app_find(word);
+		step->answer = VERIFY_DPI;
+		step->confidence = CONFIDENCE_DPI;
+	}
+	job_propose(job, app_find(word), NO_SIGNATURE, CONFIDENCE_DPI);
+}
+
+// What the server calls itself, where the client asked for nobody.
+static void look_at_certificate(struct job *job, unsigned half)
+{
+	struct look *look = job->look;
+	struct host_name name;
+
+	if (half != HALF_S2C)
+		return;
+	enum host_seen seen =
+		tls_certificate_name((struct text){look->at[half], look->length[half]}, &name);
+
+	if (seen != HOST_MORE)
+		look->host = HOST_LOOKED_AT;
+	if (seen == HOST_FOUND)
+		named(job, half, (struct text){name.bytes, name.length});
+}
+
+// The name that the client asks for in clear. Only the half that began is asked; picked up
+// midstream, either may be the client's.
+static void look_at_host(struct job *job)
+{
+	struct look *look = job->look;
+	unsigned half = job->span->half & 1;
+	struct host_name name;
+
+	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT)
+		return;
+	if (look->host == HOST_OF_SERVER) {
+		look_at_certificate(job, half);
+		return;
+	}
+	if (half != HALF_C2S && !job->midstream)
+		return;
+	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
+
+	look->host = seen == HOST_MORE                          ? HOST_AWAITED
+		     : seen == HOST_UNASKED && half == HALF_C2S ? HOST_OF_SERVER
+								: HOST_LOOKED_AT;
+	if (seen == HOST_FOUND)
+		named(job, half, (struct text){name.bytes, name.length});
+}
+
+void look_at_names(struct classifier *classifier, struct job *job, struct state *state)
+{
+	if (job_is_tcp(job))
+		look_at_host(job);
+	else
+		look_at_datagram(classifier, job, state);
+	look_at_stun(job);
+}
