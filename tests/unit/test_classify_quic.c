@@ -165,6 +165,39 @@ static void test_nothing_is_opened_in_vain(void **state)
 	rig_free(rig);
 }
 
+// Google's before Initial packets: the server's side alone, where the first message is in clear.
+static void test_answer_of_google(void **state)
+{
+	static const char entries[] =
+		"STK\0\x38\0\0\0SNO\0\x6c\0\0\0PROF\x6c\1\0\0CRT\xff\x80\4\0\0";
+	struct rig *rig = rig_new();
+	uint8_t out[1350];
+	struct {
+		size_t at;
+		uint8_t octet;
+	} wrong[] = {{0, 0x40}, {31, 'j'}, {33, 1}, {34, 2}, {34, 65}, {36, 1}, {38, 's'},
+		{45, 0xff}, {50, 0x10}, {41, 'x'}};
+
+	(void)state;
+	memset(out, 0x5a, sizeof(out));
+	out[0] = 0x08;
+	memcpy(out + 26, "\xa0\1\0\4", 4);
+	memcpy(out + 30, "REJ\0\4\0\0\0", 8);
+	memcpy(out + 38, entries, sizeof(entries) - 1);
+	for (unsigned half = 0; half < 2; half++)
+		assert_string_equal(rig_first(rig, IPPROTO_UDP, half, out, sizeof(out)), "quic");
+	rig_cuts(rig, IPPROTO_UDP, HALF_S2C, out, 400, "quic");
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		uint8_t was = out[wrong[i].at];
+
+		out[wrong[i].at] = wrong[i].octet;
+		assert_string_equal(rig_first(rig, IPPROTO_UDP, HALF_S2C, out, sizeof(out)), "");
+		out[wrong[i].at] = was;
+	}
+	rig_random(rig, IPPROTO_UDP, out, 38, "quic");
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -172,6 +205,7 @@ int main(void)
 		cmocka_unit_test(test_name_over_datagrams),
 		cmocka_unit_test(test_hello_without_end),
 		cmocka_unit_test(test_no_state_free),
+		cmocka_unit_test(test_answer_of_google),
 		cmocka_unit_test(test_nothing_is_opened_in_vain),
 	};
 

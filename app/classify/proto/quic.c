@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // QUIC long headers: RFC 8999 (what all versions share), RFC 9000 17.2 (version 1, and the drafts
-// that led to it), RFC 9369 (version 2); Google's QUIC before the IETF's. The name inside is not
-// looked at here.
+// that led to it), RFC 9369 (version 2); Google's QUIC before the IETF's. The name inside is
+// looked at elsewhere (datagram_hello.h).
 #include "app_proto.h"
-#include "text.h"
+#include "quic_initial.h"
 
 #define LONG_HEADER      0x80
 #define FIXED_BIT        0x40
-#define CID_MAX          20   // RFC 9000 17.2
+#define MESSAGE_BEFORE   96 // no message of Google's stands behind more
+#define MESSAGE_MAX      (64 * 1024)
 #define HEADER_MIN       11   // RFC 8999 6: a negotiation of one version, without ids
 #define INITIAL_MIN      1200 // RFC 9000 14.1: a client's first datagram
 #define INITIAL_SEEN_MIN 256  // a server's, and one that was cut at capture
-
-enum packet_type {
-	INITIAL,
-	ZERO_RTT,
-	HANDSHAKE,
-	RETRY,
-};
 
 // Versions 1 and 2, drafts 22..34 (the first with this header to the last), Facebook's mvfst.
 static bool is_ietf_version(uint32_t version)
@@ -35,60 +29,28 @@ static bool is_google_version(const uint8_t *at)
 	       octets_digit(at[3]);
 }
 
-// Version 2 turns the types of version 1 by one (RFC 9369 3.2).
-static enum packet_type type_of(uint8_t first, uint32_t version)
-{
-	unsigned type = first >> 4 & 3;
-
-	return version == 0x6b3343cf ? (type + 3) & 3 : type;
-}
-
-// RFC 9000 16. False: it is not here in full.
-static bool take_varint(struct text *rest, uint64_t *value)
-{
-	uint32_t length;
-
-	if (!rest->length)
-		return false;
-	length = 1u << (rest->at[0] >> 6);
-	if (rest->length < length)
-		return false;
-	*value = rest->at[0] & 0x3f;
-	for (uint32_t i = 1; i < length; i++)
-		*value = *value << 8 | rest->at[i];
-	*rest = text_from(*rest, length);
-	return true;
-}
-
-static bool skip_cid(struct text *rest)
-{
-	if (!rest->length || rest->at[0] > CID_MAX || rest->length < 1u + rest->at[0])
-		return false;
-	*rest = text_from(*rest, 1u + rest->at[0]);
-	return true;
-}
-
 static enum verify verify_long(struct text datagram)
 {
 	uint32_t version = octets_be32(datagram.at + 1);
-	struct text rest = text_from(datagram, 5);
-	enum packet_type type = type_of(datagram.at[0], version);
+	struct text rest = text_from(datagram, 5), id;
+	enum quic_type type = quic_type_of(datagram.at[0], version);
 	uint64_t token = 0, length;
 
-	if (!(datagram.at[0] & FIXED_BIT) || !skip_cid(&rest) || !skip_cid(&rest))
+	if (!(datagram.at[0] & FIXED_BIT) || !quic_take_cid(&rest, &id) ||
+		!quic_take_cid(&rest, &id))
 		return VERIFY_NO;
-	if (type == RETRY) // a token, and an integrity tag of 16 bytes
+	if (type == QUIC_RETRY) // a token, and an integrity tag of 16 bytes
 		return rest.length > 16 ? VERIFY_DPI : VERIFY_NO;
-	if (type == INITIAL) {
-		if (!take_varint(&rest, &token) || token > rest.length)
+	if (type == QUIC_INITIAL) {
+		if (!quic_take_varint(&rest, &token) || token > rest.length)
 			return VERIFY_NO;
 		rest = text_from(rest, (uint32_t)token);
 	}
 	// Packet number and at least a tag; the length is that of the rest of this packet, and the
 	// datagram may hold more of them.
-	if (!take_varint(&rest, &length) || length < 17 || length > rest.length)
+	if (!quic_take_varint(&rest, &length) || length < 17 || length > rest.length)
 		return VERIFY_NO;
-	if (type != INITIAL)
+	if (type != QUIC_INITIAL)
 		return VERIFY_DPI;
 	return datagram.length >= INITIAL_MIN ? VERIFY_YES : VERIFY_DPI;
 }
@@ -102,15 +64,16 @@ static enum verify verify_google_long(struct text datagram)
 
 	if (!(datagram.at[0] & FIXED_BIT) || datagram.length < INITIAL_SEEN_MIN)
 		return VERIFY_NO;
-	return packed || cids <= CID_MAX ? VERIFY_DPI : VERIFY_NO;
+	return packed || cids <= QUIC_CID_MAX ? VERIFY_DPI : VERIFY_NO;
 }
 
 // RFC 8999 6: version 0, both ids, then versions of four bytes to the end.
 static enum verify verify_negotiation(struct text datagram)
 {
-	struct text rest = text_from(datagram, 5);
+	struct text rest = text_from(datagram, 5), id;
 
-	if (!skip_cid(&rest) || !skip_cid(&rest) || !rest.length || rest.length % 4)
+	if (!quic_take_cid(&rest, &id) || !quic_take_cid(&rest, &id) || !rest.length ||
+		rest.length % 4)
 		return VERIFY_NO;
 	for (; rest.length; rest = text_from(rest, 4))
 		if (is_ietf_version(octets_be32(rest.at)) || is_google_version(rest.at))
@@ -126,14 +89,59 @@ static enum verify verify_old_google(struct text datagram)
 	return is_google_version(datagram.at + 9) ? VERIFY_DPI : VERIFY_NO;
 }
 
+// A tag of QUIC Crypto: capitals and digits, if shorter than four filled up with 0 or, for what
+// depends on the proof (CRT), 255.
+static bool is_tag(const uint8_t *at)
+{
+	unsigned n = 0;
+
+	while (n < 4 && (octets_upper(at[n]) || octets_digit(at[n])))
+		n++;
+	for (unsigned i = n; i < 4; i++)
+		if (at[i] && at[i] != UINT8_MAX)
+			return false;
+	return n >= 2;
+}
+
+// Up to Q046 a server's first packet is in clear, too, and bears no version: behind flags, id,
+// number and hash, and perhaps an ACK, a stream frame with a message (QUIC Crypto, "Handshake
+// messages": its tag, the number of entries, nothing, then entries of a tag and the end of its
+// value, in order).
+static enum verify verify_google_answer(struct text datagram)
+{
+	uint32_t room = datagram.length < MESSAGE_BEFORE ? datagram.length : MESSAGE_BEFORE;
+	const uint8_t *at = memmem(datagram.at, room, "REJ", 4);
+
+	if (!at)
+		at = memmem(datagram.at, room, "SHLO", 4);
+	if (!at)
+		return VERIFY_NO;
+	struct text message = text_from(datagram, (uint32_t)(at - datagram.at));
+	uint32_t n = message.length > 8 ? octets_le16(message.at + 4) : 0, end = 0;
+
+	if (n < 3 || n > 64 || octets_le16(message.at + 6) || message.length < 8 + 8 * n)
+		return VERIFY_NO;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *entry = message.at + 8 + 8 * i;
+
+		if (!is_tag(entry) || octets_le32(entry + 4) < end)
+			return VERIFY_NO;
+		end = octets_le32(entry + 4);
+	}
+	return end <= MESSAGE_MAX ? VERIFY_DPI : VERIFY_NO;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct text datagram = {probe->bytes, probe->length};
 
 	if (datagram.length < HEADER_MIN)
 		return VERIFY_NO;
-	if (!(datagram.at[0] & LONG_HEADER))
-		return verify_old_google(datagram);
+	if (!(datagram.at[0] & LONG_HEADER)) {
+		enum verify asked = verify_old_google(datagram);
+
+		return asked == VERIFY_NO ? verify_google_answer(datagram) : asked;
+	}
 	if (!octets_be32(datagram.at + 1))
 		return verify_negotiation(datagram);
 	if (is_google_version(datagram.at + 1))
