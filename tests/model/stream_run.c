@@ -29,10 +29,12 @@ static int32_t said_ack(struct direction *d, const struct stream_op *op)
 	}
 }
 
-// The gateway may believe it, and the receiver stands by it.
+// The gateway may believe it, and the receiver stands by it. Payload of a SYN has left, too.
 static void note_ack(struct direction *d, const struct fate *fate, int32_t ack)
 {
-	if (fate->bad_checksum || fate->blind || ack > later(d->out_end, d->rcv + d->closed))
+	int32_t most = later(later(d->out_end, d->void_end), d->rcv + d->closed);
+
+	if (fate->bad_checksum || fate->blind || ack > most)
 		return;
 	d->acked = later(d->acked, ack);
 	if (ack <= d->rcv + d->closed)
