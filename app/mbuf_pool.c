@@ -25,6 +25,7 @@
 #define EMBRYO_BYTES          224ull
 #define CONN_CACHE_BYTES      256ull // in every lcore's replica
 #define EXPECTATION_BYTES     128ull
+#define ENDPOINT_BYTES        112ull
 #define EVIDENCE_RECORD_BYTES 80ull
 #define SCAN_FLOW_BYTES       240ull
 #define SCAN_LCORE_BYTES      (512ull << 10)
@@ -77,6 +78,7 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
+	bytes += n * (gateway->limits.endpoints + gateway->limits.names) * ENDPOINT_BYTES;
 	bytes += n * gateway->limits.evidence * EVIDENCE_RECORD_BYTES;
 	if (gateway->scan.engine != SCAN_ENGINE_NONE)
 		bytes += gateway->scan.flows * SCAN_FLOW_BYTES +

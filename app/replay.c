@@ -39,6 +39,7 @@
 #define CLASSIFYING       4096u
 #define CONN_CACHE        16384u
 #define EXPECTATIONS      4096u
+#define ENDPOINTS         32768u // and names; gateway.json's defaults
 #define EVIDENCE          1024u
 #define TURNS_MAX         100000u
 
@@ -150,6 +151,8 @@ static int dataplane_new(struct replay *r)
 		.classifying = RTE_MIN(CLASSIFYING, options->flows),
 		.conn_cache = CONN_CACHE,
 		.expectations = EXPECTATIONS,
+		.endpoints = ENDPOINTS,
+		.names = ENDPOINTS,
 		.evidence = EVIDENCE,
 		.fragments = {.datagrams = 1024,
 			.packets = 2048, // mbufs; a quarter of the pool

@@ -88,6 +88,8 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.classifying = (gateway->limits.classifying + n - 1) / n,
 		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
 		.expectations = gateway->limits.expectations,
+		.endpoints = gateway->limits.endpoints,
+		.names = gateway->limits.names,
 		.evidence = gateway->limits.evidence,
 		.fragments =
 			{

@@ -69,7 +69,7 @@ enum verify {
 	VERIFY_YES,     // the application, CONFIDENCE_VERIFIED: final
 };
 
-// What a decoder tells: for now, a secondary flow that is to be expected (FEATURES B10).
+// What a decoder tells: a secondary flow that is to be expected (FEATURES B10) ...
 struct expectation {
 	uint8_t address[16]; // of the side that will accept the connection (IPv4: v4-mapped)
 	uint16_t port;       // host order
@@ -78,8 +78,46 @@ struct expectation {
 	uint32_t ttl_s;
 };
 
+// ... where somebody said that a node of the flow's application is (row B4) ...
+// X(symbol, word): how it became known.
+#define LEARNED_FROM(X)                                                                  \
+	X(DHT, "dht")         /* nodes and peers that a reply lists, or who announces */ \
+	X(TRACKER, "tracker") /* peers that a tracker lists, or who announces */         \
+	X(PEX, "pex")         /* peers that a peer lists */                              \
+	X(PEER, "peer")       /* a peer's own word for the port that it listens on */    \
+	X(LSD, "lsd")         /* the same, to its local network */                       \
+	X(DNS, "dns")         /* the address of a name */
+
+enum learned_from {
+#define X(symbol, word) LEARNED_##symbol,
+	LEARNED_FROM(X)
+#undef X
+		LEARNED_FROM_MAX
+};
+
+struct learned_endpoint {
+	uint8_t address[16]; // v4-mapped for IPv4
+	uint16_t port;       // host order, never 0
+	uint8_t l4_proto;    // 0: TCP and UDP
+	uint8_t from;        // enum learned_from
+	uint8_t half;        // who said so: the sender of this half
+};
+
+// ... and the address of a name, as its client was told (whose half is HALF_C2S).
+struct learned_name {
+	uint8_t address[16];
+	const uint8_t *name; // that was asked for: lower case, no dot at its end. Borrowed
+	uint32_t length;
+	const uint8_t *alias; // of it, whose address this is (CNAME); NULL: none. Borrowed
+	uint32_t alias_length;
+	uint32_t ttl_s;
+};
+
+// Functions may be NULL: nobody wants to know.
 struct decoder_sink {
 	void (*expect)(void *ctx, const struct expectation *expectation);
+	void (*endpoint)(void *ctx, const struct learned_endpoint *endpoint);
+	void (*name)(void *ctx, const struct learned_name *name);
 	void *ctx;
 };
 
@@ -96,6 +134,7 @@ struct decoder_state {
 	struct app_memo memo;
 	uint16_t line_length[2];
 	uint8_t line_skip[2]; // inside a line that is too long or has a gap: dropped up to its end
+	uint8_t done;         // set by a decoder that has seen enough: it is not called again
 	uint8_t line[2][APP_LINE_BYTES];
 };
 
@@ -121,10 +160,20 @@ struct app_proto {
 	// exchanges in binary protocols). Keep it a few compares: it runs for each unknown flow.
 	enum verify (*shape_tcp)(const struct probe *probe);
 	enum verify (*shape_udp)(const struct probe *probe);
+	// Optional: whether a first flight, or a datagram, may be this application in a disguise
+	// that no verifier can see through (MSE/PE). Asked of flows to endpoints that others named:
+	// it need not tell this application from other ones that look like chance.
+	bool (*disguised)(const struct span *span, uint8_t l4_proto);
 	// Optional, after classification: in-order spans of the flow, until it ends. `state` is
 	// zeroed at first and the decoder's own.
 	void (*decode)(struct decoder_state *state, const struct span *span,
 		const struct flow_ends *ends, const struct decoder_sink *sink);
+	// In its place for datagrams, each of which stands for itself: no state is taken for them.
+	// False: it has seen enough of this flow, and is not called again.
+	bool (*decode_datagram)(const struct span *span, const struct flow_ends *ends,
+		const struct decoder_sink *sink);
+	// The decoders learn of others alone: what they do is no part of the flow's own story.
+	bool decodes_for_others;
 	uint16_t tcp_ports[8]; // well-known ports: CONFIDENCE_PORT at give-up, 0 ends the list
 	uint16_t udp_ports[8];
 };

@@ -448,6 +448,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 		look_at_signatures(&job, scratch, grown);
 	if (grown)
 		look_at_names(classifier, &job, state);
+	work->awaits_name = job.look->host == HOST_AWAITED;
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	merge(&job, verdict);

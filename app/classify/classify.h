@@ -141,6 +141,8 @@ struct classify_work {
 	uint32_t errors;      // Hyperscan failed at run time: taken as no hit
 	uint32_t quic_tried;  // Initial packets that were tried to be opened
 	uint32_t quic_opened; // those that were
+	uint8_t named;        // the flow gave the name that it asks for
+	uint8_t awaits_name;  // it is about to
 	uint8_t n_steps;
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };
@@ -160,13 +162,16 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 void classify_end(struct classifier *classifier, uint32_t *state);
 
 // Decoders: a flow whose application has one keeps being fed after its verdict. `*state` as
-// above (a state is taken at the first call; without one the span is not decoded, -ENOBUFS).
+// above (a state is taken at the first call, none for datagrams that stand for themselves; without
+// one the span is not decoded, -ENOBUFS). DECODER_DONE: nothing more is to be learned of this flow;
+// give the state back.
+#define DECODER_DONE 1
 int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_ends *ends,
 	const struct span *span, uint32_t *state, const struct decoder_sink *sink);
 static inline bool app_has_decoder(uint16_t app)
 {
 	const struct app_proto *proto = app_get(app);
-	return proto && proto->decode;
+	return proto && (proto->decode || proto->decode_datagram);
 }
 
 #endif

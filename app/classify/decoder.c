@@ -10,8 +10,12 @@ int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_
 	const struct app_proto *proto = app_get(app);
 	struct state *state = state_at(classifier, *ref, STATE_DECODE);
 
-	if (!proto || !proto->decode)
+	if (!proto)
 		return 0;
+	if (span->flags & SPAN_DATAGRAM && proto->decode_datagram)
+		return proto->decode_datagram(span, ends, sink) ? 0 : DECODER_DONE;
+	if (!proto->decode)
+		return DECODER_DONE;
 	if (!state) {
 		state = state_take(classifier, STATE_DECODE, ref);
 		if (!state)
@@ -20,7 +24,7 @@ int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_
 		memset(&state->decoder, 0, offsetof(struct decoder_state, line));
 	}
 	proto->decode(&state->decoder, span, ends, sink);
-	return 0;
+	return state->decoder.done ? DECODER_DONE : 0;
 }
 
 static uint32_t without_cr(const uint8_t *bytes, uint32_t length)

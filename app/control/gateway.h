@@ -83,6 +83,8 @@ struct gateway {
 		uint32_t classifying;  // default 65536
 		uint32_t conn_cache;   // default 65536
 		uint32_t expectations; // default 16384
+		uint32_t endpoints;    // default 32768; 0: the cache is off
+		uint32_t names;        // the same
 		uint32_t evidence;     // per data lcore; default 65536
 		uint32_t tcp_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s, stateless_s,
 			condemned_s; // time-outs; defaults in flow_timeouts_default

@@ -111,6 +111,8 @@ const struct json_field gateway_limits_fields[] = {
 	COUNT(classifying, 64, 16777216, 65536),
 	COUNT(conn_cache, 64, 16777216, 65536),
 	COUNT(expectations, 64, 1048576, 16384),
+	COUNT(endpoints, 0, 1048576, 32768),
+	COUNT(names, 0, 1048576, 32768),
 	COUNT(evidence, 1024, 16777216, 65536),
 	COUNT(tcp_s, 1, 604800, 7440),
 	COUNT(tcp_closing_s, 1, 3600, 15),

@@ -155,8 +155,11 @@ struct flow_cold {
 	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
-	uint32_t hold;  // place under scan, from 1 (hold.c); 0: none
-	uint32_t track; // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint32_t hold;        // place under scan, from 1 (hold.c); 0: none
+	uint32_t track;       // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
+	uint8_t learned_from; // enum learned_from
+	uint8_t named;        // it gave a name of its own
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

@@ -5,9 +5,10 @@
 #include <rte_jhash.h>
 #include <rte_malloc.h>
 #include "hints.h"
+#include "inspect_learned.h"
 #include "lcore.h"
 
-void hints_broadcast(struct lcore *lcore, const struct hint *hint)
+static void send_hint(struct lcore *lcore, const struct hint *hint, unsigned spare)
 {
 	struct hint message = *hint;
 
@@ -17,11 +18,22 @@ void hints_broadcast(struct lcore *lcore, const struct hint *hint)
 			continue;
 		struct rte_ring *ring = lcore->dp->lcores[i]->hints_in[lcore->index];
 
-		if (rte_ring_sp_enqueue_elem(ring, &message, sizeof(message)) == 0)
+		if (rte_ring_free_count(ring) > spare &&
+			rte_ring_sp_enqueue_elem(ring, &message, sizeof(message)) == 0)
 			lcore->stats.hints_sent++;
 		else
 			lcore->stats.hints_lost++;
 	}
+}
+
+void hints_broadcast(struct lcore *lcore, const struct hint *hint)
+{
+	send_hint(lcore, hint, 0);
+}
+
+void hints_broadcast_spare(struct lcore *lcore, const struct hint *hint)
+{
+	send_hint(lcore, hint, HINT_RING_SIZE / 2);
 }
 
 void hints_receive(struct lcore *lcore)
@@ -38,6 +50,8 @@ void hints_receive(struct lcore *lcore)
 			switch (hint.type) {
 			case HINT_CONN_BLOCK: conn_cache_learn(lcore, &hint.conn, false); break;
 			case HINT_EXPECT: expect_add(lcore, &hint.expect, false); break;
+			case HINT_ENDPOINT: learned_hint(lcore, &hint.endpoint, false); break;
+			case HINT_NAME: learned_hint(lcore, &hint.endpoint, true); break;
 			}
 		}
 	}

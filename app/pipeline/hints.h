@@ -7,12 +7,15 @@
 
 #include "conn_cache.h"
 #include "classify.h"
+#include "endpoint_cache.h"
 
 struct lcore;
 
 enum hint_type {
 	HINT_CONN_BLOCK, // connection cache entry learned
 	HINT_EXPECT,     // a secondary flow is to be expected
+	HINT_ENDPOINT,   // endpoint cache entry learned
+	HINT_NAME,       // name cache entry learned
 };
 
 struct hint {
@@ -22,12 +25,15 @@ struct hint {
 	union {
 		struct conn_entry conn;
 		struct expectation expect;
+		struct endpoint_entry endpoint;
 	};
 };
 static_assert(sizeof(struct hint) % 4 == 0, "rte_ring_elem wants multiples of 4");
 #define HINT_RING_SIZE 1024
 
 void hints_broadcast(struct lcore *lcore, const struct hint *hint);
+// For what comes in heaps and is worth little each: leaves half of each ring to the others.
+void hints_broadcast_spare(struct lcore *lcore, const struct hint *hint);
 // Applies what other lcores told; at most one ring's worth per call.
 void hints_receive(struct lcore *lcore);
 

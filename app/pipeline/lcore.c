@@ -62,6 +62,14 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->expect = expect_table_new(limits->expectations, index, socket);
 	if (!lcore->expect)
 		goto fail;
+	missing = "the endpoint cache (limits.endpoints)";
+	lcore->endpoints = endpoint_cache_new(limits->endpoints, socket);
+	if (!lcore->endpoints)
+		goto fail;
+	missing = "the name cache (limits.names)";
+	lcore->names = endpoint_cache_new(limits->names, socket);
+	if (!lcore->names)
+		goto fail;
 	missing = "fragments (fragments.datagrams, fragments.packets)";
 	lcore->fragments = fragments_new(lcore, &limits->fragments, socket);
 	if (!lcore->fragments)
@@ -181,6 +189,8 @@ void lcore_free(struct lcore *lcore)
 	tracker_free(lcore->tracker);
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);
+	endpoint_cache_free(lcore->endpoints);
+	endpoint_cache_free(lcore->names);
 	fragments_free(lcore->fragments);
 	evidence_log_free(&lcore->evidence);
 	rte_free(lcore->allowances.at);

@@ -98,6 +98,8 @@ enum query_type {
 	QUERY_CACHE_PUT,  // `entry`; total: 1, or 0 if an end is exempt
 	QUERY_CACHE_TAKE, // `match`; total: entries that went
 	QUERY_EXEMPT,     // `exemptions`; total: entries that went for them
+	QUERY_ENDPOINTS,  // endpoint cache -> struct endpoint_entry
+	QUERY_NAMES,      // name cache -> struct endpoint_entry
 };
 struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint64_t flow_id;
@@ -206,7 +208,8 @@ struct lcore {
 	struct tracker *tracker;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
-	struct fragments *fragments; // NULL: a standby's
+	struct endpoint_cache *endpoints, *names; // endpoint_cache.h
+	struct fragments *fragments;              // NULL: a standby's
 	struct evidence_log evidence;
 	struct allowances allowances;
 	struct hold *hold; // flows under scan (hold.h); NULL: there is no engine
@@ -242,6 +245,7 @@ struct lcore_limits {
 	uint32_t classifying; // classifier states
 	uint32_t conn_cache;
 	uint32_t expectations;
+	uint32_t endpoints, names;       // entries of these caches; 0: they are off
 	uint32_t evidence;               // records, per lcore
 	struct tracker_limits tracker;   // tcp_track.h
 	struct frag_limits fragments;    // per lcore

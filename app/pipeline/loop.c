@@ -529,6 +529,8 @@ static void publish(struct lcore *lcore, unsigned taken)
 	lcore->stats.flows_active = usage.flows;
 	lcore->stats.embryos_active = usage.stubs;
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
+	lcore->stats.endpoints_active = endpoint_cache_count(lcore->endpoints);
+	lcore->stats.names_active = endpoint_cache_count(lcore->names);
 	inspect_publish(lcore);
 	lcore->stats.loops++;
 	lcore->stats.busy_loops += taken > 0;
@@ -576,6 +578,9 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	flow_age(lcore, AGE_BUDGET);
 	fragments_age(lcore, AGE_BUDGET);
 	conn_cache_age(lcore, AGE_BUDGET);
+	lcore->stats.endpoints_expired +=
+		endpoint_cache_age(lcore->endpoints, lcore->now_ns, AGE_BUDGET) +
+		endpoint_cache_age(lcore->names, lcore->now_ns, AGE_BUDGET);
 	tx_flush(lcore);
 	publish(lcore, taken);
 	return taken;

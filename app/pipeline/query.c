@@ -195,6 +195,20 @@ static bool step_cache(struct lcore *lcore, struct query *query)
 	return n == 0;
 }
 
+// Of the endpoint or the name cache.
+static bool step_endpoints(struct query *query, const struct endpoint_cache *cache)
+{
+	uint32_t cursor = (uint32_t)query->cursor, room = query->max - query->n;
+	unsigned n =
+		endpoint_cache_read(cache, &cursor, (struct endpoint_entry *)query->out + query->n,
+			room < QUERY_BUDGET ? room : QUERY_BUDGET);
+
+	query->cursor = cursor;
+	query->n += n;
+	query->total = endpoint_cache_count(cache);
+	return n == 0;
+}
+
 // Entries that the operator wants gone.
 static bool step_take(struct lcore *lcore, struct query *query)
 {
@@ -267,6 +281,8 @@ void query_step(struct lcore *lcore)
 	case QUERY_CACHE_TAKE:
 	case QUERY_EXEMPT: finished = step_take(lcore, query); break;
 	case QUERY_CACHE: finished = step_cache(lcore, query); break;
+	case QUERY_ENDPOINTS: finished = step_endpoints(query, lcore->endpoints); break;
+	case QUERY_NAMES: finished = step_endpoints(query, lcore->names); break;
 	case QUERY_EVIDENCE: finished = step_evidence(lcore, query); break;
 	case QUERY_CACHE_FLUSH: finished = step_flush(lcore, query); break;
 	}

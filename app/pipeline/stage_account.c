@@ -8,6 +8,7 @@
 #include "flow_rate.h"
 #include "hold.h"
 #include "inspect.h"
+#include "inspect_learned.h"
 #include "resegment.h"
 #include "seq.h"
 #include "tcp_state.h"
@@ -213,6 +214,7 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		flow->confidence = CONFIDENCE_CACHE;
 	else if (stub.app)
 		know_by_network(flow, stub.app);
+	learned_ask(lcore, cold, flow->l4_proto);
 	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
 		pass_midstream(lcore, ref);
 	walk->made = true;

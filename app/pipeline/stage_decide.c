@@ -219,10 +219,23 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 	return true;
 }
 
+// A flow that passes was kept from being final by its decoder alone.
+static void settle(struct lcore *lcore, struct walk *walk)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+	if (flow->action == ACTION_PASS && flow->flags & FLOW_APP_FINAL && !lcore->tap &&
+		inspect_settled(lcore, walk->ref))
+		flow->flags |= FLOW_FINAL;
+}
+
 enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 {
-	if (!walk->undecided)
+	if (!walk->undecided) {
+		if (unlikely(walk->decoded))
+			settle(lcore, walk);
 		return VERDICT_PASS;
+	}
 	struct flow_ends ends;
 	struct decide_input input = {
 		.ends = &ends,

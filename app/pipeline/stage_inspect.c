@@ -7,6 +7,7 @@
 #include "checksum.h"
 #include "flow_event.h"
 #include "inspect.h"
+#include "inspect_learned.h"
 
 // The first packet after a reload, or after a time window has opened or closed, decides again on
 // the stored application.
@@ -81,7 +82,28 @@ bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
 
 static void expect_from_decoder(void *ctx, const struct expectation *expectation)
 {
-	expect_add(ctx, expectation, true);
+	const struct inspection *in = ctx;
+
+	expect_add(in->lcore, expectation, true);
+}
+
+static void decode(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct decoder_sink sink = {
+		.expect = expect_from_decoder,
+		.endpoint = learned_endpoint,
+		.name = learned_name,
+		.ctx = in,
+	};
+
+	if (decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state,
+		    &sink) != DECODER_DONE)
+		return;
+	flow->flags &= (uint16_t)~FLOW_DECODED;
+	classify_end(lcore->classifier, &flow->decoder_state);
+	in->walk->decoded = true;
 }
 
 static void consume(struct inspection *in, const struct span *span)
@@ -90,10 +112,7 @@ static void consume(struct inspection *in, const struct span *span)
 	struct flow *flow = in->flow;
 
 	if (flow->flags & FLOW_DECODED) {
-		const struct decoder_sink sink = {.expect = expect_from_decoder, .ctx = lcore};
-
-		decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span,
-			&flow->decoder_state, &sink);
+		decode(in, span);
 		return;
 	}
 	if (flow->flags & FLOW_APP_FINAL)
@@ -138,6 +157,7 @@ static void consume(struct inspection *in, const struct span *span)
 		in->walk->starved = true;
 		return;
 	}
+	learned_apply(in, span, &work, &verdict);
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
 		in->walk->undecided = true;
 	flow->app = verdict.app;
@@ -168,7 +188,8 @@ static void consume(struct inspection *in, const struct span *span)
 		return;
 	// What classification has read belongs to the decoder, too: begin with this span.
 	flow->flags |= FLOW_DECODED;
-	walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
+	if (!app_get(flow->app)->decodes_for_others)
+		walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
 	consume(in, span);
 }
 

@@ -27,6 +27,7 @@ struct walk {
 	bool again;         // it is decided again, after a reload
 	bool resumed;       // was held before
 	bool allowed;       // the operator lets connections of these ends pass
+	bool decoded;       // its decoder has seen enough
 	bool whole;         // its last fragment came: the datagram waits for its walk
 	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
 	// ends. To keep or change it is to say VERDICT_DROP.

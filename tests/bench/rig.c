@@ -207,6 +207,8 @@ struct rig *rig_new(const struct rig_options *options)
 			},
 		.conn_cache = options->flows,
 		.expectations = 16384,
+		.endpoints = 32768,
+		.names = 32768,
 		.evidence = 65536,
 		.fragments = {.datagrams = 1024,
 			.packets = 4096,

@@ -19,6 +19,21 @@ static void expect(void *ctx, const struct expectation *expectation)
 		abort();
 }
 
+static void endpoint(void *ctx, const struct learned_endpoint *endpoint)
+{
+	(void)ctx;
+	if (!endpoint->port || endpoint->from >= LEARNED_FROM_MAX || endpoint->half > 1)
+		abort();
+}
+
+static void name(void *ctx, const struct learned_name *name)
+{
+	(void)ctx;
+	if (!name->length || name->length > USER_HOST_NAME_MAX ||
+		memchr(name->name, 0, name->length) || (name->alias && !name->alias_length))
+		abort();
+}
+
 struct input {
 	const uint8_t *at;
 	size_t left;
@@ -46,7 +61,8 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 	struct rig_flow flow = rig_flow(
 		rig, input[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, input[0] & 4 ? 53 : 50000);
 	struct input in = {input + 1, len - 1};
-	const struct decoder_sink sink = {.expect = expect};
+	const struct decoder_sink sink = {.expect = expect, .endpoint = endpoint, .name = name};
+	bool decoded = false;
 	const uint8_t *bytes;
 	uint32_t decoder_state = CLASSIFY_NO_STATE;
 	uint8_t bits;
@@ -66,18 +82,21 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 		bool decode = flow.verdict.final;
 
 		rig_feed(&flow, half, bytes, length);
-		if (!(decode || flow.verdict.final) || !app_has_decoder(flow.verdict.app))
+		if (decoded || !(decode || flow.verdict.final) ||
+			!app_has_decoder(flow.verdict.app))
 			continue;
 		uint8_t *exact = malloc(length ? length : 1);
 
 		if (!exact)
 			abort();
 		memcpy(exact, bytes, length);
-		const struct span span = {
-			.bytes = exact, .length = (uint32_t)length, .half = (uint8_t)half};
+		const struct span span = {.bytes = exact,
+			.length = (uint32_t)length,
+			.half = (uint8_t)half,
+			.flags = flow.l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0};
 
-		decoder_feed(rig->classifier, flow.verdict.app, &flow.ends, &span, &decoder_state,
-			&sink);
+		decoded = decoder_feed(rig->classifier, flow.verdict.app, &flow.ends, &span,
+				  &decoder_state, &sink) == DECODER_DONE;
 		free(exact);
 	}
 	classify_end(rig->classifier, &decoder_state);

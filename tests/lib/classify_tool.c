@@ -28,6 +28,7 @@ struct tool_flow {
 	uint8_t bits;
 	uint8_t n;
 	bool used;
+	bool decoded; // its decoder has seen enough
 };
 
 static struct signature *signatures;
@@ -198,9 +199,10 @@ static void payload(
 	classify_feed(
 		classifier, db, scratch, hosts, &about, &span, &flow->state, &flow->verdict, &work);
 	decode |= flow->verdict.final;
-	if (decode && app_has_decoder(flow->verdict.app))
-		decoder_feed(classifier, flow->verdict.app, &flow->ends, &span,
-			&flow->decoder_state, &sink);
+	if (decode && !flow->decoded && app_has_decoder(flow->verdict.app))
+		flow->decoded =
+			DECODER_DONE == decoder_feed(classifier, flow->verdict.app, &flow->ends,
+						&span, &flow->decoder_state, &sink);
 	free(bytes);
 }
 

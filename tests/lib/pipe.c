@@ -64,6 +64,8 @@ struct lcore_limits pipe_limits(void)
 		.classifying = 32,
 		.conn_cache = 64,
 		.expectations = 64,
+		.endpoints = 256,
+		.names = 256,
 		.evidence = 4096,
 		.fragments = {.datagrams = 16,
 			.packets = 128,

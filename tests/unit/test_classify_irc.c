@@ -140,7 +140,7 @@ static struct heard decode(unsigned half, const char *line, size_t cut)
 {
 	struct flow_ends ends = {.port = {40000, 6667}};
 	struct heard heard = {0};
-	const struct decoder_sink sink = {hear, &heard};
+	const struct decoder_sink sink = {.expect = hear, .ctx = &heard};
 	size_t length = strlen(line);
 	uint32_t state = CLASSIFY_NO_STATE;
 

@@ -211,7 +211,7 @@ static struct heard decode(
 {
 	struct flow_ends ends = {.port = {40000, 21}};
 	struct heard heard = {0};
-	const struct decoder_sink sink = {hear, &heard};
+	const struct decoder_sink sink = {.expect = hear, .ctx = &heard};
 	uint32_t state = CLASSIFY_NO_STATE;
 
 	memcpy(ends.address, ends_of, sizeof(ends.address));

@@ -112,7 +112,8 @@ static void test_all_keys(void **state)
 		"'lcores':{'data':[1,1,2],'scan':[0],'control':3},"
 		"'memory':{'mbufs':4096,'hugepages':false,'mb':256},"
 		"'limits':{'flows':2048,'embryos':4096,'classifying':128,'conn_cache':64,"
-		"'expectations':65,'evidence':2000,'tcp_s':1,'tcp_closing_s':2,'udp_s':3,'udp_"
+		"'expectations':65,'endpoints':66,'names':0,'evidence':2000,'tcp_s':1,'tcp_closing_"
+		"s':2,'udp_s':3,'udp_"
 		"one_way_s':4,"
 		"'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
 		"'elephant':{'mbit_s':0,'seconds':9},"
@@ -142,6 +143,8 @@ static void test_all_keys(void **state)
 	assert_false(gateway->memory.hugepages);
 	assert_int_equal(gateway->memory.mb, 256);
 	assert_int_equal(gateway->limits.expectations, 65);
+	assert_int_equal(gateway->limits.endpoints, 66);
+	assert_int_equal(gateway->limits.names, 0);
 	assert_int_equal(gateway->limits.evidence, 2000);
 	assert_int_equal(gateway->limits.condemned_s, 7);
 	assert_int_equal(gateway->limits.tcp_s, 1);

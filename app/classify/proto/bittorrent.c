@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BitTorrent: peer wire (BEP 3), HTTP and UDP trackers (BEP 3, 15, 48), DHT (BEP 5, 42, 44), local
-// service discovery (BEP 14), uTP (BEP 29).
+// service discovery (BEP 14), uTP (BEP 29), and the shape of encrypted connections (mse.h).
 #include <netinet/in.h>
 #include "app_proto.h"
+#include "bencode.h"
+#include "bittorrent_peers.h"
+#include "mse.h"
 #include "octets.h"
 
 // ---- HTTP tracker: GET ...?info_hash=... ----
@@ -58,71 +61,7 @@ static enum verify verify_tracker(const struct probe *probe)
 	return VERIFY_NO;
 }
 
-// ---- bencoding (BEP 3), as far as a datagram of the DHT needs it ----
-
-struct bencode {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
-#define BENCODE_DEPTH 8
-
-// A byte string; false if it is none or reaches beyond the datagram.
-static bool bencode_string(struct bencode *in, const uint8_t **text, uint32_t *length)
-{
-	uint32_t n = 0;
-
-	if (in->at == in->end || !octets_digit(*in->at))
-		return false;
-	while (in->at < in->end && octets_digit(*in->at)) {
-		n = n * 10 + (*in->at++ - '0');
-		if (n > UINT16_MAX)
-			return false;
-	}
-	if (in->at == in->end || *in->at++ != ':' || n > (uint32_t)(in->end - in->at))
-		return false;
-	*text = in->at;
-	*length = n;
-	in->at += n;
-	return true;
-}
-
-static bool bencode_integer(struct bencode *in)
-{
-	in->at++;
-	while (in->at < in->end && (octets_digit(*in->at) || *in->at == '-'))
-		in->at++;
-	return in->at < in->end && *in->at++ == 'e';
-}
-
-// Skips one value of any type; a loop with a depth count instead of recursion.
-static bool bencode_skip(struct bencode *in)
-{
-	unsigned depth = 0;
-
-	do {
-		const uint8_t *text;
-		uint32_t length;
-
-		if (in->at == in->end)
-			return false;
-		if (*in->at == 'd' || *in->at == 'l') {
-			if (++depth > BENCODE_DEPTH)
-				return false;
-			in->at++;
-		} else if (*in->at == 'e') {
-			if (!depth--)
-				return false;
-			in->at++;
-		} else if (*in->at == 'i') {
-			if (!bencode_integer(in))
-				return false;
-		} else if (!bencode_string(in, &text, &length)) {
-			return false;
-		}
-	} while (depth);
-	return true;
-}
+// ---- DHT ----
 
 // A message of the DHT is one dictionary with a transaction `t`, a type `y`, and the part that the
 // type asks for: arguments `a` of a query, `r` of a reply, the list `e` of an error.
@@ -399,7 +338,7 @@ static unsigned messages_from(const uint8_t *at, uint32_t left)
 static enum verify shape_tcp(const struct probe *probe)
 {
 	if (!probe->midstream)
-		return VERIFY_NO;
+		return mse_shape(probe, &probe->memo->word[0]);
 	for (uint32_t i = 0; i + 13 <= probe->length; i++) {
 		const uint8_t *at = probe->bytes + i;
 
@@ -407,6 +346,17 @@ static enum verify shape_tcp(const struct probe *probe)
 			return VERIFY_PARTIAL;
 	}
 	return VERIFY_MORE;
+}
+
+// What an endpoint that is known for BitTorrent would begin with when it encrypts, or speaks uTP.
+static bool disguised(const struct span *span, uint8_t l4_proto)
+{
+	const struct probe probe = {.bytes = span->bytes, .length = span->length};
+	struct utp utp;
+
+	if (l4_proto == IPPROTO_TCP)
+		return !span->offset64 && mse_is_flight(span->bytes, span->length);
+	return utp_parse(&probe, &utp);
 }
 
 const struct app_proto app_proto_bittorrent = {
@@ -417,6 +367,10 @@ const struct app_proto app_proto_bittorrent = {
 	.verify = verify,
 	.shape_tcp = shape_tcp,
 	.shape_udp = shape_udp,
+	.disguised = disguised,
+	.decodes_for_others = true,
+	.decode = bittorrent_peers_stream,
+	.decode_datagram = bittorrent_peers_datagram,
 	.tcp_ports = {6881, 6882, 6883, 6884, 6885, 6886, 6887, 51413},
 	.udp_ports = {6881, 51413},
 };

@@ -5,6 +5,7 @@
 // ports tell them apart, and they are not DNS to a policy.
 #include <netinet/in.h>
 #include "app_proto.h"
+#include "dns_answer.h"
 #include "text.h"
 
 #define HEADER_BYTES 12
@@ -138,6 +139,9 @@ const struct app_proto app_proto_dns = {
 	.category = APP_CATEGORY_NETWORK,
 	.shape_tcp = shape_tcp,
 	.shape_udp = shape_udp,
+	.decodes_for_others = true,
+	.decode = dns_answer_stream,
+	.decode_datagram = dns_answer_datagram,
 	.tcp_ports = {53},
 	.udp_ports = {53},
 };

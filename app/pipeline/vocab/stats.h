@@ -105,6 +105,15 @@
 	X(classify_quic_opened, "Initial packets of QUIC opened")                      \
 	X(classify_done, "flows classified by payload")                                \
 	X(classify_cache, "flows classified by an expectation")                        \
+	X(endpoints_learned, "endpoints of peers told by flows in clear")              \
+	X(endpoints_refused, "endpoints and names not believed, or too many of one")   \
+	X(endpoints_replicated, "endpoints and names learned from another lcore")      \
+	X(endpoints_hits, "flows classified by the endpoint cache")                    \
+	X(endpoints_wrong, "endpoints taken out: a flow was something else")           \
+	X(endpoints_expired, "endpoints and names expired")                            \
+	X(endpoints_evicted, "endpoints and names evicted by younger ones")            \
+	X(names_learned, "addresses of names told by DNS answers")                     \
+	X(names_hits, "flows classified by the name cache")                            \
 	X(classify_giveup, "flows whose budget ended without an application")          \
 	X(classify_nomem, "data packets that found no classifier state free")          \
 	/* decision and teardown */                                                    \
@@ -149,6 +158,8 @@
 
 // Of reassembly; gauges, kept up to date or stored at the end of each loop. X(name, help).
 #define STATS_GAUGES(X)                                                              \
+	X(endpoints_active, "entries of the endpoint cache")                         \
+	X(names_active, "entries of the name cache")                                 \
 	X(slab_blocks, "memory blocks for copies and sent bytes")                    \
 	X(slab_blocks_used, "of these, in use")                                      \
 	X(tracked_limit, "TCP flows that can be tracked at a time")                  \

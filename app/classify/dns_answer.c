@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dns_answer.h"
+#include "text.h"
+
+#define HEADER_BYTES 12
+#define TEXT_MAX     253 // RFC 1035 2.3.4, written out
+#define CLASS_IN     1
+
+enum {
+	TYPE_A = 1,
+	TYPE_CNAME = 5,
+	TYPE_AAAA = 28,
+};
+
+struct name {
+	uint8_t length;
+	uint8_t text[TEXT_MAX];
+};
+
+// Reads the name at `*at` in lower case and moves behind it. Compressed names lead backwards, and
+// each jump to before the last (RFC 1035 4.1.4 wants a prior occurrence): there are no loops. What
+// could not be told from another name when it is written with dots is refused.
+static bool read_name(struct text message, uint32_t *at, struct name *name)
+{
+	uint32_t i = *at, before = *at;
+	unsigned jumps = 0;
+
+	name->length = 0;
+	while (i < message.length) {
+		uint32_t length = message.at[i];
+
+		if (length >= 0xc0) {
+			if (message.length - i < 2 || jumps == DNS_JUMPS_MAX)
+				return false;
+			if (!jumps++)
+				*at = i + 2;
+			i = octets_be16(message.at + i) & 0x3fff;
+			if (i >= before || i < HEADER_BYTES)
+				return false;
+			before = i;
+			continue;
+		}
+		if (!length) {
+			if (!jumps)
+				*at = i + 1;
+			return name->length > 0;
+		}
+		uint32_t dot = name->length > 0;
+
+		if (length > 63 || message.length - i - 1 < length ||
+			name->length + dot + length > TEXT_MAX)
+			return false;
+		if (dot)
+			name->text[name->length++] = '.';
+		for (uint32_t k = 1; k <= length; k++) {
+			uint8_t byte = message.at[i + k];
+
+			if (byte <= ' ' || byte >= 0x7f || byte == '.')
+				return false;
+			name->text[name->length++] = text_lower(byte);
+		}
+		i += 1 + length;
+	}
+	return false;
+}
+
+static bool same(const struct name *a, const struct name *b)
+{
+	return a->length == b->length && !memcmp(a->text, b->text, a->length);
+}
+
+// The name that was asked for, then its aliases, as far as they were read.
+struct chain {
+	struct name names[1 + DNS_ALIASES_MAX];
+	unsigned n;
+};
+
+static bool chain_has(const struct chain *chain, const struct name *name)
+{
+	for (unsigned i = 0; i < chain->n; i++)
+		if (same(&chain->names[i], name))
+			return true;
+	return false;
+}
+
+static void tell(const struct chain *chain, const struct name *owner, const uint8_t *fields,
+	const struct decoder_sink *sink)
+{
+	bool v4 = octets_be16(fields) == TYPE_A;
+	struct learned_name learned = {
+		.name = chain->names[0].text,
+		.length = chain->names[0].length,
+		.ttl_s = octets_be32(fields + 4) & 0x7fffffff, // RFC 2181 8
+	};
+
+	if (!same(owner, &chain->names[0])) {
+		learned.alias = owner->text;
+		learned.alias_length = owner->length;
+	}
+	if (v4) {
+		memset(learned.address + 10, 0xff, 2);
+		memcpy(learned.address + 12, fields + 10, 4);
+	} else {
+		memcpy(learned.address, fields + 10, 16);
+	}
+	sink->name(sink->ctx, &learned);
+}
+
+// False: the message ends, or is broken, here.
+static bool read_record(
+	struct text message, uint32_t *at, struct chain *chain, const struct decoder_sink *sink)
+{
+	struct name owner;
+
+	if (!read_name(message, at, &owner) || message.length - *at < 10)
+		return false;
+	const uint8_t *fields = message.at + *at;
+	uint32_t length = octets_be16(fields + 8), target = *at + 10;
+	uint16_t type = octets_be16(fields);
+
+	if (length > message.length - target)
+		return false;
+	*at = target + length;
+	if (octets_be16(fields + 2) != CLASS_IN || !chain_has(chain, &owner))
+		return true;
+	if (type == TYPE_CNAME && chain->n < 1 + DNS_ALIASES_MAX)
+		chain->n += read_name(message, &target, &chain->names[chain->n]);
+	else if ((type == TYPE_A && length == 4) || (type == TYPE_AAAA && length == 16))
+		tell(chain, &owner, fields, sink);
+	return true;
+}
+
+static void read_answer(struct text message, const struct decoder_sink *sink)
+{
+	struct chain chain;
+	uint32_t at = HEADER_BYTES;
+
+	if (message.length < HEADER_BYTES + 5 || !sink->name)
+		return;
+	uint16_t flags = octets_be16(message.at + 2);
+	unsigned n = octets_be16(message.at + 6);
+
+	// a response to a standard query, without an error; one question
+	if ((flags & 0xf80f) != 0x8000 || octets_be16(message.at + 4) != 1)
+		return;
+	if (!read_name(message, &at, &chain.names[0]) || message.length - at < 4 ||
+		octets_be16(message.at + at + 2) != CLASS_IN)
+		return;
+	chain.n = 1;
+	at += 4;
+	for (unsigned i = 0; i < n && i < DNS_ANSWERS_MAX; i++)
+		if (!read_record(message, &at, &chain, sink))
+			return;
+}
+
+bool dns_answer_datagram(
+	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	(void)ends;
+	if ((span->half & 1) == HALF_S2C)
+		read_answer((struct text){span->bytes, span->length}, sink);
+	return true;
+}
+
+// Messages of the server, each behind its length. One that is longer than a line is left out.
+void dns_answer_stream(struct decoder_state *state, const struct span *span,
+	const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	uint8_t *line = state->line[HALF_S2C];
+	uint32_t *skip = &state->memo.word[0];
+
+	(void)ends;
+	if ((span->half & 1) != HALF_S2C)
+		return;
+	if (span->flags & (SPAN_GAP | SPAN_MIDSTREAM)) {
+		state->done = true; // where the next message begins is not known any more
+		return;
+	}
+	for (uint32_t at = 0; at < span->length;) {
+		uint32_t kept = state->line_length[HALF_S2C], left = span->length - at, wanted = 2;
+
+		if (*skip) {
+			uint32_t here = left < *skip ? left : *skip;
+
+			*skip -= here;
+			at += here;
+			continue;
+		}
+		if (kept >= 2)
+			wanted = 2u + octets_be16(line);
+		if (wanted > APP_LINE_BYTES) {
+			*skip = wanted - kept;
+			state->line_length[HALF_S2C] = 0;
+			continue;
+		}
+		uint32_t here = left < wanted - kept ? left : wanted - kept;
+
+		memcpy(line + kept, span->bytes + at, here);
+		kept += here;
+		at += here;
+		state->line_length[HALF_S2C] = (uint16_t)kept;
+		if (kept < 2 || kept != 2u + octets_be16(line))
+			continue;
+		read_answer((struct text){line + 2, kept - 2}, sink);
+		state->line_length[HALF_S2C] = 0;
+	}
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "endpoint_cache.h"
+#include <string.h>
+#include <rte_malloc.h>
+#include "lcore.h"
+
+#define NONE    UINT32_MAX
+#define TELLERS 1024 // counters; two tellers that share one share their part
+
+struct endpoint_slot {
+	struct endpoint_entry entry;
+	uint32_t hash;
+	uint32_t chain; // next of this bucket
+	uint32_t prev, next;
+	bool used;
+};
+
+struct endpoint_cache {
+	uint32_t *heads;
+	struct endpoint_slot *slots;
+	uint32_t mask;
+	uint32_t size;
+	uint32_t n;
+	uint32_t first_free;       // chained; NONE
+	uint32_t oldest, youngest; // in the order in which they were told
+	uint32_t share;            // of one teller
+	uint32_t tellers[TELLERS]; // entries that live
+};
+
+struct endpoint_cache *endpoint_cache_new(unsigned capacity, int socket)
+{
+	struct endpoint_cache *cache = rte_zmalloc_socket("endpoints", sizeof(*cache), 64, socket);
+	uint32_t n_heads = rte_align32pow2(RTE_MAX(capacity, 1u));
+
+	if (!cache)
+		return NULL;
+	cache->oldest = cache->youngest = cache->first_free = NONE;
+	if (!capacity)
+		return cache;
+	cache->heads = rte_malloc_socket("endpoint_heads", sizeof(uint32_t) * n_heads, 64, socket);
+	cache->slots =
+		rte_zmalloc_socket("endpoint_slots", sizeof(*cache->slots) * capacity, 64, socket);
+	if (!cache->heads || !cache->slots) {
+		endpoint_cache_free(cache);
+		return NULL;
+	}
+	memset(cache->heads, 0xff, sizeof(uint32_t) * n_heads); // NONE
+	cache->mask = n_heads - 1;
+	cache->size = capacity;
+	cache->share = RTE_MAX(capacity / ENDPOINT_TELLER_SHARE, 1u);
+	for (uint32_t i = 0; i < capacity; i++)
+		cache->slots[i].chain = i + 1 < capacity ? i + 1 : NONE;
+	cache->first_free = 0;
+	return cache;
+}
+
+void endpoint_cache_free(struct endpoint_cache *cache)
+{
+	if (!cache)
+		return;
+	rte_free(cache->heads);
+	rte_free(cache->slots);
+	rte_free(cache);
+}
+
+unsigned endpoint_cache_count(const struct endpoint_cache *cache)
+{
+	return cache->n;
+}
+
+static uint32_t hash_of(const struct endpoint_key *key)
+{
+	uint64_t words[sizeof(*key) / 8];
+
+	memcpy(words, key, sizeof(words));
+	uint64_t mix =
+		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+
+	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
+	return parse_mix_end(mix ^ words[4]);
+}
+
+static uint32_t find(
+	const struct endpoint_cache *cache, const struct endpoint_key *key, uint32_t hash)
+{
+	uint32_t i = cache->size ? cache->heads[hash & cache->mask] : NONE;
+
+	while (i != NONE && (cache->slots[i].hash != hash ||
+				    memcmp(&cache->slots[i].entry.key, key, sizeof(*key)) != 0))
+		i = cache->slots[i].chain;
+	return i;
+}
+
+static void unlink_slot(struct endpoint_cache *cache, uint32_t i)
+{
+	struct endpoint_slot *slot = &cache->slots[i];
+
+	if (slot->prev == NONE)
+		cache->oldest = slot->next;
+	else
+		cache->slots[slot->prev].next = slot->next;
+	if (slot->next == NONE)
+		cache->youngest = slot->prev;
+	else
+		cache->slots[slot->next].prev = slot->prev;
+}
+
+static void append_slot(struct endpoint_cache *cache, uint32_t i)
+{
+	struct endpoint_slot *slot = &cache->slots[i];
+
+	slot->prev = cache->youngest;
+	slot->next = NONE;
+	if (cache->youngest == NONE)
+		cache->oldest = i;
+	else
+		cache->slots[cache->youngest].next = i;
+	cache->youngest = i;
+}
+
+static void remove_slot(struct endpoint_cache *cache, uint32_t i)
+{
+	struct endpoint_slot *slot = &cache->slots[i];
+	uint32_t *link = &cache->heads[slot->hash & cache->mask];
+
+	while (*link != i)
+		link = &cache->slots[*link].chain;
+	*link = slot->chain;
+	unlink_slot(cache, i);
+	cache->tellers[slot->entry.teller % TELLERS]--;
+	slot->used = false;
+	slot->chain = cache->first_free;
+	cache->first_free = i;
+	cache->n--;
+}
+
+// Of an IPv4 address: not of this network, nor of loopback, groups, or what is reserved.
+static bool unicast_v4(uint32_t address)
+{
+	uint32_t first = address >> 24;
+
+	return first != 0 && first != 127 && first < 224;
+}
+
+static bool private_v4(uint32_t address)
+{
+	return address >> 24 == 10 || address >> 20 == 0xac1 || address >> 16 == 0xc0a8 ||
+	       address >> 22 == 0x191 || address >> 16 == 0xa9fe;
+}
+
+static bool is_v4(const uint8_t address[16])
+{
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+	return !memcmp(address, mapped, sizeof(mapped));
+}
+
+static uint32_t v4_of(const uint8_t address[16])
+{
+	return (uint32_t)address[12] << 24 | (uint32_t)address[13] << 16 |
+	       (uint32_t)address[14] << 8 | address[15];
+}
+
+// RFC 1918, 6598, 3927; RFC 4193, 4291 2.5.6.
+static bool is_private(const uint8_t address[16])
+{
+	if (is_v4(address))
+		return private_v4(v4_of(address));
+	return (address[0] & 0xfe) == 0xfc || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80);
+}
+
+bool endpoint_is_plausible(const uint8_t address[16], const uint8_t teller[16])
+{
+	if (is_v4(address)) {
+		if (!unicast_v4(v4_of(address)))
+			return false;
+	} else if ((address[0] >> 5) != 1 && !is_private(address)) {
+		return false; // global unicast is 2000::/3 (RFC 4291 4)
+	}
+	return !is_private(address) || is_private(teller);
+}
+
+// Better word of the same endpoint: it lasts from now on.
+static void renew(struct endpoint_cache *cache, uint32_t i, const struct endpoint_entry *entry)
+{
+	struct endpoint_entry *known = &cache->slots[i].entry;
+
+	known->app = entry->app;
+	known->from = entry->from;
+	known->flow_id = entry->flow_id;
+	if (entry->expires_ns > known->expires_ns)
+		known->expires_ns = entry->expires_ns;
+	unlink_slot(cache, i);
+	append_slot(cache, i);
+}
+
+bool endpoint_cache_learn(
+	struct lcore *lcore, struct endpoint_cache *cache, const struct endpoint_entry *entry)
+{
+	uint32_t hash = hash_of(&entry->key), i = find(cache, &entry->key, hash);
+
+	if (i != NONE) {
+		renew(cache, i, entry);
+		return true;
+	}
+	if (!cache->size || cache->tellers[entry->teller % TELLERS] >= cache->share)
+		return false;
+	if (cache->first_free == NONE) {
+		lcore->stats.endpoints_evicted++;
+		remove_slot(cache, cache->oldest);
+	}
+	i = cache->first_free;
+	struct endpoint_slot *slot = &cache->slots[i];
+
+	cache->first_free = slot->chain;
+	*slot = (struct endpoint_slot){.entry = *entry,
+		.hash = hash,
+		.chain = cache->heads[hash & cache->mask],
+		.used = true};
+	slot->entry.hits = 0;
+	cache->heads[hash & cache->mask] = i;
+	cache->tellers[entry->teller % TELLERS]++;
+	cache->n++;
+	append_slot(cache, i);
+	return true;
+}
+
+const struct endpoint_entry *endpoint_cache_find(
+	struct lcore *lcore, struct endpoint_cache *cache, const struct endpoint_key *key)
+{
+	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+
+	if (i == NONE)
+		return NULL;
+	if (lcore->now_ns < cache->slots[i].entry.expires_ns)
+		return &cache->slots[i].entry;
+	lcore->stats.endpoints_expired++;
+	remove_slot(cache, i);
+	return NULL;
+}
+
+void endpoint_cache_hit(struct endpoint_cache *cache, const struct endpoint_key *key)
+{
+	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+
+	if (i != NONE)
+		cache->slots[i].entry.hits++;
+}
+
+bool endpoint_cache_forget(struct endpoint_cache *cache, const struct endpoint_key *key)
+{
+	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+
+	if (i == NONE)
+		return false;
+	remove_slot(cache, i);
+	return true;
+}
+
+unsigned endpoint_cache_age(struct endpoint_cache *cache, uint64_t now_ns, unsigned budget)
+{
+	unsigned n = 0;
+
+	while (n < budget && cache->oldest != NONE &&
+		now_ns >= cache->slots[cache->oldest].entry.expires_ns) {
+		remove_slot(cache, cache->oldest);
+		n++;
+	}
+	return n;
+}
+
+unsigned endpoint_cache_read(const struct endpoint_cache *cache, uint32_t *cursor,
+	struct endpoint_entry *out, unsigned max)
+{
+	unsigned n = 0;
+
+	for (; *cursor < cache->size && n < max; (*cursor)++)
+		if (cache->slots[*cursor].used)
+			out[n++] = cache->slots[*cursor].entry;
+	return n;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "inspect_learned.h"
+#include <netinet/in.h>
+#include <string.h>
+#include "flow_event.h"
+
+static uint32_t teller_of(const uint8_t address[16])
+{
+	uint64_t words[2];
+
+	memcpy(words, address, 16);
+	return parse_mix_end(
+		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull));
+}
+
+static void broadcast(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name)
+{
+	struct hint hint = {.type = is_name ? HINT_NAME : HINT_ENDPOINT, .endpoint = *entry};
+
+	hints_broadcast_spare(lcore, &hint);
+}
+
+static void learn_peer(
+	struct inspection *in, const struct learned_endpoint *endpoint, uint8_t l4_proto)
+{
+	struct lcore *lcore = in->lcore;
+	struct endpoint_entry entry = {
+		.key = {.port = endpoint->port, .l4_proto = l4_proto},
+		.created_ns = lcore->now_ns,
+		.expires_ns = lcore->now_ns + ENDPOINT_TTL_S * NS_PER_S,
+		.flow_id = walk_flow_id(lcore, in->walk),
+		.teller = teller_of(in->cold->ends.address[endpoint->half & 1]),
+		.app = in->flow->app,
+		.from = endpoint->from,
+	};
+
+	memcpy(entry.key.address, endpoint->address, 16);
+	if (!endpoint_cache_learn(lcore, lcore->endpoints, &entry)) {
+		lcore->stats.endpoints_refused++;
+		return;
+	}
+	lcore->stats.endpoints_learned++;
+	broadcast(lcore, &entry, false);
+}
+
+void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint)
+{
+	struct inspection *in = ctx;
+
+	if (endpoint->port < ENDPOINT_PORT_FIRST ||
+		!endpoint_is_plausible(
+			endpoint->address, in->cold->ends.address[endpoint->half & 1])) {
+		in->lcore->stats.endpoints_refused++;
+		return;
+	}
+	if (endpoint->l4_proto != IPPROTO_UDP)
+		learn_peer(in, endpoint, IPPROTO_TCP);
+	if (endpoint->l4_proto != IPPROTO_TCP)
+		learn_peer(in, endpoint, IPPROTO_UDP);
+}
+
+// One address for several names: those of one application agree, others make it nobody's. (An
+// entry without an application lives as long as the name's would.)
+static void settle_name(struct lcore *lcore, struct endpoint_entry *entry)
+{
+	const struct endpoint_entry *known = endpoint_cache_find(lcore, lcore->names, &entry->key);
+
+	if (known && known->app != entry->app)
+		entry->app = APP_NONE;
+	if (!known && entry->app == APP_NONE)
+		return; // there is nothing to take back
+	if (!endpoint_cache_learn(lcore, lcore->names, entry)) {
+		lcore->stats.endpoints_refused++;
+		return;
+	}
+	lcore->stats.names_learned++;
+	broadcast(lcore, entry, true);
+}
+
+void learned_name(void *ctx, const struct learned_name *name)
+{
+	struct inspection *in = ctx;
+	struct lcore *lcore = in->lcore;
+	const struct user_apps *hosts = lcore->policy->user_apps;
+	uint32_t ttl_s = RTE_MIN(RTE_MAX(name->ttl_s, NAME_TTL_MIN_S), NAME_TTL_MAX_S);
+	uint16_t app = user_apps_of_host(hosts, name->name, name->length);
+
+	if (app == APP_NONE && name->alias)
+		app = user_apps_of_host(hosts, name->alias, name->alias_length);
+	struct endpoint_entry entry = {
+		.created_ns = lcore->now_ns,
+		.expires_ns = lcore->now_ns + ttl_s * NS_PER_S,
+		.flow_id = walk_flow_id(lcore, in->walk),
+		.teller = teller_of(in->cold->ends.address[HALF_S2C]) ^
+			  teller_of(name->address), // a resolver tells everything
+		.app = app,
+		.from = LEARNED_DNS,
+	};
+
+	memcpy(entry.key.address, name->address, 16);
+	settle_name(lcore, &entry);
+	entry.app = app;
+	memcpy(entry.key.client, in->cold->ends.address[HALF_C2S], 16);
+	settle_name(lcore, &entry);
+}
+
+void learned_hint(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name)
+{
+	endpoint_cache_learn(lcore, is_name ? lcore->names : lcore->endpoints, entry);
+	lcore->stats.endpoints_replicated++;
+}
+
+static struct endpoint_key peer_key(const struct flow_ends *ends, unsigned end, uint8_t l4_proto)
+{
+	struct endpoint_key key = {.port = ends->port[end], .l4_proto = l4_proto};
+
+	memcpy(key.address, ends->address[end], 16);
+	return key;
+}
+
+static struct endpoint_key name_key(const struct flow_ends *ends, bool of_client)
+{
+	struct endpoint_key key = {0};
+
+	memcpy(key.address, ends->address[HALF_S2C], 16);
+	if (of_client)
+		memcpy(key.client, ends->address[HALF_C2S], 16);
+	return key;
+}
+
+// The responder listens; over UDP a peer speaks from the port that it listens on, too.
+static const struct endpoint_entry *find_peer(
+	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto)
+{
+	struct endpoint_key key = peer_key(ends, HALF_S2C, l4_proto);
+	const struct endpoint_entry *entry = endpoint_cache_find(lcore, lcore->endpoints, &key);
+
+	if (entry || l4_proto != IPPROTO_UDP)
+		return entry;
+	key = peer_key(ends, HALF_C2S, l4_proto);
+	return endpoint_cache_find(lcore, lcore->endpoints, &key);
+}
+
+// What the client itself was told counts before what anybody was.
+static const struct endpoint_entry *find_name(struct lcore *lcore, const struct flow_ends *ends)
+{
+	struct endpoint_key key = name_key(ends, true);
+	const struct endpoint_entry *entry = endpoint_cache_find(lcore, lcore->names, &key);
+
+	if (entry)
+		return entry;
+	key = name_key(ends, false);
+	return endpoint_cache_find(lcore, lcore->names, &key);
+}
+
+static const struct endpoint_entry *find(
+	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto, bool is_name)
+{
+	return is_name ? find_name(lcore, ends) : find_peer(lcore, ends, l4_proto);
+}
+
+void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto)
+{
+	const struct endpoint_entry *entry = NULL;
+
+	cold->learned_app = APP_NONE;
+	cold->named = false;
+	if (l4_proto != IPPROTO_TCP && l4_proto != IPPROTO_UDP)
+		return;
+	if (endpoint_cache_count(lcore->endpoints))
+		entry = find_peer(lcore, &cold->ends, l4_proto);
+	if (!entry && endpoint_cache_count(lcore->names))
+		entry = find_name(lcore, &cold->ends);
+	if (!entry)
+		return;
+	cold->learned_app = entry->app;
+	cold->learned_from = entry->from;
+}
+
+static bool is_carrier(uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return proto && proto->carrier;
+}
+
+static bool looks_like(const struct inspection *in, uint16_t app, const struct span *span)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return proto && proto->disguised && span->length &&
+	       proto->disguised(span, in->flow->l4_proto);
+}
+
+// Payload has an answer of its own. That of a carrier which gave no name is not all there is.
+static bool has_answer(const struct inspection *in, const struct classify_verdict *verdict)
+{
+	if (verdict->app == APP_NONE || verdict->confidence < CONFIDENCE_CACHE)
+		return verdict->app > app_count(); // a network that the operator knows
+	return !(in->cold->learned_from == LEARNED_DNS && is_carrier(verdict->app) &&
+		 verdict->final && !in->cold->named);
+}
+
+static void contradict(struct inspection *in, const struct classify_verdict *verdict)
+{
+	struct flow_cold *cold = in->cold;
+
+	if (cold->learned_from == LEARNED_DNS || !verdict->final ||
+		verdict->confidence < CONFIDENCE_DPI)
+		return;
+	const struct endpoint_entry *entry = find_peer(in->lcore, &cold->ends, in->flow->l4_proto);
+
+	cold->learned_app = APP_NONE;
+	if (!entry || entry->app == verdict->app)
+		return;
+	const struct endpoint_key key = entry->key;
+
+	if (endpoint_cache_forget(in->lcore->endpoints, &key))
+		in->lcore->stats.endpoints_wrong++;
+}
+
+static void note(struct inspection *in, uint16_t app)
+{
+	struct lcore *lcore = in->lcore;
+	bool is_name = in->cold->learned_from == LEARNED_DNS;
+	struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_LEARNED);
+
+	evidence->app = app;
+	evidence->confidence = CONFIDENCE_CACHE;
+	evidence->detail = in->cold->learned_from;
+	const struct endpoint_entry *entry =
+		find(lcore, &in->cold->ends, in->flow->l4_proto, is_name);
+
+	if (!entry)
+		return; // over since the flow began
+	const struct endpoint_key key = entry->key;
+
+	evidence->offset = entry->flow_id;
+	endpoint_cache_hit(is_name ? lcore->names : lcore->endpoints, &key);
+}
+
+bool learned_apply(struct inspection *in, const struct span *span, const struct classify_work *work,
+	struct classify_verdict *verdict)
+{
+	struct flow_cold *cold = in->cold;
+	uint16_t app = cold->learned_app;
+
+	cold->named |= work->named;
+	if (likely(app == APP_NONE) || verdict->app == app)
+		return false;
+	if (has_answer(in, verdict)) {
+		contradict(in, verdict);
+		return false;
+	}
+	// a flow that says itself what it wants, and nothing that we know, is not of the name
+	if (cold->learned_from == LEARNED_DNS && (cold->named || work->awaits_name))
+		return false;
+	if (cold->learned_from != LEARNED_DNS && !verdict->final && !looks_like(in, app, span))
+		return false;
+	verdict->app = app;
+	verdict->signature = UINT16_MAX;
+	verdict->confidence = CONFIDENCE_CACHE;
+	verdict->n_data_pkts = in->flow->n_data_pkts;
+	if (cold->learned_from == LEARNED_DNS)
+		in->lcore->stats.names_hits++;
+	else
+		in->lcore->stats.endpoints_hits++;
+	note(in, app);
+	return true;
+}

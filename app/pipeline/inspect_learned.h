@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What flows in clear say of endpoints and names, into the caches (endpoint_cache.h); and what the
+// caches know, onto flows that do not say themselves what they are. The owning lcore only.
+#ifndef SLUICE_INSPECT_LEARNED_H
+#define SLUICE_INSPECT_LEARNED_H
+
+#include "endpoint_cache.h"
+#include "inspect.h"
+
+// A decoder's sinks; `ctx` is the struct inspection.
+void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint);
+void learned_name(void *ctx, const struct learned_name *name);
+// What another lcore has learned.
+void learned_hint(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name);
+
+// A flow was made: what the caches know of its ends is written down.
+void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto);
+// After a span was classified. The application is the cache's where payload has none to offer:
+// - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
+// - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,
+//   too.
+// A verdict by payload that says something else takes a peer's entry out. True: `verdict` changed.
+bool learned_apply(struct inspection *in, const struct span *span, const struct classify_work *work,
+	struct classify_verdict *verdict);
+
+#endif

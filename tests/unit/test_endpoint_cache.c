@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The endpoint and name caches through the packet path: who teaches, who is named, who is not
+// believed, and that payload has the last word.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <cmocka.h>
+#include "../lib/pipe.h"
+#include "endpoint_cache.h"
+#include "flow_table.h"
+#include "user_apps.h"
+
+#define ID "abcdefghij0123456789"
+
+static uint64_t seed;
+
+static uint8_t *chance(uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		bytes[i] = (uint8_t)(seed >> 40);
+	}
+	return bytes;
+}
+
+static void datagram(struct pipe *pipe, unsigned lcore, uint32_t server, bool from_outside,
+	const void *payload, size_t length)
+{
+	struct pipe_packet packet = {.proto = IPPROTO_UDP,
+		.server = server,
+		.sport = 6881,
+		.dport = 6881,
+		.from_outside = from_outside,
+		.payload = payload,
+		.payload_length = (uint16_t)length};
+
+	pipe_run(pipe, lcore, &packet);
+}
+
+// A DHT node at 10.0.0.`server` says that these octets, address and port, are a peer.
+static void told_of(struct pipe *pipe, unsigned lcore, uint32_t server, const char *peer)
+{
+	static const char query[] = "d1:ad2:id20:" ID "e1:q4:ping1:t2:aa1:y1:qe";
+	char reply[] = "d1:rd2:id20:" ID "6:valuesl6:......ee1:t2:aa1:y1:re";
+
+	memcpy(strchr(reply, '.'), peer, 6);
+	datagram(pipe, lcore, server, false, query, sizeof(query) - 1);
+	datagram(pipe, lcore, server, true, reply, sizeof(reply) - 1);
+	pipe_turns(pipe);
+}
+
+// The first flight of a connection to 10.0.0.`server`, and its flow as it is then.
+static const struct flow *connect_to(struct pipe *pipe, unsigned lcore, uint32_t server,
+	uint16_t dport, const void *bytes, size_t length)
+{
+	static uint16_t sport = 20000;
+	struct pipe_packet packet = {
+		.server = server, .sport = ++sport, .dport = dport, .tcp_flags = TH_SYN, .seq = 99};
+
+	pipe_run(pipe, lcore, &packet);
+	pipe_turns(pipe);
+	packet.tcp_flags = 0;
+	packet.seq = 100;
+	packet.payload = bytes;
+	packet.payload_length = (uint16_t)length;
+	pipe_run(pipe, lcore, &packet);
+	pipe_turns(pipe); // it may belong to another lcore
+	for (unsigned l = 0; l < pipe->dp.n_lcores; l++) {
+		struct flow_table *flows = pipe->dp.lcores[l]->flows;
+
+		for (uint32_t i = 0; i < flow_table_usage(flows).flows_max; i++) {
+			const struct flow *flow = flow_at(flows, i);
+
+			if (flow->gen && flow_cold_at(flows, i)->ends.port[HALF_C2S] == sport)
+				return flow;
+		}
+	}
+	fail_msg("no flow");
+	return NULL;
+}
+
+static void assert_is(const struct flow *flow, const char *app, enum confidence confidence)
+{
+	assert_int_equal(flow->app, app_find(app));
+	assert_int_equal(flow->confidence, confidence);
+}
+
+static void a_peer_that_the_dht_lists_is_known_encrypted(void **state)
+{
+	struct pipe *pipe = pipe_new(2, NULL);
+	uint8_t bytes[300];
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	assert_is(connect_to(pipe, 0, 5, 51413, chance(bytes, 300), 300), "bittorrent",
+		CONFIDENCE_CACHE);
+	for (unsigned i = 0; i < 19; i++)
+		assert_is(connect_to(pipe, i & 1, 5, 51413, chance(bytes, 300), 300), "bittorrent",
+			CONFIDENCE_CACHE);
+	assert_int_equal(pipe_stats(pipe).endpoints_hits, 20);
+	// whichever lcore has the flow has heard
+	assert_true(pipe->dp.lcores[0]->stats.endpoints_hits > 0);
+	assert_true(pipe->dp.lcores[1]->stats.endpoints_hits > 0);
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 2 * 3); // TCP, UDP, and the node
+	// another port, another address: unknown
+	assert_is(connect_to(pipe, 0, 5, 51414, chance(bytes, 300), 300), "", CONFIDENCE_NONE);
+	assert_is(connect_to(pipe, 0, 6, 51413, chance(bytes, 300), 300), "", CONFIDENCE_NONE);
+	// an hour later nobody knows any more
+	pipe_advance(pipe, ENDPOINT_TTL_S + 1);
+	assert_is(connect_to(pipe, 0, 5, 51413, chance(bytes, 300), 300), "", CONFIDENCE_NONE);
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 0);
+	pipe_free(pipe);
+}
+
+// Whoever lists a server that is none cannot make its clients' flows look like peers.
+static void payload_has_the_last_word(void **state)
+{
+	static const char text[] = "EHLO this is something that is no ciphertext at all, and long "
+				   "enough to be a key of ninety-six octets with its padding";
+	static const char handshake[] = "\x13"
+					"BitTorrent protocol\0\0\0\0\0\0\0\0" ID ID;
+	struct pipe *pipe = pipe_new(1, NULL);
+	const struct flow *flow;
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	assert_is(connect_to(pipe, 0, 5, 51413, text, sizeof(text) - 1), "", CONFIDENCE_NONE);
+	flow = connect_to(pipe, 0, 5, 51413, handshake, sizeof(handshake) - 1);
+	assert_int_equal(flow->app, app_find("bittorrent"));
+	assert_true(flow->confidence >= CONFIDENCE_DPI);
+	assert_int_equal(pipe_stats(pipe).endpoints_hits, 0);
+	pipe_free(pipe);
+}
+
+static void liars_are_bounded(void **state)
+{
+	static const char *const refused[] = {
+		"\x0a\0\0\x05\x01\xbb", // 443
+		"\x7f\0\0\x01\xc8\xd5", // loopback
+		"\xe0\0\0\x01\xc8\xd5", // a group
+		"\0\0\0\0\xc8\xd5",
+		"\xff\xff\xff\xff\xc8\xd5",
+	};
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct stats before;
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		told_of(pipe, 0, 9, refused[i]);
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 1); // the node itself
+	assert_int_equal(pipe_stats(pipe).endpoints_refused, 5);
+	// one teller has a share of the 256 entries, others still have room
+	before = pipe_stats(pipe);
+	for (unsigned i = 0; i < 100; i++) {
+		const char peer[] = {10, 0, 1, (char)i, (char)0xc8, (char)0xd5, 0};
+
+		told_of(pipe, 0, 9, peer);
+	}
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 256 / ENDPOINT_TELLER_SHARE);
+	assert_true(pipe_stats(pipe).endpoints_refused > before.endpoints_refused + 150);
+	told_of(pipe, 0, 8, "\x0a\0\2\x05\xc8\xd5");
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 256 / ENDPOINT_TELLER_SHARE + 3);
+	pipe_free(pipe);
+}
+
+static void private_addresses_are_told_by_neighbours_alone(void **state)
+{
+	const uint8_t inside[16] = {[10] = 0xff, 0xff, 192, 168, 1, 5};
+	const uint8_t shared[16] = {[10] = 0xff, 0xff, 100, 64, 1, 5};
+	const uint8_t outside[16] = {[10] = 0xff, 0xff, 11, 0, 0, 1};
+	const uint8_t unique[16] = {0xfd, 1}, global[16] = {0x20, 1}, group[16] = {0xff, 2};
+	(void)state;
+
+	assert_false(endpoint_is_plausible(inside, outside));
+	assert_false(endpoint_is_plausible(shared, outside));
+	assert_false(endpoint_is_plausible(unique, global));
+	assert_false(endpoint_is_plausible(group, unique));
+	assert_true(endpoint_is_plausible(inside, inside));
+	assert_true(endpoint_is_plausible(outside, inside));
+	assert_true(endpoint_is_plausible(global, outside));
+	assert_true(endpoint_is_plausible(unique, unique));
+}
+
+// The oldest goes; one that is told again stays.
+static void a_full_cache_keeps_what_was_told_last(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct pipe *pipe;
+	uint8_t bytes[300];
+	(void)state;
+
+	limits.endpoints = 32;
+	pipe = pipe_new(1, &limits);
+	for (unsigned i = 0; i < 60; i++) {
+		const char peer[] = {10, 0, 1, (char)i, (char)0xc8, (char)0xd5, 0};
+
+		told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+		told_of(pipe, 0, 100 + i, peer);
+	}
+	assert_int_equal(pipe_stats(pipe).endpoints_active, 32);
+	assert_true(pipe_stats(pipe).endpoints_evicted > 0);
+	assert_is(connect_to(pipe, 0, 5, 51413, chance(bytes, 300), 300), "bittorrent",
+		CONFIDENCE_CACHE);
+	pipe_free(pipe);
+	limits.endpoints = limits.names = 0; // off
+	pipe = pipe_new(1, &limits);
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	assert_is(connect_to(pipe, 0, 5, 51413, chance(bytes, 300), 300), "", CONFIDENCE_NONE);
+	pipe_free(pipe);
+}
+
+static void a_rule_for_the_cache_blocks(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct policy *policy = pipe_policy(pipe);
+	struct rule *rule = pipe_rule_app(policy, 7, ACTION_DROP, "bittorrent");
+	uint8_t bytes[300];
+	struct pipe_packet packet = {.server = 5,
+		.sport = 30000,
+		.dport = 51413,
+		.seq = 100,
+		.payload = bytes,
+		.payload_length = 300};
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	rule->min_confidence = CONFIDENCE_CACHE;
+	pipe_publish(pipe, policy);
+	chance(bytes, 300);
+	struct pipe_packet syn = packet;
+
+	syn.tcp_flags = TH_SYN;
+	syn.seq = 99;
+	syn.payload_length = 0;
+	pipe_run(pipe, 0, &syn);
+	assert_int_equal(pipe_run(pipe, 0, &packet), 0);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	pipe_free(pipe);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_peer_that_the_dht_lists_is_known_encrypted),
+		cmocka_unit_test(payload_has_the_last_word),
+		cmocka_unit_test(liars_are_bounded),
+		cmocka_unit_test(private_addresses_are_told_by_neighbours_alone),
+		cmocka_unit_test(a_full_cache_keeps_what_was_told_last),
+		cmocka_unit_test(a_rule_for_the_cache_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
