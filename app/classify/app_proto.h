@@ -95,6 +95,16 @@ enum learned_from {
 		LEARNED_FROM_MAX
 };
 
+static inline const char *learned_from_word(unsigned from)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		LEARNED_FROM(X)
+#undef X
+	};
+	return from < LEARNED_FROM_MAX ? words[from] : "?";
+}
+
 struct learned_endpoint {
 	uint8_t address[16]; // v4-mapped for IPv4
 	uint16_t port;       // host order, never 0

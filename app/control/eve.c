@@ -94,6 +94,8 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 	if (app->group)
 		json_out_string(out, "group", app->group);
 	json_out_string(out, "confidence", confidence_word(event->confidence));
+	if (event->learned)
+		json_out_string(out, "learned_from", learned_from_word(event->learned - 1u));
 	if (event->n_data_pkts) // unknown to the cache
 		json_out_u64(out, "decided_pkts", event->n_data_pkts);
 	if (signature)

@@ -23,6 +23,7 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_SHAPE] = PUT_APP | PUT_VERIFIER | PUT_BYTES,
 	[EVIDENCE_PORT_GUESS] = PUT_APP,
 	[EVIDENCE_USER_APP] = PUT_APP,
+	[EVIDENCE_LEARNED] = PUT_APP,
 	[EVIDENCE_DECODER] = PUT_APP,
 	[EVIDENCE_TOO_UNSURE] = PUT_APP | PUT_RULE,
 	[EVIDENCE_MONITOR] = PUT_RULE | PUT_ACTION,
@@ -194,6 +195,11 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		put_bool(object, "expired", detail == EVIDENCE_ALLOW_EXPIRED);
 		break;
 	case EVIDENCE_ENDED: put_text(object, "reason", end_word(detail)); break;
+	case EVIDENCE_LEARNED:
+		put_text(object, "from", learned_from_word(detail));
+		if (evidence->offset)
+			put_number(object, "told_by", evidence->offset & INT64_MAX);
+		break;
 	case EVIDENCE_USER_APP: put_user_app(object, evidence); break;
 	default: break;
 	}

@@ -101,6 +101,7 @@ static bool names_app(const struct evidence *evidence, uint16_t app)
 	case EVIDENCE_SIGNATURE:
 	case EVIDENCE_SHAPE: return evidence->confidence != CONFIDENCE_NONE;
 	case EVIDENCE_EXPECTED:
+	case EVIDENCE_LEARNED:
 	case EVIDENCE_PORT_GUESS:
 	case EVIDENCE_USER_APP: return true;
 	default: return false;
@@ -160,6 +161,11 @@ static void say_source(struct sentence *s, const struct evidence *source)
 		break;
 	case EVIDENCE_SHAPE: say(s, ", by the shape of %s", half_text(source)); break;
 	case EVIDENCE_EXPECTED: say(s, ", because another flow announced it"); break;
+	case EVIDENCE_LEARNED:
+		say(s, ", because %s named %s",
+			source->detail == LEARNED_DNS ? "DNS" : learned_from_word(source->detail),
+			source->detail == LEARNED_DNS ? "its address so" : "this endpoint");
+		break;
 	case EVIDENCE_PORT_GUESS: say(s, ", guessed by port %u alone", source->length); break;
 	case EVIDENCE_USER_APP: say_user_app(s, source); break;
 	default: break;

@@ -115,6 +115,7 @@ struct event {
 	uint16_t signature;    // UINT16_MAX: none
 	uint32_t rule_uid;     // 0: none (default, or not a rule)
 	uint32_t user_uid;     // of the inside end; 0: nobody's address
+	uint8_t learned;       // enum learned_from + 1 of a cache that named it; 0: none did
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
 	union {
 		struct {

@@ -166,7 +166,11 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	event->n_vlan = flow->n_vlan;
 	event->vlan[0] = flow->vlan[0];
 	event->vlan[1] = flow->vlan[1];
-	event->ends = flow_cold_at(lcore->flows, ref)->ends;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	event->ends = cold->ends;
+	if (flow->confidence == CONFIDENCE_CACHE && flow->app && flow->app == cold->learned_app)
+		event->learned = (uint8_t)(cold->learned_from + 1);
 	event->user_uid = flow_event_user(lcore, &event->ends, flow->flags & FLOW_C2S_INSIDE);
 	if (key)
 		event->flow_id = flow_id_of(key, v6, flow->start_ns);

@@ -109,6 +109,13 @@ def cache_hit(piece):
     return "%s; %s%s" % (cache_entry(piece), taught, passed)
 
 
+def learned(piece):
+    told = ", as flow %s says" % piece["told_by"] if piece.get("told_by") else ""
+    if piece.get("from") == "dns":
+        return "%s: DNS gave this address for a name of it%s" % (known_as(piece), told)
+    return "%s: the endpoint is known from %s%s" % (known_as(piece), piece.get("from", "?"), told)
+
+
 def part(piece, place="bytes at"):
     return "%s %s %s %s" % (
         number(piece.get("length", 0)), place, number(piece.get("offset", 0)), piece.get("half", "").replace("_", " "))
@@ -132,6 +139,7 @@ WORDS = {
     "shape": ("shape", shape),
     "port_guess": ("port guess", lambda p: "port %s is usually %s; not enough to block by, unless a rule says so" % (
         p.get("port", "?"), p.get("app", "?"))),
+    "learned": ("learned", learned),
     "user_app": ("application", user_app),
     "give_up": ("gives up", lambda p: "no application after %s data packets (budget: %s)" % (
         p.get("data_pkts", "?"), p.get("budget", "?"))),
