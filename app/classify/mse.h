@@ -9,7 +9,12 @@
 // All of it looks like chance. A waits for B's key, so flights do not overlap. That is PARTIAL and
 // no more: other protocols hide the same way. What is on a port below 1024 is left alone: clients
 // do not listen there, and most that speaks in riddles there is something else.
-// eMule's obfuscation of servers has the same key sizes; its third flight is 6..21 octets.
+// eMule's obfuscation towards servers (client's sources: EncryptedStreamSocket) exchanges keys of
+// the same size, but with little padding, which tells it apart:
+//
+//   1 A -> B  an octet that is no protocol's marker, the key, and 0..15 of padding: 97..112
+//   2 B -> A  the key; encrypted: 4 of magic, 1, 1, 1, and 0..15 of padding: 103..118
+//   3 A -> B  encrypted: 4 of magic, 1, 1, padding, and what was waiting to be sent
 #ifndef SLUICE_MSE_H
 #define SLUICE_MSE_H
 
@@ -22,7 +27,8 @@
 
 // A flight that may be the first or second.
 bool mse_is_flight(const uint8_t *bytes, uint32_t length);
-// The shape; `word` of the memo is its own.
+// The shapes; `word` of the memo is its own.
 enum verify mse_shape(const struct probe *probe, uint32_t *word);
+enum verify mse_emule_shape(const struct probe *probe, uint32_t *word);
 
 #endif

@@ -79,6 +79,8 @@ void cmd_cache_add(struct request *request, json_t *arguments);
 void cmd_cache_del(struct request *request, json_t *arguments);
 void cmd_cache_exempt(struct request *request, json_t *arguments);
 void cmd_cache_flush(struct request *request, json_t *arguments);
+void cmd_endpoint_list(struct request *request, json_t *arguments);
+void cmd_name_list(struct request *request, json_t *arguments);
 void cmd_policy_show(struct request *request, json_t *arguments);
 void cmd_policy_check(struct request *request, json_t *arguments);
 void cmd_policy_reload(struct request *request, json_t *arguments);

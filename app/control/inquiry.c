@@ -49,6 +49,8 @@ static size_t record_size(enum query_type type)
 		return sizeof(struct flow_record);
 	if (type == QUERY_EVIDENCE)
 		return sizeof(struct evidence);
+	if (type == QUERY_ENDPOINTS || type == QUERY_NAMES)
+		return sizeof(struct endpoint_entry);
 	return type == QUERY_CACHE ? sizeof(struct conn_entry) : 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_lcore.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "fake_control.h"
@@ -38,6 +39,30 @@ static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct quer
 			.l4_proto = 6,
 			.lcore = (uint8_t)lcore,
 			.lru_class = FLOW_CLASS_TCP,
+		};
+	}
+}
+
+// 40 entries on each lcore, 20 of them the same; the last one is of no application.
+static void answer_learned(struct fake_lcores *lcores, unsigned lcore, struct query *query)
+{
+	struct endpoint_entry *out = query->out;
+	bool names = query->type == QUERY_NAMES;
+
+	for (; query->n < query->max && query->cursor < 40; query->cursor++) {
+		uint16_t number = (uint16_t)(20 * lcore + query->cursor);
+
+		out[query->n++] = (struct endpoint_entry){
+			.key = {.address = {[10] = 0xff, 0xff, 192, 0, 2, (uint8_t)number},
+				.client = {names && number % 2 ? 0x20 : 0},
+				.port = names ? 0 : (uint16_t)(6881 + number),
+				.l4_proto = names ? 0 : IPPROTO_UDP},
+			.created_ns = lcores->now_ns(),
+			.expires_ns = lcores->now_ns() + (100u + number) * NS_PER_S,
+			.flow_id = 77,
+			.hits = 2,
+			.app = number == 59 ? APP_NONE : app_find("bittorrent"),
+			.from = names ? LEARNED_DNS : LEARNED_DHT,
 		};
 	}
 }
@@ -97,6 +122,8 @@ void fake_lcore_turn(struct fake_lcores *lcores, unsigned lcore)
 		answer_flows(lcores, lcore, query);
 	else if (query->type == QUERY_CACHE)
 		answer_cache(lcores, lcore, query);
+	else if (query->type == QUERY_ENDPOINTS || query->type == QUERY_NAMES)
+		answer_learned(lcores, lcore, query);
 	else if (query->type == QUERY_TRACE)
 		answer_trace(lcores, lcore, query);
 	else

@@ -220,10 +220,10 @@ static void local_discovery(void **state)
 
 static void utp_ends_the_decoder(void **state)
 {
-	static const uint8_t data[40] = {0x01, 0, 0x12, 0x34, 1, 2, 3, 4, 5, 6, 7, 8};
+	static const uint8_t content[40] = {0x01, 0, 0x12, 0x34, 1, 2, 3, 4, 5, 6, 7, 8};
 
 	(void)state;
-	assert_int_equal(datagram("bittorrent", HALF_C2S, data, sizeof(data)), DECODER_DONE);
+	assert_int_equal(datagram("bittorrent", HALF_C2S, content, sizeof(content)), DECODER_DONE);
 }
 
 static const char request[] =

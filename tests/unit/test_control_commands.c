@@ -220,6 +220,38 @@ static void the_cache_is_merged_over_lcores(void **state)
 	world_free(&w);
 }
 
+static void what_others_said_is_merged_over_lcores(void **state)
+{
+	struct world w;
+	json_t *reply, *entries, *first;
+
+	(void)state;
+	world_new(&w);
+	reply = ask(&w, "{\"command\":\"endpoint-list\",\"arguments\":{\"limit\":1000}}");
+	assert_int_equal(number(message(reply), "matched"), 59); // one is nobody's
+	entries = json_object_get(message(reply), "entries");
+	assert_int_equal(json_array_size(entries), 59);
+	first = json_array_get(entries, 0); // told last
+	assert_int_equal(number(first, "port"), 6881 + 58);
+	assert_int_equal(number(first, "hits"), 2);
+	assert_int_equal(number(first, "told_by"), 77);
+	assert_string_equal(json_string_value(json_object_get(first, "from")), "dht");
+	assert_string_equal(json_string_value(json_object_get(first, "proto")), "UDP");
+	assert_null(json_object_get(first, "client"));
+	assert_int_equal(number(json_array_get(entries, 25), "hits"), 4); // on both lcores
+	json_decref(reply);
+	reply = ask(&w, "{\"command\":\"name-list\",\"arguments\":"
+			"{\"limit\":1,\"offset\":1,\"app\":\"bittorrent\"}}");
+	assert_int_equal(number(message(reply), "matched"), 59);
+	first = json_array_get(json_object_get(message(reply), "entries"), 0);
+	assert_string_equal(json_string_value(json_object_get(first, "address")), "192.0.2.57");
+	assert_string_equal(json_string_value(json_object_get(first, "client")), "2000::");
+	assert_null(json_object_get(first, "port"));
+	json_decref(reply);
+	asks_nok(&w, "{\"command\":\"name-list\",\"arguments\":{\"zone\":1}}", "zone");
+	world_free(&w);
+}
+
 static void a_policy(void **state)
 {
 	struct world w;
@@ -333,6 +365,7 @@ int main(void)
 		cmocka_unit_test(flows_page_by_page),
 		cmocka_unit_test(one_flow),
 		cmocka_unit_test(the_cache_is_merged_over_lcores),
+		cmocka_unit_test(what_others_said_is_merged_over_lcores),
 		cmocka_unit_test(a_policy),
 		cmocka_unit_test(a_reload_answers_after_the_last_lcore),
 		cmocka_unit_test(a_debug_hook_is_refused_unless_configured),

@@ -213,6 +213,87 @@ static void a_full_cache_keeps_what_was_told_last(void **state)
 	pipe_free(pipe);
 }
 
+// An A record for a name of ten octets, chat.host0 .. chat.host9: of which one is an application's.
+static void resolved(struct pipe *pipe, uint32_t client, char host, uint8_t server)
+{
+	char answer[] = "\x12\x34\x81\x80\0\1\0\1\0\0\0\0\4chat\5host?\0\0\1\0\1"
+			"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\x0a\0\0?";
+	char query[12 + 12 + 4];
+	struct pipe_packet packet = {.proto = IPPROTO_UDP,
+		.client = client,
+		.server = 53,
+		.sport = (uint16_t)(1024 + client),
+		.dport = 53,
+		.payload = query,
+		.payload_length = sizeof(query)};
+
+	answer[22] = host;
+	answer[sizeof(answer) - 2] = (char)server;
+	memcpy(query, answer, sizeof(query));
+	query[2] = 1;
+	query[3] = query[7] = 0;
+	pipe_run(pipe, 0, &packet);
+	packet.from_outside = true;
+	packet.payload = answer;
+	packet.payload_length = sizeof(answer) - 1;
+	pipe_run(pipe, 0, &packet);
+	pipe_turns(pipe);
+}
+
+static struct pipe *pipe_with_hosts(void)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct policy *policy = pipe_policy(pipe);
+
+	policy->user_apps = user_apps_new();
+	assert_non_null(policy->user_apps);
+	assert_int_equal(user_apps_add_host(policy->user_apps, app_find("irc"), "host1"), 0);
+	assert_int_equal(user_apps_add_host(policy->user_apps, app_find("xmpp"), "host2"), 0);
+	pipe_publish(pipe, policy);
+	return pipe;
+}
+
+static void names_of_dns_answers(void **state)
+{
+	struct pipe *pipe = pipe_with_hosts();
+	uint8_t bytes[300];
+	const struct flow *flow;
+	(void)state;
+
+	resolved(pipe, 1, '1', 7);
+	chance(bytes, 300);
+	bytes[0] = 0; // no shape of anything
+	flow = connect_to(pipe, 0, 7, 9999, bytes, 300);
+	assert_is(flow, "irc", CONFIDENCE_CACHE);
+	assert_int_equal(pipe_stats(pipe).names_hits, 1);
+	// of two applications, or of one and of none: nobody's, for who did not ask himself
+	resolved(pipe, 1, '1', 8);
+	resolved(pipe, 3, '2', 8);
+	assert_is(connect_to(pipe, 0, 8, 9999, bytes, 300), "irc", CONFIDENCE_CACHE);
+	resolved(pipe, 1, '9', 8);
+	assert_is(connect_to(pipe, 0, 8, 9999, bytes, 300), "", CONFIDENCE_NONE);
+	resolved(pipe, 3, '1', 9);
+	assert_is(connect_to(pipe, 0, 9, 9999, bytes, 300), "irc", CONFIDENCE_CACHE);
+	resolved(pipe, 3, '9', 9);
+	assert_is(connect_to(pipe, 0, 9, 9999, bytes, 300), "", CONFIDENCE_NONE);
+	// the answer's time is over
+	pipe_advance(pipe, 61);
+	assert_is(connect_to(pipe, 0, 7, 9999, bytes, 300), "", CONFIDENCE_NONE);
+	pipe_free(pipe);
+}
+
+// A flow that says itself what it wants is not of the name that its address has.
+static void a_name_of_its_own_counts(void **state)
+{
+	static const char request[] = "GET / HTTP/1.1\r\nHost: other.example\r\n\r\n";
+	struct pipe *pipe = pipe_with_hosts();
+	(void)state;
+
+	resolved(pipe, 1, '1', 7);
+	assert_is(connect_to(pipe, 0, 7, 80, request, sizeof(request) - 1), "", CONFIDENCE_NONE);
+	pipe_free(pipe);
+}
+
 static void a_rule_for_the_cache_blocks(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -250,6 +331,8 @@ int main(void)
 		cmocka_unit_test(liars_are_bounded),
 		cmocka_unit_test(private_addresses_are_told_by_neighbours_alone),
 		cmocka_unit_test(a_full_cache_keeps_what_was_told_last),
+		cmocka_unit_test(names_of_dns_answers),
+		cmocka_unit_test(a_name_of_its_own_counts),
 		cmocka_unit_test(a_rule_for_the_cache_blocks),
 	};
 

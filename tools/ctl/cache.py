@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cache list, add, del, exempt, flush."""
+"""cache list, endpoints, names, add, del, exempt, flush."""
 from . import show
 from .reference import endpoint
 from .show import amount, app_of, number, span
@@ -18,6 +18,26 @@ def list_entries(options):
                 for e in message["entries"]])
     show.shown("entries", message, message["entries"])
     return None
+
+
+def learned(options, command, where, end):
+    message = ask(options, command, app=options.app, host=options.host, limit=options.limit, offset=options.offset)
+    if options.json:
+        return message
+    show.table(where + ("app", "from", ">flows", ">told by", ">ends in"),
+               [end(e) + (app_of(e), e["from"], number(e["hits"]), str(e.get("told_by", "-")), span(e["ttl_s"]))
+                for e in message["entries"]])
+    show.shown("entries", message, message["entries"])
+    return None
+
+
+def list_endpoints(options):
+    return learned(options, "endpoint-list", ("endpoint", "proto"),
+                   lambda e: (show.end(e["address"], e["port"]), e["proto"]))
+
+
+def list_names(options):
+    return learned(options, "name-list", ("address", "client"), lambda e: (e["address"], e.get("client", "any")))
 
 
 def pair(options):

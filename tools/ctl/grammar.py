@@ -245,6 +245,12 @@ def add_cache(grammar):
     exempt.add_argument("net", nargs="?", metavar="NET", help="an address or network")
     exempt.add_argument("--off", action="store_true", help="no longer")
     exempt.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (5m, 7d); until a restart")
+    for which, what in (("endpoints", "peers that the DHT, trackers and peers named, told last first"),
+                        ("names", "addresses that DNS gave for applications' names, told last first")):
+        learned = grammar.leaf(cache, which, "cache:list_" + which, what)
+        add_app(learned, "only of this application")
+        learned.add_argument("--host", metavar="NET", help="only with an address in NET")
+        add_page(learned)
     grammar.leaf(cache, "flush", "cache:flush", "forgets all entries")
 
 

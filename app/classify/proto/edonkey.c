@@ -3,6 +3,7 @@
 // write them; all integers little endian.
 #include <netinet/in.h>
 #include "app_proto.h"
+#include "mse.h"
 #include "octets.h"
 
 enum {
@@ -545,12 +546,18 @@ static enum verify verify(const struct probe *probe)
 	}
 }
 
+static enum verify shape_tcp(const struct probe *probe)
+{
+	return mse_emule_shape(probe, &probe->memo->word[0]);
+}
+
 const struct app_proto app_proto_edonkey = {
 	.name = "edonkey",
 	.title = "eDonkey, eMule and Kad",
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
 	.verify = verify,
+	.shape_tcp = shape_tcp,
 	.tcp_ports = {4661, 4662},
 	.udp_ports = {4665, 4672},
 };
