@@ -132,6 +132,22 @@ static void flights_do_not_overlap(void **state)
 	}
 }
 
+// Many small messages to and fro are none, however many octets they come to.
+static void a_conversation_is_no_flight(void **state)
+{
+	uint8_t bytes[200];
+
+	(void)state;
+	for (unsigned size = 20; size < 96; size += 5) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 51413);
+
+		for (unsigned i = 0; i < 10; i++)
+			rig_feed(&flow, i & 1, fill(bytes, size), size);
+		assert_string_equal(rig_app(&flow), "");
+		rig_end(&flow);
+	}
+}
+
 // Flights of any length are cut into segments somewhere: the same.
 static void flights_in_segments(void **state)
 {
@@ -216,6 +232,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_of_this_shape),
 		cmocka_unit_test(emule_is_told_apart_by_size),
 		cmocka_unit_test(flights_do_not_overlap),
+		cmocka_unit_test(a_conversation_is_no_flight),
 		cmocka_unit_test(flights_in_segments),
 		cmocka_unit_test(structure_is_not_chance),
 		cmocka_unit_test(the_rate_of_chance),
