@@ -132,7 +132,7 @@ static void flights_do_not_overlap(void **state)
 	}
 }
 
-// Many small messages to and fro are none, however many octets they come to.
+// Many small messages in turn are none, however many octets they come to.
 static void a_conversation_is_no_flight(void **state)
 {
 	uint8_t bytes[200];
