@@ -222,10 +222,10 @@ struct q2_compared q2_compare(
 	return result;
 }
 
-bool q2_hold(
-	struct q2 *q2, struct slab *slab, uint64_t start, struct payload bytes, uint32_t length)
+bool q2_hold(struct q2 *q2, struct slab *slab, uint64_t start, struct payload bytes,
+	uint32_t length, enum hold_place place)
 {
-	struct segment *segment = slab_take(slab), *before;
+	struct segment *segment = slab_take(slab), *before = NULL;
 
 	if (!segment)
 		return false;
@@ -234,11 +234,10 @@ bool q2_hold(
 	segment->kind = SEGMENT_HELD;
 	segment->m = bytes.m;
 	segment->at = bytes.at;
-	TAILQ_FOREACH_REVERSE(before, &q2->held, held_list, link)
-	{
-		if (before->start <= start)
-			break;
-	}
+	if (place != HOLD_FIRST)
+		before = TAILQ_LAST(&q2->held, held_list);
+	while (before && place == HOLD_BY_OFFSET && before->start > start)
+		before = TAILQ_PREV(before, held_list, link);
 	if (before)
 		TAILQ_INSERT_AFTER(&q2->held, before, segment, link);
 	else

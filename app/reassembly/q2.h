@@ -93,9 +93,14 @@ struct q2_compared {
 struct q2_compared q2_compare(
 	struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length, bool rewrite);
 
-// A packet to be held, behind those of the same offset; takes a block. False: no block is free.
-bool q2_hold(
-	struct q2 *q2, struct slab *slab, uint64_t start, struct payload bytes, uint32_t length);
+enum hold_place {
+	HOLD_BY_OFFSET, // behind those of the same offset
+	HOLD_LAST,      // as they came
+	HOLD_FIRST,
+};
+// A packet to be held; takes a block. False: no block is free.
+bool q2_hold(struct q2 *q2, struct slab *slab, uint64_t start, struct payload bytes,
+	uint32_t length, enum hold_place place);
 // A held packet that has all of these bytes; NULL: none.
 struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t length);
 // The first held packet, off the list; NULL: none.

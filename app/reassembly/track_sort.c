@@ -13,10 +13,16 @@ static void hold(struct work *work, bool news)
 
 	bool full = tracker->n_held >= tracker->limits.held ||
 		    half->q2.n_held >= tracker->limits.half_held;
+	// While copies are worked off packets leave as they came: a sender takes what is overtaken
+	// for lost (RFC 8985). What waits for a hole, or for long, leaves in order.
+	bool by_offset = !tracker->limits.fast_pass || half->flags & HALF_PROCESSING;
+	enum hold_place place = by_offset          ? HOLD_BY_OFFSET
+				: segment->resumed ? HOLD_FIRST
+						   : HOLD_LAST;
 
 	if (segment->keep_whole || (full && !segment->resumed) ||
 		!q2_hold(&half->q2, &tracker->slab, work->start, work->bytes,
-			(uint32_t)(work->end - work->start))) {
+			(uint32_t)(work->end - work->start), place)) {
 		work->result->target = STREAM_TARGET_HELD_LIMIT;
 		track_no_room(work, DROP_HELD_LIMIT);
 		return;

@@ -81,6 +81,30 @@ static void payload_is_held_and_leaves_in_order(void **state)
 	});
 }
 
+// While copies behind a hole are worked off, what comes leaves as it came: of a segment that a
+// later one overtakes its sender would believe that it is lost (RFC 8985).
+static void what_waits_for_copies_leaves_as_it_came(void **state)
+{
+	static const char many[] = "0123456789012345678901234567890123456789"; // a step is of 32
+
+	(void)state;
+	EACH_WAY(&quiet, {
+		STEP(OPEN());
+		STEP(CLIENT(.text = "a", .leaves = 1));
+		for (int at = 41; at >= 2; at--) // so that each is a copy of its own
+			STEP(CLIENT(.at = at, .text = &many[at - 2], .length = 1, .leaves = 1));
+		STEP(CLIENT(.at = 43, .text = "cc", .leaves = 1));
+		HELD(CLIENT(.at = 1, .text = "b"));
+		HELD(CLIENT(.at = 45, .text = "new"));
+		HELD(CLIENT(.at = 42, .text = "h"));
+		STEP(RELEASE);
+		assert_int_equal(telling_left(t), 3);
+		expect_frame(t, 0, HALF_C2S, 1, "b");
+		expect_frame(t, 1, HALF_C2S, 45, "new");
+		expect_frame(t, 2, HALF_C2S, 42, "h");
+	});
+}
+
 // The other half goes on.
 static void the_other_half_is_not_held(void **state)
 {
@@ -296,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(payload_is_held_and_leaves_in_order),
+		cmocka_unit_test(what_waits_for_copies_leaves_as_it_came),
 		cmocka_unit_test(the_other_half_is_not_held),
 		cmocka_unit_test(bare_acknowledgements_windows_and_keep_alives_pass),
 		cmocka_unit_test(what_a_held_segment_acknowledges_is_told),
