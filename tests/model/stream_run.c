@@ -23,8 +23,10 @@ static int32_t said_ack(struct direction *d, const struct stream_op *op)
 	switch (op->ack) {
 	case ACK_LATE: return later(right - op->value, d->start);
 	case ACK_LIE: return right + op->value < most ? right + op->value : most;
-	case ACK_UNSENT: // the very first one would say which SYN was taken
-		return d->out_end == d->start ? right : most + op->value + 1;
+	case ACK_UNSENT: // the very first one would say which SYN was taken; a FIN may be out by
+			 // then
+		return d->out_end <= d->start + 1 && d->acked == d->start ? right
+									  : most + op->value + 1;
 	default: return right;
 	}
 }
