@@ -102,6 +102,11 @@ static void send_op(const struct stream_op *op)
 		       op->tcp_flags & (TH_ACK | TH_SYN);
 	fate->seq = s->isn[op->half] + 1 + (uint32_t)op->at +
 		    (fate->blind ? (op->value & 1 ? 0x70000000u : 0x90000000u) : 0);
+	// an end that sends more than it may is not owed that all arrives: its own acknowledgements
+	// lie beyond the window then
+	if (fate->counts && (int64_t)fate->at + op->length >
+				    w->dir[op->half].acked + ((int64_t)s->window << s->scale))
+		w->odd = true;
 	for (unsigned i = 0; i < op->length; i++)
 		payload[i] = stream_byte(op->half, fate->at + (int32_t)i, op->variant);
 	if (op->tcp_flags & TH_ACK) {
