@@ -182,8 +182,12 @@ static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to
 		return;
 	struct probe probe = job_probe(job, half);
 
-	if (probe.length < signature->min_length)
+	if (probe.length < signature->min_length) {
+		// A short datagram between those of an exchange is no answer of the verifier's.
+		if (again && look->n_pending < PENDING_MAX)
+			look->pending[look->n_pending++] = (struct pending){index, (uint8_t)half};
 		return;
+	}
 	probe.signature = index;
 	if (!signature->verify) {
 		job_propose(job, signature->app, index, signature->confidence);

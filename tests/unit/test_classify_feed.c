@@ -375,6 +375,33 @@ static void test_datagrams(void **state)
 }
 
 // An application that was expected (from another flow) gives way to what the payload says.
+// A datagram that is too short for a signature neither asks its verifier nor ends its wait for the
+// answer.
+static void test_short_datagram_between(void **state)
+{
+	struct signature set[1] = {signature("ping", "mumble", IPPROTO_UDP, "^\\x00\\x00\\x00\\x00")};
+	static const uint8_t ping[12] = {[4] = 1, [11] = 9}, stray[3] = {0, 0, 0};
+	static const uint8_t pong[24] = {0, 1, 4, 0, 1, [11] = 9, [15] = 1, [19] = 5};
+
+	(void)state;
+	set[0].verify = true;
+	set[0].min_length = 12;
+	struct rig *rig = rig_new_with(set, 1, 1);
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 64738);
+
+	rig_feed(&flow, HALF_S2C, stray, sizeof(stray)); // alone it is nothing
+	assert_int_equal(classifier_states_free(rig->classifier), 1);
+	rig_feed(&flow, HALF_C2S, ping, sizeof(ping));
+	rig_feed(&flow, HALF_S2C, stray, sizeof(stray));
+	rig_feed(&flow, HALF_C2S, stray, sizeof(stray));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_S2C, pong, sizeof(pong));
+	assert_string_equal(rig_app(&flow), "mumble");
+	assert_true(flow.verdict.final);
+	rig_end(&flow);
+	rig_free(rig);
+}
+
 static void test_expected(void **state)
 {
 	struct rig *rig = make(1);
@@ -527,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_midstream),
 		cmocka_unit_test(test_datagrams),
+		cmocka_unit_test(test_short_datagram_between),
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_lines),
