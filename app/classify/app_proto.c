@@ -36,6 +36,15 @@ uint16_t app_find(const char *name)
 	return APP_NONE;
 }
 
+uint16_t app_find_alpn(const uint8_t *name, uint32_t length)
+{
+	for (uint16_t app = 1; app <= N_PROTOCOLS; app++)
+		for (const char *const *alpn = protocols[app]->alpns; *alpn; alpn++)
+			if (strlen(*alpn) == length && !memcmp(*alpn, name, length))
+				return app;
+	return APP_NONE;
+}
+
 static const char *const category_words[] = {
 	[APP_CATEGORY_P2P] = "p2p",
 	[APP_CATEGORY_IM] = "im",

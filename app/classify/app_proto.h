@@ -184,14 +184,17 @@ struct app_proto {
 		const struct decoder_sink *sink);
 	// The decoders learn of others alone: what they do is no part of the flow's own story.
 	bool decodes_for_others;
+	// Names of it in ALPN (RFC 7301; IANA, or its own specification): NULL ends the list.
+	const char *alpns[3];
 	uint16_t tcp_ports[8]; // well-known ports: CONFIDENCE_PORT at give-up, 0 ends the list
 	uint16_t udp_ports[8];
 };
 
 // The generated table. Ids are 1..app_count(); 0 is APP_NONE. The table order is the build's.
 unsigned app_count(void);
-const struct app_proto *app_get(uint16_t app);             // NULL for APP_NONE or out of range
-uint16_t app_find(const char *name);                       // APP_NONE if unknown
+const struct app_proto *app_get(uint16_t app); // NULL for APP_NONE or out of range
+uint16_t app_find(const char *name);           // APP_NONE if unknown
+uint16_t app_find_alpn(const uint8_t *name, uint32_t length);
 const char *app_category_word(enum app_category category); // "p2p", "im", "web", ...
 int app_category_find(const char *word);                   // enum app_category or -1
 

@@ -39,6 +39,8 @@ static enum host_seen host_of_tls(struct text half, struct host_name *name)
 	bool goes_on = tls_hello_join(half, bytes, &message);
 	enum tls_hello_seen seen = tls_hello_read(message, TLS_OVER_TCP, &hello);
 
+	name->app = tls_hello_application(&hello);
+
 	if (hello.name.length)
 		return is_address(hello.name) ? HOST_UNASKED : take_name(hello.name, name);
 	if (seen == TLS_HELLO_WHOLE)
@@ -130,6 +132,7 @@ enum host_seen host_name_find(const uint8_t *bytes, uint32_t length, struct host
 {
 	struct text half = {bytes, length};
 
+	name->app = APP_NONE;
 	if (!length)
 		return HOST_MORE;
 	if (is_ssl2_hello(half))

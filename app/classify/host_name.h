@@ -20,6 +20,7 @@ enum host_seen {
 struct host_name {
 	uint8_t bytes[HOST_NAME_BYTES]; // as the client wrote it, without its port
 	uint8_t length;
+	uint16_t app; // that the client asks for by ALPN, whether or not there is a name; APP_NONE
 };
 
 // `bytes` is what a half begins with.

@@ -31,6 +31,24 @@ static void named(struct job *job, unsigned half, struct text name)
 	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
 }
 
+// The client asks for this application by ALPN.
+static void asked_for(struct job *job, unsigned half, uint16_t app)
+{
+	const struct probe probe = job_probe(job, half);
+
+	if (app == APP_NONE)
+		return;
+	struct classify_step *step =
+		job_note(job, CLASSIFY_STEP_SHAPE, &probe, CLASSIFY_STEP_BYTES);
+
+	if (step) {
+		step->app = app;
+		step->answer = VERIFY_DPI;
+		step->confidence = CONFIDENCE_DPI;
+	}
+	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
+}
+
 // The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
 // before it.
 static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
@@ -55,6 +73,7 @@ static void look_at_datagram(struct classifier *classifier, struct job *job, str
 	look->host = seen == TLS_HELLO_MORE && !asks.name.length ? HOST_AWAITED : HOST_LOOKED_AT;
 	if (asks.name.length)
 		named(job, HALF_C2S, asks.name);
+	asked_for(job, HALF_C2S, tls_hello_application(&asks.tls));
 }
 
 // Calls: the realm of a TURN server is a name that is asked for, and attributes may be of one
@@ -126,6 +145,7 @@ static void look_at_host(struct job *job)
 								: HOST_LOOKED_AT;
 	if (seen == HOST_FOUND)
 		named(job, half, (struct text){name.bytes, name.length});
+	asked_for(job, half, name.app);
 }
 
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state)

@@ -263,3 +263,14 @@ struct text tls_hello_protocol(const struct tls_hello *hello)
 		return (struct text){NULL, 0};
 	return name.here;
 }
+
+uint16_t tls_hello_application(const struct tls_hello *hello)
+{
+	struct text rest = hello->alpn;
+	struct vector name;
+	uint16_t app = APP_NONE;
+
+	while (app == APP_NONE && take_vector(&rest, 1, &name) && name.whole)
+		app = app_find_alpn(name.here.at, name.here.length);
+	return app;
+}

@@ -61,6 +61,8 @@ static inline bool tls_is_grease(uint16_t value)
 uint16_t tls_hello_version(const struct tls_hello *hello);
 // The first name of the ALPN list; empty if there is none.
 struct text tls_hello_protocol(const struct tls_hello *hello);
+// The first application that has a name of the ALPN list; APP_NONE.
+uint16_t tls_hello_application(const struct tls_hello *hello);
 
 // Fingerprints of a whole hello, as texts: JA3 (salesforce/ja3: its MD5 is what is told) and the
 // three parts of JA4 (FoxIO's description of the TLS client fingerprint; of the second and third

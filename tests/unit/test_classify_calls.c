@@ -113,12 +113,19 @@ static void test_imo(void **state)
 {
 	static const struct packet report[] = {SAYS(C2S, "\x09\x02\xdc\x9a\x02\0\0\0\0\0", 10)};
 	static const struct packet longer[] = {SAYS(C2S, "\x09\x02\xdc\x9a\x02\0\0\0\0\0", 11)};
+	static const struct packet echo[] = {SAYS(S2C, "\x09\x03\xdc\x9a\x02\0\0\0\0\0", 10)};
+	static const struct packet later[] = {
+		SAYS(C2S, "\0\x09\x03\xdc\x9a\x02\x33\x9c\x01\0\0", 11)};
 	const struct talk *talk = TALK(UDP, 57604, report, "imo");
 
 	(void)state;
 	talk_means(talk, 10);
-	talk_hangs_on(talk, 0, OFFSETS(0, 1, 6, 9));
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 7, 9));
 	assert_string_equal(talk_after(TALK(UDP, 57604, longer, "imo"), 0, -1, -1), "");
+	// a report that came back; one behind a zero, its time since 1970
+	talk_means(TALK(UDP, 57604, echo, "imo"), 10);
+	talk_means(TALK(UDP, 57604, later, "imo"), 11);
+	talk_hangs_on(TALK(UDP, 57604, later, "imo"), 0, OFFSETS(0, 1, 2, 8, 10));
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x09\x02"), "imo");
 }
 

@@ -379,7 +379,8 @@ static void test_datagrams(void **state)
 // answer.
 static void test_short_datagram_between(void **state)
 {
-	struct signature set[1] = {signature("ping", "mumble", IPPROTO_UDP, "^\\x00\\x00\\x00\\x00")};
+	struct signature set[1] = {
+		signature("ping", "mumble", IPPROTO_UDP, "^\\x00\\x00\\x00\\x00")};
 	static const uint8_t ping[12] = {[4] = 1, [11] = 9}, stray[3] = {0, 0, 0};
 	static const uint8_t pong[24] = {0, 1, 4, 0, 1, [11] = 9, [15] = 1, [19] = 5};
 

@@ -93,6 +93,11 @@ static void test_qq(void **state)
 	static const struct packet out[] = {SAYS(C2S, LOG_OUT, sizeof(LOG_OUT) - 1)};
 	static const struct packet twice[] = {
 		SAYS(C2S, LOG_IN, sizeof(LOG_IN) - 1), SAYS(S2C, LOG_IN, sizeof(LOG_IN) - 1)};
+	static const struct packet frame[] = {SAYS(C2S,
+		"\x28\0\0\0\x0a\0\0\0\x14"
+		"0123456789abcdefghijabcdefghij\x29",
+		40)};
+	static const struct packet voice[] = {SAYS(C2S, "\x02\0\x48\0", 72)};
 	const struct talk *talk = TALK(UDP, 8000, out, "qq");
 	char tcp[sizeof(LOG_OUT) + 1] = {0, sizeof(LOG_OUT) + 1};
 
@@ -107,6 +112,15 @@ static void test_qq(void **state)
 	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, tcp, sizeof(tcp), "qq");
 	tcp[1]--;
 	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, tcp, sizeof(tcp)), "");
+	talk_means(TALK(UDP, 8000, frame, "qq"), 40);
+	talk_hangs_on(TALK(UDP, 8000, frame, "qq"), 0, OFFSETS(0, 1, 2, 4, 5, 8, 39));
+	talk_means(TALK(UDP, 8000, voice, "qq"), 66); // 66 octets may have that length, too
+	talk_hangs_on(TALK(UDP, 8000, voice, "qq"), 0, OFFSETS(0, 1, 2, 3));
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S,
+		LITERAL("\x28\0\0\0\x30\0\x01\0\0\x0a\x2c\x08\x01\x12\x0a"
+			"1234567890"),
+		"qq");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x28\0\0\0"), "qq");
 	rig_random(rig, IPPROTO_UDP, LITERAL(""), "qq");
 	rig_random(rig, IPPROTO_TCP, LITERAL("\x01\x00"), "qq");
 }
@@ -136,20 +150,25 @@ static void test_discord(void **state)
 
 static void test_line(void **state)
 {
-	static const struct packet both[] = {SAYS(C2S, "\xdb\x51\x03\x7f\x06\x02", 853),
-		SAYS(S2C, "\xd9\x83\x01\x03\x06\x02", 391)};
-	static const struct packet next[] = {SAYS(C2S, "\xd8\x9c\xff\xff\x06\x02", 160),
-		SAYS(S2C, "\x01\x02\x03", 3), SAYS(C2S, "\xd0\x80\x00\x00", 20)};
-	const struct talk *talk = TALK(UDP, 29070, both, "line");
+	static const struct packet hello[] = {SAYS(C2S, "\xdb\x51\x03\x7f\x06\x02", 853)};
+	static const struct packet media[] = {SAYS(C2S, "\xd0\x9c\xff\xff\x18\x6e", 160),
+		SAYS(S2C, "\x01\x02\x03", 3), SAYS(C2S, "\xd0\x10\x00\x00", 20)};
+	static const struct packet alive[] = {SAYS(S2C, "\xb6\x07\x00\x04", 8)};
+	static const struct packet relay[] = {SAYS(C2S, "\xb6\x18\x00\x6a", 110)};
+	const struct talk *talk = TALK(UDP, 29070, hello, "line");
 
 	(void)state;
-	talk_means(talk, 100);
-	talk_hangs_on(talk, 0, OFFSETS(0, 4, 5));
-	talk_hangs_on(talk, 1, OFFSETS(0, 4, 5));
-	talk = TALK(UDP, 29070, next, "line");
-	talk_means(talk, 10);
-	talk_hangs_on(talk, 2, OFFSETS(0, 2, 3));
-	rig_random(rig, IPPROTO_UDP, LITERAL("\xd8\x9c"), "line");
+	talk_means(talk, 853);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 4, 5));
+	talk = TALK(UDP, 29070, media, "line");
+	talk_means(talk, 20);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3));
+	talk_hangs_on(talk, 2, OFFSETS(0, 1, 2, 3));
+	talk_means(TALK(UDP, 29070, alive, "line"), 8);
+	talk_hangs_on(TALK(UDP, 29070, alive, "line"), 0, OFFSETS(0, 1, 2, 3));
+	talk_means(TALK(UDP, 29070, relay, "line"), 110);
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xd8"), "line");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xb6"), "line");
 }
 
 static void test_viber(void **state)
@@ -161,6 +180,19 @@ static void test_viber(void **state)
 	static const struct packet ping[] = {
 		SAYS(C2S, "\x05\xb8\x19\x00\x35\x18\xf5\x18\x98\x64\xe4\x47", 34),
 		SAYS(S2C, "\x05\xb8\x1a\x00\x35\x18\xf5\x18\x98\x64\xe4\x47", 20)};
+	// kinds that tell the time: is the way there, it is, and who asks and answers with one
+#define TIME "\xb3\x39\x92\x91\x63\x01\x00\x00"
+	static const struct packet way[] = {SAYS(C2S, "\xed\xf6\x09\x00" TIME, 20)};
+	static const struct packet there[] = {SAYS(S2C, "\xed\xf6\x0b\x00" TIME, 34)};
+	static const struct packet asks[] = {SAYS(C2S,
+		"\xed\xf6\x01\x00\x05\x00"
+		"0123456789abcdef0123456789ab" TIME,
+		257)};
+	static const struct packet says[] = {SAYS(S2C,
+		"\xed\xf6\x0c\x00\x01\x00"
+		"0123456789abcd" TIME,
+		76)};
+	static const struct packet hint[] = {SAYS(C2S, "\x05\xb8\x03\x00", 12)};
 	static const struct packet chat[] = {
 		SAYS(C2S, "\x60\x00\xad\xd4\xdc\x17\xfc\xff\x03\x80\x59\x00\x0a", 96)};
 	static const struct packet late[] = {// the first frame is not alone
@@ -172,9 +204,20 @@ static void test_viber(void **state)
 	talk_means(talk, 20);
 	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 4, 6, 13));
 	talk_hangs_on(talk, 2, OFFSETS(0, 1, 2, 3, 6, 13));
-	talk = TALK(UDP, 7987, ping, "viber");
+	talk = TALK(UDP, 40001, ping, "viber");
 	talk_means(talk, 20);
+	assert_string_equal(
+		talk_after(TALK(UDP, 7987, ping, "viber"), 1, 0, -1), "viber"); // a hint
 	talk_hangs_on(talk, 1, OFFSETS(0, 2, 3, 4, 11));
+	talk_means(TALK(UDP, 40001, way, "viber"), 20);
+	talk_hangs_on(TALK(UDP, 40001, way, "viber"), 0, OFFSETS(2, 3, 9, 10, 11));
+	talk_means(TALK(UDP, 40001, there, "viber"), 34);
+	talk_means(TALK(UDP, 40001, asks, "viber"), 42);
+	talk_hangs_on(TALK(UDP, 40001, asks, "viber"), 0, OFFSETS(2, 3, 4, 5, 39, 40, 41));
+	talk_means(TALK(UDP, 40001, says, "viber"), 28);
+	talk_hangs_on(TALK(UDP, 40001, says, "viber"), 0, OFFSETS(2, 3, 25, 26, 27));
+	talk_means(TALK(UDP, 7985, hint, "viber"), 12);
+	assert_string_equal(talk_after(TALK(UDP, 40001, hint, "viber"), 1, -1, -1), "");
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, talk_bytes(chat, 0), 96, "viber");
 	talk = TALK(TCP, 4244, chat, "viber");
 	talk_means(talk, 96);
@@ -200,6 +243,7 @@ static void test_telegram(void **state)
 	"ABCDEFGH\x14\0\0\0\x78\x97\x46\x60" \
 	"0123456789abcdef"
 	static const struct packet keyed[] = {SAYS(C2S, "\xef\x0f", 62), SAYS(S2C, "\x0c", 49)};
+	static const struct packet alone[] = {SAYS(C2S, "\xef\x0f", 62)};
 	const struct talk *talk = TALK(UDP, 533, call, "telegram");
 
 	(void)state;
@@ -214,7 +258,12 @@ static void test_telegram(void **state)
 		rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x29\0\0\0")), "");
 	assert_string_equal(
 		rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL("\xee\xee\xee\xee\x28\0\x20\0")), "");
-	talk = TALK(TCP, 443, keyed, "telegram");
+	// one side alone, and a port of Telegram's
+	assert_string_equal(
+		rig_first(rig, IPPROTO_TCP, HALF_C2S, talk_bytes(&keyed[0], 0), 61), "");
+	talk_means(TALK(TCP, 443, alone, "telegram"), 0);
+	talk_hangs_on(TALK(TCP, 443, alone, "telegram"), 0, OFFSETS(0, 1));
+	talk = TALK(TCP, 4430, keyed, "telegram");
 	talk_means(talk, 49);
 	talk_hangs_on(talk, 0, OFFSETS(0, 1));
 	talk_hangs_on(talk, 1, OFFSETS(0));

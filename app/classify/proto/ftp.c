@@ -219,5 +219,6 @@ const struct app_proto app_proto_ftp = {
 	.category = APP_CATEGORY_FILE,
 	.verify = verify,
 	.decode = decode,
+	.alpns = {"ftp"},
 	.tcp_ports = {21, 990},
 };

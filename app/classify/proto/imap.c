@@ -96,5 +96,6 @@ const struct app_proto app_proto_imap = {
 	.group = "mail",
 	.category = APP_CATEGORY_MAIL,
 	.verify = verify,
+	.alpns = {"imap"},
 	.tcp_ports = {143, 993},
 };

@@ -279,5 +279,6 @@ const struct app_proto app_proto_irc = {
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
 	.decode = decode,
+	.alpns = {"irc"},
 	.tcp_ports = {6667, 6660, 6665, 6666, 6668, 6669, 7000, 194},
 };

@@ -1,21 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LINE: chat by its hosts; calls by frames of their own over UDP, known from what clients send (no
-// specification is public): two bits 11 where RTP has its version 10, a sequence number where RTP
-// has it, which grows by one; the hellos of both sides bear 0x06 0x02 behind it and are long.
-// A hello fixes 22 bits; with the hello of the other side, or the next frame of its own, 40.
+// specification is public; nDPI knows the same octets). Two kinds:
+//   11010 or 11011, the length of the rest in 11 bits, a sequence number of 16 bits that grows by
+//   one, a kind: a hello has bit 11011 and kind 0x06 0x02, and pads with what is random
+//   0xb6, a type (0x07 and 0x09 keep alive, 0x18 asks a relay), the length of the rest in 16 bits
+// A frame of the first kind fixes 15 bits; believed is a hello (32), or two frames of a half in
+// order (46). Of the second kind one that keeps alive or asks a relay fixes 30.
 #include "app_proto.h"
 #include "text.h"
 
-#define HELLO_MIN 100
+#define HEAD      4
 #define FRAME_MIN 10
-#define SEEN      0x10000 // in the memo, with the sequence number: of the hello of that half
+#define HELLO_MIN 100
+#define RELAY     0xb6
+#define SEEN      0x10000 // in the memo, with the sequence number: of the last frame of that half
+
+static bool is_frame(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes;
+
+	return probe->length >= FRAME_MIN && at[0] >> 4 == 0xd &&
+	       (octets_be16(at) & 0x07ffu) == probe->length - HEAD;
+}
 
 static bool is_hello(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
 
-	return probe->length >= HELLO_MIN && (at[0] & 0xfc) == 0xd8 && at[4] == 0x06 &&
-	       at[5] == 0x02;
+	return probe->length >= HELLO_MIN && (at[0] & 0x08) && at[4] == 0x06 && at[5] == 0x02;
+}
+
+static enum verify verify_relay(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes;
+
+	if (probe->length < HEAD + 4 || octets_be16(at + 2) != probe->length - HEAD)
+		return VERIFY_NO;
+	return at[1] == 0x07 || at[1] == 0x09 || at[1] == 0x18 ? VERIFY_DPI : VERIFY_NO;
 }
 
 static enum verify verify(const struct probe *probe)
@@ -23,18 +44,17 @@ static enum verify verify(const struct probe *probe)
 	uint32_t *seen = probe->memo->word;
 	unsigned half = probe->half & 1;
 
-	if (probe->length < FRAME_MIN || probe->bytes[0] >> 6 != 3)
+	if (probe->length && probe->bytes[0] == RELAY)
+		return verify_relay(probe);
+	if (!is_frame(probe))
 		return seen[0] || seen[1] ? VERIFY_MORE : VERIFY_NO;
-	uint32_t sequence = octets_be16(probe->bytes + 2);
-
-	if (seen[half] && sequence == ((seen[half] + 1) & 0xffff))
+	if (is_hello(probe))
 		return VERIFY_DPI;
-	if (is_hello(probe)) {
-		if (seen[!half])
-			return VERIFY_DPI;
-		seen[half] = SEEN | sequence;
-	}
-	return seen[0] || seen[1] ? VERIFY_MORE : VERIFY_NO;
+	uint32_t sequence = octets_be16(probe->bytes + 2);
+	bool follows = seen[half] && sequence == ((seen[half] + 1) & 0xffff);
+
+	seen[half] = SEEN | sequence;
+	return follows ? VERIFY_DPI : VERIFY_MORE;
 }
 
 const struct app_proto app_proto_line = {

@@ -44,5 +44,6 @@ const struct app_proto app_proto_nntp = {
 	.group = "mail",
 	.category = APP_CATEGORY_MAIL,
 	.verify = verify,
+	.alpns = {"nntp"},
 	.tcp_ports = {119, 433},
 };

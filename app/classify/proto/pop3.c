@@ -59,5 +59,6 @@ const struct app_proto app_proto_pop3 = {
 	.group = "mail",
 	.category = APP_CATEGORY_MAIL,
 	.verify = verify,
+	.alpns = {"pop3"},
 	.tcp_ports = {110, 995},
 };

@@ -89,17 +89,28 @@ static bool peer_code_good(uint32_t code)
 	}
 }
 
-// "Pierce the firewall", 9 bytes with a token, says nothing alone: a message has to follow it.
+static bool peer_message_good(const uint8_t *at)
+{
+	uint32_t length = octets_le32(at);
+
+	return length >= 4 && length < 1 << 24 && peer_code_good(octets_le32(at + 4));
+}
+
+// "Pierce the firewall", 9 bytes with a token, says nothing alone: a message has to follow it. Who
+// had asked through the server speaks next: a message between peers, or, of a transfer, the token
+// of four bytes, which the piercing side answers with the place to begin at, of eight.
 static enum verify verify_pierce(const struct probe *probe)
 {
-	uint32_t length;
+	const uint8_t *at = probe->bytes, *peer = probe->peer;
 
-	if (probe->length < 9 + 8)
-		return VERIFY_MORE;
-	length = octets_le32(probe->bytes + 9);
-	return length >= 4 && length < 1 << 24 && peer_code_good(octets_le32(probe->bytes + 13))
-		       ? VERIFY_DPI
-		       : VERIFY_NO;
+	if (probe->length >= 9 + 8 && peer_message_good(at + 9))
+		return VERIFY_DPI;
+	if (probe->peer_length >= 8 && peer_message_good(peer))
+		return VERIFY_DPI;
+	if (probe->peer_length == 4 && probe->length == 9 + 8 && octets_le32(peer) &&
+		!octets_le32(at + 13))
+		return VERIFY_PARTIAL;
+	return probe->length >= 9 + 8 || probe->peer_length >= 8 ? VERIFY_NO : VERIFY_MORE;
 }
 
 static enum verify verify(const struct probe *probe)

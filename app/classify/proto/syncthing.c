@@ -7,6 +7,7 @@ const struct app_proto app_proto_syncthing = {
 	.title = "Syncthing",
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
+	.alpns = {"bep/1.0"},
 	.tcp_ports = {22000},
 	.udp_ports = {21027, 22000},
 };

@@ -6,7 +6,8 @@
 // agreed on in clear (key id 0: req_pq, req_pq_multi); with a key, key id and all else is random.
 // The obfuscated transport is random from its first octet and not known here.
 // Intermediate: 44 bits with the length. Abridged with a key: 8 bits and lengths that fit on both
-// sides: a hint. Calls by libtgvoip: a tag of 128 bits, then 12 octets 0xff: by their signature.
+// sides, or on the client's and a port of Telegram's: a hint. Calls by libtgvoip: a tag of 128
+// bits, then 12 octets 0xff: by their signature.
 #include "app_proto.h"
 #include "text.h"
 
@@ -65,6 +66,12 @@ static bool is_abridged_chain(struct text rest)
 	return true;
 }
 
+// core.telegram.org/mtproto/transports: TCP 80, 443 and 5222; 25 of older clients.
+static bool is_port(uint16_t port)
+{
+	return port == 80 || port == 443 || port == 5222 || port == 25;
+}
+
 static enum verify verify_abridged(const struct probe *probe, struct text rest)
 {
 	struct text message = rest;
@@ -80,7 +87,10 @@ static enum verify verify_abridged(const struct probe *probe, struct text rest)
 		return VERIFY_NO;
 	struct text peer = {probe->peer, probe->peer_length};
 
-	return is_abridged_chain(rest) && is_abridged_chain(peer) ? VERIFY_PARTIAL : VERIFY_MORE;
+	if (!is_abridged_chain(rest))
+		return VERIFY_MORE;
+	return is_abridged_chain(peer) || (!peer.length && is_port(probe->dport)) ? VERIFY_PARTIAL
+										  : VERIFY_MORE;
 }
 
 static enum verify verify_intermediate(struct text rest, bool padded)

@@ -2,9 +2,14 @@
 // Viber: the hosts of its service, and frames of its own, known from what clients send (no
 // specification is public).
 //
-// UDP (calls): an id of 16 bits, a type (little endian), by type a token of 64 bits. 1 asks, with 5
-// at 4 and the token at 6; 12 answers with it at 6. 25 asks with it at 4, 26 answers with it at 4.
-// Believed is the answer only: same id, right type, same token: 128 bits.
+// UDP (calls): an id of 16 bits, a type (little endian), by type a token of 64 bits and a time in
+// milliseconds since 1970, of 64 bits. 1 asks, with 5 at 4, the token at 6, the time at 34; 12
+// answers with the token at 6, the time at 20. 9 (20 octets: time at 4, token) asks whether the way
+// is there, 11 (34: that time, its own) says so. 25 and 27 (34 octets) ask with the token at 4, 26
+// (20) answers with it at 4. A time fixes 25 bits: one datagram with it fixes 41 and its length.
+// Of 25 and 27 alone, and of 3 (12 octets: an id and a token), the ports that Viber names are part
+// of the proof (support.viber.com, "Viber connection issues": 5242, 4244, 5243, 7985, 9785), for a
+// hint; else the answer: same id, right type, same token: 128 bits.
 //
 // TCP (messages; 4244, 5242, 443, 80): the length of the frame (little endian, these two octets
 // included), a token of 32 bits, 0xfcff, a small version, 0x80: 36 bits with the length. The
@@ -13,7 +18,8 @@
 #include "app_proto.h"
 #include "text.h"
 
-#define UDP_TOKEN   8
+#define UDP_MIN     12
+#define UDP_TIME    8
 #define VERSION_MAX 0x0f
 #define TCP_HEAD    12
 #define TCP_MIN     22
@@ -25,16 +31,59 @@ struct ask {
 	uint8_t token; // offset, in both
 };
 
-static const struct ask asks[] = {{1, 12, 6}, {25, 26, 4}};
+static const struct ask asks[] = {{1, 12, 6}, {25, 26, 4}, {27, 28, 4}};
+
+// Kinds that tell the time, at `time`; length 0: of any length.
+static const struct timed {
+	uint16_t type, length;
+	uint8_t time;
+} timed[] = {{1, 0, 34}, {9, 20, 4}, {11, 34, 4}, {12, 0, 20}};
+
+// Milliseconds: 2004 to 2039.
+static bool is_time(const uint8_t *at)
+{
+	return at[5] == 1 && !at[6] && !at[7];
+}
+
+static bool tells_time(const struct probe *probe, uint32_t type)
+{
+	for (unsigned i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
+		const struct timed *kind = &timed[i];
+
+		if (kind->type == type && (!kind->length || kind->length == probe->length) &&
+			probe->length >= (uint32_t)kind->time + UDP_TIME)
+			return is_time(probe->bytes + kind->time);
+	}
+	return false;
+}
+
+static bool is_udp_port(uint16_t port)
+{
+	return port == 5242 || port == 5243 || port == 4244 || port == 7985 || port == 7987 ||
+	       port == 9785;
+}
+
+static bool is_hint(const struct probe *probe, uint32_t type)
+{
+	bool length =
+		type == 3 ? probe->length == 12 : (type == 25 || type == 27) && probe->length == 34;
+
+	return length && (is_udp_port(probe->dport) || is_udp_port(probe->sport));
+}
 
 static enum verify verify_udp(const struct probe *probe)
 {
 	uint32_t *memo = probe->memo->word; // id and the index of the ask; the token
 	const uint8_t *at = probe->bytes;
 
-	if (probe->length < 20)
+	if (probe->length < UDP_MIN)
 		return memo[0] ? VERIFY_MORE : VERIFY_NO;
 	uint32_t id = octets_be16(at), type = octets_le16(at + 2);
+
+	if (tells_time(probe, type) && (type != 1 || octets_le16(at + 4) == 5))
+		return VERIFY_DPI;
+	if (probe->length < 20)
+		return is_hint(probe, type) ? VERIFY_PARTIAL : memo[0] ? VERIFY_MORE : VERIFY_NO;
 
 	for (unsigned i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
 		const uint8_t *token = at + asks[i].token;
@@ -44,7 +93,7 @@ static enum verify verify_udp(const struct probe *probe)
 			memo[0] = key | id;
 			memo[1] = octets_be32(token);
 			memo[2] = octets_be32(token + 4);
-			return VERIFY_MORE;
+			return is_hint(probe, type) ? VERIFY_PARTIAL : VERIFY_MORE;
 		}
 		if (type == asks[i].answer && memo[0] == ((key ^ 0x10000) | id) &&
 			memo[1] == octets_be32(token) && memo[2] == octets_be32(token + 4))
@@ -92,5 +141,5 @@ const struct app_proto app_proto_viber = {
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
 	.tcp_ports = {4244, 5242},
-	.udp_ports = {7985, 7987},
+	.udp_ports = {7985, 7987, 5243, 9785},
 };

@@ -202,5 +202,6 @@ const struct app_proto app_proto_xmpp = {
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
+	.alpns = {"xmpp-client", "xmpp-server"},
 	.tcp_ports = {5222, 5269, 5298},
 };

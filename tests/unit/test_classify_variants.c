@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// First messages beside the usual ones: what older clients begin with, the side that speaks first
+// when it usually answers, applications that are asked for by ALPN.
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "classify_talk.h"
+
+static struct rig *rig;
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TALK(l4_word, port, list, app_name)                                             \
+	&(const struct talk)                                                            \
+	{                                                                               \
+		.rig = rig, .packets = list, .n = COUNT(list), .l4 = IPPROTO_##l4_word, \
+		.dport = port, .app = app_name                                          \
+	}
+
+// A ClientHello whose one extension is ALPN with these names, each behind its length.
+static size_t hello_of(uint8_t bytes[256], const char *names)
+{
+	static const uint8_t begin[] = {0x16, 3, 1, 0, 0, 1, 0, 0, 0, 3, 3};
+	static const uint8_t offer[] = {0, 0, 2, 0x13, 0x01, 1, 0};
+	size_t length = strlen(names), at = sizeof(begin);
+
+	memcpy(bytes, begin, sizeof(begin));
+	memset(bytes + at, 0x5a, 32);
+	at += 32;
+	memcpy(bytes + at, offer, sizeof(offer));
+	at += sizeof(offer);
+	bytes[at++] = 0;
+	bytes[at++] = (uint8_t)(length + 6);
+	const uint8_t extension[] = {0, 16, 0, (uint8_t)(length + 2), 0, (uint8_t)length};
+
+	memcpy(bytes + at, extension, sizeof(extension));
+	at += sizeof(extension);
+	memcpy(bytes + at, names, length);
+	at += length;
+	bytes[4] = (uint8_t)(at - 5);
+	bytes[8] = (uint8_t)(at - 9);
+	return at;
+}
+
+static void by_alpn(void **state)
+{
+	static const struct {
+		const char *names, *app;
+	} cases[] = {
+		{"\x07"
+		 "bep/1.0",
+			"syncthing"},
+		{"\x0b"
+		 "xmpp-client",
+			"xmpp"},
+		{"\x0b"
+		 "xmpp-server",
+			"xmpp"},
+		{"\x08"
+		 "http/1.1\x03"
+		 "irc",
+			"irc"},
+		{"\x04"
+		 "imap",
+			"imap"},
+		{"\x02"
+		 "h2\x08"
+		 "http/1.1",
+			"tls"},
+		{"\x06"
+		 "bep/1.",
+			"tls"},
+		{"\x08"
+		 "bep/1.00",
+			"tls"},
+	};
+	uint8_t bytes[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		size_t length = hello_of(bytes, cases[i].names);
+
+		rig_cuts(rig, IPPROTO_TCP, HALF_C2S, bytes, length, cases[i].app);
+		// what a server says is no client's wish
+		assert_string_not_equal(
+			rig_first(rig, IPPROTO_TCP, HALF_S2C, bytes, length), "syncthing");
+	}
+}
+
+static void test_syncthing(void **state)
+{
+#define ID "0123456789abcdef0123456789abcdef"
+	static const char *const magics[] = {
+		"\x9d\x79\xbc\x39", "\x9d\x79\xbc\x40", "\x7d\x79\xbc\x40", "\x2c\xa8\x56\xf5"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(magics); i++) {
+		uint8_t bytes[40] = {[7] = 32};
+
+		memcpy(bytes, magics[i], 4);
+		memcpy(bytes + 8, ID, 32);
+		assert_string_equal(
+			rig_first(rig, IPPROTO_UDP, HALF_C2S, bytes, sizeof(bytes)), "syncthing");
+		assert_string_equal(
+			rig_first(rig, IPPROTO_UDP, HALF_C2S, bytes, sizeof(bytes) - 1), "");
+		bytes[7]++;
+		assert_string_equal(
+			rig_first(rig, IPPROTO_UDP, HALF_C2S, bytes, sizeof(bytes)), "");
+	}
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S,
+		LITERAL("\x9e\x79\xbc\x40\0\0\0\x03\0\0\0\x24"
+			"\0\0\0\x20" ID),
+		"syncthing");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x9e\x79\xbc\x40"), "syncthing");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x9d\x79\xbc\x39"), "syncthing");
+}
+
+// Who pierces the firewall speaks first; who had asked for it says the rest.
+static void test_soulseek(void **state)
+{
+	static const struct packet shares[] = {
+		SAYS(C2S, "\x05\0\0\0\0ABCD", 9), SAYS(S2C, "\x04\0\0\0\x04\0\0\0", 8)};
+	static const struct packet transfer[] = {SAYS(C2S, "\x05\0\0\0\0ABCD", 9),
+		SAYS(S2C, "\x11\x22\x33\x44", 4), SAYS(C2S, "\x10\x27\0\0\0\0\0\0", 8)};
+	const struct talk *talk = TALK(TCP, 2234, shares, "soulseek");
+
+	(void)state;
+	talk_means(talk, 8);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 4));
+	talk_hangs_on(talk, 1, OFFSETS(3, 4, 5, 6, 7));
+	talk = TALK(TCP, 2234, transfer, "soulseek");
+	talk_means(talk, 8);
+	talk_hangs_on(talk, 2, OFFSETS(4, 7));
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x05\0\0\0\0"), "soulseek");
+}
+
+static void test_teamspeak_query(void **state)
+{
+	(void)state;
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C,
+				    LITERAL("TS3\n\rWelcome to the TeamSpeak 3 ServerQuery")),
+		"teamspeak");
+	assert_string_equal(
+		rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL("[TS]\r\n")), "teamspeak");
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL("[TS]\r\n")), "");
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL("[TS] hello\r\n")), "");
+}
+
+static void test_gnutella_agents(void **state)
+{
+	static const struct {
+		const char *agent, *app;
+	} cases[] = {
+		{"LimeWire/4.18.8", "gnutella"},
+		{"gtk-gnutella/1.1.15 (2020-01-06; GTK2; Linux)", "gnutella"},
+		{"Shareaza 2.7.10.2", "gnutella"},
+		{"BearShare Lite 5.2.5", "gnutella"},
+		{"Mozilla/5.0 LimeWire/4.18.8", "http"},
+		{"LimeWired/4", "http"},
+	};
+	char request[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		int length = snprintf(request, sizeof(request),
+			"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\nUser-Agent: %s\r\n\r\n",
+			cases[i].agent);
+
+		rig_cuts(rig, IPPROTO_TCP, HALF_C2S, request, (size_t)length, cases[i].app);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_alpn),
+		cmocka_unit_test(test_syncthing),
+		cmocka_unit_test(test_soulseek),
+		cmocka_unit_test(test_teamspeak_query),
+		cmocka_unit_test(test_gnutella_agents),
+	};
+	int failed;
+
+	rig = rig_new();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rig_free(rig);
+	return failed;
+}
