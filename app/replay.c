@@ -221,7 +221,7 @@ static int policy_publish(struct replay *r, const char *path)
 	errors_print(&errors);
 	if (rc < 0)
 		return EXIT_CONFIG;
-	for (unsigned n = 0; !reload_step(r->reload) && n < TURNS_MAX; n++)
+	for (unsigned n = 0; !reload_step(r->reload, r->now_ns) && n < TURNS_MAX; n++)
 		turn(r);
 	sink_set_sigdb(r->sink, reload_sigdb(r->reload));
 	return 0;

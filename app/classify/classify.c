@@ -3,6 +3,7 @@
 // payload decides is looked at in the packet and leaves nothing behind; only the others take a
 // state. Unknown traffic is the common case: each step below is skipped where it cannot help.
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "classify_job.h"
 #include "sigdb.h"
@@ -337,7 +338,7 @@ static bool may_get_better(const struct job *job, uint16_t app, uint16_t signatu
 {
 	for (unsigned i = 0; i < job->look->n_pending; i++) {
 		uint16_t pending = job->look->pending[i].signature;
-		const struct signature *known = sigdb_get(job->db, pending); // not after a reload
+		const struct signature *known = sigdb_get(job->db, pending);
 
 		if (known && more_specific(job, known->app, pending, app, signature))
 			return true;
@@ -373,13 +374,54 @@ static bool worth_a_state(const struct job *job)
 	       look->memos[0].app != APP_NONE || look->host == HOST_AWAITED;
 }
 
-static bool keep(struct classifier *classifier, const struct job *job, uint32_t *ref)
+static void count_open(struct classifier *classifier, uint32_t edition, uint32_t more)
+{
+	_Atomic uint32_t *open = &classifier->open[edition % EDITIONS_OPEN_MAX];
+	uint32_t now = atomic_load_explicit(open, memory_order_relaxed) + more;
+
+	// who reads 0 frees what the flow has looked into before
+	atomic_store_explicit(open, now, memory_order_release);
+}
+
+uint32_t classifier_open(const struct classifier *classifier, uint32_t edition)
+{
+	return atomic_load_explicit(
+		&classifier->open[edition % EDITIONS_OPEN_MAX], memory_order_acquire);
+}
+
+void classifier_retire(struct classifier *classifier, uint32_t oldest)
+{
+	classifier->oldest = oldest;
+}
+
+// Which edition a flow is held against. One whose own is retired begins again with that in force:
+// of TCP the prefix is kept and scanned as a whole.
+static const struct edition *edition_of(
+	struct classifier *classifier, struct look *look, const struct edition *in_force)
+{
+	if (look->edition_number == in_force->number)
+		return in_force;
+	if (look->edition_number >= classifier->oldest)
+		return look->edition;
+	count_open(classifier, look->edition_number, -1u);
+	count_open(classifier, in_force->number, 1);
+	look->edition = in_force;
+	look->edition_number = in_force->number;
+	look->n_pending = 0;
+	return in_force;
+}
+
+static bool keep(struct classifier *classifier, const struct job *job,
+	const struct edition *edition, uint32_t *ref)
 {
 	struct state *state = state_take(classifier, STATE_CLASSIFY, ref);
 
 	if (!state)
 		return false;
 	state->look = *job->look;
+	state->look.edition = edition;
+	state->look.edition_number = edition->number;
+	count_open(classifier, edition->number, 1);
 	if (!job_is_tcp(job)) {
 		HIDE(state->bytes, sizeof(state->bytes));
 		if (job->look->host == HOST_AWAITED) {
@@ -420,15 +462,17 @@ static void merge(const struct job *job, struct classify_verdict *verdict)
 	verdict->confidence = job->confidence;
 }
 
-void classify_feed(struct classifier *classifier, const struct sigdb *db,
-	struct sigdb_scratch *scratch, const struct user_apps *user,
-	const struct classify_flow *flow, const struct span *span, uint32_t *ref,
-	struct classify_verdict *verdict, struct classify_work *work)
+void classify_feed(struct classifier *classifier, const struct edition *edition,
+	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
+	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
 	struct look fresh;
+
+	if (state)
+		edition = edition_of(classifier, &state->look, edition);
 	struct job job = {
-		.db = db,
+		.db = edition->db,
 		.user = user,
 		.flow = flow,
 		.span = span,
@@ -449,7 +493,10 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	if (job_is_tcp(&job) && (gap || span->length))
 		grown = look_grow(job.look, state, span);
 	if (grown || (job.look->n_pending && !gap && span->length))
-		look_at_signatures(&job, scratch, grown);
+		look_at_signatures(&job,
+			classifier->index < edition->n_scratch ? edition->scratch[classifier->index]
+							       : NULL,
+			grown);
 	if (grown)
 		look_at_names(classifier, &job, state);
 	work->awaits_name = job.look->host == HOST_AWAITED;
@@ -461,7 +508,7 @@ void classify_feed(struct classifier *classifier, const struct sigdb *db,
 	} else if (exhausted(&job)) {
 		verdict->final = true;
 		verdict->gaveup = true;
-	} else if (!state && worth_a_state(&job) && !keep(classifier, &job, ref)) {
+	} else if (!state && worth_a_state(&job) && !keep(classifier, &job, edition, ref)) {
 		verdict->final = true;
 		verdict->nomem = true;
 	}
@@ -475,7 +522,9 @@ void classify_end(struct classifier *classifier, uint32_t *ref)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
 
-	if (state)
+	if (state) {
 		SHOW(state->bytes, sizeof(state->bytes));
+		count_open(classifier, state->look.edition_number, -1u);
+	}
 	state_give(classifier, ref);
 }

@@ -39,6 +39,13 @@ struct signature {
 	bool dotall;
 };
 
+// It has been in an earlier set and is in this one for its id and application only: what was
+// found by it still has a name. Never compiled, never asked.
+static inline bool signature_is_gone(const struct signature *signature)
+{
+	return !signature->halves;
+}
+
 struct sigdb;
 struct sigdb_scratch;
 struct classifier;
@@ -63,8 +70,10 @@ int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsi
 #define SIGDB_CACHE_BYTES (512u << 20)
 int sigdb_cache_prune(const char *dir, const struct sigdb *db, unsigned days, int64_t now_s);
 void sigdb_free(struct sigdb *db);
-unsigned sigdb_count(const struct sigdb *db);      // of the files; indices 0 ..
-unsigned sigdb_user_count(const struct sigdb *db); // SIGNATURE_USER_FIRST ..
+// Signatures of the files (indices 0 ..) and beside them (SIGNATURE_USER_FIRST ..) but for those
+// that are gone.
+unsigned sigdb_count(const struct sigdb *db);
+unsigned sigdb_user_count(const struct sigdb *db);
 // NULL if there is none.
 const struct signature *sigdb_get(const struct sigdb *db, unsigned index);
 // Checks one pattern without building a database; control core only.
@@ -73,9 +82,30 @@ int sigdb_check_pattern(const struct signature *signature, char *err, size_t err
 int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out);
 void sigdb_scratch_free(struct sigdb_scratch *scratch);
 
-// The per-lcore pool of classification states; `n_states` flows can be undecided at once.
-struct classifier *classifier_new(unsigned n_states, int socket);
+// A database as it is in force, with its scratches. A reload that changes signatures brings the
+// next edition; a flow that is being classified ends with the one that it began with, unless that
+// is retired before. Made, numbered and freed by the control core.
+#define EDITION_SCRATCHES_MAX 64
+struct edition {
+	const struct sigdb *db; // borrowed
+	uint32_t number;        // rising, from 1
+	unsigned n_scratch;
+	struct sigdb_scratch *scratch[EDITION_SCRATCHES_MAX]; // by the classifier's index; owned
+};
+// Number 0: it is not in force yet. -ENOMEM.
+int edition_new(const struct sigdb *db, unsigned n_scratch, struct edition **out);
+void edition_free(struct edition *edition); // before its database; NULL is allowed
+
+// The per-lcore pool of classification states; `n_states` flows can be undecided at once. `index`:
+// which scratch of an edition is its own.
+struct classifier *classifier_new(unsigned n_states, unsigned index, int socket);
 void classifier_free(struct classifier *classifier);
+// Flows that may be in the midst of classification with that edition: 0 only if none is. At most
+// EDITIONS_OPEN_MAX are told apart, by number. Any core.
+#define EDITIONS_OPEN_MAX 8
+uint32_t classifier_open(const struct classifier *classifier, uint32_t edition);
+// Editions before `oldest` are not touched any more: their flows go on with the one in force.
+void classifier_retire(struct classifier *classifier, uint32_t oldest);
 unsigned classifier_states_free(const struct classifier *classifier);
 unsigned classifier_states_max(const struct classifier *classifier);
 
@@ -153,10 +183,9 @@ struct classify_work {
 // classifier takes and returns states as it needs (never one before payload was seen), and has
 // returned it when the verdict is final. An app once reported at a lower confidence is kept in
 // `*verdict` between calls (the caller passes the same struct, zeroed at the start).
-void classify_feed(struct classifier *classifier, const struct sigdb *db,
-	struct sigdb_scratch *scratch, const struct user_apps *user,
-	const struct classify_flow *flow, const struct span *span, uint32_t *state,
-	struct classify_verdict *verdict, struct classify_work *work);
+void classify_feed(struct classifier *classifier, const struct edition *edition,
+	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
+	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
 
 // Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);

@@ -138,7 +138,10 @@ static int compile(struct sigdb *db, char *err, size_t err_len)
 static int check_all(const struct sigdb *db, char *err, size_t err_len)
 {
 	for (unsigned i = 0; i < db->n; i++) {
-		int rc = check_signature(&db->signatures[i], err, err_len);
+		const struct signature *signature = &db->signatures[i];
+		int rc = signature_is_gone(signature) && signature->app != APP_NONE
+				 ? 0
+				 : check_signature(signature, err, err_len);
 
 		if (rc)
 			return rc;
@@ -221,14 +224,23 @@ static const struct sigdb *base_of(const struct sigdb *db)
 	return db->base ? db->base : db;
 }
 
+static unsigned count(const struct sigdb *db)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < db->n; i++)
+		n += !signature_is_gone(&db->signatures[i]);
+	return n;
+}
+
 unsigned sigdb_count(const struct sigdb *db)
 {
-	return base_of(db)->n;
+	return count(base_of(db));
 }
 
 unsigned sigdb_user_count(const struct sigdb *db)
 {
-	return db->base ? db->n : 0;
+	return db->base ? count(db) : 0;
 }
 
 const struct signature *sigdb_get(const struct sigdb *db, unsigned index)
@@ -250,7 +262,7 @@ static bool scratch_grow(struct sigdb_scratch *scratch, const struct sigdb *db)
 
 int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
 {
-	unsigned room = sigdb_count(db) + sigdb_user_count(db);
+	unsigned room = base_of(db)->n + (db->base ? db->n : 0);
 	struct sigdb_scratch *scratch =
 		calloc(1, sizeof(*scratch) + room * sizeof(scratch->hits[0]));
 
@@ -273,6 +285,34 @@ void sigdb_scratch_free(struct sigdb_scratch *scratch)
 		return;
 	hs_free_scratch(scratch->hs);
 	free(scratch);
+}
+
+int edition_new(const struct sigdb *db, unsigned n_scratch, struct edition **out)
+{
+	struct edition *edition = calloc(1, sizeof(*edition));
+	int rc = edition && n_scratch <= EDITION_SCRATCHES_MAX ? 0 : -ENOMEM;
+
+	*out = NULL;
+	for (unsigned i = 0; !rc && i < n_scratch; i++) {
+		rc = sigdb_scratch_new(db, &edition->scratch[i]);
+		edition->n_scratch += !rc;
+	}
+	if (rc) {
+		edition_free(edition);
+		return rc;
+	}
+	edition->db = db;
+	*out = edition;
+	return 0;
+}
+
+void edition_free(struct edition *edition)
+{
+	if (!edition)
+		return;
+	for (unsigned i = 0; i < edition->n_scratch; i++)
+		sigdb_scratch_free(edition->scratch[i]);
+	free(edition);
 }
 
 // Only appends: a nested scan with the same scratch would corrupt it.

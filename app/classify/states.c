@@ -82,7 +82,7 @@ uint16_t port_app(const struct classifier *classifier, uint8_t l4_proto, uint16_
 									   : APP_NONE;
 }
 
-struct classifier *classifier_new(unsigned n_states, int socket)
+struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 {
 	struct classifier *classifier = calloc(1, sizeof(*classifier));
 
@@ -104,6 +104,7 @@ struct classifier *classifier_new(unsigned n_states, int socket)
 		return NULL;
 	}
 	prefer_socket(classifier->states, classifier->mapped_bytes, socket);
+	classifier->index = index;
 	classifier->n_states = n_states;
 	classifier->n_free = n_states;
 	classifier->first_free = n_states ? 1 : CLASSIFY_NO_STATE;

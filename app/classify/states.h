@@ -49,10 +49,12 @@ struct look {
 	struct memo_slot memos[APP_MEMOS];
 	struct pending pending[PENDING_MAX]; // verifiers that said MORE
 	uint8_t n_pending;
-	uint8_t host;         // enum host_look: the name that the client asks for
-	bool ended[2];        // a gap: nothing can be added to this half's prefix
-	uint16_t length[2];   // bytes of prefix
-	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
+	uint8_t host;                  // enum host_look: the name that the client asks for
+	bool ended[2];                 // a gap: nothing can be added to this half's prefix
+	uint16_t length[2];            // bytes of prefix
+	const uint8_t *at[2];          // the prefix: in the state, or in the packet at hand
+	const struct edition *edition; // that it is classified with; not touched once it is retired
+	uint32_t edition_number;
 };
 
 struct state {
@@ -96,6 +98,10 @@ struct classifier {
 	struct shape shapes[2][APPS_MAX];
 	unsigned n_ports[2];
 	struct port_entry ports[2][8 * APPS_MAX]; // by port; the application of lower id first
+	unsigned index;
+	uint32_t oldest; // number of the first edition that is not retired
+	// States by the number of their edition, modulo; written by the owner only.
+	_Atomic uint32_t open[EDITIONS_OPEN_MAX];
 	struct quic_crypto *crypto;
 	struct datagram_hello hello; // of the datagram at hand, until it is known to go on
 };

@@ -46,12 +46,17 @@ void cmd_stats(struct request *request, json_t *arguments)
 		request_fail_arguments(request, "none expected");
 		return;
 	}
+	struct reload_editions editions = reload_editions(context->reload);
+
 	message = stats_json(context->dp, uptime_ns(context));
 	policy = json_object();
 	put_number(&policy, "generation", reload_generation(context->reload));
 	put_time(&policy, "loaded", reload_loaded_ns(context->reload));
 	put_number(&policy, "freed", reload_freed(context->reload));
 	put_number(&policy, "failures", reload_failures(context->reload));
+	put_number(&policy, "signature_sets_leaving", editions.leaving);
+	put_number(&policy, "signature_sets_drained", editions.drained);
+	put_number(&policy, "signature_sets_retired", editions.retired);
 	put_json(&message, "policy", policy);
 	if (context->sink) {
 		events = json_object();

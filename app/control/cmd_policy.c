@@ -107,7 +107,7 @@ static void in_force_wait(struct request *request)
 	uint64_t now_ns = context->now_ns();
 	json_t *message;
 
-	if (!reload_step(context->reload)) {
+	if (!reload_step(context->reload, now_ns)) {
 		if (now_ns - asking->started_ns > RELOAD_PATIENCE_S * NS_PER_S)
 			request_fail(request,
 				"generation %llu is published, but a data lcore has not taken it "

@@ -67,7 +67,7 @@ static void grace(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (reload_step(control->context->reload))
+	if (reload_step(control->context->reload, control->context->now_ns()))
 		log_notice("policy: generation %llu is in force on every lcore",
 			(unsigned long long)reload_generation(control->context->reload));
 	else
@@ -82,7 +82,7 @@ static void watch(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	reload_step(control->context->reload);
+	reload_step(control->context->reload, now_ns);
 	if (control->options->tick)
 		control->options->tick(control->options->ctx, now_ns, healthy);
 }

@@ -134,6 +134,17 @@ void metrics_put_policy(struct metrics *m, const struct control_context *context
 	metrics_family(m, "sluice_policy_snapshots_freed", METRIC_COUNTER, NULL,
 		"policies freed; all published ones but the last, at rest");
 	metrics_u64(m, NULL, reload_freed(reload));
+	struct reload_editions editions = reload_editions(reload);
+
+	metrics_family(m, "sluice_policy_signature_sets_leaving", METRIC_GAUGE, NULL,
+		"replaced signatures, kept for flows that began with them");
+	metrics_u64(m, NULL, editions.leaving);
+	metrics_family(m, "sluice_policy_signature_sets_drained", METRIC_COUNTER, NULL,
+		"replaced signatures that were freed with the last of those flows");
+	metrics_u64(m, NULL, editions.drained);
+	metrics_family(m, "sluice_policy_signature_sets_retired", METRIC_COUNTER, NULL,
+		"replaced signatures that were freed before: those flows took too long");
+	metrics_u64(m, NULL, editions.retired);
 	metrics_family(
 		m, "sluice_policy_rules", METRIC_GAUGE, NULL, "rules of the policy in force");
 	metrics_u64(m, NULL, policy ? policy->n_rules : 0);

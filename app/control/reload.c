@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "builder.h"
+#include "editions.h"
 #include "log.h"
 #include "rule_totals.h"
 #include "snapshot.h"
@@ -52,6 +53,7 @@ struct reload {
 	struct snapshot *current;
 	struct rule_totals totals;
 	struct snapshot *waiting; // oldest first: grace periods end in their order
+	struct editions editions;
 	uint64_t generation;
 	uint64_t loaded_ns;
 	uint64_t freed;
@@ -203,10 +205,12 @@ static void build_run(void *ctx)
 	build->snapshot = snapshot_build(&build->order, build->errors);
 }
 
-static void publish(struct reload *reload, struct snapshot *snapshot)
+static void publish(struct reload *reload, struct snapshot *snapshot, uint64_t now_ns)
 {
 	struct snapshot *old = reload->current, **end = &reload->waiting;
 
+	editions_follow(
+		&reload->editions, old ? old->signatures : NULL, snapshot->signatures, now_ns);
 	snapshot->policy->generation = ++reload->generation;
 	atomic_store_explicit(&reload->dp->policy, snapshot->policy, memory_order_release);
 	reload->current = snapshot;
@@ -257,15 +261,15 @@ static int build_end(struct reload *reload, struct build *build, uint64_t now_ns
 		return -EINVAL;
 	}
 	build->snapshot = NULL;
-	publish(reload, snapshot);
+	publish(reload, snapshot, now_ns);
 	free(reload->path);
 	reload->path = build->path;
 	build->path = NULL;
 	reload->loaded_ns = now_ns;
 	if (reload->sink) {
-		// Numbers mean the same in both sets (signature_order), so that events of lcores
-		// which are still behind are written with the new one; the old one may go.
-		sink_set_sigdb(reload->sink, snapshot->policy->sigdb);
+		// Numbers mean the same in both sets (signature_order), so that events of what
+		// was classified with the old one are written with the new one.
+		sink_set_sigdb(reload->sink, snapshot->policy->edition->db);
 		sink_policy_event(
 			reload->sink, now_ns, reload->generation, true, reload->path, NULL);
 	}
@@ -454,7 +458,8 @@ bool reload_is_building(const struct reload *reload)
 	return reload->build != NULL;
 }
 
-bool reload_step(struct reload *reload)
+// False: one is waiting for a lcore.
+static bool snapshots_step(struct reload *reload)
 {
 	struct rte_rcu_qsbr *qsbr = reload->dp->qsbr;
 
@@ -468,9 +473,17 @@ bool reload_step(struct reload *reload)
 		snapshot_free(oldest);
 		reload->freed++;
 	}
-	if (reload->observed && (!reload->build || reload->build->check))
-		observe(reload, RELOAD_IN_FORCE);
 	return true;
+}
+
+bool reload_step(struct reload *reload, uint64_t now_ns)
+{
+	bool in_force = snapshots_step(reload);
+
+	editions_step(&reload->editions, reload->dp, now_ns);
+	if (in_force && reload->observed && (!reload->build || reload->build->check))
+		observe(reload, RELOAD_IN_FORCE);
+	return in_force;
 }
 
 void reload_rule_counts(const struct reload *reload, uint32_t uid, struct rule_counts *sum)
@@ -519,7 +532,16 @@ const struct app_names *reload_apps(const struct reload *reload)
 
 const struct sigdb *reload_sigdb(const struct reload *reload)
 {
-	return reload->current ? reload->current->policy->sigdb : NULL;
+	return reload->current ? reload->current->policy->edition->db : NULL;
+}
+
+struct reload_editions reload_editions(const struct reload *reload)
+{
+	return (struct reload_editions){
+		.leaving = reload->editions.n_leaving,
+		.drained = reload->editions.drained,
+		.retired = reload->editions.retired,
+	};
 }
 
 // A compiler cannot be interrupted.
@@ -559,6 +581,7 @@ bool reload_free(struct reload *reload)
 		snapshot_free(oldest);
 	}
 	snapshot_free(reload->current);
+	editions_free(&reload->editions);
 	rule_totals_free(&reload->totals);
 	free(reload->signature_dir);
 	free(reload->cache_dir);

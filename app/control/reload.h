@@ -64,9 +64,10 @@ void reload_forget(struct reload_request *request);
 // A request with that `ctx` waits, and has not begun.
 bool reload_waits_for(const struct reload *reload, const void *ctx);
 bool reload_is_building(const struct reload *reload);
-// Frees snapshots whose grace period is over; never blocks. True when none is waiting: the last
-// published generation is in force on every lcore.
-bool reload_step(struct reload *reload);
+// Frees snapshots whose grace period is over, and editions of signatures that no flow is classified
+// with any more; never blocks. True when no snapshot is waiting: the last published generation is
+// in force on every lcore.
+bool reload_step(struct reload *reload, uint64_t now_ns);
 uint64_t reload_generation(const struct reload *reload);
 // Adds to `sum` what the rule `uid` (0: policies' defaults) did since the start.
 void reload_rule_counts(const struct reload *reload, uint32_t uid, struct rule_counts *sum);
@@ -77,6 +78,14 @@ const struct policy *reload_policy(const struct reload *reload);  // in force, o
 uint64_t reload_loaded_ns(const struct reload *reload);           // when it was published
 const struct app_names *reload_apps(const struct reload *reload); // what app ids mean
 const struct sigdb *reload_sigdb(const struct reload *reload);
+// Replaced signatures (editions.h): kept for flows that began with them; freed with the last of
+// those; freed before, because those took too long.
+struct reload_editions {
+	unsigned leaving;
+	uint64_t drained;
+	uint64_t retired;
+};
+struct reload_editions reload_editions(const struct reload *reload);
 // All lcores have left. The sink may be gone already; if not, it must not render any more. False: a
 // compiler was still at work after RELOAD_END_MS; what it uses is left to it, and the process must
 // end by _exit(), which does not take libraries down under it.

@@ -5,44 +5,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-int signature_order_keep(
-	const struct signature *before, unsigned n_before, struct signature *now, unsigned n_now)
+static bool is_in(const struct signature *set, unsigned n, const char *id)
 {
-	struct signature *ordered;
-	bool *placed, *full;
-	unsigned hole = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(set[i].id, id))
+			return true;
+	return false;
+}
 
-	if (!n_now)
-		return 0;
-	ordered = calloc(n_now, sizeof *ordered);
-	placed = calloc(n_now, sizeof *placed);
-	full = calloc(n_now, sizeof *full);
-	if (!ordered || !placed || !full) {
-		free(ordered);
-		free(placed);
-		free(full);
+// What names it, and nothing that a compiler or a verifier would look at.
+static struct signature gone(const struct signature *before)
+{
+	struct signature kept = {.app = before->app, .rank = before->rank};
+
+	memcpy(kept.id, before->id, sizeof kept.id);
+	return kept;
+}
+
+int signature_order_keep(
+	const struct signature *before, unsigned n_before, struct signature **now, unsigned *n_now)
+{
+	struct signature *set = *now, *ordered;
+	unsigned n = n_before, n_gone = 0, hole = 0;
+
+	for (unsigned i = 0; i < n_before; i++)
+		n_gone += !is_in(set, *n_now, before[i].id);
+	ordered = calloc(n_before + *n_now + 1, sizeof *ordered);
+	if (!ordered)
 		return -ENOMEM;
+	for (unsigned i = 0; i < n_before; i++)
+		ordered[i] = gone(&before[i]);
+	for (unsigned j = 0; j < *n_now; j++) {
+		for (unsigned i = 0; i < n_before; i++)
+			if (!strcmp(before[i].id, set[j].id))
+				ordered[i] = set[j];
 	}
-	for (unsigned i = 0; i < n_before && i < n_now; i++) {
-		for (unsigned j = 0; j < n_now; j++) {
-			if (placed[j] || strcmp(before[i].id, now[j].id) != 0)
-				continue;
-			ordered[i] = now[j];
-			placed[j] = full[i] = true;
-			break;
-		}
-	}
-	for (unsigned j = 0; j < n_now; j++) {
-		if (placed[j])
+	for (unsigned j = 0; j < *n_now; j++) {
+		if (is_in(before, n_before, set[j].id))
 			continue;
-		while (full[hole])
+		if (n_gone <= SIGNATURES_GONE_MAX) {
+			ordered[n++] = set[j];
+			continue;
+		}
+		while (!signature_is_gone(&ordered[hole]))
 			hole++;
-		ordered[hole++] = now[j];
+		ordered[hole] = set[j];
+		n_gone--;
 	}
-	memcpy(now, ordered, n_now * sizeof *now);
-	free(ordered);
-	free(placed);
-	free(full);
+	free(set);
+	*now = ordered;
+	*n_now = n;
 	return 0;
 }
 

@@ -6,10 +6,14 @@
 
 #include "classify.h"
 
-// Reorders `now` in place so that an id that was in `before` stands at its old index again, if
-// that index still exists; new ids fill the places of those that went. -ENOMEM: order unchanged.
+// So many ids that went keep their place (signature_is_gone), for what still names them; beyond
+// that, new ids take the first of those places.
+#define SIGNATURES_GONE_MAX 1024
+
+// Reorders `*now`, an array to free() that may be made anew, so that an id that was in `before`
+// stands at its old index again and an id that went stays there as gone. -ENOMEM: unchanged.
 int signature_order_keep(
-	const struct signature *before, unsigned n_before, struct signature *now, unsigned n_now);
+	const struct signature *before, unsigned n_before, struct signature **now, unsigned *n_now);
 // Same signatures, same order: the compiled database can be shared.
 bool signature_order_same(
 	const struct signature *a, unsigned n_a, const struct signature *b, unsigned n_b);

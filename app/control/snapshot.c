@@ -40,14 +40,29 @@ static void set_put(struct signature_set *set)
 	free(set);
 }
 
+struct signature_edition *signature_edition_get(struct signature_edition *signatures)
+{
+	atomic_fetch_add(&signatures->users, 1);
+	return signatures;
+}
+
+void signature_edition_put(struct signature_edition *signatures)
+{
+	if (!signatures || atomic_fetch_sub(&signatures->users, 1) > 1)
+		return;
+	edition_free(signatures->edition);
+	set_put(signatures->own);
+	set_put(signatures->files);
+	free(signatures);
+}
+
 void snapshot_free(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	policy_free(snapshot->policy); // with the scratch, which is tied to the sets' databases
+	policy_free(snapshot->policy);
 	app_tables_free(snapshot->tables);
-	set_put(snapshot->own);
-	set_put(snapshot->files);
+	signature_edition_put(snapshot->signatures);
 	free(snapshot);
 }
 
@@ -117,7 +132,7 @@ static struct signature_set *set_of(const struct snapshot_order *order, struct s
 	struct signature_set *beside, struct signature *signatures, unsigned n,
 	struct config_errors *errors)
 {
-	if (now && signature_order_keep(now->signatures, now->n, signatures, n) < 0) {
+	if (now && signature_order_keep(now->signatures, now->n, &signatures, &n) < 0) {
 		free(signatures);
 		return no_memory(errors, order->path);
 	}
@@ -129,9 +144,15 @@ static struct signature_set *set_of(const struct snapshot_order *order, struct s
 	return set_compile(order, beside, signatures, n, errors);
 }
 
+static const struct signature_edition *base_signatures(const struct snapshot_order *order)
+{
+	return order->base ? order->base->signatures : NULL;
+}
+
 static struct signature_set *files_set(const struct snapshot_order *order,
 	struct app_tables **tables, struct config_errors *errors)
 {
+	const struct signature_edition *base = base_signatures(order);
 	size_t before = errors->n + errors->dropped;
 	struct signature *signatures = NULL;
 	unsigned n = 0;
@@ -144,33 +165,57 @@ static struct signature_set *files_set(const struct snapshot_order *order,
 	}
 	for (unsigned i = 0; i < n; i++)
 		signatures[i].rank = (uint16_t)i;
-	return set_of(order, order->base ? order->base->files : NULL, NULL, signatures, n, errors);
+	return set_of(order, base ? base->files : NULL, NULL, signatures, n, errors);
 }
 
 static struct signature_set *own_set(const struct snapshot_order *order,
-	const struct snapshot *snapshot, struct config_errors *errors)
+	struct signature_set *files, const struct policy *policy, struct config_errors *errors)
 {
-	const struct policy *policy = snapshot->policy;
+	const struct signature_edition *base = base_signatures(order);
 	unsigned n = policy->n_user_signatures;
 	struct signature *signatures = calloc(n, sizeof *signatures);
 
 	if (!signatures)
 		return no_memory(errors, order->path);
 	memcpy(signatures, policy->user_signatures, n * sizeof *signatures);
-	return set_of(order, order->base ? order->base->own : NULL, snapshot->files, signatures, n,
-		errors);
+	return set_of(order, base ? base->own : NULL, files, signatures, n, errors);
 }
 
-// One scratch per lcore before anything is published: a lcore must not find itself without one.
-static int scratch_new(struct policy *policy, unsigned n)
+static int signatures_missing(const struct snapshot_order *order, struct config_errors *errors)
 {
-	for (unsigned i = 0; i < n; i++) {
-		int rc = sigdb_scratch_new(policy->sigdb, &policy->scratch[i]);
+	config_error_add(errors, order->signature_dir, "",
+		"no memory for scratch and counts of %u lcores", order->n_lcores);
+	return -ENOMEM;
+}
 
-		if (rc < 0)
-			return rc;
-		policy->n_scratch = i + 1;
+// The edition in force if both sets are its, or a new one, with a scratch for each lcore before
+// anything is published: a lcore must not find itself without one. `files` is taken.
+static int edition_make(const struct snapshot_order *order, struct snapshot *snapshot,
+	struct signature_set *files, struct config_errors *errors)
+{
+	struct signature_edition *made = calloc(1, sizeof *made);
+	const struct signature_edition *base = base_signatures(order);
+	const struct policy *policy = snapshot->policy;
+
+	if (!made) {
+		set_put(files);
+		return signatures_missing(order, errors);
 	}
+	snapshot->signatures = made;
+	made->users = 1;
+	made->files = files;
+	if (policy->n_user_signatures) {
+		made->own = own_set(order, files, policy, errors);
+		if (!made->own)
+			return -EINVAL;
+	}
+	if (base && base->files == made->files && base->own == made->own) {
+		snapshot->signatures = signature_edition_get(order->base->signatures);
+		signature_edition_put(made);
+		return 0;
+	}
+	if (edition_new(made->own ? made->own->db : files->db, order->n_lcores, &made->edition) < 0)
+		return signatures_missing(order, errors);
 	return 0;
 }
 
@@ -178,35 +223,31 @@ static int snapshot_fill(
 	const struct snapshot_order *order, struct snapshot *snapshot, struct config_errors *errors)
 {
 	size_t before = errors->n + errors->dropped;
+	struct signature_set *files;
 	int rc;
 
 	// Both are read even if the first is bad: all errors are told at once.
-	snapshot->files = files_set(order, &snapshot->tables, errors);
+	files = files_set(order, &snapshot->tables, errors);
 	rc = policy_load(order->path, order->names, &snapshot->policy, errors);
 	if (rc < 0 && errors->n + errors->dropped == before)
 		config_error_add(errors, order->path, "", "%s", strerror(-rc));
-	if (!snapshot->files || rc < 0)
+	if (!files || rc < 0) {
+		set_put(files);
 		return -EINVAL;
+	}
+	rc = edition_make(order, snapshot, files, errors);
+	if (rc < 0)
+		return rc;
+	snapshot->policy->edition = snapshot->signatures->edition;
+	if (order->cache_dir)
+		cache_prune(order, snapshot->policy->edition->db);
 	if (app_tables_apply(snapshot->tables, snapshot->policy) < 0) {
 		no_memory(errors, order->path);
 		return -ENOMEM;
 	}
-	snapshot->policy->sigdb = snapshot->files->db;
-	if (snapshot->policy->n_user_signatures) {
-		snapshot->own = own_set(order, snapshot, errors);
-		if (!snapshot->own)
-			return -EINVAL;
-		snapshot->policy->sigdb = snapshot->own->db;
-	}
-	if (order->cache_dir)
-		cache_prune(order, snapshot->policy->sigdb);
-	rc = scratch_new(snapshot->policy, order->n_lcores);
-	if (!rc)
-		rc = rule_counts_new(snapshot->policy, order->n_lcores);
-	if (rc < 0)
-		config_error_add(errors, order->signature_dir, "",
-			"no memory for scratch and counts of %u lcores", order->n_lcores);
-	return rc;
+	return rule_counts_new(snapshot->policy, order->n_lcores) < 0
+		       ? signatures_missing(order, errors)
+		       : 0;
 }
 
 // Such a rule is no error: a policy may be shared by gateways that differ.

@@ -5,16 +5,33 @@
 #ifndef SLUICE_SNAPSHOT_H
 #define SLUICE_SNAPSHOT_H
 
+#include <stdatomic.h>
+
 #include "policy_load.h"
 
 struct signature_set;
 
-struct snapshot {
-	struct policy *policy;
+// The compiled signatures of the files and of the policy, shared by the snapshots that were loaded
+// with the same ones; freed with its last user.
+struct signature_edition {
+	struct edition *edition;
 	struct signature_set *files; // of config/signatures
 	struct signature_set *own;   // beside those; NULL: the policy has no patterns
-	struct app_tables *tables;   // hosts and networks of config/signatures
-	uint64_t token;              // of the grace period that has to pass before it is freed
+	atomic_uint users;
+	// while it leaves (editions.h)
+	struct signature_edition *next;
+	uint64_t since_ns;
+	uint64_t token; // of the grace period after which no flow looks into it
+	bool retired;
+};
+struct signature_edition *signature_edition_get(struct signature_edition *signatures); // any thread
+void signature_edition_put(struct signature_edition *signatures); // the same; NULL is allowed
+
+struct snapshot {
+	struct policy *policy;
+	struct signature_edition *signatures;
+	struct app_tables *tables; // hosts and networks of config/signatures
+	uint64_t token;            // of the grace period that has to pass before it is freed
 	struct snapshot *next;
 };
 

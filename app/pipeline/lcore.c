@@ -45,7 +45,7 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	if (!lcore->flows)
 		goto fail;
 	missing = "the classifier's states (limits.classifying)";
-	lcore->classifier = classifier_new(limits->classifying, socket);
+	lcore->classifier = classifier_new(limits->classifying, index, socket);
 	if (!lcore->classifier)
 		goto fail;
 	missing = "reassembly (reassembly.memory_mb, reassembly.tracked)";
@@ -136,6 +136,8 @@ void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_
 	lcore->now_ns = now_ns;
 	if (unlikely(!lcore->began_ns))
 		lcore->began_ns = now_ns;
+	classifier_retire(lcore->classifier,
+		atomic_load_explicit(&lcore->dp->oldest_edition, memory_order_relaxed));
 	lcore->policy = policy;
 	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
 		epoch_renew(lcore);

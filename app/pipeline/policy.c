@@ -296,8 +296,6 @@ void policy_free(struct policy *policy)
 	address_set_free(&policy->conn_cache.exempt);
 	timetable_free(&policy->times);
 	user_map_free(&policy->users);
-	for (unsigned i = 0; i < policy->n_scratch; i++)
-		sigdb_scratch_free(policy->scratch[i]);
 	for (unsigned i = 0; i < POLICY_LCORES_MAX; i++)
 		free(policy->counts[i]);
 	free(policy);

@@ -213,10 +213,8 @@ struct policy {
 	bool asks_user; // some rule does
 	struct rule *rules;
 	uint32_t n_rules;
-	const struct rule **by_uid; // n_rules, sorted by uid
-	const struct sigdb *sigdb;  // shared between snapshots, owned by app/control/reload
-	struct sigdb_scratch *scratch[POLICY_LCORES_MAX]; // one per data lcore, owned
-	unsigned n_scratch;
+	const struct rule **by_uid;    // n_rules, sorted by uid
+	const struct edition *edition; // of the signatures; shared, owned by app/control/snapshot
 	// Per data lcore, which writes them: n_rules + 1, the last are the default's. Owned; NULL:
 	// nobody counts. The only part of a snapshot that changes.
 	struct rule_counts *counts[POLICY_LCORES_MAX];
@@ -249,7 +247,7 @@ static inline uint64_t policy_epoch_generation(uint32_t epoch, uint64_t now)
 }
 
 const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid);
-// Frees rules, sets, scratch, counts and the snapshot; not the sigdb. NULL is allowed.
+// Frees rules, sets, counts and the snapshot; not the edition. NULL is allowed.
 void policy_free(struct policy *policy);
 
 #endif

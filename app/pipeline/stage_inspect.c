@@ -138,8 +138,8 @@ static void consume(struct inspection *in, const struct span *span)
 
 	memset(&work, 0, offsetof(struct classify_work, steps));
 
-	classify_feed(lcore->classifier, lcore->policy->sigdb, lcore->policy->scratch[lcore->index],
-		lcore->policy->user_apps, &about, span, &flow->classify_state, &verdict, &work);
+	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &flow->classify_state, &verdict, &work);
 	lcore->stats.classify_pkts++;
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;

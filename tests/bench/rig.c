@@ -144,10 +144,10 @@ static void load_policy(struct rig *rig, const struct rig_options *options)
 	if (app_tables_apply(rig->tables, rig->policy) < 0)
 		rig_die("no memory for the tables");
 	rig->policy->generation = 1;
-	rig->policy->sigdb = rig->sigdb;
-	if (sigdb_scratch_new(rig->sigdb, &rig->policy->scratch[0]))
+	if (edition_new(rig->sigdb, 1, &rig->edition))
 		rig_die("no memory for Hyperscan's scratch");
-	rig->policy->n_scratch = 1;
+	rig->edition->number = 1;
+	rig->policy->edition = rig->edition;
 	atomic_store(&rig->dp.policy, rig->policy);
 }
 
@@ -264,6 +264,7 @@ void rig_free(struct rig *rig)
 	rte_mempool_free(rig->pool);
 	policy_free(rig->policy);
 	app_tables_free(rig->tables);
+	edition_free(rig->edition);
 	sigdb_free(rig->sigdb);
 	rule_names_free(rig->names);
 	free(rig->tails);

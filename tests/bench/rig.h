@@ -36,6 +36,7 @@ struct rig {
 	struct lcore *lcore;
 	struct rte_mempool *pool;
 	struct sigdb *sigdb;
+	struct edition *edition;
 	struct policy *policy;
 	struct app_tables *tables;
 	struct rule_names *names;

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (len < 2)
 		return 0;
 	if (!classifier)
-		classifier = classifier_new(4, -1);
+		classifier = classifier_new(4, 0, -1);
 	uint16_t app = app_find(bytes[0] & 1 ? "dns" : "bittorrent");
 	bool datagram = bytes[0] & 2;
 	size_t piece = datagram ? len : bytes[1] + 1u;

@@ -104,9 +104,10 @@ static struct rig *rig_finish(struct rig *rig, unsigned n_states)
 
 	if (sigdb_new(rig->signatures, rig->n_signatures, NULL, &rig->db, NULL, err, sizeof(err)))
 		die(err, "sigdb");
-	if (sigdb_scratch_new(rig->db, &rig->scratch))
-		die("no memory", "scratch");
-	rig->classifier = classifier_new(n_states, -1);
+	if (edition_new(rig->db, 1, &rig->edition))
+		die("no memory", "edition");
+	rig->edition->number = 1;
+	rig->classifier = classifier_new(n_states, 0, -1);
 	if (!rig->classifier)
 		die("no memory", "classifier");
 	return rig;
@@ -163,11 +164,12 @@ void rig_user_take(struct rig *rig, struct user_apps *user, const struct signatu
 	rig->user = user;
 	user_apps_set_files(user, rig->hosts);
 	rig->files = rig->db;
-	sigdb_scratch_free(rig->scratch);
+	edition_free(rig->edition);
 	if (sigdb_new_beside(rig->files, own, n, NULL, &rig->db, NULL, err, sizeof(err)))
 		die(err, "sigdb");
-	if (sigdb_scratch_new(rig->db, &rig->scratch))
-		die("no memory", "scratch");
+	if (edition_new(rig->db, 1, &rig->edition))
+		die("no memory", "edition");
+	rig->edition->number = 1;
 }
 
 void rig_free(struct rig *rig)
@@ -175,7 +177,7 @@ void rig_free(struct rig *rig)
 	if (classifier_states_free(rig->classifier) != classifier_states_max(rig->classifier))
 		die("a state is still taken", "rig_free");
 	classifier_free(rig->classifier);
-	sigdb_scratch_free(rig->scratch);
+	edition_free(rig->edition);
 	sigdb_free(rig->db);
 	sigdb_free(rig->files);
 	user_apps_free(rig->user);
@@ -216,8 +218,8 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 		.c2s_from_inside = true,
 	};
 
-	classify_feed(rig->classifier, rig->db, rig->scratch, rig->user, &about, &span,
-		&flow->state, &flow->verdict, &rig->work);
+	classify_feed(rig->classifier, rig->edition, rig->user, &about, &span, &flow->state,
+		&flow->verdict, &rig->work);
 	if (flow->verdict.final && flow->state != CLASSIFY_NO_STATE)
 		die("a final verdict keeps its state", "rig_feed");
 	if (flow->verdict.app != APP_NONE && flow->verdict.n_data_pkts > flow->n_data_pkts)

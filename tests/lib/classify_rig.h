@@ -13,7 +13,7 @@ struct rig {
 	struct sigdb *files;     // rig_user: what `db` stands beside
 	struct user_apps *user;  // of a policy; else an empty one
 	struct user_apps *hosts; // of the files; empty for signatures of a test's own
-	struct sigdb_scratch *scratch;
+	struct edition *edition; // of db
 	struct classifier *classifier;
 	struct signature *signatures;
 	unsigned n_signatures;

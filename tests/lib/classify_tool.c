@@ -165,8 +165,7 @@ static void expect(void *ctx, const struct expectation *expectation)
 	fprintf(stderr, "expect %s port %u\n", proto ? proto->name : "-", expectation->port);
 }
 
-static void payload(
-	struct classifier *classifier, const struct sigdb *db, struct sigdb_scratch *scratch)
+static void payload(struct classifier *classifier, const struct edition *edition)
 {
 	struct tool_flow *flow = flow_of((uint32_t)number(4));
 	struct span span = {.half = (uint8_t)number(1)};
@@ -197,7 +196,7 @@ static void payload(
 	bool decode = flow->verdict.final;
 
 	classify_feed(
-		classifier, db, scratch, hosts, &about, &span, &flow->state, &flow->verdict, &work);
+		classifier, edition, hosts, &about, &span, &flow->state, &flow->verdict, &work);
 	decode |= flow->verdict.final;
 	if (decode && !flow->decoded && app_has_decoder(flow->verdict.app))
 		flow->decoded =
@@ -209,8 +208,8 @@ static void payload(
 // classify_tool [CACHE_DIR]
 int main(int argc, char **argv)
 {
-	struct classifier *classifier = classifier_new(FLOWS_MAX, -1);
-	struct sigdb_scratch *scratch;
+	struct classifier *classifier = classifier_new(FLOWS_MAX, 0, -1);
+	struct edition *edition;
 	struct sigdb *db;
 	char err[512];
 	int type;
@@ -229,19 +228,19 @@ int main(int argc, char **argv)
 	if (sigdb_new(signatures, n_signatures, argc > 1 ? argv[1] : NULL, &db, NULL, err,
 		    sizeof(err)))
 		die(err);
-	if (sigdb_scratch_new(db, &scratch))
-		die("no memory for the scratch");
+	if (edition_new(db, 1, &edition))
+		die("no memory for the edition");
 	while ((type = getchar()) != EOF) {
 		switch (type) {
 		case 'F': begin(); break;
-		case 'P': payload(classifier, db, scratch); break;
+		case 'P': payload(classifier, edition); break;
 		case 'E': end(classifier, db); break;
 		default: die("unknown record");
 		}
 	}
 	if (classifier_states_free(classifier) != classifier_states_max(classifier))
 		die("states are still taken at the end");
-	sigdb_scratch_free(scratch);
+	edition_free(edition);
 	sigdb_free(db);
 	classifier_free(classifier);
 	user_apps_free(hosts);

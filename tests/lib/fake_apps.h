@@ -6,6 +6,4 @@
 
 #include "classify.h"
 
-extern unsigned fake_scratch_freed;
-
 #endif

@@ -65,6 +65,7 @@ void fake_dataplane_free(struct dataplane *dp)
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		free(dp->lcores[i]->events);
 		free(dp->lcores[i]->queries);
+		free(dp->lcores[i]->classifier);
 		free(dp->lcores[i]);
 	}
 	free(dp->qsbr);
@@ -219,6 +220,42 @@ int sigdb_scratch_new(const struct sigdb *db, struct sigdb_scratch **out)
 	(*out)->db = db;
 	fake_scratches++;
 	return 0;
+}
+
+int edition_new(const struct sigdb *db, unsigned n_scratch, struct edition **out)
+{
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		abort();
+	(*out)->db = db;
+	for (; (*out)->n_scratch < n_scratch; (*out)->n_scratch++)
+		sigdb_scratch_new(db, &(*out)->scratch[(*out)->n_scratch]);
+	return 0;
+}
+
+void edition_free(struct edition *edition)
+{
+	if (!edition)
+		return;
+	for (unsigned i = 0; i < edition->n_scratch; i++)
+		sigdb_scratch_free(edition->scratch[i]);
+	free(edition);
+}
+
+struct classifier {
+	uint32_t open[EDITIONS_OPEN_MAX];
+};
+
+uint32_t classifier_open(const struct classifier *classifier, uint32_t edition)
+{
+	return classifier->open[edition % EDITIONS_OPEN_MAX];
+}
+
+void fake_classifier_open(struct dataplane *dp, unsigned lcore, uint32_t edition, uint32_t n)
+{
+	if (!dp->lcores[lcore]->classifier)
+		dp->lcores[lcore]->classifier = calloc(1, sizeof(struct classifier));
+	dp->lcores[lcore]->classifier->open[edition % EDITIONS_OPEN_MAX] = n;
 }
 
 void sigdb_scratch_free(struct sigdb_scratch *scratch)

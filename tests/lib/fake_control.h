@@ -17,6 +17,8 @@ struct flow_ends fake_ends(const char *c2s, uint16_t c2s_port, const char *s2c, 
 
 // What signature_load_dir gives: one signature per letter, id "sig-LETTER"; "!" fails.
 extern const char *fake_signatures;
+// So many flows are in the midst of classification with that edition.
+void fake_classifier_open(struct dataplane *dp, unsigned lcore, uint32_t edition, uint32_t n);
 extern atomic_uint fake_sigdbs;     // alive
 extern atomic_uint fake_sigdb_made; // ever compiled
 extern atomic_uint fake_scratches;  // alive: one per policy and lcore

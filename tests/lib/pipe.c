@@ -158,10 +158,11 @@ struct policy *pipe_policy(struct pipe *pipe)
 	policy->icmp_rejects_per_s = 2;
 	policy->conn_cache.ttl_s = 300;
 	policy->conn_cache.max_lifetime_s = 3600;
-	policy->sigdb = pipe->sigdb;
-	policy->n_scratch = pipe->dp.n_lcores;
-	for (unsigned i = 0; i < policy->n_scratch; i++)
-		assert_int_equal(sigdb_scratch_new(pipe->sigdb, &policy->scratch[i]), 0);
+	if (!pipe->edition) {
+		assert_int_equal(edition_new(pipe->sigdb, pipe->dp.n_lcores, &pipe->edition), 0);
+		pipe->edition->number = 1;
+	}
+	policy->edition = pipe->edition;
 	return policy;
 }
 
@@ -214,6 +215,7 @@ void pipe_free(struct pipe *pipe)
 	assert_int_equal(rte_mempool_in_use_count(pipe->pool), 0);
 	rte_mempool_free(pipe->pool);
 	policy_free(pipe->policy);
+	edition_free(pipe->edition);
 	sigdb_free(pipe->sigdb);
 	free(pipe);
 }

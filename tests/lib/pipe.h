@@ -26,7 +26,8 @@ struct pipe {
 	struct dataplane dp;
 	struct rte_mempool *pool;
 	struct sigdb *sigdb;
-	struct policy *policy; // in force; rules are `rules`
+	struct edition *edition; // of it, number 1: every policy has it
+	struct policy *policy;   // in force; rules are `rules`
 	struct rule *rules;
 	uint64_t now_ns;
 	struct pipe_sent sent[PIPE_SENT_MAX];

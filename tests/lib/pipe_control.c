@@ -55,7 +55,7 @@ void gate_policy(struct gate *gate, const char *policy)
 	if (reload_load(gate->context.reload, path, gate->pipe->now_ns, &errors))
 		fail_msg("%s", errors.n ? errors.lines[0] : "no policy");
 	pipe_turns(gate->pipe); // all lcores have begun with it
-	assert_true(reload_step(gate->context.reload));
+	assert_true(reload_step(gate->context.reload, 1));
 }
 
 struct gate *gate_new(unsigned n_lcores, const char *policy)

@@ -43,10 +43,10 @@ static void remove_folder(const char *dir)
 static void classifies(struct rig *rig, struct sigdb *db)
 {
 	struct sigdb *own = rig->db;
-	struct sigdb_scratch *scratch = rig->scratch;
+	struct edition *edition = rig->edition;
 
 	rig->db = db;
-	assert_int_equal(sigdb_scratch_new(db, &rig->scratch), 0);
+	assert_int_equal(edition_new(db, 1, &rig->edition), 0);
 	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S,
 				    LITERAL("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n")),
 		"http");
@@ -55,9 +55,9 @@ static void classifies(struct rig *rig, struct sigdb *db)
 					    "BitTorrent protocol\0\0\0\0\0\0\0\0"
 					    "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb")),
 		"bittorrent");
-	sigdb_scratch_free(rig->scratch);
+	edition_free(rig->edition);
 	rig->db = own;
-	rig->scratch = scratch;
+	rig->edition = edition;
 }
 
 static void test_cold_and_cached(void **state)

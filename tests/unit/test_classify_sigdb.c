@@ -80,13 +80,13 @@ static void test_empty(void **state)
 // Runs one scan through a database: the application of "abc".
 static uint16_t app_of_abc(struct sigdb *db)
 {
-	struct rig rig = {.db = db, .classifier = classifier_new(1, -1)};
+	struct rig rig = {.db = db, .classifier = classifier_new(1, 0, -1)};
 	struct rig_flow flow = rig_flow(&rig, IPPROTO_TCP, 1, 2);
 
-	assert_int_equal(sigdb_scratch_new(db, &rig.scratch), 0);
+	assert_int_equal(edition_new(db, 1, &rig.edition), 0);
 	rig_feed(&flow, 0, "abc", 3);
 	rig_end(&flow);
-	sigdb_scratch_free(rig.scratch);
+	edition_free(rig.edition);
 	classifier_free(rig.classifier);
 	return flow.verdict.app;
 }
@@ -330,13 +330,13 @@ static void test_scratch_of_another_database(void **state)
 {
 	const struct signature set[] = {good("first", "^abc")};
 	struct rig *one = rig_new_with(set, 1, 4), *two = rig_new_with(set, 1, 4);
-	struct sigdb_scratch *kept = one->scratch;
+	struct sigdb_scratch *kept = one->edition->scratch[0];
 
 	(void)state;
-	one->scratch = two->scratch;
+	one->edition->scratch[0] = two->edition->scratch[0];
 	assert_string_equal(rig_first(one, IPPROTO_TCP, 0, LITERAL("abc")), "");
 	assert_int_equal(one->work.errors, 1);
-	one->scratch = kept;
+	one->edition->scratch[0] = kept;
 	assert_string_equal(rig_first(one, IPPROTO_TCP, 0, LITERAL("abc")), "fasttrack");
 	assert_int_equal(one->work.errors, 1);
 	rig_free(one);

@@ -58,7 +58,7 @@ static uint64_t slowest_reload(bool idle_sleep)
 		assert_int_equal(reload_load(reload, "/etc/policy.json", 2, &errors), 0);
 		uint64_t began = clock_ns(), took;
 
-		while (!reload_step(reload))
+		while (!reload_step(reload, 1))
 			usleep(50);
 		took = clock_ns() - began;
 		if (took > slowest)

@@ -139,8 +139,8 @@ static void test_meaning(void **state)
 			.caseless = true,
 			.dotall = true};
 		struct sigdb *db;
-		struct sigdb_scratch *scratch;
-		struct classifier *classifier = classifier_new(2, -1);
+		struct edition *edition;
+		struct classifier *classifier = classifier_new(2, 0, -1);
 		struct flow_ends ends = {.port = {40000, 50000}};
 		const struct classify_flow flow = {
 			.ends = &ends, .l4_proto = IPPROTO_TCP, .n_data_pkts = 1};
@@ -156,13 +156,13 @@ static void test_meaning(void **state)
 		snprintf(signature.pattern, sizeof(signature.pattern), "%s",
 			translated(cases[i].pattern, false));
 		assert_int_equal(sigdb_new(&signature, 1, NULL, &db, NULL, err, sizeof(err)), 0);
-		assert_int_equal(sigdb_scratch_new(db, &scratch), 0);
-		classify_feed(classifier, db, scratch, NULL, &flow, &span, &ref, &verdict, &work);
+		assert_int_equal(edition_new(db, 1, &edition), 0);
+		classify_feed(classifier, edition, NULL, &flow, &span, &ref, &verdict, &work);
 		if ((verdict.app == 1) != cases[i].matches)
 			fail_msg("%s: %u", cases[i].pattern, verdict.app);
 		classify_end(classifier, &ref);
 		classifier_free(classifier);
-		sigdb_scratch_free(scratch);
+		edition_free(edition);
 		sigdb_free(db);
 	}
 }

@@ -76,7 +76,7 @@ static const struct policy *load(struct world *w, const char *text)
 	write_file(w->policy, text);
 	if (reload_load(w->reload, w->policy, 1, &errors) < 0)
 		fail_msg("%s", errors.n ? errors.lines[0] : "?");
-	reload_step(w->reload);
+	reload_step(w->reload, 1);
 	return reload_policy(w->reload);
 }
 
@@ -216,7 +216,9 @@ static void what_has_not_changed_is_shared(void **state)
 			   "'pattern':'^IRCY','why':'test'}]}");
 	load(&w, POLICY(CRM "," WIKI));
 	assert_ptr_not_equal(reload_sigdb(w.reload), second);
-	assert_string_equal(sigdb_get(reload_sigdb(w.reload), 0)->id, "irc-y");
+	assert_int_equal(sigdb_count(reload_sigdb(w.reload)), 1);
+	assert_true(signature_is_gone(sigdb_get(reload_sigdb(w.reload), 0))); // irc-x
+	assert_string_equal(sigdb_get(reload_sigdb(w.reload), 1)->id, "irc-y");
 	assert_string_equal(
 		sigdb_get(reload_sigdb(w.reload), SIGNATURE_USER_FIRST + 1)->id, "wiki/1");
 	world_free(&w);
@@ -244,7 +246,7 @@ static bool ask(struct world *w, const char *text)
 		assert_int_equal(poll(&pollfd, 1, 20000), 1);
 		reload_turn(w->reload, 1);
 	}
-	reload_step(w->reload);
+	reload_step(w->reload, 1);
 	return good;
 }
 

@@ -148,11 +148,11 @@ static void a_reload_is_told_with_its_end(void **state)
 	assert_string_equal(next(w), "WATCHDOG_USEC=1000000\nWATCHDOG=1"); // compiled: as before
 	while (*next(w))
 		assert_string_equal(w->heard, "WATCHDOG=1");
-	assert_false(reload_step(w->reload));
+	assert_false(reload_step(w->reload, 1));
 	for (unsigned i = 0; i < 2; i++)
 		rte_rcu_qsbr_quiescent(w->dp->qsbr, i);
 	assert_string_equal(next(w), "");
-	assert_true(reload_step(w->reload));
+	assert_true(reload_step(w->reload, 1));
 	assert_string_equal(next(w), "READY=1\nSTATUS=forwarding; policy generation 2");
 	assert_int_equal(reload_load(w->reload, "bad", 1, &errors), -EINVAL);
 	assert_non_null(strstr(next(w), "RELOADING=1"));
