@@ -15,6 +15,8 @@
 #include "signature_load.h"
 #include "signature_order.h"
 
+static_assert(EDITION_SCRATCHES_MAX >= POLICY_LCORES_MAX, "a scratch for each lcore");
+
 // A compiled set of signatures, shared by the snapshots that were loaded with the same ones.
 struct signature_set {
 	struct signature *signatures;
