@@ -150,6 +150,14 @@ static enum tls_hello_seen feed_dtls(
 	return read_tls(parts_of(hello), TLS_OVER_DATAGRAMS, asks);
 }
 
+// RFC 9000 17.2.3: what a client sends early; its hello was sent before, and overtaken or lost.
+static bool is_zero_rtt(struct text datagram)
+{
+	uint32_t version = octets_be32(datagram.at + 1);
+
+	return !quic_is_google(version) && quic_type_of(datagram.at[0], version) == QUIC_ZERO_RTT;
+}
+
 static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
 	struct text datagram, struct datagram_asks *asks)
 {
@@ -157,7 +165,7 @@ static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram
 
 	quic_initial_feed(crypto, &hello->quic, &hello->parts, datagram);
 	if (!hello->quic.version)
-		return TLS_HELLO_NONE;
+		return is_zero_rtt(datagram) ? TLS_HELLO_MORE : TLS_HELLO_NONE;
 	seen = hello->quic.version == QUIC_VERSION_Q050
 		       ? read_chlo(parts_of(hello), asks)
 		       : read_tls(parts_of(hello), TLS_OVER_QUIC, asks);

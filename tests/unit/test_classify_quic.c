@@ -72,6 +72,26 @@ static void test_name_in_one_datagram(void **state)
 	rig_free(rig);
 }
 
+// What a client sends early may arrive before its hello: the name is waited for.
+static void test_name_behind_early_data(void **state)
+{
+	static const uint8_t early[] = {0xd0, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0x40, 100};
+	struct rig *rig = make();
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+	uint8_t hello[512], out[2048] = {0};
+	size_t length = quic_hello("en.wiki.example", 0, hello);
+
+	(void)state;
+	memcpy(out, early, sizeof(early));
+	rig_feed(&flow, HALF_C2S, out, sizeof(early) + 100);
+	assert_string_equal(rig_app(&flow), "quic");
+	assert_false(flow.verdict.final);
+	rig_feed(&flow, HALF_C2S, out, datagram(hello, length, 0, 1, out));
+	assert_int_equal(flow.verdict.app, WIKI);
+	assert_true(flow.verdict.final);
+	rig_free(rig);
+}
+
 static void test_name_over_datagrams(void **state)
 {
 	static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {1, 0, 2}};
@@ -202,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_name_in_one_datagram),
+		cmocka_unit_test(test_name_behind_early_data),
 		cmocka_unit_test(test_name_over_datagrams),
 		cmocka_unit_test(test_hello_without_end),
 		cmocka_unit_test(test_no_state_free),

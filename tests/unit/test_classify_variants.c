@@ -173,6 +173,130 @@ static void test_gnutella_agents(void **state)
 	}
 }
 
+static void test_pplive(void **state)
+{
+	static const struct packet one[] = {SAYS(C2S, "\xe9\x03\x41\x01", 57)};
+	static const struct packet both[] = {
+		SAYS(C2S, "\xe9\x03\x41\x01", 57), SAYS(S2C, "\xe9\x03\x42\x01", 100)};
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 8303);
+
+	(void)state;
+	talk_means(TALK(UDP, 8303, one, "pplive"), 8);
+	talk_hangs_on(TALK(UDP, 8303, one, "pplive"), 0, OFFSETS(0, 1, 2, 3));
+	for (unsigned i = 0; i < COUNT(both); i++) {
+		rig_feed(&flow, both[i].half, talk_bytes(&both[i], i), both[i].length);
+		assert_int_equal(flow.verdict.confidence, i ? CONFIDENCE_DPI : CONFIDENCE_PARTIAL);
+	}
+	rig_end(&flow);
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xe9"), "pplive");
+}
+
+static void test_kontiki(void **state)
+{
+	static const struct packet asks[] = {SAYS(C2S, "\x02\x01\x01\x00", 4)};
+	static const struct packet longer[] = {SAYS(C2S,
+		"\x02"
+		"0123456789abcde"
+		"\x02\x04\x01\x00",
+		20)};
+	static const struct packet other[] = {SAYS(C2S,
+		"\x02"
+		"0123456789a"
+		"\x00\x00\x04\xe4",
+		16)};
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 1000);
+
+	(void)state;
+	talk_means(TALK(UDP, 1000, asks, "kontiki"), 4);
+	talk_hangs_on(TALK(UDP, 1000, asks, "kontiki"), 0, OFFSETS(0, 1, 2, 3));
+	talk_means(TALK(UDP, 1000, longer, "kontiki"), 20);
+	talk_hangs_on(TALK(UDP, 1000, longer, "kontiki"), 0, OFFSETS(0, 16, 17, 18, 19));
+	talk_means(TALK(UDP, 1000, other, "kontiki"), 16);
+	talk_hangs_on(TALK(UDP, 1000, other, "kontiki"), 0, OFFSETS(0, 12, 13, 14, 15));
+	rig_feed(&flow, HALF_C2S, talk_bytes(asks, 0), 4);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_feed(&flow, HALF_S2C, talk_bytes(longer, 0), 20);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x02"), "kontiki");
+}
+
+static void test_aimini(void **state)
+{
+	static const struct packet row[] = {SAYS(C2S, "\x01\x0b", 64), SAYS(S2C, "\x01\x15", 300)};
+	static const struct packet broken[] = {
+		SAYS(C2S, "\x01\x0b", 64), SAYS(S2C, "\x09", 20), SAYS(S2C, "\x01\x15", 300)};
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 1000);
+
+	(void)state;
+	talk_means(TALK(UDP, 1000, row, "aimini"), 88);
+	talk_hangs_on(TALK(UDP, 1000, row, "aimini"), 0, OFFSETS(0, 1));
+	talk_hangs_on(TALK(UDP, 1000, row, "aimini"), 1, OFFSETS(0, 1));
+	assert_string_equal(talk_after(TALK(UDP, 1000, row, "aimini"), 0, -1, 63), "");
+	assert_string_equal(talk_after(TALK(UDP, 1000, broken, "aimini"), 9, -1, -1), "");
+	for (unsigned i = 0; i < 3; i++)
+		rig_feed(&flow, HALF_C2S, talk_bytes(&row[i & 1], i), row[i & 1].length);
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x01\x0b"), "aimini");
+}
+
+// Google's QUIC without a name, then media in the same flow.
+static void test_snapchat_call(void **state)
+{
+#define Q046(tag)                \
+	"\xc3Q046\x50"           \
+	"12345678"               \
+	"\0\0\0\1"               \
+	"abcdefghijkl\xa0\1\0\4" \
+	"CHLO\2\0\0\0" tag "\4\0\0\0VER\0\x8\0\0\0"
+	static const struct packet call[] = {ZEROS(C2S, Q046("PAD\0"), 1200), SAYS(S2C, "\x43", 60),
+		SAYS(C2S, "\x80\x6f\0\1", 120)};
+	static const struct packet web[] = {ZEROS(C2S, Q046("SNI\0"), 1200), SAYS(S2C, "\x43", 60),
+		SAYS(C2S, "\x80\x6f\0\1", 120)};
+	const struct talk *talk = TALK(UDP, 443, call, "snapchat");
+
+	(void)state;
+	talk_means(talk, 12);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 4, 34, 37));
+	talk_hangs_on(talk, 2, OFFSETS(0, 1));
+	assert_string_equal(talk_after(TALK(UDP, 443, web, "snapchat"), 9, -1, -1), "quic");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xc3Q046"), "snapchat");
+}
+
+static void test_files(void **state)
+{
+	static const struct {
+		enum half half;
+		const char *text, *app;
+	} cases[] = {
+		{HALF_S2C, "@RSYNCD: 31.0 sha512 sha256 sha1 md5 md4\n", "rsync"},
+		{HALF_C2S, "@RSYNCD: 29\n", "rsync"},
+		{HALF_S2C, "@RSYNCD: OK\n", ""},
+		{HALF_C2S, "PROPFIND /a HTTP/1.1\r\nHost: a.example\r\nDepth: 1\r\n\r\n", "webdav"},
+		{HALF_C2S, "MKCOL /a/ HTTP/1.1\r\nHost: a.example\r\n\r\n", "webdav"},
+		{HALF_C2S,
+			"MOVE /a HTTP/1.1\r\nHost: a.example\r\ndestination: "
+			"http://a.example/b\r\n\r\n",
+			"webdav"},
+		{HALF_C2S, "MOVE /a HTTP/1.1\r\nHost: a.example\r\n\r\n", "http"},
+		{HALF_C2S,
+			"OPTIONS / HTTP/1.1\r\nUser-Agent: "
+			"Microsoft-WebDAV-MiniRedir/10.0.19041\r\nHost: a.example\r\n\r\n",
+			"webdav"},
+		{HALF_S2C, "HTTP/1.1 207 Multi-Status\r\nContent-Length: 0\r\n\r\n", "webdav"},
+		{HALF_S2C, "HTTP/1.1 200 OK\r\nDAV: 1\r\nContent-Length: 0\r\n\r\n", "http"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(rig_first(rig, IPPROTO_TCP, cases[i].half, cases[i].text,
+					    strlen(cases[i].text)),
+			cases[i].app);
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, cases[5].text, strlen(cases[5].text), "webdav");
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, cases[7].text, strlen(cases[7].text), "webdav");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +305,11 @@ int main(void)
 		cmocka_unit_test(test_soulseek),
 		cmocka_unit_test(test_teamspeak_query),
 		cmocka_unit_test(test_gnutella_agents),
+		cmocka_unit_test(test_pplive),
+		cmocka_unit_test(test_kontiki),
+		cmocka_unit_test(test_aimini),
+		cmocka_unit_test(test_snapchat_call),
+		cmocka_unit_test(test_files),
 	};
 	int failed;
 
