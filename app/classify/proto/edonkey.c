@@ -3,6 +3,8 @@
 // write them; all integers little endian.
 #include <netinet/in.h>
 #include "app_proto.h"
+#include "edonkey_peers.h"
+#include "edonkey_shape.h"
 #include "mse.h"
 #include "octets.h"
 
@@ -548,7 +550,9 @@ static enum verify verify(const struct probe *probe)
 
 static enum verify shape_tcp(const struct probe *probe)
 {
-	return mse_emule_shape(probe, &probe->memo->word[0]);
+	enum verify server = mse_emule_shape(probe, &probe->memo->word[0]);
+
+	return server == VERIFY_NO ? edonkey_shape(probe) : server;
 }
 
 const struct app_proto app_proto_edonkey = {
@@ -558,6 +562,10 @@ const struct app_proto app_proto_edonkey = {
 	.category = APP_CATEGORY_P2P,
 	.verify = verify,
 	.shape_tcp = shape_tcp,
+	.disguised = edonkey_disguised,
+	.decodes_for_others = true,
+	.decode = edonkey_peers_stream,
+	.decode_datagram = edonkey_peers_datagram,
 	.tcp_ports = {4661, 4662},
 	.udp_ports = {4665, 4672},
 };

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layouts as eMule and aMule write them (their sources: KademliaUDPListener, UpDownClient,
+// DownloadClient, ServerSocket); numbers are little endian. An address is its four octets in their
+// order where it stands for an eDonkey id, and the other way round where it is a number: in Kad,
+// and in lists of sources from version 3 on.
+#include "edonkey_peers.h"
+#include <netinet/in.h>
+#include <string.h>
+#include "octets.h"
+
+enum {
+	PROTO_ED2K = 0xe3,
+	PROTO_EMULE = 0xc5,
+	PROTO_KAD = 0xe4,
+};
+
+// One message, and who says it.
+struct speaker {
+	const struct flow_ends *ends;
+	const struct decoder_sink *sink;
+	unsigned half;
+	unsigned told;
+	enum learned_from from;
+};
+
+struct reader {
+	const uint8_t *at;
+	uint32_t left;
+};
+
+static bool skip(struct reader *in, uint32_t n)
+{
+	if (in->left < n)
+		return false;
+	in->at += n;
+	in->left -= n;
+	return true;
+}
+
+static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t port, uint8_t l4)
+{
+	struct learned_endpoint endpoint = {
+		.port = port,
+		.l4_proto = l4,
+		.from = (uint8_t)speaker->from,
+		.half = (uint8_t)speaker->half,
+	};
+
+	if (!port || speaker->told == EDONKEY_PEERS_PER_MESSAGE || !speaker->sink->endpoint)
+		return;
+	memcpy(endpoint.address, address, sizeof(endpoint.address));
+	speaker->told++;
+	speaker->sink->endpoint(speaker->sink->ctx, &endpoint);
+}
+
+static void tell_v4(
+	struct speaker *speaker, const uint8_t *at, bool reversed, uint16_t port, uint8_t l4)
+{
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
+
+	for (unsigned i = 0; i < 4; i++)
+		address[12 + i] = at[reversed ? 3 - i : i];
+	tell(speaker, address, port, l4);
+}
+
+static void tell_self(struct speaker *speaker, uint16_t port, uint8_t l4)
+{
+	tell(speaker, speaker->ends->address[speaker->half], port, l4);
+}
+
+// ---- Kad ----
+
+enum {
+	KAD_CONTACT = 25, // id, address, UDP port, TCP port, version or type
+};
+
+static void kad_contacts(struct speaker *speaker, struct reader in, unsigned n)
+{
+	for (; n && in.left >= KAD_CONTACT; n--, skip(&in, KAD_CONTACT)) {
+		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 20), IPPROTO_UDP);
+		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 22), IPPROTO_TCP);
+	}
+}
+
+enum {                               // names of tags of one octet
+	TAG_CLIENT_UDP_PORTS = 0xf9, // of a hello: Kad's and eMule's
+	TAG_SOURCE_UDP_PORT = 0xfc,
+	TAG_SOURCE_PORT = 0xfd,
+	TAG_SOURCE_ADDRESS = 0xfe,
+};
+
+struct tag {
+	uint8_t name; // 0: one of more octets than one
+	bool is_number;
+	uint32_t number;
+};
+
+static void number_of(uint8_t type, const uint8_t *at, struct tag *tag)
+{
+	tag->is_number = type == 0x03 || type == 0x08 || type == 0x09;
+	if (type == 0x03)
+		tag->number = octets_le32(at);
+	else if (type == 0x08)
+		tag->number = octets_le16(at);
+	else if (type == 0x09)
+		tag->number = at[0];
+}
+
+// Type, the name's length and the name, the value; a type with the high bit has a name of one
+// octet. False: not one that we can pass.
+static bool take_tag(struct reader *in, struct tag *tag)
+{
+	static const uint8_t sizes[] = {[0x01] = 16,
+		[0x03] = 4,
+		[0x04] = 4,
+		[0x05] = 1,
+		[0x08] = 2,
+		[0x09] = 1,
+		[0x0b] = 8};
+	uint8_t type = in->left ? in->at[0] : 0;
+	uint32_t name, size;
+
+	*tag = (struct tag){0};
+	if (in->left < 4)
+		return false;
+	name = type & 0x80 ? 1 : octets_le16(in->at + 1);
+	skip(in, type & 0x80 ? 1 : 3);
+	if (name == 1)
+		tag->name = in->at[0];
+	if (!name || !skip(in, name))
+		return false;
+	type &= 0x7f;
+	if (type == 0x02) // string
+		return in->left >= 2 && skip(in, 2u + octets_le16(in->at));
+	if (type == 0x0a) // octets
+		return in->left >= 1 && skip(in, 1u + in->at[0]);
+	if (type >= 0x11 && type <= 0x20) // short string
+		return skip(in, type - 0x10u);
+	size = type < sizeof(sizes) ? sizes[type] : 0;
+	if (!size || in->left < size)
+		return false;
+	number_of(type, in->at, tag);
+	return skip(in, size);
+}
+
+struct source {
+	uint32_t address; // host order; 0: not said
+	uint16_t port, udp_port;
+};
+
+static void note_source(struct source *source, const struct tag *tag)
+{
+	if (!tag->is_number)
+		return;
+	switch (tag->name) {
+	case TAG_SOURCE_ADDRESS: source->address = tag->number; break;
+	case TAG_SOURCE_PORT: source->port = (uint16_t)tag->number; break;
+	case TAG_SOURCE_UDP_PORT: source->udp_port = (uint16_t)tag->number; break;
+	default: break;
+	}
+}
+
+// Who has a file: how many, then as often an id and tags.
+static void kad_sources(struct speaker *speaker, struct reader in)
+{
+	unsigned n = in.left >= 2 ? octets_le16(in.at) : 0;
+
+	for (skip(&in, 2); n && in.left >= 17; n--) {
+		struct source source = {0};
+		struct tag tag;
+		unsigned tags = in.at[16];
+
+		skip(&in, 17);
+		for (; tags; tags--) {
+			if (!take_tag(&in, &tag))
+				return;
+			note_source(&source, &tag);
+		}
+		if (!source.address)
+			continue;
+		const uint8_t address[4] = {(uint8_t)(source.address >> 24),
+			(uint8_t)(source.address >> 16), (uint8_t)(source.address >> 8),
+			(uint8_t)source.address};
+
+		tell_v4(speaker, address, false, source.port, IPPROTO_TCP);
+		tell_v4(speaker, address, false, source.udp_port, IPPROTO_UDP);
+	}
+}
+
+static void kad(struct speaker *speaker, uint8_t opcode, struct reader in)
+{
+	speaker->from = LEARNED_DHT;
+	switch (opcode) {
+	case 0x09: // who else there is: id, TCP port, version, how many
+		if (in.left < 21)
+			return;
+		tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
+		kad_contacts(speaker, (struct reader){in.at + 21, in.left - 21},
+			octets_le16(in.at + 19));
+		break;
+	case 0x11: // hello, its answer: id, TCP port
+	case 0x19:
+		if (in.left >= 20)
+			tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
+		break;
+	case 0x28: // who is near: target, how many
+	case 0x29:
+		if (in.left >= 17)
+			kad_contacts(speaker, (struct reader){in.at + 17, in.left - 17}, in.at[16]);
+		break;
+	case 0x3b: // what was searched for: who answers, target
+		if (in.left >= 32)
+			kad_sources(speaker, (struct reader){in.at + 32, in.left - 32});
+		break;
+	default: break;
+	}
+	// who speaks Kad listens on the port that it speaks from
+	tell_self(speaker, speaker->ends->port[speaker->half], IPPROTO_UDP);
+}
+
+// ---- lists of sources ----
+
+#define LOW_ID_END 0x1000000u // below: no address, a number that the server gave
+
+static bool is_high(const uint8_t *at, bool reversed)
+{
+	return octets_le32(at) >= LOW_ID_END && at[reversed ? 3 : 0];
+}
+
+// Of a server: a file's hash, how many, and of each its id and port; obfuscated, an octet of
+// options, and a hash if that has the high bit.
+static void server_sources(struct speaker *speaker, struct reader in, bool options)
+{
+	unsigned n = in.left >= 17 ? in.at[16] : 0;
+
+	speaker->from = LEARNED_TRACKER;
+	for (skip(&in, 17); n && in.left >= 6; n--) {
+		if (is_high(in.at, false))
+			tell_v4(speaker, in.at, false, octets_le16(in.at + 4), IPPROTO_TCP);
+		skip(&in, 6);
+		if (!options)
+			continue;
+		if (!in.left || !skip(&in, in.at[0] & 0x80 ? 17 : 1))
+			return;
+	}
+}
+
+// Of a client: a file's hash, how many, and of each its id and port, its server and that one's
+// port; then, as the version has it, a hash and an octet of options.
+static void client_sources(struct speaker *speaker, struct reader in)
+{
+	unsigned n = in.left >= 18 ? octets_le16(in.at + 16) : 0;
+	uint32_t step;
+
+	if (!n || !skip(&in, 18) || in.left % n)
+		return;
+	step = in.left / n;
+	if (step != 12 && step != 28 && step != 29)
+		return;
+	speaker->from = LEARNED_PEX;
+	// of the two versions that have a hash, only the later one's ids are numbers: a list with
+	// options is of that, of one without nobody can tell
+	for (; n && step != 28; n--, skip(&in, step))
+		if (is_high(in.at, step == 29))
+			tell_v4(speaker, in.at, step == 29, octets_le16(in.at + 4), IPPROTO_TCP);
+}
+
+// ---- TCP ----
+
+enum {
+	FRAME_HEADER = 6, // protocol, length of the rest, opcode
+	FRAME_MAX = 2 << 20,
+};
+
+enum {                   // words of the memo, by half
+	WORD_SKIP = 0,   // octets of the frame at hand that nobody wants
+	WORD_BROKEN = 2, // cannot be followed any more
+};
+
+// A client's hello, behind the length of its hash if it is one to a client: hash, id, port, how
+// many tags.
+static void hello(struct speaker *speaker, struct reader in, bool answer)
+{
+	speaker->from = LEARNED_PEER;
+	if (!answer && in.left && in.at[0] == 16)
+		skip(&in, 1);
+	if (in.left < 26)
+		return;
+	tell_self(speaker, octets_le16(in.at + 20), IPPROTO_TCP);
+	uint32_t tags = octets_le32(in.at + 22);
+
+	skip(&in, 26);
+	for (struct tag tag; tags && take_tag(&in, &tag); tags--)
+		if (tag.is_number && tag.name == TAG_CLIENT_UDP_PORTS) {
+			tell_self(speaker, (uint16_t)(tag.number >> 16), IPPROTO_UDP);
+			tell_self(speaker, (uint16_t)tag.number, IPPROTO_UDP);
+		}
+}
+
+static bool is_wanted(uint8_t proto, uint8_t opcode)
+{
+	if (proto == PROTO_EMULE)
+		return opcode == 0x82 || opcode == 0x84;
+	return proto == PROTO_ED2K &&
+	       (opcode == 0x01 || opcode == 0x4c || opcode == 0x42 || opcode == 0x44);
+}
+
+static void frame(struct speaker *speaker, uint8_t proto, uint8_t opcode, struct reader in)
+{
+	if (proto == PROTO_EMULE) {
+		// the later form has its version in front
+		if (opcode == 0x84 && !skip(&in, 1))
+			return;
+		client_sources(speaker, in);
+		return;
+	}
+	switch (opcode) {
+	case 0x01: hello(speaker, in, false); break;
+	case 0x4c: hello(speaker, in, true); break;
+	case 0x42: server_sources(speaker, in, false); break;
+	case 0x44: server_sources(speaker, in, true); break;
+	default: break;
+	}
+}
+
+// A piece of a frame; the number of octets that were used.
+static uint32_t gather(
+	struct decoder_state *state, struct speaker *speaker, const uint8_t *bytes, uint32_t length)
+{
+	unsigned half = speaker->half;
+	uint32_t kept = state->line_length[half], used = 0, whole, here;
+	uint8_t *line = state->line[half];
+
+	while (used < length && kept < FRAME_HEADER)
+		line[kept++] = bytes[used++];
+	state->line_length[half] = (uint16_t)kept;
+	if (kept < FRAME_HEADER)
+		return used;
+	whole = octets_le32(line + 1);
+	if (!whole || whole > FRAME_MAX ||
+		(line[0] != PROTO_ED2K && line[0] != PROTO_EMULE && line[0] != 0xd4)) {
+		state->memo.word[WORD_BROKEN + half] = true;
+		return length;
+	}
+	whole += FRAME_HEADER - 1;
+	if (!is_wanted(line[0], line[5]) || whole > APP_LINE_BYTES) {
+		state->memo.word[WORD_SKIP + half] = whole - kept;
+		state->line_length[half] = 0;
+		return used;
+	}
+	here = length - used < whole - kept ? length - used : whole - kept;
+	memcpy(line + kept, bytes + used, here);
+	state->line_length[half] = (uint16_t)(kept + here);
+	if (kept + here == whole) {
+		frame(speaker, line[0], line[5],
+			(struct reader){line + FRAME_HEADER, whole - FRAME_HEADER});
+		state->line_length[half] = 0;
+	}
+	return used + here;
+}
+
+// A hole inside of what nobody wants does no harm.
+static void gap(struct decoder_state *state, const struct span *span)
+{
+	unsigned half = span->half & 1;
+	uint32_t *word = state->memo.word;
+
+	if (state->line_length[half] || span->length > word[WORD_SKIP + half])
+		word[WORD_BROKEN + half] = true;
+	else
+		word[WORD_SKIP + half] -= span->length;
+}
+
+void edonkey_peers_stream(struct decoder_state *state, const struct span *span,
+	const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	unsigned half = span->half & 1;
+	struct speaker speaker = {.ends = ends, .sink = sink, .half = half};
+	uint32_t *word = state->memo.word, at = 0;
+
+	if (span->flags & SPAN_MIDSTREAM || span->offset64 > EDONKEY_STREAM_BYTES64)
+		word[WORD_BROKEN + half] = true;
+	if (span->flags & SPAN_GAP)
+		gap(state, span);
+	else
+		while (at < span->length && !word[WORD_BROKEN + half]) {
+			uint32_t *left = &word[WORD_SKIP + half], rest = span->length - at;
+			uint32_t unwanted = *left < rest ? *left : rest;
+
+			*left -= unwanted;
+			at += unwanted;
+			if (at < span->length)
+				at += gather(state, &speaker, span->bytes + at, span->length - at);
+		}
+	state->done = word[WORD_BROKEN] && word[WORD_BROKEN + 1];
+}
+
+// ---- UDP ----
+
+bool edonkey_peers_datagram(
+	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
+{
+	struct speaker speaker = {.ends = ends, .sink = sink, .half = span->half & 1};
+
+	if (span->length < 2)
+		return true;
+	const struct reader in = {span->bytes + 2, span->length - 2};
+
+	if (span->bytes[0] == PROTO_KAD)
+		kad(&speaker, span->bytes[1], in);
+	else if (span->bytes[0] == PROTO_ED2K && span->bytes[1] == 0x9b) // a server's answer
+		server_sources(&speaker, in, false);
+	return true;
+}
