@@ -68,7 +68,7 @@ static inline enum quic_type quic_type_of(uint8_t first, uint32_t version)
 {
 	unsigned type = first >> 4 & 3;
 
-	return version == QUIC_VERSION_2 ? (type + 3) & 3 : type;
+	return quic_is_version_2(version) ? (type + 3) & 3 : type;
 }
 
 #endif

@@ -11,12 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define QUIC_CID_MAX      20 // RFC 9000 17.2
-#define QUIC_TAG_BYTES    16
-#define QUIC_SAMPLE_BYTES 16
-#define QUIC_MASK_BYTES   5
-#define QUIC_VERSION_2    0x6b3343cfu
-#define QUIC_VERSION_Q050 0x51303530u
+#define QUIC_CID_MAX         20 // RFC 9000 17.2
+#define QUIC_TAG_BYTES       16
+#define QUIC_SAMPLE_BYTES    16
+#define QUIC_MASK_BYTES      5
+#define QUIC_VERSION_2       0x6b3343cfu
+#define QUIC_VERSION_2_DRAFT 0x709a50c4u // draft-ietf-quic-v2-01 to 05: ngtcp2 up to 0.13
+#define QUIC_VERSION_Q050    0x51303530u
 
 struct quic_crypto;
 struct quic_crypto *quic_crypto_new(void); // NULL: no memory, or a libcrypto without AES-GCM
@@ -30,6 +31,10 @@ struct quic_keys { // of what the client sends
 
 // False: a version whose salt is not known.
 bool quic_version_known(uint32_t version);
+static inline bool quic_is_version_2(uint32_t version)
+{
+	return version == QUIC_VERSION_2 || version == QUIC_VERSION_2_DRAFT;
+}
 // The client's keys for this id, which is that of its first packet. False: version unknown.
 bool quic_keys_derive(
 	uint32_t version, const uint8_t *cid, unsigned cid_length, struct quic_keys *keys);

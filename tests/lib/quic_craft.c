@@ -57,7 +57,7 @@ size_t quic_seal(
 	const struct quic_packet *packet, const uint8_t *frames, size_t length, uint8_t *out)
 {
 	uint8_t plain[4096] = {0}, mask[16];
-	unsigned type = packet->version == QUIC_VERSION_2 ? 1 : 0;
+	unsigned type = quic_is_version_2(packet->version) ? 1 : 0;
 	struct quic_keys keys;
 	size_t at = 0;
 

@@ -175,8 +175,9 @@ static void test_salts_of_drafts(void **state)
 // Every version that has a salt, from one byte of packet number to four, with and without a token.
 static void test_every_version(void **state)
 {
-	static const uint32_t versions[] = {1, QUIC_VERSION_2, 0xff000016, 0xff000017, 0xff00001c,
-		0xff00001d, 0xff000020, 0xff000021, 0xff000022, 0xfaceb001, 0xfaceb002, 0xfaceb00e};
+	static const uint32_t versions[] = {1, QUIC_VERSION_2, QUIC_VERSION_2_DRAFT, 0xff000016,
+		0xff000017, 0xff00001c, 0xff00001d, 0xff000020, 0xff000021, 0xff000022, 0xfaceb001,
+		0xfaceb002, 0xfaceb00e};
 	struct world *world = *state;
 	uint8_t hello[512], frames[600], sealed[2048], token[200] = {7};
 	size_t n = quic_crypto_frame(6, 0, hello, quic_hello(NAME, 0, hello), frames);

@@ -42,15 +42,25 @@ static bool is_target(struct text method, struct text word)
 }
 
 // CR LF CR LF, and LF LF as lenient servers take it; of a POST also the first bytes of the body,
-// which may be another application's message.
+// which may be another application's message: of a document in XML its first tag, where it names
+// what it is (XEP-0124: BOSH).
 #define BODY_SEEN_MIN 4
+#define TAG_BYTES_MAX 1024
 static bool has_all_header(struct text method, struct text rest)
 {
 	struct text line;
+	bool xml = false;
 
-	while (text_take_line(&rest, &line))
-		if (!line.length)
-			return rest.length >= BODY_SEEN_MIN || !text_is(method, "POST");
+	while (text_take_line(&rest, &line)) {
+		xml |= line.length > 13 && text_lower(line.at[0]) == 'c' &&
+		       text_contains(line, "/xml");
+		if (line.length)
+			continue;
+		if (!text_is(method, "POST"))
+			return true;
+		return rest.length >= BODY_SEEN_MIN &&
+		       (!xml || rest.length >= TAG_BYTES_MAX || text_contains_byte(rest, '>'));
+	}
 	return false;
 }
 

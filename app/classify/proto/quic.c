@@ -13,10 +13,11 @@
 #define INITIAL_MIN      1200 // RFC 9000 14.1: a client's first datagram
 #define INITIAL_SEEN_MIN 256  // a server's, and one that was cut at capture
 
-// Versions 1 and 2, drafts 22..34 (the first with this header to the last), Facebook's mvfst.
+// Versions 1 and 2 (and its draft), drafts 22..34 (the first with this header to the last),
+// Facebook's mvfst.
 static bool is_ietf_version(uint32_t version)
 {
-	return version == 1 || version == 0x6b3343cf ||
+	return version == 1 || version == 0x6b3343cf || version == 0x709a50c4 ||
 	       (version >= 0xff000016 && version <= 0xff000022) ||
 	       (version >= 0xfaceb001 && version <= 0xfaceb00f) ||
 	       (version & 0x0f0f0f0f) == 0x0a0a0a0a; // RFC 9000 15: forces a negotiation
