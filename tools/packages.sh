@@ -11,10 +11,14 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
+# Programs that speak what the gateway knows (tests/netns/clients_*.test); one that is absent skips its test.
+PACKAGES_CLIENTS="amule-daemon amule-utils coturn dhtnode eiskaltdcpp-daemon irssi microdc2 mumble-server ncdc
+	ngircd ngtcp2-client ngtcp2-server prosody python3-slixmpp syncthing toxcore-utils uhub"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 mandoc tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus
-	chromium chromium-driver python3-selenium"
+	chromium chromium-driver python3-selenium
+	$PACKAGES_CLIENTS"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install
 PACKAGES_INSTALL_S=0  # seconds spent unpacking and configuring

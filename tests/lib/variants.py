@@ -304,6 +304,8 @@ POLICY = {
 Verdict = collections.namedtuple("Verdict", "app confidence npkt learned signature")
 KNOWN = ("dpi", "verified")  # payload has proved it
 GUESS = ("", "none", "port")
+CARRIERS = ("http", "http2", "tls")
+BUDGET = 9 * 64  # octets of small segments that are looked at in any case
 
 
 def verdicts(events):
@@ -337,8 +339,19 @@ def key_in(name, talk):
     return (talk.l4, *sorted([(ipaddress.ip_address(a).packed, port) for a, port in ends]))
 
 
-def change(kind, was, now):
-    """Why `now` is not what `was` should have become; None: it is."""
+def ends_before(talk, said, kind, npkt):
+    """Small segments end the budget (docs: ten times 64 octets, or 255 segments) before what the original's first
+    `npkt` data packets told is here."""
+    if not kind.cut or talk.l4 != "tcp":
+        return False
+    sizes = [len(item.payload) for item in said if item.talk is talk and item.payload][:npkt]
+    return sum(sizes) > BUDGET or sum(-(-size // kind.cut) for size in sizes) >= 255
+
+
+def change(kind, was, now, short=False):
+    """Why `now` is not what `was` should have become; None: it is. `short`: the budget ended before all was here."""
+    if short and now.app in ("", *CARRIERS):
+        return None
     if was.confidence in GUESS:
         # nobody knew: a guess by port, or none, may differ, but nothing may be claimed now
         return "is claimed now" if now.confidence not in GUESS else None
@@ -367,7 +380,8 @@ def differences(said, name, was, now):
         if before is None or after is None:
             out.append((talk, before, after, "has no flow event"))
             continue
-        why = change(VARIANTS[name], before, after)
+        short = ends_before(talk, said, VARIANTS[name], before.npkt)
+        why = change(VARIANTS[name], before, after, short)
         if why:
             out.append((talk, before, after, why))
     return out
