@@ -6,6 +6,7 @@
 #include "classify_job.h"
 #include "stun_message.h"
 #include "tls_certificate.h"
+#include "tls_record.h"
 
 // The client has asked for this name.
 static void named(struct job *job, unsigned half, struct text name)
@@ -111,8 +112,6 @@ static void look_at_certificate(struct job *job, unsigned half)
 	struct look *look = job->look;
 	struct host_name name;
 
-	if (half != HALF_S2C)
-		return;
 	enum host_seen seen =
 		tls_certificate_name((struct text){look->at[half], look->length[half]}, &name);
 
@@ -132,12 +131,19 @@ static void look_at_host(struct job *job)
 
 	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT)
 		return;
-	if (look->host == HOST_OF_SERVER) {
+	if (look->host == HOST_OF_SERVER && half == HALF_S2C) {
 		look_at_certificate(job, half);
 		return;
 	}
-	if (half != HALF_C2S && !job->midstream)
+	if (half != HALF_C2S && !job->midstream) {
+		// Of a flow that is seen from its server's side alone, the server's own name is
+		// left.
+		if (!look->length[HALF_C2S] && look->at[half][0] == TLS_HANDSHAKE) {
+			look->host = HOST_OF_SERVER;
+			look_at_certificate(job, half);
+		}
 		return;
+	}
 	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
 
 	look->host = seen == HOST_MORE                          ? HOST_AWAITED

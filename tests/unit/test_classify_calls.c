@@ -47,6 +47,20 @@ static void test_zoom(void **state)
 	talk_means(talk, 35);
 	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 18));
 	talk_hangs_on(talk, 2, OFFSETS(0, 1, 2, 3, 18));
+	// from one side alone
+	static const struct packet asks[] = {SAYS(C2S,
+		"\x01\x00\x02"
+		"0123456789abcdef\0\0\0\0\0\0\0\2\0\x7a\0\x2a\0\x7a\0\x2a\0\0\0\x40",
+		107)};
+	static const struct packet answers[] = {ZEROS(S2C,
+		"\x02\x00\x01"
+		"0123456789abcdef\0\x5a\x0e\x3e\0\x7a\0\x2a",
+		35)};
+
+	talk_means(TALK(UDP, 8801, asks, "zoom"), 103);
+	talk_hangs_on(TALK(UDP, 8801, asks, "zoom"), 0, OFFSETS(0, 1, 2, 19, 25, 28, 32, 35));
+	talk_means(TALK(UDP, 8801, answers, "zoom"), 35);
+	talk_hangs_on(TALK(UDP, 8801, answers, "zoom"), 0, OFFSETS(0, 1, 2, 27, 34));
 	talk = TALK(UDP, 8801, server, "zoom");
 	talk_means(talk, 39);
 	talk_hangs_on(talk, 0, OFFSETS(0, 7, 8, 27, 28, 35, 38));
@@ -68,12 +82,28 @@ static void test_mumble(void **state)
 			"\0\x01\x03\x04"
 			"12345678\0\0\0\x02\0\0\0\x64\0\x01\x19\x40",
 			24)};
-	const struct talk *talk = TALK(UDP, 64738, ping, "mumble");
+	const struct talk *talk = TALK(UDP, 40001, ping, "mumble");
 
 	(void)state;
 	talk_means(talk, 24);
 	talk_hangs_on(talk, 0, OFFSETS(0, 3, 4, 11));
 	talk_hangs_on(talk, 1, OFFSETS(0, 4, 11, 12));
+	// one side alone, on Mumble's port
+	static const struct packet alone[] = {SAYS(C2S,
+		"\0\0\0\0"
+		"12345678",
+		12)};
+	static const struct packet answer[] = {SAYS(S2C,
+		"\0\x01\x03\x04"
+		"12345678\0\0\0\x02\0\0\0\x64\0\x01\x19\x40",
+		24)};
+
+	talk_means(TALK(UDP, 64738, alone, "mumble"), 12);
+	talk_hangs_on(TALK(UDP, 64738, alone, "mumble"), 0, OFFSETS(0, 1, 2, 3));
+	assert_string_equal(talk_after(TALK(UDP, 40001, alone, "mumble"), 1, -1, -1), "");
+	talk_means(TALK(UDP, 64738, answer, "mumble"), 24);
+	talk_hangs_on(TALK(UDP, 64738, answer, "mumble"), 0, OFFSETS(0, 12, 16));
+	assert_string_equal(talk_after(TALK(UDP, 40001, answer, "mumble"), 1, -1, -1), "");
 	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C,
 				    LITERAL("\x16\x03\x03\x02\x00\x0b"
 					    "0\x82"

@@ -289,6 +289,13 @@ static void test_whatsapp(void **state)
 	talk_hangs_on(TALK(TCP, 443, plain, "whatsapp"), 0, OFFSETS(0, 1, 2, 3, 4, 5, 7, 10, 11));
 	talk_hangs_on(TALK(TCP, 443, routed, "whatsapp"), 0, OFFSETS(0, 1, 2, 3, 4, 11, 12));
 	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_S2C, LITERAL(OLD)), "");
+	// the server's side alone
+#define ANSWER "\0\x01\x5e\x1a\xdb\x02\x0a\x20" KEY
+	static const struct packet answer[] = {SAYS(S2C, ANSWER, sizeof(ANSWER) - 1)};
+
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(ANSWER), "whatsapp");
+	talk_hangs_on(TALK(TCP, 443, answer, "whatsapp"), 0, OFFSETS(0, 1, 2, 3, 4, 6, 7));
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, HALF_C2S, LITERAL(ANSWER)), "");
 	rig_random(rig, IPPROTO_TCP, LITERAL("WA\x02\x01"), "whatsapp");
 	rig_random(rig, IPPROTO_TCP, LITERAL("ED\x00\x01\x00\x00"), "whatsapp");
 }

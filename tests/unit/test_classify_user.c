@@ -238,6 +238,22 @@ static void a_name_in_the_certificate(void **state)
 			rig_end(&flow);
 		}
 	}
+	// Of a flow that is seen from its server's side alone it tells, too; a client that is heard
+	// late after all tells better.
+	struct hello late = client_hello("crm.example");
+
+	for (size_t cut = 1; cut < sizeof(answer); cut++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443), heard = flow;
+
+		rig_feed(&flow, HALF_S2C, answer, cut);
+		rig_feed(&flow, HALF_S2C, answer + cut, sizeof(answer) - cut);
+		assert_int_equal(flow.verdict.app, WIKI);
+		rig_end(&flow);
+		rig_feed(&heard, HALF_S2C, answer, cut);
+		rig_feed(&heard, HALF_C2S, late.bytes, late.length);
+		assert_int_equal(heard.verdict.app, CRM);
+		rig_end(&heard);
+	}
 	rig_leave(rig);
 }
 

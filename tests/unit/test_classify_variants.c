@@ -242,6 +242,72 @@ static void test_aimini(void **state)
 }
 
 // Google's QUIC without a name, then media in the same flow.
+// Sessions whose beginning was not seen.
+static void test_directconnect_midstream(void **state)
+{
+	static const struct {
+		const char *text, *app;
+	} cases[] = {
+		{"$MyINFO $ALL nick description<++ V:0.868>$ $100\x01$$0$|", "directconnect"},
+		{"$Direction Download 21034|", "directconnect"},
+		{"$ADCGET file TTH/ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFG 0 100|",
+			"directconnect"},
+		{"$NickList a$$b$$|", "directconnect"},
+		{"$Search Hub:nick F?T?0?1?text|", "directconnect"},
+		{"BINF ABCD ID4MQ5PDWHYX4XRPEYQQXYCQGGQB24ONTKPNGSBSY NIx\n", "directconnect"},
+		{"ISID ABCD\n", "directconnect"},
+		{"$MyINFO $ALL|", ""},
+		{"$Direction Sideways 1|", ""},
+		{"BINF abcd\n", ""},
+		{"$HOME/bin:$PATH|", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 411);
+
+		flow.midstream = true;
+		rig_feed(&flow, HALF_C2S, cases[i].text, strlen(cases[i].text));
+		assert_string_equal(rig_app(&flow), cases[i].app);
+		rig_end(&flow);
+	}
+}
+
+// What looks like two commands of IRC and is none.
+static void test_not_irc(void **state)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 8080);
+
+	(void)state;
+	flow.midstream = true;
+	rig_feed(&flow, HALF_C2S, LITERAL("PING 1404134592\n"));
+	rig_feed(&flow, HALF_S2C, LITERAL("PONG 1404134592000\n"));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 119);
+	rig_feed(&flow, HALF_C2S, LITERAL("MODE READER\r\n"));
+	assert_string_not_equal(rig_app(&flow), "irc");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 6667);
+	rig_feed(&flow, HALF_S2C, LITERAL("PING :irc.example\r\n"));
+	assert_string_equal(rig_app(&flow), "irc");
+	rig_end(&flow);
+}
+
+// STUN's answers have lengths of Aimini's.
+static void test_stun_is_not_aimini(void **state)
+{
+	static const struct packet answers[] = {SAYS(S2C, "\x01\x01\0\x44\x21\x12\xa4\x42", 88),
+		SAYS(S2C, "\x01\x01\0\x44\x21\x12\xa4\x42", 88)};
+	static const struct packet aimini[] = {
+		SAYS(S2C, "\x01\x01\0\0", 88), SAYS(S2C, "\x01\x01\0\0", 88)};
+
+	(void)state;
+	assert_string_not_equal(
+		talk_after(TALK(UDP, 3478, answers, "aimini"), 9, -1, -1), "aimini");
+	assert_string_equal(talk_after(TALK(UDP, 3478, aimini, "aimini"), 9, -1, -1), "aimini");
+}
+
 static void test_snapchat_call(void **state)
 {
 #define Q046(tag)                \
@@ -308,6 +374,9 @@ int main(void)
 		cmocka_unit_test(test_pplive),
 		cmocka_unit_test(test_kontiki),
 		cmocka_unit_test(test_aimini),
+		cmocka_unit_test(test_directconnect_midstream),
+		cmocka_unit_test(test_not_irc),
+		cmocka_unit_test(test_stun_is_not_aimini),
 		cmocka_unit_test(test_snapchat_call),
 		cmocka_unit_test(test_files),
 	};

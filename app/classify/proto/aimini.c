@@ -9,7 +9,8 @@
 
 static bool is_datagram(const struct probe *probe)
 {
-	if (probe->length < 16)
+	// Answers of STUN (0x0101 and on) say at 2 how long they are.
+	if (probe->length < 16 || octets_be16(probe->bytes + 2) + 20u == probe->length)
 		return false;
 	switch (octets_be16(probe->bytes)) {
 	case 0x010c: return probe->length == 16;

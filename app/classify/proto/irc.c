@@ -159,8 +159,10 @@ static enum weight weigh(struct text line)
 		return weigh_target(rest);
 	if (text_is(command, "ERROR"))
 		return text_begins(rest, ":Closing Link") ? STRONG : WEAK;
-	if (text_is(command, "PING") || text_is(command, "PONG"))
-		return rest.length ? USUAL : NOT_IRC;
+	if (text_is(command, "PING") || text_is(command, "PONG")) // speed tests number theirs
+		return text_is_number(rest) ? WEAK : rest.length ? USUAL : NOT_IRC;
+	if (text_is(command, "MODE") && text_is(rest, "READER")) // RFC 3977 5.3: NNTP
+		return NOT_IRC;
 	if (text_is(command, "PASS") || text_is(command, "QUIT"))
 		return WEAK;
 	return text_is_among(command, commands) ? USUAL : NOT_IRC;

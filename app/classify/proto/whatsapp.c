@@ -4,7 +4,8 @@
 // may be "ED" 00 01 and, with a length of 24 bits, where the edge is to route it (WhatsApp,
 // "Encryption Overview"; Baileys, whatsmeow). The first frame is a protobuf: field 2, in it field
 // 1, the ephemeral key of 32 octets. Until version 1 it was binary XML: a list (0xf8).
-// "WA", version, length, tags: 60 bits; of version 1: 50.
+// "WA", version, length, tags: 60 bits; of version 1: 50. The server's first frame, if the client's
+// was not seen: field 3, in it field 1, a key of 32 octets, both lengths fit: 50 bits.
 #include "app_proto.h"
 #include "text.h"
 
@@ -55,12 +56,28 @@ static enum verify verify_hello(struct text rest)
 	return rest.at[0] == 0x0a && rest.at[1] == 32 ? VERIFY_YES : VERIFY_NO;
 }
 
+static enum verify verify_answer(struct text half)
+{
+	uint32_t length = text_be24(half.at), inner;
+	struct text rest = text_from(half, 4);
+
+	if (half.at[3] != 0x1a || !take_varint(&rest, &inner) || rest.length < 2)
+		return VERIFY_NO;
+	uint32_t head = half.length - 3 - rest.length; // tag and inner length
+
+	return inner > 34 && head + inner == length && rest.at[0] == 0x0a && rest.at[1] == 32
+		       ? VERIFY_DPI
+		       : VERIFY_NO;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct text half = {probe->bytes, probe->length};
 
 	if (half.length < 7)
 		return VERIFY_MORE;
+	if (!half.at[0])
+		return probe->half == HALF_S2C ? verify_answer(half) : VERIFY_NO;
 	if (half.at[0] == 'W')
 		return verify_hello(half);
 	uint32_t routing = text_be24(half.at + 4);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Zoom: by the hosts of its service, media by its own frames over UDP (Michel et al., "Enabling
 // Passive Measurement of Zoom Performance in Production Networks", IMC 2022, and its dissector).
-// Hello: 1, 0, 2 or 3, 16 octets; the server's answer is 2, 0, 1 and the same 16: 128 bits.
-// Media through a server: 5, sequence, direction 0 or 4 at 7, then the frame that peers send each
-// other without a server: type 15 (audio), 16 (video), 13 and 30 (screen); RTP at 19, 20 or 24,
-// 27, 20. Believed when two frames of a half carry the same stream: type, payload type, SSRC and
-// a sequence number that follows: 60 bits through a server, 50 without.
+// Hello: 1, 0, 2 or 3, 16 octets; the server's answer is 2, 0, 1 and the same 16: 128 bits. From
+// one side alone: behind them seven octets zero, one, two numbers of 32 bits that are the same, a
+// length that fits (120 bits); of an answer of 35 octets the last eight are zero (88 bits). Media
+// through a server: 5, sequence, direction 0 or 4 at 7, then the frame that peers send each other
+// without a server: type 15 (audio), 16 (video), 13 and 30 (screen); RTP at 19, 20 or 24, 27, 20.
+// Believed when two frames of a half carry the same stream: type, payload type, SSRC and a sequence
+// number that follows: 60 bits through a server, 50 without.
 #include "app_proto.h"
 #include "text.h"
 
@@ -21,6 +23,22 @@ enum kind { // in the memo
 	MEDIA,
 };
 
+static bool is_zero(const uint8_t *at, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (at[i])
+			return false;
+	return true;
+}
+
+static bool is_whole_hello(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes + TOKEN + 16;
+
+	return probe->length >= HELLO_MIN + 4 && is_zero(at, 7) && !is_zero(at + 8, 4) &&
+	       !memcmp(at + 8, at + 12, 4) && octets_be32(at + 16) <= probe->length - HELLO_MIN - 4;
+}
+
 // Memo: kind; HELLO: the token; MEDIA: per half SSRC, then types and sequence number.
 static enum verify verify_hello(const struct probe *probe)
 {
@@ -29,14 +47,16 @@ static enum verify verify_hello(const struct probe *probe)
 
 	if (probe->length < HELLO_MIN || at[1])
 		return VERIFY_NO;
+	if (at[0] == 2 && at[2] == 1 && memo[0] != HELLO)
+		return probe->length == HELLO_MIN && is_zero(at + HELLO_MIN - 8, 8) ? VERIFY_DPI
+										    : VERIFY_NO;
 	if (at[0] == 2 && at[2] == 1)
-		return memo[0] == HELLO && !memcmp(memo + 1, at + TOKEN, 16) ? VERIFY_YES
-									     : VERIFY_NO;
+		return !memcmp(memo + 1, at + TOKEN, 16) ? VERIFY_YES : VERIFY_NO;
 	if (at[0] != 1 || (at[2] != 2 && at[2] != 3))
 		return VERIFY_NO;
 	memo[0] = HELLO;
 	memcpy(memo + 1, at + TOKEN, 16);
-	return VERIFY_MORE;
+	return is_whole_hello(probe) ? VERIFY_DPI : VERIFY_MORE;
 }
 
 static uint32_t rtp_offset(struct text frame)
