@@ -24,7 +24,7 @@
 #define TRACK_BYTES           512ull
 #define EMBRYO_BYTES          224ull
 #define CONN_CACHE_BYTES      256ull // in every lcore's replica
-#define EXPECTATION_BYTES     128ull
+#define EXPECTATION_BYTES     448ull
 #define ENDPOINT_BYTES        112ull
 #define EVIDENCE_RECORD_BYTES 80ull
 #define SCAN_FLOW_BYTES       240ull

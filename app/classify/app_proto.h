@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "app_id.h"
+#include "expectation.h"
 #include "span.h"
 #include "verdict.h"
 
@@ -69,17 +70,8 @@ enum verify {
 	VERIFY_YES,     // the application, CONFIDENCE_VERIFIED: final
 };
 
-// What a decoder tells: a secondary flow that is to be expected (FEATURES B10) ...
-struct expectation {
-	uint8_t address[16]; // of the side that will accept the connection (IPv4: v4-mapped)
-	uint16_t port;       // host order
-	uint8_t l4_proto;
-	uint16_t app;
-	uint32_t ttl_s;
-};
-
-// ... where somebody said that a node of the flow's application is (row B4) ...
-// X(symbol, word): how it became known.
+// What a decoder tells: a secondary flow that is to be expected (expectation.h); where somebody
+// said that a node of the flow's application is (row B4) ... X(symbol, word): how it became known.
 #define LEARNED_FROM(X)                                                                  \
 	X(DHT, "dht")         /* nodes and peers that a reply lists, or who announces */ \
 	X(TRACKER, "tracker") /* peers that a tracker lists, or who announces */         \
@@ -145,6 +137,7 @@ struct decoder_state {
 	uint16_t line_length[2];
 	uint8_t line_skip[2]; // inside a line that is too long or has a gap: dropped up to its end
 	uint8_t done;         // set by a decoder that has seen enough: it is not called again
+	struct transfer_label label; // what is known for the next secondary flow
 	uint8_t line[2][APP_LINE_BYTES];
 };
 

@@ -217,6 +217,35 @@ static void put_operator(const struct event *event, struct json_out *out)
 	json_out_close(out, '}');
 }
 
+static void put_name(struct json_out *out, const char *key, const char *text, size_t size)
+{
+	if (text[0])
+		json_out_text(out, key, text, strnlen(text, size));
+}
+
+static void put_transfer(const struct event *event, struct json_out *out)
+{
+	const struct transfer_label *label = &event->transfer;
+
+	json_out_open(out, "transfer", '{');
+	put_name(out, "user", label->user, sizeof label->user);
+	put_name(out, "filename", label->file, sizeof label->file);
+	if (label->size)
+		json_out_u64(out, "size", label->size & INT64_MAX);
+	json_out_close(out, '}');
+}
+
+// The flow that announced this one.
+static void put_expected(const struct event *event, struct json_out *out)
+{
+	if (!event->expected_as)
+		return;
+	json_out_open(out, "expected", '{');
+	json_out_string(out, "as", expected_as_word(event->expected_as - 1u));
+	json_out_u64(out, "parent", event->parent & INT64_MAX);
+	json_out_close(out, '}');
+}
+
 // Suricata's `anomaly`: of a stream, or of the defragmenter.
 static void put_anomaly(const struct event *event, struct json_out *out)
 {
@@ -258,9 +287,10 @@ static const char *type_word(const struct event *event)
 		[EVENT_ELEPHANT] = "elephant",
 		[EVENT_TRACE] = "trace",
 		[EVENT_OPERATOR] = "operator",
+		[EVENT_TRANSFER] = "transfer",
 	};
 
-	return event->type <= EVENT_OPERATOR ? words[event->type] : "?";
+	return event->type < EVENT_TYPES_MAX ? words[event->type] : "?";
 }
 
 static bool names_rule(const struct event *event)
@@ -296,6 +326,7 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 	if (names->source)
 		json_out_string(out, "pkt_src", names->source);
 	put_app(names, event, out);
+	put_expected(event, out);
 	if (is_of_packet(event))
 		json_out_string(
 			out, "direction", event->half == HALF_S2C ? "to_client" : "to_server");
@@ -319,6 +350,7 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 	case EVENT_INVALID: put_invalid(event, out); break;
 	case EVENT_ANOMALY: put_anomaly(event, out); break;
 	case EVENT_OPERATOR: put_operator(event, out); break;
+	case EVENT_TRANSFER: put_transfer(event, out); break;
 	case EVENT_TRACE:
 		json_out_open(out, "trace", '{');
 		json_out_text(out, "text", event->trace.text,

@@ -200,6 +200,12 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		if (evidence->offset)
 			put_number(object, "told_by", evidence->offset & INT64_MAX);
 		break;
+	case EVIDENCE_EXPECTED:
+		if (!detail)
+			break; // nothing is kept of it
+		put_text(object, "as", expected_as_word(detail - 1u));
+		put_number(object, "told_by", evidence->offset & INT64_MAX);
+		break;
 	case EVIDENCE_USER_APP: put_user_app(object, evidence); break;
 	default: break;
 	}

@@ -150,6 +150,13 @@ static void say_user_app(struct sentence *s, const struct evidence *source)
 		say(s, "guessed by port %u alone", source->length);
 }
 
+static void say_expected(struct sentence *s, const struct evidence *source)
+{
+	say(s, ", because another flow announced it");
+	if (source->detail)
+		say(s, " (%s)", expected_as_word(source->detail - 1u));
+}
+
 static void say_source(struct sentence *s, const struct evidence *source)
 {
 	switch ((enum evidence_kind)source->kind) {
@@ -160,7 +167,7 @@ static void say_source(struct sentence *s, const struct evidence *source)
 			half_text(source));
 		break;
 	case EVIDENCE_SHAPE: say(s, ", by the shape of %s", half_text(source)); break;
-	case EVIDENCE_EXPECTED: say(s, ", because another flow announced it"); break;
+	case EVIDENCE_EXPECTED: say_expected(s, source); break;
 	case EVIDENCE_LEARNED:
 		say(s, ", because %s named %s",
 			source->detail == LEARNED_DNS ? "DNS" : learned_from_word(source->detail),

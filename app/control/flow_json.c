@@ -2,6 +2,7 @@
 #include "flow_json.h"
 
 #include <netinet/in.h>
+#include <string.h>
 
 #include "flow_filter.h"
 #include "selection.h"
@@ -204,6 +205,43 @@ static void put_targets(json_t **parent, const char *key, uint8_t targets)
 	put_json(parent, key, list);
 }
 
+// Off the wire: what is no UTF-8 is shown without its foreign letters.
+static void put_name(json_t **parent, const char *key, const char *text, size_t size)
+{
+	char copy[TRANSFER_FILE_BYTES];
+	size_t n = strnlen(text, RTE_MIN(size, sizeof copy - 1));
+	json_t *value = json_stringn(text, n);
+
+	if (!n) {
+		json_decref(value);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		copy[i] = text[i];
+	for (size_t i = 0; !value && i < n; i++) {
+		if (copy[i] & 0x80)
+			copy[i] = '?';
+	}
+	put_json(parent, key, value ? value : json_stringn(copy, n));
+}
+
+static void put_expected(json_t **parent, const struct expected *expected)
+{
+	const struct transfer_label *label = &expected->what.label;
+	json_t *object;
+
+	if (!expected->parent)
+		return;
+	object = json_object();
+	put_text(&object, "as", expected_as_word(expected->what.as));
+	put_number(&object, "parent", expected->parent & INT64_MAX);
+	put_name(&object, "user", label->user, sizeof label->user);
+	put_name(&object, "filename", label->file, sizeof label->file);
+	if (label->size)
+		put_number(&object, "size", label->size & INT64_MAX);
+	put_json(parent, "expected", object);
+}
+
 json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record,
 	const struct flow_look *look)
 {
@@ -215,6 +253,7 @@ json_t *flow_json_whole(const struct control_context *context, const struct flow
 	community_id(&record->ends, record->l4_proto, id, sizeof id);
 	put_text(&object, "community_id", id);
 	if (look) {
+		put_expected(&object, &look->expected);
 		put_targets(&object, "room_ended_dropped", look->report.dropped);
 		put_targets(&object, "law_waived", look->report.passed);
 		put_targets(&object, "room_ended_ignored", look->report.ignored);

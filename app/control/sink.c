@@ -291,7 +291,7 @@ static bool is_wanted(const struct sink *sink, const struct event *event)
 		return sink->flow_events;
 	if (event->type == EVENT_DROP)
 		return sink->drop_events;
-	return event->type <= EVENT_OPERATOR;
+	return event->type < EVENT_TYPES_MAX;
 }
 
 int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx)

@@ -22,6 +22,8 @@ enum event_type {
 	EVENT_ELEPHANT, // a flow was flagged; it goes on
 	EVENT_TRACE,    // a stage of a traced flow
 	EVENT_OPERATOR, // what the operator did; of the control core
+	EVENT_TRANSFER, // a flow came that another one had announced
+	EVENT_TYPES_MAX,
 };
 
 enum event_conncache {
@@ -116,6 +118,8 @@ struct event {
 	uint32_t rule_uid;     // 0: none (default, or not a rule)
 	uint32_t user_uid;     // of the inside end; 0: nobody's address
 	uint8_t learned;       // enum learned_from + 1 of a cache that named it; 0: none did
+	uint8_t expected_as;   // enum expected_as + 1, if `parent` had announced it; 0
+	uint64_t parent;       // flow id
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
 	union {
 		struct {
@@ -139,6 +143,7 @@ struct event {
 			uint8_t scan;       // enum flow_scan
 			uint8_t scan_worst; // enum scan_value of all verdicts; FLOW_SCAN_DONE
 		} flow;
+		struct transfer_label transfer;
 		struct {
 			uint64_t offset;
 			uint32_t bytes;
@@ -188,7 +193,7 @@ struct event {
 		} operation;
 	};
 };
-static_assert(sizeof(struct event) <= 256, "an event is at most four cache lines");
+static_assert(sizeof(struct event) <= 320, "an event is at most five cache lines");
 static_assert(sizeof(struct event) % 4 == 0, "rte_ring_elem wants multiples of 4");
 
 #define EVENT_RING_SIZE 8192 // power of two

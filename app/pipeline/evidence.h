@@ -19,35 +19,35 @@
 #define EVIDENCE_LOOSE_PER_S 100 // per lcore
 
 // X(symbol, word). What `detail` and the other members are is said beside each.
-#define EVIDENCE_KINDS(X)                                                                        \
-	X(FLOW_MADE, "flow_made")         /* enum evidence_made; ends */                         \
-	X(EXPECTED, "expected")           /* app, confidence */                                  \
-	X(SIGNATURE, "signature")         /* enum verify or CLASSIFY_NO_VERIFIER; bytes */       \
-	X(SHAPE, "shape")                 /* enum verify; bytes */                               \
-	X(PORT_GUESS, "port_guess")       /* app, confidence; length: the port */                \
-	X(LEARNED, "learned")             /* app, confidence; enum learned_from; offset: flow */ \
-	X(USER_APP, "user_app")           /* app, confidence; enum evidence_by; bytes */         \
-	X(GIVE_UP, "give_up")             /* 1: packets, 0: bytes; length: data packets */       \
-	X(NO_STATE, "no_state")           /* 1: dropped */                                       \
-	X(DECODER, "decoder")             /* app */                                              \
-	X(GAP, "gap")                     /* half, offset, length */                             \
-	X(CONFLICT, "conflict")           /* half, offset; length: bytes that differed */        \
-	X(TOO_UNSURE, "too_unsure")       /* the confidence that rule_uid asks for */            \
-	X(MONITOR, "monitor")             /* enum action that rule_uid would have taken */       \
-	X(DECISION, "decision")           /* enum action; flags; signature */                    \
-	X(SCAN_JOB, "scan_job")           /* half, offset, length: the first part given */       \
-	X(SCAN_VERDICT, "scan_verdict")   /* enum scan_value; half, offset, length; bytes */     \
-	X(RESETS, "resets")               /* length: packets sent */                             \
-	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                            \
-	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                            \
-	X(CACHE_HIT, "cache_hit")         /* enum cache_mode; ends; flow: of who taught it */    \
-	X(CACHE_HEALED, "cache_healed")   /* enum cache_mode; ends */                            \
-	X(CACHE_PASSED, "cache_passed")   /* ends: allowed by the operator */                    \
-	X(CONDEMNED, "condemned")         /* 1: answered */                                      \
-	X(REPRIEVED, "reprieved")         /* */                                                  \
-	X(INVALID, "invalid")             /* enum drop_reason; ends if they could be read */     \
-	X(DROPPED, "dropped")             /* enum drop_reason; ends if it has no flow */         \
-	X(OPERATOR, "operator")           /* enum evidence_command */                            \
+#define EVIDENCE_KINDS(X)                                                                         \
+	X(FLOW_MADE, "flow_made")       /* enum evidence_made; ends */                            \
+	X(EXPECTED, "expected")         /* app, confidence; enum expected_as + 1; offset: flow */ \
+	X(SIGNATURE, "signature")       /* enum verify or CLASSIFY_NO_VERIFIER; bytes */          \
+	X(SHAPE, "shape")               /* enum verify; bytes */                                  \
+	X(PORT_GUESS, "port_guess")     /* app, confidence; length: the port */                   \
+	X(LEARNED, "learned")           /* app, confidence; enum learned_from; offset: flow */    \
+	X(USER_APP, "user_app")         /* app, confidence; enum evidence_by; bytes */            \
+	X(GIVE_UP, "give_up")           /* 1: packets, 0: bytes; length: data packets */          \
+	X(NO_STATE, "no_state")         /* 1: dropped */                                          \
+	X(DECODER, "decoder")           /* app */                                                 \
+	X(GAP, "gap")                   /* half, offset, length */                                \
+	X(CONFLICT, "conflict")         /* half, offset; length: bytes that differed */           \
+	X(TOO_UNSURE, "too_unsure")     /* the confidence that rule_uid asks for */               \
+	X(MONITOR, "monitor")           /* enum action that rule_uid would have taken */          \
+	X(DECISION, "decision")         /* enum action; flags; signature */                       \
+	X(SCAN_JOB, "scan_job")         /* half, offset, length: the first part given */          \
+	X(SCAN_VERDICT, "scan_verdict") /* enum scan_value; half, offset, length; bytes */        \
+	X(RESETS, "resets")             /* length: packets sent */                                \
+	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                             \
+	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                             \
+	X(CACHE_HIT, "cache_hit")         /* enum cache_mode; ends; flow: of who taught it */     \
+	X(CACHE_HEALED, "cache_healed")   /* enum cache_mode; ends */                             \
+	X(CACHE_PASSED, "cache_passed")   /* ends: allowed by the operator */                     \
+	X(CONDEMNED, "condemned")         /* 1: answered */                                       \
+	X(REPRIEVED, "reprieved")         /* */                                                   \
+	X(INVALID, "invalid")             /* enum drop_reason; ends if they could be read */      \
+	X(DROPPED, "dropped")             /* enum drop_reason; ends if it has no flow */          \
+	X(OPERATOR, "operator")           /* enum evidence_command */                             \
 	X(ENDED, "ended")                 /* enum flow_end */
 
 enum evidence_kind {

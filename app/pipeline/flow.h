@@ -158,6 +158,7 @@ struct flow_cold {
 	struct stream_report report;
 	uint32_t hold;        // place under scan, from 1 (hold.c); 0: none
 	uint32_t track;       // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint32_t expected;    // what announced it (expect.h), EXPECT_NONE
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
 	uint8_t learned_from; // enum learned_from
 	uint8_t named;        // it gave a name of its own

@@ -171,6 +171,12 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	event->ends = cold->ends;
 	if (flow->confidence == CONFIDENCE_CACHE && flow->app && flow->app == cold->learned_app)
 		event->learned = (uint8_t)(cold->learned_from + 1);
+	const struct expected *expected = expect_at(lcore->expect, cold->expected);
+
+	if (expected) {
+		event->expected_as = (uint8_t)(expected->what.as + 1);
+		event->parent = expected->parent;
+	}
 	event->user_uid = flow_event_user(lcore, &event->ends, flow->flags & FLOW_C2S_INSIDE);
 	if (key)
 		event->flow_id = flow_id_of(key, v6, flow->start_ns);
@@ -234,6 +240,19 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 		event->flow.state = FLOW_STATE_CLOSED;
 	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
 		event->flow.state = FLOW_STATE_ESTABLISHED;
+}
+
+void flow_event_transfer(struct lcore *lcore, uint32_t ref)
+{
+	const struct expected *expected =
+		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
+	struct event event = {.type = EVENT_TRANSFER};
+
+	if (!expected)
+		return;
+	flow_event_identify(lcore, ref, &event);
+	event.transfer = expected->what.label;
+	event_send(lcore, &event);
 }
 
 void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)

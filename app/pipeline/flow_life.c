@@ -71,6 +71,7 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	if (unlikely(lcore->tap != NULL))
 		lcore->tap->end(lcore->tap->ctx, lcore, index);
 	hold_end(lcore, index);
+	expect_give(lcore->expect, table->cold[index].expected);
 	app_usage_end(lcore->apps, flow);
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);

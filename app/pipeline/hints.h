@@ -8,14 +8,16 @@
 #include "conn_cache.h"
 #include "classify.h"
 #include "endpoint_cache.h"
+#include "expect.h"
 
 struct lcore;
 
 enum hint_type {
-	HINT_CONN_BLOCK, // connection cache entry learned
-	HINT_EXPECT,     // a secondary flow is to be expected
-	HINT_ENDPOINT,   // endpoint cache entry learned
-	HINT_NAME,       // name cache entry learned
+	HINT_CONN_BLOCK,   // connection cache entry learned
+	HINT_EXPECT,       // a secondary flow is to be expected
+	HINT_EXPECT_TAKEN, // and has come
+	HINT_ENDPOINT,     // endpoint cache entry learned
+	HINT_NAME,         // name cache entry learned
 };
 
 struct hint {
@@ -24,7 +26,8 @@ struct hint {
 	uint8_t pad[6];
 	union {
 		struct conn_entry conn;
-		struct expectation expect;
+		struct expected expected;
+		struct expect_key key;
 		struct endpoint_entry endpoint;
 	};
 };
@@ -36,14 +39,5 @@ void hints_broadcast(struct lcore *lcore, const struct hint *hint);
 void hints_broadcast_spare(struct lcore *lcore, const struct hint *hint);
 // Applies what other lcores told; at most one ring's worth per call.
 void hints_receive(struct lcore *lcore);
-
-// Expectations: private replica, bounded, one use; looked up when a flow is made.
-struct expect_table;
-struct expect_table *expect_table_new(unsigned capacity, unsigned lcore, int socket);
-void expect_table_free(struct expect_table *table);
-void expect_add(struct lcore *lcore, const struct expectation *expectation, bool broadcast);
-// The application expected at {responder, port, proto}, or APP_NONE.
-uint16_t expect_take(
-	struct lcore *lcore, const uint8_t responder[16], uint16_t port, uint8_t l4_proto);
 
 #endif

@@ -43,6 +43,42 @@ static void learn_peer(
 	broadcast(lcore, &entry, false);
 }
 
+void learned_expectation(void *ctx, const struct expectation *expectation)
+{
+	const struct inspection *in = ctx;
+	const struct expected expected = {
+		.what = *expectation,
+		.parent = walk_flow_id(in->lcore, in->walk),
+		.teller = teller_of(in->cold->ends.address[HALF_C2S]), // a server has many
+	};
+
+	expect_add(in->lcore, &expected, true);
+}
+
+void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *evidence)
+{
+	const struct expected *expected =
+		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
+
+	if (!expected)
+		return;
+	evidence->detail = (uint8_t)(expected->what.as + 1);
+	evidence->offset = expected->parent;
+	flow_event_transfer(lcore, ref);
+}
+
+void learned_expected_again(
+	const struct lcore *lcore, struct flow *flow, const struct flow_cold *cold)
+{
+	const struct expected *expected = expect_at(lcore->expect, cold->expected);
+
+	if (!expected)
+		return;
+	flow->app = expected->what.app;
+	flow->confidence = CONFIDENCE_CACHE;
+	flow->decided_pkts = 1;
+}
+
 void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint)
 {
 	struct inspection *in = ctx;
@@ -108,6 +144,14 @@ void learned_hint(struct lcore *lcore, const struct endpoint_entry *entry, bool 
 {
 	endpoint_cache_learn(lcore, is_name ? lcore->names : lcore->endpoints, entry);
 	lcore->stats.endpoints_replicated++;
+}
+
+void learned_age(struct lcore *lcore, unsigned budget)
+{
+	expect_age(lcore, budget);
+	lcore->stats.endpoints_expired +=
+		endpoint_cache_age(lcore->endpoints, lcore->now_ns, budget) +
+		endpoint_cache_age(lcore->names, lcore->now_ns, budget);
 }
 
 static struct endpoint_key peer_key(const struct flow_ends *ends, unsigned end, uint8_t l4_proto)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What flows in clear say of endpoints and names, into the caches (endpoint_cache.h); and what the
+// What flows in clear say of endpoints, names and flows to come, into the caches (endpoint_cache.h,
+// expect.h); and what the
 // caches know, onto flows that do not say themselves what they are. The owning lcore only.
 #ifndef SLUICE_INSPECT_LEARNED_H
 #define SLUICE_INSPECT_LEARNED_H
@@ -8,13 +9,22 @@
 #include "inspect.h"
 
 // A decoder's sinks; `ctx` is the struct inspection.
+void learned_expectation(void *ctx, const struct expectation *expectation);
 void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint);
 void learned_name(void *ctx, const struct learned_name *name);
 // What another lcore has learned.
 void learned_hint(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name);
 
+// Takes out at most `budget` entries each of what is over.
+void learned_age(struct lcore *lcore, unsigned budget);
+
 // A flow was made: what the caches know of its ends is written down.
 void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto);
+// A flow that was announced: so it is told, and noted in its evidence.
+void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *evidence);
+// What it is to be known as when its payload begins anew.
+void learned_expected_again(
+	const struct lcore *lcore, struct flow *flow, const struct flow_cold *cold);
 // After a span was classified. The application is the cache's where payload has none to offer:
 // - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
 // - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,

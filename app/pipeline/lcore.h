@@ -131,6 +131,7 @@ struct flow_look { // how the flow of flow_id stands, beside its record
 	bool tracked;
 	struct stream_look half[2];
 	struct stream_report report;
+	struct expected expected; // parent 0: nothing is known of what announced it
 };
 struct query {
 	uint8_t type; // enum query_type

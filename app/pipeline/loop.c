@@ -8,6 +8,7 @@
 #include "hold.h"
 #include "impair.h"
 #include "inspect.h"
+#include "inspect_learned.h"
 #include "loop.h"
 #include "operator.h"
 #include "query.h"
@@ -578,9 +579,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	flow_age(lcore, AGE_BUDGET);
 	fragments_age(lcore, AGE_BUDGET);
 	conn_cache_age(lcore, AGE_BUDGET);
-	lcore->stats.endpoints_expired +=
-		endpoint_cache_age(lcore->endpoints, lcore->now_ns, AGE_BUDGET) +
-		endpoint_cache_age(lcore->names, lcore->now_ns, AGE_BUDGET);
+	learned_age(lcore, AGE_BUDGET);
 	tx_flush(lcore);
 	publish(lcore, taken);
 	return taken;

@@ -84,7 +84,12 @@ static void look_at(const struct lcore *lcore, uint32_t ref, struct flow_look *l
 	memset(look, 0, sizeof(*look));
 	if (ref & FLOW_REF_STUB)
 		return;
-	look->report = flow_cold_at(lcore->flows, ref)->report;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	const struct expected *expected = expect_at(lcore->expect, cold->expected);
+
+	look->report = cold->report;
+	if (expected)
+		look->expected = *expected;
 	for (unsigned half = 0; half < 2; half++)
 		look->tracked = inspect_look(lcore, ref, half, &look->half[half]);
 }

@@ -208,9 +208,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		flow->flags |= FLOW_MIDSTREAM;
 		lcore->stats.flows_midstream++;
 	}
-	flow->app = expect_take(
-		lcore, cold->ends.address[HALF_S2C], cold->ends.port[HALF_S2C], flow->l4_proto);
-	if (flow->app)
+	cold->expected = expect_take(lcore, &cold->ends, flow->l4_proto, &flow->app);
+	if (cold->expected != EXPECT_NONE)
 		flow->confidence = CONFIDENCE_CACHE;
 	else if (stub.app)
 		know_by_network(flow, stub.app);
@@ -231,6 +230,8 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 		evidence->confidence = flow->confidence;
 		if (!expected)
 			evidence->detail = EVIDENCE_BY_ADDRESS;
+		else
+			learned_expected(lcore, walk->ref, evidence);
 	}
 	walk->undecided = true;
 	return true;
@@ -289,6 +290,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
 	know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
+	learned_expected_again(lcore, flow, cold);
 	flow->signature = UINT16_MAX;
 	flow->flags &=
 		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);

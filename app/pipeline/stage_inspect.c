@@ -80,19 +80,12 @@ bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
 	return !(pkt->flags & PKT_CSUM_BAD);
 }
 
-static void expect_from_decoder(void *ctx, const struct expectation *expectation)
-{
-	const struct inspection *in = ctx;
-
-	expect_add(in->lcore, expectation, true);
-}
-
 static void decode(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
 	const struct decoder_sink sink = {
-		.expect = expect_from_decoder,
+		.expect = learned_expectation,
 		.endpoint = learned_endpoint,
 		.name = learned_name,
 		.ctx = in,

@@ -147,6 +147,19 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 	return pipe;
 }
 
+void pipe_signatures(struct pipe *pipe, struct sigdb *db)
+{
+	struct edition *before = pipe->edition;
+	struct sigdb *own = pipe->sigdb_borrowed ? NULL : pipe->sigdb;
+
+	pipe->sigdb = db;
+	pipe->sigdb_borrowed = true;
+	pipe->edition = NULL;
+	pipe_publish(pipe, pipe_policy(pipe));
+	edition_free(before);
+	sigdb_free(own);
+}
+
 struct policy *pipe_policy(struct pipe *pipe)
 {
 	struct policy *policy = calloc(1, sizeof(*policy));
@@ -216,7 +229,8 @@ void pipe_free(struct pipe *pipe)
 	rte_mempool_free(pipe->pool);
 	policy_free(pipe->policy);
 	edition_free(pipe->edition);
-	sigdb_free(pipe->sigdb);
+	if (!pipe->sigdb_borrowed)
+		sigdb_free(pipe->sigdb);
 	free(pipe);
 }
 

@@ -28,6 +28,7 @@ struct pipe {
 	struct sigdb *sigdb;
 	struct edition *edition; // of it, number 1: every policy has it
 	struct policy *policy;   // in force; rules are `rules`
+	bool sigdb_borrowed;     // pipe_signatures
 	struct rule *rules;
 	uint64_t now_ns;
 	struct pipe_sent sent[PIPE_SENT_MAX];
@@ -48,6 +49,9 @@ void pipe_scan_new(struct pipe *pipe, const struct scan_config *config);
 struct scan_link *pipe_scan_link(struct pipe *pipe, unsigned lcore);
 // By pipe_free: asserts that no place and no job is left.
 void pipe_scan_free(struct pipe *pipe);
+
+// Instead of the two of BitTorrent that every pipe has; the caller's, and outlives the pipe.
+void pipe_signatures(struct pipe *pipe, struct sigdb *db);
 
 // A new snapshot with room for 8 rules; passes everything. Published by pipe_publish.
 struct policy *pipe_policy(struct pipe *pipe);

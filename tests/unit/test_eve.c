@@ -497,10 +497,42 @@ static void the_longest_line_fits(void **state)
 	fake_dataplane_free(dp);
 }
 
+// What another flow announced: in the record of the transfer, and by its parent in all of them.
+static void a_transfer(void **state)
+{
+	struct event event = event_of(EVENT_TRANSFER);
+	json_t *o;
+
+	(void)state;
+	event.expected_as = EXPECTED_DCC + 1;
+	event.parent = 4321;
+	event.transfer.size = 5000000000;
+	memcpy(event.transfer.user, "al\"ice", 7);
+	memcpy(event.transfer.file, "caf\xe9.txt", 9); // no UTF-8
+	o = written(&event);
+	what_every_event_has(o, "transfer");
+	has_text(o, "expected.as", "dcc");
+	has_number(o, "expected.parent", 4321);
+	has_text(o, "transfer.user", "al\"ice");
+	has_text(o, "transfer.filename", "caf\xef\xbf\xbd.txt");
+	has_number(o, "transfer.size", 5000000000);
+	json_decref(o);
+	memset(&event.transfer, 0, sizeof event.transfer);
+	memset(event.transfer.file, 'x', sizeof event.transfer.file); // not even its end
+	event.expected_as = 0;
+	o = written(&event);
+	assert_null(json_object_get(o, "expected"));
+	assert_null(at(o, "transfer.user"));
+	assert_null(at(o, "transfer.size"));
+	assert_int_equal(json_string_length(at(o, "transfer.filename")), TRANSFER_FILE_BYTES);
+	json_decref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flow),
+		cmocka_unit_test(a_transfer),
 		cmocka_unit_test(a_user_of_each_kind_of_event),
 		cmocka_unit_test(what_reassembly_says_of_a_flow),
 		cmocka_unit_test(an_elephant_goes_on),

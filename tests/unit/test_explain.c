@@ -189,7 +189,7 @@ static void expected_by_another_flow(void **state)
 		told, "decision", 0, "rule=no-ftp-data action=reset confidence=cache");
 	explained_expect_verdict(told, "blocked",
 		"Reset by rule \"no-ftp-data\" (generation 1): ftp-data, because another flow "
-		"announced it.");
+		"announced it (ftp-data).");
 	json_decref(told);
 	gate_free(gate);
 }

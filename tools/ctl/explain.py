@@ -109,6 +109,12 @@ def cache_hit(piece):
     return "%s; %s%s" % (cache_entry(piece), taught, passed)
 
 
+def expected(piece):
+    how = " (%s)" % piece["as"] if piece.get("as") else ""
+    return "%s: %s announced it%s" % (
+        known_as(piece), "flow %s" % piece["told_by"] if piece.get("told_by") else "another flow", how)
+
+
 def learned(piece):
     told = ", as flow %s says" % piece["told_by"] if piece.get("told_by") else ""
     if piece.get("from") == "dns":
@@ -134,7 +140,7 @@ def invalid(piece):
 # what: (name in 13 columns, text of a piece)
 WORDS = {
     "flow_made": ("flow begins", flow_made),
-    "expected": ("expected", lambda p: "%s: another flow announced it" % known_as(p)),
+    "expected": ("expected", expected),
     "signature": ("signature", signature),
     "shape": ("shape", shape),
     "port_guess": ("port guess", lambda p: "port %s is usually %s; not enough to block by, unless a rule says so" % (

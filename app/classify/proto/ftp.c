@@ -84,27 +84,56 @@ static enum verify verify(const struct probe *probe)
 		       : VERIFY_NO;
 }
 
+enum {              // in the memo
+	MEMO_PORT,  // of the data connection that was announced last; 0: there is none
+	MEMO_HALF,  // who listens there
+	MEMO_ASKED, // for a size: the next 213 is one
+};
+
 struct decoding {
+	struct decoder_state *state;
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 };
+
+// The data connection that was announced last, and what is known of it by now.
+static void tell(const struct decoding *decoding, bool again)
+{
+	const struct decoder_state *state = decoding->state;
+	unsigned half = state->memo.word[MEMO_HALF] & 1;
+	struct expectation expect = {
+		.port = (uint16_t)state->memo.word[MEMO_PORT],
+		.l4_proto = IPPROTO_TCP,
+		.app = app_find("ftp-data"),
+		.as = EXPECTED_FTP_DATA,
+		.amends = again,
+		.ttl_s = DATA_TTL_S,
+		.label = state->label,
+	};
+
+	if (!expect.port)
+		return;
+	if (!expect.label.file[0]) // a listing
+		expect.label.size = 0;
+	memcpy(expect.address, decoding->ends->address[half], 16);
+	memcpy(expect.peer, decoding->ends->address[!half], 16);
+	decoding->sink->expect(decoding->sink->ctx, &expect);
+}
 
 // `half` will listen at `address`:`port`. A third party's address is how ports are scanned and
 // firewalls opened through FTP (RFC 2577 3): only the end itself may be named.
 static void expect(
 	const struct decoding *decoding, unsigned half, const uint8_t address[16], uint16_t port)
 {
-	struct expectation expect = {
-		.port = port,
-		.l4_proto = IPPROTO_TCP,
-		.app = app_find("ftp-data"),
-		.ttl_s = DATA_TTL_S,
-	};
+	struct decoder_state *state = decoding->state;
 
-	if (!port || (address && memcmp(address, decoding->ends->address[half], 16)))
+	state->memo.word[MEMO_PORT] = 0;
+	if (address && memcmp(address, decoding->ends->address[half], 16))
 		return;
-	memcpy(expect.address, decoding->ends->address[half], 16);
-	decoding->sink->expect(decoding->sink->ctx, &expect);
+	state->memo.word[MEMO_PORT] = port;
+	state->memo.word[MEMO_HALF] = half;
+	memset(state->label.file, 0, sizeof(state->label.file)); // of the one before
+	tell(decoding, false);
 }
 
 // "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2)
@@ -167,13 +196,61 @@ static void decode_extended(const struct decoding *decoding, unsigned half, stru
 		expect(decoding, half, address, (uint16_t)port);
 }
 
+// "150 Opening BINARY mode data connection for file (1234 bytes)": not in any RFC, and usual.
+static void decode_opening(const struct decoding *decoding, struct text rest)
+{
+	struct transfer_label *label = &decoding->state->label;
+	uint64_t size;
+
+	while (text_contains_byte(rest, '(')) {
+		text_take(&rest, '(');
+		struct text inside = rest, number = text_take_word(&inside);
+
+		if (!text_begins(inside, "byte") || !text_number(number, INT64_MAX, &size))
+			continue;
+		label->size = size;
+		tell(decoding, true);
+		return;
+	}
+}
+
+// RFC 3659 4: the answer to SIZE. That of MDTM has the same code, and 14 digits.
+static void decode_size(const struct decoding *decoding, struct text rest)
+{
+	uint64_t size;
+
+	if (decoding->state->memo.word[MEMO_ASKED] && text_number(rest, INT64_MAX, &size))
+		decoding->state->label.size = size;
+	decoding->state->memo.word[MEMO_ASKED] = 0;
+}
+
+// The name of a file; a listing has none.
+static void decode_transfer(const struct decoding *decoding, struct text verb, struct text name)
+{
+	static const char *const files[] = {"RETR", "STOR", "APPE", "STOU", NULL};
+	struct transfer_label *label = &decoding->state->label;
+
+	if (!text_is_among(verb, files))
+		return;
+	if (!text_is(verb, "RETR"))
+		label->size = 0; // of what is there already, if anything is
+	transfer_text_set(label->file, sizeof(label->file), name.at, name.length);
+	tell(decoding, true);
+}
+
 static void decode_reply(const struct decoding *decoding, unsigned half, struct text line)
 {
 	unsigned code = text_reply_code(line);
 	struct text rest = text_from(line, 4);
 
-	if (line.length < 5 || line.at[3] != ' ')
+	if (line.length < 5 || line.at[3] != ' ' || half != HALF_S2C)
 		return;
+	if (code == 150 || code == 125)
+		decode_opening(decoding, rest);
+	if (code == 213)
+		decode_size(decoding, rest);
+	if (code == 226)
+		decoding->state->label.size = 0;
 	if (code == 227) {
 		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
 		// counts.
@@ -197,17 +274,26 @@ static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t
 		decode_reply(decoding, half, line);
 		return;
 	}
+	if (half != HALF_C2S)
+		return;
 	verb = text_take_word(&rest);
 	if (text_is(verb, "PORT"))
 		decode_host_port(decoding, half, rest);
 	else if (text_is(verb, "EPRT"))
 		decode_extended(decoding, half, rest);
+	else if (text_is(verb, "USER"))
+		transfer_text_set(decoding->state->label.user, sizeof(decoding->state->label.user),
+			rest.at, rest.length);
+	else if (text_is(verb, "SIZE"))
+		decoding->state->memo.word[MEMO_ASKED] = 1;
+	else
+		decode_transfer(decoding, verb, rest);
 }
 
 static void decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink)
 {
-	struct decoding decoding = {ends, sink};
+	struct decoding decoding = {state, ends, sink};
 
 	decoder_lines(state, span, decode_line, &decoding);
 }

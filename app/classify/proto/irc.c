@@ -230,37 +230,112 @@ static bool dcc_address(struct text word, uint8_t address[16])
 }
 
 struct decoding {
+	struct decoder_state *state;
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 };
 
+static void name_user(struct decoder_state *state, struct text nick)
+{
+	if (is_nick(nick))
+		transfer_text_set(
+			state->label.user, sizeof(state->label.user), nick.at, nick.length);
+}
+
+// The client's own name, which it does not say with what it sends: as it asked for it, then as the
+// server welcomes it (RFC 2812 5.1: 001), or says that it was changed.
+static void note_nick(struct decoder_state *state, unsigned half, struct text line)
+{
+	struct text prefix = {line.at, 0}, verb, own;
+
+	if (line.length && line.at[0] == ':') {
+		prefix = text_take_word(&line);
+		prefix = text_from(text_take(&prefix, '!'), 1);
+	}
+	verb = text_take_word(&line);
+	if (line.length && line.at[0] == ':')
+		line = text_from(line, 1);
+	own = (struct text){
+		(const uint8_t *)state->label.user, (uint32_t)strlen(state->label.user)};
+	if (text_is(verb, "NICK") &&
+		(half == HALF_C2S ? !own.length
+				  : own.length && own.length == prefix.length &&
+					    !memcmp(own.at, prefix.at, own.length)))
+		name_user(state, text_take_word(&line));
+	else if (half == HALF_S2C && text_is(verb, "001"))
+		name_user(state, text_take_word(&line));
+}
+
+// Behind the prefix and the target: of a message that a user sends, who he is.
+static struct text sender_of(struct text line)
+{
+	struct text none = {line.at, 0};
+
+	if (line.length && line.at[0] == '@')
+		text_take_word(&line);
+	if (!line.length || line.at[0] != ':')
+		return none;
+	line = text_from(line, 1);
+	return text_contains_byte(line, '!') ? text_take(&line, '!') : none;
+}
+
+static struct text take_file_name(struct text *rest)
+{
+	if (rest->at[0] != '"')
+		return text_take_word(rest);
+	text_take(rest, '"');
+	struct text name = text_take(rest, '"');
+
+	while (rest->length && rest->at[0] == ' ')
+		*rest = text_from(*rest, 1);
+	return name;
+}
+
+static void label(const struct decoding *decoding, unsigned half, struct text line,
+	struct text name, struct text size, struct transfer_label *label)
+{
+	struct text sender = sender_of(line);
+
+	if (half == HALF_C2S)
+		*label = decoding->state->label;
+	else if (is_nick(sender))
+		transfer_text_set(label->user, sizeof(label->user), sender.at, sender.length);
+	transfer_text_set(label->file, sizeof(label->file), name.at, name.length);
+	if (!text_number(size, INT64_MAX, &label->size))
+		label->size = 0;
+}
+
 static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t length)
 {
-	static const char *const verbs[] = {"SEND", "CHAT", "TSEND", "SSEND", NULL};
+	static const char *const sends[] = {"SEND", "TSEND", "SSEND", NULL};
 	const struct decoding *decoding = ctx;
-	struct text rest = {bytes, length}, word;
-	struct expectation expect = {.l4_proto = IPPROTO_TCP, .ttl_s = DCC_TTL_S};
+	struct text line = {bytes, length}, rest = line, verb, name;
+	struct expectation expect = {
+		.l4_proto = IPPROTO_TCP, .as = EXPECTED_DCC, .ttl_s = DCC_TTL_S};
 	uint64_t port;
 
+	note_nick(decoding->state, half, line);
 	text_take(&rest, 0x01);
 	rest = text_take(&rest, 0x01);
-	if (!text_is(text_take_word(&rest), "DCC") ||
-		!text_is_among(text_take_word(&rest), verbs) || !rest.length)
+	if (!text_is(text_take_word(&rest), "DCC"))
 		return;
-	if (rest.at[0] == '"') {
-		text_take(&rest, '"');
-		text_take(&rest, '"');
-	} else {
-		text_take_word(&rest);
-	}
+	verb = text_take_word(&rest);
+	if (!rest.length || (!text_is_among(verb, sends) && !text_is(verb, "CHAT")))
+		return;
+	name = take_file_name(&rest);
 	if (!dcc_address(text_take_word(&rest), expect.address))
 		return;
-	word = text_take_word(&rest);
-	if (!text_number(word, UINT16_MAX, &port) || port < 1024)
+	if (!text_number(text_take_word(&rest), UINT16_MAX, &port) || port < 1024)
 		return;
-	// What our side offers must be its own address, or one client could name another host.
+	// What our side offers must be its own address, or one client could name another host. What
+	// comes through the server may be of any other user, but this client is who would connect.
 	if (half == HALF_C2S && memcmp(expect.address, decoding->ends->address[HALF_C2S], 16))
 		return;
+	if (half == HALF_S2C)
+		memcpy(expect.peer, decoding->ends->address[HALF_C2S], 16);
+	if (text_is(verb, "CHAT"))
+		name.length = rest.length = 0;
+	label(decoding, half, line, name, text_take_word(&rest), &expect.label);
 	expect.port = (uint16_t)port;
 	expect.app = app_find("irc");
 	decoding->sink->expect(decoding->sink->ctx, &expect);
@@ -269,7 +344,7 @@ static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t
 static void decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink)
 {
-	struct decoding decoding = {ends, sink};
+	struct decoding decoding = {state, ends, sink};
 
 	decoder_lines(state, span, decode_line, &decoding);
 }

@@ -122,6 +122,7 @@ static void decode(struct decoder_state *state, const struct span *span,
 		.port = ends->port[HALF_C2S],
 		.l4_proto = IPPROTO_UDP,
 		.app = app_find("tftp"),
+		.as = EXPECTED_TFTP,
 		.ttl_s = REPLY_S,
 	};
 
@@ -133,6 +134,11 @@ static void decode(struct decoder_state *state, const struct span *span,
 	if ((opcode != READ_REQUEST && opcode != WRITE_REQUEST) || !is_request(rest))
 		return;
 	memcpy(expect.address, ends->address[HALF_C2S], 16);
+	memcpy(expect.peer, ends->address[HALF_S2C], 16);
+	rest = text_from(rest, 2);
+	struct text name = text_take(&rest, 0);
+
+	transfer_text_set(expect.label.file, sizeof(expect.label.file), name.at, name.length);
 	sink->expect(sink->ctx, &expect);
 }
 

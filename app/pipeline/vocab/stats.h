@@ -105,6 +105,10 @@
 	X(classify_quic_opened, "Initial packets of QUIC opened")                      \
 	X(classify_done, "flows classified by payload")                                \
 	X(classify_cache, "flows classified by an expectation")                        \
+	X(expectations_told, "secondary flows announced by others")                    \
+	X(expectations_refused, "announcements without room, or too many of one")      \
+	X(expectations_expired, "announced flows that did not come in time")           \
+	X(expectations_evicted, "announcements evicted by younger ones")               \
 	X(endpoints_learned, "endpoints of peers told by flows in clear")              \
 	X(endpoints_refused, "endpoints and names not believed, or too many of one")   \
 	X(endpoints_replicated, "endpoints and names learned from another lcore")      \
@@ -158,6 +162,7 @@
 
 // Of reassembly; gauges, kept up to date or stored at the end of each loop. X(name, help).
 #define STATS_GAUGES(X)                                                              \
+	X(expectations_active, "announced flows that are waited for")                \
 	X(endpoints_active, "entries of the endpoint cache")                         \
 	X(names_active, "entries of the name cache")                                 \
 	X(slab_blocks, "memory blocks for copies and sent bytes")                    \

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Expected secondary flows through the packet path (FEATURES B10): a control connection announces,
+// the flow that comes has its application, and whose file it is; liars, limits, and lcores.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <cmocka.h>
+#include "../lib/classify_rig.h"
+#include "../lib/pipe.h"
+#include "expect.h"
+#include "flow_event.h"
+#include "flow_table.h"
+
+#define CLIENT 7
+#define SERVER 22
+#define THIRD  99
+
+static struct rig *rig; // the repository's signatures
+
+static struct pipe *new_pipe(unsigned n_lcores, const struct lcore_limits *limits)
+{
+	struct pipe *pipe = pipe_new(n_lcores, limits);
+
+	pipe_signatures(pipe, rig->db);
+	return pipe;
+}
+
+struct connection {
+	struct pipe *pipe;
+	struct pipe_packet packet;
+	uint32_t seq[2];
+	unsigned piece; // bytes a segment; 0: all
+};
+
+static struct connection connection(
+	struct pipe *pipe, uint32_t client, uint32_t server, uint16_t dport)
+{
+	static uint16_t sport = 20000;
+	struct connection c = {.pipe = pipe,
+		.packet = {.client = client, .server = server, .sport = ++sport, .dport = dport},
+		.seq = {1000, 5000}};
+
+	return c;
+}
+
+static void send_segment(
+	struct connection *c, unsigned half, uint8_t flags, const void *bytes, size_t length)
+{
+	struct pipe_packet packet = c->packet;
+
+	packet.from_outside = half == HALF_S2C;
+	packet.tcp_flags = flags;
+	packet.seq = c->seq[half];
+	packet.ack = c->seq[!half];
+	packet.payload = bytes;
+	packet.payload_length = (uint16_t)length;
+	pipe_run(c->pipe, packet.sport % c->pipe->dp.n_lcores, &packet);
+	pipe_turns(c->pipe);
+	c->seq[half] += (uint32_t)length + !!(flags & TH_SYN);
+}
+
+static void greet(struct connection *c)
+{
+	send_segment(c, HALF_C2S, TH_SYN, NULL, 0);
+	send_segment(c, HALF_S2C, TH_SYN | TH_ACK, NULL, 0);
+}
+
+static void say(struct connection *c, unsigned half, const char *bytes, size_t length)
+{
+	size_t piece = c->piece ? c->piece : length;
+
+	for (size_t at = 0; at < length; at += piece)
+		send_segment(c, half, 0, bytes + at, length - at < piece ? length - at : piece);
+}
+
+static void client_says(struct connection *c, const char *text)
+{
+	say(c, HALF_C2S, text, strlen(text));
+}
+
+static void server_says(struct connection *c, const char *text)
+{
+	say(c, HALF_S2C, text, strlen(text));
+}
+
+static struct connection ftp_login(struct pipe *pipe, bool v6)
+{
+	struct connection c = connection(pipe, CLIENT, SERVER, 21);
+
+	c.packet.v6 = v6;
+	greet(&c);
+	server_says(&c, "220 FTP ready\r\n");
+	client_says(&c, "USER alice\r\n");
+	server_says(&c, "331 and the password?\r\n");
+	client_says(&c, "PASS secret\r\n");
+	server_says(&c, "230 in\r\n");
+	return c;
+}
+
+// The flow of a connection, and which lcore has it.
+static const struct flow *flow_of(
+	const struct connection *c, struct lcore **lcore, const struct flow_cold **cold)
+{
+	for (unsigned l = 0; l < c->pipe->dp.n_lcores; l++) {
+		struct flow_table *flows = c->pipe->dp.lcores[l]->flows;
+
+		for (uint32_t i = 0; i < flow_table_usage(flows).flows_max; i++) {
+			if (!flow_at(flows, i)->gen)
+				continue;
+			*lcore = c->pipe->dp.lcores[l];
+			*cold = flow_cold_at(flows, i);
+			if ((*cold)->ends.port[HALF_C2S] == c->packet.sport &&
+				(*cold)->ends.port[HALF_S2C] == c->packet.dport)
+				return flow_at(flows, i);
+		}
+	}
+	fail_msg("no flow");
+	return NULL;
+}
+
+static uint64_t flow_id(const struct connection *c)
+{
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+	const struct flow *flow = flow_of(c, &lcore, &cold);
+	struct event event = {0};
+
+	flow_event_identify(lcore, (uint32_t)(flow - flow_at(lcore->flows, 0)), &event);
+	return event.flow_id;
+}
+
+// A secondary connection of which the first payload has come.
+static void arrives(struct connection *c, unsigned first_speaker)
+{
+	greet(c);
+	say(c, first_speaker, "\x01\x02 anything at all", 18);
+}
+
+static void is_not_expected(const struct connection *c)
+{
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+	const struct flow *flow = flow_of(c, &lcore, &cold);
+
+	assert_int_equal(flow->app, APP_NONE);
+	assert_int_equal(cold->expected, EXPECT_NONE);
+}
+
+static void is_expected(const struct connection *c, const struct connection *parent,
+	const char *app, const char *as, const char *user, const char *file, uint64_t size)
+{
+	const struct flow_cold *cold;
+	struct event event;
+	struct lcore *lcore;
+	const struct flow *flow = flow_of(c, &lcore, &cold);
+	const struct expected *expected = expect_at(lcore->expect, cold->expected);
+
+	assert_int_equal(flow->app, app_find(app));
+	assert_true(flow->confidence >= CONFIDENCE_CACHE);
+	assert_non_null(expected);
+	assert_string_equal(expected_as_word(expected->what.as), as);
+	assert_string_equal(expected->what.label.user, user);
+	assert_string_equal(expected->what.label.file, file);
+	assert_int_equal(expected->what.label.size, size);
+	assert_int_equal(expected->parent, flow_id(parent));
+	// and a record says so
+	assert_true(pipe_event(c->pipe, lcore->index, EVENT_TRANSFER, &event));
+	assert_int_equal(event.flow_id, flow_id(c));
+	assert_int_equal(event.parent, flow_id(parent));
+	assert_string_equal(event.transfer.user, user);
+	assert_string_equal(event.transfer.file, file);
+	assert_int_equal(event.transfer.size, size);
+	assert_int_equal(event.app, app_find(app));
+}
+
+static void ftp_passive_over(unsigned n_lcores, bool v6, unsigned piece)
+{
+	struct pipe *pipe = new_pipe(n_lcores, NULL);
+	struct connection control = ftp_login(pipe, v6);
+	struct connection listing = connection(pipe, CLIENT, SERVER, 40001);
+	struct connection file = connection(pipe, CLIENT, SERVER, 40002);
+	struct connection again = connection(pipe, CLIENT, SERVER, 40002);
+
+	control.piece = piece;
+	listing.packet.v6 = file.packet.v6 = again.packet.v6 = v6;
+	client_says(&control, "EPSV\r\n");
+	server_says(&control, "229 Entering Extended Passive Mode (|||40001|)\r\n");
+	client_says(&control, "MLSD\r\n");
+	server_says(&control, "150 Here it comes\r\n");
+	arrives(&listing, HALF_S2C);
+	is_expected(&listing, &control, "ftp-data", "ftp-data", "alice", "", 0);
+	server_says(&control, "226 Done\r\n");
+	client_says(&control, v6 ? "EPSV\r\n" : "PASV\r\n");
+	server_says(&control, v6 ? "229 Extended (|||40002|)\r\n"
+				 : "227 Entering Passive Mode (10,0,0,22,156,66).\r\n");
+	greet(&file); // before it is said what it is for
+	client_says(&control, "RETR dir/two words.iso\r\n");
+	server_says(&control, "150 Opening BINARY mode data connection (1048576 bytes).\r\n");
+	say(&file, HALF_S2C,
+		"\x7f"
+		"ELF",
+		4);
+	is_expected(&file, &control, "ftp-data", "ftp-data", "alice", "dir/two words.iso", 1048576);
+	// one announcement, one flow, on whatever lcore
+	arrives(&again, HALF_S2C);
+	is_not_expected(&again);
+	assert_int_equal(pipe_stats(pipe).expectations_told, 2);
+	assert_int_equal(pipe_stats(pipe).classify_cache, 2);
+	assert_int_equal(pipe_stats(pipe).expectations_active, 0);
+	pipe_free(pipe);
+}
+
+static void ftp_passive(void **state)
+{
+	(void)state;
+	ftp_passive_over(1, false, 0);
+	ftp_passive_over(1, true, 0);
+	ftp_passive_over(3, false, 0);
+	ftp_passive_over(3, true, 1); // a byte a segment
+	ftp_passive_over(1, false, 7);
+}
+
+static void ftp_active(void **state)
+{
+	struct pipe *pipe = new_pipe(2, NULL);
+	struct connection control = ftp_login(pipe, false);
+	struct connection up = connection(pipe, SERVER, CLIENT, 1025);
+	(void)state;
+
+	client_says(&control, "PORT 10,0,0,7,4,1\r\n");
+	server_says(&control, "200 ok\r\n");
+	client_says(&control, "STOR new.bin\r\n");
+	arrives(&up, HALF_S2C);
+	is_expected(&up, &control, "ftp-data", "ftp-data", "alice", "new.bin", 0);
+	pipe_free(pipe);
+}
+
+// RFC 2577: who is logged in to a server that is his own, or only says so, announces others' flows.
+static void third_parties_are_not_named(void **state)
+{
+	struct pipe *pipe = new_pipe(1, NULL);
+	struct connection control = ftp_login(pipe, false);
+	struct connection bounced = connection(pipe, SERVER, THIRD, 1025);
+	struct connection stranger = connection(pipe, THIRD, SERVER, 40001);
+	struct connection own = connection(pipe, CLIENT, SERVER, 40001);
+	(void)state;
+
+	client_says(&control, "PORT 10,0,0,99,4,1\r\n");
+	client_says(&control, "STOR x\r\n");
+	arrives(&bounced, HALF_C2S);
+	is_not_expected(&bounced);
+	// nor is the server's port open to whoever comes first
+	server_says(&control, "227 Entering Passive Mode (10,0,0,22,156,65)\r\n");
+	arrives(&stranger, HALF_C2S);
+	is_not_expected(&stranger);
+	arrives(&own, HALF_C2S);
+	is_expected(&own, &control, "ftp-data", "ftp-data", "alice", "", 0);
+	// what is announced stays so for a minute
+	struct connection late = connection(pipe, CLIENT, SERVER, 40003);
+
+	server_says(&control, "227 Entering Passive Mode (10,0,0,22,156,67)\r\n");
+	pipe_advance(pipe, 61);
+	arrives(&late, HALF_C2S);
+	is_not_expected(&late);
+	assert_int_equal(pipe_stats(pipe).expectations_expired, 1);
+	pipe_free(pipe);
+}
+
+static struct connection irc_login(struct pipe *pipe, uint32_t client)
+{
+	struct connection c = connection(pipe, client, SERVER, 6667);
+
+	greet(&c);
+	client_says(&c, "NICK bob\r\nUSER bob 0 * :Bob\r\n");
+	server_says(&c, ":irc.example.net 001 bob_ :Welcome\r\n");
+	return c;
+}
+
+static void dcc_of_irc(void **state)
+{
+	struct pipe *pipe = new_pipe(2, NULL);
+	struct connection control = irc_login(pipe, CLIENT);
+	struct connection mine = connection(pipe, THIRD, CLIENT, 43614);
+	struct connection theirs = connection(pipe, CLIENT, THIRD, 5000);
+	struct connection chat = connection(pipe, CLIENT, THIRD, 5001);
+	struct connection other = connection(pipe, THIRD + 1, THIRD, 5002);
+	(void)state;
+
+	// 10.0.0.7 and 10.0.0.99 as numbers
+	client_says(&control, "PRIVMSG al :\1DCC SEND \"my file.txt\" 167772167 43614 77\1\r\n");
+	arrives(&mine, HALF_S2C);
+	is_expected(&mine, &control, "irc", "dcc", "bob_", "my file.txt", 77);
+	server_says(&control, ":bob_!b@h NICK :rob\r\n");
+	server_says(&control, ":al!a@h PRIVMSG rob :\1DCC SEND f.iso 167772259 5000 4096\1\r\n");
+	arrives(&theirs, HALF_S2C);
+	is_expected(&theirs, &control, "irc", "dcc", "al", "f.iso", 4096);
+	server_says(&control, ":al!a@h PRIVMSG rob :\1DCC CHAT chat 167772259 5001\1\r\n");
+	arrives(&chat, HALF_C2S);
+	is_expected(&chat, &control, "irc", "dcc", "al", "", 0);
+	// what comes through the server is for this client alone
+	server_says(&control, ":al!a@h PRIVMSG rob :\1DCC SEND f 167772259 5002 1\1\r\n");
+	arrives(&other, HALF_C2S);
+	is_not_expected(&other);
+	client_says(&control, "PRIVMSG al :\1DCC RESUME f 5002 1\1\r\n");
+	client_says(&control, "PRIVMSG al :\1DCC SEND g 167772167 43615 1\1\r\n");
+	mine = connection(pipe, THIRD, CLIENT, 43615);
+	arrives(&mine, HALF_S2C);
+	is_expected(&mine, &control, "irc", "dcc", "rob", "g", 1);
+	pipe_free(pipe);
+}
+
+// A rule for the application blocks the file, too, and what is blocked is told with its name.
+static void a_rule_blocks_the_file(void **state)
+{
+	struct pipe *pipe = new_pipe(1, NULL);
+	struct policy *policy = pipe_policy(pipe);
+	struct connection control, second;
+	struct event event;
+	(void)state;
+
+	pipe_rule_app(policy, 7, ACTION_DROP, "ftp-data")->min_confidence = CONFIDENCE_CACHE;
+	pipe_publish(pipe, policy);
+	control = ftp_login(pipe, false);
+	server_says(&control, "227 Entering Passive Mode (10,0,0,22,156,65)\r\n");
+	client_says(&control, "RETR secret.doc\r\n");
+	second = connection(pipe, CLIENT, SERVER, 40001);
+	arrives(&second, HALF_S2C);
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
+	assert_true(pipe_event(pipe, 0, EVENT_TRANSFER, &event));
+	assert_string_equal(event.transfer.file, "secret.doc");
+	assert_true(pipe_event(pipe, 0, EVENT_ALERT, &event));
+	assert_int_equal(event.parent, flow_id(&control));
+	assert_int_equal(event.expected_as, EXPECTED_FTP_DATA + 1);
+	pipe_free(pipe);
+}
+
+static void announce(struct connection *control, unsigned port)
+{
+	char line[80];
+
+	snprintf(line, sizeof(line), "227 Entering Passive Mode (10,0,0,22,%u,%u)\r\n", port >> 8,
+		port & 255);
+	server_says(control, line);
+}
+
+// 64 entries: of one client an eighth; the oldest goes when all are used.
+static void liars_are_bounded(void **state)
+{
+	struct pipe *pipe = new_pipe(1, NULL);
+	struct connection control = ftp_login(pipe, false), second;
+	(void)state;
+
+	for (unsigned i = 0; i < 20; i++)
+		announce(&control, 40000 + i);
+	assert_int_equal(pipe_stats(pipe).expectations_active, 64 / EXPECT_TELLER_SHARE);
+	assert_int_equal(pipe_stats(pipe).expectations_refused, 12);
+	announce(&control, 40003); // again: no more of them
+	assert_int_equal(pipe_stats(pipe).expectations_refused, 12);
+	for (uint32_t client = 100; client < 120; client++) {
+		struct connection other = irc_login(pipe, client);
+
+		for (unsigned port = 5000; port < 5006; port++) {
+			char line[80];
+
+			snprintf(line, sizeof(line),
+				":al!a@h PRIVMSG bob :\1DCC SEND f 167772259 %u 4096\1\r\n", port);
+			server_says(&other, line);
+		}
+	}
+	assert_int_equal(pipe_stats(pipe).expectations_active, 64);
+	assert_true(pipe_stats(pipe).expectations_evicted >= 50);
+	second = connection(pipe, CLIENT, SERVER, 40003);
+	arrives(&second, HALF_S2C); // long ago
+	is_not_expected(&second);
+	second = connection(pipe, 119, THIRD, 5005);
+	arrives(&second, HALF_S2C);
+	assert_int_equal(pipe_stats(pipe).expectations_active, 63);
+	// after their time, nothing is left
+	pipe_advance(pipe, 121);
+	pipe_turns(pipe);
+	assert_int_equal(pipe_stats(pipe).expectations_active, 0);
+	pipe_free(pipe);
+}
+
+// Half of the entries are for flows that came; beyond that they are named, and no more is known.
+static void taken_entries_are_bounded(void **state)
+{
+	struct pipe *pipe = new_pipe(1, NULL);
+	struct connection control = ftp_login(pipe, false);
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+	unsigned untold = 0;
+	(void)state;
+
+	for (unsigned i = 0; i < 40; i++) {
+		struct connection second = connection(pipe, CLIENT, SERVER, (uint16_t)(40000 + i));
+
+		announce(&control, 40000 + i);
+		arrives(&second, HALF_S2C);
+		assert_int_equal(flow_of(&second, &lcore, &cold)->app, app_find("ftp-data"));
+		untold += cold->expected == EXPECT_UNTOLD;
+	}
+	assert_int_equal(untold, 8);
+	// their flows end, and give them back
+	pipe_advance(pipe, 8000);
+	for (unsigned i = 0; i < 20; i++)
+		pipe_turns(pipe);
+	control = ftp_login(pipe, false);
+	announce(&control, 39999);
+	struct connection second = connection(pipe, CLIENT, SERVER, 39999);
+
+	arrives(&second, HALF_S2C);
+	flow_of(&second, &lcore, &cold);
+	assert_non_null(expect_at(lcore->expect, cold->expected));
+	pipe_free(pipe);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	rig = rig_new();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rig_free(rig);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ftp_passive),
+		cmocka_unit_test(ftp_active),
+		cmocka_unit_test(third_parties_are_not_named),
+		cmocka_unit_test(dcc_of_irc),
+		cmocka_unit_test(a_rule_blocks_the_file),
+		cmocka_unit_test(liars_are_bounded),
+		cmocka_unit_test(taken_entries_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
