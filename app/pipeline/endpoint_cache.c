@@ -21,7 +21,8 @@ struct endpoint_cache {
 	uint32_t mask;
 	uint32_t size;
 	uint32_t n;
-	uint32_t first_free;       // chained; NONE
+	uint32_t first_free;       // of those that were used, chained; NONE
+	uint32_t fresh;            // the first that never was: its memory is untouched
 	uint32_t oldest, youngest; // in the order in which they were told
 	uint32_t share;            // of one teller
 	uint32_t tellers[TELLERS]; // entries that live
@@ -48,9 +49,6 @@ struct endpoint_cache *endpoint_cache_new(unsigned capacity, int socket)
 	cache->mask = n_heads - 1;
 	cache->size = capacity;
 	cache->share = RTE_MAX(capacity / ENDPOINT_TELLER_SHARE, 1u);
-	for (uint32_t i = 0; i < capacity; i++)
-		cache->slots[i].chain = i + 1 < capacity ? i + 1 : NONE;
-	cache->first_free = 0;
 	return cache;
 }
 
@@ -205,14 +203,15 @@ bool endpoint_cache_learn(
 	}
 	if (!cache->size || cache->tellers[entry->teller % TELLERS] >= cache->share)
 		return false;
-	if (cache->first_free == NONE) {
+	if (cache->first_free == NONE && cache->fresh == cache->size) {
 		lcore->stats.endpoints_evicted++;
 		remove_slot(cache, cache->oldest);
 	}
-	i = cache->first_free;
+	i = cache->first_free != NONE ? cache->first_free : cache->fresh++;
 	struct endpoint_slot *slot = &cache->slots[i];
 
-	cache->first_free = slot->chain;
+	if (i == cache->first_free)
+		cache->first_free = slot->chain;
 	*slot = (struct endpoint_slot){.entry = *entry,
 		.hash = hash,
 		.chain = cache->heads[hash & cache->mask],

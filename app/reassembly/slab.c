@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slab.h"
 
+// Nothing is written here: without hugepages, memory that is never needed is never given.
 void slab_init(struct slab *slab, void *memory, uint32_t n)
 {
-	*slab = (struct slab){.n = n};
-	for (uint32_t i = n; i-- > 0;) {
-		void **block = (void **)((char *)memory + (size_t)i * SLAB_BLOCK);
-
-		*block = slab->free;
-		slab->free = block;
-	}
+	*slab = (struct slab){.fresh = memory, .n = n, .n_fresh = n};
 }
 
 void *slab_take(struct slab *slab)
 {
 	void **block = slab->free;
 
-	if (!block)
+	if (block) {
+		slab->free = *block;
+	} else if (slab->n_fresh) {
+		block = (void **)slab->fresh;
+		slab->fresh += SLAB_BLOCK;
+		slab->n_fresh--;
+	} else {
 		return NULL;
-	slab->free = *block;
+	}
 	if (++slab->used > slab->most)
 		slab->most = slab->used;
 	return block;

@@ -12,8 +12,10 @@
 #define SLAB_BLOCK 2048u
 
 struct slab {
-	void *free; // each free block begins with the pointer to the next
+	void *free;  // blocks that were used: each begins with the pointer to the next
+	char *fresh; // where those begin that never were: memory that nobody has touched
 	uint32_t n;
+	uint32_t n_fresh;
 	uint32_t used;
 	uint32_t most;    // that were ever used at once
 	uint32_t copies;  // blocks of it that are copies (q2.h)
@@ -27,9 +29,9 @@ void *slab_take(struct slab *slab); // NULL: none is free; not cleared
 // left the caches long ago, and filling it would wait for each line.
 static inline void slab_fetch(const struct slab *slab, uint32_t bytes)
 {
-	const char *next = slab->free;
+	const char *next = slab->free ? slab->free : slab->fresh;
 
-	for (uint32_t at = 0; next && at < bytes; at += 64)
+	for (uint32_t at = 0; at < bytes; at += 64)
 		__builtin_prefetch(next + at, 1);
 }
 void slab_put(struct slab *slab, void *block);
