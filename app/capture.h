@@ -31,7 +31,9 @@ struct capture_record {
 	uint32_t caplen;   // bytes held
 	uint32_t len;      // bytes the packet had on the wire, as the file says (may be < caplen)
 	uint16_t linktype; // LINKTYPE_ value, without the bits that describe a frame check sequence
-	const uint8_t *bytes; // caplen bytes, valid until capture_close()
+	// caplen bytes, valid until capture_close(). What capture_open() gives is this process' own:
+	// who writes to it (replay's packets are these bytes) changes no file.
+	const uint8_t *bytes;
 };
 
 // Counters of what was not handed out.

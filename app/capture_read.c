@@ -398,7 +398,8 @@ static int file_map(struct capture *cap, int fd)
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode) || st.st_size == 0)
 		return pipe_read(cap, fd);
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+		fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	(void)madvise(map, (size_t)st.st_size, MADV_SEQUENTIAL);

@@ -33,8 +33,10 @@
 #define PORT_OUTSIDE 1
 
 #define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
+#define MBUFS_MADE        2047u // for the packets that the gateway makes
 #define MBUF_CACHE        32u
-#define MEMORY_MB         512u
+#define MEMORY_MB         64u   // EAL clears a hundredth of it at its start
+#define LCORE_MB          112u  // what its limits cost, beside its flows
 #define FLOW_MEMORY_BYTES 1536u // of one flow: both pools, cold part, both hash tables
 #define CLASSIFYING       4096u
 #define CONN_CACHE        16384u
@@ -46,8 +48,8 @@
 struct replay {
 	struct replay_options options;
 	struct dataplane *dp;
-	struct rte_mempool *pool;
-	struct replay_feed feed;
+	struct rte_mempool *pool; // of what the gateway makes
+	struct replay_feed feed;  // has one for what the captures hold
 	struct replay_output output;
 	struct replay_sides *sides;
 	struct replay_offload *offload;
@@ -124,6 +126,19 @@ static struct tracker_limits replay_tracker_limits(const struct replay_options *
 	};
 }
 
+static int pools_new(struct replay *r)
+{
+	struct rte_mempool *records = rte_pktmbuf_pool_create("replay_records", MBUFS, MBUF_CACHE,
+		PKT_PRIV_SIZE, REPLAY_FEED_ROOM, SOCKET_ID_ANY);
+
+	r->feed.pool = records;
+	r->pool = rte_pktmbuf_pool_create("replay", MBUFS_MADE, MBUF_CACHE, PKT_PRIV_SIZE,
+		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	if (!records || !r->pool)
+		return -1;
+	return replay_feed_init(&r->feed, records, r->options.heap_mbufs, r->options.segment_bytes);
+}
+
 static int dataplane_new(struct replay *r)
 {
 	const struct replay_options *options = &r->options;
@@ -133,12 +148,8 @@ static int dataplane_new(struct replay *r)
 	if (!dp)
 		return fail("no memory", NULL);
 	r->dp = dp;
-	r->pool = rte_pktmbuf_pool_create("replay", MBUFS, MBUF_CACHE, PKT_PRIV_SIZE,
-		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (!r->pool)
-		return fail("cannot make the packet pool", rte_strerror(rte_errno));
-	if (replay_feed_init(&r->feed, r->pool, options->heap_mbufs, options->segment_bytes) < 0)
-		return fail("cannot make room in the packets", NULL);
+	if (pools_new(r) < 0)
+		return fail("cannot make the packet pools", rte_strerror(rte_errno));
 	r->output = (struct replay_output){.path = options->write, .feed = &r->feed};
 	dp->n_lcores = options->lcores;
 	dp->n_ports = 2;
@@ -427,7 +438,9 @@ static int stats_write(struct replay *r)
 // Every run ends by checking the ledger and the pools (ARCHITECTURE section 6).
 static int ledger_check(struct replay *r)
 {
-	unsigned free_mbufs = rte_mempool_avail_count(r->pool);
+	unsigned mbufs = r->pool->size + r->feed.pool->size;
+	unsigned free_mbufs =
+		rte_mempool_avail_count(r->pool) + rte_mempool_avail_count(r->feed.pool);
 	struct ledger ledger;
 	struct stats sum;
 	int rc = 0;
@@ -447,9 +460,9 @@ static int ledger_check(struct replay *r)
 			ledger.unaccounted, r->packets, ledger.received);
 		rc = EXIT_FAILED;
 	}
-	if (free_mbufs != r->pool->size) {
+	if (free_mbufs != mbufs) {
 		fprintf(stderr, "sluice replay: %u of %u packets did not come back to the pool\n",
-			r->pool->size - free_mbufs, r->pool->size);
+			mbufs - free_mbufs, mbufs);
 		rc = EXIT_FAILED;
 	}
 	if (sink_failed(r->sink) > 0)
@@ -503,7 +516,23 @@ static int run(struct replay *r)
 	return rc == 0 ? finish(r) : rc;
 }
 
-static void replay_fini(struct replay *r)
+// Clears all that it gives back, also what nobody ever touched: a tenth of a second.
+static void dataplane_free(struct replay *r)
+{
+	struct dataplane *dp = r->dp;
+
+	for (unsigned i = 0; dp && i < dp->n_lcores; i++) {
+		if (dp->lcores[i])
+			lcore_free(dp->lcores[i]);
+	}
+	if (dp)
+		rte_free(dp->qsbr);
+	rte_mempool_free(r->pool);
+	rte_mempool_free(r->feed.pool);
+}
+
+// `another`: run follows in this process; else DPDK's memory goes with it.
+static void replay_fini(struct replay *r, bool another)
 {
 	struct dataplane *dp = r->dp;
 
@@ -519,14 +548,9 @@ static void replay_fini(struct replay *r)
 		reload_free(r->reload);
 	if (!r->against)
 		rule_names_free(r->names);
-	for (unsigned i = 0; dp && i < dp->n_lcores; i++) {
-		if (dp->lcores[i])
-			lcore_free(dp->lcores[i]);
-	}
-	if (dp)
-		rte_free(dp->qsbr);
+	if (another)
+		dataplane_free(r);
 	free(dp);
-	rte_mempool_free(r->pool);
 	for (unsigned i = 0; r->captures && i < r->options.n_inputs; i++)
 		capture_close(r->captures[i]);
 	free(r->captures);
@@ -550,7 +574,7 @@ static int compare(const struct replay_options *options)
 		if (side == AGAINST_OLD)
 			r.options.policy = options->against;
 		rc = run(&r);
-		replay_fini(&r);
+		replay_fini(&r, true);
 	}
 	if (rc == 0) {
 		rc = against_tell(against, stdout, options->json, &sum);
@@ -577,7 +601,9 @@ int replay_main(int argc, char **argv)
 	rc = replay_options_parse(&r.options, argc, argv);
 	if (rc < 0) {
 		memory = (uint64_t)r.options.flows * r.options.lcores * FLOW_MEMORY_BYTES;
-		rc = eal_start_private(MEMORY_MB + (unsigned)(memory >> 20), err, sizeof err);
+		rc = eal_start_private(
+			MEMORY_MB + LCORE_MB * r.options.lcores + (unsigned)(memory >> 20), err,
+			sizeof err);
 		if (rc != 0) {
 			fail("cannot start DPDK", err);
 		} else {
@@ -585,7 +611,7 @@ int replay_main(int argc, char **argv)
 				rc = compare(&r.options);
 			} else {
 				rc = run(&r);
-				replay_fini(&r);
+				replay_fini(&r, false);
 			}
 			eal_stop();
 		}

@@ -40,6 +40,8 @@ int replay_feed_init(
 		.align = _Alignof(struct replay_meta),
 	};
 
+	if (!segment_bytes)
+		segment_bytes = heap ? UINT16_MAX : REPLAY_SEGMENT_BYTES;
 	*feed = (struct replay_feed){.pool = pool, .heap = heap, .segment_bytes = segment_bytes};
 	feed->meta_offset = rte_mbuf_dynfield_register(&field);
 	return feed->meta_offset < 0 ? -rte_errno : 0;
@@ -55,28 +57,56 @@ const struct replay_meta *replay_meta_of(const struct replay_feed *feed, struct 
 	return meta_of(feed, m);
 }
 
-// A segment with room for at most `want` bytes; in the heap the room is exact.
-static struct rte_mbuf *segment_new(const struct replay_feed *feed, uint32_t want)
+static void nothing_to_free(void *address, void *opaque)
 {
-	struct rte_mbuf *m = rte_pktmbuf_alloc(feed->pool);
-	struct heap_block *block;
+	(void)address;
+	(void)opaque;
+}
 
-	if (!m || !feed->heap)
-		return m;
-	if (want > UINT16_MAX)
-		want = UINT16_MAX;
-	block = calloc(1, sizeof *block);
+// The segment is these bytes of the capture. What it is counted by is in its own, empty buffer.
+static void attach_in_place(struct rte_mbuf *m, const uint8_t *bytes, uint16_t n)
+{
+	struct rte_mbuf_ext_shared_info *shared = m->buf_addr;
+
+	*shared = (struct rte_mbuf_ext_shared_info){.free_cb = nothing_to_free};
+	rte_mbuf_ext_refcnt_set(shared, 1);
+	rte_pktmbuf_attach_extbuf(m, (void *)(uintptr_t)bytes, RTE_BAD_IOVA, n, shared);
+}
+
+static bool attach_heap(struct rte_mbuf *m, const uint8_t *bytes, uint16_t n)
+{
+	struct heap_block *block = calloc(1, sizeof *block);
+
 	if (block)
-		block->bytes = malloc(want ? want : 1);
+		block->bytes = malloc(n ? n : 1);
 	if (!block || !block->bytes) {
 		free(block);
-		rte_pktmbuf_free(m);
-		return NULL;
+		return false;
 	}
 	block->shared.free_cb = heap_block_free;
 	block->shared.fcb_opaque = block;
 	rte_mbuf_ext_refcnt_set(&block->shared, 1);
-	rte_pktmbuf_attach_extbuf(m, block->bytes, RTE_BAD_IOVA, (uint16_t)want, &block->shared);
+	if (n > 0)
+		memcpy(block->bytes, bytes, n);
+	rte_pktmbuf_attach_extbuf(m, block->bytes, RTE_BAD_IOVA, n, &block->shared);
+	return true;
+}
+
+static struct rte_mbuf *segment_new(
+	const struct replay_feed *feed, const uint8_t *bytes, uint16_t n)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(feed->pool);
+
+	if (!m)
+		return NULL;
+	if (!feed->heap) {
+		attach_in_place(m, bytes, n);
+	} else if (!attach_heap(m, bytes, n)) {
+		rte_pktmbuf_free(m);
+		return NULL;
+	}
+	m->data_len = n;
+	m->pkt_len = n;
 	return m;
 }
 
@@ -86,19 +116,13 @@ struct rte_mbuf *replay_mbuf_new(const struct replay_feed *feed, const struct ca
 	struct rte_mbuf *first = NULL, *last = NULL;
 
 	do {
-		uint32_t want = feed->segment_bytes ? RTE_MIN(left, feed->segment_bytes) : left;
-		struct rte_mbuf *m = segment_new(feed, want);
-		uint16_t n;
+		uint16_t n = (uint16_t)RTE_MIN(left, feed->segment_bytes);
+		struct rte_mbuf *m = segment_new(feed, rec->bytes + at, n);
 
 		if (!m) {
 			rte_pktmbuf_free(first);
 			return NULL;
 		}
-		n = (uint16_t)RTE_MIN(want, (uint32_t)rte_pktmbuf_tailroom(m));
-		if (n > 0)
-			memcpy(rte_pktmbuf_mtod(m, void *), rec->bytes + at, n);
-		m->data_len = n;
-		m->pkt_len = n;
 		if (first) {
 			last->next = m;
 			first->nb_segs++;

@@ -10,23 +10,31 @@
 #include "capture.h"
 #include "policy.h"
 
-// How records become mbufs. `meta_offset` is of the dynamic field that keeps what a file knows of a
-// packet and struct pkt does not.
+// How records become mbufs: the segments stand for the capture's own bytes, so that a packet that
+// nobody has to look at is not even read; what the pipeline writes to them is a copy that the
+// kernel makes (capture.h). `meta_offset` is of the dynamic field that keeps what a file knows of
+// a packet and struct pkt does not.
 struct replay_feed {
 	struct rte_mempool *pool;
 	int meta_offset;
 	bool heap;              // a heap buffer of exact size per segment (--heap-mbufs)
-	uint32_t segment_bytes; // longest segment; 0: as the buffers allow
+	uint32_t segment_bytes; // longest segment
 };
+// What the buffers of `pool` must have room for: they carry no packets.
+#define REPLAY_FEED_ROOM 64u
+// A segment of a port's pool has as much.
+#define REPLAY_SEGMENT_BYTES 2048u
 struct replay_meta {
 	uint64_t ts_ns; // as the file says: the virtual clock may be ahead of it
 	uint32_t len;   // on the wire; the frame may be cut
 	uint32_t caplen;
 	uint16_t linktype;
 };
+// `segment_bytes`: 0 is REPLAY_SEGMENT_BYTES, and in the heap as long as a segment can be.
 int replay_feed_init(
 	struct replay_feed *feed, struct rte_mempool *pool, bool heap, uint32_t segment_bytes);
-// NULL: no memory. A record longer than CAPTURE_RECORD_MAX_BYTES is cut to that.
+// NULL: no memory. The record's bytes stay where they are until the mbufs are freed. A record
+// longer than CAPTURE_RECORD_MAX_BYTES is cut to that.
 struct rte_mbuf *replay_mbuf_new(const struct replay_feed *feed, const struct capture_record *rec);
 const struct replay_meta *replay_meta_of(const struct replay_feed *feed, struct rte_mbuf *m);
 

@@ -304,8 +304,12 @@ static void mbufs_hold_the_record_in_pieces_of_the_wanted_size(void **state)
 					rte_pktmbuf_mtod(s, void *), bytes + at, s->data_len);
 				if (segment && s->next)
 					assert_int_equal(s->data_len, segment);
-				if (heap)
-					assert_int_equal(rte_pktmbuf_tailroom(s), 0);
+				assert_int_equal(rte_pktmbuf_tailroom(s), 0);
+				// without the heap nothing is copied, and each may be written to
+				assert_int_equal(
+					rte_pktmbuf_mtod(s, uint8_t *) == bytes + at, !heap);
+				assert_int_equal(rte_mbuf_ext_refcnt_read(s->shinfo), 1);
+				assert_true(heap || s->data_len <= REPLAY_SEGMENT_BYTES);
 				at += s->data_len;
 			}
 			assert_int_equal(at, want);
