@@ -31,8 +31,8 @@ struct capture_record {
 	uint32_t caplen;   // bytes held
 	uint32_t len;      // bytes the packet had on the wire, as the file says (may be < caplen)
 	uint16_t linktype; // LINKTYPE_ value, without the bits that describe a frame check sequence
-	// caplen bytes, valid until capture_close(). What capture_open() gives is this process' own:
-	// who writes to it (replay's packets are these bytes) changes no file.
+	// caplen bytes, valid until capture_close(). What capture_open() gives is this process'
+	// own: who writes to it (replay's packets are these bytes) changes no file.
 	const uint8_t *bytes;
 };
 

@@ -33,6 +33,7 @@
 #define INTERFACES_MAX   65536u // per section; real files have tens
 #define PIPE_MAX_BYTES   (1ull << 30)
 #define PIPE_START_BYTES (1u << 20)
+#define WINDOW_BYTES     (4u << 20)
 
 struct interface {
 	uint16_t linktype;
@@ -44,7 +45,8 @@ struct interface {
 struct capture {
 	const uint8_t *bytes;
 	size_t len;
-	size_t at; // offset of the next header
+	size_t at;    // offset of the next header
+	size_t ready; // up to there pages were asked for
 	enum { STORE_BORROWED, STORE_MAPPED, STORE_HEAP } store;
 	bool big_endian;
 	bool nano;
@@ -111,6 +113,24 @@ static void record_fill(struct capture *cap, struct capture_record *rec, uint64_
 	};
 }
 
+// The next header and those of its packet are on their way while this record is worked on: where
+// they are nobody could foretell, and each would be waited for. The same for pages, in windows.
+static void fetch_next(struct capture *cap)
+{
+	const uint8_t *next = cap->bytes + cap->at;
+
+	__builtin_prefetch(next);
+	__builtin_prefetch(next + 64);
+	if (cap->store != STORE_MAPPED || cap->at < cap->ready)
+		return;
+	cap->ready = cap->at / WINDOW_BYTES * WINDOW_BYTES;
+	if (cap->ready < cap->len)
+		(void)madvise((void *)(uintptr_t)(cap->bytes + cap->ready),
+			cap->len - cap->ready < WINDOW_BYTES ? cap->len - cap->ready : WINDOW_BYTES,
+			MADV_POPULATE_READ); // a kernel that knows it not: page faults do it
+	cap->ready += WINDOW_BYTES;
+}
+
 static int pcap_open(struct capture *cap, uint32_t magic)
 {
 	cap->record_bytes = magic == 0xa1b2cd34 ? PCAP_LONG_RECORD_BYTES : PCAP_RECORD_BYTES;
@@ -149,6 +169,7 @@ static int pcap_next(struct capture *cap, struct capture_record *rec)
 		return 1;
 	}
 	cap->at += cap->record_bytes + (size_t)caplen;
+	fetch_next(cap);
 	return 1;
 }
 
@@ -326,8 +347,10 @@ static int pcapng_next(struct capture *cap, struct capture_record *rec)
 			found = simple_packet_block(cap, block + 8, len, rec);
 		}
 		cap->at += total;
-		if (found)
+		if (found) {
+			fetch_next(cap);
 			return 1;
+		}
 	}
 }
 

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <rte_errno.h>
-#include <rte_malloc.h>
 #include "capture.h"
 #include "eal.h"
-#include "flow_rate.h"
 #include "flow_table.h"
 #include "loop.h"
 #include "parse.h"
@@ -18,6 +15,7 @@
 #include "replay_against.h"
 #include "replay_output.h"
 #include "replay_packet.h"
+#include "replay_plane.h"
 #include "replay_streams.h"
 #include "sink.h"
 #include "stats_sum.h"
@@ -29,27 +27,12 @@
 
 #define LINKTYPE_ETHERNET 1 // of an output without packets
 
-#define PORT_INSIDE  0
-#define PORT_OUTSIDE 1
-
-#define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
-#define MBUFS_MADE        2047u // for the packets that the gateway makes
-#define MBUF_CACHE        32u
-#define MEMORY_MB         64u   // EAL clears a hundredth of it at its start
-#define LCORE_MB          112u  // what its limits cost, beside its flows
-#define FLOW_MEMORY_BYTES 1536u // of one flow: both pools, cold part, both hash tables
-#define CLASSIFYING       4096u
-#define CONN_CACHE        16384u
-#define EXPECTATIONS      4096u
-#define ENDPOINTS         32768u // and names; gateway.json's defaults
-#define EVIDENCE          1024u
-#define TURNS_MAX         100000u
+#define TURNS_MAX 100000u
 
 struct replay {
 	struct replay_options options;
-	struct dataplane *dp;
-	struct rte_mempool *pool; // of what the gateway makes
-	struct replay_feed feed;  // has one for what the captures hold
+	struct replay_plane plane;
+	struct dataplane *dp; // the plane's
 	struct replay_output output;
 	struct replay_sides *sides;
 	struct replay_offload *offload;
@@ -77,119 +60,6 @@ static int fail(const char *what, const char *why)
 {
 	fprintf(stderr, "sluice replay: %s%s%s\n", what, why && *why ? ": " : "", why ? why : "");
 	return EXIT_FAILED;
-}
-
-// The data plane
-
-static void port_init(struct replay *r, uint8_t index, const char *name)
-{
-	struct port *port = &r->dp->ports[index];
-
-	snprintf(port->name, sizeof port->name, "%s", name);
-	port->port_id = index;
-	port->index = index;
-	port->peer = index == PORT_INSIDE ? PORT_OUTSIDE : PORT_INSIDE;
-	port->inside = index == PORT_INSIDE;
-	port->n_txq = 1;
-	port->max_frame = UINT32_MAX; // captures hold what no wire of ours carries
-	port->send = replay_output_send;
-	port->ctx = &r->output;
-	for (unsigned i = 0; i < LCORES_MAX; i++)
-		port->tx_lcore[i] = (uint8_t)i;
-}
-
-static int qsbr_new(struct dataplane *dp)
-{
-	size_t size = rte_rcu_qsbr_get_memsize(LCORES_MAX);
-
-	dp->qsbr = rte_zmalloc("replay_qsbr", size, RTE_CACHE_LINE_SIZE);
-	if (!dp->qsbr || rte_rcu_qsbr_init(dp->qsbr, LCORES_MAX) != 0)
-		return -ENOMEM;
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		rte_rcu_qsbr_thread_register(dp->qsbr, i);
-		rte_rcu_qsbr_thread_online(dp->qsbr, i);
-	}
-	return 0;
-}
-
-// gateway.json's defaults.
-static struct tracker_limits replay_tracker_limits(const struct replay_options *options)
-{
-	return (struct tracker_limits){
-		.tracks = options->flows,
-		.blocks = 64 * TRACKER_BLOCKS_PER_MB,
-		.half_blocks = 16 * TRACKER_BLOCKS_PER_MB,
-		.held = 4096,
-		.half_held = 512,
-		.hold_ns = 30 * NS_PER_S,
-		.fast_pass = true,
-	};
-}
-
-static int pools_new(struct replay *r)
-{
-	struct rte_mempool *records = rte_pktmbuf_pool_create("replay_records", MBUFS, MBUF_CACHE,
-		PKT_PRIV_SIZE, REPLAY_FEED_ROOM, SOCKET_ID_ANY);
-
-	r->feed.pool = records;
-	r->pool = rte_pktmbuf_pool_create("replay", MBUFS_MADE, MBUF_CACHE, PKT_PRIV_SIZE,
-		RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-	if (!records || !r->pool)
-		return -1;
-	return replay_feed_init(&r->feed, records, r->options.heap_mbufs, r->options.segment_bytes);
-}
-
-static int dataplane_new(struct replay *r)
-{
-	const struct replay_options *options = &r->options;
-	struct dataplane *dp = calloc(1, sizeof *dp);
-	char err[CAPTURE_ERROR_LEN] = "";
-
-	if (!dp)
-		return fail("no memory", NULL);
-	r->dp = dp;
-	if (pools_new(r) < 0)
-		return fail("cannot make the packet pools", rte_strerror(rte_errno));
-	r->output = (struct replay_output){.path = options->write, .feed = &r->feed};
-	dp->n_lcores = options->lcores;
-	dp->n_ports = 2;
-	port_init(r, PORT_INSIDE, "inside");
-	port_init(r, PORT_OUTSIDE, "outside");
-	dp->limits = (struct lcore_limits){
-		.elephant = flow_elephant_limits(100, 5), // gateway.json's defaults
-		.flows = options->flows,
-		.embryos = options->flows,
-		.classifying = RTE_MIN(CLASSIFYING, options->flows),
-		.conn_cache = CONN_CACHE,
-		.expectations = EXPECTATIONS,
-		.endpoints = ENDPOINTS,
-		.names = ENDPOINTS,
-		.evidence = EVIDENCE,
-		.fragments = {.datagrams = 1024,
-			.packets = 2048, // mbufs; a quarter of the pool
-			.per_datagram = 64,
-			.timeout_ns = 30 * NS_PER_S},
-		.timeouts = flow_timeouts_default,
-		.tracker = replay_tracker_limits(options),
-	};
-	dataplane_owner_fill(dp);
-	if (options->streams) {
-		r->streams = streams_new(dp->n_lcores, options->flows);
-		if (!r->streams)
-			return fail("no memory for the streams", NULL);
-	}
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		if (lcore_new(dp, i, SOCKET_ID_ANY, r->pool, &dp->lcores[i], err, sizeof err) < 0)
-			return fail("cannot make a data lcore", err);
-		dp->lcores[i]->inside_is_initiator = !options->has_inside;
-		dp->lcores[i]->tap = r->streams ? streams_tap(r->streams) : NULL;
-		dp->lcores[i]->tracker->keep_acked = r->streams;
-	}
-	if (lcores_connect(dp, err, sizeof err) < 0)
-		return fail("cannot connect the data lcores", err);
-	if (qsbr_new(dp) < 0)
-		return fail("no memory for reloads", NULL);
-	return 0;
 }
 
 // Control steps
@@ -321,16 +191,18 @@ static int record_run(struct replay *r, const struct capture_record *rec)
 		r->checksum_ignored++;
 	}
 	r->oversize += rec->caplen > CAPTURE_RECORD_MAX_BYTES;
-	m = replay_mbuf_new(&r->feed, rec);
+	m = replay_mbuf_new(&r->plane.feed, rec);
 	if (!m)
 		return fail("the packet pool is empty", NULL);
 	r->output.now_ns = r->now_ns;
 	r->output.linktype = rec->linktype;
 	for (unsigned i = 0; i < r->dp->n_lcores; i++)
 		r->dp->lcores[i]->pcap_cnt = r->packets;
-	pipeline_receive(lcore, m, inside ? PORT_INSIDE : PORT_OUTSIDE, link, r->now_ns, flags);
+	pipeline_receive(lcore, m, inside ? REPLAY_PORT_INSIDE : REPLAY_PORT_OUTSIDE, link,
+		r->now_ns, flags);
 	pipeline_run(lcore, &m, 1, r->now_ns);
-	settle(r);
+	if (!pipeline_settled(lcore))
+		settle(r);
 	return 0;
 }
 
@@ -342,7 +214,7 @@ static int input_run(struct replay *r, unsigned index)
 	int rc = 0, got = 0;
 
 	if (r->options.checksum == REPLAY_CHECKSUM_AUTO &&
-		replay_offload_survey(r->offload, cap, &r->feed) < 0)
+		replay_offload_survey(r->offload, cap, &r->plane.feed) < 0)
 		return fail(r->options.inputs[index], "no memory to look at its checksums");
 	if (r->streams)
 		streams_input(r->streams, r->options.inputs[index]);
@@ -438,9 +310,7 @@ static int stats_write(struct replay *r)
 // Every run ends by checking the ledger and the pools (ARCHITECTURE section 6).
 static int ledger_check(struct replay *r)
 {
-	unsigned mbufs = r->pool->size + r->feed.pool->size;
-	unsigned free_mbufs =
-		rte_mempool_avail_count(r->pool) + rte_mempool_avail_count(r->feed.pool);
+	unsigned mbufs, missing = replay_plane_missing(&r->plane, &mbufs);
 	struct ledger ledger;
 	struct stats sum;
 	int rc = 0;
@@ -460,9 +330,9 @@ static int ledger_check(struct replay *r)
 			ledger.unaccounted, r->packets, ledger.received);
 		rc = EXIT_FAILED;
 	}
-	if (free_mbufs != mbufs) {
+	if (missing) {
 		fprintf(stderr, "sluice replay: %u of %u packets did not come back to the pool\n",
-			mbufs - free_mbufs, mbufs);
+			missing, mbufs);
 		rc = EXIT_FAILED;
 	}
 	if (sink_failed(r->sink) > 0)
@@ -497,12 +367,29 @@ static int finish(struct replay *r)
 	return rc;
 }
 
+static int plane_new(struct replay *r)
+{
+	const struct replay_options *options = &r->options;
+	char err[CAPTURE_ERROR_LEN] = "";
+	int rc;
+
+	if (options->streams) {
+		r->streams = streams_new(options->lcores, options->flows);
+		if (!r->streams)
+			return fail("no memory for the streams", NULL);
+	}
+	r->output = (struct replay_output){.path = options->write, .feed = &r->plane.feed};
+	rc = replay_plane_new(&r->plane, options, &r->output, r->streams, err, sizeof err);
+	r->dp = r->plane.dp;
+	return rc < 0 ? fail(err, NULL) : 0;
+}
+
 static int run(struct replay *r)
 {
 	int rc = inputs_open(r);
 
 	if (rc == 0)
-		rc = dataplane_new(r);
+		rc = plane_new(r);
 	if (rc == 0)
 		rc = control_new(r);
 	if (rc == 0 && r->against)
@@ -516,41 +403,16 @@ static int run(struct replay *r)
 	return rc == 0 ? finish(r) : rc;
 }
 
-// Clears all that it gives back, also what nobody ever touched: a tenth of a second.
-static void dataplane_free(struct replay *r)
-{
-	struct dataplane *dp = r->dp;
-
-	for (unsigned i = 0; dp && i < dp->n_lcores; i++) {
-		if (dp->lcores[i])
-			lcore_free(dp->lcores[i]);
-	}
-	if (dp)
-		rte_free(dp->qsbr);
-	rte_mempool_free(r->pool);
-	rte_mempool_free(r->feed.pool);
-}
-
-// `another`: run follows in this process; else DPDK's memory goes with it.
 static void replay_fini(struct replay *r, bool another)
 {
-	struct dataplane *dp = r->dp;
-
-	if (dp && dp->qsbr) {
-		for (unsigned i = 0; i < dp->n_lcores; i++) {
-			rte_rcu_qsbr_thread_offline(dp->qsbr, i);
-			rte_rcu_qsbr_thread_unregister(dp->qsbr, i);
-		}
-	}
+	replay_plane_offline(&r->plane);
 	if (r->sink)
 		sink_free(r->sink);
 	if (r->reload)
 		reload_free(r->reload);
 	if (!r->against)
 		rule_names_free(r->names);
-	if (another)
-		dataplane_free(r);
-	free(dp);
+	replay_plane_free(&r->plane, another);
 	for (unsigned i = 0; r->captures && i < r->options.n_inputs; i++)
 		capture_close(r->captures[i]);
 	free(r->captures);
@@ -595,15 +457,11 @@ int replay_main(int argc, char **argv)
 {
 	char err[CAPTURE_ERROR_LEN] = "";
 	struct replay r = {0};
-	uint64_t memory;
 	int rc;
 
 	rc = replay_options_parse(&r.options, argc, argv);
 	if (rc < 0) {
-		memory = (uint64_t)r.options.flows * r.options.lcores * FLOW_MEMORY_BYTES;
-		rc = eal_start_private(
-			MEMORY_MB + LCORE_MB * r.options.lcores + (unsigned)(memory >> 20), err,
-			sizeof err);
+		rc = eal_start_private(replay_plane_mb(&r.options), err, sizeof err);
 		if (rc != 0) {
 			fail("cannot start DPDK", err);
 		} else {

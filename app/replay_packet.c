@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rte_errno.h>
@@ -145,16 +146,36 @@ struct rte_mbuf *replay_mbuf_new(const struct replay_feed *feed, const struct ca
 
 // Who sent it
 
-// Parses a record as the pipeline will. False: nothing with addresses.
-static bool record_parse(struct pkt *pkt, const struct capture_record *rec, uint8_t link)
+// A record as the pipeline will see it: its one segment is the record's bytes.
+struct seen {
+	struct rte_mbuf m;
+	struct pkt pkt; // the mbuf's private part
+	union flow_key key;
+};
+static_assert(offsetof(struct seen, pkt) == sizeof(struct rte_mbuf), "where pkt_of() looks");
+
+// False: nothing with addresses, and no key.
+static bool record_parse(struct seen *seen, const struct capture_record *rec, uint8_t link)
 {
 	uint32_t length = RTE_MIN(rec->caplen, CAPTURE_RECORD_MAX_BYTES);
 
-	*pkt = (struct pkt){.link = link, .flags = PKT_CAPTURED};
 	if (link == LINK_UNKNOWN || length == 0)
 		return false;
-	parse_packet(pkt, rec->bytes, length, length);
-	return pkt->class == PKT_IP;
+	seen->pkt = (struct pkt){.link = link, .flags = PKT_CAPTURED};
+	memset(&seen->key, 0, sizeof seen->key);
+	if (length > UINT16_MAX) { // than a segment holds
+		parse_packet(&seen->pkt, rec->bytes, length, length);
+		if (seen->pkt.class == PKT_IP)
+			parse_flow_key(&seen->pkt, rec->bytes, &seen->key);
+		return seen->pkt.class == PKT_IP;
+	}
+	seen->m.buf_addr = (void *)(uintptr_t)rec->bytes;
+	seen->m.data_off = 0;
+	seen->m.nb_segs = 1;
+	seen->m.next = NULL;
+	seen->m.data_len = (uint16_t)length;
+	seen->m.pkt_len = length;
+	return parse_mbuf(&seen->m, &seen->key);
 }
 
 static void source_address(const struct pkt *pkt, const uint8_t *frame, uint8_t out[16])
@@ -217,48 +238,55 @@ static void table_key(
 	out[REPLAY_KEY_BYTES - 1] = (uint8_t)(v6 << 1 | hosts_only);
 }
 
-bool replay_from_inside(struct replay_sides *sides, const struct capture_record *rec, uint8_t link)
+// The flow's side is not known, or it begins anew.
+static bool flow_begins(struct replay_sides *sides, const struct pkt *pkt, bool from_a,
+	struct replay_entry *entry, const uint8_t hosts[REPLAY_KEY_BYTES])
 {
-	uint8_t address[16], name[REPLAY_KEY_BYTES], hosts[REPLAY_KEY_BYTES];
-	struct replay_entry *entry, *pair;
-	union flow_key key;
-	bool from_a, made, v6, inside_is_a;
-	struct pkt pkt;
+	bool inside_is_a = from_a, made;
+	struct replay_entry *pair;
 
-	if (!record_parse(&pkt, rec, link))
-		return true;
-	if (sides->inside) {
-		source_address(&pkt, rec->bytes, address);
-		return address_set_has(sides->inside, address);
-	}
-	v6 = pkt.flags & PKT_V6;
-	memset(&key, 0, sizeof key);
-	parse_flow_key(&pkt, rec->bytes, &key);
-	from_a = pkt.flags & PKT_A_TO_B;
-	if (pkt.flags & PKT_ICMP_ERROR)
-		from_a = !from_a; // the key is of the packet that it answers
-	table_key(&key, v6, false, name);
-	table_key(&key, v6, true, hosts);
-	entry = replay_table_get(&sides->flows, name, &made);
-	if (!entry)
-		return true;
-	if (!made && !(pkt.l4_proto == IPPROTO_TCP && (pkt.flags & PKT_L4_OK) &&
-			     (pkt.tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN))
-		return from_a == (entry->value[0] == 1);
-	inside_is_a = from_a;
-	if (pkt.flags & PKT_FRAGMENT) {
+	if (pkt->flags & PKT_FRAGMENT) {
 		pair = replay_table_find(&sides->flows, hosts);
 		if (pair)
 			inside_is_a = pair->value[0] == 1;
-	} else if (pkt.l4_proto == IPPROTO_TCP && (pkt.flags & PKT_L4_OK) &&
-		   (pkt.tcp_flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
+	} else if (pkt->l4_proto == IPPROTO_TCP && (pkt->flags & PKT_L4_OK) &&
+		   (pkt->tcp_flags & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
 		inside_is_a = !from_a; // the capture began between a SYN and its answer
 	}
 	entry->value[0] = inside_is_a ? 1 : 2;
-	pair = replay_table_get(&sides->flows, hosts, &made);
+	pair = replay_table_get(&sides->flows, hosts, &made); // moves `entry`
 	if (pair && made)
 		pair->value[0] = inside_is_a ? 1 : 2;
 	return from_a == inside_is_a;
+}
+
+bool replay_from_inside(struct replay_sides *sides, const struct capture_record *rec, uint8_t link)
+{
+	uint8_t address[16], name[REPLAY_KEY_BYTES], hosts[REPLAY_KEY_BYTES];
+	struct replay_entry *entry;
+	bool from_a, made, v6;
+	struct seen seen;
+	const struct pkt *pkt = &seen.pkt;
+
+	if (!record_parse(&seen, rec, link))
+		return true;
+	if (sides->inside) {
+		source_address(pkt, rec->bytes, address);
+		return address_set_has(sides->inside, address);
+	}
+	v6 = pkt->flags & PKT_V6;
+	from_a = pkt->flags & PKT_A_TO_B;
+	if (pkt->flags & PKT_ICMP_ERROR)
+		from_a = !from_a; // the key is of the packet that it answers
+	table_key(&seen.key, v6, false, name);
+	entry = replay_table_get(&sides->flows, name, &made);
+	if (!entry)
+		return true;
+	if (!made && !(pkt->l4_proto == IPPROTO_TCP && (pkt->flags & PKT_L4_OK) &&
+			     (pkt->tcp_flags & (TCP_SYN | TCP_ACK)) == TCP_SYN))
+		return from_a == (entry->value[0] == 1);
+	table_key(&seen.key, v6, true, hosts);
+	return flow_begins(sides, pkt, from_a, entry, hosts);
 }
 
 // Whose checksums are true
@@ -300,27 +328,27 @@ static int survey_record(struct replay_offload *offload, const struct capture_re
 	uint8_t key[REPLAY_KEY_BYTES] = {0}, link = parse_link_of(rec->linktype);
 	struct replay_entry *entry;
 	struct rte_mbuf *m;
-	struct pkt pkt;
+	struct seen seen;
 	bool made;
 
 	// What a snap length has cut cannot be summed up.
-	if (rec->caplen < rec->len || !record_parse(&pkt, rec, link) || !(pkt.flags & PKT_L4_OK) ||
-		(pkt.flags & PKT_FRAGMENT))
+	if (rec->caplen < rec->len || !record_parse(&seen, rec, link) ||
+		!(seen.pkt.flags & PKT_L4_OK) || (seen.pkt.flags & PKT_FRAGMENT))
 		return 0;
 	m = replay_mbuf_new(feed, rec);
 	if (!m)
 		return -ENOMEM;
-	*pkt_of(m) = pkt;
+	*pkt_of(m) = seen.pkt;
 	if (checksum_verify(m)) {
-		source_address(&pkt, rec->bytes, key);
+		source_address(&seen.pkt, rec->bytes, key);
 		entry = replay_table_get(&offload->senders, key, &made);
 		if (!entry) {
 			rte_pktmbuf_free(m);
 			return -ENOMEM;
 		}
-		entry->value[pkt.payload_len ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] +=
+		entry->value[seen.pkt.payload_len ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] +=
 			pkt_of(m)->flags & PKT_CSUM_BAD ? 1 : UINT32_MAX;
-		entry->value[OFFLOAD_SEEN] += pkt.payload_len != 0;
+		entry->value[OFFLOAD_SEEN] += seen.pkt.payload_len != 0;
 	}
 	rte_pktmbuf_free(m);
 	return 0;
@@ -343,11 +371,11 @@ bool replay_offload_sender(
 {
 	uint8_t key[REPLAY_KEY_BYTES] = {0};
 	const struct replay_entry *entry;
-	struct pkt pkt;
+	struct seen seen;
 
-	if (!record_parse(&pkt, rec, link))
+	if (!record_parse(&seen, rec, link))
 		return false;
-	source_address(&pkt, rec->bytes, key);
+	source_address(&seen.pkt, rec->bytes, key);
 	entry = replay_table_find(&offload->senders, key);
 	if (!entry)
 		return false;

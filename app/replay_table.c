@@ -7,13 +7,23 @@
 
 #define ENTRIES_START 1024u
 
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+// As parse_hash: words, multiplied and folded.
 static uint32_t key_hash(const uint8_t key[REPLAY_KEY_BYTES])
 {
-	uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+	uint64_t word[REPLAY_KEY_BYTES / 8], mix;
 
-	for (uint32_t i = 0; i < REPLAY_KEY_BYTES; i++)
-		hash = (hash ^ key[i]) * 0x100000001b3;
-	return (uint32_t)(hash ^ hash >> 32);
+	memcpy(word, key, sizeof word);
+	mix = fold(word[0] ^ 0xa0761d6478bd642full, word[1] ^ 0xe7037ed1a0b428dbull);
+	mix ^= fold(word[2] ^ 0x8ebc6af09c88c6e3ull, word[3] ^ 0x589965cc75374cc3ull);
+	mix = fold(mix ^ word[4] ^ 0x1d8e4e27c47d124full, word[5] ^ 0xeb44accab455d165ull);
+	return (uint32_t)(mix ^ mix >> 32);
 }
 
 // The entry with this key, or the free place where it belongs. There is always a free one.

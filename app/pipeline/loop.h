@@ -5,6 +5,7 @@
 #define SLUICE_LOOP_H
 
 #include "lcore.h"
+#include "tx.h"
 
 // Takes n mbufs as received (struct pkt: in_port, link, rx_ns and input flags set, the rest
 // undefined) through every stage. Ports, replay, tests, fuzzers and benches call this same
@@ -20,6 +21,17 @@ void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, 
 // heartbeat, quiescent report. Returns the packets that it took (0: idle). Replay and tests call
 // it with n_rx = 0 to let time pass: ageing, hints and flush run at the virtual clock.
 unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns);
+
+// Between turns, for a caller who lets time pass only with turns (replay): sends what the last
+// packets left in the buffers. False: a turn at the same time, or the events' reader, has more to
+// do. What expires waits for the turn that begins the next instant.
+static inline bool pipeline_settled(struct lcore *lcore)
+{
+	tx_flush(lcore);
+	return lcore->dp->n_lcores == 1 && !lcore->n_rx && !lcore->hold && !lcore->impair_rx &&
+	       !lcore->impair_tx && TAILQ_EMPTY(&lcore->tracker->resuming) &&
+	       rte_ring_empty(lcore->inject) && rte_ring_empty(lcore->events);
+}
 
 // Packets that are in the lcore's keepers, in the rings that it consumes, and in its hands: exact
 // while it stands still.
