@@ -15,7 +15,7 @@ PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light open
 PACKAGES_CLIENTS="amule-daemon amule-utils coturn dhtnode eiskaltdcpp-daemon irssi microdc2 mumble-server ncdc
 	ngircd ngtcp2-client ngtcp2-server prosody python3-slixmpp syncthing toxcore-utils uhub"
 # For the checks, beyond both.
-PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 mandoc tshark
+PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus
 	chromium chromium-driver python3-selenium
 	$PACKAGES_CLIENTS"
