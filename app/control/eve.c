@@ -96,6 +96,11 @@ static void put_app(const struct eve_names *names, const struct event *event, st
 	json_out_string(out, "confidence", confidence_word(event->confidence));
 	if (event->learned)
 		json_out_string(out, "learned_from", learned_from_word(event->learned - 1u));
+	// payload has no pattern: what is known of it is its form
+	bool by_shape = event->confidence == CONFIDENCE_PARTIAL && event->signature == UINT16_MAX;
+
+	if (event->shaped || by_shape)
+		json_out_bool(out, "shape", true);
 	if (event->n_data_pkts) // unknown to the cache
 		json_out_u64(out, "decided_pkts", event->n_data_pkts);
 	if (signature)

@@ -118,6 +118,7 @@ struct event {
 	uint32_t rule_uid;     // 0: none (default, or not a rule)
 	uint32_t user_uid;     // of the inside end; 0: nobody's address
 	uint8_t learned;       // enum learned_from + 1 of a cache that named it; 0: none did
+	uint8_t shaped;        // and its shape was seen
 	uint8_t expected_as;   // enum expected_as + 1, if `parent` had announced it; 0
 	uint64_t parent;       // flow id
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4

@@ -162,6 +162,7 @@ struct flow_cold {
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
 	uint8_t learned_from; // enum learned_from
 	uint8_t named;        // it gave a name of its own
+	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

@@ -169,8 +169,10 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	event->ends = cold->ends;
-	if (flow->confidence == CONFIDENCE_CACHE && flow->app && flow->app == cold->learned_app)
+	if (flow->confidence == CONFIDENCE_CACHE && flow->app && flow->app == cold->learned_app) {
 		event->learned = (uint8_t)(cold->learned_from + 1);
+		event->shaped = cold->shaped;
+	}
 	const struct expected *expected = expect_at(lcore->expect, cold->expected);
 
 	if (expected) {

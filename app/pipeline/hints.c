@@ -48,6 +48,7 @@ void hints_receive(struct lcore *lcore)
 			case HINT_EXPECT_TAKEN: expect_forget(lcore, &hint.key); break;
 			case HINT_ENDPOINT: learned_hint(lcore, &hint.endpoint, false); break;
 			case HINT_NAME: learned_hint(lcore, &hint.endpoint, true); break;
+			case HINT_ENDPOINT_WRONG: learned_wrong(lcore, &hint.endpoint); break;
 			}
 		}
 	}

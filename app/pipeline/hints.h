@@ -13,11 +13,12 @@
 struct lcore;
 
 enum hint_type {
-	HINT_CONN_BLOCK,   // connection cache entry learned
-	HINT_EXPECT,       // a secondary flow is to be expected
-	HINT_EXPECT_TAKEN, // and has come
-	HINT_ENDPOINT,     // endpoint cache entry learned
-	HINT_NAME,         // name cache entry learned
+	HINT_CONN_BLOCK,     // connection cache entry learned
+	HINT_EXPECT,         // a secondary flow is to be expected
+	HINT_EXPECT_TAKEN,   // and has come
+	HINT_ENDPOINT,       // endpoint cache entry learned
+	HINT_NAME,           // name cache entry learned
+	HINT_ENDPOINT_WRONG, // payload has said otherwise: take it out
 };
 
 struct hint {

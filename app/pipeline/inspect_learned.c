@@ -208,7 +208,7 @@ void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto)
 	const struct endpoint_entry *entry = NULL;
 
 	cold->learned_app = APP_NONE;
-	cold->named = false;
+	cold->named = cold->shaped = false;
 	if (l4_proto != IPPROTO_TCP && l4_proto != IPPROTO_UDP)
 		return;
 	if (endpoint_cache_count(lcore->endpoints))
@@ -257,10 +257,20 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 	cold->learned_app = APP_NONE;
 	if (!entry || entry->app == verdict->app)
 		return;
-	const struct endpoint_key key = entry->key;
+	struct hint hint = {.type = HINT_ENDPOINT_WRONG, .endpoint = *entry};
 
-	if (endpoint_cache_forget(in->lcore->endpoints, &key))
-		in->lcore->stats.endpoints_wrong++;
+	endpoint_cache_forget(in->lcore->endpoints, &hint.endpoint.key);
+	in->lcore->stats.endpoints_wrong++;
+	hints_broadcast_spare(in->lcore, &hint);
+}
+
+void learned_wrong(struct lcore *lcore, const struct endpoint_entry *entry)
+{
+	const struct endpoint_entry *known =
+		endpoint_cache_find(lcore, lcore->endpoints, &entry->key);
+
+	if (known && known->app == entry->app)
+		endpoint_cache_forget(lcore->endpoints, &entry->key);
 }
 
 static void note(struct inspection *in, uint16_t app)
@@ -283,6 +293,33 @@ static void note(struct inspection *in, uint16_t app)
 	endpoint_cache_hit(is_name ? lcore->names : lcore->endpoints, &key);
 }
 
+// A shape cannot tell applications apart that hide in the same way, and is no more than PARTIAL.
+static bool is_shape(const struct classify_verdict *verdict)
+{
+	return verdict->confidence == CONFIDENCE_PARTIAL && verdict->signature == UINT16_MAX;
+}
+
+// The flow to a peer that others named has a shape: that it goes where the peers are says more of
+// what it is than the shape does. A rule that asks for PARTIAL gets it all the same (stage_decide).
+static bool keep_source(struct inspection *in, struct classify_verdict *verdict)
+{
+	struct flow_cold *cold = in->cold;
+	bool news = in->flow->app != cold->learned_app || in->flow->confidence != CONFIDENCE_CACHE;
+
+	if (!cold->shaped)
+		in->walk->undecided = true;
+	cold->shaped = true;
+	verdict->app = cold->learned_app;
+	verdict->signature = UINT16_MAX;
+	verdict->confidence = CONFIDENCE_CACHE;
+	verdict->n_data_pkts = news ? in->flow->n_data_pkts : 0; // known since before
+	if (news) {
+		in->lcore->stats.endpoints_hits++;
+		note(in, cold->learned_app);
+	}
+	return true;
+}
+
 bool learned_apply(struct inspection *in, const struct span *span, const struct classify_work *work,
 	struct classify_verdict *verdict)
 {
@@ -290,7 +327,12 @@ bool learned_apply(struct inspection *in, const struct span *span, const struct 
 	uint16_t app = cold->learned_app;
 
 	cold->named |= work->named;
-	if (likely(app == APP_NONE) || verdict->app == app)
+	if (likely(app == APP_NONE))
+		return false;
+	if (cold->learned_from != LEARNED_DNS && is_shape(verdict) &&
+		(verdict->app == app || in->flow->app == app))
+		return keep_source(in, verdict);
+	if (verdict->app == app)
 		return false;
 	if (has_answer(in, verdict)) {
 		contradict(in, verdict);

@@ -14,6 +14,8 @@ void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint);
 void learned_name(void *ctx, const struct learned_name *name);
 // What another lcore has learned.
 void learned_hint(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name);
+// What another lcore has found to be wrong.
+void learned_wrong(struct lcore *lcore, const struct endpoint_entry *entry);
 
 // Takes out at most `budget` entries each of what is over.
 void learned_age(struct lcore *lcore, unsigned budget);
@@ -29,7 +31,9 @@ void learned_expected_again(
 // - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
 // - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,
 //   too.
-// A verdict by payload that says something else takes a peer's entry out. True: `verdict` changed.
+// A verdict by payload that says something else takes a peer's entry out, on all lcores. A shape
+// says less than who named the peer: the confidence stays CACHE, flow_cold.shaped says that it was
+// seen. True: `verdict` changed.
 bool learned_apply(struct inspection *in, const struct span *span, const struct classify_work *work,
 	struct classify_verdict *verdict);
 

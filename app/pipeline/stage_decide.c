@@ -249,11 +249,15 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 
 	if (walk_has_flow(walk)) {
 		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+		const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
 
-		ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+		ends = cold->ends;
 		flags = flow->flags;
 		input.app = flow->app;
 		input.confidence = flow->confidence;
+		// the endpoint cache named it, and its shape would have been enough
+		if (flow->confidence == CONFIDENCE_CACHE && cold->shaped)
+			input.confidence = CONFIDENCE_PARTIAL;
 		input.app_final = flags & FLOW_APP_FINAL;
 	} else {
 		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);

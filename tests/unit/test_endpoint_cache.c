@@ -323,6 +323,119 @@ static void a_rule_for_the_cache_blocks(void **state)
 	pipe_free(pipe);
 }
 
+// Three flights of the shape of MSE, to a peer or to nobody known; whether the last one passed.
+static bool encrypted(struct pipe *pipe, uint32_t server, uint16_t sport)
+{
+	static const uint16_t lengths[] = {300, 200, 124};
+	struct pipe_packet packet = {
+		.server = server, .sport = sport, .dport = 51413, .tcp_flags = TH_SYN, .seq = 99};
+	uint8_t bytes[300];
+	unsigned sent = 0;
+
+	pipe_run(pipe, 0, &packet);
+	packet.from_outside = true;
+	packet.tcp_flags = TH_SYN | TH_ACK;
+	packet.ack = 100;
+	pipe_run(pipe, 0, &packet);
+	packet.tcp_flags = 0;
+	packet.payload = bytes;
+	for (unsigned i = 0; i < 3; i++) {
+		packet.from_outside = i == 1;
+		packet.seq = i == 2 ? 400 : 100;
+		packet.ack = (uint32_t[]){100, 400, 300}[i];
+		packet.payload_length = lengths[i];
+		chance(bytes, lengths[i]);
+		sent = pipe_run(pipe, 0, &packet);
+	}
+	return sent == 1;
+}
+
+static const struct flow_cold *cold_of(struct pipe *pipe, uint16_t sport, struct flow **flow)
+{
+	struct flow_table *flows = pipe->dp.lcores[0]->flows;
+
+	for (uint32_t i = 0; i < flow_table_usage(flows).flows_max; i++) {
+		*flow = flow_at(flows, i);
+		if ((*flow)->gen && flow_cold_at(flows, i)->ends.port[HALF_C2S] == sport)
+			return flow_cold_at(flows, i);
+	}
+	fail_msg("no flow");
+	return NULL;
+}
+
+// That others named the peer is not forgotten when the flow turns out to have the shape, too.
+static void a_shape_does_not_hide_who_named_the_peer(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	const struct flow_cold *cold;
+	struct flow *flow;
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	seed = 3;
+	assert_true(encrypted(pipe, 5, 30000));
+	cold = cold_of(pipe, 30000, &flow);
+	assert_is(flow, "bittorrent", CONFIDENCE_CACHE);
+	assert_int_equal(flow->decided_pkts, 1);
+	assert_int_equal(cold->learned_from, LEARNED_DHT);
+	assert_true(cold->shaped);
+	assert_int_equal(pipe_stats(pipe).endpoints_hits, 1);
+	assert_true(encrypted(pipe, 6, 30001));
+	cold = cold_of(pipe, 30001, &flow);
+	assert_is(flow, "bittorrent", CONFIDENCE_PARTIAL);
+	assert_int_equal(flow->decided_pkts, 3);
+	assert_false(cold->shaped);
+	pipe_free(pipe);
+}
+
+// A rule that asks for a shape blocks what has one, also where it is named by the cache.
+static void a_rule_for_the_shape_blocks_both(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct policy *policy = pipe_policy(pipe);
+	struct rule *rule = pipe_rule_app(policy, 7, ACTION_DROP, "bittorrent");
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	rule->min_confidence = CONFIDENCE_PARTIAL;
+	pipe_publish(pipe, policy);
+	seed = 3;
+	assert_false(encrypted(pipe, 5, 30000));
+	assert_false(encrypted(pipe, 6, 30001));
+	assert_int_equal(pipe_stats(pipe).flows_condemned, 2);
+	pipe_free(pipe);
+}
+
+// What one lcore finds to be wrong, the others do not go on believing.
+static void a_contradiction_takes_the_entry_out_everywhere(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct pipe *pipe = pipe_new(3, &limits);
+	static const char query[] = "d1:ad2:id20:" ID "e1:q4:ping1:t2:aa1:y1:qe";
+	struct endpoint_entry wrong = {.key = {.address = {[10] = 0xff, 0xff, 10, 0, 0, 5},
+					       .port = 6881,
+					       .l4_proto = IPPROTO_UDP},
+		.expires_ns = UINT64_MAX,
+		.app = app_find("irc"),
+		.from = LEARNED_PEER};
+	(void)state;
+
+	for (unsigned l = 0; l < 3; l++)
+		assert_true(endpoint_cache_learn(
+			pipe->dp.lcores[l], pipe->dp.lcores[l]->endpoints, &wrong));
+	datagram(pipe, 0, 5, false, query, sizeof(query) - 1);
+	pipe_turns(pipe);
+	pipe_turns(pipe);
+	for (unsigned l = 0; l < 3; l++) {
+		const struct endpoint_entry *left = endpoint_cache_find(
+			pipe->dp.lcores[l], pipe->dp.lcores[l]->endpoints, &wrong.key);
+
+		assert_null(left);
+	}
+	assert_int_equal(pipe_stats(pipe).endpoints_wrong, 1);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +447,9 @@ int main(void)
 		cmocka_unit_test(names_of_dns_answers),
 		cmocka_unit_test(a_name_of_its_own_counts),
 		cmocka_unit_test(a_rule_for_the_cache_blocks),
+		cmocka_unit_test(a_shape_does_not_hide_who_named_the_peer),
+		cmocka_unit_test(a_rule_for_the_shape_blocks_both),
+		cmocka_unit_test(a_contradiction_takes_the_entry_out_everywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
