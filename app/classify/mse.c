@@ -72,10 +72,11 @@ enum verify mse_emule_shape(const struct probe *probe, uint32_t *word)
 
 		return answers(probe, word, good) ? VERIFY_MORE : VERIFY_NO;
 	}
-	if (!*word || probe->length < *word + 6)
+	if (!*word || probe->length < *word + MSE_EMULE_THIRD)
 		return VERIFY_NO;
 	bool good = emule_sizes(*word, probe->peer_length) &&
-		    chance_looks_random(probe->peer, probe->peer_length);
+		    chance_looks_random(probe->peer, probe->peer_length) &&
+		    chance_looks_random(probe->bytes + *word, probe->length - *word);
 
 	*word = good ? *word : DEAD;
 	return good ? VERIFY_PARTIAL : VERIFY_NO;

@@ -14,7 +14,9 @@
 //
 //   1 A -> B  an octet that is no protocol's marker, the key, and 0..15 of padding: 97..112
 //   2 B -> A  the key; encrypted: 4 of magic, 1, 1, 1, and 0..15 of padding: 103..118
-//   3 A -> B  encrypted: 4 of magic, 1, 1, padding, and what was waiting to be sent
+//   3 A -> B  encrypted: 4 of magic, 1, 1, padding; and the login, in the same frame: 6 of header,
+//             26 before its tags. eMule holds the handshake's end back for it (its state
+//             "delayed sending"): a short third flight is of another protocol, Skype's for one
 #ifndef SLUICE_MSE_H
 #define SLUICE_MSE_H
 
@@ -24,6 +26,7 @@
 #define MSE_PAD_MAX     512
 #define MSE_THIRD_BYTES 56 // at least
 #define MSE_PORT_FIRST  1024
+#define MSE_EMULE_THIRD (6 + 6 + 26) // at least
 
 // A flight that may be the first or second.
 bool mse_is_flight(const uint8_t *bytes, uint32_t length);
