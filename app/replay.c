@@ -116,6 +116,8 @@ static int control_new(struct replay *r)
 		.source = "pcap",
 		.flow_events = true,
 		.drop_events = true,
+		.greeting_events = true,
+		.greetings = options->events ? REPLAY_GREETINGS : 0,
 	};
 	char err[CAPTURE_ERROR_LEN] = "";
 

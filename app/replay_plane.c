@@ -100,6 +100,7 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 		.endpoints = ENDPOINTS,
 		.names = ENDPOINTS,
 		.evidence = EVIDENCE,
+		.greetings = options->events ? REPLAY_GREETINGS : 0,
 		.fragments = {.datagrams = 1024,
 			.packets = 2048, // mbufs; a quarter of the pool
 			.per_datagram = 64,

@@ -12,6 +12,7 @@
 
 #define REPLAY_PORT_INSIDE  0
 #define REPLAY_PORT_OUTSIDE 1
+#define REPLAY_GREETINGS    65536u // gateway.json's default
 
 // MB that EAL is asked for.
 unsigned replay_plane_mb(const struct replay_options *options);

@@ -157,7 +157,9 @@ static int make_control(struct run *run)
 		.source = "wire/pcap",
 		.live = true,
 		.flow_events = gateway->flow_events,
-		.drop_events = gateway->drop_events};
+		.drop_events = gateway->drop_events,
+		.greeting_events = gateway->greeting_events,
+		.greetings = gateway->limits.greetings};
 
 	run->base = event_base_new();
 	run->dp = aligned_zalloc(sizeof(*run->dp));

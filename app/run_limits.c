@@ -91,6 +91,7 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 		.endpoints = gateway->limits.endpoints,
 		.names = gateway->limits.names,
 		.evidence = gateway->limits.evidence,
+		.greetings = gateway->limits.greetings,
 		.fragments =
 			{
 				.datagrams = gateway->fragments.datagrams,

@@ -316,11 +316,6 @@ static void port_guess(
 	}
 }
 
-static bool half_closed(const struct look *look, unsigned half)
-{
-	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
-}
-
 // A carrier is known, and the name that is asked for is on its way.
 static bool host_to_come(const struct job *job, uint16_t app)
 {
@@ -371,7 +366,7 @@ static bool worth_a_state(const struct job *job)
 	const struct look *look = job->look;
 
 	return look->length[0] || look->length[1] || look->n_pending ||
-	       look->memos[0].app != APP_NONE || look->host == HOST_AWAITED;
+	       look->memos[0].app != APP_NONE || hello_goes_on(look);
 }
 
 static void count_open(struct classifier *classifier, uint32_t edition, uint32_t more)
@@ -411,8 +406,15 @@ static const struct edition *edition_of(
 	return in_force;
 }
 
-static bool keep(struct classifier *classifier, const struct job *job,
-	const struct edition *edition, uint32_t *ref)
+void look_leave(struct classifier *classifier, struct look *look)
+{
+	if (look->edition)
+		count_open(classifier, look->edition_number, -1u);
+	look->edition = NULL;
+}
+
+bool job_keep(struct classifier *classifier, const struct job *job, const struct edition *edition,
+	uint32_t *ref)
 {
 	struct state *state = state_take(classifier, STATE_CLASSIFY, ref);
 
@@ -420,11 +422,13 @@ static bool keep(struct classifier *classifier, const struct job *job,
 		return false;
 	state->look = *job->look;
 	state->look.edition = edition;
-	state->look.edition_number = edition->number;
-	count_open(classifier, edition->number, 1);
+	if (edition) {
+		state->look.edition_number = edition->number;
+		count_open(classifier, edition->number, 1);
+	}
 	if (!job_is_tcp(job)) {
 		HIDE(state->bytes, sizeof(state->bytes));
-		if (job->look->host == HOST_AWAITED) {
+		if (hello_goes_on(job->look)) {
 			SHOW(&state->hello, sizeof(state->hello));
 			state->hello = classifier->hello;
 		}
@@ -499,6 +503,10 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 			grown);
 	if (grown)
 		look_at_names(classifier, &job, state);
+	if (job_is_tcp(&job))
+		greet_stream(&job);
+	else
+		greet_datagram_answer(&job);
 	work->awaits_name = job.look->host == HOST_AWAITED;
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
@@ -508,14 +516,14 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	} else if (exhausted(&job)) {
 		verdict->final = true;
 		verdict->gaveup = true;
-	} else if (!state && worth_a_state(&job) && !keep(classifier, &job, edition, ref)) {
+	} else if (!state && worth_a_state(&job) && !job_keep(classifier, &job, edition, ref)) {
 		verdict->final = true;
 		verdict->nomem = true;
 	}
 	if (!verdict->final)
 		return;
 	port_guess(classifier, &job, verdict);
-	classify_end(classifier, ref);
+	greet_settle(classifier, &job, state, ref);
 }
 
 void classify_end(struct classifier *classifier, uint32_t *ref)
@@ -524,7 +532,7 @@ void classify_end(struct classifier *classifier, uint32_t *ref)
 
 	if (state) {
 		SHOW(state->bytes, sizeof(state->bytes));
-		count_open(classifier, state->look.edition_number, -1u);
+		look_leave(classifier, &state->look);
 	}
 	state_give(classifier, ref);
 }

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include "app_proto.h"
+#include "greeting.h"
 #include "user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
@@ -173,6 +174,12 @@ struct classify_work {
 	uint32_t quic_opened; // those that were
 	uint8_t named;        // the flow gave the name that it asks for
 	uint8_t awaits_name;  // it is about to
+	// What the ends say of themselves (greeting.h); NULL: nobody wants to know. The caller
+	// keeps the phase between calls; `greeted`: there is something to tell.
+	struct greeting *greeting;
+	uint8_t greeting_phase; // enum greeting_phase
+	uint8_t greeted;
+	uint8_t greeting_nomem; // no state was to be had for a hello in parts: it is left out
 	uint8_t n_steps;
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };
@@ -186,6 +193,11 @@ struct classify_work {
 void classify_feed(struct classifier *classifier, const struct edition *edition,
 	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
 	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
+
+// A flow whose verdict is final, while its greeting is pending: of `work`, only the greeting and
+// quic_* count.
+void classify_listen(struct classifier *classifier, const struct classify_flow *flow,
+	const struct span *span, uint32_t *state, struct classify_work *work);
 
 // Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);

@@ -37,8 +37,27 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 // start.
 struct classify_step *job_note(
 	struct job *job, enum classify_step_kind kind, const struct probe *probe, uint32_t to);
+// Takes a state for the flow, with what the look holds. `edition`: that it is classified with, or
+// NULL. False: the pool is empty.
+bool job_keep(struct classifier *classifier, const struct job *job, const struct edition *edition,
+	uint32_t *ref);
+// The flow is classified: its edition of signatures need not wait for it.
+void look_leave(struct classifier *classifier, struct look *look);
 
 // Of what has just grown. `state`: the flow's, or NULL if it has none yet.
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state);
+
+// The flow's greeting (greeting_look.c): of a stream's prefix that has just grown, or ended; of
+// what a client asks for over datagrams; of a server's datagram.
+void greet_stream(struct job *job);
+bool greets_datagram(const struct job *job);
+void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks);
+void greet_datagram_answer(struct job *job);
+// A datagram of a flow that is classified (names_asked.c).
+void greet_again(struct classifier *classifier, struct job *job, struct state *state);
+// The flow is classified: keeps its state, or takes one, while its greeting needs it; else gives it
+// back.
+void greet_settle(
+	struct classifier *classifier, struct job *job, struct state *state, uint32_t *ref);
 
 #endif

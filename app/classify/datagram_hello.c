@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stddef.h>
 #include "classify.h"
+#include "greeting_read.h"
+#include "tls_server.h"
 
 static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 	"it lies where a stream flow has its prefixes");
@@ -11,6 +13,7 @@ static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 #define DTLS_MESSAGE_BYTES   12 // RFC 6347 4.2.2
 #define DTLS_HANDSHAKE       22
 #define CLIENT_HELLO         1
+#define SERVER_HELLO         2
 #define MESSAGE_HEADER_BYTES 4  // of TLS: type and length
 #define CHLO_AT_MOST         80 // no public header of Google's with its first frame is longer
 #define CHLO_BYTES           8  // "CHLO", number of tags, two of nothing
@@ -32,11 +35,16 @@ static bool is_dtls(struct text datagram)
 }
 
 // Up to Q043: flags with the version's bit, an id of eight bytes, the version. Q046: a long header.
+static const uint8_t *google_version(struct text datagram)
+{
+	return datagram.at + ((datagram.at[0] & 0x80) ? 1 : 9);
+}
+
 static bool is_clear_google(struct text datagram)
 {
 	if (datagram.length < 13)
 		return false;
-	const uint8_t *version = datagram.at + ((datagram.at[0] & 0x80) ? 1 : 9);
+	const uint8_t *version = google_version(datagram);
 
 	return version[0] == 'Q' && version[1] == '0' && octets_be32(version) < QUIC_VERSION_Q050;
 }
@@ -108,6 +116,7 @@ static enum tls_hello_seen read_clear_google(struct text datagram, struct datagr
 
 	if (!at)
 		return TLS_HELLO_NONE;
+	asks->version = octets_be32(google_version(datagram));
 	enum tls_hello_seen seen =
 		read_chlo(text_from(datagram, (uint32_t)(at - datagram.at)), asks);
 
@@ -166,6 +175,7 @@ static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram
 	quic_initial_feed(crypto, &hello->quic, &hello->parts, datagram);
 	if (!hello->quic.version)
 		return is_zero_rtt(datagram) ? TLS_HELLO_MORE : TLS_HELLO_NONE;
+	asks->version = hello->quic.version;
 	seen = hello->quic.version == QUIC_VERSION_Q050
 		       ? read_chlo(parts_of(hello), asks)
 		       : read_tls(parts_of(hello), TLS_OVER_QUIC, asks);
@@ -183,4 +193,27 @@ enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datag
 	if (is_clear_google(datagram))
 		return read_clear_google(datagram, asks);
 	return is_quic(datagram) ? feed_quic(crypto, hello, datagram, asks) : TLS_HELLO_NONE;
+}
+
+// The first message of a flight is the hello; what its client asks for once more (a request for a
+// cookie) is none.
+bool greeting_of_dtls_server(struct text datagram, struct greeting *greeting)
+{
+	struct tls_server_hello hello;
+
+	if (datagram.length < DTLS_RECORD_BYTES + DTLS_MESSAGE_BYTES ||
+		datagram.at[0] != DTLS_HANDSHAKE || datagram.at[1] != 0xfe ||
+		datagram.at[DTLS_RECORD_BYTES] != SERVER_HELLO)
+		return false;
+	struct text body = text_from(datagram, DTLS_RECORD_BYTES + DTLS_MESSAGE_BYTES);
+	const uint8_t *message = datagram.at + DTLS_RECORD_BYTES;
+	uint32_t length = text_be24(message + 1);
+
+	if (text_be24(message + 6) || text_be24(message + 9) != length || length > body.length)
+		return false; // in parts
+	if (!tls_server_hello_read((struct text){body.at, length}, &hello))
+		return false;
+	greeting_begin(greeting, GREETING_TLS, true);
+	greeting_put_server(greeting, &hello);
+	return true;
 }

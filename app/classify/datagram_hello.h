@@ -19,6 +19,7 @@ struct datagram_hello {
 struct datagram_asks {
 	struct text name;     // empty: none (yet); points into the datagram or the parts
 	struct tls_hello tls; // `carrier` 0: it is no TLS
+	uint32_t version;     // of QUIC; 0: it is none
 };
 
 void datagram_hello_clear(struct datagram_hello *hello); // also before first use

@@ -51,30 +51,56 @@ static void asked_for(struct job *job, unsigned half, uint16_t app)
 }
 
 // The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
-// before it.
-static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
+// before it. False: it is none, or nobody wants to know.
+static bool read_datagram(struct classifier *classifier, struct job *job, struct state *state,
+	struct datagram_asks *asks)
 {
 	const struct text datagram = {job->span->bytes, job->span->length};
 	struct look *look = job->look;
 	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
-	struct datagram_asks asks;
 
 	if (look->host == HOST_LOOKED_AT || (job->span->half & 1) != HALF_C2S ||
-		!user_apps_have_hosts(job->user) || !datagram_hello_may_be(datagram))
-		return;
-	if (look->host != HOST_AWAITED) {
+		!(user_apps_have_hosts(job->user) || greets_datagram(job)) ||
+		!datagram_hello_may_be(datagram))
+		return false;
+	if (!hello_goes_on(look)) {
 		SHOW(hello, sizeof(*hello));
 		datagram_hello_clear(hello);
 	}
 	uint8_t tried = hello->quic.n_tries, opened = hello->quic.n_opened;
-	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, &asks);
+	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, asks);
 
 	job->work->quic_tried += hello->quic.n_tries - tried;
 	job->work->quic_opened += hello->quic.n_opened - opened;
-	look->host = seen == TLS_HELLO_MORE && !asks.name.length ? HOST_AWAITED : HOST_LOOKED_AT;
-	if (asks.name.length)
+	greet_datagram(job, seen, asks);
+	if (seen != TLS_HELLO_MORE)
+		look->host = HOST_LOOKED_AT;
+	else if (!asks->name.length)
+		look->host = HOST_AWAITED;
+	else
+		look->host = greets_datagram(job) ? HOST_NAMED : HOST_LOOKED_AT;
+	return true;
+}
+
+static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
+{
+	bool known = job->look->host == HOST_NAMED;
+	struct datagram_asks asks;
+
+	if (!read_datagram(classifier, job, state, &asks))
+		return;
+	if (asks.name.length && !known)
 		named(job, HALF_C2S, asks.name);
 	asked_for(job, HALF_C2S, tls_hello_application(&asks.tls));
+}
+
+void greet_again(struct classifier *classifier, struct job *job, struct state *state)
+{
+	struct datagram_asks asks;
+
+	greet_datagram_answer(job);
+	if (state && greets_datagram(job))
+		read_datagram(classifier, job, state, &asks);
 }
 
 // Calls: the realm of a TURN server is a name that is asked for, and attributes may be of one

@@ -36,6 +36,7 @@ enum host_look {
 	HOST_NOT_LOOKED, // not asked yet, or not here yet
 	HOST_AWAITED,    // its half begins as one that will tell
 	HOST_OF_SERVER,  // the client asks for none: the server's certificate is awaited
+	HOST_NAMED,      // of datagrams: it is known, the rest of its hello is on its way
 	HOST_LOOKED_AT,
 };
 
@@ -49,11 +50,12 @@ struct look {
 	struct memo_slot memos[APP_MEMOS];
 	struct pending pending[PENDING_MAX]; // verifiers that said MORE
 	uint8_t n_pending;
-	uint8_t host;                  // enum host_look: the name that the client asks for
-	bool ended[2];                 // a gap: nothing can be added to this half's prefix
-	uint16_t length[2];            // bytes of prefix
-	const uint8_t *at[2];          // the prefix: in the state, or in the packet at hand
-	const struct edition *edition; // that it is classified with; not touched once it is retired
+	uint8_t host;         // enum host_look: the name that the client asks for
+	bool ended[2];        // a gap: nothing can be added to this half's prefix
+	uint16_t length[2];   // bytes of prefix
+	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
+	const struct edition
+		*edition; // that it is classified with, or NULL; not touched once it is retired
 	uint32_t edition_number;
 };
 
@@ -63,7 +65,7 @@ struct state {
 			struct look look;
 			union {
 				uint8_t bytes[2][CLASSIFY_PREFIX_BYTES]; // TCP
-				struct datagram_hello hello;             // UDP, while HOST_AWAITED
+				struct datagram_hello hello; // UDP, while HOST_AWAITED or _NAMED
 			};
 		};
 		struct decoder_state decoder;
@@ -117,5 +119,15 @@ void state_give(struct classifier *classifier, uint32_t *ref);
 // Appends what continues a half's prefix: into the state, or, without one, as it lies in the
 // packet. False: nothing new can be seen.
 bool look_grow(struct look *look, struct state *state, const struct span *span);
+// Nothing more will be seen of it.
+static inline bool half_closed(const struct look *look, unsigned half)
+{
+	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
+}
+// The hello of a datagram flow goes on.
+static inline bool hello_goes_on(const struct look *look)
+{
+	return look->host == HOST_AWAITED || look->host == HOST_NAMED;
+}
 
 #endif

@@ -293,8 +293,12 @@ static const char *type_word(const struct event *event)
 		[EVENT_TRACE] = "trace",
 		[EVENT_OPERATOR] = "operator",
 		[EVENT_TRANSFER] = "transfer",
+		[EVENT_GREETING] = "?", // by its kind
+		[EVENT_GREETING_MORE] = "?",
 	};
 
+	if (event->type == EVENT_GREETING)
+		return eve_greeting_word(event->greeting.kind);
 	return event->type < EVENT_TYPES_MAX ? words[event->type] : "?";
 }
 
@@ -309,7 +313,8 @@ static bool names_rule(const struct event *event)
 		       event->flow.by_hand != FLOW_OPERATOR_RESET);
 }
 
-void eve_render(const struct eve_names *names, const struct event *event, struct json_out *out)
+void eve_render(const struct eve_names *names, const struct event *event,
+	const struct greeting_record *greeting, struct json_out *out)
 {
 	const struct dataplane *dp = names->dp;
 	const char *user;
@@ -367,6 +372,8 @@ void eve_render(const struct eve_names *names, const struct event *event, struct
 		break;
 	default: break;
 	}
+	if (greeting)
+		eve_greeting(greeting, out);
 	json_out_close(out, '}');
 	json_out_newline(out);
 }

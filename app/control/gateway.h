@@ -85,6 +85,7 @@ struct gateway {
 		uint32_t expectations; // default 16384
 		uint32_t endpoints;    // default 32768; 0: the cache is off
 		uint32_t names;        // the same
+		uint32_t greetings;    // default 65536; 0: none are read
 		uint32_t evidence;     // per data lcore; default 65536
 		uint32_t tcp_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s, stateless_s,
 			condemned_s; // time-outs; defaults in flow_timeouts_default
@@ -153,11 +154,12 @@ struct gateway {
 	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
 	// Compiled signatures that nobody has used for that long are removed; 0: never; default 30.
 	uint32_t signature_cache_days;
-	uint32_t drain_s; // at stop; default 2
-	bool debug;       // commands for tests (debug-stall); default false
-	bool idle_sleep;  // idle ramp of data lcores (A16); default false
-	bool flow_events; // EVE flow records; default true
-	bool drop_events; // EVE drop records; default true
+	uint32_t drain_s;     // at stop; default 2
+	bool debug;           // commands for tests (debug-stall); default false
+	bool idle_sleep;      // idle ramp of data lcores (A16); default false
+	bool flow_events;     // EVE flow records; default true
+	bool drop_events;     // EVE drop records; default true
+	bool greeting_events; // EVE tls, quic and http records; default true
 };
 
 // Reads and checks the file; every problem goes to `errors`. 0, -EINVAL (errors), -errno of the

@@ -74,6 +74,10 @@ const struct json_field gateway_fields[] = {
 		.kind = JSON_KIND_FLAG,
 		.offset = offsetof(struct gateway, drop_events),
 		.fallback = true},
+	{.name = "greeting_events",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway, greeting_events),
+		.fallback = true},
 	JSON_FIELD_END,
 };
 
@@ -113,6 +117,7 @@ const struct json_field gateway_limits_fields[] = {
 	COUNT(expectations, 64, 1048576, 16384),
 	COUNT(endpoints, 0, 1048576, 32768),
 	COUNT(names, 0, 1048576, 32768),
+	COUNT(greetings, 0, 16777216, 65536),
 	COUNT(evidence, 1024, 16777216, 65536),
 	COUNT(tcp_s, 1, 604800, 7440),
 	COUNT(tcp_closing_s, 1, 3600, 15),

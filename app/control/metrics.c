@@ -219,6 +219,9 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	metrics_family(m, "sluice_events_failed", METRIC_COUNTER, NULL,
 		"event records that could not be written");
 	metrics_u64(m, NULL, context->sink ? sink_failed(context->sink) : 0);
+	metrics_family(m, "sluice_greetings_forgotten", METRIC_COUNTER, NULL,
+		"flows whose hello was forgotten before they ended");
+	metrics_u64(m, NULL, context->sink ? sink_greetings_forgotten(context->sink) : 0);
 	metrics_family(m, "process_resident_memory_bytes", METRIC_GAUGE, "bytes",
 		"ordinary memory in use; hugepages are not counted");
 	metrics_u64(m, NULL, resident_bytes());

@@ -29,11 +29,13 @@ struct sink {
 	bool live;
 	bool flow_events;
 	bool drop_events;
+	bool greeting_events;
 	bool regular; // a file: can be cut back to its last whole line
 	bool waiting; // a write failed or would block: only the timer tries again
 	bool reported;
 	bool torn; // the buffer starts inside a line
 	struct eve_names names;
+	struct greetings *greetings; // NULL: none are kept
 	uint64_t started_ns;
 	uint64_t written;
 	uint64_t failed;
@@ -99,6 +101,8 @@ static void cut_torn_line(const struct sink *sink)
 			sink->path, torn);
 }
 
+static void tell_greeting(void *ctx, const struct greeting_record *record);
+
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len)
 {
@@ -114,8 +118,15 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		.live = options->live,
 		.flow_events = options->flow_events,
 		.drop_events = options->drop_events,
+		.greeting_events = options->greeting_events,
 		.names = {.dp = dp, .rules = names, .source = options->source},
 	};
+	if (options->greetings &&
+		greetings_new(options->greetings, tell_greeting, sink, &sink->greetings) < 0) {
+		snprintf(err, err_len, "no memory for greetings; lower limits.greetings");
+		free(sink);
+		return -ENOMEM;
+	}
 	if (options->path && !strcmp(options->path, "-")) {
 		sink->fd = STDOUT_FILENO;
 		sink->standard_output = true;
@@ -124,6 +135,7 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		sink->path = strdup(options->path);
 		if (!sink->path) {
 			snprintf(err, err_len, "no memory for the event file's name");
+			greetings_free(sink->greetings);
 			free(sink);
 			return -ENOMEM;
 		}
@@ -141,6 +153,7 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 						 "it leads to,"
 					       : "make it writable");
 			free(sink->path);
+			greetings_free(sink->greetings);
 			free(sink);
 			return rc;
 		}
@@ -303,15 +316,12 @@ int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx)
 	return 0;
 }
 
-static void put_event(struct sink *sink, const struct event *event)
+static void put_line(
+	struct sink *sink, const struct event *event, const struct greeting_record *greeting)
 {
 	struct json_out line;
 	char *room;
 
-	for (unsigned i = 0; i < sink->n_listeners; i++)
-		sink->listeners[i].call(sink->listeners[i].ctx, event);
-	if (!is_wanted(sink, event))
-		return;
 	if (sink->fd < 0) {
 		sink->written++;
 		return;
@@ -320,8 +330,54 @@ static void put_event(struct sink *sink, const struct event *event)
 	if (!room)
 		return;
 	json_out_init(&line, room, EVE_LINE_MAX);
-	eve_render(&sink->names, event, &line);
+	eve_render(&sink->names, event, greeting, &line);
 	line_end(sink, &line);
+}
+
+static void tell_greeting(void *ctx, const struct greeting_record *record)
+{
+	struct sink *sink = ctx;
+
+	if (sink->greeting_events)
+		put_line(sink, record->head, record);
+}
+
+static void put_event(struct sink *sink, const struct event *event)
+{
+	struct greeting_record *greeting = NULL;
+
+	for (unsigned i = 0; i < sink->n_listeners; i++)
+		sink->listeners[i].call(sink->listeners[i].ctx, event);
+	if (event->type == EVENT_GREETING || event->type == EVENT_GREETING_MORE) {
+		if (sink->greetings)
+			greetings_take(sink->greetings, event);
+		return;
+	}
+	if (sink->greetings && (event->type == EVENT_FLOW || event->type == EVENT_ALERT ||
+				       event->type == EVENT_ELEPHANT))
+		greeting = greetings_find(sink->greetings, event->flow_id);
+	// nothing more is to come, and its own record stands before that of the flow
+	if (greeting && event->type == EVENT_FLOW)
+		greetings_tell(sink->greetings, greeting);
+	if (is_wanted(sink, event))
+		put_line(sink, event, greeting);
+	if (greeting && event->type == EVENT_FLOW)
+		greetings_remove(sink->greetings, greeting);
+}
+
+const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t flow_id)
+{
+	return sink->greetings ? greetings_find(sink->greetings, flow_id) : NULL;
+}
+
+uint32_t sink_greetings(const struct sink *sink)
+{
+	return sink->greetings ? greetings_count(sink->greetings) : 0;
+}
+
+uint64_t sink_greetings_forgotten(const struct sink *sink)
+{
+	return sink->greetings ? greetings_forgotten(sink->greetings) : 0;
 }
 
 void sink_event(struct sink *sink, const struct event *event)
@@ -531,6 +587,7 @@ void sink_free(struct sink *sink)
 			sink->path);
 	if (sink->fd >= 0 && !sink->standard_output)
 		close(sink->fd);
+	greetings_free(sink->greetings);
 	free(sink->path);
 	free(sink);
 }

@@ -10,12 +10,15 @@
 #include "policy_load.h"
 
 struct sink;
+struct greeting_record;
 
 struct sink_options {
 	const char *path;   // "-": standard output; NULL: count only
 	const char *source; // EVE pkt_src: "wire/pcap" or "pcap"
 	bool flow_events;
 	bool drop_events;
+	bool greeting_events; // of types tls, quic, http
+	uint32_t greetings;   // flows whose ends' words are kept for their records; 0: none
 	// A gateway: the file is appended to, and a reader that stands still (pipe, standard
 	// output) costs records, not time. Else (replay) the file is made anew and readers are
 	// waited for.
@@ -62,6 +65,11 @@ int sink_reopen(struct sink *sink); // SIGHUP: log rotation
 // does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.
 void sink_flush(struct sink *sink);
 void sink_set_start(struct sink *sink, uint64_t started_ns); // of the uptime in stats records
+// What is known of the flow's ends, or NULL; until the next drain.
+const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t flow_id);
+// Flows for which something is kept; those that were forgotten to make room.
+uint32_t sink_greetings(const struct sink *sink);
+uint64_t sink_greetings_forgotten(const struct sink *sink);
 uint64_t sink_written(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
 

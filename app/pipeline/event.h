@@ -23,6 +23,8 @@ enum event_type {
 	EVENT_TRACE,    // a stage of a traced flow
 	EVENT_OPERATOR, // what the operator did; of the control core
 	EVENT_TRANSFER, // a flow came that another one had announced
+	EVENT_GREETING, // what an end of a flow says of itself: the first part
+	EVENT_GREETING_MORE, // of the same lcore, at once behind the first: the others
 	EVENT_TYPES_MAX,
 };
 
@@ -94,6 +96,9 @@ enum flow_state_word { // EVE flow.state
 	FLOW_STATE_CLOSED,
 	FLOW_STATE_CONDEMNED,
 };
+
+#define EVENT_GREETING_BYTES     142
+#define EVENT_GREETING_PARTS_MAX (GREETING_BYTES / EVENT_GREETING_BYTES + 1)
 
 struct event {
 	uint64_t now_ns;     // of the packet or the tick that caused it
@@ -183,6 +188,14 @@ struct event {
 			uint32_t tcp_seq;      // tcp_flags beside it; 0 for other protocols
 			uint16_t payload_len;  // bytes
 		} trace;
+		struct {
+			uint16_t total; // bytes of the whole greeting; of the first part
+			uint8_t length; // in `bytes`
+			uint8_t kind;   // enum greeting_kind
+			uint8_t of_server;
+			uint8_t awaits; // 1: the server's is to come
+			uint8_t bytes[EVENT_GREETING_BYTES];
+		} greeting;
 		struct {
 			char text[56];      // OPERATOR_CACHE_EXEMPT: the network
 			uint64_t ttl_s;     // 0: no end

@@ -163,6 +163,7 @@ struct flow_cold {
 	uint8_t learned_from; // enum learned_from
 	uint8_t named;        // it gave a name of its own
 	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
+	uint8_t greeting;     // enum greeting_phase
 };
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.

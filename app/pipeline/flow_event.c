@@ -320,6 +320,39 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	event_send(lcore, &event);
 }
 
+void flow_event_greeting(
+	struct lcore *lcore, uint32_t ref, const struct greeting *greeting, bool awaits)
+{
+	struct event parts[EVENT_GREETING_PARTS_MAX];
+	unsigned n = 0, at = 0;
+
+	if (rte_ring_free_count(lcore->events) < EVENT_RING_SIZE / 2) {
+		lcore->stats.greetings_lost++;
+		return;
+	}
+	memset(&parts[0], 0, sizeof(parts[0]));
+	flow_event_identify(lcore, ref, &parts[0]);
+	do {
+		struct event *part = &parts[n++];
+		unsigned length =
+			RTE_MIN((unsigned)EVENT_GREETING_BYTES, (unsigned)greeting->length - at);
+
+		if (n > 1)
+			memset(part, 0, offsetof(struct event, greeting.bytes));
+		part->type = n > 1 ? EVENT_GREETING_MORE : EVENT_GREETING;
+		part->greeting.total = greeting->length;
+		part->greeting.length = (uint8_t)length;
+		part->greeting.kind = greeting->kind;
+		part->greeting.of_server = greeting->of_server;
+		part->greeting.awaits = awaits;
+		memcpy(part->greeting.bytes, greeting->bytes + at, length);
+		at += length;
+	} while (at < greeting->length);
+	for (unsigned i = 0; i < n; i++)
+		event_send(lcore, &parts[i]); // there is room for all
+	lcore->stats.greetings_told++;
+}
+
 void flow_event_scan(
 	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict)
 {

@@ -191,13 +191,14 @@ static void waive(struct inspection *in)
 	in->lcore->stats.flows_law_waived++;
 	in->flow->flags |= FLOW_APP_FINAL | FLOW_GAVEUP;
 	in->flow->flags &= (uint16_t)~FLOW_DECODED;
+	in->cold->greeting = GREETING_OVER;
 	in->walk->undecided = true;
 }
 
 static void settle_later(struct inspection *in, struct tcp_track *track)
 {
 	// at the next packet that gets so far
-	track->undecided |= in->walk->undecided;
+	track->undecided |= in->walk->undecided | in->walk->decoded;
 }
 
 static enum verdict obey(
@@ -470,7 +471,7 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 		struct rte_mbuf *m =
 			track_work(lcore->tracker, track, half, lcore->now_ns, &consumer, &more);
 
-		track->undecided |= walk.undecided;
+		track->undecided |= walk.undecided | walk.decoded;
 		if (!m) {
 			// a run of copies costs as much as that many packets
 			*budget -= more ? RTE_MIN(*budget, TRACK_DRAIN_BUDGET - 1u) : 0;

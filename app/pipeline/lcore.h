@@ -248,6 +248,7 @@ struct lcore_limits {
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off
 	uint32_t evidence;               // records, per lcore
+	uint32_t greetings;              // that the control core keeps; 0: none are read
 	struct tracker_limits tracker;   // tcp_track.h
 	struct frag_limits fragments;    // per lcore
 	struct elephant_limits elephant; // flow_rate.h

@@ -289,6 +289,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	flow->released[half] = start;
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
+	cold->greeting = GREETING_AWAITED;
 	know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
 	learned_expected_again(lcore, flow, cold);
 	flow->signature = UINT16_MAX;

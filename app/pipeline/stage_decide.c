@@ -198,14 +198,22 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 		evidence->flags |= EVIDENCE_IS_ALLOWED;
 }
 
+// Neither classification, a decoder nor its greeting wants more of the flow.
+static bool is_heard_out(const struct lcore *lcore, uint32_t ref)
+{
+	uint16_t flags = flow_at(lcore->flows, ref)->flags;
+
+	return (flags & (FLOW_APP_FINAL | FLOW_DECODED)) == FLOW_APP_FINAL &&
+	       !greeting_pending(flow_cold_at(lcore->flows, ref)->greeting);
+}
+
 // A flow that is to be scanned is never final: it is inspected to its end. False: it must be
 // scanned to pass, and there is no place for it.
 static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decision *decision)
 {
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 	bool scans = decision->action == ACTION_SCAN;
-	bool done =
-		decision->final && flow->flags & FLOW_APP_FINAL && !(flow->flags & FLOW_DECODED);
+	bool done = decision->final && is_heard_out(lcore, walk->ref);
 
 	flow->action = decision->action;
 	if (scans || done)
@@ -219,12 +227,12 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 	return true;
 }
 
-// A flow that passes was kept from being final by its decoder alone.
+// A flow that passes was kept from being final by its decoder or its greeting alone.
 static void settle(struct lcore *lcore, struct walk *walk)
 {
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-	if (flow->action == ACTION_PASS && flow->flags & FLOW_APP_FINAL && !lcore->tap &&
+	if (flow->action == ACTION_PASS && is_heard_out(lcore, walk->ref) && !lcore->tap &&
 		inspect_settled(lcore, walk->ref))
 		flow->flags |= FLOW_FINAL;
 }

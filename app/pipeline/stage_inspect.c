@@ -99,11 +99,63 @@ static void decode(struct inspection *in, const struct span *span)
 	in->walk->decoded = true;
 }
 
+static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+	bool tcp = flow->l4_proto == IPPROTO_TCP;
+
+	return (struct classify_flow){
+		.ends = &in->cold->ends,
+		.l4_proto = flow->l4_proto,
+		.n_data_pkts = tcp ? flow->taken_pkts : flow->n_data_pkts, // for the budget
+		.n_small_pkts = tcp ? flow->taken_small : 0,
+		// by half: a stray segment of one must not spoil the beginning of the other
+		.midstream = span->flags & SPAN_MIDSTREAM,
+		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+	};
+}
+
+// `work` is large: its steps, and the greeting, stay as they are.
+static void begin_work(
+	const struct inspection *in, struct classify_work *work, struct greeting *greeting)
+{
+	memset(work, 0, offsetof(struct classify_work, steps));
+	work->greeting = in->lcore->dp->limits.greetings ? greeting : NULL;
+	work->greeting_phase = in->cold->greeting;
+}
+
+static void take_greeting(struct inspection *in, const struct classify_work *work)
+{
+	in->cold->greeting = work->greeting_phase;
+	in->lcore->stats.greetings_nomem += work->greeting_nomem;
+	if (work->greeted)
+		flow_event_greeting(in->lcore, in->walk->ref, work->greeting,
+			work->greeting_phase == GREETING_ANSWER);
+}
+
+// The application is known, but not yet all that its ends say of themselves.
+static void hear(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_work work;
+	struct greeting greeting;
+
+	begin_work(in, &work, &greeting);
+	classify_listen(lcore->classifier, &about, span, &in->flow->classify_state, &work);
+	lcore->stats.classify_quic_tried += work.quic_tried;
+	lcore->stats.classify_quic_opened += work.quic_opened;
+	take_greeting(in, &work);
+	in->walk->decoded |= !greeting_pending(in->cold->greeting);
+}
+
 static void consume(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
 
+	if (flow->flags & FLOW_APP_FINAL && greeting_pending(in->cold->greeting))
+		hear(in, span);
 	if (flow->flags & FLOW_DECODED) {
 		decode(in, span);
 		return;
@@ -115,22 +167,11 @@ static void consume(struct inspection *in, const struct span *span)
 		.signature = flow->signature,
 		.confidence = flow->confidence,
 	};
-	bool tcp = flow->l4_proto == IPPROTO_TCP;
-	uint8_t seen = tcp ? flow->taken_pkts : flow->n_data_pkts; // for the budget
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_work work;
+	struct greeting greeting;
 
-	const struct classify_flow about = {
-		.ends = &in->cold->ends,
-		.l4_proto = flow->l4_proto,
-		.n_data_pkts = seen,
-		.n_small_pkts = tcp ? flow->taken_small : 0,
-		// by half: a stray segment of one must not spoil the beginning of the other
-		.midstream = span->flags & SPAN_MIDSTREAM,
-		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
-	};
-	struct classify_work work; // large: its steps stay as they are
-
-	memset(&work, 0, offsetof(struct classify_work, steps));
-
+	begin_work(in, &work, &greeting);
 	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &flow->classify_state, &verdict, &work);
 	lcore->stats.classify_pkts++;
@@ -158,6 +199,7 @@ static void consume(struct inspection *in, const struct span *span)
 	flow->confidence = verdict.confidence;
 	if (verdict.n_data_pkts)
 		flow->decided_pkts = flow->n_data_pkts;
+	take_greeting(in, &work);
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
@@ -173,7 +215,7 @@ static void consume(struct inspection *in, const struct span *span)
 		struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_GIVE_UP);
 
 		evidence->detail = classify_packets_used_up(&about);
-		evidence->length = seen;
+		evidence->length = about.n_data_pkts;
 	} else {
 		lcore->stats.classify_done++;
 	}
@@ -183,7 +225,7 @@ static void consume(struct inspection *in, const struct span *span)
 	flow->flags |= FLOW_DECODED;
 	if (!app_get(flow->app)->decodes_for_others)
 		walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
-	consume(in, span);
+	decode(in, span);
 }
 
 void inspect_span(struct inspection *in, const struct span *span)
@@ -206,7 +248,10 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 	uint32_t length = span.length;
 	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
-	if (offset + length > m->data_len && !(in->flow->flags & FLOW_APP_FINAL)) {
+	bool looked_at =
+		!(in->flow->flags & FLOW_APP_FINAL) || greeting_pending(in->cold->greeting);
+
+	if (offset + length > m->data_len && looked_at) {
 		span.length = RTE_MIN(length, (uint32_t)sizeof(start));
 		span.bytes = rte_pktmbuf_read(m, offset, span.length, start);
 		if (!span.bytes)

@@ -489,7 +489,7 @@ static void the_longest_line_fits(void **state)
 		if (type == EVENT_TRACE)
 			memset(event.trace.text, 1, sizeof event.trace.text);
 		json_out_init(&out, line, sizeof line);
-		eve_render(&names, &event, &out);
+		eve_render(&names, &event, NULL, &out);
 		assert_false(out.full);
 		assert_true(json_out_length(&out) < EVE_LINE_MAX / 2);
 	}

@@ -95,6 +95,8 @@ static void test_defaults(void **state)
 	assert_false(gateway->idle_sleep);
 	assert_true(gateway->flow_events);
 	assert_true(gateway->drop_events);
+	assert_true(gateway->greeting_events);
+	assert_int_equal(gateway->limits.greetings, 65536);
 	assert_string_equal(gateway->paths.control, "/run/sluice/control.sock");
 	assert_null(gateway->paths.pidfile);
 	assert_null(gateway->control_group);
@@ -112,7 +114,8 @@ static void test_all_keys(void **state)
 		"'lcores':{'data':[1,1,2],'scan':[0],'control':3},"
 		"'memory':{'mbufs':4096,'hugepages':false,'mb':256},"
 		"'limits':{'flows':2048,'embryos':4096,'classifying':128,'conn_cache':64,"
-		"'expectations':65,'endpoints':66,'names':0,'evidence':2000,'tcp_s':1,'tcp_closing_"
+		"'expectations':65,'endpoints':66,'names':0,'greetings':0,'evidence':2000,'tcp_s':"
+		"1,'tcp_closing_"
 		"s':2,'udp_s':3,'udp_"
 		"one_way_s':4,"
 		"'embryonic_s':5,'stateless_s':6,'condemned_s':7},"
@@ -125,7 +128,8 @@ static void test_all_keys(void **state)
 		"'verdict':'never','delay_ms':8}]},"
 		"'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
 		"'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
-		"'idle_sleep':true,'flow_events':false,'drop_events':false}");
+		"'idle_sleep':true,'flow_events':false,'drop_events':false,'greeting_events':"
+		"false}");
 
 	(void)state;
 	assert_int_equal(gateway->n_eal, 2);
@@ -145,6 +149,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(gateway->limits.expectations, 65);
 	assert_int_equal(gateway->limits.endpoints, 66);
 	assert_int_equal(gateway->limits.names, 0);
+	assert_int_equal(gateway->limits.greetings, 0);
 	assert_int_equal(gateway->limits.evidence, 2000);
 	assert_int_equal(gateway->limits.condemned_s, 7);
 	assert_int_equal(gateway->limits.tcp_s, 1);
@@ -177,6 +182,7 @@ static void test_all_keys(void **state)
 	assert_int_equal(gateway->stats_interval_s, 0);
 	assert_true(gateway->idle_sleep);
 	assert_false(gateway->drop_events);
+	assert_false(gateway->greeting_events);
 	gateway_free(gateway);
 }
 

@@ -120,6 +120,9 @@
 	X(names_hits, "flows classified by the name cache")                            \
 	X(classify_giveup, "flows whose budget ended without an application")          \
 	X(classify_nomem, "data packets that found no classifier state free")          \
+	X(greetings_told, "hellos and requests told to the control core")              \
+	X(greetings_lost, "the same, left out while the event ring was half full")     \
+	X(greetings_nomem, "hellos in parts left out while states were scarce")        \
 	/* decision and teardown */                                                    \
 	X(decisions, "policy evaluations")                                             \
 	X(decisions_again, "evaluations of live flows after a reload")                 \
