@@ -11,9 +11,10 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
-# Programs that speak what the gateway knows (tests/netns/clients_*.test); one that is absent skips its test.
-PACKAGES_CLIENTS="amule-daemon amule-utils coturn dhtnode eiskaltdcpp-daemon irssi microdc2 mumble-server ncdc
-	ngircd ngtcp2-client ngtcp2-server prosody python3-slixmpp syncthing toxcore-utils uhub"
+# Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); one that is absent skips its test.
+PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon irssi
+	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-slixmpp
+	qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus

@@ -66,25 +66,31 @@ def settings(folder, port, rpc_port, extra):
         json.dump(chosen, out, indent=1)
 
 
-def torrent(path, tracker, out_path, piece=262144):
-    """Writes a single-file torrent and returns its info hash."""
+def torrent(path, tracker, out_path, piece=262144, private=True, node=None):
+    """Writes a single-file torrent and returns its info hash. A private one is not for DHT, PEX and LSD; node: where
+    the DHT begins (BEP 5), HOST:PORT."""
     pieces = b""
     size = os.path.getsize(path)
     with open(path, "rb") as content:
         while chunk := content.read(piece):
             pieces += hashlib.sha1(chunk).digest()
     name = os.path.basename(path).encode()
-    info = b"d6:lengthi%de4:name%d:%s12:piece lengthi%de6:pieces%d:%s7:privatei1ee" % (
+    info = b"d6:lengthi%de4:name%d:%s12:piece lengthi%de6:pieces%d:%s%se" % (
         size,
         len(name),
         name,
         piece,
         len(pieces),
         pieces,
+        b"7:privatei1e" if private else b"",
     )
     announce = tracker.encode()
     with open(out_path, "wb") as out:
-        out.write(b"d8:announce%d:%s4:info%se" % (len(announce), announce, info))
+        out.write(b"d8:announce%d:%s4:info%s" % (len(announce), announce, info))
+        if node:
+            host, port = node.rsplit(":", 1)
+            out.write(b"5:nodesll%d:%si%dee" % (len(host), host.encode(), int(port)) + b"e")
+        out.write(b"e")
     return hashlib.sha1(info).hexdigest()
 
 
