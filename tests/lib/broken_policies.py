@@ -5,6 +5,7 @@
 broken_policies.py make DIR SLUICE GOOD.json      writes 75 of them, and says of how many kinds
 broken_policies.py reload DIR SOCKET SECONDS      reloads each, evenly spread, and says how it went
 """
+import concurrent.futures
 import json
 import os
 import random
@@ -91,6 +92,14 @@ def is_refused(sluice, path):
                           stderr=subprocess.DEVNULL).returncode == 78
 
 
+def all_refused(sluice, paths, texts):
+    """Writes the texts there; of each, whether it is refused. Those that are not, compile: a second each."""
+    for path, text in zip(paths, texts):
+        open(path, "wb").write(text)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda path: is_refused(sluice, path), paths))
+
+
 def make(folder, sluice, good_path):
     good = open(good_path, encoding="utf-8").read()
     rng = random.Random(SEED)
@@ -99,18 +108,22 @@ def make(folder, sluice, good_path):
         open(os.path.join(folder, "users", name), "wb").write(users)
     texts = by_hand(good)
     hand = len(texts)
-    for i, text in enumerate(texts):
-        path = os.path.join(folder, "hand-%02d.json" % i)
-        open(path, "wb").write(text)
-        if not is_refused(sluice, path):
+    paths = [os.path.join(folder, "hand-%02d.json" % i) for i in range(hand)]
+    for path, text, refused in zip(paths, texts, all_refused(sluice, paths, texts)):
+        if not refused:
             raise SystemExit("%s is not broken: %r" % (path, text[:200]))
     os.mkdir(os.path.join(folder, "hand-folder.json"))
     hand += 1
     n = hand
     while n < COUNT:
-        path = os.path.join(folder, "random-%02d.json" % n)
-        open(path, "wb").write(mutated(good, rng))
-        n += is_refused(sluice, path)  # else it is written over
+        paths = [os.path.join(folder, "random-%02d.json" % i) for i in range(n, min(n + 8, COUNT))]
+        texts = [mutated(good, rng) for _ in paths]
+        refused = all_refused(sluice, paths, texts)
+        for path in paths:
+            os.unlink(path)
+        for text in (text for text, broken in zip(texts, refused) if broken):
+            open(os.path.join(folder, "random-%02d.json" % n), "wb").write(text)
+            n += 1
     print(json.dumps({"by_hand": hand, "random": COUNT - hand}))
 
 

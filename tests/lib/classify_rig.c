@@ -102,7 +102,8 @@ static struct rig *rig_finish(struct rig *rig, unsigned n_states)
 {
 	char err[512];
 
-	if (sigdb_new(rig->signatures, rig->n_signatures, NULL, &rig->db, NULL, err, sizeof(err)))
+	if (sigdb_new(rig->signatures, rig->n_signatures, SIGNATURES_CACHE, &rig->db, NULL, err,
+		    sizeof(err)))
 		die(err, "sigdb");
 	if (edition_new(rig->db, 1, &rig->edition))
 		die("no memory", "edition");

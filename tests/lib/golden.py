@@ -15,6 +15,9 @@ GOLDEN = os.path.join(ROOT, "tests", "golden")
 CAPTURES = os.path.join(GOLDEN, "captures")
 POLICIES = os.path.join(GOLDEN, "policies")
 SIGNATURES = os.path.join(ROOT, "config", "signatures")
+# Compiling takes a second, a run a tenth of one: the tests of a build share what was compiled.
+CACHE = os.path.join(BUILD, "signature-cache")
+os.makedirs(CACHE, exist_ok=True)
 
 
 def skip(why):
@@ -36,7 +39,7 @@ class Run:
     def __init__(self, folder, inputs, policy, *options, expect=0):
         self.out, self.events_file, self.stats_file = (
             os.path.join(folder, name) for name in ("out.pcap", "events.json", "stats.json"))
-        self.command = [SLUICE, "replay", *inputs, "-p", policy, "-g", SIGNATURES, "--cache", folder,
+        self.command = [SLUICE, "replay", *inputs, "-p", policy, "-g", SIGNATURES, "--cache", CACHE,
                         "-w", self.out, "-e", self.events_file, "--stats", self.stats_file, *options]
         run = subprocess.run(self.command, capture_output=True, text=True, check=False)
         self.stderr = run.stderr

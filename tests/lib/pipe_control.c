@@ -80,8 +80,8 @@ struct gate *gate_new(unsigned n_lcores, const char *policy)
 	assert_int_equal(sink_new(&options, gate->context.dp, gate->context.names,
 				 &gate->context.sink, err, sizeof(err)),
 		0);
-	assert_int_equal(reload_new(gate->context.dp, gate->context.names, SIGNATURES_DIR, NULL,
-				 &gate->context.reload),
+	assert_int_equal(reload_new(gate->context.dp, gate->context.names, SIGNATURES_DIR,
+				 SIGNATURES_CACHE, &gate->context.reload),
 		0);
 	reload_set_sink(gate->context.reload, gate->context.sink);
 	assert_int_equal(

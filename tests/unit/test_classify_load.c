@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All signatures of the tree, compiled from nothing and taken from the cache: both classify alike,
-// and the second is not compiled. How long each took is printed as JSON (docs/performance.md).
+// and the second is not compiled. How long each took is printed as JSON (docs/performance.md); the
+// CPU time, which a busy machine makes little longer, is held to what is promised: 10 s and 0.5 s.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -14,11 +15,11 @@
 #include <cmocka.h>
 #include "classify_rig.h"
 
-static double now_s(void)
+static double now_s(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
@@ -64,26 +65,30 @@ static void test_cold_and_cached(void **state)
 {
 	char dir[] = "/tmp/test_classify_load_XXXXXX", err[512];
 	struct rig *rig = rig_new();
-	double took[2];
+	static const double promised_s[2] = {10, 0.5};
+	double took[2], cpu[2];
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	for (unsigned warm = 0; warm < 2; warm++) {
 		struct sigdb *db;
-		double began = now_s();
+		double began = now_s(CLOCK_MONOTONIC), cpu_began = now_s(CLOCK_PROCESS_CPUTIME_ID);
 		bool from_cache;
 
 		assert_int_equal(sigdb_new(rig->signatures, rig->n_signatures, dir, &db,
 					 &from_cache, err, sizeof(err)),
 			0);
-		took[warm] = now_s() - began;
+		took[warm] = now_s(CLOCK_MONOTONIC) - began;
+		cpu[warm] = now_s(CLOCK_PROCESS_CPUTIME_ID) - cpu_began;
+		assert_true(cpu[warm] < promised_s[warm]);
 		assert_int_equal(from_cache, warm);
 		assert_int_equal(sigdb_count(db), rig->n_signatures);
 		classifies(rig, db);
 		sigdb_free(db);
 	}
-	printf("{\"signatures\": %u, \"compiled_s\": %.3f, \"from_cache_s\": %.4f}\n",
-		rig->n_signatures, took[0], took[1]);
+	printf("{\"signatures\": %u, \"compiled_s\": %.3f, \"compiled_cpu_s\": %.3f, "
+	       "\"from_cache_s\": %.4f, \"from_cache_cpu_s\": %.4f}\n",
+		rig->n_signatures, took[0], cpu[0], took[1], cpu[1]);
 	remove_folder(dir);
 	rig_free(rig);
 }
