@@ -9,10 +9,14 @@
 // Small segments count together: a prefix that comes byte by byte is read to its end.
 #define CLIENT_PKTS 48
 
+static bool is_late(const struct job *job)
+{
+	return job->flow->n_data_pkts - job->flow->n_small_pkts >= CLIENT_PKTS;
+}
+
 static bool client_is_over(const struct job *job)
 {
-	return half_closed(job->look, HALF_C2S) ||
-	       job->flow->n_data_pkts - job->flow->n_small_pkts >= CLIENT_PKTS;
+	return half_closed(job->look, HALF_C2S) || is_late(job);
 }
 
 static void tell(struct job *job, enum greeting_phase next)
@@ -61,8 +65,7 @@ static void look_at_server(struct job *job, struct text half)
 	enum greeting_seen seen =
 		half.length ? greeting_of_server(half, job->work->greeting) : GREETING_SEEN_NONE;
 
-	if (seen != GREETING_SEEN_MORE || half_closed(job->look, HALF_S2C) ||
-		classify_packets_used_up(job->flow))
+	if (seen != GREETING_SEEN_MORE || half_closed(job->look, HALF_S2C))
 		tell_answer(job, seen != GREETING_SEEN_NONE);
 }
 
@@ -77,7 +80,7 @@ void greet_stream(struct job *job)
 		return;
 	if (phase == GREETING_ANSWER && half == HALF_S2C)
 		look_at_server(job, bytes);
-	else if (phase == GREETING_ANSWER && classify_packets_used_up(job->flow))
+	else if (phase == GREETING_ANSWER && is_late(job))
 		tell_answer(job, false);
 	else if (phase != GREETING_ANSWER && half == HALF_C2S && (!bytes.length || job->midstream))
 		job->work->greeting_phase = GREETING_OVER;

@@ -130,7 +130,7 @@ static void take_greeting(struct inspection *in, const struct classify_work *wor
 	in->lcore->stats.greetings_nomem += work->greeting_nomem;
 	if (work->greeted)
 		flow_event_greeting(in->lcore, in->walk->ref, work->greeting,
-			work->greeting_phase == GREETING_ANSWER);
+			greeting_pending(work->greeting_phase));
 }
 
 // The application is known, but not yet all that its ends say of themselves.
