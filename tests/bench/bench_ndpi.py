@@ -22,7 +22,6 @@ POLICY = {
     "default": "pass",
 }
 PROGRAMS = ("sluice", "ndpi")
-FLOWS = 262144  # the table's size; nDPI's grows
 TARGETS = {"bulk": 1.2, "mixed": 2.0}
 FOLLOWED = {"dns": (ndpi_inputs.dns_pair, 53), "dht": (ndpi_inputs.dht_pair, 6881)}
 
@@ -54,24 +53,32 @@ class Bench:
         if program == "ndpi":
             return ["ndpiReader", "-q", "-i", path, *(["-C", output] if written else [])]
         words = [self.sluice, "replay", path, "-p", self.policy, "-g", os.path.join(self.root, "config", "signatures")]
-        words += ["--cache", os.path.join(self.folder, cache), "--flows", str(FLOWS)]
+        words += ["--cache", os.path.join(self.folder, cache)]
         return [*words, "--stats", os.path.join(self.folder, "stats.json"), *(["-e", output] if written else [])]
 
     def seen_by_sluice(self):
         with open(os.path.join(self.folder, "stats.json"), encoding="utf-8") as file:
             stats = json.load(file)
-        return stats["received"], stats["replay"]["records"]
+        counters = stats["counters"]
+        if counters["flow_table_full"] or counters["flows_evicted"]:
+            raise RuntimeError("sluice's flow table was full: its figures would be of less work")
+        return stats["received"], stats["replay"]["records"], counters["flows_embryonic"]
 
     def counted(self, path):
         """Packets of the capture, as both programs count them."""
         cpu_of(self.command("sluice", path, False), self.cpu, self.folder)  # the first compiles signatures
-        received, records = self.seen_by_sluice()
+        received, records, seen_flows = self.seen_by_sluice()
         text = cpu_of(["ndpiReader", "-i", path], self.cpu, self.folder)[1]
         found = re.search(r"IP packets:\s+(\d+)\s+of (\d+) packets total", text)
         flows = re.search(r"Unique flows:\s+(\d+)", text)
         if not found or not received == records == int(found[2]):
             raise RuntimeError(f"{path}: {records} records, sluice saw {received}, nDPI {found[2] if found else 'nothing'}")
-        return {"packets": records, "ip_packets_ndpi": int(found[1]), "flows_ndpi": int(flows[1])}
+        return {
+            "packets": records,
+            "flows_sluice": seen_flows,
+            "ip_packets_ndpi": int(found[1]),
+            "flows_ndpi": int(flows[1]),
+        }
 
     def rounds(self, path, rounds, written):
         times = {program: [] for program in PROGRAMS}
@@ -157,14 +164,14 @@ def run(arguments, root, sluice, folder, corpora, say):
 
 
 def table(report):
-    yield "| capture | packets | MB | | sluice, s | nDPI, s | sluice, packets a CPU second | nDPI | **ratio** (rounds) | asked |"
-    yield "|--|--|--|--|--|--|--|--|--|--|"
+    yield "| capture | packets | flows, by nDPI | MB | | CPU s | nDPI | packets a CPU s | nDPI | **ratio** (rounds) | asked |"
+    yield "|--|--|--|--|--|--|--|--|--|--|--|"
     for row in report["results"]:
         for way in ("quiet", "written"):
             got = row[way]
             cpu, rate = got["cpu_s_median"], got["packets_per_cpu_s"]
             yield (
-                f"| {row['input']} | {row['packets']:,} | {row['bytes'] / 1e6:,.0f} | {way} | {cpu['sluice']:.3f} "
+                f"| {row['input']} | {row['packets']:,} | {row['flows_sluice']:,}, {row['flows_ndpi']:,} | {row['bytes'] / 1e6:,.0f} | {way} | {cpu['sluice']:.3f} "
                 f"| {cpu['ndpi']:.3f} | {rate['sluice'] / 1e6:.2f} M | {rate['ndpi'] / 1e6:.2f} M | **{got['ratio']:.2f}** "
                 f"({got['ratio_least']:.2f} to {got['ratio_most']:.2f}) | {row['target'] or ''} |"
             )
