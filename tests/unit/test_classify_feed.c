@@ -388,7 +388,7 @@ static void test_short_datagram_between(void **state)
 	set[0].verify = true;
 	set[0].min_length = 12;
 	struct rig *rig = rig_new_with(set, 1, 1);
-	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 64738);
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
 
 	rig_feed(&flow, HALF_S2C, stray, sizeof(stray)); // alone it is nothing
 	assert_int_equal(classifier_states_free(rig->classifier), 1);
