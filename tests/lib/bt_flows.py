@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bt_flows.py EVE PCAP PORT L4 CONFIDENCE SHARE LEAST [LEARNED]
+"""bt_flows.py EVE PCAP PORT[,PORT] L4 CONFIDENCE SHARE LEAST [LEARNED]
 
-The flows to PORT, or to the port above it, in which both ends said more than 96 octets, as the capture has them; what the gateway's events
+The flows to PORT in which both ends said more than 96 octets, as the capture has them; what the gateway's events
 say of each. Exit 0 when there are LEAST, and of them SHARE are bittorrent with CONFIDENCE (words joined by a comma),
 and none is another application. LEARNED: what each app.learned_from must be, one of the words."""
 import collections
@@ -15,13 +15,13 @@ import variants  # noqa: E402 pylint: disable=wrong-import-position
 
 
 def main():
-    eve, capture, port, l4, confidence, share, least = sys.argv[1:8]
+    eve, capture, ports, l4, confidence, share, least = sys.argv[1:8]
     learned = sys.argv[8].split(",") if len(sys.argv) > 8 else []
     with open(eve, encoding="utf-8") as lines:
         known = variants.verdicts(json.loads(line) for line in lines)
     lengths = collections.defaultdict(lambda: [0, 0])
     for item in variants.read(capture):
-        if item.talk.l4 == l4 and item.talk.ends[1][1] in (int(port), int(port) + 1):
+        if item.talk.l4 == l4 and str(item.talk.ends[1][1]) in ports.split(","):
             lengths[item.talk][item.half] += len(item.payload)
     found = collections.Counter()
     for talk, (ours, theirs) in lengths.items():

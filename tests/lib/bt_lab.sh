@@ -134,8 +134,10 @@ bt_events() {
 	netns_check "the gateway ends" netns_gateway_ends 20
 }
 
-# bt_flows PAIR L4 CONFIDENCE SHARE LEAST [LEARNED]: of the flows to the pair's seed that carried a
-# payload both ways, at least LEAST, so many are bittorrent with that confidence.
+# bt_flows PAIR L4 CONFIDENCE SHARE LEAST [LEARNED]: of the flows to the pair's seed (by local
+# discovery: to either end) that carried a payload both ways, at least LEAST, so many are bittorrent with that confidence.
 bt_flows() {
-	"$NETNS_PY" -B "$NETNS_LIB/bt_flows.py" "$LAB_RUN/eve.json" "$LAB_RUN/wire.pcap" "${BT_SEED_PORT[$1]}" "${@:2}"
+	local ports=${BT_SEED_PORT[$1]}
+	case $1 in *-open) ports=$ports,$((ports + 1)) ;; esac
+	"$NETNS_PY" -B "$NETNS_LIB/bt_flows.py" "$LAB_RUN/eve.json" "$LAB_RUN/wire.pcap" "$ports" "${@:2}"
 }
