@@ -25,7 +25,8 @@
 #define EMBRYO_BYTES          224ull
 #define CONN_CACHE_BYTES      256ull // in every lcore's replica
 #define EXPECTATION_BYTES     448ull
-#define ENDPOINT_BYTES        112ull
+#define LCORE_LINK_BYTES      (320ull << 10) // hints, from one data lcore to another
+#define ENDPOINT_BYTES        144ull
 #define EVIDENCE_RECORD_BYTES 80ull
 #define SCAN_FLOW_BYTES       240ull
 #define SCAN_LCORE_BYTES      (512ull << 10)
@@ -77,6 +78,7 @@ uint32_t memory_needed_mb(const struct gateway *gateway)
 	bytes += (gateway->reassembly.tracked + n) * TRACK_BYTES;
 	bytes += gateway->limits.embryos * EMBRYO_BYTES;
 	bytes += n * gateway->limits.conn_cache * CONN_CACHE_BYTES;
+	bytes += n * (n - 1) * LCORE_LINK_BYTES;
 	bytes += n * gateway->limits.expectations * EXPECTATION_BYTES;
 	bytes += n * (gateway->limits.endpoints + gateway->limits.names) * ENDPOINT_BYTES;
 	bytes += n * gateway->limits.evidence * EVIDENCE_RECORD_BYTES;

@@ -13,8 +13,8 @@ PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light open
 	openssh-client transmission-daemon transmission-cli"
 # Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); one that is absent skips its test.
 PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon irssi
-	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-slixmpp
-	qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
+	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
+	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc tshark
 	python3-scapy python3-jsonschema python3-prometheus-client prometheus

@@ -97,12 +97,20 @@ static inline const char *learned_from_word(unsigned from)
 	return from < LEARNED_FROM_MAX ? words[from] : "?";
 }
 
+// What an endpoint said of itself in clear, or others of it, that opens what is sent to it later.
+struct endpoint_secret {
+	uint8_t node[16]; // its id in Kad
+	uint8_t user[16]; // the client's user hash of eDonkey
+	uint8_t has_node, has_user;
+};
+
 struct learned_endpoint {
 	uint8_t address[16]; // v4-mapped for IPv4
 	uint16_t port;       // host order, never 0
 	uint8_t l4_proto;    // 0: TCP and UDP
 	uint8_t from;        // enum learned_from
 	uint8_t half;        // who said so: the sender of this half
+	struct endpoint_secret secret;
 };
 
 // ... and the address of a name, as its client was told (whose half is HALF_C2S).
@@ -120,6 +128,7 @@ struct decoder_sink {
 	void (*expect)(void *ctx, const struct expectation *expectation);
 	void (*endpoint)(void *ctx, const struct learned_endpoint *endpoint);
 	void (*name)(void *ctx, const struct learned_name *name);
+	void (*transfer)(void *ctx, const struct transfer_label *label); // that this flow carries
 	void *ctx;
 };
 
@@ -137,7 +146,8 @@ struct decoder_state {
 	uint16_t line_length[2];
 	uint8_t line_skip[2]; // inside a line that is too long or has a gap: dropped up to its end
 	uint8_t done;         // set by a decoder that has seen enough: it is not called again
-	struct transfer_label label; // what is known for the next secondary flow
+	char own[TRANSFER_USER_BYTES]; // who the client is
+	struct transfer_label label;   // what is known for the next secondary flow
 	uint8_t line[2][APP_LINE_BYTES];
 };
 
@@ -167,6 +177,9 @@ struct app_proto {
 	// that no verifier can see through (MSE/PE). Asked of flows to endpoints that others named:
 	// it need not tell this application from other ones that look like chance.
 	bool (*disguised)(const struct span *span, uint8_t l4_proto);
+	// And whether it is, where a secret of the endpoint that hears it is known.
+	bool (*uncloaks)(const struct span *span, const struct flow_ends *ends, uint8_t l4_proto,
+		const struct endpoint_secret *secret);
 	// Optional, after classification: in-order spans of the flow, until it ends. `state` is
 	// zeroed at first and the decoder's own.
 	void (*decode)(struct decoder_state *state, const struct span *span,

@@ -21,6 +21,7 @@ struct speaker {
 	unsigned half;
 	unsigned told;
 	enum learned_from from;
+	struct endpoint_secret secret; // of whom is told of next
 };
 
 struct reader {
@@ -44,6 +45,7 @@ static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t po
 		.l4_proto = l4,
 		.from = (uint8_t)speaker->from,
 		.half = (uint8_t)speaker->half,
+		.secret = speaker->secret,
 	};
 
 	if (!port || speaker->told == EDONKEY_PEERS_PER_MESSAGE || !speaker->sink->endpoint)
@@ -51,6 +53,17 @@ static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t po
 	memcpy(endpoint.address, address, sizeof(endpoint.address));
 	speaker->told++;
 	speaker->sink->endpoint(speaker->sink->ctx, &endpoint);
+}
+
+// Keys of the obfuscation (emule_cloak.h): a node's id, a client's hash. NULL: not said.
+static void know(struct speaker *speaker, const uint8_t *node, const uint8_t *user)
+{
+	speaker->secret =
+		(struct endpoint_secret){.has_node = node != NULL, .has_user = user != NULL};
+	if (node)
+		memcpy(speaker->secret.node, node, 16);
+	if (user)
+		memcpy(speaker->secret.user, user, 16);
 }
 
 static void tell_v4(
@@ -77,7 +90,9 @@ enum {
 static void kad_contacts(struct speaker *speaker, struct reader in, unsigned n)
 {
 	for (; n && in.left >= KAD_CONTACT; n--, skip(&in, KAD_CONTACT)) {
+		know(speaker, in.at, NULL);
 		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 20), IPPROTO_UDP);
+		know(speaker, NULL, NULL);
 		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 22), IPPROTO_TCP);
 	}
 }
@@ -215,6 +230,9 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct reader in)
 	default: break;
 	}
 	// who speaks Kad listens on the port that it speaks from
+	bool says_id = (opcode == 0x09 || opcode == 0x11 || opcode == 0x19) && in.left >= 20;
+
+	know(speaker, says_id ? in.at : NULL, NULL);
 	tell_self(speaker, speaker->ends->port[speaker->half], IPPROTO_UDP);
 }
 
@@ -234,14 +252,17 @@ static void server_sources(struct speaker *speaker, struct reader in, bool optio
 	unsigned n = in.left >= 17 ? in.at[16] : 0;
 
 	speaker->from = LEARNED_TRACKER;
-	for (skip(&in, 17); n && in.left >= 6; n--) {
-		if (is_high(in.at, false))
-			tell_v4(speaker, in.at, false, octets_le16(in.at + 4), IPPROTO_TCP);
-		skip(&in, 6);
-		if (!options)
-			continue;
-		if (!in.left || !skip(&in, in.at[0] & 0x80 ? 17 : 1))
+	uint32_t fixed = options ? 7 : 6;
+
+	for (skip(&in, 17); n && in.left >= fixed; n--) {
+		const uint8_t *source = in.at;
+		bool has_user = options && source[6] & 0x80;
+
+		if (!skip(&in, fixed + (has_user ? 16u : 0u)))
 			return;
+		know(speaker, NULL, has_user ? source + 7 : NULL);
+		if (is_high(source, false))
+			tell_v4(speaker, source, false, octets_le16(source + 4), IPPROTO_TCP);
 	}
 }
 
@@ -286,6 +307,7 @@ static void hello(struct speaker *speaker, struct reader in, bool answer)
 		skip(&in, 1);
 	if (in.left < 26)
 		return;
+	know(speaker, NULL, in.at);
 	tell_self(speaker, octets_le16(in.at + 20), IPPROTO_TCP);
 	uint32_t tags = octets_le32(in.at + 22);
 

@@ -178,6 +178,16 @@ bool endpoint_is_plausible(const uint8_t address[16], const uint8_t teller[16])
 	return !is_private(address) || is_private(teller);
 }
 
+static void add_secret(struct endpoint_secret *known, const struct endpoint_secret *told)
+{
+	if (told->has_node)
+		memcpy(known->node, told->node, sizeof(known->node));
+	if (told->has_user)
+		memcpy(known->user, told->user, sizeof(known->user));
+	known->has_node |= told->has_node;
+	known->has_user |= told->has_user;
+}
+
 // Better word of the same endpoint: it lasts from now on.
 static void renew(struct endpoint_cache *cache, uint32_t i, const struct endpoint_entry *entry)
 {
@@ -186,6 +196,7 @@ static void renew(struct endpoint_cache *cache, uint32_t i, const struct endpoin
 	known->app = entry->app;
 	known->from = entry->from;
 	known->flow_id = entry->flow_id;
+	add_secret(&known->secret, &entry->secret);
 	if (entry->expires_ns > known->expires_ns)
 		known->expires_ns = entry->expires_ns;
 	unlink_slot(cache, i);

@@ -46,9 +46,10 @@ struct endpoint_entry { // as the control core sees it (query) and as hints carr
 	uint32_t teller;  // hash of who told it first
 	uint16_t app;
 	uint8_t from; // enum learned_from
-	uint8_t pad[5];
+	struct endpoint_secret secret;
+	uint8_t pad[3];
 };
-static_assert(sizeof(struct endpoint_entry) == 80, "of a hint");
+static_assert(sizeof(struct endpoint_entry) == 112, "of a hint");
 
 // `capacity` 0: nothing is kept, and nothing allocated. NULL: no memory.
 struct endpoint_cache *endpoint_cache_new(unsigned capacity, int socket);

@@ -278,6 +278,20 @@ const struct expected *expect_at(const struct expect_table *table, uint32_t ref)
 	return ref == EXPECT_NONE || ref == EXPECT_UNTOLD ? NULL : &table->slots[ref - 1].expected;
 }
 
+void expect_label(struct expect_table *table, uint32_t ref, const struct transfer_label *label)
+{
+	if (ref == EXPECT_NONE || ref == EXPECT_UNTOLD)
+		return;
+	struct transfer_label *known = &table->slots[ref - 1].expected.what.label;
+
+	if (label->user[0])
+		memcpy(known->user, label->user, sizeof(known->user));
+	if (label->file[0])
+		memcpy(known->file, label->file, sizeof(known->file));
+	if (label->size)
+		known->size = label->size;
+}
+
 void expect_give(struct expect_table *table, uint32_t ref)
 {
 	if (ref == EXPECT_NONE || ref == EXPECT_UNTOLD)

@@ -52,6 +52,8 @@ uint32_t expect_take(
 void expect_forget(struct lcore *lcore, const struct expect_key *key);
 // Of a flow that has one; NULL for EXPECT_NONE and EXPECT_UNTOLD.
 const struct expected *expect_at(const struct expect_table *table, uint32_t ref);
+// It says itself what it carries: what is said stands above what was announced.
+void expect_label(struct expect_table *table, uint32_t ref, const struct transfer_label *label);
 // The flow ends.
 void expect_give(struct expect_table *table, uint32_t ref);
 // Takes out at most `budget` of those that were told longest ago and are over; and says how many

@@ -244,16 +244,11 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 		event->flow.state = FLOW_STATE_ESTABLISHED;
 }
 
-void flow_event_transfer(struct lcore *lcore, uint32_t ref)
+void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfer_label *label)
 {
-	const struct expected *expected =
-		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
-	struct event event = {.type = EVENT_TRANSFER};
+	struct event event = {.type = EVENT_TRANSFER, .transfer = *label};
 
-	if (!expected)
-		return;
 	flow_event_identify(lcore, ref, &event);
-	event.transfer = expected->what.label;
 	event_send(lcore, &event);
 }
 

@@ -14,8 +14,8 @@ void event_send(struct lcore *lcore, struct event *event);
 void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason);
 // The flow has just become an elephant: its record so far.
 void flow_event_elephant(struct lcore *lcore, uint32_t ref);
-// The flow has just been made, and another one had announced it.
-void flow_event_transfer(struct lcore *lcore, uint32_t ref);
+// The flow carries this: as the one said that announced it, or as it says itself.
+void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfer_label *label);
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
 	enum action action, enum mode mode, unsigned half);

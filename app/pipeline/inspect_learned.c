@@ -32,6 +32,7 @@ static void learn_peer(
 		.teller = teller_of(in->cold->ends.address[endpoint->half & 1]),
 		.app = in->flow->app,
 		.from = endpoint->from,
+		.secret = endpoint->secret,
 	};
 
 	memcpy(entry.key.address, endpoint->address, 16);
@@ -55,6 +56,14 @@ void learned_expectation(void *ctx, const struct expectation *expectation)
 	expect_add(in->lcore, &expected, true);
 }
 
+void learned_transfer(void *ctx, const struct transfer_label *label)
+{
+	const struct inspection *in = ctx;
+
+	expect_label(in->lcore->expect, in->cold->expected, label);
+	flow_event_transfer(in->lcore, in->walk->ref, label);
+}
+
 void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *evidence)
 {
 	const struct expected *expected =
@@ -64,7 +73,7 @@ void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *eviden
 		return;
 	evidence->detail = (uint8_t)(expected->what.as + 1);
 	evidence->offset = expected->parent;
-	flow_event_transfer(lcore, ref);
+	flow_event_transfer(lcore, ref, &expected->what.label);
 }
 
 void learned_expected_again(
@@ -273,14 +282,14 @@ void learned_wrong(struct lcore *lcore, const struct endpoint_entry *entry)
 		endpoint_cache_forget(lcore->endpoints, &entry->key);
 }
 
-static void note(struct inspection *in, uint16_t app)
+static void note(struct inspection *in, uint16_t app, enum confidence confidence)
 {
 	struct lcore *lcore = in->lcore;
 	bool is_name = in->cold->learned_from == LEARNED_DNS;
 	struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_LEARNED);
 
 	evidence->app = app;
-	evidence->confidence = CONFIDENCE_CACHE;
+	evidence->confidence = (uint8_t)confidence;
 	evidence->detail = in->cold->learned_from;
 	const struct endpoint_entry *entry =
 		find(lcore, &in->cold->ends, in->flow->l4_proto, is_name);
@@ -315,8 +324,37 @@ static bool keep_source(struct inspection *in, struct classify_verdict *verdict)
 	verdict->n_data_pkts = news ? in->flow->n_data_pkts : 0; // known since before
 	if (news) {
 		in->lcore->stats.endpoints_hits++;
-		note(in, cold->learned_app);
+		note(in, cold->learned_app, CONFIDENCE_CACHE);
 	}
+	return true;
+}
+
+// What hides from who has not seen its key: the cache knows who hears it, and that one's secrets.
+static bool uncloaks(
+	struct inspection *in, const struct span *span, struct classify_verdict *verdict)
+{
+	const struct app_proto *proto = app_get(in->cold->learned_app);
+	uint8_t l4_proto = in->flow->l4_proto;
+
+	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI || !span->length)
+		return false;
+	const struct endpoint_key key = peer_key(&in->cold->ends, !span->half, l4_proto);
+	const struct endpoint_entry *entry =
+		endpoint_cache_find(in->lcore, in->lcore->endpoints, &key);
+
+	if (!entry || !(entry->secret.has_node | entry->secret.has_user))
+		return false;
+	in->lcore->stats.uncloak_tried++;
+	if (!proto->uncloaks(span, &in->cold->ends, l4_proto, &entry->secret))
+		return false;
+	in->lcore->stats.uncloak_opened++;
+	*verdict = (struct classify_verdict){.app = in->cold->learned_app,
+		.signature = UINT16_MAX,
+		.confidence = CONFIDENCE_VERIFIED,
+		.n_data_pkts = in->flow->n_data_pkts,
+		.final = true};
+	classify_end(in->lcore->classifier, &in->flow->classify_state);
+	note(in, verdict->app, CONFIDENCE_VERIFIED);
 	return true;
 }
 
@@ -329,6 +367,8 @@ bool learned_apply(struct inspection *in, const struct span *span, const struct 
 	cold->named |= work->named;
 	if (likely(app == APP_NONE))
 		return false;
+	if (uncloaks(in, span, verdict))
+		return true;
 	if (cold->learned_from != LEARNED_DNS && is_shape(verdict) &&
 		(verdict->app == app || in->flow->app == app))
 		return keep_source(in, verdict);
@@ -351,6 +391,6 @@ bool learned_apply(struct inspection *in, const struct span *span, const struct 
 		in->lcore->stats.names_hits++;
 	else
 		in->lcore->stats.endpoints_hits++;
-	note(in, app);
+	note(in, app, CONFIDENCE_CACHE);
 	return true;
 }

@@ -10,6 +10,7 @@
 
 // A decoder's sinks; `ctx` is the struct inspection.
 void learned_expectation(void *ctx, const struct expectation *expectation);
+void learned_transfer(void *ctx, const struct transfer_label *label);
 void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint);
 void learned_name(void *ctx, const struct learned_name *name);
 // What another lcore has learned.
@@ -31,6 +32,7 @@ void learned_expected_again(
 // - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
 // - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,
 //   too.
+// - at once and for good where a secret of the end that hears it opens what was said.
 // A verdict by payload that says something else takes a peer's entry out, on all lcores. A shape
 // says less than who named the peer: the confidence stays CACHE, flow_cold.shaped says that it was
 // seen. True: `verdict` changed.

@@ -88,6 +88,7 @@ static void decode(struct inspection *in, const struct span *span)
 		.expect = learned_expectation,
 		.endpoint = learned_endpoint,
 		.name = learned_name,
+		.transfer = learned_transfer,
 		.ctx = in,
 	};
 

@@ -380,7 +380,6 @@ static void liars_are_bounded(void **state)
 	second = connection(pipe, 119, THIRD, 5005);
 	arrives(&second, HALF_S2C);
 	assert_int_equal(pipe_stats(pipe).expectations_active, 63);
-	// after their time, nothing is left
 	pipe_advance(pipe, 121);
 	pipe_turns(pipe);
 	assert_int_equal(pipe_stats(pipe).expectations_active, 0);
@@ -420,6 +419,154 @@ static void taken_entries_are_bounded(void **state)
 	pipe_free(pipe);
 }
 
+static void of_each_kind(void **state)
+{
+	static const char hash[] = "\5\1\0\3\x28"
+				   "0123456789abcdef0123456789abcdef01234567\0\0";
+	static const char pushed[] = "gggggggggggggggg\x40\1\0\x1a\0\0\0"
+				     "0123456789abcdef"
+				     "\1\0\0\0\x0a\0\0\x63\xca\x18";
+	struct pipe *pipe = new_pipe(2, NULL);
+	struct connection xmpp = connection(pipe, CLIENT, SERVER, 5222);
+	struct connection msn = connection(pipe, CLIENT, SERVER, 1863);
+	struct connection gnutella = connection(pipe, CLIENT, SERVER, 6346);
+	struct connection second = connection(pipe, CLIENT, THIRD, 8010);
+	(void)state;
+
+	greet(&xmpp);
+	client_says(&xmpp,
+		"<?xml version='1.0'?><stream:stream to='b.example' xmlns='jabber:client' "
+		"xmlns:stream='http://etherx.jabber.org/streams'>");
+	server_says(&xmpp,
+		"<iq from='al@b.example/y' to='me@b.example/x' type='set' id='1'><si id='s1'>"
+		"<file name='x.zip' size='5'/></si></iq>");
+	server_says(&xmpp,
+		"<iq from='al@b.example/y' to='me@b.example/x' type='set' id='2'><query "
+		"xmlns='http://jabber.org/protocol/bytestreams' sid='s1'>"
+		"<streamhost jid='al@b.example/y' host='10.0.0.99' port='8010'/></query></iq>");
+	greet(&second);
+	say(&second, HALF_C2S, "\5\1\0", 3);
+	is_expected(&second, &xmpp, "xmpp", "socks5", "al@b.example/y", "x.zip", 5);
+	say(&second, HALF_S2C, "\5\0", 2);
+	say(&second, HALF_C2S, hash, sizeof(hash) - 1);
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+	struct event event;
+
+	assert_int_equal(flow_of(&second, &lcore, &cold)->app, app_find("xmpp"));
+	assert_int_equal(flow_of(&second, &lcore, &cold)->confidence, CONFIDENCE_VERIFIED);
+
+	greet(&msn);
+	client_says(&msn, "ANS 1 me@a.example 123.456 789\r\n");
+	server_says(&msn, "MSG al@b.example Al 90\r\n\r\nApplication-File: "
+			  "n.doc\r\nApplication-FileSize: 9\r\n");
+	client_says(&msn, "MSG 2 N 90\r\n\r\nIP-Address: 10.0.0.7\r\nPort: 6891\r\n");
+	second = connection(pipe, THIRD, CLIENT, 6891);
+	arrives(&second, HALF_C2S);
+	is_expected(&second, &msn, "msn", "msnftp", "me@a.example", "n.doc", 9);
+
+	greet(&gnutella);
+	client_says(&gnutella, "GNUTELLA CONNECT/0.6\r\n\r\n");
+	server_says(&gnutella, "GNUTELLA/0.6 200 OK\r\n\r\n");
+	client_says(&gnutella, "GNUTELLA/0.6 200 OK\r\n\r\n");
+	say(&gnutella, HALF_S2C, pushed, sizeof(pushed) - 1);
+	second = connection(pipe, CLIENT, THIRD, 6346);
+	greet(&second);
+	client_says(&second, "GIV 1:0123456789ABCDEF0123456789ABCDEF/song.mp3\n\n");
+	// announced without a name, so it is told first; its own first line has it
+	flow_of(&second, &lcore, &cold);
+	assert_true(pipe_event(pipe, lcore->index, EVENT_TRANSFER, &event));
+	assert_string_equal(event.transfer.file, "");
+	is_expected(&second, &gnutella, "gnutella", "gnutella-push", "", "song.mp3", 0);
+	pipe_free(pipe);
+}
+
+// ---- eMule's obfuscation, where the keys were seen; vectors by another implementation ----
+
+#define NODE "\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
+#define USER "\xa0\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf"
+
+static const struct flow *datagram(struct pipe *pipe, uint32_t client, uint16_t sport,
+	uint16_t dport, const char *bytes, size_t length)
+{
+	struct connection c = connection(pipe, client, SERVER, dport);
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+
+	c.packet.proto = IPPROTO_UDP;
+	c.packet.sport = sport;
+	c.packet.payload = bytes;
+	c.packet.payload_length = (uint16_t)length;
+	pipe_run(pipe, sport % pipe->dp.n_lcores, &c.packet);
+	pipe_turns(pipe);
+	return flow_of(&c, &lcore, &cold);
+}
+
+static void opened_by_what_was_told(void **state)
+{
+	static const char hello[] = "\xe4\x11" NODE "\x36\x12\x08\0";
+	static const char kad[] = "\x54\x37\x9a\x2e\x84\xce\x41\x2f\x0f\x7b\xb4\x20\x48\xe5\x66\x6b"
+				  "\x94\x0e\xa6\xb8\x5d";
+	static const char client[] = "\x55\x37\x9a\x74\xde\xe6\x33\x4f\x5b\x5d\x36\x09\xc7\x45\x7a"
+				     "\x3b\xb3\xa2\x44\x91\x9f\xce\x8e\x5d\x6d\xa2";
+	static const char stream[] = "\x99\x01\x02\x03\x04\xd7\x7d\xa4\xef\xc3\xfc\x54\x03\x4f\xdc";
+	// to a client: hash, id, port 4662, one tag: UDP port 4672
+	static const char login[] = "\xe3\x22\0\0\0\x01\x10" USER "\0\0\0\0\x36\x12\1\0\0\0\x83\xf9"
+				    "\x40\x12\x40\x12";
+	struct pipe *pipe = new_pipe(2, NULL);
+	const struct flow *flow;
+	struct connection tcp;
+	char wrong[sizeof(kad)];
+	(void)state;
+
+	// nobody has said anything yet
+	flow = datagram(pipe, 9, 30001, 4672, kad, sizeof(kad) - 1);
+	assert_true(flow->confidence < CONFIDENCE_DPI);
+	assert_int_equal(pipe_stats(pipe).uncloak_tried, 0);
+	// SERVER says hello to somebody, from the port that it listens on
+	tcp = connection(pipe, SERVER, THIRD, 4672);
+	tcp.packet.proto = IPPROTO_UDP;
+	tcp.packet.sport = 4672;
+	tcp.packet.payload = hello;
+	tcp.packet.payload_length = sizeof(hello) - 1;
+	pipe_run(pipe, 0, &tcp.packet);
+	pipe_turns(pipe);
+	flow = datagram(pipe, 9, 30002, 4672, kad, sizeof(kad) - 1);
+	assert_int_equal(flow->app, app_find("edonkey"));
+	assert_int_equal(flow->confidence, CONFIDENCE_VERIFIED);
+	assert_int_equal(pipe_stats(pipe).uncloak_opened, 1);
+	memcpy(wrong, kad, sizeof(kad));
+	wrong[5] ^= 1; // of the magic
+	flow = datagram(pipe, 9, 30003, 4672, wrong, sizeof(kad) - 1);
+	assert_true(flow->confidence < CONFIDENCE_DPI);
+	flow = datagram(pipe, 9, 30004, 4672, kad, sizeof(kad) - 2); // no room for a message
+	assert_true(flow->confidence < CONFIDENCE_DPI);
+	flow = datagram(pipe, 9, 30005, 4673, kad, sizeof(kad) - 1); // another port: nobody's
+	assert_true(flow->confidence < CONFIDENCE_DPI);
+	// its user hash: datagrams between clients, keyed by the sender's address, too; and streams
+	tcp = connection(pipe, SERVER, THIRD, 4662);
+	greet(&tcp);
+	say(&tcp, HALF_C2S, login, sizeof(login) - 1);
+	flow = datagram(pipe, 9, 30006, 4672, client, sizeof(client) - 1);
+	assert_int_equal(flow->confidence, CONFIDENCE_VERIFIED);
+	flow = datagram(pipe, 8, 30007, 4672, client, sizeof(client) - 1);
+	assert_true(flow->confidence < CONFIDENCE_DPI);
+	flow = datagram(
+		pipe, 9, 30008, 4672, kad, sizeof(kad) - 1); // and the other is not forgotten
+	assert_int_equal(flow->confidence, CONFIDENCE_VERIFIED);
+	const struct flow_cold *cold;
+	struct lcore *lcore;
+
+	tcp = connection(pipe, 9, SERVER, 4662);
+	greet(&tcp);
+	say(&tcp, HALF_C2S, stream, sizeof(stream) - 1);
+	flow = flow_of(&tcp, &lcore, &cold);
+	assert_int_equal(flow->classify_state, CLASSIFY_NO_STATE); // it is over
+	assert_int_equal(flow->confidence, CONFIDENCE_VERIFIED);
+	assert_int_equal(pipe_stats(pipe).uncloak_opened, 4);
+	pipe_free(pipe);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -444,6 +591,8 @@ int main(void)
 		cmocka_unit_test(a_rule_blocks_the_file),
 		cmocka_unit_test(liars_are_bounded),
 		cmocka_unit_test(taken_entries_are_bounded),
+		cmocka_unit_test(of_each_kind),
+		cmocka_unit_test(opened_by_what_was_told),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

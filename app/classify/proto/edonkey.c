@@ -5,6 +5,7 @@
 #include "app_proto.h"
 #include "edonkey_peers.h"
 #include "edonkey_shape.h"
+#include "emule_cloak.h"
 #include "mse.h"
 #include "octets.h"
 
@@ -563,6 +564,7 @@ const struct app_proto app_proto_edonkey = {
 	.verify = verify,
 	.shape_tcp = shape_tcp,
 	.disguised = edonkey_disguised,
+	.uncloaks = emule_cloak_opens,
 	.decodes_for_others = true,
 	.decode = edonkey_peers_stream,
 	.decode_datagram = edonkey_peers_datagram,

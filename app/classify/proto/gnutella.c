@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gnutella 0.4 and 0.6, Gnutella2, and the transfers of both, which are HTTP.
 #include "app_proto.h"
+#include "gnutella_push.h"
 #include "octets.h"
 
 // ---- transfers: GET /get/<index>/<name> (Gnutella 0.4, section "File Downloads") ----
@@ -160,6 +161,8 @@ const struct app_proto app_proto_gnutella = {
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
 	.verify = verify,
+	.decode = gnutella_push_decode,
+	.decode_datagram = gnutella_push_datagram,
 	.shape_udp = shape_udp,
 	.tcp_ports = {6346, 6347},
 	.udp_ports = {6346, 6347},

@@ -74,7 +74,21 @@ static bool begins_with_field(struct text rest)
 	return !line.length || is_token(text_take(&line, ':'));
 }
 
-static enum verify verify_request_line(struct text line, struct text rest)
+// RFC 6455 4.1. What will be spoken inside is for the server to choose.
+static bool asks_for_websocket(struct text rest)
+{
+	struct text line;
+
+	while (text_take_line(&rest, &line) && line.length) {
+		struct text name = text_take(&line, ':');
+
+		if (text_is(name, "Upgrade") && text_is(text_take_word(&line), "websocket"))
+			return true;
+	}
+	return false;
+}
+
+static enum verify verify_request_line(struct text line, struct text rest, bool answered)
 {
 	struct text method = text_take(&line, ' '), version = {line.at, 0};
 	bool known = text_is_among(method, methods);
@@ -87,6 +101,8 @@ static enum verify verify_request_line(struct text line, struct text rest)
 			return known ? VERIFY_PARTIAL : VERIFY_NO;
 		if (!known && !is_target(method, text_take(&line, ' ')))
 			return VERIFY_NO;
+		if (asks_for_websocket(rest) && !answered)
+			return VERIFY_PARTIAL;
 		return has_all_header(method, rest) ? VERIFY_YES : VERIFY_PARTIAL;
 	}
 	// A version that nobody has: the rest of the line and a field after it are HTTP's all the
@@ -101,12 +117,12 @@ static enum verify verify_request_line(struct text line, struct text rest)
 		       : VERIFY_NO;
 }
 
-static enum verify verify_request(struct text half)
+static enum verify verify_request(struct text half, bool answered)
 {
 	struct text line, rest = half, method;
 
 	if (text_take_line(&rest, &line))
-		return verify_request_line(line, rest);
+		return verify_request_line(line, rest, answered);
 	// A line that has not ended: a long target, or one that trickles in.
 	method = text_take(&rest, ' ');
 	if (!text_is_among(method, methods) || !text_is_printable(half))
@@ -163,7 +179,7 @@ static enum verify verify(const struct probe *probe)
 		return VERIFY_MORE;
 	if (is_contradicted((struct text){probe->peer, probe->peer_length}))
 		return VERIFY_NO;
-	return verify_request(half);
+	return verify_request(half, probe->peer_length > 0);
 }
 
 const struct app_proto app_proto_http = {

@@ -6,6 +6,7 @@
 // Commands are three letters, a transaction id and words; payload commands end with a length.
 // A command is believed if the words after it have the form that it demands.
 #include "app_proto.h"
+#include "msn_offers.h"
 #include "text.h"
 
 #define WORDS_MAX 6
@@ -252,5 +253,6 @@ const struct app_proto app_proto_msn = {
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
+	.decode = msn_offers_decode,
 	.tcp_ports = {1863},
 };

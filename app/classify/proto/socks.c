@@ -3,8 +3,10 @@
 // mean anything: the answer must fit the question.
 #include "app_proto.h"
 #include "text.h"
+#include "xmpp_offers.h"
 
-#define SOCKS4_BYTES 8
+#define SOCKS4_BYTES  8
+#define REQUEST_KNOWN 5 // octets of a request that say to what kind of address
 
 // The half ends with its last NUL: user id, and for 4a (0.0.0.x) the host's name.
 static bool is_socks4_request(struct text client)
@@ -42,11 +44,14 @@ static enum verify verify_socks4(struct text client, struct text server)
 }
 
 // RFC 1928 3: 5, n, n methods; the answer: 5, one of them or 0xff.
-static enum verify verify_socks5(struct text client, struct text server)
+static enum verify verify_socks5(const struct probe *probe, struct text client, struct text server)
 {
 	if (client.length < 3)
 		return VERIFY_MORE;
 	uint32_t n = client.at[1];
+
+	if (xmpp_bytestream(probe) >= VERIFY_DPI)
+		return VERIFY_NO; // not a proxy's client
 
 	if (!n || client.length < 2 + n)
 		return n ? VERIFY_MORE : VERIFY_NO;
@@ -58,7 +63,11 @@ static enum verify verify_socks5(struct text client, struct text server)
 		return VERIFY_MORE;
 	if (server.at[1] == 0xff)
 		return server.length == 2 ? VERIFY_DPI : VERIFY_NO;
-	return memchr(client.at + 2, server.at[1], n) ? VERIFY_YES : VERIFY_NO;
+	if (!memchr(client.at + 2, server.at[1], n))
+		return VERIFY_NO;
+	if (server.at[1]) // what comes next is who the client is
+		return VERIFY_YES;
+	return client.length < 2 + n + REQUEST_KNOWN ? VERIFY_PARTIAL : VERIFY_YES;
 }
 
 static enum verify verify(const struct probe *probe)
@@ -69,7 +78,7 @@ static enum verify verify(const struct probe *probe)
 		return VERIFY_MORE;
 	if (client.at[0] == 4)
 		return verify_socks4(client, server);
-	return client.at[0] == 5 ? verify_socks5(client, server) : VERIFY_NO;
+	return client.at[0] == 5 ? verify_socks5(probe, client, server) : VERIFY_NO;
 }
 
 const struct app_proto app_proto_socks = {

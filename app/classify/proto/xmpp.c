@@ -3,82 +3,8 @@
 // document: its opening tag names the name spaces. What is not well-formed XML is refused, as a
 // peer must (RFC 6120 4.9.3.13): text that merely talks of XMPP is not XMPP.
 #include "app_proto.h"
-#include "text.h"
-
-static bool is_space(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static struct text skip_space(struct text rest)
-{
-	while (rest.length && is_space(rest.at[0]))
-		rest = text_from(rest, 1);
-	return rest;
-}
-
-static bool is_name_char(uint8_t c)
-{
-	return text_is_letter(c) || octets_digit(c) || c == ':' || c == '-' || c == '_' ||
-	       c == '.' || c >= 0x80;
-}
-
-static struct text take_name(struct text *rest)
-{
-	uint32_t i = 0;
-
-	while (i < rest->length && is_name_char(rest->at[i]))
-		i++;
-	struct text name = {rest->at, i};
-
-	*rest = text_from(*rest, i);
-	return name;
-}
-
-enum parse {
-	PARSE_WRONG,
-	PARSE_SHORT, // ends inside the tag
-	PARSE_DONE,  // no further attribute
-	PARSE_ATTRIBUTE,
-};
-
-struct attribute {
-	struct text name;
-	struct text value;
-};
-
-// XML 1.0, production 40: STag ::= '<' Name (S Attribute)* S? '>'
-static enum parse take_attribute(struct text *rest, struct attribute *attribute)
-{
-	struct text at = skip_space(*rest);
-	bool spaced = at.length != rest->length;
-	uint8_t quote;
-
-	if (!at.length)
-		return PARSE_SHORT;
-	if (at.at[0] == '>' || at.at[0] == '/')
-		return PARSE_DONE;
-	attribute->name = take_name(&at);
-	if (!attribute->name.length || !spaced)
-		return PARSE_WRONG;
-	at = skip_space(at);
-	if (!at.length)
-		return PARSE_SHORT;
-	if (at.at[0] != '=')
-		return PARSE_WRONG;
-	at = skip_space(text_from(at, 1));
-	if (!at.length)
-		return PARSE_SHORT;
-	quote = at.at[0];
-	if (quote != '\'' && quote != '"')
-		return PARSE_WRONG;
-	at = text_from(at, 1);
-	if (!text_contains_byte(at, quote))
-		return PARSE_SHORT;
-	attribute->value = text_take(&at, quote);
-	*rest = at;
-	return text_contains_byte(attribute->value, '<') ? PARSE_WRONG : PARSE_ATTRIBUTE;
-}
+#include "xml.h"
+#include "xmpp_offers.h"
 
 static bool is_our_space(struct text value)
 {
@@ -93,7 +19,7 @@ static bool is_our_space(struct text value)
 }
 
 struct tag {
-	enum parse end;
+	enum xml_parse end;
 	unsigned spaces;    // attributes that name a name space of XMPP
 	unsigned addresses; // to, from
 	unsigned others;    // id, type
@@ -102,9 +28,9 @@ struct tag {
 static struct tag parse_tag(struct text *rest)
 {
 	struct tag tag = {0};
-	struct attribute attribute;
+	struct xml_attribute attribute;
 
-	while ((tag.end = take_attribute(rest, &attribute)) == PARSE_ATTRIBUTE) {
+	while ((tag.end = xml_take_attribute(rest, &attribute)) == XML_ATTRIBUTE) {
 		if (text_begins(attribute.name, "xmlns") && is_our_space(attribute.value))
 			tag.spaces++;
 		else if (text_is(attribute.name, "to") || text_is(attribute.name, "from"))
@@ -121,7 +47,7 @@ static bool child_is_ours(struct text rest)
 {
 	for (unsigned n = 0; n < 4 && text_contains_byte(rest, '<'); n++) {
 		text_take(&rest, '<');
-		take_name(&rest);
+		xml_take_name(&rest);
 		if (parse_tag(&rest).spaces)
 			return true;
 	}
@@ -130,9 +56,9 @@ static bool child_is_ours(struct text rest)
 
 static enum verify verify_stream(struct tag tag)
 {
-	if (tag.end == PARSE_WRONG)
+	if (tag.end == XML_WRONG)
 		return VERIFY_NO;
-	if (tag.end == PARSE_SHORT)
+	if (tag.end == XML_SHORT)
 		return tag.spaces ? VERIFY_DPI : VERIFY_MORE;
 	return tag.spaces ? VERIFY_YES : VERIFY_NO;
 }
@@ -140,11 +66,11 @@ static enum verify verify_stream(struct tag tag)
 // A stanza without the stream's opening: midstream, or behind a TLS proxy.
 static enum verify verify_stanza(struct tag tag, struct text rest)
 {
-	if (tag.end == PARSE_WRONG)
+	if (tag.end == XML_WRONG)
 		return VERIFY_NO;
 	if (tag.spaces || (tag.addresses && tag.others) || tag.addresses == 2)
 		return VERIFY_DPI;
-	if (tag.end == PARSE_DONE && child_is_ours(rest))
+	if (tag.end == XML_DONE && child_is_ours(rest))
 		return VERIFY_DPI;
 	return VERIFY_MORE;
 }
@@ -156,12 +82,12 @@ static enum verify verify_xml(struct text rest)
 		"success", NULL};
 	struct text name;
 
-	rest = skip_space(rest);
+	rest = xml_skip_space(rest);
 	if (text_begins(rest, "<?xml")) {
 		if (!text_contains_byte(rest, '>'))
 			return VERIFY_MORE;
 		text_take(&rest, '>');
-		rest = skip_space(rest);
+		rest = xml_skip_space(rest);
 	}
 	if (!rest.length)
 		return VERIFY_MORE;
@@ -170,7 +96,7 @@ static enum verify verify_xml(struct text rest)
 	if (rest.at[0] != '<')
 		return VERIFY_NO;
 	rest = text_from(rest, 1);
-	name = take_name(&rest);
+	name = xml_take_name(&rest);
 	if (!rest.length)
 		return VERIFY_MORE;
 	struct tag tag = parse_tag(&rest);
@@ -191,6 +117,9 @@ static enum verify verify(const struct probe *probe)
 {
 	struct text half = {probe->bytes, probe->length};
 
+	if (half.length && half.at[0] == 5)
+		return xmpp_bytestream(probe);
+
 	if (text_begins(half, "POST ") || text_begins(half, "HTTP/1."))
 		return is_bosh(half) ? VERIFY_DPI : VERIFY_NO;
 	return verify_xml(half);
@@ -202,6 +131,7 @@ const struct app_proto app_proto_xmpp = {
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
+	.decode = xmpp_offers_decode,
 	.alpns = {"xmpp-client", "xmpp-server"},
 	.tcp_ports = {5222, 5269, 5298},
 };

@@ -109,6 +109,8 @@
 	X(expectations_refused, "announcements without room, or too many of one")      \
 	X(expectations_expired, "announced flows that did not come in time")           \
 	X(expectations_evicted, "announcements evicted by younger ones")               \
+	X(uncloak_tried, "payloads tried to be opened by secrets that others told")    \
+	X(uncloak_opened, "payloads opened by them")                                   \
 	X(endpoints_learned, "endpoints of peers told by flows in clear")              \
 	X(endpoints_refused, "endpoints and names not believed, or too many of one")   \
 	X(endpoints_replicated, "endpoints and names learned from another lcore")      \
