@@ -114,14 +114,26 @@ static void put_alternatives(
 	json_out_close(out, ']');
 }
 
-static void put_side(struct json_out *out, const struct greeting_side *side, bool http)
+// A member of an object stands there once. Two fields have the same name in it.
+static bool is_first(uint32_t *seen, enum greeting_field field)
+{
+	uint32_t bit = 1u << (field == GREETING_VERSION ? GREETING_QUIC_VERSION : field);
+	bool first = !(*seen & bit);
+
+	*seen |= bit;
+	return first;
+}
+
+static void put_side(
+	struct json_out *out, const struct greeting_side *side, bool http, uint32_t *seen)
 {
 	const uint8_t *at = side->bytes;
 	uint32_t left = side->length;
 	struct greeting_part part, next = {0};
-	bool listed = false;
 
 	while (greeting_take(&at, &left, &part)) {
+		if (!is_first(seen, part.field))
+			continue;
 		switch (part.field) {
 		case GREETING_NAME: put_text(out, http ? "hostname" : "sni", &part); break;
 		case GREETING_OFFERED: put_names(out, "client_alpns", &part); break;
@@ -145,11 +157,7 @@ static void put_side(struct json_out *out, const struct greeting_side *side, boo
 			break;
 		case GREETING_SUBJECT: put_text(out, "subject", &part); break;
 		case GREETING_ISSUER: put_text(out, "issuerdn", &part); break;
-		case GREETING_ALTERNATIVE:
-			if (!listed)
-				put_alternatives(out, &part, at, left);
-			listed = true;
-			break;
+		case GREETING_ALTERNATIVE: put_alternatives(out, &part, at, left); break;
 		case GREETING_METHOD: put_text(out, "http_method", &part); break;
 		case GREETING_URL: put_text(out, "url", &part); break;
 		case GREETING_PROTOCOL: put_text(out, "protocol", &part); break;
@@ -171,8 +179,10 @@ const char *eve_greeting_word(uint8_t kind)
 
 void eve_greeting(const struct greeting_record *record, struct json_out *out)
 {
+	uint32_t seen = 0;
+
 	json_out_open(out, eve_greeting_word(record->kind), '{');
-	put_side(out, &record->client, record->kind == GREETING_HTTP);
-	put_side(out, &record->server, record->kind == GREETING_HTTP);
+	put_side(out, &record->client, record->kind == GREETING_HTTP, &seen);
+	put_side(out, &record->server, record->kind == GREETING_HTTP, &seen);
 	json_out_close(out, '}');
 }

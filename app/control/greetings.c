@@ -198,7 +198,7 @@ void greetings_take(struct greetings *greetings, const struct event *part)
 		at->open = true;
 		greeting_begin(greeting, part->greeting.kind, part->greeting.of_server);
 	}
-	if (!at->open || length > EVENT_GREETING_BYTES ||
+	if (!at->open || greeting->kind >= GREETING_KINDS_MAX || length > EVENT_GREETING_BYTES ||
 		length > sizeof greeting->bytes - greeting->length) {
 		at->open = false;
 		return;

@@ -23,7 +23,7 @@ json_t *lines_read(const char *path)
 		json_t *object;
 
 		assert_int_equal(line[n - 1], '\n');
-		object = json_loads(line, JSON_REJECT_DUPLICATES, &error);
+		object = json_loads(line, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
 		if (!object)
 			fail_msg("%s: %s", error.text, line);
 		json_array_append_new(list, object);

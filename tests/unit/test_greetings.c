@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What flows' ends say of themselves, from the lcores' events to records: both sides joined, those
+// for which there is no room, and garbage.
+#include "sink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "eve.h"
+#include "eve_lines.h"
+
+// A field of a greeting, as greeting.h packs them.
+static void put_field(struct event *event, uint8_t field, const char *content, size_t length)
+{
+	uint8_t *at = event->greeting.bytes + event->greeting.length;
+
+	at[0] = field;
+	at[1] = (uint8_t)length;
+	at[2] = 0;
+	memcpy(at + 3, content, length);
+	event->greeting.length = (uint8_t)(event->greeting.length + 3 + length);
+	event->greeting.total = event->greeting.length;
+}
+
+static struct event greeting_event(uint64_t flow_id, uint8_t of_server, uint8_t awaits)
+{
+	struct event event = event_of(EVENT_GREETING);
+
+	event.flow_id = flow_id;
+	memset(&event.greeting, 0, sizeof event.greeting);
+	event.greeting.kind = GREETING_TLS;
+	event.greeting.of_server = of_server;
+	event.greeting.awaits = awaits;
+	return event;
+}
+
+struct greeted {
+	struct dataplane *dp;
+	struct rule_names *names;
+	struct sink *sink;
+	char path[32];
+};
+
+static void greeted_open(struct greeted *g, uint32_t greetings)
+{
+	struct sink_options options = {.path = g->path,
+		.flow_events = true,
+		.greeting_events = true,
+		.greetings = greetings};
+	char err[256] = "";
+
+	snprintf(g->path, sizeof g->path, "/tmp/test_eve.XXXXXX");
+	close(mkstemp(g->path));
+	g->dp = fake_dataplane_new(2, false);
+	g->names = rule_names_new();
+	assert_int_equal(sink_new(&options, g->dp, g->names, &g->sink, err, sizeof err), 0);
+}
+
+static json_t *greeted_close(struct greeted *g)
+{
+	json_t *list;
+
+	sink_free(g->sink);
+	list = lines_read(g->path);
+	unlink(g->path);
+	rule_names_free(g->names);
+	fake_dataplane_free(g->dp);
+	return list;
+}
+
+// Both sides of a flow, in its own record and in that of the flow; escaped.
+static void a_greeting(void **state)
+{
+	struct event client = greeting_event(5, 0, 1), server = greeting_event(5, 1, 0);
+	struct event flow = event_of(EVENT_FLOW);
+	struct greeted g;
+
+	(void)state;
+	put_field(&client, GREETING_NAME, "a\"\\\x01\xff.b", 7);
+	put_field(&client, GREETING_OFFERED, "\2h2\377x", 5); // the second is cut off
+	put_field(&client, GREETING_HIGHEST, "\x03\x04", 2);
+	put_field(&client, GREETING_JA3, "0123456789abcdef", 16);
+	put_field(&client, GREETING_JA4, "t13d", 4);
+	put_field(&server, GREETING_VERSION, "\x12\x34", 2);
+	put_field(&server, GREETING_SELECTED, "h2", 2);
+	flow.flow_id = 5;
+	greeted_open(&g, 8);
+	fake_event_send(g.dp, 1, &client);
+	assert_int_equal(sink_drain(g.sink, 0), 0); // the server's is awaited
+	assert_int_equal(sink_greetings(g.sink), 1);
+	fake_event_send(g.dp, 1, &server);
+	assert_int_equal(sink_drain(g.sink, 0), 1);
+	fake_event_send(g.dp, 1, &flow);
+	assert_int_equal(sink_drain(g.sink, 0), 1);
+	assert_int_equal(sink_greetings(g.sink), 0);
+	json_t *list = greeted_close(&g);
+
+	assert_int_equal(json_array_size(list), 2);
+	has_text(json_array_get(list, 0), "event_type", "tls");
+	has_text(json_array_get(list, 1), "event_type", "flow");
+	for (size_t i = 0; i < 2; i++) {
+		json_t *o = json_array_get(list, i);
+
+		has_text(o, "tls.sni", "a\"\\\x01\xef\xbf\xbd.b");
+		assert_int_equal(json_array_size(at(o, "tls.client_alpns")), 1);
+		has_text(o, "tls.offered_version", "TLS 1.3");
+		has_text(o, "tls.ja3.hash", "30313233343536373839616263646566");
+		has_not(o, "tls.ja3.string");
+		has_text(o, "tls.ja4", "t13d");
+		has_text(o, "tls.version", "0x1234");
+		assert_int_equal(json_array_size(at(o, "tls.server_alpns")), 1);
+	}
+	json_decref(list);
+}
+
+// The oldest goes, and is told; one whose flow ends is told before it.
+static void greetings_without_room(void **state)
+{
+	struct greeted g;
+
+	(void)state;
+	greeted_open(&g, 2);
+	for (uint64_t id = 1; id <= 3; id++) {
+		struct event client = greeting_event(id, 0, 1);
+
+		put_field(&client, GREETING_NAME, "x", 1);
+		fake_event_send(g.dp, 1, &client);
+	}
+	assert_int_equal(sink_drain(g.sink, 0), 1);
+	assert_int_equal(sink_greetings(g.sink), 2);
+	assert_int_equal(sink_greetings_forgotten(g.sink), 1);
+	struct event flow = event_of(EVENT_FLOW);
+
+	for (uint64_t id = 1; id <= 3; id += 2) {
+		flow.flow_id = id;
+		fake_event_send(g.dp, 1, &flow);
+	}
+	assert_int_equal(sink_drain(g.sink, 0), 3);
+	json_t *list = greeted_close(&g);
+
+	has_text(json_array_get(list, 0), "tls.sni", "x");
+	has_not(json_array_get(list, 1), "tls"); // flow 1 was forgotten
+	has_text(json_array_get(list, 2), "event_type", "tls");
+	has_text(json_array_get(list, 3), "tls.sni", "x");
+	json_decref(list);
+}
+
+// Whatever a greeting holds: whole lines of JSON, and a total that lies does no harm.
+static void greetings_of_garbage(void **state)
+{
+	unsigned lines = 0;
+	struct greeted g;
+
+	(void)state;
+	srand(11);
+	greeted_open(&g, 16);
+	for (unsigned i = 0; i < 4000; i++) {
+		struct event event = greeting_event(
+			1 + (uint64_t)rand() % 32, (uint8_t)(rand() % 2), (uint8_t)(rand() % 2));
+
+		event.type = rand() % 4 ? EVENT_GREETING : EVENT_GREETING_MORE;
+		event.greeting.kind = (uint8_t)(rand() % 5);
+		event.greeting.length = (uint8_t)(rand() % 160);
+		event.greeting.total =
+			(uint16_t)(rand() % 3 ? event.greeting.length : rand() % 3000);
+		for (size_t k = 0; k < sizeof event.greeting.bytes; k++)
+			event.greeting.bytes[k] = (uint8_t)(rand() % 4 ? rand() % 20 : rand());
+		if (rand() % 8 == 0) {
+			event = event_of(EVENT_FLOW);
+			event.flow_id = 1 + (uint64_t)rand() % 32;
+		}
+		fake_event_send(g.dp, 1, &event);
+		lines += sink_drain(g.sink, 0);
+	}
+	json_t *list = greeted_close(&g);
+
+	assert_int_equal(json_array_size(list), lines);
+	assert_true(lines > 500);
+	json_decref(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_greeting),
+		cmocka_unit_test(greetings_without_room),
+		cmocka_unit_test(greetings_of_garbage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
