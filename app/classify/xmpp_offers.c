@@ -4,8 +4,7 @@
 #include <netinet/in.h>
 #include "xml.h"
 
-#define OFFER_TTL_S   120
-#define REQUEST_BYTES 47 // version, command, 0, kind, length, 40 digits, port
+#define OFFER_TTL_S 120
 
 enum {                  // in the memo
 	MEMO_OFFER,     // hash of the session whose file the label is of; 0: none
@@ -289,7 +288,7 @@ enum verify xmpp_bytestream(const struct probe *probe)
 		return VERIFY_NO;
 	struct text request = text_from(client, 2u + client.at[1]);
 
-	if (request.length < REQUEST_BYTES)
+	if (request.length < XMPP_BYTESTREAM_REQUEST)
 		return VERIFY_MORE;
 	if (memcmp(request.at, "\5\1\0\3\x28", 5) != 0 || request.at[45] || request.at[46])
 		return VERIFY_NO;

@@ -12,6 +12,8 @@ void xmpp_offers_decode(struct decoder_state *state, const struct span *span,
 
 // XEP-0065 5.3.2: CONNECT to a domain of 40 hexadecimal digits, the SHA-1 of stream and users, port
 // 0. The client's half from its first byte.
+#define XMPP_BYTESTREAM_NAME    40
+#define XMPP_BYTESTREAM_REQUEST 47 // version, command, 0, kind, length, name, port
 enum verify xmpp_bytestream(const struct probe *probe);
 
 #endif

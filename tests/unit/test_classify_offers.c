@@ -221,6 +221,17 @@ static void xmpp_by_socks(void **state)
 	assert_string_equal(rig_app(&flow), "xmpp");
 	assert_int_equal(flow.verdict.confidence, CONFIDENCE_VERIFIED);
 	rig_end(&flow);
+	// the request in two, wherever it is cut
+	for (size_t cut = 1; cut < sizeof(request) - 1; cut++) {
+		flow = rig_flow(rig, IPPROTO_TCP, 40000, 5000);
+		rig_feed(&flow, HALF_C2S, LITERAL(methods));
+		rig_feed(&flow, HALF_S2C, "\5\0", 2);
+		rig_feed(&flow, HALF_C2S, request, cut);
+		assert_string_equal(rig_app(&flow), "socks");
+		rig_feed(&flow, HALF_C2S, request + cut, sizeof(request) - 1 - cut);
+		assert_string_equal(rig_app(&flow), "xmpp");
+		rig_end(&flow);
+	}
 	// anybody's proxy: a name, a port, a hash that is none
 	static const char *const others[] = {"\5\1\0\3\xbwww.example\0\x50",
 		"\5\1\0\1\x0a\0\0\1\0\x50",

@@ -67,7 +67,13 @@ static enum verify verify_socks5(const struct probe *probe, struct text client, 
 		return VERIFY_NO;
 	if (server.at[1]) // what comes next is who the client is
 		return VERIFY_YES;
-	return client.length < 2 + n + REQUEST_KNOWN ? VERIFY_PARTIAL : VERIFY_YES;
+	struct text request = text_from(client, 2 + n);
+	// a name of 40 letters may be a bytestream's of XMPP: that shows when all of it is here
+	bool whole = request.length >= REQUEST_KNOWN &&
+		     (request.at[3] != 3 || request.at[4] != XMPP_BYTESTREAM_NAME ||
+			     request.length >= XMPP_BYTESTREAM_REQUEST);
+
+	return whole ? VERIFY_YES : VERIFY_PARTIAL;
 }
 
 static enum verify verify(const struct probe *probe)
