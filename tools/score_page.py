@@ -7,11 +7,8 @@ PAGE = os.path.join("docs", "recognition.md")
 # Macro precision, recall and F1 of others over P2P and IM, as the captures' own README quotes them.
 OTHERS = (("nDPI 4.2 (ndpiReader)", ".666", ".511", ".540"), ("l7-filter's patterns", ".346", "", ".275"))
 # Why a claim on a flow that the labels do not judge is right all the same, or what is wrong with it:
-# by application, and by what the labeller said of the flow.
-ARGUED = {
-    ("edonkey", "Unknown"): "one flow of Skype's own encryption, whose first lengths fit eMule's obfuscation by chance; "
-                            "wrong, and the hint that a shape can be (`partial`)",
-}
+# by (application, what the labeller said of the flow).
+ARGUED = {}
 
 HEAD = """# How well traffic is recognised
 
