@@ -87,6 +87,7 @@ struct asking {
 	char *path;                  // as given, or that in force when it was asked for
 	bool check;
 	uint64_t started_ns;
+	uint64_t published_ns; // compiling may have taken a busy machine seconds
 	uint64_t generation;
 };
 
@@ -108,7 +109,7 @@ static void in_force_wait(struct request *request)
 	json_t *message;
 
 	if (!reload_step(context->reload, now_ns)) {
-		if (now_ns - asking->started_ns > RELOAD_PATIENCE_S * NS_PER_S)
+		if (now_ns - asking->published_ns > RELOAD_PATIENCE_S * NS_PER_S)
 			request_fail(request,
 				"generation %llu is published, but a data lcore has not taken it "
 				"for %d s: it stands still (see heartbeat_ns in `stats`)",
@@ -160,6 +161,7 @@ static void asking_done(void *ctx, bool good, const struct config_errors *errors
 		return;
 	}
 	asking->generation = reload_generation(reload);
+	asking->published_ns = request->context->now_ns();
 	log_notice("policy: %s loaded as generation %llu", reload_path(reload),
 		(unsigned long long)asking->generation);
 	in_force_wait(request);
