@@ -50,7 +50,7 @@ static void test_http(void **state)
 		"POST http://a.example/x HTTP/1.1\r\nContent-Length: 4\r\n\r\nabcd",
 		"OPTIONS * HTTP/1.1\nHost: a.example\n\n",
 		"CONNECT a.example:443 HTTP/1.1\r\n\r\n",
-		"PROPFIND /dav/ HTTP/1.1\r\nDepth: 1\r\n\r\n",
+		"REPORT /dav/ HTTP/1.1\r\nDepth: 1\r\n\r\n",
 		"X-OWN_method / HTTP/1.1\r\nHost: a.example\r\n\r\n",
 	};
 	static const char status[] = "HTTP/1.1 200 OK\r\nServer: a\r\n\r\n";

@@ -88,7 +88,7 @@ static void test_verbs_decide(void **state)
 		{"", 0, {"<+OK hello\r\n", ">SET a b\r\n"}},
 		{"", 0, {"<* OK hello\r\n", ">hello there\r\n"}},
 		{"", 0, {"<200 ok\r\n", ">POST / HTTP/9\r\n"}},
-		{"", 0, {">*1\r\n$4\r\nPING\r\n", "<+OK\r\n"}},
+		{"", 0, {">*x\r\n$4\r\nPING\r\n", "<+OK\r\n"}},
 	};
 
 	(void)state;
