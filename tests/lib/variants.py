@@ -363,6 +363,8 @@ def change(kind, was, now, short=False):
         return None  # a shape takes three flights in full, which ten small packets need not hold
     if now.app != was.app:
         return "is something else"
+    if kind.ipv6 and not was.signature and now.confidence == "cache":
+        return None  # what its disguise is opened with was told of its IPv4 address alone
     if kind.cut and now.app == "http" and now.confidence == "partial":
         return None  # sure when its header is here in full, which ten small packets need not hold
     if now.confidence != was.confidence and not (now.confidence in KNOWN and was.confidence in KNOWN):

@@ -278,11 +278,11 @@ static unsigned times(uint16_t port, const unsigned lengths[4], unsigned piece, 
 
 static void obfuscation_between_clients_is_partial(void **state)
 {
-	static const unsigned shapes[][4] = {
-		{12, 6, 94, 93}, {266, 95, 176, 175}, {60, 260, 100, 133}, {40, 200, 120, 600}};
+	static const unsigned shapes[][4] = {{12, 6, 94, 93}, {266, 95, 176, 175},
+		{60, 260, 100, 133}, {100, 36, 100, 99}, {40, 200, 120, 600}};
 
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		assert_in_range(times(4662, shapes[i], 1460, -1), 90, 100);
 		assert_in_range(times(4662, shapes[i], 100, -1), 90, 100);
 	}

@@ -551,9 +551,11 @@ static enum verify verify(const struct probe *probe)
 
 static enum verify shape_tcp(const struct probe *probe)
 {
+	// each follows the flights by itself
 	enum verify server = mse_emule_shape(probe, &probe->memo->word[0]);
+	enum verify client = edonkey_shape(probe);
 
-	return server == VERIFY_NO ? edonkey_shape(probe) : server;
+	return server == VERIFY_PARTIAL ? server : client;
 }
 
 const struct app_proto app_proto_edonkey = {
