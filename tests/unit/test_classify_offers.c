@@ -97,7 +97,7 @@ static const char *hears(
 			const struct span span = {.offset64 = offset[said[i].half],
 				.bytes = exact,
 				.length = (uint32_t)here,
-				.half = said[i].half};
+				.half = (uint8_t)said[i].half};
 
 			assert_non_null(exact);
 			memcpy(exact, said[i].text + at, here);
