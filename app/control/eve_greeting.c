@@ -9,7 +9,9 @@
 
 static uint16_t number_of(const struct greeting_part *part)
 {
-	return part->length == 2 ? (uint16_t)(part->content[0] << 8 | part->content[1]) : 0;
+	unsigned value = part->length == 2 ? part->content[0] * 256u + part->content[1] : 0;
+
+	return (uint16_t)value;
 }
 
 static void put_text(struct json_out *out, const char *key, const struct greeting_part *part)
