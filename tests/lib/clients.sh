@@ -18,6 +18,8 @@ clients_begin() {
 	mkdir -p "$HERE"
 	chmod 755 "$LAB_RUN" "$HERE"
 	export HOME=$HERE
+	# names of a side's own, which some of the tests write, go with it
+	trap 'rc=$?; rm -rf "/etc/netns/$LAB_PREFIX-c" "/etc/netns/$LAB_PREFIX-s"; netns_cleanup $rc' EXIT
 	lab_gateway_start || netns_fail "the gateway does not start"
 	lab_spawn capture client tcpdump -Z root -U -n -s 0 -i c0 -w "$CAPTURE"
 	lab_wait 5 grep -q listening "$LAB_RUN/log/capture" || netns_fail "tcpdump does not start"
