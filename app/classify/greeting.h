@@ -34,9 +34,6 @@ enum greeting_field {
 	// of a server's hello
 	GREETING_VERSION,  // that it has chosen: two bytes
 	GREETING_SELECTED, // ALPN: a name
-	GREETING_SUBJECT,  // distinguished names of its certificate, as text
-	GREETING_ISSUER,
-	GREETING_ALTERNATIVE, // a DNS name of it; several fields
 	// of HTTP; the name is the host that is asked for
 	GREETING_METHOD,
 	GREETING_URL,

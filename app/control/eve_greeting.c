@@ -104,18 +104,6 @@ static void put_ja3(
 	json_out_close(out, '}');
 }
 
-static void put_alternatives(
-	struct json_out *out, const struct greeting_part *first, const uint8_t *at, uint32_t left)
-{
-	struct greeting_part part = *first;
-
-	json_out_open(out, "subjectaltname", '[');
-	do
-		put_text(out, NULL, &part);
-	while (greeting_take(&at, &left, &part) && part.field == GREETING_ALTERNATIVE);
-	json_out_close(out, ']');
-}
-
 // A member of an object stands there once. Two fields have the same name in it.
 static bool is_first(uint32_t *seen, enum greeting_field field)
 {
@@ -157,9 +145,6 @@ static void put_side(
 			put_text(out, NULL, &part);
 			json_out_close(out, ']');
 			break;
-		case GREETING_SUBJECT: put_text(out, "subject", &part); break;
-		case GREETING_ISSUER: put_text(out, "issuerdn", &part); break;
-		case GREETING_ALTERNATIVE: put_alternatives(out, &part, at, left); break;
 		case GREETING_METHOD: put_text(out, "http_method", &part); break;
 		case GREETING_URL: put_text(out, "url", &part); break;
 		case GREETING_PROTOCOL: put_text(out, "protocol", &part); break;

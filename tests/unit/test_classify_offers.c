@@ -97,7 +97,7 @@ static const char *hears(
 			const struct span span = {.offset64 = offset[said[i].half],
 				.bytes = exact,
 				.length = (uint32_t)here,
-				.half = (uint8_t)said[i].half};
+				.half = said[i].half == HALF_S2C};
 
 			assert_non_null(exact);
 			memcpy(exact, said[i].text + at, here);
