@@ -353,9 +353,14 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 }
 
 // Packets, or bytes: with both prefixes at their end nothing new can be seen.
-static bool exhausted(const struct job *job)
+// Who cuts a hello into many segments does not hide the name in it: it is waited for as long as
+// the prefix has room.
+static bool exhausted(const struct job *job, const struct classify_verdict *verdict)
 {
-	return classify_packets_used_up(job->flow) ||
+	bool waits = job_is_tcp(job) && host_to_come(job, verdict->app) &&
+		     job->flow->n_data_pkts < UINT8_MAX;
+
+	return (classify_packets_used_up(job->flow) && !waits) ||
 	       (job_is_tcp(job) && half_closed(job->look, HALF_C2S) &&
 		       half_closed(job->look, HALF_S2C));
 }
@@ -513,7 +518,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	merge(&job, verdict);
 	if (settled(&job, verdict)) {
 		verdict->final = true;
-	} else if (exhausted(&job)) {
+	} else if (exhausted(&job, verdict)) {
 		verdict->final = true;
 		verdict->gaveup = true;
 	} else if (!state && worth_a_state(&job) && !job_keep(classifier, &job, edition, ref)) {

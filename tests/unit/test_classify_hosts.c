@@ -58,6 +58,33 @@ static void what_others_share_tells_none(void **state)
 		assert_string_equal(asked("", hosts[i]), "http");
 }
 
+// The packets of the budget are over before the name is here: it is waited for, as long as there is
+// room in the prefix.
+static void a_name_behind_many_segments(void **state)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	char line[101];
+	unsigned n = 0;
+
+	(void)state;
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "X: ", 3);
+	memcpy(line + 98, "\r\n", 3);
+	rig_feed(&flow, HALF_C2S, LITERAL("GET / HTTP/1.1\r\n"));
+	for (unsigned i = 0; i < 14; i++)
+		rig_feed(&flow, HALF_C2S, line, 100);
+	assert_false(flow.verdict.final);
+	rig_feed(&flow, HALF_C2S, LITERAL("Host: web.whatsapp.com\r\n\r\n"));
+	assert_true(flow.verdict.final);
+	assert_string_equal(rig_app(&flow), "whatsapp");
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+	rig_feed(&flow, HALF_C2S, LITERAL("GET / HTTP/1.1\r\n"));
+	for (; !flow.verdict.final && n < 100; n++)
+		rig_feed(&flow, HALF_C2S, line, 100);
+	assert_int_equal(n, (CLASSIFY_PREFIX_BYTES - 16 + 99) / 100);
+	assert_string_equal(rig_app(&flow), "http");
+}
+
 static void agents(void **state)
 {
 	static const struct {
@@ -115,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_host_tells_its_application),
 		cmocka_unit_test(what_others_share_tells_none),
+		cmocka_unit_test(a_name_behind_many_segments),
 		cmocka_unit_test(agents),
 	};
 
