@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What flows' ends say of themselves (greeting.h): TLS, QUIC, DTLS and HTTP, in any pieces, before
+// and after the verdict. Input as fuzz_classify's: an octet of bits (1 UDP, 2 picked up midstream),
+// then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
+// Held: a greeting is whole fields of bounded length; phases go forward only; each side is told at
+// most three times (a name, the same whole, an answer); no state is kept when all is over.
+#include "classify_rig.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+struct talk {
+	struct rig_flow flow;
+	uint8_t phase;
+	unsigned told;
+};
+
+static void greeting_check(const struct greeting *greeting)
+{
+	const uint8_t *at = greeting->bytes;
+	uint32_t left = greeting->length;
+	struct greeting_part part;
+
+	if (greeting->kind >= GREETING_KINDS_MAX || greeting->length > GREETING_BYTES)
+		abort();
+	while (greeting_take(&at, &left, &part))
+		if (!part.length)
+			abort();
+	if (left)
+		abort();
+}
+
+static void hear(struct talk *talk, const struct span *span)
+{
+	struct rig_flow *flow = &talk->flow;
+	struct rig *rig = flow->rig;
+	struct greeting greeting;
+	struct classify_work work = {.greeting = &greeting, .greeting_phase = talk->phase};
+	const struct classify_flow about = {
+		.ends = &flow->ends,
+		.l4_proto = flow->l4,
+		.n_data_pkts = flow->n_data_pkts,
+		.midstream = flow->midstream,
+		.c2s_from_inside = true,
+	};
+
+	memset(&greeting, 0xff, sizeof(greeting));
+	if (!flow->verdict.final)
+		classify_feed(rig->classifier, rig->edition, rig->user, &about, span, &flow->state,
+			&flow->verdict, &work);
+	else if (greeting_pending(talk->phase))
+		classify_listen(rig->classifier, &about, span, &flow->state, &work);
+	if (work.greeting_phase < talk->phase || work.greeting_phase > GREETING_OVER)
+		abort();
+	talk->phase = work.greeting_phase;
+	if (work.greeted) {
+		greeting_check(&greeting);
+		if (++talk->told > 3)
+			abort();
+	}
+	if (flow->verdict.final && !greeting_pending(talk->phase) &&
+		flow->state != CLASSIFY_NO_STATE)
+		abort();
+}
+
+// Feeds one packet; the bytes lie in a block of their own size.
+static void packet(struct talk *talk, uint8_t bits, const uint8_t *bytes, uint32_t length)
+{
+	struct rig_flow *flow = &talk->flow;
+	unsigned half = bits & 1;
+	uint8_t *exact = malloc(length ? length : 1);
+
+	if (!exact)
+		abort();
+	memcpy(exact, bytes, length);
+	if (bits & 2 && flow->l4 == IPPROTO_TCP) {
+		hear(talk, &(struct span){.offset64 = flow->offset[half],
+				   .length = 100,
+				   .half = (uint8_t)half,
+				   .flags = SPAN_GAP});
+		flow->offset[half] += 100;
+	}
+	if (length && flow->n_data_pkts < UINT8_MAX)
+		flow->n_data_pkts++;
+	hear(talk, &(struct span){.offset64 = flow->offset[half],
+			   .bytes = exact,
+			   .length = length,
+			   .half = (uint8_t)half,
+			   .flags = flow->l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0});
+	flow->offset[half] += length;
+	free(exact);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	static struct rig *rig;
+
+	if (!len)
+		return 0;
+	if (!rig)
+		rig = rig_new();
+	struct talk talk = {
+		.flow = rig_flow(rig, bytes[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, 50000)};
+	size_t at = 1;
+
+	talk.flow.midstream = bytes[0] & 2 && talk.flow.l4 == IPPROTO_TCP;
+	while (len - at >= 3) {
+		size_t length = (size_t)bytes[at + 1] << 8 | bytes[at + 2];
+		uint8_t bits = bytes[at];
+
+		at += 3;
+		if (length > len - at)
+			length = len - at;
+		packet(&talk, bits, bytes + at, (uint32_t)length);
+		at += length;
+	}
+	classify_end(rig->classifier, &talk.flow.state);
+	if (classifier_states_free(rig->classifier) != classifier_states_max(rig->classifier))
+		abort();
+	return 0;
+}
