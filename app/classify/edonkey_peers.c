@@ -6,6 +6,7 @@
 #include "edonkey_peers.h"
 #include <netinet/in.h>
 #include <string.h>
+#include "edonkey_tag.h"
 #include "octets.h"
 
 enum {
@@ -23,20 +24,6 @@ struct speaker {
 	enum learned_from from;
 	struct endpoint_secret secret; // of whom is told of next
 };
-
-struct reader {
-	const uint8_t *at;
-	uint32_t left;
-};
-
-static bool skip(struct reader *in, uint32_t n)
-{
-	if (in->left < n)
-		return false;
-	in->at += n;
-	in->left -= n;
-	return true;
-}
 
 static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t port, uint8_t l4)
 {
@@ -87,9 +74,9 @@ enum {
 	KAD_CONTACT = 25, // id, address, UDP port, TCP port, version or type
 };
 
-static void kad_contacts(struct speaker *speaker, struct reader in, unsigned n)
+static void kad_contacts(struct speaker *speaker, struct edonkey_reader in, unsigned n)
 {
-	for (; n && in.left >= KAD_CONTACT; n--, skip(&in, KAD_CONTACT)) {
+	for (; n && in.left >= KAD_CONTACT; n--, edonkey_skip(&in, KAD_CONTACT)) {
 		know(speaker, in.at, NULL);
 		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 20), IPPROTO_UDP);
 		know(speaker, NULL, NULL);
@@ -104,66 +91,12 @@ enum {                               // names of tags of one octet
 	TAG_SOURCE_ADDRESS = 0xfe,
 };
 
-struct tag {
-	uint8_t name; // 0: one of more octets than one
-	bool is_number;
-	uint32_t number;
-};
-
-static void number_of(uint8_t type, const uint8_t *at, struct tag *tag)
-{
-	tag->is_number = type == 0x03 || type == 0x08 || type == 0x09;
-	if (type == 0x03)
-		tag->number = octets_le32(at);
-	else if (type == 0x08)
-		tag->number = octets_le16(at);
-	else if (type == 0x09)
-		tag->number = at[0];
-}
-
-// Type, the name's length and the name, the value; a type with the high bit has a name of one
-// octet. False: not one that we can pass.
-static bool take_tag(struct reader *in, struct tag *tag)
-{
-	static const uint8_t sizes[] = {[0x01] = 16,
-		[0x03] = 4,
-		[0x04] = 4,
-		[0x05] = 1,
-		[0x08] = 2,
-		[0x09] = 1,
-		[0x0b] = 8};
-	uint8_t type = in->left ? in->at[0] : 0;
-	uint32_t name, size;
-
-	*tag = (struct tag){0};
-	if (in->left < 4)
-		return false;
-	name = type & 0x80 ? 1 : octets_le16(in->at + 1);
-	skip(in, type & 0x80 ? 1 : 3);
-	if (name == 1)
-		tag->name = in->at[0];
-	if (!name || !skip(in, name))
-		return false;
-	type &= 0x7f;
-	if (type == 0x02) // string
-		return in->left >= 2 && skip(in, 2u + octets_le16(in->at));
-	if (type == 0x0a) // octets
-		return in->left >= 1 && skip(in, 1u + in->at[0]);
-	if (type >= 0x11 && type <= 0x20) // short string
-		return skip(in, type - 0x10u);
-	size = type < sizeof(sizes) ? sizes[type] : 0;
-	if (!size || in->left < size)
-		return false;
-	number_of(type, in->at, tag);
-	return skip(in, size);
-}
-
 struct source {
 	uint32_t address; // host order; 0: not said
 	uint16_t port, udp_port;
 };
 
-static void note_source(struct source *source, const struct tag *tag)
+static void note_source(struct source *source, const struct edonkey_tag *tag)
 {
 	if (!tag->is_number)
 		return;
@@ -176,18 +109,18 @@ static void note_source(struct source *source, const struct tag *tag)
 }
 
 // Who has a file: how many, then as often an id and tags.
-static void kad_sources(struct speaker *speaker, struct reader in)
+static void kad_sources(struct speaker *speaker, struct edonkey_reader in)
 {
 	unsigned n = in.left >= 2 ? octets_le16(in.at) : 0;
 
-	for (skip(&in, 2); n && in.left >= 17; n--) {
+	for (edonkey_skip(&in, 2); n && in.left >= 17; n--) {
 		struct source source = {0};
-		struct tag tag;
+		struct edonkey_tag tag;
 		unsigned tags = in.at[16];
 
-		skip(&in, 17);
+		edonkey_skip(&in, 17);
 		for (; tags; tags--) {
-			if (!take_tag(&in, &tag))
+			if (!edonkey_tag_take(&in, &tag))
 				return;
 			note_source(&source, &tag);
 		}
@@ -202,7 +135,7 @@ static void kad_sources(struct speaker *speaker, struct reader in)
 	}
 }
 
-static void kad(struct speaker *speaker, uint8_t opcode, struct reader in)
+static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
 {
 	speaker->from = LEARNED_DHT;
 	switch (opcode) {
@@ -210,7 +143,7 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct reader in)
 		if (in.left < 21)
 			return;
 		tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
-		kad_contacts(speaker, (struct reader){in.at + 21, in.left - 21},
+		kad_contacts(speaker, (struct edonkey_reader){in.at + 21, in.left - 21},
 			octets_le16(in.at + 19));
 		break;
 	case 0x11: // hello, its answer: id, TCP port
@@ -221,11 +154,12 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct reader in)
 	case 0x28: // who is near: target, how many
 	case 0x29:
 		if (in.left >= 17)
-			kad_contacts(speaker, (struct reader){in.at + 17, in.left - 17}, in.at[16]);
+			kad_contacts(speaker, (struct edonkey_reader){in.at + 17, in.left - 17},
+				in.at[16]);
 		break;
 	case 0x3b: // what was searched for: who answers, target
 		if (in.left >= 32)
-			kad_sources(speaker, (struct reader){in.at + 32, in.left - 32});
+			kad_sources(speaker, (struct edonkey_reader){in.at + 32, in.left - 32});
 		break;
 	default: break;
 	}
@@ -247,18 +181,18 @@ static bool is_high(const uint8_t *at, bool reversed)
 
 // Of a server: a file's hash, how many, and of each its id and port; obfuscated, an octet of
 // options, and a hash if that has the high bit.
-static void server_sources(struct speaker *speaker, struct reader in, bool options)
+static void server_sources(struct speaker *speaker, struct edonkey_reader in, bool options)
 {
 	unsigned n = in.left >= 17 ? in.at[16] : 0;
 
 	speaker->from = LEARNED_TRACKER;
 	uint32_t fixed = options ? 7 : 6;
 
-	for (skip(&in, 17); n && in.left >= fixed; n--) {
+	for (edonkey_skip(&in, 17); n && in.left >= fixed; n--) {
 		const uint8_t *source = in.at;
 		bool has_user = options && source[6] & 0x80;
 
-		if (!skip(&in, fixed + (has_user ? 16u : 0u)))
+		if (!edonkey_skip(&in, fixed + (has_user ? 16u : 0u)))
 			return;
 		know(speaker, NULL, has_user ? source + 7 : NULL);
 		if (is_high(source, false))
@@ -268,12 +202,12 @@ static void server_sources(struct speaker *speaker, struct reader in, bool optio
 
 // Of a client: a file's hash, how many, and of each its id and port, its server and that one's
 // port; then, as the version has it, a hash and an octet of options.
-static void client_sources(struct speaker *speaker, struct reader in)
+static void client_sources(struct speaker *speaker, struct edonkey_reader in)
 {
 	unsigned n = in.left >= 18 ? octets_le16(in.at + 16) : 0;
 	uint32_t step;
 
-	if (!n || !skip(&in, 18) || in.left % n)
+	if (!n || !edonkey_skip(&in, 18) || in.left % n)
 		return;
 	step = in.left / n;
 	if (step != 12 && step != 28 && step != 29)
@@ -281,7 +215,7 @@ static void client_sources(struct speaker *speaker, struct reader in)
 	speaker->from = LEARNED_PEX;
 	// of the two versions that have a hash, only the later one's ids are numbers: a list with
 	// options is of that, of one without nobody can tell
-	for (; n && step != 28; n--, skip(&in, step))
+	for (; n && step != 28; n--, edonkey_skip(&in, step))
 		if (is_high(in.at, step == 29))
 			tell_v4(speaker, in.at, step == 29, octets_le16(in.at + 4), IPPROTO_TCP);
 }
@@ -300,19 +234,19 @@ enum {                   // words of the memo, by half
 
 // A client's hello, behind the length of its hash if it is one to a client: hash, id, port, how
 // many tags.
-static void hello(struct speaker *speaker, struct reader in, bool answer)
+static void hello(struct speaker *speaker, struct edonkey_reader in, bool answer)
 {
 	speaker->from = LEARNED_PEER;
 	if (!answer && in.left && in.at[0] == 16)
-		skip(&in, 1);
+		edonkey_skip(&in, 1);
 	if (in.left < 26)
 		return;
 	know(speaker, NULL, in.at);
 	tell_self(speaker, octets_le16(in.at + 20), IPPROTO_TCP);
 	uint32_t tags = octets_le32(in.at + 22);
 
-	skip(&in, 26);
-	for (struct tag tag; tags && take_tag(&in, &tag); tags--)
+	edonkey_skip(&in, 26);
+	for (struct edonkey_tag tag; tags && edonkey_tag_take(&in, &tag); tags--)
 		if (tag.is_number && tag.name == TAG_CLIENT_UDP_PORTS) {
 			tell_self(speaker, (uint16_t)(tag.number >> 16), IPPROTO_UDP);
 			tell_self(speaker, (uint16_t)tag.number, IPPROTO_UDP);
@@ -327,11 +261,11 @@ static bool is_wanted(uint8_t proto, uint8_t opcode)
 	       (opcode == 0x01 || opcode == 0x4c || opcode == 0x42 || opcode == 0x44);
 }
 
-static void frame(struct speaker *speaker, uint8_t proto, uint8_t opcode, struct reader in)
+static void frame(struct speaker *speaker, uint8_t proto, uint8_t opcode, struct edonkey_reader in)
 {
 	if (proto == PROTO_EMULE) {
 		// the later form has its version in front
-		if (opcode == 0x84 && !skip(&in, 1))
+		if (opcode == 0x84 && !edonkey_skip(&in, 1))
 			return;
 		client_sources(speaker, in);
 		return;
@@ -375,7 +309,7 @@ static uint32_t gather(
 	state->line_length[half] = (uint16_t)(kept + here);
 	if (kept + here == whole) {
 		frame(speaker, line[0], line[5],
-			(struct reader){line + FRAME_HEADER, whole - FRAME_HEADER});
+			(struct edonkey_reader){line + FRAME_HEADER, whole - FRAME_HEADER});
 		state->line_length[half] = 0;
 	}
 	return used + here;
@@ -426,7 +360,7 @@ bool edonkey_peers_datagram(
 
 	if (span->length < 2)
 		return true;
-	const struct reader in = {span->bytes + 2, span->length - 2};
+	const struct edonkey_reader in = {span->bytes + 2, span->length - 2};
 
 	if (span->bytes[0] == PROTO_KAD)
 		kad(&speaker, span->bytes[1], in);

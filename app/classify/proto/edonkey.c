@@ -5,6 +5,7 @@
 #include "app_proto.h"
 #include "edonkey_peers.h"
 #include "edonkey_shape.h"
+#include "edonkey_tag.h"
 #include "emule_cloak.h"
 #include "mse.h"
 #include "octets.h"
@@ -19,58 +20,12 @@ enum {
 
 // ---- tags: how hellos, logins and Kad hellos end ----
 
-struct reader {
-	const uint8_t *at;
-	uint32_t left;
-};
-
-static bool skip(struct reader *in, uint32_t n)
+static bool skip_tags(struct edonkey_reader *in, uint32_t n)
 {
-	if (in->left < n)
-		return false;
-	in->at += n;
-	in->left -= n;
-	return true;
-}
+	struct edonkey_tag tag;
 
-// One tag: type, name, value. A type with the high bit set has a name of one byte.
-static bool skip_tag(struct reader *in)
-{
-	static const uint8_t sizes[] = {[0x01] = 16,
-		[0x03] = 4,
-		[0x04] = 4,
-		[0x05] = 1,
-		[0x08] = 2,
-		[0x09] = 1,
-		[0x0b] = 8};
-	uint8_t type;
-
-	if (!in->left)
-		return false;
-	type = in->at[0];
-	if (!skip(in, 1))
-		return false;
-	if (type & 0x80) {
-		type &= 0x7f;
-		if (!skip(in, 1))
-			return false;
-	} else {
-		if (in->left < 2 || !octets_le16(in->at) || !skip(in, 2u + octets_le16(in->at)))
-			return false;
-	}
-	if (type == 0x02) // string with its length
-		return in->left >= 2 && skip(in, 2u + octets_le16(in->at));
-	if (type == 0x0a) // bytes with their length in one
-		return in->left >= 1 && skip(in, 1u + in->at[0]);
-	if (type >= 0x11 && type <= 0x20) // short string
-		return skip(in, type - 0x10u);
-	return type < sizeof(sizes) && sizes[type] && skip(in, sizes[type]);
-}
-
-static bool skip_tags(struct reader *in, uint32_t n)
-{
 	for (uint32_t i = 0; i < n; i++)
-		if (!skip_tag(in))
+		if (!edonkey_tag_take(in, &tag))
 			return false;
 	return true;
 }
@@ -84,12 +39,12 @@ enum {
 
 struct frame {
 	uint8_t proto, opcode;
-	uint32_t length;     // of the payload behind the opcode
-	struct reader known; // as much of it as is here
+	uint32_t length;             // of the payload behind the opcode
+	struct edonkey_reader known; // as much of it as is here
 	bool whole;
 };
 
-static bool frame_next(struct reader *in, struct frame *frame)
+static bool frame_next(struct edonkey_reader *in, struct frame *frame)
 {
 	uint32_t length;
 
@@ -108,31 +63,31 @@ static bool frame_next(struct reader *in, struct frame *frame)
 	frame->whole = frame->known.left >= frame->length;
 	if (frame->whole)
 		frame->known.left = frame->length;
-	skip(in, FRAME_HEADER + frame->known.left);
+	edonkey_skip(in, FRAME_HEADER + frame->known.left);
 	return true;
 }
 
 // User hash, client id, port, tags: what a hello, its answer and a server login have in common.
-static enum verify identity(struct reader in)
+static enum verify identity(struct edonkey_reader in)
 {
 	uint32_t tags;
 
-	if (!skip(&in, 16 + 4 + 2) || in.left < 4)
+	if (!edonkey_skip(&in, 16 + 4 + 2) || in.left < 4)
 		return VERIFY_NO;
 	tags = octets_le32(in.at);
-	skip(&in, 4);
+	edonkey_skip(&in, 4);
 	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
 }
 
 // eMule's information: its version, that of the protocol, tags.
-static enum verify information(struct reader in)
+static enum verify information(struct edonkey_reader in)
 {
 	uint32_t tags;
 
 	if (in.left < 6 || in.at[1] != 1)
 		return VERIFY_NO;
 	tags = octets_le32(in.at + 2);
-	skip(&in, 6);
+	edonkey_skip(&in, 6);
 	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
 }
 
@@ -232,7 +187,7 @@ static bool part_good(const struct frame *frame)
 	return end > start && end - start <= 184320 && frame->length == 24 + (end - start);
 }
 
-static bool zlib_good(const struct reader *in)
+static bool zlib_good(const struct edonkey_reader *in)
 {
 	return in->left >= 2 && (in->at[0] & 15) == 8 && octets_be16(in->at) % 31 == 0;
 }
@@ -240,7 +195,7 @@ static bool zlib_good(const struct reader *in)
 // What one frame says by itself. MORE: fits, but proves little.
 static enum verify judge_frame(const struct frame *frame)
 {
-	const struct reader *in = &frame->known;
+	const struct edonkey_reader *in = &frame->known;
 
 	if (frame->proto == PROTO_PACKED)
 		return zlib_good(in) && frame->length >= 8 ? VERIFY_MORE : VERIFY_NO;
@@ -250,11 +205,11 @@ static enum verify judge_frame(const struct frame *frame)
 	if (frame->proto == PROTO_EMULE)
 		return emule_size_good(frame->opcode, frame->length) ? VERIFY_MORE : VERIFY_NO;
 	if (frame->opcode == 0x01 || frame->opcode == 0x4c) {
-		struct reader body = *in;
+		struct edonkey_reader body = *in;
 
 		// a hello to a client begins with the length of the hash, a login does not
 		if (frame->opcode == 0x01 && in->left && in->at[0] == 16)
-			skip(&body, 1);
+			edonkey_skip(&body, 1);
 		if (!frame->whole)
 			return frame->length >= 27 && frame->length < 1024 ? VERIFY_MORE
 									   : VERIFY_NO;
@@ -273,7 +228,7 @@ static enum verify judge_frame(const struct frame *frame)
 // A hello proves itself; other frames have to come in a chain, each where the last one ended.
 static enum verify verify_tcp(const struct probe *probe)
 {
-	struct reader in = {probe->bytes, probe->length};
+	struct edonkey_reader in = {probe->bytes, probe->length};
 	struct frame frame;
 	unsigned chain = 0;
 
@@ -331,32 +286,32 @@ static bool contacts_good(const uint8_t *at, uint32_t left, uint32_t n)
 }
 
 // Id, TCP port, version, tags.
-static bool kad_hello_good(struct reader in)
+static bool kad_hello_good(struct edonkey_reader in)
 {
 	uint8_t tags;
 
 	if (in.left < 20 || !octets_le16(in.at + 16) || in.at[18] > KAD_VERSION_MAX)
 		return false;
 	tags = in.at[19];
-	skip(&in, 20);
+	edonkey_skip(&in, 20);
 	return tags <= 16 && skip_tags(&in, tags) && !in.left;
 }
 
 // How many, then as often: id, tags. Nothing may be left.
-static bool kad_entries_good(struct reader in)
+static bool kad_entries_good(struct edonkey_reader in)
 {
 	uint16_t n;
 
 	if (in.left < 2)
 		return false;
 	n = octets_le16(in.at);
-	skip(&in, 2);
+	edonkey_skip(&in, 2);
 	for (unsigned i = 0; i < n; i++) {
 		if (in.left < 17)
 			return false;
 		uint8_t tags = in.at[16];
 
-		skip(&in, 17);
+		edonkey_skip(&in, 17);
 		if (!tags || !skip_tags(&in, tags))
 			return false;
 	}
@@ -364,14 +319,14 @@ static bool kad_entries_good(struct reader in)
 }
 
 // One source: its id, tags.
-static bool kad_source_good(struct reader in)
+static bool kad_source_good(struct edonkey_reader in)
 {
 	uint8_t tags;
 
 	if (in.left < 17)
 		return false;
 	tags = in.at[16];
-	skip(&in, 17);
+	edonkey_skip(&in, 17);
 	return tags && skip_tags(&in, tags) && !in.left;
 }
 
@@ -404,7 +359,7 @@ static enum verify verify_kad(const struct probe *probe)
 			       : VERIFY_NO;
 	case 0x11: // hello
 	case 0x19: // its answer
-		return kad_hello_good((struct reader){at, left}) ? VERIFY_YES : VERIFY_NO;
+		return kad_hello_good((struct edonkey_reader){at, left}) ? VERIFY_YES : VERIFY_NO;
 	case 0x20:
 	case 0x21: // route: how many contacts, target, receiver
 		return left == 33 && (at[0] == 2 || at[0] == 4 || at[0] == 11) ? VERIFY_DPI
@@ -425,16 +380,16 @@ static enum verify verify_kad(const struct probe *probe)
 			       ? kad_request(probe, 0x3b, octets_le32(at))
 			       : VERIFY_NO;
 	case 0x3b: // results: sender, target, entries
-		if (left >= 34 && kad_entries_good((struct reader){at + 32, left - 32}))
+		if (left >= 34 && kad_entries_good((struct edonkey_reader){at + 32, left - 32}))
 			return VERIFY_YES;
 		return left >= 36 ? kad_answer(probe, 0x3b, octets_le32(at + 16)) : VERIFY_NO;
 	case 0x43: // publish words: target, entries
-		return left >= 18 && kad_entries_good((struct reader){at + 16, left - 16})
+		return left >= 18 && kad_entries_good((struct edonkey_reader){at + 16, left - 16})
 			       ? VERIFY_YES
 			       : VERIFY_NO;
 	case 0x44: // publish a source: target, source
 	case 0x45: // publish a note: the same
-		return left >= 33 && kad_source_good((struct reader){at + 16, left - 16})
+		return left >= 33 && kad_source_good((struct edonkey_reader){at + 16, left - 16})
 			       ? VERIFY_YES
 			       : VERIFY_NO;
 	case 0x50: // am I behind a firewall: TCP port
@@ -453,7 +408,7 @@ static enum verify verify_kad(const struct probe *probe)
 
 static enum verify verify_kad_packed(const struct probe *probe)
 {
-	const struct reader in = {probe->bytes + 2, probe->length - 2};
+	const struct edonkey_reader in = {probe->bytes + 2, probe->length - 2};
 
 	switch (probe->bytes[1]) {
 	case 0x09:
