@@ -30,7 +30,7 @@ class Screen:
         self.is_tty = self.out.isatty() and not plain
         self.in_place = self.is_tty and os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
         self.has_keys = sys.stdin is not None and sys.stdin.isatty() and self.is_tty
-        self.modes, self.resized, self.keys = None, False, ""
+        self.modes, self.resized, self.stopping, self.keys = None, False, False, ""
         self.entered = False
 
     def size(self):
@@ -101,6 +101,10 @@ class Screen:
         raise Ended(number)
 
     def on_stop(self, _number, _frame):
+        self.stopping = True  # not here: it may have come in the middle of a write
+
+    def stop(self):
+        self.stopping = False
         self.leave()
         os.kill(os.getpid(), signal.SIGSTOP)
         self.enter()
@@ -129,6 +133,8 @@ class Screen:
     def wait(self, until, question=None):
         """Returns a key, "resize", the question's answer (a tuple of it), or None at `until`."""
         while True:
+            if self.stopping:
+                self.stop()
             if self.resized:
                 self.resized = False
                 return "resize"
