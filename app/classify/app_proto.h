@@ -157,6 +157,8 @@ typedef void decoder_line_fn(void *ctx, unsigned half, const uint8_t *bytes, uin
 void decoder_lines(
 	struct decoder_state *state, const struct span *span, decoder_line_fn *line, void *ctx);
 
+#define UNCLOAK_BYTES 12
+
 struct app_proto {
 	const char *name;  // id in policies and events: lower case, [a-z0-9-]
 	const char *title; // for a person
@@ -177,7 +179,8 @@ struct app_proto {
 	// that no verifier can see through (MSE/PE). Asked of flows to endpoints that others named:
 	// it need not tell this application from other ones that look like chance.
 	bool (*disguised)(const struct span *span, uint8_t l4_proto);
-	// And whether it is, where a secret of the endpoint that hears it is known.
+	// And whether it is, where a secret of the endpoint that hears it is known. `span` is a
+	// datagram, or how a half of a stream begins: UNCLOAK_BYTES of it, if so many are here.
 	bool (*uncloaks)(const struct span *span, const struct flow_ends *ends, uint8_t l4_proto,
 		const struct endpoint_secret *secret);
 	// Optional, after classification: in-order spans of the flow, until it ends. `state` is

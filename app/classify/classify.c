@@ -531,6 +531,17 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	greet_settle(classifier, &job, state, ref);
 }
 
+const uint8_t *classify_prefix(
+	struct classifier *classifier, uint32_t state, unsigned half, uint32_t *length)
+{
+	const struct state *at = state_at(classifier, state, STATE_CLASSIFY);
+
+	if (!at || !at->look.length[half])
+		return NULL;
+	*length = at->look.length[half];
+	return at->look.at[half];
+}
+
 void classify_end(struct classifier *classifier, uint32_t *ref)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);

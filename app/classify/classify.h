@@ -199,6 +199,10 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 void classify_listen(struct classifier *classifier, const struct classify_flow *flow,
 	const struct span *span, uint32_t *state, struct classify_work *work);
 
+// How a half of an undecided TCP flow begins, what was fed last included; NULL: nothing is kept.
+const uint8_t *classify_prefix(
+	struct classifier *classifier, uint32_t state, unsigned half, uint32_t *length);
+
 // Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);
 

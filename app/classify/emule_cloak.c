@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "emule_cloak.h"
+#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 #include "cipher_old.h"
@@ -16,6 +17,8 @@ enum {
 	TCP_FLIGHT = MARKER + TCP_RANDOM + MAGIC_BYTES + 3, // methods, the best, padding's length
 	KAD_KEYS = 8, // the receiver's and the sender's verify key
 };
+
+static_assert(TCP_FLIGHT <= UNCLOAK_BYTES, "what is asked with is enough");
 
 #define UDP_MAGIC 0x395f2ec1u
 #define TCP_MAGIC 0x835e6fc4u

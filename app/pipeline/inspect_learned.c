@@ -329,12 +329,25 @@ static bool keep_source(struct inspection *in, struct classify_verdict *verdict)
 	return true;
 }
 
+// How the half of `span` begins, in one piece, when that has just become known.
+static bool first_flight(const struct inspection *in, const struct span *span, struct span *first)
+{
+	*first = *span;
+	if (in->flow->l4_proto != IPPROTO_TCP || !span->offset64)
+		return true;
+	first->bytes = classify_prefix(
+		in->lcore->classifier, in->flow->classify_state, span->half & 1, &first->length);
+	first->offset64 = 0;
+	return first->bytes && span->offset64 < UNCLOAK_BYTES;
+}
+
 // What hides from who has not seen its key: the cache knows who hears it, and that one's secrets.
 static bool uncloaks(
 	struct inspection *in, const struct span *span, struct classify_verdict *verdict)
 {
 	const struct app_proto *proto = app_get(in->cold->learned_app);
 	uint8_t l4_proto = in->flow->l4_proto;
+	struct span first;
 
 	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI || !span->length)
 		return false;
@@ -342,10 +355,11 @@ static bool uncloaks(
 	const struct endpoint_entry *entry =
 		endpoint_cache_find(in->lcore, in->lcore->endpoints, &key);
 
-	if (!entry || !(entry->secret.has_node | entry->secret.has_user))
+	if (!entry || !(entry->secret.has_node | entry->secret.has_user) ||
+		!first_flight(in, span, &first))
 		return false;
 	in->lcore->stats.uncloak_tried++;
-	if (!proto->uncloaks(span, &in->cold->ends, l4_proto, &entry->secret))
+	if (!proto->uncloaks(&first, &in->cold->ends, l4_proto, &entry->secret))
 		return false;
 	in->lcore->stats.uncloak_opened++;
 	*verdict = (struct classify_verdict){.app = in->cold->learned_app,
