@@ -39,6 +39,8 @@ static inline struct text text_from(struct text text, uint32_t offset)
 {
 	if (offset > text.length)
 		offset = text.length;
+	if (!offset) // nothing is added to a NULL
+		return text;
 	return (struct text){text.at + offset, text.length - offset};
 }
 
