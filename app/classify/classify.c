@@ -269,6 +269,7 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
 
 		propose_answer(job, shape->app, NO_SIGNATURE, answer);
+		job->shape_waits |= answer == VERIFY_MORE && memo_used(probe.memo);
 		if (confidence_of(answer) == CONFIDENCE_NONE)
 			continue;
 		struct classify_step *step =
@@ -353,12 +354,12 @@ static bool settled(const struct job *job, const struct classify_verdict *verdic
 }
 
 // Packets, or bytes: with both prefixes at their end nothing new can be seen.
-// Who cuts a hello into many segments does not hide the name in it: it is waited for as long as
-// the prefix has room.
+// Who cuts a hello into many segments does not hide the name in it, nor half a shape the other:
+// they are waited for as long as the prefix has room.
 static bool exhausted(const struct job *job, const struct classify_verdict *verdict)
 {
-	bool waits = job_is_tcp(job) && host_to_come(job, verdict->app) &&
-		     job->flow->n_data_pkts < UINT8_MAX;
+	bool waits = job_is_tcp(job) && job->flow->n_data_pkts < UINT8_MAX &&
+		     (host_to_come(job, verdict->app) || job->shape_waits);
 
 	return (classify_packets_used_up(job->flow) && !waits) ||
 	       (job_is_tcp(job) && half_closed(job->look, HALF_C2S) &&

@@ -18,6 +18,7 @@ struct job {
 	struct look *look;
 	struct classify_work *work;
 	bool midstream;
+	bool shape_waits; // one has seen a part of its proof, and asks for the rest
 	// the best answer of this call
 	uint16_t app;
 	uint16_t signature;

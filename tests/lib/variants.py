@@ -359,8 +359,8 @@ def change(kind, was, now, short=False):
         # addresses in tables, DNS answers, peer lists and announcements are those of IPv4: what was
         # known by them alone is not known there, and nothing else may be known
         return "is something else" if now.app not in ("", was.app) and now.confidence not in GUESS else None
-    if kind.cut and was.confidence == "partial" and not was.signature and now.confidence in GUESS:
-        return None  # a shape takes three flights in full, which ten small packets need not hold
+    if 0 < kind.cut < 7 and was.confidence == "partial" and not was.signature and now.confidence in GUESS:
+        return None  # a shape takes three flights in full, which 255 segments need not hold
     if now.app != was.app:
         return "is something else"
     if kind.ipv6 and not was.signature and now.confidence == "cache":

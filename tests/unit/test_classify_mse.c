@@ -71,6 +71,29 @@ static void the_shape_is_partial_at_the_third_flight(void **state)
 	assert_in_range(seen, 390, 400);
 }
 
+// Each flight in pieces of 64 octets: more than the packets of the budget.
+static void the_shape_is_waited_for(void **state)
+{
+	static const unsigned lengths[] = {400, 600, 100};
+	uint8_t bytes[600];
+	unsigned seen = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 51413);
+
+		for (unsigned flight = 0; flight < 3; flight++) {
+			fill(bytes, lengths[flight]);
+			for (unsigned at = 0; at < lengths[flight]; at += 64)
+				rig_feed(&flow, flight & 1, bytes + at,
+					lengths[flight] - at < 64 ? lengths[flight] - at : 64);
+		}
+		seen += !strcmp(rig_app(&flow), "bittorrent");
+		rig_end(&flow);
+	}
+	assert_in_range(seen, 95, 100);
+}
+
 static void what_is_not_of_this_shape(void **state)
 {
 	static const unsigned others[][4] = {
@@ -230,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shape_is_partial_at_the_third_flight),
+		cmocka_unit_test(the_shape_is_waited_for),
 		cmocka_unit_test(what_is_not_of_this_shape),
 		cmocka_unit_test(emule_is_told_apart_by_size),
 		cmocka_unit_test(flights_do_not_overlap),
