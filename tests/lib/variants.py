@@ -352,6 +352,8 @@ def change(kind, was, now, short=False):
     """Why `now` is not what `was` should have become; None: it is. `short`: the budget ended before all was here."""
     if short and now.app in ("", *CARRIERS):
         return None
+    if kind.cut and was.confidence in GUESS and now.confidence == "partial" and not now.signature:
+        return None  # chance is judged by the octets that are here when a flight is long enough: fewer, when it is cut
     if was.confidence in GUESS:
         # nobody knew: a guess by port, or none, may differ, but nothing may be claimed now
         return "is claimed now" if now.confidence not in GUESS else None
