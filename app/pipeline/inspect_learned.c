@@ -335,10 +335,12 @@ static bool first_flight(const struct inspection *in, const struct span *span, s
 	*first = *span;
 	if (in->flow->l4_proto != IPPROTO_TCP || !span->offset64)
 		return true;
+	if (span->offset64 >= UNCLOAK_BYTES)
+		return false;
 	first->bytes = classify_prefix(
 		in->lcore->classifier, in->flow->classify_state, span->half & 1, &first->length);
 	first->offset64 = 0;
-	return first->bytes && span->offset64 < UNCLOAK_BYTES;
+	return first->bytes;
 }
 
 // What hides from who has not seen its key: the cache knows who hears it, and that one's secrets.
@@ -349,14 +351,14 @@ static bool uncloaks(
 	uint8_t l4_proto = in->flow->l4_proto;
 	struct span first;
 
-	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI || !span->length)
+	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI || !span->length ||
+		!first_flight(in, span, &first))
 		return false;
 	const struct endpoint_key key = peer_key(&in->cold->ends, !span->half, l4_proto);
 	const struct endpoint_entry *entry =
 		endpoint_cache_find(in->lcore, in->lcore->endpoints, &key);
 
-	if (!entry || !(entry->secret.has_node | entry->secret.has_user) ||
-		!first_flight(in, span, &first))
+	if (!entry || !(entry->secret.has_node | entry->secret.has_user))
 		return false;
 	in->lcore->stats.uncloak_tried++;
 	if (!proto->uncloaks(&first, &in->cold->ends, l4_proto, &entry->secret))
