@@ -6,7 +6,7 @@
 
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
-	libjansson-dev libevent-dev libssl-dev libseccomp-dev libcmocka-dev zlib1g-dev
+	libjansson-dev libevent-dev libssl-dev libseccomp-dev libsodium-dev libcmocka-dev uthash-dev zlib1g-dev
 	python3"
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
