@@ -17,8 +17,10 @@ enum tapi_conf_kind {
 	TAPI_CONF_BOOL,
 	TAPI_CONF_TEXT,   // at most max octets
 	TAPI_CONF_TEXTS,  // a list of at most max texts
-	TAPI_CONF_CHOICE, // one of the words in `text_default` after its first: "seed|measured"
+	TAPI_CONF_CHOICE, // one of the words in `text_default`
+	TAPI_CONF_UINTS,  // a list of at most TAPI_CONF_UINTS_MAX numbers from min to max
 };
+#define TAPI_CONF_UINTS_MAX 65536u
 
 // One key of one section. Every transport and every part of the core has a table of these, ended
 // by a NULL name; docs/transports.md is held against them.
@@ -37,7 +39,7 @@ TAPI_EXPORT struct tapi_conf *tapi_conf_load(const char *path, struct tapi_error
 TAPI_EXPORT void tapi_conf_free(struct tapi_conf *conf);
 
 // Holds a section against its keys: unknown key, wrong kind, out of bounds. A section that is
-// absent is all defaults.
+// absent is all defaults. Texts are of `min` to `max` octets.
 TAPI_EXPORT enum tapi_result tapi_conf_check(const struct tapi_conf *conf, const char *section,
 	const struct tapi_conf_key *keys, struct tapi_error *error);
 // TAPI_ECONF if a key that is not live differs (a reload).
@@ -55,6 +57,14 @@ TAPI_EXPORT const char *tapi_conf_text(const struct tapi_conf *conf, const char 
 // The index-th text of a list, NULL at its end. section NULL: of the document ("transports").
 TAPI_EXPORT const char *tapi_conf_item(
 	const struct tapi_conf *conf, const char *section, const char *name, unsigned index);
+// The index-th number of a list; false at its end.
+TAPI_EXPORT bool tapi_conf_number(const struct tapi_conf *conf, const char *section,
+	const char *name, unsigned index, uint64_t *out);
+// What is wrong with a value that check() could not know: "FILE:LINE: section.name[index]: ...".
+// name NULL: the section; index < 0: the value as a whole. Always TAPI_ECONF.
+TAPI_EXPORT enum tapi_result tapi_conf_wrong(const struct tapi_conf *conf, const char *section,
+	const char *name, int index, struct tapi_error *error, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
 // The index-th section, NULL at the end.
 TAPI_EXPORT const char *tapi_conf_section(const struct tapi_conf *conf, unsigned index);
 

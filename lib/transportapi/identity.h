@@ -21,6 +21,10 @@ struct tapi_error { // for people: what, where, what to do
 	char text[320];
 };
 
+// Fills it in; `error` may be NULL.
+TAPI_EXPORT void tapi_error_say(struct tapi_error *error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 // From 32 octets of chance (tests give their own).
 TAPI_EXPORT void tapi_identity_from_seed(
 	struct tapi_identity *out, const uint8_t seed[TAPI_SEED_BYTES]);

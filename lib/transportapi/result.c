@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transportapi/transport.h"
+#include "transportapi/identity.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void tapi_error_say(struct tapi_error *error, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!error)
+		return;
+	va_start(arguments, format);
+	vsnprintf(error->text, sizeof(error->text), format, arguments);
+	va_end(arguments);
+}
 
 const char *tapi_result_name(enum tapi_result result)
 {
