@@ -21,7 +21,8 @@ clients_begin() {
 	# names of a side's own, which some of the tests write, go with it
 	trap 'rc=$?; rm -rf "/etc/netns/$LAB_PREFIX-c" "/etc/netns/$LAB_PREFIX-s"; netns_cleanup $rc' EXIT
 	lab_gateway_start || netns_fail "the gateway does not start"
-	lab_spawn capture client tcpdump -Z root -U -n -s 0 -i c0 -w "$CAPTURE"
+	# immediate: else what the kernel has not handed over yet, up to a second, is lost in the end; -B: for bursts
+	lab_spawn capture client tcpdump -Z root -U -n -s 0 --immediate-mode -B 65536 -i c0 -w "$CAPTURE"
 	lab_wait 5 grep -q listening "$LAB_RUN/log/capture" || netns_fail "tcpdump does not start"
 }
 
@@ -52,9 +53,18 @@ clients_end() {
 		name=${name##*/}
 		case $name in gateway | capture) ;; *) lab_stop "$name" 2 ;; esac
 	done
+	lab_wait 10 clients_capture_rests
 	lab_stop capture 5
+	netns_check "the capture lost nothing" grep -q '^0 packets dropped by kernel' "$LAB_RUN/log/capture"
 	netns_conserved
 	netns_check "the gateway ends" netns_gateway_ends 10
+}
+
+clients_capture_rests() { # tcpdump has written what came
+	local size
+	size=$(stat -c %s "$CAPTURE")
+	sleep 0.3
+	[ "$(stat -c %s "$CAPTURE")" = "$size" ]
 }
 
 clients_rows() { # [VARIANT...]: rows on standard input
