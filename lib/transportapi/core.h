@@ -20,6 +20,13 @@
 
 struct tapi_core;
 
+// A transport that the program brings itself: it stands before what is built in or on disk.
+struct tapi_own_transport {
+	const char *name;
+	tapi_init_fn *init;
+	tapi_done_fn *done;
+};
+
 struct tapi_core_options {
 	struct event_base *base;        // the caller's; outlives the core
 	const struct tapi_conf *conf;   // copied in what matters; must live until free or reload
@@ -31,6 +38,8 @@ struct tapi_core_options {
 	void (*log)(void *context, int priority, const char *text); // NULL: standard error
 	void *context;
 	bool own_turns; // the caller calls tapi_core_turn(); no timer is armed
+	const struct tapi_own_transport
+		*transports; // NULL, or ended by a NULL name; outlive the core
 };
 
 // What is wrong is in *error. A transport that cannot be had is logged, and the others run (TA1);

@@ -97,7 +97,7 @@ enum tapi_down {
 struct tapi_core_api {
 	uint32_t version; // TAPI_VERSION
 	const struct tapi_peer_id *my_identity;
-	void *core; // first argument of what follows
+	void *core; // first argument of what follows; each transport has its own
 	void (*receive)(void *core, const struct tapi_message_pack *pack);
 	// The session is gone, with all references to it: neither side names it again.
 	void (*session_down)(void *core, struct tapi_session *session, enum tapi_down why);
@@ -202,7 +202,9 @@ struct tapi_transport_api {
 	// that cannot change while running, or is wrong: TAPI_ECONF, and all stays as it was.
 	enum tapi_result (*reload_configuration)(struct tapi_transport_api *self);
 	// What is due by time: stale sessions, connects that take too long. Returns when it wants
-	// to be called next, UINT64_MAX for never; it may be called at any time.
+	// to be called next, UINT64_MAX for never; it may be called at any time. The core calls it
+	// soon after connect, associate and disconnect, and after a send() that was not TAPI_OK;
+	// after every send() where TAPI_RELAYED is set or the core has no event base.
 	uint64_t (*turn)(struct tapi_transport_api *self, uint64_t now_us);
 
 	// "udp://192.0.2.1:2086" and back; the text is for people and configuration.
