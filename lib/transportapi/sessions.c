@@ -304,15 +304,21 @@ uint64_t tapi_links_turn(struct tapi_links *links, uint64_t now_us)
 	return next;
 }
 
-void tapi_links_end_all(struct tapi_links *links, enum tapi_down why,
+void tapi_links_fail_all(struct tapi_links *links, enum tapi_down why,
 	bool (*keep)(void *context, const struct tapi_link *link))
 {
 	struct tapi_link *link, *next;
 
-	// First out with all of them, then the calls: they may change the table.
 	HASH_ITER(by_key, links->by_key, link, next)
 	if (!keep || !keep(links->context, link))
 		tapi_links_fail(links, link, why);
+}
+
+// First out with all of them, then the calls: they may change the table.
+void tapi_links_end_all(struct tapi_links *links, enum tapi_down why,
+	bool (*keep)(void *context, const struct tapi_link *link))
+{
+	tapi_links_fail_all(links, why, keep);
 	end_waiting(links);
 }
 

@@ -121,8 +121,11 @@ TAPI_EXPORT void tapi_links_fail(
 	struct tapi_links *links, struct tapi_link *link, enum tapi_down why);
 // Time-outs, and what waits for its end. Returns the next wish.
 TAPI_EXPORT uint64_t tapi_links_turn(struct tapi_links *links, uint64_t now_us);
-// Ends each that `keep` does not want; NULL: all of them.
+// Ends each that `keep` does not want; NULL: all of them. end_all: now (stop_server); fail_all:
+// with the next turn (reload_configuration).
 TAPI_EXPORT void tapi_links_end_all(struct tapi_links *links, enum tapi_down why,
+	bool (*keep)(void *context, const struct tapi_link *link));
+TAPI_EXPORT void tapi_links_fail_all(struct tapi_links *links, enum tapi_down why,
 	bool (*keep)(void *context, const struct tapi_link *link));
 // All but `remote`.
 TAPI_EXPORT void tapi_links_info(const struct tapi_link *link, struct tapi_session_info *out);

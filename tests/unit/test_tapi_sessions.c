@@ -406,7 +406,7 @@ static void model_step(struct model *model, uint64_t *seed, uint64_t *now_us)
 		model->freed++;
 		free(link);
 	} else if (what == 94 && chance(seed, 50) == 0) {
-		tapi_links_end_all(links, TAPI_DOWN_DENIED, chance(seed, 2) ? keep_even : NULL);
+		tapi_links_fail_all(links, TAPI_DOWN_DENIED, chance(seed, 2) ? keep_even : NULL);
 	} else {
 		uint64_t next = tapi_links_turn(links, *now_us);
 
