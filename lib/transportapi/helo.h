@@ -6,7 +6,9 @@
 //   | public_key[32] | signature[64] | u16 address_size, u16 0 | address          = 128 + n
 //
 // signature = Ed25519("sluice-helo-v1\0" || all octets but the signature). Times are of the wall
-// clock, microseconds since 1970.
+// clock, microseconds since 1970. Exact: another version, a size that does not fit, protocol 0, a
+// NAT with an address, or a zero that is none is malformed. Flags that nobody knows yet are carried
+// (they are signed) and not looked at.
 #ifndef TRANSPORTAPI_HELO_H
 #define TRANSPORTAPI_HELO_H
 
@@ -14,6 +16,7 @@
 
 #define TAPI_HELO_FIXED_BYTES 128
 #define TAPI_HELO_BYTES_MAX   (TAPI_HELO_FIXED_BYTES + TAPI_ADDRESS_BYTES)
+#define TAPI_SKEW_US          (600 * UINT64_C(1000000)) // by which clocks may differ
 #define TAPI_PROTOCOL_NAT     1 // no address: the peer can only be answered on sessions it opens
 
 enum tapi_helo_flags {
@@ -37,13 +40,13 @@ struct tapi_helo {
 // Fills in key and signature; what the transport filled in (protocol, mtu, address) and expiry,
 // seq and flags stand.
 TAPI_EXPORT void tapi_helo_sign(struct tapi_helo *helo, const struct tapi_identity *identity);
-// Octets written, at most TAPI_HELO_BYTES_MAX; 0: no room.
+// Octets written, at most TAPI_HELO_BYTES_MAX; 0: no room, or it would be malformed.
 TAPI_EXPORT size_t tapi_helo_encode(const struct tapi_helo *helo, uint8_t *out, size_t room);
-// Shape only: TAPI_EFORMAT, or TAPI_OK with *used.
+// Shape only: TAPI_EFORMAT, or TAPI_OK with *used. What is decoded encodes to the same octets.
 TAPI_EXPORT enum tapi_result tapi_helo_decode(
 	struct tapi_helo *out, const uint8_t *octets, size_t length, size_t *used);
 // Signature (TAPI_ESIG) and expiry: past, or later than 24 h (7 days: TAPI_HIGH_LATENCY) from now,
-// 10 minutes of skew allowed (TAPI_EEXPIRED).
+// TAPI_SKEW_US allowed (TAPI_EEXPIRED, told first).
 TAPI_EXPORT enum tapi_result tapi_helo_check(
 	const struct tapi_helo *helo, uint64_t wall_us, bool high_latency);
 TAPI_EXPORT void tapi_helo_peer(const struct tapi_helo *helo, struct tapi_peer_id *out);

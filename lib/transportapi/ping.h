@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PING and PONG: is this peer at this address (seed 000, II.C; TA8, TA9). Wire, network order:
 //
-//   PING  u16 size, u16 type=2 | challenge[32] | target id[32] | u16 protocol, u16 n | address
-//   hash[16]
-//         | n HELOs of the sender, one after another | padding: at least as long as a PONG
-//   PONG  u16 size, u16 type=3 | challenge[32] | public_key[32] | observed: u8 family, u8 0, u16
-//   port,
-//         address[16] | u64 valid_until_us | signature[64]
+//   PING  u16 size, u16 type=2 | challenge[32] | target id[32] | u16 protocol, u16 n
+//         | address hash[16] | n HELOs of the sender, one after another
+//         | zeros up to TAPI_PONG_BYTES: an answer is never longer than the question
+//   PONG  u16 size, u16 type=3 | challenge[32] | public_key[32]
+//         | observed: u8 family, u8 0, u16 port, address[16] (zeros where there is none)
+//         | u64 valid_until_us | signature[64]
 //
 // signature = Ed25519("sluice-pong-v1\0" || challenge || id of the pinger || address hash ||
-// observed
-// || valid_until). The key is in the PONG, so that it can be held against the id alone.
+// observed || valid_until). The key is in the PONG, so that it can be held against the id alone.
+// Both are exact: what is decoded encodes to the same octets.
 #ifndef TRANSPORTAPI_PING_H
 #define TRANSPORTAPI_PING_H
 
@@ -38,7 +38,8 @@ struct tapi_pong {
 	uint8_t signature[TAPI_SIGNATURE_BYTES];
 };
 
-// HELOs that do not fit into `room` are left out; 0: not even the rest fits.
+// HELOs that do not fit into `room` are left out; 0: not even the rest fits, or it would be
+// malformed.
 size_t tapi_ping_encode(const struct tapi_ping *ping, uint8_t *out, size_t room);
 enum tapi_result tapi_ping_decode(struct tapi_ping *out, const uint8_t *octets, size_t length);
 size_t tapi_pong_encode(const struct tapi_pong *pong, uint8_t *out, size_t room);
@@ -47,7 +48,8 @@ enum tapi_result tapi_pong_decode(struct tapi_pong *out, const uint8_t *octets, 
 void tapi_pong_sign(struct tapi_pong *out, const struct tapi_ping *ping,
 	const struct tapi_peer_id *pinger, const struct tapi_source *observed,
 	uint64_t valid_until_us, const struct tapi_identity *identity);
-// Is it the answer of ping->target to our `ping`: TAPI_ESIG, TAPI_EEXPIRED.
+// Is it the answer of ping->target to our `ping`: TAPI_ESIG, TAPI_EEXPIRED (by more than
+// TAPI_SKEW_US).
 enum tapi_result tapi_pong_check(const struct tapi_pong *pong, const struct tapi_ping *ping,
 	const struct tapi_peer_id *pinger, uint64_t wall_us);
 
