@@ -152,7 +152,12 @@ struct tapi_session_info {
 	X(sessions_closed, "sessions that ended, for any reason")                 \
 	X(sessions_stale, "of these, timed out")                                  \
 	X(sessions_evicted, "of these, ended for another's sake")                 \
-	X(sessions_refused, "sessions that a limit refused")
+	X(sessions_refused, "sessions that a limit refused")                      \
+	X(fault_dropped, "messages that were taken and lost on purpose (chaos)")  \
+	X(fault_doubled, "messages that were sent twice on purpose")              \
+	X(fault_reordered, "messages that later ones overtook on purpose")        \
+	X(fault_delayed, "messages that were held back on purpose")               \
+	X(fault_refused, "messages held back, which the medium refused later")
 
 struct tapi_transport_stats {
 #define X(name, help) uint64_t name;
