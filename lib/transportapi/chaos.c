@@ -22,10 +22,10 @@
 TAPI_EXPORT tapi_init_fn inittransport_chaos;
 TAPI_EXPORT tapi_done_fn donetransport_chaos;
 
-static const struct tapi_conf_key chaos_keys[] = {
+const struct tapi_conf_key tapi_chaos_keys[] = {
 	{"below", TAPI_CONF_TEXT, 0, 31, 0, "udp", false,
 		"the transport that it wraps, with the keys of that one's own section"},
-	{"directory", TAPI_CONF_TEXT, 0, 900, 0, NULL, false,
+	{"module_path", TAPI_CONF_TEXT, 0, 900, 0, NULL, false,
 		"where the transport below is looked for if it is not built in"},
 	TAPI_FATE_KEYS,
 	{"cost", TAPI_CONF_UINT, 0, 1000000, 0, NULL, false, "0: that of the transport below"},
@@ -350,10 +350,11 @@ static enum tapi_result chaos_stop(struct tapi_transport_api *self)
 static enum tapi_result rates_read(struct chaos *chaos, struct tapi_fate_rates *out)
 {
 	struct tapi_error error;
-	enum tapi_result result = tapi_conf_check(*chaos->core->conf, "chaos", chaos_keys, &error);
+	enum tapi_result result =
+		tapi_conf_check(*chaos->core->conf, "chaos", tapi_chaos_keys, &error);
 
 	if (result == TAPI_OK)
-		*out = tapi_fate_rates_read(*chaos->core->conf, "chaos", chaos_keys);
+		*out = tapi_fate_rates_read(*chaos->core->conf, "chaos", tapi_chaos_keys);
 	else
 		chaos->core->log(chaos->core->core, LOG_ERR, "%s", error.text);
 	return result;
@@ -368,7 +369,8 @@ static enum tapi_result chaos_reload(struct tapi_transport_api *self)
 
 	if (result != TAPI_OK)
 		return result;
-	if (strcmp(tapi_conf_text(conf, "chaos", chaos_keys, "below"), chaos->below.name) != 0) {
+	if (strcmp(tapi_conf_text(conf, "chaos", tapi_chaos_keys, "below"), chaos->below.name) !=
+		0) {
 		chaos->core->log(chaos->core->core, LOG_ERR,
 			"chaos.below cannot change while it runs: restart the program");
 		return TAPI_ECONF;
@@ -496,9 +498,10 @@ static bool chaos_begin(struct chaos *chaos)
 
 	if (rates_read(chaos, &rates) != TAPI_OK)
 		return false;
-	tapi_fates_init(&chaos->fates, tapi_conf_uint(*core->conf, "chaos", chaos_keys, "seed"));
+	tapi_fates_init(
+		&chaos->fates, tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed"));
 	chaos->fates.rates = rates;
-	below = tapi_conf_text(*core->conf, "chaos", chaos_keys, "below");
+	below = tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "below");
 	if (strcmp(below, "chaos") == 0) {
 		core->log(core->core, LOG_ERR, "chaos.below: chaos cannot wrap itself");
 		return false;
@@ -511,12 +514,12 @@ static bool chaos_begin(struct chaos *chaos)
 	chaos->below_core.random = below_random;
 	chaos->below_core.log = below_log;
 	if (tapi_transport_load(&chaos->below, below,
-		    tapi_conf_text(*core->conf, "chaos", chaos_keys, "directory"), false,
+		    tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "module_path"), false,
 		    &chaos->below_core, &error) != TAPI_OK) {
 		core->log(core->core, LOG_ERR, "chaos.below: %s", error.text);
 		return false;
 	}
-	cost = tapi_conf_uint(*core->conf, "chaos", chaos_keys, "cost");
+	cost = tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "cost");
 	chaos->api.mtu = chaos->below.api->mtu;
 	chaos->api.cost = cost ? (uint32_t)cost : chaos->below.api->cost;
 	chaos->api.flags = (chaos->below.api->flags | TAPI_RELAYED) & ~(uint32_t)TAPI_ORDERED;

@@ -19,7 +19,7 @@
 TAPI_EXPORT tapi_init_fn inittransport_null;
 TAPI_EXPORT tapi_done_fn donetransport_null;
 
-static const struct tapi_conf_key null_keys[] = {
+const struct tapi_conf_key tapi_null_keys[] = {
 	{"mtu", TAPI_CONF_UINT, 1, NULL_MTU, NULL_MTU, NULL, false, "largest message, octets"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, false, "lower is cheaper"},
 	TAPI_LINK_KEYS,
@@ -182,7 +182,7 @@ static bool null_conf_check(const struct null *null)
 {
 	struct tapi_error error;
 
-	if (tapi_conf_check(*null->core->conf, "null", null_keys, &error) == TAPI_OK)
+	if (tapi_conf_check(*null->core->conf, "null", tapi_null_keys, &error) == TAPI_OK)
 		return true;
 	null->core->log(null->core->core, LOG_ERR, "%s", error.text);
 	return false;
@@ -194,7 +194,7 @@ static enum tapi_result null_reload(struct tapi_transport_api *self)
 
 	if (!null_conf_check(null))
 		return TAPI_ECONF;
-	null->links.limits = tapi_link_limits_read(*null->core->conf, "null", null_keys);
+	null->links.limits = tapi_link_limits_read(*null->core->conf, "null", tapi_null_keys);
 	return TAPI_OK;
 }
 
@@ -284,11 +284,11 @@ struct tapi_transport_api *inittransport_null(const struct tapi_core_api *core)
 		free(null);
 		return NULL;
 	}
-	limits = tapi_link_limits_read(*core->conf, "null", null_keys);
+	limits = tapi_link_limits_read(*core->conf, "null", tapi_null_keys);
 	tapi_links_init(&null->links, &limits, &null->stats, null_end, null);
 	null->api = null_api;
-	null->api.mtu = (uint32_t)tapi_conf_uint(*core->conf, "null", null_keys, "mtu");
-	null->api.cost = (uint32_t)tapi_conf_uint(*core->conf, "null", null_keys, "cost");
+	null->api.mtu = (uint32_t)tapi_conf_uint(*core->conf, "null", tapi_null_keys, "mtu");
+	null->api.cost = (uint32_t)tapi_conf_uint(*core->conf, "null", tapi_null_keys, "cost");
 	return &null->api;
 }
 
