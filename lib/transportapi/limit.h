@@ -5,7 +5,8 @@
 
 #include "transportapi/transport.h"
 
-// Bytes <= rate x t + burst, exactly. Rate 0: no limit.
+// Bytes <= rate x t + burst, exactly. Rate 0: no limit. Full at first. A clock that goes back fills
+// nothing until it is where it was.
 struct tapi_bucket {
 	uint64_t rate_per_s, burst;
 	uint64_t level;     // tokens x 1,000,000
@@ -16,15 +17,16 @@ TAPI_EXPORT void tapi_bucket_init(
 	struct tapi_bucket *bucket, uint64_t rate_per_s, uint64_t burst, uint64_t now_us);
 // Takes all of `tokens`, or none.
 TAPI_EXPORT bool tapi_bucket_take(struct tapi_bucket *bucket, uint64_t tokens, uint64_t now_us);
-// When `tokens` can be taken; now_us if now.
+// When `tokens` can be taken; now_us if now, UINT64_MAX if they are more than the burst.
 TAPI_EXPORT uint64_t tapi_bucket_when(
 	const struct tapi_bucket *bucket, uint64_t tokens, uint64_t now_us);
+// What is in it stays, up to the new burst.
 TAPI_EXPORT void tapi_bucket_change(
 	struct tapi_bucket *bucket, uint64_t rate_per_s, uint64_t burst, uint64_t now_us);
 
 // "At most `most` per key in `window_us`", for keys of the wire: PINGs per address and per /24
-// (/48). Bounded: when full, the oldest key is forgotten only if its window has passed; else the
-// answer is no.
+// (/48); in any window, wherever it begins. Bounded: when full, the oldest key is forgotten only if
+// its window has passed; else the answer is no. 8 x most octets per key: `most` is small.
 struct tapi_rate_map;
 struct tapi_rate_map *tapi_rate_map_new(uint32_t most, uint64_t window_us, uint32_t keys_max);
 void tapi_rate_map_free(struct tapi_rate_map *map);
