@@ -174,7 +174,7 @@ static enum tapi_result add_list(struct tapi_acl *acl, const struct tapi_conf *c
 				"address alone",
 				text, right, network.length);
 		}
-		network.standing = standing;
+		network.standing = (uint8_t)standing;
 		network.index = (int)i;
 		if (!add_network(family == 6 ? &acl->v6 : &acl->v4, &network))
 			return out_of_memory(error);

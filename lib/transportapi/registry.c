@@ -190,7 +190,7 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 			name, sizeof(out->name) - 1);
 		return TAPI_ECONF;
 	}
-	snprintf(out->name, sizeof(out->name), "%s", name);
+	memcpy(out->name, name, strlen(name)); // shorter than that, and the rest is zero
 	builtin = builtin_find(name);
 	if (builtin && !(objects_first && directory))
 		return loaded_begin(out, builtin->init, builtin->done, "built in", core, error);
