@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "transportapi/folder.h"
+
 static_assert(TAPI_SEED_BYTES == crypto_sign_SEEDBYTES, "the seed is libsodium's");
 static_assert(TAPI_PUBLIC_KEY_BYTES == crypto_sign_PUBLICKEYBYTES, "the key is libsodium's");
 static_assert(TAPI_SECRET_KEY_BYTES == crypto_sign_SECRETKEYBYTES, "the key is libsodium's");
@@ -184,23 +186,6 @@ static bool write_fresh(int fd)
 	return written;
 }
 
-static void sync_folder(const char *path)
-{
-	char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
-	int fd;
-
-	if (!folder)
-		return;
-	if (slash)
-		slash[slash == folder] = '\0';
-	fd = open(slash ? folder : ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
-	free(folder);
-}
-
 // Whole under a name of its own first, then linked to its place: link() never replaces a file, so
 // of two processes that begin at once one wins, and the other reads what that one wrote.
 static enum tapi_result make_file(const char *path, struct tapi_error *error)
@@ -229,7 +214,7 @@ static enum tapi_result make_file(const char *path, struct tapi_error *error)
 	close(fd);
 	free(own);
 	if (made)
-		sync_folder(path);
+		tapi_folder_sync(path);
 	return made ? TAPI_OK : TAPI_ESYS;
 }
 
