@@ -13,7 +13,8 @@
 
 #define BUILTIN(X)        \
 	X("chaos", chaos) \
-	X("null", null)
+	X("null", null)   \
+	X("tcp", tcp)
 
 #define X(name, symbol)                                  \
 	TAPI_EXPORT tapi_init_fn inittransport_##symbol; \

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transportapi/inet_own.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_any(const struct tapi_source *address)
+{
+	static const uint8_t none[16];
+
+	return memcmp(address->address, none, address->family == 6 ? 16 : 4) == 0;
+}
+
+static bool list_add(struct tapi_inet_list *list, const struct tapi_source *address)
+{
+	for (unsigned i = 0; i < list->n; i++)
+		if (tapi_inet_equal(&list->address[i], address))
+			return true;
+	if (list->n == TAPI_INET_LIST_MAX)
+		return false;
+	list->address[list->n++] = *address;
+	return true;
+}
+
+static enum tapi_result wrong(struct tapi_error *error, const char *section, const char *key,
+	const char *text, const char *why)
+{
+	snprintf(error->text, sizeof(error->text), "%s.%s: \"%s\" %s", section, key, text, why);
+	return TAPI_ECONF;
+}
+
+enum tapi_result tapi_inet_binds(struct tapi_inet_list *out, const struct tapi_conf *conf,
+	const char *section, const struct tapi_conf_key *keys, struct tapi_error *error)
+{
+	const uint16_t port = (uint16_t)tapi_conf_uint(conf, section, keys, "port");
+	const bool v6 = tapi_conf_bool(conf, section, keys, "ipv6");
+	const char *text;
+
+	out->n = 0;
+	for (unsigned i = 0; (text = tapi_conf_item(conf, section, "bind", i)); i++) {
+		struct tapi_source address;
+
+		if (tapi_inet_parse_endpoint(&address, text, port))
+			return wrong(error, section, "bind", text,
+				"is no address (192.0.2.1, 192.0.2.1:4000, [2001:db8::1]:4000)");
+		if (address.family == 6 && !v6)
+			return wrong(error, section, "bind", text, "needs \"ipv6\": true");
+		if (!list_add(out, &address))
+			return wrong(error, section, "bind", text, "is one address too many");
+	}
+	if (!out->n) {
+		list_add(out, &(struct tapi_source){.family = 4, .port = port});
+		if (v6)
+			list_add(out, &(struct tapi_source){.family = 6, .port = port});
+	}
+	return TAPI_OK;
+}
+
+static void add_interfaces(struct tapi_inet_list *out, const struct tapi_source *any,
+	const struct tapi_acl *acl, bool has_port)
+{
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return;
+	for (const struct ifaddrs *at = all; at; at = at->ifa_next) {
+		struct tapi_source address;
+		socklen_t length;
+
+		if (!at->ifa_addr || !(at->ifa_flags & IFF_UP))
+			continue;
+		length = at->ifa_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+							     : sizeof(struct sockaddr_in);
+		if (!tapi_inet_from_sockaddr(&address, at->ifa_addr, length) ||
+			address.family != any->family)
+			continue;
+		address.port = any->port;
+		if (!tapi_inet_check(&address, has_port) &&
+			!tapi_acl_address(acl, &address, has_port))
+			list_add(out, &address); // more than the list holds: the first ones
+	}
+	freeifaddrs(all);
+}
+
+enum tapi_result tapi_inet_own(struct tapi_inet_list *out, const struct tapi_conf *conf,
+	const char *section, const struct tapi_inet_list *bound, const struct tapi_acl *acl,
+	bool has_port, struct tapi_error *error)
+{
+	const char *text;
+
+	out->n = 0;
+	for (unsigned i = 0; (text = tapi_conf_item(conf, section, "advertise", i)); i++) {
+		struct tapi_source address;
+
+		if (tapi_inet_parse_endpoint(&address, text, 0) || is_any(&address) ||
+			(!has_port && address.port))
+			return wrong(error, section, "advertise", text,
+				has_port ? "is no address (192.0.2.1, 192.0.2.1:4000, "
+					   "[2001:db8::1]:4000)"
+					 : "is no address (192.0.2.1, 2001:db8::1)");
+		for (unsigned j = 0; has_port && !address.port && j < bound->n; j++)
+			if (bound->address[j].family == address.family)
+				address.port = bound->address[j].port;
+		if (has_port && !address.port)
+			return wrong(error, section, "advertise", text,
+				"has no port, and nothing of its family is bound: say "
+				"ADDRESS:PORT");
+		if (!list_add(out, &address))
+			return wrong(error, section, "advertise", text, "is one address too many");
+	}
+	if (out->n)
+		return TAPI_OK;
+	for (unsigned i = 0; i < bound->n; i++) {
+		if (is_any(&bound->address[i]))
+			add_interfaces(out, &bound->address[i], acl, has_port);
+		else if (!tapi_inet_check(&bound->address[i], has_port))
+			list_add(out, &bound->address[i]);
+	}
+	return TAPI_OK;
+}

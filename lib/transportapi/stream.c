@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "transportapi/stream_session.h"
+#include "transportapi/wire.h"
+
+#define READ_BYTES      65536u
+#define READS_PER_EVENT 4u
+#define LINGER_S        2
+#define LINGERING_MAX   256u
+#define LINGER_BYTES    (1u << 20) // thrown away at most, then the other end is reset
+
+static void wake(struct tapi_streams *streams)
+{
+	event_active(&streams->wake, EV_TIMEOUT, 0);
+}
+
+// Calls `each` for the messages that were kept before the connection stood.
+static void each_kept(
+	struct tapi_stream *stream, void (*each)(struct tapi_stream *stream, uint32_t size))
+{
+	for (size_t at = TAPI_WELCOME_BYTES; at < stream->out_length;) {
+		const uint32_t size = tapi_get32(stream->out + at);
+
+		each(stream, size);
+		at += TAPI_FRAME_HEAD_BYTES + size;
+	}
+}
+
+static void kept_is_lost(struct tapi_stream *stream, uint32_t size)
+{
+	(void)size;
+	tapi_stream_drop(stream, &stream->of->stats.dropped_down);
+}
+
+static void kept_is_sent(struct tapi_stream *stream, uint32_t size)
+{
+	tapi_links_sent(&stream->of->links, &stream->link, size, tapi_stream_now(stream->of));
+}
+
+// Off the loop, off the system. The memory stays until stream_free().
+static void stream_close(struct tapi_stream *stream)
+{
+	struct tapi_streams *streams = stream->of;
+
+	if (streams->reading == stream)
+		streams->reading = NULL;
+	if (!stream->link.up && !stream->link.inbound)
+		each_kept(stream, kept_is_lost);
+	event_del(&stream->readable);
+	event_del(&stream->writable);
+	// what lies unread would make the close a reset, and that takes what we sent last
+	for (unsigned i = 0; i < READS_PER_EVENT; i++)
+		if (recv(stream->fd, NULL, LINGER_BYTES, MSG_DONTWAIT | MSG_TRUNC) <= 0)
+			break;
+	close(stream->fd);
+	stream->fd = -1;
+	tapi_frame_reader_free(&stream->reader);
+	tapi_stream_out_free(stream);
+}
+
+static void linger_end(struct tapi_stream *stream)
+{
+	TAILQ_REMOVE(&stream->of->lingering, stream, linger);
+	stream->of->n_lingering--;
+	stream_close(stream);
+	free(stream);
+}
+
+// The session is gone. The socket follows in order: see stream.h.
+static void linger_begin(struct tapi_stream *stream)
+{
+	static const struct timeval span = {.tv_sec = LINGER_S};
+	struct tapi_streams *streams = stream->of;
+
+	if (!streams->running || !stream->link.up || stream->broken ||
+		streams->n_lingering >= LINGERING_MAX ||
+		(!stream->out && shutdown(stream->fd, SHUT_WR)) ||
+		event_add(&stream->readable, &span)) {
+		stream_close(stream);
+		free(stream);
+		return;
+	}
+	if (streams->reading == stream)
+		streams->reading = NULL;
+	tapi_frame_reader_free(&stream->reader);
+	stream->lingering = true;
+	TAILQ_INSERT_TAIL(&streams->lingering, stream, linger);
+	streams->n_lingering++;
+}
+
+static void linger_read(struct tapi_stream *stream, short what)
+{
+	for (unsigned i = 0; i < READS_PER_EVENT && what & EV_READ; i++) {
+		const ssize_t n = recv(stream->fd, stream->of->buffer, READ_BYTES, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n > 0)
+			stream->lingered += (uint32_t)n;
+		if (n <= 0 || stream->lingered > LINGER_BYTES)
+			break;
+		if (n < (ssize_t)READ_BYTES || i + 1 == READS_PER_EVENT)
+			return;
+	}
+	linger_end(stream);
+}
+
+// links' end(): told where the core knows of it, then freed.
+static void end(void *context, struct tapi_link *link, enum tapi_down why)
+{
+	struct tapi_stream *stream = (struct tapi_stream *)(void *)link;
+	struct tapi_streams *streams = context;
+	const bool in_order = why == TAPI_DOWN_STALE || why == TAPI_DOWN_LIMIT;
+
+	if (!in_order)
+		stream_close(stream);
+	if (stream->told)
+		streams->core->session_down(streams->core->core, &link->session, why);
+	if (in_order)
+		linger_begin(stream);
+	else
+		free(stream);
+}
+
+// From the loop, where the core may be told at once.
+static void end_now(struct tapi_stream *stream, enum tapi_down why)
+{
+	struct tapi_streams *streams = stream->of;
+
+	tapi_links_fail(&streams->links, &stream->link, why);
+	tapi_links_turn(&streams->links, tapi_stream_now(streams));
+}
+
+static bool whole(void *context, struct tapi_message_pack *pack)
+{
+	struct tapi_stream *stream = context;
+	struct tapi_streams *streams = stream->of;
+	const uint64_t now = tapi_stream_now(streams);
+
+	tapi_links_up(&streams->links, &stream->link, now);
+	tapi_links_received(&streams->links, &stream->link, pack->size, now);
+	stream->told = true;
+	pack->session = &stream->link.session;
+	pack->source = stream->link.source;
+	streams->core->receive(streams->core->core, pack);
+	return streams->reading == stream && stream->link.linked;
+}
+
+// false: there is no more to read now, or no stream.
+static bool read_once(struct tapi_stream *stream)
+{
+	struct tapi_streams *streams = stream->of;
+	const ssize_t n = recv(stream->fd, streams->buffer, READ_BYTES, 0);
+	enum tapi_result result;
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && errno == EAGAIN && !stream->broken)
+		return false;
+	if (n <= 0) {
+		if (stream->reader.rest_length)
+			streams->stats.bad_frame++; // cut
+		end_now(stream, n < 0 || stream->broken ? TAPI_DOWN_ERROR : TAPI_DOWN_CLOSED);
+		return false;
+	}
+	streams->reading = stream;
+	result = tapi_frame_reader_feed(&stream->reader, streams->buffer, (size_t)n, whole, stream);
+	if (streams->reading != stream)
+		return false;
+	streams->reading = NULL;
+	if (!stream->link.linked)
+		return false; // its end waits
+	if (result) {
+		if (result == TAPI_ENOMEM)
+			streams->stats.dropped_error++;
+		else
+			streams->stats.bad_frame++;
+		end_now(stream, TAPI_DOWN_ERROR);
+		return false;
+	}
+	if (stream->reader.welcomed)
+		tapi_links_up(&streams->links, &stream->link, tapi_stream_now(streams));
+	// less than there was room for: the socket is empty, or the loop will say
+	return n == (ssize_t)READ_BYTES || stream->broken;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *context)
+{
+	struct tapi_stream *stream = context;
+
+	(void)fd;
+	if (stream->lingering) {
+		linger_read(stream, what);
+		return;
+	}
+	if (!stream->link.linked)
+		return;
+	for (unsigned i = 0; i < READS_PER_EVENT; i++)
+		if (!read_once(stream))
+			return;
+}
+
+static void on_connected(struct tapi_stream *stream)
+{
+	struct tapi_streams *streams = stream->of;
+	socklen_t length = sizeof(int);
+	int error = 0;
+
+	if (getsockopt(stream->fd, SOL_SOCKET, SO_ERROR, &error, &length) || error ||
+		event_add(&stream->readable, NULL)) {
+		end_now(stream, TAPI_DOWN_ERROR);
+		return;
+	}
+	tapi_links_up(&streams->links, &stream->link, tapi_stream_now(streams));
+	each_kept(stream, kept_is_sent);
+	stream->kept = 0;
+	tapi_stream_flush(stream);
+}
+
+static void on_writable(evutil_socket_t fd, short what, void *context)
+{
+	struct tapi_stream *stream = context;
+
+	(void)fd;
+	(void)what;
+	if (!stream->lingering && !stream->link.linked)
+		return;
+	if (!stream->link.up && !stream->link.inbound)
+		on_connected(stream);
+	else
+		tapi_stream_flush(stream);
+}
+
+enum tapi_result tapi_stream_add(struct tapi_streams *streams, int fd, bool inbound,
+	const struct tapi_source *source, struct tapi_session **out)
+{
+	struct tapi_stream *stream = calloc(1, sizeof(*stream));
+	uint8_t welcome[TAPI_WELCOME_BYTES];
+	enum tapi_result result = TAPI_ENOMEM;
+
+	if (!stream)
+		goto no_stream;
+	*stream = (struct tapi_stream){.of = streams, .fd = fd, .told = !inbound};
+	stream->link.session.protocol = streams->api->protocol;
+	stream->link.inbound = inbound;
+	stream->link.source = *source;
+	streams->last_number++;
+	memcpy(stream->link.key, &streams->last_number, sizeof(streams->last_number));
+	stream->link.key_length = sizeof(streams->last_number);
+	tapi_frame_reader_init(&stream->reader, streams->api->mtu);
+	if (event_assign(&stream->readable, streams->core->base, fd, EV_READ | EV_PERSIST,
+		    on_readable, stream) ||
+		event_assign(&stream->writable, streams->core->base, fd, EV_WRITE | EV_PERSIST,
+			on_writable, stream))
+		goto no_event;
+	if (!inbound) {
+		tapi_stream_welcome(streams, welcome);
+		if (!tapi_stream_out_append(stream, welcome, sizeof(welcome)))
+			goto no_event;
+		stream->welcomed = true;
+		stream->blocked = true; // until it stands
+	}
+	if (event_add(inbound ? &stream->readable : &stream->writable, NULL))
+		goto no_event;
+	result = tapi_links_add(&streams->links, &stream->link, tapi_stream_now(streams));
+	if (!TAILQ_EMPTY(&streams->links.ending))
+		wake(streams); // one was evicted
+	if (result)
+		goto no_link;
+	if (out)
+		*out = &stream->link.session;
+	return TAPI_OK;
+
+no_link:
+	event_del(&stream->readable);
+	event_del(&stream->writable);
+no_event:
+	tapi_stream_out_free(stream);
+	free(stream);
+no_stream:
+	close(fd);
+	return result;
+}
+
+void tapi_stream_refused(struct tapi_streams *streams, struct tapi_session *session)
+{
+	struct tapi_stream *stream = tapi_stream_of(session);
+
+	event_del(&stream->writable);
+	tapi_links_fail(&streams->links, &stream->link, TAPI_DOWN_ERROR);
+	wake(streams);
+}
+
+void tapi_streams_deny(struct tapi_streams *streams,
+	bool (*allowed)(void *context, const struct tapi_link *link), void *context)
+{
+	struct tapi_link *link, *next;
+
+	HASH_ITER(by_key, streams->links.by_key, link, next)
+	if (!allowed(context, link))
+		tapi_links_fail(&streams->links, link, TAPI_DOWN_DENIED);
+	wake(streams);
+}
+
+enum tapi_result tapi_stream_associate(struct tapi_streams *streams, struct tapi_session *session)
+{
+	struct tapi_stream *stream = tapi_stream_of(session);
+
+	if (!stream->link.linked)
+		return TAPI_EDOWN;
+	tapi_links_get(&streams->links, &stream->link);
+	return TAPI_OK;
+}
+
+enum tapi_result tapi_stream_disconnect(struct tapi_streams *streams, struct tapi_session *session)
+{
+	struct tapi_stream *stream = tapi_stream_of(session);
+
+	if (tapi_links_put(&streams->links, &stream->link, tapi_stream_now(streams)))
+		linger_begin(stream);
+	return TAPI_OK;
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *context)
+{
+	struct tapi_streams *streams = context;
+
+	(void)fd;
+	(void)what;
+	tapi_links_turn(&streams->links, tapi_stream_now(streams));
+}
+
+// The largest message has to fit into the burst.
+static uint64_t burst_of(const struct tapi_streams *streams, uint64_t rate_bytes_s)
+{
+	const uint64_t least = streams->api->mtu + TAPI_FRAME_HEAD_BYTES;
+
+	return rate_bytes_s > least ? rate_bytes_s : least;
+}
+
+enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct tapi_core_api *core,
+	const struct tapi_transport_api *api, const struct tapi_link_limits *limits,
+	uint64_t rate_bytes_s)
+{
+	*streams = (struct tapi_streams){.core = core, .api = api};
+	TAILQ_INIT(&streams->lingering);
+	streams->buffer = malloc(READ_BYTES);
+	if (!streams->buffer)
+		return TAPI_ENOMEM;
+	if (event_assign(&streams->wake, core->base, -1, 0, on_wake, streams)) {
+		free(streams->buffer);
+		return TAPI_ENOMEM;
+	}
+	tapi_links_init(&streams->links, limits, &streams->stats, end, streams);
+	tapi_bucket_init(&streams->rate, rate_bytes_s, burst_of(streams, rate_bytes_s),
+		tapi_stream_now(streams));
+	return TAPI_OK;
+}
+
+void tapi_streams_limit(
+	struct tapi_streams *streams, const struct tapi_link_limits *limits, uint64_t rate_bytes_s)
+{
+	streams->links.limits = *limits;
+	tapi_bucket_change(&streams->rate, rate_bytes_s, burst_of(streams, rate_bytes_s),
+		tapi_stream_now(streams));
+}
+
+void tapi_streams_stop(struct tapi_streams *streams)
+{
+	struct tapi_stream *stream;
+
+	streams->running = false;
+	tapi_links_end_all(&streams->links, TAPI_DOWN_STOPPED, NULL);
+	while ((stream = TAILQ_FIRST(&streams->lingering)))
+		linger_end(stream);
+	event_del(&streams->wake);
+}
+
+void tapi_streams_done(struct tapi_streams *streams)
+{
+	free(streams->buffer);
+	streams->buffer = NULL;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One session of stream.h, as stream.c (life, reading) and stream_send.c see it.
+#ifndef TRANSPORTAPI_STREAM_SESSION_H
+#define TRANSPORTAPI_STREAM_SESSION_H
+
+#include "transportapi/stream.h"
+
+struct tapi_stream {
+	struct tapi_link link; // first
+	struct tapi_streams *of;
+	int fd;
+	struct event readable, writable;
+	bool told;      // the core knows the session
+	bool welcomed;  // our WELCOME is out, or begins `out`
+	bool blocked;   // the socket took less than it was given; writable tells when it can more
+	bool broken;    // the socket failed; reading tells the rest
+	bool lingering; // no session any more
+	uint32_t lingered; // octets thrown away
+	uint32_t kept;     // what is counted for messages in `out` while connecting
+	uint8_t *out;      // heap: a remainder, or WELCOME and frames before the connection stands
+	size_t out_at, out_length, out_room;
+	struct tapi_frame_reader reader;
+	TAILQ_ENTRY(tapi_stream) linger;
+};
+
+static inline uint64_t tapi_stream_now(const struct tapi_streams *streams)
+{
+	return streams->core->now_us(streams->core->core);
+}
+
+static inline struct tapi_stream *tapi_stream_of(const struct tapi_session *session)
+{
+	return session->internal;
+}
+
+static inline void tapi_stream_drop(struct tapi_stream *stream, uint64_t *counter)
+{
+	stream->link.dropped_msgs++;
+	++*counter;
+}
+
+void tapi_stream_out_free(struct tapi_stream *stream);
+bool tapi_stream_out_append(struct tapi_stream *stream, const void *octets, size_t length);
+void tapi_stream_welcome(struct tapi_streams *streams, uint8_t out[TAPI_WELCOME_BYTES]);
+// Sends what it can of `out`; the rest follows when the socket is writable.
+void tapi_stream_flush(struct tapi_stream *stream);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How sessions of tcp end: by the other end, by time, by the core, also inside receive(); and how
+// nothing in flight is lost by that.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+#include "tapi_node.h"
+#include "transportapi/frame.h"
+
+#define S    1000000u
+#define MTU  32768u
+#define CONF "\"tcp\": {\"port\": 0, \"bind\": [\"127.0.0.1\"]}"
+
+tapi_init_fn inittransport_tcp;
+tapi_done_fn donetransport_tcp;
+
+static struct node a;
+
+static int setup(void **state)
+{
+	(void)state;
+	node_init(&a, inittransport_tcp, 0xaa, CONF);
+	node_start(&a);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	node_end(&a, donetransport_tcp);
+	return 0;
+}
+
+static bool count_whole(void *context, struct tapi_message_pack *pack)
+{
+	uint64_t *seen = context;
+
+	for (uint32_t i = 0; i < pack->size; i++)
+		assert_int_equal(pack->message[i], (uint8_t)pack->crc);
+	seen[0]++;
+	seen[1] += pack->size;
+	return true;
+}
+
+// The peer's end: what came is delivered first.
+static void test_closed_by_peer(void **state)
+{
+	uint8_t octets[200];
+	size_t n = peer_welcome(octets, 0xbb);
+	const int fd = raw_connect(node_port(&a, 4));
+
+	(void)state;
+	n += peer_frame(octets + n, '1', 10);
+	n += peer_frame(octets + n, '2', 20);
+	n += peer_frame(octets + n, '3', 30) - 1; // cut
+	raw_write(fd, octets, n);
+	close(fd);
+	node_until(&a, &a.n_downs, 1);
+	assert_int_equal(a.n_messages, 2);
+	assert_int_equal(a.messages[1].last, '2');
+	assert_ptr_equal(a.downs[0].session, a.messages[0].session);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_CLOSED);
+	assert_int_equal(a.api->stats(a.api)->bad_frame, 1);
+}
+
+static void test_half_closed(void **state)
+{
+	const int fd = peer_connect(&a);
+	uint8_t octet;
+
+	(void)state;
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	node_until(&a, &a.n_downs, 1);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_CLOSED);
+	assert_int_equal(raw_read(fd, &octet, 1), 0); // no reset
+	close(fd);
+}
+
+static void test_reset_by_peer(void **state)
+{
+	const struct linger reset = {.l_onoff = 1};
+	const int fd = peer_connect(&a);
+	struct tapi_session *session = last_session(&a);
+
+	(void)state;
+	assert_int_equal(a.api->associate(a.api, session), TAPI_OK);
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+	// send() finds it first: nothing is told inside
+	assert_int_equal(node_send(&a, session, 'a', 5), TAPI_EDOWN);
+	assert_int_equal(node_send(&a, session, 'b', 5), TAPI_EDOWN);
+	assert_int_equal(a.api->stats(a.api)->dropped_down, 2);
+	assert_int_equal(a.n_downs, 0);
+	node_until(&a, &a.n_downs, 1);
+	assert_ptr_equal(a.downs[0].session, session);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_ERROR);
+}
+
+// TA13: nobody holds it: stale. Somebody does: it stays.
+static void test_stale(void **state)
+{
+	const int one = peer_connect(&a), other = peer_connect(&a);
+	struct tapi_session *held = last_session(&a), *session = a.messages[0].session;
+	uint8_t octet;
+
+	(void)state;
+	assert_int_equal(a.api->associate(a.api, held), TAPI_OK);
+	node_ahead(&a, 60 * S - 1);
+	assert_int_equal(a.n_downs, 0);
+	node_ahead(&a, 1);
+	assert_int_equal(a.n_downs, 1);
+	assert_ptr_equal(a.downs[0].session, session);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_STALE);
+	assert_int_equal(a.api->stats(a.api)->sessions_stale, 1);
+	assert_int_equal(raw_read(one, &octet, 1), 0);
+	assert_int_equal(a.api->disconnect(a.api, held), TAPI_OK);
+	node_ahead(&a, 60 * S);
+	assert_int_equal(a.n_downs, 2);
+	close(one);
+	close(other);
+}
+
+// TA14: an end of ours resets nothing: the other end can still write, and reads all that was sent.
+static void test_ends_in_order(void **state)
+{
+	static uint8_t octets[MTU];
+	uint64_t seen[2] = {0};
+	struct tapi_frame_reader reader;
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	struct tapi_session *session = node_connect(&a, tcp_url(port));
+	const int fd = raw_accept(listening);
+	unsigned sent = 0;
+	ssize_t n = 1;
+
+	(void)state;
+	node_run(&a, 3);
+	tapi_frame_reader_init(&reader, MTU);
+	while (a.api->send_estimate(a.api, session))
+		sent += node_send(&a, session, 'q', MTU - 7) == TAPI_OK;
+	assert_int_equal(a.api->disconnect(a.api, session), TAPI_OK); // half a frame is out
+	raw_write(fd, octets, peer_welcome(octets, 0xbb));
+	raw_write(fd, octets, peer_frame(octets, 'z', 1000));
+	for (unsigned i = 0; n && i < 100000; i++) {
+		node_run(&a, 1);
+		n = recv(fd, octets, sizeof(octets), MSG_DONTWAIT);
+		if (n > 0)
+			assert_int_equal(tapi_frame_reader_feed(
+						 &reader, octets, (size_t)n, count_whole, seen),
+				TAPI_OK);
+	}
+	assert_int_equal(n, 0); // FIN, no reset
+	assert_int_equal(seen[0], sent);
+	assert_int_equal(reader.rest_length, 0);
+	assert_int_equal(a.n_messages + a.n_downs, 0);
+	tapi_frame_reader_free(&reader);
+	close(fd);
+	close(listening);
+}
+
+static struct tapi_session *to_end;
+
+static void end_inside(struct node *node, const struct tapi_message_pack *pack)
+{
+	if (pack->message[0] == 'd')
+		assert_int_equal(node->api->disconnect(node->api, pack->session), TAPI_OK);
+	else if (pack->message[0] == 's')
+		assert_int_equal(node->api->stop_server(node->api), TAPI_OK);
+	else if (pack->message[0] == 'o')
+		assert_int_equal(node->api->disconnect(node->api, to_end), TAPI_OK);
+}
+
+// The core ends the session inside receive(), with more of it read already, in one piece and in
+// many.
+static void check_end_inside(uint8_t mark, bool at_once)
+{
+	uint8_t octets[400];
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	struct tapi_session *session;
+	size_t n;
+	int fd;
+
+	a.on_message = end_inside;
+	session = node_connect(&a, tcp_url(port));
+	fd = raw_accept(listening);
+	node_run(&a, 3);
+	n = peer_welcome(octets, 0xbb);
+	n += peer_frame(octets + n, 'm', 10);
+	n += peer_frame(octets + n, mark, 100);
+	n += peer_frame(octets + n, 'n', 10);
+	for (size_t at = 0; at < n;) {
+		const size_t piece = at_once ? n : n - at < 60 ? n - at : 60;
+
+		raw_write(fd, octets + at, piece);
+		node_run(&a, 2);
+		at += piece;
+	}
+	assert_int_equal(a.n_messages, 2);
+	assert_int_equal(a.messages[1].last, mark); // readable to the end of the call
+	assert_ptr_equal(a.messages[1].session, session);
+	assert_int_equal(a.n_downs, mark == 's');
+	assert_int_equal(a.api->stats(a.api)->sessions_closed, 1);
+	close(fd);
+	close(listening);
+}
+
+static void test_disconnect_inside(void **state)
+{
+	(void)state;
+	check_end_inside('d', true);
+}
+
+static void test_disconnect_inside_pieces(void **state)
+{
+	(void)state;
+	check_end_inside('d', false);
+}
+
+static void test_stop_inside(void **state)
+{
+	(void)state;
+	check_end_inside('s', true);
+}
+
+static void test_stop_inside_pieces(void **state)
+{
+	(void)state;
+	check_end_inside('s', false);
+}
+
+// One session ends inside what another one received, both readable at once.
+static void test_disconnect_other_inside(void **state)
+{
+	uint8_t octets[200];
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	size_t n = peer_welcome(octets, 0xbb);
+	int fd[2];
+
+	(void)state;
+	a.on_message = end_inside;
+	for (unsigned i = 0; i < 2; i++) {
+		to_end = node_connect(&a, tcp_url(port));
+		fd[i] = raw_accept(listening);
+	}
+	node_run(&a, 3);
+	n += peer_frame(octets + n, 'o', 10);
+	raw_write(fd[0], octets, n);
+	octets[TAPI_WELCOME_BYTES + TAPI_FRAME_HEAD_BYTES] = 'n';
+	raw_write(fd[1], octets, n);
+	node_until(&a, &a.n_messages, 1);
+	node_run(&a, 3);
+	// whichever was read first, the other one's end is clean
+	assert_in_range(a.n_messages, 1, 2);
+	assert_int_equal(a.api->stats(a.api)->sessions_closed, 1);
+	assert_int_equal(a.n_downs, 0);
+	close(fd[0]);
+	close(fd[1]);
+	close(listening);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(test_closed_by_peer),
+		T(test_half_closed),
+		T(test_reset_by_peer),
+		T(test_stale),
+		T(test_ends_in_order),
+		T(test_disconnect_inside),
+		T(test_disconnect_inside_pieces),
+		T(test_stop_inside),
+		T(test_stop_inside_pieces),
+		T(test_disconnect_other_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
