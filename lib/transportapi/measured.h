@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What tools/tpbench measured, as the selection reads it (TB7): median round trip and loss of a
 // transport by size of message. JSON: {"rows": [{"transport": "udp", "size": 407,
-// "median_us": 21.5, "loss": 0.0}, ...]}; other members are not looked at.
+// "median_us": 21.5, "loss": 0.0}, ...]}; other members are not looked at. At most 4,096 rows, each
+// transport and size once.
 #ifndef TRANSPORTAPI_MEASURED_H
 #define TRANSPORTAPI_MEASURED_H
 
