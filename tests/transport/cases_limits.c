@@ -92,9 +92,9 @@ static void held_ones_do_not(void **state)
 int cases_limits(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connects_are_limited),
-		cmocka_unit_test(idle_ones_make_room),
-		cmocka_unit_test(held_ones_do_not),
+		CASE(connects_are_limited),
+		CASE(idle_ones_make_room),
+		CASE(held_ones_do_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,13 +231,13 @@ static void session_of_a_stopped_server(void **state)
 int cases_messages(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(nothing),
-		cmocka_unit_test(flag_and_checksum),
-		cmocka_unit_test(flood),
-		cmocka_unit_test(before_it_stands),
-		cmocka_unit_test(rate_limit),
-		cmocka_unit_test(session_of_a_stopped_server),
+		CASE(sizes),
+		CASE(nothing),
+		CASE(flag_and_checksum),
+		CASE(flood),
+		CASE(before_it_stands),
+		CASE(rate_limit),
+		CASE(session_of_a_stopped_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,8 +74,12 @@ static void closes(struct rig_node *node)
 	rig_stop(node);
 	assert_true(LIST_EMPTY(&node->sessions));
 	stats = rig_stats(node);
-	assert_int_equal(stats->sent_msgs, node->taken);
-	assert_int_equal(stats->sent_bytes, node->given_bytes);
+	// What a stream kept until it stands is taken, and dropped if it never does.
+	assert_true(stats->sent_msgs <= node->taken && stats->sent_bytes <= node->given_bytes);
+	if (!row_is(TAPI_STREAM)) {
+		assert_int_equal(stats->sent_msgs, node->taken);
+		assert_int_equal(stats->sent_bytes, node->given_bytes);
+	}
 	assert_int_equal(stats->sent_msgs + stats->dropped_block + stats->dropped_rate +
 				 stats->dropped_down + stats->dropped_too_big +
 				 stats->dropped_error,
@@ -125,7 +129,7 @@ static void any_order(void **state)
 int cases_random(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_order),
+		CASE(any_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

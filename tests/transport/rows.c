@@ -16,16 +16,10 @@
 #define NONE        "\"null\": {\"cost\": 1%s}"
 #define CHAOS(name) ", \"chaos\": {\"below\": \"" name "\", \"seed\": $%s}"
 
-// In the text: the members of the section of the transport that has addresses, then those of chaos.
-#define UDP_ROWS(label, transport_name, tail, wraps, prefix, number, more)                   \
-	{label "udp", transport_name, UDP4 tail, wraps, "127.0.0.", prefix "udp://127.0.0.", \
-		number ? number : 17, 1432, 100, TAPI_BIDIRECTIONAL | (more),                \
-		INET_TRAITS | ROW_EXCLUSIVE},                                                \
-	{                                                                                    \
-		label "udp6", transport_name, UDP6 tail, wraps,                              \
-			"fd00::", prefix "udp://[fd00::", number ? number : 17, 1432, 100,   \
-			TAPI_BIDIRECTIONAL | (more), INET_TRAITS | ROW_EXCLUSIVE             \
-	}
+// The members of a wish come in the place of %s: those of the transport, then those of chaos.
+#define TCP4      "\"tcp\": {\"bind\": [\"127.0.0.#\"], \"port\": 4703%s}"
+#define TCP6      "\"tcp\": {\"bind\": [\"fd00::#\"], \"port\": 4704%s}"
+#define TCP_FLAGS (TAPI_BIDIRECTIONAL | TAPI_STREAM)
 
 const struct row rows[] = {
 	{"null", "null", NONE, NULL, NULL, "null:", 91, 65000, 1, TAPI_SEND_ONLY, ROW_SILENT},
@@ -33,6 +27,16 @@ const struct row rows[] = {
 		ROW_SILENT | ROW_OBJECT},
 	{"chaos-null", "chaos", NONE CHAOS("null"), "null", NULL, "chaos+null:", 92, 65000, 1,
 		TAPI_SEND_ONLY | TAPI_RELAYED, ROW_SILENT},
+	{"tcp", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, 32768, 200,
+		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE},
+	{"tcp6", "tcp", TCP6, NULL, "fd00::", "tcp://[fd00::", 6, 32768, 200,
+		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE},
+	{"tcp-object", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, 32768, 200,
+		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE | ROW_OBJECT},
+	{"chaos-tcp", "chaos", TCP4 CHAOS("tcp"), "tcp", "127.0.0.", "chaos+tcp://127.0.0.", 92,
+		32768, 200, TCP_FLAGS | TAPI_RELAYED, INET_TRAITS | ROW_EXCLUSIVE},
+	{"chaos-tcp6", "chaos", TCP6 CHAOS("tcp"), "tcp", "fd00::", "chaos+tcp://[fd00::", 92,
+		32768, 200, TCP_FLAGS | TAPI_RELAYED, INET_TRAITS | ROW_EXCLUSIVE},
 	{0},
 };
 const struct row *row;

@@ -59,6 +59,10 @@ void row_pair_end(struct row_pair *pair);
 // b says something, and a's session that it came in by.
 struct rig_session *row_pair_meet(struct row_pair *pair);
 
+int case_begin(void **state);
+int case_end(void **state);
+#define CASE(f) cmocka_unit_test_setup_teardown(f, case_begin, case_end)
+
 // Groups of cases, each ended; run in this order.
 int cases_table(void);
 int cases_address(void);

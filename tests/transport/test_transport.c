@@ -54,6 +54,14 @@ static bool loopback_raise(void)
 		raised = inet_pton(AF_INET6, text, &address.address) == 1 &&
 			 ioctl(fd6, SIOCSIFADDR, &address) == 0;
 	}
+	// An address is tentative until the system has looked for others that have it.
+	for (unsigned tries = 0; raised && tries < 1000; tries++) {
+		struct sockaddr_in6 last = {.sin6_family = AF_INET6, .sin6_addr = address.address};
+
+		if (bind(fd6, (struct sockaddr *)&last, sizeof(last)) == 0)
+			break;
+		usleep(1000);
+	}
 	if (fd >= 0)
 		close(fd);
 	if (fd6 >= 0)
@@ -75,6 +83,29 @@ static bool namespace_enter(void)
 	return file_write("/proc/self/uid_map", map) && loopback_raise();
 }
 
+static bool own_namespace;
+static char scratch[64];
+
+// A case that failed leaves sockets behind: the next one has a network and a folder of its own.
+int case_begin(void **state)
+{
+	(void)state;
+	if (own_namespace && (unshare(CLONE_NEWNET) != 0 || !loopback_raise()))
+		return -1;
+	snprintf(scratch, sizeof(scratch), "/tmp/tapi-suite.XXXXXX");
+	return mkdtemp(scratch) && setenv("ROW_SCRATCH", scratch, 1) == 0 ? 0 : -1;
+}
+
+// Nothing is left there: a transport cleans up behind itself.
+int case_end(void **state)
+{
+	(void)state;
+	if (rmdir(scratch) == 0)
+		return 0;
+	fprintf(stderr, "%s: %s\n", scratch, strerror(errno));
+	return -1;
+}
+
 static const struct row *row_find(const char *name)
 {
 	for (const struct row *r = rows; r->name; r++)
@@ -84,7 +115,7 @@ static const struct row *row_find(const char *name)
 }
 
 // What this machine lacks for the row; NULL: nothing.
-static const char *lacks(bool own_namespace)
+static const char *lacks(void)
 {
 	int fd;
 
@@ -103,7 +134,6 @@ int main(int argc, char **argv)
 {
 	static int (*const groups[])(void) = {cases_table, cases_address, cases_life,
 		cases_messages, cases_limits, cases_reload, cases_weather, cases_random};
-	char scratch[] = "/tmp/tapi-suite.XXXXXX", text[256];
 	const char *lack;
 	int failed = 0;
 
@@ -114,23 +144,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "\n");
 		return 2;
 	}
-	lack = lacks(namespace_enter());
+	own_namespace = namespace_enter();
+	lack = lacks();
 	if (lack) {
 		printf("%s: %s\n", row->name, lack);
 		return SKIPPED;
 	}
-	if (!mkdtemp(scratch)) {
-		fprintf(stderr, "%s: %s\n", scratch, strerror(errno));
-		return 1;
-	}
-	setenv("ROW_SCRATCH", scratch, 1);
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
 		failed += groups[i]();
-	// Nothing is left there: a transport cleans up behind itself.
-	if (rmdir(scratch) != 0) {
-		fprintf(stderr, "%s: %s\n", scratch, strerror(errno));
-		snprintf(text, sizeof(text), "rm -r %s", scratch);
-		failed += system(text) >= 0;
-	}
 	return failed != 0;
 }
