@@ -8,35 +8,57 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define INET_TRAITS (ROW_ACL | ROW_NAT)
-#define UDP4        "\"udp\": {\"bind\": [\"127.0.0.#\"], \"port\": 4701%s}"
-#define UDP6        "\"udp\": {\"bind\": [\"fd00::#\"], \"port\": 4702%s}"
-#define RAW4        "\"raw-ip\": {\"bind\": [\"127.0.0.#\"]%s}"
-#define RAW6        "\"raw-ip\": {\"bind\": [\"fd00::#\"]%s}"
-#define NONE        "\"null\": {\"cost\": 1%s}"
-#define CHAOS(name) ", \"chaos\": {\"below\": \"" name "\", \"seed\": $%s}"
+// '#' is the number of the node. The members of a wish come in the place of %s: those of the
+// transport, then those of chaos; '$' is the seed.
+#define BIND(section, address, more) "\"" section "\": {\"bind\": [\"" address "#\"]" more "%s}"
+#define CHAOS(below)                 ", \"chaos\": {\"below\": \"" below "\", \"seed\": $%s}"
+#define NONE                         "\"null\": {\"cost\": 1%s}"
+#define RAW4                         BIND("raw-ip", "127.0.0.", "")
+#define RAW6                         BIND("raw-ip", "fd00::", "")
+#define TCP4                         BIND("tcp", "127.0.0.", ", \"port\": 4703")
+#define TCP6                         BIND("tcp", "fd00::", ", \"port\": 4704")
+#define UDP4                         BIND("udp", "127.0.0.", ", \"port\": 4701")
+#define UDP6                         BIND("udp", "fd00::", ", \"port\": 4702")
 
-// The members of a wish come in the place of %s: those of the transport, then those of chaos.
-#define TCP4      "\"tcp\": {\"bind\": [\"127.0.0.#\"], \"port\": 4703%s}"
-#define TCP6      "\"tcp\": {\"bind\": [\"fd00::#\"], \"port\": 4704%s}"
-#define TCP_FLAGS (TAPI_BIDIRECTIONAL | TAPI_STREAM)
+#define NONE_IS 65000, 1, TAPI_SEND_ONLY
+#define RAW_IS  1440, 90, TAPI_SESSIONLESS
+#define TCP_IS  32768, 200, TAPI_BIDIRECTIONAL | TAPI_STREAM
+#define UDP_IS  1432, 100, TAPI_BIDIRECTIONAL
 
+#define INET  (ROW_ACL | ROW_NAT)
+#define BOUND (INET | ROW_EXCLUSIVE) // no other instance has that address
+#define RAW   (INET | ROW_RAW_SOCKET)
+
+// name, transport, sections, below | family, scheme, number, mtu, cost, flags, traits
 const struct row rows[] = {
-	{"null", "null", NONE, NULL, NULL, "null:", 91, 65000, 1, TAPI_SEND_ONLY, ROW_SILENT},
-	{"null-object", "null", NONE, NULL, NULL, "null:", 91, 65000, 1, TAPI_SEND_ONLY,
-		ROW_SILENT | ROW_OBJECT},
-	{"chaos-null", "chaos", NONE CHAOS("null"), "null", NULL, "chaos+null:", 92, 65000, 1,
-		TAPI_SEND_ONLY | TAPI_RELAYED, ROW_SILENT},
-	{"tcp", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, 32768, 200,
-		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE},
-	{"tcp6", "tcp", TCP6, NULL, "fd00::", "tcp://[fd00::", 6, 32768, 200,
-		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE},
-	{"tcp-object", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, 32768, 200,
-		TCP_FLAGS | TAPI_ORDERED, INET_TRAITS | ROW_EXCLUSIVE | ROW_OBJECT},
+	{"null", "null", NONE, NULL, NULL, "null:", 91, NONE_IS, ROW_SILENT},
+	{"raw-ip", "raw-ip", RAW4, NULL, "127.0.0.", "ip://127.0.0.", 253, RAW_IS, RAW},
+	{"raw-ip6", "raw-ip", RAW6, NULL, "fd00::", "ip://[fd00::", 253, RAW_IS, RAW},
+	{"tcp", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, TCP_IS | TAPI_ORDERED, BOUND},
+	{"tcp6", "tcp", TCP6, NULL, "fd00::", "tcp://[fd00::", 6, TCP_IS | TAPI_ORDERED, BOUND},
+	{"udp", "udp", UDP4, NULL, "127.0.0.", "udp://127.0.0.", 17, UDP_IS, BOUND},
+	{"udp6", "udp", UDP6, NULL, "fd00::", "udp://[fd00::", 17, UDP_IS, BOUND},
+
+	{"null-object", "null", NONE, NULL, NULL, "null:", 91, NONE_IS, ROW_SILENT | ROW_OBJECT},
+	{"tcp-object", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, TCP_IS | TAPI_ORDERED,
+		BOUND | ROW_OBJECT},
+	{"udp-object", "udp", UDP4, NULL, "127.0.0.", "udp://127.0.0.", 17, UDP_IS,
+		BOUND | ROW_OBJECT},
+
+	{"chaos-null", "chaos", NONE CHAOS("null"), "null", NULL, "chaos+null:", 92,
+		NONE_IS | TAPI_RELAYED, ROW_SILENT},
+	{"chaos-raw-ip", "chaos", RAW4 CHAOS("raw-ip"), "raw-ip", "127.0.0.", "chaos+ip://127.0.0.",
+		92, RAW_IS | TAPI_RELAYED, RAW},
+	{"chaos-raw-ip6", "chaos", RAW6 CHAOS("raw-ip"), "raw-ip",
+		"fd00::", "chaos+ip://[fd00::", 92, RAW_IS | TAPI_RELAYED, RAW},
 	{"chaos-tcp", "chaos", TCP4 CHAOS("tcp"), "tcp", "127.0.0.", "chaos+tcp://127.0.0.", 92,
-		32768, 200, TCP_FLAGS | TAPI_RELAYED, INET_TRAITS | ROW_EXCLUSIVE},
+		TCP_IS | TAPI_RELAYED, BOUND},
 	{"chaos-tcp6", "chaos", TCP6 CHAOS("tcp"), "tcp", "fd00::", "chaos+tcp://[fd00::", 92,
-		32768, 200, TCP_FLAGS | TAPI_RELAYED, INET_TRAITS | ROW_EXCLUSIVE},
+		TCP_IS | TAPI_RELAYED, BOUND},
+	{"chaos-udp", "chaos", UDP4 CHAOS("udp"), "udp", "127.0.0.", "chaos+udp://127.0.0.", 92,
+		UDP_IS | TAPI_RELAYED, BOUND},
+	{"chaos-udp6", "chaos", UDP6 CHAOS("udp"), "udp", "fd00::", "chaos+udp://[fd00::", 92,
+		UDP_IS | TAPI_RELAYED, BOUND},
 	{0},
 };
 const struct row *row;
