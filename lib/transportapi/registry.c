@@ -11,12 +11,10 @@
 
 #include "transportapi/helo.h"
 
-#define BUILTIN(X)          \
-	X("chaos", chaos)   \
-	X("null", null)     \
-	X("raw-ip", raw_ip) \
-	X("tcp", tcp)       \
-	X("udp", udp)
+#define BUILTIN(X)        \
+	X("chaos", chaos) \
+	X("null", null)   \
+	X("tcp", tcp)
 
 #define X(name, symbol)                                  \
 	TAPI_EXPORT tapi_init_fn inittransport_##symbol; \
