@@ -32,10 +32,19 @@ static enum tapi_result wrong(struct tapi_error *error, const char *section, con
 	return TAPI_ECONF;
 }
 
+static bool has_key(const struct tapi_conf_key *keys, const char *name)
+{
+	for (; keys->name; keys++)
+		if (strcmp(keys->name, name) == 0)
+			return true;
+	return false;
+}
+
 enum tapi_result tapi_inet_binds(struct tapi_inet_list *out, const struct tapi_conf *conf,
 	const char *section, const struct tapi_conf_key *keys, struct tapi_error *error)
 {
-	const uint16_t port = (uint16_t)tapi_conf_uint(conf, section, keys, "port");
+	const bool has_port = has_key(keys, "port");
+	const uint16_t port = has_port ? (uint16_t)tapi_conf_uint(conf, section, keys, "port") : 0;
 	const bool v6 = tapi_conf_bool(conf, section, keys, "ipv6");
 	const char *text;
 
@@ -43,9 +52,11 @@ enum tapi_result tapi_inet_binds(struct tapi_inet_list *out, const struct tapi_c
 	for (unsigned i = 0; (text = tapi_conf_item(conf, section, "bind", i)); i++) {
 		struct tapi_source address;
 
-		if (tapi_inet_parse_endpoint(&address, text, port))
+		if (tapi_inet_parse_endpoint(&address, text, port) || (!has_port && address.port))
 			return wrong(error, section, "bind", text,
-				"is no address (192.0.2.1, 192.0.2.1:4000, [2001:db8::1]:4000)");
+				has_port ? "is no address (192.0.2.1, 192.0.2.1:4000, "
+					   "[2001:db8::1]:4000)"
+					 : "is no address (192.0.2.1, 2001:db8::1)");
 		if (address.family == 6 && !v6)
 			return wrong(error, section, "bind", text, "needs \"ipv6\": true");
 		if (!list_add(out, &address))

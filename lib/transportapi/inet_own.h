@@ -14,8 +14,9 @@ struct tapi_inet_list {
 	struct tapi_source address[TAPI_INET_LIST_MAX];
 };
 
-// Where to listen: the section's keys bind (TEXTS; empty: all addresses), port (UINT; 0: any) and
-// ipv6 (BOOL). The configuration was held against `keys` before.
+// Where to listen: the section's keys bind (TEXTS; empty: all addresses), port (UINT; 0: any;
+// no such key: a transport without ports) and ipv6 (BOOL). The configuration was held against
+// `keys` before.
 TAPI_EXPORT enum tapi_result tapi_inet_binds(struct tapi_inet_list *out,
 	const struct tapi_conf *conf, const char *section, const struct tapi_conf_key *keys,
 	struct tapi_error *error);

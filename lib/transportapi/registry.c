@@ -11,10 +11,12 @@
 
 #include "transportapi/helo.h"
 
-#define BUILTIN(X)        \
-	X("chaos", chaos) \
-	X("null", null)   \
-	X("tcp", tcp)
+#define BUILTIN(X)          \
+	X("chaos", chaos)   \
+	X("null", null)     \
+	X("raw-ip", raw_ip) \
+	X("tcp", tcp)       \
+	X("udp", udp)
 
 #define X(name, symbol)                                  \
 	TAPI_EXPORT tapi_init_fn inittransport_##symbol; \

@@ -324,6 +324,8 @@ enum tapi_result tapi_stream_disconnect(struct tapi_streams *streams, struct tap
 {
 	struct tapi_stream *stream = tapi_stream_of(session);
 
+	if (stream->link.references == 0)
+		return TAPI_EDOWN; // nobody holds it: a fault of the caller
 	if (tapi_links_put(&streams->links, &stream->link, tapi_stream_now(streams)))
 		linger_begin(stream);
 	return TAPI_OK;

@@ -195,8 +195,8 @@ struct tapi_transport_api {
 	// answer.
 	enum tapi_result (*associate)(
 		struct tapi_transport_api *self, struct tapi_session *session);
-	// One less. At 0 a session that we connected ends now, without session_down(); one that
-	// came in gets stale.
+	// One less; none held: TAPI_EDOWN. At 0 a session that we connected ends now, without
+	// session_down(); one that came in gets stale.
 	enum tapi_result (*disconnect)(
 		struct tapi_transport_api *self, struct tapi_session *session);
 	enum tapi_result (*start_server)(struct tapi_transport_api *self);

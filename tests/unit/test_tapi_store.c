@@ -67,10 +67,15 @@ static void write_peers(unsigned count)
 // Each that comes is the next of those that were written.
 static void next(void *context, const struct tapi_store_record *record)
 {
+	uint8_t got[TAPI_HELO_BYTES_MAX], want[TAPI_HELO_BYTES_MAX];
 	unsigned *count = context;
+	size_t size;
 
 	assert_true(*count < PEERS);
-	assert_memory_equal(record, &written[*count], sizeof(*record));
+	size = tapi_helo_encode(&written[*count].helo, want, sizeof(want));
+	assert_int_equal(tapi_helo_encode(&record->helo, got, sizeof(got)), size);
+	assert_memory_equal(got, want, size);
+	assert_true(record->validated_us == written[*count].validated_us);
 	assert_int_equal(tapi_helo_check(&record->helo, WALL_US, false), TAPI_OK);
 	++*count;
 }

@@ -51,12 +51,23 @@ class Environment:
         self.name, self.client, self.server, self.address = name, client, server, address
         self.client_address = address if client == server else CLIENT
         self.cpu = cpu  # where both ends have to stay
+        self.usual_buffer = None
         self.about = {"what": WORDS.get(name, "namespaces that were there")}
 
     def prefix_of(self, side):
         """Words before a command of one side."""
         namespace = self.client if side == "client" else self.server
         return ["ip", "netns", "exec", namespace] if namespace else []
+
+    def tcp_receive_buffer(self, octets):
+        """Of sockets that the server's side makes from now on; 0: as it was. Only in a namespace of our own."""
+        if not self.server or self.name not in NAMES:
+            return
+        prefix, key = self.prefix_of("server"), "net.ipv4.tcp_rmem"
+        self.usual_buffer = self.usual_buffer or run(*prefix, "sysctl", "-n", key).split()
+        least, usual, most = self.usual_buffer
+        values = (least, octets, max(octets, int(most))) if octets else (least, usual, most)
+        run(*prefix, "sysctl", "-qw", f"{key}={' '.join(map(str, values))}")
 
     def sysctls(self):
         return sysctls(self.client or None)

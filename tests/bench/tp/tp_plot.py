@@ -18,7 +18,7 @@ def pyplot():
         say("tpbench: no plots: python3-matplotlib is not installed")
         return None
     matplotlib.use("Agg")
-    matplotlib.rcParams.update({"font.size": 8, "svg.hashsalt": "tpbench", "axes.grid": True, "grid.alpha": 0.3})
+    matplotlib.rcParams.update({"font.size": 8, "svg.hashsalt": "tpbench", "svg.fonttype": "none", "axes.grid": True, "grid.alpha": 0.3})
     from matplotlib import pyplot as found  # pylint: disable=import-outside-toplevel
 
     return found
@@ -65,19 +65,22 @@ def rtt(folder, rows):
     plot, drawn = pyplot(), [row for row in rows if row.get("median_us")]
     if not plot or not drawn:
         return []
-    files = []
-    environments = present(drawn, "env")
-    for name, most in (("rtt", None), ("rtt-small", 4096)):
-        of = [row for row in drawn if not most or row["size"] <= most]
-        figure, axes = panels(plot, environments)
-        for environment, axis in axes.items():
-            lines(axis, of, environment, "median_us", 0.001)
-            axis.set_ylabel("median round trip, ms")
-            axis.legend(fontsize=5, ncols=2)
-        files += save(plot, figure, folder, name)
-    for environment in environments:
+    files = medians(folder, drawn, "rtt") + medians(folder, [row for row in drawn if row["size"] <= 4096], "rtt-small")
+    for environment in present(drawn, "env"):
         files += quartiles(plot, folder, [row for row in drawn if row["env"] == environment], environment)
     return files
+
+
+def medians(folder, rows, name):
+    plot, drawn = pyplot(), [row for row in rows if row.get("median_us")]
+    if not plot or not drawn:
+        return []
+    figure, axes = panels(plot, present(drawn, "env"))
+    for environment, axis in axes.items():
+        lines(axis, drawn, environment, "median_us", 0.001)
+        axis.set_ylabel("median round trip, ms")
+        axis.legend(fontsize=5, ncols=2)
+    return save(plot, figure, folder, name)
 
 
 def quartiles(plot, folder, rows, environment):
@@ -129,3 +132,71 @@ def loopback4m(folder, rows):
         axis.set_ylim(bottom=0)
         axis.legend(fontsize=6)
     return save(plot, figure, folder, "loopback4m")
+
+
+def nothing(*_):
+    return []
+
+
+def latency(folder, rows):
+    """Quartiles and tails of 1,000 messages to oneself, each transport beside plain sockets."""
+    plot, drawn = pyplot(), [row for row in rows if row.get("way") in ("transport", "bare", "bare-epoll") and row.get("median_us")]
+    if not plot or not drawn:
+        return []
+    figure, axes = panels(plot, present(drawn, "transport"))
+    for transport, axis in axes.items():
+        of = [row for row in drawn if row["transport"] == transport]
+        sizes = present(of, "size")
+        for shift, way in enumerate(present(of, "way")):
+            mine = [row for row in of if row["way"] == way]
+            at = [sizes.index(row["size"]) + shift * 0.25 for row in mine]
+            spread = ([r["median_us"] - r["min_us"] for r in mine], [r["p99_us"] - r["median_us"] for r in mine])
+            axis.errorbar(at, [r["median_us"] for r in mine], yerr=spread, fmt="o", ms=3, capsize=3, label=way)
+        axis.set_xticks([index + 0.25 for index in range(len(sizes))], [f"{size} B" for size in sizes])
+        axis.set_title(transport)
+        axis.set_ylabel("a message, us: minimum, median, p99")
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize=6)
+    return save(plot, figure, folder, "latency")
+
+
+def burst(folder, curves):
+    """The share of 1,000 messages that had come by t."""
+    plot, drawn = pyplot(), [curve for curve in curves if curve["curve"]]
+    if not plot or not drawn:
+        return []
+    figure, axes = panels(plot, present(drawn, "env"), wide=1)
+    for environment, axis in axes.items():
+        for curve in [curve for curve in drawn if curve["env"] == environment]:
+            style = "-" if curve["rcvbuf"] == "system" else "--"
+            label = f"{curve['transport']}, SO_RCVBUF {curve['rcvbuf']}"
+            axis.plot(range(len(curve["curve"])), curve["curve"], style, lw=1, color=COLOURS[curve["transport"]], label=label)
+        axis.set_title(tp_environment.WORDS.get(environment, environment))
+        axis.set_xlabel("ms since the first was sent")
+        axis.set_ylabel("share of messages received")
+        axis.set_ylim(0, 1.02)
+        axis.legend(fontsize=6)
+    return save(plot, figure, folder, "burst")
+
+
+def trains(folder, rows):
+    """Rate by gap, a line for each length of train; what lost messages is hollow."""
+    plot, drawn = pyplot(), [row for row in rows if row.get("mode") == "search" and row["able"]]
+    if not plot or not drawn:
+        return []
+    figure, axes = panels(plot, present(drawn, "transport"))
+    for transport, axis in axes.items():
+        of = [row for row in drawn if row["transport"] == transport]
+        for length in present(of, "train"):
+            mine = [row for row in of if row["train"] == length]
+            line = axis.plot([r["gap_ms"] for r in mine], [r["kb_s"] for r in mine], lw=0.8, label=f"{length}")[0]
+            for whole, face in ((True, line.get_color()), (False, "none")):
+                part = [r for r in mine if (not r["incomplete"]) == whole]
+                axis.plot([r["gap_ms"] for r in part], [r["kb_s"] for r in part], "o", ms=3, mfc=face, mec=line.get_color())
+        axis.axhline(next(r["paper_kb_s"] for r in of), lw=0.8, ls=":", color="black")
+        axis.set_title(f"{transport} (dotted: the paper's best; hollow: messages lost)")
+        axis.set_xlabel("gap between trains, ms")
+        axis.set_ylabel("kB/s received")
+        axis.set_yscale("log")
+        axis.legend(title="train", fontsize=5, title_fontsize=5, ncols=2)
+    return save(plot, figure, folder, "trains")

@@ -35,7 +35,7 @@ def sysctls(namespace=None):
     return values
 
 
-def meta(root, build, kind):
+def meta(root, build, kind, quick=False):
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = {line.split(":", 1)[0].strip(): line.split(":", 1)[1].strip() for line in file if ":" in line}
     control = sysctls().get("net.ipv4.tcp_congestion_control", "?")
@@ -47,6 +47,7 @@ def meta(root, build, kind):
         pass  # of a build that was moved
     return {
         "kind": kind,
+        "quick": quick,
         "time": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "kernel": platform.release(),
         "cpu": cpu.get("model name", "?"),
@@ -69,8 +70,8 @@ def write_csv(path, rows):
         writer.writerows(rows)
 
 
-def write(folder, name, about, rows, samples=None):
-    """NAME.json, NAME.csv and, with samples, NAME.samples.json.gz; returns their paths."""
+def write(folder, name, about, rows, apart=None):
+    """NAME.json, NAME.csv and, with something apart, NAME.samples.json.gz; returns their paths."""
     os.makedirs(folder, exist_ok=True)
     about["load_end"] = os.getloadavg()[0]
     path = os.path.join(folder, name)
@@ -79,9 +80,9 @@ def write(folder, name, about, rows, samples=None):
         file.write("\n")
     write_csv(f"{path}.csv", rows)
     written = [f"{path}.json", f"{path}.csv"]
-    if samples is not None:
+    if apart is not None:
         with gzip.open(f"{path}.samples.json.gz", "wt", encoding="utf-8") as file:
-            json.dump(samples, file, separators=(",", ":"))
+            json.dump(apart, file, separators=(",", ":"))
         written.append(f"{path}.samples.json.gz")
     return written
 
@@ -99,12 +100,18 @@ def read(path):
     return report
 
 
+def samples(folder, name):
+    """What write() put apart."""
+    with gzip.open(os.path.join(folder, f"{name}.samples.json.gz"), "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
 class Progress:
-    """On a terminal one line, rewritten; in a log a line for each tenth."""
+    """On a terminal one line, rewritten; in a log a line for each tenth, and each half minute."""
 
     def __init__(self, total, out=sys.stderr):
         self.total, self.done, self.out = max(total, 1), 0, out
-        self.tty, self.tenth, self.start, self.drawn = out.isatty(), -1, time.monotonic(), 0.0
+        self.tty, self.tenth, self.start, self.drawn = out.isatty(), -1, time.monotonic(), time.monotonic()
 
     def step(self, what):
         self.done += 1
@@ -115,7 +122,8 @@ class Progress:
             self.drawn = time.monotonic()
             self.out.write(f"\r{text}, {left:.0f} s left"[: width_of(self.out)].ljust(width_of(self.out)))
             self.out.flush()
-        elif not self.tty and self.done * 10 // self.total > self.tenth:
+        elif not self.tty and (self.done * 10 // self.total > self.tenth or time.monotonic() - self.drawn > 30):
+            self.drawn = time.monotonic()
             self.tenth = self.done * 10 // self.total
             self.out.write(f"tpbench: {text}, {spent:.0f} s\n")
             self.out.flush()
@@ -137,8 +145,12 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def run_rows(command, progress, what):
-    """The rows that a program prints, one line of JSON each; Failure when it ends otherwise than with 0."""
+NOT_HERE = 3  # exit code of a program that cannot have its transport
+
+
+def tried(command, progress, what):
+    """The rows that a program prints, one line of JSON each, and None, or why it cannot be had here. Failure when it ends
+    otherwise."""
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
@@ -149,6 +161,15 @@ def run_rows(command, progress, what):
         except BaseException:
             child.terminate()
             raise
+    if child.returncode == NOT_HERE:
+        return rows, (error or "it does not say why").splitlines()[-1]
     if child.returncode:
         raise Failure(f"{' '.join(command)} ended with {child.returncode}: {error or 'it said nothing'}")
+    return rows, None
+
+
+def run_rows(command, progress, what):
+    rows, reason = tried(command, progress, what)
+    if reason:
+        raise Failure(f"{' '.join(command)}: {reason}")
     return rows

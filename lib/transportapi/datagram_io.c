@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transportapi/datagram_state.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <syslog.h>
+
+#include "transportapi/envelope.h"
+
+#define BUDGET       256 // datagrams of one event
+#define COMPLAINT_US 10000000
+
+// Sending.
+
+static void complain(struct datagram *dg, const struct datagram_link *link, int error)
+{
+	uint64_t now_us = now_of(dg);
+	char text[TAPI_TEXT_BYTES];
+
+	if (now_us < dg->complain_us) {
+		dg->silent++;
+		return;
+	}
+	dg->complain_us = now_us + COMPLAINT_US;
+	tapi_inet_print(
+		text, sizeof(text), dg->kind->scheme, &link->link.source, dg->kind->has_port);
+	dg->core->log(dg->core->core, LOG_WARNING,
+		"%s: cannot send to %s: %s (%llu more since the last of these lines)",
+		dg->kind->name, text, strerror(error), (unsigned long long)dg->silent);
+	dg->silent = 0;
+}
+
+static enum tapi_result send_failed(struct datagram *dg, struct datagram_link *link, int error)
+{
+	link->link.dropped_msgs++;
+	switch (error) {
+	case EAGAIN:
+	case ENOBUFS:
+	case ENOMEM: dg->stats.dropped_block++; return TAPI_DROPPED;
+	case EMSGSIZE: dg->stats.dropped_too_big++; return TAPI_ETOOBIG;
+	default:
+		dg->stats.dropped_error++;
+		complain(dg, link, error);
+		return TAPI_ESYS;
+	}
+}
+
+enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,
+	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
+{
+	struct datagram *dg = datagram_of(self);
+	struct datagram_link *link = link_of(session);
+	uint8_t envelope[TAPI_ENVELOPE_BYTES];
+	struct iovec parts[2] = {
+		{.iov_base = envelope, .iov_len = sizeof(envelope)},
+		{.iov_base = (void *)(uintptr_t)message, .iov_len = size},
+	};
+	struct msghdr header = {.msg_name = &link->name,
+		.msg_namelen = link->name_length,
+		.msg_iov = parts,
+		.msg_iovlen = 2};
+	uint64_t now_us;
+	ssize_t sent;
+
+	if (!dg->started || !link->link.linked) {
+		dg->stats.dropped_down++;
+		link->link.dropped_msgs++;
+		return TAPI_EDOWN;
+	}
+	if (size > self->mtu) {
+		dg->stats.dropped_too_big++;
+		link->link.dropped_msgs++;
+		return TAPI_ETOOBIG;
+	}
+	now_us = now_of(dg);
+	if (!tapi_bucket_take(&dg->rate, size, now_us)) {
+		dg->stats.dropped_rate++;
+		link->link.dropped_msgs++;
+		return TAPI_DROPPED;
+	}
+	tapi_envelope_encode(envelope, dg->core->my_identity, size, is_encrypted, crc);
+	// An error may be that of an earlier message, told by ICMP: it is gone then, and this one
+	// was not tried. One that is of this message comes again.
+	sent = sendmsg(link->socket->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH))
+		sent = sendmsg(link->socket->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0)
+		return send_failed(dg, link, errno);
+	tapi_links_sent(&dg->links, &link->link, size, now_us);
+	return TAPI_OK;
+}
+
+uint32_t tapi_datagram_send_estimate(
+	struct tapi_transport_api *self, const struct tapi_session *session)
+{
+	const struct datagram_link *link = link_of(session);
+	socklen_t length = sizeof(int);
+	int room = 0, queued = 0;
+
+	(void)self;
+	if (!link->link.linked ||
+		getsockopt(link->socket->fd, SOL_SOCKET, SO_SNDBUF, &room, &length) < 0 ||
+		ioctl(link->socket->fd, SIOCOUTQ, &queued) < 0)
+		return 0;
+	// Half of it is the system's own bookkeeping (socket(7)).
+	return room > queued ? (uint32_t)(room - queued) / 2 : 0;
+}
+
+// Receiving.
+
+static void give(struct datagram *dg, struct tapi_datagram_socket *socket,
+	struct tapi_message_pack *pack, uint64_t now_us)
+{
+	uint8_t key[TAPI_INET_WIRE_BYTES_MAX];
+	struct datagram_link *link;
+	size_t length;
+
+	if (dg->kind->flags & TAPI_SESSIONLESS) {
+		if (!datagram_allows(dg, &pack->source)) {
+			dg->stats.bad_source++;
+			return;
+		}
+		dg->stats.received_msgs++;
+		dg->stats.received_bytes += pack->size;
+		dg->core->receive(dg->core->core, pack);
+		return;
+	}
+	length = tapi_inet_encode(key, &pack->source, dg->kind->has_port);
+	link = (struct datagram_link *)(void *)tapi_links_find(&dg->links, key, length);
+	// Who has a session was asked for then, and with each reload since.
+	if (!link && (!datagram_allows(dg, &pack->source) ||
+			     tapi_datagram_link_add(
+				     dg, &pack->source, socket, true, now_us, &link) != TAPI_OK)) {
+		dg->stats.bad_source++;
+		return;
+	}
+	pack->session = &link->link.session;
+	tapi_links_received(&dg->links, &link->link, pack->size, now_us);
+	dg->core->receive(dg->core->core, pack);
+}
+
+static void take(
+	struct datagram *dg, struct tapi_datagram_socket *socket, unsigned slot, uint64_t now_us)
+{
+	const struct msghdr *header = &dg->headers[slot].msg_hdr;
+	const uint8_t *octets = header->msg_iov->iov_base;
+	size_t length = dg->headers[slot].msg_len;
+	struct tapi_message_pack pack = {.session = NULL};
+	ssize_t skip = 0;
+
+	if (dg->kind->skip && !(header->msg_flags & MSG_TRUNC))
+		skip = dg->kind->skip(socket->bound.family, octets, length);
+	if ((header->msg_flags & MSG_TRUNC) || skip < 0 || (size_t)skip > length ||
+		tapi_envelope_decode(&pack, octets + skip, length - (size_t)skip) != TAPI_OK ||
+		!tapi_inet_from_sockaddr(&pack.source, header->msg_name, header->msg_namelen)) {
+		dg->stats.bad_frame++;
+		return;
+	}
+	if (!dg->kind->has_port)
+		pack.source.port = 0;
+	give(dg, socket, &pack, now_us);
+}
+
+void tapi_datagram_slots_init(struct datagram *dg)
+{
+	for (unsigned i = 0; i < TAPI_DATAGRAM_BURST; i++) {
+		dg->vectors[i] = (struct iovec){
+			.iov_base = dg->slots + i * dg->slot_bytes, .iov_len = dg->slot_bytes};
+		dg->headers[i].msg_hdr = (struct msghdr){.msg_name = &dg->names[i],
+			.msg_namelen = sizeof(dg->names[i]),
+			.msg_iov = &dg->vectors[i],
+			.msg_iovlen = 1};
+	}
+}
+
+void tapi_datagram_readable(int fd, short what, void *context)
+{
+	struct tapi_datagram_socket *socket = context;
+	struct datagram *dg = socket->owner;
+	const uint32_t epoch = dg->epoch;
+
+	(void)what;
+	for (unsigned budget = BUDGET; budget > 0;) {
+		unsigned want = budget < TAPI_DATAGRAM_BURST ? budget : TAPI_DATAGRAM_BURST;
+		int n = recvmmsg(fd, dg->headers, want, MSG_DONTWAIT, NULL);
+		uint64_t now_us;
+
+		if (n <= 0) {
+			if (n == 0 || errno == EAGAIN)
+				return;
+			budget--; // the error of an earlier message (ICMP) is gone with this call
+			continue;
+		}
+		budget -= (unsigned)n;
+		now_us = now_of(dg);
+		for (unsigned i = 0; i < (unsigned)n; i++) {
+			take(dg, socket, i, now_us);
+			if (dg->epoch != epoch) // stopped, or other sockets, by who received
+				return;
+			dg->headers[i].msg_hdr.msg_namelen = sizeof(dg->names[i]);
+		}
+		// So that a flood of strangers waits nowhere for its end.
+		if (!TAILQ_EMPTY(&dg->links.ending))
+			tapi_links_turn(&dg->links, now_us);
+		if (dg->epoch != epoch)
+			return;
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One instance of a transport of datagrams: shared by datagram.c (configuration, addresses,
+// sessions, life) and datagram_io.c (messages).
+#ifndef TRANSPORTAPI_DATAGRAM_STATE_H
+#define TRANSPORTAPI_DATAGRAM_STATE_H
+
+#include <sys/socket.h>
+
+#include "transportapi/datagram.h"
+#include "transportapi/datagram_socket.h"
+#include "transportapi/limit.h"
+
+#define TAPI_DATAGRAM_BURST 16 // datagrams of one system call
+#define TAPI_DATAGRAM_HEAD_ROOM \
+	64 // an IPv4 header with all options, where the system leaves it there
+
+struct datagram_link {
+	struct tapi_link link;
+	struct tapi_datagram_socket *socket;
+	struct sockaddr_storage name; // of the remote
+	socklen_t name_length;
+};
+
+struct datagram_settings { // of the section, as they are in force
+	struct tapi_inet_list asked;
+	bool all, nat;
+	uint32_t mtu, cost;
+	uint32_t receive_buffer_bytes, send_buffer_bytes;
+	uint64_t rate_bytes_s;
+	struct tapi_link_limits limits;
+};
+
+struct datagram {
+	struct tapi_transport_api api;
+	const struct tapi_datagram_kind *kind;
+	const struct tapi_core_api *core;
+	struct datagram_settings settings;
+	struct tapi_transport_stats stats;
+	struct tapi_links links;
+	struct tapi_datagram_sockets sockets;
+	struct tapi_bucket rate;
+	struct tapi_inet_list own; // since create_helo(0)
+	bool started;
+	uint32_t epoch; // another with each change of sockets: a loop over one of them ends
+	uint64_t complain_us;
+	uint64_t silent; // errors since the last complaint
+	size_t slot_bytes;
+	struct mmsghdr headers[TAPI_DATAGRAM_BURST];
+	struct iovec vectors[TAPI_DATAGRAM_BURST];
+	struct sockaddr_storage names[TAPI_DATAGRAM_BURST];
+	uint8_t slots[]; // TAPI_DATAGRAM_BURST of slot_bytes
+};
+
+static inline struct datagram *datagram_of(struct tapi_transport_api *self)
+{
+	return (struct datagram *)(void *)self;
+}
+
+static inline struct datagram_link *link_of(const struct tapi_session *session)
+{
+	return session->internal;
+}
+
+static inline uint64_t now_of(const struct datagram *dg)
+{
+	return dg->core->now_us(dg->core->core);
+}
+
+static inline bool datagram_allows(const struct datagram *dg, const struct tapi_source *source)
+{
+	return tapi_acl_address(*dg->core->acl, source, dg->kind->has_port) == TAPI_OK;
+}
+
+// A session in the table. TAPI_ELIMIT, TAPI_ENOMEM.
+enum tapi_result tapi_datagram_link_add(struct datagram *dg, const struct tapi_source *source,
+	struct tapi_datagram_socket *socket, bool inbound, uint64_t now_us,
+	struct datagram_link **out);
+// The methods send and send_estimate, and the event of a socket.
+enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,
+	const void *message, uint32_t size, bool is_encrypted, uint32_t crc);
+uint32_t tapi_datagram_send_estimate(
+	struct tapi_transport_api *self, const struct tapi_session *session);
+void tapi_datagram_readable(int fd, short what, void *socket);
+void tapi_datagram_slots_init(struct datagram *dg);
+
+#endif
