@@ -383,7 +383,7 @@ struct tapi_transport_api *tapi_datagram_new(
 		return NULL;
 	slot_bytes =
 		(settings.mtu + TAPI_ENVELOPE_BYTES + TAPI_DATAGRAM_HEAD_ROOM + 63u) & ~(size_t)63;
-	dg = calloc(1, sizeof(*dg) + TAPI_DATAGRAM_BURST * slot_bytes);
+	dg = calloc(1, sizeof(*dg) + (TAPI_DATAGRAM_BURST + 1) * slot_bytes);
 	if (!dg) {
 		core->log(core->core, LOG_ERR, "%s: out of memory", kind->name);
 		return NULL;
@@ -396,6 +396,7 @@ struct tapi_transport_api *tapi_datagram_new(
 	dg->kind = kind;
 	dg->core = core;
 	dg->slot_bytes = slot_bytes;
+	dg->out = dg->slots + TAPI_DATAGRAM_BURST * slot_bytes;
 	tapi_links_init(&dg->links, &settings.limits, &dg->stats, link_end, dg);
 	tapi_bucket_init(&dg->rate, settings.rate_bytes_s, rate_burst(&settings), now_of(dg));
 	settings_use(dg, &settings);

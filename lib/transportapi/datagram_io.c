@@ -47,20 +47,17 @@ static enum tapi_result send_failed(struct datagram *dg, struct datagram_link *l
 	}
 }
 
+static ssize_t send_once(struct datagram *dg, const struct datagram_link *link, size_t length)
+{
+	return sendto(link->socket->fd, dg->out, length, MSG_DONTWAIT | MSG_NOSIGNAL,
+		(const struct sockaddr *)&link->name, link->name_length);
+}
+
 enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,
 	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
 {
 	struct datagram *dg = datagram_of(self);
 	struct datagram_link *link = link_of(session);
-	uint8_t envelope[TAPI_ENVELOPE_BYTES];
-	struct iovec parts[2] = {
-		{.iov_base = envelope, .iov_len = sizeof(envelope)},
-		{.iov_base = (void *)(uintptr_t)message, .iov_len = size},
-	};
-	struct msghdr header = {.msg_name = &link->name,
-		.msg_namelen = link->name_length,
-		.msg_iov = parts,
-		.msg_iovlen = 2};
 	uint64_t now_us;
 	ssize_t sent;
 
@@ -80,12 +77,14 @@ enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi
 		link->link.dropped_msgs++;
 		return TAPI_DROPPED;
 	}
-	tapi_envelope_encode(envelope, dg->core->my_identity, size, is_encrypted, crc);
+	// One piece costs the system less than two, and more than the copy.
+	tapi_envelope_encode(dg->out, dg->core->my_identity, size, is_encrypted, crc);
+	memcpy(dg->out + TAPI_ENVELOPE_BYTES, message, size);
+	sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	// An error may be that of an earlier message, told by ICMP: it is gone then, and this one
 	// was not tried. One that is of this message comes again.
-	sent = sendmsg(link->socket->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH))
-		sent = sendmsg(link->socket->fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	if (sent < 0)
 		return send_failed(dg, link, errno);
 	tapi_links_sent(&dg->links, &link->link, size, now_us);
@@ -175,16 +174,41 @@ void tapi_datagram_slots_init(struct datagram *dg)
 	}
 }
 
+// One costs less alone, and whoever waits for an answer waits for one.
+static int receive_one(struct datagram *dg, int fd)
+{
+	struct msghdr *header = &dg->headers[0].msg_hdr;
+	ssize_t n;
+
+	header->msg_namelen = sizeof(dg->names[0]);
+	n = recvfrom(fd, dg->slots, dg->slot_bytes, MSG_DONTWAIT | MSG_TRUNC,
+		(struct sockaddr *)&dg->names[0], &header->msg_namelen);
+	if (n < 0)
+		return -1;
+	dg->headers[0].msg_len = (unsigned)n;
+	header->msg_flags = (size_t)n > dg->slot_bytes ? MSG_TRUNC : 0;
+	return 1;
+}
+
+static int receive_some(struct datagram *dg, int fd, unsigned want)
+{
+	if (want == 1)
+		return receive_one(dg, fd);
+	for (unsigned i = 0; i < want; i++) // what the last one left there is shorter
+		dg->headers[i].msg_hdr.msg_namelen = sizeof(dg->names[i]);
+	return recvmmsg(fd, dg->headers, want, MSG_DONTWAIT, NULL);
+}
+
 void tapi_datagram_readable(int fd, short what, void *context)
 {
 	struct tapi_datagram_socket *socket = context;
 	struct datagram *dg = socket->owner;
 	const uint32_t epoch = dg->epoch;
+	unsigned want = 1;
 
 	(void)what;
 	for (unsigned budget = BUDGET; budget > 0;) {
-		unsigned want = budget < TAPI_DATAGRAM_BURST ? budget : TAPI_DATAGRAM_BURST;
-		int n = recvmmsg(fd, dg->headers, want, MSG_DONTWAIT, NULL);
+		int n = receive_some(dg, fd, want < budget ? want : budget);
 		uint64_t now_us;
 
 		if (n <= 0) {
@@ -193,13 +217,13 @@ void tapi_datagram_readable(int fd, short what, void *context)
 			budget--; // the error of an earlier message (ICMP) is gone with this call
 			continue;
 		}
+		want = TAPI_DATAGRAM_BURST;
 		budget -= (unsigned)n;
 		now_us = now_of(dg);
 		for (unsigned i = 0; i < (unsigned)n; i++) {
 			take(dg, socket, i, now_us);
 			if (dg->epoch != epoch) // stopped, or other sockets, by who received
 				return;
-			dg->headers[i].msg_hdr.msg_namelen = sizeof(dg->names[i]);
 		}
 		// So that a flood of strangers waits nowhere for its end.
 		if (!TAILQ_EMPTY(&dg->links.ending))

@@ -45,10 +45,11 @@ struct datagram {
 	uint64_t complain_us;
 	uint64_t silent; // errors since the last complaint
 	size_t slot_bytes;
+	uint8_t *out; // a slot more, for what is sent
 	struct mmsghdr headers[TAPI_DATAGRAM_BURST];
 	struct iovec vectors[TAPI_DATAGRAM_BURST];
 	struct sockaddr_storage names[TAPI_DATAGRAM_BURST];
-	uint8_t slots[]; // TAPI_DATAGRAM_BURST of slot_bytes
+	uint8_t slots[]; // TAPI_DATAGRAM_BURST of slot_bytes, and `out`
 };
 
 static inline struct datagram *datagram_of(struct tapi_transport_api *self)

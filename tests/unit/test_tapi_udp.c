@@ -235,21 +235,23 @@ static void own_addresses_are_as_configured(void **state) // TA5
 	end_free(a);
 }
 
-// Linked with --wrap=sendmsg: loopback never blocks, so the test says when the system refuses.
-ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
+// Linked with --wrap=sendto: loopback never blocks, so the test says when the system refuses.
+ssize_t __real_sendto(int fd, const void *octets, size_t length, int flags,
+	const struct sockaddr *to, socklen_t to_length);
+ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
+	const struct sockaddr *to, socklen_t to_length);
 
-static int refusals[8]; // what the next calls fail with; 0: they go through
+static int refusals[8]; // what the next calls fail with, the last first
 static unsigned n_refusals;
 
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
+	const struct sockaddr *to, socklen_t to_length)
 {
+	if (n_refusals == 0)
+		return __real_sendto(fd, octets, length, flags, to, to_length);
 	assert_true(flags & MSG_DONTWAIT);
-	if (n_refusals > 0) {
-		errno = refusals[--n_refusals];
-		return -1;
-	}
-	return __real_sendmsg(fd, message, flags);
+	errno = refusals[--n_refusals];
+	return -1;
 }
 
 static enum tapi_result refused(struct end *end, struct tapi_session *session, int error)
