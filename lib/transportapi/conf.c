@@ -110,7 +110,9 @@ static struct tapi_conf *parse(
 		return NULL;
 	}
 	conf->root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
-	if (!conf->root)
+	if (!conf->root && !fault.text[0]) // jansson's way to say so, mostly
+		tapi_error_say(error, "%s: out of memory", name);
+	else if (!conf->root)
 		tapi_error_say(error, "%s:%d: %s", name, fault.line, fault.text);
 	if (!conf->root || check_shape(conf, error) != TAPI_OK) {
 		tapi_conf_free(conf);

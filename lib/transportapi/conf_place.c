@@ -52,7 +52,7 @@ static unsigned element_line(struct walk *walk, int index)
 			continue;
 		if (!inside && c != '[')
 			return 0;
-		if (inside && walk->depth == depth && element == index && c != ',')
+		if (inside && walk->depth == depth && element == index && c != ',' && c != ']')
 			return walk->line;
 		if (c == '[' || c == '{')
 			walk->depth++;

@@ -85,38 +85,55 @@ static enum tapi_result read_rows(
 	return TAPI_OK;
 }
 
-enum tapi_result tapi_measured_load(
-	struct tapi_measured **out, const char *path, struct tapi_error *error)
+static enum tapi_result from_rows(
+	struct tapi_measured **out, const json_t *rows, const char *path, struct tapi_error *error)
 {
-	json_error_t fault;
-	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
-	const json_t *rows = json_object_get(root, "rows");
-	struct tapi_measured *measured = NULL;
 	size_t count = json_array_size(rows);
-	enum tapi_result result = TAPI_ECONF;
+	struct tapi_measured *measured;
+	enum tapi_result result;
 
-	*out = NULL;
-	if (!root && fault.line < 0)
-		tapi_error_say(error, "%s: cannot be read: %s", path, fault.text);
-	else if (!root)
-		tapi_error_say(error, "%s:%d: %s", path, fault.line, fault.text);
-	else if (!count || count > ROWS_MAX)
+	if (!count || count > ROWS_MAX) {
 		tapi_error_say(error,
 			"%s: \"rows\" has to be a list of 1 to %d measurements: name the "
 			"measured.json that tools/tpbench latency wrote",
 			path, ROWS_MAX);
-	else if (!(measured = calloc(1, sizeof(*measured) + count * sizeof(measured->rows[0])))) {
-		tapi_error_say(error, "%s: out of memory", path);
-		result = TAPI_ENOMEM;
-	} else {
-		result = read_rows(measured, rows, path, error);
+		return TAPI_ECONF;
 	}
-	json_decref(root);
+	measured = calloc(1, sizeof(*measured) + count * sizeof(measured->rows[0]));
+	if (!measured) {
+		tapi_error_say(error, "%s: out of memory", path);
+		return TAPI_ENOMEM;
+	}
+	result = read_rows(measured, rows, path, error);
 	if (result)
 		tapi_measured_free(measured);
 	else
 		*out = measured;
 	return result;
+}
+
+enum tapi_result tapi_measured_load(
+	struct tapi_measured **out, const char *path, struct tapi_error *error)
+{
+	json_error_t fault;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
+	enum tapi_result result;
+
+	*out = NULL;
+	if (root) {
+		result = from_rows(out, json_object_get(root, "rows"), path, error);
+		json_decref(root);
+		return result;
+	}
+	if (!fault.text[0]) { // jansson's way to say so, mostly
+		tapi_error_say(error, "%s: out of memory", path);
+		return TAPI_ENOMEM;
+	}
+	if (fault.line < 0)
+		tapi_error_say(error, "%s: cannot be read: %s", path, fault.text);
+	else
+		tapi_error_say(error, "%s:%d: %s", path, fault.line, fault.text);
+	return TAPI_ECONF;
 }
 
 void tapi_measured_free(struct tapi_measured *measured)

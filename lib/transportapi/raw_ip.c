@@ -50,7 +50,7 @@ static bool raw_prepare(int fd, uint8_t family)
 	return family == 4 || setsockopt(fd, IPPROTO_IPV6, IPV6_CHECKSUM, &none, sizeof(none)) == 0;
 }
 
-static ssize_t raw_skip(uint8_t family, const uint8_t *octets, size_t length)
+ssize_t tapi_raw_ip_skip(uint8_t family, const uint8_t *octets, size_t length)
 {
 	size_t header;
 
@@ -75,7 +75,7 @@ static const struct tapi_datagram_kind raw_ip_kind = {
 	.needs = "; raw sockets need root or CAP_NET_RAW: setcap cap_net_raw+ep PROGRAM, or leave "
 		 "raw-ip out of \"transports\"",
 	.prepare = raw_prepare,
-	.skip = raw_skip,
+	.skip = tapi_raw_ip_skip,
 };
 
 TAPI_EXPORT struct tapi_transport_api *inittransport_raw_ip(const struct tapi_core_api *core)

@@ -74,22 +74,29 @@ static struct rig_session *session_know(
 	return known;
 }
 
+static void session_forget(struct rig_session *known)
+{
+	LIST_REMOVE(known, next);
+	free(known);
+}
+
 static void on_receive(void *context, const struct tapi_message_pack *pack)
 {
 	static uint8_t expected[SIZE_MAX_TESTED];
 	struct rig_node *node = context;
-	struct rig_arrival *arrival;
+	struct rig_arrival *arrival, only;
 
 	if (node->inside)
 		fail_msg("receive() inside %s()", node->inside);
 	assert_true(node->started);
 	assert_true(pack->size <= node->api->mtu && pack->size <= sizeof(expected));
-	if (node->n_arrivals == node->room) {
+	if (!node->rig->thin && node->n_arrivals == node->room) {
 		node->room = node->room ? 2 * node->room : 64;
 		node->arrivals = realloc(node->arrivals, node->room * sizeof(*node->arrivals));
 		assert_non_null(node->arrivals);
 	}
-	arrival = &node->arrivals[node->n_arrivals++];
+	arrival = node->rig->thin ? &only : &node->arrivals[node->n_arrivals];
+	node->n_arrivals++;
 	*arrival = (struct rig_arrival){.sender = pack->sender,
 		.source = pack->source,
 		.serial = serial_of(pack->message, pack->size),
@@ -125,6 +132,8 @@ static void on_session_down(void *context, struct tapi_session *session, enum ta
 	known->why = why;
 	known->session = NULL;
 	known->references = 0;
+	if (node->rig->thin)
+		session_forget(known);
 }
 
 static uint64_t on_now(void *context)
@@ -148,10 +157,14 @@ __attribute__((format(printf, 3, 4))) static void on_log(
 {
 	struct rig_node *node = context;
 	va_list arguments;
+	size_t used;
 
 	va_start(arguments, format);
 	vsnprintf(node->rig->log, sizeof(node->rig->log), format, arguments);
 	va_end(arguments);
+	used = strlen(node->rig->all_log);
+	snprintf(&node->rig->all_log[used], sizeof(node->rig->all_log) - used, "%s\n",
+		node->rig->log);
 	if (node->rig->aloud)
 		fprintf(stderr, "%c <%d> %s\n", node->letter, priority, node->rig->log);
 }
@@ -360,8 +373,11 @@ enum tapi_result rig_disconnect(struct rig_session *session)
 		return result;
 	}
 	assert_int_equal(result, TAPI_OK);
-	if (--session->references == 0 && !session->inbound)
+	if (--session->references == 0 && !session->inbound) {
 		session->session = NULL; // no session_down() will come
+		if (node->rig->thin)
+			session_forget(session);
+	}
 	return result;
 }
 

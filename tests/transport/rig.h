@@ -66,8 +66,10 @@ struct rig {
 	uint64_t ahead_us;  // of the real clock
 	uint64_t chance;    // state of the generator
 	struct rig_node nodes[RIG_NODES];
-	char log[1024]; // the last line
-	bool aloud;     // log lines to standard error, too
+	char log[1024];     // the last line
+	char all_log[4096]; // as much as fits, since it was emptied
+	bool thin;          // arrivals are counted only, sessions that ended are forgotten at once
+	bool aloud;         // log lines to standard error, too
 };
 
 void rig_init(struct rig *rig, uint64_t seed);

@@ -184,7 +184,7 @@ static void test_places(void **state)
 				   " \"x\": {\"list\": 5}},\n"
 				   "\"udp\":\n {\"q\": \"\\\"list\\\": {\", \"list\"\n:\n"
 				   "[\"one\",\n[2, [3]], {\"x\": [1,\n2]}\n,\"four\"],\n"
-				   "\"last\": 1}\n, \"list\": {}}\n";
+				   "\"last\": 1, \"none\": []}\n, \"list\": {}}\n";
 	static const struct {
 		const char *section, *name;
 		int index;
@@ -199,6 +199,7 @@ static void test_places(void **state)
 		{"udp", "list", 4, "configuration: udp.list[4]: no"},
 		{"udp", "last", -1, "configuration:11: udp.last: no"},
 		{"udp", "last", 0, "configuration: udp.last[0]: no"},
+		{"udp", "none", 0, "configuration: udp.none[0]: no"},
 		{"udp", "lost", -1, "configuration: udp.lost: no"},
 		{"tcp", "list", -1, "configuration: tcp.list: no"},
 		{NULL, "list", -1, "configuration:12: list: no"},

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HELOs: our own, freshly signed; those of others, checked and kept (TA5 to TA7); and which of
+// them are passed on.
+#include "transportapi/core_internal.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char TEXT_PREFIX[] = "sluice-helo:";
+
+static void add_own(struct tapi_core *core, struct tapi_helo *helo, uint64_t wall_us)
+{
+	struct tapi_own_helo *own = &core->own[core->n_own];
+
+	helo->expires_us = wall_us + core->settings.helo_lifetime_us;
+	helo->seq = wall_us;
+	tapi_helo_sign(helo, &core->identity);
+	own->protocol = helo->protocol;
+	own->size = (uint16_t)tapi_helo_encode(helo, own->octets, sizeof(own->octets));
+	core->n_own += own->size != 0;
+}
+
+// Every address of every transport. Where there is none, others learn that we can only be answered
+// on sessions that we open: protocol 1, without address.
+void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce)
+{
+	uint64_t wall_us = tapi_core_wall(core);
+	struct tapi_helo helo;
+
+	core->n_own = 0;
+	for (unsigned i = 0; i < core->n_carriers; i++) {
+		struct tapi_transport_api *api = core->carriers[i].loaded.api;
+
+		for (unsigned index = 0;
+			core->carriers[i].running && core->n_own < TAPI_OWN_HELOS_MAX; index++) {
+			helo = (struct tapi_helo){.protocol = api->protocol, .mtu = api->mtu};
+			if (api->create_helo(api, index, &helo) != TAPI_OK)
+				break;
+			add_own(core, &helo, wall_us);
+		}
+	}
+	core->nated = core->n_own == 0;
+	if (core->nated) {
+		helo = (struct tapi_helo){
+			.protocol = TAPI_PROTOCOL_NAT,
+			.flags = TAPI_HELO_NATED | TAPI_HELO_OUTBOUND_ONLY,
+		};
+		add_own(core, &helo, wall_us);
+	}
+	core->own_refresh_us = now_us + core->settings.helo_lifetime_us / 2;
+	// Peers hear of it in the course of a minute, not all at once.
+	for (uint32_t i = 0; announce && i < core->n_reachable; i++) {
+		struct tapi_peer *peer = core->reachable[i];
+
+		peer->helos_due = true;
+		peer->helos_us = now_us + tapi_core_chance(core, 60 * TAPI_US_PER_S);
+		tapi_timer_sooner(core, &peer->timer, peer->helos_us);
+	}
+}
+
+bool tapi_address_helo(const struct tapi_address *address, struct tapi_helo *out)
+{
+	size_t used;
+
+	return tapi_helo_decode(out, address->helo, address->helo_size, &used) == TAPI_OK;
+}
+
+void tapi_address_end(struct tapi_peer *peer, struct tapi_address *address)
+{
+	struct tapi_address **at = &peer->addresses;
+
+	while (*at != address)
+		at = &(*at)->next;
+	*at = address->next;
+	peer->n_addresses--;
+	if (address->path != NULL)
+		address->path->address = NULL; // a session to it goes on, while it is validated
+	if (peer->use.address == address) {
+		peer->use.address = NULL;
+		if (peer->use.path == NULL)
+			peer->choose = true;
+	}
+	free(address);
+}
+
+static struct tapi_address *find_address(struct tapi_peer *peer, const uint8_t *hash)
+{
+	for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+		if (memcmp(at->hash, hash, TAPI_ADDRESS_HASH_BYTES) == 0)
+			return at;
+	return NULL;
+}
+
+// Room for one more: the oldest that nobody uses and that was never proven goes, then the oldest
+// that failed.
+static bool address_room(struct tapi_peer *peer)
+{
+	struct tapi_address *worst = NULL;
+
+	if (peer->n_addresses < peer->core->settings.helos_per_peer)
+		return true;
+	for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next) {
+		if (at->path != NULL || at->valid_until_us != 0)
+			continue;
+		if (worst == NULL || at->proven < worst->proven ||
+			(at->proven == worst->proven && at->seq < worst->seq))
+			worst = at;
+	}
+	if (worst == NULL)
+		return false;
+	tapi_address_end(peer, worst);
+	return true;
+}
+
+static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
+	struct tapi_carrier *carrier, struct tapi_address *old, const struct tapi_helo *helo,
+	const uint8_t *hash, const uint8_t *octets, size_t length, bool from_file)
+{
+	uint64_t now_us = tapi_core_now(core), wall_us = tapi_core_wall(core);
+	struct tapi_address *at, **link;
+
+	if (old == NULL && !address_room(peer)) {
+		core->counters.helo_no_room++;
+		return TAPI_ELIMIT;
+	}
+	at = calloc(1, sizeof(*at) + length);
+	if (at == NULL)
+		return TAPI_ENOMEM;
+	if (old != NULL) {
+		// The same key at the same address: what was proven of it stands.
+		*at = *old;
+		for (link = &peer->addresses; *link != old; link = &(*link)->next)
+			;
+		*link = at;
+		if (at->path != NULL)
+			at->path->address = at;
+		if (peer->use.address == old)
+			peer->use.address = at;
+		free(old);
+	} else {
+		at->carrier = carrier;
+		memcpy(at->hash, hash, sizeof(at->hash));
+		at->next = peer->addresses;
+		peer->addresses = at;
+		peer->n_addresses++;
+		at->proven = from_file;
+	}
+	at->seq = helo->seq;
+	at->expires_us =
+		helo->expires_us > wall_us ? now_us + (helo->expires_us - wall_us) : now_us;
+	at->helo_size = (uint16_t)length;
+	memcpy(at->helo, octets, length);
+	at->trigger = true;
+	core->counters.helo_stored++;
+	tapi_peer_kick(peer);
+	return TAPI_OK;
+}
+
+static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
+{
+	(*counter)++;
+	return result;
+}
+
+// The cheap questions first; the signature is asked for only of what would be new.
+enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_helo *helo,
+	const uint8_t *octets, size_t length, bool from_file)
+{
+	struct tapi_core_counters *count = &core->counters;
+	struct tapi_carrier *carrier = NULL;
+	struct tapi_address *old = NULL;
+	struct tapi_peer *peer;
+	struct tapi_peer_id id;
+	enum tapi_result result;
+	uint8_t hash[TAPI_ADDRESS_HASH_BYTES];
+
+	count->helo_received++;
+	tapi_helo_peer(helo, &id);
+	if (tapi_peer_id_equal(&id, &core->identity.id))
+		return refuse(&count->helo_own, TAPI_OK);
+	if (tapi_core_denied(core, &id))
+		return refuse(&count->helo_denied, TAPI_EACL);
+	if (helo->protocol != TAPI_PROTOCOL_NAT) {
+		carrier = tapi_core_carrier(core, helo->protocol);
+		if (carrier == NULL)
+			return refuse(&count->helo_unknown_transport, TAPI_EADDR);
+	}
+	tapi_helo_address_hash(helo, hash);
+	peer = tapi_peer_find(core, &id);
+	if (peer != NULL && carrier != NULL)
+		old = find_address(peer, hash);
+	if (old != NULL && helo->seq <= old->seq) {
+		old->trigger = true; // it may be asked again: the limits of PINGs hold
+		tapi_peer_kick(peer);
+		return refuse(&count->helo_old, TAPI_OK);
+	}
+	result = tapi_helo_check(helo, tapi_core_wall(core),
+		carrier != NULL && (carrier->loaded.api->flags & TAPI_HIGH_LATENCY) != 0);
+	if (result == TAPI_EEXPIRED)
+		return refuse(&count->helo_expired, result);
+	if (result != TAPI_OK)
+		return refuse(&count->helo_bad_signature, result);
+	if (carrier != NULL) {
+		result = carrier->loaded.api->verify_helo(carrier->loaded.api, helo);
+		if (result == TAPI_EACL)
+			return refuse(&count->helo_denied, result);
+		if (result != TAPI_OK)
+			return refuse(&count->helo_bad_address, result);
+	}
+	if (peer == NULL)
+		peer = tapi_peer_get(core, &id);
+	if (peer == NULL)
+		return refuse(&count->helo_no_room, TAPI_ELIMIT);
+	peer->outbound_only = (helo->flags & TAPI_HELO_OUTBOUND_ONLY) != 0;
+	if (carrier == NULL)
+		return refuse(&count->helo_stored, TAPI_OK); // there is no address to keep
+	return keep(core, peer, carrier, old, helo, hash, octets, length, from_file);
+}
+
+enum tapi_result tapi_core_add_helo(struct tapi_core *core, const uint8_t *octets, size_t length)
+{
+	struct tapi_helo helo;
+	enum tapi_result result;
+	size_t used;
+
+	result = tapi_helo_decode(&helo, octets, length, &used);
+	if (result != TAPI_OK) {
+		core->counters.helo_received++;
+		core->counters.helo_malformed++;
+		return result;
+	}
+	return tapi_core_take_helo(core, &helo, octets, used, false);
+}
+
+void tapi_core_own_helos(struct tapi_core *core,
+	bool (*each)(void *context, const uint8_t *octets, size_t length), void *context)
+{
+	if (core->started)
+		tapi_core_make_helos(core, tapi_core_now(core), false);
+	for (unsigned i = 0; i < core->n_own; i++)
+		if (!each(context, core->own[i].octets, core->own[i].size))
+			return;
+}
+
+size_t tapi_core_own_helos_text(struct tapi_core *core, char *out, size_t room)
+{
+	uint8_t all[TAPI_OWN_HELOS_MAX * TAPI_HELO_BYTES_MAX];
+	size_t length = 0, prefix = sizeof(TEXT_PREFIX) - 1;
+
+	if (core->started)
+		tapi_core_make_helos(core, tapi_core_now(core), false);
+	for (unsigned i = 0; i < core->n_own; i++) {
+		memcpy(&all[length], core->own[i].octets, core->own[i].size);
+		length += core->own[i].size;
+	}
+	if (room < prefix + sodium_base64_encoded_len(
+				    length, sodium_base64_VARIANT_URLSAFE_NO_PADDING))
+		return 0;
+	memcpy(out, TEXT_PREFIX, prefix);
+	sodium_bin2base64(
+		&out[prefix], room - prefix, all, length, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+	return strlen(out);
+}
+
+enum tapi_result tapi_core_add_helos_text(
+	struct tapi_core *core, const char *text, struct tapi_error *error)
+{
+	uint8_t all[TAPI_OWN_HELOS_MAX * TAPI_HELO_BYTES_MAX];
+	size_t length, used, prefix = sizeof(TEXT_PREFIX) - 1;
+	enum tapi_result result = TAPI_OK;
+	struct tapi_helo helo;
+	const char *end;
+
+	if (strncmp(text, TEXT_PREFIX, prefix) != 0 ||
+		sodium_base642bin(all, sizeof(all), &text[prefix], strlen(text) - prefix, " \n\r\t",
+			&length, &end, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+		*end != '\0' || length == 0) {
+		snprintf(error->text, sizeof(error->text),
+			"this is no HELO: it has to begin with \"%s\" and go on in URL-safe "
+			"Base64, whole",
+			TEXT_PREFIX);
+		return TAPI_EFORMAT;
+	}
+	for (size_t at = 0; at < length; at += used) {
+		result = tapi_helo_decode(&helo, &all[at], length - at, &used);
+		if (result != TAPI_OK) {
+			snprintf(error->text, sizeof(error->text),
+				"the HELO at octet %zu is malformed: was the text cut?", at);
+			return result;
+		}
+		result = tapi_core_take_helo(core, &helo, &all[at], used, false);
+		if (result == TAPI_EADDR) // of a transport that we lack: another may do
+			result = TAPI_OK;
+		if (result != TAPI_OK) {
+			snprintf(error->text, sizeof(error->text),
+				"the HELO at octet %zu (protocol %u) is refused: %s", at,
+				helo.protocol, tapi_result_name(result));
+			return result;
+		}
+	}
+	return TAPI_OK;
+}
+
+static void queue_helo(
+	struct tapi_peer *peer, const uint8_t *octets, uint32_t size, uint64_t now_us)
+{
+	tapi_queue_put(&peer->queue, TAPI_TYPE_HELO, &octets[TAPI_MESSAGE_HEAD_BYTES],
+		size - TAPI_MESSAGE_HEAD_BYTES, 0, false, 0,
+		now_us + peer->core->settings.queue_deadline_us, now_us);
+}
+
+// Ours, all; and of others one validated, unexpired address each, of so many peers drawn by chance
+// as `advertise` says (TA8: nobody else is advertised).
+void tapi_peer_send_helos(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+
+	peer->helos_due = false;
+	for (unsigned i = 0; i < core->n_own; i++)
+		queue_helo(peer, core->own[i].octets, core->own[i].size, now_us);
+	for (unsigned i = 0; i < core->settings.advertise && i + 1 < core->n_reachable; i++) {
+		struct tapi_peer *other =
+			core->reachable[tapi_core_chance(core, core->n_reachable)];
+		struct tapi_address *at = other != peer ? other->addresses : NULL;
+
+		while (at != NULL && (!tapi_address_valid(at, now_us) || at->suspect))
+			at = at->next;
+		if (at == NULL)
+			continue;
+		queue_helo(peer, at->helo, at->helo_size, now_us);
+		core->counters.gossip_sent++;
+	}
+	if (peer->queue.msgs != 0 && peer->flush_us > now_us)
+		peer->flush_us = now_us;
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of the core share. All of it belongs to one core, on the thread of its loop.
+//
+// One rule keeps it simple: paths and addresses are made anywhere, but they end, and another path
+// is chosen, in tapi_peer_turn() alone. Whoever learns something (a PONG, a dead session, a full
+// queue) notes it and says when the peer wants its turn. So a receiver may call anything.
+#ifndef TRANSPORTAPI_CORE_INTERNAL_H
+#define TRANSPORTAPI_CORE_INTERNAL_H
+
+#include <sys/queue.h>
+#include <syslog.h>
+
+#include "transportapi/core.h"
+#include "transportapi/fragment.h"
+#include "transportapi/limit.h"
+#include "transportapi/measured.h"
+#include "transportapi/ping.h"
+#include "transportapi/queue.h"
+#include "transportapi/registry.h"
+#include "transportapi/table.h"
+#include "transportapi/wire.h"
+
+#define TAPI_TRANSPORTS_MAX     16
+#define TAPI_OWN_HELOS_MAX      32
+#define TAPI_PEER_PATHS_MAX     16
+#define TAPI_RECEIVER_PAGE      256
+#define TAPI_OBSERVED_MAX       16 // votes kept per transport
+#define TAPI_DENIED_PEERS_MAX   65536
+#define TAPI_US_PER_S           1000000u
+#define TAPI_NEVER              UINT64_MAX
+#define TAPI_LOSS_SAMPLES_LEAST 8 // PINGs, before their loss is believed
+
+// X(name, help): every message and every refusal ends in one of these.
+#define TAPI_CORE_COUNTERS(X)                                                                   \
+	X(send_accepted, "messages of the application that were taken")                         \
+	X(send_no_address, "messages refused: nothing is known of the peer")                    \
+	X(send_full, "messages refused: the queue is full")                                     \
+	X(send_too_big, "messages refused: too long")                                           \
+	X(send_denied, "messages refused: the peer is denied")                                  \
+	X(sent_msgs, "messages of the application that a transport took")                       \
+	X(sent_batches, "payloads that a transport took, with messages of the application")     \
+	X(sent_bytes, "their octets")                                                           \
+	X(sent_direct, "of these messages, sent at once without the queue")                     \
+	X(sent_fragments, "parts of messages beyond the mtu")                                   \
+	X(send_refused, "payloads that a transport did not take; they are tried again")         \
+	X(dropped_too_big, "messages dropped: beyond the mtu, and fragment is false")           \
+	X(dropped_peer_gone, "messages dropped with a peer that was forgotten or denied")       \
+	X(received_payloads, "payloads that transports brought")                                \
+	X(received_bytes, "their octets")                                                       \
+	X(received_msgs, "messages given to a receiver")                                        \
+	X(received_unvalidated, "of these, from a sender that was not validated")               \
+	X(received_denied, "payloads dropped: the sender is denied")                            \
+	X(received_mine, "payloads dropped: the sender claims to be us")                        \
+	X(received_quota, "payloads dropped: the sender's quota")                               \
+	X(sender_conflict, "payloads on the session of another validated peer")                 \
+	X(crc_bad, "payloads dropped: wrong CRC of the plain text")                             \
+	X(malformed, "messages dropped: wrong size, or of the core and not as they have to be") \
+	X(unknown_type, "messages dropped: nobody receives their type")                         \
+	X(fragment_bad, "parts dropped: malformed, in conflict, or no room")                    \
+	X(helo_received, "HELOs that came in, by any way")                                      \
+	X(helo_malformed, "HELOs dropped: malformed")                                           \
+	X(helo_bad_signature, "HELOs dropped: wrong signature")                                 \
+	X(helo_expired, "HELOs dropped: expired, or expiring too far from now")                 \
+	X(helo_own, "HELOs of our own that came back")                                          \
+	X(helo_denied, "HELOs dropped: the peer or the address is denied")                      \
+	X(helo_bad_address, "HELOs dropped: the address is malformed")                          \
+	X(helo_unknown_transport, "HELOs dropped: of a transport that does not run here")       \
+	X(helo_old, "HELOs dropped: what is known is as new")                                   \
+	X(helo_no_room, "HELOs dropped: no room for the peer or the address")                   \
+	X(helo_stored, "HELOs kept")                                                            \
+	X(ping_sent, "PINGs sent")                                                              \
+	X(ping_sent_address, "of these, to an address that is not validated")                   \
+	X(ping_limited, "PINGs put off by a rate limit")                                        \
+	X(ping_unanswered, "PINGs that nobody answered in time")                                \
+	X(ping_received, "PINGs that came in")                                                  \
+	X(ping_not_ours, "PINGs dropped: for another peer")                                     \
+	X(ping_limited_in, "PINGs dropped: pongs_per_s")                                        \
+	X(pong_sent, "PONGs sent")                                                              \
+	X(pong_no_way, "PINGs that came without session, and no HELO for their source")         \
+	X(pong_received, "PONGs that were right")                                               \
+	X(pong_unknown, "PONGs dropped: no such challenge is out (fabricated, or too late)")    \
+	X(pong_wrong, "PONGs dropped: wrong signature or peer")                                 \
+	X(pong_expired, "PONGs dropped: no longer valid")                                       \
+	X(connects, "sessions begun")                                                           \
+	X(connects_failed, "sessions that could not be begun")                                  \
+	X(associates, "sessions of others that are used to answer")                             \
+	X(disconnects, "references given back")                                                 \
+	X(sessions_down, "sessions that ended")                                                 \
+	X(paths_lost, "paths given up: three PINGs unanswered")                                 \
+	X(switches, "changes of the path in use")                                               \
+	X(peers_reachable, "peers that became reachable")                                       \
+	X(peers_lost, "peers that no path leads to any more")                                   \
+	X(peers_refused, "peers refused: max_peers")                                            \
+	X(peers_evicted, "peers forgotten for another, never validated")                        \
+	X(gossip_sent, "HELOs of others passed on")                                             \
+	X(stored, "times that known peers were written to their file")
+
+struct tapi_core_counters {
+#define X(name, help) uint64_t name;
+	TAPI_CORE_COUNTERS(X)
+#undef X
+};
+
+// Section "core": core_conf.c.
+struct tapi_core_settings {
+	bool measured, fragment, eager;
+	unsigned hysteresis_percent, advertise, observed_agree;
+	uint32_t queue_msgs, max_peers, helos_per_peer;
+	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, queue_deadline_us;
+	uint64_t flush_us, flush_stream_us, store_us;
+	uint64_t helo_lifetime_us, pong_valid_us, ping_wait_us;
+	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s;
+	uint64_t retry_min_us, retry_max_us;
+	uint64_t quiet_us, quiet_ping_us, idle_ping_us, idle_close_us, linger_us, keepalive_us;
+	uint64_t measured_ping_us;
+	unsigned quiet_pings;
+	uint64_t in_rate, out_rate;
+	const char *identity, *known_peers, *module_path, *measured_table; // the configuration's
+	bool modules_first;
+};
+
+extern const struct tapi_conf_key tapi_core_keys[];
+// All sections: "transports", "core", "acl" and those of the transports that are named.
+enum tapi_result tapi_core_settings_read(
+	struct tapi_core_settings *out, const struct tapi_conf *conf, struct tapi_error *error);
+
+struct tapi_vote { // one peer's word on where our messages come from
+	struct tapi_peer_id peer;
+	struct tapi_source source;
+	uint64_t when_us;
+};
+
+struct tapi_carrier { // a transport that runs in this core
+	struct tapi_core *core;
+	struct tapi_core_api api; // `core` of it is the carrier
+	struct tapi_loaded loaded;
+	bool own, running;
+	uint64_t wish_us; // its next turn
+	unsigned n_votes;
+	struct tapi_vote votes[TAPI_OBSERVED_MAX];
+};
+
+struct tapi_timer { // embedded; in the heap of the core while `place` is not 0
+	uint64_t due_us;
+	uint32_t place;
+};
+
+struct tapi_probe { // a PING that may be answered
+	uint8_t challenge[TAPI_CHALLENGE_BYTES];
+	struct tapi_path *path;
+	uint64_t first_us, last_us; // sent
+	unsigned sent;
+	uint16_t protocol;                             // 0: for the session
+	uint8_t address_hash[TAPI_ADDRESS_HASH_BYTES]; // zeros there
+	bool liveness;                                 // of a path that was validated
+	UT_hash_handle hh;
+};
+
+// A session as the core knows it.
+struct tapi_path {
+	struct tapi_path *next; // of the peer
+	struct tapi_peer *peer;
+	struct tapi_carrier *carrier;
+	struct tapi_session *session; // NULL: it is gone, the record goes in the peer's next turn
+	struct tapi_address *address; // where it leads; NULL: the peer opened it
+	struct tapi_probe *probe;     // NULL: no PING is out
+	uint32_t references;          // that we hold
+	enum tapi_down why;           // of session == NULL
+	bool inbound;
+	bool broken;  // a send said so: to be closed
+	bool one_way; // cannot answer
+	bool suspect; // its like failed: not used before a PONG, unless nothing else is left
+	uint16_t failures;
+	uint64_t next_ping_us;
+	uint64_t valid_until_us;               // monotonic; 0: not validated
+	uint64_t revalidate_us;                // when half of that is over
+	uint64_t opened_us, heard_us, used_us; // used: by messages of applications, either way
+	uint64_t measured_us;                  // the last PING of liveness
+	uint64_t unheard_us;                   // the first message sent since heard_us; 0: none
+	uint32_t rtt_us;                       // smoothed; 0: unknown
+	uint32_t pings;                        // whose answer counts in `loss`
+	float loss;
+};
+
+struct tapi_address { // one HELO of a peer
+	struct tapi_address *next;
+	struct tapi_carrier *carrier;
+	struct tapi_path *path; // open to it, or NULL
+	uint8_t hash[TAPI_ADDRESS_HASH_BYTES];
+	uint64_t seq;
+	uint64_t expires_us;        // monotonic
+	uint64_t valid_until_us;    // monotonic; 0: not validated
+	uint64_t revalidate_us;     // when half of that is over
+	uint64_t validated_wall_us; // last; for the file of known peers
+	uint64_t next_ping_us;      // not before: back-off
+	uint16_t failures;
+	bool proven;  // a PONG came from here once
+	bool trigger; // a HELO came: one PING is due (TA8)
+	bool suspect;
+	uint32_t rtt_us, pings;
+	float loss;
+	uint16_t helo_size;
+	uint8_t helo[]; // as signed
+};
+
+struct tapi_choice { // how to reach a peer: an address (path NULL: not open), or a path alone
+	struct tapi_address *address;
+	struct tapi_path *path;
+};
+
+struct tapi_peer {
+	struct tapi_peer_id id;
+	struct tapi_timer timer;
+	struct tapi_core *core;
+	struct tapi_address *addresses;
+	struct tapi_path *paths;
+	struct tapi_choice use;
+	uint8_t n_addresses, n_paths;
+	bool reachable, dead, choose, outbound_only;
+	bool helos_due;
+	uint64_t helos_us;        // when own HELOs go to it
+	uint64_t wanted_us;       // an application sent something, last
+	uint64_t flush_us;        // the queue goes out; TAPI_NEVER: nothing waits
+	uint64_t sent_us;         // a payload with messages, last
+	uint64_t heard_us;        // a payload with messages, last
+	uint64_t blocked_us;      // how long to wait after a transport took nothing, next time
+	uint32_t reachable_index; // in core->reachable
+	uint32_t size_mean;       // of what is sent, for the measured table
+	uint32_t fragment_id;
+	struct tapi_queue queue;
+	struct tapi_assemblies assemblies;
+	struct tapi_bucket in, out;
+	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
+	char reason[112];
+	TAILQ_ENTRY(tapi_peer) fresh; // never validated, oldest first; or dead
+	UT_hash_handle hh;
+};
+TAILQ_HEAD(tapi_peer_list, tapi_peer);
+
+struct tapi_receiver {
+	void (*receive)(void *context, const struct tapi_incoming *incoming);
+	void *context;
+};
+
+struct tapi_denied { // by tapi_core_deny_peer
+	struct tapi_peer_id id;
+	uint64_t until_us;
+	UT_hash_handle hh;
+};
+
+struct tapi_own_helo {
+	uint16_t protocol, size;
+	uint8_t octets[TAPI_HELO_BYTES_MAX];
+};
+
+struct tapi_core {
+	struct tapi_core_options options;
+	struct tapi_identity identity;
+	const struct tapi_conf *conf;
+	struct tapi_acl *acl_owned;
+	const struct tapi_acl *acl;
+	struct tapi_core_settings settings;
+	struct tapi_measured *measured;
+	struct tapi_core_counters counters;
+	bool started, stopping;
+	unsigned depth; // in a call of a transport or of our own turn: nothing is freed
+
+	unsigned n_carriers;
+	struct tapi_carrier carriers[TAPI_TRANSPORTS_MAX];
+	unsigned n_own;
+	struct tapi_own_helo own[TAPI_OWN_HELOS_MAX];
+	uint64_t own_refresh_us; // monotonic
+	bool nated;              // no address of ours can be reached
+
+	struct tapi_peer *peers;
+	uint32_t n_peers;
+	struct tapi_peer_list fresh, dead;
+	struct tapi_peer **reachable; // those that are
+	uint32_t n_reachable, reachable_room;
+	struct tapi_denied *denied;
+
+	struct tapi_probe *probes;
+	struct tapi_bucket ping_bucket, pong_bucket;
+	struct tapi_rate_map *ping_address, *ping_prefix;
+	struct tapi_queue_pool queue_pool;
+	struct tapi_fragment_pool fragment_pool;
+
+	struct tapi_timer **heap; // from 1
+	uint32_t n_heap, heap_room;
+	struct event *event; // NULL: own_turns
+	uint64_t armed_us;
+	uint64_t store_us;
+	bool store_due; // something changed
+
+	struct tapi_receiver *receivers[65536 / TAPI_RECEIVER_PAGE];
+	void (*watch)(void *context, enum tapi_peer_event what, const struct tapi_peer_info *info);
+	void *watch_context;
+	uint8_t *buffer; // one payload, of the largest mtu
+	uint32_t buffer_room;
+};
+
+// core.c
+uint64_t tapi_core_now(const struct tapi_core *core);
+uint64_t tapi_core_wall(const struct tapi_core *core);
+uint32_t tapi_core_chance(struct tapi_core *core, uint32_t below);
+void tapi_core_log(struct tapi_core *core, int priority, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void tapi_carrier_touch(struct tapi_carrier *carrier); // it wants a turn now
+struct tapi_carrier *tapi_core_carrier(struct tapi_core *core, uint16_t protocol); // that runs
+bool tapi_core_denied(struct tapi_core *core, const struct tapi_peer_id *peer);
+
+// core_timer.c: peers by their next wish.
+bool tapi_timer_reserve(struct tapi_core *core, uint32_t timers); // room, once per peer
+void tapi_timer_at(struct tapi_core *core, struct tapi_timer *timer, uint64_t due_us);
+void tapi_timer_sooner(struct tapi_core *core, struct tapi_timer *timer, uint64_t due_us);
+void tapi_timer_end(struct tapi_core *core, struct tapi_timer *timer);
+struct tapi_timer *tapi_timer_due(struct tapi_core *core, uint64_t now_us);
+uint64_t tapi_timer_next(const struct tapi_core *core);
+void tapi_core_wish(struct tapi_core *core, uint64_t at_us); // the event, if it is armed later
+
+// peer.c
+struct tapi_peer *tapi_peer_find(struct tapi_core *core, const struct tapi_peer_id *id);
+struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_id *id);
+void tapi_peer_kick(struct tapi_peer *peer); // its turn, now
+void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us);
+void tapi_peer_end(struct tapi_peer *peer); // out of the table at once; freed by reap
+void tapi_core_reap(struct tapi_core *core);
+void tapi_peer_became(struct tapi_peer *peer, bool reachable);
+void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *out);
+void tapi_peer_limits(struct tapi_peer *peer); // of the settings, after a reload
+
+// core_helo.c
+// announce: peers are told in the course of a minute.
+void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce);
+enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_helo *helo,
+	const uint8_t *octets, size_t length, bool from_file);
+bool tapi_address_helo(const struct tapi_address *address, struct tapi_helo *out);
+void tapi_address_end(struct tapi_peer *peer, struct tapi_address *address);
+void tapi_peer_send_helos(struct tapi_peer *peer, uint64_t now_us); // own ones and gossip
+
+// path.c
+struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *address);
+struct tapi_path *tapi_path_inbound(
+	struct tapi_peer *peer, struct tapi_carrier *carrier, struct tapi_session *session);
+bool tapi_path_hold(struct tapi_path *path);    // a reference, to send messages on it
+void tapi_path_release(struct tapi_path *path); // all of ours
+void tapi_path_end(struct tapi_path *path);     // and the record
+enum tapi_result tapi_path_send(struct tapi_path *path, const uint8_t *payload, uint32_t size,
+	bool is_encrypted, uint32_t crc);
+void tapi_path_failed(struct tapi_path *path, uint64_t now_us);
+void tapi_core_session_down(void *carrier, struct tapi_session *session, enum tapi_down why);
+static inline bool tapi_path_valid(const struct tapi_path *path, uint64_t now_us)
+{
+	return path->session != NULL && !path->broken && path->valid_until_us > now_us;
+}
+static inline bool tapi_address_valid(const struct tapi_address *address, uint64_t now_us)
+{
+	return address->valid_until_us > now_us && address->carrier->running;
+}
+
+// validate.c
+void tapi_probe_start(struct tapi_path *path, bool liveness, uint64_t now_us);
+void tapi_probe_again(struct tapi_probe *probe, uint64_t now_us);
+void tapi_probe_end(struct tapi_probe *probe);
+// PINGs that are due; the next wish.
+uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us);
+void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
+	const struct tapi_message_pack *pack, const uint8_t *message, uint32_t size);
+void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_t size);
+uint64_t tapi_backoff(struct tapi_core *core, unsigned failures);
+
+// liveness.c
+uint64_t tapi_path_watch(struct tapi_path *path, uint64_t now_us);
+void tapi_path_sample(struct tapi_path *path, bool answered, uint64_t rtt_us);
+
+// select.c
+void tapi_peer_select(struct tapi_peer *peer, uint64_t now_us);
+bool tapi_peer_best(struct tapi_peer *peer, uint32_t size, uint64_t now_us, struct tapi_choice *out,
+	char *reason, size_t room);
+
+// core_send.c
+uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us); // next wish
+
+// core_receive.c
+void tapi_core_take(void *carrier, const struct tapi_message_pack *pack);
+
+// core_observed.c
+void tapi_observed_vote(struct tapi_carrier *carrier, const struct tapi_peer_id *peer,
+	const struct tapi_source *source, uint64_t now_us);
+
+// core_store.c
+void tapi_core_load_peers(struct tapi_core *core);
+void tapi_core_store_peers(struct tapi_core *core);
+
+#endif

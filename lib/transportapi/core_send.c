@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages out. A small message must not wait for company that never comes, and many small ones
+// should travel together. So, as Nagle did for TCP: on a path that is idle (nothing went out for
+// flush_us, or something came back since) a message goes at once; on a busy one messages are
+// gathered until a payload is full, flush_us after the last one at the most. Question and answer
+// never wait; neither does a message that fills half a payload, since its like would not fit in
+// beside it.
+//
+// What the transport has no room for stays here and is tried again soon: the queue fills, and
+// tapi_core_send() tells the application. What a transport took is its own: nothing is sent twice.
+#include "transportapi/core_internal.h"
+
+#include <string.h>
+#include <zlib.h>
+
+#define RETRY_MIN_US    200
+#define RETRY_MAX_US    2000
+#define PAYLOADS_A_TURN 256 // then others have their turn
+
+static void account(struct tapi_path *path, uint32_t size, uint32_t msgs, uint64_t now_us)
+{
+	struct tapi_peer *peer = path->peer;
+	struct tapi_core *core = peer->core;
+
+	peer->sent_us = now_us;
+	peer->sent_msgs += msgs;
+	peer->sent_bytes += size;
+	peer->blocked_us = 0;
+	core->counters.sent_msgs += msgs;
+	core->counters.sent_batches++;
+	core->counters.sent_bytes += size;
+	path->used_us = now_us;
+	if (path->unheard_us == 0) {
+		path->unheard_us = now_us;
+		tapi_timer_sooner(core, &peer->timer, now_us + core->settings.quiet_us);
+	}
+	peer->size_mean =
+		peer->size_mean == 0 ? size : peer->size_mean - peer->size_mean / 8 + size / 8;
+}
+
+// The session that messages go on now, opened if need be; NULL: none, or a validated one is gone
+// and the peer's turn will find another.
+static struct tapi_path *path_in_use(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_path *path = peer->use.path;
+	struct tapi_address *at = peer->use.address;
+
+	if (path == NULL && at != NULL && tapi_address_valid(at, now_us)) {
+		path = tapi_path_open(peer, at);
+		if (path == NULL) {
+			at->valid_until_us = 0;
+			if (at->failures < UINT16_MAX)
+				at->failures++;
+			at->next_ping_us = now_us + tapi_backoff(peer->core, at->failures);
+			peer->choose = true;
+			tapi_peer_kick(peer);
+			return NULL;
+		}
+		peer->use.path = path;
+	}
+	if (path == NULL)
+		return NULL;
+	if (!tapi_path_valid(path, now_us)) {
+		peer->choose = true;
+		tapi_timer_sooner(peer->core, &peer->timer, now_us + 1);
+		return NULL;
+	}
+	return tapi_path_hold(path) ? path : NULL;
+}
+
+static bool medium_has_room(const struct tapi_path *path, uint32_t size)
+{
+	struct tapi_transport_api *api = path->carrier->loaded.api;
+
+	return api->send_estimate == NULL || api->send_estimate(api, path->session) >= size;
+}
+
+static uint64_t flush_wait_us(const struct tapi_path *path)
+{
+	const struct tapi_core_settings *set = &path->peer->core->settings;
+
+	return (path->carrier->loaded.api->flags & TAPI_STREAM) != 0 ? set->flush_stream_us
+								     : set->flush_us;
+}
+
+// The transport has no room: soon again, in growing steps.
+static uint64_t put_off(struct tapi_peer *peer, uint64_t now_us)
+{
+	peer->core->counters.send_refused++;
+	peer->blocked_us = peer->blocked_us == 0                  ? RETRY_MIN_US
+			   : peer->blocked_us >= RETRY_MAX_US / 2 ? RETRY_MAX_US
+								  : 2 * peer->blocked_us;
+	return now_us + peer->blocked_us;
+}
+
+// One payload; TAPI_DROPPED with *again: not now. Other results: the path is not for it.
+static enum tapi_result send_payload(struct tapi_path *path, const uint8_t *payload, uint32_t size,
+	bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t *again_us)
+{
+	struct tapi_peer *peer = path->peer;
+	uint64_t when_us = tapi_bucket_when(&peer->out, size, now_us);
+	enum tapi_result result;
+
+	if (when_us > now_us) {
+		*again_us = when_us;
+		return TAPI_DROPPED;
+	}
+	if (!medium_has_room(path, size)) {
+		*again_us = put_off(peer, now_us);
+		return TAPI_DROPPED;
+	}
+	if (!is_encrypted)
+		crc = (uint32_t)crc32(0, payload, size);
+	result = tapi_path_send(path, payload, size, is_encrypted, crc);
+	if (result == TAPI_OK)
+		tapi_bucket_take(&peer->out, size, now_us);
+	else
+		*again_us = put_off(peer, now_us);
+	return result;
+}
+
+// As many parts as the transport takes now; true: it is over with this message.
+static bool send_parts(
+	struct tapi_path *path, struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
+{
+	struct tapi_peer *peer = path->peer;
+	struct tapi_core *core = peer->core;
+	uint32_t mtu = path->carrier->loaded.api->mtu, size, next;
+
+	if (!core->settings.fragment || mtu <= TAPI_FRAGMENT_HEAD_BYTES) {
+		core->counters.dropped_too_big++;
+		tapi_queue_drop(&peer->queue, item);
+		return true;
+	}
+	if (mtu > UINT16_MAX)
+		mtu = UINT16_MAX; // the size of a part is a u16
+	if (item->part_offset == 0)
+		item->part_id = ++peer->fragment_id;
+	while (item->part_offset < item->size) {
+		size = tapi_fragment_make(core->buffer, mtu, item->part_id, item->message,
+			item->size, item->part_offset, &next);
+		if (send_payload(path, core->buffer, size, item->is_encrypted, item->crc, now_us,
+			    again_us) != TAPI_OK)
+			return false;
+		item->part_offset = next;
+		core->counters.sent_fragments++;
+		account(path, size, 0, now_us);
+	}
+	core->counters.sent_msgs++;
+	peer->sent_msgs++;
+	tapi_queue_sent_parts(&peer->queue, item);
+	return true;
+}
+
+// Sends what is due. Nothing ends here: it is called from tapi_core_send() too.
+uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	uint64_t again_us = TAPI_NEVER, deadline_us;
+	struct tapi_batch batch;
+	struct tapi_path *path;
+	bool due;
+
+	if (peer->queue.msgs == 0)
+		return peer->flush_us = TAPI_NEVER;
+	deadline_us = tapi_queue_deadline(&peer->queue);
+	if (deadline_us <= now_us) {
+		tapi_queue_expire(&peer->queue, now_us);
+		deadline_us = tapi_queue_deadline(&peer->queue);
+	}
+	path = path_in_use(peer, now_us);
+	if (path == NULL)
+		return deadline_us;
+	due = peer->flush_us <= now_us;
+	for (unsigned sent = 0; peer->queue.msgs != 0; sent++) {
+		uint32_t size;
+
+		if (sent == PAYLOADS_A_TURN) {
+			again_us = now_us; // of the next turn
+			break;
+		}
+		size = tapi_queue_batch(
+			&peer->queue, core->buffer, path->carrier->loaded.api->mtu, now_us, &batch);
+		if (size == 0 && batch.too_long == NULL)
+			break;
+		if (size == 0) {
+			if (!send_parts(path, batch.too_long, now_us, &again_us))
+				break;
+			continue;
+		}
+		if (!due && !batch.full && 2 * peer->queue.msgs < peer->queue.msgs_max) {
+			again_us = peer->flush_us;
+			break;
+		}
+		if (send_payload(path, core->buffer, size, batch.is_encrypted, batch.crc, now_us,
+			    &again_us) != TAPI_OK)
+			break;
+		tapi_queue_sent(&peer->queue, &batch);
+		account(path, size, batch.msgs, now_us);
+	}
+	peer->flush_us = peer->queue.msgs != 0 ? again_us : TAPI_NEVER;
+	return peer->flush_us < deadline_us ? peer->flush_us : deadline_us;
+}
+
+// Nothing went out for a while, or the peer has answered since.
+static bool path_idle(const struct tapi_path *path, uint64_t now_us)
+{
+	const struct tapi_peer *peer = path->peer;
+
+	return peer->sent_us == 0 || peer->heard_us >= peer->sent_us ||
+	       now_us - peer->sent_us >= flush_wait_us(path);
+}
+
+// The short way, without a copy in the queue. false: it has to queue.
+static bool send_at_once(
+	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	struct tapi_path *path = peer->use.path;
+	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES, mtu;
+	uint64_t again_us;
+	uint8_t *p;
+
+	if (peer->queue.msgs != 0 || path == NULL || path->references == 0 ||
+		!tapi_path_valid(path, now_us))
+		return false;
+	mtu = path->carrier->loaded.api->mtu;
+	if (size > mtu || size > UINT16_MAX ||
+		(size <= mtu / 2 && !outgoing->is_encrypted && !path_idle(path, now_us)))
+		return false;
+	p = tapi_put16(core->buffer, (uint16_t)size);
+	p = tapi_put16(p, outgoing->type);
+	if (outgoing->length != 0)
+		memcpy(p, outgoing->body, outgoing->length);
+	if (send_payload(path, core->buffer, size, outgoing->is_encrypted, outgoing->crc, now_us,
+		    &again_us) != TAPI_OK)
+		return false;
+	account(path, size, 1, now_us);
+	core->counters.sent_direct++;
+	return true;
+}
+
+static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
+{
+	(*counter)++;
+	return result;
+}
+
+static enum tapi_result enqueue(
+	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	uint64_t wait_us = outgoing->deadline_us != 0 ? outgoing->deadline_us
+						      : core->settings.queue_deadline_us;
+	struct tapi_path *path = peer->use.path;
+	enum tapi_result result;
+	uint64_t wish_us;
+
+	result = tapi_queue_put(&peer->queue, outgoing->type, outgoing->body, outgoing->length,
+		outgoing->priority, outgoing->is_encrypted, outgoing->crc, now_us + wait_us,
+		now_us);
+	if (result == TAPI_DROPPED)
+		return refuse(&core->counters.send_full, result);
+	if (result == TAPI_ETOOBIG)
+		return refuse(&core->counters.send_too_big, result);
+	if (result != TAPI_OK)
+		return result;
+	core->counters.send_accepted++;
+	if (path == NULL) {
+		if (peer->flush_us == TAPI_NEVER)
+			peer->flush_us = now_us;
+		tapi_peer_kick(peer);
+		return TAPI_OK;
+	}
+	if (peer->flush_us == TAPI_NEVER)
+		peer->flush_us =
+			path_idle(path, now_us) ? now_us : peer->sent_us + flush_wait_us(path);
+	// While the medium is full, trying again with each message would only cost.
+	if (peer->blocked_us != 0)
+		wish_us = peer->flush_us;
+	else if (peer->flush_us <= now_us || 2 * peer->queue.msgs >= peer->queue.msgs_max ||
+		 peer->queue.bytes >= path->carrier->loaded.api->mtu)
+		wish_us = tapi_peer_flush(peer, now_us);
+	else
+		wish_us = peer->flush_us;
+	if (wish_us != TAPI_NEVER)
+		tapi_timer_sooner(core, &peer->timer, wish_us);
+	return TAPI_OK;
+}
+
+enum tapi_result tapi_core_send(
+	struct tapi_core *core, const struct tapi_peer_id *id, const struct tapi_outgoing *outgoing)
+{
+	struct tapi_core_counters *count = &core->counters;
+	struct tapi_peer *peer = tapi_peer_find(core, id);
+	uint64_t now_us;
+	bool woken;
+
+	if (outgoing->type < TAPI_TYPE_USER || outgoing->priority >= TAPI_PRIORITIES ||
+		(outgoing->body == NULL && outgoing->length != 0))
+		return TAPI_EFORMAT;
+	if (!core->started)
+		return TAPI_EDOWN;
+	if (outgoing->length > TAPI_MESSAGE_BYTES_MAX - TAPI_MESSAGE_HEAD_BYTES)
+		return refuse(&count->send_too_big, TAPI_ETOOBIG);
+	if (tapi_core_denied(core, id))
+		return refuse(&count->send_denied, TAPI_EACL);
+	if (peer == NULL || (peer->addresses == NULL && peer->paths == NULL))
+		return refuse(&count->send_no_address, TAPI_ENOADDR);
+	if (!core->settings.fragment && peer->use.path != NULL &&
+		outgoing->length + TAPI_MESSAGE_HEAD_BYTES >
+			peer->use.path->carrier->loaded.api->mtu)
+		return refuse(&count->send_too_big, TAPI_ETOOBIG);
+	now_us = tapi_core_now(core);
+	// A trigger for addresses that wait to be validated, once in a while (validate.c).
+	woken = peer->wanted_us == 0 || now_us - peer->wanted_us >= 30 * TAPI_US_PER_S;
+	if (woken) {
+		peer->wanted_us = now_us;
+		tapi_peer_kick(peer);
+	}
+	if (send_at_once(peer, outgoing, now_us)) {
+		count->send_accepted++;
+		return TAPI_OK;
+	}
+	return enqueue(peer, outgoing, now_us);
+}

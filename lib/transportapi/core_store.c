@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Known peers over a restart. What is read is checked like a HELO from the wire, and validated
+// again before it is used.
+#include "transportapi/core_internal.h"
+#include "transportapi/store.h"
+
+#include <string.h>
+
+struct reading {
+	struct tapi_core *core;
+	unsigned taken;
+};
+
+static void take_record(void *context, const struct tapi_store_record *record)
+{
+	struct reading *reading = context;
+	uint8_t octets[TAPI_HELO_BYTES_MAX];
+	size_t length = tapi_helo_encode(&record->helo, octets, sizeof(octets));
+
+	if (length != 0 &&
+		tapi_core_take_helo(reading->core, &record->helo, octets, length, true) == TAPI_OK)
+		reading->taken++;
+}
+
+void tapi_core_load_peers(struct tapi_core *core)
+{
+	struct reading reading = {.core = core};
+	struct tapi_error error = {.text = ""};
+	const char *path = core->settings.known_peers;
+	enum tapi_result result;
+
+	if (path == NULL)
+		return;
+	result = tapi_store_read(path, core->settings.max_peers, take_record, &reading, &error);
+	if (result != TAPI_OK)
+		tapi_core_log(core, LOG_WARNING, "known peers: %s: %s", tapi_result_name(result),
+			error.text);
+	tapi_core_log(core, LOG_INFO, "%u addresses of known peers in %s", reading.taken, path);
+}
+
+static bool worth_keeping(const struct tapi_address *at, uint64_t now_us)
+{
+	return at->proven && at->validated_wall_us != 0 && at->expires_us > now_us;
+}
+
+void tapi_core_store_peers(struct tapi_core *core)
+{
+	uint64_t now_us = tapi_core_now(core);
+	struct tapi_store_record record;
+	struct tapi_store_writer *writer;
+	struct tapi_error error = {.text = ""};
+	const char *path = core->settings.known_peers;
+	enum tapi_result result;
+
+	core->store_us = now_us + core->settings.store_us;
+	if (!core->store_due || path == NULL) {
+		core->store_due = false;
+		return;
+	}
+	core->store_due = false;
+	result = tapi_store_begin(&writer, path, &error);
+	if (result == TAPI_OK) {
+		for (struct tapi_peer *peer = core->peers; peer != NULL; peer = peer->hh.next)
+			for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+				if (worth_keeping(at, now_us) &&
+					tapi_address_helo(at, &record.helo)) {
+					record.validated_us = at->validated_wall_us;
+					// A failed add is kept for the commit to tell.
+					if (result == TAPI_OK)
+						result = tapi_store_add(writer, &record);
+				}
+		// Commit also gives the writer up; the old file stands where it fails.
+		if (tapi_store_commit(writer, &error) != TAPI_OK)
+			result = TAPI_ESYS;
+	}
+	if (result != TAPI_OK)
+		tapi_core_log(core, LOG_ERR,
+			"known peers cannot be kept in %s (%s); they are asked for anew after a "
+			"restart",
+			path, error.text[0] != '\0' ? error.text : tapi_result_name(result));
+	else
+		core->counters.stored++;
+}

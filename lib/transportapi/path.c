@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions as the core knows them: opened by us to an address, or by the peer. A record lives from
+// connect, or the first message, until its session is gone or given back; session->user names it.
+#include "transportapi/core_internal.h"
+
+#include <stdlib.h>
+
+static struct tapi_path *path_new(
+	struct tapi_peer *peer, struct tapi_carrier *carrier, struct tapi_session *session)
+{
+	uint64_t now_us = tapi_core_now(peer->core);
+	struct tapi_path *path;
+
+	if (peer->n_paths >= TAPI_PEER_PATHS_MAX)
+		return NULL;
+	path = calloc(1, sizeof(*path));
+	if (path == NULL)
+		return NULL;
+	path->peer = peer;
+	path->carrier = carrier;
+	path->session = session;
+	path->opened_us = path->heard_us = path->used_us = now_us;
+	path->next = peer->paths;
+	peer->paths = path;
+	peer->n_paths++;
+	session->user = path;
+	return path;
+}
+
+static void unlink_path(struct tapi_path *path)
+{
+	struct tapi_path **at = &path->peer->paths;
+
+	while (*at != path)
+		at = &(*at)->next;
+	*at = path->next;
+	path->peer->n_paths--;
+	if (path->peer->use.path == path)
+		path->peer->use.path = NULL;
+}
+
+// connect() may answer with a session that the peer had opened, where the medium has one per pair
+// of addresses (udp).
+static struct tapi_path *adopt(
+	struct tapi_peer *peer, struct tapi_address *address, struct tapi_path *path)
+{
+	uint64_t now_us = tapi_core_now(peer->core);
+	struct tapi_transport_api *api = path->carrier->loaded.api;
+
+	if (path->peer != peer && tapi_path_valid(path, now_us)) {
+		// Another peer has proven to be there.
+		api->disconnect(api, path->session);
+		return NULL;
+	}
+	path->references++;
+	if (path->peer != peer) {
+		tapi_probe_end(path->probe);
+		unlink_path(path);
+		path->peer = peer;
+		path->next = peer->paths;
+		peer->paths = path;
+		peer->n_paths++;
+		path->valid_until_us = 0;
+	}
+	if (path->address != NULL)
+		path->address->path = NULL;
+	path->address = address;
+	address->path = path;
+	return path;
+}
+
+struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *address)
+{
+	struct tapi_carrier *carrier = address->carrier;
+	struct tapi_transport_api *api = carrier->loaded.api;
+	struct tapi_core *core = peer->core;
+	struct tapi_session *session = NULL;
+	struct tapi_helo helo;
+	struct tapi_path *path;
+
+	if (address->path != NULL)
+		return address->path;
+	if (!carrier->running || !tapi_address_helo(address, &helo))
+		return NULL;
+	if (api->connect(api, &helo, &session) != TAPI_OK) {
+		core->counters.connects_failed++;
+		tapi_carrier_touch(carrier);
+		return NULL;
+	}
+	core->counters.connects++;
+	tapi_carrier_touch(carrier);
+	if (session->user != NULL)
+		return adopt(peer, address, session->user);
+	path = path_new(peer, carrier, session);
+	if (path == NULL) {
+		core->counters.disconnects++;
+		api->disconnect(api, session);
+		return NULL;
+	}
+	path->references = 1;
+	path->address = address;
+	// The address was validated, not this session; but the session goes nowhere else.
+	path->valid_until_us = address->valid_until_us;
+	path->revalidate_us = address->revalidate_us;
+	path->rtt_us = address->rtt_us;
+	path->loss = address->loss;
+	path->pings = address->pings;
+	address->path = path;
+	return path;
+}
+
+struct tapi_path *tapi_path_inbound(
+	struct tapi_peer *peer, struct tapi_carrier *carrier, struct tapi_session *session)
+{
+	struct tapi_path *path = session->user;
+
+	if (path == NULL) {
+		path = path_new(peer, carrier, session);
+		if (path != NULL)
+			path->inbound = true;
+		return path;
+	}
+	// Nobody has proven to be its far end: the last one who says so has it.
+	tapi_probe_end(path->probe);
+	path->peer->choose = true;
+	tapi_peer_kick(path->peer);
+	unlink_path(path);
+	path->peer = peer;
+	path->next = peer->paths;
+	peer->paths = path;
+	peer->n_paths++;
+	path->next_ping_us = 0;
+	return path;
+}
+
+bool tapi_path_hold(struct tapi_path *path)
+{
+	struct tapi_transport_api *api = path->carrier->loaded.api;
+	enum tapi_result result;
+
+	if (path->session == NULL || path->broken || path->one_way)
+		return false;
+	if (path->references != 0)
+		return true;
+	result = api->associate(api, path->session);
+	tapi_carrier_touch(path->carrier);
+	if (result == TAPI_OK) {
+		path->references = 1;
+		path->peer->core->counters.associates++;
+		return true;
+	}
+	if (result == TAPI_EUNIDIR)
+		path->one_way = true;
+	else
+		path->broken = true;
+	path->peer->choose = true;
+	tapi_peer_kick(path->peer);
+	return false;
+}
+
+void tapi_path_release(struct tapi_path *path)
+{
+	struct tapi_transport_api *api = path->carrier->loaded.api;
+
+	while (path->references > 0 && path->session != NULL) {
+		struct tapi_session *session = path->session;
+
+		path->peer->core->counters.disconnects++;
+		// At 0 a session that we opened ends here, and its name with it. One that was about
+		// to end anyway may still be told as down: not to a record that is gone.
+		if (--path->references == 0 && !path->inbound) {
+			session->user = NULL;
+			path->session = NULL;
+		}
+		api->disconnect(api, session);
+		tapi_carrier_touch(path->carrier);
+	}
+	path->references = 0;
+}
+
+void tapi_path_end(struct tapi_path *path)
+{
+	struct tapi_peer *peer = path->peer;
+
+	tapi_probe_end(path->probe);
+	if (path->session != NULL && path->inbound)
+		path->session->user = NULL; // it lives on in its transport, until it is stale
+	tapi_path_release(path);
+	if (path->address != NULL)
+		path->address->path = NULL;
+	unlink_path(path);
+	peer->choose = true;
+	free(path);
+}
+
+enum tapi_result tapi_path_send(struct tapi_path *path, const uint8_t *payload, uint32_t size,
+	bool is_encrypted, uint32_t crc)
+{
+	struct tapi_carrier *carrier = path->carrier;
+	struct tapi_transport_api *api = carrier->loaded.api;
+	enum tapi_result result;
+
+	if (path->session == NULL || path->broken)
+		return TAPI_EDOWN;
+	result = api->send(api, path->session, payload, size, is_encrypted, crc);
+	if (result != TAPI_OK || (api->flags & TAPI_RELAYED) != 0 ||
+		path->peer->core->event == NULL)
+		tapi_carrier_touch(carrier);
+	if (result == TAPI_EDOWN || result == TAPI_EACL || result == TAPI_EUNIDIR) {
+		path->broken = result != TAPI_EUNIDIR;
+		path->one_way = result == TAPI_EUNIDIR;
+		path->why = TAPI_DOWN_ERROR;
+		path->peer->choose = true;
+		tapi_peer_kick(path->peer);
+	}
+	return result;
+}
+
+// What failed is likely the medium: what else goes over it, and was not heard of just now, is not
+// believed before it has answered a PING. So a blocked udp is left at once, not address by address.
+static void suspect_kin(struct tapi_peer *peer, const struct tapi_carrier *carrier, uint64_t now_us)
+{
+	uint64_t fresh_us = peer->core->settings.quiet_us;
+
+	for (struct tapi_path *path = peer->paths; path != NULL; path = path->next)
+		if (path->carrier == carrier && now_us - path->heard_us >= fresh_us) {
+			path->suspect = true;
+			path->next_ping_us = 0;
+		}
+	for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+		if (at->carrier == carrier && at->valid_until_us != 0 &&
+			(at->path == NULL || at->path->suspect)) {
+			at->suspect = true;
+			at->next_ping_us = now_us;
+		}
+}
+
+void tapi_path_failed(struct tapi_path *path, uint64_t now_us)
+{
+	struct tapi_peer *peer = path->peer;
+	struct tapi_carrier *carrier = path->carrier;
+	struct tapi_address *at = path->address;
+	bool was_valid = path->valid_until_us > now_us;
+
+	peer->choose = true;
+	path->valid_until_us = 0;
+	tapi_probe_end(path->probe);
+	if (at != NULL) {
+		at->valid_until_us = 0;
+		at->suspect = false;
+		if (at->failures < UINT16_MAX)
+			at->failures++;
+		at->next_ping_us = now_us + tapi_backoff(peer->core, at->failures);
+	}
+	if (path->failures < UINT16_MAX)
+		path->failures++;
+	path->next_ping_us = now_us + tapi_backoff(peer->core, path->failures);
+	path->unheard_us = 0;
+	if (path->inbound && path->session != NULL && !path->broken) {
+		// The record stays as long as the session: if something is heard again, a PING
+		// may bring it back.
+		tapi_path_release(path);
+		if (at != NULL) {
+			at->path = NULL;
+			path->address = NULL;
+		}
+		if (peer->use.path == path)
+			peer->use.path = NULL;
+	} else {
+		tapi_path_end(path);
+	}
+	if (was_valid)
+		suspect_kin(peer, carrier, now_us);
+}
+
+void tapi_core_session_down(void *context, struct tapi_session *session, enum tapi_down why)
+{
+	struct tapi_carrier *carrier = context;
+	struct tapi_path *path = session->user;
+
+	carrier->core->counters.sessions_down++;
+	if (path == NULL)
+		return;
+	session->user = NULL;
+	path->session = NULL; // its references are gone with it
+	path->references = 0;
+	path->why = why;
+	path->peer->choose = true;
+	tapi_peer_kick(path->peer);
+}
