@@ -28,7 +28,7 @@ const struct tapi_conf_key tapi_chaos_keys[] = {
 	{"module_path", TAPI_CONF_TEXT, 0, 900, 0, NULL, false,
 		"where the transport below is looked for if it is not built in"},
 	TAPI_FATE_KEYS,
-	{"cost", TAPI_CONF_UINT, 0, 1000000, 0, NULL, false, "0: that of the transport below"},
+	{"cost", TAPI_CONF_UINT, 0, 1000000, 0, NULL, true, "0: that of the transport below"},
 	{0},
 };
 
@@ -45,6 +45,7 @@ struct chaos {
 	const struct tapi_core_api *core;
 	struct tapi_core_api below_core; // what the transport below has for a core
 	struct tapi_loaded below;
+	uint64_t seed;
 	struct tapi_fates fates;
 	struct tapi_transport_stats stats;
 	TAILQ_HEAD(, chaos_session) sessions;
@@ -360,24 +361,37 @@ static enum tapi_result rates_read(struct chaos *chaos, struct tapi_fate_rates *
 	return result;
 }
 
+static void cost_set(struct chaos *chaos)
+{
+	uint64_t own = tapi_conf_uint(*chaos->core->conf, "chaos", tapi_chaos_keys, "cost");
+
+	chaos->api.cost = own ? (uint32_t)own : chaos->below.api->cost;
+}
+
 static enum tapi_result chaos_reload(struct tapi_transport_api *self)
 {
 	struct chaos *chaos = chaos_of(self);
 	const struct tapi_conf *conf = *chaos->core->conf;
 	struct tapi_fate_rates rates;
 	enum tapi_result result = rates_read(chaos, &rates);
+	const char *fixed = NULL;
 
 	if (result != TAPI_OK)
 		return result;
-	if (strcmp(tapi_conf_text(conf, "chaos", tapi_chaos_keys, "below"), chaos->below.name) !=
-		0) {
+	if (strcmp(tapi_conf_text(conf, "chaos", tapi_chaos_keys, "below"), chaos->below.name) != 0)
+		fixed = "below";
+	else if (tapi_conf_uint(conf, "chaos", tapi_chaos_keys, "seed") != chaos->seed)
+		fixed = "seed";
+	if (fixed) {
 		chaos->core->log(chaos->core->core, LOG_ERR,
-			"chaos.below cannot change while it runs: restart the program");
+			"chaos.%s cannot change while it runs: restart the program", fixed);
 		return TAPI_ECONF;
 	}
 	result = chaos->below.api->reload_configuration(chaos->below.api);
-	if (result == TAPI_OK)
+	if (result == TAPI_OK) {
 		chaos->fates.rates = rates;
+		cost_set(chaos);
+	}
 	return result;
 }
 
@@ -494,12 +508,11 @@ static bool chaos_begin(struct chaos *chaos)
 	struct tapi_fate_rates rates;
 	struct tapi_error error;
 	const char *below;
-	uint64_t cost;
 
 	if (rates_read(chaos, &rates) != TAPI_OK)
 		return false;
-	tapi_fates_init(
-		&chaos->fates, tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed"));
+	chaos->seed = tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed");
+	tapi_fates_init(&chaos->fates, chaos->seed);
 	chaos->fates.rates = rates;
 	below = tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "below");
 	if (strcmp(below, "chaos") == 0) {
@@ -519,9 +532,8 @@ static bool chaos_begin(struct chaos *chaos)
 		core->log(core->core, LOG_ERR, "chaos.below: %s", error.text);
 		return false;
 	}
-	cost = tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "cost");
 	chaos->api.mtu = chaos->below.api->mtu;
-	chaos->api.cost = cost ? (uint32_t)cost : chaos->below.api->cost;
+	cost_set(chaos);
 	chaos->api.flags = (chaos->below.api->flags | TAPI_RELAYED) & ~(uint32_t)TAPI_ORDERED;
 	if (!chaos->below.api->address_source)
 		chaos->api.address_source = NULL;

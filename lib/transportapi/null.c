@@ -21,7 +21,7 @@ TAPI_EXPORT tapi_done_fn donetransport_null;
 
 const struct tapi_conf_key tapi_null_keys[] = {
 	{"mtu", TAPI_CONF_UINT, 1, NULL_MTU, NULL_MTU, NULL, false, "largest message, octets"},
-	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, false, "lower is cheaper"},
+	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, true, "lower is cheaper"},
 	TAPI_LINK_KEYS,
 	{0},
 };
@@ -194,6 +194,12 @@ static enum tapi_result null_reload(struct tapi_transport_api *self)
 
 	if (!null_conf_check(null))
 		return TAPI_ECONF;
+	if (tapi_conf_uint(*null->core->conf, "null", tapi_null_keys, "mtu") != self->mtu) {
+		null->core->log(null->core->core, LOG_ERR,
+			"null.mtu cannot change while it runs: restart the program");
+		return TAPI_ECONF;
+	}
+	self->cost = (uint32_t)tapi_conf_uint(*null->core->conf, "null", tapi_null_keys, "cost");
 	null->links.limits = tapi_link_limits_read(*null->core->conf, "null", tapi_null_keys);
 	return TAPI_OK;
 }

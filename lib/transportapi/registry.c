@@ -11,16 +11,17 @@
 
 #include "transportapi/helo.h"
 
-#define BUILTIN(X)          \
-	X("chaos", chaos)   \
-	X("null", null)     \
-	X("raw-ip", raw_ip) \
-	X("tcp", tcp)       \
-	X("udp", udp)
+#define BUILTIN(X)                            \
+	X("chaos", chaos, tapi_chaos_keys)    \
+	X("null", null, tapi_null_keys)       \
+	X("raw-ip", raw_ip, tapi_raw_ip_keys) \
+	X("tcp", tcp, tapi_tcp_keys)          \
+	X("udp", udp, tapi_udp_keys)
 
-#define X(name, symbol)                                  \
+#define X(name, symbol, keys)                            \
 	TAPI_EXPORT tapi_init_fn inittransport_##symbol; \
-	TAPI_EXPORT tapi_done_fn donetransport_##symbol;
+	TAPI_EXPORT tapi_done_fn donetransport_##symbol; \
+	extern const struct tapi_conf_key keys[];
 BUILTIN(X)
 #undef X
 
@@ -28,8 +29,9 @@ static const struct builtin {
 	const char *name;
 	tapi_init_fn *init;
 	tapi_done_fn *done;
+	const struct tapi_conf_key *keys;
 } builtins[] = {
-#define X(name, symbol) {name, inittransport_##symbol, donetransport_##symbol},
+#define X(name, symbol, keys) {name, inittransport_##symbol, donetransport_##symbol, keys},
 	BUILTIN(X)
 #undef X
 };
@@ -38,6 +40,11 @@ static const struct builtin {
 const char *tapi_transport_builtin(unsigned index)
 {
 	return index < N_BUILTINS ? builtins[index].name : NULL;
+}
+
+const struct tapi_conf_key *tapi_transport_builtin_keys(unsigned index)
+{
+	return index < N_BUILTINS ? builtins[index].keys : NULL;
 }
 
 static const struct builtin *builtin_find(const char *name)

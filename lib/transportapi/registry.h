@@ -21,6 +21,7 @@ TAPI_EXPORT enum tapi_result tapi_transport_load(struct tapi_loaded *out, const 
 	const char *directory, bool objects_first, const struct tapi_core_api *core,
 	struct tapi_error *error);
 TAPI_EXPORT void tapi_transport_unload(struct tapi_loaded *loaded);
-TAPI_EXPORT const char *tapi_transport_builtin(unsigned index); // names, NULL at the end
+TAPI_EXPORT const char *tapi_transport_builtin(unsigned index);          // names, NULL at the end
+const struct tapi_conf_key *tapi_transport_builtin_keys(unsigned index); // of the section NAME
 
 #endif

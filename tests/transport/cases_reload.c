@@ -150,6 +150,22 @@ static void limits_follow(void **state)
 	row_pair_end(&pair);
 }
 
+// The core looks at the cost anew with each choice; what wraps another follows it.
+static void cost_follows(void **state)
+{
+	struct row_pair pair;
+
+	(void)state;
+	row_pair_begin(&pair);
+	assert_int_equal(
+		rig_reload(pair.b, row_conf(1, &(struct row_wish){.extra = "\"cost\": 777"})),
+		TAPI_OK);
+	assert_int_equal(pair.b->api->cost, 777);
+	assert_int_equal(rig_reload(pair.b, row_conf(1, NULL)), TAPI_OK);
+	assert_int_equal(pair.b->api->cost, row->cost);
+	row_pair_end(&pair);
+}
+
 int cases_reload(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +174,7 @@ int cases_reload(void)
 		CASE(denied_inbound_ends),
 		CASE(wrong_ones_change_nothing),
 		CASE(limits_follow),
+		CASE(cost_follows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,9 @@ static void what_cannot_change(void **state)
 	pair.rig.log[0] = 0;
 	assert_int_equal(rig_reload(pair.b, conf), TAPI_ECONF);
 	assert_non_null(strstr(pair.rig.log, "chaos.below"));
+	assert_int_equal(
+		rig_reload(pair.b, row_conf(1, &(struct row_wish){.seed = "8"})), TAPI_ECONF);
+	assert_non_null(strstr(pair.rig.log, "chaos.seed"));
 	assert_int_equal(rig_send(pair.out, 1, 100), TAPI_OK);
 	row_pair_end(&pair);
 }
