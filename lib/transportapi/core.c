@@ -359,7 +359,7 @@ void tapi_core_stop(struct tapi_core *core)
 			at->valid_until_us = 0;
 			at->next_ping_us = 0;
 			at->failures = 0;
-			at->trigger = true;
+			at->trigger |= at->proven || at->vouched;
 		}
 		peer->use = (struct tapi_choice){NULL, NULL};
 		tapi_peer_became(peer, false);

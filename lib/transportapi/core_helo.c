@@ -116,7 +116,7 @@ static bool address_room(struct tapi_peer *peer)
 
 static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 	struct tapi_carrier *carrier, struct tapi_address *old, const struct tapi_helo *helo,
-	const uint8_t *hash, const uint8_t *octets, size_t length, bool from_file)
+	const uint8_t *hash, const uint8_t *octets, size_t length, enum tapi_origin origin)
 {
 	uint64_t now_us = tapi_core_now(core), wall_us = tapi_core_wall(core);
 	struct tapi_address *at, **link;
@@ -145,7 +145,6 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 		at->next = peer->addresses;
 		peer->addresses = at;
 		peer->n_addresses++;
-		at->proven = from_file;
 	}
 	at->seq = helo->seq;
 	at->expires_us =
@@ -153,6 +152,8 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 	at->helo_size = (uint16_t)length;
 	memcpy(at->helo, octets, length);
 	at->trigger = true;
+	at->vouched |= origin != TAPI_FROM_WIRE;
+	at->proven |= origin == TAPI_FROM_FILE;
 	core->counters.helo_stored++;
 	tapi_peer_kick(peer);
 	return TAPI_OK;
@@ -166,7 +167,7 @@ static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
 
 // The cheap questions first; the signature is asked for only of what would be new.
 enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_helo *helo,
-	const uint8_t *octets, size_t length, bool from_file)
+	const uint8_t *octets, size_t length, enum tapi_origin origin)
 {
 	struct tapi_core_counters *count = &core->counters;
 	struct tapi_carrier *carrier = NULL;
@@ -193,6 +194,7 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 		old = find_address(peer, hash);
 	if (old != NULL && helo->seq <= old->seq) {
 		old->trigger = true; // it may be asked again: the limits of PINGs hold
+		old->vouched |= origin != TAPI_FROM_WIRE;
 		tapi_peer_kick(peer);
 		return refuse(&count->helo_old, TAPI_OK);
 	}
@@ -216,7 +218,7 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 	peer->outbound_only = (helo->flags & TAPI_HELO_OUTBOUND_ONLY) != 0;
 	if (carrier == NULL)
 		return refuse(&count->helo_stored, TAPI_OK); // there is no address to keep
-	return keep(core, peer, carrier, old, helo, hash, octets, length, from_file);
+	return keep(core, peer, carrier, old, helo, hash, octets, length, origin);
 }
 
 enum tapi_result tapi_core_add_helo(struct tapi_core *core, const uint8_t *octets, size_t length)
@@ -231,7 +233,7 @@ enum tapi_result tapi_core_add_helo(struct tapi_core *core, const uint8_t *octet
 		core->counters.helo_malformed++;
 		return result;
 	}
-	return tapi_core_take_helo(core, &helo, octets, used, false);
+	return tapi_core_take_helo(core, &helo, octets, used, TAPI_FROM_PROGRAM);
 }
 
 void tapi_core_own_helos(struct tapi_core *core,
@@ -290,7 +292,7 @@ enum tapi_result tapi_core_add_helos_text(
 				"the HELO at octet %zu is malformed: was the text cut?", at);
 			return result;
 		}
-		result = tapi_core_take_helo(core, &helo, &all[at], used, false);
+		result = tapi_core_take_helo(core, &helo, &all[at], used, TAPI_FROM_PROGRAM);
 		if (result == TAPI_EADDR) // of a transport that we lack: another may do
 			result = TAPI_OK;
 		if (result != TAPI_OK) {
@@ -313,14 +315,19 @@ static void queue_helo(
 
 // Ours, all; and of others one validated, unexpired address each, of so many peers drawn by chance
 // as `advertise` says (TA8: nobody else is advertised).
-void tapi_peer_send_helos(struct tapi_peer *peer, uint64_t now_us)
+//
+// Ours are told again while the peer is in touch: each is a trigger there for the one PING that an
+// address gets per HELO, so that a lost PING, or a wall that falls, is found out in time.
+void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 {
 	struct tapi_core *core = peer->core;
 
 	peer->helos_due = false;
+	peer->helos_sent_us = now_us;
 	for (unsigned i = 0; i < core->n_own; i++)
 		queue_helo(peer, core->own[i].octets, core->own[i].size, now_us);
-	for (unsigned i = 0; i < core->settings.advertise && i + 1 < core->n_reachable; i++) {
+	for (unsigned i = 0; gossip && i < core->settings.advertise && i + 1 < core->n_reachable;
+		i++) {
 		struct tapi_peer *other =
 			core->reachable[tapi_core_chance(core, core->n_reachable)];
 		struct tapi_address *at = other != peer ? other->addresses : NULL;

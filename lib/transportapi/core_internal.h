@@ -111,7 +111,8 @@ struct tapi_core_settings {
 	uint64_t helo_lifetime_us, pong_valid_us, ping_wait_us;
 	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s;
 	uint64_t retry_min_us, retry_max_us;
-	uint64_t quiet_us, quiet_ping_us, idle_ping_us, idle_close_us, linger_us, keepalive_us;
+	uint64_t quiet_us, quiet_ping_us, idle_ping_us, helo_repeat_us, idle_close_us, linger_us,
+		keepalive_us;
 	uint64_t measured_ping_us;
 	unsigned quiet_pings;
 	uint64_t in_rate, out_rate;
@@ -175,6 +176,7 @@ struct tapi_path {
 	uint64_t valid_until_us;               // monotonic; 0: not validated
 	uint64_t revalidate_us;                // when half of that is over
 	uint64_t opened_us, heard_us, used_us; // used: by messages of applications, either way
+	uint64_t asked_us;                     // the last PING of a session that is not validated
 	uint64_t measured_us;                  // the last PING of liveness
 	uint64_t unheard_us;                   // the first message sent since heard_us; 0: none
 	uint32_t rtt_us;                       // smoothed; 0: unknown
@@ -195,6 +197,7 @@ struct tapi_address { // one HELO of a peer
 	uint64_t next_ping_us;      // not before: back-off
 	uint16_t failures;
 	bool proven;  // a PONG came from here once
+	bool vouched; // the program, or the file of known peers, gave it: nobody out there did
 	bool trigger; // a HELO came: one PING is due (TA8)
 	bool suspect;
 	uint32_t rtt_us, pings;
@@ -202,6 +205,8 @@ struct tapi_address { // one HELO of a peer
 	uint16_t helo_size;
 	uint8_t helo[]; // as signed
 };
+
+enum tapi_origin { TAPI_FROM_WIRE, TAPI_FROM_PROGRAM, TAPI_FROM_FILE }; // of a HELO
 
 struct tapi_choice { // how to reach a peer: an address (path NULL: not open), or a path alone
 	struct tapi_address *address;
@@ -217,8 +222,9 @@ struct tapi_peer {
 	struct tapi_choice use;
 	uint8_t n_addresses, n_paths;
 	bool reachable, dead, choose, outbound_only;
-	bool helos_due;
+	bool helos_due, gossip_due;
 	uint64_t helos_us;        // when own HELOs go to it
+	uint64_t helos_sent_us;   // when they did, last
 	uint64_t wanted_us;       // an application sent something, last
 	uint64_t flush_us;        // the queue goes out; TAPI_NEVER: nothing waits
 	uint64_t sent_us;         // a payload with messages, last
@@ -333,10 +339,10 @@ void tapi_peer_limits(struct tapi_peer *peer); // of the settings, after a reloa
 // announce: peers are told in the course of a minute.
 void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce);
 enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_helo *helo,
-	const uint8_t *octets, size_t length, bool from_file);
+	const uint8_t *octets, size_t length, enum tapi_origin origin);
 bool tapi_address_helo(const struct tapi_address *address, struct tapi_helo *out);
 void tapi_address_end(struct tapi_peer *peer, struct tapi_address *address);
-void tapi_peer_send_helos(struct tapi_peer *peer, uint64_t now_us); // own ones and gossip
+void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us);
 
 // path.c
 struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *address);

@@ -106,7 +106,7 @@ static void take_helo(struct arrival *in, const uint8_t *message, uint32_t size)
 		in->core->counters.helo_malformed++;
 		return;
 	}
-	tapi_core_take_helo(in->core, &helo, message, size, false);
+	tapi_core_take_helo(in->core, &helo, message, size, TAPI_FROM_WIRE);
 }
 
 static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
@@ -184,13 +184,11 @@ static void recognise(struct arrival *in, uint64_t now_us)
 	in->path = path;
 	in->peer = path != NULL ? path->peer : tapi_peer_find(in->core, &pack->sender);
 	if (path != NULL) {
-		bool silent = now_us - path->heard_us > in->core->settings.quiet_us;
-
 		path->heard_us = now_us;
 		path->unheard_us = 0;
 		in->validated = tapi_path_valid(path, now_us);
-		if (!in->validated && silent)
-			tapi_peer_kick(path->peer); // it is back: it may be asked again
+		if (!in->validated && path->probe == NULL && path->next_ping_us <= now_us)
+			tapi_peer_kick(path->peer); // it may be asked (again)
 		return;
 	}
 	if (in->peer == NULL || session != NULL)

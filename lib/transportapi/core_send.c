@@ -312,7 +312,7 @@ enum tapi_result tapi_core_send(
 			peer->use.path->carrier->loaded.api->mtu)
 		return refuse(&count->send_too_big, TAPI_ETOOBIG);
 	now_us = tapi_core_now(core);
-	// A trigger for addresses that wait to be validated, once in a while (validate.c).
+	// Addresses that wait to be asked are, now that somebody wants them (validate.c).
 	woken = peer->wanted_us == 0 || now_us - peer->wanted_us >= 30 * TAPI_US_PER_S;
 	if (woken) {
 		peer->wanted_us = now_us;

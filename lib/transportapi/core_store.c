@@ -17,8 +17,8 @@ static void take_record(void *context, const struct tapi_store_record *record)
 	uint8_t octets[TAPI_HELO_BYTES_MAX];
 	size_t length = tapi_helo_encode(&record->helo, octets, sizeof(octets));
 
-	if (length != 0 &&
-		tapi_core_take_helo(reading->core, &record->helo, octets, length, true) == TAPI_OK)
+	if (length != 0 && tapi_core_take_helo(reading->core, &record->helo, octets, length,
+				   TAPI_FROM_FILE) == TAPI_OK)
 		reading->taken++;
 }
 

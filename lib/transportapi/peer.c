@@ -241,6 +241,26 @@ static uint64_t sooner(uint64_t a_us, uint64_t b_us)
 	return a_us < b_us ? a_us : b_us;
 }
 
+// A path that nobody uses is not kept open by this.
+static uint64_t tell_helos(struct tapi_peer *peer, uint64_t now_us)
+{
+	const struct tapi_path *path = peer->use.path;
+
+	if (!peer->reachable)
+		return TAPI_NEVER;
+	if (!peer->helos_due && path != NULL && path->used_us > peer->helos_sent_us) {
+		peer->helos_due = true;
+		peer->helos_us = peer->helos_sent_us + peer->core->settings.helo_repeat_us;
+	}
+	if (peer->helos_due && peer->helos_us <= now_us) {
+		tapi_peer_send_helos(peer, peer->gossip_due, now_us);
+		peer->gossip_due = false;
+	}
+	if (peer->helos_due)
+		return peer->helos_us;
+	return path != NULL ? now_us + peer->core->settings.helo_repeat_us : TAPI_NEVER;
+}
+
 void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us)
 {
 	uint64_t wish_us;
@@ -252,12 +272,7 @@ void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us)
 		tapi_peer_select(peer, now_us); // tells the application, which may forget the peer
 	if (peer->dead)
 		return;
-	if (peer->reachable && peer->helos_due) {
-		if (peer->helos_us <= now_us)
-			tapi_peer_send_helos(peer, now_us);
-		else
-			wish_us = sooner(wish_us, peer->helos_us);
-	}
+	wish_us = sooner(wish_us, tell_helos(peer, now_us));
 	wish_us = sooner(wish_us, tapi_peer_validate(peer, now_us));
 	wish_us = sooner(wish_us, tapi_peer_flush(peer, now_us));
 	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->assemblies, now_us));

@@ -237,7 +237,7 @@ void tapi_peer_select(struct tapi_peer *peer, uint64_t now_us)
 		peer->flush_us = now_us;
 	if (!was_reachable) {
 		tapi_peer_became(peer, true);
-		peer->helos_due = true;
+		peer->helos_due = peer->gossip_due = true;
 		peer->helos_us = now_us;
 		announce(peer, TAPI_PEER_REACHABLE);
 	} else {

@@ -2,9 +2,10 @@
 // Is the peer where it says (TA8, TA9): PINGs that we send, and PONGs that we believe.
 //
 // What an address that never answered may cost its owner, who may be a third party whom somebody
-// else named: one PING per trigger, and the rate limits below all triggers. A trigger is a HELO
-// that came in (validate eager), or an application that wants to send to that peer. An address
-// that did answer is asked again by its own back-off while the peer is wanted.
+// out there named: one PING per HELO received, and less where the rate limits say so. An
+// application that wants to send (validate lazy) only sets that one free: however much it sends, no
+// second follows. What the program itself or the file of known peers named, and what did answer
+// once, is asked again by back-off while the peer is wanted.
 //
 // Two peers cannot both answer one PING: the challenge goes to one session, the answer is signed
 // over it, and only the key whose hash is the target's id is taken. Whoever sees the PING on its
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define WANTED_US     (UINT64_C(60) * TAPI_US_PER_S)   // a send is a trigger for so long
+#define WANTED_US     (UINT64_C(60) * TAPI_US_PER_S)   // a peer is wanted so long after a send
 #define REMEMBERED_US (UINT64_C(3600) * TAPI_US_PER_S) // proven addresses are kept valid for
 #define VALID_US_MAX  (UINT64_C(86400) * TAPI_US_PER_S)
 
@@ -162,7 +163,9 @@ static uint64_t address_due(
 			return TAPI_NEVER;
 		return at->revalidate_us > at->next_ping_us ? at->revalidate_us : at->next_ping_us;
 	}
-	if ((at->trigger && eager) || wanted(peer, now_us, WANTED_US))
+	if (at->trigger && (eager || wanted(peer, now_us, WANTED_US)))
+		return at->next_ping_us;
+	if (at->vouched && wanted(peer, now_us, WANTED_US))
 		return at->next_ping_us;
 	if (at->proven && (eager || wanted(peer, now_us, REMEMBERED_US)))
 		return at->next_ping_us;
@@ -222,8 +225,8 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		if (!core->settings.eager && path->peer->use.path != path &&
 			!wanted(path->peer, now_us, REMEMBERED_US))
 			return TAPI_NEVER;
-	} else if (!path->suspect && now_us - path->heard_us > WANTED_US) {
-		return TAPI_NEVER; // nobody is there any more
+	} else if (!path->suspect && path->heard_us <= path->asked_us) {
+		return TAPI_NEVER; // one PING for what came in: it may be a forged source
 	}
 	if (due_us > now_us)
 		return due_us;
@@ -249,6 +252,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		}
 	}
 	path->next_ping_us = now_us + tapi_backoff(core, path->failures + 1u);
+	path->asked_us = now_us;
 	tapi_probe_start(path, tapi_path_valid(path, now_us), now_us);
 	return TAPI_NEVER;
 }
@@ -346,8 +350,8 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 		tapi_helo_peer(&ping.helos[i], &id);
 		length = (uint32_t)tapi_helo_encode(&ping.helos[i], helo, sizeof(helo));
 		if (tapi_peer_id_equal(&id, &pack->sender) && length != 0)
-			proven[i] = tapi_core_take_helo(
-					    core, &ping.helos[i], helo, length, false) == TAPI_OK;
+			proven[i] = tapi_core_take_helo(core, &ping.helos[i], helo, length,
+					    TAPI_FROM_WIRE) == TAPI_OK;
 	}
 	tapi_pong_sign(&pong, &ping, &pack->sender, &pack->source,
 		wall_us + core->settings.pong_valid_us, &core->identity);
