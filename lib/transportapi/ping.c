@@ -7,6 +7,8 @@
 
 #include "transportapi/wire.h"
 
+static_assert(TAPI_PING_BYTES_MAX <= UINT16_MAX, "its size is 16 bits on the wire");
+
 #define PING_FIXED_BYTES (4 + 32 + 32 + 4 + TAPI_ADDRESS_HASH_BYTES)
 #define OBSERVED_BYTES   20
 #define SIGNED_BYTES                                                                           \
@@ -26,8 +28,6 @@ size_t tapi_ping_encode(const struct tapi_ping *ping, uint8_t *out, size_t room)
 	size_t size = PING_FIXED_BYTES;
 	uint8_t *at = out;
 
-	if (room > UINT16_MAX)
-		room = UINT16_MAX;
 	if (room < TAPI_PONG_BYTES || ping->n_helos > TAPI_PING_HELOS_MAX)
 		return 0;
 	if (!ping->protocol && !is_zero(ping->address_hash, sizeof(ping->address_hash)))

@@ -210,6 +210,12 @@ static void test_families(void **state)
 	source.family = 5; // nobody's
 	assert_int_equal(tapi_acl_address(acl, &source, false), TAPI_EACL);
 	tapi_acl_free(acl);
+	acl = made("");
+	source.address[0] = 0x20;
+	assert_int_equal(tapi_acl_address(acl, &source, false), TAPI_EACL);
+	source.family = 6;
+	assert_int_equal(tapi_acl_address(acl, &source, false), TAPI_OK);
+	tapi_acl_free(acl);
 	tapi_acl_free(NULL);
 }
 
@@ -218,7 +224,8 @@ static void test_peers(void **state)
 	const uint64_t until = UINT64_C(1800000000) * 1000000; // 2027-01-15T08:00:00Z
 	struct tapi_acl *acl =
 		made("\"deny_peers\": [\"" ID_1 "\", \"" PUBLIC_1 " 2027-01-15T08:00:00Z\","
-		     "\"" SEED_2 " 2027-01-15T08:00:00Z\", \"" SEED_2 " 2027-01-15T07:00:00Z\"]");
+		     "\"" SEED_2 " 2027-01-15T07:00:00Z\", \"" SEED_2 " 2027-01-15T08:00:00Z\","
+		     "\"" SEED_2 " 2027-01-15T06:00:00Z\"]");
 	struct tapi_peer_id id;
 
 	(void)state;
@@ -230,7 +237,7 @@ static void test_peers(void **state)
 	assert_int_equal(tapi_peer_id_parse(&id, PUBLIC_1), TAPI_OK);
 	assert_int_equal(tapi_acl_peer(acl, &id, until - 1), TAPI_EACL);
 	assert_int_equal(tapi_acl_peer(acl, &id, until), TAPI_OK);
-	// named twice: the longer counts
+	// named more than once: the longest counts
 	assert_int_equal(tapi_peer_id_parse(&id, SEED_2), TAPI_OK);
 	assert_int_equal(tapi_acl_peer(acl, &id, until - 1), TAPI_EACL);
 	assert_int_equal(tapi_acl_peer(acl, &id, until), TAPI_OK);
@@ -258,6 +265,7 @@ static void test_refused(void **state)
 		{"\"deny\": [\"10.1.2.3/8\"]", "has bits behind its prefix: write 10.0.0.0/8"},
 		{"\"deny\": [\"1.2.3.255/30\"]", "has bits behind its prefix: write 1.2.3.252/30"},
 		{"\"deny\": [\"2001:db8::1/33\"]", "write 2001:db8::/33"},
+		{"\"deny\": [\"::ffff:0:0/95\"]", "write ::fffe:0:0/95"}, // half of it is no IPv4
 		{"\"deny\": [\"1.2.3.4\", \"10.0.0.0/8\"],\n\"allow\": [\"1.0.0.0/8\", "
 		 "\"10.0.0.0/8\"]",
 			"configuration:2: acl.allow[1]: the same network stands in deny[1]"},

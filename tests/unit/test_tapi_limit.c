@@ -43,6 +43,7 @@ static void test_bucket(void **state)
 	assert_true(tapi_bucket_take(&bucket, 500, 3600 * SECOND_US));
 	// the clock goes back: nothing is given, nothing is given twice
 	assert_false(tapi_bucket_take(&bucket, 1, 1800 * SECOND_US));
+	assert_true(tapi_bucket_take(&bucket, 0, 1800 * SECOND_US));
 	assert_false(tapi_bucket_take(&bucket, 1, 3600 * SECOND_US));
 	assert_true(tapi_bucket_when(&bucket, 1, 1800 * SECOND_US) == 3600 * SECOND_US + 1000);
 	assert_true(tapi_bucket_take(&bucket, 1, 3600 * SECOND_US + 1000));

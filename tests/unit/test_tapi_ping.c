@@ -275,6 +275,15 @@ static void test_malformed(void **state)
 	assert_int_equal(tapi_ping_decode(&got, octets, size), TAPI_EFORMAT);
 	tapi_put16(octets + 70, 1);
 	assert_int_equal(tapi_ping_decode(&got, octets, size), TAPI_EFORMAT);
+	// five that are there: there is no place for the fifth
+	tapi_put16(octets + 70, TAPI_PING_HELOS_MAX + 1);
+	for (unsigned i = 0; i <= TAPI_PING_HELOS_MAX; i++)
+		tapi_helo_encode(&ping.helos[0], octets + 88 + (size_t)i * 134, 134);
+	tapi_put16(octets, 88 + 5 * 134);
+	assert_int_equal(tapi_ping_decode(&got, octets, 88 + 5 * 134), TAPI_EFORMAT);
+	tapi_put16(octets + 70, TAPI_PING_HELOS_MAX);
+	tapi_put16(octets, 88 + 4 * 134);
+	assert_int_equal(tapi_ping_decode(&got, octets, 88 + 4 * 134), TAPI_OK);
 }
 
 // Protocol 0: the session itself is asked after, there is no address.
@@ -324,6 +333,15 @@ static void test_observed(void **state)
 		assert_int_equal(got.observed.port, says ? sources[i].source.port : 0);
 		assert_memory_equal(got.observed.address, sources[i].source.address, says);
 		assert_memory_equal(got.observed.address + says, zeros, 16 - says);
+		if (!says) { // nowhere has no port, and no address
+			octets[71] = 1;
+			assert_int_equal(
+				tapi_pong_decode(&got, octets, sizeof(octets)), TAPI_EFORMAT);
+			octets[71] = 0;
+			octets[72] = 1;
+			assert_int_equal(
+				tapi_pong_decode(&got, octets, sizeof(octets)), TAPI_EFORMAT);
+		}
 		for (unsigned family = 0; family < 256; family++) {
 			octets[68] = (uint8_t)family;
 			if (family != 0 && family != 4 && family != 6)

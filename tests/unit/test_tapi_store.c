@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <zlib.h>
 
 #include "tapi_vectors.h"
 #include "transportapi/store.h"
+#include "transportapi/wire.h"
 
 #define PEERS      4
 #define FILE_BYTES (1 << 12)
@@ -227,6 +229,43 @@ static void test_moved(void **state)
 	assert_int_equal(read_peers(9, TAPI_EFORMAT, NULL), PEERS - 1);
 }
 
+// What somebody makes who knows the form: sums that are right, and what they stand for is not.
+static void test_crafted(void **state)
+{
+	const size_t head = strlen("transportapi peers 1\n");
+	uint8_t octets[FILE_BYTES];
+	uint32_t crc;
+
+	(void)state;
+	write_peers(1);
+	assert_int_equal(get_file(octets), head + 142 + 14);
+	// another number of records
+	octets[head + 142 + 9] = 2;
+	crc = (uint32_t)crc32(crc32(0, octets, (uInt)(head + 138)), octets + head + 142, 10);
+	tapi_put32(octets + head + 152, crc);
+	put_file(octets, head + 156);
+	assert_int_equal(read_peers(9, TAPI_EFORMAT, NULL), 1);
+	octets[head + 142 + 9] = 1;
+	crc = (uint32_t)crc32(crc32(0, octets, (uInt)(head + 138)), octets + head + 142, 10);
+	tapi_put32(octets + head + 152, crc);
+	put_file(octets, head + 156);
+	assert_int_equal(read_peers(9, TAPI_OK, NULL), 1);
+	// a record with something behind its HELO
+	octets[head + 1]++;
+	memmove(octets + head + 139, octets + head + 138, 18);
+	octets[head + 138] = 0;
+	tapi_put32(octets + head + 139, (uint32_t)crc32(0, octets, (uInt)(head + 139)));
+	put_file(octets, head + 157);
+	assert_int_equal(read_peers(9, TAPI_EFORMAT, NULL), 0);
+	// one whose HELO has no shape
+	write_peers(1);
+	get_file(octets);
+	octets[head + 10 + 4]++;
+	tapi_put32(octets + head + 138, (uint32_t)crc32(0, octets, (uInt)(head + 138)));
+	put_file(octets, head + 156);
+	assert_int_equal(read_peers(9, TAPI_EFORMAT, NULL), 0);
+}
+
 static void test_refused(void **state)
 {
 	struct tapi_store_writer *writer = NULL;
@@ -310,6 +349,7 @@ int main(void)
 		TEST(test_cut),
 		TEST(test_flips),
 		TEST(test_moved),
+		TEST(test_crafted),
 		TEST(test_refused),
 		TEST(test_full),
 	};
