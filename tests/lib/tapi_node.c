@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <cmocka.h>
@@ -299,6 +300,22 @@ void raw_write(int fd, const void *octets, size_t length)
 	assert_int_equal(send(fd, octets, length, MSG_NOSIGNAL), length);
 }
 
+int raw_other_end(int fd)
+{
+	struct sockaddr_in mine, its;
+	socklen_t length = sizeof(mine);
+
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&mine, &length), 0);
+	for (int other = 0; other < 1024; other++) {
+		length = sizeof(its);
+		if (!getpeername(other, (struct sockaddr *)&its, &length) &&
+			its.sin_family == AF_INET && its.sin_port == mine.sin_port)
+			return other;
+	}
+	fail_msg("nobody is the peer of %d", fd);
+	return -1;
+}
+
 size_t raw_read(int fd, uint8_t *out, size_t length)
 {
 	size_t n = 0;
@@ -353,4 +370,35 @@ int peer_connect(struct node *to)
 struct tapi_session *last_session(struct node *node)
 {
 	return node->messages[node->n_messages - 1].session;
+}
+
+tapi_init_fn inittransport_tcp;
+
+void tcp_begin(struct node *node, const char *keys)
+{
+	static uint8_t first = 0xa0;
+	char text[512];
+
+	snprintf(text, sizeof(text), "\"tcp\": {%s}", keys);
+	node_init(node, inittransport_tcp, ++first, text);
+	node_start(node);
+}
+
+enum tapi_result tcp_reload(struct node *node, const char *keys, const char *acl)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "\"tcp\": {%s}", keys);
+	return node_reload(node, text, acl);
+}
+
+bool tcp_refused(uint16_t port)
+{
+	const struct sockaddr_in address = loopback(port);
+	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const bool refused = connect(fd, (const struct sockaddr *)&address, sizeof(address)) &&
+			     errno == ECONNREFUSED;
+
+	close(fd);
+	return refused;
 }

@@ -69,6 +69,8 @@ int raw_listen(uint16_t *port, int backlog);
 int raw_accept(int listening);
 int raw_connect(uint16_t port); // IPv4
 void raw_write(int fd, const void *octets, size_t length);
+// The descriptor in this process whose peer `fd` is.
+int raw_other_end(int fd);
 size_t raw_read(int fd, uint8_t *out, size_t length); // until all is there, or the end
 
 // A peer of stream transports, as octets. peer_connect: it has said WELCOME (its identity begins
@@ -78,5 +80,11 @@ size_t peer_welcome(uint8_t *out, uint8_t first);
 size_t peer_frame(uint8_t *out, uint8_t mark, uint32_t size);
 int peer_connect(struct node *to);
 struct tapi_session *last_session(struct node *node); // that something came on
+
+// tcp started with these keys of its section; each with an identity of its own.
+void tcp_begin(struct node *node, const char *keys);
+enum tapi_result tcp_reload(
+	struct node *node, const char *keys, const char *acl); // NULL: the loopback
+bool tcp_refused(uint16_t port);                               // nobody listens at 127.0.0.1
 
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
+#include <errno.h>
 #include <sys/socket.h>
 #include <cmocka.h>
 #include "tapi_node.h"
@@ -162,6 +163,64 @@ static void test_ends_in_order(void **state)
 	close(listening);
 }
 
+// The same where time ends it: the peer that was slow reads whole frames, then FIN.
+static void test_stale_in_order(void **state)
+{
+	static uint8_t octets[MTU];
+	uint64_t seen[2] = {0};
+	struct tapi_frame_reader reader;
+	const int fd = peer_connect(&a);
+	struct tapi_session *session = last_session(&a);
+	unsigned sent = 0;
+	ssize_t n = 1;
+
+	(void)state;
+	tapi_frame_reader_init(&reader, MTU);
+	while (a.api->send_estimate(a.api, session))
+		sent += node_send(&a, session, 'q', MTU - 7) == TAPI_OK;
+	node_ahead(&a, 60 * S);
+	assert_int_equal(a.n_downs, 1);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_STALE);
+	for (unsigned i = 0; n && i < 100000; i++) {
+		node_run(&a, 1);
+		n = recv(fd, octets, sizeof(octets), MSG_DONTWAIT);
+		if (n > 0)
+			assert_int_equal(tapi_frame_reader_feed(
+						 &reader, octets, (size_t)n, count_whole, seen),
+				TAPI_OK);
+	}
+	assert_int_equal(n, 0);
+	assert_int_equal(seen[0], sent);
+	assert_int_equal(reader.rest_length, 0);
+	tapi_frame_reader_free(&reader);
+	close(fd);
+}
+
+// Who never closes is not waited for: 2 s, or 1 MiB.
+static void test_linger_bounded(void **state)
+{
+	static uint8_t octets[MTU];
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	struct tapi_session *session = node_connect(&a, tcp_url(port));
+	const int fd = raw_accept(listening);
+	size_t poured = 0;
+	ssize_t n;
+
+	(void)state;
+	node_run(&a, 3);
+	assert_int_equal(a.api->disconnect(a.api, session), TAPI_OK);
+	do {
+		n = send(fd, octets, sizeof(octets), MSG_NOSIGNAL | MSG_DONTWAIT);
+		poured += n > 0 ? (size_t)n : 0;
+		node_run(&a, 1);
+	} while ((n > 0 || errno == EAGAIN) && poured < 64u << 20);
+	assert_in_range(poured, 1u << 20, 32u << 20);
+	assert_int_equal(a.n_messages, 0);
+	close(fd);
+	close(listening);
+}
+
 static struct tapi_session *to_end;
 
 static void end_inside(struct node *node, const struct tapi_message_pack *pack)
@@ -273,6 +332,8 @@ int main(void)
 		T(test_reset_by_peer),
 		T(test_stale),
 		T(test_ends_in_order),
+		T(test_stale_in_order),
+		T(test_linger_bounded),
 		T(test_disconnect_inside),
 		T(test_disconnect_inside_pieces),
 		T(test_stop_inside),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where tcp listens and what it advertises; whom it lets in; what a reload changes and what it
-// leaves; what happens when descriptors run out.
+// Where tcp listens and what it advertises; whom it lets in; limits, and what happens when
+// descriptors run out.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,37 +23,7 @@ tapi_done_fn donetransport_tcp;
 
 static struct node a, b;
 
-static void begin(struct node *node, const char *keys)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text), "\"tcp\": {%s}", keys);
-	node_init(node, inittransport_tcp, node == &a ? 0xaa : 0xbb, text);
-	node_start(node);
-}
-
-static enum tapi_result reload(struct node *node, const char *keys, const char *acl)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text), "\"tcp\": {%s}", keys);
-	return node_reload(node, text, acl);
-}
-
 #define LOCAL "\"port\": 0, \"bind\": [\"127.0.0.1\"]"
-
-static bool is_refused(uint16_t port)
-{
-	const struct sockaddr_in address = {.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	const bool refused = connect(fd, (const struct sockaddr *)&address, sizeof(address)) &&
-			     errno == ECONNREFUSED;
-
-	close(fd);
-	return refused;
-}
 
 static unsigned advertised(struct node *node, char texts[][TAPI_TEXT_BYTES], unsigned room)
 {
@@ -77,14 +47,14 @@ static void test_advertise(void **state)
 	char texts[8][TAPI_TEXT_BYTES], expected[64];
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	assert_int_equal(advertised(&a, texts, 8), 1);
 	snprintf(expected, sizeof(expected), "tcp://127.0.0.1:%u", node_port(&a, 4));
 	assert_string_equal(texts[0], expected);
 	node_end(&a, donetransport_tcp);
 
-	begin(&a, "\"port\": 0, \"bind\": [\"127.0.0.1\", \"[::1]\"], \"advertise\": "
-		  "[\"198.51.100.7\", \"198.51.100.8:99\", \"2001:db9::1\"]");
+	tcp_begin(&a, "\"port\": 0, \"bind\": [\"127.0.0.1\", \"[::1]\"], \"advertise\": "
+		      "[\"198.51.100.7\", \"198.51.100.8:99\", \"2001:db9::1\"]");
 	assert_int_equal(advertised(&a, texts, 8), 3);
 	snprintf(expected, sizeof(expected), "tcp://198.51.100.7:%u", node_port(&a, 4));
 	assert_string_equal(texts[0], expected);
@@ -94,13 +64,13 @@ static void test_advertise(void **state)
 	node_end(&a, donetransport_tcp);
 
 	// all addresses: those of the interfaces that the acl lets through
-	begin(&a, "\"port\": 0");
+	tcp_begin(&a, "\"port\": 0");
 	const unsigned n = advertised(&a, texts, 8);
 
 	assert_in_range(n, 1, 8); // the loopback at least
 	for (unsigned i = 0; i < n; i++)
 		assert_null(strstr(texts[i], "//0.0.0.0:"));
-	assert_int_equal(reload(&a, "\"port\": 0", "{\"local\": false}"), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, "\"port\": 0", "{\"local\": false}"), TAPI_OK);
 	for (unsigned i = advertised(&a, texts, 8); i-- > 0;)
 		assert_null(strstr(texts[i], "//127."));
 	node_end(&a, donetransport_tcp);
@@ -115,35 +85,35 @@ static void test_nat(void **state)
 	uint16_t port;
 
 	(void)state;
-	begin(&b, LOCAL);
+	tcp_begin(&b, LOCAL);
 	port = node_port(&b, 4);
 	node_stop(&b);
 	snprintf(keys, sizeof(keys),
 		"\"nat\": true, \"bind\": [\"127.0.0.1:%u\"], \"advertise\": [\"127.0.0.1:7\"]",
 		port);
-	begin(&a, keys);
+	tcp_begin(&a, keys);
 	assert_int_equal(a.api->create_helo(a.api, 0, &helo), TAPI_ENOADDR);
-	assert_true(is_refused(port));
+	assert_true(tcp_refused(port));
 	node_start(&b);
 	port = node_port(&b, 4);
 	session = node_connect(&a, tcp_url(port));
 	assert_int_equal(node_send(&a, session, 'n', 9), TAPI_OK);
 	node_run(&a, 3);
 	node_until(&b, &b.n_messages, 1);
-	assert_int_equal(b.messages[0].sender.octets[0], 0xaa);
+	assert_memory_equal(&b.messages[0].sender, &a.id, sizeof(a.id));
 	// and is answered on that session
 	assert_int_equal(b.api->associate(b.api, b.messages[0].session), TAPI_OK);
 	assert_int_equal(node_send(&b, b.messages[0].session, 'm', 9), TAPI_OK);
 	node_until(&a, &a.n_messages, 1);
 	assert_ptr_equal(a.messages[0].session, session);
 	// no longer behind it: a reload
-	assert_int_equal(reload(&a, LOCAL, NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, LOCAL, NULL), TAPI_OK);
 	assert_int_equal(a.api->create_helo(a.api, 0, &helo), TAPI_OK);
-	assert_false(is_refused(node_port(&a, 4)));
+	assert_false(tcp_refused(node_port(&a, 4)));
 	port = node_port(&a, 4);
-	assert_int_equal(reload(&a, LOCAL ", \"nat\": true", NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, LOCAL ", \"nat\": true", NULL), TAPI_OK);
 	assert_int_equal(a.api->create_helo(a.api, 0, &helo), TAPI_ENOADDR);
-	assert_true(is_refused(port));
+	assert_true(tcp_refused(port));
 	assert_int_equal(node_send(&a, session, 'n', 9), TAPI_OK); // it lives on
 	assert_int_equal(a.n_downs, 0);
 	node_end(&a, donetransport_tcp);
@@ -160,7 +130,7 @@ static void test_stop_start(void **state)
 	int fd, again;
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	port = node_port(&a, 4);
 	fd = peer_connect(&a);
 	session = a.messages[0].session;
@@ -174,7 +144,7 @@ static void test_stop_start(void **state)
 	again = raw_listen(&port, 1);
 	// taken: it says where, and starts when it is free
 	snprintf(keys, sizeof(keys), "\"bind\": [\"127.0.0.1:%u\"]", port);
-	assert_int_equal(reload(&a, keys, NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, keys, NULL), TAPI_OK);
 	assert_int_equal(a.api->start_server(a.api), TAPI_ESYS);
 	assert_non_null(strstr(a.logged, tcp_url(port)));
 	assert_non_null(strstr(a.logged, "ss -ltnp"));
@@ -196,8 +166,8 @@ static void test_ipv6(void **state)
 	char text[64];
 
 	(void)state;
-	begin(&a, "\"port\": 0, \"bind\": [\"127.0.0.1\", \"::1\"]");
-	begin(&b, LOCAL);
+	tcp_begin(&a, "\"port\": 0, \"bind\": [\"127.0.0.1\", \"::1\"]");
+	tcp_begin(&b, LOCAL);
 	assert_int_equal(node_port(&a, 4), node_port(&a, 6));
 	snprintf(text, sizeof(text), "tcp://[::1]:%u", node_port(&a, 6));
 	session = node_connect(&b, text);
@@ -211,15 +181,80 @@ static void test_ipv6(void **state)
 	b.api->session_info(b.api, session, &info);
 	assert_string_equal(info.remote, text);
 	// "ipv6": false: not an address of this transport any more, and what there is ends
-	assert_int_equal(reload(&b, LOCAL ", \"ipv6\": false", NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&b, LOCAL ", \"ipv6\": false", NULL), TAPI_OK);
 	node_until(&b, &b.n_downs, 1);
 	assert_int_equal(b.downs[0].why, TAPI_DOWN_DENIED);
 	helo = node_helo(&b, text);
 	assert_int_equal(b.api->verify_helo(b.api, &helo), TAPI_EADDR);
 	assert_int_equal(b.api->connect(b.api, &helo, &session), TAPI_EADDR);
-	assert_int_equal(reload(&b, "\"bind\": [\"::1\"], \"ipv6\": false", NULL), TAPI_ECONF);
+	assert_int_equal(tcp_reload(&b, "\"bind\": [\"::1\"], \"ipv6\": false", NULL), TAPI_ECONF);
 	assert_non_null(strstr(b.logged, "tcp.bind"));
 	node_end(&b, donetransport_tcp);
+	node_end(&a, donetransport_tcp);
+}
+
+// All addresses of both families: one port.
+static void test_both_families(void **state)
+{
+	struct tapi_session *session;
+	char text[64];
+
+	(void)state;
+	tcp_begin(&a, "\"port\": 0");
+	assert_int_equal(node_port(&a, 4), node_port(&a, 6));
+	tcp_begin(&b, LOCAL);
+	snprintf(text, sizeof(text), "tcp://[::1]:%u", node_port(&a, 6));
+	session = node_connect(&b, text);
+	assert_int_equal(node_send(&b, session, '6', 66), TAPI_OK);
+	node_run(&b, 3);
+	node_until(&a, &a.n_messages, 1);
+	close(peer_connect(&a)); // IPv4
+	node_end(&b, donetransport_tcp);
+	node_end(&a, donetransport_tcp);
+}
+
+static bool without_ipv6;
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol);
+
+int __wrap_socket(int domain, int type, int protocol)
+{
+	if (!without_ipv6 || domain != AF_INET6)
+		return __real_socket(domain, type, protocol);
+	errno = EAFNOSUPPORT;
+	return -1;
+}
+
+// A machine without IPv6 listens on what it has; an address that was asked for by name is missed.
+static void test_without_ipv6(void **state)
+{
+	(void)state;
+	without_ipv6 = true;
+	tcp_begin(&a, "\"port\": 0");
+	close(peer_connect(&a));
+	assert_int_equal(tcp_reload(&a, "\"port\": 0, \"bind\": [\"::\"]", NULL), TAPI_ECONF);
+	assert_non_null(strstr(a.logged, "[::]"));
+	close(peer_connect(&a));
+	without_ipv6 = false;
+	node_end(&a, donetransport_tcp);
+}
+
+static void test_address_room(void **state)
+{
+	uint8_t octets[TAPI_ADDRESS_BYTES];
+	size_t size = 5;
+
+	(void)state;
+	tcp_begin(&a, LOCAL);
+	assert_int_equal(
+		a.api->string_to_address(a.api, "tcp://192.0.2.1:1", octets, &size), TAPI_EADDR);
+	size = 6;
+	assert_int_equal(
+		a.api->string_to_address(a.api, "tcp://192.0.2.1:1", octets, &size), TAPI_OK);
+	assert_int_equal(size, 6);
+	assert_int_equal(
+		a.api->string_to_address(a.api, "udp://192.0.2.1:1", octets, &size), TAPI_EADDR);
 	node_end(&a, donetransport_tcp);
 }
 
@@ -233,10 +268,10 @@ static void test_denied(void **state)
 	int fd;
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	helo = node_helo(&a, "tcp://127.0.0.1:2086");
 	assert_int_equal(a.api->verify_helo(a.api, &helo), TAPI_OK);
-	assert_int_equal(reload(&a, LOCAL, deny), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, LOCAL, deny), TAPI_OK);
 	assert_int_equal(a.api->verify_helo(a.api, &helo), TAPI_EACL);
 	assert_int_equal(a.api->connect(a.api, &helo, &session), TAPI_EACL);
 	helo = node_helo(&a, "tcp://127.0.0.2:53");
@@ -256,127 +291,13 @@ static void test_denied(void **state)
 	node_end(&a, donetransport_tcp);
 }
 
-// TA17: who is denied now ends, the others live on.
-static void test_reload_denies(void **state)
-{
-	struct tapi_session *allowed, *denied;
-	uint16_t port = 0;
-	const int listening = raw_listen(&port, 4);
-	char text[64];
-	int fd;
-
-	(void)state;
-	begin(&a, "\"port\": 0, \"bind\": [\"127.0.0.2\"]");
-	begin(&b, LOCAL);
-	snprintf(text, sizeof(text), "tcp://127.0.0.2:%u", node_port(&a, 4));
-	allowed = node_connect(&b, text);
-	denied = node_connect(&b, tcp_url(port));
-	fd = raw_accept(listening);
-	node_run(&b, 3);
-	node_run(&a, 3);
-	assert_int_equal(
-		reload(&b, LOCAL, "{\"local\": true, \"deny\": [\"127.0.0.1/32\"]}"), TAPI_OK);
-	assert_int_equal(b.n_downs, 0); // not inside
-	assert_int_equal(node_send(&b, denied, 'd', 1), TAPI_EDOWN);
-	node_until(&b, &b.n_downs, 1);
-	assert_ptr_equal(b.downs[0].session, denied);
-	assert_int_equal(b.downs[0].why, TAPI_DOWN_DENIED);
-	assert_int_equal(node_send(&b, allowed, 'a', 1), TAPI_OK);
-	node_until(&a, &a.n_messages, 1);
-	close(fd);
-	close(listening);
-	node_end(&b, donetransport_tcp);
-	node_end(&a, donetransport_tcp);
-}
-
-// TA17: another port, the same sessions; a port that is taken leaves all as it was.
-static void test_reload_port(void **state)
-{
-	uint16_t taken = 0, first, second;
-	const int other = raw_listen(&taken, 1);
-	char keys[128];
-	int fd;
-
-	(void)state;
-	begin(&a, LOCAL);
-	first = node_port(&a, 4);
-	fd = peer_connect(&a);
-	assert_int_equal(a.api->associate(a.api, a.messages[0].session), TAPI_OK);
-
-	snprintf(keys, sizeof(keys), "\"bind\": [\"127.0.0.1:%u\"], \"cost\": 7", taken);
-	assert_int_equal(reload(&a, keys, NULL), TAPI_ECONF);
-	assert_non_null(strstr(a.logged, tcp_url(taken)));
-	assert_int_equal(node_port(&a, 4), first);
-	assert_int_equal(a.api->cost, 200);
-	close(peer_connect(&a));
-
-	close(other);
-	assert_int_equal(reload(&a, keys, NULL), TAPI_OK);
-	second = node_port(&a, 4);
-	assert_int_equal(second, taken);
-	assert_int_equal(a.api->cost, 7);
-	assert_true(is_refused(first));
-	close(peer_connect(&a));
-	assert_int_equal(node_send(&a, a.messages[0].session, 's', 3), TAPI_OK);
-
-	// from one address to all, on the same port: the old one has to make place
-	snprintf(keys, sizeof(keys), "\"port\": %u, \"ipv6\": false", second);
-	assert_int_equal(reload(&a, keys, NULL), TAPI_OK);
-	assert_int_equal(node_port(&a, 4), second);
-	close(peer_connect(&a));
-	// and back, together with one that is taken: refused, and it still listens
-	taken = 0;
-	const int third = raw_listen(&taken, 1);
-
-	snprintf(keys, sizeof(keys), "\"bind\": [\"127.0.0.1:%u\", \"127.0.0.1:%u\"]", second,
-		taken);
-	assert_int_equal(reload(&a, keys, NULL), TAPI_ECONF);
-	assert_int_equal(node_port(&a, 4), second);
-	close(peer_connect(&a));
-	assert_int_equal(node_send(&a, a.messages[0].session, 's', 3), TAPI_OK);
-	for (unsigned i = 0; i < a.n_downs; i++)
-		assert_ptr_not_equal(a.downs[i].session, a.messages[0].session);
-	close(third);
-	close(fd);
-	node_end(&a, donetransport_tcp);
-}
-
-static void test_reload_wrong(void **state)
-{
-	static const struct {
-		const char *keys, *said;
-	} rows[] = {
-		{"\"prot\": 1", "prot"},
-		{"\"port\": 65536", "port"},
-		{"\"cost\": 0", "cost"},
-		{"\"bind\": [\"name\"]", "tcp.bind"},
-		{"\"bind\": [\"127.0.0.1:0\"]", "tcp.bind"},
-		{"\"advertise\": [\"name\"]", "tcp.advertise"},
-		{"\"advertise\": [\"0.0.0.0:1\"]", "tcp.advertise"},
-		{"\"bind\": [\"127.0.0.1\"], \"advertise\": [\"2001:db8::1\"]", "tcp.advertise"},
-		{"\"max_sessions\": 0", "max_sessions"},
-	};
-
-	(void)state;
-	begin(&a, LOCAL);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		a.logged[0] = '\0';
-		if (reload(&a, rows[i].keys, NULL) != TAPI_ECONF)
-			fail_msg("taken: %s", rows[i].keys);
-		if (!strstr(a.logged, rows[i].said))
-			fail_msg("%s: %s", rows[i].keys, a.logged);
-	}
-	close(peer_connect(&a));
-	node_end(&a, donetransport_tcp);
-}
-
 static void test_rate(void **state)
 {
 	struct tapi_session *session;
 	int fd;
 
 	(void)state;
-	begin(&a, LOCAL ", \"rate_bytes_s\": 100000");
+	tcp_begin(&a, LOCAL ", \"rate_bytes_s\": 100000");
 	fd = peer_connect(&a);
 	session = a.messages[0].session;
 	for (unsigned i = 0; i < 200; i++)
@@ -388,7 +309,7 @@ static void test_rate(void **state)
 		node_send(&a, session, 'r', 988);
 	assert_int_equal(a.api->stats(a.api)->sent_msgs, 110);
 	// a reload lifts it
-	assert_int_equal(reload(&a, LOCAL, NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, LOCAL, NULL), TAPI_OK);
 	assert_int_equal(node_send(&a, session, 'r', 988), TAPI_OK);
 	close(fd);
 	node_end(&a, donetransport_tcp);
@@ -402,7 +323,7 @@ static void test_limits(void **state)
 	int fd[3];
 
 	(void)state;
-	begin(&a, LOCAL ", \"max_sessions\": 2");
+	tcp_begin(&a, LOCAL ", \"max_sessions\": 2");
 	fd[0] = peer_connect(&a);
 	fd[1] = peer_connect(&a);
 	assert_int_equal(a.api->associate(a.api, a.messages[0].session), TAPI_OK);
@@ -421,7 +342,7 @@ static void test_limits(void **state)
 	helo = node_helo(&a, tcp_url(node_port(&a, 4)));
 	assert_int_equal(a.api->connect(a.api, &helo, &session), TAPI_ELIMIT);
 	assert_int_equal(a.api->stats(a.api)->sessions_refused, 2);
-	assert_int_equal(reload(&a, LOCAL, NULL), TAPI_OK);
+	assert_int_equal(tcp_reload(&a, LOCAL, NULL), TAPI_OK);
 	close(peer_connect(&a));
 	for (unsigned i = 0; i < 3; i++)
 		close(fd[i]);
@@ -437,7 +358,7 @@ static void test_out_of_descriptors(void **state)
 	int fd[3];
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	for (unsigned i = 0; i < 3; i++)
 		fd[i] = raw_connect(node_port(&a, 4));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -470,7 +391,7 @@ static void test_out_of_descriptors_rest(void **state)
 	int fd;
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	fd = raw_connect(node_port(&a, 4));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = before;
@@ -504,7 +425,7 @@ static void test_refused_core(void **state)
 	struct tapi_core_api core;
 
 	(void)state;
-	begin(&a, LOCAL);
+	tcp_begin(&a, LOCAL);
 	core = a.core;
 	core.version++;
 	assert_null(inittransport_tcp(&core));
@@ -522,10 +443,10 @@ int main(void)
 		cmocka_unit_test(test_nat),
 		cmocka_unit_test(test_stop_start),
 		cmocka_unit_test(test_ipv6),
+		cmocka_unit_test(test_both_families),
+		cmocka_unit_test(test_without_ipv6),
+		cmocka_unit_test(test_address_room),
 		cmocka_unit_test(test_denied),
-		cmocka_unit_test(test_reload_denies),
-		cmocka_unit_test(test_reload_port),
-		cmocka_unit_test(test_reload_wrong),
 		cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_out_of_descriptors),
