@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transportapi/datagram_state.h"
 
+#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
@@ -164,6 +165,10 @@ enum tapi_result tapi_datagram_link_add(struct datagram *dg, const struct tapi_s
 		return result;
 	}
 	*out = link;
+	if (!TAILQ_EMPTY(&dg->links.ending)) // it took the place of another
+		tapi_datagram_due(dg, 0);
+	else if (inbound && !evtimer_pending(dg->due, NULL))
+		tapi_datagram_due(dg, dg->links.limits.stale_us);
 	return TAPI_OK;
 }
 
@@ -285,6 +290,7 @@ static enum tapi_result stop_server(struct tapi_transport_api *self)
 		return TAPI_OK;
 	dg->started = false;
 	dg->epoch++;
+	evtimer_del(dg->due);
 	tapi_datagram_close(&dg->sockets);
 	tapi_links_end_all(&dg->links, TAPI_DOWN_STOPPED, NULL);
 	return TAPI_OK;
@@ -333,7 +339,28 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 	dg->epoch++;
 	settings_use(dg, &settings);
 	tapi_links_fail_all(&dg->links, TAPI_DOWN_DENIED, lives_on);
+	if (!TAILQ_EMPTY(&dg->links.ending))
+		tapi_datagram_due(dg, 0);
 	return TAPI_OK;
+}
+
+void tapi_datagram_due(struct datagram *dg, uint64_t wait_us)
+{
+	const struct timeval wait = {
+		.tv_sec = (time_t)(wait_us / 1000000), .tv_usec = (suseconds_t)(wait_us % 1000000)};
+
+	evtimer_add(dg->due, &wait);
+}
+
+static void on_due(int unused, short what, void *context)
+{
+	struct datagram *dg = context;
+	uint64_t now_us = now_of(dg), next_us = tapi_links_turn(&dg->links, now_us);
+
+	(void)unused;
+	(void)what;
+	if (dg->started && next_us != UINT64_MAX)
+		tapi_datagram_due(dg, next_us > now_us ? next_us - now_us : 0);
 }
 
 static uint64_t turn(struct tapi_transport_api *self, uint64_t now_us)
@@ -384,7 +411,10 @@ struct tapi_transport_api *tapi_datagram_new(
 	slot_bytes =
 		(settings.mtu + TAPI_ENVELOPE_BYTES + TAPI_DATAGRAM_HEAD_ROOM + 63u) & ~(size_t)63;
 	dg = calloc(1, sizeof(*dg) + (TAPI_DATAGRAM_BURST + 1) * slot_bytes);
-	if (!dg) {
+	if (dg)
+		dg->due = evtimer_new(core->base, on_due, dg);
+	if (!dg || !dg->due) {
+		free(dg);
 		core->log(core->core, LOG_ERR, "%s: out of memory", kind->name);
 		return NULL;
 	}
@@ -405,6 +435,9 @@ struct tapi_transport_api *tapi_datagram_new(
 
 void tapi_datagram_free(struct tapi_transport_api *self)
 {
+	struct datagram *dg = datagram_of(self);
+
 	stop_server(self);
-	free(datagram_of(self));
+	event_free(dg->due);
+	free(dg);
 }

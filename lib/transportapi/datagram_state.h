@@ -39,6 +39,7 @@ struct datagram {
 	struct tapi_links links;
 	struct tapi_datagram_sockets sockets;
 	struct tapi_bucket rate;
+	struct event *due; // calls turn() for what came in, or ended, since the core last did
 	struct tapi_inet_list own; // since create_helo(0)
 	bool started;
 	uint32_t epoch; // another with each change of sockets: a loop over one of them ends
@@ -76,6 +77,8 @@ static inline bool datagram_allows(const struct datagram *dg, const struct tapi_
 enum tapi_result tapi_datagram_link_add(struct datagram *dg, const struct tapi_source *source,
 	struct tapi_datagram_socket *socket, bool inbound, uint64_t now_us,
 	struct datagram_link **out);
+// The wish of turn() is earlier than what the core was told.
+void tapi_datagram_due(struct datagram *dg, uint64_t wait_us);
 // The methods send and send_estimate, and the event of a socket.
 enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,
 	const void *message, uint32_t size, bool is_encrypted, uint32_t crc);

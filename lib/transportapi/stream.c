@@ -20,6 +20,14 @@ static void wake(struct tapi_streams *streams)
 	event_active(&streams->wake, EV_TIMEOUT, 0);
 }
 
+static void wake_in(struct tapi_streams *streams, uint64_t wait_us)
+{
+	const struct timeval wait = {
+		.tv_sec = (time_t)(wait_us / 1000000), .tv_usec = (suseconds_t)(wait_us % 1000000)};
+
+	event_add(&streams->wake, &wait);
+}
+
 // Calls `each` for the messages that were kept before the connection stood.
 static void each_kept(
 	struct tapi_stream *stream, void (*each)(struct tapi_stream *stream, uint32_t size))
@@ -275,6 +283,8 @@ enum tapi_result tapi_stream_add(struct tapi_streams *streams, int fd, bool inbo
 		wake(streams); // one was evicted
 	if (result)
 		goto no_link;
+	if (inbound && !event_pending(&streams->wake, EV_TIMEOUT, NULL))
+		wake_in(streams, streams->links.limits.connect_us); // the core may wish for no turn
 	if (out)
 		*out = &stream->link.session;
 	return TAPI_OK;
@@ -334,10 +344,13 @@ enum tapi_result tapi_stream_disconnect(struct tapi_streams *streams, struct tap
 static void on_wake(evutil_socket_t fd, short what, void *context)
 {
 	struct tapi_streams *streams = context;
+	uint64_t now_us = tapi_stream_now(streams);
+	uint64_t next_us = tapi_links_turn(&streams->links, now_us);
 
 	(void)fd;
 	(void)what;
-	tapi_links_turn(&streams->links, tapi_stream_now(streams));
+	if (streams->running && next_us != UINT64_MAX)
+		wake_in(streams, next_us > now_us ? next_us - now_us : 0);
 }
 
 // The largest message has to fit into the burst.

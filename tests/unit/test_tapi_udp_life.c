@@ -286,7 +286,7 @@ static void reload_ends_who_is_denied(void **state) // TA17
 	assert_int_equal(a->n_downs, 0); // not inside a method
 	assert_int_equal(end_send(a, to_c, "x"), TAPI_EDOWN);
 	assert_int_equal(a->api->stats(a->api)->dropped_down, 1);
-	end_turn(a);
+	end_pump(base);
 	assert_int_equal(a->n_downs, 1);
 	assert_ptr_equal(a->downs[0].session, to_c);
 	assert_int_equal(a->downs[0].why, TAPI_DOWN_DENIED);
