@@ -210,6 +210,7 @@ struct tapi_transport_api {
 	// to be called next, UINT64_MAX for never; it may be called at any time. The core calls it
 	// soon after connect, associate and disconnect, and after a send() that was not TAPI_OK;
 	// after every send() where TAPI_RELAYED is set or the core has no event base.
+	// What an event makes due earlier than that needs an event of the transport's own.
 	uint64_t (*turn)(struct tapi_transport_api *self, uint64_t now_us);
 
 	// "udp://192.0.2.1:2086" and back; the text is for people and configuration.
