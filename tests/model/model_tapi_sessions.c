@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "operations.h"
@@ -21,7 +22,7 @@
 #include "transportapi/helo.h"
 #include "transportapi/registry.h"
 
-enum { NODES = 2, LIVE_MAX = 400, MILLION = 1000000, MS = 1000, SLACK_BYTES = 64 * 1024 };
+enum { NODES = 2, LIVE_MAX = 400, MILLION = 1000000, MS = 1000, SLACK_BYTES = 256 };
 
 #define LIMITS                                                                    \
 	"\"max_sessions\": 150, \"max_per_source\": 100, \"max_half_open\": 40, " \
@@ -38,6 +39,10 @@ static const struct row {
 		{"\"null\": {" LIMITS "}, \"chaos\": {\"below\": \"null\", \"seed\": 3}",
 			"\"null\": {" LIMITS "}, \"chaos\": {\"below\": \"null\", \"seed\": 4}"},
 		"chaos+null:x", MILLION / 2},
+	{"udp", "udp",
+		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}",
+			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " LIMITS "}"},
+		NULL, MILLION},
 	{"tcp", "tcp",
 		{"\"tcp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}",
 			"\"tcp\": {\"nat\": true, " LIMITS "}"},
@@ -325,6 +330,8 @@ static void run(const struct row *row, struct world *world, unsigned operations)
 {
 	const struct tapi_transport_stats *stats;
 
+	world->base = event_base_new(); // keeps what it once needed per descriptor
+	assert_non_null(world->base);
 	for (unsigned i = 0; i < NODES; i++) {
 		world->nodes[i].world = world;
 		node_load(&world->nodes[i], row, i);
@@ -346,7 +353,7 @@ static void run(const struct row *row, struct world *world, unsigned operations)
 		tapi_acl_free(world->nodes[i].acl);
 		tapi_conf_free(world->nodes[i].conf);
 	}
-	event_base_loop(world->base, EVLOOP_NONBLOCK);
+	event_base_free(world->base);
 }
 
 static unsigned descriptors(void)
@@ -380,7 +387,6 @@ static void run_row(const struct row *row)
 	double seconds;
 
 	assert_non_null(world);
-	world->base = event_base_new();
 	world->random = (seed ? strtoull(seed, NULL, 0) : 1) * 0x9e3779b97f4a7c15 | 1;
 	world->now = 1;
 	run(row, world, 20000); // what is made once is made now
@@ -404,7 +410,6 @@ static void run_row(const struct row *row)
 	assert_true(counts.connects + counts.associates + counts.disconnects == operations);
 	assert_true((long long)(heap_bytes() - heap) < SLACK_BYTES);
 	assert_int_equal(descriptors(), open);
-	event_base_free(world->base);
 	free(world);
 }
 
@@ -415,11 +420,16 @@ static void nothing_is_left_of_a_million_sessions(void **state)
 		run_row(&rows[i]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_left_of_a_million_sessions),
 	};
 
+	// malloc's own cache of freed pieces counts as used: without it the heap is exact.
+	if (argc == 1 && !getenv("GLIBC_TUNABLES")) {
+		setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1);
+		execv("/proc/self/exe", argv);
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
