@@ -150,9 +150,9 @@ def xfer1m(arguments, root, build, about):
 
     def measure(environment):
         slow = environment.name == "wan"
-        turns = min(rounds, 1 if arguments.quick else 3) if slow else rounds
+        turns = min(rounds, 1 if arguments.quick else 3) if environment.name in tp_environment.SLOW else rounds
         # In lock-step each message is a round trip: a row of small messages over the WAN is minutes long.
-        of = [size for size in sizes if not (slow and arguments.quick and size < 4096)]
+        of = [size for size in sizes if not (slow and arguments.quick and size < 16384)]
         options = ends(environment, ("client", "server"), arguments.pin)
         options += ["--total", str(arguments.octets), "--warm-up", "0", "--no-samples"]
         options += ["--timeout-ms", "1500" if slow else "400", "--row-seconds", "600" if slow else "60", "--lost-most", "1"]
