@@ -225,7 +225,7 @@ void rig_configure(struct rig_node *node, const char *conf_text)
 {
 	struct tapi_error error = {0};
 	struct tapi_conf *conf = tapi_conf_parse(conf_text, &error);
-	struct tapi_acl *acl;
+	struct tapi_acl *acl = NULL;
 
 	if (!conf || tapi_acl_new(&acl, conf, &error) != TAPI_OK)
 		fail_msg("%s: %s", conf_text, error.text);
