@@ -178,7 +178,7 @@ enum tapi_result tapi_pong_check(const struct tapi_pong *pong, const struct tapi
 	// what costs least first; the challenge is the secret of who pings
 	if (sodium_memcmp(pong->challenge, ping->challenge, sizeof(pong->challenge)) != 0)
 		return TAPI_ESIG;
-	if (pong->valid_until_us < wall_us && wall_us - pong->valid_until_us > TAPI_SKEW_US)
+	if (pong->valid_until_us <= wall_us)
 		return TAPI_EEXPIRED;
 	tapi_peer_id_of(&sender, pong->public_key);
 	if (!tapi_peer_id_equal(&sender, &ping->target))

@@ -48,8 +48,8 @@ enum tapi_result tapi_pong_decode(struct tapi_pong *out, const uint8_t *octets, 
 void tapi_pong_sign(struct tapi_pong *out, const struct tapi_ping *ping,
 	const struct tapi_peer_id *pinger, const struct tapi_source *observed,
 	uint64_t valid_until_us, const struct tapi_identity *identity);
-// Is it the answer of ping->target to our `ping`: TAPI_ESIG, TAPI_EEXPIRED (by more than
-// TAPI_SKEW_US).
+// Is it the answer of ping->target to our `ping`: TAPI_ESIG, TAPI_EEXPIRED. TAPI_OK: valid_until_us
+// is later than wall_us; no skew is allowed for, who answers grants hours.
 enum tapi_result tapi_pong_check(const struct tapi_pong *pong, const struct tapi_ping *ping,
 	const struct tapi_peer_id *pinger, uint64_t wall_us);
 

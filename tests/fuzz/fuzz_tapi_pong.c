@@ -39,7 +39,7 @@ static void answer(const struct tapi_ping *ping, size_t length)
 	uint8_t octets[TAPI_PONG_BYTES];
 
 	own.target = target.id;
-	tapi_pong_sign(&pong, &own, &pinger.id, &observed, WALL_US, &target);
+	tapi_pong_sign(&pong, &own, &pinger.id, &observed, WALL_US + 1, &target);
 	must(tapi_pong_encode(&pong, octets, sizeof(octets)) == TAPI_PONG_BYTES);
 	must(length >= TAPI_PONG_BYTES);
 	must(tapi_pong_decode(&back, octets, sizeof(octets)) == TAPI_OK);
