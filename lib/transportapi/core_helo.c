@@ -138,6 +138,7 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 			at->path->address = at;
 		if (peer->use.address == old)
 			peer->use.address = at;
+		core->store_due |= at->proven;
 		free(old);
 	} else {
 		at->carrier = carrier;

@@ -392,13 +392,15 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 		at->valid_until_us = path->valid_until_us < at->expires_us ? path->valid_until_us
 									   : at->expires_us;
 		at->revalidate_us = path->revalidate_us;
+		// The file of known peers need not be exact to the PONG.
+		if (!at->proven || wall_us - at->validated_wall_us > REMEMBERED_US)
+			core->store_due = true;
 		at->validated_wall_us = wall_us;
 		at->failures = 0;
 		at->suspect = false;
 		at->proven = true;
 		at->trigger = false;
 		at->next_ping_us = 0;
-		core->store_due = true;
 	}
 	if (pong->observed.family != 0)
 		tapi_observed_vote(path->carrier, &path->peer->id, &pong->observed, now_us);

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flow limits (TA29): a quota per peer, in and out; memory that is bounded whoever sends; who holds
+// most gives way; and a peer table that strangers cannot fill.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "tapi_wire.h"
+
+#include "transportapi/core_internal.h"
+
+#define S     1000000u
+#define MS    1000u
+#define QUICK "\"ping_address_s\": 1, \"ping_prefix_per_min\": 1000, \"ping_per_s\": 1000"
+
+static const struct wire_node_options UDP_ONLY = {.transports = "\"vudp\"", .core = QUICK};
+
+static void meet(struct wire *wire, struct wire_node *a, struct wire_node *b)
+{
+	wire_introduce(a, b, WIRE_ANY);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	wire_run(wire, 1 * S);
+}
+
+// As many as it takes, for ten seconds; octets that arrived.
+static uint64_t pour(struct wire *wire, struct wire_node *from, struct wire_node *to)
+{
+	uint64_t before = to->inbox.bytes;
+	static uint8_t body[996];
+
+	for (int i = 0; i < 10000; i++) {
+		wire_send(from, to, 64, body, sizeof(body));
+		wire_run(wire, 1 * MS);
+	}
+	return to->inbox.bytes - before;
+}
+
+static void test_quota_out(void **state)
+{
+	struct wire *wire = wire_new(60);
+	struct wire_node *a = wire_node_add(wire, &UDP_ONLY), *b = wire_node_add(wire, &UDP_ONLY),
+			 *c = wire_node_add(wire, &UDP_ONLY);
+	struct tapi_peer_info info;
+
+	(void)state;
+	meet(wire, a, b);
+	meet(wire, a, c);
+	assert_true(pour(wire, a, b) > 9900000);
+	assert_int_equal(tapi_core_quota(a->core, &b->identity.id, 0, 100000), TAPI_OK);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_int_equal(info.out_rate, 100000);
+	wire_run(wire, 1 * S);
+	// A second's worth at once, then the rate.
+	assert_in_range(pour(wire, a, b), 1000000, 1110000);
+	assert_true(wire_counter(a, "send_full") > 5000); // the application was told
+	assert_true(pour(wire, a, c) > 9900000);          // its neighbour does not feel it
+	assert_int_equal(tapi_core_quota(a->core, &b->identity.id, 0, 0), TAPI_OK);
+	wire_run(wire, 1 * S);
+	assert_true(pour(wire, a, b) > 9900000);
+	assert_int_equal(tapi_core_quota(a->core, &(struct tapi_peer_id){{1}}, 1, 1), TAPI_ENOADDR);
+	wire_free(wire);
+}
+
+static void test_quota_in(void **state)
+{
+	struct wire *wire = wire_new(61);
+	struct wire_node_options quota = {
+		.transports = "\"vudp\"", .core = QUICK ", \"in_rate\": 100000"};
+	struct wire_node *a = wire_node_add(wire, &UDP_ONLY), *b = wire_node_add(wire, &quota);
+
+	(void)state;
+	meet(wire, a, b);
+	wire_run(wire, 1 * S);
+	assert_in_range(pour(wire, a, b), 900000, 1110000);
+	assert_true(wire_counter(b, "received_quota") > 8000);
+	assert_int_equal(a->inbox.lost, 0); // PONGs of the one who is over it still come
+	wire_free(wire);
+}
+
+// All queues together have 64 KiB: the one who waits most loses, not the one who comes last.
+static void test_fair_drop(void **state)
+{
+	struct wire *wire = wire_new(62);
+	struct wire_node_options small = {.transports = "\"vudp\"",
+		.core = QUICK ", \"queue_total_bytes\": 65536, \"queue_bytes\": 1000000, "
+			      "\"queue_msgs\": 1000"};
+	struct wire_node *a = wire_node_add(wire, &small), *greedy = wire_node_add(wire, &UDP_ONLY),
+			 *modest = wire_node_add(wire, &UDP_ONLY);
+	static uint8_t body[1000];
+	struct tapi_peer_info info;
+
+	(void)state;
+	meet(wire, a, greedy);
+	meet(wire, a, modest);
+	wire_no_room(a, WIRE_UDP, true);
+	for (int i = 0; i < 500; i++)
+		wire_send(a, greedy, 64, body, sizeof(body));
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(wire_send(a, modest, 64, body, sizeof(body)), TAPI_OK);
+	assert_true(a->core->queue_pool.bytes <= 65536);
+	tapi_core_peer(a->core, &modest->identity.id, &info);
+	assert_int_equal(info.queued_msgs, 10);
+	tapi_core_peer(a->core, &greedy->identity.id, &info);
+	assert_in_range(info.queued_msgs, 40, 60);
+	assert_true(info.dropped_msgs >= 10);
+	wire_no_room(a, WIRE_UDP, false);
+	wire_run(wire, 1 * S);
+	assert_int_equal(modest->inbox.messages, 11);
+	wire_free(wire);
+}
+
+static void test_priority(void **state)
+{
+	struct wire *wire = wire_new(63);
+	struct wire_node *a = wire_node_add(wire, &UDP_ONLY), *b = wire_node_add(wire, &UDP_ONLY);
+	struct tapi_outgoing outgoing = {.type = 64, .body = "low", .length = 3};
+
+	(void)state;
+	meet(wire, a, b);
+	wire_no_room(a, WIRE_UDP, true);
+	for (int i = 0; i < 64; i++)
+		tapi_core_send(a->core, &b->identity.id, &outgoing);
+	outgoing = (struct tapi_outgoing){.type = 65, .body = "high", .length = 4, .priority = 3};
+	assert_int_equal(tapi_core_send(a->core, &b->identity.id, &outgoing), TAPI_OK);
+	outgoing.priority = 4;
+	assert_int_equal(tapi_core_send(a->core, &b->identity.id, &outgoing), TAPI_EFORMAT);
+	wire_poke(a);
+	wire_no_room(a, WIRE_UDP, false);
+	wire_run(wire, 1 * S);
+	assert_int_equal(b->inbox.messages, 65);  // x, 63 low ones, and the high one
+	assert_int_equal(b->inbox.last_type, 64); // it overtook them
+	wire_free(wire);
+}
+
+// Strangers come by the thousand; the table is bounded, and who was validated stays.
+static void test_strangers(void **state)
+{
+	struct wire *wire = wire_new(64);
+	struct wire_node_options small = {
+		.transports = "\"vudp\"", .core = QUICK ", \"max_peers\": 50"};
+	struct wire_node *a = wire_node_add(wire, &small), *b = wire_node_add(wire, &UDP_ONLY);
+	uint8_t chat[8] = {0, 8, 0, 64, 'h', 'i', '!', '!'};
+	uint32_t crc = (uint32_t)crc32(0, chat, sizeof(chat));
+	struct tapi_peer_info info;
+
+	(void)state;
+	meet(wire, a, b);
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct tapi_peer_id id = {{1}};
+
+		memcpy(&id.octets[4], &i, sizeof(i));
+		wire_forge(wire, WIRE_UDP, 0x0a640000 + i, a, &id, chat, sizeof(chat), false, &crc);
+		wire_run(wire, 1 * MS);
+	}
+	assert_true(a->core->n_peers <= 50);
+	assert_true(wire_counter(a, "peers_evicted") > 4000);
+	assert_true(HASH_COUNT(a->core->probes) <= 50);
+	assert_int_equal(tapi_core_peer(a->core, &b->identity.id, &info), TAPI_OK);
+	assert_int_equal(info.validated, 1);
+	assert_int_equal(a->inbox.messages, 5000);
+	wire_free(wire);
+}
+
+// 2,000 peers that are idle: what one costs, told; and a turn finds nothing to do.
+static void test_idle_peers(void **state)
+{
+	struct wire *wire = wire_new(65);
+	struct wire_node_options hub = {.transports = "\"vudp\"",
+		.core = "\"max_peers\": 5000, \"ping_prefix_per_min\": 1000000, "
+			"\"ping_per_s\": 100000, \"idle_close_s\": 0",
+		.sections = "\"vudp\": {\"max_sessions\": 5000}"};
+	struct wire_node_options leaf = {.transports = "\"vudp\"", .core = QUICK, .quiet = true};
+	struct wire_node *a = wire_node_add(wire, &hub);
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		struct wire_node *b = wire_node_add(wire, &leaf);
+
+		wire_introduce(a, b, WIRE_ANY);
+		wire_send(a, b, 64, "x", 1);
+		wire_run(wire, 5 * MS);
+	}
+	wire_run(wire, 1 * S);
+	assert_int_equal(a->core->n_reachable, 2000);
+	assert_true(tapi_core_turn(a->core, wire_now(wire)) > wire_now(wire));
+	printf("a peer %zu, an address %zu, a path %zu octets\n", sizeof(struct tapi_peer),
+		sizeof(struct tapi_address) + TAPI_HELO_FIXED_BYTES + 6, sizeof(struct tapi_path));
+	assert_true(sizeof(struct tapi_peer) < 1024);
+	wire_free(wire);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quota_out),
+		cmocka_unit_test(test_quota_in),
+		cmocka_unit_test(test_fair_drop),
+		cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_idle_peers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
