@@ -65,7 +65,7 @@ static enum tapi_result verify_helo(struct tapi_transport_api *self, const struc
 	return datagram_allows(dg, &source) ? TAPI_OK : TAPI_EACL;
 }
 
-// The list is made anew with index 0, so that one walk sees one list.
+// The list is made anew with index 0, and after each change of sockets: one walk sees one list.
 static enum tapi_result create_helo(
 	struct tapi_transport_api *self, unsigned index, struct tapi_helo *out)
 {
@@ -79,8 +79,9 @@ static enum tapi_result create_helo(
 		return TAPI_ENOADDR;
 	for (unsigned i = 0; i < bound.n; i++)
 		bound.address[i] = dg->sockets.at[i]->bound;
-	if (index == 0 && tapi_inet_own(&dg->own, *dg->core->conf, dg->kind->name, &bound,
-				  *dg->core->acl, dg->kind->has_port, &error) != TAPI_OK) {
+	if ((index == 0 || dg->own.n == 0) &&
+		tapi_inet_own(&dg->own, *dg->core->conf, dg->kind->name, &bound, *dg->core->acl,
+			dg->kind->has_port, &error) != TAPI_OK) {
 		dg->core->log(dg->core->core, LOG_ERR, "%s", error.text);
 		dg->own.n = 0;
 	}
@@ -278,6 +279,7 @@ static enum tapi_result start_server(struct tapi_transport_api *self)
 	tapi_datagram_take(&dg->sockets, &fresh);
 	tapi_datagram_slots_init(dg);
 	dg->epoch++;
+	dg->own.n = 0;
 	dg->started = true;
 	return TAPI_OK;
 }
@@ -290,6 +292,7 @@ static enum tapi_result stop_server(struct tapi_transport_api *self)
 		return TAPI_OK;
 	dg->started = false;
 	dg->epoch++;
+	dg->own.n = 0;
 	evtimer_del(dg->due);
 	tapi_datagram_close(&dg->sockets);
 	tapi_links_end_all(&dg->links, TAPI_DOWN_STOPPED, NULL);
@@ -337,6 +340,7 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 	}
 	tapi_datagram_take(&dg->sockets, &fresh);
 	dg->epoch++;
+	dg->own.n = 0;
 	settings_use(dg, &settings);
 	tapi_links_fail_all(&dg->links, TAPI_DOWN_DENIED, lives_on);
 	if (!TAILQ_EMPTY(&dg->links.ending))

@@ -157,8 +157,6 @@ static void take(
 		dg->stats.bad_frame++;
 		return;
 	}
-	if (!dg->kind->has_port)
-		pack.source.port = 0;
 	give(dg, socket, &pack, now_us);
 }
 
@@ -225,10 +223,5 @@ void tapi_datagram_readable(int fd, short what, void *context)
 			if (dg->epoch != epoch) // stopped, or other sockets, by who received
 				return;
 		}
-		// So that a flood of strangers waits nowhere for its end.
-		if (!TAILQ_EMPTY(&dg->links.ending))
-			tapi_links_turn(&dg->links, now_us);
-		if (dg->epoch != epoch)
-			return;
 	}
 }

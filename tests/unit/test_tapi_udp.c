@@ -86,6 +86,42 @@ static void messages_cross(void **state)
 	cross(ON_V6, 6); // TA27
 }
 
+// Bursts of both families come through the same slots.
+static void families_take_turns(void **state)
+{
+	struct end *both = udp_end(base, 'b', "\"nat\": false"), *v4 = udp_end(base, '4', ON_V4),
+		   *v6 = udp_end(base, '6', ON_V6);
+	struct tapi_session *session[2];
+	struct tapi_helo helo;
+	char text[64];
+	unsigned heard = 0;
+
+	(void)state;
+	end_helo(both, 0, &helo);
+	snprintf(text, sizeof(text), "udp://127.0.0.1:%u", udp_port_of(&helo));
+	end_helo_text(v4, text, &helo);
+	session[0] = end_connect(v4, &helo);
+	snprintf(text, sizeof(text), "udp://[::1]:%u", udp_port_of(&helo));
+	end_helo_text(v6, text, &helo);
+	session[1] = end_connect(v6, &helo);
+	for (unsigned i = 0; i < 6; i++) {
+		struct end *from = i % 2 ? v6 : v4;
+
+		for (unsigned j = 0; j < 20; j++)
+			assert_int_equal(end_send(from, session[i % 2], "x"), TAPI_OK);
+		heard += 20;
+		assert_true(end_wait(base, both, heard));
+		assert_int_equal(end_last(both)->source.family, i % 2 ? 6 : 4);
+	}
+	assert_int_equal(both->api->stats(both->api)->bad_frame, 0);
+	assert_int_equal(both->api->stats(both->api)->sessions_accepted, 2);
+	v4->api->disconnect(v4->api, session[0]);
+	v6->api->disconnect(v6->api, session[1]);
+	end_free(both);
+	end_free(v4);
+	end_free(v6);
+}
+
 static void every_datagram_names_its_sender(void **state)
 {
 	struct end *a = udp_end(base, 'a', ON_V4);
@@ -215,6 +251,10 @@ static void own_addresses_are_as_configured(void **state) // TA5
 	assert_string_equal(texts[0], "udp://198.51.100.7:4711");
 	end_helo(a, 1, &helo);
 	assert_int_equal(udp_port_of(&helo), port);
+	assert_int_equal(udp_reload(a, "\"advertise\": [\"198.51.100.7:4711\"]"), TAPI_OK);
+	a->api->stop_server(a->api);
+	assert_int_equal(a->api->create_helo(a->api, 0, &helo), TAPI_ENOADDR);
+	assert_int_equal(a->api->start_server(a->api), TAPI_OK);
 
 	assert_int_equal(udp_reload(a, "\"nat\": true"), TAPI_OK);
 	assert_int_equal(a->api->create_helo(a->api, 0, &helo), TAPI_ENOADDR);
@@ -300,6 +340,22 @@ static void a_full_medium_drops(void **state) // TA10
 	assert_int_equal(info.sent_msgs, 1);
 	a->api->disconnect(a->api, session);
 	close(fd);
+	end_free(a);
+}
+
+static void buffers_are_as_configured(void **state)
+{
+	struct end *a = udp_end(base, 'a', ON_V4 ", \"send_buffer_bytes\": 8192");
+	struct tapi_helo helo;
+	struct tapi_session *session;
+
+	(void)state;
+	end_helo(a, 0, &helo);
+	session = end_connect(a, &helo);
+	assert_int_equal(a->api->send_estimate(a->api, session), 8192);
+	assert_int_equal(udp_reload(a, ON_V4 ", \"send_buffer_bytes\": 16384"), TAPI_OK);
+	assert_int_equal(a->api->send_estimate(a->api, session), 16384);
+	a->api->disconnect(a->api, session);
 	end_free(a);
 }
 
@@ -415,6 +471,9 @@ static void bad_datagrams_are_counted(void **state)
 	udp_throw(fd, &helo, 'x', "good");
 	assert_true(end_wait(base, a, 1));
 	assert_int_equal(stats->bad_frame, 5);
+	udp_throw_octets(fd, &helo, octets, sizeof(octets)); // alone
+	end_pump(base);
+	assert_int_equal(stats->bad_frame, 6);
 	assert_int_equal(stats->received_msgs, 1);
 	assert_int_equal(stats->received_bytes, 4);
 	assert_int_equal(stats->sessions_accepted, 1); // for the good one
@@ -470,10 +529,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_cross),
+		cmocka_unit_test(families_take_turns),
 		cmocka_unit_test(every_datagram_names_its_sender),
 		cmocka_unit_test(addresses_have_one_form),
 		cmocka_unit_test(own_addresses_are_as_configured),
 		cmocka_unit_test(a_full_medium_drops),
+		cmocka_unit_test(buffers_are_as_configured),
 		cmocka_unit_test(a_rate_is_kept),
 		cmocka_unit_test(a_dead_address_harms_nobody),
 		cmocka_unit_test(a_refused_message_is_counted),

@@ -161,7 +161,8 @@ static void a_table_of_held_ones_refuses(void **state)
 static void stop_at_once(struct end *end, const struct tapi_message_pack *pack)
 {
 	(void)pack;
-	assert_int_equal(end->api->stop_server(end->api), TAPI_OK);
+	if (end->n_heard == 5) // amid what one call brought
+		assert_int_equal(end->api->stop_server(end->api), TAPI_OK);
 }
 
 static void hang_up(struct end *end, const struct tapi_message_pack *pack)
@@ -189,10 +190,10 @@ static void receive_may_end_anything(void **state)
 	a->on_receive = hang_up; // the session that this message came on
 	assert_true(end_wait(base, a, 2));
 	a->on_receive = stop_at_once;
-	for (unsigned i = 0; i < 5; i++)
+	for (unsigned i = 0; i < 10; i++)
 		udp_throw(fd, &helo, 'x', "x");
 	end_pump(base);
-	assert_int_equal(a->n_heard, 3); // none after the stop
+	assert_int_equal(a->n_heard, 5); // none after the stop
 	close(fd);
 	end_free(a);
 }
@@ -313,13 +314,166 @@ static void reload_ends_who_is_denied(void **state) // TA17
 		c->api->disconnect(c->api, to_a);
 	}
 	// IPv6 is given up: its sessions end.
-	assert_int_equal(udp_reload(a, "\"ipv6\": false"), TAPI_OK);
+	assert_int_equal(udp_reload(a, "\"ipv6\": true"), TAPI_OK);
 	end_helo(c, 0, &helo);
+	to_c = end_connect(a, &helo);
+	assert_int_equal(end_send(a, to_c, "x"), TAPI_OK);
+	assert_int_equal(udp_reload(a, "\"ipv6\": false"), TAPI_OK);
+	assert_int_equal(end_send(a, to_c, "x"), TAPI_EDOWN);
+	assert_int_equal(a->api->send_estimate(a->api, to_c), 0);
+	end_pump(base);
+	assert_int_equal(a->n_downs, 2);
+	assert_ptr_equal(a->downs[1].session, to_c);
 	assert_int_equal(a->api->connect(a->api, &helo, &to_c), TAPI_EADDR);
 	a->api->disconnect(a->api, to_b);
 	end_free(a);
 	end_free(b);
 	end_free(c);
+}
+
+static int sit_beside(const char *address, uint16_t port)
+{
+	struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port)};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1, result;
+
+	inet_pton(AF_INET, address, &name.sin_addr);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	result = bind(fd, (struct sockaddr *)&name, sizeof(name));
+	close(fd);
+	return result;
+}
+
+// What was opened beside is let go: the ones that stay let nobody else in.
+static void reload_leaves_no_seat_beside(void **state)
+{
+	struct end *a = udp_end(base, 'a', ON_V4);
+	struct tapi_helo helo;
+	uint16_t port;
+	char keys[128];
+
+	(void)state;
+	end_helo(a, 0, &helo);
+	port = udp_port_of(&helo);
+	snprintf(keys, sizeof(keys), ON_V4 ", \"max_sessions\": 1");
+	assert_int_equal(udp_reload(a, keys), TAPI_OK);
+	snprintf(keys, sizeof(keys), "\"bind\": [\"127.0.0.1\", \"0.0.0.0:%u\"]", port);
+	assert_int_equal(udp_reload(a, keys), TAPI_OK);
+	assert_int_equal(sit_beside("127.0.0.1", port), -1);
+	assert_int_equal(sit_beside("127.0.0.3", port), -1);
+	assert_int_equal(udp_reload(a, ON_V4), TAPI_OK);
+	assert_int_equal(sit_beside("127.0.0.1", port), -1);
+	assert_int_equal(sit_beside("127.0.0.3", port), 0); // given up, that one
+	end_free(a);
+}
+
+static void limits_follow_a_reload(void **state)
+{
+	struct end *a = udp_end(base, 'a', ON_V4);
+	struct tapi_session *one, *two;
+	struct tapi_helo helo;
+
+	(void)state;
+	end_helo(a, 0, &helo);
+	one = end_connect(a, &helo);
+	assert_int_equal(udp_reload(a, ON_V4 ", \"max_sessions\": 1"), TAPI_OK);
+	assert_int_equal(a->api->connect(a->api, &helo, &two), TAPI_ELIMIT);
+	assert_int_equal(udp_reload(a, ON_V4 ", \"max_sessions\": 2"), TAPI_OK);
+	two = end_connect(a, &helo);
+	a->api->disconnect(a->api, one);
+	a->api->disconnect(a->api, two);
+	end_free(a);
+}
+
+// What came in at one of several addresses is answered from there, also after a reload.
+static void answers_come_from_where_they_were_asked(void **state)
+{
+	struct end *a = udp_end(base, 'a', "\"bind\": [\"127.0.0.1\", \"127.0.0.2\"]");
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002)}, from;
+	socklen_t length = sizeof(from);
+	struct tapi_source source;
+	struct tapi_helo helo;
+	int fd = udp_stranger(&source);
+	uint8_t octets[200];
+
+	(void)state;
+	end_helo(a, 1, &helo);
+	to.sin_port = htons(udp_port_of(&helo));
+	sendto(fd, octets, udp_enveloped(octets, 'x', "x"), 0, (struct sockaddr *)&to, sizeof(to));
+	assert_true(end_wait(base, a, 1));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(end_send(a, end_last(a)->session, "y"), TAPI_OK);
+		assert_true(recvfrom(fd, octets, sizeof(octets), MSG_DONTWAIT,
+				    (struct sockaddr *)&from, &length) > 0);
+		assert_int_equal(ntohl(from.sin_addr.s_addr), 0x7f000002);
+		assert_int_equal(udp_reload(a, "\"bind\": [\"127.0.0.3\", \"127.0.0.1\", "
+					       "\"127.0.0.2\"]"),
+			TAPI_OK);
+	}
+	close(fd);
+	end_free(a);
+}
+
+static unsigned refused_binds;
+static int refusal;
+
+// Linked with --wrap=bind: what another host, or another moment, would say of IPv6.
+int __real_bind(int fd, const struct sockaddr *name, socklen_t length);
+int __wrap_bind(int fd, const struct sockaddr *name, socklen_t length);
+
+int __wrap_bind(int fd, const struct sockaddr *name, socklen_t length)
+{
+	if (name->sa_family != AF_INET6 || refused_binds == 0)
+		return __real_bind(fd, name, length);
+	refused_binds--;
+	errno = refusal;
+	return -1;
+}
+
+static void one_port_is_found_for_both_families(void **state)
+{
+	struct tapi_helo helo;
+	struct end *a;
+	uint16_t port;
+	bool v6 = false;
+
+	(void)state;
+	refusal = EADDRINUSE;
+	refused_binds = 5; // of as many ports that IPv4 could have had
+	a = udp_end(base, 'a', "\"nat\": false");
+	assert_int_equal(refused_binds, 0);
+	assert_string_equal(a->log, ""); // nobody is bothered
+	end_helo(a, 0, &helo);
+	port = udp_port_of(&helo);
+	for (unsigned i = 0; a->api->create_helo(a->api, i, &helo) == TAPI_OK; i++) {
+		assert_int_equal(udp_port_of(&helo), port);
+		v6 = v6 || helo.address_size == 18;
+	}
+	assert_true(v6);
+	a->api->stop_server(a->api);
+	refused_binds = 1000; // for ever
+	assert_int_equal(a->api->start_server(a->api), TAPI_ESYS);
+	assert_non_null(strstr(a->log, "cannot listen at udp://[::]"));
+	refused_binds = 0;
+	end_free(a);
+}
+
+static void a_host_without_ipv6_has_the_other(void **state)
+{
+	struct tapi_helo helo;
+	struct end *a;
+
+	(void)state;
+	refusal = EADDRNOTAVAIL;
+	refused_binds = 1000;
+	a = udp_end(base, 'a', "\"nat\": false"); // starts
+	assert_non_null(strstr(a->log, "no IPv6"));
+	for (unsigned i = 0; a->api->create_helo(a->api, i, &helo) == TAPI_OK; i++)
+		assert_int_equal(helo.address_size, 6);
+	// But who asks for it by name is told.
+	assert_int_equal(udp_reload(a, ON_V6), TAPI_ESYS);
+	assert_non_null(strstr(a->log, "cannot listen at udp://[::1]:0"));
+	refused_binds = 0;
+	end_free(a);
 }
 
 static void a_wrong_section_is_refused(void **state)
@@ -365,6 +519,11 @@ int main(void)
 		cmocka_unit_test(receive_may_end_anything),
 		cmocka_unit_test(reload_moves_the_port),
 		cmocka_unit_test(reload_ends_who_is_denied),
+		cmocka_unit_test(reload_leaves_no_seat_beside),
+		cmocka_unit_test(limits_follow_a_reload),
+		cmocka_unit_test(answers_come_from_where_they_were_asked),
+		cmocka_unit_test(one_port_is_found_for_both_families),
+		cmocka_unit_test(a_host_without_ipv6_has_the_other),
 		cmocka_unit_test(a_wrong_section_is_refused),
 	};
 
