@@ -11,12 +11,14 @@
 
 #include "transportapi/helo.h"
 
+// `symbol` stands beside ## only: "unix" alone is a macro of the compiler's.
 #define BUILTIN(X)                            \
 	X("chaos", chaos, tapi_chaos_keys)    \
 	X("null", null, tapi_null_keys)       \
 	X("raw-ip", raw_ip, tapi_raw_ip_keys) \
 	X("tcp", tcp, tapi_tcp_keys)          \
-	X("udp", udp, tapi_udp_keys)
+	X("udp", udp, tapi_udp_keys)          \
+	X("unix", unix, tapi_unix_keys)
 
 #define X(name, symbol, keys)                            \
 	TAPI_EXPORT tapi_init_fn inittransport_##symbol; \

@@ -12,8 +12,10 @@
 
 #define STEPS 6000
 
-static const struct row_wish narrow = {
-	.extra = "\"max_sessions\": 12, \"max_per_source\": 5, \"stale_s\": 30",
+#define LIMITS "\"max_sessions\": 12, \"stale_s\": 30"
+
+static struct row_wish narrow = {
+	.extra = LIMITS,
 	.chaos = "\"drop_ppm\": 50000, \"duplicate_ppm\": 50000, \"reorder_ppm\": 100000, "
 		 "\"jitter_ms\": 20",
 };
@@ -102,6 +104,8 @@ static void any_order(void **state)
 	printf("seed %llu, %lu steps\n", (unsigned long long)seed, n);
 	rig_init(&rig, seed);
 	rig.thin = true;
+	if (row_has(ROW_ACL)) // others have no sources to count by
+		narrow.extra = LIMITS ", \"max_per_source\": 5";
 	for (unsigned i = 0; i < RIG_NODES; i++)
 		row_node(&rig, i, &narrow);
 	for (unsigned i = 0; i < RIG_NODES; i++)

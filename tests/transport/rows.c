@@ -19,11 +19,13 @@
 #define TCP6                         BIND("tcp", "fd00::", ", \"port\": 4704")
 #define UDP4                         BIND("udp", "127.0.0.", ", \"port\": 4701")
 #define UDP6                         BIND("udp", "fd00::", ", \"port\": 4702")
+#define UNIX                         "\"unix\": {\"path\": \"@/unix#\"%s}"
 
 #define NONE_IS 65000, 1, TAPI_SEND_ONLY
 #define RAW_IS  1440, 90, TAPI_SESSIONLESS
 #define TCP_IS  32768, 200, TAPI_BIDIRECTIONAL | TAPI_STREAM
 #define UDP_IS  1432, 100, TAPI_BIDIRECTIONAL
+#define UNIX_IS 65000, 1, TAPI_BIDIRECTIONAL | TAPI_STREAM
 
 #define INET  (ROW_ACL | ROW_NAT)
 #define BOUND (INET | ROW_EXCLUSIVE) // no other instance has that address
@@ -38,12 +40,15 @@ const struct row rows[] = {
 	{"tcp6", "tcp", TCP6, NULL, "fd00::", "tcp://[fd00::", 6, TCP_IS | TAPI_ORDERED, BOUND},
 	{"udp", "udp", UDP4, NULL, "127.0.0.", "udp://127.0.0.", 17, UDP_IS, BOUND},
 	{"udp6", "udp", UDP6, NULL, "fd00::", "udp://[fd00::", 17, UDP_IS, BOUND},
+	{"unix", "unix", UNIX, NULL, NULL, "unix:/", 90, UNIX_IS | TAPI_ORDERED, ROW_EXCLUSIVE},
 
 	{"null-object", "null", NONE, NULL, NULL, "null:", 91, NONE_IS, ROW_SILENT | ROW_OBJECT},
 	{"tcp-object", "tcp", TCP4, NULL, "127.0.0.", "tcp://127.0.0.", 6, TCP_IS | TAPI_ORDERED,
 		BOUND | ROW_OBJECT},
 	{"udp-object", "udp", UDP4, NULL, "127.0.0.", "udp://127.0.0.", 17, UDP_IS,
 		BOUND | ROW_OBJECT},
+	{"unix-object", "unix", UNIX, NULL, NULL, "unix:/", 90, UNIX_IS | TAPI_ORDERED,
+		ROW_EXCLUSIVE | ROW_OBJECT},
 
 	{"chaos-null", "chaos", NONE CHAOS("null"), "null", NULL, "chaos+null:", 92,
 		NONE_IS | TAPI_RELAYED, ROW_SILENT},
@@ -59,6 +64,8 @@ const struct row rows[] = {
 		UDP_IS | TAPI_RELAYED, BOUND},
 	{"chaos-udp6", "chaos", UDP6 CHAOS("udp"), "udp", "fd00::", "chaos+udp://[fd00::", 92,
 		UDP_IS | TAPI_RELAYED, BOUND},
+	{"chaos-unix", "chaos", UNIX CHAOS("unix"), "unix", NULL, "chaos+unix:/", 92,
+		UNIX_IS | TAPI_RELAYED, ROW_EXCLUSIVE},
 	{0},
 };
 const struct row *row;

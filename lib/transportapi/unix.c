@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sessions over stream sockets of AF_UNIX: peers in one machine, containers that share a folder.
+// Frames, sessions and what is dropped are those of stream.h; here are paths and the listener.
+//
+// An address is a path, and comes from strangers: who could name any would have us knock on every
+// socket of this machine (that of a database, of a supervisor) with octets of ours. So only sockets
+// right inside one of `folders` are addresses that we connect to.
+#include "transportapi/unix_path.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <event2/event.h>
+#include <sys/socket.h>
+
+#include "transportapi/helo.h"
+#include "transportapi/stream_session.h"
+
+#define PROTOCOL      90
+#define MTU           65000
+#define SCHEME        "unix:"
+#define FOLDERS_MAX   16
+#define ADVERTISE_MAX 8
+#define ACCEPT_BATCH  64
+#define REST_US       100000 // after accept() failed for want of descriptors
+
+TAPI_EXPORT tapi_init_fn inittransport_unix;
+TAPI_EXPORT tapi_done_fn donetransport_unix;
+
+const struct tapi_conf_key tapi_unix_keys[] = {
+	{"path", TAPI_CONF_TEXT, 1, 4096, 0, NULL, false,
+		"where to listen, an absolute path; without it nobody connects to us"},
+	{"mode", TAPI_CONF_CHOICE, 0, 0, 0, "0600|0660|0666", false,
+		"of the socket's file: who may connect; owner, group, all"},
+	{"advertise", TAPI_CONF_TEXTS, 0, ADVERTISE_MAX, 0, NULL, false,
+		"paths under which others see the socket, instead of path"},
+	{"folders", TAPI_CONF_TEXTS, 0, FOLDERS_MAX, 0, NULL, true,
+		"sockets in these are connected to, no others; empty: in that of path"},
+	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, true, "lower is cheaper"},
+	{"rate_bytes_s", TAPI_CONF_UINT, 0, UINT64_C(1000000000000), 0, NULL, true,
+		"what is sent per second at most; 0: no limit"},
+	{"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, "sessions at a time"},
+	{"stale_s", TAPI_CONF_UINT, 1, 86400, 60, NULL, true,
+		"a session that came in and that nobody holds ends after this silence"},
+	{0},
+};
+
+struct unix_folders {
+	unsigned n;
+	struct tapi_unix_path at[FOLDERS_MAX];
+};
+
+struct unix_server {
+	struct tapi_transport_api api; // first
+	const struct tapi_core_api *core;
+	const struct tapi_conf *conf; // in force: what a reload is held against
+	struct tapi_streams streams;
+	struct unix_folders folders;
+	struct tapi_unix_path path; // length 0: none
+	struct tapi_unix_path advertise[ADVERTISE_MAX];
+	unsigned n_advertise;
+	mode_t mode;
+	struct stat made; // the file
+	int fd;           // listens; -1
+	struct event readable, resume;
+	bool complained; // of accept(), once until one works
+};
+
+static struct unix_server *unix_of(struct tapi_transport_api *api)
+{
+	return (struct unix_server *)api;
+}
+
+// What a section says.
+
+static enum tapi_result path_read(struct tapi_unix_path *out, const struct tapi_conf *conf,
+	const char *name, int index, const char *text, struct tapi_error *error)
+{
+	const char *why = tapi_unix_path_parse(out, text, strlen(text));
+
+	return why ? tapi_conf_wrong(conf, "unix", name, index, error, "\"%.64s%s\" %s", text,
+			     strlen(text) > 64 ? "..." : "", why)
+		   : TAPI_OK;
+}
+
+static enum tapi_result folders_read(struct unix_folders *out, const struct tapi_conf *conf,
+	const struct tapi_unix_path *path, struct tapi_error *error)
+{
+	const char *text, *why;
+
+	out->n = 0;
+	for (; (text = tapi_conf_item(conf, "unix", "folders", out->n)) != NULL; out->n++) {
+		why = tapi_unix_folder_parse(&out->at[out->n], text, strlen(text));
+		if (why)
+			return tapi_conf_wrong(conf, "unix", "folders", (int)out->n, error,
+				"\"%.64s%s\" %s", text, strlen(text) > 64 ? "..." : "", why);
+	}
+	if (out->n == 0 && path->length > 0)
+		tapi_unix_path_folder(&out->at[out->n++], path);
+	return TAPI_OK;
+}
+
+static struct tapi_link_limits limits_read(const struct tapi_conf *conf)
+{
+	// A connect stands or is refused at once, and there are no sources: the limits of those
+	// never come into play.
+	return (struct tapi_link_limits){
+		.sessions = (uint32_t)tapi_conf_uint(conf, "unix", tapi_unix_keys, "max_sessions"),
+		.sessions_per_source = UINT32_MAX,
+		.half_open = UINT32_MAX,
+		.stale_us = tapi_conf_uint(conf, "unix", tapi_unix_keys, "stale_s") * 1000000,
+		.connect_us = UINT64_C(10000000),
+	};
+}
+
+static enum tapi_result conf_read(struct unix_server *self, struct tapi_error *error)
+{
+	const struct tapi_conf *conf = *self->core->conf;
+	enum tapi_result result = tapi_conf_check(conf, "unix", tapi_unix_keys, error);
+	const char *text;
+
+	if (result != TAPI_OK)
+		return result;
+	text = tapi_conf_text(conf, "unix", tapi_unix_keys, "path");
+	if (text && (result = path_read(&self->path, conf, "path", -1, text, error)) != TAPI_OK)
+		return result;
+	self->mode = (mode_t)strtoul(tapi_conf_text(conf, "unix", tapi_unix_keys, "mode"), NULL, 8);
+	for (unsigned i = 0; (text = tapi_conf_item(conf, "unix", "advertise", i)) != NULL; i++) {
+		result = path_read(&self->advertise[i], conf, "advertise", (int)i, text, error);
+		if (result != TAPI_OK)
+			return result;
+		self->n_advertise = i + 1;
+	}
+	if (self->n_advertise > 0 && self->path.length == 0)
+		return tapi_conf_wrong(conf, "unix", "advertise", -1, error,
+			"without unix.path nothing listens: give one, or advertise nothing");
+	if (self->n_advertise == 0 && self->path.length > 0)
+		self->advertise[self->n_advertise++] = self->path;
+	return folders_read(&self->folders, conf, &self->path, error);
+}
+
+// Addresses.
+
+static bool folder_allowed(const struct unix_folders *folders, const struct tapi_unix_path *path)
+{
+	struct tapi_unix_path folder;
+
+	tapi_unix_path_folder(&folder, path);
+	for (unsigned i = 0; i < folders->n; i++)
+		if (strcmp(folders->at[i].text, folder.text) == 0)
+			return true;
+	return false;
+}
+
+static enum tapi_result address_read(
+	struct unix_server *self, const struct tapi_helo *helo, struct tapi_unix_path *out)
+{
+	if (helo->address_size > TAPI_ADDRESS_BYTES ||
+		tapi_unix_path_parse(out, helo->address, helo->address_size) != NULL)
+		return TAPI_EADDR;
+	return folder_allowed(&self->folders, out) ? TAPI_OK : TAPI_EACL;
+}
+
+static enum tapi_result unix_verify_helo(
+	struct tapi_transport_api *api, const struct tapi_helo *helo)
+{
+	struct tapi_unix_path path;
+
+	return address_read(unix_of(api), helo, &path);
+}
+
+static enum tapi_result unix_create_helo(
+	struct tapi_transport_api *api, unsigned index, struct tapi_helo *out)
+{
+	struct unix_server *self = unix_of(api);
+
+	if (self->fd < 0 || index >= self->n_advertise)
+		return TAPI_ENOADDR;
+	out->protocol = api->protocol;
+	out->mtu = api->mtu;
+	out->address_size = (uint16_t)self->advertise[index].length;
+	memcpy(out->address, self->advertise[index].text, out->address_size);
+	return TAPI_OK;
+}
+
+static enum tapi_result unix_address_to_string(
+	struct tapi_transport_api *api, const struct tapi_helo *helo, char *out, size_t size)
+{
+	struct tapi_unix_path path;
+
+	(void)api;
+	if (helo->address_size > TAPI_ADDRESS_BYTES ||
+		tapi_unix_path_parse(&path, helo->address, helo->address_size) != NULL ||
+		size <= strlen(SCHEME) + path.length)
+		return TAPI_EADDR;
+	snprintf(out, size, SCHEME "%s", path.text);
+	return TAPI_OK;
+}
+
+static enum tapi_result unix_string_to_address(
+	struct tapi_transport_api *api, const char *text, uint8_t *out, size_t *size)
+{
+	struct tapi_unix_path path;
+
+	(void)api;
+	if (strncmp(text, SCHEME, strlen(SCHEME)) != 0 ||
+		tapi_unix_path_parse(&path, &text[strlen(SCHEME)], strlen(&text[strlen(SCHEME)])) !=
+			NULL ||
+		path.length > *size)
+		return TAPI_EADDR;
+	memcpy(out, path.text, path.length);
+	*size = path.length;
+	return TAPI_OK;
+}
+
+// Sessions.
+
+static enum tapi_result unix_connect(
+	struct tapi_transport_api *api, const struct tapi_helo *helo, struct tapi_session **out)
+{
+	static const struct tapi_source nowhere;
+	struct unix_server *self = unix_of(api);
+	struct tapi_unix_path path;
+	struct sockaddr_un address;
+	enum tapi_result result;
+	int fd, refused;
+
+	if (!self->streams.running)
+		return TAPI_EDOWN;
+	result = address_read(self, helo, &path);
+	if (result != TAPI_OK)
+		return result;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return TAPI_ESYS;
+	tapi_unix_path_sockaddr(&address, &path);
+	// It stands at once, or not at all: a queue that is full (EAGAIN) is no connect under way.
+	refused = connect(fd, (const struct sockaddr *)&address, sizeof(address));
+	result = tapi_stream_add(&self->streams, fd, false, &nowhere, out);
+	if (result == TAPI_OK && refused != 0)
+		tapi_stream_refused(&self->streams, *out);
+	return result;
+}
+
+static enum tapi_result unix_send(struct tapi_transport_api *api, struct tapi_session *session,
+	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
+{
+	return tapi_stream_send(&unix_of(api)->streams, session, message, size, is_encrypted, crc);
+}
+
+static enum tapi_result unix_associate(struct tapi_transport_api *api, struct tapi_session *session)
+{
+	return tapi_stream_associate(&unix_of(api)->streams, session);
+}
+
+static enum tapi_result unix_disconnect(
+	struct tapi_transport_api *api, struct tapi_session *session)
+{
+	return tapi_stream_disconnect(&unix_of(api)->streams, session);
+}
+
+static uint32_t unix_send_estimate(
+	struct tapi_transport_api *api, const struct tapi_session *session)
+{
+	return tapi_stream_estimate(&unix_of(api)->streams, session);
+}
+
+// Of who connected the path is known, of who was let in the kernel knows the process.
+static void unix_session_info(struct tapi_transport_api *api, const struct tapi_session *session,
+	struct tapi_session_info *out)
+{
+	const struct tapi_stream *stream = tapi_stream_of(session);
+	struct sockaddr_un address = {0};
+	socklen_t size = sizeof(address) - 1;
+	struct ucred who;
+
+	(void)api;
+	*out = (struct tapi_session_info){0};
+	tapi_links_info(&stream->link, out);
+	if (!stream->link.inbound) {
+		if (getpeername(stream->fd, (struct sockaddr *)&address, &size) == 0)
+			snprintf(out->remote, sizeof(out->remote), SCHEME "%s", address.sun_path);
+		return;
+	}
+	size = sizeof(who);
+	if (getsockopt(stream->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+		snprintf(out->remote, sizeof(out->remote), SCHEME " process %ld of user %lu",
+			(long)who.pid, (unsigned long)who.uid);
+}
+
+static const struct tapi_transport_stats *unix_stats(struct tapi_transport_api *api)
+{
+	return &unix_of(api)->streams.stats;
+}
+
+static uint64_t unix_turn(struct tapi_transport_api *api, uint64_t now_us)
+{
+	return tapi_links_turn(&unix_of(api)->streams.links, now_us);
+}
+
+// The server.
+
+static void unix_readable(int fd, short what, void *context)
+{
+	static const struct timeval rest = {.tv_usec = REST_US};
+	static const struct tapi_source nowhere;
+	struct unix_server *self = context;
+	struct tapi_session *session;
+
+	(void)what;
+	for (int i = 0; i < ACCEPT_BATCH && self->fd == fd; i++) {
+		int taken = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (taken >= 0) {
+			self->complained = false;
+			tapi_stream_add(&self->streams, taken, true, &nowhere, &session);
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			return;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			if (!self->complained)
+				self->core->log(self->core->core, LOG_WARNING,
+					"unix: %s: cannot accept: %s", self->path.text,
+					strerror(errno));
+			self->complained = true;
+			event_del(&self->readable);
+			event_add(&self->resume, &rest);
+			return;
+		}
+	}
+}
+
+static void unix_resume(int fd, short what, void *context)
+{
+	struct unix_server *self = context;
+
+	(void)fd;
+	(void)what;
+	event_add(&self->readable, NULL);
+}
+
+static enum tapi_result unix_start_server(struct tapi_transport_api *api)
+{
+	struct unix_server *self = unix_of(api);
+	struct tapi_error error;
+
+	if (self->streams.running)
+		return TAPI_OK;
+	if (self->path.length > 0) {
+		self->fd = tapi_unix_listen(&self->path, self->mode, &self->made, &error);
+		if (self->fd < 0) {
+			self->core->log(self->core->core, LOG_ERR, "unix: %s", error.text);
+			return TAPI_ESYS;
+		}
+		event_assign(&self->readable, self->core->base, self->fd, EV_READ | EV_PERSIST,
+			unix_readable, self);
+		event_assign(&self->resume, self->core->base, -1, 0, unix_resume, self);
+		event_add(&self->readable, NULL);
+	}
+	self->streams.running = true;
+	return TAPI_OK;
+}
+
+static enum tapi_result unix_stop_server(struct tapi_transport_api *api)
+{
+	struct unix_server *self = unix_of(api);
+
+	if (!self->streams.running)
+		return TAPI_OK;
+	if (self->fd >= 0) {
+		event_del(&self->readable);
+		event_del(&self->resume);
+		tapi_unix_unlink(&self->path, &self->made);
+		close(self->fd);
+		self->fd = -1;
+	}
+	tapi_streams_stop(&self->streams);
+	self->streams.running = false;
+	return TAPI_OK;
+}
+
+static bool link_allowed(void *context, const struct tapi_link *link)
+{
+	struct unix_server *self = context;
+	const struct tapi_stream *stream = (const struct tapi_stream *)link;
+	struct sockaddr_un address = {0};
+	socklen_t size = sizeof(address) - 1;
+	struct tapi_unix_path path;
+
+	return link->inbound || getpeername(stream->fd, (struct sockaddr *)&address, &size) != 0 ||
+	       (tapi_unix_path_parse(&path, address.sun_path, strlen(address.sun_path)) == NULL &&
+		       folder_allowed(&self->folders, &path));
+}
+
+static void limits_take(struct unix_server *self)
+{
+	struct tapi_link_limits limits = limits_read(self->conf);
+
+	self->api.cost = (uint32_t)tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "cost");
+	tapi_streams_limit(&self->streams, &limits,
+		tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "rate_bytes_s"));
+}
+
+static enum tapi_result unix_reload_configuration(struct tapi_transport_api *api)
+{
+	struct unix_server *self = unix_of(api);
+	const struct tapi_conf *fresh = *self->core->conf;
+	struct unix_folders folders;
+	struct tapi_error error;
+
+	if (tapi_conf_check(fresh, "unix", tapi_unix_keys, &error) != TAPI_OK ||
+		tapi_conf_compare(self->conf, fresh, "unix", tapi_unix_keys, &error) != TAPI_OK ||
+		folders_read(&folders, fresh, &self->path, &error) != TAPI_OK) {
+		self->core->log(self->core->core, LOG_ERR, "%s", error.text);
+		return TAPI_ECONF;
+	}
+	self->conf = fresh;
+	self->folders = folders;
+	limits_take(self);
+	tapi_streams_deny(&self->streams, link_allowed, self);
+	return TAPI_OK;
+}
+
+static const struct tapi_transport_api unix_api = {
+	.version = TAPI_VERSION,
+	.protocol = PROTOCOL,
+	.mtu = MTU,
+	.flags = TAPI_BIDIRECTIONAL | TAPI_STREAM | TAPI_ORDERED,
+	.name = "unix",
+	.verify_helo = unix_verify_helo,
+	.create_helo = unix_create_helo,
+	.connect = unix_connect,
+	.send = unix_send,
+	.associate = unix_associate,
+	.disconnect = unix_disconnect,
+	.start_server = unix_start_server,
+	.stop_server = unix_stop_server,
+	.reload_configuration = unix_reload_configuration,
+	.turn = unix_turn,
+	.address_to_string = unix_address_to_string,
+	.string_to_address = unix_string_to_address,
+	.send_estimate = unix_send_estimate,
+	.session_info = unix_session_info,
+	.stats = unix_stats,
+};
+
+struct tapi_transport_api *inittransport_unix(const struct tapi_core_api *core)
+{
+	struct tapi_link_limits limits;
+	struct unix_server *self;
+	struct tapi_error error;
+
+	if (core->version != TAPI_VERSION || !(self = calloc(1, sizeof(*self))))
+		return NULL;
+	self->api = unix_api;
+	self->core = core;
+	self->conf = *core->conf;
+	self->fd = -1;
+	if (!core->base) {
+		core->log(core->core, LOG_ERR, "unix: cannot be without an event base");
+		free(self);
+		return NULL;
+	}
+	if (conf_read(self, &error) != TAPI_OK) {
+		core->log(core->core, LOG_ERR, "%s", error.text);
+		free(self);
+		return NULL;
+	}
+	if (self->path.length == 0)
+		self->api.flags |= TAPI_SEND_ONLY;
+	self->api.cost = (uint32_t)tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "cost");
+	limits = limits_read(self->conf);
+	if (tapi_streams_init(&self->streams, core, &self->api, &limits,
+		    tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "rate_bytes_s")) !=
+		TAPI_OK) {
+		core->log(core->core, LOG_ERR, "unix: out of memory");
+		free(self);
+		return NULL;
+	}
+	return &self->api;
+}
+
+void donetransport_unix(struct tapi_transport_api *api)
+{
+	struct unix_server *self = unix_of(api);
+
+	unix_stop_server(api);
+	tapi_streams_done(&self->streams);
+	free(self);
+}
