@@ -22,7 +22,7 @@ TAPI_EXPORT tapi_done_fn donetransport_null;
 const struct tapi_conf_key tapi_null_keys[] = {
 	{"mtu", TAPI_CONF_UINT, 1, NULL_MTU, NULL_MTU, NULL, false, "largest message, octets"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, true, "lower is cheaper"},
-	TAPI_LINK_KEYS,
+	{"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, "sessions at a time"},
 	{0},
 };
 
@@ -48,6 +48,14 @@ static struct null *null_of(struct tapi_transport_api *self)
 static uint64_t null_now(const struct null *null)
 {
 	return null->core->now_us(null->core->core);
+}
+
+// No session comes in or has to wait for anything: one limit is all there is.
+static struct tapi_link_limits limits_read(const struct tapi_core_api *core)
+{
+	uint64_t most = tapi_conf_uint(*core->conf, "null", tapi_null_keys, "max_sessions");
+
+	return (struct tapi_link_limits){.sessions = (uint32_t)most};
 }
 
 static bool word_valid(const uint8_t *word, size_t length)
@@ -200,7 +208,7 @@ static enum tapi_result null_reload(struct tapi_transport_api *self)
 		return TAPI_ECONF;
 	}
 	self->cost = (uint32_t)tapi_conf_uint(*null->core->conf, "null", tapi_null_keys, "cost");
-	null->links.limits = tapi_link_limits_read(*null->core->conf, "null", tapi_null_keys);
+	null->links.limits = limits_read(null->core);
 	return TAPI_OK;
 }
 
@@ -290,7 +298,7 @@ struct tapi_transport_api *inittransport_null(const struct tapi_core_api *core)
 		free(null);
 		return NULL;
 	}
-	limits = tapi_link_limits_read(*core->conf, "null", tapi_null_keys);
+	limits = limits_read(core);
 	tapi_links_init(&null->links, &limits, &null->stats, null_end, null);
 	null->api = null_api;
 	null->api.mtu = (uint32_t)tapi_conf_uint(*core->conf, "null", tapi_null_keys, "mtu");

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The keys of each section of a transports' configuration as the tables of docs/transports.md:
-// tests/cli/transport_docs.test holds the one against the other.
+// What docs/transports.md says, as the library has it (tests/cli/transport_docs.test): the tables
+// of keys; --transports: name, number, mtu and cost of each that is built in; --check: is standard
+// input a configuration.
+#include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "transportapi/core.h"
 #include "transportapi/registry.h"
 
 extern const struct tapi_conf_key tapi_acl_keys[], tapi_core_keys[];
@@ -51,11 +54,69 @@ static void section_print(const char *name, const struct tapi_conf_key *keys)
 	printf("\n");
 }
 
-int main(void)
+static int keys_print(void)
 {
 	section_print("core", tapi_core_keys);
 	section_print("acl", tapi_acl_keys);
 	for (unsigned i = 0; tapi_transport_builtin(i); i++)
 		section_print(tapi_transport_builtin(i), tapi_transport_builtin_keys(i));
 	return 0;
+}
+
+// A core with this configuration that is never started; NULL after saying why not.
+static struct tapi_core *core_make(const char *text)
+{
+	static const uint8_t seed[TAPI_SEED_BYTES];
+	struct tapi_core_options options = {.base = event_base_new()};
+	struct tapi_identity identity;
+	struct tapi_error error;
+	struct tapi_core *core;
+
+	tapi_identity_from_seed(&identity, seed);
+	options.identity = &identity;
+	options.conf = tapi_conf_parse(text, &error);
+	if (options.conf && tapi_core_new(&core, &options, &error) == TAPI_OK)
+		return core;
+	fprintf(stderr, "%s\n", error.text);
+	return NULL;
+}
+
+static int transports_print(void)
+{
+	char text[512] = "{\"transports\": [";
+	const struct tapi_transport_api *api;
+	struct tapi_core *core;
+	const char *name;
+
+	for (unsigned i = 0; (name = tapi_transport_builtin(i)); i++)
+		snprintf(&text[strlen(text)], sizeof(text) - strlen(text), "%s\"%s\"",
+			i ? ", " : "", name);
+	snprintf(&text[strlen(text)], sizeof(text) - strlen(text), "]}");
+	core = core_make(text);
+	if (!core)
+		return 1;
+	for (unsigned i = 0; (name = tapi_transport_builtin(i)); i++) {
+		api = tapi_core_transport(core, name);
+		if (!api)
+			return 1;
+		printf("%s %u %u %u\n", name, api->protocol, api->mtu, api->cost);
+	}
+	return 0;
+}
+
+static int check(void)
+{
+	static char text[65536];
+
+	text[fread(text, 1, sizeof(text) - 1, stdin)] = 0;
+	return core_make(text) ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return keys_print();
+	if (strcmp(argv[1], "--transports") == 0)
+		return transports_print();
+	return strcmp(argv[1], "--check") == 0 ? check() : 2;
 }

@@ -12,7 +12,7 @@
 // transport, then those of chaos; '$' is the seed.
 #define BIND(section, address, more) "\"" section "\": {\"bind\": [\"" address "#\"]" more "%s}"
 #define CHAOS(below)                 ", \"chaos\": {\"below\": \"" below "\", \"seed\": $%s}"
-#define NONE                         "\"null\": {\"connect_timeout_s\": 10%s}"
+#define NONE                         "\"null\": {\"mtu\": 65000%s}"
 #define RAW4                         BIND("raw-ip", "127.0.0.", "")
 #define RAW6                         BIND("raw-ip", "fd00::", "")
 #define TCP4                         BIND("tcp", "127.0.0.", ", \"port\": 4703")
