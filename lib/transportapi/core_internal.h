@@ -234,7 +234,8 @@ struct tapi_peer {
 	uint32_t size_mean;       // of what is sent, for the measured table
 	uint32_t fragment_id;
 	struct tapi_queue queue;
-	struct tapi_assemblies assemblies;
+	struct tapi_assemblies assemblies; // of what is validated
+	struct tapi_assemblies strange;    // of what others may have sent in its name
 	struct tapi_bucket in, out;
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];

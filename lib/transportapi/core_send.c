@@ -257,8 +257,8 @@ static enum tapi_result enqueue(
 	uint64_t wish_us;
 
 	result = tapi_queue_put(&peer->queue, outgoing->type, outgoing->body, outgoing->length,
-		outgoing->priority, outgoing->is_encrypted, outgoing->crc, now_us + wait_us,
-		now_us);
+		outgoing->priority, outgoing->is_encrypted, outgoing->crc,
+		wait_us < TAPI_NEVER - now_us ? now_us + wait_us : TAPI_NEVER, now_us);
 	if (result == TAPI_DROPPED)
 		return refuse(&core->counters.send_full, result);
 	if (result == TAPI_ETOOBIG)

@@ -114,6 +114,19 @@ static bool part_read(struct part *out, const uint8_t *octets, uint32_t length)
 	       out->offset < out->total && out->length <= out->total - out->offset;
 }
 
+bool tapi_assemblies_wait_for(
+	const struct tapi_assemblies *all, const uint8_t *octets, uint32_t length)
+{
+	const struct tapi_assembly *a = all->first;
+	struct part part;
+
+	if (!a || !part_read(&part, octets, length))
+		return false;
+	while (a && a->msg_id != part.msg_id)
+		a = a->next;
+	return a != NULL;
+}
+
 // The message's own head has to say what `total` says, and fragments are not nested.
 static bool head_fits(const uint8_t *message, uint32_t total)
 {
@@ -304,7 +317,7 @@ static enum tapi_result finish(
 }
 
 enum tapi_result tapi_fragment_take(struct tapi_assemblies *all, const uint8_t *octets,
-	uint32_t length, bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t expiry_us,
+	uint32_t length, bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t for_us,
 	struct tapi_whole *whole)
 {
 	struct tapi_fragment_counters *counters = &all->pool->counters;
@@ -329,7 +342,7 @@ enum tapi_result tapi_fragment_take(struct tapi_assemblies *all, const uint8_t *
 			return result;
 		assembly->is_encrypted = is_encrypted;
 		assembly->crc = is_encrypted ? crc : 0;
-		assembly->expires_us = now_us + expiry_us;
+		assembly->expires_us = now_us + for_us;
 	} else if (assembly->total != part.total || assembly->is_encrypted != is_encrypted ||
 		   (is_encrypted && assembly->crc != crc)) {
 		counters->conflict++;

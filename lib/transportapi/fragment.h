@@ -69,15 +69,19 @@ struct tapi_whole {
 void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max);
 void tapi_assemblies_init(struct tapi_assemblies *all, struct tapi_fragment_pool *pool);
 void tapi_assemblies_clear(struct tapi_assemblies *all);
+// Is `part` of a message that waits here?
+bool tapi_assemblies_wait_for(
+	const struct tapi_assemblies *all, const uint8_t *part, uint32_t length);
 // The part that begins at `offset` of `message` into `out` (room: mtu octets). Octets written; 0:
 // the mtu has no room for a head and an octet, or there is nothing at `offset`.
 uint32_t tapi_fragment_make(uint8_t *out, uint32_t mtu, uint32_t msg_id, const uint8_t *message,
 	uint32_t total, uint32_t offset, uint32_t *next_offset);
-// `part` with its head, is_encrypted and crc as its pack has them. *whole is always set: the
+// `part` with its head, is_encrypted and crc as its pack has them. A message that begins with it is
+// kept for `for_us`. *whole is always set: the
 // message when this was the last part missing. TAPI_EFORMAT: malformed, or a contradiction;
 // TAPI_DROPPED: no room; TAPI_ENOMEM.
 enum tapi_result tapi_fragment_take(struct tapi_assemblies *all, const uint8_t *part,
-	uint32_t length, bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t expiry_us,
+	uint32_t length, bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t for_us,
 	struct tapi_whole *whole);
 // Drops what expired; when it wants to be called next, UINT64_MAX: never.
 uint64_t tapi_fragment_turn(struct tapi_assemblies *all, uint64_t now_us);

@@ -84,6 +84,7 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 	tapi_queue_init(&peer->queue, &core->queue_pool, core->settings.queue_msgs,
 		core->settings.queue_bytes);
 	tapi_assemblies_init(&peer->assemblies, &core->fragment_pool);
+	tapi_assemblies_init(&peer->strange, &core->fragment_pool);
 	tapi_bucket_init(
 		&peer->in, core->settings.in_rate, burst_of(core, core->settings.in_rate), now_us);
 	tapi_bucket_init(&peer->out, core->settings.out_rate,
@@ -132,6 +133,7 @@ void tapi_core_reap(struct tapi_core *core)
 			tapi_address_end(peer, peer->addresses);
 		tapi_queue_clear(&peer->queue);
 		tapi_assemblies_clear(&peer->assemblies);
+		tapi_assemblies_clear(&peer->strange);
 		free(peer);
 	}
 }
@@ -276,6 +278,7 @@ void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us)
 	wish_us = sooner(wish_us, tapi_peer_validate(peer, now_us));
 	wish_us = sooner(wish_us, tapi_peer_flush(peer, now_us));
 	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->assemblies, now_us));
+	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->strange, now_us));
 	// What asked for a turn meanwhile stands; what only time brings is not due twice.
 	if (wish_us != TAPI_NEVER)
 		tapi_timer_sooner(

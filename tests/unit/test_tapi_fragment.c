@@ -144,6 +144,10 @@ static void the_same_octets_may_come_again_in_other_pieces(void **state)
 {
 	(void)state;
 	assert_int_equal(give(&all, 1, 3000, 900, 1000), TAPI_OK);
+	assert_true(tapi_assemblies_wait_for(&all, part, 1016));
+	assert_false(tapi_assemblies_wait_for(&all, part, 1015));
+	part[7]++;
+	assert_false(tapi_assemblies_wait_for(&all, part, 1016));
 	assert_int_equal(give(&all, 1, 3000, 900, 1000), TAPI_OK);
 	assert_int_equal(give(&all, 1, 3000, 1001, 64), TAPI_OK);
 	assert_int_equal(pool.counters.duplicate, 2);
