@@ -202,58 +202,78 @@ static void run_bare(
 struct self {
 	struct tp_host host;
 	struct tapi_session *session;
-	uint32_t size;
-	bool came, overdue;
 	struct event *watchdog;
+	struct row *row; // NULL: warming up
+	uint32_t size, left, number, seen;
+	uint64_t from_ns;
+	bool done;
 };
 
+// The next message, or the end of the loop. A message that the transport drops is lost.
+static void send_next(struct self *self)
+{
+	while (self->left) {
+		self->left--;
+		self->number++;
+		memcpy(message, &self->number, sizeof(self->number));
+		if (!tp_host_send(&self->host, self->session, message, self->size))
+			return;
+		if (self->row)
+			self->row->lost++;
+	}
+	self->done = true;
+	event_base_loopbreak(self->host.base);
+}
+
+// As applications do: the answer to a message is sent from where it came in.
 static void on_message(void *context, const struct tapi_message_pack *pack)
 {
 	struct self *self = context;
-	// A late one of another round is told by its number.
-	if (pack->size == self->size &&
-		!memcmp(pack->message, message, self->size < 8 ? self->size : 8))
-		self->came = true;
+	if (pack->size != self->size || memcmp(pack->message, &self->number, sizeof(self->number)))
+		return; // given up before
+	const uint64_t now = tp_now_ns();
+	if (self->row)
+		self->row->sample_ns[self->row->samples++] = now - self->from_ns;
+	self->from_ns = now;
+	send_next(self);
 }
 
+// One timer for all messages: a re-armed one would be part of each sample.
 static void on_watchdog(evutil_socket_t fd, short what, void *context)
 {
+	struct self *self = context;
 	(void)fd;
 	(void)what;
-	((struct self *)context)->overdue = true;
+	if (self->seen == self->number) {
+		if (self->row)
+			self->row->lost++;
+		self->from_ns = tp_now_ns();
+		send_next(self);
+	}
+	self->seen = self->number;
 }
 
-static bool self_once(struct self *self, uint32_t number)
+static void run_messages(struct self *self, uint32_t count, struct row *row)
 {
-	memcpy(message, &number, sizeof(number));
-	self->came = self->overdue = false;
-	if (tp_host_send(&self->host, self->session, message, self->size))
-		return false;
-	while (!self->came && !self->overdue)
-		event_base_loop(self->host.base, EVLOOP_ONCE);
-	return self->came;
+	self->row = row;
+	self->left = count;
+	self->done = false;
+	self->from_ns = tp_now_ns();
+	send_next(self);
+	if (!self->done)
+		event_base_dispatch(self->host.base);
 }
 
 static void run_transport(
 	const struct options *o, struct self *self, uint32_t size, struct row *row)
 {
-	// One timer for all messages: a re-armed one would be part of each sample.
 	const struct timeval patience = {.tv_usec = PATIENCE_US};
-	static uint32_t number;
 	self->size = size;
 	event_add(self->watchdog, &patience);
-	for (uint32_t i = 0; i < o->warm_up; i++)
-		self_once(self, ++number);
+	if (o->warm_up)
+		run_messages(self, o->warm_up, NULL);
 	const uint64_t cpu = tp_cpu_ns(getpid()), start = tp_now_ns();
-	for (uint64_t i = 0, from = start; i < o->count; i++) {
-		const bool came = self_once(self, ++number);
-		const uint64_t now = tp_now_ns();
-		if (came)
-			row->sample_ns[row->samples++] = now - from;
-		else
-			row->lost++;
-		from = now;
-	}
+	run_messages(self, o->count, row);
 	row->total_ns = tp_now_ns() - start;
 	row->cpu_ns = tp_cpu_ns(getpid()) - cpu;
 	event_del(self->watchdog);

@@ -66,6 +66,8 @@ def latency_rows(parts, transport, size):
             for other, name in (("bare", "ratio_bare"), ("bare-epoll", "ratio_epoll")):
                 both = [rounds[n]["total_ns"] / ways[other][n]["total_ns"] for n in rounds if n in ways.get(other, {})]
                 row[name] = round(statistics.median(both), 3) if both else None
+                theirs = [sample for part in ways.get(other, {}).values() for sample in part["samples_ns"]]
+                row[f"{name}_medians"] = round(row["median_us"] * 1000 / statistics.median(theirs), 3) if theirs and count else None
         yield row
 
 

@@ -118,13 +118,14 @@ def loopback4m(folder, rows):
     if not plot or not drawn:
         return []
     figure, axes = plot.subplots(1, 2, figsize=(9.2, 3.2), layout="constrained")
-    for transport in present(drawn, "transport"):
-        of = [row for row in drawn if row["transport"] == transport]
+    for transport, buffer in dict.fromkeys((row["transport"], row["buffer"]) for row in drawn):
+        of = [row for row in drawn if (row["transport"], row["buffer"]) == (transport, buffer)]
         at, colour = [row["size"] for row in of], COLOURS.get(transport)
-        label = "tcp, tuned" if transport == "tcp" else transport
+        label = f"{transport}, buffers {buffer >> 10} KiB" if buffer else transport
+        look = {"lw": 1, "marker": ".", "color": colour, "label": label, "ls": "--" if buffer and transport != "tcp" else "-"}
         spread = ([r["median_mbit_s"] - r["q1_mbit_s"] for r in of], [r["q3_mbit_s"] - r["median_mbit_s"] for r in of])
-        axes[0].errorbar(at, [r["median_mbit_s"] for r in of], yerr=spread, lw=1, marker=".", capsize=2, color=colour, label=label)
-        axes[1].plot(at, [(r["loss"] or 0) * 100 for r in of], lw=1, marker=".", color=colour, label=label)
+        axes[0].errorbar(at, [r["median_mbit_s"] for r in of], yerr=spread, capsize=2, **look)
+        axes[1].plot(at, [(r["loss"] or 0) * 100 for r in of], **look)
     for axis, words in zip(axes, ("delivered, Mbit/s (median, quartiles)", "lost, % of messages")):
         axis.set_xscale("log", base=2)
         axis.set_xlabel("octets of a message")

@@ -19,7 +19,10 @@ class Failure(Exception):
 
 
 def output_of(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -30,21 +33,25 @@ def sysctls(namespace=None):
     values = {}
     for line in output_of(*within, "sh", "-c", script + "; true").splitlines():
         path, _, value = line.partition(":")
-        if path.rpartition("/")[2].startswith(SYSCTL_NAMES):
+        if path.rpartition("/")[2].startswith(SYSCTL_NAMES) and not path.endswith("_key"):
             values[path.replace("/", ".")] = value.replace("\t", " ")
     return values
+
+
+def build_type(build):
+    """ "release, b_lto": what the programs were made with."""
+    try:
+        with open(os.path.join(build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+            options = {option["name"]: option["value"] for option in json.load(file)}
+    except (OSError, ValueError):
+        return "?"
+    return ", ".join([options["buildtype"], *(name for name in ("b_lto", "b_pgo") if options.get(name) not in (False, "off"))])
 
 
 def meta(root, build, kind, quick=False):
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         cpu = {line.split(":", 1)[0].strip(): line.split(":", 1)[1].strip() for line in file if ":" in line}
     control = sysctls().get("net.ipv4.tcp_congestion_control", "?")
-    compiler = ""
-    try:
-        with open(os.path.join(build, "meson-info", "intro-compilers.json"), encoding="utf-8") as file:
-            compiler = json.load(file)["host"]["c"]["full_version"]
-    except (OSError, KeyError, ValueError):
-        pass  # of a build that was moved
     return {
         "kind": kind,
         "quick": quick,
@@ -53,7 +60,8 @@ def meta(root, build, kind, quick=False):
         "cpu": cpu.get("model name", "?"),
         "cpus": os.cpu_count(),
         "cc": control,
-        "compiler": compiler,
+        "compiler": output_of(os.path.join(build, "tests", "bench", "tp", "tp_rtt"), "--version"),
+        "build": build_type(build),
         "sysctl": {},
         "git": output_of("git", "-C", root, "rev-parse", "--short=12", "HEAD"),
         "modified": bool(output_of("git", "-C", root, "status", "--porcelain", "--untracked-files=no")),

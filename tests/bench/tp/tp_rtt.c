@@ -19,6 +19,12 @@
 
 static const char *const program = "tp_rtt";
 
+#ifdef __clang__
+static const char compiler[] = __VERSION__;
+#else
+static const char compiler[] = "gcc " __VERSION__;
+#endif
+
 static const char help[] =
 	"usage: tp_rtt --transport NAME --sizes N,... [options]\n"
 	"\n"
@@ -41,7 +47,8 @@ static const char help[] =
 	"  --no-samples       leave out the samples\n"
 	"  --address A        of the echoing end (127.0.0.1)\n"
 	"  --client-ns NAME, --server-ns NAME   network namespaces of the two ends\n"
-	"  --client-cpu N, --server-cpu N       pin them\n";
+	"  --client-cpu N, --server-cpu N       pin them\n"
+	"  --version          the compiler that made it\n";
 
 static struct tp_rtt_options read_options(int argc, char **argv)
 {
@@ -62,6 +69,7 @@ static struct tp_rtt_options read_options(int argc, char **argv)
 		SERVER_NS,
 		CLIENT_CPU,
 		SERVER_CPU,
+		VERSION,
 		HELP
 	};
 	static const struct option known[] = {
@@ -81,6 +89,7 @@ static struct tp_rtt_options read_options(int argc, char **argv)
 		{"server-ns", 1, NULL, SERVER_NS},
 		{"client-cpu", 1, NULL, CLIENT_CPU},
 		{"server-cpu", 1, NULL, SERVER_CPU},
+		{"version", 0, NULL, VERSION},
 		{"help", 0, NULL, HELP},
 		{},
 	};
@@ -142,6 +151,7 @@ static struct tp_rtt_options read_options(int argc, char **argv)
 		case SERVER_CPU:
 			o.server_cpu = (int)tp_number(program, name, optarg, 0, 1023);
 			break;
+		case VERSION: puts(compiler); exit(0);
 		case HELP: fputs(help, stdout); exit(0);
 		default: tp_usage(program, "it cannot go on");
 		}

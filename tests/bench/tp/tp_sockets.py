@@ -197,17 +197,16 @@ def loopback4m(arguments, root, build, about):
     stage = Stage(arguments, root, build, about)
     sizes = arguments.sizes or ([1472, 8192, 32768] if arguments.quick else [512, 1024, 1472, 4096, 8192, 16384, 32768, 61440])
     runs = arguments.runs or (10 if arguments.quick else 50)
-    progress = Progress(len(BULK_WAYS) * len(sizes) * runs + len(BULK_BUFFERS) * 5)
+    progress = Progress(2 * len(BULK_WAYS) * len(sizes) * runs - len(sizes) * runs + len(BULK_BUFFERS) * 5)
     raw = []
 
     def measure(environment):
         options = [*ends(environment, ("sender", "receiver"), arguments.pin), "--bytes", str(arguments.octets)]
         best, speeds = tune([program(build, "tp_bulk"), "--way", "tcp", *options], max(sizes), progress, environment.name)
         about["tcp_buffer"], about["tcp_buffers_tried_mbit_s"] = best, speeds
-        for way in BULK_WAYS:
-            buffer = ["--buffer", str(best)] if way == "tcp" else []
+        for way, buffer in [("tcp", best), *((way, buffer) for way in BULK_WAYS[1:] for buffer in (0, 2 * arguments.octets))]:
             command = [program(build, "tp_bulk"), "--way", way, "--sizes", ",".join(map(str, sizes)), "--runs", str(runs)]
-            rows = bulk_rows([*command, *buffer, *options], progress, environment.name)
+            rows = bulk_rows([*command, "--buffer", str(buffer), *options], progress, environment.name)
             raw.extend(rows)
             stage.rows.extend(bulk_summary([row for row in rows if row["size"] == size]) for size in sizes)
 
