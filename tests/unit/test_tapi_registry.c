@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../transport/rig.h"
+#include "transportapi/core.h"
 
 static struct rig rig;
 
@@ -215,6 +216,73 @@ static void wrong_keys_are_told(void **state)
 	}
 }
 
+static char core_log[4096];
+
+static void on_core_log(void *context, int priority, const char *text)
+{
+	size_t used = strlen(core_log);
+
+	(void)context;
+	(void)priority;
+	snprintf(&core_log[used], sizeof(core_log) - used, "%s\n", text);
+}
+
+// A core of the configuration's transports: each that is wrong is told and left out, the others
+// run, and what it does not name is not loaded.
+static void core_has_those_that_can_be_had(void **state)
+{
+	static const uint8_t seed[TAPI_SEED_BYTES];
+	struct tapi_core_options options = {.base = rig.base, .log = on_core_log};
+	struct tapi_identity identity;
+	struct tapi_core *core;
+
+	(void)state;
+	tapi_identity_from_seed(&identity, seed);
+	rig_configure(&rig.nodes[0],
+		"{\"transports\": [\"pigeon\", \"version\", \"null\", \"methodless\"],"
+		" \"core\": {\"module_path\": \"" BROKEN_DIRECTORY "\"}}");
+	options.conf = rig.nodes[0].conf;
+	options.identity = &identity;
+	core_log[0] = 0;
+	assert_int_equal(tapi_core_new(&core, &options, &error), TAPI_OK);
+	assert_non_null(tapi_core_transport(core, "null"));
+	assert_null(tapi_core_transport(core, "pigeon"));
+	assert_null(tapi_core_transport(core, "methodless"));
+	if (!strstr(core_log, "transport pigeon: neither built in nor at " BROKEN_DIRECTORY) ||
+		!strstr(core_log, "transport version (") ||
+		!strstr(core_log, "transport methodless ("))
+		fail_msg("%s", core_log);
+	assert_string_not_equal(getenv("BROKEN_LOADED"), "undamaged"); // it is not in the list
+	assert_null(tapi_core_transport(core, "undamaged"));
+	assert_int_equal(tapi_core_start(core, &error), TAPI_OK);
+	tapi_core_stop(core);
+	tapi_core_free(core);
+}
+
+// modules_first: the operator's object stands before what is built in.
+static void core_takes_objects_first(void **state)
+{
+	static const uint8_t seed[TAPI_SEED_BYTES];
+	struct tapi_core_options options = {.base = rig.base, .log = on_core_log};
+	struct tapi_identity identity;
+	struct tapi_core *core;
+
+	(void)state;
+	tapi_identity_from_seed(&identity, seed);
+	rig_configure(&rig.nodes[0],
+		"{\"transports\": [\"udp\"], \"core\": {\"module_path\": \"" MODULE_DIRECTORY
+		"\", \"modules_first\": true}, \"acl\": {\"local\": true},"
+		" \"udp\": {\"port\": 0, \"bind\": [\"127.0.0.1\"]}}");
+	options.conf = rig.nodes[0].conf;
+	options.identity = &identity;
+	assert_int_equal(tapi_core_new(&core, &options, &error), TAPI_OK);
+	assert_non_null(
+		strstr(object_of(tapi_core_transport(core, "udp")), "libtransportapi_udp.so"));
+	assert_int_equal(tapi_core_start(core, &error), TAPI_OK);
+	tapi_core_stop(core);
+	tapi_core_free(core);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -228,6 +296,8 @@ int main(void)
 		TEST(built_in_first_or_objects_first),
 		TEST(other_core_is_refused),
 		TEST(wrong_keys_are_told),
+		TEST(core_has_those_that_can_be_had),
+		TEST(core_takes_objects_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
