@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages to oneself, one after the other, over one session (seed 000, figure 5): what a transport
 // costs its own host. Beside it, in turns, the same by plain sockets of the same kind in the same
-// process: `bare` sends and receives, `bare-epoll` waits in epoll between the two, as any loop has
-// to. One line of JSON for each way, size and round.
+// process: `bare` sends and receives, datagrams by one socket for all peers, as the transport has
+// it; `bare-connected` by a socket for this one; `bare-epoll` waits in epoll between the two, as
+// loops do. One line of JSON for each way, size and round.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
@@ -19,6 +20,10 @@
 static const char *const program = "tp_latency";
 
 enum { PATIENCE_US = 200000, SIZES_MOST = 64 };
+
+// In turns; the connected one is of datagrams alone.
+enum way { BARE, BARE_CONNECTED, BARE_EPOLL, OURS, WAYS };
+static const char *const way_names[] = {"bare", "bare-connected", "bare-epoll", "transport"};
 
 struct options {
 	const char *transport, *conf, *ns;
@@ -89,8 +94,8 @@ static struct options read_options(int argc, char **argv)
 // Plain sockets, connected to themselves or to each other, of the kind that the transport uses.
 struct bare {
 	int out, in, epoll;
-	uint32_t header; // octets that the medium puts in front (raw IP)
 	bool stream;
+	struct sockaddr_in to; // family 0: connected
 };
 
 struct row {
@@ -123,28 +128,32 @@ static void bare_stream(struct bare *bare)
 	bare->stream = true;
 }
 
-static void bare_datagram(struct bare *bare, int type, int protocol)
+// One socket for all peers, as the transport has: it names the receiver with each message, and
+// learns the sender; or connected to the one.
+static void bare_datagram(struct bare *bare, int type, int protocol, bool connected)
 {
 	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t length = sizeof(own);
 	bare->out = bare->in = socket(AF_INET, type | SOCK_CLOEXEC, protocol);
 	need(bare->in >= 0, "socket");
 	need(!bind(bare->in, (struct sockaddr *)&own, length) &&
-			!getsockname(bare->in, (struct sockaddr *)&own, &length) &&
-			!connect(bare->in, (struct sockaddr *)&own, length),
+			!getsockname(bare->in, (struct sockaddr *)&own, &length),
 		"bind");
-	bare->header = type == SOCK_RAW ? 20 : 0;
+	if (connected)
+		need(!connect(bare->in, (struct sockaddr *)&own, length), "connect");
+	else
+		bare->to = own;
 }
 
-static void bare_init(struct bare *bare, const char *transport)
+static void bare_init(struct bare *bare, const char *transport, bool connected)
 {
 	int pair[2];
 	*bare = (struct bare){.epoll = epoll_create1(EPOLL_CLOEXEC)};
 	if (!strcmp(transport, "udp")) {
-		bare_datagram(bare, SOCK_DGRAM, 0);
+		bare_datagram(bare, SOCK_DGRAM, 0, connected);
 	} else if (!strcmp(transport, "raw-ip")) {
 		// another experimental number (RFC 3692): the transport has the first for itself
-		bare_datagram(bare, SOCK_RAW, TP_RAW_PROTOCOL + 1);
+		bare_datagram(bare, SOCK_RAW, TP_RAW_PROTOCOL + 1, connected);
 	} else if (!strcmp(transport, "tcp")) {
 		bare_stream(bare);
 	} else {
@@ -170,21 +179,28 @@ static uint8_t message[65536], incoming[65536 + 64];
 static void bare_once(const struct bare *bare, uint32_t size, bool wait)
 {
 	struct epoll_event event;
-	need(send(bare->out, message, size, MSG_NOSIGNAL) == (ssize_t)size, "send");
+	struct sockaddr_in from;
+	socklen_t length = sizeof(from);
+	const bool named = bare->to.sin_family;
+	ssize_t n = named ? sendto(bare->out, message, size, MSG_NOSIGNAL,
+				    (const struct sockaddr *)&bare->to, sizeof(bare->to))
+			  : send(bare->out, message, size, MSG_NOSIGNAL);
+	need(n == (ssize_t)size, "send");
 	for (uint32_t done = 0; done < size;) {
 		if (wait)
 			need(epoll_wait(bare->epoll, &event, 1, -1) == 1, "epoll_wait");
-		ssize_t n = recv(bare->in, incoming, sizeof(incoming), wait ? MSG_DONTWAIT : 0);
+		n = recvfrom(bare->in, incoming, sizeof(incoming), wait ? MSG_DONTWAIT : 0,
+			named ? (struct sockaddr *)&from : NULL, named ? &length : NULL);
 		need(n > 0, "recv");
 		done += bare->stream ? (uint32_t)n : size;
 	}
 }
 
-static void run_bare(
-	const struct options *o, const char *transport, uint32_t size, bool wait, struct row *row)
+static void run_bare(const struct options *o, enum way way, uint32_t size, struct row *row)
 {
 	struct bare bare;
-	bare_init(&bare, transport);
+	const bool wait = way == BARE_EPOLL;
+	bare_init(&bare, o->transport, way == BARE_CONNECTED);
 	for (uint32_t i = 0; i < o->warm_up; i++)
 		bare_once(&bare, size, wait);
 	const uint64_t cpu = tp_cpu_ns(getpid()), start = tp_now_ns();
@@ -294,10 +310,10 @@ static void print_row(const char *transport, const char *way, uint32_t size, uin
 
 int main(int argc, char **argv)
 {
-	static const char *const ways[] = {"bare", "bare-epoll", "transport"};
 	const struct options o = read_options(argc, argv);
 	struct tapi_helo helo;
 	struct self self = {};
+	const bool datagrams = !strcmp(o.transport, "udp") || !strcmp(o.transport, "raw-ip");
 	struct row row = {.sample_ns = calloc(o.count, sizeof(row.sample_ns[0]))};
 	int error = tp_pin(o.cpu);
 	if (!error)
@@ -313,14 +329,17 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < sizeof(message); i++)
 		message[i] = (uint8_t)(i * 31);
 	for (unsigned i = 0; i < o.sizes; i++)
-		for (uint32_t turn = 0; turn < o.rounds * 3; turn++) {
-			const uint32_t round = turn / 3, way = round % 2 ? 2 - turn % 3 : turn % 3;
+		for (uint32_t turn = 0; turn < o.rounds * WAYS; turn++) {
+			const uint32_t round = turn / WAYS, nth = turn % WAYS;
+			const enum way way = (enum way)(round % 2 ? WAYS - 1 - nth : nth);
+			if (way == BARE_CONNECTED && !datagrams)
+				continue;
 			row.samples = row.lost = 0;
-			if (way == 2)
+			if (way == OURS)
 				run_transport(&o, &self, o.size[i], &row);
 			else
-				run_bare(&o, o.transport, o.size[i], way == 1, &row);
-			print_row(o.transport, ways[way], o.size[i], round, &row);
+				run_bare(&o, way, o.size[i], &row);
+			print_row(o.transport, way_names[way], o.size[i], round, &row);
 		}
 	self.host.transport->disconnect(self.host.transport, self.session);
 	event_free(self.watchdog);

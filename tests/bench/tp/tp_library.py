@@ -13,6 +13,7 @@ from tp_sockets import Stage, absent, in_turns, program
 
 TRANSPORTS = ("udp", "tcp", "raw-ip", "unix")
 SIZES = (11, 407, 1221)
+PLAIN = ("bare", "bare-connected", "bare-epoll")  # sockets beside each transport; the second of datagrams alone
 # Figure 5 (1,000 messages, ms), figures 6 and 7 (kB/s): a Pentium III at 1 GHz; two Xeons at 2 GHz on 100 Mbit/s.
 PAPER_MS = {("udp", 11): 31, ("udp", 407): 37, ("udp", 1221): 46, ("tcp", 11): 55, ("tcp", 407): 62, ("tcp", 1221): 73}
 PAPER_BURST = {"udp": 4169, "tcp": 3627}
@@ -47,7 +48,7 @@ def latency_rows(parts, transport, size):
     for part in parts:
         if part["size"] == size:
             ways.setdefault(part["way"], {})[part["round"]] = part
-    for way in ("transport", "bare", "bare-epoll"):
+    for way in ("transport", *PLAIN):
         rounds = ways.get(way, {})
         if not rounds:
             continue
@@ -63,7 +64,8 @@ def latency_rows(parts, transport, size):
         }  # fmt: skip
         row.update(tp_numbers.summary([sample for part in rounds.values() for sample in part["samples_ns"]]))
         if way == "transport":
-            for other, name in (("bare", "ratio_bare"), ("bare-epoll", "ratio_epoll")):
+            for other in PLAIN:
+                name = other.replace("bare-", "ratio_").replace("bare", "ratio_bare")
                 both = [rounds[n]["total_ns"] / ways[other][n]["total_ns"] for n in rounds if n in ways.get(other, {})]
                 row[name] = round(statistics.median(both), 3) if both else None
                 theirs = [sample for part in ways.get(other, {}).values() for sample in part["samples_ns"]]
@@ -95,7 +97,8 @@ def latency(arguments, root, build, about, folder):
     sizes = arguments.sizes or SIZES
     rounds = arguments.rounds or (3 if arguments.quick else 9)
     peers = 0 if arguments.no_peers else 4 * len(sizes)
-    progress = Progress(len(transports) * len(sizes) * rounds * 3 + peers)
+    ways = sum(4 if name in ("udp", "raw-ip") else 3 for name in transports)
+    progress = Progress(ways * len(sizes) * rounds + peers)
 
     def measure(environment):
         for transport in transports:

@@ -141,7 +141,7 @@ def nothing(*_):
 
 def latency(folder, rows):
     """Quartiles and tails of 1,000 messages to oneself, each transport beside plain sockets."""
-    plot, drawn = pyplot(), [row for row in rows if row.get("way") in ("transport", "bare", "bare-epoll") and row.get("median_us")]
+    plot, drawn = pyplot(), [row for row in rows if row.get("way") and row["env"] == "lo" and row.get("min_us") and row.get("median_us")]
     if not plot or not drawn:
         return []
     figure, axes = panels(plot, present(drawn, "transport"))
@@ -150,7 +150,7 @@ def latency(folder, rows):
         sizes = present(of, "size")
         for shift, way in enumerate(present(of, "way")):
             mine = [row for row in of if row["way"] == way]
-            at = [sizes.index(row["size"]) + shift * 0.25 for row in mine]
+            at = [sizes.index(row["size"]) + shift * 0.2 for row in mine]
             spread = ([r["median_us"] - r["min_us"] for r in mine], [r["p99_us"] - r["median_us"] for r in mine])
             axis.errorbar(at, [r["median_us"] for r in mine], yerr=spread, fmt="o", ms=3, capsize=3, label=way)
         axis.set_xticks([index + 0.25 for index in range(len(sizes))], [f"{size} B" for size in sizes])
