@@ -10,6 +10,7 @@
 #include "transportapi/envelope.h"
 
 #define BUDGET       256 // datagrams of one event
+#define ALONE_MAX    16  // messages read one by one: then it is seen whether more wait
 #define COMPLAINT_US 10000000
 
 // Sending.
@@ -197,17 +198,34 @@ static int receive_some(struct datagram *dg, int fd, unsigned want)
 	return recvmmsg(fd, dg->headers, want, MSG_DONTWAIT, NULL);
 }
 
+// How much to ask the system for next; 0: the loop may go on, and comes back if there is more. A
+// call that finds nothing costs a tenth of a message to oneself. So where messages come one by one
+// nothing is asked without a reason: an answer was given (and its echo may be there), or so many
+// were read alone that it is seen whether more wait. Where more than one waits, bursts are read, in
+// the next events from the start.
+static unsigned want_next(
+	struct tapi_datagram_socket *socket, unsigned want, unsigned n, bool answered)
+{
+	if (want > 1)
+		socket->busy = n > 1;
+	if (n > 1 ? n == want || answered : ++socket->alone > ALONE_MAX) {
+		socket->alone = 0;
+		return TAPI_DATAGRAM_BURST;
+	}
+	return answered ? 1 : 0;
+}
+
 void tapi_datagram_readable(int fd, short what, void *context)
 {
 	struct tapi_datagram_socket *socket = context;
 	struct datagram *dg = socket->owner;
 	const uint32_t epoch = dg->epoch;
-	unsigned want = 1;
+	unsigned want = socket->busy ? TAPI_DATAGRAM_BURST : 1, budget = BUDGET;
 
 	(void)what;
-	for (unsigned budget = BUDGET; budget > 0;) {
+	while (want > 0 && budget > 0) {
+		uint64_t sent_msgs = dg->stats.sent_msgs, now_us;
 		int n = receive_some(dg, fd, want < budget ? want : budget);
-		uint64_t now_us;
 
 		if (n <= 0) {
 			if (n == 0 || errno == EAGAIN)
@@ -215,7 +233,6 @@ void tapi_datagram_readable(int fd, short what, void *context)
 			budget--; // the error of an earlier message (ICMP) is gone with this call
 			continue;
 		}
-		want = TAPI_DATAGRAM_BURST;
 		budget -= (unsigned)n;
 		now_us = now_of(dg);
 		for (unsigned i = 0; i < (unsigned)n; i++) {
@@ -223,5 +240,6 @@ void tapi_datagram_readable(int fd, short what, void *context)
 			if (dg->epoch != epoch) // stopped, or other sockets, by who received
 				return;
 		}
+		want = want_next(socket, want, (unsigned)n, dg->stats.sent_msgs != sent_msgs);
 	}
 }

@@ -15,6 +15,8 @@ struct tapi_datagram_socket {
 	struct tapi_source asked; // as the configuration says it
 	struct tapi_source bound; // with the port that the system gave
 	bool kept;                // in the next set, too
+	bool busy;                // there was more than one message in it
+	unsigned alone;           // messages read one by one since that was looked for
 };
 
 struct tapi_datagram_sockets {
