@@ -353,12 +353,10 @@ static void on_wake(evutil_socket_t fd, short what, void *context)
 		wake_in(streams, next_us > now_us ? next_us - now_us : 0);
 }
 
-// The largest message has to fit into the burst.
+// A tenth of a second, and the largest message has to fit.
 static uint64_t burst_of(const struct tapi_streams *streams, uint64_t rate_bytes_s)
 {
-	const uint64_t least = streams->api->mtu + TAPI_FRAME_HEAD_BYTES;
-
-	return rate_bytes_s > least ? rate_bytes_s : least;
+	return rate_bytes_s / 10 > streams->api->mtu ? rate_bytes_s / 10 : streams->api->mtu;
 }
 
 enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct tapi_core_api *core,

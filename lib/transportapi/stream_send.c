@@ -208,8 +208,7 @@ enum tapi_result tapi_stream_send(struct tapi_streams *streams, struct tapi_sess
 		return TAPI_EDOWN;
 	}
 	if (streams->rate.rate_per_s &&
-		!tapi_bucket_take(
-			&streams->rate, TAPI_FRAME_HEAD_BYTES + size, tapi_stream_now(streams))) {
+		!tapi_bucket_take(&streams->rate, size, tapi_stream_now(streams))) {
 		tapi_stream_drop(stream, &streams->stats.dropped_rate);
 		return TAPI_DROPPED;
 	}

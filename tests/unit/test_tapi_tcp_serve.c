@@ -297,20 +297,20 @@ static void test_rate(void **state)
 	int fd;
 
 	(void)state;
-	tcp_begin(&a, LOCAL ", \"rate_bytes_s\": 100000");
+	tcp_begin(&a, LOCAL ", \"rate_bytes_s\": 1000000");
 	fd = peer_connect(&a);
 	session = a.messages[0].session;
 	for (unsigned i = 0; i < 200; i++)
-		node_send(&a, session, 'r', 988); // 1000 with the head
-	assert_int_equal(a.api->stats(a.api)->sent_msgs, 100);
+		node_send(&a, session, 'r', 1000);
+	assert_int_equal(a.api->stats(a.api)->sent_msgs, 100); // a tenth of a second's
 	assert_int_equal(a.api->stats(a.api)->dropped_rate, 100);
-	node_ahead(&a, S / 10);
+	node_ahead(&a, S / 100);
 	for (unsigned i = 0; i < 200; i++)
-		node_send(&a, session, 'r', 988);
+		node_send(&a, session, 'r', 1000);
 	assert_int_equal(a.api->stats(a.api)->sent_msgs, 110);
 	// a reload lifts it
 	assert_int_equal(tcp_reload(&a, LOCAL, NULL), TAPI_OK);
-	assert_int_equal(node_send(&a, session, 'r', 988), TAPI_OK);
+	assert_int_equal(node_send(&a, session, 'r', 1000), TAPI_OK);
 	close(fd);
 	node_end(&a, donetransport_tcp);
 }
