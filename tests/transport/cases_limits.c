@@ -89,12 +89,39 @@ static void held_ones_do_not(void **state)
 	row_pair_end(&crowd.pair);
 }
 
+// An eviction inside connect waits for turn; until then the session is there, and good for nothing.
+static void evicted_is_told_by_turn(void **state)
+{
+	struct row_pair pair;
+	struct rig_session *in, *back;
+	struct tapi_helo helo;
+
+	(void)state;
+	if (!takes_sessions())
+		skip();
+	row_pair_begin_as(&pair, &(struct row_wish){.extra = "\"max_sessions\": 1"}, NULL);
+	in = row_pair_meet(&pair);
+	helo = row_helo(pair.a, pair.b);
+	assert_int_equal(rig_connect(pair.a, &helo, &back), TAPI_OK);
+	assert_false(in->down);
+	assert_int_equal(rig_associate(in), TAPI_EDOWN);
+	assert_int_equal(rig_send(in, 5, 100), TAPI_EDOWN);
+	assert_int_equal(rig_stats(pair.a)->dropped_down, 1);
+	rig_turn(pair.a);
+	assert_true(in->down);
+	assert_int_equal(in->why, TAPI_DOWN_LIMIT);
+	assert_int_equal(rig_stats(pair.a)->sessions_evicted, 1);
+	assert_false(back->down);
+	row_pair_end(&pair);
+}
+
 int cases_limits(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(connects_are_limited),
 		CASE(idle_ones_make_room),
 		CASE(held_ones_do_not),
+		CASE(evicted_is_told_by_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,35 @@ static void flood(void **state)
 	row_pair_end(&pair);
 }
 
+// A reader that is slower than the writer: what goes in pieces comes in one piece.
+static void trickle(void **state)
+{
+	struct row_pair pair;
+
+	(void)state;
+	row_pair_begin(&pair);
+	arrives(&pair, 1, 100, false, 0);
+	for (uint32_t i = 0; i < 1500; i++) {
+		uint64_t chance = rig_random(&pair.rig);
+		enum tapi_result result = rig_send(
+			pair.out, 10 + i, (uint32_t)(1 + chance % (i % 4 ? row->mtu : 500)));
+
+		assert_true(result == TAPI_OK || result == TAPI_DROPPED ||
+			    result == TAPI_ETOOBIG); // an mtu of IPv4, where it is IPv6's
+		if ((chance >> 32) % 8 == 0) {       // one event, and no turn
+			event_base_loop(pair.rig.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+		}
+	}
+	settle(&pair);
+	reconciles(pair.a);
+	reconciles(pair.b);
+	if (row_is(TAPI_STREAM))
+		assert_int_equal(pair.a->n_arrivals, pair.b->taken);
+	assert_int_equal(rig_stats(pair.a)->bad_frame, 0);
+	arrives(&pair, 9999999, 100, true, 5);
+	row_pair_end(&pair);
+}
+
 // What waits for a connection to stand is kept up to one mtu, and the rest is dropped
 // (transport.h).
 static void before_it_stands(void **state)
@@ -235,6 +264,7 @@ int cases_messages(void)
 		CASE(nothing),
 		CASE(flag_and_checksum),
 		CASE(flood),
+		CASE(trickle),
 		CASE(before_it_stands),
 		CASE(rate_limit),
 		CASE(session_of_a_stopped_server),
