@@ -92,11 +92,14 @@ void tapi_bucket_change(
 	bucket->level = limited && level < capacity(bucket) ? level : capacity(bucket);
 }
 
+#define RATE_ROOM_FIRST 4u
+
 struct rate_key {
 	TAILQ_ENTRY(rate_key) next;
 	UT_hash_handle hh;
-	uint32_t count, oldest; // of `taken`, a ring
-	uint64_t taken[];       // when; behind them the octets of the key
+	uint32_t count, oldest, room; // of `taken`, a ring that grows up to `most`
+	uint64_t *taken;              // when, within the window of the last one
+	uint8_t octets[];
 };
 TAILQ_HEAD(rate_keys, rate_key);
 
@@ -124,6 +127,7 @@ static void forget(struct tapi_rate_map *map, struct rate_key *key)
 {
 	HASH_DEL(map->by_key, key);
 	TAILQ_REMOVE(&map->by_use, key, next);
+	free(key->taken);
 	free(key);
 }
 
@@ -143,9 +147,9 @@ uint32_t tapi_rate_map_count(const struct tapi_rate_map *map)
 	return HASH_COUNT(map->by_key);
 }
 
-static uint64_t newest(const struct tapi_rate_map *map, const struct rate_key *key)
+static uint64_t newest(const struct rate_key *key)
 {
-	return key->taken[(key->oldest + key->count - 1) % map->most];
+	return key->taken[(key->oldest + key->count - 1) % key->room];
 }
 
 static struct rate_key *find(struct tapi_rate_map *map, const void *octets, size_t length)
@@ -168,27 +172,48 @@ uint64_t tapi_rate_map_when(
 	if (key && key->count == map->most)
 		when = plus(key->taken[key->oldest], map->window_us);
 	else if (!key && tapi_rate_map_count(map) >= map->keys_max)
-		when = plus(newest(map, first), map->window_us);
+		when = plus(newest(first), map->window_us);
 	return when > now_us ? when : now_us;
 }
 
 static struct rate_key *add(struct tapi_rate_map *map, const void *octets, size_t length)
 {
-	size_t stamps = map->most * sizeof(uint64_t);
-	struct rate_key *key = calloc(1, sizeof(*key) + stamps + length);
-	uint8_t *own;
+	struct rate_key *key = calloc(1, sizeof(*key) + length);
 
 	if (!key)
 		return NULL;
-	own = (uint8_t *)key->taken + stamps;
-	memcpy(own, octets, length);
-	HASH_ADD_KEYPTR(hh, map->by_key, own, length, key);
-	if (!key->hh.tbl) { // no memory
-		free(key);
-		return NULL;
-	}
+	key->room = map->most < RATE_ROOM_FIRST ? map->most : RATE_ROOM_FIRST;
+	key->taken = calloc(key->room, sizeof(uint64_t));
+	if (!key->taken)
+		goto no_memory;
+	memcpy(key->octets, octets, length);
+	HASH_ADD_KEYPTR(hh, map->by_key, key->octets, length, key);
+	if (!key->hh.tbl)
+		goto no_memory;
 	TAILQ_INSERT_TAIL(&map->by_use, key, next);
 	return key;
+
+no_memory:
+	free(key->taken);
+	free(key);
+	return NULL;
+}
+
+// Twice the room, at most `most`.
+static bool grow(const struct tapi_rate_map *map, struct rate_key *key)
+{
+	uint32_t room = key->room < map->most / 2 ? 2 * key->room : map->most;
+	uint64_t *taken = calloc(room, sizeof(uint64_t));
+
+	if (!taken)
+		return false;
+	for (uint32_t i = 0; i < key->count; i++)
+		taken[i] = key->taken[(key->oldest + i) % key->room];
+	free(key->taken);
+	key->taken = taken;
+	key->room = room;
+	key->oldest = 0;
+	return true;
 }
 
 bool tapi_rate_map_take(
@@ -201,7 +226,7 @@ bool tapi_rate_map_take(
 	key = find(map, octets, length);
 	// two go where one comes: what nobody asks for any more does not stay
 	for (unsigned i = 0; i < 2 && (first = TAILQ_FIRST(&map->by_use)) && first != key; i++) {
-		if (plus(newest(map, first), map->window_us) > now_us)
+		if (plus(newest(first), map->window_us) > now_us)
 			break;
 		forget(map, first);
 	}
@@ -209,11 +234,13 @@ bool tapi_rate_map_take(
 		key = add(map, octets, length);
 	if (!key)
 		return false;
-	if (key->count == map->most) { // its window has passed
-		key->oldest = (key->oldest + 1) % map->most;
+	while (key->count && plus(key->taken[key->oldest], map->window_us) <= now_us) {
+		key->oldest = (key->oldest + 1) % key->room;
 		key->count--;
 	}
-	key->taken[(key->oldest + key->count++) % map->most] = now_us;
+	if (key->count == key->room && !grow(map, key))
+		return false;
+	key->taken[(key->oldest + key->count++) % key->room] = now_us;
 	TAILQ_REMOVE(&map->by_use, key, next);
 	TAILQ_INSERT_TAIL(&map->by_use, key, next);
 	return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates (TA29): what a bucket lets through is never more than rate x t + burst, and not less than
 // is due; the memory of keys is bounded and forgets nothing that still counts.
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -291,6 +292,28 @@ static void test_map_law(void **state)
 	}
 }
 
+// A limit may be as high as one likes: memory follows what was taken, not what may be.
+static void test_map_memory(void **state)
+{
+	struct tapi_rate_map *map = tapi_rate_map_new(1000000, 1000, 2000);
+	size_t before = mallinfo2().uordblks;
+
+	(void)state;
+	assert_non_null(map);
+	for (uint32_t key = 0; key < 1000; key++)
+		for (uint64_t now = 1; now <= 5; now++)
+			assert_true(tapi_rate_map_take(map, &key, sizeof(key), now));
+	assert_true(mallinfo2().uordblks - before < 1000 * 400); // 0 under ASan
+	for (uint64_t now = 5; now < 100000; now++) { // one key, a thousand in its window
+		uint32_t key = 5;
+
+		assert_true(tapi_rate_map_take(map, &key, sizeof(key), now));
+	}
+	assert_int_equal(tapi_rate_map_count(map), 1);
+	assert_true(mallinfo2().uordblks - before < 100000);
+	tapi_rate_map_free(map);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -302,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_map_full),
 		cmocka_unit_test(test_map_law),
+		cmocka_unit_test(test_map_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
