@@ -234,7 +234,9 @@ enum tapi_result tapi_core_add_helo(struct tapi_core *core, const uint8_t *octet
 		core->counters.helo_malformed++;
 		return result;
 	}
-	return tapi_core_take_helo(core, &helo, octets, used, TAPI_FROM_PROGRAM);
+	result = tapi_core_take_helo(core, &helo, octets, used, TAPI_FROM_PROGRAM);
+	tapi_core_reap(core); // who gave way for it
+	return result;
 }
 
 void tapi_core_own_helos(struct tapi_core *core,
@@ -294,6 +296,7 @@ enum tapi_result tapi_core_add_helos_text(
 			return result;
 		}
 		result = tapi_core_take_helo(core, &helo, &all[at], used, TAPI_FROM_PROGRAM);
+		tapi_core_reap(core);     // who gave way for it
 		if (result == TAPI_EADDR) // of a transport that we lack: another may do
 			result = TAPI_OK;
 		if (result != TAPI_OK) {

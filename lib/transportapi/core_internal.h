@@ -225,7 +225,9 @@ struct tapi_peer {
 	bool helos_due, gossip_due;
 	uint64_t helos_us;        // when own HELOs go to it
 	uint64_t helos_sent_us;   // when they did, last
-	uint64_t wanted_us;       // an application sent something, last
+	uint64_t app_us;          // an application sent something, last
+	uint64_t wanted_us;       // the same, to half a minute
+	uint64_t delivered_us;    // an application got something, last
 	uint64_t flush_us;        // the queue goes out; TAPI_NEVER: nothing waits
 	uint64_t sent_us;         // a payload with messages, last
 	uint64_t heard_us;        // a payload with messages, last

@@ -52,6 +52,8 @@ static void deliver(struct arrival *in, uint16_t type, const uint8_t *body, uint
 
 	if (in->path != NULL)
 		in->path->used_us = tapi_core_now(core);
+	if (in->peer != NULL)
+		in->peer->delivered_us = tapi_core_now(core);
 	if (receiver == NULL || receiver->receive == NULL) {
 		core->counters.unknown_type++;
 		return;
@@ -191,7 +193,8 @@ static void recognise(struct arrival *in, uint64_t now_us)
 		if (in->peer == NULL)
 			return;
 		path = tapi_path_inbound(in->peer, in->carrier, session);
-		tapi_peer_kick(in->peer); // a PING goes back over it
+		tapi_peer_kick(in->peer);        // a PING goes back over it
+		tapi_carrier_touch(in->carrier); // when it gets stale
 	}
 	in->path = path;
 	in->peer = path != NULL ? path->peer : tapi_peer_find(in->core, &pack->sender);

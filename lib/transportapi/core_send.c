@@ -29,7 +29,8 @@ static void account(struct tapi_path *path, uint32_t size, uint32_t msgs, uint64
 	core->counters.sent_msgs += msgs;
 	core->counters.sent_batches++;
 	core->counters.sent_bytes += size;
-	path->used_us = now_us;
+	if (path->used_us < peer->app_us)
+		path->used_us = peer->app_us; // HELOs are no use of a path
 	if (path->unheard_us == 0) {
 		path->unheard_us = now_us;
 		tapi_timer_sooner(core, &peer->timer, now_us + core->settings.quiet_us);
@@ -318,6 +319,7 @@ enum tapi_result tapi_core_send(
 		peer->wanted_us = now_us;
 		tapi_peer_kick(peer);
 	}
+	peer->app_us = now_us;
 	if (send_at_once(peer, outgoing, now_us)) {
 		count->send_accepted++;
 		return TAPI_OK;

@@ -19,7 +19,7 @@ static struct tapi_path *path_new(
 	path->peer = peer;
 	path->carrier = carrier;
 	path->session = session;
-	path->opened_us = path->heard_us = path->used_us = now_us;
+	path->opened_us = path->heard_us = now_us;
 	path->next = peer->paths;
 	peer->paths = path;
 	peer->n_paths++;
@@ -37,6 +37,14 @@ static void unlink_path(struct tapi_path *path)
 	path->peer->n_paths--;
 	if (path->peer->use.path == path)
 		path->peer->use.path = NULL;
+}
+
+// A reference of ours: from its next turn on the peer knows when to give it back.
+static void watch_soon(struct tapi_path *path)
+{
+	struct tapi_core *core = path->peer->core;
+
+	tapi_timer_sooner(core, &path->peer->timer, tapi_core_now(core) + 1);
 }
 
 // connect() may answer with a session that the peer had opened, where the medium has one per pair
@@ -66,6 +74,7 @@ static struct tapi_path *adopt(
 		path->address->path = NULL;
 	path->address = address;
 	address->path = path;
+	watch_soon(path);
 	return path;
 }
 
@@ -106,6 +115,7 @@ struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *ad
 	path->loss = address->loss;
 	path->pings = address->pings;
 	address->path = path;
+	watch_soon(path);
 	return path;
 }
 
@@ -147,6 +157,7 @@ bool tapi_path_hold(struct tapi_path *path)
 	if (result == TAPI_OK) {
 		path->references = 1;
 		path->peer->core->counters.associates++;
+		watch_soon(path);
 		return true;
 	}
 	if (result == TAPI_EUNIDIR)

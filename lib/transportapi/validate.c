@@ -34,6 +34,19 @@ uint64_t tapi_backoff(struct tapi_core *core, unsigned failures)
 	       tapi_core_chance(core, (uint32_t)(wait_us / 2 / 1000) + 1) * UINT64_C(1000);
 }
 
+// Those of the transport that carries it come first: the answer may need one.
+static void add_helos(const struct tapi_core *core, struct tapi_ping *ping)
+{
+	size_t used;
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < core->n_own && ping->n_helos < TAPI_PING_HELOS_MAX; i++)
+			if ((core->own[i].protocol == ping->protocol) == (pass == 0) &&
+				tapi_helo_decode(&ping->helos[ping->n_helos], core->own[i].octets,
+					core->own[i].size, &used) == TAPI_OK)
+				ping->n_helos++;
+}
+
 static void probe_send(struct tapi_probe *probe, uint64_t now_us)
 {
 	struct tapi_path *path = probe->path;
@@ -41,18 +54,16 @@ static void probe_send(struct tapi_probe *probe, uint64_t now_us)
 	struct tapi_ping ping = {.target = path->peer->id, .protocol = probe->protocol};
 	uint8_t payload[TAPI_PING_BYTES_MAX];
 	uint32_t mtu = path->carrier->loaded.api->mtu;
-	size_t size, used;
+	size_t size;
 
 	memcpy(ping.challenge, probe->challenge, sizeof(ping.challenge));
 	memcpy(ping.address_hash, probe->address_hash, sizeof(ping.address_hash));
-	// Ours go where they may be needed for the answer: to an address, first. On a session that
-	// the peer opened they would only make the PING longer than what it sent.
-	for (unsigned i = 0; !probe->liveness && probe->protocol != 0 && i < core->n_own &&
-			     ping.n_helos < TAPI_PING_HELOS_MAX;
-		i++)
-		if (tapi_helo_decode(&ping.helos[ping.n_helos], core->own[i].octets,
-			    core->own[i].size, &used) == TAPI_OK)
-			ping.n_helos++;
+	// Ours go where they may be needed for the answer: to an address, first, and always where
+	// no session leads back. On a session that the peer opened they would only make the PING
+	// longer than what it sent.
+	if (probe->protocol != 0 &&
+		(!probe->liveness || (path->carrier->loaded.api->flags & TAPI_BIDIRECTIONAL) == 0))
+		add_helos(core, &ping);
 	size = tapi_ping_encode(&ping, payload, mtu < sizeof(payload) ? mtu : sizeof(payload));
 	probe->last_us = now_us;
 	probe->sent++;
@@ -150,6 +161,13 @@ static bool wanted(const struct tapi_peer *peer, uint64_t now_us, uint64_t for_u
 	return peer->wanted_us != 0 && now_us - peer->wanted_us < for_us;
 }
 
+// Applications of either side had something to say lately: what is valid is kept so.
+static bool in_touch(const struct tapi_peer *peer, uint64_t now_us)
+{
+	return peer->core->settings.eager || wanted(peer, now_us, REMEMBERED_US) ||
+	       (peer->delivered_us != 0 && now_us - peer->delivered_us < REMEMBERED_US);
+}
+
 // When `at` wants its PING; TAPI_NEVER: there is no reason for one.
 static uint64_t address_due(
 	const struct tapi_peer *peer, const struct tapi_address *at, uint64_t now_us)
@@ -159,7 +177,7 @@ static uint64_t address_due(
 	if (!at->carrier->running || (at->path != NULL && at->path->probe != NULL))
 		return TAPI_NEVER;
 	if (tapi_address_valid(at, now_us) && !at->suspect) {
-		if (!eager && peer->use.address != at && !wanted(peer, now_us, REMEMBERED_US))
+		if (!in_touch(peer, now_us))
 			return TAPI_NEVER;
 		return at->revalidate_us > at->next_ping_us ? at->revalidate_us : at->next_ping_us;
 	}
@@ -207,6 +225,15 @@ static void validate_address(struct tapi_peer *peer, struct tapi_address *at, ui
 		at->next_ping_us = now_us + tapi_backoff(core, 1); // no memory
 }
 
+// One PING for what came in, whose source may be forged; and PINGs, PONGs and HELOs are no reason
+// for more after the first, or two silent peers would keep one another awake.
+static bool inbound_trigger(const struct tapi_path *path, uint64_t now_us)
+{
+	if (path->asked_us == 0 || path->used_us > path->asked_us)
+		return true;
+	return path->heard_us > path->asked_us && wanted(path->peer, now_us, WANTED_US);
+}
+
 // A session that the peer opened: is it the peer? Streams have shown that their address is theirs;
 // a datagram's source may be a third party, so that the limits of addresses hold.
 static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
@@ -222,11 +249,10 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		return TAPI_NEVER;
 	if (valid) {
 		due_us = path->revalidate_us > due_us ? path->revalidate_us : due_us;
-		if (!core->settings.eager && path->peer->use.path != path &&
-			!wanted(path->peer, now_us, REMEMBERED_US))
+		if (!in_touch(path->peer, now_us))
 			return TAPI_NEVER;
-	} else if (!path->suspect && path->heard_us <= path->asked_us) {
-		return TAPI_NEVER; // one PING for what came in: it may be a forged source
+	} else if (!path->suspect && !inbound_trigger(path, now_us)) {
+		return TAPI_NEVER;
 	}
 	if (due_us > now_us)
 		return due_us;
@@ -379,12 +405,12 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 	for_us = pong->valid_until_us - wall_us; // checked: it is later
 	if (for_us > VALID_US_MAX)
 		for_us = VALID_US_MAX;
-	if (path->inbound && path->valid_until_us == 0)
-		path->used_us = now_us;
 	path->valid_until_us = now_us + for_us;
 	path->revalidate_us = now_us + for_us / 2;
 	path->failures = 0;
 	path->suspect = false;
+	if (path->asked_us != 0)
+		path->asked_us = now_us;
 	path->heard_us = now_us; // by whatever way the answer came, the PING arrived by this one
 	path->unheard_us = 0;
 	tapi_path_sample(path, true, probe->sent == 1 ? now_us - probe->last_us : 0);
