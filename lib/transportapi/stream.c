@@ -9,11 +9,12 @@
 #include "transportapi/stream_session.h"
 #include "transportapi/wire.h"
 
-#define READ_BYTES      65536u
-#define READS_PER_EVENT 4u
-#define LINGER_S        2
-#define LINGERING_MAX   256u
-#define LINGER_BYTES    (1u << 20) // thrown away at most, then the other end is reset
+#define READ_BYTES    65536u
+#define EVENT_BYTES   (4 * READ_BYTES) // read of one session before the others' turn
+#define EVENT_READS   64u
+#define LINGER_S      2
+#define LINGERING_MAX 256u
+#define LINGER_BYTES  (1u << 20) // thrown away at most, then the other end is reset
 
 static void wake(struct tapi_streams *streams)
 {
@@ -63,7 +64,7 @@ static void stream_close(struct tapi_stream *stream)
 	event_del(&stream->readable);
 	event_del(&stream->writable);
 	// what lies unread would make the close a reset, and that takes what we sent last
-	for (unsigned i = 0; i < READS_PER_EVENT; i++)
+	for (unsigned i = 0; i < 4; i++)
 		if (recv(stream->fd, NULL, LINGER_BYTES, MSG_DONTWAIT | MSG_TRUNC) <= 0)
 			break;
 	close(stream->fd);
@@ -104,21 +105,16 @@ static void linger_begin(struct tapi_stream *stream)
 
 static void linger_read(struct tapi_stream *stream, short what)
 {
-	for (unsigned i = 0; i < READS_PER_EVENT && what & EV_READ; i++) {
-		const ssize_t n = recv(stream->fd, stream->of->buffer, READ_BYTES, 0);
+	ssize_t n = 0;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n > 0)
-			stream->lingered += (uint32_t)n;
-		if (n <= 0 || stream->lingered > LINGER_BYTES)
-			break;
-		if (n < (ssize_t)READ_BYTES || i + 1 == READS_PER_EVENT)
-			return;
-	}
-	linger_end(stream);
+	if (what & EV_READ)
+		n = recv(stream->fd, stream->of->buffer, READ_BYTES, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		stream->lingered += (uint32_t)n;
+	if (n <= 0 || stream->lingered > LINGER_BYTES)
+		linger_end(stream);
 }
 
 // links' end(): told where the core knows of it, then freed.
@@ -162,11 +158,12 @@ static bool whole(void *context, struct tapi_message_pack *pack)
 	return streams->reading == stream && stream->link.linked;
 }
 
-// false: there is no more to read now, or no stream.
-static bool read_once(struct tapi_stream *stream)
+// What was read is added to *octets. false: there is no more to read now, or no stream.
+static bool read_once(struct tapi_stream *stream, size_t *octets)
 {
 	struct tapi_streams *streams = stream->of;
 	const ssize_t n = recv(stream->fd, streams->buffer, READ_BYTES, 0);
+	const uint64_t sent = streams->stats.sent_msgs;
 	enum tapi_result result;
 
 	if (n < 0 && errno == EINTR)
@@ -179,6 +176,7 @@ static bool read_once(struct tapi_stream *stream)
 		end_now(stream, n < 0 || stream->broken ? TAPI_DOWN_ERROR : TAPI_DOWN_CLOSED);
 		return false;
 	}
+	*octets += (size_t)n;
 	streams->reading = stream;
 	result = tapi_frame_reader_feed(&stream->reader, streams->buffer, (size_t)n, whole, stream);
 	if (streams->reading != stream)
@@ -196,13 +194,16 @@ static bool read_once(struct tapi_stream *stream)
 	}
 	if (stream->reader.welcomed)
 		tapi_links_up(&streams->links, &stream->link, tapi_stream_now(streams));
-	// less than there was room for: the socket is empty, or the loop will say
-	return n == (ssize_t)READ_BYTES || stream->broken;
+	// Less than there was room for: the socket is empty, and if not, the loop says so. Who sent
+	// something may have its answer by now, where both ends are on one host: asking for it
+	// costs less than a turn of the loop.
+	return n == (ssize_t)READ_BYTES || stream->broken || streams->stats.sent_msgs != sent;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *context)
 {
 	struct tapi_stream *stream = context;
+	size_t octets = 0;
 
 	(void)fd;
 	if (stream->lingering) {
@@ -211,8 +212,8 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
 	}
 	if (!stream->link.linked)
 		return;
-	for (unsigned i = 0; i < READS_PER_EVENT; i++)
-		if (!read_once(stream))
+	for (unsigned i = 0; i < EVENT_READS && octets < EVENT_BYTES; i++)
+		if (!read_once(stream, &octets))
 			return;
 }
 
