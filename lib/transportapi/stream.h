@@ -29,6 +29,13 @@
 struct tapi_stream;
 TAILQ_HEAD(tapi_stream_list, tapi_stream);
 
+// A row for the table of keys: what tapi_streams_limit() is given.
+#define TAPI_STREAM_RATE_KEY                                                                     \
+	{                                                                                        \
+		"rate_bytes_s", TAPI_CONF_UINT, 0, 1000000000000, 0, NULL, true,                 \
+			"octets of messages sent per second, a tenth of it at once; 0: no limit" \
+	}
+
 struct tapi_streams {                  // of one transport, which begins with it
 	struct tapi_transport_api api; // first, so that `self` is the instance
 	const struct tapi_core_api *core;

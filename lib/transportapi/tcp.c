@@ -36,8 +36,7 @@ const struct tapi_conf_key tapi_tcp_keys[] = {
 	{"nat", TAPI_CONF_BOOL, 0, 1, 0, NULL, true,
 		"nobody can connect to us: no listening, no HELOs; we connect to others"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, TCP_COST, NULL, true, "lower is cheaper"},
-	{"rate_bytes_s", TAPI_CONF_UINT, 0, 1000000000000, 0, NULL, true,
-		"octets of messages sent per second, a tenth of it at once; 0: no limit"},
+	TAPI_STREAM_RATE_KEY,
 	TAPI_LINK_KEYS,
 	{0},
 };

@@ -37,8 +37,7 @@ const struct tapi_conf_key tapi_unix_keys[] = {
 	{"folders", TAPI_CONF_TEXTS, 0, FOLDERS_MAX, 0, NULL, true,
 		"sockets in these are connected to, no others; empty: in that of path"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, true, "lower is cheaper"},
-	{"rate_bytes_s", TAPI_CONF_UINT, 0, UINT32_MAX, 0, NULL, true,
-		"what is sent, in octets per second, heads of frames included; 0: no limit"},
+	TAPI_STREAM_RATE_KEY,
 	TAPI_LINK_KEYS_LOCAL,
 	{0},
 };
