@@ -42,7 +42,7 @@ static uint32_t size_of(unsigned serial)
 
 static uint8_t octet_of(unsigned serial, uint32_t at)
 {
-	return at < 4 ? (uint8_t)(serial >> (8 * at)) : (uint8_t)(serial * 7 + at * 13);
+	return (uint8_t)(at < 4 ? serial >> (8 * at) : serial * 7 + at * 13);
 }
 
 static void on_message(void *context, const struct tapi_incoming *in)
