@@ -56,7 +56,7 @@ void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce
 
 		peer->helos_due = true;
 		peer->helos_us = now_us + tapi_core_chance(core, 60 * TAPI_US_PER_S);
-		tapi_timer_sooner(core, &peer->timer, peer->helos_us);
+		tapi_peer_at(peer, peer->helos_us);
 	}
 }
 
@@ -148,6 +148,7 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 		peer->n_addresses++;
 	}
 	at->seq = helo->seq;
+	at->mtu = helo->mtu;
 	at->expires_us =
 		helo->expires_us > wall_us ? now_us + (helo->expires_us - wall_us) : now_us;
 	at->helo_size = (uint16_t)length;

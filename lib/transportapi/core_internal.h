@@ -28,7 +28,8 @@
 #define TAPI_DENIED_PEERS_MAX   65536
 #define TAPI_US_PER_S           1000000u
 #define TAPI_NEVER              UINT64_MAX
-#define TAPI_LOSS_SAMPLES_LEAST 8 // PINGs, before their loss is believed
+#define TAPI_PATH_MTU_LEAST     256 // a PING and its PONG go in whole
+#define TAPI_LOSS_SAMPLES_LEAST 8   // PINGs, before their loss is believed
 
 // X(name, help): every message and every refusal ends in one of these.
 #define TAPI_CORE_COUNTERS(X)                                                                   \
@@ -43,7 +44,7 @@
 	X(sent_direct, "of these messages, sent at once without the queue")                     \
 	X(sent_fragments, "parts of messages beyond the mtu")                                   \
 	X(send_refused, "payloads that a transport did not take; they are tried again")         \
-	X(dropped_too_big, "messages dropped: beyond the mtu, and fragment is false")           \
+	X(dropped_too_big, "messages dropped: the mtu does not take them, even in parts")       \
 	X(dropped_peer_gone, "messages dropped with a peer that was forgotten or denied")       \
 	X(received_payloads, "payloads that transports brought")                                \
 	X(received_bytes, "their octets")                                                       \
@@ -166,21 +167,23 @@ struct tapi_path {
 	struct tapi_address *address; // where it leads; NULL: the peer opened it
 	struct tapi_probe *probe;     // NULL: no PING is out
 	uint32_t references;          // that we hold
+	uint32_t mtu;                 // the least of the transport's and the HELO's
 	enum tapi_down why;           // of session == NULL
 	bool inbound;
 	bool broken;  // a send said so: to be closed
 	bool one_way; // cannot answer
+	bool trigger; // something came in: one PING is due, if it is not validated
 	bool suspect; // its like failed: not used before a PONG, unless nothing else is left
 	uint16_t failures;
 	uint64_t next_ping_us;
 	uint64_t valid_until_us;               // monotonic; 0: not validated
 	uint64_t revalidate_us;                // when half of that is over
 	uint64_t opened_us, heard_us, used_us; // used: by messages of applications, either way
-	uint64_t asked_us;                     // the last PING of a session that is not validated
-	uint64_t measured_us;                  // the last PING of liveness
-	uint64_t unheard_us;                   // the first message sent since heard_us; 0: none
-	uint32_t rtt_us;                       // smoothed; 0: unknown
-	uint32_t pings;                        // whose answer counts in `loss`
+	uint64_t asked_us;    // when what came in last was answered by a PING, or a PONG
+	uint64_t measured_us; // the last PING of liveness
+	uint64_t unheard_us;  // the first message sent since heard_us; 0: none
+	uint32_t rtt_us;      // smoothed; 0: unknown
+	uint32_t pings;       // whose answer counts in `loss`
 	float loss;
 };
 
@@ -200,6 +203,7 @@ struct tapi_address { // one HELO of a peer
 	bool vouched; // the program, or the file of known peers, gave it: nobody out there did
 	bool trigger; // a HELO came: one PING is due (TA8)
 	bool suspect;
+	uint32_t mtu; // as the HELO says
 	uint32_t rtt_us, pings;
 	float loss;
 	uint16_t helo_size;
@@ -330,7 +334,8 @@ void tapi_core_wish(struct tapi_core *core, uint64_t at_us); // the event, if it
 // peer.c
 struct tapi_peer *tapi_peer_find(struct tapi_core *core, const struct tapi_peer_id *id);
 struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_id *id);
-void tapi_peer_kick(struct tapi_peer *peer); // its turn, now
+void tapi_peer_kick(struct tapi_peer *peer);                // its turn, now
+void tapi_peer_at(struct tapi_peer *peer, uint64_t due_us); // at the latest; not of a dead one
 void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us);
 void tapi_peer_end(struct tapi_peer *peer); // out of the table at once; freed by reap
 void tapi_core_reap(struct tapi_core *core);
@@ -353,7 +358,9 @@ struct tapi_path *tapi_path_inbound(
 	struct tapi_peer *peer, struct tapi_carrier *carrier, struct tapi_session *session);
 bool tapi_path_hold(struct tapi_path *path);    // a reference, to send messages on it
 void tapi_path_release(struct tapi_path *path); // all of ours
-void tapi_path_end(struct tapi_path *path);     // and the record
+// For messages to a peer: what both sides can.
+uint32_t tapi_path_mtu(const struct tapi_carrier *carrier, uint32_t helo_mtu);
+void tapi_path_end(struct tapi_path *path); // and the record
 enum tapi_result tapi_path_send(struct tapi_path *path, const uint8_t *payload, uint32_t size,
 	bool is_encrypted, uint32_t crc);
 void tapi_path_failed(struct tapi_path *path, uint64_t now_us);
@@ -376,6 +383,7 @@ uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us);
 void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 	const struct tapi_message_pack *pack, const uint8_t *message, uint32_t size);
 void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_t size);
+void tapi_path_trigger(struct tapi_path *path); // what came in asks for a PING (TA8)
 uint64_t tapi_backoff(struct tapi_core *core, unsigned failures);
 
 // liveness.c

@@ -50,8 +50,10 @@ static void deliver(struct arrival *in, uint16_t type, const uint8_t *body, uint
 		.validated = in->validated,
 	};
 
-	if (in->path != NULL)
+	if (in->path != NULL) {
 		in->path->used_us = tapi_core_now(core);
+		tapi_path_trigger(in->path);
+	}
 	if (in->peer != NULL)
 		in->peer->delivered_us = tapi_core_now(core);
 	if (receiver == NULL || receiver->receive == NULL) {
@@ -94,7 +96,7 @@ static void take_fragment(struct arrival *in, const uint8_t *part, uint32_t size
 		return;
 	}
 	if (whole.message == NULL) {
-		tapi_timer_sooner(core, &in->peer->timer, now_us + wait_us * TAPI_US_PER_S);
+		tapi_peer_at(in->peer, now_us + wait_us * TAPI_US_PER_S);
 		return;
 	}
 	pack.is_encrypted = whole.is_encrypted;
@@ -121,6 +123,8 @@ static void take_helo(struct arrival *in, const uint8_t *message, uint32_t size)
 		return;
 	}
 	tapi_core_take_helo(in->core, &helo, message, size, TAPI_FROM_WIRE);
+	if (in->path != NULL && in->path->valid_until_us == 0)
+		tapi_path_trigger(in->path);
 }
 
 static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
@@ -193,7 +197,6 @@ static void recognise(struct arrival *in, uint64_t now_us)
 		if (in->peer == NULL)
 			return;
 		path = tapi_path_inbound(in->peer, in->carrier, session);
-		tapi_peer_kick(in->peer);        // a PING goes back over it
 		tapi_carrier_touch(in->carrier); // when it gets stale
 	}
 	in->path = path;
@@ -202,8 +205,9 @@ static void recognise(struct arrival *in, uint64_t now_us)
 		path->heard_us = now_us;
 		path->unheard_us = 0;
 		in->validated = tapi_path_valid(path, now_us);
-		if (!in->validated && path->probe == NULL && path->next_ping_us <= now_us)
-			tapi_peer_kick(path->peer); // it may be asked (again)
+		// An application waits for the peer: what came in sets its PING free.
+		if (!in->validated && path->probe == NULL && path->peer->queue.msgs != 0)
+			tapi_peer_kick(path->peer);
 		return;
 	}
 	if (in->peer == NULL || session != NULL)

@@ -33,7 +33,7 @@ static void account(struct tapi_path *path, uint32_t size, uint32_t msgs, uint64
 		path->used_us = peer->app_us; // HELOs are no use of a path
 	if (path->unheard_us == 0) {
 		path->unheard_us = now_us;
-		tapi_timer_sooner(core, &peer->timer, now_us + core->settings.quiet_us);
+		tapi_peer_at(peer, now_us + core->settings.quiet_us);
 	}
 	peer->size_mean =
 		peer->size_mean == 0 ? size : peer->size_mean - peer->size_mean / 8 + size / 8;
@@ -63,16 +63,20 @@ static struct tapi_path *path_in_use(struct tapi_peer *peer, uint64_t now_us)
 		return NULL;
 	if (!tapi_path_valid(path, now_us)) {
 		peer->choose = true;
-		tapi_timer_sooner(peer->core, &peer->timer, now_us + 1);
+		tapi_peer_at(peer, now_us + 1);
 		return NULL;
 	}
 	return tapi_path_hold(path) ? path : NULL;
 }
 
+// Streams know at once; for datagrams it takes system calls, so that they are asked only after they
+// have refused one.
 static bool medium_has_room(const struct tapi_path *path, uint32_t size)
 {
 	struct tapi_transport_api *api = path->carrier->loaded.api;
 
+	if ((api->flags & TAPI_STREAM) == 0 && path->peer->blocked_us == 0)
+		return true;
 	return api->send_estimate == NULL || api->send_estimate(api, path->session) >= size;
 }
 
@@ -92,6 +96,18 @@ static uint64_t put_off(struct tapi_peer *peer, uint64_t now_us)
 			   : peer->blocked_us >= RETRY_MAX_US / 2 ? RETRY_MAX_US
 								  : 2 * peer->blocked_us;
 	return now_us + peer->blocked_us;
+}
+
+// The medium takes less than the HELO promised (a smaller link, another family): smaller payloads
+// and parts go out instead. Below the least that is of use there is nothing left to try.
+static bool shrink(struct tapi_path *path, uint32_t size)
+{
+	if (size <= TAPI_PATH_MTU_LEAST)
+		return false;
+	path->mtu = (size < path->mtu ? size : path->mtu) - 20; // what IPv6's head has more
+	if (path->mtu < TAPI_PATH_MTU_LEAST)
+		path->mtu = TAPI_PATH_MTU_LEAST;
+	return true;
 }
 
 // One payload; TAPI_DROPPED with *again: not now. Other results: the path is not for it.
@@ -115,6 +131,8 @@ static enum tapi_result send_payload(struct tapi_path *path, const uint8_t *payl
 	result = tapi_path_send(path, payload, size, is_encrypted, crc);
 	if (result == TAPI_OK)
 		tapi_bucket_take(&peer->out, size, now_us);
+	else if (result == TAPI_ETOOBIG && shrink(path, size))
+		*again_us = now_us;
 	else
 		*again_us = put_off(peer, now_us);
 	return result;
@@ -126,7 +144,7 @@ static bool send_parts(
 {
 	struct tapi_peer *peer = path->peer;
 	struct tapi_core *core = peer->core;
-	uint32_t mtu = path->carrier->loaded.api->mtu, size, next;
+	uint32_t mtu = path->mtu, size, next;
 
 	if (!core->settings.fragment || mtu <= TAPI_FRAGMENT_HEAD_BYTES) {
 		core->counters.dropped_too_big++;
@@ -138,10 +156,18 @@ static bool send_parts(
 	if (item->part_offset == 0)
 		item->part_id = ++peer->fragment_id;
 	while (item->part_offset < item->size) {
+		enum tapi_result result;
+
 		size = tapi_fragment_make(core->buffer, mtu, item->part_id, item->message,
 			item->size, item->part_offset, &next);
-		if (send_payload(path, core->buffer, size, item->is_encrypted, item->crc, now_us,
-			    again_us) != TAPI_OK)
+		result = send_payload(
+			path, core->buffer, size, item->is_encrypted, item->crc, now_us, again_us);
+		if (result == TAPI_ETOOBIG && size <= TAPI_PATH_MTU_LEAST) {
+			core->counters.dropped_too_big++;
+			tapi_queue_drop(&peer->queue, item);
+			return true;
+		}
+		if (result != TAPI_OK)
 			return false;
 		item->part_offset = next;
 		core->counters.sent_fragments++;
@@ -174,14 +200,14 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 		return deadline_us;
 	due = peer->flush_us <= now_us;
 	for (unsigned sent = 0; peer->queue.msgs != 0; sent++) {
+		enum tapi_result result;
 		uint32_t size;
 
 		if (sent == PAYLOADS_A_TURN) {
 			again_us = now_us; // of the next turn
 			break;
 		}
-		size = tapi_queue_batch(
-			&peer->queue, core->buffer, path->carrier->loaded.api->mtu, now_us, &batch);
+		size = tapi_queue_batch(&peer->queue, core->buffer, path->mtu, now_us, &batch);
 		if (size == 0 && batch.too_long == NULL)
 			break;
 		if (size == 0) {
@@ -193,8 +219,15 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 			again_us = peer->flush_us;
 			break;
 		}
-		if (send_payload(path, core->buffer, size, batch.is_encrypted, batch.crc, now_us,
-			    &again_us) != TAPI_OK)
+		result = send_payload(
+			path, core->buffer, size, batch.is_encrypted, batch.crc, now_us, &again_us);
+		if (result == TAPI_ETOOBIG && size <= TAPI_PATH_MTU_LEAST) {
+			core->counters.dropped_too_big += batch.msgs;
+			peer->dropped_msgs += batch.msgs;
+			tapi_queue_sent(&peer->queue, &batch); // no smaller one is to be had
+			continue;
+		}
+		if (result != TAPI_OK)
 			break;
 		tapi_queue_sent(&peer->queue, &batch);
 		account(path, size, batch.msgs, now_us);
@@ -225,7 +258,7 @@ static bool send_at_once(
 	if (peer->queue.msgs != 0 || path == NULL || path->references == 0 ||
 		!tapi_path_valid(path, now_us))
 		return false;
-	mtu = path->carrier->loaded.api->mtu;
+	mtu = path->mtu;
 	if (size > mtu || size > UINT16_MAX ||
 		(size <= mtu / 2 && !outgoing->is_encrypted && !path_idle(path, now_us)))
 		return false;
@@ -280,12 +313,12 @@ static enum tapi_result enqueue(
 	if (peer->blocked_us != 0)
 		wish_us = peer->flush_us;
 	else if (peer->flush_us <= now_us || 2 * peer->queue.msgs >= peer->queue.msgs_max ||
-		 peer->queue.bytes >= path->carrier->loaded.api->mtu)
+		 peer->queue.bytes >= path->mtu)
 		wish_us = tapi_peer_flush(peer, now_us);
 	else
 		wish_us = peer->flush_us;
 	if (wish_us != TAPI_NEVER)
-		tapi_timer_sooner(core, &peer->timer, wish_us);
+		tapi_peer_at(peer, wish_us);
 	return TAPI_OK;
 }
 
@@ -309,8 +342,7 @@ enum tapi_result tapi_core_send(
 	if (peer == NULL || (peer->addresses == NULL && peer->paths == NULL))
 		return refuse(&count->send_no_address, TAPI_ENOADDR);
 	if (!core->settings.fragment && peer->use.path != NULL &&
-		outgoing->length + TAPI_MESSAGE_HEAD_BYTES >
-			peer->use.path->carrier->loaded.api->mtu)
+		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > peer->use.path->mtu)
 		return refuse(&count->send_too_big, TAPI_ETOOBIG);
 	now_us = tapi_core_now(core);
 	// Addresses that wait to be asked are, now that somebody wants them (validate.c).

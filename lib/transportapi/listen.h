@@ -3,7 +3,8 @@
 #ifndef TRANSPORTAPI_LISTEN_H
 #define TRANSPORTAPI_LISTEN_H
 
-#include "transportapi/accept.h"
+#include <event2/event_struct.h>
+
 #include "transportapi/inet_own.h"
 
 struct tapi_listener;
@@ -17,7 +18,10 @@ struct tapi_listeners { // embedded in the transport
 	uint64_t *refused; // counter: closed because no descriptor was left
 	struct tapi_listener *at[TAPI_INET_LIST_MAX];
 	unsigned n;
-	struct tapi_accepting accepting;
+	int reserve;         // a descriptor that is given up to refuse a connection
+	struct event resume; // after a rest: accept() failed, and would again
+	bool resting;
+	bool complained; // once until an accept works
 };
 
 // core, name, taken, context and refused are filled in by the caller; core->base is needed.

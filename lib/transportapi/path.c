@@ -5,6 +5,27 @@
 
 #include <stdlib.h>
 
+uint32_t tapi_path_mtu(const struct tapi_carrier *carrier, uint32_t helo_mtu)
+{
+	uint32_t mtu = carrier->loaded.api->mtu;
+
+	if (helo_mtu != 0 && helo_mtu < mtu)
+		mtu = helo_mtu > TAPI_PATH_MTU_LEAST ? helo_mtu : TAPI_PATH_MTU_LEAST;
+	return mtu < carrier->loaded.api->mtu ? mtu : carrier->loaded.api->mtu;
+}
+
+// Of a session that the peer opened: the least of what its HELOs say of that transport; a medium
+// with a smaller one yet says so when it refuses (core_send.c).
+static uint32_t mtu_inbound(const struct tapi_peer *peer, const struct tapi_carrier *carrier)
+{
+	uint32_t mtu = carrier->loaded.api->mtu;
+
+	for (const struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+		if (at->carrier == carrier && tapi_path_mtu(carrier, at->mtu) < mtu)
+			mtu = tapi_path_mtu(carrier, at->mtu);
+	return mtu;
+}
+
 static struct tapi_path *path_new(
 	struct tapi_peer *peer, struct tapi_carrier *carrier, struct tapi_session *session)
 {
@@ -20,6 +41,7 @@ static struct tapi_path *path_new(
 	path->carrier = carrier;
 	path->session = session;
 	path->opened_us = path->heard_us = now_us;
+	path->mtu = mtu_inbound(peer, carrier);
 	path->next = peer->paths;
 	peer->paths = path;
 	peer->n_paths++;
@@ -44,7 +66,7 @@ static void watch_soon(struct tapi_path *path)
 {
 	struct tapi_core *core = path->peer->core;
 
-	tapi_timer_sooner(core, &path->peer->timer, tapi_core_now(core) + 1);
+	tapi_peer_at(path->peer, tapi_core_now(core) + 1);
 }
 
 // connect() may answer with a session that the peer had opened, where the medium has one per pair
@@ -73,6 +95,7 @@ static struct tapi_path *adopt(
 	if (path->address != NULL)
 		path->address->path = NULL;
 	path->address = address;
+	path->mtu = tapi_path_mtu(path->carrier, address->mtu);
 	address->path = path;
 	watch_soon(path);
 	return path;
@@ -108,6 +131,7 @@ struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *ad
 	}
 	path->references = 1;
 	path->address = address;
+	path->mtu = tapi_path_mtu(carrier, address->mtu);
 	// The address was validated, not this session; but the session goes nowhere else.
 	path->valid_until_us = address->valid_until_us;
 	path->revalidate_us = address->revalidate_us;
@@ -140,6 +164,9 @@ struct tapi_path *tapi_path_inbound(
 	peer->paths = path;
 	peer->n_paths++;
 	path->next_ping_us = 0;
+	path->trigger = false;
+	path->asked_us = 0;
+	path->mtu = mtu_inbound(peer, carrier);
 	return path;
 }
 

@@ -94,10 +94,16 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 	return peer;
 }
 
-void tapi_peer_kick(struct tapi_peer *peer)
+// A receiver may have forgotten the peer whose message it is: nothing brings that one back.
+void tapi_peer_at(struct tapi_peer *peer, uint64_t due_us)
 {
 	if (!peer->dead && peer->core->started)
-		tapi_timer_sooner(peer->core, &peer->timer, tapi_core_now(peer->core));
+		tapi_timer_sooner(peer->core, &peer->timer, due_us);
+}
+
+void tapi_peer_kick(struct tapi_peer *peer)
+{
+	tapi_peer_at(peer, tapi_core_now(peer->core));
 }
 
 void tapi_peer_end(struct tapi_peer *peer)
@@ -281,8 +287,7 @@ void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us)
 	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->strange, now_us));
 	// What asked for a turn meanwhile stands; what only time brings is not due twice.
 	if (wish_us != TAPI_NEVER)
-		tapi_timer_sooner(
-			peer->core, &peer->timer, wish_us > now_us ? wish_us : now_us + 1);
+		tapi_peer_at(peer, wish_us > now_us ? wish_us : now_us + 1);
 }
 
 void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *out)
@@ -320,7 +325,7 @@ void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *ou
 	if (carrier == NULL)
 		return;
 	snprintf(out->transport, sizeof(out->transport), "%s", carrier->loaded.name);
-	out->mtu = carrier->loaded.api->mtu;
+	out->mtu = path != NULL ? path->mtu : tapi_path_mtu(carrier, at->mtu);
 	out->cost = carrier->loaded.api->cost;
 	out->rtt_us = path != NULL && path->rtt_us != 0 ? path->rtt_us
 		      : at != NULL                      ? at->rtt_us

@@ -53,7 +53,7 @@ static void probe_send(struct tapi_probe *probe, uint64_t now_us)
 	struct tapi_core *core = path->peer->core;
 	struct tapi_ping ping = {.target = path->peer->id, .protocol = probe->protocol};
 	uint8_t payload[TAPI_PING_BYTES_MAX];
-	uint32_t mtu = path->carrier->loaded.api->mtu;
+	uint32_t mtu = path->mtu;
 	size_t size;
 
 	memcpy(ping.challenge, probe->challenge, sizeof(ping.challenge));
@@ -225,13 +225,24 @@ static void validate_address(struct tapi_peer *peer, struct tapi_address *at, ui
 		at->next_ping_us = now_us + tapi_backoff(core, 1); // no memory
 }
 
-// One PING for what came in, whose source may be forged; and PINGs, PONGs and HELOs are no reason
-// for more after the first, or two silent peers would keep one another awake.
+// One message of ours for one that came in, since its source may be forged: a PONG for a PING, a
+// PING for others (core_receive.c sets the trigger). PINGs and PONGs are no reason for more, nor
+// are HELOs where a PONG came once, or two silent peers would keep one another awake.
 static bool inbound_trigger(const struct tapi_path *path, uint64_t now_us)
 {
-	if (path->asked_us == 0 || path->used_us > path->asked_us)
-		return true;
-	return path->heard_us > path->asked_us && wanted(path->peer, now_us, WANTED_US);
+	return path->trigger ||
+	       (path->heard_us > path->asked_us && wanted(path->peer, now_us, WANTED_US));
+}
+
+void tapi_path_trigger(struct tapi_path *path)
+{
+	struct tapi_core *core = path->peer->core;
+	uint64_t now_us = tapi_core_now(core);
+
+	if (tapi_path_valid(path, now_us) || path->probe != NULL)
+		return;
+	path->trigger = true;
+	tapi_peer_at(path->peer, path->next_ping_us > now_us ? path->next_ping_us : now_us);
 }
 
 // A session that the peer opened: is it the peer? Streams have shown that their address is theirs;
@@ -279,6 +290,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 	}
 	path->next_ping_us = now_us + tapi_backoff(core, path->failures + 1u);
 	path->asked_us = now_us;
+	path->trigger = false;
 	tapi_probe_start(path, tapi_path_valid(path, now_us), now_us);
 	return TAPI_NEVER;
 }
@@ -353,6 +365,7 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 	uint64_t now_us = tapi_core_now(core), wall_us = tapi_core_wall(core);
 	struct tapi_ping ping;
 	struct tapi_pong pong;
+	struct tapi_path *path;
 	bool proven[TAPI_PING_HELOS_MAX] = {false};
 	uint8_t helo[TAPI_HELO_BYTES_MAX], out[TAPI_PONG_BYTES];
 	uint32_t length;
@@ -387,6 +400,11 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 	if (pack->session != NULL && api->send(api, pack->session, out, length, false,
 					     (uint32_t)crc32(0, out, length)) == TAPI_OK) {
 		core->counters.pong_sent++;
+		path = pack->session->user;
+		if (path != NULL && (api->flags & TAPI_STREAM) != 0)
+			tapi_path_trigger(path); // a stream's source is not forged
+		else if (path != NULL)
+			path->asked_us = now_us;
 		if (core->event == NULL || (api->flags & TAPI_RELAYED) != 0)
 			tapi_carrier_touch(carrier);
 	} else if (answer_elsewhere(core, carrier, pack, &ping, proven, out, length)) {
@@ -409,8 +427,8 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 	path->revalidate_us = now_us + for_us / 2;
 	path->failures = 0;
 	path->suspect = false;
-	if (path->asked_us != 0)
-		path->asked_us = now_us;
+	path->asked_us = now_us;
+	path->trigger = false;
 	path->heard_us = now_us; // by whatever way the answer came, the PING arrived by this one
 	path->unheard_us = 0;
 	tapi_path_sample(path, true, probe->sent == 1 ? now_us - probe->last_us : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The network: what is on its way, by time; nodes, by their next wish. The transports are in
-// tapi_wire_transport.c.
+// tapi_wire_transport.c and tapi_wire_take.c.
 #include "tapi_wire.h"
 #include "tapi_wire_internal.h"
 
@@ -388,6 +388,7 @@ enum tapi_result wire_node_try(struct wire *wire, const struct wire_node_options
 	node->wire = wire;
 	node->node.ip = 0x0a000001 + wire->n_nodes;
 	memcpy(node->nated, options->nated, sizeof(node->nated));
+	node->helo_mtu = options->helo_mtu;
 	node_random(node, seed, sizeof(seed));
 	tapi_identity_from_seed(&node->node.identity, seed);
 	node->conf = conf_of(options);

@@ -47,6 +47,7 @@ struct wire_node_options {
 	const char *core;       // keys of section "core", as JSON, without braces; or NULL
 	const char *sections;   // further sections, as JSON: "\"acl\": {...}"; or NULL
 	bool nated[WIRE_KINDS]; // no address of this kind; who was not sent to does not come in
+	uint32_t helo_mtu;      // what its HELOs say; 0: the transport's
 	bool quiet;             // no inbox, for 10,000 nodes
 };
 
@@ -74,8 +75,9 @@ enum tapi_result wire_send(struct wire_node *from, struct wire_node *to, uint16_
 void wire_block(struct wire *wire, int kind, uint32_t ip, uint32_t other, bool blocked);
 void wire_loss(struct wire *wire, int kind, double probability);
 void wire_latency(struct wire *wire, int kind, uint64_t latency_us, uint64_t jitter_us);
-void wire_no_room(struct wire_node *node, int kind, bool full); // send() drops
-void wire_move(struct wire_node *node, uint32_t ip);            // its address changes
+void wire_no_room(struct wire_node *node, int kind, bool full);   // send() drops
+void wire_narrow(struct wire_node *node, int kind, uint32_t mtu); // send() refuses more; 0: none
+void wire_move(struct wire_node *node, uint32_t ip);              // its address changes
 // A socket at an address that no node has.
 const struct wire_seen *wire_third_party(struct wire *wire, int kind, uint32_t ip);
 // A message on the wire from nowhere: what a forger would send.

@@ -42,6 +42,7 @@ struct wire_full_node {
 	struct tapi_conf *conf;
 	struct wire_end *ends[WIRE_KINDS];
 	bool nated[WIRE_KINDS], full[WIRE_KINDS];
+	uint32_t helo_mtu, narrow[WIRE_KINDS]; // 0: the transport's
 	unsigned turns_now;
 	UT_hash_handle by_ip;
 };
@@ -74,6 +75,31 @@ struct wire {
 	void *tap_context;
 };
 
+struct wire_session {
+	struct tapi_link link;
+	uint32_t ip;
+	uint16_t port;
+	uint64_t stream;
+	uint8_t *first; // sent before the stream stands: one payload
+	struct wire_packet first_like;
+};
+
+struct contact { // whom we sent to: a NAT lets them in
+	uint32_t ip;
+	UT_hash_handle hh;
+};
+
+struct wire_end {
+	struct tapi_transport_api api;
+	const struct tapi_core_api *core;
+	struct wire_full_node *node;
+	enum wire_kind kind;
+	bool started;
+	struct tapi_links links;
+	struct tapi_transport_stats stats;
+	struct contact *contacts;
+};
+
 extern struct wire_full_node *wire_building; // whose transports are being made
 
 void wire_timer_at(struct wire *wire, struct wire_timer *timer, uint64_t due_us);
@@ -81,6 +107,10 @@ uint64_t wire_chance(struct wire *wire);
 // Sends a packet like this, unless a switch or chance takes it.
 void wire_put(
 	struct wire *wire, const struct wire_packet *like, const void *message, uint32_t size);
+uint64_t wire_end_now(const struct wire_end *end);
+struct tapi_source wire_source(const struct wire_end *end, uint32_t ip, uint16_t port);
+struct wire_session *wire_session_add(struct wire_end *end, uint32_t ip, uint16_t port,
+	uint64_t stream, bool inbound, enum tapi_result *result);
 void wire_end_take(struct wire_end *end, const struct wire_packet *packet);
 
 tapi_init_fn inittransport_vudp, inittransport_vtcp, inittransport_vraw;

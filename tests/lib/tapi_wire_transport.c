@@ -18,31 +18,6 @@ static const struct tapi_conf_key keys[] = {
 };
 static const char *const names[] = {"vudp", "vtcp", "vraw"};
 
-struct wire_session {
-	struct tapi_link link;
-	uint32_t ip;
-	uint16_t port;
-	uint64_t stream;
-	uint8_t *first; // sent before the stream stands: one payload
-	struct wire_packet first_like;
-};
-
-struct contact { // whom we sent to: a NAT lets them in
-	uint32_t ip;
-	UT_hash_handle hh;
-};
-
-struct wire_end {
-	struct tapi_transport_api api;
-	const struct tapi_core_api *core;
-	struct wire_full_node *node;
-	enum wire_kind kind;
-	bool started;
-	struct tapi_links links;
-	struct tapi_transport_stats stats;
-	struct contact *contacts;
-};
-
 struct wire_full_node *wire_building;
 
 static struct wire_end *end_of(struct tapi_transport_api *self)
@@ -50,7 +25,7 @@ static struct wire_end *end_of(struct tapi_transport_api *self)
 	return (struct wire_end *)(void *)self;
 }
 
-static uint64_t end_now(const struct wire_end *end)
+uint64_t wire_end_now(const struct wire_end *end)
 {
 	return end->node->wire->now_us;
 }
@@ -64,7 +39,7 @@ static bool address_read(const struct tapi_helo *helo, uint32_t *ip, uint16_t *p
 	return *port != 0;
 }
 
-static struct tapi_source source_of(const struct wire_end *end, uint32_t ip, uint16_t port)
+struct tapi_source wire_source(const struct wire_end *end, uint32_t ip, uint16_t port)
 {
 	struct tapi_source source = {.family = 4, .port = end->kind == WIRE_RAW ? 0 : port};
 
@@ -82,7 +57,7 @@ static enum tapi_result verify_helo(struct tapi_transport_api *self, const struc
 	assert(helo->protocol == self->protocol); // TA6: never another's
 	if (!address_read(helo, &ip, &port))
 		return TAPI_EADDR;
-	source = source_of(end, ip, port);
+	source = wire_source(end, ip, port);
 	return tapi_acl_address(*end->core->acl, &source, end->kind != WIRE_RAW);
 }
 
@@ -94,7 +69,7 @@ static enum tapi_result create_helo(
 	if (index != 0 || end->node->nated[end->kind])
 		return TAPI_ENOADDR;
 	out->protocol = self->protocol;
-	out->mtu = self->mtu;
+	out->mtu = end->node->helo_mtu != 0 ? end->node->helo_mtu : self->mtu;
 	out->address_size = 6;
 	tapi_put16(tapi_put32(out->address, end->node->node.ip), WIRE_PORT);
 	return TAPI_OK;
@@ -106,7 +81,7 @@ static void session_free(struct wire_session *session)
 	free(session);
 }
 
-static struct wire_session *session_add(struct wire_end *end, uint32_t ip, uint16_t port,
+struct wire_session *wire_session_add(struct wire_end *end, uint32_t ip, uint16_t port,
 	uint64_t stream, bool inbound, enum tapi_result *result)
 {
 	struct wire_session *session = calloc(1, sizeof(*session));
@@ -117,7 +92,7 @@ static struct wire_session *session_add(struct wire_end *end, uint32_t ip, uint1
 	session->port = port;
 	session->stream = stream;
 	session->link.session.protocol = end->api.protocol;
-	session->link.source = source_of(end, ip, port);
+	session->link.source = wire_source(end, ip, port);
 	session->link.inbound = inbound;
 	session->link.up = inbound || end->kind != WIRE_TCP;
 	if (end->kind == WIRE_UDP) {
@@ -127,7 +102,7 @@ static struct wire_session *session_add(struct wire_end *end, uint32_t ip, uint1
 		memcpy(session->link.key, end->kind == WIRE_TCP ? &stream : &number, 8);
 		session->link.key_length = 8;
 	}
-	*result = tapi_links_add(&end->links, &session->link, end_now(end));
+	*result = tapi_links_add(&end->links, &session->link, wire_end_now(end));
 	if (*result != TAPI_OK) {
 		session_free(session);
 		return NULL;
@@ -178,7 +153,7 @@ static enum tapi_result do_connect(
 		*out = &link->session;
 		return TAPI_OK;
 	}
-	session = session_add(end, ip, port, ++end->node->wire->streams, false, &result);
+	session = wire_session_add(end, ip, port, ++end->node->wire->streams, false, &result);
 	if (session == NULL)
 		return result;
 	if (end->kind == WIRE_TCP)
@@ -213,7 +188,8 @@ static enum tapi_result do_send(struct tapi_transport_api *self, struct tapi_ses
 		end->stats.dropped_down++;
 		return TAPI_EDOWN;
 	}
-	if (size > self->mtu) {
+	if (size > self->mtu ||
+		(end->node->narrow[end->kind] != 0 && size > end->node->narrow[end->kind])) {
 		end->stats.dropped_too_big++;
 		return TAPI_ETOOBIG;
 	}
@@ -224,7 +200,7 @@ static enum tapi_result do_send(struct tapi_transport_api *self, struct tapi_ses
 	packet.is_encrypted = is_encrypted;
 	packet.crc = crc;
 	remember(end, to->ip);
-	tapi_links_sent(&end->links, &to->link, size, end_now(end));
+	tapi_links_sent(&end->links, &to->link, size, wire_end_now(end));
 	if (to->link.up) {
 		wire_put(end->node->wire, &packet, message, size);
 		return TAPI_OK;
@@ -254,7 +230,7 @@ static enum tapi_result do_disconnect(struct tapi_transport_api *self, struct ta
 	struct wire_session *to = session->internal;
 
 	assert(to->link.references > 0);
-	if (tapi_links_put(&end->links, &to->link, end_now(end))) {
+	if (tapi_links_put(&end->links, &to->link, wire_end_now(end))) {
 		if (end->kind == WIRE_TCP)
 			control(end, to, WIRE_FIN);
 		session_free(to);
@@ -358,7 +334,7 @@ static enum tapi_result address_source(
 
 	if (!address_read(helo, &ip, &port))
 		return TAPI_EADDR;
-	*out = source_of(end_of(self), ip, port);
+	*out = wire_source(end_of(self), ip, port);
 	return TAPI_OK;
 }
 
@@ -463,153 +439,4 @@ void donetransport_vtcp(struct tapi_transport_api *self)
 void donetransport_vraw(struct tapi_transport_api *self)
 {
 	donetransport_vudp(self);
-}
-
-static bool let_in(const struct wire_end *end, const struct wire_packet *packet)
-{
-	struct contact *contact;
-
-	if (!end->node->nated[end->kind])
-		return true;
-	HASH_FIND(hh, end->contacts, &packet->from_ip, sizeof(packet->from_ip), contact);
-	return contact != NULL;
-}
-
-static void give(struct wire_end *end, const struct wire_packet *packet, struct tapi_link *link)
-{
-	struct tapi_message_pack pack = {
-		.session = link != NULL ? &link->session : NULL,
-		.sender = packet->sender,
-		.source = source_of(end, packet->from_ip, packet->from_port),
-		.message = packet->message,
-		.size = packet->size,
-		.is_encrypted = packet->is_encrypted,
-		.crc = packet->crc,
-	};
-
-	if (link != NULL) {
-		tapi_links_received(&end->links, link, packet->size, end_now(end));
-	} else {
-		end->stats.received_msgs++;
-		end->stats.received_bytes += packet->size;
-	}
-	end->core->receive(end->core->core, &pack);
-}
-
-static struct tapi_link *come_in(struct wire_end *end, const struct wire_packet *packet)
-{
-	enum tapi_result result;
-	struct wire_session *session =
-		session_add(end, packet->from_ip, packet->from_port, packet->stream, true, &result);
-
-	return session != NULL ? &session->link : NULL;
-}
-
-static void stream_stands(struct wire_end *end, struct tapi_link *link)
-{
-	struct wire_session *session = (struct wire_session *)link;
-
-	if (link->up)
-		return;
-	tapi_links_up(&end->links, link, end_now(end));
-	if (session->first != NULL)
-		wire_put(end->node->wire, &session->first_like, session->first,
-			session->first_like.size);
-	free(session->first);
-	session->first = NULL;
-}
-
-static void stream_take(struct wire_end *end, const struct wire_packet *packet)
-{
-	struct tapi_link *link = tapi_links_find(&end->links, &packet->stream, 8);
-	struct wire_packet answer = *packet;
-
-	answer.to_ip = packet->from_ip;
-	answer.from_ip = end->node->node.ip;
-	switch (packet->op) {
-	case WIRE_SYN:
-		if (!let_in(end, packet))
-			return;
-		answer.op = come_in(end, packet) != NULL ? WIRE_SYNACK : WIRE_RST;
-		wire_put(end->node->wire, &answer, NULL, 0);
-		return;
-	case WIRE_SYNACK:
-		if (link != NULL)
-			stream_stands(end, link);
-		return;
-	case WIRE_MESSAGE:
-		if (link != NULL) {
-			give(end, packet, link);
-		} else {
-			answer.op = WIRE_RST;
-			wire_put(end->node->wire, &answer, NULL, 0);
-		}
-		return;
-	case WIRE_FIN:
-	case WIRE_RST:
-		if (link != NULL)
-			tapi_links_fail(&end->links, link,
-				packet->op == WIRE_FIN ? TAPI_DOWN_CLOSED : TAPI_DOWN_ERROR);
-		tapi_links_turn(&end->links, end_now(end));
-		return;
-	}
-}
-
-void wire_end_take(struct wire_end *end, const struct wire_packet *packet)
-{
-	struct tapi_source source = source_of(end, packet->from_ip, packet->from_port);
-	struct tapi_link *link = NULL;
-	uint8_t key[6];
-
-	if (!end->started)
-		return;
-	if (tapi_acl_address(*end->core->acl, &source, end->kind != WIRE_RAW) != TAPI_OK) {
-		end->stats.bad_source++;
-		return;
-	}
-	if (end->kind == WIRE_TCP) {
-		stream_take(end, packet);
-		return;
-	}
-	if (!let_in(end, packet))
-		return;
-	if (end->kind == WIRE_UDP) {
-		tapi_put16(tapi_put32(key, packet->from_ip), packet->from_port);
-		link = tapi_links_find(&end->links, key, sizeof(key));
-		if (link == NULL)
-			link = come_in(end, packet);
-		if (link == NULL)
-			return;
-	}
-	give(end, packet, link);
-}
-
-void wire_no_room(struct wire_node *node, int kind, bool full)
-{
-	((struct wire_full_node *)node)->full[kind] = full;
-}
-
-uint32_t wire_sessions(const struct wire_node *node, enum wire_kind kind)
-{
-	const struct wire_end *end = ((const struct wire_full_node *)node)->ends[kind];
-
-	return end != NULL ? end->links.count : 0;
-}
-
-void wire_forge(struct wire *wire, enum wire_kind kind, uint32_t from_ip, struct wire_node *to,
-	const struct tapi_peer_id *sender, const void *message, uint32_t size, bool is_encrypted,
-	const uint32_t *crc)
-{
-	struct wire_packet packet = {
-		.kind = kind,
-		.from_ip = from_ip,
-		.from_port = WIRE_PORT,
-		.to_ip = to->ip,
-		.to_port = WIRE_PORT,
-		.sender = *sender,
-		.is_encrypted = is_encrypted,
-		.crc = *crc,
-	};
-
-	wire_put(wire, &packet, message, size);
 }

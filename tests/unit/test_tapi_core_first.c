@@ -56,7 +56,20 @@ static void test_two_cores(void **state)
 struct pair {
 	struct wire *wire;
 	struct wire_node *a, *b;
+	uint32_t longest; // that went to b
 };
+
+static void longest(void *context, enum wire_kind kind, uint32_t from_ip, uint32_t to_ip,
+	uint8_t *message, uint32_t size)
+{
+	struct pair *pair = context;
+
+	(void)kind;
+	(void)from_ip;
+	(void)message;
+	if (to_ip == pair->b->ip && size > pair->longest)
+		pair->longest = size;
+}
 
 // Both reachable for one another over vudp alone, and silent for a while.
 static struct pair pair_up(const struct wire_node_options *options)
@@ -161,6 +174,50 @@ static void test_long_messages(void **state)
 	pair = pair_up(&whole);
 	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 1428), TAPI_OK);
 	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 1429), TAPI_ETOOBIG);
+	wire_free(pair.wire);
+}
+
+// The mtu of a path is the least of the transport's, the HELO's, and what the medium then takes.
+static void test_mtu_of_path(void **state)
+{
+	struct wire_node_options small = {.transports = "\"vudp\"", .helo_mtu = 600};
+	struct pair pair = {.wire = wire_new(4)};
+	struct tapi_peer_info info;
+	static uint8_t body[5000];
+
+	(void)state;
+	pair.a = wire_node_add(pair.wire, &UDP_ONLY);
+	pair.b = wire_node_add(pair.wire, &small);
+	wire_introduce(pair.a, pair.b, WIRE_ANY);
+	wire_tap(pair.wire, longest, &pair);
+	for (size_t i = 0; i < sizeof(body); i++)
+		body[i] = (uint8_t)(i % 251);
+	wire_send(pair.a, pair.b, 64, body, sizeof(body));
+	wire_run(pair.wire, 1 * S);
+	assert_int_equal(pair.b->inbox.messages, 1);
+	assert_memory_equal(pair.b->inbox.last, body, sizeof(body));
+	assert_in_range(pair.longest, 590, 600);
+	tapi_core_peer(pair.a->core, &pair.b->identity.id, &info);
+	assert_int_equal(info.mtu, 600);
+	// The medium takes less yet: found out, nothing lost, nothing held up.
+	wire_narrow(pair.a, WIRE_UDP, 500);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wire_send(pair.a, pair.b, 64, body, 590), TAPI_OK);
+	wire_send(pair.a, pair.b, 64, body, sizeof(body));
+	wire_run(pair.wire, 1 * S);
+	assert_int_equal(pair.b->inbox.messages, 5);
+	assert_int_equal(pair.b->inbox.last_length, sizeof(body));
+	tapi_core_peer(pair.a->core, &pair.b->identity.id, &info);
+	assert_in_range(info.mtu, 460, 500);
+	// Less than is of use: dropped and counted, and what is small goes on.
+	wire_narrow(pair.a, WIRE_UDP, 200);
+	wire_send(pair.a, pair.b, 64, body, 400);
+	wire_run(pair.wire, 1 * S);
+	wire_send(pair.a, pair.b, 64, body, 100);
+	wire_run(pair.wire, 1 * S);
+	assert_int_equal(pair.b->inbox.messages, 6);
+	assert_int_equal(pair.b->inbox.last_length, 100);
+	assert_int_equal(wire_counter(pair.a, "dropped_too_big"), 1);
 	wire_free(pair.wire);
 }
 
@@ -273,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_small_messages),
 		cmocka_unit_test(test_full_payloads),
 		cmocka_unit_test(test_long_messages),
+		cmocka_unit_test(test_mtu_of_path),
 		cmocka_unit_test(test_crc),
 		cmocka_unit_test(test_medium_full),
 		cmocka_unit_test(test_transports_refused),

@@ -265,16 +265,20 @@ static void test_gossip(void **state)
 static void test_observed(void **state)
 {
 	struct wire *wire = wire_new(47);
-	struct wire_node *a = wire_node_add(wire, &PLAIN);
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *others[5];
 	struct tapi_source seen;
 	uint32_t old = a->ip;
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
 		assert_false(tapi_core_observed(a->core, WIRE_PROTOCOL + WIRE_UDP, &seen));
-		if (i == 2)
-			wire_move(a, 0x0a090901); // two have seen the old address
-		meet(wire, a, wire_node_add(wire, &PLAIN));
+		if (i == 2) { // two have seen the old address, and are not asked again
+			for (int j = 0; j < 2; j++)
+				tapi_core_forget(a->core, &others[j]->identity.id);
+			wire_move(a, 0x0a090901);
+		}
+		others[i] = wire_node_add(wire, &PLAIN);
+		meet(wire, a, others[i]);
 	}
 	assert_true(tapi_core_observed(a->core, WIRE_PROTOCOL + WIRE_UDP, &seen));
 	assert_int_equal(seen.family, 4);
