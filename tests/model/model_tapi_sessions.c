@@ -125,7 +125,7 @@ static struct known *know(struct node *node, struct tapi_session *session, bool 
 	return known;
 }
 
-static void unknow(struct node *node, struct known *known)
+static void let_go(struct node *node, struct known *known)
 {
 	node->live[known->place] = node->live[--node->n_live];
 	node->live[known->place]->place = known->place;
@@ -157,7 +157,7 @@ static void on_session_down(void *context, struct tapi_session *session, enum ta
 	assert_ptr_equal(known->session, session);
 	if (why == TAPI_DOWN_STALE || why == TAPI_DOWN_LIMIT)
 		assert_int_equal(known->references, 0); // who is held is not thrown out
-	unknow(node, known);
+	let_go(node, known);
 }
 
 static void node_load(struct node *node, const struct row *row, unsigned index)
@@ -263,7 +263,7 @@ static void disconnect_one(struct world *world, struct node *node, struct known 
 	world->counts.disconnects++;
 	assert_true((known->references > 0) == (result == TAPI_OK));
 	if (known->references && --known->references == 0 && !known->inbound)
-		unknow(node, known); // ended, and nothing more is said of it
+		let_go(node, known); // ended, and nothing more is said of it
 }
 
 static void pass_time(struct world *world, uint64_t us)
