@@ -173,12 +173,18 @@ enum tapi_result tapi_datagram_link_add(struct datagram *dg, const struct tapi_s
 	return TAPI_OK;
 }
 
+static void link_free(struct datagram *dg, struct datagram_link *link)
+{
+	tapi_datagram_lines_forget(&dg->sockets, link);
+	free(link);
+}
+
 static void link_end(void *context, struct tapi_link *link, enum tapi_down why)
 {
 	struct datagram *dg = context;
 
 	dg->core->session_down(dg->core->core, &link->session, why);
-	free(link);
+	link_free(dg, link_of(&link->session));
 }
 
 static enum tapi_result connect_to(
@@ -226,7 +232,7 @@ static enum tapi_result disconnect(struct tapi_transport_api *self, struct tapi_
 	if (link->link.references == 0)
 		return TAPI_EDOWN;
 	if (tapi_links_put(&dg->links, &link->link, now_of(dg)))
-		free(link);
+		link_free(dg, link);
 	return TAPI_OK;
 }
 

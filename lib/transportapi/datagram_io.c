@@ -33,25 +33,42 @@ static void complain(struct datagram *dg, const struct datagram_link *link, int 
 	dg->silent = 0;
 }
 
+static bool is_full(int error)
+{
+	return error == EAGAIN || error == ENOBUFS || error == ENOMEM;
+}
+
 static enum tapi_result send_failed(struct datagram *dg, struct datagram_link *link, int error)
 {
 	link->link.dropped_msgs++;
-	switch (error) {
-	case EAGAIN:
-	case ENOBUFS:
-	case ENOMEM: dg->stats.dropped_block++; return TAPI_DROPPED;
-	case EMSGSIZE: dg->stats.dropped_too_big++; return TAPI_ETOOBIG;
-	default:
-		dg->stats.dropped_error++;
-		complain(dg, link, error);
-		return TAPI_ESYS;
+	if (is_full(error)) {
+		dg->stats.dropped_block++;
+		return TAPI_DROPPED;
 	}
+	if (error == EMSGSIZE) {
+		dg->stats.dropped_too_big++;
+		return TAPI_ETOOBIG;
+	}
+	dg->stats.dropped_error++;
+	complain(dg, link, error);
+	return TAPI_ESYS;
+}
+
+static int fd_of(const struct datagram_link *link)
+{
+	const struct tapi_datagram_line *line = &link->socket->line;
+
+	return line->event && line->session == link ? line->fd : link->socket->fd;
 }
 
 static ssize_t send_once(struct datagram *dg, const struct datagram_link *link, size_t length)
 {
-	return sendto(link->socket->fd, dg->out, length, MSG_DONTWAIT | MSG_NOSIGNAL,
-		(const struct sockaddr *)&link->name, link->name_length);
+	int fd = fd_of(link);
+	bool by_line = fd != link->socket->fd;
+
+	return sendto(fd, dg->out, length, MSG_DONTWAIT | MSG_NOSIGNAL,
+		by_line ? NULL : (const struct sockaddr *)&link->name,
+		by_line ? 0 : link->name_length);
 }
 
 enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,
@@ -83,12 +100,20 @@ enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi
 	memcpy(dg->out + TAPI_ENVELOPE_BYTES, message, size);
 	sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	// An error may be that of an earlier message, told by ICMP: it is gone then, and this one
-	// was not tried. One that is of this message comes again.
+	// was not tried. One that is of this message comes again; or the line has an address that
+	// we have no more.
 	if (sent < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH))
+		sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
+	if (sent < 0 && !is_full(errno) && errno != EMSGSIZE &&
+		tapi_datagram_lines_forget(&dg->sockets, link))
 		sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	if (sent < 0)
 		return send_failed(dg, link, errno);
 	tapi_links_sent(&dg->links, &link->link, size, now_us);
+	if (dg->kind->type == SOCK_DGRAM &&
+		!tapi_datagram_line_sent(link->socket, link, (const struct sockaddr *)&link->name,
+			link->name_length, now_us))
+		dg->lines_closed++;
 	return TAPI_OK;
 }
 
@@ -101,8 +126,8 @@ uint32_t tapi_datagram_send_estimate(
 
 	(void)self;
 	if (!link->link.linked ||
-		getsockopt(link->socket->fd, SOL_SOCKET, SO_SNDBUF, &room, &length) < 0 ||
-		ioctl(link->socket->fd, SIOCOUTQ, &queued) < 0)
+		getsockopt(fd_of(link), SOL_SOCKET, SO_SNDBUF, &room, &length) < 0 ||
+		ioctl(fd_of(link), SIOCOUTQ, &queued) < 0)
 		return 0;
 	// Half of it is the system's own bookkeeping (socket(7)).
 	return room > queued ? (uint32_t)(room - queued) / 2 : 0;
@@ -219,7 +244,7 @@ void tapi_datagram_readable(int fd, short what, void *context)
 {
 	struct tapi_datagram_socket *socket = context;
 	struct datagram *dg = socket->owner;
-	const uint32_t epoch = dg->epoch;
+	const uint32_t epoch = dg->epoch, lines_closed = dg->lines_closed;
 	unsigned want = socket->busy ? TAPI_DATAGRAM_BURST : 1, budget = BUDGET;
 
 	(void)what;
@@ -240,6 +265,8 @@ void tapi_datagram_readable(int fd, short what, void *context)
 			if (dg->epoch != epoch) // stopped, or other sockets, by who received
 				return;
 		}
+		if (dg->lines_closed != lines_closed) // this one, perhaps
+			return;
 		want = want_next(socket, want, (unsigned)n, dg->stats.sent_msgs != sent_msgs);
 	}
 }

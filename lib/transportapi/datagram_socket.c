@@ -14,6 +14,7 @@
 
 static void socket_close(struct tapi_datagram_socket *one)
 {
+	tapi_datagram_line_close(one);
 	if (one->event)
 		event_free(one->event);
 	if (one->fd >= 0)
@@ -80,22 +81,22 @@ static void set_reuse(int fd, int value)
 // An address that one of our own sockets has, in part (0.0.0.0 and 192.0.2.1), is given by Linux to
 // another where both have SO_REUSEADDR at this moment. Not before, and not after: nobody else may
 // take the port from us.
-static int bind_beside(int fd, const struct sockaddr_storage *address, socklen_t length,
-	const struct tapi_datagram_sockets *old)
+int tapi_datagram_bind_beside(int fd, const struct sockaddr_storage *address, socklen_t length,
+	struct tapi_datagram_socket *const *old, unsigned n)
 {
 	int result = bind(fd, (const struct sockaddr *)address, length);
 
-	if (result == 0 || errno != EADDRINUSE || !old || old->n == 0)
+	if (result == 0 || errno != EADDRINUSE || n == 0)
 		return result;
-	for (unsigned i = 0; i < old->n; i++)
-		set_reuse(old->at[i]->fd, 1);
+	for (unsigned i = 0; i < n; i++)
+		set_reuse(old[i]->fd, 1);
 	set_reuse(fd, 1);
 	result = bind(fd, (const struct sockaddr *)address, length);
 	if (result < 0)
 		result = -errno;
 	set_reuse(fd, 0);
-	for (unsigned i = 0; i < old->n; i++)
-		set_reuse(old->at[i]->fd, 0);
+	for (unsigned i = 0; i < n; i++)
+		set_reuse(old[i]->fd, 0);
 	errno = result < 0 ? -result : errno;
 	return result < 0 ? -1 : 0;
 }
@@ -120,7 +121,7 @@ static int socket_prepare(struct tapi_datagram_socket *one,
 	set_buffers(one->fd, wanted);
 	if (kind->prepare && !kind->prepare(one->fd, address->family))
 		return errno;
-	if (bind_beside(one->fd, &name, length, old) < 0)
+	if (tapi_datagram_bind_beside(one->fd, &name, length, old->at, old->n) < 0)
 		return errno;
 	length = sizeof(name);
 	if (getsockname(one->fd, (struct sockaddr *)&name, &length) < 0)
@@ -163,7 +164,7 @@ static int socket_open(struct tapi_datagram_socket **out, const struct tapi_data
 
 	if (!one)
 		return ENOMEM;
-	one->fd = -1;
+	one->fd = one->line.fd = -1;
 	one->owner = wanted->owner;
 	one->asked = *asked;
 	error = socket_prepare(one, wanted, address, old);
@@ -243,6 +244,8 @@ enum tapi_result tapi_datagram_open(struct tapi_datagram_sockets *out,
 	enum tapi_result result;
 	bool again;
 
+	for (unsigned i = 0; i < old->n; i++) // they would be in the way; they open again
+		tapi_datagram_line_close(old->at[i]);
 	for (unsigned i = 1;; i++) {
 		result = open_once(out, old, wanted, i == PORT_TRIES, &again);
 		if (result == TAPI_OK || !again || i == PORT_TRIES)

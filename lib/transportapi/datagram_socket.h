@@ -4,6 +4,7 @@
 #define TRANSPORTAPI_DATAGRAM_SOCKET_H
 
 #include "transportapi/datagram.h"
+#include "transportapi/datagram_line.h"
 #include "transportapi/inet_own.h"
 
 struct event;
@@ -17,6 +18,7 @@ struct tapi_datagram_socket {
 	bool kept;                // in the next set, too
 	bool busy;                // there was more than one message in it
 	unsigned alone;           // messages read one by one since that was looked for
+	struct tapi_datagram_line line;
 };
 
 struct tapi_datagram_sockets {
@@ -43,6 +45,9 @@ enum tapi_result tapi_datagram_open(struct tapi_datagram_sockets *out,
 void tapi_datagram_take(
 	struct tapi_datagram_sockets *old, const struct tapi_datagram_sockets *fresh);
 void tapi_datagram_close(struct tapi_datagram_sockets *sockets);
+// bind(2), also where the `n` sockets `old` of ours have the address in part.
+int tapi_datagram_bind_beside(int fd, const struct sockaddr_storage *address, socklen_t length,
+	struct tapi_datagram_socket *const *old, unsigned n);
 // The socket for a session that came by one bound as `bound`, or else for one of its family; NULL:
 // none of the family.
 struct tapi_datagram_socket *tapi_datagram_pick(

@@ -42,7 +42,8 @@ struct datagram {
 	struct event *due; // calls turn() for what came in, or ended, since the core last did
 	struct tapi_inet_list own; // since create_helo(0)
 	bool started;
-	uint32_t epoch; // another with each change of sockets: a loop over one of them ends
+	uint32_t lines_closed; // a loop over one of them ends when it has given what it read
+	uint32_t epoch;        // another with each change of sockets: a loop over one of them ends
 	uint64_t complain_us;
 	uint64_t silent; // errors since the last complaint
 	size_t slot_bytes;

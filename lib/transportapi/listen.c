@@ -2,130 +2,41 @@
 #include "transportapi/listen.h"
 
 #include <errno.h>
-#include <event2/event.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <syslog.h>
 #include <unistd.h>
-
-#define BACKLOG           1024
-#define ACCEPTS_PER_EVENT 64u
-#define REST_US           100000
 
 struct tapi_listener {
 	struct tapi_listeners *of;
 	struct tapi_source wanted, bound; // wanted.port 0: any
-	int fd;
-	struct event acceptable;
+	struct tapi_accept_socket socket;
 };
 
 static void listener_free(struct tapi_listener *listener)
 {
 	if (!listener)
 		return;
-	if (listener->fd >= 0) {
-		event_del(&listener->acceptable);
-		close(listener->fd);
-	}
+	tapi_accepting_remove(&listener->socket);
 	free(listener);
 }
 
-static void rest(struct tapi_listeners *listeners)
-{
-	static const struct timeval span = {.tv_usec = REST_US};
-
-	if (listeners->resting || event_add(&listeners->resume, &span))
-		return;
-	listeners->resting = true;
-	for (unsigned i = 0; i < listeners->n; i++)
-		event_del(&listeners->at[i]->acceptable);
-}
-
-static void on_resume(evutil_socket_t fd, short what, void *context)
+static void on_taken(void *context, int fd, const struct sockaddr_storage *system, socklen_t length)
 {
 	struct tapi_listeners *listeners = context;
+	struct tapi_source from;
 
-	(void)fd;
-	(void)what;
-	listeners->resting = false;
-	for (unsigned i = 0; i < listeners->n; i++)
-		event_add(&listeners->at[i]->acceptable, NULL);
-}
-
-static void reserve_take(struct tapi_listeners *listeners)
-{
-	if (listeners->reserve < 0)
-		listeners->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-// accept() failed for want of something. A connection that waits would wake the loop for ever: it
-// is taken with the descriptor that is kept for this, and closed; else nobody listens for a while.
-static void starved(struct tapi_listener *listener, int error)
-{
-	struct tapi_listeners *listeners = listener->of;
-	const struct tapi_core_api *core = listeners->core;
-
-	if (!listeners->complained) {
-		core->log(core->core, LOG_ERR,
-			"%s: cannot accept connections: %s; they are refused (raise LimitNOFILE, "
-			"or lower %s.max_sessions)",
-			listeners->name, strerror(error), listeners->name);
-		listeners->complained = true;
-	}
-	if ((error == EMFILE || error == ENFILE) && listeners->reserve >= 0) {
-		close(listeners->reserve);
-		listeners->reserve = -1;
-		const int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd >= 0) {
-			++*listeners->refused;
-			close(fd);
-		}
-		reserve_take(listeners);
-		if (fd >= 0 && listeners->reserve >= 0)
-			return;
-	}
-	rest(listeners);
-}
-
-static void on_acceptable(evutil_socket_t listening, short what, void *context)
-{
-	struct tapi_listener *listener = context;
-	struct tapi_listeners *listeners = listener->of;
-
-	(void)what;
-	for (unsigned i = 0; i < ACCEPTS_PER_EVENT; i++) {
-		struct sockaddr_storage system;
-		socklen_t length = sizeof(system);
-		struct tapi_source from;
-		const int fd = accept4(listening, (struct sockaddr *)&system, &length,
-			SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-		if (fd < 0) {
-			if (errno == EAGAIN)
-				return;
-			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-				errno == ENOMEM || errno == EBADF || errno == EINVAL)
-				starved(listener, errno);
-			if (listeners->resting)
-				return;
-			continue; // the connection failed before it was ours (accept(2))
-		}
-		listeners->complained = false;
-		if (tapi_inet_from_sockaddr(&from, (const struct sockaddr *)&system, length))
-			listeners->taken(listeners->context, fd, &from);
-		else
-			close(fd);
-	}
+	if (tapi_inet_from_sockaddr(&from, (const struct sockaddr *)system, length))
+		listeners->taken(listeners->context, fd, &from);
+	else
+		close(fd);
 }
 
 // 0 or errno.
-static int bind_port(struct tapi_listener *listener, uint16_t port)
+static int bind_port(const struct tapi_listener *listener, int fd, uint16_t port)
 {
 	struct tapi_source address = listener->wanted;
 	struct sockaddr_storage system;
@@ -133,7 +44,7 @@ static int bind_port(struct tapi_listener *listener, uint16_t port)
 
 	address.port = port;
 	length = tapi_inet_to_sockaddr(&system, &address);
-	return bind(listener->fd, (const struct sockaddr *)&system, length) ? errno : 0;
+	return bind(fd, (const struct sockaddr *)&system, length) ? errno : 0;
 }
 
 // 0 or errno. `beside`: a port to prefer where any will do, so that both families have one.
@@ -144,34 +55,30 @@ static int listener_start(struct tapi_listener *listener, uint16_t beside)
 	struct sockaddr_storage system;
 	socklen_t length = sizeof(system);
 	int error = 0;
-
-	listener->fd =
+	const int fd =
 		socket(v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (listener->fd < 0)
+
+	if (fd < 0)
 		return errno;
 	// connections inherit TCP_NODELAY
-	if (setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
-		setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
-		(v6 && setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))))
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) ||
+		(v6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on))))
 		error = errno;
 	if (!error && !listener->wanted.port && beside)
-		error = bind_port(listener, beside) ? bind_port(listener, 0) : 0;
+		error = bind_port(listener, fd, beside) ? bind_port(listener, fd, 0) : 0;
 	else if (!error)
-		error = bind_port(listener, listener->wanted.port);
-	if (!error && (listen(listener->fd, BACKLOG) ||
-			      getsockname(listener->fd, (struct sockaddr *)&system, &length)))
+		error = bind_port(listener, fd, listener->wanted.port);
+	if (!error && (listen(fd, TAPI_ACCEPT_BACKLOG) ||
+			      getsockname(fd, (struct sockaddr *)&system, &length)))
 		error = errno;
-	if (!error &&
-		(!tapi_inet_from_sockaddr(
-			 &listener->bound, (const struct sockaddr *)&system, length) ||
-			event_assign(&listener->acceptable, listener->of->core->base, listener->fd,
-				EV_READ | EV_PERSIST, on_acceptable, listener) ||
-			event_add(&listener->acceptable, NULL)))
+	if (!error && (!tapi_inet_from_sockaddr(
+			       &listener->bound, (const struct sockaddr *)&system, length) ||
+			      !tapi_accepting_add(&listener->of->accepting, &listener->socket, fd)))
 		error = EINVAL;
 	if (!error)
 		return 0;
-	close(listener->fd);
-	listener->fd = -1;
+	close(fd);
 	return error;
 }
 
@@ -184,7 +91,7 @@ static struct tapi_listener *listener_new(
 		*error = ENOMEM;
 		return NULL;
 	}
-	*listener = (struct tapi_listener){.of = of, .wanted = *wanted, .fd = -1};
+	*listener = (struct tapi_listener){.of = of, .wanted = *wanted};
 	*error = listener_start(listener, beside);
 	if (!*error)
 		return listener;
@@ -283,10 +190,6 @@ enum tapi_result tapi_listeners_open(struct tapi_listeners *listeners,
 	}
 	memcpy(listeners->at, fresh, sizeof(fresh[0]) * n);
 	listeners->n = n;
-	reserve_take(listeners);
-	if (listeners->resting)
-		for (unsigned i = 0; i < n; i++)
-			event_del(&listeners->at[i]->acceptable);
 	return result;
 }
 
@@ -294,11 +197,7 @@ void tapi_listeners_close(struct tapi_listeners *listeners)
 {
 	while (listeners->n)
 		listener_free(listeners->at[--listeners->n]);
-	event_del(&listeners->resume);
-	listeners->resting = false;
-	if (listeners->reserve >= 0)
-		close(listeners->reserve);
-	listeners->reserve = -1;
+	tapi_accepting_close(&listeners->accepting);
 }
 
 void tapi_listeners_bound(const struct tapi_listeners *listeners, struct tapi_inet_list *out)
@@ -310,10 +209,11 @@ void tapi_listeners_bound(const struct tapi_listeners *listeners, struct tapi_in
 
 enum tapi_result tapi_listeners_init(struct tapi_listeners *listeners)
 {
-	listeners->reserve = -1;
 	listeners->n = 0;
-	listeners->resting = listeners->complained = false;
-	return event_assign(&listeners->resume, listeners->core->base, -1, 0, on_resume, listeners)
-		       ? TAPI_ENOMEM
-		       : TAPI_OK;
+	listeners->accepting = (struct tapi_accepting){.core = listeners->core,
+		.name = listeners->name,
+		.taken = on_taken,
+		.context = listeners,
+		.refused = listeners->refused};
+	return tapi_accepting_init(&listeners->accepting);
 }

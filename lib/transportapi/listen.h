@@ -3,8 +3,7 @@
 #ifndef TRANSPORTAPI_LISTEN_H
 #define TRANSPORTAPI_LISTEN_H
 
-#include <event2/event_struct.h>
-
+#include "transportapi/accept.h"
 #include "transportapi/inet_own.h"
 
 struct tapi_listener;
@@ -18,10 +17,7 @@ struct tapi_listeners { // embedded in the transport
 	uint64_t *refused; // counter: closed because no descriptor was left
 	struct tapi_listener *at[TAPI_INET_LIST_MAX];
 	unsigned n;
-	int reserve;         // a descriptor that is given up to refuse a connection
-	struct event resume; // after a rest: accept() failed, and would again
-	bool resting;
-	bool complained; // once until an accept works
+	struct tapi_accepting accepting;
 };
 
 // core, name, taken, context and refused are filled in by the caller; core->base is needed.

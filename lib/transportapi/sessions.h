@@ -52,11 +52,10 @@ struct tapi_link_limits {
 	uint64_t connect_us;          // connect_timeout_s
 };
 
-// Rows for the table of keys of a transport that has sessions.
-#define TAPI_LINK_KEYS                                                                           \
+// Rows for the table of keys of a transport that has sessions; TAPI_LINK_KEYS_LOCAL where the
+// medium has no addresses of the Internet (tapi_source.family 0), and none to count by.
+#define TAPI_LINK_KEYS_LOCAL                                                                     \
 	{"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, "sessions at a time"},   \
-		{"max_per_source", TAPI_CONF_UINT, 1, 1u << 20, 16, NULL, true,                  \
-			"sessions that came in from one IPv4 address or IPv6 /64"},              \
 		{"max_half_open", TAPI_CONF_UINT, 1, 1u << 20, 256, NULL, true,                  \
 			"sessions that do not stand yet"},                                       \
 		{"stale_s", TAPI_CONF_UINT, 1, 86400, 60, NULL, true,                            \
@@ -64,6 +63,12 @@ struct tapi_link_limits {
 	{                                                                                        \
 		"connect_timeout_s", TAPI_CONF_UINT, 1, 3600, 10, NULL, true,                    \
 			"a session that does not stand after this ends"                          \
+	}
+#define TAPI_LINK_KEYS                                                            \
+	TAPI_LINK_KEYS_LOCAL,                                                     \
+	{                                                                         \
+		"max_per_source", TAPI_CONF_UINT, 1, 1u << 20, 16, NULL, true,    \
+			"sessions that came in from one IPv4 address or IPv6 /64" \
 	}
 
 struct tapi_links {
@@ -78,19 +83,10 @@ struct tapi_links {
 	void *context;
 };
 
-// From `section`, after tapi_conf_check() with `keys`, which has TAPI_LINK_KEYS.
-static inline struct tapi_link_limits tapi_link_limits_read(
-	const struct tapi_conf *conf, const char *section, const struct tapi_conf_key *keys)
-{
-	return (struct tapi_link_limits){
-		.sessions = (uint32_t)tapi_conf_uint(conf, section, keys, "max_sessions"),
-		.sessions_per_source =
-			(uint32_t)tapi_conf_uint(conf, section, keys, "max_per_source"),
-		.half_open = (uint32_t)tapi_conf_uint(conf, section, keys, "max_half_open"),
-		.stale_us = tapi_conf_uint(conf, section, keys, "stale_s") * 1000000,
-		.connect_us = tapi_conf_uint(conf, section, keys, "connect_timeout_s") * 1000000,
-	};
-}
+// From `section`, after tapi_conf_check() with `keys`, which has TAPI_LINK_KEYS or
+// TAPI_LINK_KEYS_LOCAL.
+TAPI_EXPORT struct tapi_link_limits tapi_link_limits_read(
+	const struct tapi_conf *conf, const char *section, const struct tapi_conf_key *keys);
 
 TAPI_EXPORT void tapi_links_init(struct tapi_links *links, const struct tapi_link_limits *limits,
 	struct tapi_transport_stats *stats,

@@ -4,16 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "transportapi/stream_session.h"
 #include "transportapi/wire.h"
 
-#define READ_BYTES      65536u
-#define READS_PER_EVENT 4u
-#define LINGER_S        2
-#define LINGERING_MAX   256u
-#define LINGER_BYTES    (1u << 20) // thrown away at most, then the other end is reset
+#define READ_BYTES    65536u
+#define EVENT_BYTES   (4 * READ_BYTES) // read of one session before the others' turn
+#define EVENT_READS   64u
+#define LINGER_S      2
+#define LINGERING_MAX 256u
+#define LINGER_BYTES  (1u << 20) // thrown away at most, then the other end is reset
+#define SINK_BYTES    16384u
+#define COMPLAIN_US   60000000u
 
 static void wake(struct tapi_streams *streams)
 {
@@ -51,6 +55,24 @@ static void kept_is_sent(struct tapi_stream *stream, uint32_t size)
 	tapi_links_sent(&stream->of->links, &stream->link, size, tapi_stream_now(stream->of));
 }
 
+// What lies unread would make the close a reset, and that takes what we sent last. TCP throws away
+// what nobody wants to see; AF_UNIX has to be read, and not into `buffer`, which may hold a
+// message.
+static void unread_drop(int fd)
+{
+	uint8_t sink[SINK_BYTES];
+
+	ssize_t n = 1;
+
+	for (unsigned i = 0; i < 4 && n > 0; i++)
+		n = recv(fd, NULL, LINGER_BYTES, MSG_DONTWAIT | MSG_TRUNC);
+	if (n >= 0 || errno != EFAULT)
+		return;
+	for (unsigned i = 0; i < LINGER_BYTES / SINK_BYTES; i++)
+		if (recv(fd, sink, sizeof(sink), MSG_DONTWAIT) <= 0)
+			break;
+}
+
 // Off the loop, off the system. The memory stays until stream_free().
 static void stream_close(struct tapi_stream *stream)
 {
@@ -62,10 +84,7 @@ static void stream_close(struct tapi_stream *stream)
 		each_kept(stream, kept_is_lost);
 	event_del(&stream->readable);
 	event_del(&stream->writable);
-	// what lies unread would make the close a reset, and that takes what we sent last
-	for (unsigned i = 0; i < READS_PER_EVENT; i++)
-		if (recv(stream->fd, NULL, LINGER_BYTES, MSG_DONTWAIT | MSG_TRUNC) <= 0)
-			break;
+	unread_drop(stream->fd);
 	close(stream->fd);
 	stream->fd = -1;
 	tapi_frame_reader_free(&stream->reader);
@@ -104,21 +123,16 @@ static void linger_begin(struct tapi_stream *stream)
 
 static void linger_read(struct tapi_stream *stream, short what)
 {
-	for (unsigned i = 0; i < READS_PER_EVENT && what & EV_READ; i++) {
-		const ssize_t n = recv(stream->fd, stream->of->buffer, READ_BYTES, 0);
+	ssize_t n = 0;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n > 0)
-			stream->lingered += (uint32_t)n;
-		if (n <= 0 || stream->lingered > LINGER_BYTES)
-			break;
-		if (n < (ssize_t)READ_BYTES || i + 1 == READS_PER_EVENT)
-			return;
-	}
-	linger_end(stream);
+	if (what & EV_READ)
+		n = recv(stream->fd, stream->of->buffer, READ_BYTES, 0);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		stream->lingered += (uint32_t)n;
+	if (n <= 0 || stream->lingered > LINGER_BYTES)
+		linger_end(stream);
 }
 
 // links' end(): told where the core knows of it, then freed.
@@ -162,11 +176,12 @@ static bool whole(void *context, struct tapi_message_pack *pack)
 	return streams->reading == stream && stream->link.linked;
 }
 
-// false: there is no more to read now, or no stream.
-static bool read_once(struct tapi_stream *stream)
+// What was read is added to *octets. false: there is no more to read now, or no stream.
+static bool read_once(struct tapi_stream *stream, size_t *octets)
 {
 	struct tapi_streams *streams = stream->of;
 	const ssize_t n = recv(stream->fd, streams->buffer, READ_BYTES, 0);
+	const uint64_t sent = streams->stats.sent_msgs;
 	enum tapi_result result;
 
 	if (n < 0 && errno == EINTR)
@@ -179,6 +194,7 @@ static bool read_once(struct tapi_stream *stream)
 		end_now(stream, n < 0 || stream->broken ? TAPI_DOWN_ERROR : TAPI_DOWN_CLOSED);
 		return false;
 	}
+	*octets += (size_t)n;
 	streams->reading = stream;
 	result = tapi_frame_reader_feed(&stream->reader, streams->buffer, (size_t)n, whole, stream);
 	if (streams->reading != stream)
@@ -196,13 +212,16 @@ static bool read_once(struct tapi_stream *stream)
 	}
 	if (stream->reader.welcomed)
 		tapi_links_up(&streams->links, &stream->link, tapi_stream_now(streams));
-	// less than there was room for: the socket is empty, or the loop will say
-	return n == (ssize_t)READ_BYTES || stream->broken;
+	// Less than there was room for: the socket is empty, and if not, the loop says so. Who sent
+	// something may have its answer by now, where both ends are on one host: asking for it
+	// costs less than a turn of the loop.
+	return n == (ssize_t)READ_BYTES || stream->broken || streams->stats.sent_msgs != sent;
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *context)
 {
 	struct tapi_stream *stream = context;
+	size_t octets = 0;
 
 	(void)fd;
 	if (stream->lingering) {
@@ -211,8 +230,8 @@ static void on_readable(evutil_socket_t fd, short what, void *context)
 	}
 	if (!stream->link.linked)
 		return;
-	for (unsigned i = 0; i < READS_PER_EVENT; i++)
-		if (!read_once(stream))
+	for (unsigned i = 0; i < EVENT_READS && octets < EVENT_BYTES; i++)
+		if (!read_once(stream, &octets))
 			return;
 }
 
@@ -247,8 +266,8 @@ static void on_writable(evutil_socket_t fd, short what, void *context)
 		tapi_stream_flush(stream);
 }
 
-enum tapi_result tapi_stream_add(struct tapi_streams *streams, int fd, bool inbound,
-	const struct tapi_source *source, struct tapi_session **out)
+static enum tapi_result stream_add(struct tapi_streams *streams, int fd, bool inbound,
+	const struct tapi_source *source, struct tapi_stream **out)
 {
 	struct tapi_stream *stream = calloc(1, sizeof(*stream));
 	uint8_t welcome[TAPI_WELCOME_BYTES];
@@ -257,13 +276,13 @@ enum tapi_result tapi_stream_add(struct tapi_streams *streams, int fd, bool inbo
 	if (!stream)
 		goto no_stream;
 	*stream = (struct tapi_stream){.of = streams, .fd = fd, .told = !inbound};
-	stream->link.session.protocol = streams->api->protocol;
+	stream->link.session.protocol = streams->api.protocol;
 	stream->link.inbound = inbound;
 	stream->link.source = *source;
 	streams->last_number++;
 	memcpy(stream->link.key, &streams->last_number, sizeof(streams->last_number));
 	stream->link.key_length = sizeof(streams->last_number);
-	tapi_frame_reader_init(&stream->reader, streams->api->mtu);
+	tapi_frame_reader_init(&stream->reader, streams->api.mtu);
 	if (event_assign(&stream->readable, streams->core->base, fd, EV_READ | EV_PERSIST,
 		    on_readable, stream) ||
 		event_assign(&stream->writable, streams->core->base, fd, EV_WRITE | EV_PERSIST,
@@ -286,7 +305,7 @@ enum tapi_result tapi_stream_add(struct tapi_streams *streams, int fd, bool inbo
 	if (inbound && !event_pending(&streams->wake, EV_TIMEOUT, NULL))
 		wake_in(streams, streams->links.limits.connect_us); // the core may wish for no turn
 	if (out)
-		*out = &stream->link.session;
+		*out = stream;
 	return TAPI_OK;
 
 no_link:
@@ -300,13 +319,50 @@ no_stream:
 	return result;
 }
 
-void tapi_stream_refused(struct tapi_streams *streams, struct tapi_session *session)
+int tapi_stream_socket(struct tapi_streams *streams, int family)
 {
-	struct tapi_stream *stream = tapi_stream_of(session);
+	const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int error = errno;
+	const uint64_t now = tapi_stream_now(streams);
 
-	event_del(&stream->writable);
-	tapi_links_fail(&streams->links, &stream->link, TAPI_DOWN_ERROR);
-	wake(streams);
+	if (fd >= 0 || (streams->complained_us && now - streams->complained_us < COMPLAIN_US))
+		return fd;
+	streams->complained_us = now ? now : 1;
+	streams->core->log(streams->core->core, LOG_ERR,
+		"%s: no socket for a connect: %s (told once a minute at most)", streams->api.name,
+		strerror(error));
+	return -1;
+}
+
+enum tapi_result tapi_stream_connect(struct tapi_streams *streams, int fd,
+	const struct sockaddr *address, socklen_t length, const struct tapi_source *source,
+	struct tapi_session **out)
+{
+	const int why = connect(fd, address, length) ? errno : 0;
+	struct tapi_stream *stream;
+	const enum tapi_result result = stream_add(streams, fd, false, source, &stream);
+
+	if (result)
+		return result;
+	// who refuses at once is told from no other place than who refuses later
+	if (why && why != EINPROGRESS) {
+		event_del(&stream->writable);
+		tapi_links_fail(&streams->links, &stream->link, TAPI_DOWN_ERROR);
+		wake(streams);
+	}
+	*out = &stream->link.session;
+	return TAPI_OK;
+}
+
+enum tapi_result tapi_stream_accepted(
+	struct tapi_streams *streams, int fd, const struct tapi_source *source)
+{
+	return stream_add(streams, fd, true, source, NULL);
+}
+
+int tapi_stream_fd(const struct tapi_session *session)
+{
+	return tapi_stream_of(session)->fd;
 }
 
 void tapi_streams_deny(struct tapi_streams *streams,
@@ -320,25 +376,40 @@ void tapi_streams_deny(struct tapi_streams *streams,
 	wake(streams);
 }
 
-enum tapi_result tapi_stream_associate(struct tapi_streams *streams, struct tapi_session *session)
+enum tapi_result tapi_stream_associate(
+	struct tapi_transport_api *self, struct tapi_session *session)
 {
 	struct tapi_stream *stream = tapi_stream_of(session);
 
+	(void)self;
 	if (!stream->link.linked)
 		return TAPI_EDOWN;
-	tapi_links_get(&streams->links, &stream->link);
+	tapi_links_get(&stream->of->links, &stream->link);
 	return TAPI_OK;
 }
 
-enum tapi_result tapi_stream_disconnect(struct tapi_streams *streams, struct tapi_session *session)
+enum tapi_result tapi_stream_disconnect(
+	struct tapi_transport_api *self, struct tapi_session *session)
 {
 	struct tapi_stream *stream = tapi_stream_of(session);
+	struct tapi_streams *streams = stream->of;
 
+	(void)self;
 	if (stream->link.references == 0)
 		return TAPI_EDOWN; // nobody holds it: a fault of the caller
 	if (tapi_links_put(&streams->links, &stream->link, tapi_stream_now(streams)))
 		linger_begin(stream);
 	return TAPI_OK;
+}
+
+uint64_t tapi_stream_turn(struct tapi_transport_api *self, uint64_t now_us)
+{
+	return tapi_links_turn(&((struct tapi_streams *)(void *)self)->links, now_us);
+}
+
+const struct tapi_transport_stats *tapi_stream_stats(struct tapi_transport_api *self)
+{
+	return &((struct tapi_streams *)(void *)self)->stats;
 }
 
 static void on_wake(evutil_socket_t fd, short what, void *context)
@@ -356,14 +427,14 @@ static void on_wake(evutil_socket_t fd, short what, void *context)
 // A tenth of a second, and the largest message has to fit.
 static uint64_t burst_of(const struct tapi_streams *streams, uint64_t rate_bytes_s)
 {
-	return rate_bytes_s / 10 > streams->api->mtu ? rate_bytes_s / 10 : streams->api->mtu;
+	return rate_bytes_s / 10 > streams->api.mtu ? rate_bytes_s / 10 : streams->api.mtu;
 }
 
 enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct tapi_core_api *core,
 	const struct tapi_transport_api *api, const struct tapi_link_limits *limits,
 	uint64_t rate_bytes_s)
 {
-	*streams = (struct tapi_streams){.core = core, .api = api};
+	*streams = (struct tapi_streams){.core = core, .api = *api};
 	TAILQ_INIT(&streams->lingering);
 	streams->buffer = malloc(READ_BYTES);
 	if (!streams->buffer)

@@ -97,7 +97,7 @@ static enum tapi_result keep(struct tapi_stream *stream, const uint8_t head[TAPI
 	const uint32_t counted = size > TAPI_FRAME_HEAD_BYTES ? size : TAPI_FRAME_HEAD_BYTES;
 	const size_t before = stream->out_length;
 
-	if (stream->kept + counted > streams->api->mtu) {
+	if (stream->kept + counted > streams->api.mtu) {
 		tapi_stream_drop(stream, &streams->stats.dropped_block);
 		return TAPI_DROPPED;
 	}
@@ -193,13 +193,15 @@ static enum tapi_result write_frame(struct tapi_stream *stream, uint8_t head[TAP
 	return TAPI_OK;
 }
 
-enum tapi_result tapi_stream_send(struct tapi_streams *streams, struct tapi_session *session,
+enum tapi_result tapi_stream_send(struct tapi_transport_api *self, struct tapi_session *session,
 	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
 {
 	struct tapi_stream *stream = tapi_stream_of(session);
+	struct tapi_streams *streams = stream->of;
 	uint8_t head[TAPI_FRAME_HEAD_BYTES];
 
-	if (size > streams->api->mtu) {
+	(void)self;
+	if (size > streams->api.mtu) {
 		tapi_stream_drop(stream, &streams->stats.dropped_too_big);
 		return TAPI_ETOOBIG;
 	}
@@ -217,14 +219,13 @@ enum tapi_result tapi_stream_send(struct tapi_streams *streams, struct tapi_sess
 			       : keep(stream, head, message, size);
 }
 
-uint32_t tapi_stream_estimate(
-	const struct tapi_streams *streams, const struct tapi_session *session)
+uint32_t tapi_stream_estimate(struct tapi_transport_api *self, const struct tapi_session *session)
 {
 	const struct tapi_stream *stream = tapi_stream_of(session);
 
 	if (!stream->link.linked || stream->broken)
 		return 0;
 	if (!stream->link.up)
-		return streams->api->mtu - stream->kept;
-	return stream->blocked ? 0 : streams->api->mtu;
+		return self->mtu - stream->kept;
+	return stream->blocked ? 0 : self->mtu;
 }

@@ -21,7 +21,6 @@
 #define TCP_MTU      32768
 #define TCP_COST     200
 #define TCP_PORT     2086
-#define COMPLAIN_US  60000000u
 
 TAPI_EXPORT tapi_init_fn inittransport_tcp;
 TAPI_EXPORT tapi_done_fn donetransport_tcp;
@@ -37,19 +36,16 @@ const struct tapi_conf_key tapi_tcp_keys[] = {
 	{"nat", TAPI_CONF_BOOL, 0, 1, 0, NULL, true,
 		"nobody can connect to us: no listening, no HELOs; we connect to others"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, TCP_COST, NULL, true, "lower is cheaper"},
-	{"rate_bytes_s", TAPI_CONF_UINT, 0, 1000000000000, 0, NULL, true,
-		"octets of messages sent per second, a tenth of it at once; 0: no limit"},
+	TAPI_STREAM_RATE_KEY,
 	TAPI_LINK_KEYS,
 	{0},
 };
 
 struct tcp {
-	struct tapi_transport_api api; // first
+	struct tapi_streams streams; // first
 	const struct tapi_core_api *core;
-	struct tapi_streams streams;
 	struct tapi_listeners listeners;
-	bool running, nat, ipv6;
-	uint64_t complained_us;
+	bool nat, ipv6;
 };
 
 static struct tcp *tcp_of(struct tapi_transport_api *self)
@@ -91,7 +87,7 @@ static enum tapi_result tcp_create_helo(
 	struct tapi_inet_list bound, own;
 	struct tapi_error error;
 
-	if (tcp->nat || !tcp->running)
+	if (tcp->nat || !tcp->streams.running)
 		return TAPI_ENOADDR;
 	tapi_listeners_bound(&tcp->listeners, &bound);
 	if (tapi_inet_own(
@@ -103,17 +99,6 @@ static enum tapi_result tcp_create_helo(
 	return TAPI_OK;
 }
 
-static void complain(struct tcp *tcp, const char *what, int error)
-{
-	const uint64_t now = tcp->core->now_us(tcp->core->core);
-
-	if (tcp->complained_us && now - tcp->complained_us < COMPLAIN_US)
-		return;
-	tcp->complained_us = now ? now : 1;
-	tcp->core->log(tcp->core->core, LOG_ERR, "tcp: %s: %s (told once a minute at most)", what,
-		strerror(error));
-}
-
 static enum tapi_result tcp_connect(
 	struct tapi_transport_api *self, const struct tapi_helo *helo, struct tapi_session **out)
 {
@@ -123,26 +108,20 @@ static enum tapi_result tcp_connect(
 	struct tapi_source address;
 	enum tapi_result result;
 	socklen_t length;
-	int fd, why;
+	int fd;
 
+	if (!tcp->streams.running)
+		return TAPI_EDOWN;
 	result = tcp_allowed_address(tcp, helo, &address);
 	if (result)
 		return result;
-	if (!tcp->running)
-		return TAPI_EDOWN;
 	length = tapi_inet_to_sockaddr(&system, &address);
-	fd = socket(system.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0) {
-		complain(tcp, "no socket for a connect", errno);
+	fd = tapi_stream_socket(&tcp->streams, system.ss_family);
+	if (fd < 0)
 		return TAPI_ESYS;
-	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	why = connect(fd, (const struct sockaddr *)&system, length) ? errno : 0;
-	result = tapi_stream_add(&tcp->streams, fd, false, &address, out);
-	// who refuses at once is told from no other place than who refuses later
-	if (!result && why && why != EINPROGRESS)
-		tapi_stream_refused(&tcp->streams, *out);
-	return result;
+	return tapi_stream_connect(
+		&tcp->streams, fd, (const struct sockaddr *)&system, length, &address, out);
 }
 
 static void tcp_taken(void *context, int fd, const struct tapi_source *from)
@@ -158,24 +137,7 @@ static void tcp_taken(void *context, int fd, const struct tapi_source *from)
 		close(fd);
 		return;
 	}
-	tapi_stream_add(&tcp->streams, fd, true, from, NULL); // a limit: closed, counted
-}
-
-static enum tapi_result tcp_send(struct tapi_transport_api *self, struct tapi_session *session,
-	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
-{
-	return tapi_stream_send(&tcp_of(self)->streams, session, message, size, is_encrypted, crc);
-}
-
-static enum tapi_result tcp_associate(struct tapi_transport_api *self, struct tapi_session *session)
-{
-	return tapi_stream_associate(&tcp_of(self)->streams, session);
-}
-
-static enum tapi_result tcp_disconnect(
-	struct tapi_transport_api *self, struct tapi_session *session)
-{
-	return tapi_stream_disconnect(&tcp_of(self)->streams, session);
+	tapi_stream_accepted(&tcp->streams, fd, from); // a limit: closed, counted
 }
 
 // What the configuration says besides its shape. *wanted: where to listen.
@@ -218,7 +180,7 @@ static void tcp_conf_apply(struct tcp *tcp)
 		&tcp->streams, &limits, tapi_conf_uint(conf, "tcp", tapi_tcp_keys, "rate_bytes_s"));
 	tcp->nat = tapi_conf_bool(conf, "tcp", tapi_tcp_keys, "nat");
 	tcp->ipv6 = tapi_conf_bool(conf, "tcp", tapi_tcp_keys, "ipv6");
-	tcp->api.cost = (uint32_t)tapi_conf_uint(conf, "tcp", tapi_tcp_keys, "cost");
+	tcp->streams.api.cost = (uint32_t)tapi_conf_uint(conf, "tcp", tapi_tcp_keys, "cost");
 }
 
 static enum tapi_result tcp_told(
@@ -236,14 +198,14 @@ static enum tapi_result tcp_start(struct tapi_transport_api *self)
 	struct tapi_error error;
 	enum tapi_result result;
 
-	if (tcp->running)
+	if (tcp->streams.running)
 		return TAPI_OK;
 	result = tcp_conf_read(tcp, &wanted, &error);
 	if (!result)
 		result = tcp_listen(tcp, &wanted, tcp->nat, &error);
 	if (result)
 		return tcp_told(tcp, result, &error);
-	tcp->running = tcp->streams.running = true;
+	tcp->streams.running = true;
 	return TAPI_OK;
 }
 
@@ -251,7 +213,6 @@ static enum tapi_result tcp_stop(struct tapi_transport_api *self)
 {
 	struct tcp *tcp = tcp_of(self);
 
-	tcp->running = false;
 	tapi_listeners_close(&tcp->listeners);
 	tapi_streams_stop(&tcp->streams);
 	return TAPI_OK;
@@ -275,7 +236,7 @@ static enum tapi_result tcp_reload(struct tapi_transport_api *self)
 	result = tcp_conf_read(tcp, &wanted, &error);
 	if (result)
 		return tcp_told(tcp, result, &error);
-	if (tcp->running) {
+	if (tcp->streams.running) {
 		const bool nat = tapi_conf_bool(*tcp->core->conf, "tcp", tapi_tcp_keys, "nat");
 
 		if (tcp_listen(tcp, &wanted, nat, &error))
@@ -284,11 +245,6 @@ static enum tapi_result tcp_reload(struct tapi_transport_api *self)
 	tcp_conf_apply(tcp);
 	tapi_streams_deny(&tcp->streams, tcp_link_allowed, tcp);
 	return TAPI_OK;
-}
-
-static uint64_t tcp_turn(struct tapi_transport_api *self, uint64_t now_us)
-{
-	return tapi_links_turn(&tcp_of(self)->streams.links, now_us);
 }
 
 static enum tapi_result tcp_address_to_string(
@@ -324,12 +280,6 @@ static enum tapi_result tcp_address_source(
 	return tcp_address(helo, out);
 }
 
-static uint32_t tcp_send_estimate(
-	struct tapi_transport_api *self, const struct tapi_session *session)
-{
-	return tapi_stream_estimate(&tcp_of(self)->streams, session);
-}
-
 static void tcp_session_info(struct tapi_transport_api *self, const struct tapi_session *session,
 	struct tapi_session_info *out)
 {
@@ -337,11 +287,6 @@ static void tcp_session_info(struct tapi_transport_api *self, const struct tapi_
 
 	tapi_links_info(link, out);
 	tapi_inet_print(out->remote, sizeof(out->remote), self->name, &link->source, true);
-}
-
-static const struct tapi_transport_stats *tcp_stats(struct tapi_transport_api *self)
-{
-	return &tcp_of(self)->streams.stats;
 }
 
 static const struct tapi_transport_api tcp_api = {
@@ -354,19 +299,19 @@ static const struct tapi_transport_api tcp_api = {
 	.verify_helo = tcp_verify_helo,
 	.create_helo = tcp_create_helo,
 	.connect = tcp_connect,
-	.send = tcp_send,
-	.associate = tcp_associate,
-	.disconnect = tcp_disconnect,
+	.send = tapi_stream_send,
+	.associate = tapi_stream_associate,
+	.disconnect = tapi_stream_disconnect,
 	.start_server = tcp_start,
 	.stop_server = tcp_stop,
 	.reload_configuration = tcp_reload,
-	.turn = tcp_turn,
+	.turn = tapi_stream_turn,
 	.address_to_string = tcp_address_to_string,
 	.string_to_address = tcp_string_to_address,
 	.address_source = tcp_address_source,
-	.send_estimate = tcp_send_estimate,
+	.send_estimate = tapi_stream_estimate,
 	.session_info = tcp_session_info,
-	.stats = tcp_stats,
+	.stats = tapi_stream_stats,
 };
 
 struct tapi_transport_api *inittransport_tcp(const struct tapi_core_api *core)
@@ -387,23 +332,22 @@ struct tapi_transport_api *inittransport_tcp(const struct tapi_core_api *core)
 		core->log(core->core, LOG_ERR, "tcp: out of memory");
 		return NULL;
 	}
-	tcp->api = tcp_api;
 	tcp->core = core;
 	if (tcp_told(tcp, tcp_conf_read(tcp, &wanted, &error), &error))
 		goto refused;
 	limits = tapi_link_limits_read(*core->conf, "tcp", tapi_tcp_keys);
 	tcp->listeners = (struct tapi_listeners){.core = core,
-		.name = tcp->api.name,
+		.name = tcp_api.name,
 		.taken = tcp_taken,
 		.context = tcp,
 		.refused = &tcp->streams.stats.sessions_refused};
 	if (tapi_listeners_init(&tcp->listeners) ||
-		tapi_streams_init(&tcp->streams, core, &tcp->api, &limits, 0)) {
+		tapi_streams_init(&tcp->streams, core, &tcp_api, &limits, 0)) {
 		core->log(core->core, LOG_ERR, "tcp: out of memory");
 		goto refused;
 	}
 	tcp_conf_apply(tcp);
-	return &tcp->api;
+	return &tcp->streams.api;
 
 refused:
 	free(tcp);

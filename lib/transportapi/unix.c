@@ -7,26 +7,22 @@
 // right inside one of `folders` are addresses that we connect to.
 #include "transportapi/unix_path.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
-#include <event2/event.h>
 #include <sys/socket.h>
 
+#include "transportapi/accept.h"
 #include "transportapi/helo.h"
-#include "transportapi/stream_session.h"
+#include "transportapi/stream.h"
 
 #define PROTOCOL      90
 #define MTU           65000
 #define SCHEME        "unix:"
 #define FOLDERS_MAX   16
 #define ADVERTISE_MAX 8
-#define ACCEPT_BATCH  64
-#define REST_US       100000 // after accept() failed for want of descriptors
 
 TAPI_EXPORT tapi_init_fn inittransport_unix;
 TAPI_EXPORT tapi_done_fn donetransport_unix;
@@ -41,11 +37,8 @@ const struct tapi_conf_key tapi_unix_keys[] = {
 	{"folders", TAPI_CONF_TEXTS, 0, FOLDERS_MAX, 0, NULL, true,
 		"sockets in these are connected to, no others; empty: in that of path"},
 	{"cost", TAPI_CONF_UINT, 1, 1000000, 1, NULL, true, "lower is cheaper"},
-	{"rate_bytes_s", TAPI_CONF_UINT, 0, UINT64_C(1000000000000), 0, NULL, true,
-		"what is sent per second at most; 0: no limit"},
-	{"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, "sessions at a time"},
-	{"stale_s", TAPI_CONF_UINT, 1, 86400, 60, NULL, true,
-		"a session that came in and that nobody holds ends after this silence"},
+	TAPI_STREAM_RATE_KEY,
+	TAPI_LINK_KEYS_LOCAL,
 	{0},
 };
 
@@ -55,24 +48,25 @@ struct unix_folders {
 };
 
 struct unix_server {
-	struct tapi_transport_api api; // first
+	struct tapi_streams streams; // first
 	const struct tapi_core_api *core;
 	const struct tapi_conf *conf; // in force: what a reload is held against
-	struct tapi_streams streams;
+	struct tapi_accepting accepting;
+	struct tapi_accept_socket socket; // where listening
 	struct unix_folders folders;
 	struct tapi_unix_path path; // length 0: none
 	struct tapi_unix_path advertise[ADVERTISE_MAX];
 	unsigned n_advertise;
 	mode_t mode;
 	struct stat made; // the file
-	int fd;           // listens; -1
-	struct event readable, resume;
-	bool complained; // of accept(), once until one works
+	bool listening;
 };
+
+static const struct tapi_source nowhere; // family 0
 
 static struct unix_server *unix_of(struct tapi_transport_api *api)
 {
-	return (struct unix_server *)api;
+	return (struct unix_server *)(void *)api;
 }
 
 // What a section says.
@@ -102,19 +96,6 @@ static enum tapi_result folders_read(struct unix_folders *out, const struct tapi
 	if (out->n == 0 && path->length > 0)
 		tapi_unix_path_folder(&out->at[out->n++], path);
 	return TAPI_OK;
-}
-
-static struct tapi_link_limits limits_read(const struct tapi_conf *conf)
-{
-	// A connect stands or is refused at once, and there are no sources: the limits of those
-	// never come into play.
-	return (struct tapi_link_limits){
-		.sessions = (uint32_t)tapi_conf_uint(conf, "unix", tapi_unix_keys, "max_sessions"),
-		.sessions_per_source = UINT32_MAX,
-		.half_open = UINT32_MAX,
-		.stale_us = tapi_conf_uint(conf, "unix", tapi_unix_keys, "stale_s") * 1000000,
-		.connect_us = UINT64_C(10000000),
-	};
 }
 
 static enum tapi_result conf_read(struct unix_server *self, struct tapi_error *error)
@@ -178,7 +159,7 @@ static enum tapi_result unix_create_helo(
 {
 	struct unix_server *self = unix_of(api);
 
-	if (self->fd < 0 || index >= self->n_advertise)
+	if (!self->listening || index >= self->n_advertise)
 		return TAPI_ENOADDR;
 	out->protocol = api->protocol;
 	out->mtu = api->mtu;
@@ -222,143 +203,90 @@ static enum tapi_result unix_string_to_address(
 static enum tapi_result unix_connect(
 	struct tapi_transport_api *api, const struct tapi_helo *helo, struct tapi_session **out)
 {
-	static const struct tapi_source nowhere;
 	struct unix_server *self = unix_of(api);
 	struct tapi_unix_path path;
 	struct sockaddr_un address;
 	enum tapi_result result;
-	int fd, refused;
+	int fd;
 
 	if (!self->streams.running)
 		return TAPI_EDOWN;
 	result = address_read(self, helo, &path);
 	if (result != TAPI_OK)
 		return result;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = tapi_stream_socket(&self->streams, AF_UNIX);
 	if (fd < 0)
 		return TAPI_ESYS;
 	tapi_unix_path_sockaddr(&address, &path);
 	// It stands at once, or not at all: a queue that is full (EAGAIN) is no connect under way.
-	refused = connect(fd, (const struct sockaddr *)&address, sizeof(address));
-	result = tapi_stream_add(&self->streams, fd, false, &nowhere, out);
-	if (result == TAPI_OK && refused != 0)
-		tapi_stream_refused(&self->streams, *out);
-	return result;
+	return tapi_stream_connect(&self->streams, fd, (const struct sockaddr *)&address,
+		sizeof(address), &nowhere, out);
 }
 
-static enum tapi_result unix_send(struct tapi_transport_api *api, struct tapi_session *session,
-	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
+// The path that we connected to. A connect that was refused, and whose end waits, has none.
+static bool remote_path(const struct tapi_session *session, struct tapi_unix_path *out)
 {
-	return tapi_stream_send(&unix_of(api)->streams, session, message, size, is_encrypted, crc);
+	struct sockaddr_un address = {0};
+	socklen_t size = sizeof(address);
+	size_t length;
+
+	if (getpeername(tapi_stream_fd(session), (struct sockaddr *)&address, &size) != 0)
+		return false;
+	length = strnlen(address.sun_path, sizeof(address.sun_path));
+	return tapi_unix_path_parse(out, address.sun_path, length) == NULL;
 }
 
-static enum tapi_result unix_associate(struct tapi_transport_api *api, struct tapi_session *session)
-{
-	return tapi_stream_associate(&unix_of(api)->streams, session);
-}
-
-static enum tapi_result unix_disconnect(
-	struct tapi_transport_api *api, struct tapi_session *session)
-{
-	return tapi_stream_disconnect(&unix_of(api)->streams, session);
-}
-
-static uint32_t unix_send_estimate(
-	struct tapi_transport_api *api, const struct tapi_session *session)
-{
-	return tapi_stream_estimate(&unix_of(api)->streams, session);
-}
-
-// Of who connected the path is known, of who was let in the kernel knows the process.
+// Who connected to us has no path, but the kernel knows the process.
 static void unix_session_info(struct tapi_transport_api *api, const struct tapi_session *session,
 	struct tapi_session_info *out)
 {
-	const struct tapi_stream *stream = tapi_stream_of(session);
-	struct sockaddr_un address = {0};
-	socklen_t size = sizeof(address) - 1;
+	const struct tapi_link *link = session->internal;
+	struct tapi_unix_path path;
 	struct ucred who;
+	socklen_t size = sizeof(who);
 
 	(void)api;
-	*out = (struct tapi_session_info){0};
-	tapi_links_info(&stream->link, out);
-	if (!stream->link.inbound) {
-		if (getpeername(stream->fd, (struct sockaddr *)&address, &size) == 0)
-			snprintf(out->remote, sizeof(out->remote), SCHEME "%s", address.sun_path);
-		return;
-	}
-	size = sizeof(who);
-	if (getsockopt(stream->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+	tapi_links_info(link, out);
+	snprintf(out->remote, sizeof(out->remote), SCHEME);
+	if (!link->inbound && remote_path(session, &path))
+		snprintf(out->remote, sizeof(out->remote), SCHEME "%s", path.text);
+	else if (link->inbound &&
+		 getsockopt(tapi_stream_fd(session), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
 		snprintf(out->remote, sizeof(out->remote), SCHEME " process %ld of user %lu",
 			(long)who.pid, (unsigned long)who.uid);
 }
 
-static const struct tapi_transport_stats *unix_stats(struct tapi_transport_api *api)
-{
-	return &unix_of(api)->streams.stats;
-}
-
-static uint64_t unix_turn(struct tapi_transport_api *api, uint64_t now_us)
-{
-	return tapi_links_turn(&unix_of(api)->streams.links, now_us);
-}
-
 // The server.
 
-static void unix_readable(int fd, short what, void *context)
-{
-	static const struct timeval rest = {.tv_usec = REST_US};
-	static const struct tapi_source nowhere;
-	struct unix_server *self = context;
-	struct tapi_session *session;
-
-	(void)what;
-	for (int i = 0; i < ACCEPT_BATCH && self->fd == fd; i++) {
-		int taken = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-		if (taken >= 0) {
-			self->complained = false;
-			tapi_stream_add(&self->streams, taken, true, &nowhere, &session);
-		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			return;
-		} else if (errno != EINTR && errno != ECONNABORTED) {
-			if (!self->complained)
-				self->core->log(self->core->core, LOG_WARNING,
-					"unix: %s: cannot accept: %s", self->path.text,
-					strerror(errno));
-			self->complained = true;
-			event_del(&self->readable);
-			event_add(&self->resume, &rest);
-			return;
-		}
-	}
-}
-
-static void unix_resume(int fd, short what, void *context)
+static void unix_taken(void *context, int fd, const struct sockaddr_storage *from, socklen_t length)
 {
 	struct unix_server *self = context;
 
-	(void)fd;
-	(void)what;
-	event_add(&self->readable, NULL);
+	(void)from;
+	(void)length;
+	tapi_stream_accepted(&self->streams, fd, &nowhere); // a limit: closed, counted
 }
 
 static enum tapi_result unix_start_server(struct tapi_transport_api *api)
 {
 	struct unix_server *self = unix_of(api);
 	struct tapi_error error;
+	int fd;
 
 	if (self->streams.running)
 		return TAPI_OK;
 	if (self->path.length > 0) {
-		self->fd = tapi_unix_listen(&self->path, self->mode, &self->made, &error);
-		if (self->fd < 0) {
+		fd = tapi_unix_listen(&self->path, self->mode, &self->made, &error);
+		if (fd < 0) {
 			self->core->log(self->core->core, LOG_ERR, "unix: %s", error.text);
 			return TAPI_ESYS;
 		}
-		event_assign(&self->readable, self->core->base, self->fd, EV_READ | EV_PERSIST,
-			unix_readable, self);
-		event_assign(&self->resume, self->core->base, -1, 0, unix_resume, self);
-		event_add(&self->readable, NULL);
+		self->listening = tapi_accepting_add(&self->accepting, &self->socket, fd);
+		if (!self->listening) {
+			tapi_unix_unlink(&self->path, &self->made);
+			close(fd);
+			return TAPI_ENOMEM;
+		}
 	}
 	self->streams.running = true;
 	return TAPI_OK;
@@ -368,38 +296,32 @@ static enum tapi_result unix_stop_server(struct tapi_transport_api *api)
 {
 	struct unix_server *self = unix_of(api);
 
-	if (!self->streams.running)
-		return TAPI_OK;
-	if (self->fd >= 0) {
-		event_del(&self->readable);
-		event_del(&self->resume);
+	if (self->listening) {
 		tapi_unix_unlink(&self->path, &self->made);
-		close(self->fd);
-		self->fd = -1;
+		tapi_accepting_remove(&self->socket);
+		tapi_accepting_close(&self->accepting);
 	}
+	self->listening = false;
 	tapi_streams_stop(&self->streams);
-	self->streams.running = false;
 	return TAPI_OK;
 }
 
 static bool link_allowed(void *context, const struct tapi_link *link)
 {
 	struct unix_server *self = context;
-	const struct tapi_stream *stream = (const struct tapi_stream *)link;
-	struct sockaddr_un address = {0};
-	socklen_t size = sizeof(address) - 1;
 	struct tapi_unix_path path;
 
-	return link->inbound || getpeername(stream->fd, (struct sockaddr *)&address, &size) != 0 ||
-	       (tapi_unix_path_parse(&path, address.sun_path, strlen(address.sun_path)) == NULL &&
-		       folder_allowed(&self->folders, &path));
+	return link->inbound || !remote_path(&link->session, &path) ||
+	       folder_allowed(&self->folders, &path);
 }
 
 static void limits_take(struct unix_server *self)
 {
-	struct tapi_link_limits limits = limits_read(self->conf);
+	const struct tapi_link_limits limits =
+		tapi_link_limits_read(self->conf, "unix", tapi_unix_keys);
 
-	self->api.cost = (uint32_t)tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "cost");
+	self->streams.api.cost =
+		(uint32_t)tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "cost");
 	tapi_streams_limit(&self->streams, &limits,
 		tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "rate_bytes_s"));
 }
@@ -414,7 +336,7 @@ static enum tapi_result unix_reload_configuration(struct tapi_transport_api *api
 	if (tapi_conf_check(fresh, "unix", tapi_unix_keys, &error) != TAPI_OK ||
 		tapi_conf_compare(self->conf, fresh, "unix", tapi_unix_keys, &error) != TAPI_OK ||
 		folders_read(&folders, fresh, &self->path, &error) != TAPI_OK) {
-		self->core->log(self->core->core, LOG_ERR, "%s", error.text);
+		self->core->log(self->core->core, LOG_ERR, "unix: %s", error.text);
 		return TAPI_ECONF;
 	}
 	self->conf = fresh;
@@ -433,18 +355,18 @@ static const struct tapi_transport_api unix_api = {
 	.verify_helo = unix_verify_helo,
 	.create_helo = unix_create_helo,
 	.connect = unix_connect,
-	.send = unix_send,
-	.associate = unix_associate,
-	.disconnect = unix_disconnect,
+	.send = tapi_stream_send,
+	.associate = tapi_stream_associate,
+	.disconnect = tapi_stream_disconnect,
 	.start_server = unix_start_server,
 	.stop_server = unix_stop_server,
 	.reload_configuration = unix_reload_configuration,
-	.turn = unix_turn,
+	.turn = tapi_stream_turn,
 	.address_to_string = unix_address_to_string,
 	.string_to_address = unix_string_to_address,
-	.send_estimate = unix_send_estimate,
+	.send_estimate = tapi_stream_estimate,
 	.session_info = unix_session_info,
-	.stats = unix_stats,
+	.stats = tapi_stream_stats,
 };
 
 struct tapi_transport_api *inittransport_unix(const struct tapi_core_api *core)
@@ -453,34 +375,42 @@ struct tapi_transport_api *inittransport_unix(const struct tapi_core_api *core)
 	struct unix_server *self;
 	struct tapi_error error;
 
-	if (core->version != TAPI_VERSION || !(self = calloc(1, sizeof(*self))))
+	if (core->version != TAPI_VERSION)
 		return NULL;
-	self->api = unix_api;
+	if (!core->base) {
+		core->log(core->core, LOG_ERR, "unix: needs an event loop, and the core has none");
+		return NULL;
+	}
+	self = calloc(1, sizeof(*self));
+	if (!self) {
+		core->log(core->core, LOG_ERR, "unix: out of memory");
+		return NULL;
+	}
 	self->core = core;
 	self->conf = *core->conf;
-	self->fd = -1;
-	if (!core->base) {
-		core->log(core->core, LOG_ERR, "unix: cannot be without an event base");
-		free(self);
-		return NULL;
-	}
 	if (conf_read(self, &error) != TAPI_OK) {
-		core->log(core->core, LOG_ERR, "%s", error.text);
-		free(self);
-		return NULL;
+		core->log(core->core, LOG_ERR, "unix: %s", error.text);
+		goto refused;
+	}
+	limits = tapi_link_limits_read(self->conf, "unix", tapi_unix_keys);
+	self->accepting = (struct tapi_accepting){.core = core,
+		.name = unix_api.name,
+		.taken = unix_taken,
+		.context = self,
+		.refused = &self->streams.stats.sessions_refused};
+	if (tapi_accepting_init(&self->accepting) != TAPI_OK ||
+		tapi_streams_init(&self->streams, core, &unix_api, &limits, 0) != TAPI_OK) {
+		core->log(core->core, LOG_ERR, "unix: out of memory");
+		goto refused;
 	}
 	if (self->path.length == 0)
-		self->api.flags |= TAPI_SEND_ONLY;
-	self->api.cost = (uint32_t)tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "cost");
-	limits = limits_read(self->conf);
-	if (tapi_streams_init(&self->streams, core, &self->api, &limits,
-		    tapi_conf_uint(self->conf, "unix", tapi_unix_keys, "rate_bytes_s")) !=
-		TAPI_OK) {
-		core->log(core->core, LOG_ERR, "unix: out of memory");
-		free(self);
-		return NULL;
-	}
-	return &self->api;
+		self->streams.api.flags |= TAPI_SEND_ONLY;
+	limits_take(self);
+	return &self->streams.api;
+
+refused:
+	free(self);
+	return NULL;
 }
 
 void donetransport_unix(struct tapi_transport_api *api)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "transportapi/accept.h"
+
 // The lock of a folder is held for some microseconds: who finds it taken asks again, this often.
 #define LOCK_TRIES   20
 #define LOCK_WAIT_NS 1000000
@@ -161,7 +163,7 @@ int tapi_unix_listen(
 		return refuse(error, fd, path, why ? why : "cannot make the socket there", number);
 	}
 	if (chmod(path->text, mode) != 0 || lstat(path->text, made) != 0 ||
-		listen(fd, SOMAXCONN) != 0) {
+		listen(fd, TAPI_ACCEPT_BACKLOG) != 0) {
 		number = errno;
 		unlink(path->text);
 		close(lock);

@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "transportapi/core.h"
@@ -81,18 +82,24 @@ static struct tapi_core *core_make(const char *text)
 	return NULL;
 }
 
-static int transports_print(void)
+// With all that is built in; NULL after saying why not.
+static struct tapi_core *core_of_all(void)
 {
 	char text[512] = "{\"transports\": [";
-	const struct tapi_transport_api *api;
-	struct tapi_core *core;
 	const char *name;
 
 	for (unsigned i = 0; (name = tapi_transport_builtin(i)); i++)
 		snprintf(&text[strlen(text)], sizeof(text) - strlen(text), "%s\"%s\"",
 			i ? ", " : "", name);
 	snprintf(&text[strlen(text)], sizeof(text) - strlen(text), "]}");
-	core = core_make(text);
+	return core_make(text);
+}
+
+static int transports_print(struct tapi_core *core)
+{
+	const struct tapi_transport_api *api;
+	const char *name;
+
 	if (!core)
 		return 1;
 	for (unsigned i = 0; (name = tapi_transport_builtin(i)); i++) {
@@ -101,6 +108,17 @@ static int transports_print(void)
 			return 1;
 		printf("%s %u %u %u\n", name, api->protocol, api->mtu, api->cost);
 	}
+	return 0;
+}
+
+static int counters_print(struct tapi_core *core)
+{
+	char *text = core ? tapi_core_stats_json(core, false) : NULL;
+
+	if (!text)
+		return 1;
+	puts(text);
+	free(text);
 	return 0;
 }
 
@@ -117,6 +135,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return keys_print();
 	if (strcmp(argv[1], "--transports") == 0)
-		return transports_print();
+		return transports_print(core_of_all());
+	if (strcmp(argv[1], "--counters") == 0)
+		return counters_print(core_of_all());
 	return strcmp(argv[1], "--check") == 0 ? check() : 2;
 }

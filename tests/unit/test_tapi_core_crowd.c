@@ -123,11 +123,9 @@ static void everybody_talks(void)
 
 static void nobody_talks(void)
 {
-	stage_run(&stage, 299 * S); // idle_close_s
+	stage_run(&stage, 290 * S);
 	assert_int_equal(stage.links.count, PEERS);
-	// HELOs are told again in the course of a minute, then it counts; those who had called
-	// stay for stale_s.
-	stage_run(&stage, 125 * S);
+	stage_run(&stage, 80 * S); // past idle_close_s, and stale_s for those who had called
 	say("nobody talks");
 	assert_int_equal(stage.links.count, 0);
 	assert_int_equal(stage.stats.sessions_stale, PEERS - CALLED);

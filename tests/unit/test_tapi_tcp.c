@@ -517,6 +517,31 @@ static void test_fair(void **state)
 	close(other);
 }
 
+static struct tapi_session *to_myself;
+
+static void send_again(struct node *node, const struct tapi_message_pack *pack)
+{
+	node_send(node, to_myself, pack->message[0], pack->size);
+}
+
+// Who sends from where the last one came in does not wait for the loop, and does not hold it
+// either.
+static void test_myself(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	to_myself = node_connect(&a, tcp_url(node_port(&a, 4)));
+	node_run(&a, 3);
+	a.on_message = send_again;
+	assert_int_equal(node_send(&a, to_myself, 'm', 11), TAPI_OK);
+	node_until(&a, &a.n_messages, 1);
+	before = a.n_messages;
+	node_run(&a, 1);
+	assert_in_range(a.n_messages - before, 32, 128);
+	a.on_message = NULL;
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -536,6 +561,7 @@ int main(void)
 		T(test_only_welcome),
 		T(test_half_open_limit),
 		T(test_fair),
+		T(test_myself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

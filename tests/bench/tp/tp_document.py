@@ -37,7 +37,7 @@ def latency(rows):
     for row in rows:
         key = (row["transport"], row["size"])
         if row.get("way") == "transport" and not row["able"]:
-            lines.append((row["transport"], "", "", row["reason"], *[""] * (len(head) - 4)))
+            lines.append((row["transport"] or "", "", "", row["reason"], *[""] * (len(head) - 4)))
         elif row.get("way") == "transport":
             bare = next((r["total_ms"] for r in rows if (r["transport"], r["size"], r.get("way")) == (*key, "bare")), None)
             times = [number(row.get(f"{name}_us")) for name in ("min", "q1", "median", "q3", "p99", "max")]
@@ -64,11 +64,11 @@ def percent(value):
 
 def burst(rows):
     """Figure 6."""
-    head = ("transport", "SO_RCVBUF", "paper, at most kB/s", "ours, at most kB/s", "median run, kB/s", "dropped by the transport", "lost on the way", "lost in all")
+    head = ("where", "transport", "SO_RCVBUF", "paper, at most kB/s", "ours, at most kB/s", "median run, kB/s", "dropped by the transport", "lost on the way", "lost in all")
     yield from table(head, (
-        (r["transport"], r["rcvbuf"], number(r["paper_kb_s"]), number(r["max_kb_s"]), number(r["kb_s"]),
+        (r["env"], r["transport"], r["rcvbuf"], number(r["paper_kb_s"]), number(r["max_kb_s"]), number(r["kb_s"]),
          f"{r['dropped']:,} of {r['attempts']:,}", f"{r['lost']:,}", percent(r["loss"]))
-        if r["able"] else (r["transport"], r.get("rcvbuf", ""), "", r["reason"], "", "", "", "")
+        if r["able"] else (r["env"], r["transport"] or "", r.get("rcvbuf", ""), "", r["reason"], "", "", "", "")
         for r in rows
     ))  # fmt: skip
 
@@ -78,7 +78,7 @@ def throughput(rows):
     yield from table(head, (
         (r["env"], r["transport"], r["way"], r["size"] or "its own", number(r["mbit_s"]),
          f"**{number(r['ratio_iperf3'])}**" if r.get("ratio_iperf3") else "", percent(r["loss"]), number(r.get("cpu_ns_per_message")))
-        if r["able"] else (r["env"], r["transport"], r.get("way", ""), "", r["reason"], "", "", "")
+        if r["able"] else (r["env"], r["transport"] or "", r.get("way", ""), "", r["reason"], "", "", "")
         for r in rows
     ))  # fmt: skip
 
@@ -88,12 +88,12 @@ def trains(rows):
     words = {"hand": "by hand", "search": "best of the search", "clock": "best by the clock"}
     lines = []
     for row in rows:
-        if row["able"] and (row["mode"] == "hand" or row.get("best")):
+        if row["able"] and (row.get("mode") == "hand" or row.get("best")):
             how = f"{row['pace_mbit']} Mbit/s of payload" if row["mode"] == "clock" else f"trains of {row['train']}, gaps of {row['gap_ms']} ms"
-            lines.append((row["transport"], words[row["mode"]], how, number(row["paper_kb_s"]), number(row["kb_s"]), percent(row["loss"])))
-        elif not row["able"] and row["mode"] == "hand":
-            lines.append((row["transport"], words["hand"], "", "", row["reason"], ""))
-    yield from table(("transport", "pacing", "", "paper, kB/s", "ours, kB/s", "lost"), lines)
+            lines.append((row["env"], row["transport"], words[row["mode"]], how, number(row["paper_kb_s"]), number(row["kb_s"]), percent(row["loss"])))
+        elif not row["able"] and row.get("mode", "hand") == "hand":
+            lines.append((row["env"], row["transport"] or "", "", "", "", row["reason"], ""))
+    yield from table(("where", "transport", "pacing", "", "paper, kB/s", "ours, kB/s", "lost"), lines)
 
 
 def rtt(rows, crossovers, thresholds):

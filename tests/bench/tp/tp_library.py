@@ -143,9 +143,11 @@ def stream(build, environment, folder, transport, *options, rcvbuf=None, pin=Non
         buffer = rcvbuf if side == "server" else None
         command += [f"--conf-{end}", configuration(transport, environment, side, folder, buffer)]
         command += [f"--{end}-ns", namespace] if namespace else []
+    if pin is None and environment.cpu is not None:
+        pin = (environment.cpu, environment.cpu)
     if pin:
         command += ["--sender-cpu", str(pin[0]), "--receiver-cpu", str(pin[1])]
-    quiet = [] if environment.name in tp_environment.SLOW else ["--quiet-ms", 100]
+    quiet = ["--quiet-ms", 2000 if environment.name in tp_environment.SLOW else 100]
     return [*command, *map(str, [*options, *quiet])]
 
 
@@ -173,7 +175,7 @@ def stream_row(parts, environment, transport, **more):
     if good:
         row["kb_s"] = round(statistics.median(rate_of(p) for p in good), 1)
         row["mbit_s"] = round(row["kb_s"] * 8 / 1000, 2)
-        row["max_kb_s"] = max((best_of(p) for p in good), default=None)
+        row["max_kb_s"] = max(max(best_of(p), rate_of(p)) for p in good)
         row["cpu_ns_per_message"] = round(sum(p["cpu_ns"] + p["cpu_receiver_ns"] for p in good) / max(received, 1))
     return row
 
