@@ -20,7 +20,7 @@ def run(program, arguments, say):
 
 
 def table(report):
-    yield "| transport | peers | validated and answered, CPU | memory, resident | a message and its answer, CPU | messages lost | silent: CPU | last session gone |"
+    yield "| transport | peers | validated and answered, CPU | memory, resident | a message and its answer, CPU | messages lost | idle: CPU | fallen silent: all given up, last session gone |"
     yield "|--|--|--|--|--|--|--|--|"
     for result in report["results"]:
         meet, talk = result["meet"], result["talk"]
@@ -29,5 +29,5 @@ def table(report):
             f"| {result['transport']} | {result['peers']:,} | {meet['cpu_us_per_peer']:.0f} µs per peer, {meet['seconds']:.1f} s "
             f"in all | {result['memory']['resident_bytes_per_peer']:,} B per peer | {talk['cpu_us_per_message']:.1f} µs "
             f"| {talk['messages'] - talk['answered']} of {talk['messages']:,} | {idle} "
-            f"| after {result['silence']['seconds']:.1f} s |"
+            f"| after {result['silence']['lost_seconds']:.1f} s, {result['silence']['gone_seconds']:.1f} s |"
         )
