@@ -347,6 +347,16 @@ static void test_limits(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		close(fd[i]);
 	node_end(&a, donetransport_tcp);
+
+	tcp_begin(&a, LOCAL ", \"max_per_source\": 1");
+	fd[0] = peer_connect(&a);
+	fd[1] = peer_connect(&a);
+	node_until(&a, &a.n_downs, 1);
+	assert_ptr_equal(a.downs[0].session, a.messages[0].session);
+	assert_int_equal(a.downs[0].why, TAPI_DOWN_LIMIT);
+	close(fd[0]);
+	close(fd[1]);
+	node_end(&a, donetransport_tcp);
 }
 
 // No descriptor is left: who comes is refused, the loop does not spin, and it is told once.

@@ -209,6 +209,20 @@ static int stranger_replaces(void)
 		       : 1;
 }
 
+static mode_t at_chmod; // what the file had before
+
+int __real_chmod(const char *path, mode_t mode);
+int __wrap_chmod(const char *path, mode_t mode);
+
+int __wrap_chmod(const char *path, mode_t mode)
+{
+	struct stat there;
+
+	assert_int_equal(lstat(path, &there), 0);
+	at_chmod = there.st_mode;
+	return __real_chmod(path, mode);
+}
+
 static void test_permission(void **state)
 {
 	static const struct {
@@ -228,6 +242,8 @@ static void test_permission(void **state)
 			umask(before);
 			assert_int_equal(lstat(path_a, &there), 0);
 			assert_int_equal(there.st_mode, S_IFSOCK | rows[i].mode);
+			// not for a moment more
+			assert_int_equal(at_chmod, S_IFSOCK | (rows[i].mode & ~masks[j]));
 			if (geteuid() == 0)
 				assert_int_equal(as_stranger(stranger_connects),
 					rows[i].mode & 2 ? 0 : EACCES);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 #include "tapi_unix_end.h"
 #include "transportapi/frame.h"
@@ -138,6 +139,38 @@ static void test_welcome_missing(void **state)
 	node_end(&a, donetransport_unix);
 }
 
+// No descriptor is left: who comes is refused, and it is told once.
+static void test_out_of_descriptors(void **state)
+{
+	struct rlimit before, none;
+	unsigned logged;
+	uint8_t octet;
+	int fd[3], next;
+
+	(void)state;
+	unix_begin(&a, path_a, "");
+	for (unsigned i = 0; i < 3; i++)
+		fd[i] = unix_connect(path_a);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	next = dup(0); // the lowest one that is free
+	close(next);
+	none.rlim_cur = (rlim_t)next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	logged = a.n_logged;
+	node_run(&a, 20);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(a.n_logged, logged + 1);
+	assert_non_null(strstr(a.logged, "unix.max_sessions"));
+	assert_int_equal(a.api->stats(a.api)->sessions_refused, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(raw_read(fd[i], &octet, 1), 0);
+		close(fd[i]);
+	}
+	close(unix_peer(&a, path_a)); // as ever
+	node_end(&a, donetransport_unix);
+}
+
 static enum tapi_result verified(struct node *node, const char *path)
 {
 	struct tapi_helo helo = {
@@ -157,7 +190,8 @@ static void test_folders(void **state)
 {
 	struct tapi_session *session;
 	char deep[128], allowed[128];
-	int fd;
+	struct sockaddr_un mine;
+	int fd, bound;
 
 	(void)state;
 	unix_begin(&a, path_a, "");
@@ -178,6 +212,14 @@ static void test_folders(void **state)
 	assert_int_equal(verified(&a, &path_b[1]), TAPI_EADDR); // relative
 	session = node_connect(&a, unix_url(path_b));
 	fd = unix_peer(&a, path_a);
+	// who came in may have a path, too: nobody asks for it
+	snprintf(deep, sizeof(deep), "%s/c", folder);
+	bound = unix_socket();
+	mine = unix_address(deep);
+	assert_int_equal(bind(bound, (const struct sockaddr *)&mine, sizeof(mine)), 0);
+	unlink(deep);
+	mine = unix_address(path_a);
+	assert_int_equal(connect(bound, (const struct sockaddr *)&mine, sizeof(mine)), 0);
 	assert_int_equal(node_send(&a, session, 'f', 10), TAPI_OK);
 	node_run(&a, 3);
 	node_until(&b, &b.n_messages, 1);
@@ -200,6 +242,8 @@ static void test_folders(void **state)
 	assert_int_equal(node_reload(&a, unix_section(path_a, allowed), NULL), TAPI_OK);
 	node_run(&a, 3);
 	assert_int_equal(a.n_downs, 1); // still allowed: lives on
+	assert_int_equal(a.api->stats(a.api)->sessions_closed, 1);
+	close(bound);
 	close(fd);
 	node_end(&b, donetransport_unix);
 	node_end(&a, donetransport_unix);
@@ -316,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_peer_does_not_read),
 		T(test_welcome_missing),
+		T(test_out_of_descriptors),
 		T(test_folders),
 		T(test_reload),
 		T(test_refused),
