@@ -329,8 +329,9 @@ int tapi_stream_socket(struct tapi_streams *streams, int family)
 		return fd;
 	streams->complained_us = now ? now : 1;
 	streams->core->log(streams->core->core, LOG_ERR,
-		"%s: no socket for a connect: %s (told once a minute at most)", streams->api.name,
-		strerror(error));
+		"%s: no socket to connect with: %s%s; told once a minute at most",
+		streams->api.name, strerror(error),
+		error == EMFILE ? " (raise LimitNOFILE, or lower max_sessions)" : "");
 	return -1;
 }
 

@@ -137,7 +137,9 @@ static void tcp_taken(void *context, int fd, const struct tapi_source *from)
 		close(fd);
 		return;
 	}
-	tapi_stream_accepted(&tcp->streams, fd, from); // a limit: closed, counted
+	// a limit: closed, counted
+	if (tapi_stream_accepted(&tcp->streams, fd, from) == TAPI_ENOMEM)
+		tcp->streams.stats.sessions_refused++;
 }
 
 // What the configuration says besides its shape. *wanted: where to listen.

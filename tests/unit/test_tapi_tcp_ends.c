@@ -221,6 +221,30 @@ static void test_linger_bounded(void **state)
 	close(listening);
 }
 
+static void test_linger_time(void **state)
+{
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	struct tapi_session *session = node_connect(&a, tcp_url(port));
+	const int fd = raw_accept(listening), ours = raw_other_end(fd);
+	const struct timeval early = {.tv_sec = 1}, late = {.tv_sec = 2};
+
+	(void)state;
+	node_run(&a, 3);
+	assert_int_equal(a.api->disconnect(a.api, session), TAPI_OK);
+	event_base_loopexit(a.base, &early);
+	event_base_dispatch(a.base);
+	assert_int_equal(getpeername(ours, (struct sockaddr *)&peer, &length), 0);
+	event_base_loopexit(a.base, &late);
+	event_base_dispatch(a.base);
+	assert_int_equal(getpeername(ours, (struct sockaddr *)&peer, &length), -1);
+	assert_int_equal(errno, EBADF);
+	close(fd);
+	close(listening);
+}
+
 static struct tapi_session *to_end;
 
 static void end_inside(struct node *node, const struct tapi_message_pack *pack)
@@ -334,6 +358,7 @@ int main(void)
 		T(test_ends_in_order),
 		T(test_stale_in_order),
 		T(test_linger_bounded),
+		T(test_linger_time),
 		T(test_disconnect_inside),
 		T(test_disconnect_inside_pieces),
 		T(test_stop_inside),

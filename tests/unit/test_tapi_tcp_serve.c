@@ -393,6 +393,29 @@ static void test_out_of_descriptors(void **state)
 	node_end(&a, donetransport_tcp);
 }
 
+static void test_connect_out_of_descriptors(void **state)
+{
+	struct rlimit before, none;
+	struct tapi_session *session = NULL;
+	struct tapi_helo helo;
+
+	(void)state;
+	tcp_begin(&a, LOCAL);
+	helo = node_helo(&a, tcp_url(node_port(&a, 4)));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(a.api->connect(a.api, &helo, &session), TAPI_ESYS);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(a.n_logged, 1);
+	assert_non_null(strstr(a.logged, "LimitNOFILE"));
+	assert_null(session);
+	assert_int_equal(a.api->connect(a.api, &helo, &session), TAPI_OK);
+	node_end(&a, donetransport_tcp);
+}
+
 // Not even the reserve is left: it rests, and comes back.
 static void test_out_of_descriptors_rest(void **state)
 {
@@ -461,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_out_of_descriptors),
 		cmocka_unit_test(test_out_of_descriptors_rest),
+		cmocka_unit_test(test_connect_out_of_descriptors),
 		cmocka_unit_test(test_refused_core),
 	};
 
