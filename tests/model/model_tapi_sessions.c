@@ -24,9 +24,12 @@
 
 enum { NODES = 2, LIVE_MAX = 400, MILLION = 1000000, MS = 1000, SLACK_BYTES = 256 };
 
-#define LIMITS                                                                    \
-	"\"max_sessions\": 150, \"max_per_source\": 100, \"max_half_open\": 40, " \
-	"\"stale_s\": 20, \"connect_timeout_s\": 5"
+#define FEW    "\"max_sessions\": 150"
+#define LOCAL  FEW ", \"max_half_open\": 40, \"stale_s\": 20, \"connect_timeout_s\": 5"
+#define LIMITS LOCAL ", \"max_per_source\": 100"
+#define CHAOS                                                                \
+	"\"chaos\": {\"below\": \"udp\", \"seed\": 3, \"drop_ppm\": 50000, " \
+	"\"duplicate_ppm\": 50000, \"reorder_ppm\": 50000, \"jitter_ms\": 100}"
 
 static const struct row {
 	const char *name, *transport;
@@ -34,15 +37,23 @@ static const struct row {
 	const char *address; // where nobody advertises one
 	unsigned operations;
 } rows[] = {
-	{"null", "null", {"\"null\": {" LIMITS "}", "\"null\": {" LIMITS "}"}, "null:x", MILLION},
+	{"null", "null", {"\"null\": {" FEW "}", "\"null\": {" FEW "}"}, "null:x", MILLION},
 	{"chaos over null", "chaos",
-		{"\"null\": {" LIMITS "}, \"chaos\": {\"below\": \"null\", \"seed\": 3}",
-			"\"null\": {" LIMITS "}, \"chaos\": {\"below\": \"null\", \"seed\": 4}"},
+		{"\"null\": {" FEW "}, \"chaos\": {\"below\": \"null\", \"seed\": 3}",
+			"\"null\": {" FEW "}, \"chaos\": {\"below\": \"null\", \"seed\": 4}"},
 		"chaos+null:x", MILLION / 2},
 	{"udp", "udp",
 		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}",
 			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " LIMITS "}"},
 		NULL, MILLION},
+	{"chaos over udp", "chaos",
+		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}, " CHAOS,
+			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " LIMITS "}, " CHAOS},
+		NULL, MILLION / 2},
+	{"unix", "unix",
+		{"\"unix\": {\"path\": \"/tmp/tapi_model_%d_a\", " LOCAL "}",
+			"\"unix\": {\"path\": \"/tmp/tapi_model_%d_b\", " LOCAL "}"},
+		NULL, MILLION / 20},
 	{"tcp", "tcp",
 		{"\"tcp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}",
 			"\"tcp\": {\"nat\": true, " LIMITS "}"},
@@ -163,9 +174,11 @@ static void on_session_down(void *context, struct tapi_session *session, enum ta
 static void node_load(struct node *node, const struct row *row, unsigned index)
 {
 	struct tapi_error error = {0};
-	char text[1024];
+	char sections[1024], text[1100];
 
-	snprintf(text, sizeof(text), "{\"acl\": {\"local\": true}, %s}", row->conf[index]);
+	// Where a row has a %d, it is a file that no other run has.
+	snprintf(sections, sizeof(sections), row->conf[index], (int)getpid());
+	snprintf(text, sizeof(text), "{\"acl\": {\"local\": true}, %s}", sections);
 	node->conf = tapi_conf_parse(text, &error);
 	if (!node->conf || tapi_acl_new(&node->acl, node->conf, &error) != TAPI_OK)
 		fail_msg("%s: %s", text, error.text);
