@@ -146,7 +146,7 @@ struct tapi_session_info {
 	X(dropped_too_big, "messages beyond the mtu")                             \
 	X(dropped_error, "messages that the system refused for another reason")   \
 	X(bad_frame, "datagrams or streams with a wrong length, version or flag") \
-	X(bad_source, "messages from an address that is denied")                  \
+	X(bad_source, "messages whose sender is denied, or has no room here")     \
 	X(sessions_opened, "sessions that connect made")                          \
 	X(sessions_accepted, "sessions that came in")                             \
 	X(sessions_closed, "sessions that ended, for any reason")                 \

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #define SIZE_MAX_TESTED (128 * 1024)
-#define PATIENCE_US     5000000
+#define PATIENCE_US     15000000
 
 static uint64_t real_us(void)
 {

@@ -100,7 +100,7 @@ const struct tapi_transport_stats *rig_stats(struct rig_node *node);
 // The index-th own address; asserts that there is one.
 struct tapi_helo rig_helo(struct rig_node *node, unsigned index);
 
-// Events and turns until `done` says so; false: not within 5 s (of the real clock).
+// Events and turns until `done` says so; false: not within 15 s (of the real clock).
 bool rig_until(struct rig *rig, bool (*done)(void *context), void *context);
 void rig_pump(struct rig *rig, unsigned ms);
 bool rig_until_arrivals(struct rig_node *node, unsigned n);
