@@ -22,8 +22,9 @@ struct tapi_datagram_kind {
 	const char *name;   // of the transport and its section
 	const char *scheme; // of its addresses as text
 	uint16_t protocol;
-	uint32_t flags;                   // TAPI_SESSIONLESS: no session comes in
-	const struct tapi_conf_key *keys; // TAPI_DATAGRAM_KEYS, and "port" where has_port
+	uint32_t flags; // TAPI_SESSIONLESS: no session comes in
+	const struct tapi_conf_key
+		*keys; // TAPI_DATAGRAM_KEYS and rows of sessions.h; "port" where has_port
 	bool has_port;
 	int type, ip_protocol; // of socket(2)
 	const char *needs;     // what a refused socket lacks, for the log; NULL: nothing special
@@ -51,9 +52,10 @@ struct tapi_datagram_kind {
 			"octets of messages sent per second, a tenth of it at once; 0: no limit"}, \
 		{"receive_buffer_bytes", TAPI_CONF_UINT, 0, 1u << 30, 1u << 20, NULL, true,        \
 			"of each socket; 0: as the system has it"},                                \
-		{"send_buffer_bytes", TAPI_CONF_UINT, 0, 1u << 30, 0, NULL, true,                  \
-			"of each socket; 0: as the system has it"},                                \
-		TAPI_LINK_KEYS
+	{                                                                                          \
+		"send_buffer_bytes", TAPI_CONF_UINT, 0, 1u << 30, 0, NULL, true,                   \
+			"of each socket; 0: as the system has it"                                  \
+	}
 
 // NULL after saying why in the log.
 struct tapi_transport_api *tapi_datagram_new(

@@ -19,6 +19,7 @@
 
 const struct tapi_conf_key tapi_raw_ip_keys[] = {
 	TAPI_DATAGRAM_KEYS(1440, 90),
+	TAPI_LINK_KEY_SESSIONS, // that connect makes; there are no others
 	{.name = NULL},
 };
 

@@ -16,22 +16,25 @@ struct tapi_source_count {
 	UT_hash_handle hh;
 };
 
+static uint64_t limit_read(const struct tapi_conf *conf, const char *section,
+	const struct tapi_conf_key *keys, const char *name)
+{
+	for (const struct tapi_conf_key *key = keys; key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return tapi_conf_uint(conf, section, keys, name);
+	return UINT32_MAX; // of seconds, a century
+}
+
 struct tapi_link_limits tapi_link_limits_read(
 	const struct tapi_conf *conf, const char *section, const struct tapi_conf_key *keys)
 {
-	struct tapi_link_limits limits = {
-		.sessions = (uint32_t)tapi_conf_uint(conf, section, keys, "max_sessions"),
-		.sessions_per_source = UINT32_MAX,
-		.half_open = (uint32_t)tapi_conf_uint(conf, section, keys, "max_half_open"),
-		.stale_us = tapi_conf_uint(conf, section, keys, "stale_s") * 1000000,
-		.connect_us = tapi_conf_uint(conf, section, keys, "connect_timeout_s") * 1000000,
+	return (struct tapi_link_limits){
+		.sessions = (uint32_t)limit_read(conf, section, keys, "max_sessions"),
+		.sessions_per_source = (uint32_t)limit_read(conf, section, keys, "max_per_source"),
+		.half_open = (uint32_t)limit_read(conf, section, keys, "max_half_open"),
+		.stale_us = limit_read(conf, section, keys, "stale_s") * 1000000,
+		.connect_us = limit_read(conf, section, keys, "connect_timeout_s") * 1000000,
 	};
-
-	for (const struct tapi_conf_key *key = keys; key->name; key++)
-		if (strcmp(key->name, "max_per_source") == 0)
-			limits.sessions_per_source =
-				(uint32_t)tapi_conf_uint(conf, section, keys, key->name);
-	return limits;
 }
 
 void tapi_links_init(struct tapi_links *links, const struct tapi_link_limits *limits,

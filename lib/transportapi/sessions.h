@@ -52,24 +52,34 @@ struct tapi_link_limits {
 	uint64_t connect_us;          // connect_timeout_s
 };
 
-// Rows for the table of keys of a transport that has sessions; TAPI_LINK_KEYS_LOCAL where the
-// medium has no addresses of the Internet (tapi_source.family 0), and none to count by.
-#define TAPI_LINK_KEYS_LOCAL                                                                     \
-	{"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, "sessions at a time"},   \
-		{"max_half_open", TAPI_CONF_UINT, 1, 1u << 20, 256, NULL, true,                  \
-			"sessions that do not stand yet"},                                       \
-		{"stale_s", TAPI_CONF_UINT, 1, 86400, 60, NULL, true,                            \
-			"a session that came in and that nobody holds ends after this silence"}, \
-	{                                                                                        \
-		"connect_timeout_s", TAPI_CONF_UINT, 1, 3600, 10, NULL, true,                    \
-			"a session that does not stand after this ends"                          \
+// Rows for the table of keys of a transport that has sessions. All of them; LOCAL: where the medium
+// has no addresses of the Internet (tapi_source.family 0), and none to count by; or one by one: no
+// key for what a transport never has (udp connects nothing, with raw-ip nobody comes in).
+#define TAPI_LINK_KEY_SESSIONS                                                 \
+	{                                                                      \
+		"max_sessions", TAPI_CONF_UINT, 1, 1u << 20, 4096, NULL, true, \
+			"sessions at a time"                                   \
 	}
-#define TAPI_LINK_KEYS                                                            \
-	TAPI_LINK_KEYS_LOCAL,                                                     \
+#define TAPI_LINK_KEY_STALE                                                                    \
+	{                                                                                      \
+		"stale_s", TAPI_CONF_UINT, 1, 86400, 60, NULL, true,                           \
+			"a session that came in and that nobody holds ends after this silence" \
+	}
+#define TAPI_LINK_KEY_SOURCE                                                      \
 	{                                                                         \
 		"max_per_source", TAPI_CONF_UINT, 1, 1u << 20, 16, NULL, true,    \
 			"sessions that came in from one IPv4 address or IPv6 /64" \
 	}
+#define TAPI_LINK_KEYS_LOCAL                                                    \
+	TAPI_LINK_KEY_SESSIONS,                                                 \
+		{"max_half_open", TAPI_CONF_UINT, 1, 1u << 20, 256, NULL, true, \
+			"sessions that do not stand yet"},                      \
+		TAPI_LINK_KEY_STALE,                                            \
+	{                                                                       \
+		"connect_timeout_s", TAPI_CONF_UINT, 1, 3600, 10, NULL, true,   \
+			"a session that does not stand after this ends"         \
+	}
+#define TAPI_LINK_KEYS TAPI_LINK_KEYS_LOCAL, TAPI_LINK_KEY_SOURCE
 
 struct tapi_links {
 	struct tapi_link_limits limits; // a reload writes others here
@@ -83,8 +93,7 @@ struct tapi_links {
 	void *context;
 };
 
-// From `section`, after tapi_conf_check() with `keys`, which has TAPI_LINK_KEYS or
-// TAPI_LINK_KEYS_LOCAL.
+// From `section`, after tapi_conf_check() with `keys`. No key: no limit.
 TAPI_EXPORT struct tapi_link_limits tapi_link_limits_read(
 	const struct tapi_conf *conf, const char *section, const struct tapi_conf_key *keys);
 

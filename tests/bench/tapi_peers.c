@@ -172,8 +172,10 @@ static void core_begin(void)
 	static struct tapi_identity identity;
 	const uint8_t seed[TAPI_SEED_BYTES] = "tapi_peers";
 	struct tapi_error error;
-	char text[2048];
+	char text[2048], opening[64] = "";
 
+	if (of.tcp) // udp connects nothing
+		snprintf(opening, sizeof(opening), "\"max_half_open\": %u, ", 2 * of.peers);
 	snprintf(text, sizeof(text),
 		"{\"transports\": [\"%s\"], \"acl\": {\"local\": true}, "
 		"\"core\": {\"max_peers\": %u, \"ping_address_s\": 0, \"ping_per_s\": 1000000, "
@@ -181,10 +183,10 @@ static void core_begin(void)
 		"\"linger_s\": 1, \"quiet_ms\": %u, \"quiet_ping_ms\": %u, \"queue_total_bytes\": "
 		"1073741824}, "
 		"\"%s\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, \"max_sessions\": %u, "
-		"\"max_per_source\": %u, \"max_half_open\": %u, \"stale_s\": %u}}",
+		"\"max_per_source\": %u, %s\"stale_s\": %u}}",
 		of.tcp ? "tcp" : "udp", 2 * of.peers, 2 * of.peers, of.once ? 300 : 3000,
-		of.once ? 100 : 1000, of.tcp ? "tcp" : "udp", 2 * of.peers, 2 * of.peers,
-		2 * of.peers, of.once ? 1 : STALE_S);
+		of.once ? 100 : 1000, of.tcp ? "tcp" : "udp", 2 * of.peers, 2 * of.peers, opening,
+		of.once ? 1 : STALE_S);
 	options.conf = tapi_conf_parse(text, &error);
 	if (!options.conf)
 		die("%s", error.text);

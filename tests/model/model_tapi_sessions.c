@@ -27,6 +27,7 @@ enum { NODES = 2, LIVE_MAX = 400, MILLION = 1000000, MS = 1000, SLACK_BYTES = 25
 #define FEW    "\"max_sessions\": 150"
 #define LOCAL  FEW ", \"max_half_open\": 40, \"stale_s\": 20, \"connect_timeout_s\": 5"
 #define LIMITS LOCAL ", \"max_per_source\": 100"
+#define UDP    FEW ", \"max_per_source\": 100, \"stale_s\": 20"
 #define CHAOS                                                                \
 	"\"chaos\": {\"below\": \"udp\", \"seed\": 3, \"drop_ppm\": 50000, " \
 	"\"duplicate_ppm\": 50000, \"reorder_ppm\": 50000, \"jitter_ms\": 100}"
@@ -43,12 +44,12 @@ static const struct row {
 			"\"null\": {" FEW "}, \"chaos\": {\"below\": \"null\", \"seed\": 4}"},
 		"chaos+null:x", MILLION / 2},
 	{"udp", "udp",
-		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}",
-			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " LIMITS "}"},
+		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " UDP "}",
+			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " UDP "}"},
 		NULL, MILLION},
 	{"chaos over udp", "chaos",
-		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " LIMITS "}, " CHAOS,
-			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " LIMITS "}, " CHAOS},
+		{"\"udp\": {\"bind\": [\"127.0.0.1\"], \"port\": 0, " UDP "}, " CHAOS,
+			"\"udp\": {\"bind\": [\"127.0.0.2\"], \"port\": 0, " UDP "}, " CHAOS},
 		NULL, MILLION / 2},
 	{"unix", "unix",
 		{"\"unix\": {\"path\": \"/tmp/tapi_model_%d_a\", " LOCAL "}",

@@ -19,7 +19,9 @@ static const struct row_wish *narrow(void)
 			 "\"reorder_ppm\": 100000, \"jitter_ms\": 20",
 	};
 
-	if (row_has(ROW_ACL)) // others have no sources to count by
+	if (row_has(ROW_RAW_SOCKET)) // session-less: none comes in
+		wish.extra = "\"max_sessions\": 12";
+	else if (row_has(ROW_ACL)) // others have no sources to count by
 		wish.extra = "\"max_sessions\": 12, \"stale_s\": 30, \"max_per_source\": 5";
 	else if (row_has(ROW_SILENT))
 		wish.extra = "\"max_sessions\": 12";
