@@ -261,7 +261,8 @@ static void suspect_kin(struct tapi_peer *peer, const struct tapi_carrier *carri
 	uint64_t fresh_us = peer->core->settings.quiet_us;
 
 	for (struct tapi_path *path = peer->paths; path != NULL; path = path->next)
-		if (path->carrier == carrier && now_us - path->heard_us >= fresh_us) {
+		if (path->carrier == carrier && path->valid_until_us > now_us &&
+			now_us - path->heard_us >= fresh_us) {
 			path->suspect = true;
 			path->next_ping_us = 0;
 		}
@@ -282,6 +283,7 @@ void tapi_path_failed(struct tapi_path *path, uint64_t now_us)
 
 	peer->choose = true;
 	path->valid_until_us = 0;
+	path->suspect = false;
 	tapi_probe_end(path->probe);
 	if (at != NULL) {
 		at->valid_until_us = 0;

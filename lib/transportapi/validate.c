@@ -262,7 +262,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		due_us = path->revalidate_us > due_us ? path->revalidate_us : due_us;
 		if (!in_touch(path->peer, now_us))
 			return TAPI_NEVER;
-	} else if (!path->suspect && !inbound_trigger(path, now_us)) {
+	} else if (!tapi_path_valid(path, now_us) && !inbound_trigger(path, now_us)) {
 		return TAPI_NEVER;
 	}
 	if (due_us > now_us)
