@@ -13,7 +13,7 @@ static const char conf[] = "{\"transports\": [\"udp\", \"tcp\"], \"acl\": {\"loc
 static struct tapi_core_options options;
 static struct tapi_core *core;
 
-static void on_message(void *, const struct tapi_incoming *in)
+static void on_message(void *context, const struct tapi_incoming *in)
 {
 	printf("%02x%02x by %s: %.*s", in->sender->octets[0], in->sender->octets[1], in->transport,
 		(int)in->length, (const char *)in->body);
@@ -24,7 +24,7 @@ static bool send_to(void *out, const struct tapi_peer_info *peer)
 	return tapi_core_send(core, &peer->id, out) == TAPI_OK;
 }
 
-static void on_typed(evutil_socket_t fd, short, void *)
+static void on_typed(evutil_socket_t fd, short what, void *context)
 {
 	char line[1000];
 	ssize_t n = read(fd, line, sizeof(line));
