@@ -201,8 +201,8 @@ SECTIONS = (
      "One process, one session, a message when the one before is here; `plain sockets` send and receive in the same process with no "
      "loop, datagrams by one socket for all peers (sendto, recvfrom), as the transport has it; `connected` is a socket for this peer alone, "
      "`epoll` waits between the two calls as loops do. The ratio is of whole rounds, each way in its turn (ABBA), the median of all; beside it that "
-     "of the medians of single messages, which a busy machine moves less; aim: at most 1.3. What is above 1 is the kernel's for the most part: a "
-     "call that takes several datagrams instead of one, a loop's epoll; of udp's time 2 % are the library's own instructions. "
+     "of the medians of single messages, which a busy machine moves less; aim: at most 1.3. Nearly all of it is "
+     "the kernel's either way: of udp's time some 2 % are the library's own instructions (perf). "
      "The paper's machine was a Pentium III at 1 GHz."),
     ("burst", "1,000 messages of 1,200 octets without spacing (transports, figure 6)",
      "Two namespaces, 100 Mbit/s by tbf each way. A message that the transport could not hand to the kernel at once is dropped and counted; "
