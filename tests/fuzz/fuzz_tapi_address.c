@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses of udp, tcp and raw-ip (TA6, TA27): u8 bits (1: with a port, 2: text) | octets of a
-// HELO, or a text. Held: what is taken has one form, on the wire and as text, and comes back by
-// each; it needs no scope and is no IPv4 address in disguise.
+// Addresses of udp, tcp, raw-ip and unix (TA6, TA27): u8 bits (1: with a port, 2: text, 4: a path)
+// | octets of a HELO, or a text. Held: what is taken has one form, on the wire and as text, and
+// comes back by each; it needs no scope and is no IPv4 address in disguise.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "transportapi/inet_address.h"
+#include "transportapi/unix_path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -54,6 +55,28 @@ static void both_ways(const struct tapi_source *address, bool has_port)
 	}
 }
 
+// A path that is taken is as it came, is a name for the system, and its folder is one.
+static void path(const uint8_t *octets, size_t length)
+{
+	struct tapi_unix_path taken, folder, again;
+	struct sockaddr_un name;
+
+	if (tapi_unix_path_parse(&taken, octets, length) != NULL) {
+		must(length == 1 || tapi_unix_folder_parse(&folder, octets, length) != NULL);
+		return;
+	}
+	must(taken.length == length && length <= 107 && memcmp(taken.text, octets, length) == 0);
+	must(strlen(taken.text) == length && taken.text[0] == '/');
+	must(!strstr(taken.text, "/../") && !strstr(taken.text, "/./") &&
+		!strstr(taken.text, "//"));
+	tapi_unix_path_folder(&folder, &taken);
+	must(tapi_unix_folder_parse(&again, folder.text, folder.length) == NULL);
+	must(strncmp(taken.text, folder.text, folder.length) == 0);
+	must(!strchr(&taken.text[folder.length + (folder.length > 1)], '/'));
+	tapi_unix_path_sockaddr(&name, &taken);
+	must(name.sun_family == AF_UNIX && strcmp(name.sun_path, taken.text) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct tapi_source address;
@@ -69,6 +92,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	must(exact);
 	memcpy(exact, bytes + 1, len - 1);
 	exact[len - 1] = 0;
+	if (bytes[0] & 4) {
+		path(exact, len - 1);
+		free(exact);
+		return 0;
+	}
 	if (is_text) {
 		result = tapi_inet_parse(&address, (const char *)exact, "udp", has_port);
 	} else {
