@@ -122,7 +122,7 @@ static void what_others_send_in_its_name_stays_outside(void **state)
 	(void)state;
 	wire_latency(wire, WIRE_UDP, 1 * MS, 50 * MS);
 	for (uint32_t round = 1; round <= 5; round++) {
-		uint64_t before = b->inbox.messages;
+		uint64_t before = b->inbox.messages, strange = b->inbox.unvalidated;
 
 		tap.parts = 0;
 		assert_int_equal(wire_send(a, b, 66, body, LONG), TAPI_OK);
@@ -137,7 +137,7 @@ static void what_others_send_in_its_name_stays_outside(void **state)
 		assert_int_equal(b->inbox.messages, before + 1);
 		assert_int_equal(b->inbox.last_length, LONG);
 		assert_memory_equal(b->inbox.last, body, LONG);
-		assert_int_equal(b->inbox.unvalidated, 0);
+		assert_int_equal(b->inbox.unvalidated, strange);
 	}
 	wire_run(wire, 20 * S);
 	assert_int_equal(of_fragments("bytes"), 0);
@@ -149,7 +149,7 @@ static void a_stranger_may_send_a_long_message(void **state)
 {
 	const struct wire_node_options options = {.transports = "\"vudp\""};
 	struct wire_node *c = wire_node_add(wire, &options);
-	uint64_t before = b->inbox.messages;
+	uint64_t before = b->inbox.messages, strange = b->inbox.unvalidated;
 
 	(void)state;
 	wire_latency(wire, WIRE_UDP, 20 * MS, 20 * MS);
@@ -161,7 +161,7 @@ static void a_stranger_may_send_a_long_message(void **state)
 	assert_int_equal(wire_send(c, b, 66, body, LONG), TAPI_OK);
 	wire_run(wire, S);
 	assert_int_equal(b->inbox.messages, before + 2);
-	assert_in_range(b->inbox.unvalidated, 0, 1); // the second one is known to be its own
+	assert_in_range(b->inbox.unvalidated - strange, 0, 1); // the second one is known to be its own
 }
 
 int main(void)
