@@ -57,6 +57,7 @@ static int setup(void **state)
 	wire_send(b, a, 64, "hello", 5);
 	wire_run(wire, 100 * S); // its clock is not near 0
 	assert_true(a->inbox.messages == 1 && b->inbox.messages == 1);
+	b->inbox.unvalidated = 0; // the first word of all may be
 	wire_tap(wire, on_wire, NULL);
 	return 0;
 }
