@@ -82,6 +82,8 @@ static void take_fragment(struct arrival *in, const uint8_t *part, uint32_t size
 		core->counters.fragment_bad++;
 		return;
 	}
+	if (in->path != NULL)
+		tapi_path_trigger(in->path);
 	// Whoever writes the peer's name on a part must not get into what the peer says, nor in its
 	// way. What began before the peer was validated goes on as it began.
 	into = &in->peer->strange;
