@@ -27,7 +27,6 @@ bool tapi_datagram_lines_forget(struct tapi_datagram_sockets *sockets, const voi
 	for (unsigned i = 0; i < sockets->n; i++)
 		if (sockets->at[i]->line.event && sockets->at[i]->line.session == session) {
 			sockets->at[i]->line.session = NULL;
-			sockets->at[i]->line.run = 0;
 			had = true;
 		}
 	return had;

@@ -253,6 +253,7 @@ static void own_addresses_are_as_configured(void **state) // TA5
 	end_helo(a, 1, &helo);
 	assert_int_equal(udp_port_of(&helo), port);
 	assert_int_equal(udp_reload(a, "\"advertise\": [\"198.51.100.7:4711\"]"), TAPI_OK);
+	assert_int_equal(a->api->create_helo(a->api, 1, &helo), TAPI_ENOADDR);
 	a->api->stop_server(a->api);
 	assert_int_equal(a->api->create_helo(a->api, 0, &helo), TAPI_ENOADDR);
 	assert_int_equal(a->api->start_server(a->api), TAPI_OK);

@@ -40,6 +40,8 @@ static void stops_and_starts(void **state) // TA4
 	session = end_connect(a, &helo);
 	assert_int_equal(a->api->stop_server(a->api), TAPI_OK);
 	assert_int_equal(a->n_downs, 2); // the stranger's and ours
+	// Nothing of it keeps the loop.
+	assert_int_equal(event_base_get_num_events(base, EVENT_BASE_COUNT_ADDED), 0);
 	(void)session;
 	end_pump(base);
 	assert_int_equal(a->n_heard, 1);

@@ -18,7 +18,7 @@
 
 static struct event_base *base;
 
-// Linked with --wrap=sendto: what goes by a line has no address.
+// Linked with --wrap=sendto and recvmmsg: what goes by a line has no address.
 ssize_t __real_sendto(int fd, const void *octets, size_t length, int flags,
 	const struct sockaddr *to, socklen_t to_length);
 ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
@@ -37,6 +37,21 @@ ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
 		return -1;
 	}
 	return __real_sendto(fd, octets, length, flags, to, to_length);
+}
+
+// A socket that is closed is not read: its number may be somebody else's.
+int __real_recvmmsg(
+	int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout);
+int __wrap_recvmmsg(
+	int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout);
+
+int __wrap_recvmmsg(
+	int fd, struct mmsghdr *headers, unsigned n, int flags, struct timespec *timeout)
+{
+	int result = __real_recvmmsg(fd, headers, n, flags, timeout);
+
+	assert_true(result >= 0 || errno == EAGAIN);
+	return result;
 }
 
 static void connect_stranger(
@@ -107,6 +122,16 @@ static void a_line_carries_what_most_is_sent_to(void **state)
 	assert_true(end_wait(base, a, 2));
 	assert_ptr_equal(end_last(a)->session, little);
 
+	// Whom both are sent to by turns has none.
+	by_line = 0;
+	for (unsigned i = 0; i < 2 * LINE; i++) {
+		send_many(a, much, 1);
+		send_many(a, little, 1);
+	}
+	assert_int_equal(by_line, 2 * LINE); // but for the one that is there
+	hear(fd[0], 2 * LINE, port);
+	hear(fd[1], 2 * LINE, port);
+
 	// The line goes over to who is sent more to now.
 	by_line = 0;
 	send_many(a, little, 3 * LINE);
@@ -162,12 +187,74 @@ static void errors_of_a_line_lose_nothing(void **state)
 	assert_int_equal(by_line, 1);
 	assert_int_equal(refuse_on_line, 0);
 	hear(fd[1], 2 * LINE + 2, udp_port_of(&own));
-	// But where the medium is full, it is full.
+	// But what is too big is too big, and where the medium is full, it is full.
 	send_many(a, live, 3 * LINE);
+	refuse_on_line = EMSGSIZE;
+	assert_int_equal(end_send(a, live, "x"), TAPI_ETOOBIG);
+	by_line = 0;
+	send_many(a, live, 1);
+	assert_int_equal(by_line, 1);
 	refuse_on_line = EAGAIN;
 	assert_int_equal(end_send(a, live, "x"), TAPI_DROPPED);
 	a->api->disconnect(a->api, dead);
 	a->api->disconnect(a->api, live);
+	close(fd[1]);
+	end_free(a);
+}
+
+static void a_line_has_the_buffers_of_its_socket(void **state)
+{
+	struct end *a = udp_end(
+		base, 'a', ON_V4 ", \"send_buffer_bytes\": 8192, \"receive_buffer_bytes\": 4096");
+	struct tapi_source source;
+	struct tapi_session *session;
+	struct tapi_helo own;
+	int fd = udp_stranger(&source);
+
+	(void)state;
+	end_helo(a, 0, &own);
+	connect_stranger(a, &source, &session);
+	assert_int_equal(a->api->send_estimate(a->api, session), 8192);
+	by_line = 0;
+	send_many(a, session, LINE + 1);
+	assert_int_equal(by_line, 1);
+	assert_int_equal(a->api->send_estimate(a->api, session), 8192);
+	for (unsigned i = 0; i < 100; i++)
+		udp_throw(fd, &own, 'x', "x");
+	end_pump(base);
+	assert_in_range(a->n_heard, 1, 50); // of an ordinary one: all
+	a->api->disconnect(a->api, session);
+	close(fd);
+	end_free(a);
+}
+
+// Sessions come and go on the same few places in memory: none speaks by another's line.
+static void a_line_is_one_sessions_only(void **state)
+{
+	struct end *a = udp_end(base, 'a', ON_V4);
+	struct tapi_session *session[16];
+	struct tapi_source source[2];
+	struct tapi_helo own;
+	int fd[2] = {udp_stranger(&source[0]), udp_stranger(&source[1])};
+
+	(void)state;
+	end_helo(a, 0, &own);
+	for (unsigned i = 0; i < 16; i++)
+		connect_stranger(a, &source[0], &session[i]);
+	send_many(a, session[15], LINE + 1);
+	hear(fd[0], LINE + 1, udp_port_of(&own));
+	for (unsigned i = 0; i < 16; i++)
+		a->api->disconnect(a->api, session[i]);
+	by_line = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		connect_stranger(a, &source[1], &session[i]);
+		send_many(a, session[i], 1);
+	}
+	assert_int_equal(by_line, 0);
+	hear(fd[1], 16, udp_port_of(&own));
+	for (unsigned i = 0; i < 16; i++)
+		a->api->disconnect(a->api, session[i]);
+	close(fd[0]);
 	close(fd[1]);
 	end_free(a);
 }
@@ -238,7 +325,8 @@ static void the_end_of_its_session_loses_nothing(void **state)
 static void send_elsewhere(struct end *end, const struct tapi_message_pack *pack)
 {
 	(void)pack;
-	send_many(end, end->user, 2 * LINE);
+	if (end->n_heard % 20 == 0) // the last: nothing waits in the line any more
+		send_many(end, end->user, LINE + 1);
 }
 
 // A line whose place another takes, while what it brought is being given.
@@ -262,9 +350,6 @@ static void the_end_of_a_line_loses_nothing(void **state)
 			udp_throw(fd[0], &own, 'x', "x");
 		assert_true(end_wait(base, a, 20 * round));
 	}
-	by_line = 0;
-	send_many(a, other, 1);
-	assert_int_equal(by_line, 1);
 	a->api->disconnect(a->api, one);
 	a->api->disconnect(a->api, other);
 	close(fd[0]);
@@ -327,6 +412,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_carries_what_most_is_sent_to),
 		cmocka_unit_test(errors_of_a_line_lose_nothing),
+		cmocka_unit_test(a_line_has_the_buffers_of_its_socket),
+		cmocka_unit_test(a_line_is_one_sessions_only),
 		cmocka_unit_test(a_line_lives_for_a_while),
 		cmocka_unit_test(the_end_of_its_session_loses_nothing),
 		cmocka_unit_test(the_end_of_a_line_loses_nothing),
