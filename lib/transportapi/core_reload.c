@@ -170,8 +170,8 @@ static void apply_settings(struct tapi_core *core, uint64_t now_us)
 	}
 	tapi_bucket_change(&core->ping_bucket, set->ping_per_s, set->ping_per_s, now_us);
 	tapi_bucket_change(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
-	core->queue_pool.bytes_max = set->queue_total_bytes;
-	core->fragment_pool.bytes_max = set->fragment_total_bytes;
+	tapi_queue_pool_limit(&core->queue_pool, set->queue_total_bytes);
+	tapi_fragment_pool_limit(&core->fragment_pool, set->fragment_total_bytes);
 }
 
 enum tapi_result tapi_core_reload(

@@ -63,6 +63,23 @@ void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max
 	tapi_holders_init(&pool->holders);
 }
 
+static struct tapi_assemblies *assemblies_of(struct tapi_holder *holder)
+{
+	return (struct tapi_assemblies *)(void *)((uint8_t *)holder -
+						  offsetof(struct tapi_assemblies, holder));
+}
+
+void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_max)
+{
+	pool->bytes_max = bytes_max;
+	while (pool->bytes > bytes_max) {
+		struct tapi_assemblies *all = assemblies_of(tapi_holders_most(&pool->holders));
+
+		pool->counters.dropped_full++;
+		discard(all, all->first);
+	}
+}
+
 void tapi_assemblies_init(struct tapi_assemblies *all, struct tapi_fragment_pool *pool)
 {
 	*all = (struct tapi_assemblies){.pool = pool};
@@ -183,8 +200,7 @@ static bool room_in_pool(struct tapi_assemblies *all, uint64_t need)
 	if (need > pool->bytes_max || !most || most == &all->holder ||
 		most->bytes <= all->holder.bytes + need)
 		return false;
-	victim = (struct tapi_assemblies *)(void *)((uint8_t *)most -
-						    offsetof(struct tapi_assemblies, holder));
+	victim = assemblies_of(most);
 	while (pool->bytes + need > pool->bytes_max) { // it holds more than `need`
 		pool->counters.dropped_full++;
 		discard(victim, victim->first);

@@ -67,6 +67,8 @@ struct tapi_whole {
 };
 
 void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max);
+// Another bound (a reload): what is beyond it is dropped_full at once, of those that hold most.
+void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_max);
 void tapi_assemblies_init(struct tapi_assemblies *all, struct tapi_fragment_pool *pool);
 void tapi_assemblies_clear(struct tapi_assemblies *all);
 // Is `part` of a message that waits here?

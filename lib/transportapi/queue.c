@@ -133,6 +133,23 @@ void tapi_queue_pool_init(struct tapi_queue_pool *pool, uint64_t bytes_max)
 	tapi_holders_init(&pool->holders);
 }
 
+static struct tapi_queue *queue_of(struct tapi_holder *holder)
+{
+	return (struct tapi_queue *)(void *)((uint8_t *)holder -
+					     offsetof(struct tapi_queue, holder));
+}
+
+void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max)
+{
+	pool->bytes_max = bytes_max;
+	while (pool->bytes > bytes_max) {
+		struct tapi_queue *queue = queue_of(tapi_holders_most(&pool->holders));
+
+		COUNT(queue, dropped_pool);
+		take_off(queue, least(queue));
+	}
+}
+
 void tapi_queue_init(struct tapi_queue *queue, struct tapi_queue_pool *pool, uint32_t msgs_max,
 	uint64_t bytes_max)
 {
@@ -195,8 +212,7 @@ static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	most = tapi_holders_most(&pool->holders);
 	if (most && most != &queue->holder && most->bytes > queue->holder.bytes + need) {
 		// It holds more than what is wanted: it alone suffices.
-		*victim = (struct tapi_queue *)(void *)((uint8_t *)most -
-							offsetof(struct tapi_queue, holder));
+		*victim = queue_of(most);
 		return true;
 	}
 	*victim = queue;

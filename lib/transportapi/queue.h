@@ -79,6 +79,8 @@ struct tapi_queue {
 };
 
 void tapi_queue_pool_init(struct tapi_queue_pool *pool, uint64_t bytes_max);
+// Another bound (a reload): what is beyond it is dropped_pool at once, of those that hold most.
+void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max);
 void tapi_queue_init(struct tapi_queue *queue, struct tapi_queue_pool *pool, uint32_t msgs_max,
 	uint64_t bytes_max);
 // What waits is dropped_forgotten; the queue is as after init.

@@ -16,7 +16,7 @@
 #include "transportapi/wire.h"
 
 enum { PEERS = 3, POOL = 60000, SEEDS = 300, STEPS = 250, PAGE = 1024, EXPIRY = 2000 };
-enum kind { PART, REST, WAIT, CLEAR, MALFORMED };
+enum kind { PART, REST, WAIT, CLEAR, MALFORMED, LIMIT };
 
 struct step {
 	uint8_t kind, peer, id, variant, other_total, other_crc;
@@ -64,6 +64,8 @@ static void make(void *operation, unsigned index, uint64_t *random)
 		     : kind < 985 ? WAIT
 		     : kind < 990 ? CLEAR
 				  : MALFORMED;
+	if (operations_below(random, 50) == 0)
+		step->kind = LIMIT;
 	step->peer = (uint8_t)operations_below(random, PEERS);
 	step->id = (uint8_t)(operations_below(random, 3) ? operations_below(random, 6)
 							 : operations_below(random, 40));
@@ -80,7 +82,7 @@ static void make(void *operation, unsigned index, uint64_t *random)
 static void print(const void *operation)
 {
 	const struct step *s = operation;
-	static const char *const names[] = {"part", "rest", "wait", "clear", "malformed"};
+	static const char *const names[] = {"part", "rest", "wait", "clear", "malformed", "limit"};
 
 	fprintf(stderr, "%s of peer %u, message %u, variant %u%s%s: at %u, length %u, wait %u",
 		names[s->kind], s->peer, s->id, s->variant, s->other_total ? ", other total" : "",
@@ -187,7 +189,7 @@ static bool losses(struct world *world, struct peer *own, const uint64_t held[PE
 		MUST(world, peer->real.count <= peer->n);
 		if (peer->real.count == peer->n)
 			continue;
-		MUST(world, pool_before + need_most > POOL);
+		MUST(world, pool_before + need_most > world->pool.bytes_max);
 		MUST(world, held[p] > held[own - world->peers]);
 		while (peer->n > peer->real.count) { // the oldest first
 			forget(peer, 0);
@@ -246,9 +248,9 @@ static bool part(struct world *world, const struct step *step, uint32_t id, uint
 	if (!losses(world, peer, held, pool_before, need_most))
 		return false;
 	if (result == TAPI_DROPPED) { // for want of memory, and rightly
-		MUST(world, pool_before + need_most > POOL);
+		MUST(world, pool_before + need_most > world->pool.bytes_max);
 		for (unsigned i = 0; i < PEERS; i++)
-			MUST(world, i == step->peer || need_most > POOL ||
+			MUST(world, i == step->peer || need_most > world->pool.bytes_max ||
 					    world->peers[i].real.holder.bytes * 7 / 8 <=
 						    held[step->peer] + need_most);
 		if (world->pool.counters.refused > refused) {
@@ -366,7 +368,7 @@ static bool agree(struct world *world, bool closely)
 		MUST(world, !closely || peer->real.holder.bytes <= most);
 		memory += peer->real.holder.bytes;
 	}
-	MUST(world, world->pool.bytes == memory && memory <= POOL);
+	MUST(world, world->pool.bytes == memory && memory <= world->pool.bytes_max);
 	MUST(world, memcmp(&world->counters, &world->pool.counters, sizeof(world->counters)) == 0);
 	return true;
 }
@@ -383,6 +385,26 @@ static bool turn(struct world *world, const struct step *step)
 		if (peer->messages[i].expires < soonest)
 			soonest = peer->messages[i].expires;
 	MUST(world, next == soonest);
+	return true;
+}
+
+// The pool gets smaller, or as it was: the oldest go.
+static bool limit(struct world *world, const struct step *step)
+{
+	const uint64_t bytes_max = step->wait % 2 ? POOL : POOL * (step->wait % 100) / 100;
+	const uint64_t before = world->pool.bytes;
+
+	tapi_fragment_pool_limit(&world->pool, bytes_max);
+	for (unsigned p = 0; p < PEERS; p++) {
+		struct peer *peer = &world->peers[p];
+
+		MUST(world, peer->real.count <= peer->n);
+		MUST(world, peer->real.count == peer->n || before > bytes_max);
+		while (peer->n > peer->real.count) {
+			forget(peer, 0);
+			world->counters.dropped_full++;
+		}
+	}
 	return true;
 }
 
@@ -416,6 +438,7 @@ static bool run(const void *operations, unsigned n, char why[WHY_BYTES])
 		case WAIT: good = turn(world, &steps[i]); break;
 		case CLEAR: clear(world, &world->peers[steps[i].peer]); break;
 		case MALFORMED: good = malformed(world, &steps[i]); break;
+		case LIMIT: good = limit(world, &steps[i]); break;
 		}
 		good = good && agree(world, i % 8 == 0);
 	}

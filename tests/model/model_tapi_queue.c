@@ -13,7 +13,7 @@
 #include "transportapi/queue.h"
 
 enum { QUEUES = 4, MSGS = 6, BYTES = 600, POOL = 1900, ITEMS = 200, SEEDS = 3000, STEPS = 150 };
-enum kind { PUT, SEND, LOOK, WAIT, CLEAR };
+enum kind { PUT, SEND, LOOK, WAIT, CLEAR, LIMIT };
 
 struct step {
 	uint8_t kind, queue, priority, encrypted;
@@ -63,6 +63,8 @@ static void make(void *operation, unsigned index, uint64_t *random)
 		     : kind < 85 ? LOOK
 		     : kind < 98 ? WAIT
 				 : CLEAR;
+	if (operations_below(random, 40) == 0)
+		step->kind = LIMIT;
 	step->queue = (uint8_t)(operations_below(random, 3) ? operations_below(random, QUEUES) : 0);
 	step->priority = (uint8_t)operations_below(random, TAPI_PRIORITIES + 1);
 	step->encrypted = operations_below(random, 8) == 0;
@@ -76,7 +78,7 @@ static void make(void *operation, unsigned index, uint64_t *random)
 static void print(const void *operation)
 {
 	const struct step *s = operation;
-	static const char *const names[] = {"put", "send", "look", "wait", "clear"};
+	static const char *const names[] = {"put", "send", "look", "wait", "clear", "limit"};
 
 	fprintf(stderr, "%s queue %u: priority %u%s, %u octets, mtu %u, deadline %u, wait %u",
 		names[s->kind], s->queue, s->priority, s->encrypted ? " encrypted" : "", s->length,
@@ -192,9 +194,9 @@ static bool put(struct world *world, const struct step *step)
 	if (result == TAPI_DROPPED) { // by the pool, and rightly
 		own->pool++;
 		MUST(world, losers == 1 && loser == step->queue && lost[loser] == 1);
-		MUST(world, all_memory(world) - low + need > POOL);
+		MUST(world, all_memory(world) - low + need > world->pool.bytes_max);
 		for (unsigned q = 0; q < QUEUES; q++)
-			MUST(world, need > POOL || q == step->queue ||
+			MUST(world, need > world->pool.bytes_max || q == step->queue ||
 					    memory(&world->lines[q], TAPI_PRIORITIES) * 7 / 8 <=
 						    own_memory + need);
 		return true;
@@ -212,7 +214,7 @@ static bool put(struct world *world, const struct step *step)
 		out(own, least(own));
 		own->full++;
 	}
-	for (; all_memory(world) + need > POOL; lost[loser]--) {
+	for (; all_memory(world) + need > world->pool.bytes_max; lost[loser]--) {
 		struct line *line;
 
 		MUST(world, losers && lost[loser] && world->lines[loser].n);
@@ -334,7 +336,8 @@ static bool agree(struct world *world)
 #undef X
 	}
 	MUST(world, memcmp(&sum, &world->pool.counters, sizeof(sum)) == 0);
-	MUST(world, world->pool.bytes == all_memory(world) && world->pool.bytes <= POOL);
+	MUST(world, world->pool.bytes == all_memory(world));
+	MUST(world, world->pool.bytes <= world->pool.bytes_max && world->pool.bytes_max <= POOL);
 	return true;
 }
 
@@ -343,6 +346,41 @@ static void clear(struct world *world, unsigned q)
 	tapi_queue_clear(&world->queues[q]);
 	world->lines[q].forgotten += world->lines[q].n;
 	world->lines[q].n = 0;
+}
+
+// The pool gets smaller, or as it was: one message after the other goes, of a queue that held about
+// the most.
+static bool limit(struct world *world, const struct step *step)
+{
+	const uint64_t bytes_max = step->wait % 2 ? POOL : POOL * step->wait / 100;
+	uint64_t lost[QUEUES], most = 0, last_size = 0;
+
+	for (unsigned q = 0; q < QUEUES; q++) {
+		lost[q] = world->queues[q].counters.dropped_pool;
+		if (memory(&world->lines[q], TAPI_PRIORITIES) > most)
+			most = memory(&world->lines[q], TAPI_PRIORITIES);
+	}
+	tapi_queue_pool_limit(&world->pool, bytes_max);
+	for (unsigned q = 0; q < QUEUES; q++) {
+		struct line *line = &world->lines[q];
+		uint64_t last = most;
+
+		for (lost[q] = world->queues[q].counters.dropped_pool - lost[q]; lost[q];
+			lost[q]--) {
+			MUST(world, line->n);
+			last = memory(line, TAPI_PRIORITIES);
+			if (line->entries[least(line)].size > last_size)
+				last_size = line->entries[least(line)].size;
+			out(line, least(line));
+			line->pool++;
+		}
+		for (unsigned other = 0; other < QUEUES; other++)
+			MUST(world, world->queues[other].holder.bytes * 7 / 8 <= last);
+	}
+	// Not one more than needed.
+	MUST(world,
+		!last_size || all_memory(world) + last_size + TAPI_ITEM_EXTRA_BYTES > bytes_max);
+	return true;
 }
 
 static uint64_t seen_pool, seen_full, seen_expired, seen_too_big, seen_sent;
@@ -371,6 +409,7 @@ static bool run(const void *operations, unsigned n, char why[WHY_BYTES])
 			expire(&world->lines[steps[i].queue], world->now);
 			break;
 		case CLEAR: clear(world, steps[i].queue); break;
+		case LIMIT: good = limit(world, &steps[i]); break;
 		}
 		good = good && agree(world);
 	}

@@ -69,20 +69,26 @@ static int teardown(void **state)
 	return 0;
 }
 
-static uint64_t of_fragments(const char *name)
+static uint64_t of(struct wire_node *node, const char *object, const char *name)
 {
-	char *stats = tapi_core_stats_json(b->core, false), wanted[64], *at;
+	char *stats = tapi_core_stats_json(node->core, false), wanted[64], *at;
 	uint64_t value;
 
-	snprintf(wanted, sizeof(wanted), "\"%s\":", name);
 	assert_non_null(stats);
-	at = strstr(stats, "\"fragments\":{");
+	snprintf(wanted, sizeof(wanted), "\"%s\":{", object);
+	at = strstr(stats, wanted);
 	assert_non_null(at);
+	snprintf(wanted, sizeof(wanted), "\"%s\":", name);
 	at = strstr(at, wanted);
 	assert_non_null(at);
 	value = strtoull(at + strlen(wanted), NULL, 10);
 	free(stats);
 	return value;
+}
+
+static uint64_t of_fragments(const char *name)
+{
+	return of(b, "fragments", name);
 }
 
 static void a_lost_part_costs_memory_for_ten_seconds(void **state)
@@ -162,7 +168,45 @@ static void a_stranger_may_send_a_long_message(void **state)
 	assert_int_equal(wire_send(c, b, 66, body, LONG), TAPI_OK);
 	wire_run(wire, S);
 	assert_int_equal(b->inbox.messages, before + 2);
-	assert_in_range(b->inbox.unvalidated - strange, 0, 1); // the second one is known to be its own
+	assert_in_range(
+		b->inbox.unvalidated - strange, 0, 1); // the second one is known to be its own
+}
+
+// A reload may leave less memory than is in use: what is beyond goes at once.
+static void less_memory_for_what_waits(void **state)
+{
+	struct wire_node_options options = {
+		.transports = "\"vudp\"", .core = "\"queue_msgs\": 1000, \"queue_bytes\": 1000000"};
+	struct tapi_error error;
+
+	(void)state;
+	assert_int_equal(wire_node_reload(a, &options, &error), TAPI_OK);
+	wire_block(wire, WIRE_ANY, a->ip, b->ip, true);
+	wire_no_room(a, WIRE_UDP, true);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(wire_send(a, b, 66, body, 1000), TAPI_OK);
+	assert_in_range(of(a, "queues", "bytes"), 100 * 1000, 100 * 1200);
+	options.core = "\"queue_msgs\": 1000, \"queue_bytes\": 1000000, "
+		       "\"queue_total_bytes\": 20000";
+	assert_int_equal(wire_node_reload(a, &options, &error), TAPI_OK);
+	assert_in_range(of(a, "queues", "bytes"), 17000, 20000);
+	assert_int_equal(wire_send(a, b, 66, body, 10000), TAPI_DROPPED);
+	assert_int_equal(of(a, "queues", "queued"),
+		of(a, "queues", "taken") + of(a, "queues", "dropped_pool") + 18);
+
+	wire_no_room(a, WIRE_UDP, false);
+	wire_block(wire, WIRE_ANY, a->ip, b->ip, false);
+	tap.spoil = 3;
+	assert_int_equal(wire_send(b, a, 66, body, 1), TAPI_OK);
+	assert_int_equal(wire_node_reload(b, &options, &error), TAPI_OK);
+	wire_run(wire, S);
+	assert_int_equal(wire_send(a, b, 66, body, LONG / 4), TAPI_OK);
+	wire_run(wire, S);
+	assert_in_range(of_fragments("bytes"), 10000, LONG);
+	options.core = "\"fragment_total_bytes\": 1024";
+	assert_int_equal(wire_node_reload(b, &options, &error), TAPI_OK);
+	assert_int_equal(of_fragments("bytes"), 0);
+	assert_int_equal(of_fragments("dropped_full"), 1);
 }
 
 int main(void)
@@ -174,6 +218,7 @@ int main(void)
 			what_others_send_in_its_name_stays_outside, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_stranger_may_send_a_long_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(less_memory_for_what_waits, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
