@@ -206,8 +206,19 @@ static struct wire_full_node *node_at(struct wire *wire, uint32_t ip)
 {
 	struct wire_full_node *node;
 
+	for (unsigned i = 0; i < wire->n_aliases; i++)
+		if (wire->aliases[i].ip == ip)
+			return wire->aliases[i].node;
 	HASH_FIND(by_ip, wire->nodes, &ip, sizeof(ip), node);
 	return node;
+}
+
+void wire_alias(struct wire_node *node, uint32_t ip)
+{
+	struct wire_full_node *full = (struct wire_full_node *)node;
+
+	assert(full->wire->n_aliases < WIRE_THIRDS_MAX);
+	full->wire->aliases[full->wire->n_aliases++] = (struct wire_alias_of){ip, full};
 }
 
 static void third_party(struct wire *wire, const struct wire_packet *packet)

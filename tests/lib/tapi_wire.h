@@ -78,6 +78,8 @@ void wire_latency(struct wire *wire, int kind, uint64_t latency_us, uint64_t jit
 void wire_no_room(struct wire_node *node, int kind, bool full);   // send() drops
 void wire_narrow(struct wire_node *node, int kind, uint32_t mtu); // send() refuses more; 0: none
 void wire_move(struct wire_node *node, uint32_t ip);              // its address changes
+// A second address of a node: what goes there comes to it, what it sends comes from the first.
+void wire_alias(struct wire_node *node, uint32_t ip);
 // A socket at an address that no node has.
 const struct wire_seen *wire_third_party(struct wire *wire, int kind, uint32_t ip);
 // A message on the wire from nowhere: what a forger would send.

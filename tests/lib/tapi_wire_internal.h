@@ -52,6 +52,11 @@ struct wire_rule {
 	uint32_t a, b;
 };
 
+struct wire_alias_of {
+	uint32_t ip;
+	struct wire_full_node *node;
+};
+
 struct wire_third {
 	int kind;
 	uint32_t ip;
@@ -68,6 +73,8 @@ struct wire {
 	unsigned n_rules;
 	struct wire_third thirds[WIRE_THIRDS_MAX];
 	unsigned n_thirds;
+	struct wire_alias_of aliases[WIRE_THIRDS_MAX];
+	unsigned n_aliases;
 	double loss[WIRE_KINDS];
 	uint64_t latency_us[WIRE_KINDS], jitter_us[WIRE_KINDS];
 	void (*tap)(void *context, enum wire_kind kind, uint32_t from_ip, uint32_t to_ip,

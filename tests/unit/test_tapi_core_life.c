@@ -196,7 +196,7 @@ static void test_references(void **state)
 	struct wire_node_options natted = {
 		.transports = "\"vtcp\"", .core = QUICK, .nated = {true, true, true}};
 	struct wire_node_options tcp = {.transports = "\"vtcp\"", .core = QUICK};
-	struct wire_node *a = wire_node_add(wire, &tcp), *b = wire_node_add(wire, &tcp), *n;
+	struct wire_node *a = wire_node_add(wire, &tcp), *b = wire_node_add(wire, &tcp), *c, *d, *n;
 
 	(void)state;
 	meet(wire, a, b);
@@ -207,6 +207,17 @@ static void test_references(void **state)
 	wire_run(wire, 600 * (uint64_t)S);
 	assert_int_equal(wire_sessions(a, WIRE_TCP), 0);
 	assert_int_equal(wire_sessions(b, WIRE_TCP), 0);
+	// Validated, and not the one in use: given back after linger_s.
+	c = wire_node_add(wire, &PLAIN);
+	d = wire_node_add(wire, &PLAIN);
+	meet(wire, c, d);
+	assert_int_equal(wire_sessions(c, WIRE_TCP), 1);
+	for (int i = 0; i < 70; i++) {
+		wire_send(c, d, 64, "x", 1);
+		wire_run(wire, 1 * S);
+	}
+	assert_int_equal(wire_sessions(c, WIRE_TCP), 0);
+	assert_int_equal(wire_sessions(c, WIRE_UDP), 1);
 	// Nobody can call n: its session is kept up while it runs.
 	n = wire_node_add(wire, &natted);
 	meet(wire, n, b);
@@ -246,6 +257,18 @@ static void test_gossip(void **state)
 		known += tapi_core_peer(late->core, &peers[i]->identity.id, &info) == TAPI_OK;
 	assert_in_range(known, 1, 3);
 	assert_int_equal(tapi_core_peer(late->core, &dead->identity.id, &info), TAPI_ENOADDR);
+	wire_free(wire);
+
+	// Of a peer that is reached by tcp alone: that address, and not the other.
+	wire = wire_new(45);
+	hub = wire_node_add(wire, &PLAIN);
+	peers[0] = wire_node_add(wire, &PLAIN);
+	wire_block(wire, WIRE_UDP, hub->ip, peers[0]->ip, true);
+	meet(wire, hub, peers[0]);
+	late = wire_node_add(wire, &PLAIN);
+	meet(wire, late, hub);
+	assert_int_equal(tapi_core_peer(late->core, &peers[0]->identity.id, &info), TAPI_OK);
+	assert_int_equal(info.addresses, 1);
 	wire_free(wire);
 
 	wire = wire_new(46);

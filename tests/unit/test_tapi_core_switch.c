@@ -14,6 +14,8 @@
 
 #include "tapi_wire.h"
 
+#include "transportapi/wire.h"
+
 #define S  1000000u
 #define MS 1000u
 
@@ -93,6 +95,49 @@ static void test_blocked_and_back(void **state)
 	stream(wire, a, b, 30 * S);
 	assert_string_equal(transport_of(a, b), "vudp");
 	assert_int_equal(a->inbox.switched, 2);
+	wire_free(wire);
+}
+
+// Several addresses of one transport do not fail one after another: when the first does, the others
+// are not believed before they answered.
+static void test_many_addresses_blocked(void **state)
+{
+	struct wire *wire = wire_new(28);
+	struct wire_node_options options = {.core = QUICK ", \"retry_max_s\": 20"};
+	struct wire_node *a = wire_node_add(wire, &options), *b = wire_node_add(wire, &options);
+	uint64_t got, blocked_us;
+	struct tapi_peer_info info;
+
+	(void)state;
+	wire_introduce(a, b, WIRE_ANY);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct tapi_helo helo = {
+			.protocol = WIRE_PROTOCOL + WIRE_UDP,
+			.mtu = 1432,
+			.expires_us = UINT64_C(1800003600000000),
+			.seq = UINT64_C(1800000000000000),
+			.address_size = 6,
+		};
+		uint8_t octets[TAPI_HELO_BYTES_MAX];
+
+		wire_alias(b, 0x0a550001 + i);
+		tapi_put16(tapi_put32(helo.address, 0x0a550001 + i), WIRE_PORT);
+		tapi_helo_sign(&helo, &b->identity);
+		assert_int_equal(tapi_core_add_helo(a->core, octets,
+					 tapi_helo_encode(&helo, octets, sizeof(octets))),
+			TAPI_OK);
+	}
+	stream(wire, a, b, 10 * S);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_int_equal(info.validated, 5);
+	assert_string_equal(info.transport, "vudp");
+	wire_block(wire, WIRE_UDP, 0, 0, true);
+	blocked_us = wire_now(wire);
+	got = b->inbox.messages;
+	while (b->inbox.messages == got && wire_now(wire) - blocked_us < 40 * S)
+		stream(wire, a, b, 100 * MS);
+	assert_true(wire_now(wire) - blocked_us < 8 * S);
+	assert_string_equal(transport_of(a, b), "vtcp");
 	wire_free(wire);
 }
 
@@ -323,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_of_cost),
 		cmocka_unit_test(test_blocked_and_back),
+		cmocka_unit_test(test_many_addresses_blocked),
 		cmocka_unit_test(test_all_blocked),
 		cmocka_unit_test(test_behind_nat),
 		cmocka_unit_test(test_two_ways),

@@ -298,7 +298,7 @@ static void test_fabricated_pongs(void **state)
 	assert_int_equal(info.validated, 0);
 	assert_int_equal(wire_counter(a, "pong_received"), 0);
 
-	make_pong(&last.ping, &a->identity.id, wall_us + HOUR, &m, pong);
+	make_pong(&last.ping, &a->identity.id, wall_us + 30 * S, &m, pong);
 	plain(wire, 0x0a620009, a, &n, pong, sizeof(pong)); // from elsewhere, by another
 	tapi_core_peer(a->core, &m.id, &info);
 	assert_int_equal(info.validated, 1);
@@ -306,6 +306,10 @@ static void test_fabricated_pongs(void **state)
 	// Again: the challenge is spent.
 	plain(wire, THIRD, a, &m, pong, sizeof(pong));
 	assert_int_equal(wire_counter(a, "pong_unknown"), 2);
+	// It stands as long as it says.
+	wire_run(wire, 31 * S);
+	tapi_core_peer(a->core, &m.id, &info);
+	assert_int_equal(info.validated, 0);
 	wire_free(wire);
 }
 
