@@ -10,8 +10,8 @@
 //      2 challenge spoilt): its PONG
 //   4  u8 to, u8 priority (and 4: encrypted), u16 length: the application sends
 //   5  u8 who, u8 where, u8 type, u8 n: a message with a right head, its body from the input
-//   6  u8 what: forgets a peer, denies it, ends a session, lets the medium refuse, a quota
-//   7  u8 who, u8 where, u8 flags (1 with its HELO, 2 for another): a PING
+//   6  u8 what: forgets a peer, denies it, ends a session, lets the medium refuse, a quota, a
+//   reload 7  u8 who, u8 where, u8 flags (1 with its HELO, 2 for another): a PING
 //
 // Held: nothing but PINGs, and PONGs to where something came from, goes to an address where nobody
 // has answered a PING; a message for a peer goes only where that peer has. Peers, sessions, PINGs,
@@ -46,7 +46,7 @@ struct world {
 	struct sent_ping pings[PINGS];
 	unsigned n_pings;
 	struct tapi_peer_id known[MAX_PEERS];
-	unsigned n_known;
+	unsigned n_known, how;
 };
 
 static void must(bool good)
@@ -225,18 +225,39 @@ static void typed(struct world *world)
 	world->left -= n;
 }
 
+static const char stage_keys[] =
+	"\"max_sessions\": 12, \"max_per_source\": 2, \"max_half_open\": 4";
+
+// `less`: a quarter of the memory, half of the peers.
+static void core_keys(char *out, size_t room, unsigned how, bool less)
+{
+	snprintf(out, room,
+		"\"max_peers\": %d, \"queue_bytes\": 8192, \"queue_total_bytes\": %d, "
+		"\"fragment_total_bytes\": %d, \"ping_address_s\": 1, \"ping_per_s\": 50, "
+		"\"ping_prefix_per_min\": 100, \"helos_per_peer\": 3, \"validate\": \"%s\", "
+		"\"fragment\": %s, \"in_rate\": %d",
+		less ? MAX_PEERS / 2 : MAX_PEERS, less ? QUEUES / 4 : QUEUES,
+		less ? FRAGMENTS / 4 : FRAGMENTS, how & 1 ? "eager" : "lazy",
+		how & 2 ? "false" : "true", how & 4 ? 5000 : 0);
+}
+
 static void administer(struct world *world)
 {
 	const unsigned what = u8(world);
 	struct tapi_core *core = world->stage.core;
 	const struct tapi_peer_id *id = &all[what / 16 % WHO].identity.id;
 	struct stage_session *session;
+	char keys[512];
 
 	switch (what % 8) {
 	case 0: tapi_core_forget(core, id); break;
 	case 1: tapi_core_deny_peer(core, id, stage_wall(&world->stage) + 5000000u); break;
 	case 2: world->stage.refuses = !world->stage.refuses; break;
 	case 3: tapi_core_quota(core, id, what * 16u, what * 8u); break;
+	case 4:
+		core_keys(keys, sizeof(keys), world->how ^ (what >> 5), what & 16);
+		stage_reload(&world->stage, keys, stage_keys);
+		break;
 	default:
 		session = stage_session(&world->stage, what);
 		if (session)
@@ -323,17 +344,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		puppet_make(&all[i], i, STAGE_PROTOCOL, STAGE_MTU, "1234", 4, 0);
 	world->in = bytes;
 	world->left = len;
-	const unsigned how = u8(world);
-
-	snprintf(keys, sizeof(keys),
-		"\"max_peers\": %d, \"queue_bytes\": 8192, \"queue_total_bytes\": %d, "
-		"\"fragment_total_bytes\": %d, \"ping_address_s\": 1, \"ping_per_s\": 50, "
-		"\"ping_prefix_per_min\": 100, \"helos_per_peer\": 3, \"validate\": \"%s\", "
-		"\"fragment\": %s, \"in_rate\": %d",
-		MAX_PEERS, QUEUES, FRAGMENTS, how & 1 ? "eager" : "lazy",
-		how & 2 ? "false" : "true", how & 4 ? 5000 : 0);
-	stage_init(&world->stage, keys,
-		"\"max_sessions\": 12, \"max_per_source\": 2, \"max_half_open\": 4");
+	world->how = u8(world);
+	core_keys(keys, sizeof(keys), world->how, false);
+	stage_init(&world->stage, keys, stage_keys);
 	world->stage.sent = on_sent;
 	world->stage.test = world;
 	tapi_core_receive(world->stage.core, TYPE, on_message, world);

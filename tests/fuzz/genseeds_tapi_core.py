@@ -69,6 +69,7 @@ SEEDS = {
     "denied": b"\0" + meet(1, 20) + administer(1, 1) + send(1, 5) + typed(1, 20, 64, b"hi") + wait(6000) + send(1, 5) + wait(70000),
     "forgotten": b"\0" + meet(1, 20) + send(1, 900) * 3 + typed(1, 20, 64, b"?") + administer(0, 1) + pong(0, 20) + wait(1000) + meet(1, 20, 1),
     "quota": b"\4" + meet(1, 20) + administer(3, 1) + send(1, 900) * 5 + raw(1, 20, message(64, b"x" * 1000)) * 9 + wait(30000),
+    "reload": b"\0" + meet(1, 20) + send(1, 900) * 3 + administer(2) + send(1, 3000) * 6 + raw(1, 20, part(9, 9000, 0, b"x" * 1300)) * 2 + administer(4, 1) + send(1, 9) + administer(2) + wait(1000) + administer(4, 2) + send(1, 9),
     "expired": b"\0" + helo(1, 20, 3) + helo(1, 20, 5) + helo(1, 20, 2, 3) + send(1, 5) + wait(4) + pong(0, 20) + wait(1000000) * 4 + send(1, 5) + wait(100),
 }
 

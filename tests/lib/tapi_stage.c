@@ -343,6 +343,30 @@ static void must(bool good, const char *what)
 	abort();
 }
 
+static struct tapi_conf *conf_of(const char *core_keys, const char *stage_keys)
+{
+	struct tapi_error error = {0};
+	struct tapi_conf *conf;
+	char text[2048];
+
+	snprintf(text, sizeof(text),
+		"{\"transports\": [\"stage\"], \"core\": {%s}, \"stage\": {%s}}", core_keys,
+		stage_keys);
+	conf = tapi_conf_parse(text, &error);
+	must(conf != NULL, error.text);
+	return conf;
+}
+
+void stage_reload(struct stage *stage, const char *core_keys, const char *stage_keys)
+{
+	struct tapi_conf *fresh = conf_of(core_keys, stage_keys);
+	struct tapi_error error = {0};
+
+	must(tapi_core_reload(stage->core, fresh, &error) == TAPI_OK, error.text);
+	tapi_conf_free(stage->conf);
+	stage->conf = fresh;
+}
+
 void stage_init(struct stage *stage, const char *core_keys, const char *stage_keys)
 {
 	static const struct tapi_own_transport transports[] = {{"stage", init, done}, {0}};
@@ -358,16 +382,11 @@ void stage_init(struct stage *stage, const char *core_keys, const char *stage_ke
 		.transports = transports,
 	};
 	struct tapi_error error = {0};
-	char text[2048];
 
 	*stage = (struct stage){.now_us = 1000000, .random = 88172645463325252};
 	TAILQ_INIT(&stage->packets);
 	tapi_identity_from_seed(&stage->identity, seed);
-	snprintf(text, sizeof(text),
-		"{\"transports\": [\"stage\"], \"core\": {%s}, \"stage\": {%s}}", core_keys,
-		stage_keys);
-	stage->conf = tapi_conf_parse(text, &error);
-	must(stage->conf != NULL, error.text);
+	stage->conf = conf_of(core_keys, stage_keys);
 	options.conf = stage->conf;
 	building = stage;
 	must(tapi_core_new(&stage->core, &options, &error) == TAPI_OK, error.text);

@@ -53,6 +53,8 @@ struct stage {
 // `core_keys`, `stage_keys`: members of these sections, as JSON without braces. Aborts when the
 // core does not come up.
 void stage_init(struct stage *stage, const char *core_keys, const char *stage_keys);
+// Another configuration; aborts where it is wrong.
+void stage_reload(struct stage *stage, const char *core_keys, const char *stage_keys);
 void stage_end(struct stage *stage);
 void stage_run(struct stage *stage, uint64_t for_us);
 uint64_t stage_wall(const struct stage *stage);
