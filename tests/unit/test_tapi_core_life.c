@@ -106,6 +106,7 @@ static void test_reload(void **state)
 		.core = QUICK, .sections = "\"acl\": {\"deny\": [\"10.0.0.3/32\"]}"};
 	struct wire_node_options wrong = {
 		.core = QUICK ", \"queue_msgs\": 1", .sections = "\"vtcp\": {\"stale_s\": 0}"};
+	struct wire_node_options short_queue = {.core = QUICK ", \"queue_msgs\": 2"};
 	struct wire_node_options others = {.transports = "\"vudp\"", .core = QUICK};
 	struct wire_node_options unknown = {.core = QUICK ", \"no_such_key\": 1"};
 	struct tapi_error error;
@@ -146,6 +147,14 @@ static void test_reload(void **state)
 	wire_send(c, a, 64, "x", 1);
 	wire_run(wire, 5 * S);
 	assert_int_equal(a->inbox.messages, batches);
+	// Limits of peers that are known change with it.
+	assert_int_equal(wire_node_reload(a, &short_queue, &error), TAPI_OK);
+	wire_no_room(a, WIRE_UDP, true);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_DROPPED);
+	wire_no_room(a, WIRE_UDP, false);
+	wire_run(wire, 1 * S);
 	// Allowed again.
 	assert_int_equal(wire_node_reload(a, &PLAIN, &error), TAPI_OK);
 	meet(wire, a, c);
