@@ -13,6 +13,20 @@
 
 // Configuration.
 
+// What create_helo() will be asked for, tried before anything is taken over: with the addresses
+// that are asked for, and some port where any will do.
+static enum tapi_result check_advertise(
+	const struct datagram *dg, const struct tapi_inet_list *asked, struct tapi_error *error)
+{
+	struct tapi_inet_list bound = *asked, own;
+
+	for (unsigned i = 0; dg->kind->has_port && i < bound.n; i++)
+		if (bound.address[i].port == 0)
+			bound.address[i].port = 1;
+	return tapi_inet_own(&own, *dg->core->conf, dg->kind->name, &bound, *dg->core->acl,
+		dg->kind->has_port, error);
+}
+
 static enum tapi_result settings_read(struct datagram *dg, struct datagram_settings *out)
 {
 	const struct tapi_conf *conf = *dg->core->conf;
@@ -23,6 +37,8 @@ static enum tapi_result settings_read(struct datagram *dg, struct datagram_setti
 
 	if (result == TAPI_OK)
 		result = tapi_inet_binds(&out->asked, conf, name, keys, &error);
+	if (result == TAPI_OK)
+		result = check_advertise(dg, &out->asked, &error);
 	if (result) {
 		dg->core->log(dg->core->core, LOG_ERR, "%s", error.text);
 		return result;

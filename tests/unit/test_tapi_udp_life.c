@@ -224,6 +224,7 @@ static void reload_moves_the_port(void **state) // TA17
 	assert_int_equal(udp_reload(b, ON_V4 ", \"mtu\": 1200"), TAPI_ECONF);
 	assert_int_equal(udp_reload(b, "\"bind\": [\"localhost\"]"), TAPI_ECONF);
 	assert_int_equal(udp_reload(b, "\"cost\": \"much\""), TAPI_ECONF);
+	assert_int_equal(udp_reload(b, ON_V4 ", \"advertise\": [\"0.0.0.0\"]"), TAPI_ECONF);
 	assert_int_equal(udp_reload(b, ON_V4 ", \"cost\": 117"), TAPI_OK); // nothing to rebind
 	assert_int_equal(b->api->cost, 117);
 	assert_int_equal(end_send(a, out, "two"), TAPI_OK);
@@ -486,6 +487,8 @@ static void a_wrong_section_is_refused(void **state)
 		"{\"udp\": {\"bind\": [\"192.0.2.1:0\"]}}",
 		"{\"udp\": {\"mtu\": 100}}",
 		"{\"udp\": {\"ipv6\": false, \"bind\": [\"::1\"]}}",
+		"{\"udp\": {\"advertise\": [\"localhost\"]}}",
+		"{\"udp\": {\"port\": 0, \"bind\": [\"127.0.0.1\"], \"advertise\": [\"::2\"]}}",
 	};
 
 	(void)state;
