@@ -252,6 +252,7 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 		(uint32_t)set->ping_prefix_per_min, UINT64_C(60) * TAPI_US_PER_S, 65536);
 	tapi_bucket_init(&core->ping_bucket, set->ping_per_s, set->ping_per_s, now_us);
 	tapi_bucket_init(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
+	tapi_bucket_init(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
 	tapi_fragment_pool_init(&core->fragment_pool, set->fragment_total_bytes);
 	tapi_queue_pool_init(&core->queue_pool, set->queue_total_bytes);
 	if (core->ping_address == NULL || core->ping_prefix == NULL)

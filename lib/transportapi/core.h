@@ -6,6 +6,8 @@
 // they may be lost, doubled and reordered. Nothing but PINGs goes to an address that was not
 // validated.
 //
+// Receivers and watchers may call anything but new, start, stop, free, reload and turn.
+//
 // Threads: all of it on the thread of the loop. Time: a core that has an event base keeps its own
 // timer; one that was given `now_us` and no base is driven by tapi_core_turn().
 #ifndef TRANSPORTAPI_CORE_H

@@ -200,6 +200,10 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 		tapi_peer_kick(peer);
 		return refuse(&count->helo_old, TAPI_OK);
 	}
+	// A check costs some 100 microseconds: nobody out there may have us do nothing else.
+	if (origin == TAPI_FROM_WIRE &&
+		!tapi_bucket_take(&core->helo_bucket, 1, tapi_core_now(core)))
+		return refuse(&count->helo_limited, TAPI_ELIMIT);
 	result = tapi_helo_check(helo, tapi_core_wall(core),
 		carrier != NULL && (carrier->loaded.api->flags & TAPI_HIGH_LATENCY) != 0);
 	if (result == TAPI_EEXPIRED)

@@ -67,6 +67,7 @@
 	X(helo_bad_address, "HELOs dropped: the address is malformed")                          \
 	X(helo_unknown_transport, "HELOs dropped: of a transport that does not run here")       \
 	X(helo_old, "HELOs dropped: what is known is as new")                                   \
+	X(helo_limited, "HELOs dropped: helos_per_s")                                           \
 	X(helo_no_room, "HELOs dropped: no room for the peer or the address")                   \
 	X(helo_stored, "HELOs kept")                                                            \
 	X(ping_sent, "PINGs sent")                                                              \
@@ -110,7 +111,7 @@ struct tapi_core_settings {
 	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, queue_deadline_us;
 	uint64_t flush_us, flush_stream_us, store_us;
 	uint64_t helo_lifetime_us, pong_valid_us, ping_wait_us;
-	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s;
+	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s, helos_per_s;
 	uint64_t retry_min_us, retry_max_us;
 	uint64_t quiet_us, quiet_ping_us, idle_ping_us, helo_repeat_us, idle_close_us, linger_us,
 		keepalive_us;
@@ -293,7 +294,7 @@ struct tapi_core {
 	struct tapi_denied *denied;
 
 	struct tapi_probe *probes;
-	struct tapi_bucket ping_bucket, pong_bucket;
+	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;
 	struct tapi_rate_map *ping_address, *ping_prefix;
 	struct tapi_queue_pool queue_pool;
 	struct tapi_fragment_pool fragment_pool;

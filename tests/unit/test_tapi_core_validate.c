@@ -106,6 +106,28 @@ static void test_helos_refused(void **state)
 	wire_free(wire);
 }
 
+// A flood of keys that nobody knows costs so many checks a second; what a friend gives is taken.
+static void test_helo_flood(void **state)
+{
+	struct wire *wire = wire_new(14);
+	struct wire_node_options options = {.core = "\"helos_per_s\": 20"};
+	struct wire_node *a = wire_node_add(wire, &options);
+	struct tapi_identity m;
+	uint8_t octets[TAPI_HELO_BYTES_MAX];
+	size_t size;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) { // in a second
+		m = mallory((uint8_t)i);
+		size = make_helo(wire, &m, WIRE_UDP, THIRD + i, HOUR, octets);
+		plain(wire, THIRD, a, &m, octets, size);
+	}
+	assert_in_range(wire_counter(a, "helo_stored"), 38, 42); // a second's worth at once, too
+	assert_int_equal(wire_counter(a, "helo_stored") + wire_counter(a, "helo_limited"), 100);
+	assert_int_equal(tapi_core_add_helo(a->core, octets, size), TAPI_OK);
+	wire_free(wire);
+}
+
 static void test_newer_replaces(void **state)
 {
 	struct wire *wire = wire_new(5);
@@ -497,6 +519,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_helos_refused),
+		cmocka_unit_test(test_helo_flood),
 		cmocka_unit_test(test_newer_replaces),
 		cmocka_unit_test(test_third_party_udp),
 		cmocka_unit_test(test_third_party_tcp),
