@@ -202,8 +202,8 @@ static void test_deny_peer(void **state)
 static void test_references(void **state)
 {
 	struct wire *wire = wire_new(44);
-	struct wire_node_options natted = {
-		.transports = "\"vtcp\"", .core = QUICK, .nated = {true, true, true}};
+	struct wire_node_options natted = {.core = QUICK, .nated = {true, true, true}};
+	struct wire_node_options shortly = {.core = QUICK ", \"linger_s\": 5"};
 	struct wire_node_options tcp = {.transports = "\"vtcp\"", .core = QUICK};
 	struct wire_node *a = wire_node_add(wire, &tcp), *b = wire_node_add(wire, &tcp), *c, *d, *n;
 
@@ -217,22 +217,23 @@ static void test_references(void **state)
 	assert_int_equal(wire_sessions(a, WIRE_TCP), 0);
 	assert_int_equal(wire_sessions(b, WIRE_TCP), 0);
 	// Validated, and not the one in use: given back after linger_s.
-	c = wire_node_add(wire, &PLAIN);
+	c = wire_node_add(wire, &shortly);
 	d = wire_node_add(wire, &PLAIN);
 	meet(wire, c, d);
 	assert_int_equal(wire_sessions(c, WIRE_TCP), 1);
-	for (int i = 0; i < 70; i++) {
+	for (int i = 0; i < 7; i++) {
 		wire_send(c, d, 64, "x", 1);
 		wire_run(wire, 1 * S);
 	}
 	assert_int_equal(wire_sessions(c, WIRE_TCP), 0);
 	assert_int_equal(wire_sessions(c, WIRE_UDP), 1);
-	// Nobody can call n: its session is kept up while it runs.
+	// Nobody can call n: its sessions are kept up while it runs, the one to fall back to, too.
 	n = wire_node_add(wire, &natted);
-	meet(wire, n, b);
+	meet(wire, n, d);
 	wire_run(wire, 3600 * (uint64_t)S);
 	assert_int_equal(wire_sessions(n, WIRE_TCP), 1);
-	assert_int_equal(wire_send(b, n, 64, "still there", 11), TAPI_OK);
+	assert_int_equal(wire_sessions(n, WIRE_UDP), 1);
+	assert_int_equal(wire_send(d, n, 64, "still there", 11), TAPI_OK);
 	wire_run(wire, 1 * S);
 	assert_int_equal(n->inbox.messages, 1);
 	wire_free(wire);
@@ -268,16 +269,21 @@ static void test_gossip(void **state)
 	assert_int_equal(tapi_core_peer(late->core, &dead->identity.id, &info), TAPI_ENOADDR);
 	wire_free(wire);
 
-	// Of a peer that is reached by tcp alone: that address, and not the other.
+	// Of a peer that is reached by udp alone: that address, and not the other.
 	wire = wire_new(45);
 	hub = wire_node_add(wire, &PLAIN);
 	peers[0] = wire_node_add(wire, &PLAIN);
-	wire_block(wire, WIRE_UDP, hub->ip, peers[0]->ip, true);
+	wire_block(wire, WIRE_TCP, hub->ip, peers[0]->ip, true);
 	meet(wire, hub, peers[0]);
 	late = wire_node_add(wire, &PLAIN);
 	meet(wire, late, hub);
 	assert_int_equal(tapi_core_peer(late->core, &peers[0]->identity.id, &info), TAPI_OK);
 	assert_int_equal(info.addresses, 1);
+	wire_block(wire, WIRE_UDP, late->ip, peers[0]->ip, true);
+	wire_send(late, peers[0], 64, "x", 1);
+	wire_run(wire, 5 * S);
+	tapi_core_peer(late->core, &peers[0]->identity.id, &info);
+	assert_int_equal(info.validated, 0);
 	wire_free(wire);
 
 	wire = wire_new(46);

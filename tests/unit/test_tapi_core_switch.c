@@ -98,6 +98,29 @@ static void test_blocked_and_back(void **state)
 	wire_free(wire);
 }
 
+// A medium that stumbles for a second and a half is not left for that: one PING unanswered, or two,
+// are no proof.
+static void test_stumble(void **state)
+{
+	struct wire *wire = wire_new(29);
+	struct wire_node_options options = {.core = QUICK};
+	struct wire_node *a = wire_node_add(wire, &options), *b = wire_node_add(wire, &options);
+
+	(void)state;
+	wire_introduce(a, b, WIRE_ANY);
+	stream(wire, a, b, 5 * S);
+	for (uint64_t i = 0; i < 10; i++) {
+		wire_block(wire, WIRE_UDP, 0, 0, true);
+		stream(wire, a, b, 1500 * MS);
+		wire_block(wire, WIRE_UDP, 0, 0, false);
+		stream(wire, a, b, (8 + i % 3) * S + i * 300 * MS);
+	}
+	assert_true(wire_counter(a, "ping_unanswered") > 3);
+	assert_int_equal(a->inbox.switched, 0);
+	assert_string_equal(transport_of(a, b), "vudp");
+	wire_free(wire);
+}
+
 // Several addresses of one transport do not fail one after another: when the first does, the others
 // are not believed before they answered.
 static void test_many_addresses_blocked(void **state)
@@ -322,6 +345,7 @@ static void test_measured(void **state)
 	struct tapi_peer_info info;
 	static uint8_t body[1400];
 	unsigned on_tcp = 0;
+	uint64_t pings;
 
 	(void)state;
 	assert_non_null(file);
@@ -339,6 +363,13 @@ static void test_measured(void **state)
 	wire_introduce(a, b, WIRE_ANY);
 	stream(wire, a, b, 3 * S);
 	assert_string_equal(transport_of(a, b), "vudp");
+	// The path in use is measured though messages go both ways, and none is missed.
+	pings = wire_counter(a, "ping_sent");
+	for (int i = 0; i < 100; i++) {
+		stream(wire, a, b, 100 * MS);
+		wire_send(b, a, 64, "x", 1);
+	}
+	assert_in_range(wire_counter(a, "ping_sent") - pings, 8, 12);
 	assert_int_equal(tapi_core_best(a->core, &b->identity.id, 11, &info), TAPI_OK);
 	assert_string_equal(info.transport, "vudp"); // 100 x 10 beside 200 x 30
 	assert_int_equal(tapi_core_best(a->core, &b->identity.id, 1400, &info), TAPI_OK);
@@ -368,6 +399,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_of_cost),
 		cmocka_unit_test(test_blocked_and_back),
+		cmocka_unit_test(test_stumble),
 		cmocka_unit_test(test_many_addresses_blocked),
 		cmocka_unit_test(test_all_blocked),
 		cmocka_unit_test(test_behind_nat),
