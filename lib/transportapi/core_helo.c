@@ -154,7 +154,7 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 	at->helo_size = (uint16_t)length;
 	memcpy(at->helo, octets, length);
 	at->trigger = true;
-	at->vouched |= origin != TAPI_FROM_WIRE;
+	at->vouched |= origin >= TAPI_FROM_PROGRAM;
 	at->proven |= origin == TAPI_FROM_FILE;
 	core->counters.helo_stored++;
 	tapi_peer_kick(peer);
@@ -196,13 +196,13 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 		old = find_address(peer, hash);
 	if (old != NULL && helo->seq <= old->seq) {
 		old->trigger = true; // it may be asked again: the limits of PINGs hold
-		old->vouched |= origin != TAPI_FROM_WIRE;
+		old->vouched |= origin >= TAPI_FROM_PROGRAM;
 		tapi_peer_kick(peer);
 		return refuse(&count->helo_old, TAPI_OK);
 	}
 	// A check costs some 100 microseconds: nobody out there may have us do nothing else.
-	if (origin == TAPI_FROM_WIRE &&
-		!tapi_bucket_take(&core->helo_bucket, 1, tapi_core_now(core)))
+	if (origin < TAPI_FROM_PROGRAM &&
+		!tapi_core_may(&core->helo_bucket, origin == TAPI_FROM_PEER, tapi_core_now(core)))
 		return refuse(&count->helo_limited, TAPI_ELIMIT);
 	result = tapi_helo_check(helo, tapi_core_wall(core),
 		carrier != NULL && (carrier->loaded.api->flags & TAPI_HIGH_LATENCY) != 0);

@@ -60,6 +60,7 @@
 	X(fragment_bad, "parts dropped: malformed, in conflict, or no room")                    \
 	X(helo_received, "HELOs that came in, by any way")                                      \
 	X(helo_malformed, "HELOs dropped: malformed")                                           \
+	X(helo_limited, "HELOs dropped: helos_per_s")                                           \
 	X(helo_bad_signature, "HELOs dropped: wrong signature")                                 \
 	X(helo_expired, "HELOs dropped: expired, or expiring too far from now")                 \
 	X(helo_own, "HELOs of our own that came back")                                          \
@@ -211,7 +212,8 @@ struct tapi_address { // one HELO of a peer
 	uint8_t helo[]; // as signed
 };
 
-enum tapi_origin { TAPI_FROM_WIRE, TAPI_FROM_PROGRAM, TAPI_FROM_FILE }; // of a HELO
+// Of a HELO. PEER: who brought it is validated.
+enum tapi_origin { TAPI_FROM_STRANGER, TAPI_FROM_PEER, TAPI_FROM_PROGRAM, TAPI_FROM_FILE };
 
 struct tapi_choice { // how to reach a peer: an address (path NULL: not open), or a path alone
 	struct tapi_address *address;
@@ -322,6 +324,17 @@ void tapi_core_log(struct tapi_core *core, int priority, const char *format, ...
 void tapi_carrier_touch(struct tapi_carrier *carrier); // it wants a turn now
 struct tapi_carrier *tapi_core_carrier(struct tapi_core *core, uint16_t protocol); // that runs
 bool tapi_core_denied(struct tapi_core *core, const struct tapi_peer_id *peer);
+// Signatures and answers cost time that a flood of strangers must not take from those who are
+// known: the last half of a bucket is for these.
+static inline uint64_t tapi_core_share(const struct tapi_bucket *bucket, bool known)
+{
+	return known ? 1 : bucket->burst / 2 + 1;
+}
+static inline bool tapi_core_may(struct tapi_bucket *bucket, bool known, uint64_t now_us)
+{
+	return tapi_bucket_when(bucket, tapi_core_share(bucket, known), now_us) <= now_us &&
+	       tapi_bucket_take(bucket, 1, now_us);
+}
 
 // core_timer.c: peers by their next wish.
 bool tapi_timer_reserve(struct tapi_core *core, uint32_t timers); // room, once per peer
@@ -382,7 +395,8 @@ void tapi_probe_end(struct tapi_probe *probe);
 // PINGs that are due; the next wish.
 uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us);
 void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
-	const struct tapi_message_pack *pack, const uint8_t *message, uint32_t size);
+	const struct tapi_message_pack *pack, bool validated, const uint8_t *message,
+	uint32_t size);
 void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_t size);
 void tapi_path_trigger(struct tapi_path *path); // what came in asks for a PING (TA8)
 uint64_t tapi_backoff(struct tapi_core *core, unsigned failures);

@@ -124,7 +124,8 @@ static void take_helo(struct arrival *in, const uint8_t *message, uint32_t size)
 		in->core->counters.helo_malformed++;
 		return;
 	}
-	tapi_core_take_helo(in->core, &helo, message, size, TAPI_FROM_WIRE);
+	tapi_core_take_helo(in->core, &helo, message, size,
+		in->validated ? TAPI_FROM_PEER : TAPI_FROM_STRANGER);
 	if (in->path != NULL && in->path->valid_until_us == 0)
 		tapi_path_trigger(in->path);
 }
@@ -141,7 +142,7 @@ static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
 	switch (type) {
 	case TAPI_TYPE_HELO: take_helo(in, message, size); break;
 	case TAPI_TYPE_PING:
-		tapi_core_take_ping(in->core, in->carrier, in->pack, message, size);
+		tapi_core_take_ping(in->core, in->carrier, in->pack, in->validated, message, size);
 		break;
 	case TAPI_TYPE_PONG: tapi_core_take_pong(in->core, message, size); break;
 	case TAPI_TYPE_FRAGMENT: take_fragment(in, message, size); break;

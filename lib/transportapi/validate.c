@@ -130,7 +130,9 @@ static size_t prefix_key(const struct tapi_source *source, uint8_t out[7])
 static uint64_t limits(struct tapi_core *core, const void *key, size_t length,
 	const struct tapi_source *source, bool proven, uint64_t now_us)
 {
-	uint64_t when_us = tapi_bucket_when(&core->ping_bucket, 1, now_us), each_us;
+	uint64_t when_us = tapi_bucket_when(
+			 &core->ping_bucket, tapi_core_share(&core->ping_bucket, proven), now_us),
+		 each_us;
 	bool asked = !proven && core->settings.ping_address_us != 0;
 	uint8_t prefix[7];
 	size_t prefix_length = 0;
@@ -359,8 +361,9 @@ static bool answer_elsewhere(struct tapi_core *core, struct tapi_carrier *carrie
 }
 
 void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
-	const struct tapi_message_pack *pack, const uint8_t *message, uint32_t size)
+	const struct tapi_message_pack *pack, bool validated, const uint8_t *message, uint32_t size)
 {
+	enum tapi_origin origin = validated ? TAPI_FROM_PEER : TAPI_FROM_STRANGER;
 	struct tapi_transport_api *api = carrier->loaded.api;
 	uint64_t now_us = tapi_core_now(core), wall_us = tapi_core_wall(core);
 	struct tapi_ping ping;
@@ -379,7 +382,7 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 		core->counters.ping_not_ours++;
 		return;
 	}
-	if (!tapi_bucket_take(&core->pong_bucket, 1, now_us)) {
+	if (!tapi_core_may(&core->pong_bucket, validated, now_us)) {
 		core->counters.ping_limited_in++;
 		return;
 	}
@@ -389,8 +392,8 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 		tapi_helo_peer(&ping.helos[i], &id);
 		length = (uint32_t)tapi_helo_encode(&ping.helos[i], helo, sizeof(helo));
 		if (tapi_peer_id_equal(&id, &pack->sender) && length != 0)
-			proven[i] = tapi_core_take_helo(core, &ping.helos[i], helo, length,
-					    TAPI_FROM_WIRE) == TAPI_OK;
+			proven[i] = tapi_core_take_helo(
+					    core, &ping.helos[i], helo, length, origin) == TAPI_OK;
 	}
 	tapi_pong_sign(&pong, &ping, &pack->sender, &pack->source,
 		wall_us + core->settings.pong_valid_us, &core->identity);

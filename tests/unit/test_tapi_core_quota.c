@@ -14,6 +14,7 @@
 #include "tapi_wire.h"
 
 #include "transportapi/core_internal.h"
+#include "transportapi/ping.h"
 
 #define S     1000000u
 #define MS    1000u
@@ -167,6 +168,72 @@ static void test_strangers(void **state)
 	wire_free(wire);
 }
 
+static void forge(struct wire *wire, uint32_t from_ip, struct wire_node *to,
+	const struct tapi_peer_id *sender, const uint8_t *message, size_t size)
+{
+	uint32_t crc = (uint32_t)crc32(0, message, (unsigned)size);
+
+	wire_forge(wire, WIRE_UDP, from_ip, to, sender, message, (uint32_t)size, false, &crc);
+}
+
+static size_t helo_of(const struct wire *wire, const struct tapi_identity *identity, uint32_t ip,
+	uint8_t out[TAPI_HELO_BYTES_MAX])
+{
+	const uint64_t wall_us = UINT64_C(1800000000000000) + wire_now(wire); // tapi_wire's
+	struct tapi_helo helo = {.protocol = WIRE_PROTOCOL + WIRE_UDP,
+		.mtu = 1432,
+		.expires_us = wall_us + 3600 * (uint64_t)S,
+		.seq = wall_us,
+		.address_size = 6};
+
+	tapi_put16(tapi_put32(helo.address, ip), WIRE_PORT);
+	tapi_helo_sign(&helo, identity);
+	return tapi_helo_encode(&helo, out, TAPI_HELO_BYTES_MAX);
+}
+
+// Strangers ask and advertise a hundred times as much as is answered and checked: they are cut
+// short, and a peer that was validated is answered, and heard, all the same.
+static void test_flood(void **state)
+{
+	static const char slow[] = QUICK ", \"pongs_per_s\": 20, \"helos_per_s\": 20";
+	struct wire *wire = wire_new(66);
+	struct wire_node_options few = {.transports = "\"vudp\"", .core = slow};
+	struct wire_node *a = wire_node_add(wire, &few), *b = wire_node_add(wire, &UDP_ONLY);
+	uint8_t ping[TAPI_PING_BYTES_MAX], helo[TAPI_HELO_BYTES_MAX], seed[TAPI_SEED_BYTES] = {7};
+	struct tapi_ping asks = {.target = a->identity.id};
+	size_t ping_size = tapi_ping_encode(&asks, ping, sizeof(ping)), helo_size;
+	struct tapi_identity stranger;
+	uint64_t answered, stored;
+
+	(void)state;
+	meet(wire, b, a);
+	answered = wire_counter(b, "pong_received");
+	for (uint32_t i = 0; i < 60 * 100; i++) {
+		uint32_t ip = 0x0a640000 + i % 5000;
+
+		memcpy(&seed[8], &i, sizeof(i));
+		tapi_identity_from_seed(&stranger, seed);
+		for (int j = 0; j < 20; j++)
+			forge(wire, ip, a, &stranger.id, ping, ping_size);
+		helo_size = helo_of(wire, &stranger, ip, helo);
+		forge(wire, ip, a, &stranger.id, helo, helo_size);
+		if (i % 50 == 0) // one way: B has to ask whether A still hears it
+			assert_int_equal(wire_send(b, a, 64, "x", 1), TAPI_OK);
+		wire_run(wire, 10 * MS);
+	}
+	assert_true(wire_counter(a, "ping_limited_in") > 100000);
+	assert_true(wire_counter(a, "helo_limited") > 4000);
+	assert_true(wire_counter(b, "pong_received") - answered > 10);
+	assert_int_equal(wire_counter(b, "ping_unanswered"), 0);
+	assert_int_equal(wire_counter(b, "paths_lost"), 0);
+	stored = wire_counter(a, "helo_stored");
+	helo_size = helo_of(wire, &b->identity, b->ip, helo);
+	forge(wire, b->ip, a, &b->identity.id, helo, helo_size);
+	wire_run(wire, 10 * MS);
+	assert_int_equal(wire_counter(a, "helo_stored"), stored + 1);
+	wire_free(wire);
+}
+
 // 2,000 peers that are idle: what one costs, told; and a turn finds nothing to do.
 static void test_idle_peers(void **state)
 {
@@ -203,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_fair_drop),
 		cmocka_unit_test(test_priority),
 		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_idle_peers),
 	};
 
