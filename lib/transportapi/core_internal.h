@@ -60,7 +60,6 @@
 	X(fragment_bad, "parts dropped: malformed, in conflict, or no room")                    \
 	X(helo_received, "HELOs that came in, by any way")                                      \
 	X(helo_malformed, "HELOs dropped: malformed")                                           \
-	X(helo_limited, "HELOs dropped: helos_per_s")                                           \
 	X(helo_bad_signature, "HELOs dropped: wrong signature")                                 \
 	X(helo_expired, "HELOs dropped: expired, or expiring too far from now")                 \
 	X(helo_own, "HELOs of our own that came back")                                          \

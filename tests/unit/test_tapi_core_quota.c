@@ -195,7 +195,7 @@ static size_t helo_of(const struct wire *wire, const struct tapi_identity *ident
 // short, and a peer that was validated is answered, and heard, all the same.
 static void test_flood(void **state)
 {
-	static const char slow[] = QUICK ", \"pongs_per_s\": 20, \"helos_per_s\": 20";
+	static const char slow[] = QUICK ", \"pongs_per_s\": 17, \"helos_per_s\": 17";
 	struct wire *wire = wire_new(66);
 	struct wire_node_options few = {.transports = "\"vudp\"", .core = slow};
 	struct wire_node *a = wire_node_add(wire, &few), *b = wire_node_add(wire, &UDP_ONLY);
@@ -208,22 +208,24 @@ static void test_flood(void **state)
 	(void)state;
 	meet(wire, b, a);
 	answered = wire_counter(b, "pong_received");
-	for (uint32_t i = 0; i < 60 * 100; i++) {
+	for (uint32_t i = 0; i < 30 * 1000; i++) {
 		uint32_t ip = 0x0a640000 + i % 5000;
 
 		memcpy(&seed[8], &i, sizeof(i));
-		tapi_identity_from_seed(&stranger, seed);
-		for (int j = 0; j < 20; j++)
+		if (i % 10 == 0)
+			tapi_identity_from_seed(&stranger, seed);
+		for (int j = 0; j < 4; j++)
 			forge(wire, ip, a, &stranger.id, ping, ping_size);
 		helo_size = helo_of(wire, &stranger, ip, helo);
-		forge(wire, ip, a, &stranger.id, helo, helo_size);
-		if (i % 50 == 0) // one way: B has to ask whether A still hears it
+		if (i % 10 == 0)
+			forge(wire, ip, a, &stranger.id, helo, helo_size);
+		if (i % 500 == 0) // one way: B has to ask whether A still hears it
 			assert_int_equal(wire_send(b, a, 64, "x", 1), TAPI_OK);
-		wire_run(wire, 10 * MS);
+		wire_run(wire, 1 * MS);
 	}
 	assert_true(wire_counter(a, "ping_limited_in") > 100000);
-	assert_true(wire_counter(a, "helo_limited") > 4000);
-	assert_true(wire_counter(b, "pong_received") - answered > 10);
+	assert_true(wire_counter(a, "helo_limited") > 2000);
+	assert_true(wire_counter(b, "pong_received") - answered >= 5);
 	assert_int_equal(wire_counter(b, "ping_unanswered"), 0);
 	assert_int_equal(wire_counter(b, "paths_lost"), 0);
 	stored = wire_counter(a, "helo_stored");
