@@ -164,6 +164,74 @@ static void test_many_addresses_blocked(void **state)
 	wire_free(wire);
 }
 
+// What is open goes before what would have to be opened at the same price: A has an address of B
+// whose session it gave back long ago; B calls.
+static void test_open_session_first(void **state)
+{
+	struct wire *wire = wire_new(30);
+	struct wire_node_options udp = {.transports = "\"vudp\"", .core = QUICK};
+	struct wire_node *a = wire_node_add(wire, &udp), *b = wire_node_add(wire, &udp);
+	struct tapi_peer_info info;
+	uint8_t octets[TAPI_HELO_BYTES_MAX];
+	struct tapi_helo helo = {
+		.protocol = WIRE_PROTOCOL + WIRE_UDP,
+		.mtu = 1432,
+		.expires_us = UINT64_C(1800003600000000),
+		.seq = UINT64_C(1800000000000000),
+		.address_size = 6,
+	};
+
+	(void)state;
+	wire_alias(b, 0x0a550001);
+	tapi_put16(tapi_put32(helo.address, 0x0a550001), WIRE_PORT);
+	tapi_helo_sign(&helo, &b->identity);
+	tapi_core_add_helo(a->core, octets, tapi_helo_encode(&helo, octets, sizeof(octets)));
+	wire_send(a, b, 64, "x", 1);
+	wire_run(wire, 1 * S);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_string_equal(info.address, "vudp://10.85.0.1:2086");
+	wire_run(wire, 500 * (uint64_t)S);
+	assert_int_equal(wire_sessions(a, WIRE_UDP), 0);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_string_equal(info.transport, "vudp"); // validated still, and not open
+	assert_false(info.inbound);
+	wire_introduce(b, a, WIRE_ANY);
+	wire_send(b, a, 64, "x", 1);
+	wire_run(wire, 1 * S);
+	wire_send(a, b, 64, "x", 1);
+	wire_run(wire, 1 * S);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_string_equal(info.address, "vudp://10.0.0.2:2086");
+	assert_true(info.inbound);
+	wire_free(wire);
+}
+
+// What A knows of B's udp came from the wire: one PING for each time that B tells it. The first is
+// lost at a wall; the wall falls; B tells it again, and A finds out.
+static void test_told_again(void **state)
+{
+	struct wire *wire = wire_new(31);
+	struct wire_node_options options = {.core = QUICK ", \"helo_repeat_s\": 10"};
+	struct wire_node *a = wire_node_add(wire, &options), *b = wire_node_add(wire, &options);
+
+	(void)state;
+	wire_block(wire, WIRE_UDP, 0, 0, true);
+	wire_introduce(a, b, WIRE_TCP);
+	for (int i = 0; i < 20; i++) {
+		stream(wire, a, b, 1 * S);
+		stream(wire, b, a, 1 * S);
+	}
+	assert_string_equal(transport_of(a, b), "vtcp");
+	wire_block(wire, WIRE_UDP, 0, 0, false);
+	for (int i = 0; i < 20; i++) {
+		stream(wire, a, b, 1 * S);
+		stream(wire, b, a, 1 * S);
+	}
+	assert_string_equal(transport_of(a, b), "vudp");
+	assert_string_equal(transport_of(b, a), "vudp");
+	wire_free(wire);
+}
+
 // Nothing goes out when nothing works; what waits goes when something does.
 static void test_all_blocked(void **state)
 {
@@ -186,6 +254,16 @@ static void test_all_blocked(void **state)
 	wire_free(wire);
 }
 
+static bool keep_helo(void *context, const uint8_t *octets, size_t length)
+{
+	struct tapi_helo *helo = context;
+	size_t used;
+
+	assert_int_equal(helo->protocol, 0); // there is but one
+	assert_int_equal(tapi_helo_decode(helo, octets, length, &used), TAPI_OK);
+	return true;
+}
+
 // B behind a NAT: nobody can call it. It calls A by tcp; A answers over that session. Then udp is
 // let out, and both use it; then it is blocked, and both are back on tcp within 10 s, A too, who
 // cannot call; and udp again.
@@ -195,6 +273,7 @@ static void test_behind_nat(void **state)
 	struct wire_node_options options = {
 		.core = QUICK ", \"retry_max_s\": 10, \"helo_repeat_s\": 5"};
 	struct wire_node_options natted = options;
+	struct tapi_helo nat = {.protocol = 0};
 	struct wire_node *a, *b;
 	uint64_t got, since_us;
 
@@ -203,6 +282,10 @@ static void test_behind_nat(void **state)
 	a = wire_node_add(wire, &options);
 	b = wire_node_add(wire, &natted);
 	wire_block(wire, WIRE_UDP, 0, 0, true);
+	tapi_core_own_helos(b->core, keep_helo, &nat);
+	assert_int_equal(nat.protocol, TAPI_PROTOCOL_NAT);
+	assert_true(nat.flags & TAPI_HELO_OUTBOUND_ONLY);
+	assert_int_equal(nat.address_size, 0);
 	wire_introduce(a, b, WIRE_ANY); // of protocol nat: no address
 	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_ENOADDR);
 	wire_introduce(b, a, WIRE_ANY);
@@ -401,6 +484,8 @@ int main(void)
 		cmocka_unit_test(test_blocked_and_back),
 		cmocka_unit_test(test_stumble),
 		cmocka_unit_test(test_many_addresses_blocked),
+		cmocka_unit_test(test_open_session_first),
+		cmocka_unit_test(test_told_again),
 		cmocka_unit_test(test_all_blocked),
 		cmocka_unit_test(test_behind_nat),
 		cmocka_unit_test(test_two_ways),

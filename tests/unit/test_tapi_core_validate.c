@@ -423,6 +423,25 @@ static void test_forged_ping(void **state)
 	wire_free(wire);
 }
 
+// PINGs by the hundred: so many are answered in a second.
+static void test_ping_flood(void **state)
+{
+	struct wire *wire = wire_new(15);
+	struct wire_node_options options = {.core = "\"pongs_per_s\": 10"};
+	struct wire_node *a = wire_node_add(wire, &options);
+	struct tapi_identity m = mallory(1);
+	struct tapi_ping ping = {.target = a->identity.id};
+	uint8_t octets[TAPI_PING_BYTES_MAX];
+	size_t size = tapi_ping_encode(&ping, octets, sizeof(octets));
+
+	(void)state;
+	for (int i = 0; i < 200; i++) // in two seconds
+		plain(wire, THIRD, a, &m, octets, size);
+	assert_in_range(wire_counter(a, "pong_sent"), 23, 27); // a stranger has half of the burst
+	assert_int_equal(wire_counter(a, "pong_sent") + wire_counter(a, "ping_limited_in"), 200);
+	wire_free(wire);
+}
+
 // A message on a session that was validated for another peer is a stranger's.
 static void test_sender_conflict(void **state)
 {
@@ -528,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_fabricated_pongs),
 		cmocka_unit_test(test_late_pong),
 		cmocka_unit_test(test_forged_ping),
+		cmocka_unit_test(test_ping_flood),
 		cmocka_unit_test(test_sender_conflict),
 		cmocka_unit_test(test_session_less),
 		cmocka_unit_test(test_validity_ends),
