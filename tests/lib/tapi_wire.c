@@ -337,6 +337,7 @@ static void on_message(void *context, const struct tapi_incoming *incoming)
 	inbox->last_type = incoming->type;
 	inbox->last_length = incoming->length;
 	inbox->last_encrypted = incoming->is_encrypted;
+	inbox->last_crc = incoming->crc;
 	memcpy(inbox->last, incoming->body,
 		incoming->length < sizeof(inbox->last) ? incoming->length : sizeof(inbox->last));
 }

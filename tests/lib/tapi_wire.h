@@ -29,6 +29,7 @@ struct wire_inbox { // what a node's application got
 	uint16_t last_type;
 	uint32_t last_length;
 	bool last_encrypted;
+	uint32_t last_crc; // where encrypted
 	uint8_t last[65536];
 	uint64_t reachable, switched, lost; // events
 	struct tapi_peer_info event;        // the last one

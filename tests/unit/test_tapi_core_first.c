@@ -53,6 +53,25 @@ static void test_two_cores(void **state)
 	wire_free(wire);
 }
 
+// Without a message of an application: who validates is validated in turn.
+static void test_eager(void **state)
+{
+	struct wire *wire = wire_new(5);
+	struct wire_node_options eager = {
+		.transports = "\"vudp\"", .core = "\"validate\": \"eager\""};
+	struct wire_node_options lazy = {.transports = "\"vudp\""};
+	struct wire_node *a = wire_node_add(wire, &eager), *b = wire_node_add(wire, &lazy);
+
+	(void)state;
+	wire_introduce(a, b, WIRE_ANY);
+	wire_run(wire, 1 * S);
+	assert_int_equal(a->inbox.reachable, 1);
+	assert_int_equal(b->inbox.reachable, 1);
+	wire_introduce(a, a, WIRE_ANY);
+	assert_int_equal(wire_counter(a, "helo_own"), 1);
+	wire_free(wire);
+}
+
 struct pair {
 	struct wire *wire;
 	struct wire_node *a, *b;
@@ -148,6 +167,22 @@ static void test_full_payloads(void **state)
 	wire_free(pair.wire);
 }
 
+// Small messages in a burst: a payload of a stream is far from full when the queue is; it does not
+// wait for that.
+static void test_queue_half_full(void **state)
+{
+	struct wire_node_options tcp = {.transports = "\"vtcp\""};
+	struct pair pair = pair_up(&tcp);
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(wire_send(pair.a, pair.b, 64, "small", 5), TAPI_OK);
+	wire_run(pair.wire, 10 * MS);
+	assert_int_equal(pair.b->inbox.messages, 201);
+	assert_true(wire_counter(pair.a, "sent_batches") < 20);
+	wire_free(pair.wire);
+}
+
 static void test_long_messages(void **state)
 {
 	struct pair pair = pair_up(&UDP_ONLY);
@@ -238,6 +273,7 @@ static void test_crc(void **state)
 	wire_run(pair.wire, 10 * MS);
 	assert_int_equal(pair.b->inbox.messages, 2);
 	assert_true(pair.b->inbox.last_encrypted);
+	assert_int_equal(pair.b->inbox.last_crc, 0xdeadbeef);
 	assert_int_equal(wire_counter(pair.b, "crc_bad"), 0);
 	wire_forge(pair.wire, WIRE_UDP, pair.a->ip, pair.b, &pair.a->identity.id, message, 8, false,
 		&wrong);
@@ -329,8 +365,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_cores),
+		cmocka_unit_test(test_eager),
 		cmocka_unit_test(test_small_messages),
 		cmocka_unit_test(test_full_payloads),
+		cmocka_unit_test(test_queue_half_full),
 		cmocka_unit_test(test_long_messages),
 		cmocka_unit_test(test_mtu_of_path),
 		cmocka_unit_test(test_crc),

@@ -91,6 +91,14 @@ static void test_known_peers(void **state)
 	assert_int_equal(wire_send(d, b, 64, "known", 5), TAPI_OK);
 	wire_run(wire, 2 * S);
 	assert_memory_equal(b->inbox.last, "known", 5);
+	// The last word is written at the end, whatever store_s says.
+	unlink(path);
+	snprintf(core, sizeof(core), QUICK ", \"store_s\": 86400, \"known_peers\": \"%s\"", path);
+	d = wire_node_add(wire, &options);
+	meet(wire, d, b);
+	assert_int_not_equal(access(path, F_OK), 0);
+	tapi_core_stop(d->core);
+	assert_int_equal(access(path, F_OK), 0);
 	wire_free(wire);
 	unlink(path);
 	rmdir(folder);

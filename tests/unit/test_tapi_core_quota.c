@@ -139,6 +139,51 @@ static void test_priority(void **state)
 	wire_free(wire);
 }
 
+// One peer with twenty addresses, one of them another's, whose session stays the other's.
+static void test_many_addresses(void **state)
+{
+	struct wire *wire = wire_new(66);
+	struct wire_node *a = wire_node_add(wire, &UDP_ONLY), *b = wire_node_add(wire, &UDP_ONLY);
+	uint8_t seed[TAPI_SEED_BYTES] = {9}, octets[TAPI_HELO_BYTES_MAX];
+	struct tapi_outgoing outgoing = {.type = 64, .body = "x", .length = 1};
+	struct tapi_identity m;
+	struct tapi_peer_info info;
+
+	(void)state;
+	tapi_identity_from_seed(&m, seed);
+	meet(wire, a, b);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct tapi_helo helo = {
+			.protocol = WIRE_PROTOCOL + WIRE_UDP,
+			.mtu = 1432,
+			.expires_us = UINT64_C(1800003600000000),
+			.seq = UINT64_C(1800000000000000) + i,
+			.address_size = 6,
+		};
+
+		tapi_put16(tapi_put32(helo.address, i == 19 ? b->ip : 0x0a550001 + i), WIRE_PORT);
+		tapi_helo_sign(&helo, &m);
+		assert_int_equal(tapi_core_add_helo(a->core, octets,
+					 tapi_helo_encode(&helo, octets, sizeof(octets))),
+			TAPI_OK);
+	}
+	tapi_core_peer(a->core, &m.id, &info);
+	assert_int_equal(info.addresses, 8);
+	for (int i = 0; i < 20; i++) {
+		tapi_core_send(a->core, &m.id, &outgoing);
+		wire_send(a, b, 64, "x", 1);
+		wire_run(wire, 1 * S);
+	}
+	tapi_core_peer(a->core, &m.id, &info);
+	assert_int_equal(info.validated, 0);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_int_equal(info.sessions, 1);
+	assert_int_equal(info.validated, 1);
+	assert_int_equal(a->inbox.lost, 0);
+	assert_int_equal(b->inbox.messages, 21);
+	wire_free(wire);
+}
+
 // Strangers come by the thousand; the table is bounded, and who was validated stays.
 static void test_strangers(void **state)
 {
@@ -271,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_quota_in),
 		cmocka_unit_test(test_fair_drop),
 		cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_many_addresses),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_idle_peers),
