@@ -429,9 +429,14 @@ static uint64_t next_wish(const struct tapi_core *core)
 
 // Transports, then peers: what the first bring in, the others answer in the same turn. The rounds
 // are bounded, so that a transport that always wants more cannot hold the loop.
+// So many peers have their turn, then what has come in is read: thousands of PINGs at one moment
+// would have their PONGs overflow the socket.
+#define PEERS_A_TURN 32
+
 uint64_t tapi_core_turn(struct tapi_core *core, uint64_t now_us)
 {
 	struct tapi_timer *timer;
+	unsigned peers = 0;
 	uint64_t next_us;
 
 	if (!core->started || core->depth != 0)
@@ -452,13 +457,14 @@ uint64_t tapi_core_turn(struct tapi_core *core, uint64_t now_us)
 			if (wish_us < carrier->wish_us)
 				carrier->wish_us = wish_us;
 		}
-		while ((timer = tapi_timer_due(core, now_us)) != NULL) {
+		while (peers < PEERS_A_TURN && (timer = tapi_timer_due(core, now_us)) != NULL) {
 			struct tapi_peer *peer =
 				(struct tapi_peer *)((char *)timer -
 						     offsetof(struct tapi_peer, timer));
 
 			tapi_timer_end(core, timer);
 			tapi_peer_turn(peer, now_us);
+			peers++;
 		}
 		if (core->store_due && core->store_us <= now_us)
 			tapi_core_store_peers(core);

@@ -60,6 +60,15 @@ static uint64_t later(uint64_t a_us, uint64_t b_us)
 	return a_us > b_us ? a_us : b_us;
 }
 
+// Up to an eighth sooner, by the peer's id: those that fell silent together are not asked together.
+static uint64_t idle_ping_us(const struct tapi_path *path)
+{
+	const uint64_t each_us = path->peer->core->settings.idle_ping_us;
+	const uint8_t *id = path->peer->id.octets;
+
+	return each_us - each_us / 8 * (uint64_t)(id[0] << 8 | id[1]) / 65536;
+}
+
 // When a path that is valid wants its PING.
 static uint64_t ping_due(const struct tapi_path *path, bool in_use)
 {
@@ -70,7 +79,7 @@ static uint64_t ping_due(const struct tapi_path *path, bool in_use)
 	if (in_use && path->unheard_us != 0)
 		due_us = path->unheard_us + set->quiet_us;
 	if (core->nated || in_use) {
-		each_us = path->heard_us + (core->nated ? set->keepalive_us : set->idle_ping_us);
+		each_us = path->heard_us + (core->nated ? set->keepalive_us : idle_ping_us(path));
 		due_us = each_us < due_us ? each_us : due_us;
 	}
 	if (in_use && set->measured) {
