@@ -16,8 +16,8 @@ PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode
 	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
 	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
-PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc python3-matplotlib strace tshark
-	python3-scapy python3-jsonschema python3-prometheus-client prometheus
+PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc nftables
+	python3-matplotlib strace tshark python3-scapy python3-jsonschema python3-prometheus-client prometheus
 	chromium chromium-driver python3-selenium
 	$PACKAGES_CLIENTS"
 
