@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The core: peers by identity, over whatever transports reach them (seed 000, II).
+// The core: peers by identity, over whatever transports reach them (the paper, II).
 //
 // One core has one identity, one libevent loop and a set of transports. Messages to a peer are
 // queued, packed below the mtu, and sent over the cheapest transport that is known to reach it;

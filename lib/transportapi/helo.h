@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HELO: "I am this key, and this is one address of mine" (seed 000, II.B; TA7). Wire, network
+// HELO: "I am this key, and this is one address of mine" (the paper, II.B; TA7). Wire, network
 // order:
 //
 //   u16 size, u16 type=1 | u8 ver=1, u8 flags, u16 protocol | u32 mtu | u64 expires_us | u64 seq

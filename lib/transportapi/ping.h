@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PING and PONG: is this peer at this address (seed 000, II.C; TA8, TA9). Wire, network order:
+// PING and PONG: is this peer at this address (the paper, II.C; TA8, TA9). Wire, network order:
 //
 //   PING  u16 size, u16 type=2 | challenge[32] | target id[32] | u16 protocol, u16 n
 //         | address hash[16] | n HELOs of the sender, one after another

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract between a transport and the core that hosts it (seed 000, figures 2 and 3).
+// The contract between a transport and the core that hosts it: figures 2 and 3 of "A Transport
+// Layer Abstraction for Peer-to-Peer Networks" (2003), in this library "the paper". Rows as TA8 are
+// the promises of docs/transports.md, where their tests are, too.
 //
 // A transport moves messages of at most `mtu` octets between two peers, unreliably and in no
 // order, by contract: whoever needs more builds it above. It never blocks, never retries what the
@@ -8,7 +10,7 @@
 // Threads: one. Every function of both tables is called on the thread that runs the core's loop.
 //
 // Instances: inittransport_NAME makes one, with its own table; all of its state hangs on that. The
-// seed's methods have no such argument; ours do, because many cores may live in one process.
+// paper's methods have no such argument; ours do, because many cores may live in one process.
 //
 // Calling back: receive() and session_down() are called from the loop's events, from turn() and
 // from stop_server() only, never from inside another method: a caller of send() or connect() finds
@@ -57,7 +59,7 @@ struct tapi_peer_id { // BLAKE2b-256 of the Ed25519 public key
 	uint8_t octets[TAPI_PEER_ID_BYTES];
 };
 
-// Seed 000's TSession. The transport owns it; the core may name it while it holds a reference, and
+// The paper's TSession. The transport owns it; the core may name it while it holds a reference, and
 // without one until session_down() told its end.
 struct tapi_session {
 	uint16_t protocol;
@@ -72,7 +74,7 @@ struct tapi_source {
 	uint16_t port;       // host order; 0: none
 };
 
-// Seed 000's MessagePack. All of it is borrowed for the call of receive().
+// The paper's MessagePack. All of it is borrowed for the call of receive().
 struct tapi_message_pack {
 	struct tapi_session *session; // NULL: session-less
 	struct tapi_peer_id
@@ -165,7 +167,7 @@ struct tapi_transport_stats {
 #undef X
 };
 
-// Seed 000's TransportAPI: three fields and nine methods, and what practice asks for besides.
+// The paper's TransportAPI: three fields and nine methods, and what practice asks for besides.
 // Methods marked * may be NULL.
 struct tapi_transport_api {
 	uint32_t version;  // TAPI_VERSION

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the programs of tools/tpbench share: two ends of a measurement, the second a child that may
-// live in another network namespace; sockets of the seed's protocols; clocks; rows as lines of
+// live in another network namespace; sockets of the papers' protocols; clocks; rows as lines of
 // JSON. One thread in each process. Functions that return int give 0 or -errno, unless they say
 // otherwise.
 #ifndef TP_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk from process to process (seed 003, figure 2): 4 MB by TCP with tuned buffers, by UDP and by
-// raw IP, which nobody acknowledges and nobody sends again: what does not arrive is counted. One
-// line of JSON for each run.
+// Bulk from process to process (the paper on layers, figure 2): 4 MB by TCP with tuned buffers, by
+// UDP and by raw IP, which nobody acknowledges and nobody sends again: what does not arrive is
+// counted. One line of JSON for each run.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>

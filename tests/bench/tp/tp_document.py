@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/transports-measured.md, made of the reports: our figures beside the seeds'."""
+"""docs/transports-measured.md, made of the reports: our figures beside the papers'."""
 import csv
 import os
 import shutil
@@ -10,7 +10,7 @@ import tp_report
 BASE = ("tcp", "udp", "sendfile")
 SHOWN_SIZES = (64, 512, 1472, 2816, 4096, 8192, 13312, 16384, 32768, 65536)
 PLOTS = ("rtt", "burst", "trains", "loopback4m", "xfer1m")
-# Seed 001, section 5 and figures: from which size on TCP got faster, by network.
+# The paper on sizes, section 5 and figures: from which size on TCP got faster, by network.
 PAPER_SPEED_UP = {"1G": "2,800 (sendfile 2,600)", "100M": "1,400", "man": "1,800", "wan": "1,400"}
 PAPER_LOSS = {"man": "> 13 KB", "wan": "every size"}
 
@@ -114,7 +114,7 @@ def rtt(rows, crossovers, thresholds):
         if row["size"] is None:
             yield f"\n{row['env']}: {row['reason']}"
     yield ""
-    yield "Where the order of two medians flips for three sizes or more (crossovers.csv), of the seed's three protocols:"
+    yield "Where the order of two medians flips for three sizes or more (crossovers.csv), of the papers' three protocols:"
     yield ""
     lines = [
         (c["env"], f"{c['below']} below, {c['from_here']} from {int(c['size']):,} B on", number(float(c["below_us"])), number(float(c["from_here_us"])))
@@ -276,7 +276,7 @@ def write(folder, path):
 
 
 def small(folder, reports):
-    """Plots for the document: the seed's protocols alone."""
+    """Plots for the document: the papers' protocols alone."""
     into = os.path.join(folder, "document")
     os.makedirs(into, exist_ok=True)
     tp_plot.medians(into, [row for row in reports["rtt"]["rows"] if row["transport"] in BASE], "rtt")

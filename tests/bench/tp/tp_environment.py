@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the two ends of a measurement are (seed 001, section 3): network namespaces and what lies between them.
+"""Where the two ends of a measurement are (the paper on sizes, section 3): network namespaces and what lies between them.
 
 lo    loopback, in a namespace of its own (without root: this one's)
 veth  two namespaces on a veth pair, offloads as the kernel has them

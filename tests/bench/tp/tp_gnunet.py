@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two GNUnet peers (package gnunet) and their own benchmark, gnunet-transport: what the descendant of the seed's transports
+"""Two GNUnet peers (package gnunet) and their own benchmark, gnunet-transport: what the descendant of the papers' transports
 carries today. Its services are started one by one, without the daemon that starts all of them; everything is in one folder."""
 import contextlib
 import glob

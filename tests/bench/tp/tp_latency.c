@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages to oneself, one after the other, over one session (seed 000, figure 5): what a transport
-// costs its own host. Beside it, in turns, the same by plain sockets of the same kind in the same
-// process: `bare` sends and receives, datagrams by one socket for all peers, as the transport has
-// it; `bare-connected` by a socket for this one; `bare-epoll` waits in epoll between the two, as
-// loops do. One line of JSON for each way, size and round.
+// Messages to oneself, one after the other, over one session (the paper on transports, figure 5):
+// what a transport costs its own host. Beside it, in turns, the same by plain sockets of the same
+// kind in the same process: `bare` sends and receives, datagrams by one socket for all peers, as
+// the transport has it; `bare-connected` by a socket for this one; `bare-epoll` waits in epoll
+// between the two, as loops do. One line of JSON for each way, size and round.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/tpbench latency, burst and trains: seed 000, section IV, with the transports of libtransportapi, each loaded by its name."""
+"""tools/tpbench latency, burst and trains: figures 5 to 7 of the paper on transports, with those of libtransportapi, each loaded by its name."""
 import json
 import os
 import statistics

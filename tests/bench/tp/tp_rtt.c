@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Round trips over plain sockets (seed 001, figures 1 to 6 and table 1): one line of JSON for each
-// size.
+// Round trips over plain sockets (the paper on sizes, figures 1 to 6 and table 1): one line of JSON
+// for each size.
 //
 // The echoing end is a child, so that the two need not share a namespace; it is forked anew for
 // each row, with a fresh connection. A message is sent when the one before came back. A datagram

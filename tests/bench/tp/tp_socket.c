@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seed's protocols and their younger kin, over plain sockets. Defaults only: an option is set
+// The papers' protocols and their younger kin, over plain sockets. Defaults only: an option is set
 // where a protocol cannot be had without it (SO_ZEROCOPY, UDP_SEGMENT and UDP_GRO, TCP_CONGESTION
 // by name), and the receive time-out of datagrams, without which a lost one would be waited for for
 // ever.

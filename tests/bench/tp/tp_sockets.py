@@ -18,7 +18,7 @@ QUICK_SIZES = (
 )  # fmt: skip
 XFER_SIZES = (64, 128, 256, *range(512, 4097, 256), *range(5120, 16385, 1024), 32768, 65536)
 XFER_QUICK = (512, 1024, 1500, 2560, 4096, 8192, 16384, 65536)
-XFER_OCTETS = 1024 * 1000  # the seed's 1 MB
+XFER_OCTETS = 1024 * 1000  # the papers' 1 MB
 CHUNK = 16  # sizes that one transport runs before the next has its turn
 BULK_WAYS = ("tcp", "udp", "raw-ip")
 BULK_OCTETS = 4 << 20

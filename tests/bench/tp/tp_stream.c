@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One way: a sender and a receiver, each a host of the same transport, perhaps in two namespaces.
-// Messages unspaced (seed 000, figure 6), in trains with gaps between (figure 7), paced by a clock,
-// or for some seconds. What the transport dropped and what the network lost is counted, nothing is
-// sent again. One line of JSON a run.
+// Messages unspaced (the paper on transports, figure 6), in trains with gaps between (figure 7),
+// paced by a clock, or for some seconds. What the transport dropped and what the network lost is
+// counted, nothing is sent again. One line of JSON a run.
 #include <errno.h>
 #include <event2/event.h>
 #include <getopt.h>
