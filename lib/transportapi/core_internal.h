@@ -43,6 +43,7 @@
 	X(sent_bytes, "their octets")                                                           \
 	X(sent_direct, "of these messages, sent at once without the queue")                     \
 	X(sent_fragments, "parts of messages beyond the mtu")                                   \
+	X(sent_by_size, "of these messages, sent by another path, whose mtu takes them")        \
 	X(send_refused, "payloads that a transport did not take; they are tried again")         \
 	X(dropped_too_big, "messages dropped: the mtu does not take them, even in parts")       \
 	X(dropped_peer_gone, "messages dropped with a peer that was forgotten or denied")       \
@@ -173,6 +174,7 @@ struct tapi_path {
 	bool inbound;
 	bool broken;  // a send said so: to be closed
 	bool one_way; // cannot answer
+	bool by_size; // carries what the path in use has too small an mtu for
 	bool trigger; // something came in: one PING is due, if it is not validated
 	bool suspect; // its like failed: not used before a PONG, unless nothing else is left
 	uint16_t failures;

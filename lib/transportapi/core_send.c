@@ -245,23 +245,15 @@ static bool path_idle(const struct tapi_path *path, uint64_t now_us)
 	       now_us - peer->sent_us >= flush_wait_us(path);
 }
 
-// The short way, without a copy in the queue. false: it has to queue.
-static bool send_at_once(
-	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+// One message is the payload.
+static bool send_alone(
+	struct tapi_path *path, const struct tapi_outgoing *outgoing, uint64_t now_us)
 {
-	struct tapi_core *core = peer->core;
-	struct tapi_path *path = peer->use.path;
-	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES, mtu;
+	struct tapi_core *core = path->peer->core;
+	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES;
 	uint64_t again_us;
 	uint8_t *p;
 
-	if (peer->queue.msgs != 0 || path == NULL || path->references == 0 ||
-		!tapi_path_valid(path, now_us))
-		return false;
-	mtu = path->mtu;
-	if (size > mtu || size > UINT16_MAX ||
-		(size <= mtu / 2 && !outgoing->is_encrypted && !path_idle(path, now_us)))
-		return false;
 	p = tapi_put16(core->buffer, (uint16_t)size);
 	p = tapi_put16(p, outgoing->type);
 	if (outgoing->length != 0)
@@ -270,14 +262,55 @@ static bool send_at_once(
 		    &again_us) != TAPI_OK)
 		return false;
 	account(path, size, 1, now_us);
+	core->counters.send_accepted++;
 	core->counters.sent_direct++;
 	return true;
+}
+
+// The short way, without a copy in the queue. false: it has to queue.
+static bool send_at_once(
+	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+{
+	struct tapi_path *path = peer->use.path;
+	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES, mtu;
+
+	if (peer->queue.msgs != 0 || path == NULL || path->references == 0 ||
+		!tapi_path_valid(path, now_us))
+		return false;
+	mtu = path->mtu;
+	if (size > mtu || size > UINT16_MAX ||
+		(size <= mtu / 2 && !outgoing->is_encrypted && !path_idle(path, now_us)))
+		return false;
+	return send_alone(path, outgoing, now_us);
 }
 
 static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
 {
 	(*counter)++;
 	return result;
+}
+
+// Too long for the path in use, and not to be cut: by the cheapest that takes it whole, now or not
+// at all, as the queue is that of the path in use.
+static enum tapi_result send_by_size(
+	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES;
+	struct tapi_choice choice;
+	struct tapi_path *path;
+	char reason[sizeof(peer->reason)];
+
+	if (size > UINT16_MAX ||
+		!tapi_peer_best(peer, size, now_us, &choice, reason, sizeof(reason)))
+		return refuse(&core->counters.send_too_big, TAPI_ETOOBIG);
+	path = choice.path != NULL ? choice.path : tapi_path_open(peer, choice.address);
+	if (path == NULL || !tapi_path_valid(path, now_us) || !tapi_path_hold(path) ||
+		!send_alone(path, outgoing, now_us))
+		return refuse(&core->counters.send_full, TAPI_DROPPED);
+	path->by_size = true;
+	core->counters.sent_by_size++;
+	return TAPI_OK;
 }
 
 static enum tapi_result enqueue(
@@ -341,9 +374,6 @@ enum tapi_result tapi_core_send(
 		return refuse(&count->send_denied, TAPI_EACL);
 	if (peer == NULL || (peer->addresses == NULL && peer->paths == NULL))
 		return refuse(&count->send_no_address, TAPI_ENOADDR);
-	if (!core->settings.fragment && peer->use.path != NULL &&
-		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > peer->use.path->mtu)
-		return refuse(&count->send_too_big, TAPI_ETOOBIG);
 	now_us = tapi_core_now(core);
 	// Addresses that wait to be asked are, now that somebody wants them (validate.c).
 	woken = peer->wanted_us == 0 || now_us - peer->wanted_us >= 30 * TAPI_US_PER_S;
@@ -352,9 +382,10 @@ enum tapi_result tapi_core_send(
 		tapi_peer_kick(peer);
 	}
 	peer->app_us = now_us;
-	if (send_at_once(peer, outgoing, now_us)) {
-		count->send_accepted++;
+	if (!core->settings.fragment && peer->use.path != NULL &&
+		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > peer->use.path->mtu)
+		return send_by_size(peer, outgoing, now_us);
+	if (send_at_once(peer, outgoing, now_us))
 		return TAPI_OK;
-	}
 	return enqueue(peer, outgoing, now_us);
 }

@@ -76,7 +76,7 @@ static uint64_t ping_due(const struct tapi_path *path, bool in_use)
 	const struct tapi_core_settings *set = &core->settings;
 	uint64_t due_us = TAPI_NEVER, each_us;
 
-	if (in_use && path->unheard_us != 0)
+	if ((in_use || path->by_size) && path->unheard_us != 0)
 		due_us = path->unheard_us + set->quiet_us;
 	if (core->nated || in_use) {
 		each_us = path->heard_us + (core->nated ? set->keepalive_us : idle_ping_us(path));
@@ -97,6 +97,8 @@ static uint64_t close_due(const struct tapi_path *path, bool in_use)
 
 	if (path->references == 0 || core->nated)
 		return TAPI_NEVER;
+	if (!in_use && path->by_size && path->unheard_us != 0)
+		return TAPI_NEVER; // whether it works is to be known first
 	if (!in_use)
 		return later(path->used_us, path->opened_us) + set->linger_us;
 	if (set->idle_close_us == 0 || path->peer->queue.msgs != 0)

@@ -151,13 +151,24 @@ static const struct candidate *cheapest(const struct candidate *all, unsigned n)
 	return best;
 }
 
+static uint32_t mtu_of(const struct candidate *of)
+{
+	return of->choice.path != NULL ? of->choice.path->mtu
+				       : tapi_path_mtu(of->carrier, of->choice.address->mtu);
+}
+
 bool tapi_peer_best(struct tapi_peer *peer, uint32_t size, uint64_t now_us, struct tapi_choice *out,
 	char *reason, size_t room)
 {
 	struct candidate all[CANDIDATES_MAX];
-	unsigned n = collect(peer, size, now_us, all);
+	unsigned n = collect(peer, size, now_us, all), fit = 0;
 	const struct candidate *best;
 
+	// What does not go in parts has to fit.
+	for (unsigned i = 0; i < n; i++)
+		if (peer->core->settings.fragment || mtu_of(&all[i]) >= size)
+			all[fit++] = all[i];
+	n = fit;
 	if (n == 0)
 		return false;
 	best = cheapest(all, n);

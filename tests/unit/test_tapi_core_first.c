@@ -214,6 +214,44 @@ static void test_long_messages(void **state)
 	wire_free(pair.wire);
 }
 
+// Where nothing is cut, what udp's mtu does not take goes by tcp, which nothing else does; and not
+// into a hole for ever, when tcp is blocked.
+static void test_by_size(void **state)
+{
+	struct wire_node_options whole = {.core = "\"fragment\": false, \"linger_s\": 1"};
+	struct pair pair = pair_up(&whole);
+	struct tapi_peer_info info;
+	static uint8_t body[40000];
+
+	(void)state;
+	wire_send(pair.a, pair.b, 66, body, 100);
+	wire_run(pair.wire, 1 * S);
+	assert_int_equal(tapi_core_peer(pair.a->core, &pair.b->identity.id, &info), TAPI_OK);
+	assert_string_equal(info.transport, "vudp");
+	assert_int_equal(tapi_core_best(pair.a->core, &pair.b->identity.id, 100, &info), TAPI_OK);
+	assert_string_equal(info.transport, "vudp");
+	assert_int_equal(tapi_core_best(pair.a->core, &pair.b->identity.id, 20000, &info), TAPI_OK);
+	assert_string_equal(info.transport, "vtcp");
+	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 20000), TAPI_OK);
+	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 40000), TAPI_ETOOBIG);
+	wire_run(pair.wire, 1 * S);
+	assert_int_equal(pair.b->inbox.last_length, 20000);
+	assert_int_equal(wire_counter(pair.a, "sent_by_size"), 1);
+	assert_int_equal(wire_counter(pair.a, "sent_fragments"), 0);
+	wire_send(pair.a, pair.b, 66, body, 100);
+	wire_run(pair.wire, 10 * MS);
+	assert_int_equal(tapi_core_peer(pair.a->core, &pair.b->identity.id, &info), TAPI_OK);
+	assert_string_equal(info.transport, "vudp"); // as before
+	wire_block(pair.wire, WIRE_TCP, 0, 0, true);
+	for (int i = 0; i < 30; i++) {
+		wire_send(pair.a, pair.b, 66, body, 20000);
+		wire_run(pair.wire, 500 * MS);
+	}
+	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 20000), TAPI_ETOOBIG);
+	assert_int_equal(wire_send(pair.a, pair.b, 66, body, 100), TAPI_OK);
+	wire_free(pair.wire);
+}
+
 // The mtu of a path is the least of the transport's, the HELO's, and what the medium then takes.
 static void test_mtu_of_path(void **state)
 {
@@ -370,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_full_payloads),
 		cmocka_unit_test(test_queue_half_full),
 		cmocka_unit_test(test_long_messages),
+		cmocka_unit_test(test_by_size),
 		cmocka_unit_test(test_mtu_of_path),
 		cmocka_unit_test(test_crc),
 		cmocka_unit_test(test_medium_full),
