@@ -92,6 +92,7 @@ lab_spawn() {
 	ns=$(lab_namespace "$2") || return
 	[ "$2" != gateway ] && [ "$(lab_cpus)" -gt 1 ] && wrap=(taskset -c 0)
 	shift 2
+	: >"$LAB_RUN/log/$name" # now: who waits for a word must not find that of an earlier one
 	setsid ip netns exec "$ns" "${wrap[@]}" "$@" >"$LAB_RUN/log/$name" 2>&1 </dev/null &
 	local pid=$!
 	[ "$name" = gateway ] || disown "$pid" 2>/dev/null # whose exit code nobody asks for
