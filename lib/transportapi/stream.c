@@ -13,7 +13,7 @@
 #define READ_BYTES    65536u
 #define EVENT_BYTES   (4 * READ_BYTES) // read of one session before the others' turn
 #define EVENT_READS   64u
-#define LINGER_S      2
+#define LINGER_US     2000000u
 #define LINGERING_MAX 256u
 #define LINGER_BYTES  (1u << 20) // thrown away at most, then the other end is reset
 #define SINK_BYTES    16384u
@@ -24,12 +24,27 @@ static void wake(struct tapi_streams *streams)
 	event_active(&streams->wake, EV_TIMEOUT, 0);
 }
 
+static struct timeval timeval_of(uint64_t us)
+{
+	return (struct timeval){
+		.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
+}
+
 static void wake_in(struct tapi_streams *streams, uint64_t wait_us)
 {
-	const struct timeval wait = {
-		.tv_sec = (time_t)(wait_us / 1000000), .tv_usec = (suseconds_t)(wait_us % 1000000)};
+	const struct timeval wait = timeval_of(wait_us);
 
+	streams->wake_us = tapi_stream_now(streams) + wait_us;
 	event_add(&streams->wake, &wait);
+}
+
+// The core may wish for no turn; and what is waited for already may be later: a session that gets
+// stale in an hour.
+static void wake_by(struct tapi_streams *streams, uint64_t wait_us)
+{
+	if (!event_pending(&streams->wake, EV_TIMEOUT, NULL) ||
+		tapi_stream_now(streams) + wait_us < streams->wake_us)
+		wake_in(streams, wait_us);
 }
 
 // Calls `each` for the messages that were kept before the connection stood.
@@ -102,7 +117,7 @@ static void linger_end(struct tapi_stream *stream)
 // The session is gone. The socket follows in order: see stream.h.
 static void linger_begin(struct tapi_stream *stream)
 {
-	static const struct timeval span = {.tv_sec = LINGER_S};
+	const struct timeval span = timeval_of(LINGER_US);
 	struct tapi_streams *streams = stream->of;
 
 	if (!streams->running || !stream->link.up || stream->broken ||
@@ -117,12 +132,17 @@ static void linger_begin(struct tapi_stream *stream)
 		streams->reading = NULL;
 	tapi_frame_reader_free(&stream->reader);
 	stream->lingering = true;
+	stream->linger_until_us = tapi_stream_now(streams) + LINGER_US;
 	TAILQ_INSERT_TAIL(&streams->lingering, stream, linger);
 	streams->n_lingering++;
 }
 
+// The event's own time-out begins anew with each octet: what is left of the time is set again, or
+// who sends one now and then would keep the socket for days.
 static void linger_read(struct tapi_stream *stream, short what)
 {
+	const uint64_t now_us = tapi_stream_now(stream->of);
+	struct timeval left;
 	ssize_t n = 0;
 
 	if (what & EV_READ)
@@ -131,7 +151,9 @@ static void linger_read(struct tapi_stream *stream, short what)
 		return;
 	if (n > 0)
 		stream->lingered += (uint32_t)n;
-	if (n <= 0 || stream->lingered > LINGER_BYTES)
+	left = timeval_of(stream->linger_until_us > now_us ? stream->linger_until_us - now_us : 0);
+	if (n <= 0 || stream->lingered > LINGER_BYTES || now_us >= stream->linger_until_us ||
+		event_add(&stream->readable, &left))
 		linger_end(stream);
 }
 
@@ -302,8 +324,8 @@ static enum tapi_result stream_add(struct tapi_streams *streams, int fd, bool in
 		wake(streams); // one was evicted
 	if (result)
 		goto no_link;
-	if (inbound && !event_pending(&streams->wake, EV_TIMEOUT, NULL))
-		wake_in(streams, streams->links.limits.connect_us); // the core may wish for no turn
+	if (inbound)
+		wake_by(streams, streams->links.limits.connect_us);
 	if (out)
 		*out = stream;
 	return TAPI_OK;

@@ -43,6 +43,7 @@ struct tapi_streams {                  // of one transport, which begins with it
 	struct tapi_links links;
 	struct tapi_bucket rate; // of what is sent
 	struct event wake;       // ends that are due and may not be told yet
+	uint64_t wake_us;        // when, if it waits for a time
 	struct tapi_stream *reading;
 	struct tapi_stream_list lingering;
 	unsigned n_lingering;
@@ -66,7 +67,8 @@ void tapi_streams_stop(struct tapi_streams *streams);
 // A socket to connect with: non-blocking. -1: there is none, which is logged, once a minute.
 int tapi_stream_socket(struct tapi_streams *streams, int family);
 // A session of ours. Takes `fd`, also when it fails. Who refuses is told by session_down() later,
-// never here. `source` of family 0: the medium has no addresses of the Internet.
+// never here. `source` of family 0: the medium has no addresses of the Internet. What lies in its
+// link's key behind key_length is zero, and the transport's.
 enum tapi_result tapi_stream_connect(struct tapi_streams *streams, int fd,
 	const struct sockaddr *address, socklen_t length, const struct tapi_source *source,
 	struct tapi_session **out);

@@ -15,6 +15,7 @@ struct tapi_stream {
 	bool blocked;   // the socket took less than it was given; writable tells when it can more
 	bool broken;    // the socket failed; reading tells the rest
 	bool lingering; // no session any more
+	uint64_t linger_until_us;
 	uint32_t lingered; // octets thrown away
 	uint32_t kept;     // what is counted for messages in `out` while connecting
 	uint8_t *out;      // heap: a remainder, or WELCOME and frames before the connection stands

@@ -245,6 +245,69 @@ static void test_linger_time(void **state)
 	close(listening);
 }
 
+// Who sends an octet now and then keeps no socket of ours beyond that time.
+static void test_linger_drip(void **state)
+{
+	struct sockaddr_storage peer;
+	socklen_t length = sizeof(peer);
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+	struct tapi_session *session = node_connect(&a, tcp_url(port));
+	const int fd = raw_accept(listening), ours = raw_other_end(fd);
+
+	(void)state;
+	node_run(&a, 3);
+	assert_int_equal(a.api->disconnect(a.api, session), TAPI_OK);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(getpeername(ours, (struct sockaddr *)&peer, &length), 0);
+		raw_write(fd, "x", 1);
+		node_run(&a, 3);
+		a.now_us += 900000;
+	}
+	raw_write(fd, "x", 1);
+	node_run(&a, 3);
+	assert_int_equal(getpeername(ours, (struct sockaddr *)&peer, &length), -1);
+	assert_int_equal(errno, EBADF);
+	close(fd);
+	close(listening);
+}
+
+// Real time, and the node's.
+static void wait_second(void)
+{
+	a.now_us += S;
+	for (unsigned i = 0; i < 120; i++) {
+		usleep(10000);
+		node_run(&a, 1);
+	}
+}
+
+// Who says nothing ends when his time is over, also where somebody else is waited for longer.
+static void test_silent_behind_another(void **state)
+{
+	const struct tapi_transport_stats *stats = a.api->stats(a.api);
+	int first, silent;
+	uint8_t octet;
+
+	(void)state;
+	assert_int_equal(node_reload(&a,
+				 "\"tcp\": {\"port\": 0, \"bind\": [\"127.0.0.1\"], "
+				 "\"connect_timeout_s\": 1}",
+				 NULL),
+		TAPI_OK);
+	first = peer_connect(&a);
+	wait_second(); // the next is in 59 s: the first gets stale
+	silent = raw_connect(node_port(&a, 4));
+	node_run(&a, 3);
+	assert_int_equal(stats->sessions_accepted, 2);
+	wait_second();
+	assert_int_equal(stats->sessions_closed, 1);
+	assert_int_equal(raw_read(silent, &octet, 1), 0);
+	assert_int_equal(a.n_downs, 0);
+	close(silent);
+	close(first);
+}
+
 static struct tapi_session *to_end;
 
 static void end_inside(struct node *node, const struct tapi_message_pack *pack)
@@ -359,6 +422,8 @@ int main(void)
 		T(test_stale_in_order),
 		T(test_linger_bounded),
 		T(test_linger_time),
+		T(test_linger_drip),
+		T(test_silent_behind_another),
 		T(test_disconnect_inside),
 		T(test_disconnect_inside_pieces),
 		T(test_stop_inside),
