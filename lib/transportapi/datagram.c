@@ -351,6 +351,7 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 		return TAPI_OK;
 	}
 	wanted = wanted_of(dg, &settings);
+	dg->epoch++; // lines close, also where the new sockets are refused
 	result = tapi_datagram_open(&fresh, &old, &wanted);
 	if (result)
 		return result;
@@ -361,7 +362,6 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 		link->socket = tapi_datagram_pick(&fresh, &link->socket->bound);
 	}
 	tapi_datagram_take(&dg->sockets, &fresh);
-	dg->epoch++;
 	dg->own.n = 0;
 	settings_use(dg, &settings);
 	tapi_links_fail_all(&dg->links, TAPI_DOWN_DENIED, lives_on);

@@ -100,9 +100,10 @@ enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi
 	memcpy(dg->out + TAPI_ENVELOPE_BYTES, message, size);
 	sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	// An error may be that of an earlier message, told by ICMP: it is gone then, and this one
-	// was not tried. One that is of this message comes again; or the line has an address that
-	// we have no more.
-	if (sent < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH))
+	// was not tried; on a line, "too big" may be, too. One that is of this message comes again;
+	// or the line has an address that we have no more.
+	if (sent < 0 && (errno == EINTR || errno == ECONNREFUSED || errno == EHOSTUNREACH ||
+				(errno == EMSGSIZE && fd_of(link) != link->socket->fd)))
 		sent = send_once(dg, link, TAPI_ENVELOPE_BYTES + size);
 	if (sent < 0 && !is_full(errno) && errno != EMSGSIZE &&
 		tapi_datagram_lines_forget(&dg->sockets, link))

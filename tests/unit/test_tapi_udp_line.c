@@ -26,6 +26,7 @@ ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
 
 static unsigned by_line;
 static int refuse_on_line; // once
+static bool refuse_again;  // and again
 
 ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
 	const struct sockaddr *to, socklen_t to_length)
@@ -33,7 +34,7 @@ ssize_t __wrap_sendto(int fd, const void *octets, size_t length, int flags,
 	by_line += !to;
 	if (!to && refuse_on_line) {
 		errno = refuse_on_line;
-		refuse_on_line = 0;
+		refuse_on_line = refuse_again ? refuse_on_line : 0;
 		return -1;
 	}
 	return __real_sendto(fd, octets, length, flags, to, to_length);
@@ -190,7 +191,14 @@ static void errors_of_a_line_lose_nothing(void **state)
 	// But what is too big is too big, and where the medium is full, it is full.
 	send_many(a, live, 3 * LINE);
 	refuse_on_line = EMSGSIZE;
+	refuse_again = true;
 	assert_int_equal(end_send(a, live, "x"), TAPI_ETOOBIG);
+	refuse_on_line = 0;
+	refuse_again = false;
+	// An earlier message was: this one is not (a router's ICMP, told with the next call).
+	refuse_on_line = EMSGSIZE;
+	assert_int_equal(end_send(a, live, "x"), TAPI_OK);
+	assert_int_equal(a->api->stats(a->api)->dropped_too_big, 1);
 	by_line = 0;
 	send_many(a, live, 1);
 	assert_int_equal(by_line, 1);
@@ -357,6 +365,48 @@ static void the_end_of_a_line_loses_nothing(void **state)
 	end_free(a);
 }
 
+// The number of the line's socket is that of another one now, which is not for us to read.
+static int pair[2] = {-1, -1};
+
+static void reload_in_vain(struct end *end, const struct tapi_message_pack *pack)
+{
+	(void)pack;
+	if (pair[0] >= 0)
+		return;
+	assert_int_equal(udp_reload(end, "\"bind\": [\"192.0.2.77\"]"), TAPI_ESYS);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(send(pair[0], "theirs", 6, 0), 6);
+	assert_int_equal(send(pair[1], "theirs", 6, 0), 6);
+	send_many(end, end->user, 1); // so that the socket is looked at again
+}
+
+static void a_reload_that_is_refused_ends_the_event(void **state)
+{
+	struct end *a = udp_end(base, 'a', ON_V4);
+	struct tapi_source source;
+	struct tapi_session *session;
+	struct tapi_helo own;
+	uint8_t octets[16];
+	int fd = udp_stranger(&source);
+
+	(void)state;
+	end_helo(a, 0, &own);
+	connect_stranger(a, &source, &session);
+	send_many(a, session, LINE + 1);
+	a->user = session;
+	a->on_receive = reload_in_vain;
+	udp_throw(fd, &own, 'x', "by the line");
+	assert_true(end_wait(base, a, 1));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(recv(pair[i], octets, sizeof(octets), MSG_DONTWAIT), 6);
+		close(pair[i]);
+	}
+	assert_int_equal(a->api->stats(a->api)->bad_frame, 0);
+	a->api->disconnect(a->api, session);
+	close(fd);
+	end_free(a);
+}
+
 static void stop_and_reload_take_lines_with_them(void **state)
 {
 	struct end *a = udp_end(base, 'a', ON_V4);
@@ -417,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_line_lives_for_a_while),
 		cmocka_unit_test(the_end_of_its_session_loses_nothing),
 		cmocka_unit_test(the_end_of_a_line_loses_nothing),
+		cmocka_unit_test(a_reload_that_is_refused_ends_the_event),
 		cmocka_unit_test(stop_and_reload_take_lines_with_them),
 	};
 
