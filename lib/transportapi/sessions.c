@@ -164,18 +164,22 @@ static struct tapi_link *oldest_unheld_opening(struct tapi_links *links)
 	return NULL;
 }
 
-// The narrow limits first: what they evict may make room below the wide one.
+// The narrow limits first: what they evict may make room below the wide one. More than one goes
+// where a reload has lowered a limit.
 static bool make_room(struct tapi_links *links, const struct tapi_link *link)
 {
 	const struct tapi_source_count *of = link->of_source;
 
-	if (of && of->count > links->limits.sessions_per_source &&
-		!evict(links, TAILQ_FIRST(&of->idle)))
-		return false;
-	if (!link->up && links->n_opening >= links->limits.half_open &&
-		!evict(links, oldest_unheld_opening(links)))
-		return false;
-	return links->count < links->limits.sessions || evict(links, TAILQ_FIRST(&links->idle));
+	while (of && of->count > links->limits.sessions_per_source)
+		if (!evict(links, TAILQ_FIRST(&of->idle)))
+			return false;
+	while (!link->up && links->n_opening >= links->limits.half_open)
+		if (!evict(links, oldest_unheld_opening(links)))
+			return false;
+	while (links->count >= links->limits.sessions)
+		if (!evict(links, TAILQ_FIRST(&links->idle)))
+			return false;
+	return true;
 }
 
 enum tapi_result tapi_links_add(struct tapi_links *links, struct tapi_link *link, uint64_t now_us)

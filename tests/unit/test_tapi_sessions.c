@@ -190,6 +190,36 @@ static void full_table_drops_the_least_used_unheld(void **state)
 	world_end(&world);
 }
 
+// More than one makes room, where there are more than a reload leaves.
+static void a_lower_limit_is_reached(void **state)
+{
+	struct world world;
+
+	(void)state;
+	world_init(&world);
+	for (uint8_t i = 1; i <= 4; i++)
+		link_add(&world, true, i > 2, i, i);
+	world.links.limits.sessions = 2;
+	link_add(&world, true, true, 5, 5);
+	assert_int_equal(world.links.count, 2);
+	world.links.limits = small;
+	link_add(&world, true, false, 6, 6);
+	link_add(&world, true, false, 7, 7);
+	world.links.limits.half_open = 1;
+	link_add(&world, true, false, 8, 8);
+	assert_int_equal(world.links.n_opening, 1);
+	world_end(&world);
+
+	world_init(&world);
+	link_add(&world, true, true, 1, 1);
+	link_add(&world, true, true, 1, 2);
+	world.links.limits.sessions_per_source = 1;
+	link_add(&world, true, true, 1, 3);
+	assert_int_equal(world.links.count, 1);
+	assert_int_equal(world.stats.sessions_evicted, 2);
+	world_end(&world);
+}
+
 static void one_source_has_its_share(void **state)
 {
 	struct world world;
@@ -450,6 +480,7 @@ int main(void)
 		cmocka_unit_test(counts_references),
 		cmocka_unit_test(traffic_keeps_from_getting_stale),
 		cmocka_unit_test(full_table_drops_the_least_used_unheld),
+		cmocka_unit_test(a_lower_limit_is_reached),
 		cmocka_unit_test(one_source_has_its_share),
 		cmocka_unit_test(sources_are_counted_per_64),
 		cmocka_unit_test(half_open_are_few_and_not_for_long),
