@@ -20,7 +20,7 @@
 #include "transportapi/table.h"
 #include "transportapi/transport.h"
 
-#define TAPI_LINK_KEY_BYTES 112 // sockaddr_un fits
+#define TAPI_LINK_KEY_BYTES 120 // a number and the path of a sockaddr_un fit
 
 struct tapi_link {
 	struct tapi_session session; // internal points at the link

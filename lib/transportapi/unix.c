@@ -7,6 +7,7 @@
 // right inside one of `folders` are addresses that we connect to.
 #include "transportapi/unix_path.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,9 @@
 #define SCHEME        "unix:"
 #define FOLDERS_MAX   16
 #define ADVERTISE_MAX 8
+#define PATH_AT       sizeof(uint64_t) // in the key of a link, behind what stream.c has there
+
+static_assert(PATH_AT + TAPI_UNIX_PATH_MAX < TAPI_LINK_KEY_BYTES, "and a NUL after it");
 
 TAPI_EXPORT tapi_init_fn inittransport_unix;
 TAPI_EXPORT tapi_done_fn donetransport_unix;
@@ -207,6 +211,7 @@ static enum tapi_result unix_connect(
 	struct tapi_unix_path path;
 	struct sockaddr_un address;
 	enum tapi_result result;
+	struct tapi_link *link;
 	int fd;
 
 	if (!self->streams.running)
@@ -219,21 +224,20 @@ static enum tapi_result unix_connect(
 		return TAPI_ESYS;
 	tapi_unix_path_sockaddr(&address, &path);
 	// It stands at once, or not at all: a queue that is full (EAGAIN) is no connect under way.
-	return tapi_stream_connect(&self->streams, fd, (const struct sockaddr *)&address,
+	result = tapi_stream_connect(&self->streams, fd, (const struct sockaddr *)&address,
 		sizeof(address), &nowhere, out);
+	if (result != TAPI_OK)
+		return result;
+	link = (*out)->internal;
+	memcpy(&link->key[PATH_AT], path.text, path.length); // zero behind it
+	return TAPI_OK;
 }
 
-// The path that we connected to. A connect that was refused, and whose end waits, has none.
-static bool remote_path(const struct tapi_session *session, struct tapi_unix_path *out)
+// The path that we connected to: not what the system calls the other end, which is the path that
+// the listener gave, as seen from where it is (another container), if it gave a whole one at all.
+static const char *remote_path(const struct tapi_link *link)
 {
-	struct sockaddr_un address = {0};
-	socklen_t size = sizeof(address);
-	size_t length;
-
-	if (getpeername(tapi_stream_fd(session), (struct sockaddr *)&address, &size) != 0)
-		return false;
-	length = strnlen(address.sun_path, sizeof(address.sun_path));
-	return tapi_unix_path_parse(out, address.sun_path, length) == NULL;
+	return (const char *)&link->key[PATH_AT];
 }
 
 // Who connected to us has no path, but the kernel knows the process.
@@ -241,17 +245,14 @@ static void unix_session_info(struct tapi_transport_api *api, const struct tapi_
 	struct tapi_session_info *out)
 {
 	const struct tapi_link *link = session->internal;
-	struct tapi_unix_path path;
 	struct ucred who;
 	socklen_t size = sizeof(who);
 
 	(void)api;
 	tapi_links_info(link, out);
-	snprintf(out->remote, sizeof(out->remote), SCHEME);
-	if (!link->inbound && remote_path(session, &path))
-		snprintf(out->remote, sizeof(out->remote), SCHEME "%s", path.text);
-	else if (link->inbound &&
-		 getsockopt(tapi_stream_fd(session), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+	snprintf(out->remote, sizeof(out->remote), SCHEME "%s", remote_path(link));
+	if (link->inbound &&
+		getsockopt(tapi_stream_fd(session), SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
 		snprintf(out->remote, sizeof(out->remote), SCHEME " process %ld of user %lu",
 			(long)who.pid, (unsigned long)who.uid);
 }
@@ -309,10 +310,11 @@ static enum tapi_result unix_stop_server(struct tapi_transport_api *api)
 static bool link_allowed(void *context, const struct tapi_link *link)
 {
 	struct unix_server *self = context;
+	const char *text = remote_path(link);
 	struct tapi_unix_path path;
 
-	return link->inbound || !remote_path(&link->session, &path) ||
-	       folder_allowed(&self->folders, &path);
+	return link->inbound || (tapi_unix_path_parse(&path, text, strlen(text)) == NULL &&
+					folder_allowed(&self->folders, &path));
 }
 
 static void limits_take(struct unix_server *self)

@@ -249,6 +249,49 @@ static void test_folders(void **state)
 	node_end(&a, donetransport_unix);
 }
 
+// A peer in another container binds its socket under a name that we do not know: what counts is the
+// path that we connected to. A reload of the same keys ends nothing; one that denies the path does.
+static void test_other_name(void **state)
+{
+	struct tapi_session *absolute, *relative;
+	struct tapi_session_info info;
+	char alias[64], one[80], two[80], sections[128], here[256];
+	int fd;
+
+	(void)state;
+	snprintf(alias, sizeof(alias), "%s.alias", folder);
+	snprintf(one, sizeof(one), "%s/b", alias);
+	snprintf(two, sizeof(two), "%s/c", alias);
+	assert_int_equal(symlink(folder, alias), 0);
+	unix_begin(&b, path_b, "");
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(folder), 0);
+	fd = unix_listen("c", 4);
+	assert_int_equal(chdir(here), 0);
+	snprintf(sections, sizeof(sections), "\"unix\": {\"folders\": [\"%s\"]}", alias);
+	node_init(&a, inittransport_unix, 0xb1, sections);
+	node_start(&a);
+	absolute = node_connect(&a, unix_url(one));
+	relative = node_connect(&a, unix_url(two));
+	node_run(&a, 3);
+	a.api->session_info(a.api, absolute, &info);
+	assert_string_equal(info.remote, unix_url(one));
+	a.api->session_info(a.api, relative, &info);
+	assert_string_equal(info.remote, unix_url(two));
+	assert_int_equal(node_reload(&a, sections, NULL), TAPI_OK);
+	node_run(&a, 3);
+	assert_int_equal(a.n_downs, 0);
+	assert_int_equal(node_reload(&a, "\"unix\": {\"folders\": [\"/run\"]}", NULL), TAPI_OK);
+	node_run(&a, 3);
+	assert_int_equal(a.n_downs, 2);
+	close(fd);
+	snprintf(two, sizeof(two), "%s/c", folder);
+	unlink(two);
+	unlink(alias);
+	node_end(&b, donetransport_unix);
+	node_end(&a, donetransport_unix);
+}
+
 static void test_reload(void **state)
 {
 	char more[128];
@@ -287,7 +330,7 @@ static void test_refused(void **state)
 	session = node_connect(&a, unix_url(path_b)); // nothing is there
 	assert_int_equal(node_send(&a, session, 'x', 1), TAPI_EDOWN);
 	a.api->session_info(a.api, session, &info);
-	assert_string_equal(info.remote, "unix:");
+	assert_string_equal(info.remote, unix_url(path_b));
 	node_until(&a, &a.n_downs, 1);
 	fd = unix_listen(path_b, 0);
 	for (unsigned i = 0; i < 4; i++) { // its queue is full
@@ -362,6 +405,7 @@ int main(void)
 		T(test_welcome_missing),
 		T(test_out_of_descriptors),
 		T(test_folders),
+		T(test_other_name),
 		T(test_reload),
 		T(test_refused),
 		T(test_own_addresses),
