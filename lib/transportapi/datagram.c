@@ -218,7 +218,7 @@ static enum tapi_result connect_to(
 	if (result)
 		return result;
 	address_of(dg, helo, &source);
-	socket = tapi_datagram_pick(&dg->sockets, &(struct tapi_source){.family = source.family});
+	socket = tapi_datagram_pick(&dg->sockets, &(struct tapi_source){.family = 0}, &source);
 	if (!socket) // a family that is not spoken here
 		return TAPI_EADDR;
 	result = tapi_datagram_link_add(dg, &source, socket, false, now_of(dg), &link);
@@ -359,7 +359,7 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 	{
 		struct datagram_link *link = link_of(&at->session);
 
-		link->socket = tapi_datagram_pick(&fresh, &link->socket->bound);
+		link->socket = tapi_datagram_pick(&fresh, &link->socket->bound, &link->link.source);
 	}
 	tapi_datagram_take(&dg->sockets, &fresh);
 	dg->own.n = 0;

@@ -40,22 +40,59 @@ void tapi_datagram_take(
 		old->at[i]->kept = false;
 }
 
-struct tapi_datagram_socket *tapi_datagram_pick(
+static struct tapi_datagram_socket *find_bound(
 	const struct tapi_datagram_sockets *sockets, const struct tapi_source *bound)
 {
-	struct tapi_datagram_socket *found = NULL;
+	for (unsigned i = 0; i < sockets->n; i++)
+		if (sockets->at[i]->bound.family == bound->family &&
+			memcmp(sockets->at[i]->bound.address, bound->address,
+				sizeof(bound->address)) == 0)
+			return sockets->at[i];
+	return NULL;
+}
 
-	for (unsigned i = 0; i < sockets->n; i++) {
-		struct tapi_datagram_socket *one = sockets->at[i];
+// The address of ours that the system takes on the way to `remote`; family 0: there is no way.
+// Nothing is sent for it.
+static struct tapi_source own_towards(const struct tapi_source *remote)
+{
+	struct tapi_source probe = *remote, own = {0};
+	struct sockaddr_storage name;
+	socklen_t length;
+	int fd;
 
-		if (one->bound.family != bound->family)
-			continue;
-		if (memcmp(one->bound.address, bound->address, sizeof(bound->address)) == 0)
-			return one;
-		if (!found)
-			found = one;
+	probe.port = 9; // any: raw-ip has none
+	length = tapi_inet_to_sockaddr(&name, &probe);
+	fd = socket(name.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return own;
+	if (connect(fd, (struct sockaddr *)&name, length) == 0) {
+		length = sizeof(name);
+		if (getsockname(fd, (struct sockaddr *)&name, &length) == 0)
+			tapi_inet_from_sockaddr(&own, (struct sockaddr *)&name, length);
 	}
-	return found;
+	close(fd);
+	return own;
+}
+
+struct tapi_datagram_socket *tapi_datagram_pick(const struct tapi_datagram_sockets *sockets,
+	const struct tapi_source *bound, const struct tapi_source *remote)
+{
+	struct tapi_datagram_socket *found = find_bound(sockets, bound), *any = NULL;
+	unsigned n = 0;
+
+	if (found)
+		return found;
+	for (unsigned i = sockets->n; i-- > 0;)
+		if (sockets->at[i]->bound.family == remote->family) {
+			any = sockets->at[i];
+			n++;
+		}
+	if (n > 1) {
+		const struct tapi_source own = own_towards(remote);
+
+		found = find_bound(sockets, &own);
+	}
+	return found ? found : any;
 }
 
 // Larger than the system lets everybody have, where we may.

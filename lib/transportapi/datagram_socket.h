@@ -48,9 +48,10 @@ void tapi_datagram_close(struct tapi_datagram_sockets *sockets);
 // bind(2), also where the `n` sockets `old` of ours have the address in part.
 int tapi_datagram_bind_beside(int fd, const struct sockaddr_storage *address, socklen_t length,
 	struct tapi_datagram_socket *const *old, unsigned n);
-// The socket for a session that came by one bound as `bound`, or else for one of its family; NULL:
-// none of the family.
-struct tapi_datagram_socket *tapi_datagram_pick(
-	const struct tapi_datagram_sockets *sockets, const struct tapi_source *bound);
+// The socket for a session with `remote`: the one bound as `bound` (family 0: there was none), or
+// else the one whose address the system would take on the way there, or else any of the family;
+// NULL: none of it.
+struct tapi_datagram_socket *tapi_datagram_pick(const struct tapi_datagram_sockets *sockets,
+	const struct tapi_source *bound, const struct tapi_source *remote);
 
 #endif

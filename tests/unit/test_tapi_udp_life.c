@@ -416,6 +416,39 @@ static void answers_come_from_where_they_were_asked(void **state)
 	end_free(a);
 }
 
+// What we begin goes from the address that the system has on the way there, whichever is named
+// first: from another one it may not get there, or its answers not back. Also after a reload that
+// took the old one away.
+static void connects_from_the_address_on_the_way(void **state)
+{
+	struct end *a = udp_end(base, 'a', "\"bind\": [\"127.0.0.2\", \"127.0.0.1\"]");
+	struct tapi_session *session;
+	struct tapi_source source;
+	struct tapi_helo helo;
+	struct sockaddr_in from;
+	socklen_t length = sizeof(from);
+	int fd = udp_stranger(&source);
+	uint8_t octets[200];
+	char text[64];
+
+	(void)state;
+	udp_stranger_text(&source, text);
+	end_helo_text(a, text, &helo);
+	session = end_connect(a, &helo);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(end_send(a, session, "y"), TAPI_OK);
+		assert_true(recvfrom(fd, octets, sizeof(octets), MSG_DONTWAIT,
+				    (struct sockaddr *)&from, &length) > 0);
+		assert_int_equal(ntohl(from.sin_addr.s_addr), i == 1 ? 0x7f000003 : 0x7f000001);
+		assert_int_equal(udp_reload(a, i == 0 ? "\"bind\": [\"127.0.0.3\"]"
+						      : "\"bind\": [\"127.0.0.2\", \"127.0.0.1\"]"),
+			TAPI_OK);
+	}
+	a->api->disconnect(a->api, session);
+	close(fd);
+	end_free(a);
+}
+
 static unsigned refused_binds;
 static int refusal;
 
@@ -527,6 +560,7 @@ int main(void)
 		cmocka_unit_test(reload_leaves_no_seat_beside),
 		cmocka_unit_test(limits_follow_a_reload),
 		cmocka_unit_test(answers_come_from_where_they_were_asked),
+		cmocka_unit_test(connects_from_the_address_on_the_way),
 		cmocka_unit_test(one_port_is_found_for_both_families),
 		cmocka_unit_test(a_host_without_ipv6_has_the_other),
 		cmocka_unit_test(a_wrong_section_is_refused),
