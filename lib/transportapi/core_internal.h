@@ -30,6 +30,7 @@
 #define TAPI_NEVER              UINT64_MAX
 #define TAPI_PATH_MTU_LEAST     256 // a PING and its PONG go in whole
 #define TAPI_LOSS_SAMPLES_LEAST 8   // PINGs, before their loss is believed
+#define TAPI_WRONG_PONGS_MAX    8   // signatures looked at in vain, per PING
 
 // X(name, help): every message and every refusal ends in one of these.
 #define TAPI_CORE_COUNTERS(X)                                                                   \
@@ -81,7 +82,7 @@
 	X(pong_sent, "PONGs sent")                                                              \
 	X(pong_no_way, "PINGs that came without session, and no HELO for their source")         \
 	X(pong_received, "PONGs that were right")                                               \
-	X(pong_unknown, "PONGs dropped: no such challenge is out (fabricated, or too late)")    \
+	X(pong_unknown, "PONGs dropped: no such challenge is out (made up, late, often wrong)") \
 	X(pong_wrong, "PONGs dropped: wrong signature or peer")                                 \
 	X(pong_expired, "PONGs dropped: no longer valid")                                       \
 	X(connects, "sessions begun")                                                           \
@@ -94,7 +95,7 @@
 	X(peers_reachable, "peers that became reachable")                                       \
 	X(peers_lost, "peers that no path leads to any more")                                   \
 	X(peers_refused, "peers refused: max_peers")                                            \
-	X(peers_evicted, "peers forgotten for another, never validated")                        \
+	X(peers_evicted, "peers forgotten for another, not reachable")                          \
 	X(gossip_sent, "HELOs of others passed on")                                             \
 	X(stored, "times that known peers were written to their file")
 
@@ -157,6 +158,7 @@ struct tapi_probe { // a PING that may be answered
 	uint16_t protocol;                             // 0: for the session
 	uint8_t address_hash[TAPI_ADDRESS_HASH_BYTES]; // zeros there
 	bool liveness;                                 // of a path that was validated
+	uint8_t wrong;                                 // answers that were looked at
 	UT_hash_handle hh;
 };
 
@@ -247,6 +249,7 @@ struct tapi_peer {
 	struct tapi_assemblies assemblies; // of what is validated
 	struct tapi_assemblies strange;    // of what others may have sent in its name
 	struct tapi_bucket in, out;
+	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];
 	TAILQ_ENTRY(tapi_peer) fresh; // never validated, oldest first; or dead

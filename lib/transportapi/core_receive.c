@@ -192,7 +192,7 @@ static void recognise(struct arrival *in, uint64_t now_us)
 			return;
 		}
 		in->peer = tapi_peer_get(in->core, &pack->sender);
-		if (in->peer == NULL || in->peer->n_paths >= TAPI_PEER_PATHS_MAX)
+		if (in->peer == NULL)
 			return;
 		path = tapi_path_inbound(in->peer, in->carrier, session);
 	} else if (path == NULL && session != NULL && answers && !in->core->stopping) {
@@ -262,7 +262,9 @@ static void take(struct tapi_carrier *carrier, const struct tapi_message_pack *p
 		return;
 	}
 	recognise(&in, now_us);
-	if (in.peer != NULL && !tapi_bucket_take(&in.peer->in, pack->size, now_us)) {
+	// What others may have sent in the peer's name is not paid from what the peer has.
+	if (in.peer != NULL && !tapi_bucket_take(in.validated ? &in.peer->in : &in.peer->strange_in,
+				       pack->size, now_us)) {
 		core->counters.received_quota++;
 		in.peer->dropped_msgs++;
 		return;

@@ -69,6 +69,43 @@ static void watch_soon(struct tapi_path *path)
 	tapi_peer_at(path->peer, tapi_core_now(core) + 1);
 }
 
+static void detach(struct tapi_path *path)
+{
+	if (path->address != NULL)
+		path->address->path = NULL;
+	path->address = NULL;
+}
+
+// Another peer's from now on: nothing that was the last one's stays with it, neither what was
+// proven nor what leads here.
+static void pass_on(struct tapi_path *path, struct tapi_peer *peer)
+{
+	tapi_probe_end(path->probe);
+	detach(path);
+	path->peer->choose = true;
+	tapi_peer_kick(path->peer);
+	unlink_path(path);
+	path->peer = peer;
+	path->next = peer->paths;
+	peer->paths = path;
+	peer->n_paths++;
+	path->valid_until_us = 0;
+	path->suspect = false;
+	path->by_size = false;
+	path->trigger = false;
+	path->unheard_us = 0;
+}
+
+// The address was validated, not this session; but the session goes nowhere else.
+static void path_as_address(struct tapi_path *path, const struct tapi_address *address)
+{
+	path->valid_until_us = address->valid_until_us;
+	path->revalidate_us = address->revalidate_us;
+	path->rtt_us = address->rtt_us;
+	path->loss = address->loss;
+	path->pings = address->pings;
+}
+
 // connect() may answer with a session that the peer had opened, where the medium has one per pair
 // of addresses (udp).
 static struct tapi_path *adopt(
@@ -79,24 +116,19 @@ static struct tapi_path *adopt(
 
 	if (path->peer != peer && tapi_path_valid(path, now_us)) {
 		// Another peer has proven to be there.
+		peer->core->counters.disconnects++;
 		api->disconnect(api, path->session);
 		return NULL;
 	}
 	path->references++;
-	if (path->peer != peer) {
-		tapi_probe_end(path->probe);
-		unlink_path(path);
-		path->peer = peer;
-		path->next = peer->paths;
-		peer->paths = path;
-		peer->n_paths++;
-		path->valid_until_us = 0;
-	}
-	if (path->address != NULL)
-		path->address->path = NULL;
+	if (path->peer != peer)
+		pass_on(path, peer);
+	detach(path);
 	path->address = address;
 	path->mtu = tapi_path_mtu(path->carrier, address->mtu);
 	address->path = path;
+	if (!tapi_path_valid(path, now_us))
+		path_as_address(path, address);
 	watch_soon(path);
 	return path;
 }
@@ -132,15 +164,35 @@ struct tapi_path *tapi_path_open(struct tapi_peer *peer, struct tapi_address *ad
 	path->references = 1;
 	path->address = address;
 	path->mtu = tapi_path_mtu(carrier, address->mtu);
-	// The address was validated, not this session; but the session goes nowhere else.
-	path->valid_until_us = address->valid_until_us;
-	path->revalidate_us = address->revalidate_us;
-	path->rtt_us = address->rtt_us;
-	path->loss = address->loss;
-	path->pings = address->pings;
+	path_as_address(path, address);
 	address->path = path;
 	watch_soon(path);
 	return path;
+}
+
+// Anybody may write the peer's name on what it sends: half of the room is for sessions that we open
+// and those that were validated. In the other half, who was asked and did not answer, or is not
+// asked, gives way, the one longest not heard of. No transport calls back from inside a call of
+// ours (transport.h), so that nobody up the stack holds the one that ends here.
+static bool room_inbound(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_path *oldest = NULL;
+	unsigned strange = 0;
+
+	for (struct tapi_path *path = peer->paths; path != NULL; path = path->next) {
+		if (!path->inbound || path->references != 0 || path->session == NULL ||
+			tapi_path_valid(path, now_us))
+			continue;
+		strange++;
+		if (path->probe == NULL && (oldest == NULL || path->heard_us < oldest->heard_us))
+			oldest = path;
+	}
+	if (strange < TAPI_PEER_PATHS_MAX / 2 && peer->n_paths < TAPI_PEER_PATHS_MAX)
+		return true;
+	if (oldest == NULL)
+		return false;
+	tapi_path_end(oldest);
+	return true;
 }
 
 struct tapi_path *tapi_path_inbound(
@@ -148,6 +200,8 @@ struct tapi_path *tapi_path_inbound(
 {
 	struct tapi_path *path = session->user;
 
+	if (!room_inbound(peer, tapi_core_now(peer->core)))
+		return NULL;
 	if (path == NULL) {
 		path = path_new(peer, carrier, session);
 		if (path != NULL)
@@ -155,16 +209,8 @@ struct tapi_path *tapi_path_inbound(
 		return path;
 	}
 	// Nobody has proven to be its far end: the last one who says so has it.
-	tapi_probe_end(path->probe);
-	path->peer->choose = true;
-	tapi_peer_kick(path->peer);
-	unlink_path(path);
-	path->peer = peer;
-	path->next = peer->paths;
-	peer->paths = path;
-	peer->n_paths++;
+	pass_on(path, peer);
 	path->next_ping_us = 0;
-	path->trigger = false;
 	path->asked_us = 0;
 	path->mtu = mtu_inbound(peer, carrier);
 	return path;

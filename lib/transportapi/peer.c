@@ -2,6 +2,7 @@
 // Peers: their table, their turn, and what can be told of them.
 #include "transportapi/core_internal.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,23 +27,48 @@ static uint64_t burst_of(const struct tapi_core *core, uint64_t rate)
 	return rate > core->buffer_room ? rate : core->buffer_room;
 }
 
-// Ids come from the wire for free: who was never validated gives way, oldest first, unless an
-// application waits for it.
+// What a peer is worth that cannot be reached now: nothing, if all there is of it may be made up;
+// more, if it answered once; most, if somebody here named it.
+static unsigned worth(const struct tapi_peer *peer)
+{
+	unsigned most = 0;
+
+	for (const struct tapi_address *at = peer->addresses; at != NULL; at = at->next) {
+		if (at->vouched)
+			return 2;
+		if (at->proven)
+			most = 1;
+	}
+	return most;
+}
+
+// Ids come from the wire for free: who is worth least gives way, the oldest of some, unless an
+// application waits for it. Those that were looked at and are worth more go to the end, so that
+// they do not hide the others.
 static bool evict_one(struct tapi_core *core)
 {
-	struct tapi_peer *peer;
-	unsigned looked = 0;
+	struct tapi_peer *peer, *next, *least = NULL;
+	unsigned looked = 0, least_worth = UINT_MAX;
 
-	TAILQ_FOREACH (peer, &core->fresh, fresh) {
-		if (peer->queue.msgs == 0) {
-			core->counters.peers_evicted++;
-			tapi_peer_end(peer);
-			return true;
+	for (peer = TAILQ_FIRST(&core->fresh); peer != NULL && looked < 16 && least_worth != 0;
+		peer = next, looked++) {
+		unsigned its = worth(peer);
+
+		next = TAILQ_NEXT(peer, fresh);
+		if (peer->queue.msgs == 0 && its < least_worth) {
+			least = peer;
+			least_worth = its;
 		}
-		if (++looked == 16)
-			break;
+		if (its != 0) {
+			TAILQ_REMOVE(&core->fresh, peer, fresh);
+			TAILQ_INSERT_TAIL(&core->fresh, peer, fresh);
+		}
 	}
-	return false;
+	if (least == NULL)
+		return false;
+	core->counters.peers_evicted++;
+	tapi_peer_end(least);
+	return true;
 }
 
 struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_id *id)
@@ -87,6 +113,7 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 	tapi_assemblies_init(&peer->strange, &core->fragment_pool);
 	tapi_bucket_init(
 		&peer->in, core->settings.in_rate, burst_of(core, core->settings.in_rate), now_us);
+	peer->strange_in = peer->in;
 	tapi_bucket_init(&peer->out, core->settings.out_rate,
 		burst_of(core, core->settings.out_rate), now_us);
 	peer->flush_us = TAPI_NEVER;
@@ -408,6 +435,7 @@ enum tapi_result tapi_core_quota(
 	if (peer == NULL)
 		return TAPI_ENOADDR;
 	tapi_bucket_change(&peer->in, in_rate, burst_of(core, in_rate), now_us);
+	tapi_bucket_change(&peer->strange_in, in_rate, burst_of(core, in_rate), now_us);
 	tapi_bucket_change(&peer->out, out_rate, burst_of(core, out_rate), now_us);
 	tapi_peer_kick(peer);
 	return TAPI_OK;

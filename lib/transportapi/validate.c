@@ -468,7 +468,8 @@ void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_
 		return;
 	}
 	HASH_FIND(hh, core->probes, pong.challenge, sizeof(pong.challenge), probe);
-	if (probe == NULL) {
+	// Who got the PING knows the challenge, and could have us check signatures and do no more.
+	if (probe == NULL || probe->wrong >= TAPI_WRONG_PONGS_MAX) {
 		core->counters.pong_unknown++;
 		return;
 	}
@@ -480,7 +481,10 @@ void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_
 		core->counters.pong_received++;
 		believe(core, probe, &pong);
 		break;
-	case TAPI_EEXPIRED: core->counters.pong_expired++; break;
-	default: core->counters.pong_wrong++;
+	case TAPI_EEXPIRED:
+		core->counters.pong_expired++;
+		probe->wrong++;
+		break;
+	default: core->counters.pong_wrong++; probe->wrong++;
 	}
 }
