@@ -86,7 +86,8 @@ static enum tapi_result check_shape(const struct tapi_conf *conf, struct tapi_er
 			result = check_texts(conf, NULL, name, value, 64, error);
 		else if (!json_is_object(value))
 			result = tapi_conf_wrong(conf, name, NULL, -1, error,
-				"has to be an object, {...}: a section of keys");
+				"has to be an object, {...}: a section of keys (the one list "
+				"outside of a section is \"transports\")");
 		if (result)
 			return result;
 	}

@@ -2,6 +2,7 @@
 // The core's life: its transports, its time, its turns.
 #include "transportapi/core_internal.h"
 
+#include <errno.h>
 #include <event2/event.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static uint64_t clock_us(clockid_t clock)
 {
@@ -51,12 +53,15 @@ __attribute__((format(printf, 4, 0))) static void log_text(struct tapi_core *cor
 {
 	char text[512];
 	int length = snprintf(text, sizeof(text), "%s: ", who);
+	const char *line = text;
 
 	vsnprintf(&text[length], sizeof(text) - (size_t)length, format, arguments);
+	if (strncmp(&text[length], text, (size_t)length) == 0) // a transport that says who it is
+		line = &text[length];
 	if (core->options.log != NULL)
-		core->options.log(core->options.context, priority, text);
+		core->options.log(core->options.context, priority, line);
 	else
-		fprintf(stderr, "transportapi: %s\n", text);
+		fprintf(stderr, "transportapi: %s\n", line);
 }
 
 void tapi_core_log(struct tapi_core *core, int priority, const char *format, ...)
@@ -188,6 +193,9 @@ static enum tapi_result load_one(struct tapi_core *core, const char *name, struc
 		carrier_unload(carrier);
 		return TAPI_ECONF;
 	}
+	if (carrier->loaded.object != NULL)
+		tapi_core_log(core, LOG_INFO, "transport %s was loaded from %s", name,
+			core->settings.module_path);
 	core->n_carriers++;
 	return TAPI_OK;
 }
@@ -195,9 +203,13 @@ static enum tapi_result load_one(struct tapi_core *core, const char *name, struc
 static enum tapi_result load_transports(struct tapi_core *core, struct tapi_error *error)
 {
 	struct tapi_error why = {.text = "\"transports\" names none"};
-	const char *name;
+	const char *name, *folder = core->settings.module_path;
 	uint32_t mtu = TAPI_PING_BYTES_MAX;
 
+	if (folder != NULL && access(folder, R_OK | X_OK) != 0)
+		tapi_core_log(core, LOG_WARNING,
+			"core.module_path: %s: %s; no transport is loaded from there", folder,
+			strerror(errno));
 	for (unsigned i = 0; (name = tapi_conf_item(core->conf, NULL, "transports", i)) != NULL;
 		i++)
 		if (load_one(core, name, &why) != TAPI_OK)
@@ -327,6 +339,11 @@ enum tapi_result tapi_core_start(struct tapi_core *core, struct tapi_error *erro
 		if (core->carriers[i].running)
 			tapi_carrier_touch(&core->carriers[i]);
 	tapi_core_make_helos(core, now_us, false);
+	if (core->nated)
+		tapi_core_log(core, LOG_NOTICE,
+			"no address of ours can be advertised: peers can only answer where we go "
+			"first; if this is not behind NAT, see bind, advertise and section acl "
+			"(acl.local for peers of one machine)");
 	tapi_core_load_peers(core);
 	for (struct tapi_peer *peer = core->peers; peer != NULL; peer = peer->hh.next)
 		tapi_peer_kick(peer);

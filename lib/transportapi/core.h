@@ -30,8 +30,9 @@ struct tapi_own_transport {
 };
 
 struct tapi_core_options {
-	struct event_base *base;        // the caller's; outlives the core
-	const struct tapi_conf *conf;   // copied in what matters; must live until free or reload
+	struct event_base *base; // the caller's; outlives the core
+	const struct tapi_conf
+		*conf; // the caller's; has to live until free or a reload replaced it
 	struct tapi_identity *identity; // copied. NULL: the file that core.identity names
 	// NULL: the system's. Tests give their own. `context` is their first argument.
 	uint64_t (*now_us)(void *context);  // monotonic
@@ -92,8 +93,11 @@ TAPI_EXPORT enum tapi_result tapi_core_add_helo(
 	struct tapi_core *core, const uint8_t *octets, size_t length);
 TAPI_EXPORT void tapi_core_own_helos(struct tapi_core *core,
 	bool (*each)(void *context, const uint8_t *octets, size_t length), void *context);
-// "sluice-helo:" and URL-safe Base64 of the octets, for people to pass on (examples).
+// "sluice-helo:" and URL-safe Base64 of the octets, for people to pass on (examples). Octets
+// without the NUL; 0: no room (16 KiB are enough), and nothing is written.
 TAPI_EXPORT size_t tapi_core_own_helos_text(struct tapi_core *core, char *out, size_t room);
+// Addresses that are denied (TAPI_EACL), or of transports that do not run here (TAPI_EADDR), are
+// left out, and an error only where no other one is in the text.
 TAPI_EXPORT enum tapi_result tapi_core_add_helos_text(
 	struct tapi_core *core, const char *text, struct tapi_error *error);
 

@@ -125,13 +125,15 @@ enum tapi_result tapi_core_settings_read(
 	if (result != TAPI_OK)
 		return result;
 	for (unsigned i = 0; (section = tapi_conf_section(conf, i)) != NULL; i++)
-		if (!section_known(conf, section)) {
-			snprintf(error->text, sizeof(error->text),
-				"section \"%.64s\" is of nothing that runs: \"core\", \"acl\", or "
-				"a name in \"transports\"",
-				section);
-			return TAPI_ECONF;
-		}
+		if (!section_known(conf, section))
+			return tapi_conf_wrong(conf, section, NULL, -1, error,
+				"a section of nothing that runs: there is \"core\", \"acl\", and "
+				"one for each transport, with its name");
+	if (tapi_conf_bool(conf, "core", tapi_core_keys, "modules_first") &&
+		!text(conf, "module_path"))
+		return tapi_conf_wrong(conf, "core", "modules_first", -1, error,
+			"nothing is loaded without core.module_path: name the folder of "
+			"libtransportapi_NAME.so");
 	*out = (struct tapi_core_settings){
 		.measured = strcmp(text(conf, "selection"), "measured") == 0,
 		.fragment = tapi_conf_bool(conf, "core", tapi_core_keys, "fragment"),

@@ -279,9 +279,10 @@ enum tapi_result tapi_core_add_helos_text(
 {
 	uint8_t all[TAPI_OWN_HELOS_MAX * TAPI_HELO_BYTES_MAX];
 	size_t length, used, prefix = sizeof(TEXT_PREFIX) - 1;
-	enum tapi_result result = TAPI_OK;
+	enum tapi_result result = TAPI_OK, left_out = TAPI_OK;
 	struct tapi_helo helo;
 	const char *end;
+	bool taken = false;
 
 	if (strncmp(text, TEXT_PREFIX, prefix) != 0 ||
 		sodium_base642bin(all, sizeof(all), &text[prefix], strlen(text) - prefix, " \n\r\t",
@@ -301,17 +302,25 @@ enum tapi_result tapi_core_add_helos_text(
 			return result;
 		}
 		result = tapi_core_take_helo(core, &helo, &all[at], used, TAPI_FROM_PROGRAM);
-		tapi_core_reap(core);     // who gave way for it
-		if (result == TAPI_EADDR) // of a transport that we lack: another may do
-			result = TAPI_OK;
-		if (result != TAPI_OK) {
+		tapi_core_reap(core); // who gave way for it
+		taken |= result == TAPI_OK;
+		if (result == TAPI_EADDR || result == TAPI_EACL) { // another one may do
+			left_out = result;
+		} else if (result != TAPI_OK) {
 			snprintf(error->text, sizeof(error->text),
 				"the HELO at octet %zu (protocol %u) is refused: %s", at,
 				helo.protocol, tapi_result_name(result));
 			return result;
 		}
 	}
-	return TAPI_OK;
+	if (taken || left_out == TAPI_OK)
+		return TAPI_OK;
+	snprintf(error->text, sizeof(error->text), "nothing of this HELO can be used: %s",
+		left_out == TAPI_EACL ? "section acl denies the peer, or all of its addresses "
+					"(those of this machine need acl.local)"
+				      : "its addresses are of transports that do not run here; see "
+					"\"transports\" at both ends");
+	return left_out;
 }
 
 static void queue_helo(

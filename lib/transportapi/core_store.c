@@ -2,8 +2,10 @@
 // Known peers over a restart. What is read is checked like a HELO from the wire, and validated
 // again before it is used.
 #include "transportapi/core_internal.h"
+#include "transportapi/folder.h"
 #include "transportapi/store.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct reading {
@@ -35,6 +37,11 @@ void tapi_core_load_peers(struct tapi_core *core)
 	if (result != TAPI_OK)
 		tapi_core_log(core, LOG_WARNING, "known peers: %s: %s", tapi_result_name(result),
 			error.text);
+	if (!tapi_folder_writable(path)) // told now, and not when there is something to lose
+		tapi_core_log(core, LOG_WARNING,
+			"known peers cannot be kept in %s: %s: its folder has to exist, and be "
+			"ours to write",
+			path, strerror(errno));
 	tapi_core_log(core, LOG_INFO, "%u addresses of known peers in %s", reading.taken, path);
 }
 

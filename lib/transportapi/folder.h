@@ -2,7 +2,11 @@
 #ifndef TRANSPORTAPI_FOLDER_H
 #define TRANSPORTAPI_FOLDER_H
 
+#include <stdbool.h>
+
 // After a link() or rename() to `path`: the name is on the disk, too, where the system can do that.
 void tapi_folder_sync(const char *path);
+// Whether files can be made beside `path`; else errno says why not.
+bool tapi_folder_writable(const char *path);
 
 #endif

@@ -25,13 +25,6 @@ static bool list_add(struct tapi_inet_list *list, const struct tapi_source *addr
 	return true;
 }
 
-static enum tapi_result wrong(struct tapi_error *error, const char *section, const char *key,
-	const char *text, const char *why)
-{
-	snprintf(error->text, sizeof(error->text), "%s.%s: \"%s\" %s", section, key, text, why);
-	return TAPI_ECONF;
-}
-
 static bool has_key(const struct tapi_conf_key *keys, const char *name)
 {
 	for (; keys->name; keys++)
@@ -53,14 +46,17 @@ enum tapi_result tapi_inet_binds(struct tapi_inet_list *out, const struct tapi_c
 		struct tapi_source address;
 
 		if (tapi_inet_parse_endpoint(&address, text, port) || (!has_port && address.port))
-			return wrong(error, section, "bind", text,
+			return tapi_conf_wrong(conf, section, "bind", (int)i, error, "\"%.64s\" %s",
+				text,
 				has_port ? "is no address (192.0.2.1, 192.0.2.1:4000, "
 					   "[2001:db8::1]:4000)"
 					 : "is no address (192.0.2.1, 2001:db8::1)");
 		if (address.family == 6 && !v6)
-			return wrong(error, section, "bind", text, "needs \"ipv6\": true");
+			return tapi_conf_wrong(conf, section, "bind", (int)i, error, "\"%.64s\" %s",
+				text, "needs \"ipv6\": true");
 		if (!list_add(out, &address))
-			return wrong(error, section, "bind", text, "is one address too many");
+			return tapi_conf_wrong(conf, section, "bind", (int)i, error, "\"%.64s\" %s",
+				text, "is one address too many");
 	}
 	if (!out->n) {
 		list_add(out, &(struct tapi_source){.family = 4, .port = port});
@@ -108,7 +104,8 @@ enum tapi_result tapi_inet_own(struct tapi_inet_list *out, const struct tapi_con
 
 		if (tapi_inet_parse_endpoint(&address, text, 0) || is_any(&address) ||
 			(!has_port && address.port))
-			return wrong(error, section, "advertise", text,
+			return tapi_conf_wrong(conf, section, "advertise", (int)i, error,
+				"\"%.64s\" %s", text,
 				has_port ? "is no address (192.0.2.1, 192.0.2.1:4000, "
 					   "[2001:db8::1]:4000)"
 					 : "is no address (192.0.2.1, 2001:db8::1)");
@@ -116,11 +113,13 @@ enum tapi_result tapi_inet_own(struct tapi_inet_list *out, const struct tapi_con
 			if (bound->address[j].family == address.family)
 				address.port = bound->address[j].port;
 		if (has_port && !address.port)
-			return wrong(error, section, "advertise", text,
+			return tapi_conf_wrong(conf, section, "advertise", (int)i, error,
+				"\"%.64s\" %s", text,
 				"has no port, and nothing of its family is bound: say "
 				"ADDRESS:PORT");
 		if (!list_add(out, &address))
-			return wrong(error, section, "advertise", text, "is one address too many");
+			return tapi_conf_wrong(conf, section, "advertise", (int)i, error,
+				"\"%.64s\" %s", text, "is one address too many");
 	}
 	if (out->n)
 		return TAPI_OK;

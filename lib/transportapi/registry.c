@@ -208,8 +208,9 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 		return loaded_begin(out, builtin->init, builtin->done, "built in", core, error);
 	if (!directory) {
 		tapi_error_say(error,
-			"transport %s: not built in, and no directory of loadable transports is "
-			"configured",
+			"transport %s: not built in (tcp, udp and others are), and "
+			"core.module_path "
+			"names no folder of libtransportapi_NAME.so: check its name, or say where",
 			name);
 		return TAPI_ENOADDR;
 	}
