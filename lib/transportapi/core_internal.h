@@ -245,6 +245,7 @@ struct tapi_peer {
 	uint32_t reachable_index; // in core->reachable
 	uint32_t size_mean;       // of what is sent, for the measured table
 	uint32_t fragment_id;
+	bool denied; // a reload took addresses or sessions from it, and no way was found since
 	struct tapi_queue queue;
 	struct tapi_assemblies assemblies; // of what is validated
 	struct tapi_assemblies strange;    // of what others may have sent in its name

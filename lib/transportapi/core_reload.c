@@ -77,9 +77,9 @@ static enum tapi_result same_transports(
 			return TAPI_OK;
 		if (was == NULL || is == NULL || strcmp(was, is) != 0) {
 			snprintf(error->text, sizeof(error->text),
-				"\"transports\" cannot change while running: \"%.32s\" was "
-				"\"%.32s\"; start again",
-				is != NULL ? is : "(none)", was != NULL ? was : "(none)");
+				"\"transports\" cannot change while running: the name %u was %.32s "
+				"and is %.32s now: restart, or put it back as it was",
+				i + 1, was != NULL ? was : "absent", is != NULL ? is : "absent");
 			return TAPI_ECONF;
 		}
 	}
@@ -132,7 +132,12 @@ static void apply_denials(struct tapi_core *core)
 		struct tapi_helo helo;
 
 		if (tapi_core_denied(core, &peer->id)) {
-			tapi_core_log(core, LOG_NOTICE, "a peer is denied now, its sessions close");
+			char who[TAPI_PEER_TEXT_BYTES];
+
+			tapi_peer_id_text(&peer->id, who);
+			tapi_core_log(core, LOG_NOTICE,
+				"peer %.16s: is denied now (acl.deny_peers), its sessions close",
+				who);
 			tapi_peer_end(peer);
 			continue;
 		}
@@ -141,8 +146,10 @@ static void apply_denials(struct tapi_core *core)
 
 			after = at->next;
 			if (!tapi_address_helo(at, &helo) ||
-				api->verify_helo(api, &helo) != TAPI_OK)
+				api->verify_helo(api, &helo) != TAPI_OK) {
+				peer->denied = true;
 				tapi_address_end(peer, at);
+			}
 		}
 		tapi_peer_limits(peer);
 		peer->choose = true;

@@ -371,6 +371,7 @@ void tapi_core_session_down(void *context, struct tapi_session *session, enum ta
 	path->session = NULL; // its references are gone with it
 	path->references = 0;
 	path->why = why;
+	path->peer->denied |= why == TAPI_DOWN_DENIED;
 	path->peer->choose = true;
 	tapi_peer_kick(path->peer);
 }

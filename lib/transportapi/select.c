@@ -195,9 +195,10 @@ static void lose(struct tapi_peer *peer)
 	peer->use = (struct tapi_choice){NULL, NULL};
 	if (!peer->reachable)
 		return;
-	snprintf(peer->reason, sizeof(peer->reason), "no validated path is left");
+	snprintf(peer->reason, sizeof(peer->reason), "no validated path is left%s",
+		peer->denied ? ": section acl denies its addresses now" : "");
 	tapi_peer_id_text(&peer->id, who);
-	tapi_core_log(peer->core, LOG_NOTICE, "peer %.16s: no path is left", who);
+	tapi_core_log(peer->core, LOG_NOTICE, "peer %.16s: %s", who, peer->reason);
 	tapi_peer_became(peer, false);
 	announce(peer, TAPI_PEER_LOST);
 }
@@ -217,6 +218,7 @@ void tapi_peer_select(struct tapi_peer *peer, uint64_t now_us)
 		lose(peer);
 		return;
 	}
+	peer->denied = false; // what is left was not
 	best = cheapest(all, n);
 	for (unsigned i = 0; i < n && had; i++)
 		if (same(&all[i].choice, &peer->use))

@@ -143,6 +143,8 @@ static void test_reload(void **state)
 	tapi_core_peer(a->core, &c->identity.id, &info);
 	assert_int_equal(info.sessions, 0);
 	assert_int_equal(info.addresses, 0);
+	assert_string_equal(
+		info.reason, "no validated path is left: section acl denies its addresses now");
 	assert_int_equal(wire_send(a, c, 64, "x", 1), TAPI_ENOADDR);
 	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
 	wire_run(wire, 10 * MS);
