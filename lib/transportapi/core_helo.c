@@ -49,7 +49,9 @@ void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce
 		};
 		add_own(core, &helo, wall_us);
 	}
-	core->own_refresh_us = now_us + core->settings.helo_lifetime_us / 2;
+	// Who only looks at them does not put off when peers are told.
+	if (announce || core->own_refresh_us == TAPI_NEVER)
+		core->own_refresh_us = now_us + core->settings.helo_lifetime_us / 2;
 	// Peers hear of it in the course of a minute, not all at once.
 	for (uint32_t i = 0; announce && i < core->n_reachable; i++) {
 		struct tapi_peer *peer = core->reachable[i];

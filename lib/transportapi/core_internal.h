@@ -233,6 +233,7 @@ struct tapi_peer {
 	uint8_t n_addresses, n_paths;
 	bool reachable, dead, choose, outbound_only;
 	bool helos_due, gossip_due;
+	bool own_quota;           // by tapi_core_quota(): a reload leaves it
 	uint64_t helos_us;        // when own HELOs go to it
 	uint64_t helos_sent_us;   // when they did, last
 	uint64_t app_us;          // an application sent something, last
@@ -299,6 +300,7 @@ struct tapi_core {
 	struct tapi_peer **reachable; // those that are
 	uint32_t n_reachable, reachable_room;
 	struct tapi_denied *denied;
+	uint64_t denials; // calls of tapi_core_deny_peer
 
 	struct tapi_probe *probes;
 	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;

@@ -227,8 +227,14 @@ static void split(struct arrival *in)
 {
 	const uint8_t *message = in->pack->message;
 	uint32_t left = in->pack->size, size;
+	uint64_t denials = in->core->denials;
 
 	while (left != 0) {
+		// A receiver may have denied the sender.
+		if (denials != in->core->denials && tapi_core_denied(in->core, &in->pack->sender)) {
+			in->core->counters.received_denied++;
+			return;
+		}
 		size = left >= TAPI_MESSAGE_HEAD_BYTES ? tapi_get16(message) : 0;
 		if (size < TAPI_MESSAGE_HEAD_BYTES || size > left) {
 			in->core->counters.malformed++;

@@ -62,6 +62,7 @@ enum tapi_result tapi_core_deny_peer(
 		}
 	}
 	denied->until_us = until_us;
+	core->denials++;
 	tapi_core_forget(core, peer);
 	return TAPI_OK;
 }

@@ -230,7 +230,7 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 		if (result != TAPI_OK)
 			break;
 		tapi_queue_sent(&peer->queue, &batch);
-		account(path, size, batch.msgs, now_us);
+		account(path, size, batch.app_msgs, now_us);
 	}
 	peer->flush_us = peer->queue.msgs != 0 ? again_us : TAPI_NEVER;
 	return peer->flush_us < deadline_us ? peer->flush_us : deadline_us;
@@ -313,6 +313,15 @@ static enum tapi_result send_by_size(
 	return TAPI_OK;
 }
 
+static uint32_t mtu_in_use(const struct tapi_peer *peer)
+{
+	const struct tapi_address *at = peer->use.address;
+
+	if (peer->use.path != NULL)
+		return peer->use.path->mtu;
+	return at != NULL ? tapi_path_mtu(at->carrier, at->mtu) : UINT32_MAX;
+}
+
 static enum tapi_result enqueue(
 	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
 {
@@ -382,8 +391,8 @@ enum tapi_result tapi_core_send(
 		tapi_peer_kick(peer);
 	}
 	peer->app_us = now_us;
-	if (!core->settings.fragment && peer->use.path != NULL &&
-		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > peer->use.path->mtu)
+	if (!core->settings.fragment &&
+		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > mtu_in_use(peer))
 		return send_by_size(peer, outgoing, now_us);
 	if (send_at_once(peer, outgoing, now_us))
 		return TAPI_OK;

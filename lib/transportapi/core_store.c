@@ -13,6 +13,22 @@ struct reading {
 	unsigned taken;
 };
 
+// When it was validated last: who is not needed in this life of the program is known in the next.
+static void remember(struct tapi_core *core, const struct tapi_store_record *record)
+{
+	uint8_t hash[TAPI_ADDRESS_HASH_BYTES];
+	struct tapi_peer_id id;
+	struct tapi_peer *peer;
+
+	tapi_helo_peer(&record->helo, &id);
+	tapi_helo_address_hash(&record->helo, hash);
+	peer = tapi_peer_find(core, &id);
+	for (struct tapi_address *at = peer != NULL ? peer->addresses : NULL; at != NULL;
+		at = at->next)
+		if (memcmp(at->hash, hash, sizeof(hash)) == 0 && at->validated_wall_us == 0)
+			at->validated_wall_us = record->validated_us;
+}
+
 static void take_record(void *context, const struct tapi_store_record *record)
 {
 	struct reading *reading = context;
@@ -20,8 +36,10 @@ static void take_record(void *context, const struct tapi_store_record *record)
 	size_t length = tapi_helo_encode(&record->helo, octets, sizeof(octets));
 
 	if (length != 0 && tapi_core_take_helo(reading->core, &record->helo, octets, length,
-				   TAPI_FROM_FILE) == TAPI_OK)
+				   TAPI_FROM_FILE) == TAPI_OK) {
+		remember(reading->core, record);
 		reading->taken++;
+	}
 }
 
 void tapi_core_load_peers(struct tapi_core *core)
@@ -80,11 +98,13 @@ void tapi_core_store_peers(struct tapi_core *core)
 		if (tapi_store_commit(writer, &error) != TAPI_OK)
 			result = TAPI_ESYS;
 	}
-	if (result != TAPI_OK)
+	if (result != TAPI_OK) {
+		core->store_due = true; // a full disk may have room by then
 		tapi_core_log(core, LOG_ERR,
-			"known peers cannot be kept in %s (%s); they are asked for anew after a "
-			"restart",
-			path, error.text[0] != '\0' ? error.text : tapi_result_name(result));
-	else
+			"known peers cannot be kept in %s (%s); this is tried again in %u s", path,
+			error.text[0] != '\0' ? error.text : tapi_result_name(result),
+			(unsigned)(core->settings.store_us / TAPI_US_PER_S));
+	} else {
 		core->counters.stored++;
+	}
 }

@@ -15,16 +15,28 @@ struct tapi_peer *tapi_peer_find(struct tapi_core *core, const struct tapi_peer_
 	return peer;
 }
 
-void tapi_peer_limits(struct tapi_peer *peer)
-{
-	peer->queue.msgs_max = peer->core->settings.queue_msgs;
-	peer->queue.bytes_max = peer->core->settings.queue_bytes;
-}
-
 // Bursts of a quota: what a second carries, and at least one payload of any transport.
 static uint64_t burst_of(const struct tapi_core *core, uint64_t rate)
 {
 	return rate > core->buffer_room ? rate : core->buffer_room;
+}
+
+static void quota(struct tapi_peer *peer, uint64_t in_rate, uint64_t out_rate)
+{
+	const struct tapi_core *core = peer->core;
+	uint64_t now_us = tapi_core_now(core);
+
+	tapi_bucket_change(&peer->in, in_rate, burst_of(core, in_rate), now_us);
+	tapi_bucket_change(&peer->strange_in, in_rate, burst_of(core, in_rate), now_us);
+	tapi_bucket_change(&peer->out, out_rate, burst_of(core, out_rate), now_us);
+}
+
+void tapi_peer_limits(struct tapi_peer *peer)
+{
+	peer->queue.msgs_max = peer->core->settings.queue_msgs;
+	peer->queue.bytes_max = peer->core->settings.queue_bytes;
+	if (!peer->own_quota)
+		quota(peer, peer->core->settings.in_rate, peer->core->settings.out_rate);
 }
 
 // What a peer is worth that cannot be reached now: nothing, if all there is of it may be made up;
@@ -430,13 +442,11 @@ enum tapi_result tapi_core_quota(
 	struct tapi_core *core, const struct tapi_peer_id *id, uint64_t in_rate, uint64_t out_rate)
 {
 	struct tapi_peer *peer = tapi_peer_find(core, id);
-	uint64_t now_us = tapi_core_now(core);
 
 	if (peer == NULL)
 		return TAPI_ENOADDR;
-	tapi_bucket_change(&peer->in, in_rate, burst_of(core, in_rate), now_us);
-	tapi_bucket_change(&peer->strange_in, in_rate, burst_of(core, in_rate), now_us);
-	tapi_bucket_change(&peer->out, out_rate, burst_of(core, out_rate), now_us);
+	peer->own_quota = true;
+	quota(peer, in_rate, out_rate);
 	tapi_peer_kick(peer);
 	return TAPI_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transportapi/core.h"
 #include "transportapi/wire.h"
 
 enum { DEADLINES_FIRST = 8 };
@@ -313,6 +314,7 @@ uint32_t tapi_queue_batch(struct tapi_queue *queue, uint8_t *out, uint32_t mtu, 
 		memcpy(&out[batch->size], item->message, item->size);
 		batch->size += item->size;
 		batch->msgs++;
+		batch->app_msgs += tapi_get16(&item->message[2]) >= TAPI_TYPE_USER;
 		if (item->is_encrypted) {
 			batch->is_encrypted = true;
 			batch->crc = item->crc;

@@ -95,6 +95,7 @@ enum tapi_result tapi_queue_put(struct tapi_queue *queue, uint16_t type, const v
 
 struct tapi_batch {
 	uint32_t size, msgs;
+	uint32_t app_msgs; // of these, of the application: TAPI_TYPE_USER and more
 	bool is_encrypted;
 	uint32_t crc; // of an encrypted one
 	struct tapi_item *too_long;
