@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What docs/transports.md says, as the library has it (tests/cli/transport_docs.test): the tables
-// of keys; --transports: name, number, mtu and cost of each that is built in; --check: is standard
-// input a configuration.
+// of keys and counters; --transports: name, number, mtu and cost of each that is built in; --check:
+// is standard input a configuration.
 #include <event2/event.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "transportapi/core.h"
+#include "transportapi/core_internal.h"
 #include "transportapi/registry.h"
 
 extern const struct tapi_conf_key tapi_acl_keys[], tapi_core_keys[];
@@ -55,12 +56,48 @@ static void section_print(const char *name, const struct tapi_conf_key *keys)
 	printf("\n");
 }
 
+static void counter_print(const char *name, const char *help)
+{
+	printf("| %s | %s |\n", name, help);
+}
+
+static void group_print(const char *group)
+{
+	printf("\n### %s\n\n| counter | counts |\n|--|--|\n", group);
+}
+
+// Each group of tapi_core_stats_json().
+static void counters_document(void)
+{
+	printf("## Counters\n\nWhat `tapi_core_stats_json` tells besides names and settings; all "
+	       "of "
+	       "them since the core was made, but those in brackets, which are how it is now.\n");
+#define X(name, help) counter_print(#name, help);
+	group_print("\"core\"");
+	TAPI_CORE_COUNTERS(X)
+	counter_print("(peers)", "peers that are known");
+	counter_print("(reachable)", "of these, those with a validated path");
+	counter_print("(pings_out)", "PINGs that may still be answered");
+	counter_print("(nated)", "no address of ours can be advertised");
+	group_print("\"queues\"");
+	TAPI_QUEUE_COUNTERS(X)
+	counter_print("(bytes, bytes_max)", "octets that wait for all peers, and the limit");
+	group_print("\"fragments\"");
+	TAPI_FRAGMENT_COUNTERS(X)
+	counter_print(
+		"(bytes, bytes_max)", "octets of messages that are not whole yet, and the limit");
+	group_print("each of \"transports\"");
+	TAPI_TRANSPORT_COUNTERS(X)
+#undef X
+}
+
 static int keys_print(void)
 {
 	section_print("core", tapi_core_keys);
 	section_print("acl", tapi_acl_keys);
 	for (unsigned i = 0; tapi_transport_builtin(i); i++)
 		section_print(tapi_transport_builtin(i), tapi_transport_builtin_keys(i));
+	counters_document();
 	return 0;
 }
 
