@@ -325,7 +325,8 @@ enum tapi_result tapi_core_start(struct tapi_core *core, struct tapi_error *erro
 		carrier->running = result == TAPI_OK;
 		running += carrier->running;
 		if (!carrier->running)
-			tapi_core_log(core, LOG_ERR, "%s does not start (%s), the others run",
+			tapi_core_log(core, LOG_ERR,
+				"%s does not start (%s): left out, until the next start",
 				carrier->loaded.name, tapi_result_name(result));
 	}
 	if (running == 0) {

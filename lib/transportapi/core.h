@@ -137,8 +137,10 @@ TAPI_EXPORT void tapi_core_forget(struct tapi_core *core, const struct tapi_peer
 // until_us (wall clock) 0: for ever.
 TAPI_EXPORT enum tapi_result tapi_core_deny_peer(
 	struct tapi_core *core, const struct tapi_peer_id *peer, uint64_t until_us);
-// Quota of one peer, octets per second; 0: none. The policy engine of a gateway calls this (TA29).
-// It stands over a reload, whatever in_rate and out_rate of the configuration are.
+// Quota of one peer, octets per second; 0: none. At once go those of a second, or one largest mtu.
+// What cannot go before its deadline is queued all the same, and expires. The policy engine of a
+// gateway calls this (TA29). It stands over a reload, whatever in_rate and out_rate of the
+// configuration are.
 TAPI_EXPORT enum tapi_result tapi_core_quota(struct tapi_core *core,
 	const struct tapi_peer_id *peer, uint64_t in_rate, uint64_t out_rate);
 // The address that our peers say we have, if k of n agree (TA28); false: not known.
