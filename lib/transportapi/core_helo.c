@@ -116,6 +116,12 @@ static bool address_room(struct tapi_peer *peer)
 	return true;
 }
 
+void tapi_addresses_limit(struct tapi_peer *peer)
+{
+	while (peer->n_addresses > peer->core->settings.helos_per_peer && address_room(peer))
+		;
+}
+
 static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 	struct tapi_carrier *carrier, struct tapi_address *old, const struct tapi_helo *helo,
 	const uint8_t *hash, const uint8_t *octets, size_t length, enum tapi_origin origin)

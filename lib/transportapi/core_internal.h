@@ -360,6 +360,7 @@ void tapi_peer_at(struct tapi_peer *peer, uint64_t due_us); // at the latest; no
 void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us);
 void tapi_peer_end(struct tapi_peer *peer); // out of the table at once; freed by reap
 void tapi_core_reap(struct tapi_core *core);
+void tapi_core_peers_limit(struct tapi_core *core); // max_peers, after a reload
 void tapi_peer_became(struct tapi_peer *peer, bool reachable);
 void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *out);
 void tapi_peer_limits(struct tapi_peer *peer); // of the settings, after a reload
@@ -371,6 +372,7 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 	const uint8_t *octets, size_t length, enum tapi_origin origin);
 bool tapi_address_helo(const struct tapi_address *address, struct tapi_helo *out);
 void tapi_address_end(struct tapi_peer *peer, struct tapi_address *address);
+void tapi_addresses_limit(struct tapi_peer *peer); // helos_per_peer, after a reload
 void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us);
 
 // path.c
@@ -414,6 +416,7 @@ void tapi_path_sample(struct tapi_path *path, bool answered, uint64_t rtt_us);
 
 // select.c
 void tapi_peer_select(struct tapi_peer *peer, uint64_t now_us);
+void tapi_peer_lose(struct tapi_peer *peer, const char *why); // tells the application
 bool tapi_peer_best(struct tapi_peer *peer, uint32_t size, uint64_t now_us, struct tapi_choice *out,
 	char *reason, size_t room);
 

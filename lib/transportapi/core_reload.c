@@ -139,6 +139,7 @@ static void apply_denials(struct tapi_core *core)
 			tapi_core_log(core, LOG_NOTICE,
 				"peer %.16s: is denied now (acl.deny_peers), its sessions close",
 				who);
+			tapi_peer_lose(peer, "section acl denies the peer now");
 			tapi_peer_end(peer);
 			continue;
 		}
@@ -152,6 +153,7 @@ static void apply_denials(struct tapi_core *core)
 				tapi_address_end(peer, at);
 			}
 		}
+		tapi_addresses_limit(peer);
 		tapi_peer_limits(peer);
 		peer->choose = true;
 		tapi_peer_kick(peer);
@@ -216,6 +218,7 @@ enum tapi_result tapi_core_reload(
 	apply_settings(core, tapi_core_now(core));
 	core->depth++;
 	apply_denials(core);
+	tapi_core_peers_limit(core);
 	if (core->started)
 		tapi_core_make_helos(core, tapi_core_now(core), true);
 	core->depth--;

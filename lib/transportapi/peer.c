@@ -83,6 +83,12 @@ static bool evict_one(struct tapi_core *core)
 	return true;
 }
 
+void tapi_core_peers_limit(struct tapi_core *core)
+{
+	while (core->n_peers > core->settings.max_peers && evict_one(core))
+		;
+}
+
 struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_id *id)
 {
 	struct tapi_peer *peer = tapi_peer_find(core, id);

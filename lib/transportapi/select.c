@@ -188,15 +188,14 @@ static void announce(struct tapi_peer *peer, enum tapi_peer_event what)
 	core->watch(core->watch_context, what, &info);
 }
 
-static void lose(struct tapi_peer *peer)
+void tapi_peer_lose(struct tapi_peer *peer, const char *why)
 {
 	char who[TAPI_PEER_TEXT_BYTES];
 
 	peer->use = (struct tapi_choice){NULL, NULL};
 	if (!peer->reachable)
 		return;
-	snprintf(peer->reason, sizeof(peer->reason), "no validated path is left%s",
-		peer->denied ? ": section acl denies its addresses now" : "");
+	snprintf(peer->reason, sizeof(peer->reason), "%s", why);
 	tapi_peer_id_text(&peer->id, who);
 	tapi_core_log(peer->core, LOG_NOTICE, "peer %.16s: %s", who, peer->reason);
 	tapi_peer_became(peer, false);
@@ -215,7 +214,9 @@ void tapi_peer_select(struct tapi_peer *peer, uint64_t now_us)
 
 	peer->choose = false;
 	if (n == 0) {
-		lose(peer);
+		tapi_peer_lose(peer, peer->denied ? "no validated path is left: section acl denies "
+						    "its addresses now"
+						  : "no validated path is left");
 		return;
 	}
 	peer->denied = false; // what is left was not

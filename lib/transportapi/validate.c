@@ -126,13 +126,12 @@ static size_t prefix_key(const struct tapi_source *source, uint8_t out[7])
 }
 
 // When this PING may go; now_us: it is taken from all limits. What has answered before is held by
-// the total alone.
+// the total alone; of that, what somebody here named does not wait behind strangers.
 static uint64_t limits(struct tapi_core *core, const void *key, size_t length,
-	const struct tapi_source *source, bool proven, uint64_t now_us)
+	const struct tapi_source *source, bool proven, bool vouched, uint64_t now_us)
 {
-	uint64_t when_us = tapi_bucket_when(
-			 &core->ping_bucket, tapi_core_share(&core->ping_bucket, proven), now_us),
-		 each_us;
+	uint64_t share = tapi_core_share(&core->ping_bucket, proven || vouched),
+		 when_us = tapi_bucket_when(&core->ping_bucket, share, now_us), each_us;
 	bool asked = !proven && core->settings.ping_address_us != 0;
 	uint8_t prefix[7];
 	size_t prefix_length = 0;
@@ -206,7 +205,8 @@ static void validate_address(struct tapi_peer *peer, struct tapi_address *at, ui
 		return;
 	if (api->address_source != NULL && api->address_source(api, &helo, &source) != TAPI_OK)
 		source.family = 0;
-	when_us = limits(core, at->hash, sizeof(at->hash), &source, at->proven, now_us);
+	when_us =
+		limits(core, at->hash, sizeof(at->hash), &source, at->proven, at->vouched, now_us);
 	if (when_us > now_us) {
 		core->counters.ping_limited++;
 		at->next_ping_us = when_us;
@@ -283,7 +283,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		key.source.port = info.source.port;
 		key.protocol = api->protocol;
 		when_us = limits(core, &key, sizeof(key), &info.source,
-			path->valid_until_us != 0 || path->suspect, now_us);
+			path->valid_until_us != 0 || path->suspect, false, now_us);
 		if (when_us > now_us) {
 			core->counters.ping_limited++;
 			path->next_ping_us = when_us;

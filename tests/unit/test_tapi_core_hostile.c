@@ -377,6 +377,30 @@ static void test_quota_of_another(void **state)
 	wire_free(wire);
 }
 
+// Two thousand sources that nobody will answer for wait for their PING. Who was introduced, and is
+// wanted, does not stand in their line.
+static void test_line_of_strangers(void **state)
+{
+	struct wire *wire = wire_new(87);
+	struct wire_node_options udp = {.transports = "\"vudp\""};
+	struct wire_node *a = wire_node_add(wire, &udp), *b = wire_node_add(wire, &udp);
+
+	(void)state;
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct tapi_peer_id id = {{1}};
+
+		memcpy(&id.octets[4], &i, sizeof(i));
+		chat(wire, 0x0b000001 + (i << 8), a, &id);
+	}
+	wire_introduce(a, b, WIRE_ANY);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	wire_run(wire, 2 * S);
+	assert_int_equal(b->inbox.messages, 1);
+	assert_true(wire_counter(a, "ping_sent_address") <= 1);
+	assert_true(wire_counter(a, "ping_sent") <= 8 + 8 * 5);
+	wire_free(wire);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_friends_stay),
 		cmocka_unit_test(test_wrong_pongs),
 		cmocka_unit_test(test_quota_of_another),
+		cmocka_unit_test(test_line_of_strangers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/wire.h"
+#include "transportapi/core_internal.h"
 
 #define S     1000000u
 #define MS    1000u
@@ -218,6 +218,63 @@ static void test_sent_adds_up(void **state)
 	wire_free(wire);
 }
 
+// Who is denied by a reload is lost, and the application hears of it as of any other.
+static void test_denied_by_reload(void **state)
+{
+	struct wire *wire = wire_new(97);
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *b = wire_node_add(wire, &PLAIN),
+			 *c = wire_node_add(wire, &PLAIN);
+	char id[TAPI_PEER_TEXT_BYTES], sections[256];
+	struct wire_node_options denied = {.core = QUICK, .sections = sections};
+	struct tapi_error error;
+
+	(void)state;
+	meet(wire, a, b);
+	meet(wire, a, c);
+	tapi_peer_id_text(&b->identity.id, id);
+	snprintf(sections, sizeof(sections), "\"acl\": {\"deny_peers\": [\"%s\"]}", id);
+	assert_int_equal(wire_node_reload(a, &denied, &error), TAPI_OK);
+	wire_run(wire, 1 * S);
+	assert_int_equal(wire_counter(a, "peers_lost"), 1);
+	assert_int_equal(a->inbox.lost, 1);
+	assert_memory_equal(&a->inbox.event.id, &b->identity.id, sizeof(b->identity.id));
+	wire_free(wire);
+}
+
+// max_peers and helos_per_peer are live: what is beyond them goes, whoever can be reached stays.
+static void test_fewer_after_reload(void **state)
+{
+	struct wire *wire = wire_new(98);
+	struct wire_node_options fewer = {
+		.core = QUICK ", \"max_peers\": 5, \"helos_per_peer\": 1"};
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *b = wire_node_add(wire, &PLAIN),
+			 *c = wire_node_add(wire, &PLAIN);
+	uint8_t chat[4] = {0, 4, 0, 64};
+	uint32_t crc = (uint32_t)crc32(0, chat, sizeof(chat));
+	struct tapi_peer_info info;
+	struct tapi_error error;
+
+	(void)state;
+	meet(wire, a, b);
+	wire_introduce(a, c, WIRE_ANY);
+	for (uint32_t i = 0; i < 40; i++) {
+		struct tapi_peer_id id = {{1}};
+
+		memcpy(&id.octets[4], &i, sizeof(i));
+		wire_forge(wire, WIRE_UDP, 0x0a640000 + i, a, &id, chat, sizeof(chat), false, &crc);
+		wire_run(wire, 1 * MS);
+	}
+	assert_int_equal(a->core->n_peers, 42);
+	assert_int_equal(wire_node_reload(a, &fewer, &error), TAPI_OK);
+	wire_run(wire, 1 * S);
+	assert_int_equal(a->core->n_peers, 5);
+	assert_int_equal(tapi_core_peer(a->core, &b->identity.id, &info), TAPI_OK);
+	assert_string_equal(info.transport, "vudp");
+	assert_int_equal(tapi_core_peer(a->core, &c->identity.id, &info), TAPI_OK);
+	assert_int_equal(info.addresses, 1);
+	wire_free(wire);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_whole_after_a_pause),
 		cmocka_unit_test(test_denied_in_the_middle),
 		cmocka_unit_test(test_sent_adds_up),
+		cmocka_unit_test(test_denied_by_reload),
+		cmocka_unit_test(test_fewer_after_reload),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
