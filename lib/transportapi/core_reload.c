@@ -86,40 +86,53 @@ static enum tapi_result same_transports(
 	}
 }
 
-// Each transport reads *conf and *acl, which are the new ones already. One that refuses puts them
-// back for all that had taken them.
+// How many take what *conf and *acl are now, from the first on. TAPI_OK: all.
+static unsigned each_takes(struct tapi_core *core, enum tapi_result *result)
+{
+	*result = TAPI_OK;
+	for (unsigned i = 0; i < core->n_carriers; i++) {
+		struct tapi_transport_api *api = core->carriers[i].loaded.api;
+
+		*result = api->reload_configuration(api);
+		if (*result != TAPI_OK)
+			return i;
+		if (core->carriers[i].running)
+			tapi_carrier_touch(&core->carriers[i]);
+	}
+	return core->n_carriers;
+}
+
+// One that refuses puts the old ones back for all that had taken the new. Who is denied now comes
+// second, when nobody has refused: a session that ended for it would not come back.
 static enum tapi_result reload_transports(struct tapi_core *core, const struct tapi_conf *conf,
 	const struct tapi_acl *acl, struct tapi_error *error)
 {
 	const struct tapi_conf *old_conf = core->conf;
 	const struct tapi_acl *old_acl = core->acl;
+	enum tapi_result result;
+	unsigned taken, refuser;
 
 	core->conf = conf;
-	core->acl = acl;
-	for (unsigned i = 0; i < core->n_carriers; i++) {
-		struct tapi_transport_api *api = core->carriers[i].loaded.api;
-		enum tapi_result result = api->reload_configuration(api);
-
-		if (result == TAPI_OK) {
-			if (core->carriers[i].running)
-				tapi_carrier_touch(&core->carriers[i]);
-			continue;
-		}
-		snprintf(error->text, sizeof(error->text),
-			"%s refuses the new configuration (%s); its log says where",
-			core->carriers[i].loaded.name, tapi_result_name(result));
-		core->conf = old_conf;
-		core->acl = old_acl;
-		while (i-- > 0) {
-			api = core->carriers[i].loaded.api;
-			if (api->reload_configuration(api) != TAPI_OK)
-				tapi_core_log(core, LOG_ERR,
-					"%s does not take its old configuration back",
-					core->carriers[i].loaded.name);
-		}
-		return result;
+	taken = refuser = each_takes(core, &result);
+	if (result == TAPI_OK) {
+		core->acl = acl;
+		refuser = each_takes(core, &result);
 	}
-	return TAPI_OK;
+	if (result == TAPI_OK)
+		return TAPI_OK;
+	snprintf(error->text, sizeof(error->text),
+		"%s refuses the new configuration (%s); its log says where",
+		core->carriers[refuser].loaded.name, tapi_result_name(result));
+	core->conf = old_conf;
+	core->acl = old_acl;
+	while (taken-- > 0) {
+		struct tapi_transport_api *api = core->carriers[taken].loaded.api;
+
+		if (api->reload_configuration(api) != TAPI_OK)
+			tapi_core_log(core, LOG_ERR, "%s does not take its old configuration back",
+				core->carriers[taken].loaded.name);
+	}
+	return result;
 }
 
 // Peers and addresses that are denied now go; transports close the sessions themselves.

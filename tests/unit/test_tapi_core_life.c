@@ -112,8 +112,8 @@ static void test_reload(void **state)
 			 *c = wire_node_add(wire, &PLAIN);
 	struct wire_node_options denied = {
 		.core = QUICK, .sections = "\"acl\": {\"deny\": [\"10.0.0.3/32\"]}"};
-	struct wire_node_options wrong = {
-		.core = QUICK ", \"queue_msgs\": 1", .sections = "\"vtcp\": {\"stale_s\": 0}"};
+	struct wire_node_options wrong = {.core = QUICK ", \"queue_msgs\": 1",
+		.sections = "\"acl\": {\"deny\": [\"10.0.0.3/32\"]}, \"vtcp\": {\"stale_s\": 0}"};
 	struct wire_node_options short_queue = {.core = QUICK ", \"queue_msgs\": 2"};
 	struct wire_node_options others = {.transports = "\"vudp\"", .core = QUICK};
 	struct wire_node_options unknown = {.core = QUICK ", \"no_such_key\": 1"};
@@ -131,7 +131,10 @@ static void test_reload(void **state)
 	assert_non_null(strstr(error.text, "vtcp"));
 	assert_int_equal(wire_node_reload(a, &others, &error), TAPI_ECONF);
 	assert_int_equal(wire_node_reload(a, &unknown, &error), TAPI_ECONF);
-	for (int i = 0; i < 2; i++) // queue_msgs is what it was
+	wire_run(wire, 10 * MS);
+	tapi_core_peer(a->core, &c->identity.id, &info);
+	assert_int_equal(info.sessions, 2); // nor has who would be denied lost one
+	for (int i = 0; i < 2; i++)         // queue_msgs is what it was
 		assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
 	wire_run(wire, 10 * MS);
 	batches = b->inbox.messages;
