@@ -45,7 +45,7 @@ struct chaos {
 	const struct tapi_core_api *core;
 	struct tapi_core_api below_core; // what the transport below has for a core
 	struct tapi_loaded below;
-	uint64_t seed;
+	const struct tapi_conf *conf; // in force: what a reload is held against
 	struct tapi_fates fates;
 	struct tapi_transport_stats stats;
 	TAILQ_HEAD(, chaos_session) sessions;
@@ -374,21 +374,18 @@ static enum tapi_result chaos_reload(struct tapi_transport_api *self)
 	const struct tapi_conf *conf = *chaos->core->conf;
 	struct tapi_fate_rates rates;
 	enum tapi_result result = rates_read(chaos, &rates);
-	const char *fixed = NULL;
+	struct tapi_error error;
 
 	if (result != TAPI_OK)
 		return result;
-	if (strcmp(tapi_conf_text(conf, "chaos", tapi_chaos_keys, "below"), chaos->below.name) != 0)
-		fixed = "below";
-	else if (tapi_conf_uint(conf, "chaos", tapi_chaos_keys, "seed") != chaos->seed)
-		fixed = "seed";
-	if (fixed) {
-		chaos->core->log(chaos->core->core, LOG_ERR,
-			"chaos.%s cannot change while it runs: restart the program", fixed);
-		return TAPI_ECONF;
+	result = tapi_conf_compare(chaos->conf, conf, "chaos", tapi_chaos_keys, &error);
+	if (result != TAPI_OK) {
+		chaos->core->log(chaos->core->core, LOG_ERR, "%s", error.text);
+		return result;
 	}
 	result = chaos->below.api->reload_configuration(chaos->below.api);
 	if (result == TAPI_OK) {
+		chaos->conf = conf;
 		chaos->fates.rates = rates;
 		cost_set(chaos);
 	}
@@ -511,8 +508,9 @@ static bool chaos_begin(struct chaos *chaos)
 
 	if (rates_read(chaos, &rates) != TAPI_OK)
 		return false;
-	chaos->seed = tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed");
-	tapi_fates_init(&chaos->fates, chaos->seed);
+	chaos->conf = *core->conf;
+	tapi_fates_init(
+		&chaos->fates, tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed"));
 	chaos->fates.rates = rates;
 	below = tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "below");
 	if (strcmp(below, "chaos") == 0) {

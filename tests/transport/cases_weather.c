@@ -154,6 +154,14 @@ static void what_cannot_change(void **state)
 	assert_int_equal(
 		rig_reload(pair.b, row_conf(1, &(struct row_wish){.seed = "8"})), TAPI_ECONF);
 	assert_non_null(strstr(pair.rig.log, "chaos.seed"));
+	assert_int_equal(
+		rig_reload(pair.b,
+			row_conf(1, &(struct row_wish){.chaos = "\"module_path\": \"/nowhere\""})),
+		TAPI_ECONF);
+	assert_non_null(strstr(pair.rig.log, "chaos.module_path"));
+	assert_int_equal(rig_reload(pair.b, row_conf(1, NULL)), TAPI_OK);
+	assert_int_equal(
+		rig_reload(pair.b, row_conf(1, &(struct row_wish){.seed = "8"})), TAPI_ECONF);
 	assert_int_equal(rig_send(pair.out, 1, 100), TAPI_OK);
 	row_pair_end(&pair);
 }
