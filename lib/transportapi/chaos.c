@@ -37,6 +37,7 @@ struct chaos_session {
 	struct tapi_session *below;  // its `user` points back here
 	unsigned references;
 	bool inbound;
+	bool gone; // the core has let go of it, and something waits: see chaos_disconnect()
 	TAILQ_ENTRY(chaos_session) next;
 };
 
@@ -147,7 +148,8 @@ static void below_session_down(void *context, struct tapi_session *session, enum
 
 	if (!wrapper) // the core never heard of it
 		return;
-	chaos->core->session_down(chaos->core->core, &wrapper->session, why);
+	if (!wrapper->gone)
+		chaos->core->session_down(chaos->core->core, &wrapper->session, why);
 	session_unwrap(chaos, wrapper);
 }
 
@@ -163,12 +165,17 @@ static void pass_late(struct chaos *chaos, struct tapi_session *below, const voi
 
 static void held_release(struct chaos *chaos, struct tapi_held *held)
 {
-	const struct chaos_session *wrapper = held->session;
+	struct tapi_transport_api *api = chaos->below.api;
+	struct chaos_session *wrapper = held->session;
 
 	for (int i = 0; i <= held->twice; i++)
 		pass_late(chaos, wrapper->below, held->message, held->size, held->is_encrypted,
 			held->crc);
 	tapi_held_free(held);
+	if (wrapper->gone && !tapi_fates_waits(&chaos->fates, wrapper)) {
+		api->disconnect(api, wrapper->below);
+		session_unwrap(chaos, wrapper);
+	}
 }
 
 static void release_due(struct chaos *chaos, uint64_t now_us)
@@ -299,6 +306,10 @@ static enum tapi_result chaos_connect(
 		api->disconnect(api, below);
 		return TAPI_ENOMEM;
 	}
+	if (wrapper->gone) {
+		wrapper->gone = false;
+		api->disconnect(api, below); // the reference that it was kept by
+	}
 	wrapper->references++;
 	*out = &wrapper->session;
 	return TAPI_OK;
@@ -320,8 +331,17 @@ static enum tapi_result chaos_disconnect(
 {
 	struct chaos *chaos = chaos_of(self);
 	struct chaos_session *wrapper = wrapper_of(session);
-	enum tapi_result result = chaos->below.api->disconnect(chaos->below.api, wrapper->below);
+	enum tapi_result result;
 
+	// Who has no session that came in answers on one of his own, and ends it: it stays below,
+	// where nothing comes in by it, until what waits has left.
+	if (wrapper->references == 1 && (chaos->api.flags & TAPI_SESSIONLESS) &&
+		tapi_fates_waits(&chaos->fates, wrapper)) {
+		wrapper->references = 0;
+		wrapper->gone = true; // with the reference below
+		return TAPI_OK;
+	}
+	result = chaos->below.api->disconnect(chaos->below.api, wrapper->below);
 	if (result != TAPI_OK)
 		return result;
 	wrapper->references--;

@@ -136,6 +136,16 @@ struct tapi_held *tapi_fates_overtaken(struct tapi_fates *fates)
 	return NULL;
 }
 
+bool tapi_fates_waits(const struct tapi_fates *fates, const void *session)
+{
+	const struct tapi_held *held;
+
+	TAILQ_FOREACH (held, &fates->held, next)
+		if (held->session == session)
+			return true;
+	return false;
+}
+
 struct tapi_held *tapi_fates_of(struct tapi_fates *fates, const void *session)
 {
 	struct tapi_held *held;

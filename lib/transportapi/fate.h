@@ -80,6 +80,7 @@ struct tapi_held *tapi_fates_due(struct tapi_fates *fates, uint64_t now_us);
 // out those that have been.
 void tapi_fates_passed(struct tapi_fates *fates);
 struct tapi_held *tapi_fates_overtaken(struct tapi_fates *fates);
+bool tapi_fates_waits(const struct tapi_fates *fates, const void *session);
 // What waits for a session that ends.
 struct tapi_held *tapi_fates_of(struct tapi_fates *fates, const void *session);
 void tapi_held_free(struct tapi_held *held);
