@@ -27,6 +27,20 @@ void tapi_path_sample(struct tapi_path *path, bool answered, uint64_t rtt_us)
 	}
 }
 
+static void tell_lost(const struct tapi_path *path)
+{
+	struct tapi_transport_api *api = path->carrier->loaded.api;
+	struct tapi_session_info info = {.remote = ""};
+	char who[TAPI_PEER_TEXT_BYTES];
+
+	tapi_peer_id_text(&path->peer->id, who);
+	if (path->session != NULL)
+		api->session_info(api, path->session, &info);
+	tapi_core_log(path->peer->core, LOG_NOTICE,
+		"peer %.16s: %s: %s does not answer any more: given up", who,
+		path->carrier->loaded.name, info.remote);
+}
+
 static uint64_t watch_probe(struct tapi_path *path, uint64_t now_us)
 {
 	struct tapi_probe *probe = path->probe;
@@ -48,8 +62,7 @@ static uint64_t watch_probe(struct tapi_path *path, uint64_t now_us)
 	}
 	if (tapi_path_valid(path, now_us)) {
 		core->counters.paths_lost++;
-		tapi_core_log(core, LOG_NOTICE, "%s does not answer any more: given up",
-			path->carrier->loaded.name);
+		tell_lost(path);
 	}
 	tapi_path_failed(path, now_us);
 	return now_us;

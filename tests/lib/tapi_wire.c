@@ -103,6 +103,8 @@ static void node_log(void *context, int priority, const char *text)
 	struct wire_full_node *node = context;
 
 	(void)priority;
+	if (node->node.hark != NULL && strstr(text, node->node.hark) != NULL)
+		snprintf(node->node.heard, sizeof(node->node.heard), "%s", text);
 	if (getenv("WIRE_LOG") != NULL)
 		fprintf(stderr, "%10.6f node %u: %s\n", (double)node->wire->now_us / 1e6,
 			node->node.ip & 0xffff, text);

@@ -39,8 +39,10 @@ struct wire_node {
 	struct tapi_core *core;
 	struct tapi_identity identity;
 	struct wire_inbox inbox;
-	uint32_t ip; // 10.0.0.1 upwards
-	void *test;  // the test's own
+	uint32_t ip;      // 10.0.0.1 upwards
+	void *test;       // the test's own
+	const char *hark; // NULL, or a word: the last line of the log that has it is `heard`
+	char heard[160];
 };
 
 struct wire_node_options {

@@ -210,6 +210,31 @@ static void test_deny_peer(void **state)
 	wire_free(wire);
 }
 
+// Who of thousands fell silent, and where: the log says so.
+static void test_lost_is_told(void **state)
+{
+	struct wire *wire = wire_new(53);
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *b = wire_node_add(wire, &PLAIN);
+	char who[TAPI_PEER_TEXT_BYTES], line[160];
+
+	(void)state;
+	wire_introduce(a, b, WIRE_UDP);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	wire_run(wire, 1 * S);
+	a->hark = "given up";
+	wire_block(wire, WIRE_UDP, b->ip, 0, true);
+	for (int i = 0; i < 10; i++) {
+		wire_send(a, b, 64, "x", 1);
+		wire_run(wire, 1 * S);
+	}
+	tapi_peer_id_text(&b->identity.id, who);
+	snprintf(line, sizeof(line), "core: peer %.16s: vudp: vudp:", who);
+	if (strncmp(a->heard, line, strlen(line)) != 0 ||
+		strstr(a->heard, " does not answer any more: given up") == NULL)
+		fail_msg("%s", a->heard);
+	wire_free(wire);
+}
+
 // TA13: what came in and is not answered is not closed at once, but when it is stale; what is
 // answered lives on, until both are silent.
 static void test_references(void **state)
@@ -484,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_known_peers),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_deny_peer),
+		cmocka_unit_test(test_lost_is_told),
 		cmocka_unit_test(test_references),
 		cmocka_unit_test(test_gossip),
 		cmocka_unit_test(test_observed),
