@@ -445,6 +445,11 @@ static uint64_t next_wish(const struct tapi_core *core)
 	return next_us;
 }
 
+static uint64_t later(uint64_t a_us, uint64_t b_us)
+{
+	return a_us > b_us ? a_us : b_us;
+}
+
 // Transports, then peers: what the first bring in, the others answer in the same turn. The rounds
 // are bounded, so that a transport that always wants more cannot hold the loop.
 // So many peers have their turn, then what has come in is read: thousands of PINGs at one moment
@@ -481,7 +486,8 @@ uint64_t tapi_core_turn(struct tapi_core *core, uint64_t now_us)
 						     offsetof(struct tapi_peer, timer));
 
 			tapi_timer_end(core, timer);
-			tapi_peer_turn(peer, now_us);
+			// What was noted since this turn began is not of the future.
+			tapi_peer_turn(peer, later(now_us, tapi_core_now(core)));
 			peers++;
 		}
 		if (core->store_due && core->store_us <= now_us)

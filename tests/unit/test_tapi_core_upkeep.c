@@ -275,6 +275,59 @@ static void test_fewer_after_reload(void **state)
 	wire_free(wire);
 }
 
+// A clock that goes on while the core works, as real ones do.
+static uint64_t (*still)(void *context);
+static uint64_t ticks;
+
+static uint64_t ticking(void *context)
+{
+	return still(context) + ++ticks;
+}
+
+struct errand {
+	struct wire_node *at;
+	const struct tapi_peer_id *to;
+};
+
+static void run_errand(void *context, const struct tapi_incoming *incoming)
+{
+	const struct errand *errand = context;
+
+	(void)incoming;
+	tapi_core_send(errand->at->core, errand->to, &(struct tapi_outgoing){.type = 64});
+}
+
+// A peer has its turn for another reason, and in the same turn of the core, before that, a receiver
+// wants to send to it. By the core's clock this is later than the turn began; it counts.
+static void test_wanted_in_a_turn(void **state)
+{
+	struct wire *wire = wire_new(99);
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *b = wire_node_add(wire, &PLAIN),
+			 *c = wire_node_add(wire, &PLAIN);
+	struct errand errand = {a, &b->identity.id};
+	uint8_t chat[4] = {0, 4, 0, 71};
+	uint32_t crc = (uint32_t)crc32(0, chat, sizeof(chat));
+
+	(void)state;
+	tapi_core_receive(a->core, 71, run_errand, &errand);
+	wire_introduce(a, b, WIRE_ANY);
+	wire_run(wire, 1 * S);
+	still = a->core->options.now_us;
+	a->core->options.now_us = ticking;
+	wire_forge(wire, WIRE_UDP, c->ip, a, &c->identity.id, chat, sizeof(chat), false, &crc);
+	// B's turn is due when the message is taken, as for a HELO that came.
+	for (int i = 0; i < 2000 && wire_counter(a, "received_msgs") == 0; i++) {
+		tapi_timer_at(
+			a->core, &tapi_peer_find(a->core, &b->identity.id)->timer, wire_now(wire));
+		wire_run(wire, 1 * MS);
+	}
+	assert_int_equal(wire_counter(a, "received_msgs"), 1);
+	wire_run(wire, 5 * S);
+	assert_int_equal(b->inbox.messages, 1);
+	a->core->options.now_us = still;
+	wire_free(wire);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_sent_adds_up),
 		cmocka_unit_test(test_denied_by_reload),
 		cmocka_unit_test(test_fewer_after_reload),
+		cmocka_unit_test(test_wanted_in_a_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
