@@ -36,13 +36,13 @@ struct tapi_datagram_kind {
 
 #define TAPI_DATAGRAM_IPV6_LESS 20 // of the mtu, where the header is IPv6's
 
-// Rows of the section's keys.
-#define TAPI_DATAGRAM_KEYS(mtu_default, cost_default)                                              \
+// Rows of the section's keys. `form`: how an address is written, for people.
+#define TAPI_DATAGRAM_KEYS(mtu_default, cost_default, form)                                        \
 	{"bind", TAPI_CONF_TEXTS, 0, 32, 0, NULL, true,                                            \
-		"addresses to listen at; none: all that the host has"},                            \
+		"addresses to listen at, " form "; none: all that the host has"},                  \
 		{"ipv6", TAPI_CONF_BOOL, 0, 0, 1, NULL, true, "IPv6 besides IPv4"},                \
 		{"advertise", TAPI_CONF_TEXTS, 0, 32, 0, NULL, true,                               \
-			"addresses to advertise instead of the bound ones (forwarded ports)"},     \
+			"addresses to advertise instead of the bound ones, " form},                \
 		{"nat", TAPI_CONF_BOOL, 0, 0, 0, NULL, true, "behind NAT: nothing is advertised"}, \
 		{"cost", TAPI_CONF_UINT, 0, 1000000, cost_default, NULL, true,                     \
 			"lower is preferred"},                                                     \

@@ -18,7 +18,7 @@
 #define RAW_PROTOCOL 253
 
 const struct tapi_conf_key tapi_raw_ip_keys[] = {
-	TAPI_DATAGRAM_KEYS(1440, 90),
+	TAPI_DATAGRAM_KEYS(1440, 90, "ADDRESS"),
 	TAPI_LINK_KEY_SESSIONS, // that connect makes; there are no others
 	{.name = NULL},
 };

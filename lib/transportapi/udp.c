@@ -8,7 +8,7 @@
 
 const struct tapi_conf_key tapi_udp_keys[] = {
 	{"port", TAPI_CONF_UINT, 0, 65535, 2086, NULL, true, "to listen at; 0: any that is free"},
-	TAPI_DATAGRAM_KEYS(1432, 100),
+	TAPI_DATAGRAM_KEYS(1432, 100, "ADDRESS or ADDRESS:PORT"),
 	TAPI_LINK_KEY_SESSIONS,
 	TAPI_LINK_KEY_SOURCE,
 	TAPI_LINK_KEY_STALE,
