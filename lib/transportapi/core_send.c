@@ -16,6 +16,8 @@
 #define RETRY_MIN_US    200
 #define RETRY_MAX_US    2000
 #define PAYLOADS_A_TURN 256 // then others have their turn
+#define WAY_WAIT_US     1000000
+#define WAY_LOOK_US     20000
 
 static void account(struct tapi_path *path, uint32_t size, uint32_t msgs, uint64_t now_us)
 {
@@ -138,6 +140,48 @@ static enum tapi_result send_payload(struct tapi_path *path, const uint8_t *payl
 	return result;
 }
 
+// Is a way being asked after that would take `size` octets?
+static bool way_asked(const struct tapi_peer *peer, uint32_t size)
+{
+	for (const struct tapi_path *path = peer->paths; path != NULL; path = path->next)
+		if (path->probe != NULL && path->session != NULL && path->mtu >= size)
+			return true;
+	return false;
+}
+
+// A message that is not cut and waited, by the cheapest path that takes it. One that is being asked
+// after is waited for a moment: the way that is found first may be too small. TAPI_DROPPED: not
+// now.
+static enum tapi_result send_whole(
+	struct tapi_peer *peer, struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
+{
+	struct tapi_choice choice;
+	struct tapi_path *path;
+	char reason[sizeof(peer->reason)];
+	enum tapi_result result;
+
+	if (item->size > UINT16_MAX)
+		return TAPI_ETOOBIG;
+	if (!tapi_peer_best(peer, item->size, now_us, &choice, reason, sizeof(reason))) {
+		if (!way_asked(peer, item->size) || now_us >= item->queued_us + WAY_WAIT_US)
+			return TAPI_ETOOBIG;
+		*again_us = now_us + WAY_LOOK_US;
+		return TAPI_DROPPED;
+	}
+	path = choice.path != NULL ? choice.path : tapi_path_open(peer, choice.address);
+	if (path == NULL || !tapi_path_valid(path, now_us) || !tapi_path_hold(path))
+		return TAPI_ETOOBIG;
+	result = send_payload(
+		path, item->message, item->size, item->is_encrypted, item->crc, now_us, again_us);
+	if (result != TAPI_OK)
+		return TAPI_DROPPED;
+	account(path, item->size, 1, now_us);
+	path->by_size = true;
+	peer->core->counters.sent_by_size++;
+	tapi_queue_sent_parts(&peer->queue, item);
+	return TAPI_OK;
+}
+
 // As many parts as the transport takes now; true: it is over with this message.
 static bool send_parts(
 	struct tapi_path *path, struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
@@ -145,8 +189,13 @@ static bool send_parts(
 	struct tapi_peer *peer = path->peer;
 	struct tapi_core *core = peer->core;
 	uint32_t mtu = path->mtu, size, next;
+	enum tapi_result result;
 
 	if (!core->settings.fragment || mtu <= TAPI_FRAGMENT_HEAD_BYTES) {
+		result = core->settings.fragment ? TAPI_ETOOBIG
+						 : send_whole(peer, item, now_us, again_us);
+		if (result == TAPI_OK || result == TAPI_DROPPED)
+			return result == TAPI_OK;
 		core->counters.dropped_too_big++;
 		tapi_queue_drop(&peer->queue, item);
 		return true;
@@ -156,8 +205,6 @@ static bool send_parts(
 	if (item->part_offset == 0)
 		item->part_id = ++peer->fragment_id;
 	while (item->part_offset < item->size) {
-		enum tapi_result result;
-
 		size = tapi_fragment_make(core->buffer, mtu, item->part_id, item->message,
 			item->size, item->part_offset, &next);
 		result = send_payload(

@@ -170,6 +170,37 @@ static void test_whole_after_a_pause(void **state)
 	wire_free(wire);
 }
 
+// The same for what waited while there was no way yet: it does not fit the way that is found first.
+static void test_whole_at_first(void **state)
+{
+	struct wire *wire = wire_new(100);
+	struct wire_node_options options = {.core = QUICK ", \"fragment\": false"};
+	struct wire_node_options udp = {
+		.transports = "\"vudp\"", .core = QUICK ", \"fragment\": false"};
+	struct wire_node *a = wire_node_add(wire, &options), *b = wire_node_add(wire, &options),
+			 *c = wire_node_add(wire, &udp);
+	static const uint8_t body[8000];
+
+	(void)state;
+	wire_introduce(a, b, WIRE_ANY);
+	assert_int_equal(wire_send(a, b, 65, body, sizeof(body)), TAPI_OK);
+	assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
+	wire_run(wire, 1 * S);
+	assert_int_equal(b->inbox.messages, 2);
+	assert_int_equal(b->inbox.bytes, sizeof(body) + 1);
+	assert_int_equal(wire_counter(a, "sent_by_size"), 1);
+	assert_int_equal(wire_counter(a, "sent_msgs"), 2);
+	assert_int_equal(wire_counter(a, "dropped_too_big"), 0);
+	// No way ever takes it: it is in nobody's way for long.
+	wire_introduce(a, c, WIRE_ANY);
+	assert_int_equal(wire_send(a, c, 65, body, sizeof(body)), TAPI_OK);
+	assert_int_equal(wire_send(a, c, 64, "x", 1), TAPI_OK);
+	wire_run(wire, 2 * S);
+	assert_int_equal(c->inbox.messages, 1);
+	assert_int_equal(wire_counter(a, "dropped_too_big"), 1);
+	wire_free(wire);
+}
+
 static void deny_it(void *context, const struct tapi_incoming *incoming)
 {
 	struct wire_node *node = context;
@@ -336,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_rates_reloaded),
 		cmocka_unit_test(test_helos_looked_at),
 		cmocka_unit_test(test_whole_after_a_pause),
+		cmocka_unit_test(test_whole_at_first),
 		cmocka_unit_test(test_denied_in_the_middle),
 		cmocka_unit_test(test_sent_adds_up),
 		cmocka_unit_test(test_denied_by_reload),
