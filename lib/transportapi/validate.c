@@ -447,7 +447,9 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 		at->suspect = false;
 		at->proven = true;
 		at->trigger = false;
-		at->next_ping_us = 0;
+		// However short the time that is granted: one peer must not take all PINGs of a
+		// second.
+		at->next_ping_us = now_us + core->settings.retry_min_us / 2;
 	}
 	if (pong->observed.family != 0)
 		tapi_observed_vote(path->carrier, &path->peer->id, &pong->observed, now_us);

@@ -377,6 +377,35 @@ static void test_quota_of_another(void **state)
 	wire_free(wire);
 }
 
+// A peer that grants two milliseconds each time: it is asked again at its own cost, the PINGs of a
+// second are not all for it.
+static void test_short_pongs(void **state)
+{
+	struct wire *wire = wire_new(88);
+	struct wire_node_options udp = {.transports = "\"vudp\""};
+	struct wire_node *a = wire_node_add(wire, &udp);
+	struct tapi_identity m = mallory(1);
+	struct caught caught = {.pings = 0};
+	unsigned answered = 0;
+
+	(void)state;
+	wire_tap(wire, catch_ping, &caught);
+	wire_latency(wire, WIRE_ANY, 100, 0);
+	friend_helo(wire, a, &m, THIRD);
+	for (int i = 0; i < 10 * 1000; i++) {
+		if (i % 100 == 0)
+			tapi_core_send(a->core, &m.id, &(struct tapi_outgoing){.type = 64});
+		wire_poke(a);
+		wire_run(wire, 1 * MS);
+		if (caught.pings == answered)
+			continue;
+		answered = caught.pings;
+		answer(wire, a, &caught, &m, EPOCH + wire_now(wire) + 2 * MS, 0);
+	}
+	assert_in_range(caught.pings, 2, 25);
+	wire_free(wire);
+}
+
 // Two thousand sources that nobody will answer for wait for their PING. Who was introduced, and is
 // wanted, does not stand in their line.
 static void test_line_of_strangers(void **state)
@@ -411,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_friends_stay),
 		cmocka_unit_test(test_wrong_pongs),
 		cmocka_unit_test(test_quota_of_another),
+		cmocka_unit_test(test_short_pongs),
 		cmocka_unit_test(test_line_of_strangers),
 	};
 
