@@ -229,7 +229,6 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 		peer = tapi_peer_get(core, &id);
 	if (peer == NULL)
 		return refuse(&count->helo_no_room, TAPI_ELIMIT);
-	peer->outbound_only = (helo->flags & TAPI_HELO_OUTBOUND_ONLY) != 0;
 	if (carrier == NULL)
 		return refuse(&count->helo_stored, TAPI_OK); // there is no address to keep
 	return keep(core, peer, carrier, old, helo, hash, octets, length, origin);

@@ -231,7 +231,7 @@ struct tapi_peer {
 	struct tapi_path *paths;
 	struct tapi_choice use;
 	uint8_t n_addresses, n_paths;
-	bool reachable, dead, choose, outbound_only;
+	bool reachable, dead, choose;
 	bool helos_due, gossip_due;
 	bool own_quota;           // by tapi_core_quota(): a reload leaves it
 	uint64_t helos_us;        // when own HELOs go to it
