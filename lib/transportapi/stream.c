@@ -99,6 +99,7 @@ static void stream_close(struct tapi_stream *stream)
 		each_kept(stream, kept_is_lost);
 	event_del(&stream->readable);
 	event_del(&stream->writable);
+	tapi_stream_unhold(stream);
 	unread_drop(stream->fd);
 	close(stream->fd);
 	stream->fd = -1;
@@ -459,10 +460,13 @@ enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct ta
 {
 	*streams = (struct tapi_streams){.core = core, .api = *api};
 	TAILQ_INIT(&streams->lingering);
+	TAILQ_INIT(&streams->held);
 	streams->buffer = malloc(READ_BYTES);
 	if (!streams->buffer)
 		return TAPI_ENOMEM;
-	if (event_assign(&streams->wake, core->base, -1, 0, on_wake, streams)) {
+	if (event_assign(&streams->wake, core->base, -1, 0, on_wake, streams) ||
+		event_assign(
+			&streams->releasing, core->base, -1, 0, tapi_streams_release, streams)) {
 		free(streams->buffer);
 		return TAPI_ENOMEM;
 	}
@@ -489,6 +493,7 @@ void tapi_streams_stop(struct tapi_streams *streams)
 	while ((stream = TAILQ_FIRST(&streams->lingering)))
 		linger_end(stream);
 	event_del(&streams->wake);
+	event_del(&streams->releasing);
 }
 
 void tapi_streams_done(struct tapi_streams *streams)

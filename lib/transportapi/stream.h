@@ -43,7 +43,14 @@ struct tapi_streams {                  // of one transport, which begins with it
 	struct tapi_links links;
 	struct tapi_bucket rate; // of what is sent
 	struct event wake;       // ends that are due and may not be told yet
-	uint64_t wake_us;        // when, if it waits for a time
+	// Messages that follow one another with nothing heard between go on together: MSG_MORE
+	// holds them, and this sends what is held, in the loop's next turn. NULL: the medium has no
+	// such thing.
+	void (*release)(int fd);
+	bool (*may_hold)(int fd); // asked once per session
+	struct event releasing;
+	struct tapi_stream_list held;
+	uint64_t wake_us; // when, if it waits for a time
 	struct tapi_stream *reading;
 	struct tapi_stream_list lingering;
 	unsigned n_lingering;

@@ -8,6 +8,8 @@
 
 #include "transportapi/stream_session.h"
 
+#define FOLLOWS_US 100
+
 void tapi_stream_out_free(struct tapi_stream *stream)
 {
 	free(stream->out);
@@ -147,6 +149,55 @@ static bool keep_remainder(
 	return true;
 }
 
+void tapi_stream_unhold(struct tapi_stream *stream)
+{
+	if (!stream->is_held)
+		return;
+	stream->is_held = false;
+	TAILQ_REMOVE(&stream->of->held, stream, held);
+}
+
+void tapi_streams_release(int none, short what, void *context)
+{
+	struct tapi_streams *streams = context;
+	struct tapi_stream *stream;
+
+	(void)none;
+	(void)what;
+	while ((stream = TAILQ_FIRST(&streams->held))) {
+		tapi_stream_unhold(stream);
+		streams->release(stream->fd);
+	}
+}
+
+// A question or an answer never waits: something was heard since the last one went, on any session,
+// or that is long ago. What comes right behind another goes with what follows, a turn of the loop
+// later at most.
+static int held_back(struct tapi_stream *stream)
+{
+	struct tapi_streams *streams = stream->of;
+	const uint64_t heard = streams->stats.received_msgs;
+	const bool follows = stream->heard == heard;
+
+	stream->heard = heard;
+	if (!streams->release || !follows ||
+		tapi_stream_now(streams) - stream->link.last_sent_us >= FOLLOWS_US)
+		return 0;
+	if (!stream->asked) {
+		stream->asked = true;
+		stream->may_hold = streams->may_hold(stream->fd);
+	}
+	if (!stream->may_hold)
+		return 0;
+	if (!stream->is_held) {
+		if (TAILQ_EMPTY(&streams->held))
+			event_active(&streams->releasing, EV_TIMEOUT, 0);
+		stream->is_held = true;
+		TAILQ_INSERT_TAIL(&streams->held, stream, held);
+	}
+	return MSG_MORE;
+}
+
 static enum tapi_result write_frame(struct tapi_stream *stream, uint8_t head[TAPI_FRAME_HEAD_BYTES],
 	const void *message, uint32_t size)
 {
@@ -171,7 +222,7 @@ static enum tapi_result write_frame(struct tapi_stream *stream, uint8_t head[TAP
 	for (unsigned i = 0; i < n_parts; i++)
 		total += parts[i].iov_len;
 	header.msg_iovlen = n_parts;
-	n = sendmsg(stream->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+	n = sendmsg(stream->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT | held_back(stream));
 	if (n == (ssize_t)total) {
 		stream->welcomed = true;
 		if (ahead) {

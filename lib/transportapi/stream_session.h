@@ -22,6 +22,10 @@ struct tapi_stream {
 	size_t out_at, out_length, out_room;
 	struct tapi_frame_reader reader;
 	TAILQ_ENTRY(tapi_stream) linger;
+	bool asked, may_hold; // streams->may_hold()
+	uint64_t heard;       // messages received by the transport when the last one was sent
+	bool is_held;         // the system keeps octets back, till streams->releasing
+	TAILQ_ENTRY(tapi_stream) held;
 };
 
 static inline uint64_t tapi_stream_now(const struct tapi_streams *streams)
@@ -41,6 +45,8 @@ static inline void tapi_stream_drop(struct tapi_stream *stream, uint64_t *counte
 }
 
 void tapi_stream_out_free(struct tapi_stream *stream);
+void tapi_stream_unhold(struct tapi_stream *stream);            // before it is closed
+void tapi_streams_release(int none, short what, void *streams); // of `releasing`
 bool tapi_stream_out_append(struct tapi_stream *stream, const void *octets, size_t length);
 void tapi_stream_welcome(struct tapi_streams *streams, uint8_t out[TAPI_WELCOME_BYTES]);
 // Sends what it can of `out`; the rest follows when the socket is writable.

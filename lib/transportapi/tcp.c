@@ -19,6 +19,7 @@
 
 #define TCP_PROTOCOL 6
 #define TCP_MTU      32768
+#define TCP_WIDE     8192 // octets of a segment
 #define TCP_COST     200
 #define TCP_PORT     2086
 
@@ -291,6 +292,24 @@ static void tcp_session_info(struct tapi_transport_api *self, const struct tapi_
 	tapi_inet_print(out->remote, sizeof(out->remote), self->name, &link->source, true);
 }
 
+// Where a segment takes many messages (loopback, jumbo frames), one for each would cost most of the
+// time. Where it does not, the system gathers by itself what its queue cannot send yet.
+static bool tcp_may_hold(int fd)
+{
+	int segment = 0;
+	socklen_t length = sizeof(segment);
+
+	return !getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, &length) && segment >= TCP_WIDE;
+}
+
+// Asking for it again sends what MSG_MORE holds (tcp(7)).
+static void tcp_release(int fd)
+{
+	const int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 static const struct tapi_transport_api tcp_api = {
 	.version = TAPI_VERSION,
 	.protocol = TCP_PROTOCOL,
@@ -348,6 +367,8 @@ struct tapi_transport_api *inittransport_tcp(const struct tapi_core_api *core)
 		core->log(core->core, LOG_ERR, "tcp: out of memory");
 		goto refused;
 	}
+	tcp->streams.release = tcp_release;
+	tcp->streams.may_hold = tcp_may_hold;
 	tcp_conf_apply(tcp);
 	return &tcp->streams.api;
 

@@ -12,10 +12,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <cmocka.h>
 #include "tapi_node.h"
 #include "transportapi/frame.h"
+#include "transportapi/stream.h"
 
 #define S    1000000u
 #define MTU  32768u
@@ -542,6 +545,32 @@ static void test_myself(void **state)
 	a.on_message = NULL;
 }
 
+static int unsent(struct tapi_session *session)
+{
+	int n = -1;
+
+	assert_int_equal(ioctl(tapi_stream_fd(session), SIOCOUTQNSD, &n), 0);
+	return n;
+}
+
+// On loopback, whose segments take many: what follows at once goes together, in the loop's next
+// turn.
+static void test_together(void **state)
+{
+	struct tapi_session *session = node_connect(&a, tcp_url(node_port(&a, 4)));
+
+	(void)state;
+	node_run(&a, 3);
+	node_send(&a, session, 'm', 100);
+	assert_int_equal(unsent(session), 0);
+	for (unsigned i = 0; i < 16; i++)
+		node_send(&a, session, 'm', 100);
+	assert_in_range(unsent(session), 100, 1800);
+	node_run(&a, 1);
+	assert_int_equal(unsent(session), 0);
+	node_until(&a, &a.n_messages, 17);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -550,6 +579,7 @@ int main(void)
 		T(test_octets_accepting),
 		T(test_every_part),
 		T(test_no_delay),
+		T(test_together),
 		T(test_kept),
 		T(test_kept_empty),
 		T(test_refused),
