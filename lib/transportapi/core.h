@@ -67,7 +67,9 @@ struct tapi_incoming { // borrowed for the call
 	bool is_encrypted;
 	uint32_t crc; // where is_encrypted: of the plain text, unchecked
 	const char *transport;
-	bool validated; // the sender was found at an address or session, by PING and PONG
+	// The sender was found at this address or session, by PING and PONG. It did not sign the
+	// message: who forges the source of a datagram, or sits on the way, can speak in its name.
+	bool validated;
 };
 // One receiver per type, TAPI_TYPE_USER and more; NULL takes it away.
 TAPI_EXPORT enum tapi_result tapi_core_receive(struct tapi_core *core, uint16_t type,
