@@ -12,7 +12,7 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); one that is absent skips its test.
-PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon irssi
+PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon faketime irssi
 	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
 	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
