@@ -18,12 +18,16 @@ clients_begin() {
 	mkdir -p "$HERE"
 	chmod 755 "$LAB_RUN" "$HERE"
 	export HOME=$HERE
-	# names of a side's own, which some of the tests write, go with it
-	trap 'rc=$?; rm -rf "/etc/netns/$LAB_PREFIX-c" "/etc/netns/$LAB_PREFIX-s"; netns_cleanup $rc' EXIT
+	trap 'clients_cleanup $?' EXIT
 	lab_gateway_start || netns_fail "the gateway does not start"
 	# immediate: else what the kernel has not handed over yet, up to a second, is lost in the end; -B: for bursts
 	lab_spawn capture client tcpdump -Z root -U -n -s 0 --immediate-mode -B 65536 -i c0 -w "$CAPTURE"
 	lab_wait 5 grep -q listening "$LAB_RUN/log/capture" || netns_fail "tcpdump does not start"
+}
+
+clients_cleanup() { # EXIT CODE; names of a side's own, which some of the tests write, go with it
+	rm -rf "/etc/netns/$LAB_PREFIX-c" "/etc/netns/$LAB_PREFIX-s"
+	netns_cleanup "$1"
 }
 
 clients_listen() { lab_exec "$1" ss -Hln "--$2" "sport = :$3" | grep -q .; } # SIDE tcp|udp PORT
@@ -38,6 +42,17 @@ clients_type() {
 	local name=$1
 	shift
 	printf '%s\n' "$@" >>"$HERE/$name.keys"
+}
+# clients_type_until NAME LINE COMMAND...: again every three seconds, until the command holds: whom a line names may not
+# be known there yet.
+clients_type_until() {
+	local name=$1 line=$2 i
+	shift 2
+	for ((i = 0; i < 15; i++)); do
+		clients_type "$name" "$line"
+		lab_wait 3 "$@" && return
+	done
+	return 1
 }
 clients_shows() { grep -qaF -- "$2" "$LAB_RUN/log/$1"; } # NAME TEXT
 
