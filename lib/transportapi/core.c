@@ -170,7 +170,7 @@ static enum tapi_result load_one(struct tapi_core *core, const char *name, struc
 		.wish_us = TAPI_NEVER,
 		.api = {TAPI_VERSION, &core->identity.id, carrier, tapi_core_take,
 			tapi_core_session_down, core->options.base, carrier_now, carrier_random,
-			carrier_log, &core->conf, &core->acl},
+			carrier_log, &core->conf, &core->acl, &core->budget},
 	};
 	// The name stands in the log while the transport starts.
 	snprintf(carrier->loaded.name, sizeof(carrier->loaded.name), "%s", name);
@@ -265,8 +265,11 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 	tapi_bucket_init(&core->ping_bucket, set->ping_per_s, set->ping_per_s, now_us);
 	tapi_bucket_init(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
 	tapi_bucket_init(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
+	tapi_budget_init(&core->budget, set->memory_total_bytes);
 	tapi_fragment_pool_init(&core->fragment_pool, set->fragment_total_bytes);
+	tapi_fragment_pool_join(&core->fragment_pool, &core->budget);
 	tapi_queue_pool_init(&core->queue_pool, set->queue_total_bytes);
+	tapi_queue_pool_join(&core->queue_pool, &core->budget);
 	if (core->ping_address == NULL || core->ping_prefix == NULL)
 		return TAPI_ENOMEM;
 	if (core->options.base != NULL && !core->options.own_turns) {

@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 #include <syslog.h>
 
+#include "transportapi/budget.h"
 #include "transportapi/core.h"
 #include "transportapi/fragment.h"
 #include "transportapi/limit.h"
@@ -110,7 +111,8 @@ struct tapi_core_settings {
 	bool measured, fragment, eager;
 	unsigned hysteresis_percent, advertise, observed_agree;
 	uint32_t queue_msgs, max_peers, helos_per_peer;
-	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, queue_deadline_us;
+	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, memory_total_bytes,
+		queue_deadline_us;
 	uint64_t flush_us, flush_stream_us, store_us;
 	uint64_t helo_lifetime_us, pong_valid_us, ping_wait_us;
 	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s, helos_per_s;
@@ -305,6 +307,7 @@ struct tapi_core {
 	struct tapi_probe *probes;
 	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;
 	struct tapi_rate_map *ping_address, *ping_prefix;
+	struct tapi_budget budget;
 	struct tapi_queue_pool queue_pool;
 	struct tapi_fragment_pool fragment_pool;
 

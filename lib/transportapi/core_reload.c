@@ -196,6 +196,8 @@ static void apply_settings(struct tapi_core *core, uint64_t now_us)
 	tapi_bucket_change(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
 	tapi_queue_pool_limit(&core->queue_pool, set->queue_total_bytes);
 	tapi_fragment_pool_limit(&core->fragment_pool, set->fragment_total_bytes);
+	core->budget.bytes_max = set->memory_total_bytes;
+	tapi_budget_fit(&core->budget);
 }
 
 enum tapi_result tapi_core_reload(

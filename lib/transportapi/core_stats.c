@@ -96,6 +96,8 @@ static json_t *of_core(const struct tapi_core *core)
 #undef X
 	number(object, "peers", core->n_peers);
 	number(object, "reachable", core->n_reachable);
+	number(object, "memory_bytes", core->budget.bytes);
+	number(object, "memory_bytes_max", core->budget.bytes_max);
 	number(object, "pings_out", HASH_COUNT(core->probes));
 	json_object_set_new(object, "nated", json_boolean(core->nated));
 	return object;

@@ -39,6 +39,7 @@ static void hold(
 {
 	assembly->memory += more - less;
 	all->pool->bytes += more - less;
+	tapi_budget_hold(all->pool->budget, more, less);
 	tapi_holders_set(&all->pool->holders, &all->holder, all->holder.bytes + more - less);
 }
 
@@ -67,6 +68,32 @@ static struct tapi_assemblies *assemblies_of(struct tapi_holder *holder)
 {
 	return (struct tapi_assemblies *)(void *)((uint8_t *)holder -
 						  offsetof(struct tapi_assemblies, holder));
+}
+
+static uint64_t share_most(const struct tapi_budget_share *share)
+{
+	const struct tapi_fragment_pool *pool =
+		(const void *)((const uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
+	const struct tapi_holder *most = tapi_holders_most(&pool->holders);
+
+	return most ? most->bytes : 0;
+}
+
+static void share_cut(struct tapi_budget_share *share)
+{
+	struct tapi_fragment_pool *pool =
+		(void *)((uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
+	struct tapi_assemblies *all = assemblies_of(tapi_holders_most(&pool->holders));
+
+	pool->counters.dropped_full++;
+	discard(all, all->first);
+}
+
+void tapi_fragment_pool_join(struct tapi_fragment_pool *pool, struct tapi_budget *budget)
+{
+	pool->budget = budget;
+	pool->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	tapi_budget_join(budget, &pool->share);
 }
 
 void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_max)
@@ -195,7 +222,7 @@ static bool room_in_pool(struct tapi_assemblies *all, uint64_t need)
 	struct tapi_assemblies *victim;
 
 	if (pool->bytes + need <= pool->bytes_max)
-		return true;
+		return tapi_budget_room(pool->budget, all->holder.bytes, need);
 	most = tapi_holders_most(&pool->holders);
 	if (need > pool->bytes_max || !most || most == &all->holder ||
 		most->bytes <= all->holder.bytes + need)
@@ -205,7 +232,7 @@ static bool room_in_pool(struct tapi_assemblies *all, uint64_t need)
 		pool->counters.dropped_full++;
 		discard(victim, victim->first);
 	}
-	return true;
+	return tapi_budget_room(pool->budget, all->holder.bytes, need);
 }
 
 // Room among the peer's own messages: those with an older msg_id give way.

@@ -16,6 +16,7 @@
 #ifndef TRANSPORTAPI_FRAGMENT_H
 #define TRANSPORTAPI_FRAGMENT_H
 
+#include "transportapi/budget.h"
 #include "transportapi/holders.h"
 #include "transportapi/transport.h"
 
@@ -48,6 +49,8 @@ struct tapi_fragment_pool {        // of one core
 	uint64_t bytes, bytes_max; // of memory
 	struct tapi_holders holders;
 	struct tapi_fragment_counters counters;
+	struct tapi_budget *budget; // of the core; NULL: none
+	struct tapi_budget_share share;
 };
 
 struct tapi_assembly;    // one message that is not whole yet
@@ -67,6 +70,8 @@ struct tapi_whole {
 };
 
 void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max);
+// Its memory is part of the budget, too.
+void tapi_fragment_pool_join(struct tapi_fragment_pool *pool, struct tapi_budget *budget);
 // Another bound (a reload): what is beyond it is dropped_full at once, of those that hold most.
 void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_max);
 void tapi_assemblies_init(struct tapi_assemblies *all, struct tapi_fragment_pool *pool);

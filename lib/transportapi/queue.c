@@ -87,6 +87,7 @@ static void deadlines_shrink(struct tapi_queue *queue) // a burst is over
 static void hold(struct tapi_queue *queue, uint64_t more, uint64_t less)
 {
 	queue->pool->bytes += more - less;
+	tapi_budget_hold(queue->pool->budget, more, less);
 	tapi_holders_set(&queue->pool->holders, &queue->holder, queue->holder.bytes + more - less);
 }
 
@@ -140,6 +141,32 @@ static struct tapi_queue *queue_of(struct tapi_holder *holder)
 					     offsetof(struct tapi_queue, holder));
 }
 
+static uint64_t share_most(const struct tapi_budget_share *share)
+{
+	const struct tapi_queue_pool *pool =
+		(const void *)((const uint8_t *)share - offsetof(struct tapi_queue_pool, share));
+	const struct tapi_holder *most = tapi_holders_most(&pool->holders);
+
+	return most ? most->bytes : 0;
+}
+
+static void share_cut(struct tapi_budget_share *share)
+{
+	struct tapi_queue_pool *pool =
+		(void *)((uint8_t *)share - offsetof(struct tapi_queue_pool, share));
+	struct tapi_queue *queue = queue_of(tapi_holders_most(&pool->holders));
+
+	COUNT(queue, dropped_pool);
+	take_off(queue, least(queue));
+}
+
+void tapi_queue_pool_join(struct tapi_queue_pool *pool, struct tapi_budget *budget)
+{
+	pool->budget = budget;
+	pool->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	tapi_budget_join(budget, &pool->share);
+}
+
 void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max)
 {
 	pool->bytes_max = bytes_max;
@@ -188,19 +215,28 @@ static bool fits(const struct tapi_queue *queue, uint32_t msgs, uint64_t bytes, 
 	return msgs < queue->msgs_max && (msgs == 0 || bytes + size <= queue->bytes_max);
 }
 
+// What the queue has below `priority`.
+static void lower(
+	const struct tapi_queue *queue, unsigned priority, uint32_t *msgs, uint64_t *bytes)
+{
+	*msgs = 0;
+	*bytes = 0;
+	for (unsigned p = 0; p < priority; p++) {
+		*msgs += queue->msgs_of[p];
+		*bytes += queue->bytes_of[p];
+	}
+}
+
 // Is there room, when those of lower priority, and where the pool is full *victim, give way?
 static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	struct tapi_queue **victim, bool *pool_full)
 {
 	const struct tapi_queue_pool *pool = queue->pool;
-	uint64_t need = size + TAPI_ITEM_EXTRA_BYTES, low_bytes = 0;
-	uint32_t low_msgs = 0;
+	uint64_t need = size + TAPI_ITEM_EXTRA_BYTES, low_bytes;
+	uint32_t low_msgs;
 	struct tapi_holder *most;
 
-	for (unsigned p = 0; p < priority; p++) {
-		low_msgs += queue->msgs_of[p];
-		low_bytes += queue->bytes_of[p];
-	}
+	lower(queue, priority, &low_msgs, &low_bytes);
 	*victim = NULL;
 	*pool_full = false;
 	if (!fits(queue, queue->msgs - low_msgs, queue->bytes - low_bytes, size))
@@ -218,6 +254,40 @@ static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	}
 	*victim = queue;
 	return pool->bytes + need - pool->bytes_max <= low_bytes + low_msgs * TAPI_ITEM_EXTRA_BYTES;
+}
+
+// The same of the budget. Others that hold more have given way when this is true.
+static bool room_in_budget(struct tapi_queue *queue, uint32_t size, unsigned priority)
+{
+	struct tapi_budget *budget = queue->pool->budget;
+	const uint64_t need = size + TAPI_ITEM_EXTRA_BYTES;
+	uint64_t low_bytes;
+	uint32_t low_msgs;
+
+	if (tapi_budget_room(budget, queue->holder.bytes, need))
+		return true;
+	lower(queue, priority, &low_msgs, &low_bytes);
+	if (need > budget->bytes_max || budget->bytes + need - budget->bytes_max >
+						low_bytes + low_msgs * TAPI_ITEM_EXTRA_BYTES)
+		return false;
+	while (tapi_budget_over(budget, need)) {
+		COUNT(queue, dropped_pool);
+		take_off(queue, least(queue));
+	}
+	return true;
+}
+
+static bool room(struct tapi_queue *queue, uint32_t size, unsigned priority,
+	struct tapi_queue **victim, bool *pool_full)
+{
+	if (!plan(queue, size, priority, victim, pool_full))
+		return false;
+	if (!tapi_budget_over(queue->pool->budget, size + TAPI_ITEM_EXTRA_BYTES))
+		return true;
+	*pool_full = true;
+	// Who gave way there may be whom the plan was made of.
+	return room_in_budget(queue, size, priority) &&
+	       plan(queue, size, priority, victim, pool_full);
 }
 
 static void give_way(struct tapi_queue *queue, struct tapi_queue *victim, uint32_t size)
@@ -253,7 +323,7 @@ enum tapi_result tapi_queue_put(struct tapi_queue *queue, uint16_t type, const v
 	size = (uint32_t)length + TAPI_MESSAGE_HEAD_BYTES;
 	if (priority >= TAPI_PRIORITIES)
 		priority = TAPI_PRIORITIES - 1;
-	if (!plan(queue, size, priority, &victim, &pool_full)) {
+	if (!room(queue, size, priority, &victim, &pool_full)) {
 		if (pool_full)
 			COUNT(queue, dropped_pool);
 		else

@@ -7,6 +7,7 @@
 // The memory of all queues is bounded by the pool (TA29): where that is full, the peer that holds
 // most gives way, lowest priority and oldest first (fair drop). If the one that wants to queue
 // would hold most itself, its own messages of lower priority give way, or the new one is refused.
+// The same holds for the budget of the core (budget.h), where others than queues may hold most.
 //
 // Costs do not depend on the number of peers; deadlines are kept in a heap per queue.
 //
@@ -18,6 +19,7 @@
 
 #include <sys/queue.h>
 
+#include "transportapi/budget.h"
 #include "transportapi/fragment.h"
 #include "transportapi/holders.h"
 #include "transportapi/transport.h"
@@ -63,6 +65,8 @@ struct tapi_queue_pool {           // of one core
 	uint64_t bytes, bytes_max; // of memory
 	struct tapi_holders holders;
 	struct tapi_queue_counters counters; // of all its queues
+	struct tapi_budget *budget;          // of the core; NULL: none
+	struct tapi_budget_share share;
 };
 
 struct tapi_queue {
@@ -79,6 +83,8 @@ struct tapi_queue {
 };
 
 void tapi_queue_pool_init(struct tapi_queue_pool *pool, uint64_t bytes_max);
+// Its memory is part of the budget, too, until it is left by the budget's owner.
+void tapi_queue_pool_join(struct tapi_queue_pool *pool, struct tapi_budget *budget);
 // Another bound (a reload): what is beyond it is dropped_pool at once, of those that hold most.
 void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max);
 void tapi_queue_init(struct tapi_queue *queue, struct tapi_queue_pool *pool, uint32_t msgs_max,

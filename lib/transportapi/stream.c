@@ -115,6 +115,58 @@ static void linger_end(struct tapi_stream *stream)
 	free(stream);
 }
 
+// What a session counts for that nobody uses: strangers give way first.
+#define STRANGER 4u
+
+void tapi_stream_account(struct tapi_stream *stream)
+{
+	struct tapi_streams *streams = stream->of;
+	const uint64_t bytes = stream->reader.rest_room + stream->out_room;
+	const uint64_t counts = stream->link.references ? bytes : STRANGER * bytes;
+
+	if (bytes == stream->bytes && counts == stream->holder.bytes)
+		return;
+	tapi_budget_hold(streams->core->budget, bytes, stream->bytes);
+	stream->bytes = bytes;
+	tapi_holders_set(&streams->holders, &stream->holder, counts);
+}
+
+static uint64_t share_most(const struct tapi_budget_share *share)
+{
+	const struct tapi_streams *streams =
+		(const void *)((const uint8_t *)share - offsetof(struct tapi_streams, share));
+	const struct tapi_holder *most = tapi_holders_most(&streams->holders);
+
+	return most ? most->bytes : 0;
+}
+
+// Its memory goes at once, its socket and its end with the next turn: it may be in use up the
+// stack, where what it holds is not looked at again.
+static void share_cut(struct tapi_budget_share *share)
+{
+	struct tapi_streams *streams =
+		(void *)((uint8_t *)share - offsetof(struct tapi_streams, share));
+	struct tapi_stream *stream = (void *)((uint8_t *)tapi_holders_most(&streams->holders) -
+					      offsetof(struct tapi_stream, holder));
+
+	if (stream->lingering) {
+		linger_end(stream);
+		return;
+	}
+	if (!stream->link.up && !stream->link.inbound)
+		each_kept(stream, kept_is_lost);
+	tapi_frame_reader_free(&stream->reader);
+	tapi_stream_out_free(stream);
+	if (!stream->link.linked)
+		return; // it ends already
+	if (streams->reading == stream)
+		streams->reading = NULL;
+	stream->cut = true;
+	streams->stats.sessions_cut++;
+	tapi_links_fail(&streams->links, &stream->link, TAPI_DOWN_LIMIT);
+	wake(streams);
+}
+
 // The session is gone. The socket follows in order: see stream.h.
 static void linger_begin(struct tapi_stream *stream)
 {
@@ -133,6 +185,7 @@ static void linger_begin(struct tapi_stream *stream)
 		streams->reading = NULL;
 	tapi_frame_reader_free(&stream->reader);
 	stream->lingering = true;
+	tapi_stream_account(stream);
 	stream->linger_until_us = tapi_stream_now(streams) + LINGER_US;
 	TAILQ_INSERT_TAIL(&streams->lingering, stream, linger);
 	streams->n_lingering++;
@@ -163,7 +216,7 @@ static void end(void *context, struct tapi_link *link, enum tapi_down why)
 {
 	struct tapi_stream *stream = (struct tapi_stream *)(void *)link;
 	struct tapi_streams *streams = context;
-	const bool in_order = why == TAPI_DOWN_STALE || why == TAPI_DOWN_LIMIT;
+	const bool in_order = (why == TAPI_DOWN_STALE || why == TAPI_DOWN_LIMIT) && !stream->cut;
 
 	if (!in_order)
 		stream_close(stream);
@@ -223,6 +276,9 @@ static bool read_once(struct tapi_stream *stream, size_t *octets)
 	if (streams->reading != stream)
 		return false;
 	streams->reading = NULL;
+	tapi_stream_account(stream);
+	if (stream->bytes)
+		tapi_budget_fit(streams->core->budget);
 	if (!stream->link.linked)
 		return false; // its end waits
 	if (result) {
@@ -471,6 +527,9 @@ enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct ta
 		return TAPI_ENOMEM;
 	}
 	tapi_links_init(&streams->links, limits, &streams->stats, end, streams);
+	tapi_holders_init(&streams->holders);
+	streams->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	tapi_budget_join(core->budget, &streams->share);
 	tapi_bucket_init(&streams->rate, rate_bytes_s, burst_of(streams, rate_bytes_s),
 		tapi_stream_now(streams));
 	return TAPI_OK;
@@ -498,6 +557,7 @@ void tapi_streams_stop(struct tapi_streams *streams)
 
 void tapi_streams_done(struct tapi_streams *streams)
 {
+	tapi_budget_leave(streams->core->budget, &streams->share);
 	free(streams->buffer);
 	streams->buffer = NULL;
 }

@@ -13,6 +13,10 @@
 //
 // Reading: a bounded number of octets per event, so that one session does not starve the others.
 //
+// Memory: half frames, either way, are part of the core's budget (budget.h). Where that is full,
+// the session that holds most of all ends, whoever it is; one that nobody uses (no references)
+// counts for four times what it holds, so that strangers go first.
+//
 // Ending: session_down() tells of a session that the core has seen. A socket that still stands is
 // closed in order: the remainder, FIN, and what comes in is thrown away until the other end closes,
 // too, or LINGER has passed; so nothing in flight is reset (TA14).
@@ -22,7 +26,9 @@
 #include <event2/event_struct.h>
 #include <sys/socket.h>
 
+#include "transportapi/budget.h"
 #include "transportapi/frame.h"
+#include "transportapi/holders.h"
 #include "transportapi/limit.h"
 #include "transportapi/sessions.h"
 
@@ -58,6 +64,9 @@ struct tapi_streams {                  // of one transport, which begins with it
 	uint8_t *buffer;      // of the session that is read
 	bool running;         // the transport sets it when it has started
 	uint64_t complained_us;
+	struct tapi_budget_share share;
+	struct tapi_holders holders; // sessions by the memory that they count for
+	uint32_t wanted;             // descriptors, as told to the budget
 };
 
 // core->base is needed. TAPI_ENOMEM leaves nothing behind. `api`: the table, which is copied; that

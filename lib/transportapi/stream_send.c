@@ -15,6 +15,7 @@ void tapi_stream_out_free(struct tapi_stream *stream)
 	free(stream->out);
 	stream->out = NULL;
 	stream->out_at = stream->out_length = stream->out_room = 0;
+	tapi_stream_account(stream);
 }
 
 bool tapi_stream_out_append(struct tapi_stream *stream, const void *octets, size_t length)
@@ -28,6 +29,7 @@ bool tapi_stream_out_append(struct tapi_stream *stream, const void *octets, size
 			return false;
 		stream->out = grown;
 		stream->out_room = wanted;
+		tapi_stream_account(stream);
 	}
 	if (length)
 		memcpy(stream->out + stream->out_length, octets, length);
@@ -250,6 +252,7 @@ enum tapi_result tapi_stream_send(struct tapi_transport_api *self, struct tapi_s
 	struct tapi_stream *stream = tapi_stream_of(session);
 	struct tapi_streams *streams = stream->of;
 	uint8_t head[TAPI_FRAME_HEAD_BYTES];
+	enum tapi_result result;
 
 	(void)self;
 	if (size > streams->api.mtu) {
@@ -266,8 +269,11 @@ enum tapi_result tapi_stream_send(struct tapi_transport_api *self, struct tapi_s
 		return TAPI_DROPPED;
 	}
 	tapi_frame_encode(head, size, is_encrypted, crc);
-	return stream->link.up ? write_frame(stream, head, message, size)
-			       : keep(stream, head, message, size);
+	result = stream->link.up ? write_frame(stream, head, message, size)
+				 : keep(stream, head, message, size);
+	if (stream->out)
+		tapi_budget_fit(streams->core->budget);
+	return result;
 }
 
 uint32_t tapi_stream_estimate(struct tapi_transport_api *self, const struct tapi_session *session)

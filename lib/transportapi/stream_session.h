@@ -15,6 +15,7 @@ struct tapi_stream {
 	bool blocked;   // the socket took less than it was given; writable tells when it can more
 	bool broken;    // the socket failed; reading tells the rest
 	bool lingering; // no session any more
+	bool cut;       // it ends because the budget of memory is full
 	uint64_t linger_until_us;
 	uint32_t lingered; // octets thrown away
 	uint32_t kept;     // what is counted for messages in `out` while connecting
@@ -24,7 +25,9 @@ struct tapi_stream {
 	TAILQ_ENTRY(tapi_stream) linger;
 	bool asked, may_hold; // streams->may_hold()
 	uint64_t heard;       // messages received by the transport when the last one was sent
-	bool is_held;         // the system keeps octets back, till streams->releasing
+	uint64_t bytes;       // of memory, as told to the budget
+	struct tapi_holder holder;
+	bool is_held; // the system keeps octets back, till streams->releasing
 	TAILQ_ENTRY(tapi_stream) held;
 };
 
@@ -45,6 +48,9 @@ static inline void tapi_stream_drop(struct tapi_stream *stream, uint64_t *counte
 }
 
 void tapi_stream_out_free(struct tapi_stream *stream);
+// What it holds now goes into the budget. Where that is more than all may hold, tapi_budget_fit()
+// follows, when nothing of the stream is in hand: this one may be the one that ends.
+void tapi_stream_account(struct tapi_stream *stream);
 void tapi_stream_unhold(struct tapi_stream *stream);            // before it is closed
 void tapi_streams_release(int none, short what, void *streams); // of `releasing`
 bool tapi_stream_out_append(struct tapi_stream *stream, const void *octets, size_t length);

@@ -29,6 +29,7 @@
 
 struct event_base; // libevent's
 struct tapi_acl;
+struct tapi_budget;
 struct tapi_conf;
 struct tapi_helo;
 
@@ -110,6 +111,7 @@ struct tapi_core_api {
 		__attribute__((format(printf, 3, 4)));
 	const struct tapi_conf *const *conf; // what is in force: a reload puts another there
 	const struct tapi_acl *const *acl;   // the same; answers are not kept
+	struct tapi_budget *budget; // memory and descriptors in all; NULL: none are counted
 };
 
 enum tapi_flags {
@@ -137,28 +139,29 @@ struct tapi_session_info {
 
 // Of one instance, since its birth. Every message is in one of them: what send() was given is
 // sent, dropped, too_big or down; what the wire brought is received or one of the bad_*.
-#define TAPI_TRANSPORT_COUNTERS(X)                                                \
-	X(sent_msgs, "messages that the medium took")                             \
-	X(sent_bytes, "their octets, without framing")                            \
-	X(received_msgs, "messages given to the core")                            \
-	X(received_bytes, "their octets, without framing")                        \
-	X(dropped_block, "messages dropped because the medium would block")       \
-	X(dropped_rate, "messages dropped by the rate limit of the transport")    \
-	X(dropped_down, "messages for a session that was down")                   \
-	X(dropped_too_big, "messages beyond the mtu")                             \
-	X(dropped_error, "messages that the system refused for another reason")   \
-	X(bad_frame, "datagrams or streams with a wrong length, version or flag") \
-	X(bad_source, "messages whose sender is denied, or has no room here")     \
-	X(sessions_opened, "sessions that connect made")                          \
-	X(sessions_accepted, "sessions that came in")                             \
-	X(sessions_closed, "sessions that ended, for any reason")                 \
-	X(sessions_stale, "of these, timed out")                                  \
-	X(sessions_evicted, "of these, ended for another's sake")                 \
-	X(sessions_refused, "sessions that a limit refused")                      \
-	X(fault_dropped, "messages that were taken and lost on purpose (chaos)")  \
-	X(fault_doubled, "messages that were sent twice on purpose")              \
-	X(fault_reordered, "messages that later ones overtook on purpose")        \
-	X(fault_delayed, "messages that were held back on purpose")               \
+#define TAPI_TRANSPORT_COUNTERS(X)                                                 \
+	X(sent_msgs, "messages that the medium took")                              \
+	X(sent_bytes, "their octets, without framing")                             \
+	X(received_msgs, "messages given to the core")                             \
+	X(received_bytes, "their octets, without framing")                         \
+	X(dropped_block, "messages dropped because the medium would block")        \
+	X(dropped_rate, "messages dropped by the rate limit of the transport")     \
+	X(dropped_down, "messages for a session that was down")                    \
+	X(dropped_too_big, "messages beyond the mtu")                              \
+	X(dropped_error, "messages that the system refused for another reason")    \
+	X(bad_frame, "datagrams or streams with a wrong length, version or flag")  \
+	X(bad_source, "messages whose sender is denied, or has no room here")      \
+	X(sessions_opened, "sessions that connect made")                           \
+	X(sessions_accepted, "sessions that came in")                              \
+	X(sessions_closed, "sessions that ended, for any reason")                  \
+	X(sessions_stale, "of these, timed out")                                   \
+	X(sessions_evicted, "of these, ended for another's sake")                  \
+	X(sessions_cut, "of these, ended because they held most of a full memory") \
+	X(sessions_refused, "sessions that a limit refused")                       \
+	X(fault_dropped, "messages that were taken and lost on purpose (chaos)")   \
+	X(fault_doubled, "messages that were sent twice on purpose")               \
+	X(fault_reordered, "messages that later ones overtook on purpose")         \
+	X(fault_delayed, "messages that were held back on purpose")                \
 	X(fault_refused, "messages held back, which the medium refused later")
 
 struct tapi_transport_stats {

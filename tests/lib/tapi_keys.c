@@ -77,6 +77,8 @@ static void counters_document(void)
 	TAPI_CORE_COUNTERS(X)
 	counter_print("(peers)", "peers that are known");
 	counter_print("(reachable)", "of these, those with a validated path");
+	counter_print("(memory_bytes, memory_bytes_max)",
+		"octets of what waits, is not whole, or half a frame, and the limit");
 	counter_print("(pings_out)", "PINGs that may still be answered");
 	counter_print("(nated)", "no address of ours can be advertised");
 	group_print("\"queues\"");
