@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What clients of P2P networks say where the beginning was not seen, one side is not heard, or an
+// older or rarer client speaks. Octets from the specifications, not from captures.
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "classify_rig.h"
+
+static struct rig *rig;
+
+struct form {
+	const char *text;
+	size_t length;
+};
+
+#define FORM(text)                       \
+	{                                \
+		(text), sizeof(text) - 1 \
+	}
+#define N_OF(forms) (sizeof(forms) / sizeof((forms)[0]))
+
+static const char *first_midstream(const struct form *form, unsigned half, size_t cut)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 40001);
+	const char *found;
+
+	flow.midstream = true;
+	rig_feed(&flow, half, form->text, cut);
+	if (cut < form->length)
+		rig_feed(&flow, half, form->text + cut, form->length - cut);
+	found = rig_app(&flow);
+	rig_end(&flow);
+	return found;
+}
+
+// The first bytes of a connection, or of what is seen of it, said by either side, in one segment
+// or in two cut anywhere.
+static void check_stream(const struct form *forms, size_t n, const char *app, bool cuts)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (unsigned half = 0; half < 2; half++) {
+			const char *found =
+				rig_first(rig, IPPROTO_TCP, half, forms[i].text, forms[i].length);
+
+			if (strcmp(found, app))
+				fail_msg("%s, not %s (%u): %.60s", found, app, half, forms[i].text);
+			for (size_t cut = cuts ? 1 : forms[i].length; cut <= forms[i].length;
+				cut++) {
+				found = first_midstream(&forms[i], half, cut);
+				if (strcmp(found, app))
+					fail_msg("%s, not %s (midstream %u, cut at %zu): %.60s",
+						found, app, half, cut, forms[i].text);
+			}
+		}
+	}
+}
+
+static void check_never(const struct form *forms, size_t n, const char *app)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned half = 0; half < 2; half++) {
+			if (!strcmp(rig_first(
+					    rig, IPPROTO_TCP, half, forms[i].text, forms[i].length),
+				    app) ||
+				!strcmp(first_midstream(&forms[i], half, forms[i].length), app))
+				fail_msg("%s in (%u): %.60s", app, half, forms[i].text);
+		}
+}
+
+#define STREAM(forms, app) check_stream(forms, N_OF(forms), app, true)
+// Answers of HTTP: the status line alone says what the carrier is.
+#define WHOLE(forms, app) check_stream(forms, N_OF(forms), app, false)
+#define NEVER(forms, app) check_never(forms, N_OF(forms), app)
+
+#define TTH "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFG"
+
+static void test_directconnect(void **state)
+{
+	static const struct form forms[] = {
+		FORM("$Lock EXTENDEDPROTOCOL_hub Pk=PtokaX|$HubName A hub|"),
+		FORM("$MyNick alice|$Lock EXTENDEDPROTOCOLABC Pk=DCPLUSPLUS0.868|"),
+		FORM("$Supports UserCommand NoGetINFO NoHello UserIP2 TTHSearch |"),
+		FORM("$Key 4\xd1\xc0\x11\xb0\x10\x03|$ValidateNick alice|"),
+		FORM("$HubName A hub of ours|"),
+		FORM("$Hello alice|"),
+		FORM("$ValidateNick alice|"),
+		FORM("$GetNickList|$MyINFO $ALL alice a client$ $0.005\x01$$0$|"),
+		FORM("$GetINFO alice bob|"),
+		FORM("$Get files\\song.mp3$1|"),
+		FORM("$FileLength 123456|"),
+		FORM("$ListLen 4000|"),
+		FORM("$MaxedOut|"),
+		FORM("$UGetBlock 0 -1 files.xml.bz2|"),
+		FORM("$To: bob From: alice $<alice> hello|"),
+		FORM("$SR alice dir\\song.mp3\005123 1/2\005TTH:" TTH " (192.0.2.1:411)|"),
+		FORM("$SA " TTH " 192.0.2.7:3000|"),
+		FORM("$Search [2001:db8::7]:412 F?T?0?9?TTH:" TTH "|"),
+		FORM("$ConnectToMe bob [2001:db8::7]:412|"),
+		FORM("$UserCommand 1 3 Hub\\Rules$<%[mynick]> !rules&#124;|"),
+		FORM("HSUP ADBASE ADTIGR\n"),
+		FORM("CGET file TTH/" TTH " 0 -1\n"),
+		FORM("CSND file TTH/" TTH " 0 1000\n"),
+		FORM("CINF ID" TTH " TO12345\n"),
+		FORM("DCTM ABCD EFGH ADC/1.0 3000 12345\n"),
+		FORM("FSCH ABCD +TCP4-NAT0 ANsong TO12\n"),
+		FORM("BMSG ABCD hello\n"),
+	};
+	static const struct form others[] = {
+		FORM("$Hello |"),
+		FORM("$HOME is set\n"),
+		FORM("$Get the files|"),
+		FORM("$Search for it T?T?0?1?x|"),
+		FORM("$MaxedOut\n"),
+		FORM("$1.50 | and more\n"),
+		FORM("$Version|"),
+		FORM("DATA ABCD EFGH\n"),
+		FORM("BMSG abcd hello\n"),
+		FORM("CGET http://www.example/\n"),
+		FORM("DMSG ABCD EFG1 hello\n"),
+	};
+
+	(void)state;
+	STREAM(forms, "directconnect");
+	NEVER(others, "directconnect");
+}
+
+#define SHA1 "PLSTHIPQGSSZTS5FJUPAKUZWUGYQYPFB"
+
+static void test_gnutella(void **state)
+{
+	static const struct form forms[] = {
+		FORM("GNUTELLA CONNECT/0.6\r\nUser-Agent: x\r\n\r\n"),
+		FORM("GNUTELLA/0.6 200 OK\r\nUser-Agent: x\r\n\r\n"),
+		FORM("GNUTELLA OK\n\n"),
+		FORM("GIV 36:809BC12168A1852CFF5D7A785833F600/a name.avi\n\n"),
+		FORM("PUSH guid:809BC12168A1852CFF5D7A785833F600\r\n\r\n"),
+		FORM("GET / HTTP/1.1\r\nAccept: application/x-gnutella2\r\nHost: x\r\n\r\n"),
+		FORM("GET / HTTP/1.1\r\nHost: x\r\nUser-Agent: Shareaza 2.7.10.2\r\n\r\n"),
+		FORM("GET /uri-res/N2R?urn:sha1:" SHA1 " HTTP/1.1\r\nHost: x\r\n\r\n"),
+		FORM("GET /gwc.php?client=LIME&version=4.9&hostfile=1 HTTP/1.1\r\n\r\n"),
+		FORM("GET /cache?get=1&net=gnutella2&client=RAZA2.7 HTTP/1.1\r\n\r\n"),
+		FORM("GET /skulls.php?ping=1&net=gnutella&client=GTKG&version=1 HTTP/1.0\r\n\r\n"),
+	};
+	static const struct form answers[] = {
+		FORM("HTTP/1.1 200 OK\r\nServer: gtk-gnutella/1.2.2 (2022; GTK2)\r\n\r\n"),
+		FORM("HTTP/1.1 503 Busy\r\nDate: x\r\nServer: LimeWire/4.18\r\n\r\n"),
+		FORM("HTTP/1.1 200 OK\r\nContent-Type: application/x-gnutella-packets\r\n\r\n"),
+	};
+	static const struct form others[] = {
+		FORM("PUSH guid:none\r\n\r\n"),
+		FORM("GNUTELLA is a network\r\n"),
+		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\nX-About: LimeWire/4.18\r\n\r\n"),
+		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\n\r\nServer: LimeWire/4.18\r\n\r\n"),
+		FORM("GET /gwc.php?hostfile=1 HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+		FORM("GET /a?client=LIME&q=hostfile HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+		FORM("GET /a?client=firefox&net=gnutella HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+	};
+
+	(void)state;
+	STREAM(forms, "gnutella");
+	WHOLE(answers, "gnutella");
+	NEVER(others, "gnutella");
+}
+
+static void test_fasttrack(void **state)
+{
+	static const struct form forms[] = {
+		FORM("GIVE 710878939\r\n\r\n"),
+		FORM("GET /.hash=11ebbd69ec5fd57fab6dfd6fdd1e6df36f551763 HTTP/1.1\r\n\r\n"),
+		FORM("GET /.supernode HTTP/1.1\r\nHost: x\r\n\r\n"),
+		FORM("GET /1/a.mp3 HTTP/1.1\r\nUser-Agent: PeerEnabler/3.0\r\n\r\n"),
+	};
+	static const struct form answers[] = {
+		FORM("HTTP/1.1 200 OK\r\nServer: KazaaClient Nov  3 2002\r\n\r\n"),
+	};
+	static const struct form others[] = {
+		FORM("GIVE 1 of them\r\n\r\n"),
+		FORM("GET /.supernodes HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+		FORM("GET /q?PeerEnabler/3 HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+	};
+
+	(void)state;
+	STREAM(forms, "fasttrack");
+	WHOLE(answers, "fasttrack");
+	NEVER(others, "fasttrack");
+}
+
+#define FID "0123456789abcdef0123456789ABCDEF01234567"
+
+static void test_bittorrent_http(void **state)
+{
+	static const struct form forms[] = {
+		FORM("GET /data?fid=" FID "&size=1000 HTTP/1.1\r\nHost: x\r\n\r\n"),
+		FORM("GET /a HTTP/1.1\r\nUser-Agent: qBittorrent v3.2.3\r\n\r\n"),
+		FORM("GET /a HTTP/1.1\r\nHost: x\r\nUser-Agent: Deluge 1.3.15\r\n\r\n"),
+		FORM("GET /a HTTP/1.1\r\nHost: x\r\nUser-Agent: uTorrentMac/1870\r\n\r\n"),
+		FORM("GET /a HTTP/1.1\r\nHost: x\r\nUser-Agent: BitComet/1.59\r\n\r\n"),
+	};
+	static const struct form answers[] = {
+		FORM("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nd8:completei3e10:"
+		     "incompletei1e8:intervali1800e5:peers0:e"),
+		FORM("HTTP/1.0 200 OK\r\n\r\nd8:intervali1800e5:peers0:e"),
+		FORM("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+		     "1b\r\nd8:intervali1800e5:peers0:e\r\n0\r\n\r\n"),
+		FORM("HTTP/1.0 200 OK\r\n\r\nd5:filesd20:aaaaaaaaaaaaaaaaaaaad8:completei1eeee"),
+	};
+	static const struct form others[] = {
+		FORM("GET /data?fid=12&size=1000 HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+		FORM("HTTP/1.1 200 OK\r\n\r\nd8:announce"),
+		FORM("HTTP/1.1 200 OK\r\nX-Body: d8:intervali1800e\r\n\r\nhello"),
+		FORM("HTTP/1.1 200 OK\r\n\r\n<p>d8:intervali1800e5:peers0:e"),
+		FORM("GET /a HTTP/1.1\r\nHost: x\r\nUser-Agent: Mozilla/5.0 Deluge 1.3\r\n\r\n"),
+	};
+
+	(void)state;
+	STREAM(forms, "bittorrent");
+	WHOLE(answers, "bittorrent");
+	NEVER(others, "bittorrent");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_directconnect),
+		cmocka_unit_test(test_gnutella),
+		cmocka_unit_test(test_fasttrack),
+		cmocka_unit_test(test_bittorrent_http),
+	};
+
+	rig = rig_new();
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	rig_free(rig);
+	return failed;
+}
