@@ -17,8 +17,8 @@ bt_policy() { # MODE CONFIDENCE [ACTION]
 }
 
 bt_capture() {
-	lab_spawn tcpdump client tcpdump -i c0 -n -U -s 0 -B 16384 -w "$LAB_RUN/wire.pcap" 'tcp or udp'
-	lab_wait 5 test -s "$LAB_RUN/wire.pcap"
+	lab_spawn tcpdump client tcpdump -i c0 -n -U -s 0 --immediate-mode -B 65536 -w "$LAB_RUN/wire.pcap" 'tcp or udp'
+	lab_wait 30 test -s "$LAB_RUN/wire.pcap"
 }
 
 # bt_pair LEECH SEED COUNT SIDE WORD...: COUNT torrents, and the seed. The tracker of the client,

@@ -29,6 +29,16 @@ class Checks:
         return 1 if self.failed or not self.done else 0
 
 
+def eventually(holds, seconds=20):
+    """Whether it comes to hold within that time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))

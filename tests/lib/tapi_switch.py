@@ -48,7 +48,7 @@ class Node:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
         self.lines, self.said = queue.Queue(), []
         threading.Thread(target=self.read, daemon=True).start()
-        hello = self.wait(5, lambda line: line["say"] == "helo")
+        hello = self.wait(30, lambda line: line["say"] == "helo")
         if not hello:
             sys.exit(f"{name} does not start: {RUN}/log/{name}")
         self.id, self.helo = hello["id"], hello["text"]
@@ -84,7 +84,7 @@ class Node:
     def stats(self):
         self.hear()
         self.tell("stats")
-        line = self.wait(5, lambda said: said["say"] == "stats")
+        line = self.wait(30, lambda said: said["say"] == "stats")
         return line["stats"] if line else None
 
     def end(self):
@@ -194,7 +194,7 @@ def third_party():
     m.tell("stream", a.id, 200, 50)
     row(a.wait(20, lambda line: line["say"] == "reachable" and line["peer"] == m.id), "a liar is reached where it is", "")
     a.tell("stream", m.id, 50, 200)
-    served = m.wait(5, lambda line: line["say"] == "got")
+    served = m.wait(30, lambda line: line["say"] == "got")
     row(served, "and gets its messages there", served)
     time.sleep(12)
     child.terminate()

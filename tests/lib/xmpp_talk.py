@@ -41,18 +41,18 @@ async def talk(server, port, mode, certificate, *proxy):
         talker.connect((server, port), use_ssl=mode == "tls", force_starttls=mode == "starttls",
                        disable_starttls=mode == "plain")
     alice, bob = talkers
-    await asyncio.wait_for(asyncio.gather(*(talker.online.wait() for talker in talkers)), 15)
+    await asyncio.wait_for(asyncio.gather(*(talker.online.wait() for talker in talkers)), 40)
     alice.send_message(mto=bob.boundjid.full, mbody="hello bob", mtype="chat")
-    print("message:", await asyncio.wait_for(bob.heard.get(), 10))
+    print("message:", await asyncio.wait_for(bob.heard.get(), 30))
     stream = await alice["xep_0047"].open_stream(bob.boundjid.full)
     await stream.sendall(FILE[:8192])
     await stream.close()
-    print("file:", await asyncio.wait_for(bob.heard.get(), 10))
+    print("file:", await asyncio.wait_for(bob.heard.get(), 30))
     if proxy:
         socket = await alice["xep_0065"].handshake(bob.boundjid.full)
         await socket.write(FILE)
         socket.transport.close()
-        print("file:", await asyncio.wait_for(bob.heard.get(), 10))
+        print("file:", await asyncio.wait_for(bob.heard.get(), 30))
     for talker in talkers:
         await talker.disconnect()
 
@@ -60,7 +60,7 @@ async def talk(server, port, mode, certificate, *proxy):
 def main():
     server, port = sys.argv[1], int(sys.argv[2])
     logging.basicConfig(level=logging.WARNING)
-    asyncio.get_event_loop().run_until_complete(asyncio.wait_for(talk(server, port, *sys.argv[3:]), 40))
+    asyncio.get_event_loop().run_until_complete(asyncio.wait_for(talk(server, port, *sys.argv[3:]), 90))
 
 
 if __name__ == "__main__":
