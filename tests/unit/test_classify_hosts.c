@@ -43,6 +43,28 @@ static void every_host_tells_its_application(void **state)
 	}
 }
 
+// Where one application has a name below another's, or below what others share.
+static void the_longest_suffix_wins(void **state)
+{
+	static const struct {
+		const char *host, *app;
+	} cases[] = {
+		{"static.skypeassets.com", "skype"},
+		{"a.secure.skypeassets.com", "teams"},
+		{"apps.skype.com", "skype"},
+		{"api.asm.skype.com", "teams"},
+		{"x.urlp.sfbassets.com", "teams"},
+		{"wx.qlogo.cn", "wechat"},
+		{"v.qq.com", "tencent-video"},
+		{"snap.api.mapbox.com", "snapchat"},
+		{"slack-assets2.s3-us-west-2.amazonaws.com", "slack"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_string_equal(asked("", cases[i].host), cases[i].app);
+}
+
 static void what_others_share_tells_none(void **state)
 {
 	static const char *const hosts[] = {"www.facebook.com", "graph.facebook.com",
@@ -51,7 +73,9 @@ static void what_others_share_tells_none(void **state)
 		"x.cloudfront.net", "appspot.com", "www.google.com", "mtalk.google.com",
 		"www.apple.com", "naver.jp", "www.tencent.com", "www.alibaba.com", "a.akamaihd.net",
 		"www.cisco.com", "yahoo.com", "mail.yahoo.com", "aol.com", "msn.com",
-		"cloudflare.com", "com", "us", "localhost", "192.0.2.1"};
+		"cloudflare.com", "com", "us", "localhost", "192.0.2.1", "api.mapbox.com",
+		"s3-us-west-2.amazonaws.com", "x.s3-us-west-2.amazonaws.com", "q.qlogo.cn",
+		"x.trafficmanager.net"};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(hosts); i++)
@@ -141,6 +165,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_host_tells_its_application),
+		cmocka_unit_test(the_longest_suffix_wins),
 		cmocka_unit_test(what_others_share_tells_none),
 		cmocka_unit_test(a_name_behind_many_segments),
 		cmocka_unit_test(agents),
