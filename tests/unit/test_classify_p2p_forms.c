@@ -221,6 +221,135 @@ static void test_bittorrent_http(void **state)
 	NEVER(others, "bittorrent");
 }
 
+// One datagram of either side; cut short or with octets at random it is another one.
+static void check_datagrams(const struct form *forms, size_t n, const char *app)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned half = 0; half < 2; half++) {
+			const char *found =
+				rig_first(rig, IPPROTO_UDP, half, forms[i].text, forms[i].length);
+
+			if (strcmp(found, app))
+				fail_msg("%s, not %s: datagram %zu", found, app, i);
+			for (size_t cut = 0; cut < forms[i].length; cut++) {
+				found = rig_first(rig, IPPROTO_UDP, half, forms[i].text, cut);
+				if (*found && strcmp(found, app))
+					fail_msg("%s: datagram %zu of %s, cut", found, i, app);
+			}
+		}
+}
+
+static void check_no_datagrams(const struct form *forms, size_t n, const char *app)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rig_first(rig, IPPROTO_UDP, 0, forms[i].text, forms[i].length), app))
+			fail_msg("%s: datagram %zu", app, i);
+}
+
+#define DATAGRAMS(forms, app)    check_datagrams(forms, N_OF(forms), app)
+#define NO_DATAGRAMS(forms, app) check_no_datagrams(forms, N_OF(forms), app)
+
+#define ID8    "\xa1\x5f\x33\x90\x0b\xc4\x72\xe8"
+#define HASH16 "\x9b\x12\xe0\x47\x5d\xa8\x31\xfc\x66\x0d\xb3\x94\x2a\x7e\xc1\x58"
+#define HASH20 HASH16 "\x03\xf7\x89\x4e"
+#define ZERO8  "\0\0\0\0\0\0\0\0"
+#define COUNTS "\0\0\0\0\x12\x34\x56\x78\0\0\0\0\0\x01\0\0" ZERO8
+#define TAIL   "\0\0\0\0\x5a\x01\xc3\x77\xff\xff\xff\xff\x1a\xe1"
+// Azureus: protocol, vendor, network, protocol of the originator, address and port, instance, time
+#define AZUREUS_END                                    \
+	"\x33\0\0\0\0\0\x33\x04\xc0\0\x02\x07\x1a\xe1" \
+	"\x10\x20\x30\x40\0\0\x01\x4c\x11\x22\x33\x44\0"
+
+static void test_bittorrent_datagrams(void **state)
+{
+	static const struct form forms[] = {
+		// uTP of version 0 and 1, and behind the head of SOCKS (RFC 1928 7)
+		FORM(ID8 ID8 "\x28\0\0\x01\0\x01\0\x13"
+			     "BitTorrent protocol\0\0\0\0\0\x10\0\x05" HASH20),
+		FORM("\0\0\0\x01\xc0\0\x02\x07\x1a\xe1\x01\0\x12\x34" ID8
+		     "\0\x10\0\0\0\x02\0\x01\x13"
+		     "BitTorrent protocol\0\0\0\0\0\x10\0\x05" HASH20),
+		FORM("BSYNC\0d2:la6:\xc0\0\x02\x07\x1a\xe1"
+		     "1:m4:ping4:peer20:" HASH20 "5:share32:" HASH16 HASH16 "e"),
+	};
+	// the peer id without dashes; with and without options (BEP 41)
+	char announce[98 + 4] = ID8 "\0\0\0\x01\x12\x34\x56\x78" HASH20
+				    "M7-10-5--ABCDEFGHIJK" COUNTS "\0\0\0\x02" TAIL "\x02\x02/a";
+	const struct form announces[] = {{announce, 98}, {announce, 102}};
+	static const struct form answers[] = {
+		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\x07\x08\0\0\0\x02\0\0\0\x05"
+		     "\xc0\0\x02\x07\x1a\xe1\xc0\0\x02\x09\x1a\xe1"),
+		FORM(ID8 "\0\0\x04\0\x12\x34\x56\x78" AZUREUS_END),
+		FORM(ID8 "\0\0\x04\x06\x12\x34\x56\x78" AZUREUS_END HASH20),
+		FORM("\0\0\x04\x01\x12\x34\x56\x78" ID8 "\x33\0\0\0\0\x01\x10\x20\x30\x40\0"),
+		FORM("\0\0\x04\x07\x12\x34\x56\x78" ID8 "\x34\xff\0\0\0\0\x10\x20\x30\x40\0"),
+	};
+	static const struct form others[] = {
+		FORM("BSYNC\0hello world"),
+		// no interval; no peer has port 0; half a peer; a small number where one of chance
+		// is
+		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\0\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\x1a"
+		     "\xe1"),
+		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\x07\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\0"
+		     "\0"),
+		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\x07\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\x1a"
+		     "\xe1x"),
+		FORM("\0\0\0\x01\0\0\0\x09\0\0\x07\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\x1a\xe1"),
+		// a connection id without its bit; another action; another vendor; no address
+		FORM("\x21\x5f\x33\x90\x0b\xc4\x72\xe8\0\0\x04\0\x12\x34\x56\x78" AZUREUS_END),
+		FORM(ID8 "\0\0\x05\0\x12\x34\x56\x78" AZUREUS_END),
+		FORM(ID8 "\0\0\x04\0\x12\x34\x56\x78\x33\x05" AZUREUS_END),
+		FORM("\0\0\x04\x01\x12\x34\x56\x78" ID8 "\x33\0\0\x01\0\x01\x10\x20\x30\x40\0"),
+	};
+
+	(void)state;
+	DATAGRAMS(forms, "bittorrent");
+	DATAGRAMS(announces, "bittorrent");
+	DATAGRAMS(answers, "bittorrent");
+	NO_DATAGRAMS(others, "bittorrent");
+	// too many bytes, no such event, no port, a hash that is none
+	static const struct {
+		size_t at;
+		uint8_t octet;
+	} broken[] = {{56, 1}, {64, 3}, {72, 1}, {83, 4}, {80, 1}, {92, 1}, {11, 2}};
+
+	for (size_t i = 0; i < N_OF(broken); i++) {
+		char wrong[98];
+
+		memcpy(wrong, announce, sizeof(wrong));
+		wrong[broken[i].at] = (char)broken[i].octet;
+		assert_string_not_equal(
+			rig_first(rig, IPPROTO_UDP, 0, wrong, sizeof(wrong)), "bittorrent");
+	}
+	memset(announce + 16, 'a', 20);
+	assert_string_not_equal(rig_first(rig, IPPROTO_UDP, 0, announce, 98), "bittorrent");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\0\0\0\x01"), "bittorrent");
+	rig_random(rig, IPPROTO_UDP, LITERAL(ID8 "\0\0\0\x01"), "bittorrent");
+}
+
+// Messages that are seen from the middle, with a keep-alive between them (BEP 3).
+static void test_bittorrent_messages(void **state)
+{
+#define HAVE "\0\0\0\x05\x04\0\0\x01\x02"
+#define KEEP "\0\0\0\0"
+	static const struct form forms[] = {
+		FORM(HAVE HAVE HAVE HAVE HAVE KEEP HAVE),
+		FORM("chance" KEEP "\0\0\0\x0d\x06\0\0\0\x07\0\0\x40\0\0\0\x40\0" KEEP
+		     "\0\0\0\x0d\x06\0\0\0\x07\0\0\x80\0\0\0\x40\0"),
+	};
+	static const struct form others[] = {
+		FORM(KEEP KEEP KEEP KEEP KEEP KEEP KEEP KEEP),
+		FORM(HAVE HAVE HAVE HAVE HAVE KEEP KEEP HAVE),
+		FORM(HAVE HAVE HAVE HAVE HAVE KEEP "none of it"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(forms); i++)
+		for (size_t cut = 1; cut <= forms[i].length; cut++)
+			assert_string_equal(first_midstream(&forms[i], 1, cut), "bittorrent");
+	NEVER(others, "bittorrent");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +357,8 @@ int main(void)
 		cmocka_unit_test(test_gnutella),
 		cmocka_unit_test(test_fasttrack),
 		cmocka_unit_test(test_bittorrent_http),
+		cmocka_unit_test(test_bittorrent_datagrams),
+		cmocka_unit_test(test_bittorrent_messages),
 	};
 
 	rig = rig_new();

@@ -101,18 +101,66 @@ static enum verify verify_dht(const struct probe *probe)
 	return whole ? VERIFY_YES : VERIFY_NO;
 }
 
-// ---- UDP tracker, announce without its connect (BEP 15: a connection id lives two minutes) ----
+// ---- UDP tracker, where its connect was not seen (BEP 15: a connection id lives two minutes) ----
 
+enum {
+	ANNOUNCE = 98,
+	ANNOUNCE_ANSWER = 20,
+	PEER4 = 6,
+	PEER6 = 18,
+	WANTED_MAX = 10000,
+	INTERVAL_MIN_S = 30,
+	HASH_OCTETS_MIN = 12, // different ones of the 20 of a hash
+};
+
+static bool is_hash(const uint8_t *at)
+{
+	uint64_t seen[4] = {0};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 20; i++)
+		seen[at[i] >> 6] |= 1ULL << (at[i] & 63);
+	for (unsigned i = 0; i < 4; i++)
+		n += (unsigned)__builtin_popcountll(seen[i]);
+	return n >= HASH_OCTETS_MIN;
+}
+
+// Connection id, action 1, transaction, info hash, peer id, three counts of bytes (no torrent has
+// 2^48; who knows only that something is left says -1), event 0 to 3, address, key, wanted -1 or
+// some, a port. Clients choose their peer ids as they like (BEP 20).
 static enum verify verify_udp_announce(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
 
-	// event 0..3; wanted -1 or some; a port
-	if (probe->length < 98 || octets_be32(at + 80) > 3 || !octets_be16(at + 96))
+	if (probe->length < ANNOUNCE || octets_be32(at + 80) > 3 || !octets_be16(at + 96))
 		return VERIFY_NO;
-	if (octets_be32(at + 92) != UINT32_MAX && octets_be32(at + 92) > 10000)
+	if (octets_be32(at + 92) != UINT32_MAX && octets_be32(at + 92) > WANTED_MAX)
 		return VERIFY_NO;
-	return VERIFY_YES;
+	if (octets_be16(at + 56) || octets_be16(at + 72) ||
+		(octets_be16(at + 64) && octets_be16(at + 64) != UINT16_MAX &&
+			octets_be16(at + 64) != INT16_MAX))
+		return VERIFY_NO;
+	return is_hash(at + 16) ? VERIFY_YES : VERIFY_NO;
+}
+
+// Action 1, transaction, interval, leechers, seeders, the peers. Alone it is numbers that are
+// small, and one that is not: a hint.
+static enum verify verify_udp_answer(const struct probe *probe)
+{
+	const uint8_t *at = probe->bytes;
+	uint32_t peers = probe->length - ANNOUNCE_ANSWER;
+	uint32_t size = peers % PEER4 ? PEER6 : PEER4;
+
+	if (octets_be32(at + 8) < INTERVAL_MIN_S || !octets_be16(at + 4) || !octets_be16(at + 6))
+		return VERIFY_NO;
+	if (!octets_be32(at + 12) && !octets_be32(at + 16)) // there are peers: whose are they?
+		return VERIFY_NO;
+	if (peers % size)
+		return VERIFY_NO;
+	for (uint32_t i = ANNOUNCE_ANSWER; i < probe->length; i += size)
+		if (!octets_be16(at + i + size - 2) || !octets_be32(at + i))
+			return VERIFY_NO;
+	return VERIFY_PARTIAL;
 }
 
 static enum verify verify_lsd(const struct probe *probe)
@@ -139,6 +187,9 @@ static enum verify verify(const struct probe *probe)
 		return verify_lsd(probe);
 	if (length && at[0] == 'd')
 		return verify_dht(probe);
+	if (length > ANNOUNCE_ANSWER && octets_be32(at) == 1 &&
+		verify_udp_answer(probe) == VERIFY_PARTIAL)
+		return VERIFY_PARTIAL;
 	return verify_udp_announce(probe);
 }
 
@@ -313,6 +364,12 @@ static unsigned messages_from(const uint8_t *at, uint32_t left)
 		uint32_t length = octets_be32(at);
 		uint32_t fixed = message_length(at[4]);
 
+		// a keep-alive between two messages (BEP 3)
+		if (!length && weight && octets_be32(at + 4) && left >= 9) {
+			at += 4;
+			left -= 4;
+			continue;
+		}
 		if (!length || fixed == UINT32_MAX || (fixed && fixed != length) || length > 131081)
 			return 0;
 		if (at[4] == 7) {
