@@ -19,6 +19,7 @@
 
 #define CHAOS_PROTOCOL 92
 #define CHAOS_PREFIX   "chaos+" // before the text of an address of the transport below
+#define PREFIX         (sizeof(CHAOS_PREFIX) - 1) // its octets
 TAPI_EXPORT tapi_init_fn inittransport_chaos;
 TAPI_EXPORT tapi_done_fn donetransport_chaos;
 
@@ -65,31 +66,37 @@ static struct chaos_session *wrapper_of(struct tapi_session *session)
 
 // The core, as the transport below sees it.
 
+static const struct tapi_core_api *core_of(const void *context)
+{
+	return ((const struct chaos *)context)->core;
+}
+
 static uint64_t below_now(void *context)
 {
-	const struct chaos *chaos = context;
+	return core_of(context)->now_us(core_of(context)->core);
+}
 
-	return chaos->core->now_us(chaos->core->core);
+static void below_addresses_changed(void *context)
+{
+	if (core_of(context)->addresses_changed)
+		core_of(context)->addresses_changed(core_of(context)->core);
 }
 
 static void below_random(void *context, void *octets, size_t length)
 {
-	const struct chaos *chaos = context;
-
-	chaos->core->random(chaos->core->core, octets, length);
+	core_of(context)->random(core_of(context)->core, octets, length);
 }
 
 __attribute__((format(printf, 3, 4))) static void below_log(
 	void *context, int priority, const char *format, ...)
 {
-	const struct chaos *chaos = context;
 	char text[512];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	chaos->core->log(chaos->core->core, priority, "below chaos: %s", text);
+	core_of(context)->log(core_of(context)->core, priority, "below chaos: %s", text);
 }
 
 static struct chaos_session *session_wrap(
@@ -361,10 +368,9 @@ static enum tapi_result chaos_start(struct tapi_transport_api *self)
 
 static enum tapi_result chaos_stop(struct tapi_transport_api *self)
 {
-	struct chaos *chaos = chaos_of(self);
-
-	chaos->started = false;
-	return chaos->below.api->stop_server(chaos->below.api); // each session_down frees a wrapper
+	chaos_of(self)->started = false;
+	// each session_down frees a wrapper
+	return chaos_of(self)->below.api->stop_server(chaos_of(self)->below.api);
 }
 
 // TAPI_ECONF after saying what is wrong.
@@ -428,24 +434,22 @@ static enum tapi_result chaos_address_to_string(
 {
 	struct chaos *chaos = chaos_of(self);
 	struct tapi_helo theirs = helo_below(chaos, helo);
-	size_t prefix = strlen(CHAOS_PREFIX);
 
-	if (helo->protocol != CHAOS_PROTOCOL || size <= prefix)
+	if (helo->protocol != CHAOS_PROTOCOL || size <= PREFIX)
 		return TAPI_EADDR;
-	memcpy(out, CHAOS_PREFIX, prefix);
+	memcpy(out, CHAOS_PREFIX, PREFIX);
 	return chaos->below.api->address_to_string(
-		chaos->below.api, &theirs, &out[prefix], size - prefix);
+		chaos->below.api, &theirs, &out[PREFIX], size - PREFIX);
 }
 
 static enum tapi_result chaos_string_to_address(
 	struct tapi_transport_api *self, const char *text, uint8_t *out, size_t *size)
 {
 	struct chaos *chaos = chaos_of(self);
-	size_t prefix = strlen(CHAOS_PREFIX);
 
-	if (strncmp(text, CHAOS_PREFIX, prefix) != 0)
+	if (strncmp(text, CHAOS_PREFIX, PREFIX) != 0)
 		return TAPI_EADDR;
-	return chaos->below.api->string_to_address(chaos->below.api, &text[prefix], out, size);
+	return chaos->below.api->string_to_address(chaos->below.api, &text[PREFIX], out, size);
 }
 
 static enum tapi_result chaos_address_source(
@@ -544,6 +548,7 @@ static bool chaos_begin(struct chaos *chaos)
 	chaos->below_core.now_us = below_now;
 	chaos->below_core.random = below_random;
 	chaos->below_core.log = below_log;
+	chaos->below_core.addresses_changed = below_addresses_changed;
 	if (tapi_transport_load(&chaos->below, below,
 		    tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "module_path"), false,
 		    &chaos->below_core, &error) != TAPI_OK) {

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ANNOUNCE_US (UINT64_C(10) * TAPI_US_PER_S) // between two changes of our addresses
+
 static uint64_t clock_us(clockid_t clock)
 {
 	struct timespec now;
@@ -95,6 +97,20 @@ __attribute__((format(printf, 3, 4))) static void carrier_log(
 	va_end(arguments);
 }
 
+// Peers are told, but not as often as an address may come and go.
+static void carrier_addresses_changed(void *carrier)
+{
+	struct tapi_core *core = ((struct tapi_carrier *)carrier)->core;
+	uint64_t now_us = tapi_core_now(core), at_us = core->announced_us + ANNOUNCE_US;
+
+	if (!core->started)
+		return;
+	at_us = core->announced_us != 0 && at_us > now_us ? at_us : now_us;
+	if (at_us < core->own_refresh_us)
+		core->own_refresh_us = at_us;
+	tapi_core_wish(core, at_us);
+}
+
 void tapi_carrier_touch(struct tapi_carrier *carrier)
 {
 	uint64_t now_us = tapi_core_now(carrier->core);
@@ -170,7 +186,8 @@ static enum tapi_result load_one(struct tapi_core *core, const char *name, struc
 		.wish_us = TAPI_NEVER,
 		.api = {TAPI_VERSION, &core->identity.id, carrier, tapi_core_take,
 			tapi_core_session_down, core->options.base, carrier_now, carrier_random,
-			carrier_log, &core->conf, &core->acl, &core->budget},
+			carrier_log, &core->conf, &core->acl, &core->budget,
+			carrier_addresses_changed},
 	};
 	// The name stands in the log while the transport starts.
 	snprintf(carrier->loaded.name, sizeof(carrier->loaded.name), "%s", name);

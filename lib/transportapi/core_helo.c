@@ -23,32 +23,38 @@ static void add_own(struct tapi_core *core, struct tapi_helo *helo, uint64_t wal
 }
 
 // Every address of every transport. Where there is none, others learn that we can only be answered
-// on sessions that we open: protocol 1, without address.
+// on sessions that we open: protocol 1, without address. An address that a NAT keeps for us
+// (TAPI_HELO_NATED) may let in only whom we went to: paths are kept open as if there were none.
 void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce)
 {
 	uint64_t wall_us = tapi_core_wall(core);
 	struct tapi_helo helo;
 
 	core->n_own = 0;
+	core->nated = true;
 	for (unsigned i = 0; i < core->n_carriers; i++) {
 		struct tapi_transport_api *api = core->carriers[i].loaded.api;
 
+		core->carriers[i].nated = false;
 		for (unsigned index = 0;
 			core->carriers[i].running && core->n_own < TAPI_OWN_HELOS_MAX; index++) {
 			helo = (struct tapi_helo){.protocol = api->protocol, .mtu = api->mtu};
 			if (api->create_helo(api, index, &helo) != TAPI_OK)
 				break;
 			add_own(core, &helo, wall_us);
+			core->carriers[i].nated |= (helo.flags & TAPI_HELO_NATED) != 0;
+			core->nated &= (helo.flags & TAPI_HELO_NATED) != 0;
 		}
 	}
-	core->nated = core->n_own == 0;
-	if (core->nated) {
+	if (core->n_own == 0) {
 		helo = (struct tapi_helo){
 			.protocol = TAPI_PROTOCOL_NAT,
 			.flags = TAPI_HELO_NATED | TAPI_HELO_OUTBOUND_ONLY,
 		};
 		add_own(core, &helo, wall_us);
 	}
+	if (announce)
+		core->announced_us = now_us;
 	// Who only looks at them does not put off when peers are told.
 	if (announce || core->own_refresh_us == TAPI_NEVER)
 		core->own_refresh_us = now_us + core->settings.helo_lifetime_us / 2;

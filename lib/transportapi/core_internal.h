@@ -142,6 +142,7 @@ struct tapi_carrier { // a transport that runs in this core
 	struct tapi_core_api api; // `core` of it is the carrier
 	struct tapi_loaded loaded;
 	bool own, running;
+	bool nated;       // an address of it is that of a NAT: what goes out keeps it open
 	uint64_t wish_us; // its next turn
 	unsigned n_votes;
 	struct tapi_vote votes[TAPI_OBSERVED_MAX];
@@ -294,7 +295,8 @@ struct tapi_core {
 	unsigned n_own;
 	struct tapi_own_helo own[TAPI_OWN_HELOS_MAX];
 	uint64_t own_refresh_us; // monotonic
-	bool nated;              // no address of ours can be reached
+	uint64_t announced_us;   // when peers were last told of another list; 0: never
+	bool nated;              // no address of ours can be reached unless we go first
 
 	struct tapi_peer *peers;
 	uint32_t n_peers;

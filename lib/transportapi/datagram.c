@@ -39,6 +39,8 @@ static enum tapi_result settings_read(struct datagram *dg, struct datagram_setti
 		result = tapi_inet_binds(&out->asked, conf, name, keys, &error);
 	if (result == TAPI_OK)
 		result = check_advertise(dg, &out->asked, &error);
+	if (result == TAPI_OK)
+		result = tapi_datagram_nat_read(dg, out, &error);
 	if (result) {
 		dg->core->log(dg->core->core, LOG_ERR, "%s", error.text);
 		return result;
@@ -81,30 +83,40 @@ static enum tapi_result verify_helo(struct tapi_transport_api *self, const struc
 	return datagram_allows(dg, &source) ? TAPI_OK : TAPI_EACL;
 }
 
+static void own_make(struct datagram *dg)
+{
+	struct tapi_inet_list bound = {.n = dg->sockets.n};
+	struct tapi_error error;
+
+	for (unsigned i = 0; i < bound.n; i++)
+		bound.address[i] = dg->sockets.at[i]->bound;
+	dg->own.n = 0;
+	if (!dg->settings.nat && tapi_inet_own(&dg->own, *dg->core->conf, dg->kind->name, &bound,
+					 *dg->core->acl, dg->kind->has_port, &error) != TAPI_OK) {
+		dg->core->log(dg->core->core, LOG_ERR, "%s", error.text);
+		dg->own.n = 0;
+	}
+	tapi_datagram_nat_own(dg);
+}
+
 // The list is made anew with index 0, and after each change of sockets: one walk sees one list.
 static enum tapi_result create_helo(
 	struct tapi_transport_api *self, unsigned index, struct tapi_helo *out)
 {
 	struct datagram *dg = datagram_of(self);
-	struct tapi_inet_list bound = {.n = dg->sockets.n};
 	uint8_t octets[TAPI_INET_WIRE_BYTES_MAX];
 	const struct tapi_source *source;
-	struct tapi_error error;
 
-	if (!dg->started || dg->settings.nat)
+	if (!dg->started)
 		return TAPI_ENOADDR;
-	for (unsigned i = 0; i < bound.n; i++)
-		bound.address[i] = dg->sockets.at[i]->bound;
-	if ((index == 0 || dg->own.n == 0) &&
-		tapi_inet_own(&dg->own, *dg->core->conf, dg->kind->name, &bound, *dg->core->acl,
-			dg->kind->has_port, &error) != TAPI_OK) {
-		dg->core->log(dg->core->core, LOG_ERR, "%s", error.text);
-		dg->own.n = 0;
-	}
+	if (index == 0 || dg->own.n == 0)
+		own_make(dg);
 	if (index >= dg->own.n)
 		return TAPI_ENOADDR;
 	source = &dg->own.address[index];
 	out->protocol = dg->kind->protocol;
+	if (index >= dg->own_here)
+		out->flags |= TAPI_HELO_NATED;
 	out->mtu = self->mtu - (source->family == 6 ? TAPI_DATAGRAM_IPV6_LESS : 0);
 	out->address_size = (uint16_t)tapi_inet_encode(octets, source, dg->kind->has_port);
 	memcpy(out->address, octets, out->address_size);
@@ -303,6 +315,7 @@ static enum tapi_result start_server(struct tapi_transport_api *self)
 	dg->epoch++;
 	dg->own.n = 0;
 	dg->started = true;
+	tapi_datagram_nat_use(dg, true);
 	return TAPI_OK;
 }
 
@@ -336,6 +349,7 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 	struct tapi_datagram_wanted wanted;
 	struct datagram_settings settings;
 	struct tapi_link *at, *next;
+	bool others;
 	enum tapi_result result = settings_read(dg, &settings);
 
 	if (result)
@@ -361,9 +375,11 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 
 		link->socket = tapi_datagram_pick(&fresh, &link->socket->bound, &link->link.source);
 	}
+	others = fresh.n != old.n || memcmp(fresh.at, old.at, fresh.n * sizeof(fresh.at[0])) != 0;
 	tapi_datagram_take(&dg->sockets, &fresh);
 	dg->own.n = 0;
 	settings_use(dg, &settings);
+	tapi_datagram_nat_use(dg, others);
 	tapi_links_fail_all(&dg->links, TAPI_DOWN_DENIED, lives_on);
 	if (!TAILQ_EMPTY(&dg->links.ending))
 		tapi_datagram_due(dg, 0);
@@ -378,20 +394,24 @@ void tapi_datagram_due(struct datagram *dg, uint64_t wait_us)
 	evtimer_add(dg->due, &wait);
 }
 
+static uint64_t turn(struct tapi_transport_api *self, uint64_t now_us)
+{
+	struct datagram *dg = datagram_of(self);
+	uint64_t links_us = tapi_links_turn(&dg->links, now_us),
+		 nat_us = tapi_datagram_nat_turn(dg, now_us);
+
+	return links_us < nat_us ? links_us : nat_us;
+}
+
 static void on_due(int unused, short what, void *context)
 {
 	struct datagram *dg = context;
-	uint64_t now_us = now_of(dg), next_us = tapi_links_turn(&dg->links, now_us);
+	uint64_t now_us = now_of(dg), next_us = turn(&dg->api, now_us);
 
 	(void)unused;
 	(void)what;
 	if (dg->started && next_us != UINT64_MAX)
 		tapi_datagram_due(dg, next_us > now_us ? next_us - now_us : 0);
-}
-
-static uint64_t turn(struct tapi_transport_api *self, uint64_t now_us)
-{
-	return tapi_links_turn(&datagram_of(self)->links, now_us);
 }
 
 static const struct tapi_transport_stats *stats(struct tapi_transport_api *self)

@@ -181,7 +181,9 @@ static void take(
 	if ((header->msg_flags & MSG_TRUNC) || skip < 0 || (size_t)skip > length ||
 		tapi_envelope_decode(&pack, octets + skip, length - (size_t)skip) != TAPI_OK ||
 		!tapi_inet_from_sockaddr(&pack.source, header->msg_name, header->msg_namelen)) {
-		dg->stats.bad_frame++;
+		if ((header->msg_flags & MSG_TRUNC) ||
+			!tapi_datagram_nat_take(dg, header, octets, length))
+			dg->stats.bad_frame++;
 		return;
 	}
 	give(dg, socket, &pack, now_us);

@@ -82,6 +82,12 @@ static uint64_t idle_ping_us(const struct tapi_path *path)
 	return each_us - each_us / 8 * (uint64_t)(id[0] << 8 | id[1]) / 65536;
 }
 
+// The other end cannot call us, or only as long as what we sent lately keeps the NAT open to it.
+static bool behind_nat(const struct tapi_path *path)
+{
+	return path->peer->core->nated || path->carrier->nated;
+}
+
 // When a path that is valid wants its PING.
 static uint64_t ping_due(const struct tapi_path *path, bool in_use)
 {
@@ -91,8 +97,9 @@ static uint64_t ping_due(const struct tapi_path *path, bool in_use)
 
 	if ((in_use || path->by_size) && path->unheard_us != 0)
 		due_us = path->unheard_us + set->quiet_us;
-	if (core->nated || in_use) {
-		each_us = path->heard_us + (core->nated ? set->keepalive_us : idle_ping_us(path));
+	if (behind_nat(path) || in_use) {
+		each_us = path->heard_us +
+			  (behind_nat(path) ? set->keepalive_us : idle_ping_us(path));
 		due_us = each_us < due_us ? each_us : due_us;
 	}
 	if (in_use && set->measured) {
@@ -108,7 +115,7 @@ static uint64_t close_due(const struct tapi_path *path, bool in_use)
 	const struct tapi_core *core = path->peer->core;
 	const struct tapi_core_settings *set = &core->settings;
 
-	if (path->references == 0 || core->nated)
+	if (path->references == 0 || behind_nat(path))
 		return TAPI_NEVER;
 	if (!in_use && path->by_size && path->unheard_us != 0)
 		return TAPI_NEVER; // whether it works is to be known first

@@ -112,6 +112,8 @@ struct tapi_core_api {
 	const struct tapi_conf *const *conf; // what is in force: a reload puts another there
 	const struct tapi_acl *const *acl;   // the same; answers are not kept
 	struct tapi_budget *budget; // memory and descriptors in all; NULL: none are counted
+	// What create_helo() tells is another list now. From anywhere. NULL: nobody asks.
+	void (*addresses_changed)(void *core);
 };
 
 enum tapi_flags {
@@ -162,7 +164,13 @@ struct tapi_session_info {
 	X(fault_doubled, "messages that were sent twice on purpose")               \
 	X(fault_reordered, "messages that later ones overtook on purpose")         \
 	X(fault_delayed, "messages that were held back on purpose")                \
-	X(fault_refused, "messages held back, which the medium refused later")
+	X(fault_refused, "messages held back, which the medium refused later")     \
+	X(stun_sent, "STUN requests sent, those repeated among them")              \
+	X(stun_answers, "answers of STUN servers that were taken")                 \
+	X(stun_unanswered, "STUN requests without an answer, repeated or not")     \
+	X(stun_bad, "STUN messages dropped: malformed, not asked for, refusing")   \
+	X(nat_changes, "times that an address learnt outside a NAT came or went")  \
+	X(nat_denied, "of these, addresses that are denied: not advertised")
 
 struct tapi_transport_stats {
 #define X(name, help) uint64_t name;

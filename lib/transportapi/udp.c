@@ -6,12 +6,15 @@
 
 #include <sys/socket.h>
 
+#include "transportapi/stun_client.h"
+
 const struct tapi_conf_key tapi_udp_keys[] = {
 	{"port", TAPI_CONF_UINT, 0, 65535, 2086, NULL, true, "to listen at; 0: any that is free"},
 	TAPI_DATAGRAM_KEYS(1432, 100, "ADDRESS or ADDRESS:PORT"),
 	TAPI_LINK_KEY_SESSIONS,
 	TAPI_LINK_KEY_SOURCE,
 	TAPI_LINK_KEY_STALE,
+	TAPI_STUN_KEYS,
 	{.name = NULL},
 };
 
@@ -22,6 +25,7 @@ static const struct tapi_datagram_kind udp_kind = {
 	.flags = TAPI_BIDIRECTIONAL,
 	.keys = tapi_udp_keys,
 	.has_port = true,
+	.learns = true,
 	.type = SOCK_DGRAM,
 	.needs = "; ports below 1024 need CAP_NET_BIND_SERVICE",
 };

@@ -80,7 +80,7 @@ static void counters_document(void)
 	counter_print("(memory_bytes, memory_bytes_max)",
 		"octets of what waits, is not whole, or half a frame, and the limit");
 	counter_print("(pings_out)", "PINGs that may still be answered");
-	counter_print("(nated)", "no address of ours can be advertised");
+	counter_print("(nated)", "no address of ours can be reached unless we go first");
 	group_print("\"queues\"");
 	TAPI_QUEUE_COUNTERS(X)
 	counter_print("(bytes, bytes_max)", "octets that wait for all peers, and the limit");

@@ -402,6 +402,7 @@ enum tapi_result wire_node_try(struct wire *wire, const struct wire_node_options
 	node->wire = wire;
 	node->node.ip = 0x0a000001 + wire->n_nodes;
 	memcpy(node->nated, options->nated, sizeof(node->nated));
+	memcpy(node->cone, options->cone, sizeof(node->cone));
 	node->helo_mtu = options->helo_mtu;
 	node_random(node, seed, sizeof(seed));
 	tapi_identity_from_seed(&node->node.identity, seed);

@@ -50,8 +50,10 @@ struct wire_node_options {
 	const char *core;       // keys of section "core", as JSON, without braces; or NULL
 	const char *sections;   // further sections, as JSON: "\"acl\": {...}"; or NULL
 	bool nated[WIRE_KINDS]; // no address of this kind; who was not sent to does not come in
-	uint32_t helo_mtu;      // what its HELOs say; 0: the transport's
-	bool quiet;             // no inbox, for 10,000 nodes
+	// A NAT that lets in who was sent to within 30 s; the address is known, as STUN tells it.
+	bool cone[WIRE_KINDS];
+	uint32_t helo_mtu; // what its HELOs say; 0: the transport's
+	bool quiet;        // no inbox, for 10,000 nodes
 };
 
 struct wire *wire_new(uint64_t seed);

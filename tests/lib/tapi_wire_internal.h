@@ -41,7 +41,7 @@ struct wire_full_node {
 	struct wire_timer timer;
 	struct tapi_conf *conf;
 	struct wire_end *ends[WIRE_KINDS];
-	bool nated[WIRE_KINDS], full[WIRE_KINDS];
+	bool nated[WIRE_KINDS], cone[WIRE_KINDS], full[WIRE_KINDS];
 	uint32_t helo_mtu, narrow[WIRE_KINDS]; // 0: the transport's
 	unsigned turns_now;
 	UT_hash_handle by_ip;
@@ -93,6 +93,7 @@ struct wire_session {
 
 struct contact { // whom we sent to: a NAT lets them in
 	uint32_t ip;
+	uint64_t sent_us; // last
 	UT_hash_handle hh;
 };
 

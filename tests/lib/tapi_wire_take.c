@@ -7,14 +7,17 @@
 #include "transportapi/acl.h"
 #include "transportapi/wire.h"
 
+#define CONE_US 30000000 // a NAT keeps a mapping that nothing goes out by
+
 static bool let_in(const struct wire_end *end, const struct wire_packet *packet)
 {
 	struct contact *contact;
 
-	if (!end->node->nated[end->kind])
+	if (!end->node->nated[end->kind] && !end->node->cone[end->kind])
 		return true;
 	HASH_FIND(hh, end->contacts, &packet->from_ip, sizeof(packet->from_ip), contact);
-	return contact != NULL;
+	return contact != NULL &&
+	       (end->node->nated[end->kind] || wire_end_now(end) - contact->sent_us < CONE_US);
 }
 
 static void give(struct wire_end *end, const struct wire_packet *packet, struct tapi_link *link)

@@ -71,6 +71,8 @@ static enum tapi_result create_helo(
 	out->protocol = self->protocol;
 	out->mtu = end->node->helo_mtu != 0 ? end->node->helo_mtu : self->mtu;
 	out->address_size = 6;
+	if (end->node->cone[end->kind])
+		out->flags |= TAPI_HELO_NATED;
 	tapi_put16(tapi_put32(out->address, end->node->node.ip), WIRE_PORT);
 	return TAPI_OK;
 }
@@ -166,14 +168,17 @@ static void remember(struct wire_end *end, uint32_t ip)
 {
 	struct contact *contact;
 
-	if (!end->node->nated[end->kind])
+	if (!end->node->nated[end->kind] && !end->node->cone[end->kind])
 		return;
 	HASH_FIND(hh, end->contacts, &ip, sizeof(ip), contact);
-	if (contact != NULL)
+	if (contact != NULL) {
+		contact->sent_us = wire_end_now(end);
 		return;
+	}
 	contact = calloc(1, sizeof(*contact));
 	assert(contact != NULL);
 	contact->ip = ip;
+	contact->sent_us = wire_end_now(end);
 	HASH_ADD(hh, end->contacts, ip, sizeof(contact->ip), contact);
 }
 

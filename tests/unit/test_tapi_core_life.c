@@ -277,6 +277,34 @@ static void test_references(void **state)
 	wire_free(wire);
 }
 
+// TA28: an address that a NAT keeps for us lets in whom we went to lately. What was said to nobody
+// else would close it: each path is asked often enough, and none given back.
+static void test_kept_open(void **state)
+{
+	struct wire *wire = wire_new(49);
+	struct wire_node_options cone = {
+		.transports = "\"vudp\"", .core = QUICK, .cone = {true, true, true}};
+	struct wire_node *n = wire_node_add(wire, &cone), *d = wire_node_add(wire, &PLAIN);
+	struct tapi_peer_info info;
+
+	(void)state;
+	meet(wire, n, d);
+	assert_int_equal(tapi_core_peer(d->core, &n->identity.id, &info), TAPI_OK);
+	assert_int_equal(info.addresses, 1); // it is advertised all the same
+	assert_string_equal(info.transport, "vudp");
+	for (int i = 0; i < 6; i++) {
+		uint64_t pings = wire_counter(n, "ping_sent");
+
+		wire_run(wire, 600 * (uint64_t)S);
+		assert_in_range(wire_counter(n, "ping_sent") - pings, 600 / 20 - 6, 600 / 15);
+		assert_int_equal(wire_sessions(n, WIRE_UDP), 1);
+	}
+	assert_int_equal(wire_send(d, n, 64, "still there", 11), TAPI_OK);
+	wire_run(wire, 1 * S);
+	assert_int_equal(n->inbox.messages, 1);
+	wire_free(wire);
+}
+
 // Only who was validated is passed on, and at most `advertise` of them.
 static void test_gossip(void **state)
 {
@@ -511,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_deny_peer),
 		cmocka_unit_test(test_lost_is_told),
 		cmocka_unit_test(test_references),
+		cmocka_unit_test(test_kept_open),
 		cmocka_unit_test(test_gossip),
 		cmocka_unit_test(test_observed),
 		cmocka_unit_test(test_helos_renewed),
