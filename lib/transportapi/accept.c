@@ -8,6 +8,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "transportapi/budget.h"
+
 #define ACCEPTS_PER_EVENT 64u
 #define REST_US           100000
 
@@ -95,6 +97,10 @@ static void on_acceptable(evutil_socket_t listening, short what, void *context)
 		}
 		accepting->complained = false;
 		accepting->taken(accepting->context, fd, &system, length);
+		// Who gave way for it closes in the loop's next turn, and the next one waits for
+		// that.
+		if (tapi_budget_no_descriptor(accepting->core->budget))
+			return;
 	}
 }
 

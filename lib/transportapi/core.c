@@ -355,6 +355,7 @@ enum tapi_result tapi_core_start(struct tapi_core *core, struct tapi_error *erro
 		return TAPI_ESYS;
 	}
 	core->started = true;
+	tapi_core_descriptors(core);
 	core->store_us = now_us + core->settings.store_us;
 	for (unsigned i = 0; i < core->n_carriers; i++)
 		if (core->carriers[i].running)

@@ -310,6 +310,7 @@ struct tapi_core {
 	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;
 	struct tapi_rate_map *ping_address, *ping_prefix;
 	struct tapi_budget budget;
+	uint32_t descriptors_told; // wanted, when it was too much; 0: it was not
 	struct tapi_queue_pool queue_pool;
 	struct tapi_fragment_pool fragment_pool;
 
@@ -347,6 +348,9 @@ static inline bool tapi_core_may(struct tapi_bucket *bucket, bool known, uint64_
 	return tapi_bucket_when(bucket, tapi_core_share(bucket, known), now_us) <= now_us &&
 	       tapi_bucket_take(bucket, 1, now_us);
 }
+
+// core_limits.c
+void tapi_core_descriptors(struct tapi_core *core); // at the start, after a reload
 
 // core_timer.c: peers by their next wish.
 bool tapi_timer_reserve(struct tapi_core *core, uint32_t timers); // room, once per peer

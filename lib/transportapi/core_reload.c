@@ -198,6 +198,8 @@ static void apply_settings(struct tapi_core *core, uint64_t now_us)
 	tapi_fragment_pool_limit(&core->fragment_pool, set->fragment_total_bytes);
 	core->budget.bytes_max = set->memory_total_bytes;
 	tapi_budget_fit(&core->budget);
+	if (core->started)
+		tapi_core_descriptors(core);
 }
 
 enum tapi_result tapi_core_reload(

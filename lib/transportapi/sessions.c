@@ -179,6 +179,9 @@ static bool make_room(struct tapi_links *links, const struct tapi_link *link)
 	while (links->count >= links->limits.sessions)
 		if (!evict(links, TAILQ_FIRST(&links->idle)))
 			return false;
+	// One for one: the descriptor comes back when the end is told.
+	if (tapi_budget_no_descriptor(links->budget) && !evict(links, TAILQ_FIRST(&links->idle)))
+		return false;
 	return true;
 }
 

@@ -16,6 +16,7 @@
 
 #include <sys/queue.h>
 
+#include "transportapi/budget.h"
 #include "transportapi/conf.h"
 #include "transportapi/table.h"
 #include "transportapi/transport.h"
@@ -84,6 +85,7 @@ struct tapi_link_limits {
 struct tapi_links {
 	struct tapi_link_limits limits; // a reload writes others here
 	struct tapi_transport_stats *stats;
+	const struct tapi_budget *budget; // of descriptors, where each link has one; NULL: none
 	struct tapi_link *by_key;
 	struct tapi_source_count *by_source;
 	struct tapi_link_list idle, opening, ending;

@@ -103,6 +103,8 @@ static void stream_close(struct tapi_stream *stream)
 	unread_drop(stream->fd);
 	close(stream->fd);
 	stream->fd = -1;
+	if (streams->core->budget)
+		streams->core->budget->descriptors--;
 	tapi_frame_reader_free(&stream->reader);
 	tapi_stream_out_free(stream);
 }
@@ -174,6 +176,7 @@ static void linger_begin(struct tapi_stream *stream)
 	struct tapi_streams *streams = stream->of;
 
 	if (!streams->running || !stream->link.up || stream->broken ||
+		tapi_budget_no_descriptor(streams->core->budget) ||
 		streams->n_lingering >= LINGERING_MAX ||
 		(!stream->out && shutdown(stream->fd, SHUT_WR)) ||
 		event_add(&stream->readable, &span)) {
@@ -376,11 +379,15 @@ static enum tapi_result stream_add(struct tapi_streams *streams, int fd, bool in
 	}
 	if (event_add(inbound ? &stream->readable : &stream->writable, NULL))
 		goto no_event;
+	if (tapi_budget_no_descriptor(streams->core->budget) && streams->n_lingering)
+		linger_end(TAILQ_FIRST(&streams->lingering));
 	result = tapi_links_add(&streams->links, &stream->link, tapi_stream_now(streams));
 	if (!TAILQ_EMPTY(&streams->links.ending))
 		wake(streams); // one was evicted
 	if (result)
 		goto no_link;
+	if (streams->core->budget)
+		streams->core->budget->descriptors++;
 	if (inbound)
 		wake_by(streams, streams->links.limits.connect_us);
 	if (out)
@@ -510,6 +517,13 @@ static uint64_t burst_of(const struct tapi_streams *streams, uint64_t rate_bytes
 	return rate_bytes_s / 10 > streams->api.mtu ? rate_bytes_s / 10 : streams->api.mtu;
 }
 
+static void descriptors_want(struct tapi_streams *streams, uint32_t wanted)
+{
+	if (streams->core->budget)
+		streams->core->budget->descriptors_wanted += wanted - streams->wanted;
+	streams->wanted = wanted;
+}
+
 enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct tapi_core_api *core,
 	const struct tapi_transport_api *api, const struct tapi_link_limits *limits,
 	uint64_t rate_bytes_s)
@@ -530,6 +544,8 @@ enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct ta
 	tapi_holders_init(&streams->holders);
 	streams->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
 	tapi_budget_join(core->budget, &streams->share);
+	streams->links.budget = core->budget;
+	descriptors_want(streams, limits->sessions + LINGERING_MAX);
 	tapi_bucket_init(&streams->rate, rate_bytes_s, burst_of(streams, rate_bytes_s),
 		tapi_stream_now(streams));
 	return TAPI_OK;
@@ -539,6 +555,7 @@ void tapi_streams_limit(
 	struct tapi_streams *streams, const struct tapi_link_limits *limits, uint64_t rate_bytes_s)
 {
 	streams->links.limits = *limits;
+	descriptors_want(streams, limits->sessions + LINGERING_MAX);
 	tapi_bucket_change(&streams->rate, rate_bytes_s, burst_of(streams, rate_bytes_s),
 		tapi_stream_now(streams));
 }
@@ -558,6 +575,7 @@ void tapi_streams_stop(struct tapi_streams *streams)
 void tapi_streams_done(struct tapi_streams *streams)
 {
 	tapi_budget_leave(streams->core->budget, &streams->share);
+	descriptors_want(streams, 0);
 	free(streams->buffer);
 	streams->buffer = NULL;
 }

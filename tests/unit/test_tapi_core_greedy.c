@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What strangers can take of a core over tcp, and that a peer goes on meanwhile (TA29): a thousand
 // sessions that begin frames and never end them.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -243,10 +245,113 @@ static void half_frames_are_bounded_in_all(void **state)
 	finish(&victim);
 }
 
+// So many callers, of a process that has the descriptors for it, until `wait` is closed.
+static pid_t callers(uint16_t port, unsigned n, rlim_t descriptors, const int wait[2], int ready)
+{
+	const pid_t child = fork();
+	struct rlimit limit;
+	char octet = 0;
+
+	assert_true(child >= 0);
+	if (child)
+		return child;
+	close(wait[1]);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	limit.rlim_cur = descriptors;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t welcome[TAPI_WELCOME_BYTES];
+		const uint8_t nonce[TAPI_WELCOME_NONCE_BYTES] = {0};
+		struct tapi_peer_id id = {.octets = {0xee, (uint8_t)i, (uint8_t)(i >> 8)}};
+		const int fd = raw_connect(port);
+
+		tapi_welcome_encode(welcome, &id, nonce);
+		if (send(fd, welcome, sizeof(welcome), MSG_NOSIGNAL) < 0)
+			close(fd);
+	}
+	if (write(ready, &octet, 1) == 1 && read(wait[0], &octet, 1) != 0)
+		_exit(1);
+	_exit(0);
+}
+
+static unsigned rounds_in(unsigned ms)
+{
+	const struct timeval wait = {.tv_usec = (suseconds_t)ms * 1000};
+	unsigned rounds = 0;
+
+	event_base_loopexit(base, &wait);
+	while (!event_base_got_exit(base) && rounds < 100000) {
+		event_base_loop(base, EVLOOP_ONCE);
+		rounds++;
+	}
+	return rounds;
+}
+
+// More callers than descriptors: those that are not used end, the peer goes on, nobody spins, and
+// the program can open its files.
+static void sessions_leave_descriptors(void **state)
+{
+	struct rlimit before, few;
+	int wait[2], ready[2], spare[12], status;
+	const uint64_t begun = real_us();
+	char octet;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 128;
+	assert_int_equal(pipe(wait), 0);
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	begin(&victim, 1, "\"advertise\": 0", ", \"max_per_source\": 4096");
+	begin(&honest, 2, "\"advertise\": 0", ", \"max_sessions\": 8");
+	assert_non_null(strstr(victim.log, "RLIMIT_NOFILE"));
+	assert_non_null(strstr(victim.log, "process 128 "));
+	assert_non_null(strstr(victim.log, "4352 descriptors"));
+	victim.answers = true;
+	introduce(&honest, &victim);
+	send_one(&honest, &victim, 100);
+	until(&honest.received, 1);
+	child = callers(port_of(&victim), 300, before.rlim_cur, wait, ready[1]);
+	close(wait[0]);
+	close(ready[1]);
+	while (stat_of(&victim, "transports", "sessions_accepted") < 300 &&
+		real_us() - begun < 20000000) {
+		const struct timeval soon = {.tv_usec = 1000};
+
+		event_base_loopexit(base, &soon);
+		event_base_loop(base, EVLOOP_ONCE);
+	}
+	assert_int_equal(read(ready[0], &octet, 1), 1);
+	pump(10);
+	for (unsigned i = 0; i < 12; i++) {
+		spare[i] = open("/dev/null", O_RDONLY);
+		assert_true(spare[i] >= 0);
+	}
+	assert_null(strstr(victim.log, "cannot accept"));
+	assert_true(stat_of(&victim, "transports", "sessions_evicted") > 150);
+	assert_int_equal(stat_of(&victim, "transports", "sessions_refused"), 0);
+	assert_true(rounds_in(50) < 100);
+	for (unsigned i = 0; i < 10; i++)
+		send_one(&honest, &victim, 1000);
+	until(&honest.received, 11);
+	assert_int_equal(honest.lost, 0);
+	for (unsigned i = 0; i < 12; i++)
+		close(spare[i]);
+	close(wait[1]);
+	close(ready[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	finish(&honest);
+	finish(&victim);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_frames_are_bounded_in_all),
+		cmocka_unit_test(sessions_leave_descriptors),
 	};
 	int failed;
 
