@@ -117,6 +117,97 @@ static void test_http_waits(void **state)
 	rig_end(&flow);
 }
 
+// RFC 6455 5.2, 5.3: one frame of at most 125 octets; masked if there is a key.
+static size_t frame(uint8_t *to, uint8_t first, const char *key, const char *payload)
+{
+	size_t n = strlen(payload), head = key ? 6 : 2;
+
+	to[0] = first;
+	to[1] = (uint8_t)(n | (key ? 0x80 : 0));
+	if (key)
+		memcpy(to + 2, key, 4);
+	for (size_t i = 0; i < n; i++)
+		to[head + i] = (uint8_t)(payload[i] ^ (key ? key[i % 4] : 0));
+	return head + n;
+}
+
+static const char *frames_of(const uint8_t *client, size_t n_client, const uint8_t *server,
+	size_t n_server, bool midstreams)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 8080);
+
+	flow.midstream = midstreams;
+	if (n_client)
+		rig_feed(&flow, HALF_C2S, client, n_client);
+	if (n_server)
+		rig_feed(&flow, HALF_S2C, server, n_server);
+	rig_end(&flow);
+	return rig_app(&flow);
+}
+
+// A connection that was picked up behind its handshake.
+static void test_websocket_frames(void **state)
+{
+	static const char key[] = "\x9f\x21\xe5\x0c", json[] = "{\"op\":\"pong\",\"id\":12}";
+	uint8_t client[300], server[300];
+	size_t n, m;
+
+	(void)state;
+	n = frame(client, 0x81, key, "subscribe: news, weather");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_string_equal(frames_of(client, n, NULL, 0, false), ""); // HTTP comes first
+	for (size_t cut = 1; cut < 6 + 16; cut++)
+		assert_string_equal(frames_of(client, cut, NULL, 0, true), "");
+	assert_string_equal(frames_of(client, 6 + 16, NULL, 0, true), "websocket");
+	client[10] ^= 0x80; // beyond ASCII: UTF-8
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	client[10] = (uint8_t)key[0] ^ 7; // no text
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
+	n = frame(client, 0x81, key, "likes it");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_string_equal(frames_of(client, n + 1, NULL, 0, true), "");
+	n = frame(client, 0x81, NULL, "not masked and no JSON");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
+
+	m = frame(server, 0x81, NULL, json);
+	assert_string_equal(frames_of(NULL, 0, server, m, true), "websocket");
+	for (size_t cut = 1; cut < m; cut++)
+		assert_string_equal(frames_of(NULL, 0, server, cut, true), "");
+	server[m - 1] = ',';
+	assert_string_equal(frames_of(NULL, 0, server, m, true), "");
+
+	// ping and pong, and deflated messages: by both halves
+	static const uint8_t firsts[] = {0x82, 0x89, 0x8a, 0xc1, 0xc2};
+
+	for (unsigned i = 0; i < COUNT(firsts); i++) {
+		n = frame(client, firsts[i], key, "\xff\x01\x02\x03");
+		m = frame(server, firsts[i], NULL, "\xfe\x01\x02\x03\x04");
+		assert_string_equal(frames_of(client, n, NULL, 0, true), "");
+		assert_string_equal(frames_of(NULL, 0, server, m, true), "");
+		assert_string_equal(frames_of(client, n, server, m, true), "websocket");
+		assert_string_equal(frames_of(client, n, server, m - 1, true), "");
+		assert_string_equal(frames_of(client, n, client, n, true), "");
+		client[0] |= 0x10; // reserved
+		assert_string_equal(frames_of(client, n, server, m, true), "");
+	}
+	// lengths of 16 and 64 bits, never longer than needed
+	memset(client, 'a', sizeof(client));
+	memcpy(client, "\x81\xfe\x00\xd0\0\0\0\0", 8);
+	assert_string_equal(frames_of(client, 8 + 0xd0, NULL, 0, true), "websocket");
+	client[3] = 0x7d;
+	assert_string_equal(frames_of(client, 8 + 0x7d, NULL, 0, true), "");
+	memcpy(client, "\x81\xff\0\0\0\0\0\x01\0\0\0\0\0\0", 14);
+	assert_string_equal(frames_of(client, 200, NULL, 0, true), "websocket");
+	client[7] = 0;
+	assert_string_equal(frames_of(client, 200, NULL, 0, true), "");
+	client[7] = 1;
+	client[2] = 0x80;
+	assert_string_equal(frames_of(client, 200, NULL, 0, true), "");
+	// control frames are short
+	memcpy(client, "\x89\xfe\x00\xd0\0\0\0\0", 8);
+	assert_string_equal(frames_of(client, 8 + 0xd0, server, m, true), "");
+}
+
 static void test_http2_git(void **state)
 {
 	static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -416,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_http),
 		cmocka_unit_test(test_http_refused),
 		cmocka_unit_test(test_http_waits),
+		cmocka_unit_test(test_websocket_frames),
 		cmocka_unit_test(test_http2_git),
 		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_tls_refused),
