@@ -31,4 +31,14 @@ struct edonkey_tag {
 // Takes one tag. False: it is not whole, or not one that can be passed.
 bool edonkey_tag_take(struct edonkey_reader *in, struct edonkey_tag *tag);
 
+static inline bool edonkey_skip_tags(struct edonkey_reader *in, uint32_t n)
+{
+	struct edonkey_tag tag;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!edonkey_tag_take(in, &tag))
+			return false;
+	return true;
+}
+
 #endif

@@ -57,11 +57,18 @@ static void test_frames(void **state)
 	flow.midstream = true;
 	rig_feed(&flow, 0, LITERAL(part));
 	assert_string_equal(rig_app(&flow), "edonkey");
-	// one frame is no chain; two and something else neither
+	// one frame is no chain, but a hint where its length and a hash belong together; two and
+	// something else are nothing
 	static const char two[] =
 		"\xe3\x11\0\0\0\x58" HASH "\xe3\x11\0\0\0\x4f" HASH "GET / HTTP/1.1";
 
-	assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, two, 22), "");
+	struct rig_flow one = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+
+	rig_feed(&one, 0, two, 22);
+	assert_string_equal(rig_app(&one), "edonkey");
+	assert_int_equal(one.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_end(&one);
+	assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, two, 21), "");
 	assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, LITERAL(two)), "");
 }
 
@@ -93,7 +100,7 @@ static void test_kad(void **state)
 		"\xe4\x29" HASH "\x01" HASH "\x01\x02\x03\x04\x40\x12\x36\x12\x08";
 	static const char kad_hello[] = "\xe4\x11" HASH "\x36\x12\x08\x01\x89\xfc\x40";
 	static const char packed[] = "\xe5\x29\x78\xda"
-				     "abcdefghijklmnop";
+				     "ebcdefghijklmnop";
 	char broken[64];
 
 	(void)state;
@@ -178,6 +185,7 @@ static void test_server_udp(void **state)
 	assert_string_equal(rig_app(&other), "");
 	rig_feed(&other, 1, LITERAL("\xc5\x93"));
 	assert_string_equal(rig_app(&other), "edonkey");
+	assert_int_equal(other.verdict.confidence, CONFIDENCE_VERIFIED);
 	assert_string_equal(rig_first(rig, IPPROTO_UDP, 1, LITERAL("\xc5\x93")), "");
 }
 

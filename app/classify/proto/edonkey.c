@@ -3,10 +3,12 @@
 // write them; all integers little endian.
 #include <netinet/in.h>
 #include "app_proto.h"
+#include "edonkey_exchange.h"
 #include "edonkey_peers.h"
 #include "edonkey_shape.h"
 #include "edonkey_tag.h"
 #include "emule_cloak.h"
+#include "kad_message.h"
 #include "mse.h"
 #include "octets.h"
 
@@ -17,18 +19,6 @@ enum {
 	PROTO_KAD = 0xe4,
 	PROTO_KAD_PACKED = 0xe5,
 };
-
-// ---- tags: how hellos, logins and Kad hellos end ----
-
-static bool skip_tags(struct edonkey_reader *in, uint32_t n)
-{
-	struct edonkey_tag tag;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (!edonkey_tag_take(in, &tag))
-			return false;
-	return true;
-}
 
 // ---- TCP ----
 
@@ -76,7 +66,7 @@ static enum verify identity(struct edonkey_reader in)
 		return VERIFY_NO;
 	tags = octets_le32(in.at);
 	edonkey_skip(&in, 4);
-	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
+	return tags >= 1 && tags <= 64 && edonkey_skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
 }
 
 // eMule's information: its version, that of the protocol, tags.
@@ -88,7 +78,7 @@ static enum verify information(struct edonkey_reader in)
 		return VERIFY_NO;
 	tags = octets_le32(in.at + 2);
 	edonkey_skip(&in, 6);
-	return tags >= 1 && tags <= 64 && skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
+	return tags >= 1 && tags <= 64 && edonkey_skip_tags(&in, tags) ? VERIFY_YES : VERIFY_NO;
 }
 
 static bool ed2k_size_good(uint8_t opcode, uint32_t length)
@@ -175,16 +165,105 @@ static bool emule_size_good(uint8_t opcode, uint32_t length)
 	}
 }
 
-// A part: hash, start, end, and the bytes between them.
-static bool part_good(const struct frame *frame)
-{
-	uint32_t start, end;
+enum {
+	BLOCK_MAX = 184320, // of one request
+	TIMES = 3,          // blocks in one request
+	SIZE_BITS = 38,     // of a file: 256 GiB
+};
 
-	if (frame->known.left < 24)
+static uint64_t number(const uint8_t *at, bool wide)
+{
+	return wide ? octets_le32(at) | (uint64_t)octets_le32(at + 4) << 32 : octets_le32(at);
+}
+
+// A part: hash, start, end, and the bytes between them.
+static bool part_good(const struct frame *frame, bool wide)
+{
+	uint32_t n = wide ? 8 : 4, head = EDONKEY_HASH + 2 * n;
+
+	if (frame->known.left < head)
 		return false;
-	start = octets_le32(frame->known.at + 16);
-	end = octets_le32(frame->known.at + 20);
-	return end > start && end - start <= 184320 && frame->length == 24 + (end - start);
+	uint64_t start = number(frame->known.at + EDONKEY_HASH, wide);
+	uint64_t end = number(frame->known.at + EDONKEY_HASH + n, wide);
+
+	return end > start && end - start <= BLOCK_MAX && !(end >> SIZE_BITS) &&
+	       frame->length == head + (end - start);
+}
+
+// Some of a packed part: hash, start, how long all of it is. It is no longer than the block that it
+// was made of.
+static bool packed_part_good(const struct frame *frame, bool wide)
+{
+	uint32_t n = wide ? 8 : 4, head = EDONKEY_HASH + n + 4;
+
+	if (frame->known.left < head || frame->length <= head)
+		return false;
+	uint32_t all = octets_le32(frame->known.at + EDONKEY_HASH + n);
+
+	return all <= BLOCK_MAX && frame->length - head <= all &&
+	       !(number(frame->known.at + EDONKEY_HASH, wide) >> SIZE_BITS) &&
+	       edonkey_is_hash(frame->known.at);
+}
+
+// Parts wanted: hash, three starts, three ends; what is not used is twice 0.
+static bool wants_good(const struct frame *frame, bool wide)
+{
+	uint32_t n = wide ? 8 : 4, used = 0;
+	const uint8_t *starts = frame->known.at + EDONKEY_HASH, *ends = starts + TIMES * n;
+
+	if (!frame->whole || frame->length != EDONKEY_HASH + 2 * TIMES * n)
+		return false;
+	for (unsigned i = 0; i < TIMES; i++) {
+		uint64_t start = number(starts + i * n, wide), end = number(ends + i * n, wide);
+
+		if (end < start || end - start > BLOCK_MAX || end >> SIZE_BITS)
+			return false;
+		used += end > start;
+	}
+	return used > 0;
+}
+
+// Text in any code page: no control characters but those of lines.
+static bool is_words(const uint8_t *at, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i++)
+		if (at[i] < ' ' && at[i] != '\t' && at[i] != '\r' && at[i] != '\n')
+			return false;
+	return true;
+}
+
+// Frames whose length and content belong together, one of which is a hint where nothing else is
+// said: a file's hash alone, with its name, with a bit for each of its parts; a server's words.
+static bool tells_much(const struct frame *frame)
+{
+	const struct edonkey_reader *in = &frame->known;
+	uint32_t length = frame->length;
+
+	if (!frame->whole || length < 3)
+		return false;
+	if (frame->proto == PROTO_ED2K && frame->opcode == 0x38) {
+		return length > 8 && octets_le16(in->at) + 2u == length &&
+		       is_words(in->at + 2, length - 2);
+	}
+	if (length < EDONKEY_HASH || !edonkey_is_hash(in->at))
+		return false;
+	if (frame->proto == PROTO_EMULE)
+		return length == EDONKEY_HASH && (frame->opcode == 0x81 || frame->opcode == 0x9e);
+	if (frame->proto != PROTO_ED2K)
+		return false;
+	switch (frame->opcode) {
+	case 0x48:
+	case 0x49:
+	case 0x4f:
+	case 0x51:
+	case 0x54:
+	case 0x58: return length == EDONKEY_HASH;
+	case 0x50: // how many parts (0: all are here), their bits
+		return length >= 18 && length == 18 + (octets_le16(in->at + 16) + 7u) / 8;
+	case 0x59: // name
+		return length > 18 && length == 18u + octets_le16(in->at + 16);
+	default: return false;
+	}
 }
 
 static bool zlib_good(const struct edonkey_reader *in)
@@ -202,8 +281,18 @@ static enum verify judge_frame(const struct frame *frame)
 	if (frame->proto == PROTO_EMULE && frame->whole &&
 		(frame->opcode == 1 || frame->opcode == 2))
 		return information(*in);
-	if (frame->proto == PROTO_EMULE)
+	if (frame->proto == PROTO_EMULE) {
+		bool wide = frame->opcode != 0x40;
+
+		if (frame->opcode == 0x40 || frame->opcode == 0xa1)
+			return packed_part_good(frame, wide)    ? VERIFY_DPI
+			       : in->left < 28 && !frame->whole ? VERIFY_MORE
+								: VERIFY_NO;
+		if ((frame->opcode == 0xa2 && part_good(frame, true)) ||
+			(frame->opcode == 0xa3 && wants_good(frame, true)))
+			return VERIFY_DPI;
 		return emule_size_good(frame->opcode, frame->length) ? VERIFY_MORE : VERIFY_NO;
+	}
 	if (frame->opcode == 0x01 || frame->opcode == 0x4c) {
 		struct edonkey_reader body = *in;
 
@@ -217,8 +306,12 @@ static enum verify judge_frame(const struct frame *frame)
 	}
 	if (!ed2k_size_good(frame->opcode, frame->length))
 		return VERIFY_NO;
+	if (frame->opcode == 0x46 && in->left < 24 && !frame->whole)
+		return VERIFY_MORE;
 	if (frame->opcode == 0x46)
-		return part_good(frame) ? VERIFY_DPI : VERIFY_NO;
+		return part_good(frame, false) ? VERIFY_DPI : VERIFY_NO;
+	if (frame->opcode == 0x47 && frame->whole)
+		return wants_good(frame, false) ? VERIFY_DPI : VERIFY_NO;
 	if (in->left >= 2 && (frame->opcode == 0x4e || frame->opcode == 0x38) &&
 		octets_le16(in->at) + 2u != frame->length)
 		return VERIFY_NO;
@@ -231,6 +324,7 @@ static enum verify verify_tcp(const struct probe *probe)
 	struct edonkey_reader in = {probe->bytes, probe->length};
 	struct frame frame;
 	unsigned chain = 0;
+	bool much = false;
 
 	while (frame_next(&in, &frame)) {
 		enum verify answer = judge_frame(&frame);
@@ -241,189 +335,51 @@ static enum verify verify_tcp(const struct probe *probe)
 			return VERIFY_MORE;
 		if (++chain == 3)
 			return VERIFY_DPI;
+		much |= tells_much(&frame);
 	}
 	// the next frame has not begun, or is none of ours
+	if (!in.left && much)
+		return VERIFY_PARTIAL;
 	return in.left < FRAME_HEADER ? VERIFY_MORE : VERIFY_NO;
 }
 
-// ---- UDP: exchanges ----
-
-// The last request of each half: opcode and what its answer has to repeat.
-static void remember(const struct probe *probe, uint8_t opcode, uint32_t token)
-{
-	unsigned half = probe->half & 1;
-
-	probe->memo->word[2 * half] = 0x100u | opcode;
-	probe->memo->word[2 * half + 1] = token;
-}
-
-static bool asked(const struct probe *probe, uint8_t opcode, uint32_t *token)
-{
-	unsigned other = !(probe->half & 1);
-
-	*token = probe->memo->word[2 * other + 1];
-	return probe->memo->word[2 * other] == (0x100u | opcode);
-}
-
-// ---- Kad ----
-
-enum {
-	KAD_CONTACT = 25, // id, address, two ports, version or type
-	KAD_VERSION_MAX = 16,
-};
-
-static bool contacts_good(const uint8_t *at, uint32_t left, uint32_t n)
-{
-	if (!n || n > 200 || left != n * KAD_CONTACT)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const uint8_t *contact = at + i * KAD_CONTACT;
-
-		if (contact[24] > KAD_VERSION_MAX || !octets_le16(contact + 20))
-			return false;
-	}
-	return true;
-}
-
-// Id, TCP port, version, tags.
-static bool kad_hello_good(struct edonkey_reader in)
-{
-	uint8_t tags;
-
-	if (in.left < 20 || !octets_le16(in.at + 16) || in.at[18] > KAD_VERSION_MAX)
-		return false;
-	tags = in.at[19];
-	edonkey_skip(&in, 20);
-	return tags <= 16 && skip_tags(&in, tags) && !in.left;
-}
-
-// How many, then as often: id, tags. Nothing may be left.
-static bool kad_entries_good(struct edonkey_reader in)
-{
-	uint16_t n;
-
-	if (in.left < 2)
-		return false;
-	n = octets_le16(in.at);
-	edonkey_skip(&in, 2);
-	for (unsigned i = 0; i < n; i++) {
-		if (in.left < 17)
-			return false;
-		uint8_t tags = in.at[16];
-
-		edonkey_skip(&in, 17);
-		if (!tags || !skip_tags(&in, tags))
-			return false;
-	}
-	return n && !in.left;
-}
-
-// One source: its id, tags.
-static bool kad_source_good(struct edonkey_reader in)
-{
-	uint8_t tags;
-
-	if (in.left < 17)
-		return false;
-	tags = in.at[16];
-	edonkey_skip(&in, 17);
-	return tags && skip_tags(&in, tags) && !in.left;
-}
-
-static enum verify kad_request(const struct probe *probe, uint8_t opcode, uint32_t token)
-{
-	remember(probe, opcode, token);
-	return VERIFY_MORE;
-}
-
-static enum verify kad_answer(const struct probe *probe, uint8_t opcode, uint32_t token)
-{
-	uint32_t expected;
-
-	return asked(probe, opcode, &expected) && expected == token ? VERIFY_YES : VERIFY_NO;
-}
-
-// Where length and fields tell Kad from anything else, one datagram is enough; short ones count
-// only as a request with its answer.
-static enum verify verify_kad(const struct probe *probe)
-{
-	const uint8_t *at = probe->bytes + 2;
-	uint32_t left = probe->length - 2;
-
-	switch (probe->bytes[1]) {
-	case 0x01: // bootstrap
-		return left ? VERIFY_NO : kad_request(probe, 0x01, 0);
-	case 0x09: // its answer: id, port, version, contacts
-		return left >= 21 && contacts_good(at + 21, left - 21, octets_le16(at + 19))
-			       ? VERIFY_YES
-			       : VERIFY_NO;
-	case 0x11: // hello
-	case 0x19: // its answer
-		return kad_hello_good((struct edonkey_reader){at, left}) ? VERIFY_YES : VERIFY_NO;
-	case 0x20:
-	case 0x21: // route: how many contacts, target, receiver
-		return left == 33 && (at[0] == 2 || at[0] == 4 || at[0] == 11) ? VERIFY_DPI
-									       : VERIFY_NO;
-	case 0x28:
-	case 0x29: // its answer: target, contacts
-		if (left < 17)
-			return VERIFY_NO;
-		if (left == 17 && !at[16])
-			return VERIFY_PARTIAL;
-		return contacts_good(at + 17, left - 17, at[16]) ? VERIFY_YES : VERIFY_NO;
-	case 0x33: // search by word
-	case 0x34: // search for sources: target, from, size
-	case 0x35: // search for notes: target, size
-		return (probe->bytes[1] == 0x33 && left >= 18) ||
-				       (probe->bytes[1] == 0x34 && left == 26) ||
-				       (probe->bytes[1] == 0x35 && left == 24)
-			       ? kad_request(probe, 0x3b, octets_le32(at))
-			       : VERIFY_NO;
-	case 0x3b: // results: sender, target, entries
-		if (left >= 34 && kad_entries_good((struct edonkey_reader){at + 32, left - 32}))
-			return VERIFY_YES;
-		return left >= 36 ? kad_answer(probe, 0x3b, octets_le32(at + 16)) : VERIFY_NO;
-	case 0x43: // publish words: target, entries
-		return left >= 18 && kad_entries_good((struct edonkey_reader){at + 16, left - 16})
-			       ? VERIFY_YES
-			       : VERIFY_NO;
-	case 0x44: // publish a source: target, source
-	case 0x45: // publish a note: the same
-		return left >= 33 && kad_source_good((struct edonkey_reader){at + 16, left - 16})
-			       ? VERIFY_YES
-			       : VERIFY_NO;
-	case 0x50: // am I behind a firewall: TCP port
-		return left == 2 ? kad_request(probe, 0x58, 0) : VERIFY_NO;
-	case 0x53: // the same with hash and options
-		return left == 19 ? kad_request(probe, 0x58, 0) : VERIFY_NO;
-	case 0x58: // your address
-		return left == 4 ? kad_answer(probe, 0x58, 0) : VERIFY_NO;
-	case 0x60: // ping
-		return left ? VERIFY_NO : kad_request(probe, 0x60, probe->sport);
-	case 0x61: // pong: the port that the ping came from
-		return left == 2 ? kad_answer(probe, 0x60, octets_le16(at)) : VERIFY_NO;
-	default: return VERIFY_NO;
-	}
-}
-
-static enum verify verify_kad_packed(const struct probe *probe)
-{
-	const struct edonkey_reader in = {probe->bytes + 2, probe->length - 2};
-
-	switch (probe->bytes[1]) {
-	case 0x09:
-	case 0x28:
-	case 0x29:
-	case 0x33:
-	case 0x3b:
-	case 0x43:
-	case 0x44:
-	case 0x45: return in.left >= 16 && zlib_good(&in) ? VERIFY_DPI : VERIFY_NO;
-	default: return VERIFY_NO;
-	}
-}
-
 // ---- UDP to servers (0xe3) and between clients (0xc5) ----
+
+// What a server says of itself without being asked here: name and description, each behind its
+// length, or, to a challenge whose lower half is 0xf0ff, tags.
+static bool description_good(struct edonkey_reader in)
+{
+	if (in.left >= 8 && octets_le16(in.at) == 0xf0ff) {
+		uint32_t tags = octets_le32(in.at + 4);
+
+		edonkey_skip(&in, 8);
+		return tags && tags <= 16 && edonkey_skip_tags(&in, tags) && !in.left;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t length = in.left < 2 ? 0 : octets_le16(in.at);
+
+		edonkey_skip(&in, 2);
+		if (!length || length > in.left)
+			return false;
+		if (!is_words(in.at, length))
+			return false;
+		edonkey_skip(&in, length);
+	}
+	return !in.left;
+}
+
+// A result: hash, client, port, how many tags, tags; the next one begins with its opcode.
+static bool result_good(struct edonkey_reader in)
+{
+	if (in.left < 26 || !edonkey_is_hash(in.at))
+		return false;
+	uint32_t tags = octets_le32(in.at + 22);
+
+	edonkey_skip(&in, 26);
+	if (!tags || tags > 32 || !edonkey_skip_tags(&in, tags))
+		return false;
+	return !in.left || (in.left > 2 && in.at[0] == PROTO_ED2K && in.at[1] == 0x99);
+}
 
 static enum verify verify_server(const struct probe *probe)
 {
@@ -434,57 +390,97 @@ static enum verify verify_server(const struct probe *probe)
 	case 0x96: // status: eMule's challenge has 0x55aa above, older ones send less
 		if (left != 4)
 			return VERIFY_NO;
-		remember(probe, 0x96, octets_le32(at));
+		edonkey_remember(probe, 0x96, octets_le32(at));
 		return octets_le16(at + 2) == 0x55aa ? VERIFY_DPI : VERIFY_MORE;
 	case 0x97: // its answer repeats the challenge
-		return left >= 12 && asked(probe, 0x96, &challenge) && challenge == octets_le32(at)
-			       ? VERIFY_YES
+		if (left < 12)
+			return VERIFY_NO;
+		if (edonkey_asked(probe, 0x96, &challenge))
+			return challenge == octets_le32(at) ? VERIFY_YES : VERIFY_NO;
+		// users and files, then numbers of 32 bits, in newer ones two ports of 16 as well
+		return octets_le16(at + 2) == 0x55aa && left % 4 == 0 && left <= 44 && !at[7] &&
+				       octets_le32(at + 4) <= octets_le32(at + 8)
+			       ? VERIFY_DPI
 			       : VERIFY_NO;
 	case 0xa2: // description
 		if (left != 4)
 			return VERIFY_NO;
-		remember(probe, 0xa2, octets_le32(at));
+		edonkey_remember(probe, 0xa2, octets_le32(at));
 		return octets_le16(at) == 0xf0ff ? VERIFY_DPI : VERIFY_MORE;
 	case 0xa3: // its answer
-		return left >= 8 && asked(probe, 0xa2, &challenge) ? VERIFY_YES : VERIFY_NO;
+		if (left >= 8 && edonkey_asked(probe, 0xa2, &challenge))
+			return VERIFY_YES;
+		return description_good((struct edonkey_reader){at, left}) ? VERIFY_DPI : VERIFY_NO;
 	case 0x98: // search
 	case 0x92:
 	case 0x90:
 		if (left < 3)
 			return VERIFY_NO;
-		remember(probe, 0x98, 0);
+		edonkey_remember(probe, 0x98, 0);
 		return VERIFY_MORE;
 	case 0x99: // results: hash, client, port, tags
-		return left >= 26 && asked(probe, 0x98, &challenge) ? VERIFY_YES : VERIFY_NO;
+		if (left >= 26 && edonkey_asked(probe, 0x98, &challenge))
+			return VERIFY_YES;
+		return result_good((struct edonkey_reader){at, left}) ? VERIFY_DPI : VERIFY_NO;
 	case 0x9a: // sources: hashes
 	case 0x94: // the same with sizes
 		if (left < 16 || left % 4)
 			return VERIFY_NO;
-		remember(probe, 0x9a, octets_le32(at));
+		edonkey_remember(probe, 0x9a, octets_le32(at));
 		return VERIFY_MORE;
 	case 0x9b: // found: hash, how many, addresses
-		return left >= 17 && asked(probe, 0x9a, &challenge) ? VERIFY_YES : VERIFY_NO;
+		if (left >= 17 && edonkey_asked(probe, 0x9a, &challenge))
+			return VERIFY_YES;
+		return left >= 23 && left == 17u + 6u * at[16] && edonkey_is_hash(at)
+			       ? edonkey_twice(probe)
+			       : VERIFY_NO;
 	default: return VERIFY_NO;
 	}
 }
 
+// Behind the hash: nothing in old clients, else how many sources are known that have all of it, in
+// newer ones after how many parts there are and a bit for each.
+static bool reask_good(const uint8_t *at, uint32_t left)
+{
+	if (left == EDONKEY_HASH || left == 18)
+		return true;
+	return left >= 20 && left == 20 + (octets_le16(at + EDONKEY_HASH) + 7u) / 8;
+}
+
+// Which of its octets are not by chance (eMule's CPreferences, aMule's SetUserHash).
+static bool is_user_hash(const uint8_t *at)
+{
+	return at[5] == 14 && at[14] == 111;
+}
+
 static enum verify verify_client(const struct probe *probe)
 {
+	const uint8_t *at = probe->bytes + 2;
 	uint32_t left = probe->length - 2, ignored;
 
 	switch (probe->bytes[1]) {
 	case 0x90: // still waiting for this file: hash and more
 		if (left < 16)
 			return VERIFY_NO;
-		remember(probe, 0x90, 0);
-		return VERIFY_MORE;
+		edonkey_remember(probe, 0x90, 0);
+		return reask_good(at, left) && edonkey_is_hash(at) ? edonkey_twice(probe)
+								   : VERIFY_MORE;
 	case 0x91: // your rank
-		return (left == 2 || (left >= 4 && left < 64)) && asked(probe, 0x90, &ignored)
+		return (left == 2 || (left >= 4 && left < 64)) &&
+				       edonkey_asked(probe, 0x90, &ignored)
 			       ? VERIFY_YES
 			       : VERIFY_NO;
 	case 0x92: // not here
 	case 0x93: // queue full
-		return !left && asked(probe, 0x90, &ignored) ? VERIFY_YES : VERIFY_NO;
+		return !left && edonkey_asked(probe, 0x90, &ignored) ? VERIFY_YES : VERIFY_NO;
+	case 0x94: // asking again by another: his id in Kad, then as 0x90
+		return left >= 32 && edonkey_is_hash(at) && edonkey_is_hash(at + 16) &&
+				       reask_good(at + 16, left - 16)
+			       ? edonkey_twice(probe)
+			       : VERIFY_NO;
+	case 0x95: // connect to me: TCP port, user hash, options
+		return left == 19 && octets_le16(at) && is_user_hash(at + 2) ? VERIFY_DPI
+									     : VERIFY_NO;
 	default: return VERIFY_NO;
 	}
 }
@@ -496,8 +492,8 @@ static enum verify verify(const struct probe *probe)
 	if (probe->length < 2)
 		return VERIFY_NO;
 	switch (probe->bytes[0]) {
-	case PROTO_KAD: return verify_kad(probe);
-	case PROTO_KAD_PACKED: return verify_kad_packed(probe);
+	case PROTO_KAD: return kad_verify(probe);
+	case PROTO_KAD_PACKED: return kad_verify_packed(probe);
 	case PROTO_ED2K: return verify_server(probe);
 	case PROTO_EMULE: return verify_client(probe);
 	default: return VERIFY_NO;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inside app/classify: one datagram of Kad, 0xe4 and an opcode, or 0xe5, an opcode and a zlib
+// stream. The caller has seen two octets. The memo's first four words are the exchange's
+// (edonkey_exchange.h).
+#ifndef SLUICE_KAD_MESSAGE_H
+#define SLUICE_KAD_MESSAGE_H
+
+#include "app_proto.h"
+
+enum verify kad_verify(const struct probe *probe);
+enum verify kad_verify_packed(const struct probe *probe);
+
+#endif
