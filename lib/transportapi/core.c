@@ -401,8 +401,7 @@ void tapi_core_stop(struct tapi_core *core)
 			at->failures = 0;
 			at->trigger |= at->proven || at->vouched;
 		}
-		peer->use = (struct tapi_choice){NULL, NULL};
-		tapi_peer_became(peer, false);
+		tapi_peer_lose(peer, "the core stops");
 		tapi_timer_end(core, &peer->timer);
 	}
 	core->depth--;
@@ -423,8 +422,8 @@ void tapi_core_free(struct tapi_core *core)
 
 	if (core == NULL)
 		return;
+	core->watch = NULL; // its context may be gone
 	tapi_core_stop(core);
-	core->watch = NULL;
 	HASH_ITER(hh, core->peers, peer, next_peer)
 	{
 		tapi_peer_end(peer);
@@ -437,6 +436,7 @@ void tapi_core_free(struct tapi_core *core)
 		HASH_DEL(core->denied, denied);
 		free(denied);
 	}
+	tapi_quotas_free(core);
 	for (size_t i = 0; i < sizeof(core->receivers) / sizeof(core->receivers[0]); i++)
 		free(core->receivers[i]);
 	if (core->event != NULL)

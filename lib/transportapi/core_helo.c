@@ -101,21 +101,49 @@ static struct tapi_address *find_address(struct tapi_peer *peer, const uint8_t *
 	return NULL;
 }
 
-// Room for one more: the oldest that nobody uses and that was never proven goes, then the oldest
-// that failed.
-static bool address_room(struct tapi_peer *peer)
+// What may fail at once: addresses of one transport and family (of IP, if it has any).
+static bool kin(const struct tapi_address *a, const struct tapi_address *b)
+{
+	return a->carrier == b->carrier && a->family == b->family;
+}
+
+static unsigned kin_count(const struct tapi_peer *peer, const struct tapi_address *of)
+{
+	unsigned count = 0;
+
+	for (const struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+		count += kin(at, of);
+	return count;
+}
+
+// Room for `fresh` (NULL: the limit was lowered), which has no place yet. What is valid, or has a
+// session, stays. Of the others those that were never proven go first; of these one of the kind
+// that there is most of, the one that came in being one of them; of this kind what its owner signed
+// first. If that is the one that came in, false: whoever names many addresses at once is believed
+// to name the best first.
+static bool address_room(struct tapi_peer *peer, const struct tapi_address *fresh)
 {
 	struct tapi_address *worst = NULL;
+	unsigned most = 0;
 
 	if (peer->n_addresses < peer->core->settings.helos_per_peer)
 		return true;
 	for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next) {
+		unsigned count = kin_count(peer, at) + (fresh != NULL && kin(at, fresh));
+
 		if (at->path != NULL || at->valid_until_us != 0)
 			continue;
 		if (worst == NULL || at->proven < worst->proven ||
-			(at->proven == worst->proven && at->seq < worst->seq))
+			(at->proven == worst->proven &&
+				(count > most || (count == most && at->seq < worst->seq)))) {
 			worst = at;
+			most = count;
+		}
 	}
+	if (worst != NULL && fresh != NULL && !worst->proven && fresh->seq <= worst->seq &&
+		most <= kin_count(peer, fresh) + 1)
+		worst = NULL;
+	peer->core->counters.helo_left_out += worst != NULL || fresh != NULL;
 	if (worst == NULL)
 		return false;
 	tapi_address_end(peer, worst);
@@ -124,8 +152,19 @@ static bool address_room(struct tapi_peer *peer)
 
 void tapi_addresses_limit(struct tapi_peer *peer)
 {
-	while (peer->n_addresses > peer->core->settings.helos_per_peer && address_room(peer))
+	while (peer->n_addresses > peer->core->settings.helos_per_peer && address_room(peer, NULL))
 		;
+}
+
+// Of the Internet: 4 or 6; else 0.
+static uint8_t family_of(struct tapi_carrier *carrier, const struct tapi_helo *helo)
+{
+	struct tapi_transport_api *api = carrier->loaded.api;
+	struct tapi_source source = {.family = 0};
+
+	if (api->address_source == NULL || api->address_source(api, helo, &source) != TAPI_OK)
+		return 0;
+	return source.family;
 }
 
 static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
@@ -135,13 +174,17 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 	uint64_t now_us = tapi_core_now(core), wall_us = tapi_core_wall(core);
 	struct tapi_address *at, **link;
 
-	if (old == NULL && !address_room(peer)) {
-		core->counters.helo_no_room++;
-		return TAPI_ELIMIT;
-	}
 	at = calloc(1, sizeof(*at) + length);
 	if (at == NULL)
 		return TAPI_ENOMEM;
+	at->carrier = carrier;
+	at->family = family_of(carrier, helo);
+	at->seq = helo->seq;
+	if (old == NULL && !address_room(peer, at)) {
+		core->counters.helo_no_room++;
+		free(at);
+		return TAPI_ELIMIT;
+	}
 	if (old != NULL) {
 		// The same key at the same address: what was proven of it stands.
 		*at = *old;
@@ -155,7 +198,6 @@ static enum tapi_result keep(struct tapi_core *core, struct tapi_peer *peer,
 		core->store_due |= at->proven;
 		free(old);
 	} else {
-		at->carrier = carrier;
 		memcpy(at->hash, hash, sizeof(at->hash));
 		at->next = peer->addresses;
 		peer->addresses = at;
@@ -295,6 +337,7 @@ enum tapi_result tapi_core_add_helos_text(
 	enum tapi_result result = TAPI_OK, left_out = TAPI_OK;
 	struct tapi_helo helo;
 	const char *end;
+	uint64_t given_up = core->counters.helo_left_out;
 	bool taken = false;
 
 	if (strncmp(text, TEXT_PREFIX, prefix) != 0 ||
@@ -317,7 +360,8 @@ enum tapi_result tapi_core_add_helos_text(
 		result = tapi_core_take_helo(core, &helo, &all[at], used, TAPI_FROM_PROGRAM);
 		tapi_core_reap(core); // who gave way for it
 		taken |= result == TAPI_OK;
-		if (result == TAPI_EADDR || result == TAPI_EACL) { // another one may do
+		if (result == TAPI_EADDR || result == TAPI_EACL ||
+			result == TAPI_ELIMIT) { // another one may do
 			left_out = result;
 		} else if (result != TAPI_OK) {
 			snprintf(error->text, sizeof(error->text),
@@ -326,13 +370,24 @@ enum tapi_result tapi_core_add_helos_text(
 			return result;
 		}
 	}
+	given_up = core->counters.helo_left_out - given_up;
+	if (given_up != 0)
+		tapi_core_log(core, LOG_NOTICE,
+			"a HELO in text has %llu addresses more than core.helos_per_peer (%u) "
+			"keeps of a "
+			"peer: of each transport and family some were kept, those that were signed "
+			"last, or stand first; raise it to keep all",
+			(unsigned long long)given_up, core->settings.helos_per_peer);
 	if (taken || left_out == TAPI_OK)
 		return TAPI_OK;
 	snprintf(error->text, sizeof(error->text), "nothing of this HELO can be used: %s",
-		left_out == TAPI_EACL ? "section acl denies the peer, or all of its addresses "
-					"(those of this machine need acl.local)"
-				      : "its addresses are of transports that do not run here; see "
-					"\"transports\" at both ends");
+		left_out == TAPI_ELIMIT ? "no room: core.max_peers or core.helos_per_peer is "
+					  "reached"
+		: left_out == TAPI_EACL
+			? "section acl denies the peer, or all of its addresses "
+			  "(those of this machine need acl.local)"
+			: "its addresses are of transports that do not run here; see "
+			  "\"transports\" at both ends");
 	return left_out;
 }
 

@@ -27,6 +27,8 @@
 #define TAPI_RECEIVER_PAGE      256
 #define TAPI_OBSERVED_MAX       16 // votes kept per transport
 #define TAPI_DENIED_PEERS_MAX   65536
+#define TAPI_QUOTAS_MAX         65536
+#define TAPI_STATS_PEERS_MAX    256 // of one page
 #define TAPI_US_PER_S           1000000u
 #define TAPI_NEVER              UINT64_MAX
 #define TAPI_PATH_MTU_LEAST     256 // a PING and its PONG go in whole
@@ -34,70 +36,71 @@
 #define TAPI_WRONG_PONGS_MAX    8   // signatures looked at in vain, per PING
 
 // X(name, help): every message and every refusal ends in one of these.
-#define TAPI_CORE_COUNTERS(X)                                                                   \
-	X(send_accepted, "messages of the application that were taken")                         \
-	X(send_no_address, "messages refused: nothing is known of the peer")                    \
-	X(send_full, "messages refused: the queue is full")                                     \
-	X(send_too_big, "messages refused: too long")                                           \
-	X(send_denied, "messages refused: the peer is denied")                                  \
-	X(sent_msgs, "messages of the application that a transport took")                       \
-	X(sent_batches, "payloads that a transport took, with messages of the application")     \
-	X(sent_bytes, "their octets")                                                           \
-	X(sent_direct, "of these messages, sent at once without the queue")                     \
-	X(sent_fragments, "parts of messages beyond the mtu")                                   \
-	X(sent_by_size, "of these messages, sent by another path, whose mtu takes them")        \
-	X(send_refused, "payloads that a transport did not take; they are tried again")         \
-	X(dropped_too_big, "messages dropped: the mtu does not take them, even in parts")       \
-	X(dropped_peer_gone, "messages dropped with a peer that was forgotten or denied")       \
-	X(received_payloads, "payloads that transports brought")                                \
-	X(received_bytes, "their octets")                                                       \
-	X(received_msgs, "messages given to a receiver")                                        \
-	X(received_unvalidated, "of these, from a sender that was not validated")               \
-	X(received_denied, "payloads dropped: the sender is denied")                            \
-	X(received_mine, "payloads dropped: the sender claims to be us")                        \
-	X(received_quota, "payloads dropped: the sender's quota")                               \
-	X(sender_conflict, "payloads on the session of another validated peer")                 \
-	X(crc_bad, "payloads dropped: wrong CRC of the plain text")                             \
-	X(malformed, "messages dropped: wrong size, or of the core and not as they have to be") \
-	X(unknown_type, "messages dropped: nobody receives their type")                         \
-	X(fragment_bad, "parts dropped: malformed, in conflict, or no room")                    \
-	X(helo_received, "HELOs that came in, by any way")                                      \
-	X(helo_malformed, "HELOs dropped: malformed")                                           \
-	X(helo_bad_signature, "HELOs dropped: wrong signature")                                 \
-	X(helo_expired, "HELOs dropped: expired, or expiring too far from now")                 \
-	X(helo_own, "HELOs of our own that came back")                                          \
-	X(helo_denied, "HELOs dropped: the peer or the address is denied")                      \
-	X(helo_bad_address, "HELOs dropped: the address is malformed")                          \
-	X(helo_unknown_transport, "HELOs dropped: of a transport that does not run here")       \
-	X(helo_old, "HELOs dropped: what is known is as new")                                   \
-	X(helo_limited, "HELOs dropped: helos_per_s")                                           \
-	X(helo_no_room, "HELOs dropped: no room for the peer or the address")                   \
-	X(helo_stored, "HELOs kept")                                                            \
-	X(ping_sent, "PINGs sent")                                                              \
-	X(ping_sent_address, "of these, to an address that is not validated")                   \
-	X(ping_limited, "PINGs put off by a rate limit")                                        \
-	X(ping_unanswered, "PINGs that nobody answered in time")                                \
-	X(ping_received, "PINGs that came in")                                                  \
-	X(ping_not_ours, "PINGs dropped: for another peer")                                     \
-	X(ping_limited_in, "PINGs dropped: pongs_per_s")                                        \
-	X(pong_sent, "PONGs sent")                                                              \
-	X(pong_no_way, "PINGs that came without session, and no HELO for their source")         \
-	X(pong_received, "PONGs that were right")                                               \
-	X(pong_unknown, "PONGs dropped: no such challenge is out (made up, late, often wrong)") \
-	X(pong_wrong, "PONGs dropped: wrong signature or peer")                                 \
-	X(pong_expired, "PONGs dropped: no longer valid")                                       \
-	X(connects, "sessions begun")                                                           \
-	X(connects_failed, "sessions that could not be begun")                                  \
-	X(associates, "sessions of others that are used to answer")                             \
-	X(disconnects, "references given back")                                                 \
-	X(sessions_down, "sessions that ended")                                                 \
-	X(paths_lost, "paths given up: three PINGs unanswered")                                 \
-	X(switches, "changes of the path in use")                                               \
-	X(peers_reachable, "peers that became reachable")                                       \
-	X(peers_lost, "peers that no path leads to any more")                                   \
-	X(peers_refused, "peers refused: max_peers")                                            \
-	X(peers_evicted, "peers forgotten for another, not reachable")                          \
-	X(gossip_sent, "HELOs of others passed on")                                             \
+#define TAPI_CORE_COUNTERS(X)                                                                      \
+	X(send_accepted, "messages of the application that were taken")                            \
+	X(send_no_address, "messages refused: nothing is known of the peer")                       \
+	X(send_full, "messages refused: the queue is full")                                        \
+	X(send_too_big, "messages refused: too long")                                              \
+	X(send_denied, "messages refused: the peer is denied")                                     \
+	X(sent_msgs, "messages of the application that a transport took")                          \
+	X(sent_batches, "payloads that a transport took, with messages of the application")        \
+	X(sent_bytes, "their octets")                                                              \
+	X(sent_direct, "of these messages, sent at once without the queue")                        \
+	X(sent_fragments, "parts of messages beyond the mtu")                                      \
+	X(sent_by_size, "of these messages, sent by another path, whose mtu takes them")           \
+	X(send_refused, "payloads that a transport did not take; they are tried again")            \
+	X(dropped_too_big, "messages dropped: the mtu does not take them, even in parts")          \
+	X(dropped_peer_gone, "messages dropped with a peer that was forgotten or denied")          \
+	X(received_payloads, "payloads that transports brought")                                   \
+	X(received_bytes, "their octets")                                                          \
+	X(received_msgs, "messages given to a receiver")                                           \
+	X(received_unvalidated, "of these, from a sender that was not validated")                  \
+	X(received_denied, "payloads dropped: the sender is denied")                               \
+	X(received_mine, "payloads dropped: the sender claims to be us")                           \
+	X(received_quota, "payloads dropped: the sender's quota")                                  \
+	X(sender_conflict, "payloads on the session of another validated peer")                    \
+	X(crc_bad, "payloads dropped: wrong CRC of the plain text")                                \
+	X(malformed, "messages dropped: wrong size, or of the core and not as they have to be")    \
+	X(unknown_type, "messages dropped: nobody receives their type")                            \
+	X(fragment_bad, "parts dropped: malformed, in conflict, or no room")                       \
+	X(helo_received, "HELOs that came in, by any way")                                         \
+	X(helo_malformed, "HELOs dropped: malformed")                                              \
+	X(helo_bad_signature, "HELOs dropped: wrong signature")                                    \
+	X(helo_expired, "HELOs dropped: expired, or expiring too far from now")                    \
+	X(helo_own, "HELOs of our own that came back")                                             \
+	X(helo_denied, "HELOs dropped: the peer or the address is denied")                         \
+	X(helo_bad_address, "HELOs dropped: the address is malformed")                             \
+	X(helo_unknown_transport, "HELOs dropped: of a transport that does not run here")          \
+	X(helo_old, "HELOs dropped: what is known is as new")                                      \
+	X(helo_limited, "HELOs dropped: helos_per_s")                                              \
+	X(helo_no_room, "HELOs dropped: no room for the peer or the address")                      \
+	X(helo_left_out, "addresses forgotten for others of the same peer, or not taken for them") \
+	X(helo_stored, "HELOs kept")                                                               \
+	X(ping_sent, "PINGs sent")                                                                 \
+	X(ping_sent_address, "of these, to an address that is not validated")                      \
+	X(ping_limited, "PINGs put off by a rate limit")                                           \
+	X(ping_unanswered, "PINGs that nobody answered in time")                                   \
+	X(ping_received, "PINGs that came in")                                                     \
+	X(ping_not_ours, "PINGs dropped: for another peer")                                        \
+	X(ping_limited_in, "PINGs dropped: pongs_per_s")                                           \
+	X(pong_sent, "PONGs sent")                                                                 \
+	X(pong_no_way, "PINGs that came without session, and no HELO for their source")            \
+	X(pong_received, "PONGs that were right")                                                  \
+	X(pong_unknown, "PONGs dropped: no such challenge is out (made up, late, often wrong)")    \
+	X(pong_wrong, "PONGs dropped: wrong signature or peer")                                    \
+	X(pong_expired, "PONGs dropped: no longer valid")                                          \
+	X(connects, "sessions begun")                                                              \
+	X(connects_failed, "sessions that could not be begun")                                     \
+	X(associates, "sessions of others that are used to answer")                                \
+	X(disconnects, "references given back")                                                    \
+	X(sessions_down, "sessions that ended")                                                    \
+	X(paths_lost, "paths given up: three PINGs unanswered")                                    \
+	X(switches, "changes of the path in use")                                                  \
+	X(peers_reachable, "peers that became reachable")                                          \
+	X(peers_lost, "peers that no path leads to any more")                                      \
+	X(peers_refused, "peers refused: max_peers")                                               \
+	X(peers_evicted, "peers forgotten for another, not reachable")                             \
+	X(gossip_sent, "HELOs of others passed on")                                                \
 	X(stored, "times that known peers were written to their file")
 
 struct tapi_core_counters {
@@ -113,7 +116,7 @@ struct tapi_core_settings {
 	uint32_t queue_msgs, max_peers, helos_per_peer;
 	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, memory_total_bytes,
 		queue_deadline_us;
-	uint64_t flush_us, flush_stream_us, store_us;
+	uint64_t flush_us, flush_stream_us, store_us, store_soon_us;
 	uint64_t helo_lifetime_us, pong_valid_us, ping_wait_us;
 	uint64_t ping_address_us, ping_prefix_per_min, ping_per_s, pongs_per_s, helos_per_s;
 	uint64_t retry_min_us, retry_max_us;
@@ -200,6 +203,7 @@ struct tapi_address { // one HELO of a peer
 	struct tapi_carrier *carrier;
 	struct tapi_path *path; // open to it, or NULL
 	uint8_t hash[TAPI_ADDRESS_HASH_BYTES];
+	uint8_t family; // of IP: 4, 6; 0: neither
 	uint64_t seq;
 	uint64_t expires_us;        // monotonic
 	uint64_t valid_until_us;    // monotonic; 0: not validated
@@ -230,6 +234,7 @@ struct tapi_peer {
 	struct tapi_peer_id id;
 	struct tapi_timer timer;
 	struct tapi_core *core;
+	uint64_t number; // counts up with each birth, as the table's order does
 	struct tapi_address *addresses;
 	struct tapi_path *paths;
 	struct tapi_choice use;
@@ -273,6 +278,12 @@ struct tapi_denied { // by tapi_core_deny_peer
 	UT_hash_handle hh;
 };
 
+struct tapi_quota { // by tapi_core_quota: it outlives the peer
+	struct tapi_peer_id id;
+	uint64_t in_rate, out_rate;
+	UT_hash_handle hh;
+};
+
 struct tapi_own_helo {
 	uint16_t protocol, size;
 	uint8_t octets[TAPI_HELO_BYTES_MAX];
@@ -300,9 +311,11 @@ struct tapi_core {
 
 	struct tapi_peer *peers;
 	uint32_t n_peers;
+	uint64_t peers_born;
 	struct tapi_peer_list fresh, dead;
 	struct tapi_peer **reachable; // those that are
 	uint32_t n_reachable, reachable_room;
+	struct tapi_quota *quotas;
 	struct tapi_denied *denied;
 	uint64_t denials; // calls of tapi_core_deny_peer
 
@@ -319,7 +332,8 @@ struct tapi_core {
 	struct event *event; // NULL: own_turns
 	uint64_t armed_us;
 	uint64_t store_us;
-	bool store_due; // something changed
+	uint64_t stored_us, store_cost_us; // the last time, and how long it took
+	bool store_due;                    // something changed
 
 	struct tapi_receiver *receivers[65536 / TAPI_RECEIVER_PAGE];
 	void (*watch)(void *context, enum tapi_peer_event what, const struct tapi_peer_info *info);
@@ -350,6 +364,8 @@ static inline bool tapi_core_may(struct tapi_bucket *bucket, bool known, uint64_
 }
 
 // core_limits.c
+void tapi_quota_again(struct tapi_peer *peer); // what was set for it before it was evicted
+void tapi_quotas_free(struct tapi_core *core);
 void tapi_core_descriptors(struct tapi_core *core); // at the start, after a reload
 
 // core_timer.c: peers by their next wish.
@@ -367,6 +383,9 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 void tapi_peer_kick(struct tapi_peer *peer);                // its turn, now
 void tapi_peer_at(struct tapi_peer *peer, uint64_t due_us); // at the latest; not of a dead one
 void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us);
+// LOST, if it was reachable, then its end.
+void tapi_peer_forget(struct tapi_core *core, const struct tapi_peer_id *id, const char *why);
+void tapi_peer_quota(struct tapi_peer *peer, uint64_t in_rate, uint64_t out_rate);
 void tapi_peer_end(struct tapi_peer *peer); // out of the table at once; freed by reap
 void tapi_core_reap(struct tapi_core *core);
 void tapi_core_peers_limit(struct tapi_core *core); // max_peers, after a reload
@@ -442,5 +461,6 @@ void tapi_observed_vote(struct tapi_carrier *carrier, const struct tapi_peer_id 
 // core_store.c
 void tapi_core_load_peers(struct tapi_core *core);
 void tapi_core_store_peers(struct tapi_core *core);
+void tapi_core_store_soon(struct tapi_core *core); // what must not be lost with the program
 
 #endif

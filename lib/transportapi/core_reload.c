@@ -63,7 +63,7 @@ enum tapi_result tapi_core_deny_peer(
 	}
 	denied->until_us = until_us;
 	core->denials++;
-	tapi_core_forget(core, peer);
+	tapi_peer_forget(core, peer, "the program denies it");
 	return TAPI_OK;
 }
 

@@ -126,3 +126,42 @@ char *tapi_core_stats_json(struct tapi_core *core, bool with_peers)
 	json_decref(root);
 	return text;
 }
+
+// The table is in order of birth. Where the last one is gone, the next is looked for from the
+// start.
+static struct tapi_peer *page_begin(struct tapi_core *core, const struct tapi_stats_cursor *cursor)
+{
+	struct tapi_peer *peer = core->peers;
+
+	if (cursor->after == 0)
+		return peer;
+	peer = tapi_peer_find(core, &cursor->last);
+	if (peer != NULL && peer->number == cursor->after)
+		return peer->hh.next;
+	peer = core->peers;
+	while (peer != NULL && peer->number <= cursor->after)
+		peer = peer->hh.next;
+	return peer;
+}
+
+char *tapi_core_stats_peers_json(
+	struct tapi_core *core, struct tapi_stats_cursor *cursor, unsigned most)
+{
+	json_t *root = json_object(), *peers = json_array();
+	struct tapi_peer *peer = page_begin(core, cursor);
+	char *text;
+
+	if (most == 0 || most > TAPI_STATS_PEERS_MAX)
+		most = TAPI_STATS_PEERS_MAX;
+	for (; peer != NULL && most != 0; peer = peer->hh.next, most--) {
+		json_array_append_new(peers, of_peer(peer));
+		cursor->after = peer->number;
+		cursor->last = peer->id;
+	}
+	cursor->done = peer == NULL;
+	json_object_set_new(root, "peers", peers);
+	number(root, "of", core->n_peers);
+	text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	return text;
+}

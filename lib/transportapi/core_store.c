@@ -63,6 +63,27 @@ void tapi_core_load_peers(struct tapi_core *core)
 	tapi_core_log(core, LOG_INFO, "%u addresses of known peers in %s", reading.taken, path);
 }
 
+// A killed program loses what it learned since the file was written. New peers may come all the
+// time, and each time the whole file is written: not more often than this is soon, nor for more
+// than a fiftieth of the time.
+#define STORE_SHARE 50
+
+void tapi_core_store_soon(struct tapi_core *core)
+{
+	uint64_t soon_us = tapi_core_now(core) + core->settings.store_soon_us;
+	uint64_t least_us = core->stored_us + STORE_SHARE * core->store_cost_us;
+
+	core->store_due = true;
+	if (core->settings.known_peers == NULL || !core->started)
+		return;
+	if (soon_us < least_us)
+		soon_us = least_us;
+	if (soon_us >= core->store_us)
+		return;
+	core->store_us = soon_us;
+	tapi_core_wish(core, soon_us);
+}
+
 static bool worth_keeping(const struct tapi_address *at, uint64_t now_us)
 {
 	return at->proven && at->validated_wall_us != 0 && at->expires_us > now_us;
@@ -107,4 +128,6 @@ void tapi_core_store_peers(struct tapi_core *core)
 	} else {
 		core->counters.stored++;
 	}
+	core->stored_us = tapi_core_now(core);
+	core->store_cost_us = core->stored_us - now_us;
 }

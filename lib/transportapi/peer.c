@@ -21,7 +21,7 @@ static uint64_t burst_of(const struct tapi_core *core, uint64_t rate)
 	return rate > core->buffer_room ? rate : core->buffer_room;
 }
 
-static void quota(struct tapi_peer *peer, uint64_t in_rate, uint64_t out_rate)
+void tapi_peer_quota(struct tapi_peer *peer, uint64_t in_rate, uint64_t out_rate)
 {
 	const struct tapi_core *core = peer->core;
 	uint64_t now_us = tapi_core_now(core);
@@ -36,7 +36,7 @@ void tapi_peer_limits(struct tapi_peer *peer)
 	peer->queue.msgs_max = peer->core->settings.queue_msgs;
 	peer->queue.bytes_max = peer->core->settings.queue_bytes;
 	if (!peer->own_quota)
-		quota(peer, peer->core->settings.in_rate, peer->core->settings.out_rate);
+		tapi_peer_quota(peer, peer->core->settings.in_rate, peer->core->settings.out_rate);
 }
 
 // What a peer is worth that cannot be reached now: nothing, if all there is of it may be made up;
@@ -118,6 +118,7 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 		return NULL;
 	peer->id = *id;
 	peer->core = core;
+	peer->number = ++core->peers_born;
 	HASH_ADD(hh, core->peers, id, sizeof(peer->id), peer);
 	if (peer->hh.tbl == NULL) {
 		free(peer);
@@ -136,6 +137,7 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 		burst_of(core, core->settings.out_rate), now_us);
 	peer->flush_us = TAPI_NEVER;
 	peer->fragment_id = tapi_core_chance(core, UINT32_MAX);
+	tapi_quota_again(peer);
 	return peer;
 }
 
@@ -189,16 +191,24 @@ void tapi_core_reap(struct tapi_core *core)
 	}
 }
 
-void tapi_core_forget(struct tapi_core *core, const struct tapi_peer_id *id)
+void tapi_peer_forget(struct tapi_core *core, const struct tapi_peer_id *id, const char *why)
 {
 	struct tapi_peer *peer = tapi_peer_find(core, id);
 
 	if (peer == NULL)
 		return;
+	core->depth++; // the watcher may forget it, too
+	tapi_peer_lose(peer, why);
 	tapi_peer_end(peer);
+	core->depth--;
 	tapi_core_reap(core);
 	// Inside a call of a transport its sessions are closed when the loop comes back.
 	tapi_core_wish(core, tapi_core_now(core));
+}
+
+void tapi_core_forget(struct tapi_core *core, const struct tapi_peer_id *id)
+{
+	tapi_peer_forget(core, id, "the program has forgotten it");
 }
 
 void tapi_peer_became(struct tapi_peer *peer, bool reachable)
@@ -441,18 +451,5 @@ enum tapi_result tapi_core_best(struct tapi_core *core, const struct tapi_peer_i
 	tapi_peer_info_fill(peer, out);
 	peer->use = use;
 	snprintf(out->reason, sizeof(out->reason), "%s", reason);
-	return TAPI_OK;
-}
-
-enum tapi_result tapi_core_quota(
-	struct tapi_core *core, const struct tapi_peer_id *id, uint64_t in_rate, uint64_t out_rate)
-{
-	struct tapi_peer *peer = tapi_peer_find(core, id);
-
-	if (peer == NULL)
-		return TAPI_ENOADDR;
-	peer->own_quota = true;
-	quota(peer, in_rate, out_rate);
-	tapi_peer_kick(peer);
 	return TAPI_OK;
 }

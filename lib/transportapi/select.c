@@ -197,7 +197,8 @@ void tapi_peer_lose(struct tapi_peer *peer, const char *why)
 		return;
 	snprintf(peer->reason, sizeof(peer->reason), "%s", why);
 	tapi_peer_id_text(&peer->id, who);
-	tapi_core_log(peer->core, LOG_NOTICE, "peer %.16s: %s", who, peer->reason);
+	if (!peer->core->stopping) // not ten thousand lines
+		tapi_core_log(peer->core, LOG_NOTICE, "peer %.16s: %s", who, peer->reason);
 	tapi_peer_became(peer, false);
 	announce(peer, TAPI_PEER_LOST);
 }

@@ -417,6 +417,14 @@ void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 	}
 }
 
+static bool proven_peer(const struct tapi_peer *peer)
+{
+	for (const struct tapi_address *at = peer->addresses; at != NULL; at = at->next)
+		if (at->proven)
+			return true;
+	return false;
+}
+
 static void believe(struct tapi_core *core, struct tapi_probe *probe, const struct tapi_pong *pong)
 {
 	struct tapi_path *path = probe->path;
@@ -440,6 +448,8 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 									   : at->expires_us;
 		at->revalidate_us = path->revalidate_us;
 		// The file of known peers need not be exact to the PONG.
+		if (!at->proven && !proven_peer(path->peer))
+			tapi_core_store_soon(core);
 		if (!at->proven || wall_us - at->validated_wall_us > REMEMBERED_US)
 			core->store_due = true;
 		at->validated_wall_us = wall_us;

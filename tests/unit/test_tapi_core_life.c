@@ -71,7 +71,8 @@ static void test_known_peers(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/peers", folder);
-	snprintf(core, sizeof(core), QUICK ", \"store_s\": 60, \"known_peers\": \"%s\"", path);
+	snprintf(core, sizeof(core),
+		QUICK ", \"store_s\": 60, \"store_soon_s\": 60, \"known_peers\": \"%s\"", path);
 	a = wire_node_add(wire, &options);
 	meet(wire, a, b);
 	wire_introduce(a, c, WIRE_ANY); // never asked
