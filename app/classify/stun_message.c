@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stun_message.h"
+#include "digest.h"
 
 #define COOKIE          0x2112a442u
 #define OLD_COOKIE      0x72c64bc6u
@@ -61,22 +62,6 @@ bool stun_read_stream(struct text half, struct stun_message *message)
 	return octets_be16(half.at) == STUN_HEADER_BYTES + octets_be16(half.at + 4);
 }
 
-// CRC-32 of ISO 3309, four bits at a time.
-static uint32_t crc32(struct text bytes)
-{
-	static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
-		0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8,
-		0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
-	uint32_t crc = UINT32_MAX;
-
-	for (uint32_t i = 0; i < bytes.length; i++) {
-		crc ^= bytes.at[i];
-		crc = crc >> 4 ^ table[crc & 15];
-		crc = crc >> 4 ^ table[crc & 15];
-	}
-	return ~crc;
-}
-
 enum stun_fingerprint stun_fingerprint(const struct stun_message *message)
 {
 	struct text rest = message->attributes;
@@ -90,7 +75,9 @@ enum stun_fingerprint stun_fingerprint(const struct stun_message *message)
 
 		return attribute.value.length == 4 && !message->cut &&
 				       octets_be32(attribute.value.at) ==
-					       (crc32(before) ^ FINGERPRINT_XOR)
+					       (~digest_crc32(
+							UINT32_MAX, before.at, before.length) ^
+						       FINGERPRINT_XOR)
 			       ? STUN_FINGERPRINT_RIGHT
 			       : STUN_FINGERPRINT_WRONG;
 	}

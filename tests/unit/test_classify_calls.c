@@ -139,6 +139,61 @@ static void test_teamspeak(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xf4\xbe\x03\x00"), "teamspeak");
 }
 
+// Connections of TeamSpeak whose beginning was not seen.
+static void test_teamspeak_midway(void **state)
+{
+	// version 3: MAC, number, client, type; the server has no client's id
+#define MAC "\x91\x0e\x5a\xd3\x44\x27\xb8\x6c"
+	static const struct packet pong[] = {SAYS(C2S, MAC "\x10\x92\x00\x05\x84", 13),
+		SAYS(S2C, "voice, sealed", 90), SAYS(S2C, MAC "\x0f\x3e\x84", 11),
+		SAYS(S2C, MAC "\x0f\x3f\x85\x10\x92", 13)};
+	static const struct packet server[] = {SAYS(C2S, MAC "\xff\xff\x84", 11),
+		SAYS(S2C, MAC "\x10\x92\x00\x05\x84", 13),
+		SAYS(S2C, MAC "\x10\x93\x00\x05\x85\xff\xff", 15)};
+	static const struct packet pings[] = {SAYS(S2C, MAC "\xff\xff\x84", 11),
+		SAYS(C2S, MAC "\x10\x92\x00\x05\x84", 13), SAYS(S2C, MAC "\0\0\x84", 11)};
+	const struct talk *talk = TALK(UDP, 9987, pong, "teamspeak");
+
+	(void)state;
+	talk_means(talk, 13);
+	talk_hangs_on(talk, 0, OFFSETS(0, 7, 8, 9, 12));
+	talk_hangs_on(talk, 3, OFFSETS(0, 7, 10, 11, 12));
+	talk = TALK(UDP, 40001, server, "teamspeak");
+	talk_means(talk, 15);
+	talk_hangs_on(talk, 2, OFFSETS(0, 7, 12, 13, 14));
+	talk = TALK(UDP, 40001, pings, "teamspeak");
+	talk_means(talk, 11);
+	talk_hangs_on(talk, 0, OFFSETS(0, 8, 9, 10));
+	talk_hangs_on(talk, 2, OFFSETS(0, 7, 8, 9, 10));
+#undef MAC
+	// version 2: the CRC is over all of it
+	static const struct packet alive[] = {SAYS(C2S,
+		"\xf4\xbe\x01\x00\x44\x33\x22\x11\x07\x00\x00\x00\x01\x00\x00\x00\x17\x05\xcf\xeb",
+		20)};
+	static const struct packet leaves[] = {SAYS(S2C,
+		"\xf0\xbe\x2c\x01\x44\x33\x22\x11\x07\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00"
+		"\xc5\xc2\x2d\x46\x61\x62",
+		26)};
+	static const struct packet voice[] = {
+		SAYS(C2S, "\xf2\xbe\x00\x0c\x44\x33\x22\x11\x07\0\0\0\x01\0", 120),
+		SAYS(S2C, "\xf3\xbe\x00\x0c\x45\x33\x22\x11\x08\0\0\0\x01\0", 120),
+		SAYS(C2S, "\xf1\xbe\0\0\x44\x33\x22\x11\x07\0\0\0\x09\0\0\0", 16)};
+
+	talk = TALK(UDP, 8767, alive, "teamspeak");
+	talk_means(talk, 20);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 4, 12, 16, 19));
+	talk = TALK(UDP, 40001, leaves, "teamspeak");
+	talk_means(talk, 26);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 3, 4, 20, 23, 24, 25));
+	talk = TALK(UDP, 40001, voice, "teamspeak");
+	talk_means(talk, 16);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 4, 7, 8, 11));
+	talk_hangs_on(talk, 2, OFFSETS(0, 1, 4, 7, 8, 11));
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xf4\xbe\x01\x00"), "teamspeak");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\xf2\xbe\x00"), "teamspeak");
+	rig_random(rig, IPPROTO_UDP, LITERAL(""), "teamspeak");
+}
+
 static void test_imo(void **state)
 {
 	static const struct packet report[] = {SAYS(C2S, "\x09\x02\xdc\x9a\x02\0\0\0\0\0", 10)};
@@ -306,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_zoom),
 		cmocka_unit_test(test_mumble),
 		cmocka_unit_test(test_teamspeak),
+		cmocka_unit_test(test_teamspeak_midway),
 		cmocka_unit_test(test_imo),
 		cmocka_unit_test(test_ppstream),
 		cmocka_unit_test(test_tox),
