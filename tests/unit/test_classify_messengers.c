@@ -144,6 +144,23 @@ static void test_discord(void **state)
 	talk = TALK(UDP, 50004, alive, "discord");
 	talk_means(talk, 8);
 	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 7));
+	// the counter in the other order
+	static const struct packet other[] = {SAYS(C2S, "\x13\x37\xca\xfe\x00\x00\x01\x09", 8)};
+
+	talk = TALK(UDP, 50004, other, "discord");
+	talk_means(talk, 8);
+	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 3, 4));
+	// until 2021: without type and length
+	static const struct packet old[] = {ZEROS(C2S, "\x00\x02\x4b\x18", 70),
+		ZEROS(S2C,
+			"\x00\x02\x4b\x18"
+			"192.0.2.17\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+			"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x5c\x01",
+			70)};
+
+	talk = TALK(UDP, 50004, old, "discord");
+	talk_means(talk, 70);
+	talk_hangs_on(talk, 1, OFFSETS(5, 6, 7, 11, 40, 67));
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x00\x02\x00\x46"), "discord");
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x13\x37"), "discord");
 }
@@ -167,6 +184,10 @@ static void test_line(void **state)
 	talk_means(TALK(UDP, 29070, alive, "line"), 8);
 	talk_hangs_on(TALK(UDP, 29070, alive, "line"), 0, OFFSETS(0, 1, 2, 3));
 	talk_means(TALK(UDP, 29070, relay, "line"), 110);
+	static const struct packet longer[] = {SAYS(C2S, "\xb6\x13\x00\x06", 46)};
+
+	talk_means(TALK(UDP, 29070, longer, "line"), 46);
+	talk_hangs_on(TALK(UDP, 29070, longer, "line"), 0, OFFSETS(0, 1, 2, 3));
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xd8"), "line");
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xb6"), "line");
 }

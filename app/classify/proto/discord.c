@@ -3,7 +3,9 @@
 // the client asks for its own address with type 1, length 70, SSRC, an address of 64 octets and a
 // port, all zero; type 2 is the answer, the address as text. Keepalives are 0x1337cafe and a
 // counter (reverse engineering of clients, as in nDPI and WebRTC's Discord fork).
-// Discovery: 74 octets of which 66 are zero, or text and zeros. Keepalive: 40 bits and its length.
+// Discovery: 74 octets of which 66 are zero, or text and zeros. Keepalive: 40 bits and its length;
+// the counter begins at zero, in either order of octets. Until 2021 type and length were not there:
+// 70 octets; of these the server's answer is known by the text, and by the zeros up to the port.
 #include "app_proto.h"
 #include "text.h"
 
@@ -11,6 +13,7 @@
 #define ADDRESS   8 // offset
 #define PORT      72
 #define KEEPALIVE 8
+#define OLD       4 // less: type and length
 
 static bool is_zero(const uint8_t *at, uint32_t length)
 {
@@ -35,7 +38,10 @@ static enum verify verify(const struct probe *probe)
 	const uint8_t *at = probe->bytes;
 
 	if (probe->length == KEEPALIVE)
-		return octets_be32(at) == 0x1337cafe && !at[7] ? VERIFY_DPI : VERIFY_NO;
+		return octets_be32(at) == 0x1337cafe && (!at[7] || !at[4]) ? VERIFY_DPI : VERIFY_NO;
+	if (probe->length == DISCOVERY - OLD)
+		return is_address(at + ADDRESS - OLD) && octets_be16(at + PORT - OLD) ? VERIFY_YES
+										      : VERIFY_NO;
 	if (probe->length != DISCOVERY || at[0] || octets_be16(at + 2) != DISCOVERY - 4)
 		return VERIFY_NO;
 	if (at[1] == 1)

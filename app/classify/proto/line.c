@@ -3,17 +3,21 @@
 // specification is public; nDPI knows the same octets). Two kinds:
 //   11010 or 11011, the length of the rest in 11 bits, a sequence number of 16 bits that grows by
 //   one, a kind: a hello has bit 11011 and kind 0x06 0x02, and pads with what is random
-//   0xb6, a type (0x07 and 0x09 keep alive, 0x18 asks a relay), the length of the rest in 16 bits
+//   0xb6, a type (0x07 and 0x09 keep alive, 0x18 asks a relay), the length of the rest in 16 bits;
+//   type 0x13 has six octets by that length and 36 more
 // A frame of the first kind fixes 15 bits; believed is a hello (32), or two frames of a half in
 // order (46). Of the second kind one that keeps alive or asks a relay fixes 30.
 #include "app_proto.h"
 #include "text.h"
 
-#define HEAD      4
-#define FRAME_MIN 10
-#define HELLO_MIN 100
-#define RELAY     0xb6
-#define SEEN      0x10000 // in the memo, with the sequence number: of the last frame of that half
+#define HEAD       4
+#define FRAME_MIN  10
+#define HELLO_MIN  100
+#define RELAY      0xb6
+#define LONG_TYPE  0x13
+#define LONG_REST  6
+#define LONG_BYTES 46
+#define SEEN       0x10000 // in the memo, with the sequence number: of the last frame of that half
 
 static bool is_frame(const struct probe *probe)
 {
@@ -34,6 +38,8 @@ static enum verify verify_relay(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
 
+	if (probe->length == LONG_BYTES && at[1] == LONG_TYPE)
+		return octets_be16(at + 2) == LONG_REST ? VERIFY_DPI : VERIFY_NO;
 	if (probe->length < HEAD + 4 || octets_be16(at + 2) != probe->length - HEAD)
 		return VERIFY_NO;
 	return at[1] == 0x07 || at[1] == 0x09 || at[1] == 0x18 ? VERIFY_DPI : VERIFY_NO;
