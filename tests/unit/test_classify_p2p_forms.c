@@ -490,6 +490,93 @@ static void test_edonkey_datagrams(void **state)
 		rig_random(rig, IPPROTO_UDP, begin[i], 2, "edonkey");
 }
 
+#define MD5     "9e8d841b85194ee7f744743a8f23d4a8"
+#define SEARCH  "\x31\0\0\0\x05\0\0\0alice\x2a\0\0\0\x09\0\0\0some song"
+#define CONNECT "\x05\0\0\0alice\x01\0\0\0P"
+
+static void test_soulseek(void **state)
+{
+	static const struct form forms[] = {
+		// the server's answers to a login
+		FORM("\x35\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" MD5),
+		FORM("\x36\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" MD5 "\x01"),
+		FORM("\x14\0\0\0\x01\0\0\0\0\x0b\0\0\0INVALIDPASS"),
+		// from the middle: searches, from the server and handed down; the tree
+		FORM("\x23\0\0\0\x5d\0\0\0\x03" SEARCH),
+		FORM("\x1f\0\0\0\x03" SEARCH),
+		FORM("\x05\0\0\0\x04\0\0\0\0\x1f\0\0\0\x03" SEARCH),
+		FORM("\x05\0\0\0\x04\x02\0\0\0\x0a\0\0\0\x05\x05\0\0\0alice"),
+		// connect to: from the server, and to it
+		FORM("\x1f\0\0\0\x12\0\0\0" CONNECT "\x07\x02\0\xc0\xba\x08\0\0\x2a\0\0\0\0"),
+		FORM("\x16\0\0\0\x12\0\0\0\x2a\0\0\0" CONNECT),
+		// between peers: packed results, files
+		FORM("\x18\0\0\0\x09\0\0\0\x78\x9c\x65" HASH16 "\0"),
+		FORM("\x19\0\0\0\x2b\0\0\0\x11\0\0\0@@abc\\A\\song.flac"),
+		FORM("\x1d\0\0\0\x2c\0\0\0\x11\0\0\0@@abc\\A\\song.flac\x03\0\0\0"),
+		FORM("\x29\0\0\0\x28\0\0\0\x01\0\0\0\x2a\0\0\0\x11\0\0\0@@abc\\A\\song.flac"
+		     "\0\0\x10\0\0\0\0\0"),
+		FORM("\x23\0\0\0\x32\0\0\0\x11\0\0\0@@abc\\A\\song.flac\x06\0\0\0Banned"),
+		// what comes behind the first message in the distributed network
+		FORM("\x05\0\0\0\0ABCD\x05\0\0\0\x04\0\0\0\0"),
+		FORM("\x13\0\0\0\x01\x05\0\0\0alice\x01\0\0\0D\0\0\0\0"),
+	};
+	static const struct form others[] = {
+		FORM("\x35\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" HASH16
+				HASH16),
+		FORM("\x14\0\0\0\x01\0\0\0\0\x0b\0\0\0\0NVALIDPASS"),
+		FORM("\x24\0\0\0\x5d\0\0\0\x03" SEARCH "x"),
+		FORM("\x20\0\0\0\x03" SEARCH "x"),
+		FORM("\x05\0\0\0\x04\x02\0\0\0\x0a\0\0\0\x05\x06\0\0\0alice"),
+		FORM("\x1f\0\0\0\x12\0\0\0\x05\0\0\0alice\x01\0\0\0X\x07\x02\0\xc0\xba\x08\0\0\x2a"
+		     "\0\0\0\0"),
+		FORM("\x18\0\0\0\x09\0\0\0\x78\x9b\x65" HASH16 "\0"),
+		FORM("\x19\0\0\0\x2b\0\0\0\x11\0\0\0@@abc/A/song.flac"), // no folder
+		FORM("\x1a\0\0\0\x2b\0\0\0\x11\0\0\0@@abc\\A\\song.flac!"),
+	};
+
+	(void)state;
+	STREAM(forms, "soulseek");
+	NEVER(others, "soulseek");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x23\0\0\0\x5d\0\0\0\x03\x31"), "soulseek");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x19\0\0\0\x2b\0\0\0"), "soulseek");
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x05\0\0\0\x04"), "soulseek");
+}
+
+// Soulseek's obfuscation: a key, turned right by 31 bits before each four octets (aioslsk's
+// description, with its example).
+static size_t obfuscate(uint8_t *out, uint32_t key, const char *text, size_t length)
+{
+	memcpy(out, &key, 4);
+	for (size_t i = 0; i < length; i++) {
+		if (i % 4 == 0)
+			key = key >> 31 | key << 1;
+		out[4 + i] = (uint8_t)((uint8_t)text[i] ^ key >> 8 * (i % 4));
+	}
+	return 4 + length;
+}
+
+static void test_soulseek_obfuscated(void **state)
+{
+	static const char init[] = "\x13\0\0\0\x01\x05\0\0\0alice\x01\0\0\0P\x2a\0\0\0";
+	static const char pierce[] = "\x05\0\0\0\0ABCD";
+	static const char wrong[] = "\x13\0\0\0\x01\x06\0\0\0alice\x01\0\0\0P\x2a\0\0\0";
+	uint8_t bytes[64];
+	size_t length = obfuscate(bytes, 0x4aee9414, "\x08\0\0\0\x79\0\0\0\xe8\x03\0\0", 12);
+
+	(void)state;
+	assert_memory_equal(
+		bytes, "\x14\x94\xee\x4a\x20\x28\xdd\x95\x28\x50\xba\x2b\x4a\xa3\x74\x57", length);
+	for (uint32_t key = 1; key; key *= 2) {
+		length = obfuscate(bytes, key ^ 0x5a17c396, init, sizeof(init) - 1);
+		rig_cuts(rig, IPPROTO_TCP, 0, bytes, length, "soulseek");
+		length = obfuscate(bytes, key ^ 0x5a17c396, pierce, sizeof(pierce) - 1);
+		assert_string_equal(rig_first(rig, IPPROTO_TCP, 0, bytes, length), "soulseek");
+		length = obfuscate(bytes, key ^ 0x5a17c396, wrong, sizeof(wrong) - 1);
+		assert_string_not_equal(rig_first(rig, IPPROTO_TCP, 0, bytes, length), "soulseek");
+	}
+	rig_random(rig, IPPROTO_TCP, LITERAL(""), "soulseek");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +588,8 @@ int main(void)
 		cmocka_unit_test(test_bittorrent_messages),
 		cmocka_unit_test(test_edonkey),
 		cmocka_unit_test(test_edonkey_datagrams),
+		cmocka_unit_test(test_soulseek),
+		cmocka_unit_test(test_soulseek_obfuscated),
 	};
 
 	rig = rig_new();

@@ -53,6 +53,9 @@ static void by_alpn(void **state)
 		{"\x07"
 		 "bep/1.0",
 			"syncthing"},
+		{"\x09"
+		 "bep-relay",
+			"syncthing"},
 		{"\x0b"
 		 "xmpp-client",
 			"xmpp"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Syncthing: local discovery (version 4). Transfers are TLS and named by their ALPN elsewhere.
+// Syncthing: local discovery, relays. Transfers and the talk with a relay are TLS or QUIC, and known
+// by ALPN (docs.syncthing.net, BEP and relay protocol; lib/relay/protocol).
 #include "app_proto.h"
 
 const struct app_proto app_proto_syncthing = {
@@ -7,7 +8,7 @@ const struct app_proto app_proto_syncthing = {
 	.title = "Syncthing",
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
-	.alpns = {"bep/1.0"},
+	.alpns = {"bep/1.0", "bep-relay"},
 	.tcp_ports = {22000},
 	.udp_ports = {21027, 22000},
 };
