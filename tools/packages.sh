@@ -7,13 +7,13 @@
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
 	libjansson-dev libevent-dev libssl-dev libseccomp-dev libsodium-dev libcmocka-dev uthash-dev zlib1g-dev
-	python3"
+	libminiupnpc-dev libnatpmp-dev python3"
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); one that is absent skips its test.
 PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon faketime irssi
-	microdc2 mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
+	microdc2 miniupnpd-nftables mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
 	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc nftables

@@ -115,7 +115,7 @@ static enum tapi_result create_helo(
 		return TAPI_ENOADDR;
 	source = &dg->own.address[index];
 	out->protocol = dg->kind->protocol;
-	if (index >= dg->own_here)
+	if (index >= dg->own_open)
 		out->flags |= TAPI_HELO_NATED;
 	out->mtu = self->mtu - (source->family == 6 ? TAPI_DATAGRAM_IPV6_LESS : 0);
 	out->address_size = (uint16_t)tapi_inet_encode(octets, source, dg->kind->has_port);
@@ -329,6 +329,7 @@ static enum tapi_result stop_server(struct tapi_transport_api *self)
 	dg->epoch++;
 	dg->own.n = 0;
 	evtimer_del(dg->due);
+	tapi_datagram_nat_stop(dg);
 	tapi_datagram_close(&dg->sockets);
 	tapi_links_end_all(&dg->links, TAPI_DOWN_STOPPED, NULL);
 	return TAPI_OK;
@@ -473,6 +474,7 @@ struct tapi_transport_api *tapi_datagram_new(
 	dg->core = core;
 	dg->slot_bytes = slot_bytes;
 	dg->out = dg->slots + TAPI_DATAGRAM_BURST * slot_bytes;
+	tapi_datagram_nat_init(dg);
 	tapi_links_init(&dg->links, &settings.limits, &dg->stats, link_end, dg);
 	tapi_bucket_init(&dg->rate, settings.rate_bytes_s, rate_burst(&settings), now_of(dg));
 	settings_use(dg, &settings);

@@ -26,7 +26,7 @@ struct tapi_datagram_kind {
 	const struct tapi_conf_key
 		*keys; // TAPI_DATAGRAM_KEYS and rows of sessions.h; "port" where has_port
 	bool has_port;
-	bool learns;           // its address outside a NAT: TAPI_STUN_KEYS
+	bool learns;           // its address outside a NAT: TAPI_STUN_KEYS, TAPI_MAPPING_KEYS
 	int type, ip_protocol; // of socket(2)
 	const char *needs;     // what a refused socket lacks, for the log; NULL: nothing special
 	// Options before bind. false: errno says why. NULL: none.

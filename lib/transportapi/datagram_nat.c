@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a transport of datagrams learns of its address outside a NAT: from STUN servers, asked by
-// the socket that it listens at.
+// the socket that it listens at, and from the router, which keeps a port for it.
 #include "transportapi/datagram_state.h"
 
 #include <syslog.h>
@@ -25,26 +25,55 @@ enum tapi_result tapi_datagram_nat_read(
 	out->stun = (struct tapi_stun_settings){.servers.n = 0};
 	if (!dg->kind->learns)
 		return TAPI_OK;
+	tapi_mapping_settings_read(&out->mapping, *dg->core->conf, dg->kind->name, dg->kind->keys);
 	return tapi_stun_settings_read(
 		&out->stun, *dg->core->conf, dg->kind->name, dg->kind->keys, *dg->core->acl, error);
+}
+
+static void other_addresses(void *context)
+{
+	struct datagram *dg = context;
+
+	dg->own.n = 0;
+	if (dg->core->addresses_changed)
+		dg->core->addresses_changed(dg->core->core);
+}
+
+void tapi_datagram_nat_init(struct datagram *dg)
+{
+	dg->stun = (struct tapi_stun){
+		.core = dg->core, .stats = &dg->stats, .send = stun_send, .context = dg};
+	dg->mapping = (struct tapi_mapping){.core = dg->core,
+		.stats = &dg->stats,
+		.name = dg->kind->name,
+		.changed = other_addresses,
+		.context = dg};
+	tapi_mapping_init(&dg->mapping);
 }
 
 void tapi_datagram_nat_use(struct datagram *dg, bool other_sockets)
 {
 	const uint64_t now_us = now_of(dg);
+	struct tapi_inet_list bound = {.n = dg->sockets.n};
 
-	dg->stun.core = dg->core;
-	dg->stun.stats = &dg->stats;
-	dg->stun.send = stun_send;
-	dg->stun.context = dg;
+	if (!dg->kind->learns)
+		return;
+	for (unsigned i = 0; i < bound.n; i++)
+		bound.address[i] = dg->sockets.at[i]->bound;
 	tapi_stun_use(&dg->stun, &dg->settings.stun, now_us);
 	if (other_sockets)
 		tapi_stun_forget(&dg->stun, now_us);
-	if (dg->kind->learns)
-		tapi_datagram_due(dg, 0);
+	tapi_mapping_use(&dg->mapping, &dg->settings.mapping, &bound);
+	tapi_datagram_due(dg, 0);
 }
 
-static void changed(struct datagram *dg)
+void tapi_datagram_nat_stop(struct datagram *dg)
+{
+	if (dg->kind->learns)
+		tapi_mapping_stop(&dg->mapping);
+}
+
+static void seen(struct datagram *dg)
 {
 	char text[TAPI_TEXT_BYTES];
 
@@ -59,9 +88,7 @@ static void changed(struct datagram *dg)
 			"%s: section acl denies %s, which STUN servers say is ours: not advertised",
 			dg->kind->name, text);
 	}
-	dg->own.n = 0;
-	if (dg->core->addresses_changed)
-		dg->core->addresses_changed(dg->core->core);
+	other_addresses(dg);
 }
 
 uint64_t tapi_datagram_nat_turn(struct datagram *dg, uint64_t now_us)
@@ -69,7 +96,7 @@ uint64_t tapi_datagram_nat_turn(struct datagram *dg, uint64_t now_us)
 	uint64_t next_us = UINT64_MAX;
 
 	if (dg->started && tapi_stun_turn(&dg->stun, now_us, &next_us))
-		changed(dg);
+		seen(dg);
 	return next_us;
 }
 
@@ -82,7 +109,7 @@ bool tapi_datagram_nat_take(
 		!tapi_inet_from_sockaddr(&from, header->msg_name, header->msg_namelen))
 		return false;
 	if (tapi_stun_take(&dg->stun, &from, octets, length, now_of(dg)))
-		changed(dg);
+		seen(dg);
 	return true;
 }
 
@@ -97,7 +124,9 @@ static bool has(const struct tapi_inet_list *list, const struct tapi_source *add
 // Behind those that are ours, where these leave room: who is not behind a NAT learns nothing new.
 void tapi_datagram_nat_own(struct datagram *dg)
 {
-	dg->own_here = dg->own.n;
+	if (dg->kind->learns)
+		tapi_mapping_own(&dg->mapping, &dg->own);
+	dg->own_open = dg->own.n;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct tapi_source *at = &dg->stun.agreed[i];
 

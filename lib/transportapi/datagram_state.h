@@ -9,6 +9,7 @@
 #include "transportapi/datagram.h"
 #include "transportapi/datagram_socket.h"
 #include "transportapi/limit.h"
+#include "transportapi/mapping.h"
 #include "transportapi/stun_client.h"
 
 #define TAPI_DATAGRAM_BURST 16 // datagrams of one system call
@@ -30,6 +31,7 @@ struct datagram_settings { // of the section, as they are in force
 	uint64_t rate_bytes_s;
 	struct tapi_link_limits limits;
 	struct tapi_stun_settings stun;
+	struct tapi_mapping_settings mapping;
 };
 
 struct datagram {
@@ -43,8 +45,9 @@ struct datagram {
 	struct tapi_bucket rate;
 	struct event *due; // calls turn() for what came in, or ended, since the core last did
 	struct tapi_inet_list own; // since create_helo(0)
-	unsigned own_here;         // of these, addresses of this host; then those of a NAT
+	unsigned own_open;         // of these, who can be called; then those that a NAT keeps
 	struct tapi_stun stun;
+	struct tapi_mapping mapping;
 	bool started;
 	uint32_t lines_closed; // a loop over one of them ends when it has given what it read
 	uint32_t epoch;        // another with each change of sockets: a loop over one of them ends
@@ -94,7 +97,9 @@ void tapi_datagram_slots_init(struct datagram *dg);
 // datagram_nat.c
 enum tapi_result tapi_datagram_nat_read(
 	const struct datagram *dg, struct datagram_settings *out, struct tapi_error *error);
+void tapi_datagram_nat_init(struct datagram *dg);
 void tapi_datagram_nat_use(struct datagram *dg, bool other_sockets); // settings and sockets
+void tapi_datagram_nat_stop(struct datagram *dg);
 uint64_t tapi_datagram_nat_turn(struct datagram *dg, uint64_t now_us);
 // Of what is no envelope. false: nothing for it either.
 bool tapi_datagram_nat_take(

@@ -15,6 +15,7 @@
 
 #include "transportapi/helo.h"
 #include "transportapi/listen.h"
+#include "transportapi/mapping.h"
 #include "transportapi/stream.h"
 
 #define TCP_PROTOCOL 6
@@ -39,6 +40,7 @@ const struct tapi_conf_key tapi_tcp_keys[] = {
 	{"cost", TAPI_CONF_UINT, 1, 1000000, TCP_COST, NULL, true, "lower is cheaper"},
 	TAPI_STREAM_RATE_KEY,
 	TAPI_LINK_KEYS,
+	TAPI_MAPPING_KEYS,
 	{0},
 };
 
@@ -46,6 +48,7 @@ struct tcp {
 	struct tapi_streams streams; // first
 	const struct tapi_core_api *core;
 	struct tapi_listeners listeners;
+	struct tapi_mapping mapping;
 	bool nat, ipv6;
 };
 
@@ -92,8 +95,10 @@ static enum tapi_result tcp_create_helo(
 		return TAPI_ENOADDR;
 	tapi_listeners_bound(&tcp->listeners, &bound);
 	if (tapi_inet_own(
-		    &own, *tcp->core->conf, self->name, &bound, *tcp->core->acl, true, &error) ||
-		index >= own.n)
+		    &own, *tcp->core->conf, self->name, &bound, *tcp->core->acl, true, &error))
+		return TAPI_ENOADDR;
+	tapi_mapping_own(&tcp->mapping, &own);
+	if (index >= own.n)
 		return TAPI_ENOADDR;
 	*out = (struct tapi_helo){.protocol = TCP_PROTOCOL, .mtu = self->mtu};
 	out->address_size = (uint16_t)tapi_inet_encode(out->address, &own.address[index], true);
@@ -186,6 +191,25 @@ static void tcp_conf_apply(struct tcp *tcp)
 	tcp->streams.api.cost = (uint32_t)tapi_conf_uint(conf, "tcp", tapi_tcp_keys, "cost");
 }
 
+static void tcp_mapped(void *context)
+{
+	struct tcp *tcp = context;
+
+	if (tcp->core->addresses_changed)
+		tcp->core->addresses_changed(tcp->core->core);
+}
+
+// While it listens: with `nat` it does not.
+static void tcp_map(struct tcp *tcp)
+{
+	struct tapi_mapping_settings settings;
+	struct tapi_inet_list bound;
+
+	tapi_mapping_settings_read(&settings, *tcp->core->conf, "tcp", tapi_tcp_keys);
+	tapi_listeners_bound(&tcp->listeners, &bound);
+	tapi_mapping_use(&tcp->mapping, &settings, &bound);
+}
+
 static enum tapi_result tcp_told(
 	const struct tcp *tcp, enum tapi_result result, const struct tapi_error *error)
 {
@@ -209,6 +233,7 @@ static enum tapi_result tcp_start(struct tapi_transport_api *self)
 	if (result)
 		return tcp_told(tcp, result, &error);
 	tcp->streams.running = true;
+	tcp_map(tcp);
 	return TAPI_OK;
 }
 
@@ -216,6 +241,7 @@ static enum tapi_result tcp_stop(struct tapi_transport_api *self)
 {
 	struct tcp *tcp = tcp_of(self);
 
+	tapi_mapping_stop(&tcp->mapping);
 	tapi_listeners_close(&tcp->listeners);
 	tapi_streams_stop(&tcp->streams);
 	return TAPI_OK;
@@ -246,6 +272,8 @@ static enum tapi_result tcp_reload(struct tapi_transport_api *self)
 			return tcp_told(tcp, TAPI_ECONF, &error);
 	}
 	tcp_conf_apply(tcp);
+	if (tcp->streams.running)
+		tcp_map(tcp);
 	tapi_streams_deny(&tcp->streams, tcp_link_allowed, tcp);
 	return TAPI_OK;
 }
@@ -362,6 +390,12 @@ struct tapi_transport_api *inittransport_tcp(const struct tapi_core_api *core)
 		.taken = tcp_taken,
 		.context = tcp,
 		.refused = &tcp->streams.stats.sessions_refused};
+	tcp->mapping = (struct tapi_mapping){.core = core,
+		.stats = &tcp->streams.stats,
+		.name = tcp_api.name,
+		.changed = tcp_mapped,
+		.context = tcp};
+	tapi_mapping_init(&tcp->mapping);
 	if (tapi_listeners_init(&tcp->listeners) ||
 		tapi_streams_init(&tcp->streams, core, &tcp_api, &limits, 0)) {
 		core->log(core->core, LOG_ERR, "tcp: out of memory");

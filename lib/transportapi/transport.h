@@ -141,35 +141,38 @@ struct tapi_session_info {
 
 // Of one instance, since its birth. Every message is in one of them: what send() was given is
 // sent, dropped, too_big or down; what the wire brought is received or one of the bad_*.
-#define TAPI_TRANSPORT_COUNTERS(X)                                                 \
-	X(sent_msgs, "messages that the medium took")                              \
-	X(sent_bytes, "their octets, without framing")                             \
-	X(received_msgs, "messages given to the core")                             \
-	X(received_bytes, "their octets, without framing")                         \
-	X(dropped_block, "messages dropped because the medium would block")        \
-	X(dropped_rate, "messages dropped by the rate limit of the transport")     \
-	X(dropped_down, "messages for a session that was down")                    \
-	X(dropped_too_big, "messages beyond the mtu")                              \
-	X(dropped_error, "messages that the system refused for another reason")    \
-	X(bad_frame, "datagrams or streams with a wrong length, version or flag")  \
-	X(bad_source, "messages whose sender is denied, or has no room here")      \
-	X(sessions_opened, "sessions that connect made")                           \
-	X(sessions_accepted, "sessions that came in")                              \
-	X(sessions_closed, "sessions that ended, for any reason")                  \
-	X(sessions_stale, "of these, timed out")                                   \
-	X(sessions_evicted, "of these, ended for another's sake")                  \
-	X(sessions_cut, "of these, ended because they held most of a full memory") \
-	X(sessions_refused, "sessions that a limit refused")                       \
-	X(fault_dropped, "messages that were taken and lost on purpose (chaos)")   \
-	X(fault_doubled, "messages that were sent twice on purpose")               \
-	X(fault_reordered, "messages that later ones overtook on purpose")         \
-	X(fault_delayed, "messages that were held back on purpose")                \
-	X(fault_refused, "messages held back, which the medium refused later")     \
-	X(stun_sent, "STUN requests sent, those repeated among them")              \
-	X(stun_answers, "answers of STUN servers that were taken")                 \
-	X(stun_unanswered, "STUN requests without an answer, repeated or not")     \
-	X(stun_bad, "STUN messages dropped: malformed, not asked for, refusing")   \
-	X(nat_changes, "times that an address learnt outside a NAT came or went")  \
+#define TAPI_TRANSPORT_COUNTERS(X)                                                      \
+	X(sent_msgs, "messages that the medium took")                                   \
+	X(sent_bytes, "their octets, without framing")                                  \
+	X(received_msgs, "messages given to the core")                                  \
+	X(received_bytes, "their octets, without framing")                              \
+	X(dropped_block, "messages dropped because the medium would block")             \
+	X(dropped_rate, "messages dropped by the rate limit of the transport")          \
+	X(dropped_down, "messages for a session that was down")                         \
+	X(dropped_too_big, "messages beyond the mtu")                                   \
+	X(dropped_error, "messages that the system refused for another reason")         \
+	X(bad_frame, "datagrams or streams with a wrong length, version or flag")       \
+	X(bad_source, "messages whose sender is denied, or has no room here")           \
+	X(sessions_opened, "sessions that connect made")                                \
+	X(sessions_accepted, "sessions that came in")                                   \
+	X(sessions_closed, "sessions that ended, for any reason")                       \
+	X(sessions_stale, "of these, timed out")                                        \
+	X(sessions_evicted, "of these, ended for another's sake")                       \
+	X(sessions_cut, "of these, ended because they held most of a full memory")      \
+	X(sessions_refused, "sessions that a limit refused")                            \
+	X(fault_dropped, "messages that were taken and lost on purpose (chaos)")        \
+	X(fault_doubled, "messages that were sent twice on purpose")                    \
+	X(fault_reordered, "messages that later ones overtook on purpose")              \
+	X(fault_delayed, "messages that were held back on purpose")                     \
+	X(fault_refused, "messages held back, which the medium refused later")          \
+	X(stun_sent, "STUN requests sent, those repeated among them")                   \
+	X(stun_answers, "answers of STUN servers that were taken")                      \
+	X(stun_unanswered, "STUN requests without an answer, repeated or not")          \
+	X(stun_bad, "STUN messages dropped: malformed, not asked for, refusing")        \
+	X(map_sent, "requests that the router keep a port for us, renewals among them") \
+	X(map_granted, "of these, granted")                                             \
+	X(map_failed, "of these, refused, or not answered")                             \
+	X(nat_changes, "times that an address learnt outside a NAT came or went")       \
 	X(nat_denied, "of these, addresses that are denied: not advertised")
 
 struct tapi_transport_stats {

@@ -6,6 +6,7 @@
 
 #include <sys/socket.h>
 
+#include "transportapi/mapping.h"
 #include "transportapi/stun_client.h"
 
 const struct tapi_conf_key tapi_udp_keys[] = {
@@ -15,6 +16,7 @@ const struct tapi_conf_key tapi_udp_keys[] = {
 	TAPI_LINK_KEY_SOURCE,
 	TAPI_LINK_KEY_STALE,
 	TAPI_STUN_KEYS,
+	TAPI_MAPPING_KEYS,
 	{.name = NULL},
 };
 

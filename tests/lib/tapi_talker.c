@@ -7,6 +7,7 @@
 //   helo TEXT                 what another one said in "helo"
 //   stream ID EVERY-MS SIZE   sends messages of SIZE octets to peer ID from now on; EVERY-MS 0:
 //   ends it reload                    reads the configuration again stats | quit
+//   own                       says "helo" again, as it is now
 //
 //   {"t": us, "say": "helo", "id": ..., "text": ...}
 //   {"t": us, "say": "reachable" | "switched" | "lost", "peer": ..., "transport": ..., "inbound":
@@ -205,6 +206,8 @@ static void obey(struct node *node, char *line)
 	} else if (!strcmp(words[0], "stream") && n == 4) {
 		set_stream(node, words[1], (unsigned)strtoul(words[2], NULL, 10),
 			strtoul(words[3], NULL, 10));
+	} else if (!strcmp(words[0], "own")) {
+		say_helo(node);
 	} else if (!strcmp(words[0], "reload")) {
 		reload(node);
 	} else if (!strcmp(words[0], "stats")) {
