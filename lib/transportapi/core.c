@@ -280,6 +280,7 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 	core->ping_prefix = tapi_rate_map_new(
 		(uint32_t)set->ping_prefix_per_min, UINT64_C(60) * TAPI_US_PER_S, 65536);
 	tapi_bucket_init(&core->ping_bucket, set->ping_per_s, set->ping_per_s, now_us);
+	core->ping_in_bucket = core->ping_bucket;
 	tapi_bucket_init(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
 	tapi_bucket_init(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
 	tapi_budget_init(&core->budget, set->memory_total_bytes);
@@ -319,6 +320,7 @@ enum tapi_result tapi_core_new(
 	core->store_us = TAPI_NEVER;
 	TAILQ_INIT(&core->fresh);
 	TAILQ_INIT(&core->dead);
+	TAILQ_INIT(&core->line);
 	result = prepare(core, error);
 	if (result != TAPI_OK) {
 		if (error->text[0] == '\0')
@@ -381,6 +383,7 @@ void tapi_core_stop(struct tapi_core *core)
 	tapi_core_store_peers(core);
 	core->stopping = true;
 	core->depth++;
+	tapi_line_clear(core);
 	for (struct tapi_peer *peer = core->peers; peer != NULL; peer = peer->hh.next)
 		for (struct tapi_path *path = peer->paths; path != NULL; path = path->next)
 			tapi_path_release(path);

@@ -240,6 +240,7 @@ struct tapi_peer {
 	struct tapi_choice use;
 	uint8_t n_addresses, n_paths;
 	bool reachable, dead, choose;
+	bool in_line; // in core->line: an address of it is due, and waits for a PING that may go
 	bool helos_due, gossip_due;
 	bool own_quota;           // by tapi_core_quota(): a reload leaves it
 	uint64_t helos_us;        // when own HELOs go to it
@@ -262,6 +263,7 @@ struct tapi_peer {
 	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];
+	TAILQ_ENTRY(tapi_peer) line;
 	TAILQ_ENTRY(tapi_peer) fresh; // never validated, oldest first; or dead
 	UT_hash_handle hh;
 };
@@ -321,6 +323,8 @@ struct tapi_core {
 
 	struct tapi_probe *probes;
 	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;
+	struct tapi_bucket ping_in_bucket; // as ping_bucket, for sessions that came in
+	struct tapi_peer_list line;        // of those who are known: one PING, then the next peer
 	struct tapi_rate_map *ping_address, *ping_prefix;
 	struct tapi_budget budget;
 	uint32_t descriptors_told; // wanted, when it was too much; 0: it was not
@@ -434,6 +438,8 @@ uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us);
 void tapi_core_take_ping(struct tapi_core *core, struct tapi_carrier *carrier,
 	const struct tapi_message_pack *pack, bool validated, const uint8_t *message,
 	uint32_t size);
+void tapi_line_leave(struct tapi_peer *peer); // it asks for no PING any more
+void tapi_line_clear(struct tapi_core *core);
 void tapi_core_take_pong(struct tapi_core *core, const uint8_t *message, uint32_t size);
 void tapi_path_trigger(struct tapi_path *path); // what came in asks for a PING (TA8)
 uint64_t tapi_backoff(struct tapi_core *core, unsigned failures);

@@ -192,6 +192,7 @@ static void apply_settings(struct tapi_core *core, uint64_t now_us)
 		core->ping_prefix = map;
 	}
 	tapi_bucket_change(&core->ping_bucket, set->ping_per_s, set->ping_per_s, now_us);
+	tapi_bucket_change(&core->ping_in_bucket, set->ping_per_s, set->ping_per_s, now_us);
 	tapi_bucket_change(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
 	tapi_bucket_change(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
 	tapi_queue_pool_limit(&core->queue_pool, set->queue_total_bytes);

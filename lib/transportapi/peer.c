@@ -162,6 +162,7 @@ void tapi_peer_end(struct tapi_peer *peer)
 	if (peer->reachable)
 		tapi_peer_became(peer, false);
 	peer->dead = true;
+	tapi_line_leave(peer);
 	core->counters.dropped_peer_gone += peer->queue.msgs;
 	tapi_queue_clear(&peer->queue);
 	tapi_timer_end(core, &peer->timer);

@@ -125,13 +125,55 @@ static size_t prefix_key(const struct tapi_source *source, uint8_t out[7])
 	return 1 + length;
 }
 
+// Peers that are known, and have an address due, take turns: one PING each, then the next. One that
+// has many addresses, or grants little time by its PONGs, waits in line like the others.
+void tapi_line_leave(struct tapi_peer *peer)
+{
+	struct tapi_core *core = peer->core;
+	struct tapi_peer *next;
+
+	if (!peer->in_line)
+		return;
+	peer->in_line = false;
+	TAILQ_REMOVE(&core->line, peer, line);
+	next = TAILQ_FIRST(&core->line);
+	if (next != NULL)
+		tapi_peer_at(next, tapi_bucket_when(&core->ping_bucket, 1, tapi_core_now(core)));
+}
+
+void tapi_line_clear(struct tapi_core *core)
+{
+	struct tapi_peer *peer;
+
+	while ((peer = TAILQ_FIRST(&core->line)) != NULL) {
+		peer->in_line = false;
+		TAILQ_REMOVE(&core->line, peer, line);
+	}
+}
+
+static bool line_turn(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	struct tapi_peer *first = TAILQ_FIRST(&core->line);
+
+	if ((first == NULL || first == peer) &&
+		tapi_bucket_when(&core->ping_bucket, 1, now_us) <= now_us)
+		return true;
+	if (!peer->in_line) {
+		peer->in_line = true;
+		TAILQ_INSERT_TAIL(&core->line, peer, line);
+		core->counters.ping_limited++;
+	}
+	return false;
+}
+
 // When this PING may go; now_us: it is taken from all limits. What has answered before is held by
 // the total alone; of that, what somebody here named does not wait behind strangers.
-static uint64_t limits(struct tapi_core *core, const void *key, size_t length,
-	const struct tapi_source *source, bool proven, bool vouched, uint64_t now_us)
+static uint64_t limits(struct tapi_core *core, struct tapi_bucket *bucket, const void *key,
+	size_t length, const struct tapi_source *source, bool proven, bool vouched, uint64_t now_us)
 {
-	uint64_t share = tapi_core_share(&core->ping_bucket, proven || vouched),
-		 when_us = tapi_bucket_when(&core->ping_bucket, share, now_us), each_us;
+	uint64_t share = tapi_core_share(bucket, proven || vouched),
+		 when_us = tapi_bucket_when(bucket, share, now_us), each_us;
 	bool asked = !proven && core->settings.ping_address_us != 0;
 	uint8_t prefix[7];
 	size_t prefix_length = 0;
@@ -149,7 +191,7 @@ static uint64_t limits(struct tapi_core *core, const void *key, size_t length,
 		return when_us;
 	// A map that is full says no, and when() cannot tell: then the others have counted one too
 	// many, which errs on the quiet side.
-	if (!tapi_bucket_take(&core->ping_bucket, 1, now_us) ||
+	if (!tapi_bucket_take(bucket, 1, now_us) ||
 		(asked && !tapi_rate_map_take(core->ping_address, key, length, now_us)) ||
 		(prefix_length != 0 &&
 			!tapi_rate_map_take(core->ping_prefix, prefix, prefix_length, now_us)))
@@ -205,13 +247,16 @@ static void validate_address(struct tapi_peer *peer, struct tapi_address *at, ui
 		return;
 	if (api->address_source != NULL && api->address_source(api, &helo, &source) != TAPI_OK)
 		source.family = 0;
-	when_us =
-		limits(core, at->hash, sizeof(at->hash), &source, at->proven, at->vouched, now_us);
+	if ((at->proven || at->vouched) && !line_turn(peer, now_us))
+		return;
+	when_us = limits(core, &core->ping_bucket, at->hash, sizeof(at->hash), &source, at->proven,
+		at->vouched, now_us);
 	if (when_us > now_us) {
 		core->counters.ping_limited++;
 		at->next_ping_us = when_us;
 		return;
 	}
+	tapi_line_leave(peer);
 	at->trigger = false;
 	path = tapi_path_open(peer, at);
 	if (path == NULL) {
@@ -282,7 +327,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 		memcpy(key.source.address, info.source.address, sizeof(key.source.address));
 		key.source.port = info.source.port;
 		key.protocol = api->protocol;
-		when_us = limits(core, &key, sizeof(key), &info.source,
+		when_us = limits(core, &core->ping_in_bucket, &key, sizeof(key), &info.source,
 			path->valid_until_us != 0 || path->suspect, false, now_us);
 		if (when_us > now_us) {
 			core->counters.ping_limited++;
@@ -300,6 +345,7 @@ static uint64_t validate_inbound(struct tapi_path *path, uint64_t now_us)
 uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us)
 {
 	uint64_t wish_us = TAPI_NEVER, due_us;
+	bool waits = false;
 
 	for (struct tapi_address *at = peer->addresses; at != NULL; at = at->next) {
 		due_us = address_due(peer, at, now_us);
@@ -307,8 +353,15 @@ uint64_t tapi_peer_validate(struct tapi_peer *peer, uint64_t now_us)
 			validate_address(peer, at, now_us);
 			due_us = address_due(peer, at, now_us);
 		}
-		wish_us = due_us < wish_us ? due_us : wish_us;
+		if (due_us <= now_us && peer->in_line)
+			waits = true; // whoever is before it says when
+		else
+			wish_us = due_us < wish_us ? due_us : wish_us;
 	}
+	if (!waits)
+		tapi_line_leave(peer);
+	else if (TAILQ_FIRST(&peer->core->line) == peer)
+		wish_us = tapi_bucket_when(&peer->core->ping_bucket, 1, now_us);
 	for (struct tapi_path *path = peer->paths; path != NULL; path = path->next) {
 		due_us = validate_inbound(path, now_us);
 		wish_us = due_us < wish_us ? due_us : wish_us;
