@@ -36,6 +36,41 @@ static const char *tcp_to(uint16_t port, const char *bytes, size_t length)
 #define SMB1    "\xffSMB\x72\0\0\0\0\x18\x53\xc8" ZERO_16 "\0\0\0\0"
 #define SMB2    "\xfeSMB\x40\0\0\0\0\0\0\0\0\0\0\0" ZERO_16 ZERO_16 ZERO_16
 
+#define NAME "ENEJFECNDDEEDGDFDFEBEBDADJEEEECA"
+
+// RFC 1002 4.3: the session is asked for, granted, and its first message is here.
+static void test_smb_session(void **state)
+{
+	static const char asks[] = "\x81\0\0\x44\x20" NAME "\0\x20" NAME "\0";
+	static const char says[] = "\0\0\0\x23" SMB1 "\0\0\0";
+	static const char answers[] = "\x82\0\0\0\0\0\0\x23" SMB1 "\0\0\0";
+	static const char refuses[] = "\x83\0\0\1\x82";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 139);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, LITERAL(asks));
+	rig_feed(&flow, HALF_S2C, LITERAL("\x82\0\0\0"));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, HALF_C2S, LITERAL(says));
+	assert_string_equal(rig_app(&flow), "smb");
+	// from the server's side alone
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 139);
+	rig_feed(&flow, HALF_S2C, LITERAL(answers));
+	assert_string_equal(rig_app(&flow), "smb");
+	// refused, and something else behind it
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 139);
+	rig_feed(&flow, HALF_C2S, LITERAL(asks));
+	rig_feed(&flow, HALF_S2C, LITERAL(refuses));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+	flow = rig_flow(rig, IPPROTO_TCP, 40000, 139);
+	rig_feed(&flow, HALF_C2S, LITERAL(asks));
+	rig_feed(&flow, HALF_C2S, LITERAL("\0\0\0\x23\xfbSMB" ZERO_16 ZERO_16));
+	assert_string_equal(rig_app(&flow), "");
+	rig_end(&flow);
+	rig_random(rig, IPPROTO_TCP, LITERAL("\x82\0\0\0"), "smb");
+}
+
 static void test_smb(void **state)
 {
 	static const struct bytes good[] = {
@@ -82,8 +117,6 @@ static void test_smb(void **state)
 	rig_end(&flow);
 	rig_random(rig, IPPROTO_TCP, LITERAL("\0\0\0\x40"), "smb");
 }
-
-#define NAME "ENEJFECNDDEEDGDFDFEBEBDADJEEEECA"
 
 static void test_smb_datagram(void **state)
 {
@@ -320,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_smb),
+		cmocka_unit_test(test_smb_session),
 		cmocka_unit_test(test_smb_datagram),
 		cmocka_unit_test(test_nfs),
 		cmocka_unit_test(test_tftp),

@@ -7,11 +7,13 @@
 #include "app_proto.h"
 #include "text.h"
 
-#define FRAME_BYTES  4  // NetBIOS session header: type, length
-#define SMB1_BYTES   32 // [MS-CIFS] 2.2.3.1
-#define SMB2_BYTES   64 // [MS-SMB2] 2.2.1
-#define SEALED_BYTES 52 // [MS-SMB2] 2.2.41, TRANSFORM_HEADER
-#define PACKED_BYTES 16 // [MS-SMB2] 2.2.42, COMPRESSION_TRANSFORM_HEADER
+#define FRAME_BYTES  4    // NetBIOS session header: type, length
+#define REQUEST      0x81 // RFC 1002 4.3.2: a session, with both names
+#define ACCEPTED     0x82 // 4.3.3
+#define SMB1_BYTES   32   // [MS-CIFS] 2.2.3.1
+#define SMB2_BYTES   64   // [MS-SMB2] 2.2.1
+#define SEALED_BYTES 52   // [MS-SMB2] 2.2.41, TRANSFORM_HEADER
+#define PACKED_BYTES 16   // [MS-SMB2] 2.2.42, COMPRESSION_TRANSFORM_HEADER
 #define LAST_COMMAND 0x13
 
 #define DATAGRAM_BYTES 14
@@ -91,6 +93,8 @@ static enum verify verify(const struct probe *probe)
 
 	if (probe->l4_proto == IPPROTO_UDP)
 		return verify_datagram(rest);
+	if (rest.length >= FRAME_BYTES && (rest.at[0] == REQUEST || rest.at[0] == ACCEPTED))
+		rest = text_from(rest, FRAME_BYTES + (uint32_t)octets_be16(rest.at + 2));
 	if (rest.length < FRAME_BYTES)
 		return VERIFY_MORE;
 	if (peer.length >= FRAME_BYTES ? !is_frame(peer)
