@@ -194,6 +194,46 @@ static void test_teamspeak_midway(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL(""), "teamspeak");
 }
 
+// RTP and RTCP are nobody's, but for where they go.
+static const char *rtp_with(const uint8_t v4[4], const struct packet *packets, unsigned n)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 11320, 23044);
+
+	flow.ends.address[HALF_S2C][10] = flow.ends.address[HALF_S2C][11] = 0xff;
+	memcpy(flow.ends.address[HALF_S2C] + 12, v4, 4);
+	for (unsigned i = 0; i < n; i++)
+		rig_feed(&flow, packets[i].half, talk_bytes(&packets[i], i), packets[i].length);
+	assert_true(flow.verdict.confidence <= CONFIDENCE_PARTIAL);
+	rig_end(&flow);
+	return rig_app(&flow);
+}
+
+static void test_kakaotalk_call(void **state)
+{
+	static const struct packet rtp[] = {
+		SAYS(C2S, "\x80\x61\x00\x10\0\0\x10\0\x5a\x01\x02\x03", 74),
+		SAYS(S2C, "\x80\x61\xff\xf0\0\0\x10\0\x6b\x01\x02\x03", 74),
+		SAYS(C2S, "\x80\x61\x00\x11\0\0\x20\0\x5a\x01\x02\x03", 74)};
+	static const struct packet rtcp[] = {ZEROS(S2C, "\x81\xc8\x00\x0c\x6b\x01\x02\x03", 52)};
+	static const struct packet odd[] = {ZEROS(S2C, "\x81\xc8\x00\x0d\x6b\x01\x02\x03", 52)};
+	static const uint8_t relay[4] = {1, 201, 7, 9}, other[4] = {1, 202, 7, 9};
+	struct packet jump[COUNT(rtp)], stream[COUNT(rtp)];
+
+	(void)state;
+	memcpy(jump, rtp, sizeof(rtp));
+	memcpy(stream, rtp, sizeof(rtp));
+	jump[2].text = "\x80\x61\x00\x60\0\0\x20\0\x5a\x01\x02\x03";
+	stream[2].text = "\x80\x61\x00\x11\0\0\x20\0\x5a\x01\x02\x04";
+	assert_string_equal(rtp_with(relay, rtp, 3), "kakaotalk");
+	assert_string_equal(rtp_with(relay, rtp, 2), "");
+	assert_string_equal(rtp_with(other, rtp, 3), "");
+	assert_string_equal(rtp_with(relay, jump, 3), "");
+	assert_string_equal(rtp_with(relay, stream, 3), "");
+	assert_string_equal(rtp_with(relay, rtcp, 1), "kakaotalk");
+	assert_string_equal(rtp_with(other, rtcp, 1), "");
+	assert_string_equal(rtp_with(relay, odd, 1), "");
+}
+
 static void test_imo(void **state)
 {
 	static const struct packet report[] = {SAYS(C2S, "\x09\x02\xdc\x9a\x02\0\0\0\0\0", 10)};
@@ -362,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_mumble),
 		cmocka_unit_test(test_teamspeak),
 		cmocka_unit_test(test_teamspeak_midway),
+		cmocka_unit_test(test_kakaotalk_call),
 		cmocka_unit_test(test_imo),
 		cmocka_unit_test(test_ppstream),
 		cmocka_unit_test(test_tox),
