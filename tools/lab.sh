@@ -118,6 +118,14 @@ lab_stop() {
 	return $rc
 }
 
+# lab_pings NAME: of what ping (not -q), spawned under that name, has sent: how many were answered, and
+# how many before the last of these were not. One that is on its way when ping ends is none that was
+# lost, which ping's own summary says.
+lab_pings() {
+	awk -F'icmp_seq=' '/bytes from/ { n++; seq = $2 + 0; if (seq > last) last = seq }
+		END { print n + 0, last - n }' "$LAB_RUN/log/$1"
+}
+
 # lab_wait SECONDS COMMAND...: until the command succeeds.
 lab_wait() {
 	local tenths=$(($1 * 10))
