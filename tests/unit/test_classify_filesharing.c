@@ -99,7 +99,7 @@ static void test_gnutella(void **state)
 		NOT_UDP(0, GUID "\x45\0\0\x08\0\0\0\x05GTKG\0\0!", "gnutella"),
 		NOT_UDP(0, GUID "\x44\0\0\x08\0\0\0\x05gtkg\0\0!", "gnutella"),
 		NOT_UDP(0, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", "gnutella"),
-		NOT_UDP(0, GUID "\0\x01\0\0\0\0\0", "gnutella"),
+		NOT_UDP(0, "abcdabcdabcdabcd\0\x01\0\0\0\0\0", "gnutella"),
 		// part 2 of 1; an acknowledgement with content; no name
 		NOT_UDP(0, "GND\0\x3e\x92\x02\x01T\x0bQKRP\x06RNA", "gnutella"),
 		NOT_UDP(0, "GND\0\x3e\x92\x01\0more", "gnutella"),

@@ -101,7 +101,9 @@ enum {
 	TYPE_BYE = 0x02,
 	TYPE_VENDOR = 0x31,
 	TYPE_VENDOR_STANDARD = 0x32,
+	TYPE_ROUTES = 0x30,
 	TYPE_PUSH = 0x40,
+	TYPE_RELIABLE = 0x41, // LimeWire's transfers over UDP, from behind firewalls
 	TYPE_DHT = 0x44,
 	TYPE_QUERY = 0x80,
 	TYPE_HIT = 0x81,
@@ -113,6 +115,19 @@ static bool guid_good(const uint8_t *at)
 	return memcmp(at, at + 1, 15) != 0;
 }
 
+// Chance, as RFC-Gnutella 2.2.1 wants it: numbers and padding have fewer different octets.
+static bool guid_random(const uint8_t *at)
+{
+	uint64_t seen[4] = {0};
+	int n = 0;
+
+	for (unsigned i = 0; i < 16; i++)
+		seen[at[i] >> 6] |= 1ULL << (at[i] & 63);
+	for (unsigned i = 0; i < 4; i++)
+		n += __builtin_popcountll(seen[i]);
+	return n >= 12;
+}
+
 static bool vendor_good(const uint8_t *at)
 {
 	return octets_upper(at[0]) && octets_upper(at[1]) && octets_upper(at[2]) &&
@@ -120,7 +135,7 @@ static bool vendor_good(const uint8_t *at)
 }
 
 // The length has to be exactly what is there: with the type that is more than 32 bits of proof.
-// An empty payload proves less, there the marks of modern GUIDs are asked for.
+// An empty payload proves less: marks of modern GUIDs are asked for, or an id of chance.
 static enum verify shape_udp(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
@@ -135,7 +150,11 @@ static enum verify shape_udp(const struct probe *probe)
 	case TYPE_PING:
 		if (body)
 			return at[DESCRIPTOR] == 0xc3 ? VERIFY_YES : VERIFY_NO; // GGEP
-		return at[8] == 0xff && !at[15] && at[17] + at[18] ? VERIFY_DPI : VERIFY_NO;
+		if (at[8] == 0xff && !at[15] && at[17] + at[18])
+			return VERIFY_DPI;
+		// an older client's: 56 bits are fixed behind an id of chance
+		return at[17] && at[17] <= 7 && !at[18] && guid_random(at) ? VERIFY_PARTIAL
+									   : VERIFY_NO;
 	case TYPE_PONG: return body >= 14 ? VERIFY_DPI : VERIFY_NO;
 	case TYPE_BYE: return body >= 3 ? VERIFY_DPI : VERIFY_NO;
 	case TYPE_VENDOR:
@@ -144,6 +163,9 @@ static enum verify shape_udp(const struct probe *probe)
 			       ? VERIFY_YES
 			       : VERIFY_NO;
 	case TYPE_PUSH: return body >= 26 ? VERIFY_DPI : VERIFY_NO;
+	case TYPE_RELIABLE: // connection, kind and how much of it is here (12 at most), sequence
+		return at[17] == 1 && !at[18] && at[1] >> 4 <= 4 && (at[1] & 15) <= 12 ? VERIFY_DPI
+										       : VERIFY_NO;
 	case TYPE_QUERY: return body >= 3 ? VERIFY_DPI : VERIFY_NO;
 	case TYPE_HIT: return body >= 27 ? VERIFY_DPI : VERIFY_NO;
 	case TYPE_DHT: // opcode, vendor, its version (Mojito)
@@ -155,6 +177,80 @@ static enum verify shape_udp(const struct probe *probe)
 	}
 }
 
+// ---- connections whose handshake was not seen, where they are not compressed ----
+
+// How long a descriptor is in all that begins here; 0: it is none.
+static uint32_t descriptor_length(const uint8_t *at)
+{
+	uint32_t body = octets_le32(at + 19);
+
+	if (at[17] > 15 || at[18] > 15 || !(at[17] + at[18]) || body > 1 << 16 || !guid_random(at))
+		return 0;
+	switch (at[16]) {
+	case TYPE_PING: return DESCRIPTOR + body;
+	case TYPE_PONG: return body >= 14 ? DESCRIPTOR + body : 0;
+	case TYPE_BYE:
+	case TYPE_ROUTES:
+	case TYPE_QUERY: return body >= 3 ? DESCRIPTOR + body : 0;
+	case TYPE_VENDOR:
+	case TYPE_VENDOR_STANDARD: return body >= 8 ? DESCRIPTOR + body : 0;
+	case TYPE_PUSH: return body >= 26 ? DESCRIPTOR + body : 0;
+	case TYPE_HIT: return body >= 27 ? DESCRIPTOR + body : 0;
+	default: return 0;
+	}
+}
+
+// Names of packets at the root (g2.doxu.org, "Packet index").
+static const char *const roots[] = {"CRAWLA", "CRAWLR", "HAW", "HUBS", "KHL", "KHLA", "KHLR", "LNI",
+	"PI", "PO", "PUSH", "Q2", "QA", "QH2", "QHT", "QKA", "QKR", "UPROC", "UPROD", "HURN"};
+
+// Gnutella2: control (how many octets the length has, how many letters the name, flags), length
+// (little endian unless a flag says else), name. How long it is in all; 0: it is none.
+static uint32_t packet_length(const uint8_t *at, uint32_t left)
+{
+	uint32_t n = at[0] >> 6, name = (at[0] >> 3 & 7u) + 1, length = 0;
+
+	if (left < 1 + n + name || at[0] & 3)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		length |= (uint32_t)at[1 + i] << 8 * i;
+	if (n && !at[n]) // no octet that says nothing
+		return 0;
+	for (unsigned i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		if (strlen(roots[i]) == name && !memcmp(at + 1 + n, roots[i], name))
+			return 1 + n + name + length;
+	return 0;
+}
+
+// One after the other, each where the last one ended: two are enough, or one that ends where the
+// segment does.
+static enum verify shape_tcp(const struct probe *probe)
+{
+	uint32_t at = 0, n = 0, letters = 0;
+
+	if (!probe->midstream || probe->length < 8)
+		return VERIFY_NO;
+	for (; n < 2 && probe->length - at >= DESCRIPTOR; n++) {
+		uint32_t length = descriptor_length(probe->bytes + at);
+
+		if (!length || length > probe->length - at)
+			break;
+		at += length;
+	}
+	if (n)
+		return n == 2 ? VERIFY_DPI : at == probe->length ? VERIFY_PARTIAL : VERIFY_NO;
+	while (at < probe->length && letters < 8) {
+		uint32_t length = packet_length(probe->bytes + at, probe->length - at);
+
+		if (!length || length > probe->length - at)
+			return VERIFY_NO;
+		letters += (probe->bytes[at] >> 3 & 7u) + 1;
+		at += length;
+		n++;
+	}
+	return n >= 2 && letters >= 5 ? VERIFY_DPI : VERIFY_NO;
+}
+
 const struct app_proto app_proto_gnutella = {
 	.name = "gnutella",
 	.title = "Gnutella and Gnutella2",
@@ -163,6 +259,7 @@ const struct app_proto app_proto_gnutella = {
 	.verify = verify,
 	.decode = gnutella_push_decode,
 	.decode_datagram = gnutella_push_datagram,
+	.shape_tcp = shape_tcp,
 	.shape_udp = shape_udp,
 	.tcp_ports = {6346, 6347},
 	.udp_ports = {6346, 6347},
