@@ -460,6 +460,8 @@ enum tapi_result tapi_conf_compare(const struct tapi_conf *old, const struct tap
 	for (const struct tapi_conf_key *key = keys; key->name; key++)
 		if (!key->live && !same_value(old, fresh, section, keys, key))
 			return tapi_conf_wrong(fresh, section, key->name, -1, error,
-				"cannot change while running: restart, or put it back as it was");
+				"cannot change while running, nothing was changed: restart, or put "
+				"it back as it "
+				"was");
 	return TAPI_OK;
 }

@@ -78,7 +78,8 @@ static enum tapi_result same_transports(
 			return TAPI_OK;
 		if (was == NULL || is == NULL || strcmp(was, is) != 0) {
 			snprintf(error->text, sizeof(error->text),
-				"\"transports\" cannot change while running: the name %u was %.32s "
+				"\"transports\" cannot change while running, nothing was changed: "
+				"the name %u was %.32s "
 				"and is %.32s now: restart, or put it back as it was",
 				i + 1, was != NULL ? was : "absent", is != NULL ? is : "absent");
 			return TAPI_ECONF;
@@ -121,7 +122,7 @@ static enum tapi_result reload_transports(struct tapi_core *core, const struct t
 	if (result == TAPI_OK)
 		return TAPI_OK;
 	snprintf(error->text, sizeof(error->text),
-		"%s refuses the new configuration (%s); its log says where",
+		"%s refuses the new configuration (%s), nothing was changed; its log says where",
 		core->carriers[refuser].loaded.name, tapi_result_name(result));
 	core->conf = old_conf;
 	core->acl = old_acl;

@@ -357,7 +357,8 @@ static enum tapi_result reload_configuration(struct tapi_transport_api *self)
 		return result;
 	if (settings.mtu != dg->settings.mtu) {
 		dg->core->log(dg->core->core, LOG_ERR,
-			"%s.mtu: cannot change while running: restart, or put it back to %u",
+			"%s.mtu: cannot change while running, nothing was changed: restart, or put "
+			"it back to %u",
 			dg->kind->name, dg->settings.mtu);
 		return TAPI_ECONF;
 	}
@@ -449,7 +450,7 @@ struct tapi_transport_api *tapi_datagram_new(
 	if (core->version != TAPI_VERSION) // nothing more of it can be called, the log neither
 		return NULL;
 	if (!core->base) {
-		core->log(core->core, LOG_ERR, "%s: needs an event base, the core has none",
+		core->log(core->core, LOG_ERR, "%s: needs an event loop, and the core has none",
 			kind->name);
 		return NULL;
 	}

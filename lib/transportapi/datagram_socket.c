@@ -177,18 +177,11 @@ static void say_why(
 	const struct tapi_datagram_wanted *wanted, const struct tapi_source *address, int error)
 {
 	const struct tapi_core_api *core = wanted->core;
-	const char *hint = "";
-	char text[TAPI_TEXT_BYTES];
+	char text[TAPI_TEXT_BYTES + 256];
 
-	tapi_inet_print(text, sizeof(text), wanted->kind->scheme, address, wanted->kind->has_port);
-	if (error == EADDRINUSE)
-		hint = "; who has the port: ss -ulpn";
-	else if (error == EADDRNOTAVAIL)
-		hint = "; no interface has this address: ip address";
-	else if ((error == EPERM || error == EACCES) && wanted->kind->needs)
-		hint = wanted->kind->needs;
-	core->log(core->core, LOG_ERR, "%s: cannot listen at %s: %s%s", wanted->kind->name, text,
-		strerror(error), hint);
+	tapi_inet_cannot_listen(text, sizeof(text), wanted->kind->scheme, address,
+		wanted->kind->has_port, error, wanted->kind->needs);
+	core->log(core->core, LOG_ERR, "%s: %s", wanted->kind->name, text);
 }
 
 // `address`: asked, or the port of the other family instead of 0.

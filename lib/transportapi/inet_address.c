@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transportapi/inet_address.h"
 
+#include <errno.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -210,4 +211,22 @@ bool tapi_inet_from_sockaddr(
 		return true;
 	}
 	return false;
+}
+
+void tapi_inet_cannot_listen(char *out, size_t size, const char *scheme,
+	const struct tapi_source *address, bool has_port, int error, const char *privilege)
+{
+	char text[TAPI_TEXT_BYTES], hint[200] = "";
+
+	if (tapi_inet_print(text, sizeof(text), scheme, address, has_port) != TAPI_OK)
+		snprintf(text, sizeof(text), "%s", scheme);
+	if (error == EADDRINUSE)
+		snprintf(hint, sizeof(hint),
+			": `ss -anp` tells who does; end that, or change the port");
+	else if (error == EADDRNOTAVAIL)
+		snprintf(hint, sizeof(hint),
+			": this machine has no such address (`ip address` tells those it has)");
+	else if ((error == EPERM || error == EACCES) && privilege)
+		snprintf(hint, sizeof(hint), ": %s", privilege);
+	snprintf(out, size, "cannot listen on %s: %s%s", text, strerror(error), hint);
 }

@@ -36,6 +36,11 @@ TAPI_EXPORT socklen_t tapi_inet_to_sockaddr(
 // An IPv4 address inside an IPv6 one becomes IPv4. false: neither.
 TAPI_EXPORT bool tapi_inet_from_sockaddr(
 	struct tapi_source *out, const struct sockaddr *address, socklen_t length);
+// "cannot listen on udp://192.0.2.1:2086: Address already in use: ...": the error, and what to do.
+// `privilege`: what EPERM and EACCES ask for, or NULL.
+TAPI_EXPORT void tapi_inet_cannot_listen(char *out, size_t size, const char *scheme,
+	const struct tapi_source *address, bool has_port, int error, const char *privilege);
+#define TAPI_INET_LOW_PORT "a port below 1024 needs CAP_NET_BIND_SERVICE"
 TAPI_EXPORT bool tapi_inet_equal(const struct tapi_source *a, const struct tapi_source *b);
 
 #endif

@@ -120,14 +120,8 @@ static bool no_ipv6(const struct tapi_source *wanted, int error)
 static enum tapi_result cannot(struct tapi_listeners *listeners, const struct tapi_source *wanted,
 	int why, struct tapi_error *error)
 {
-	char text[80];
-
-	tapi_inet_print(text, sizeof(text), listeners->name, wanted, true);
-	snprintf(error->text, sizeof(error->text), "cannot listen on %s: %s%s", text, strerror(why),
-		why == EADDRINUSE      ? ": `ss -ltnp` tells who does; end that, or change the port"
-		: why == EADDRNOTAVAIL ? ": this machine has no such address"
-		: why == EACCES        ? ": a port below 1024 needs CAP_NET_BIND_SERVICE"
-				       : "");
+	tapi_inet_cannot_listen(error->text, sizeof(error->text), listeners->name, wanted, true,
+		why, TAPI_INET_LOW_PORT);
 	return TAPI_ESYS;
 }
 

@@ -73,7 +73,7 @@ static const struct tapi_datagram_kind raw_ip_kind = {
 	.keys = tapi_raw_ip_keys,
 	.type = SOCK_RAW,
 	.ip_protocol = RAW_PROTOCOL,
-	.needs = "; raw sockets need root or CAP_NET_RAW: setcap cap_net_raw+ep PROGRAM, or leave "
+	.needs = "raw sockets need root or CAP_NET_RAW: setcap cap_net_raw+ep PROGRAM, or leave "
 		 "raw-ip out of \"transports\"",
 	.prepare = raw_prepare,
 	.skip = tapi_raw_ip_skip,

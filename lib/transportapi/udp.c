@@ -29,7 +29,7 @@ static const struct tapi_datagram_kind udp_kind = {
 	.has_port = true,
 	.learns = true,
 	.type = SOCK_DGRAM,
-	.needs = "; ports below 1024 need CAP_NET_BIND_SERVICE",
+	.needs = TAPI_INET_LOW_PORT,
 };
 
 TAPI_EXPORT struct tapi_transport_api *inittransport_udp(const struct tapi_core_api *core)

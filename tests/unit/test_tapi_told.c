@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <event2/event.h>
 #include <cmocka.h>
@@ -112,6 +115,60 @@ static void transports_speak_with_their_place(void **state)
 	end(&begun);
 }
 
+// What is said behind the address of `scheme`.
+static const char *fault_of(const char *log, const char *scheme)
+{
+	static char out[2][256];
+	static unsigned turn;
+	char begin[64];
+	const char *at;
+
+	turn = !turn;
+	snprintf(begin, sizeof(begin), "cannot listen on %s", scheme);
+	at = strstr(log, begin);
+	if (!at)
+		fail_msg("%s", log);
+	at += strlen(begin);
+	snprintf(out[turn], sizeof(out[turn]), "%.*s", (int)strcspn(at, "\n"), at);
+	return out[turn];
+}
+
+// One fault, one wording, whatever the transport is.
+static void one_fault_has_one_wording(void **state)
+{
+	struct sockaddr_in taken = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(taken);
+	const int stream = socket(AF_INET, SOCK_STREAM, 0),
+		  datagram = socket(AF_INET, SOCK_DGRAM, 0);
+	struct begun begun;
+	char text[512];
+
+	(void)state;
+	begin(&begun, 1,
+		"{\"transports\": [\"udp\", \"tcp\"], \"udp\": {\"port\": 0, \"bind\": "
+		"[\"192.0.2.77\"]}, \"tcp\": {\"port\": 0, \"bind\": [\"192.0.2.77\"]}}");
+	assert_string_equal(fault_of(begun.log, "udp"), fault_of(begun.log, "tcp"));
+	assert_non_null(strstr(begun.log, "this machine has no such address"));
+	end(&begun);
+	// A port that both have taken.
+	assert_int_equal(bind(stream, (struct sockaddr *)&taken, sizeof(taken)), 0);
+	assert_int_equal(listen(stream, 1), 0);
+	assert_int_equal(getsockname(stream, (struct sockaddr *)&taken, &length), 0);
+	if (bind(datagram, (struct sockaddr *)&taken, sizeof(taken)) == 0) { // or somebody else has
+		snprintf(text, sizeof(text),
+			"{\"transports\": [\"udp\", \"tcp\"], \"udp\": {\"port\": %u, \"bind\": "
+			"[\"127.0.0.1\"]}, \"tcp\": {\"port\": %u, \"bind\": [\"127.0.0.1\"]}}",
+			ntohs(taken.sin_port), ntohs(taken.sin_port));
+		begin(&begun, 1, text);
+		assert_string_equal(fault_of(begun.log, "udp"), fault_of(begun.log, "tcp"));
+		assert_non_null(strstr(begun.log, "ss -anp"));
+		end(&begun);
+	}
+	close(stream);
+	close(datagram);
+}
+
 static void odd_starts_are_told(void **state)
 {
 	char folder[] = "/tmp/tapi_told_XXXXXX", text[1024];
@@ -187,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals_have_their_place),
 		cmocka_unit_test(transports_speak_with_their_place),
+		cmocka_unit_test(one_fault_has_one_wording),
 		cmocka_unit_test(odd_starts_are_told),
 		cmocka_unit_test(good_addresses_of_a_text_are_taken),
 	};

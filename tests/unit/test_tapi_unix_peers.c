@@ -299,6 +299,8 @@ static void test_reload(void **state)
 	(void)state;
 	unix_begin(&a, path_a, "");
 	assert_int_equal(node_reload(&a, unix_section(path_b, "\"cost\": 7"), NULL), TAPI_ECONF);
+	assert_non_null(strstr(a.logged, "unix.path"));
+	assert_non_null(strstr(a.logged, "nothing was changed"));
 	assert_non_null(strstr(a.logged, "path"));
 	assert_int_equal(
 		node_reload(&a, unix_section(path_a, "\"mode\": \"0666\", \"cost\": 7"), NULL),
