@@ -217,6 +217,15 @@ static void test_http2_git(void **state)
 	assert_string_equal(tcp(HALF_C2S, LITERAL(preface)), "http2");
 	assert_string_equal(tcp(HALF_C2S, LITERAL(pack)), "git");
 	assert_string_equal(tcp(HALF_C2S, LITERAL("zz32git-upload-pack /project.git")), "");
+	// from the server's side alone
+#define OBJECT "7217a7c7e582c46cec22a130adf4b9d7d950fba0"
+	assert_string_equal(
+		tcp(HALF_S2C, LITERAL("0055" OBJECT " HEAD\0multi_ack thin-pack\n")), "git");
+	assert_string_equal(tcp(HALF_S2C, LITERAL("000eversion 2\n0015agent=git/2.39\n")), "git");
+	assert_string_equal(tcp(HALF_S2C, LITERAL("0055" OBJECT " HEAD\0another thing\n")), "");
+	assert_string_equal(tcp(HALF_S2C, LITERAL("000eversion 7\n")), "");
+	assert_string_equal(tcp(HALF_C2S, LITERAL("000eversion 2\n")), "");
+#undef OBJECT
 }
 
 #define RANDOM_32 "abcdefghijklmnopqrstuvwxyz012345"

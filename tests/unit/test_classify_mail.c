@@ -117,6 +117,32 @@ static void test_midstream(void **state)
 	}
 }
 
+// News of one side alone, or joined midway: by commands and replies that nothing else has.
+static void test_news_midway(void **state)
+{
+	static const struct talk talks[] = {
+		{"nntp", 1, {">MODE READER\r\n"}},
+		{"nntp", 1, {">authinfo user someone\r\n"}},
+		{"nntp", 1, {">GROUP comp.lang.c\r\n"}},
+		{"nntp", 1, {">XOVER 1000-1200\r\n"}},
+		{"nntp", 1, {">BODY <part1.x$y@news.example>\r\n"}},
+		{"nntp", 1, {"<211 1234 3000234 3002322 misc.test\r\n"}},
+		{"nntp", 1, {"<222 3000235 <45223423@example.com>\r\n"}},
+		{"", 0, {">GROUP news\r\n"}},
+		{"", 0, {">XOVER everything\r\n"}},
+		{"", 0, {">BODY <b>\r\n"}},
+		{"", 0, {"<211 System status\r\n"}},
+		{"", 0, {"<222 something <else>\r\n"}},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(talks); i++) {
+		check(&talks[i], true, false);
+		check(&talks[i], true, true);
+		check(&talks[i], false, false);
+	}
+}
+
 // RFC 8314: the port says what runs inside TLS; elsewhere TLS is TLS.
 static void test_inside_tls(void **state)
 {
@@ -340,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_greetings),
 		cmocka_unit_test(test_verbs_decide),
 		cmocka_unit_test(test_midstream),
+		cmocka_unit_test(test_news_midway),
 		cmocka_unit_test(test_inside_tls),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_smtp_tunnel),
