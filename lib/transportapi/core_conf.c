@@ -85,6 +85,8 @@ const struct tapi_conf_key tapi_core_keys[] = {
 	NUMBER("keepalive_s", 1, 86400, 20, true,
 		"PING on every path where no address of ours can be reached (NAT)"),
 	NUMBER("advertise", 0, 64, 3, true, "HELOs of others sent to a peer that became reachable"),
+	{"introduce", TAPI_CONF_BOOL, 0, 0, 1, NULL, true,
+		"ask peers in touch to introduce us to others behind NATs; do so for them"},
 	NUMBER("observed_agree", 1, TAPI_OBSERVED_MAX, 3, true,
 		"peers that must agree on the address they see of us"),
 	NUMBER("in_rate", 0, UINT64_C(1) << 40, 0, true,
@@ -141,6 +143,7 @@ enum tapi_result tapi_core_settings_read(
 	*out = (struct tapi_core_settings){
 		.measured = strcmp(text(conf, "selection"), "measured") == 0,
 		.fragment = tapi_conf_bool(conf, "core", tapi_core_keys, "fragment"),
+		.introduce = tapi_conf_bool(conf, "core", tapi_core_keys, "introduce"),
 		.eager = strcmp(text(conf, "validate"), "eager") == 0,
 		.hysteresis_percent = (unsigned)number(conf, "hysteresis_percent"),
 		.advertise = (unsigned)number(conf, "advertise"),

@@ -391,7 +391,7 @@ enum tapi_result tapi_core_add_helos_text(
 	return left_out;
 }
 
-static void queue_helo(
+void tapi_peer_queue_helo(
 	struct tapi_peer *peer, const uint8_t *octets, uint32_t size, uint64_t now_us)
 {
 	tapi_queue_put(&peer->queue, TAPI_TYPE_HELO, &octets[TAPI_MESSAGE_HEAD_BYTES],
@@ -411,7 +411,7 @@ void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 	peer->helos_due = false;
 	peer->helos_sent_us = now_us;
 	for (unsigned i = 0; i < core->n_own; i++)
-		queue_helo(peer, core->own[i].octets, core->own[i].size, now_us);
+		tapi_peer_queue_helo(peer, core->own[i].octets, core->own[i].size, now_us);
 	for (unsigned i = 0; gossip && i < core->settings.advertise && i + 1 < core->n_reachable;
 		i++) {
 		struct tapi_peer *other =
@@ -422,7 +422,7 @@ void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 			at = at->next;
 		if (at == NULL)
 			continue;
-		queue_helo(peer, at->helo, at->helo_size, now_us);
+		tapi_peer_queue_helo(peer, at->helo, at->helo_size, now_us);
 		core->counters.gossip_sent++;
 	}
 	if (peer->queue.msgs != 0 && peer->flush_us > now_us)

@@ -100,6 +100,10 @@
 	X(peers_lost, "peers that no path leads to any more")                                      \
 	X(peers_refused, "peers refused: max_peers")                                               \
 	X(peers_evicted, "peers forgotten for another, not reachable")                             \
+	X(introduce_asked, "peers asked to introduce us to another behind a NAT")                  \
+	X(introduce_made, "peers told of another who asked for that")                              \
+	X(introduce_told, "times that we were told of another, and PINGed it")                     \
+	X(introduce_refused, "INTRODUCEs dropped: from strangers, too many, nothing known")        \
 	X(gossip_sent, "HELOs of others passed on")                                                \
 	X(stored, "times that known peers were written to their file")
 
@@ -111,7 +115,7 @@ struct tapi_core_counters {
 
 // Section "core": core_conf.c.
 struct tapi_core_settings {
-	bool measured, fragment, eager;
+	bool measured, fragment, eager, introduce;
 	unsigned hysteresis_percent, advertise, observed_agree;
 	uint32_t queue_msgs, max_peers, helos_per_peer;
 	uint64_t queue_bytes, queue_total_bytes, fragment_total_bytes, memory_total_bytes,
@@ -251,6 +255,8 @@ struct tapi_peer {
 	uint64_t flush_us;        // the queue goes out; TAPI_NEVER: nothing waits
 	uint64_t sent_us;         // a payload with messages, last
 	uint64_t heard_us;        // a payload with messages, last
+	uint64_t introduce_us;    // others were asked to introduce us, last; 0: never
+	uint64_t told_us;         // another told that it asks for us; 0: never
 	uint64_t blocked_us;      // how long to wait after a transport took nothing, next time
 	uint32_t reachable_index; // in core->reachable
 	uint32_t size_mean;       // of what is sent, for the measured table
@@ -260,6 +266,7 @@ struct tapi_peer {
 	struct tapi_assemblies assemblies; // of what is validated
 	struct tapi_assemblies strange;    // of what others may have sent in its name
 	struct tapi_bucket in, out;
+	struct tapi_bucket introduced; // INTRODUCEs that it sends; rate 0: none came yet
 	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];
@@ -405,6 +412,8 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 bool tapi_address_helo(const struct tapi_address *address, struct tapi_helo *out);
 void tapi_address_end(struct tapi_peer *peer, struct tapi_address *address);
 void tapi_addresses_limit(struct tapi_peer *peer); // helos_per_peer, after a reload
+void tapi_peer_queue_helo(
+	struct tapi_peer *peer, const uint8_t *octets, uint32_t size, uint64_t now_us);
 void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us);
 
 // path.c
@@ -459,6 +468,11 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us); // next wish
 
 // core_receive.c
 void tapi_core_take(void *carrier, const struct tapi_message_pack *pack);
+
+// core_introduce.c
+void tapi_introduce_ask(struct tapi_peer *peer, uint64_t now_us); // a PING went to its NAT
+void tapi_core_take_introduce(struct tapi_core *core, struct tapi_peer *from, bool validated,
+	const uint8_t *message, uint32_t size);
 
 // core_observed.c
 void tapi_observed_vote(struct tapi_carrier *carrier, const struct tapi_peer_id *peer,

@@ -146,6 +146,9 @@ static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
 		break;
 	case TAPI_TYPE_PONG: tapi_core_take_pong(in->core, message, size); break;
 	case TAPI_TYPE_FRAGMENT: take_fragment(in, message, size); break;
+	case TAPI_TYPE_INTRODUCE:
+		tapi_core_take_introduce(in->core, in->peer, in->validated, message, size);
+		break;
 	default:
 		if (type >= TAPI_TYPE_USER)
 			deliver(in, type, &message[TAPI_MESSAGE_HEAD_BYTES],

@@ -19,6 +19,7 @@
 
 #define WANTED_US     (UINT64_C(60) * TAPI_US_PER_S)   // a peer is wanted so long after a send
 #define REMEMBERED_US (UINT64_C(3600) * TAPI_US_PER_S) // proven addresses are kept valid for
+#define AGAIN_MAX     3 // PINGs of one challenge, where something else is heard meanwhile
 #define VALID_US_MAX  (UINT64_C(86400) * TAPI_US_PER_S)
 
 uint64_t tapi_backoff(struct tapi_core *core, unsigned failures)
@@ -224,7 +225,8 @@ static uint64_t address_due(
 			return TAPI_NEVER;
 		return at->revalidate_us > at->next_ping_us ? at->revalidate_us : at->next_ping_us;
 	}
-	if (at->trigger && (eager || wanted(peer, now_us, WANTED_US)))
+	if (at->trigger && (eager || wanted(peer, now_us, WANTED_US) ||
+				   (peer->told_us != 0 && now_us - peer->told_us < WANTED_US)))
 		return at->next_ping_us;
 	if (at->vouched && wanted(peer, now_us, WANTED_US))
 		return at->next_ping_us;
@@ -270,6 +272,8 @@ static void validate_address(struct tapi_peer *peer, struct tapi_address *at, ui
 		tapi_probe_start(path, tapi_address_valid(at, now_us), now_us);
 	if (at->path != NULL && at->path->probe == NULL)
 		at->next_ping_us = now_us + tapi_backoff(core, 1); // no memory
+	if ((helo.flags & TAPI_HELO_NATED) != 0 && wanted(peer, now_us, WANTED_US))
+		tapi_introduce_ask(peer, now_us); // it may not hear us before it went to us
 }
 
 // One message of ours for one that came in, since its source may be forged: a PONG for a PING, a
@@ -286,7 +290,12 @@ void tapi_path_trigger(struct tapi_path *path)
 	struct tapi_core *core = path->peer->core;
 	uint64_t now_us = tapi_core_now(core);
 
-	if (tapi_path_valid(path, now_us) || path->probe != NULL)
+	if (tapi_path_valid(path, now_us))
+		return;
+	// Our PING was lost at its NAT, it seems, which is open now.
+	if (path->probe != NULL && path->address != NULL && path->probe->sent < AGAIN_MAX)
+		tapi_probe_again(path->probe, now_us);
+	if (path->probe != NULL)
 		return;
 	path->trigger = true;
 	tapi_peer_at(path->peer, path->next_ping_us > now_us ? path->next_ping_us : now_us);

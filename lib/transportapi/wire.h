@@ -14,6 +14,7 @@ enum tapi_type { // below TAPI_TYPE_USER: the core's own
 	TAPI_TYPE_PONG = 3,
 	TAPI_TYPE_WELCOME = 4, // of stream transports, below the core
 	TAPI_TYPE_FRAGMENT = 5,
+	TAPI_TYPE_INTRODUCE = 12,
 };
 #define TAPI_MESSAGE_HEAD_BYTES 4
 
