@@ -285,11 +285,67 @@ static void test_gnutella_messages(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL(HASH16 "\x41\x01"), "gnutella");
 }
 
+#define PPS_ID "\x11\x22\x33\x44\x55\x66\x77\x88"
+
+static const char *ppstream_on(uint16_t port, const char *text, size_t length)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, port);
+
+	rig_feed(&flow, 0, text, length);
+	const char *found = rig_app(&flow);
+
+	rig_end(&flow);
+	return found;
+}
+
+static void test_ppstream(void **state)
+{
+	// 0x55 with a number and zeros; 0x44 with the client's name
+	static const struct form forms[] = {
+		FORM("\x19\0\x55\x72\x71" PPS_ID "\x1b\xa0\0\0\0\0\0\0more"),
+		FORM("\x21\0\x44\x74\x71" PPS_ID PPS_ID "PPStream\x01\x02\x03\x04"),
+	};
+	// a magic that is not known: with the port alone
+	static const struct form port[] = {
+		FORM("\x19\0\x55\xb3\x71\0\0\0\0\x11\x22\x33\x44\x55\0\0\0\0\0\0\0more"),
+		FORM("\x19\0\x44\xb2\x71" PPS_ID "\0\0\x01\0\x03\0\0\0more"),
+	};
+	static const struct form others[] = {
+		FORM("\x19\0\x55\x72\x71" PPS_ID "\x1b\xa0\0\0\0\0\0\x01more"),
+		FORM("\x1a\0\x44\xb2\x71" PPS_ID "\0\0\x01\0\x03\0\0\0more"),
+		FORM("\x19\0\x44\xb2\x71" PPS_ID "\0\0\x02\0\x03\0\0\0more"),
+	};
+	static const char old[] = "\x15\x80\x51\x10" HASH20,
+			  answer[] = "\x1b\x80\x01\x02" HASH20 "abc";
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+
+	(void)state;
+	DATAGRAMS(forms, "ppstream");
+	NO_DATAGRAMS(port, "ppstream");
+	for (size_t i = 0; i < N_OF(port); i++)
+		assert_string_equal(ppstream_on(17788, port[i].text, port[i].length), "ppstream");
+	for (size_t i = 0; i < N_OF(others); i++)
+		assert_string_not_equal(
+			ppstream_on(17788, others[i].text, others[i].length), "ppstream");
+	// an older client, and its answer; neither is enough alone, nor is the same side twice
+	assert_string_not_equal(ppstream_on(17788, LITERAL(old)), "ppstream");
+	assert_string_not_equal(ppstream_on(17788, LITERAL(answer)), "ppstream");
+	rig_feed(&flow, 0, LITERAL(old));
+	rig_feed(&flow, 0, LITERAL(old));
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, 1, LITERAL(answer));
+	assert_string_equal(rig_app(&flow), "ppstream");
+	rig_end(&flow);
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x15\x80"), "ppstream");
+	rig_random(rig, IPPROTO_UDP, LITERAL("\x19\0\x55"), "ppstream");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_edonkey),
 		cmocka_unit_test(test_edonkey_datagrams),
+		cmocka_unit_test(test_ppstream),
 		cmocka_unit_test(test_soulseek),
 		cmocka_unit_test(test_soulseek_obfuscated),
 		cmocka_unit_test(test_gnutella_messages),
