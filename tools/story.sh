@@ -54,7 +54,7 @@ story_transmission() { # NAME SIDE PEER_PORT RPC_PORT [KEY=JSON...]: starts one,
 	shift 4
 	$STORY_PY "$STORY_LIB/transmission.py" settings "$LAB_RUN/$name" "$port" "$rpc" "$@" &&
 		lab_spawn "$name" "$side" transmission-daemon --foreground --config-dir "$LAB_RUN/$name" &&
-		lab_wait 10 story_rpc "$side" "$rpc" bytes
+		lab_wait 30 story_rpc "$side" "$rpc" bytes
 }
 story_torrent() { # NAME MB SEEDER RPC_PORT SEEDER_PORT: a random file, its torrent, seeded
 	head -c "$(($2 << 20))" /dev/urandom >"$LAB_RUN/$3/$1.bin" || return 1
@@ -95,7 +95,7 @@ story_nginx() {
 	}
 	EOF
 	lab_spawn nginx server nginx -p "$LAB_RUN/web" -e "$LAB_RUN/log/nginx.error" -c "$LAB_RUN/web/nginx.conf" &&
-		lab_wait 5 lab_exec server curl -fsSI http://127.0.0.1/web.bin
+		lab_wait 30 lab_exec server curl -fsSI http://127.0.0.1/web.bin
 }
 
 story_sshd() {
@@ -118,7 +118,7 @@ story_sshd() {
 	PrintMotd no
 	EOF
 	lab_spawn sshd server /usr/sbin/sshd -D -e -f "$LAB_RUN/ssh/sshd_config"
-	lab_wait 5 lab_exec server $STORY_PY -c "import socket; socket.create_connection(('$LAB_SERVER4', 22), 1)"
+	lab_wait 30 lab_exec server $STORY_PY -c "import socket; socket.create_connection(('$LAB_SERVER4', 22), 1)"
 }
 
 # Everything that listens in the server's namespace, and the client's tracker.
@@ -151,7 +151,7 @@ story_innocents() {
 	lab_spawn ssh client ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o LogLevel=ERROR \
 		-o UserKnownHostsFile=/dev/null -o ServerAliveInterval=2 -o ServerAliveCountMax=3 \
 		-i "$LAB_RUN/ssh/user" "root@$LAB_SERVER4" 'while sleep 0.5; do date +%s.%N || exit; done'
-	if ! lab_wait 10 test -s "$LAB_RUN/log/ssh"; then
+	if ! lab_wait 30 test -s "$LAB_RUN/log/ssh"; then
 		ui_bad "no SSH session"; tail -n 5 "$LAB_RUN/log/ssh" "$LAB_RUN/log/sshd" >&2
 		return 1
 	fi
@@ -163,7 +163,7 @@ story_capture() { # on both sides, of the BitTorrent ports only
 		lab_spawn "tcpdump-$side" $side tcpdump -Z root -i "${side:0:1}0" -s 96 -U --immediate-mode \
 			-B 16384 -w "$LAB_RUN/$side.pcap" "portrange 51413-51420" || return 1
 	done
-	lab_wait 10 test -s "$LAB_RUN/client.pcap" -a -s "$LAB_RUN/server.pcap"
+	lab_wait 30 test -s "$LAB_RUN/client.pcap" -a -s "$LAB_RUN/server.pcap"
 }
 story_capture_stop() { lab_stop tcpdump-client 5 INT; lab_stop tcpdump-server 5 INT; }
 
@@ -222,9 +222,11 @@ story_blocked() {
 	# A new client process: transmission backs off for minutes from a peer that reset it.
 	story_transmission client2 client 51422 9092 && story_rpc client 9092 add "$LAB_RUN/third.torrent" "$LAB_RUN/client2"
 	lab_spawn again client $STORY_PY "$STORY_LIB/bt_peer.py" again "$LAB_SERVER4:51420" $((STORY_QUIET_S - 6))
-	sleep 1 # what was in socket buffers has reached the client's disk
-	before=$(story_rpc client 9091 bytes)
-	before_utp=$(story_rpc client 9093 bytes)
+	for _ in 1 2 3 4 5 6; do # what was in socket buffers reaches the client's disk
+		before=$(story_rpc client 9091 bytes) before_utp=$(story_rpc client 9093 bytes)
+		sleep 1
+		[ "$before $before_utp" != "$(story_rpc client 9091 bytes) $(story_rpc client 9093 bytes)" ] || break
+	done
 	for ((end = SECONDS + STORY_QUIET_S; SECONDS < end; )); do
 		ui_progress "BitTorrent is blocked; watching for new bytes, $((end - SECONDS)) s to go"
 		sleep 1
@@ -232,7 +234,7 @@ story_blocked() {
 	after=$(story_rpc client 9091 bytes)
 	after_utp=$(story_rpc client 9093 bytes)
 	end=$(ui_now)
-	lab_wait 5 story_over again
+	lab_wait 30 story_over again
 	lab_stop utp
 	story_capture_stop
 	wire=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51413 \
@@ -254,7 +256,7 @@ story_blocked() {
 	story_row "blocked: peer that reconnects for ever" "dies in the connection cache" \
 		"$again tries, $(story_seen_field again answered) answers, $hits hits" \
 		story_dies_in_cache "$(story_seen_field again answered)" "$hits"
-	lab_wait 5 story_has_event conncache
+	lab_wait 30 story_has_event conncache
 	story_row "conncache event in eve.json" "written" "$(story_events conncache) events" story_has_event conncache
 }
 story_dies_in_cache() { [ "$1" = 0 ] && story_more_than "$2" 0; }
@@ -299,7 +301,7 @@ story_untouched() {
 	read -r answered lost <<<"$(lab_pings ping)"
 	story_row "ping all the while" "none lost" "$answered answered, $lost lost" test "$answered" -gt 100 -a "$lost" = 0
 	lab_stop ssh 3
-	lab_wait 3 lab_balanced
+	lab_wait 30 lab_balanced
 	unaccounted=$(lab_stat unaccounted)
 	story_row "packets unaccounted for" "0" "$unaccounted" test "$unaccounted" = 0
 }

@@ -39,7 +39,7 @@ netns_check() { # WHAT COMMAND...
 netns_conserved() {
 	[ -n "${LAB_STANDIN:-}" ] && return
 	[ "$LAB_WIRE" = af_xdp ] || { netns_note "conservation: not tested, the wire is $LAB_WIRE"; return; }
-	lab_wait 3 lab_balanced
+	lab_wait 30 lab_balanced
 	netns_check "no packet unaccounted for" test "$(lab_stat unaccounted)" = 0
 }
 # netns_gateway_ends SECONDS: SIGTERM, and its exit code is 0 within that time.
