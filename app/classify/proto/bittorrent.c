@@ -365,7 +365,7 @@ static unsigned messages_from(const uint8_t *at, uint32_t left)
 		uint32_t fixed = message_length(at[4]);
 
 		// a keep-alive between two messages (BEP 3)
-		if (!length && weight && octets_be32(at + 4) && left >= 9) {
+		if (!length && weight && left >= 9 && octets_be32(at + 4)) {
 			at += 4;
 			left -= 4;
 			continue;
