@@ -3,7 +3,7 @@
 // handshake of three numbers of 32 bits, little endian: length of the sealed key, how it is sealed,
 // which cipher follows (90 bits); or in clear id, status, a method of 11 octets: by signatures.
 // Calls are RTP without a word of whose it is, to relays in a data centre's network in Korea,
-// 1.201.0.0/16 (nDPI, and the registry): RTCP that fits its datagram, or two packets of one stream,
+// 1.201.0.0/16 (nDPI): RTCP that fits its datagram, or two packets of one stream,
 // to or from there. Others may stand in that network, too: a hint, no more.
 #include "app_proto.h"
 #include "text.h"
