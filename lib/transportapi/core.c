@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define ANNOUNCE_US (UINT64_C(10) * TAPI_US_PER_S) // between two changes of our addresses
 
@@ -34,7 +35,7 @@ uint64_t tapi_core_wall(const struct tapi_core *core)
 					     : clock_us(CLOCK_REALTIME);
 }
 
-static void core_random(struct tapi_core *core, void *octets, size_t length)
+void tapi_core_random(struct tapi_core *core, void *octets, size_t length)
 {
 	if (core->options.random != NULL)
 		core->options.random(core->options.context, octets, length);
@@ -46,8 +47,13 @@ uint32_t tapi_core_chance(struct tapi_core *core, uint32_t below)
 {
 	uint32_t drawn;
 
-	core_random(core, &drawn, sizeof(drawn));
+	tapi_core_random(core, &drawn, sizeof(drawn));
 	return below != 0 ? drawn % below : 0; // jitter and picks: the bias does not matter
+}
+
+uint32_t tapi_core_crc(const uint8_t *octets, uint32_t length)
+{
+	return (uint32_t)crc32(0, octets, length);
 }
 
 __attribute__((format(printf, 4, 0))) static void log_text(struct tapi_core *core, int priority,
@@ -83,7 +89,7 @@ static uint64_t carrier_now(void *carrier)
 
 static void carrier_random(void *carrier, void *octets, size_t length)
 {
-	core_random(((struct tapi_carrier *)carrier)->core, octets, length);
+	tapi_core_random(((struct tapi_carrier *)carrier)->core, octets, length);
 }
 
 __attribute__((format(printf, 3, 4))) static void carrier_log(
@@ -276,6 +282,10 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 		   TAPI_OK) {
 		return result;
 	}
+	if (!tapi_static_of(&core->secure_static, &core->identity)) {
+		snprintf(error->text, sizeof(error->text), "the identity is no Ed25519 key");
+		return TAPI_ECONF;
+	}
 	core->ping_address = tapi_rate_map_new(1, set->ping_address_us, 65536);
 	core->ping_prefix = tapi_rate_map_new(
 		(uint32_t)set->ping_prefix_per_min, UINT64_C(60) * TAPI_US_PER_S, 65536);
@@ -284,6 +294,8 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 	tapi_bucket_init(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
 	tapi_bucket_init(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
 	tapi_budget_init(&core->budget, set->memory_total_bytes);
+	tapi_bucket_init(
+		&core->secure_bucket, set->handshakes_per_s, set->handshakes_per_s, now_us);
 	tapi_fragment_pool_init(&core->fragment_pool, set->fragment_total_bytes);
 	tapi_fragment_pool_join(&core->fragment_pool, &core->budget);
 	tapi_queue_pool_init(&core->queue_pool, set->queue_total_bytes);
@@ -404,6 +416,7 @@ void tapi_core_stop(struct tapi_core *core)
 			at->failures = 0;
 			at->trigger |= at->proven || at->vouched;
 		}
+		tapi_secure_forget(peer);
 		tapi_peer_lose(peer, "the core stops");
 		tapi_timer_end(core, &peer->timer);
 	}
@@ -449,6 +462,11 @@ void tapi_core_free(struct tapi_core *core)
 	tapi_measured_free(core->measured);
 	tapi_acl_free(core->acl_owned);
 	tapi_identity_wipe(&core->identity);
+	sodium_memzero(&core->secure_static, sizeof(core->secure_static));
+	free(core->sealed);
+	if (core->opened != NULL)
+		sodium_memzero(core->opened, core->buffer_room);
+	free(core->opened);
 	free(core->reachable);
 	free(core->buffer);
 	free(core->heap);

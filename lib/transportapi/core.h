@@ -70,6 +70,9 @@ struct tapi_incoming { // borrowed for the call
 	// The sender was found at this address or session, by PING and PONG. It did not sign the
 	// message: who forges the source of a datagram, or sits on the way, can speak in its name.
 	bool validated;
+	// It came sealed by the session with the sender (core.encryption): nobody else wrote it,
+	// wherever it came from.
+	bool sealed;
 };
 // One receiver per type, TAPI_TYPE_USER and more; NULL takes it away.
 TAPI_EXPORT enum tapi_result tapi_core_receive(struct tapi_core *core, uint16_t type,
@@ -85,7 +88,8 @@ struct tapi_outgoing {
 	uint32_t crc; // where is_encrypted: of the plain text
 };
 // TAPI_OK: queued. TAPI_DROPPED: the queue or the quota is full; TAPI_ENOADDR: nothing is known of
-// the peer; TAPI_ETOOBIG; TAPI_EACL.
+// the peer; TAPI_ETOOBIG; TAPI_EACL: the peer is denied, or core.encryption is "require" and it
+// does not encrypt.
 TAPI_EXPORT enum tapi_result tapi_core_send(struct tapi_core *core, const struct tapi_peer_id *peer,
 	const struct tapi_outgoing *outgoing);
 
@@ -109,19 +113,26 @@ enum tapi_peer_event {
 	TAPI_PEER_SWITCHED,  // another path is used
 	TAPI_PEER_LOST,      // no path is left, or it is forgotten, denied, or the core stops
 };
+enum tapi_secure_state {
+	TAPI_SECURE_CLEAR,   // what goes to it is not encrypted
+	TAPI_SECURE_PENDING, // it has to be, and there are no keys yet: messages wait
+	TAPI_SECURE_SEALED,
+	TAPI_SECURE_REFUSED, // "require", and the peer does not encrypt: nothing goes or comes
+};
 struct tapi_peer_info {
 	struct tapi_peer_id id;
 	char transport[32]; // of the path in use; empty: none
 	char address[TAPI_TEXT_BYTES];
-	char reason[160]; // why this path: "cheapest of 2 (udp 100, tcp 200)"
-	bool inbound;     // a session that the peer opened
-	uint32_t mtu, cost;
-	uint64_t rtt_us; // smoothed; 0: unknown
+	char reason[160];   // why this path: "cheapest of 2 (udp 100, tcp 200)"
+	bool inbound;       // a session that the peer opened
+	uint32_t mtu, cost; // mtu: what is left for messages, where they are sealed
+	uint64_t rtt_us;    // smoothed; 0: unknown
 	double loss;
 	unsigned addresses, validated, sessions;
 	uint32_t queued_msgs;
 	uint64_t queued_bytes;
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
+	enum tapi_secure_state secure;
 	uint64_t in_rate, out_rate; // quota, octets per second; 0: none (TA29)
 };
 TAPI_EXPORT void tapi_core_watch(struct tapi_core *core,

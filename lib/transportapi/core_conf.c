@@ -89,6 +89,13 @@ const struct tapi_conf_key tapi_core_keys[] = {
 		"ask peers in touch to introduce us to others behind NATs; do so for them"},
 	NUMBER("observed_agree", 1, TAPI_OBSERVED_MAX, 3, true,
 		"peers that must agree on the address they see of us"),
+	CHOICE("encryption", "off|prefer|require", true,
+		"seal what goes between peers: with those that do so too, or with nobody else"),
+	NUMBER("rekey_s", 10, 86400, 120, true, "new keys after this time, while messages go"),
+	NUMBER("rekey_msgs", 16, UINT64_C(1) << 40, UINT64_C(1) << 30, true,
+		"new keys after so many payloads"),
+	NUMBER("handshakes_per_s", 1, 10000000, 200, true,
+		"handshakes worked on in a second, half of it for validated peers"),
 	NUMBER("in_rate", 0, UINT64_C(1) << 40, 0, true,
 		"octets per second taken from one peer; 0: no limit"),
 	NUMBER("out_rate", 0, UINT64_C(1) << 40, 0, true,
@@ -120,6 +127,15 @@ static uint64_t number(const struct tapi_conf *conf, const char *name)
 static const char *text(const struct tapi_conf *conf, const char *name)
 {
 	return tapi_conf_text(conf, "core", tapi_core_keys, name);
+}
+
+static enum tapi_encryption encryption(const struct tapi_conf *conf)
+{
+	const char *word = text(conf, "encryption");
+
+	return strcmp(word, "require") == 0  ? TAPI_ENCRYPTION_REQUIRE
+	       : strcmp(word, "prefer") == 0 ? TAPI_ENCRYPTION_PREFER
+					     : TAPI_ENCRYPTION_OFF;
 }
 
 enum tapi_result tapi_core_settings_read(
@@ -179,6 +195,10 @@ enum tapi_result tapi_core_settings_read(
 		.linger_us = number(conf, "linger_s") * TAPI_US_PER_S,
 		.keepalive_us = number(conf, "keepalive_s") * TAPI_US_PER_S,
 		.measured_ping_us = number(conf, "measured_ping_s") * TAPI_US_PER_S,
+		.encryption = encryption(conf),
+		.rekey_us = number(conf, "rekey_s") * TAPI_US_PER_S,
+		.rekey_msgs = number(conf, "rekey_msgs"),
+		.handshakes_per_s = number(conf, "handshakes_per_s"),
 		.in_rate = number(conf, "in_rate"),
 		.out_rate = number(conf, "out_rate"),
 		.identity = text(conf, "identity"),

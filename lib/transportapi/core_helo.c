@@ -16,6 +16,8 @@ static void add_own(struct tapi_core *core, struct tapi_helo *helo, uint64_t wal
 
 	helo->expires_us = wall_us + core->settings.helo_lifetime_us;
 	helo->seq = wall_us;
+	if (core->settings.encryption != TAPI_ENCRYPTION_OFF)
+		helo->flags |= TAPI_HELO_ENCRYPTS;
 	tapi_helo_sign(helo, &core->identity);
 	own->protocol = helo->protocol;
 	own->size = (uint16_t)tapi_helo_encode(helo, own->octets, sizeof(own->octets));
@@ -277,6 +279,7 @@ enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_h
 		peer = tapi_peer_get(core, &id);
 	if (peer == NULL)
 		return refuse(&count->helo_no_room, TAPI_ELIMIT);
+	tapi_secure_learn_helo(peer, helo);
 	if (carrier == NULL)
 		return refuse(&count->helo_stored, TAPI_OK); // there is no address to keep
 	return keep(core, peer, carrier, old, helo, hash, octets, length, origin);
@@ -399,6 +402,18 @@ void tapi_peer_queue_helo(
 		now_us + peer->core->settings.queue_deadline_us, now_us);
 }
 
+static void helos_in_clear(struct tapi_peer *peer, uint64_t now_us)
+{
+	struct tapi_core *core = peer->core;
+	struct tapi_path *path = peer->use.path;
+
+	if (path == NULL || !tapi_path_valid(path, now_us) || !tapi_path_hold(path))
+		return;
+	for (unsigned i = 0; i < core->n_own; i++)
+		tapi_path_send(path, core->own[i].octets, core->own[i].size, false,
+			tapi_core_crc(core->own[i].octets, core->own[i].size));
+}
+
 // Ours, all; and of others one validated, unexpired address each, of so many peers drawn by chance
 // as `advertise` says (TA8: nobody else is advertised).
 //
@@ -410,6 +425,12 @@ void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 
 	peer->helos_due = false;
 	peer->helos_sent_us = now_us;
+	// Without keys messages wait, but the peer may have none because it has not heard of us;
+	// and a HELO alone is no reason for new ones.
+	if (tapi_secure_waits(peer, now_us)) {
+		helos_in_clear(peer, now_us);
+		return;
+	}
 	for (unsigned i = 0; i < core->n_own; i++)
 		tapi_peer_queue_helo(peer, core->own[i].octets, core->own[i].size, now_us);
 	for (unsigned i = 0; gossip && i < core->settings.advertise && i + 1 < core->n_reachable;

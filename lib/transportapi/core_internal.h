@@ -12,12 +12,14 @@
 
 #include "transportapi/budget.h"
 #include "transportapi/core.h"
+#include "transportapi/core_secure.h"
 #include "transportapi/fragment.h"
 #include "transportapi/limit.h"
 #include "transportapi/measured.h"
 #include "transportapi/ping.h"
 #include "transportapi/queue.h"
 #include "transportapi/registry.h"
+#include "transportapi/secure.h"
 #include "transportapi/table.h"
 #include "transportapi/wire.h"
 
@@ -42,6 +44,8 @@
 	X(send_full, "messages refused: the queue is full")                                        \
 	X(send_too_big, "messages refused: too long")                                              \
 	X(send_denied, "messages refused: the peer is denied")                                     \
+	X(send_insecure,                                                                           \
+		"messages refused: encryption is required, and the peer does not encrypt")         \
 	X(sent_msgs, "messages of the application that a transport took")                          \
 	X(sent_batches, "payloads that a transport took, with messages of the application")        \
 	X(sent_bytes, "their octets")                                                              \
@@ -105,6 +109,26 @@
 	X(introduce_told, "times that we were told of another, and PINGed it")                     \
 	X(introduce_refused, "INTRODUCEs dropped: from strangers, too many, nothing known")        \
 	X(gossip_sent, "HELOs of others passed on")                                                \
+	X(secure_begun, "handshakes that we began")                                                \
+	X(secure_again, "their messages that were sent again")                                     \
+	X(secure_timed_out, "of these handshakes, given up: nobody answered")                      \
+	X(secure_answered, "handshakes of peers that were answered, repetitions included")         \
+	X(secure_repeated, "handshakes of peers that came again")                                  \
+	X(secure_crossed, "handshakes of peers not answered: ours is under way and goes before")   \
+	X(secure_limited, "handshakes and answers dropped: handshakes_per_s")                      \
+	X(secure_replayed, "handshakes dropped: not newer than the last one")                      \
+	X(secure_stale, "answers dropped: to no handshake of ours that is under way")              \
+	X(secure_bad, "handshakes and answers dropped: malformed, altered, or not of the peer")    \
+	X(secure_no_way, "handshakes that could not be answered where they came from")             \
+	X(secure_made, "sessions with peers that stand, new keys of old ones included")            \
+	X(secure_ended, "keys that ended by time")                                                 \
+	X(sealed_sent, "payloads that a transport took sealed")                                    \
+	X(sealed_received, "payloads that were opened")                                            \
+	X(sealed_bad, "sealed payloads dropped: malformed, forged or altered")                     \
+	X(sealed_replayed, "sealed payloads dropped: they came before, or too late")               \
+	X(sealed_unknown, "sealed payloads dropped: of keys that we do not have")                  \
+	X(sealed_unwanted, "handshakes and sealed payloads dropped: core.encryption is off")       \
+	X(clear_dropped, "messages and parts dropped: in clear, of a peer that has to encrypt")    \
 	X(stored, "times that known peers were written to their file")
 
 struct tapi_core_counters {
@@ -129,6 +153,8 @@ struct tapi_core_settings {
 	uint64_t measured_ping_us;
 	unsigned quiet_pings;
 	uint64_t in_rate, out_rate;
+	uint64_t rekey_us, rekey_msgs, handshakes_per_s;
+	enum tapi_encryption encryption;
 	const char *identity, *known_peers, *module_path, *measured_table; // the configuration's
 	bool modules_first;
 };
@@ -268,6 +294,13 @@ struct tapi_peer {
 	struct tapi_bucket in, out;
 	struct tapi_bucket introduced; // INTRODUCEs that it sends; rate 0: none came yet
 	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
+	struct tapi_secure *secure;    // NULL: no keys
+	uint8_t public_key[TAPI_PUBLIC_KEY_BYTES]; // where has_key: of the id, proven
+	uint64_t offer_seq;                        // of the HELO that `offer` is of
+	uint64_t rest_until_us;                    // no handshake of ours before
+	uint64_t asked_us;                         // tapi_secure_ask
+	uint8_t offer;                             // enum tapi_offer
+	bool has_key, ask, complained;
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];
 	TAILQ_ENTRY(tapi_peer) line;
@@ -329,9 +362,11 @@ struct tapi_core {
 	uint64_t denials; // calls of tapi_core_deny_peer
 
 	struct tapi_probe *probes;
-	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket;
+	struct tapi_bucket ping_bucket, pong_bucket, helo_bucket, secure_bucket;
 	struct tapi_bucket ping_in_bucket; // as ping_bucket, for sessions that came in
 	struct tapi_peer_list line;        // of those who are known: one PING, then the next peer
+	struct tapi_static secure_static;  // of `identity`
+	uint64_t secure_stamp;             // the last
 	struct tapi_rate_map *ping_address, *ping_prefix;
 	struct tapi_budget budget;
 	uint32_t descriptors_told; // wanted, when it was too much; 0: it was not
@@ -351,12 +386,15 @@ struct tapi_core {
 	void *watch_context;
 	uint8_t *buffer; // one payload, of the largest mtu
 	uint32_t buffer_room;
+	uint8_t *sealed, *opened; // one more each, on first use
 };
 
 // core.c
 uint64_t tapi_core_now(const struct tapi_core *core);
 uint64_t tapi_core_wall(const struct tapi_core *core);
 uint32_t tapi_core_chance(struct tapi_core *core, uint32_t below);
+void tapi_core_random(struct tapi_core *core, void *octets, size_t length);
+uint32_t tapi_core_crc(const uint8_t *octets, uint32_t length);
 void tapi_core_log(struct tapi_core *core, int priority, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void tapi_carrier_touch(struct tapi_carrier *carrier); // it wants a turn now

@@ -15,6 +15,7 @@ struct arrival {
 	struct tapi_peer *peer; // NULL: nothing is kept of the sender
 	struct tapi_path *path; // NULL: without session, or one that is not its
 	bool validated;
+	bool sealed; // it was
 };
 
 enum tapi_result tapi_core_receive(struct tapi_core *core, uint16_t type,
@@ -48,6 +49,7 @@ static void deliver(struct arrival *in, uint16_t type, const uint8_t *body, uint
 		.crc = in->pack->crc,
 		.transport = in->carrier->loaded.name,
 		.validated = in->validated,
+		.sealed = in->sealed,
 	};
 
 	if (in->path != NULL) {
@@ -86,11 +88,18 @@ static void take_fragment(struct arrival *in, const uint8_t *part, uint32_t size
 		tapi_path_trigger(in->path);
 	// Whoever writes the peer's name on a part must not get into what the peer says, nor in its
 	// way. What began before the peer was validated goes on as it began.
-	into = &in->peer->strange;
-	if (in->validated && (tapi_assemblies_wait_for(&in->peer->assemblies, part, size) ||
-				     !tapi_assemblies_wait_for(into, part, size)))
-		into = &in->peer->assemblies;
+	// What came sealed is never mixed with what did not.
+	if (in->sealed)
+		into = tapi_secure_get(in->peer) != NULL ? &in->peer->secure->assemblies : NULL;
 	else
+		into = &in->peer->strange;
+	if (into == NULL)
+		return;
+	if (!in->sealed && in->validated &&
+		(tapi_assemblies_wait_for(&in->peer->assemblies, part, size) ||
+			!tapi_assemblies_wait_for(into, part, size)))
+		into = &in->peer->assemblies;
+	else if (!in->sealed)
 		all.validated = false;
 	if (tapi_fragment_take(into, part, size, in->pack->is_encrypted, in->pack->crc, now_us,
 		    wait_us * TAPI_US_PER_S, &whole) != TAPI_OK) {
@@ -130,6 +139,25 @@ static void take_helo(struct arrival *in, const uint8_t *message, uint32_t size)
 		tapi_path_trigger(in->path);
 }
 
+static void split(struct arrival *in);
+
+static void take_sealed(struct arrival *in, const uint8_t *message, uint32_t size)
+{
+	struct tapi_message_pack pack = *in->pack;
+	struct arrival inner = *in;
+	struct tapi_opened opened;
+
+	if (!tapi_secure_take_sealed(in->core, in->peer, in->path, message, size, &opened))
+		return;
+	pack.message = opened.payload;
+	pack.size = opened.size;
+	pack.is_encrypted = opened.is_encrypted;
+	pack.crc = opened.crc;
+	inner.pack = &pack;
+	inner.sealed = true;
+	split(&inner);
+}
+
 static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
 {
 	uint16_t type = tapi_get16(&message[2]);
@@ -139,6 +167,17 @@ static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
 		in->core->counters.malformed++;
 		return;
 	}
+	// Sealed are HELOs, introductions, parts and messages of applications: nothing else.
+	if (in->sealed && type < TAPI_TYPE_USER && type != TAPI_TYPE_HELO &&
+		type != TAPI_TYPE_FRAGMENT && type != TAPI_TYPE_INTRODUCE) {
+		in->core->counters.malformed++;
+		return;
+	}
+	if (!in->sealed &&
+		(type >= TAPI_TYPE_USER || type == TAPI_TYPE_FRAGMENT ||
+			type == TAPI_TYPE_INTRODUCE) &&
+		tapi_secure_clear_dropped(in->core, in->peer))
+		return;
 	switch (type) {
 	case TAPI_TYPE_HELO: take_helo(in, message, size); break;
 	case TAPI_TYPE_PING:
@@ -149,6 +188,12 @@ static void dispatch(struct arrival *in, const uint8_t *message, uint32_t size)
 	case TAPI_TYPE_INTRODUCE:
 		tapi_core_take_introduce(in->core, in->peer, in->validated, message, size);
 		break;
+	case TAPI_TYPE_INITIATE:
+		tapi_secure_take_initiate(
+			in->core, in->peer, in->pack, in->validated, message, size);
+		break;
+	case TAPI_TYPE_RESPOND: tapi_secure_take_respond(in->core, in->peer, message, size); break;
+	case TAPI_TYPE_SEALED: take_sealed(in, message, size); break;
 	default:
 		if (type >= TAPI_TYPE_USER)
 			deliver(in, type, &message[TAPI_MESSAGE_HEAD_BYTES],

@@ -196,6 +196,8 @@ static void apply_settings(struct tapi_core *core, uint64_t now_us)
 	tapi_bucket_change(&core->ping_in_bucket, set->ping_per_s, set->ping_per_s, now_us);
 	tapi_bucket_change(&core->pong_bucket, set->pongs_per_s, set->pongs_per_s, now_us);
 	tapi_bucket_change(&core->helo_bucket, set->helos_per_s, set->helos_per_s, now_us);
+	tapi_bucket_change(
+		&core->secure_bucket, set->handshakes_per_s, set->handshakes_per_s, now_us);
 	tapi_queue_pool_limit(&core->queue_pool, set->queue_total_bytes);
 	tapi_fragment_pool_limit(&core->fragment_pool, set->fragment_total_bytes);
 	core->budget.bytes_max = set->memory_total_bytes;
@@ -210,6 +212,7 @@ enum tapi_result tapi_core_reload(
 	struct tapi_core_settings settings;
 	struct tapi_measured *measured = NULL;
 	struct tapi_acl *acl = NULL;
+	enum tapi_encryption was;
 	enum tapi_result result;
 
 	error->text[0] = '\0';
@@ -233,7 +236,9 @@ enum tapi_result tapi_core_reload(
 	core->acl_owned = acl;
 	tapi_measured_free(core->measured);
 	core->measured = measured;
+	was = core->settings.encryption;
 	core->settings = settings;
+	tapi_core_secure_reload(core, was);
 	apply_settings(core, tapi_core_now(core));
 	core->depth++;
 	apply_denials(core);

@@ -112,13 +112,33 @@ static bool shrink(struct tapi_path *path, uint32_t size)
 	return true;
 }
 
+static uint32_t extra_of(enum tapi_gate gate)
+{
+	return gate == TAPI_GATE_SEALED ? TAPI_SEALED_BYTES : 0;
+}
+
+// What a path takes of messages; the size of a sealed payload is a u16.
+static uint32_t room_of(const struct tapi_path *path, enum tapi_gate gate)
+{
+	uint32_t mtu = path->mtu;
+
+	if (gate != TAPI_GATE_SEALED)
+		return mtu;
+	mtu = mtu < UINT16_MAX ? mtu : UINT16_MAX;
+	return mtu > TAPI_SEALED_BYTES ? mtu - TAPI_SEALED_BYTES : 0;
+}
+
 // One payload; TAPI_DROPPED with *again: not now. Other results: the path is not for it.
-static enum tapi_result send_payload(struct tapi_path *path, const uint8_t *payload, uint32_t size,
-	bool is_encrypted, uint32_t crc, uint64_t now_us, uint64_t *again_us)
+static enum tapi_result send_payload(struct tapi_path *path, enum tapi_gate gate,
+	const uint8_t *payload, uint32_t size, bool is_encrypted, uint32_t crc, uint64_t now_us,
+	uint64_t *again_us)
 {
 	struct tapi_peer *peer = path->peer;
-	uint64_t when_us = tapi_bucket_when(&peer->out, size, now_us);
+	uint64_t when_us;
 	enum tapi_result result;
+
+	size += extra_of(gate);
+	when_us = tapi_bucket_when(&peer->out, size, now_us);
 
 	if (when_us > now_us) {
 		*again_us = when_us;
@@ -128,12 +148,22 @@ static enum tapi_result send_payload(struct tapi_path *path, const uint8_t *payl
 		*again_us = put_off(peer, now_us);
 		return TAPI_DROPPED;
 	}
+	if (gate == TAPI_GATE_SEALED) {
+		payload = tapi_secure_seal(
+			peer, payload, size - TAPI_SEALED_BYTES, is_encrypted, crc, &size);
+		is_encrypted = false;
+		if (payload == NULL) {
+			*again_us = put_off(peer, now_us);
+			return TAPI_DROPPED;
+		}
+	}
 	if (!is_encrypted)
 		crc = (uint32_t)crc32(0, payload, size);
 	result = tapi_path_send(path, payload, size, is_encrypted, crc);
-	if (result == TAPI_OK)
+	if (result == TAPI_OK) {
 		tapi_bucket_take(&peer->out, size, now_us);
-	else if (result == TAPI_ETOOBIG && shrink(path, size))
+		peer->core->counters.sealed_sent += gate == TAPI_GATE_SEALED;
+	} else if (result == TAPI_ETOOBIG && shrink(path, size))
 		*again_us = now_us;
 	else
 		*again_us = put_off(peer, now_us);
@@ -152,18 +182,19 @@ static bool way_asked(const struct tapi_peer *peer, uint32_t size)
 // A message that is not cut and waited, by the cheapest path that takes it. One that is being asked
 // after is waited for a moment: the way that is found first may be too small. TAPI_DROPPED: not
 // now.
-static enum tapi_result send_whole(
-	struct tapi_peer *peer, struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
+static enum tapi_result send_whole(struct tapi_peer *peer, enum tapi_gate gate,
+	struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
 {
+	uint32_t size = item->size + extra_of(gate);
 	struct tapi_choice choice;
 	struct tapi_path *path;
 	char reason[sizeof(peer->reason)];
 	enum tapi_result result;
 
-	if (item->size > UINT16_MAX)
+	if (size > UINT16_MAX)
 		return TAPI_ETOOBIG;
-	if (!tapi_peer_best(peer, item->size, now_us, &choice, reason, sizeof(reason))) {
-		if (!way_asked(peer, item->size) || now_us >= item->queued_us + WAY_WAIT_US)
+	if (!tapi_peer_best(peer, size, now_us, &choice, reason, sizeof(reason))) {
+		if (!way_asked(peer, size) || now_us >= item->queued_us + WAY_WAIT_US)
 			return TAPI_ETOOBIG;
 		*again_us = now_us + WAY_LOOK_US;
 		return TAPI_DROPPED;
@@ -171,8 +202,8 @@ static enum tapi_result send_whole(
 	path = choice.path != NULL ? choice.path : tapi_path_open(peer, choice.address);
 	if (path == NULL || !tapi_path_valid(path, now_us) || !tapi_path_hold(path))
 		return TAPI_ETOOBIG;
-	result = send_payload(
-		path, item->message, item->size, item->is_encrypted, item->crc, now_us, again_us);
+	result = send_payload(path, gate, item->message, item->size, item->is_encrypted, item->crc,
+		now_us, again_us);
 	if (result != TAPI_OK)
 		return TAPI_DROPPED;
 	account(path, item->size, 1, now_us);
@@ -183,17 +214,17 @@ static enum tapi_result send_whole(
 }
 
 // As many parts as the transport takes now; true: it is over with this message.
-static bool send_parts(
-	struct tapi_path *path, struct tapi_item *item, uint64_t now_us, uint64_t *again_us)
+static bool send_parts(struct tapi_path *path, enum tapi_gate gate, struct tapi_item *item,
+	uint64_t now_us, uint64_t *again_us)
 {
 	struct tapi_peer *peer = path->peer;
 	struct tapi_core *core = peer->core;
-	uint32_t mtu = path->mtu, size, next;
+	uint32_t mtu = room_of(path, gate), size, next;
 	enum tapi_result result;
 
 	if (!core->settings.fragment || mtu <= TAPI_FRAGMENT_HEAD_BYTES) {
 		result = core->settings.fragment ? TAPI_ETOOBIG
-						 : send_whole(peer, item, now_us, again_us);
+						 : send_whole(peer, gate, item, now_us, again_us);
 		if (result == TAPI_OK || result == TAPI_DROPPED)
 			return result == TAPI_OK;
 		core->counters.dropped_too_big++;
@@ -202,14 +233,17 @@ static bool send_parts(
 	}
 	if (mtu > UINT16_MAX)
 		mtu = UINT16_MAX; // the size of a part is a u16
+	if (item->part_sealed != (gate == TAPI_GATE_SEALED))
+		item->part_offset = 0; // those in clear and those sealed are of two messages
+	item->part_sealed = gate == TAPI_GATE_SEALED;
 	if (item->part_offset == 0)
 		item->part_id = ++peer->fragment_id;
 	while (item->part_offset < item->size) {
 		size = tapi_fragment_make(core->buffer, mtu, item->part_id, item->message,
 			item->size, item->part_offset, &next);
-		result = send_payload(
-			path, core->buffer, size, item->is_encrypted, item->crc, now_us, again_us);
-		if (result == TAPI_ETOOBIG && size <= TAPI_PATH_MTU_LEAST) {
+		result = send_payload(path, gate, core->buffer, size, item->is_encrypted, item->crc,
+			now_us, again_us);
+		if (result == TAPI_ETOOBIG && size + extra_of(gate) <= TAPI_PATH_MTU_LEAST) {
 			core->counters.dropped_too_big++;
 			tapi_queue_drop(&peer->queue, item);
 			return true;
@@ -233,6 +267,7 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 	uint64_t again_us = TAPI_NEVER, deadline_us;
 	struct tapi_batch batch;
 	struct tapi_path *path;
+	enum tapi_gate gate;
 	bool due;
 
 	if (peer->queue.msgs == 0)
@@ -245,6 +280,9 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 	path = path_in_use(peer, now_us);
 	if (path == NULL)
 		return deadline_us;
+	gate = tapi_secure_gate(peer, now_us);
+	if (gate == TAPI_GATE_WAIT)
+		return deadline_us; // what ends the wait says so
 	due = peer->flush_us <= now_us;
 	for (unsigned sent = 0; peer->queue.msgs != 0; sent++) {
 		enum tapi_result result;
@@ -254,11 +292,12 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 			again_us = now_us; // of the next turn
 			break;
 		}
-		size = tapi_queue_batch(&peer->queue, core->buffer, path->mtu, now_us, &batch);
+		size = tapi_queue_batch(
+			&peer->queue, core->buffer, room_of(path, gate), now_us, &batch);
 		if (size == 0 && batch.too_long == NULL)
 			break;
 		if (size == 0) {
-			if (!send_parts(path, batch.too_long, now_us, &again_us))
+			if (!send_parts(path, gate, batch.too_long, now_us, &again_us))
 				break;
 			continue;
 		}
@@ -266,9 +305,9 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 			again_us = peer->flush_us;
 			break;
 		}
-		result = send_payload(
-			path, core->buffer, size, batch.is_encrypted, batch.crc, now_us, &again_us);
-		if (result == TAPI_ETOOBIG && size <= TAPI_PATH_MTU_LEAST) {
+		result = send_payload(path, gate, core->buffer, size, batch.is_encrypted, batch.crc,
+			now_us, &again_us);
+		if (result == TAPI_ETOOBIG && size + extra_of(gate) <= TAPI_PATH_MTU_LEAST) {
 			core->counters.dropped_too_big += batch.msgs;
 			peer->dropped_msgs += batch.msgs;
 			tapi_queue_sent(&peer->queue, &batch); // no smaller one is to be had
@@ -293,8 +332,8 @@ static bool path_idle(const struct tapi_path *path, uint64_t now_us)
 }
 
 // One message is the payload.
-static bool send_alone(
-	struct tapi_path *path, const struct tapi_outgoing *outgoing, uint64_t now_us)
+static bool send_alone(struct tapi_path *path, enum tapi_gate gate,
+	const struct tapi_outgoing *outgoing, uint64_t now_us)
 {
 	struct tapi_core *core = path->peer->core;
 	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES;
@@ -305,8 +344,8 @@ static bool send_alone(
 	p = tapi_put16(p, outgoing->type);
 	if (outgoing->length != 0)
 		memcpy(p, outgoing->body, outgoing->length);
-	if (send_payload(path, core->buffer, size, outgoing->is_encrypted, outgoing->crc, now_us,
-		    &again_us) != TAPI_OK)
+	if (send_payload(path, gate, core->buffer, size, outgoing->is_encrypted, outgoing->crc,
+		    now_us, &again_us) != TAPI_OK)
 		return false;
 	account(path, size, 1, now_us);
 	core->counters.send_accepted++;
@@ -320,15 +359,19 @@ static bool send_at_once(
 {
 	struct tapi_path *path = peer->use.path;
 	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES, mtu;
+	enum tapi_gate gate;
 
 	if (peer->queue.msgs != 0 || path == NULL || path->references == 0 ||
 		!tapi_path_valid(path, now_us))
 		return false;
-	mtu = path->mtu;
+	gate = tapi_secure_gate(peer, now_us);
+	if (gate == TAPI_GATE_WAIT)
+		return false;
+	mtu = room_of(path, gate);
 	if (size > mtu || size > UINT16_MAX ||
 		(size <= mtu / 2 && !outgoing->is_encrypted && !path_idle(path, now_us)))
 		return false;
-	return send_alone(path, outgoing, now_us);
+	return send_alone(path, gate, outgoing, now_us);
 }
 
 static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
@@ -339,11 +382,11 @@ static enum tapi_result refuse(uint64_t *counter, enum tapi_result result)
 
 // Too long for the path in use, and not to be cut: by the cheapest that takes it whole, now or not
 // at all, as the queue is that of the path in use.
-static enum tapi_result send_by_size(
-	struct tapi_peer *peer, const struct tapi_outgoing *outgoing, uint64_t now_us)
+static enum tapi_result send_by_size(struct tapi_peer *peer, enum tapi_gate gate,
+	const struct tapi_outgoing *outgoing, uint64_t now_us)
 {
 	struct tapi_core *core = peer->core;
-	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES;
+	uint32_t size = outgoing->length + TAPI_MESSAGE_HEAD_BYTES + extra_of(gate);
 	struct tapi_choice choice;
 	struct tapi_path *path;
 	char reason[sizeof(peer->reason)];
@@ -353,7 +396,7 @@ static enum tapi_result send_by_size(
 		return refuse(&core->counters.send_too_big, TAPI_ETOOBIG);
 	path = choice.path != NULL ? choice.path : tapi_path_open(peer, choice.address);
 	if (path == NULL || !tapi_path_valid(path, now_us) || !tapi_path_hold(path) ||
-		!send_alone(path, outgoing, now_us))
+		!send_alone(path, gate, outgoing, now_us))
 		return refuse(&core->counters.send_full, TAPI_DROPPED);
 	path->by_size = true;
 	core->counters.sent_by_size++;
@@ -363,10 +406,12 @@ static enum tapi_result send_by_size(
 static uint32_t mtu_in_use(const struct tapi_peer *peer)
 {
 	const struct tapi_address *at = peer->use.address;
+	uint32_t mtu, extra = tapi_secure_extra(peer);
 
-	if (peer->use.path != NULL)
-		return peer->use.path->mtu;
-	return at != NULL ? tapi_path_mtu(at->carrier, at->mtu) : UINT32_MAX;
+	if (peer->use.path == NULL && at == NULL)
+		return UINT32_MAX;
+	mtu = peer->use.path != NULL ? peer->use.path->mtu : tapi_path_mtu(at->carrier, at->mtu);
+	return mtu > extra ? mtu - extra : 0;
 }
 
 static enum tapi_result enqueue(
@@ -416,6 +461,7 @@ enum tapi_result tapi_core_send(
 {
 	struct tapi_core_counters *count = &core->counters;
 	struct tapi_peer *peer = tapi_peer_find(core, id);
+	enum tapi_gate gate;
 	uint64_t now_us;
 	bool woken;
 
@@ -430,6 +476,8 @@ enum tapi_result tapi_core_send(
 		return refuse(&count->send_denied, TAPI_EACL);
 	if (peer == NULL || (peer->addresses == NULL && peer->paths == NULL))
 		return refuse(&count->send_no_address, TAPI_ENOADDR);
+	if (tapi_secure_refused(peer))
+		return refuse(&count->send_insecure, TAPI_EACL);
 	now_us = tapi_core_now(core);
 	// Addresses that wait to be asked are, now that somebody wants them (validate.c).
 	woken = peer->wanted_us == 0 || now_us - peer->wanted_us >= 30 * TAPI_US_PER_S;
@@ -439,8 +487,11 @@ enum tapi_result tapi_core_send(
 	}
 	peer->app_us = now_us;
 	if (!core->settings.fragment &&
-		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > mtu_in_use(peer))
-		return send_by_size(peer, outgoing, now_us);
+		outgoing->length + TAPI_MESSAGE_HEAD_BYTES > mtu_in_use(peer)) {
+		gate = tapi_secure_gate(peer, now_us);
+		return gate != TAPI_GATE_WAIT ? send_by_size(peer, gate, outgoing, now_us)
+					      : enqueue(peer, outgoing, now_us);
+	}
 	if (send_at_once(peer, outgoing, now_us))
 		return TAPI_OK;
 	return enqueue(peer, outgoing, now_us);

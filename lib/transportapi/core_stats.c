@@ -28,6 +28,13 @@ static json_t *of_transport(const struct tapi_carrier *carrier)
 	return object;
 }
 
+static const char *const secure_words[] = {
+	[TAPI_SECURE_CLEAR] = "clear",
+	[TAPI_SECURE_PENDING] = "pending",
+	[TAPI_SECURE_SEALED] = "sealed",
+	[TAPI_SECURE_REFUSED] = "refused",
+};
+
 static json_t *of_peer(const struct tapi_peer *peer)
 {
 	struct tapi_peer_info info;
@@ -41,6 +48,7 @@ static json_t *of_peer(const struct tapi_peer *peer)
 	json_object_set_new(object, "transport", json_string(info.transport));
 	json_object_set_new(object, "address", json_string(info.address));
 	json_object_set_new(object, "reason", json_string(info.reason));
+	json_object_set_new(object, "encryption", json_string(secure_words[info.secure]));
 	json_object_set_new(object, "inbound", json_boolean(info.inbound));
 	json_object_set_new(object, "loss", json_real(info.loss));
 	number(object, "mtu", info.mtu);

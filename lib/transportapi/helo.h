@@ -23,6 +23,7 @@ enum tapi_helo_flags {
 	TAPI_HELO_NATED = 1 << 0,
 	TAPI_HELO_OUTBOUND_ONLY = 1 << 1,
 	TAPI_HELO_RELAY = 1 << 2,
+	TAPI_HELO_ENCRYPTS = 1 << 3, // takes part in handshakes (secure.h)
 };
 
 struct tapi_helo {

@@ -188,6 +188,7 @@ void tapi_core_reap(struct tapi_core *core)
 		tapi_queue_clear(&peer->queue);
 		tapi_assemblies_clear(&peer->assemblies);
 		tapi_assemblies_clear(&peer->strange);
+		tapi_secure_forget(peer);
 		free(peer);
 	}
 }
@@ -338,6 +339,7 @@ void tapi_peer_turn(struct tapi_peer *peer, uint64_t now_us)
 		return;
 	wish_us = sooner(wish_us, tell_helos(peer, now_us));
 	wish_us = sooner(wish_us, tapi_peer_validate(peer, now_us));
+	wish_us = sooner(wish_us, tapi_secure_turn(peer, now_us));
 	wish_us = sooner(wish_us, tapi_peer_flush(peer, now_us));
 	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->assemblies, now_us));
 	wish_us = sooner(wish_us, tapi_fragment_turn(&peer->strange, now_us));
@@ -368,6 +370,7 @@ void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *ou
 				peer->queue.counters.dropped_full +
 				peer->queue.counters.dropped_pool +
 				peer->queue.counters.dropped_too_big,
+		.secure = tapi_secure_state_of(peer),
 		.in_rate = peer->in.rate_per_s,
 		.out_rate = peer->out.rate_per_s,
 	};
@@ -382,6 +385,7 @@ void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *ou
 		return;
 	snprintf(out->transport, sizeof(out->transport), "%s", carrier->loaded.name);
 	out->mtu = path != NULL ? path->mtu : tapi_path_mtu(carrier, at->mtu);
+	out->mtu -= out->mtu > tapi_secure_extra(peer) ? tapi_secure_extra(peer) : 0;
 	out->cost = carrier->loaded.api->cost;
 	out->rtt_us = path != NULL && path->rtt_us != 0 ? path->rtt_us
 		      : at != NULL                      ? at->rtt_us
@@ -444,8 +448,8 @@ enum tapi_result tapi_core_best(struct tapi_core *core, const struct tapi_peer_i
 	struct tapi_choice use, best;
 	char reason[sizeof(peer->reason)];
 
-	if (peer == NULL ||
-		!tapi_peer_best(peer, size, tapi_core_now(core), &best, reason, sizeof(reason)))
+	if (peer == NULL || !tapi_peer_best(peer, size + tapi_secure_extra(peer),
+				    tapi_core_now(core), &best, reason, sizeof(reason)))
 		return TAPI_ENOADDR;
 	use = peer->use;
 	peer->use = best;

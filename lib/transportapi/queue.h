@@ -54,6 +54,7 @@ struct tapi_item {
 	uint32_t part_id, part_offset;
 	uint8_t priority;
 	bool is_encrypted; // never batched with others
+	bool part_sealed;  // the core's, as part_id: its parts go sealed
 	uint8_t message[];
 };
 TAILQ_HEAD(tapi_item_list, tapi_item);

@@ -496,6 +496,7 @@ static void believe(struct tapi_core *core, struct tapi_probe *probe, const stru
 	for_us = pong->valid_until_us - wall_us; // checked: it is later
 	if (for_us > VALID_US_MAX)
 		for_us = VALID_US_MAX;
+	tapi_secure_learn_key(path->peer, pong->public_key);
 	path->valid_until_us = now_us + for_us;
 	path->revalidate_us = now_us + for_us / 2;
 	path->failures = 0;

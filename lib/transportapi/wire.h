@@ -14,6 +14,9 @@ enum tapi_type { // below TAPI_TYPE_USER: the core's own
 	TAPI_TYPE_PONG = 3,
 	TAPI_TYPE_WELCOME = 4, // of stream transports, below the core
 	TAPI_TYPE_FRAGMENT = 5,
+	TAPI_TYPE_INITIATE = 6, // secure.h
+	TAPI_TYPE_RESPOND = 7,
+	TAPI_TYPE_SEALED = 8,
 	TAPI_TYPE_INTRODUCE = 12,
 };
 #define TAPI_MESSAGE_HEAD_BYTES 4

@@ -336,6 +336,7 @@ static void on_message(void *context, const struct tapi_incoming *incoming)
 	inbox->messages++;
 	inbox->bytes += incoming->length;
 	inbox->unvalidated += !incoming->validated;
+	inbox->sealed += incoming->sealed;
 	inbox->last_type = incoming->type;
 	inbox->last_length = incoming->length;
 	inbox->last_encrypted = incoming->is_encrypted;

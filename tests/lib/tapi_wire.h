@@ -25,7 +25,7 @@ struct wire_seen { // by a socket that is nobody's peer
 };
 
 struct wire_inbox { // what a node's application got
-	uint64_t messages, bytes, unvalidated;
+	uint64_t messages, bytes, unvalidated, sealed;
 	uint16_t last_type;
 	uint32_t last_length;
 	bool last_encrypted;

@@ -23,6 +23,12 @@ static const struct wire_node_options CONE = {.transports = "\"vudp\"", .cone = 
 static const struct wire_node_options ALONE = {
 	.transports = "\"vudp\"", .core = "\"introduce\": false", .cone = {true, true, true}};
 
+static const struct wire_node_options OPEN_SEALED = {
+	.transports = "\"vudp\"", .core = "\"encryption\": \"require\""};
+static const struct wire_node_options CONE_SEALED = {.transports = "\"vudp\"",
+	.core = "\"encryption\": \"require\"",
+	.cone = {true, true, true}};
+
 static void meet(struct wire *wire, struct wire_node *a, struct wire_node *hub)
 {
 	wire_introduce(a, hub, WIRE_ANY);
@@ -38,13 +44,12 @@ static bool reaches(struct wire_node *a, struct wire_node *b)
 	       info.transport[0] != '\0';
 }
 
-static void test_punch(void **state)
+static void punch(const struct wire_node_options *open, const struct wire_node_options *cone)
 {
 	struct wire *wire = wire_new(60);
-	struct wire_node *hub = wire_node_add(wire, &OPEN), *a = wire_node_add(wire, &CONE),
-			 *b = wire_node_add(wire, &CONE);
+	struct wire_node *hub = wire_node_add(wire, open), *a = wire_node_add(wire, cone),
+			 *b = wire_node_add(wire, cone);
 
-	(void)state;
 	meet(wire, a, hub);
 	meet(wire, b, hub);
 	wire_run(wire, 300 * S); // paths to the hub are kept open meanwhile
@@ -64,6 +69,18 @@ static void test_punch(void **state)
 	wire_run(wire, 1 * S);
 	assert_int_equal(b->inbox.messages, 2);
 	wire_free(wire);
+}
+
+static void test_punch(void **state)
+{
+	(void)state;
+	punch(&OPEN, &CONE);
+}
+
+static void test_punch_sealed(void **state)
+{
+	(void)state;
+	punch(&OPEN_SEALED, &CONE_SEALED);
 }
 
 // Without anybody's help the PINGs of one end are lost at the other's NAT.
@@ -124,6 +141,28 @@ static bool keep(void *context, const uint8_t *octets, size_t length)
 	memcpy(kept->octets, octets, length);
 	kept->size = (uint32_t)length;
 	return false;
+}
+
+// In a peer's name, but not sealed: nobody is told.
+static void test_clear(void **state)
+{
+	struct wire *wire = wire_new(64);
+	struct wire_node *hub = wire_node_add(wire, &OPEN_SEALED),
+			 *a = wire_node_add(wire, &CONE_SEALED),
+			 *b = wire_node_add(wire, &CONE_SEALED);
+	uint8_t message[40];
+	uint64_t dropped;
+
+	(void)state;
+	meet(wire, a, hub);
+	meet(wire, b, hub);
+	dropped = wire_counter(hub, "clear_dropped");
+	ask(message, 1, &a->identity.id);
+	throw(wire, b, hub, message, sizeof(message));
+	wire_run(wire, 1 * S);
+	assert_int_equal(wire_counter(hub, "clear_dropped"), dropped + 1);
+	assert_int_equal(wire_counter(hub, "introduce_made"), 0);
+	wire_free(wire);
 }
 
 // Who says that it lives at a third party's address, too, is introduced with those where it was
@@ -198,7 +237,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_punch),
+		cmocka_unit_test(test_punch_sealed),
 		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_third_party),
 		cmocka_unit_test(test_limits),
 	};
