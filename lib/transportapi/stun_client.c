@@ -181,18 +181,22 @@ static void ask(struct tapi_stun *stun, struct tapi_stun_server *one, uint64_t n
 
 bool tapi_stun_turn(struct tapi_stun *stun, uint64_t now_us, uint64_t *next_us)
 {
+	// Who is asked seldom says it seldom: it stands until one question was missed.
+	const uint64_t twice_us = 2 * stun->refresh_us,
+		       stands_us = twice_us > STANDS_US ? twice_us : STANDS_US;
+
 	*next_us = UINT64_MAX;
 	for (unsigned i = 0; i < stun->n; i++) {
 		struct tapi_stun_server *one = &stun->at[i];
 
-		if (one->mapped.family != 0 && now_us - one->mapped_us >= STANDS_US)
+		if (one->mapped.family != 0 && now_us - one->mapped_us >= stands_us)
 			one->mapped.family = 0;
 		if (one->next_us <= now_us)
 			ask(stun, one, now_us);
 		if (one->next_us < *next_us)
 			*next_us = one->next_us;
-		if (one->mapped.family != 0 && one->mapped_us + STANDS_US < *next_us)
-			*next_us = one->mapped_us + STANDS_US;
+		if (one->mapped.family != 0 && one->mapped_us + stands_us < *next_us)
+			*next_us = one->mapped_us + stands_us;
 	}
 	return agree_all(stun);
 }

@@ -375,6 +375,27 @@ static void test_refresh(void **state)
 	assert_int_equal(stage.changes, 3);
 }
 
+// Each hour is often enough for a router without NAT on the way: what was said stands until the
+// next answer, and is not forgotten and told anew each time.
+static void test_seldom(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 1);
+	stage.settings.refresh_us = 3600 * S;
+	tapi_stun_use(&stage.stun, &stage.settings, stage.now_us);
+	stage.answers = true;
+	stage.said[0] = v4(7, 4000);
+	run(&stage, 5 * 3600 * S);
+	assert_true(tapi_inet_equal(&stage.stun.agreed[0], &stage.said[0]));
+	assert_int_equal(stage.changes, 1);
+	assert_int_equal(stage.stats.nat_changes, 1);
+	stage.answers = false;
+	run(&stage, 2 * 3600 * S);
+	assert_int_equal(stage.stun.agreed[0].family, 0);
+}
+
 // k of n: one of three may lie, or be away; two that differ are no majority of two.
 static void test_agree(void **state)
 {
@@ -539,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_refresh),
+		cmocka_unit_test(test_seldom),
 		cmocka_unit_test(test_agree),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_useless),
