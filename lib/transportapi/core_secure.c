@@ -288,8 +288,9 @@ uint64_t tapi_secure_turn(struct tapi_peer *peer, uint64_t now_us)
 		way(peer, now_us) != NULL)
 		begin(peer, now_us);
 	secure = peer->secure;
-	if (secure == NULL)
-		return TAPI_NEVER;
+	if (secure == NULL) // who waits out a rest is heard of when it ends
+		return peer->queue.msgs != 0 && peer->rest_until_us > now_us ? peer->rest_until_us
+									     : TAPI_NEVER;
 	wish_us = expire(peer, &secure->current, now_us);
 	wish_us = least(wish_us, expire(peer, &secure->previous, now_us));
 	wish_us = least(wish_us, expire(peer, &secure->next, now_us));

@@ -11,10 +11,10 @@
 // failure twice as late each time, 15 minutes at most.
 //
 // An address is agreed on if more than half of the servers of its family said it within the last
-// five minutes, or twice `refresh_us` where that is longer. One server that lies, or a NAT that gives each destination another mapping, makes
-// no address. Where one server alone is named, its word is taken. What is agreed on is a candidate:
-// the transport holds it against the deny list and advertises it, and others believe no address
-// before its PONG.
+// five minutes, or twice `refresh_us` where that is longer. One server that lies, or a NAT that
+// gives each destination another mapping, makes no address. Where one server alone is named, its
+// word is taken. What is agreed on is a candidate: the transport holds it against the deny list and
+// advertises it, and others believe no address before its PONG.
 #ifndef TRANSPORTAPI_STUN_CLIENT_H
 #define TRANSPORTAPI_STUN_CLIENT_H
 

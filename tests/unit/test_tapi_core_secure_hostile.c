@@ -339,6 +339,31 @@ static void test_flood(void **state)
 	wire_free(stand.wire);
 }
 
+// After a handshake that nobody answered there is a rest; what is sent in it leaves when it ends.
+static void test_rest(void **state)
+{
+	struct stand stand = stand_new(33, PREFER, PREFER);
+	unsigned waited = 0;
+
+	(void)state;
+	wire_send(stand.a, stand.b, 64, "x", 1);
+	tap.deaf = true;
+	tap.drops_handshakes = true;
+	for (; wire_counter(stand.a, "secure_timed_out") == 0; waited++) {
+		if (waited % 50 == 0)
+			wire_send(stand.a, stand.b, 64, "x", 1);
+		wire_run(stand.wire, 100 * MS);
+		assert_true(waited < 1000);
+	}
+	tap.drops_handshakes = false;
+	wire_run(stand.wire, 100 * MS);
+	wire_send(stand.a, stand.b, 64, "y", 1);
+	wire_run(stand.wire, 9 * S); // it expires after 10
+	assert_true(stand.b->inbox.sealed >= 1);
+	assert_int_equal(stand.b->inbox.last[0], 'y');
+	wire_free(stand.wire);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -348,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_downgrade),
 		cmocka_unit_test(test_old_helo),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
