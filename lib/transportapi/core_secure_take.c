@@ -70,7 +70,7 @@ static bool ours_goes_before(struct tapi_peer *peer, uint64_t now_us)
 
 // The same INITIATE again: the answer was lost, or it came twice.
 static bool came_before(struct tapi_core *core, struct tapi_peer *peer,
-	const struct tapi_message_pack *pack, const uint8_t *message)
+	const struct tapi_message_pack *pack, bool validated, const uint8_t *message)
 {
 	const struct tapi_secure *secure = peer->secure;
 
@@ -78,8 +78,13 @@ static bool came_before(struct tapi_core *core, struct tapi_peer *peer,
 		memcmp(secure->ephemeral, &message[8], TAPI_KEY_BYTES) != 0)
 		return false;
 	core->counters.secure_repeated++;
-	if (secure->next != NULL)
+	if (secure->next == NULL)
+		return true;
+	// Anybody can show it again, from any source.
+	if (tapi_core_may(&core->secure_bucket, validated, tapi_core_now(core)))
 		answer(core, peer, pack);
+	else
+		core->counters.secure_limited++;
 	return true;
 }
 
@@ -103,7 +108,7 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 		count->secure_no_way++;
 		return;
 	}
-	if (came_before(core, peer, pack, message) || ours_goes_before(peer, now_us))
+	if (came_before(core, peer, pack, validated, message) || ours_goes_before(peer, now_us))
 		return;
 	if (!tapi_core_may(&core->secure_bucket, validated, now_us)) {
 		count->secure_limited++;

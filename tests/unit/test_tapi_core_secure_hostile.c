@@ -339,6 +339,38 @@ static void test_flood(void **state)
 	wire_free(stand.wire);
 }
 
+// A handshake whose answer is not used yet, shown again and again: it costs no computing, but the
+// answers go where the source says that it came from.
+static void test_repeated(void **state)
+{
+	struct stand stand = stand_new(31, PREFER, PREFER ", \"handshakes_per_s\": 20");
+	const struct kept *first = NULL;
+	uint32_t crc;
+
+	(void)state;
+	wire_send(stand.a, stand.b, 64, "x", 1);
+	while (first == NULL) {
+		wire_run(stand.wire, 1 * MS);
+		for (unsigned i = 0; i < tap.n && first == NULL; i++)
+			first = tap.kept[i].type == TAPI_TYPE_INITIATE ? &tap.kept[i] : NULL;
+	}
+	tap.deaf = true;
+	tap.drops_handshakes = true; // its answer, so that it stays in need of one
+	wire_run(stand.wire, 100 * MS);
+	assert_int_equal(wire_counter(stand.b, "secure_answered"), 1);
+	tap.drops_handshakes = false;
+	crc = (uint32_t)crc32(0, first->octets, first->size);
+	for (unsigned i = 0; i < 1000; i++)
+		wire_forge(stand.wire, WIRE_UDP, 0x0a500001 + i % 4, stand.b, &stand.a->identity.id,
+			first->octets, first->size, false, &crc);
+	wire_run(stand.wire, 50 * MS);
+	assert_true(wire_counter(stand.b, "secure_repeated") >= 1000);
+	assert_true(wire_counter(stand.b, "secure_answered") <= 22);
+	wire_run(stand.wire, 5 * S); // who is known is not kept from it
+	assert_int_equal(stand.b->inbox.sealed, 1);
+	wire_free(stand.wire);
+}
+
 // After a handshake that nobody answered there is a rest; what is sent in it leaves when it ends.
 static void test_rest(void **state)
 {
@@ -373,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_downgrade),
 		cmocka_unit_test(test_old_helo),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_rest),
 	};
 
