@@ -131,6 +131,8 @@ static size_t frame(uint8_t *to, uint8_t first, const char *key, const char *pay
 	return head + n;
 }
 
+static int frames_sure; // how sure the last one was
+
 static const char *frames_of(const uint8_t *client, size_t n_client, const uint8_t *server,
 	size_t n_server, bool midstreams)
 {
@@ -142,6 +144,7 @@ static const char *frames_of(const uint8_t *client, size_t n_client, const uint8
 	if (n_server)
 		rig_feed(&flow, HALF_S2C, server, n_server);
 	rig_end(&flow);
+	frames_sure = flow.verdict.confidence;
 	return rig_app(&flow);
 }
 
@@ -153,18 +156,31 @@ static void test_websocket_frames(void **state)
 	size_t n, m;
 
 	(void)state;
-	n = frame(client, 0x81, key, "subscribe: news, weather");
+	n = frame(client, 0x81, key, "subscribe: news, weather, cats");
 	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
 	assert_string_equal(frames_of(client, n, NULL, 0, false), ""); // HTTP comes first
-	for (size_t cut = 1; cut < 6 + 16; cut++)
+	for (size_t cut = 1; cut < 6 + 24; cut++)
 		assert_string_equal(frames_of(client, cut, NULL, 0, true), "");
-	assert_string_equal(frames_of(client, 6 + 16, NULL, 0, true), "websocket");
-	client[10] ^= 0x80; // beyond ASCII: UTF-8
-	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_string_equal(frames_of(client, 6 + 24, NULL, 0, true), "websocket");
+	assert_int_equal(frames_sure, CONFIDENCE_DPI);
+	client[10] ^= 0x80; // beyond ASCII, and not UTF-8 (RFC 6455 5.6)
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
 	client[10] = (uint8_t)key[0] ^ 7; // no text
 	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
-	n = frame(client, 0x81, key, "likes it");
+	// RFC 3629 4: characters of two, three and four octets; one too long, half of one
+	n = frame(client, 0x81, key, "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80!!");
 	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_int_equal(frames_sure, CONFIDENCE_DPI);
+	n = frame(client, 0x81, key, "gr\xc0\xbc\xc3\x9f \xe2\x82\xac and much more of it");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
+	n = frame(client, 0x81, key, "gr\xc3\xfc \xe2\x82\xac and much more of this text");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
+	n = frame(client, 0x81, key, "likes it all now");
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_int_equal(frames_sure, CONFIDENCE_DPI);
+	n = frame(client, 0x81, key, "likes it"); // little: a hint
+	assert_string_equal(frames_of(client, n, NULL, 0, true), "websocket");
+	assert_int_equal(frames_sure, CONFIDENCE_PARTIAL);
 	assert_string_equal(frames_of(client, n + 1, NULL, 0, true), "");
 	n = frame(client, 0x81, NULL, "not masked and no JSON");
 	assert_string_equal(frames_of(client, n, NULL, 0, true), "");
@@ -185,6 +201,10 @@ static void test_websocket_frames(void **state)
 		assert_string_equal(frames_of(client, n, NULL, 0, true), "");
 		assert_string_equal(frames_of(NULL, 0, server, m, true), "");
 		assert_string_equal(frames_of(client, n, server, m, true), "websocket");
+		assert_int_equal(frames_sure, CONFIDENCE_PARTIAL);
+		memcpy(client + n, client, n); // twice: three frames in all
+		assert_string_equal(frames_of(client, 2 * n, server, m, true), "websocket");
+		assert_int_equal(frames_sure, CONFIDENCE_DPI);
 		assert_string_equal(frames_of(client, n, server, m - 1, true), "");
 		assert_string_equal(frames_of(client, n, client, n, true), "");
 		client[0] |= 0x10; // reserved
