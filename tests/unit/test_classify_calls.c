@@ -139,6 +139,16 @@ static void test_teamspeak(void **state)
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xf4\xbe\x03\x00"), "teamspeak");
 }
 
+static int sure_of(const struct packet *packets, unsigned n)
+{
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+
+	for (unsigned i = 0; i < n; i++)
+		rig_feed(&flow, packets[i].half, talk_bytes(&packets[i], i), packets[i].length);
+	rig_end(&flow);
+	return flow.verdict.confidence;
+}
+
 // Connections of TeamSpeak whose beginning was not seen.
 static void test_teamspeak_midway(void **state)
 {
@@ -156,6 +166,7 @@ static void test_teamspeak_midway(void **state)
 
 	(void)state;
 	talk_means(talk, 13);
+	assert_int_equal(sure_of(pong, COUNT(pong)), CONFIDENCE_VERIFIED);
 	talk_hangs_on(talk, 0, OFFSETS(0, 7, 8, 9, 12));
 	talk_hangs_on(talk, 3, OFFSETS(0, 7, 10, 11, 12));
 	talk = TALK(UDP, 40001, server, "teamspeak");
@@ -165,6 +176,8 @@ static void test_teamspeak_midway(void **state)
 	talk_means(talk, 11);
 	talk_hangs_on(talk, 0, OFFSETS(0, 8, 9, 10));
 	talk_hangs_on(talk, 2, OFFSETS(0, 7, 8, 9, 10));
+	// eight octets that stay and a number that grows: others have them, too
+	assert_int_equal(sure_of(pings, COUNT(pings)), CONFIDENCE_PARTIAL);
 #undef MAC
 	// version 2: the CRC is over all of it
 	static const struct packet alive[] = {SAYS(C2S,
@@ -189,6 +202,12 @@ static void test_teamspeak_midway(void **state)
 	talk_means(talk, 16);
 	talk_hangs_on(talk, 0, OFFSETS(0, 1, 2, 4, 7, 8, 11));
 	talk_hangs_on(talk, 2, OFFSETS(0, 1, 4, 7, 8, 11));
+	assert_int_equal(sure_of(voice, COUNT(voice)), CONFIDENCE_PARTIAL); // class and length
+	static const struct packet more[] = {
+		SAYS(C2S, "\xf2\xbe\x00\x0c\x44\x33\x22\x11\x07\0\0\0\x01\0", 120),
+		SAYS(C2S, "\xf2\xbe\x00\x0c\x44\x33\x22\x11\x07\0\0\0\x02\0", 120)};
+
+	assert_int_equal(sure_of(more, COUNT(more)), CONFIDENCE_DPI);
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xf4\xbe\x01\x00"), "teamspeak");
 	rig_random(rig, IPPROTO_UDP, LITERAL("\xf2\xbe\x00"), "teamspeak");
 	rig_random(rig, IPPROTO_UDP, LITERAL(""), "teamspeak");

@@ -5,13 +5,16 @@
 // a connection whose beginning was not seen there are the packets that are never sealed, ping and
 // pong (types 4 and 5, flag 0x80): the same 8 octets in place of a MAC from both sides, a packet
 // id of 16 bits, from clients a client id of 16 bits, the type; a pong ends with the id that it
-// answers. A ping and its pong, or two pings of a side, one after the other: 96 bits.
+// answers. A ping and its pong: 64 bits that both sides say, 16 that are repeated, two types. Two
+// pings of a side, one after the other, are a hint: eight octets that stay and a number that grows
+// have other protocols, too, and the type is 8 bits.
 //
 // Version 2: class (0xbef0 commands, 0xbef1 acknowledgements, 0xbef2 and 0xbef3 voice of clients
 // and servers, 0xbef4 connections) and type, session and client, 32 bits each, little endian; a
 // number, and but for voice and acknowledgements a CRC-32 of the whole: 48 bits with the class.
-// Those without one are believed when a second of that half has the same session and client (80
-// bits). The client's first packet names it (112 bits): a signature.
+// Those without one count when a second of that half has the same session and client: voice with
+// class and type (28 bits that are fixed), an acknowledgement with its class and length as a hint.
+// The client's first packet names it (112 bits): a signature.
 //
 // A server announces itself to the list of servers in clear: 1, a number of 16 bits, 1; answered
 // by the same and a key of 32 bits; then 1, a number, 2, that key and what the server is. Of that
@@ -94,8 +97,10 @@ static enum verify verify_ping(const struct probe *probe)
 									     : VERIFY_NO;
 	uint32_t before = memo[1 + half];
 
-	if (same && before && number == (int)((before + 1) & 0xffff))
-		return VERIFY_YES;
+	if (same && before && number == (int)((before + 1) & 0xffff)) {
+		memo[1 + half] = ASKED | (uint32_t)number;
+		return VERIFY_PARTIAL;
+	}
 	if (!same)
 		memo[1] = memo[2] = 0;
 	memo[0] = STAGE_PING;
@@ -143,7 +148,7 @@ static enum verify verify_two(const struct probe *probe)
 	uint32_t client = octets_le32(packet.at + TWO_SESSION + 4);
 
 	if (memo[0] == STAGE_TWO && session && client && known[0] == session && known[1] == client)
-		return VERIFY_DPI;
+		return packet.at[0] == 0xf1 ? VERIFY_PARTIAL : VERIFY_DPI;
 	memo[0] = STAGE_TWO;
 	known[0] = session;
 	known[1] = client;
