@@ -135,8 +135,10 @@ enum verify kad_verify(const struct probe *probe)
 		return kad_hello_good((struct edonkey_reader){at, left}) ? VERIFY_YES : VERIFY_NO;
 	case 0x20:
 	case 0x21: // route: how many contacts, target, receiver
-		return left == 33 && (at[0] == 2 || at[0] == 4 || at[0] == 11) ? VERIFY_DPI
-									       : VERIFY_NO;
+		return left == 33 && (at[0] == 2 || at[0] == 4 || at[0] == 11) &&
+				       edonkey_is_hash(at + 1) && edonkey_is_hash(at + 17)
+			       ? VERIFY_DPI
+			       : VERIFY_NO;
 	case 0x28:
 	case 0x29: // its answer: target, contacts
 		if (left < 17)
@@ -195,12 +197,15 @@ enum verify kad_verify(const struct probe *probe)
 	}
 }
 
-// What compress2 of zlib begins with: a window of 32 KiB, no dictionary, the first block's type one
-// of three, and not one that is merely stored (RFC 1950 2.2, RFC 1951 3.2.3).
+// What compress2 of zlib begins with: a window of 32 KiB, no dictionary, a first block that is the
+// last one, too (it holds 16,384 symbols at least), not merely stored, and with no more codes than
+// there are (RFC 1950 2.2, RFC 1951 3.2.3, 3.2.7).
 static bool zlib_whole(const struct edonkey_reader *in)
 {
+	uint8_t block = in->at[2];
+
 	return in->at[0] == 0x78 && octets_be16(in->at) % 31 == 0 && !(in->at[1] & 0x20) &&
-	       (in->at[2] >> 1 & 3) != 3 && (in->at[2] >> 1 & 3) != 0;
+	       ((block & 7) == 3 || ((block & 7) == 5 && block >> 3 <= 29));
 }
 
 enum verify kad_verify_packed(const struct probe *probe)
@@ -219,7 +224,11 @@ enum verify kad_verify_packed(const struct probe *probe)
 	case 0x40:
 	case 0x43:
 	case 0x44:
-	case 0x45: return in.left >= 16 && zlib_whole(&in) ? VERIFY_DPI : VERIFY_NO;
+	case 0x45:
+		// 28 bits: a hint, two of them more
+		if (in.left < 16 || !zlib_whole(&in))
+			return VERIFY_NO;
+		return probe->memo->word[5]++ ? VERIFY_DPI : VERIFY_PARTIAL;
 	default: return VERIFY_NO;
 	}
 }

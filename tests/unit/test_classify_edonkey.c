@@ -108,6 +108,20 @@ static void test_kad(void **state)
 	rig_cuts(rig, IPPROTO_UDP, 1, LITERAL(response), "edonkey");
 	rig_cuts(rig, IPPROTO_UDP, 0, LITERAL(kad_hello), "edonkey");
 	rig_cuts(rig, IPPROTO_UDP, 1, LITERAL(packed), "edonkey");
+	// one that is packed is a hint, two are more
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 40001);
+
+	rig_feed(&flow, 0, LITERAL(packed));
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_PARTIAL);
+	rig_feed(&flow, 1, LITERAL(packed));
+	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
+	rig_end(&flow);
+	memcpy(broken, packed, sizeof(packed));
+	broken[4] = 'd'; // not the last block
+	assert_string_equal(rig_first(rig, IPPROTO_UDP, 0, broken, sizeof(packed) - 1), "");
+	memcpy(broken, request, sizeof(request));
+	memset(broken + 3, 'a', 16); // text where the target is
+	assert_string_equal(rig_first(rig, IPPROTO_UDP, 0, broken, sizeof(request) - 1), "");
 	memcpy(broken, request, sizeof(request));
 	broken[2] = 3; // nobody asks for three contacts
 	assert_string_equal(rig_first(rig, IPPROTO_UDP, 0, broken, sizeof(request) - 1), "");
