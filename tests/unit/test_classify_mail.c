@@ -130,6 +130,7 @@ static void test_news_midway(void **state)
 		{"nntp", 1, {"<222 3000235 <45223423@example.com>\r\n"}},
 		{"", 0, {">GROUP news\r\n"}},
 		{"", 0, {">XOVER everything\r\n"}},
+		{"", 0, {">group www.example\nowner root\n"}}, // RFC 3977 3.1: lines end with CRLF
 		{"", 0, {">BODY <b>\r\n"}},
 		{"", 0, {"<211 System status\r\n"}},
 		{"", 0, {"<222 something <else>\r\n"}},

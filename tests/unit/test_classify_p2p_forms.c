@@ -36,6 +36,9 @@ static void test_directconnect(void **state)
 		FORM("DCTM ABCD EFGH ADC/1.0 3000 12345\n"),
 		FORM("FSCH ABCD +TCP4-NAT0 ANsong TO12\n"),
 		FORM("BMSG ABCD hello\n"),
+		FORM("DSTA ABCD EFGH 153 No\\sslots TO12\n"),
+		FORM("DRES ABCD EFGH SI1234 SL3 FN/a/song.mp3\n"),
+		FORM("CRES FN/a/song.mp3 SI1234 SL3\n"),
 	};
 	static const struct form others[] = {
 		FORM("$Hello |"),
@@ -49,6 +52,10 @@ static void test_directconnect(void **state)
 		FORM("BMSG abcd hello\n"),
 		FORM("CGET http://www.example/\n"),
 		FORM("DMSG ABCD EFG1 hello\n"),
+		// words of a text that begin like messages
+		FORM("ESTA CASA ROJA NO ES GRANDE\n"),
+		FORM("ERES TODO PARA MI\n"),
+		FORM("CRES CENT MOON\n"),
 	};
 
 	(void)state;
@@ -83,6 +90,9 @@ static void test_gnutella(void **state)
 		FORM("GNUTELLA is a network\r\n"),
 		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\nX-About: LimeWire/4.18\r\n\r\n"),
 		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\n\r\nServer: LimeWire/4.18\r\n\r\n"),
+		// a page that tells of the protocol
+		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\n\r\n<pre>\r\nX-Gnutella-Servent-ID: "
+		     "1\r\n"),
 		FORM("GET /gwc.php?hostfile=1 HTTP/1.1\r\nHost: www.example\r\n\r\n"),
 		FORM("GET /a?client=LIME&q=hostfile HTTP/1.1\r\nHost: www.example\r\n\r\n"),
 		FORM("GET /a?client=firefox&net=gnutella HTTP/1.1\r\nHost: www.example\r\n\r\n"),
@@ -108,6 +118,8 @@ static void test_fasttrack(void **state)
 	static const struct form others[] = {
 		FORM("GIVE 1 of them\r\n\r\n"),
 		FORM("GET /.supernodes HTTP/1.1\r\nHost: www.example\r\n\r\n"),
+		FORM("HTTP/1.1 200 OK\r\nServer: Apache\r\n\r\n<pre>\r\nServer: KazaaClient Nov"
+		     "\r\n"),
 		FORM("GET /q?PeerEnabler/3 HTTP/1.1\r\nHost: www.example\r\n\r\n"),
 	};
 
