@@ -293,6 +293,7 @@ struct tapi_peer {
 	struct tapi_assemblies strange;    // of what others may have sent in its name
 	struct tapi_bucket in, out;
 	struct tapi_bucket introduced; // INTRODUCEs that it sends; rate 0: none came yet
+	struct tapi_bucket handshakes; // of its that are looked at; rate 0: none came yet
 	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
 	struct tapi_secure *secure;    // NULL: no keys
 	uint8_t public_key[TAPI_PUBLIC_KEY_BYTES]; // where has_key: of the id, proven

@@ -70,6 +70,11 @@ uint64_t tapi_secure_stamp(struct tapi_core *core)
 	return core->secure_stamp;
 }
 
+uint64_t tapi_secure_share(const struct tapi_core *core)
+{
+	return core->settings.handshakes_per_s / 8 + 1;
+}
+
 static bool has_to(const struct tapi_peer *peer)
 {
 	enum tapi_encryption mode = peer->core->settings.encryption;
@@ -153,6 +158,7 @@ static void send_again(struct tapi_peer *peer, uint64_t now_us)
 	wait_us +=
 		tapi_core_chance(peer->core, (uint32_t)(wait_us / 4 / 1000) + 1) * UINT64_C(1000);
 	secure->tries++;
+	secure->wrong = 0;
 	secure->sent_us = now_us;
 	secure->again_us = now_us + wait_us;
 	tapi_peer_at(peer, secure->again_us);

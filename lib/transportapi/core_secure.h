@@ -29,6 +29,7 @@ struct tapi_secure { // of one peer; there from its first handshake to the end o
 	struct tapi_assemblies assemblies; // of parts that came sealed
 	uint64_t sent_us, again_us;        // begun: sent last, and when it is again
 	uint64_t stamp;                    // of the last INITIATE that was taken
+	uint64_t wrong;                    // answers looked at in vain, since sent_us
 	uint8_t tries;
 	bool confirm;  // the peer has yet to see that its answer came
 	bool answered; // `answer` is to the INITIATE with `ephemeral`
@@ -62,6 +63,7 @@ void tapi_secure_stands(struct tapi_peer *peer, struct tapi_keys *keys, uint64_t
 uint64_t tapi_secure_stamp(struct tapi_core *core); // never the same twice
 void tapi_secure_forget(struct tapi_peer *peer);    // all keys; wiped
 void tapi_core_secure_reload(struct tapi_core *core, enum tapi_encryption was);
+uint64_t tapi_secure_share(const struct tapi_core *core); // of handshakes_per_s: one peer's
 void tapi_keys_free(struct tapi_keys *keys);
 
 // core_secure_take.c; `peer`, `path` NULL: nothing is known of the sender

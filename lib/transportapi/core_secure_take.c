@@ -68,6 +68,23 @@ static bool ours_goes_before(struct tapi_peer *peer, uint64_t now_us)
 	return true;
 }
 
+// One peer that is known must not take what others need. What anybody may have sent in its name is
+// not paid from its share.
+static bool may_look(
+	struct tapi_core *core, struct tapi_peer *peer, bool validated, uint64_t now_us)
+{
+	uint64_t share = tapi_secure_share(core);
+
+	if (!validated)
+		return tapi_core_may(&core->secure_bucket, false, now_us);
+	if (peer->handshakes.rate_per_s == 0)
+		tapi_bucket_init(&peer->handshakes, share, share, now_us);
+	else if (peer->handshakes.rate_per_s != share)
+		tapi_bucket_change(&peer->handshakes, share, share, now_us);
+	return tapi_bucket_take(&peer->handshakes, 1, now_us) &&
+	       tapi_core_may(&core->secure_bucket, true, now_us);
+}
+
 // The same INITIATE again: the answer was lost, or it came twice.
 static bool came_before(struct tapi_core *core, struct tapi_peer *peer,
 	const struct tapi_message_pack *pack, bool validated, const uint8_t *message)
@@ -81,7 +98,7 @@ static bool came_before(struct tapi_core *core, struct tapi_peer *peer,
 	if (secure->next == NULL)
 		return true;
 	// Anybody can show it again, from any source.
-	if (tapi_core_may(&core->secure_bucket, validated, tapi_core_now(core)))
+	if (may_look(core, peer, validated, tapi_core_now(core)))
 		answer(core, peer, pack);
 	else
 		core->counters.secure_limited++;
@@ -110,7 +127,7 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 	}
 	if (came_before(core, peer, pack, validated, message) || ours_goes_before(peer, now_us))
 		return;
-	if (!tapi_core_may(&core->secure_bucket, validated, now_us)) {
+	if (!may_look(core, peer, validated, now_us)) {
 		count->secure_limited++;
 		if (!validated && pack->session != NULL && pack->session->user != NULL)
 			tapi_path_trigger(pack->session->user); // known, it does not wait
@@ -175,7 +192,8 @@ void tapi_secure_take_respond(
 		core->counters.secure_stale++;
 		return;
 	}
-	if (!tapi_core_may(&core->secure_bucket, true, tapi_core_now(core))) {
+	if (peer->secure->wrong >= tapi_secure_share(core) ||
+		!tapi_core_may(&core->secure_bucket, true, tapi_core_now(core))) {
 		core->counters.secure_limited++;
 		return;
 	}
@@ -185,6 +203,7 @@ void tapi_secure_take_respond(
 	if (tapi_secure_finish(peer->secure->begun, &core->secure_static, message, size, keys) !=
 		TAPI_OK) {
 		core->counters.secure_bad++;
+		peer->secure->wrong++;
 		free(keys);
 		return;
 	}

@@ -39,6 +39,7 @@ struct tap {
 	unsigned n;
 	bool deaf;             // nothing is kept
 	bool drops_handshakes; // (they arrive broken)
+	uint32_t drops_of;     // those from here
 	uint64_t clear;
 };
 
@@ -55,7 +56,8 @@ static void watch(void *context, enum wire_kind kind, uint32_t from_ip, uint32_t
 	for (uint32_t at = 0, n; at + 4 <= size && (n = tapi_get16(&message[at])) >= 4; at += n)
 		tap.clear += tapi_get16(&message[at + 2]) >= TAPI_TYPE_USER ||
 			     tapi_get16(&message[at + 2]) == TAPI_TYPE_FRAGMENT;
-	if (tap.drops_handshakes && (type == TAPI_TYPE_INITIATE || type == TAPI_TYPE_RESPOND))
+	if ((tap.drops_handshakes || (tap.drops_of != 0 && from_ip == tap.drops_of)) &&
+		(type == TAPI_TYPE_INITIATE || type == TAPI_TYPE_RESPOND))
 		message[20] ^= 1;
 	else if (!tap.deaf && type >= TAPI_TYPE_INITIATE && tap.n < KEPT &&
 		 size <= sizeof(tap.kept[0].octets)) {
@@ -371,6 +373,80 @@ static void test_repeated(void **state)
 	wire_free(stand.wire);
 }
 
+// One that is validated has b compute: another one's handshake is not dropped for it.
+static void test_greedy(void **state)
+{
+	struct stand stand = stand_new(32, PREFER, PREFER ", \"handshakes_per_s\": 40");
+	struct wire_node_options options = {.core = PREFER, .transports = "\"vudp\""};
+	struct wire_node *c = wire_node_add(stand.wire, &options);
+	uint8_t junk[TAPI_INITIATE_BYTES] = {0, TAPI_INITIATE_BYTES, 0, TAPI_TYPE_INITIATE};
+	uint32_t crc;
+
+	(void)state;
+	tap.deaf = true;
+	wire_introduce(c, stand.b, WIRE_ANY);
+	wire_send(c, stand.b, 64, "x", 1);
+	wire_run(stand.wire, 3 * S);
+	assert_int_equal(stand.b->inbox.sealed, 1);
+	for (unsigned i = 0; i < 1000; i++) {
+		memset(&junk[8], (int)(i % 251 + 1), sizeof(junk) - 8);
+		crc = (uint32_t)crc32(0, junk, sizeof(junk));
+		for (unsigned each = 0; each < 4; each++)
+			wire_forge(stand.wire, WIRE_UDP, c->ip, stand.b, &c->identity.id, junk,
+				sizeof(junk), false, &crc);
+		if (i == 200)
+			wire_send(stand.a, stand.b, 64, "x", 1);
+		wire_run(stand.wire, 1 * MS);
+	}
+	assert_true(wire_counter(stand.b, "secure_limited") > 3000);
+	assert_int_equal(stand.b->inbox.sealed, 2);
+	assert_int_equal(wire_counter(stand.a, "secure_again"), 0);
+	wire_free(stand.wire);
+}
+
+// The same by wrong answers to a handshake of b's.
+static void test_greedy_answers(void **state)
+{
+	struct stand stand = stand_new(34, PREFER, PREFER ", \"handshakes_per_s\": 40");
+	struct wire_node_options options = {.core = PREFER, .transports = "\"vudp\""};
+	struct wire_node *c = wire_node_add(stand.wire, &options);
+	uint8_t junk[TAPI_RESPOND_BYTES] = {0, TAPI_RESPOND_BYTES, 0, TAPI_TYPE_RESPOND};
+	const struct kept *first = NULL;
+	uint32_t crc;
+
+	(void)state;
+	tap.drops_of = c->ip;
+	wire_introduce(stand.b, c, WIRE_ANY);
+	wire_send(stand.b, c, 64, "x", 1);
+	for (unsigned ms = 0; first == NULL; ms++) {
+		assert_true(ms < 5000);
+		wire_run(stand.wire, 1 * MS);
+		for (unsigned i = 0; i < tap.n && first == NULL; i++)
+			first = tap.kept[i].type == TAPI_TYPE_INITIATE ? &tap.kept[i] : NULL;
+	}
+	wire_run(stand.wire, 50 * MS); // until c's answer came, broken
+	tap.deaf = true;
+	tap.drops_of = 0;
+	memcpy(&junk[8], &first->octets[4], 4); // the index
+	for (unsigned i = 0; i < 300; i++) {
+		memset(&junk[12], (int)(i % 251 + 1), sizeof(junk) - 12);
+		crc = (uint32_t)crc32(0, junk, sizeof(junk));
+		for (unsigned each = 0; each < 4; each++)
+			wire_forge(stand.wire, WIRE_UDP, c->ip, stand.b, &c->identity.id, junk,
+				sizeof(junk), false, &crc);
+		if (i == 100)
+			wire_send(stand.a, stand.b, 64, "x", 1);
+		wire_run(stand.wire, 1 * MS);
+	}
+	assert_true(wire_counter(stand.b, "secure_bad") >= 4);
+	assert_true(wire_counter(stand.b, "secure_limited") > 500);
+	wire_run(stand.wire, 2 * S);
+	assert_int_equal(wire_counter(stand.a, "secure_again"), 0);
+	assert_int_equal(stand.b->inbox.sealed, 1);
+	assert_int_equal(c->inbox.sealed, 1); // and the right answer is still taken
+	wire_free(stand.wire);
+}
+
 // After a handshake that nobody answered there is a rest; what is sent in it leaves when it ends.
 static void test_rest(void **state)
 {
@@ -406,6 +482,8 @@ int main(void)
 		cmocka_unit_test(test_old_helo),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_repeated),
+		cmocka_unit_test(test_greedy),
+		cmocka_unit_test(test_greedy_answers),
 		cmocka_unit_test(test_rest),
 	};
 
