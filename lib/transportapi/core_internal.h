@@ -293,7 +293,6 @@ struct tapi_peer {
 	struct tapi_assemblies strange;    // of what others may have sent in its name
 	struct tapi_bucket in, out;
 	struct tapi_bucket introduced; // INTRODUCEs that it sends; rate 0: none came yet
-	struct tapi_bucket handshakes; // of its that are looked at; rate 0: none came yet
 	struct tapi_bucket strange_in; // as `in`, for what others may have sent in its name
 	struct tapi_secure *secure;    // NULL: no keys
 	uint8_t public_key[TAPI_PUBLIC_KEY_BYTES]; // where has_key: of the id, proven
@@ -302,6 +301,7 @@ struct tapi_peer {
 	uint64_t asked_us;                         // tapi_secure_ask
 	uint8_t offer;                             // enum tapi_offer
 	bool has_key, ask, complained;
+	uint16_t handshakes, handshakes_s; // of its that were looked at, in which second
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 	char reason[112];
 	TAILQ_ENTRY(tapi_peer) line;

@@ -72,7 +72,9 @@ uint64_t tapi_secure_stamp(struct tapi_core *core)
 
 uint64_t tapi_secure_share(const struct tapi_core *core)
 {
-	return core->settings.handshakes_per_s / 8 + 1;
+	uint64_t share = core->settings.handshakes_per_s / 8 + 1;
+
+	return share < UINT16_MAX ? share : UINT16_MAX;
 }
 
 static bool has_to(const struct tapi_peer *peer)

@@ -73,16 +73,18 @@ static bool ours_goes_before(struct tapi_peer *peer, uint64_t now_us)
 static bool may_look(
 	struct tapi_core *core, struct tapi_peer *peer, bool validated, uint64_t now_us)
 {
-	uint64_t share = tapi_secure_share(core);
+	uint16_t second = (uint16_t)(now_us / TAPI_US_PER_S);
 
 	if (!validated)
 		return tapi_core_may(&core->secure_bucket, false, now_us);
-	if (peer->handshakes.rate_per_s == 0)
-		tapi_bucket_init(&peer->handshakes, share, share, now_us);
-	else if (peer->handshakes.rate_per_s != share)
-		tapi_bucket_change(&peer->handshakes, share, share, now_us);
-	return tapi_bucket_take(&peer->handshakes, 1, now_us) &&
-	       tapi_core_may(&core->secure_bucket, true, now_us);
+	if (peer->handshakes_s != second)
+		peer->handshakes = 0;
+	peer->handshakes_s = second;
+	if (peer->handshakes >= tapi_secure_share(core) ||
+		!tapi_core_may(&core->secure_bucket, true, now_us))
+		return false;
+	peer->handshakes++;
+	return true;
 }
 
 // The same INITIATE again: the answer was lost, or it came twice.
