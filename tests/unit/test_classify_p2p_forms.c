@@ -204,6 +204,14 @@ static void test_bittorrent_datagrams(void **state)
 		     "\0"),
 		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\x07\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\x1a"
 		     "\xe1x"),
+		// more peers than there are
+		FORM("\0\0\0\x01\x12\x34\x56\x78\0\0\x07\x08\0\0\0\x01\0\0\0\0\xc0\0\x02\x07\x1a"
+		     "\xe1\xc0\0\x02\x09\x1a\xe1"),
+		// a DNS query with EDNS, padded (RFC 1035 4.1.1, RFC 6891 6.1.2, RFC 7830)
+		FORM("\x12\x34\x01\0\0\x01\0\0\0\0\0\x01\x1e"
+		     "abcdefghijklmnopqrstuvwxyz0123\x07"
+		     "example\0\0\x01\0\x01\0\0\x29\x04\xd0\0\0\0\0\0\x24\0\x0c\0\x20" ZERO8 ZERO8
+				ZERO8 ZERO8),
 		FORM("\0\0\0\x01\0\0\0\x09\0\0\x07\x08\0\0\0\x02\0\0\0\x05\xc0\0\x02\x07\x1a\xe1"),
 		// a connection id without its bit; another action; another vendor; no address
 		FORM("\x21\x5f\x33\x90\x0b\xc4\x72\xe8\0\0\x04\0\x12\x34\x56\x78" AZUREUS_END),

@@ -156,6 +156,7 @@ static void test_soulseek(void **state)
 		FORM("\x35\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" MD5),
 		FORM("\x36\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" MD5 "\x01"),
 		FORM("\x14\0\0\0\x01\0\0\0\0\x0b\0\0\0INVALIDPASS"),
+		FORM("\x10\0\0\0\x01\0\0\0\0\x07\0\0\0SVRFULL"),
 		// from the middle: searches, from the server and handed down; the tree
 		FORM("\x23\0\0\0\x5d\0\0\0\x03" SEARCH),
 		FORM("\x1f\0\0\0\x03" SEARCH),
@@ -179,6 +180,7 @@ static void test_soulseek(void **state)
 		FORM("\x35\0\0\0\x01\0\0\0\x01\x04\0\0\0hi\r\n\x07\x02\0\xc0\x20\0\0\0" HASH16
 				HASH16),
 		FORM("\x14\0\0\0\x01\0\0\0\0\x0b\0\0\0\0NVALIDPASS"),
+		FORM("\x12\0\0\0\x01\0\0\0\0\x09\0\0\0NOT FOUND"), // words of anybody
 		FORM("\x24\0\0\0\x5d\0\0\0\x03" SEARCH "x"),
 		FORM("\x20\0\0\0\x03" SEARCH "x"),
 		FORM("\x05\0\0\0\x04\x02\0\0\0\x0a\0\0\0\x05\x06\0\0\0alice"),

@@ -153,9 +153,10 @@ static enum verify verify_udp_answer(const struct probe *probe)
 
 	if (octets_be32(at + 8) < INTERVAL_MIN_S || !octets_be16(at + 4) || !octets_be16(at + 6))
 		return VERIFY_NO;
-	if (!octets_be32(at + 12) && !octets_be32(at + 16)) // there are peers: whose are they?
-		return VERIFY_NO;
 	if (peers % size)
+		return VERIFY_NO;
+	// who is listed is one of those who are counted
+	if (octets_be32(at + 12) + octets_be32(at + 16) < peers / size)
 		return VERIFY_NO;
 	for (uint32_t i = ANNOUNCE_ANSWER; i < probe->length; i += size)
 		if (!octets_be16(at + i + size - 2) || !octets_be32(at + i))

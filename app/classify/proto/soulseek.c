@@ -94,8 +94,9 @@ static enum verify verify_login_answer(const struct probe *probe)
 	if (probe->length < length + 4)
 		return VERIFY_MORE;
 	if (!probe->bytes[8]) {
-		static const char *const reasons[] = {
-			"INVALIDPASS", "INVALIDUSERNAME", "INVALIDVERSION", "Bad Password"};
+		// any other words are those of any server whose messages begin so
+		static const char *const reasons[] = {"INVALIDUSERNAME", "EMPTYPASSWORD",
+			"INVALIDPASS", "INVALIDVERSION", "SVRFULL", "SVRPRIVATE", "Bad Password"};
 		const uint8_t *reason = at + 4;
 		uint32_t n = octets_le32(at);
 
@@ -104,7 +105,7 @@ static enum verify verify_login_answer(const struct probe *probe)
 		for (unsigned i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 			if (octets_begin(reason, n, reasons[i]))
 				return VERIFY_YES;
-		return left ? VERIFY_NO : VERIFY_PARTIAL;
+		return VERIFY_NO;
 	}
 	uint32_t greeting = octets_le32(at);
 
