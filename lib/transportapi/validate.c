@@ -292,8 +292,10 @@ void tapi_path_trigger(struct tapi_path *path)
 
 	if (tapi_path_valid(path, now_us))
 		return;
-	// Our PING was lost at its NAT, it seems, which is open now.
-	if (path->probe != NULL && path->address != NULL && path->probe->sent < AGAIN_MAX)
+	// Our PING was lost at its NAT, it seems, which is open now: where others were asked to
+	// introduce us alone, as the source of what came in may be forged.
+	if (path->probe != NULL && path->address != NULL && path->probe->sent < AGAIN_MAX &&
+		path->peer->introduce_us != 0 && now_us - path->peer->introduce_us < WANTED_US)
 		tapi_probe_again(path->probe, now_us);
 	if (path->probe != NULL)
 		return;

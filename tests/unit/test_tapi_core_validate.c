@@ -192,6 +192,31 @@ static void test_third_party_udp(void **state)
 	third_party(WIRE_UDP);
 }
 
+// Mallory writes the third party's address on messages of its own as well, while the PING is out.
+static void test_third_party_forged(void **state)
+{
+	struct wire *wire = wire_new(7);
+	struct wire_node *a = wire_node_add(wire, &EAGER);
+	const struct wire_seen *seen = wire_third_party(wire, WIRE_UDP, THIRD);
+	struct tapi_identity m = mallory(1);
+	static const uint8_t message[] = {0, 5, 0, 64, 'x'};
+	uint8_t octets[TAPI_HELO_BYTES_MAX];
+	size_t size = make_helo(wire, &m, WIRE_UDP, THIRD, 12 * HOUR, octets);
+
+	(void)state;
+	plain(wire, 0x0a620001, a, &m, octets, size);
+	wire_run(wire, 1 * S);
+	assert_int_equal(seen->pings, 1);
+	for (int i = 0; i < 8; i++) {
+		plain(wire, THIRD, a, &m, message, sizeof(message));
+		plain(wire, THIRD, a, &m, octets, size);
+		wire_run(wire, 1 * S);
+	}
+	assert_int_equal(seen->pings, 1);
+	assert_int_equal(seen->others, 0);
+	wire_free(wire);
+}
+
 static void test_third_party_tcp(void **state)
 {
 	(void)state;
@@ -542,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_helo_flood),
 		cmocka_unit_test(test_newer_replaces),
 		cmocka_unit_test(test_third_party_udp),
+		cmocka_unit_test(test_third_party_forged),
 		cmocka_unit_test(test_third_party_tcp),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_fabricated_pongs),
