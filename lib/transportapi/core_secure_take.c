@@ -107,6 +107,12 @@ static bool came_before(struct tapi_core *core, struct tapi_peer *peer,
 	return true;
 }
 
+static bool in_use(const struct tapi_secure *secure, uint64_t now_us)
+{
+	return secure != NULL && secure->current != NULL && secure->current->heard_us != 0 &&
+	       now_us - secure->current->heard_us < IN_USE_US;
+}
+
 void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 	const struct tapi_message_pack *pack, bool validated, const uint8_t *message, uint32_t size)
 {
@@ -148,6 +154,9 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 	}
 	if (heard.stamp <= secure->stamp) {
 		count->secure_replayed++;
+		// Or its clock was set back: it has nothing that we take, but can answer us.
+		if (!in_use(secure, now_us))
+			tapi_secure_ask(peer, now_us);
 		free(keys);
 		sodium_memzero(&heard, sizeof(heard));
 		return;
@@ -225,12 +234,6 @@ static struct tapi_keys *keys_of(const struct tapi_secure *secure, uint32_t inde
 	if (secure->previous != NULL && secure->previous->here == index)
 		return secure->previous;
 	return NULL;
-}
-
-static bool in_use(const struct tapi_secure *secure, uint64_t now_us)
-{
-	return secure != NULL && secure->current != NULL && secure->current->heard_us != 0 &&
-	       now_us - secure->current->heard_us < IN_USE_US;
 }
 
 bool tapi_secure_take_sealed(struct tapi_core *core, struct tapi_peer *peer, struct tapi_path *path,
