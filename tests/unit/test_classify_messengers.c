@@ -161,6 +161,17 @@ static void test_discord(void **state)
 	talk = TALK(UDP, 50004, old, "discord");
 	talk_means(talk, 70);
 	talk_hangs_on(talk, 1, OFFSETS(5, 6, 7, 11, 40, 67));
+	// numbers in such a field that are no address
+	static const char *const numbers[] = {"20211205", "1.2.3", "1.2.3.4.5", "1920.0.2.1",
+		"192..2.1", "192.0.2.", "192.0.2.1711"};
+
+	for (unsigned i = 0; i < COUNT(numbers); i++) {
+		uint8_t told[70] = "\x00\x02\x4b\x18";
+
+		memcpy(told + 4, numbers[i], strlen(numbers[i]));
+		memcpy(told + 68, "\x5c\x01", 2);
+		assert_string_equal(rig_first(rig, IPPROTO_UDP, HALF_S2C, told, sizeof(told)), "");
+	}
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x00\x02\x00\x46"), "discord");
 	rig_random(rig, IPPROTO_UDP, LITERAL("\x13\x37"), "discord");
 }

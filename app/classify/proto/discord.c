@@ -33,6 +33,23 @@ static bool is_address(const uint8_t *at)
 	return i >= 2 && i < PORT - ADDRESS && is_zero(at + i, PORT - ADDRESS - i);
 }
 
+// Without type and length there is less to go by: IPv4 as it was, in full, not any name in
+// hexadecimal digits. A device that tells its address in a field of that size looks the same.
+static bool is_dotted(const uint8_t *at)
+{
+	unsigned dots = 0, digits = 0;
+
+	for (; *at == '.' || octets_digit(*at); at++) {
+		if (*at != '.')
+			digits++;
+		else if (!digits || digits > 3)
+			return false;
+		else
+			digits = 0, dots++;
+	}
+	return dots == 3 && digits && digits <= 3;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes;
@@ -40,8 +57,10 @@ static enum verify verify(const struct probe *probe)
 	if (probe->length == KEEPALIVE)
 		return octets_be32(at) == 0x1337cafe && (!at[7] || !at[4]) ? VERIFY_DPI : VERIFY_NO;
 	if (probe->length == DISCOVERY - OLD)
-		return is_address(at + ADDRESS - OLD) && octets_be16(at + PORT - OLD) ? VERIFY_YES
-										      : VERIFY_NO;
+		return is_address(at + ADDRESS - OLD) && is_dotted(at + ADDRESS - OLD) &&
+				       octets_be16(at + PORT - OLD)
+			       ? VERIFY_DPI
+			       : VERIFY_NO;
 	if (probe->length != DISCOVERY || at[0] || octets_be16(at + 2) != DISCOVERY - 4)
 		return VERIFY_NO;
 	if (at[1] == 1)
