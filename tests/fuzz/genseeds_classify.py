@@ -11,6 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 UDP, MIDSTREAM, PORT_53, USERS = 1, 2, 4, 8
 HASH = b"\xabbcdefghijklmnop"
 TAGS = b"\2\0\0\0\2\1\0\1\4\0name\3\1\0\x11\x3c\0\0\0"
+RANDOM = bytes.fromhex("9b12e0475da831fc660db3942a7ec158")
+RANDOM8 = b"\xa1" + RANDOM[1:8]
 GUID = bytes.fromhex("a7453102 89213ee4 7e649bba c302eb3a")
 
 
@@ -119,6 +121,44 @@ FLOWS = {
     "tox": flow(UDP, *((0, b"\0" + (HASH * 5)[:81]) for _ in range(2))),
     "imo": flow(UDP, (0, b"\x09\2\xdc\x9a\2\0\0\0\0\0")),
     "ppstream": flow(UDP, (0, b"\x21\0\x44\xb1\x71" + HASH[:8] + b"\0\0\1\0\3\0\0\0" + HASH[:12])),
+    "bittorrent-azureus": flow(UDP, (0, RANDOM8 + b"\0\0\4\6wxyz\x33\0\0\0\0\0\x33\4\xc0\0\2\7\x1a\xe1" + RANDOM[:28]),
+                               (1, b"\0\0\4\7wxyz" + RANDOM8 + b"\x33\0\0\0\0\1" + RANDOM[:8])),
+    "bittorrent-bsync": flow(UDP, (0, b"BSYNC\0d2:la6:abcdef1:m4:pinge")),
+    "bittorrent-udp-answer": flow(UDP, (1, struct.pack(">I4sIII", 1, b"wxyz", 1800, 1, 1) + b"\xc0\0\2\7\x1a\xe1" * 2)),
+    "bittorrent-tracker-answer": flow(MIDSTREAM, (1, b"HTTP/1.0 200 OK\r\n\r\nd8:intervali1800e5:peers0:e")),
+    "bittorrent-keepalive": flow(MIDSTREAM, (0, REQUEST + bytes(4) + REQUEST), (1, REQUEST + bytes(4))),
+    "kad-first": flow(UDP, *((0, b"\xe4" + op + RANDOM + b"\7\2\0\xc0\x40\x12\x36\x12\2") for op in (b"\0", b"\x10"))),
+    "kad-packed-twice": flow(UDP, *((n, b"\xe5\x29\x78\xda\x65" + RANDOM) for n in (0, 1))),
+    "kad-publish": flow(UDP, (0, b"\xe4\x40" + RANDOM + b"\1\0" + RANDOM + b"\1\0"), (1, b"\xe4\x48" + RANDOM + b"\1")),
+    "edonkey-server-alone": flow(UDP, (1, b"\xe3\xa3\6\0server\5\0words"), (1, b"\xe3\x99" + RANDOM + bytes(6) + TAGS)),
+    "edonkey-packed-part": flow(MIDSTREAM, (1, struct.pack("<BIB", 0xC5, 45, 0x40) + RANDOM + b"\0\0\1\0\0\x20\0\0" + RANDOM)),
+    "edonkey-wants": flow(MIDSTREAM, (0, ed2k(0xA3, RANDOM + bytes(24) + struct.pack("<QQQ", 4096, 0, 0), 0xC5))),
+    "edonkey-name": flow(MIDSTREAM, (1, ed2k(0x59, RANDOM + b"\x08\0song.mp3"))),
+    "emule-connect": flow(UDP, (0, b"\xc5\x95\x36\x12" + RANDOM[:5] + b"\x0e" + RANDOM[6:14] + b"\x6f" + RANDOM[15:] + b"\7")),
+    "gnutella-middle": flow(MIDSTREAM, (0, RANDOM + b"\0\3\4\0\0\0\0" + RANDOM + b"\x80\3\4\x08\0\0\0\0\0a song")),
+    "gnutella-reliable": flow(UDP, (0, b"\7\x32\0\1" + RANDOM[:12] + b"\x41\1\0\4\0\0\0data")),
+    "gnutella2-middle": flow(MIDSTREAM, (0, b"\x50\7LNI\x42NA\7\2\0\xc0\x08PI\x08PI")),
+    "soulseek-answer": flow(0, (1, slsk(struct.pack("<IB", 1, 1) + text(b"hi") + b"\7\2\0\xc0" + text(b"9e8d841b85194ee7f744743a8f23d4a8")))),
+    "soulseek-branch": flow(MIDSTREAM, (0, slsk(b"\4\2\0\0\0") + slsk(b"\5" + text(b"alice")))),
+    "soulseek-search": flow(MIDSTREAM, (0, slsk(b"\x5d\0\0\0\3\x31\0\0\0" + text(b"alice") + b"wxyz" + text(b"a song")))),
+    "soulseek-connect": flow(MIDSTREAM, (1, slsk(b"\x12\0\0\0" + text(b"alice") + text(b"P") + bytes(13)))),
+    "soulseek-file": flow(MIDSTREAM, (0, slsk(struct.pack("<III", 40, 1, 42) + text(b"@@a\\b.mp3") + bytes(8)))),
+    "soulseek-packed": flow(MIDSTREAM, (1, slsk(b"\x09\0\0\0\x78\x9c\x65" + RANDOM))),
+    "discord-old": flow(UDP, (0, b"\0\2\x4b\x18" + bytes(66)), (1, b"\0\2\x4b\x18192.0.2.17" + bytes(54) + b"\x5c\1")),
+    "line-long": flow(UDP, (0, b"\xb6\x13\0\6" + RANDOM * 2 + RANDOM[:10])),
+    "ppstream-old": flow(UDP, (0, b"\x15\x80\x51\x10" + RANDOM + b"abcd"), (1, b"\x1b\x80\1\2" + RANDOM)),
+    "teamspeak2-voice": flow(UDP, *((0, b"\xf2\xbe\0\x0c" + RANDOM8 + bytes([n]) + RANDOM) for n in (1, 2))),
+    "teamspeak2-command": flow(UDP, (1, b"\xf0\xbe\x2c\1\x44\x33\x22\x11\7\0\0\0\1" + bytes(7) + b"\xc5\xc2\x2d\x46ab")),
+    "teamspeak3-ping": flow(UDP, (0, RANDOM8 + b"\x10\x92\0\5\x84"), (1, RANDOM8 + b"\x0f\x3f\x85\x10\x92")),
+    "kakaotalk-call": flow(UDP, *((0, b"\x80\x61\0" + bytes([n]) + b"\0\0\x10\0\x5a\1\2\3" + RANDOM) for n in (1, 2))),
+    "websocket-middle": flow(MIDSTREAM, (0, b"\x81\x90\0\0\0\0gr\xc3\xbc\xe2\x82\xac likes it"),
+                             (1, b"\x81\x14{\"op\":\"pong\",\"id\":1}")),
+    "websocket-control": flow(MIDSTREAM, (0, b"\x89\x84wxyzabcd"), (1, b"\x8a\4abcd\xc2\x7e\0\x80" + RANDOM * 8)),
+    "smb-session": flow(0, (0, b"\x81\0\0\x44\x20" + b"CA" * 16 + b"\0\x20" + b"CA" * 16 + b"\0\0\0\0\x54\xffSMB\x72" + bytes(79))),
+    "nntp-middle": flow(MIDSTREAM, (0, b"GROUP misc.test\r\n"), (1, b"211 1 2 3 misc.test\r\n")),
+    "git-references": flow(0, (1, b"0055" + b"7217a7c7" * 5 + b" HEAD\0multi_ack thin-pack\n")),
+    "adc-middle": flow(MIDSTREAM, (1, b"DSTA ABCD EFGH 153 none\n")),
+    "nmdc-middle": flow(MIDSTREAM, (0, b"$To: bob From: alice $<alice> hello|")),
     "user-sni": flow(USERS, (0, hello(b"b.wiki.example")), (1, b"\x16\3\3\0\4\2\0\0\0")),
     "user-sni-cut": flow(USERS, (0, hello(b"a.wiki.example", 40)[:70]), (0, hello(b"a.wiki.example", 40)[70:])),
     "user-sni-none": flow(USERS, (0, hello(b"wiki.example.org"))),
