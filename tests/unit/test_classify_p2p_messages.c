@@ -187,6 +187,13 @@ static void test_soulseek(void **state)
 		FORM("\x1f\0\0\0\x12\0\0\0\x05\0\0\0alice\x01\0\0\0X\x07\x02\0\xc0\xba\x08\0\0\x2a"
 		     "\0\0\0\0"),
 		FORM("\x18\0\0\0\x09\0\0\0\x78\x9b\x65" HASH16 "\0"),
+		FORM("\x18\0\0\0\x09\0\0\0\x78\x9c\x61" HASH16 "\0"), // a block that is stored
+		FORM("\x18\0\0\0\x09\0\0\0\x78\x9c\xf5" HASH16 "\0"), // 287 codes
+		// MongoDB's wire protocol: length, number, what it answers (0x178), OP_MSG, a
+		// section
+		FORM("\x26\0\0\0\x09\0\0\0\x78\x01\0\0\xdd\x07\0\0\0\0\0\0\0\x11\0\0\0\x01ok\0\0\0"
+		     "\0"
+		     "\0\0\0\xf0\x3f\0"),
 		FORM("\x19\0\0\0\x2b\0\0\0\x11\0\0\0@@abc/A/song.flac"), // no folder
 		FORM("\x1a\0\0\0\x2b\0\0\0\x11\0\0\0@@abc\\A\\song.flac!"),
 	};

@@ -232,15 +232,19 @@ static enum verify verify_file(const struct probe *probe)
 	}
 }
 
-// Shares, results, a folder: packed, with a window of 32 KiB and no dictionary (RFC 1950 2.2).
+// Shares, results, a folder: packed, with a window of 32 KiB and no dictionary, a first block that
+// is not merely stored and has no more codes than there are (RFC 1950 2.2, RFC 1951 3.2.3, 3.2.7).
+// Numbers where MongoDB's messages have what they answer do not go on like that.
 static enum verify verify_packed(const struct probe *probe)
 {
 	const uint8_t *at = probe->bytes + 8;
 
-	if (probe->length < 10)
+	if (probe->length < 11)
 		return VERIFY_MORE;
+	unsigned type = at[2] >> 1 & 3;
+
 	return octets_le32(probe->bytes) > 12 && at[0] == 0x78 && octets_be16(at) % 31 == 0 &&
-			       !(at[1] & 0x20)
+			       !(at[1] & 0x20) && (type == 1 || (type == 2 && at[2] >> 3 <= 29))
 		       ? VERIFY_DPI
 		       : VERIFY_NO;
 }
