@@ -63,7 +63,7 @@ bool tapi_budget_room(struct tapi_budget *budget, uint64_t own, uint64_t need)
 
 void tapi_budget_fit(struct tapi_budget *budget)
 {
-	while (budget && budget->bytes > budget->bytes_max) {
+	while (budget && !budget->sending && budget->bytes > budget->bytes_max) {
 		uint64_t most;
 		struct tapi_budget_share *share = largest(budget, &most);
 

@@ -23,6 +23,7 @@ struct tapi_budget_share {
 
 struct tapi_budget {
 	uint64_t bytes, bytes_max;
+	uint32_t sending; // from a queue: nobody is cut by fit() before it is over
 	TAILQ_HEAD(, tapi_budget_share) shares;
 	// Of sessions of streams, those that linger included.
 	uint32_t descriptors, descriptors_max;

@@ -284,6 +284,9 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 	if (gate == TAPI_GATE_WAIT)
 		return deadline_us; // what ends the wait says so
 	due = peer->flush_us <= now_us;
+	// What a stream keeps of a frame may be too much for memory: what is being sent stays until
+	// it is over.
+	core->budget.sending++;
 	for (unsigned sent = 0; peer->queue.msgs != 0; sent++) {
 		enum tapi_result result;
 		uint32_t size;
@@ -318,6 +321,8 @@ uint64_t tapi_peer_flush(struct tapi_peer *peer, uint64_t now_us)
 		tapi_queue_sent(&peer->queue, &batch);
 		account(path, size, batch.app_msgs, now_us);
 	}
+	core->budget.sending--;
+	tapi_budget_fit(&core->budget);
 	peer->flush_us = peer->queue.msgs != 0 ? again_us : TAPI_NEVER;
 	return peer->flush_us < deadline_us ? peer->flush_us : deadline_us;
 }

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "tapi_wire.h"
+#include "transportapi/core_internal.h"
 #include "transportapi/fragment.h"
 #include "transportapi/wire.h"
 
@@ -209,6 +210,37 @@ static void less_memory_for_what_waits(void **state)
 	assert_int_equal(of_fragments("dropped_full"), 1);
 }
 
+// As a stream does whose socket took half of a frame: memory is full in the middle of a send.
+static void fills_memory(void *context, enum wire_kind kind, uint32_t from_ip, uint32_t to_ip,
+	uint8_t *message, uint32_t size)
+{
+	struct tapi_budget *budget = &a->core->budget;
+
+	(void)context;
+	(void)kind;
+	(void)to_ip;
+	if (from_ip != a->ip || size < 4 || tapi_get16(&message[2]) != TAPI_TYPE_FRAGMENT)
+		return;
+	tap.parts++;
+	tapi_budget_hold(budget, budget->bytes_max, 0);
+	tapi_budget_fit(budget);
+	tapi_budget_hold(budget, 0, budget->bytes_max);
+}
+
+// Who gives way for it may be the message that is being sent.
+static void memory_is_full_meanwhile(void **state)
+{
+	(void)state;
+	wire_tap(wire, fills_memory, NULL);
+	wire_send(a, b, 64, body, LONG);
+	wire_run(wire, S);
+	assert_true(tap.parts > 40);
+	assert_int_equal(b->inbox.messages, 2);
+	assert_int_equal(b->inbox.last_length, LONG);
+	assert_memory_equal(b->inbox.last, body, LONG);
+	assert_int_equal(a->core->queue_pool.bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_stranger_may_send_a_long_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(less_memory_for_what_waits, setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_is_full_meanwhile, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
