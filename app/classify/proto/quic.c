@@ -111,8 +111,11 @@ static bool is_tag(const uint8_t *at)
 static enum verify verify_google_answer(struct text datagram)
 {
 	uint32_t room = datagram.length < MESSAGE_BEFORE ? datagram.length : MESSAGE_BEFORE;
-	const uint8_t *at = memmem(datagram.at, room, "REJ", 4);
+	const uint8_t *at;
 
+	if (!datagram.at) // never; gcc's sanitizers have it believe so, and warn
+		return VERIFY_NO;
+	at = memmem(datagram.at, room, "REJ", 4);
 	if (!at)
 		at = memmem(datagram.at, room, "SHLO", 4);
 	if (!at)
