@@ -292,8 +292,9 @@ uint64_t tapi_secure_turn(struct tapi_peer *peer, uint64_t now_us)
 	struct tapi_secure *secure = peer->secure;
 	uint64_t wish_us;
 
-	if (peer->ask && peer->core->settings.encryption != TAPI_ENCRYPTION_OFF &&
-		way(peer, now_us) != NULL)
+	// begin() holds a path only if it begins: one that is held and let go in each turn has
+	// another turn follow at once.
+	if (peer->ask && peer->core->settings.encryption != TAPI_ENCRYPTION_OFF)
 		begin(peer, now_us);
 	secure = peer->secure;
 	if (secure == NULL) // who waits out a rest is heard of when it ends

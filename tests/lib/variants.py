@@ -363,6 +363,8 @@ def change(kind, was, now, short=False):
         return "is something else" if now.app not in ("", was.app) and now.confidence not in GUESS else None
     if 0 < kind.cut < 7 and was.confidence == "partial" and not was.signature and now.confidence in GUESS:
         return None  # a shape takes three flights in full, which 255 segments need not hold
+    if kind.ipv6 and not was.signature and now.confidence == "partial":
+        return None  # what its disguise is opened with was told of its IPv4 address alone; the rest is chance to look at
     if now.app != was.app:
         return "is something else"
     if kind.ipv6 and not was.signature and now.confidence == "cache":
