@@ -107,7 +107,7 @@ static bool pmp_begin(natpmp_t *pmp, const struct wish *wish, char *why, size_t 
 static bool pmp_map(struct mapping *out, const struct wish *wish, char *why, size_t room)
 {
 	const int protocol = wish->tcp ? NATPMP_PROTOCOL_TCP : NATPMP_PROTOCOL_UDP;
-	natpmpresp_t answer;
+	natpmpresp_t answer = {.type = 0};
 	natpmp_t pmp;
 	int result;
 
@@ -116,13 +116,18 @@ static bool pmp_map(struct mapping *out, const struct wish *wish, char *why, siz
 	result = sendpublicaddressrequest(&pmp);
 	if (result >= 0)
 		result = pmp_answer(&pmp, &answer);
-	if (result == 0 && answer.type == NATPMP_RESPTYPE_PUBLICADDRESS) {
+	if (result == 0 && answer.type != NATPMP_RESPTYPE_PUBLICADDRESS)
+		result = NATPMP_TRYAGAIN; // to another question
+	if (result == 0) {
 		inet_ntop(AF_INET, &answer.pnu.publicaddress.addr, out->address,
 			sizeof(out->address));
 		result = sendnewportmappingrequest(
 			&pmp, protocol, wish->port, wish->wanted, wish->lease_s);
 		if (result >= 0)
 			result = pmp_answer(&pmp, &answer);
+		if (result == 0 && (answer.type != protocol ||
+					   answer.pnu.newportmapping.privateport != wish->port))
+			result = NATPMP_TRYAGAIN;
 	}
 	closenatpmp(&pmp);
 	if (result != 0 || answer.pnu.newportmapping.lifetime == 0) {
@@ -326,9 +331,9 @@ static bool wish_read(struct wish *out, char how[8], const char *line)
 
 static void rights_drop(void)
 {
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
 		return; // a container that has no other user: it has few rights, then
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 int main(void)
