@@ -153,6 +153,7 @@ int ports_attach(struct dataplane *dp, const struct gateway *gateway, char *err,
 		int rc = attach_one(dp, &gateway->ports[i], port, err, err_len);
 		if (rc)
 			return rc;
+		port->one_way = gateway->ports[i].one_way;
 		lost_open(port);
 		dp->n_ports++;
 	}

@@ -92,6 +92,7 @@ void against_adjust(struct policy *policy)
 	policy->mode = MODE_MONITOR;
 	policy->enforces = policy->enforces_app = false;
 	policy->malformed = policy->unsupported = INVALID_OBSERVE;
+	policy->icmp_redirect = ICMP_REDIRECT_PASS;
 	for (unsigned i = 0; i < LINK_PROTO_MAX; i++)
 		policy->link[i] = ACTION_PASS;
 }

@@ -175,13 +175,15 @@ static bool record_parse(struct seen *seen, const struct capture_record *rec, ui
 	seen->m.next = NULL;
 	seen->m.data_len = (uint16_t)length;
 	seen->m.pkt_len = length;
-	return parse_mbuf(&seen->m, &seen->key);
+	return parse_mbuf(&seen->m, &PARSE_SETTINGS_FIXED, &seen->key);
 }
 
-static void source_address(const struct pkt *pkt, const uint8_t *frame, uint8_t out[16])
+static void address_of(
+	const struct pkt *pkt, const uint8_t *frame, bool destination, uint8_t out[16])
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	const uint8_t *ip = frame + pkt->l3_off;
+	const uint8_t *ip =
+		frame + pkt->l3_off + (destination ? (pkt->flags & PKT_V6 ? 16 : 4) : 0);
 
 	if (pkt->flags & PKT_V6) {
 		memcpy(out, ip + 8, 16);
@@ -227,10 +229,10 @@ static void table_key(
 
 	if (hosts_only && v6) {
 		k.v6.port_a = k.v6.port_b = k.v6.l4_proto = 0;
-		k.v6.vlan &= (uint16_t)~KEY_FRAGMENT;
+		k.v6.flags &= (uint16_t)~KEY_FRAGMENT;
 	} else if (hosts_only) {
 		k.v4.port_a = k.v4.port_b = k.v4.l4_proto = 0;
-		k.v4.vlan &= (uint16_t)~KEY_FRAGMENT;
+		k.v4.flags &= (uint16_t)~KEY_FRAGMENT;
 	}
 	memset(out, 0, REPLAY_KEY_BYTES);
 	memcpy(out, &k, v6 ? sizeof k.v6 : sizeof k.v4);
@@ -260,20 +262,31 @@ static bool flow_begins(struct replay_sides *sides, const struct pkt *pkt, bool 
 	return from_a == inside_is_a;
 }
 
+// False: both ends are inside, or neither is. Then they have sides all the same, per flow: a packet
+// crosses the gateway only between two.
+static bool one_is_inside(
+	const struct replay_sides *sides, const struct pkt *pkt, const uint8_t *frame, bool *source)
+{
+	uint8_t from[16], to[16];
+
+	address_of(pkt, frame, false, from);
+	address_of(pkt, frame, true, to);
+	*source = address_set_has(sides->inside, from);
+	return *source != address_set_has(sides->inside, to);
+}
+
 bool replay_from_inside(struct replay_sides *sides, const struct capture_record *rec, uint8_t link)
 {
-	uint8_t address[16], name[REPLAY_KEY_BYTES], hosts[REPLAY_KEY_BYTES];
+	uint8_t name[REPLAY_KEY_BYTES], hosts[REPLAY_KEY_BYTES];
 	struct replay_entry *entry;
-	bool from_a, made, v6;
+	bool from_a, made, v6, inside;
 	struct seen seen;
 	const struct pkt *pkt = &seen.pkt;
 
 	if (!record_parse(&seen, rec, link))
 		return true;
-	if (sides->inside) {
-		source_address(pkt, rec->bytes, address);
-		return address_set_has(sides->inside, address);
-	}
+	if (sides->inside && one_is_inside(sides, pkt, rec->bytes, &inside))
+		return inside;
 	v6 = pkt->flags & PKT_V6;
 	from_a = pkt->flags & PKT_A_TO_B;
 	if (pkt->flags & PKT_ICMP_ERROR)
@@ -340,7 +353,7 @@ static int survey_record(struct replay_offload *offload, const struct capture_re
 		return -ENOMEM;
 	*pkt_of(m) = seen.pkt;
 	if (checksum_verify(m)) {
-		source_address(&seen.pkt, rec->bytes, key);
+		address_of(&seen.pkt, rec->bytes, false, key);
 		entry = replay_table_get(&offload->senders, key, &made);
 		if (!entry) {
 			rte_pktmbuf_free(m);
@@ -375,7 +388,7 @@ bool replay_offload_sender(
 
 	if (!record_parse(&seen, rec, link))
 		return false;
-	source_address(&seen.pkt, rec->bytes, key);
+	address_of(&seen.pkt, rec->bytes, false, key);
 	entry = replay_table_find(&offload->senders, key);
 	if (!entry)
 		return false;

@@ -92,9 +92,12 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 {
 	*limits = (struct lcore_limits){
 		.elephant = flow_elephant_limits(100, 5), // gateway.json's defaults
+		.parse = PARSE_SETTINGS_FIXED,            // replay repeats exactly
 		.flows = options->flows,
 		.embryos = options->flows,
+		.source_pct = 10, // gateway.json's default
 		.classifying = RTE_MIN(CLASSIFYING, options->flows),
+		.heads = RTE_MIN(CLASSIFYING, options->flows),
 		.conn_cache = CONN_CACHE,
 		.expectations = EXPECTATIONS,
 		.endpoints = ENDPOINTS,
@@ -103,7 +106,7 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 		.greetings = options->events ? REPLAY_GREETINGS : 0,
 		.fragments = {.datagrams = 1024,
 			.packets = 2048, // mbufs; a quarter of the pool
-			.per_datagram = 64,
+			.per_datagram = 128,
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.tracker = replay_tracker_limits(options),

@@ -121,12 +121,12 @@ static bool gap_add(struct row *row, const struct span *span)
 	struct gap *last = row->n_gaps ? &row->gaps[row->n_gaps - 1] : NULL;
 
 	if (last && last->offset + last->length == span->offset64) {
-		last->length += span->length;
+		last->length += span->extent;
 		return true;
 	}
 	if (!make_room((void **)&row->gaps, row->n_gaps, &row->gaps_room, sizeof(struct gap)))
 		return false;
-	row->gaps[row->n_gaps++] = (struct gap){span->offset64, span->length};
+	row->gaps[row->n_gaps++] = (struct gap){span->offset64, span->extent};
 	return true;
 }
 
@@ -134,8 +134,8 @@ static bool bytes_add(struct row *row, const struct span *span)
 {
 	if (!row->digest && !digest_begin(row))
 		return false;
-	row->bytes += span->length;
-	return EVP_DigestUpdate(row->digest, span->bytes, span->length) == 1;
+	row->bytes += span_length(span);
+	return EVP_DigestUpdate(row->digest, span_bytes(span), span_length(span)) == 1;
 }
 
 // The half began anew: what it had told is void.
@@ -158,9 +158,9 @@ static void see_span(void *ctx, const struct lcore *lcore, uint32_t ref, const s
 		row_restart(row);
 	if (span->offset64 != row->next)
 		failed(streams, -EILSEQ);
-	row->next = span->offset64 + span->length;
+	row->next = span->offset64 + span->extent;
 	row->midstream = span->flags & SPAN_MIDSTREAM;
-	if (!(span->flags & SPAN_GAP ? gap_add(row, span) : bytes_add(row, span)))
+	if (!(span_is_gap(span) ? gap_add(row, span) : bytes_add(row, span)))
 		failed(streams, -ENOMEM);
 }
 

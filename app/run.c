@@ -153,13 +153,7 @@ static void *aligned_zalloc(size_t size)
 static int make_control(struct run *run)
 {
 	const struct gateway *gateway = run->gateway;
-	struct sink_options sink = {.path = gateway->paths.events,
-		.source = "wire/pcap",
-		.live = true,
-		.flow_events = gateway->flow_events,
-		.drop_events = gateway->drop_events,
-		.greeting_events = gateway->greeting_events,
-		.greetings = gateway->limits.greetings};
+	struct sink_options sink = run_sink_options(gateway);
 
 	run->base = event_base_new();
 	run->dp = aligned_zalloc(sizeof(*run->dp));
@@ -171,7 +165,14 @@ static int make_control(struct run *run)
 	run->dp->n_lcores = gateway->n_data;
 	run->dp->clock_ns = clock_ns;
 	run->dp->stand_still = gateway->debug ? lcore_stand_still : NULL;
-	run->dp->limits = run_limits(gateway);
+	struct hash_seed seed;
+	int rc = run_seed(&seed);
+
+	if (rc < 0) {
+		snprintf(run->err, sizeof(run->err), "no seed from the kernel: %s", strerror(-rc));
+		return EXIT_CODE_FAILURE;
+	}
+	run->dp->limits = run_limits(gateway, &seed);
 	uint32_t readers = gateway->n_data + 1; // and the standby
 	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(readers));
 	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, readers)) {
@@ -185,7 +186,7 @@ static int make_control(struct run *run)
 		.gateway = gateway,
 		.now_ns = clock_ns,
 	};
-	int rc = sink_new(&sink, run->dp, run->names, &run->sink, run->err, sizeof(run->err));
+	rc = sink_new(&sink, run->dp, run->names, &run->sink, run->err, sizeof(run->err));
 	if (rc < 0)
 		return rc == -EACCES || rc == -EPERM ? EXIT_CODE_PERMISSION : EXIT_CODE_CONFIG;
 	run->context.sink = run->sink;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run_limits.h"
 
+#include <errno.h>
+#include <sys/random.h>
 #include <rte_random.h>
 #include "flow_rate.h"
 #include "flow_table.h"
@@ -10,12 +12,18 @@
 static struct flow_timeouts timeouts_of(const struct gateway *gateway)
 {
 	const uint32_t seconds[FLOW_CLASS_MAX] = {
+		[FLOW_CLASS_STUB_CROWD] = gateway->limits.embryonic_s,
 		[FLOW_CLASS_EMBRYONIC] = gateway->limits.embryonic_s,
+		[FLOW_CLASS_OPEN] = gateway->limits.tcp_s,
 		[FLOW_CLASS_STATELESS] = gateway->limits.stateless_s,
 		[FLOW_CLASS_CONDEMNED] = gateway->limits.condemned_s,
-		[FLOW_CLASS_TCP] = gateway->limits.tcp_s,
-		[FLOW_CLASS_TCP_CLOSING] = gateway->limits.tcp_closing_s,
+		[FLOW_CLASS_FLOW_CROWD] = gateway->limits.udp_one_way_s,
+		[FLOW_CLASS_TCP_UNHEARD] = gateway->limits.tcp_unheard_s,
 		[FLOW_CLASS_UDP_ONE_WAY] = gateway->limits.udp_one_way_s,
+		[FLOW_CLASS_TCP_CLOSING] = gateway->limits.tcp_closing_s,
+		[FLOW_CLASS_TCP_UNDECIDED] = gateway->limits.tcp_s,
+		[FLOW_CLASS_UDP_UNDECIDED] = gateway->limits.udp_s,
+		[FLOW_CLASS_TCP] = gateway->limits.tcp_s,
 		[FLOW_CLASS_UDP] = gateway->limits.udp_s,
 	};
 	struct flow_timeouts timeouts = flow_timeouts_default;
@@ -77,15 +85,27 @@ static struct impair_settings impairment(const struct gateway *gateway)
 	};
 }
 
-struct lcore_limits run_limits(const struct gateway *gateway)
+int run_seed(struct hash_seed *seed)
+{
+	ssize_t n = getrandom(seed, sizeof *seed, 0);
+
+	if (n < 0)
+		return -errno;
+	return n == sizeof *seed ? 0 : -EIO;
+}
+
+struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_seed *seed)
 {
 	uint32_t n = gateway->n_data;
 
 	return (struct lcore_limits){
 		// The owner table spreads flows evenly; hash noise is what the rounding up is for.
+		.parse = {.seed = *seed, .vlan_shared = gateway->vlan == GATEWAY_VLAN_SHARED},
 		.flows = (gateway->limits.flows + n - 1) / n,
 		.embryos = (gateway->limits.embryos + n - 1) / n,
+		.source_pct = gateway->limits.source_pct,
 		.classifying = (gateway->limits.classifying + n - 1) / n,
+		.heads = (gateway->limits.heads + n - 1) / n,
 		.conn_cache = gateway->limits.conn_cache, // replicas: each lcore has all
 		.expectations = gateway->limits.expectations,
 		.endpoints = gateway->limits.endpoints,
@@ -98,7 +118,6 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 				.packets = gateway->fragments.packets,
 				.per_datagram = gateway->fragments.per_datagram,
 				.timeout_ns = gateway->fragments.timeout_ms * NS_PER_MS,
-				.seed = rte_rand(),
 			},
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
@@ -115,6 +134,22 @@ struct lcore_limits run_limits(const struct gateway *gateway)
 			},
 		.impair = impairment(gateway),
 	};
+}
+
+struct sink_options run_sink_options(const struct gateway *gateway)
+{
+	return (struct sink_options){.path = gateway->paths.events,
+		.source = "wire/pcap",
+		.live = true,
+		.flow_events = gateway->flow_events,
+		.drop_events = gateway->drop_events,
+		.greeting_events = gateway->greeting_events,
+		.limits = {.per_s = gateway->events.per_s,
+			.source_per_s = gateway->events.source_per_s,
+			.seed = rte_rand()},
+		.file_mb = gateway->events.file_mb,
+		.files = gateway->events.files,
+		.greetings = gateway->limits.greetings};
 }
 
 void run_warn_impaired(const struct gateway *gateway)

@@ -5,8 +5,15 @@
 
 #include "gateway.h"
 #include "lcore.h"
+#include "sink.h"
 
-struct lcore_limits run_limits(const struct gateway *gateway);
+// `seed`: of all hash tables (run_seed).
+struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_seed *seed);
+// A seed that nobody knows, of the kernel. 0, or -errno.
+int run_seed(struct hash_seed *seed);
+
+// What its event sink is told. Names are the gateway's.
+struct sink_options run_sink_options(const struct gateway *gateway);
 
 // A gateway that loses packets on purpose must not be taken for a broken one, nor be forgotten:
 // says so in the log if the impairment is on.

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "eal_args.h"
 #include "log.h"
 #include "threads.h"
 
@@ -59,17 +58,6 @@ void sandbox_add_folder(struct sandbox *sandbox, const char *path, bool write)
 		sandbox_add(sandbox, folder, write);
 }
 
-static void add_driver(struct sandbox *sandbox, const char *device)
-{
-	static const char *const peers[] = {"net_memif", "net_virtio_user", "net_vhost"};
-	char driver[64];
-
-	device_driver_of(device, driver, sizeof(driver));
-	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
-		sandbox->may_connect |= strcmp(driver, peers[i]) == 0;
-	sandbox->asks_bpf |= strcmp(driver, "net_af_xdp") == 0;
-}
-
 void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const char *gateway_path,
 	const char *policy_path)
 {
@@ -92,7 +80,7 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 	sandbox_add(sandbox, "/dev/urandom", false);
 	sandbox_add(sandbox, "/dev/null", true);
 	for (unsigned i = 0; i < gateway->n_ports; i++)
-		add_driver(sandbox, gateway->ports[i].device);
+		sandbox_add_device(sandbox, gateway->ports[i].device);
 }
 
 static int add_rule(

@@ -23,6 +23,10 @@ struct sandbox {
 	// to their peer again; af_xdp asks bpf(2) when its port is given back, and is refused.
 	bool may_connect;
 	bool asks_bpf;
+	// Which ioctl and which sockets they still use (sandbox_devices.c).
+	bool asks_tap;
+	bool asks_vhost;
+	bool has_hardware;
 };
 
 // Paths of gateway.json, and the folders of the two files; drivers by the ports' devices.
@@ -35,8 +39,13 @@ void sandbox_add_folder(struct sandbox *sandbox, const char *path, bool write);
 // No thread may be made or end meanwhile. A kernel without Landlock is told in the log.
 int sandbox_enter(const struct sandbox *sandbox, char *err, size_t err_len);
 
+// A port's device, as EAL has it: what its driver goes on asking for.
+void sandbox_add_device(struct sandbox *sandbox, const char *device);
+
 // The two halves. *abi: version of Landlock, 0: the kernel has none and nothing was done.
 int sandbox_files(const struct sandbox *sandbox, int *abi, char *err, size_t err_len);
 int sandbox_calls(const struct sandbox *sandbox, char *err, size_t err_len);
+// A part of the latter, of ioctl and socket: `filter` is libseccomp's.
+int sandbox_devices(void *filter, const struct sandbox *sandbox);
 
 #endif

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 static const char *const allowed[] = {
@@ -27,10 +26,9 @@ static const char *const allowed[] = {
 	"dup", "dup2", "dup3", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait",
 	"epoll_pwait2", "epoll_wait", "eventfd2", "memfd_create", "pipe", "pipe2", "poll", "ppoll",
 	"pselect6", "select", "timerfd_create", "timerfd_gettime", "timerfd_settime",
-	// sockets that are open already, and those that they accept; drivers' ioctl
-	"accept", "accept4", "getpeername", "getsockname", "getsockopt", "ioctl", "recvfrom",
-	"recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown",
-	"socketpair",
+	// sockets that are open already, and those that they accept
+	"accept", "accept4", "getpeername", "getsockname", "getsockopt", "recvfrom", "recvmmsg",
+	"recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown", "socketpair",
 	// memory
 	"brk", "get_mempolicy", "madvise", "mbind", "mincore", "mlock", "mlock2", "mremap", "msync",
 	"munlock", "munlockall", "munmap",
@@ -73,7 +71,6 @@ static int add_names(scmp_filter_ctx filter, uint32_t action, const char *const 
 // Those of which only some uses are ours.
 static int add_partly(scmp_filter_ctx filter, const struct sandbox *sandbox)
 {
-	static const int families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 	static const int controls[] = {PR_SET_NAME, PR_GET_NAME, PR_SET_TIMERSLACK,
 		PR_GET_TIMERSLACK, PR_GET_DUMPABLE, PR_SET_VMA, PR_GET_NO_NEW_PRIVS};
 	int rc = 0;
@@ -90,10 +87,7 @@ static int add_partly(scmp_filter_ctx filter, const struct sandbox *sandbox)
 		SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
 		SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	// For questions by ioctl and netlink; packets are no socket's business.
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-		rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-			SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)families[i], 0));
+	rc |= sandbox_devices(filter, sandbox);
 	for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++)
 		rc |= seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 			SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)controls[i], 0));

@@ -11,14 +11,14 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
-# Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); one that is absent skips its test.
+# Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); without one its test fails, or is skipped where tools/check runs without root.
 PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon faketime irssi
 	microdc2 miniupnpd-nftables mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
 	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
 # For the checks, beyond both.
-PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell git iperf3 libndpi-bin mandoc nftables
-	python3-matplotlib strace tshark python3-scapy python3-jsonschema python3-prometheus-client prometheus
-	chromium chromium-driver python3-selenium
+PACKAGES_CHECK="bash-completion clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev git iperf3 libndpi-bin
+	lintian logrotate mandoc nftables python3-matplotlib strace tshark valgrind python3-scapy python3-jsonschema
+	python3-prometheus-client prometheus chromium chromium-driver python3-selenium
 	$PACKAGES_CLIENTS"
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install

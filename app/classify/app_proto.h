@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "app_id.h"
+#include "asked.h"
 #include "expectation.h"
 #include "span.h"
 #include "verdict.h"
@@ -45,7 +46,7 @@ struct flow_ends;
 // verifier that said MORE sees the next datagram, of either half). Lengths are exact: nothing
 // beyond is readable. Ports are host order, of the sender and the receiver of `bytes`.
 struct probe {
-	const uint8_t *bytes;
+	const uint8_t *bytes; // never NULL, nor is `peer`: a half may be empty, and is searched
 	uint32_t length;
 	const uint8_t *peer;
 	uint32_t peer_length;
@@ -59,6 +60,7 @@ struct probe {
 	uint8_t n_data_pkts; // data packets of the flow so far, this one included
 	bool midstream;      // TCP picked up without its SYN: offset 0 is not the first byte
 	bool from_inside;
+	uint8_t halves; // set by the caller of a verifier: whose payload its answer rests on
 };
 
 // Answers of a verifier.
@@ -124,12 +126,16 @@ struct learned_name {
 };
 
 // Functions may be NULL: nobody wants to know.
+// A decoder tells of answers only where it has seen what they answer. What an end of a TCP
+// connection says of itself, or offers to its peer, needs no question: that both ends of the
+// connection have been heard is the receiver's to ask.
 struct decoder_sink {
 	void (*expect)(void *ctx, const struct expectation *expectation);
 	void (*endpoint)(void *ctx, const struct learned_endpoint *endpoint);
 	void (*name)(void *ctx, const struct learned_name *name);
 	void (*transfer)(void *ctx, const struct transfer_label *label); // that this flow carries
 	void *ctx;
+	struct asked *asked; // the flow's; NULL: no answer is one to a request
 };
 
 // Who a decoder's flow is between; addresses are v4-mapped for IPv4.

@@ -55,10 +55,12 @@ static bool skip_number(struct bencode *in)
 	return in->at < in->end && *in->at++ == 'e';
 }
 
-// A loop with a depth count instead of recursion.
+// A loop with a depth count instead of recursion: each level costs the sender an octet, so that the
+// bytes at hand bound it (receivers differ in the depth that they accept: libtorrent 10, others
+// any).
 bool bencode_skip(struct bencode *in)
 {
-	unsigned depth = 0;
+	uint32_t depth = 0;
 
 	do {
 		const uint8_t *text;
@@ -67,8 +69,7 @@ bool bencode_skip(struct bencode *in)
 		if (in->at == in->end)
 			return false;
 		if (*in->at == 'd' || *in->at == 'l') {
-			if (++depth > BENCODE_DEPTH)
-				return false;
+			depth++;
 			in->at++;
 		} else if (*in->at == 'e') {
 			if (!depth--)

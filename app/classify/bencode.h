@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BENCODE_DEPTH 8
-
 struct bencode {
 	const uint8_t *at;
 	const uint8_t *end;
@@ -18,7 +16,7 @@ struct bencode {
 bool bencode_string(struct bencode *in, const uint8_t **text, uint32_t *length);
 // A number that fits; others are refused.
 bool bencode_number(struct bencode *in, int64_t *number);
-// One value of any type, at most BENCODE_DEPTH deep.
+// One value of any type and depth: one pass over its bytes, no recursion.
 bool bencode_skip(struct bencode *in);
 // Inside a dictionary (behind its 'd'): the next key, with the cursor at its value. False at the
 // dictionary's end, or where it is broken.

@@ -85,12 +85,26 @@ static void tell_values(struct speaker *speaker, struct bencode reply)
 			tell_compact(speaker, text, length, 0, length == 6, 0);
 }
 
-// Whoever announces a torrent listens: on the port that it names, or that it speaks from.
+enum asked_kind { // asked.h
+	ASKED_DHT,
+	ASKED_DHT_TOKEN, // that a node gave, and wants to see when a torrent is announced
+	ASKED_CONNECT,
+	ASKED_CONNECTION, // id that the tracker gave
+	ASKED_ANNOUNCE,
+};
+
+// Whoever announces a torrent listens: on the port that it names, or that it speaks from. That it
+// is who it says is proven by the token, which the other end gave it (BEP 5).
 static void tell_announcer(struct speaker *speaker, struct bencode query)
 {
 	struct bencode value;
 	int64_t implied = 0, port = 0;
+	const uint8_t *token;
+	uint32_t length;
 
+	if (!bencode_find(query, "token", &value) || !bencode_string(&value, &token, &length) ||
+		!asked_answers(speaker->sink->asked, speaker->half, ASKED_DHT_TOKEN, token, length))
+		return;
 	if (bencode_find(query, "implied_port", &value))
 		bencode_number(&value, &implied);
 	if (implied)
@@ -100,48 +114,91 @@ static void tell_announcer(struct speaker *speaker, struct bencode query)
 	tell_end(speaker, speaker->half, port, 0);
 }
 
+static void tell_reply(struct speaker *speaker, struct bencode reply)
+{
+	struct bencode value;
+	const uint8_t *token;
+	uint32_t length;
+
+	// a node that answers can be asked
+	tell_end(speaker, speaker->half, speaker->ends->port[speaker->half], IPPROTO_UDP);
+	tell_values(speaker, reply);
+	tell_nodes(speaker, reply, "nodes", true);
+	tell_nodes(speaker, reply, "nodes6", false);
+	if (bencode_find(reply, "token", &value) && bencode_string(&value, &token, &length))
+		asked_note(speaker->sink->asked, speaker->half, ASKED_DHT_TOKEN, token, length);
+}
+
 static bool dht(struct speaker *speaker, const uint8_t *bytes, uint32_t length)
 {
+	struct asked *asked = speaker->sink->asked;
+	const uint8_t *transaction = NULL;
+	uint32_t t_length = 0;
 	const struct bencode message = {bytes, bytes + length};
 	struct bencode value;
 	const uint8_t *text;
 	uint32_t n;
 
 	speaker->from = LEARNED_DHT;
-	if (!bencode_find(message, "y", &value) || !bencode_string(&value, &text, &n) || n != 1)
+	if (!bencode_find(message, "y", &value) || !bencode_string(&value, &text, &n) || !n)
 		return false;
-	if (*text == 'r' && bencode_find(message, "r", &value)) {
-		// a node that answers can be asked
-		tell_end(speaker, speaker->half, speaker->ends->port[speaker->half], IPPROTO_UDP);
-		tell_values(speaker, value);
-		tell_nodes(speaker, value, "nodes", true);
-		tell_nodes(speaker, value, "nodes6", false);
-	} else if (*text == 'q' && bencode_find(message, "q", &value) &&
-		   bencode_string(&value, &text, &n) && n == 13 &&
-		   !memcmp(text, "announce_peer", 13) && bencode_find(message, "a", &value)) {
+	uint8_t type = *text;
+
+	if (bencode_find(message, "t", &value) && !bencode_string(&value, &transaction, &t_length))
+		return true;
+	if (type == 'q')
+		asked_note(asked, speaker->half, ASKED_DHT, transaction, t_length);
+	if (type == 'r' && bencode_find(message, "r", &value) && t_length &&
+		asked_answers(asked, speaker->half, ASKED_DHT, transaction, t_length))
+		tell_reply(speaker, value);
+	else if (type == 'q' && bencode_find(message, "q", &value) &&
+		 bencode_string(&value, &text, &n) && n == 13 &&
+		 !memcmp(text, "announce_peer", 13) && bencode_find(message, "a", &value))
 		tell_announcer(speaker, value);
-	}
 	return true;
 }
 
-// ---- UDP tracker (BEP 15), local service discovery (BEP 14) ----
+// ---- UDP tracker (BEP 15) ----
 
-#define ACTION_ANNOUNCE 1
+enum {
+	ACTION_CONNECT = 0,
+	ACTION_ANNOUNCE = 1,
+};
+
+// Behind the connection's id: connect, announce, scrape. Who announces with an id that the tracker
+// gave it is who it says.
+static bool udp_tracker_request(struct speaker *speaker, const uint8_t *at, uint32_t length)
+{
+	struct asked *asked = speaker->sink->asked;
+
+	if (length < 16 || octets_be32(at + 8) > 2)
+		return false;
+	if (octets_be32(at + 8) == ACTION_CONNECT)
+		asked_note(asked, HALF_C2S, ASKED_CONNECT, at + 12, 4);
+	if (octets_be32(at + 8) != ACTION_ANNOUNCE || length < 98)
+		return true;
+	asked_note(asked, HALF_C2S, ASKED_ANNOUNCE, at + 12, 4);
+	if (asked && asked_has(asked, asked_token(HALF_S2C, ASKED_CONNECTION, at, 8)))
+		tell_end(speaker, HALF_C2S, octets_be16(at + 96), 0);
+	return true;
+}
 
 static bool udp_tracker(struct speaker *speaker, const uint8_t *at, uint32_t length)
 {
+	struct asked *asked = speaker->sink->asked;
 	bool v4 = is_v4(speaker->ends->address[HALF_C2S]);
 	uint32_t step = v4 ? 6 : 18;
 
 	speaker->from = LEARNED_TRACKER;
-	if (speaker->half == HALF_C2S) { // behind the connection's id: connect, announce, scrape
-		if (length >= 98 && octets_be32(at + 8) == ACTION_ANNOUNCE)
-			tell_end(speaker, HALF_C2S, octets_be16(at + 96), 0);
-		return length >= 16 && octets_be32(at + 8) <= 2;
-	}
+	if (speaker->half == HALF_C2S)
+		return udp_tracker_request(speaker, at, length);
 	if (length < 8 || octets_be32(at) > 3)
 		return false;
-	if (length >= 20 && octets_be32(at) == ACTION_ANNOUNCE && (length - 20) % step == 0)
+	if (length >= 16 && octets_be32(at) == ACTION_CONNECT &&
+		asked_answers(asked, HALF_S2C, ASKED_CONNECT, at + 4, 4))
+		asked_note(asked, HALF_S2C, ASKED_CONNECTION, at + 8, 8);
+	if (length >= 20 && octets_be32(at) == ACTION_ANNOUNCE && (length - 20) % step == 0 &&
+		asked_answers(asked, HALF_S2C, ASKED_ANNOUNCE, at + 4, 4))
 		tell_compact(speaker, at + 20, length - 20, 0, v4, 0);
 	return true;
 }
@@ -160,30 +217,21 @@ static int64_t decimal_behind(struct text text, const char *word)
 	return number;
 }
 
-static void local_discovery(struct speaker *speaker, const uint8_t *bytes, uint32_t length)
-{
-	speaker->from = LEARNED_LSD;
-	tell_end(speaker, speaker->half, decimal_behind((struct text){bytes, length}, "\r\nPort: "),
-		0);
-}
-
 bool bittorrent_peers_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
 	struct speaker speaker = {.ends = ends, .sink = sink, .half = span->half & 1};
-	const uint8_t *bytes = span->bytes;
-	uint32_t length = span->length;
+	const struct text datagram = span_text(span);
 
-	if (!length)
+	if (!datagram.length)
 		return true;
-	if (bytes[0] == 'd')
-		return dht(&speaker, bytes, length);
-	if (octets_begin(bytes, length, "BT-SEARCH")) {
-		local_discovery(&speaker, bytes, length);
+	if (datagram.at[0] == 'd')
+		return dht(&speaker, datagram.at, datagram.length);
+	// of local service discovery (BEP 14) nothing is learned: it is not answered
+	if (octets_begin(datagram.at, datagram.length, "BT-SEARCH"))
 		return true;
-	}
 	// else it is uTP, which need not be followed
-	return udp_tracker(&speaker, bytes, length);
+	return udp_tracker(&speaker, datagram.at, datagram.length);
 }
 
 // ---- HTTP tracker (BEP 3, 7, 23) ----
@@ -198,6 +246,7 @@ enum {                   // words of the memo, the first two by half
 	WORD_SKIP = 0,   // bytes of the message at hand that nobody wants
 	WORD_BROKEN = 2, // cannot be followed any more
 	WORD_WIRE = 4,
+	WORD_ASKED = 5, // the client has spoken first
 };
 
 // An address as text, in a list of dictionaries: IPv4 alone, as trackers that do so are old.
@@ -306,10 +355,11 @@ static void tracker_answer(
 	struct decoder_state *state, struct speaker *speaker, const struct span *span)
 {
 	uint32_t kept = state->line_length[HALF_S2C], room = APP_LINE_BYTES - kept;
-	uint32_t here = span->length < room ? span->length : room;
+	const struct text bytes = span_text(span);
+	uint32_t here = bytes.length < room ? bytes.length : room;
 	uint8_t *line = state->line[HALF_S2C];
 
-	memcpy(line + kept, span->bytes, here);
+	memcpy(line + kept, bytes.at, here);
 	kept += here;
 	state->line_length[HALF_S2C] = (uint16_t)kept;
 	const struct text body = body_of((struct text){line, kept});
@@ -404,19 +454,20 @@ static uint32_t skip(struct decoder_state *state, unsigned half, uint32_t length
 static void peer_wire(struct decoder_state *state, struct speaker *speaker, const struct span *span)
 {
 	unsigned half = speaker->half;
+	const struct text bytes = span_text(span);
 	uint32_t at = 0;
 
-	if (!span->offset64 && half == HALF_S2C && span->length && span->bytes[0] == 0x13)
+	if (!span->offset64 && half == HALF_S2C && bytes.length && bytes.at[0] == 0x13)
 		tell_end(speaker, HALF_S2C, speaker->ends->port[HALF_S2C], 0);
 	if (span->offset64 < HANDSHAKE_BYTES) {
 		at = HANDSHAKE_BYTES - (uint32_t)span->offset64;
-		if (at > span->length)
-			at = span->length;
+		if (at > bytes.length)
+			at = bytes.length;
 	}
-	while (at < span->length && !state->memo.word[WORD_BROKEN + half]) {
-		at += skip(state, half, span->length - at);
-		if (at < span->length)
-			at += gather(state, speaker, span->bytes + at, span->length - at);
+	while (at < bytes.length && !state->memo.word[WORD_BROKEN + half]) {
+		at += skip(state, half, bytes.length - at);
+		if (at < bytes.length)
+			at += gather(state, speaker, bytes.at + at, bytes.length - at);
 	}
 }
 
@@ -425,10 +476,10 @@ static void gap(struct decoder_state *state, const struct span *span)
 	unsigned half = span->half & 1;
 
 	// inside of what nobody wants it does no harm
-	if (state->line_length[half] || span->length > state->memo.word[WORD_SKIP + half])
+	if (state->line_length[half] || span->extent > state->memo.word[WORD_SKIP + half])
 		state->memo.word[WORD_BROKEN + half] = true;
 	else
-		state->memo.word[WORD_SKIP + half] -= span->length;
+		state->memo.word[WORD_SKIP + half] -= span->extent;
 }
 
 void bittorrent_peers_stream(struct decoder_state *state, const struct span *span,
@@ -437,30 +488,32 @@ void bittorrent_peers_stream(struct decoder_state *state, const struct span *spa
 	unsigned half = span->half & 1;
 	struct speaker speaker = {.ends = ends, .sink = sink, .half = half, .from = LEARNED_PEER};
 	uint32_t *word = state->memo.word;
+	const struct text bytes = span_text(span);
 
 	if (span->flags & SPAN_MIDSTREAM || span->offset64 > PEERS_STREAM_BYTES64)
 		word[WORD_BROKEN + half] = true;
-	if (span->flags & SPAN_GAP)
+	if (span_is_gap(span))
 		gap(state, span);
 	state->done = word[WORD_BROKEN] && word[WORD_BROKEN + 1];
-	if (span->flags & SPAN_GAP || !span->length || word[WORD_BROKEN + half])
+	if (!bytes.length || word[WORD_BROKEN + half])
 		return;
+	word[WORD_ASKED] |= half == HALF_C2S;
 	if (word[WORD_WIRE] == WIRE_UNKNOWN) {
 		bool asks = half == HALF_C2S && !span->offset64 &&
-			    octets_begin(span->bytes, span->length, "GET ");
-		bool answers = half == HALF_S2C && !span->offset64 && span->bytes[0] == 'H';
+			    octets_begin(bytes.at, bytes.length, "GET ");
+		bool answers = half == HALF_S2C && !span->offset64 && bytes.at[0] == 'H';
 
 		if (asks)
-			tracker_request(&speaker, span->bytes, span->length);
+			tracker_request(&speaker, bytes.at, bytes.length);
 		// a request that came in pieces is known by its answer
 		if (asks || answers)
 			word[WORD_WIRE] = WIRE_TRACKER;
-		else if (half == HALF_S2C || span->bytes[0] == 0x13)
+		else if (half == HALF_S2C || bytes.at[0] == 0x13)
 			word[WORD_WIRE] = WIRE_PEER;
 	}
 	if (word[WORD_WIRE] == WIRE_PEER)
 		peer_wire(state, &speaker, span);
-	else if (word[WORD_WIRE] == WIRE_TRACKER && half == HALF_S2C)
+	else if (word[WORD_WIRE] == WIRE_TRACKER && half == HALF_S2C && word[WORD_ASKED])
 		tracker_answer(state, &speaker, span);
 	state->done |= word[WORD_BROKEN] && word[WORD_BROKEN + 1];
 }

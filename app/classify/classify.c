@@ -9,6 +9,8 @@
 #include "sigdb.h"
 #include "states.h"
 
+static const uint8_t no_bytes[1];
+
 struct probe job_probe(const struct job *job, unsigned half)
 {
 	const struct classify_flow *flow = job->flow;
@@ -30,9 +32,15 @@ struct probe job_probe(const struct job *job, unsigned half)
 		probe.peer = job->look->at[!half];
 		probe.peer_length = job->look->length[!half];
 	} else {
-		probe.bytes = job->span->bytes;
-		probe.length = job->span->length;
+		const struct text datagram = span_text(job->span);
+
+		probe.bytes = datagram.at;
+		probe.length = datagram.length;
 	}
+	if (!probe.bytes)
+		probe.bytes = no_bytes;
+	if (!probe.peer)
+		probe.peer = no_bytes;
 	return probe;
 }
 
@@ -63,10 +71,16 @@ static enum verify ask(struct look *look, uint16_t app, enum verify (*verify)(co
 	if (!slot)
 		memset(&lost, 0, sizeof(lost));
 	probe->memo = slot ? &slot->memo : &lost;
+	const struct app_memo before = *probe->memo;
 	enum verify answer = verify(probe);
 
-	if (slot && slot->app == APP_NONE && memo_used(&slot->memo))
+	probe->halves = (uint8_t)(1u << probe->half | (slot ? slot->halves : 0u));
+	if (slot && slot->app == APP_NONE && memo_used(&slot->memo)) {
 		slot->app = app;
+		slot->halves = 0;
+	}
+	if (slot && slot->app == app && memcmp(&before, &slot->memo, sizeof(before)) != 0)
+		slot->halves |= (uint8_t)(1u << probe->half);
 	return answer;
 }
 
@@ -118,6 +132,7 @@ void job_propose(struct job *job, uint16_t app, uint16_t signature, uint8_t conf
 	job->app = app;
 	job->signature = signature;
 	job->confidence = confidence;
+	job->halves = job->asked;
 }
 
 static uint8_t confidence_of(enum verify answer)
@@ -190,6 +205,7 @@ static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to
 		return;
 	}
 	probe.signature = index;
+	job->asked = (uint8_t)(1u << (half & 1));
 	if (!signature->verify) {
 		job_propose(job, signature->app, index, signature->confidence);
 		note_signature(job, &probe, signature, to, VERIFY_YES);
@@ -197,6 +213,7 @@ static void consider(struct job *job, uint16_t index, unsigned half, uint32_t to
 	}
 	enum verify answer = ask(look, signature->app, app_get(signature->app)->verify, &probe);
 
+	job->asked = probe.halves;
 	if (!again || answer != VERIFY_MORE) // that it wants still more is no news
 		note_signature(job, &probe, signature, to, answer);
 	if (answer == VERIFY_NO)
@@ -268,6 +285,7 @@ static void look_at_shapes(const struct classifier *classifier, struct job *job)
 		enum verify answer = ask(job->look, shape->app,
 			udp ? shape->proto->shape_udp : shape->proto->shape_tcp, &probe);
 
+		job->asked = probe.halves;
 		propose_answer(job, shape->app, NO_SIGNATURE, answer);
 		job->shape_waits |= answer == VERIFY_MORE && memo_used(probe.memo);
 		if (confidence_of(answer) == CONFIDENCE_NONE)
@@ -491,8 +509,8 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		.midstream = flow->midstream || span->flags & SPAN_MIDSTREAM,
 		.signature = NO_SIGNATURE,
 	};
-	bool gap = span->flags & SPAN_GAP;
-	bool grown = !gap && span->length;
+	bool gap = span_is_gap(span);
+	bool grown = span_length(span);
 
 	if (verdict->final)
 		return;
@@ -500,13 +518,14 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		memset(&fresh, 0, sizeof(fresh));
 	if (verdict->app == APP_NONE)
 		verdict->signature = NO_SIGNATURE;
-	if (job_is_tcp(&job) && (gap || span->length))
+	if (job_is_tcp(&job) && (gap || span_length(span)))
 		grown = look_grow(job.look, state, span);
-	if (grown || (job.look->n_pending && !gap && span->length))
+	if (grown || (job.look->n_pending && span_length(span)))
 		look_at_signatures(&job,
 			classifier->index < edition->n_scratch ? edition->scratch[classifier->index]
 							       : NULL,
 			grown);
+	job.asked = (uint8_t)(1u << (span->half & 1));
 	if (grown)
 		look_at_names(classifier, &job, state);
 	if (job_is_tcp(&job))
@@ -516,7 +535,13 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	work->awaits_name = job.look->host == HOST_AWAITED;
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
+	if (job.renamed) {
+		verdict->app = APP_NONE;
+		verdict->confidence = CONFIDENCE_NONE;
+	}
 	merge(&job, verdict);
+	work->found = job.app;
+	work->found_by = job.halves;
 	if (settled(&job, verdict)) {
 		verdict->final = true;
 	} else if (exhausted(&job, verdict)) {

@@ -107,6 +107,15 @@ void classifier_free(struct classifier *classifier);
 uint32_t classifier_open(const struct classifier *classifier, uint32_t edition);
 // Editions before `oldest` are not touched any more: their flows go on with the one in force.
 void classifier_retire(struct classifier *classifier, uint32_t oldest);
+// Whose flow is fed from here on: the owner's number of it, and its rank, below CLASSIFY_RANKS. By
+// these the pool says who could give up a state for another: where room ends, the caller ends a
+// flow.
+#define CLASSIFY_RANKS 4
+void classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank);
+// The owner of the state that has been in use for longest among those of that rank; false: none is.
+bool classifier_oldest(const struct classifier *classifier, unsigned rank, uint32_t *owner);
+// The flow with this state has another rank now, or is to be the youngest of its rank.
+void classifier_rank(struct classifier *classifier, uint32_t state, unsigned rank);
 unsigned classifier_states_free(const struct classifier *classifier);
 unsigned classifier_states_max(const struct classifier *classifier);
 
@@ -120,6 +129,7 @@ struct classify_flow {
 	uint8_t n_small_pkts; // of these, so many do not count against the budget; the same
 	bool midstream;
 	bool c2s_from_inside;
+	bool named; // it has given a name before
 };
 
 static inline bool classify_packets_used_up(const struct classify_flow *flow)
@@ -168,12 +178,15 @@ struct classify_step {
 struct classify_work {
 	uint32_t scans;
 	uint32_t hits;
-	uint32_t refused;     // hits that a verifier denied
-	uint32_t errors;      // Hyperscan failed at run time: taken as no hit
-	uint32_t quic_tried;  // Initial packets that were tried to be opened
-	uint32_t quic_opened; // those that were
-	uint8_t named;        // the flow gave the name that it asks for
-	uint8_t awaits_name;  // it is about to
+	uint32_t refused;      // hits that a verifier denied
+	uint32_t errors;       // Hyperscan failed at run time: taken as no hit
+	uint32_t quic_tried;   // Initial packets that were tried to be opened
+	uint32_t quic_opened;  // those that were
+	uint16_t found;        // the best answer of this call alone, or APP_NONE
+	uint8_t found_by;      // 1 << half of each whose payload it rests on
+	uint8_t named;         // the flow gave the name that it asks for
+	uint8_t awaits_name;   // it is about to
+	uint8_t hello_refused; // a datagram that hides a name, if it means anything to its receiver
 	// What the ends say of themselves (greeting.h); NULL: nobody wants to know. The caller
 	// keeps the phase between calls; `greeted`: there is something to tell.
 	struct greeting *greeting;
@@ -194,10 +207,15 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
 	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
 
-// A flow whose verdict is final, while its greeting is pending: of `work`, only the greeting and
-// quic_* count.
-void classify_listen(struct classifier *classifier, const struct classify_flow *flow,
-	const struct span *span, uint32_t *state, struct classify_work *work);
+// A flow whose verdict is final, while its greeting is pending; and datagrams that may ask for a
+// name, for as long as it lives: `*verdict` changes when another hello says something else. Of
+// `work`, the greeting, the name and quic_* count.
+void classify_listen(struct classifier *classifier, const struct edition *edition,
+	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
+	uint32_t *state, struct classify_verdict *verdict, struct classify_work *work);
+// Whether a datagram may be of a client that asks for a name, or of the server that it asks: by a
+// few octets.
+bool classify_may_ask(const uint8_t *bytes, uint32_t length);
 
 // How a half of an undecided TCP flow begins, what was fed last included; NULL: nothing is kept.
 const uint8_t *classify_prefix(

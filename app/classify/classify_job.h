@@ -18,8 +18,11 @@ struct job {
 	struct look *look;
 	struct classify_work *work;
 	bool midstream;
+	bool renamed; // what the flow was named before is over: of datagrams, another connection
 	bool shape_waits; // one has seen a part of its proof, and asks for the rest
+	uint8_t asked;    // whose payload the answer at hand rests on, 1 << half
 	// the best answer of this call
+	uint8_t halves; // `asked` of it
 	uint16_t app;
 	uint16_t signature;
 	uint8_t confidence;
@@ -54,8 +57,10 @@ void greet_stream(struct job *job);
 bool greets_datagram(const struct job *job);
 void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks);
 void greet_datagram_answer(struct job *job);
-// A datagram of a flow that is classified (names_asked.c).
-void greet_again(struct classifier *classifier, struct job *job, struct state *state);
+// A datagram of a flow that is classified as `verdict` says (names_asked.c). True: it is what is
+// proposed now.
+bool listen_datagram(struct classifier *classifier, struct job *job, struct state *state,
+	const struct classify_verdict *verdict);
 // The flow is classified: keeps its state, or takes one, while its greeting needs it; else gives it
 // back.
 void greet_settle(

@@ -11,7 +11,9 @@ static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 
 #define DTLS_RECORD_BYTES    13 // RFC 6347 4.1: type, version, epoch, sequence number, length
 #define DTLS_MESSAGE_BYTES   12 // RFC 6347 4.2.2
+#define DTLS_CHANGE_CIPHER   20
 #define DTLS_HANDSHAKE       22
+#define DTLS_REFUSED_MAX     16 // then the newest message is that of the flow
 #define CLIENT_HELLO         1
 #define SERVER_HELLO         2
 #define MESSAGE_HEADER_BYTES 4  // of TLS: type and length
@@ -26,12 +28,65 @@ void datagram_hello_clear(struct datagram_hello *hello)
 	hello_parts_clear(&hello->parts);
 }
 
-static bool is_dtls(struct text datagram)
+// The next record that is not encrypted, of whatever version: GnuTLS 3.7 takes any, OpenSSL 3.0
+// those that begin with 0xfe. False: none.
+static bool take_record(struct text *datagram, uint8_t *type, struct text *body)
 {
+	while (datagram->length >= DTLS_RECORD_BYTES) {
+		const uint8_t *at = datagram->at;
+		uint32_t length = octets_be16(at + 11);
+
+		if (length > datagram->length - DTLS_RECORD_BYTES)
+			return false;
+		*datagram = text_from(*datagram, DTLS_RECORD_BYTES);
+		*type = at[0];
+		*body = (struct text){datagram->at, length};
+		*datagram = text_from(*datagram, length);
+		if (!octets_be16(at + 3)) // epoch
+			return true;
+	}
+	return false;
+}
+
+// The next fragment of a handshake message. RFC 6347 4.2.2.
+static bool take_fragment(struct text *record, struct text *fragment)
+{
+	if (record->length < DTLS_MESSAGE_BYTES)
+		return false;
+	uint32_t length = text_be24(record->at + 1), offset = text_be24(record->at + 6);
+	uint32_t part = text_be24(record->at + 9);
+
+	if (part > record->length - DTLS_MESSAGE_BYTES || offset + part > length)
+		return false;
+	*fragment = (struct text){record->at, DTLS_MESSAGE_BYTES + part};
+	*record = text_from(*record, fragment->length);
+	return true;
+}
+
+// The next fragment of a hello: behind whatever a server passes over.
+static bool take_hello(
+	struct text *datagram, struct text *record, uint8_t message, struct text *fragment)
+{
+	uint8_t type;
+
+	for (;;) {
+		while (take_fragment(record, fragment))
+			if (fragment->at[0] == message)
+				return true;
+		do
+			if (!take_record(datagram, &type, record))
+				return false;
+		while (type != DTLS_HANDSHAKE);
+	}
+}
+
+static bool has_dtls(struct text datagram, uint8_t message)
+{
+	struct text record = {NULL, 0}, fragment;
+
 	return datagram.length >= DTLS_RECORD_BYTES + DTLS_MESSAGE_BYTES &&
-	       datagram.at[0] == DTLS_HANDSHAKE &&
-	       (datagram.at[1] == 0xfe || octets_be16(datagram.at + 1) == 0x0100) &&
-	       datagram.at[DTLS_RECORD_BYTES] == CLIENT_HELLO;
+	       datagram.at[0] >= DTLS_CHANGE_CIPHER && datagram.at[0] <= DTLS_HANDSHAKE &&
+	       !octets_be16(datagram.at + 3) && take_hello(&datagram, &record, message, &fragment);
 }
 
 // Up to Q043: flags with the version's bit, an id of eight bytes, the version. Q046: a long header.
@@ -51,13 +106,14 @@ static bool is_clear_google(struct text datagram)
 
 static bool is_quic(struct text datagram)
 {
-	return datagram.length >= 7 && (datagram.at[0] & 0xc0) == 0xc0 &&
+	return datagram.length >= 7 && datagram.at[0] & 0x80 &&
 	       quic_version_known(octets_be32(datagram.at + 1));
 }
 
 bool datagram_hello_may_be(struct text datagram)
 {
-	return is_dtls(datagram) || is_clear_google(datagram) || is_quic(datagram);
+	return is_quic(datagram) || is_clear_google(datagram) || has_dtls(datagram, CLIENT_HELLO) ||
+	       has_dtls(datagram, SERVER_HELLO);
 }
 
 static struct text parts_of(const struct datagram_hello *hello)
@@ -123,40 +179,83 @@ static enum tls_hello_seen read_clear_google(struct text datagram, struct datagr
 	return seen == TLS_HELLO_MORE ? TLS_HELLO_NONE : seen; // parts in clear are not kept
 }
 
-// A fragment of a handshake message. Only one that begins the connection is of interest, and of
-// several the last: behind a cookie the client repeats it.
-static void take_fragment(struct datagram_hello *hello, struct text fragment)
+static bool is_whole(const struct datagram_hello *hello)
 {
-	uint32_t length = text_be24(fragment.at + 1), offset = text_be24(fragment.at + 6);
-	uint32_t part = text_be24(fragment.at + 9);
-	uint16_t message = octets_be16(fragment.at + 4);
+	const struct hello_parts *parts = &hello->parts;
+	uint32_t length = hello_parts_length(parts);
 
-	if (fragment.at[0] != CLIENT_HELLO || part > fragment.length - DTLS_MESSAGE_BYTES ||
-		offset + part > length)
-		return;
-	if (hello->message_known && hello->message != message)
+	return length >= MESSAGE_HEADER_BYTES &&
+	       length - MESSAGE_HEADER_BYTES >= text_be24(parts->bytes + 1);
+}
+
+// Only a hello that begins the connection is of interest, and of several the last: behind a cookie
+// the client repeats it. False: it is not that of which parts are here, and that one is not whole;
+// or says another thing in the same place.
+static bool put_fragment(struct datagram_hello *hello, struct text fragment)
+{
+	uint32_t offset = text_be24(fragment.at + 6), part = fragment.length - DTLS_MESSAGE_BYTES;
+	const uint8_t *body = fragment.at + DTLS_MESSAGE_BYTES;
+	uint16_t message = octets_be16(fragment.at + 4);
+	bool same = hello->message_known && hello->message == message &&
+		    hello_parts_agree(&hello->parts, 0, fragment.at, MESSAGE_HEADER_BYTES) &&
+		    hello_parts_agree(&hello->parts, MESSAGE_HEADER_BYTES + offset, body, part);
+
+	if (!same && hello->message_known && !is_whole(hello) &&
+		hello->n_refused < DTLS_REFUSED_MAX) {
+		hello->n_refused++;
+		return false;
+	}
+	if (!same) {
 		hello_parts_clear(&hello->parts);
+		hello->named = false;
+		hello->n_refused = 0;
+	}
 	hello->message = message;
 	hello->message_known = true;
 	hello_parts_add(&hello->parts, 0, fragment.at, MESSAGE_HEADER_BYTES);
-	hello_parts_add(&hello->parts, MESSAGE_HEADER_BYTES + offset,
-		fragment.at + DTLS_MESSAGE_BYTES, part);
+	hello_parts_add(&hello->parts, MESSAGE_HEADER_BYTES + offset, body, part);
+	return true;
 }
 
-static enum tls_hello_seen feed_dtls(
-	struct datagram_hello *hello, struct text datagram, struct datagram_asks *asks)
+static bool is_asker(const struct datagram_hello *hello, unsigned half)
 {
-	while (is_dtls(datagram)) {
-		uint32_t length = octets_be16(datagram.at + 11);
-		struct text record = text_from(datagram, DTLS_RECORD_BYTES);
+	return !hello->asker || hello->asker == half + 1;
+}
 
-		if (length < DTLS_MESSAGE_BYTES || length > record.length ||
-			octets_be16(datagram.at + 3)) // encrypted, but for epoch 0
-			break;
-		take_fragment(hello, (struct text){record.at, length});
-		datagram = text_from(record, length);
+static void note_name(
+	struct datagram_hello *hello, enum tls_hello_seen seen, struct datagram_asks *asks)
+{
+	asks->told = asks->name.length && !hello->named;
+	asks->settled = asks->told || (seen == TLS_HELLO_WHOLE && !hello->named);
+	hello->named |= asks->told;
+}
+
+static enum tls_hello_seen feed_dtls(struct datagram_hello *hello, unsigned half,
+	struct text datagram, struct datagram_asks *asks)
+{
+	struct text record = {NULL, 0}, fragment, rest = datagram;
+
+	if (!is_asker(hello, half)) {
+		bool answer = hello->message_known && has_dtls(datagram, SERVER_HELLO);
+
+		asks->answered = answer && (is_whole(hello) || hello->named);
+		asks->refused = answer && !asks->answered;
+		return TLS_HELLO_NONE;
 	}
-	return read_tls(parts_of(hello), TLS_OVER_DATAGRAMS, asks);
+	while (take_hello(&rest, &record, CLIENT_HELLO, &fragment)) {
+		if (!put_fragment(hello, fragment)) {
+			asks->refused = true;
+			return TLS_HELLO_NONE;
+		}
+		hello->asker = (uint8_t)(half + 1);
+		asks->taken = true;
+	}
+	if (!asks->taken)
+		return TLS_HELLO_NONE;
+	enum tls_hello_seen seen = read_tls(parts_of(hello), TLS_OVER_DATAGRAMS, asks);
+
+	note_name(hello, seen, asks);
+	return seen;
 }
 
 // RFC 9000 17.2.3: what a client sends early; its hello was sent before, and overtaken or lost.
@@ -167,32 +266,65 @@ static bool is_zero_rtt(struct text datagram)
 	return !quic_is_google(version) && quic_type_of(datagram.at[0], version) == QUIC_ZERO_RTT;
 }
 
-static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
+static enum tls_hello_seen answer_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
 	struct text datagram, struct datagram_asks *asks)
 {
+	enum quic_answer answer =
+		quic_initial_answer(crypto, &hello->quic, &hello->parts, datagram);
+
+	if (answer == QUIC_ASKED_AGAIN)
+		hello->named = false;
+	asks->answered = answer == QUIC_ANSWERED || (answer == QUIC_ANSWER_REFUSED && hello->named);
+	asks->refused = answer == QUIC_ANSWER_REFUSED && !hello->named;
+	return TLS_HELLO_NONE;
+}
+
+static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
+	unsigned half, struct text datagram, struct datagram_asks *asks)
+{
+	bool known = hello->asker;
 	enum tls_hello_seen seen;
 
-	quic_initial_feed(crypto, &hello->quic, &hello->parts, datagram);
-	if (!hello->quic.version)
-		return is_zero_rtt(datagram) ? TLS_HELLO_MORE : TLS_HELLO_NONE;
+	if (!is_asker(hello, half))
+		return answer_quic(crypto, hello, datagram, asks);
+	enum quic_seen fed = quic_initial_feed(crypto, &hello->quic, &hello->parts, datagram);
+
+	asks->taken = fed == QUIC_TAKEN || fed == QUIC_BEGUN;
+	// what nothing opens may be the server's, where nobody has asked
+	asks->refused = fed == QUIC_REFUSED && (known || half == HALF_C2S);
+	if (fed == QUIC_NOTHING && !hello->quic.version && is_zero_rtt(datagram))
+		return TLS_HELLO_MORE;
+	if (!asks->taken)
+		return TLS_HELLO_NONE;
+	hello->asker = (uint8_t)(half + 1);
+	if (fed == QUIC_BEGUN)
+		hello->named = false;
 	asks->version = hello->quic.version;
 	seen = hello->quic.version == QUIC_VERSION_Q050
 		       ? read_chlo(parts_of(hello), asks)
 		       : read_tls(parts_of(hello), TLS_OVER_QUIC, asks);
-	// what is missing will not be opened any more
-	return seen == TLS_HELLO_MORE && hello->quic.n_tries >= QUIC_TRIES_MAX ? TLS_HELLO_NONE
-									       : seen;
+	hello->quic.whole = seen == TLS_HELLO_WHOLE;
+	note_name(hello, seen, asks);
+	return seen;
 }
 
 enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datagram_hello *hello,
-	struct text datagram, struct datagram_asks *asks)
+	unsigned half, struct text datagram, struct datagram_asks *asks)
 {
+	enum tls_hello_seen seen = TLS_HELLO_NONE;
+
 	memset(asks, 0, sizeof(*asks));
-	if (is_dtls(datagram))
-		return feed_dtls(hello, datagram, asks);
-	if (is_clear_google(datagram))
-		return read_clear_google(datagram, asks);
-	return is_quic(datagram) ? feed_quic(crypto, hello, datagram, asks) : TLS_HELLO_NONE;
+	hello->quic.n_tries = hello->quic.n_opened = 0;
+	if (is_quic(datagram))
+		return feed_quic(crypto, hello, half, datagram, asks);
+	if (is_clear_google(datagram)) {
+		if (half == HALF_C2S)
+			seen = read_clear_google(datagram, asks);
+		asks->taken = seen != TLS_HELLO_NONE;
+		asks->told = asks->settled = asks->name.length;
+		return seen;
+	}
+	return feed_dtls(hello, half, datagram, asks);
 }
 
 // The first message of a flight is the hello; what its client asks for once more (a request for a
@@ -216,4 +348,21 @@ bool greeting_of_dtls_server(struct text datagram, struct greeting *greeting)
 	greeting_begin(greeting, GREETING_TLS, true);
 	greeting_put_server(greeting, &hello);
 	return true;
+}
+
+// RFC 8999 5.1; RFC 6347 4.1 and 4.2.2: a record of epoch 0 with a fragment of a ClientHello.
+uint32_t datagram_hello_connection(struct text datagram)
+{
+	const uint8_t *at = datagram.at;
+	uint32_t mix = 0x811c9dc5; // FNV-1a
+
+	if (datagram.length >= 25 && at[0] == 22 && at[1] == 0xfe && !at[3] && !at[4] &&
+		at[13] == 1)
+		return 1u << 31 | (uint32_t)at[14] << 16 | (uint32_t)at[15] << 8 | at[16];
+	if (datagram.length < 6 || !(at[0] & 0x80) || at[5] < QUIC_CID_FIRST_MIN ||
+		at[5] > QUIC_CID_MAX || datagram.length < 6u + at[5])
+		return 0;
+	for (unsigned i = 0; i < at[5]; i++)
+		mix = (mix ^ at[6 + i]) * 0x01000193;
+	return mix | 1;
 }

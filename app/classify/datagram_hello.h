@@ -3,6 +3,10 @@
 // (RFC 6347 4.2, RFC 9147 5: a ClientHello in fragments, once more with a cookie), Google's QUIC
 // before TLS (a CHLO with tags: in clear up to Q046, in Initial packets of Q050). One per flow, in
 // its classification state, or the classifier's own while one datagram may be all.
+//
+// A flow of datagrams may carry any number of connections, one after the other or beside each
+// other, and whoever begins the flow need not be the client of them. Each hello is read; it stands,
+// and its connection's parts and keys can be forgotten, when the server has answered it.
 #ifndef SLUICE_DATAGRAM_HELLO_H
 #define SLUICE_DATAGRAM_HELLO_H
 
@@ -11,8 +15,11 @@
 
 struct datagram_hello {
 	struct quic_flow quic;
-	uint16_t message;         // DTLS: the number of the message whose parts are here
-	bool message_known;       // it has one
+	uint16_t message;   // DTLS: the number of the message whose parts are here
+	bool message_known; // it has one
+	bool named;         // the name in the message at hand has been told
+	uint8_t asker;      // the half that the client speaks on, from 1; 0: none yet
+	uint8_t n_refused;  // DTLS: parts of other messages than the one that is not whole yet
 	struct hello_parts parts; // last: a clear one's bytes are not written
 };
 
@@ -20,14 +27,23 @@ struct datagram_asks {
 	struct text name;     // empty: none (yet); points into the datagram or the parts
 	struct tls_hello tls; // `carrier` 0: it is no TLS
 	uint32_t version;     // of QUIC; 0: it is none
+	bool taken;           // the datagram has a part of a hello
+	bool told;            // and with it a name, for the first time
+	bool settled;         // with it the name is known, or that there is none
+	bool answered;        // its server has taken the hello: nothing more of it is to come
+	bool refused;         // no client or server that means well sends this (quic_initial.h)
 };
 
 void datagram_hello_clear(struct datagram_hello *hello); // also before first use
 // A few compares: may this datagram be of a client that asks?
 bool datagram_hello_may_be(struct text datagram);
-// Feeds a datagram of the client's. TLS_HELLO_NONE: it says nothing that is understood, or nothing
-// more will be; `asks` holds what there is.
+// Which connection a datagram with a part of a hello is of: a number made of what all parts repeat
+// (QUIC: the destination's connection id, which nobody else knows; DTLS: the length of the whole
+// ClientHello). 0: it has no such part.
+uint32_t datagram_hello_connection(struct text datagram);
+// Feeds a datagram of a half. TLS_HELLO_NONE: it says nothing that is understood; `asks` holds what
+// there is.
 enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datagram_hello *hello,
-	struct text datagram, struct datagram_asks *asks);
+	unsigned half, struct text datagram, struct datagram_asks *asks);
 
 #endif

@@ -36,14 +36,15 @@ void decoder_lines(
 	struct decoder_state *state, const struct span *span, decoder_line_fn *line, void *ctx)
 {
 	unsigned half = span->half & 1;
-	const uint8_t *at = span->bytes;
-	uint32_t left = span->length;
 
-	if (span->flags & SPAN_GAP) {
+	if (span_is_gap(span)) {
 		state->line_skip[half] = 1;
 		state->line_length[half] = 0;
 		return;
 	}
+	const uint8_t *at = span_bytes(span);
+	uint32_t left = span_length(span);
+
 	while (left) {
 		const uint8_t *end = memchr(at, '\n', left);
 		uint32_t here = end ? (uint32_t)(end - at) : left;

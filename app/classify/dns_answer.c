@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dns_answer.h"
+#include <stddef.h>
 #include "text.h"
 
 #define HEADER_BYTES 12
 #define TEXT_MAX     253 // RFC 1035 2.3.4, written out
 #define CLASS_IN     1
+#define ASKED_NAME   1 // asked.h
 
 enum {
 	TYPE_A = 1,
@@ -130,10 +132,42 @@ static bool read_record(
 	return true;
 }
 
+// What an answer repeats of its query: the number, the type, the name (in any case).
+struct question {
+	uint8_t id[2], type[2];
+	uint8_t name[TEXT_MAX];
+};
+
+static uint32_t question_of(
+	struct text message, const struct name *name, uint32_t at, struct question *question)
+{
+	memcpy(question->id, message.at, 2);
+	memcpy(question->type, message.at + at, 2);
+	memcpy(question->name, name->text, name->length);
+	return (uint32_t)offsetof(struct question, name) + name->length;
+}
+
+static void read_query(struct text message, struct asked *asked)
+{
+	struct question question;
+	struct name name;
+	uint32_t at = HEADER_BYTES;
+
+	// a standard query: one question
+	if (message.length < HEADER_BYTES + 5 || octets_be16(message.at + 2) & 0xf800 ||
+		octets_be16(message.at + 4) != 1 || !read_name(message, &at, &name) ||
+		message.length - at < 4)
+		return;
+	uint32_t length = question_of(message, &name, at, &question);
+
+	asked_note(asked, HALF_C2S, ASKED_NAME, question.id, length);
+}
+
 static void read_answer(struct text message, const struct decoder_sink *sink)
 {
+	struct question question;
 	struct chain chain;
-	uint32_t at = HEADER_BYTES;
+	uint32_t at = HEADER_BYTES, length;
 
 	if (message.length < HEADER_BYTES + 5 || !sink->name)
 		return;
@@ -146,6 +180,9 @@ static void read_answer(struct text message, const struct decoder_sink *sink)
 	if (!read_name(message, &at, &chain.names[0]) || message.length - at < 4 ||
 		octets_be16(message.at + at + 2) != CLASS_IN)
 		return;
+	length = question_of(message, &chain.names[0], at, &question);
+	if (!asked_answers(sink->asked, HALF_S2C, ASKED_NAME, question.id, length))
+		return;
 	chain.n = 1;
 	at += 4;
 	for (unsigned i = 0; i < n && i < DNS_ANSWERS_MAX; i++)
@@ -153,31 +190,60 @@ static void read_answer(struct text message, const struct decoder_sink *sink)
 			return;
 }
 
+static void read_message(struct text message, unsigned half, const struct decoder_sink *sink)
+{
+	if (half == HALF_S2C)
+		read_answer(message, sink);
+	else
+		read_query(message, sink->asked);
+}
+
 bool dns_answer_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
 	(void)ends;
-	if ((span->half & 1) == HALF_S2C)
-		read_answer((struct text){span->bytes, span->length}, sink);
+	read_message(span_text(span), span->half & 1, sink);
 	return true;
 }
 
-// Messages of the server, each behind its length. One that is longer than a line is left out.
+enum {                 // in the memo, by half
+	WORD_SKIP = 0, // octets of the message at hand, which is too long
+	WORD_SEEN = 2,
+};
+
+// Where the client's first message begins: its length may have gone ahead in a segment of its own,
+// before the flow was known for DNS. False: nobody knows.
+static bool begins(struct decoder_state *state, const struct span *span)
+{
+	unsigned half = span->half & 1;
+
+	if (state->memo.word[WORD_SEEN + half] || !span->offset64 || half == HALF_S2C)
+		return true;
+	if (span->offset64 != 2)
+		return false;
+	state->line[half][0] = (uint8_t)(span->extent >> 8);
+	state->line[half][1] = (uint8_t)span->extent;
+	state->line_length[half] = 2;
+	return true;
+}
+
+// The messages of a half, each behind its length. One that is longer than a line is left out.
 void dns_answer_stream(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink)
 {
-	uint8_t *line = state->line[HALF_S2C];
-	uint32_t *skip = &state->memo.word[0];
+	unsigned half = span->half & 1;
+	uint8_t *line = state->line[half];
+	uint32_t *skip = &state->memo.word[WORD_SKIP + half];
+	const struct text bytes = span_text(span);
 
 	(void)ends;
-	if ((span->half & 1) != HALF_S2C)
-		return;
-	if (span->flags & (SPAN_GAP | SPAN_MIDSTREAM)) {
+	if (span->flags & (SPAN_GAP | SPAN_MIDSTREAM) || !begins(state, span)) {
 		state->done = true; // where the next message begins is not known any more
 		return;
 	}
-	for (uint32_t at = 0; at < span->length;) {
-		uint32_t kept = state->line_length[HALF_S2C], left = span->length - at, wanted = 2;
+	state->memo.word[WORD_SEEN + half] = 1;
+	for (uint32_t at = 0; at < bytes.length;) {
+		uint32_t kept = state->line_length[half], left = bytes.length - at, wanted = 2;
 
 		if (*skip) {
 			uint32_t here = left < *skip ? left : *skip;
@@ -190,18 +256,18 @@ void dns_answer_stream(struct decoder_state *state, const struct span *span,
 			wanted = 2u + octets_be16(line);
 		if (wanted > APP_LINE_BYTES) {
 			*skip = wanted - kept;
-			state->line_length[HALF_S2C] = 0;
+			state->line_length[half] = 0;
 			continue;
 		}
 		uint32_t here = left < wanted - kept ? left : wanted - kept;
 
-		memcpy(line + kept, span->bytes + at, here);
+		memcpy(line + kept, bytes.at + at, here);
 		kept += here;
 		at += here;
-		state->line_length[HALF_S2C] = (uint16_t)kept;
+		state->line_length[half] = (uint16_t)kept;
 		if (kept < 2 || kept != 2u + octets_be16(line))
 			continue;
-		read_answer((struct text){line + 2, kept - 2}, sink);
-		state->line_length[HALF_S2C] = 0;
+		read_message((struct text){line + 2, kept - 2}, half, sink);
+		state->line_length[half] = 0;
 	}
 }

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "edonkey_tag.h"
-#include "octets.h"
+#include "text.h"
 
 enum {
 	PROTO_ED2K = 0xe3,
@@ -135,9 +135,62 @@ static void kad_sources(struct speaker *speaker, struct edonkey_reader in)
 	}
 }
 
+// Requests, their answers, and where each has the target that the answer repeats (-1: there is
+// none).
+static const struct kad_exchange {
+	uint8_t request, answer;
+	int8_t request_target, answer_target;
+} exchanges[] = {
+	{0x01, 0x09, -1, -1},                    // bootstrap
+	{0x11, 0x19, -1, -1},                    // hello
+	{0x19, 0x22, -1, -1},                    // that it was received
+	{0x20, 0x28, 1, 0},                      // who is near
+	{0x21, 0x29, 1, 0}, {0x33, 0x3b, 0, 16}, // searches: by word, for sources, for notes
+	{0x34, 0x3b, 0, 16}, {0x35, 0x3b, 0, 16},
+	{0x43, 0x4b, 0, 0}, // published: words, a source, a note
+	{0x44, 0x4b, 0, 0}, {0x45, 0x4b, 0, 0}, {0x50, 0x58, -1, -1}, // am I behind a firewall
+	{0x53, 0x58, -1, -1}, {0x60, 0x61, -1, -1},                   // ping
+};
+
+enum {
+	ASKED_KAD = 0x100, // asked.h: and the answer's opcode
+	ASKED_SOURCES = 0x200,
+	TARGET = 16,
+};
+
+static bool target_of(const struct edonkey_reader *in, int offset, const uint8_t **at, uint32_t *n)
+{
+	*at = offset < 0 ? NULL : in->at + offset;
+	*n = offset < 0 ? 0 : TARGET;
+	return offset < 0 || in->left >= (uint32_t)offset + TARGET;
+}
+
+// A message may be both: the answer to a hello is acknowledged.
+static bool kad_answers(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
+{
+	struct asked *asked = speaker->sink->asked;
+	bool answers = false, told = false;
+	const uint8_t *target;
+	uint32_t n;
+
+	for (unsigned i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
+		const struct kad_exchange *of = &exchanges[i];
+
+		if (of->request == opcode && target_of(&in, of->request_target, &target, &n))
+			asked_note(asked, speaker->half, ASKED_KAD | of->answer, target, n);
+		if (of->answer != opcode || told || !target_of(&in, of->answer_target, &target, &n))
+			continue;
+		told = true; // the others of this answer have its form
+		answers = asked_answers(asked, speaker->half, ASKED_KAD | opcode, target, n);
+	}
+	return answers;
+}
+
 static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
 {
 	speaker->from = LEARNED_DHT;
+	if (!kad_answers(speaker, opcode, in))
+		return;
 	switch (opcode) {
 	case 0x09: // who else there is: id, TCP port, version, how many
 		if (in.left < 21)
@@ -146,8 +199,7 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader i
 		kad_contacts(speaker, (struct edonkey_reader){in.at + 21, in.left - 21},
 			octets_le16(in.at + 19));
 		break;
-	case 0x11: // hello, its answer: id, TCP port
-	case 0x19:
+	case 0x19: // a hello's answer: id, TCP port
 		if (in.left >= 20)
 			tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
 		break;
@@ -164,7 +216,8 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader i
 	default: break;
 	}
 	// who speaks Kad listens on the port that it speaks from
-	bool says_id = (opcode == 0x09 || opcode == 0x11 || opcode == 0x19) && in.left >= 20;
+	bool says_id = ((opcode == 0x09 || opcode == 0x19) && in.left >= 20) ||
+		       (opcode == 0x22 && in.left >= TARGET);
 
 	know(speaker, says_id ? in.at : NULL, NULL);
 	tell_self(speaker, speaker->ends->port[speaker->half], IPPROTO_UDP);
@@ -179,12 +232,27 @@ static bool is_high(const uint8_t *at, bool reversed)
 	return octets_le32(at) >= LOW_ID_END && at[reversed ? 3 : 0];
 }
 
+// A file's hash: sources of it were asked for.
+static void ask_sources(struct speaker *speaker, struct edonkey_reader in, uint32_t skip)
+{
+	if (edonkey_skip(&in, skip) && in.left >= TARGET)
+		asked_note(speaker->sink->asked, speaker->half, ASKED_SOURCES, in.at, TARGET);
+}
+
+static bool answers_sources(struct speaker *speaker, const struct edonkey_reader *in)
+{
+	return in->left >= TARGET &&
+	       asked_answers(speaker->sink->asked, speaker->half, ASKED_SOURCES, in->at, TARGET);
+}
+
 // Of a server: a file's hash, how many, and of each its id and port; obfuscated, an octet of
 // options, and a hash if that has the high bit.
 static void server_sources(struct speaker *speaker, struct edonkey_reader in, bool options)
 {
 	unsigned n = in.left >= 17 ? in.at[16] : 0;
 
+	if (!answers_sources(speaker, &in))
+		return;
 	speaker->from = LEARNED_TRACKER;
 	uint32_t fixed = options ? 7 : 6;
 
@@ -207,7 +275,7 @@ static void client_sources(struct speaker *speaker, struct edonkey_reader in)
 	unsigned n = in.left >= 18 ? octets_le16(in.at + 16) : 0;
 	uint32_t step;
 
-	if (!n || !edonkey_skip(&in, 18) || in.left % n)
+	if (!n || !answers_sources(speaker, &in) || !edonkey_skip(&in, 18) || in.left % n)
 		return;
 	step = in.left / n;
 	if (step != 12 && step != 28 && step != 29)
@@ -255,22 +323,44 @@ static void hello(struct speaker *speaker, struct edonkey_reader in, bool answer
 
 static bool is_wanted(uint8_t proto, uint8_t opcode)
 {
+	static const uint8_t emule[] = {0x81, 0x82, 0x83, 0x84, 0x92, 0xa4, 0xa8};
+	static const uint8_t ed2k[] = {0x01, 0x4c, 0x19, 0x23, 0x42, 0x44};
+
 	if (proto == PROTO_EMULE)
-		return opcode == 0x82 || opcode == 0x84;
-	return proto == PROTO_ED2K &&
-	       (opcode == 0x01 || opcode == 0x4c || opcode == 0x42 || opcode == 0x44);
+		return memchr(emule, opcode, sizeof(emule));
+	return proto == PROTO_ED2K && memchr(ed2k, opcode, sizeof(ed2k));
+}
+
+// Between clients: requests for sources (0x83: version and options in front), alone or among
+// others about a file (0x92, 0xa4, 0xa8: with an octet of options in front of the hash);
+// the later form of the answer has its version in front.
+static void emule_frame(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
+{
+	switch (opcode) {
+	case 0x81:
+	case 0x92:
+	case 0xa4: ask_sources(speaker, in, 0); break;
+	case 0x83: ask_sources(speaker, in, 3); break;
+	case 0xa8: ask_sources(speaker, in, 1); break;
+	case 0x84:
+		if (!edonkey_skip(&in, 1))
+			return;
+		client_sources(speaker, in);
+		break;
+	case 0x82: client_sources(speaker, in); break;
+	default: break;
+	}
 }
 
 static void frame(struct speaker *speaker, uint8_t proto, uint8_t opcode, struct edonkey_reader in)
 {
 	if (proto == PROTO_EMULE) {
-		// the later form has its version in front
-		if (opcode == 0x84 && !edonkey_skip(&in, 1))
-			return;
-		client_sources(speaker, in);
+		emule_frame(speaker, opcode, in);
 		return;
 	}
 	switch (opcode) {
+	case 0x19:
+	case 0x23: ask_sources(speaker, in, 0); break;
 	case 0x01: hello(speaker, in, false); break;
 	case 0x4c: hello(speaker, in, true); break;
 	case 0x42: server_sources(speaker, in, false); break;
@@ -321,10 +411,10 @@ static void gap(struct decoder_state *state, const struct span *span)
 	unsigned half = span->half & 1;
 	uint32_t *word = state->memo.word;
 
-	if (state->line_length[half] || span->length > word[WORD_SKIP + half])
+	if (state->line_length[half] || span->extent > word[WORD_SKIP + half])
 		word[WORD_BROKEN + half] = true;
 	else
-		word[WORD_SKIP + half] -= span->length;
+		word[WORD_SKIP + half] -= span->extent;
 }
 
 void edonkey_peers_stream(struct decoder_state *state, const struct span *span,
@@ -333,38 +423,58 @@ void edonkey_peers_stream(struct decoder_state *state, const struct span *span,
 	unsigned half = span->half & 1;
 	struct speaker speaker = {.ends = ends, .sink = sink, .half = half};
 	uint32_t *word = state->memo.word, at = 0;
+	const struct text bytes = span_text(span);
 
 	if (span->flags & SPAN_MIDSTREAM || span->offset64 > EDONKEY_STREAM_BYTES64)
 		word[WORD_BROKEN + half] = true;
-	if (span->flags & SPAN_GAP)
+	if (span_is_gap(span))
 		gap(state, span);
 	else
-		while (at < span->length && !word[WORD_BROKEN + half]) {
-			uint32_t *left = &word[WORD_SKIP + half], rest = span->length - at;
+		while (at < bytes.length && !word[WORD_BROKEN + half]) {
+			uint32_t *left = &word[WORD_SKIP + half], rest = bytes.length - at;
 			uint32_t unwanted = *left < rest ? *left : rest;
 
 			*left -= unwanted;
 			at += unwanted;
-			if (at < span->length)
-				at += gather(state, &speaker, span->bytes + at, span->length - at);
+			if (at < bytes.length)
+				at += gather(state, &speaker, bytes.at + at, bytes.length - at);
 		}
 	state->done = word[WORD_BROKEN] && word[WORD_BROKEN + 1];
 }
 
 // ---- UDP ----
 
+// A server is asked for sources of several files: hashes, each with its size in the later forms.
+static void ask_server(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
+{
+	uint32_t step = opcode == 0x94 ? TARGET + 4 : TARGET;
+
+	if (opcode != 0x9a && opcode != 0x94)
+		return;
+	for (unsigned n = 0; n < ASKED_MAX && in.left >= TARGET; n++) {
+		bool large = opcode == 0x94 && in.left >= step && !octets_le32(in.at + TARGET);
+
+		ask_sources(speaker, in, 0);
+		if (!edonkey_skip(&in, step + (large ? 8 : 0)))
+			return;
+	}
+}
+
 bool edonkey_peers_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
 	struct speaker speaker = {.ends = ends, .sink = sink, .half = span->half & 1};
+	const struct text message = span_text(span);
 
-	if (span->length < 2)
+	if (message.length < 2)
 		return true;
-	const struct edonkey_reader in = {span->bytes + 2, span->length - 2};
+	const struct edonkey_reader in = {message.at + 2, message.length - 2};
 
-	if (span->bytes[0] == PROTO_KAD)
-		kad(&speaker, span->bytes[1], in);
-	else if (span->bytes[0] == PROTO_ED2K && span->bytes[1] == 0x9b) // a server's answer
+	if (message.at[0] == PROTO_KAD)
+		kad(&speaker, message.at[1], in);
+	else if (message.at[0] == PROTO_ED2K && message.at[1] == 0x9b) // a server's answer
 		server_sources(&speaker, in, false);
+	else if (message.at[0] == PROTO_ED2K)
+		ask_server(&speaker, message.at[1], in);
 	return true;
 }

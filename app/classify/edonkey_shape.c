@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include "chance.h"
 #include "mse.h"
+#include "text.h"
 
 enum {
 	CLIENT_FIRST_MIN = 12,
@@ -109,8 +110,10 @@ enum verify edonkey_shape(const struct probe *probe)
 
 bool edonkey_disguised(const struct span *span, uint8_t l4_proto)
 {
+	const struct text first = span_text(span);
+
 	if (l4_proto == IPPROTO_TCP)
-		return !span->offset64 && is_client_first(span->bytes, span->length);
-	return span->length >= 10 && !is_marker(span->bytes[0]) &&
-	       looks_random(span->bytes, span->length);
+		return !span->offset64 && is_client_first(first.at, first.length);
+	return first.length >= 10 && !is_marker(first.at[0]) &&
+	       looks_random(first.at, first.length);
 }

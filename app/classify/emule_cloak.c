@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "cipher_old.h"
-#include "octets.h"
+#include "text.h"
 
 enum {
 	MARKER = 1, // looks like no other protocol; its low bits say whose key a datagram has
@@ -24,12 +24,11 @@ static_assert(TCP_FLIGHT <= UNCLOAK_BYTES, "what is asked with is enough");
 #define TCP_MAGIC 0x835e6fc4u
 
 // Magic, length of the padding, the padding, for Kad two keys; then a packet as it was in clear.
-static bool opens_datagram(
-	const struct span *span, const uint8_t *material, uint32_t length, bool kad)
+static bool opens_datagram(struct text first, const uint8_t *material, uint32_t length, bool kad)
 {
 	uint8_t key[16], head[MAGIC_BYTES + 1 + 16 + KAD_KEYS + 1];
-	const uint8_t *at = span->bytes + MARKER + UDP_RANDOM;
-	uint32_t left = span->length - MARKER - UDP_RANDOM, behind;
+	const uint8_t *at = first.at + MARKER + UDP_RANDOM;
+	uint32_t left = first.length - MARKER - UDP_RANDOM, behind;
 	struct rc4 rc4;
 
 	md5_block(material, length, key);
@@ -46,57 +45,59 @@ static bool opens_datagram(
 	return kad ? proto == 0xe4 || proto == 0xe5 : proto == 0xc5 || proto == 0xd4;
 }
 
-static bool opens_kad(const struct span *span, const struct endpoint_secret *secret)
+static bool opens_kad(struct text first, const struct endpoint_secret *secret)
 {
 	uint8_t material[16 + UDP_RANDOM];
 
 	memcpy(material, secret->node, 16);
-	memcpy(material + 16, span->bytes + MARKER, UDP_RANDOM);
-	return opens_datagram(span, material, sizeof(material), true);
+	memcpy(material + 16, first.at + MARKER, UDP_RANDOM);
+	return opens_datagram(first, material, sizeof(material), true);
 }
 
 // The sender's address is part of the key: as the receiver sees it, which a NAT between may change.
 static bool opens_client(
-	const struct span *span, const struct flow_ends *ends, const struct endpoint_secret *secret)
+	struct text first, const uint8_t sender[16], const struct endpoint_secret *secret)
 {
 	uint8_t material[16 + 4 + 1 + UDP_RANDOM];
 
 	memcpy(material, secret->user, 16);
-	memcpy(material + 16, ends->address[span->half & 1] + 12, 4);
+	memcpy(material + 16, sender + 12, 4);
 	material[20] = UDP_KEY_MAGIC;
-	memcpy(material + 21, span->bytes + MARKER, UDP_RANDOM);
-	return opens_datagram(span, material, sizeof(material), false);
+	memcpy(material + 21, first.at + MARKER, UDP_RANDOM);
+	return opens_datagram(first, material, sizeof(material), false);
 }
 
-static bool opens_stream(const struct span *span, const struct endpoint_secret *secret)
+static bool opens_stream(struct text first, const struct endpoint_secret *secret)
 {
 	uint8_t material[16 + 1 + TCP_RANDOM], key[16], magic[MAGIC_BYTES];
 	struct rc4 rc4;
 
 	memcpy(material, secret->user, 16);
 	material[16] = TCP_KEY_MAGIC;
-	memcpy(material + 17, span->bytes + MARKER, TCP_RANDOM);
+	memcpy(material + 17, first.at + MARKER, TCP_RANDOM);
 	md5_block(material, sizeof(material), key);
 	rc4_key(&rc4, key, sizeof(key));
 	rc4_stream(&rc4, NULL, NULL, TCP_DROP);
-	rc4_stream(&rc4, span->bytes + MARKER + TCP_RANDOM, magic, MAGIC_BYTES);
+	rc4_stream(&rc4, first.at + MARKER + TCP_RANDOM, magic, MAGIC_BYTES);
 	return octets_le32(magic) == TCP_MAGIC;
 }
 
 bool emule_cloak_opens(const struct span *span, const struct flow_ends *ends, uint8_t l4_proto,
 	const struct endpoint_secret *secret)
 {
+	const struct text first = span_text(span);
 	uint8_t kind;
 
 	if (l4_proto == IPPROTO_TCP)
-		return secret->has_user && !span->offset64 && span->length >= TCP_FLIGHT &&
-		       span->half == HALF_C2S && opens_stream(span, secret);
-	if (span->length < MARKER + UDP_RANDOM + MAGIC_BYTES + 1 + 2)
+		return secret->has_user && !span->offset64 && first.length >= TCP_FLIGHT &&
+		       span->half == HALF_C2S && opens_stream(first, secret);
+	if (first.length < MARKER + UDP_RANDOM + MAGIC_BYTES + 1 + 2)
 		return false;
 	// bit 0: a client's, keyed by its user hash; bit 1: Kad's, keyed by what the receiver has
 	// given the sender, which nobody else knows; none: Kad's, keyed by the receiver's id
-	kind = span->bytes[0] & 3;
+	kind = first.at[0] & 3;
 	if (kind & 1)
-		return secret->has_user && opens_client(span, ends, secret);
-	return !kind && secret->has_node && opens_kad(span, secret);
+		return secret->has_user &&
+		       opens_client(first, ends->address[span->half & 1], secret);
+	return !kind && secret->has_node && opens_kad(first, secret);
 }

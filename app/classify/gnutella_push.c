@@ -8,7 +8,12 @@
 enum {
 	DESCRIPTOR = 23, // GUID 16, type, ttl, hops, length u32 LE of what follows
 	DESCRIPTOR_MAX = 64 << 10,
+	TYPE_PING = 0x00,
+	TYPE_PONG = 0x01,
 	TYPE_PUSH = 0x40,
+	TYPE_QUERY = 0x80,
+	TYPE_HIT = 0x81,
+	GUID = 16,
 	PUSH = 26, // servent 16, index u32, IPv4 4, port u16 LE; extensions may follow
 };
 
@@ -53,14 +58,32 @@ static void take_push(const struct flow_ends *ends, const struct decoder_sink *s
 	sink->expect(sink->ctx, &expect);
 }
 
+// Pings and queries, and what answers them with their GUID. A PUSH answers nothing: it is believed
+// of an end that has answered the other one before.
+static void note_exchange(struct asked *asked, unsigned half, const uint8_t *at)
+{
+	switch (at[16]) {
+	case TYPE_PING:
+	case TYPE_QUERY: asked_note(asked, half, at[16], at, GUID); break;
+	case TYPE_PONG:
+	case TYPE_HIT: asked_answers(asked, half, at[16] - 1, at, GUID); break;
+	default: break;
+	}
+}
+
 bool gnutella_push_datagram(
 	const struct span *span, const struct flow_ends *ends, const struct decoder_sink *sink)
 {
-	const uint8_t *at = span->bytes;
+	const struct text message = span_text(span);
+	unsigned half = span->half & 1;
 
-	if (span->length >= DESCRIPTOR + PUSH && at[16] == TYPE_PUSH &&
-		octets_le32(at + 19) == span->length - DESCRIPTOR)
-		take_push(ends, sink, span->half & 1, at + DESCRIPTOR);
+	if (message.length >= DESCRIPTOR)
+		note_exchange(sink->asked, half, message.at);
+	if (!sink->asked || !(sink->asked->answered & 1u << half))
+		return true;
+	if (message.length >= DESCRIPTOR + PUSH && message.at[16] == TYPE_PUSH &&
+		octets_le32(message.at + 19) == message.length - DESCRIPTOR)
+		take_push(ends, sink, half, message.at + DESCRIPTOR);
 	return true;
 }
 
@@ -161,11 +184,11 @@ void gnutella_push_decode(struct decoder_state *state, const struct span *span,
 {
 	const struct decoding d = {state, ends, sink, span->half & 1u};
 	uint32_t *phase = &state->memo.word[MEMO_PHASE];
-	struct text rest = {span->bytes, span->length};
+	struct text rest = span_text(span);
 
-	if (span->flags & SPAN_GAP)
+	if (span_is_gap(span))
 		phase[d.half] = PHASE_OVER; // where the next message begins is not known
-	while (rest.length && phase[d.half] != PHASE_OVER && !(span->flags & SPAN_GAP))
+	while (rest.length && phase[d.half] != PHASE_OVER)
 		rest = text_from(rest, phase[d.half] == PHASE_MESSAGES ? take_message(&d, rest)
 								       : take_handshake(&d, rest));
 	state->done = phase[0] == PHASE_OVER && phase[1] == PHASE_OVER;

@@ -160,7 +160,7 @@ static enum greeting_seen tls_client(struct text half, struct greeting *greeting
 	greeting_begin(greeting, GREETING_TLS, false);
 	if (half.length > sizeof(bytes))
 		half.length = sizeof(bytes);
-	bool goes_on = tls_hello_join(half, bytes, &message);
+	bool goes_on = tls_hello_join(half, true, bytes, &message);
 	enum greeting_seen seen = seen_of(tls_hello_read(message, TLS_OVER_TCP, &hello), goes_on);
 
 	if (seen != GREETING_SEEN_NONE)
@@ -188,8 +188,7 @@ enum greeting_seen greeting_of_client(struct text half, struct greeting *greetin
 {
 	if (!half.length)
 		return GREETING_SEEN_MORE;
-	return half.at[0] == TLS_HANDSHAKE ? tls_client(half, greeting)
-					   : http_client(half, greeting);
+	return tls_may_begin(half.at[0]) ? tls_client(half, greeting) : http_client(half, greeting);
 }
 
 void greeting_put_server(struct greeting *greeting, const struct tls_server_hello *hello)
@@ -208,8 +207,8 @@ static enum greeting_seen tls_server(struct text half, struct greeting *greeting
 	greeting_begin(greeting, GREETING_TLS, true);
 	if (half.length > sizeof(bytes))
 		half.length = sizeof(bytes);
-	enum greeting_seen open =
-		tls_hello_join(half, bytes, &rest) ? GREETING_SEEN_MORE : GREETING_SEEN_WHOLE;
+	enum greeting_seen open = tls_hello_join(half, false, bytes, &rest) ? GREETING_SEEN_MORE
+									    : GREETING_SEEN_WHOLE;
 
 	while (rest.length >= 4) {
 		uint8_t type = rest.at[0];

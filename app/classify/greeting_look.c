@@ -114,7 +114,7 @@ void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct data
 
 void greet_datagram_answer(struct job *job)
 {
-	const struct text datagram = {job->span->bytes, job->span->length};
+	const struct text datagram = span_text(job->span);
 	bool answer = (job->span->half & 1) == HALF_S2C;
 
 	if (!job->work->greeting || job->work->greeting_phase != GREETING_ANSWER)
@@ -140,8 +140,10 @@ void greet_settle(
 {
 	bool needs = job->work->greeting && needs_state(job);
 	bool room = classifier->n_free > classifier->n_states / 4;
+	bool asks = !job_is_tcp(job) && hello_goes_on(job->look);
 
-	if (needs && (state || (room && job_keep(classifier, job, NULL, ref)))) {
+	if ((needs || asks) &&
+		(state || ((room || asks) && job_keep(classifier, job, NULL, ref)))) {
 		if (state)
 			look_leave(classifier, &state->look);
 		return;
@@ -153,12 +155,29 @@ void greet_settle(
 	classify_end(classifier, ref);
 }
 
-void classify_listen(struct classifier *classifier, const struct classify_flow *flow,
-	const struct span *span, uint32_t *ref, struct classify_work *work)
+bool classify_may_ask(const uint8_t *bytes, uint32_t length)
+{
+	return datagram_hello_may_be((struct text){bytes, length});
+}
+
+static void take_verdict(const struct job *job, struct classify_verdict *verdict)
+{
+	verdict->app = job->app;
+	verdict->signature = job->signature;
+	verdict->confidence = job->confidence;
+	verdict->n_data_pkts = job->flow->n_data_pkts;
+}
+
+void classify_listen(struct classifier *classifier, const struct edition *edition,
+	const struct user_apps *user, const struct classify_flow *flow, const struct span *span,
+	uint32_t *ref, struct classify_verdict *verdict, struct classify_work *work)
 {
 	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
 	struct look fresh;
 	struct job job = {
+		.db = edition->db,
+		.user = user,
+		.signature = NO_SIGNATURE,
 		.flow = flow,
 		.span = span,
 		.look = state ? &state->look : &fresh,
@@ -171,8 +190,8 @@ void classify_listen(struct classifier *classifier, const struct classify_flow *
 	if (job_is_tcp(&job)) {
 		look_grow(job.look, state, span);
 		greet_stream(&job);
-	} else {
-		greet_again(classifier, &job, state);
+	} else if (listen_datagram(classifier, &job, state, verdict)) {
+		take_verdict(&job, verdict);
 	}
 	greet_settle(classifier, &job, state, ref);
 }

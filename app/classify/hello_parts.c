@@ -36,6 +36,18 @@ bool hello_parts_add(
 	return grown;
 }
 
+bool hello_parts_agree(
+	const struct hello_parts *parts, uint64_t offset, const uint8_t *bytes, uint32_t length)
+{
+	for (uint32_t i = 0; i < length && offset + i < HELLO_PARTS_BYTES; i++) {
+		uint32_t at = (uint32_t)(offset + i);
+
+		if (has(parts, at) && parts->bytes[at] != bytes[i])
+			return false;
+	}
+	return true;
+}
+
 uint32_t hello_parts_length(const struct hello_parts *parts)
 {
 	for (uint32_t i = 0; i < HELLO_PARTS_BYTES / 64; i++)

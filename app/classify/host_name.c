@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_name.h"
 #include "classify.h"
+#include "names_follow.h"
 #include "tls_hello.h"
 #include "tls_record.h"
 
@@ -25,18 +26,18 @@ static bool is_address(struct text name)
 // RFC 5246 E.2: a hello in the form of SSL 2 has no place for a name.
 static bool is_ssl2_hello(struct text half)
 {
-	return half.length >= 5 && half.at[0] & 0x80 && half.at[2] == 1 && half.at[3] == 3;
+	return half.length >= 3 && half.at[0] & 0x80 && half.at[2] == 1;
 }
 
 static enum host_seen host_of_tls(struct text half, struct host_name *name)
 {
-	uint8_t bytes[CLASSIFY_PREFIX_BYTES];
+	uint8_t bytes[NAME_HEAD_BYTES];
 	struct text message;
 	struct tls_hello hello;
 
 	if (half.length > sizeof(bytes))
 		half.length = sizeof(bytes);
-	bool goes_on = tls_hello_join(half, bytes, &message);
+	bool goes_on = tls_hello_join(half, true, bytes, &message);
 	enum tls_hello_seen seen = tls_hello_read(message, TLS_OVER_TCP, &hello);
 
 	name->app = tls_hello_application(&hello);
@@ -137,5 +138,5 @@ enum host_seen host_name_find(const uint8_t *bytes, uint32_t length, struct host
 		return HOST_MORE;
 	if (is_ssl2_hello(half))
 		return HOST_UNASKED;
-	return bytes[0] == TLS_HANDSHAKE ? host_of_tls(half, name) : host_of_http(half, name);
+	return tls_may_begin(bytes[0]) ? host_of_tls(half, name) : host_of_http(half, name);
 }

@@ -50,57 +50,93 @@ static void asked_for(struct job *job, unsigned half, uint16_t app)
 	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
 }
 
+static void look_on(struct look *look, const struct datagram_hello *hello,
+	const struct datagram_asks *asks, enum tls_hello_seen seen)
+{
+	if (asks->answered) // but for connections that were left, of which nothing may pass
+		look->host = hello->quic.n_left ? HOST_UNANSWERED : HOST_LOOKED_AT;
+	else if (!asks->taken && seen == TLS_HELLO_MORE && look->host == HOST_NOT_LOOKED)
+		look->host = HOST_AWAITED;
+	else if (asks->taken && seen == TLS_HELLO_NONE && !hello->quic.version)
+		look->host = HOST_LOOKED_AT;   // no server takes it
+	else if (asks->taken && !hello->asker) // nothing is kept of it
+		look->host = HOST_LOOKED_AT;
+	else if (asks->taken && seen != TLS_HELLO_MORE)
+		look->host = HOST_UNANSWERED;
+	else if (asks->taken)
+		look->host = hello->named ? HOST_NAMED : HOST_AWAITED;
+}
+
 // The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
-// before it. False: it is none, or nobody wants to know.
+// before it; or what its server says to it. False: it is none, or nobody wants to know.
 static bool read_datagram(struct classifier *classifier, struct job *job, struct state *state,
 	struct datagram_asks *asks)
 {
-	const struct text datagram = {job->span->bytes, job->span->length};
+	const struct text datagram = span_text(job->span);
 	struct look *look = job->look;
 	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
+	unsigned half = job->span->half & 1;
 
-	if (look->host == HOST_LOOKED_AT || (job->span->half & 1) != HALF_C2S ||
-		!(user_apps_have_hosts(job->user) || greets_datagram(job)) ||
+	if (!(user_apps_have_hosts(job->user) || greets_datagram(job)) ||
 		!datagram_hello_may_be(datagram))
 		return false;
 	if (!hello_goes_on(look)) {
 		SHOW(hello, sizeof(*hello));
 		datagram_hello_clear(hello);
 	}
-	uint8_t tried = hello->quic.n_tries, opened = hello->quic.n_opened;
-	enum tls_hello_seen seen = datagram_hello_feed(classifier->crypto, hello, datagram, asks);
+	enum tls_hello_seen seen =
+		datagram_hello_feed(classifier->crypto, hello, half, datagram, asks);
 
-	job->work->quic_tried += hello->quic.n_tries - tried;
-	job->work->quic_opened += hello->quic.n_opened - opened;
-	greet_datagram(job, seen, asks);
-	if (seen != TLS_HELLO_MORE)
-		look->host = HOST_LOOKED_AT;
-	else if (!asks->name.length)
-		look->host = HOST_AWAITED;
-	else
-		look->host = greets_datagram(job) ? HOST_NAMED : HOST_LOOKED_AT;
-	return true;
+	job->work->quic_tried += hello->quic.n_tries;
+	job->work->quic_opened += hello->quic.n_opened;
+	job->work->hello_refused |= asks->refused;
+	if (asks->taken && half == HALF_C2S)
+		greet_datagram(job, seen, asks);
+	look_on(look, hello, asks, seen);
+	return asks->taken && (asks->told || seen == TLS_HELLO_WHOLE);
+}
+
+// A hello has been read to its name, or to its end without one. A flow of datagrams is what its
+// last connection is, as far as names are concerned.
+static void take_asked(struct job *job, const struct datagram_asks *asks)
+{
+	job->renamed = asks->settled && job->flow->named;
+	if (asks->told)
+		named(job, job->span->half & 1, asks->name);
+	asked_for(job, job->span->half & 1, tls_hello_application(&asks->tls));
 }
 
 static void look_at_datagram(struct classifier *classifier, struct job *job, struct state *state)
 {
-	bool known = job->look->host == HOST_NAMED;
 	struct datagram_asks asks;
 
-	if (!read_datagram(classifier, job, state, &asks))
-		return;
-	if (asks.name.length && !known)
-		named(job, HALF_C2S, asks.name);
-	asked_for(job, HALF_C2S, tls_hello_application(&asks.tls));
+	if (read_datagram(classifier, job, state, &asks))
+		take_asked(job, &asks);
 }
 
-void greet_again(struct classifier *classifier, struct job *job, struct state *state)
+// Whether another hello on a flow that is classified says more than what it is known as: the packet
+// that was opened proves QUIC; a hello of DTLS may be a part of what the flow is (calls).
+static bool says_more(const struct job *job, const struct datagram_asks *asks,
+	const struct classify_verdict *verdict)
+{
+	if (job->work->named || job->renamed)
+		return true;
+	return asks->version && verdict->confidence != CONFIDENCE_CACHE &&
+	       verdict->confidence != CONFIDENCE_IP;
+}
+
+bool listen_datagram(struct classifier *classifier, struct job *job, struct state *state,
+	const struct classify_verdict *verdict)
 {
 	struct datagram_asks asks;
 
 	greet_datagram_answer(job);
-	if (state && greets_datagram(job))
-		read_datagram(classifier, job, state, &asks);
+	if (!read_datagram(classifier, job, state, &asks) || !asks.settled)
+		return false;
+	take_asked(job, &asks);
+	job_propose(
+		job, app_find(asks.version ? "quic" : "dtls"), NO_SIGNATURE, CONFIDENCE_VERIFIED);
+	return says_more(job, &asks, verdict);
 }
 
 // Calls: the realm of a TURN server is a name that is asked for, and attributes may be of one

@@ -3,11 +3,12 @@
 // lengths of ids, token and packet) only says where to look, and is held against the datagram.
 #include "quic_initial.h"
 
-#define LONG_FIXED 0xc0
-#define PACKET_MAX 2048 // longer ones are not opened: no path of a first flight carries them
-#define HEADER_MAX 1024 // with a token
-#define NUMBER_MAX 4
-#define RANGES_MAX 64 // of one ACK
+#define LONG_HEADER  0x80 // the bit behind it may be greased (RFC 9287)
+#define SERVER_HELLO 2
+#define RANDOM_AT    6    // in a ServerHello with its header: version, then random
+#define PACKET_MAX   2048 // longer ones are not opened: no path of a first flight carries them
+#define HEADER_MAX   1024 // with a token
+#define NUMBER_MAX   4
 
 enum frame { // RFC 9000 19
 	PADDING = 0x00,
@@ -23,8 +24,9 @@ enum google_frame { // Q050 and its like number theirs as Google's QUIC did befo
 };
 
 struct packet {
-	struct text whole;  // from its first byte to its last
-	struct text id;     // of the receiver
+	struct text whole; // from its first byte to its last
+	struct text id;    // of the receiver
+	bool has_token;
 	uint32_t number_at; // offset of the packet number
 	uint32_t version;
 };
@@ -35,7 +37,7 @@ static bool take_packet(struct text *datagram, struct packet *packet, enum quic_
 	struct text rest = *datagram, sender;
 	uint64_t token = 0, length;
 
-	if (rest.length < 7 || (rest.at[0] & LONG_FIXED) != LONG_FIXED)
+	if (rest.length < 7 || !(rest.at[0] & LONG_HEADER))
 		return false;
 	packet->version = octets_be32(rest.at + 1);
 	*type = quic_type_of(rest.at[0], packet->version);
@@ -47,8 +49,13 @@ static bool take_packet(struct text *datagram, struct packet *packet, enum quic_
 		if (!quic_take_varint(&rest, &token) || token > rest.length)
 			return false;
 		rest = text_from(rest, (uint32_t)token);
+		packet->has_token = token;
 	}
-	if (!quic_take_varint(&rest, &length) || length > rest.length)
+	if (!quic_take_varint(&rest, &length))
+		return false;
+	if (length > rest.length) // of a datagram in several fragments, only its start is here
+		length = *type == QUIC_INITIAL && datagram->length >= PACKET_MAX ? rest.length : 0;
+	if (!length)
 		return false;
 	packet->number_at = datagram->length - rest.length;
 	packet->whole = (struct text){datagram->at, packet->number_at + (uint32_t)length};
@@ -86,47 +93,54 @@ static uint32_t open_packet(struct quic_crypto *crypto, const struct quic_keys *
 	return whole.length - at - QUIC_TAG_BYTES;
 }
 
-static uint32_t try_keys(struct quic_crypto *crypto, struct quic_flow *flow,
-	const struct quic_keys *keys, const struct packet *packet,
-	uint8_t inside[static PACKET_MAX])
-{
+// `inside`: of a packet that was opened; `length` 0: none was.
+struct opened {
 	uint32_t length;
+	bool begins; // with keys that are not those of the flow
+	struct quic_keys keys;
+	uint8_t inside[PACKET_MAX];
+};
 
-	if (flow->n_tries >= QUIC_TRIES_MAX)
-		return 0;
+static bool try_keys(struct quic_crypto *crypto, struct quic_flow *flow,
+	const struct quic_keys *keys, const struct packet *packet, struct opened *opened)
+{
 	flow->n_tries++;
-	length = open_packet(crypto, keys, packet, inside);
-	if (length)
+	opened->length = open_packet(crypto, keys, packet, opened->inside);
+	if (opened->length)
 		flow->n_opened++;
-	return length;
+	return opened->length;
 }
 
-// The keys of the flow's first Initial serve for all of them, whatever id the server has chosen
-// since; but a Retry begins anew with the id that it gives (RFC 9001 5.2), and so does another
-// version.
-static uint32_t open_with_any(struct quic_crypto *crypto, struct quic_flow *flow,
-	const struct packet *packet, uint8_t inside[static PACKET_MAX])
+static bool is_of(const struct quic_flow *flow, struct text id)
+{
+	return flow->version && id.length == flow->cid_length &&
+	       !memcmp(id.at, flow->cid, flow->cid_length);
+}
+
+// The keys of a connection's first Initial serve for all of them, whatever id the server has chosen
+// since, with the salt of the version that the two agree on (RFC 9368 4.1); but a Retry begins anew
+// with the id that it gives (RFC 9001 5.2).
+static bool open_with_any(struct quic_crypto *crypto, struct quic_flow *flow,
+	const struct packet *packet, struct opened *opened)
 {
 	bool same_version = flow->version == packet->version;
-	struct quic_keys keys;
-	uint32_t length = 0;
 
-	if (same_version)
-		length = try_keys(crypto, flow, &flow->keys, packet, inside);
-	if (length || (same_version && packet->id.length == flow->cid_length &&
-			      !memcmp(packet->id.at, flow->cid, flow->cid_length)))
-		return length;
-	if (flow->n_tries >= QUIC_TRIES_MAX ||
-		!quic_keys_derive(packet->version, packet->id.at, packet->id.length, &keys))
-		return 0;
-	length = try_keys(crypto, flow, &keys, packet, inside);
-	if (!length)
-		return 0;
-	flow->keys = keys;
-	flow->version = packet->version;
-	flow->cid_length = (uint8_t)packet->id.length;
-	memcpy(flow->cid, packet->id.at, packet->id.length);
-	return length;
+	opened->length = 0;
+	opened->begins = false;
+	if (same_version && try_keys(crypto, flow, &flow->keys, packet, opened))
+		return true;
+	if (flow->version && !same_version &&
+		quic_keys_derive(
+			packet->version, QUIC_CLIENT, flow->cid, flow->cid_length, &opened->keys) &&
+		try_keys(crypto, flow, &opened->keys, packet, opened))
+		return true;
+	if (is_of(flow, packet->id) ||
+		(packet->id.length < QUIC_CID_FIRST_MIN && !packet->has_token))
+		return false;
+	opened->begins = true;
+	return quic_keys_derive(packet->version, QUIC_CLIENT, packet->id.at, packet->id.length,
+		       &opened->keys) &&
+	       try_keys(crypto, flow, &opened->keys, packet, opened);
 }
 
 static bool skip_ack(struct text *rest, bool ecn)
@@ -134,7 +148,7 @@ static bool skip_ack(struct text *rest, bool ecn)
 	uint64_t largest, delay, ranges, number;
 
 	if (!quic_take_varint(rest, &largest) || !quic_take_varint(rest, &delay) ||
-		!quic_take_varint(rest, &ranges) || ranges > RANGES_MAX)
+		!quic_take_varint(rest, &ranges) || ranges > rest->length)
 		return false;
 	for (uint64_t i = 0; i < 1 + 2 * ranges + (ecn ? 3 : 0); i++)
 		if (!quic_take_varint(rest, &number))
@@ -142,62 +156,228 @@ static bool skip_ack(struct text *rest, bool ecn)
 	return true;
 }
 
-static bool take_crypto(struct text *rest, struct hello_parts *parts, bool *grown)
-{
-	uint64_t offset, length;
+struct piece { // of a CRYPTO stream
+	uint64_t offset;
+	struct text bytes;
+};
 
-	if (!quic_take_varint(rest, &offset) || !quic_take_varint(rest, &length) ||
+static bool take_piece(struct text *rest, struct piece *piece)
+{
+	uint64_t length;
+
+	if (!quic_take_varint(rest, &piece->offset) || !quic_take_varint(rest, &length) ||
 		length > rest->length)
 		return false;
-	*grown |= hello_parts_add(parts, offset, rest->at, (uint32_t)length);
+	piece->bytes = (struct text){rest->at, (uint32_t)length};
 	*rest = text_from(*rest, (uint32_t)length);
 	return true;
 }
 
-// RFC 9000 12.4: what an Initial may hold. Behind a frame that ends the connection, or is of no
-// kind that belongs here, nothing is looked at.
-static bool take_frames(struct hello_parts *parts, bool google, struct text rest)
+// The next CRYPTO frame. RFC 9000 12.4: what an Initial may hold; a type may be longer than it has
+// to be. Behind a frame that ends the connection, or is of no kind that belongs here, nothing is
+// looked at: nor does a server go on.
+static bool next_piece(struct text *rest, bool google, struct piece *piece)
 {
-	bool grown = false;
+	uint64_t type;
 
-	while (rest.length) {
-		uint8_t type = rest.at[0];
-		bool good;
-
-		rest = text_from(rest, 1);
+	while (quic_take_varint(rest, &type)) {
 		if (type == PADDING || type == (google ? GOOGLE_PING : PING))
 			continue;
 		if (type == (google ? GOOGLE_CRYPTO : CRYPTO))
-			good = take_crypto(&rest, parts, &grown);
-		else
-			good = !google && (type == ACK || type == ACK_ECN) &&
-			       skip_ack(&rest, type == ACK_ECN);
-		if (!good)
-			break;
+			return take_piece(rest, piece);
+		if (google || (type != ACK && type != ACK_ECN) || !skip_ack(rest, type == ACK_ECN))
+			return false;
 	}
-	return grown;
+	return false;
 }
 
-bool quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *flow,
+// What lies before the message at hand has been read, and taken.
+static bool piece_from(struct piece *piece, uint16_t base)
+{
+	if (piece->offset < base) {
+		uint64_t known = base - piece->offset;
+
+		if (known >= piece->bytes.length)
+			return false;
+		piece->bytes = text_from(piece->bytes, (uint32_t)known);
+		piece->offset = base;
+	}
+	piece->offset -= base;
+	return true;
+}
+
+static bool agrees(const struct quic_flow *flow, const struct hello_parts *parts, bool google,
+	struct text frames)
+{
+	struct piece piece;
+
+	while (next_piece(&frames, google, &piece))
+		if (piece_from(&piece, flow->base) &&
+			!hello_parts_agree(parts, piece.offset, piece.bytes.at, piece.bytes.length))
+			return false;
+	return true;
+}
+
+static void add_pieces(
+	const struct quic_flow *flow, struct hello_parts *parts, bool google, struct text frames)
+{
+	struct piece piece;
+
+	while (next_piece(&frames, google, &piece))
+		if (piece_from(&piece, flow->base))
+			hello_parts_add(parts, piece.offset, piece.bytes.at, piece.bytes.length);
+}
+
+static uint64_t hash_of(struct text id)
+{
+	uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+
+	for (uint32_t i = 0; i < id.length; i++)
+		hash = (hash ^ id.at[i]) * 0x100000001b3;
+	return hash;
+}
+
+static bool was_left(const struct quic_flow *flow, struct text id)
+{
+	for (unsigned i = 0; i < flow->n_left; i++)
+		if (flow->left[i] == hash_of(id))
+			return true;
+	return false;
+}
+
+// Another connection. Of the one before it nothing more is taken if its hello was not whole: its
+// parts are given up here, and may not be.
+static bool begin(struct quic_flow *flow, struct hello_parts *parts, const struct packet *packet,
+	const struct opened *opened)
+{
+	if (was_left(flow, packet->id))
+		return false;
+	if (flow->version && !flow->whole) {
+		if (flow->n_left == QUIC_LEFT_MAX)
+			return false;
+		flow->left[flow->n_left++] = hash_of((struct text){flow->cid, flow->cid_length});
+	}
+	flow->keys = opened->keys;
+	flow->version = packet->version;
+	flow->cid_length = (uint8_t)packet->id.length;
+	memcpy(flow->cid, packet->id.at, packet->id.length);
+	flow->base = flow->answer_base = 0;
+	flow->whole = false;
+	hello_parts_clear(parts);
+	return true;
+}
+
+static enum quic_seen take_frames(struct quic_flow *flow, struct hello_parts *parts,
+	const struct packet *packet, struct opened *opened)
+{
+	const struct text frames = {opened->inside, opened->length};
+	bool google = quic_is_google(packet->version), good = agrees(flow, parts, google, frames);
+
+	// Another version for the same id goes on, unless it is a hello of its own.
+	if (!opened->begins && packet->version != flow->version) {
+		opened->begins = !good;
+		if (good) {
+			flow->keys = opened->keys;
+			flow->version = packet->version;
+		}
+	} else if (!opened->begins && !good) {
+		return QUIC_REFUSED;
+	}
+	if (opened->begins && !begin(flow, parts, packet, opened))
+		return QUIC_REFUSED;
+	add_pieces(flow, parts, google, frames);
+	return opened->begins ? QUIC_BEGUN : QUIC_TAKEN;
+}
+
+enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *flow,
 	struct hello_parts *parts, struct text datagram)
 {
-	uint8_t inside[PACKET_MAX];
+	bool small = datagram.length < QUIC_DATAGRAM_MIN;
+	enum quic_seen seen = QUIC_NOTHING;
 	struct packet packet;
 	enum quic_type type;
-	bool grown = false;
 
-	while (flow->n_tries < QUIC_TRIES_MAX && take_packet(&datagram, &packet, &type)) {
+	flow->n_tries = flow->n_opened = 0;
+	for (unsigned n = 0; take_packet(&datagram, &packet, &type); n++) {
+		struct opened opened;
+
+		if (n == QUIC_PACKETS_MAX)
+			return QUIC_REFUSED;
 		if (type != QUIC_INITIAL || !quic_version_known(packet.version))
 			continue;
-		uint32_t before = flow->version;
-		uint32_t length = open_with_any(crypto, flow, &packet, inside);
+		bool known = flow->version;
 
-		if (!length)
+		if (packet.whole.length > PACKET_MAX || packet.number_at > HEADER_MAX - NUMBER_MAX)
+			return QUIC_REFUSED; // a server may open what is not opened here
+		if (!open_with_any(crypto, flow, &packet, &opened)) {
+			if (known)
+				return QUIC_REFUSED;
 			continue;
-		if (before && before != flow->version) // another version is another hello
-			hello_parts_clear(parts);
-		grown |= take_frames(
-			parts, quic_is_google(flow->version), (struct text){inside, length});
+		}
+		if (small)
+			return QUIC_REFUSED;
+		enum quic_seen now = take_frames(flow, parts, &packet, &opened);
+
+		if (now > seen)
+			seen = now;
+		if (seen == QUIC_REFUSED)
+			break;
 	}
-	return grown;
+	return seen;
+}
+
+// RFC 8446 4.1.3: a ServerHello with this random is a request for another hello.
+static bool is_request(struct text message)
+{
+	static const uint8_t random[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d,
+		0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
+		0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+
+	return message.length >= RANDOM_AT + sizeof(random) &&
+	       !memcmp(message.at + RANDOM_AT, random, sizeof(random));
+}
+
+static enum quic_answer take_answer(
+	struct quic_flow *flow, struct hello_parts *parts, struct text message)
+{
+	if (message.at[0] != SERVER_HELLO)
+		return QUIC_NO_ANSWER;
+	if (!flow->whole)
+		return QUIC_ANSWER_REFUSED;
+	uint32_t asked = 4 + text_be24(parts->bytes + 1);
+
+	if (!is_request(message) || flow->base)
+		return QUIC_ANSWERED; // there is one request at most
+	flow->base = (uint16_t)asked;
+	flow->answer_base = (uint16_t)(4 + text_be24(message.at + 1));
+	flow->whole = false;
+	hello_parts_clear(parts);
+	return QUIC_ASKED_AGAIN;
+}
+
+enum quic_answer quic_initial_answer(struct quic_crypto *crypto, struct quic_flow *flow,
+	struct hello_parts *parts, struct text datagram)
+{
+	struct packet packet;
+	enum quic_type type;
+
+	flow->n_tries = flow->n_opened = 0;
+	for (unsigned n = 0; n < QUIC_PACKETS_MAX && take_packet(&datagram, &packet, &type); n++) {
+		struct opened opened;
+		struct piece piece;
+
+		if (type != QUIC_INITIAL ||
+			!quic_keys_derive(packet.version, QUIC_SERVER, flow->cid, flow->cid_length,
+				&opened.keys) ||
+			!try_keys(crypto, flow, &opened.keys, &packet, &opened))
+			continue;
+		struct text frames = {opened.inside, opened.length};
+
+		while (next_piece(&frames, quic_is_google(packet.version), &piece))
+			if (piece.bytes.length && piece.offset == flow->answer_base)
+				return quic_is_google(packet.version)
+					       ? QUIC_ANSWERED
+					       : take_answer(flow, parts, piece.bytes);
+	}
+	return QUIC_NO_ANSWER;
 }

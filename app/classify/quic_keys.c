@@ -163,20 +163,20 @@ static void expand(const uint8_t secret[static SHA256_DIGEST_LENGTH], const char
 	memcpy(out, digest, length);
 }
 
-bool quic_keys_derive(
-	uint32_t version, const uint8_t *cid, unsigned cid_length, struct quic_keys *keys)
+bool quic_keys_derive(uint32_t version, enum quic_side side, const uint8_t *cid,
+	unsigned cid_length, struct quic_keys *keys)
 {
 	bool second = quic_is_version_2(version);
 	const uint8_t *salt = salt_of(version);
-	uint8_t initial[SHA256_DIGEST_LENGTH], client[SHA256_DIGEST_LENGTH];
+	uint8_t initial[SHA256_DIGEST_LENGTH], secret[SHA256_DIGEST_LENGTH];
 
 	if (!salt)
 		return false;
 	hmac(salt, SALT_BYTES, cid, cid_length, initial);
-	expand(initial, "client in", client, sizeof(client));
-	expand(client, second ? "quicv2 key" : "quic key", keys->key, sizeof(keys->key));
-	expand(client, second ? "quicv2 iv" : "quic iv", keys->iv, sizeof(keys->iv));
-	expand(client, second ? "quicv2 hp" : "quic hp", keys->header, sizeof(keys->header));
+	expand(initial, side == QUIC_CLIENT ? "client in" : "server in", secret, sizeof(secret));
+	expand(secret, second ? "quicv2 key" : "quic key", keys->key, sizeof(keys->key));
+	expand(secret, second ? "quicv2 iv" : "quic iv", keys->iv, sizeof(keys->iv));
+	expand(secret, second ? "quicv2 hp" : "quic hp", keys->header, sizeof(keys->header));
 	return true;
 }
 

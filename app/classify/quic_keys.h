@@ -23,7 +23,7 @@ struct quic_crypto;
 struct quic_crypto *quic_crypto_new(void); // NULL: no memory, or a libcrypto without AES-GCM
 void quic_crypto_free(struct quic_crypto *crypto);
 
-struct quic_keys { // of what the client sends
+struct quic_keys { // of what one side sends
 	uint8_t key[16];
 	uint8_t iv[12];
 	uint8_t header[16];
@@ -35,9 +35,14 @@ static inline bool quic_is_version_2(uint32_t version)
 {
 	return version == QUIC_VERSION_2 || version == QUIC_VERSION_2_DRAFT;
 }
-// The client's keys for this id, which is that of its first packet. False: version unknown.
-bool quic_keys_derive(
-	uint32_t version, const uint8_t *cid, unsigned cid_length, struct quic_keys *keys);
+// The keys of the client, or of its server, for this id, which is that of the client's first
+// packet. False: version unknown.
+enum quic_side {
+	QUIC_CLIENT,
+	QUIC_SERVER,
+};
+bool quic_keys_derive(uint32_t version, enum quic_side side, const uint8_t *cid,
+	unsigned cid_length, struct quic_keys *keys);
 // RFC 9001 5.4.3.
 bool quic_header_mask(struct quic_crypto *crypto, const struct quic_keys *keys,
 	const uint8_t sample[static QUIC_SAMPLE_BYTES], uint8_t mask[static QUIC_MASK_BYTES]);

@@ -331,6 +331,24 @@ static int on_match(
 	return 0;
 }
 
+static bool lacks_slack(const uint8_t *bytes, uint32_t length)
+{
+	// of the last octet: an input that ends with its page has nothing behind it
+	uintptr_t last = (uintptr_t)bytes + length - 1;
+
+	return last % SIGDB_PAGE >= SIGDB_PAGE - SIGDB_SLACK;
+}
+
+static const uint8_t *with_slack(
+	struct sigdb_scratch *scratch, const uint8_t *bytes, uint32_t length)
+{
+	if (__builtin_expect(!lacks_slack(bytes, length), true))
+		return bytes;
+	scratch->copied++;
+	return memcpy(scratch->copy + CLASSIFY_PREFIX_BYTES - length, bytes, length);
+}
+
+// The only caller of hs_scan: `bytes` are with_slack().
 static bool scan(const struct sigdb *db, unsigned which, unsigned first,
 	struct sigdb_scratch *scratch, const uint8_t *bytes, uint32_t length)
 {
@@ -352,6 +370,9 @@ bool sigdb_scan(const struct sigdb *db, struct sigdb_scratch *scratch, uint8_t l
 	scratch->n_hits = 0;
 	if (!length)
 		return true;
+	if (length > CLASSIFY_PREFIX_BYTES)
+		length = CLASSIFY_PREFIX_BYTES;
+	bytes = with_slack(scratch, bytes, length);
 	if (scan(base_of(db), which, 0, scratch, bytes, length) &&
 		(!db->base || scan(db, which, SIGNATURE_USER_FIRST, scratch, bytes, length)))
 		return true;

@@ -25,17 +25,28 @@ struct sigdb_hit {
 	uint16_t to;        // where its first match ended, in what was scanned
 };
 
+// Hyperscan 5.4 loads up to 32 octets beyond its input (avx512vbmi_hs_scan, fat teddy; VectorCamp/
+// vectorscan issue 322; its other vector engines do by less): these are read, never matched, but at
+// the end of mapped memory they end the program. So many can be read behind everything that is
+// scanned: no page is smaller than SIGDB_PAGE, and what ends nearer to the end of one is copied.
+#define SIGDB_SLACK 64
+#define SIGDB_PAGE  4096u
+
 struct sigdb_scratch {
 	const struct sigdb *db; // a scratch is good for the database it was made for, only
 	hs_scratch_t *hs;
 	unsigned n_hits;
 	unsigned room;
-	unsigned first;          // index of the first signature of what is being scanned
+	unsigned first;  // index of the first signature of what is being scanned
+	uint64_t copied; // scans of an input that ended near the end of a page
+	// Such an input, at the end of its room; SIGDB_SLACK zeros follow.
+	uint8_t copy[CLASSIFY_PREFIX_BYTES + SIGDB_SLACK];
 	struct sigdb_hit hits[]; // each signature at most once, in no order
 };
 
-// Scans one piece of a half; the hits are in `scratch` until the next scan. False: Hyperscan
-// failed, or the scratch belongs to another database; there are no hits then. Data lcores.
+// Scans one piece of a half, of which the first CLASSIFY_PREFIX_BYTES count; the hits are in
+// `scratch` until the next scan. False: Hyperscan failed, or the scratch belongs to another
+// database; there are no hits then. Data lcores.
 bool sigdb_scan(const struct sigdb *db, struct sigdb_scratch *scratch, uint8_t l4_proto,
 	unsigned half, const uint8_t *bytes, uint32_t length);
 

@@ -103,6 +103,15 @@ struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 		free(classifier);
 		return NULL;
 	}
+	// written when they are used first, as the states are
+	classifier->links = mmap(NULL, (n_states + 1) * sizeof(struct state_link),
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (classifier->links == MAP_FAILED) {
+		munmap(classifier->states, classifier->mapped_bytes);
+		quic_crypto_free(classifier->crypto);
+		free(classifier);
+		return NULL;
+	}
 	prefer_socket(classifier->states, classifier->mapped_bytes, socket);
 	classifier->index = index;
 	classifier->n_states = n_states;
@@ -117,8 +126,59 @@ void classifier_free(struct classifier *classifier)
 		return;
 	SHOW(classifier->states, classifier->mapped_bytes); // whoever gets these pages next
 	munmap(classifier->states, classifier->mapped_bytes);
+	munmap(classifier->links, (classifier->n_states + 1) * sizeof(struct state_link));
 	quic_crypto_free(classifier->crypto);
 	free(classifier);
+}
+
+static void link_youngest(struct classifier *classifier, uint32_t ref, unsigned rank)
+{
+	struct state_link *link = &classifier->links[ref];
+
+	link->rank = (uint8_t)rank;
+	link->younger = CLASSIFY_NO_STATE;
+	link->older = classifier->youngest_of[rank];
+	if (link->older)
+		classifier->links[link->older].younger = ref;
+	else
+		classifier->oldest_of[rank] = ref;
+	classifier->youngest_of[rank] = ref;
+}
+
+static void unlink_state(struct classifier *classifier, uint32_t ref)
+{
+	const struct state_link *link = &classifier->links[ref];
+
+	if (link->older)
+		classifier->links[link->older].younger = link->younger;
+	else
+		classifier->oldest_of[link->rank] = link->younger;
+	if (link->younger)
+		classifier->links[link->younger].older = link->older;
+	else
+		classifier->youngest_of[link->rank] = link->older;
+}
+
+void classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank)
+{
+	classifier->owner = owner;
+	classifier->rank = (uint8_t)rank;
+}
+
+bool classifier_oldest(const struct classifier *classifier, unsigned rank, uint32_t *owner)
+{
+	uint32_t oldest = classifier->oldest_of[rank];
+
+	*owner = classifier->links[oldest].owner;
+	return oldest != CLASSIFY_NO_STATE;
+}
+
+void classifier_rank(struct classifier *classifier, uint32_t ref, unsigned rank)
+{
+	if (ref == CLASSIFY_NO_STATE)
+		return;
+	unlink_state(classifier, ref);
+	link_youngest(classifier, ref, rank);
 }
 
 unsigned classifier_states_free(const struct classifier *classifier)
@@ -145,6 +205,8 @@ struct state *state_take(struct classifier *classifier, enum state_use use, uint
 	classifier->first_free = state->next ? state->next : taken + 1;
 	classifier->n_free--;
 	state->use = (uint8_t)use;
+	classifier->links[taken].owner = classifier->owner;
+	link_youngest(classifier, taken, classifier->rank);
 	*ref = taken;
 	return state;
 }
@@ -169,6 +231,7 @@ void state_give(struct classifier *classifier, uint32_t *ref)
 
 	if (state->use == STATE_FREE)
 		return;
+	unlink_state(classifier, given);
 	state->use = STATE_FREE;
 	state->next = classifier->first_free;
 	classifier->first_free = given;
@@ -180,23 +243,24 @@ bool look_grow(struct look *look, struct state *state, const struct span *span)
 	unsigned half = span->half & 1;
 	uint32_t length = look->length[half];
 
-	if (span->flags & SPAN_GAP || span->offset64 > length) {
+	if (span_is_gap(span) || span->offset64 > length) {
 		// Beyond a full prefix this is the rest of the flow, else a hole.
 		look->ended[half] = true;
 		return false;
 	}
+	const struct text bytes = span_text(span);
 	uint32_t known = length - (uint32_t)span->offset64;
 	uint32_t room = CLASSIFY_PREFIX_BYTES - length;
 
-	if (look->ended[half] || known >= span->length || !room)
+	if (look->ended[half] || known >= bytes.length || !room)
 		return false;
-	uint32_t here = span->length - known < room ? span->length - known : room;
+	uint32_t here = bytes.length - known < room ? bytes.length - known : room;
 
 	if (state) {
 		SHOW(state->bytes[half] + length, here);
-		memcpy(state->bytes[half] + length, span->bytes + known, here);
+		memcpy(state->bytes[half] + length, bytes.at + known, here);
 	} else {
-		look->at[half] = span->bytes;
+		look->at[half] = bytes.at;
 	}
 	look->length[half] = (uint16_t)(length + here);
 	return true;

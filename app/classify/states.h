@@ -28,7 +28,8 @@
 #define PENDING_MAX 8
 
 struct memo_slot {
-	uint16_t app; // APP_NONE: free
+	uint16_t app;   // APP_NONE: free
+	uint8_t halves; // 1 << half of each whose payload has written into it
 	struct app_memo memo;
 };
 
@@ -37,6 +38,7 @@ enum host_look {
 	HOST_AWAITED,    // its half begins as one that will tell
 	HOST_OF_SERVER,  // the client asks for none: the server's certificate is awaited
 	HOST_NAMED,      // of datagrams: it is known, the rest of its hello is on its way
+	HOST_UNANSWERED, // of datagrams: the hello is whole, and the server has not taken it yet
 	HOST_LOOKED_AT,
 };
 
@@ -65,13 +67,19 @@ struct state {
 			struct look look;
 			union {
 				uint8_t bytes[2][CLASSIFY_PREFIX_BYTES]; // TCP
-				struct datagram_hello hello; // UDP, while HOST_AWAITED or _NAMED
+				struct datagram_hello hello; // UDP, while hello_goes_on()
 			};
 		};
 		struct decoder_state decoder;
 	};
 	uint32_t next; // reference of the next free state
 	uint8_t use;   // enum state_use
+};
+
+struct state_link {              // beside each state: lists of those in use, by rank
+	uint32_t older, younger; // references; 0: none
+	uint32_t owner;
+	uint8_t rank;
 };
 
 enum state_use {
@@ -92,6 +100,10 @@ struct port_entry {
 
 struct classifier {
 	struct state *states;
+	struct state_link *links; // by reference
+	uint32_t oldest_of[CLASSIFY_RANKS], youngest_of[CLASSIFY_RANKS];
+	uint32_t owner; // who takes the next state, and its rank
+	uint8_t rank;
 	size_t mapped_bytes;
 	unsigned n_states;
 	unsigned n_free;
@@ -127,7 +139,8 @@ static inline bool half_closed(const struct look *look, unsigned half)
 // The hello of a datagram flow goes on.
 static inline bool hello_goes_on(const struct look *look)
 {
-	return look->host == HOST_AWAITED || look->host == HOST_NAMED;
+	return look->host == HOST_AWAITED || look->host == HOST_NAMED ||
+	       look->host == HOST_UNANSWERED;
 }
 
 #endif

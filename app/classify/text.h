@@ -16,6 +16,14 @@ struct text {
 	uint32_t length;
 };
 
+// What can be read of a span: nothing of a gap.
+static inline struct text span_text(const struct span *span)
+{
+	uint32_t length = span_length(span);
+
+	return (struct text){length ? span_bytes(span) : span_nothing(), length};
+}
+
 // The halves of a probe by their direction, whichever of them grew.
 static inline struct text text_of(const struct probe *probe, enum half half)
 {

@@ -183,7 +183,7 @@ enum host_seen tls_certificate_name(struct text half, struct host_name *name)
 
 	if (half.length > sizeof(bytes))
 		half.length = sizeof(bytes);
-	enum host_seen open = tls_hello_join(half, bytes, &rest) ? HOST_MORE : HOST_NONE;
+	enum host_seen open = tls_hello_join(half, false, bytes, &rest) ? HOST_MORE : HOST_NONE;
 
 	while (rest.length >= 4) {
 		uint8_t type = rest.at[0];

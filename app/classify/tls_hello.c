@@ -155,14 +155,6 @@ static bool take_field(struct text *rest, uint32_t *left, unsigned width, uint32
 	return field->whole;
 }
 
-static bool is_version(uint16_t version, enum tls_carrier carrier)
-{
-	// DTLS 1.3 keeps 1.2 here; RFC 6347 has none but these, and 0x100 was a slip of OpenSSL.
-	if (carrier == TLS_OVER_DATAGRAMS)
-		return version == 0xfeff || version == 0xfefd || version == 0x0100;
-	return version >= 0x0300 && version <= 0x0304;
-}
-
 enum tls_hello_seen tls_hello_read(
 	struct text message, enum tls_carrier carrier, struct tls_hello *out)
 {
@@ -181,11 +173,10 @@ enum tls_hello_seen tls_hello_read(
 
 	if (left < 2 + RANDOM_BYTES)
 		return TLS_HELLO_NONE;
-	if (rest.length >= 2) {
+	// Any version: a server answers with its own where the client's is higher (RFC 8446 E.1),
+	// and does not look at it where there is a list of versions.
+	if (rest.length >= 2)
 		out->legacy_version = octets_be16(rest.at);
-		if (!is_version(out->legacy_version, carrier))
-			return TLS_HELLO_NONE;
-	}
 	if (rest.length < 2 + RANDOM_BYTES)
 		return TLS_HELLO_MORE;
 	rest = text_from(rest, 2 + RANDOM_BYTES);
@@ -213,28 +204,48 @@ enum tls_hello_seen tls_hello_read(
 					: TLS_HELLO_NONE;
 }
 
-bool tls_hello_join(struct text half, uint8_t *bytes, struct text *joined)
+static bool first_is_whole(struct text messages)
+{
+	return messages.length >= 4 && messages.length - 4 >= text_be24(messages.at + 1);
+}
+
+// Whether a server goes on reading behind a record of this kind while it waits for the hello. Each
+// of these is passed over by one of OpenSSL 3.0 (empty ones), GnuTLS 3.7 (ChangeCipherSpec) and Go
+// 1.26 (alerts); older ones answer heartbeats.
+static bool is_passed_over(uint8_t type, uint32_t length)
+{
+	return !length || (tls_may_begin(type) && type != TLS_HANDSHAKE && type != TLS_DATA);
+}
+
+bool tls_hello_join(struct text half, bool of_client, uint8_t *bytes, struct text *joined)
 {
 	*joined = (struct text){bytes, 0};
 	// Mostly all of it is in one record: nothing needs to be moved.
-	if (tls_is_record(half) && half.at[0] == TLS_HANDSHAKE &&
+	if (tls_may_be_record(half) && half.at[0] == TLS_HANDSHAKE && octets_be16(half.at + 3) &&
 		octets_be16(half.at + 3) >= half.length - TLS_RECORD_BYTES) {
 		*joined = text_from(half, TLS_RECORD_BYTES);
 		return true;
 	}
 	while (half.length >= TLS_RECORD_BYTES) {
-		if (!tls_is_record(half) || half.at[0] != TLS_HANDSHAKE)
+		if (!tls_may_be_record(half))
 			return false;
 		uint32_t length = octets_be16(half.at + 3);
+		uint8_t type = half.at[0];
 
 		half = text_from(half, TLS_RECORD_BYTES);
+		if (type != TLS_HANDSHAKE &&
+			(!of_client || first_is_whole(*joined) || !is_passed_over(type, length)))
+			return false;
 		if (length > half.length)
 			length = half.length;
-		memcpy(bytes + joined->length, half.at, length);
-		joined->length += length;
+		if (type == TLS_HANDSHAKE) {
+			memcpy(bytes + joined->length, half.at, length);
+			joined->length += length;
+		}
 		half = text_from(half, length);
 	}
-	return !half.length || half.at[0] == TLS_HANDSHAKE;
+	return !half.length || half.at[0] == TLS_HANDSHAKE ||
+	       (of_client && tls_may_begin(half.at[0]) && !first_is_whole(*joined));
 }
 
 uint16_t tls_hello_version(const struct tls_hello *hello)

@@ -47,9 +47,11 @@ enum tls_hello_seen tls_hello_read(
 
 // The handshake messages in what a half begins with, without the headers of the records that they
 // come in (RFC 8446 5.1: they may be cut anywhere): in `half` itself, or moved together in `bytes`,
-// which has room for half.length. False: they are over, behind them is a record of another kind, or
-// none; what stands before it counts.
-bool tls_hello_join(struct text half, uint8_t *bytes, struct text *joined);
+// which has room for half.length. `of_client`: what servers pass over before its first message is
+// whole is passed over (alerts, ChangeCipherSpec). Empty records, and such of another version, are
+// in either half. False: they are over, behind them is a record of another kind, or none; what
+// stands before it counts.
+bool tls_hello_join(struct text half, bool of_client, uint8_t *bytes, struct text *joined);
 
 // RFC 8701: values that mean nothing and are there to be ignored.
 static inline bool tls_is_grease(uint16_t value)

@@ -16,6 +16,7 @@ enum tls_type {
 	TLS_HEARTBEAT = 0x18,
 };
 
+// As a specification has it. Evidence where a connection is picked up in its midst.
 static inline bool tls_is_record(struct text text)
 {
 	if (text.length < TLS_RECORD_BYTES)
@@ -26,11 +27,29 @@ static inline bool tls_is_record(struct text text)
 	       text.at[2] <= 4 && length && length <= TLS_RECORD_MAX_BYTES;
 }
 
+// As servers take them before and around a ClientHello. The version is that of the client's choice:
+// OpenSSL 3.0 and GnuTLS 3.7 want 3 in its first byte, Go less than 0x10. A record may be empty
+// (OpenSSL: 32 in a row).
+static inline bool tls_may_be_record(struct text text)
+{
+	return text.length >= TLS_RECORD_BYTES && text.at[0] >= TLS_CHANGE_CIPHER &&
+	       text.at[0] <= TLS_HEARTBEAT && text.at[1] < 0x10 &&
+	       octets_be16(text.at + 3) <= TLS_RECORD_MAX_BYTES;
+}
+
+// The first byte of a client that speaks TLS: a handshake, or what a server passes over.
+static inline bool tls_may_begin(uint8_t first)
+{
+	return first >= TLS_CHANGE_CIPHER && first <= TLS_HEARTBEAT;
+}
+
 // A mail protocol on the port where it runs inside TLS from the first byte (RFC 8314 7). The
 // content is not seen, the port is the registered one: CONFIDENCE_DPI is as far as this goes.
 static inline bool tls_wraps(const struct probe *probe)
 {
-	return tls_is_record((struct text){probe->bytes, probe->length});
+	const struct text half = {probe->bytes, probe->length};
+
+	return tls_is_record(half) || (!probe->midstream && tls_may_be_record(half));
 }
 
 static inline enum verify tls_wrapped(const struct probe *probe, uint16_t port)

@@ -249,9 +249,9 @@ void xmpp_offers_decode(struct decoder_state *state, const struct span *span,
 	const struct decoding d = {state, ends, sink, span->half & 1u};
 	uint8_t *kept = state->line[d.half], *skip = &state->line_skip[d.half];
 	uint16_t *n = &state->line_length[d.half];
-	struct text rest = {span->bytes, span->length};
+	struct text rest = span_text(span);
 
-	if (span->flags & SPAN_GAP) {
+	if (span_is_gap(span)) {
 		*skip = 1;
 		set_by_half(&d, MEMO_QUOTE, 0);
 		return;

@@ -22,7 +22,7 @@
 // Takes `root`.
 static int finish(json_t *root, struct text *out)
 {
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	json_decref(root);
 	if (!text)
@@ -337,6 +337,7 @@ int api_health(const struct http_site *site, struct text *out)
 	put_json(&root, "dropped", dropped);
 	put_number(&events, "written", context->sink ? sink_written(context->sink) : 0);
 	put_number(&events, "failed", context->sink ? sink_failed(context->sink) : 0);
+	put_number(&events, "limited", context->sink ? sink_left_out(context->sink) : 0);
 	put_number(&events, "lost", sum.events_lost);
 	put_json(&root, "events", events);
 	put_policy(&root, context);

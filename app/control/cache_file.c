@@ -24,10 +24,27 @@ static void put_address(struct json_out *out, const char *key, const uint8_t add
 	json_out_string(out, key, text);
 }
 
+static void put_realm(struct json_out *out, uint32_t realm)
+{
+	int session = realm_session(realm);
+	uint16_t tags[2];
+	unsigned n = realm_tags(realm, tags);
+
+	if (n > 0)
+		json_out_u64(out, "vlan", tags[0]);
+	if (n > 1)
+		json_out_u64(out, "inner_vlan", tags[1]);
+	if (session >= 0)
+		json_out_u64(out, "pppoe_session", (uint64_t)session);
+}
+
 size_t cache_line_write(const struct cache_line *line, char *buffer, size_t length)
 {
 	const struct conn_entry *entry = &line->entry;
 	struct json_out out;
+
+	if (entry->key.realm & REALM_HASHED)
+		return 0; // means nothing to the next process
 
 	json_out_init(&out, buffer, length);
 	json_out_open(&out, NULL, '{');
@@ -37,8 +54,7 @@ size_t cache_line_write(const struct cache_line *line, char *buffer, size_t leng
 	json_out_u64(&out, "proto", entry->key.l4_proto);
 	json_out_string(&out, "mode", entry->key.mode == CACHE_PEER ? "peer" : "tuple");
 	json_out_string(&out, "zone", entry->key.from_inside ? "inside" : "outside");
-	if (entry->key.vlan)
-		json_out_u64(&out, "vlan", entry->key.vlan & 0xfff);
+	put_realm(&out, entry->key.realm);
 	if (line->app)
 		json_out_string(&out, "app", line->app);
 	if (line->rule)
@@ -114,9 +130,29 @@ static bool get_confidence(const json_t *object, uint8_t *out)
 	return false;
 }
 
+// Lines of versions before have the outermost tag alone.
+static bool get_realm(const json_t *object, uint32_t *realm)
+{
+	static const struct parse_settings exact; // what is told is never hashed
+	uint64_t vlan = 0, inner = 0, session = 0;
+
+	if ((json_object_get(object, "vlan") && !get_number(object, "vlan", 0xfff, &vlan)) ||
+		(json_object_get(object, "inner_vlan") &&
+			!get_number(object, "inner_vlan", 0xfff, &inner)) ||
+		(json_object_get(object, "pppoe_session") &&
+			!get_number(object, "pppoe_session", UINT16_MAX, &session)))
+		return false;
+	*realm = vlan ? realm_add_tag(&exact, 0, (uint16_t)vlan) : 0;
+	if (inner)
+		*realm = realm_add_tag(&exact, *realm, (uint16_t)inner);
+	if (json_object_get(object, "pppoe_session"))
+		*realm = realm_add_session(&exact, *realm, (uint16_t)session);
+	return !(*realm & REALM_HASHED);
+}
+
 static bool get_key(const json_t *object, struct conn_key *key)
 {
-	uint64_t port, proto, vlan;
+	uint64_t port, proto;
 	bool peer, inside;
 
 	if (!get_address(object, "src_ip", key->initiator) ||
@@ -126,11 +162,8 @@ static bool get_key(const json_t *object, struct conn_key *key)
 		!get_word(object, "mode", "tuple", "peer", &peer) ||
 		!get_word(object, "zone", "outside", "inside", &inside))
 		return false;
-	if (json_object_get(object, "vlan")) {
-		if (!get_number(object, "vlan", 0xfff, &vlan))
-			return false;
-		key->vlan = (uint16_t)(vlan | 1 << 15);
-	}
+	if (!get_realm(object, &key->realm))
+		return false;
 	key->mode = peer ? CACHE_PEER : CACHE_TUPLE;
 	key->port = peer ? 0 : (uint16_t)port;
 	key->l4_proto = peer ? 0 : (uint8_t)proto;

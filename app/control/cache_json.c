@@ -15,6 +15,23 @@ static void put_entry_user(
 		put_text(parent, "user", policy->users.users[user].name);
 }
 
+// Of a realm that is a hash, a number that is the same for all of its entries.
+static void put_realm(json_t **parent, uint32_t realm)
+{
+	int session = realm_session(realm);
+	uint16_t tags[2];
+	unsigned n = realm_tags(realm, tags);
+
+	if (n > 0)
+		put_number(parent, "vlan", tags[0]);
+	if (n > 1)
+		put_number(parent, "inner_vlan", tags[1]);
+	if (session >= 0)
+		put_number(parent, "pppoe_session", (uint64_t)session);
+	if (realm & REALM_HASHED)
+		put_number(parent, "realm", realm);
+}
+
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry)
 {
 	uint64_t now_ns = context->now_ns();
@@ -28,8 +45,7 @@ json_t *cache_entry_json(const struct control_context *context, const struct con
 	}
 	put_text(&object, "mode", entry->key.mode == CACHE_PEER ? "peer" : "tuple");
 	put_text(&object, "zone", entry->key.from_inside ? "inside" : "outside");
-	if (entry->key.vlan)
-		put_number(&object, "vlan", entry->key.vlan & 0xfff);
+	put_realm(&object, entry->key.realm);
 	put_app(&object, context, entry->app, entry->confidence, UINT16_MAX, 0);
 	put_rule(&object, context, entry->rule_uid);
 	put_entry_user(&object, context, &entry->key);

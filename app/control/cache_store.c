@@ -123,7 +123,7 @@ static void learned(void *ctx, const struct event *event)
 	const struct app_proto *proto = app_names_get(reload_apps(context->reload), event->app);
 	struct cache_line line = {
 		.entry = {.key = {.port = event->ends.port[HALF_S2C],
-				  .vlan = event->n_vlan ? event->vlan[0] | 1 << 15 : 0,
+				  .realm = event->conncache.realm,
 				  .l4_proto = event->l4_proto,
 				  .from_inside = event->conncache.from_inside,
 				  .mode = event->conncache.cache_mode},

@@ -77,10 +77,8 @@ static void tell_entry(
 			.fixed = entry->flags & CONN_ENTRY_FIXED},
 	};
 
-	if (entry->key.vlan) {
-		event.n_vlan = 1;
-		event.vlan[0] = entry->key.vlan & 0xfff;
-	}
+	event.n_vlan = (uint8_t)realm_tags(entry->key.realm, event.vlan);
+	event.conncache.realm = entry->key.realm;
 	memcpy(event.ends.address[HALF_C2S], entry->key.initiator, 16);
 	memcpy(event.ends.address[HALF_S2C], entry->key.responder, 16);
 	if (request->context->sink)
@@ -110,7 +108,7 @@ static bool read_key(struct request *request, const json_t *arguments, struct co
 	key->port = (uint16_t)port;
 	key->from_inside = (uint8_t)zone;
 	key->mode = mode ? CACHE_PEER : CACHE_TUPLE;
-	key->vlan = argument_given(arguments, "vlan") ? (uint16_t)(vlan | 1u << 15) : 0;
+	key->realm = (uint32_t)vlan;
 	match->given =
 		(uint8_t)((port ? CONN_MATCH_PORT : 0) | (key->l4_proto ? CONN_MATCH_PROTO : 0) |
 			  (argument_given(arguments, "mode") ? CONN_MATCH_MODE : 0) |
@@ -273,7 +271,7 @@ static bool is_meant(const struct conn_match *match, const struct conn_entry *en
 	       (!(match->given & CONN_MATCH_PROTO) || key->l4_proto == wanted->l4_proto) &&
 	       (!(match->given & CONN_MATCH_MODE) || key->mode == wanted->mode) &&
 	       (!(match->given & CONN_MATCH_ZONE) || key->from_inside == wanted->from_inside) &&
-	       (!(match->given & CONN_MATCH_VLAN) || key->vlan == wanted->vlan);
+	       (!(match->given & CONN_MATCH_VLAN) || conn_key_has_tag(key, wanted));
 }
 
 static void meant_page(void *ctx, unsigned lcore, const struct query *query, bool last)

@@ -114,7 +114,7 @@ static void permit(struct request *request)
 		operation->ttl_s = ALLOW_DEFAULT_S;
 	struct conn_entry entry = {
 		.key = {.port = record->ends.port[HALF_S2C],
-			.vlan = record->n_vlan ? (uint16_t)(record->vlan[0] | 1u << 15) : 0,
+			.realm = record->realm,
 			.l4_proto = record->l4_proto,
 			.from_inside = !!(record->flags & FLOW_C2S_INSIDE),
 			.mode = CACHE_TUPLE},

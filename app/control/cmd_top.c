@@ -273,6 +273,7 @@ void cmd_top(struct request *request, json_t *arguments)
 	}
 	read.limit = (uint32_t)limit;
 	*top = read;
+	top->tally.seed = request->context->dp->limits.parse.seed;
 	ranking_init(&top->flows, top->limit, sizeof(struct flow_record));
 	request->state = top;
 	request->state_free = top_free;

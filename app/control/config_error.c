@@ -4,28 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "utf8.h"
 
 #define LINE_BYTES_MAX 1024 // where a line that quotes too much is cut
-
-// Length of the UTF-8 sequence at `text`, 0 if it is none (the end of a shortened word, a path).
-static size_t utf8_sequence(const unsigned char *text)
-{
-	size_t n = text[0] < 0x80   ? 1
-		   : text[0] < 0xc2 ? 0
-		   : text[0] < 0xe0 ? 2
-		   : text[0] < 0xf0 ? 3
-		   : text[0] < 0xf5 ? 4
-				    : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	if (n == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0)))
-		return 0;
-	if (n == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] >= 0x90)))
-		return 0;
-	return n;
-}
 
 // A line holds words of the file that is wrong: they must not move a terminal's cursor or forge a
 // second line, and they go into JSON events, which are UTF-8.
@@ -36,9 +17,10 @@ static size_t printable_copy(char *out, const char *text)
 
 	while (*text && n < LINE_BYTES_MAX) {
 		unsigned char c = (unsigned char)*text;
-		size_t len = utf8_sequence((const unsigned char *)text);
+		uint32_t character = 0;
+		size_t len = utf8_take((const uint8_t *)text, strnlen(text, 4), &character);
 
-		if (len && c >= 0x20 && c != 0x7f) {
+		if (len && !utf8_is_control(character)) {
 			if (out)
 				memcpy(out + n, text, len);
 			n += len;

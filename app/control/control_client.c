@@ -154,7 +154,7 @@ static void line_late(evutil_socket_t fd, short what, void *ctx)
 static void answered(void *ctx, json_t *reply)
 {
 	struct client *client = ctx;
-	char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
+	char *text = reply ? json_dumps(reply, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
 	json_decref(reply);
 	if (!text) {

@@ -277,6 +277,8 @@ static void put_invalid(const struct event *event, struct json_out *out)
 	json_out_open(out, "anomaly", '{');
 	json_out_string(out, "type", "decode");
 	json_out_string(out, "event", drop_reason_word(event->reason));
+	if (event->reason == DROP_UNSUPPORTED)
+		json_out_string(out, "cause", unsupported_word(event->drop.cause));
 	json_out_close(out, '}');
 }
 

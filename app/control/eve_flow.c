@@ -223,6 +223,8 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_bool(out, "midstream", true);
 	if (event->flow.elephant)
 		json_out_bool(out, "elephant", true);
+	if (event->flow.aggregated)
+		json_out_u64(out, "aggregated", event->flow.aggregated);
 	if (event->type == EVENT_ELEPHANT)
 		json_out_u64(out, "rate_bytes_s", event->flow.rate_bytes_s);
 	put_exceptions(&event->flow.stream, out);

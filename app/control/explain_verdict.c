@@ -516,6 +516,7 @@ static enum explain_outcome verdict_invalid(struct sentence *s, const struct evi
 	static const char *const why[DROP_REASONS_MAX] = {
 		[DROP_MALFORMED] = "is malformed: no host accepts it",
 		[DROP_UNSUPPORTED] = "has more headers or tunnels than the gateway follows",
+		[DROP_ICMP_ERROR] = "is an ICMP error that nothing in its flow can have caused",
 		[DROP_BAD_CHECKSUM] = "has a wrong checksum: no host accepts it",
 	};
 	const char *text = invalid->detail < DROP_REASONS_MAX ? why[invalid->detail] : NULL;

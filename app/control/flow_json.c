@@ -10,8 +10,9 @@
 
 static const char *class_word(uint8_t lru_class)
 {
-	static const char *const words[] = {
-		"embryonic", "stateless", "condemned", "tcp", "tcp_closing", "udp_one_way", "udp"};
+#define X(symbol, word, rank) word,
+	static const char *const words[] = {FLOW_CLASSES(X)};
+#undef X
 
 	return lru_class < FLOW_CLASS_MAX ? words[lru_class] : "?";
 }

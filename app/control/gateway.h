@@ -24,11 +24,17 @@ struct gateway_port {
 	uint16_t rx_desc; // default 1024
 	uint16_t tx_desc;
 	uint16_t queues; // 0: as many as lcores and the device allow
+	bool one_way;    // of flows that come in here the other direction takes another path
 };
 
 struct gateway_pair {
 	char inside[32];
 	char outside[32]; // mode is "bridge", the only one so far
+};
+
+enum gateway_vlan { // whether VLAN tags tell networks apart (realm.h)
+	GATEWAY_VLAN_SEPARATE,
+	GATEWAY_VLAN_SHARED,
 };
 
 enum stall_policy {   // what becomes of packets for a data lcore that stands still
@@ -81,25 +87,34 @@ struct gateway {
 		uint32_t flows;        // all lcores together; default 1048576
 		uint32_t embryos;      // default 1048576
 		uint32_t classifying;  // default 65536
+		uint32_t heads;        // default 4096
 		uint32_t conn_cache;   // default 65536
 		uint32_t expectations; // default 16384
 		uint32_t endpoints;    // default 32768; 0: the cache is off
 		uint32_t names;        // the same
 		uint32_t greetings;    // default 65536; 0: none are read
 		uint32_t evidence;     // per data lcore; default 65536
-		uint32_t tcp_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s, stateless_s,
+		uint32_t source_pct;   // share of flows and embryos; default 10
+		uint32_t tcp_s, tcp_unheard_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s,
+			stateless_s,
 			condemned_s; // time-outs; defaults in flow_timeouts_default
 	} limits;
 	struct {
 		uint32_t datagrams;    // that a data lcore puts together at once; default 1024
 		uint32_t packets;      // that it holds for them; default 4096
-		uint32_t per_datagram; // default 64
+		uint32_t per_datagram; // default 128
 		uint32_t timeout_ms;   // default 30000
 	} fragments;
 	struct {
 		uint32_t mbit_s;  // a flow as fast as that, both directions together; 0: off
 		uint32_t seconds; // for so long is an elephant
 	} elephant;
+	struct {
+		uint32_t per_s;        // records of a type in a second; 0: no limit; default 5000
+		uint32_t source_per_s; // of one source; the same; default 500
+		uint32_t file_mb;      // a longer event file is renamed; 0: never; default 1024
+		uint32_t files;        // such files that are kept; default 4
+	} events;
 	struct {
 		uint32_t memory_mb; // for copies and sent bytes, all data lcores together
 		uint32_t tracked;   // TCP flows under inspection at once, all lcores together
@@ -155,6 +170,7 @@ struct gateway {
 	// Compiled signatures that nobody has used for that long are removed; 0: never; default 30.
 	uint32_t signature_cache_days;
 	uint32_t drain_s;     // at stop; default 2
+	uint8_t vlan;         // enum gateway_vlan; default separate
 	bool debug;           // commands for tests (debug-stall); default false
 	bool idle_sleep;      // idle ramp of data lcores (A16); default false
 	bool flow_events;     // EVE flow records; default true

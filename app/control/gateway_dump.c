@@ -182,6 +182,7 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "limits", json_fields_dump(gateway_limits_fields, gateway));
 	rc |= put(root, "fragments", json_fields_dump(gateway_fragments_fields, gateway));
 	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
+	rc |= put(root, "events", json_fields_dump(gateway_events_fields, gateway));
 	rc |= put(root, "reassembly", json_fields_dump(gateway_reassembly_fields, gateway));
 	rc |= put(root, "stall", json_fields_dump(gateway_stall_fields, gateway));
 	rc |= put(root, "scan", gateway_scan_json(gateway));
@@ -252,6 +253,7 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 		gateway_limits_fields,
 		gateway_fragments_fields,
 		gateway_elephant_fields,
+		gateway_events_fields,
 		gateway_reassembly_fields,
 		gateway_stall_fields,
 		gateway_scan_fields,

@@ -2,6 +2,8 @@
 #include "gateway_fields.h"
 
 const char *const gateway_pair_modes[] = {"bridge", NULL};
+static const char *const vlan_words[] = {
+	[GATEWAY_VLAN_SEPARATE] = "separate", [GATEWAY_VLAN_SHARED] = "shared", NULL};
 
 // Every key of gateway.json is read once, before the ports start: none is live.
 const struct json_field gateway_fields[] = {
@@ -18,6 +20,7 @@ const struct json_field gateway_fields[] = {
 	{.name = "limits", .kind = JSON_KIND_READ, .read = gateway_read_limits},
 	{.name = "fragments", .kind = JSON_KIND_READ, .read = gateway_read_fragments},
 	{.name = "elephant", .kind = JSON_KIND_READ, .read = gateway_read_elephant},
+	{.name = "events", .kind = JSON_KIND_READ, .read = gateway_read_events},
 	{.name = "reassembly", .kind = JSON_KIND_READ, .read = gateway_read_reassembly},
 	{.name = "stall", .kind = JSON_KIND_READ, .read = gateway_read_stall},
 	{.name = "scan", .kind = JSON_KIND_READ, .read = gateway_read_scan},
@@ -62,6 +65,11 @@ const struct json_field gateway_fields[] = {
 		.offset = offsetof(struct gateway, drain_s),
 		.max = 60,
 		.fallback = 2},
+	{.name = "vlan",
+		.kind = JSON_KIND_WORD,
+		.offset = offsetof(struct gateway, vlan),
+		.words = vlan_words,
+		.fallback = GATEWAY_VLAN_SEPARATE},
 	{.name = "debug", .kind = JSON_KIND_FLAG, .offset = offsetof(struct gateway, debug)},
 	{.name = "idle_sleep",
 		.kind = JSON_KIND_FLAG,
@@ -113,19 +121,22 @@ const struct json_field gateway_limits_fields[] = {
 	COUNT(flows, 1024, 268435456, 1048576),
 	COUNT(embryos, 1024, 268435456, 1048576),
 	COUNT(classifying, 64, 16777216, 65536),
+	COUNT(heads, 16, 1048576, 4096),
 	COUNT(conn_cache, 64, 16777216, 65536),
 	COUNT(expectations, 64, 1048576, 16384),
 	COUNT(endpoints, 0, 1048576, 32768),
 	COUNT(names, 0, 1048576, 32768),
 	COUNT(greetings, 0, 16777216, 65536),
 	COUNT(evidence, 1024, 16777216, 65536),
+	COUNT(source_pct, 1, 100, 10),
 	COUNT(tcp_s, 1, 604800, 7440),
+	COUNT(tcp_unheard_s, 1, 3600, 30),
 	COUNT(tcp_closing_s, 1, 3600, 15),
 	COUNT(udp_s, 1, 86400, 300),
 	COUNT(udp_one_way_s, 1, 86400, 30),
 	COUNT(embryonic_s, 1, 3600, 30),
 	COUNT(stateless_s, 1, 3600, 30),
-	COUNT(condemned_s, 1, 3600, 120),
+	COUNT(condemned_s, 1, 120, 120),
 	JSON_FIELD_END,
 };
 
@@ -139,7 +150,7 @@ const struct json_field gateway_limits_fields[] = {
 const struct json_field gateway_fragments_fields[] = {
 	FRAGMENTS(datagrams, 16, 65536, 1024),
 	FRAGMENTS(packets, 64, 262144, 4096),
-	FRAGMENTS(per_datagram, 2, 1024, 64),
+	FRAGMENTS(per_datagram, 2, 1024, 128),
 	FRAGMENTS(timeout_ms, 100, 120000, 30000),
 	JSON_FIELD_END,
 };
@@ -156,6 +167,21 @@ const struct json_field gateway_elephant_fields[] = {
 		.min = 1,
 		.max = 240,
 		.fallback = 5},
+	JSON_FIELD_END,
+};
+
+#define EVENTS(key, low, high, value)                                                        \
+	{                                                                                    \
+		.name = "events." #key, .kind = JSON_KIND_U32,                               \
+		.offset = offsetof(struct gateway, events.key), .min = (low), .max = (high), \
+		.fallback = (value)                                                          \
+	}
+
+const struct json_field gateway_events_fields[] = {
+	EVENTS(per_s, 0, 1000000, 5000),
+	EVENTS(source_per_s, 0, 1000000, 500),
+	EVENTS(file_mb, 0, 1048576, 1024),
+	EVENTS(files, 1, 100, 4),
 	JSON_FIELD_END,
 };
 
@@ -337,6 +363,9 @@ const struct json_field gateway_port_fields[] = {
 		.kind = JSON_KIND_U16,
 		.offset = offsetof(struct gateway_port, queues),
 		.max = GATEWAY_LCORES_MAX},
+	{.name = "ports[].one_way",
+		.kind = JSON_KIND_FLAG,
+		.offset = offsetof(struct gateway_port, one_way)},
 	JSON_FIELD_END,
 };
 

@@ -17,6 +17,7 @@ extern const struct json_field gateway_memory_fields[];
 extern const struct json_field gateway_limits_fields[];
 extern const struct json_field gateway_fragments_fields[];
 extern const struct json_field gateway_elephant_fields[];
+extern const struct json_field gateway_events_fields[];
 extern const struct json_field gateway_reassembly_fields[];
 extern const struct json_field gateway_stall_fields[];
 extern const struct json_field gateway_scan_fields[];
@@ -43,6 +44,7 @@ void gateway_read_memory(const struct json_at *at, void *ctx);
 void gateway_read_limits(const struct json_at *at, void *ctx);
 void gateway_read_fragments(const struct json_at *at, void *ctx);
 void gateway_read_elephant(const struct json_at *at, void *ctx);
+void gateway_read_events(const struct json_at *at, void *ctx);
 void gateway_read_reassembly(const struct json_at *at, void *ctx);
 // gateway_scan.c.
 void gateway_read_scan(const struct json_at *at, void *ctx);

@@ -231,6 +231,11 @@ void gateway_read_elephant(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_elephant_fields, NULL, ctx, ctx);
 }
 
+void gateway_read_events(const struct json_at *at, void *ctx)
+{
+	json_fields_read(at, gateway_events_fields, NULL, ctx, ctx);
+}
+
 void gateway_read_reassembly(const struct json_at *at, void *ctx)
 {
 	json_fields_read(at, gateway_reassembly_fields, NULL, ctx, ctx);
@@ -362,6 +367,7 @@ int gateway_defaults(struct gateway *gateway)
 			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
 			       json_fields_default(gateway_fragments_fields, gateway) < 0 ||
 			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
+			       json_fields_default(gateway_events_fields, gateway) < 0 ||
 			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
 			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
 			       json_fields_default(gateway_scan_fields, gateway) < 0 ||

@@ -2,6 +2,7 @@
 #include "json_out.h"
 
 #include <string.h>
+#include "utf8.h"
 
 static void put(struct json_out *out, const char *text, size_t length)
 {
@@ -52,42 +53,11 @@ void json_out_close(struct json_out *out, char bracket)
 	put_char(out, bracket);
 }
 
-// Length of the well-formed UTF-8 sequence (RFC 3629: no overlong form, no surrogate, nothing
-// beyond U+10FFFF) that starts here, or 0.
-static size_t utf8_length(const uint8_t *p, size_t left)
-{
-	size_t n;
-	uint32_t c;
-
-	if (p[0] >= 0xc2 && p[0] <= 0xdf) {
-		n = 2;
-		c = p[0] & 0x1fu;
-	} else if ((p[0] & 0xf0) == 0xe0) {
-		n = 3;
-		c = p[0] & 0x0fu;
-	} else if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-		n = 4;
-		c = p[0] & 0x07u;
-	} else {
-		return 0;
-	}
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3fu);
-	}
-	if ((n == 3 && (c < 0x800 || (c >= 0xd800 && c <= 0xdfff))) ||
-		(n == 4 && (c < 0x10000 || c > 0x10ffff)))
-		return 0;
-	return n;
-}
-
-static void put_escape(struct json_out *out, uint8_t c)
+static void put_escape(struct json_out *out, uint32_t c)
 {
 	static const char hex[] = "0123456789abcdef";
-	char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+	char text[6] = {
+		'\\', 'u', hex[c >> 12 & 15], hex[c >> 8 & 15], hex[c >> 4 & 15], hex[c & 15]};
 
 	switch (c) {
 	case '"': put(out, "\\\"", 2); break;
@@ -107,23 +77,21 @@ void json_out_text(struct json_out *out, const char *key, const char *value, siz
 	put_key(out, key);
 	put_char(out, '"');
 	for (size_t i = 0; i < length;) {
-		size_t n;
+		uint32_t c = 0xfffd; // of what is no character
 
 		if (p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\') {
 			i++;
 			continue;
 		}
-		n = p[i] >= 0x80 ? utf8_length(p + i, length - i) : 0;
-		if (n) {
+		size_t n = utf8_take(p + i, length - i, &c);
+
+		if (n > 1 && !utf8_is_control(c)) {
 			i += n;
 			continue;
 		}
 		put(out, value + plain, i - plain);
-		if (p[i] >= 0x80)
-			put(out, "\\ufffd", 6);
-		else
-			put_escape(out, p[i]);
-		plain = ++i;
+		put_escape(out, c);
+		plain = i += n ? n : 1;
 	}
 	put(out, value + plain, length - plain);
 	put_char(out, '"');

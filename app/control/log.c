@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "utf8.h"
 
 #define LINE_BYTES 2048
 
@@ -94,6 +95,26 @@ static size_t put_prefix(char *line, size_t size, enum log_level level)
 	return n > 0 ? (size_t)n : 0;
 }
 
+// Octets of what is no character, or controls something, become one '?' each character.
+static size_t make_printable(char *line, size_t length)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < length;) {
+		uint32_t c = 0;
+		size_t n = utf8_take((const uint8_t *)line + i, length - i, &c);
+
+		if (n && !utf8_is_control(c)) {
+			memmove(line + used, line + i, n);
+			used += n;
+		} else {
+			line[used++] = '?';
+		}
+		i += n ? n : 1;
+	}
+	return used;
+}
+
 void log_messagev(enum log_level level, const char *format, va_list args)
 {
 	int saved = errno;
@@ -109,10 +130,7 @@ void log_messagev(enum log_level level, const char *format, va_list args)
 	if (n > 0)
 		used += (size_t)n < room ? (size_t)n : room - 1;
 	// A name from a file or a client must not forge a second message or drive a terminal.
-	for (size_t i = 0; i < used; i++) {
-		if ((uint8_t)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
-	}
+	used = make_printable(line, used);
 	line[used++] = '\n';
 	for (size_t at = 0; at < used;) { // one write, so that lines of programs do not mix
 		ssize_t written = write(STDERR_FILENO, line + at, used - at);

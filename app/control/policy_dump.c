@@ -282,6 +282,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
 	rc |= json_object_set_new(root, "users", policy_users_json(policy));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
+	rc |= json_object_set_new(root, "icmp", json_fields_dump(policy_icmp_fields, policy));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));
 	rc |= json_object_set_new(root, "tcp", json_fields_dump(policy_tcp_fields, policy));

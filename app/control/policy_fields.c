@@ -12,10 +12,12 @@ const char *const policy_confidence_words[] = {
 	"port", "ip", "cache", "partial", "dpi", "verified", NULL};
 static const char *const reevaluate_words[] = {"all", "rates", "none", NULL};
 static const char *const invalid_words[] = {"observe", "drop", NULL};
+static const char *const unsupported_words[] = {"observe", "drop", "auto", NULL};
 static const char *const conflict_words[] = {"rewrite", "drop", NULL};
 static const char *const mptcp_words[] = {"strip", "pass", NULL};
 static const char *const midstream_words[] = {"inspect", "pass", "drop", NULL};
 static const char *const over_limit_words[] = {"drop", "pass", NULL};
+static const char *const redirect_words[] = {"pass", "drop", "auto", NULL};
 static const char *const link_words[] = {"pass", "drop", NULL};
 
 // IANA protocol numbers.
@@ -71,13 +73,21 @@ const struct json_field policy_fields[] = {
 	READ("conn_cache", policy_read_conn_cache),
 	WORD("reevaluate", struct policy, reevaluate, reevaluate_words, REEVALUATE_ALL),
 	READ("link", policy_read_link),
+	READ("icmp", policy_read_icmp),
 	NUMBER("icmp_rejects_per_s", icmp_rejects_per_s, 0, 1000000, 100),
+	NUMBER("resets_per_s", resets_per_s, 0, 1000000, 1000),
 	JSON_FIELD_END,
 };
 
 const struct json_field policy_invalid_fields[] = {
 	WORD("invalid.malformed", struct policy, malformed, invalid_words, INVALID_OBSERVE),
-	WORD("invalid.unsupported", struct policy, unsupported, invalid_words, INVALID_OBSERVE),
+	WORD("invalid.unsupported", struct policy, unsupported, unsupported_words, INVALID_AUTO),
+	JSON_FIELD_END,
+};
+
+const struct json_field policy_icmp_fields[] = {
+	WORD("icmp.redirect", struct policy, icmp_redirect, redirect_words, ICMP_REDIRECT_AUTO),
+	NUMBER("icmp.errors_per_s", icmp_errors_per_s, 0, 1000000, 10000),
 	JSON_FIELD_END,
 };
 

@@ -56,6 +56,7 @@ struct rule_reader {
 extern const struct json_field policy_fields[]; // target struct policy, context policy_reader
 extern const struct json_field policy_invalid_fields[];
 extern const struct json_field policy_link_fields[];
+extern const struct json_field policy_icmp_fields[];
 extern const struct json_field policy_tcp_fields[];
 extern const struct json_field policy_conn_cache_fields[];
 extern const struct json_field policy_rule_fields[];  // target struct rule, context rule_reader
@@ -68,6 +69,7 @@ extern const struct json_later policy_match_later[];
 void policy_read_rules(const struct json_at *at, void *ctx);
 void policy_read_invalid(const struct json_at *at, void *ctx);
 void policy_read_link(const struct json_at *at, void *ctx);
+void policy_read_icmp(const struct json_at *at, void *ctx);
 void policy_read_tcp(const struct json_at *at, void *ctx);
 void policy_read_conn_cache(const struct json_at *at, void *ctx);
 void policy_read_exempt(const struct json_at *at, void *ctx);

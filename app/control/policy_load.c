@@ -14,6 +14,7 @@ void policy_default(struct policy *policy)
 	json_fields_default(policy_invalid_fields, policy);
 	json_fields_default(policy_link_fields, policy);
 	json_fields_default(policy_tcp_fields, policy);
+	json_fields_default(policy_icmp_fields, policy);
 	json_fields_default(policy_conn_cache_fields, policy);
 }
 
@@ -36,6 +37,13 @@ void policy_read_tcp(const struct json_at *at, void *ctx)
 	struct policy_reader *reader = ctx;
 
 	json_fields_read(at, policy_tcp_fields, NULL, reader->policy, reader);
+}
+
+void policy_read_icmp(const struct json_at *at, void *ctx)
+{
+	struct policy_reader *reader = ctx;
+
+	json_fields_read(at, policy_icmp_fields, NULL, reader->policy, reader);
 }
 
 void policy_read_exempt(const struct json_at *at, void *ctx)

@@ -6,6 +6,7 @@
 #define SLUICE_SINK_H
 
 #include "app_names.h"
+#include "event_limit.h"
 #include "lcore.h"
 #include "policy_load.h"
 
@@ -17,8 +18,11 @@ struct sink_options {
 	const char *source; // EVE pkt_src: "wire/pcap" or "pcap"
 	bool flow_events;
 	bool drop_events;
-	bool greeting_events; // of types tls, quic, http
-	uint32_t greetings;   // flows whose ends' words are kept for their records; 0: none
+	bool greeting_events;       // of types tls, quic, http
+	uint32_t greetings;         // flows whose ends' words are kept for their records; 0: none
+	struct event_limits limits; // 0: none
+	uint32_t file_mb; // a file longer than that is renamed to PATH.over1, 2 ...; 0: never
+	uint32_t files;   // of which so many are kept, at least 1
 	// A gateway: the file is appended to, and a reader that stands still (pipe, standard
 	// output) costs records, not time. Else (replay) the file is made anew and readers are
 	// waited for.
@@ -71,7 +75,8 @@ const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t fl
 uint32_t sink_greetings(const struct sink *sink);
 uint64_t sink_greetings_forgotten(const struct sink *sink);
 uint64_t sink_written(const struct sink *sink);
-uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
+uint64_t sink_left_out(const struct sink *sink); // records beyond their limits (event_limit.h)
+uint64_t sink_failed(const struct sink *sink);   // records that could not be written (disk full)
 
 // "1:..." Community ID v1, seed 0; `out` at least 32 bytes. ICMP: sport/dport hold type and code
 // as the specification maps them.

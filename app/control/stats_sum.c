@@ -53,8 +53,14 @@ static uint64_t stats_add(const struct lcore *lcore, struct stats *sum)
 	const uint64_t *words = (const uint64_t *)&one;
 
 	stats_copy(&lcore->stats, &one);
+#define X(name, help) uint64_t name = one.name > sum->name ? one.name : sum->name;
+	STATS_LONGEST(X)
+#undef X
 	for (size_t w = 0; w < STATS_WORDS; w++)
 		total[w] += words[w];
+#define X(name, help) sum->name = name;
+	STATS_LONGEST(X)
+#undef X
 	return one.heartbeat_ns;
 }
 

@@ -6,23 +6,13 @@
 
 #define FIRST_ROWS 256
 
-// splitmix64 over both words: addresses of one network differ in few bits.
-static uint32_t hash(const struct tally_key *key)
+// The slot of `key`, or the empty one where it belongs.
+static uint32_t *slot_of(const struct tally *tally, const struct tally_key *key)
 {
 	uint64_t words[2];
 
 	memcpy(words, key->bytes, sizeof words);
-	uint64_t x = words[0] * 0x9e3779b97f4a7c15ull ^ words[1];
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return (uint32_t)(x ^ (x >> 31));
-}
-
-// The slot of `key`, or the empty one where it belongs.
-static uint32_t *slot_of(const struct tally *tally, const struct tally_key *key)
-{
-	uint32_t at = hash(key) & (tally->n_slots - 1);
+	uint32_t at = hash_words(&tally->seed, words, 2) & (tally->n_slots - 1);
 
 	while (tally->slots[at] &&
 		memcmp(&tally->rows[tally->slots[at] - 1].key, key, sizeof *key) != 0)

@@ -20,7 +20,8 @@ struct tally_row {
 	uint64_t pkts;
 };
 
-struct tally {
+struct tally {                 // zeroed but for `seed`
+	struct hash_seed seed; // addresses come from packets
 	uint32_t n;
 	uint32_t capacity;
 	struct tally_row *rows; // n, in the order in which the keys came

@@ -61,7 +61,7 @@ static unsigned receive(struct lcore *standby)
 			standby->stats.received_bytes += mbufs[k]->pkt_len;
 			pipeline_receive(
 				standby, mbufs[k], rx->port, LINK_ETHERNET, standby->now_ns, 0);
-			parse_mbuf(mbufs[k], &key);
+			parse_mbuf(mbufs[k], &standby->dp->limits.parse, &key);
 			forward(standby, mbufs[k]);
 		}
 		tx_flush_full(standby);

@@ -9,25 +9,26 @@
 #include "hints.h"
 #include "lcore.h"
 
-struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket)
+struct conn_cache *conn_cache_new(unsigned capacity, const struct hash_seed *seed, int socket)
 {
 	struct conn_cache *cache = rte_zmalloc_socket("conn_cache", sizeof(*cache), 64, socket);
 	uint32_t n_heads = rte_align32pow2(2 * RTE_MAX(capacity, 64u));
 
-	(void)lcore;
 	if (!cache)
 		return NULL;
-	cache->heads = rte_malloc_socket("conn_heads", sizeof(uint32_t) * n_heads, 64, socket);
+	uint32_t *heads = rte_malloc_socket("conn_heads", sizeof(uint32_t) * n_heads, 64, socket);
+
+	if (heads)
+		chains_init(&cache->chains, heads, n_heads);
+	cache->seed = *seed;
 	cache->slots = rte_zmalloc_socket("conn_slots", sizeof(struct slot) * capacity, 64, socket);
 	cache->free = rte_malloc_socket("conn_free", sizeof(uint32_t) * capacity, 64, socket);
-	cache->mask = n_heads - 1;
 	cache->size = cache->n_free = capacity;
 	cache->learned = cache->fixed = (struct conn_list_ends){NONE, NONE};
-	if (!cache->heads || !cache->slots || !cache->free) {
+	if (!heads || !cache->slots || !cache->free) {
 		conn_cache_free(cache);
 		return NULL;
 	}
-	memset(cache->heads, 0xff, sizeof(uint32_t) * n_heads); // NONE
 	for (uint32_t i = 0; i < capacity; i++)
 		cache->free[i] = capacity - 1 - i;
 	return cache;
@@ -37,7 +38,7 @@ void conn_cache_free(struct conn_cache *cache)
 {
 	if (!cache)
 		return;
-	rte_free(cache->heads);
+	rte_free(cache->chains.heads);
 	rte_free(cache->slots);
 	rte_free(cache->free);
 	rte_free(cache);
@@ -48,11 +49,16 @@ unsigned conn_cache_count(const struct conn_cache *cache)
 	return cache->size - cache->n_free;
 }
 
-static uint32_t hash_of(const struct conn_key *key)
+unsigned conn_cache_longest(const struct conn_cache *cache)
+{
+	return chains_longest(&cache->chains);
+}
+
+static uint32_t hash_of(const struct conn_cache *cache, const struct conn_key *key)
 {
 	union conn_words tuple = {.key = *key};
 
-	return conn_words_hash(&tuple);
+	return conn_words_hash(&cache->seed, &tuple);
 }
 
 static bool same(const struct conn_key *key, const union conn_words *tuple)
@@ -68,7 +74,7 @@ static bool same(const struct conn_key *key, const union conn_words *tuple)
 static uint32_t find_words(
 	const struct conn_cache *cache, const union conn_words *tuple, uint32_t hash)
 {
-	uint32_t i = cache->heads[hash & cache->mask];
+	uint32_t i = *chains_head(&cache->chains, hash);
 
 	while (i != NONE &&
 		(cache->slots[i].hash != hash || !same(&cache->slots[i].entry.key, tuple)))
@@ -85,12 +91,12 @@ static uint32_t find(const struct conn_cache *cache, const struct conn_key *key,
 
 void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash)
 {
-	rte_prefetch0(&cache->heads[hash & cache->mask]);
+	rte_prefetch0(chains_head(&cache->chains, hash));
 }
 
 void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash)
 {
-	uint32_t i = cache->heads[hash & cache->mask];
+	uint32_t i = *chains_head(&cache->chains, hash);
 
 	if (i == NONE)
 		return;
@@ -98,10 +104,37 @@ void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash)
 	rte_prefetch0(&cache->slots[i].hash);
 }
 
-// The free slot on top of the stack gets this entry. There is one.
+static unsigned chain_length(const struct conn_cache *cache, uint32_t hash)
+{
+	unsigned length = 0;
+
+	for (uint32_t i = *chains_head(&cache->chains, hash); i != NONE; i = cache->slots[i].chain)
+		length++;
+	return length;
+}
+
+// The entry of a chain that ends first; one of the operator's only where there is no other.
+static uint32_t chain_oldest(const struct conn_cache *cache, uint32_t hash)
+{
+	uint32_t oldest = *chains_head(&cache->chains, hash);
+
+	for (uint32_t i = oldest; i != NONE; i = cache->slots[i].chain) {
+		const struct conn_entry *a = &cache->slots[i].entry;
+		const struct conn_entry *b = &cache->slots[oldest].entry;
+		bool fixed = a->flags & CONN_ENTRY_FIXED, other = b->flags & CONN_ENTRY_FIXED;
+
+		if (fixed == other ? a->expires_ns < b->expires_ns : other)
+			oldest = i;
+	}
+	return oldest;
+}
+
+// The free slot on top of the stack gets this entry. There is one, and its chain is not full.
 static uint32_t take_slot(struct conn_cache *cache, const struct conn_entry *entry, uint32_t hash)
 {
-	uint32_t i = cache->free[--cache->n_free], *head = &cache->heads[hash & cache->mask];
+	uint32_t i = cache->free[--cache->n_free], *head = chains_head(&cache->chains, hash);
+
+	chains_grow(&cache->chains, chain_length(cache, hash));
 
 	cache->slots[i] =
 		(struct slot){.entry = *entry, .hash = hash, .chain = *head, .used = true};
@@ -113,8 +146,9 @@ static uint32_t take_slot(struct conn_cache *cache, const struct conn_entry *ent
 
 static void chain_remove(struct conn_cache *cache, uint32_t i)
 {
-	uint32_t *link = &cache->heads[cache->slots[i].hash & cache->mask];
+	uint32_t hash = cache->slots[i].hash, *link = chains_head(&cache->chains, hash);
 
+	chains_shrink(&cache->chains, chain_length(cache, hash));
 	while (*link != i)
 		link = &cache->slots[*link].chain;
 	*link = cache->slots[i].chain;
@@ -169,10 +203,8 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.l4_proto = entry->key.l4_proto;
 	event.in_port = PORT_NONE;
 	event.user_uid = flow_event_user(lcore, &event.ends, entry->key.from_inside);
-	if (entry->key.vlan) {
-		event.n_vlan = 1;
-		event.vlan[0] = entry->key.vlan & 0xfff;
-	}
+	event.n_vlan = (uint8_t)realm_tags(entry->key.realm, event.vlan);
+	event.conncache.realm = entry->key.realm;
 	event.app = entry->app;
 	event.confidence = entry->confidence;
 	event.signature = UINT16_MAX;
@@ -200,7 +232,9 @@ static struct evidence *note(
 	evidence->ends.port[HALF_S2C] = entry->key.port;
 	evidence->flags = EVIDENCE_HAS_ENDS;
 	evidence->l4_proto = entry->key.l4_proto;
-	evidence->vlan = entry->key.vlan;
+	uint16_t tags[2];
+
+	evidence->vlan = realm_tags(entry->key.realm, tags) ? (uint16_t)(tags[0] | 1u << 15) : 0;
 	evidence->detail = entry->key.mode;
 	evidence->rule_uid = entry->rule_uid;
 	evidence->app = entry->app;
@@ -254,20 +288,25 @@ static void refresh(struct lcore *lcore, uint32_t i)
 
 uint32_t conn_slot_find(const struct conn_cache *cache, const struct conn_key *key)
 {
-	return find(cache, key, hash_of(key));
+	return find(cache, key, hash_of(cache, key));
 }
 
 uint32_t conn_slot_new(struct lcore *lcore, const struct conn_entry *entry)
 {
 	struct conn_cache *cache = lcore->conn_cache;
+	uint32_t hash = hash_of(cache, &entry->key);
 
+	if (chain_length(cache, hash) == CHAIN_MAX) {
+		lcore->stats.chain_full++;
+		conn_slot_remove(lcore, chain_oldest(cache, hash), CONNCACHE_EVICT);
+	}
 	if (!cache->n_free) {
 		lcore->stats.cache_evicted++;
 		conn_slot_remove(lcore,
 			cache->learned.oldest != NONE ? cache->learned.oldest : cache->fixed.oldest,
 			CONNCACHE_EVICT);
 	}
-	return take_slot(cache, entry, hash_of(&entry->key));
+	return take_slot(cache, entry, hash);
 }
 
 bool conn_key_exempt(const struct conn_cache *cache, const struct conn_key *key, uint64_t now_ns)
@@ -335,9 +374,10 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t hash = hash_of(&entry->key);
+	uint32_t hash = hash_of(cache, &entry->key);
 
-	if (!cache->n_free || find(cache, &entry->key, hash) != NONE)
+	if (!cache->n_free || chain_length(cache, hash) == CHAIN_MAX ||
+		find(cache, &entry->key, hash) != NONE)
 		return false;
 	// epoch 0: the policy of today is asked at its first hit
 	conn_slot_append(cache, take_slot(cache, entry, hash));
@@ -365,16 +405,18 @@ static bool decide_blocks(
 	const struct policy *policy, uint64_t windows, const struct conn_entry *entry)
 {
 	struct flow_ends ends;
+	uint16_t tags[2];
+	unsigned n_tags = realm_tags(entry->key.realm, tags);
 	const struct decide_input input = {
 		.ends = &ends,
 		.app = entry->app,
 		.confidence = entry->confidence,
 		.l4_proto = entry->key.l4_proto,
-		.n_vlan = entry->key.vlan != 0,
+		.n_vlan = (uint8_t)n_tags,
 		.app_final = true,
 		.ports_known = true,
 		.c2s_from_inside = entry->key.from_inside,
-		.vlan = {entry->key.vlan & 0xfff},
+		.vlan = {tags[0], tags[1]},
 		.windows = windows,
 	};
 
@@ -384,8 +426,8 @@ static bool decide_blocks(
 
 // A policy that no longer blocks must let its victims go: the rule is looked up by its uid, which
 // outlives reloads, and has to be there, enforced, blocking and caching still, for these ends; and
-// no rule before it may let them pass. (The key of mode peer has no port, that of a rule for inner
-// VLANs not the tag: then the rule alone is asked.)
+// no rule before it may let them pass. (The key of mode peer has no port, and a realm does not
+// always tell its tags: then the rule alone is asked.)
 static bool policy_blocks(
 	const struct policy *policy, uint64_t windows, const struct conn_entry *entry)
 {
@@ -401,7 +443,7 @@ static bool policy_blocks(
 		return false;
 	if (rule->has_app && !app_set_has(&rule->apps, entry->app))
 		return false;
-	if (entry->key.mode == CACHE_PEER || rule->n_vlans)
+	if (entry->key.mode == CACHE_PEER || rule->n_vlans || entry->key.realm & REALM_HASHED)
 		return rule_is_open(rule, windows) && rule_has_ends(policy, rule, &entry->key);
 	return decide_blocks(policy, windows, entry);
 }
@@ -449,7 +491,7 @@ static enum conn_verdict hit_one(
 	struct lcore *lcore, const struct conn_key *key, uint32_t frame_bytes, bool refreshes)
 {
 	struct conn_cache *cache = lcore->conn_cache;
-	uint32_t i = find(cache, key, hash_of(key));
+	uint32_t i = find(cache, key, hash_of(cache, key));
 
 	if (i == NONE)
 		return CONN_UNKNOWN;
@@ -512,61 +554,4 @@ enum conn_verdict conn_cache_hit(
 	peer.l4_proto = 0;
 	peer.mode = CACHE_PEER;
 	return hit_one(lcore, &peer, frame_bytes, refreshes);
-}
-
-unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)
-{
-	struct conn_cache *cache = lcore->conn_cache;
-	unsigned n = 0;
-
-	for (; n < budget && cache->learned.oldest != NONE; n++)
-		conn_slot_remove(lcore, cache->learned.oldest, CONNCACHE_EXPIRE);
-	for (; n < budget && cache->fixed.oldest != NONE; n++)
-		conn_slot_remove(lcore, cache->fixed.oldest, CONNCACHE_EXPIRE);
-	return n;
-}
-
-#define FIXED_PER_TURN 8
-
-// Those with an end of their own are few, and in no order: some are looked at in each turn.
-static void age_fixed(struct lcore *lcore)
-{
-	struct conn_cache *cache = lcore->conn_cache;
-
-	for (unsigned n = FIXED_PER_TURN; n && cache->fixed.oldest != NONE; n--) {
-		uint32_t i = cache->fixed.oldest;
-
-		if (lcore->now_ns >= cache->slots[i].entry.expires_ns) {
-			lcore->stats.cache_expired++;
-			conn_slot_remove(lcore, i, CONNCACHE_EXPIRE);
-			continue;
-		}
-		if (cache->fixed.youngest == i)
-			return;
-		conn_slot_unlink(cache, i);
-		conn_slot_append(cache, i);
-	}
-}
-
-void conn_cache_age(struct lcore *lcore, unsigned budget)
-{
-	struct conn_cache *cache = lcore->conn_cache;
-
-	while (budget-- && cache->learned.oldest != NONE &&
-		lcore->now_ns >= cache->slots[cache->learned.oldest].entry.expires_ns) {
-		lcore->stats.cache_expired++;
-		conn_slot_remove(lcore, cache->learned.oldest, CONNCACHE_EXPIRE);
-	}
-	age_fixed(lcore);
-}
-
-unsigned conn_cache_read(
-	const struct conn_cache *cache, uint32_t *cursor, struct conn_entry *out, unsigned max)
-{
-	unsigned n = 0;
-
-	for (; *cursor < cache->size && n < max; (*cursor)++)
-		if (cache->slots[*cursor].used)
-			out[n++] = cache->slots[*cursor].entry;
-	return n;
 }

@@ -4,7 +4,8 @@
 // lcore; the lcore that learns applies at once and broadcasts a hint, so that a reconnection that
 // lands on another lcore is stopped too. Keys are before NAT; no source port.
 // Entries live ttl_s after their last refresh (only a checksum-valid SYN or first datagram
-// refreshes) and max_lifetime_s at most. Bounded; the oldest is evicted.
+// refreshes) and max_lifetime_s at most. Bounded; the oldest is evicted, of a chain that is full
+// the oldest of that.
 #ifndef SLUICE_CONN_CACHE_H
 #define SLUICE_CONN_CACHE_H
 
@@ -23,11 +24,11 @@ struct conn_key {              // 48 bytes; cache mode peer: port 0, l4_proto 0
 	uint8_t initiator[16]; // v4-mapped for IPv4
 	uint8_t responder[16];
 	uint16_t port; // responder's, host order
-	uint16_t vlan; // outermost tag | 1 << 15, or 0
 	uint8_t l4_proto;
 	uint8_t from_inside; // zone of the initiator
+	uint32_t realm;      // realm.h
 	uint8_t mode;        // enum cache_mode
-	uint8_t pad[9];
+	uint8_t pad[7];
 };
 static_assert(sizeof(struct conn_key) == 48, "three 16-byte words");
 
@@ -36,10 +37,10 @@ union conn_words { // the same, as it is hashed and compared
 	uint64_t words[6];
 };
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct conn_key, port) == 32 &&
-		      offsetof(struct conn_key, vlan) == 34 &&
-		      offsetof(struct conn_key, l4_proto) == 36 &&
-		      offsetof(struct conn_key, from_inside) == 37 &&
-		      offsetof(struct conn_key, mode) == 38,
+		      offsetof(struct conn_key, l4_proto) == 34 &&
+		      offsetof(struct conn_key, from_inside) == 35 &&
+		      offsetof(struct conn_key, realm) == 36 &&
+		      offsetof(struct conn_key, mode) == 40,
 	"what stage_admit makes words of");
 
 struct conn_entry { // as the control core sees it (query) and as hints carry it
@@ -81,7 +82,7 @@ enum {
 	CONN_MATCH_PROTO = 1 << 1,
 	CONN_MATCH_MODE = 1 << 2,
 	CONN_MATCH_ZONE = 1 << 3,
-	CONN_MATCH_VLAN = 1 << 4,
+	CONN_MATCH_VLAN = 1 << 4,   // outermost tag
 	CONN_MATCH_EXEMPT = 1 << 7, // instead of all others
 };
 struct conn_match {
@@ -89,15 +90,26 @@ struct conn_match {
 	uint8_t given; // CONN_MATCH_*
 };
 
+// Of a realm with this outermost tag.
+static inline bool conn_key_has_tag(const struct conn_key *key, const struct conn_key *wanted)
+{
+	uint16_t tags[2], wanted_tags[2];
+
+	realm_tags(key->realm, tags);
+	realm_tags(wanted->realm, wanted_tags);
+	return tags[0] == wanted_tags[0];
+}
+
 enum conn_verdict {
 	CONN_UNKNOWN,
 	CONN_DROPS,
 	CONN_ALLOWED,
 };
 
-struct conn_cache *conn_cache_new(unsigned capacity, unsigned lcore, int socket);
+struct conn_cache *conn_cache_new(unsigned capacity, const struct hash_seed *seed, int socket);
 void conn_cache_free(struct conn_cache *cache);
 unsigned conn_cache_count(const struct conn_cache *cache);
+unsigned conn_cache_longest(const struct conn_cache *cache); // chain, in entries
 
 // All below: the owning lcore only. `broadcast`: learned here (hint and event), not from a hint.
 void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool broadcast);
@@ -110,14 +122,9 @@ enum conn_verdict conn_cache_hit(
 	struct lcore *lcore, const struct conn_key *tuple, uint32_t frame_bytes, bool refresh);
 // For bursts: the hash of a tuple, and what brings its entry closer (first its place, then, when
 // that is there, the entry).
-static inline uint32_t conn_words_hash(const union conn_words *tuple)
+static inline uint32_t conn_words_hash(const struct hash_seed *seed, const union conn_words *tuple)
 {
-	const uint64_t *words = tuple->words; // the last one is padding
-	uint64_t mix =
-		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
-
-	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
-	return parse_mix_end(mix ^ words[4]);
+	return hash_words(seed, tuple->words, 6);
 }
 void conn_cache_prefetch(const struct conn_cache *cache, uint32_t hash);
 void conn_cache_prefetch_entry(const struct conn_cache *cache, uint32_t hash);

@@ -49,7 +49,7 @@ static bool matches(const struct conn_cache *cache, const struct conn_entry *ent
 	       (!(given & CONN_MATCH_PROTO) || key->l4_proto == wanted->l4_proto) &&
 	       (!(given & CONN_MATCH_MODE) || key->mode == wanted->mode) &&
 	       (!(given & CONN_MATCH_ZONE) || key->from_inside == wanted->from_inside) &&
-	       (!(given & CONN_MATCH_VLAN) || key->vlan == wanted->vlan);
+	       (!(given & CONN_MATCH_VLAN) || conn_key_has_tag(key, wanted));
 }
 
 unsigned conn_cache_take_out(

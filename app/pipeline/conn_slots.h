@@ -3,10 +3,11 @@
 #ifndef SLUICE_CONN_SLOTS_H
 #define SLUICE_CONN_SLOTS_H
 
+#include "chains.h"
 #include "conn_cache.h"
 #include "event.h"
 
-#define NONE UINT32_MAX
+#define NONE CHAIN_END
 
 // Two cache lines. Entries of one hash value's chain hang together by `chain`; the heads are twice
 // as many as the slots, so that most chains are one entry long and a hit costs a head and a slot.
@@ -30,8 +31,8 @@ struct conn_list_ends {
 };
 
 struct conn_cache {
-	uint32_t *heads; // by hash: the first slot of the chain, or NONE
-	uint32_t mask;
+	struct hash_seed seed;
+	struct chains chains;
 	struct slot *slots;
 	uint32_t *free;
 	uint32_t n_free;

@@ -21,6 +21,36 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, v);
 }
 
+// Behind the type or length field at `at` of an Ethernet header: where the next one is; 0: none
+// follows. Sets *is_length.
+static uint32_t next_type(const uint8_t *l2, uint32_t length, uint32_t at, bool *is_length)
+{
+	uint16_t type = (uint16_t)(l2[at] << 8 | l2[at + 1]);
+	uint32_t next = 0;
+
+	*is_length = type < 0x0600;
+	if (type == 0x8100 || type == 0x88a8 || type == 0x9100)
+		next = at + 4;
+	else if (*is_length) // SNAP
+		next = at + 8;
+	return next + 2 <= length ? next : 0;
+}
+
+// An IEEE 802.3 length counts what follows it, that of PPPoE the PPP protocol field and what
+// follows (RFC 2516).
+static void set_lengths(uint8_t *l2, uint32_t length, uint32_t l3_length)
+{
+	bool is_length;
+
+	for (uint32_t at = 12, next; at && at + 2 <= length; at = next) {
+		next = next_type(l2, length, at, &is_length);
+		if (is_length)
+			put16(l2 + at, length + l3_length - at - 2);
+		else if (l2[at] == 0x88 && l2[at + 1] == 0x64 && at + 8 <= length)
+			put16(l2 + at + 6, length + l3_length - at - 8);
+	}
+}
+
 struct l2 {
 	const uint8_t *bytes;
 	uint16_t length;
@@ -28,8 +58,7 @@ struct l2 {
 	bool pppoe;
 };
 
-// The L2 header, with the length of a PPPoE session header set (RFC 2516: it counts the PPP
-// protocol field and what follows), and room for l3_length bytes. Not every driver pads a short
+// The L2 header, its lengths set, and room for l3_length bytes. Not every driver pads a short
 // frame.
 static uint8_t *put_l2(struct rte_mbuf *out, const struct l2 *l2, uint32_t l3_length)
 {
@@ -46,7 +75,9 @@ static uint8_t *put_l2(struct rte_mbuf *out, const struct l2 *l2, uint32_t l3_le
 	if (l2->length)
 		memcpy(frame, l2->bytes, l2->length);
 	memset(frame + length, 0, padding);
-	if (l2->pppoe && l2->length >= 8)
+	if (l2->link == LINK_ETHERNET)
+		set_lengths(frame, l2->length, l3_length);
+	else if (l2->pppoe && l2->length >= 8)
 		put16(frame + l2->length - 4, 2u + l3_length);
 	return frame + l2->length;
 }
@@ -138,13 +169,14 @@ static bool is_host(const uint8_t address[16], bool v6)
 // Labels mean something to the router that they are sent to only (RFC 3031 section 3.1).
 static bool has_labels(const uint8_t *l2, uint16_t length)
 {
-	for (unsigned at = 12; at + 2u <= length; at += 4) {
+	bool is_length;
+
+	for (uint32_t at = 12; at && at + 2u <= length;
+		at = next_type(l2, length, at, &is_length)) {
 		uint16_t type = (uint16_t)(l2[at] << 8 | l2[at + 1]);
 
 		if (type == 0x8847 || type == 0x8848)
 			return true;
-		if (type != 0x8100 && type != 0x88a8 && type != 0x9100)
-			return false;
 	}
 	return false;
 }

@@ -103,3 +103,25 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 	}
 	return decision;
 }
+
+uint32_t decide_sender(
+	const struct policy *policy, const struct decide_input *input, bool flow_from_inside)
+{
+	uint32_t user = policy->asks_user ? policy_user(policy, input->ends, input->c2s_from_inside)
+					  : USER_NONE;
+	struct decide_input of_flow = *input;
+
+	of_flow.c2s_from_inside = flow_from_inside;
+	for (uint32_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+		bool names = rule->has_source || (rule->has_user && input->c2s_from_inside);
+
+		if (rule->has_app || !static_match(rule, &of_flow, user))
+			continue;
+		if (!action_blocks(rule->action))
+			return RULE_DEFAULT;
+		if (names && rule->mode == MODE_ENFORCE)
+			return i;
+	}
+	return RULE_DEFAULT;
+}

@@ -2,9 +2,10 @@
 #include "endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>
+#include "chains.h"
 #include "lcore.h"
 
-#define NONE    UINT32_MAX
+#define NONE    CHAIN_END
 #define TELLERS 1024 // counters; two tellers that share one share their part
 
 struct endpoint_slot {
@@ -16,9 +17,9 @@ struct endpoint_slot {
 };
 
 struct endpoint_cache {
-	uint32_t *heads;
+	struct hash_seed seed;
+	struct chains chains;
 	struct endpoint_slot *slots;
-	uint32_t mask;
 	uint32_t size;
 	uint32_t n;
 	uint32_t first_free;       // of those that were used, chained; NONE
@@ -28,25 +29,29 @@ struct endpoint_cache {
 	uint32_t tellers[TELLERS]; // entries that live
 };
 
-struct endpoint_cache *endpoint_cache_new(unsigned capacity, int socket)
+struct endpoint_cache *endpoint_cache_new(
+	unsigned capacity, const struct hash_seed *seed, int socket)
 {
 	struct endpoint_cache *cache = rte_zmalloc_socket("endpoints", sizeof(*cache), 64, socket);
 	uint32_t n_heads = rte_align32pow2(RTE_MAX(capacity, 1u));
 
 	if (!cache)
 		return NULL;
+	cache->seed = *seed;
 	cache->oldest = cache->youngest = cache->first_free = NONE;
 	if (!capacity)
 		return cache;
-	cache->heads = rte_malloc_socket("endpoint_heads", sizeof(uint32_t) * n_heads, 64, socket);
+	uint32_t *heads =
+		rte_malloc_socket("endpoint_heads", sizeof(uint32_t) * n_heads, 64, socket);
+
+	if (heads)
+		chains_init(&cache->chains, heads, n_heads);
 	cache->slots =
 		rte_zmalloc_socket("endpoint_slots", sizeof(*cache->slots) * capacity, 64, socket);
-	if (!cache->heads || !cache->slots) {
+	if (!heads || !cache->slots) {
 		endpoint_cache_free(cache);
 		return NULL;
 	}
-	memset(cache->heads, 0xff, sizeof(uint32_t) * n_heads); // NONE
-	cache->mask = n_heads - 1;
 	cache->size = capacity;
 	cache->share = RTE_MAX(capacity / ENDPOINT_TELLER_SHARE, 1u);
 	return cache;
@@ -56,7 +61,7 @@ void endpoint_cache_free(struct endpoint_cache *cache)
 {
 	if (!cache)
 		return;
-	rte_free(cache->heads);
+	rte_free(cache->chains.heads);
 	rte_free(cache->slots);
 	rte_free(cache);
 }
@@ -66,22 +71,23 @@ unsigned endpoint_cache_count(const struct endpoint_cache *cache)
 	return cache->n;
 }
 
-static uint32_t hash_of(const struct endpoint_key *key)
+unsigned endpoint_cache_longest(const struct endpoint_cache *cache)
 {
-	uint64_t words[sizeof(*key) / 8];
+	return cache->size ? chains_longest(&cache->chains) : 0;
+}
 
-	memcpy(words, key, sizeof(words));
-	uint64_t mix =
-		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull);
+static uint32_t hash_of(const struct endpoint_cache *cache, const struct endpoint_key *key)
+{
+	uint64_t words[6] = {0};
 
-	mix ^= parse_mix(words[2] ^ 0x8ebc6af09c88c6e3ull, words[3] ^ 0x589965cc75374cc3ull);
-	return parse_mix_end(mix ^ words[4]);
+	memcpy(words, key, sizeof(*key));
+	return hash_words(&cache->seed, words, 6);
 }
 
 static uint32_t find(
 	const struct endpoint_cache *cache, const struct endpoint_key *key, uint32_t hash)
 {
-	uint32_t i = cache->size ? cache->heads[hash & cache->mask] : NONE;
+	uint32_t i = cache->size ? *chains_head(&cache->chains, hash) : NONE;
 
 	while (i != NONE && (cache->slots[i].hash != hash ||
 				    memcmp(&cache->slots[i].entry.key, key, sizeof(*key)) != 0))
@@ -116,11 +122,26 @@ static void append_slot(struct endpoint_cache *cache, uint32_t i)
 	cache->youngest = i;
 }
 
+// *oldest: of the chain; NONE: it is empty.
+static unsigned chain_length(const struct endpoint_cache *cache, uint32_t hash, uint32_t *oldest)
+{
+	unsigned length = 0;
+
+	*oldest = *chains_head(&cache->chains, hash);
+	for (uint32_t i = *oldest; i != NONE; i = cache->slots[i].chain) {
+		if (cache->slots[i].entry.expires_ns <= cache->slots[*oldest].entry.expires_ns)
+			*oldest = i;
+		length++;
+	}
+	return length;
+}
+
 static void remove_slot(struct endpoint_cache *cache, uint32_t i)
 {
 	struct endpoint_slot *slot = &cache->slots[i];
-	uint32_t *link = &cache->heads[slot->hash & cache->mask];
+	uint32_t *link = chains_head(&cache->chains, slot->hash), oldest;
 
+	chains_shrink(&cache->chains, chain_length(cache, slot->hash, &oldest));
 	while (*link != i)
 		link = &cache->slots[*link].chain;
 	*link = slot->chain;
@@ -206,7 +227,7 @@ static void renew(struct endpoint_cache *cache, uint32_t i, const struct endpoin
 bool endpoint_cache_learn(
 	struct lcore *lcore, struct endpoint_cache *cache, const struct endpoint_entry *entry)
 {
-	uint32_t hash = hash_of(&entry->key), i = find(cache, &entry->key, hash);
+	uint32_t hash = hash_of(cache, &entry->key), i = find(cache, &entry->key, hash), oldest;
 
 	if (i != NONE) {
 		renew(cache, i, entry);
@@ -214,6 +235,10 @@ bool endpoint_cache_learn(
 	}
 	if (!cache->size || cache->tellers[entry->teller % TELLERS] >= cache->share)
 		return false;
+	if (chain_length(cache, hash, &oldest) == CHAIN_MAX) {
+		lcore->stats.chain_full++;
+		remove_slot(cache, oldest);
+	}
 	if (cache->first_free == NONE && cache->fresh == cache->size) {
 		lcore->stats.endpoints_evicted++;
 		remove_slot(cache, cache->oldest);
@@ -223,12 +248,12 @@ bool endpoint_cache_learn(
 
 	if (i == cache->first_free)
 		cache->first_free = slot->chain;
-	*slot = (struct endpoint_slot){.entry = *entry,
-		.hash = hash,
-		.chain = cache->heads[hash & cache->mask],
-		.used = true};
+	uint32_t *head = chains_head(&cache->chains, hash);
+
+	chains_grow(&cache->chains, chain_length(cache, hash, &oldest));
+	*slot = (struct endpoint_slot){.entry = *entry, .hash = hash, .chain = *head, .used = true};
 	slot->entry.hits = 0;
-	cache->heads[hash & cache->mask] = i;
+	*head = i;
 	cache->tellers[entry->teller % TELLERS]++;
 	cache->n++;
 	append_slot(cache, i);
@@ -238,7 +263,7 @@ bool endpoint_cache_learn(
 const struct endpoint_entry *endpoint_cache_find(
 	struct lcore *lcore, struct endpoint_cache *cache, const struct endpoint_key *key)
 {
-	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+	uint32_t i = cache->n ? find(cache, key, hash_of(cache, key)) : NONE;
 
 	if (i == NONE)
 		return NULL;
@@ -251,7 +276,7 @@ const struct endpoint_entry *endpoint_cache_find(
 
 void endpoint_cache_hit(struct endpoint_cache *cache, const struct endpoint_key *key)
 {
-	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+	uint32_t i = cache->n ? find(cache, key, hash_of(cache, key)) : NONE;
 
 	if (i != NONE)
 		cache->slots[i].entry.hits++;
@@ -259,7 +284,7 @@ void endpoint_cache_hit(struct endpoint_cache *cache, const struct endpoint_key 
 
 bool endpoint_cache_forget(struct endpoint_cache *cache, const struct endpoint_key *key)
 {
-	uint32_t i = cache->n ? find(cache, key, hash_of(key)) : NONE;
+	uint32_t i = cache->n ? find(cache, key, hash_of(cache, key)) : NONE;
 
 	if (i == NONE)
 		return false;

@@ -5,7 +5,8 @@
 // not say itself what it is gets its application with CONFIDENCE_CACHE (inspect_learned.c).
 //
 // One private replica of both per data lcore; the lcore that learns broadcasts a hint. Bounded;
-// the entry that was told longest ago makes room. Who tells may lie, so that
+// the entry that was told longest ago makes room, in a chain that is full (chains.h) that of the
+// chain. Who tells may lie, so that
 // - ports below ENDPOINT_PORT_FIRST and addresses that no peer has are refused, and private
 //   addresses unless a private address tells;
 // - of one teller (its address) no more than a share of the entries lives at once;
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "app_proto.h"
+#include "hash_seed.h"
 
 struct lcore;
 struct endpoint_cache;
@@ -33,7 +35,8 @@ struct endpoint_key {        // 40 bytes
 	uint8_t client[16];  // name cache: who asked; all 0: anybody. Endpoint cache: 0
 	uint16_t port;       // host order; name cache: 0
 	uint8_t l4_proto;    // name cache: 0
-	uint8_t pad[5];
+	uint8_t pad;
+	uint32_t realm; // realm.h
 };
 static_assert(sizeof(struct endpoint_key) == 40, "five words");
 
@@ -52,9 +55,11 @@ struct endpoint_entry { // as the control core sees it (query) and as hints carr
 static_assert(sizeof(struct endpoint_entry) == 112, "of a hint");
 
 // `capacity` 0: nothing is kept, and nothing allocated. NULL: no memory.
-struct endpoint_cache *endpoint_cache_new(unsigned capacity, int socket);
+struct endpoint_cache *endpoint_cache_new(
+	unsigned capacity, const struct hash_seed *seed, int socket);
 void endpoint_cache_free(struct endpoint_cache *cache);
 unsigned endpoint_cache_count(const struct endpoint_cache *cache);
+unsigned endpoint_cache_longest(const struct endpoint_cache *cache); // chain, in entries
 
 // All below: the owning lcore only.
 

@@ -145,9 +145,10 @@ struct event {
 			uint64_t rate_bytes_s; // EVENT_ELEPHANT
 			struct stream_report stream;
 			uint32_t scan_jobs;
-			uint32_t hold_ms;   // the longest that a half waited for a verdict
-			uint8_t scan;       // enum flow_scan
-			uint8_t scan_worst; // enum scan_value of all verdicts; FLOW_SCAN_DONE
+			uint32_t hold_ms;    // the longest that a half waited for a verdict
+			uint8_t scan;        // enum flow_scan
+			uint8_t scan_worst;  // enum scan_value of all verdicts; FLOW_SCAN_DONE
+			uint32_t aggregated; // flows of one packet that it tells of; of the sink
 		} flow;
 		struct transfer_label transfer;
 		struct {
@@ -170,12 +171,14 @@ struct event {
 			uint16_t udp_length;
 			uint8_t ttl;
 			uint8_t tos;
+			uint8_t cause; // EVENT_INVALID, unsupported: enum unsupported_cause
 		} drop;
 		struct {
 			uint64_t created_ns;
 			uint64_t expires_ns;
 			uint64_t hits;
 			uint64_t saved_bytes;
+			uint32_t realm;      // realm.h
 			uint8_t cache_mode;  // enum cache_mode
 			uint8_t from_inside; // 0 or 1, as the rest: the initiator
 			uint8_t by_hand;     // made or removed by hand; of the control core

@@ -228,6 +228,6 @@ void walk_evidence_made(struct lcore *lcore, struct walk *walk)
 	evidence->flags =
 		(uint8_t)(EVIDENCE_HAS_ENDS | (flags & FLOW_ALLOWED ? EVIDENCE_IS_ALLOWED : 0));
 	evidence->l4_proto = walk->pkt->l4_proto;
-	evidence->vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan;
+	evidence->vlan = walk->pkt->n_vlan ? (uint16_t)(walk->pkt->vlan[0] | 1u << 15) : 0;
 	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "expect.h"
-#include <stdio.h>
 #include <string.h>
-#include <rte_hash.h>
-#include <rte_jhash.h>
 #include <rte_malloc.h>
+#include "chains.h"
 #include "lcore.h"
 
-#define NONE    UINT32_MAX
+#define NONE    CHAIN_END
 #define TELLERS 256 // counters; two tellers that share one share their part
 
 enum slot_use {
 	SLOT_FREE,
-	SLOT_WAITS, // in the hash and in the list
+	SLOT_WAITS, // in a chain and in the list
 	SLOT_TAKEN, // a flow's
 };
 
@@ -21,11 +19,13 @@ struct expect_slot {
 	struct expect_key key;
 	uint64_t expires_ns;
 	uint32_t prev, next; // list of those that wait; next of those that are free
+	uint32_t chain;      // next of those that wait
 	uint8_t use;         // enum slot_use
 };
 
 struct expect_table {
-	struct rte_hash *hash;
+	struct hash_seed seed;
+	struct chains chains;
 	struct expect_slot *slots;
 	uint32_t size;
 	uint32_t waiting, taken;
@@ -35,29 +35,24 @@ struct expect_table {
 	uint32_t tellers[TELLERS]; // entries that wait
 };
 
-struct expect_table *expect_table_new(unsigned capacity, unsigned lcore, int socket)
+struct expect_table *expect_table_new(unsigned capacity, const struct hash_seed *seed, int socket)
 {
 	struct expect_table *table = rte_zmalloc_socket("expect", sizeof(*table), 64, socket);
-	char name[RTE_HASH_NAMESIZE];
+	uint32_t n_heads = rte_align32pow2(2 * RTE_MAX(capacity, 32u));
 
 	if (!table)
 		return NULL;
-	snprintf(name, sizeof(name), "sl_expect_%u", lcore);
-	struct rte_hash_parameters params = {
-		.name = name,
-		.entries = capacity < 64 ? 64 : capacity,
-		.key_len = sizeof(struct expect_key),
-		.hash_func = rte_jhash,
-		.socket_id = socket,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
-	};
-	table->hash = rte_hash_create(&params);
+	uint32_t *heads = rte_malloc_socket("expect_heads", sizeof(uint32_t) * n_heads, 64, socket);
+
+	if (heads)
+		chains_init(&table->chains, heads, n_heads);
+	table->seed = *seed;
 	table->slots = rte_zmalloc_socket(
 		"expect_slots", sizeof(struct expect_slot) * capacity, 64, socket);
 	table->size = capacity;
 	table->share = capacity / EXPECT_TELLER_SHARE;
 	table->oldest = table->youngest = table->first_free = NONE;
-	if (!table->hash || !table->slots) {
+	if (!heads || !table->slots) {
 		expect_table_free(table);
 		return NULL;
 	}
@@ -72,7 +67,7 @@ void expect_table_free(struct expect_table *table)
 {
 	if (!table)
 		return;
-	rte_hash_free(table->hash);
+	rte_free(table->chains.heads);
 	rte_free(table->slots);
 	rte_free(table);
 }
@@ -109,12 +104,43 @@ static void release(struct expect_table *table, uint32_t i)
 	table->first_free = i;
 }
 
+unsigned expect_longest(const struct expect_table *table)
+{
+	return chains_longest(&table->chains);
+}
+
+static uint32_t *head_of(const struct expect_table *table, const struct expect_key *key)
+{
+	uint64_t words[sizeof(*key) / 8];
+
+	memcpy(words, key, sizeof(words));
+	return chains_head(&table->chains, hash_words(&table->seed, words, RTE_DIM(words)));
+}
+
+// *oldest: of the chain; NONE: it is empty.
+static unsigned chain_length(const struct expect_table *table, uint32_t head, uint32_t *oldest)
+{
+	unsigned length = 0;
+
+	*oldest = head;
+	for (uint32_t i = head; i != NONE; i = table->slots[i].chain) {
+		if (table->slots[i].expires_ns <= table->slots[*oldest].expires_ns)
+			*oldest = i;
+		length++;
+	}
+	return length;
+}
+
 // It waits no longer; the slot is the caller's.
 static void stop_waiting(struct expect_table *table, uint32_t i)
 {
 	struct expect_slot *slot = &table->slots[i];
+	uint32_t *link = head_of(table, &slot->key), oldest;
 
-	rte_hash_del_key(table->hash, &slot->key);
+	chains_shrink(&table->chains, chain_length(table, *link, &oldest));
+	while (*link != i)
+		link = &table->slots[*link].chain;
+	*link = slot->chain;
 	list_unlink(table, i);
 	table->tellers[slot->expected.teller % TELLERS]--;
 	table->waiting--;
@@ -122,15 +148,18 @@ static void stop_waiting(struct expect_table *table, uint32_t i)
 
 static uint32_t find(const struct expect_table *table, const struct expect_key *key)
 {
-	void *value;
+	uint32_t i = *head_of(table, key);
 
-	return rte_hash_lookup_data(table->hash, key, &value) < 0 ? NONE
-								  : (uint32_t)(uintptr_t)value;
+	while (i != NONE && memcmp(&table->slots[i].key, key, sizeof(*key)) != 0)
+		i = table->slots[i].chain;
+	return i;
 }
 
-static struct expect_key key_of(const struct expectation *what)
+static struct expect_key key_of(const struct expected *expected)
 {
-	struct expect_key key = {.port = what->port, .l4_proto = what->l4_proto};
+	const struct expectation *what = &expected->what;
+	struct expect_key key = {
+		.port = what->port, .l4_proto = what->l4_proto, .realm = expected->realm};
 
 	memcpy(key.address, what->address, 16);
 	memcpy(key.peer, what->peer, 16);
@@ -162,14 +191,18 @@ static uint32_t make_room(struct lcore *lcore, uint32_t teller)
 static bool insert(struct lcore *lcore, const struct expect_key *key, uint32_t teller)
 {
 	struct expect_table *table = lcore->expect;
-	uint32_t i = make_room(lcore, teller);
+	uint32_t i = make_room(lcore, teller), *head = head_of(table, key), oldest;
 
 	if (i == NONE)
 		return false;
-	if (rte_hash_add_key_data(table->hash, key, (void *)(uintptr_t)i) < 0) {
-		release(table, i);
-		return false;
+	if (chain_length(table, *head, &oldest) == CHAIN_MAX) {
+		stop_waiting(table, oldest);
+		release(table, oldest);
+		lcore->stats.chain_full++;
 	}
+	chains_grow(&table->chains, chain_length(table, *head, &oldest));
+	table->slots[i].chain = *head;
+	*head = i;
 	table->slots[i].key = *key;
 	table->slots[i].use = SLOT_WAITS;
 	table->slots[i].expected.teller = teller;
@@ -182,7 +215,7 @@ static bool insert(struct lcore *lcore, const struct expect_key *key, uint32_t t
 void expect_add(struct lcore *lcore, const struct expected *expected, bool broadcast)
 {
 	struct expect_table *table = lcore->expect;
-	struct expect_key key = key_of(&expected->what);
+	struct expect_key key = key_of(expected);
 	uint32_t i = find(table, &key);
 	bool known = i != NONE;
 
@@ -231,10 +264,12 @@ static uint32_t find_living(struct lcore *lcore, const struct expect_key *key)
 }
 
 uint32_t expect_take(
-	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto, uint16_t *app)
+	struct lcore *lcore, const struct flow_cold *cold, uint8_t l4_proto, uint16_t *app)
 {
+	const struct flow_ends *ends = &cold->ends;
 	struct expect_table *table = lcore->expect;
-	struct expect_key key = {.port = ends->port[HALF_S2C], .l4_proto = l4_proto};
+	struct expect_key key = {
+		.port = ends->port[HALF_S2C], .l4_proto = l4_proto, .realm = cold->realm};
 	uint32_t i;
 
 	if (!table->waiting)

@@ -15,8 +15,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "app_proto.h"
+#include "hash_seed.h"
 
 struct lcore;
+struct flow_cold;
 struct expect_table;
 
 #define EXPECT_TELLER_SHARE 8 // of one teller (its address) at most one in so many entries
@@ -27,7 +29,8 @@ struct expect_key { // 48 bytes
 	uint8_t peer[16]; // all 0: anybody
 	uint16_t port;
 	uint8_t l4_proto;
-	uint8_t pad[13];
+	uint8_t pad[9];
+	uint32_t realm; // realm.h
 };
 static_assert(sizeof(struct expect_key) == 48, "three 16-byte words");
 
@@ -35,19 +38,22 @@ struct expected { // as hints carry it
 	struct expectation what;
 	uint64_t parent; // flow id of who told
 	uint32_t teller; // hash of its address
+	uint32_t realm;  // of its flow: the announced one is of the same
 };
 
 // NULL: no memory.
-struct expect_table *expect_table_new(unsigned capacity, unsigned lcore, int socket);
+struct expect_table *expect_table_new(unsigned capacity, const struct hash_seed *seed, int socket);
 void expect_table_free(struct expect_table *table);
+unsigned expect_longest(const struct expect_table *table); // chain, in entries
 
 // `broadcast`: it was heard here; else it was a hint.
 void expect_add(struct lcore *lcore, const struct expected *expected, bool broadcast);
-// The flow of these ends was made. EXPECT_NONE: nobody has announced it. Else *app is set; the
-// reference is the flow's until it gives it back, or EXPECT_UNTOLD: nothing is kept of it.
+// This flow was made; its ends and its realm are in `cold`. EXPECT_NONE: nobody has announced it.
+// Else *app is set; the reference is the flow's until it gives it back, or EXPECT_UNTOLD: nothing
+// is kept of it.
 #define EXPECT_UNTOLD UINT32_MAX
 uint32_t expect_take(
-	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto, uint16_t *app);
+	struct lcore *lcore, const struct flow_cold *cold, uint8_t l4_proto, uint16_t *app);
 // Another lcore has seen the flow.
 void expect_forget(struct lcore *lcore, const struct expect_key *key);
 // Of a flow that has one; NULL for EXPECT_NONE and EXPECT_UNTOLD.

@@ -9,12 +9,16 @@
 // so that a SYN flood costs 64 bytes an entry and nothing deep (FEATURES C6, lesson 22).
 // Ageing: one LRU list per time-out class; an entry moves to the tail when it is touched, so a
 // list is sorted by time and ageing only looks at heads. Past 90 % of a pool the emergency
-// time-outs hold until it is below 80 %; when a pool is full its oldest entry is evicted (counted,
-// flow event with reason "forced").
+// time-outs hold until it is below 80 %, and what a source adds beyond its share (flow_share.h)
+// goes first. When a pool is full the oldest entry of the lowest class is evicted (counted, flow
+// event with reason "forced"), never for one of a lower class: what forged packets can make
+// displaces nothing of connections whose both ends were heard. docs/state.md lists what packets can
+// make.
 #ifndef SLUICE_FLOW_H
 #define SLUICE_FLOW_H
 
-#include <rte_hash.h>
+#include "app_proto.h"
+#include "names_follow.h"
 #include "parse.h"
 #include "policy.h"
 #include "stream_report.h"
@@ -22,16 +26,37 @@
 
 struct lcore;
 
-enum flow_class {             // time-out classes; the order is that of enum values in flow_timeouts
-	FLOW_CLASS_EMBRYONIC, // stub: TCP before payload
-	FLOW_CLASS_STATELESS, // stub: ICMP and other protocols, empty datagrams
-	FLOW_CLASS_CONDEMNED, // stub: drops everything
-	FLOW_CLASS_TCP,       // flow: established
-	FLOW_CLASS_TCP_CLOSING, // flow: FIN on both halves, or RST
-	FLOW_CLASS_UDP_ONE_WAY, // flow: datagrams in one direction only
-	FLOW_CLASS_UDP,         // flow: both directions
-	FLOW_CLASS_MAX
+// X(symbol, word of `sluicectl flow list`, rank). Time-out classes; the order is that of enum
+// values in flow_timeouts. Stubs are up to CONDEMNED, flows that are settled from TCP on. Rank:
+// what is evicted for what, the lowest first: 0 of a source over its share, 1 not heard, 2 heard,
+// without payload or not decided, 3 decided.
+#define FLOW_CLASSES(X)                                                              \
+	X(STUB_CROWD, "embryonic", 0)    /* not heard, of a source over its share */ \
+	X(EMBRYONIC, "embryonic", 1)     /* TCP before its handshake is complete */  \
+	X(OPEN, "embryonic", 2)          /* TCP behind it, before payload */         \
+	X(STATELESS, "stateless", 1)     /* ICMP and others, empty datagrams */      \
+	X(CONDEMNED, "condemned", 3)     /* drops everything */                      \
+	X(FLOW_CROWD, "unheard", 0)      /* as STUB_CROWD, with payload */           \
+	X(TCP_UNHEARD, "unheard", 1)     /* an end was not heard */                  \
+	X(UDP_ONE_WAY, "udp_one_way", 1) /* datagrams in one direction only */       \
+	X(TCP_CLOSING, "tcp_closing", 1) /* FIN on both halves, or RST */            \
+	X(TCP_UNDECIDED, "tcp", 2)       /* both ends heard */                       \
+	X(UDP_UNDECIDED, "udp", 2)       /* both directions */                       \
+	X(TCP, "tcp", 3)                 /* the same, classified */                  \
+	X(UDP, "udp", 3)
+
+enum flow_class {
+#define X(symbol, word, rank) FLOW_CLASS_##symbol,
+	FLOW_CLASSES(X)
+#undef X
+		FLOW_CLASS_MAX
 };
+#define FLOW_RANK_CROWD     0
+#define FLOW_RANK_UNHEARD   1
+#define FLOW_RANK_UNDECIDED 2
+#define FLOW_RANK_DECIDED   3
+#define FLOW_RANKS          4
+extern const uint8_t flow_class_rank[FLOW_CLASS_MAX];
 
 struct flow_timeouts {
 	uint64_t normal_ns[FLOW_CLASS_MAX];
@@ -63,16 +88,24 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_OPERATOR = 1 << 14,    // condemned by the operator: no reload reprieves it; of a flow:
 				    // its allowance is over, it is to be decided again
 	FLOW_LATE = 1 << 15,        // condemned stub: that packets still came was noted
+	FLOW_FROM_RESPONDER = 1 << 15, // else: its first packet was the responder's
 };
+
+// By whom an entry was made, and which of a key's sides that is.
+#define FLOW_WHOSE (FLOW_INITIATOR_IS_A | FLOW_C2S_INSIDE | FLOW_FROM_RESPONDER)
 
 enum {                           // struct flow.seen, by half
 	SEEN_RELEASED = 1 << 0,  // released is valid
 	SEEN_ACKED = 1 << 1,     // acked is valid
 	SEEN_TEMPLATE = 1 << 2,  // the half's L2 template is set
-	SEEN_SYN_AGAIN = 1 << 3, // syn_seq is of a later SYN of this half, not acknowledged yet
+	SEEN_SYN_AGAIN = 1 << 3, // a later SYN of this half is in flow_cold.anew
 	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
 	SEEN_FIN_FIRST = 1 << 5, // a FIN left in the place of its first octet, before any payload
+	SEEN_HEARD = 1 << 6,     // its end has shown that it takes part (both_ends.h)
 };
+#define STUB_HEARD(half)   (1u << (half))       // struct flow_stub.heard: as SEEN_HEARD
+#define STUB_OWN_ISN(half) (1u << (2 + (half))) // isn[half] is from a SYN of that half itself
+#define STUB_BOTH_HEARD    (STUB_HEARD(0) | STUB_HEARD(1))
 
 // Payload of a half that counts against the budget of classification as a data packet: who sends
 // it in small pieces shall win nothing by it. Ten of these are more than what most openings need
@@ -84,7 +117,7 @@ struct flow {
 	// line 0: lookup and decision
 	uint64_t last_ns;
 	uint32_t gen;    // of this entry; changes each time the entry is made anew
-	int32_t key_pos; // rte_hash position: the key itself lives in the table
+	int32_t key_pos; // the key itself lives in the table
 	uint32_t lru_prev;
 	uint32_t lru_next;
 	uint32_t policy_epoch; // under which it was decided
@@ -117,11 +150,37 @@ struct flow {
 	uint16_t vlan[2];
 	uint8_t tcp_flags[2]; // all seen
 	uint8_t seen[2];      // SEEN_*
-	uint32_t syn_seq;     // SEEN_SYN_AGAIN
+	uint32_t look_at;     // UDP: which of its datagrams is classified again (inspect_again.h)
 	uint32_t rate_mark;   // bytes of both halves when the window at hand began (flow_rate.h)
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
 static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second line");
+
+// What one end says is a claim, which anybody can send in its name. Only when both have shown that
+// they take part may what was seen of the flow have consequences for other packets (both_ends.h).
+static inline bool flow_both_heard(const struct flow *flow)
+{
+	return flow->seen[0] & flow->seen[1] & SEEN_HEARD;
+}
+
+// Of a packet of the flow or stub with these flags.
+static inline unsigned flow_half_by(uint16_t flags, const struct pkt *pkt)
+{
+	bool from_a = pkt->flags & PKT_A_TO_B;
+
+	return from_a == !!(flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
+}
+
+// Its responder has an address that an application of the policy has; APP_NONE: it has not.
+static inline void flow_know_by_network(struct flow *flow, uint16_t app)
+{
+	flow->app = app;
+	flow->confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
+	flow->decided_pkts = app ? 1 : 0;
+}
+
+// A RST, FIN or acknowledgement further than this from the edge is not believed: it may be forged.
+#define EDGE_TOLERANCE (1u << 20)
 
 #define FLOW_L2_MAX 48 // longest L2 header that a teardown can copy
 
@@ -143,21 +202,58 @@ struct flow_half {
 	bool has_start;
 	bool late;           // its tracking begins where it is then
 	uint8_t taken_bytes; // in small segments since the last that counts (TAKEN_BYTES)
-	uint8_t pad1[9];
+	bool has_first;
+	uint32_t first_seq; // has_first: number of its SYN, or of the first packet seen
+	uint8_t pad1[4];
 };
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 
 #define WINDOW_SCALE_MAX  14  // RFC 7323 section 2.3; also of a half whose SYN was not seen
 #define WINDOW_SCALE_NONE 255 // the SYN has no such option: neither end scales
 
+// UDP: a flow that is known is classified again (inspect_again.h).
+struct flow_again {
+	uint32_t state; // of the classifier
+	uint16_t app, signature;
+	uint8_t confidence;
+	uint8_t n_pkts; // data packets of this time
+	bool on;
+	uint8_t confirmed; // 1 << half of each that has sent the flow's application
+};
+
+// A handshake on the tuple of a flow that lives (SEEN_SYN_AGAIN); by half.
+struct flow_anew {
+	uint32_t isn[2];
+	uint8_t window_scale[2];
+	bool answered; // a SYN-ACK has taken the SYN
+};
+
+// A packet of the flow was refused before both its ends were heard (refuse.h).
+struct flow_refused {
+	bool is;
+	bool stands;         // what is like it is refused, too
+	uint8_t half;        // TCP: whose bytes these are
+	uint16_t app;        // as what
+	uint32_t rule_uid;   // by which rule
+	uint32_t from, to;   // TCP: sequence numbers of its first byte, and behind its last
+	uint32_t connection; // UDP: whose hello it completed (datagram_hello_connection); 0: none's
+};
+
 struct flow_cold {
 	struct flow_half half[2];
 	struct flow_ends ends;
+	struct asked asked; // requests that its answers are held against
+	struct flow_again again;
+	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
 	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
+	struct flow_anew anew;
+	struct flow_refused refused;
+	uint16_t heard_app;   // UDP: as what its ends were heard (both_ends.h)
 	uint32_t hold;        // place under scan, from 1 (hold.c); 0: none
 	uint32_t track;       // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint32_t realm;       // of its key (realm.h)
 	uint32_t expected;    // what announced it (expect.h), EXPECT_NONE
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
 	uint8_t learned_from; // enum learned_from
@@ -197,8 +293,14 @@ struct flow_stub {
 		uint8_t window_scale[2]; // as the SYNs say
 		uint8_t confidence;      // condemned: of app
 	};
-	uint8_t action; // enum action
+	uint8_t action : 4; // enum action
+	uint8_t heard : 4;  // STUB_HEARD, STUB_OWN_ISN
 };
 static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
+
+static inline bool stub_both_heard(const struct flow_stub *stub)
+{
+	return (stub->heard & STUB_BOTH_HEARD) == STUB_BOTH_HEARD;
+}
 
 #endif

@@ -33,24 +33,42 @@ void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *e
 	}
 }
 
+static uint32_t id_mix(uint32_t hash, uint32_t word)
+{
+	word *= 0xcc9e2d51;
+	word = word << 15 | word >> 17;
+	hash ^= word * 0x1b873593;
+	return (hash << 13 | hash >> 19) * 5 + 0xe6546b64;
+}
+
+#define ID_TAG      (1u << 31) // there is an outermost tag, whose place is below it
+#define ID_FRAGMENT (KEY_FRAGMENT << 16)
+
 // Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does. Not that of the table: ids
-// are written down, and stay what they are when tables are made faster.
+// are written down, and stay what they are when tables are made faster. So the words are those of
+// the first keys: addresses, ports, and one of protocol and outermost tag; what else a realm says
+// follows.
 static uint32_t id_hash(const union flow_key *key, bool v6)
 {
-	size_t size = v6 ? sizeof(struct flow_key6) : sizeof(struct flow_key4);
-	const uint8_t *bytes = (const uint8_t *)key;
-	uint32_t hash = 0x9747b28c;
+	const size_t n = v6 ? 9 : 3;
+	uint32_t words[9], hash = 0x9747b28c, realm = parse_key_realm(key, v6), rest = realm;
+	uint32_t last = v6 ? key->v6.l4_proto : key->v4.l4_proto;
 
-	for (size_t i = 0; i < size; i += 4) {
-		uint32_t word;
-
-		memcpy(&word, bytes + i, 4);
-		word *= 0xcc9e2d51;
-		word = word << 15 | word >> 17;
-		hash ^= word * 0x1b873593;
-		hash = (hash << 13 | hash >> 19) * 5 + 0xe6546b64;
+	memcpy(words, key, n * 4);
+	for (size_t i = 0; i < n; i++)
+		hash = id_mix(hash, words[i]);
+	if ((v6 ? key->v6.flags : key->v4.flags) & KEY_FRAGMENT)
+		last |= ID_FRAGMENT;
+	if (realm && !(realm & (REALM_HASHED | REALM_PPPOE))) {
+		last |= ID_TAG | (realm & 0xfff) << 16;
+		rest = realm >> 12;
 	}
-	hash ^= (uint32_t)size;
+	hash = id_mix(hash, last);
+	if (v6 || rest)
+		hash = id_mix(hash, rest);
+	if (v6)
+		hash = id_mix(hash, 0);
+	hash ^= v6 ? 48 : 16;
 	hash ^= hash >> 16;
 	hash *= 0x85ebca6b;
 	hash ^= hash >> 13;
@@ -89,6 +107,8 @@ void packet_ends(struct rte_mbuf *m, struct flow_ends *ends)
 			map_v4(ends->address[i], address);
 		}
 	}
+	if (pkt->class != PKT_IP)
+		return;
 	ends->port[HALF_C2S] = pkt->sport;
 	ends->port[HALF_S2C] = pkt->dport;
 }
@@ -137,12 +157,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 		event->user_uid =
 			flow_event_user(lcore, &event->ends, stub->flags & FLOW_C2S_INSIDE);
 		event->flow_id = flow_id_of(key, v6, stub->start_ns);
-		uint16_t vlan = v6 ? key->v6.vlan : key->v4.vlan;
-
-		if (vlan) {
-			event->n_vlan = 1;
-			event->vlan[0] = vlan & 0xfff;
-		}
+		event->n_vlan = (uint8_t)realm_tags(parse_key_realm(key, v6), event->vlan);
 	}
 }
 
@@ -405,7 +420,9 @@ static void identify_packet(const struct lcore *lcore, struct rte_mbuf *m, struc
 	event->n_vlan = pkt->n_vlan;
 	event->vlan[0] = pkt->vlan[0];
 	event->vlan[1] = pkt->vlan[1];
-	if (pkt->class != PKT_IP)
+	bool has_header = pkt->class == PKT_IP || (pkt->class == PKT_UNSUPPORTED && pkt->dport);
+
+	if (!has_header)
 		return;
 	event->l4_proto = pkt->l4_proto;
 	packet_ends(m, &event->ends);
@@ -465,6 +482,8 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 
 	identify_packet(lcore, m, &event);
 	fill_packet(m, &event);
+	event.drop.cause = pkt_of(m)->class == PKT_UNSUPPORTED ? (uint8_t)pkt_of(m)->sport
+							       : UNSUPPORTED_FRAGMENTS;
 	event_send(lcore, &event);
 }
 

@@ -3,40 +3,55 @@
 // ended.
 #include <limits.h>
 #include <string.h>
+#include "fault.h"
 #include "flow_event.h"
 #include "inspect.h"
 #include "flow_pool.h"
 #include "hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
-// a NAT; a table that only watches may be a little shorter on what has never carried payload.
+// a NAT; a table that only watches may be a little shorter on what has never carried payload. In an
+// emergency only what was not heard goes sooner: established connections may rest as long as ever.
 const struct flow_timeouts flow_timeouts_default = {
 	.normal_ns =
 		{
+			[FLOW_CLASS_STUB_CROWD] = 30 * NS_PER_S,
 			[FLOW_CLASS_EMBRYONIC] = 30 * NS_PER_S,
+			[FLOW_CLASS_OPEN] = 7440 * NS_PER_S,
 			[FLOW_CLASS_STATELESS] = 30 * NS_PER_S,
 			[FLOW_CLASS_CONDEMNED] = 120 * NS_PER_S,
-			[FLOW_CLASS_TCP] = 7440 * NS_PER_S,
-			[FLOW_CLASS_TCP_CLOSING] = 15 * NS_PER_S,
+			[FLOW_CLASS_FLOW_CROWD] = 30 * NS_PER_S,
+			[FLOW_CLASS_TCP_UNHEARD] = 30 * NS_PER_S,
 			[FLOW_CLASS_UDP_ONE_WAY] = 30 * NS_PER_S,
+			[FLOW_CLASS_TCP_CLOSING] = 15 * NS_PER_S,
+			[FLOW_CLASS_TCP_UNDECIDED] = 7440 * NS_PER_S,
+			[FLOW_CLASS_UDP_UNDECIDED] = 300 * NS_PER_S,
+			[FLOW_CLASS_TCP] = 7440 * NS_PER_S,
 			[FLOW_CLASS_UDP] = 300 * NS_PER_S,
 		},
 	.emergency_ns =
 		{
+			[FLOW_CLASS_STUB_CROWD] = 3 * NS_PER_S,
 			[FLOW_CLASS_EMBRYONIC] = 3 * NS_PER_S,
+			[FLOW_CLASS_OPEN] = 7440 * NS_PER_S,
 			[FLOW_CLASS_STATELESS] = 3 * NS_PER_S,
 			[FLOW_CLASS_CONDEMNED] = 10 * NS_PER_S,
-			[FLOW_CLASS_TCP] = 300 * NS_PER_S,
-			[FLOW_CLASS_TCP_CLOSING] = 2 * NS_PER_S,
+			[FLOW_CLASS_FLOW_CROWD] = 3 * NS_PER_S,
+			[FLOW_CLASS_TCP_UNHEARD] = 3 * NS_PER_S,
 			[FLOW_CLASS_UDP_ONE_WAY] = 3 * NS_PER_S,
-			[FLOW_CLASS_UDP] = 30 * NS_PER_S,
+			[FLOW_CLASS_TCP_CLOSING] = 2 * NS_PER_S,
+			[FLOW_CLASS_TCP_UNDECIDED] = 7440 * NS_PER_S,
+			[FLOW_CLASS_UDP_UNDECIDED] = 300 * NS_PER_S,
+			[FLOW_CLASS_TCP] = 7440 * NS_PER_S,
+			[FLOW_CLASS_UDP] = 300 * NS_PER_S,
 		},
 };
 
-static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t v6)
+// Not in a list yet: pool_join, once its key is bound.
+static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t flags)
 {
 	struct flow_table *table = lcore->flows;
-	uint32_t index = pool_take(lcore, true);
+	uint32_t index = pool_take(lcore, class);
 
 	if (index == POOL_NONE)
 		return POOL_NONE;
@@ -47,10 +62,9 @@ static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t v
 		.last_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT),
 		.gen = table->next_gen++,
 		.lru_class = (uint8_t) class,
-		.flags = v6,
+		.flags = flags,
 		.window_scale = {WINDOW_SCALE_MAX, WINDOW_SCALE_MAX},
 	};
-	lru_append(table, class, index);
 	return index;
 }
 
@@ -58,7 +72,7 @@ static void stub_give(struct lcore *lcore, uint32_t index)
 {
 	struct flow_table *table = lcore->flows;
 
-	lru_unlink(table, table->stubs[index].lru_class, index);
+	pool_leave(table, table->stubs[index].lru_class, index);
 	table->stubs[index].gen = 0;
 	pool_put(lcore, &table->stub_pool, index);
 }
@@ -73,42 +87,54 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	hold_end(lcore, index);
 	expect_give(lcore->expect, table->cold[index].expected);
 	app_usage_end(lcore->apps, flow);
-	classify_end(lcore->classifier, &flow->classify_state);
+	if (!FAULT(STATE_KEPT))
+		classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
+	classify_end(lcore->classifier, &table->cold[index].again.state);
+	names_follow_end(lcore->name_heads, &table->cold[index].names);
 	inspect_end(lcore, index, DROP_HELD_CLOSED);
 	lcore->stats.elephants_active -= !!(flow->flags & FLOW_ELEPHANT);
-	lru_unlink(table, flow->lru_class, index);
+	pool_leave(table, flow->lru_class, index);
 	flow->gen = 0;
 	pool_put(lcore, &table->flow_pool, index);
 }
 
-uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
-	enum flow_class class)
+uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, bool v6,
+	enum flow_class class, uint16_t flags)
 {
-	uint32_t index = stub_take(lcore, class, v6 ? FLOW_V6 : 0);
+	flags |= v6 ? FLOW_V6 : 0;
+	class = pool_class(lcore, class, key, flags);
+	uint32_t index = stub_take(lcore, class, flags);
 
 	if (index == POOL_NONE)
 		return FLOW_REF_NONE;
-	int32_t pos = key_bind(lcore->flows, key, hash, v6, index | FLOW_REF_STUB);
+	int32_t pos = key_bind(lcore, key, v6, index | FLOW_REF_STUB);
 
 	if (pos < 0) {
-		stub_give(lcore, index);
+		lcore->flows->stubs[index].gen = 0;
+		pool_put(lcore, &lcore->flows->stub_pool, index);
 		return FLOW_REF_NONE;
 	}
 	lcore->flows->stubs[index].key_pos = pos;
+	pool_join(lcore->flows, class, index);
 	lcore->stats.flows_embryonic++;
 	return index | FLOW_REF_STUB;
 }
 
-uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
-	uint32_t stub_ref, enum flow_class class)
+uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
+	enum flow_class class)
 {
 	struct flow_table *table = lcore->flows;
-	uint32_t index = pool_take(lcore, false);
+	uint16_t flags = v6 ? FLOW_V6 : 0;
+
+	if (stub_ref != FLOW_REF_NONE)
+		flags |= flow_stub_at(table, stub_ref)->flags & FLOW_WHOSE;
+	class = pool_class(lcore, class, key, flags);
+	uint32_t index = pool_take(lcore, class);
 
 	if (index == POOL_NONE)
 		return FLOW_REF_NONE;
-	int32_t pos = key_bind(table, key, hash, v6, index);
+	int32_t pos = key_bind(lcore, key, v6, index);
 
 	if (pos < 0) { // only for a new key: a known one keeps its slot
 		table->flow_pool.free[table->flow_pool.n_free++] = index;
@@ -122,16 +148,16 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash,
 		.gen = table->next_gen++,
 		.key_pos = pos,
 		.lru_class = (uint8_t) class,
-		.flags = v6 ? FLOW_V6 : 0,
+		.flags = flags,
 		.signature = UINT16_MAX,
 	};
 	memset(&table->cold[index], 0, sizeof(table->cold[index]));
 	app_usage_begin(lcore->apps, flow);
-	lru_append(table, class, index);
 	if (stub_ref != FLOW_REF_NONE) {
 		flow->start_ns = flow_stub_at(table, stub_ref)->start_ns;
 		stub_give(lcore, stub_ref & ~FLOW_REF_STUB);
 	}
+	pool_join(table, class, index);
 	lcore->stats.flows_created++;
 	return index;
 }
@@ -142,7 +168,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	const struct flow *flow = &table->flows[ref];
 	bool v6 = flow->flags & FLOW_V6;
 	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED,
-		flow->flags & (uint16_t) ~(FLOW_ELEPHANT | FLOW_DECODED));
+		flow->flags & (uint16_t) ~(FLOW_ELEPHANT | FLOW_DECODED | FLOW_FROM_RESPONDER));
 
 	if (index == POOL_NONE) {
 		lcore->stats.flows_ended++;
@@ -159,12 +185,13 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	stub->confidence = flow->confidence;
 	stub->l4_proto = flow->l4_proto;
 	stub->in_port = flow->in_port;
-	stub->action = flow->action;
+	stub->action = flow->action & 0xfu;
 	for (unsigned half = 0; half < 2; half++)
 		stub->tcp_flags[half] = flow->tcp_flags[half];
 	const union flow_key *key = flow_key_of(table, flow->key_pos, v6);
 
-	key_bind(table, key, parse_hash(key, v6), v6, index | FLOW_REF_STUB);
+	key_bind(lcore, key, v6, index | FLOW_REF_STUB);
+	pool_join(table, FLOW_CLASS_CONDEMNED, index);
 	flow_give(lcore, ref);
 	return index | FLOW_REF_STUB;
 }
@@ -176,16 +203,12 @@ void flow_remove(struct lcore *lcore, uint32_t ref)
 	uint32_t index = ref & ~FLOW_REF_STUB;
 	int32_t pos = is_stub ? table->stubs[index].key_pos : table->flows[index].key_pos;
 	bool v6 = (is_stub ? table->stubs[index].flags : table->flows[index].flags) & FLOW_V6;
-	const union flow_key *key = flow_key_of(table, pos, v6);
 
-	if (key) {
-		rte_hash_del_key_with_hash(table->hash[v6], key, parse_hash(key, v6));
-		table->version++;
-	}
 	if (is_stub)
 		stub_give(lcore, index);
 	else
 		flow_give(lcore, index);
+	key_remove(table, pos, v6); // last: its source's share is counted by it
 }
 
 void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
@@ -215,11 +238,19 @@ static bool timed_out(
 	return now_ns >= table->flows[index].last_ns + limit;
 }
 
+// In this order entries end that end together.
+static const uint8_t end_order[] = {FLOW_CLASS_STUB_CROWD, FLOW_CLASS_EMBRYONIC, FLOW_CLASS_OPEN,
+	FLOW_CLASS_STATELESS, FLOW_CLASS_CONDEMNED, FLOW_CLASS_FLOW_CROWD, FLOW_CLASS_TCP_UNHEARD,
+	FLOW_CLASS_TCP_UNDECIDED, FLOW_CLASS_TCP, FLOW_CLASS_TCP_CLOSING, FLOW_CLASS_UDP_ONE_WAY,
+	FLOW_CLASS_UDP_UNDECIDED, FLOW_CLASS_UDP};
+static_assert(sizeof(end_order) == FLOW_CLASS_MAX, "every class ends");
+
 void flow_age(struct lcore *lcore, unsigned budget)
 {
 	struct flow_table *table = lcore->flows;
 
-	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++) {
+	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++) {
+		enum flow_class class = end_order[i];
 		uint32_t oldest;
 
 		while (budget && (oldest = table->lru[class].oldest) != POOL_NONE &&
@@ -238,12 +269,15 @@ unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budge
 	struct flow_table *table = lcore->flows;
 	unsigned n = 0;
 
-	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++)
+	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++) {
+		enum flow_class class = end_order[i];
+
 		for (; n < budget && table->lru[class].oldest != POOL_NONE; n++)
 			flow_end_entry(lcore,
 				class_is_stub(class) ? table->lru[class].oldest | FLOW_REF_STUB
 						     : table->lru[class].oldest,
 				reason);
+	}
 	return n;
 }
 

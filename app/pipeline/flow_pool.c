@@ -24,7 +24,40 @@ static uint32_t *lru_prev(struct flow_table *table, enum flow_class class, uint3
 	return class_is_stub(class) ? &table->stubs[index].lru_prev : &table->flows[index].lru_prev;
 }
 
-void lru_unlink(struct flow_table *table, enum flow_class class, uint32_t index)
+static struct pool *pool_of(struct flow_table *table, enum flow_class class)
+{
+	return class_is_stub(class) ? &table->stub_pool : &table->flow_pool;
+}
+
+static struct flow_source source_of(const union flow_key *key, uint16_t flags)
+{
+	bool from_initiator = !(flags & FLOW_FROM_RESPONDER);
+
+	return (struct flow_source){
+		.key = key,
+		.v6 = flags & FLOW_V6,
+		.is_a = !!(flags & FLOW_INITIATOR_IS_A) == from_initiator,
+		.inside = !!(flags & FLOW_C2S_INSIDE) == from_initiator,
+	};
+}
+
+static bool is_counted(enum flow_class class)
+{
+	return flow_class_rank[class] <= FLOW_RANK_UNHEARD && class != FLOW_CLASS_TCP_CLOSING;
+}
+
+// The key of an entry in a list is in the table.
+static struct flow_source source_at(
+	const struct flow_table *table, enum flow_class class, uint32_t index)
+{
+	bool stub = class_is_stub(class);
+	uint16_t flags = stub ? table->stubs[index].flags : table->flows[index].flags;
+	int32_t pos = stub ? table->stubs[index].key_pos : table->flows[index].key_pos;
+
+	return source_of(flow_key_of(table, pos, flags & FLOW_V6), flags);
+}
+
+static void lru_unlink(struct flow_table *table, enum flow_class class, uint32_t index)
 {
 	struct lru *lru = &table->lru[class];
 	uint32_t prev = *lru_prev(table, class, index), next = *lru_next(table, class, index);
@@ -40,7 +73,7 @@ void lru_unlink(struct flow_table *table, enum flow_class class, uint32_t index)
 	lru->n--;
 }
 
-void lru_append(struct flow_table *table, enum flow_class class, uint32_t index)
+static void lru_append(struct flow_table *table, enum flow_class class, uint32_t index)
 {
 	struct lru *lru = &table->lru[class];
 
@@ -54,6 +87,32 @@ void lru_append(struct flow_table *table, enum flow_class class, uint32_t index)
 	lru->n++;
 }
 
+void pool_join(struct flow_table *table, enum flow_class class, uint32_t index)
+{
+	struct pool *pool = pool_of(table, class);
+
+	if (is_counted(class)) {
+		struct flow_source source = source_at(table, class, index);
+
+		flow_share_add(&pool->shares, &source);
+	}
+	pool->n_heard += flow_class_rank[class] > FLOW_RANK_UNHEARD;
+	lru_append(table, class, index);
+}
+
+void pool_leave(struct flow_table *table, enum flow_class class, uint32_t index)
+{
+	struct pool *pool = pool_of(table, class);
+
+	if (is_counted(class)) {
+		struct flow_source source = source_at(table, class, index);
+
+		flow_share_sub(&pool->shares, &source);
+	}
+	pool->n_heard -= flow_class_rank[class] > FLOW_RANK_UNHEARD;
+	lru_unlink(table, class, index);
+}
+
 void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class)
 {
 	uint32_t index = ref & ~FLOW_REF_STUB;
@@ -62,9 +121,16 @@ void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class)
 
 	if (*current == class && table->lru[class].youngest == index)
 		return;
-	lru_unlink(table, *current, index);
+	if (*current == class) {
+		lru_unlink(table, class, index);
+		lru_append(table, class, index);
+		return;
+	}
+	pool_leave(table, *current, index);
 	*current = (uint8_t) class;
-	lru_append(table, class, index);
+	if (class == FLOW_CLASS_CONDEMNED)
+		table->stubs[index].flags &= (uint16_t)~FLOW_LATE;
+	pool_join(table, class, index);
 }
 
 void flow_stub_touch(struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns)
@@ -91,28 +157,74 @@ static void pool_watch(struct lcore *lcore, struct pool *pool)
 	}
 }
 
-// Which entries go first when a pool is full: those that cost their owner least.
-static const uint8_t evict_order_stub[] = {
-	FLOW_CLASS_EMBRYONIC, FLOW_CLASS_STATELESS, FLOW_CLASS_CONDEMNED};
-static const uint8_t evict_order_flow[] = {
-	FLOW_CLASS_TCP_CLOSING, FLOW_CLASS_UDP_ONE_WAY, FLOW_CLASS_UDP, FLOW_CLASS_TCP};
+static uint64_t last_ns(const struct flow_table *table, enum flow_class class, uint32_t index)
+{
+	return class_is_stub(class) ? (uint64_t)table->stubs[index].last_tick << STUB_TICK_SHIFT
+				    : table->flows[index].last_ns;
+}
 
-uint32_t pool_take(struct lcore *lcore, bool stub)
+// The oldest entry of a rank in the pool of stubs or of flows; its class, or FLOW_CLASS_MAX.
+static enum flow_class oldest_of_rank(const struct flow_table *table, bool stub, unsigned rank)
+{
+	enum flow_class found = FLOW_CLASS_MAX;
+	uint64_t oldest_ns = UINT64_MAX;
+
+	for (unsigned class = 0; class < FLOW_CLASS_MAX; class ++) {
+		uint32_t oldest = table->lru[class].oldest;
+
+		if (class_is_stub(class) != stub || flow_class_rank[class] != rank ||
+			oldest == POOL_NONE || last_ns(table, class, oldest) >= oldest_ns)
+			continue;
+		oldest_ns = last_ns(table, class, oldest);
+		found = class;
+	}
+	return found;
+}
+
+// Ends the oldest entry of the lowest rank from `low` to `high`. False: there is none.
+static bool evict(struct lcore *lcore, bool stub, unsigned low, unsigned high)
 {
 	struct flow_table *table = lcore->flows;
-	struct pool *pool = stub ? &table->stub_pool : &table->flow_pool;
-	const uint8_t *order = stub ? evict_order_stub : evict_order_flow;
-	unsigned n_order = stub ? sizeof(evict_order_stub) : sizeof(evict_order_flow);
 
-	for (unsigned i = 0; !pool->n_free && i < n_order; i++) {
-		uint32_t oldest = table->lru[order[i]].oldest;
+	for (unsigned rank = low; rank <= high; rank++) {
+		enum flow_class class = oldest_of_rank(table, stub, rank);
 
-		if (oldest == POOL_NONE)
+		if (class == FLOW_CLASS_MAX)
 			continue;
+		uint32_t oldest = table->lru[class].oldest;
+
 		lcore->stats.flows_evicted++;
 		flow_end_entry(lcore, stub ? oldest | FLOW_REF_STUB : oldest, FLOW_END_FORCED);
+		return true;
 	}
-	if (!pool->n_free)
+	return false;
+}
+
+enum flow_class pool_class(
+	struct lcore *lcore, enum flow_class class, const union flow_key *key, uint16_t flags)
+{
+	const struct pool *pool = pool_of(lcore->flows, class);
+	struct flow_source source = source_of(key, flags);
+
+	if (likely(!pool->emergency) || !is_counted(class) ||
+		!flow_share_full(&pool->shares, &source))
+		return class;
+	lcore->stats.flows_over_share++;
+	return class_is_stub(class) ? FLOW_CLASS_STUB_CROWD : FLOW_CLASS_FLOW_CROWD;
+}
+
+// Entries that are heard leave this part of a pool to newcomers, none of which is heard at first.
+#define HEARD_MOST(size) ((size) - (size) / 8)
+
+uint32_t pool_take(struct lcore *lcore, enum flow_class class)
+{
+	struct pool *pool = pool_of(lcore->flows, class);
+	bool stub = class_is_stub(class);
+	unsigned rank = RTE_MAX((unsigned)flow_class_rank[class], FLOW_RANK_UNHEARD + 0u);
+
+	if (unlikely(pool->n_heard > HEARD_MOST(pool->size)))
+		evict(lcore, stub, FLOW_RANK_UNDECIDED, FLOW_RANK_DECIDED);
+	if (unlikely(!pool->n_free) && !evict(lcore, stub, FLOW_RANK_CROWD, rank))
 		return POOL_NONE;
 	uint32_t index = pool->free[--pool->n_free];
 

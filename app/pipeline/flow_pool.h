@@ -15,15 +15,25 @@ static inline bool class_is_stub(enum flow_class class)
 }
 
 int pool_init(struct pool *pool, uint32_t size, int socket);
-// A free index. When there is none, the entry that costs its owner least is ended first.
-uint32_t pool_take(struct lcore *lcore, bool stub);
+// A free index for an entry of that class. When there is none, the oldest entry of the lowest class
+// is ended first, if that is not above the entry's own; else POOL_NONE.
+uint32_t pool_take(struct lcore *lcore, enum flow_class class);
 void pool_put(struct lcore *lcore, struct pool *pool, uint32_t index);
 
-void lru_unlink(struct flow_table *table, enum flow_class class, uint32_t index);
-void lru_append(struct flow_table *table, enum flow_class class, uint32_t index);
+// The class that a new entry of a source gets: the pool's crowd, if the pool is nearly full and the
+// source has its share.
+enum flow_class pool_class(
+	struct lcore *lcore, enum flow_class class, const union flow_key *key, uint16_t flags);
 
-// Binds `key` to `ref`, whether or not it is in the table; its position, or negative.
-int32_t key_bind(
-	struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6, uint32_t ref);
+// An entry joins the young end of its class's list, or leaves its list. Its key and flags are set:
+// entries that are not heard count against their source's share.
+void pool_join(struct flow_table *table, enum flow_class class, uint32_t index);
+void pool_leave(struct flow_table *table, enum flow_class class, uint32_t index);
+
+// Binds `key` to `ref`, whether or not it is in the table; its position, or negative: it is not,
+// and there is no room.
+int32_t key_bind(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t ref);
+// A key that is in the table.
+void key_remove(struct flow_table *table, int32_t key_pos, bool v6);
 
 #endif

@@ -3,8 +3,10 @@
 #ifndef SLUICE_FLOW_TABLE_H
 #define SLUICE_FLOW_TABLE_H
 
+#include "chains.h"
 #include "event.h"
 #include "flow.h"
+#include "flow_share.h"
 
 // What a lookup gives: an index into the flow pool, or into the stub pool with FLOW_REF_STUB.
 #define FLOW_REF_NONE UINT32_MAX
@@ -20,15 +22,44 @@ struct pool {
 	uint32_t *free; // stack of free indices
 	uint32_t n_free;
 	uint32_t size;
+	uint32_t n_heard; // entries of FLOW_RANK_UNDECIDED and above
 	bool emergency;
+	struct flow_shares shares;
+};
+
+// A key and what it refers to. Its position in the table stays for its life (key_pos).
+struct flow_key_slot4 {
+	struct flow_key4 key;
+	uint32_t next; // of its chain, or of those that are free; CHAIN_END
+	uint32_t ref;
+};
+struct flow_key_slot6 {
+	struct flow_key6 key;
+	uint32_t next;
+	uint32_t ref;
+	uint8_t pad[8];
+};
+static_assert(sizeof(struct flow_key_slot6) == 64, "one cache line");
+
+struct flow_keys { // of one family
+	struct chains chains;
+	union {
+		void *slots;
+		struct flow_key_slot4 *slots4;
+		struct flow_key_slot6 *slots6;
+	};
+	uint32_t size;
+	uint32_t fresh;      // the first that never was used: its memory is untouched
+	uint32_t first_free; // of those that were, chained; CHAIN_END
 };
 
 // Known to the functions below alone.
 struct flow_table {
+	struct hash_seed seed;
 	struct flow *flows;
 	struct flow_cold *cold;
 	struct flow_stub *stubs;
-	struct rte_hash *hash[2]; // [0] IPv4, [1] IPv6; an entry's value is its reference
+	struct flow_keys keys[2]; // [0] IPv4, [1] IPv6
 	uint32_t version;
 	uint32_t next_gen;
 	struct pool flow_pool;
@@ -37,21 +68,29 @@ struct flow_table {
 	struct flow_timeouts times;
 };
 
-// `flows`, `stubs`: pool sizes; at most 2^30 each.
-struct flow_table *flow_table_new(uint32_t flows, uint32_t stubs, const struct flow_timeouts *times,
-	unsigned lcore, int socket);
+// `flows`, `stubs`: pool sizes; at most 2^30 each. A source's share of each is source_pct %.
+struct flow_table_limits {
+	struct hash_seed seed;
+	uint32_t flows, stubs;
+	uint32_t source_pct;
+	struct flow_timeouts times;
+};
+struct flow_table *flow_table_new(const struct flow_table_limits *limits, int socket);
 void flow_table_free(struct flow_table *table);
 
-// Up to 32 keys at once; `ref` is FLOW_REF_NONE for a miss.
+#define FLOW_LOOKUP_MAX 64 // keys at once
+// `ref` is FLOW_REF_NONE for a miss.
 struct flow_lookup {
 	const union flow_key *key;
-	uint32_t hash;
 	bool v6;
-	uint32_t ref; // out
+	uint32_t hash; // out
+	uint32_t ref;  // out
 };
 // Returns how many there are.
 unsigned flow_lookup_bulk(struct flow_table *table, struct flow_lookup *lookups, unsigned n);
-uint32_t flow_lookup(struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6);
+uint32_t flow_lookup(
+	const struct flow_table *table, const union flow_key *key, uint32_t hash, bool v6);
+uint32_t flow_find(const struct flow_table *table, const union flow_key *key, bool v6);
 // Changes with every add, removal or conversion: a bulk lookup older than it is looked up again.
 static inline uint32_t flow_table_version(const struct flow_table *table)
 {
@@ -79,19 +118,24 @@ void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *e
 // EVE flow_id: from the key and the start, so it is the same for a stub and the flow it becomes.
 uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns);
 
-// Makes an entry, zeroed but for gen, key_pos and class; FLOW_REF_NONE when the hash table is
-// full. When the pool is empty the oldest entry is ended first (its end is told by `lcore`).
-uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
-	enum flow_class class);
+// Makes an entry, zeroed but for gen, key_pos, flags and class; FLOW_REF_NONE when there is no room
+// for its key, (counted: chain_full) in its chain, or in a pool full of higher classes. When the
+// pool is full the oldest entry of the lowest class is ended first (its end is told by `lcore`).
+uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, bool v6,
+	enum flow_class class, uint16_t flags);
 // For a key without an entry, or (ref) one that has a stub: that one is freed, the key stays.
-uint32_t flow_add(struct lcore *lcore, const union flow_key *key, uint32_t hash, bool v6,
-	uint32_t stub_ref, enum flow_class class);
+uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
+	enum flow_class class);
 // A flow becomes a condemned stub; its classifier state and slot are freed, the key stays.
 // The new reference, or FLOW_REF_NONE (then the entry is gone).
 uint32_t flow_condemn(struct lcore *lcore, uint32_t ref);
 // Removes an entry and its key, silently.
 void flow_remove(struct lcore *lcore, uint32_t ref);
 
+// The class that an entry belongs to now; of a flow, while it is not settled (below
+// FLOW_CLASS_TCP).
+enum flow_class flow_class_of_stub(const struct flow_stub *stub);
+enum flow_class flow_class_of(const struct flow *flow);
 // Puts an entry at the young end of its class's list, perhaps of a new class. An entry moves once
 // in a while of its list, not with each packet: that would write to the lines of three other
 // entries. A list is sorted by whiles, so ageing is late by as much at the most.
@@ -125,6 +169,7 @@ void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason);
 
 struct flow_usage {
 	uint32_t flows, flows_max, stubs, stubs_max;
+	uint32_t longest_chain; // keys, of either family
 	bool emergency;
 };
 struct flow_usage flow_table_usage(const struct flow_table *table);

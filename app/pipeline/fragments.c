@@ -6,6 +6,7 @@
 #include <rte_malloc.h>
 #include "bypass.h"
 #include "checksum.h"
+#include "fault.h"
 #include "flow_event.h"
 #include "parse_layers.h"
 #include "tx.h"
@@ -74,11 +75,6 @@ static void tell_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason 
 	evidence_set_packet(evidence, m);
 }
 
-static uint16_t tag(const struct pkt *pkt, unsigned i)
-{
-	return i < pkt->n_vlan ? pkt->vlan[i] : 0;
-}
-
 // From the headers as parse saw them: they lie in the frame's first PARSE_WINDOW bytes. False: the
 // segments hold less than pkt_len promises.
 static bool read_fragment(struct rte_mbuf *m, struct frag_key *key, struct frag_piece *piece)
@@ -93,9 +89,8 @@ static bool read_fragment(struct rte_mbuf *m, struct frag_key *key, struct frag_
 	if (!ip)
 		return false;
 	*key = (struct frag_key){
-		.vlan = {tag(pkt, 0), tag(pkt, 1)},
+		.realm = pkt->realm,
 		.v6 = v6,
-		.tunnel_tag = pkt->tunnel_tag,
 		.from_inside = !!(pkt->flags & PKT_FROM_INSIDE),
 	};
 	*piece = (struct frag_piece){.m = m};
@@ -176,13 +171,14 @@ static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigne
 	packets_drop(lcore, mbufs, n, end_reasons[why]);
 }
 
-struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits, int socket)
+struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits,
+	const struct hash_seed *seed, int socket)
 {
 	struct fragments *f = rte_zmalloc_socket("fragments", sizeof(*f), 64, socket);
 
 	if (!f)
 		return NULL;
-	f->table = frag_table_new(limits, ended, lcore, socket);
+	f->table = frag_table_new(limits, seed, ended, lcore, socket);
 	f->view = rte_zmalloc_socket("view", VIEW_BYTES, 64, socket);
 	if (f->table && f->view)
 		return f;
@@ -248,6 +244,8 @@ unsigned fragments_in_hand(const struct lcore *lcore)
 
 static bool copy(uint8_t *to, const struct rte_mbuf *m, uint32_t at, uint32_t length)
 {
+	if (!length) // at the end of a chain rte_pktmbuf_read looks for it in the segment behind
+		return at <= m->pkt_len;
 	const void *from = rte_pktmbuf_read(m, at, length, to);
 
 	if (!from)
@@ -385,7 +383,7 @@ struct rte_mbuf *fragments_view(struct lcore *lcore, union flow_key *key, bool *
 	pkt->flags &= (uint16_t) ~(PKT_CSUM_GOOD | PKT_CSUM_BAD);
 	for (unsigned i = 0; i < whole->n; i++) // what a snap length has cut cannot be summed up
 		pkt->flags |= pkt_of(whole->arrived[i])->flags & (PKT_CSUM_IGNORE | PKT_TRACE);
-	*keyed = parse_datagram(view, first, first->outer_l3_off, key) &&
+	*keyed = parse_datagram(view, first, first->outer_l3_off, &lcore->parse, key) &&
 		 !(pkt->flags & PKT_FRAGMENT);
 	return view;
 }
@@ -409,7 +407,8 @@ void fragments_drop(struct lcore *lcore, struct rte_mbuf *view, enum drop_reason
 	const struct frag_whole *whole = whole_of(lcore);
 
 	lcore->stats.datagrams_whole++;
-	rte_pktmbuf_free(view);
+	if (!FAULT(VIEW_KEPT))
+		rte_pktmbuf_free(view);
 	packets_drop(lcore, whole->arrived, whole->n, reason);
 }
 
@@ -460,4 +459,9 @@ unsigned fragments_held(const struct lcore *lcore)
 unsigned fragments_datagrams(const struct lcore *lcore)
 {
 	return frag_datagrams(lcore->fragments->table);
+}
+
+unsigned fragments_longest_chain(const struct lcore *lcore)
+{
+	return frag_longest_chain(lcore->fragments->table);
 }

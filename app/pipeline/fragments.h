@@ -23,7 +23,8 @@
 struct fragments;
 
 // NULL: no memory.
-struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits, int socket);
+struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits,
+	const struct hash_seed *seed, int socket);
 void fragments_free(struct fragments *fragments);
 
 // A fragment, in the place of the stages behind `stateless`. Sets walk->whole if its datagram is.
@@ -47,5 +48,6 @@ void fragments_age(struct lcore *lcore, unsigned budget);
 void fragments_drain(struct lcore *lcore);
 unsigned fragments_held(const struct lcore *lcore);
 unsigned fragments_datagrams(const struct lcore *lcore);
+unsigned fragments_longest_chain(const struct lcore *lcore);
 
 #endif

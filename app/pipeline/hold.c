@@ -217,7 +217,7 @@ bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span)
 	struct hold *hold = lcore->hold;
 	struct place *place = &hold->places[index];
 	struct waiting *waiting = &place->half[span->half];
-	uint64_t from64 = waiting->asked64, to64 = span->offset64 + span->length;
+	uint64_t from64 = waiting->asked64, to64 = span->offset64 + span->extent;
 
 	if (to64 <= from64 || waiting->job.id)
 		return false;

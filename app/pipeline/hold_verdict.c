@@ -31,6 +31,11 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	flow_event_scan(lcore, ref, half, verdict);
 	if (held)
 		flow_event_drop(lcore, ref, held, reason, flow->rule_uid);
+	if (!flow_both_heard(flow)) { // what was held is dropped, and nothing else
+		inspect_end(lcore, ref, reason);
+		flow_end_entry(lcore, ref, FLOW_END_FORCED);
+		return;
+	}
 	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
 	inspect_end(lcore, ref, reason);
 	flow_event_end(lcore, ref, FLOW_END_FORCED);

@@ -152,7 +152,7 @@ static void take(struct lcore *lcore, struct impair *impair, struct rte_mbuf *m,
 	const struct impair_link *link = &impair->settings.links[way];
 	uint64_t now_ns = lcore->now_ns;
 	union flow_key key;
-	bool has_key = parse_mbuf(m, &key);
+	bool has_key = parse_mbuf(m, &lcore->parse, &key);
 	struct impair_fate fate = impair_decide(
 		impair->memory, &impair->settings, way, pkt_of(m), has_key ? &key : NULL);
 

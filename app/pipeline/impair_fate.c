@@ -48,6 +48,7 @@ static uint64_t hash_key(const union flow_key *key, bool v6)
 	uint64_t hash = v6;
 
 	memcpy(words, key, n * 8);
+	n -= !v6 && !key->v4.realm; // the word of the realm
 	for (unsigned i = 0; i < n; i++)
 		hash = mix(hash, words[i]);
 	return hash;

@@ -4,6 +4,7 @@
 #ifndef SLUICE_INSPECT_H
 #define SLUICE_INSPECT_H
 
+#include <netinet/in.h>
 #include <rte_prefetch.h>
 #include "span.h"
 #include "tcp_track.h"
@@ -21,6 +22,30 @@ struct inspection {
 void inspect_span(struct inspection *in, const struct span *span);
 // The same of bytes of the walk's packet, from `offset` in the frame on.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
+
+// Whether a datagram may ask for a name, or answer who asks: it is looked at whatever its flow was
+// taken for, and counts only with a good checksum. First by one octet, which lies beside the
+// headers: the bit of QUIC's long headers, or a record of DTLS.
+bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt);
+// Of the versions that are known (quic_keys.c): 1, 2 and its draft, drafts, Facebook's, Google's.
+static inline bool quic_first_octet(uint8_t octet)
+{
+	return !octet || octet == 0x6b || octet == 0x70 || octet == 0xff || octet == 0xfa ||
+	       octet == 'Q' || octet == 'T';
+}
+static inline bool datagram_asks(
+	const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	if (pkt->l4_proto != IPPROTO_UDP || pkt->payload_len < 13)
+		return false;
+	if (unlikely(pkt->payload_off + 13u > m->data_len))
+		return true; // in pieces
+	const uint8_t *at = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off);
+
+	// the epoch of a record in clear; the first octet of all versions that are known
+	return (at[0] & 0x80 ? quic_first_octet(at[1]) : at[0] - 20u < 3 && !at[3] && !at[4]) &&
+	       inspect_asks(lcore, m, pkt);
+}
 
 // The flow's tracker state; NULL: it is not tracked.
 static inline struct tcp_track *inspect_track(
@@ -63,6 +88,13 @@ static inline void inspect_fetch(
 // of the half's next byte before it.
 void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
 	const struct track_result *result);
+
+// Before a packet of the walk's flow is looked at: where classifier states, tracker states or
+// memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
+// comes of them next begins a new entry, and is looked at as such.
+void inspect_make_room(struct lcore *lcore, const struct walk *walk);
+// The flow gets this rank (flow.h).
+void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank);
 
 // The stage's TCP half (stage_inspect.c).
 enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk);

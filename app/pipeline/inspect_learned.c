@@ -4,13 +4,13 @@
 #include <string.h>
 #include "flow_event.h"
 
-static uint32_t teller_of(const uint8_t address[16])
+// Keyed: nobody can speak from an address that takes the share of another.
+static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])
 {
 	uint64_t words[2];
 
 	memcpy(words, address, 16);
-	return parse_mix_end(
-		parse_mix(words[0] ^ 0xa0761d6478bd642full, words[1] ^ 0xe7037ed1a0b428dbull));
+	return hash_words(&lcore->parse.seed, words, 2);
 }
 
 static void broadcast(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name)
@@ -25,11 +25,11 @@ static void learn_peer(
 {
 	struct lcore *lcore = in->lcore;
 	struct endpoint_entry entry = {
-		.key = {.port = endpoint->port, .l4_proto = l4_proto},
+		.key = {.port = endpoint->port, .l4_proto = l4_proto, .realm = in->cold->realm},
 		.created_ns = lcore->now_ns,
 		.expires_ns = lcore->now_ns + ENDPOINT_TTL_S * NS_PER_S,
 		.flow_id = walk_flow_id(lcore, in->walk),
-		.teller = teller_of(in->cold->ends.address[endpoint->half & 1]),
+		.teller = teller_of(lcore, in->cold->ends.address[endpoint->half & 1]),
 		.app = in->flow->app,
 		.from = endpoint->from,
 		.secret = endpoint->secret,
@@ -47,10 +47,17 @@ static void learn_peer(
 void learned_expectation(void *ctx, const struct expectation *expectation)
 {
 	const struct inspection *in = ctx;
+
+	if (!flow_both_heard(in->flow)) {
+		in->lcore->stats.expectations_refused++;
+		return;
+	}
 	const struct expected expected = {
 		.what = *expectation,
 		.parent = walk_flow_id(in->lcore, in->walk),
-		.teller = teller_of(in->cold->ends.address[HALF_C2S]), // a server has many
+		.teller =
+			teller_of(in->lcore, in->cold->ends.address[HALF_C2S]), // a server has many
+		.realm = in->cold->realm,
 	};
 
 	expect_add(in->lcore, &expected, true);
@@ -92,7 +99,7 @@ void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint)
 {
 	struct inspection *in = ctx;
 
-	if (endpoint->port < ENDPOINT_PORT_FIRST ||
+	if (!flow_both_heard(in->flow) || endpoint->port < ENDPOINT_PORT_FIRST ||
 		!endpoint_is_plausible(
 			endpoint->address, in->cold->ends.address[endpoint->half & 1])) {
 		in->lcore->stats.endpoints_refused++;
@@ -128,16 +135,23 @@ void learned_name(void *ctx, const struct learned_name *name)
 	struct lcore *lcore = in->lcore;
 	const struct user_apps *hosts = lcore->policy->user_apps;
 	uint32_t ttl_s = RTE_MIN(RTE_MAX(name->ttl_s, NAME_TTL_MIN_S), NAME_TTL_MAX_S);
-	uint16_t app = user_apps_of_host(hosts, name->name, name->length);
+	uint16_t app;
+
+	if (!flow_both_heard(in->flow)) {
+		lcore->stats.endpoints_refused++;
+		return;
+	}
+	app = user_apps_of_host(hosts, name->name, name->length);
 
 	if (app == APP_NONE && name->alias)
 		app = user_apps_of_host(hosts, name->alias, name->alias_length);
 	struct endpoint_entry entry = {
+		.key = {.realm = in->cold->realm},
 		.created_ns = lcore->now_ns,
 		.expires_ns = lcore->now_ns + ttl_s * NS_PER_S,
 		.flow_id = walk_flow_id(lcore, in->walk),
-		.teller = teller_of(in->cold->ends.address[HALF_S2C]) ^
-			  teller_of(name->address), // a resolver tells everything
+		.teller = teller_of(lcore, in->cold->ends.address[HALF_S2C]) ^
+			  teller_of(lcore, name->address), // a resolver tells everything
 		.app = app,
 		.from = LEARNED_DNS,
 	};
@@ -163,53 +177,54 @@ void learned_age(struct lcore *lcore, unsigned budget)
 		endpoint_cache_age(lcore->names, lcore->now_ns, budget);
 }
 
-static struct endpoint_key peer_key(const struct flow_ends *ends, unsigned end, uint8_t l4_proto)
+static struct endpoint_key peer_key(const struct flow_cold *cold, unsigned end, uint8_t l4_proto)
 {
-	struct endpoint_key key = {.port = ends->port[end], .l4_proto = l4_proto};
+	struct endpoint_key key = {
+		.port = cold->ends.port[end], .l4_proto = l4_proto, .realm = cold->realm};
 
-	memcpy(key.address, ends->address[end], 16);
+	memcpy(key.address, cold->ends.address[end], 16);
 	return key;
 }
 
-static struct endpoint_key name_key(const struct flow_ends *ends, bool of_client)
+static struct endpoint_key name_key(const struct flow_cold *cold, bool of_client)
 {
-	struct endpoint_key key = {0};
+	struct endpoint_key key = {.realm = cold->realm};
 
-	memcpy(key.address, ends->address[HALF_S2C], 16);
+	memcpy(key.address, cold->ends.address[HALF_S2C], 16);
 	if (of_client)
-		memcpy(key.client, ends->address[HALF_C2S], 16);
+		memcpy(key.client, cold->ends.address[HALF_C2S], 16);
 	return key;
 }
 
 // The responder listens; over UDP a peer speaks from the port that it listens on, too.
 static const struct endpoint_entry *find_peer(
-	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto)
+	struct lcore *lcore, const struct flow_cold *cold, uint8_t l4_proto)
 {
-	struct endpoint_key key = peer_key(ends, HALF_S2C, l4_proto);
+	struct endpoint_key key = peer_key(cold, HALF_S2C, l4_proto);
 	const struct endpoint_entry *entry = endpoint_cache_find(lcore, lcore->endpoints, &key);
 
 	if (entry || l4_proto != IPPROTO_UDP)
 		return entry;
-	key = peer_key(ends, HALF_C2S, l4_proto);
+	key = peer_key(cold, HALF_C2S, l4_proto);
 	return endpoint_cache_find(lcore, lcore->endpoints, &key);
 }
 
 // What the client itself was told counts before what anybody was.
-static const struct endpoint_entry *find_name(struct lcore *lcore, const struct flow_ends *ends)
+static const struct endpoint_entry *find_name(struct lcore *lcore, const struct flow_cold *cold)
 {
-	struct endpoint_key key = name_key(ends, true);
+	struct endpoint_key key = name_key(cold, true);
 	const struct endpoint_entry *entry = endpoint_cache_find(lcore, lcore->names, &key);
 
 	if (entry)
 		return entry;
-	key = name_key(ends, false);
+	key = name_key(cold, false);
 	return endpoint_cache_find(lcore, lcore->names, &key);
 }
 
 static const struct endpoint_entry *find(
-	struct lcore *lcore, const struct flow_ends *ends, uint8_t l4_proto, bool is_name)
+	struct lcore *lcore, const struct flow_cold *cold, uint8_t l4_proto, bool is_name)
 {
-	return is_name ? find_name(lcore, ends) : find_peer(lcore, ends, l4_proto);
+	return is_name ? find_name(lcore, cold) : find_peer(lcore, cold, l4_proto);
 }
 
 void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto)
@@ -221,9 +236,9 @@ void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto)
 	if (l4_proto != IPPROTO_TCP && l4_proto != IPPROTO_UDP)
 		return;
 	if (endpoint_cache_count(lcore->endpoints))
-		entry = find_peer(lcore, &cold->ends, l4_proto);
+		entry = find_peer(lcore, cold, l4_proto);
 	if (!entry && endpoint_cache_count(lcore->names))
-		entry = find_name(lcore, &cold->ends);
+		entry = find_name(lcore, cold);
 	if (!entry)
 		return;
 	cold->learned_app = entry->app;
@@ -241,7 +256,7 @@ static bool looks_like(const struct inspection *in, uint16_t app, const struct s
 {
 	const struct app_proto *proto = app_get(app);
 
-	return proto && proto->disguised && span->length &&
+	return proto && proto->disguised && span_length(span) &&
 	       proto->disguised(span, in->flow->l4_proto);
 }
 
@@ -259,9 +274,9 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 	struct flow_cold *cold = in->cold;
 
 	if (cold->learned_from == LEARNED_DNS || !verdict->final ||
-		verdict->confidence < CONFIDENCE_DPI)
+		verdict->confidence < CONFIDENCE_DPI || !flow_both_heard(in->flow))
 		return;
-	const struct endpoint_entry *entry = find_peer(in->lcore, &cold->ends, in->flow->l4_proto);
+	const struct endpoint_entry *entry = find_peer(in->lcore, cold, in->flow->l4_proto);
 
 	cold->learned_app = APP_NONE;
 	if (!entry || entry->app == verdict->app)
@@ -271,6 +286,15 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 	endpoint_cache_forget(in->lcore->endpoints, &hint.endpoint.key);
 	in->lcore->stats.endpoints_wrong++;
 	hints_broadcast_spare(in->lcore, &hint);
+}
+
+void learned_heard(struct inspection *in)
+{
+	const struct classify_verdict verdict = {
+		.app = in->flow->app, .confidence = in->flow->confidence, .final = true};
+
+	if (in->cold->learned_app != APP_NONE && in->cold->learned_app != in->flow->app)
+		contradict(in, &verdict);
 }
 
 void learned_wrong(struct lcore *lcore, const struct endpoint_entry *entry)
@@ -291,8 +315,7 @@ static void note(struct inspection *in, uint16_t app, enum confidence confidence
 	evidence->app = app;
 	evidence->confidence = (uint8_t)confidence;
 	evidence->detail = in->cold->learned_from;
-	const struct endpoint_entry *entry =
-		find(lcore, &in->cold->ends, in->flow->l4_proto, is_name);
+	const struct endpoint_entry *entry = find(lcore, in->cold, in->flow->l4_proto, is_name);
 
 	if (!entry)
 		return; // over since the flow began
@@ -337,10 +360,10 @@ static bool first_flight(const struct inspection *in, const struct span *span, s
 		return true;
 	if (span->offset64 >= UNCLOAK_BYTES)
 		return false;
-	first->bytes = classify_prefix(
-		in->lcore->classifier, in->flow->classify_state, span->half & 1, &first->length);
+	first->unchecked = classify_prefix(
+		in->lcore->classifier, in->flow->classify_state, span->half & 1, &first->extent);
 	first->offset64 = 0;
-	return first->bytes;
+	return first->unchecked;
 }
 
 // What hides from who has not seen its key: the cache knows who hears it, and that one's secrets.
@@ -351,10 +374,10 @@ static bool uncloaks(
 	uint8_t l4_proto = in->flow->l4_proto;
 	struct span first;
 
-	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI || !span->length ||
-		!first_flight(in, span, &first))
+	if (!proto || !proto->uncloaks || verdict->confidence >= CONFIDENCE_DPI ||
+		!span_length(span) || !first_flight(in, span, &first))
 		return false;
-	const struct endpoint_key key = peer_key(&in->cold->ends, !span->half, l4_proto);
+	const struct endpoint_key key = peer_key(in->cold, !span->half, l4_proto);
 	const struct endpoint_entry *entry =
 		endpoint_cache_find(in->lcore, in->lcore->endpoints, &key);
 

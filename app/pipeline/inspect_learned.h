@@ -28,6 +28,8 @@ void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *eviden
 // What it is to be known as when its payload begins anew.
 void learned_expected_again(
 	const struct lcore *lcore, struct flow *flow, const struct flow_cold *cold);
+// Both ends of a classified flow are heard now: a peer's entry that says something else goes.
+void learned_heard(struct inspection *in);
 // After a span was classified. The application is the cache's where payload has none to offer:
 // - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
 // - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,

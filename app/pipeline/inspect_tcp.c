@@ -5,6 +5,7 @@
 #include <string.h>
 #include "flow_event.h"
 #include "hold.h"
+#include "refuse.h"
 #include "inspect.h"
 #include "resegment.h"
 #include "seq.h"
@@ -61,6 +62,8 @@ static struct tcp_track *tracked(struct inspection *in)
 		cold->track = track_take(in->lcore->tracker, in->walk->ref, &cold->report);
 		if (!cold->track)
 			return NULL;
+		track_rank(in->lcore->tracker, inspect_track(in->lcore, cold),
+			flow_class_rank[in->flow->lru_class]);
 		begin(inspect_track(in->lcore, cold), in->flow, cold);
 		hold_anew(in->lcore, in->walk->ref, HALF_C2S);
 		hold_anew(in->lcore, in->walk->ref, HALF_S2C);
@@ -84,16 +87,16 @@ static void note_gap(const struct inspection *in, const struct span *gap)
 	struct stats *stats = &in->lcore->stats;
 
 	stats->tcp_gaps++;
-	stats->tcp_gap_bytes += gap->length;
+	stats->tcp_gap_bytes += gap->extent;
 	flow_event_anomaly(in->lcore, in->walk->ref, in->walk->m, ANOMALY_GAP, gap->offset64,
-		gap->length, gap->half);
+		gap->extent, gap->half);
 	if (in->cold->report.half[gap->half].gaps > 1)
 		return; // the first is evidence enough
 	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
 
 	evidence->half = gap->half;
 	evidence->offset = gap->offset64;
-	evidence->length = gap->length;
+	evidence->length = gap->extent;
 }
 
 static uint8_t one_more(uint8_t n)
@@ -140,10 +143,10 @@ static enum consumed take(void *ctx, const struct span *span)
 	struct inspection *in = ctx;
 	const struct taken before = taken_before(in, span->half);
 
-	if (span->flags & SPAN_GAP)
+	if (span_is_gap(span))
 		note_gap(in, span);
 	else
-		count_taken(in->flow, &in->cold->half[span->half], span->length);
+		count_taken(in->flow, &in->cold->half[span->half], span_length(span));
 	inspect_span(in, span);
 	return counted(in, span->half, &before, consumed(in, span));
 }
@@ -192,6 +195,7 @@ static void waive(struct inspection *in)
 	in->flow->flags |= FLOW_APP_FINAL | FLOW_GAVEUP;
 	in->flow->flags &= (uint16_t)~FLOW_DECODED;
 	in->cold->greeting = GREETING_OVER;
+	names_follow_end(in->lcore->name_heads, &in->cold->names);
 	in->walk->undecided = true;
 }
 
@@ -322,6 +326,8 @@ enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
 	const struct pkt *pkt = walk->pkt;
 	struct tcp_track *track = tracked(&in);
 
+	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, walk, in.flow, in.cold))
+		return VERDICT_DROP;
 	if (!track)
 		return untracked(&in);
 	if (pkt->tcp_flags & TH_SYN && !(pkt->tcp_flags & TH_RST)) {
@@ -346,7 +352,7 @@ enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
 	enum verdict verdict = obey(&in, track, &result);
 
 	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
-		!walk->undecided && inspect_settled(lcore, walk->ref))
+		!walk->undecided && !in.cold->refused.is && inspect_settled(lcore, walk->ref))
 		in.flow->flags |= FLOW_FINAL;
 	return verdict;
 }

@@ -37,16 +37,28 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		goto fail;
 	lcore->index = index;
 	lcore->socket = socket;
+	lcore->parse = limits->parse;
 	lcore->dp = dp;
 	lcore->pool = pool;
 	missing = "the flow table (limits.flows, limits.embryos)";
-	lcore->flows =
-		flow_table_new(limits->flows, limits->embryos, &limits->timeouts, index, socket);
+	const struct flow_table_limits of_flows = {
+		.flows = limits->flows,
+		.stubs = limits->embryos,
+		.source_pct = limits->source_pct,
+		.seed = limits->parse.seed,
+		.times = limits->timeouts,
+	};
+
+	lcore->flows = flow_table_new(&of_flows, socket);
 	if (!lcore->flows)
 		goto fail;
 	missing = "the classifier's states (limits.classifying)";
 	lcore->classifier = classifier_new(limits->classifying, index, socket);
 	if (!lcore->classifier)
+		goto fail;
+	missing = "heads of requests (limits.heads)";
+	lcore->name_heads = name_heads_new(limits->heads, socket);
+	if (!lcore->name_heads)
 		goto fail;
 	missing = "reassembly (reassembly.memory_mb, reassembly.tracked)";
 	lcore->tracker = tracker_new(&limits->tracker, socket);
@@ -55,23 +67,23 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->tracker->drop = drop_held;
 	lcore->tracker->ctx = lcore;
 	missing = "the connection cache (limits.conn_cache)";
-	lcore->conn_cache = conn_cache_new(limits->conn_cache, index, socket);
+	lcore->conn_cache = conn_cache_new(limits->conn_cache, &limits->parse.seed, socket);
 	if (!lcore->conn_cache)
 		goto fail;
 	missing = "expectations (limits.expectations)";
-	lcore->expect = expect_table_new(limits->expectations, index, socket);
+	lcore->expect = expect_table_new(limits->expectations, &limits->parse.seed, socket);
 	if (!lcore->expect)
 		goto fail;
 	missing = "the endpoint cache (limits.endpoints)";
-	lcore->endpoints = endpoint_cache_new(limits->endpoints, socket);
+	lcore->endpoints = endpoint_cache_new(limits->endpoints, &limits->parse.seed, socket);
 	if (!lcore->endpoints)
 		goto fail;
 	missing = "the name cache (limits.names)";
-	lcore->names = endpoint_cache_new(limits->names, socket);
+	lcore->names = endpoint_cache_new(limits->names, &limits->parse.seed, socket);
 	if (!lcore->names)
 		goto fail;
 	missing = "fragments (fragments.datagrams, fragments.packets)";
-	lcore->fragments = fragments_new(lcore, &limits->fragments, socket);
+	lcore->fragments = fragments_new(lcore, &limits->fragments, &limits->parse.seed, socket);
 	if (!lcore->fragments)
 		goto fail;
 	missing = "evidence (limits.evidence)";
@@ -188,6 +200,7 @@ void lcore_free(struct lcore *lcore)
 	rte_ring_free(lcore->inject);
 	flow_table_free(lcore->flows);
 	classifier_free(lcore->classifier);
+	name_heads_free(lcore->name_heads);
 	tracker_free(lcore->tracker);
 	conn_cache_free(lcore->conn_cache);
 	expect_table_free(lcore->expect);

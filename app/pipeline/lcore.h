@@ -56,6 +56,7 @@ struct port {
 	uint8_t index;    // in dataplane.ports
 	uint8_t peer;     // out port of packets that come in here, or PORT_NONE
 	bool inside;
+	bool one_way; // of flows that come in here the other direction takes another path
 	uint16_t n_rxq;
 	uint16_t n_txq;
 	uint32_t max_frame;            // bytes, without CRC
@@ -116,6 +117,7 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint16_t signature;
 	uint16_t flags; // FLOW_*
 	uint16_t vlan[2];
+	uint32_t realm; // realm.h
 	uint8_t n_vlan;
 	uint8_t confidence;
 	uint8_t action;
@@ -174,6 +176,7 @@ struct lcore {
 	// constant after start
 	unsigned index; // 0 .. dataplane.n_lcores - 1
 	int socket;
+	struct parse_settings parse; // of the process; its seed is that of all tables
 	struct dataplane *dp;
 	struct rte_mempool *pool; // for packets that we make, and for rx of this lcore's queues
 	struct rx_queue rx[RX_QUEUES_MAX];
@@ -206,6 +209,7 @@ struct lcore {
 	// own
 	struct flow_table *flows;
 	struct classifier *classifier;
+	struct name_heads *name_heads;
 	struct tracker *tracker;
 	struct conn_cache *conn_cache;
 	struct expect_table *expect;
@@ -225,6 +229,12 @@ struct lcore {
 	uint64_t wake_ns; // idle, it may sleep until then: a packet of a keeper is due; 0: for ever
 	uint64_t icmp_window_ns; // start of the current second of the reject limit
 	uint32_t icmp_in_window;
+	uint64_t icmp_error_window_ns; // the same for ICMP errors that pass
+	uint32_t icmp_errors_in_window;
+	uint64_t resets_window_ns; // the same for RSTs
+	uint32_t resets_in_window;
+	uint64_t refused_window_ns; // and for alerts of flows of which one end is heard (refuse.c)
+	uint32_t refused_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
 	uint32_t invalid_in_window;
 	uint64_t anomaly_window_ns; // and for EVENT_ANOMALY, by kind
@@ -241,9 +251,12 @@ struct lcore {
 static_assert(LCORES_MAX <= 64, "dataplane.bypassed has a bit for each");
 
 struct lcore_limits {
-	uint32_t flows;       // per lcore, IPv4 and IPv6 together
-	uint32_t embryos;     // stubs, per lcore
+	struct parse_settings parse; // the same for all lcores, as hints carry realms and hashes
+	uint32_t flows;              // per lcore, IPv4 and IPv6 together
+	uint32_t embryos;            // stubs, per lcore
+	uint32_t source_pct;  // of either pool, for what was not heard of one source (flow_share.h)
 	uint32_t classifying; // classifier states
+	uint32_t heads;       // of requests and hellos that are not here to their end
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off

@@ -11,6 +11,7 @@
 #include "inspect_learned.h"
 #include "loop.h"
 #include "operator.h"
+#include "parse_counts.h"
 #include "query.h"
 #include "trace.h"
 #include "tx.h"
@@ -152,6 +153,13 @@ static bool has_key(const struct pkt *pkt)
 	return pkt->class == PKT_IP && !(pkt->flags & PKT_FRAGMENT);
 }
 
+// Where there are no zones, the initiator's is the inside, whichever it is.
+static inline void set_zones(const struct lcore *lcore, const struct pkt *pkt, union flow_key *key)
+{
+	if (likely(has_key(pkt) && !lcore->inside_is_initiator))
+		parse_key_zones(pkt, key);
+}
+
 // Fragments go to lcores by addresses alone; now it is known whose flow theirs is.
 static void walk_datagram(struct lcore *lcore)
 {
@@ -169,9 +177,10 @@ static void walk_datagram(struct lcore *lcore)
 		return;
 	}
 	if (keyed) {
+		set_zones(lcore, walk.pkt, &key);
 		walk.key = &key;
 		walk.v6 = walk.pkt->flags & PKT_V6;
-		walk.ref = flow_lookup(lcore->flows, &key, walk.pkt->hash, walk.v6);
+		walk.ref = flow_find(lcore->flows, &key, walk.v6);
 	}
 	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
 	walk_from(lcore, &walk, 0);
@@ -250,7 +259,6 @@ static void run_owned(
 			continue;
 		of[i] = (uint8_t)n_lookups;
 		lookups[n_lookups].key = &keys[i];
-		lookups[n_lookups].hash = pkt->hash;
 		lookups[n_lookups].v6 = pkt->flags & PKT_V6;
 		n_lookups++;
 	}
@@ -291,43 +299,6 @@ static void run_owned(
 	}
 	lcore->in_hand = 0;
 	stages_end(lcore);
-}
-
-// Of one burst; added to the lcore's counters once.
-struct parsed {
-	uint64_t bytes;
-	unsigned multiseg, vlan, ip, ipv6, tunnel, undecoded;
-};
-
-// parse follows what it can: a packet whose flow is still that of a tunnel was not decoded.
-#define UNDECODED_TUNNELS (1ull << IPPROTO_GRE | 1ull << IPPROTO_IPIP | 1ull << IPPROTO_IPV6)
-
-static void count_parsed(struct parsed *parsed, const struct rte_mbuf *m, const struct pkt *pkt)
-{
-	parsed->bytes += m->pkt_len;
-	parsed->multiseg += m->nb_segs > 1;
-	parsed->vlan += pkt->n_vlan > 0;
-	if (pkt->class != PKT_IP)
-		return;
-	parsed->ip++;
-	if (likely(!(pkt->flags & (PKT_V6 | PKT_TUNNEL)) && pkt->l4_proto < IPPROTO_IPV6 &&
-		    pkt->l4_proto != IPPROTO_IPIP))
-		return;
-	parsed->ipv6 += (pkt->flags & PKT_V6) != 0;
-	parsed->tunnel += (pkt->flags & PKT_TUNNEL) != 0;
-	parsed->undecoded += pkt->l4_proto < 64 && UNDECODED_TUNNELS >> pkt->l4_proto & 1;
-}
-
-static void add_parsed(struct lcore *lcore, const struct parsed *parsed)
-{
-	struct stats *stats = &lcore->stats;
-
-	stats->multiseg_pkts += parsed->multiseg;
-	stats->vlan_pkts += parsed->vlan;
-	stats->ipv4_pkts += parsed->ip - parsed->ipv6;
-	stats->ipv6_pkts += parsed->ipv6;
-	stats->tunnel_pkts += parsed->tunnel;
-	stats->tunnel_undecoded_pkts += parsed->undecoded;
 }
 
 static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbufs, unsigned n)
@@ -383,12 +354,13 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, 
 
 		if (i + PARSE_AHEAD < n)
 			prefetch_packet(mbufs[i + PARSE_AHEAD]);
-		bool has_owner = parse_mbuf(mbufs[i], &keys[n_own]);
+		bool has_owner = parse_mbuf(mbufs[i], &lcore->parse, &keys[n_own]);
 
 		count_parsed(&parsed, mbufs[i], pkt);
-		if (!has_owner || flow_owner(lcore->dp, pkt) == lcore->index)
+		if (!has_owner || flow_owner(lcore->dp, pkt) == lcore->index) {
+			set_zones(lcore, pkt, &keys[n_own]);
 			own[n_own++] = mbufs[i];
-		else
+		} else
 			theirs[n_theirs++] = mbufs[i];
 	}
 	if (likely(!counted)) {
@@ -409,8 +381,10 @@ static void run_handed(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 
 	lcore->meter.on = false; // its parse was another lcore's
 	for (unsigned i = 0; i < n; i++)
-		if (has_key(pkt_of(mbufs[i])))
+		if (has_key(pkt_of(mbufs[i]))) {
 			parse_mbuf_key(mbufs[i], &keys[i]);
+			set_zones(lcore, pkt_of(mbufs[i]), &keys[i]);
+		}
 	run_owned(lcore, mbufs, keys, n);
 }
 
@@ -532,6 +506,12 @@ static void publish(struct lcore *lcore, unsigned taken)
 	lcore->stats.cache_entries = conn_cache_count(lcore->conn_cache);
 	lcore->stats.endpoints_active = endpoint_cache_count(lcore->endpoints);
 	lcore->stats.names_active = endpoint_cache_count(lcore->names);
+	lcore->stats.chain_flows = usage.longest_chain;
+	lcore->stats.chain_conn_cache = conn_cache_longest(lcore->conn_cache);
+	lcore->stats.chain_endpoints = endpoint_cache_longest(lcore->endpoints);
+	lcore->stats.chain_names = endpoint_cache_longest(lcore->names);
+	lcore->stats.chain_expectations = expect_longest(lcore->expect);
+	lcore->stats.chain_fragments = fragments_longest_chain(lcore);
 	inspect_publish(lcore);
 	lcore->stats.loops++;
 	lcore->stats.busy_loops += taken > 0;

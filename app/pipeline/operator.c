@@ -26,7 +26,7 @@ static void learn(
 		.key =
 			{
 				.port = peer ? 0 : about->ends.port[HALF_S2C],
-				.vlan = v6 ? key->v6.vlan : key->v4.vlan,
+				.realm = parse_key_realm(key, v6),
 				.l4_proto = peer ? 0 : about->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = cache,
@@ -47,13 +47,14 @@ static void reset_stub(struct lcore *lcore, uint32_t ref)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
 
-	stub->flags = (uint16_t)((stub->flags | FLOW_OPERATOR) & ~(FLOW_ALLOWED | FLOW_LATE));
+	stub->flags = (uint16_t)((stub->flags | FLOW_OPERATOR) & ~FLOW_ALLOWED);
 	stub->action = ACTION_RESET;
 	stub->rule_uid = 0;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - 1; // the next packet's
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;       // by its network
 	flow_event_end(lcore, ref, FLOW_END_FORCED); // before its class says it was told
 	flow_touch(lcore->flows, ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+	stub->flags &= (uint16_t)~FLOW_LATE;
 }
 
 unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache)
@@ -143,8 +144,7 @@ bool operator_allow(struct lcore *lcore, uint32_t ref, uint64_t ttl_ns)
 // The policy decides again, with the flow's next packet.
 static void expire(struct lcore *lcore, const struct allowance *allowance)
 {
-	uint32_t ref = flow_lookup(lcore->flows, &allowance->key,
-		parse_hash(&allowance->key, allowance->v6), allowance->v6);
+	uint32_t ref = flow_find(lcore->flows, &allowance->key, allowance->v6);
 	struct event about = {0};
 
 	if (ref == FLOW_REF_NONE)

@@ -32,9 +32,9 @@ static uint16_t fold_words(const uint8_t *bytes, size_t size)
 	return fold;
 }
 
-static bool by_ports(uint8_t l4_proto, uint16_t vlan)
+static bool by_ports(uint8_t l4_proto, uint16_t flags)
 {
-	if (vlan & KEY_FRAGMENT)
+	if (flags & KEY_FRAGMENT)
 		return false;
 	return l4_proto == IPPROTO_TCP || l4_proto == IPPROTO_UDP || l4_proto == IPPROTO_SCTP;
 }
@@ -45,13 +45,13 @@ uint16_t owner_slot(const union flow_key *key, bool v6)
 
 	if (v6) {
 		fold = fold_words(key->v6.addr_a, 16) ^ fold_words(key->v6.addr_b, 16);
-		if (by_ports(key->v6.l4_proto, key->v6.vlan))
+		if (by_ports(key->v6.l4_proto, key->v6.flags))
 			fold ^= key->v6.port_a ^ key->v6.port_b;
 	} else {
 		uint32_t both = rte_be_to_cpu_32(key->v4.addr_a ^ key->v4.addr_b);
 
 		fold = (uint16_t)(both ^ both >> 16);
-		if (by_ports(key->v4.l4_proto, key->v4.vlan))
+		if (by_ports(key->v4.l4_proto, key->v4.flags))
 			fold ^= key->v4.port_a ^ key->v4.port_b;
 	}
 	return owner_slot_of(fold);

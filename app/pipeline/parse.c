@@ -43,18 +43,6 @@ static void fragment_ends(const struct pkt *pkt, const uint8_t *frame, struct en
 	}
 }
 
-static uint16_t key_vlan(const struct pkt *pkt)
-{
-	uint16_t vlan = 0;
-
-	// VLAN 0 is a priority on an untagged frame (IEEE 802.1Q), and one side may not set it
-	if (pkt->n_vlan && pkt->vlan[0])
-		vlan = (uint16_t)(pkt->vlan[0] | KEY_VLAN);
-	if (pkt->flags & PKT_FRAGMENT)
-		vlan |= KEY_FRAGMENT;
-	return vlan;
-}
-
 // Returns whether the source is side A.
 static bool key_fill(const struct pkt *pkt, const uint8_t *frame, union flow_key *key)
 {
@@ -76,8 +64,8 @@ static bool key_fill(const struct pkt *pkt, const uint8_t *frame, union flow_key
 			.port_a = port_a,
 			.port_b = port_b,
 			.l4_proto = ends.proto,
-			.tunnel_tag = pkt->tunnel_tag,
-			.vlan = key_vlan(pkt),
+			.flags = fragment ? KEY_FRAGMENT : 0,
+			.realm = pkt->realm,
 		};
 		memcpy(key->v6.addr_a, a, 16);
 		memcpy(key->v6.addr_b, b, 16);
@@ -86,8 +74,8 @@ static bool key_fill(const struct pkt *pkt, const uint8_t *frame, union flow_key
 			.port_a = port_a,
 			.port_b = port_b,
 			.l4_proto = ends.proto,
-			.tunnel_tag = pkt->tunnel_tag,
-			.vlan = key_vlan(pkt),
+			.flags = fragment ? KEY_FRAGMENT : 0,
+			.realm = pkt->realm,
 		};
 		memcpy(&key->v4.addr_a, a, 4);
 		memcpy(&key->v4.addr_b, b, 4);
@@ -112,22 +100,31 @@ static void pkt_reset(struct pkt *pkt)
 	};
 }
 
-static void parse_end(struct pkt *pkt, const uint8_t *frame, enum pkt_class class)
+static void parse_end(struct pkt *pkt, const struct cursor *c, enum pkt_class class)
 {
+	const uint8_t *frame = c->bytes;
+
 	pkt->class = (uint8_t) class;
 	if (class != PKT_IP) {
 		pkt->flags &= (uint16_t) ~(PKT_L4_OK | PKT_ICMP_ERROR);
+		pkt->sport = class == PKT_UNSUPPORTED ? c->cause : 0;
+		pkt->dport = c->has_ip;
 		return;
 	}
 	union flow_key key;
 
 	if (key_fill(pkt, frame, &key))
 		pkt->flags |= PKT_A_TO_B;
-	pkt->hash = parse_hash(&key, pkt->flags & PKT_V6);
 	pkt->owner_slot = owner_slot(&key, pkt->flags & PKT_V6);
 }
 
 void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32_t frame_length)
+{
+	parse_packet_with(pkt, frame, length, frame_length, &PARSE_SETTINGS_FIXED);
+}
+
+void parse_packet_with(struct pkt *pkt, const uint8_t *frame, uint32_t length,
+	uint32_t frame_length, const struct parse_settings *settings)
 {
 	struct cursor c = {
 		.bytes = frame,
@@ -135,6 +132,7 @@ void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32
 		.frame_end = frame_length,
 		.end = frame_length,
 		.captured = pkt->flags & PKT_CAPTURED,
+		.settings = settings,
 	};
 
 	pkt_reset(pkt);
@@ -142,78 +140,127 @@ void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32
 
 	if (class == PKT_IP)
 		class = parse_network(pkt, &c);
-	parse_end(pkt, frame, class);
+	parse_end(pkt, &c, class);
 }
 
-// All the bytes that parse may want: where they lie in one segment, nothing is copied.
+// What is enough for nearly all; more of a packet in several segments is copied when it is needed.
+#define PARSE_NEAR 512
+
+// The first bytes of a packet, at least `want` of them or all: where they lie in one segment,
+// nothing is copied. The buffer has `want` bytes.
 static const uint8_t *mbuf_window(
-	const struct rte_mbuf *m, uint8_t buffer[PARSE_WINDOW], uint32_t *length)
+	const struct rte_mbuf *m, uint8_t *buffer, uint32_t want, uint32_t *length)
 {
-	uint32_t want = m->pkt_len < PARSE_WINDOW ? m->pkt_len : PARSE_WINDOW;
+	*length = m->data_len;
+	if (m->data_len >= want || m->data_len == m->pkt_len)
+		return rte_pktmbuf_mtod(m, const uint8_t *);
+	want = m->pkt_len < want ? m->pkt_len : want;
 	const uint8_t *frame = rte_pktmbuf_read(m, 0, want, buffer);
 
-	*length = want;
+	// pkt_len may promise more than the segments hold; the first one is there
 	if (frame)
-		return frame;
-	// pkt_len promises more than the segments hold; the first one is there
-	*length = m->data_len;
-	return rte_pktmbuf_mtod(m, const uint8_t *);
+		*length = want;
+	return frame ? frame : rte_pktmbuf_mtod(m, const uint8_t *);
 }
 
-// Apart, as its buffer is large and it is hardly ever called.
-__attribute__((noinline)) static bool parse_any(struct rte_mbuf *m, union flow_key *key)
+// Has all been seen that parse looks for? A packet in an ICMP error is looked for without need.
+static bool has_seen_all(const struct pkt *pkt)
 {
-	uint8_t buffer[PARSE_WINDOW];
+	if (pkt->class == PKT_UNSUPPORTED)
+		return pkt->sport != UNSUPPORTED_HEADERS;
+	return pkt->class != PKT_IP || pkt->flags & PKT_ICMP_ERROR ||
+	       (pkt->l4_proto != IPPROTO_ICMP && pkt->l4_proto != IPPROTO_ICMPV6);
+}
+
+// False: not all headers are in that much of the packet.
+static bool parse_within(struct rte_mbuf *m, const struct parse_settings *settings, uint8_t *buffer,
+	uint32_t want, union flow_key *key)
+{
 	uint32_t length;
-	const uint8_t *frame = mbuf_window(m, buffer, &length);
+	const uint8_t *frame = mbuf_window(m, buffer, want, &length);
 	struct pkt *pkt = pkt_of(m);
 
-	parse_packet(pkt, frame, length, m->pkt_len);
-	if (pkt->class != PKT_IP)
-		return false;
-	key_fill(pkt, frame, key);
-	return true;
+	parse_packet_with(pkt, frame, length, m->pkt_len, settings);
+	if (pkt->class == PKT_IP)
+		key_fill(pkt, frame, key);
+	return has_seen_all(pkt) || length >= RTE_MIN(m->pkt_len, (uint32_t)PARSE_WINDOW);
 }
 
-bool parse_mbuf(struct rte_mbuf *m, union flow_key *key)
+// Apart, as their buffers are large and they are hardly ever called.
+__attribute__((noinline)) static void parse_far(
+	struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key)
 {
-	return parse_plain(m, key) || parse_any(m, key);
+	uint8_t buffer[PARSE_WINDOW];
+
+	parse_within(m, settings, buffer, sizeof(buffer), key);
 }
 
-bool parse_datagram(
-	struct rte_mbuf *m, const struct pkt *first, uint32_t l3_off, union flow_key *key)
+__attribute__((noinline)) static bool parse_any(
+	struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key)
+{
+	uint8_t buffer[PARSE_NEAR];
+
+	if (unlikely(!parse_within(m, settings, buffer, sizeof(buffer), key)))
+		parse_far(m, settings, key);
+	return pkt_of(m)->class == PKT_IP;
+}
+
+bool parse_mbuf(struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key)
+{
+	return parse_plain(m, settings, key) || parse_any(m, settings, key);
+}
+
+bool parse_datagram(struct rte_mbuf *m, const struct pkt *first, uint32_t l3_off,
+	const struct parse_settings *settings, union flow_key *key)
 {
 	uint8_t buffer[PARSE_WINDOW];
 	uint32_t length;
-	const uint8_t *frame = mbuf_window(m, buffer, &length);
+	const uint8_t *frame = mbuf_window(m, buffer, sizeof(buffer), &length);
 	struct pkt *pkt = pkt_of(m);
 	struct cursor c = {
 		.bytes = frame,
-		.window = length,
+		.window = RTE_MIN(length, (uint32_t)PARSE_WINDOW),
 		.frame_end = m->pkt_len,
 		.end = m->pkt_len,
 		.at = l3_off,
 		.captured = pkt->flags & PKT_CAPTURED,
+		.settings = settings,
 	};
 
 	pkt_reset(pkt);
 	pkt->flags |= first->flags & (PKT_PPPOE | PKT_MULTICAST | PKT_TUNNEL);
 	pkt->ethertype = first->ethertype;
-	pkt->tunnel_tag = first->tunnel_tag;
+	pkt->realm = first->realm;
 	pkt->n_vlan = first->n_vlan;
 	memcpy(pkt->vlan, first->vlan, sizeof(pkt->vlan));
-	parse_end(pkt, frame, parse_network(pkt, &c));
+	parse_end(pkt, &c, parse_network(pkt, &c));
 	if (pkt->class != PKT_IP)
 		return false;
 	key_fill(pkt, frame, key);
 	return true;
 }
 
+// The header whose addresses are in the key, and that of a fragment.
+static uint32_t key_end(const struct pkt *pkt)
+{
+	return (uint32_t)RTE_MAX(pkt->l3_off, pkt->emb_off) + 40;
+}
+
+__attribute__((noinline)) static void key_far(struct rte_mbuf *m, union flow_key *key)
+{
+	uint8_t buffer[PARSE_WINDOW + 40]; // parse has found it in the window
+	uint32_t length;
+
+	key_fill(pkt_of(m), mbuf_window(m, buffer, key_end(pkt_of(m)), &length), key);
+}
+
 void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key)
 {
-	uint8_t buffer[PARSE_WINDOW];
+	uint8_t buffer[PARSE_NEAR];
 	uint32_t length;
-	const uint8_t *frame = mbuf_window(m, buffer, &length);
 
-	key_fill(pkt_of(m), frame, key);
+	if (unlikely(key_end(pkt_of(m)) > sizeof(buffer)))
+		key_far(m, key);
+	else
+		key_fill(pkt_of(m), mbuf_window(m, buffer, sizeof(buffer), &length), key);
 }

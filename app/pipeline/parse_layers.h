@@ -22,6 +22,10 @@ struct cursor {
 	uint32_t frame_end;   // length of the frame
 	uint32_t end;         // of the layer at hand, never beyond frame_end
 	uint32_t at;          // where the next header starts
+	const struct parse_settings *settings;
+	uint8_t cause;        // of PKT_UNSUPPORTED: enum unsupported_cause; HEADERS unless set
+	bool has_ip;          // the outermost IP header holds, and struct pkt speaks of it
+	bool fragment_header; // the IPv6 header at hand has one
 	bool captured;        // PKT_CAPTURED
 	bool cut;             // the frame ends before the IP packet does; captures only
 };
@@ -60,7 +64,7 @@ bool parse_is_extension(uint8_t proto);
 uint32_t parse_extension_length(uint8_t proto, const uint8_t *p);
 
 // A frame of the plainest kind, wholly parsed, and its key; false: the parser has to look.
-bool parse_plain(struct rte_mbuf *m, union flow_key *key);
+bool parse_plain(struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key);
 
 // Moves to the network layer; PKT_IP when it is there, with pkt->ethertype set.
 enum pkt_class parse_link(struct pkt *pkt, struct cursor *c);

@@ -4,11 +4,10 @@
 #include "parse_layers.h"
 #include "policy.h"
 
-#define TAGS_MAX   6  // VLAN tags, MPLS stacks and PPPoE headers that are followed
-#define LABELS_MAX 16 // in one MPLS stack
+// Tags, labels and headers are followed as far as the window goes: hosts take any number of VLAN 0.
 
-#define TYPE_LENGTH_MAX 1500 // IEEE 802.3: up to here the field is a length
-#define TYPE_PPPOE      0x8864
+#define TYPE_LEAST 0x0600 // IEEE 802.3: what is less is a length (1501 to 1535 are neither)
+#define TYPE_PPPOE 0x8864
 
 uint8_t parse_link_of(uint16_t linktype)
 {
@@ -82,7 +81,10 @@ static enum pkt_class first_header(struct pkt *pkt, struct cursor *c, uint16_t *
 		if (!*type)
 			return cursor_has(c, 1) ? PKT_MALFORMED : cursor_need(c, 1);
 		break;
-	case LINK_NULL: *type = type_of_version(c); return cursor_need(c, 1);
+	case LINK_NULL:
+		*type = type_of_version(c);
+		class = cursor_need(c, 1);
+		return class == PKT_IP && !*type ? PKT_LINK : class;
 	case LINK_SLL:
 		*type = be16(p + 14);
 		group = p[1] == 1 || p[1] == 2; // broadcast, multicast
@@ -91,7 +93,7 @@ static enum pkt_class first_header(struct pkt *pkt, struct cursor *c, uint16_t *
 		*type = be16(p);
 		group = p[10] == 1 || p[10] == 2;
 		break;
-	case LINK_PPP: *type = type_of_ppp(be16(p + length - 2)); break;
+	case LINK_PPP: *type = type_of_ppp(be16(p + length - 2)); return *type ? PKT_IP : PKT_LINK;
 	case LINK_C_HDLC: *type = be16(p + 2); break;
 	}
 	if (group)
@@ -107,8 +109,12 @@ static enum pkt_class skip_vlan(struct pkt *pkt, struct cursor *c, uint16_t *typ
 		return class;
 	const uint8_t *p = cursor_here(c);
 
-	if (pkt->n_vlan < PKT_VLANS_MAX)
-		pkt->vlan[pkt->n_vlan++] = be16(p) & 0xfff;
+	uint16_t id = be16(p) & 0xfff;
+
+	if (id) // 0 is a priority only
+		pkt->realm = realm_add_tag(c->settings, pkt->realm, id);
+	if (id && pkt->n_vlan < PKT_VLANS_MAX)
+		pkt->vlan[pkt->n_vlan++] = id;
 	*type = be16(p + 2);
 	c->at += 4;
 	return PKT_IP;
@@ -119,8 +125,8 @@ static enum pkt_class skip_mpls(struct cursor *c, uint16_t *type)
 {
 	bool bottom = false;
 
-	for (unsigned i = 0; !bottom; i++) {
-		enum pkt_class class = i < LABELS_MAX ? cursor_need(c, 4) : PKT_UNSUPPORTED;
+	while (!bottom) {
+		enum pkt_class class = cursor_need(c, 4);
 
 		if (class != PKT_IP)
 			return class;
@@ -135,28 +141,75 @@ static enum pkt_class skip_mpls(struct cursor *c, uint16_t *type)
 	return *type ? PKT_IP : PKT_LINK; // a pseudowire
 }
 
-// RFC 2516: only code 0 is a session's packet. Its length counts the PPP protocol field.
+// A PPP protocol field of one octet has its lowest bit set (RFC 1661 section 6.5).
+static uint16_t take_ppp_protocol(struct cursor *c)
+{
+	const uint8_t *p = cursor_here(c);
+
+	if (p[0] & 1) {
+		c->at += 1;
+		return p[0];
+	}
+	c->at += 2;
+	return be16(p);
+}
+
+// RFC 2516; the length counts the PPP protocol field. A session's packets have version and type 1
+// and code 0, which Linux does not look at; nor does it ask whether compression of the protocol
+// field was agreed on.
 static enum pkt_class skip_pppoe(struct pkt *pkt, struct cursor *c, uint16_t *type)
 {
-	enum pkt_class class = cursor_need(c, 8);
+	enum pkt_class class = cursor_need(c, 7);
 
 	if (class != PKT_IP)
 		return class;
 	const uint8_t *p = cursor_here(c);
 	uint32_t length = be16(p + 4);
 
-	if (p[0] != 0x11 || p[1] != 0)
-		return PKT_LINK;
-	if (length < 2)
+	if (!length)
 		return PKT_MALFORMED;
 	if (c->at + 6 + length <= c->end)
 		c->end = c->at + 6 + length; // behind it lies padding
 	else if (!c->captured)
 		return PKT_MALFORMED;
+	c->at += 6;
+	class = cursor_need(c, p[6] & 1 ? 1 : 2);
+	if (class != PKT_IP)
+		return class;
 	pkt->flags |= PKT_PPPOE;
-	*type = type_of_ppp(be16(p + 6));
+	pkt->realm = realm_add_session(c->settings, pkt->realm, be16(p + 2));
+	*type = type_of_ppp(take_ppp_protocol(c));
+	return *type ? PKT_IP : PKT_LINK; // LCP and the like; compressed headers
+}
+
+// IEEE 802.2 behind a length. SNAP with an EtherType (RFC 1042; IEEE 802.1H) is how it is on
+// 802.11, so that bridges to Wi-Fi hand it on as it is, and some hosts take it on Ethernet, too; 6
+// is IP (RFC 948). All of them whatever the length says (CVE-2021-27853, 27854, 27861, 27862): the
+// IP header has one. What else there is passes as a frame that is no IP: spanning tree (42 42 03),
+// IS-IS, NetBIOS, IPX, SNAP of other organizations (CDP, PVST+).
+static enum pkt_class skip_llc(struct cursor *c, uint16_t *type)
+{
+	static const uint8_t ethernet[3], tunnel[3] = {0, 0, 0xf8};
+	enum pkt_class class = cursor_need(c, 8);
+
+	if (class != PKT_IP)
+		return class == PKT_UNSUPPORTED ? class : PKT_LINK;
+	const uint8_t *p = cursor_here(c);
+
+	// the lowest bits tell groups and answers, and poll or final
+	if ((p[2] & 0xef) != 0x03)
+		return PKT_LINK;
+	if ((p[0] & 0xfe) == 0x06 && (p[1] & 0xfe) == 0x06) {
+		*type = TYPE_IPV4;
+		c->at += 3;
+		return PKT_IP;
+	}
+	if ((p[0] & 0xfe) != 0xaa || (p[1] & 0xfe) != 0xaa ||
+		(memcmp(p + 3, ethernet, 3) && memcmp(p + 3, tunnel, 3)))
+		return PKT_LINK;
+	*type = be16(p + 6);
 	c->at += 8;
-	return *type ? PKT_IP : PKT_LINK; // LCP and the like
+	return PKT_IP;
 }
 
 enum pkt_class parse_link(struct pkt *pkt, struct cursor *c)
@@ -164,7 +217,7 @@ enum pkt_class parse_link(struct pkt *pkt, struct cursor *c)
 	uint16_t type = 0;
 	enum pkt_class class = first_header(pkt, c, &type);
 
-	for (unsigned tags = 0; class == PKT_IP; tags++) {
+	while (class == PKT_IP) {
 		pkt->ethertype = type;
 		switch (type) {
 		case TYPE_IPV4:
@@ -175,10 +228,8 @@ enum pkt_class parse_link(struct pkt *pkt, struct cursor *c)
 		case 0x8847:
 		case 0x8848: class = skip_mpls(c, &type); break;
 		case TYPE_PPPOE: class = skip_pppoe(pkt, c, &type); break;
-		default: return PKT_LINK;
+		default: class = type < TYPE_LEAST ? skip_llc(c, &type) : PKT_LINK; break;
 		}
-		if (tags == TAGS_MAX && class == PKT_IP)
-			class = PKT_UNSUPPORTED;
 	}
 	return class;
 }
@@ -213,7 +264,7 @@ unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct
 	// STP is an 802.2 LLC frame: its type field is a length
 	unsigned protocol = reserved_group(frame[5]);
 
-	if (protocol == LINK_PROTO_STP && pkt->ethertype > TYPE_LENGTH_MAX)
+	if (protocol == LINK_PROTO_STP && pkt->ethertype >= TYPE_LEAST)
 		return LINK_PROTO_OTHER;
 	return protocol;
 }

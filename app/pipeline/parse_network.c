@@ -4,9 +4,8 @@
 #include <string.h>
 #include "parse_layers.h"
 
-#define EXTENSIONS_MAX 8
-#define TUNNELS_MAX    2
-#define DATAGRAM_MAX   65535u
+#define TUNNELS_MAX  8
+#define DATAGRAM_MAX 65535u
 
 // The datagram ends at `end` by its own length. A receiver discards what is cut short (RFC 1122
 // section 3.2.1.1 ff.), so on a port it is malformed; a capture holds such packets because of its
@@ -23,12 +22,19 @@ static enum pkt_class believe_end(struct cursor *c, uint32_t end)
 	return PKT_IP;
 }
 
-// Length 0 is what segmentation offload leaves to the driver, seen in captures only.
+// Length 0 is what segmentation offload leaves to the driver, seen in captures only; and that of a
+// jumbogram (RFC 2675), which hosts take for as long as its frame.
 static enum pkt_class believe_all(struct cursor *c)
 {
 	if (c->end - c->at > DATAGRAM_MAX)
 		c->end = c->at + DATAGRAM_MAX;
 	return PKT_IP;
+}
+
+static enum pkt_class unsupported(struct cursor *c, enum unsupported_cause cause)
+{
+	c->cause = (uint8_t)cause;
+	return PKT_UNSUPPORTED;
 }
 
 static enum pkt_class parse_ipv4(struct pkt *pkt, struct cursor *c)
@@ -51,6 +57,7 @@ static enum pkt_class parse_ipv4(struct pkt *pkt, struct cursor *c)
 		return class;
 	if (c->at + header > c->end)
 		return PKT_MALFORMED;
+	c->has_ip = true;
 	pkt->l4_proto = ip[9];
 	pkt->ttl = ip[8];
 	if (ip[16] >= 224)
@@ -81,15 +88,16 @@ uint32_t parse_extension_length(uint8_t proto, const uint8_t *p)
 }
 
 // RFC 8200 section 4.5; RFC 6946: offset 0 and nothing more to come is a whole packet.
-static enum pkt_class parse_fragment(struct pkt *pkt, const struct cursor *c)
+static enum pkt_class parse_fragment(struct pkt *pkt, struct cursor *c)
 {
 	uint16_t word = be16(cursor_here(c) + 2);
 	uint32_t rest = c->end - c->at - 8;
 
+	if (c->fragment_header) // Linux refuses a second one, others do not
+		return unsupported(c, UNSUPPORTED_FRAGMENTS);
+	c->fragment_header = true;
 	if (!(word & 0xfff9))
 		return PKT_IP;
-	if (pkt->flags & PKT_FRAGMENT)
-		return PKT_UNSUPPORTED; // a fragment of a fragment
 	pkt->flags |= PKT_FRAGMENT;
 	pkt->emb_off = (uint16_t)c->at;
 	if (!(word & 0xfff8))
@@ -117,7 +125,7 @@ static enum pkt_class parse_extension(struct pkt *pkt, struct cursor *c, bool fi
 		// It is not at its destination yet, so its addresses and checksum are those of
 		// another packet; and hosts refuse type 0 (RFC 5095).
 		if (p[3])
-			return PKT_UNSUPPORTED;
+			return unsupported(c, UNSUPPORTED_ROUTING);
 		break;
 	case IPPROTO_FRAGMENT: class = parse_fragment(pkt, c); break;
 	}
@@ -146,34 +154,22 @@ static enum pkt_class parse_ipv6(struct pkt *pkt, struct cursor *c)
 	if (ip[24] == 0xff)
 		pkt->flags |= PKT_MULTICAST;
 	c->at += 40;
-	if (payload == 0 && c->captured && ip[6] != IPPROTO_NONE)
+	if (payload == 0 && (ip[6] == IPPROTO_HOPOPTS || (c->captured && ip[6] != IPPROTO_NONE)))
 		class = believe_all(c);
-	else if (payload == 0 && ip[6] == IPPROTO_HOPOPTS)
-		class = PKT_UNSUPPORTED; // a jumbogram (RFC 2675)
 	else
 		class = believe_end(c, c->at + payload);
+	c->has_ip |= class == PKT_IP;
+	c->fragment_header = false;
 	for (unsigned n = 0; class == PKT_IP && parse_is_extension(pkt->l4_proto); n++) {
 		if (pkt->flags & PKT_FRAGMENT && !(pkt->flags & PKT_FRAG_FIRST))
 			break; // what follows lies somewhere in the datagram
-		class = n < EXTENSIONS_MAX ? parse_extension(pkt, c, n == 0) : PKT_UNSUPPORTED;
+		class = parse_extension(pkt, c, n == 0);
 		if (class == PKT_MALFORMED && c->cut) {
 			c->at = c->end; // no L4 header here, but the addresses hold
 			return PKT_IP;
 		}
 	}
 	return class;
-}
-
-// Both directions of a tunnel have one tag: it is made from the sum of the addresses.
-static uint8_t tunnel_tag(uint8_t around, const uint8_t *ip, bool v6)
-{
-	unsigned first = v6 ? 8 : 12, last = v6 ? 40 : 20;
-	uint32_t sum = 0;
-
-	for (unsigned i = first; i < last; i += 4)
-		sum += be32(ip + i);
-	sum = (sum + around) * 0x9e3779b1u;
-	return (uint8_t)(1 + (sum >> 16) % 255);
 }
 
 // RFC 2784 and 2890: version 0, optional checksum, key and sequence number. Returns the header's
@@ -187,9 +183,20 @@ static uint32_t gre_length(const uint8_t *gre)
 	return 4u + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4 : 0);
 }
 
-// Does the header at hand hold a packet that we follow? Then moves to it and sets the family; else
-// *type is 0.
-static enum pkt_class enter_tunnel(const struct pkt *pkt, struct cursor *c, uint16_t *type)
+// RFC 2890: the key lies behind the checksum.
+static void read_gre_key(const uint8_t *gre, struct realm_tunnel *tunnel)
+{
+	uint16_t flags = be16(gre);
+
+	tunnel->has_key = flags & 0x2000;
+	if (tunnel->has_key)
+		tunnel->key = be32(gre + 4 + (flags & 0x8000 ? 4 : 0));
+}
+
+// Does the header at hand hold a packet that we follow? Then moves to it and sets the family, and
+// the key of *tunnel; else *type is 0.
+static enum pkt_class enter_tunnel(
+	const struct pkt *pkt, struct cursor *c, struct realm_tunnel *tunnel, uint16_t *type)
 {
 	uint32_t skip = 0;
 
@@ -203,6 +210,9 @@ static enum pkt_class enter_tunnel(const struct pkt *pkt, struct cursor *c, uint
 		skip = gre_length(cursor_here(c));
 		if (!skip || c->at + skip > c->end)
 			return PKT_IP;
+		if (!cursor_has(c, skip))
+			return PKT_UNSUPPORTED;
+		read_gre_key(cursor_here(c), tunnel);
 		*type = be16(cursor_here(c) + 2);
 		break;
 	default: return PKT_IP;
@@ -226,26 +236,41 @@ static enum pkt_class parse_ip(struct pkt *pkt, struct cursor *c)
 	return parse_ipv4(pkt, c);
 }
 
-enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
+static enum pkt_class follow_tunnels(struct pkt *pkt, struct cursor *c, struct pkt *outer)
 {
-	unsigned depth = 0;
-
-	pkt->outer_l3_off = (uint16_t)c->at;
-	for (;;) {
-		const uint8_t *ip = cursor_here(c);
+	for (unsigned depth = 0;; depth++) {
+		struct realm_tunnel tunnel = {.ip = cursor_here(c)};
 		enum pkt_class class = parse_ip(pkt, c);
 		uint16_t inner = 0;
 
 		if (class == PKT_IP && !(pkt->flags & PKT_FRAGMENT))
-			class = enter_tunnel(pkt, c, &inner);
+			class = enter_tunnel(pkt, c, &tunnel, &inner);
 		if (class != PKT_IP)
 			return class;
 		if (!inner)
 			return parse_transport(pkt, c);
-		if (++depth > TUNNELS_MAX)
-			return PKT_UNSUPPORTED;
-		pkt->tunnel_tag = tunnel_tag(pkt->tunnel_tag, ip, pkt->ethertype == TYPE_IPV6);
+		if (depth == TUNNELS_MAX)
+			return unsupported(c, UNSUPPORTED_TUNNELS);
+		if (!depth)
+			*outer = *pkt;
+		tunnel.v6 = pkt->ethertype == TYPE_IPV6;
+		tunnel.proto = pkt->l4_proto;
+		pkt->realm = realm_add_tunnel(c->settings, pkt->realm, &tunnel);
 		pkt->flags |= PKT_TUNNEL;
 		pkt->ethertype = inner;
 	}
+}
+
+// Of what is not followed, or malformed behind it, the outermost header is known: rules on
+// addresses hold.
+enum pkt_class parse_network(struct pkt *pkt, struct cursor *c)
+{
+	struct pkt outer;
+
+	pkt->outer_l3_off = (uint16_t)c->at;
+	enum pkt_class class = follow_tunnels(pkt, c, &outer);
+
+	if (class != PKT_IP && pkt->flags & PKT_TUNNEL)
+		*pkt = outer;
+	return class;
 }

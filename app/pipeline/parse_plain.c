@@ -14,7 +14,8 @@
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN && offsetof(struct flow_key4, addr_b) == 4 &&
 		      offsetof(struct flow_key4, port_b) == 10 &&
 		      offsetof(struct flow_key4, l4_proto) == 12 &&
-		      offsetof(struct flow_key4, vlan) == 14,
+		      offsetof(struct flow_key4, flags) == 14 &&
+		      offsetof(struct flow_key4, realm) == 16,
 	"the first member is the low end of its word");
 
 static uint32_t load32(const uint8_t *p)
@@ -61,7 +62,7 @@ static bool find_payload(const uint8_t *ip, uint32_t total, uint32_t *offset, ui
 // The IPv4 header begins at `l3`, a constant in each of the two calls: what it makes constant below
 // is stored at one go. `end` readable bytes are the whole frame, and l3 + 28 at least.
 static inline __attribute__((always_inline)) bool parse_at(struct rte_mbuf *m, const uint8_t *frame,
-	uint32_t end, const uint32_t l3, union flow_key *key)
+	uint32_t end, const uint32_t l3, const struct parse_settings *settings, union flow_key *key)
 {
 	const uint8_t *ip = frame + l3, *l4 = ip + 20;
 	uint32_t first = host32(ip); // version, header length, TOS, total length
@@ -82,18 +83,18 @@ static inline __attribute__((always_inline)) bool parse_at(struct rte_mbuf *m, c
 	uint32_t address = both & swap;
 	uint16_t port = (sport ^ dport) & (uint16_t)swap;
 	uint16_t tag = tagged ? host16(frame + 14) & 0xfff : 0;
-	uint16_t vlan = tag ? (uint16_t)(tag | KEY_VLAN) : 0;
+	uint32_t realm = tagged && !settings->vlan_shared ? tag : 0;
 	// In two words, as they are read again: wider loads than stores would have to wait for
 	// them.
-	uint64_t words[2] = {
+	uint64_t words[3] = {
 		(source ^ address) | (uint64_t)(destination ^ address) << 32,
 		(uint16_t)(sport ^ port) | (uint64_t)(uint16_t)(dport ^ port) << 16 |
-			(uint64_t)ip[9] << 32 | (uint64_t)vlan << 48,
+			(uint64_t)ip[9] << 32,
+		realm,
 	};
 
 	memcpy(key, words, sizeof(words));
 	// member by member, in place; what receive has set stays
-	pkt->hash = parse_hash4(words[0], words[1]);
 	pkt->flags = (uint16_t)((pkt->flags & PARSE_KEPT_FLAGS) | PKT_L4_OK |
 				(forward ? PKT_A_TO_B : 0) | (group ? PKT_MULTICAST : 0));
 	pkt->ethertype = TYPE_IPV4;
@@ -107,10 +108,11 @@ static inline __attribute__((always_inline)) bool parse_at(struct rte_mbuf *m, c
 	pkt->vlan[1] = 0;
 	pkt->sport = sport;
 	pkt->dport = dport;
-	pkt->n_vlan = tagged;
+	pkt->n_vlan = tag != 0;
 	pkt->l4_proto = ip[9];
 	pkt->class = PKT_IP;
-	pkt->tunnel_tag = 0;
+	pkt->realm = realm;
+	pkt->unused = 0;
 	pkt->ttl = ip[8];
 	if (tcp) {
 		pkt->tcp_seq = host32(l4 + 4);
@@ -128,7 +130,7 @@ static inline __attribute__((always_inline)) bool parse_at(struct rte_mbuf *m, c
 	return true;
 }
 
-bool parse_plain(struct rte_mbuf *m, union flow_key *key)
+bool parse_plain(struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	uint32_t end = m->data_len;
@@ -139,8 +141,8 @@ bool parse_plain(struct rte_mbuf *m, union flow_key *key)
 	uint16_t type = host16(frame + 12);
 
 	if (type == TYPE_IPV4)
-		return parse_at(m, frame, end, 14, key);
+		return parse_at(m, frame, end, 14, settings, key);
 	if (type == 0x8100 && end >= 18 + 28 && host16(frame + 16) == TYPE_IPV4)
-		return parse_at(m, frame, end, 18, key);
+		return parse_at(m, frame, end, 18, settings, key);
 	return false;
 }

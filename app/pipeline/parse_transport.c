@@ -25,6 +25,8 @@ static enum pkt_class parse_udp(struct pkt *pkt, const struct cursor *c)
 	uint32_t room = c->end - c->at, length = be16(cursor_here(c) + 4);
 	bool rest_elsewhere = c->cut || pkt->flags & PKT_FRAGMENT;
 
+	if (!length && pkt->flags & PKT_V6)
+		length = room; // hosts take it for that of a jumbogram (RFC 2675 section 4)
 	if (length < 8 || (length > room && !rest_elsewhere))
 		return PKT_MALFORMED;
 	pkt->payload_off = (uint16_t)(c->at + 8);
@@ -83,7 +85,8 @@ static uint16_t icmp_dport(uint8_t proto, const uint8_t *icmp)
 	return other < 0 ? icmp[1] : (uint16_t)other;
 }
 
-// Ports of the embedded packet: 8 bytes of its L4 header are all that RFC 792 promises, 4 are read.
+// Ports of the embedded packet, and the sequence number of a TCP segment. RFC 792 promises 8 bytes
+// of the L4 header; hosts do not look at an error that quotes less.
 static bool embedded_ports(struct pkt *pkt, const struct cursor *c, uint8_t proto)
 {
 	const uint8_t *p = cursor_here(c);
@@ -92,14 +95,15 @@ static bool embedded_ports(struct pkt *pkt, const struct cursor *c, uint8_t prot
 	case IPPROTO_TCP:
 	case IPPROTO_UDP:
 	case IPPROTO_SCTP:
-		if (!cursor_has(c, 4))
+		if (!cursor_has(c, 8))
 			return false;
 		pkt->tcp_seq = be32(p);
+		pkt->tcp_ack = be32(p + 4);
 		return true;
 	case IPPROTO_ICMP:
 	case IPPROTO_ICMPV6:
 		// an error about an error is never sent (RFC 1122 section 3.2.2)
-		if (!cursor_has(c, 4) || icmp_is_error(proto, p[0]))
+		if (!cursor_has(c, 8) || icmp_is_error(proto, p[0]))
 			return false;
 		pkt->tcp_seq = (uint32_t)p[0] << 16 | icmp_dport(proto, p);
 		return true;

@@ -144,6 +144,14 @@ enum link_protocol {
 enum invalid_action {
 	INVALID_OBSERVE, // forward uninspected, counted
 	INVALID_DROP,
+	INVALID_AUTO, // unsupported: drop, if the policy may refuse anything
+};
+
+// ICMP redirects tell a host to send to another router (RFC 792, RFC 4861 section 8).
+enum icmp_redirect {
+	ICMP_REDIRECT_PASS,
+	ICMP_REDIRECT_DROP,
+	ICMP_REDIRECT_AUTO, // drop, if the policy may refuse anything
 };
 
 // How TCP is kept to the law, bytes inspected == bytes delivered, under a policy that enforces
@@ -200,6 +208,9 @@ struct policy {
 	bool enforces_app;            // it does, and some rule asks for the application
 	bool enforces;                // some rule or default may drop, reset or hold
 	uint32_t icmp_rejects_per_s;  // per lcore; 0: UDP reset is a plain drop
+	uint32_t icmp_errors_per_s;   // that pass, per lcore
+	uint8_t icmp_redirect;        // enum icmp_redirect
+	uint32_t resets_per_s;        // the same for RSTs; 0: TCP reset is a plain drop
 	struct tcp_rules tcp;
 	struct conn_cache_policy conn_cache;
 	struct timetable times;
@@ -244,6 +255,19 @@ static inline uint64_t policy_epoch_generation(uint32_t epoch, uint64_t now)
 	uint32_t mask = UINT32_MAX >> POLICY_EPOCH_SET_BITS;
 
 	return now - (((uint32_t)now - (epoch >> POLICY_EPOCH_SET_BITS)) & mask);
+}
+
+static inline enum invalid_action policy_unsupported(const struct policy *policy)
+{
+	if (policy->unsupported != INVALID_AUTO)
+		return policy->unsupported;
+	return policy->enforces ? INVALID_DROP : INVALID_OBSERVE;
+}
+
+static inline bool policy_drops_redirects(const struct policy *policy)
+{
+	return policy->icmp_redirect == ICMP_REDIRECT_DROP ||
+	       (policy->icmp_redirect == ICMP_REDIRECT_AUTO && policy->enforces);
 }
 
 const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid);

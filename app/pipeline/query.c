@@ -68,6 +68,15 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 	record->signature = about.signature;
 	record->confidence = about.confidence;
 	record->l4_proto = about.l4_proto;
+	bool stub = ref & FLOW_REF_STUB;
+	bool v6 = FLOW_V6 & (stub ? flow_stub_at(lcore->flows, ref)->flags
+				  : flow_at(lcore->flows, ref)->flags);
+
+	record->realm = parse_key_realm(flow_key_of(lcore->flows,
+						stub ? flow_stub_at(lcore->flows, ref)->key_pos
+						     : flow_at(lcore->flows, ref)->key_pos,
+						v6),
+		v6);
 	record->n_vlan = about.n_vlan;
 	record->vlan[0] = about.vlan[0];
 	record->vlan[1] = about.vlan[1];

@@ -4,19 +4,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include "both_ends.h"
 #include "flow_event.h"
 #include "flow_rate.h"
 #include "hold.h"
 #include "inspect.h"
+#include "inspect_again.h"
 #include "inspect_learned.h"
+#include "refuse.h"
 #include "resegment.h"
+#include "reuse.h"
 #include "seq.h"
 #include "tcp_state.h"
 #include "tx.h"
 #include "walk.h"
-
-// A RST, FIN or acknowledgement further than this from the edge is not believed: it may be forged.
-#define EDGE_TOLERANCE (1u << 20)
 
 static bool is_tcp(const struct pkt *pkt)
 {
@@ -34,14 +35,6 @@ static uint32_t sat_add(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-// A FIN before had its place by another number.
-static void begin_at(struct flow_stub *stub, unsigned half, uint32_t isn)
-{
-	if (stub->isn[half] != isn)
-		stub->tcp_flags[half] &= (uint8_t)~TH_FIN;
-	stub->isn[half] = isn;
-}
-
 // Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
 // last one holds, afterwards another SYN changes nothing.
 static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
@@ -56,7 +49,7 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN &&
 		!(stub->tcp_flags[half] & TH_ACK) && pkt->tcp_seq == stub->isn[half] + 1 &&
 		pkt->tcp_ack != stub->isn[!half] + 1 && !of_fin) {
-		begin_at(stub, !half, pkt->tcp_ack - 1);
+		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
 		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
 	}
 	if (!(pkt->tcp_flags & TH_SYN))
@@ -70,15 +63,13 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		if (stub->tcp_flags[half] & TH_SYN &&
 			(stub->tcp_flags[!half] & TH_ACK || half == HALF_C2S))
 			return;
-		if (same)
-			stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
-		else
+		if (!same)
 			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
-		begin_at(stub, !half, pkt->tcp_ack - 1);
-		begin_at(stub, half, pkt->tcp_seq);
+		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
+		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
-		begin_at(stub, half, pkt->tcp_seq);
+		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (pkt->tcp_seq != stub->isn[half]) {
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
@@ -97,6 +88,14 @@ static bool is_fin_ahead(const struct lcore *lcore, const struct walk *walk)
 	       !(stub->flags & FLOW_UNCONFIRMED);
 }
 
+// Of a connection that is established, an end other than at its next byte is not believed.
+static uint8_t believed_flags(const struct flow_stub *stub, const struct pkt *pkt, unsigned half)
+{
+	bool ends = stub_both_heard(stub) && pkt->tcp_seq != stub->isn[half] + 1;
+
+	return ends ? pkt->tcp_flags & (uint8_t) ~(TH_RST | TH_FIN) : pkt->tcp_flags;
+}
+
 static void account_stub(struct lcore *lcore, struct walk *walk)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
@@ -108,9 +107,9 @@ static void account_stub(struct lcore *lcore, struct walk *walk)
 	stub->bytes[half] = sat_add(stub->bytes[half], walk->m->pkt_len);
 	if (is_tcp(pkt)) {
 		account_syn(stub, walk->m, half);
-		stub->tcp_flags[half] |= pkt->tcp_flags;
+		stub->tcp_flags[half] |= believed_flags(stub, pkt, half);
 	}
-	flow_touch(lcore->flows, walk->ref, stub->lru_class, lcore->now_ns);
+	flow_touch(lcore->flows, walk->ref, flow_class_of_stub(stub), lcore->now_ns);
 }
 
 static uint64_t unseen_until(const struct lcore *lcore)
@@ -131,13 +130,6 @@ uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *
 	return app_networks_find(&lcore->policy->app_networks, ends->address[HALF_S2C]);
 }
 
-static void know_by_network(struct flow *flow, uint16_t app)
-{
-	flow->app = app;
-	flow->confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
-	flow->decided_pkts = app ? 1 : 0;
-}
-
 static bool passes_midstream(const struct lcore *lcore, const struct flow *flow)
 {
 	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_PASS && lcore->policy->enforces &&
@@ -156,19 +148,34 @@ static void pass_midstream(struct lcore *lcore, uint32_t ref)
 	lcore->stats.flows_midstream_passed++;
 }
 
+// It is known where the half begins. Where packets may have passed unseen, its next byte is the
+// first all the same if this packet says so.
+static bool begins_here(
+	const struct flow_stub *stub, const struct pkt *pkt, unsigned half, bool unseen)
+{
+	if (stub->l4_proto != IPPROTO_TCP || !(stub->tcp_flags[half] & TH_SYN))
+		return false;
+	uint32_t first = stub->isn[half] + 1;
+	bool of_sender = half == flow_half_by(stub->flags, pkt);
+
+	return !unseen || (of_sender ? pkt->tcp_seq == first
+				     : pkt->tcp_flags & TH_ACK && pkt->tcp_ack == first);
+}
+
 // The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows.
 static bool promote(struct lcore *lcore, struct walk *walk)
 {
 	const struct pkt *pkt = walk->pkt;
 	struct flow_stub stub = *flow_stub_at(lcore->flows, walk->ref);
-	enum flow_class class =
-		stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP : FLOW_CLASS_UDP_ONE_WAY;
-	uint32_t ref = flow_add(lcore, walk->key, pkt->hash, walk->v6, walk->ref, class);
+	enum flow_class class = stub_both_heard(&stub)         ? FLOW_CLASS_TCP_UNDECIDED
+				: stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP_UNHEARD
+							       : FLOW_CLASS_UDP_ONE_WAY;
+	uint32_t ref = flow_add(lcore, walk->key, walk->v6, walk->ref, class);
 
 	if (ref == FLOW_REF_NONE)
 		return false;
 	walk->ref = ref;
-	bool unseen = stub_is_out_of_date(lcore, &stub);
+	bool unseen = stub_is_out_of_date(lcore, &stub), known = true;
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
@@ -181,12 +188,14 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	flow->n_vlan = pkt->n_vlan;
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
 	flow_ends_of(walk->key, flow->flags, &cold->ends);
+	cold->realm = parse_key_realm(walk->key, walk->v6);
 	for (unsigned half = 0; half < 2; half++) {
 		flow->pkts[half] = stub.pkts[half];
 		flow->bytes[half] = stub.bytes[half];
 		flow->tcp_flags[half] = stub.tcp_flags[half];
 		cold->half[half].window_scale = stub.window_scale[half];
-		if (stub.tcp_flags[half] & TH_SYN && stub.l4_proto == IPPROTO_TCP && !unseen) {
+		known &= begins_here(&stub, pkt, half, unseen);
+		if (begins_here(&stub, pkt, half, unseen)) {
 			cold->half[half].start_seq = stub.isn[half] + 1;
 			cold->half[half].has_start = true;
 			flow->released[half] = stub.isn[half] + 1;
@@ -199,20 +208,23 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 				flow->seen[half] |= SEEN_FIN_FIRST;
 		}
 	}
+	both_ends_promote(flow, cold, &stub);
 	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
 		flow->seen[walk->half] |= SEEN_SYN_DATA;
 	bool is_midstream =
 		stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN);
 
-	if (is_midstream || (unseen && stub.l4_proto == IPPROTO_TCP)) {
+	if (is_midstream || (unseen && !known && stub.l4_proto == IPPROTO_TCP)) {
 		flow->flags |= FLOW_MIDSTREAM;
 		lcore->stats.flows_midstream++;
 	}
-	cold->expected = expect_take(lcore, &cold->ends, flow->l4_proto, &flow->app);
+	// what one end alone says does not use up what was announced
+	if (stub.l4_proto != IPPROTO_TCP || stub.heard & STUB_BOTH_HEARD)
+		cold->expected = expect_take(lcore, cold, flow->l4_proto, &flow->app);
 	if (cold->expected != EXPECT_NONE)
 		flow->confidence = CONFIDENCE_CACHE;
 	else if (stub.app)
-		know_by_network(flow, stub.app);
+		flow_know_by_network(flow, stub.app);
 	learned_ask(lcore, cold, flow->l4_proto);
 	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
 		pass_midstream(lcore, ref);
@@ -267,60 +279,6 @@ static bool near_edge(const struct flow *flow, unsigned half, uint32_t seq)
 	       seq - flow->released[half] + EDGE_TOLERANCE <= 2 * EDGE_TOLERANCE;
 }
 
-// A receiver may leave the payload of a SYN (RFC 7413 section 4.2.2): what comes in its place later
-// is then the first that counts, and may be something else.
-static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned half)
-{
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	uint32_t start = cold->half[half].start_seq;
-	struct tcp_track *track = cold->track ? track_at(lcore->tracker, cold->track) : NULL;
-
-	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
-	if (!cold->half[half].has_start || walk->pkt->tcp_ack != start)
-		return;
-	if (track ? !track->half[half].next : !cold->half[half].late)
-		return; // nothing of it was taken
-	if (track && !track_restart(lcore->tracker, track, half, start - 1))
-		return;
-	hold_anew(lcore, walk->ref, half);
-	cold->half[half].late = false;
-	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
-	flow->released[half] = start;
-	classify_end(lcore->classifier, &flow->classify_state);
-	classify_end(lcore->classifier, &flow->decoder_state);
-	cold->greeting = GREETING_AWAITED;
-	know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
-	learned_expected_again(lcore, flow, cold);
-	flow->signature = UINT16_MAX;
-	flow->flags &=
-		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
-}
-
-// A SYN in a connection that lives is a challenge (RFC 5961 section 4) unless a SYN-ACK takes it:
-// then both ends have begun anew on the same tuple.
-static void account_syn_again(struct lcore *lcore, struct walk *walk)
-{
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	unsigned half = walk->half;
-
-	if (walk->pkt->tcp_flags & TH_ACK) {
-		if (flow->seen[!half] & SEEN_SYN_DATA) {
-			flow_cold_at(lcore->flows, walk->ref)->half[half].window_scale =
-				segment_scale(walk->m, walk->pkt);
-			forget_syn_data(lcore, walk, !half);
-		}
-		return;
-	}
-	const struct flow_half *of = &flow_cold_at(lcore->flows, walk->ref)->half[half];
-
-	if (of->has_start && of->start_seq == walk->pkt->tcp_seq + 1)
-		return; // the same SYN again
-	flow->syn_seq = walk->pkt->tcp_seq;
-	flow->seen[half] |= SEEN_SYN_AGAIN;
-	flow->seen[!half] &= (uint8_t)~SEEN_SYN_AGAIN;
-}
-
 static void move(struct flow *flow, enum tcp_event event)
 {
 	flow->tcp_state = (uint8_t)tcp_state_next(flow->tcp_state, event);
@@ -343,7 +301,8 @@ static void move_state(struct flow *flow, uint8_t flags, unsigned half, bool ack
 		move(flow, TCP_EVENT_RST);
 }
 
-static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, unsigned half)
+// True: its time-out class may be another now.
+static bool account_tcp(struct flow *flow, const struct pkt *pkt, unsigned half)
 {
 	uint8_t flags = pkt->tcp_flags;
 	bool ends = (flow->tcp_flags[0] | flow->tcp_flags[1]) & (TH_FIN | TH_RST), acked = false;
@@ -357,13 +316,14 @@ static enum flow_class account_tcp(struct flow *flow, const struct pkt *pkt, uns
 		flow->seen[!half] |= SEEN_ACKED;
 		acked = true;
 		// acknowledged, so it was delivered, whether or not it passed here
-		if (flow->seen[!half] & SEEN_RELEASED &&
+		if (flow->seen[half] & SEEN_HEARD && flow->seen[!half] & SEEN_RELEASED &&
 			seq_lt(flow->released[!half], pkt->tcp_ack))
 			flow->released[!half] = pkt->tcp_ack;
 	}
-	if (unlikely(ends || flags & (TH_RST | TH_FIN)))
-		move_state(flow, flags, half, acked);
-	return tcp_state_is_closing(flow->tcp_state) ? FLOW_CLASS_TCP_CLOSING : FLOW_CLASS_TCP;
+	if (likely(!ends && !(flags & (TH_RST | TH_FIN))))
+		return false;
+	move_state(flow, flags, half, acked);
+	return true;
 }
 
 // Packets of the flow may have passed unseen since its last one (bypass.h): what is known of its
@@ -374,7 +334,7 @@ static void forget_edges(struct lcore *lcore, uint32_t ref)
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	for (unsigned half = 0; half < 2; half++)
-		flow->seen[half] &= SEEN_TEMPLATE;
+		flow->seen[half] &= SEEN_TEMPLATE | SEEN_HEARD;
 	if (cold->track)
 		track_unseen(track_at(lcore->tracker, cold->track));
 }
@@ -395,10 +355,19 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 	app_usage_count(lcore->apps, flow, half, m->pkt_len);
 	if (has_payload(pkt) && flow->n_data_pkts < UINT8_MAX)
 		flow->n_data_pkts++;
-	if (is_tcp(pkt))
-		class = account_tcp(flow, pkt, half);
-	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
-		class = FLOW_CLASS_UDP;
+	bool tcp = is_tcp(pkt);
+
+	if (tcp && unlikely(!flow_both_heard(flow)))
+		both_ends_tcp(lcore, ref, pkt, half);
+	bool moves = tcp && account_tcp(flow, pkt, half);
+
+	bool unsettled = class < FLOW_CLASS_TCP && (tcp || flow->pkts[!half]);
+
+	if (unlikely(moves || unsettled)) {
+		class = flow_class_of(flow);
+		if (class != flow->lru_class)
+			inspect_rank(lcore, ref, flow_class_rank[class]);
+	}
 	if (unlikely(!(flow->seen[half] & SEEN_TEMPLATE)))
 		keep_template(flow, &flow_cold_at(lcore->flows, ref)->half[half], half, m);
 	flow_touch(lcore->flows, ref, class, lcore->now_ns);
@@ -407,65 +376,10 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 static void account_flow(struct lcore *lcore, struct walk *walk)
 {
 	if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN)
-		account_syn_again(lcore, walk);
+		reuse_syn(lcore, walk);
 	account_packet(lcore, walk->ref, walk->m, walk->half);
-}
-
-static unsigned half_by(uint16_t flow_flags, const struct pkt *pkt)
-{
-	bool from_a = pkt->flags & PKT_A_TO_B;
-
-	return from_a == !!(flow_flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
-}
-
-static unsigned half_of(const struct lcore *lcore, const struct walk *walk)
-{
-	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
-					     : flow_stub_at(lcore->flows, walk->ref)->flags;
-
-	return half_by(flags, walk->pkt);
-}
-
-static bool is_syn(const struct pkt *pkt, uint8_t flags)
-{
-	return is_tcp(pkt) &&
-	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) == (TH_SYN | flags);
-}
-
-// A SYN-ACK that takes a SYN seen on this flow: its ends have a new connection, the old is over.
-static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
-{
-	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
-	walk->ref = FLOW_REF_NONE;
-	walk->flow_id = 0;
-	enum verdict verdict = stage_admit(lcore, walk);
-
-	if (verdict != VERDICT_PASS)
-		return verdict;
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-
-	walk->half = half_of(lcore, walk);
-	stub->tcp_flags[!walk->half] = TH_SYN;
-	stub->isn[!walk->half] = walk->pkt->tcp_ack - 1;
-	return VERDICT_PASS;
-}
-
-// The tuple of a flow is used again.
-static enum verdict account_reuse(struct lcore *lcore, struct walk *walk)
-{
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-	if (is_syn(walk->pkt, TH_ACK) && flow->seen[!walk->half] & SEEN_SYN_AGAIN &&
-		walk->pkt->tcp_ack == flow->syn_seq + 1)
-		return begin_anew(lcore, walk);
-	// the SYN is believed when it is taken, but a blocked peer shall not get so far
-	if (is_syn(walk->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
-		walk_cached(lcore, walk, true)) {
-		walk->told = true;
-		walk->reason = DROP_CONN_CACHE;
-		return VERDICT_DROP;
-	}
-	return VERDICT_PASS;
+	if (walk->pkt->l4_proto == IPPROTO_UDP)
+		again_begin(lcore, walk);
 }
 
 // On the tuple of a condemned flow: what is not of a new connection is of the old one.
@@ -479,15 +393,26 @@ static bool is_unconfirmed(const struct lcore *lcore, const struct walk *walk)
 	return stub->flags & FLOW_UNCONFIRMED && !stub_is_out_of_date(lcore, stub);
 }
 
+static void note_ends(const struct lcore *lcore, const struct walk *walk)
+{
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	both_ends_stub(lcore, stub, walk->pkt, walk->half);
+	if (stub_both_heard(stub))
+		stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+}
+
 enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 {
-	walk->half = half_of(lcore, walk);
+	walk->half = walk_half(lcore, walk);
 	if (walk_has_flow(walk)) {
-		enum verdict verdict = account_reuse(lcore, walk);
+		enum verdict verdict = reuse_account(lcore, walk);
 
 		if (verdict != VERDICT_PASS)
 			return verdict;
 	}
+	if (!walk_has_flow(walk) && is_tcp(walk->pkt))
+		note_ends(lcore, walk);
 	if (is_unconfirmed(lcore, walk)) {
 		walk->reason = DROP_NOT_TAKEN;
 		return VERDICT_DROP;
@@ -517,7 +442,12 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
 	}
+	bool heard = flow_both_heard(flow_at(lcore->flows, walk->ref));
+
 	account_flow(lcore, walk);
+	if (unlikely(!heard && is_tcp(walk->pkt) &&
+		     flow_both_heard(flow_at(lcore->flows, walk->ref))))
+		walk->undecided |= refuse_settle(lcore, walk->ref);
 	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
 	walk->pkt->flow = walk->ref;
 	walk->pkt->flow_gen = flow_at(lcore->flows, walk->ref)->gen;
@@ -556,8 +486,8 @@ void walk_released(struct lcore *lcore, struct walk *walk)
 	inspect_released(lcore, walk->ref, walk->half, pkt);
 }
 
-// What opens or ends a connection counts on a final flow, too, and takes the long way; so does what
-// is traced, and the first packet under a new policy.
+// What opens or ends a connection counts on a final flow, too, and takes the long way; so do what
+// is traced, a datagram that is to be classified again, and the first packet under a new policy.
 bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 {
 	struct pkt *pkt = pkt_of(m);
@@ -571,10 +501,13 @@ bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 		pkt->flags & (PKT_TRACE | PKT_ICMP_ERROR | PKT_CSUM_BAD))
 		return false;
 	bool tcp = pkt->l4_proto == IPPROTO_TCP;
+	unsigned half = flow_half_by(flow->flags, pkt);
 
-	if (tcp && pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST))
+	if (tcp ? pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST) || flow->seen[half] & SEEN_SYN_AGAIN
+		: again_is_due(flow, half))
 		return false;
-	unsigned half = half_by(flow->flags, pkt);
+	if (!tcp && unlikely(datagram_asks(lcore, m, pkt)))
+		return false;
 
 	if (lcore->inside_is_initiator && half == HALF_C2S)
 		pkt->flags |= PKT_FROM_INSIDE;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages for packets that have no flow: by link protocol, without state, of the condemned, and
-// the door where entries are made.
+// Stages for packets that have no flow: by link protocol, of the condemned, and the door where
+// entries are made.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include "decide.h"
 #include "flow_event.h"
-#include "fragments.h"
 #include "teardown.h"
 #include "walk.h"
 
-#define ANSWER_TICKS 1 // at most one answer per 67 ms and condemned flow
+#define CONDEMNED_DATAGRAMS_S 30 // of flows other than TCP, at most
+#define ANSWER_TICKS          1  // at most one answer per 67 ms and condemned flow
 
 static enum verdict drop(struct walk *walk, enum drop_reason reason)
 {
@@ -36,6 +36,24 @@ enum verdict walk_invalid(
 	return action == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
 }
 
+static void count_unsupported(struct stats *stats, enum unsupported_cause cause)
+{
+	stats->unsupported_pkts++;
+	switch (cause) {
+	case UNSUPPORTED_HEADERS: stats->unsupported_headers++; break;
+	case UNSUPPORTED_TUNNELS: stats->unsupported_tunnels++; break;
+	case UNSUPPORTED_ROUTING: stats->unsupported_routing++; break;
+	case UNSUPPORTED_FRAGMENTS: stats->unsupported_fragments++; break;
+	case UNSUPPORTED_MAX: break;
+	}
+}
+
+enum verdict walk_unsupported(struct lcore *lcore, struct walk *walk, unsigned cause)
+{
+	count_unsupported(&lcore->stats, cause);
+	return walk_invalid(lcore, walk, DROP_UNSUPPORTED, policy_unsupported(lcore->policy));
+}
+
 enum verdict stage_link(struct lcore *lcore, struct walk *walk)
 {
 	uint8_t buffer[64];
@@ -56,72 +74,15 @@ enum verdict stage_link(struct lcore *lcore, struct walk *walk)
 	}
 	case PKT_MALFORMED:
 		lcore->stats.malformed_pkts++;
+		if (walk->pkt->dport && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+			return VERDICT_DROP;
 		return walk_invalid(lcore, walk, DROP_MALFORMED, lcore->policy->malformed);
 	case PKT_UNSUPPORTED:
-		lcore->stats.unsupported_pkts++;
-		return walk_invalid(lcore, walk, DROP_UNSUPPORTED, lcore->policy->unsupported);
+		if (walk->pkt->dport && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+			return VERDICT_DROP;
+		return walk_unsupported(lcore, walk, walk->pkt->sport);
 	default: lcore->stats.linktype_pkts++; return VERDICT_SEND;
 	}
-}
-
-// Rules that need neither application nor state, on the packet's own addresses.
-static enum verdict decide_stateless(struct lcore *lcore, struct walk *walk)
-{
-	struct flow_ends ends;
-
-	packet_ends(walk->m, &ends);
-	const struct decide_input input = {
-		.ends = &ends,
-		.l4_proto = walk->pkt->l4_proto,
-		.n_vlan = walk->pkt->n_vlan,
-		.app_final = true,
-		.ports_known = walk->pkt->flags & PKT_L4_OK,
-		.c2s_from_inside = walk->pkt->flags & PKT_FROM_INSIDE,
-		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
-		.windows = lcore->windows,
-	};
-	struct decision decision = decide(lcore->policy, &input);
-
-	lcore->stats.decisions++;
-	if (!action_blocks(decision.action))
-		return VERDICT_SEND;
-	if (decision.rule != RULE_DEFAULT)
-		walk->rule_uid = lcore->policy->rules[decision.rule].uid;
-	walk->told = true;
-	return drop(walk, DROP_RULE);
-}
-
-// Held until its datagram is whole. A header with a bad checksum is of no datagram: no host takes
-// it.
-static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
-{
-	if (walk->view) { // a fragment of a fragment
-		lcore->stats.unsupported_pkts++;
-		return walk_invalid(lcore, walk, DROP_UNSUPPORTED, lcore->policy->unsupported);
-	}
-	lcore->stats.fragment_pkts += !(walk->pkt->owner_slot & PKT_SETTLED);
-	if (walk_checksum_good(lcore, walk))
-		return fragments_take(lcore, walk);
-	lcore->stats.bad_checksum_pkts++;
-	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
-}
-
-// An ICMP error follows the flow that it speaks of, and makes none.
-enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
-{
-	if (walk->pkt->flags & PKT_FRAGMENT)
-		return take_fragment(lcore, walk);
-	if (!(walk->pkt->flags & PKT_ICMP_ERROR))
-		return VERDICT_PASS;
-	lcore->stats.icmp_error_pkts++;
-	if (walk->ref == FLOW_REF_NONE)
-		return decide_stateless(lcore, walk);
-	if (walk->ref & FLOW_REF_STUB &&
-		flow_stub_at(lcore->flows, walk->ref)->lru_class == FLOW_CLASS_CONDEMNED) {
-		walk->told = true;
-		return drop(walk, DROP_CONDEMNED);
-	}
-	return VERDICT_SEND;
 }
 
 static bool is_syn(const struct pkt *pkt)
@@ -153,6 +114,17 @@ static bool stub_still_blocked(
 	return action_blocks(decide(lcore->policy, &input).action);
 }
 
+// What it drops does not prolong it.
+static bool is_over(const struct lcore *lcore, const struct flow_stub *stub)
+{
+	uint64_t ticks = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - stub->last_tick;
+	uint64_t limit = lcore->dp->limits.timeouts.normal_ns[FLOW_CLASS_CONDEMNED];
+
+	if (stub->l4_proto != IPPROTO_TCP)
+		limit = RTE_MIN(limit, CONDEMNED_DATAGRAMS_S * NS_PER_S);
+	return ticks << STUB_TICK_SHIFT >= limit;
+}
+
 // The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
 // so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache. What
 // no host accepts neither prolongs it nor is answered.
@@ -175,22 +147,22 @@ enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
 			    !stub_still_blocked(lcore, stub, walk);
 	}
 	bool good = walk_checksum_good(lcore, walk);
+	bool over = is_over(lcore, stub);
 
-	if (reprieved || (good && is_syn(walk->pkt))) {
+	if (reprieved || over || (good && is_syn(walk->pkt))) {
 		if (reprieved)
 			walk_evidence(lcore, walk, EVIDENCE_REPRIEVED);
 		lcore->stats.flows_ended++;
 		flow_remove(lcore, walk->ref);
 		walk->ref = FLOW_REF_NONE;
 		walk->flow_id = 0;
-		walk->was_condemned = !reprieved;
+		walk->was_condemned = !reprieved && !over;
 		return VERDICT_PASS;
 	}
 	walk->rule_uid = stub->rule_uid;
 	walk->told = true;
 	if (!good)
 		return drop(walk, DROP_CONDEMNED);
-	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 
 	bool answers = stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS;
@@ -226,7 +198,6 @@ static void cache_key(const struct lcore *lcore, const struct pkt *pkt, const un
 	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
 	bool a_began = !!(pkt->flags & PKT_A_TO_B) == initiator, v6 = pkt->flags & PKT_V6;
 	uint16_t port = initiator ? pkt->dport : pkt->sport;
-	uint16_t vlan = v6 ? key->v6.vlan : key->v4.vlan;
 
 	if (v6) {
 		memcpy(out->words, a_began ? key->v6.addr_a : key->v6.addr_b, 16);
@@ -239,9 +210,9 @@ static void cache_key(const struct lcore *lcore, const struct pkt *pkt, const un
 		out->words[1] = mapped | (a_began ? a : b) << 32;
 		out->words[3] = mapped | (a_began ? b : a) << 32;
 	}
-	out->words[4] = port | (uint64_t)vlan << 16 | (uint64_t)pkt->l4_proto << 32 |
-			(uint64_t)(inside == initiator) << 40 | (uint64_t)CACHE_TUPLE << 48;
-	out->words[5] = 0;
+	out->words[4] = port | (uint64_t)pkt->l4_proto << 16 |
+			(uint64_t)(inside == initiator) << 24 | (uint64_t)pkt->realm << 32;
+	out->words[5] = CACHE_TUPLE;
 }
 
 // The checksum stage has let it through: only what a host accepts refreshes an entry.
@@ -269,7 +240,7 @@ void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const unio
 	struct cache_question *question)
 {
 	cache_key(lcore, pkt, key, sender_is_initiator(lcore, pkt), &question->tuple);
-	question->hash = conn_words_hash(&question->tuple);
+	question->hash = conn_words_hash(&lcore->parse.seed, &question->tuple);
 	conn_cache_prefetch(lcore->conn_cache, question->hash);
 }
 
@@ -305,6 +276,18 @@ static bool refuses_midstream(const struct lcore *lcore, const struct walk *walk
 	       !(pkt->tcp_flags & TH_SYN) && !walk->allowed && !is_within_grace(lcore);
 }
 
+static uint16_t whose(const struct lcore *lcore, const struct pkt *pkt, bool initiator)
+{
+	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
+	uint16_t flags = initiator ? 0 : FLOW_FROM_RESPONDER;
+
+	if (!!(pkt->flags & PKT_A_TO_B) == initiator)
+		flags |= FLOW_INITIATOR_IS_A;
+	if (inside == initiator)
+		flags |= FLOW_C2S_INSIDE;
+	return flags;
+}
+
 // Nothing deep before payload: an entry begins as a 64-byte stub; the account stage makes a flow of
 // it when the first payload is there, which for a datagram is now.
 enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
@@ -312,7 +295,7 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 	if (walk->ref != FLOW_REF_NONE)
 		return VERDICT_PASS;
 	const struct pkt *pkt = walk->pkt;
-	bool initiator = sender_is_initiator(lcore, pkt);
+	bool initiator = walk->began || sender_is_initiator(lcore, pkt);
 
 	if (walk_cached(lcore, walk, initiator)) {
 		walk->told = true;
@@ -320,20 +303,19 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 	}
 	if (unlikely(refuses_midstream(lcore, walk)))
 		return drop(walk, DROP_MIDSTREAM);
-	walk->ref = flow_stub_add(lcore, walk->key, pkt->hash, walk->v6, stub_class(pkt));
+	if (unlikely(pkt->flags & PKT_TUNNEL) && walk_outer_refused(lcore, walk, initiator))
+		return VERDICT_DROP;
+	uint16_t flags = whose(lcore, pkt, initiator);
+
+	walk->ref = flow_stub_add(lcore, walk->key, walk->v6, stub_class(pkt), flags);
 	if (walk->ref == FLOW_REF_NONE) {
 		lcore->stats.flow_table_full++;
 		return lcore->policy->enforces ? drop(walk, DROP_FLOW_TABLE_FULL) : VERDICT_SEND;
 	}
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-	bool inside = (pkt->flags & PKT_FROM_INSIDE) || lcore->inside_is_initiator;
 
 	stub->l4_proto = pkt->l4_proto;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
-	if (!!(pkt->flags & PKT_A_TO_B) == initiator)
-		stub->flags |= FLOW_INITIATOR_IS_A;
-	if (inside == initiator)
-		stub->flags |= FLOW_C2S_INSIDE;
 	if (walk->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;
 	if (walk->allowed)

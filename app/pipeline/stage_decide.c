@@ -6,6 +6,7 @@
 #include "flow_event.h"
 #include "hold.h"
 #include "inspect.h"
+#include "refuse.h"
 #include "teardown.h"
 #include "walk.h"
 
@@ -17,7 +18,7 @@ static void learn(struct lcore *lcore, struct walk *walk, const struct decision 
 		.key =
 			{
 				.port = peer ? 0 : ends->port[HALF_S2C],
-				.vlan = walk->v6 ? walk->key->v6.vlan : walk->key->v4.vlan,
+				.realm = parse_key_realm(walk->key, walk->v6),
 				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = decision->cache,
@@ -60,9 +61,12 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 		app = stub->app;
 		confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 	}
-	lcore->stats.flows_condemned++;
-	lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
-	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+	if (!walk_has_flow(walk) || !flow_cold_at(lcore->flows, walk->ref)->refused.is) {
+		lcore->stats.flows_condemned++;
+		lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
+		flow_event_alert(
+			lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+	}
 	flow_event_drop(lcore, walk->ref, walk->m, reason, walk->rule_uid);
 	walk->reason = reason;
 	walk->told = true;
@@ -86,7 +90,7 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	}
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
-	stub->action = decision->action;
+	stub->action = decision->action & 0xfu;
 	stub->rule_uid = walk->rule_uid;
 	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
@@ -202,9 +206,17 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 static bool is_heard_out(const struct lcore *lcore, uint32_t ref)
 {
 	uint16_t flags = flow_at(lcore->flows, ref)->flags;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
-	return (flags & (FLOW_APP_FINAL | FLOW_DECODED)) == FLOW_APP_FINAL &&
-	       !greeting_pending(flow_cold_at(lcore->flows, ref)->greeting);
+	return (flags & (FLOW_APP_FINAL | FLOW_DECODED)) == FLOW_APP_FINAL && !cold->again.on &&
+	       !names_follow_goes_on(&cold->names) && !greeting_pending(cold->greeting);
+}
+
+// One of its packets was refused, and not both ends are heard: each is looked at.
+static bool is_watched(const struct lcore *lcore, uint32_t ref)
+{
+	return flow_cold_at(lcore->flows, ref)->refused.is &&
+	       !flow_both_heard(flow_at(lcore->flows, ref));
 }
 
 // A flow that is to be scanned is never final: it is inspected to its end. False: it must be
@@ -215,6 +227,8 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 	bool scans = decision->action == ACTION_SCAN;
 	bool done = decision->final && is_heard_out(lcore, walk->ref);
 
+	if (walk->again) // nothing of it is refused by this policy
+		flow_cold_at(lcore->flows, walk->ref)->refused = (struct flow_refused){0};
 	flow->action = decision->action;
 	if (scans || done)
 		flow->rule_uid = uid_of(lcore, decision->rule);
@@ -222,7 +236,8 @@ static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decisi
 		return hold_begin(lcore, walk->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
 	hold_leave(lcore, walk->ref);
-	if (done && !lcore->tap && inspect_settled(lcore, walk->ref))
+	if (done && !lcore->tap && !is_watched(lcore, walk->ref) &&
+		inspect_settled(lcore, walk->ref))
 		flow->flags |= FLOW_FINAL;
 	return true;
 }
@@ -233,8 +248,49 @@ static void settle(struct lcore *lcore, struct walk *walk)
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 
 	if (flow->action == ACTION_PASS && is_heard_out(lcore, walk->ref) && !lcore->tap &&
-		inspect_settled(lcore, walk->ref))
+		!is_watched(lcore, walk->ref) && inspect_settled(lcore, walk->ref))
 		flow->flags |= FLOW_FINAL;
+}
+
+static bool is_heard(const struct lcore *lcore, const struct walk *walk)
+{
+	return walk_has_flow(walk) ? flow_both_heard(flow_at(lcore->flows, walk->ref))
+				   : stub_both_heard(flow_stub_at(lcore->flows, walk->ref));
+}
+
+// What the packets carry makes no difference.
+static bool by_addresses(const struct lcore *lcore, const struct decide_input *known)
+{
+	struct decide_input input = *known;
+
+	if (input.l4_proto == IPPROTO_TCP || input.l4_proto == IPPROTO_UDP)
+		input.app_final = false;
+	if (input.confidence != CONFIDENCE_IP) {
+		input.app = APP_NONE;
+		input.confidence = CONFIDENCE_NONE;
+	}
+	struct decision decision = decide(lcore->policy, &input);
+
+	return decision.final && action_blocks(decision.action);
+}
+
+bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t app)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct decide_input input = {
+		.ends = &flow_cold_at(lcore->flows, walk->ref)->ends,
+		.l4_proto = flow->l4_proto,
+		.n_vlan = flow->n_vlan,
+		.vlan = {flow->vlan[0], flow->vlan[1]},
+		.ports_known = true,
+		.windows = lcore->windows,
+		.app = app,
+		.confidence = CONFIDENCE_DPI,
+		.app_final = true,
+		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+	};
+
+	return action_blocks(decide(lcore->policy, &input).action);
 }
 
 enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
@@ -289,13 +345,20 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 	count_decision(lcore, &decision);
 	note_decision(lcore, walk, &input, &decision);
 	monitor(lcore, walk, &decision);
+	if (action_blocks(decision.action) && !is_heard(lcore, walk)) {
+		refuse_packet(lcore, walk, &decision, &ends, by_addresses(lcore, &input));
+		return VERDICT_DROP;
+	}
 	if (action_blocks(decision.action)) {
 		block(lcore, walk, &decision, &ends, DROP_RULE);
 		return VERDICT_DROP;
 	}
 	if (walk_has_flow(walk) && !let_pass(lcore, walk, &decision)) {
 		decision.action = ACTION_RESET;
-		block(lcore, walk, &decision, &ends, DROP_UNSCANNED);
+		if (is_heard(lcore, walk))
+			block(lcore, walk, &decision, &ends, DROP_UNSCANNED);
+		else
+			refuse_packet(lcore, walk, &decision, &ends, false);
 		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;

@@ -4,10 +4,22 @@
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
+#include "both_ends.h"
 #include "checksum.h"
 #include "flow_event.h"
 #include "inspect.h"
+#include "inspect_again.h"
+#include "both_ends.h"
 #include "inspect_learned.h"
+#include "refuse.h"
+#include "inspect_names.h"
+
+// Its flow is asked for with each packet, until the rules on the tunnel's ends let it pass.
+static bool refuses_tunnel(struct lcore *lcore, struct walk *walk, uint16_t flow_flags)
+{
+	return unlikely(walk->pkt->flags & PKT_TUNNEL) && !(flow_flags & FLOW_ALLOWED) &&
+	       walk_outer_refused(lcore, walk, walk->half == HALF_C2S);
+}
 
 // The first packet after a reload, or after a time window has opened or closed, decides again on
 // the stored application.
@@ -20,6 +32,8 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 
 		if (flow->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
+		if (again && refuses_tunnel(lcore, walk, flow->flags))
+			return VERDICT_DROP;
 		flow->policy_epoch = lcore->epoch;
 		if (!again && !(flow->flags & FLOW_OPERATOR))
 			return VERDICT_PASS;
@@ -29,6 +43,8 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 
 		if (stub->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
+		if (again && refuses_tunnel(lcore, walk, stub->flags))
+			return VERDICT_DROP;
 		stub->policy_epoch = lcore->epoch;
 		if (!again)
 			return VERDICT_PASS;
@@ -44,7 +60,8 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 
 enum verdict stage_final(struct lcore *lcore, struct walk *walk)
 {
-	bool final = walk_has_flow(walk) && flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL;
+	bool final = walk_has_flow(walk) && flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL &&
+		     !datagram_asks(lcore, walk->m, walk->pkt);
 
 	return final ? VERDICT_SEND : VERDICT_PASS;
 }
@@ -57,8 +74,9 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 		const struct flow *flow = flow_at(lcore->flows, walk->ref);
 
 		// what opens or ends a connection counts on a final flow, too
-		bool plain = walk->pkt->l4_proto != IPPROTO_TCP ||
-			     !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
+		bool plain = walk->pkt->l4_proto != IPPROTO_TCP
+				     ? !datagram_asks(lcore, walk->m, walk->pkt)
+				     : !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
 
 		if (plain && flow->flags & FLOW_FINAL && flow->policy_epoch == lcore->epoch)
 			return VERDICT_PASS;
@@ -90,6 +108,7 @@ static void decode(struct inspection *in, const struct span *span)
 		.name = learned_name,
 		.transfer = learned_transfer,
 		.ctx = in,
+		.asked = &in->cold->asked,
 	};
 
 	if (decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state,
@@ -113,6 +132,7 @@ static struct classify_flow about_flow(const struct inspection *in, const struct
 		// by half: a stray segment of one must not spoil the beginning of the other
 		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+		.named = in->cold->named,
 	};
 }
 
@@ -134,20 +154,111 @@ static void take_greeting(struct inspection *in, const struct classify_work *wor
 			greeting_pending(work->greeting_phase));
 }
 
-// The application is known, but not yet all that its ends say of themselves.
+// A datagram that hides the name which the policy asks for does not pass.
+static void count_hellos(struct inspection *in, const struct classify_work *work)
+{
+	struct lcore *lcore = in->lcore;
+
+	lcore->stats.classify_quic_tried += work->quic_tried;
+	lcore->stats.classify_quic_opened += work->quic_opened;
+	if (!work->hello_refused)
+		return;
+	lcore->stats.classify_hello_refused++;
+	if (lcore->policy->enforces_app && !(in->flow->flags & FLOW_ALLOWED))
+		in->walk->starved = true;
+}
+
+// The application is known, but not yet all that its ends say of themselves; or they may say
+// something else.
 static void hear(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
 	const struct classify_flow about = about_flow(in, span);
+	struct classify_verdict verdict = {
+		.app = flow->app,
+		.signature = flow->signature,
+		.confidence = flow->confidence,
+		.final = true,
+	};
 	struct classify_work work;
 	struct greeting greeting;
 
 	begin_work(in, &work, &greeting);
-	classify_listen(lcore->classifier, &about, span, &in->flow->classify_state, &work);
-	lcore->stats.classify_quic_tried += work.quic_tried;
-	lcore->stats.classify_quic_opened += work.quic_opened;
+	classify_listen(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &flow->classify_state, &verdict, &work);
+	count_hellos(in, &work);
+	if (work.n_steps)
+		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
+	in->cold->named |= work.named;
 	take_greeting(in, &work);
 	in->walk->decoded |= !greeting_pending(in->cold->greeting);
+	if (verdict.app == flow->app)
+		return;
+	classify_end(lcore->classifier, &flow->decoder_state);
+	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_MONITORED);
+	if (app_has_decoder(verdict.app))
+		flow->flags |= FLOW_DECODED;
+	flow->app = verdict.app;
+	flow->signature = verdict.signature;
+	flow->confidence = verdict.confidence;
+	flow->decided_pkts = flow->n_data_pkts;
+	app_usage_settle(lcore->apps, flow);
+	both_ends_other_app(flow);
+	in->walk->undecided = true;
+}
+
+bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	uint32_t here = m->data_len - pkt->payload_off;
+	const uint8_t *bytes = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off);
+
+	return pkt->flags & PKT_L4_OK && user_apps_have_hosts(lcore->policy->user_apps) &&
+	       classify_may_ask(bytes, RTE_MIN(here, (uint32_t)pkt->payload_len));
+}
+
+static bool hears(const struct inspection *in, const struct span *span)
+{
+	return greeting_pending(in->cold->greeting) ||
+	       (span->flags & SPAN_DATAGRAM && user_apps_have_hosts(in->lcore->policy->user_apps) &&
+		       classify_may_ask(span_bytes(span), span_length(span)));
+}
+
+// Of a flow that is classified: whether this half, too, speaks as its application does.
+static void ask_half(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_verdict verdict = {0};
+	struct classify_work work;
+	struct greeting unread;
+	uint32_t state = CLASSIFY_NO_STATE;
+
+	begin_work(in, &work, &unread);
+	work.greeting = NULL;
+	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &state, &verdict, &work);
+	classify_end(lcore->classifier, &state);
+	lcore->stats.classify_scans += work.scans;
+	if (work.found == flow->app)
+		both_ends_datagram(lcore, flow, in->cold, in->walk->pkt, work.found, work.found_by);
+	if (flow_both_heard(flow))
+		learned_heard(in);
+}
+
+// A datagram, while not both ends of its flow are heard. False: there is nothing more to do for it.
+static bool ask_ends(struct inspection *in, const struct span *span)
+{
+	struct flow *flow = in->flow;
+	const struct classify_flow about = about_flow(in, span);
+
+	if (unlikely(in->cold->refused.is) && refuse_datagram(in, span, &about))
+		return false;
+	if (flow->flags & FLOW_APP_FINAL && flow->app != APP_NONE && !in->cold->again.on &&
+		(in->cold->heard_app != flow->app || !(flow->seen[span->half & 1] & SEEN_HEARD)))
+		ask_half(in, span);
+	return true;
 }
 
 static void consume(struct inspection *in, const struct span *span)
@@ -155,7 +266,21 @@ static void consume(struct inspection *in, const struct span *span)
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
 
-	if (flow->flags & FLOW_APP_FINAL && greeting_pending(in->cold->greeting))
+	if (flow->l4_proto == IPPROTO_UDP && unlikely(!flow_both_heard(flow)) &&
+		!ask_ends(in, span))
+		return;
+	if (unlikely(in->cold->again.on)) {
+		again_look(in, span);
+		if (flow_both_heard(flow))
+			learned_heard(in);
+	}
+	if (unlikely(!inspect_names(in, span))) {
+		in->walk->starved = true;
+		return;
+	}
+	if (unlikely(in->cold->names.fresh && flow->flags & FLOW_APP_FINAL))
+		inspect_names_apply(in);
+	if (flow->flags & FLOW_APP_FINAL && hears(in, span))
 		hear(in, span);
 	if (flow->flags & FLOW_DECODED) {
 		decode(in, span);
@@ -179,8 +304,7 @@ static void consume(struct inspection *in, const struct span *span)
 	lcore->stats.classify_scans += work.scans;
 	lcore->stats.classify_hits += work.hits;
 	lcore->stats.classify_refused += work.refused;
-	lcore->stats.classify_quic_tried += work.quic_tried;
-	lcore->stats.classify_quic_opened += work.quic_opened;
+	count_hellos(in, &work);
 	if (work.n_steps)
 		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and
@@ -193,6 +317,11 @@ static void consume(struct inspection *in, const struct span *span)
 		return;
 	}
 	learned_apply(in, span, &work, &verdict);
+	if (flow->l4_proto == IPPROTO_UDP && verdict.app != APP_NONE)
+		both_ends_datagram(lcore, flow, in->cold, in->walk->pkt, verdict.app,
+			work.found == verdict.app ? work.found_by : 0);
+	if (unlikely(in->cold->names.fresh))
+		inspect_names_merge(in, &verdict);
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
 		in->walk->undecided = true;
 	flow->app = verdict.app;
@@ -204,6 +333,7 @@ static void consume(struct inspection *in, const struct span *span)
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
+	again_settled(lcore, in->walk->ref, span->half & 1);
 	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
@@ -235,7 +365,7 @@ void inspect_span(struct inspection *in, const struct span *span)
 
 	consume(in, span);
 	// what starves is not taken, and comes again
-	if (unlikely(tap != NULL) && span->length && !(span->flags & SPAN_DATAGRAM) &&
+	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
 		!in->walk->starved)
 		tap->span(tap->ctx, in->lcore, in->walk->ref, span);
 }
@@ -246,21 +376,21 @@ void inspect_span(struct inspection *in, const struct span *span)
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 {
 	const struct rte_mbuf *m = in->walk->m;
-	uint32_t length = span.length;
+	uint32_t length = span.extent;
 	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
 	bool looked_at =
 		!(in->flow->flags & FLOW_APP_FINAL) || greeting_pending(in->cold->greeting);
 
 	if (offset + length > m->data_len && looked_at) {
-		span.length = RTE_MIN(length, (uint32_t)sizeof(start));
-		span.bytes = rte_pktmbuf_read(m, offset, span.length, start);
-		if (!span.bytes)
+		span.extent = RTE_MIN(length, (uint32_t)sizeof(start));
+		span.unchecked = rte_pktmbuf_read(m, offset, span.extent, start);
+		if (!span.unchecked)
 			return; // pkt_len promises more than the segments hold
 		inspect_span(in, &span);
-		span.offset64 += span.length;
-		offset += span.length;
-		length -= span.length;
+		span.offset64 += span.extent;
+		offset += span.extent;
+		length -= span.extent;
 	}
 	for (; m && length; m = m->next) {
 		if (offset >= m->data_len) {
@@ -269,8 +399,8 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 		}
 		uint32_t here = m->data_len - offset < length ? m->data_len - offset : length;
 
-		span.bytes = rte_pktmbuf_mtod_offset(m, const uint8_t *, offset);
-		span.length = here;
+		span.unchecked = rte_pktmbuf_mtod_offset(m, const uint8_t *, offset);
+		span.extent = here;
 		inspect_span(in, &span);
 		span.offset64 += here;
 		length -= here;
@@ -293,14 +423,14 @@ static void inspect_datagram(struct inspection *in)
 		length = sizeof(buffer);
 	const struct span span = {
 		.offset64 = *offset64,
-		.bytes = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer),
-		.length = length,
+		.unchecked = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer),
+		.extent = length,
 		.half = (uint8_t)half,
 		.flags = SPAN_DATAGRAM,
 	};
 
 	*offset64 += pkt->payload_len;
-	if (span.bytes)
+	if (span.unchecked)
 		inspect_span(in, &span);
 }
 
@@ -311,6 +441,7 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 	struct flow *flow = flow_at(lcore->flows, walk->ref);
 	enum verdict verdict = VERDICT_PASS;
 
+	inspect_make_room(lcore, walk);
 	if (flow->l4_proto == IPPROTO_TCP) {
 		verdict = inspect_tcp(lcore, walk);
 	} else {
@@ -323,6 +454,8 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 
 		inspect_datagram(&in);
 	}
+	if (walk->refused)
+		return VERDICT_DROP; // the walk says why
 	if (walk->starved) {
 		walk->reason = DROP_UNCLASSIFIED;
 		verdict = VERDICT_DROP;

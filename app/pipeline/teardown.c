@@ -25,13 +25,28 @@ static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t
 	return m;
 }
 
+static bool within_resets(struct lcore *lcore)
+{
+	if (lcore->now_ns - lcore->resets_window_ns >= NS_PER_S) {
+		lcore->resets_window_ns = lcore->now_ns;
+		lcore->resets_in_window = 0;
+	}
+	if (lcore->resets_in_window >= lcore->policy->resets_per_s) {
+		lcore->stats.resets_limited++;
+		return false;
+	}
+	lcore->resets_in_window++;
+	return true;
+}
+
 // A RST that travels as packets of `half` do.
 static bool reset_half(struct lcore *lcore, const struct flow *flow, const struct flow_cold *cold,
 	unsigned half, uint32_t seq)
 {
 	const struct flow_half *from = &cold->half[half];
 
-	if (!(flow->seen[half] & SEEN_TEMPLATE) || from->l2_flags & PKT_TUNNEL)
+	if (!(flow->seen[half] & SEEN_TEMPLATE) || from->l2_flags & PKT_TUNNEL ||
+		!within_resets(lcore))
 		return false;
 	struct rte_mbuf *m = packet_new(lcore, from->port, from->link);
 
@@ -107,6 +122,8 @@ static void answer_tcp(struct lcore *lcore, struct rte_mbuf *m)
 {
 	if (pkt_of(m)->tcp_flags & TH_RST)
 		return; // RFC 9293 section 3.5.2: never a RST for a RST
+	if (!within_resets(lcore))
+		return;
 	if (reply_with(lcore, m, craft_reset_reply))
 		lcore->stats.resets_sent++;
 	else

@@ -19,6 +19,8 @@ struct walk {
 	unsigned half;           // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;
+	bool began;         // its sender began the connection, whatever the packet says
+	bool refused;       // a datagram like one that was (refuse.h)
 	bool starved;       // no classifier state was free for it
 	bool undecided;     // the decision is to be made (again)
 	bool was_condemned; // its SYN opens the tuple of a condemned flow
@@ -68,12 +70,27 @@ void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigne
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);
 
+// Whether the flow of the walk would be blocked as this application's, of CONFIDENCE_DPI.
+bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t app);
+
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);
 
 // What no host accepts, or we do not follow: told, and dropped if `action` says so.
 enum verdict walk_invalid(struct lcore *lcore, struct walk *walk, enum drop_reason reason,
 	enum invalid_action action);
+
+// The same of what we do not follow, counted by its cause. What is known of it is its outermost IP
+// header: the rules on addresses come first.
+enum verdict walk_unsupported(struct lcore *lcore, struct walk *walk, unsigned cause);
+// Rules that need neither application nor state, on the packet's own addresses: VERDICT_DROP or
+// VERDICT_SEND.
+enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk);
+
+// The rules on addresses, of the outermost header of a packet in a tunnel: a host that may send
+// nothing may not send it in a tunnel, either. `initiator`: the packet's sender began the flow.
+// Sets the drop's rule. Asked for each new flow, and again for a flow after a reload.
+bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator);
 
 // The user-defined application that has the responder's address; APP_NONE: none has.
 uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
@@ -94,6 +111,13 @@ void walk_evidence_made(struct lcore *lcore, struct walk *walk);
 static inline bool walk_has_flow(const struct walk *walk)
 {
 	return walk->ref != FLOW_REF_NONE && !(walk->ref & FLOW_REF_STUB);
+}
+
+static inline unsigned walk_half(const struct lcore *lcore, const struct walk *walk)
+{
+	return flow_half_by(walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
+						: flow_stub_at(lcore->flows, walk->ref)->flags,
+		walk->pkt);
 }
 
 #endif

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <rte_common.h>
 #include <rte_malloc.h>
+#include "chains.h"
 
-#define NONE UINT32_MAX
+#define NONE CHAIN_END
 
 struct node { // a packet that is held
 	struct frag_piece piece;
@@ -34,8 +35,8 @@ struct frag_table {
 	void *ctx;
 	struct entry *entries;
 	struct node *nodes;
-	uint32_t *chains;
-	uint32_t chain_mask;
+	struct hash_seed seed;
+	struct chains chains;
 	uint32_t free_entry, free_node;
 	uint32_t oldest, newest;
 	uint32_t n_entries, n_packets;
@@ -61,8 +62,8 @@ static void *zeroed(size_t n, size_t size, int socket)
 	return rte_zmalloc_socket("frag", n * size, RTE_CACHE_LINE_SIZE, socket);
 }
 
-struct frag_table *frag_table_new(
-	const struct frag_limits *limits, frag_sink *sink, void *ctx, int socket)
+struct frag_table *frag_table_new(const struct frag_limits *limits, const struct hash_seed *seed,
+	frag_sink *sink, void *ctx, int socket)
 {
 	struct frag_table *table = zeroed(1, sizeof(*table), socket);
 
@@ -71,21 +72,22 @@ struct frag_table *frag_table_new(
 	uint32_t n_chains = chains_of(limits), most = limits->per_datagram + 1;
 
 	table->limits = *limits;
+	table->seed = *seed;
 	table->sink = sink;
 	table->ctx = ctx;
 	table->entries = zeroed(limits->datagrams, sizeof(struct entry), socket);
 	table->nodes = zeroed(limits->packets, sizeof(struct node), socket);
-	table->chains = zeroed(n_chains, sizeof(uint32_t), socket);
+	uint32_t *heads = zeroed(n_chains, sizeof(uint32_t), socket);
+
+	if (heads)
+		chains_init(&table->chains, heads, n_chains);
 	table->whole.arrived = zeroed(most, sizeof(struct rte_mbuf *), socket);
 	table->whole.pieces = zeroed(most, sizeof(struct frag_piece), socket);
-	if (!table->entries || !table->nodes || !table->chains || !table->whole.arrived ||
+	if (!table->entries || !table->nodes || !heads || !table->whole.arrived ||
 		!table->whole.pieces) {
 		frag_table_free(table);
 		return NULL;
 	}
-	table->chain_mask = n_chains - 1;
-	for (uint32_t i = 0; i < n_chains; i++)
-		table->chains[i] = NONE;
 	for (uint32_t i = 0; i < limits->datagrams; i++)
 		table->entries[i].next = i + 1 < limits->datagrams ? i + 1 : NONE;
 	for (uint32_t i = 0; i < limits->packets; i++)
@@ -100,31 +102,37 @@ void frag_table_free(struct frag_table *table)
 		return;
 	rte_free(table->entries);
 	rte_free(table->nodes);
-	rte_free(table->chains);
+	rte_free(table->chains.heads);
 	rte_free(table->whole.arrived);
 	rte_free(table->whole.pieces);
 	rte_free(table);
 }
 
-// Multiplied and folded, with a key that a sender does not know.
-static uint32_t hash(const struct frag_table *table, const struct frag_key *key)
+static uint32_t *head_of(const struct frag_table *table, const struct frag_key *key)
 {
-	uint64_t words[sizeof(*key) / 8], mix = table->limits.seed;
+	uint64_t words[sizeof(*key) / 8];
 
 	memcpy(words, key, sizeof(words));
-	for (unsigned i = 0; i < RTE_DIM(words); i += 2) {
-		unsigned __int128 product =
-			(unsigned __int128)(words[i] ^ mix ^ 0xa0761d6478bd642full) *
-			(words[i + 1] ^ table->limits.seed ^ 0xe7037ed1a0b428dbull);
+	return chains_head(&table->chains, hash_words(&table->seed, words, RTE_DIM(words)));
+}
 
-		mix = (uint64_t)product ^ (uint64_t)(product >> 64);
+// *oldest: of the chain; NONE: it is empty.
+static unsigned chain_length(const struct frag_table *table, uint32_t head, uint32_t *oldest)
+{
+	unsigned length = 0;
+
+	*oldest = head;
+	for (uint32_t at = head; at != NONE; at = table->entries[at].next) {
+		if (table->entries[at].created_ns <= table->entries[*oldest].created_ns)
+			*oldest = at;
+		length++;
 	}
-	return (uint32_t)(mix ^ mix >> 32) & table->chain_mask;
+	return length;
 }
 
 static struct entry *find(const struct frag_table *table, const struct frag_key *key)
 {
-	uint32_t at = table->chains[hash(table, key)];
+	uint32_t at = *head_of(table, key);
 
 	while (at != NONE && memcmp(&table->entries[at].key, key, sizeof(*key)) != 0)
 		at = table->entries[at].next;
@@ -133,9 +141,10 @@ static struct entry *find(const struct frag_table *table, const struct frag_key 
 
 static void unlink_entry(struct frag_table *table, struct entry *e)
 {
-	uint32_t index = (uint32_t)(e - table->entries);
-	uint32_t *link = &table->chains[hash(table, &e->key)];
+	uint32_t index = (uint32_t)(e - table->entries), oldest;
+	uint32_t *link = head_of(table, &e->key);
 
+	chains_shrink(&table->chains, chain_length(table, *link, &oldest));
 	while (*link != index)
 		link = &table->entries[*link].next;
 	*link = e->next;
@@ -202,11 +211,16 @@ static enum frag_verdict give_up(
 
 static struct entry *make(struct frag_table *table, const struct frag_key *key, uint64_t now_ns)
 {
+	uint32_t *chain = head_of(table, key), oldest;
+
+	if (chain_length(table, *chain, &oldest) == CHAIN_MAX)
+		end(table, &table->entries[oldest], FRAG_END_LIMIT);
 	if (table->free_entry == NONE)
 		end(table, &table->entries[table->oldest], FRAG_END_LIMIT);
-	uint32_t index = table->free_entry, *chain = &table->chains[hash(table, key)];
+	uint32_t index = table->free_entry;
 	struct entry *e = &table->entries[index];
 
+	chains_grow(&table->chains, chain_length(table, *chain, &oldest));
 	table->free_entry = e->next;
 	*e = (struct entry){
 		.key = *key,
@@ -426,4 +440,9 @@ uint32_t frag_packets(const struct frag_table *table)
 uint32_t frag_datagrams(const struct frag_table *table)
 {
 	return table->n_entries;
+}
+
+unsigned frag_longest_chain(const struct frag_table *table)
+{
+	return chains_longest(&table->chains);
 }

@@ -16,7 +16,8 @@
 // Memory is fixed. Where a limit is reached the oldest datagram goes: whole ones need their place
 // for as long as their fragments are apart on the wire, those of a flood for ever. Work is bounded,
 // too: a fragment costs one look-up and at most per_datagram comparisons, one if it is in order;
-// an eviction is paid for by what was put in before. The hash is keyed.
+// an eviction is paid for by what was put in before. The hash is keyed, and no chain longer than
+// CHAIN_MAX: beyond that its oldest datagram goes.
 //
 // One per data lcore, its own; no other may look. Packets are opaque but for their bytes.
 #ifndef SLUICE_FRAG_H
@@ -26,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rte_mbuf.h>
+#include "hash_seed.h"
 
 #define FRAG_DATAGRAM_MAX 65535u
 
@@ -34,7 +36,6 @@ struct frag_limits {
 	uint32_t packets;      // mbufs held: a packet of several counts as many
 	uint32_t per_datagram; // packets
 	uint64_t timeout_ns;   // from a datagram's first fragment on
-	uint64_t seed;         // of the hash; anything that an attacker does not know
 };
 
 // Unused octets are 0: keys are compared as they lie in memory.
@@ -42,12 +43,11 @@ struct frag_key {
 	uint8_t source[16]; // IPv4 in the first four
 	uint8_t destination[16];
 	uint32_t id;
-	uint16_t vlan[2]; // 0: no tag
-	uint8_t proto;    // IPv4; IPv6 has none that holds for all fragments
+	uint32_t realm; // of its network
+	uint8_t proto;  // IPv4; IPv6 has none that holds for all fragments
 	uint8_t v6;
-	uint8_t tunnel_tag;
 	uint8_t from_inside; // the two sides have no receiver in common
-	uint32_t unused;
+	uint8_t unused[5];
 };
 static_assert(sizeof(struct frag_key) == 48, "no padding but what is named");
 
@@ -93,8 +93,8 @@ struct frag_table;
 typedef void frag_sink(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigned n);
 
 // NULL: no memory. `sink` is called within the functions below.
-struct frag_table *frag_table_new(
-	const struct frag_limits *limits, frag_sink *sink, void *ctx, int socket);
+struct frag_table *frag_table_new(const struct frag_limits *limits, const struct hash_seed *seed,
+	frag_sink *sink, void *ctx, int socket);
 // Nothing may be held any more (frag_drain).
 void frag_table_free(struct frag_table *table);
 // Bytes that a table takes, for estimates.
@@ -115,5 +115,6 @@ void frag_drain(struct frag_table *table);
 uint32_t frag_held(const struct frag_table *table);
 uint32_t frag_packets(const struct frag_table *table);
 uint32_t frag_datagrams(const struct frag_table *table);
+unsigned frag_longest_chain(const struct frag_table *table); // datagrams
 
 #endif

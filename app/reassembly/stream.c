@@ -18,14 +18,14 @@ bool stream_copy(struct tracker *tracker, struct tcp_track *track, struct tcp_ha
 		.half = (uint8_t)half_which(track, half),
 		.flags = span_flags(half),
 		.offset64 = half->next,
-		.bytes = copy->bytes + (half->next - copy->start),
-		.length = (uint32_t)(copy->start + copy->length - half->next),
+		.unchecked = copy->bytes + (half->next - copy->start),
+		.extent = (uint32_t)(copy->start + copy->length - half->next),
 	};
 
 	half->flags |= HALF_TAKEN;
 	if (!MUTATED(COPIES) && !stream_obey(half, consumer->take(consumer->ctx, &span)))
 		return false;
-	half->next += span.length;
+	half->next += span.extent;
 	q2_sent(&half->q2, &tracker->slab, copy);
 	return true;
 }
@@ -66,7 +66,7 @@ void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 			.half = (uint8_t)half_which(track, half),
 			.flags = (uint8_t)(span_flags(half) | SPAN_GAP),
 			.offset64 = half->next,
-			.length = here,
+			.extent = here,
 		};
 
 		stream_obey(half, consumer->take(consumer->ctx, &span));

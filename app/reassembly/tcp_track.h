@@ -70,6 +70,8 @@ struct tcp_track {
 	// lists of the tracker; `which` half is worked off comes from its flags
 	TAILQ_ENTRY(tcp_track) resuming;
 	TAILQ_ENTRY(tcp_track) holding;
+	TAILQ_ENTRY(tcp_track) age;
+	uint8_t rank;
 	bool undecided; // the user's: what was consumed changed something that is to be decided
 	bool on_resuming;
 	bool on_holding;
@@ -86,6 +88,8 @@ struct tracker_limits {
 	bool fast_pass;
 };
 
+// What goes first where room ends; the user's words for how much it knows of a connection.
+#define TRACK_RANKS           4
 #define TRACKER_BLOCKS_PER_MB (1048576 / SLAB_BLOCK)
 
 struct tracker {
@@ -97,7 +101,8 @@ struct tracker {
 	struct tcp_track *tracks;
 	struct track_list resuming; // halves to be worked off
 	struct track_list holding;  // have held packets, or had; looked at in turn (track_age)
-	bool keep_acked;            // replay --streams: compare with acknowledged bytes, too
+	struct track_list of_rank[TRACK_RANKS]; // the oldest first
+	bool keep_acked; // replay --streams: compare with acknowledged bytes, too
 	void (*drop)(void *ctx, struct rte_mbuf *m, enum drop_reason reason); // of held packets
 	void *ctx;
 	void *memory;
@@ -107,10 +112,22 @@ struct tracker {
 struct tracker *tracker_new(const struct tracker_limits *limits, int socket);
 void tracker_free(struct tracker *tracker);
 
-// TRACK_NONE: no state is free.
+// TRACK_NONE: no state is free. Its rank is 0 at first.
 uint32_t track_take(struct tracker *tracker, uint32_t flow, struct stream_report *report);
 // What it holds is dropped with `reason`.
 void track_give(struct tracker *tracker, uint32_t index, enum drop_reason reason);
+// The connection has another rank now, or is to be the youngest of its rank.
+void track_rank(struct tracker *tracker, struct tcp_track *track, unsigned rank);
+// The flow of the one that has been tracked for longest among those of that rank; false: none is.
+static inline bool track_oldest(const struct tracker *tracker, unsigned rank, uint32_t *flow)
+{
+	const struct tcp_track *oldest = TAILQ_FIRST(&tracker->of_rank[rank]);
+
+	if (!oldest)
+		return false;
+	*flow = oldest->flow;
+	return true;
+}
 static inline struct tcp_track *track_at(const struct tracker *tracker, uint32_t index)
 {
 	return &tracker->tracks[index];
@@ -159,7 +176,7 @@ enum consumed {
 struct stream_consumer {
 	// A gap, or bytes in one piece.
 	enum consumed (*take)(void *ctx, const struct span *span);
-	// Bytes of the packet at hand; span->bytes is NULL.
+	// Bytes of the packet at hand: of the span nothing can be read.
 	enum consumed (*take_packet)(void *ctx, const struct span *span, struct payload bytes);
 	void *ctx;
 };

@@ -190,7 +190,7 @@ static void take_in_order(struct work *work)
 			.half = segment->half,
 			.flags = span_flags(half),
 			.offset64 = half->next,
-			.length = (uint32_t)(until - half->next),
+			.extent = (uint32_t)(until - half->next),
 		};
 
 		if (!stream_obey(
@@ -201,7 +201,7 @@ static void take_in_order(struct work *work)
 		}
 		if (keeps && !MUTATED(FORGOTTEN))
 			q2_keep(&half->q2, &work->tracker->slab, SEGMENT_SENT, half->next, bytes,
-				span.length);
+				span.extent);
 		half->next = until;
 		work->result->taken = true;
 	}

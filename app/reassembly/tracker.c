@@ -144,7 +144,15 @@ uint32_t track_take(struct tracker *tracker, uint32_t flow, struct stream_report
 	init(track);
 	track->flow = flow;
 	track->report = report;
+	TAILQ_INSERT_TAIL(&tracker->of_rank[0], track, age);
 	return index;
+}
+
+void track_rank(struct tracker *tracker, struct tcp_track *track, unsigned rank)
+{
+	TAILQ_REMOVE(&tracker->of_rank[track->rank], track, age);
+	track->rank = (uint8_t)rank;
+	TAILQ_INSERT_TAIL(&tracker->of_rank[rank], track, age);
 }
 
 void track_give(struct tracker *tracker, uint32_t index, enum drop_reason reason)
@@ -159,6 +167,7 @@ void track_give(struct tracker *tracker, uint32_t index, enum drop_reason reason
 		TAILQ_REMOVE(&tracker->resuming, track, resuming);
 	if (track->on_holding)
 		TAILQ_REMOVE(&tracker->holding, track, holding);
+	TAILQ_REMOVE(&tracker->of_rank[track->rank], track, age);
 	track->report = NULL;
 	tracker->free[tracker->n_free++] = index;
 }
@@ -172,6 +181,8 @@ struct tracker *tracker_new(const struct tracker_limits *limits, int socket)
 	tracker->limits = *limits;
 	TAILQ_INIT(&tracker->resuming);
 	TAILQ_INIT(&tracker->holding);
+	for (unsigned i = 0; i < TRACK_RANKS; i++)
+		TAILQ_INIT(&tracker->of_rank[i]);
 	tracker->memory =
 		rte_malloc_socket("slab", (size_t)limits->blocks * SLAB_BLOCK, 64, socket);
 	tracker->tracks = rte_zmalloc_socket(

@@ -130,7 +130,7 @@ char *tapi_core_stats_json(struct tapi_core *core, bool with_peers)
 			json_array_append_new(peers, of_peer(peer));
 		json_object_set_new(root, "peers", peers);
 	}
-	text = json_dumps(root, JSON_COMPACT);
+	text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(root);
 	return text;
 }
@@ -169,7 +169,7 @@ char *tapi_core_stats_peers_json(
 	cursor->done = peer == NULL;
 	json_object_set_new(root, "peers", peers);
 	number(root, "of", core->n_peers);
-	text = json_dumps(root, JSON_COMPACT);
+	text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(root);
 	return text;
 }

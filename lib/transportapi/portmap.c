@@ -329,11 +329,16 @@ static bool wish_read(struct wish *out, char how[8], const char *line)
 	return true;
 }
 
-static void rights_drop(void)
+// False: it is root still, as where a user namespace has no other user. What the local network says
+// must not be read then.
+static bool rights_drop(void)
 {
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (geteuid() == 0 && (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY)))
-		return; // a container that has no other user: it has few rights, then
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return false;
+	if (geteuid() != 0)
+		return true;
+	return !setgroups(0, NULL) && !setgid(NOBODY) && !setuid(NOBODY) &&
+	       setuid(0) != 0; // they do not come back
 }
 
 int main(void)
@@ -351,7 +356,10 @@ int main(void)
 	sigaction(SIGINT, &none, NULL);
 	sigaction(SIGHUP, &none, NULL);
 	sigaction(SIGPIPE, &none, NULL);
-	rights_drop();
+	if (!rights_drop()) {
+		printf("failed portmap cannot give up the rights of root, and ends\n");
+		return 1;
+	}
 	while (!ending && fgets(line, sizeof(line), stdin)) {
 		struct mapping fresh;
 

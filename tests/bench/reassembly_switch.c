@@ -22,12 +22,12 @@ enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct walk *walk)
 		.cold = flow_cold_at(lcore->flows, walk->ref),
 	};
 	const struct span span = {
-		.length = walk->pkt->payload_len,
+		.extent = walk->pkt->payload_len,
 		.offset64 = walk->pkt->tcp_seq,
 		.half = (uint8_t)walk->half,
 	};
 
-	if (span.length)
+	if (span.extent)
 		inspect_payload(&in, span, walk->pkt->payload_off);
 	return VERDICT_PASS;
 }

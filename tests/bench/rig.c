@@ -192,9 +192,12 @@ struct rig *rig_new(const struct rig_options *options)
 	rig->dp.n_ports = 2;
 	rig->dp.clock_ns = rig_clock;
 	rig->dp.limits = (struct lcore_limits){
+		.parse = PARSE_SETTINGS_FIXED,
 		.flows = options->flows,
 		.embryos = options->flows,
+		.source_pct = 10,
 		.classifying = 65536, // the gateway's default
+		.heads = 4096,
 		.tracker =
 			{
 				.tracks = 65536, // the gateway's default, too
@@ -212,7 +215,7 @@ struct rig *rig_new(const struct rig_options *options)
 		.evidence = 65536,
 		.fragments = {.datagrams = 1024,
 			.packets = 4096,
-			.per_datagram = 64,
+			.per_datagram = 128,
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 	};

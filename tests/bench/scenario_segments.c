@@ -2,6 +2,8 @@
 // Scenarios (e) and (f): segments of 1,460 bytes, as packets of flows that are decided for good, of
 // flows under inspection, and of flows under inspection without the tracker.
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
 #include "flow_table.h"
 #include "scenario_work.h"
 #include "stream_tap.h"
@@ -144,4 +146,91 @@ void check_untracked(struct rig *rig, uint64_t pkts)
 		stats->checksum_verified_pkts - at.before.checksum_verified_pkts != pkts ||
 		rig->lcore->tracker->n_free != rig->lcore->tracker->limits.tracks)
 		rig_die("the flows were not looked at, or tracked");
+}
+
+// A kept-alive connection of HTTP under a policy that refuses names: each round every flow asks
+// again, and its server acknowledges it.
+#define REQUEST       "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"
+#define REQUEST_BYTES ((uint32_t)sizeof(REQUEST) - 1)
+
+static struct rig_packet request(uint32_t flow, bool is_ack)
+{
+	return (struct rig_packet){
+		.flow = flow,
+		.l4_proto = IPPROTO_TCP,
+		.dport = 80,
+		.from_responder = is_ack,
+		.seq = is_ack ? 5001 : 1001 + at.sent,
+		.ack = is_ack ? 1001 + at.next_sent : 5001,
+		.tcp_flags = is_ack ? TH_ACK : TH_PUSH | TH_ACK,
+		.length = is_ack ? RIG_FRAME_MIN : (uint16_t)(54 + REQUEST_BYTES),
+		.payload = is_ack ? NULL : REQUEST,
+		.payload_length = is_ack ? 0 : REQUEST_BYTES,
+		.bare = is_ack,
+	};
+}
+
+static void open_http(struct rig *rig, uint32_t flow)
+{
+	struct rig_packet packet = request(flow, false);
+	uint8_t frame[2048];
+
+	for (unsigned step = 0; step < 3; step++) {
+		packet.from_responder = step == 1;
+		packet.seq = step == 1 ? 5000 : 1000 + step / 2;
+		packet.ack = step ? (step == 1 ? 1001 : 5001) : 0;
+		packet.tcp_flags = step == 0   ? TH_SYN
+				   : step == 1 ? TH_SYN | TH_ACK
+					       : TH_PUSH | TH_ACK;
+		packet.payload_length = step == 2 ? REQUEST_BYTES : 0;
+		packet.length = 0;
+		rig_build(rig, &packet, NULL, frame);
+		rig_send(rig, step == 1 ? RIG_OUTSIDE : RIG_INSIDE, frame,
+			(uint16_t)(54 + packet.payload_length));
+	}
+}
+
+void setup_requests(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	if (flows != ROUND_PKTS)
+		rig_die("a round is one request of each flow: --flows %u", ROUND_PKTS);
+	rig->policy->enforces_app = true;
+	// the rest of a request is what frames have in common
+	for (uint32_t i = 0; i < RIG_TAILS; i++)
+		memcpy(rig->tails[i], &REQUEST[RIG_HEAD - 54], REQUEST_BYTES - (RIG_HEAD - 54));
+	scenario_begin(rig, flows, length, IPPROTO_TCP);
+	for (uint32_t i = 0; i < flows; i++)
+		open_http(rig, i);
+	scenario_wire(rig, flows, length);
+	at.before = rig->lcore->stats;
+	at.sent = at.next_sent = REQUEST_BYTES;
+}
+
+void before_requests(struct rig *rig, unsigned round)
+{
+	(void)rig;
+	(void)round;
+	at.sent = at.next_sent;
+	at.next_sent += REQUEST_BYTES;
+}
+
+void lay_out_requests(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	rig->wire.cursor = 0;
+	rig->wire.advanced = 0;
+	rig->wire.port = step ? RIG_OUTSIDE : RIG_INSIDE;
+	rig->wire.length = step ? RIG_FRAME_MIN : (uint16_t)(54 + REQUEST_BYTES);
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = request(scenario_scattered(i, ROUND_PKTS), step);
+
+		packet.tail = rig_tail_of(i);
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+}
+
+void check_requests(struct rig *rig, uint64_t pkts)
+{
+	if (rig->lcore->stats.names_requests != at.before.names_requests + pkts / 2)
+		rig_die("not every request was looked at");
 }

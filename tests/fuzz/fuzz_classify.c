@@ -61,7 +61,9 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 	struct rig_flow flow = rig_flow(
 		rig, input[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, input[0] & 4 ? 53 : 50000);
 	struct input in = {input + 1, len - 1};
-	const struct decoder_sink sink = {.expect = expect, .endpoint = endpoint, .name = name};
+	struct asked asked = {0};
+	const struct decoder_sink sink = {
+		.expect = expect, .endpoint = endpoint, .name = name, .asked = &asked};
 	bool decoded = false;
 	const uint8_t *bytes;
 	uint32_t decoder_state = CLASSIFY_NO_STATE;
@@ -74,7 +76,7 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 
 		if (bits & 2 && flow.l4 == IPPROTO_TCP) {
 			rig_feed_span(&flow, (struct span){.offset64 = flow.offset[half],
-						     .length = 100,
+						     .extent = 100,
 						     .half = (uint8_t)half,
 						     .flags = SPAN_GAP});
 			flow.offset[half] += 100;
@@ -90,8 +92,8 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 		if (!exact)
 			abort();
 		memcpy(exact, bytes, length);
-		const struct span span = {.bytes = exact,
-			.length = (uint32_t)length,
+		const struct span span = {.unchecked = exact,
+			.extent = (uint32_t)length,
 			.half = (uint8_t)half,
 			.flags = flow.l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0};
 

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 enum { MORE = 0x80, V6 = 0x40, OUTSIDE = 0x20, ID = 0x0f };
 
 static const struct frag_limits limits = {
-	.datagrams = 5, .packets = 24, .per_datagram = 9, .timeout_ns = 30 * NS_PER_S, .seed = 1};
+	.datagrams = 5, .packets = 24, .per_datagram = 9, .timeout_ns = 30 * NS_PER_S};
 static unsigned back; // packets that the sink got
 
 static void check(bool holds, const char *what)
@@ -59,7 +59,8 @@ static unsigned check_whole(const struct frag_whole *whole)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct rte_mempool *pool = packet_pool();
-	struct frag_table *table = frag_table_new(&limits, sink, NULL, SOCKET_ID_ANY);
+	struct frag_table *table =
+		frag_table_new(&limits, &HASH_SEED_FIXED, sink, NULL, SOCKET_ID_ANY);
 	uint64_t now_ns = 1000 * NS_PER_S;
 	unsigned in = 0, out = 0;
 

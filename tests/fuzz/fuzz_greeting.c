@@ -51,8 +51,10 @@ static void hear(struct talk *talk, const struct span *span)
 	if (!flow->verdict.final)
 		classify_feed(rig->classifier, rig->edition, rig->user, &about, span, &flow->state,
 			&flow->verdict, &work);
-	else if (greeting_pending(talk->phase))
-		classify_listen(rig->classifier, &about, span, &flow->state, &work);
+	else if (greeting_pending(talk->phase) ||
+		 (flow->l4 == IPPROTO_UDP && classify_may_ask(span_bytes(span), span_length(span))))
+		classify_listen(rig->classifier, rig->edition, rig->user, &about, span,
+			&flow->state, &flow->verdict, &work);
 	if (work.greeting_phase < talk->phase || work.greeting_phase > GREETING_OVER)
 		abort();
 	talk->phase = work.greeting_phase;
@@ -61,7 +63,7 @@ static void hear(struct talk *talk, const struct span *span)
 		if (++talk->told > 3)
 			abort();
 	}
-	if (flow->verdict.final && !greeting_pending(talk->phase) &&
+	if (flow->l4 == IPPROTO_TCP && flow->verdict.final && !greeting_pending(talk->phase) &&
 		flow->state != CLASSIFY_NO_STATE)
 		abort();
 }
@@ -78,7 +80,7 @@ static void packet(struct talk *talk, uint8_t bits, const uint8_t *bytes, uint32
 	memcpy(exact, bytes, length);
 	if (bits & 2 && flow->l4 == IPPROTO_TCP) {
 		hear(talk, &(struct span){.offset64 = flow->offset[half],
-				   .length = 100,
+				   .extent = 100,
 				   .half = (uint8_t)half,
 				   .flags = SPAN_GAP});
 		flow->offset[half] += 100;
@@ -86,8 +88,8 @@ static void packet(struct talk *talk, uint8_t bits, const uint8_t *bytes, uint32
 	if (length && flow->n_data_pkts < UINT8_MAX)
 		flow->n_data_pkts++;
 	hear(talk, &(struct span){.offset64 = flow->offset[half],
-			   .bytes = exact,
-			   .length = length,
+			   .unchecked = exact,
+			   .extent = length,
 			   .half = (uint8_t)half,
 			   .flags = flow->l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0});
 	flow->offset[half] += length;

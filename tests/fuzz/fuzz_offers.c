@@ -94,8 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		memcpy(exact, bytes + at, here);
 		const struct span span = {
 			.offset64 = offset[half],
-			.bytes = exact,
-			.length = (uint32_t)here,
+			.unchecked = exact,
+			.extent = (uint32_t)here,
 			.half = (uint8_t)half,
 			.flags = datagram ? SPAN_DATAGRAM : 0,
 		};

@@ -9,6 +9,7 @@
 #include "classify.h"
 #include "dns_answer.h"
 #include "bittorrent_peers.h"
+#include "canned_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -39,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	static struct classifier *classifier;
 	struct flow_ends ends = {.port = {40000, 6881}};
-	const struct decoder_sink sink = {.endpoint = endpoint, .name = name};
+	struct asked asked;
+	const struct decoder_sink sink = {.endpoint = endpoint, .name = name, .asked = &asked};
 	uint32_t state = CLASSIFY_NO_STATE;
 
 	if (len < 2)
@@ -53,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	memset(ends.address, bytes[0] & 8 ? 0x20 : 0, sizeof(ends.address));
 	for (unsigned half = 0; half < 2 && !(bytes[0] & 8); half++)
 		memset(ends.address[half] + 10, 0xff, 2);
+	canned_requests(classifier, bytes[0] & 1 ? "dns" : "bittorrent", &ends, &asked);
 	for (size_t at = 2; at < len; at += piece) {
 		size_t here = len - at < piece ? len - at : piece;
 		uint8_t *exact = malloc(here); // of exact size, for AddressSanitizer
@@ -62,8 +65,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		memcpy(exact, bytes + at, here);
 		const struct span span = {
 			.offset64 = at - 2,
-			.bytes = exact,
-			.length = (uint32_t)here,
+			.unchecked = exact,
+			.extent = (uint32_t)here,
 			.half = bytes[0] & 4 ? HALF_S2C : HALF_C2S,
 			.flags = datagram ? SPAN_DATAGRAM : 0,
 		};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a client says over datagrams. An input is one octet (0 to 11 a version whose Initial packets
 // are sealed here around the frames that follow, else the datagrams are fed as they are), then
-// datagrams: an octet (1 another connection id, 2 coalesced with the one before), length u16 BE,
-// bytes. Held, besides what the sanitizers see: the packets that are opened are bounded and, where
-// they were sealed, opened; a name lies in what was fed; fed again, it is the same.
+// datagrams: an octet (1 another connection id, 2 coalesced with the one before, 16 of the server,
+// 32 not filled up), length u16 BE, bytes. Held, besides what the sanitizers see: the packets that
+// are opened are bounded; a name lies in what was fed; fed again, it is the same.
 #include <stdlib.h>
 #include <string.h>
 #include "datagram_hello.h"
@@ -35,7 +35,8 @@ static bool inside(struct text part, const uint8_t *at, size_t length)
 }
 
 // In a heap block of exact size.
-static void feed(struct quic_crypto *crypto, struct seen *seen, const uint8_t *bytes, size_t length)
+static void feed(struct quic_crypto *crypto, struct seen *seen, unsigned half, const uint8_t *bytes,
+	size_t length)
 {
 	uint8_t *exact = malloc(length ? length : 1);
 	struct datagram_asks asks;
@@ -45,13 +46,13 @@ static void feed(struct quic_crypto *crypto, struct seen *seen, const uint8_t *b
 	const struct text datagram = {exact, (uint32_t)length};
 
 	if (datagram_hello_may_be(datagram)) {
-		seen->last = datagram_hello_feed(crypto, &seen->hello, datagram, &asks);
+		seen->last = datagram_hello_feed(crypto, &seen->hello, half, datagram, &asks);
 		seen->name_length = asks.name.length;
 		seen->n_fed++;
 		must(!asks.name.length || inside(asks.name, exact, length) ||
 			inside(asks.name, seen->hello.parts.bytes, HELLO_PARTS_BYTES));
 	}
-	must(seen->hello.quic.n_tries <= QUIC_TRIES_MAX &&
+	must(seen->hello.quic.n_tries <= 3 * QUIC_PACKETS_MAX &&
 		seen->hello.quic.n_opened <= seen->hello.quic.n_tries);
 	must(hello_parts_length(&seen->hello.parts) <= HELLO_PARTS_BYTES);
 	free(exact);
@@ -76,24 +77,22 @@ static void run(struct quic_crypto *crypto, struct seen *seen, const uint8_t *by
 		if (length > len)
 			length = len;
 		if (!sealed) {
-			feed(crypto, seen, bytes, length);
+			feed(crypto, seen, bits >> 4 & 1, bytes, length);
 		} else {
 			const struct quic_packet packet = {.version = version,
 				.cid = ids[bits & 1],
 				.cid_length = 8,
 				.number = number++,
-				.number_length = 1 + (bits >> 2 & 3)};
+				.number_length = 1 + (bits >> 2 & 3),
+				.of_server = bits & 16,
+				.padded_to = bits & 32 ? 0 : 1200};
 			size_t take = length < SEALED_MAX ? length : SEALED_MAX;
 			bool joins = bits & 2 && filled && filled < 3 * 2048;
 
 			if (!joins)
 				filled = 0;
 			filled += quic_seal(&packet, bytes, take, datagram + filled);
-			uint8_t before = seen->hello.quic.n_opened;
-
-			feed(crypto, seen, datagram, filled);
-			must(take < 4 || seen->hello.quic.n_tries == QUIC_TRIES_MAX ||
-				seen->hello.quic.n_opened > before);
+			feed(crypto, seen, bits >> 4 & 1, datagram, filled);
 		}
 		bytes += length;
 		len -= length;

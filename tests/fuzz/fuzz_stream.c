@@ -62,18 +62,18 @@ static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const 
 	if (lawless)
 		return;
 	check(span->offset64 == d->told, "spans do not follow each other");
-	for (uint64_t i = 0; i < span->length && d->told + i < FOLLOWED; i++) {
+	for (uint64_t i = 0; i < span->extent && d->told + i < FOLLOWED; i++) {
 		uint64_t at = d->told + i;
 
-		if (!span->bytes)
+		if (!span->unchecked)
 			continue;
-		check(!(d->state[at] & OUT) || d->left[at] == span->bytes[i],
+		check(!(d->state[at] & OUT) || d->left[at] == span->unchecked[i],
 			"inspected is not what has left");
 		d->state[at] |= TOLD;
-		d->seen[at] = span->bytes[i];
+		d->seen[at] = span->unchecked[i];
 	}
-	d->told += span->length;
-	if (!span->bytes || d->pending || !holds_every || ++spans % holds_every)
+	d->told += span->extent;
+	if (!span->unchecked || d->pending || !holds_every || ++spans % holds_every)
 		return;
 	d->pending = true;
 	track_process(track_at(lcore->tracker, flow_cold_at(lcore->flows, ref)->track), span->half);

@@ -93,9 +93,9 @@ static void told(const struct span *span, const uint8_t *bytes)
 {
 	struct direction *d = &directions[span->half];
 
-	must(span->length > 0, "an empty span");
+	must(span->extent > 0, "an empty span");
 	must(span->offset64 == d->told, "spans do not follow each other");
-	for (uint64_t i = 0; i < span->length && d->told + i < FOLLOWED; i++) {
+	for (uint64_t i = 0; i < span->extent && d->told + i < FOLLOWED; i++) {
 		uint64_t at = d->told + i;
 
 		must(!(d->state[at] & (TOLD | GAP)), "told twice");
@@ -107,7 +107,7 @@ static void told(const struct span *span, const uint8_t *bytes)
 			"inspected is not what has left");
 		d->seen[at] = bytes[i];
 	}
-	d->told += span->length;
+	d->told += span->extent;
 }
 
 static enum consumed consume(const struct span *span, const uint8_t *bytes)
@@ -123,8 +123,8 @@ static enum consumed consume(const struct span *span, const uint8_t *bytes)
 static enum consumed take(void *ctx, const struct span *span)
 {
 	(void)ctx;
-	must(!(span->flags & SPAN_GAP) == (span->bytes != NULL), "a gap has no bytes");
-	return consume(span, span->bytes);
+	must(!span_is_gap(span) == (span->unchecked != NULL), "a gap has no bytes");
+	return consume(span, span->unchecked);
 }
 
 static enum consumed take_packet(void *ctx, const struct span *span, struct payload bytes)
@@ -132,8 +132,8 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	static uint8_t room[PAYLOAD_MAX];
 	(void)ctx;
 
-	must(!span->bytes && span->length <= PAYLOAD_MAX, "a span of the packet at hand");
-	const uint8_t *there = rte_pktmbuf_read(bytes.m, bytes.at, span->length, room);
+	must(!span->unchecked && span->extent <= PAYLOAD_MAX, "a span of the packet at hand");
+	const uint8_t *there = rte_pktmbuf_read(bytes.m, bytes.at, span->extent, room);
 
 	must(there != NULL, "a span behind the end of its packet");
 	return consume(span, there);

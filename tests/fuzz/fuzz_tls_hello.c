@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 			check(name.length && !memchr(name.bytes, '*', name.length));
 	} else {
 		if (bytes[0] % 5 == 0)
-			tls_hello_join(input, moved, &joined);
+			tls_hello_join(input, input.length & 1, moved, &joined);
 		check_message(joined, carriers[bytes[0] % 5]);
 	}
 	free(exact);

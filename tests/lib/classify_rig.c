@@ -202,13 +202,13 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 	uint8_t *exact = NULL;
 
 	if (!(span.flags & SPAN_GAP)) {
-		exact = malloc(span.length ? span.length : 1);
+		exact = malloc(span.extent ? span.extent : 1);
 		if (!exact)
 			die("no memory", "payload");
-		if (span.length)
-			memcpy(exact, span.bytes, span.length);
-		span.bytes = exact;
-		if (span.length && flow->n_data_pkts < UINT8_MAX)
+		if (span.extent)
+			memcpy(exact, span.unchecked, span.extent);
+		span.unchecked = exact;
+		if (span.extent && flow->n_data_pkts < UINT8_MAX)
 			flow->n_data_pkts++;
 	}
 	const struct classify_flow about = {
@@ -217,11 +217,19 @@ void rig_feed_span(struct rig_flow *flow, struct span span)
 		.n_data_pkts = flow->n_data_pkts,
 		.midstream = flow->midstream,
 		.c2s_from_inside = true,
+		.named = flow->named,
 	};
 
-	classify_feed(rig->classifier, rig->edition, rig->user, &about, &span, &flow->state,
-		&flow->verdict, &rig->work);
-	if (flow->verdict.final && flow->state != CLASSIFY_NO_STATE)
+	rig->work.named = rig->work.hello_refused = false;
+	if (!flow->verdict.final)
+		classify_feed(rig->classifier, rig->edition, rig->user, &about, &span, &flow->state,
+			&flow->verdict, &rig->work);
+	else if (flow->l4 == IPPROTO_UDP && classify_may_ask(span_bytes(&span), span_length(&span)))
+		classify_listen(rig->classifier, rig->edition, rig->user, &about, &span,
+			&flow->state, &flow->verdict, &rig->work);
+	flow->named |= rig->work.named;
+	flow->refused = rig->work.hello_refused;
+	if (flow->l4 == IPPROTO_TCP && flow->verdict.final && flow->state != CLASSIFY_NO_STATE)
 		die("a final verdict keeps its state", "rig_feed");
 	if (flow->verdict.app != APP_NONE && flow->verdict.n_data_pkts > flow->n_data_pkts)
 		die("decided in the future", "rig_feed");
@@ -232,8 +240,8 @@ void rig_feed(struct rig_flow *flow, unsigned half, const void *bytes, size_t le
 {
 	const struct span span = {
 		.offset64 = flow->offset[half],
-		.bytes = bytes,
-		.length = (uint32_t)length,
+		.unchecked = bytes,
+		.extent = (uint32_t)length,
 		.half = (uint8_t)half,
 		.flags = flow->l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0,
 	};

@@ -29,6 +29,8 @@ struct rig_flow {
 	uint8_t l4;
 	uint8_t n_data_pkts;
 	bool midstream;
+	bool named;   // it has given a name
+	bool refused; // the last datagram would hide one
 };
 
 // Signatures of config/signatures/; aborts with a message if anything is wrong.

@@ -175,14 +175,14 @@ static void payload(struct classifier *classifier, const struct edition *edition
 	uint8_t *bytes = NULL;
 
 	span.offset64 = number(8);
-	span.length = (uint32_t)number(4);
+	span.extent = (uint32_t)number(4);
 	span.flags = (uint8_t)((flags & 2 ? SPAN_GAP : 0) |
 			       (flow->l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0));
 	if (!(flags & 2)) {
-		bytes = malloc(span.length); // of exact size, for AddressSanitizer
-		take(bytes, span.length);
+		bytes = malloc(span.extent); // of exact size, for AddressSanitizer
+		take(bytes, span.extent);
 	}
-	span.bytes = bytes;
+	span.unchecked = bytes;
 	if (flags & 1 && flow->n < UINT8_MAX)
 		flow->n++;
 	const struct classify_flow about = {

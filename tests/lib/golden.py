@@ -143,6 +143,8 @@ EFFORT = ("decisions", "classify_scans", "classify_hits", "classify_refused", "c
           "checksum_verified_pkts")
 # What there is room for: of the gateway, and not of the capture.
 ROOM = ("slab_blocks", "tracked_limit", "tcp_held_limit")
+# How a hash happens to deal what is there.
+CHAINS = ("chain_flows", "chain_conn_cache", "chain_endpoints", "chain_names", "chain_expectations", "chain_fragments")
 
 
 def stats_lines(stats):
@@ -151,7 +153,7 @@ def stats_lines(stats):
         value = stats[key]
         yield f"{key} {json.dumps({k: v for k, v in value.items() if v}, sort_keys=True) if isinstance(value, dict) else value}"
     for key, value in sorted(stats["counters"].items()):
-        if value and key not in EFFORT + ROOM:
+        if value and key not in EFFORT + ROOM + CHAINS:
             yield f"counters.{key} {value}"
     for key, value in sorted(stats["replay"].items()):
         if value:

@@ -87,11 +87,15 @@ def judge(capture, eve, count):
         if app is None:
             unclaimed += 1
         flows[key[0], app] += 1
-        # Of some 250 ports that are drawn, one often comes twice; it is one flow, of the first name.
+        # Of some 250 ports that are drawn, one often comes twice: it is one flow, of one of its names.
         shared += len(later)
         flows.update((key[0], app_of(other, table)) for other in later)
         if verdict is None:
             why = "no flow event"
+        elif any((verdict.app, verdict.confidence) == (app_of(other, table), "dpi") for other in later):
+            continue
+        elif any(app_of(other, table) is None for other in later) and verdict.app in CARRIERS[key[0]]:
+            continue
         elif app and (verdict.app, verdict.confidence) != (app, "dpi"):
             why = f"not {app}, dpi, but {verdict.app or 'none'}, {verdict.confidence or '-'}"
         elif not app and verdict.app not in CARRIERS[key[0]]:

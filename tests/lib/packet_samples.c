@@ -392,6 +392,14 @@ static void tunnels3(struct packet_sample *s)
 	packet_ipv4(&s->packet, "10.0.0.1", "10.0.0.2");
 	packet_ipv4(&s->packet, "10.0.1.1", "10.0.1.2");
 	packet_ipv4(&s->packet, "10.0.2.1", "10.0.2.2");
+	tcp(s, PKT_TUNNEL);
+}
+
+static void tunnels9(struct packet_sample *s)
+{
+	eth4(&s->packet);
+	for (unsigned i = 0; i < 9; i++)
+		packet_ipv4(&s->packet, "10.0.0.1", "10.0.0.2");
 	tcp(s, 0);
 	s->class = PKT_UNSUPPORTED;
 }
@@ -401,8 +409,7 @@ static void extensions9(struct packet_sample *s)
 	eth6(&s->packet);
 	for (unsigned i = 0; i < 9; i++)
 		packet_extension(&s->packet, IPPROTO_DSTOPTS, 8);
-	tcp(s, 0);
-	s->class = PKT_UNSUPPORTED;
+	tcp(s, PKT_V6);
 }
 
 static void routing_left(struct packet_sample *s)
@@ -418,8 +425,7 @@ static void far_away(struct packet_sample *s)
 {
 	eth6(&s->packet);
 	packet_extension(&s->packet, IPPROTO_DSTOPTS, 600);
-	tcp(s, 0);
-	s->class = PKT_UNSUPPORTED;
+	tcp(s, PKT_V6);
 }
 
 static void hop_by_hop_later(struct packet_sample *s)
@@ -479,6 +485,7 @@ bool packet_sample(unsigned i, struct packet_sample *sample)
 		SAMPLE(stp),
 		SAMPLE(lcp),
 		SAMPLE(tunnels3),
+		SAMPLE(tunnels9),
 		SAMPLE(extensions9),
 		SAMPLE(routing_left),
 		SAMPLE(far_away),

@@ -15,6 +15,16 @@ static void print_address(const uint8_t *bytes, unsigned n)
 		printf("%02x", bytes[i]);
 }
 
+static uint32_t key_hash(const struct pkt *pkt, const uint8_t *frame)
+{
+	union flow_key key;
+
+	if (pkt->class != PKT_IP)
+		return 0;
+	parse_flow_key(pkt, frame, &key);
+	return parse_hash(&HASH_SEED_FIXED, &key, pkt->flags & PKT_V6);
+}
+
 static void print_packet(uint16_t linktype, const uint8_t *frame, uint32_t length)
 {
 	struct pkt pkt = {.link = parse_link_of(linktype), .flags = PKT_CAPTURED};
@@ -22,7 +32,7 @@ static void print_packet(uint16_t linktype, const uint8_t *frame, uint32_t lengt
 	parse_packet(&pkt, frame, length, length);
 	printf("%u %u %x %u %u %u %u %u %u %u %u %u %u", pkt.class, !!(pkt.flags & PKT_TUNNEL),
 		pkt.flags, pkt.l4_proto, pkt.l3_off, pkt.payload_off, pkt.payload_len, pkt.sport,
-		pkt.dport, pkt.tcp_flags, pkt.tcp_seq, pkt.tcp_ack, pkt.hash);
+		pkt.dport, pkt.tcp_flags, pkt.tcp_seq, pkt.tcp_ack, key_hash(&pkt, frame));
 	if (pkt.class == PKT_IP && pkt.flags & PKT_V6) {
 		print_address(frame + pkt.l3_off + 8, 16);
 		print_address(frame + pkt.l3_off + 24, 16);

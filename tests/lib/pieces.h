@@ -5,7 +5,7 @@
 
 #include "pipe.h"
 
-#define MOST 80 // fragments of a packet
+#define MOST 130 // fragments of a packet
 
 struct piece {
 	uint8_t frame[2048];

@@ -13,16 +13,21 @@
 #include "pipe.h"
 #include "tx.h"
 
+const char *pipe_eal_mb = "256";
+unsigned pipe_mbufs = 1023;
+
 static void eal_once(void)
 {
 	static bool started;
+	char megabytes[16];
 	char *argv[] = {(char[]){"test"}, (char[]){"--no-shconf"}, (char[]){"--no-huge"},
-		(char[]){"-m"}, (char[]){"256"}, (char[]){"--no-pci"}, (char[]){"--no-telemetry"},
+		(char[]){"-m"}, megabytes, (char[]){"--no-pci"}, (char[]){"--no-telemetry"},
 		(char[]){"--log-level=3"}};
 
 	if (started)
 		return;
 	started = true;
+	snprintf(megabytes, sizeof(megabytes), "%s", pipe_eal_mb);
 	assert_true(rte_eal_init(8, argv) >= 0);
 }
 
@@ -59,17 +64,20 @@ static uint16_t wire_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uin
 struct lcore_limits pipe_limits(void)
 {
 	return (struct lcore_limits){
+		.parse = PARSE_SETTINGS_FIXED,
 		.flows = 64,
 		.embryos = 64,
+		.source_pct = 10,
 		.classifying = 32,
+		.heads = 8,
 		.conn_cache = 64,
 		.expectations = 64,
 		.endpoints = 256,
 		.names = 256,
 		.evidence = 4096,
 		.fragments = {.datagrams = 16,
-			.packets = 128,
-			.per_datagram = 64,
+			.packets = 256,
+			.per_datagram = 128,
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.tracker =
@@ -96,7 +104,7 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 	assert_non_null(pipe);
 	snprintf(name, sizeof(name), "pipe%u", serial++);
 	pipe->pool = rte_pktmbuf_pool_create(
-		name, 1023, 0, PKT_PRIV_SIZE, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+		name, pipe_mbufs, 0, PKT_PRIV_SIZE, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	assert_non_null(pipe->pool);
 	pipe->now_ns = 1700000000 * NS_PER_S;
 	pipe->dp.n_lcores = n_lcores;
@@ -135,7 +143,7 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 		.halves = 3,
 		.confidence = CONFIDENCE_DPI,
 		.min_length = 12,
-		.pattern = "^d1:ad2:id20:",
+		.pattern = "^d1:[ar]d2:id20:",
 	};
 
 	signature.app = dht.app = app_find("bittorrent");
@@ -169,6 +177,7 @@ struct policy *pipe_policy(struct pipe *pipe)
 	policy->by_uid = calloc(8, sizeof(*policy->by_uid));
 	policy->generation = pipe->policy ? pipe->policy->generation + 1 : 1;
 	policy->icmp_rejects_per_s = 2;
+	policy->resets_per_s = 1000;
 	policy->conn_cache.ttl_s = 300;
 	policy->conn_cache.max_lifetime_s = 3600;
 	if (!pipe->edition) {
@@ -433,8 +442,14 @@ struct stats pipe_stats(const struct pipe *pipe)
 		sum.embryos_active += stats->embryos_active;
 		sum.elephants_active += stats->elephants_active;
 		sum.cache_entries += stats->cache_entries;
+#define X(name, help) uint64_t name = RTE_MAX(sum.name, stats->name);
+		STATS_LONGEST(X)
+#undef X
 #define X(name, help) sum.name += stats->name;
 		STATS_GAUGES(X)
+#undef X
+#define X(name, help) sum.name = name;
+		STATS_LONGEST(X)
 #undef X
 	}
 	return sum;

@@ -38,6 +38,10 @@ struct pipe {
 	struct pipe_scan *scan; // NULL: no scan engine
 };
 
+// What EAL is given, and mbufs of a pipe's pool; for tests with larger limits, before pipe_new.
+extern const char *pipe_eal_mb;
+extern unsigned pipe_mbufs;
+
 // EAL is started at the first call of a program.
 struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
 // Asserts the ledger and that every mbuf is back, then frees.

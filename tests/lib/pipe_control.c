@@ -60,6 +60,11 @@ void gate_policy(struct gate *gate, const char *policy)
 
 struct gate *gate_new(unsigned n_lcores, const char *policy)
 {
+	return gate_new_with(n_lcores, NULL, policy);
+}
+
+struct gate *gate_new_with(unsigned n_lcores, const struct lcore_limits *limits, const char *policy)
+{
 	struct sink_options options = {.source = "pcap", .flow_events = true, .drop_events = true};
 	struct gate *gate = calloc(1, sizeof(*gate));
 	char err[256] = "", path[64];
@@ -69,7 +74,7 @@ struct gate *gate_new(unsigned n_lcores, const char *policy)
 	assert_non_null(mkdtemp(gate->dir));
 	path_of(gate, "eve.json", path);
 	options.path = path;
-	gate->pipe = clock_pipe = pipe_new(n_lcores, NULL);
+	gate->pipe = clock_pipe = pipe_new(n_lcores, limits);
 	gate->context = (struct control_context){
 		.base = event_base_new(),
 		.dp = &gate->pipe->dp,

@@ -17,6 +17,9 @@ struct gate {
 
 // `policy`: the members of policy.json, with ' for ". Signatures are config/signatures.
 struct gate *gate_new(unsigned n_lcores, const char *policy);
+// The same with limits of its own; NULL: the pipe's.
+struct gate *gate_new_with(
+	unsigned n_lcores, const struct lcore_limits *limits, const char *policy);
 void gate_policy(struct gate *gate, const char *policy); // the next generation
 void gate_free(struct gate *gate);
 

@@ -61,7 +61,8 @@ size_t quic_seal(
 	struct quic_keys keys;
 	size_t at = 0;
 
-	must(quic_keys_derive(packet->version, packet->keyed ? packet->keyed : packet->cid,
+	must(quic_keys_derive(packet->version, packet->of_server ? QUIC_SERVER : QUIC_CLIENT,
+		packet->keyed ? packet->keyed : packet->cid,
 		packet->keyed ? packet->keyed_length : packet->cid_length, &keys));
 	out[at++] = (uint8_t)(0xc0 | type << 4 | (packet->number_length - 1));
 	at += put_be(out + at, packet->version, 4);

@@ -16,6 +16,7 @@ struct quic_packet {
 	unsigned number_length; // 1..4
 	const uint8_t *token;
 	unsigned token_length;
+	bool of_server;
 	size_t padded_to; // at least so long, frames of padding in front of the tag
 };
 

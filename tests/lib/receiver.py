@@ -265,7 +265,9 @@ def faults(pktlib, path, rows, ignore_checksums):
     for flow in sorted(set(inspected) | set(got)):
         ours = [(int(row[1]), row[4], row[5]) for row in inspected.get(flow, [])]
         theirs = [(len(octets), gaps, hashlib.sha256(octets).hexdigest()) for octets, gaps in got.get(flow, [])]
-        if ours != theirs:
+        # forgotten between a segment and its retransmission (limits.tcp_unheard_s): inspected twice
+        once = [row for i, row in enumerate(ours) if not i or row != ours[i - 1]]
+        if theirs not in (ours, once):
             yield f"{captures.get(flow, '?')} {flow}:\n  inspected {ours}\n  delivered {theirs}"
     for flow, where in ends.doubtful():
         yield f"{captures.get(flow, '?')} {flow}: left in two ways at {where[:20]}"

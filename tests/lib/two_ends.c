@@ -62,11 +62,11 @@ static void tap_span(void *ctx, const struct lcore *lcore, uint32_t ref, const s
 	telling->flow = ref;
 	if (inspected->over || !span->offset64)
 		memset(inspected, 0, sizeof(*inspected));
-	if (span->flags & SPAN_GAP)
+	if (span_is_gap(span))
 		return;
-	for (uint32_t i = 0; i < span->length && span->offset64 + i < RECEIVER_ROOM; i++) {
+	for (uint32_t i = 0; i < span_length(span) && span->offset64 + i < RECEIVER_ROOM; i++) {
 		inspected->has[span->offset64 + i] = true;
-		inspected->bytes[span->offset64 + i] = span->bytes[i];
+		inspected->bytes[span->offset64 + i] = span_bytes(span)[i];
 	}
 }
 

@@ -8,62 +8,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "reference.h"
+#include "reference_world.h"
 #include "tx.h"
 
-#define EDGES_MAX   128
-#define TTL_S       300
-#define LIFETIME_S  3600
-#define CONDEMNED_S 119 // a stub's time is kept to 67 ms
-#define PATTERN     20  // octets of the handshake that the signature wants
-
-struct packet_fate {
-	bool in, out;
-	uint8_t port; // where it has to leave
-	uint8_t conn, half;
-	unsigned length;
-	uint8_t frame[1024];
-	bool bad_checksum, fragment, condemned; // when it came in
-	bool unblocked;                         // no policy blocked while it was here
-	bool untaken;
-};
-
-struct half_view { // what the far end has received
-	uint32_t start[EDGES_MAX], end[EDGES_MAX];
-	unsigned n;
-	uint32_t last_out; // number of the last packet that left
-};
-
-struct conn_view {
-	struct half_view half[2];
-	bool alerted, condemned, odd; // odd: something but packets happened to it
-	bool syn_seen, payload_seen;
-	bool early_fin;  // before any payload: a stub does not keep where it stood
-	bool forged;     // a wrong checksum: on a final flow, nobody looks, and its edges may move
-	bool must_block; // the handshake came in as it has to be seen
-	unsigned data_pkts;
-	uint32_t next;                // of the client's bytes, in order
-	uint32_t acked[2];            // of each half's numbers, its SYN included
-	uint32_t said[2];             // end of what came of each half, in the same numbers
-	uint32_t settled[2];          // of that, what the flow's lcore has seen
-	uint64_t learned_ns, last_ns; // cache entry; its last packet
-	bool learned, healed;
-};
-
-struct world {
-	const struct schedule *s;
-	enum mutation mutation;
-	struct pipe *pipe;
-	enum model_policy policy;
-	bool unforeseen; // a reload or a jump in time: what must be blocked is not known any more
-	bool received;
-	bool forgetful; // entries have timed out
-	struct packet_fate fates[OPS_MAX + 1];
-	struct conn_view conns[CONNS_MAX];
-	uint64_t injected;
-	unsigned mutated;
-	char problem[300];
-};
+#define TTL_S           300
+#define LIFETIME_S      3600
+#define CONDEMNED_UDP_S 29
+#define CONDEMNED_S     119 // a stub's time is kept to 67 ms
+#define PATTERN         20  // octets of the handshake that the signature wants
 
 static void __attribute__((format(printf, 2, 3))) problem(struct world *w, const char *format, ...)
 {
@@ -293,12 +245,17 @@ static int conn_of_event(const struct world *w, const struct event *event)
 	return -1;
 }
 
-static void blocked(struct world *w, unsigned index, bool quiet)
+// `both`: its two ends were heard; else only the packet is dropped.
+static void blocked(struct world *w, unsigned index, bool quiet, bool both)
 {
 	struct conn_view *view = &w->conns[index];
 
 	if (!is_bad(w, index))
 		problem(w, "connection %u was blocked", index);
+	view->alerted = true;
+	if (!both || w->s->conns[index].proto != IPPROTO_TCP) // no server speaks as peers do
+		return;
+	view->condemned_ns = w->pipe->now_ns;
 	if (w->policy == MODEL_RESET && !quiet && w->s->conns[index].proto == IPPROTO_TCP)
 		check_resets(w, index);
 	view->alerted = view->condemned = true;
@@ -315,15 +272,20 @@ static void read_events(struct world *w, bool quiet)
 {
 	struct event event;
 
-	for (unsigned i = 0; i < w->s->n_lcores; i++)
+	for (unsigned i = 0; i < w->s->n_lcores; i++) {
+		uint64_t learned = w->pipe->dp.lcores[i]->stats.cache_learned;
+		bool both = learned != w->cache_learned[i];
+
+		w->cache_learned[i] = learned;
 		while (pipe_event(w->pipe, i, EVENT_ALERT, &event)) {
 			int index = conn_of_event(w, &event);
 
 			if (index < 0)
 				problem(w, "an alert of no connection");
 			else if (event.mode == MODE_ENFORCE)
-				blocked(w, (unsigned)index, quiet);
+				blocked(w, (unsigned)index, quiet, both);
 		}
+	}
 }
 
 // The reference of classification: the client's bytes in order, within the budget.
@@ -376,7 +338,9 @@ static void before_packet(struct world *w, const struct op *op, struct packet_fa
 	struct conn_view *view = &w->conns[op->conn];
 	bool syn = (op->tcp_flags & (TH_SYN | TH_ACK)) == TH_SYN && !op->bad_checksum;
 
-	if (syn || w->pipe->now_ns - view->last_ns > CONDEMNED_S * NS_PER_S)
+	uint64_t lasts = w->s->conns[op->conn].proto == IPPROTO_TCP ? CONDEMNED_S : CONDEMNED_UDP_S;
+
+	if (syn || w->pipe->now_ns - view->condemned_ns > lasts * NS_PER_S)
 		view->condemned = false;
 	fate->bad_checksum = op->bad_checksum;
 	// it acknowledges what was never sent, or not yet: halves may come over different rings
@@ -434,6 +398,8 @@ static void run_world(struct world *w, const struct op *op)
 {
 	switch (op->type) {
 	case OP_TIME:
+		for (unsigned i = 0; i <= OPS_MAX; i++) // some wait in a ring
+			w->fates[i].condemned = false;
 		w->unforeseen = true;
 		w->forgetful |= op->value >= 15;
 		pipe_advance(w->pipe, op->value);
@@ -474,12 +440,17 @@ static void check_cache(struct world *w)
 		const struct conn_view *view = &w->conns[i];
 		uint64_t last = view->learned_ns;
 
-		for (unsigned k = 0; k < w->s->n_conns; k++)
-			if (schedule_same_entry(&w->s->conns[i], &w->s->conns[k]) &&
-				w->conns[k].last_ns > last)
+		bool told = view->learned; // a refusal was; its end may be blocked for good since
+
+		for (unsigned k = 0; k < w->s->n_conns; k++) {
+			if (!schedule_same_entry(&w->s->conns[i], &w->s->conns[k]))
+				continue;
+			told |= w->conns[k].alerted;
+			if (w->conns[k].last_ns > last)
 				last = w->conns[k].last_ns;
+		}
 		bool must = view->learned && !view->healed && now - view->learned_ns < ttl;
-		bool may = view->learned && now - last < ttl && w->mutation != MUTATE_CACHE;
+		bool may = told && now - last < ttl && w->mutation != MUTATE_CACHE;
 
 		for (unsigned k = 0; k < w->s->n_lcores; k++) {
 			bool has = has_entry(w->pipe->dp.lcores[k], w->s->conns[i].client);
@@ -497,7 +468,10 @@ static void check_fates(struct world *w, const struct stats *stats)
 	uint64_t missing = stats->injected_pkts - w->injected, dropped = 0;
 	bool wire_lost = stats->dropped_pkts[DROP_TX_FULL] ||
 			 stats->dropped_pkts[DROP_HANDOFF_FULL] ||
-			 (w->s->small && stats->dropped_pkts[DROP_UNCLASSIFIED]);
+			 (w->s->small && (stats->dropped_pkts[DROP_UNCLASSIFIED] ||
+						 stats->dropped_pkts[DROP_FLOW_TABLE_FULL]));
+	// what was evicted begins anew with any of its packets, if need be with a late SYN-ACK
+	wire_lost |= w->s->small && stats->flows_evicted && stats->dropped_pkts[DROP_NOT_TAKEN];
 
 	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
 		dropped += stats->dropped_pkts[i];

@@ -48,9 +48,9 @@ static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const 
 	struct job *job = &piped.jobs[half];
 	(void)ctx;
 
-	stream_world_span(half, span->offset64, span->bytes, span->length, span->flags & SPAN_GAP);
-	if (!(span->flags & SPAN_GAP))
-		job->bytes += span->length;
+	stream_world_span(half, span->offset64, span->unchecked, span->extent, span_is_gap(span));
+	if (!span_is_gap(span))
+		job->bytes += span->extent;
 	if (!job->said || job->pending || job->bytes < job->at)
 		return;
 	uint32_t track = flow_cold_at(lcore->flows, ref)->track;

@@ -167,7 +167,7 @@ static void without_a_flow_it_is_the_packet_s(void **state)
 
 	memcpy(rte_pktmbuf_append(m, (uint16_t)length), frame, length);
 	pipeline_receive(lcore, m, PIPE_INSIDE, LINK_ETHERNET, pipe->now_ns, 0);
-	assert_true(parse_mbuf(m, &key));
+	assert_true(parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key));
 	flow_event_anomaly(lcore, FLOW_REF_NONE, m, ANOMALY_FRAGMENT_OVERLAP, 1480, 8, HALF_C2S);
 	assert_true(pipe_event(pipe, 0, EVENT_ANOMALY, &event));
 	assert_int_equal(event.reason, ANOMALY_FRAGMENT_OVERLAP);

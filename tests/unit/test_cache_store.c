@@ -416,11 +416,27 @@ static struct conn_entry random_entry(unsigned *seed)
 	entry.key.mode = peer ? CACHE_PEER : CACHE_TUPLE;
 	entry.key.port = peer ? 0 : (uint16_t)rand_r(seed);
 	entry.key.l4_proto = peer ? 0 : IPPROTO_UDP;
-	if (rand_r(seed) % 2)
-		entry.key.vlan = (uint16_t)(rand_r(seed) % 4096 + (1 << 15));
+	switch (rand_r(seed) % 4) { // realms that are told
+	case 0: break;
+	case 1: entry.key.realm = (uint32_t)(rand_r(seed) % 4095 + 1); break;
+	case 2: entry.key.realm = (uint32_t)(rand_r(seed) % 4095 + 1) << 12 | 7; break;
+	case 3: entry.key.realm = REALM_PPPOE | (uint32_t)(rand_r(seed) % 65536) << 12 | 9; break;
+	}
 	entry.key.from_inside = rand_r(seed) % 2 != 0;
 	entry.flags = (uint8_t)(rand_r(seed) % 4); // by hand, fixed
 	return entry;
+}
+
+// A tunnel's is a number that the next process does not know.
+static void entries_of_tunnels_are_not_written(void **state)
+{
+	struct cache_line line = {0};
+	char text[CACHE_LINE_MAX];
+
+	(void)state;
+	assert_true(cache_line_write(&line, text, sizeof text) > 0);
+	line.entry.key.realm = REALM_HASHED | 1;
+	assert_int_equal(cache_line_write(&line, text, sizeof text), 0);
 }
 
 static void entries_survive_the_file_as_they_are(void **state)
@@ -507,6 +523,7 @@ int main(void)
 		cmocka_unit_test(what_is_flushed_stays_forgotten),
 		cmocka_unit_test(writings_put_the_journal_together),
 		cmocka_unit_test(strange_files_cost_their_lines_only),
+		cmocka_unit_test(entries_of_tunnels_are_not_written),
 		cmocka_unit_test(entries_survive_the_file_as_they_are),
 		cmocka_unit_test(a_folder_that_cannot_be_used_is_told),
 	};

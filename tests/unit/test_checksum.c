@@ -19,7 +19,7 @@ static uint16_t verdict(
 	union flow_key key;
 	struct rte_mbuf *m = packet_mbuf(packet_pool(), p->bytes, p->length, p->link, segments);
 
-	parse_mbuf(m, &key);
+	parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key);
 	assert_int_equal(pkt_of(m)->class, PKT_IP);
 	m->ol_flags |= ol_flags;
 	bool here = checksum_verify(m);
@@ -184,7 +184,7 @@ static void test_captured(void **state)
 		packet_mbuf(packet_pool(), s.packet.bytes, s.packet.length - 1, LINK_ETHERNET, 1);
 
 	pkt_of(m)->flags = PKT_CAPTURED;
-	parse_mbuf(m, &key);
+	parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key);
 	assert_int_equal(pkt_of(m)->class, PKT_IP);
 	checksum_verify(m);
 	assert_true(pkt_of(m)->flags & PKT_CSUM_BAD);

@@ -81,10 +81,12 @@ static void test_dht(void **state)
 	rig_cuts(rig, IPPROTO_UDP, 0, LITERAL(ping), "bittorrent");
 	rig_cuts(rig, IPPROTO_UDP, 1, LITERAL(reply), "bittorrent");
 	rig_cuts(rig, IPPROTO_UDP, 1, LITERAL(error), "bittorrent");
-	// no transaction; a type without its part; a length beyond the datagram; too deep; a loop
+	// a reply without transaction; a type without its part; a length beyond the datagram; too
+	// deep; a loop
 	static const char *const others[] = {
-		"d1:ad2:id20:abcdefghij0123456789e1:q4:ping1:y1:qe",
-		"d1:ad2:id20:abcdefghij0123456789e1:t2:aa1:y1:re",
+		"d1:rd2:xx20:abcdefghij0123456789e1:y1:re",
+		"d1:ad2:xx20:abcdefghij0123456789e1:q4:ping1:y1:qe",
+		"d1:ad2:xx20:abcdefghij0123456789e1:t2:aa1:y1:re",
 		"d1:ad2:id99:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe",
 		"d1:addddddddddddddddddddddddddddddddddddddddddd",
 		"d1:ad4294967297:abcdefghijklmnopqrstuvwxyze1:t1:a1:y1:qe",
@@ -94,6 +96,57 @@ static void test_dht(void **state)
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		assert_string_equal(
 			rig_first(rig, IPPROTO_UDP, 0, others[i], strlen(others[i])), "");
+}
+
+// What nodes accept (libtorrent: any keys in any order, ten deep; Transmission: the words anywhere
+// behind a 'd').
+static void test_dht_with_keys_that_nobody_knows(void **state)
+{
+#define ID    "2:id20:abcdefghij0123456789"
+#define QUERY "1:ad" ID "e1:q4:ping1:t2:aa1:y1:q"
+	static const char *const messages[] = {
+		"d0:0:" QUERY "e",
+		"d4:AAAA4:junk" QUERY "e",
+		"d1:Ai7e" QUERY "e",
+		"d1:Ad1:xl1:y" ID "ee" QUERY "e",
+		"d1:Alllllllll1:xeeeeeeeee" QUERY "e",
+		"d1:Adddddddddd1:xi1eeeeeeeeeee" QUERY "e",
+		"d1:y1:q1:t2:aa1:q4:ping1:ad" ID "ee",
+		"d1:t2:aa1:y1:q1:q9:get_peers1:ad9:info_hash20:abcdefghij0123456789" ID "ee",
+		"d1:ad1:zllllllllllleeeeeeeeeee" ID "e1:q4:ping1:t2:aa1:y1:qe",
+		"d2:zz3:abc1:rd" ID "5:nodes0:e1:t2:aa1:y1:re",
+		"d01:y01:q01:ad" ID "e1:q4:ping1:t2:aae",
+		"d1:ad" ID "e1:q4:ping1:t2:aa1:y5:querye",
+		"d1:ad" ID "e1:q4:ping1:y1:qe",
+		"d" QUERY "etrailing bytes e",
+		"dd" QUERY,
+		"d???? not bencoded ????" QUERY,
+		"d1:rd" ID "5:nodes26:1:t2:aa1:y1:r",
+	};
+#undef QUERY
+#undef ID
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+		for (unsigned half = 0; half < 2; half++)
+			assert_string_equal(
+				rig_first(rig, IPPROTO_UDP, half, messages[i], strlen(messages[i])),
+				"bittorrent");
+}
+
+// Depth is bounded by the bytes: one pass, and a dictionary that nobody closes is none.
+static void test_dht_as_deep_as_a_datagram(void **state)
+{
+	static const char query[] = "1:ad2:id20:abcdefghij0123456789e1:q4:ping1:t2:aa1:y1:qe";
+	char message[64 + 2 * 600 + sizeof(query)] = "d1:A";
+
+	(void)state;
+	memset(message + 4, 'l', 600);
+	memset(message + 604, 'e', 600);
+	memcpy(message + 1204, query, sizeof(query) - 1);
+	assert_string_equal(
+		rig_first(rig, IPPROTO_UDP, 0, message, 1204 + sizeof(query) - 1), "bittorrent");
+	assert_string_equal(rig_first(rig, IPPROTO_UDP, 0, message, 604), "");
 }
 
 static void test_tracker_udp(void **state)
@@ -318,6 +371,8 @@ int main(void)
 		cmocka_unit_test(test_tracker_http),
 		cmocka_unit_test(test_sync),
 		cmocka_unit_test(test_dht),
+		cmocka_unit_test(test_dht_with_keys_that_nobody_knows),
+		cmocka_unit_test(test_dht_as_deep_as_a_datagram),
 		cmocka_unit_test(test_tracker_udp),
 		cmocka_unit_test(test_lsd),
 		cmocka_unit_test(test_utp_exchange),

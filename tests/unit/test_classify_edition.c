@@ -60,10 +60,10 @@ static struct talk talk(struct classifier *classifier)
 static void say(struct talk *flow, const struct edition *in_force, const char *text)
 {
 	const struct span span = {.offset64 = flow->offset,
-		.bytes = (const uint8_t *)text,
-		.length = (uint32_t)strlen(text)};
+		.unchecked = (const uint8_t *)text,
+		.extent = (uint32_t)strlen(text)};
 
-	flow->offset += span.length;
+	flow->offset += span.extent;
 	flow->n_pkts++;
 	memset(&flow->work, 0, sizeof flow->work);
 	const struct classify_flow about = {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "canned_requests.h"
 #include "classify_rig.h"
 #include "edonkey_shape.h"
 
@@ -28,7 +29,8 @@ static void hear(void *ctx, const struct learned_endpoint *endpoint)
 		a[14], a[15], endpoint->port, endpoint->l4_proto, endpoint->from, endpoint->half);
 }
 
-static const struct decoder_sink sink = {.endpoint = hear};
+static struct asked asked; // requests that the answers of this file are to
+static const struct decoder_sink sink = {.endpoint = hear, .asked = &asked};
 static const struct flow_ends ends = {
 	.address = {{[10] = 0xff, 0xff, 192, 0, 2, 1}, {[10] = 0xff, 0xff, 198, 51, 100, 2}},
 	.port = {40000, 4672},
@@ -45,8 +47,8 @@ static int feed(uint32_t *state, uint8_t l4, unsigned half, uint64_t offset64, c
 	memcpy(exact, bytes, length);
 	const struct span span = {
 		.offset64 = offset64,
-		.bytes = flags & SPAN_GAP ? NULL : exact,
-		.length = (uint32_t)length,
+		.unchecked = flags & SPAN_GAP ? NULL : exact,
+		.extent = (uint32_t)length,
 		.half = (uint8_t)half,
 		.flags = (uint8_t)(flags | (l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0)),
 	};
@@ -60,6 +62,7 @@ static const char *datagram(const void *bytes, size_t length)
 	uint32_t state = CLASSIFY_NO_STATE;
 
 	told[0] = 0;
+	canned_requests(rig->classifier, "edonkey", &ends, &asked);
 	feed(&state, IPPROTO_UDP, HALF_S2C, 0, bytes, length, 0);
 	assert_int_equal(state, CLASSIFY_NO_STATE);
 	return told;
@@ -70,6 +73,7 @@ static const char *stream(const void *bytes, size_t length, size_t piece)
 	uint32_t state = CLASSIFY_NO_STATE;
 
 	told[0] = 0;
+	canned_requests(rig->classifier, "edonkey", &ends, &asked);
 	for (size_t at = 0; at < length; at += piece)
 		feed(&state, IPPROTO_TCP, HALF_S2C, at, (const uint8_t *)bytes + at,
 			length - at < piece ? length - at : piece, 0);
@@ -98,9 +102,12 @@ static void kad_nodes_list_contacts(void **state)
 	assert_string_equal(datagram(LITERAL("\xe4\x29" ID "\xff" CONTACT_1 "abc")), TOLD_1 SELF);
 	assert_string_equal(datagram(LITERAL("\xe4\x09" ID "\x36\x12\x08\x01\0" CONTACT_2)),
 		"198.51.100.2:4662/6 by 0 of 1\n" TOLD_2 SELF);
-	assert_string_equal(datagram(LITERAL("\xe4\x11" ID "\x36\x12\x08\0")),
+	assert_string_equal(datagram(LITERAL("\xe4\x19" ID "\x36\x12\x08\0")),
 		"198.51.100.2:4662/6 by 0 of 1\n" SELF);
-	assert_string_equal(datagram(LITERAL("\xe4\x60")), SELF);
+	assert_string_equal(datagram(LITERAL("\xe4\x61\x40\x12")), SELF);
+	// who asks may be anybody
+	assert_string_equal(datagram(LITERAL("\xe4\x11" ID "\x36\x12\x08\0")), "");
+	assert_string_equal(datagram(LITERAL("\xe4\x60")), "");
 	// compressed, or none of Kad's: nothing
 	assert_string_equal(datagram(LITERAL("\xe5\x29" ID "\x01" CONTACT_1)), "");
 	assert_string_equal(datagram(LITERAL("\xe4")), "");
@@ -316,7 +323,7 @@ static void what_is_not_of_this_shape(void **state)
 
 static bool hidden(uint8_t l4, const uint8_t *bytes, uint32_t length, uint64_t offset64)
 {
-	const struct span span = {.bytes = bytes, .length = length, .offset64 = offset64};
+	const struct span span = {.unchecked = bytes, .extent = length, .offset64 = offset64};
 
 	return edonkey_disguised(&span, l4);
 }

@@ -109,9 +109,10 @@ static void test_prefix_grows(void **state)
 	struct rig_flow again = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
 
 	rig_feed(&again, 1, LITERAL("answ"));
-	rig_feed_span(&again,
-		(struct span){
-			.offset64 = 2, .bytes = (const uint8_t *)"swer", .length = 4, .half = 1});
+	rig_feed_span(&again, (struct span){.offset64 = 2,
+				      .unchecked = (const uint8_t *)"swer",
+				      .extent = 4,
+				      .half = 1});
 	assert_int_equal(again.verdict.signature, ANSWER);
 	rig_free(rig);
 }
@@ -312,19 +313,20 @@ static void test_gap(void **state)
 	// what follows the hole would complete the pattern
 	rig_feed(&flow, 1, LITERAL("an"));
 	rig_feed_span(
-		&flow, (struct span){.offset64 = 2, .length = 2, .half = 1, .flags = SPAN_GAP});
-	rig_feed_span(&flow,
-		(struct span){
-			.offset64 = 4, .bytes = (const uint8_t *)"swer", .length = 4, .half = 1});
+		&flow, (struct span){.offset64 = 2, .extent = 2, .half = 1, .flags = SPAN_GAP});
+	rig_feed_span(&flow, (struct span){.offset64 = 4,
+				     .unchecked = (const uint8_t *)"swer",
+				     .extent = 4,
+				     .half = 1});
 	assert_string_equal(rig_app(&flow), "gnutella"); // from the a, still
 	// the other half is not touched by it
 	rig_feed(&flow, 0, LITERAL("abc"));
 	assert_string_equal(rig_app(&flow), "fasttrack");
 	// at the very beginning: that half is lost
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
-	rig_feed_span(&flow, (struct span){.length = 7, .flags = SPAN_GAP});
-	rig_feed_span(
-		&flow, (struct span){.offset64 = 7, .bytes = (const uint8_t *)"abc", .length = 3});
+	rig_feed_span(&flow, (struct span){.extent = 7, .flags = SPAN_GAP});
+	rig_feed_span(&flow,
+		(struct span){.offset64 = 7, .unchecked = (const uint8_t *)"abc", .extent = 3});
 	assert_string_equal(rig_app(&flow), "");
 	assert_int_equal(classifier_states_free(rig->classifier), 1);
 	rig_end(&flow);
@@ -346,7 +348,7 @@ static void test_midstream(void **state)
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
 	rig_feed_span(&flow,
 		(struct span){
-			.bytes = (const uint8_t *)"abc", .length = 3, .flags = SPAN_MIDSTREAM});
+			.unchecked = (const uint8_t *)"abc", .extent = 3, .flags = SPAN_MIDSTREAM});
 	assert_string_equal(rig_app(&flow), "");
 	rig_end(&flow);
 	rig_free(rig);
@@ -438,8 +440,8 @@ static void on_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t len
 static void feed_line(struct decoder_state *decoder, struct lines *lines, unsigned half,
 	const char *text, uint8_t flags)
 {
-	const struct span span = {.bytes = (const uint8_t *)text,
-		.length = (uint32_t)strlen(text),
+	const struct span span = {.unchecked = (const uint8_t *)text,
+		.extent = (uint32_t)strlen(text),
 		.half = (uint8_t)half,
 		.flags = flags};
 

@@ -290,8 +290,8 @@ static void test_tftp_expected(void **state)
 	struct flow_ends ends = {.port = {[HALF_C2S] = 40000, [HALF_S2C] = 69}};
 	struct heard heard = {0};
 	const struct decoder_sink sink = {.expect = hear, .ctx = &heard};
-	struct span span = {.bytes = (const uint8_t *)read_request,
-		.length = sizeof(read_request) - 1,
+	struct span span = {.unchecked = (const uint8_t *)read_request,
+		.extent = sizeof(read_request) - 1,
 		.half = HALF_C2S,
 		.flags = SPAN_DATAGRAM};
 	uint32_t ref = CLASSIFY_NO_STATE;
@@ -308,10 +308,10 @@ static void test_tftp_expected(void **state)
 	span.half = HALF_S2C;
 	decoder_feed(rig->classifier, app_find("tftp"), &ends, &span, &ref, &sink);
 	span.half = HALF_C2S;
-	span.length--;
+	span.extent--;
 	decoder_feed(rig->classifier, app_find("tftp"), &ends, &span, &ref, &sink);
-	span.bytes = (const uint8_t *)"\0\4\0\1";
-	span.length = 4;
+	span.unchecked = (const uint8_t *)"\0\4\0\1";
+	span.extent = 4;
 	decoder_feed(rig->classifier, app_find("tftp"), &ends, &span, &ref, &sink);
 	assert_int_equal(heard.n, 1);
 	classify_end(rig->classifier, &ref);

@@ -241,7 +241,12 @@ static struct heard decode(
 	const struct decoder_sink sink = {.expect = hear, .ctx = &heard};
 	uint32_t state = CLASSIFY_NO_STATE;
 
+	static const char passive[] = "PASV\r\n";
+	const struct span request = {0, (const uint8_t *)passive, 6, HALF_C2S, 0};
+
 	memcpy(ends.address, ends_of, sizeof(ends.address));
+	if (half == HALF_S2C)
+		decoder_feed(rig->classifier, app_find("ftp"), &ends, &request, &state, &sink);
 	for (unsigned part = 0; part < 2; part++) {
 		size_t begin = part ? cut : 0, size = part ? length - cut : cut;
 		uint8_t *exact = malloc(size ? size : 1);

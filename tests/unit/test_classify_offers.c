@@ -62,7 +62,9 @@ static void hear_transfer(void *ctx, const struct transfer_label *label)
 	put("'\n");
 }
 
-static const struct decoder_sink sink = {.expect = hear, .transfer = hear_transfer};
+static struct asked requests;
+static const struct decoder_sink sink = {
+	.expect = hear, .transfer = hear_transfer, .asked = &requests};
 // 10.0.0.7 and 10.0.0.22
 static const struct flow_ends ends = {
 	.address = {{[10] = 0xff, 0xff, 10, 0, 0, 7}, {[10] = 0xff, 0xff, 10, 0, 0, 22}},
@@ -95,8 +97,8 @@ static const char *hears(
 			size_t here = length - at < piece ? length - at : piece;
 			uint8_t *exact = malloc(here);
 			const struct span span = {.offset64 = offset[said[i].half],
-				.bytes = exact,
-				.length = (uint32_t)here,
+				.unchecked = exact,
+				.extent = (uint32_t)here,
 				.half = said[i].half == HALF_S2C};
 
 			assert_non_null(exact);
@@ -323,8 +325,8 @@ static void gnutella_pushes(void **state)
 		SAID(S2C, "GET /get/5/my song.mp3 HTTP/1.1\r\n\r\n"),
 	};
 	static const char datagram[] = PUSH("\x0a\0\0\x63", "\xcb\x18");
-	struct span span = {.bytes = (const uint8_t *)datagram,
-		.length = sizeof(datagram) - 1,
+	struct span span = {.unchecked = (const uint8_t *)datagram,
+		.extent = sizeof(datagram) - 1,
 		.half = HALF_S2C,
 		.flags = SPAN_DATAGRAM};
 	uint32_t ref = CLASSIFY_NO_STATE;
@@ -337,10 +339,13 @@ static void gnutella_pushes(void **state)
 	means("gnutella", giv, 2, "carries 'my song.mp3'\n");
 	told[0] = 0;
 	decoder_feed(rig->classifier, app_find("gnutella"), &ends, &span, &ref, &sink);
+	assert_string_equal(told, ""); // of somebody who has answered nothing
+	requests.answered = 1 << HALF_S2C;
+	decoder_feed(rig->classifier, app_find("gnutella"), &ends, &span, &ref, &sink);
 	assert_string_equal(
 		told, "10.0.0.99:6347 from 10.0.0.7 as gnutella-push user '' file '' 0\n");
 	told[0] = 0;
-	span.length--;
+	span.extent--;
 	decoder_feed(rig->classifier, app_find("gnutella"), &ends, &span, &ref, &sink);
 	assert_string_equal(told, "");
 }

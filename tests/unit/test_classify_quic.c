@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A datagram flow's way to a name: QUIC and DTLS through the classifier, with a policy's own
-// application at wiki.example.
+// A datagram flow's way to a name: QUIC through the classifier, with a policy's own application at
+// wiki.example; and what is sent to hide it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,6 +46,49 @@ static size_t datagram(const uint8_t *hello, size_t length, unsigned part, unsig
 		quic_crypto_frame(6, (uint32_t)begin, hello + begin, end - begin, frames), out);
 }
 
+// What a server says to the hello of the connection with that id: a ServerHello, or (`again`) a
+// request for another one.
+static size_t answer(const struct quic_packet *of, uint32_t offset, bool again, uint8_t *out)
+{
+	static const uint8_t request[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe,
+		0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c,
+		0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c};
+	struct quic_packet packet = *of;
+	uint8_t hello[90] = {2, 0, 0, 86, 3, 3}, frames[200] = {2, 0, 0, 0, 0}; // an ACK first
+
+	if (again)
+		memcpy(hello + 6, request, sizeof(request));
+	packet.of_server = true;
+	packet.keyed = of->keyed ? of->keyed : of->cid;
+	packet.keyed_length = of->keyed ? of->keyed_length : of->cid_length;
+	packet.cid_length = 0; // the client's
+	return quic_seal(&packet, frames,
+		5 + quic_crypto_frame(6, offset, hello, sizeof(hello), frames + 5), out);
+}
+
+static const uint8_t other_cid[] = {8, 7, 6, 5, 4, 3, 2, 1}, server_cid[] = {1, 1, 2, 3, 5};
+
+// A whole hello for a name, with an id of the client's choice.
+static size_t whole(
+	const uint8_t *id, size_t id_length, const char *name, size_t size, uint8_t *out)
+{
+	struct quic_packet packet = plain;
+	uint8_t hello[512], frames[600];
+
+	packet.cid = id;
+	packet.cid_length = (unsigned)id_length;
+	packet.padded_to = size;
+	return quic_seal(&packet, frames,
+		quic_crypto_frame(6, 0, hello, quic_hello(name, 0, hello), frames), out);
+}
+
+static void ask(struct rig_flow *flow, const uint8_t *id, const char *name)
+{
+	uint8_t out[2048];
+
+	rig_feed(flow, HALF_C2S, out, whole(id, 8, name, 1200, out));
+}
+
 static void test_name_in_one_datagram(void **state)
 {
 	struct rig *rig = make();
@@ -60,15 +103,20 @@ static void test_name_in_one_datagram(void **state)
 	assert_int_equal(flow.verdict.app, WIKI);
 	assert_int_equal(flow.verdict.confidence, CONFIDENCE_DPI);
 	assert_int_equal(flow.verdict.n_data_pkts, 1);
-	assert_int_equal(classifier_states_free(rig->classifier), n_free);
 	assert_int_equal(rig->work.quic_tried, 1);
 	assert_int_equal(rig->work.quic_opened, 1);
+	// its keys are kept until the server has answered
+	assert_int_equal(classifier_states_free(rig->classifier), n_free - 1);
+	rig_feed(&flow, HALF_S2C, out, answer(&plain, 0, false, out));
+	assert_int_equal(classifier_states_free(rig->classifier), n_free);
+	assert_int_equal(flow.verdict.app, WIKI);
 	// of another name: what carries it
 	flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
 	length = quic_hello("other.example", 0, hello);
 	rig_feed(&flow, HALF_C2S, out, datagram(hello, length, 0, 1, out));
 	assert_true(flow.verdict.final);
 	assert_string_equal(rig_app(&flow), "quic");
+	rig_end(&flow);
 	rig_free(rig);
 }
 
@@ -89,6 +137,7 @@ static void test_name_behind_early_data(void **state)
 	rig_feed(&flow, HALF_C2S, out, datagram(hello, length, 0, 1, out));
 	assert_int_equal(flow.verdict.app, WIKI);
 	assert_true(flow.verdict.final);
+	rig_end(&flow);
 	rig_free(rig);
 }
 
@@ -117,11 +166,12 @@ static void test_name_over_datagrams(void **state)
 		assert_true(flow.verdict.final);
 		assert_int_equal(flow.verdict.app, WIKI);
 		assert_int_equal(flow.verdict.n_data_pkts, 5);
+		rig_end(&flow);
 	}
 	rig_free(rig); // all states are back
 }
 
-// A part never comes: the budget ends it, and the flow is what carries it.
+// A part is late: the budget ends, and the flow is what carries it until the name is here.
 static void test_hello_without_end(void **state)
 {
 	struct rig *rig = make();
@@ -135,7 +185,246 @@ static void test_hello_without_end(void **state)
 	assert_true(flow.verdict.final);
 	assert_string_equal(rig_app(&flow), "quic");
 	assert_int_equal(flow.verdict.n_data_pkts, 1);
-	assert_in_range(rig->work.quic_tried, 2, 8);
+	rig_feed(&flow, HALF_C2S, out, datagram(hello, length, 2, 3, out));
+	assert_int_equal(flow.verdict.app, WIKI);
+	rig_end(&flow);
+	rig_free(rig);
+}
+
+// What a server discards, or answers for another connection, hides no name that is asked for behind
+// it; before the flow is classified, and after.
+static size_t decoy(unsigned which, unsigned n, uint8_t *out)
+{
+	struct quic_packet packet = plain;
+	const uint8_t ping[] = {1};
+	size_t length = whole(other_cid, 8, "other.example", 1200, out);
+
+	switch (which) {
+	case 0: // nothing opens it
+		out[length - 1] ^= 1;
+		break;
+	case 1: // too small
+		return whole(other_cid, 8, "other.example", 0, out);
+	case 2: // an octet less than the least
+		return whole(other_cid, 8, "other.example", 1199, out);
+	case 3:
+		packet.number = n;
+		packet.cid = other_cid;
+		return quic_seal(&packet, ping, sizeof(ping), out);
+	case 4: // a version that nobody speaks
+		memcpy(out + 1, "\x1a\x2a\x3a\x4a", 4);
+		break;
+	case 5: // of a server, to whoever asked first
+		memset(out + 1, 0, 4);
+		break;
+	case 6: // an id that no client begins with
+		return whole(other_cid, 7, "other.example", 1200, out);
+	case 7: // another connection
+		break;
+	case 8: // the same in another version
+		packet.version = QUIC_VERSION_2;
+		packet.cid = other_cid;
+		return quic_seal(&packet, ping, sizeof(ping), out);
+	case 9:
+		memset(out, 0x55, length); // no QUIC at all
+		break;
+	case 10: // a handshake packet, or one for a connection that stands
+		out[0] = 0xe0;
+		break;
+	default: return 0;
+	}
+	return length;
+}
+
+static void test_decoys_hide_nothing(void **state)
+{
+	static const unsigned counts[] = {1, 3, 9, 40};
+	struct rig *rig = make();
+	uint8_t out[2048];
+	size_t length;
+
+	(void)state;
+	for (unsigned which = 0; (length = decoy(which, 0, out)); which++)
+		for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+			struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+
+			for (unsigned n = 0; n < counts[i]; n++)
+				rig_feed(&flow, HALF_C2S, out, decoy(which, n, out));
+			ask(&flow, cid, "en.wiki.example");
+			if (flow.verdict.app != WIKI)
+				fail_msg("decoy %u, %u times: '%s'", which, counts[i],
+					rig_app(&flow));
+			rig_end(&flow);
+		}
+	rig_free(rig);
+}
+
+// Two contents of one place: what came first has been read, and the other is not let to the server,
+// whatever it has made of the first; also when it speaks with the id that the server has chosen.
+static void test_two_hellos_of_one_connection(void **state)
+{
+	struct rig *rig = make();
+	struct quic_packet packet = plain;
+	uint8_t hello[512], frames[600], out[2048];
+	size_t length = quic_hello("en.wiki.example", 0, hello);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+
+		ask(&flow, cid, "other.example");
+		assert_string_equal(rig_app(&flow), "quic");
+		if (i) {
+			packet.keyed = cid;
+			packet.keyed_length = sizeof(cid);
+			packet.cid = server_cid;
+			packet.cid_length = sizeof(server_cid);
+		}
+		packet.number = 5;
+		rig_feed(&flow, HALF_C2S, out,
+			quic_seal(&packet, frames, quic_crypto_frame(6, 0, hello, length, frames),
+				out));
+		assert_true(flow.refused);
+		ask(&flow, cid, "other.example"); // a copy of the first is none
+		assert_false(flow.refused);
+		rig_end(&flow);
+	}
+	rig_free(rig);
+}
+
+// Parts of two connections in turns: of the one that was left nothing more is taken.
+static void test_connections_in_turns(void **state)
+{
+	struct rig *rig = make();
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+	struct quic_packet packet = plain;
+	uint8_t hello[512], out[2048], frames[600];
+	size_t length = quic_hello("en.wiki.example", 0, hello);
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		size_t begin = i / 2 ? 60 : 0, end = i / 2 ? length : 60;
+
+		packet.cid = i & 1 ? other_cid : cid;
+		packet.number = i;
+		rig_feed(&flow, HALF_C2S, out,
+			quic_seal(&packet, frames,
+				quic_crypto_frame(
+					6, (uint32_t)begin, hello + begin, end - begin, frames),
+				out));
+		assert_int_equal(flow.refused, i == 2);
+	}
+	assert_int_equal(flow.verdict.app, WIKI); // of the second connection
+	// nor with the id that its server has chosen, once the other is answered
+	packet = plain;
+	packet.cid = other_cid;
+	rig_feed(&flow, HALF_S2C, out, answer(&packet, 0, false, out));
+	packet.keyed = cid;
+	packet.keyed_length = sizeof(cid);
+	packet.cid = server_cid;
+	packet.cid_length = sizeof(server_cid);
+	rig_feed(&flow, HALF_C2S, out,
+		quic_seal(&packet, frames,
+			quic_crypto_frame(6, 60, hello + 60, length - 60, frames), out));
+	assert_true(flow.refused);
+	rig_end(&flow);
+	rig_free(rig);
+}
+
+// One after the other on the same ports: each is what it asks for.
+static void test_connections_one_after_the_other(void **state)
+{
+	static const struct {
+		const char *name, *app;
+	} turns[] = {{"other.example", "quic"}, {"wiki.example", NULL}, {"wiki.example", NULL},
+		{"third.example", "quic"}, {"web.whatsapp.com", "whatsapp"}, {"", "quic"},
+		{"a.wiki.example", NULL}};
+	struct rig *rig = make();
+
+	(void)state;
+	for (unsigned answered = 0; answered < 2; answered++) {
+		struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+
+		for (unsigned i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+			uint8_t id[8] = {(uint8_t)(i + 1)}, out[2048];
+			struct quic_packet packet = plain;
+
+			ask(&flow, id, turns[i].name);
+			assert_false(flow.refused);
+			if (turns[i].app)
+				assert_string_equal(rig_app(&flow), turns[i].app);
+			else
+				assert_int_equal(flow.verdict.app, WIKI);
+			packet.cid = id;
+			if (answered)
+				rig_feed(&flow, HALF_S2C, out, answer(&packet, 0, false, out));
+			for (unsigned k = 0; k < 30; k++) // and what follows
+				rig_feed(&flow, k & 1, "\x43 short", 8);
+		}
+		rig_end(&flow);
+	}
+	rig_free(rig);
+}
+
+// RFC 8446 4.1.4: the server asks for another hello, which may ask for another name.
+static void test_hello_that_is_asked_for_again(void **state)
+{
+	struct rig *rig = make();
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+	struct quic_packet packet = plain;
+	uint8_t hello[512], frames[600], out[2048];
+	size_t first = quic_hello("other.example", 0, hello), length;
+
+	(void)state;
+	ask(&flow, cid, "other.example");
+	rig_feed(&flow, HALF_S2C, out, answer(&plain, 0, true, out));
+	assert_false(flow.refused);
+	length = quic_hello("en.wiki.example", 0, hello);
+	packet.cid = server_cid;
+	packet.cid_length = sizeof(server_cid);
+	packet.keyed = cid;
+	packet.keyed_length = sizeof(cid);
+	rig_feed(&flow, HALF_C2S, out,
+		quic_seal(&packet, frames,
+			quic_crypto_frame(6, (uint32_t)first, hello, length, frames), out));
+	assert_int_equal(flow.verdict.app, WIKI);
+	rig_feed(&flow, HALF_S2C, out, answer(&plain, 90, false, out));
+	rig_free(rig); // the state is back
+}
+
+// A server that answers has seen the whole hello. What is missing here is not asked for in vain:
+// its answer is withheld, and the client sends all of it again.
+static void test_answer_to_a_hello_that_is_not_whole(void **state)
+{
+	struct rig *rig = make();
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 40000, 443);
+	uint8_t hello[4096], out[2048];
+	size_t length = quic_hello("wiki.example", 2400, hello);
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, out, datagram(hello, length, 0, 3, out));
+	rig_feed(&flow, HALF_S2C, out, answer(&plain, 0, false, out));
+	assert_true(flow.refused);
+	for (unsigned part = 0; part < 3; part++)
+		rig_feed(&flow, HALF_C2S, out, datagram(hello, length, part, 3, out));
+	assert_int_equal(flow.verdict.app, WIKI);
+	rig_feed(&flow, HALF_S2C, out, answer(&plain, 0, false, out));
+	assert_false(flow.refused);
+	rig_free(rig);
+}
+
+// The first datagram was the other end's, or was forged in its name.
+static void test_client_that_did_not_begin(void **state)
+{
+	struct rig *rig = make();
+	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 443, 40000);
+	uint8_t out[2048];
+
+	(void)state;
+	rig_feed(&flow, HALF_C2S, "\x43 hello", 8);
+	rig_feed(&flow, HALF_S2C, out, whole(cid, 8, "en.wiki.example", 1200, out));
+	assert_int_equal(flow.verdict.app, WIKI);
+	rig_end(&flow);
 	rig_free(rig);
 }
 
@@ -225,6 +514,13 @@ int main(void)
 		cmocka_unit_test(test_name_behind_early_data),
 		cmocka_unit_test(test_name_over_datagrams),
 		cmocka_unit_test(test_hello_without_end),
+		cmocka_unit_test(test_decoys_hide_nothing),
+		cmocka_unit_test(test_two_hellos_of_one_connection),
+		cmocka_unit_test(test_connections_in_turns),
+		cmocka_unit_test(test_connections_one_after_the_other),
+		cmocka_unit_test(test_hello_that_is_asked_for_again),
+		cmocka_unit_test(test_answer_to_a_hello_that_is_not_whole),
+		cmocka_unit_test(test_client_that_did_not_begin),
 		cmocka_unit_test(test_no_state_free),
 		cmocka_unit_test(test_answer_of_google),
 		cmocka_unit_test(test_nothing_is_opened_in_vain),

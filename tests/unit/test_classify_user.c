@@ -341,7 +341,7 @@ static void a_gap_ends_the_wait(void **state)
 	struct rig *rig = rig_with_users();
 	struct hello hello = client_hello("wiki.example");
 	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 443);
-	const struct span gap = {.offset64 = 80, .length = 20, .half = HALF_C2S, .flags = SPAN_GAP};
+	const struct span gap = {.offset64 = 80, .extent = 20, .half = HALF_C2S, .flags = SPAN_GAP};
 
 	(void)state;
 	rig_feed(&flow, HALF_C2S, hello.bytes, 80);

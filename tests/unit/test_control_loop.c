@@ -187,7 +187,7 @@ static void a_heart_that_rests_is_told_once(void **state)
 }
 
 // What asks for a reload, and hears how it went.
-struct asked {
+struct posted {
 	unsigned answers;
 	bool good;
 	size_t errors;
@@ -199,7 +199,7 @@ static unsigned answers;
 
 static void answered(void *ctx, bool good, const struct config_errors *errors)
 {
-	struct asked *asked = ctx;
+	struct posted *asked = ctx;
 
 	asked->answers++;
 	asked->good = good;
@@ -207,7 +207,7 @@ static void answered(void *ctx, bool good, const struct config_errors *errors)
 	asked->place = ++answers;
 }
 
-static void ask(struct world *w, struct asked *asked, const char *path, bool check)
+static void ask(struct world *w, struct posted *asked, const char *path, bool check)
 {
 	struct reload_request *request;
 
@@ -216,7 +216,7 @@ static void ask(struct world *w, struct asked *asked, const char *path, bool che
 	assert_non_null(request);
 }
 
-static struct asked first, second, third, forgotten;
+static struct posted first, second, third, forgotten;
 
 // A timer of 5 ms in the same loop, and the longest time that it had to wait.
 static uint64_t beat_ns, longest_ns;
@@ -249,7 +249,7 @@ static void a_build_does_not_stop_the_loop(void **state)
 
 	(void)state;
 	world_new(&w);
-	first = (struct asked){0};
+	first = (struct posted){0};
 	beat_ns = longest_ns = 0;
 	fake_build_ms = 700;
 	timer = event_new(w.context.base, -1, EV_PERSIST, beat, NULL);
@@ -314,7 +314,7 @@ static void requests_take_turns_and_each_is_answered(void **state)
 
 	(void)state;
 	world_new(&w);
-	first = second = third = forgotten = (struct asked){0};
+	first = second = third = forgotten = (struct posted){0};
 	answers = 0;
 	fake_build_ms = 50;
 	assert_int_equal(run(&w, 0, at_tick_turns), 0);
@@ -367,7 +367,7 @@ static void the_gateway_ends_during_a_build(void **state)
 
 	(void)state;
 	world_new(&w);
-	first = (struct asked){0};
+	first = (struct posted){0};
 	fake_build_ms = 300;
 	assert_int_equal(run(&w, 0, at_tick_leave), 0);
 	assert_true(reload_is_building(w.context.reload));

@@ -181,8 +181,9 @@ static void tuple_used_again_is_a_new_flow(void **state)
 	assert_int_equal(segment(pipe, false, 0x60000000, 0, TH_SYN, NULL, 0), 1);
 	assert_int_equal(pipe_stats(pipe).flows_ended, 0); // not yet: nobody took it
 	assert_int_equal(segment(pipe, true, 0x70000000, 0x60000001, TH_SYN | TH_ACK, NULL, 0), 1);
-	assert_int_equal(pipe_stats(pipe).flows_ended, 1);
-	client(pipe, 0x60000001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 0); // nor has anybody acknowledged that
+	client(pipe, 1029, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", 28);
+	segment(pipe, false, 0x60000001, 0x70000001, 0, handshake, HANDSHAKE_LENGTH);
 	assert_int_equal(pipe_stats(pipe).flows_condemned, 1);
 	pipe_free(pipe);
 }
@@ -218,7 +219,7 @@ static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **sta
 	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_NOT_TAKEN], 2);
 	// a new connection comes about
 	assert_int_equal(segment(pipe, true, 9000, 1069, TH_SYN | TH_ACK, NULL, 0), 1);
-	assert_int_equal(client(pipe, 1069, "hello", 5), 1);
+	assert_int_equal(segment(pipe, false, 1069, 9001, 0, "hello", 5), 1);
 	pipe_free(pipe);
 }
 

@@ -128,11 +128,11 @@ static void unsupported_packets(void **state)
 
 	memset(frame, 0, sizeof(frame));
 	frame[12] = 8;
-	for (unsigned i = 0; i < 8; i++, length += 20) {
+	for (unsigned i = 0; i < 10; i++, length += 20) {
 		uint8_t *ip = frame + length;
 
 		ip[0] = 0x45;
-		ip[3] = (uint8_t)(20 * (8 - i));
+		ip[3] = (uint8_t)(20 * (10 - i));
 		ip[8] = 64;
 		ip[9] = IPPROTO_IPIP;
 		ip[12] = ip[16] = 10;

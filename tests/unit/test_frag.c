@@ -37,18 +37,18 @@ static void sink(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigned
 	f->n_last = 0;
 	for (unsigned i = 0; i < n; i++) {
 		if (f->n_last < RTE_DIM(f->last_ended))
-			f->last_ended[f->n_last++] = pkt_of(mbufs[i])->hash;
+			f->last_ended[f->n_last++] = pkt_of(mbufs[i])->flow_gen;
 		rte_pktmbuf_free(mbufs[i]);
 	}
 }
 
 static const struct frag_limits ordinary = {
-	.datagrams = 8, .packets = 32, .per_datagram = 12, .timeout_ns = TIMEOUT, .seed = 7};
+	.datagrams = 8, .packets = 32, .per_datagram = 12, .timeout_ns = TIMEOUT};
 
 static void begin_with(struct fixture *f, const struct frag_limits *limits)
 {
 	*f = (struct fixture){.pool = packet_pool(), .now_ns = 1000 * NS_PER_S};
-	f->table = frag_table_new(limits, sink, f, SOCKET_ID_ANY);
+	f->table = frag_table_new(limits, &HASH_SEED_FIXED, sink, f, SOCKET_ID_ANY);
 	assert_non_null(f->table);
 }
 
@@ -92,7 +92,7 @@ static struct frag_piece piece_of(
 	struct rte_mbuf *m =
 		packet_mbuf(packet_pool(), frame, HEADER + length, LINK_ETHERNET, segments);
 
-	pkt_of(m)->hash = ++serial;
+	pkt_of(m)->flow_gen = ++serial;
 	return (struct frag_piece){.m = m,
 		.offset = offset,
 		.length = length,
@@ -144,8 +144,8 @@ static void check_whole(struct fixture *f, uint32_t length, unsigned n)
 	}
 	assert_int_equal(at, length);
 	for (unsigned i = 0; i < n; i++) {
-		assert_true(pkt_of(whole->arrived[i])->hash > before);
-		before = pkt_of(whole->arrived[i])->hash;
+		assert_true(pkt_of(whole->arrived[i])->flow_gen > before);
+		before = pkt_of(whole->arrived[i])->flow_gen;
 		rte_pktmbuf_free(whole->arrived[i]);
 	}
 }
@@ -226,9 +226,9 @@ static void keys_differ_in_every_member(void **state)
 	keys[3].id++;
 	keys[4].proto = 6;
 	keys[5].v6 = 1;
-	keys[6].vlan[0] = 1;
-	keys[7].vlan[1] = 1;
-	keys[8].tunnel_tag = 1;
+	keys[6].realm = 1;
+	keys[7].realm = 1u << 12;
+	keys[8].realm = 1u << 31;
 	keys[9].from_inside = 1;
 	for (unsigned i = 0; i < RTE_DIM(keys); i++) {
 		struct frag_piece piece = piece_of(0, 8, true, false, 1);

@@ -120,7 +120,7 @@ static double pass_through(void)
 		memcpy(rte_pktmbuf_append(m, (uint16_t)piece.length), piece.frame, piece.length);
 		pipeline_receive(lcore, m, PIPE_INSIDE, LINK_ETHERNET, pipe->now_ns, 0);
 		lcore->stats.received_pkts++;
-		parse_mbuf(m, &key);
+		parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key);
 		bypass_packet(lcore, m);
 		tx_flush(lcore);
 		pipe->n_sent = 0;

@@ -13,6 +13,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
+#include "tx.h"
 
 static void open_connection(struct pipe *pipe, bool v6, uint16_t sport)
 {
@@ -118,6 +119,74 @@ static void fragments_leave_as_they_came(void **state)
 			}
 }
 
+// What honest hosts send over small links: 119 of 48 bytes hold 5,700 bytes; the limit is 128.
+static void datagrams_of_many_fragments_pass(void **state)
+{
+	static const unsigned counts[] = {64, 65, 119, 128, 129};
+	static const uint8_t payload[129 * 8];
+	static struct piece pieces[MOST];
+	(void)state;
+
+	for (unsigned i = 0; i < 2 * RTE_DIM(counts); i++) {
+		unsigned n = counts[i / 2];
+		bool fits = n <= 128;
+		struct pipe *pipe = blocking(1);
+		struct pipe_packet packet = {.v6 = i & 1,
+			.proto = IPPROTO_UDP,
+			.payload = payload,
+			.payload_length = (uint16_t)(n * 8 - 8)};
+
+		assert_int_equal(cut_packet(&packet, 3, 8, pieces), n);
+		assert_int_equal(run_pieces(pipe, pieces, n, NULL, false), fits ? n : 0);
+		assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_FRAGMENT_LIMIT], fits ? 0 : n);
+		pipe_free(pipe);
+	}
+}
+
+// A frame in two mbuf segments, as a capture has it of which the snap length has cut the rest.
+static void run_captured(struct pipe *pipe, const uint8_t *frame, uint32_t length)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pipe->pool), *rest = rte_pktmbuf_alloc(pipe->pool);
+	uint16_t half = (uint16_t)(length / 2);
+
+	assert_non_null(m);
+	assert_non_null(rest);
+	memcpy(rte_pktmbuf_append(m, half), frame, half);
+	memcpy(rte_pktmbuf_append(rest, (uint16_t)(length - half)), frame + half, length - half);
+	assert_int_equal(rte_pktmbuf_chain(m, rest), 0);
+	pipeline_receive(pipe->dp.lcores[0], m, PIPE_INSIDE, LINK_ETHERNET, pipe->now_ns,
+		PKT_CAPTURED | PKT_CSUM_IGNORE | PKT_FROM_INSIDE);
+	pipeline_run(pipe->dp.lcores[0], &m, 1, pipe->now_ns);
+	tx_flush(pipe->dp.lcores[0]);
+}
+
+// Nothing of its payload is there to be copied, at the end of the last segment.
+static void a_capture_may_end_where_a_fragments_payload_begins(void **state)
+{
+	static const uint32_t headers[] = {14 + 20, 14 + 40 + 8};
+	uint8_t payload[100] = "nothing that anybody knows";
+	(void)state;
+
+	for (unsigned v6 = 0; v6 < 2; v6++)
+		for (unsigned n_cut = 1; n_cut <= 2; n_cut++) {
+			struct pipe *pipe = pipe_new(1, NULL);
+			const struct pipe_packet packet = {.v6 = v6,
+				.proto = IPPROTO_UDP,
+				.payload = payload,
+				.payload_length = sizeof(payload)};
+			struct piece pieces[MOST];
+			unsigned n = cut_packet(&packet, 3, 64, pieces);
+
+			assert_int_equal(n, 2);
+			for (unsigned i = 0; i < n; i++)
+				run_captured(pipe, pieces[i].frame,
+					i >= n - n_cut ? headers[v6] : pieces[i].length);
+			assert_int_equal(pipe->n_sent, n);
+			assert_int_equal(pipe_stats(pipe).datagrams_whole, 1);
+			pipe_free(pipe);
+		}
+}
+
 // What would have to be changed cannot be: its fragments leave as they came, or not at all.
 static void what_is_normalized_does_not_leave_in_fragments(void **state)
 {
@@ -142,7 +211,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_handshake_in_fragments_is_seen),
 		cmocka_unit_test(a_syn_in_fragments_makes_a_flow),
+		cmocka_unit_test(a_capture_may_end_where_a_fragments_payload_begins),
 		cmocka_unit_test(fragments_leave_as_they_came),
+		cmocka_unit_test(datagrams_of_many_fragments_pass),
 		cmocka_unit_test(what_is_normalized_does_not_leave_in_fragments),
 	};
 

@@ -93,6 +93,7 @@ static void test_defaults(void **state)
 	assert_int_equal(gateway->drain_s, 2);
 	assert_int_equal(gateway->signature_cache_days, 30);
 	assert_false(gateway->idle_sleep);
+	assert_int_equal(gateway->vlan, GATEWAY_VLAN_SEPARATE);
 	assert_true(gateway->flow_events);
 	assert_true(gateway->drop_events);
 	assert_true(gateway->greeting_events);
@@ -127,7 +128,8 @@ static void test_all_keys(void **state)
 		"'script':[{'half':'s2c','after_bytes':4294967295,'every':true,"
 		"'verdict':'never','delay_ms':8}]},"
 		"'paths':{'events':'-','control':'c','signatures':'s','cache':null,"
-		"'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,"
+		"'pidfile':'p'},'control_group':'adm','stats_interval_s':0,'drain_s':1,'vlan':'"
+		"shared',"
 		"'idle_sleep':true,'flow_events':false,'drop_events':false,'greeting_events':"
 		"false}");
 
@@ -181,6 +183,7 @@ static void test_all_keys(void **state)
 	assert_string_equal(gateway->control_group, "adm");
 	assert_int_equal(gateway->stats_interval_s, 0);
 	assert_true(gateway->idle_sleep);
+	assert_int_equal(gateway->vlan, GATEWAY_VLAN_SHARED);
 	assert_false(gateway->drop_events);
 	assert_false(gateway->greeting_events);
 	gateway_free(gateway);

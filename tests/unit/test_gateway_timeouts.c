@@ -20,6 +20,7 @@ static void test_defaults(void **state)
 	assert_int_equal(gateway->limits.stateless_s * NS_PER_S, normal[FLOW_CLASS_STATELESS]);
 	assert_int_equal(gateway->limits.condemned_s * NS_PER_S, normal[FLOW_CLASS_CONDEMNED]);
 	assert_int_equal(gateway->limits.tcp_s * NS_PER_S, normal[FLOW_CLASS_TCP]);
+	assert_int_equal(gateway->limits.tcp_unheard_s * NS_PER_S, normal[FLOW_CLASS_TCP_UNHEARD]);
 	assert_int_equal(gateway->limits.tcp_closing_s * NS_PER_S, normal[FLOW_CLASS_TCP_CLOSING]);
 	assert_int_equal(gateway->limits.udp_one_way_s * NS_PER_S, normal[FLOW_CLASS_UDP_ONE_WAY]);
 	assert_int_equal(gateway->limits.udp_s * NS_PER_S, normal[FLOW_CLASS_UDP]);

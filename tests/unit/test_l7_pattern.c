@@ -144,8 +144,8 @@ static void test_meaning(void **state)
 		struct flow_ends ends = {.port = {40000, 50000}};
 		const struct classify_flow flow = {
 			.ends = &ends, .l4_proto = IPPROTO_TCP, .n_data_pkts = 1};
-		const struct span span = {.bytes = (const uint8_t *)cases[i].bytes,
-			.length = (uint32_t)cases[i].length,
+		const struct span span = {.unchecked = (const uint8_t *)cases[i].bytes,
+			.extent = (uint32_t)cases[i].length,
 			.half = HALF_C2S};
 		struct classify_verdict verdict = {0};
 		struct classify_work work = {0};

@@ -163,11 +163,16 @@ static void peer_blocked_by_one_lcore_is_blocked_on_all(void **state)
 	struct pipe_packet syn = {.sport = port, .seq = 99, .tcp_flags = TH_SYN};
 	struct pipe_packet hello = {.sport = port,
 		.seq = 100,
-		.ack = 1,
+		.ack = 100,
 		.payload = "\x13"
 			   "BitTorrent protocol\0\0\0\0\0\0\0\0",
 		.payload_length = 28};
 
+	pipe_run(pipe, 0, &syn);
+	pipe_turns(pipe);
+	syn.from_outside = true;
+	syn.ack = 100;
+	syn.tcp_flags = TH_SYN | TH_ACK;
 	pipe_run(pipe, 0, &syn);
 	pipe_turns(pipe);
 	pipe_run(pipe, 0, &hello);

@@ -400,6 +400,17 @@ static void midstream_is_dropped_but_for_the_first_minute(void **state)
 	early.payload = late.payload = "x";
 	early.payload_length = late.payload_length = 1;
 	assert_int_equal(pipe_run(pipe, 0, &early), 1); // lived before the gateway did
+	const struct pipe_packet answer = {.sport = 1,
+		.from_outside = true,
+		.seq = 1,
+		.ack = 10,
+		.payload = "y",
+		.payload_length = 1};
+	const struct pipe_packet thanks = {.sport = 1, .seq = 10, .ack = 2};
+
+	// both ends take part: it is no forged segment, and lives as long as any connection
+	assert_int_equal(pipe_run(pipe, 0, &answer), 1);
+	assert_int_equal(pipe_run(pipe, 0, &thanks), 1);
 	pipe_advance(pipe, 59);
 	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_MIDSTREAM], 0);
 	pipe_advance(pipe, 1.5);

@@ -531,9 +531,12 @@ static void flow_that_cannot_be_looked_at_passes_where_nobody_asks(void **state)
 
 	limits.classifying = 1;
 	struct pipe *pipe = pipe_new(1, &limits);
-	struct pipe_packet first = {.payload = handshake, .payload_length = 1};
-	struct pipe_packet second = {.sport = 40001, .payload = handshake, .payload_length = 1};
+	struct pipe_packet first = from_client((struct pipe_packet){0}, 1001, handshake, 1);
+	struct pipe_packet second =
+		from_client((struct pipe_packet){.sport = 40001}, 1001, handshake, 1);
 
+	open_tcp(pipe, (struct pipe_packet){0});
+	open_tcp(pipe, (struct pipe_packet){.sport = 40001});
 	assert_int_equal(pipe_run(pipe, 0, &first), 1);
 	assert_int_equal(pipe_run(pipe, 0, &second), 1);
 	assert_int_equal(pipe_stats(pipe).classify_nomem, 1);

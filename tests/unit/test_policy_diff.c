@@ -198,15 +198,15 @@ static void torrent(struct gate *gate, uint32_t client, uint16_t sport)
 
 static void living_flows_are_decided_by_both(void **state)
 {
-	struct gate *gate =
-		gate_new(2, "'rules':[" RULE("old", "'source':['10.0.0.9']", "drop") "]");
+	struct gate *gate = gate_new(2,
+		"'rules':[" RULE("old", "'source':['10.0.0.9'],'app':['bittorrent']", "drop") "]");
 	(void)state;
 
 	for (uint16_t i = 0; i < 12; i++)
 		torrent(gate, 1, (uint16_t)(40000 + i));
 	torrent(gate, 3, 41000);
 	gate_connect(gate, 5, 42000, 80); // nothing said yet: its application is not known
-	gate_connect(gate, 9, 43000, 80); // refused by "old"
+	torrent(gate, 9, 43000);          // refused by "old"
 	struct stats before = pipe_stats(gate->pipe);
 	json_t *told = diff_asked(gate,
 		"'rules':[" RULE("three", "'source':['10.0.0.3']", "drop") "," RULE(
@@ -223,7 +223,7 @@ static void living_flows_are_decided_by_both(void **state)
 		"'flows':12},"
 		"{'old':{'action':'pass','rule':'default'},'new':{'action':'drop','rule':'three'},"
 		"'flows':1},"
-		"{'old':{'action':'drop','rule':'old'},'new':{'action':'pass','rule':'default'},"
+		"{'old':{'action':'drop','rule':'old'},'new':{'action':'reset','rule':'no-bt'},"
 		"'flows':1}]");
 	// one of each before a second of the many
 	const json_t *examples = in(flows, "examples");

@@ -31,7 +31,7 @@ static void test_defaults(void **state)
 	assert_int_equal(policy->mode, MODE_ENFORCE);
 	assert_int_equal(policy->default_action, ACTION_PASS);
 	assert_int_equal(policy->malformed, INVALID_OBSERVE);
-	assert_int_equal(policy->unsupported, INVALID_OBSERVE);
+	assert_int_equal(policy->unsupported, INVALID_AUTO);
 	assert_int_equal(policy->reevaluate, REEVALUATE_ALL);
 	assert_int_equal(policy->icmp_rejects_per_s, 100);
 	assert_int_equal(policy->conn_cache.ttl_s, 300);
@@ -69,7 +69,7 @@ static void test_scalars(void **state)
 	assert_int_equal(policy->mode, MODE_MONITOR);
 	assert_int_equal(policy->default_action, ACTION_RESET);
 	assert_int_equal(policy->malformed, INVALID_DROP);
-	assert_int_equal(policy->unsupported, INVALID_OBSERVE);
+	assert_int_equal(policy->unsupported, INVALID_AUTO);
 	assert_int_equal(policy->reevaluate, REEVALUATE_NONE);
 	assert_int_equal(policy->icmp_rejects_per_s, 7);
 	assert_int_equal(policy->link[LINK_PROTO_PAUSE], ACTION_PASS);

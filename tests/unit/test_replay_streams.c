@@ -232,8 +232,8 @@ static void tell(const struct stage_set *on, uint32_t ref, uint64_t offset, cons
 {
 	const struct span span = {
 		.offset64 = offset,
-		.bytes = (const uint8_t *)bytes,
-		.length = length,
+		.unchecked = (const uint8_t *)bytes,
+		.extent = length,
 		.flags = bytes ? 0 : SPAN_GAP,
 	};
 	const struct stream_tap *tap = streams_tap(on->streams);

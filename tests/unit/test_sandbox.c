@@ -5,6 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/fs.h>
+#include <linux/if_tun.h>
+#include <linux/sockios.h>
+#include <linux/tiocl.h>
+#include <linux/vfio.h>
+#include <linux/vhost.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -16,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
@@ -32,6 +40,7 @@
 
 static char dir[] = "/tmp/sluice-sandbox.XXXXXX";
 static bool asks_bpf;
+static const char *device; // of the only port; NULL: there is none
 
 static void path_in(const char *name, char *out, size_t out_len)
 {
@@ -81,6 +90,8 @@ static void enter(void)
 	gateway.paths.signatures = policy; // is not there
 	sandbox_init(&sandbox, &gateway, policy, policy);
 	sandbox.asks_bpf = asks_bpf;
+	if (device)
+		sandbox_add_device(&sandbox, device);
 	if (sandbox_enter(&sandbox, err, sizeof err) < 0) {
 		fprintf(stderr, "%s\n", err);
 		_exit(99);
@@ -234,6 +245,130 @@ static void what_is_not_needed_is_refused(void **state)
 	assert_int_equal(inside(refused_calls), 0);
 }
 
+// What the filter says of a request to no descriptor: EPERM, or the kernel's EBADF.
+static bool may_ioctl(unsigned long request)
+{
+	return syscall(SYS_ioctl, -1, request, NULL) < 0 && errno == EBADF;
+}
+
+static bool may_socket(int family, int type, int protocol)
+{
+	int fd = socket(family, type, protocol);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno != EPERM;
+}
+
+// For whom: bits of drivers.
+enum {
+	ALL = 1 << 0,
+	XDP = 1 << 1,
+	MEMIF = 1 << 2,
+	TAP = 1 << 3,
+	VIRTIO = 1 << 4,
+	NIC = 1 << 5,
+};
+
+static const struct request {
+	unsigned long request;
+	unsigned who;
+} requests[] = {
+	{FIONREAD, ALL},
+	{FIONBIO, ALL},
+	{TCGETS, ALL},
+	{SIOCGIFINDEX, ALL},
+	{SIOCGIFFLAGS, ALL},
+	{SIOCSIFFLAGS, TAP | NIC},
+	{SIOCETHTOOL, TAP | NIC},
+	{TUNSETIFF, TAP | VIRTIO},
+	{TUNSETOFFLOAD, TAP | VIRTIO},
+	{VHOST_SET_OWNER, VIRTIO},
+	{VFIO_DEVICE_SET_IRQS, NIC},
+	{0xc0181b01, NIC}, // RDMA_VERBS_IOCTL
+	// nobody's: what is typed for the user of a terminal, loop devices, routes, addresses
+	{TIOCSTI, 0},
+	{TIOCSTI | 1ul << 32, 0},
+	{TIOCLINUX, 0},
+	{TIOCSCTTY, 0},
+	{SIOCADDRT, 0},
+	{SIOCSIFADDR, 0},
+	{SIOCSIFNAME, 0},
+	{FS_IOC_SETFLAGS, 0},
+	{0x4c00, 0}, // LOOP_SET_FD
+	{0xae01, 0}, // KVM_CREATE_VM
+	{0, 0},
+};
+
+static const struct opened_socket {
+	int family, type, protocol;
+	unsigned who;
+} sockets[] = {
+	{AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ALL},
+	{AF_UNIX, SOCK_STREAM, 0, MEMIF | VIRTIO},
+	{AF_UNIX, SOCK_SEQPACKET, 0, MEMIF | VIRTIO},
+	{AF_INET, SOCK_DGRAM, 0, TAP | VIRTIO | NIC},
+	{AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0, XDP | TAP | NIC}, // routes
+	{AF_NETLINK, SOCK_RAW, 20, NIC},                           // RDMA
+	{AF_NETLINK, SOCK_RAW, 9, 0},                              // audit
+	{AF_NETLINK, SOCK_RAW, 12, 0},                             // netfilter
+	{AF_NETLINK, SOCK_RAW, 16, 0},                             // generic
+	{AF_NETLINK, SOCK_DGRAM, 0, 0},
+	{AF_UNIX, SOCK_RAW, 0, 0},
+	{AF_INET, SOCK_STREAM, 0, 0},
+	{AF_INET, SOCK_RAW, IPPROTO_RAW, 0},
+	{AF_INET6, SOCK_DGRAM, 0, 0},
+	{AF_INET6, SOCK_RAW, IPPROTO_RAW, 0},
+	{AF_PACKET, SOCK_RAW, 0, 0},
+	{AF_XDP, SOCK_RAW, 0, 0},
+	{AF_ALG, SOCK_SEQPACKET, 0, 0},
+	{AF_VSOCK, SOCK_STREAM, 0, 0},
+	{AF_KEY, SOCK_RAW, 2, 0},
+	{AF_BLUETOOTH, SOCK_RAW, 0, 0},
+};
+
+static unsigned who;
+
+static int asks_for_all(void)
+{
+	for (int i = 0; i < (int)(sizeof requests / sizeof *requests); i++)
+		if (may_ioctl(requests[i].request) != !!(requests[i].who & who))
+			return 1 + i;
+	for (int i = 0; i < (int)(sizeof sockets / sizeof *sockets); i++)
+		if (may_socket(sockets[i].family, sockets[i].type, sockets[i].protocol) !=
+			!!(sockets[i].who & who))
+			return 101 + i;
+	return 0;
+}
+
+static void drivers_get_their_own_ioctls_and_sockets(void **state)
+{
+	static const struct {
+		const char *device;
+		unsigned who;
+	} devices[] = {
+		{NULL, ALL},
+		{"net_af_packet0,iface=eth0", ALL},
+		{"net_af_xdp0,iface=eth0", ALL | XDP},
+		{"net_memif0,role=client", ALL | MEMIF},
+		{"net_tap0,iface=tap0", ALL | TAP},
+		{"net_virtio_user0,path=/dev/vhost-net", ALL | VIRTIO},
+		{"0000:01:00.0", ALL | NIC},
+		{"net_bonding0", ALL | NIC},
+	};
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
+		device = devices[i].device;
+		who = devices[i].who;
+		int rc = inside(asks_for_all);
+
+		if (rc)
+			fail_msg("%s: row %d", device ? device : "no device", rc);
+	}
+	device = NULL;
+}
+
 static void *a_thread(void *ctx)
 {
 	(void)ctx;
@@ -352,6 +487,7 @@ int main(void)
 		cmocka_unit_test(files_are_those_of_the_configuration),
 		cmocka_unit_test(what_only_an_intruder_would_do_ends_it),
 		cmocka_unit_test(what_is_not_needed_is_refused),
+		cmocka_unit_test(drivers_get_their_own_ioctls_and_sockets),
 		cmocka_unit_test(threads_come_and_go),
 		cmocka_unit_test(threads_of_before_are_in_it_too),
 		cmocka_unit_test(each_thread_is_asked_once),

@@ -124,7 +124,7 @@ static void test_learns(void **state)
 	uint8_t request[64];
 	char text[TAPI_TEXT_BYTES];
 	struct tapi_helo own;
-	uint16_t port;
+	uint16_t port = 0;
 	unsigned nated;
 
 	(void)state;
@@ -170,7 +170,7 @@ static void test_nat_alone(void **state)
 	struct end *end = behind_nat(&server, ON_V4 ", \"nat\": true");
 	uint8_t request[64];
 	char text[TAPI_TEXT_BYTES];
-	uint16_t port;
+	uint16_t port = 0;
 	unsigned nated;
 
 	(void)state;
@@ -209,7 +209,7 @@ static void test_no_nat(void **state)
 				     7, 8, 9, 10, 11, 12};
 	char text[TAPI_TEXT_BYTES];
 	struct tapi_helo own;
-	uint16_t port;
+	uint16_t port = 0;
 	unsigned nated;
 
 	(void)state;

@@ -20,7 +20,7 @@ static bool wants_hold;
 static enum consumed take(void *ctx, const struct span *span)
 {
 	(void)ctx;
-	spans += !(span->flags & SPAN_GAP);
+	spans += !span_is_gap(span);
 	return wants_hold ? CONSUMED_HOLD : CONSUMED;
 }
 

@@ -42,21 +42,21 @@ static enum consumed take_bytes(const struct span *span, const void *bytes)
 	uint32_t *n = &rig.n_told[span->half];
 
 	assert_int_equal(span->offset64, *n);
-	assert_true(*n + span->length < KEPT_MAX);
+	assert_true(*n + span->extent < KEPT_MAX);
 	if (bytes)
-		memcpy(rig.told[span->half] + *n, bytes, span->length);
+		memcpy(rig.told[span->half] + *n, bytes, span->extent);
 	else
-		memset(rig.told[span->half] + *n, GAP_BYTES, span->length);
-	*n += span->length;
+		memset(rig.told[span->half] + *n, GAP_BYTES, span->extent);
+	*n += span->extent;
 	return rig.hold_at && *n >= rig.hold_at ? CONSUMED_HOLD : CONSUMED;
 }
 
 static enum consumed take(void *ctx, const struct span *span)
 {
 	(void)ctx;
-	if (rig.refuses_copies && !(span->flags & SPAN_GAP))
+	if (rig.refuses_copies && !span_is_gap(span))
 		return CONSUMED_NOTHING;
-	return take_bytes(span, span->bytes);
+	return take_bytes(span, span->unchecked);
 }
 
 static enum consumed take_packet(void *ctx, const struct span *span, struct payload bytes)
@@ -64,7 +64,7 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	uint8_t room[2048];
 	(void)ctx;
 
-	return take_bytes(span, rte_pktmbuf_read(bytes.m, bytes.at, span->length, room));
+	return take_bytes(span, rte_pktmbuf_read(bytes.m, bytes.at, span->extent, room));
 }
 
 static const struct stream_consumer consumer = {.take = take, .take_packet = take_packet};

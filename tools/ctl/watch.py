@@ -10,7 +10,8 @@ from .view import View
 GAUGES = {"flows_active", "embryos_active", "elephants_active", "cache_entries", "held", "held_pkts", "fragments_held",
           "datagrams_held", "unaccounted",
           "evidence_bytes", "slab_blocks", "slab_blocks_used", "tracked_limit", "tracked_active", "tcp_holes_active",
-          "tcp_held_limit", "tcp_held_active"}
+          "tcp_held_limit", "tcp_held_active",
+          "chain_flows", "chain_conn_cache", "chain_endpoints", "chain_names", "chain_expectations", "chain_fragments"}
 STAYS = 5  # rounds that a row stays after it stood still: rows that come and go cannot be read
 
 

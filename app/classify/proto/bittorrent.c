@@ -6,7 +6,7 @@
 #include "bencode.h"
 #include "bittorrent_peers.h"
 #include "mse.h"
-#include "octets.h"
+#include "text.h"
 
 // ---- HTTP tracker: GET ...?info_hash=... ----
 
@@ -46,12 +46,13 @@ static uint32_t parameter_length(const uint8_t *line, uint32_t length, const cha
 // piece. The words alone also stand in web pages' addresses: the hash has to be one.
 static enum verify verify_tracker(const struct probe *probe)
 {
-	const uint8_t *end = memchr(probe->bytes, '\n', probe->length);
+	const uint8_t *end = probe->length ? memchr(probe->bytes, '\n', probe->length) : NULL;
 	uint32_t length = end ? (uint32_t)(end - probe->bytes) : probe->length;
-	uint32_t hash = parameter_length(probe->bytes, length, "info_hash");
 
 	if (!end)
 		return length < 1800 ? VERIFY_MORE : VERIFY_NO;
+	uint32_t hash = parameter_length(probe->bytes, length, "info_hash");
+
 	if (hash != 20 && hash != 32)
 		return VERIFY_NO;
 	if (parameter_length(probe->bytes, length, "peer_id") == 20 ||
@@ -63,42 +64,107 @@ static enum verify verify_tracker(const struct probe *probe)
 
 // ---- DHT ----
 
-// A message of the DHT is one dictionary with a transaction `t`, a type `y`, and the part that the
-// type asks for: arguments `a` of a query, `r` of a reply, the list `e` of an error.
-static enum verify verify_dht(const struct probe *probe)
+#define NODE_ID 20
+
+// What a dictionary of the DHT says of itself. Receivers skip keys that they do not know, in any
+// order and of any depth, and read no more than the first octet of `y` (libtorrent).
+struct dht_parts {
+	bool query, arguments, reply, error, transaction;
+	bool asker; // the arguments hold the node's id
+	uint8_t type;
+};
+
+static bool has_node_id(struct bencode dictionary)
+{
+	struct bencode value;
+	const uint8_t *id;
+	uint32_t length;
+
+	return bencode_find(dictionary, "id", &value) && bencode_string(&value, &id, &length) &&
+	       length == NODE_ID;
+}
+
+static void dht_take_part(struct dht_parts *parts, uint8_t key, struct bencode value)
+{
+	uint8_t first = *value.at;
+	const uint8_t *text = NULL;
+	uint32_t length = 0;
+
+	if (octets_digit(first))
+		bencode_string(&value, &text, &length);
+	switch (key) {
+	case 'a':
+		parts->arguments |= first == 'd';
+		parts->asker |= first == 'd' && has_node_id(value);
+		break;
+	case 'r': parts->reply |= first == 'd'; break;
+	case 'e': parts->error |= first == 'l'; break;
+	case 't': parts->transaction |= text != NULL; break;
+	case 'q': parts->query |= length >= 3; break;
+	case 'y':
+		if (length)
+			parts->type = text[0];
+		break;
+	default: break;
+	}
+}
+
+// False: it is no whole dictionary.
+static bool dht_read(const struct probe *probe, struct dht_parts *parts)
 {
 	struct bencode in = {probe->bytes + 1, probe->bytes + probe->length};
-	unsigned char type = 0;
-	bool a = false, r = false, e = false, t = false, q = false;
+
+	while (in.at < in.end && *in.at != 'e') {
+		const uint8_t *key;
+		uint32_t length;
+
+		if (!bencode_string(&in, &key, &length) || in.at == in.end)
+			return false;
+		if (length == 1)
+			dht_take_part(parts, *key, in);
+		if (!bencode_skip(&in))
+			return false;
+	}
+	return in.at < in.end;
+}
+
+static bool dht_has(const struct probe *probe, const char *words)
+{
+	return octets_have(probe->bytes, probe->length, words);
+}
+
+// How Transmission and others that use Chroboczek's library read: whatever begins with 'd' and has
+// the words anywhere, so that the rest need not be bencoded.
+static bool dht_by_words(const struct probe *probe)
+{
+	static const char id[] = "2:id20:";
+	const uint8_t *at = memmem(probe->bytes, probe->length, id, sizeof(id) - 1);
+
+	if (!at || (uint32_t)(probe->bytes + probe->length - at) < sizeof(id) - 1 + NODE_ID)
+		return false;
+	if (dht_has(probe, "1:y1:r"))
+		return true;
+	return dht_has(probe, "1:y1:q") &&
+	       (dht_has(probe, "1:q4:ping") || dht_has(probe, "1:q9:find_node") ||
+		       dht_has(probe, "1:q9:get_peers") || dht_has(probe, "1:q13:announce_peer"));
+}
+
+// A message of the DHT is one dictionary with a transaction `t`, a type `y`, and the part that the
+// type asks for: arguments `a` of a query, `r` of a reply, the list `e` of an error. A query that
+// has no transaction is answered as well.
+static enum verify verify_dht(const struct probe *probe)
+{
+	struct dht_parts parts = {0};
+	bool whole = false;
 
 	if (!probe->length || probe->bytes[0] != 'd')
 		return VERIFY_NO;
-	while (in.at < in.end && *in.at != 'e') {
-		const uint8_t *key, *value = NULL;
-		uint32_t key_len, value_len = 0;
-		uint8_t first;
-
-		if (!bencode_string(&in, &key, &key_len) || in.at == in.end)
-			return VERIFY_NO;
-		first = *in.at;
-		if (octets_digit(first) ? !bencode_string(&in, &value, &value_len)
-					: !bencode_skip(&in))
-			return VERIFY_NO;
-		if (key_len != 1)
-			continue;
-		a |= key[0] == 'a' && first == 'd';
-		r |= key[0] == 'r' && first == 'd';
-		e |= key[0] == 'e' && first == 'l';
-		t |= key[0] == 't' && value;
-		q |= key[0] == 'q' && value_len >= 3;
-		if (key[0] == 'y' && value_len == 1)
-			type = value[0];
-	}
-	if (in.at == in.end || !t)
-		return VERIFY_NO;
-	bool whole = (type == 'q' && a && q) || (type == 'r' && r) || (type == 'e' && e);
-
-	return whole ? VERIFY_YES : VERIFY_NO;
+	if (dht_read(probe, &parts))
+		whole = (parts.type == 'q' && parts.arguments && parts.query &&
+				(parts.transaction || parts.asker)) ||
+			(parts.type == 'r' && parts.reply && parts.transaction) ||
+			(parts.type == 'e' && parts.error && parts.transaction);
+	return whole || dht_by_words(probe) ? VERIFY_YES : VERIFY_NO;
 }
 
 // ---- UDP tracker, where its connect was not seen (BEP 15: a connection id lives two minutes) ----
@@ -409,11 +475,12 @@ static enum verify shape_tcp(const struct probe *probe)
 // What an endpoint that is known for BitTorrent would begin with when it encrypts, or speaks uTP.
 static bool disguised(const struct span *span, uint8_t l4_proto)
 {
-	const struct probe probe = {.bytes = span->bytes, .length = span->length};
+	const struct text first = span_text(span);
+	const struct probe probe = {.bytes = first.at, .length = first.length};
 	struct utp utp;
 
 	if (l4_proto == IPPROTO_TCP)
-		return !span->offset64 && mse_is_flight(span->bytes, span->length);
+		return !span->offset64 && mse_is_flight(first.at, first.length);
 	return utp_parse(&probe, &utp);
 }
 

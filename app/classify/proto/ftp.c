@@ -84,10 +84,11 @@ static enum verify verify(const struct probe *probe)
 		       : VERIFY_NO;
 }
 
-enum {              // in the memo
-	MEMO_PORT,  // of the data connection that was announced last; 0: there is none
-	MEMO_HALF,  // who listens there
-	MEMO_ASKED, // for a size: the next 213 is one
+enum {                // in the memo
+	MEMO_PORT,    // of the data connection that was announced last; 0: there is none
+	MEMO_HALF,    // who listens there
+	MEMO_ASKED,   // for a size: the next 213 is one
+	MEMO_PASSIVE, // how often the client has asked the server to listen, unanswered
 };
 
 struct decoding {
@@ -238,6 +239,17 @@ static void decode_transfer(const struct decoding *decoding, struct text verb, s
 	tell(decoding, true);
 }
 
+// The server listens because the client has asked it to.
+static bool take_passive(struct decoder_state *state)
+{
+	uint32_t *asked = &state->memo.word[MEMO_PASSIVE];
+
+	if (!*asked)
+		return false;
+	--*asked;
+	return true;
+}
+
 static void decode_reply(const struct decoding *decoding, unsigned half, struct text line)
 {
 	unsigned code = text_reply_code(line);
@@ -251,6 +263,8 @@ static void decode_reply(const struct decoding *decoding, unsigned half, struct 
 		decode_size(decoding, rest);
 	if (code == 226)
 		decoding->state->label.size = 0;
+	if ((code == 227 || code == 229) && !take_passive(decoding->state))
+		return;
 	if (code == 227) {
 		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
 		// counts.
@@ -284,6 +298,8 @@ static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t
 	else if (text_is(verb, "USER"))
 		transfer_text_set(decoding->state->label.user, sizeof(decoding->state->label.user),
 			rest.at, rest.length);
+	else if (text_is(verb, "PASV") || text_is(verb, "EPSV"))
+		decoding->state->memo.word[MEMO_PASSIVE]++;
 	else if (text_is(verb, "SIZE"))
 		decoding->state->memo.word[MEMO_ASKED] = 1;
 	else

@@ -117,7 +117,7 @@ static enum verify verify(const struct probe *probe)
 static void decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink)
 {
-	struct text rest = {span->bytes, span->length};
+	struct text rest = span_text(span);
 	struct expectation expect = {
 		.port = ends->port[HALF_C2S],
 		.l4_proto = IPPROTO_UDP,
@@ -127,7 +127,7 @@ static void decode(struct decoder_state *state, const struct span *span,
 	};
 
 	(void)state;
-	if (span->half != HALF_C2S || span->flags & SPAN_GAP || rest.length < 4 || !expect.port)
+	if (span->half != HALF_C2S || span_is_gap(span) || rest.length < 4 || !expect.port)
 		return;
 	uint16_t opcode = octets_be16(rest.at);
 

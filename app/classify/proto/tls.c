@@ -2,7 +2,8 @@
 // TLS 1.0 to 1.3 and SSL 3 on any port: RFC 8446, RFC 5246, RFC 6101; the SSL 2 form of a hello
 // (RFC 5246 E.2). The first record of either half is held against the structure of a hello; a
 // flow that was picked up midstream against the chain of its records.
-#include "app_proto.h"
+#include "classify.h"
+#include "tls_hello.h"
 #include "tls_record.h"
 
 #define HANDSHAKE_BYTES 4
@@ -72,21 +73,39 @@ static enum verify verify_handshake(struct text record)
 }
 
 // RFC 5246 E.2: length with the high bit set, 1, version, then the lengths of cipher specs
-// (threes), session id and challenge, which add up.
+// (threes), session id and challenge, which add up. The version is any, as for OpenSSL 3.0.
 static enum verify verify_ssl2(struct text half)
 {
 	if (half.length < 11)
 		return VERIFY_MORE;
 	uint32_t length = octets_be16(half.at) & 0x7fff, specs = octets_be16(half.at + 5);
 	uint32_t session = octets_be16(half.at + 7), challenge = octets_be16(half.at + 9);
-	bool version = (half.at[3] == 3 && half.at[4] <= 3) || (half.at[3] == 0 && half.at[4] == 2);
 
-	return half.at[0] & 0x80 && half.at[2] == CLIENT_HELLO && version && specs &&
-			       specs % 3 == 0 && (session == 0 || session == 16) &&
-			       challenge >= 16 && challenge <= 32 &&
-			       length == 9 + specs + session + challenge
+	return half.at[0] & 0x80 && half.at[2] == CLIENT_HELLO && specs && specs % 3 == 0 &&
+			       (session == 0 || session == 16) && challenge >= 16 &&
+			       challenge <= 32 && length == 9 + specs + session + challenge
 		       ? VERIFY_YES
 		       : VERIFY_NO;
+}
+
+// A hello in records that no specification has and servers take: of another version, empty ones
+// first, cut anywhere. What the records do not prove, the message has to.
+static enum verify verify_odd(struct text half)
+{
+	uint8_t bytes[CLASSIFY_PREFIX_BYTES];
+	struct text message;
+	struct tls_hello hello;
+
+	if (!tls_may_be_record(half))
+		return VERIFY_NO;
+	if (half.length > sizeof(bytes))
+		half.length = sizeof(bytes);
+	bool goes_on = tls_hello_join(half, true, bytes, &message);
+	enum tls_hello_seen seen = tls_hello_read(message, TLS_OVER_TCP, &hello);
+
+	if (seen == TLS_HELLO_MORE && !hello.ciphers.length)
+		return goes_on ? VERIFY_MORE : VERIFY_NO;
+	return seen == TLS_HELLO_NONE ? VERIFY_NO : VERIFY_YES;
 }
 
 // RFC 5246 7.2: an alert in clear is two bytes, its level 1 or 2.
@@ -150,6 +169,18 @@ static enum verify verify_chain(const struct probe *probe)
 	return VERIFY_DPI;
 }
 
+// Of a half whose first record is no part of a hello that is seen.
+static enum verify verify_regular(const struct probe *probe)
+{
+	struct text half = {probe->bytes, probe->length};
+
+	if (is_empty_record(half))
+		return verify_empty(half, (struct text){probe->peer, probe->peer_length});
+	// The server refuses before a hello of its own.
+	return tls_is_record(half) && half.at[0] == TLS_ALERT && is_clear_alert(half) ? VERIFY_DPI
+										      : VERIFY_NO;
+}
+
 static enum verify verify(const struct probe *probe)
 {
 	struct text half = {probe->bytes, probe->length};
@@ -158,20 +189,18 @@ static enum verify verify(const struct probe *probe)
 		return VERIFY_MORE;
 	if (half.at[0] & 0x80)
 		return verify_ssl2(half);
-	if (is_empty_record(half))
-		return verify_empty(half, (struct text){probe->peer, probe->peer_length});
-	if (!tls_is_record(half))
-		return VERIFY_NO;
-	if (half.at[0] == TLS_HANDSHAKE) {
+	if (tls_is_record(half) && half.at[0] == TLS_HANDSHAKE) {
 		enum verify hello = verify_handshake(half);
 
-		if (hello != VERIFY_NO || !probe->midstream)
+		if (hello != VERIFY_NO)
 			return hello;
 	}
 	if (probe->midstream)
-		return verify_chain(probe);
-	// The server refuses before a hello of its own.
-	return half.at[0] == TLS_ALERT && is_clear_alert(half) ? VERIFY_DPI : VERIFY_NO;
+		return tls_is_record(half) ? verify_chain(probe) : verify_regular(probe);
+	enum verify odd = probe->half == HALF_C2S ? verify_odd(half) : VERIFY_NO;
+	enum verify regular = verify_regular(probe);
+
+	return odd == VERIFY_YES || (odd == VERIFY_MORE && regular == VERIFY_NO) ? odd : regular;
 }
 
 const struct app_proto app_proto_tls = {

@@ -38,6 +38,30 @@ enum pkt_class {
 	PKT_LINKTYPE,    // replay only: a link type that we do not know; passes uninspected
 };
 
+// Why a packet is PKT_UNSUPPORTED. X(symbol, word, what).
+#define UNSUPPORTED_CAUSES(X)                                                          \
+	X(HEADERS, "headers", "packets with headers beyond what is read of a frame")   \
+	X(TUNNELS, "tunnels", "packets in more tunnels than are followed")             \
+	X(ROUTING, "routing", "IPv6 packets on their way to a segment of their route") \
+	X(FRAGMENTS, "fragments", "fragments within fragments")
+
+enum unsupported_cause {
+#define X(symbol, word, what) UNSUPPORTED_##symbol,
+	UNSUPPORTED_CAUSES(X)
+#undef X
+		UNSUPPORTED_MAX
+};
+
+static inline const char *unsupported_word(unsigned cause)
+{
+	static const char *const words[] = {
+#define X(symbol, word, what) word,
+		UNSUPPORTED_CAUSES(X)
+#undef X
+	};
+	return cause < UNSUPPORTED_MAX ? words[cause] : "?";
+}
+
 #define PKT_FLOW_NONE UINT32_MAX
 // In owner_slot of fragments that another lcore has put together: their flow is ours.
 #define PKT_SETTLED   0x8000
@@ -46,13 +70,13 @@ enum pkt_class {
 // 64 bytes, one cache line. Offsets are from the start of the frame, in bytes.
 struct pkt {
 	uint64_t rx_ns;    // when it was received: now_ns of that turn; 0: made by us
-	uint32_t hash;     // symmetric hash of the flow key (addresses, ports, protocol)
+	uint32_t realm;    // the network that it belongs to: part of the key (realm.h)
 	uint32_t flow;     // index in the owner lcore's flow pool, or PKT_FLOW_NONE
 	uint32_t flow_gen; // generation of that entry: a mismatch means that the flow has gone
 	// host order; valid with l4_proto TCP and PKT_L4_OK. PKT_ICMP_ERROR: the ports of the
 	// embedded packet, its source's in the upper half
 	uint32_t tcp_seq;
-	uint32_t tcp_ack;
+	uint32_t tcp_ack; // PKT_ICMP_ERROR of a TCP segment: its sequence number
 	uint16_t flags;
 	uint16_t ethertype;    // innermost, host order (0x0800, 0x86dd, or the L2 protocol)
 	uint16_t outer_l3_off; // first IP header; == l3_off without a tunnel
@@ -62,15 +86,18 @@ struct pkt {
 	uint16_t payload_len; // by the IP header's length, never beyond the frame
 	uint16_t emb_off;     // PKT_ICMP_ERROR: embedded IP header; IPv6 fragment: its header
 	uint16_t vlan[PKT_VLANS_MAX]; // TCI without priority (12 bits), outermost first
-	uint16_t sport;               // host order; ICMP: type, code mapped as Community ID does
+	// host order; ICMP: type, code mapped as Community ID does. PKT_UNSUPPORTED: the cause
+	// (enum unsupported_cause), and (of PKT_MALFORMED, too) whether there is an outermost IP
+	// header, which l3_off, PKT_V6, ttl and l4_proto then speak of
+	uint16_t sport;
 	uint16_t dport;
 	uint16_t tcp_win; // as on the wire, unscaled
 	uint8_t n_vlan;
-	uint8_t l4_proto;    // IPPROTO_* of the inspected header, after extension headers
-	uint8_t tcp_flags;   // PKT_ICMP_ERROR: L4 protocol of the embedded packet
-	uint8_t class;       // enum pkt_class
-	uint8_t in_port;     // index of struct port, not the ethdev id
-	uint8_t tunnel_tag;  // 0: none; else 1..255 from the outer addresses: part of the key
+	uint8_t l4_proto;  // IPPROTO_* of the inspected header, after extension headers
+	uint8_t tcp_flags; // PKT_ICMP_ERROR: L4 protocol of the embedded packet
+	uint8_t class;     // enum pkt_class
+	uint8_t in_port;   // index of struct port, not the ethdev id
+	uint8_t unused;
 	uint8_t ttl;         // of the inspected header
 	uint8_t link;        // enum pkt_link
 	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h); PKT_SETTLED

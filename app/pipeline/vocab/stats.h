@@ -9,160 +9,183 @@
 #include <stdint.h>
 #include "verdict.h"
 
-#define STATS_COUNTERS(X)                                                              \
-	/* the ledger: received + injected == sent + dropped + held + consumed */      \
-	X(received_pkts, "packets taken from ports")                                   \
-	X(received_bytes, "bytes taken from ports")                                    \
-	X(injected_pkts, "packets made by the gateway (RST, ICMP)")                    \
-	X(sent_pkts, "packets accepted by a driver")                                   \
-	X(sent_bytes, "bytes accepted by a driver")                                    \
-	X(dropped_bytes, "bytes dropped, all reasons")                                 \
-	X(consumed_pkts, "packets that ended here on purpose")                         \
-	/* parse */                                                                    \
-	X(ipv4_pkts, "IPv4 packets")                                                   \
-	X(ipv6_pkts, "IPv6 packets")                                                   \
-	X(vlan_pkts, "packets with at least one VLAN tag")                             \
-	X(link_pkts, "packets that are not IP")                                        \
-	X(arp_pkts, "ARP packets")                                                     \
-	X(malformed_pkts, "packets that no host accepts")                              \
-	X(unsupported_pkts, "packets with more headers or tunnels than we follow")     \
-	X(linktype_pkts, "packets of an unknown link type (replay)")                   \
-	X(fragment_pkts, "IP fragments")                                               \
-	X(tunnel_pkts, "packets whose inner flow is inspected")                        \
-	X(tunnel_undecoded_pkts, "tunnel packets whose inside is not decoded")         \
-	X(icmp_error_pkts, "ICMP errors that embed a packet of a flow")                \
-	X(multiseg_pkts, "packets of more than one mbuf segment")                      \
-	X(bad_checksum_pkts, "packets with a wrong L4 checksum")                       \
-	X(checksum_verified_pkts, "L4 checksums verified in software")                 \
-	/* fragments */                                                                \
-	X(datagrams_whole, "datagrams put together from fragments")                    \
-	X(datagrams_handoff, "of these, given to the lcore that owns the flow")        \
-	X(datagrams_overlap, "datagrams given up because fragments overlapped")        \
-	X(datagrams_invalid, "datagrams given up because their lengths contradict")    \
-	X(datagrams_timeout, "datagrams given up because parts did not come in time")  \
-	X(datagrams_limit, "datagrams given up because a limit was reached")           \
-	X(fragment_duplicates, "fragments that came twice")                            \
-	/* sharing */                                                                  \
-	X(handoff_out_pkts, "packets given to the lcore that owns the flow")           \
-	X(handoff_in_pkts, "packets taken from another lcore")                         \
-	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")        \
-	X(bypassed_pkts, "packets sent uninspected for a stalled lcore")               \
-	X(bypassed_bytes, "bytes of these")                                            \
-	/* impairment */                                                               \
-	X(impaired_pkts, "packets taken by the impairment stage")                      \
-	X(impaired_delayed, "of these, packets that had to wait")                      \
-	X(impaired_reordered, "of these, packets that skipped the delay")              \
-	X(impaired_duplicated, "duplicates made by the impairment stage")              \
-	X(impaired_corrupted, "packets with a bit flipped by the impairment stage")    \
-	X(impaired_queue_full, "packets that found the impaired line's queue full")    \
-	X(impaired_nomem, "duplicates not made because the mbuf pool was empty")       \
-	X(hints_sent, "hints broadcast to other lcores")                               \
-	X(hints_received, "hints taken from other lcores")                             \
-	X(hints_lost, "hints lost to a full ring")                                     \
-	/* flows */                                                                    \
-	X(flows_embryonic, "embryonic entries made")                                   \
-	X(flows_created, "flows made (first payload seen, or a FIN ahead of it)")      \
-	X(flows_ended, "flows and embryonic entries ended")                            \
-	X(flows_condemned, "flows torn down or dropped by policy")                     \
-	X(flows_evicted, "entries ended early because a table was full")               \
-	X(flow_table_full, "packets for which no entry could be made")                 \
-	X(flows_midstream, "TCP flows picked up without their SYN")                    \
-	X(emergency_entered, "times that a flow table passed 90 %")                    \
-	X(elephants, "flows that were fast for long (gateway.json: elephant)")         \
-	/* stream and classification */                                                \
-	X(tcp_gaps, "gaps told to consumers")                                          \
-	X(tcp_ahead_pkts, "segments ahead of the next byte")                           \
-	X(tcp_old_pkts, "segments with nothing new")                                   \
-	X(tcp_gap_bytes, "bytes of these gaps, never seen")                            \
-	X(tcp_copied_pkts, "segments forwarded ahead of a hole, with a copy kept")     \
-	X(tcp_copied_bytes, "bytes of these copies")                                   \
-	X(tcp_held_pkts, "segments held behind a job of ours")                         \
-	X(tcp_held_timeout_pkts, "held segments dropped by their time-out")            \
-	X(tcp_absorbed_pkts, "retransmissions of held bytes, absorbed")                \
-	X(tcp_released_pkts, "held segments sent after their verdict")                 \
-	X(tcp_overlap_pkts, "segments with bytes that were sent or kept before")       \
-	X(tcp_conflict_pkts, "segments with other bytes than were sent before")        \
-	X(tcp_conflict_bytes, "bytes that differed")                                   \
-	X(tcp_rewritten_pkts, "segments rewritten to the bytes that were sent first")  \
-	X(tcp_memory_drops, "segments dropped: reassembly memory was used up")         \
-	X(tcp_half_limit_drops, "segments dropped: their half kept too much")          \
-	X(tcp_held_limit_drops, "segments dropped: too many were held")                \
-	X(tcp_not_tracked, "flows for which no tracker state was free")                \
-	X(tcp_paws_pkts, "segments with an older timestamp than their half's (PAWS)")  \
-	X(tcp_window_pkts, "segments outside their receiver's window")                 \
-	X(tcp_acks_made, "ACKs made in place of those inside held segments")           \
-	X(tcp_closing_pkts, "segments after a RST, tracked still")                     \
-	X(mptcp_stripped, "segments whose options of multipath TCP were taken out")    \
-	X(flows_mptcp, "multipath TCP flows that passed (tcp.mptcp: pass)")            \
-	X(urg_cleared, "segments whose URG flag was cleared")                          \
-	X(flows_midstream_passed, "flows passed for lack of a SYN (tcp.midstream)")    \
-	X(flows_law_waived, "flows that passed uninspected bytes for want of room")    \
-	X(classify_pkts, "data packets given to the classifier")                       \
-	X(classify_scans, "Hyperscan calls")                                           \
-	X(classify_hits, "signature hits before verification")                         \
-	X(classify_refused, "signature hits that a verifier refused")                  \
-	X(classify_quic_tried, "Initial packets of QUIC tried to be opened")           \
-	X(classify_quic_opened, "Initial packets of QUIC opened")                      \
-	X(classify_done, "flows classified by payload")                                \
-	X(classify_cache, "flows classified by an expectation")                        \
-	X(expectations_told, "secondary flows announced by others")                    \
-	X(expectations_refused, "announcements without room, or too many of one")      \
-	X(expectations_expired, "announced flows that did not come in time")           \
-	X(expectations_evicted, "announcements evicted by younger ones")               \
-	X(uncloak_tried, "payloads tried to be opened by secrets that others told")    \
-	X(uncloak_opened, "payloads opened by them")                                   \
-	X(endpoints_learned, "endpoints of peers told by flows in clear")              \
-	X(endpoints_refused, "endpoints and names not believed, or too many of one")   \
-	X(endpoints_replicated, "endpoints and names learned from another lcore")      \
-	X(endpoints_hits, "flows classified by the endpoint cache")                    \
-	X(endpoints_wrong, "endpoints taken out: a flow was something else")           \
-	X(endpoints_expired, "endpoints and names expired")                            \
-	X(endpoints_evicted, "endpoints and names evicted by younger ones")            \
-	X(names_learned, "addresses of names told by DNS answers")                     \
-	X(names_hits, "flows classified by the name cache")                            \
-	X(classify_giveup, "flows whose budget ended without an application")          \
-	X(classify_nomem, "data packets that found no classifier state free")          \
-	X(greetings_told, "hellos and requests told to the control core")              \
-	X(greetings_lost, "the same, left out while the event ring was half full")     \
-	X(greetings_nomem, "hellos in parts left out while states were scarce")        \
-	/* decision and teardown */                                                    \
-	X(decisions, "policy evaluations")                                             \
-	X(decisions_again, "evaluations of live flows after a reload")                 \
-	X(monitor_hits, "would have been blocked, but for monitor mode")               \
-	X(resets_sent, "RST packets sent")                                             \
-	X(resets_impossible, "teardowns by drop because no RST could be built")        \
-	X(make_nomem, "RST and ICMP packets not made because the mbuf pool was empty") \
-	X(icmp_rejects_sent, "ICMP unreachables sent")                                 \
-	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")        \
-	/* scanning */                                                                 \
-	X(scan_jobs, "jobs given to the scan engine")                                  \
-	X(scan_clean, "verdicts: clean")                                               \
-	X(scan_infected, "verdicts: infected")                                         \
-	X(scan_errors, "verdicts: error, or no ring took the job")                     \
-	X(scan_timeouts, "jobs that nobody answered in time")                          \
-	X(scan_stale, "verdicts that nobody waited for")                               \
-	X(scan_abandoned, "jobs whose flow ended before their verdict")                \
-	X(scan_ring_full, "jobs that found their ring full")                           \
-	X(scan_flows_full, "flows for which no place under scan was free")             \
-	/* connection cache */                                                         \
-	X(cache_hits, "packets dropped by the connection cache")                       \
-	X(cache_saved_bytes, "bytes dropped by the connection cache")                  \
-	X(cache_learned, "entries learned here")                                       \
-	X(cache_replicated, "entries learned from another lcore")                      \
-	X(cache_expired, "entries expired")                                            \
-	X(cache_evicted, "entries evicted because the cache was full")                 \
-	X(cache_exempt, "entries not made because the peer is exempt")                 \
-	X(cache_learn_only, "hits let through by learn-only mode")                     \
-	X(cache_healed, "entries removed because the policy no longer blocks")         \
-	/* evidence */                                                                 \
-	X(evidence_written, "pieces of evidence kept for explain")                     \
-	X(evidence_overwritten, "pieces of evidence that newer ones overwrote")        \
-	X(evidence_limited, "pieces without a flow left out by their rate limit")      \
-	/* events */                                                                   \
-	X(events_sent, "events given to the control core")                             \
-	X(events_lost, "events lost to a full ring")                                   \
-	X(anomalies, "anomalies seen: conflicts, gaps, fragments (docs/events.md)")    \
-	X(anomalies_limited, "anomalies without a record of theirs: the rate limit")   \
+#define STATS_COUNTERS(X)                                                                 \
+	/* the ledger: received + injected == sent + dropped + held + consumed */         \
+	X(received_pkts, "packets taken from ports")                                      \
+	X(received_bytes, "bytes taken from ports")                                       \
+	X(injected_pkts, "packets made by the gateway (RST, ICMP)")                       \
+	X(sent_pkts, "packets accepted by a driver")                                      \
+	X(sent_bytes, "bytes accepted by a driver")                                       \
+	X(dropped_bytes, "bytes dropped, all reasons")                                    \
+	X(consumed_pkts, "packets that ended here on purpose")                            \
+	/* parse */                                                                       \
+	X(ipv4_pkts, "IPv4 packets")                                                      \
+	X(ipv6_pkts, "IPv6 packets")                                                      \
+	X(vlan_pkts, "packets with at least one VLAN tag")                                \
+	X(link_pkts, "packets that are not IP")                                           \
+	X(arp_pkts, "ARP packets")                                                        \
+	X(malformed_pkts, "packets that no host accepts")                                 \
+	X(unsupported_pkts, "packets with more headers or tunnels than we follow")        \
+	X(unsupported_headers, "of these, with headers too far behind")                   \
+	X(unsupported_tunnels, "of these, in more tunnels than are followed")             \
+	X(unsupported_routing, "of these, on their way to a segment of their route")      \
+	X(unsupported_fragments, "of these, fragments within fragments")                  \
+	X(linktype_pkts, "packets of an unknown link type (replay)")                      \
+	X(fragment_pkts, "IP fragments")                                                  \
+	X(tunnel_pkts, "packets whose inner flow is inspected")                           \
+	X(tunnel_undecoded_pkts, "tunnel packets whose inside is not decoded")            \
+	X(icmp_error_pkts, "ICMP errors that embed a packet of a flow")                   \
+	X(icmp_errors_receiver, "of these, not sent to the quoted source")                \
+	X(icmp_errors_zone, "of these, from the quoted sender's own zone")                \
+	X(icmp_errors_unsent, "of these, about a packet that was never sent")             \
+	X(icmp_errors_window, "of these, about a TCP segment not in flight")              \
+	X(icmp_errors_oversize, "of these, longer than hosts make them")                  \
+	X(icmp_errors_limited, "of these, dropped by the rate limit")                     \
+	X(icmp_redirects, "ICMP redirects")                                               \
+	X(multiseg_pkts, "packets of more than one mbuf segment")                         \
+	X(bad_checksum_pkts, "packets with a wrong L4 checksum")                          \
+	X(checksum_verified_pkts, "L4 checksums verified in software")                    \
+	/* fragments */                                                                   \
+	X(datagrams_whole, "datagrams put together from fragments")                       \
+	X(datagrams_handoff, "of these, given to the lcore that owns the flow")           \
+	X(datagrams_overlap, "datagrams given up because fragments overlapped")           \
+	X(datagrams_invalid, "datagrams given up because their lengths contradict")       \
+	X(datagrams_timeout, "datagrams given up because parts did not come in time")     \
+	X(datagrams_limit, "datagrams given up because a limit was reached")              \
+	X(fragment_duplicates, "fragments that came twice")                               \
+	/* sharing */                                                                     \
+	X(handoff_out_pkts, "packets given to the lcore that owns the flow")              \
+	X(handoff_in_pkts, "packets taken from another lcore")                            \
+	X(tx_handoff_pkts, "packets given to the lcore that owns the tx queue")           \
+	X(bypassed_pkts, "packets sent uninspected for a stalled lcore")                  \
+	X(bypassed_bytes, "bytes of these")                                               \
+	/* impairment */                                                                  \
+	X(impaired_pkts, "packets taken by the impairment stage")                         \
+	X(impaired_delayed, "of these, packets that had to wait")                         \
+	X(impaired_reordered, "of these, packets that skipped the delay")                 \
+	X(impaired_duplicated, "duplicates made by the impairment stage")                 \
+	X(impaired_corrupted, "packets with a bit flipped by the impairment stage")       \
+	X(impaired_queue_full, "packets that found the impaired line's queue full")       \
+	X(impaired_nomem, "duplicates not made because the mbuf pool was empty")          \
+	X(hints_sent, "hints broadcast to other lcores")                                  \
+	X(hints_received, "hints taken from other lcores")                                \
+	X(hints_lost, "hints lost to a full ring")                                        \
+	/* flows */                                                                       \
+	X(flows_embryonic, "embryonic entries made")                                      \
+	X(flows_created, "flows made (first payload seen, or a FIN ahead of it)")         \
+	X(flows_ended, "flows and embryonic entries ended")                               \
+	X(flows_condemned, "flows torn down or dropped by policy")                        \
+	X(refused_unheard, "packets refused while not both ends are heard")               \
+	X(alerts_limited, "alerts of these withheld by a rate limit")                     \
+	X(flows_evicted, "entries ended early because a table was full")                  \
+	X(inspections_evicted, "of these, for want of states or memory to inspect")       \
+	X(flows_over_share, "entries beyond their source's share, the first to go")       \
+	X(flow_table_full, "packets for which no entry could be made")                    \
+	X(flows_midstream, "TCP flows picked up without their SYN")                       \
+	X(emergency_entered, "times that a flow table passed 90 %")                       \
+	X(elephants, "flows that were fast for long (gateway.json: elephant)")            \
+	/* stream and classification */                                                   \
+	X(tcp_gaps, "gaps told to consumers")                                             \
+	X(tcp_ahead_pkts, "segments ahead of the next byte")                              \
+	X(tcp_old_pkts, "segments with nothing new")                                      \
+	X(tcp_gap_bytes, "bytes of these gaps, never seen")                               \
+	X(tcp_copied_pkts, "segments forwarded ahead of a hole, with a copy kept")        \
+	X(tcp_copied_bytes, "bytes of these copies")                                      \
+	X(tcp_held_pkts, "segments held behind a job of ours")                            \
+	X(tcp_held_timeout_pkts, "held segments dropped by their time-out")               \
+	X(tcp_absorbed_pkts, "retransmissions of held bytes, absorbed")                   \
+	X(tcp_released_pkts, "held segments sent after their verdict")                    \
+	X(tcp_overlap_pkts, "segments with bytes that were sent or kept before")          \
+	X(tcp_conflict_pkts, "segments with other bytes than were sent before")           \
+	X(tcp_conflict_bytes, "bytes that differed")                                      \
+	X(tcp_rewritten_pkts, "segments rewritten to the bytes that were sent first")     \
+	X(tcp_memory_drops, "segments dropped: reassembly memory was used up")            \
+	X(tcp_half_limit_drops, "segments dropped: their half kept too much")             \
+	X(tcp_held_limit_drops, "segments dropped: too many were held")                   \
+	X(tcp_not_tracked, "flows for which no tracker state was free")                   \
+	X(tcp_paws_pkts, "segments with an older timestamp than their half's (PAWS)")     \
+	X(tcp_window_pkts, "segments outside their receiver's window")                    \
+	X(tcp_acks_made, "ACKs made in place of those inside held segments")              \
+	X(tcp_closing_pkts, "segments after a RST, tracked still")                        \
+	X(mptcp_stripped, "segments whose options of multipath TCP were taken out")       \
+	X(flows_mptcp, "multipath TCP flows that passed (tcp.mptcp: pass)")               \
+	X(urg_cleared, "segments whose URG flag was cleared")                             \
+	X(flows_midstream_passed, "flows passed for lack of a SYN (tcp.midstream)")       \
+	X(flows_law_waived, "flows that passed uninspected bytes for want of room")       \
+	X(classify_pkts, "data packets given to the classifier")                          \
+	X(classify_scans, "Hyperscan calls")                                              \
+	X(classify_hits, "signature hits before verification")                            \
+	X(classify_refused, "signature hits that a verifier refused")                     \
+	X(classify_quic_tried, "Initial packets of QUIC tried to be opened")              \
+	X(classify_quic_opened, "Initial packets of QUIC opened")                         \
+	X(classify_hello_refused, "Datagrams that would hide the name a client asks for") \
+	X(classify_done, "flows classified by payload")                                   \
+	X(classify_cache, "flows classified by an expectation")                           \
+	X(expectations_told, "secondary flows announced by others")                       \
+	X(expectations_refused, "announcements without room, or too many of one")         \
+	X(expectations_expired, "announced flows that did not come in time")              \
+	X(expectations_evicted, "announcements evicted by younger ones")                  \
+	X(uncloak_tried, "payloads tried to be opened by secrets that others told")       \
+	X(uncloak_opened, "payloads opened by them")                                      \
+	X(endpoints_learned, "endpoints of peers told by flows in clear")                 \
+	X(endpoints_refused, "endpoints and names not believed, or too many of one")      \
+	X(endpoints_replicated, "endpoints and names learned from another lcore")         \
+	X(endpoints_hits, "flows classified by the endpoint cache")                       \
+	X(endpoints_wrong, "endpoints taken out: a flow was something else")              \
+	X(endpoints_expired, "endpoints and names expired")                               \
+	X(endpoints_evicted, "endpoints and names evicted by younger ones")               \
+	X(chain_full, "entries evicted or refused because their hash chain was full")     \
+	X(names_learned, "addresses of names told by DNS answers")                        \
+	X(names_hits, "flows classified by the name cache")                               \
+	X(classify_giveup, "flows whose budget ended without an application")             \
+	X(classify_again, "datagrams at which a known flow was classified again")         \
+	X(classify_changed, "flows that were found to be another application then")       \
+	X(classify_nomem, "data packets that found no classifier state free")             \
+	X(greetings_told, "hellos and requests told to the control core")                 \
+	X(greetings_lost, "the same, left out while the event ring was half full")        \
+	X(greetings_nomem, "hellos in parts left out while states were scarce")           \
+	/* decision and teardown */                                                       \
+	X(decisions, "policy evaluations")                                                \
+	X(decisions_again, "evaluations of live flows after a reload")                    \
+	X(monitor_hits, "would have been blocked, but for monitor mode")                  \
+	X(resets_sent, "RST packets sent")                                                \
+	X(resets_limited, "RST packets withheld by the rate limit")                       \
+	X(resets_impossible, "teardowns by drop because no RST could be built")           \
+	X(make_nomem, "RST and ICMP packets not made because the mbuf pool was empty")    \
+	X(icmp_rejects_sent, "ICMP unreachables sent")                                    \
+	X(icmp_rejects_limited, "ICMP unreachables withheld by the rate limit")           \
+	/* scanning */                                                                    \
+	X(scan_jobs, "jobs given to the scan engine")                                     \
+	X(scan_clean, "verdicts: clean")                                                  \
+	X(scan_infected, "verdicts: infected")                                            \
+	X(scan_errors, "verdicts: error, or no ring took the job")                        \
+	X(scan_timeouts, "jobs that nobody answered in time")                             \
+	X(scan_stale, "verdicts that nobody waited for")                                  \
+	X(scan_abandoned, "jobs whose flow ended before their verdict")                   \
+	X(scan_ring_full, "jobs that found their ring full")                              \
+	X(scan_flows_full, "flows for which no place under scan was free")                \
+	/* connection cache */                                                            \
+	X(cache_hits, "packets dropped by the connection cache")                          \
+	X(cache_saved_bytes, "bytes dropped by the connection cache")                     \
+	X(cache_learned, "entries learned here")                                          \
+	X(cache_replicated, "entries learned from another lcore")                         \
+	X(cache_expired, "entries expired")                                               \
+	X(cache_evicted, "entries evicted because the cache was full")                    \
+	X(cache_exempt, "entries not made because the peer is exempt")                    \
+	X(cache_learn_only, "hits let through by learn-only mode")                        \
+	X(cache_healed, "entries removed because the policy no longer blocks")            \
+	/* evidence */                                                                    \
+	X(evidence_written, "pieces of evidence kept for explain")                        \
+	X(evidence_overwritten, "pieces of evidence that newer ones overwrote")           \
+	X(evidence_limited, "pieces without a flow left out by their rate limit")         \
+	/* events */                                                                      \
+	X(events_sent, "events given to the control core")                                \
+	X(events_lost, "events lost to a full ring")                                      \
+	X(anomalies, "anomalies seen: conflicts, gaps, fragments (docs/events.md)")       \
+	X(anomalies_limited, "anomalies without a record of theirs: the rate limit")      \
+	X(names_requests, "requests and long hellos whose host was read")                 \
+	X(names_changed, "flows that asked for another name later")                       \
+	X(names_nomem, "packets without room for a long head")                            \
 	X(trace_lost, "steps of traced packets not told: the event ring was half full")
 
 // Of reassembly; gauges, kept up to date or stored at the end of each loop. X(name, help).
@@ -178,7 +201,17 @@
 	X(tcp_held_limit, "segments that can be held at a time")                     \
 	X(tcp_held_active, "segments that are held behind a job of ours")            \
 	X(scan_flows, "TCP flows that are under scan")                               \
-	X(scan_pending, "scan jobs that wait for a verdict")
+	X(scan_pending, "scan jobs that wait for a verdict")                         \
+	STATS_LONGEST(X)
+
+// Of these, what does not add up: of all lcores together it is the greatest.
+#define STATS_LONGEST(X)                                                            \
+	X(chain_flows, "entries of the longest chain of the flow table")            \
+	X(chain_conn_cache, "entries of the longest chain of the connection cache") \
+	X(chain_endpoints, "entries of the longest chain of the endpoint cache")    \
+	X(chain_names, "entries of the longest chain of the name cache")            \
+	X(chain_expectations, "entries of the longest chain of announced flows")    \
+	X(chain_fragments, "entries of the longest chain of datagrams in fragments")
 
 struct stats {
 #define X(name, help) uint64_t name;

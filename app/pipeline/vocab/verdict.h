@@ -62,6 +62,9 @@ enum confidence {
 	X(HELD_TIMEOUT, "held_timeout")       /* held for too long; it will be sent again */       \
 	X(HELD_CLOSED, "held_closed")         /* held when its connection was reset or blocked */  \
 	X(UNCLASSIFIED, "unclassified")       /* no classifier state was free to look at it */     \
+	X(ICMP_ERROR, "icmp_error")           /* no packet of its flow can have caused it */       \
+	X(ICMP_REDIRECT, "icmp_redirect")     /* icmp.redirect of the policy */                    \
+	X(ICMP_LIMIT, "icmp_limit")           /* more ICMP errors than icmp.errors_per_s */        \
 	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
 	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "names_follow.h"
+#include "host_name.h"
+#include "name_heads.h"
+#include "text.h"
+#include "tls_record.h"
+
+#define METHOD_MAX     32
+#define CHUNK_LINE_MAX 256  // of a chunk's size with its extensions, of a trailer's field
+#define SHORT_HELLO    2000 // octets in one record: classification reads it
+
+struct feed {
+	struct name_heads *heads;
+	struct names_follow *follow;
+	names_found_fn *found;
+	void *ctx;
+};
+
+static void drop_head(struct feed *feed)
+{
+	name_head_release(feed->heads, feed->follow->head);
+	feed->follow->head = 0;
+	feed->follow->kept = 0;
+}
+
+// Octets up to and with the empty line that ends a header; 0: it is not here.
+static uint32_t header_end(struct text head)
+{
+	const uint8_t *at = head.at, *end = head.at + head.length;
+
+	while (at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+		at++;
+		if (at < end && *at == '\n')
+			return (uint32_t)(at + 1 - head.at);
+		if (end - at >= 2 && at[0] == '\r' && at[1] == '\n')
+			return (uint32_t)(at + 2 - head.at);
+	}
+	return 0;
+}
+
+struct framing {
+	uint64_t length;
+	bool has_length, chunked, asks, unclear;
+};
+
+static void take_field(struct text name, struct text value, struct framing *framing)
+{
+	uint64_t length;
+
+	while (value.length && (value.at[0] == ' ' || value.at[0] == '\t'))
+		value = text_from(value, 1);
+	while (value.length && value.at[value.length - 1] <= ' ')
+		value.length--;
+	if (text_is(name, "upgrade")) {
+		framing->asks = true;
+	} else if (text_is(name, "content-length")) {
+		if (!text_number(value, UINT32_MAX * UINT64_C(65536), &length) ||
+			(framing->has_length && framing->length != length))
+			framing->unclear = true;
+		else
+			framing->length = length;
+		framing->has_length = true;
+	} else if (text_is(name, "transfer-encoding")) {
+		framing->unclear |= framing->chunked || !text_is(value, "chunked");
+		framing->chunked = true;
+	}
+}
+
+// Where its body ends. False: it is no request of HTTP/1.
+static bool read_framing(struct text head, struct framing *framing)
+{
+	struct text line, method, target;
+
+	*framing = (struct framing){0};
+	if (!text_take_line(&head, &line))
+		return false;
+	method = text_take_word(&line);
+	target = text_take_word(&line);
+	if (!method.length || method.length > METHOD_MAX || !target.length ||
+		!text_begins(line, "HTTP/1."))
+		return false;
+	framing->asks = text_is(method, "CONNECT");
+	while (text_take_line(&head, &line) && line.length) {
+		struct text name = text_take(&line, ':');
+
+		// RFC 9112 5.1, 5.2: white space in front of the colon, or of the line, is read
+		// differently by different servers
+		framing->unclear |=
+			name.length && (name.at[0] <= ' ' || name.at[name.length - 1] <= ' ');
+		take_field(name, line, framing);
+	}
+	framing->unclear |= framing->chunked && framing->has_length;
+	return true;
+}
+
+static void take_head(struct feed *feed, struct text head)
+{
+	struct names_follow *follow = feed->follow;
+	struct host_name name = {.length = 0};
+	struct framing framing;
+
+	if (!read_framing(head, &framing)) {
+		follow->phase = follow->http ? NAMES_LOST : NAMES_OVER;
+		return;
+	}
+	follow->http = true;
+	if (host_name_find(head.at, head.length, &name) != HOST_FOUND)
+		name.length = 0;
+	feed->found(feed->ctx, &name);
+	follow->asks = framing.asks;
+	follow->left = framing.length;
+	follow->line = 0;
+	// behind what is unclear each line may be a request's
+	follow->phase = framing.asks || framing.unclear ? NAMES_HEAD
+			: framing.chunked               ? NAMES_CHUNK_SIZE
+			: framing.length                ? NAMES_BODY
+							: NAMES_HEAD;
+}
+
+// A line that is not here to its end: may it become a request's?
+static bool may_be_request(struct text line)
+{
+	uint32_t i = 0;
+
+	while (i < line.length && (text_is_letter(line.at[i]) || line.at[i] == '-'))
+		i++;
+	if (!i && line.length)
+		return false;
+	return i <= METHOD_MAX && (i == line.length || line.at[i] == ' ');
+}
+
+// What is no request: at its first line.
+static bool is_no_request(struct text head)
+{
+	struct text rest = head, line;
+
+	if (!text_take_line(&rest, &line))
+		return !may_be_request(head);
+	return !may_be_request(line) || !memmem(line.at, line.length, " HTTP/1.", 8);
+}
+
+// Keeps `part` behind what is kept. False: no place is free.
+static bool keep(struct feed *feed, struct text part)
+{
+	struct names_follow *follow = feed->follow;
+
+	if (!follow->head)
+		follow->head = name_head_acquire(feed->heads);
+	if (!follow->head)
+		return false;
+	memcpy(name_head_at(feed->heads, follow->head) + follow->kept, part.at, part.length);
+	follow->kept = (uint16_t)(follow->kept + part.length);
+	return true;
+}
+
+static struct text kept_of(const struct feed *feed)
+{
+	return (struct text){name_head_at(feed->heads, feed->follow->head), feed->follow->kept};
+}
+
+// What is no request: the rest of its line, then the next one is tried.
+static void pass_line(struct feed *feed, struct text *rest)
+{
+	struct names_follow *follow = feed->follow;
+	const uint8_t *end = memchr(rest->at, '\n', rest->length);
+
+	drop_head(feed);
+	if (!follow->http) {
+		follow->phase = NAMES_OVER;
+		return;
+	}
+	follow->phase = end ? NAMES_HEAD : NAMES_LOST;
+	*rest = text_from(*rest, end ? (uint32_t)(end + 1 - rest->at) : rest->length);
+}
+
+// The header of a request of which all is here, kept or not.
+static bool feed_whole(struct feed *feed, struct text *rest)
+{
+	uint32_t end = header_end(*rest);
+
+	if (!end)
+		return false;
+	const struct text head = {rest->at, end};
+
+	*rest = text_from(*rest, end);
+	take_head(feed, head);
+	return true;
+}
+
+// A request, behind others or the first: what begins as none is not HTTP. False: no place is free.
+static bool feed_head(struct feed *feed, struct text *rest)
+{
+	struct names_follow *follow = feed->follow;
+	uint32_t end, before = follow->kept, room = NAME_HEAD_BYTES - before;
+
+	// RFC 9112 2.2: empty lines before a request line
+	while (!before && rest->length && (rest->at[0] == '\r' || rest->at[0] == '\n'))
+		*rest = text_from(*rest, 1);
+	if (!rest->length)
+		return true;
+	if (!before && is_no_request(*rest)) {
+		pass_line(feed, rest);
+		return true;
+	}
+	if (!before && feed_whole(feed, rest))
+		return true;
+	const struct text part = {rest->at, rest->length < room ? rest->length : room};
+
+	if (!keep(feed, part))
+		return false;
+	const struct text head = kept_of(feed);
+
+	if (is_no_request(head)) {
+		pass_line(feed, rest);
+		return true;
+	}
+	end = header_end(head);
+	if (!end && head.length < NAME_HEAD_BYTES) {
+		*rest = text_from(*rest, part.length);
+		return true;
+	}
+	take_head(feed, (struct text){head.at, end ? end : head.length});
+	if (!end && follow->phase != NAMES_OVER)
+		follow->phase = NAMES_LOST; // where its body ends stands behind
+	*rest = text_from(*rest, end ? end - before : part.length);
+	drop_head(feed);
+	return true;
+}
+
+static void feed_body(struct names_follow *follow, struct text *rest)
+{
+	uint32_t here = follow->left < rest->length ? (uint32_t)follow->left : rest->length;
+
+	follow->left -= here;
+	*rest = text_from(*rest, here);
+	if (!follow->left)
+		follow->phase = follow->phase == NAMES_BODY ? NAMES_HEAD : NAMES_CHUNK_END;
+}
+
+// RFC 9112 7.1: octet by octet, as its lines are short. 0 ends the body; its trailer follows.
+static void feed_chunk(struct names_follow *follow, struct text *rest)
+{
+	uint8_t byte = rest->at[0];
+	int digit = octets_hex(byte);
+
+	*rest = text_from(*rest, 1);
+	if (++follow->line > CHUNK_LINE_MAX) {
+		follow->phase = NAMES_LOST;
+		return;
+	}
+	switch (follow->phase) {
+	case NAMES_CHUNK_SIZE:
+		if (digit >= 0 && follow->left >> 48 == 0) {
+			follow->left = follow->left << 4 | (unsigned)digit;
+			return;
+		}
+		if (follow->line == 1 || digit >= 0) {
+			follow->phase = NAMES_LOST;
+			return;
+		}
+		follow->phase = NAMES_CHUNK_LINE;
+		// fallthrough
+	case NAMES_CHUNK_LINE:
+		if (byte != '\n')
+			return;
+		follow->phase = follow->left ? NAMES_CHUNK_DATA : NAMES_TRAILER;
+		break;
+	case NAMES_CHUNK_END:
+		if (byte == '\r' && follow->line == 1)
+			return;
+		follow->phase = byte == '\n' ? NAMES_CHUNK_SIZE : NAMES_LOST;
+		break;
+	default: // a trailer's line; the empty one ends it
+		if (byte != '\n' || (follow->line > 2)) {
+			if (byte == '\n')
+				follow->line = 0;
+			else if (follow->line == 2 || byte != '\r')
+				follow->line = 3;
+			return;
+		}
+		follow->phase = NAMES_HEAD;
+		break;
+	}
+	follow->line = 0;
+}
+
+// Records of a hello, in one piece. True: it is over, or kept.
+static bool feed_tls(struct feed *feed, struct text rest)
+{
+	struct names_follow *follow = feed->follow;
+	uint32_t room = NAME_HEAD_BYTES - follow->kept;
+	struct host_name name;
+
+	rest.length = rest.length < room ? rest.length : room;
+	if (!keep(feed, rest))
+		return false;
+	struct text half = kept_of(feed);
+	enum host_seen seen = host_name_find(half.at, half.length, &name);
+
+	if (seen == HOST_MORE && half.length < NAME_HEAD_BYTES)
+		return true;
+	if (seen == HOST_FOUND)
+		feed->found(feed->ctx, &name);
+	names_follow_end(feed->heads, follow);
+	return true;
+}
+
+// Most hellos are one record that classification reads in whole.
+static bool is_short_hello(struct text half)
+{
+	return half.length > TLS_RECORD_BYTES + 4 && octets_be16(half.at + 3) < SHORT_HELLO &&
+	       half.at[TLS_RECORD_BYTES] == 1 &&
+	       (octets_be32(half.at + TLS_RECORD_BYTES) & 0xffffff) + 4 <= octets_be16(half.at + 3);
+}
+
+static void begin(struct names_follow *follow, const struct span *span, struct text half)
+{
+	uint32_t empty = 0;
+
+	while (empty < half.length && (half.at[empty] == '\r' || half.at[empty] == '\n'))
+		empty++;
+	struct text head = text_from(half, empty);
+
+	if (span->offset64 || span->flags & (SPAN_MIDSTREAM | SPAN_GAP))
+		follow->phase = NAMES_OVER;
+	else if (!empty && tls_may_begin(half.at[0]))
+		follow->phase = is_short_hello(half) ? NAMES_OVER : NAMES_TLS;
+	else
+		follow->phase = head.length && is_no_request(head) ? NAMES_OVER : NAMES_HEAD;
+}
+
+// The server has agreed to speak something else, or has not.
+static void answered(struct feed *feed, const struct span *span)
+{
+	struct text rest = {span_bytes(span), span_length(span)}, line = rest, code;
+
+	if (!feed->follow->asks || !text_begins(rest, "HTTP/1."))
+		return;
+	text_take_word(&line);
+	code = text_take_word(&line);
+	if (code.length == 3 && (code.at[0] == '2' || text_is(code, "101")))
+		names_follow_end(feed->heads, feed->follow);
+	feed->follow->asks = false;
+}
+
+static bool feed_client(struct feed *feed, struct text rest)
+{
+	struct names_follow *follow = feed->follow;
+
+	while (rest.length && follow->phase != NAMES_OVER) {
+		switch (follow->phase) {
+		case NAMES_TLS: return feed_tls(feed, rest);
+		case NAMES_HEAD:
+			if (!feed_head(feed, &rest))
+				return false;
+			break;
+		case NAMES_BODY:
+		case NAMES_CHUNK_DATA: feed_body(follow, &rest); break;
+		case NAMES_LOST: pass_line(feed, &rest); break;
+		default: feed_chunk(follow, &rest); break;
+		}
+	}
+	return true;
+}
+
+bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
+	const struct span *span, names_found_fn *found, void *ctx)
+{
+	struct feed feed = {heads, follow, found, ctx};
+	struct names_follow before = *follow;
+
+	if (follow->phase == NAMES_OVER)
+		return true;
+	if (span_is_gap(span) && (span->half & 1) == HALF_C2S) {
+		bool tls = follow->phase == NAMES_TLS || follow->phase == NAMES_BEGIN;
+
+		drop_head(&feed);
+		follow->phase = tls ? NAMES_OVER : NAMES_LOST;
+	}
+	if (span_is_gap(span) || !span_length(span))
+		return true;
+	if ((span->half & 1) != HALF_C2S) {
+		answered(&feed, span);
+		return true;
+	}
+	struct text half = {span_bytes(span), span_length(span)};
+
+	if (follow->phase == NAMES_BEGIN)
+		begin(follow, span, half);
+	if (feed_client(&feed, half))
+		return true;
+	*follow = before; // it had no place, or it would not be in want of one
+	return false;
+}
+
+void names_follow_end(struct name_heads *heads, struct names_follow *follow)
+{
+	name_head_release(heads, follow->head);
+	follow->head = 0;
+	follow->kept = 0;
+	follow->phase = NAMES_OVER;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records of the control core itself.
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink_line.h"
+#include "stats_sum.h"
+
+#define POLICY_ERRORS_MAX 20
+#define POLICY_LINE_MAX   (32u << 10)
+
+// A record of the control core itself. False: there is no file (it is only counted) or no room.
+static bool record_begin(
+	struct sink *sink, struct json_out *line, size_t max, uint64_t now_ns, const char *type)
+{
+	char *room;
+
+	if (sink->fd < 0) {
+		sink->written++;
+		return false;
+	}
+	room = sink_line_begin(sink, max);
+	if (!room)
+		return false;
+	json_out_init(line, room, max);
+	eve_head(line, now_ns, type);
+	return true;
+}
+
+void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
+	const char *file, const struct config_errors *errors)
+{
+	size_t n = errors ? errors->n : 0;
+	struct json_out line;
+
+	if (!record_begin(sink, &line, POLICY_LINE_MAX, now_ns, "policy"))
+		return;
+	json_out_u64(&line, "generation", generation);
+	json_out_open(&line, "policy", '{');
+	json_out_string(&line, "action", generation > (ok ? 1 : 0) ? "reload" : "load");
+	json_out_string(&line, "result", ok ? "ok" : "error");
+	json_out_string(&line, "file", file ? file : "");
+	if (n) {
+		json_out_u64(&line, "errors_total", n + errors->dropped);
+		json_out_open(&line, "errors", '[');
+		for (size_t i = 0; i < n && i < POLICY_ERRORS_MAX; i++)
+			json_out_text(
+				&line, NULL, errors->lines[i], strnlen(errors->lines[i], 512));
+		json_out_close(&line, ']');
+	}
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+}
+
+void sink_stats_event(struct sink *sink, uint64_t now_ns)
+{
+	uint64_t uptime_ns = now_ns > sink->started_ns ? now_ns - sink->started_ns : 0;
+	json_t *stats;
+	struct json_out line;
+	char *text, *room;
+	size_t length;
+
+	if (sink->fd < 0) {
+		sink->written++;
+		return;
+	}
+	stats = stats_eve_json(sink->names.dp, uptime_ns);
+	text = stats ? json_dumps(stats, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	json_decref(stats);
+	if (!text) {
+		sink->failed++;
+		return;
+	}
+	length = strlen(text) + EVE_LINE_MAX;
+	room = sink_line_begin(sink, length);
+	if (room) {
+		json_out_init(&line, room, length);
+		eve_head(&line, now_ns, "stats");
+		json_out_raw(&line, "stats", text, strlen(text));
+		json_out_close(&line, '}');
+		json_out_newline(&line);
+		sink_line_end(sink, &line);
+	}
+	free(text);
+}
+
+void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_report *report)
+{
+	static const char *const states[] = {"begin", "bypass", "end"};
+	struct json_out line;
+
+	if (!record_begin(sink, &line, EVE_LINE_MAX, now_ns, "stall"))
+		return;
+	json_out_u64(&line, "lcore", report->lcore);
+	json_out_open(&line, "stall", '{');
+	json_out_string(&line, "state", states[report->state]);
+	json_out_u64(&line, "rested_ms", report->rested_ns / NS_PER_MS);
+	json_out_string(&line, "policy", report->fail_open ? "open" : "closed");
+	json_out_string(&line, "action", report->bypassed ? "bypass" : "none");
+	if (report->fail_open && !report->bypassed)
+		json_out_string(&line, "reason", "driver");
+	json_out_u64(&line, "bypassed_pkts", report->bypassed_pkts);
+	json_out_u64(&line, "bypassed_bytes", report->bypassed_bytes);
+	json_out_u64(&line, "rx_missed", report->rx_missed);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+	sink_flush(sink); // it may be the last that is heard
+}
+
+static const char *const limited_words[EVENT_TYPES_MAX] = {
+	[EVENT_FLOW] = "flow",
+	[EVENT_ALERT] = "alert",
+	[EVENT_DROP] = "drop",
+	[EVENT_CONNCACHE] = "conncache",
+	[EVENT_INVALID] = "invalid",
+	[EVENT_ANOMALY] = "anomaly",
+	[EVENT_ELEPHANT] = "elephant",
+	[EVENT_TRANSFER] = "transfer",
+	[EVENT_GREETING] = "greeting",
+};
+
+void sink_limited_event(struct sink *sink, uint64_t now_ns, const struct event_summary *summary)
+{
+	struct json_out line;
+	char stamp[40];
+
+	if (!record_begin(sink, &line, EVE_LINE_MAX, now_ns, "limited"))
+		return;
+	json_out_open(&line, "limited", '{');
+	eve_timestamp(summary->since_ns, stamp, sizeof stamp);
+	json_out_string(&line, "since", stamp);
+	json_out_u64(&line, "flows_put_together", summary->put_together);
+	json_out_open(&line, "left_out", '{');
+	for (unsigned type = 0; type < EVENT_TYPES_MAX; type++)
+		if (summary->left_out[type] && limited_words[type])
+			json_out_u64(&line, limited_words[type], summary->left_out[type]);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many entries of a pool a source has that are not heard: counts by a seeded hash, two rows, of
+// which the lower one holds (a count-min sketch, Cormode and Muthukrishnan 2005). Never too low, so
+// no source gets beyond its share; too high by chance where sources are many, and then an entry is
+// only evicted sooner. A source is an IPv4 address or an IPv6 /64, on one side of the gateway: who
+// forges an address from the other side takes nothing of its owner's share. One user: the lcore.
+#ifndef SLUICE_FLOW_SHARE_H
+#define SLUICE_FLOW_SHARE_H
+
+#include "parse.h"
+
+#define FLOW_SHARE_SLOTS 4096 // a power of two
+
+struct flow_shares {
+	const struct hash_seed *seed;
+	uint32_t most; // of one source
+	uint32_t count[2][FLOW_SHARE_SLOTS];
+};
+
+// Whose entry it is: side A or B of the key.
+struct flow_source {
+	const union flow_key *key;
+	bool v6, is_a, inside;
+};
+
+// The source has its share already.
+bool flow_share_full(const struct flow_shares *shares, const struct flow_source *source);
+void flow_share_add(struct flow_shares *shares, const struct flow_source *source);
+void flow_share_sub(struct flow_shares *shares, const struct flow_source *source);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "inspect_names.h"
+#include <netinet/in.h>
+#include "flow_table.h"
+#include "host_name.h"
+
+// Of several requests in a span, one that is refused stands before those behind it.
+static void found(void *ctx, const struct host_name *name)
+{
+	const struct inspection *in = ctx;
+	struct names_follow *names = &in->cold->names;
+	uint16_t app = user_apps_of_host(in->lcore->policy->user_apps, name->bytes, name->length);
+
+	in->lcore->stats.names_requests++;
+	if (names->fresh && names->app != APP_NONE &&
+		walk_app_is_blocked(in->lcore, in->walk, names->app))
+		return;
+	names->app = app;
+	names->fresh = true;
+}
+
+static bool wanted(const struct inspection *in)
+{
+	const struct policy *policy = in->lcore->policy;
+
+	return policy->enforces_app && !(in->flow->flags & FLOW_ALLOWED) &&
+	       user_apps_have_hosts(policy->user_apps);
+}
+
+bool inspect_names(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct names_follow *names = &in->cold->names;
+
+	if (names->phase == NAMES_OVER || in->flow->l4_proto != IPPROTO_TCP)
+		return true;
+	if (names->phase == NAMES_BEGIN && !wanted(in))
+		return true;
+	if ((span->half & 1) == HALF_S2C && !names->asks)
+		return true;
+	if (!names_follow_feed(lcore->name_heads, names, span, found, in)) {
+		lcore->stats.names_nomem++;
+		if (wanted(in)) {
+			in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
+			return false;
+		}
+		names_follow_end(lcore->name_heads, names);
+	}
+	in->walk->decoded |= names->phase == NAMES_OVER;
+	return true;
+}
+
+static bool is_carrier(uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return app == APP_NONE || (proto && proto->carrier);
+}
+
+bool inspect_names_merge(struct inspection *in, struct classify_verdict *verdict)
+{
+	struct names_follow *names = &in->cold->names;
+
+	if (!names->fresh || (!is_carrier(verdict->app) && verdict->app != names->app))
+		return false;
+	if (names->app == APP_NONE) {
+		names->fresh = !verdict->final;
+		return false;
+	}
+	*verdict = (struct classify_verdict){
+		.app = names->app,
+		.signature = verdict->app == names->app ? verdict->signature : UINT16_MAX,
+		.confidence = CONFIDENCE_DPI,
+		.n_data_pkts = in->flow->n_data_pkts,
+		.final = true,
+	};
+	names->fresh = false;
+	names->by_name = true;
+	classify_end(in->lcore->classifier, &in->flow->classify_state);
+	return true;
+}
+
+void inspect_names_apply(struct inspection *in)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	struct names_follow *names = &in->cold->names;
+	uint16_t app = names->app;
+
+	names->fresh = false;
+	if (app == flow->app) {
+		names->by_name |= app != APP_NONE;
+		return;
+	}
+	// what was found by a pattern in it says more than a name
+	if (!is_carrier(flow->app) && !names->by_name)
+		return;
+	if (app == APP_NONE && !names->by_name)
+		return;
+	names->by_name = app != APP_NONE;
+	if (app == APP_NONE)
+		app = app_find("http");
+	if (app == flow->app)
+		return;
+	classify_end(lcore->classifier, &flow->decoder_state);
+	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_NOMEM | FLOW_MONITORED);
+	flow->app = app;
+	flow->signature = UINT16_MAX;
+	flow->confidence = CONFIDENCE_DPI;
+	flow->decided_pkts = flow->n_data_pkts;
+	app_usage_settle(lcore->apps, flow);
+	in->walk->undecided = true;
+	lcore->stats.names_changed++;
+}

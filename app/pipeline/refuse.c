@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "refuse.h"
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "both_ends.h"
+#include "datagram_hello.h"
+#include "flow_event.h"
+#include "seq.h"
+#include "teardown.h"
+
+#define ALERTS_PER_S     100 // of flows that are refused so, each lcore
+#define CONNECTION_BYTES 32  // that tell a datagram's connection: 6 and its id, or 25
+
+static bool within_alerts(struct lcore *lcore)
+{
+	if (lcore->now_ns - lcore->refused_window_ns >= NS_PER_S) {
+		lcore->refused_window_ns = lcore->now_ns;
+		lcore->refused_in_window = 0;
+	}
+	return lcore->refused_in_window++ < ALERTS_PER_S;
+}
+
+static void tell(struct lcore *lcore, const struct walk *walk, const struct decision *decision)
+{
+	const struct rule *rule =
+		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
+
+	lcore->stats.flows_condemned++;
+	if (!within_alerts(lcore)) {
+		lcore->stats.alerts_limited++;
+		return;
+	}
+	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
+}
+
+// An entry for all that two peers do is no wider than the rule, if that asks for addresses alone,
+// and no rule before it lets some of it pass.
+static bool covers_peer(const struct policy *policy, const struct decision *decision)
+{
+	const struct rule *rule = &policy->rules[decision->rule];
+
+	if (rule->n_ports || rule->l4_proto || rule->n_vlans || rule->has_app)
+		return false;
+	for (uint32_t i = 0; i < decision->rule; i++)
+		if (!action_blocks(policy->rules[i].action))
+			return false;
+	return true;
+}
+
+// No wider than what has decided: a forged packet shall not block more than its rule does.
+static void learn_ends(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends, uint16_t flags, uint16_t app)
+{
+	bool peer = decision->cache == CACHE_PEER && covers_peer(lcore->policy, decision);
+	struct conn_entry entry = {
+		.key =
+			{
+				.port = peer ? 0 : ends->port[HALF_S2C],
+				.realm = parse_key_realm(walk->key, walk->v6),
+				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
+				.from_inside = !!(flags & FLOW_C2S_INSIDE),
+				.mode = peer ? CACHE_PEER : CACHE_TUPLE,
+			},
+		.created_ns = lcore->now_ns,
+		.flow_id = walk_flow_id(lcore, walk),
+		.rule_uid = walk->rule_uid,
+		.app = app,
+		.confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE,
+	};
+
+	memcpy(entry.key.initiator, ends->address[HALF_C2S], 16);
+	memcpy(entry.key.responder, ends->address[HALF_S2C], 16);
+	conn_cache_learn(lcore, &entry, true);
+}
+
+// As a closed port would: whoever begins is told so. In what goes on, nobody is.
+static void answer(struct lcore *lcore, struct walk *walk, bool begins)
+{
+	uint64_t before = lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent;
+	const struct pkt *pkt = walk->pkt;
+	bool syn = (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_SYN;
+
+	if (begins && (pkt->l4_proto != IPPROTO_TCP || syn))
+		teardown_answer(lcore, walk->m);
+	walk_evidence(lcore, walk, EVIDENCE_RESETS)->length =
+		(uint32_t)(lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent - before);
+}
+
+static void refuse_stub(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends)
+{
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	tell(lcore, walk, decision);
+	lcore->apps[stub->app < APPS_MAX ? stub->app : APP_NONE].flows_blocked++;
+	if (decision->cache != CACHE_NONE)
+		learn_ends(lcore, walk, decision, ends, stub->flags, stub->app);
+	if (decision->action == ACTION_RESET)
+		answer(lcore, walk, !stub->pkts[!walk->half]);
+	stub->action = decision->action & 0xfu;
+	stub->rule_uid = walk->rule_uid;
+	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
+	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+	lcore->stats.flows_ended++;
+	flow_remove(lcore, walk->ref);
+	walk->ref = FLOW_REF_NONE;
+}
+
+static void forget(struct lcore *lcore, struct walk *walk)
+{
+	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+	lcore->stats.flows_ended++;
+	flow_remove(lcore, walk->ref);
+	walk->ref = FLOW_REF_NONE;
+}
+
+static void keep_out(struct flow *flow, struct flow_refused *refused, const struct walk *walk)
+{
+	const struct pkt *pkt = walk->pkt;
+	uint32_t from = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN), to = from + pkt->payload_len;
+
+	refused->stands = true;
+	refused->app = flow->app;
+	if (flow->l4_proto != IPPROTO_TCP) {
+		uint8_t buffer[CONNECTION_BYTES];
+		uint32_t length = RTE_MIN(pkt->payload_len, (uint32_t)sizeof(buffer));
+		const uint8_t *start = rte_pktmbuf_read(walk->m, pkt->payload_off, length, buffer);
+
+		refused->connection =
+			start ? datagram_hello_connection((struct text){start, length}) : 0;
+		return;
+	}
+	refused->half = (uint8_t)walk->half;
+	refused->from = from;
+	refused->to = to;
+}
+
+static void refuse_flow(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends, bool addresses_alone)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	bool first = !cold->refused.is, only = flow->pkts[0] + flow->pkts[1] == 1;
+
+	flow->action = decision->action;
+	flow->rule_uid = walk->rule_uid;
+	app_usage_settle(lcore->apps, flow);
+	if (first) {
+		lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
+		tell(lcore, walk, decision);
+		if (decision->action == ACTION_RESET)
+			answer(lcore, walk,
+				!flow->pkts[!walk->half] &&
+					(addresses_alone || flow->l4_proto != IPPROTO_TCP));
+	}
+	if (addresses_alone && decision->cache != CACHE_NONE)
+		learn_ends(lcore, walk, decision, ends, flow->flags,
+			flow->confidence == CONFIDENCE_IP ? flow->app : APP_NONE);
+	cold->refused.is = true;
+	cold->refused.rule_uid = walk->rule_uid;
+	// nothing else is known of it, and its numbers say nothing of those that come
+	if (addresses_alone || (only && flow->l4_proto == IPPROTO_TCP)) {
+		forget(lcore, walk);
+		return;
+	}
+	keep_out(flow, &cold->refused, walk);
+}
+
+void refuse_packet(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends, bool addresses_alone)
+{
+	walk->rule_uid =
+		decision->rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision->rule].uid;
+	walk->reason = DROP_RULE;
+	walk->told = true;
+	lcore->stats.refused_unheard++;
+	if (walk_has_flow(walk))
+		refuse_flow(lcore, walk, decision, ends, addresses_alone);
+	else
+		refuse_stub(lcore, walk, decision, ends);
+}
+
+static bool again(struct lcore *lcore, struct walk *walk, const struct flow_refused *refused)
+{
+	walk->reason = DROP_RULE;
+	walk->rule_uid = refused->rule_uid;
+	walk->told = true;
+	lcore->stats.refused_unheard++;
+	return true;
+}
+
+bool refuse_segment(
+	struct lcore *lcore, struct walk *walk, const struct flow *flow, struct flow_cold *cold)
+{
+	const struct flow_refused *refused = &cold->refused;
+	const struct pkt *pkt = walk->pkt;
+	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
+
+	if (walk->again) { // the policy has changed: it is decided again
+		cold->refused = (struct flow_refused){0};
+		return false;
+	}
+	if (!refused->stands || !pkt->payload_len || flow_both_heard(flow))
+		return false;
+	if (refused->app == APP_NONE) // nothing that it carries makes it pass
+		return again(lcore, walk, refused);
+	if (walk->half != refused->half || !seq_lt(seq, refused->to) ||
+		!seq_lt(refused->from, seq + pkt->payload_len))
+		return false;
+	return again(lcore, walk, refused);
+}
+
+// As if no packet had come before.
+static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_cold *cold)
+{
+	classify_end(lcore->classifier, &flow->classify_state);
+	classify_end(lcore->classifier, &flow->decoder_state);
+	classify_end(lcore->classifier, &cold->again.state);
+	cold->again = (struct flow_again){0};
+	flow->look_at = 0;
+	cold->greeting = GREETING_AWAITED;
+	cold->refused.stands = false;
+	flow->action = ACTION_PASS;
+	flow->rule_uid = 0;
+	flow_know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
+	flow->signature = UINT16_MAX;
+	flow->n_data_pkts = 1;
+	flow->taken_pkts = flow->taken_small = 0;
+	flow->flags &=
+		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
+}
+
+static bool is_carrier(uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return proto && proto->carrier;
+}
+
+// A part of the hello that was refused is refused by itself, too: with the parts that left before
+// it, it would be whole at the server.
+static bool is_of_refused_hello(const struct span *span, const struct flow_refused *refused)
+{
+	const struct text datagram = {span_bytes(span), span_length(span)};
+
+	return refused->connection && datagram_hello_connection(datagram) == refused->connection;
+}
+
+// What a datagram is by itself; a carrier may carry what was refused in several of them.
+static bool is_alike(struct inspection *in, const struct span *span,
+	const struct classify_flow *about, const struct flow_refused *refused)
+{
+	struct lcore *lcore = in->lcore;
+	struct classify_verdict verdict = {0};
+	struct classify_work work;
+	uint32_t state = CLASSIFY_NO_STATE;
+
+	memset(&work, 0, offsetof(struct classify_work, steps));
+	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, about,
+		span, &state, &verdict, &work);
+	classify_end(lcore->classifier, &state);
+	lcore->stats.classify_scans += work.scans;
+	if (work.found == refused->app)
+		both_ends_datagram(lcore, in->flow, in->cold, in->walk->pkt, work.found,
+			work.found ? work.found_by : 1u << (span->half & 1));
+	return work.found == refused->app ||
+	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final);
+}
+
+bool refuse_datagram(
+	struct inspection *in, const struct span *span, const struct classify_flow *about)
+{
+	struct flow_refused *refused = &in->cold->refused;
+
+	if (in->walk->again) {
+		*refused = (struct flow_refused){0};
+		classify_anew(in->lcore, in->flow, in->cold);
+		return false;
+	}
+	if (!refused->stands) {
+		if (in->flow->flags & FLOW_APP_FINAL)
+			classify_anew(in->lcore, in->flow, in->cold);
+		return false;
+	}
+	if (!is_alike(in, span, about, refused) && !is_of_refused_hello(span, refused)) {
+		classify_anew(in->lcore, in->flow, in->cold);
+		return false;
+	}
+	if (flow_both_heard(in->flow)) {
+		in->walk->undecided = true;
+		return true;
+	}
+	in->walk->refused = again(in->lcore, in->walk, refused);
+	return true;
+}
+
+// What was refused is what comes next, or its receiver has got it all the same.
+static bool is_of_stream(const struct flow *flow, const struct flow_refused *refused)
+{
+	uint32_t next = flow->released[refused->half], acked = flow->acked[refused->half];
+	uint8_t seen = flow->seen[refused->half];
+
+	return (seen & SEEN_RELEASED && !seq_lt(next, refused->from) &&
+		       seq_lt(next, refused->to)) ||
+	       (seen & SEEN_ACKED && acked - refused->from - 1 < UINT16_MAX);
+}
+
+bool refuse_settle(struct lcore *lcore, uint32_t ref)
+{
+	struct flow *flow = flow_at(lcore->flows, ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	const struct flow_refused *refused = &cold->refused;
+	struct flow_half *half = &cold->half[refused->half];
+	uint32_t next = flow->released[refused->half];
+
+	if (!refused->stands)
+		return false;
+	if (is_of_stream(flow, refused))
+		return true;
+	classify_anew(lcore, flow, cold);
+	inspect_end(lcore, ref, DROP_NOT_TAKEN);
+	half->late = !half->has_start || next != half->start_seq;
+	half = &cold->half[!refused->half];
+	half->late = !half->has_start || flow->released[!refused->half] != half->start_seq;
+	cold->refused = (struct flow_refused){0};
+	return false;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reuse.h"
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include "both_ends.h"
+#include "flow_event.h"
+#include "hold.h"
+#include "inspect.h"
+#include "inspect_learned.h"
+#include "resegment.h"
+
+static bool is_tcp(const struct pkt *pkt)
+{
+	return pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK;
+}
+
+static bool is_syn(const struct pkt *pkt, uint8_t flags)
+{
+	return is_tcp(pkt) &&
+	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST | TH_FIN)) == (TH_SYN | flags);
+}
+
+// A receiver may leave the payload of a SYN (RFC 7413 section 4.2.2): what comes in its place later
+// is then the first that counts, and may be something else.
+static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned half)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	uint32_t start = cold->half[half].start_seq;
+	struct tcp_track *track = cold->track ? track_at(lcore->tracker, cold->track) : NULL;
+
+	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
+	if (!cold->half[half].has_start || walk->pkt->tcp_ack != start)
+		return;
+	if (track ? !track->half[half].next : !cold->half[half].late)
+		return; // nothing of it was taken
+	if (track && !track_restart(lcore->tracker, track, half, start - 1))
+		return;
+	hold_anew(lcore, walk->ref, half);
+	cold->half[half].late = false;
+	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
+	flow->released[half] = start;
+	classify_end(lcore->classifier, &flow->classify_state);
+	classify_end(lcore->classifier, &flow->decoder_state);
+	names_follow_end(lcore->name_heads, &cold->names);
+	memset(&cold->names, 0, sizeof(cold->names));
+	cold->greeting = GREETING_AWAITED;
+	flow_know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
+	learned_expected_again(lcore, flow, cold);
+	flow->signature = UINT16_MAX;
+	flow->flags &=
+		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
+}
+
+// A SYN in a connection that lives is a challenge (RFC 5961 section 4) unless a SYN-ACK takes it:
+// then both ends have begun anew on the same tuple.
+void reuse_syn(struct lcore *lcore, struct walk *walk)
+{
+	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	unsigned half = walk->half;
+
+	if (walk->pkt->tcp_flags & TH_ACK) {
+		if (flow->seen[!half] & SEEN_SYN_DATA) {
+			flow_cold_at(lcore->flows, walk->ref)->half[half].window_scale =
+				segment_scale(walk->m, walk->pkt);
+			forget_syn_data(lcore, walk, !half);
+		}
+		return;
+	}
+	const struct flow_half *of = &flow_cold_at(lcore->flows, walk->ref)->half[half];
+
+	if (of->has_start && of->start_seq == walk->pkt->tcp_seq + 1)
+		return; // the same SYN again
+	struct flow_anew *anew = &flow_cold_at(lcore->flows, walk->ref)->anew;
+
+	*anew = (struct flow_anew){0};
+	anew->isn[half] = walk->pkt->tcp_seq;
+	anew->window_scale[half] = segment_scale(walk->m, walk->pkt);
+	flow->seen[half] |= SEEN_SYN_AGAIN;
+	flow->seen[!half] &= (uint8_t)~SEEN_SYN_AGAIN;
+}
+
+// The SYN-ACK of a handshake on this tuple was acknowledged: its ends have a new connection, and
+// the old one is over.
+static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
+{
+	const struct flow_anew anew = flow_cold_at(lcore->flows, walk->ref)->anew;
+	unsigned before = walk->half;
+
+	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
+	walk->ref = FLOW_REF_NONE;
+	walk->flow_id = 0;
+	walk->began = true;
+	enum verdict verdict = stage_admit(lcore, walk);
+
+	if (verdict != VERDICT_PASS || walk->ref == FLOW_REF_NONE)
+		return verdict;
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	walk->half = walk_half(lcore, walk);
+	for (unsigned half = 0; half < 2; half++) {
+		unsigned was = half ^ before ^ walk->half;
+
+		stub->tcp_flags[half] = half == walk->half ? TH_SYN : TH_SYN | TH_ACK;
+		stub->window_scale[half] = anew.window_scale[was];
+		both_ends_stub_begins(stub, half, anew.isn[was], true);
+	}
+	stub->heard = 0xf; // either has acknowledged the other's number
+	return VERDICT_PASS;
+}
+
+// Of a later handshake on the flow's tuple: 3 is its last part. Its first is noted when the SYN is
+// accounted; what is not of it is of the old connection.
+static bool completes_anew(struct lcore *lcore, const struct walk *walk)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct pkt *pkt = walk->pkt;
+	unsigned half = walk->half;
+
+	if (likely(!((flow->seen[0] | flow->seen[1]) & SEEN_SYN_AGAIN)) || !is_tcp(pkt))
+		return false;
+	struct flow_anew *anew = &flow_cold_at(lcore->flows, walk->ref)->anew;
+
+	if (is_syn(pkt, TH_ACK) && flow->seen[!half] & SEEN_SYN_AGAIN &&
+		pkt->tcp_ack == anew->isn[!half] + 1) {
+		anew->answered = true;
+		anew->isn[half] = pkt->tcp_seq;
+		anew->window_scale[half] = segment_scale(walk->m, pkt);
+	}
+	return flow->seen[half] & SEEN_SYN_AGAIN && anew->answered &&
+	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
+	       pkt->tcp_ack == anew->isn[!half] + 1 &&
+	       pkt->tcp_seq - (anew->isn[half] + 1) < EDGE_TOLERANCE;
+}
+
+// The tuple of a flow is used again.
+enum verdict reuse_account(struct lcore *lcore, struct walk *walk)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+
+	if (unlikely(completes_anew(lcore, walk)))
+		return begin_anew(lcore, walk);
+	// the SYN is believed when it is taken, but a blocked peer shall not get so far
+	if (is_syn(walk->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
+		walk_cached(lcore, walk, true)) {
+		walk->told = true;
+		walk->reason = DROP_CONN_CACHE;
+		return VERDICT_DROP;
+	}
+	return VERDICT_PASS;
+}

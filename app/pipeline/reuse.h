@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tuple of a TCP flow that lives is used again: a handshake within it. The old flow ends when
+// the new handshake is complete (its SYN-ACK acknowledged), and not before: either end can be
+// imitated, but not both (parse_key_zones). The owning lcore only.
+#ifndef SLUICE_REUSE_H
+#define SLUICE_REUSE_H
+
+#include "walk.h"
+
+// A packet of a flow, before it is accounted. The flow may be another afterwards (walk->ref), or a
+// stub. VERDICT_DROP: the connection cache refuses it.
+enum verdict reuse_account(struct lcore *lcore, struct walk *walk);
+// Its SYN, or SYN-ACK, in a flow that lives.
+void reuse_syn(struct lcore *lcore, struct walk *walk);
+
+#endif

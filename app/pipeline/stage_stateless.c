@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stage of packets that make no flow: fragments wait for their datagram; ICMP errors pass if
+// the policy allows their own addresses, and if the flow that they quote can have caused them.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include "decide.h"
+#include "fault.h"
+#include "flow_event.h"
+#include "fragments.h"
+#include "parse_layers.h"
+#include "walk.h"
+
+#define ICMP_REDIRECT    5
+#define ICMPV6_REDIRECT  137
+#define ICMP_ERROR_MAX   576  // bytes of IP (RFC 1812 section 4.3.2.3)
+#define ICMPV6_ERROR_MAX 1280 // the least MTU (RFC 4443 section 2.4 (c))
+#define WINDOW_UNSCALED  65535u
+
+static enum verdict drop(struct walk *walk, enum drop_reason reason)
+{
+	walk->reason = reason;
+	return VERDICT_DROP;
+}
+
+// What is known of the flow that an ICMP error quotes.
+struct quoted {
+	struct flow_ends ends;
+	uint16_t flags; // FLOW_*
+	uint16_t app;
+	uint8_t confidence;
+	uint8_t l4_proto;
+	unsigned half; // of the quoted packet
+	uint32_t pkts; // of that half
+	bool has_edges;
+	uint32_t first, last; // TCP: sequence numbers that may be in flight
+};
+
+static void quote_flow(const struct lcore *lcore, uint32_t ref, struct quoted *q)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	const struct flow_half *half = &cold->half[q->half];
+
+	q->ends = cold->ends;
+	q->app = flow->app;
+	q->confidence = flow->confidence;
+	q->l4_proto = flow->l4_proto;
+	q->pkts = flow->pkts[q->half];
+	q->has_edges = flow->seen[q->half] & SEEN_RELEASED;
+	q->last = flow->released[q->half];
+	if (flow->seen[q->half] & SEEN_ACKED)
+		q->first = flow->acked[q->half];
+	else
+		q->first = half->has_start ? half->start_seq - 1 : q->last - WINDOW_UNSCALED;
+}
+
+static void quote_stub(
+	const struct lcore *lcore, uint32_t ref, const union flow_key *key, struct quoted *q)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
+	uint8_t flags = stub->tcp_flags[q->half];
+
+	flow_ends_of(key, stub->flags, &q->ends);
+	q->app = stub->app;
+	q->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
+	q->l4_proto = stub->l4_proto;
+	q->pkts = stub->pkts[q->half];
+	q->has_edges = flags & TH_SYN;
+	q->first = stub->isn[q->half];
+	q->last = q->first + 1 + (flags & TH_FIN ? 1 : 0);
+}
+
+// The key's direction is that of the quoted packet.
+static struct quoted quote(const struct lcore *lcore, const struct walk *walk)
+{
+	bool stub = walk->ref & FLOW_REF_STUB;
+	struct quoted q = {
+		.flags = stub ? flow_stub_at(lcore->flows, walk->ref)->flags
+			      : flow_at(lcore->flows, walk->ref)->flags,
+	};
+	bool from_a = walk->pkt->flags & PKT_A_TO_B;
+
+	q.half = from_a == !!(q.flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
+	if (stub)
+		quote_stub(lcore, walk->ref, walk->key, &q);
+	else
+		quote_flow(lcore, walk->ref, &q);
+	return q;
+}
+
+static const uint8_t *read_ip(struct walk *walk, uint32_t offset, uint8_t buffer[40])
+{
+	return rte_pktmbuf_read(walk->m, offset, walk->pkt->flags & PKT_V6 ? 40 : 20, buffer);
+}
+
+// An error goes to the source of the packet that it is about (RFC 792, RFC 4443 section 2.2).
+static bool goes_to_quoted_source(struct walk *walk)
+{
+	bool v6 = walk->pkt->flags & PKT_V6;
+	uint8_t outer[40], inner[40];
+	const uint8_t *ip = read_ip(walk, walk->pkt->l3_off, outer);
+	const uint8_t *quoted = read_ip(walk, walk->pkt->emb_off, inner);
+
+	return ip && quoted &&
+	       memcmp(ip + (v6 ? 24 : 16), quoted + (v6 ? 8 : 12), v6 ? 16 : 4) == 0;
+}
+
+static bool is_oversize(const struct pkt *pkt)
+{
+	uint32_t length = (uint32_t)(pkt->payload_off - pkt->l3_off) + pkt->payload_len;
+
+	return length > (pkt->flags & PKT_V6 ? ICMPV6_ERROR_MAX : ICMP_ERROR_MAX);
+}
+
+// Zones are part of the key (parse_key_zones): an error that comes from the zone of the packet that
+// it quotes finds the flow under the other one.
+static bool quotes_flow_of_own_zone(const struct lcore *lcore, const struct walk *walk)
+{
+	union flow_key key = *walk->key;
+
+	if (lcore->inside_is_initiator)
+		return false;
+	if (walk->v6)
+		key.v6.flags ^= KEY_A_INSIDE;
+	else
+		key.v4.flags ^= KEY_A_INSIDE;
+	return flow_find(lcore->flows, &key, walk->v6) != FLOW_REF_NONE;
+}
+
+// The counter of what is wrong with it; NULL: nothing. RFC 5927 section 4.1: the segment that is
+// quoted must be in flight; hosts take one that is at the next number, too, as a bare
+// acknowledgement is.
+static uint64_t *fault_of(struct lcore *lcore, struct walk *walk, const struct quoted *q)
+{
+	struct stats *stats = &lcore->stats;
+	const struct pkt *pkt = walk->pkt;
+
+	if (!goes_to_quoted_source(walk))
+		return &stats->icmp_errors_receiver;
+	if (is_oversize(pkt))
+		return &stats->icmp_errors_oversize;
+	if (!q)
+		return quotes_flow_of_own_zone(lcore, walk) ? &stats->icmp_errors_zone : NULL;
+	if (!q->pkts)
+		return &stats->icmp_errors_unsent;
+	if (q->l4_proto == IPPROTO_TCP &&
+		(!q->has_edges || pkt->tcp_ack - q->first > q->last - q->first))
+		return &stats->icmp_errors_window;
+	return NULL;
+}
+
+static struct decide_input input_of(
+	const struct lcore *lcore, const struct pkt *pkt, const struct flow_ends *ends)
+{
+	return (struct decide_input){
+		.ends = ends,
+		.l4_proto = pkt->l4_proto,
+		.n_vlan = pkt->n_vlan,
+		.app_final = true,
+		.c2s_from_inside = pkt->flags & PKT_FROM_INSIDE,
+		.vlan = {pkt->vlan[0], pkt->vlan[1]},
+		.windows = lcore->windows,
+	};
+}
+
+static enum verdict drop_by_rule(struct lcore *lcore, struct walk *walk, uint32_t rule)
+{
+	if (rule != RULE_DEFAULT)
+		walk->rule_uid = lcore->policy->rules[rule].uid;
+	return drop(walk, DROP_RULE);
+}
+
+enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk)
+{
+	struct flow_ends ends;
+
+	packet_ends(walk->m, &ends);
+	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+
+	input.ports_known = walk->pkt->flags & PKT_L4_OK;
+	struct decision decision = decide(lcore->policy, &input);
+
+	lcore->stats.decisions++;
+	if (!action_blocks(decision.action))
+		return VERDICT_SEND;
+	walk->told = true;
+	return drop_by_rule(lcore, walk, decision.rule);
+}
+
+static const uint8_t *read_at(struct rte_mbuf *m, uint32_t offset, uint32_t length, uint8_t *buffer)
+{
+	return rte_pktmbuf_read(m, offset, length, buffer);
+}
+
+// The protocol in an IPv6 header, behind its extension headers (RFC 2473 puts some there).
+static uint8_t protocol_behind(struct rte_mbuf *m, uint32_t at, uint8_t proto)
+{
+	uint8_t buffer[8];
+	const uint8_t *p;
+
+	for (at += 40; parse_is_extension(proto); proto = p[0]) {
+		p = read_at(m, at, 8, buffer);
+		if (!p)
+			break;
+		at += parse_extension_length(proto, p);
+	}
+	return proto;
+}
+
+// The ends of the outermost header, and its protocol. False: there is none but the inspected one.
+static bool outer_ends(const struct walk *walk, struct flow_ends *ends, uint8_t *proto)
+{
+	const struct pkt *pkt = walk->pkt;
+	uint8_t buffer[40];
+
+	if (pkt->outer_l3_off == pkt->l3_off)
+		return false; // the view of a datagram: its fragments were asked for
+	const uint8_t *ip = read_at(walk->m, pkt->outer_l3_off, 20, buffer);
+
+	memset(ends, 0, sizeof(*ends));
+	if (ip && ip[0] >> 4 == 4) {
+		*proto = ip[9];
+		for (unsigned i = 0; i < 2; i++) {
+			ends->address[i][10] = ends->address[i][11] = 0xff;
+			memcpy(ends->address[i] + 12, ip + 12 + 4 * i, 4);
+		}
+		return true;
+	}
+	ip = read_at(walk->m, pkt->outer_l3_off, 40, buffer);
+	if (!ip)
+		return false;
+	*proto = protocol_behind(walk->m, pkt->outer_l3_off, ip[6]);
+	memcpy(ends->address, ip + 8, 32);
+	return true;
+}
+
+static void swap_ends(struct flow_ends *ends)
+{
+	struct flow_ends as_is = *ends;
+
+	memcpy(ends->address[0], as_is.address[1], 16);
+	memcpy(ends->address[1], as_is.address[0], 16);
+}
+
+bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator)
+{
+	struct flow_ends ends;
+	uint8_t proto;
+
+	if (walk->allowed || !outer_ends(walk, &ends, &proto))
+		return false;
+	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+
+	input.l4_proto = proto;
+	input.c2s_from_inside |= lcore->inside_is_initiator && initiator;
+	if (!initiator) {
+		swap_ends(&ends);
+		input.c2s_from_inside = !input.c2s_from_inside;
+	}
+	struct decision decision = decide(lcore->policy, &input);
+
+	lcore->stats.decisions++;
+	if (!action_blocks(decision.action))
+		return false;
+	drop_by_rule(lcore, walk, decision.rule);
+	return true;
+}
+
+// A fragment or an ICMP error in a tunnel: who began the flow is not known, or is not asked.
+// Refused, if a rule names its sender, or if no flow between those ends could pass.
+static bool tunnel_sender_refused(struct lcore *lcore, struct walk *walk)
+{
+	struct flow_ends ends;
+	uint8_t proto;
+
+	if (!outer_ends(walk, &ends, &proto))
+		return false;
+	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+
+	input.l4_proto = proto;
+	uint32_t rule = decide_sender(lcore->policy, &input, input.c2s_from_inside);
+
+	if (rule == RULE_DEFAULT && walk_outer_refused(lcore, walk, true))
+		return walk_outer_refused(lcore, walk, false);
+	if (rule != RULE_DEFAULT)
+		drop_by_rule(lcore, walk, rule);
+	return rule != RULE_DEFAULT;
+}
+
+// An error is an answer within the flow that it quotes, by whoever sends it: the rules of the flow
+// must allow that address in the place of the end that the quoted packet went to, or the rules must
+// allow the error by itself. And no rule may refuse what its sender sends.
+static enum verdict decide_error(struct lcore *lcore, struct walk *walk, const struct quoted *q)
+{
+	struct flow_ends own, ends = q->ends;
+	bool flow_from_inside = q->flags & FLOW_C2S_INSIDE;
+
+	packet_ends(walk->m, &own);
+	if (q->flags & FLOW_ALLOWED && !memcmp(own.address[0], ends.address[!q->half], 16))
+		return VERDICT_SEND;
+	struct decide_input input = input_of(lcore, walk->pkt, &own);
+	uint32_t rule = decide_sender(lcore->policy, &input, flow_from_inside);
+
+	lcore->stats.decisions++;
+	if (rule != RULE_DEFAULT)
+		return drop_by_rule(lcore, walk, rule);
+	memcpy(ends.address[!q->half], own.address[0], 16);
+	input.ends = &ends;
+	input.app = q->app;
+	input.confidence = q->confidence;
+	input.l4_proto = q->l4_proto;
+	input.ports_known = true;
+	input.app_final = q->flags & FLOW_APP_FINAL ||
+			  (q->l4_proto != IPPROTO_TCP && q->l4_proto != IPPROTO_UDP);
+	input.c2s_from_inside = flow_from_inside;
+	if (q->flags & FLOW_ALLOWED || !action_blocks(decide(lcore->policy, &input).action))
+		return VERDICT_SEND;
+	return walk_decide_addresses(lcore, walk);
+}
+
+// Half of the errors may be such that quote no flow: a flood of these, which is easy to make,
+// leaves room for the others.
+static bool is_beyond_limit(struct lcore *lcore, bool has_flow)
+{
+	uint32_t limit = lcore->policy->icmp_errors_per_s;
+
+	if (!lcore->policy->enforces)
+		return false;
+	if (lcore->now_ns - lcore->icmp_error_window_ns >= NS_PER_S) {
+		lcore->icmp_error_window_ns = lcore->now_ns;
+		lcore->icmp_errors_in_window = 0;
+	}
+	if (lcore->icmp_errors_in_window >= (has_flow ? limit : limit / 2))
+		return true;
+	lcore->icmp_errors_in_window++;
+	return false;
+}
+
+// No packet of its flow can have caused it. A policy that enforces nothing drops nothing.
+static enum verdict refuse_error(struct lcore *lcore, struct walk *walk)
+{
+	return lcore->policy->enforces
+		       ? drop(walk, DROP_ICMP_ERROR)
+		       : walk_invalid(lcore, walk, DROP_ICMP_ERROR, INVALID_OBSERVE);
+}
+
+static bool is_condemned(const struct lcore *lcore, uint32_t ref)
+{
+	return ref != FLOW_REF_NONE && ref & FLOW_REF_STUB &&
+	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
+}
+
+static enum verdict admit_error(struct lcore *lcore, struct walk *walk)
+{
+	bool has_flow = walk->ref != FLOW_REF_NONE;
+	struct quoted quoted;
+
+	lcore->stats.icmp_error_pkts++;
+	if (is_condemned(lcore, walk->ref)) {
+		walk->told = true;
+		return drop(walk, DROP_CONDEMNED);
+	}
+	if (!walk_checksum_good(lcore, walk)) {
+		lcore->stats.bad_checksum_pkts++;
+		return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+	}
+	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
+		return VERDICT_DROP;
+	if (has_flow)
+		quoted = quote(lcore, walk);
+	uint64_t *fault = fault_of(lcore, walk, has_flow ? &quoted : NULL);
+
+	if (fault) {
+		++*fault;
+		return refuse_error(lcore, walk);
+	}
+	enum verdict verdict =
+		has_flow ? decide_error(lcore, walk, &quoted) : walk_decide_addresses(lcore, walk);
+
+	if (verdict == VERDICT_SEND && is_beyond_limit(lcore, has_flow)) {
+		lcore->stats.icmp_errors_limited++;
+		return drop(walk, DROP_ICMP_LIMIT);
+	}
+	return verdict;
+}
+
+static bool is_redirect(const struct pkt *pkt)
+{
+	if (!(pkt->flags & PKT_L4_OK))
+		return false;
+	return pkt->l4_proto == IPPROTO_ICMP
+		       ? pkt->sport == ICMP_REDIRECT
+		       : pkt->l4_proto == IPPROTO_ICMPV6 && pkt->sport == ICMPV6_REDIRECT;
+}
+
+// Held until its datagram is whole. A header with a bad checksum is of no datagram: no host takes
+// it.
+static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->view) { // a fragment of a fragment
+		return walk_unsupported(lcore, walk, UNSUPPORTED_FRAGMENTS);
+	}
+	lcore->stats.fragment_pkts += !(walk->pkt->owner_slot & PKT_SETTLED);
+	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
+		return VERDICT_DROP;
+	if (walk_checksum_good(lcore, walk))
+		return fragments_take(lcore, walk);
+	lcore->stats.bad_checksum_pkts++;
+	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+}
+
+enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
+{
+	if (walk->pkt->flags & PKT_FRAGMENT)
+		return take_fragment(lcore, walk);
+	if (unlikely(is_redirect(walk->pkt))) {
+		lcore->stats.icmp_redirects++;
+		if (policy_drops_redirects(lcore->policy))
+			return drop(walk, DROP_ICMP_REDIRECT);
+	}
+	if (FAULT(ICMP_RULES) && walk->pkt->flags & PKT_ICMP_ERROR && walk->ref != FLOW_REF_NONE)
+		return VERDICT_SEND;
+	return walk->pkt->flags & PKT_ICMP_ERROR ? admit_error(lcore, walk) : VERDICT_PASS;
+}

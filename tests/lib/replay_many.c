@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `sluice replay` again and again in one process: a line of standard input is a command line, its
+// words separated by tabs. Prints "done CODE" for each. Linked with EAL's start and stop wrapped,
+// so that EAL is started once (tests/lib/compare_drops.py runs thousands of captures).
+#include <stdio.h>
+#include <string.h>
+#include "eal.h"
+#include "replay.h"
+#include "replay_plane.h"
+
+#define LINE_BYTES 8192
+#define WORDS_MAX  64
+#define EAL_MB     768
+
+int __real_eal_start_private(unsigned mb, char *err, size_t err_len);
+int __wrap_eal_start_private(unsigned mb, char *err, size_t err_len);
+void __wrap_eal_stop(void);
+void __real_replay_plane_free(struct replay_plane *plane, bool another);
+void __wrap_replay_plane_free(struct replay_plane *plane, bool another);
+
+int __wrap_eal_start_private(unsigned mb, char *err, size_t err_len)
+{
+	static bool started;
+
+	(void)mb;
+	if (started)
+		return 0;
+	started = true;
+	return __real_eal_start_private(EAL_MB, err, err_len);
+}
+
+void __wrap_eal_stop(void)
+{
+}
+
+void __wrap_replay_plane_free(struct replay_plane *plane, bool another)
+{
+	(void)another;
+	__real_replay_plane_free(plane, true);
+}
+
+int main(void)
+{
+	char line[LINE_BYTES], *words[WORDS_MAX + 1], *rest;
+	int n;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		n = 1;
+		words[0] = (char[]){"replay"};
+		for (char *word = strtok_r(line, "\t", &rest); word && n < WORDS_MAX;
+			word = strtok_r(NULL, "\t", &rest))
+			words[n++] = word;
+		words[n] = NULL;
+		printf("done %d\n", replay_main(n, words));
+		fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many records a flood writes: of each type, of one source, in how long a file; what is left
+// out is told of, flows of one packet are put together, and who stays below the limits loses
+// nothing.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "eve_lines.h"
+#include "sink.h"
+
+#define FLOOD 32000u
+#define TYPE  5000u // gateway.json: events.per_s, source_per_s
+#define ONE   500u
+
+struct world {
+	struct dataplane *dp;
+	struct rule_names *names;
+	struct sink *sink;
+	char dir[40];
+	char path[80];
+};
+
+static struct world world_new(uint32_t file_mb, bool limited)
+{
+	struct world w = {
+		.dp = fake_dataplane_new(1, false), .dir = "/tmp/test_event_limit.XXXXXX"};
+	char err[256] = "";
+
+	assert_non_null(mkdtemp(w.dir));
+	snprintf(w.path, sizeof w.path, "%s/eve.json", w.dir);
+	w.names = rule_names_new();
+	assert_int_equal(rule_names_intern(w.names, "no-bittorrent"), 1);
+	const struct sink_options options = {
+		.path = w.path,
+		.source = "wire/pcap",
+		.flow_events = true,
+		.drop_events = true,
+		.live = true,
+		.limits = {.per_s = limited ? TYPE : 0, .source_per_s = limited ? ONE : 0},
+		.file_mb = file_mb,
+		.files = 2,
+	};
+
+	if (sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err))
+		fail_msg("%s", err);
+	return w;
+}
+
+static json_t *close_and_read(struct world *w)
+{
+	sink_free(w->sink);
+	json_t *lines = lines_read(w->path);
+
+	rule_names_free(w->names);
+	fake_dataplane_free(w->dp);
+	return lines;
+}
+
+static off_t bytes(const struct world *w, const char *suffix)
+{
+	char path[120];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s%s", w->path, suffix);
+	return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
+static void remove_all(struct world *w)
+{
+	char path[120];
+
+	for (unsigned i = 1; i < 4; i++) {
+		snprintf(path, sizeof path, "%s.over%u", w->path, i);
+		unlink(path);
+	}
+	unlink(w->path);
+	assert_int_equal(rmdir(w->dir), 0);
+}
+
+// A record of a source, whose number is the end of its address.
+static struct event record(enum event_type type, uint32_t source, uint64_t now_ns)
+{
+	struct event event = event_of(type);
+
+	memcpy(event.ends.address[HALF_C2S] + 12, &source, 4);
+	event.now_ns = now_ns;
+	if (type == EVENT_FLOW) {
+		event.action = ACTION_PASS;
+		event.flow.pkts[HALF_C2S] = 1;
+		event.flow.pkts[HALF_S2C] = 0;
+		event.flow.bytes[HALF_C2S] = 60;
+		event.flow.start_ns = event.flow.end_ns = now_ns;
+	}
+	return event;
+}
+
+static void send(struct world *w, enum event_type type, uint32_t source, uint64_t now_ns)
+{
+	struct event event = record(type, source, now_ns);
+
+	sink_event(w->sink, &event);
+}
+
+static json_int_t number_or_0(json_t *object, const char *outer, const char *inner)
+{
+	return json_integer_value(json_object_get(json_object_get(object, outer), inner));
+}
+
+static bool is_type(json_t *line, const char *type)
+{
+	return !strcmp(json_string_value(json_object_get(line, "event_type")), type);
+}
+
+static void a_flood_of_one_source_is_put_together(void **state)
+{
+	struct world w = world_new(0, true);
+	json_int_t told = 0, left_out = 0, honest = 0;
+	size_t i, n_lines;
+	json_t *line;
+	(void)state;
+
+	for (uint32_t k = 0; k < FLOOD; k++) {
+		send(&w, EVENT_FLOW, 1, T0);
+		if (k % 1000 == 0)
+			send(&w, EVENT_FLOW, 2, T0);
+	}
+	json_t *lines = close_and_read(&w);
+
+	n_lines = json_array_size(lines);
+	json_array_foreach (lines, i, line) {
+		const char *source = json_string_value(json_object_get(line, "src_ip"));
+		json_int_t of = number_or_0(line, "flow", "aggregated");
+
+		if (is_type(line, "limited"))
+			left_out +=
+				number_or_0(json_object_get(line, "limited"), "left_out", "flow");
+		else if (!strcmp(source, "2.0.0.0"))
+			honest++;
+		else
+			told += of ? of : 1;
+	}
+	print_message("%u flows of one packet: %zu records, %lld bytes\n", FLOOD, n_lines,
+		(long long)bytes(&w, ""));
+	assert_int_equal(told, FLOOD); // each is told of
+	assert_int_equal(left_out, FLOOD - ONE);
+	assert_int_equal(honest, 32);
+	assert_true(bytes(&w, "") < 1 << 20);
+	json_decref(lines);
+	remove_all(&w);
+}
+
+// Every type that a packet can cause, from as many sources as there are packets.
+static void every_type_has_its_limit(void **state)
+{
+	static const enum event_type types[] = {EVENT_FLOW, EVENT_ALERT, EVENT_DROP,
+		EVENT_CONNCACHE, EVENT_INVALID, EVENT_ANOMALY, EVENT_ELEPHANT, EVENT_TRANSFER};
+	(void)state;
+
+	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+		struct world w = world_new(0, true);
+		json_int_t left_out = 0;
+		size_t i, written = 0;
+		json_t *line;
+
+		for (uint32_t k = 0; k < FLOOD; k++)
+			send(&w, types[t], k, T0);
+		assert_int_equal(sink_left_out(w.sink), FLOOD - TYPE);
+		json_t *lines = close_and_read(&w);
+
+		json_array_foreach (lines, i, line) {
+			json_t *inner =
+				json_object_get(json_object_get(line, "limited"), "left_out");
+			const char *key;
+			json_t *value;
+
+			json_object_foreach (inner, key, value)
+				left_out += json_integer_value(value);
+			written += !inner && !number_or_0(line, "flow", "aggregated");
+		}
+		assert_int_equal(written, TYPE);
+		assert_int_equal(left_out, FLOOD - TYPE);
+		json_decref(lines);
+		remove_all(&w);
+	}
+}
+
+static void what_stays_below_the_limits_loses_nothing(void **state)
+{
+	struct world w = world_new(0, true);
+	unsigned sent = 0;
+	(void)state;
+
+	for (unsigned second = 0; second < 5; second++)
+		for (uint32_t source = 0; source < 9; source++)
+			for (unsigned i = 0; i < ONE; i++, sent++)
+				send(&w, EVENT_FLOW, source << 8, T0 + second * NS_PER_S);
+	assert_int_equal(sink_left_out(w.sink), 0);
+	json_t *lines = close_and_read(&w);
+
+	assert_int_equal(json_array_size(lines), sent);
+	json_decref(lines);
+	remove_all(&w);
+}
+
+static void summaries_come_while_it_lasts(void **state)
+{
+	struct world w = world_new(0, true);
+	unsigned n = 0;
+	size_t i;
+	json_t *line;
+	(void)state;
+
+	for (unsigned second = 0; second < 35; second++) {
+		for (unsigned k = 0; k < 2 * ONE; k++)
+			send(&w, EVENT_ALERT, 1, T0 + second * NS_PER_S);
+		sink_drain(w.sink, 0);
+	}
+	json_t *lines = close_and_read(&w);
+
+	json_array_foreach (lines, i, line)
+		n += is_type(line, "limited");
+	assert_in_range(n, 3, 5);
+	json_decref(lines);
+	remove_all(&w);
+}
+
+static void a_long_file_is_renamed_at_once(void **state)
+{
+	struct world w = world_new(1, false);
+	(void)state;
+
+	for (uint32_t k = 0; k < 8000; k++)
+		send(&w, EVENT_FLOW, k, T0);
+	json_t *lines = close_and_read(&w);
+
+	assert_true(bytes(&w, "") >= 0 && bytes(&w, "") < 1200 << 10);
+	assert_in_range(bytes(&w, ".over1"), 1 << 20, 1200 << 10);
+	assert_in_range(bytes(&w, ".over2"), 1 << 20, 1200 << 10);
+	assert_int_equal(bytes(&w, ".over3"), -1);
+	json_decref(lines);
+	char path[120];
+
+	snprintf(path, sizeof path, "%s.over1", w.path);
+	json_decref(lines_read(path)); // whole lines
+	remove_all(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_flood_of_one_source_is_put_together),
+		cmocka_unit_test(every_type_has_its_limit),
+		cmocka_unit_test(what_stays_below_the_limits_loses_nothing),
+		cmocka_unit_test(summaries_come_while_it_lasts),
+		cmocka_unit_test(a_long_file_is_renamed_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

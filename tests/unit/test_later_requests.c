@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names behind what classification reads: behind 2 KiB of a hello or a header, and in later
+// requests of a kept-alive connection, whole, in segments of any size, behind bodies of any
+// framing.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "../lib/classify_rig.h"
+#include "../lib/pipe.h"
+#include "flow_table.h"
+#include "names_follow.h"
+#include "user_apps.h"
+
+static struct rig *rig; // the repository's signatures
+static char big[20000], big2[20000];
+
+struct connection {
+	struct pipe *pipe;
+	struct pipe_packet packet;
+	uint32_t seq[2];
+	size_t piece;
+	bool reset; // of the flow: something did not leave
+};
+
+// blocked.example is IRC to this policy, and refused; allowed.example is XMPP.
+static struct connection begin_with(size_t piece, const struct lcore_limits *limits)
+{
+	static uint16_t sport = 20000;
+	struct connection c = {.pipe = pipe_new(1, limits),
+		.packet = {.sport = ++sport, .dport = 80},
+		.seq = {1000, 5000},
+		.piece = piece};
+	struct policy *policy;
+
+	pipe_signatures(c.pipe, rig->db);
+	policy = pipe_policy(c.pipe);
+	pipe_rule_app(policy, 7, ACTION_DROP, "irc");
+	policy->user_apps = user_apps_new();
+	assert_non_null(policy->user_apps);
+	assert_int_equal(
+		user_apps_add_host(policy->user_apps, app_find("irc"), "blocked.example"), 0);
+	assert_int_equal(
+		user_apps_add_host(policy->user_apps, app_find("xmpp"), "allowed.example"), 0);
+	pipe_publish(c.pipe, policy);
+	return c;
+}
+
+static struct connection begin(size_t piece)
+{
+	return begin_with(piece, NULL);
+}
+
+static void end(struct connection *c)
+{
+	pipe_free(c->pipe);
+}
+
+static void segment(
+	struct connection *c, unsigned half, uint8_t flags, const void *bytes, size_t length)
+{
+	struct pipe_packet packet = c->packet;
+
+	packet.from_outside = half == HALF_S2C;
+	packet.tcp_flags = flags;
+	packet.seq = c->seq[half];
+	packet.ack = flags == TH_SYN ? 0 : c->seq[!half];
+	packet.payload = bytes;
+	packet.payload_length = (uint16_t)length;
+	c->pipe->n_sent = 0;
+	if (!pipe_run(c->pipe, 0, &packet) && length)
+		c->reset = true;
+	c->seq[half] += (uint32_t)length + !!(flags & TH_SYN);
+}
+
+static void open_tcp(struct connection *c)
+{
+	segment(c, HALF_C2S, TH_SYN, NULL, 0);
+	segment(c, HALF_S2C, TH_SYN | TH_ACK, NULL, 0);
+	segment(c, HALF_C2S, TH_ACK, NULL, 0);
+}
+
+static void say(struct connection *c, unsigned half, const void *bytes, size_t length)
+{
+	size_t piece = c->piece < 1400 ? c->piece : 1400;
+
+	for (size_t at = 0; at < length && !c->reset; at += piece) {
+		segment(c, half, TH_ACK, (const char *)bytes + at,
+			length - at < piece ? length - at : piece);
+		if (half == HALF_C2S)
+			segment(c, HALF_S2C, TH_ACK, NULL, 0);
+	}
+}
+
+#define REQUEST(host) "GET / HTTP/1.1\r\nHost: " host "\r\n\r\n"
+#define ANSWER        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+#define FIRST         REQUEST("plain.example")
+#define BLOCKED       REQUEST("blocked.example")
+
+static const struct {
+	const char *name;
+	const char *before;  // passes; then the request that shall not
+	bool passes;         // what follows is no request
+	const char *request; // NULL: BLOCKED
+} talks[] = {
+	{"the first", "", false, NULL},
+	{"a second", FIRST, false, NULL},
+	{"behind another application's", REQUEST("allowed.example"), false, NULL},
+	{"empty lines between", FIRST "\r\n\n\r\n", false, NULL},
+	{"a body", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\nhello world", false,
+		NULL},
+	{"chunks",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"5\r\nhello\r\n1A;x=y\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n",
+		false, NULL},
+	{"chunks and a trailer",
+		"POST / HTTP/1.1\r\nHost: x\r\ntransfer-encoding: Chunked\r\n\r\n"
+		"5\r\nhello\r\n0\r\nDigest: x\r\nA: b\r\n\r\n",
+		false, NULL},
+	{"both lengths",
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		false, NULL},
+	{"two lengths",
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nContent-Length: 40\r\n\r\nabcd",
+		false, NULL},
+	{"chunks that are none",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false,
+		NULL},
+	{"an Upgrade that is not answered", "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n",
+		false, NULL},
+	{"absolute form", FIRST, false, "GET http://blocked.example/ HTTP/1.1\r\nHost: x\r\n\r\n"},
+	{"CONNECT", FIRST, false, "CONNECT blocked.example:443 HTTP/1.1\r\n\r\n"},
+	{"two requests at once", FIRST, false, BLOCKED REQUEST("allowed.example")},
+	{"the second of two at once", FIRST, false, REQUEST("allowed.example") BLOCKED},
+	{"a request inside of a body", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 45\r\n\r\n",
+		true, NULL},
+	{"one inside of a chunk",
+		"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2d\r\n", true,
+		NULL},
+	{"others only", FIRST, true, REQUEST("other.example")},
+	{"no HTTP at all", "SSH-2.0-OpenSSH_9.2p1\r\n", true, NULL},
+};
+
+static void later_requests_are_looked_at(void **state)
+{
+	static const size_t pieces[] = {1400, 7, 1, 30};
+	(void)state;
+
+	for (unsigned i = 0; i < 4 * sizeof(talks) / sizeof(talks[0]); i++) {
+		unsigned n = i / 4;
+		const char *request = talks[n].request ? talks[n].request : BLOCKED;
+		struct connection c = begin(pieces[i % 4]);
+
+		open_tcp(&c);
+		say(&c, HALF_C2S, talks[n].before, strlen(talks[n].before));
+		if (c.reset)
+			fail_msg("%s, by %zu: refused too early", talks[n].name, c.piece);
+		say(&c, HALF_C2S, request, strlen(request));
+		if (c.reset == talks[n].passes)
+			fail_msg("%s, by %zu: %s", talks[n].name, c.piece,
+				c.reset ? "refused" : "passed");
+		end(&c);
+	}
+}
+
+static void answers_between_requests(void **state)
+{
+	struct connection c = begin(1400);
+	(void)state;
+
+	open_tcp(&c);
+	for (unsigned i = 0; i < 50; i++) {
+		say(&c, HALF_C2S, FIRST, sizeof(FIRST) - 1);
+		say(&c, HALF_S2C, ANSWER, sizeof(ANSWER) - 1);
+	}
+	assert_false(c.reset);
+	assert_int_equal(pipe_stats(c.pipe).names_requests, 50);
+	say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+	assert_true(c.reset);
+	assert_int_equal(pipe_stats(c.pipe).names_changed, 1);
+	end(&c);
+}
+
+// The server agrees: what follows is no HTTP, and the flow takes the fast path.
+static void a_tunnel_is_left_alone(void **state)
+{
+	static const char upgrade[] = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n";
+	static const char agreed[] = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
+	struct connection c = begin(1400);
+	const struct flow *flow;
+	(void)state;
+
+	open_tcp(&c);
+	say(&c, HALF_C2S, upgrade, sizeof(upgrade) - 1);
+	say(&c, HALF_S2C, agreed, sizeof(agreed) - 1);
+	say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+	assert_false(c.reset);
+	flow = flow_at(c.pipe->dp.lcores[0]->flows, 0);
+	for (unsigned i = 0; !flow->gen; i++)
+		flow++;
+	assert_true(flow->flags & FLOW_APP_FINAL);
+	end(&c);
+}
+
+// 1,050 empty lines, as nginx takes them; a header that fills 7 KiB; a request line of 3 KiB.
+static void heads_beyond_two_kilobytes(void **state)
+{
+	static const size_t pieces[] = {1400, 536, 100};
+	(void)state;
+
+	for (unsigned i = 0; i < 9; i++) {
+		struct connection c = begin(pieces[i % 3]);
+		size_t at = 0;
+
+		switch (i / 3) {
+		case 0:
+			for (unsigned k = 0; k < 1050; k++)
+				at += (size_t)snprintf(big + at, sizeof(big) - at, "\r\n");
+			break;
+		case 1:
+			at += (size_t)snprintf(big, sizeof(big), "GET / HTTP/1.1\r\n");
+			for (unsigned k = 0; k < 100; k++)
+				at += (size_t)snprintf(big + at, sizeof(big) - at,
+					"X-Filler-%02u: %058u\r\n", k % 100, 7u);
+			at += (size_t)snprintf(
+				big + at, sizeof(big) - at, "Host: blocked.example\r\n\r\n");
+			break;
+		default:
+			at += (size_t)snprintf(big, sizeof(big), "GET /%03000u HTTP/1.1\r\n", 7u);
+			break;
+		}
+		at += (size_t)snprintf(big + at, sizeof(big) - at,
+			i / 3 == 2 ? "Host: blocked.example\r\n\r\n"
+			: i / 3    ? ""
+				   : BLOCKED);
+		assert_true(at < 8192);
+		open_tcp(&c);
+		say(&c, HALF_C2S, big, at);
+		if (!c.reset)
+			fail_msg("head %u by %zu has passed", i / 3, c.piece);
+		end(&c);
+	}
+}
+
+// A hello of `filler` octets of key shares in front of its name; in records of `record` octets.
+static size_t hello(char *to, size_t filler, size_t record, const char *host)
+{
+	size_t n = strlen(host), at = 4, out = 0;
+	uint8_t *b = (uint8_t *)big2;
+	size_t extensions = 4 + filler + 9 + n, body = 2 + 32 + 1 + 4 + 2 + 2 + extensions;
+	const uint8_t head[] = {
+		1, (uint8_t)(body >> 16), (uint8_t)(body >> 8), (uint8_t)body, 3, 3};
+
+	memcpy(b, head, 6);
+	memset(b + 6, 0x5a, 32);
+	at = 38;
+	b[at++] = 0;
+	memcpy(b + at, "\0\2\x13\1\1\0", 6);
+	at += 6;
+	b[at++] = (uint8_t)(extensions >> 8);
+	b[at++] = (uint8_t)extensions;
+	memcpy(b + at, "\xfa\xfa", 2); // one that nobody knows
+	b[at + 2] = (uint8_t)(filler >> 8);
+	b[at + 3] = (uint8_t)filler;
+	memset(b + at + 4, 0, filler);
+	at += 4 + filler;
+	const uint8_t name[] = {0, 0, 0, (uint8_t)(n + 5), 0, (uint8_t)(n + 3), 0, 0, (uint8_t)n};
+
+	memcpy(b + at, name, 9);
+	memcpy(b + at + 9, host, n);
+	at += 9 + n;
+	for (size_t i = 0; i < at; i += record) {
+		size_t here = at - i < record ? at - i : record;
+
+		memcpy(to + out, "\x16\3\1", 3);
+		to[out + 3] = (char)(here >> 8);
+		to[out + 4] = (char)here;
+		memcpy(to + out + 5, b + i, here);
+		out += 5 + here;
+	}
+	return out;
+}
+
+static void hellos_beyond_two_kilobytes(void **state)
+{
+	static const size_t pieces[] = {1400, 536, 100};
+	(void)state;
+
+	for (unsigned i = 0; i < 12; i++) {
+		struct connection c = begin(pieces[i % 3]);
+		bool blocked = i & 1;
+		size_t at = hello(big, i / 2 & 1 ? 400 : 7000, i / 2 & 1 ? 1 : 16000,
+			blocked ? "www.blocked.example" : "www.allowed.example");
+
+		c.packet.dport = 443;
+		open_tcp(&c);
+		say(&c, HALF_C2S, big, at);
+		if (c.reset != blocked)
+			fail_msg("hello %u of %zu by %zu: %s", i, at, c.piece,
+				blocked ? "has passed" : "was refused");
+		end(&c);
+	}
+}
+
+// Without room nothing passes unlooked at: the segment is dropped, and comes again.
+static void without_room_a_head_waits(void **state)
+{
+	struct lcore_limits limits = pipe_limits();
+	struct connection c, other;
+	(void)state;
+
+	limits.heads = 1;
+	c = begin_with(1400, &limits);
+	open_tcp(&c);
+	say(&c, HALF_C2S, "GET / HT", 8);
+	assert_int_equal(name_heads_left(c.pipe->dp.lcores[0]->name_heads), 0);
+	other = c;
+	other.packet.sport++;
+	other.seq[0] = 1000;
+	other.seq[1] = 5000;
+	open_tcp(&other);
+	say(&other, HALF_C2S, "GET / HT", 8);
+	assert_true(other.reset);
+	assert_int_equal(pipe_stats(c.pipe).names_nomem, 1);
+	assert_int_equal(pipe_stats(c.pipe).dropped_pkts[DROP_UNCLASSIFIED], 1);
+	say(&c, HALF_C2S, "TP/1.1\r\nHost: other.example\r\n\r\n", 31);
+	assert_false(c.reset);
+	assert_int_equal(name_heads_left(c.pipe->dp.lcores[0]->name_heads), 1);
+	other.seq[0] -= 8; // again
+	other.reset = false;
+	say(&other, HALF_C2S, "GET / HT", 8);
+	assert_false(other.reset);
+	say(&other, HALF_C2S, "TP/1.1\r\nHost: blocked.example\r\n\r\n", 33);
+	assert_true(other.reset);
+	end(&c);
+}
+
+static int end_all(void **state)
+{
+	(void)state;
+	rig_free(rig);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(later_requests_are_looked_at),
+		cmocka_unit_test(answers_between_requests),
+		cmocka_unit_test(a_tunnel_is_left_alone),
+		cmocka_unit_test(heads_beyond_two_kilobytes),
+		cmocka_unit_test(hellos_beyond_two_kilobytes),
+		cmocka_unit_test(without_room_a_head_waits),
+	};
+
+	rig = rig_new();
+	return cmocka_run_group_tests(tests, NULL, end_all);
+}
