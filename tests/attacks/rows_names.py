@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names that a client asks for, hidden: QUIC, TLS, HTTP."""
+import struct
+
+from craft import ACK, ANY, DROP, PASS, PSH, Talk, add, crypto_frame, quic_initial
+from gencaps import client_hello, noise
+from speech import (
+    ALLOWED, BLOCKED, HTTP_GET, HTTP_OK, NAMES, hello_of_quic, quic_client, quic_server, refused, server_hello, tls)
+
+DCID, OTHER = b"\x83\x94\xc8\xf0\x3e\x51\x57\x08", b"\x01\x02\x03\x04\x05\x06\x07\x08"
+
+# 10. QUIC.
+
+
+def quic(before, hello=None):
+    """Datagrams of the client ahead of its hello. What makes the hello whole does not leave, nor when it is sent again:
+    a server that has not got it answers nothing."""
+    def build(world):
+        talk = Talk(world)
+        world.expect = ANY
+        for datagram in before:
+            talk.datagram(0, 40443, 443, datagram)
+        hellos = hello or (quic_client(BLOCKED),)
+        for datagram in hellos[:-1]:
+            talk.datagram(0, 40443, 443, datagram)
+        world.expect = DROP
+        for _ in range(3):
+            talk.datagram(0, 40443, 443, hellos[-1])
+            world.wait(1)
+    return build
+
+
+_PING = quic_initial(b"\1", DCID)
+_SHORT = quic_client("www.allowed.example", size=600)
+_TRICKS = {
+    "junk": (noise(1200, 1),), "junk_short": (b"\xc3" + noise(40, 1),), "junk_ten": tuple(noise(1200, n) for n in range(10)),
+    "one_byte": (b"x",), "small_initial_other_name": (_SHORT,), "ping": (_PING,),
+    "ping_eight": tuple(quic_initial(b"\1", DCID, number=n) for n in range(8)),
+    "other_keys": (quic_client("www.allowed.example", dcid=OTHER, size=1100),),
+    "bad_tag": (quic_client("www.allowed.example")[:-1] + b"\0",),
+    "version_0": (b"\xc0\0\0\0\0\x08" + DCID + b"\0\0\0\0\1",),
+    "unknown_version": (b"\xc0\x0a\x0a\x0a\x0a\x08" + DCID + b"\0" + noise(1180, 5),),
+    "short_dcid": (quic_initial(crypto_frame(hello_of_quic(ALLOWED)), b"\1\2\3\4"),),
+    "handshake_first": (b"\xe3\0\0\0\1\x08" + DCID + b"\0" + noise(1180, 4),),
+}
+add("quic_plain", "QUIC names", 10, NAMES, quic(()), rule="no-blocked")
+for _name, _before in _TRICKS.items():
+    add(f"quic_behind_{_name}", "QUIC names", 10, NAMES, quic(_before), rule="no-blocked", control="quic_plain")
+_HELLO = hello_of_quic(BLOCKED)
+for _name, _hello in {
+        "in_two_frames": (quic_initial(crypto_frame(_HELLO[:50]) + crypto_frame(_HELLO[50:], 50), DCID),),
+        "backwards": (quic_initial(crypto_frame(_HELLO[50:], 50) + b"\1" + crypto_frame(_HELLO[:50]), DCID),),
+        "in_two_datagrams": (quic_initial(crypto_frame(_HELLO[:50]), DCID), quic_initial(crypto_frame(_HELLO[50:], 50), DCID, 1)),
+        "second_first": (quic_initial(crypto_frame(_HELLO[50:], 50), DCID, 1), quic_initial(crypto_frame(_HELLO[:50]), DCID)),
+        }.items():
+    add(f"quic_{_name}", "QUIC names", 10, NAMES, quic((), _hello), rule="no-blocked", control="quic_plain")
+
+
+def quic_honest(before=(), name=ALLOWED):
+    def build(world):
+        talk = Talk(world)
+        for datagram in before:
+            talk.datagram(0, 40443, 443, datagram)
+        talk.datagram(0, 40443, 443, quic_client(name))
+        talk.datagram(1, 40443, 443, quic_server())
+        for n in range(20):
+            talk.datagram(n % 2, 40443, 443, b"\x43" + noise(300 + n, n))
+    return build
+
+
+add("quic_honest", "QUIC names", 10, NAMES, quic_honest())
+add("quic_honest_again", "QUIC names", 10, NAMES, quic_honest((quic_client(ALLOWED),)))
+add("quic_honest_ping", "QUIC names", 10, NAMES, quic_honest((_PING,)))
+
+
+def quic_forged_name(world):
+    """A datagram below 1,200 bytes with a refused name, which a server must discard, does no harm."""
+    talk = Talk(world)
+    world.expect = ANY
+    talk.datagram(0, 40443, 443, quic_client(BLOCKED, size=500))
+    world.expect = PASS
+    quic_honest()(world)
+
+
+add("quic_small_forged_name", "QUIC names", 10, NAMES, quic_forged_name)
+
+def quic_forged_whole(world):
+    """A whole hello with a refused name that somebody else has sent; the client's own asks for another one."""
+    talk = Talk(world)
+    world.expect = ANY
+    talk.datagram(0, 40443, 443, quic_client(BLOCKED, dcid=OTHER))
+    world.wait(1)
+    world.expect = PASS
+    quic_honest()(world)
+
+
+add("quic_forged_whole_hello", "QUIC names", 2, NAMES, quic_forged_whole)
+
+# 11. TLS.
+
+
+def hello(records=((3, 1),), version=(3, 3), empty=0, name=BLOCKED, cut=0):
+    """A ClientHello; empty: handshake records without octets ahead of it; cut: octets of the first record."""
+    message = bytearray(client_hello(name)[5:])
+    message[4:6] = bytes(version)
+    message = bytes(message)
+    parts = [message[:cut], message[cut:]] if cut else [message]
+    out = b""
+    for _ in range(empty):
+        out += bytes([22, *records[0], 0, 0])
+    for i, part in enumerate(parts):
+        out += bytes([22, *records[min(i, len(records) - 1)]]) + struct.pack(">H", len(part)) + part
+    return out
+
+
+def tls_refused(*flight):
+    def build(world):
+        session = Talk(world).session(40443, 443).open()
+        world.expect = ANY
+        for piece in flight[:-1]:
+            session.segment(0, ACK | PSH, piece)
+        world.expect = DROP
+        session.segment(0, ACK | PSH, flight[-1])
+        world.expect = ANY
+        session.segment(1, ACK | PSH, server_hello())
+        world.expect = DROP
+        session.segment(0, ACK | PSH, b"\x17\3\3\1\xf4" + noise(500, 3))
+    return build
+
+
+add("tls_plain", "TLS names", 11, NAMES, tls_refused(hello()), rule="no-blocked")
+for _name, _flight in {
+        "record_3_9": (hello(((3, 9),)),), "record_3_0": (hello(((3, 0),)),), "record_3_255": (hello(((3, 255),)),),
+        "hello_3_255": (hello(version=(3, 255)),), "hello_3_9": (hello(version=(3, 9)),), "hello_3_0": (hello(version=(3, 0)),),
+        "both_odd": (hello(((3, 9),), (3, 255)),), "empty_record": (hello(empty=1),), "empty_records": (hello(empty=5),),
+        "empty_record_alone": (hello(empty=1)[:5], hello()), "cut_record": (hello(cut=30),),
+        "cut_record_versions": (hello(((3, 1), (3, 9)), cut=30),), "one_octet_record": (hello(cut=1),),
+        "cut_segment": (hello()[:40], hello()[40:]), "first_octet": (hello()[:1], hello()[1:]),
+        }.items():
+    add(f"tls_{_name}", "TLS names", 11, NAMES, tls_refused(*_flight), rule="no-blocked", control="tls_plain")
+
+
+def tls_allowed(flight):
+    def build(world):
+        session = Talk(world).session(40443, 443).open()
+        for piece in flight:
+            session.say(0, piece)
+        session.say(1, server_hello())
+        for n in range(6):
+            session.say(n % 2, b"\x17\3\3\1\xf4" + noise(500, n))
+        session.close()
+    return build
+
+
+for _name, _flight in {
+        "record_3_9": (hello(((3, 9),), name=ALLOWED),), "hello_3_255": (hello(version=(3, 255), name=ALLOWED),),
+        "empty_records": (hello(empty=3, name=ALLOWED),), "cut": (hello(name=ALLOWED)[:50], hello(name=ALLOWED)[50:])}.items():
+    add(f"tls_allowed_{_name}", "TLS names", 11, NAMES, tls_allowed(_flight))
+
+
+def post_quantum(name):
+    """A hello whose key share is as long as those of ML-KEM, ahead of the name: in two segments."""
+    base = client_hello(name)[9:]
+    body = base[:2 + 32 + 1 + 2 + 4 + 2]
+    extensions = base[len(body) + 2:]
+    share = struct.pack(">HHHHH", 51, 1700 + 6, 1700 + 4, 0x11EC, 1700) + noise(1700, 8)
+    pad = struct.pack(">HH", 21, 600) + bytes(600)
+    extensions = share + pad + extensions
+    body += struct.pack(">H", len(extensions)) + extensions
+    message = b"\1" + struct.pack(">I", len(body))[1:] + body
+    octets = b"\x16\3\1" + struct.pack(">H", len(message)) + message
+    return octets[:1400], octets[1400:]
+
+
+add("tls_post_quantum", "TLS names", 19, NAMES, tls_refused(*post_quantum(BLOCKED)), rule="no-blocked", control="tls_plain")
+add("tls_allowed_post_quantum", "TLS names", 19, NAMES, tls_allowed(post_quantum(ALLOWED)))
+
+# 19. HTTP.
+
+_ASK = b"GET / HTTP/1.1\r\nHost: www.blocked.example\r\n\r\n"
+
+
+def http(pieces, before=0):
+    """before: requests for another name on the same connection, each with its answer."""
+    def build(world):
+        session = Talk(world).session(40080, 80).open()
+        for _ in range(before):
+            session.say(0, HTTP_GET).say(1, HTTP_OK)
+        world.expect = ANY
+        for piece in pieces[:-1]:
+            session.segment(0, ACK | PSH, piece)
+        refused(world, session, pieces[-1], HTTP_OK)
+    return build
+
+
+add("http_plain", "HTTP names", 19, NAMES, http((_ASK,)), rule="no-blocked")
+_LONG = b"GET / HTTP/1.1\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 200) for n in range(25))
+for _name, (_pieces, _before) in {
+        "second_request": ((_ASK,), 1), "fifth_request": ((_ASK,), 4), "thirtieth_request": ((_ASK,), 29),
+        "empty_lines": ((b"\r\n" * 700, b"\r\n" * 350 + _ASK), 0), "few_empty_lines": ((b"\r\n\r\n" + _ASK,), 0),
+        "long_header": ((_LONG[:1400], _LONG[1400:2800], _LONG[2800:4200], _LONG[4200:] + b"Host: www.blocked.example\r\n\r\n"), 0),
+        "long_target": ((b"GET /" + b"a" * 1300, b"a" * 1300, b" HTTP/1.1\r\nHost: www.blocked.example\r\n\r\n"), 0),
+        "cut_in_the_name": ((_ASK[:30], _ASK[30:]), 0),
+        "upper_case": ((_ASK.replace(b"Host: www.blocked", b"HOST: WWW.Blocked"),), 0),
+        "absolute_target": ((b"GET http://www.blocked.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",), 0),
+        "second_after_empty_lines": ((b"\r\n" * 20 + _ASK,), 1),
+        }.items():
+    add(f"http_{_name}", "HTTP names", 19, NAMES, http(_pieces, _before), rule="no-blocked", control="http_plain")
+
+
+def pipelined(world):
+    """The refused request behind an allowed one in the same segment."""
+    session = Talk(world).session(40080, 80).open()
+    refused(world, session, HTTP_GET + _ASK, HTTP_OK)
+
+
+add("http_pipelined", "HTTP names", 19, NAMES, pipelined, rule="no-blocked", control="http_plain")
+
+
+def http_honest(requests, empty=0):
+    def build(world):
+        session = Talk(world).session(40080, 80).open()
+        for n in range(requests):
+            session.say(0, b"\r\n" * empty + HTTP_GET)
+            session.say(1, b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n" + noise(3000, n))
+        session.close()
+    return build
+
+
+add("http_honest_kept", "HTTP names", 19, NAMES, http_honest(40))
+add("http_honest_empty_lines", "HTTP names", 19, NAMES, http_honest(2, 1050))
+add("tls_honest", "TLS names", 11, NAMES, lambda world: tls(Talk(world).session(40444, 443).open()))
