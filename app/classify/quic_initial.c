@@ -21,6 +21,9 @@ enum frame { // RFC 9000 19
 enum google_frame { // Q050 and its like number theirs as Google's QUIC did before
 	GOOGLE_PING = 0x07,
 	GOOGLE_CRYPTO = 0x08,
+	GOOGLE_ACK = 0x40, // with six bits of its own
+	GOOGLE_ACK_MASK = 0xc0,
+	GOOGLE_ACK_BLOCKS = 0x20,
 };
 
 struct packet {
@@ -156,6 +159,32 @@ static bool skip_ack(struct text *rest, bool ecn)
 	return true;
 }
 
+// Google QUIC, "ACK Frame": the type has the lengths of the largest number and of a block's; then a
+// delay, blocks with a gap before each but the first, and time stamps, of which the first is
+// longer.
+static bool skip_google_ack(struct text *rest)
+{
+	static const uint8_t lengths[] = {1, 2, 4, 6};
+	uint8_t type = rest->at[0];
+	uint32_t block = lengths[type & 3], at = 1u + lengths[type >> 2 & 3] + 2;
+	uint32_t n = 0;
+
+	if (type & GOOGLE_ACK_BLOCKS) {
+		if (at >= rest->length)
+			return false;
+		n = rest->at[at++];
+	}
+	at += block + n * (1 + block);
+	if (at >= rest->length)
+		return false;
+	n = rest->at[at++];
+	at += n ? 5 + (n - 1) * 3 : 0;
+	if (at > rest->length)
+		return false;
+	*rest = text_from(*rest, at);
+	return true;
+}
+
 struct piece { // of a CRYPTO stream
 	uint64_t offset;
 	struct text bytes;
@@ -180,7 +209,12 @@ static bool next_piece(struct text *rest, bool google, struct piece *piece)
 {
 	uint64_t type;
 
-	while (quic_take_varint(rest, &type)) {
+	for (;;) {
+		while (google && rest->length && (rest->at[0] & GOOGLE_ACK_MASK) == GOOGLE_ACK)
+			if (!skip_google_ack(rest))
+				return false;
+		if (!quic_take_varint(rest, &type))
+			return false;
 		if (type == PADDING || type == (google ? GOOGLE_PING : PING))
 			continue;
 		if (type == (google ? GOOGLE_CRYPTO : CRYPTO))
@@ -188,7 +222,6 @@ static bool next_piece(struct text *rest, bool google, struct piece *piece)
 		if (google || (type != ACK && type != ACK_ECN) || !skip_ack(rest, type == ACK_ECN))
 			return false;
 	}
-	return false;
 }
 
 // What lies before the message at hand has been read, and taken.
@@ -289,6 +322,14 @@ static enum quic_seen take_frames(struct quic_flow *flow, struct hello_parts *pa
 	return opened->begins ? QUIC_BEGUN : QUIC_TAKEN;
 }
 
+static bool has_piece(const struct packet *packet, const struct opened *opened)
+{
+	struct text frames = {opened->inside, opened->length};
+	struct piece piece;
+
+	return next_piece(&frames, quic_is_google(packet->version), &piece);
+}
+
 enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *flow,
 	struct hello_parts *parts, struct text datagram)
 {
@@ -314,8 +355,10 @@ enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *f
 				return QUIC_REFUSED;
 			continue;
 		}
-		if (small)
+		if (small && has_piece(&packet, &opened))
 			return QUIC_REFUSED;
+		if (small)
+			continue;
 		enum quic_seen now = take_frames(flow, parts, &packet, &opened);
 
 		if (now > seen)

@@ -8,13 +8,15 @@
 // What counts is what a server would take. Each connection of the flow, told apart by the id and
 // the version that its keys come from, has a collection of its own: that of the last one that
 // began. What a server must discard is no evidence, and neither ends nor fills a collection: a
-// datagram below QUIC_DATAGRAM_MIN octets (RFC 9000 14.1), packets that these keys do not open
+// datagram below QUIC_DATAGRAM_MIN octets (RFC 9000 14.1; Google's clients acknowledge in such, and
+// what has no part of a hello hides none), packets that these keys do not open
 // (5.2), other versions (5.2.2).
 //
 // `QUIC_REFUSED` is told of what no client sends that wants to be understood, so that a caller who
 // asks for the name lets it not pass: two contents of one place in the CRYPTO stream; packets of a
 // connection whose hello was not whole when the next one began; packets that nothing opens while a
-// hello is awaited; a server's answer to a hello that is not whole here.
+// hello is awaited; a part of a hello in a datagram that is too small; a server's answer to a hello
+// that is not whole here.
 #ifndef SLUICE_QUIC_INITIAL_H
 #define SLUICE_QUIC_INITIAL_H
 
