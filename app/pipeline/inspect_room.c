@@ -9,8 +9,9 @@
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait
 // for ever would else keep out all others. What is refused is sent again meanwhile (TCP).
 #define ROOM_IDLE_NS (10 * NS_PER_S)
-#define ROOM_LOOKS   4 // at flows of the same rank
-#define ROOM_BLOCKS  8 // of the slab: an eighth is kept free of what was not heard
+#define ROOM_LOOKS   4  // at flows of the same rank
+#define ROOM_ENDS    16 // flows that are ended for the memory of one packet
+#define ROOM_BLOCKS  8  // of the slab: an eighth is kept free of what was not heard
 
 typedef bool oldest_fn(const struct lcore *lcore, unsigned rank, uint32_t *ref);
 typedef void younger_fn(struct lcore *lcore, uint32_t ref, unsigned rank);
@@ -79,11 +80,23 @@ static bool memory_is_scarce(const struct tracker *tracker)
 	return slab_free(&tracker->slab) < tracker->slab.n / ROOM_BLOCKS;
 }
 
+// The oldest that is tracked, which may keep no bytes. False: there is none but `own`.
+static bool end_unheard_track(struct lcore *lcore, uint32_t own)
+{
+	uint32_t ref;
+
+	for (unsigned low = 0; low <= FLOW_RANK_UNHEARD; low++)
+		if (oldest_track(lcore, low, &ref) && ref != own) {
+			end(lcore, ref);
+			return true;
+		}
+	return false;
+}
+
 void inspect_make_room(struct lcore *lcore, const struct walk *walk)
 {
 	const struct flow *flow = flow_at(lcore->flows, walk->ref);
 	unsigned rank = flow_class_rank[flow->lru_class];
-	uint32_t ref;
 
 	classifier_feeds(lcore->classifier, walk->ref, rank);
 	if (unlikely(!classifier_states_free(lcore->classifier)))
@@ -92,12 +105,9 @@ void inspect_make_room(struct lcore *lcore, const struct walk *walk)
 		return;
 	if (unlikely(!lcore->tracker->n_free))
 		end_lowest(lcore, walk->ref, rank, oldest_track, younger_track);
-	if (unlikely(memory_is_scarce(lcore->tracker)))
-		for (unsigned low = 0; low <= FLOW_RANK_UNHEARD; low++)
-			if (oldest_track(lcore, low, &ref) && ref != walk->ref) {
-				end(lcore, ref);
-				break;
-			}
+	for (unsigned i = 0; i < ROOM_ENDS && unlikely(memory_is_scarce(lcore->tracker)); i++)
+		if (!end_unheard_track(lcore, walk->ref))
+			break;
 }
 
 void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank)
