@@ -48,9 +48,9 @@ unsigned name_heads_left(const struct name_heads *heads)
 	return heads->n_free;
 }
 
-uint32_t name_head_acquire(struct name_heads *heads)
+uint32_t name_head_acquire(struct name_heads *heads, bool leaves_half)
 {
-	return heads->n_free ? heads->free[--heads->n_free] : 0;
+	return heads->n_free > (leaves_half ? heads->n / 2 : 0) ? heads->free[--heads->n_free] : 0;
 }
 
 uint8_t *name_head_at(struct name_heads *heads, uint32_t ref)

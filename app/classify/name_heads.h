@@ -5,8 +5,9 @@
 
 #include "names_follow.h"
 
-// 0: none is free. The octets are undefined.
-uint32_t name_head_acquire(struct name_heads *heads);
+// 0: none is free; with `leaves_half` also if taking one would leave less than half of all free.
+// The octets are undefined.
+uint32_t name_head_acquire(struct name_heads *heads, bool leaves_half);
 uint8_t *name_head_at(struct name_heads *heads, uint32_t ref);
 void name_head_release(struct name_heads *heads, uint32_t ref);
 

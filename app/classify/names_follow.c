@@ -14,6 +14,7 @@ struct feed {
 	struct names_follow *follow;
 	names_found_fn *found;
 	void *ctx;
+	bool unheard;
 };
 
 static void drop_head(struct feed *feed)
@@ -145,7 +146,7 @@ static bool keep(struct feed *feed, struct text part)
 	struct names_follow *follow = feed->follow;
 
 	if (!follow->head)
-		follow->head = name_head_acquire(feed->heads);
+		follow->head = name_head_acquire(feed->heads, feed->unheard);
 	if (!follow->head)
 		return false;
 	memcpy(name_head_at(feed->heads, follow->head) + follow->kept, part.at, part.length);
@@ -364,9 +365,9 @@ static bool feed_client(struct feed *feed, struct text rest)
 }
 
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
-	const struct span *span, names_found_fn *found, void *ctx)
+	const struct span *span, bool unheard, names_found_fn *found, void *ctx)
 {
-	struct feed feed = {heads, follow, found, ctx};
+	struct feed feed = {heads, follow, found, ctx, unheard};
 	struct names_follow before = *follow;
 
 	if (follow->phase == NAMES_OVER)

@@ -64,10 +64,11 @@ static inline bool names_follow_goes_on(const struct names_follow *follow)
 // A request, or a hello: `name` has no length where it names none.
 typedef void names_found_fn(void *ctx, const struct host_name *name);
 
-// False: no place is free for the beginning of a head. Nothing of the span was taken, but that
-// names in it may be found again.
+// `unheard`: anybody may have sent it; half of the places are not for such. False: no place is free
+// for the beginning of a head. Nothing of the span was taken, but that names in it may be found
+// again.
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
-	const struct span *span, names_found_fn *found, void *ctx);
+	const struct span *span, bool unheard, names_found_fn *found, void *ctx);
 // Gives back its place. It is over.
 void names_follow_end(struct name_heads *heads, struct names_follow *follow);
 

@@ -143,8 +143,9 @@ bool hold_begin(struct lcore *lcore, uint32_t ref)
 		flow_at(lcore->flows, ref)->l4_proto != IPPROTO_TCP)
 		return true;
 	uint32_t index = hold->free;
+	bool heard = flow_both_heard(flow_at(lcore->flows, ref));
 
-	if (index == PLACE_NONE) {
+	if (index == PLACE_NONE || (!heard && lcore->stats.scan_flows >= hold->config->flows / 2)) {
 		lcore->stats.scan_flows_full++;
 		return false;
 	}

@@ -28,8 +28,9 @@ struct hold_workers {
 int hold_new(struct lcore *lcore, const struct hold_workers *workers, char *err, size_t err_len);
 void hold_free(struct lcore *lcore);
 
-// The flow is to be scanned: it gets its place. False: there is none free (counted). True also
-// where there is nothing to do: no engine, not TCP, it has one already.
+// The flow is to be scanned: it gets its place. False: there is none free (counted); of a flow
+// whose ends are not both heard also if half of the places are taken. True also where there is
+// nothing to do: no engine, not TCP, it has one already.
 bool hold_begin(struct lcore *lcore, uint32_t ref);
 
 // The inspection has consumed a span of walk->ref. True: from this span's end on, the half is

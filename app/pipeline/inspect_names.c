@@ -38,7 +38,8 @@ bool inspect_names(struct inspection *in, const struct span *span)
 		return true;
 	if ((span->half & 1) == HALF_S2C && !names->asks)
 		return true;
-	if (!names_follow_feed(lcore->name_heads, names, span, found, in)) {
+	if (!names_follow_feed(
+		    lcore->name_heads, names, span, !flow_both_heard(in->flow), found, in)) {
 		lcore->stats.names_nomem++;
 		if (wanted(in)) {
 			in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;

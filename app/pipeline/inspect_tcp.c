@@ -273,6 +273,7 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.resumed = walk->resumed,
 		.passes_limits = lcore->policy->tcp.over_limit == TCP_OVER_LIMIT_PASS,
 		.keep_whole = walk->view,
+		.unheard = !flow_both_heard(flow),
 	};
 }
 

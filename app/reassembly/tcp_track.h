@@ -166,6 +166,7 @@ struct tcp_segment {
 	bool resumed;       // was held before
 	bool passes_limits; // a cap lets it pass uninspected, else it is dropped
 	bool keep_whole;    // cannot be held (a view of fragments)
+	bool unheard;       // anybody may have sent it: half of what can be held is not for it
 };
 
 enum consumed {

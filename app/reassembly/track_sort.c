@@ -11,7 +11,7 @@ static void hold(struct work *work, bool news)
 	struct tcp_half *half = work->half;
 	const struct tcp_segment *segment = work->segment;
 
-	bool full = tracker->n_held >= tracker->limits.held ||
+	bool full = tracker->n_held >= tracker->limits.held / (segment->unheard ? 2 : 1) ||
 		    half->q2.n_held >= tracker->limits.half_held;
 	// While copies are worked off packets leave as they came: a sender takes what is overtaken
 	// for lost (RFC 8985). What waits for a hole, or for long, leaves in order.
