@@ -217,7 +217,8 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.from_inside = entry->key.from_inside;
 	event.conncache.by_hand = entry->flags & CONN_ENTRY_OPERATOR;
 	event.conncache.fixed = entry->flags & CONN_ENTRY_FIXED;
-	event_send(lcore, &event);
+	event_send(lcore, &event,
+		entry->flags & CONN_ENTRY_UNHEARD ? EVENT_ROOM_UNHEARD : EVENT_ROOM_ANY);
 }
 
 #define NOTE_EVERY_NS NS_PER_S // a peer that reconnects for ever shall not fill the evidence

@@ -60,6 +60,7 @@ enum {
 	CONN_ENTRY_OPERATOR = 1 << 0, // made by hand
 	CONN_ENTRY_FIXED = 1 << 1,    // ends when it says, whatever hits it
 	CONN_ENTRY_ALLOWED = 1 << 2,  // lets pass, whatever the policy says; always fixed
+	CONN_ENTRY_UNHEARD = 1 << 3,  // made by a packet that anybody may have sent (refuse.h)
 };
 
 // Addresses for which no entry is made, by the operator. Inclusive; v4-mapped for IPv4.

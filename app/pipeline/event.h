@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What data lcores tell the control core: fixed-size records over one SP/SC ring per lcore. A full
-// ring loses the record and counts it (stats.events_lost); the data path never waits. The event
+// ring loses the record and counts it (stats.events_lost); the data path never waits. What anybody
+// can make by forged packets is left out before that (enum event_room). The event
 // sink (app/control/sink) turns them into EVE JSON lines (CONVENTIONS).
 #ifndef SLUICE_EVENT_H
 #define SLUICE_EVENT_H
@@ -214,5 +215,16 @@ static_assert(sizeof(struct event) <= 320, "an event is at most five cache lines
 static_assert(sizeof(struct event) % 4 == 0, "rte_ring_elem wants multiples of 4");
 
 #define EVENT_RING_SIZE 8192 // power of two
+
+// How much of the ring may be in use before a record is left out. So no flood of forged packets
+// takes the place of what is said of flows whose both ends take part.
+enum event_room {
+	EVENT_ROOM_UNHEARD, // a quarter: flows that were not heard, their hellos; cache entries
+			    // that one packet made (stats.events_unheard_lost, greetings_lost)
+	EVENT_ROOM_LIMITED, // three eighths: of such flows and of packets, what has a limit per
+			    // second of its own (stats.events_unheard_lost)
+	EVENT_ROOM_SPARE,   // a half: hellos, steps of a trace (stats.greetings_lost, trace_lost)
+	EVENT_ROOM_ANY,
+};
 
 #endif

@@ -122,8 +122,46 @@ uint32_t flow_event_user(
 	return user == USER_NONE ? 0 : policy->users.users[user].uid;
 }
 
-void event_send(struct lcore *lcore, struct event *event)
+bool event_has_room(const struct lcore *lcore, enum event_room room)
 {
+	static const unsigned used[] = {
+		[EVENT_ROOM_UNHEARD] = EVENT_RING_SIZE / 4,
+		[EVENT_ROOM_LIMITED] = EVENT_RING_SIZE * 3 / 8,
+		[EVENT_ROOM_SPARE] = EVENT_RING_SIZE / 2,
+		[EVENT_ROOM_ANY] = EVENT_RING_SIZE,
+	};
+
+	return rte_ring_count(lcore->events) < used[room];
+}
+
+// UDP and what has no ports: both ends were seen; they may speak what nobody knows.
+static bool is_heard(const struct lcore *lcore, uint32_t ref)
+{
+	if (ref == FLOW_REF_NONE)
+		return false;
+	if (ref & FLOW_REF_STUB) {
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
+
+		return stub_both_heard(stub) ||
+		       (stub->l4_proto != IPPROTO_TCP && stub->pkts[0] && stub->pkts[1]);
+	}
+	const struct flow *flow = flow_at(lcore->flows, ref);
+
+	return flow_both_heard(flow) ||
+	       (flow->l4_proto != IPPROTO_TCP && flow->pkts[0] && flow->pkts[1]);
+}
+
+static enum event_room room_of(const struct lcore *lcore, uint32_t ref, enum event_room unheard)
+{
+	return is_heard(lcore, ref) ? EVENT_ROOM_ANY : unheard;
+}
+
+void event_send(struct lcore *lcore, struct event *event, enum event_room room)
+{
+	if (unlikely(room != EVENT_ROOM_ANY && !event_has_room(lcore, room))) {
+		lcore->stats.events_unheard_lost++;
+		return;
+	}
 	event->now_ns = lcore->now_ns;
 	event->lcore = (uint8_t)lcore->index;
 	event->pcap_cnt = lcore->pcap_cnt;
@@ -264,7 +302,7 @@ void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfe
 	struct event event = {.type = EVENT_TRANSFER, .transfer = *label};
 
 	flow_event_identify(lcore, ref, &event);
-	event_send(lcore, &event);
+	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 
 void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
@@ -301,7 +339,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		fill_flow_record(lcore, ref, &event);
 	}
 	flow_event_identify(lcore, ref, &event);
-	event_send(lcore, &event);
+	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_UNHEARD));
 	// a stub without payload has no evidence, a blocked one stays
 	if (!(ref & FLOW_REF_STUB) && !action_blocks(event.action))
 		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
@@ -314,7 +352,7 @@ void flow_event_elephant(struct lcore *lcore, uint32_t ref)
 	fill_flow_record(lcore, ref, &event);
 	event.flow.rate_bytes_s = flow_rate_bytes_s(flow_at(lcore->flows, ref), event.flow.end_ns);
 	flow_event_identify(lcore, ref, &event);
-	event_send(lcore, &event);
+	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
@@ -327,7 +365,7 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	event.action = (uint8_t)action;
 	event.mode = (uint8_t)mode;
 	event.rule_uid = rule ? rule->uid : 0;
-	event_send(lcore, &event);
+	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
 }
 
 void flow_event_greeting(
@@ -336,7 +374,7 @@ void flow_event_greeting(
 	struct event parts[EVENT_GREETING_PARTS_MAX];
 	unsigned n = 0, at = 0;
 
-	if (rte_ring_free_count(lcore->events) < EVENT_RING_SIZE / 2) {
+	if (!event_has_room(lcore, is_heard(lcore, ref) ? EVENT_ROOM_SPARE : EVENT_ROOM_UNHEARD)) {
 		lcore->stats.greetings_lost++;
 		return;
 	}
@@ -359,7 +397,7 @@ void flow_event_greeting(
 		at += length;
 	} while (at < greeting->length);
 	for (unsigned i = 0; i < n; i++)
-		event_send(lcore, &parts[i]); // there is room for all
+		event_send(lcore, &parts[i], EVENT_ROOM_ANY); // there is room for all
 	lcore->stats.greetings_told++;
 }
 
@@ -378,7 +416,7 @@ void flow_event_scan(
 	event.alert.from64 = verdict->job.from64;
 	event.alert.to64 = verdict->job.to64;
 	memcpy(event.alert.name, verdict->name, sizeof(event.alert.name));
-	event_send(lcore, &event);
+	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 
 static void fill_packet(struct rte_mbuf *m, struct event *event)
@@ -451,7 +489,7 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 	}
 	event.reason = (uint8_t)reason;
 	event.rule_uid = rule_uid;
-	event_send(lcore, &event);
+	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
 }
 
 // A flood of refused packets must not push the records of flows out of the ring.
@@ -484,7 +522,7 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 	fill_packet(m, &event);
 	event.drop.cause = pkt_of(m)->class == PKT_UNSUPPORTED ? (uint8_t)pkt_of(m)->sport
 							       : UNSUPPORTED_FRAGMENTS;
-	event_send(lcore, &event);
+	event_send(lcore, &event, EVENT_ROOM_LIMITED);
 }
 
 static bool within_anomalies(struct lcore *lcore, enum anomaly anomaly)
@@ -523,7 +561,7 @@ void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, e
 		event.in_port = pkt_of(m)->in_port;
 		event.tcp_flags = pkt_of(m)->tcp_flags;
 	}
-	event_send(lcore, &event);
+	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
 	if (anomaly != ANOMALY_OVERLAP_CONFLICT || !event.flow_id)
 		return;
 	struct evidence *evidence = evidence_add(lcore, EVIDENCE_CONFLICT, event.flow_id);

@@ -7,9 +7,11 @@
 #include "flow_table.h"
 #include "job.h"
 
-// Puts the record on the lcore's ring; full: counted and lost. Fills now_ns, lcore, pcap_cnt and
+// Such a record has room on the lcore's ring now.
+bool event_has_room(const struct lcore *lcore, enum event_room room);
+// Puts the record on the lcore's ring; no room: counted and lost. Fills now_ns, lcore, pcap_cnt and
 // the policy's generation.
-void event_send(struct lcore *lcore, struct event *event);
+void event_send(struct lcore *lcore, struct event *event, enum event_room room);
 
 void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason);
 // The flow has just become an elephant: its record so far.
@@ -19,8 +21,8 @@ void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfe
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
 	enum action action, enum mode mode, unsigned half);
-// What an end of the flow says of itself. While the ring is half full it is left out, and counted
-// (stats.greetings_lost): other records stand above it.
+// What an end of the flow says of itself. While the ring is half full (of a flow that is not heard:
+// a quarter) it is left out, and counted (stats.greetings_lost): other records stand above it.
 void flow_event_greeting(
 	struct lcore *lcore, uint32_t ref, const struct greeting *greeting, bool awaits);
 // A verdict of the scan engine blocked the flow: an alert of the rule that had it scanned.

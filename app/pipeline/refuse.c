@@ -68,6 +68,7 @@ static void learn_ends(struct lcore *lcore, struct walk *walk, const struct deci
 		.rule_uid = walk->rule_uid,
 		.app = app,
 		.confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE,
+		.flags = CONN_ENTRY_UNHEARD,
 	};
 
 	memcpy(entry.key.initiator, ends->address[HALF_C2S], 16);

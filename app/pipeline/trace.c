@@ -27,7 +27,7 @@ void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum
 
 	if (!walk->traced)
 		walk->traced = ++lcore->traced_pkts;
-	if (rte_ring_free_count(lcore->events) < EVENT_RING_SIZE / 2) {
+	if (!event_has_room(lcore, EVENT_ROOM_SPARE)) {
 		lcore->stats.trace_lost++;
 		return;
 	}
@@ -37,5 +37,5 @@ void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum
 	snprintf(event.trace.text, sizeof(event.trace.text), "%s: %s%s%s", stage, words[verdict],
 		verdict == VERDICT_DROP ? " " : "",
 		verdict == VERDICT_DROP ? drop_reason_word(walk->reason) : "");
-	event_send(lcore, &event);
+	event_send(lcore, &event, EVENT_ROOM_ANY);
 }

@@ -181,6 +181,7 @@
 	/* events */                                                                      \
 	X(events_sent, "events given to the control core")                                \
 	X(events_lost, "events lost to a full ring")                                      \
+	X(events_unheard_lost, "events of unheard flows left out while the ring filled")  \
 	X(anomalies, "anomalies seen: conflicts, gaps, fragments (docs/events.md)")       \
 	X(anomalies_limited, "anomalies without a record of theirs: the rate limit")      \
 	X(names_requests, "requests and long hellos whose host was read")                 \
