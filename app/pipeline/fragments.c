@@ -8,6 +8,8 @@
 #include "checksum.h"
 #include "fault.h"
 #include "flow_event.h"
+#include "fragments_bundle.h"
+#include "owner.h"
 #include "parse_layers.h"
 #include "tx.h"
 
@@ -19,6 +21,10 @@ struct fragments {
 	struct frag_table *table;
 	struct rte_mbuf_ext_shared_info shared; // of `view`, which is never freed
 	uint8_t *view;
+	struct rte_mbuf **packets; // of the datagram at hand, in order of arrival
+	unsigned n_packets;
+	bool nested;     // a fragment of it came in fragments
+	struct pkt gone; // in place of a packet's that went within its stage
 };
 
 static const enum drop_reason end_reasons[FRAG_END_MAX] = {
@@ -156,6 +162,38 @@ static void tell_end(struct lcore *lcore, enum frag_end why, struct rte_mbuf **m
 		lcore, FLOW_REF_NONE, mbufs[n - 1], anomalies[why], offset, bytes, HALF_C2S);
 }
 
+// The packets that these stand for become those at hand.
+static void unpack(struct fragments *f, struct rte_mbuf **mbufs, unsigned n)
+{
+	f->n_packets = 0;
+	f->nested = false;
+	for (unsigned i = 0; i < n; i++) {
+		f->n_packets += bundle_packets(mbufs[i], f->packets + f->n_packets);
+		f->nested |= bundle_is(mbufs[i]);
+	}
+}
+
+static void free_bundles(struct rte_mbuf **mbufs, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		bundle_free(mbufs[i]);
+}
+
+static void end_packets(
+	struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, enum drop_reason reason)
+{
+	struct fragments *f = lcore->fragments;
+
+	unpack(f, mbufs, n);
+	free_bundles(mbufs, n);
+	if (!lcore->policy || !lcore->policy->enforces) {
+		send_all(lcore, f->packets, f->n_packets);
+		return;
+	}
+	tell_drop(lcore, f->packets[0], reason);
+	packets_drop(lcore, f->packets, f->n_packets, reason);
+}
+
 // A datagram ends unfinished.
 static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
 {
@@ -163,12 +201,7 @@ static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigne
 
 	count_end(lcore, why);
 	tell_end(lcore, why, mbufs, n);
-	if (!lcore->policy || !lcore->policy->enforces) {
-		send_all(lcore, mbufs, n);
-		return;
-	}
-	tell_drop(lcore, mbufs[0], end_reasons[why]);
-	packets_drop(lcore, mbufs, n, end_reasons[why]);
+	end_packets(lcore, mbufs, n, end_reasons[why]);
 }
 
 struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *limits,
@@ -180,7 +213,10 @@ struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *l
 		return NULL;
 	f->table = frag_table_new(limits, seed, ended, lcore, socket);
 	f->view = rte_zmalloc_socket("view", VIEW_BYTES, 64, socket);
-	if (f->table && f->view)
+	// those that are held, and those of the one that is too many
+	f->packets = rte_zmalloc_socket(
+		"fragments", 2 * (limits->per_datagram + 1) * sizeof(f->packets[0]), 64, socket);
+	if (f->table && f->view && f->packets)
 		return f;
 	fragments_free(f);
 	return NULL;
@@ -192,6 +228,7 @@ void fragments_free(struct fragments *f)
 		return;
 	frag_table_free(f->table);
 	rte_free(f->view);
+	rte_free(f->packets);
 	rte_free(f);
 }
 
@@ -202,6 +239,62 @@ static enum verdict refuse(struct lcore *lcore, struct walk *walk, enum drop_rea
 	walk->reason = reason;
 	walk->told = true; // with its datagram
 	return VERDICT_DROP;
+}
+
+static const struct frag_whole *whole_of(const struct lcore *lcore)
+{
+	return frag_whole(lcore->fragments->table);
+}
+
+static void found_whole(struct lcore *lcore, struct walk *walk)
+{
+	const struct frag_whole *whole = whole_of(lcore);
+
+	unpack(lcore->fragments, whole->arrived, whole->n);
+	walk->whole = true;
+}
+
+// The view of a datagram that is a fragment itself: its packets wait for the others.
+static enum verdict take_nested(struct lcore *lcore, struct walk *walk, const struct frag_key *key,
+	struct frag_piece *piece)
+{
+	struct fragments *f = lcore->fragments;
+	struct rte_mbuf *bundle = bundle_new(lcore->pool, walk->m, f->packets, f->n_packets);
+	enum frag_end why = FRAG_END_MAX;
+
+	if (!bundle) {
+		lcore->stats.datagrams_limit++;
+		return refuse(lcore, walk, DROP_FRAGMENT_LIMIT);
+	}
+	lcore->stats.datagrams_whole++;
+	piece->m = bundle;
+	piece->more_packets = (uint16_t)(f->n_packets - 1);
+	piece->more_mbufs = bundle_mbufs(bundle);
+	f->gone = *walk->pkt;
+	f->gone.flags &= (uint16_t)~PKT_TRACE;
+	rte_pktmbuf_free(walk->m);
+	walk->m = bundle;
+	walk->pkt = &f->gone;
+	walk->view = false;
+	switch (frag_add(f->table, key, piece, lcore->now_ns, &why)) {
+	case FRAG_WHOLE:
+		found_whole(lcore, walk);
+		walk->pkt = pkt_of(bundle);
+		break;
+	case FRAG_HELD: walk->pkt = pkt_of(bundle); break;
+	case FRAG_DUPLICATE:
+		lcore->stats.fragment_duplicates += piece->more_packets + 1u;
+		end_packets(lcore, &bundle, 1, DROP_FRAGMENT_DUPLICATE);
+		break;
+	case FRAG_REFUSED: end_packets(lcore, &bundle, 1, end_reasons[why]); break;
+	case FRAG_GIVEN_UP: break;
+	}
+	return VERDICT_TAKEN;
+}
+
+bool fragments_can_nest(const struct lcore *lcore, const struct pkt *view)
+{
+	return !lcore->fragments->nested && view->l3_off != view->outer_l3_off;
 }
 
 enum verdict fragments_take(struct lcore *lcore, struct walk *walk)
@@ -215,8 +308,10 @@ enum verdict fragments_take(struct lcore *lcore, struct walk *walk)
 		lcore->stats.malformed_pkts++;
 		return walk_invalid(lcore, walk, DROP_MALFORMED, lcore->policy->malformed);
 	}
+	if (walk->view)
+		return take_nested(lcore, walk, &key, &piece);
 	switch (frag_add(table, &key, &piece, lcore->now_ns, &why)) {
-	case FRAG_WHOLE: walk->whole = true; break;
+	case FRAG_WHOLE: found_whole(lcore, walk); break;
 	case FRAG_DUPLICATE:
 		lcore->stats.fragment_duplicates++;
 		return refuse(lcore, walk, DROP_FRAGMENT_DUPLICATE);
@@ -227,19 +322,25 @@ enum verdict fragments_take(struct lcore *lcore, struct walk *walk)
 	return VERDICT_TAKEN;
 }
 
-static const struct frag_whole *whole_of(const struct lcore *lcore)
-{
-	return frag_whole(lcore->fragments->table);
-}
-
 bool fragments_settled(const struct lcore *lcore)
 {
-	return pkt_of(whole_of(lcore)->arrived[0])->owner_slot & PKT_SETTLED;
+	return pkt_of(lcore->fragments->packets[0])->owner_slot & PKT_SETTLED;
 }
 
 unsigned fragments_in_hand(const struct lcore *lcore)
 {
-	return whole_of(lcore)->n;
+	return lcore->fragments->n_packets;
+}
+
+unsigned fragments_owner(const struct lcore *lcore, const struct pkt *view)
+{
+	uint16_t moved = PKT_SETTLED | PKT_MOVED;
+
+	if (view->class != PKT_IP || !(view->flags & PKT_FRAGMENT) ||
+		!fragments_can_nest(lcore, view) ||
+		pkt_of(lcore->fragments->packets[0])->owner_slot & moved)
+		return lcore->index;
+	return flow_owner(lcore->dp, view);
 }
 
 static bool copy(uint8_t *to, const struct rte_mbuf *m, uint32_t at, uint32_t length)
@@ -385,56 +486,58 @@ struct rte_mbuf *fragments_view(struct lcore *lcore, union flow_key *key, bool *
 		pkt->flags |= pkt_of(whole->arrived[i])->flags & (PKT_CSUM_IGNORE | PKT_TRACE);
 	*keyed = parse_datagram(view, first, first->outer_l3_off, &lcore->parse, key) &&
 		 !(pkt->flags & PKT_FRAGMENT);
+	free_bundles(whole->arrived, whole->n);
 	return view;
 }
 
 void fragments_send(struct lcore *lcore, struct rte_mbuf *view)
 {
-	const struct frag_whole *whole = whole_of(lcore);
+	const struct fragments *f = lcore->fragments;
 	const struct pkt *pkt = pkt_of(view);
 
 	lcore->stats.datagrams_whole++;
-	for (unsigned i = 0; i < whole->n; i++) {
-		pkt_of(whole->arrived[i])->flow = pkt->flow;
-		pkt_of(whole->arrived[i])->flow_gen = pkt->flow_gen;
+	for (unsigned i = 0; i < f->n_packets; i++) {
+		pkt_of(f->packets[i])->flow = pkt->flow;
+		pkt_of(f->packets[i])->flow_gen = pkt->flow_gen;
 	}
 	rte_pktmbuf_free(view);
-	send_all(lcore, whole->arrived, whole->n);
+	send_all(lcore, f->packets, f->n_packets);
 }
 
 void fragments_drop(struct lcore *lcore, struct rte_mbuf *view, enum drop_reason reason)
 {
-	const struct frag_whole *whole = whole_of(lcore);
+	const struct fragments *f = lcore->fragments;
 
 	lcore->stats.datagrams_whole++;
 	if (!FAULT(VIEW_KEPT))
 		rte_pktmbuf_free(view);
-	packets_drop(lcore, whole->arrived, whole->n, reason);
+	packets_drop(lcore, f->packets, f->n_packets, reason);
 }
 
 // All or none: a part is of no use to the owner.
 void fragments_hand_off(struct lcore *lcore, struct rte_mbuf *view, unsigned owner)
 {
-	const struct frag_whole *whole = whole_of(lcore);
+	const struct fragments *f = lcore->fragments;
 	struct rte_ring *ring = lcore->dp->lcores[owner]->handoff_in[lcore->index];
+	uint16_t mark = pkt_of(view)->flags & PKT_FRAGMENT ? PKT_MOVED : PKT_SETTLED;
 
 	rte_pktmbuf_free(view);
 	if (unlikely(is_bypassed(lcore->dp, owner))) {
-		for (unsigned i = 0; i < whole->n; i++) {
+		for (unsigned i = 0; i < f->n_packets; i++) {
 			lcore->stats.bypassed_pkts++;
-			lcore->stats.bypassed_bytes += whole->arrived[i]->pkt_len;
+			lcore->stats.bypassed_bytes += f->packets[i]->pkt_len;
 		}
-		send_all(lcore, whole->arrived, whole->n);
+		send_all(lcore, f->packets, f->n_packets);
 		return;
 	}
-	for (unsigned i = 0; i < whole->n; i++)
-		pkt_of(whole->arrived[i])->owner_slot |= PKT_SETTLED;
+	for (unsigned i = 0; i < f->n_packets; i++)
+		pkt_of(f->packets[i])->owner_slot |= mark;
 	lcore_lease_take(lcore); // the stages' caller has given it
-	unsigned done = rte_ring_sp_enqueue_bulk(ring, (void **)whole->arrived, whole->n, NULL);
+	unsigned done = rte_ring_sp_enqueue_bulk(ring, (void **)f->packets, f->n_packets, NULL);
 
 	lease_give(&lcore->lease);
 	if (!done) {
-		packets_drop(lcore, whole->arrived, whole->n, DROP_HANDOFF_FULL);
+		packets_drop(lcore, f->packets, f->n_packets, DROP_HANDOFF_FULL);
 		return;
 	}
 	lcore->stats.handoff_out_pkts += done;

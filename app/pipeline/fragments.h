@@ -12,6 +12,11 @@
 // A fragment is given to an lcore by addresses alone, and its flow may be another's: then all
 // fragments of the datagram go there, marked as settled, and are put together again there.
 //
+// A datagram that was in fragments may be a tunnel's and hold a fragment again. That is held as a
+// bundle (fragments_bundle.h): its packets count as fragments of the inner datagram, and share its
+// end. It goes to the lcore that has the others by their addresses. One level: what is found to be
+// a fragment again is not followed.
+//
 // A policy that enforces nothing changes nothing: fragments wait for the rest of their datagram (a
 // receiver does, too), but of one that is given up all leave, as they came, and those that follow.
 #ifndef SLUICE_FRAGMENTS_H
@@ -27,7 +32,10 @@ struct fragments *fragments_new(struct lcore *lcore, const struct frag_limits *l
 	const struct hash_seed *seed, int socket);
 void fragments_free(struct fragments *fragments);
 
+// Whether the view of a walk is a fragment that can be put together with others.
+bool fragments_can_nest(const struct lcore *lcore, const struct pkt *view);
 // A fragment, in the place of the stages behind `stateless`. Sets walk->whole if its datagram is.
+// The view of one is gone then, unless it is to be dropped.
 enum verdict fragments_take(struct lcore *lcore, struct walk *walk);
 
 // Of the datagram that fragments_take has found whole: its view, and its key if it has one
@@ -40,6 +48,8 @@ bool fragments_settled(const struct lcore *lcore);
 void fragments_send(struct lcore *lcore, struct rte_mbuf *view);
 void fragments_drop(struct lcore *lcore, struct rte_mbuf *view, enum drop_reason reason);
 void fragments_hand_off(struct lcore *lcore, struct rte_mbuf *view, unsigned owner);
+// The lcore for the view that has no key: its own, but for a fragment that belongs elsewhere.
+unsigned fragments_owner(const struct lcore *lcore, const struct pkt *view);
 // Packets that the table has given back for that walk.
 unsigned fragments_in_hand(const struct lcore *lcore);
 

@@ -160,21 +160,22 @@ static inline void set_zones(const struct lcore *lcore, const struct pkt *pkt, u
 		parse_key_zones(pkt, key);
 }
 
-// Fragments go to lcores by addresses alone; now it is known whose flow theirs is.
-static void walk_datagram(struct lcore *lcore)
+// Fragments go to lcores by addresses alone; now it is known whose flow theirs is. Returns whether
+// with this one another datagram is whole, of which it was a fragment.
+static bool walk_datagram(struct lcore *lcore)
 {
 	union flow_key key;
 	bool keyed;
 	struct rte_mbuf *view = fragments_view(lcore, &key, &keyed);
 
 	if (!view)
-		return;
+		return false;
 	struct walk walk = {.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .view = true};
-	unsigned owner = keyed ? flow_owner(lcore->dp, walk.pkt) : lcore->index;
+	unsigned owner = keyed ? flow_owner(lcore->dp, walk.pkt) : fragments_owner(lcore, walk.pkt);
 
 	if (owner != lcore->index && !fragments_settled(lcore)) {
 		fragments_hand_off(lcore, view, owner);
-		return;
+		return false;
 	}
 	if (keyed) {
 		set_zones(lcore, walk.pkt, &key);
@@ -182,8 +183,12 @@ static void walk_datagram(struct lcore *lcore)
 		walk.v6 = walk.pkt->flags & PKT_V6;
 		walk.ref = flow_find(lcore->flows, &key, walk.v6);
 	}
+	unsigned in_hand = lcore->in_hand;
+
 	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
 	walk_from(lcore, &walk, 0);
+	lcore->in_hand = in_hand;
+	return walk.whole;
 }
 
 static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
@@ -201,7 +206,8 @@ static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_
 	}
 	walk_from(lcore, &walk, 0);
 	if (unlikely(walk.whole))
-		walk_datagram(lcore);
+		while (walk_datagram(lcore))
+			;
 }
 
 // Of packets without a flow: would the connection cache have them? All lines are fetched before any

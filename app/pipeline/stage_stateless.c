@@ -398,10 +398,11 @@ static bool is_redirect(const struct pkt *pkt)
 // it.
 static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
 {
-	if (walk->view) { // a fragment of a fragment
+	uint16_t known = PKT_SETTLED | PKT_MOVED;
+
+	if (walk->view && !fragments_can_nest(lcore, walk->pkt))
 		return walk_unsupported(lcore, walk, UNSUPPORTED_FRAGMENTS);
-	}
-	lcore->stats.fragment_pkts += !(walk->pkt->owner_slot & PKT_SETTLED);
+	lcore->stats.fragment_pkts += !walk->view && !(walk->pkt->owner_slot & known);
 	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
 		return VERDICT_DROP;
 	if (walk_checksum_good(lcore, walk))

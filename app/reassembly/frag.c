@@ -161,9 +161,14 @@ static void unlink_entry(struct frag_table *table, struct entry *e)
 	table->n_entries--;
 }
 
-static uint32_t segments(const struct rte_mbuf *m)
+static uint32_t mbufs_of(const struct frag_piece *piece)
 {
-	return m->nb_segs;
+	return piece->m->nb_segs + piece->more_mbufs;
+}
+
+static uint32_t packets_of(const struct frag_piece *piece)
+{
+	return 1u + piece->more_packets;
 }
 
 // Its packets leave the table, in whole.arrived, in the order in which they came.
@@ -175,13 +180,13 @@ static unsigned take_packets(struct frag_table *table, struct entry *e)
 		struct node *node = &table->nodes[at];
 		uint32_t next = node->next_arrived;
 
-		table->held -= segments(node->piece.m);
+		table->held -= mbufs_of(&node->piece);
+		table->n_packets -= packets_of(&node->piece);
 		table->whole.arrived[n++] = node->piece.m;
 		node->next = table->free_node;
 		table->free_node = at;
 		at = next;
 	}
-	table->n_packets -= n;
 	e->first = e->last = e->first_arrived = e->last_arrived = NONE;
 	e->n = 0;
 	return n;
@@ -351,9 +356,9 @@ static void insert(
 		table->nodes[e->last_arrived].next_arrived = index;
 	e->last_arrived = index;
 	e->bytes += piece->length;
-	e->n++;
-	table->n_packets++;
-	table->held += segments(piece->m);
+	e->n += packets_of(piece);
+	table->n_packets += packets_of(piece);
+	table->held += mbufs_of(piece);
 }
 
 static enum frag_verdict complete(struct frag_table *table, struct entry *e)
@@ -395,7 +400,8 @@ enum frag_verdict frag_add(struct frag_table *table, const struct frag_key *key,
 			return FRAG_DUPLICATE;
 		return give_up(table, e, FRAG_END_OVERLAP, piece->m);
 	}
-	if (e->n >= table->limits.per_datagram || !make_room(table, e, segments(piece->m)))
+	if (e->n + packets_of(piece) > table->limits.per_datagram ||
+		!make_room(table, e, mbufs_of(piece)))
 		return give_up(table, e, FRAG_END_LIMIT, piece->m);
 	insert(table, e, piece, before);
 	return e->length && e->bytes == e->length ? complete(table, e) : FRAG_HELD;

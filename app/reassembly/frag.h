@@ -60,6 +60,9 @@ struct frag_piece {
 	uint32_t have;
 	uint16_t at;
 	bool more;
+	// `m` may stand for several packets, whose bytes are in it: what they are more than it
+	uint16_t more_packets;
+	uint32_t more_mbufs;
 };
 
 enum frag_end { // why a datagram never was whole
@@ -111,7 +114,7 @@ unsigned frag_age(struct frag_table *table, uint64_t now_ns, unsigned budget);
 // Ends all.
 void frag_drain(struct frag_table *table);
 
-// mbufs held; datagrams in the table, those given up included.
+// mbufs held; packets, as many as they stand for; datagrams in the table, those given up included.
 uint32_t frag_held(const struct frag_table *table);
 uint32_t frag_packets(const struct frag_table *table);
 uint32_t frag_datagrams(const struct frag_table *table);

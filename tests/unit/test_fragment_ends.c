@@ -331,25 +331,6 @@ static void fragments_within_and_around_a_tunnel(void **state)
 		}
 }
 
-static void a_fragment_of_a_fragment_is_not_followed(void **state)
-{
-	struct pipe *pipe = blocking(1);
-	struct piece pieces[3], outer[2];
-	uint8_t tunnel[2048];
-	(void)state;
-
-	three_pieces(false, 1, pieces);
-	wrap(pieces[1].frame, pieces[1].length, tunnel);
-	cut(tunnel, pieces[1].length + 20, 5, 0, 32, false, &outer[0]);
-	cut(tunnel, pieces[1].length + 20, 5, 32, pieces[1].length - 14 - 32, true, &outer[1]);
-	assert_int_equal(run_pieces(pipe, outer, 2, NULL, false), 2);
-	assert_int_equal(pipe_stats(pipe).unsupported_pkts, 1);
-	pipe->policy->unsupported = INVALID_DROP;
-	assert_int_equal(run_pieces(pipe, outer, 2, NULL, false), 0);
-	assert_int_equal(dropped(pipe, DROP_UNSUPPORTED), 2);
-	pipe_free(pipe);
-}
-
 static void no_mbuf_for_a_view(void **state)
 {
 	struct pipe *pipe = blocking(1);
@@ -420,7 +401,6 @@ int main(void)
 		cmocka_unit_test(the_longest_datagram),
 		cmocka_unit_test(checksums_of_fragments_and_datagrams),
 		cmocka_unit_test(fragments_within_and_around_a_tunnel),
-		cmocka_unit_test(a_fragment_of_a_fragment_is_not_followed),
 		cmocka_unit_test(no_mbuf_for_a_view),
 		cmocka_unit_test(more_than_a_send_buffer_leaves),
 	};

@@ -64,7 +64,10 @@ static inline const char *unsupported_word(unsigned cause)
 
 #define PKT_FLOW_NONE UINT32_MAX
 // In owner_slot of fragments that another lcore has put together: their flow is ours.
-#define PKT_SETTLED   0x8000
+#define PKT_SETTLED 0x8000
+// Or: the datagram held a fragment again, and the others of its datagram come to us.
+#define PKT_MOVED     0x4000
+#define PKT_BUNDLE    0x2000 // it stands for the packets that a fragment came in
 #define PKT_VLANS_MAX 2
 
 // 64 bytes, one cache line. Offsets are from the start of the frame, in bytes.
@@ -100,7 +103,7 @@ struct pkt {
 	uint8_t unused;
 	uint8_t ttl;         // of the inspected header
 	uint8_t link;        // enum pkt_link
-	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h); PKT_SETTLED
+	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h); PKT_SETTLED ...
 };
 static_assert(sizeof(struct pkt) == 64, "struct pkt is one cache line");
 

@@ -29,7 +29,7 @@
 	X(unsupported_headers, "of these, with headers too far behind")                   \
 	X(unsupported_tunnels, "of these, in more tunnels than are followed")             \
 	X(unsupported_routing, "of these, on their way to a segment of their route")      \
-	X(unsupported_fragments, "of these, fragments within fragments")                  \
+	X(unsupported_fragments, "of these, fragments within too many others")            \
 	X(linktype_pkts, "packets of an unknown link type (replay)")                      \
 	X(fragment_pkts, "IP fragments")                                                  \
 	X(tunnel_pkts, "packets whose inner flow is inspected")                           \
