@@ -8,6 +8,12 @@ bool mse_is_flight(const uint8_t *bytes, uint32_t length)
 	       chance_looks_random(bytes, length) && !chance_is_framed(bytes, length);
 }
 
+bool mse_begins(const uint8_t *bytes, uint32_t length)
+{
+	return length >= MSE_KEY_BYTES && chance_looks_random(bytes, MSE_KEY_BYTES) &&
+	       !chance_is_framed(bytes, length);
+}
+
 // Both first flights are as long as eMule's: padding of MSE is that in one of a thousand.
 static bool emule_sizes(uint32_t first, uint32_t second)
 {

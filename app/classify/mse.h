@@ -30,6 +30,9 @@
 
 // A flight that may be the first or second.
 bool mse_is_flight(const uint8_t *bytes, uint32_t length);
+// It begins with what may be a key. Receivers (transmission) take padding of any length and value:
+// enough where somebody has named the endpoint.
+bool mse_begins(const uint8_t *bytes, uint32_t length);
 // The shapes; `word` of the memo is its own.
 enum verify mse_shape(const struct probe *probe, uint32_t *word);
 enum verify mse_emule_shape(const struct probe *probe, uint32_t *word);

@@ -116,6 +116,30 @@ static void a_peer_that_the_dht_lists_is_known_encrypted(void **state)
 	pipe_free(pipe);
 }
 
+// A handshake that is encrypted begins with a key of 96 octets; transmission takes whatever stands
+// behind.
+static void padding_hides_no_peer_that_was_named(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	uint8_t bytes[1400];
+	(void)state;
+
+	told_of(pipe, 0, 9, "\x0a\0\0\x05\xc8\xd5");
+	for (unsigned i = 0; i < 20; i++) {
+		chance(bytes, sizeof(bytes)); // more than the specification's 512
+		assert_is(connect_to(pipe, 0, 5, 51413, bytes, i & 1 ? 609 : sizeof(bytes)),
+			"bittorrent", CONFIDENCE_CACHE);
+		memset(bytes + 96, 'a', 300); // no chance
+		assert_is(
+			connect_to(pipe, 0, 5, 51413, bytes, 396), "bittorrent", CONFIDENCE_CACHE);
+	}
+	chance(bytes, 95);
+	assert_is(connect_to(pipe, 0, 5, 51413, bytes, 95), "", CONFIDENCE_NONE);
+	memset(bytes, 'a', 96);
+	assert_is(connect_to(pipe, 0, 5, 51413, bytes, sizeof(bytes)), "", CONFIDENCE_NONE);
+	pipe_free(pipe);
+}
+
 // Whoever lists a server that is none cannot make its clients' flows look like peers.
 static void payload_has_the_last_word(void **state)
 {
@@ -443,6 +467,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_the_dht_lists_is_known_encrypted),
+		cmocka_unit_test(padding_hides_no_peer_that_was_named),
 		cmocka_unit_test(payload_has_the_last_word),
 		cmocka_unit_test(liars_are_bounded),
 		cmocka_unit_test(private_addresses_are_told_by_neighbours_alone),

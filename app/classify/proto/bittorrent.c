@@ -480,7 +480,7 @@ static bool disguised(const struct span *span, uint8_t l4_proto)
 	struct utp utp;
 
 	if (l4_proto == IPPROTO_TCP)
-		return !span->offset64 && mse_is_flight(first.at, first.length);
+		return !span->offset64 && mse_begins(first.at, first.length);
 	return utp_parse(&probe, &utp);
 }
 
