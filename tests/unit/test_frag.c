@@ -517,6 +517,43 @@ static void a_cut_capture_is_compared_as_far_as_it_goes(void **state)
 	finish(&f);
 }
 
+// A fragment whose packet stands for three, of five mbufs.
+static void what_stands_for_several_counts_as_many(void **state)
+{
+	struct frag_limits limits = ordinary;
+	struct frag_key key = key_of(1, false);
+	enum frag_end why;
+	struct fixture f;
+	(void)state;
+
+	limits.per_datagram = 7;
+	begin_with(&f, &limits);
+	for (unsigned i = 0; i < 3; i++) { // two of them are 6 packets
+		struct frag_piece piece = piece_of(8 * i, 8, true, false, 1);
+
+		piece.more_packets = 2;
+		piece.more_mbufs = 5;
+		assert_int_equal(frag_add(f.table, &key, &piece, f.now_ns, &why),
+			i < 2 ? FRAG_HELD : FRAG_GIVEN_UP);
+		assert_int_equal(frag_packets(f.table), i < 2 ? 3 * (i + 1) : 0);
+		assert_int_equal(frag_held(f.table), i < 2 ? 6 * (i + 1) : 0);
+	}
+	assert_int_equal(f.ended[FRAG_END_LIMIT], 3);
+	finish(&f);
+	// 6 mbufs each: with the sixth of 32 the oldest goes
+	begin(&f);
+	for (uint32_t i = 0; i < 6; i++) {
+		struct frag_piece piece = piece_of(0, 8, true, false, 1);
+
+		key = key_of(10 + i, false);
+		piece.more_mbufs = 5;
+		assert_int_equal(frag_add(f.table, &key, &piece, f.now_ns + i, &why), FRAG_HELD);
+		assert_int_equal(frag_held(f.table), i < 5 ? 6 * (i + 1) : 30);
+	}
+	assert_int_equal(f.ended[FRAG_END_LIMIT], 1);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +570,7 @@ int main(void)
 		cmocka_unit_test(more_fragments_than_allowed_give_the_datagram_up),
 		cmocka_unit_test(the_oldest_makes_room),
 		cmocka_unit_test(packets_are_limited_by_mbufs),
+		cmocka_unit_test(what_stands_for_several_counts_as_many),
 		cmocka_unit_test(what_was_given_up_makes_room_too),
 		cmocka_unit_test(a_cut_capture_is_compared_as_far_as_it_goes),
 	};
