@@ -109,9 +109,9 @@ uint32_t classifier_open(const struct classifier *classifier, uint32_t edition);
 void classifier_retire(struct classifier *classifier, uint32_t oldest);
 // Whose flow is fed from here on: the owner's number of it, and its rank, below CLASSIFY_RANKS. By
 // these the pool says who could give up a state for another: where room ends, the caller ends a
-// flow.
+// flow. False: no state is free.
 #define CLASSIFY_RANKS 4
-void classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank);
+bool classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank);
 // The owner of the state that has been in use for longest among those of that rank; false: none is.
 bool classifier_oldest(const struct classifier *classifier, unsigned rank, uint32_t *owner);
 // The flow with this state has another rank now, or is to be the youngest of its rank.

@@ -147,16 +147,20 @@ static uint32_t question_of(
 	return (uint32_t)offsetof(struct question, name) + name->length;
 }
 
+// A standard query: one question.
+static inline bool is_query(struct text message)
+{
+	return message.length >= HEADER_BYTES + 5 && !(octets_be16(message.at + 2) & 0xf800) &&
+	       octets_be16(message.at + 4) == 1;
+}
+
 static void read_query(struct text message, struct asked *asked)
 {
 	struct question question;
 	struct name name;
 	uint32_t at = HEADER_BYTES;
 
-	// a standard query: one question
-	if (message.length < HEADER_BYTES + 5 || octets_be16(message.at + 2) & 0xf800 ||
-		octets_be16(message.at + 4) != 1 || !read_name(message, &at, &name) ||
-		message.length - at < 4)
+	if (!read_name(message, &at, &name) || message.length - at < 4)
 		return;
 	uint32_t length = question_of(message, &name, at, &question);
 
@@ -194,7 +198,7 @@ static void read_message(struct text message, unsigned half, const struct decode
 {
 	if (half == HALF_S2C)
 		read_answer(message, sink);
-	else
+	else if (is_query(message))
 		read_query(message, sink->asked);
 }
 

@@ -159,10 +159,11 @@ static void unlink_state(struct classifier *classifier, uint32_t ref)
 		classifier->youngest_of[link->rank] = link->older;
 }
 
-void classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank)
+bool classifier_feeds(struct classifier *classifier, uint32_t owner, unsigned rank)
 {
 	classifier->owner = owner;
 	classifier->rank = (uint8_t)rank;
+	return classifier->n_free;
 }
 
 bool classifier_oldest(const struct classifier *classifier, unsigned rank, uint32_t *owner)

@@ -33,18 +33,24 @@ static inline bool quic_first_octet(uint8_t octet)
 	return !octet || octet == 0x6b || octet == 0x70 || octet == 0xff || octet == 0xfa ||
 	       octet == 'Q' || octet == 'T';
 }
+#define DATAGRAM_ASKS_BYTES 13 // no shorter datagram asks
+static inline bool datagram_begins_asking(const uint8_t *at)
+{
+	// the first octet of all versions that are known; up to Q043; the epoch of a record in
+	// clear
+	return at[0] & 0x80 ? quic_first_octet(at[1])
+			    : at[9] == 'Q' || (at[0] - 20u < 3 && !at[3] && !at[4]);
+}
 static inline bool datagram_asks(
 	const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
 {
-	if (pkt->l4_proto != IPPROTO_UDP || pkt->payload_len < 13)
+	if (pkt->l4_proto != IPPROTO_UDP || pkt->payload_len < DATAGRAM_ASKS_BYTES)
 		return false;
-	if (unlikely(pkt->payload_off + 13u > m->data_len))
+	if (unlikely(pkt->payload_off + DATAGRAM_ASKS_BYTES > m->data_len))
 		return true; // in pieces
 	const uint8_t *at = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off);
 
-	// the epoch of a record in clear; the first octet of all versions that are known
-	return (at[0] & 0x80 ? quic_first_octet(at[1]) : at[0] - 20u < 3 && !at[3] && !at[4]) &&
-	       inspect_asks(lcore, m, pkt);
+	return datagram_begins_asking(at) && inspect_asks(lcore, m, pkt);
 }
 
 // The flow's tracker state; NULL: it is not tracked.
@@ -92,7 +98,18 @@ void inspect_tell(const struct inspection *in, const struct tcp_track *track, ui
 // Before a packet of the walk's flow is looked at: where classifier states, tracker states or
 // memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
 // comes of them next begins a new entry, and is looked at as such.
-void inspect_make_room(struct lcore *lcore, const struct walk *walk);
+void inspect_end_others(struct lcore *lcore, const struct walk *walk);
+static inline void inspect_make_room(struct lcore *lcore, const struct walk *walk)
+{
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	bool room =
+		classifier_feeds(lcore->classifier, walk->ref, flow_class_rank[flow->lru_class]);
+
+	if (flow->l4_proto == IPPROTO_TCP)
+		room &= lcore->tracker->n_free && !track_is_scarce(lcore->tracker);
+	if (unlikely(!room))
+		inspect_end_others(lcore, walk);
+}
 // The flow gets this rank (flow.h).
 void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank);
 

@@ -11,7 +11,6 @@
 #define ROOM_IDLE_NS (10 * NS_PER_S)
 #define ROOM_LOOKS   4  // at flows of the same rank
 #define ROOM_ENDS    16 // flows that are ended for the memory of one packet
-#define ROOM_BLOCKS  8  // of the slab: an eighth is kept free of what was not heard
 
 typedef bool oldest_fn(const struct lcore *lcore, unsigned rank, uint32_t *ref);
 typedef void younger_fn(struct lcore *lcore, uint32_t ref, unsigned rank);
@@ -75,11 +74,6 @@ static void end_lowest(
 	}
 }
 
-static bool memory_is_scarce(const struct tracker *tracker)
-{
-	return slab_free(&tracker->slab) < tracker->slab.n / ROOM_BLOCKS;
-}
-
 // The oldest that is tracked, which may keep no bytes. False: there is none but `own`.
 static bool end_unheard_track(struct lcore *lcore, uint32_t own)
 {
@@ -93,19 +87,18 @@ static bool end_unheard_track(struct lcore *lcore, uint32_t own)
 	return false;
 }
 
-void inspect_make_room(struct lcore *lcore, const struct walk *walk)
+void inspect_end_others(struct lcore *lcore, const struct walk *walk)
 {
 	const struct flow *flow = flow_at(lcore->flows, walk->ref);
 	unsigned rank = flow_class_rank[flow->lru_class];
 
-	classifier_feeds(lcore->classifier, walk->ref, rank);
-	if (unlikely(!classifier_states_free(lcore->classifier)))
+	if (!classifier_states_free(lcore->classifier))
 		end_lowest(lcore, walk->ref, rank, oldest_state, younger_state);
 	if (flow->l4_proto != IPPROTO_TCP)
 		return;
-	if (unlikely(!lcore->tracker->n_free))
+	if (!lcore->tracker->n_free)
 		end_lowest(lcore, walk->ref, rank, oldest_track, younger_track);
-	for (unsigned i = 0; i < ROOM_ENDS && unlikely(memory_is_scarce(lcore->tracker)); i++)
+	for (unsigned i = 0; i < ROOM_ENDS && track_is_scarce(lcore->tracker); i++)
 		if (!end_unheard_track(lcore, walk->ref))
 			break;
 }

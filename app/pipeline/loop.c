@@ -156,7 +156,7 @@ static bool has_key(const struct pkt *pkt)
 // Where there are no zones, the initiator's is the inside, whichever it is.
 static inline void set_zones(const struct lcore *lcore, const struct pkt *pkt, union flow_key *key)
 {
-	if (likely(has_key(pkt) && !lcore->inside_is_initiator))
+	if (likely(!lcore->inside_is_initiator))
 		parse_key_zones(pkt, key);
 }
 
@@ -363,11 +363,13 @@ static void run_burst(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, 
 		bool has_owner = parse_mbuf(mbufs[i], &lcore->parse, &keys[n_own]);
 
 		count_parsed(&parsed, mbufs[i], pkt);
-		if (!has_owner || flow_owner(lcore->dp, pkt) == lcore->index) {
-			set_zones(lcore, pkt, &keys[n_own]);
-			own[n_own++] = mbufs[i];
-		} else
+		if (has_owner && flow_owner(lcore->dp, pkt) != lcore->index) {
 			theirs[n_theirs++] = mbufs[i];
+			continue;
+		}
+		if (has_owner)
+			set_zones(lcore, pkt, &keys[n_own]);
+		own[n_own++] = mbufs[i];
 	}
 	if (likely(!counted)) {
 		lcore->stats.received_pkts += n;

@@ -98,14 +98,11 @@ bool parse_datagram(struct rte_mbuf *m, const struct pkt *first, uint32_t l3_off
 // error comes from where the packet that it quotes went.
 static inline void parse_key_zones(const struct pkt *pkt, union flow_key *key)
 {
-	bool from_inside = !(pkt->flags & PKT_FROM_INSIDE) == !!(pkt->flags & PKT_ICMP_ERROR);
+	// A's packet from inside, B's from outside; of an error the other way round
+	bool other = __builtin_parity(pkt->flags & (PKT_FROM_INSIDE | PKT_ICMP_ERROR | PKT_A_TO_B));
+	uint16_t *flags = pkt->flags & PKT_V6 ? &key->v6.flags : &key->v4.flags;
 
-	if (from_inside != !!(pkt->flags & PKT_A_TO_B))
-		return;
-	if (pkt->flags & PKT_V6)
-		key->v6.flags |= KEY_A_INSIDE;
-	else
-		key->v4.flags |= KEY_A_INSIDE;
+	*flags |= other ? 0 : KEY_A_INSIDE;
 }
 
 static inline uint32_t parse_key_realm(const union flow_key *key, bool v6)

@@ -5,9 +5,18 @@
 #ifndef SLUICE_REUSE_H
 #define SLUICE_REUSE_H
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include "walk.h"
 
-// A packet of a flow, before it is accounted. The flow may be another afterwards (walk->ref), or a
+// Only such a packet can be part of a handshake in a flow that lives.
+static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)
+{
+	return pkt->l4_proto == IPPROTO_TCP &&
+	       unlikely(
+		       pkt->tcp_flags & TH_SYN || (flow->seen[0] | flow->seen[1]) & SEEN_SYN_AGAIN);
+}
+// Such a packet, before it is accounted. The flow may be another afterwards (walk->ref), or a
 // stub. VERDICT_DROP: the connection cache refuses it.
 enum verdict reuse_account(struct lcore *lcore, struct walk *walk);
 // Its SYN, or SYN-ACK, in a flow that lives.

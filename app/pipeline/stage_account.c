@@ -378,7 +378,8 @@ static void account_flow(struct lcore *lcore, struct walk *walk)
 	if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN)
 		reuse_syn(lcore, walk);
 	account_packet(lcore, walk->ref, walk->m, walk->half);
-	if (walk->pkt->l4_proto == IPPROTO_UDP)
+	if (walk->pkt->l4_proto == IPPROTO_UDP &&
+		flow_at(lcore->flows, walk->ref)->look_at != AGAIN_NEVER)
 		again_begin(lcore, walk);
 }
 
@@ -405,7 +406,7 @@ static void note_ends(const struct lcore *lcore, const struct walk *walk)
 enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 {
 	walk->half = walk_half(lcore, walk);
-	if (walk_has_flow(walk)) {
+	if (walk_has_flow(walk) && reuse_begins(flow_at(lcore->flows, walk->ref), walk->pkt)) {
 		enum verdict verdict = reuse_account(lcore, walk);
 
 		if (verdict != VERDICT_PASS)
@@ -442,15 +443,15 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
 	}
-	bool heard = flow_both_heard(flow_at(lcore->flows, walk->ref));
+	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	bool unheard = !flow_both_heard(flow);
 
 	account_flow(lcore, walk);
-	if (unlikely(!heard && is_tcp(walk->pkt) &&
-		     flow_both_heard(flow_at(lcore->flows, walk->ref))))
+	if (unlikely(unheard && is_tcp(walk->pkt) && flow_both_heard(flow)))
 		walk->undecided |= refuse_settle(lcore, walk->ref);
 	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
 	walk->pkt->flow = walk->ref;
-	walk->pkt->flow_gen = flow_at(lcore->flows, walk->ref)->gen;
+	walk->pkt->flow_gen = flow->gen;
 	return VERDICT_PASS;
 }
 

@@ -21,17 +21,19 @@ static bool refuses_tunnel(struct lcore *lcore, struct walk *walk, uint16_t flow
 	       walk_outer_refused(lcore, walk, walk->half == HALF_C2S);
 }
 
-// The first packet after a reload, or after a time window has opened or closed, decides again on
-// the stored application.
-enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
+static uint32_t epoch_of(const struct lcore *lcore, const struct walk *walk)
+{
+	return walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->policy_epoch
+				   : flow_stub_at(lcore->flows, walk->ref)->policy_epoch;
+}
+
+static __rte_noinline enum verdict decide_again(struct lcore *lcore, struct walk *walk)
 {
 	bool again = lcore->policy->reevaluate == REEVALUATE_ALL;
 
 	if (walk_has_flow(walk)) {
 		struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-		if (flow->policy_epoch == lcore->epoch)
-			return VERDICT_PASS;
 		if (again && refuses_tunnel(lcore, walk, flow->flags))
 			return VERDICT_DROP;
 		flow->policy_epoch = lcore->epoch;
@@ -41,8 +43,6 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 	} else {
 		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
-		if (stub->policy_epoch == lcore->epoch)
-			return VERDICT_PASS;
 		if (again && refuses_tunnel(lcore, walk, stub->flags))
 			return VERDICT_DROP;
 		stub->policy_epoch = lcore->epoch;
@@ -58,12 +58,32 @@ enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
 	return VERDICT_PASS;
 }
 
+// The first packet after a reload, or after a time window has opened or closed, decides again on
+// the stored application.
+enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
+{
+	return likely(epoch_of(lcore, walk) == lcore->epoch) ? VERDICT_PASS
+							     : decide_again(lcore, walk);
+}
+
+static __rte_noinline bool asks(const struct lcore *lcore, const struct walk *walk)
+{
+	return datagram_asks(lcore, walk->m, walk->pkt);
+}
+
 enum verdict stage_final(struct lcore *lcore, struct walk *walk)
 {
-	bool final = walk_has_flow(walk) && flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL &&
-		     !datagram_asks(lcore, walk->m, walk->pkt);
+	if (!walk_has_flow(walk) || !(flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL))
+		return VERDICT_PASS;
+	return asks(lcore, walk) ? VERDICT_PASS : VERDICT_SEND;
+}
 
-	return final ? VERDICT_SEND : VERDICT_PASS;
+// What opens or ends a connection, or asks for a name, counts on a final flow, too.
+static bool is_plain(const struct lcore *lcore, const struct walk *walk)
+{
+	return walk->pkt->l4_proto != IPPROTO_TCP
+		       ? !asks(lcore, walk)
+		       : !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
 }
 
 // A bad L4 checksum is never inspected, queued or counted on a flow (insertion: the receiver would
@@ -73,12 +93,8 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 	if (walk_has_flow(walk)) {
 		const struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-		// what opens or ends a connection counts on a final flow, too
-		bool plain = walk->pkt->l4_proto != IPPROTO_TCP
-				     ? !datagram_asks(lcore, walk->m, walk->pkt)
-				     : !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
-
-		if (plain && flow->flags & FLOW_FINAL && flow->policy_epoch == lcore->epoch)
+		if (flow->flags & FLOW_FINAL && flow->policy_epoch == lcore->epoch &&
+			is_plain(lcore, walk))
 			return VERDICT_PASS;
 	}
 	if (walk_checksum_good(lcore, walk))
@@ -220,7 +236,9 @@ bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const str
 static bool hears(const struct inspection *in, const struct span *span)
 {
 	return greeting_pending(in->cold->greeting) ||
-	       (span->flags & SPAN_DATAGRAM && user_apps_have_hosts(in->lcore->policy->user_apps) &&
+	       (span->flags & SPAN_DATAGRAM && span_length(span) >= DATAGRAM_ASKS_BYTES &&
+		       datagram_begins_asking(span_bytes(span)) &&
+		       user_apps_have_hosts(in->lcore->policy->user_apps) &&
 		       classify_may_ask(span_bytes(span), span_length(span)));
 }
 
@@ -261,33 +279,41 @@ static bool ask_ends(struct inspection *in, const struct span *span)
 	return true;
 }
 
-static void consume(struct inspection *in, const struct span *span)
+// What a datagram says of its flow's ends, whatever the flow was taken for. False: there is nothing
+// more to do for it.
+static bool take_ends(struct inspection *in, const struct span *span)
+{
+	if (unlikely(!flow_both_heard(in->flow)) && in->flow->l4_proto == IPPROTO_UDP &&
+		!ask_ends(in, span))
+		return false;
+	if (unlikely(in->cold->again.on)) {
+		again_look(in, span);
+		if (flow_both_heard(in->flow))
+			learned_heard(in);
+	}
+	return true;
+}
+
+// Names that a TCP connection asks for beyond its first bytes. False: the span is not taken.
+static bool take_names(struct inspection *in, const struct span *span)
+{
+	if (likely(in->cold->names.phase == NAMES_OVER && !in->cold->names.fresh))
+		return true;
+	if (unlikely(!inspect_names(in, span))) {
+		in->walk->starved = true;
+		return false;
+	}
+	if (unlikely(in->cold->names.fresh && in->flow->flags & FLOW_APP_FINAL))
+		inspect_names_apply(in);
+	return true;
+}
+
+// Of a flow whose application is not settled. Apart, as it needs much of the stack.
+static __rte_noinline void classify(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
 	struct flow *flow = in->flow;
 
-	if (flow->l4_proto == IPPROTO_UDP && unlikely(!flow_both_heard(flow)) &&
-		!ask_ends(in, span))
-		return;
-	if (unlikely(in->cold->again.on)) {
-		again_look(in, span);
-		if (flow_both_heard(flow))
-			learned_heard(in);
-	}
-	if (unlikely(!inspect_names(in, span))) {
-		in->walk->starved = true;
-		return;
-	}
-	if (unlikely(in->cold->names.fresh && flow->flags & FLOW_APP_FINAL))
-		inspect_names_apply(in);
-	if (flow->flags & FLOW_APP_FINAL && hears(in, span))
-		hear(in, span);
-	if (flow->flags & FLOW_DECODED) {
-		decode(in, span);
-		return;
-	}
-	if (flow->flags & FLOW_APP_FINAL)
-		return;
 	struct classify_verdict verdict = {
 		.app = flow->app,
 		.signature = flow->signature,
@@ -357,6 +383,20 @@ static void consume(struct inspection *in, const struct span *span)
 	if (!app_get(flow->app)->decodes_for_others)
 		walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
 	decode(in, span);
+}
+
+static void consume(struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+
+	if (flow->l4_proto == IPPROTO_TCP ? !take_names(in, span) : !take_ends(in, span))
+		return;
+	if (flow->flags & FLOW_APP_FINAL && hears(in, span))
+		hear(in, span);
+	if (flow->flags & FLOW_DECODED)
+		decode(in, span);
+	else if (!(flow->flags & FLOW_APP_FINAL))
+		classify(in, span);
 }
 
 void inspect_span(struct inspection *in, const struct span *span)

@@ -413,6 +413,11 @@ static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
 
 enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
 {
+	uint8_t proto = walk->pkt->l4_proto;
+
+	if (likely((proto == IPPROTO_TCP || proto == IPPROTO_UDP) &&
+		    !(walk->pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))))
+		return VERDICT_PASS;
 	if (walk->pkt->flags & PKT_FRAGMENT)
 		return take_fragment(lcore, walk);
 	if (unlikely(is_redirect(walk->pkt))) {

@@ -128,6 +128,11 @@ static inline bool track_oldest(const struct tracker *tracker, unsigned rank, ui
 	*flow = oldest->flow;
 	return true;
 }
+// An eighth of the slab's blocks is kept free of what was not heard.
+static inline bool track_is_scarce(const struct tracker *tracker)
+{
+	return slab_free(&tracker->slab) < tracker->slab.n / 8;
+}
 static inline struct tcp_track *track_at(const struct tracker *tracker, uint32_t index)
 {
 	return &tracker->tracks[index];

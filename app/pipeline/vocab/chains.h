@@ -19,13 +19,14 @@
 struct chains {
 	uint32_t *heads; // first entry of each chain, or CHAIN_END
 	uint32_t mask;
+	uint32_t lengths;                  // bit n: some chain has n entries
 	uint32_t of_length[CHAIN_MAX + 1]; // chains that have so many entries
 };
 
 // `heads` is room for `n_heads`, a power of two.
 static inline void chains_init(struct chains *chains, uint32_t *heads, uint32_t n_heads)
 {
-	*chains = (struct chains){.heads = heads, .mask = n_heads - 1};
+	*chains = (struct chains){.heads = heads, .mask = n_heads - 1, .lengths = 1};
 	chains->of_length[0] = n_heads;
 	memset(heads, 0xff, sizeof(*heads) * n_heads);
 }
@@ -35,28 +36,30 @@ static inline uint32_t *chains_head(const struct chains *chains, uint32_t hash)
 	return &chains->heads[hash & chains->mask];
 }
 
+static inline void chains_change(struct chains *chains, unsigned from, unsigned to)
+{
+	if (!--chains->of_length[from])
+		chains->lengths &= ~(1u << from);
+	chains->of_length[to]++;
+	chains->lengths |= 1u << to;
+}
+
 // A chain of `length` entries gets one more; it is not full.
 static inline void chains_grow(struct chains *chains, unsigned length)
 {
-	chains->of_length[length]--;
-	chains->of_length[length + 1]++;
+	chains_change(chains, length, length + 1);
 }
 
 // A chain of `length` entries, 1 or more, loses one.
 static inline void chains_shrink(struct chains *chains, unsigned length)
 {
-	chains->of_length[length]--;
-	chains->of_length[length - 1]++;
+	chains_change(chains, length, length - 1);
 }
 
-// Entries of the longest chain.
+// Entries of the longest chain: each turn of a lcore tells it.
 static inline unsigned chains_longest(const struct chains *chains)
 {
-	unsigned length = CHAIN_MAX;
-
-	while (length && !chains->of_length[length])
-		length--;
-	return length;
+	return 31 - (unsigned)__builtin_clz(chains->lengths);
 }
 
 #endif
