@@ -82,6 +82,7 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_DECODED = 1 << 9,      // flow: the application has a decoder that is being fed
 	FLOW_FOUND = 1 << 9,        // condemned stub: by a verdict; no reload reprieves it
 	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
+	FLOW_SYNS_DIFFER = 1 << 10, // stub: SYNs of one half had different numbers
 	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
 	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
 	FLOW_ALLOWED = 1 << 13,     // by the operator: passes whatever the policy says

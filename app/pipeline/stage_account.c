@@ -69,10 +69,13 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
+		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
+			stub->flags |= FLOW_SYNS_DIFFER;
 		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
 		stub->window_scale[half] = segment_scale(m, pkt);
 	} else if (pkt->tcp_seq != stub->isn[half]) {
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
+		stub->flags |= FLOW_SYNS_DIFFER;
 	}
 }
 
@@ -179,7 +182,7 @@ static bool promote(struct lcore *lcore, struct walk *walk)
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
-	flow->flags |= stub.flags;
+	flow->flags |= stub.flags & (uint16_t)~FLOW_SYNS_DIFFER;
 	flow->l4_proto = stub.l4_proto;
 	flow->in_port = stub.in_port;
 	flow->tcp_state =
@@ -394,6 +397,20 @@ static bool is_unconfirmed(const struct lcore *lcore, const struct walk *walk)
 	return stub->flags & FLOW_UNCONFIRMED && !stub_is_out_of_date(lcore, stub);
 }
 
+// A SYN-ACK for another number than that of the one SYN that came: its receiver does not take it
+// (RFC 9293 section 3.10.7.3).
+static bool is_stray_answer(const struct lcore *lcore, const struct walk *walk)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	const struct pkt *pkt = walk->pkt;
+	unsigned peer = !walk->half;
+
+	return (pkt->tcp_flags & (TH_SYN | TH_ACK)) == (TH_SYN | TH_ACK) &&
+	       stub->tcp_flags[peer] & TH_SYN && stub->heard & STUB_OWN_ISN(peer) &&
+	       !(stub->flags & FLOW_SYNS_DIFFER) && pkt->tcp_ack != stub->isn[peer] + 1 &&
+	       !stub_is_out_of_date(lcore, stub);
+}
+
 static void note_ends(const struct lcore *lcore, const struct walk *walk)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
@@ -412,8 +429,13 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 		if (verdict != VERDICT_PASS)
 			return verdict;
 	}
-	if (!walk_has_flow(walk) && is_tcp(walk->pkt))
+	if (!walk_has_flow(walk) && is_tcp(walk->pkt)) {
+		if (unlikely(is_stray_answer(lcore, walk))) {
+			walk->reason = DROP_NOT_TAKEN;
+			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
+		}
 		note_ends(lcore, walk);
+	}
 	if (is_unconfirmed(lcore, walk)) {
 		walk->reason = DROP_NOT_TAKEN;
 		return VERDICT_DROP;

@@ -45,7 +45,7 @@ def main(path, pid, count, seconds, policies):
     state = control.ask("policy-show")["message"]
     print(json.dumps({
         "reloads": count, "seconds": round(time.monotonic() - begin, 1), "failed": failed,
-        "took_ms": {"median": sorted(took)[len(took) // 2], "max": max(took)},
+        "took_ms": {"min": min(took), "median": sorted(took)[len(took) // 2], "max": max(took)},
         "rss_kb": {"20": rss.get(20), "last": rss[count]},
         "generation": state["generation"], "freed": state["freed"], "failures": state["failures"],
     }))

@@ -70,6 +70,14 @@ static const struct talk talks[] = {
 	{"the SYN-ACK is of another number", 1,
 		{SYN, {true, false, TH_SYN | TH_ACK, 5000, 1002, NULL, 0},
 			{true, false, TH_SYN | TH_ACK, 5000, 1002, NULL, 0},
+			{false, false, TH_ACK, 1001, 5001, NULL, 0}}},
+	{"one of another number before the SYN-ACK and behind it", 1,
+		{SYN, {true, false, TH_SYN | TH_ACK, 9000, 7001, NULL, 0}, SYN_ACK,
+			{true, false, TH_SYN | TH_ACK, 9000, 7001, NULL, S2C},
+			{false, false, TH_ACK, 1001, 5001, NULL, ALL}}},
+	{"the SYN-ACK is of the first of two SYNs", 1,
+		{SYN, {false, false, TH_SYN, 3000, 0, NULL, 0},
+			{true, false, TH_SYN | TH_ACK, 5000, 1001, NULL, 0},
 			{false, false, TH_ACK, 1001, 5001, NULL, C2S}}},
 	{"the client acknowledges another number", 1,
 		{SYN, SYN_ACK, {false, false, TH_ACK, 1001, 5002, NULL, S2C},
@@ -268,6 +276,45 @@ static void a_handshake_that_is_not_complete_is_forgotten(void **state)
 	pipe_free(pipe);
 }
 
+// Forged as the server, in its own zone, by somebody who does not see the client's number.
+static void a_forged_syn_ack_costs_the_client_nothing(void **state)
+{
+	static const struct pipe_packet honest[] = {
+		{.seq = 1000, .tcp_flags = TH_SYN},
+		{.from_outside = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
+		{.seq = 1001, .ack = 5001, .tcp_flags = TH_ACK},
+		{.seq = 1001, .ack = 5001, .payload = "hello", .payload_length = 5},
+		{.from_outside = true,
+			.seq = 5001,
+			.ack = 1006,
+			.payload = "hello",
+			.payload_length = 5},
+	};
+	const struct pipe_packet forged = {
+		.from_outside = true, .seq = 77777, .ack = 88888, .tcp_flags = TH_SYN | TH_ACK};
+	(void)state;
+
+	for (unsigned behind = 0; behind < 2; behind++)
+		for (unsigned v6 = 0; v6 < 2; v6++) {
+			struct pipe *pipe = pipe_new(1, NULL);
+			struct policy *policy = pipe_policy(pipe);
+
+			pipe_rule_app(policy, 7, ACTION_DROP, "bittorrent");
+			pipe_publish(pipe, policy);
+			for (unsigned i = 0; i < 5; i++) {
+				struct pipe_packet packet = honest[i], other = forged;
+
+				packet.v6 = other.v6 = v6;
+				if (pipe_run(pipe, 0, &packet) != 1)
+					fail_msg("packet %u, forged behind %u", i, behind);
+				if (i == behind)
+					assert_int_equal(pipe_run(pipe, 0, &other), 0);
+			}
+			assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_NOT_TAKEN], 1);
+			pipe_free(pipe);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_silent_connection_is_not_midstream),
 		cmocka_unit_test(nor_is_one_whose_next_byte_is_its_first),
 		cmocka_unit_test(a_handshake_that_is_not_complete_is_forgotten),
+		cmocka_unit_test(a_forged_syn_ack_costs_the_client_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
