@@ -236,9 +236,7 @@ bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const str
 static bool hears(const struct inspection *in, const struct span *span)
 {
 	return greeting_pending(in->cold->greeting) ||
-	       (span->flags & SPAN_DATAGRAM && span_length(span) >= DATAGRAM_ASKS_BYTES &&
-		       datagram_begins_asking(span_bytes(span)) &&
-		       user_apps_have_hosts(in->lcore->policy->user_apps) &&
+	       (span->flags & SPAN_MAY_ASK && user_apps_have_hosts(in->lcore->policy->user_apps) &&
 		       classify_may_ask(span_bytes(span), span_length(span)));
 }
 
@@ -461,17 +459,22 @@ static void inspect_datagram(struct inspection *in)
 	// a datagram is looked at in one piece; over several mbuf segments, its start is
 	if (pkt->payload_off + length > in->walk->m->data_len && length > sizeof(buffer))
 		length = sizeof(buffer);
-	const struct span span = {
-		.offset64 = *offset64,
-		.unchecked = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer),
-		.extent = length,
-		.half = (uint8_t)half,
-		.flags = SPAN_DATAGRAM,
-	};
+	const uint8_t *bytes = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer);
+	uint64_t offset = *offset64;
 
 	*offset64 += pkt->payload_len;
-	if (span.unchecked)
-		inspect_span(in, &span);
+	if (!bytes)
+		return;
+	bool asks = length >= DATAGRAM_ASKS_BYTES && datagram_begins_asking(bytes);
+	const struct span span = {
+		.offset64 = offset,
+		.unchecked = bytes,
+		.extent = length,
+		.half = (uint8_t)half,
+		.flags = asks ? SPAN_DATAGRAM | SPAN_MAY_ASK : SPAN_DATAGRAM,
+	};
+
+	inspect_span(in, &span);
 }
 
 enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)

@@ -25,6 +25,8 @@ enum {
 	SPAN_MIDSTREAM = 1 << 1, // offset 0 is not the first byte of the connection
 	SPAN_DATAGRAM = 1 << 2,  // a whole UDP payload; offset64 counts bytes of earlier datagrams
 	SPAN_FIN = 1 << 3,       // nothing follows in this half (extent may be 0)
+	SPAN_MAY_ASK =
+		1 << 4, // a datagram whose first octets are those of one that asks for a name
 };
 
 struct span {
