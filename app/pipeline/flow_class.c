@@ -2,6 +2,7 @@
 // Which time-out class an entry belongs to, by what is known of its ends.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include "fault.h"
 #include "flow_pool.h"
 #include "tcp_state.h"
 
@@ -14,7 +15,7 @@ static bool stub_is_open(const struct flow_stub *stub)
 {
 	uint8_t flags = stub->tcp_flags[HALF_C2S] | stub->tcp_flags[HALF_S2C];
 
-	return stub_both_heard(stub) && !(flags & (TH_FIN | TH_RST));
+	return stub_both_heard(stub) && !(flags & (TH_FIN | TH_RST)) && !FAULT(SILENT);
 }
 
 enum flow_class flow_class_of_stub(const struct flow_stub *stub)

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "both_ends.h"
+#include "fault.h"
 #include "flow_table.h"
 
 #define AGAIN_LAST (1u << 30)
@@ -49,7 +50,8 @@ void again_begin(struct lcore *lcore, struct walk *walk)
 	bool first = flow->pkts[walk->half] == 1 && flow->pkts[!walk->half];
 
 	if (again->on || !(flow->flags & FLOW_APP_FINAL) || flow->flags & FLOW_ALLOWED ||
-		flow->look_at == AGAIN_NEVER || (!first && pkts_of(flow) < flow->look_at))
+		flow->look_at == AGAIN_NEVER || FAULT(DECOY) ||
+		(!first && pkts_of(flow) < flow->look_at))
 		return;
 	// of a final flow the checksum was not looked at yet: the next datagram will do
 	if (!walk_checksum_good(lcore, walk)) {

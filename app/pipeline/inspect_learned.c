@@ -2,6 +2,7 @@
 #include "inspect_learned.h"
 #include <netinet/in.h>
 #include <string.h>
+#include "fault.h"
 #include "flow_event.h"
 
 // Keyed: nobody can speak from an address that takes the share of another.
@@ -18,6 +19,11 @@ static void broadcast(struct lcore *lcore, const struct endpoint_entry *entry, b
 	struct hint hint = {.type = is_name ? HINT_NAME : HINT_ENDPOINT, .endpoint = *entry};
 
 	hints_broadcast_spare(lcore, &hint);
+}
+
+static bool may_teach(const struct flow *flow)
+{
+	return flow_both_heard(flow) || FAULT(UNASKED);
 }
 
 static void learn_peer(
@@ -48,7 +54,7 @@ void learned_expectation(void *ctx, const struct expectation *expectation)
 {
 	const struct inspection *in = ctx;
 
-	if (!flow_both_heard(in->flow)) {
+	if (!may_teach(in->flow)) {
 		in->lcore->stats.expectations_refused++;
 		return;
 	}
@@ -99,7 +105,7 @@ void learned_endpoint(void *ctx, const struct learned_endpoint *endpoint)
 {
 	struct inspection *in = ctx;
 
-	if (!flow_both_heard(in->flow) || endpoint->port < ENDPOINT_PORT_FIRST ||
+	if (!may_teach(in->flow) || endpoint->port < ENDPOINT_PORT_FIRST ||
 		!endpoint_is_plausible(
 			endpoint->address, in->cold->ends.address[endpoint->half & 1])) {
 		in->lcore->stats.endpoints_refused++;
@@ -137,7 +143,7 @@ void learned_name(void *ctx, const struct learned_name *name)
 	uint32_t ttl_s = RTE_MIN(RTE_MAX(name->ttl_s, NAME_TTL_MIN_S), NAME_TTL_MAX_S);
 	uint16_t app;
 
-	if (!flow_both_heard(in->flow)) {
+	if (!may_teach(in->flow)) {
 		lcore->stats.endpoints_refused++;
 		return;
 	}

@@ -243,6 +243,17 @@ static uint8_t scale_of(const struct flow_cold *cold, unsigned half)
 	return own == WINDOW_SCALE_NONE || other == WINDOW_SCALE_NONE ? 0 : own;
 }
 
+// Nobody will say what arrived of this half. A connection that has begun has another side, and what
+// it has not answered yet is no reason to go on behind a hole.
+static bool is_one_sided(const struct inspection *in, bool law)
+{
+	unsigned half = in->walk->half;
+	bool begins = in->cold->half[half].has_start &&
+		      !in->lcore->dp->ports[in->walk->pkt->in_port].one_way;
+
+	return !in->flow->pkts[!half] && !(law && begins);
+}
+
 static struct tcp_segment segment_of(const struct inspection *in)
 {
 	const struct lcore *lcore = in->lcore;
@@ -266,7 +277,7 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.half = (uint8_t)walk->half,
 		.scale = scale_of(in->cold, walk->half),
 		.has_timestamp = times.present,
-		.one_sided = !flow->pkts[!walk->half],
+		.one_sided = is_one_sided(in, law),
 		.astray = came_astray(lcore, flow, walk),
 		.enforces = law,
 		.rewrites = lcore->policy->tcp.conflict == TCP_CONFLICT_REWRITE,
@@ -275,6 +286,13 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.keep_whole = walk->view,
 		.unheard = !flow_both_heard(flow),
 	};
+}
+
+// A SYN in it is of another connection, if of any (reuse.h).
+static bool goes_on(const struct flow *flow, unsigned half)
+{
+	return flow_both_heard(flow) ||
+	       (flow->flags & FLOW_MIDSTREAM && flow->pkts[half] > 1 && flow->pkts[!half]);
 }
 
 static void take_syn(struct inspection *in, struct tcp_track *track)
@@ -287,6 +305,8 @@ static void take_syn(struct inspection *in, struct tcp_track *track)
 		other->flags |= HALF_KNOWN;
 	// where a half begins is known when its other end has acknowledged it
 	if (in->flow->seen[in->walk->half] & SEEN_ACKED && half->has_start)
+		return;
+	if (goes_on(in->flow, in->walk->half))
 		return;
 	if (track->half[in->walk->half].flags & HALF_TAKEN)
 		return;

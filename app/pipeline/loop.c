@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <rte_prefetch.h>
 #include "bypass.h"
+#include "fault.h"
 #include "flow_event.h"
 #include "fragments.h"
 #include "hold.h"
@@ -156,7 +157,7 @@ static bool has_key(const struct pkt *pkt)
 // Where there are no zones, the initiator's is the inside, whichever it is.
 static inline void set_zones(const struct lcore *lcore, const struct pkt *pkt, union flow_key *key)
 {
-	if (likely(!lcore->inside_is_initiator))
+	if (likely(!lcore->inside_is_initiator && !FAULT(ZONES)))
 		parse_key_zones(pkt, key);
 }
 

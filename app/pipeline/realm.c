@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "realm.h"
+#include "fault.h"
 #include <string.h>
 
 enum { ADD_TAG = 1, ADD_SESSION, ADD_TUNNEL }; // what a hash is of
@@ -15,7 +16,7 @@ uint32_t realm_add_tag(const struct parse_settings *settings, uint32_t realm, ui
 {
 	uint64_t words[HASH_WORDS_MAX] = {0, tag};
 
-	if (settings->vlan_shared)
+	if (settings->vlan_shared || FAULT(REALM))
 		return realm;
 	if (!realm)
 		return tag;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "both_ends.h"
 #include "datagram_hello.h"
+#include "fault.h"
 #include "flow_event.h"
 #include "seq.h"
 #include "teardown.h"
@@ -156,7 +157,7 @@ static void refuse_flow(struct lcore *lcore, struct walk *walk, const struct dec
 				!flow->pkts[!walk->half] &&
 					(addresses_alone || flow->l4_proto != IPPROTO_TCP));
 	}
-	if (addresses_alone && decision->cache != CACHE_NONE)
+	if ((addresses_alone || FAULT(CACHE)) && decision->cache != CACHE_NONE)
 		learn_ends(lcore, walk, decision, ends, flow->flags,
 			flow->confidence == CONFIDENCE_IP ? flow->app : APP_NONE);
 	cold->refused.is = true;

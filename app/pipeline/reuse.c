@@ -9,6 +9,13 @@
 #include "inspect_learned.h"
 #include "resegment.h"
 
+#define SWAP(a, b)                        \
+	do {                              \
+		__typeof__(a) kept = (a); \
+		(a) = (b);                \
+		(b) = kept;               \
+	} while (0)
+
 static bool is_tcp(const struct pkt *pkt)
 {
 	return pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK;
@@ -131,6 +138,38 @@ static bool completes_anew(struct lcore *lcore, const struct walk *walk)
 	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
 	       pkt->tcp_ack == anew->isn[!half] + 1 &&
 	       pkt->tcp_seq - (anew->isn[half] + 1) < EDGE_TOLERANCE;
+}
+
+static void turn(struct lcore *lcore, struct flow_stub *stub, const struct walk *walk)
+{
+	SWAP(stub->pkts[0], stub->pkts[1]);
+	SWAP(stub->bytes[0], stub->bytes[1]);
+	SWAP(stub->isn[0], stub->isn[1]);
+	SWAP(stub->tcp_flags[0], stub->tcp_flags[1]);
+	SWAP(stub->window_scale[0], stub->window_scale[1]);
+	stub->heard = ((stub->heard & 5u) << 1 | (stub->heard & 10u) >> 1) & 0xf;
+	stub->flags ^= FLOW_INITIATOR_IS_A | FLOW_C2S_INSIDE | FLOW_FROM_RESPONDER;
+	stub->in_port = lcore->dp->ports[stub->in_port].peer;
+	if (!app_networks_empty(&lcore->policy->app_networks)) {
+		struct flow_ends ends;
+
+		flow_ends_of(walk->key, stub->flags, &ends);
+		stub->app = walk_app_by_network(lcore, &ends);
+	}
+}
+
+bool reuse_turn(struct lcore *lcore, struct walk *walk)
+{
+	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+
+	if (walk->half != HALF_C2S || !is_syn(walk->pkt, TH_ACK) || stub_both_heard(stub) ||
+		!(stub->heard & STUB_OWN_ISN(HALF_S2C)) ||
+		walk->pkt->tcp_ack != stub->isn[HALF_S2C] + 1)
+		return false;
+	turn(lcore, stub, walk);
+	walk->half = walk_half(lcore, walk);
+	walk->undecided = true;
+	return true;
 }
 
 // The tuple of a flow is used again.

@@ -19,6 +19,9 @@ static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)
 // Such a packet, before it is accounted. The flow may be another afterwards (walk->ref), or a
 // stub. VERDICT_DROP: the connection cache refuses it.
 enum verdict reuse_account(struct lcore *lcore, struct walk *walk);
+// Who sends a SYN-ACK has not begun the connection, whatever came before: a SYN of its own or, of
+// the other end, a SYN-ACK. True: the stub's ends are turned, and it is undecided.
+bool reuse_turn(struct lcore *lcore, struct walk *walk);
 // Its SYN, or SYN-ACK, in a flow that lives.
 void reuse_syn(struct lcore *lcore, struct walk *walk);
 

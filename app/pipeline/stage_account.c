@@ -414,10 +414,15 @@ static bool is_stray_answer(const struct lcore *lcore, const struct walk *walk)
 static void note_ends(const struct lcore *lcore, const struct walk *walk)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	bool heard = stub_both_heard(stub);
 
 	both_ends_stub(lcore, stub, walk->pkt, walk->half);
-	if (stub_both_heard(stub))
-		stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+	if (!stub_both_heard(stub))
+		return;
+	stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+	if (!heard) // no end took a RST that came before
+		for (unsigned half = 0; half < 2; half++)
+			stub->tcp_flags[half] &= (uint8_t)~TH_RST;
 }
 
 enum verdict stage_account(struct lcore *lcore, struct walk *walk)
@@ -433,6 +438,11 @@ enum verdict stage_account(struct lcore *lcore, struct walk *walk)
 		if (unlikely(is_stray_answer(lcore, walk))) {
 			walk->reason = DROP_NOT_TAKEN;
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
+		}
+		if (unlikely(reuse_turn(lcore, walk)) && walk_cached(lcore, walk, false)) {
+			walk->told = true;
+			walk->reason = DROP_CONN_CACHE;
+			return VERDICT_DROP;
 		}
 		note_ends(lcore, walk);
 	}

@@ -99,8 +99,7 @@ enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
 	}
 	if (walk_checksum_good(lcore, walk))
 		return VERDICT_PASS;
-	lcore->stats.bad_checksum_pkts++;
-	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+	return walk_bad_checksum(lcore, walk);
 }
 
 bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)

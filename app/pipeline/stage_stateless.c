@@ -188,6 +188,16 @@ enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk)
 	return drop_by_rule(lcore, walk, decision.rule);
 }
 
+enum verdict walk_bad_checksum(struct lcore *lcore, struct walk *walk)
+{
+	bool alone = walk->ref == FLOW_REF_NONE || walk->pkt->flags & PKT_ICMP_ERROR;
+
+	lcore->stats.bad_checksum_pkts++;
+	if (alone && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+		return VERDICT_DROP;
+	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+}
+
 static const uint8_t *read_at(struct rte_mbuf *m, uint32_t offset, uint32_t length, uint8_t *buffer)
 {
 	return rte_pktmbuf_read(m, offset, length, buffer);
@@ -361,10 +371,8 @@ static enum verdict admit_error(struct lcore *lcore, struct walk *walk)
 		walk->told = true;
 		return drop(walk, DROP_CONDEMNED);
 	}
-	if (!walk_checksum_good(lcore, walk)) {
-		lcore->stats.bad_checksum_pkts++;
-		return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
-	}
+	if (!walk_checksum_good(lcore, walk))
+		return walk_bad_checksum(lcore, walk);
 	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
 		return VERDICT_DROP;
 	if (has_flow)
@@ -407,8 +415,7 @@ static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
 		return VERDICT_DROP;
 	if (walk_checksum_good(lcore, walk))
 		return fragments_take(lcore, walk);
-	lcore->stats.bad_checksum_pkts++;
-	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+	return walk_bad_checksum(lcore, walk);
 }
 
 enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)

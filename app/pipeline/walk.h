@@ -87,6 +87,9 @@ enum verdict walk_unsupported(struct lcore *lcore, struct walk *walk, unsigned c
 // VERDICT_SEND.
 enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk);
 
+// A checksum is wrong: as malformed. The rules on addresses come first, if it is of no flow.
+enum verdict walk_bad_checksum(struct lcore *lcore, struct walk *walk);
+
 // The rules on addresses, of the outermost header of a packet in a tunnel: a host that may send
 // nothing may not send it in a tunnel, either. `initiator`: the packet's sender began the flow.
 // Sets the drop's rule. Asked for each new flow, and again for a flow after a reload.

@@ -13,6 +13,8 @@
 #define CONVERSATION_FRAME   1600 // octets
 #define CONVERSATION_OPS     10
 #define CONVERSATION_WHY     300
+// Of the gateway's clocks: what is later by these is as far from every limit as before.
+#define CONVERSATION_TICK_NS (1ull << 30)
 
 struct conversation_packet {
 	uint64_t ts_ns;
@@ -58,6 +60,7 @@ struct frame_view {
 };
 bool frame_view(const uint8_t *frame, uint32_t length, struct frame_view *view);
 void frame_fix(struct conversation_packet *packet, const struct frame_view *view); // sums, lengths
+void frame_sum(struct conversation_packet *packet, const struct frame_view *view);
 void frame_turn(struct conversation_packet *packet, const struct frame_view *view);
 bool frame_payload(struct conversation_packet *packet, struct frame_view *view, const void *payload,
 	unsigned length);

@@ -28,6 +28,18 @@ void put16(uint8_t *at, uint16_t value)
 	at[1] = (uint8_t)value;
 }
 
+// IPv6 options ahead of what is carried are stepped over.
+static bool view_options(const uint8_t *frame, struct frame_view *view)
+{
+	while (view->proto == IPPROTO_HOPOPTS || view->proto == IPPROTO_DSTOPTS) {
+		if (view->l4 + 8 > view->end)
+			return false;
+		view->proto = frame[view->l4];
+		view->l4 += 8 + frame[view->l4 + 1] * 8u;
+	}
+	return true;
+}
+
 static bool view_l4(const uint8_t *frame, struct frame_view *view)
 {
 	if (view->proto == IPPROTO_UDP)
@@ -60,6 +72,8 @@ bool frame_view(const uint8_t *frame, uint32_t length, struct frame_view *view)
 		view->proto = ip[6];
 		view->l4 = view->l3 + 40;
 		view->end = view->l4 + get16(ip + 4);
+		if (view->end > length || !view_options(frame, view))
+			return false;
 	} else {
 		return false;
 	}
@@ -93,12 +107,24 @@ static void l4_sum(uint8_t *frame, const struct frame_view *view, unsigned field
 	put16(frame + view->l4 + field, sum_end(sum));
 }
 
+void frame_sum(struct conversation_packet *packet, const struct frame_view *view)
+{
+	if (view->proto == IPPROTO_UDP && !get16(packet->frame + view->l4 + 6))
+		return; // has none
+	if (!view->v6) {
+		put16(packet->frame + view->l3 + 10, 0);
+		put16(packet->frame + view->l3 + 10,
+			sum_end(sum_add(0, packet->frame + view->l3, 20)));
+	}
+	l4_sum(packet->frame, view, view->proto == IPPROTO_TCP ? 16 : 6, true);
+}
+
 void frame_fix(struct conversation_packet *packet, const struct frame_view *view)
 {
 	uint8_t *frame = packet->frame, *ip = frame + view->l3;
 
 	if (view->v6) {
-		put16(ip + 4, (uint16_t)(view->end - view->l4));
+		put16(ip + 4, (uint16_t)(view->end - view->l3 - 40));
 	} else {
 		put16(ip + 2, (uint16_t)(view->end - view->l3));
 		put16(ip + 10, 0);
@@ -165,19 +191,20 @@ bool frame_icmp_error(struct conversation_packet *packet, const struct frame_vie
 	unsigned header = view->v6 ? 40 : 20, size = view->v6 ? 16 : 4, at = view->v6 ? 8 : 12;
 	unsigned n = view->end - view->l3;
 
+	made.l4 = view->l3 + header;
 	n = n > header + 20 ? header + 20 : n;
 	memcpy(quoted, ip, n);
 	memcpy(ip + at, source ? source : quoted + at + size, size);
 	memcpy(ip + at + size, quoted + at, size);
 	made.proto = view->v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP;
 	ip[view->v6 ? 6 : 9] = made.proto;
-	memset(packet->frame + view->l4, 0, 8);
-	packet->frame[view->l4] = type;
-	packet->frame[view->l4 + 1] = code;
-	if (view->l4 + 8 + n > CONVERSATION_FRAME)
+	memset(packet->frame + made.l4, 0, 8);
+	packet->frame[made.l4] = type;
+	packet->frame[made.l4 + 1] = code;
+	if (made.l4 + 8 + n > CONVERSATION_FRAME)
 		return false;
-	memcpy(packet->frame + view->l4 + 8, quoted, n);
-	made.end = view->l4 + 8 + n;
+	memcpy(packet->frame + made.l4 + 8, quoted, n);
+	made.end = made.l4 + 8 + n;
 	frame_fix(packet, &made);
 	return true;
 }

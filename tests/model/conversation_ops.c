@@ -129,13 +129,19 @@ static void op_drop(struct conversation *talk, unsigned at, unsigned n)
 	talk->n -= n;
 }
 
-static void op_reorder(struct conversation *talk, unsigned at, unsigned by)
+// `sooner`: within a second, and before what the other side says next, which may be that it has got
+// it.
+static void op_reorder(struct conversation *talk, unsigned at, unsigned by, bool sooner)
 {
 	struct conversation_packet moved = talk->packets[at];
 	unsigned to = at + 1 + by;
 
 	if (to >= talk->n)
 		return;
+	for (unsigned i = at + 1; sooner && i <= to; i++)
+		if (talk->packets[i].outside != moved.outside ||
+			talk->packets[i].ts_ns - moved.ts_ns > NS_PER_S)
+			return;
 	moved.ts_ns = talk->packets[to].ts_ns;
 	memmove(talk->packets + at, talk->packets + at + 1, (to - at) * sizeof(moved));
 	talk->packets[to] = moved;
@@ -230,7 +236,8 @@ static void op_astray(struct conversation *talk, unsigned at, uint32_t a, uint32
 {
 	struct conversation_packet packet;
 
-	if (!forge(talk, at, a, b, false, &packet))
+	// of what is honest, which makes it astray
+	if (talk->packets[at].honest < 0 || !forge(talk, at, a, b, false, &packet))
 		return;
 	packet.outside = !packet.outside;
 	insert(talk, at + (b & 1), &packet);
@@ -259,8 +266,8 @@ static void op_before(struct conversation *talk, unsigned at, uint32_t a, uint32
 	put16(l4 + (get16(l4) < get16(l4 + 2) ? 2 : 0), (uint16_t)(1024 + b % 60000));
 	frame_fix(&packet, &view);
 	packet.ts_ns = talk->packets[0].ts_ns;
-	delay_from(talk, 0, NS_PER_S);
-	packet.ts_ns -= packet.ts_ns > NS_PER_S ? NS_PER_S : packet.ts_ns;
+	delay_from(talk, 0, CONVERSATION_TICK_NS);
+	packet.ts_ns -= packet.ts_ns > CONVERSATION_TICK_NS ? CONVERSATION_TICK_NS : packet.ts_ns;
 	insert(talk, 0, &packet);
 }
 
@@ -452,7 +459,25 @@ static uint64_t pause_ns(uint32_t a, bool bounded)
 	return seconds[a % (bounded ? 7 : 10)] * NS_PER_S;
 }
 
-static void apply(const struct conversation_op *op, struct conversation *talk)
+static bool has_syn(const struct conversation_packet *packet)
+{
+	struct frame_view view;
+
+	return frame_view(packet->frame, packet->length, &view) && view.proto == IPPROTO_TCP &&
+	       packet->frame[view.l4 + 13] & TH_SYN;
+}
+
+// An end that is silent. In a handshake neither is for long: it would be forgotten, by the gateway
+// as by the other end (`embryonic`, 30 s), and what comes then is met in midstream.
+static void op_idle(struct conversation *talk, unsigned at, uint32_t a)
+{
+	bool opens = has_syn(&talk->packets[at]) || (at && has_syn(&talk->packets[at - 1]));
+
+	delay_from(talk, at, opens ? a % 5 * NS_PER_S : pause_ns(a, true));
+}
+
+static void apply(
+	const struct conversation_op *op, enum conversation_mode mode, struct conversation *talk)
 {
 	unsigned at = op->at % talk->n;
 
@@ -463,7 +488,7 @@ static void apply(const struct conversation_op *op, struct conversation *talk)
 		if (insert(talk, at + 1, &talk->packets[at]))
 			talk->packets[at + 1].honest = -1;
 		break;
-	case OP_REORDER: op_reorder(talk, at, op->a % 4); break;
+	case OP_REORDER: op_reorder(talk, at, op->a % 4, mode == CONVERSATION_ENFORCE); break;
 	case OP_DELAY:
 		delay_from(talk, at, pause_ns(op->a, false) + op->b % 1000 * NS_PER_MS);
 		break;
@@ -479,7 +504,7 @@ static void apply(const struct conversation_op *op, struct conversation *talk)
 	case OP_DNS: op_dns(talk, at, op->a, op->b); break;
 	case OP_OTHER_REALM: op_other_realm(talk, at, op->a, op->b); break;
 	case OP_LATE: op_late(talk, at, op->a, op->b); break;
-	case OP_IDLE: delay_from(talk, at, pause_ns(op->a, true)); break;
+	case OP_IDLE: op_idle(talk, at, op->a); break;
 	case OP_DECOY: op_decoy(talk, op->a, op->b); break;
 	case OP_LOW_TTL: op_low_ttl(talk, at, op->a); break;
 	case OP_KINDS: break;
@@ -489,7 +514,7 @@ static void apply(const struct conversation_op *op, struct conversation *talk)
 void conversation_apply(const struct conversation_case *a_case, struct conversation *talk)
 {
 	for (unsigned i = 0; i < a_case->n_ops && talk->n; i++)
-		apply(&a_case->ops[i], talk);
+		apply(&a_case->ops[i], a_case->mode, talk);
 }
 
 void conversation_print(const struct conversation_case *a_case)

@@ -5,7 +5,8 @@
 //   model_conversations [-n CASES] [-s SEED] [-t SECONDS] [-f FAILURES] CAPTURE...
 //
 // Cases run in children of 64 each, so that a crash ends one of them and its seed is known. What
-// fails is cut down and printed. SLUICE_SEED=N runs one; 1 is returned if anything failed.
+// fails is cut down and printed. SLUICE_SEED=N runs one, and with SLUICE_TELL=1 prints its packets;
+// 1 is returned if anything failed.
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,8 @@ static void report(uint64_t seed)
 	shrink(&a_case);
 	fprintf(stderr, "FAILED: %s\n", shared->why);
 	conversation_print(&a_case);
+	if (getenv("SLUICE_TELL"))
+		in_child(&a_case, seed, seed, false);
 }
 
 // Runs the cases first .. first + n - 1 or until `seconds` have passed; returns the failures.
@@ -144,7 +147,7 @@ static unsigned campaign(uint64_t first, uint64_t n, time_t seconds)
 }
 
 #ifdef SLUICE_FAULTS
-#define FAULT_CASES 6400
+#define FAULT_CASES 4480
 
 enum gateway_fault gateway_fault;
 

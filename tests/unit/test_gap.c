@@ -101,6 +101,7 @@ static struct pipe_packet opened(struct pipe *pipe, const struct hole *hole, con
 	const struct pipe_packet packet = {
 		.v6 = hole->v6, .server = 5, .sport = ++sport, .dport = 51413};
 
+	pipe->dp.ports[PIPE_INSIDE].one_way = hole->one_sided;
 	send_part(pipe, packet, false, TH_SYN, FIRST - 1, 0, NULL, 0);
 	if (!hole->one_sided) {
 		send_part(pipe, packet, true, TH_SYN | TH_ACK, ENDS_AT - 1, FIRST, NULL, 0);
@@ -136,7 +137,8 @@ static void go_on_behind(
 	pipe_turns(pipe);
 }
 
-// The default policy enforces: whoever sends as one end alone gives a hole up by 64 KiB behind it.
+// The default policy enforces. Where the other direction does not pass (`one_way`), a hole is given
+// up by 64 KiB behind it.
 static void a_hole_in_front_of_a_named_peer_is_no_flight(void **state)
 {
 	(void)state;

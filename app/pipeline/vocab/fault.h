@@ -13,7 +13,13 @@
 	X(UNASKED, "answers count that nobody asked for")                \
 	X(ICMP_RULES, "an ICMP error that quotes a flow passes unasked") \
 	X(STATE_KEPT, "a flow that ends keeps its classifier state")     \
-	X(VIEW_KEPT, "the view of a datagram that is dropped is kept")
+	X(VIEW_KEPT, "the view of a datagram that is dropped is kept")   \
+	X(ONE_SIDED, "one end is believed for both")                     \
+	X(CACHE, "an unanswered packet makes a cache entry")             \
+	X(ZONES, "packets count on whichever side they come in")         \
+	X(SILENT, "a connection that is silent at first is midstream")   \
+	X(REALM, "networks behind other tags are one")                   \
+	X(DECOY, "a verdict on datagrams stands for good")
 
 enum gateway_fault {
 #define X(name, what) FAULT_##name,
