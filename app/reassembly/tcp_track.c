@@ -119,13 +119,13 @@ static void hear(const struct work *work)
 	uint32_t window = segment->tcp_flags & TH_SYN ? segment->window
 						      : (uint32_t)segment->window << segment->scale;
 
+	if (ack < 0 || ((uint64_t)ack > end_of_sent(other) && !(other->flags & HALF_UNSEEN)))
+		return; // of nothing that was sent
 	if (segment->has_timestamp && segment->tsecr &&
 		(!(other->flags & HALF_TIMESTAMP) || seq_lt(other->ts_recent, segment->tsecr))) {
 		other->ts_recent = segment->tsecr;
 		other->flags |= HALF_TIMESTAMP;
 	}
-	if (ack < 0 || ((uint64_t)ack > end_of_sent(other) && !(other->flags & HALF_UNSEEN)))
-		return; // of nothing that was sent
 	other->flags |= HALF_KNOWN;
 	if (!(other->flags & HALF_EDGE) || (uint64_t)ack + window > other->edge) {
 		other->edge = (uint64_t)ack + window;

@@ -161,6 +161,33 @@ static void a_syn_in_the_middle_does_not_move_where_a_half_is(void **state)
 	}
 }
 
+// Whoever knows no number cannot say which time stamps were echoed, and by that what is old (PAWS).
+static void an_echo_that_acknowledges_nothing_ages_nothing(void **state)
+{
+	static const char high[12] = "\1\1\x08\x0a\0\0\0\1\x7f\xff\0\0";
+	static const char low[12] = "\1\1\x08\x0a\0\0\0\x64\0\0\0\1";
+	struct pipe *pipe = blocking();
+	struct pipe_packet packet = {.seq = 1001 + (200u << 20),
+		.ack = 0x90000000,
+		.payload = "forged",
+		.payload_length = 6,
+		.options = high,
+		.options_length = sizeof(high)};
+	(void)state;
+
+	open_tcp(pipe);
+	pipe_run(pipe, 0, &packet);
+	packet = (struct pipe_packet){.from_outside = true,
+		.seq = 5001,
+		.ack = 1001,
+		.payload = "true",
+		.payload_length = 4,
+		.options = low,
+		.options_length = sizeof(low)};
+	assert_int_equal(pipe_run(pipe, 0, &packet), 1);
+	pipe_free(pipe);
+}
+
 // No host takes it, but one that listens for it reads it: a host that may send nothing does not.
 static void wrong_checksums_do_not_pass_rules_on_addresses(void **state)
 {
@@ -197,6 +224,7 @@ int main(void)
 		cmocka_unit_test(a_reset_ahead_of_the_answer_does_not_make_it_midstream),
 		cmocka_unit_test(junk_ahead_of_the_answer_hides_nothing),
 		cmocka_unit_test(a_syn_in_the_middle_does_not_move_where_a_half_is),
+		cmocka_unit_test(an_echo_that_acknowledges_nothing_ages_nothing),
 		cmocka_unit_test(wrong_checksums_do_not_pass_rules_on_addresses),
 	};
 
