@@ -7,6 +7,7 @@
 
 // A connection that was ended (tcp_closing), or was not complete (embryonic), is forgotten then.
 #define FORGOTTEN_NS 15000000000ull
+#define UNHEARD_NS   30000000000ull   // of one that was met midway
 #define TIMEOUT_NS   7440000000000ull // of one that is established (tcp)
 
 static bool same_ends(const uint8_t *a, const struct frame_view *va, const uint8_t *b,
@@ -64,7 +65,7 @@ static void progress(struct progress *at, const struct conversation_packet *pack
 		at->answered = at->syn && get32(tcp + 8) == at->syn_seq + 1;
 		at->answer_seq = get32(tcp + 4);
 	} else if (flags & TH_ACK && !(flags & TH_RST)) {
-		at->spoke[packet->outside] = true;
+		at->spoke[packet->outside] |= view.end > view.payload;
 		at->begun |= at->syn ? at->answered && get32(tcp + 8) == at->answer_seq + 1
 				     : at->spoke[0] && at->spoke[1];
 	}
@@ -88,7 +89,7 @@ static bool is_lost_beginning(const struct judged *judged, unsigned of, unsigned
 		const struct conversation_packet *packet = &judged->changed->packets[i];
 
 		if (judge_same_connection(victim, packet)) {
-			if (packet->ts_ns - last_ns >= TIMEOUT_NS)
+			if (packet->ts_ns - last_ns >= (at.syn ? TIMEOUT_NS : UNHEARD_NS))
 				at = (struct progress){0};
 			last_ns = packet->ts_ns;
 			forged |= packet->honest < 0 && !at.begun;
