@@ -182,6 +182,36 @@ static bool acknowledges_nothing(const struct conversation *plain, unsigned of)
 	return true;
 }
 
+// The same from other ports: the entry that he earns in their names is of the server's port.
+static bool is_entry_of_both_ends(const struct judged *judged, unsigned of)
+{
+	const struct conversation_packet *victim = &judged->plain->packets[of];
+	struct frame_view view, forged;
+	bool by[2] = {false};
+
+	frame_view(victim->frame, victim->length, &view);
+	for (unsigned i = 0; i < judged->changed->n; i++) {
+		struct conversation_packet packet = judged->changed->packets[i];
+
+		if (packet.honest == (int)of)
+			break;
+		if (packet.honest >= 0 || !frame_view(packet.frame, packet.length, &forged) ||
+			forged.proto != view.proto)
+			continue;
+		if (packet.outside != victim->outside)
+			frame_turn(&packet, &forged);
+		// either end's port may be another
+		for (unsigned port = 0; port < 2; port++) {
+			struct conversation_packet same = packet;
+
+			memcpy(same.frame + forged.l4 + 2 * port,
+				victim->frame + view.l4 + 2 * port, 2);
+			by[packet.outside] |= same_ends(victim->frame, &view, same.frame, &forged);
+		}
+	}
+	return by[0] && by[1];
+}
+
 static bool is_excused(const struct judged *judged, unsigned of)
 {
 	const struct conversation *plain = judged->plain;
@@ -194,7 +224,8 @@ static bool is_excused(const struct judged *judged, unsigned of)
 		return false;
 	frame_view(plain->packets[one].frame, plain->packets[one].length, &view);
 	if (view.proto != IPPROTO_TCP)
-		return is_of_both_ends(judged, (unsigned)one, of);
+		return is_of_both_ends(judged, (unsigned)one, of) ||
+		       is_entry_of_both_ends(judged, (unsigned)one);
 	return is_lost_beginning(judged, (unsigned)one, of) || acknowledges_nothing(plain, of);
 }
 
