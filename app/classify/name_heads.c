@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "name_heads.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -7,6 +8,7 @@
 struct name_heads {
 	uint8_t (*bytes)[NAME_HEAD_BYTES];
 	uint32_t *free; // places, from 1
+	bool *taken;    // by place
 	unsigned n, n_free;
 };
 
@@ -18,9 +20,10 @@ struct name_heads *name_heads_new(unsigned n, int socket)
 	if (!heads)
 		return NULL;
 	heads->free = calloc(n ? n : 1, sizeof(*heads->free));
+	heads->taken = calloc((size_t)n + 1, sizeof(*heads->taken));
 	heads->bytes = mmap(NULL, (size_t)(n ? n : 1) * NAME_HEAD_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!heads->free || heads->bytes == MAP_FAILED) {
+	if (!heads->free || !heads->taken || heads->bytes == MAP_FAILED) {
 		if (heads->bytes == MAP_FAILED)
 			heads->bytes = NULL;
 		name_heads_free(heads);
@@ -39,6 +42,7 @@ void name_heads_free(struct name_heads *heads)
 		return;
 	if (heads->bytes)
 		munmap(heads->bytes, (size_t)(heads->n ? heads->n : 1) * NAME_HEAD_BYTES);
+	free(heads->taken);
 	free(heads->free);
 	free(heads);
 }
@@ -50,7 +54,12 @@ unsigned name_heads_left(const struct name_heads *heads)
 
 uint32_t name_head_acquire(struct name_heads *heads, bool leaves_half)
 {
-	return heads->n_free > (leaves_half ? heads->n / 2 : 0) ? heads->free[--heads->n_free] : 0;
+	if (heads->n_free <= (leaves_half ? heads->n / 2 : 0))
+		return 0;
+	uint32_t ref = heads->free[--heads->n_free];
+
+	heads->taken[ref] = true;
+	return ref;
 }
 
 uint8_t *name_head_at(struct name_heads *heads, uint32_t ref)
@@ -60,6 +69,9 @@ uint8_t *name_head_at(struct name_heads *heads, uint32_t ref)
 
 void name_head_release(struct name_heads *heads, uint32_t ref)
 {
-	if (ref && heads->n_free < heads->n)
-		heads->free[heads->n_free++] = ref;
+	if (!ref)
+		return;
+	assert(heads->taken[ref]); // else two flows would write to one place
+	heads->taken[ref] = false;
+	heads->free[heads->n_free++] = ref;
 }

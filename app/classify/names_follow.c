@@ -17,11 +17,22 @@ struct feed {
 	bool unheard;
 };
 
+// The place is given back when the span is taken (settle): until then the next head may want it,
+// and a span that is not taken leaves the flow with the place that it had.
 static void drop_head(struct feed *feed)
 {
-	name_head_release(feed->heads, feed->follow->head);
-	feed->follow->head = 0;
 	feed->follow->kept = 0;
+}
+
+static void settle(struct feed *feed)
+{
+	struct names_follow *follow = feed->follow;
+
+	if (follow->kept && follow->phase != NAMES_OVER)
+		return;
+	name_head_release(feed->heads, follow->head);
+	follow->head = 0;
+	follow->kept = 0;
 }
 
 // Octets up to and with the empty line that ends a header; 0: it is not here.
@@ -302,7 +313,7 @@ static bool feed_tls(struct feed *feed, struct text rest)
 		return true;
 	if (seen == HOST_FOUND)
 		feed->found(feed->ctx, &name);
-	names_follow_end(feed->heads, follow);
+	follow->phase = NAMES_OVER;
 	return true;
 }
 
@@ -340,7 +351,7 @@ static void answered(struct feed *feed, const struct span *span)
 	text_take_word(&line);
 	code = text_take_word(&line);
 	if (code.length == 3 && (code.at[0] == '2' || text_is(code, "101")))
-		names_follow_end(feed->heads, feed->follow);
+		feed->follow->phase = NAMES_OVER;
 	feed->follow->asks = false;
 }
 
@@ -364,6 +375,30 @@ static bool feed_client(struct feed *feed, struct text rest)
 	return true;
 }
 
+static bool feed_span(struct feed *feed, const struct span *span)
+{
+	struct names_follow *follow = feed->follow;
+	bool of_client = (span->half & 1) == HALF_C2S;
+
+	if (span_is_gap(span) && of_client) {
+		bool tls = follow->phase == NAMES_TLS || follow->phase == NAMES_BEGIN;
+
+		drop_head(feed);
+		follow->phase = tls ? NAMES_OVER : NAMES_LOST;
+	}
+	if (span_is_gap(span) || !span_length(span))
+		return true;
+	if (!of_client) {
+		answered(feed, span);
+		return true;
+	}
+	struct text half = {span_bytes(span), span_length(span)};
+
+	if (follow->phase == NAMES_BEGIN)
+		begin(follow, span, half);
+	return feed_client(feed, half);
+}
+
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
 	const struct span *span, bool unheard, names_found_fn *found, void *ctx)
 {
@@ -372,26 +407,12 @@ bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
 
 	if (follow->phase == NAMES_OVER)
 		return true;
-	if (span_is_gap(span) && (span->half & 1) == HALF_C2S) {
-		bool tls = follow->phase == NAMES_TLS || follow->phase == NAMES_BEGIN;
-
-		drop_head(&feed);
-		follow->phase = tls ? NAMES_OVER : NAMES_LOST;
+	if (!feed_span(&feed, span)) {
+		*follow = before; // it had no place, or it would not be in want of one
+		return false;
 	}
-	if (span_is_gap(span) || !span_length(span))
-		return true;
-	if ((span->half & 1) != HALF_C2S) {
-		answered(&feed, span);
-		return true;
-	}
-	struct text half = {span_bytes(span), span_length(span)};
-
-	if (follow->phase == NAMES_BEGIN)
-		begin(follow, span, half);
-	if (feed_client(&feed, half))
-		return true;
-	*follow = before; // it had no place, or it would not be in want of one
-	return false;
+	settle(&feed);
+	return true;
 }
 
 void names_follow_end(struct name_heads *heads, struct names_follow *follow)

@@ -307,6 +307,18 @@ static void hellos_beyond_two_kilobytes(void **state)
 	}
 }
 
+// Of another connection through the same gateway.
+static struct connection another(const struct connection *of, uint16_t port)
+{
+	struct connection c = *of;
+
+	c.packet.sport = (uint16_t)(of->packet.sport + port);
+	c.seq[0] = 1000;
+	c.seq[1] = 5000;
+	c.reset = false;
+	return c;
+}
+
 // Without room nothing passes unlooked at: the segment is dropped, and comes again.
 static void without_room_a_head_waits(void **state)
 {
@@ -319,10 +331,7 @@ static void without_room_a_head_waits(void **state)
 	open_tcp(&c);
 	say(&c, HALF_C2S, "GET / HT", 8);
 	assert_int_equal(name_heads_left(c.pipe->dp.lcores[0]->name_heads), 0);
-	other = c;
-	other.packet.sport++;
-	other.seq[0] = 1000;
-	other.seq[1] = 5000;
+	other = another(&c, 1);
 	open_tcp(&other);
 	say(&other, HALF_C2S, "GET / HT", 8);
 	assert_true(other.reset);
@@ -338,6 +347,46 @@ static void without_room_a_head_waits(void **state)
 	say(&other, HALF_C2S, "TP/1.1\r\nHost: blocked.example\r\n\r\n", 33);
 	assert_true(other.reset);
 	end(&c);
+}
+
+// A head that ends in a span, behind which another begins, where nobody unheard gets a place any
+// more: its own is not given away while the flow writes to it.
+static void a_place_has_one_flow(void **state)
+{
+	static const char ends[] = "b\r\n\r\nGET / HTTP/1.1\r\n";
+	static const char cut[] = "GET / HTTP/1.1\r\nA: ";
+	static const char evil[] = "b\r\nHost: blocked.example\r\nX: ";
+	struct lcore_limits limits = pipe_limits();
+	struct connection forged, real, honest;
+	const struct name_heads *heads;
+	(void)state;
+
+	limits.heads = 8;
+	forged = begin_with(1400, &limits);
+	heads = forged.pipe->dp.lcores[0]->name_heads;
+	segment(&forged, HALF_C2S, TH_SYN, NULL, 0);
+	segment(&forged, HALF_C2S, TH_ACK, cut, sizeof(cut) - 1);
+	assert_int_equal(name_heads_left(heads), 7);
+	for (uint16_t i = 1; i <= 4; i++) {
+		real = another(&forged, i);
+		open_tcp(&real);
+		say(&real, HALF_C2S, cut, sizeof(cut) - 1);
+		assert_int_equal(name_heads_left(heads), 7 - i);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		forged.seq[0] = 1001 + sizeof(cut) - 1;
+		segment(&forged, HALF_C2S, TH_ACK, ends, sizeof(ends) - 1);
+		assert_int_equal(name_heads_left(heads), 3);
+	}
+	honest = another(&forged, 5);
+	open_tcp(&honest);
+	say(&honest, HALF_C2S, cut, sizeof(cut) - 1);
+	segment(&forged, HALF_C2S, TH_ACK, evil, sizeof(evil) - 1);
+	say(&honest, HALF_C2S, "b\r\nHost: other.example\r\n\r\n", 27);
+	assert_false(honest.reset);
+	assert_int_equal(name_heads_left(heads), 3);
+	assert_int_equal(pipe_stats(forged.pipe).names_nomem, 0);
+	end(&forged);
 }
 
 static int end_all(void **state)
@@ -356,6 +405,7 @@ int main(void)
 		cmocka_unit_test(heads_beyond_two_kilobytes),
 		cmocka_unit_test(hellos_beyond_two_kilobytes),
 		cmocka_unit_test(without_room_a_head_waits),
+		cmocka_unit_test(a_place_has_one_flow),
 	};
 
 	rig = rig_new();
