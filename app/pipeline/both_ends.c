@@ -84,10 +84,14 @@ void both_ends_other_app(struct flow *flow)
 void both_ends_datagram(const struct lcore *lcore, struct flow *flow, struct flow_cold *cold,
 	const struct pkt *pkt, uint16_t app, unsigned halves)
 {
+	bool one_way = is_one_way(lcore, pkt);
+
+	if (app == APP_NONE && !one_way)
+		return; // what is of none, both may send without hearing each other
 	if (cold->heard_app != app)
 		both_ends_other_app(flow);
 	cold->heard_app = app;
-	if (is_one_way(lcore, pkt))
+	if (one_way)
 		halves = 3;
 	for (unsigned half = 0; half < 2; half++)
 		if (halves & 1u << half)

@@ -234,6 +234,7 @@ struct flow_refused {
 	bool is;
 	bool stands;         // what is like it is refused, too
 	uint8_t half;        // TCP: whose bytes these are
+	uint8_t halves;      // UDP: 1 << half of each whose datagrams were of no application
 	uint16_t app;        // as what
 	uint32_t rule_uid;   // by which rule
 	uint32_t from, to;   // TCP: sequence numbers of its first byte, and behind its last

@@ -126,6 +126,8 @@ static void keep_out(struct flow *flow, struct flow_refused *refused, const stru
 	refused->stands = true;
 	refused->app = flow->app;
 	if (flow->l4_proto != IPPROTO_TCP) {
+		if (flow->app == APP_NONE)
+			refused->halves |= (uint8_t)(1u << walk->half);
 		uint8_t buffer[CONNECTION_BYTES];
 		uint32_t length = RTE_MIN(pkt->payload_len, (uint32_t)sizeof(buffer));
 		const uint8_t *start = rte_pktmbuf_read(walk->m, pkt->payload_off, length, buffer);
@@ -265,10 +267,19 @@ static bool is_alike(struct inspection *in, const struct span *span,
 	classify_end(lcore->classifier, &state);
 	lcore->stats.classify_scans += work.scans;
 	if (work.found == refused->app)
-		both_ends_datagram(lcore, in->flow, in->cold, in->walk->pkt, work.found,
-			work.found ? work.found_by : 1u << (span->half & 1));
+		both_ends_datagram(
+			lcore, in->flow, in->cold, in->walk->pkt, work.found, work.found_by);
 	return work.found == refused->app ||
 	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final);
+}
+
+// What one end sends that is of no application says nothing of what the other one sends: that is
+// classified in a row, until it is refused, too.
+static bool speaks_for_itself(
+	const struct inspection *in, const struct span *span, const struct flow_refused *refused)
+{
+	return refused->stands && refused->app == APP_NONE && in->flow->app == APP_NONE &&
+	       !(refused->halves & 1u << (span->half & 1));
 }
 
 bool refuse_datagram(
@@ -281,6 +292,14 @@ bool refuse_datagram(
 		classify_anew(in->lcore, in->flow, in->cold);
 		return false;
 	}
+	if (speaks_for_itself(in, span, refused)) {
+		if (in->flow->flags & FLOW_APP_FINAL)
+			classify_anew(in->lcore, in->flow, in->cold);
+		refused->stands = true;
+		return false;
+	}
+	if (refused->app == APP_NONE && in->flow->app != APP_NONE)
+		refused->stands = false; // by the other half it is known now
 	if (!refused->stands) {
 		if (in->flow->flags & FLOW_APP_FINAL)
 			classify_anew(in->lcore, in->flow, in->cold);
@@ -294,6 +313,8 @@ bool refuse_datagram(
 		in->walk->undecided = true;
 		return true;
 	}
+	if (refused->app == APP_NONE && in->flow->n_data_pkts)
+		in->flow->n_data_pkts--; // the other half's budget is its own
 	in->walk->refused = again(in->lcore, in->walk, refused);
 	return true;
 }

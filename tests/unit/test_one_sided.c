@@ -36,6 +36,7 @@ static const char dns_query[] = ASKED("1"), dns_query_again[] = ASKED("9");
 static const char dns_names[] = DNS("1", "\x42");
 static const char dns_takes_back[] = DNS("9", "\x43");
 static const char wireguard[148] = "\1\0\0\0abcd";
+static const char noise[70] = "\1no application at all, and long enough to count in full";
 
 enum state {
 	TOMBSTONE,
@@ -455,34 +456,54 @@ static void a_syn_with_a_bad_checksum_frees_no_condemned_flow(void **state)
 	pipe_free(pipe);
 }
 
+static struct pipe *default_drops(const char *all_but)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+
+	pipe_signatures(pipe, rig->db);
+	struct policy *policy = pipe_policy(pipe);
+
+	pipe_rule_app(policy, 7, ACTION_PASS, all_but);
+	policy->default_action = ACTION_DROP;
+	policy->enforces = policy->enforces_app = true;
+	pipe_publish(pipe, policy);
+	return pipe;
+}
+
 // What no rule lets pass, of one side or of both, in datagrams or in segments without a connection.
 static void what_the_default_drops_stays_dropped(void **state)
 {
 	(void)state;
 	for (unsigned which = 0; which < 3; which++) {
-		struct pipe *pipe = pipe_new(1, NULL);
-		struct policy *policy = pipe_policy(pipe);
+		struct pipe *pipe = default_drops("dns");
 		unsigned passed = 0;
 
-		pipe_rule_app(policy, 7, ACTION_PASS, "dns");
-		policy->default_action = ACTION_DROP;
-		policy->enforces = policy->enforces_app = true;
-		pipe_publish(pipe, policy);
 		for (uint32_t i = 0; i < 200; i++) {
 			bool back = which & 1 && i & 1;
-			const char *text =
-				"\1no application at all, and long enough to count in full "
-				"against the budget";
 
-			passed += own_side(
-				pipe, which & 2 ? tcp(back, 40000, 4000, 1 + i * 70, 1, 0, text, 70)
-						: udp(back, 40000, 4000, text, 70));
+			passed += own_side(pipe,
+				which & 2 ? tcp(back, 40000, 4000, 1 + i * 70, 1, 0, noise, 70)
+					  : udp(back, 40000, 4000, noise, 70));
 			pipe_advance(pipe, 0.1);
 		}
 		if (passed > 20)
 			fail_msg("%u: %u passed", which, passed);
 		pipe_free(pipe);
 	}
+}
+
+// Nobody is heard by it, and the other end has a budget of its own.
+static void noise_in_the_name_of_one_end_costs_the_other_nothing(void **state)
+{
+	struct pipe *pipe = default_drops("bittorrent");
+	(void)state;
+
+	for (unsigned i = 0; i < 60; i++) // the client's is the 20th of each 20
+		assert_int_equal(own_side(pipe, udp(i % 20 != 19, 40000, 4000, noise, 70)),
+			i < 9 || i % 20 == 19);
+	assert_int_equal(own_side(pipe, udp(false, 40000, 4000, dht_query, 56)), 1);
+	assert_int_equal(tombstones(pipe), 0);
+	pipe_free(pipe);
 }
 
 // Cycles of pipeline_run for a datagram, one at a time, of 500 flows in turns.
@@ -568,6 +589,7 @@ int main(void)
 		cmocka_unit_test(what_was_refused_stays_out_until_both_ends_are_heard),
 		cmocka_unit_test(a_forged_syn_leaves_no_more_than_its_rule_refuses),
 		cmocka_unit_test(what_the_default_drops_stays_dropped),
+		cmocka_unit_test(noise_in_the_name_of_one_end_costs_the_other_nothing),
 		cmocka_unit_test(what_unanswered_datagrams_cost),
 		cmocka_unit_test(resets_have_a_limit),
 		cmocka_unit_test(a_syn_with_a_bad_checksum_frees_no_condemned_flow),
