@@ -362,7 +362,7 @@ static void check_giveup(struct rig *rig, uint64_t pkts)
 
 const struct scenario scenarios[] = {
 	{.name = "decided-udp",
-		.what = "datagrams of flows that are decided for good",
+		.what = "datagrams of flows that are known, and decoded",
 		.letter = 'a',
 		.setup = setup_decided_udp,
 		.check = check_decided},
