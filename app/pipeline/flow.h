@@ -245,24 +245,32 @@ struct flow_cold {
 	struct flow_half half[2];
 	struct flow_ends ends;
 	struct asked asked; // requests that its answers are held against
-	struct flow_again again;
-	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
+	struct flow_anew anew;
+	uint32_t hold;     // place under scan, from 1 (hold.c); 0: none
+	uint32_t realm;    // of its key (realm.h)
+	uint32_t expected; // what announced it (expect.h), EXPECT_NONE
 	// What reassembly has seen of it (TCP). Of a flow that is tracked: what its tracker does
 	// not know itself; all of it when its tracker state was given back.
 	struct stream_report report;
-	struct flow_anew anew;
-	struct flow_refused refused;
 	uint16_t heard_app;   // UDP: as what its ends were heard (both_ends.h)
-	uint32_t hold;        // place under scan, from 1 (hold.c); 0: none
-	uint32_t track;       // state of the tracker (tcp_track.h), or TRACK_NONE
-	uint32_t realm;       // of its key (realm.h)
-	uint32_t expected;    // what announced it (expect.h), EXPECT_NONE
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
 	uint8_t learned_from; // enum learned_from
 	uint8_t named;        // it gave a name of its own
 	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
-	uint8_t greeting;     // enum greeting_phase
+	// What is read for each packet under inspection lies in one cache line, the last.
+	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
+	struct flow_again again;
+	struct flow_refused refused;
+	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint8_t greeting; // enum greeting_phase
 };
+#define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)
+static_assert(COLD_LINE(names.phase) == COLD_LINE(greeting) &&
+		      COLD_LINE(again.on) == COLD_LINE(greeting) &&
+		      COLD_LINE(refused.is) == COLD_LINE(greeting) &&
+		      COLD_LINE(track) == COLD_LINE(greeting),
+	"one line for each packet");
+#undef COLD_LINE
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.
 #define STUB_TICK_SHIFT 26
