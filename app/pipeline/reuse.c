@@ -36,8 +36,11 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	uint32_t start = cold->half[half].start_seq;
 	struct tcp_track *track = cold->track ? track_at(lcore->tracker, cold->track) : NULL;
 
+	if (!cold->half[half].has_start ||
+		walk->pkt->tcp_ack - start > flow->released[half] - start)
+		return; // of no number that was sent: forged, or of a SYN before
 	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
-	if (!cold->half[half].has_start || walk->pkt->tcp_ack != start)
+	if (walk->pkt->tcp_ack != start)
 		return;
 	if (track ? !track->half[half].next : !cold->half[half].late)
 		return; // nothing of it was taken

@@ -91,12 +91,17 @@ static bool is_fin_ahead(const struct lcore *lcore, const struct walk *walk)
 	       !(stub->flags & FLOW_UNCONFIRMED);
 }
 
-// Of a connection that is established, an end other than at its next byte is not believed.
+// Of a connection that is established, an end other than at its next byte is not believed. The
+// acknowledgement of a RST takes nothing: it may answer a SYN that was forged.
 static uint8_t believed_flags(const struct flow_stub *stub, const struct pkt *pkt, unsigned half)
 {
-	bool ends = stub_both_heard(stub) && pkt->tcp_seq != stub->isn[half] + 1;
+	uint8_t flags = pkt->tcp_flags;
 
-	return ends ? pkt->tcp_flags & (uint8_t) ~(TH_RST | TH_FIN) : pkt->tcp_flags;
+	if (flags & TH_RST)
+		flags &= (uint8_t)~TH_ACK;
+	if (stub_both_heard(stub) && pkt->tcp_seq != stub->isn[half] + 1)
+		flags &= (uint8_t) ~(TH_RST | TH_FIN);
+	return flags;
 }
 
 static void account_stub(struct lcore *lcore, struct walk *walk)

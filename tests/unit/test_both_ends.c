@@ -315,6 +315,46 @@ static void a_forged_syn_ack_costs_the_client_nothing(void **state)
 		}
 }
 
+// Forged as the server; the client's host answers, and opens a connection of its own later.
+static void a_forged_syn_and_its_reset_cost_the_next_connection_nothing(void **state)
+{
+	static const struct pipe_packet before[] = {
+		{.from_outside = true, .seq = 70000, .tcp_flags = TH_SYN},
+		{.seq = 0, .ack = 70001, .tcp_flags = TH_RST | TH_ACK},
+	};
+	static const struct pipe_packet honest[] = {
+		{.seq = 1000, .tcp_flags = TH_SYN},
+		{.from_outside = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
+		{.seq = 1001, .ack = 5001, .tcp_flags = TH_ACK},
+		{.seq = 1001, .ack = 5001, .payload = "hello", .payload_length = 5},
+		{.from_outside = true,
+			.seq = 5001,
+			.ack = 1006,
+			.payload = "hello",
+			.payload_length = 5},
+		{.seq = 1006, .ack = 5006, .tcp_flags = TH_ACK},
+	};
+	(void)state;
+
+	for (unsigned pause = 0; pause < 3; pause++) {
+		struct pipe *pipe = pipe_new(1, NULL);
+		struct policy *policy = pipe_policy(pipe);
+
+		pipe_rule_app(policy, 7, ACTION_DROP, "bittorrent");
+		pipe_publish(pipe, policy);
+		for (unsigned i = 0; i < 2; i++)
+			pipe_run(pipe, 0, &before[i]);
+		for (unsigned s = 0; s < 12 * pause; s++) {
+			pipe_advance(pipe, 1);
+			pipe_turns(pipe);
+		}
+		for (unsigned i = 0; i < 6; i++)
+			if (pipe_run(pipe, 0, &honest[i]) != 1)
+				fail_msg("packet %u, %u s later", i, 12 * pause);
+		pipe_free(pipe);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -324,6 +364,7 @@ int main(void)
 		cmocka_unit_test(nor_is_one_whose_next_byte_is_its_first),
 		cmocka_unit_test(a_handshake_that_is_not_complete_is_forgotten),
 		cmocka_unit_test(a_forged_syn_ack_costs_the_client_nothing),
+		cmocka_unit_test(a_forged_syn_and_its_reset_cost_the_next_connection_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
