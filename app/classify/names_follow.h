@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names that a client asks for over a TCP connection, beyond what classification reads: a
-// ClientHello or a request's header of up to NAME_HEAD_BYTES, and every request of a kept-alive
+// ClientHello or a request's header of up to NAME_HEAD_BYTES, a second ClientHello while the server
+// has not chosen (RFC 8446 4.1.4: HelloRetryRequest), and every request of a kept-alive
 // connection (RFC 9112 9.3), behind the bodies of those before it (RFC 9112 6: Content-Length,
 // chunked). Fed with the client's half in order, from its first octet.
 //
@@ -43,16 +44,29 @@ enum names_phase {
 
 // Of a flow; zeroed when it begins.
 struct names_follow {
-	uint64_t left; // octets of the body or chunk
+	union {
+		uint64_t left; // octets of the body or chunk
+		struct {
+			uint16_t record; // octets left of the record at hand, or its length so far
+			uint16_t early;  // octets of application data so far
+			uint32_t skipped : 24; // octets left of a message that is read as far as
+					       // wanted
+			uint32_t type : 8;     // of the record at hand
+		} tls;
+	};
 	uint32_t head; // place in the pool, from 1; 0: none
 	uint16_t kept; // octets in it
-	uint16_t line; // octets of the line at hand: of a chunk's size, of a trailer
+	uint16_t line; // octets of what is at hand: a chunk's size, a trailer, a record's header
 	uint8_t phase; // enum names_phase
 	uint8_t http;  // a request was seen
-	uint8_t asks;  // CONNECT or Upgrade, which the server has not answered yet
+	uint8_t asks;  // the server's answer is awaited: to CONNECT, Upgrade, a ClientHello
 	// the pipeline's: what the last request asks for, if its flow is not known as that yet
 	uint8_t fresh;
 	uint8_t by_name; // the flow is known by a request's name
+	union {
+		uint8_t hellos; // that were read, or passed over
+		uint8_t open;   // requests without an answer, at least; UINT8_MAX: nobody knows
+	};
 	uint16_t app;
 };
 

@@ -58,16 +58,36 @@ static bool is_carrier(uint16_t app)
 	return app == APP_NONE || (proto && proto->carrier);
 }
 
+// A second hello stands in place of the first one (RFC 8446 4.1.4): of what the flow is known as
+// counts no name, and nothing against an application that is refused.
+static bool is_renamed(
+	const struct inspection *in, uint16_t app, uint16_t signature, enum confidence confidence)
+{
+	const struct names_follow *names = &in->cold->names;
+
+	if (names->http || names->hellos < 2 || app == names->app)
+		return false;
+	if (signature == UINT16_MAX && confidence == CONFIDENCE_DPI)
+		return !walk_app_is_blocked(in->lcore, in->walk, app);
+	return names->app != APP_NONE && walk_app_is_blocked(in->lcore, in->walk, names->app);
+}
+
 bool inspect_names_merge(struct inspection *in, struct classify_verdict *verdict)
 {
 	struct names_follow *names = &in->cold->names;
 
-	if (!names->fresh || (!is_carrier(verdict->app) && verdict->app != names->app))
+	if (!names->fresh)
 		return false;
-	if (names->app == APP_NONE) {
+	bool renamed = is_renamed(in, verdict->app, verdict->signature, verdict->confidence);
+
+	if (!is_carrier(verdict->app) && verdict->app != names->app && !renamed)
+		return false;
+	if (names->app == APP_NONE && !(renamed && verdict->final)) {
 		names->fresh = !verdict->final;
 		return false;
 	}
+	if (names->app == APP_NONE)
+		names->app = app_find("tls");
 	*verdict = (struct classify_verdict){
 		.app = names->app,
 		.signature = verdict->app == names->app ? verdict->signature : UINT16_MAX,
@@ -93,14 +113,16 @@ void inspect_names_apply(struct inspection *in)
 		names->by_name |= app != APP_NONE;
 		return;
 	}
+	bool renamed = is_renamed(in, flow->app, flow->signature, flow->confidence);
+
 	// what was found by a pattern in it says more than a name
-	if (!is_carrier(flow->app) && !names->by_name)
+	if (!is_carrier(flow->app) && !names->by_name && !renamed)
 		return;
-	if (app == APP_NONE && !names->by_name)
+	if (app == APP_NONE && !names->by_name && (!renamed || is_carrier(flow->app)))
 		return;
 	names->by_name = app != APP_NONE;
 	if (app == APP_NONE)
-		app = app_find("http");
+		app = app_find(names->http ? "http" : "tls");
 	if (app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);

@@ -319,6 +319,95 @@ static struct connection another(const struct connection *of, uint16_t port)
 	return c;
 }
 
+// A server's first record: HelloRetryRequest, or a choice.
+static size_t server_hello(char *to, bool again)
+{
+	static const char random[] = "\xcf\x21\xad\x74\xe5\x9a\x61\x11\xbe\x1d\x8c\x02\x1e\x65\xb8"
+				     "\x91\xc2\xa2\x11\x16\x7a\xbb\x8c\x5e\x07\x9e\x09\xe2\xc8\xa8"
+				     "\x33\x9c";
+	static const char extensions[] =
+		"\0\x13\1\0\0\x0c\0\x2b\0\2\3\4\0\x33\0\2\0\x1d\x14\3\3\0\1\1";
+
+	memcpy(to, "\x16\3\3\0\x38\2\0\0\x34\3\3", 11);
+	memcpy(to + 11, random, 32);
+	if (!again)
+		to[20] = 'x';
+	memcpy(to + 43, extensions, sizeof(extensions) - 1);
+	return 43 + sizeof(extensions) - 1;
+}
+
+static const struct {
+	const char *name, *first, *second;
+	const char *between; // sent in front of the second
+	size_t between_length, filler, record;
+	bool again, quiet; // the server asks for it; it says nothing before
+	bool passes;
+} retries[] = {
+	{"asked for", "ok.example", "blocked.example", "", 0, 10, 16000, true, false, false},
+	{"another's first", "allowed.example", "blocked.example", "", 0, 10, 16000, true, false,
+		false},
+	{"not waited for", "allowed.example", "blocked.example", "", 0, 10, 16000, false, true,
+		false},
+	{"in small records", "ok.example", "blocked.example", "", 0, 10, 3, true, false, false},
+	{"long ones", "ok.example", "blocked.example", "", 0, 6000, 16000, true, false, false},
+	{"behind ChangeCipherSpec", "ok.example", "blocked.example", "\x14\3\3\0\1\1", 6, 10, 16000,
+		true, false, false},
+	{"behind early data", "ok.example", "blocked.example",
+		"\x17\3\3\0\x14"
+		"abcdefghijklmnopqrst",
+		25, 10, 16000, true, false, false},
+	{"others only", "ok.example", "other.example", "", 0, 10, 16000, true, false, true},
+	{"the server has chosen", "ok.example", "blocked.example", "", 0, 10, 16000, false, false,
+		true},
+};
+
+static void a_second_hello_is_read(void **state)
+{
+	static const size_t pieces[] = {1400, 7, 1, 100};
+	(void)state;
+
+	for (unsigned i = 0; i < 4 * sizeof(retries) / sizeof(retries[0]); i++) {
+		unsigned n = i / 4;
+		struct connection c = begin(pieces[i % 4]);
+		size_t at = hello(big, retries[n].filler, retries[n].record, retries[n].first);
+
+		c.packet.dport = 443;
+		open_tcp(&c);
+		say(&c, HALF_C2S, big, at);
+		if (!retries[n].quiet) {
+			c.piece = 1400;
+			say(&c, HALF_S2C, big, server_hello(big, retries[n].again));
+			c.piece = pieces[i % 4];
+		}
+		say(&c, HALF_C2S, retries[n].between, retries[n].between_length);
+		if (c.reset)
+			fail_msg("%s, by %zu: refused too early", retries[n].name, c.piece);
+		at = hello(big, retries[n].filler, retries[n].record, retries[n].second);
+		say(&c, HALF_C2S, big, at);
+		if (c.reset == retries[n].passes)
+			fail_msg("%s, by %zu: %s", retries[n].name, c.piece,
+				c.reset ? "refused" : "passed");
+		assert_int_equal(
+			name_heads_left(c.pipe->dp.lcores[0]->name_heads), pipe_limits().heads);
+		end(&c);
+	}
+}
+
+// Both in one segment.
+static void two_hellos_at_once(void **state)
+{
+	struct connection c = begin(1400);
+	size_t at = hello(big, 10, 16000, "allowed.example");
+	(void)state;
+
+	at += hello(big + at, 10, 16000, "blocked.example");
+	c.packet.dport = 443;
+	open_tcp(&c);
+	say(&c, HALF_C2S, big, at);
+	assert_true(c.reset);
+	end(&c);
+}
+
 // Without room nothing passes unlooked at: the segment is dropped, and comes again.
 static void without_room_a_head_waits(void **state)
 {
@@ -404,6 +493,8 @@ int main(void)
 		cmocka_unit_test(a_tunnel_is_left_alone),
 		cmocka_unit_test(heads_beyond_two_kilobytes),
 		cmocka_unit_test(hellos_beyond_two_kilobytes),
+		cmocka_unit_test(a_second_hello_is_read),
+		cmocka_unit_test(two_hellos_at_once),
 		cmocka_unit_test(without_room_a_head_waits),
 		cmocka_unit_test(a_place_has_one_flow),
 	};
