@@ -56,9 +56,17 @@ static uint32_t header_end(struct text head)
 	return 0;
 }
 
+enum asks {
+	ASKS_NOTHING,
+	ASKS_UPGRADE,
+	ASKS_CONNECT,
+	ASKS_HELLO,
+};
+
 struct framing {
 	uint64_t length;
-	bool has_length, chunked, asks, unclear;
+	bool has_length, chunked, unclear;
+	uint8_t asks; // enum asks
 };
 
 static void take_field(struct text name, struct text value, struct framing *framing)
@@ -70,7 +78,8 @@ static void take_field(struct text name, struct text value, struct framing *fram
 	while (value.length && value.at[value.length - 1] <= ' ')
 		value.length--;
 	if (text_is(name, "upgrade")) {
-		framing->asks = true;
+		if (!framing->asks)
+			framing->asks = ASKS_UPGRADE;
 	} else if (text_is(name, "content-length")) {
 		if (!text_number(value, UINT32_MAX * UINT64_C(65536), &length) ||
 			(framing->has_length && framing->length != length))
@@ -97,7 +106,7 @@ static bool read_framing(struct text head, struct framing *framing)
 	if (!method.length || method.length > METHOD_MAX || !target.length ||
 		!text_begins(line, "HTTP/1."))
 		return false;
-	framing->asks = text_is(method, "CONNECT");
+	framing->asks = text_is(method, "CONNECT") ? ASKS_CONNECT : ASKS_NOTHING;
 	while (text_take_line(&head, &line) && line.length) {
 		struct text name = text_take(&line, ':');
 
@@ -122,6 +131,7 @@ static void take_head(struct feed *feed, struct text head)
 		return;
 	}
 	follow->http = true;
+	follow->open = (uint8_t)(follow->open + (follow->open < UINT8_MAX));
 	if (host_name_find(head.at, head.length, &name) != HOST_FOUND)
 		name.length = 0;
 	feed->found(feed->ctx, &name);
@@ -446,7 +456,7 @@ static void begin(struct names_follow *follow, const struct span *span, struct t
 		return;
 	if (!empty && tls_may_begin(half.at[0])) {
 		follow->phase = NAMES_TLS;
-		follow->asks = true;
+		follow->asks = ASKS_HELLO;
 		if (is_short_hello(half))
 			pass_hello(follow, half);
 	} else if (!head.length || !is_no_request(head)) {
@@ -468,21 +478,45 @@ static bool has_chosen(struct text half)
 	       memcmp(half.at + SERVER_RANDOM_AT, again, sizeof(again)) != 0;
 }
 
-// The server has agreed to speak something else, or has not.
-static void answered(struct feed *feed, const struct span *span)
+// The server answers a request, the oldest first (RFC 9112 9.3.2). An answer that begins within a
+// span is not seen: what is open then is more than it is, and nothing is left alone for it.
+static void answered(struct names_follow *follow, struct text rest)
 {
-	struct text rest = {span_bytes(span), span_length(span)}, line = rest, code;
+	struct text line, code;
+	uint32_t end;
 
-	if (feed->follow->phase == NAMES_TLS && feed->follow->hellos && has_chosen(rest))
-		feed->follow->phase = NAMES_OVER;
-	if (feed->follow->phase == NAMES_TLS || !feed->follow->asks ||
-		!text_begins(rest, "HTTP/1."))
+	do {
+		line = rest;
+		if (!text_begins(rest, "HTTP/1."))
+			return;
+		text_take_word(&line);
+		code = text_take(&line, ' ');
+		code.length = code.length < 3 ? code.length : 3;
+		if (code.length < 3)
+			return;
+		end = header_end(rest);
+		rest = text_from(rest, end);
+		// RFC 9110 15.2: others of these come in front of the answer
+	} while (code.at[0] == '1' && !text_is(code, "101") && end);
+	if (code.at[0] == '1' && !text_is(code, "101"))
 		return;
-	text_take_word(&line);
-	code = text_take_word(&line);
-	if (code.length == 3 && (code.at[0] == '2' || text_is(code, "101")))
-		feed->follow->phase = NAMES_OVER;
-	feed->follow->asks = false;
+	if (!follow->open || follow->open == UINT8_MAX || --follow->open)
+		return;
+	// RFC 9110 9.3.6, 7.8
+	if (follow->asks == ASKS_CONNECT ? code.at[0] == '2'
+					 : follow->asks == ASKS_UPGRADE && text_is(code, "101"))
+		follow->phase = NAMES_OVER;
+	follow->asks = ASKS_NOTHING;
+}
+
+static void server_says(struct names_follow *follow, const struct span *span)
+{
+	struct text rest = {span_bytes(span), span_length(span)};
+
+	if (follow->http)
+		answered(follow, rest);
+	else if (follow->phase == NAMES_TLS && follow->hellos && has_chosen(rest))
+		follow->phase = NAMES_OVER;
 }
 
 static bool feed_client(struct feed *feed, struct text rest)
@@ -522,7 +556,7 @@ static bool feed_span(struct feed *feed, const struct span *span)
 	if (span_is_gap(span) || !span_length(span))
 		return true;
 	if (!of_client) {
-		answered(feed, span);
+		server_says(follow, span);
 		return true;
 	}
 	struct text half = {span_bytes(span), span_length(span)};

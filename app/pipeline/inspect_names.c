@@ -36,7 +36,7 @@ bool inspect_names(struct inspection *in, const struct span *span)
 		return true;
 	if (names->phase == NAMES_BEGIN && !wanted(in))
 		return true;
-	if ((span->half & 1) == HALF_S2C && !names->asks)
+	if ((span->half & 1) == HALF_S2C && !names->asks && !names->http)
 		return true;
 	if (!names_follow_feed(
 		    lcore->name_heads, names, span, !flow_both_heard(in->flow), found, in)) {

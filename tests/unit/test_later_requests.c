@@ -207,6 +207,45 @@ static void a_tunnel_is_left_alone(void **state)
 	end(&c);
 }
 
+// What is no agreement, or another request's: the next one is looked at.
+static void other_answers_agree_to_nothing(void **state)
+{
+	static const char upgrade[] = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: h2c\r\n\r\n";
+	static const char tunnel[] = "CONNECT plain.example:80 HTTP/1.1\r\nHost: x\r\n\r\n";
+	static const char waits[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	static const char switches[] = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
+	static const struct {
+		const char *name, *first, *second, *answer;
+		bool passes;
+	} rows[] = {
+		{"200 to an Upgrade", upgrade, "", ANSWER, false},
+		{"100 to an Upgrade", upgrade, "", waits, false},
+		{"101 to CONNECT", tunnel, "", switches, false},
+		{"200 to what stands before CONNECT", FIRST, tunnel, ANSWER, false},
+		{"101 to what stands before an Upgrade", FIRST, upgrade, switches, false},
+		{"200 to CONNECT", tunnel, "", ANSWER, true},
+		{"101 to an Upgrade", upgrade, "", switches, true},
+		{"100, then 101", upgrade, "",
+			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n\r\n",
+			true},
+	};
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct connection c = begin(1400);
+
+		open_tcp(&c);
+		say(&c, HALF_C2S, rows[i].first, strlen(rows[i].first));
+		say(&c, HALF_C2S, rows[i].second, strlen(rows[i].second));
+		say(&c, HALF_S2C, rows[i].answer, strlen(rows[i].answer));
+		assert_false(c.reset);
+		say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+		if (c.reset == rows[i].passes)
+			fail_msg("%s: %s", rows[i].name, c.reset ? "refused" : "passed");
+		end(&c);
+	}
+}
+
 // 1,050 empty lines, as nginx takes them; a header that fills 7 KiB; a request line of 3 KiB.
 static void heads_beyond_two_kilobytes(void **state)
 {
@@ -491,6 +530,7 @@ int main(void)
 		cmocka_unit_test(later_requests_are_looked_at),
 		cmocka_unit_test(answers_between_requests),
 		cmocka_unit_test(a_tunnel_is_left_alone),
+		cmocka_unit_test(other_answers_agree_to_nothing),
 		cmocka_unit_test(heads_beyond_two_kilobytes),
 		cmocka_unit_test(hellos_beyond_two_kilobytes),
 		cmocka_unit_test(a_second_hello_is_read),
