@@ -187,26 +187,29 @@ static inline void flow_know_by_network(struct flow *flow, uint16_t app)
 
 // Cold: parallel to the flow pool (same index).
 struct flow_half {
-	uint8_t l2[FLOW_L2_MAX]; // L2 header of a packet of this half: the teardown template
-	uint8_t l2_length;
-	uint8_t ttl;
-	uint8_t port;         // that packets of this half came in on
-	uint8_t window_scale; // as its SYN says
-	uint16_t window;      // unscaled, of the last packet
-	uint16_t l2_flags;    // PKT_PPPOE, PKT_TUNNEL of that packet
-	uint8_t link;         // enum pkt_link
-	uint8_t pad[3];
+	// What is read for each packet under inspection comes first: of both halves in the first
+	// two cache lines.
+	uint64_t offset64;     // of datagrams: bytes so far
+	uint32_t start_seq;    // TCP: number of the first byte, if has_start
+	uint32_t first_seq;    // has_first: number of its SYN, or of the first packet seen
 	uint32_t seq_delta_in; // 0 but for payload fix-up
 	uint32_t seq_delta_out;
-	uint64_t offset64;  // of datagrams: bytes so far
-	uint32_t start_seq; // TCP: number of the first byte, if has_start
+	uint16_t window;      // unscaled, of the last packet
+	uint8_t window_scale; // as its SYN says
 	bool has_start;
 	bool late;           // its tracking begins where it is then
 	uint8_t taken_bytes; // in small segments since the last that counts (TAKEN_BYTES)
 	bool has_first;
-	uint32_t first_seq; // has_first: number of its SYN, or of the first packet seen
-	uint8_t pad1[4];
+	uint8_t pad;
+	uint8_t l2[FLOW_L2_MAX]; // L2 header of a packet of this half: the teardown template
+	uint8_t l2_length;
+	uint8_t ttl;
+	uint8_t port;      // that packets of this half came in on
+	uint8_t link;      // enum pkt_link
+	uint16_t l2_flags; // PKT_PPPOE, PKT_TUNNEL of that packet
+	uint8_t pad1[10];
 };
+static_assert(offsetof(struct flow_half, l2) == 32, "the second half's begins 96 octets on");
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
 
 #define WINDOW_SCALE_MAX  14  // RFC 7323 section 2.3; also of a half whose SYN was not seen

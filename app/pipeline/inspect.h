@@ -27,19 +27,20 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
 // taken for, and counts only with a good checksum. First by one octet, which lies beside the
 // headers: the bit of QUIC's long headers, or a record of DTLS.
 bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt);
-// Of the versions that are known (quic_keys.c): 1, 2 and its draft, drafts, Facebook's, Google's.
-static inline bool quic_first_octet(uint8_t octet)
-{
-	return !octet || octet == 0x6b || octet == 0x70 || octet == 0xff || octet == 0xfa ||
-	       octet == 'Q' || octet == 'T';
-}
+// In this order each branch is foreseen: whether the first bit is set cannot be.
 #define DATAGRAM_ASKS_BYTES 13 // no shorter datagram asks
 static inline bool datagram_begins_asking(const uint8_t *at)
 {
-	// the first octet of all versions that are known; up to Q043; the epoch of a record in
-	// clear
-	return at[0] & 0x80 ? quic_first_octet(at[1])
-			    : at[9] == 'Q' || (at[0] - 20u < 3 && !at[3] && !at[4]);
+	// the first octets of the versions that are known (quic_keys.c): 1, drafts and Google's 'Q'
+	// and 'T', 2 and its draft, Facebook's
+	static const bool versions[256] = {
+		[0] = 1, ['Q'] = 1, ['T'] = 1, [0x6b] = 1, [0x70] = 1, [0xfa] = 1, [0xff] = 1};
+
+	if (unlikely(versions[at[1]]) && at[0] & 0x80)
+		return true;
+	if (unlikely(at[0] - 20u < 3) && !at[3] && !at[4]) // the epoch of a record in clear
+		return true;
+	return unlikely(at[9] == 'Q') && !(at[0] & 0x80); // up to Q043
 }
 static inline bool datagram_asks(
 	const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)

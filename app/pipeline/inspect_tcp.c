@@ -248,10 +248,11 @@ static uint8_t scale_of(const struct flow_cold *cold, unsigned half)
 static bool is_one_sided(const struct inspection *in, bool law)
 {
 	unsigned half = in->walk->half;
-	bool begins = in->cold->half[half].has_start &&
-		      !in->lcore->dp->ports[in->walk->pkt->in_port].one_way;
 
-	return !in->flow->pkts[!half] && !(law && begins);
+	if (likely(in->flow->pkts[!half]))
+		return false;
+	return !law || !in->cold->half[half].has_start ||
+	       in->lcore->dp->ports[in->walk->pkt->in_port].one_way;
 }
 
 static struct tcp_segment segment_of(const struct inspection *in)
