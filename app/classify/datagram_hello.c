@@ -11,6 +11,7 @@ static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 
 #define DTLS_RECORD_BYTES    13 // RFC 6347 4.1: type, version, epoch, sequence number, length
 #define DTLS_MESSAGE_BYTES   12 // RFC 6347 4.2.2
+#define DTLS_HELLO_BYTES     25 // both
 #define DTLS_CHANGE_CIPHER   20
 #define DTLS_HANDSHAKE       22
 #define DTLS_REFUSED_MAX     16 // then the newest message is that of the flow
@@ -350,19 +351,43 @@ bool greeting_of_dtls_server(struct text datagram, struct greeting *greeting)
 	return true;
 }
 
-// RFC 8999 5.1; RFC 6347 4.1 and 4.2.2: a record of epoch 0 with a fragment of a ClientHello.
-uint32_t datagram_hello_connection(struct text datagram)
+static uint32_t mix_of(const uint8_t *at, unsigned length)
 {
-	const uint8_t *at = datagram.at;
 	uint32_t mix = 0x811c9dc5; // FNV-1a
 
-	if (datagram.length >= 25 && at[0] == 22 && at[1] == 0xfe && !at[3] && !at[4] &&
-		at[13] == 1)
-		return 1u << 31 | (uint32_t)at[14] << 16 | (uint32_t)at[15] << 8 | at[16];
-	if (datagram.length < 6 || !(at[0] & 0x80) || at[5] < QUIC_CID_FIRST_MIN ||
-		at[5] > QUIC_CID_MAX || datagram.length < 6u + at[5])
-		return 0;
-	for (unsigned i = 0; i < at[5]; i++)
-		mix = (mix ^ at[6 + i]) * 0x01000193;
+	for (unsigned i = 0; i < length; i++)
+		mix = (mix ^ at[i]) * 0x01000193;
 	return mix | 1;
+}
+
+static bool is_dtls_hello(struct text datagram)
+{
+	const uint8_t *at = datagram.at;
+
+	return datagram.length >= DTLS_HELLO_BYTES && at[0] == DTLS_HANDSHAKE && at[1] == 0xfe &&
+	       !at[3] && !at[4] && at[13] == CLIENT_HELLO;
+}
+
+// RFC 8999 5.1; RFC 6347 4.1 and 4.2.2: a record of epoch 0 with a fragment of a ClientHello.
+uint32_t datagram_hello_connection(struct text datagram, uint32_t *random)
+{
+	const uint8_t *at = datagram.at;
+
+	*random = 0;
+	if (is_dtls_hello(datagram)) {
+		if (datagram.length >= DATAGRAM_HELLO_TELLS && !text_be24(at + 19) &&
+			text_be24(at + 22) >= DATAGRAM_HELLO_TELLS - DTLS_HELLO_BYTES)
+			*random = mix_of(at + DTLS_HELLO_BYTES + 2, 32);
+		return 1u << 31 | text_be24(at + 14);
+	}
+	if (!is_quic(datagram) || at[5] < QUIC_CID_FIRST_MIN || at[5] > QUIC_CID_MAX ||
+		datagram.length < 6u + at[5])
+		return 0;
+	return mix_of(at + 6, at[5]);
+}
+
+bool datagram_hello_is_dtls_alone(struct text datagram)
+{
+	return is_dtls_hello(datagram) &&
+	       datagram.length == DTLS_HELLO_BYTES + text_be24(datagram.at + 22);
 }

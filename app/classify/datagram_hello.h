@@ -39,8 +39,12 @@ void datagram_hello_clear(struct datagram_hello *hello); // also before first us
 bool datagram_hello_may_be(struct text datagram);
 // Which connection a datagram with a part of a hello is of: a number made of what all parts repeat
 // (QUIC: the destination's connection id, which nobody else knows; DTLS: the length of the whole
-// ClientHello). 0: it has no such part.
-uint32_t datagram_hello_connection(struct text datagram);
+// ClientHello), and one made of the client's random (DTLS, of the first part; else 0). 0: it has no
+// such part. The first DATAGRAM_HELLO_TELLS bytes are enough.
+#define DATAGRAM_HELLO_TELLS 59
+uint32_t datagram_hello_connection(struct text datagram, uint32_t *random);
+// Its hello of DTLS has no other part of one behind it.
+bool datagram_hello_is_dtls_alone(struct text datagram);
 // Feeds a datagram of a half. TLS_HELLO_NONE: it says nothing that is understood; `asks` holds what
 // there is.
 enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datagram_hello *hello,

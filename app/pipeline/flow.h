@@ -235,13 +235,19 @@ struct flow_anew {
 // A packet of the flow was refused before both its ends were heard (refuse.h).
 struct flow_refused {
 	bool is;
-	bool stands;         // what is like it is refused, too
-	uint8_t half;        // TCP: whose bytes these are
-	uint8_t halves;      // UDP: 1 << half of each whose datagrams were of no application
-	uint16_t app;        // as what
-	uint32_t rule_uid;   // by which rule
-	uint32_t from, to;   // TCP: sequence numbers of its first byte, and behind its last
-	uint32_t connection; // UDP: whose hello it completed (datagram_hello_connection); 0: none's
+	bool stands;       // what is like it is refused, too
+	uint8_t half;      // whose it was
+	uint8_t halves;    // UDP: 1 << half of each whose datagrams were of no application
+	uint16_t app;      // as what
+	uint32_t rule_uid; // by which rule
+	union {
+		struct { // TCP: sequence numbers of its first byte, and behind its last
+			uint32_t from, to;
+		};
+		struct { // UDP: whose hello it completed (datagram_hello_connection); 0: none's
+			uint32_t connection, random;
+		};
+	};
 };
 
 struct flow_cold {

@@ -10,8 +10,7 @@
 #include "seq.h"
 #include "teardown.h"
 
-#define ALERTS_PER_S     100 // of flows that are refused so, each lcore
-#define CONNECTION_BYTES 32  // that tell a datagram's connection: 6 and its id, or 25
+#define ALERTS_PER_S 100 // of flows that are refused so, each lcore
 
 static bool within_alerts(struct lcore *lcore)
 {
@@ -125,18 +124,20 @@ static void keep_out(struct flow *flow, struct flow_refused *refused, const stru
 
 	refused->stands = true;
 	refused->app = flow->app;
+	refused->half = (uint8_t)walk->half;
 	if (flow->l4_proto != IPPROTO_TCP) {
 		if (flow->app == APP_NONE)
 			refused->halves |= (uint8_t)(1u << walk->half);
-		uint8_t buffer[CONNECTION_BYTES];
+		uint8_t buffer[DATAGRAM_HELLO_TELLS];
 		uint32_t length = RTE_MIN(pkt->payload_len, (uint32_t)sizeof(buffer));
 		const uint8_t *start = rte_pktmbuf_read(walk->m, pkt->payload_off, length, buffer);
 
+		if (!start)
+			length = 0;
 		refused->connection =
-			start ? datagram_hello_connection((struct text){start, length}) : 0;
+			datagram_hello_connection((struct text){start, length}, &refused->random);
 		return;
 	}
-	refused->half = (uint8_t)walk->half;
 	refused->from = from;
 	refused->to = to;
 }
@@ -244,12 +245,27 @@ static bool is_carrier(uint16_t app)
 }
 
 // A part of the hello that was refused is refused by itself, too: with the parts that left before
-// it, it would be whole at the server.
+// it, it would be whole at the server. All parts of one come from one end.
 static bool is_of_refused_hello(const struct span *span, const struct flow_refused *refused)
 {
 	const struct text datagram = {span_bytes(span), span_length(span)};
+	uint32_t random, connection = datagram_hello_connection(datagram, &random);
 
-	return refused->connection && datagram_hello_connection(datagram) == refused->connection;
+	return connection && connection == refused->connection &&
+	       (!random || !refused->random || random == refused->random) &&
+	       (span->half & 1) == refused->half;
+}
+
+// It has a part of another hello, and of that alone: what that asks for is seen when it is whole.
+static bool is_of_another_hello(const struct span *span, const struct flow_refused *refused,
+	const struct classify_work *work)
+{
+	const struct text datagram = {span_bytes(span), span_length(span)};
+
+	if (!refused->connection || work->hello_refused || is_of_refused_hello(span, refused))
+		return false;
+	return datagram_hello_is_dtls_alone(datagram) ||
+	       (work->quic_tried == 1 && work->quic_opened == 1);
 }
 
 // What a datagram is by itself; a carrier may carry what was refused in several of them.
@@ -270,7 +286,8 @@ static bool is_alike(struct inspection *in, const struct span *span,
 		both_ends_datagram(
 			lcore, in->flow, in->cold, in->walk->pkt, work.found, work.found_by);
 	return work.found == refused->app ||
-	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final);
+	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final &&
+		       !is_of_another_hello(span, refused, &work));
 }
 
 // What one end sends that is of no application says nothing of what the other one sends: that is
@@ -300,6 +317,10 @@ bool refuse_datagram(
 	}
 	if (refused->app == APP_NONE && in->flow->app != APP_NONE)
 		refused->stands = false; // by the other half it is known now
+	if (!refused->stands && is_of_refused_hello(span, refused)) {
+		in->walk->refused = again(in->lcore, in->walk, refused);
+		return true;
+	}
 	if (!refused->stands) {
 		if (in->flow->flags & FLOW_APP_FINAL)
 			classify_anew(in->lcore, in->flow, in->cold);
