@@ -335,7 +335,7 @@ enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *f
 {
 	bool small = datagram.length < QUIC_DATAGRAM_MIN;
 	enum quic_seen seen = QUIC_NOTHING;
-	struct packet packet;
+	struct packet packet = {0};
 	enum quic_type type;
 
 	flow->n_tries = flow->n_opened = 0;
