@@ -35,6 +35,13 @@ static uint32_t sat_add(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
+// The half has acknowledged the other's SYN. A RST may answer one that was forged; it is forgotten
+// when both ends are heard (note_ends).
+static bool has_acked(const struct flow_stub *stub, unsigned half)
+{
+	return (stub->tcp_flags[half] & (TH_ACK | TH_RST)) == TH_ACK;
+}
+
 // Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
 // last one holds, afterwards another SYN changes nothing.
 static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
@@ -46,9 +53,9 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 	bool of_fin = stub->tcp_flags[!half] & TH_FIN && pkt->tcp_ack == stub->isn[!half] + 2;
 
 	if ((pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
-		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN &&
-		!(stub->tcp_flags[half] & TH_ACK) && pkt->tcp_seq == stub->isn[half] + 1 &&
-		pkt->tcp_ack != stub->isn[!half] + 1 && !of_fin) {
+		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN && !has_acked(stub, half) &&
+		pkt->tcp_seq == stub->isn[half] + 1 && pkt->tcp_ack != stub->isn[!half] + 1 &&
+		!of_fin) {
 		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
 		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
 	}
@@ -60,8 +67,7 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		bool same = pkt->tcp_ack == stub->isn[!half] + 1;
 
 		// one that was acknowledged stays, whatever another says, unless a SYN came since
-		if (stub->tcp_flags[half] & TH_SYN &&
-			(stub->tcp_flags[!half] & TH_ACK || half == HALF_C2S))
+		if (stub->tcp_flags[half] & TH_SYN && (has_acked(stub, !half) || half == HALF_C2S))
 			return;
 		if (!same)
 			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
@@ -91,17 +97,12 @@ static bool is_fin_ahead(const struct lcore *lcore, const struct walk *walk)
 	       !(stub->flags & FLOW_UNCONFIRMED);
 }
 
-// Of a connection that is established, an end other than at its next byte is not believed. The
-// acknowledgement of a RST takes nothing: it may answer a SYN that was forged.
+// Of a connection that is established, an end other than at its next byte is not believed.
 static uint8_t believed_flags(const struct flow_stub *stub, const struct pkt *pkt, unsigned half)
 {
-	uint8_t flags = pkt->tcp_flags;
+	bool ends = stub_both_heard(stub) && pkt->tcp_seq != stub->isn[half] + 1;
 
-	if (flags & TH_RST)
-		flags &= (uint8_t)~TH_ACK;
-	if (stub_both_heard(stub) && pkt->tcp_seq != stub->isn[half] + 1)
-		flags &= (uint8_t) ~(TH_RST | TH_FIN);
-	return flags;
+	return ends ? pkt->tcp_flags & (uint8_t) ~(TH_RST | TH_FIN) : pkt->tcp_flags;
 }
 
 static void account_stub(struct lcore *lcore, struct walk *walk)
