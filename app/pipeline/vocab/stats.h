@@ -184,7 +184,7 @@
 	X(events_unheard_lost, "events of unheard flows left out while the ring filled")  \
 	X(anomalies, "anomalies seen: conflicts, gaps, fragments (docs/events.md)")       \
 	X(anomalies_limited, "anomalies without a record of theirs: the rate limit")      \
-	X(names_requests, "requests and long hellos whose host was read")                 \
+	X(names_requests, "requests, long and second hellos whose host was read")         \
 	X(names_changed, "flows that asked for another name later")                       \
 	X(names_nomem, "packets without room for a long head")                            \
 	X(trace_lost, "steps of traced packets not told: the event ring was half full")
