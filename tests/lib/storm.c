@@ -21,18 +21,28 @@
 #define VICTIM      1  // the one whose address is forged
 #define ESTABLISHED 20
 
-static struct lcore_limits limits;
+struct rig *storm_rig;
+struct lcore_limits storm_limits;
 
-struct lcore_limits storm_limits(void)
+int storm_prepare(void **state)
 {
 	struct gateway gateway;
+	(void)state;
 
 	pipe_eal_mb = "1200";
 	pipe_mbufs = 8191;
 	assert_int_equal(gateway_defaults(&gateway), 0);
 	gateway.n_data = 2; // config/gateway.json
-	limits = run_limits(&gateway, &HASH_SEED_FIXED);
-	return limits;
+	storm_limits = run_limits(&gateway, &HASH_SEED_FIXED);
+	storm_rig = rig_new();
+	return 0;
+}
+
+int storm_done(void **state)
+{
+	(void)state;
+	rig_free(storm_rig);
+	return 0;
 }
 
 struct storm_level storm_look(const struct pipe *pipe)
@@ -48,7 +58,7 @@ struct storm_level storm_look(const struct pipe *pipe)
 		.embryos = stats.embryos_active - lcore->flows->lru[FLOW_CLASS_CONDEMNED].n,
 		.states = classifier_states_max(lcore->classifier) -
 			  classifier_states_free(lcore->classifier),
-		.heads = limits.heads - name_heads_left(lcore->name_heads),
+		.heads = storm_limits.heads - name_heads_left(lcore->name_heads),
 	};
 }
 

@@ -55,8 +55,12 @@ struct storm {
 // Sends one forged packet. NULL: none, in a storm that says what is quiet.
 typedef void storm_forge(struct pipe *pipe, const void *how);
 
-// The limits of gateway.json's defaults, of one of two data lcores; before the first pipe.
-struct lcore_limits storm_limits(void);
+// Of a program's group of tests, before the first pipe: these are set. 0.
+int storm_prepare(void **state);
+int storm_done(void **state);
+extern struct rig *storm_rig;            // the repository's signatures
+extern struct lcore_limits storm_limits; // of gateway.json's defaults, of one of two data lcores
+
 // Of this pipe, after the grace of a new gateway. The established are made and known.
 void storm_begin(struct storm *storm, struct pipe *pipe);
 void storm_flood(struct storm *storm, storm_forge *forge, const void *how, double seconds);

@@ -25,9 +25,6 @@
 #define BLOCKED_NET "10.99.0.0/16"
 #define CACHE_TTL_S 300 // of pipe_policy
 
-static struct rig *rig; // the repository's signatures
-static struct lcore_limits limits;
-
 #define GNUTELLA  "GNUTELLA CONNECT/0.6\r\nUser-Agent: LimeWire/4.12\r\n\r\n"
 #define DHT_QUERY "d1:ad2:id20:" ID "e1:q4:ping1:t2:aa1:y1:qe"
 #define DHT_REPLY                                           \
@@ -245,10 +242,10 @@ static void learn(struct pipe *pipe)
 
 static struct pipe *gateway(void)
 {
-	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe *pipe = pipe_new(1, &storm_limits);
 	struct policy *policy = pipe_policy(pipe);
 
-	pipe_signatures(pipe, rig->db);
+	pipe_signatures(pipe, storm_rig->db);
 	policy_free(policy);
 	policy = pipe_policy(pipe);
 	policy->user_apps = user_apps_new();
@@ -352,12 +349,12 @@ static void a_rule_on_addresses_alone_fills_the_connection_cache(void **state)
 	storm_begin(&storm, gateway());
 	learn(storm.pipe);
 	assert_int_equal(pipe_stats(storm.pipe).cache_entries, 1);
-	storm_flood(&storm, forge, &forger, limits.conn_cache / 100000.0 + 0.1);
+	storm_flood(&storm, forge, &forger, storm_limits.conn_cache / 100000.0 + 0.1);
 	storm_end_openings(&storm);
 	storm_report(&storm, "SYNs to addresses that are blocked");
 	struct stats stats = pipe_stats(storm.pipe);
 
-	assert_int_equal(stats.cache_entries, limits.conn_cache);
+	assert_int_equal(stats.cache_entries, storm_limits.conn_cache);
 	assert_true(stats.cache_evicted > 0);
 	assert_true(stats.chain_conn_cache <= 16);
 	assert_int_equal(storm_look(storm.pipe).tombstones, 1); // of what learn() says
@@ -370,7 +367,7 @@ static void a_rule_on_addresses_alone_fills_the_connection_cache(void **state)
 	assert_int_equal(stats.cache_hits, hits); // it was forgotten
 	assert_int_equal(stats.flows_condemned, refused + 1);
 	storm_calm(&storm);
-	assert_int_equal(pipe_stats(storm.pipe).cache_entries, limits.conn_cache);
+	assert_int_equal(pipe_stats(storm.pipe).cache_entries, storm_limits.conn_cache);
 	storm_pass_time(&storm, CACHE_TTL_S - STORM_CALM_S, 0.05);
 	storm_pass_time(&storm, 5, 0.005);
 	stats = pipe_stats(storm.pipe);
@@ -395,10 +392,10 @@ static void evidence_is_overwritten_by_payload_alone(void **state)
 	for (unsigned i = 0; i < 20000; i++)
 		forge(storm.pipe, &syn);
 	assert_int_equal(log->written, written);
-	storm_flood(&storm, forge, &hello, 2.0 * limits.evidence / 100000);
+	storm_flood(&storm, forge, &hello, 2.0 * storm_limits.evidence / 100000);
 	storm_end_openings(&storm);
 	assert_true(evidence_overwritten(log) > 0);
-	assert_int_equal(log->size, limits.evidence);
+	assert_int_equal(log->size, storm_limits.evidence);
 	pipe_free(storm.pipe);
 	storm_assert_honest(&storm);
 }
@@ -417,7 +414,7 @@ static void a_request_in_parts(enum forged_source source, bool from_outside)
 		assert_true(segment(&talk, false, 0, "GET / HTTP/1.1\r\nHost: hon"));
 		assert_true(segment(&talk, false, 0, "est.example\r\n\r\n"));
 	}
-	assert_true(storm_look(storm.pipe).heads >= limits.heads / 2); // they are used up
+	assert_true(storm_look(storm.pipe).heads >= storm_limits.heads / 2); // they are used up
 	assert_true(pipe_stats(storm.pipe).names_nomem > 0);
 	storm_end_openings(&storm);
 	storm_calm(&storm);
@@ -431,21 +428,6 @@ static void requests_in_parts_pass_beside_forged_ones(void **state)
 	(void)state;
 	a_request_in_parts(FORGED_ANY, false);
 	a_request_in_parts(FORGED_ONE_64, true);
-}
-
-static int prepare(void **state)
-{
-	(void)state;
-	limits = storm_limits();
-	rig = rig_new();
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	rig_free(rig);
-	return 0;
 }
 
 int main(void)
@@ -462,5 +444,5 @@ int main(void)
 		cmocka_unit_test(requests_in_parts_pass_beside_forged_ones),
 	};
 
-	return cmocka_run_group_tests(tests, prepare, done);
+	return cmocka_run_group_tests(tests, storm_prepare, storm_done);
 }

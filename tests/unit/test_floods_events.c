@@ -25,9 +25,6 @@
 #define REQUEST  "GET / HTTP/1.1\r\nHost: honest.example\r\n\r\n"
 #define ANSWER   "HTTP/1.1 204 No Content\r\n\r\n"
 
-static struct rig *rig; // the repository's signatures
-static struct lcore_limits limits;
-
 enum forged_event {
 	NOTHING,
 	REFUSED_PAYLOAD,
@@ -164,9 +161,9 @@ static void flood(
 
 static struct pipe *gateway(void)
 {
-	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe *pipe = pipe_new(1, &storm_limits);
 
-	pipe_signatures(pipe, rig->db);
+	pipe_signatures(pipe, storm_rig->db);
 	struct policy *policy = pipe_policy(pipe);
 	struct rule *addresses = pipe_rule(policy, 1, ACTION_DROP);
 
@@ -228,26 +225,11 @@ static void records_of_the_honest_arrive(void **state)
 		}
 }
 
-static int prepare(void **state)
-{
-	(void)state;
-	limits = storm_limits();
-	rig = rig_new();
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	rig_free(rig);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_honest_arrive),
 	};
 
-	return cmocka_run_group_tests(tests, prepare, done);
+	return cmocka_run_group_tests(tests, storm_prepare, storm_done);
 }

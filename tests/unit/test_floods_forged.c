@@ -15,9 +15,6 @@
 
 #define ANY_KIND FORGED_KINDS_MAX
 
-static struct rig *rig; // the repository's signatures
-static struct lcore_limits limits;
-
 struct forger {
 	unsigned kind; // enum forged_kind, ANY_KIND
 	enum forged_source source;
@@ -35,10 +32,10 @@ static void forge(struct pipe *pipe, const void *how)
 
 static struct pipe *gateway(void)
 {
-	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe *pipe = pipe_new(1, &storm_limits);
 	struct policy *policy = pipe_policy(pipe);
 
-	pipe_signatures(pipe, rig->db);
+	pipe_signatures(pipe, storm_rig->db);
 	policy_free(policy);
 	policy = pipe_policy(pipe);
 	pipe_rule_app(policy, 1, ACTION_DROP, "bittorrent");
@@ -107,21 +104,6 @@ STORM(one_prefix_from_outside, FORGED_ONE_64, true, 0)
 STORM(the_victims_address_from_inside, FORGED_VICTIM, false, 0)
 STORM(the_victims_address_from_outside, FORGED_VICTIM, true, 0)
 
-static int prepare(void **state)
-{
-	(void)state;
-	limits = storm_limits();
-	rig = rig_new();
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	rig_free(rig);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,5 +115,5 @@ int main(void)
 		cmocka_unit_test(the_victims_address_from_outside),
 	};
 
-	return cmocka_run_group_tests(tests, prepare, done);
+	return cmocka_run_group_tests(tests, storm_prepare, storm_done);
 }

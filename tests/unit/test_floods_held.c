@@ -14,9 +14,6 @@
 #define HELD_PORT 45000
 #define PLACES    4096 // scan.flows
 
-static struct rig *rig; // the repository's signatures
-static struct lcore_limits limits;
-
 // On the tuple of a connection of which segments are held, in the name of either end.
 static void on_the_held(struct pipe *pipe, const void *how)
 {
@@ -65,9 +62,9 @@ static void to_be_held(struct pipe *pipe, const void *how)
 static struct pipe *scanning_gateway(void)
 {
 	struct scan_config config = clean;
-	struct pipe *pipe = pipe_new(1, &limits);
+	struct pipe *pipe = pipe_new(1, &storm_limits);
 
-	pipe_signatures(pipe, rig->db);
+	pipe_signatures(pipe, storm_rig->db);
 	struct policy *policy = pipe_policy(pipe);
 
 	pipe_rule(policy, RULE, ACTION_SCAN)->l4_proto = 0;
@@ -155,21 +152,6 @@ static void places_to_hold_are_left_for_the_honest(void **state)
 	storm_assert_honest(&storm);
 }
 
-static int prepare(void **state)
-{
-	(void)state;
-	limits = storm_limits();
-	rig = rig_new();
-	return 0;
-}
-
-static int done(void **state)
-{
-	(void)state;
-	rig_free(rig);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,5 +159,5 @@ int main(void)
 		cmocka_unit_test(places_to_hold_are_left_for_the_honest),
 	};
 
-	return cmocka_run_group_tests(tests, prepare, done);
+	return cmocka_run_group_tests(tests, storm_prepare, storm_done);
 }
