@@ -18,12 +18,14 @@ struct gathered { // flows of one packet, of one source
 
 struct event_limit {
 	struct event_limits limits;
-	struct count types[EVENT_TYPES_MAX];
-	struct count sources[2][EVENT_LIMIT_SLOTS];
+	struct quota {
+		struct count types[EVENT_TYPES_MAX];
+		struct count sources[2][EVENT_LIMIT_SLOTS];
+	} quotas[EVENT_HEARD_MAX];
 	struct gathered gathered[EVENT_LIMIT_SOURCES]; // aggregated 0: free
 	unsigned next_flow;
 	struct event_summary summary;
-	uint64_t left_out;
+	uint64_t left_out, unheard;
 };
 
 struct event_limit *event_limit_new(const struct event_limits *limits)
@@ -82,10 +84,11 @@ static uint32_t count_in(struct count *count, uint32_t second)
 static bool is_within(struct event_limit *limit, const struct event *event, uint64_t hash)
 {
 	uint32_t second = (uint32_t)(event->now_ns / NS_PER_S), of_source = UINT32_MAX;
-	struct count *type = &limit->types[event->type], *source[2];
+	struct quota *quota = &limit->quotas[event->heard % EVENT_HEARD_MAX];
+	struct count *type = &quota->types[event->type], *source[2];
 
 	for (unsigned row = 0; row < 2; row++) {
-		source[row] = &limit->sources[row][(hash >> 32 * row) % EVENT_LIMIT_SLOTS];
+		source[row] = &quota->sources[row][(hash >> 32 * row) % EVENT_LIMIT_SLOTS];
 		if (count_in(source[row], second) < of_source)
 			of_source = source[row]->n;
 	}
@@ -150,6 +153,10 @@ bool event_limit_take(struct event_limit *limit, const struct event *event)
 		limit->summary.since_ns = event->now_ns;
 	limit->summary.left_out[event->type]++;
 	limit->left_out++;
+	if (event->heard == EVENT_UNHEARD) {
+		limit->summary.unheard[event->type]++;
+		limit->unheard++;
+	}
 	gather(limit, event, source, hash);
 	return false;
 }
@@ -187,4 +194,9 @@ void event_limit_summary(struct event_limit *limit, uint64_t now_ns, struct even
 uint64_t event_limit_left_out(const struct event_limit *limit)
 {
 	return limit->left_out;
+}
+
+uint64_t event_limit_unheard(const struct event_limit *limit)
+{
+	return limit->unheard;
 }

@@ -21,7 +21,9 @@ struct greetings {
 	greeting_tell_fn *tell;
 	void *ctx;
 	struct greeting_record **slots;
-	struct greeting_record *oldest, *newest;
+	struct greeting_list {
+		struct greeting_record *oldest, *newest;
+	} lists[2]; // by `heard`
 	struct assembly lcores[LCORES_MAX];
 };
 
@@ -51,8 +53,9 @@ void greetings_free(struct greetings *greetings)
 {
 	if (!greetings)
 		return;
-	while (greetings->oldest)
-		greetings_remove(greetings, greetings->oldest);
+	for (unsigned heard = 0; heard < 2; heard++)
+		while (greetings->lists[heard].oldest)
+			greetings_remove(greetings, greetings->lists[heard].oldest);
 	free(greetings->slots);
 	free(greetings);
 }
@@ -86,6 +89,33 @@ void greetings_tell(struct greetings *greetings, struct greeting_record *record)
 	record->head = NULL;
 }
 
+static void list_add(struct greetings *greetings, struct greeting_record *record)
+{
+	struct greeting_list *list = &greetings->lists[record->heard];
+
+	record->older = list->newest;
+	record->newer = NULL;
+	*(list->newest ? &list->newest->newer : &list->oldest) = record;
+	list->newest = record;
+}
+
+static void list_remove(struct greetings *greetings, struct greeting_record *record)
+{
+	struct greeting_list *list = &greetings->lists[record->heard];
+
+	*(record->older ? &record->older->newer : &list->oldest) = record->newer;
+	*(record->newer ? &record->newer->older : &list->newest) = record->older;
+}
+
+static void set_heard(struct greetings *greetings, struct greeting_record *record, bool heard)
+{
+	if (record->heard == heard)
+		return;
+	list_remove(greetings, record);
+	record->heard = heard;
+	list_add(greetings, record);
+}
+
 void greetings_remove(struct greetings *greetings, struct greeting_record *record)
 {
 	struct greeting_record **at = slot_of(greetings, record->flow_id);
@@ -93,8 +123,7 @@ void greetings_remove(struct greetings *greetings, struct greeting_record *recor
 	while (*at != record)
 		at = &(*at)->next;
 	*at = record->next;
-	*(record->older ? &record->older->newer : &greetings->oldest) = record->newer;
-	*(record->newer ? &record->newer->older : &greetings->newest) = record->older;
+	list_remove(greetings, record);
 	greetings->n--;
 	free(record->head);
 	side_free(&record->client);
@@ -112,9 +141,7 @@ static struct greeting_record *add(struct greetings *greetings, uint64_t flow_id
 	record->flow_id = flow_id;
 	record->next = *slot;
 	*slot = record;
-	record->older = greetings->newest;
-	*(greetings->newest ? &greetings->newest->newer : &greetings->oldest) = record;
-	greetings->newest = record;
+	list_add(greetings, record);
 	greetings->n++;
 	return record;
 }
@@ -134,8 +161,11 @@ static bool side_set(struct greeting_side *side, const struct greeting *greeting
 
 // Of a client: a hello that was told in part before stands there whole now, and another one (the
 // tuple was used again) in place of the old.
-static bool set_client(struct greeting_record *record, const struct assembly *from)
+static bool set_client(
+	struct greetings *greetings, struct greeting_record *record, const struct assembly *from)
 {
+	bool heard = from->head.heard != EVENT_UNHEARD;
+
 	if (!record->head)
 		record->head = malloc(sizeof *record->head);
 	if (!record->head)
@@ -143,6 +173,7 @@ static bool set_client(struct greeting_record *record, const struct assembly *fr
 	*record->head = from->head;
 	record->kind = from->greeting.kind;
 	record->awaits = from->head.greeting.awaits;
+	set_heard(greetings, record, heard);
 	side_free(&record->server);
 	return side_set(&record->client, &from->greeting);
 }
@@ -154,6 +185,10 @@ static struct greeting_record *take_answer(struct greetings *greetings, const st
 	if (!record || !record->awaits)
 		return NULL; // the client's was lost
 	record->awaits = false;
+	if (from->head.heard != EVENT_UNHEARD && record->head) {
+		record->head->heard = from->head.heard;
+		set_heard(greetings, record, true);
+	}
 	if (record->kind == from->greeting.kind && !side_set(&record->server, &from->greeting))
 		greetings->forgotten++;
 	return record;
@@ -165,7 +200,7 @@ static struct greeting_record *take_client(struct greetings *greetings, const st
 
 	if (!record)
 		record = add(greetings, from->head.flow_id);
-	if (record && set_client(record, from))
+	if (record && set_client(greetings, record, from))
 		return record;
 	greetings->forgotten++;
 	if (record)
@@ -182,9 +217,11 @@ static void settle(struct greetings *greetings, const struct assembly *from)
 		greetings_tell(greetings, record);
 	if (greetings->n <= greetings->max)
 		return;
+	record = greetings->lists[0].oldest ? greetings->lists[0].oldest
+					    : greetings->lists[1].oldest;
 	greetings->forgotten++;
-	greetings_tell(greetings, greetings->oldest);
-	greetings_remove(greetings, greetings->oldest);
+	greetings_tell(greetings, record);
+	greetings_remove(greetings, record);
 }
 
 void greetings_take(struct greetings *greetings, const struct event *part)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ends of live flows said of themselves (greeting.h), kept for the flows' records: by
-// flow_id, at most `limits.greetings`; of more, the oldest is forgotten. Control core only.
+// flow_id, at most `limits.greetings`; of more, the oldest of which one end alone was heard is
+// forgotten, else the oldest. Control core only.
 #ifndef SLUICE_GREETINGS_H
 #define SLUICE_GREETINGS_H
 
@@ -16,9 +17,10 @@ struct greeting_record {
 	struct event *head; // of what the client said, until a record was written of it; else NULL
 	uint8_t kind;       // enum greeting_kind
 	bool awaits;        // more is to come
+	bool heard;         // not EVENT_UNHEARD
 	struct greeting_side client, server;
-	struct greeting_record *next; // of the same slot
-	struct greeting_record *older, *newer;
+	struct greeting_record *next;          // of the same slot
+	struct greeting_record *older, *newer; // of the same `heard`
 };
 
 struct greetings;

@@ -252,7 +252,8 @@ static void write_line(
 		sink->written++;
 		return;
 	}
-	room = sink_line_begin(sink, EVE_LINE_MAX);
+	room = sink_line_begin(
+		sink, EVE_LINE_MAX + (event->heard == EVENT_UNHEARD ? HEARD_BYTES : 0));
 	if (!room)
 		return;
 	json_out_init(&line, room, EVE_LINE_MAX);
@@ -306,8 +307,11 @@ static void put_event(struct sink *sink, const struct event *event)
 				       event->type == EVENT_ELEPHANT))
 		greeting = greetings_find(sink->greetings, event->flow_id);
 	// nothing more is to come, and its own record stands before that of the flow
-	if (greeting && event->type == EVENT_FLOW)
+	if (greeting && event->type == EVENT_FLOW) {
+		if (greeting->head && event->heard < greeting->head->heard)
+			greeting->head->heard = event->heard;
 		greetings_tell(sink->greetings, greeting);
+	}
 	if (is_wanted(sink, event))
 		put_line(sink, event, greeting);
 	if (greeting && event->type == EVENT_FLOW)
@@ -390,6 +394,11 @@ uint64_t sink_written(const struct sink *sink)
 uint64_t sink_left_out(const struct sink *sink)
 {
 	return sink->limit ? event_limit_left_out(sink->limit) : 0;
+}
+
+uint64_t sink_left_out_unheard(const struct sink *sink)
+{
+	return sink->limit ? event_limit_unheard(sink->limit) : 0;
 }
 
 uint64_t sink_failed(const struct sink *sink)

@@ -75,8 +75,10 @@ const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t fl
 uint32_t sink_greetings(const struct sink *sink);
 uint64_t sink_greetings_forgotten(const struct sink *sink);
 uint64_t sink_written(const struct sink *sink);
-uint64_t sink_left_out(const struct sink *sink); // records beyond their limits (event_limit.h)
-uint64_t sink_failed(const struct sink *sink);   // records that could not be written (disk full)
+// Records beyond their limits (event_limit.h); of these, of flows of which one end alone was heard.
+uint64_t sink_left_out(const struct sink *sink);
+uint64_t sink_left_out_unheard(const struct sink *sink);
+uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
 
 // "1:..." Community ID v1, seed 0; `out` at least 32 bytes. ICMP: sport/dport hold type and code
 // as the specification maps them.

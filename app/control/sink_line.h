@@ -9,7 +9,8 @@
 #include "sink.h"
 
 #define BUFFER_BYTES (1u << 20)
-#define WRITE_BYTES  (64u << 10) // written without waiting for the timer
+#define WRITE_BYTES  (64u << 10)  // written without waiting for the timer
+#define HEARD_BYTES  (512u << 10) // of BUFFER_BYTES, for records that are not EVENT_UNHEARD
 #define BATCH        64
 
 struct sink {

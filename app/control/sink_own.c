@@ -124,6 +124,15 @@ static const char *const limited_words[EVENT_TYPES_MAX] = {
 	[EVENT_GREETING] = "greeting",
 };
 
+static void put_left_out(struct json_out *line, const char *key, const uint64_t *by_type)
+{
+	json_out_open(line, key, '{');
+	for (unsigned type = 0; type < EVENT_TYPES_MAX; type++)
+		if (by_type[type] && limited_words[type])
+			json_out_u64(line, limited_words[type], by_type[type]);
+	json_out_close(line, '}');
+}
+
 void sink_limited_event(struct sink *sink, uint64_t now_ns, const struct event_summary *summary)
 {
 	struct json_out line;
@@ -135,11 +144,8 @@ void sink_limited_event(struct sink *sink, uint64_t now_ns, const struct event_s
 	eve_timestamp(summary->since_ns, stamp, sizeof stamp);
 	json_out_string(&line, "since", stamp);
 	json_out_u64(&line, "flows_put_together", summary->put_together);
-	json_out_open(&line, "left_out", '{');
-	for (unsigned type = 0; type < EVENT_TYPES_MAX; type++)
-		if (summary->left_out[type] && limited_words[type])
-			json_out_u64(&line, limited_words[type], summary->left_out[type]);
-	json_out_close(&line, '}');
+	put_left_out(&line, "left_out", summary->left_out);
+	put_left_out(&line, "unheard", summary->unheard);
 	json_out_close(&line, '}');
 	json_out_close(&line, '}');
 	json_out_newline(&line);

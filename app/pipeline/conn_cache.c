@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
@@ -217,6 +218,10 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.from_inside = entry->key.from_inside;
 	event.conncache.by_hand = entry->flags & CONN_ENTRY_OPERATOR;
 	event.conncache.fixed = entry->flags & CONN_ENTRY_FIXED;
+	if (entry->flags & CONN_ENTRY_UNHEARD)
+		event.heard = EVENT_UNHEARD;
+	else if (entry->key.l4_proto == IPPROTO_UDP)
+		event.heard = EVENT_ANSWERED;
 	event_send(lcore, &event,
 		entry->flags & CONN_ENTRY_UNHEARD ? EVENT_ROOM_UNHEARD : EVENT_ROOM_ANY);
 }

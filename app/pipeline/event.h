@@ -98,6 +98,13 @@ enum flow_state_word { // EVE flow.state
 	FLOW_STATE_CONDEMNED,
 };
 
+enum event_heard {      // by whom the flow is borne out that a record is of (both_ends.h)
+	EVENT_OF_BOTH,  // both ends were heard; of the control core
+	EVENT_ANSWERED, // datagrams in both directions: a forged one may be answered, too
+	EVENT_UNHEARD,  // one end alone, or a packet of no flow: anybody may have sent it
+	EVENT_HEARD_MAX,
+};
+
 #define EVENT_GREETING_BYTES     142
 #define EVENT_GREETING_PARTS_MAX (GREETING_BYTES / EVENT_GREETING_BYTES + 1)
 
@@ -126,6 +133,7 @@ struct event {
 	uint8_t learned;       // enum learned_from + 1 of a cache that named it; 0: none did
 	uint8_t shaped;        // and its shape was seen
 	uint8_t expected_as;   // enum expected_as + 1, if `parent` had announced it; 0
+	uint8_t heard;         // enum event_heard
 	uint64_t parent;       // flow id
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
 	union {

@@ -135,25 +135,31 @@ bool event_has_room(const struct lcore *lcore, enum event_room room)
 }
 
 // UDP and what has no ports: both ends were seen; they may speak what nobody knows.
-static bool is_heard(const struct lcore *lcore, uint32_t ref)
+static enum event_heard heard_of(uint8_t l4_proto, bool both_heard, bool both_seen)
+{
+	if (l4_proto == IPPROTO_TCP)
+		return both_heard ? EVENT_OF_BOTH : EVENT_UNHEARD;
+	return both_heard || both_seen ? EVENT_ANSWERED : EVENT_UNHEARD;
+}
+
+static enum event_heard heard_by(const struct lcore *lcore, uint32_t ref)
 {
 	if (ref == FLOW_REF_NONE)
-		return false;
+		return EVENT_UNHEARD;
 	if (ref & FLOW_REF_STUB) {
 		const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
 
-		return stub_both_heard(stub) ||
-		       (stub->l4_proto != IPPROTO_TCP && stub->pkts[0] && stub->pkts[1]);
+		return heard_of(
+			stub->l4_proto, stub_both_heard(stub), stub->pkts[0] && stub->pkts[1]);
 	}
 	const struct flow *flow = flow_at(lcore->flows, ref);
 
-	return flow_both_heard(flow) ||
-	       (flow->l4_proto != IPPROTO_TCP && flow->pkts[0] && flow->pkts[1]);
+	return heard_of(flow->l4_proto, flow_both_heard(flow), flow->pkts[0] && flow->pkts[1]);
 }
 
-static enum event_room room_of(const struct lcore *lcore, uint32_t ref, enum event_room unheard)
+static enum event_room room_of(const struct event *event, enum event_room unheard)
 {
-	return is_heard(lcore, ref) ? EVENT_ROOM_ANY : unheard;
+	return event->heard == EVENT_UNHEARD ? unheard : EVENT_ROOM_ANY;
 }
 
 void event_send(struct lcore *lcore, struct event *event, enum event_room room)
@@ -201,6 +207,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 
 void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event)
 {
+	event->heard = (uint8_t)heard_by(lcore, ref);
 	if (ref & FLOW_REF_STUB) {
 		identify_stub(lcore, ref, event);
 		return;
@@ -339,7 +346,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		fill_flow_record(lcore, ref, &event);
 	}
 	flow_event_identify(lcore, ref, &event);
-	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_UNHEARD));
+	event_send(lcore, &event, room_of(&event, EVENT_ROOM_UNHEARD));
 	// a stub without payload has no evidence, a blocked one stays
 	if (!(ref & FLOW_REF_STUB) && !action_blocks(event.action))
 		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
@@ -365,7 +372,7 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	event.action = (uint8_t)action;
 	event.mode = (uint8_t)mode;
 	event.rule_uid = rule ? rule->uid : 0;
-	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
+	event_send(lcore, &event, room_of(&event, EVENT_ROOM_LIMITED));
 }
 
 void flow_event_greeting(
@@ -373,8 +380,9 @@ void flow_event_greeting(
 {
 	struct event parts[EVENT_GREETING_PARTS_MAX];
 	unsigned n = 0, at = 0;
+	bool heard = heard_by(lcore, ref) != EVENT_UNHEARD;
 
-	if (!event_has_room(lcore, is_heard(lcore, ref) ? EVENT_ROOM_SPARE : EVENT_ROOM_UNHEARD)) {
+	if (!event_has_room(lcore, heard ? EVENT_ROOM_SPARE : EVENT_ROOM_UNHEARD)) {
 		lcore->stats.greetings_lost++;
 		return;
 	}
@@ -453,6 +461,7 @@ static void identify_packet(const struct lcore *lcore, struct rte_mbuf *m, struc
 {
 	const struct pkt *pkt = pkt_of(m);
 
+	event->heard = EVENT_UNHEARD;
 	event->in_port = pkt->in_port;
 	event->signature = UINT16_MAX;
 	event->n_vlan = pkt->n_vlan;
@@ -489,32 +498,32 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 	}
 	event.reason = (uint8_t)reason;
 	event.rule_uid = rule_uid;
-	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
+	event_send(lcore, &event, room_of(&event, EVENT_ROOM_LIMITED));
 }
 
 // A flood of refused packets must not push the records of flows out of the ring.
-static bool within_limit(struct lcore *lcore)
+static bool within_limit(struct lcore *lcore, enum event_heard heard)
 {
 	if (lcore->now_ns - lcore->invalid_window_ns >= NS_PER_S) {
 		lcore->invalid_window_ns = lcore->now_ns;
-		lcore->invalid_in_window = 0;
+		memset(lcore->invalid_in_window, 0, sizeof(lcore->invalid_in_window));
 	}
-	if (lcore->invalid_in_window >= INVALID_EVENTS_PER_S)
+	if (lcore->invalid_in_window[heard] >= INVALID_EVENTS_PER_S)
 		return false;
-	lcore->invalid_in_window++;
+	lcore->invalid_in_window[heard]++;
 	return true;
 }
 
 void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m,
 	enum drop_reason reason, uint32_t rule_uid)
 {
-	if (within_limit(lcore))
+	if (within_limit(lcore, heard_by(lcore, ref)))
 		flow_event_drop(lcore, ref, m, reason, rule_uid);
 }
 
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind)
 {
-	if (!within_limit(lcore))
+	if (!within_limit(lcore, EVENT_UNHEARD))
 		return;
 	struct event event = {.type = EVENT_INVALID, .reason = (uint8_t)kind};
 
@@ -525,15 +534,17 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 	event_send(lcore, &event, EVENT_ROOM_LIMITED);
 }
 
-static bool within_anomalies(struct lcore *lcore, enum anomaly anomaly)
+static bool within_anomalies(struct lcore *lcore, enum anomaly anomaly, enum event_heard heard)
 {
+	uint16_t *n = &lcore->anomaly_in_window[heard][anomaly];
+
 	if (lcore->now_ns - lcore->anomaly_window_ns >= NS_PER_S) {
 		lcore->anomaly_window_ns = lcore->now_ns;
 		memset(lcore->anomaly_in_window, 0, sizeof(lcore->anomaly_in_window));
 	}
-	if (lcore->anomaly_in_window[anomaly] >= ANOMALY_EVENTS_PER_S)
+	if (*n >= ANOMALY_EVENTS_PER_S)
 		return false;
-	lcore->anomaly_in_window[anomaly]++;
+	(*n)++;
 	return true;
 }
 
@@ -541,7 +552,7 @@ void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, e
 	uint64_t offset, uint32_t bytes, enum half half)
 {
 	lcore->stats.anomalies++;
-	if (!within_anomalies(lcore, anomaly)) {
+	if (!within_anomalies(lcore, anomaly, heard_by(lcore, ref))) {
 		lcore->stats.anomalies_limited++;
 		return;
 	}
@@ -561,7 +572,7 @@ void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, e
 		event.in_port = pkt_of(m)->in_port;
 		event.tcp_flags = pkt_of(m)->tcp_flags;
 	}
-	event_send(lcore, &event, room_of(lcore, ref, EVENT_ROOM_LIMITED));
+	event_send(lcore, &event, room_of(&event, EVENT_ROOM_LIMITED));
 	if (anomaly != ANOMALY_OVERLAP_CONFLICT || !event.flow_id)
 		return;
 	struct evidence *evidence = evidence_add(lcore, EVIDENCE_CONFLICT, event.flow_id);

@@ -236,9 +236,9 @@ struct lcore {
 	uint64_t refused_window_ns; // and for alerts of flows of which one end is heard (refuse.c)
 	uint32_t refused_in_window;
 	uint64_t invalid_window_ns; // the same for EVENT_INVALID
-	uint32_t invalid_in_window;
+	uint32_t invalid_in_window[EVENT_HEARD_MAX];
 	uint64_t anomaly_window_ns; // and for EVENT_ANOMALY, by kind
-	uint16_t anomaly_in_window[ANOMALIES_MAX];
+	uint16_t anomaly_in_window[EVENT_HEARD_MAX][ANOMALIES_MAX];
 	struct stats stats;       // read by the control core
 	struct stage_meter meter; // the same
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers

@@ -128,6 +128,35 @@ static void a_flood_of_one_kind_hides_no_other(void **state)
 	pipe_free(pipe);
 }
 
+// Segments without a connection are anybody's: their records are limited apart.
+static void a_flood_of_the_unheard_hides_nothing_of_the_heard(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	uint32_t heard = begin(pipe), forged = FLOW_REF_NONE;
+	struct pipe_packet packet = {.sport = 50000, .payload = "xy", .payload_length = 2};
+	struct event event;
+	unsigned n = 0;
+	(void)state;
+
+	pipe_run(pipe, 0, &packet);
+	for (uint32_t ref = 0; ref < flow_table_usage(lcore->flows).flows_max; ref++)
+		if (ref != heard && flow_at(lcore->flows, ref)->gen)
+			forged = ref;
+	assert_int_not_equal(forged, FLOW_REF_NONE);
+	while (pipe_event(pipe, 0, EVENT_ANOMALY, &event))
+		; // midstream
+	for (unsigned i = 0; i < 1000; i++)
+		flow_event_anomaly(lcore, forged, NULL, ANOMALY_OVERLAP_CONFLICT, 0, 1, HALF_C2S);
+	flow_event_anomaly(lcore, heard, NULL, ANOMALY_OVERLAP_CONFLICT, 7, 3, HALF_S2C);
+	while (pipe_event(pipe, 0, EVENT_ANOMALY, &event))
+		n += event.heard == EVENT_UNHEARD;
+	assert_int_equal(n, ANOMALY_EVENTS_PER_S);
+	assert_int_equal(event.heard, EVENT_OF_BOTH);
+	assert_int_equal(event.anomaly.offset, 7);
+	pipe_free(pipe);
+}
+
 static void a_conflict_is_evidence(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -242,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_gap_has_its_event_and_stays_with_the_flow),
 		cmocka_unit_test(a_flood_of_one_kind_hides_no_other),
+		cmocka_unit_test(a_flood_of_the_unheard_hides_nothing_of_the_heard),
 		cmocka_unit_test(a_conflict_is_evidence),
 		cmocka_unit_test(without_a_flow_it_is_the_packet_s),
 		cmocka_unit_test(a_segment_that_is_held_for_too_long),

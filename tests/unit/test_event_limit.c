@@ -189,6 +189,40 @@ static void every_type_has_its_limit(void **state)
 	}
 }
 
+// Whoever forges the victim's address, or more sources than there may be, uses up a limit of his
+// own. What is answered is no proof either.
+static void what_is_forged_uses_up_no_limit_of_the_heard(void **state)
+{
+	static const enum event_type types[] = {EVENT_FLOW, EVENT_ALERT, EVENT_DROP,
+		EVENT_CONNCACHE, EVENT_INVALID, EVENT_ANOMALY, EVENT_ELEPHANT, EVENT_TRANSFER};
+	const uint32_t victim = 1;
+	(void)state;
+
+	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+		struct world w = world_new(0, true);
+		struct event event;
+
+		for (uint32_t k = 0; k < FLOOD; k++) {
+			event = record(types[t], k & 1 ? victim : k, T0);
+			event.heard = EVENT_UNHEARD;
+			sink_event(w.sink, &event);
+			if (k % (FLOOD / ONE) == 0) {
+				event.heard = EVENT_OF_BOTH;
+				memcpy(event.ends.address[HALF_C2S] + 12, &victim, 4);
+				sink_event(w.sink, &event);
+			}
+			if (k % (FLOOD / ONE) == 1) {
+				event.heard = EVENT_ANSWERED;
+				sink_event(w.sink, &event);
+			}
+		}
+		assert_int_equal(sink_left_out(w.sink), FLOOD - TYPE);
+		assert_int_equal(sink_left_out_unheard(w.sink), FLOOD - TYPE);
+		json_decref(close_and_read(&w));
+		remove_all(&w);
+	}
+}
+
 static void what_stays_below_the_limits_loses_nothing(void **state)
 {
 	struct world w = world_new(0, true);
@@ -255,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_flood_of_one_source_is_put_together),
 		cmocka_unit_test(every_type_has_its_limit),
+		cmocka_unit_test(what_is_forged_uses_up_no_limit_of_the_heard),
 		cmocka_unit_test(what_stays_below_the_limits_loses_nothing),
 		cmocka_unit_test(summaries_come_while_it_lasts),
 		cmocka_unit_test(a_long_file_is_renamed_at_once),

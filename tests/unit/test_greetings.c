@@ -152,6 +152,43 @@ static void greetings_without_room(void **state)
 }
 
 // Whatever a greeting holds: whole lines of JSON, and a total that lies does no harm.
+static void send_client(struct greeted *g, uint64_t id, enum event_heard heard)
+{
+	struct event client = greeting_event(id, 0, 1);
+
+	client.heard = (uint8_t)heard;
+	put_field(&client, GREETING_NAME, "x", 1);
+	fake_event_send(g->dp, 1, &client);
+	sink_drain(g->sink, 0);
+}
+
+// Of those that anybody may have sent the oldest goes first. What the server answers is heard.
+static void greetings_of_the_heard_stay(void **state)
+{
+	struct event server = greeting_event(2, 1, 0), flow = event_of(EVENT_FLOW);
+	struct greeted g;
+
+	(void)state;
+	greeted_open(&g, 3);
+	send_client(&g, 1, EVENT_OF_BOTH);
+	send_client(&g, 2, EVENT_UNHEARD);
+	server.heard = EVENT_ANSWERED;
+	fake_event_send(g.dp, 1, &server);
+	sink_drain(g.sink, 0);
+	for (uint64_t id = 3; id <= 9; id++)
+		send_client(&g, id, EVENT_UNHEARD);
+	assert_int_equal(sink_greetings_forgotten(g.sink), 6);
+	for (uint64_t id = 1; id <= 2; id++) {
+		flow.flow_id = id;
+		assert_non_null(sink_greeting(g.sink, id));
+		fake_event_send(g.dp, 1, &flow);
+		sink_drain(g.sink, 0);
+	}
+	assert_non_null(sink_greeting(g.sink, 9));
+	assert_int_equal(sink_greetings(g.sink), 1);
+	json_decref(greeted_close(&g));
+}
+
 static void greetings_of_garbage(void **state)
 {
 	unsigned lines = 0;
@@ -190,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_greeting),
 		cmocka_unit_test(greetings_without_room),
+		cmocka_unit_test(greetings_of_the_heard_stay),
 		cmocka_unit_test(greetings_of_garbage),
 	};
 

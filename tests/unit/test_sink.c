@@ -324,6 +324,29 @@ static void a_reader_that_stands_still_costs_no_time(void **state)
 	world_free(&w);
 }
 
+// What anybody may have sent fills no more than half of what waits for the reader.
+static void what_is_not_heard_leaves_room_for_the_heard(void **state)
+{
+	struct world w = world_new();
+	struct event event = event_of(EVENT_ALERT);
+	int reader;
+
+	(void)state;
+	assert_int_equal(mkfifo(w.path, 0600), 0);
+	reader = open(w.path, O_RDONLY | O_NONBLOCK);
+	world_open(&w, true, true, true);
+	event.heard = EVENT_UNHEARD;
+	for (unsigned i = 0; i < 5000; i++)
+		sink_event(w.sink, &event);
+	uint64_t failed = sink_failed(w.sink);
+
+	assert_true(failed > 0);
+	send_and_drain(&w, 300);
+	assert_int_equal(sink_failed(w.sink), failed);
+	close(reader);
+	world_free(&w);
+}
+
 static void a_pipe_without_a_reader_is_an_error_at_start(void **state)
 {
 	struct world w = world_new();
@@ -369,6 +392,7 @@ int main(void)
 		cmocka_unit_test(a_full_disk_never_tears_a_line),
 		cmocka_unit_test(what_the_buffer_cannot_hold_is_counted),
 		cmocka_unit_test(a_reader_that_stands_still_costs_no_time),
+		cmocka_unit_test(what_is_not_heard_leaves_room_for_the_heard),
 		cmocka_unit_test(a_pipe_without_a_reader_is_an_error_at_start),
 		cmocka_unit_test(without_a_path_events_are_counted),
 	};
