@@ -95,6 +95,27 @@ static void a_syn_ack_ahead_of_the_syn_does_not_turn_the_ends(void **state)
 	}
 }
 
+// It has answered: what says otherwise is no server's.
+static void nor_does_one_behind_the_answer(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct flow_ends ends;
+	(void)state;
+
+	segment(pipe, false, TH_SYN, 1000, 0, NULL, 0);
+	segment(pipe, true, TH_SYN | TH_ACK, 5000, 1001, NULL, 0);
+	segment(pipe, false, TH_SYN | TH_ACK, 77, 5001, NULL, 0);
+	segment(pipe, false, TH_ACK, 1001, 5001, NULL, 0);
+	segment(pipe, false, 0, 1001, 5001, "hello", 5);
+	const struct flow *flow = only_flow(pipe, &ends);
+
+	assert_true(flow->flags & FLOW_C2S_INSIDE);
+	assert_true(flow_both_heard(flow));
+	assert_int_equal(ends.port[HALF_C2S], 40000);
+	assert_int_equal(ends.port[HALF_S2C], 80);
+	pipe_free(pipe);
+}
+
 static void nor_does_it_pass_the_connection_cache(void **state)
 {
 	struct pipe *pipe = blocking();
@@ -220,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_syn_ack_ahead_of_the_syn_does_not_turn_the_ends),
+		cmocka_unit_test(nor_does_one_behind_the_answer),
 		cmocka_unit_test(nor_does_it_pass_the_connection_cache),
 		cmocka_unit_test(a_reset_ahead_of_the_answer_does_not_make_it_midstream),
 		cmocka_unit_test(junk_ahead_of_the_answer_hides_nothing),
