@@ -58,7 +58,9 @@ static uint64_t end_of_sent(const struct tcp_half *half)
 	return held->start > half->sent ? held->start : half->sent;
 }
 
-// It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else the segment is not taken).
+// It acknowledges no more than has left (RFC 9293 section 3.10.7.4: else the segment is not taken),
+// nothing before the first byte, and no less than the largest window ago: some receivers take that,
+// those of RFC 5961 section 5 do not.
 // Nothing that it says is passed on in the header of a held packet. Where nothing is enforced,
 // packets may be missing here that its sender has seen: a mirror, a capture. Of a half whose first
 // bytes passed before we looked, its receiver may have more than has come since: that is not
@@ -70,6 +72,9 @@ static bool ack_was_sent(const struct tcp_half *other, const struct tcp_segment 
 		return true;
 	int64_t ack = track_offset(other, segment->ack);
 
+	if (ack + (int64_t)TRACK_WINDOW_MAX < (int64_t)other->acked ||
+		(ack < 0 && !(other->flags & HALF_MIDSTREAM)))
+		return false;
 	return ack <= (int64_t)end_of_sent(other) ||
 	       (other->flags & HALF_MIDSTREAM && ack > (int64_t)other->top);
 }

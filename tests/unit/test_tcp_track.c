@@ -316,6 +316,37 @@ static void only_a_keep_alives_octet_lies_before_the_first_byte(void **state)
 	give_back(tracker);
 }
 
+// RFC 5961 section 5: whoever does not know what the other end has sent is not believed by every
+// receiver, so no receiver gets it.
+static void what_acknowledges_long_ago_is_not_taken(void **state)
+{
+	struct tracker *tracker = tracker_of(true);
+	struct stream_report report;
+	struct tcp_track *track = connection(tracker, &report);
+	struct part part = {.length = 100, .ack = UINT32_MAX};
+	struct track_result result;
+
+	(void)state;
+	give(tracker, track, &(struct part){0}); // where the other half begins is known
+	result = give(tracker, track, &part);    // its SYN
+	assert_int_equal(result.verdict, TRACK_DROP);
+	assert_true(result.refused);
+	part.ack = 0;
+	assert_int_equal(give(tracker, track, &part).verdict, TRACK_FORWARD);
+	assert_int_equal(track->half[0].next, 100);
+	// behind so many bytes of the other half that its first lies a window ago
+	track->half[1].next = track->half[1].acked = track->half[1].left = track->half[1].top =
+		TRACK_WINDOW_MAX;
+	part.at = 100;
+	assert_int_equal(give(tracker, track, &part).verdict, TRACK_FORWARD);
+	track->half[1].next = ++track->half[1].acked;
+	part.at = 200;
+	assert_int_equal(give(tracker, track, &part).verdict, TRACK_DROP);
+	part.ack = 1;
+	assert_int_equal(give(tracker, track, &part).verdict, TRACK_FORWARD);
+	give_back(tracker);
+}
+
 // One acknowledgement gives up many holes: a bounded number of them with it, the others in steps,
 // and what comes meanwhile waits for its turn.
 static void one_acknowledgement_of_many_holes_is_worked_off_in_steps(void **state)
@@ -372,6 +403,7 @@ int main(void)
 		cmocka_unit_test(
 			what_was_lost_in_a_hold_is_acknowledged_when_nobody_looks_any_more),
 		cmocka_unit_test(only_a_keep_alives_octet_lies_before_the_first_byte),
+		cmocka_unit_test(what_acknowledges_long_ago_is_not_taken),
 		cmocka_unit_test(one_acknowledgement_of_many_holes_is_worked_off_in_steps),
 	};
 
