@@ -73,15 +73,16 @@ static void progress(struct progress *at, const struct conversation_packet *pack
 
 // Whoever forges from the zone of the end that he imitates may cost a TCP connection that is not
 // established its beginning ("A connection that begins", docs/threat-model.md): such a packet came
-// while the connection of packet `of` was being set up, or before it, and before `until`. What is
-// forged from the other zone, in the name of others, or later, has no excuse.
+// while the connection of packet `of` was being set up, or before it, and before `until`; who
+// imitates both ends, each from its zone, as long as neither has sent a byte. What is forged from
+// the other zone, in the name of others, or later, has no excuse.
 static bool is_lost_beginning(const struct judged *judged, unsigned of, unsigned until)
 {
 	const struct conversation_packet *victim = &judged->plain->packets[of];
 	struct progress at = {0};
 	struct frame_view view;
 	uint64_t last_ns = 0;
-	bool forged = false;
+	bool forged = false, by[2] = {false};
 
 	if (!frame_view(victim->frame, victim->length, &view) || view.proto != IPPROTO_TCP)
 		return false;
@@ -93,6 +94,7 @@ static bool is_lost_beginning(const struct judged *judged, unsigned of, unsigned
 				at = (struct progress){0};
 			last_ns = packet->ts_ns;
 			forged |= packet->honest < 0 && !at.begun;
+			by[packet->outside] |= packet->honest < 0 && !at.spoke[0] && !at.spoke[1];
 			if (packet->honest >= 0 && judged->before->left[packet->honest])
 				progress(&at, packet);
 			else if (packet->honest >= 0)
@@ -101,7 +103,7 @@ static bool is_lost_beginning(const struct judged *judged, unsigned of, unsigned
 		if (packet->honest == (int)until)
 			break;
 	}
-	return forged;
+	return forged || (by[0] && by[1]);
 }
 
 // Who imitates both ends of an exchange of datagrams, each from its own zone, is both ends; and who
@@ -323,11 +325,12 @@ static bool was_dropped(const struct conversation *talk, int honest)
 	return false;
 }
 
-// Whoever waits behind an end that did not reach the other one (a low TTL) is met in midstream:
-// tcp.midstream says what becomes of it. And where datagrams are looked at by their number
-// (docs/evasions.md), a pause begins that anew.
+// Whoever waits behind an end that did not reach the other one (a low TTL), or within a handshake,
+// is met in midstream: tcp.midstream says what becomes of it. And where datagrams are looked at by
+// their number (docs/evasions.md), a pause begins that anew.
 static bool is_met_midstream(const struct judged *judged, const struct conversation_packet *refused)
 {
+	struct progress at = {0};
 	bool ended = false;
 	uint64_t last_ns = 0;
 
@@ -337,9 +340,11 @@ static bool is_met_midstream(const struct judged *judged, const struct conversat
 
 		if (!judge_same_connection(refused, packet))
 			continue;
-		if (ended && packet->ts_ns - last_ns >= FORGOTTEN_NS)
+		if (packet->ts_ns - last_ns >= FORGOTTEN_NS && (ended || (at.syn && !at.begun)))
 			return true;
 		frame_view(packet->frame, packet->length, &view);
+		if (packet->honest >= 0 && view.proto == IPPROTO_TCP)
+			progress(&at, packet);
 		ended |= view.proto == IPPROTO_UDP ||
 			 (packet->honest < 0 && tcp_flags(packet, &view) & (TH_RST | TH_FIN));
 		last_ns = packet->ts_ns;
@@ -373,27 +378,13 @@ static bool is_out_of_stream(const struct judged *judged, const struct conversat
 	return syn && !follows;
 }
 
-// A SYN or SYN-ACK that is no capture's, while the handshake is not complete: account_syn
-// (app/pipeline/stage_account.c) may take its number for the one that counts. It shall not; until
-// then this is not asked for.
-static bool is_in_handshake(const struct judged *judged, const struct conversation_packet *refused)
+// Of a connection whose other end is not in the capture nothing is known but by one side's word.
+static bool is_answered(const struct judged *judged, const struct conversation_packet *refused)
 {
-	struct progress at = {0};
-	struct frame_view view;
-
-	for (unsigned i = 0; i < judged->changed->n && !at.begun; i++) {
-		const struct conversation_packet *packet = &judged->changed->packets[i];
-
-		if (packet->honest == refused->honest)
-			break;
-		if (!judge_same_connection(refused, packet))
-			continue;
-		frame_view(packet->frame, packet->length, &view);
-		if (packet->honest < 0 && tcp_flags(packet, &view) & TH_SYN)
+	for (unsigned i = 0; i < judged->plain->n; i++)
+		if (judged->plain->packets[i].outside != refused->outside &&
+			judge_same_connection(refused, &judged->plain->packets[i]))
 			return true;
-		if (packet->honest >= 0)
-			progress(&at, packet);
-	}
 	return false;
 }
 
@@ -409,9 +400,9 @@ int judge_enforce(const struct judged *judged)
 		if (!frame_view(packet->frame, packet->length, &view) || view.end == view.payload)
 			return -1;
 		bool left = view.proto == IPPROTO_TCP
-				    ? stream_left(judged, packet, &view) &&
-					      !is_out_of_stream(judged, packet) &&
-					      !is_in_handshake(judged, packet)
+				    ? is_answered(judged, packet) &&
+					      stream_left(judged, packet, &view) &&
+					      !is_out_of_stream(judged, packet)
 				    : was_dropped(judged->changed, (int)i) &&
 					      exchange_left(judged, packet, &view);
 		return left && !is_met_midstream(judged, packet) ? (int)i : -1;

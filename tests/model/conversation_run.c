@@ -140,7 +140,8 @@ static const char *take_sent(
 
 		match(talk, outcome, last, frame, one->length);
 		if (open_policy == 5 && one->length >= 34 && get16(frame + 12) == 0x0800 &&
-			one->length >= 14u + get16(frame + 16) && get32(frame + 26) == QUARANTINED)
+			frame[14] >> 4 == 4 && one->length >= 14u + get16(frame + 16) &&
+			get32(frame + 26) == QUARANTINED)
 			return say("packet %u of a quarantined host left", last);
 		if (sent.n < sizeof(sent.frames) / sizeof(sent.frames[0]) &&
 			one->length <= CONVERSATION_FRAME) {
