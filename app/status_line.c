@@ -33,8 +33,10 @@ static size_t put_troubles(struct status_line *line, const uint64_t values[TROUB
 		if (values[i] > line->troubles[i])
 			line->grew_ns[i] = now_ns;
 		line->troubles[i] = values[i];
-		if (line->grew_ns[i] && now_ns - line->grew_ns[i] < STATUS_MEMORY_NS &&
-			used < out_len)
+		bool told = trouble_stands(i) ? values[i] != 0
+					      : line->grew_ns[i] && now_ns - line->grew_ns[i] <
+									    STATUS_MEMORY_NS;
+		if (told && used < out_len)
 			used += (size_t)snprintf(out + used, out_len - used, "%s%s",
 				used ? ", " : "; look into: ", trouble_word(i));
 	}

@@ -5,7 +5,9 @@
 #include <rte_mempool.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "cache_store.h"
 #include "stats_sum.h"
 #include "tick.h"
 
@@ -213,7 +215,9 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 			"is the disk of paths.events full?"},
 		[TROUBLE_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
 			"the old policy stays in force; sluicectl policy check says why"},
-		[TROUBLE_IMPAIRED] = {.what = NULL}, // told by look_at_impairment
+		[TROUBLE_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files
+		[TROUBLE_STATE_STUCK] = {.what = NULL},  // the same
+		[TROUBLE_IMPAIRED] = {.what = NULL},     // told by look_at_impairment
 	};
 
 	static_assert(sizeof rows / sizeof rows[0] == TROUBLES_MAX, "each has a row");
@@ -224,6 +228,30 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
 				rows[i].what, rows[i].advice);
 	}
+}
+
+// What cannot be written now; what it has cost so far is told by look_at_watches, too.
+static void look_at_files(struct list *list, const struct control_context *context)
+{
+	struct sink_stuck stuck;
+
+	if (context->sink && sink_is_stuck(context->sink, &stuck)) {
+		if (stuck.error)
+			say(list, LEVEL_ERROR,
+				"Events cannot be written to %s: %s. The newest wait in memory, "
+				"%" PRIu64 " are lost so far: make room (df). It goes on by itself.",
+				stuck.path, strerror(stuck.error), stuck.lost);
+		else
+			say(list, LEVEL_ERROR,
+				"The reader of %s is too slow: %" PRIu64
+				" events are lost so far.",
+				stuck.path, stuck.lost);
+	}
+	if (context->state && context->state->failing)
+		say(list, LEVEL_ERROR,
+			"The connection cache cannot be written to paths.state: blocked peers would "
+			"be forgotten by a restart. Make room (df), or make it writable; it is "
+			"tried again.");
 }
 
 static void look_at_impairment(struct list *list, const struct control_context *context)
@@ -263,6 +291,7 @@ json_t *attention_json(const struct pulse *pulse)
 	look_at_tables(&list, pulse, &sum);
 	look_at_pressure(&list, pulse);
 	look_at_watches(&list, pulse);
+	look_at_files(&list, pulse->context);
 	if (pulse->unbalanced_s >= UNBALANCED_S)
 		say(&list, LEVEL_ERROR,
 			"%" PRId64 " packets are not accounted for: please report this, with the "

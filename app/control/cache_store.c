@@ -52,7 +52,6 @@ struct cache_store {
 	uint64_t hits;      // of all lcores, at the last writing
 	bool changed;       // something was learned since
 	uint64_t removals;  // context->cache_removals at the last writing
-	bool failing;       // told
 	struct cache_store_stats stats;
 	char buffer[JOURNAL_ROOM];
 };
@@ -60,9 +59,9 @@ struct cache_store {
 static void told_once(struct cache_store *store, const char *path, int rc)
 {
 	store->stats.failures++;
-	if (store->failing)
+	if (store->stats.failing)
 		return;
-	store->failing = true;
+	store->stats.failing = true;
 	log_error("connection cache: cannot write %s: %s; blocked peers would be forgotten by a "
 		  "restart. Make room, or make it writable; it is tried again",
 		path, strerror(-rc));
@@ -264,9 +263,9 @@ static void writing_end(struct cache_store *store, int rc)
 		unlink(store->old_path); // what it tells has been written
 		store->stats.writings++;
 		store->stats.written = writing->list.n;
-		if (store->failing)
+		if (store->stats.failing)
 			log_notice("connection cache: %s is written again", store->path);
-		store->failing = false;
+		store->stats.failing = false;
 	}
 	names_free(writing);
 	conn_list_free(&writing->list);

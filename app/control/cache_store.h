@@ -25,6 +25,7 @@ struct cache_store_stats {
 	uint64_t written; // entries in the last writing
 	uint64_t writings;
 	uint64_t failures; // of writings and of journal lines
+	bool failing;      // the last one failed; told once
 };
 
 // Makes the folder; reads what is there, and gives it to every lcore, none of which runs yet. A

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache_store.h"
 #include "stats_sum.h"
 #include "tick.h"
 
@@ -219,6 +220,13 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	metrics_family(m, "sluice_events_failed", METRIC_COUNTER, NULL,
 		"event records that could not be written");
 	metrics_u64(m, NULL, context->sink ? sink_failed(context->sink) : 0);
+	struct sink_stuck stuck;
+	metrics_family(m, "sluice_events_stuck", METRIC_GAUGE, NULL,
+		"1 while the event file cannot be written");
+	metrics_u64(m, NULL, context->sink && sink_is_stuck(context->sink, &stuck));
+	metrics_family(m, "sluice_state_stuck", METRIC_GAUGE, NULL,
+		"1 while the connection cache cannot be written to paths.state");
+	metrics_u64(m, NULL, context->state && context->state->failing);
 	metrics_family(m, "sluice_events_limited", METRIC_COUNTER, NULL,
 		"event records left out because their type or source had too many");
 	metrics_u64(m, NULL, context->sink ? sink_left_out(context->sink) : 0);

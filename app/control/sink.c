@@ -97,6 +97,7 @@ static void write_failed(struct sink *sink, int error)
 	if (sink->reported)
 		return;
 	sink->reported = true;
+	sink->error = error;
 	sink->failed_reported = sink->failed;
 	log_error("events: cannot write %s: %s; trying again, the newest events wait in memory",
 		sink->path, strerror(error));
@@ -207,6 +208,7 @@ char *sink_line_begin(struct sink *sink, size_t length)
 		return sink->buffer + sink->used;
 	if (!sink->reported) { // only a reader that stands still gets here unreported
 		sink->reported = true;
+		sink->error = 0;
 		sink->failed_reported = sink->failed;
 		log_warning("events: the reader of %s is too slow; events are lost", sink->path);
 	}
@@ -409,6 +411,15 @@ uint64_t sink_failed(const struct sink *sink)
 	for (size_t i = 0; !sink->live && sink->waiting && i < sink->used; i++)
 		waiting += sink->buffer[i] == '\n';
 	return sink->failed + waiting;
+}
+
+bool sink_is_stuck(const struct sink *sink, struct sink_stuck *out)
+{
+	*out = (struct sink_stuck){.path = sink->path, .error = sink->error};
+	if (!sink->reported)
+		return false;
+	out->lost = sink->failed - sink->failed_reported;
+	return true;
 }
 
 void sink_free(struct sink *sink)

@@ -79,6 +79,13 @@ uint64_t sink_written(const struct sink *sink);
 uint64_t sink_left_out(const struct sink *sink);
 uint64_t sink_left_out_unheard(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
+struct sink_stuck {
+	const char *path;
+	int error;     // errno; 0: its reader is too slow
+	uint64_t lost; // records, since it is so
+};
+// Nothing can be written for now; it is tried again.
+bool sink_is_stuck(const struct sink *sink, struct sink_stuck *out);
 
 // "1:..." Community ID v1, seed 0; `out` at least 32 bytes. ICMP: sport/dport hold type and code
 // as the specification maps them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "troubles.h"
 
+#include "cache_store.h"
 #include "stats_sum.h"
 
 const char *trouble_word(enum trouble trouble)
@@ -11,6 +12,11 @@ const char *trouble_word(enum trouble trouble)
 #undef X
 	};
 	return trouble < TROUBLES_MAX ? words[trouble] : "?";
+}
+
+bool trouble_stands(enum trouble trouble)
+{
+	return trouble == TROUBLE_EVENTS_STUCK || trouble == TROUBLE_STATE_STUCK;
 }
 
 static void read_ports(const struct dataplane *dp, uint64_t values[TROUBLES_MAX])
@@ -28,6 +34,7 @@ static void read_ports(const struct dataplane *dp, uint64_t values[TROUBLES_MAX]
 
 void troubles_read(const struct control_context *context, uint64_t values[TROUBLES_MAX])
 {
+	struct sink_stuck stuck;
 	struct stats sum;
 
 	stats_sum(context->dp, &sum, NULL);
@@ -53,5 +60,7 @@ void troubles_read(const struct control_context *context, uint64_t values[TROUBL
 	values[TROUBLE_EVENTS_LOST] = sum.events_lost;
 	values[TROUBLE_EVENTS_FAILED] = context->sink ? sink_failed(context->sink) : 0;
 	values[TROUBLE_RELOAD_FAILURES] = context->reload ? reload_failures(context->reload) : 0;
+	values[TROUBLE_EVENTS_STUCK] = context->sink && sink_is_stuck(context->sink, &stuck);
+	values[TROUBLE_STATE_STUCK] = context->state && context->state->failing;
 	values[TROUBLE_IMPAIRED] = sum.impaired_pkts;
 }

@@ -31,6 +31,8 @@
 	X(EVENTS_LOST, "events_lost")                   \
 	X(EVENTS_FAILED, "events_failed")               \
 	X(RELOAD_FAILURES, "reload_failures")           \
+	X(EVENTS_STUCK, "events_stuck") /* 1 for now */ \
+	X(STATE_STUCK, "state_stuck") /* the same */    \
 	X(IMPAIRED, "impaired_pkts") /* on purpose; but it must not be forgotten */
 
 enum trouble {
@@ -43,5 +45,7 @@ enum trouble {
 // Values since the start. `reload` and `sink` of the context may be NULL.
 void troubles_read(const struct control_context *context, uint64_t values[TROUBLES_MAX]);
 const char *trouble_word(enum trouble trouble);
+// Its value is how it stands, not a count: it is told while it is not 0, and not after that.
+bool trouble_stands(enum trouble trouble);
 
 #endif

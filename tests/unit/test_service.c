@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "cache_store.h"
 #include "fake_control.h"
 #include "options.h"
 #include "tick.h"
@@ -181,6 +182,7 @@ static void rates_and_troubles_are_those_of_now(void **state)
 {
 	struct dataplane *dp = fake_dataplane_new(2, false);
 	struct control_context context = {.dp = dp};
+	struct cache_store_stats state_of_cache = {0};
 	struct status_line line = {0};
 	char text[768];
 
@@ -205,6 +207,17 @@ static void rates_and_troubles_are_those_of_now(void **state)
 	dp->lcores[0]->stats.bypassed_pkts = 1;
 	status_line_render(&line, &context, 3, 66 * NS_PER_S, text, sizeof text);
 	assert_non_null(strstr(text, "look into: lcore_stalls, bypassed_pkts"));
+	// What stands is told for as long as it does.
+	context.state = &state_of_cache;
+	state_of_cache.failing = true;
+	for (unsigned i = 1; i < 4; i++) {
+		status_line_render(
+			&line, &context, 3, (66 + i * 100) * NS_PER_S, text, sizeof text);
+		assert_non_null(strstr(text, "look into: state_stuck"));
+	}
+	state_of_cache.failing = false;
+	status_line_render(&line, &context, 3, 367 * NS_PER_S, text, sizeof text);
+	assert_null(strstr(text, "look into"));
 	fake_dataplane_free(dp);
 }
 

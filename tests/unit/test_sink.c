@@ -259,6 +259,7 @@ static void a_full_disk_never_tears_a_line(void **state)
 {
 	struct rlimit limit, old;
 	struct world w = world_new();
+	struct sink_stuck stuck;
 	size_t n;
 
 	(void)state;
@@ -267,9 +268,14 @@ static void a_full_disk_never_tears_a_line(void **state)
 	limit = old;
 	limit.rlim_cur = 10000;
 	world_open(&w, true, true, true);
+	assert_false(sink_is_stuck(w.sink, &stuck));
 	setrlimit(RLIMIT_FSIZE, &limit);
 	send_and_drain(&w, 100);
 	sink_flush(w.sink);
+	assert_true(sink_is_stuck(w.sink, &stuck));
+	assert_int_equal(stuck.error, EFBIG);
+	assert_int_equal(stuck.lost, 0);
+	assert_string_equal(stuck.path, w.path);
 	n = lines_count(w.path); // fails on half a line
 	assert_in_range(n, 5, 30);
 	sink_flush(w.sink);
@@ -278,6 +284,7 @@ static void a_full_disk_never_tears_a_line(void **state)
 	sink_flush(w.sink);
 	assert_int_equal(lines_count(w.path), 100);
 	assert_int_equal(sink_failed(w.sink), 0);
+	assert_false(sink_is_stuck(w.sink, &stuck));
 	world_free(&w);
 }
 
@@ -285,6 +292,7 @@ static void what_the_buffer_cannot_hold_is_counted(void **state)
 {
 	struct rlimit limit, old;
 	struct world w = world_new();
+	struct sink_stuck stuck;
 	uint64_t failed;
 
 	(void)state;
@@ -297,6 +305,8 @@ static void what_the_buffer_cannot_hold_is_counted(void **state)
 	setrlimit(RLIMIT_FSIZE, &old);
 	failed = sink_failed(w.sink);
 	assert_in_range(failed, 500, 4500);
+	assert_true(sink_is_stuck(w.sink, &stuck));
+	assert_int_equal(stuck.lost, failed);
 	assert_int_equal(sink_written(w.sink) + failed, 5000);
 	sink_flush(w.sink);
 	assert_int_equal(lines_count(w.path), sink_written(w.sink));
