@@ -32,8 +32,8 @@
 	X(EVENTS_FAILED, "events_failed")               \
 	X(RELOAD_FAILURES, "reload_failures")           \
 	X(EVENTS_STUCK, "events_stuck") /* 1 for now */ \
-	X(STATE_STUCK, "state_stuck") /* the same */    \
-	X(IMPAIRED, "impaired_pkts") /* on purpose; but it must not be forgotten */
+	X(STATE_STUCK, "state_stuck")   /* the same */  \
+	X(IMPAIRED, "impaired_pkts")    /* on purpose; but it must not be forgotten */
 
 enum trouble {
 #define X(symbol, word) TROUBLE_##symbol,
