@@ -99,7 +99,7 @@ enum {                           // struct flow.seen, by half
 	SEEN_RELEASED = 1 << 0,  // released is valid
 	SEEN_ACKED = 1 << 1,     // acked is valid
 	SEEN_TEMPLATE = 1 << 2,  // the half's L2 template is set
-	SEEN_SYN_AGAIN = 1 << 3, // a later SYN of this half is in flow_cold.anew
+	SEEN_SYN_AGAIN = 1 << 3, // a SYN-ACK has taken a later SYN of this half (reuse.h)
 	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
 	SEEN_FIN_FIRST = 1 << 5, // a FIN left in the place of its first octet, before any payload
 	SEEN_HEARD = 1 << 6,     // its end has shown that it takes part (both_ends.h)
@@ -200,14 +200,17 @@ struct flow_half {
 	bool late;           // its tracking begins where it is then
 	uint8_t taken_bytes; // in small segments since the last that counts (TAKEN_BYTES)
 	bool has_first;
-	uint8_t pad;
+	uint8_t anew; // ANEW_*: of a handshake that it begins on the tuple of a flow that lives
 	uint8_t l2[FLOW_L2_MAX]; // L2 header of a packet of this half: the teardown template
 	uint8_t l2_length;
 	uint8_t ttl;
-	uint8_t port;      // that packets of this half came in on
-	uint8_t link;      // enum pkt_link
-	uint16_t l2_flags; // PKT_PPPOE, PKT_TUNNEL of that packet
-	uint8_t pad1[10];
+	uint8_t port;         // that packets of this half came in on
+	uint8_t link;         // enum pkt_link
+	uint16_t l2_flags;    // PKT_PPPOE, PKT_TUNNEL of that packet
+	uint8_t anew_scale;   // window scale of its last SYN in such a handshake
+	uint8_t answer_scale; // and of the SYN-ACK that took one
+	uint32_t anew_isn;    // number of that SYN
+	uint32_t answer_isn;  // and of that SYN-ACK
 };
 static_assert(offsetof(struct flow_half, l2) == 32, "the second half's begins 96 octets on");
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
@@ -225,11 +228,16 @@ struct flow_again {
 	uint8_t confirmed; // 1 << half of each that has sent the flow's application
 };
 
-// A handshake on the tuple of a flow that lives (SEEN_SYN_AGAIN); by half.
+enum {                        // struct flow_half.anew
+	ANEW_SYN = 1 << 0,    // its SYN came
+	ANEW_DIFFER = 1 << 1, // SYNs of other numbers, too: all but one may be forged
+	ANEW_LAST = 1 << 2,   // the SYN-ACK took the last of them
+};
+
+// The rest of such handshakes, by the half that began each.
 struct flow_anew {
-	uint32_t isn[2];
-	uint8_t window_scale[2];
-	bool answered; // a SYN-ACK has taken the SYN
+	uint32_t taken[2]; // SEEN_SYN_AGAIN: number of the SYN that the SYN-ACK took
+	uint16_t tick[2];  // of the last SYN or SYN-ACK, in seconds of 2^30 ns
 };
 
 // A packet of the flow was refused before both its ends were heard (refuse.h).

@@ -9,6 +9,8 @@
 #include "inspect_learned.h"
 #include "resegment.h"
 
+#define ANEW_TICK_SHIFT 30 // of flow_anew.tick
+
 #define SWAP(a, b)                        \
 	do {                              \
 		__typeof__(a) kept = (a); \
@@ -62,6 +64,69 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
 }
 
+static uint16_t now_tick(const struct lcore *lcore)
+{
+	return (uint16_t)(lcore->now_ns >> ANEW_TICK_SHIFT);
+}
+
+// What the half has begun on the flow's tuple; NULL: nothing, or it is too old.
+static struct flow_half *begun_by(struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	struct flow_half *of = &cold->half[half];
+	uint64_t lifetime_ns = lcore->flows->times.normal_ns[FLOW_CLASS_EMBRYONIC];
+	uint16_t age = (uint16_t)(now_tick(lcore) - cold->anew.tick[half]);
+
+	if (of->anew && age <= (lifetime_ns >> ANEW_TICK_SHIFT) + 1)
+		return of;
+	of->anew = 0;
+	flow_at(lcore->flows, ref)->seen[half] &= (uint8_t)~SEEN_SYN_AGAIN;
+	return NULL;
+}
+
+static void note_syn(struct lcore *lcore, const struct walk *walk)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	struct flow_half *of = &cold->half[walk->half];
+	uint32_t isn = walk->pkt->tcp_seq;
+
+	if (of->has_start && of->start_seq == isn + 1)
+		return; // the same SYN again
+	if (!begun_by(lcore, walk->ref, walk->half))
+		of->anew = ANEW_SYN;
+	else if (of->anew_isn != isn)
+		of->anew = ANEW_SYN | ANEW_DIFFER;
+	of->anew_isn = isn;
+	of->anew_scale = segment_scale(walk->m, walk->pkt);
+	cold->anew.tick[walk->half] = now_tick(lcore);
+}
+
+// Nobody but the ends knows the number of a SYN that was not forged. Where several came, one for
+// the last goes before any other.
+static void note_answer(struct lcore *lcore, const struct walk *walk)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	const struct flow_half *own = &cold->half[walk->half];
+	struct flow_half *of = begun_by(lcore, walk->ref, !walk->half);
+	const struct pkt *pkt = walk->pkt;
+	uint32_t taken = pkt->tcp_ack - 1;
+
+	if (!of)
+		return;
+	if (taken == of->anew_isn)
+		of->anew |= ANEW_LAST;
+	else if (of->anew & ANEW_LAST || !(of->anew & ANEW_DIFFER))
+		return;
+	else if (of->has_start && of->start_seq == pkt->tcp_ack && own->has_start &&
+		 own->start_seq == pkt->tcp_seq + 1)
+		return; // of the connection that lives, again
+	cold->anew.taken[!walk->half] = taken;
+	cold->anew.tick[!walk->half] = now_tick(lcore);
+	of->answer_isn = pkt->tcp_seq;
+	of->answer_scale = segment_scale(walk->m, pkt);
+	flow_at(lcore->flows, walk->ref)->seen[!walk->half] |= SEEN_SYN_AGAIN;
+}
+
 // A SYN in a connection that lives is a challenge (RFC 5961 section 4) unless a SYN-ACK takes it:
 // then both ends have begun anew on the same tuple.
 void reuse_syn(struct lcore *lcore, struct walk *walk)
@@ -77,25 +142,16 @@ void reuse_syn(struct lcore *lcore, struct walk *walk)
 		}
 		return;
 	}
-	const struct flow_half *of = &flow_cold_at(lcore->flows, walk->ref)->half[half];
-
-	if (of->has_start && of->start_seq == walk->pkt->tcp_seq + 1)
-		return; // the same SYN again
-	struct flow_anew *anew = &flow_cold_at(lcore->flows, walk->ref)->anew;
-
-	*anew = (struct flow_anew){0};
-	anew->isn[half] = walk->pkt->tcp_seq;
-	anew->window_scale[half] = segment_scale(walk->m, walk->pkt);
-	flow->seen[half] |= SEEN_SYN_AGAIN;
-	flow->seen[!half] &= (uint8_t)~SEEN_SYN_AGAIN;
+	note_syn(lcore, walk);
 }
 
 // The SYN-ACK of a handshake on this tuple was acknowledged: its ends have a new connection, and
 // the old one is over.
 static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
 {
-	const struct flow_anew anew = flow_cold_at(lcore->flows, walk->ref)->anew;
-	unsigned before = walk->half;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	const struct flow_half of = cold->half[walk->half];
+	uint32_t taken = cold->anew.taken[walk->half];
 
 	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
 	walk->ref = FLOW_REF_NONE;
@@ -108,39 +164,30 @@ static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 	walk->half = walk_half(lcore, walk);
-	for (unsigned half = 0; half < 2; half++) {
-		unsigned was = half ^ before ^ walk->half;
+	unsigned half = walk->half;
 
-		stub->tcp_flags[half] = half == walk->half ? TH_SYN : TH_SYN | TH_ACK;
-		stub->window_scale[half] = anew.window_scale[was];
-		both_ends_stub_begins(stub, half, anew.isn[was], true);
-	}
+	stub->tcp_flags[half] = TH_SYN;
+	stub->tcp_flags[!half] = TH_SYN | TH_ACK;
+	stub->window_scale[half] = taken == of.anew_isn ? of.anew_scale : WINDOW_SCALE_MAX;
+	stub->window_scale[!half] = of.answer_scale;
+	both_ends_stub_begins(stub, half, taken, true);
+	both_ends_stub_begins(stub, !half, of.answer_isn, true);
 	stub->heard = 0xf; // either has acknowledged the other's number
 	return VERDICT_PASS;
 }
 
-// Of a later handshake on the flow's tuple: 3 is its last part. Its first is noted when the SYN is
-// accounted; what is not of it is of the old connection.
+// The last part of a handshake on the flow's tuple. What is not of it is of the old connection.
 static bool completes_anew(struct lcore *lcore, const struct walk *walk)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
 	const struct pkt *pkt = walk->pkt;
-	unsigned half = walk->half;
 
-	if (likely(!((flow->seen[0] | flow->seen[1]) & SEEN_SYN_AGAIN)) || !is_tcp(pkt))
+	if (!(flow_at(lcore->flows, walk->ref)->seen[walk->half] & SEEN_SYN_AGAIN) || !is_tcp(pkt))
 		return false;
-	struct flow_anew *anew = &flow_cold_at(lcore->flows, walk->ref)->anew;
+	const struct flow_half *of = begun_by(lcore, walk->ref, walk->half);
+	uint32_t taken = flow_cold_at(lcore->flows, walk->ref)->anew.taken[walk->half];
 
-	if (is_syn(pkt, TH_ACK) && flow->seen[!half] & SEEN_SYN_AGAIN &&
-		pkt->tcp_ack == anew->isn[!half] + 1) {
-		anew->answered = true;
-		anew->isn[half] = pkt->tcp_seq;
-		anew->window_scale[half] = segment_scale(walk->m, pkt);
-	}
-	return flow->seen[half] & SEEN_SYN_AGAIN && anew->answered &&
-	       (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
-	       pkt->tcp_ack == anew->isn[!half] + 1 &&
-	       pkt->tcp_seq - (anew->isn[half] + 1) < EDGE_TOLERANCE;
+	return of && (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
+	       pkt->tcp_ack == of->answer_isn + 1 && pkt->tcp_seq - (taken + 1) < EDGE_TOLERANCE;
 }
 
 static void turn(struct lcore *lcore, struct flow_stub *stub, const struct walk *walk)
@@ -181,7 +228,9 @@ enum verdict reuse_account(struct lcore *lcore, struct walk *walk)
 {
 	const struct flow *flow = flow_at(lcore->flows, walk->ref);
 
-	if (unlikely(completes_anew(lcore, walk)))
+	if (is_syn(walk->pkt, TH_ACK))
+		note_answer(lcore, walk);
+	else if (completes_anew(lcore, walk))
 		return begin_anew(lcore, walk);
 	// the SYN is believed when it is taken, but a blocked peer shall not get so far
 	if (is_syn(walk->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&

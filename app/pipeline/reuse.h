@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tuple of a TCP flow that lives is used again: a handshake within it. The old flow ends when
 // the new handshake is complete (its SYN-ACK acknowledged), and not before: either end can be
-// imitated, but not both (parse_key_zones). The owning lcore only.
+// imitated, but not both (parse_key_zones). Handshakes are kept by the half that begins, for
+// limits.embryonic_s after their last SYN or SYN-ACK. While SYNs of one half differ, the SYN-ACK
+// says which was taken: whoever forges SYNs in the name of one end hinders no handshake of that
+// end. Only packets behind a SYN-ACK leave the fast path. The owning lcore only.
 #ifndef SLUICE_REUSE_H
 #define SLUICE_REUSE_H
 
@@ -22,7 +25,7 @@ enum verdict reuse_account(struct lcore *lcore, struct walk *walk);
 // Who sends a SYN-ACK has not begun the connection, whatever came before: a SYN of its own or, of
 // the other end, a SYN-ACK. True: the stub's ends are turned, and it is undecided.
 bool reuse_turn(struct lcore *lcore, struct walk *walk);
-// Its SYN, or SYN-ACK, in a flow that lives.
+// A SYN, or SYN-ACK, in a flow that lives.
 void reuse_syn(struct lcore *lcore, struct walk *walk);
 
 #endif
