@@ -239,19 +239,19 @@ static void look_at_files(struct list *list, const struct control_context *conte
 		if (stuck.error)
 			say(list, LEVEL_ERROR,
 				"Events cannot be written to %s: %s. The newest wait in memory, "
-				"%" PRIu64 " are lost so far: make room (df). It goes on by itself.",
+				"%" PRIu64
+				" are lost so far: make room (df). It goes on by itself.",
 				stuck.path, strerror(stuck.error), stuck.lost);
 		else
 			say(list, LEVEL_ERROR,
-				"The reader of %s is too slow: %" PRIu64
-				" events are lost so far.",
+				"The reader of %s is too slow: %" PRIu64 " events are lost so far.",
 				stuck.path, stuck.lost);
 	}
 	if (context->state && context->state->failing)
 		say(list, LEVEL_ERROR,
-			"The connection cache cannot be written to paths.state: blocked peers would "
-			"be forgotten by a restart. Make room (df), or make it writable; it is "
-			"tried again.");
+			"The connection cache cannot be written to paths.state: blocked peers "
+			"would be forgotten by a restart. Make room (df), or make it writable; it "
+			"is tried again.");
 }
 
 static void look_at_impairment(struct list *list, const struct control_context *context)

@@ -30,7 +30,7 @@ struct sink {
 	uint64_t written;
 	uint64_t failed;
 	uint64_t failed_reported;
-	int error; // of the write that failed; 0: its reader is too slow
+	int error;                 // of the write that failed; 0: its reader is too slow
 	struct event_limit *limit; // NULL: nothing is left out
 	uint64_t latest_ns;        // of the lcores' clock
 	uint64_t file_bytes;       // in the file at hand
