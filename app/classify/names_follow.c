@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "names_follow.h"
 #include "host_name.h"
-#include "name_heads.h"
-#include "text.h"
+#include "names_feed.h"
 #include "tls_record.h"
 
 #define METHOD_MAX     32
-#define CHUNK_LINE_MAX 256  // of a chunk's size with its extensions, of a trailer's field
-#define SHORT_HELLO    2000 // octets in one record: classification reads it
-#define HELLOS_MAX     2    // RFC 8446 4.1.4: a server asks for another one once
-#define EARLY_DATA_MAX 65535
-#define MESSAGE_MASK   0xffffff // octets of a message
-
-#define SERVER_HELLO     2
-#define SERVER_RANDOM_AT (TLS_RECORD_BYTES + 4 + 2) // behind the message's header and version
-
-struct feed {
-	struct name_heads *heads;
-	struct names_follow *follow;
-	names_found_fn *found;
-	void *ctx;
-	bool unheard;
-};
-
-// The place is given back when the span is taken (settle): until then the next head may want it,
-// and a span that is not taken leaves the flow with the place that it had.
-static void drop_head(struct feed *feed)
-{
-	feed->follow->kept = 0;
-}
+#define CHUNK_LINE_MAX 256 // of a chunk's size with its extensions, of a trailer's field
 
 static void settle(struct feed *feed)
 {
@@ -55,13 +32,6 @@ static uint32_t header_end(struct text head)
 	}
 	return 0;
 }
-
-enum asks {
-	ASKS_NOTHING,
-	ASKS_UPGRADE,
-	ASKS_CONNECT,
-	ASKS_HELLO,
-};
 
 struct framing {
 	uint64_t length;
@@ -167,32 +137,13 @@ static bool is_no_request(struct text head)
 	return !may_be_request(line) || !memmem(line.at, line.length, " HTTP/1.", 8);
 }
 
-// Keeps `part` behind what is kept. False: no place is free.
-static bool keep(struct feed *feed, struct text part)
-{
-	struct names_follow *follow = feed->follow;
-
-	if (!follow->head)
-		follow->head = name_head_acquire(feed->heads, feed->unheard);
-	if (!follow->head)
-		return false;
-	memcpy(name_head_at(feed->heads, follow->head) + follow->kept, part.at, part.length);
-	follow->kept = (uint16_t)(follow->kept + part.length);
-	return true;
-}
-
-static struct text kept_of(const struct feed *feed)
-{
-	return (struct text){name_head_at(feed->heads, feed->follow->head), feed->follow->kept};
-}
-
 // What is no request: the rest of its line, then the next one is tried.
 static void pass_line(struct feed *feed, struct text *rest)
 {
 	struct names_follow *follow = feed->follow;
 	const uint8_t *end = memchr(rest->at, '\n', rest->length);
 
-	drop_head(feed);
+	names_drop(feed);
 	if (!follow->http) {
 		follow->phase = NAMES_OVER;
 		return;
@@ -234,9 +185,9 @@ static bool feed_head(struct feed *feed, struct text *rest)
 		return true;
 	const struct text part = {rest->at, rest->length < room ? rest->length : room};
 
-	if (!keep(feed, part))
+	if (!names_keep(feed, part))
 		return false;
-	const struct text head = kept_of(feed);
+	const struct text head = names_kept(feed);
 
 	if (is_no_request(head)) {
 		pass_line(feed, rest);
@@ -251,7 +202,7 @@ static bool feed_head(struct feed *feed, struct text *rest)
 	if (!end && follow->phase != NAMES_OVER)
 		follow->phase = NAMES_LOST; // where its body ends stands behind
 	*rest = text_from(*rest, end ? end - before : part.length);
-	drop_head(feed);
+	names_drop(feed);
 	return true;
 }
 
@@ -312,137 +263,6 @@ static void feed_chunk(struct names_follow *follow, struct text *rest)
 	follow->line = 0;
 }
 
-// A hello has been read as far as its name, or its end; what is left of it is passed over.
-static void end_hello(struct feed *feed, struct text message, const struct host_name *name)
-{
-	struct names_follow *follow = feed->follow;
-
-	// The second one counts also if it asks for nobody: servers take it in place of the first.
-	if (name->length || follow->hellos)
-		feed->found(feed->ctx, name);
-	follow->tls.skipped = (text_be24(message.at + 1) + 4 - message.length) & MESSAGE_MASK;
-	drop_head(feed);
-	if (++follow->hellos == HELLOS_MAX)
-		follow->phase = NAMES_OVER;
-}
-
-// Octets of a handshake, kept as if they came in one record. False: no place is free.
-static bool feed_hello(struct feed *feed, struct text *rest)
-{
-	static const uint8_t header[TLS_RECORD_BYTES] = {TLS_HANDSHAKE, 3, 1, 0x40, 0};
-	struct names_follow *follow = feed->follow;
-	struct host_name name;
-
-	if (!follow->kept && !keep(feed, (struct text){header, sizeof(header)}))
-		return false;
-	uint32_t room = NAME_HEAD_BYTES - follow->kept, before = follow->kept - TLS_RECORD_BYTES;
-	struct text part = {
-		rest->at, rest->length < follow->tls.record ? rest->length : follow->tls.record};
-
-	if (part.length > room)
-		part.length = room;
-	keep(feed, part);
-	struct text half = kept_of(feed), message = text_from(half, TLS_RECORD_BYTES);
-
-	if (message.at[0] != 1) { // the server has chosen
-		follow->phase = NAMES_OVER;
-		return true;
-	}
-	uint32_t whole = message.length < 4 ? UINT32_MAX : text_be24(message.at + 1) + 4;
-
-	// what is behind the message is another one's
-	if (message.length > whole) {
-		half.length = TLS_RECORD_BYTES + whole;
-		message.length = whole;
-	}
-	part.length = message.length - before;
-	follow->tls.record = (uint16_t)(follow->tls.record - part.length);
-	*rest = text_from(*rest, part.length);
-	follow->kept = (uint16_t)half.length;
-	enum host_seen seen = host_name_find(half.at, half.length, &name);
-
-	if (seen == HOST_MORE && message.length < whole && half.length < NAME_HEAD_BYTES)
-		return true;
-	if (seen != HOST_FOUND)
-		name.length = 0;
-	end_hello(feed, message, &name);
-	return true;
-}
-
-// A record's header, octet by octet. What servers pass over is passed over.
-static void feed_record(struct names_follow *follow, struct text *rest)
-{
-	uint8_t byte = rest->at[0];
-
-	*rest = text_from(*rest, 1);
-	switch (follow->line++) {
-	case 0:
-		follow->tls.type = byte;
-		follow->tls.record = 0;
-		if (!tls_may_begin(byte))
-			follow->phase = NAMES_OVER;
-		return;
-	case 1:
-		if (byte >= 0x10)
-			follow->phase = NAMES_OVER;
-		return;
-	case 2: return;
-	default: follow->tls.record = (uint16_t)(follow->tls.record << 8 | byte);
-	}
-	if (follow->line < TLS_RECORD_BYTES)
-		return;
-	if (follow->tls.record > TLS_RECORD_MAX_BYTES)
-		follow->phase = NAMES_OVER;
-	if (follow->tls.type != TLS_DATA || !follow->tls.record)
-		return;
-	// RFC 8446 4.2.10: behind a hello it is early data, of which servers take 16 KiB
-	if (!follow->hellos || follow->tls.record > EARLY_DATA_MAX - follow->tls.early)
-		follow->phase = NAMES_OVER;
-	else
-		follow->tls.early = (uint16_t)(follow->tls.early + follow->tls.record);
-}
-
-static bool feed_tls(struct feed *feed, struct text *rest)
-{
-	struct names_follow *follow = feed->follow;
-	uint32_t here = rest->length;
-
-	if (follow->line < TLS_RECORD_BYTES) {
-		feed_record(follow, rest);
-		return true;
-	}
-	if (here > follow->tls.record)
-		here = follow->tls.record;
-	if (follow->tls.type == TLS_HANDSHAKE && here && !follow->tls.skipped) {
-		if (!feed_hello(feed, rest))
-			return false;
-	} else {
-		if (follow->tls.type == TLS_HANDSHAKE && here > follow->tls.skipped)
-			here = follow->tls.skipped;
-		if (follow->tls.type == TLS_HANDSHAKE)
-			follow->tls.skipped = (follow->tls.skipped - here) & MESSAGE_MASK;
-		follow->tls.record = (uint16_t)(follow->tls.record - here);
-		*rest = text_from(*rest, here);
-	}
-	if (!follow->tls.record)
-		follow->line = 0;
-	return true;
-}
-
-// Most hellos are one record that classification reads in whole.
-static bool is_short_hello(struct text half)
-{
-	return half.length > TLS_RECORD_BYTES + 4 && octets_be16(half.at + 3) < SHORT_HELLO &&
-	       half.at[TLS_RECORD_BYTES] == 1 &&
-	       text_be24(half.at + TLS_RECORD_BYTES + 1) + 4 <= octets_be16(half.at + 3);
-}
-
-static void pass_hello(struct names_follow *follow, struct text half)
-{
-	follow->tls.skipped = (text_be24(half.at + TLS_RECORD_BYTES + 1) + 4) & MESSAGE_MASK;
-	follow->hellos = 1;
-}
-
 static void begin(struct names_follow *follow, const struct span *span, struct text half)
 {
 	uint32_t empty = 0;
@@ -455,27 +275,10 @@ static void begin(struct names_follow *follow, const struct span *span, struct t
 	if (span->offset64 || span->flags & (SPAN_MIDSTREAM | SPAN_GAP))
 		return;
 	if (!empty && tls_may_begin(half.at[0])) {
-		follow->phase = NAMES_TLS;
-		follow->asks = ASKS_HELLO;
-		if (is_short_hello(half))
-			pass_hello(follow, half);
+		names_begin_tls(follow, half);
 	} else if (!head.length || !is_no_request(head)) {
 		follow->phase = NAMES_HEAD;
 	}
-}
-
-// What a server says to a hello, where it begins with that: it wants another one, or has chosen.
-static bool has_chosen(struct text half)
-{
-	static const uint8_t again[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d,
-		0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e,
-		0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c}; // RFC 8446 4.1.3
-
-	while (tls_is_record(half) && half.at[0] == TLS_ALERT)
-		half = text_from(half, TLS_RECORD_BYTES + octets_be16(half.at + 3));
-	return half.length >= SERVER_RANDOM_AT + sizeof(again) && tls_is_record(half) &&
-	       half.at[0] == TLS_HANDSHAKE && half.at[TLS_RECORD_BYTES] == SERVER_HELLO &&
-	       memcmp(half.at + SERVER_RANDOM_AT, again, sizeof(again)) != 0;
 }
 
 // The server answers a request, the oldest first (RFC 9112 9.3.2). An answer that begins within a
@@ -515,7 +318,7 @@ static void server_says(struct names_follow *follow, const struct span *span)
 
 	if (follow->http)
 		answered(follow, rest);
-	else if (follow->phase == NAMES_TLS && follow->hellos && has_chosen(rest))
+	else if (follow->phase == NAMES_TLS && follow->hellos && names_tls_chosen(rest))
 		follow->phase = NAMES_OVER;
 }
 
@@ -526,7 +329,7 @@ static bool feed_client(struct feed *feed, struct text rest)
 	while (rest.length && follow->phase != NAMES_OVER) {
 		switch (follow->phase) {
 		case NAMES_TLS:
-			if (!feed_tls(feed, &rest))
+			if (!names_feed_tls(feed, &rest))
 				return false;
 			break;
 		case NAMES_HEAD:
@@ -550,7 +353,7 @@ static bool feed_span(struct feed *feed, const struct span *span)
 	if (span_is_gap(span) && of_client) {
 		bool tls = follow->phase == NAMES_TLS || follow->phase == NAMES_BEGIN;
 
-		drop_head(feed);
+		names_drop(feed);
 		follow->phase = tls ? NAMES_OVER : NAMES_LOST;
 	}
 	if (span_is_gap(span) || !span_length(span))

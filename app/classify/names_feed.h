@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inside app/classify: what the readers of names_follow.h share: the beginning of a head that is
+// kept while its end is awaited.
+#ifndef SLUICE_NAMES_FEED_H
+#define SLUICE_NAMES_FEED_H
+
+#include "name_heads.h"
+#include "text.h"
+
+enum asks {
+	ASKS_NOTHING,
+	ASKS_UPGRADE,
+	ASKS_CONNECT,
+	ASKS_HELLO,
+};
+
+struct feed {
+	struct name_heads *heads;
+	struct names_follow *follow;
+	names_found_fn *found;
+	void *ctx;
+	bool unheard;
+};
+
+// The place is given back when the span is taken (settle): until then the next head may want it,
+// and a span that is not taken leaves the flow with the place that it had.
+static inline void names_drop(struct feed *feed)
+{
+	feed->follow->kept = 0;
+}
+
+// Keeps `part` behind what is kept. False: no place is free.
+static inline bool names_keep(struct feed *feed, struct text part)
+{
+	struct names_follow *follow = feed->follow;
+
+	if (!follow->head)
+		follow->head = name_head_acquire(feed->heads, feed->unheard);
+	if (!follow->head)
+		return false;
+	memcpy(name_head_at(feed->heads, follow->head) + follow->kept, part.at, part.length);
+	follow->kept = (uint16_t)(follow->kept + part.length);
+	return true;
+}
+
+static inline struct text names_kept(const struct feed *feed)
+{
+	return (struct text){name_head_at(feed->heads, feed->follow->head), feed->follow->kept};
+}
+
+void names_begin_tls(struct names_follow *follow, struct text half);
+// Takes some of `rest`. False: no place is free.
+bool names_feed_tls(struct feed *feed, struct text *rest);
+// What a server says to a hello, where it begins with that: it wants another one, or has chosen.
+bool names_tls_chosen(struct text half);
+
+#endif
