@@ -54,7 +54,7 @@ static inline bool octets_begin(const uint8_t *at, uint32_t length, const char *
 
 static inline bool octets_have(const uint8_t *at, uint32_t length, const char *text)
 {
-	return memmem(at, length, text, strlen(text)) != NULL;
+	return at && memmem(at, length, text, strlen(text)) != NULL;
 }
 
 #endif

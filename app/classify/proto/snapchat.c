@@ -32,7 +32,7 @@ static enum verify verify(const struct probe *probe)
 		return is_rtp(datagram) ? VERIFY_DPI : VERIFY_MORE;
 	if (datagram.length < CHLO_MIN || octets_be32(datagram.at + 1) != Q046 ||
 		!octets_have(datagram.at, datagram.length, "CHLO") ||
-		memmem(datagram.at, datagram.length, "SNI", 4))
+		memmem(datagram.at, datagram.length, "SNI", 4)) // with its 0
 		return VERIFY_NO;
 	memo[0] = HAVE_CHLO;
 	return VERIFY_MORE;
