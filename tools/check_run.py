@@ -10,6 +10,11 @@ of its output is the reason); as root a skip counts as a failure, unless the cap
 SLUICE_CORPORA are absent. A script may say in its first lines `check: timeout=SECONDS`,
 `check: serial`, `check: plain` (not in the sanitized build). The seconds are generous for a machine
 like the developers'; what is ended is what takes thrice as long, and ten minutes.
+
+Of the tests in the sanitized build a third runs, chosen by the commit, and all with --long or
+--only. Serial tests run one after the other, and beside them, with less right to the CPUs, the
+rest in a random order (SLUICE_ORDER repeats one). A cli or netns test that fails then is run again
+alone, and counts by that; the last line says how many passed only so.
 Environment of a script: SLUICE, SLUICECTL, BUILD (and SLUICE_BUILD), SLUICE_CORPORA where it
 exists, SLUICE_LONG with --long.
 """
@@ -19,6 +24,7 @@ import glob
 import json
 import os
 import queue
+import random
 import re
 import shutil
 import signal
@@ -26,14 +32,17 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PLAIN, ASAN, CLANG, RELEASE = (os.path.join(ROOT, "build" + name) for name in ("", "-asan", "-clang", "-release"))
+PLAIN, ASAN, GCC_ASAN, RELEASE = (os.path.join(ROOT, "build" + name) for name in ("", "-asan", "-gcc-asan", "-release"))
 LOGS = os.path.join(PLAIN, "check-logs")
 TTY = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
 RUNNING = {}
 HUNG_SECONDS = 600  # a test that takes less is never ended
+BESIDE_NICENESS = 10
+QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
 # Leaks are not looked for: EAL and its drivers keep what they allocated until the process ends,
@@ -51,6 +60,7 @@ class Test:
         self.name, self.command, self.env = name, command, env or {}
         self.timeout, self.serial, self.skip, self.cwd = timeout, serial, skip, cwd
         self.result, self.reason, self.seconds = None, "", 0.0
+        self.again = False  # it failed beside others
 
     def log(self):
         return os.path.join(LOGS, self.name.replace("/", ".") + ".log")
@@ -81,15 +91,14 @@ def lint_tests():
 
 
 def build_tests(options):
-    """Each sets its folder up if need be; the plain one first, it is what most tests use."""
+    """Each sets its folder up if need be; the plain one, gcc's, first: it is what most tests use."""
     tests = []
-    builds = [
-        ("build/plain", PLAIN, "debugoptimized", [], {}),
-        ("build/asan", ASAN, "debugoptimized", SANITIZE, {}),
-        ("build/clang", CLANG, "debugoptimized", [], {"CC": "clang"}),
-    ]
-    if options.long:  # without assertions, and with the warnings that -O3 finds
+    builds = [("build/plain", PLAIN, "debugoptimized", [], {})]
+    if not options.quick:
+        builds.append(("build/asan", ASAN, "debugoptimized", SANITIZE, {"CC": "clang"}))
+    if options.long:  # without assertions, and with the warnings that -O3 finds; gcc's sanitizers
         builds.append(("build/release", RELEASE, "release", [], {}))
+        builds.append(("build/gcc-asan", GCC_ASAN, "debugoptimized", SANITIZE, {}))
     for name, folder, kind, extra, env in builds:
         script = (
             f"if [ -e '{folder}/build.ninja' ]; then meson configure '{folder}' -Dtests=true; "
@@ -188,7 +197,7 @@ def kill_group(process):
             return
 
 
-def run(test, options):
+def run(test, options, niceness=0):
     if test.skip:
         test.result, test.reason = "SKIP", test.skip
         return
@@ -197,7 +206,7 @@ def run(test, options):
     with open(test.log(), "wb") as log:
         try:
             process = subprocess.Popen(  # pylint: disable=consider-using-with
-                test.command,
+                ["nice", "-n", str(niceness), *test.command],
                 cwd=test.cwd,
                 env={**os.environ, **test.env},
                 stdin=subprocess.DEVNULL,
@@ -252,11 +261,30 @@ def report(test):
             print(f"     | all of it: {os.path.relpath(test.log(), ROOT)}", flush=True)
 
 
+def sanitized_third(tests):
+    """By the commit, so that three in a row run all; without git all of them."""
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return tests
+    third = int(asked.stdout[:8], 16) % 3
+    return [t for t in tests if "/asan/" not in t.name or zlib.crc32(t.name.encode()) % 3 == third]
+
+
 def run_all(tests, options):
-    """Those that may, side by side; then the serial ones, one by one."""
+    """The serial ones, one by one; and beside them the others, which get what CPU is left."""
+    serial, beside = [t for t in tests if t.serial], [t for t in tests if not t.serial]
+    order = os.environ.get("SLUICE_ORDER") or str(random.randrange(1 << 32))
+    print(f"SLUICE_ORDER={order}")
+    random.Random(order).shuffle(beside)
+    beside.sort(key=lambda t: -t.timeout)  # the long ones first, so that none is waited for in the end
     waiting = queue.SimpleQueue()
-    for test in sorted((t for t in tests if not t.serial), key=lambda t: -t.timeout):
+    for test in beside:
         waiting.put(test)
+
+    def finish(test):
+        test.again = test.result == "FAIL" and test.name.startswith(("cli/", "netns/"))
+        if not test.again:
+            report(test)
 
     def worker():
         while True:
@@ -264,17 +292,23 @@ def run_all(tests, options):
                 test = waiting.get_nowait()
             except queue.Empty:
                 return
-            run(test, options)
-            report(test)
+            run(test, options, BESIDE_NICENESS if serial else 0)
+            finish(test)
 
     threads = [threading.Thread(target=worker, daemon=True) for _ in range(options.tests)]
     for thread in threads:
         thread.start()
+    for test in serial:
+        run(test, options)
+        finish(test)
     for thread in threads:
         thread.join()
     for test in tests:
-        if test.serial:
+        if test.again:
+            first = test.log() + ".first"
+            os.replace(test.log(), first)
             run(test, options)
+            test.reason = f"run again alone; the first: {os.path.relpath(first, ROOT)}"
             report(test)
 
 
@@ -289,6 +323,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append")
     parser.add_argument("--jobs", type=int)
     options = parser.parse_args()
@@ -312,7 +347,7 @@ def main():
         p.startswith("lint") for p in options.only
     )
     for test in builds:
-        if test in wanted_builds or (test.name not in ("build/clang", "build/release") and not only_lint):
+        if test in wanted_builds or (test.name not in ("build/release", "build/gcc-asan") and not only_lint):
             run(test, options)
             if test in wanted_builds or test.result == "FAIL":
                 report(test)
@@ -323,6 +358,10 @@ def main():
     for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
         rest += meson_tests(build, label, options)
     rest += script_tests(options) + fuzz_campaigns(options)
+    if options.quick:
+        rest = [t for t in rest if t.name.startswith(QUICK)]
+    if not options.long and not options.only:
+        rest = sanitized_third(rest)
     for test in chosen(rest, options.only):
         needed = "build/asan" if "/asan/" in test.name else "build/plain"
         if needed in broken:
@@ -333,6 +372,8 @@ def main():
     count = {kind: sum(t.result == kind for t in done) for kind in ("PASS", "FAIL", "SKIP")}
     print(f"{time.monotonic() - begin:.0f} s")
     tail = f", {count['SKIP']} skipped" if count["SKIP"] else ""
+    again = sum(t.again and t.result == "PASS" for t in done)
+    tail += f", {again} passed only when run again alone" if again else ""
     print(f"{count['PASS']} passed, {count['FAIL']} failed{tail}", flush=True)
     return 1 if count["FAIL"] or not count["PASS"] else 0
 
