@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host_name.h"
 #include "classify.h"
+#include "http_line.h"
 #include "names_follow.h"
 #include "tls_hello.h"
 #include "tls_record.h"
@@ -49,84 +50,46 @@ static enum host_seen host_of_tls(struct text half, struct host_name *name)
 	return seen == TLS_HELLO_MORE && goes_on ? HOST_MORE : HOST_NONE;
 }
 
-// RFC 3986 3.2: [ userinfo "@" ] host [ ":" port ]. An address in brackets is no name.
 static enum host_seen take_authority(struct text authority, struct host_name *name)
 {
-	struct text host = authority;
+	struct host_name names[HTTP_HOSTS];
 
-	while (text_contains_byte(host, '@'))
-		text_take(&host, '@');
-	if (host.length && host.at[0] == '[')
-		return HOST_NONE;
-	return take_name(text_take(&host, ':'), name);
-}
-
-static struct text trimmed(struct text value)
-{
-	while (value.length && (value.at[0] == ' ' || value.at[0] == '\t'))
-		value = text_from(value, 1);
-	while (value.length &&
-		(value.at[value.length - 1] == ' ' || value.at[value.length - 1] == '\t'))
-		value.length--;
-	return value;
+	http_line_hosts(authority, names);
+	return take_name((struct text){names[0].bytes, names[0].length}, name);
 }
 
 static enum host_seen host_field(struct text rest, struct host_name *name)
 {
+	struct http_field field;
 	struct text line;
 
 	while (text_take_line(&rest, &line)) {
 		if (!line.length)
 			return HOST_NONE;
-		if (text_is(text_take(&line, ':'), "host"))
-			return take_authority(trimmed(line), name);
+		http_line_field(line, &field);
+		if (text_is(field.name, "host"))
+			return take_authority(field.value, name);
 	}
 	return HOST_MORE;
 }
 
-// scheme "://" authority, up to the path, query or fragment. False: another form of target.
-static bool absolute_form(struct text target, struct text *authority)
-{
-	uint32_t i = 0;
-
-	if (!target.length || !text_is_letter(target.at[0]))
-		return false;
-	while (i < target.length && target.at[i] != ':')
-		i++;
-	struct text rest = text_from(target, i);
-
-	if (!text_begins(rest, "://"))
-		return false;
-	rest = text_from(rest, 3);
-	for (i = 0; i < rest.length; i++)
-		if (rest.at[i] == '/' || rest.at[i] == '?' || rest.at[i] == '#')
-			break;
-	*authority = (struct text){rest.at, i};
-	return true;
-}
-
 static enum host_seen host_of_http(struct text half, struct host_name *name)
 {
-	struct text rest = half, line, target, authority;
+	struct text rest = half, line;
+	struct http_line request;
 
 	// RFC 9112 2.2: a server takes empty lines before the request line.
 	while (rest.length && (rest.at[0] == '\r' || rest.at[0] == '\n'))
 		rest = text_from(rest, 1);
-	if (rest.length && !text_is_letter(rest.at[0]))
-		return HOST_NONE;
 	if (!text_take_line(&rest, &line))
-		return text_is_printable(rest) || text_contains_byte(rest, '\r') ? HOST_MORE
-										 : HOST_NONE;
-	struct text method = text_take_word(&line);
-
-	target = text_take_word(&line);
-	if (!target.length || !text_begins(line, "HTTP/1."))
+		return http_line_may_be_request(rest) &&
+				       (text_is_printable(rest) || text_contains_byte(rest, '\r'))
+			       ? HOST_MORE
+			       : HOST_NONE;
+	if (!http_line_request(line, &request))
 		return HOST_NONE;
-	if (text_is(method, "CONNECT"))
-		return take_authority(target, name);
-	if (absolute_form(target, &authority))
-		return take_authority(authority, name);
-	return host_field(rest, name);
+	return request.authority.length ? take_authority(request.authority, name)
+					: host_field(rest, name);
 }
 
 enum host_seen host_name_find(const uint8_t *bytes, uint32_t length, struct host_name *name)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "http_head.h"
-
-#define METHOD_MAX 32
+#include "http_line.h"
 
 // RFC 9112 5.1: a field's value is without the white space around it.
 static struct text trimmed(struct text value)
@@ -29,34 +28,6 @@ static struct text host_of(struct text authority)
 	return text_take(&host, ':');
 }
 
-// Of the absolute form: scheme "://" authority.
-static struct text authority_of(struct text target)
-{
-	uint32_t begin = 0;
-
-	while (begin < target.length && text_is_letter(target.at[begin]))
-		begin++;
-	if (!begin || !text_begins(text_from(target, begin), "://"))
-		return (struct text){NULL, 0};
-	target = text_from(target, begin + 3);
-	for (uint32_t i = 0; i < target.length; i++)
-		if (target.at[i] == '/' || target.at[i] == '?' || target.at[i] == '#')
-			target.length = i;
-	return target;
-}
-
-// A line that is not here to its end: may it become a request's?
-static bool may_be_request(struct text line)
-{
-	uint32_t i = 0;
-
-	while (i < line.length && octets_upper(line.at[i]))
-		i++;
-	if (!i || i > METHOD_MAX)
-		return false;
-	return i == line.length || (line.at[i] == ' ' && text_is_printable(line));
-}
-
 // The first of each name counts. False: the header is not here to its end.
 static bool read_fields(struct text rest, const char *const names[], struct text *values[])
 {
@@ -78,6 +49,7 @@ enum http_seen http_request_read(struct text half, struct http_request *out)
 {
 	static const char *const names[] = {"host", "user-agent", NULL};
 	struct text line, host = {NULL, 0};
+	struct http_line request;
 
 	memset(out, 0, sizeof(*out));
 	// RFC 9112 2.2: a server takes empty lines before the request line.
@@ -88,24 +60,17 @@ enum http_seen http_request_read(struct text half, struct http_request *out)
 	if (!text_take_line(&half, &line)) {
 		if (half.at[half.length - 1] == '\r')
 			half.length--;
-		return may_be_request(half) ? HTTP_MORE : HTTP_NONE;
+		return http_line_may_be_request(half) && text_is_printable(half) ? HTTP_MORE
+										 : HTTP_NONE;
 	}
-	struct text method = text_take_word(&line), target = text_take_word(&line);
-
-	if (!method.length || method.length > METHOD_MAX || !target.length ||
-		!text_begins(line, "HTTP/1.") || line.length != 8 || !octets_digit(line.at[7]))
+	if (!http_line_request(line, &request) || !request.protocol.length)
 		return HTTP_NONE;
-	for (uint32_t i = 0; i < method.length; i++)
-		if (!text_is_letter(method.at[i]) && method.at[i] != '-')
-			return HTTP_NONE;
-	out->method = method;
-	out->target = target;
-	out->protocol = line;
+	out->method = request.method;
+	out->target = request.target;
+	out->protocol = request.protocol;
 	struct text *values[] = {&host, &out->user_agent};
 	bool whole = read_fields(half, names, values);
-	struct text authority = text_is(method, "CONNECT") ? target : authority_of(target);
-
-	out->host = host_of(authority.length ? authority : host);
+	out->host = host_of(request.authority.length ? request.authority : host);
 	return whole ? HTTP_WHOLE : HTTP_MORE;
 }
 

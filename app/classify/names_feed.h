@@ -48,6 +48,15 @@ static inline struct text names_kept(const struct feed *feed)
 	return (struct text){name_head_at(feed->heads, feed->follow->head), feed->follow->kept};
 }
 
+// Not HTTP, or nothing is known of it yet.
+void names_begin_http(struct names_follow *follow, struct text half);
+// Takes some of `rest`, in any phase of HTTP. False: no place is free.
+bool names_feed_http(struct feed *feed, struct text *rest);
+// Octets are missing.
+void names_gap_http(struct feed *feed);
+// What a server says.
+void names_answer_http(struct names_follow *follow, struct text rest);
+
 void names_begin_tls(struct names_follow *follow, struct text half);
 // Takes some of `rest`. False: no place is free.
 bool names_feed_tls(struct feed *feed, struct text *rest);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names that a client asks for over a TCP connection, beyond what classification reads: a
-// ClientHello or a request's header of up to NAME_HEAD_BYTES, a second ClientHello while the server
-// has not chosen (RFC 8446 4.1.4: HelloRetryRequest), and every request of a kept-alive
-// connection (RFC 9112 9.3), behind the bodies of those before it (RFC 9112 6: Content-Length,
-// chunked). Fed with the client's half in order, from its first octet.
+// ClientHello of up to NAME_HEAD_BYTES, a second ClientHello while the server has not chosen
+// (RFC 8446 4.1.4: HelloRetryRequest), and every request of a kept-alive connection
+// (RFC 9112 9.3), behind the bodies of those before it (RFC 9112 6: Content-Length, chunked). Fed
+// with the client's half in order, from its first octet.
 //
-// Where a request does not say clearly where its body ends (both fields, several lengths, chunks
-// that are none), after a hole, and behind a header that is longer, each line is looked at as a
-// request's first. After CONNECT and Upgrade the same, until the server agrees: then the connection
-// is no HTTP any more.
+// A request is read line by line, as soon as a line is whole; each of its names is told: of the
+// target, of every Host. Servers differ. Where they may read a request in different ways (where a
+// line, a header or a body ends, whether there is a body), each line from there on is looked at as
+// a request's first and as a Host field, to the end of the connection: that is called unclear. So
+// is what follows a hole, or a line of more than NAME_HEAD_BYTES, of which the first ones are
+// looked at (blanks in a row count as one). A connection is no HTTP any more when the server agrees
+// to CONNECT or Upgrade.
 //
-// Most heads lie in one span and need no memory. Of the others the beginning is kept, each in a
+// Most lines lie in one span and need no memory. Of the others the beginning is kept, each in a
 // place of the pool. Owner: a data lcore. No heap but in *_new and *_free, no clock.
 #ifndef SLUICE_NAMES_FOLLOW_H
 #define SLUICE_NAMES_FOLLOW_H
@@ -31,21 +34,27 @@ unsigned name_heads_left(const struct name_heads *heads);
 enum names_phase {
 	NAMES_BEGIN, // nothing was fed
 	NAMES_TLS,
-	NAMES_HEAD,
+	NAMES_HEAD, // at the lines of a request, or of a trailer, or between requests
 	NAMES_BODY,
 	NAMES_CHUNK_SIZE,
 	NAMES_CHUNK_LINE, // behind the size, to the end of its line
+	NAMES_CHUNK_LF,   // its last octet
 	NAMES_CHUNK_DATA,
 	NAMES_CHUNK_END, // line behind a chunk's octets
-	NAMES_TRAILER,
-	NAMES_LOST, // somewhere in a line, of which nothing is wanted
-	NAMES_OVER, // nothing more is to be seen
+	NAMES_LOST,      // somewhere in a line, of which nothing is wanted
+	NAMES_OVER,      // nothing more is to be seen
+};
+
+enum names_http {
+	NAMES_NO_HTTP, // no request was seen
+	NAMES_CLEAR,
+	NAMES_UNCLEAR,
 };
 
 // Of a flow; zeroed when it begins.
 struct names_follow {
 	union {
-		uint64_t left; // octets of the body or chunk
+		uint64_t left; // octets of the body or chunk; in a header: its Content-Length
 		struct {
 			uint16_t record; // octets left of the record at hand, or its length so far
 			uint16_t early;  // octets of application data so far
@@ -56,9 +65,12 @@ struct names_follow {
 	};
 	uint32_t head; // place in the pool, from 1; 0: none
 	uint16_t kept; // octets in it
-	uint16_t line; // octets of what is at hand: a chunk's size, a trailer, a record's header
+	union {
+		uint16_t line; // octets of what is at hand: a chunk's size, a record's header
+		uint16_t bits; // of the request at hand
+	};
 	uint8_t phase; // enum names_phase
-	uint8_t http;  // a request was seen
+	uint8_t http;  // enum names_http
 	uint8_t asks;  // the server's answer is awaited: to CONNECT, Upgrade, a ClientHello
 	// the pipeline's: what the last request asks for, if its flow is not known as that yet
 	uint8_t fresh;
@@ -75,8 +87,9 @@ static inline bool names_follow_goes_on(const struct names_follow *follow)
 	return follow->phase != NAMES_BEGIN && follow->phase != NAMES_OVER;
 }
 
-// A request, or a hello: `name` has no length where it names none.
-typedef void names_found_fn(void *ctx, const struct host_name *name);
+// A request, or a hello: `name` has no length where it names none. `also`: another name of the same
+// request, which some servers take.
+typedef void names_found_fn(void *ctx, const struct host_name *name, bool also);
 
 // `unheard`: anybody may have sent it; half of the places are not for such. False: no place is free
 // for the beginning of a head. Nothing of the span was taken, but that names in it may be found

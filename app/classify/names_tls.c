@@ -18,7 +18,7 @@ static void end_hello(struct feed *feed, struct text message, const struct host_
 
 	// The second one counts also if it asks for nobody: servers take it in place of the first.
 	if (name->length || follow->hellos)
-		feed->found(feed->ctx, name);
+		feed->found(feed->ctx, name, false);
 	follow->tls.skipped = (text_be24(message.at + 1) + 4 - message.length) & MESSAGE_MASK;
 	names_drop(feed);
 	if (++follow->hellos == HELLOS_MAX)

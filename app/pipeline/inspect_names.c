@@ -4,16 +4,31 @@
 #include "flow_table.h"
 #include "host_name.h"
 
-// Of several requests in a span, one that is refused stands before those behind it.
-static void found(void *ctx, const struct host_name *name)
+// What a request is that names nobody's host.
+static uint16_t known_as(const struct names_follow *names, uint16_t app)
+{
+	return app != APP_NONE ? app : app_find(names->http ? "http" : "tls");
+}
+
+// A second hello without a name takes nothing from the first (is_renamed).
+static bool is_refused(const struct inspection *in, uint16_t app)
+{
+	const struct names_follow *names = &in->cold->names;
+
+	return (app != APP_NONE || names->http) &&
+	       walk_app_is_blocked(in->lcore, in->walk, known_as(names, app));
+}
+
+// Of several requests in a span, and of several names of a request, one that is refused stands
+// before the others.
+static void found(void *ctx, const struct host_name *name, bool also)
 {
 	const struct inspection *in = ctx;
 	struct names_follow *names = &in->cold->names;
 	uint16_t app = user_apps_of_host(in->lcore->policy->user_apps, name->bytes, name->length);
 
-	in->lcore->stats.names_requests++;
-	if (names->fresh && names->app != APP_NONE &&
-		walk_app_is_blocked(in->lcore, in->walk, names->app))
+	in->lcore->stats.names_requests += !also;
+	if ((names->fresh && is_refused(in, names->app)) || (also && !is_refused(in, app)))
 		return;
 	names->app = app;
 	names->fresh = true;
@@ -58,6 +73,17 @@ static bool is_carrier(uint16_t app)
 	return app == APP_NONE || (proto && proto->carrier);
 }
 
+// A request's names: one that is refused counts more than another one, by which the flow is known;
+// nobody's host, if that is one of the policy's own.
+static bool is_asked_otherwise(const struct inspection *in, uint16_t app)
+{
+	const struct names_follow *names = &in->cold->names;
+
+	return (names->app != APP_NONE ||
+		       user_apps_place(in->lcore->policy->user_apps, app) != UINT32_MAX) &&
+	       is_refused(in, names->app);
+}
+
 // A second hello stands in place of the first one (RFC 8446 4.1.4): of what the flow is known as
 // counts no name, and nothing against an application that is refused.
 static bool is_renamed(
@@ -65,9 +91,13 @@ static bool is_renamed(
 {
 	const struct names_follow *names = &in->cold->names;
 
-	if (names->http || names->hellos < 2 || app == names->app)
+	bool by_name = signature == UINT16_MAX && confidence == CONFIDENCE_DPI;
+
+	if (names->http)
+		return by_name && app != names->app && is_asked_otherwise(in, app);
+	if (names->hellos < 2 || app == names->app)
 		return false;
-	if (signature == UINT16_MAX && confidence == CONFIDENCE_DPI)
+	if (by_name)
 		return !walk_app_is_blocked(in->lcore, in->walk, app);
 	return names->app != APP_NONE && walk_app_is_blocked(in->lcore, in->walk, names->app);
 }
@@ -87,7 +117,7 @@ bool inspect_names_merge(struct inspection *in, struct classify_verdict *verdict
 		return false;
 	}
 	if (names->app == APP_NONE)
-		names->app = app_find("tls");
+		names->app = known_as(names, APP_NONE);
 	*verdict = (struct classify_verdict){
 		.app = names->app,
 		.signature = verdict->app == names->app ? verdict->signature : UINT16_MAX,
@@ -121,8 +151,7 @@ void inspect_names_apply(struct inspection *in)
 	if (app == APP_NONE && !names->by_name && (!renamed || is_carrier(flow->app)))
 		return;
 	names->by_name = app != APP_NONE;
-	if (app == APP_NONE)
-		app = app_find(names->http ? "http" : "tls");
+	app = known_as(names, app);
 	if (app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);

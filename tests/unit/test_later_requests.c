@@ -10,96 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/classify_rig.h"
-#include "../lib/pipe.h"
+#include "../lib/names_talk.h"
 #include "flow_table.h"
 #include "names_follow.h"
 #include "user_apps.h"
 
-static struct rig *rig; // the repository's signatures
 static char big[20000], big2[20000];
-
-struct connection {
-	struct pipe *pipe;
-	struct pipe_packet packet;
-	uint32_t seq[2];
-	size_t piece;
-	bool reset; // of the flow: something did not leave
-};
-
-// blocked.example is IRC to this policy, and refused; allowed.example is XMPP.
-static struct connection begin_with(size_t piece, const struct lcore_limits *limits)
-{
-	static uint16_t sport = 20000;
-	struct connection c = {.pipe = pipe_new(1, limits),
-		.packet = {.sport = ++sport, .dport = 80},
-		.seq = {1000, 5000},
-		.piece = piece};
-	struct policy *policy;
-
-	pipe_signatures(c.pipe, rig->db);
-	policy = pipe_policy(c.pipe);
-	pipe_rule_app(policy, 7, ACTION_DROP, "irc");
-	policy->user_apps = user_apps_new();
-	assert_non_null(policy->user_apps);
-	assert_int_equal(
-		user_apps_add_host(policy->user_apps, app_find("irc"), "blocked.example"), 0);
-	assert_int_equal(
-		user_apps_add_host(policy->user_apps, app_find("xmpp"), "allowed.example"), 0);
-	pipe_publish(c.pipe, policy);
-	return c;
-}
-
-static struct connection begin(size_t piece)
-{
-	return begin_with(piece, NULL);
-}
-
-static void end(struct connection *c)
-{
-	pipe_free(c->pipe);
-}
-
-static void segment(
-	struct connection *c, unsigned half, uint8_t flags, const void *bytes, size_t length)
-{
-	struct pipe_packet packet = c->packet;
-
-	packet.from_outside = half == HALF_S2C;
-	packet.tcp_flags = flags;
-	packet.seq = c->seq[half];
-	packet.ack = flags == TH_SYN ? 0 : c->seq[!half];
-	packet.payload = bytes;
-	packet.payload_length = (uint16_t)length;
-	c->pipe->n_sent = 0;
-	if (!pipe_run(c->pipe, 0, &packet) && length)
-		c->reset = true;
-	c->seq[half] += (uint32_t)length + !!(flags & TH_SYN);
-}
-
-static void open_tcp(struct connection *c)
-{
-	segment(c, HALF_C2S, TH_SYN, NULL, 0);
-	segment(c, HALF_S2C, TH_SYN | TH_ACK, NULL, 0);
-	segment(c, HALF_C2S, TH_ACK, NULL, 0);
-}
-
-static void say(struct connection *c, unsigned half, const void *bytes, size_t length)
-{
-	size_t piece = c->piece < 1400 ? c->piece : 1400;
-
-	for (size_t at = 0; at < length && !c->reset; at += piece) {
-		segment(c, half, TH_ACK, (const char *)bytes + at,
-			length - at < piece ? length - at : piece);
-		if (half == HALF_C2S)
-			segment(c, HALF_S2C, TH_ACK, NULL, 0);
-	}
-}
-
-#define REQUEST(host) "GET / HTTP/1.1\r\nHost: " host "\r\n\r\n"
-#define ANSWER        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-#define FIRST         REQUEST("plain.example")
-#define BLOCKED       REQUEST("blocked.example")
 
 static const struct {
 	const char *name;
@@ -154,36 +70,36 @@ static void later_requests_are_looked_at(void **state)
 	for (unsigned i = 0; i < 4 * sizeof(talks) / sizeof(talks[0]); i++) {
 		unsigned n = i / 4;
 		const char *request = talks[n].request ? talks[n].request : BLOCKED;
-		struct connection c = begin(pieces[i % 4]);
+		struct names_talk c = names_talk_begin(pieces[i % 4]);
 
-		open_tcp(&c);
-		say(&c, HALF_C2S, talks[n].before, strlen(talks[n].before));
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, talks[n].before, strlen(talks[n].before));
 		if (c.reset)
 			fail_msg("%s, by %zu: refused too early", talks[n].name, c.piece);
-		say(&c, HALF_C2S, request, strlen(request));
+		names_talk_say(&c, HALF_C2S, request, strlen(request));
 		if (c.reset == talks[n].passes)
 			fail_msg("%s, by %zu: %s", talks[n].name, c.piece,
 				c.reset ? "refused" : "passed");
-		end(&c);
+		names_talk_end(&c);
 	}
 }
 
 static void answers_between_requests(void **state)
 {
-	struct connection c = begin(1400);
+	struct names_talk c = names_talk_begin(1400);
 	(void)state;
 
-	open_tcp(&c);
+	names_talk_open(&c);
 	for (unsigned i = 0; i < 50; i++) {
-		say(&c, HALF_C2S, FIRST, sizeof(FIRST) - 1);
-		say(&c, HALF_S2C, ANSWER, sizeof(ANSWER) - 1);
+		names_talk_say(&c, HALF_C2S, FIRST, sizeof(FIRST) - 1);
+		names_talk_say(&c, HALF_S2C, ANSWER, sizeof(ANSWER) - 1);
 	}
 	assert_false(c.reset);
 	assert_int_equal(pipe_stats(c.pipe).names_requests, 50);
-	say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+	names_talk_say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
 	assert_true(c.reset);
 	assert_int_equal(pipe_stats(c.pipe).names_changed, 1);
-	end(&c);
+	names_talk_end(&c);
 }
 
 // The server agrees: what follows is no HTTP, and the flow takes the fast path.
@@ -191,20 +107,20 @@ static void a_tunnel_is_left_alone(void **state)
 {
 	static const char upgrade[] = "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n";
 	static const char agreed[] = "HTTP/1.1 101 Switching Protocols\r\n\r\n";
-	struct connection c = begin(1400);
+	struct names_talk c = names_talk_begin(1400);
 	const struct flow *flow;
 	(void)state;
 
-	open_tcp(&c);
-	say(&c, HALF_C2S, upgrade, sizeof(upgrade) - 1);
-	say(&c, HALF_S2C, agreed, sizeof(agreed) - 1);
-	say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+	names_talk_open(&c);
+	names_talk_say(&c, HALF_C2S, upgrade, sizeof(upgrade) - 1);
+	names_talk_say(&c, HALF_S2C, agreed, sizeof(agreed) - 1);
+	names_talk_say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
 	assert_false(c.reset);
 	flow = flow_at(c.pipe->dp.lcores[0]->flows, 0);
 	for (unsigned i = 0; !flow->gen; i++)
 		flow++;
 	assert_true(flow->flags & FLOW_APP_FINAL);
-	end(&c);
+	names_talk_end(&c);
 }
 
 // What is no agreement, or another request's: the next one is looked at.
@@ -232,17 +148,17 @@ static void other_answers_agree_to_nothing(void **state)
 	(void)state;
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct connection c = begin(1400);
+		struct names_talk c = names_talk_begin(1400);
 
-		open_tcp(&c);
-		say(&c, HALF_C2S, rows[i].first, strlen(rows[i].first));
-		say(&c, HALF_C2S, rows[i].second, strlen(rows[i].second));
-		say(&c, HALF_S2C, rows[i].answer, strlen(rows[i].answer));
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, rows[i].first, strlen(rows[i].first));
+		names_talk_say(&c, HALF_C2S, rows[i].second, strlen(rows[i].second));
+		names_talk_say(&c, HALF_S2C, rows[i].answer, strlen(rows[i].answer));
 		assert_false(c.reset);
-		say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
+		names_talk_say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
 		if (c.reset == rows[i].passes)
 			fail_msg("%s: %s", rows[i].name, c.reset ? "refused" : "passed");
-		end(&c);
+		names_talk_end(&c);
 	}
 }
 
@@ -253,7 +169,7 @@ static void heads_beyond_two_kilobytes(void **state)
 	(void)state;
 
 	for (unsigned i = 0; i < 9; i++) {
-		struct connection c = begin(pieces[i % 3]);
+		struct names_talk c = names_talk_begin(pieces[i % 3]);
 		size_t at = 0;
 
 		switch (i / 3) {
@@ -278,11 +194,11 @@ static void heads_beyond_two_kilobytes(void **state)
 			: i / 3    ? ""
 				   : BLOCKED);
 		assert_true(at < 8192);
-		open_tcp(&c);
-		say(&c, HALF_C2S, big, at);
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, big, at);
 		if (!c.reset)
 			fail_msg("head %u by %zu has passed", i / 3, c.piece);
-		end(&c);
+		names_talk_end(&c);
 	}
 }
 
@@ -331,25 +247,25 @@ static void hellos_beyond_two_kilobytes(void **state)
 	(void)state;
 
 	for (unsigned i = 0; i < 12; i++) {
-		struct connection c = begin(pieces[i % 3]);
+		struct names_talk c = names_talk_begin(pieces[i % 3]);
 		bool blocked = i & 1;
 		size_t at = hello(big, i / 2 & 1 ? 400 : 7000, i / 2 & 1 ? 1 : 16000,
 			blocked ? "www.blocked.example" : "www.allowed.example");
 
 		c.packet.dport = 443;
-		open_tcp(&c);
-		say(&c, HALF_C2S, big, at);
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, big, at);
 		if (c.reset != blocked)
 			fail_msg("hello %u of %zu by %zu: %s", i, at, c.piece,
 				blocked ? "has passed" : "was refused");
-		end(&c);
+		names_talk_end(&c);
 	}
 }
 
 // Of another connection through the same gateway.
-static struct connection another(const struct connection *of, uint16_t port)
+static struct names_talk another(const struct names_talk *of, uint16_t port)
 {
-	struct connection c = *of;
+	struct names_talk c = *of;
 
 	c.packet.sport = (uint16_t)(of->packet.sport + port);
 	c.seq[0] = 1000;
@@ -407,121 +323,114 @@ static void a_second_hello_is_read(void **state)
 
 	for (unsigned i = 0; i < 4 * sizeof(retries) / sizeof(retries[0]); i++) {
 		unsigned n = i / 4;
-		struct connection c = begin(pieces[i % 4]);
+		struct names_talk c = names_talk_begin(pieces[i % 4]);
 		size_t at = hello(big, retries[n].filler, retries[n].record, retries[n].first);
 
 		c.packet.dport = 443;
-		open_tcp(&c);
-		say(&c, HALF_C2S, big, at);
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, big, at);
 		if (!retries[n].quiet) {
 			c.piece = 1400;
-			say(&c, HALF_S2C, big, server_hello(big, retries[n].again));
+			names_talk_say(&c, HALF_S2C, big, server_hello(big, retries[n].again));
 			c.piece = pieces[i % 4];
 		}
-		say(&c, HALF_C2S, retries[n].between, retries[n].between_length);
+		names_talk_say(&c, HALF_C2S, retries[n].between, retries[n].between_length);
 		if (c.reset)
 			fail_msg("%s, by %zu: refused too early", retries[n].name, c.piece);
 		at = hello(big, retries[n].filler, retries[n].record, retries[n].second);
-		say(&c, HALF_C2S, big, at);
+		names_talk_say(&c, HALF_C2S, big, at);
 		if (c.reset == retries[n].passes)
 			fail_msg("%s, by %zu: %s", retries[n].name, c.piece,
 				c.reset ? "refused" : "passed");
 		assert_int_equal(
 			name_heads_left(c.pipe->dp.lcores[0]->name_heads), pipe_limits().heads);
-		end(&c);
+		names_talk_end(&c);
 	}
 }
 
 // Both in one segment.
 static void two_hellos_at_once(void **state)
 {
-	struct connection c = begin(1400);
+	struct names_talk c = names_talk_begin(1400);
 	size_t at = hello(big, 10, 16000, "allowed.example");
 	(void)state;
 
 	at += hello(big + at, 10, 16000, "blocked.example");
 	c.packet.dport = 443;
-	open_tcp(&c);
-	say(&c, HALF_C2S, big, at);
+	names_talk_open(&c);
+	names_talk_say(&c, HALF_C2S, big, at);
 	assert_true(c.reset);
-	end(&c);
+	names_talk_end(&c);
 }
 
 // Without room nothing passes unlooked at: the segment is dropped, and comes again.
 static void without_room_a_head_waits(void **state)
 {
 	struct lcore_limits limits = pipe_limits();
-	struct connection c, other;
+	struct names_talk c, other;
 	(void)state;
 
 	limits.heads = 1;
-	c = begin_with(1400, &limits);
-	open_tcp(&c);
-	say(&c, HALF_C2S, "GET / HT", 8);
+	c = names_talk_begin_with(1400, &limits);
+	names_talk_open(&c);
+	names_talk_say(&c, HALF_C2S, "GET / HT", 8);
 	assert_int_equal(name_heads_left(c.pipe->dp.lcores[0]->name_heads), 0);
 	other = another(&c, 1);
-	open_tcp(&other);
-	say(&other, HALF_C2S, "GET / HT", 8);
+	names_talk_open(&other);
+	names_talk_say(&other, HALF_C2S, "GET / HT", 8);
 	assert_true(other.reset);
 	assert_int_equal(pipe_stats(c.pipe).names_nomem, 1);
 	assert_int_equal(pipe_stats(c.pipe).dropped_pkts[DROP_UNCLASSIFIED], 1);
-	say(&c, HALF_C2S, "TP/1.1\r\nHost: other.example\r\n\r\n", 31);
+	names_talk_say(&c, HALF_C2S, "TP/1.1\r\nHost: other.example\r\n\r\n", 31);
 	assert_false(c.reset);
 	assert_int_equal(name_heads_left(c.pipe->dp.lcores[0]->name_heads), 1);
 	other.seq[0] -= 8; // again
 	other.reset = false;
-	say(&other, HALF_C2S, "GET / HT", 8);
+	names_talk_say(&other, HALF_C2S, "GET / HT", 8);
 	assert_false(other.reset);
-	say(&other, HALF_C2S, "TP/1.1\r\nHost: blocked.example\r\n\r\n", 33);
+	names_talk_say(&other, HALF_C2S, "TP/1.1\r\nHost: blocked.example\r\n\r\n", 33);
 	assert_true(other.reset);
-	end(&c);
+	names_talk_end(&c);
 }
 
 // A head that ends in a span, behind which another begins, where nobody unheard gets a place any
 // more: its own is not given away while the flow writes to it.
 static void a_place_has_one_flow(void **state)
 {
-	static const char ends[] = "b\r\n\r\nGET / HTTP/1.1\r\n";
+	static const char ends[] = "b\r\n\r\nGET / HTTP/1.1\r\nA: ";
 	static const char cut[] = "GET / HTTP/1.1\r\nA: ";
 	static const char evil[] = "b\r\nHost: blocked.example\r\nX: ";
 	struct lcore_limits limits = pipe_limits();
-	struct connection forged, real, honest;
+	struct names_talk forged, real, honest;
 	const struct name_heads *heads;
 	(void)state;
 
 	limits.heads = 8;
-	forged = begin_with(1400, &limits);
+	forged = names_talk_begin_with(1400, &limits);
 	heads = forged.pipe->dp.lcores[0]->name_heads;
-	segment(&forged, HALF_C2S, TH_SYN, NULL, 0);
-	segment(&forged, HALF_C2S, TH_ACK, cut, sizeof(cut) - 1);
+	names_talk_segment(&forged, HALF_C2S, TH_SYN, NULL, 0);
+	names_talk_segment(&forged, HALF_C2S, TH_ACK, cut, sizeof(cut) - 1);
 	assert_int_equal(name_heads_left(heads), 7);
 	for (uint16_t i = 1; i <= 4; i++) {
 		real = another(&forged, i);
-		open_tcp(&real);
-		say(&real, HALF_C2S, cut, sizeof(cut) - 1);
+		names_talk_open(&real);
+		names_talk_say(&real, HALF_C2S, cut, sizeof(cut) - 1);
 		assert_int_equal(name_heads_left(heads), 7 - i);
 	}
 	for (unsigned i = 0; i < 3; i++) {
 		forged.seq[0] = 1001 + sizeof(cut) - 1;
-		segment(&forged, HALF_C2S, TH_ACK, ends, sizeof(ends) - 1);
+		names_talk_segment(&forged, HALF_C2S, TH_ACK, ends, sizeof(ends) - 1);
 		assert_int_equal(name_heads_left(heads), 3);
 	}
 	honest = another(&forged, 5);
-	open_tcp(&honest);
-	say(&honest, HALF_C2S, cut, sizeof(cut) - 1);
-	segment(&forged, HALF_C2S, TH_ACK, evil, sizeof(evil) - 1);
-	say(&honest, HALF_C2S, "b\r\nHost: other.example\r\n\r\n", 27);
+	names_talk_open(&honest);
+	names_talk_say(&honest, HALF_C2S, cut, sizeof(cut) - 1);
+	names_talk_segment(&forged, HALF_C2S, TH_ACK, evil, sizeof(evil) - 1);
+	names_talk_say(&honest, HALF_C2S, "b\r\nHost: other.example\r\n\r\n", 26);
 	assert_false(honest.reset);
 	assert_int_equal(name_heads_left(heads), 3);
 	assert_int_equal(pipe_stats(forged.pipe).names_nomem, 0);
-	end(&forged);
-}
-
-static int end_all(void **state)
-{
-	(void)state;
-	rig_free(rig);
-	return 0;
+	names_talk_end(&forged);
 }
 
 int main(void)
@@ -539,6 +448,5 @@ int main(void)
 		cmocka_unit_test(a_place_has_one_flow),
 	};
 
-	rig = rig_new();
-	return cmocka_run_group_tests(tests, NULL, end_all);
+	return cmocka_run_group_tests(tests, names_talk_setup, names_talk_teardown);
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inside app/classify: one line of a request's head as servers read it, which differ: what one of
+// them takes is told, and whether all of them read it alike (RFC 9112 3, 5). Pure.
+#ifndef SLUICE_HTTP_LINE_H
+#define SLUICE_HTTP_LINE_H
+
+#include "host_name.h"
+#include "text.h"
+
+struct http_line {
+	struct text method, target;
+	struct text protocol;  // "HTTP/1.1"; empty: HTTP/0.9
+	struct text authority; // of the target in absolute form, or of CONNECT; empty: none
+	bool clear;            // all servers that take it read it so
+};
+
+// A line without its end. False: no server takes it for the first one of a request.
+bool http_line_request(struct text line, struct http_line *out);
+// A line of which the end is not here.
+bool http_line_may_be_request(struct text begin);
+bool http_line_may_be_host(struct text begin);
+
+struct http_field {
+	struct text name, value; // without what stands around them
+	bool clear;
+};
+
+// Without the blanks, and what some servers take for such, around it.
+struct text http_line_bare(struct text text);
+void http_line_field(struct text line, struct http_field *out);
+
+// The names that servers may see in an authority; the first is what the RFCs see (RFC 3986 3.2).
+// `name` has no length where there is none.
+#define HTTP_HOSTS 2
+void http_line_hosts(struct text authority, struct host_name names[HTTP_HOSTS]);
+
+#endif
