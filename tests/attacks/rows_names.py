@@ -217,6 +217,74 @@ def pipelined(world):
 add("http_pipelined", "HTTP names", 19, NAMES, pipelined, rule="no-blocked", control="http_plain")
 
 
+# Requests in forms that one server or another takes; bodies that one reads and another does not.
+_NAMED = b"Host: www.blocked.example\r\n\r\n"
+_POST = b"POST / HTTP/1.1\r\nHost: www.allowed.example\r\n"
+_CHUNKS = _POST + b"Transfer-Encoding: chunked\r\n\r\n"
+_SIZE = b"Content-Length: %d\r\n\r\n" % len(_ASK)
+for _name, (_pieces, _before) in {
+        "method_underscore": ((b"_GET / HTTP/1.1\r\n" + _NAMED,), 0), "method_hyphen": ((b"VERSION-CONTROL / HTTP/1.1\r\n" + _NAMED,), 1),
+        "method_digits": ((b"X1 / HTTP/1.1\r\n" + _NAMED,), 0), "method_marks": ((b"!#$ / HTTP/1.1\r\n" + _NAMED,), 1),
+        "method_long": ((b"A" * 1200 + b" / HTTP/1.1\r\n" + _NAMED,), 0),
+        "version_2": ((b"GET / HTTP/2.0\r\n" + _NAMED,), 0), "version_2_later": ((b"GET / HTTP/2.0\r\n" + _NAMED,), 1),
+        "version_1_12": ((b"GET / HTTP/1.12\r\n" + _NAMED,), 0), "version_01_1": ((b"GET / HTTP/01.1\r\n" + _NAMED,), 0),
+        "version_0_9_name": ((b"GET http://www.blocked.example/\r\n",), 0), "version_0_9_name_later": ((b"GET http://www.blocked.example/\n",), 1),
+        "version_0_9_fields": ((b"GET /\r\n" + _NAMED,), 0),
+        "line_tabs": ((b"GET\t/\tHTTP/1.1\r\n" + _NAMED,), 0), "line_blanks": ((b" GET   /  HTTP/1.1  \r\n" + _NAMED,), 0),
+        "line_form_feeds": ((b"GET\f/\vHTTP/1.1\r\n" + _NAMED,), 0), "line_cr": ((b"GET\r/\rHTTP/1.1\r\n" + _NAMED,), 1),
+        "target_with_blank": ((b"GET /a b HTTP/1.1\r\n" + _NAMED,), 0),
+        "line_of_9000": ((b"GET /" + b"a" * 1300,) + (b"a" * 1300,) * 6 + (b" HTTP/1.1\r\n" + _NAMED,), 0),
+        "blanks_of_9000": ((b"GET / HTTP/1.1\r\nHost:" + b" " * 1300,) + (b" " * 1300,) * 6 + (b"www.blocked.example\r\n\r\n",), 0),
+        "fields_of_20000": ((b"GET / HTTP/1.1\r\n",) + (b"X: %s\r\n" % (b"a" * 1300),) * 15 + (_NAMED,), 0),
+        "lines_of_lf": ((_ASK.replace(b"\r\n", b"\n"),), 1), "no_end": ((_ASK[:-2],), 0),
+        "two_hosts": ((b"GET / HTTP/1.1\r\nHost: www.allowed.example\r\n" + _NAMED,), 0),
+        "two_hosts_other_last": ((_ASK[:-2] + b"Host: www.allowed.example\r\n\r\n",), 0),
+        "target_and_host": ((b"GET http://www.allowed.example/ HTTP/1.1\r\n" + _NAMED,), 0),
+        "blank_before_colon": ((_ASK.replace(b"Host:", b"Host :"),), 0), "folded_host": ((_ASK.replace(b"Host: ", b"Host:\r\n "),), 0),
+        "blank_before_host": ((_ASK.replace(b"Host", b" Host"),), 0), "host_behind_cr": ((_ASK.replace(b"Host", b"X: y\rHost"),), 0),
+        "nul_behind_name": ((_ASK.replace(b"example\r", b"example\0\r"),), 0), "nul_before_host": ((_ASK.replace(b"Host", b"X: \0\r\nHost"),), 0),
+        "user_behind_port": ((_ASK.replace(b"example\r", b"example:80@x\r"),), 0),
+        "body_of_get": ((HTTP_GET[:-2] + _SIZE, _ASK), 0), "body_of_head": ((HTTP_GET.replace(b"GET", b"HEAD")[:-2] + _SIZE, _ASK), 0),
+        "chunk_of_get": ((_CHUNKS.replace(b"POST", b"GET") + b"%x\r\n" % len(_ASK), _ASK), 0),
+        "body_expected": ((_POST + b"Expect: 100-continue\r\n" + _SIZE, _ASK), 0),
+        "length_and_chunks": ((_POST + b"Transfer-Encoding: chunked\r\n" + _SIZE, _ASK), 0),
+        "two_lengths": ((_POST + b"Content-Length: 0\r\n" + _SIZE, _ASK), 0),
+        "length_octal": ((_POST + b"Content-Length: 0%o\r\n\r\n" % len(_ASK), _ASK), 0),
+        "unclear_and_length": ((_POST + b"Content-Length: 0\r\nContent-Length: 1\r\n\r\n" + _POST + b"Content-Length: 9999\r\n\r\n", _ASK), 0),
+        "upgrade_with_body": ((_POST + b"Upgrade: x\r\nContent-Length: 41\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9999\r\n\r\n", _ASK), 0),
+        "chunk_of_lf": ((_CHUNKS + b"%x\n" % len(_ASK), _ASK), 0), "chunk_extension_of_lf": ((_CHUNKS + b"%x;a\n" % len(_ASK), _ASK), 0),
+        "chunk_extension_with_cr": ((_CHUNKS + b"%x;a\rb\r\n" % len(_ASK), _ASK), 0),
+        "chunk_of_1_0": ((_CHUNKS.replace(b"1.1", b"1.0") + b"%x\r\n" % len(_ASK), _ASK), 0),
+        "trailer_request": ((_CHUNKS + b"0\r\n", _ASK), 0), "trailer_host": ((_CHUNKS + b"0\r\n", _NAMED), 0),
+        "trailer_then": ((_CHUNKS + b"0\r\nX: y\r\n\r\n", _ASK), 0),
+        }.items():
+    add(f"http_{_name}", "HTTP forms", 19, NAMES, http(_pieces, _before), rule="no-blocked", control="http_plain")
+
+
+def http_says(*pieces):
+    """What honest clients say, with names in bodies that all servers read as bodies."""
+    def build(world):
+        session = Talk(world).session(40080, 80).open()
+        for piece in pieces:
+            session.say(0, piece)
+            session.say(1, HTTP_OK)
+            session.say(0, HTTP_GET)
+            session.say(1, HTTP_OK)
+        session.close()
+    return build
+
+
+for _name, _pieces in {
+        "post_body": (_POST + _SIZE + _ASK,), "put_body": (_POST.replace(b"POST", b"PUT") + _SIZE + _ASK, _POST + _SIZE + _ASK),
+        "chunks": (_CHUNKS + b"%x\r\n" % len(_ASK) + _ASK + b"\r\n%x;a=b\r\n" % len(_ASK) + _ASK + b"\r\n0\r\n\r\n",),
+        "trailer": (_CHUNKS + b"0\r\nx-amz-checksum-crc32: AAAA==\r\n\r\n", _POST + _SIZE + _ASK),
+        "upload_expected": (_POST + b"Expect: 100-continue\r\nContent-Length: 3000\r\n\r\n", noise(1400, 1) + noise(1400, 2) + noise(200, 3)),
+        "search_with_body": (HTTP_GET[:-2] + b"Content-Length: 13\r\n\r\n{\"query\": {}}",),
+        "cookie_of_9000": (HTTP_GET[:-2] + b"Cookie: a=" + b"b" * 9000 + b"\r\n\r\n", HTTP_GET),
+        "referer": (HTTP_GET[:-2] + b"Referer: http://www.blocked.example/\r\n\r\n",)}.items():
+    add(f"http_honest_{_name}", "HTTP forms", 19, NAMES, http_says(*_pieces))
+
+
 def http_honest(requests, empty=0):
     def build(world):
         session = Talk(world).session(40080, 80).open()
