@@ -2,8 +2,8 @@
 """Forms that receivers are asked about (tests/netns/receivers.test): frames for a kernel, octets for programs.
 
 A form is (group, name, value). `frames`: what a client sends to Linux, each carries DHT_PING to UDP port 6881, in one
-frame or several. `tcp`: how a session of a client goes that says a BitTorrent handshake. `tls`, `http`, `peer`, `dht`:
-what a client says to OpenSSL, nginx and a BitTorrent client. `curl`: options of curl.
+frame or several. `tcp`: how a session of a client goes that says a BitTorrent handshake. `tls`, `http`, `python`,
+`peer`, `dht`: what a client says to OpenSSL, nginx, Python's http.server and a BitTorrent client. `curl`: options of curl.
 """
 import os
 import struct
@@ -215,6 +215,63 @@ for _name, _value in {
         "a method of its own": _ASK.replace(b"GET", b"PURGE_IT"), "a NUL in a field": _ASK.replace(b"Host", b"X: \0\r\nHost"),
         }.items():
     form("http", _name, _value)
+    form("python", _name, _value)
+
+# Forms that few servers take, and bodies that some of them do not read.
+_POST = b"POST / HTTP/1.1\r\nHost: " + ALLOWED.encode() + b"\r\n"
+_CHUNKS = _POST + b"Transfer-Encoding: chunked\r\n\r\n"
+_GET_BODY = _OTHER[:-2] + b"Content-Length: " + str(len(_ASK)).encode() + b"\r\n\r\n"
+_FILL = (b"X: " + b"a" * 7000 + b"\r\n") * 3
+for _name, _value in {
+        "a method with _": _ASK.replace(b"GET", b"_GET"), "a method with -": _ASK.replace(b"GET", b"VERSION-CONTROL"),
+        "a later method with _": _OTHER + _ASK.replace(b"GET", b"GE_T"), "a method of 200 letters": _ASK.replace(b"GET", b"A" * 200),
+        "a method with digits": _ASK.replace(b"GET", b"GET1"), "version 2.0": _ASK.replace(b"1.1", b"2.0"),
+        "a later version 2.0": _OTHER + _ASK.replace(b"1.1", b"2.0"), "version 1.12": _ASK.replace(b"1.1", b"1.12"),
+        "version 01.1": _ASK.replace(b"1.1", b"01.1"), "version 0.9, a name": b"GET http://" + _HOST + b"/\r\n",
+        "version 0.9, a later name": _OTHER + b"GET http://" + _HOST + b"/\n",
+        "version 0.9, another scheme": b"GET a+b://" + _HOST + b"/\r\n", "version 0.9 and fields": _ASK.replace(b" HTTP/1.1", b""),
+        "words behind the version": _ASK.replace(b"1.1\r\n", b"1.1 x\r\n", 1), "a space in the target": _ASK.replace(b"GET /", b"GET /a b"),
+        "spaces behind the version": _ASK.replace(b"1.1\r\n", b"1.1   \r\n", 1), "a space first": b" " + _ASK,
+        "tabs in the line": _ASK.replace(b"GET / H", b"GET\t/\tH"), "form feeds in the line": _ASK.replace(b"GET / H", b"GET\f/\vH"),
+        "CR in the line": _ASK.replace(b"GET / H", b"GET\r/\rH"), "CR CR LF": _ASK.replace(b"\r\n", b"\r\r\n"),
+        "CR CR LF at the end": _ASK[:-2] + b"\r\r\n", "a space at the end": _ASK[:-2] + b" \r\n",
+        "two fields, the other behind": _ASK.replace(b"\r\nConn", b"\r\nHost: " + ALLOWED.encode() + b"\r\nConn"),
+        "an absolute target and another field": b"GET http://" + ALLOWED.encode() + b"/ HTTP/1.1\r\nHost: " + _HOST + b"\r\nConnection: close\r\n\r\n",
+        "a bare CR before the field": _ASK.replace(b"Host", b"X: y\rHost"), "a space before the field": _ASK.replace(b"Host", b" Host"),
+        "a NUL behind the name": _ASK.replace(b"example\r", b"example\0\r"), "a port and a user": _ASK.replace(b"example\r", b"example:80@x\r"),
+        "a path behind the name": _ASK.replace(b"example\r", b"example/x\r"), "a line without a colon": _ASK.replace(b"Host", b"foo\r\nHost"),
+        "behind 7,900 octets of a target": _ASK.replace(b"GET /", b"GET /" + b"a" * 7900),
+        "behind 9,000 octets of a target": _ASK.replace(b"GET /", b"GET /" + b"a" * 9000),
+        "behind 7,900 octets of a method": _ASK.replace(b"GET", b"A" * 7900),
+        "behind 21,000 octets of fields": _ASK.replace(b"Host", _FILL + b"Host"),
+        "7,900 spaces before the name": _ASK.replace(b"Host: ", b"Host:" + b" " * 7900),
+        "9,000 spaces before the name": _ASK.replace(b"Host: ", b"Host:" + b" " * 9000),
+        "9,000 spaces before a target": b"GET" + b" " * 9000 + b"http://" + _HOST + b"/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "in the body of GET": _GET_BODY + _ASK, "in the body of HEAD": _GET_BODY.replace(b"GET", b"HEAD") + _ASK,
+        "in a chunk of GET": _CHUNKS.replace(b"POST", b"GET") + b"%x\r\n" % len(_ASK) + _ASK,
+        "behind the body of GET": _OTHER[:-2] + b"Content-Length: 5\r\n\r\nhello" + _ASK,
+        "behind the body of an own method": b"PURGE_IT" + _OTHER[3:-2] + b"Content-Length: 5\r\n\r\nhello" + _ASK,
+        "in a body that is expected": _GET_BODY.replace(b"GET", b"POST").replace(b"Cont", b"Expect: 100-continue\r\nCont") + _ASK,
+        "behind a body that is expected": _POST + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\nhello" + _ASK,
+        "a length and chunks": _POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + _ASK,
+        "two lengths, the first": _POST + b"Content-Length: 0\r\nContent-Length: 900\r\n\r\n" + _ASK,
+        "two lengths, the last": _POST + b"Content-Length: 900\r\nContent-Length: 0\r\n\r\n" + _ASK,
+        "a length with a sign": _POST + b"Content-Length: +0\r\n\r\n" + _ASK, "an octal length": _POST + b"Content-Length: 005\r\n\r\nhello" + _ASK,
+        "a length before a tab": _POST + b"Content-Length: 5\t\r\n\r\nhello" + _ASK,
+        "chunks in HTTP/1.0": _CHUNKS.replace(b"1.1\r\n", b"1.0\r\nConnection: keep-alive\r\n", 1) + b"5\r\nhello\r\n0\r\n\r\n" + _ASK,
+        "a chunk's line of LF": _CHUNKS + b"5\nhello\r\n0\r\n\r\n" + _ASK, "a chunk that LF ends": _CHUNKS + b"5\r\nhello\n0\r\n\r\n" + _ASK,
+        "lines of chunks of LF": _CHUNKS + b"5\nhello\n0\n\n" + _ASK, "a chunk's extension": _CHUNKS + b"5;a=\"b\"\r\nhello\r\n0\r\n\r\n" + _ASK,
+        "a chunk's extension with CR": _CHUNKS + b"5;a\rb\r\nhello\r\n0\r\n\r\n" + _ASK,
+        "spaces behind a chunk's size": _CHUNKS + b"5  \r\nhello\r\n0\r\n\r\n" + _ASK,
+        "a chunk's size of another base": _CHUNKS + b"0x5\r\nhello\r\n0\r\n\r\n" + _ASK,
+        "300 octets of a chunk's extension": _CHUNKS + b"5;" + b"a" * 300 + b"\r\nhello\r\n0\r\n\r\n" + _ASK,
+        "a trailer": _CHUNKS + b"5\r\nhello\r\n0\r\nX: y\r\nZ: a\r\n\r\n" + _ASK,
+        "a request in a trailer": _CHUNKS + b"0\r\n" + _ASK, "a name in a trailer": _CHUNKS + b"0\r\nHost: " + _HOST + b"\r\n\r\n",
+        "an Upgrade with a body": _POST + b"Connection: upgrade\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\nhello" + _ASK,
+        "a line that is none between": _OTHER + b"garbage\r\n" + _ASK,
+        }.items():
+    form("http", _name, _value)
+    form("python", _name, _value)
 
 # What curl makes of its options; nginx answers it.
 for _name, _value in {
