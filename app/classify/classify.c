@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "classify_job.h"
+#include "hello_halves.h"
 #include "sigdb.h"
 #include "states.h"
 
@@ -342,8 +343,8 @@ static bool host_to_come(const struct job *job, uint16_t app)
 
 	if (!proto || !proto->carrier)
 		return false;
-	return (job->look->host == HOST_AWAITED && !half_closed(job->look, HALF_C2S)) ||
-	       (job->look->host == HOST_OF_SERVER && !half_closed(job->look, HALF_S2C));
+	return (name_awaited(job->look) && !half_closed(job->look, HALF_C2S)) ||
+	       (job->look->host[0] == HOST_OF_SERVER && !half_closed(job->look, HALF_S2C));
 }
 
 // A more specific signature wants to see more: the carrier (HTTP) is known, but not what it
@@ -532,7 +533,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 		greet_stream(&job);
 	else
 		greet_datagram_answer(&job);
-	work->awaits_name = job.look->host == HOST_AWAITED;
+	work->awaits_name = name_awaited(job.look);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
 	if (job.renamed) {
@@ -557,6 +558,24 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	greet_settle(classifier, &job, state, ref);
 }
 
+void classify_restart(struct classifier *classifier, const struct edition *edition, uint32_t *ref)
+{
+	struct state *state = state_at(classifier, *ref, STATE_CLASSIFY);
+
+	if (!state || !hello_goes_on(&state->look)) {
+		classify_end(classifier, ref);
+		return;
+	}
+	struct look *look = &state->look;
+
+	look_leave(classifier, look);
+	memset(look->memos, 0, sizeof(look->memos));
+	look->n_pending = 0;
+	look->edition = edition;
+	look->edition_number = edition->number;
+	count_open(classifier, edition->number, 1);
+}
+
 const uint8_t *classify_prefix(
 	struct classifier *classifier, uint32_t state, unsigned half, uint32_t *length)
 {
@@ -575,6 +594,7 @@ void classify_end(struct classifier *classifier, uint32_t *ref)
 	if (state) {
 		SHOW(state->bytes, sizeof(state->bytes));
 		look_leave(classifier, &state->look);
+		halves_end(classifier, state);
 	}
 	state_give(classifier, ref);
 }

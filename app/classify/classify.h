@@ -129,7 +129,8 @@ struct classify_flow {
 	uint8_t n_small_pkts; // of these, so many do not count against the budget; the same
 	bool midstream;
 	bool c2s_from_inside;
-	bool named; // it has given a name before
+	bool named;     // it has given a name before
+	uint8_t serves; // 1 << half of each that has answered a hello (struct classify_work)
 };
 
 static inline bool classify_packets_used_up(const struct classify_flow *flow)
@@ -186,6 +187,7 @@ struct classify_work {
 	uint8_t found_by;      // 1 << half of each whose payload it rests on
 	uint8_t named;         // the flow gave the name that it asks for
 	uint8_t awaits_name;   // it is about to
+	uint8_t serves;        // 1 << half of who has shown that it is the other one's server
 	uint8_t hello_refused; // a datagram that hides a name, if it means anything to its receiver
 	// What the ends say of themselves (greeting.h); NULL: nobody wants to know. The caller
 	// keeps the phase between calls; `greeted`: there is something to tell.
@@ -223,6 +225,13 @@ const uint8_t *classify_prefix(
 
 // Gives back a flow's state, of classification or of its decoder, if it has one.
 void classify_end(struct classifier *classifier, uint32_t *state);
+// A datagram flow is to be classified from the start, with this edition. What its state has of
+// hellos stays: with the parts that left before, the next one may be whole at the server.
+void classify_restart(
+	struct classifier *classifier, const struct edition *edition, uint32_t *state);
+// A datagram of that half was refused: the name that it made whole is told with each part of its
+// hello that comes again.
+void classify_refused(struct classifier *classifier, uint32_t state, unsigned half);
 
 // Decoders: a flow whose application has one keeps being fed after its verdict. `*state` as
 // above (a state is taken at the first call, none for datagrams that stand for themselves; without

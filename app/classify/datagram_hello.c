@@ -189,6 +189,18 @@ static bool is_whole(const struct datagram_hello *hello)
 	       length - MESSAGE_HEADER_BYTES >= text_be24(parts->bytes + 1);
 }
 
+// It says another thing than the message at hand. `alike`: of the same number and length, so that
+// the server may put it together with what left of that one; else another hello has begun.
+static bool is_out_of_place(
+	const struct datagram_hello *hello, bool alike, const struct text *fragment)
+{
+	bool alone = text_be24(fragment->at + 9) == text_be24(fragment->at + 1);
+
+	if (alike)
+		return !alone || !is_whole(hello);
+	return !is_whole(hello) && hello->n_refused < DTLS_REFUSED_MAX;
+}
+
 // Only a hello that begins the connection is of interest, and of several the last: behind a cookie
 // the client repeats it. False: it is not that of which parts are here, and that one is not whole;
 // or says another thing in the same place.
@@ -197,13 +209,14 @@ static bool put_fragment(struct datagram_hello *hello, struct text fragment)
 	uint32_t offset = text_be24(fragment.at + 6), part = fragment.length - DTLS_MESSAGE_BYTES;
 	const uint8_t *body = fragment.at + DTLS_MESSAGE_BYTES;
 	uint16_t message = octets_be16(fragment.at + 4);
-	bool same = hello->message_known && hello->message == message &&
-		    hello_parts_agree(&hello->parts, 0, fragment.at, MESSAGE_HEADER_BYTES) &&
+	bool alike = hello->message_known && hello->message == message &&
+		     hello_parts_agree(&hello->parts, 0, fragment.at, MESSAGE_HEADER_BYTES);
+	bool same = alike &&
 		    hello_parts_agree(&hello->parts, MESSAGE_HEADER_BYTES + offset, body, part);
 
-	if (!same && hello->message_known && !is_whole(hello) &&
-		hello->n_refused < DTLS_REFUSED_MAX) {
-		hello->n_refused++;
+	if (!same && hello->message_known && is_out_of_place(hello, alike, &fragment)) {
+		if (hello->n_refused < DTLS_REFUSED_MAX)
+			hello->n_refused++;
 		return false;
 	}
 	if (!same) {
@@ -218,11 +231,6 @@ static bool put_fragment(struct datagram_hello *hello, struct text fragment)
 	return true;
 }
 
-static bool is_asker(const struct datagram_hello *hello, unsigned half)
-{
-	return !hello->asker || hello->asker == half + 1;
-}
-
 static void note_name(
 	struct datagram_hello *hello, enum tls_hello_seen seen, struct datagram_asks *asks)
 {
@@ -231,24 +239,27 @@ static void note_name(
 	hello->named |= asks->told;
 }
 
-static enum tls_hello_seen feed_dtls(struct datagram_hello *hello, unsigned half,
-	struct text datagram, struct datagram_asks *asks)
+static void answer_dtls(
+	const struct datagram_hello *other, struct text datagram, struct datagram_asks *asks)
+{
+	bool answer = other->message_known && has_dtls(datagram, SERVER_HELLO);
+
+	asks->answered = answer && (is_whole(other) || other->named);
+	asks->refused = answer && !asks->answered;
+}
+
+static enum tls_hello_seen feed_dtls(struct datagram_hello *hello,
+	const struct datagram_hello *other, struct text datagram, struct datagram_asks *asks)
 {
 	struct text record = {NULL, 0}, fragment, rest = datagram;
 
-	if (!is_asker(hello, half)) {
-		bool answer = hello->message_known && has_dtls(datagram, SERVER_HELLO);
-
-		asks->answered = answer && (is_whole(hello) || hello->named);
-		asks->refused = answer && !asks->answered;
-		return TLS_HELLO_NONE;
-	}
+	if (other)
+		answer_dtls(other, datagram, asks);
 	while (take_hello(&rest, &record, CLIENT_HELLO, &fragment)) {
 		if (!put_fragment(hello, fragment)) {
 			asks->refused = true;
 			return TLS_HELLO_NONE;
 		}
-		hello->asker = (uint8_t)(half + 1);
 		asks->taken = true;
 	}
 	if (!asks->taken)
@@ -267,37 +278,37 @@ static bool is_zero_rtt(struct text datagram)
 	return !quic_is_google(version) && quic_type_of(datagram.at[0], version) == QUIC_ZERO_RTT;
 }
 
-static enum tls_hello_seen answer_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
+// True: there is nothing else in the datagram.
+static bool answer_quic(struct quic_crypto *crypto, struct datagram_hello *other,
 	struct text datagram, struct datagram_asks *asks)
 {
 	enum quic_answer answer =
-		quic_initial_answer(crypto, &hello->quic, &hello->parts, datagram);
+		quic_initial_answer(crypto, &other->quic, &other->parts, datagram);
 
 	if (answer == QUIC_ASKED_AGAIN)
-		hello->named = false;
-	asks->answered = answer == QUIC_ANSWERED || (answer == QUIC_ANSWER_REFUSED && hello->named);
-	asks->refused = answer == QUIC_ANSWER_REFUSED && !hello->named;
-	return TLS_HELLO_NONE;
+		other->named = false;
+	asks->answered = answer == QUIC_ANSWERED || (answer == QUIC_ANSWER_REFUSED && other->named);
+	asks->refused = answer == QUIC_ANSWER_REFUSED && !other->named;
+	asks->serves = other->quic.n_opened;
+	return asks->serves && other->quic.n_opened == other->quic.n_tries;
 }
 
 static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram_hello *hello,
-	unsigned half, struct text datagram, struct datagram_asks *asks)
+	struct datagram_hello *other, bool serves, struct text datagram, struct datagram_asks *asks)
 {
-	bool known = hello->asker;
 	enum tls_hello_seen seen;
 
-	if (!is_asker(hello, half))
-		return answer_quic(crypto, hello, datagram, asks);
-	enum quic_seen fed = quic_initial_feed(crypto, &hello->quic, &hello->parts, datagram);
+	if (other && other->quic.version && answer_quic(crypto, other, datagram, asks))
+		return TLS_HELLO_NONE;
+	enum quic_seen fed = quic_initial_feed(
+		crypto, &hello->quic, &hello->parts, serves || asks->serves, datagram);
 
 	asks->taken = fed == QUIC_TAKEN || fed == QUIC_BEGUN;
-	// what nothing opens may be the server's, where nobody has asked
-	asks->refused = fed == QUIC_REFUSED && (known || half == HALF_C2S);
+	asks->refused |= fed == QUIC_REFUSED;
 	if (fed == QUIC_NOTHING && !hello->quic.version && is_zero_rtt(datagram))
 		return TLS_HELLO_MORE;
 	if (!asks->taken)
 		return TLS_HELLO_NONE;
-	hello->asker = (uint8_t)(half + 1);
 	if (fed == QUIC_BEGUN)
 		hello->named = false;
 	asks->version = hello->quic.version;
@@ -310,22 +321,23 @@ static enum tls_hello_seen feed_quic(struct quic_crypto *crypto, struct datagram
 }
 
 enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datagram_hello *hello,
-	unsigned half, struct text datagram, struct datagram_asks *asks)
+	struct datagram_hello *other, bool serves, struct text datagram, struct datagram_asks *asks)
 {
 	enum tls_hello_seen seen = TLS_HELLO_NONE;
 
 	memset(asks, 0, sizeof(*asks));
 	hello->quic.n_tries = hello->quic.n_opened = 0;
+	if (other)
+		other->quic.n_tries = other->quic.n_opened = 0;
 	if (is_quic(datagram))
-		return feed_quic(crypto, hello, half, datagram, asks);
+		return feed_quic(crypto, hello, other, serves, datagram, asks);
 	if (is_clear_google(datagram)) {
-		if (half == HALF_C2S)
-			seen = read_clear_google(datagram, asks);
+		seen = read_clear_google(datagram, asks);
 		asks->taken = seen != TLS_HELLO_NONE;
 		asks->told = asks->settled = asks->name.length;
 		return seen;
 	}
-	return feed_dtls(hello, half, datagram, asks);
+	return feed_dtls(hello, other, datagram, asks);
 }
 
 // The first message of a flight is the hello; what its client asks for once more (a request for a

@@ -4,6 +4,7 @@
 // STUN.
 #include "host_name.h"
 #include "classify_job.h"
+#include "hello_halves.h"
 #include "stun_message.h"
 #include "tls_certificate.h"
 #include "tls_record.h"
@@ -50,21 +51,28 @@ static void asked_for(struct job *job, unsigned half, uint16_t app)
 	job_propose(job, app, NO_SIGNATURE, CONFIDENCE_DPI);
 }
 
-static void look_on(struct look *look, const struct datagram_hello *hello,
+// How a half's own hello stands behind a datagram of it.
+static void look_on(uint8_t *host, const struct datagram_hello *hello,
 	const struct datagram_asks *asks, enum tls_hello_seen seen)
 {
-	if (asks->answered) // but for connections that were left, of which nothing may pass
-		look->host = hello->quic.n_left ? HOST_UNANSWERED : HOST_LOOKED_AT;
-	else if (!asks->taken && seen == TLS_HELLO_MORE && look->host == HOST_NOT_LOOKED)
-		look->host = HOST_AWAITED;
+	if (!asks->taken && seen == TLS_HELLO_MORE && *host == HOST_NOT_LOOKED)
+		*host = HOST_AWAITED;
 	else if (asks->taken && seen == TLS_HELLO_NONE && !hello->quic.version)
-		look->host = HOST_LOOKED_AT;   // no server takes it
-	else if (asks->taken && !hello->asker) // nothing is kept of it
-		look->host = HOST_LOOKED_AT;
+		*host = HOST_LOOKED_AT;                       // no server takes it
+	else if (asks->taken && !datagram_hello_begun(hello)) // nothing is kept of it
+		*host = HOST_LOOKED_AT;
 	else if (asks->taken && seen != TLS_HELLO_MORE)
-		look->host = HOST_UNANSWERED;
+		*host = HOST_UNANSWERED;
 	else if (asks->taken)
-		look->host = hello->named ? HOST_NAMED : HOST_AWAITED;
+		*host = hello->named ? HOST_NAMED : HOST_AWAITED;
+}
+
+static void count(struct classify_work *work, const struct datagram_hello *hello)
+{
+	if (!hello)
+		return;
+	work->quic_tried += hello->quic.n_tries;
+	work->quic_opened += hello->quic.n_opened;
 }
 
 // The hello that a client sends in datagrams: in this one, or in this one and what is kept of those
@@ -74,25 +82,27 @@ static bool read_datagram(struct classifier *classifier, struct job *job, struct
 {
 	const struct text datagram = span_text(job->span);
 	struct look *look = job->look;
-	struct datagram_hello *hello = state ? &state->hello : &classifier->hello;
 	unsigned half = job->span->half & 1;
 
 	if (!(user_apps_have_hosts(job->user) || greets_datagram(job)) ||
 		!datagram_hello_may_be(datagram))
 		return false;
-	if (!hello_goes_on(look)) {
-		SHOW(hello, sizeof(*hello));
-		datagram_hello_clear(hello);
-	}
-	enum tls_hello_seen seen =
-		datagram_hello_feed(classifier->crypto, hello, half, datagram, asks);
+	struct datagram_hello *hello = halves_open(classifier, state, half);
+	struct datagram_hello *other = halves_kept(classifier, state, !half);
+	enum tls_hello_seen seen = datagram_hello_feed(
+		classifier->crypto, hello, other, job->flow->serves >> half & 1, datagram, asks);
 
-	job->work->quic_tried += hello->quic.n_tries;
-	job->work->quic_opened += hello->quic.n_opened;
+	count(job->work, hello);
+	count(job->work, other);
 	job->work->hello_refused |= asks->refused;
+	job->work->serves |= (uint8_t)(asks->serves << half);
 	if (asks->taken && half == HALF_C2S)
 		greet_datagram(job, seen, asks);
-	look_on(look, hello, asks, seen);
+	if (asks->answered) // but for connections that were left, of which nothing may pass
+		look->host[!half] = other->quic.n_left ? HOST_UNANSWERED : HOST_LOOKED_AT;
+	look_on(&look->host[half], hello, asks, seen);
+	if (!halves_settle(classifier, state, half, hello))
+		job->work->hello_refused = true;
 	return asks->taken && (asks->told || seen == TLS_HELLO_WHOLE);
 }
 
@@ -178,7 +188,7 @@ static void look_at_certificate(struct job *job, unsigned half)
 		tls_certificate_name((struct text){look->at[half], look->length[half]}, &name);
 
 	if (seen != HOST_MORE)
-		look->host = HOST_LOOKED_AT;
+		look->host[0] = HOST_LOOKED_AT;
 	if (seen == HOST_FOUND)
 		named(job, half, (struct text){name.bytes, name.length});
 }
@@ -191,9 +201,9 @@ static void look_at_host(struct job *job)
 	unsigned half = job->span->half & 1;
 	struct host_name name;
 
-	if (!user_apps_have_hosts(job->user) || look->host == HOST_LOOKED_AT)
+	if (!user_apps_have_hosts(job->user) || look->host[0] == HOST_LOOKED_AT)
 		return;
-	if (look->host == HOST_OF_SERVER && half == HALF_S2C) {
+	if (look->host[0] == HOST_OF_SERVER && half == HALF_S2C) {
 		look_at_certificate(job, half);
 		return;
 	}
@@ -201,16 +211,16 @@ static void look_at_host(struct job *job)
 		// Of a flow that is seen from its server's side alone, the server's own name is
 		// left.
 		if (!look->length[HALF_C2S] && look->at[half][0] == TLS_HANDSHAKE) {
-			look->host = HOST_OF_SERVER;
+			look->host[0] = HOST_OF_SERVER;
 			look_at_certificate(job, half);
 		}
 		return;
 	}
 	enum host_seen seen = host_name_find(look->at[half], look->length[half], &name);
 
-	look->host = seen == HOST_MORE                          ? HOST_AWAITED
-		     : seen == HOST_UNASKED && half == HALF_C2S ? HOST_OF_SERVER
-								: HOST_LOOKED_AT;
+	look->host[0] = seen == HOST_MORE                          ? HOST_AWAITED
+			: seen == HOST_UNASKED && half == HALF_C2S ? HOST_OF_SERVER
+								   : HOST_LOOKED_AT;
 	if (seen == HOST_FOUND)
 		named(job, half, (struct text){name.bytes, name.length});
 	asked_for(job, half, name.app);

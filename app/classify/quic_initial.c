@@ -331,7 +331,7 @@ static bool has_piece(const struct packet *packet, const struct opened *opened)
 }
 
 enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *flow,
-	struct hello_parts *parts, struct text datagram)
+	struct hello_parts *parts, bool serves, struct text datagram)
 {
 	bool small = datagram.length < QUIC_DATAGRAM_MIN;
 	enum quic_seen seen = QUIC_NOTHING;
@@ -343,15 +343,15 @@ enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *f
 		struct opened opened;
 
 		if (n == QUIC_PACKETS_MAX)
-			return QUIC_REFUSED;
+			return serves ? seen : QUIC_REFUSED;
 		if (type != QUIC_INITIAL || !quic_version_known(packet.version))
 			continue;
-		bool known = flow->version;
+		// a server may open what is not opened here
+		bool unread = flow->version || packet.whole.length > PACKET_MAX ||
+			      packet.number_at > HEADER_MAX - NUMBER_MAX;
 
-		if (packet.whole.length > PACKET_MAX || packet.number_at > HEADER_MAX - NUMBER_MAX)
-			return QUIC_REFUSED; // a server may open what is not opened here
 		if (!open_with_any(crypto, flow, &packet, &opened)) {
-			if (known)
+			if (unread && !serves)
 				return QUIC_REFUSED;
 			continue;
 		}
@@ -401,6 +401,7 @@ static enum quic_answer take_answer(
 enum quic_answer quic_initial_answer(struct quic_crypto *crypto, struct quic_flow *flow,
 	struct hello_parts *parts, struct text datagram)
 {
+	enum quic_answer answer = QUIC_NO_ANSWER;
 	struct packet packet;
 	enum quic_type type;
 
@@ -416,11 +417,12 @@ enum quic_answer quic_initial_answer(struct quic_crypto *crypto, struct quic_flo
 			continue;
 		struct text frames = {opened.inside, opened.length};
 
-		while (next_piece(&frames, quic_is_google(packet.version), &piece))
+		while (answer == QUIC_NO_ANSWER &&
+			next_piece(&frames, quic_is_google(packet.version), &piece))
 			if (piece.bytes.length && piece.offset == flow->answer_base)
-				return quic_is_google(packet.version)
-					       ? QUIC_ANSWERED
-					       : take_answer(flow, parts, piece.bytes);
+				answer = quic_is_google(packet.version)
+						 ? QUIC_ANSWERED
+						 : take_answer(flow, parts, piece.bytes);
 	}
-	return QUIC_NO_ANSWER;
+	return answer;
 }

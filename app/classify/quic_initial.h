@@ -58,10 +58,12 @@ struct quic_flow { // zeroed at first
 	uint8_t n_opened; // those that were
 };
 
-// A datagram of the client's.
+// A datagram of the client's. `serves`: this side has answered the other one's connection, so that
+// what nothing opens is no more than an answer, too.
 enum quic_seen quic_initial_feed(struct quic_crypto *crypto, struct quic_flow *flow,
-	struct hello_parts *parts, struct text datagram);
-// A datagram of its server's.
+	struct hello_parts *parts, bool serves, struct text datagram);
+// A datagram of its server's. What `n_opened` counts afterwards, only who has seen the client's
+// first packet can have sealed.
 enum quic_answer quic_initial_answer(struct quic_crypto *crypto, struct quic_flow *flow,
 	struct hello_parts *parts, struct text datagram);
 

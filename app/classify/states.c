@@ -178,8 +178,12 @@ void classifier_rank(struct classifier *classifier, uint32_t ref, unsigned rank)
 {
 	if (ref == CLASSIFY_NO_STATE)
 		return;
+	const struct state *state = state_at(classifier, ref, STATE_CLASSIFY);
+
 	unlink_state(classifier, ref);
 	link_youngest(classifier, ref, rank);
+	if (state)
+		classifier_rank(classifier, state->look.beside, rank);
 }
 
 unsigned classifier_states_free(const struct classifier *classifier)

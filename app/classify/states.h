@@ -52,13 +52,14 @@ struct look {
 	struct memo_slot memos[APP_MEMOS];
 	struct pending pending[PENDING_MAX]; // verifiers that said MORE
 	uint8_t n_pending;
-	uint8_t host;         // enum host_look: the name that the client asks for
+	uint8_t host[2];      // enum host_look, of datagrams by half; of a stream the first
 	bool ended[2];        // a gap: nothing can be added to this half's prefix
 	uint16_t length[2];   // bytes of prefix
 	const uint8_t *at[2]; // the prefix: in the state, or in the packet at hand
 	const struct edition
 		*edition; // that it is classified with, or NULL; not touched once it is retired
 	uint32_t edition_number;
+	uint32_t beside; // reference of the state with the other half's hello (hello_halves.h)
 };
 
 struct state {
@@ -67,7 +68,7 @@ struct state {
 			struct look look;
 			union {
 				uint8_t bytes[2][CLASSIFY_PREFIX_BYTES]; // TCP
-				struct datagram_hello hello; // UDP, while hello_goes_on()
+				struct datagram_hello hello;             // UDP, while half_asks()
 			};
 		};
 		struct decoder_state decoder;
@@ -86,6 +87,7 @@ enum state_use {
 	STATE_FREE,
 	STATE_CLASSIFY,
 	STATE_DECODE,
+	STATE_BESIDE, // of a flow that has another one: nothing but `hello`
 };
 
 struct shape {
@@ -136,11 +138,20 @@ static inline bool half_closed(const struct look *look, unsigned half)
 {
 	return look->ended[half] || look->length[half] == CLASSIFY_PREFIX_BYTES;
 }
-// The hello of a datagram flow goes on.
+// The hello of a half of a datagram flow goes on.
+static inline bool half_asks(const struct look *look, unsigned half)
+{
+	uint8_t host = look->host[half];
+
+	return host == HOST_AWAITED || host == HOST_NAMED || host == HOST_UNANSWERED;
+}
 static inline bool hello_goes_on(const struct look *look)
 {
-	return look->host == HOST_AWAITED || look->host == HOST_NAMED ||
-	       look->host == HOST_UNANSWERED;
+	return half_asks(look, 0) || half_asks(look, 1);
+}
+static inline bool name_awaited(const struct look *look)
+{
+	return look->host[0] == HOST_AWAITED || look->host[1] == HOST_AWAITED;
 }
 
 #endif

@@ -273,6 +273,7 @@ struct flow_cold {
 	uint16_t learned_app; // what the caches know of its ends (inspect_learned.h); APP_NONE
 	uint8_t learned_from; // enum learned_from
 	uint8_t named;        // it gave a name of its own
+	uint8_t serves;       // UDP: 1 << half of each that has answered a hello of QUIC
 	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
 	// What is read for each packet under inspection lies in one cache line, the last.
 	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)

@@ -117,7 +117,8 @@ static void forget(struct lcore *lcore, struct walk *walk)
 	walk->ref = FLOW_REF_NONE;
 }
 
-static void keep_out(struct flow *flow, struct flow_refused *refused, const struct walk *walk)
+static void keep_out(struct lcore *lcore, struct flow *flow, struct flow_refused *refused,
+	const struct walk *walk)
 {
 	const struct pkt *pkt = walk->pkt;
 	uint32_t from = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN), to = from + pkt->payload_len;
@@ -134,6 +135,7 @@ static void keep_out(struct flow *flow, struct flow_refused *refused, const stru
 
 		if (!start)
 			length = 0;
+		classify_refused(lcore->classifier, flow->classify_state, walk->half);
 		refused->connection =
 			datagram_hello_connection((struct text){start, length}, &refused->random);
 		return;
@@ -170,7 +172,7 @@ static void refuse_flow(struct lcore *lcore, struct walk *walk, const struct dec
 		forget(lcore, walk);
 		return;
 	}
-	keep_out(flow, &cold->refused, walk);
+	keep_out(lcore, flow, &cold->refused, walk);
 }
 
 void refuse_packet(struct lcore *lcore, struct walk *walk, const struct decision *decision,
@@ -217,10 +219,13 @@ bool refuse_segment(
 	return again(lcore, walk, refused);
 }
 
-// As if no packet had come before.
+// As if no packet had come before, but for the hellos of datagrams.
 static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_cold *cold)
 {
-	classify_end(lcore->classifier, &flow->classify_state);
+	if (flow->l4_proto == IPPROTO_UDP)
+		classify_restart(lcore->classifier, lcore->policy->edition, &flow->classify_state);
+	else
+		classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
 	classify_end(lcore->classifier, &cold->again.state);
 	cold->again = (struct flow_again){0};

@@ -148,6 +148,7 @@ static struct classify_flow about_flow(const struct inspection *in, const struct
 		.midstream = span->flags & SPAN_MIDSTREAM,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 		.named = in->cold->named,
+		.serves = in->cold->serves,
 	};
 }
 
@@ -176,6 +177,7 @@ static void count_hellos(struct inspection *in, const struct classify_work *work
 
 	lcore->stats.classify_quic_tried += work->quic_tried;
 	lcore->stats.classify_quic_opened += work->quic_opened;
+	in->cold->serves |= work->serves;
 	if (!work->hello_refused)
 		return;
 	lcore->stats.classify_hello_refused++;

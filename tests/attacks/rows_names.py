@@ -96,6 +96,40 @@ def quic_forged_whole(world):
 
 add("quic_forged_whole_hello", "QUIC names", 2, NAMES, quic_forged_whole)
 
+
+def quic_beside(forged, at, *datagrams, last=PASS):
+    """Forged hellos in the server's name ahead of one of the ends' datagrams, pairs (direction, payload)."""
+    def build(world):
+        talk = Talk(world)
+        for n, (direction, payload) in enumerate(datagrams):
+            if n == at:
+                world.expect = ANY
+                for hello in forged:
+                    talk.datagram(1, 40443, 443, hello)
+            world.expect = last if n == len(datagrams) - 1 else PASS
+            talk.datagram(direction, 40443, 443, payload)
+    return build
+
+
+def _halves(name, dcid=DCID):
+    hello = hello_of_quic(name)
+    return quic_initial(crypto_frame(hello[:50]), dcid), quic_initial(crypto_frame(hello[50:], 50), dcid, 1)
+
+
+_IN_TWO = tuple((0, datagram) for datagram in _halves(BLOCKED))
+_HONEST = tuple((0, datagram) for datagram in _halves(ALLOWED)) + ((1, quic_server()),) * 4 + tuple(
+    (n % 2, b"\x43" + noise(300 + n, n)) for n in range(20))
+add("quic_in_two", "QUIC names", 10, NAMES, quic_beside((), 0, *_IN_TWO, last=DROP), rule="no-blocked")
+for _name, _forged in {
+        "whole": (quic_client("www.other.example", dcid=OTHER),), "beginning": _halves("www.other.example", OTHER)[:1],
+        "refused": (quic_client(BLOCKED, dcid=OTHER),),
+        "beginnings": tuple(_halves("www.other.example", bytes([n]) * 8)[0] for n in range(1, 9))}.items():
+    for _at, _place in enumerate(("first", "between", "behind", "late")):
+        add(f"quic_as_server_{_name}_{_place}", "QUIC names", 10, NAMES, quic_beside(_forged, _at, *_HONEST))
+    for _at, _place in enumerate(("first", "between")):
+        add(f"quic_hidden_as_server_{_name}_{_place}", "QUIC names", 10, NAMES, quic_beside(_forged, _at, *_IN_TWO, last=DROP),
+            rule="no-blocked", control="quic_in_two")
+
 # 11. TLS.
 
 

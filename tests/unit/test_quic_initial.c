@@ -93,7 +93,7 @@ static void feed(struct world *world, const uint8_t *bytes, size_t length)
 	world->seen = TLS_HELLO_NONE;
 	memset(&world->asks, 0, sizeof(world->asks));
 	if (datagram_hello_may_be((struct text){exact, (uint32_t)length}))
-		world->seen = datagram_hello_feed(world->crypto, &world->hello, HALF_C2S,
+		world->seen = datagram_hello_feed(world->crypto, &world->hello, NULL, false,
 			(struct text){exact, (uint32_t)length}, &world->asks);
 	free(exact);
 }
@@ -454,7 +454,7 @@ static void test_chlo(void **state)
 	memcpy(clear + 9, "Q043\1", 5);
 	memcpy(clear + 30, chlo, n);
 	assert_true(datagram_hello_may_be((struct text){clear, sizeof(clear)}));
-	assert_int_equal(datagram_hello_feed(world->crypto, &world->hello, HALF_C2S,
+	assert_int_equal(datagram_hello_feed(world->crypto, &world->hello, NULL, false,
 				 (struct text){clear, sizeof(clear)}, &world->asks),
 		TLS_HELLO_WHOLE);
 	assert_int_equal(world->asks.name.length, strlen(NAME));
@@ -541,7 +541,7 @@ static void test_random_and_heap(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		begin(world);
 		before = n_allocated;
-		world->seen = datagram_hello_feed(world->crypto, &world->hello, HALF_C2S,
+		world->seen = datagram_hello_feed(world->crypto, &world->hello, NULL, false,
 			(struct text){sealed, (uint32_t)length}, &world->asks);
 		assert_int_equal(n_allocated, before);
 		assert_asks(world, NAME);
@@ -552,7 +552,7 @@ static void test_random_and_heap(void **state)
 			sealed[at] = (uint8_t)rand();
 		begin(world);
 		before = n_allocated;
-		datagram_hello_feed(world->crypto, &world->hello, HALF_C2S,
+		datagram_hello_feed(world->crypto, &world->hello, NULL, false,
 			(struct text){sealed, (uint32_t)length}, &world->asks);
 		assert_int_equal(n_allocated, before);
 		assert_int_equal(world->hello.quic.n_opened, 0);
