@@ -143,7 +143,11 @@ static int check_machine(const struct gateway *gateway)
 	preflight_run(gateway, &host, memory_needed_mb(gateway), &found);
 	for (unsigned i = 0; i < found.n; i++) {
 		const struct preflight_item *item = &found.items[i];
-		printf("%-7s %s: %s\n", item->code ? "MISSING" : "ok", item->what, item->text);
+		printf("%-7s %s: %s\n",
+			item->code      ? "MISSING"
+			: item->warning ? "WARNING"
+					: "ok",
+			item->what, item->text);
 	}
 	return preflight_code(&found);
 }

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "again.h"
 #include "launcher_process.h"
 #include "log.h"
 
@@ -24,6 +25,7 @@
 #define PREVIOUS_PATIENCE_MS 3000
 #define PREVIOUS_POLL_MS     20
 #define DEATH_PATIENCE_MS    5000
+#define AGAIN_PATIENCE_MS    1000
 #define HEARD_MAX            64 // words per turn, so that a hook's time limit holds
 
 // Its end of our socket is closed before its other files are: only the process's own end means that
@@ -58,6 +60,8 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 				badly = word == LAUNCHER_ENDED_BADLY;
 			} else if (word == LAUNCHER_PORTS) {
 				launcher_plan_ports_taken(plan);
+			} else if (word >= LAUNCHER_AGAIN) {
+				launcher_plan_again(plan, word - LAUNCHER_AGAIN, fd);
 			} else if (word < LAUNCHER_FAILED) {
 				announced |= word == LAUNCHER_FORWARDING;
 				hook_add(&hook, word);
@@ -240,6 +244,19 @@ void launcher_tell(struct launcher *launcher, enum launcher_word word)
 	log_error("the launcher has died (%s): no hook command is run any more, and what the "
 		  "gateway leaves behind is not removed; restart when convenient",
 		strerror(errno));
+}
+
+int launcher_again(struct launcher *launcher, unsigned port, struct again_sockets *out)
+{
+	if (!launcher->fd_plus_1 || launcher->lost)
+		return -EPIPE;
+	// An answer that came too late, once.
+	while (again_receive_sockets(launcher->fd_plus_1 - 1, 0, out) != -ETIMEDOUT && out->n_fds)
+		again_close(out);
+	launcher_tell(launcher, (enum launcher_word)(LAUNCHER_AGAIN + port));
+	if (launcher->lost)
+		return -EPIPE;
+	return again_receive_sockets(launcher->fd_plus_1 - 1, AGAIN_PATIENCE_MS, out);
 }
 
 void launcher_end(struct launcher *launcher, bool badly)

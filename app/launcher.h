@@ -10,6 +10,7 @@
 #define SLUICE_LAUNCHER_H
 
 #include <stdbool.h>
+#include <assert.h>
 #include <stddef.h>
 #include <sys/types.h>
 #include "gateway.h"
@@ -26,7 +27,11 @@ enum launcher_word {
 	LAUNCHER_ENDED,     // nothing is open any more: clean up
 	LAUNCHER_ENDED_BADLY,
 	LAUNCHER_WORDS_MAX,
+	// This and the index of a port: its interface was made again, open sockets on it (again.h).
+	// The only word that is answered at once.
+	LAUNCHER_AGAIN = 0x40,
 };
+static_assert((int)LAUNCHER_WORDS_MAX <= (int)LAUNCHER_AGAIN, "words are told apart");
 
 struct launcher { // zeroed: there is none
 	int fd_plus_1;
@@ -41,6 +46,9 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 // Whether the hook can be run, and by nobody's will but root's. -ENOENT, -EACCES, -EPERM, message.
 int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len);
 void launcher_tell(struct launcher *launcher, enum launcher_word word);
+struct again_sockets;
+// Asks it for sockets of the port with that index, and waits, at most a second. 0; -errno: none.
+int launcher_again(struct launcher *launcher, unsigned port, struct again_sockets *out);
 // The last call: waits until it has cleaned up, at most 3 s. `badly`: after a failure.
 void launcher_end(struct launcher *launcher, bool badly);
 

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "again.h"
 #include "eal_args.h"
 #include "launcher_process.h"
 #include "log.h"
@@ -51,6 +53,37 @@ void launcher_plan_ports_taken(struct launcher_plan *plan)
 	for (unsigned i = 0; i < plan->n_ports; i++)
 		link_query(plan->ports[i].interface, &plan->ports[i].taken);
 	plan->ports_taken = true;
+}
+
+static struct launcher_port *cleaned_port(struct launcher_plan *plan, const char *interface)
+{
+	for (unsigned i = 0; i < plan->n_ports; i++) {
+		if (strcmp(plan->ports[i].interface, interface) == 0)
+			return &plan->ports[i];
+	}
+	return NULL;
+}
+
+void launcher_plan_again(struct launcher_plan *plan, unsigned index, int fd)
+{
+	struct again_sockets sockets = {.answer = {.error = -EINVAL}};
+	const struct gateway *gateway = plan->gateway;
+
+	if (index < gateway->n_ports) {
+		const struct gateway_port *port = &gateway->ports[index];
+		char interface[IF_NAMESIZE];
+
+		if (again_interface_of(port->device, interface)) {
+			struct launcher_port *cleaned = cleaned_port(plan, interface);
+			if (cleaned)
+				link_query(interface, &cleaned->before);
+			again_open(port->device, interface, port->mtu, &sockets);
+			if (cleaned)
+				link_query(interface, &cleaned->taken);
+		}
+	}
+	again_send_sockets(fd, &sockets);
+	again_close(&sockets);
 }
 
 // libxdp pins what it attaches where bpffs is mounted.

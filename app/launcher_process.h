@@ -29,6 +29,8 @@ struct launcher_plan {
 void launcher_plan_init(
 	struct launcher_plan *plan, const struct gateway *gateway, const char *file_prefix);
 void launcher_plan_ports_taken(struct launcher_plan *plan);
+// Sockets for the port with that index of gateway.json, whose interface was made again; answers.
+void launcher_plan_again(struct launcher_plan *plan, unsigned index, int fd);
 // The gateway is gone, or has let go of everything.
 void launcher_clean(const struct launcher_plan *plan);
 // The stale socket of a process that died; one that answers stays.

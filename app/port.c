@@ -13,6 +13,7 @@
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include "again_port.h"
 #include "eal.h"
 #include "eal_args.h"
 #include "log.h"
@@ -30,7 +31,7 @@ static uint16_t ethdev_receive(void *ctx, uint16_t queue, struct rte_mbuf **pkts
 	return rte_eth_rx_burst(((const struct port *)ctx)->port_id, queue, pkts, n);
 }
 
-static uint16_t ethdev_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+uint16_t port_ethdev_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	return rte_eth_tx_burst(((const struct port *)ctx)->port_id, queue, pkts, n);
 }
@@ -81,8 +82,14 @@ static void ethdev_counters(void *ctx, struct port_counters *out)
 		out->rx_nombuf = stats.rx_nombuf;
 		out->tx_errors = stats.oerrors;
 	}
+	if (port->again)
+		again_counters(port->again, out);
+	out->link = port->link;
+	out->link_changes = port->link_changes;
+	out->link_up = port->link == PORT_LINK_UP;
 	if (rte_eth_link_get_nowait(port->port_id, &link) == 0) {
-		out->link_up = link.link_status == RTE_ETH_LINK_UP;
+		if (port->link == PORT_LINK_UNKNOWN)
+			out->link_up = link.link_status == RTE_ETH_LINK_UP;
 		out->speed_mbps =
 			link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	}
@@ -147,7 +154,7 @@ int ports_attach(struct dataplane *dp, const struct gateway *gateway, char *err,
 		port->peer = PORT_NONE;
 		port->ctx = port;
 		port->receive = ethdev_receive;
-		port->send = ethdev_send;
+		port->send = port_ethdev_send;
 		port->counters = ethdev_counters;
 		port->lost_fd = -1;
 		int rc = attach_one(dp, &gateway->ports[i], port, err, err_len);
@@ -271,6 +278,7 @@ static int setup_queues(struct port *port, const struct port_plan *plan,
 
 	for (int i = 0; !pool && i < RTE_MAX_NUMA_NODES; i++)
 		pool = pools[i];
+	port->pool = pool;
 	*what = "a receive queue could not be made: another program has the device, or it is not "
 		"up to this configuration (af_xdp: ss -a --xdp -p shows whose socket it is)";
 	for (uint16_t q = 0; q < plan->n_rxq; q++) {
@@ -421,26 +429,6 @@ int ports_start(struct dataplane *dp, char *err, size_t err_len)
 	return 0;
 }
 
-void ports_watch_links(const struct dataplane *dp, uint64_t *up)
-{
-	for (unsigned i = 0; i < dp->n_ports; i++) {
-		const struct port *port = &dp->ports[i];
-		struct rte_eth_link link;
-		uint64_t bit = 1ull << i;
-		if (rte_eth_link_get_nowait(port->port_id, &link))
-			continue;
-		bool is_up = link.link_status == RTE_ETH_LINK_UP;
-		if (is_up == !!(*up & bit))
-			continue;
-		*up ^= bit;
-		if (is_up)
-			log_notice("port \"%s\": link up", port->name);
-		else
-			log_warning("port \"%s\": link down; nothing passes until it is up",
-				port->name);
-	}
-}
-
 void ports_close(struct dataplane *dp)
 {
 	// What was accepted by the drivers is counted as sent: let it leave.
@@ -449,6 +437,8 @@ void ports_close(struct dataplane *dp)
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		rte_eth_dev_stop(dp->ports[i].port_id);
 		rte_eth_dev_close(dp->ports[i].port_id);
+		again_free(dp->ports[i].again);
+		dp->ports[i].again = NULL;
 		if (dp->ports[i].lost_fd >= 0)
 			close(dp->ports[i].lost_fd);
 	}

@@ -32,7 +32,7 @@ int ports_start(struct dataplane *dp, char *err, size_t err_len);
 // by dp->stopping.
 void ports_close(struct dataplane *dp);
 
-// Logs each port's link when it differs from *up (bit per port), and keeps it there.
-void ports_watch_links(const struct dataplane *dp, uint64_t *up);
+// A port's send while it has a link.
+uint16_t port_ethdev_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 #endif

@@ -169,6 +169,8 @@ int port_plan_make(const struct port_wish *wish, const struct rte_eth_dev_info *
 	if (quirks & QUIRK_CHECKSUM_PARTIAL)
 		rx &= ~(uint64_t)RTE_ETH_RX_OFFLOAD_CHECKSUM;
 	plan->conf.rxmode.offloads = rx & info->rx_offload_capa;
+	plan->conf.intr_conf.rmv =
+		info->dev_flags && *info->dev_flags & RTE_ETH_DEV_INTR_RMV; // port_link.h
 	// No checksum offload is asked for in sending: what we forward has its checksum, what we
 	// make is small, and the fast send paths of several drivers end with that request. Chains
 	// come in by any port, so every port that can takes them. FAST_FREE excludes both chains

@@ -18,6 +18,7 @@
 #include "eal_args.h"
 #include "identity.h"
 #include "launcher.h"
+#include "link.h"
 #include "options.h"
 
 #define CAP_BIT(cap) (1ull << (cap))
@@ -57,6 +58,7 @@ static void note(struct preflight *out, int code, const char *what, const char *
 		return;
 	struct preflight_item *item = &out->items[out->n++];
 	item->code = code;
+	item->warning = false;
 	snprintf(item->what, sizeof(item->what), "%s", what);
 	va_list args;
 	va_start(args, format);
@@ -318,6 +320,28 @@ static void check_pci(const struct gateway_port *port, const struct preflight_ho
 		name, driver[0] ? driver : "no driver", name);
 }
 
+// It starts all the same: the interface may come up later.
+static void warn_of_link(const char *interface, const char *what, struct preflight *out)
+{
+	struct link_state link;
+	unsigned before = out->n;
+
+	if (link_query(interface, &link) < 0 || !link.ifindex)
+		return;
+	if (!link.up)
+		note(out, 0, what,
+			"interface %s is down, and nothing passes until it is up: ip link set %s "
+			"up",
+			interface, interface);
+	else if (!link.carrier)
+		note(out, 0, what,
+			"interface %s has no carrier, and nothing passes without: look at its "
+			"cable and at the other end",
+			interface);
+	for (unsigned i = before; i < out->n; i++)
+		out->items[i].warning = true;
+}
+
 static void check_virtual(const struct gateway_port *port, const struct preflight_host *host,
 	const char *what, struct preflight *out)
 {
@@ -330,7 +354,8 @@ static void check_virtual(const struct gateway_port *port, const struct prefligh
 		device_describe_missing(port->device, text, sizeof(text));
 		note(out, EXIT_CODE_UNAVAILABLE, what, "%s", text);
 		present = false;
-	}
+	} else if (interface_of(port->device, interface, sizeof(interface)))
+		warn_of_link(interface, what, out);
 	device_driver_of(port->device, driver, sizeof(driver));
 	for (size_t i = 0; present && i < KERNEL_DRIVERS; i++) {
 		if (strcmp(kernel_drivers[i].driver, driver) != 0)

@@ -12,7 +12,8 @@
 #define PREFLIGHT_ITEMS_MAX 128
 
 struct preflight_item {
-	int code; // 0: fine; else the exit code that it means: 69 or 77
+	int code;     // 0: fine; else the exit code that it means: 69 or 77
+	bool warning; // of code 0: it starts, but nothing may pass
 	char what[96];
 	char text[768]; // what was found; for a failure also what to do
 };

@@ -27,6 +27,7 @@
 #include "phases.h"
 #include "pidfile.h"
 #include "port.h"
+#include "port_link.h"
 #include "preflight.h"
 #include "run_ledger.h"
 #include "run_limits.h"
@@ -64,9 +65,9 @@ struct run { // everything, in the order in which it is made
 	struct lcore_thread threads[LCORES_MAX];
 	struct scan_threads *scan; // when there is a scan engine
 	struct standby *standby;   // when inspection fails open
-	uint64_t links;            // bit per port: up
-	bool forwarded;            // lcores have run
-	bool lcores_lost;          // a lcore has not left: nothing of it may be freed
+	struct port_links *links;
+	bool forwarded;   // lcores have run
+	bool lcores_lost; // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
 
@@ -268,14 +269,14 @@ static int check_machine(struct run *run)
 
 	preflight_host_init(&host);
 	preflight_run(run->gateway, &host, memory_needed_mb(run->gateway), &found);
-	int code = preflight_code(&found);
-	bool told = false;
+	int code = preflight_code(&found), told = 0;
 	for (unsigned i = 0; i < found.n; i++) {
-		if (found.items[i].code)
-			log_error("%s: %s", found.items[i].what, found.items[i].text);
-		if (found.items[i].code && !told)
-			service_failed(&run->service, code, found.items[i].text);
-		told |= found.items[i].code != 0;
+		const struct preflight_item *item = &found.items[i];
+		if (item->code || item->warning)
+			log_message(item->code ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s: %s",
+				item->what, item->text);
+		if (item->code && !told++)
+			service_failed(&run->service, code, item->text);
 	}
 	return code ? code : -1;
 }
@@ -392,6 +393,9 @@ static int start_forwarding(struct run *run)
 	char steps[512];
 	int rc = ports_start(run->dp, run->err, sizeof(run->err));
 
+	if (!rc)
+		rc = port_links_new(&run->context, &run->confinement.launcher, &run->links,
+			run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
 	// With everything open, and before the first packet is taken.
@@ -413,12 +417,6 @@ static int start_forwarding(struct run *run)
 		reload_generation(run->reload), run->dp->n_lcores, run->dp->n_ports);
 	run_warn_impaired(run->gateway);
 	service_forwarding(&run->service, &run->context, &run->confinement.launcher);
-	ports_watch_links(run->dp, &run->links);
-	for (unsigned i = 0; i < run->dp->n_ports; i++) {
-		if (!(run->links >> i & 1))
-			log_warning("port \"%s\": link down; nothing passes until it is up",
-				run->dp->ports[i].name);
-	}
 	return -1;
 }
 
@@ -426,9 +424,10 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 {
 	struct run *run = ctx;
 
+	if (port_links_tick(run->links, now_ns))
+		run->service.status_ns = 0; // to be told at once
 	service_tick(&run->service, now_ns, healthy);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
-	ports_watch_links(run->dp, &run->links);
 }
 
 static void pump(void *ctx)
@@ -517,6 +516,7 @@ static void undo(struct run *run, int code)
 	cache_store_free(run->cache_store, run->forwarded && !run->lcores_lost);
 	if (run->lcores_lost)
 		return; // the kernel takes it all back
+	port_links_free(run->links);
 	if (run->ports_up)
 		ports_close(run->dp);
 	scan_threads_free(run->scan);

@@ -62,6 +62,29 @@ static void look_at_lcores(struct list *list, const struct pulse *pulse)
 	}
 }
 
+// As it is, not as it was when the last sample was taken.
+static void look_at_link(struct list *list, const struct dataplane *dp, const struct port *port)
+{
+	static const char *const advice[] = {
+		[PORT_LINK_DISABLED] = "Its interface is set down: ip link set ... up.",
+		[PORT_LINK_GONE] =
+			"Its interface, or device, is gone: make it again; the gateway "
+			"takes it up as soon as it is there, or says in the log why not.",
+	};
+	struct port_counters now = {0};
+
+	if (!port->counters)
+		return;
+	port->counters(port->ctx, &now);
+	if (now.link_up)
+		return;
+	const char *what = now.link < sizeof advice / sizeof advice[0] ? advice[now.link] : NULL;
+
+	say(list, LEVEL_ERROR, "Port %s has no link: nothing passes between it and %s. %s",
+		port->name, port->peer < dp->n_ports ? dp->ports[port->peer].name : "its peer",
+		what ? what : "Look at its cable and at the other end.");
+}
+
 static void look_at_ports(struct list *list, const struct pulse *pulse)
 {
 	const struct dataplane *dp = pulse->context->dp;
@@ -70,13 +93,7 @@ static void look_at_ports(struct list *list, const struct pulse *pulse)
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		const struct port *port = &dp->ports[i];
 
-		if (port->counters && pulse->sampled_ns && !pulse->ports[i].link_up)
-			say(list, LEVEL_ERROR,
-				"Port %s has no link: nothing passes between it and %s. Look at "
-				"its "
-				"cable and at the other end.",
-				port->name,
-				port->peer < dp->n_ports ? dp->ports[port->peer].name : "its peer");
+		look_at_link(list, dp, port);
 		lately = pulse_lately(pulse, &pulse->missed[i]);
 		if (lately)
 			say(list, LEVEL_WARNING,
@@ -165,6 +182,7 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 		enum level level;
 		const char *what, *advice;
 	} rows[] = {
+		[TROUBLE_PORTS_DOWN] = {.what = NULL}, // told port by port
 		[TROUBLE_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
 			"does something else run on its CPU? The log names it"},
 		[TROUBLE_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
@@ -250,8 +268,9 @@ static void look_at_files(struct list *list, const struct control_context *conte
 	if (context->state && context->state->failing)
 		say(list, LEVEL_ERROR,
 			"The connection cache cannot be written to paths.state: blocked peers "
-			"would be forgotten by a restart. Make room (df), or make it writable; it "
-			"is tried again.");
+			"would "
+			"be forgotten by a restart. Make room (df), or make it writable; it is "
+			"tried again.");
 }
 
 static void look_at_impairment(struct list *list, const struct control_context *context)

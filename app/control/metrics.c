@@ -107,6 +107,10 @@ void metrics_put_ports(struct metrics *m, const struct control_context *context)
 	metrics_family(m, "sluice_port_up", METRIC_GAUGE, NULL, "1 while the port has a link");
 	for (unsigned k = 0; k < n; k++)
 		metrics_u64(m, labels[k], seen[k].link_up);
+	metrics_family(m, "sluice_port_link_changes", METRIC_COUNTER, NULL,
+		"times that the port lost or got its link");
+	for (unsigned k = 0; k < n; k++)
+		metrics_u64(m, labels[k], seen[k].link_changes);
 	metrics_family(m, "sluice_port_speed_bytes_per_second", METRIC_GAUGE, NULL,
 		"speed of the link; 0 where the driver does not know");
 	for (unsigned k = 0; k < n; k++)

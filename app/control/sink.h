@@ -64,6 +64,14 @@ struct stall_report {
 	uint64_t rx_missed; // by the ports that it receives from
 };
 void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_report *report);
+struct link_report {
+	const char *port;
+	const char *interface; // the kernel's; NULL: none
+	enum port_link link;
+	uint64_t down_ns; // of "up": for how long it was not
+	bool again;       // it is another interface, or device, than before
+};
+void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report);
 int sink_reopen(struct sink *sink); // SIGHUP: log rotation
 // Writes what is buffered; with a full disk it stays buffered and is tried again next time. What
 // does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.

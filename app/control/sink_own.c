@@ -112,6 +112,30 @@ void sink_stall_event(struct sink *sink, uint64_t now_ns, const struct stall_rep
 	sink_flush(sink); // it may be the last that is heard
 }
 
+void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report)
+{
+	struct json_out line;
+
+	if (!record_begin(sink, &line, EVE_LINE_MAX, now_ns, "link"))
+		return;
+	json_out_string(&line, "in_iface", report->port);
+	json_out_open(&line, "link", '{');
+	json_out_string(&line, "state", report->link == PORT_LINK_UP ? "up" : "down");
+	if (report->link != PORT_LINK_UP)
+		json_out_string(&line, "reason", port_link_word(report->link));
+	if (report->interface)
+		json_out_string(&line, "interface", report->interface);
+	if (report->down_ns)
+		json_out_u64(&line, "down_ms", report->down_ns / NS_PER_MS);
+	if (report->again)
+		json_out_bool(&line, "attached_again", true);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+	sink_flush(sink); // somebody may wait for it
+}
+
 static const char *const limited_words[EVENT_TYPES_MAX] = {
 	[EVENT_FLOW] = "flow",
 	[EVENT_ALERT] = "alert",

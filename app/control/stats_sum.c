@@ -276,6 +276,9 @@ static void put_port(struct builder *b, json_t *list, const struct dataplane *dp
 		return;
 	port->counters(port->ctx, &counters);
 	put_object(b, entry, "link", json_string(counters.link_up ? "up" : "down"));
+	if (counters.link > PORT_LINK_UP)
+		put_object(b, entry, "link_reason", json_string(port_link_word(counters.link)));
+	put_number(b, entry, "link_changes", counters.link_changes);
 	put_number(b, entry, "speed_mbps", counters.speed_mbps);
 	put_number(b, entry, "rx_pkts", counters.rx_pkts);
 	put_number(b, entry, "rx_bytes", counters.rx_bytes);

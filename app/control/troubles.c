@@ -16,7 +16,8 @@ const char *trouble_word(enum trouble trouble)
 
 bool trouble_stands(enum trouble trouble)
 {
-	return trouble == TROUBLE_EVENTS_STUCK || trouble == TROUBLE_STATE_STUCK;
+	return trouble == TROUBLE_PORTS_DOWN || trouble == TROUBLE_EVENTS_STUCK ||
+	       trouble == TROUBLE_STATE_STUCK;
 }
 
 static void read_ports(const struct dataplane *dp, uint64_t values[TROUBLES_MAX])
@@ -29,6 +30,7 @@ static void read_ports(const struct dataplane *dp, uint64_t values[TROUBLES_MAX]
 		dp->ports[i].counters(dp->ports[i].ctx, &counters);
 		values[TROUBLE_RX_MISSED] += counters.rx_missed;
 		values[TROUBLE_RX_NOMBUF] += counters.rx_nombuf;
+		values[TROUBLE_PORTS_DOWN] += !counters.link_up;
 	}
 }
 
@@ -40,7 +42,7 @@ void troubles_read(const struct control_context *context, uint64_t values[TROUBL
 	stats_sum(context->dp, &sum, NULL);
 	values[TROUBLE_LCORE_STALLS] = context->lcore_stalls;
 	values[TROUBLE_BYPASSED_PKTS] = sum.bypassed_pkts;
-	values[TROUBLE_RX_MISSED] = values[TROUBLE_RX_NOMBUF] = 0;
+	values[TROUBLE_RX_MISSED] = values[TROUBLE_RX_NOMBUF] = values[TROUBLE_PORTS_DOWN] = 0;
 	read_ports(context->dp, values);
 	values[TROUBLE_TX_FULL] = sum.dropped_pkts[DROP_TX_FULL];
 	values[TROUBLE_HANDOFF_FULL] = sum.dropped_pkts[DROP_HANDOFF_FULL];

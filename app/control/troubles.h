@@ -9,6 +9,7 @@
 
 // X(symbol, word): in the order in which they are told.
 #define TROUBLES(X)                                     \
+	X(PORTS_DOWN, "ports_down") /* for now */       \
 	X(LCORE_STALLS, "lcore_stalls")                 \
 	X(BYPASSED_PKTS, "bypassed_pkts")               \
 	X(RX_MISSED, "rx_missed") /* all ports' */      \

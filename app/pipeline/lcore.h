@@ -33,9 +33,24 @@
 #define HANDOFF_RING  2048
 #define PORT_NONE     UINT8_MAX
 
+struct again;
 struct dataplane;
 struct hold;
 struct scan_config;
+
+// What becomes of what is sent to a port; of what its driver, or the kernel, says.
+enum port_link {
+	PORT_LINK_UNKNOWN, // nobody has asked yet
+	PORT_LINK_UP,
+	PORT_LINK_DOWN,     // no carrier
+	PORT_LINK_DISABLED, // the kernel's interface is set down
+	PORT_LINK_GONE,     // the interface, or the device, is not there any more
+};
+static inline const char *port_link_word(enum port_link link)
+{
+	static const char *const words[] = {"unknown", "up", "no_carrier", "disabled", "gone"};
+	return words[link];
+}
 
 // A driver's own counters and the link, as `sluicectl stats` shows them per port.
 struct port_counters {
@@ -46,10 +61,15 @@ struct port_counters {
 	uint64_t tx_errors;
 	uint32_t speed_mbps; // 0: unknown
 	bool link_up;
+	enum port_link link;
+	uint64_t link_changes; // between up and one of the others
 };
 
-// A port as the data path sees it. Written by app/port.c before the lcores start, then constant.
-// Replay's two "ports" write captures.
+typedef uint16_t port_send_fn(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+
+// A port as the data path sees it. Written by app/port.c before the lcores start, then constant,
+// but for `send`, `receive`, which the control core changes with the link (port_link.h). Replay's
+// two "ports" write captures.
 struct port {
 	char name[32];
 	uint16_t port_id; // ethdev
@@ -62,12 +82,16 @@ struct port {
 	uint32_t max_frame;            // bytes, without CRC
 	bool tx_ip_cksum, tx_l4_cksum; // offloads that the driver has; else in software
 	// Sends n packets; returns how many were accepted (those are no longer ours).
-	uint16_t (*send)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+	port_send_fn *send;
 	uint16_t (*receive)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 	// What the driver says; control core only. NULL: nothing (replay).
 	void (*counters)(void *ctx, struct port_counters *out);
 	int lost_fd;         // af_xdp: where the kernel counts what found the ring full; or -1
 	uint64_t lost_start; // and what it had counted before us
+	enum port_link link; // control core only, as the next
+	uint64_t link_changes;
+	struct again *again;      // what receive and send go by when the driver is dead (again.h)
+	struct rte_mempool *pool; // that its driver receives into
 	void *ctx;
 	// Per lcore: the tx queue it owns, or UINT16_MAX and then the lcore that sends for it.
 	uint16_t tx_queue[LCORES_MAX];

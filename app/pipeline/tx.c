@@ -61,6 +61,15 @@ static void hand_to_queue_owner(struct lcore *lcore, const struct port *port)
 	buffer->n = 0;
 }
 
+uint16_t tx_no_link(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)ctx;
+	(void)queue;
+	(void)pkts;
+	(void)n;
+	return 0;
+}
+
 static void flush_port(struct lcore *lcore, unsigned index)
 {
 	struct tx_buffer *buffer = &lcore->tx[index];
@@ -79,8 +88,9 @@ static void flush_port(struct lcore *lcore, unsigned index)
 	measure(&lcore->latency[index], buffer, now_ns); // before they are the driver's
 	for (unsigned i = 0; i < buffer->n; i++)
 		bytes += buffer->pkts[i]->pkt_len;
-	uint16_t sent =
-		port->send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
+	// The control core may change it at any time: once is enough to look.
+	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_RELAXED);
+	uint16_t sent = send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
 
 	measure_not(&lcore->latency[index], buffer, now_ns, sent);
 	for (unsigned i = sent; i < buffer->n; i++)
@@ -88,6 +98,11 @@ static void flush_port(struct lcore *lcore, unsigned index)
 	lcore->stats.sent_pkts += sent;
 	lcore->stats.sent_bytes += bytes;
 	buffer->n = (uint16_t)(buffer->n - sent);
+	if (unlikely(send == tx_no_link)) {
+		packets_drop(lcore, buffer->pkts, buffer->n, DROP_LINK_DOWN);
+		buffer->n = 0;
+		return;
+	}
 	memmove(buffer->pkts, buffer->pkts + sent, sizeof(buffer->pkts[0]) * buffer->n);
 }
 

@@ -33,6 +33,9 @@ void tx_inject(struct lcore *lcore, struct rte_mbuf *m);
 void tx_flush(struct lcore *lcore);
 // The same for those that hold a burst: between bursts of a turn.
 void tx_flush_full(struct lcore *lcore);
+// `send` of a port that has no link: takes nothing, and what was to be sent is dropped as
+// link_down. So a link costs nothing to look at while it is there.
+uint16_t tx_no_link(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 // Packets in this lcore's buffers.
 unsigned tx_held(const struct lcore *lcore);
 // Frees what is left, counted by that reason.

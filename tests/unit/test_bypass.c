@@ -52,6 +52,29 @@ static void a_lease_has_one_holder(void **state)
 	assert_true(lease_take(&lease, LEASE_LCORE));
 }
 
+static void what_is_for_a_port_without_link_is_lost_not_sent(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe_packet datagram = {
+		.proto = IPPROTO_UDP, .payload = "hello", .payload_length = 5};
+	struct port *out = &pipe->dp.ports[PIPE_OUTSIDE];
+	port_send_fn *send = out->send;
+	(void)state;
+
+	assert_int_equal(pipe_run(pipe, 0, &datagram), 1);
+	out->send = tx_no_link;
+	for (unsigned i = 0; i < TX_BUFFER + 3; i++)
+		assert_int_equal(pipe_run(pipe, 0, &datagram), 0);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_LINK_DOWN], TX_BUFFER + 3);
+	assert_int_equal(pipe_stats(pipe).sent_pkts, 1);
+	pipe_turns(pipe);
+	assert_int_equal(pipe_stats(pipe).held_pkts, 0); // nothing stale leaves when it is back
+	out->send = send;
+	assert_int_equal(pipe_run(pipe, 0, &datagram), 1);
+	assert_int_equal(pipe_unaccounted(pipe), 0);
+	pipe_free(pipe);
+}
+
 // What happens while lcore 0 stands still inside the stages; on its own stack.
 static struct pipe *at_hand;
 static void (*meanwhile)(struct pipe *pipe);
@@ -311,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lease_has_one_holder),
+		cmocka_unit_test(what_is_for_a_port_without_link_is_lost_not_sent),
 		cmocka_unit_test(the_standby_forwards_uninspected_and_the_ledger_closes),
 		cmocka_unit_test(the_standby_takes_what_other_lcores_hand_over),
 		cmocka_unit_test(other_lcores_send_what_nobody_would_inspect),

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,6 +25,7 @@
 
 #include <cmocka.h>
 
+#include "again.h"
 #include "launcher_process.h"
 #include "options.h"
 
@@ -168,6 +171,49 @@ static void a_killed_gateway_has_failed_and_leaves_nothing(void **state)
 	hears("forwarding\nfailed\n");
 	assert_false(is_there(control)); // cleaned before the hook was told
 	assert_false(is_there(pidfile));
+}
+
+// The interface of that port and no other, whoever asks.
+static void asks_for_sockets(struct launcher *launcher)
+{
+	struct sockaddr_ll address;
+	socklen_t length = sizeof address;
+	struct again_sockets sockets;
+
+	if (launcher_again(launcher, 0, &sockets) != -ENOTSUP || sockets.n_fds)
+		_exit(10); // its driver has none
+	if (launcher_again(launcher, 1, &sockets) != -ENODEV || sockets.n_fds)
+		_exit(11); // the interface is not there
+	if (launcher_again(launcher, 3, &sockets) != -EINVAL || sockets.n_fds)
+		_exit(12);                            // there is no such port
+	launcher_tell(launcher, LAUNCHER_FORWARDING); // and no word is lost between
+	if (geteuid() == 0) {
+		if (launcher_again(launcher, 2, &sockets) || sockets.n_fds != 1 ||
+			sockets.answer.kind != AGAIN_PACKET)
+			_exit(13);
+		if (getsockname(sockets.fds[0], (struct sockaddr *)&address, &length) < 0 ||
+			address.sll_ifindex != (int)if_nametoindex("lo"))
+			_exit(14);
+		again_close(&sockets);
+	}
+	launcher_end(launcher, false);
+	if (launcher_again(launcher, 2, &sockets) != -EPIPE)
+		_exit(15);
+}
+
+static void sockets_are_those_of_a_port(void **state)
+{
+	static const char *const devices[] = {
+		"net_pcap0,iface=lo", "net_af_xdp0,iface=sluice-none", "net_af_packet0,iface=lo"};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		snprintf(gateway.ports[i].device, sizeof gateway.ports[i].device, "%s", devices[i]);
+	gateway.n_ports = 3;
+	hook_script("echo $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(asks_for_sockets), 0);
+	gateway.n_ports = 0;
+	hears("forwarding\n");
 }
 
 static void dies_early(struct launcher *launcher)
@@ -378,6 +424,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_orderly_life),
+		cmocka_unit_test(sockets_are_those_of_a_port),
 		cmocka_unit_test(a_killed_gateway_has_failed_and_leaves_nothing),
 		cmocka_unit_test(who_never_forwarded_has_not_failed),
 		cmocka_unit_test(a_slow_hook_is_killed_and_delays_nobody),

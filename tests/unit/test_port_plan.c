@@ -82,6 +82,22 @@ static void test_rss_is_symmetric_and_masked(void **state)
 	assert_int_equal(plan.conf.rxmode.mq_mode, RTE_ETH_MQ_RX_NONE);
 }
 
+static void test_who_can_tells_of_its_removal(void **state)
+{
+	const uint32_t flags = RTE_ETH_DEV_INTR_RMV, none = 0;
+	struct rte_eth_dev_info info = nic();
+
+	(void)state;
+	assert_int_equal(make(wish(3), info), 0);
+	assert_false(plan.conf.intr_conf.rmv);
+	info.dev_flags = &none;
+	assert_int_equal(make(wish(3), info), 0);
+	assert_false(plan.conf.intr_conf.rmv);
+	info.dev_flags = &flags;
+	assert_int_equal(make(wish(3), info), 0);
+	assert_true(plan.conf.intr_conf.rmv);
+}
+
 static void test_offloads_never_wanted(void **state)
 {
 	(void)state;
@@ -188,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_offered_nothing_asked),
 		cmocka_unit_test(test_rss_is_symmetric_and_masked),
+		cmocka_unit_test(test_who_can_tells_of_its_removal),
 		cmocka_unit_test(test_offloads_never_wanted),
 		cmocka_unit_test(test_mtu_by_driver),
 		cmocka_unit_test(test_mtu_of_memif),

@@ -172,6 +172,43 @@ static size_t lines_count(const char *path)
 	return n;
 }
 
+static void a_link_is_told_at_once(void **state)
+{
+	const struct link_report reports[] = {
+		{.port = "wan", .interface = "eth1", .link = PORT_LINK_DISABLED},
+		{.port = "wan",
+			.interface = "eth1",
+			.link = PORT_LINK_UP,
+			.down_ns = 2500000000,
+			.again = true},
+		{.port = "lan", .link = PORT_LINK_GONE},
+	};
+	static const char *const lines[] = {
+		"{\"state\":\"down\",\"reason\":\"disabled\",\"interface\":\"eth1\"}",
+		"{\"state\":\"up\",\"interface\":\"eth1\",\"down_ms\":2500,\"attached_again\":"
+		"true}",
+		"{\"state\":\"down\",\"reason\":\"gone\"}",
+	};
+	struct world w = world_new();
+
+	(void)state;
+	world_open(&w, true, true, true);
+	for (unsigned i = 0; i < 3; i++) {
+		sink_link_event(w.sink, NS_PER_S, &reports[i]); // nobody flushes
+		json_t *list = lines_read(w.path), *line = json_array_get(list, i);
+		json_t *want = json_loads(lines[i], 0, NULL);
+
+		assert_non_null(want);
+		assert_string_equal(json_string_value(json_object_get(line, "event_type")), "link");
+		assert_string_equal(
+			json_string_value(json_object_get(line, "in_iface")), reports[i].port);
+		assert_true(json_equal(json_object_get(line, "link"), want));
+		json_decref(want);
+		json_decref(list);
+	}
+	world_free(&w);
+}
+
 static void a_rotation_loses_nothing(void **state)
 {
 	struct world w = world_new();
@@ -399,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_live_file_is_appended_to_and_a_replays_is_new),
 		cmocka_unit_test(half_a_record_of_a_killed_gateway_is_removed),
 		cmocka_unit_test(root_follows_no_link_of_another_user),
+		cmocka_unit_test(a_link_is_told_at_once),
 		cmocka_unit_test(a_full_disk_never_tears_a_line),
 		cmocka_unit_test(what_the_buffer_cannot_hold_is_counted),
 		cmocka_unit_test(a_reader_that_stands_still_costs_no_time),

@@ -68,6 +68,7 @@ enum confidence {
 	X(ETHERTYPE, "ethertype")             /* the per-ethertype policy */                       \
 	X(NO_PAIR, "no_pair")                 /* came in on a port that belongs to no pair */      \
 	X(TX_FULL, "tx_full")                 /* the driver did not accept it */                   \
+	X(LINK_DOWN, "link_down")             /* the out port has no link */                       \
 	X(TX_OVERSIZE, "tx_oversize")         /* longer than the out port's frame */               \
 	X(HANDOFF_FULL, "handoff_full")       /* ring to another lcore full */                     \
 	X(INFECTED, "infected")               /* held, and the scan engine found something */      \

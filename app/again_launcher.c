@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The launcher's half of again.h. What is handed over is bound already: who has taken over the
+// gateway gains no other interface by it.
+#include "again.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <linux/if_tun.h>
+#include <linux/if_xdp.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "eal_args.h"
+#include "link.h"
+
+#define PACKET_ROOM (8 << 20)
+
+enum again_kind again_kind_of(const char *device)
+{
+	char text[64];
+
+	device_driver_of(device, text, sizeof(text));
+	if (strcmp(text, "net_af_packet") == 0)
+		return AGAIN_PACKET;
+	if (strcmp(text, "net_tap") == 0)
+		return AGAIN_TAP;
+	// A program of the operator's own would have to be loaded as the driver does it.
+	if (strcmp(text, "net_af_xdp") == 0 &&
+		!device_arg_of(device, "xdp_prog", text, sizeof(text)))
+		return AGAIN_XDP;
+	return AGAIN_NONE;
+}
+
+bool again_interface_of(const char *device, char *out)
+{
+	if (device_arg_of(device, "iface", out, IF_NAMESIZE))
+		return true;
+	// The driver's own choice.
+	snprintf(out, IF_NAMESIZE, "dtap0");
+	return again_kind_of(device) == AGAIN_TAP;
+}
+
+static uint32_t number_of(const char *device, const char *key, uint32_t without)
+{
+	char text[16];
+
+	return device_arg_of(device, key, text, sizeof(text)) ? (uint32_t)strtoul(text, NULL, 10)
+							      : without;
+}
+
+static int bpf(enum bpf_cmd command, union bpf_attr *attr)
+{
+	int rc = (int)syscall(SYS_bpf, command, attr, sizeof(*attr));
+
+	return rc < 0 ? -errno : rc;
+}
+
+// What is for one of the queues goes to its socket, the rest to the kernel:
+// return bpf_redirect_map(&map, ctx->rx_queue_index, XDP_PASS);
+static int program_load(int map)
+{
+	const struct bpf_insn code[] = {
+		{.code = BPF_LDX | BPF_MEM | BPF_W,
+			.dst_reg = BPF_REG_2,
+			.src_reg = BPF_REG_1,
+			.off = offsetof(struct xdp_md, rx_queue_index)},
+		{.code = BPF_LD | BPF_DW | BPF_IMM,
+			.dst_reg = BPF_REG_1,
+			.src_reg = BPF_PSEUDO_MAP_FD,
+			.imm = map},
+		{0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = XDP_PASS},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_redirect_map},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_XDP,
+		.insn_cnt = sizeof(code) / sizeof(code[0]),
+		.insns = (uint64_t)(uintptr_t)code,
+		.license = (uint64_t)(uintptr_t) "Dual BSD/GPL",
+		.prog_name = "sluice",
+	};
+
+	return bpf(BPF_PROG_LOAD, &attr);
+}
+
+static int program_attach(unsigned ifindex, const int *sockets, uint32_t first, uint32_t n)
+{
+	union bpf_attr map_attr = {.map_type = BPF_MAP_TYPE_XSKMAP,
+		.key_size = 4,
+		.value_size = 4,
+		.max_entries = first + n,
+		.map_name = "sluice"};
+	int map = bpf(BPF_MAP_CREATE, &map_attr), rc = map < 0 ? map : 0, program = -1;
+
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		uint32_t key = first + i;
+		union bpf_attr attr = {.map_fd = (uint32_t)map,
+			.key = (uint64_t)(uintptr_t)&key,
+			.value = (uint64_t)(uintptr_t)&sockets[i]};
+
+		rc = bpf(BPF_MAP_UPDATE_ELEM, &attr);
+	}
+	if (!rc) {
+		program = program_load(map);
+		rc = program < 0 ? program : 0;
+	}
+	if (!rc) { // the driver's own mode if it has one, else the general one
+		rc = link_xdp_attach(ifindex, program, 0);
+		if (rc)
+			rc = link_xdp_attach(ifindex, program, XDP_FLAGS_SKB_MODE);
+	}
+	if (program >= 0)
+		close(program);
+	if (map >= 0)
+		close(map);
+	return rc;
+}
+
+static int set(int fd, int level, int option, const void *value, size_t length)
+{
+	return setsockopt(fd, level, option, value, (socklen_t)length) < 0 ? -errno : 0;
+}
+
+static int xdp_socket(unsigned ifindex, uint32_t queue, uint16_t flags, char *memory)
+{
+	static const int rings[] = {
+		XDP_UMEM_FILL_RING, XDP_UMEM_COMPLETION_RING, XDP_RX_RING, XDP_TX_RING};
+	const struct xdp_umem_reg umem = {.addr = (uint64_t)(uintptr_t)memory,
+		.len = (uint64_t)AGAIN_FRAMES * AGAIN_FRAME,
+		.chunk_size = AGAIN_FRAME};
+	const struct sockaddr_xdp address = {.sxdp_family = AF_XDP,
+		.sxdp_flags = flags,
+		.sxdp_ifindex = ifindex,
+		.sxdp_queue_id = queue};
+	uint32_t size = AGAIN_RING;
+	int fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	int rc = set(fd, SOL_XDP, XDP_UMEM_REG, &umem, sizeof(umem));
+	for (unsigned i = 0; i < sizeof(rings) / sizeof(rings[0]) && !rc; i++)
+		rc = set(fd, SOL_XDP, rings[i], &size, sizeof(size));
+	if (!rc && bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		rc = -errno;
+	if (rc)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+static int open_xdp(const char *device, struct again_sockets *out)
+{
+	uint32_t n = number_of(device, "queue_count", 1),
+		 first = number_of(device, "start_queue", 0);
+	size_t each = (size_t)AGAIN_FRAMES * AGAIN_FRAME;
+	uint16_t flags = XDP_USE_NEED_WAKEUP;
+	unsigned ifindex = out->answer.ifindex;
+
+	if (!n || n > AGAIN_QUEUES_MAX)
+		return -E2BIG;
+	if (number_of(device, "force_copy", 0))
+		flags |= XDP_COPY;
+	int memory = memfd_create("sluice-port", MFD_CLOEXEC), rc = 0;
+	if (memory < 0 || ftruncate(memory, (off_t)(n * each)) < 0)
+		rc = -errno;
+	char *map = rc ? MAP_FAILED
+		       : mmap(NULL, n * each, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	if (map == MAP_FAILED)
+		rc = rc ? rc : -errno;
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		int fd = xdp_socket(ifindex, first + i, flags, map + i * each);
+		if (fd < 0)
+			rc = fd;
+		else
+			out->fds[out->n_fds++] = fd;
+	}
+	if (!rc)
+		rc = link_promiscuous_set(&(struct link_state){.ifindex = ifindex});
+	if (!rc)
+		rc = program_attach(ifindex, out->fds, first, n);
+	if (map != MAP_FAILED)
+		munmap(map, n * each); // the sockets keep its pages
+	out->answer.queues = n;
+	if (memory >= 0)
+		out->fds[out->n_fds++] = memory; // the last one
+	return rc;
+}
+
+static int open_packet(struct again_sockets *out)
+{
+	const struct sockaddr_ll address = {.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL),
+		.sll_ifindex = (int)out->answer.ifindex};
+	const struct packet_mreq all = {
+		.mr_ifindex = (int)out->answer.ifindex, .mr_type = PACKET_MR_PROMISC};
+	int one = 1, room = PACKET_ROOM;
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	out->fds[out->n_fds++] = fd;
+	out->answer.queues = 1;
+	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
+	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+	int rc = set(fd, SOL_PACKET, PACKET_AUXDATA, &one, sizeof(one));
+	if (!rc)
+		rc = set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
+	if (!rc && bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		rc = -errno;
+	return rc ? rc : set(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all));
+}
+
+// A tap's interface is the gateway's own: it is made here, unless somebody else has been quicker.
+static int open_tap(const char *interface, uint32_t mtu, struct again_sockets *out)
+{
+	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	out->fds[out->n_fds++] = fd;
+	out->answer.queues = 1;
+	memcpy(request.ifr_name, interface, strnlen(interface, IFNAMSIZ - 1));
+	if (ioctl(fd, TUNSETIFF, &request) < 0) {
+		request.ifr_flags |= IFF_MULTI_QUEUE;
+		if (errno != EINVAL || ioctl(fd, TUNSETIFF, &request) < 0)
+			return -errno;
+	}
+	out->answer.ifindex = if_nametoindex(interface);
+	return link_up(out->answer.ifindex, mtu);
+}
+
+void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out)
+{
+	enum again_kind kind = again_kind_of(device);
+	int rc = -ENOTSUP;
+
+	*out = (struct again_sockets){
+		.answer = {.ifindex = if_nametoindex(interface), .kind = kind}};
+	if (kind != AGAIN_NONE && kind != AGAIN_TAP && !out->answer.ifindex)
+		rc = -ENODEV;
+	else if (kind == AGAIN_XDP)
+		rc = open_xdp(device, out);
+	else if (kind == AGAIN_PACKET)
+		rc = open_packet(out);
+	else if (kind == AGAIN_TAP)
+		rc = open_tap(interface, mtu, out);
+	if (rc < 0)
+		again_close(out);
+	out->answer.error = rc;
+}
+
+void again_close(struct again_sockets *sockets)
+{
+	for (unsigned i = 0; i < sockets->n_fds; i++)
+		close(sockets->fds[i]);
+	sockets->n_fds = 0;
+}
+
+union control {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(sizeof(int) * (AGAIN_QUEUES_MAX + 1))];
+};
+
+int again_send_sockets(int fd, const struct again_sockets *sockets)
+{
+	struct again_answer answer = sockets->answer;
+	struct iovec iov = {&answer, sizeof(answer)};
+	union control control = {0};
+	struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (sockets->n_fds) {
+		size_t length = sizeof(int) * sockets->n_fds;
+
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(length);
+		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(length),
+			.cmsg_level = SOL_SOCKET,
+			.cmsg_type = SCM_RIGHTS};
+		memcpy(CMSG_DATA(&control.header), sockets->fds, length);
+	}
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int again_receive_sockets(int fd, int timeout_ms, struct again_sockets *out)
+{
+	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+	struct iovec iov = {&out->answer, sizeof(out->answer)};
+	union control control;
+	struct msghdr message = {.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+
+	*out = (struct again_sockets){0};
+	if (poll(&pollfd, 1, timeout_ms) != 1)
+		return -ETIMEDOUT;
+	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return -errno;
+	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		out->n_fds = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(out->fds, CMSG_DATA(header), out->n_fds * sizeof(int));
+	}
+	if (n == (ssize_t)sizeof(out->answer))
+		return out->answer.error;
+	again_close(out);
+	return n ? -EPROTO : -EPIPE;
+}
