@@ -1,81 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain: evidence, entries and cache of all lcores, one question after the other, and what they
-// come to. By ends, the latest flow between them is found first.
+// explain: evidence, entries and cache of all lcores, one question after the other. By ends, host,
+// user or rule, flows that fit are found first; the evidence of each is then asked for.
 #include <stdlib.h>
 #include <string.h>
 
 #include "arguments.h"
-#include "cache_json.h"
 #include "explain.h"
-#include "flow_json.h"
+#include "flow_filter.h"
 #include "ranking.h"
 #include "selection.h"
 
+#define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
+#define LIVE_MAX       256  // records of live flows that are kept, blocked and others
+#define PIECES_MAX     4000 // of evidence
+#define OTHERS_MIN     4    // places for flows that are not blocked, if there are any
+
+struct candidate {
+	uint64_t flow_id;
+	uint64_t at_ns;
+	bool blocked;
+};
+
 struct explain {
-	bool by_ends;
-	bool has_ends;                 // filter.ends is known
-	struct evidence_filter filter; // of the question by ends, and for the cache
-	uint64_t flow_id;              // 0: none
-	struct ranking found;          // struct evidence, the newest
-	uint64_t n_found;
-	struct ranking flows; // struct flow_record, the latest to begin
-	struct ranking ids;   // uint64_t of flows that evidence knows, the latest to begin
-	struct conn_list cache;
-	uint64_t overwritten;
-	bool begun_seen; // the flow's first piece is there
+	struct explain_found found;
+	struct ranking pieces; // struct evidence, the newest
+	uint64_t n_pieces;
+	struct ranking blocked; // uint64_t, flows that evidence knows as blocked, the latest first
+	struct ranking others;  // the same of all
+	struct ranking live[2]; // struct flow_record: passing, blocked; the latest to begin
 };
 
 static void explain_free(void *state)
 {
 	struct explain *explain = state;
 
-	ranking_free(&explain->found);
-	ranking_free(&explain->flows);
-	ranking_free(&explain->ids);
-	conn_list_free(&explain->cache);
+	ranking_free(&explain->pieces);
+	ranking_free(&explain->blocked);
+	ranking_free(&explain->others);
+	ranking_free(&explain->live[0]);
+	ranking_free(&explain->live[1]);
+	conn_list_free(&explain->found.cache);
 	free(explain);
 }
 
-static void ask_evidence(struct request *request);
+static void ask_evidence_of(struct request *request);
 static void ask_flows(struct request *request);
 static void ask_cache(struct request *request);
 
-static void evidence_page(void *ctx, unsigned lcore, const struct query *query, bool last)
+static void keep_piece(struct explain *explain, const struct evidence *record)
+{
+	// of one lcore they come in their order; what is newer is better
+	struct evidence *kept =
+		ranking_offer(&explain->pieces, record->at_ns, UINT64_MAX - explain->n_pieces++);
+
+	if (kept)
+		*kept = *record;
+}
+
+static void keep_id(struct ranking *ranking, const struct evidence *record)
+{
+	uint64_t *id = ranking_offer(ranking, record->at_ns, record->flow_id);
+
+	if (id)
+		*id = record->flow_id;
+}
+
+static bool blocks(const struct evidence *record)
+{
+	return (record->kind == EVIDENCE_DECISION && action_blocks(record->detail)) ||
+	       (record->kind == EVIDENCE_OPERATOR && record->detail == EVIDENCE_FLOW_RESET);
+}
+
+// The first round: which flows there are, and what belongs to none or speaks of the cache.
+static void first_page(void *ctx, unsigned lcore, const struct query *query, bool last)
 {
 	struct explain *explain = ((struct request *)ctx)->state;
 	const struct evidence *records = query->out;
 
 	(void)lcore;
-	if (last)
-		explain->overwritten += query->aside;
+	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
-		const struct evidence *record = &records[i];
-
-		if (record->kind == EVIDENCE_FLOW_MADE && !explain->flow_id) {
-			uint64_t *id = ranking_offer(&explain->ids, record->at_ns, record->flow_id);
-
-			if (id)
-				*id = record->flow_id;
+		switch ((enum evidence_kind)records[i].kind) {
+		case EVIDENCE_CACHE_LEARNED:
+		case EVIDENCE_CACHE_HIT:
+		case EVIDENCE_CACHE_HEALED:
+		case EVIDENCE_CACHE_PASSED: keep_piece(explain, &records[i]); continue;
+		default: break;
 		}
-		if (record->kind == EVIDENCE_FLOW_MADE && record->flow_id == explain->flow_id) {
-			explain->begun_seen = true;
-			if (!explain->has_ends) {
-				explain->filter.ends = record->ends;
-				explain->filter.l4_proto = record->l4_proto;
-				explain->has_ends = true;
-			}
+		if (!records[i].flow_id) {
+			keep_piece(explain, &records[i]);
+			continue;
 		}
-		// of one lcore they come in their order; what is newer is better
-		struct evidence *kept = ranking_offer(
-			&explain->found, record->at_ns, UINT64_MAX - explain->n_found++);
-
-		if (kept)
-			*kept = *record;
+		keep_id(&explain->others, &records[i]);
+		if (blocks(&records[i]))
+			keep_id(&explain->blocked, &records[i]);
 	}
 }
 
-// By ends, the first round finds the flows and what has none; the second is about the latest flow.
-static void evidence_end(void *ctx, const char *error)
+static void first_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 
@@ -86,17 +108,6 @@ static void evidence_end(void *ctx, const char *error)
 		ask_flows(request);
 }
 
-static void second_end(void *ctx, const char *error)
-{
-	struct request *request = ctx;
-
-	request->inquiry = NULL;
-	if (error)
-		request_fail(request, "%s", error);
-	else
-		ask_cache(request);
-}
-
 static void flows_page(void *ctx, unsigned lcore, const struct query *query, bool last)
 {
 	struct explain *explain = ((struct request *)ctx)->state;
@@ -105,38 +116,87 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 	(void)lcore;
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
-		struct flow_record *kept =
-			ranking_offer(&explain->flows, records[i].start_ns, records[i].flow_id);
+		bool blocked = records[i].lru_class == FLOW_CLASS_CONDEMNED;
+		struct flow_record *kept = ranking_offer(
+			&explain->live[blocked], records[i].start_ns, records[i].flow_id);
 
 		if (kept)
 			*kept = records[i];
 	}
 }
 
-// Keeps of the first round what belongs to no flow, or speaks of the cache.
-static void forget_flows(struct explain *explain)
+static void add_candidates(
+	struct candidate *candidates, uint32_t *n, const struct ranking *from, bool blocked)
 {
-	struct ranking old = explain->found;
+	for (uint32_t i = 0; i < from->n && i < CANDIDATES_MAX; i++) {
+		const struct ranking_node *node = &from->nodes[i];
+		uint32_t at = 0;
 
-	ranking_init(&explain->found, EXPLAIN_EVIDENCE_MAX, sizeof(struct evidence));
+		while (at < *n && candidates[at].flow_id != node->tie)
+			at++;
+		if (at == *n)
+			candidates[(*n)++] = (struct candidate){
+				.flow_id = node->tie, .at_ns = node->value, .blocked = blocked};
+	}
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *one = a, *other = b;
+
+	if (one->blocked != other->blocked)
+		return one->blocked ? -1 : 1;
+	if (one->at_ns != other->at_ns)
+		return one->at_ns > other->at_ns ? -1 : 1;
+	return one->flow_id < other->flow_id ? -1 : one->flow_id > other->flow_id;
+}
+
+// The latest that are blocked, and some of the others.
+static void choose(struct explain *explain)
+{
+	struct candidate candidates[4 * CANDIDATES_MAX];
+	struct explain_found *found = &explain->found;
+	uint32_t n = 0, n_blocked = 0, places;
+
+	ranking_sort(&explain->blocked);
+	ranking_sort(&explain->others);
+	add_candidates(candidates, &n, &explain->blocked, true);
+	add_candidates(candidates, &n, &explain->live[true], true);
+	add_candidates(candidates, &n, &explain->others, false);
+	add_candidates(candidates, &n, &explain->live[false], false);
+	qsort(candidates, n, sizeof candidates[0], compare_candidates);
+	for (uint32_t i = 0; i < n; i++)
+		n_blocked += candidates[i].blocked;
+	places = EXPLAIN_FLOWS_MAX - (n - n_blocked < OTHERS_MIN ? n - n_blocked : OTHERS_MIN);
+	for (uint32_t i = 0; i < n && found->n_flows < EXPLAIN_FLOWS_MAX; i++) {
+		if (i < places || !candidates[i].blocked)
+			found->flow_ids[found->n_flows++] = candidates[i].flow_id;
+	}
+}
+
+static bool is_chosen(const struct explain_found *found, uint64_t flow_id)
+{
+	for (uint32_t i = 0; i < found->n_flows; i++) {
+		if (found->flow_ids[i] == flow_id)
+			return true;
+	}
+	return false;
+}
+
+// What the first round has kept of flows whose evidence comes whole in the second.
+static void forget_chosen(struct explain *explain)
+{
+	struct ranking old = explain->pieces;
+
+	ranking_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
 	ranking_sort(&old);
 	for (uint32_t i = old.n; i-- > 0;) {
 		const struct evidence *record = ranking_at(&old, i);
-		bool other = record->flow_id && record->kind != EVIDENCE_CACHE_LEARNED &&
-			     record->kind != EVIDENCE_CACHE_HIT &&
-			     record->kind != EVIDENCE_CACHE_HEALED &&
-			     record->kind != EVIDENCE_CACHE_PASSED;
 
-		// its own come again in the second round
-		if (other || (record->flow_id && record->flow_id == explain->flow_id))
-			continue;
-		struct evidence *kept = ranking_offer(
-			&explain->found, record->at_ns, UINT64_MAX - explain->n_found++);
-
-		if (kept)
-			*kept = *record;
+		if (!record->flow_id || !is_chosen(&explain->found, record->flow_id))
+			keep_piece(explain, record);
 	}
-	explain->found.no_memory |= old.no_memory;
+	explain->pieces.no_memory |= old.no_memory;
 	ranking_free(&old);
 }
 
@@ -144,47 +204,80 @@ static void flows_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 	struct explain *explain = request->state;
-	uint64_t begun = 0;
+	struct explain_found *found = &explain->found;
 
 	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;
 	}
-	ranking_sort(&explain->flows);
-	if (!explain->by_ends) {
-		if (explain->flows.n && !explain->has_ends) {
-			const struct flow_record *flow = ranking_at(&explain->flows, 0);
+	ranking_sort(&explain->live[false]);
+	ranking_sort(&explain->live[true]);
+	if (!found->by_id)
+		choose(explain);
+	for (unsigned blocked = 0; blocked < 2; blocked++) {
+		const struct ranking *from = &explain->live[blocked];
 
-			explain->filter.ends = flow->ends;
-			explain->filter.l4_proto = flow->l4_proto;
-			explain->has_ends = true;
+		for (uint32_t i = 0; i < from->n && found->n_live < EXPLAIN_FLOWS_MAX; i++) {
+			const struct flow_record *record = ranking_at(from, i);
+
+			if (is_chosen(found, record->flow_id))
+				found->live[found->n_live++] = *record;
 		}
-		ask_cache(request);
-		return;
 	}
-	if (explain->flows.n) {
-		const struct flow_record *flow = ranking_at(&explain->flows, 0);
-
-		explain->flow_id = flow->flow_id;
-		begun = flow->start_ns;
-	}
-	ranking_sort(&explain->ids);
-	// what has ended may be later than what lives: a flow on other ports
-	if (explain->ids.n && explain->ids.nodes[0].value > begun &&
-		(!explain->flows.n || explain->ids.nodes[0].tie != explain->flow_id)) {
-		bool lives = false;
-
-		for (uint32_t i = 0; i < explain->flows.n; i++)
-			lives |= explain->flows.nodes[i].tie == explain->ids.nodes[0].tie;
-		if (!lives || !explain->flows.n)
-			explain->flow_id = *(const uint64_t *)ranking_at(&explain->ids, 0);
-	}
-	forget_flows(explain);
-	if (explain->flow_id)
-		ask_evidence(request);
+	forget_chosen(explain);
+	if (found->n_flows)
+		ask_evidence_of(request);
 	else
 		ask_cache(request);
+}
+
+// The second round: all evidence of the flows that were found.
+static void second_page(void *ctx, unsigned lcore, const struct query *query, bool last)
+{
+	struct explain *explain = ((struct request *)ctx)->state;
+	const struct evidence *records = query->out;
+
+	(void)lcore;
+	if (last)
+		explain->found.overwritten += query->aside;
+	for (uint32_t i = 0; i < query->n; i++)
+		keep_piece(explain, &records[i]);
+}
+
+static void know_ends(struct explain *explain)
+{
+	struct explain_found *found = &explain->found;
+
+	if (found->n_live) {
+		found->question.ends = found->live[0].ends;
+		found->question.l4_proto = found->live[0].l4_proto;
+		found->has_ends = true;
+	}
+	for (uint32_t i = 0; i < explain->pieces.n && !found->has_ends; i++) {
+		const struct evidence *record = ranking_at(&explain->pieces, i);
+
+		if (record->kind != EVIDENCE_FLOW_MADE)
+			continue;
+		found->question.ends = record->ends;
+		found->question.l4_proto = record->l4_proto;
+		found->has_ends = true;
+	}
+}
+
+static void second_end(void *ctx, const char *error)
+{
+	struct request *request = ctx;
+	struct explain *explain = request->state;
+
+	request->inquiry = NULL;
+	if (error) {
+		request_fail(request, "%s", error);
+		return;
+	}
+	if (explain->found.by_id)
+		know_ends(explain);
+	ask_cache(request);
 }
 
 static void cache_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -195,137 +288,66 @@ static void cache_page(void *ctx, unsigned lcore, const struct query *query, boo
 	(void)lcore;
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++)
-		conn_list_add(&explain->cache, &entries[i]);
+		conn_list_add(&explain->found.cache, &entries[i]);
 }
 
-static json_t *flow_ids(const struct explain *explain)
+static bool lacks_memory(const struct explain *explain)
 {
-	json_t *list = json_array();
-	uint64_t told[EXPLAIN_FLOWS_MAX];
-	uint32_t n = 0;
-
-	if (explain->flow_id)
-		told[n++] = explain->flow_id;
-	for (unsigned round = 0; round < 2; round++) {
-		const struct ranking *from = round ? &explain->ids : &explain->flows;
-
-		for (uint32_t i = 0; i < from->n && n < EXPLAIN_FLOWS_MAX; i++) {
-			uint64_t id = from->nodes[i].tie;
-			bool known = false;
-
-			for (uint32_t k = 0; k < n; k++)
-				known |= told[k] == id;
-			if (!known)
-				told[n++] = id;
-		}
-	}
-	for (uint32_t i = 0; i < n; i++)
-		put_item(&list, json_integer((json_int_t)(told[i] & INT64_MAX)));
-	return list;
-}
-
-// Of a stub that passes there is no evidence yet.
-static bool is_truncated(const struct explain *explain, const struct explain_facts *facts)
-{
-	bool silent = facts->live && facts->flow.lru_class <= FLOW_CLASS_STATELESS;
-
-	return explain->n_found > EXPLAIN_EVIDENCE_MAX ||
-	       (facts->flow_id && explain->overwritten && !explain->begun_seen && !silent);
-}
-
-static void answer(struct request *request, struct explain *explain, struct evidence *records)
-{
-	const struct control_context *context = request->context;
-	char verdict[EXPLAIN_VERDICT_MAX];
-	json_t *message = json_object(), *evidence = json_array(), *cache = json_array(),
-	       *exempt = json_array();
-	struct explain_facts facts = {
-		.context = context,
-		.flow_id = explain->flow_id,
-		.evidence = records,
-		.n = explain->found.n,
-		.cache = &explain->cache,
-		.overwritten = explain->overwritten,
-	};
-
-	for (uint32_t i = 0; i < facts.n; i++)
-		records[i] = *(const struct evidence *)ranking_at(&explain->found, facts.n - 1 - i);
-	for (uint32_t i = 0; i < explain->flows.n; i++) {
-		const struct flow_record *flow = ranking_at(&explain->flows, i);
-
-		if (flow->flow_id != explain->flow_id)
-			continue;
-		facts.live = true;
-		facts.flow = *flow;
-	}
-	if (explain->has_ends)
-		facts.exempt = exemptions_cover(
-			&context->exemptions, &explain->filter.ends, context->now_ns());
-	if (explain->flow_id)
-		put_number(&message, "flow_id", explain->flow_id & INT64_MAX);
-	put_json(&message, "flows", flow_ids(explain));
-	put_bool(&message, "live", facts.live);
-	if (facts.live)
-		put_json(&message, "flow", flow_json_whole(context, &facts.flow, NULL));
-	for (uint32_t i = 0; i < explain->cache.n; i++)
-		put_item(&cache, cache_entry_json(context, &explain->cache.entries[i]));
-	put_json(&message, "cache", cache);
-	if (facts.exempt)
-		put_item(&exempt, json_string(facts.exempt));
-	put_json(&message, "exempt", exempt);
-	for (uint32_t i = 0; i < facts.n; i++)
-		put_item(&evidence, explain_evidence_json(context, &records[i]));
-	put_json(&message, "evidence", evidence);
-	put_bool(&message, "truncated", is_truncated(explain, &facts));
-	put_number(&message, "overwritten", explain->overwritten);
-	put_text(&message, "outcome", explain_outcome_word(explain_verdict(&facts, verdict)));
-	put_text(&message, "verdict", verdict);
-	request_ok(request, message);
+	return explain->pieces.no_memory || explain->blocked.no_memory ||
+	       explain->others.no_memory || explain->live[0].no_memory ||
+	       explain->live[1].no_memory || explain->found.cache.no_memory;
 }
 
 static void cache_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 	struct explain *explain = request->state;
-	bool known = explain->found.n || explain->flows.n;
+	struct explain_found *found = &explain->found;
 
 	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;
 	}
-	if (!explain->by_ends && !known) {
+	if (found->by_id && !explain->pieces.n && !found->n_live) {
 		request_fail(request,
 			"no flow %llu, and no evidence of it: it was never here, or so long ago "
 			"that its evidence has been overwritten (%llu pieces were; "
 			"limits.evidence keeps more)",
-			(unsigned long long)explain->flow_id,
-			(unsigned long long)explain->overwritten);
+			(unsigned long long)found->flow_ids[0],
+			(unsigned long long)found->overwritten);
 		return;
 	}
-	conn_list_merge(&explain->cache);
-	ranking_sort(&explain->found);
-	struct evidence *records = calloc(explain->found.n + 1, sizeof *records);
+	conn_list_merge(&found->cache);
+	ranking_sort(&explain->pieces);
+	struct evidence *records = calloc(explain->pieces.n + 1, sizeof *records);
 
-	if (!records || explain->found.no_memory || explain->flows.no_memory ||
-		explain->ids.no_memory || explain->cache.no_memory)
+	if (!records || lacks_memory(explain)) {
 		request_fail(request, "no memory for the evidence");
-	else
-		answer(request, explain, records);
+	} else {
+		found->n = explain->pieces.n;
+		for (uint32_t i = 0; i < found->n; i++)
+			records[i] = *(const struct evidence *)ranking_at(
+				&explain->pieces, found->n - 1 - i);
+		found->evidence = records;
+		found->left_out = explain->n_pieces > PIECES_MAX;
+		request_ok(request, explain_answer(found));
+	}
 	free(records);
 }
 
-// The cache does not ask for the initiator's port.
+// The cache does not ask for the initiator's port. Without a rule an entry is the operator's.
 static void ask_cache(struct request *request)
 {
-	struct explain *explain = request->state;
-	struct evidence_filter filter = explain->filter;
+	const struct explain_found *found = &((struct explain *)request->state)->found;
+	struct evidence_filter filter = found->question;
 
-	if (!explain->has_ends) {
+	memset(filter.flow_ids, 0, sizeof filter.flow_ids);
+	if ((filter.scope == EVIDENCE_SCOPE_ENDS && !found->has_ends) ||
+		(filter.scope == EVIDENCE_SCOPE_RULE && !filter.rule_uid)) {
 		cache_end(request, NULL);
 		return;
 	}
-	filter.flow_id = 0;
 	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE,
 				     .filtered = true,
 				     .filter = filter,
@@ -336,67 +358,141 @@ static void ask_cache(struct request *request)
 
 static void ask_flows(struct request *request)
 {
-	struct explain *explain = request->state;
+	const struct explain_found *found = &((struct explain *)request->state)->found;
 
 	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS,
-				     .filtered = explain->by_ends,
-				     .flow_id = explain->flow_id,
-				     .filter = explain->filter,
+				     .filtered = !found->by_id,
+				     .flow_id = found->by_id ? found->flow_ids[0] : 0,
+				     .filter = found->question,
 				     .page = flows_page,
 				     .end = flows_end,
 				     .ctx = request});
 }
 
-static void ask_evidence(struct request *request)
+static void ask_evidence_of(struct request *request)
 {
-	struct explain *explain = request->state;
-	bool second = explain->by_ends && explain->flow_id;
-	struct evidence_filter filter = explain->filter;
+	const struct explain_found *found = &((struct explain *)request->state)->found;
+	struct evidence_filter filter = {0};
 
-	filter.flow_id = explain->flow_id;
-	explain->overwritten = 0;
+	memcpy(filter.flow_ids, found->flow_ids, sizeof filter.flow_ids);
 	request_ask(request, &(struct inquiry_question){.type = QUERY_EVIDENCE,
 				     .filter = filter,
-				     .page = evidence_page,
-				     .end = second ? second_end : evidence_end,
+				     .page = second_page,
+				     .end = second_end,
 				     .ctx = request});
 }
 
-static bool read_ends(struct request *request, const json_t *arguments, struct explain *explain)
+static void ask_which(struct request *request)
 {
-	struct flow_ends *ends = &explain->filter.ends;
+	const struct explain_found *found = &((struct explain *)request->state)->found;
+
+	request_ask(request, &(struct inquiry_question){.type = QUERY_EVIDENCE,
+				     .filter = found->question,
+				     .page = first_page,
+				     .end = first_end,
+				     .ctx = request});
+}
+
+static bool read_ends(struct request *request, const json_t *arguments, struct explain_found *found)
+{
+	struct flow_ends *ends = &found->question.ends;
 	uint64_t sport = 0, dport = 0;
 
 	if (!argument_given(arguments, "src_ip") || !argument_given(arguments, "dest_ip")) {
-		request_fail_arguments(request, "say flow_id, or src_ip and dest_ip");
+		request_fail_arguments(request,
+			"say flow_id, or src_ip and dest_ip, or one of host, user and rule");
 		return false;
 	}
 	if (!argument_address(request, arguments, "src_ip", ends->address[HALF_C2S]) ||
 		!argument_address(request, arguments, "dest_ip", ends->address[HALF_S2C]) ||
 		!argument_number(request, arguments, "src_port", 1, UINT16_MAX, &sport) ||
-		!argument_number(request, arguments, "dest_port", 1, UINT16_MAX, &dport) ||
-		!argument_proto(request, arguments, "proto", &explain->filter.l4_proto))
+		!argument_number(request, arguments, "dest_port", 1, UINT16_MAX, &dport))
 		return false;
 	ends->port[HALF_C2S] = (uint16_t)sport;
 	ends->port[HALF_S2C] = (uint16_t)dport;
-	explain->by_ends = explain->has_ends = true;
+	found->has_ends = true;
+	return argument_proto(request, arguments, "proto", &found->question.l4_proto);
+}
+
+static bool read_host(struct request *request, const json_t *arguments, struct explain_found *found)
+{
+	struct evidence_filter *question = &found->question;
+	uint64_t port = 0;
+
+	question->scope = EVIDENCE_SCOPE_HOST;
+	if (!argument_address(request, arguments, "host", question->ends.address[0]) ||
+		!argument_number(request, arguments, "port", 1, UINT16_MAX, &port))
+		return false;
+	question->ends.port[0] = (uint16_t)port;
+	return argument_proto(request, arguments, "proto", &question->l4_proto);
+}
+
+static bool read_user(struct request *request, const json_t *arguments, struct explain_found *found)
+{
+	const struct policy *policy = reload_policy(request->context->reload);
+	const char *name = NULL;
+
+	if (!argument_text(request, arguments, "user", &name))
+		return false;
+	uint32_t user = policy ? user_map_named(&policy->users, name) : USER_NONE;
+
+	if (user == USER_NONE) {
+		request_fail(request, "user: the policy in force has no user \"%.64s\"", name);
+		return false;
+	}
+	found->question.scope = EVIDENCE_SCOPE_USER;
+	found->question.user_uid = policy->users.users[user].uid;
 	return true;
 }
 
-static bool read_question(struct request *request, const json_t *arguments, struct explain *explain)
+static bool read_rule(struct request *request, const json_t *arguments, struct explain_found *found)
 {
-	static const char *const ends[] = {"src_ip", "dest_ip", "src_port", "dest_port", "proto"};
+	const char *id = NULL;
 
-	if (!argument_given(arguments, "flow_id"))
-		return read_ends(request, arguments, explain);
-	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-		if (!argument_given(arguments, ends[i]))
+	found->question.scope = EVIDENCE_SCOPE_RULE;
+	return argument_text(request, arguments, "rule", &id) &&
+	       flow_filter_rule(request, id, &found->question.rule_uid);
+}
+
+typedef bool question_reader(
+	struct request *request, const json_t *arguments, struct explain_found *found);
+
+static bool read_id(struct request *request, const json_t *arguments, struct explain_found *found)
+{
+	found->by_id = true;
+	found->n_flows = 1;
+	return argument_flow_id(request, arguments, &found->flow_ids[0]);
+}
+
+// A question is one row; the rest must not be there.
+static bool read_question(struct request *request, json_t *arguments, struct explain_found *found)
+{
+	static const struct {
+		const char *key;
+		question_reader *read;
+		const char *more[2];
+	} rows[] = {{"flow_id", read_id, {0}}, {"host", read_host, {"port", "proto"}},
+		{"user", read_user, {0}}, {"rule", read_rule, {0}}};
+	const char *key;
+	json_t *value;
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (!argument_given(arguments, rows[i].key))
 			continue;
-		request_fail(
-			request, "%s: a flow_id says it already; leave one of them out", ends[i]);
-		return false;
+		json_object_foreach (arguments, key, value) {
+			bool fits = !strcmp(key, rows[i].key);
+
+			for (unsigned k = 0; k < 2 && rows[i].more[k]; k++)
+				fits |= !strcmp(key, rows[i].more[k]);
+			if (fits)
+				continue;
+			request_fail(request, "%s: a %s says it already; leave one of them out",
+				key, rows[i].key);
+			return false;
+		}
+		return rows[i].read(request, arguments, found);
 	}
-	return argument_flow_id(request, arguments, &explain->flow_id);
+	return read_ends(request, arguments, found);
 }
 
 void cmd_explain(struct request *request, json_t *arguments)
@@ -407,14 +503,21 @@ void cmd_explain(struct request *request, json_t *arguments)
 		request_fail(request, "no memory");
 		return;
 	}
-	ranking_init(&explain->found, EXPLAIN_EVIDENCE_MAX, sizeof(struct evidence));
-	ranking_init(&explain->flows, EXPLAIN_FLOWS_MAX, sizeof(struct flow_record));
-	ranking_init(&explain->ids, EXPLAIN_FLOWS_MAX, sizeof(uint64_t));
-	if (!arguments_known(request, arguments) || !read_question(request, arguments, explain)) {
+	explain->found.context = request->context;
+	ranking_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
+	ranking_init(&explain->blocked, CANDIDATES_MAX, sizeof(uint64_t));
+	ranking_init(&explain->others, CANDIDATES_MAX, sizeof(uint64_t));
+	ranking_init(&explain->live[false], LIVE_MAX, sizeof(struct flow_record));
+	ranking_init(&explain->live[true], LIVE_MAX, sizeof(struct flow_record));
+	if (!arguments_known(request, arguments) ||
+		!read_question(request, arguments, &explain->found)) {
 		explain_free(explain);
 		return;
 	}
 	request->state = explain;
 	request->state_free = explain_free;
-	ask_evidence(request);
+	if (explain->found.by_id)
+		ask_flows(request);
+	else
+		ask_which(request);
 }

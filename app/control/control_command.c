@@ -20,7 +20,7 @@ static const struct command commands[] = {
 	{"flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order", "live flows",
 		cmd_flow_list},
 	{"flow-show", "flow_id", "one flow, everything", cmd_flow_show},
-	{"explain", "flow_id, src_ip, src_port, dest_ip, dest_port, proto",
+	{"explain", "flow_id, src_ip, src_port, dest_ip, dest_port, proto, host, port, user, rule",
 		"why something happened to a flow, or to what never became one", cmd_explain},
 	{"top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
 		"who uses the wire: flows, hosts, applications, rules, categories", cmd_top},

@@ -2,6 +2,7 @@
 // A piece of evidence as JSON.
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "eve.h"
 #include "explain.h"
@@ -36,6 +37,34 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_CACHE_HEALED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_PASSED] = PUT_CACHE_MODE,
 };
+
+const char *explain_outcome_word(enum explain_outcome outcome)
+{
+	static const char *const words[] = {
+		[EXPLAIN_PASS] = "pass",
+		[EXPLAIN_MONITORED] = "monitored",
+		[EXPLAIN_BLOCKED] = "blocked",
+		[EXPLAIN_UNDECIDED] = "undecided",
+		[EXPLAIN_INVALID] = "invalid",
+		[EXPLAIN_UNKNOWN] = "unknown",
+	};
+
+	return outcome <= EXPLAIN_UNKNOWN ? words[outcome] : "?";
+}
+
+const char *explain_host(const struct evidence *evidence, char out[EXPLAIN_HOST_BYTES])
+{
+	unsigned n = evidence->n_bytes <= EVIDENCE_BYTES ? evidence->n_bytes : EVIDENCE_BYTES;
+	char *at = stpcpy(out, evidence->looked_at > n ? "..." : "");
+
+	for (unsigned i = 0; i < n; i++) {
+		uint8_t byte = evidence->bytes[i]; // a client wrote it
+
+		*at++ = byte > ' ' && byte <= '~' ? (char)byte : '?';
+	}
+	*at = 0;
+	return out;
+}
 
 static void put_half(json_t **parent, unsigned half)
 {

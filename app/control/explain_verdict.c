@@ -32,22 +32,7 @@ static void say(struct sentence *s, const char *format, ...)
 		s->length = EXPLAIN_VERDICT_MAX - 1;
 }
 
-const char *explain_outcome_word(enum explain_outcome outcome)
-{
-	static const char *const words[] = {
-		[EXPLAIN_PASS] = "pass",
-		[EXPLAIN_MONITORED] = "monitored",
-		[EXPLAIN_BLOCKED] = "blocked",
-		[EXPLAIN_UNDECIDED] = "undecided",
-		[EXPLAIN_INVALID] = "invalid",
-		[EXPLAIN_UNKNOWN] = "unknown",
-	};
-
-	return outcome <= EXPLAIN_UNKNOWN ? words[outcome] : "?";
-}
-
-// The last piece of that kind, of the flow in question if `of_flow`; NULL: none.
-static const struct evidence *last_of(
+const struct evidence *explain_last(
 	const struct explain_facts *facts, enum evidence_kind kind, bool of_flow)
 {
 	for (uint32_t i = facts->n; i-- > 0;) {
@@ -108,29 +93,23 @@ static bool names_app(const struct evidence *evidence, uint16_t app)
 	}
 }
 
-// What the application of a decision was known by: the last word about it before the decision.
+// What the application of a decision was known by: its signature, or the last word about it before
+// the decision.
 static const struct evidence *source_of(
 	const struct explain_facts *facts, const struct evidence *decision)
 {
+	const struct evidence *last = NULL;
+
 	for (const struct evidence *at = decision; at-- > facts->evidence;) {
-		if (at->flow_id == facts->flow_id && names_app(at, decision->app))
+		if (at->flow_id != facts->flow_id || !names_app(at, decision->app))
+			continue;
+		if (!last)
+			last = at;
+		if (decision->signature != UINT16_MAX && at->kind == EVIDENCE_SIGNATURE &&
+			at->signature == decision->signature)
 			return at;
 	}
-	return NULL;
-}
-
-const char *explain_host(const struct evidence *evidence, char out[EXPLAIN_HOST_BYTES])
-{
-	unsigned n = evidence->n_bytes <= EVIDENCE_BYTES ? evidence->n_bytes : EVIDENCE_BYTES;
-	char *at = stpcpy(out, evidence->looked_at > n ? "..." : "");
-
-	for (unsigned i = 0; i < n; i++) {
-		uint8_t byte = evidence->bytes[i]; // a client wrote it
-
-		*at++ = byte > ' ' && byte <= '~' ? (char)byte : '?';
-	}
-	*at = 0;
-	return out;
+	return last;
 }
 
 // How an application was recognised that is known by host, address or port; by a pattern it is a
@@ -182,10 +161,10 @@ static void say_source(struct sentence *s, const struct evidence *source)
 static void say_app(struct sentence *s, const struct evidence *decision)
 {
 	if (decision->app == APP_NONE) {
-		if (last_of(s->facts, EVIDENCE_GIVE_UP, true))
+		if (explain_last(s->facts, EVIDENCE_GIVE_UP, true))
 			say(s, ": no application was recognised within %u data packets",
-				last_of(s->facts, EVIDENCE_GIVE_UP, true)->length);
-		else if (last_of(s->facts, EVIDENCE_NO_STATE, true))
+				explain_last(s->facts, EVIDENCE_GIVE_UP, true)->length);
+		else if (explain_last(s->facts, EVIDENCE_NO_STATE, true))
 			say(s, ": it was not looked at, because no classifier state was free");
 		else
 			say(s, ", which needed no application");
@@ -202,10 +181,14 @@ static void say_app(struct sentence *s, const struct evidence *decision)
 
 static void say_until(struct sentence *s, uint64_t ns)
 {
-	char stamp[40];
+	char stamp[40], now[40];
 
 	eve_timestamp(ns, stamp, sizeof stamp);
-	say(s, "until %.8s UTC", stamp + 11);
+	eve_timestamp(s->facts->context->now_ns(), now, sizeof now);
+	if (strncmp(stamp, now, 10)) // not today
+		say(s, "until %.10s %.8s UTC", stamp, stamp + 11);
+	else
+		say(s, "until %.8s UTC", stamp + 11);
 }
 
 static void say_cache(struct sentence *s)
@@ -230,7 +213,7 @@ static void say_cache(struct sentence *s)
 
 static void say_unsure(struct sentence *s, const struct evidence *decision)
 {
-	const struct evidence *unsure = last_of(s->facts, EVIDENCE_TOO_UNSURE, true);
+	const struct evidence *unsure = explain_last(s->facts, EVIDENCE_TOO_UNSURE, true);
 
 	// written with the decision that it speaks of
 	if (!unsure || unsure->at_ns != decision->at_ns)
@@ -245,10 +228,10 @@ static void say_unsure(struct sentence *s, const struct evidence *decision)
 static void say_rest(struct sentence *s, const struct evidence *decision)
 {
 	const struct explain_facts *facts = s->facts;
-	const struct evidence *made = last_of(facts, EVIDENCE_FLOW_MADE, true);
-	const struct evidence *ended = last_of(facts, EVIDENCE_ENDED, true);
-	const struct evidence *gap = last_of(facts, EVIDENCE_GAP, true);
-	const struct evidence *conflict = last_of(facts, EVIDENCE_CONFLICT, true);
+	const struct evidence *made = explain_last(facts, EVIDENCE_FLOW_MADE, true);
+	const struct evidence *ended = explain_last(facts, EVIDENCE_ENDED, true);
+	const struct evidence *gap = explain_last(facts, EVIDENCE_GAP, true);
+	const struct evidence *conflict = explain_last(facts, EVIDENCE_CONFLICT, true);
 
 	if (decision && decision->flags & EVIDENCE_IS_AGAIN)
 		say(s, "; decided again when that policy came into force");
@@ -259,20 +242,20 @@ static void say_rest(struct sentence *s, const struct evidence *decision)
 	if (conflict)
 		say(s, "; %u bytes of %s came again with other content", conflict->length,
 			half_text(conflict));
-	if (last_of(facts, EVIDENCE_DECODER, true))
+	if (explain_last(facts, EVIDENCE_DECODER, true))
 		say(s, "; its decoder reads on");
 	if (ended)
 		say(s, "; it has ended");
 	if (facts->exempt)
 		say(s, "; %s is exempt from the connection cache by the operator", facts->exempt);
-	else if (last_of(facts, EVIDENCE_CACHE_EXEMPT, true))
+	else if (explain_last(facts, EVIDENCE_CACHE_EXEMPT, true))
 		say(s, "; the peer was not put into the connection cache: it is exempt");
 }
 
 static enum explain_outcome verdict_blocked(struct sentence *s, const struct evidence *decision)
 {
-	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
-	const struct evidence *late = last_of(s->facts, EVIDENCE_CONDEMNED, true);
+	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
+	const struct evidence *late = explain_last(s->facts, EVIDENCE_CONDEMNED, true);
 
 	say(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
 	say_rule(s, decision->rule_uid, decision->generation);
@@ -327,9 +310,9 @@ static enum explain_outcome verdict_passes(struct sentence *s, const struct evid
 // To be scanned: what the engine has said of it, and what followed.
 static enum explain_outcome verdict_scanned(struct sentence *s, const struct evidence *decision)
 {
-	const struct evidence *job = last_of(s->facts, EVIDENCE_SCAN_JOB, true);
-	const struct evidence *found = last_of(s->facts, EVIDENCE_SCAN_VERDICT, true);
-	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
+	const struct evidence *job = explain_last(s->facts, EVIDENCE_SCAN_JOB, true);
+	const struct evidence *found = explain_last(s->facts, EVIDENCE_SCAN_VERDICT, true);
+	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
 	char name[EXPLAIN_HOST_BYTES];
 	bool blocked = found && resets && resets > found;
 
@@ -356,9 +339,9 @@ static enum explain_outcome verdict_scanned(struct sentence *s, const struct evi
 
 static enum explain_outcome verdict_operator(struct sentence *s, const struct evidence *word)
 {
-	const struct evidence *resets = last_of(s->facts, EVIDENCE_RESETS, true);
+	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
 
-	const struct evidence *decision = last_of(s->facts, EVIDENCE_DECISION, true);
+	const struct evidence *decision = explain_last(s->facts, EVIDENCE_DECISION, true);
 
 	if (word->detail == EVIDENCE_FLOW_ALLOW && decision && action_blocks(decision->detail)) {
 		say(s, "Blocked before by ");
@@ -385,8 +368,8 @@ static enum explain_outcome verdict_operator(struct sentence *s, const struct ev
 static enum explain_outcome verdict_undecided(struct sentence *s)
 {
 	const struct explain_facts *facts = s->facts;
-	const struct evidence *starved = last_of(facts, EVIDENCE_NO_STATE, true);
-	const struct evidence *ended = last_of(facts, EVIDENCE_ENDED, true);
+	const struct evidence *starved = explain_last(facts, EVIDENCE_NO_STATE, true);
+	const struct evidence *ended = explain_last(facts, EVIDENCE_ENDED, true);
 
 	if (starved && starved->detail) {
 		say(s, "Held up: no classifier state is free to look at it, and the policy asks "
@@ -445,10 +428,10 @@ static enum explain_outcome verdict_of_entry(struct sentence *s)
 static enum explain_outcome verdict_of_flow(struct sentence *s)
 {
 	const struct explain_facts *facts = s->facts;
-	const struct evidence *decision = last_of(facts, EVIDENCE_DECISION, true);
-	const struct evidence *monitor = last_of(facts, EVIDENCE_MONITOR, true);
-	const struct evidence *word = last_of(facts, EVIDENCE_OPERATOR, true);
-	const struct evidence *reprieved = last_of(facts, EVIDENCE_REPRIEVED, true);
+	const struct evidence *decision = explain_last(facts, EVIDENCE_DECISION, true);
+	const struct evidence *monitor = explain_last(facts, EVIDENCE_MONITOR, true);
+	const struct evidence *word = explain_last(facts, EVIDENCE_OPERATOR, true);
+	const struct evidence *reprieved = explain_last(facts, EVIDENCE_REPRIEVED, true);
 
 	// an allowance that is over leaves the flow to the policy
 	if (word && word->detail != EVIDENCE_ALLOW_EXPIRED)
@@ -564,18 +547,33 @@ static enum explain_outcome verdict_loose(struct sentence *s)
 	return EXPLAIN_UNKNOWN;
 }
 
+enum explain_outcome explain_verdict_of_flow(
+	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX])
+{
+	struct sentence s = {.facts = facts, .text = verdict};
+
+	verdict[0] = '\0';
+	enum explain_outcome outcome = verdict_of_flow(&s);
+
+	say(&s, ".");
+	return outcome;
+}
+
 enum explain_outcome explain_verdict(
 	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX])
 {
 	struct sentence s = {.facts = facts, .text = verdict};
 	enum explain_outcome outcome;
-	const struct evidence *hit = last_of(facts, EVIDENCE_CACHE_HIT, false);
+	const struct evidence *hit = explain_last(facts, EVIDENCE_CACHE_HIT, false);
 	const struct evidence *made =
-		facts->flow_id ? last_of(facts, EVIDENCE_FLOW_MADE, true) : NULL;
+		facts->flow_id ? explain_last(facts, EVIDENCE_FLOW_MADE, true) : NULL;
 
 	verdict[0] = '\0';
 	// asked by ends: of a flow that is over, what came later counts
-	if (facts->flow_id && !(hit && hit->flow_id != facts->flow_id && (!made || hit > made)))
+	if (facts->hit)
+		outcome = verdict_hit(&s, facts->hit);
+	else if (facts->flow_id &&
+		 !(hit && hit->flow_id != facts->flow_id && (!made || hit > made)))
 		outcome = verdict_of_flow(&s);
 	else
 		outcome = verdict_loose(&s);

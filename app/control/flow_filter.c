@@ -30,13 +30,14 @@ const char *flow_state_text(enum flow_state_word state)
 	return state <= FLOW_STATE_CONDEMNED ? state_words[state] : "?";
 }
 
-static bool read_rule(struct request *request, const char *id, struct flow_filter *filter)
+bool flow_filter_rule(struct request *request, const char *id, uint32_t *out)
 {
-	filter->has_rule = true;
-	if (!strcmp(id, "default"))
+	if (!strcmp(id, "default")) {
+		*out = 0;
 		return true;
-	filter->rule_uid = rule_names_find(request->context->names, id);
-	if (filter->rule_uid)
+	}
+	*out = rule_names_find(request->context->names, id);
+	if (*out)
 		return true;
 	request_fail(request,
 		"rule: no policy since the start had a rule \"%.64s\"; \"default\" is for flows "
@@ -96,7 +97,8 @@ static bool read_all(struct request *request, const json_t *arguments, struct fl
 		!argument_flag(request, arguments, "elephant", &filter->elephant))
 		return false;
 	filter->port = (uint16_t)port;
-	return !rule || read_rule(request, rule, filter);
+	filter->has_rule = rule;
+	return !rule || flow_filter_rule(request, rule, &filter->rule_uid);
 }
 
 bool flow_filter_read(struct request *request, const json_t *arguments, struct flow_filter *filter)

@@ -31,6 +31,8 @@ struct flow_filter {
 
 // False: it is answered already, and nothing is left to free.
 bool flow_filter_read(struct request *request, const json_t *arguments, struct flow_filter *filter);
+// The uid of a rule, or of "default", 0. False: it is answered already.
+bool flow_filter_rule(struct request *request, const char *id, uint32_t *out);
 void flow_filter_free(struct flow_filter *filter);
 bool flow_filter_has(const struct flow_filter *filter, const struct flow_record *record);
 

@@ -160,12 +160,8 @@ static bool end_matches(
 	       (!wanted->port[as] || !ends->port[end] || ends->port[end] == wanted->port[as]);
 }
 
-bool evidence_filter_ends(
-	const struct evidence_filter *filter, const struct flow_ends *ends, uint8_t l4_proto)
+static bool between(const struct evidence_filter *filter, const struct flow_ends *ends)
 {
-	// an entry of the connection cache of mode peer has neither port nor protocol
-	if (filter->l4_proto && l4_proto && l4_proto != filter->l4_proto)
-		return false;
 	for (unsigned end = 0; end < 2; end++)
 		if (end_matches(ends, end, &filter->ends, HALF_C2S) &&
 			end_matches(ends, !end, &filter->ends, HALF_S2C))
@@ -173,12 +169,69 @@ bool evidence_filter_ends(
 	return false;
 }
 
-bool evidence_matches(const struct evidence *evidence, const struct evidence_filter *filter)
+static bool of_host(const struct evidence_filter *filter, const struct flow_ends *ends)
 {
-	if (filter->flow_id)
-		return evidence->flow_id == filter->flow_id;
+	uint16_t port = filter->ends.port[0];
+
+	if (port && (ends->port[0] || ends->port[1]) && ends->port[0] != port &&
+		ends->port[1] != port)
+		return false;
+	return memcmp(ends->address[0], filter->ends.address[0], 16) == 0 ||
+	       memcmp(ends->address[1], filter->ends.address[0], 16) == 0;
+}
+
+static bool of_user(const struct lcore *lcore, const struct evidence_filter *filter,
+	const struct flow_ends *ends)
+{
+	return flow_event_user(lcore, ends, true) == filter->user_uid ||
+	       flow_event_user(lcore, ends, false) == filter->user_uid;
+}
+
+bool evidence_filter_has(const struct lcore *lcore, const struct evidence_filter *filter,
+	const struct flow_ends *ends, uint8_t l4_proto, uint32_t rule_uid)
+{
+	// an entry of the connection cache of mode peer has neither port nor protocol
+	if (filter->l4_proto && l4_proto && l4_proto != filter->l4_proto)
+		return false;
+	switch ((enum evidence_scope)filter->scope) {
+	case EVIDENCE_SCOPE_ENDS: return between(filter, ends);
+	case EVIDENCE_SCOPE_HOST: return of_host(filter, ends);
+	case EVIDENCE_SCOPE_USER: return of_user(lcore, filter, ends);
+	case EVIDENCE_SCOPE_RULE: return rule_uid == filter->rule_uid;
+	}
+	return false;
+}
+
+static bool is_of_rule(const struct evidence *evidence, uint32_t rule_uid)
+{
+	switch ((enum evidence_kind)evidence->kind) {
+	case EVIDENCE_DECISION:
+	case EVIDENCE_MONITOR: return evidence->rule_uid == rule_uid;
+	case EVIDENCE_TOO_UNSURE:
+	case EVIDENCE_CACHE_LEARNED:
+	case EVIDENCE_CACHE_HIT: // without a rule it is the operator's entry
+		return rule_uid && evidence->rule_uid == rule_uid;
+	default: return false;
+	}
+}
+
+static bool is_one_of(uint64_t flow_id, const uint64_t flow_ids[EVIDENCE_FLOWS_MAX])
+{
+	for (unsigned i = 0; i < EVIDENCE_FLOWS_MAX && flow_ids[i]; i++)
+		if (flow_ids[i] == flow_id)
+			return true;
+	return false;
+}
+
+bool evidence_matches(const struct lcore *lcore, const struct evidence *evidence,
+	const struct evidence_filter *filter)
+{
+	if (filter->flow_ids[0])
+		return is_one_of(evidence->flow_id, filter->flow_ids);
+	if (filter->scope == EVIDENCE_SCOPE_RULE)
+		return is_of_rule(evidence, filter->rule_uid);
 	return evidence->flags & EVIDENCE_HAS_ENDS &&
-	       evidence_filter_ends(filter, &evidence->ends, evidence->l4_proto);
+	       evidence_filter_has(lcore, filter, &evidence->ends, evidence->l4_proto, 0);
 }
 
 uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk)
@@ -206,6 +259,19 @@ static enum evidence_made how_made(uint16_t flags, uint8_t l4_proto, const uint8
 		       : EVIDENCE_MADE_SYN;
 }
 
+void walk_evidence_ends(
+	const struct lcore *lcore, const struct walk *walk, struct evidence *evidence)
+{
+	if (walk_has_flow(walk))
+		evidence->ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+	else
+		flow_ends_of(
+			walk->key, flow_stub_at(lcore->flows, walk->ref)->flags, &evidence->ends);
+	evidence->flags |= EVIDENCE_HAS_ENDS;
+	evidence->l4_proto = walk->pkt->l4_proto;
+	evidence->vlan = walk->pkt->n_vlan ? (uint16_t)(walk->pkt->vlan[0] | 1u << 15) : 0;
+}
+
 void walk_evidence_made(struct lcore *lcore, struct walk *walk)
 {
 	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_FLOW_MADE);
@@ -213,21 +279,14 @@ void walk_evidence_made(struct lcore *lcore, struct walk *walk)
 	uint16_t flags;
 
 	if (walk_has_flow(walk)) {
-		const struct flow *flow = flow_at(lcore->flows, walk->ref);
-
-		evidence->ends = flow_cold_at(lcore->flows, walk->ref)->ends;
-		tcp_flags = flow->tcp_flags;
-		flags = flow->flags;
+		tcp_flags = flow_at(lcore->flows, walk->ref)->tcp_flags;
+		flags = flow_at(lcore->flows, walk->ref)->flags;
 	} else {
-		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-
-		flow_ends_of(walk->key, stub->flags, &evidence->ends);
-		tcp_flags = stub->tcp_flags;
-		flags = stub->flags;
+		tcp_flags = flow_stub_at(lcore->flows, walk->ref)->tcp_flags;
+		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
 	}
-	evidence->flags =
-		(uint8_t)(EVIDENCE_HAS_ENDS | (flags & FLOW_ALLOWED ? EVIDENCE_IS_ALLOWED : 0));
-	evidence->l4_proto = walk->pkt->l4_proto;
-	evidence->vlan = walk->pkt->n_vlan ? (uint16_t)(walk->pkt->vlan[0] | 1u << 15) : 0;
+	walk_evidence_ends(lcore, walk, evidence);
+	if (flags & FLOW_ALLOWED)
+		evidence->flags |= EVIDENCE_IS_ALLOWED;
 	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);
 }

@@ -33,8 +33,8 @@
 	X(GAP, "gap")                   /* half, offset, length */                                \
 	X(CONFLICT, "conflict")         /* half, offset; length: bytes that differed */           \
 	X(TOO_UNSURE, "too_unsure")     /* the confidence that rule_uid asks for */               \
-	X(MONITOR, "monitor")           /* enum action that rule_uid would have taken */          \
-	X(DECISION, "decision")         /* enum action; flags; signature */                       \
+	X(MONITOR, "monitor")           /* enum action that rule_uid would have taken; ends */    \
+	X(DECISION, "decision")         /* enum action; flags; signature; ends if it blocks */    \
 	X(SCAN_JOB, "scan_job")         /* half, offset, length: the first part given */          \
 	X(SCAN_VERDICT, "scan_verdict") /* enum scan_value; half, offset, length; bytes */        \
 	X(RESETS, "resets")             /* length: packets sent */                                \
@@ -152,16 +152,27 @@ void evidence_set_packet(struct evidence *evidence, struct rte_mbuf *m);
 void evidence_steps(struct lcore *lcore, uint64_t flow_id, const struct span *span,
 	const struct classify_work *work);
 
-// What a question is after: a flow, or ends (in either direction; parts that are 0 match all).
+// What a question is after: some flows, or what has such ends or such a rule.
+#define EVIDENCE_FLOWS_MAX 16
+enum evidence_scope {
+	EVIDENCE_SCOPE_ENDS, // both, in either direction; parts that are 0 match all
+	EVIDENCE_SCOPE_HOST, // ends.address[0] is one of the ends, ends.port[0] the port of one
+	EVIDENCE_SCOPE_USER, // an address of user_uid is one of the ends
+	EVIDENCE_SCOPE_RULE, // rule_uid decided, or would have; 0: the policy's default
+};
 struct evidence_filter {
-	uint64_t flow_id; // 0: by ends
+	uint64_t flow_ids[EVIDENCE_FLOWS_MAX]; // flow_ids[0] is not 0: these flows; 0 ends the list
 	struct flow_ends ends;
+	uint32_t user_uid;
+	uint32_t rule_uid;
+	uint8_t scope; // enum evidence_scope
 	uint8_t l4_proto;
 };
-bool evidence_matches(const struct evidence *evidence, const struct evidence_filter *filter);
-// The part about ends, for whatever has them.
-bool evidence_filter_ends(
-	const struct evidence_filter *filter, const struct flow_ends *ends, uint8_t l4_proto);
+bool evidence_matches(const struct lcore *lcore, const struct evidence *evidence,
+	const struct evidence_filter *filter);
+// The part that is not about flow_ids, for whatever has ends and a rule. The owning lcore only.
+bool evidence_filter_has(const struct lcore *lcore, const struct evidence_filter *filter,
+	const struct flow_ends *ends, uint8_t l4_proto, uint32_t rule_uid);
 
 static inline const char *evidence_word(enum evidence_kind kind)
 {

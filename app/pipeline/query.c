@@ -111,7 +111,8 @@ static bool is_asked_for(const struct lcore *lcore, uint32_t ref, const struct q
 		return true;
 	flow_event_identify(lcore, ref, &about);
 	return query->flow_id ? about.flow_id == query->flow_id
-			      : evidence_filter_ends(&query->filter, &about.ends, about.l4_proto);
+			      : evidence_filter_has(lcore, &query->filter, &about.ends,
+					about.l4_proto, about.rule_uid);
 }
 
 // The pools one after the other: stubs, then flows. A free slot has generation 0.
@@ -180,7 +181,8 @@ static bool step_flows(struct lcore *lcore, struct query *query)
 	return query->cursor == end;
 }
 
-static bool entry_is_asked_for(const struct conn_entry *entry, const struct query *query)
+static bool entry_is_asked_for(
+	const struct lcore *lcore, const struct conn_entry *entry, const struct query *query)
 {
 	struct flow_ends ends = {.port = {0, entry->key.port}};
 
@@ -188,7 +190,8 @@ static bool entry_is_asked_for(const struct conn_entry *entry, const struct quer
 		return true;
 	memcpy(ends.address[HALF_C2S], entry->key.initiator, 16);
 	memcpy(ends.address[HALF_S2C], entry->key.responder, 16);
-	return evidence_filter_ends(&query->filter, &ends, entry->key.l4_proto);
+	return evidence_filter_has(
+		lcore, &query->filter, &ends, entry->key.l4_proto, entry->rule_uid);
 }
 
 static bool step_cache(struct lcore *lcore, struct query *query)
@@ -201,7 +204,7 @@ static bool step_cache(struct lcore *lcore, struct query *query)
 	uint32_t kept = query->n;
 
 	for (unsigned i = 0; i < n; i++)
-		if (entry_is_asked_for(&out[query->n + i], query))
+		if (entry_is_asked_for(lcore, &out[query->n + i], query))
 			out[kept++] = out[query->n + i];
 	query->cursor = cursor;
 	query->n = kept;
@@ -248,12 +251,16 @@ static bool step_evidence(struct lcore *lcore, struct query *query)
 	query->aside = evidence_overwritten(log);
 	if (query->cursor < query->aside)
 		query->cursor = query->aside;
-	for (unsigned budget = QUERY_BUDGET; budget && query->cursor < log->written; budget--) {
+	// an address's user is searched for
+	unsigned budget =
+		query->filter.scope == EVIDENCE_SCOPE_USER ? QUERY_BUDGET / 4 : QUERY_BUDGET;
+
+	for (; budget && query->cursor < log->written; budget--) {
 		if (query->n == query->max)
 			return true;
 		const struct evidence *evidence = &log->records[query->cursor++ % log->size];
 
-		if (!evidence_matches(evidence, &query->filter))
+		if (!evidence_matches(lcore, evidence, &query->filter))
 			continue;
 		out[query->n] = *evidence;
 		out[query->n++].lcore = (uint8_t)lcore->index;

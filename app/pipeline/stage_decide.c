@@ -139,6 +139,7 @@ static void monitor(struct lcore *lcore, struct walk *walk, const struct decisio
 				     ? 0
 				     : lcore->policy->rules[decision->monitored].uid;
 	evidence->detail = decision->monitored_action;
+	walk_evidence_ends(lcore, walk, evidence);
 	flow_event_alert(lcore, walk->ref,
 		decision->monitored == RULE_DEFAULT ? NULL
 						    : &lcore->policy->rules[decision->monitored],
@@ -194,6 +195,8 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 	evidence->confidence = input->confidence;
 	evidence->flags = (uint8_t)((decision->final ? EVIDENCE_IS_FINAL : 0) |
 				    (walk->again ? EVIDENCE_IS_AGAIN : 0));
+	if (blocks)
+		walk_evidence_ends(lcore, walk, evidence);
 	if (!flow)
 		return;
 	const struct flow *of = flow_at(lcore->flows, walk->ref);

@@ -108,6 +108,8 @@ static inline bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
 // The evidence of the walk's flow or stub.
 uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk);
 struct evidence *walk_evidence(struct lcore *lcore, struct walk *walk, enum evidence_kind kind);
+void walk_evidence_ends(
+	const struct lcore *lcore, const struct walk *walk, struct evidence *evidence);
 // That its flow began, with its ends.
 void walk_evidence_made(struct lcore *lcore, struct walk *walk);
 

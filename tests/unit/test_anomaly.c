@@ -161,7 +161,7 @@ static void a_conflict_is_evidence(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
 	uint32_t ref = begin(pipe);
-	const struct evidence_filter filter = {.flow_id = pipe_only_flow(pipe).flow_id};
+	const struct evidence_filter filter = {.flow_ids = {pipe_only_flow(pipe).flow_id}};
 	struct evidence found[16];
 	(void)state;
 

@@ -24,7 +24,7 @@ struct found {
 
 static struct found of_flow(struct pipe *pipe, uint64_t flow_id)
 {
-	const struct evidence_filter filter = {.flow_id = flow_id};
+	const struct evidence_filter filter = {.flow_ids = {flow_id}};
 	struct found found;
 
 	found.n = pipe_evidence(pipe, &filter, found.at, MAX);
@@ -129,7 +129,7 @@ static void a_blocked_flow_tells_its_story(void **state)
 	assert_int_equal(found.at[2].rule_uid, 7);
 	assert_int_equal(found.at[2].generation, 2);
 	assert_int_equal(found.at[2].signature, 0);
-	assert_int_equal(found.at[2].flags, EVIDENCE_IS_FINAL);
+	assert_int_equal(found.at[2].flags, EVIDENCE_IS_FINAL | EVIDENCE_HAS_ENDS);
 	assert_int_equal(found.at[3].detail, CACHE_TUPLE);
 	assert_int_equal(found.at[3].rule_uid, 7);
 	assert_int_equal(found.at[4].length, 2);
@@ -157,7 +157,7 @@ static void a_blocked_flow_tells_its_story(void **state)
 	assert_int_equal(of_flow(pipe, flow_id).n, 8);
 	// by ends, from either side, it is the records that have ends
 	found = of_ends(pipe, 2, 1);
-	expect_words(&found, "flow_made cache_learned cache_hit cache_hit");
+	expect_words(&found, "flow_made decision cache_learned cache_hit cache_hit");
 	found = of_ends(pipe, 1, 3);
 	assert_int_equal(found.n, 0);
 	pipe_free(pipe);
@@ -395,7 +395,7 @@ static void the_log_is_bounded_and_says_what_it_lost(void **state)
 	struct evidence out[20];
 	struct query query = {.type = QUERY_EVIDENCE, .page = true, .out = out, .max = 20};
 
-	filter.flow_id = 1;
+	filter.flow_ids[0] = 1;
 	query.filter = filter;
 	pipe_ask(pipe, 0, &query);
 	assert_int_equal(query.aside, 5);

@@ -46,6 +46,10 @@ def rules(options, _word):
     return ["default"] + [rule["id"] for rule in talk.ask(options, "policy-show")["policy"].get("rules", [])]
 
 
+def users(options, _word):
+    return list(talk.ask(options, "policy-show")["policy"].get("users", {}))
+
+
 def flows(options, word):
     """The fastest; of those that begin like `word` as many as a page has."""
     page = talk.ask(options, "flow-list", limit=1000 if word else FLOWS_MAX, sort="rate")
@@ -56,7 +60,7 @@ def categories(options, _word):
     return [row["key"] for row in talk.ask(options, "top", by="category", limit=100)["rows"]]
 
 
-LIVE = {"app": applications, "rule": rules, "flow": flows, "category": categories}
+LIVE = {"app": applications, "rule": rules, "user": users, "flow": flows, "category": categories}
 
 
 def values(action, options, word):

@@ -5,8 +5,9 @@ import datetime
 from . import show
 from .reference import explain_arguments
 from .show import clean, number
-from .talk import ask
+from .talk import Refused, ask
 
+ENTRIES_MAX = 20
 LEFT = 25  # columns of time and name
 COLOURS = {"pass": "green", "monitored": "yellow", "blocked": "red", "undecided": "yellow", "invalid": "red",
            "unknown": "yellow"}
@@ -260,6 +261,40 @@ def head(message):
     return "no flow"
 
 
+def row_line(row):
+    """One flow: verdict, both ends, and what decided."""
+    text = "  %-9s  %s %s" % (row.get("outcome", "?"), row.get("proto", ""), show.ends(row) if "src_ip" in row else
+                             "flow %s" % row.get("flow_id"))
+    why = ", ".join(filter(None, [row.get("app"), row.get("rule")]))
+    return "%s  %s" % (text, why) if why else text
+
+
+def show_rows(rows):
+    if len(rows) < 2:
+        return
+    print()
+    print("%d flows, blocked ones first (--all shows the evidence of each):" % len(rows))
+    on = show.has_colours()
+    for row in rows:
+        print(show.paint(COLOURS.get(row.get("outcome")), clean(row_line(row)), on))
+
+
+def show_others(options, rows, first, width):
+    """The evidence of the other flows, one after the other."""
+    for row in rows:
+        if row.get("flow_id") == first:
+            continue
+        print()
+        print("flow %s" % row["flow_id"])
+        print("\n".join(show.wrapped(clean("%s: %s" % (row.get("outcome", "?"), row.get("verdict", ""))), width)))
+        try:
+            message = ask(options, "explain", flow_id=row["flow_id"])
+        except Refused:  # overwritten meanwhile
+            continue
+        for line in evidence_lines([p for p in message.get("evidence", []) if p.get("flow_id") == row["flow_id"]], width - 2):
+            print(line)
+
+
 def known_as_flow(flow):
     confidence = flow.get("app", {}).get("confidence") if isinstance(flow.get("app"), dict) else None
     return "%s%s" % (show.app_of(flow), " (%s)" % confidence if confidence else "")
@@ -270,9 +305,11 @@ def show_entries(title, entries):
         return
     print()
     print(title)
-    for entry in entries:
+    for entry in entries[:ENTRIES_MAX]:
         print("  %s %s, %s, ends in %s" % (clean(entry["src_ip"]), clean(show.end(
             entry["dest_ip"], entry.get("dest_port"))), clean(entry.get("mode", "?")), show.span(entry["ttl_s"])))
+    if len(entries) > ENTRIES_MAX:
+        print("  and %d more (sluicectl cache list --host)" % (len(entries) - ENTRIES_MAX))
 
 
 def run(options):
@@ -287,9 +324,10 @@ def run(options):
         verdict = "%s: %s" % (outcome.upper(), verdict)
     told = show.wrapped(verdict, width)
     print(show.paint(COLOURS.get(outcome), "\n".join(told), show.has_colours()))
+    rows = message.get("verdicts", [])
+    show_rows(rows)
     evidence = message.get("evidence", [])
-    others = [f for f in message.get("flows", []) if f != message.get("flow_id")]
-    if not options.all and message.get("flow_id"):
+    if message.get("flow_id"):
         evidence = [p for p in evidence if p.get("flow_id") in (None, message["flow_id"]) or p["what"] == "cache_hit"]
     if evidence:
         print()
@@ -302,10 +340,8 @@ def run(options):
     if message.get("exempt"):
         print()
         print("Exempt from the cache (sluicectl cache exempt): %s" % clean(message["exempt"]))
-    if others and not options.all:
-        print()
-        print("\n".join(show.wrapped("These ends had other flows, too (--all shows their evidence): %s" % ", ".join(
-            map(str, others)), width)))
+    if options.all:
+        show_others(options, rows, message.get("flow_id"), width)
     if message.get("truncated"):
         print()
         print("\n".join(show.wrapped("The evidence is not complete: newer records have overwritten some; "

@@ -274,8 +274,12 @@ def grammar_new():
     add_top(grammar)
     add_flows(grammar)
     explain = grammar.leaf(grammar.nouns, "explain", "explain:run", "why a flow was decided as it was, step by step")
-    add_flow(explain)
-    explain.add_argument("--all", action="store_true", help="evidence of all flows that these ends had")
+    live(explain.add_argument("flow", metavar="FLOW", nargs="?",
+                              help="its number, SRC:PORT-DST:PORT/PROTO, or community id; or a host: 10.0.0.7, 192.0.2.9:443"),
+         "flow")
+    live(explain.add_argument("--user", metavar="NAME", help="flows of this user of the policy"), "user")
+    live(explain.add_argument("--rule", metavar="ID", help="flows that this rule decided, or would have"), "rule")
+    explain.add_argument("--all", action="store_true", help="the evidence of each flow, not of the first alone")
     trace = grammar.leaf(grammar.nouns, "trace", "trace:run", "follows a flow's packets through the stages, until Ctrl-C")
     add_flow(trace)
     trace.add_argument("switch", nargs="?", choices=("on", "off"),

@@ -31,7 +31,7 @@ def endpoint(text):
 class Reference:
     """`arguments` is what the gateway's explain takes."""
 
-    def __init__(self, text):
+    def __init__(self, text, example=EXAMPLE):
         self.text, self.community_id, self.arguments = text, None, {}
         if re.fullmatch(r"\d{1,19}", text) and 0 < int(text) < 1 << 63:
             self.arguments = {"flow_id": int(text)}
@@ -44,7 +44,7 @@ class Reference:
             self.arguments = {"src_ip": src_ip, "dest_ip": dest_ip, "src_port": src_port, "dest_port": dest_port,
                               "proto": proto or None}
         else:
-            raise Wrong("\"%s\" is no FLOW: give %s" % (text, EXAMPLE))
+            raise Wrong("\"%s\" is no FLOW: give %s" % (text, example))
 
     def has(self, flow):
         """A flow of flow-list is the one that is meant; either end may be said first."""
@@ -104,8 +104,28 @@ def flow_id_of(options):
     return found[0]["flow_id"]
 
 
+def host_arguments(text):
+    """Of HOST, HOST:PORT or either with /PROTO; None if it is no host."""
+    where, _, proto = text.partition("/")
+    if re.fullmatch(r"\d{1,19}|1:[A-Za-z0-9+/]{27}=|.*-.*", text):
+        return None
+    try:
+        host, port = endpoint(where)
+    except Wrong:
+        return None
+    return {"host": host, "port": port, "proto": proto or None}
+
+
 def explain_arguments(options):
-    reference = Reference(options.flow)
+    given = [name for name in ("flow", "user", "rule") if getattr(options, name) is not None]
+    if len(given) != 1:
+        raise Wrong("give one of FLOW, --user and --rule")
+    if given != ["flow"]:
+        return {given[0]: getattr(options, given[0])}
+    arguments = host_arguments(options.flow)
+    if arguments:
+        return arguments
+    reference = Reference(options.flow, "%s; or a host, 10.0.0.1 or 10.0.0.1:80" % EXAMPLE)
     if not reference.community_id:
         return reference.arguments
     return {"flow_id": flow_id_of(options)}
