@@ -302,7 +302,7 @@ struct flow_stub {
 	uint32_t lru_prev;
 	uint32_t lru_next;
 	uint32_t policy_epoch;
-	uint32_t bytes[2];
+	uint32_t bytes[2]; // saturating; condemned: until then
 	union {
 		uint32_t isn[2]; // embryonic: initial sequence numbers, by half
 		struct {         // condemned
@@ -310,7 +310,7 @@ struct flow_stub {
 			uint32_t answer_tick; // of the last answer, in stub ticks
 		};
 	};
-	uint16_t pkts[2]; // saturating
+	uint16_t pkts[2]; // the same
 	uint16_t flags;   // FLOW_*
 	uint16_t app;     // by its network, CONFIDENCE_IP; condemned: what it was known as
 	uint8_t lru_class;

@@ -186,8 +186,11 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	stub->l4_proto = flow->l4_proto;
 	stub->in_port = flow->in_port;
 	stub->action = flow->action & 0xfu;
-	for (unsigned half = 0; half < 2; half++)
+	for (unsigned half = 0; half < 2; half++) {
 		stub->tcp_flags[half] = flow->tcp_flags[half];
+		stub->pkts[half] = (uint16_t)RTE_MIN(flow->pkts[half], (uint32_t)UINT16_MAX);
+		stub->bytes[half] = (uint32_t)RTE_MIN(flow->bytes[half], UINT32_MAX);
+	}
 	const union flow_key *key = flow_key_of(table, flow->key_pos, v6);
 
 	key_bind(lcore, key, v6, index | FLOW_REF_STUB);

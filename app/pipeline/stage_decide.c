@@ -96,6 +96,7 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
+	app_usage_end_stub(lcore->apps, stub);
 	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 }
 

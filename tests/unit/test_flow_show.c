@@ -207,9 +207,57 @@ static void a_connection_without_its_beginning(void **state)
 	gate_free(gate);
 }
 
+static uint64_t bytes_of_all(const struct gate *gate)
+{
+	const struct lcore *lcore = gate->pipe->dp.lcores[0];
+	uint64_t bytes = 0;
+
+	for (unsigned app = 0; app < APPS_MAX; app++)
+		bytes += lcore->apps[app].bytes[0] + lcore->apps[app].bytes[1];
+	return bytes;
+}
+
+// A block takes nothing away from what the flow has carried, and its end adds nothing to it.
+static void a_blocked_flow_keeps_its_bytes(void **state)
+{
+	struct gate *gate = gate_new(1, "'default':'pass'");
+	(void)state;
+
+	struct gate_tcp tcp = gate_connect(gate, 1, 40001, 6999);
+
+	gate_send(gate, &tcp, false, gate_handshake, HANDSHAKE_BYTES);
+	gate_send(gate, &tcp, true, gate_handshake, HANDSHAKE_BYTES);
+	json_t *before = gate_ok(gate, "flow-list", "");
+	json_t *flow = json_array_get(json_object_get(before, "flows"), 0);
+
+	assert_true(explained_number(flow, "bytes_toserver") > HANDSHAKE_BYTES);
+	gate_policy(gate, BLOCK_P2P);
+	gate_send(gate, &tcp, true, "x", 1);
+	uint64_t counted = bytes_of_all(gate);
+	json_t *list = gate_ok(gate, "flow-list", "");
+	json_t *blocked = json_array_get(json_object_get(list, "flows"), 0);
+
+	assert_string_equal(explained_text(blocked, "state_word"), "condemned");
+	assert_int_equal(explained_number(blocked, "bytes_toserver"),
+		explained_number(flow, "bytes_toserver"));
+	assert_true(explained_number(blocked, "bytes_toclient") >
+		    explained_number(flow, "bytes_toclient")); // the packet that was refused
+	assert_int_equal(explained_number(blocked, "pkts_toserver"),
+		explained_number(flow, "pkts_toserver"));
+	assert_true(counted > 0);
+	gate->pipe->now_ns += 600 * NS_PER_S;
+	pipe_turns(gate->pipe);
+	assert_int_equal(pipe_stats(gate->pipe).flows_ended, 1);
+	assert_int_equal(bytes_of_all(gate), counted);
+	json_decref(list);
+	json_decref(before);
+	gate_free(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_blocked_flow_keeps_its_bytes),
 		cmocka_unit_test(a_hole_and_what_lies_behind_it),
 		cmocka_unit_test(bytes_that_differ_are_counted_and_replaced),
 		cmocka_unit_test(what_no_receiver_takes_is_an_anomaly),
