@@ -291,16 +291,34 @@ static void wait_for_list(struct port_links *links)
 		take_news(links);
 }
 
+static int listen_to_kernel(struct port_links *links, char *err, size_t err_len)
+{
+	links->fd = link_watch_open();
+	if (links->fd < 0) {
+		snprintf(err, err_len, "links of the ports: netlink: %s", strerror(-links->fd));
+		return links->fd;
+	}
+	wait_for_list(links);
+	links->event =
+		event_new(links->context->base, links->fd, EV_READ | EV_PERSIST, readable, links);
+	if (links->event && event_add(links->event, NULL) == 0)
+		return 0;
+	snprintf(err, err_len, "no memory");
+	return -ENOMEM;
+}
+
 int port_links_new(const struct control_context *context, struct launcher *launcher,
 	struct port_links **out, char *err, size_t err_len)
 {
 	struct port_links *links = calloc(1, sizeof(*links));
+	bool watched = false;
 
 	if (!links) {
 		snprintf(err, err_len, "no memory");
 		return -ENOMEM;
 	}
 	*out = links;
+	links->fd = -1;
 	links->context = context;
 	links->launcher = launcher;
 	links->n = context->dp->n_ports;
@@ -311,19 +329,14 @@ int port_links_new(const struct control_context *context, struct launcher *launc
 		one->send = port_ethdev_send;
 		one->kind = again_kind_of(context->gateway->ports[i].device);
 		find_interface(one, &context->gateway->ports[i]);
+		watched |= *one->interface != '\0';
 		rte_eth_dev_callback_register(
 			one->port->port_id, RTE_ETH_EVENT_INTR_RMV, removed, one);
 	}
-	links->fd = link_watch_open();
-	if (links->fd < 0) {
-		snprintf(err, err_len, "links of the ports: netlink: %s", strerror(-links->fd));
-		return links->fd;
-	}
-	wait_for_list(links);
-	links->event = event_new(context->base, links->fd, EV_READ | EV_PERSIST, readable, links);
-	if (!links->event || event_add(links->event, NULL) < 0) {
-		snprintf(err, err_len, "no memory");
-		return -ENOMEM;
+	if (watched) {
+		int rc = listen_to_kernel(links, err, err_len);
+		if (rc < 0)
+			return rc;
 	}
 	port_links_tick(links, context->now_ns());
 	return 0;
