@@ -209,7 +209,7 @@ int api_verdicts(const struct http_site *site, struct text *out)
 
 int api_cache(const struct http_site *site, struct text *out)
 {
-	static const char *const states[] = {"live", "expired", "healed", "evicted"};
+	static const char *const states[] = {"live", "expired", "healed", "evicted", "removed"};
 	const struct dataplane *dp = site->context->dp;
 	const struct recent_entry *recent;
 	uint64_t most = 0;
@@ -226,13 +226,17 @@ int api_cache(const struct http_site *site, struct text *out)
 	}
 	for (unsigned i = 0; (recent = recent_entry(site->recent, i)); i++) {
 		json_t *entry = event_json(site->context, &recent->event);
+		bool flushed = recent->state == RECENT_LIVE &&
+			       recent->event.now_ns <= site->context->cache_flushed_ns;
 
 		put_number(&entry, "seq", site->recent->entries_seen - i);
 		put_text(&entry, "mode",
 			recent->event.conncache.cache_mode == CACHE_PEER ? "peer" : "tuple");
 		put_ms(&entry, "expires_ms", recent->event.conncache.expires_ns);
 		put_bool(&entry, "hit", recent->hits > 0);
-		put_text(&entry, "state", states[recent->state]);
+		if (recent->event.conncache.by_hand)
+			put_bool(&entry, "operator", true);
+		put_text(&entry, "state", states[flushed ? RECENT_REMOVED : recent->state]);
 		json_array_append_new(entries, entry);
 	}
 	put_number(&root, "entries", most);

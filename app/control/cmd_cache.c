@@ -13,6 +13,7 @@ struct cache_list {
 	struct selection selection;
 	struct conn_list entries;
 	uint64_t flushed;
+	uint64_t begun_ns; // of a flush: entries that are learned meanwhile stay
 };
 
 static void list_free(void *state)
@@ -128,6 +129,7 @@ static void flush_end(void *ctx, const char *error)
 		return;
 	}
 	request->context->cache_removals++;
+	request->context->cache_flushed_ns = list->begun_ns;
 	message = json_object();
 	put_number(&message, "flushed", list->flushed);
 	request_ok(request, message);
@@ -139,8 +141,11 @@ void cmd_cache_flush(struct request *request, json_t *arguments)
 		request_fail_arguments(request, "none expected");
 		return;
 	}
-	if (!list_new(request))
+	struct cache_list *list = list_new(request);
+
+	if (!list)
 		return;
+	list->begun_ns = request->context->now_ns();
 	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_FLUSH,
 				     .page = flush_page,
 				     .end = flush_end,

@@ -25,8 +25,10 @@ static void see_again(struct recent *recent, const struct event *event)
 			if (!entry->hits)
 				entry->hits = 1;
 			entry->event.conncache.expires_ns = event->conncache.expires_ns;
-		} else if (event->reason == CONNCACHE_EXPIRE || event->reason == CONNCACHE_REMOVE) {
+		} else if (event->reason == CONNCACHE_EXPIRE) {
 			entry->state = RECENT_EXPIRED;
+		} else if (event->reason == CONNCACHE_REMOVE) {
+			entry->state = RECENT_REMOVED;
 		} else if (event->reason == CONNCACHE_HEAL) {
 			entry->state = RECENT_HEALED;
 		} else if (event->reason == CONNCACHE_EVICT) {

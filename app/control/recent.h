@@ -15,6 +15,7 @@ enum recent_state { // of an entry of the connection cache
 	RECENT_EXPIRED,
 	RECENT_HEALED, // the policy no longer blocks
 	RECENT_EVICTED,
+	RECENT_REMOVED, // by the operator
 };
 
 struct recent_entry {

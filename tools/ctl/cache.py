@@ -82,7 +82,8 @@ def exempt(options):
     if options.json:
         return message
     if options.net:
-        print("%s is %s%s" % (options.net, "not exempt any more" if options.off else "exempt", (
+        how_long = "" if options.off else " for %s, or until a restart" % span(options.ttl) if options.ttl else " until a restart"
+        print("%s is %s%s%s" % (options.net, "not exempt any more" if options.off else "exempt", how_long, (
             "; " + entries(message["deleted"]) + " removed") if message.get("deleted") else ""))
     else:
         show.table(("exempt", ">ends in"), [
@@ -94,7 +95,7 @@ def flush(options):
     message = ask(options, "cache-flush")
     if options.json:
         return message
-    print("%s forgotten" % entries(message["flushed"]))
+    print("%s forgotten, also of peers that flow allow let through; exemptions stay (cache exempt lists them)" % entries(message["flushed"]))
     return None
 
 

@@ -251,7 +251,7 @@ def add_cache(grammar):
         add_app(learned, "only of this application")
         learned.add_argument("--host", metavar="NET", help="only with an address in NET")
         add_page(learned)
-    grammar.leaf(cache, "flush", "cache:flush", "forgets all entries")
+    grammar.leaf(cache, "flush", "cache:flush", "forgets all entries, also of peers that flow allow let through")
 
 
 def add_policy(grammar):

@@ -261,7 +261,8 @@ function showCache(c) {
   $("cache-empty").hidden = c.recent.length > 0;
   fill("cache-recent", c.recent.slice(0, 6).map((e) => {
     const left = (e.expires_ms - c.now_ms) / 1000;
-    const what = make("span", "what", make("b", "", e.title), ` · ${e.rule || "default"} · `);
+    const title = e.app || !e.operator ? e.title : "Operator", by = e.rule || (e.operator ? "by hand" : "default");
+    const what = make("span", "what", make("b", "", title), ` · ${by} · `);
     what.append(e.state !== "live" ? e.state : left > 0 ? `${e.hit ? "came back · " : ""}for ${span(left)} more` : "expired");
     return make("li", e.state === "live" && left > 0 ? "" : "over",
       make("span", "who", ...pair(e), e.mode === "peer" ? make("i", "", " any port") : ""), what);
