@@ -17,6 +17,7 @@
 #include "replay_packet.h"
 #include "replay_plane.h"
 #include "replay_streams.h"
+#include "replay_summary.h"
 #include "sink.h"
 #include "stats_sum.h"
 #include "tick.h"
@@ -364,6 +365,9 @@ static int finish(struct replay *r)
 		rc = EXIT_FAILED;
 	if (r->options.stats && stats_write(r))
 		rc = EXIT_FAILED;
+	if (!r->options.events && !r->options.stats && !r->options.streams && !r->options.write &&
+		!r->against && replay_summary(stdout, r->dp, r->reload))
+		rc = fail("the summary cannot be written", NULL);
 	if (r->streams && streams_save(r->streams, r->options.streams, &why) < 0)
 		rc = fail(r->options.streams, why);
 	return rc;
