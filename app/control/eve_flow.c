@@ -212,7 +212,8 @@ void eve_flow(const struct event *event, struct json_out *out)
 		json_out_string(out, "reason",
 			event->reason <= FLOW_END_CLOSED ? reasons[event->reason] : "?");
 	json_out_bool(out, "alerted",
-		action_blocks(event->action) && event->flow.by_hand != FLOW_OPERATOR_RESET);
+		event->flow.alerted || (action_blocks(event->action) &&
+					       event->flow.by_hand != FLOW_OPERATOR_RESET));
 	json_out_string(out, "action", flow_action_text(event));
 	if (event->flow.state == FLOW_STATE_CONDEMNED)
 		json_out_bool(out, "condemned", true);

@@ -150,6 +150,7 @@ struct event {
 			bool gaveup;
 			bool bypassed;
 			bool elephant;
+			bool alerted;          // a monitor rule would have blocked it
 			uint8_t by_hand;       // enum flow_operator
 			uint64_t rate_bytes_s; // EVENT_ELEPHANT
 			struct stream_report stream;

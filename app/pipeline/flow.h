@@ -281,6 +281,7 @@ struct flow_cold {
 	struct flow_refused refused;
 	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
 	uint8_t greeting; // enum greeting_phase
+	bool alerted;     // a monitor rule would have blocked it, under any policy so far
 };
 #define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)
 static_assert(COLD_LINE(names.phase) == COLD_LINE(greeting) &&

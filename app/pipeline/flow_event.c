@@ -289,6 +289,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 	event->flow.bypassed = flow->flags & FLOW_FINAL;
 	event->flow.by_hand = operator_of(flow->flags, flow->action);
 	event->flow.elephant = flow->flags & FLOW_ELEPHANT;
+	event->flow.alerted = flow_cold_at(lcore->flows, ref)->alerted;
 	event->flow.stream = flow_cold_at(lcore->flows, ref)->report;
 	event->flow.tcp_state = flow->tcp_state;
 	for (unsigned half = 0; half < 2; half++) {
@@ -332,6 +333,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		event.flow.end_ns = last > stub->start_ns ? last : stub->start_ns;
 		event.flow.v6 = stub->flags & FLOW_V6;
 		event.flow.by_hand = operator_of(stub->flags, stub->action);
+		event.flow.alerted = stub->flags & FLOW_MONITORED;
 		for (unsigned half = 0; half < 2; half++) {
 			event.flow.pkts[half] = stub->pkts[half];
 			event.flow.bytes[half] = stub->bytes[half];

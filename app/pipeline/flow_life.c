@@ -152,6 +152,7 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint3
 		.signature = UINT16_MAX,
 	};
 	memset(&table->cold[index], 0, sizeof(table->cold[index]));
+	table->cold[index].alerted = flags & FLOW_MONITORED; // when it was a stub
 	app_usage_begin(lcore->apps, flow);
 	if (stub_ref != FLOW_REF_NONE) {
 		flow->start_ns = flow_stub_at(table, stub_ref)->start_ns;

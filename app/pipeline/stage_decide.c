@@ -132,7 +132,9 @@ static void monitor(struct lcore *lcore, struct walk *walk, const struct decisio
 
 	if (counts)
 		counts->monitor_hits++;
-	if (!walk_has_flow(walk))
+	if (walk_has_flow(walk))
+		flow_cold_at(lcore->flows, walk->ref)->alerted = true;
+	else
 		walk_evidence_made(lcore, walk);
 	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_MONITOR);
 
