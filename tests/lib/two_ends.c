@@ -294,7 +294,7 @@ static void send_pieces(struct telling *telling, const struct step *step)
 		struct step piece = *step;
 
 		piece.at += done;
-		piece.text += done;
+		piece.text = step->text ? step->text + done : NULL;
 		piece.length = step->pieces && step->pieces < length - done
 				       ? step->pieces
 				       : (uint16_t)(length - done);

@@ -185,8 +185,8 @@ static void a_link_is_told_at_once(void **state)
 	};
 	static const char *const lines[] = {
 		"{\"state\":\"down\",\"reason\":\"disabled\",\"interface\":\"eth1\"}",
-		"{\"state\":\"up\",\"interface\":\"eth1\",\"down_ms\":2500,\"attached_again\":"
-		"true}",
+		("{\"state\":\"up\",\"interface\":\"eth1\",\"down_ms\":2500,\"attached_again\":"
+		 "true}"),
 		"{\"state\":\"down\",\"reason\":\"gone\"}",
 	};
 	struct world w = world_new();
