@@ -171,8 +171,9 @@ static bool begins_here(
 				     : pkt->tcp_flags & TH_ACK && pkt->tcp_ack == first);
 }
 
-// The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows.
-static bool promote(struct lcore *lcore, struct walk *walk)
+// The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows. Not
+// inline: what it keeps on the stack would cost each packet.
+static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 {
 	const struct pkt *pkt = walk->pkt;
 	struct flow_stub stub = *flow_stub_at(lcore->flows, walk->ref);
