@@ -147,7 +147,7 @@ void reuse_syn(struct lcore *lcore, struct walk *walk)
 
 // The SYN-ACK of a handshake on this tuple was acknowledged: its ends have a new connection, and
 // the old one is over.
-static enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
+static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
 {
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
 	const struct flow_half of = cold->half[walk->half];
@@ -190,7 +190,9 @@ static bool completes_anew(struct lcore *lcore, const struct walk *walk)
 	       pkt->tcp_ack == of->answer_isn + 1 && pkt->tcp_seq - (taken + 1) < EDGE_TOLERANCE;
 }
 
-static void turn(struct lcore *lcore, struct flow_stub *stub, const struct walk *walk)
+// Not inline, as begin_anew: their arrays would bring a guard of the stack to each packet.
+static __rte_noinline void turn(
+	struct lcore *lcore, struct flow_stub *stub, const struct walk *walk)
 {
 	SWAP(stub->pkts[0], stub->pkts[1]);
 	SWAP(stub->bytes[0], stub->bytes[1]);
