@@ -429,20 +429,11 @@ static bool read_host(struct request *request, const json_t *arguments, struct e
 
 static bool read_user(struct request *request, const json_t *arguments, struct explain_found *found)
 {
-	const struct policy *policy = reload_policy(request->context->reload);
 	const char *name = NULL;
 
-	if (!argument_text(request, arguments, "user", &name))
-		return false;
-	uint32_t user = policy ? user_map_named(&policy->users, name) : USER_NONE;
-
-	if (user == USER_NONE) {
-		request_fail(request, "user: the policy in force has no user \"%.64s\"", name);
-		return false;
-	}
 	found->question.scope = EVIDENCE_SCOPE_USER;
-	found->question.user_uid = policy->users.users[user].uid;
-	return true;
+	return argument_text(request, arguments, "user", &name) &&
+	       flow_filter_user(request, name, &found->question.user_uid);
 }
 
 static bool read_rule(struct request *request, const json_t *arguments, struct explain_found *found)

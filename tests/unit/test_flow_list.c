@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "app_id.h"
-#include "tally.h"
 #include "tick.h"
 
 #define N (2 * FLOWS)
@@ -50,6 +49,7 @@ static void flows_make(void)
 			.bytes = {chance(1000), chance(100) * 10000},
 			.rate_bytes_s = chance(3) ? chance(5000) : 0,
 			.rule_uid = (uint32_t)chance(2),
+			.user_uid = chance(3) ? 2 : 0, // uid of the only user
 			.app = (uint16_t)chance(3),
 			.confidence = (uint8_t)chance(CONFIDENCE_VERIFIED + 1),
 			.flags = (uint16_t)((chance(2) ? FLOW_C2S_INSIDE : 0) |
@@ -133,6 +133,14 @@ static bool has_rule(const struct flow_record *flow)
 {
 	return flow->rule_uid == 1;
 }
+static bool is_of_anna(const struct flow_record *flow)
+{
+	return flow->user_uid;
+}
+static bool is_of_nobody(const struct flow_record *flow)
+{
+	return !flow->user_uid;
+}
 static bool is_default(const struct flow_record *flow)
 {
 	return flow->rule_uid == 0;
@@ -199,6 +207,8 @@ static void each_filter_selects(void **state)
 		{"\"proto\":\"17\"", is_udp},
 		{"\"rule\":\"no-bittorrent\"", has_rule},
 		{"\"rule\":\"default\"", is_default},
+		{"\"user\":\"anna\"", is_of_anna},
+		{"\"user\":\"(none)\"", is_of_nobody},
 		{"\"state\":\"new\"", is_new},
 		{"\"state\":\"established\"", is_established},
 		{"\"state\":\"closed\"", is_closed},
@@ -342,6 +352,8 @@ static void sum_all(const char *by, const char *side)
 			sum_up(categories[flows[i].app], &flows[i]);
 		else if (!strcmp(by, "rule"))
 			sum_up(flows[i].rule_uid ? "no-bittorrent" : "default", &flows[i]);
+		else if (!strcmp(by, "user"))
+			sum_up(flows[i].user_uid ? "anna" : "(none)", &flows[i]);
 		if (!strcmp(by, "host") && strcmp(side, "outside"))
 			sum_up(host[inside], &flows[i]);
 		if (!strcmp(by, "host") && strcmp(side, "inside"))
@@ -395,6 +407,7 @@ static void top_sums_what_a_loop_sums(void **state)
 		expect_top(&w, "app", "", orders[i]);
 		expect_top(&w, "category", "", orders[i]);
 		expect_top(&w, "rule", "", orders[i]);
+		expect_top(&w, "user", "", orders[i]);
 		expect_top(&w, "host", "", orders[i]);
 		expect_top(&w, "host", "outside", orders[i]);
 		expect_top(&w, "host", "both", orders[i]);
@@ -441,6 +454,58 @@ static void top_flows_are_the_fastest(void **state)
 	world_free(&w);
 }
 
+// Groups are of all that match, each flow says which is its own, and the best comes first.
+static void lists_are_grouped(void **state)
+{
+	static const char *const groups[] = {"host", "user", "app", "rule", "category"};
+	struct world w;
+	char arguments[128];
+
+	(void)state;
+	open_world(&w);
+	for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++) {
+		uint64_t before = UINT64_MAX;
+
+		snprintf(arguments, sizeof arguments,
+			"\"group\":\"%s\",\"sort\":\"%s\",\"limit\":500", groups[g],
+			g % 2 ? "rate" : "bytes");
+		json_t *reply = asked(&w, "flow-list", arguments);
+		json_t *rows = json_object_get(message(reply), "groups");
+		json_t *list = json_object_get(message(reply), "flows");
+
+		sum_all(groups[g], "inside");
+		assert_string_equal(text(message(reply), "group"), groups[g]);
+		assert_int_equal(number(message(reply), "group_keys"), n_sums);
+		assert_int_equal(json_array_size(rows), n_sums);
+		for (unsigned i = 0; i < n_sums; i++) {
+			json_t *row = json_array_get(rows, i);
+			const char *key = text(row, "key");
+			unsigned k = 0;
+
+			while (k < n_sums && strcmp(table[k].key, key))
+				k++;
+			assert_true(k < n_sums);
+			assert_int_equal(number(row, "flows"), table[k].flows);
+			assert_int_equal(number(row, "bytes"), table[k].bytes);
+			assert_true(sums_value(&table[k], g % 2 ? "rate" : "bytes") <= before);
+			before = sums_value(&table[k], g % 2 ? "rate" : "bytes");
+		}
+		assert_int_equal(json_array_size(list), 500);
+		for (unsigned i = 0; i < 500 && !strcmp(groups[g], "user"); i++) {
+			const char *user = text(json_array_get(list, i), "user");
+
+			assert_string_equal(
+				text(json_array_get(list, i), "group"), *user ? user : "(none)");
+		}
+		json_decref(reply);
+	}
+	json_t *reply = asked(&w, "flow-list", "\"limit\":1");
+
+	assert_null(json_object_get(message(reply), "groups"));
+	json_decref(reply);
+	world_free(&w);
+}
+
 static void wrong_arguments_are_refused(void **state)
 {
 	static const char *const cases[][3] = {
@@ -469,6 +534,10 @@ static void wrong_arguments_are_refused(void **state)
 		{"flow-list", "\"por\":1", "none of them"},
 		{"flow-list", "\"port, proto\":1", "none of them"},
 		{"flow-list", "\"by\":\"app\"", "none of them"},
+		{"flow-list", "\"user\":\"bert\"", "no user \"bert\""},
+		{"flow-list", "\"group\":\"flow\"", "host, user, app"},
+		{"top", "\"group\":\"app\"", "none of them"},
+		{"top", "\"by\":\"user\",\"side\":\"inside\"", "host"},
 		{"top", "\"by\":\"port\"", "category"},
 		{"top", "\"order\":\"flows\"", "rate or bytes"},
 		{"top", "\"by\":\"app\",\"side\":\"inside\"", "host"},
@@ -491,74 +560,6 @@ static void wrong_arguments_are_refused(void **state)
 	world_free(&w);
 }
 
-// More keys than are told apart: none is lost, they are summed as `other`.
-static void keys_are_bounded(void **state)
-{
-	struct flow_record record = {.bytes = {1, 2}, .rate_bytes_s = 5, .pkts = {1, 1}};
-	struct tally tally = {.seed = HASH_SEED_FIXED};
-	struct tally_key key = {0};
-	uint64_t sum = 0;
-
-	(void)state;
-	for (uint32_t i = 0; i < TALLY_KEYS_MAX + 1000; i++) {
-		memcpy(key.bytes + 12, &i, 4);
-		tally_add(&tally, &key, &record);
-		tally_add(&tally, &key, &record);
-	}
-	assert_false(tally.no_memory);
-	assert_int_equal(tally.n, TALLY_KEYS_MAX);
-	assert_int_equal(tally.other.flows, 2000);
-	assert_int_equal(tally.other.bytes[1], 4000);
-	for (uint32_t i = 0; i < tally.n; i++) {
-		assert_int_equal(tally.rows[i].flows, 2);
-		sum += tally.rows[i].rate_bytes_s;
-	}
-	assert_int_equal(sum + tally.other.rate_bytes_s, 10ull * (TALLY_KEYS_MAX + 1000));
-	tally_free(&tally);
-}
-
-// The farthest that a row lies from the slot where its search begins.
-static uint32_t farthest(const struct tally *tally)
-{
-	uint32_t most = 0, mask = tally->n_slots - 1;
-
-	for (uint32_t at = 0; at <= mask; at++) {
-		uint64_t words[2];
-
-		if (!tally->slots[at])
-			continue;
-		memcpy(words, tally->rows[tally->slots[at] - 1].key.bytes, sizeof words);
-		uint32_t far = (at - hash_words(&tally->seed, words, 2)) & mask;
-
-		most = far > most ? far : most;
-	}
-	return most;
-}
-
-// Addresses that all begin at one slot, where the seed is the one that they were made for.
-static void hosts_made_for_one_seed_spread_under_another(void **state)
-{
-	const struct hash_seed known = HASH_SEED_FIXED;
-	struct flow_record record = {0};
-	struct tally as_known = {.seed = known}, other = {.seed = known};
-
-	(void)state;
-	for (unsigned i = 0; i < HASH_WORDS_MAX; i++)
-		other.seed.words[i] = ~known.words[i] * 0x9e3779b97f4a7c15ull;
-	for (uint64_t i = 0; i < 2000; i++) {
-		const uint64_t words[2] = {known.words[0], i};
-		struct tally_key key;
-
-		memcpy(key.bytes, words, sizeof key.bytes);
-		tally_add(&as_known, &key, &record);
-		tally_add(&other, &key, &record);
-	}
-	assert_int_equal(farthest(&as_known), 1999);
-	assert_in_range(farthest(&other), 0, 40);
-	tally_free(&as_known);
-	tally_free(&other);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,9 +567,8 @@ int main(void)
 		cmocka_unit_test(lists_are_sorted_over_all_lcores),
 		cmocka_unit_test(top_sums_what_a_loop_sums),
 		cmocka_unit_test(top_flows_are_the_fastest),
+		cmocka_unit_test(lists_are_grouped),
 		cmocka_unit_test(wrong_arguments_are_refused),
-		cmocka_unit_test(keys_are_bounded),
-		cmocka_unit_test(hosts_made_for_one_seed_spread_under_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

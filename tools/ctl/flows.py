@@ -8,7 +8,7 @@ from .talk import ask
 
 def filters(options):
     """Of flow list and top."""
-    return {"app": options.app, "category": options.category, "host": options.host, "port": options.port,
+    return {"app": options.app, "category": options.category, "host": options.host, "user": options.user, "port": options.port,
             "proto": options.proto, "rule": options.rule, "state": options.state, "action": options.action,
             "confidence": options.confidence, "direction": options.direction, "min_bytes": options.min_bytes,
             "elephant": options.elephants or None}
@@ -17,26 +17,55 @@ def filters(options):
 def list_flows(options):
     order = ("asc" if options.reverse else "desc") if options.sort else None
     message = ask(options, "flow-list", limit=options.limit, offset=options.offset, sort=options.sort, order=order,
-                  **filters(options))
+                  group=options.by, **filters(options))
     if options.json:
         return message
     flows = message["flows"]
-    if options.wide:
-        show.table((">flow", "proto", "from", "to", "app", "confidence", "state", "action", "rule", ">sent",
-                    ">received", ">rate", ">age", ">idle"),
-                   [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
-                     show.end(f["dest_ip"], f.get("dest_port")), app_of(f), f.get("app", {}).get("confidence", "-"),
-                     f["state"], f["action"], f.get("rule", "-"), amount(f["bytes_toserver"]),
-                     amount(f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)), span(f["age_s"]),
-                     span(f["idle_s"])) for f in flows])
+    if options.by:
+        grouped(message, options.wide)
     else:
-        show.table((">flow", "proto", "from", "to", "app", "action", ">bytes", ">rate", ">idle"),
-                   [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
-                     show.end(f["dest_ip"], f.get("dest_port")), app_of(f), f["action"],
-                     amount(f["bytes_toserver"] + f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)),
-                     span(f["idle_s"])) for f in flows])
+        show.table(*flow_table(flows, options.wide))
     show.shown("flows", message, flows)
     return None
+
+
+def flow_table(flows, wide):
+    """Heads and rows."""
+    if wide:
+        return ((">flow", "proto", "from", "to", "user", "app", "confidence", "state", "action", "rule", ">sent",
+                 ">received", ">rate", ">age", ">idle"),
+                [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
+                  show.end(f["dest_ip"], f.get("dest_port")), f.get("user", "-"), app_of(f),
+                  f.get("app", {}).get("confidence", "-"), f["state"], f["action"], f.get("rule", "-"),
+                  amount(f["bytes_toserver"]), amount(f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)),
+                  span(f["age_s"]), span(f["idle_s"])) for f in flows])
+    return ((">flow", "proto", "from", "to", "app", "action", ">bytes", ">rate", ">idle"),
+            [(f["flow_id"], f["proto"], show.end(f["src_ip"], f.get("src_port")),
+              show.end(f["dest_ip"], f.get("dest_port")), app_of(f), f["action"],
+              amount(f["bytes_toserver"] + f["bytes_toclient"]), show.per_second(f.get("rate_bytes_s", 0)),
+              span(f["idle_s"])) for f in flows])
+
+
+def grouped(message, wide):
+    """Each group, what all of its flows come to, and below it those of them that are listed."""
+    heads, rows = flow_table(message["flows"], wide)
+    by_group = {}
+    for flow, row in zip(message["flows"], rows):
+        by_group.setdefault(flow["group"], []).append(row)
+    for group in message["groups"]:
+        listed = by_group.get(group["key"], [])
+        more = group["flows"] - len(listed)
+        print("%s %s: %s %s, %s, %s" % (
+            message["group"], show.clean(group["key"]), number(group["flows"]),
+            "flow" if group["flows"] == 1 else "flows", amount(group["bytes"]), show.per_second(group["rate_bytes_s"])))
+        if listed:
+            for line in show.table_lines(heads, listed):
+                print("  " + line)
+        if more:
+            print("  %s%s of them not shown" % (number(more), " more" if listed else ""))
+    left = message["group_keys"] - len(message["groups"])
+    if left > 0:
+        print("and %s more of these groups; --limit shows them" % number(left))
 
 
 def details(message):

@@ -27,7 +27,8 @@ exit status: 0 done; 1 the gateway says no; 2 wrong usage; 69 the gateway cannot
 
 CONFIDENCES = ("port", "ip", "cache", "partial", "dpi", "verified")
 LEVELS = ("error", "warning", "notice", "info", "debug")
-TOP_BY = ("flow", "host", "app", "rule", "category")
+TOP_BY = ("flow", "host", "user", "app", "rule", "category")
+GROUPS = TOP_BY[1:]
 TOP_ORDER = ("rate", "bytes", "flows")
 
 
@@ -127,6 +128,8 @@ def add_filters(parser):
     add_app(parser, "only this application (\"unknown\": without one)")
     live(parser.add_argument("--category", metavar="NAME", help="only applications of it: p2p, im, ..."), "category")
     parser.add_argument("--host", metavar="NET", help="only with an end in NET (10.0.0.1, 10.0.0.0/8, 2001:db8::/32)")
+    live(parser.add_argument("--user", metavar="NAME", help="only of that user's addresses (\"(none)\": of nobody's)"),
+         "user")
     parser.add_argument("--port", type=number_type("port", 1, 65535), metavar="N", help="only with that port at an end")
     parser.add_argument("--proto", metavar="NAME", help="only this protocol: tcp, udp, icmp, or its number")
     live(parser.add_argument("--rule", metavar="ID", help="only decided by that rule (\"default\": by none)"), "rule")
@@ -217,6 +220,7 @@ def add_flows(grammar):
     listed.add_argument("--sort", choices=("bytes", "packets", "rate", "age", "idle", "start"),
                         help="most first; without it lcore by lcore")
     listed.add_argument("--reverse", action="store_true", help="with --sort: least first")
+    listed.add_argument("--by", choices=GROUPS, help="grouped, with what each group comes to (hosts: inside ends)")
     listed.add_argument("--wide", action="store_true", help="every column, however long the lines get")
     add_page(listed)
     add_flow(grammar.leaf(flow, "show", "flows:show_flow", "everything about one flow"))

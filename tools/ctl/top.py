@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""top: who uses the line, by flow, host, application, rule or category."""
+"""top: who uses the line, by flow, host, user, application, rule or category."""
 from . import show
 from .flows import filters
 from .grammar import TOP_ORDER
@@ -7,12 +7,12 @@ from .show import amount, number, per_second
 from .talk import ask
 from .view import View
 
-KEYS = {"f": "flow", "h": "host", "a": "app", "r": "rule", "c": "category"}
+KEYS = {"f": "flow", "h": "host", "u": "user", "a": "app", "r": "rule", "c": "category"}
 ORDERS = {"R": "rate", "b": "bytes", "n": "flows", "s": None}
 HELP = (
     "keys",
     "",
-    "  f h a r c   a row is a flow, host, application, rule, category",
+    "  f h u a r c a row is a flow, host, user, application, rule, category",
     "  R b n       on top: the highest rate, most bytes, most flows",
     "  s           the next of these",
     "  i           hosts: inside ends, outside ends, both",
@@ -22,12 +22,13 @@ HELP = (
     "  ?           this, and back",
     "",
     "The rate is that of the last second, both directions together. A flow",
-    "without application is \"unknown\", one that no rule decided \"default\".",
+    "without application is \"unknown\", one that no rule decided \"default\", one of",
+    "an address that is no user's \"(none)\".",
     "flow reset and flow allow take the number of a row of view f.",
 )
 SIDES = ("inside", "outside", "both")
-HEADS = {"host": "host", "app": "application", "rule": "rule", "category": "category"}
-NOUNS = {"host": ("host", "hosts"), "app": ("application", "applications"), "rule": ("rule", "rules"),
+HEADS = {"host": "host", "user": "user", "app": "application", "rule": "rule", "category": "category"}
+NOUNS = {"host": ("host", "hosts"), "user": ("user", "users"), "app": ("application", "applications"), "rule": ("rule", "rules"),
          "category": ("category", "categories")}
 
 
@@ -150,7 +151,7 @@ class Top(View):
                             for row, line in zip(self.message["rows"], body[1:])] + body[1 + len(self.message["rows"]):]
             body[0] = ("dim", body[0])
         other = self.message.get("other_flows")
-        foot = "f)low h)ost a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
+        foot = "f)low h)ost u)ser a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
         if other:
             foot = "%s flows of more keys than are counted apart  %s" % (number(other), foot)
         return [("bold", self.head()) if rows else self.head()] + body + ([""] if rows else []) + [foot]
