@@ -153,9 +153,14 @@ static json_t *protocol_json(uint8_t number)
 // An empty list is refused (it may be meant as "any"), an empty set is not.
 #define EMPTY_SET "nobody"
 
+static bool is_empty(const struct address_set *set)
+{
+	return !set->n_v4 && !set->n_v6;
+}
+
 json_t *policy_list_json(const struct address_set *set)
 {
-	return set->n_v4 || set->n_v6 ? addresses_json(set) : json_pack("[s]", EMPTY_SET);
+	return is_empty(set) ? json_pack("[s]", EMPTY_SET) : addresses_json(set);
 }
 
 static bool has_empty_set(const struct policy *policy)
@@ -163,15 +168,15 @@ static bool has_empty_set(const struct policy *policy)
 	for (uint32_t i = 0; i < policy->n_applications; i++) {
 		const struct user_app *user = &policy->applications[i];
 
-		if (user->has_networks && !user->networks.n_v4 && !user->networks.n_v6)
+		if (user->has_networks && is_empty(&user->networks))
 			return true;
 	}
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
 
-		if ((rule->has_source && !rule->source.n_v4 && !rule->source.n_v6) ||
-			(rule->has_destination && !rule->destination.n_v4 &&
-				!rule->destination.n_v6))
+		if ((rule->has_source && is_empty(&rule->source)) ||
+			(rule->has_destination && is_empty(&rule->destination)) ||
+			(rule->has_host && is_empty(&rule->host)))
 			return true;
 	}
 	return false;
@@ -213,6 +218,8 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 	if (rule->has_destination)
 		rc |= json_object_set_new(
 			match, "destination", policy_list_json(&rule->destination));
+	if (rule->has_host)
+		rc |= json_object_set_new(match, "host", policy_list_json(&rule->host));
 	if (rule->n_ports)
 		rc |= json_object_set_new(
 			match, "ports", policy_ports_json(rule->ports, rule->n_ports));

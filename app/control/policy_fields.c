@@ -143,6 +143,7 @@ const struct json_field policy_match_fields[] = {
 		DIRECTION_ANY),
 	READ("rules[].match.source", policy_read_match_source),
 	READ("rules[].match.destination", policy_read_match_destination),
+	READ("rules[].match.host", policy_read_match_host),
 	READ("rules[].match.ports", policy_read_match_ports),
 	READ("rules[].match.vlan", policy_read_match_vlan),
 	READ("rules[].match.protocol", policy_read_match_protocol),

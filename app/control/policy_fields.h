@@ -83,6 +83,7 @@ void policy_read_match_category(const struct json_at *at, void *ctx);
 void policy_read_match_group(const struct json_at *at, void *ctx);
 void policy_read_match_source(const struct json_at *at, void *ctx);
 void policy_read_match_destination(const struct json_at *at, void *ctx);
+void policy_read_match_host(const struct json_at *at, void *ctx);
 void policy_read_match_ports(const struct json_at *at, void *ctx);
 void policy_read_match_vlan(const struct json_at *at, void *ctx);
 void policy_read_match_protocol(const struct json_at *at, void *ctx);

@@ -144,8 +144,9 @@ static uint8_t default_cache(const struct rule *rule)
 		return CACHE_NONE;
 	if (rule->has_app)
 		return rule->min_confidence >= CONFIDENCE_DPI ? CACHE_TUPLE : CACHE_NONE;
-	return rule->has_source || rule->has_destination || rule->has_user ? CACHE_TUPLE
-									   : CACHE_NONE;
+	return rule->has_source || rule->has_destination || rule->has_host || rule->has_user
+		       ? CACHE_TUPLE
+		       : CACHE_NONE;
 }
 
 // What is known by its network, say, is never as sure as dpi: such a rule is a mistake.
@@ -195,10 +196,10 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 // True if no packet passes this rule by. A monitor rule that would block is passed over.
 static bool takes_all(const struct rule *rule)
 {
-	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->n_ports &&
-	       !rule->n_vlans && !rule->l4_proto && rule->direction == DIRECTION_ANY &&
-	       !rule->has_time && !rule->not_windows && !rule->has_user &&
-	       (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
+	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->has_host &&
+	       !rule->n_ports && !rule->n_vlans && !rule->l4_proto &&
+	       rule->direction == DIRECTION_ANY && !rule->has_time && !rule->not_windows &&
+	       !rule->has_user && (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
 }
 
 static void check_rules(const struct json_at *at, const struct policy *policy)

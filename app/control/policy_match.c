@@ -150,6 +150,13 @@ void policy_read_match_destination(const struct json_at *at, void *ctx)
 	read_addresses(at, reader, &reader->rule->has_destination, &reader->rule->destination);
 }
 
+void policy_read_match_host(const struct json_at *at, void *ctx)
+{
+	struct rule_reader *reader = ctx;
+
+	read_addresses(at, reader, &reader->rule->has_host, &reader->rule->host);
+}
+
 // Digits up to `end`, at most 65535.
 static bool port_number(const char *text, const char *end, uint16_t *out)
 {

@@ -403,6 +403,8 @@ static bool rule_has_ends(
 		return false;
 	if (rule->has_source && !address_set_has(&rule->source, key->initiator))
 		return false;
+	if (rule->has_host && !rule_has_host(rule, &ends))
+		return false;
 	return !rule->has_destination || address_set_has(&rule->destination, key->responder);
 }
 

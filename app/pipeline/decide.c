@@ -42,7 +42,7 @@ static bool static_match(const struct rule *rule, const struct decide_input *inp
 	if (rule->has_destination &&
 		!address_set_has(&rule->destination, input->ends->address[HALF_S2C]))
 		return false;
-	return true;
+	return !rule->has_host || rule_has_host(rule, input->ends);
 }
 
 struct decision decide(const struct policy *policy, const struct decide_input *input)
@@ -114,7 +114,8 @@ uint32_t decide_sender(
 	of_flow.c2s_from_inside = flow_from_inside;
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
-		bool names = rule->has_source || (rule->has_user && input->c2s_from_inside);
+		bool names = rule->has_source || rule->has_host ||
+			     (rule->has_user && input->c2s_from_inside);
 
 		if (rule->has_app || !static_match(rule, &of_flow, user))
 			continue;

@@ -40,9 +40,9 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 
 // Of a packet that its sender sends about a flow of others (an ICMP error): the first rule that
 // matches the packet's own ends (`input`), blocks, and names the sender, by its address or as a
-// user; RULE_DEFAULT: none, or one that passes comes first. Rules without the sender say who may
-// begin a flow, which such a packet does not. `flow_from_inside` is of who began the flow: that is
-// the direction.
+// user, or either end (`host`); RULE_DEFAULT: none, or one that passes comes first. Other rules say
+// who may begin a flow, which such a packet does not. `flow_from_inside` is of who began the flow:
+// that is the direction.
 uint32_t decide_sender(
 	const struct policy *policy, const struct decide_input *input, bool flow_from_inside);
 

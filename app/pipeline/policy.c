@@ -261,6 +261,12 @@ static void user_app_clear(struct user_app *user)
 	address_set_free(&user->networks);
 }
 
+bool rule_has_host(const struct rule *rule, const struct flow_ends *ends)
+{
+	return address_set_has(&rule->host, ends->address[HALF_C2S]) ||
+	       address_set_has(&rule->host, ends->address[HALF_S2C]);
+}
+
 bool rule_has_user(const struct rule *rule, uint32_t user)
 {
 	uint32_t low = 0, high = rule->n_users;
@@ -283,6 +289,7 @@ void policy_free(struct policy *policy)
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		address_set_free(&policy->rules[i].source);
 		address_set_free(&policy->rules[i].destination);
+		address_set_free(&policy->rules[i].host);
 		free(policy->rules[i].users);
 	}
 	for (uint32_t i = 0; i < policy->n_applications; i++)

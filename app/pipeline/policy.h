@@ -87,6 +87,7 @@ struct rule {
 	bool has_app;           // apps is a condition
 	bool has_source;
 	bool has_destination;
+	bool has_host; // either end
 	bool has_time; // windows is a condition
 	bool has_user;
 	uint8_t n_ports;
@@ -95,6 +96,7 @@ struct rule {
 	struct app_set apps; // app, category and group, expanded at load
 	struct address_set source;
 	struct address_set destination;
+	struct address_set host;
 	struct port_range ports[POLICY_PORTS_MAX];
 	uint16_t vlans[POLICY_VLANS_MAX];
 	uint64_t windows;     // has_time: one of these is open (bits of policy.times)
@@ -103,6 +105,8 @@ struct rule {
 	uint32_t n_users;
 };
 
+// has_host: one of the ends is in it.
+bool rule_has_host(const struct rule *rule, const struct flow_ends *ends);
 bool rule_has_user(const struct rule *rule, uint32_t user);
 
 // The rule's time condition, under the open windows.

@@ -267,6 +267,30 @@ static void reload_that_still_blocks_keeps_its_entries(void **state)
 	}
 }
 
+// A rule on either end: an entry lives while one of its ends is in it, whichever that is.
+static void entry_of_a_host_rule_goes_with_the_host(void **state)
+{
+	static const char *const hosts[] = {"10.0.0.1", "10.0.0.2", "10.0.0.9"};
+	(void)state;
+
+	for (unsigned round = 0; round < 6; round++) {
+		struct pipe *pipe = pipe_refusing(round & 1 ? CACHE_PEER : CACHE_TUPLE);
+		struct policy *policy = pipe_policy(pipe);
+		struct rule *rule = pipe_rule(policy, 5, ACTION_DROP);
+
+		assert_int_equal(syn(pipe, 2, 1000, 80), 0);
+		rule->has_host = true;
+		rule->cache = round & 1 ? CACHE_PEER : CACHE_TUPLE;
+		assert_int_equal(address_set_add(&rule->host, hosts[round / 2]), 0);
+		address_set_seal(&rule->host);
+		pipe_publish(pipe, policy);
+		assert_int_equal(syn(pipe, 2, 1001, 80), round / 2 == 2);
+		assert_int_equal(pipe_stats(pipe).cache_hits, round / 2 != 2);
+		assert_int_equal(pipe_stats(pipe).cache_healed, round / 2 == 2);
+		pipe_free(pipe);
+	}
+}
+
 static void give_client_to(struct policy *policy, const char *name, uint32_t uid)
 {
 	struct user_clash clash;
@@ -327,6 +351,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(policy_that_lets_this_peer_pass_heals_its_entry),
 		cmocka_unit_test(reload_that_still_blocks_keeps_its_entries),
+		cmocka_unit_test(entry_of_a_host_rule_goes_with_the_host),
 		cmocka_unit_test(rule_without_cache_makes_no_entry),
 		cmocka_unit_test(hits_refresh_an_entry_up_to_its_lifetime),
 		cmocka_unit_test(expiry_tells_hits_and_saved_bytes),

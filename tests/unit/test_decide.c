@@ -123,6 +123,36 @@ static void earlier_address_rule_is_final_at_once(void **state)
 	address_set_free(&rule->source);
 }
 
+// Whoever began the flow, of either family.
+static void host_is_either_end(void **state)
+{
+	struct rule *rule = rule_add(ACTION_DROP);
+	(void)state;
+
+	rule->has_host = true;
+	assert_int_equal(address_set_add(&rule->host, "10.0.0.7"), 0);
+	assert_int_equal(address_set_add(&rule->host, "2001:db8::7"), 0);
+	address_set_seal(&rule->host);
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	for (unsigned i = 0; i < 16; i++) { // begun by the other end
+		uint8_t byte = ends.address[HALF_C2S][i];
+
+		ends.address[HALF_C2S][i] = ends.address[HALF_S2C][i];
+		ends.address[HALF_S2C][i] = byte;
+	}
+	input.c2s_from_inside = false;
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	ends.address[HALF_S2C][15] = 8;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	static const uint8_t v6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 7};
+
+	memcpy(ends.address[HALF_S2C], v6, 16);
+	assert_int_equal(decide(&policy, &input).action, ACTION_DROP);
+	ends.address[HALF_S2C][15] = 8;
+	assert_int_equal(decide(&policy, &input).action, ACTION_PASS);
+	address_set_free(&rule->host);
+}
+
 static void confidence_below_the_rule_does_not_match(void **state)
 {
 	(void)state;
@@ -260,6 +290,7 @@ int main(void)
 		cmocka_unit_test_setup(
 			later_address_rule_waits_for_an_earlier_application_rule, setup),
 		cmocka_unit_test_setup(earlier_address_rule_is_final_at_once, setup),
+		cmocka_unit_test_setup(host_is_either_end, setup),
 		cmocka_unit_test_setup(confidence_below_the_rule_does_not_match, setup),
 		cmocka_unit_test_setup(monitor_rule_is_noted_and_passed_over, setup),
 		cmocka_unit_test_setup(monitored_default_passes_and_says_so, setup),

@@ -240,8 +240,8 @@ static void a_bad_checksum_is_malformed(void **state)
 static void errors_do_not_leave_a_quarantined_host(void **state)
 {
 	(void)state;
-	for (unsigned round = 0; round < 8; round++) {
-		bool v6 = round & 1, udp = round & 2, begun_outside = round & 4;
+	for (unsigned round = 0; round < 16; round++) {
+		bool v6 = round & 1, udp = round & 2, begun_outside = round & 4, host = round & 8;
 		struct pipe *pipe = pipe_new(1, NULL);
 		struct policy *policy = policy_of(pipe);
 		struct rule *rule = pipe_rule(policy, RULE, ACTION_DROP);
@@ -251,8 +251,9 @@ static void errors_do_not_leave_a_quarantined_host(void **state)
 		if (udp)
 			error.proto = IPPROTO_UDP;
 
-		rule->has_source = true;
-		names(&rule->source, QUARANTINED);
+		rule->has_source = !host;
+		rule->has_host = host;
+		names(host ? &rule->host : &rule->source, QUARANTINED);
 		pipe_publish(pipe, policy);
 		if (udp) {
 			datagram(pipe, v6, begun_outside);

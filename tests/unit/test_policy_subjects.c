@@ -302,6 +302,53 @@ static void dump_of_users_reads_back(void **state)
 	policy_free(again);
 }
 
+#define MATCH(match)                                                     \
+	DOC("'address_sets':{'a':['10.0.0.7','2001:db8::7'],'none':[]}," \
+	    "'rules':[{'id':'r','match':{" match "},'action':'drop'}]")
+
+static const uint8_t seven6[16] = {0x20, 0x01, 0x0d, 0xb8, [15] = 7};
+
+static void hosts_are_read(void **state)
+{
+	struct policy *policy = good(MATCH("'host':['a','192.0.2.0/24']"));
+	static const uint8_t net4[16] = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 77};
+	(void)state;
+
+	assert_true(policy->rules[0].has_host);
+	assert_true(address_set_has(&policy->rules[0].host, seven6));
+	assert_true(address_set_has(&policy->rules[0].host, net4));
+	assert_int_equal(policy->rules[0].cache, CACHE_TUPLE); // it asks for addresses alone
+	policy_free(policy);
+	BAD(MATCH("'host':['b']"), "$.rules[0].match.host[0]", "no address set is named \"b\"");
+	BAD(MATCH("'host':['10.0.0.7/8']"), "$.rules[0].match.host[0]", "write \"10.0.0.0/8\"");
+	BAD(MATCH("'host':[]"), "$.rules[0].match.host", "1 or more");
+	BAD(MATCH("'hots':['a']"), "$.rules[0].match.hots", "did you mean \"host\"?");
+}
+
+// Written out as addresses; a set without any stays one that matches nothing.
+static void dump_of_hosts_reads_back(void **state)
+{
+	static const char *const matches[] = {
+		MATCH("'host':['a','192.0.2.0/24']"), MATCH("'host':['none']")};
+	(void)state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct policy *policy = good(matches[i]), *again;
+		char *text = policy_dump(policy, names), *second;
+
+		assert_non_null(strstr(text, "\"host\""));
+		again = good(text);
+		second = policy_dump(again, names);
+		assert_string_equal(text, second);
+		assert_true(again->rules[0].has_host);
+		assert_int_equal(address_set_has(&again->rules[0].host, seven6), i == 0);
+		free(text);
+		free(second);
+		policy_free(policy);
+		policy_free(again);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +362,8 @@ int main(void)
 		cmocka_unit_test(users_stand_in_a_file_beside_the_policy),
 		cmocka_unit_test(many_users_are_found),
 		cmocka_unit_test(dump_of_users_reads_back),
+		cmocka_unit_test(hosts_are_read),
+		cmocka_unit_test(dump_of_hosts_reads_back),
 	};
 
 	return cmocka_run_group_tests(tests, names_make, names_end);
