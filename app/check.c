@@ -38,7 +38,7 @@ static int parse(struct check_arguments *arguments, int argc, char **argv)
 		{0, "dump-config", NULL, OPTION_FLAG, &arguments->dump_config,
 			"print the effective gateway.json"},
 		{0, "preflight", NULL, OPTION_FLAG, &arguments->preflight,
-			"also ask this machine: CPUs, hugepages, permissions, devices"},
+			"also ask this machine: CPUs, memory, permissions, devices"},
 		{'v', "verbose", NULL, OPTION_COUNT, &arguments->verbose, "say more"},
 		{0},
 	};

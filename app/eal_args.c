@@ -63,6 +63,25 @@ bool device_arg_of(const char *device, const char *key, char *out, size_t out_le
 	return false;
 }
 
+bool device_interface_of(const char *device, char *out, size_t out_len)
+{
+	static const struct {
+		const char *driver, *key;
+	} fronts[] = {{"net_af_xdp", "iface"}, {"net_af_packet", "iface"}, {"net_pcap", "iface"},
+		{"net_pcap", "rx_iface"}, {"net_pcap", "tx_iface"}, {"net_tap", "iface"}};
+	char driver[64];
+
+	if (device_type_of(device) == DEVICE_PCI)
+		return false;
+	device_driver_of(device, driver, sizeof(driver));
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+		if (strcmp(fronts[i].driver, driver) == 0 &&
+			device_arg_of(device, fronts[i].key, out, out_len))
+			return true;
+	}
+	return false;
+}
+
 static int add(struct eal_args *args, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 static int add(struct eal_args *args, const char *format, ...)

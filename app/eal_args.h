@@ -30,6 +30,8 @@ void device_name_of(const char *device, char *out, size_t out_len);
 void device_driver_of(const char *device, char *out, size_t out_len);
 // The value of `key` in its arguments ("iface"); false if it has none.
 bool device_arg_of(const char *device, const char *key, char *out, size_t out_len);
+// The kernel's interface that its arguments name, if its driver is a front of one.
+bool device_interface_of(const char *device, char *out, size_t out_len);
 
 // Memory without hugepages when gateway.json does not say: MB.
 #define EAL_MEMORY_DEFAULT_MB 1024

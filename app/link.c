@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
+#include "netlink.h"
 
 #define REPLY_BYTES 16384
 #define WATCH_ROOM  (1 << 20)
@@ -69,28 +70,6 @@ static ssize_t ask(const struct request *request, char *reply, size_t room)
 	return n;
 }
 
-// Attributes one after the other; the kernel's macros cannot do it with const.
-struct walk {
-	const char *at;
-	size_t left;
-};
-
-static bool next(struct walk *walk, struct rtattr *head, const char **value, size_t *length)
-{
-	if (walk->left < sizeof(*head))
-		return false;
-	memcpy(head, walk->at, sizeof(*head));
-	if (head->rta_len < sizeof(*head) || head->rta_len > walk->left)
-		return false;
-	*value = walk->at + RTA_LENGTH(0);
-	*length = head->rta_len - RTA_LENGTH(0);
-	size_t step = RTA_ALIGN(head->rta_len);
-	step = step < walk->left ? step : walk->left;
-	walk->at += step;
-	walk->left -= step;
-	return true;
-}
-
 // The error of an answer that is an acknowledgement.
 static int acknowledged(const char *reply, ssize_t n)
 {
@@ -106,14 +85,14 @@ static int acknowledged(const char *reply, ssize_t n)
 	return header.nlmsg_type == NLMSG_ERROR ? error : -EPROTO;
 }
 
-static void read_xdp(struct walk walk, struct link_state *out)
+static void read_xdp(struct netlink_attributes walk, struct link_state *out)
 {
 	struct rtattr head;
 	const char *value;
 	size_t length;
 	uint8_t mode = 0;
 
-	while (next(&walk, &head, &value, &length)) {
+	while (netlink_next(&walk, &head, &value, &length)) {
 		if (head.rta_type == IFLA_XDP_ATTACHED && length >= 1)
 			memcpy(&mode, value, 1);
 		else if (head.rta_type == IFLA_XDP_PROG_ID && length >= 4)
@@ -151,10 +130,11 @@ int link_query(const char *name, struct link_state *out)
 	out->promiscuous = info.ifi_flags & IFF_PROMISC;
 	out->up = info.ifi_flags & IFF_UP;
 	out->carrier = info.ifi_flags & IFF_LOWER_UP;
-	struct walk walk = {reply + NLMSG_ALIGN(begin), (size_t)n - NLMSG_ALIGN(begin)};
-	while (next(&walk, &head, &value, &length)) {
+	struct netlink_attributes walk = {
+		reply + NLMSG_ALIGN(begin), (size_t)n - NLMSG_ALIGN(begin)};
+	while (netlink_next(&walk, &head, &value, &length)) {
 		if ((head.rta_type & NLA_TYPE_MASK) == IFLA_XDP)
-			read_xdp((struct walk){value, length}, out);
+			read_xdp((struct netlink_attributes){value, length}, out);
 	}
 	return 0;
 }
@@ -253,9 +233,9 @@ static void tell_link(
 	news.ifindex = (unsigned)info.ifi_index;
 	news.up = info.ifi_flags & IFF_UP;
 	news.carrier = info.ifi_flags & IFF_LOWER_UP;
-	struct walk walk = {
+	struct netlink_attributes walk = {
 		message + NLMSG_ALIGN(begin), header->nlmsg_len - (uint32_t)NLMSG_ALIGN(begin)};
-	while (next(&walk, &head, &value, &length)) {
+	while (netlink_next(&walk, &head, &value, &length)) {
 		if (head.rta_type == IFLA_IFNAME && length && length <= sizeof(news.name))
 			memcpy(news.name, value, length);
 	}

@@ -117,12 +117,12 @@ static int attach_one(struct dataplane *dp, const struct gateway_port *wanted, s
 	if (device_type_of(wanted->device) == DEVICE_VIRTUAL) {
 		int rc = rte_dev_probe(wanted->device);
 		if (rc < 0 && rc != -EEXIST) {
-			device_describe_missing(wanted->device, what, sizeof(what));
+			device_describe_missing(wanted, dp->n_ports, what, sizeof(what));
 			return fail(wanted, rc == -EACCES ? rc : -ENODEV, err, err_len, what);
 		}
 	}
 	if (rte_eth_dev_get_port_by_name(name, &port->port_id) < 0) {
-		device_describe_missing(wanted->device, what, sizeof(what));
+		device_describe_missing(wanted, dp->n_ports, what, sizeof(what));
 		return fail(wanted, -ENODEV, err, err_len, what);
 	}
 	for (unsigned i = 0; i < dp->n_ports; i++) {

@@ -27,6 +27,7 @@
 #include "phases.h"
 #include "pidfile.h"
 #include "port.h"
+#include "port_claim.h"
 #include "port_link.h"
 #include "preflight.h"
 #include "run_ledger.h"
@@ -49,6 +50,7 @@ struct run { // everything, in the order in which it is made
 	struct gateway *gateway;
 	char policy_path[COMMAND_PATH_MAX];
 	struct pidfile pidfile;
+	struct port_claims claims;
 	struct event_base *base;
 	struct dataplane *dp;
 	struct rule_names *names;
@@ -223,6 +225,8 @@ static int claim(struct run *run)
 	if (rc == 0 && gateway->http.listen)
 		rc = http_server_new(&run->context, gateway->http.listen, &run->http, run->err,
 			sizeof(run->err));
+	if (rc == 0)
+		rc = port_claims_take(gateway, &run->claims, run->err, sizeof(run->err));
 	return rc < 0 ? exit_code(rc) : -1;
 }
 
@@ -318,17 +322,6 @@ static int make_ports(struct run *run)
 	return -1;
 }
 
-static bool shares_cpu(const struct gateway *gateway, unsigned index)
-{
-	unsigned cpu = gateway->data_cpus[index];
-
-	for (unsigned i = 0; i < gateway->n_data; i++) {
-		if (i != index && gateway->data_cpus[i] == cpu)
-			return true;
-	}
-	return cpu == gateway->control_cpu;
-}
-
 static int make_lcores(struct run *run)
 {
 	struct dataplane *dp = run->dp;
@@ -344,7 +337,7 @@ static int make_lcores(struct run *run)
 		run->threads[i] = (struct lcore_thread){.lcore = lcore,
 			.turn = pipeline_turn,
 			.idle_sleep = gateway->idle_sleep,
-			.shares_cpu = shares_cpu(gateway, i)};
+			.shares_cpu = run_shares_cpu(gateway, i)};
 	}
 	int rc = lcores_connect(dp, run->err, sizeof(run->err));
 	dataplane_owner_fill(dp); // after the ports: as their NICs deal
@@ -427,6 +420,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 	if (port_links_tick(run->links, now_ns))
 		run->service.status_ns = 0; // to be told at once
 	service_tick(&run->service, now_ns, healthy);
+	port_claims_tick(&run->claims);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
 
@@ -536,6 +530,7 @@ static void undo(struct run *run, int code)
 	free(run->dp);
 	if (run->base)
 		event_base_free(run->base);
+	port_claims_drop(&run->claims);
 	pidfile_drop(&run->pidfile);
 	service_close(&run->service);
 	confinement_end(&run->confinement, code != EXIT_CODE_OK);

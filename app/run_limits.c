@@ -163,3 +163,14 @@ void run_warn_impaired(const struct gateway *gateway)
 		    "operation remove \"impairment\" from gateway.json and restart",
 		gateway->impairment.at == GATEWAY_IMPAIR_TX ? "tx" : "rx", text);
 }
+
+bool run_shares_cpu(const struct gateway *gateway, unsigned index)
+{
+	unsigned cpu = gateway->data_cpus[index];
+
+	for (unsigned i = 0; i < gateway->n_data; i++) {
+		if (i != index && gateway->data_cpus[i] == cpu)
+			return true;
+	}
+	return cpu == gateway->control_cpu;
+}

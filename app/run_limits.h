@@ -12,6 +12,9 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 // A seed that nobody knows, of the kernel. 0, or -errno.
 int run_seed(struct hash_seed *seed);
 
+// Whether another lcore has the CPU of data lcore `index`, too.
+bool run_shares_cpu(const struct gateway *gateway, unsigned index);
+
 // What its event sink is told. Names are the gateway's.
 struct sink_options run_sink_options(const struct gateway *gateway);
 

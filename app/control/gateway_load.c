@@ -83,12 +83,56 @@ void gateway_read_port_device(const struct json_at *at, void *ctx)
 	snprintf(port->device, sizeof port->device, "%s", text);
 }
 
+// What it is that a device string takes: an interface of the kernel (net_af_xdp0,iface=eth1), else
+// the device itself. `length`: of what is returned.
+static const char *device_taken(const char *device, size_t *length, bool *interface)
+{
+	static const char *const keys[] = {",iface=", ",rx_iface=", ",tx_iface="};
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+		const char *at = strstr(device, keys[i]);
+
+		if (!at)
+			continue;
+		at += strlen(keys[i]);
+		*length = strcspn(at, ",");
+		*interface = true;
+		return at;
+	}
+	// "3b:00.1" is "0000:3b:00.1"
+	if (strncmp(device, "0000:", 5) == 0)
+		device += 5;
+	*length = strcspn(device, ",");
+	*interface = false;
+	return device;
+}
+
+static void check_device_unique(
+	const struct json_at *at, const struct gateway_port *port, const struct gateway_port *other)
+{
+	size_t name = strcspn(port->device, ","), ours, theirs;
+	bool interface, other_interface;
+	const char *one = device_taken(port->device, &ours, &interface);
+	const char *two = device_taken(other->device, &theirs, &other_interface);
+	bool same = ours && ours == theirs && interface == other_interface &&
+		    strncmp(one, two, ours) == 0;
+
+	if (same && interface)
+		json_at_error(at, "interface \"%.*s\" is port \"%s\" already: name another one",
+			(int)ours, one, other->name);
+	else if (same || (name && strcspn(other->device, ",") == name &&
+				 strncmp(port->device, other->device, name) == 0))
+		json_at_error(at,
+			"device \"%.*s\" is port \"%s\" already: name another one (a second "
+			"virtual "
+			"device has another number)",
+			(int)name, port->device, other->name);
+}
+
 // Two ports may not share a name or a device. A device is the same up to its arguments.
 static void check_port_unique(
 	const struct json_at *at, const struct gateway *gateway, struct gateway_port *port)
 {
-	size_t len = strcspn(port->device, ",");
-
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		const struct gateway_port *other = &gateway->ports[i];
 
@@ -98,10 +142,7 @@ static void check_port_unique(
 				port->name, i);
 			port->name[0] = 0; // or it would also be told to be in no pair
 		}
-		if (len && strcspn(other->device, ",") == len &&
-			strncmp(port->device, other->device, len) == 0)
-			json_at_error(at, "device \"%.*s\" is port \"%s\" already", (int)len,
-				port->device, other->name);
+		check_device_unique(at, port, other);
 	}
 }
 

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <errno.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "options.h"
+#include "port_claim.h"
 #include "preflight.h"
 
 #define CAP_NET_AND_ADMIN (1ull << 12 | 1ull << 13 | 1ull << 21)
@@ -73,9 +76,42 @@ static int teardown(void **state)
 	return system(command);
 }
 
+// This machine: eth0 is a part of bond0, which has the default route; eth1 has nothing; vlan5
+// stands on eth2; eth3 is bare, with jumbo frames; eth4 is down; eth5 has a program.
+static const struct interfaces interfaces = {.n = 9,
+	.items = {{.index = 1, .name = "lo", .mtu = 65536, .up = true, .carrier = true},
+		{.index = 2,
+			.name = "eth0",
+			.part_of = 8,
+			.mtu = 1500,
+			.up = true,
+			.carrier = true},
+		{.index = 3, .name = "eth1", .mtu = 1500, .up = true, .carrier = true},
+		{.index = 4, .name = "eth2", .mtu = 1500, .up = true, .carrier = true},
+		{.index = 5, .name = "eth3", .mtu = 9000, .up = true},
+		{.index = 6, .name = "eth4", .mtu = 1500},
+		{.index = 7, .name = "eth5", .mtu = 1500, .up = true, .carrier = true, .xdp = true},
+		{.index = 8,
+			.name = "bond0",
+			.mtu = 1500,
+			.up = true,
+			.carrier = true,
+			.default_route = true,
+			.address = "192.0.2.7/24"},
+		{.index = 9,
+			.name = "vlan5",
+			.lower = 4,
+			.mtu = 1500,
+			.up = true,
+			.carrier = true,
+			.address = "2001:db8::1/64"}}};
+
 static struct preflight_host host(void)
 {
 	return (struct preflight_host){.sys = sys,
+		.interfaces = &interfaces,
+		.memory_mb = 8000,
+		.available_mb = 1000,
 		.vfio = "/dev/null",
 		.capabilities = UINT64_MAX,
 		.memlock = UINT64_MAX,
@@ -101,6 +137,27 @@ static const char *failure(const struct gateway *gateway, const struct preflight
 	return NULL;
 }
 
+// The warnings, one after the other.
+static const char *warnings(const struct gateway *gateway, const struct preflight_host *h)
+{
+	static char text[4096];
+	size_t used = 0;
+
+	preflight_run(gateway, h, 64, &found);
+	text[0] = '\0';
+	for (unsigned i = 0; i < found.n; i++) {
+		if (found.items[i].warning)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s: %s\n",
+				found.items[i].what, found.items[i].text);
+	}
+	return text;
+}
+static void says(const char *text, const char *words)
+{
+	if (!strstr(text, words))
+		fail_msg("\"%s\" is not in: %s", words, text);
+}
+
 static void test_all_is_well(void **state)
 {
 	(void)state;
@@ -111,6 +168,7 @@ static void test_all_is_well(void **state)
 	assert_null(failure(&gateway, &h));
 	assert_int_equal(preflight_code(&found), 0);
 	assert_int_equal(found.n, 3); // each subject is told, also when it is fine
+	assert_string_equal(warnings(&gateway, &h), "");
 }
 
 static void test_hugepages(void **state)
@@ -197,14 +255,214 @@ static void test_pci(void **state)
 	assert_int_equal(preflight_code(&found), EXIT_CODE_PERMISSION);
 }
 
+static const char *missing(const char *device)
+{
+	static char text[512];
+	struct gateway gateway = gateway_with(device);
+
+	device_describe_missing(&gateway.ports[0], 2, text, sizeof(text));
+	return text;
+}
+
 static void test_missing_device_texts(void **state)
 {
 	(void)state;
-	char text[512];
-	device_describe_missing("net_afxdp0,iface=lo", text, sizeof(text));
-	assert_string_equal(text, "there is no driver \"net_afxdp\"; did you mean net_af_xdp?");
-	device_describe_missing("net_pcap0,nonsense=1", text, sizeof(text));
-	assert_non_null(strstr(text, "did not take the device"));
+	assert_string_equal(missing("net_afxdp0,iface=lo"),
+		"there is no driver \"net_afxdp\"; did you mean net_af_xdp?");
+	says(missing("net_pcap0,nonsense=1"), "did not take the device");
+	says(missing("lo"), "\"lo\" is an interface of the kernel: write \"net_af_xdp2,iface=lo\"");
+	says(missing("0000:3b:00"), "\"0000:3b:00\" is neither a PCI address");
+	says(missing("eth77"), "(\"net_af_xdp2,iface=eth1\"); interfaces here: lo");
+}
+
+// Found before EAL is: a driver that none can be, and one without its interface.
+static void test_no_device(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("lo");
+	says(failure(&gateway, &h), "write \"net_af_xdp0,iface=lo\"");
+	assert_int_equal(preflight_code(&found), EXIT_CODE_UNAVAILABLE);
+	gateway = gateway_with("net_af_xpd0,iface=lo");
+	says(failure(&gateway, &h), "did you mean net_af_xdp?");
+	gateway = gateway_with("net_af_packet0,interface=lo");
+	says(failure(&gateway, &h),
+		"names no interface: \"net_af_packet0,iface=NAME\"; there are: lo");
+}
+
+// A NIC that the machine is reached by is not advised to be bound without saying so.
+static void test_pci_in_use(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("0000:3b:00.0");
+	make_dir("bus/pci/devices/0000:3b:00.0/net/eth1");
+	says(failure(&gateway, &h), "bound to i40e (eth1): modprobe");
+	make_dir("bus/pci/devices/0000:3b:00.0/net/eth0");
+	const char *text = failure(&gateway, &h);
+	const char *use = strstr(text, "is eth0, which carries the default route and the address "
+				       "192.0.2.7/24, by bond0: who is "
+				       "logged in by it is cut off");
+	assert_non_null(use);
+	assert_non_null(
+		strstr(use, "Name another NIC; or move that away from it first, then: modprobe"));
+	// A NIC that its kernel driver keeps is a port all the same.
+	char link[512];
+	snprintf(link, sizeof(link), "%s/bus/pci/devices/0000:3b:00.0/driver", sys);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../../../bus/pci/drivers/mlx5_core", link), 0);
+	says(warnings(&gateway, &h), "interface eth0 carries the default route");
+	assert_int_equal(preflight_code(&found), 0);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../../../bus/pci/drivers/i40e", link), 0);
+}
+
+// The interfaces of the table need not exist: pcap on files asks for none. So each is looked at by
+// the PCI device that it is of.
+static const char *warned_of(const char *interface)
+{
+	char path[512];
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("0000:5e:00.0");
+
+	make_dir("bus/pci/devices/0000:5e:00.0/net");
+	make_dir("bus/pci/drivers/mlx5_core");
+	snprintf(path, sizeof(path), "bus/pci/devices/0000:5e:00.0/net/%s", interface);
+	make_dir(path);
+	char link[512];
+	snprintf(link, sizeof(link), "%s/bus/pci/devices/0000:5e:00.0/driver", sys);
+	unlink(link);
+	assert_int_equal(symlink("../../../bus/pci/drivers/mlx5_core", link), 0);
+	const char *text = warnings(&gateway, &h);
+	snprintf(path, sizeof(path), "%s/bus/pci/devices/0000:5e:00.0/net/%s", sys, interface);
+	assert_int_equal(rmdir(path), 0);
+	return text;
+}
+
+static void test_interface_in_use(void **state)
+{
+	(void)state;
+	assert_string_equal(warned_of("eth1"), "");
+	says(warned_of("eth0"),
+		"eth0 carries the default route and the address 192.0.2.7/24, by bond0");
+	says(warned_of("bond0"),
+		"bond0 carries the default route and the address 192.0.2.7/24: while");
+	says(warned_of("eth2"), "eth2 carries the address 2001:db8::1/64, by vlan5:");
+	says(warned_of("eth3"), "eth3 has no carrier");
+	says(warned_of("eth4"),
+		"eth4 is down, and nothing passes until it is up: ip link set eth4 up");
+}
+
+static void test_shared_cpus(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("net_null0");
+	gateway.n_data = 3;
+	gateway.data_cpus[1] = 1;
+	gateway.data_cpus[2] = 1;
+	assert_string_equal(warnings(&gateway, &h),
+		"CPUs: CPU 1 is named more than once in \"lcores.data\": its data lcores take "
+		"turns, "
+		"which is slower than one of them: name each CPU once\n");
+	gateway.n_data = 1;
+	gateway.control_cpu = 1;
+	says(warnings(&gateway, &h), "CPU 1 is \"lcores.control\" and in \"lcores.data\"");
+	gateway.control_cpu = 0;
+	gateway.n_scan = 1;
+	gateway.scan_cpus[0] = 1;
+	says(warnings(&gateway, &h), "CPU 1 is in \"lcores.scan\" and in \"lcores.data\"");
+	gateway.scan_cpus[0] = 5;
+	says(failure(&gateway, &h), "CPU 5 of \"lcores\" is not here");
+}
+
+// 8,000 MB, 1,000 of them free; 200 MB of hugepages, 120 of them free.
+static void test_memory_beyond_the_machine(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("net_null0");
+	preflight_run(&gateway, &h, 9000, &found);
+	assert_int_equal(preflight_code(&found), EXIT_CODE_UNAVAILABLE);
+	says(found.items[1].text, "about 9000 MB needed, and the machine has 8000 MB: take less");
+	preflight_run(&gateway, &h, 2000, &found);
+	assert_int_equal(preflight_code(&found), 0);
+	assert_true(found.items[1].warning);
+	says(found.items[1].text, "2000 MB needed, and 1000 MB of the machine's 8000 MB are free");
+	preflight_run(&gateway, &h, 900, &found);
+	assert_false(found.items[1].warning);
+	// Hugepages are not advised that cannot be had.
+	gateway.memory.hugepages = true;
+	preflight_run(&gateway, &h, 1119, &found);
+	says(found.items[1].text, "echo ");
+	preflight_run(&gateway, &h, 1121, &found);
+	assert_int_equal(preflight_code(&found), EXIT_CODE_UNAVAILABLE);
+	says(found.items[1].text, "has no more than 1120 MB to give: take less");
+	assert_null(strstr(found.items[1].text, "echo "));
+}
+
+static void test_unequal_mtu(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("net_af_packet0,iface=eth1");
+	gateway.n_ports = 2;
+	gateway.ports[1] = gateway.ports[0];
+	snprintf(gateway.ports[1].name, sizeof(gateway.ports[1].name), "wan");
+	snprintf(gateway.ports[1].device, sizeof(gateway.ports[1].device),
+		"net_af_packet1,iface=eth3");
+	gateway.n_pairs = 1;
+	snprintf(gateway.pairs[0].inside, sizeof(gateway.pairs[0].inside), "lan");
+	snprintf(gateway.pairs[0].outside, sizeof(gateway.pairs[0].outside), "wan");
+	says(warnings(&gateway, &h), "pair: the MTU of \"lan\" is 1500, that of \"wan\" 9000:");
+	gateway.ports[0].mtu = 9000; // what it will be set to
+	assert_null(strstr(warnings(&gateway, &h), "MTU"));
+	gateway.ports[1].mtu = 1400;
+	says(warnings(&gateway, &h), "is 9000, that of \"wan\" 1400:");
+}
+
+// A claim of another process; ours is no news. The port of a pair of our own is nobody else's.
+static void test_claimed(void **state)
+{
+	(void)state;
+	struct preflight_host h = host();
+	struct gateway gateway = gateway_with("net_pcap0,iface=lo");
+	struct port_claims claims = {0}, second = {0};
+	char err[256] = "", text[64];
+	int ready[2], done[2];
+	assert_int_equal(pipe(ready) | pipe(done), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int rc = port_claims_take(&gateway, &claims, err, sizeof(err));
+		if (write(ready[1], rc ? "n" : "y", 1) != 1)
+			_exit(1);
+		close(done[1]);
+		_exit(read(done[0], text, 1) < 0);
+	}
+	close(done[0]);
+	assert_int_equal(read(ready[0], text, 1), 1);
+	assert_int_equal(text[0], 'y');
+	assert_int_equal(port_claims_take(&gateway, &second, err, sizeof(err)), -EADDRINUSE);
+	snprintf(text, sizeof(text), "port \"lan\": another gateway (process %d) has net_pcap0",
+		pid);
+	says(err, text);
+	snprintf(text, sizeof(text), "another gateway (process %d) has net_pcap0,iface=lo", pid);
+	says(warnings(&gateway, &h), text);
+	assert_int_equal(preflight_code(&found), 0);
+	close(done[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(port_claims_take(&gateway, &second, err, sizeof(err)), 0);
+	assert_int_equal(second.n, 1);
+	assert_null(strstr(warnings(&gateway, &h), "another gateway"));
+	// Asked again and again: who asks is let go.
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(port_claim_holder(gateway.ports[0].device), 0);
+		port_claims_tick(&second);
+	}
+	port_claims_drop(&second);
+	gateway = gateway_with("net_ring0"); // of this process alone
+	assert_int_equal(port_claims_take(&gateway, &second, err, sizeof(err)), 0);
+	assert_int_equal(second.n, 0);
 }
 
 int main(void)
@@ -217,6 +475,13 @@ int main(void)
 		cmocka_unit_test(test_permissions),
 		cmocka_unit_test(test_pci),
 		cmocka_unit_test(test_missing_device_texts),
+		cmocka_unit_test(test_no_device),
+		cmocka_unit_test(test_pci_in_use),
+		cmocka_unit_test(test_interface_in_use),
+		cmocka_unit_test(test_shared_cpus),
+		cmocka_unit_test(test_memory_beyond_the_machine),
+		cmocka_unit_test(test_unequal_mtu),
+		cmocka_unit_test(test_claimed),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
