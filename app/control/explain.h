@@ -17,6 +17,7 @@ struct explain_facts {
 	const struct control_context *context;
 	uint64_t flow_id; // that the verdict is about; 0: none
 	bool live;
+	bool wide;                       // asked of a host, a user or a rule
 	struct flow_record flow;         // when live
 	const struct evidence *evidence; // oldest first
 	uint32_t n;

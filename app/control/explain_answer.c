@@ -158,13 +158,17 @@ static bool entry_stops(const struct conn_entry *entry, const struct flow_ends *
 		       key->port == ends->port[HALF_S2C]);
 }
 
+static bool is_wide(const struct explain_found *found)
+{
+	return !found->by_id && found->question.scope != EVIDENCE_SCOPE_ENDS;
+}
+
 // Nothing of a host, a user or a rule is blocked but by an entry of the cache that still stands.
 static const struct evidence *standing_hit(const struct answer *answer)
 {
 	const struct explain_found *found = answer->found;
 
-	if (found->by_id || found->question.scope == EVIDENCE_SCOPE_ENDS ||
-		(answer->first && is_blocked(answer->first)))
+	if (!is_wide(found) || (answer->first && is_blocked(answer->first)))
 		return NULL;
 	for (uint32_t i = found->n; i-- > 0;) {
 		const struct evidence *hit = &found->evidence[i];
@@ -181,8 +185,16 @@ static const struct evidence *standing_hit(const struct answer *answer)
 	return NULL;
 }
 
+// A hit of the cache by other ends than the answer is about says nothing of it.
+static bool is_of_others(const struct evidence *evidence, const struct flow_ends *ends)
+{
+	return evidence->kind == EVIDENCE_CACHE_HIT && evidence->flags & EVIDENCE_HAS_ENDS &&
+	       (memcmp(evidence->ends.address, ends->address, sizeof ends->address) ||
+		       evidence->ends.port[HALF_S2C] != ends->port[HALF_S2C]);
+}
+
 // The evidence of the first flow, and of none: the newest.
-static bool keep_told(struct answer *answer)
+static bool keep_told(struct answer *answer, const struct flow_ends *ends)
 {
 	const struct explain_found *found = answer->found;
 	uint64_t flow_id = answer->first ? answer->first->flow_id : 0;
@@ -193,6 +205,8 @@ static bool keep_told(struct answer *answer)
 	for (uint32_t i = found->n; i-- > 0 && answer->n_told < EXPLAIN_EVIDENCE_MAX;) {
 		const struct evidence *evidence = &found->evidence[i];
 
+		if (is_wide(found) && ends && is_of_others(evidence, ends))
+			continue;
 		if (!is_of_flow(evidence) || evidence->flow_id == flow_id)
 			answer->told[EXPLAIN_EVIDENCE_MAX - ++answer->n_told] = *evidence;
 	}
@@ -205,7 +219,7 @@ static bool keep_told(struct answer *answer)
 static bool keep_stops(struct answer *answer, const struct flow_ends *ends)
 {
 	const struct conn_list *cache = &answer->found->cache;
-	bool wide = answer->found->question.scope != EVIDENCE_SCOPE_ENDS;
+	bool wide = is_wide(answer->found);
 
 	for (uint32_t i = 0; i < cache->n; i++) {
 		const struct conn_entry *entry = &cache->entries[i];
@@ -241,6 +255,7 @@ static bool gather(struct answer *answer)
 		answer->first = NULL;
 	*facts = (struct explain_facts){
 		.context = found->context,
+		.wide = is_wide(found),
 		.hit = hit,
 		.cache = &answer->stops,
 		.overwritten = found->overwritten,
@@ -256,7 +271,7 @@ static bool gather(struct answer *answer)
 	if (ends)
 		facts->exempt = exemptions_cover(
 			&found->context->exemptions, ends, found->context->now_ns());
-	if (!keep_told(answer) || !keep_stops(answer, ends))
+	if (!keep_told(answer, ends) || !keep_stops(answer, ends))
 		return false;
 	facts->evidence = answer->told;
 	facts->n = answer->n_told;

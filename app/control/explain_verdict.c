@@ -559,21 +559,26 @@ enum explain_outcome explain_verdict_of_flow(
 	return outcome;
 }
 
+// Asked by ends: of a flow that is over, what came later counts. Of a wider question a later hit is
+// of other ends.
+static bool is_followed_by_hit(const struct explain_facts *facts)
+{
+	const struct evidence *hit = explain_last(facts, EVIDENCE_CACHE_HIT, false);
+	const struct evidence *made = explain_last(facts, EVIDENCE_FLOW_MADE, true);
+
+	return !facts->wide && hit && hit->flow_id != facts->flow_id && (!made || hit > made);
+}
+
 enum explain_outcome explain_verdict(
 	const struct explain_facts *facts, char verdict[EXPLAIN_VERDICT_MAX])
 {
 	struct sentence s = {.facts = facts, .text = verdict};
 	enum explain_outcome outcome;
-	const struct evidence *hit = explain_last(facts, EVIDENCE_CACHE_HIT, false);
-	const struct evidence *made =
-		facts->flow_id ? explain_last(facts, EVIDENCE_FLOW_MADE, true) : NULL;
 
 	verdict[0] = '\0';
-	// asked by ends: of a flow that is over, what came later counts
 	if (facts->hit)
 		outcome = verdict_hit(&s, facts->hit);
-	else if (facts->flow_id &&
-		 !(hit && hit->flow_id != facts->flow_id && (!made || hit > made)))
+	else if (facts->flow_id && !is_followed_by_hit(facts))
 		outcome = verdict_of_flow(&s);
 	else
 		outcome = verdict_loose(&s);

@@ -159,6 +159,47 @@ static void of_a_host_that_the_cache_stops(void **state)
 	gate_free(gate);
 }
 
+// What the cache stopped of other ends says nothing of the flow that the answer is about.
+static void hits_of_other_ends_are_left_out(void **state)
+{
+	struct gate *gate = gate_with(WITHOUT_CACHE, 0);
+	(void)state;
+
+	gate_ok(gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99");
+	gate->pipe->now_ns += NS_PER_S;
+	gate_connect(gate, 1, 40002, 99);
+	json_t *told = gate_ok(gate, "explain", "'host':'10.0.0.1'");
+
+	expect_blocked_first(told, 1);
+	assert_string_equal(
+		explained_text(told, "verdict"), explained_text(verdict_at(told, 0), "verdict"));
+	json_decref(told);
+	gate_free(gate);
+}
+
+static void a_hit_whose_entry_has_gone_is_over(void **state)
+{
+	struct gate *gate = gate_new(1, BLOCK_P2P);
+	(void)state;
+
+	web(gate, 1, 41000);
+	gate_ok(gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99");
+	gate->pipe->now_ns += NS_PER_S;
+	gate_connect(gate, 1, 40002, 99);
+	gate->pipe->now_ns += NS_PER_S;
+	gate_ok(gate, "cache-flush", "");
+	json_t *told = gate_ok(gate, "explain", "'host':'10.0.0.1'");
+
+	assert_string_equal(explained_text(told, "outcome"), "pass");
+	expect_row(told, 0, "pass", 80);
+	assert_string_equal(
+		explained_text(told, "verdict"), explained_text(verdict_at(told, 0), "verdict"));
+	assert_int_equal(explained_number(told, "flow_id"),
+		explained_number(verdict_at(told, 0), "flow_id"));
+	json_decref(told);
+	gate_free(gate);
+}
+
 static void of_a_user(void **state)
 {
 	struct gate *gate =
@@ -283,6 +324,8 @@ int main(void)
 		cmocka_unit_test(of_a_host),
 		cmocka_unit_test(a_blocked_one_is_not_crowded_out),
 		cmocka_unit_test(of_a_host_that_the_cache_stops),
+		cmocka_unit_test(hits_of_other_ends_are_left_out),
+		cmocka_unit_test(a_hit_whose_entry_has_gone_is_over),
 		cmocka_unit_test(of_a_user),
 		cmocka_unit_test(of_a_rule),
 		cmocka_unit_test(a_newer_policy_lets_it_pass),
