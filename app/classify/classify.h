@@ -51,9 +51,10 @@ struct sigdb;
 struct sigdb_scratch;
 struct classifier;
 
-// Compiles (or takes from `cache_dir`, keyed by patterns, flags, CPU and hs_version(); NULL: no
-// cache). -EINVAL with a message that names the signature id, -ENOMEM, else 0. Cache trouble is
-// never an error: it is compiled again (and `*from_cache` says so; may be NULL).
+// Compiles (or takes from `cache_dir`, keyed by patterns, flags, CPU, hs_version() and the code
+// that compiles; NULL: no cache). -EINVAL with a message that names the signature id, -ENOMEM, else
+// 0. Cache trouble is never an error: it is compiled again (and `*from_cache` says so; may be
+// NULL).
 int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_dir,
 	struct sigdb **out, bool *from_cache, char *err, size_t err_len);
 // The signatures of `base`, which outlives it, and a policy's own beside them. Those are compiled

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "sigdb.h"
+#include "sigdb_code.h"
 
 #define CACHE_MAGIC      0x31424453554c5353ull // this layout; any change of it changes the number
 #define CACHE_MAX        (256u << 20)
@@ -37,8 +38,9 @@ static uint64_t fnv1a(uint64_t sum, const uint8_t *bytes, size_t length)
 
 #define FNV_START 0xcbf29ce484222325ull
 
-// Version and CPU, because a database runs only where it was compiled for; then what was compiled.
-// The index of a signature is its place, so the order is part of the key.
+// The code that made it, as another one may compile something else of the same signatures; version
+// and CPU, because a database runs only where it was compiled for; then what was compiled. The
+// index of a signature is its place, so the order is part of the key.
 uint8_t *sigdb_cache_key(const struct signature *signatures, unsigned n, size_t *length)
 {
 	hs_platform_info_t platform = {0};
@@ -48,7 +50,8 @@ uint8_t *sigdb_cache_key(const struct signature *signatures, unsigned n, size_t 
 	if (!out)
 		return NULL;
 	hs_populate_platform(&platform);
-	fprintf(out, "%s\n%u %llx\n%u\n", hs_version(), platform.tune, platform.cpu_features, n);
+	fprintf(out, SIGDB_CODE "\n%s\n%u %llx\n%u\n", hs_version(), platform.tune,
+		platform.cpu_features, n);
 	for (unsigned i = 0; i < n; i++) {
 		const struct signature *s = &signatures[i];
 

@@ -173,6 +173,31 @@ static void test_cache(void **state)
 	sigdb_free(from_dir(set, 2, dir, false));
 }
 
+// What another build has written is not used where it compiles differently: the code that compiles
+// is part of the key.
+static void test_cache_is_of_this_code(void **state)
+{
+	struct signature set[] = {good("first", "^abc")};
+	char dir[] = "/tmp/test_sigdb.XXXXXX", path[512], code[33] = "";
+	static uint8_t bytes[1 << 20];
+	FILE *file = popen("cat " SIGDB_SOURCES " | sha256sum", "r");
+
+	(void)state;
+	assert_non_null(file);
+	assert_int_equal(fread(code, 1, 32, file), 32);
+	assert_int_equal(pclose(file), 0);
+	assert_non_null(mkdtemp(dir));
+	sigdb_free(from_dir(set, 1, dir, false));
+	only_file(dir, path, sizeof(path));
+	file = fopen(path, "rb");
+	size_t length = fread(bytes, 1, sizeof(bytes), file);
+
+	fclose(file);
+	assert_non_null(memmem(bytes, length, code, 32));
+	snprintf(path, sizeof(path), "rm -r %s", dir);
+	assert_int_equal(system(path), 0);
+}
+
 static void set_used(const char *path, int64_t used_s)
 {
 	const struct timespec times[2] = {{.tv_sec = used_s}, {.tv_sec = used_s}};
@@ -370,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_bad_fields),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_cache_is_of_this_code),
 		cmocka_unit_test(test_cache_trusts_nobody),
 		cmocka_unit_test(test_cache_is_pruned),
 		cmocka_unit_test(test_beside),
