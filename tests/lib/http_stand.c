@@ -191,7 +191,10 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy)
 	char err[256];
 
 	context->dp = stand->world.lcores.dp = fake_dataplane_new(n_lcores, true);
-	context->dp->lcores[0]->pool = pool_new();
+	struct rte_mempool *pool = pool_new();
+
+	for (unsigned i = 0; i < n_lcores; i++) // as lcores of a socket do
+		context->dp->lcores[i]->pool = pool;
 	for (unsigned i = 0; i < 2; i++) {
 		stand->ports[i] = (struct port_counters){.link_up = true, .speed_mbps = 10000};
 		context->dp->ports[i].counters = port_counters;

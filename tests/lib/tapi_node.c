@@ -91,6 +91,8 @@ static void configure(struct node *node, const char *sections, const char *acl)
 
 #define ACL_LOCAL "{\"local\": true}"
 
+struct tapi_budget *node_budget;
+
 void node_init(struct node *node, tapi_init_fn *init, uint8_t first, const char *sections)
 {
 	memset(node, 0, sizeof(*node));
@@ -109,6 +111,7 @@ void node_init(struct node *node, tapi_init_fn *init, uint8_t first, const char 
 		.now_us = on_now,
 		.random = on_random,
 		.log = on_log,
+		.budget = node_budget,
 		.conf = &node->conf_in_force,
 		.acl = &node->acl_in_force,
 	};

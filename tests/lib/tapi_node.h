@@ -44,6 +44,8 @@ struct node {
 	unsigned n_logged;
 };
 
+extern struct tapi_budget *node_budget; // of nodes from here on; NULL: none
+
 // `sections` are those of the transport ("\"tcp\": {...}"), and others but "acl": the loopback is
 // allowed. `first` is the first octet of the node's identity, the others are 0.
 void node_init(struct node *node, tapi_init_fn *init, uint8_t first, const char *sections);

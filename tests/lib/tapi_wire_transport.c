@@ -218,6 +218,16 @@ static enum tapi_result do_send(struct tapi_transport_api *self, struct tapi_ses
 	return TAPI_OK;
 }
 
+static uint32_t do_send_estimate(
+	struct tapi_transport_api *self, const struct tapi_session *session)
+{
+	const struct wire_end *end = end_of(self);
+	const struct wire_session *to = session->internal;
+	bool full = end->node->full[end->kind] || (!to->link.up && to->first != NULL);
+
+	return full || !to->link.linked ? 0 : self->mtu;
+}
+
 static enum tapi_result do_associate(struct tapi_transport_api *self, struct tapi_session *session)
 {
 	struct wire_end *end = end_of(self);
@@ -389,6 +399,7 @@ static struct tapi_transport_api *make(
 		.create_helo = create_helo,
 		.connect = do_connect,
 		.send = do_send,
+		.send_estimate = do_send_estimate,
 		.associate = do_associate,
 		.disconnect = do_disconnect,
 		.start_server = start_server,

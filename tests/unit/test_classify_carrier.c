@@ -264,6 +264,14 @@ static void test_tls(void **state)
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(client_hello), "tls");
 	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(server_hello), "tls");
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(ssl2), "tls");
+	// the longest session id
+	rig_cuts(rig, IPPROTO_TCP, HALF_C2S,
+		LITERAL("\x16\3\1\0\x51\1\0\0\x4d\3\3" RANDOM_32 "\x20" RANDOM_32
+			"\0\4\x13\1\x13\2\1\0\0\0"),
+		"tls");
+	rig_cuts(rig, IPPROTO_TCP, HALF_S2C,
+		LITERAL("\x16\3\3\0\x4a\2\0\0\x46\3\3" RANDOM_32 "\x20" RANDOM_32 "\x13\1\0"),
+		"tls");
 	assert_string_equal(tcp(HALF_S2C, LITERAL("\x15\3\1\0\2\2\x28")), "tls");
 }
 
@@ -280,6 +288,10 @@ static void test_tls_refused(void **state)
 		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\1\4\x13\1\x13\2\1\0")},
 		{LITERAL("\x16\3\1\0\x31\1\0\0\x2d\3\3" RANDOM_32 "\0\0\4\x13\1\x13\2\0\0")},
 		{LITERAL("\x16\3\3\0\x2a\2\0\0\x26\3\3" RANDOM_32 "\x21\x13\1\0")},
+		// a session id of 33 bytes is all that is wrong
+		{LITERAL("\x16\3\1\0\x52\1\0\0\x4e\3\3" RANDOM_32 "\x21" RANDOM_32
+			 "6\0\4\x13\1\x13\2\1\0\0\0")},
+		{LITERAL("\x16\3\3\0\x4b\2\0\0\x47\3\3" RANDOM_32 "\x21" RANDOM_32 "6\x13\1\0")},
 		{LITERAL("\x15\3\1\0\2\3\x28")}, {LITERAL("\x17\3\3\0\4abcd")},
 		{LITERAL("\x16\3\1\0\0")},
 		{LITERAL("\x80\x20\1\3\1\0\6\0\0\0\x10\0\0\4\0\0\5")}, // lengths that do not add up
@@ -409,10 +421,18 @@ static void test_dns(void **state)
 {
 	static const char in_tcp[] =
 		"\0\x21\x12\x34\1\0\0\1\0\0\0\0\0\0\3www\7example\3com\0\0\1\0\1";
+	// EDNS: OPT's class is the size that the client takes, 1232 and 4096 (RFC 6891 6.1.2)
+	static const char edns[] = "\x12\x34\1\x20\0\1\0\0\0\0\0\1\3www\7example\3com\0\0\1\0\1"
+				   "\0\0\x29\4\xd0\0\0\x80\0\0\0";
+	static const char edns_answer[] =
+		"\x12\x34\x81\x80\0\1\0\1\0\0\0\1\3www\7example\3com\0\0\1\0\1"
+		"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\x0a\0\0\1\0\0\x29\x10\0\0\0\0\0\0\0";
 	struct rig_flow flow = rig_flow(rig, IPPROTO_UDP, 5353, 5353);
 
 	(void)state;
 	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(query), "dns");
+	rig_cuts(rig, IPPROTO_UDP, HALF_C2S, LITERAL(edns), "dns");
+	rig_cuts(rig, IPPROTO_UDP, HALF_S2C, LITERAL(edns_answer), "dns");
 	rig_cuts(rig, IPPROTO_UDP, HALF_S2C, LITERAL(answer), "dns");
 	rig_cuts(rig, IPPROTO_TCP, HALF_C2S, LITERAL(in_tcp), "dns");
 	rig_feed(&flow, HALF_C2S, LITERAL(query)); // multicast DNS has a name of its own

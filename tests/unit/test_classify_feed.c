@@ -541,6 +541,37 @@ static void test_steps(void **state)
 	rig_free(rig);
 }
 
+// Eight verifiers at most are asked again. What more signatures want more is not remembered, and
+// nothing else is forgotten or made up for it: here nine, with numbers above 200.
+static void test_more_than_can_wait(void **state)
+{
+	enum { N = 210, FIRST = 200 };
+	static struct signature set[N];
+	char text[32];
+
+	(void)state;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(text, sizeof(text), "^never%u", i);
+		set[i] = signature(text, i < FIRST ? "fasttrack" : "soulseek", IPPROTO_TCP,
+			i < FIRST ? text : "^\\x05\\x00\\x00\\x00\\x00");
+		set[i].verify = i >= FIRST;
+	}
+	struct rig *rig = rig_new_with(set, N - 1, 1);
+	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
+
+	rig_feed(&flow, 0, LITERAL(PIERCE));
+	assert_int_equal(rig->work.n_steps, CLASSIFY_STEPS_MAX); // each says that it wants more
+	rig->work = (struct classify_work){0};
+	rig_feed(&flow, 1, LITERAL("?"));
+	assert_int_equal(rig->work.n_steps, 0); // that the eight still do is no news
+	assert_int_equal(rig->work.refused, 0);
+	assert_string_equal(rig_app(&flow), "");
+	rig_feed(&flow, 0, LITERAL(SHARES));
+	assert_string_equal(rig_app(&flow), "soulseek");
+	assert_true(flow.verdict.signature >= FIRST);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_expected),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_more_than_can_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,7 @@ static void test_msn_refused(void **state)
 		"VER x MSNP8\r\n",
 		"USR 1 alice secret\r\n",
 		"ANS yes\r\n",
+		"IRO 1 1 2 nobody Bob\r\n",
 		"CAL 2024 events\r\n",
 		"MSG hello there\r\n",
 		"MSG 4 N\r\n",

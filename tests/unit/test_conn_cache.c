@@ -291,6 +291,32 @@ static void entry_of_a_host_rule_goes_with_the_host(void **state)
 	}
 }
 
+// The same rule in monitor mode, without a cache, or one that passes: who was refused may come.
+static void rule_that_blocks_no_more_lets_its_entries_go(void **state)
+{
+	(void)state;
+	for (enum cache_mode cache = CACHE_TUPLE; cache <= CACHE_PEER; cache++)
+		for (unsigned change = 0; change < 3; change++) {
+			struct pipe *pipe = pipe_refusing(cache);
+			struct policy *policy = pipe_policy(pipe);
+
+			assert_int_equal(syn(pipe, 2, 1000, 80), 0);
+			struct rule *rule = refuse_client(policy, cache);
+
+			if (change == 0)
+				rule->mode = MODE_MONITOR;
+			else if (change == 1)
+				rule->action = ACTION_PASS;
+			else
+				rule->cache = CACHE_NONE;
+			pipe_publish(pipe, policy);
+			assert_int_equal(syn(pipe, 2, 1001, 80), change < 2);
+			assert_int_equal(pipe_stats(pipe).cache_hits, 0);
+			assert_int_equal(pipe_stats(pipe).cache_healed, 1);
+			pipe_free(pipe);
+		}
+}
+
 static void give_client_to(struct policy *policy, const char *name, uint32_t uid)
 {
 	struct user_clash clash;
@@ -352,6 +378,7 @@ int main(void)
 		cmocka_unit_test(policy_that_lets_this_peer_pass_heals_its_entry),
 		cmocka_unit_test(reload_that_still_blocks_keeps_its_entries),
 		cmocka_unit_test(entry_of_a_host_rule_goes_with_the_host),
+		cmocka_unit_test(rule_that_blocks_no_more_lets_its_entries_go),
 		cmocka_unit_test(rule_without_cache_makes_no_entry),
 		cmocka_unit_test(hits_refresh_an_entry_up_to_its_lifetime),
 		cmocka_unit_test(expiry_tells_hits_and_saved_bytes),

@@ -183,6 +183,22 @@ static void monitor_rule_is_noted_and_passed_over(void **state)
 	assert_int_equal(decision.monitored_action, ACTION_RESET);
 }
 
+// Several rules in monitor mode: the first is the one that would block, as without the mode.
+static void first_monitor_rule_is_the_one_noted(void **state)
+{
+	(void)state;
+	rule_for_app(APP_A, ACTION_RESET, CONFIDENCE_DPI)->mode = MODE_MONITOR;
+	rule_for_app(APP_A, ACTION_DROP, CONFIDENCE_DPI)->mode = MODE_MONITOR;
+	input.app = APP_A;
+	input.confidence = CONFIDENCE_DPI;
+	struct decision decision = decide(&policy, &input);
+
+	assert_int_equal(decision.action, ACTION_PASS);
+	assert_true(decision.would_block);
+	assert_int_equal(decision.monitored, 0);
+	assert_int_equal(decision.monitored_action, ACTION_RESET);
+}
+
 static void monitored_default_passes_and_says_so(void **state)
 {
 	(void)state;
@@ -293,6 +309,7 @@ int main(void)
 		cmocka_unit_test_setup(host_is_either_end, setup),
 		cmocka_unit_test_setup(confidence_below_the_rule_does_not_match, setup),
 		cmocka_unit_test_setup(monitor_rule_is_noted_and_passed_over, setup),
+		cmocka_unit_test_setup(first_monitor_rule_is_the_one_noted, setup),
 		cmocka_unit_test_setup(monitored_default_passes_and_says_so, setup),
 		cmocka_unit_test_setup(every_static_condition_counts, setup),
 		cmocka_unit_test_setup(user_is_that_of_the_inside_end, setup),

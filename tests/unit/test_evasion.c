@@ -223,6 +223,24 @@ static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **sta
 	pipe_free(pipe);
 }
 
+// A SYN that no host takes, as its checksum is wrong, opens nothing: the blocked one stays.
+static void wrong_checksums_free_no_condemned_tuple(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe_packet forged = {.seq = 1068, .tcp_flags = TH_SYN, .bad_checksum = true};
+	(void)state;
+
+	block_bittorrent(pipe)->cache = CACHE_NONE;
+	open_tcp(pipe);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	assert_int_equal(pipe_run(pipe, 0, &forged), 0);
+	for (unsigned i = 0; i < 5; i++)
+		client(pipe, 1069 + 5 * i, "piece", 5);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], 6);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 0);
+	pipe_free(pipe);
+}
+
 static void wrong_checksums_move_no_edge(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -398,6 +416,7 @@ int main(void)
 		cmocka_unit_test(tuple_used_again_is_a_new_flow),
 		cmocka_unit_test(reset_and_syn_do_not_end_an_inspection),
 		cmocka_unit_test(syn_on_a_condemned_tuple_does_not_free_the_old_connection),
+		cmocka_unit_test(wrong_checksums_free_no_condemned_tuple),
 		cmocka_unit_test(wrong_checksums_move_no_edge),
 		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
 		cmocka_unit_test(repeated_syn_is_reset_at_the_edge_of_the_flow),

@@ -173,6 +173,27 @@ static void a_killed_gateway_has_failed_and_leaves_nothing(void **state)
 	assert_false(is_there(pidfile));
 }
 
+// Another gateway has taken the file over, and does not hold its lock yet.
+static void dies_after_another(struct launcher *launcher)
+{
+	FILE *file = fopen(pidfile, "we");
+
+	fprintf(file, "%d\n", (int)getppid());
+	fclose(file);
+	dies(launcher);
+}
+
+static void a_pidfile_of_another_gateway_stays(void **state)
+{
+	(void)state;
+	hook_script("echo $2 >>$DIR/heard", 0755);
+	assert_int_equal(gateway_lives(dies_after_another), -SIGKILL);
+	hears("forwarding\nfailed\n");
+	assert_false(is_there(control));
+	assert_true(is_there(pidfile));
+	unlink(pidfile);
+}
+
 // The interface of that port and no other, whoever asks.
 static void asks_for_sockets(struct launcher *launcher)
 {
@@ -426,6 +447,7 @@ int main(void)
 		cmocka_unit_test(an_orderly_life),
 		cmocka_unit_test(sockets_are_those_of_a_port),
 		cmocka_unit_test(a_killed_gateway_has_failed_and_leaves_nothing),
+		cmocka_unit_test(a_pidfile_of_another_gateway_stays),
 		cmocka_unit_test(who_never_forwarded_has_not_failed),
 		cmocka_unit_test(a_slow_hook_is_killed_and_delays_nobody),
 		cmocka_unit_test(the_command_sees_nothing_of_ours),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "../lib/pipe.h"
 #include "checksum.h"
+#include "operator.h"
 #include "tcp_normalize.h"
 
 #define CAPABLE 30, 12, 1, 0x81, 1, 2, 3, 4, 5, 6, 7, 8 // RFC 8684 section 3.1
@@ -278,6 +279,35 @@ static void final_flows_are_left_alone_but_for_syns(void **state)
 	pipe_free(pipe);
 }
 
+// What the operator lets pass leaves as it came, from then on.
+static void what_the_operator_allowed_is_left_alone(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	static const uint8_t options[] = {CAPABLE};
+	struct pipe_packet open = {.seq = 1000, .tcp_flags = TH_SYN};
+	struct pipe_packet urgent = {.seq = 1001,
+		.ack = 1,
+		.urgent = 1,
+		.tcp_flags = TH_URG | TH_ACK,
+		.options = options,
+		.options_length = sizeof(options),
+		.payload = "x",
+		.payload_length = 1};
+	(void)state;
+
+	enforce(pipe);
+	pipe_run(pipe, 0, &open);
+	assert_int_equal(pipe_run(pipe, 0, &urgent), 1);
+	assert_int_equal(tcp_of(last(pipe))[13], TH_ACK);
+	assert_int_equal(tcp_of(last(pipe))[20], 1);
+	assert_true(operator_allow(pipe->dp.lcores[0], 0, 0));
+	urgent.seq = 1002;
+	assert_int_equal(pipe_run(pipe, 0, &urgent), 1);
+	assert_int_equal(tcp_of(last(pipe))[13], TH_URG | TH_ACK);
+	assert_int_equal(tcp_of(last(pipe))[20], 30);
+	pipe_free(pipe);
+}
+
 static bool flow_event(struct pipe *pipe, struct event *event)
 {
 	pipe_advance(pipe, 8000);
@@ -497,6 +527,7 @@ int main(void)
 		cmocka_unit_test(urg_is_cleared_with_its_pointer),
 		cmocka_unit_test(shared_packets_are_copied),
 		cmocka_unit_test(final_flows_are_left_alone_but_for_syns),
+		cmocka_unit_test(what_the_operator_allowed_is_left_alone),
 		cmocka_unit_test(mptcp_passes_where_the_policy_says_so_and_its_event_says_that_too),
 		cmocka_unit_test(midstream_is_inspected_by_default),
 		cmocka_unit_test(midstream_that_passes_is_not_looked_at),

@@ -103,6 +103,35 @@ static void the_old_policy_is_freed_after_the_last_lcore(void **state)
 	world_free(&w);
 }
 
+// What rules did under policies that are gone, that wait for a lcore, and that are in force.
+static void what_rules_counted_outlives_reloads(void **state)
+{
+	struct world w = world_new(1, true);
+
+	(void)state;
+	for (unsigned i = 1; i <= 3; i++) {
+		struct rule_counts sum = {0};
+
+		assert_int_equal(load(&w, "policy.json"), 0);
+		const struct policy *policy = atomic_load(&w.dp->policy);
+		struct rule_counts *of_default = &policy->counts[0][policy->n_rules];
+
+		of_default->decisions = 100 + i;
+		of_default->blocks = 10 + i;
+		of_default->monitor_hits = i;
+		if (i == 2) { // the first is freed
+			rte_rcu_qsbr_quiescent(w.dp->qsbr, 0);
+			assert_true(reload_step(w.reload, 1));
+			assert_int_equal(reload_freed(w.reload), 1);
+		}
+		reload_rule_counts(w.reload, 0, &sum);
+		assert_int_equal(sum.decisions, 100 * i + i * (i + 1) / 2);
+		assert_int_equal(sum.blocks, 10 * i + i * (i + 1) / 2);
+		assert_int_equal(sum.monitor_hits, i * (i + 1) / 2);
+	}
+	world_free(&w);
+}
+
 static void several_wait_for_one_slow_lcore(void **state)
 {
 	struct world w = world_new(2, true);
@@ -419,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_policy_is_in_force_at_once),
 		cmocka_unit_test(the_old_policy_is_freed_after_the_last_lcore),
+		cmocka_unit_test(what_rules_counted_outlives_reloads),
 		cmocka_unit_test(several_wait_for_one_slow_lcore),
 		cmocka_unit_test(without_rcu_the_grace_is_immediate),
 		cmocka_unit_test(an_error_changes_nothing),

@@ -358,6 +358,10 @@ static void test_medium_full(void **state)
 	wire_run(pair.wire, 1 * S);
 	assert_int_equal(pair.b->inbox.messages, got);
 	assert_true(wire_counter(pair.a, "send_refused") < 1200); // not without pause
+	// it refused one: after that it was asked for room, and given nothing while it had none
+	struct tapi_transport_api *udp = tapi_core_transport(pair.a->core, "vudp");
+
+	assert_int_equal(udp->stats(udp)->dropped_block, 1);
 	wire_no_room(pair.a, WIRE_UDP, false);
 	wire_run(pair.wire, 10 * MS);
 	assert_int_equal(pair.b->inbox.messages, got + 64);

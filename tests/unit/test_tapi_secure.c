@@ -190,8 +190,15 @@ static void test_not_for_us(void **state)
 	assert_int_equal(tapi_secure_hear(&heard, &one, &static_1, &two.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
-	// Three knows the public keys and says that it is one: it lacks one's secret.
+	// Three says that it is one, and proves that it holds the key of three.
 	three.id = one.id;
+	assert_int_equal(tapi_secure_initiate(&initiation, &three, &static_3, two.public_key,
+				 ephemeral_1, INDEX_1, WALL_US),
+		TAPI_OK);
+	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+				 TAPI_INITIATE_BYTES),
+		TAPI_ESIG);
+	// And with one's public key, too: it lacks one's secret.
 	memcpy(three.public_key, one.public_key, sizeof(three.public_key));
 	assert_int_equal(tapi_secure_initiate(&initiation, &three, &static_3, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),

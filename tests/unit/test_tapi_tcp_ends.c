@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <cmocka.h>
 #include "tapi_node.h"
+#include "transportapi/budget.h"
 #include "transportapi/frame.h"
 
 #define S    1000000u
@@ -99,6 +100,36 @@ static void test_reset_by_peer(void **state)
 	node_until(&a, &a.n_downs, 1);
 	assert_ptr_equal(a.downs[0].session, session);
 	assert_int_equal(a.downs[0].why, TAPI_DOWN_ERROR);
+}
+
+// Who is cut for memory before its connection stands loses what it kept: each message is counted.
+static void test_kept_is_cut(void **state)
+{
+	static struct node other;
+	struct tapi_budget budget;
+	uint16_t port = 0;
+	const int listening = raw_listen(&port, 4);
+
+	(void)state;
+	tapi_budget_init(&budget, 1 << 20);
+	node_budget = &budget;
+	node_init(&other, inittransport_tcp, 0xcc, CONF);
+	node_budget = NULL;
+	node_start(&other);
+	struct tapi_session *session = node_connect(&other, tcp_url(port));
+
+	for (uint8_t i = 0; i < 3; i++)
+		assert_int_equal(node_send(&other, session, 'a', 100), TAPI_OK);
+	budget.bytes_max = 0;
+	tapi_budget_fit(&budget);
+	assert_int_equal(budget.bytes, 0);
+	assert_int_equal(other.api->stats(other.api)->dropped_down, 3);
+	assert_int_equal(other.api->stats(other.api)->sessions_cut, 1);
+	node_until(&other, &other.n_downs, 1);
+	assert_int_equal(other.downs[0].why, TAPI_DOWN_LIMIT);
+	assert_int_equal(other.api->stats(other.api)->dropped_down, 3); // once
+	node_end(&other, donetransport_tcp);
+	close(listening);
 }
 
 // TA13: nobody holds it: stale. Somebody does: it stays.
@@ -417,6 +448,7 @@ int main(void)
 		T(test_closed_by_peer),
 		T(test_half_closed),
 		T(test_reset_by_peer),
+		T(test_kept_is_cut),
 		T(test_stale),
 		T(test_ends_in_order),
 		T(test_stale_in_order),

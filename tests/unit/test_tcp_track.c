@@ -86,6 +86,7 @@ struct part {
 	uint64_t now_ns;
 	uint32_t at, length, ack;
 	uint8_t half, fill;
+	uint16_t window; // 0: WINDOW
 };
 
 static struct track_result walk(struct tracker *tracker, struct tcp_track *track,
@@ -98,7 +99,7 @@ static struct track_result walk(struct tracker *tracker, struct tcp_track *track
 		.ack = 1000 + part->ack,
 		.payload_at = HEADER,
 		.length = part->length,
-		.window = WINDOW,
+		.window = part->window ? part->window : WINDOW,
 		.tcp_flags = TH_ACK,
 		.half = part->half,
 		.enforces = true,
@@ -393,6 +394,67 @@ static void one_acknowledgement_of_many_holes_is_worked_off_in_steps(void **stat
 	give_back(tracker);
 }
 
+// The time of a hold is that of its first packet: who goes on sending does not prolong it.
+static void what_is_held_later_does_not_prolong_a_hold(void **state)
+{
+	struct tracker *tracker = tracker_of(true);
+	struct stream_report report;
+	struct tcp_track *track = connection(tracker, &report);
+
+	(void)state;
+	track_process(track, 0);
+	for (uint32_t i = 0; i < 3; i++) // at 0, 450, 900: the hold ends at 1000
+		give(tracker, track,
+			&(struct part){.at = 10 * i, .length = 10, .now_ns = 450 * (uint64_t)i});
+	assert_int_equal(track_age(tracker, 999, 16), 0);
+	assert_int_equal(track_age(tracker, 1000, 16), 3);
+	give_back(tracker);
+}
+
+// What was sent and is not acknowledged is known also when nobody looks any more: a receiver that
+// lost it gets the same bytes.
+static void what_was_sent_is_known_after_the_flow_is_free(void **state)
+{
+	struct tracker *tracker = tracker_of(true);
+	struct stream_report report;
+	struct tcp_track *track = connection(tracker, &report);
+
+	(void)state;
+	give(tracker, track, &(struct part){.length = 100});
+	give(tracker, track, &(struct part){.at = 200, .length = 100}); // ahead of a hole
+	assert_int_equal(track->half[0].q2.n_copies, 1);
+	track_set_free(tracker, track);
+	assert_int_equal(track->half[0].q2.n_copies, 0);
+	struct track_result result = give(tracker, track, &(struct part){.length = 100, .fill = 1});
+
+	assert_int_equal(result.differ, 100);
+	give_back(tracker);
+}
+
+// RFC 9293 3.8.6: a window that shrinks does not take back what was offered.
+static void the_edge_of_a_window_does_not_go_back(void **state)
+{
+	struct tracker *tracker = tracker_of(true);
+	struct stream_report report;
+	struct tcp_track *track = connection(tracker, &report);
+	struct tcp_half *half = &track->half[0];
+
+	(void)state;
+	give(tracker, track, &(struct part){.half = 1, .ack = 0});
+	assert_int_equal(half->edge, WINDOW);
+	give(tracker, track, &(struct part){.half = 1, .ack = 0, .window = 100});
+	assert_int_equal(half->edge, WINDOW);
+	give(tracker, track, &(struct part){.length = 100});
+	give(tracker, track, &(struct part){.half = 1, .ack = 100, .window = 100});
+	assert_int_equal(half->edge, WINDOW);
+	assert_int_equal(
+		give(tracker, track, &(struct part){.at = WINDOW - 100, .length = 100}).verdict,
+		TRACK_FORWARD); // within what was offered first
+	give(tracker, track, &(struct part){.half = 1, .ack = 100, .window = WINDOW});
+	assert_int_equal(half->edge, WINDOW + 100);
+	give_back(tracker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -405,6 +467,9 @@ int main(void)
 		cmocka_unit_test(only_a_keep_alives_octet_lies_before_the_first_byte),
 		cmocka_unit_test(what_acknowledges_long_ago_is_not_taken),
 		cmocka_unit_test(one_acknowledgement_of_many_holes_is_worked_off_in_steps),
+		cmocka_unit_test(what_is_held_later_does_not_prolong_a_hold),
+		cmocka_unit_test(what_was_sent_is_known_after_the_flow_is_free),
+		cmocka_unit_test(the_edge_of_a_window_does_not_go_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <openssl/evp.h>
 #include "tls_hello.h"
+#include "tls_server.h"
 
 struct message {
 	uint8_t bytes[4096];
@@ -476,6 +477,37 @@ static void too_many_have_no_fingerprint(void **state)
 	assert_int_equal(tls_hello_ja3_text(&hello, text), 0);
 }
 
+// RFC 8446 4.1.2 and 4.1.3: a session id has at most 32 bytes.
+static void a_session_id_has_32_bytes(void **state)
+{
+	(void)state;
+	for (unsigned length = 31; length <= 34; length++) {
+		struct message hello = {.length = 0}, body = {.length = 0};
+		struct tls_server_hello answer;
+		struct tls_hello read;
+
+		put_number(&body, 2, 0x0303);
+		for (unsigned i = 0; i < 32; i++)
+			put_number(&body, 1, i);
+		put_number(&body, 1, length);
+		for (unsigned i = 0; i < length; i++)
+			put_number(&body, 1, i);
+		struct message server = body;
+
+		put_list(&body, 2, LIST(0x1301));
+		put(&body, "\x01\x00", 2);
+		put_number(&hello, 1, 1);
+		put_number(&hello, 3, body.length);
+		put(&hello, body.bytes, body.length);
+		assert_int_equal(read_exactly(hello.bytes, hello.length, TLS_OVER_TCP, &read),
+			length <= 32 ? TLS_HELLO_WHOLE : TLS_HELLO_NONE);
+		put(&server, "\x13\x01\x00", 3);
+		assert_int_equal(
+			tls_server_hello_read((struct text){server.bytes, server.length}, &answer),
+			length <= 32);
+	}
+}
+
 static void noise_is_survived(void **state)
 {
 	struct message good = chrome(TLS_OVER_TCP, "www.chat.example");
@@ -511,6 +543,7 @@ int main(void)
 		cmocka_unit_test(any_version_is_read),
 		cmocka_unit_test(broken_ones_are_refused),
 		cmocka_unit_test(too_many_have_no_fingerprint),
+		cmocka_unit_test(a_session_id_has_32_bytes),
 		cmocka_unit_test(noise_is_survived),
 	};
 

@@ -62,11 +62,15 @@ static void what_a_driver_refuses_is_measured_when_it_goes(void **state)
 	pipe_run(pipe, 0, &text);
 	assert_int_equal(histogram_count(latency), 0);
 	assert_int_equal(latency->sum_ns, 0);
+	assert_int_equal(pipe_stats(pipe).sent_pkts, 0);
+	assert_int_equal(pipe_stats(pipe).sent_bytes, 0); // counted when they go, once
 	pipe->refuse = 0;
 	wall_ns = pipe->now_ns + 900 * US;
 	tx_flush(pipe->dp.lcores[0]);
 	assert_int_equal(histogram_count(latency), 1);
 	assert_int_equal(latency->sum_ns, 900 * US);
+	assert_int_equal(pipe_stats(pipe).sent_pkts, 1);
+	assert_int_equal(pipe_stats(pipe).sent_bytes, pipe->sent[0].length);
 	pipe_free(pipe);
 }
 
