@@ -75,7 +75,8 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 	// Drivers and the C library: what the machine is, and what time it is.
 	sandbox_add(sandbox, "/sys", false);
 	sandbox_add(sandbox, "/proc/self", false);
-	sandbox_add(sandbox, "/usr/share/zoneinfo", false);
+	sandbox_add(sandbox, "/usr/share/zoneinfo", false); // a reloaded policy's time_zone, too
+	sandbox_add(sandbox, getenv("TZDIR"), false);
 	sandbox_add(sandbox, "/etc/localtime", false);
 	sandbox_add(sandbox, "/dev/urandom", false);
 	sandbox_add(sandbox, "/dev/null", true);

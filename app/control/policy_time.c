@@ -5,6 +5,7 @@
 #include <string.h>
 #include "nearest.h"
 #include "policy_fields.h"
+#include "zone_file.h"
 
 #define SPANS_MAX 64 // of one window
 #define ALL_DAYS  0x7f
@@ -30,19 +31,78 @@ static bool clock_text(const char *text, unsigned hours_max, unsigned *minutes)
 	return true;
 }
 
+static void tell_no_zone(const struct json_at *at, const char *name)
+{
+	char nearest[ZONE_NAME_SIZE];
+
+	if (zone_name_nearest(name, nearest))
+		json_at_error(at, "no zone is named \"%s\" in %s; did you mean \"%s\"?", name,
+			zone_folder(), nearest);
+	else
+		json_at_error(at,
+			"no zone is named \"%s\" in %s: expected a name as \"Europe/Berlin\" "
+			"(`timedatectl list-timezones` lists them), an offset as \"+01:00\", or "
+			"\"Z\"",
+			name, zone_folder());
+}
+
+static void read_zone(const struct json_at *at, const char *name, struct zone *zone)
+{
+	int rc;
+
+	// The host's own, by another name: what it is on another host is not the policy's to say.
+	if (strcmp(name, "localtime") == 0 || strcmp(name, "posixrules") == 0) {
+		json_at_error(at,
+			"\"%s\" is another zone on each host: name it, as \"Europe/Berlin\"", name);
+		return;
+	}
+	rc = zone_file_read(name, zone);
+	switch (rc) {
+	case 0: break;
+	case -ENOENT: tell_no_zone(at, name); break;
+	case -ENOTDIR:
+		json_at_error(at,
+			"no tz database in %s for \"%s\": install the package tzdata, or write an "
+			"offset as \"+01:00\"",
+			zone_folder(), name);
+		break;
+	case -EISDIR:
+		json_at_error(at,
+			"\"%s\" is the first part of zones' names: write a whole one, as "
+			"\"Europe/Berlin\"",
+			name);
+		break;
+	case -ENOTSUP:
+		json_at_error(at, "\"%s\" counts leap seconds: write \"%s\"", name,
+			strncmp(name, "right/", 6) == 0 ? name + 6 : "Europe/Berlin");
+		break;
+	case -EBADMSG:
+		json_at_error(at,
+			"%s/%s is no zone, or is damaged: install the package tzdata again",
+			zone_folder(), name);
+		break;
+	default: json_at_error(at, "%s/%s: %s", zone_folder(), name, strerror(-rc));
+	}
+}
+
 void policy_read_time_zone(const struct json_at *at, void *ctx)
 {
 	struct policy_reader *reader = ctx;
 	unsigned minutes = 0;
 	const char *text;
 
-	if (!json_want_text(at, 1, 6, &text))
+	if (!json_want_text(at, 1, ZONE_NAME_SIZE - 1, &text))
 		return;
+	if (strcmp(text, "Z") != 0 && zone_name_is_good(text)) {
+		read_zone(at, text, &reader->policy->times.zone);
+		return;
+	}
 	if (strcmp(text, "Z") != 0 &&
 		((text[0] != '+' && text[0] != '-') || !clock_text(text + 1, 14, &minutes))) {
 		json_at_error(at,
-			"\"%s\" is no zone: expected \"Z\", or the offset from UTC as \"+01:00\" "
-			"(up to 14 hours; names and summer time are not known)",
+			"\"%s\" is no zone: expected a name of the tz database as "
+			"\"Europe/Berlin\", the offset from UTC as \"+01:00\" (up to 14 hours), or "
+			"\"Z\"",
 			text);
 		return;
 	}
@@ -254,6 +314,8 @@ json_t *policy_time_zone_json(const struct policy *policy)
 	int32_t zone = policy->times.zone_min;
 	char clock[6];
 
+	if (policy->times.zone.n_shifts)
+		return json_string(policy->times.zone.name);
 	if (!zone)
 		return json_string("Z");
 	clock_print(clock, (unsigned)abs(zone));

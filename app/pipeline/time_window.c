@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_MIN     60000000000ull
-#define EPOCH_WEEK_MIN (3 * DAY_MINUTES) // 1970-01-01 was a Thursday
+#define NS_PER_S     1000000000ull
+#define WEEK_S       (WEEK_MINUTES * 60)
+#define EPOCH_WEEK_S (3 * DAY_MINUTES * 60) // 1970-01-01 was a Thursday
 
 static int span_add(struct time_window *window, unsigned first, unsigned end)
 {
@@ -123,24 +124,46 @@ void timetable_free(struct timetable *table)
 		free(table->windows[i].spans);
 	free(table->windows);
 	free(table->slots);
+	free(table->zone.shifts);
 	*table = (struct timetable){0};
+}
+
+// The shift that holds at that time; *end_s: until then, INT64_MAX: for ever.
+static int32_t east_at(const struct timetable *table, int64_t wall_s, int64_t *end_s)
+{
+	const struct zone *zone = &table->zone;
+	uint32_t low = 0, high = zone->n_shifts;
+
+	*end_s = INT64_MAX;
+	if (!high)
+		return table->zone_min * 60;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (zone->shifts[middle].from_s <= wall_s)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (low + 1 < zone->n_shifts)
+		*end_s = zone->shifts[low + 1].from_s;
+	return zone->shifts[low].east_s;
 }
 
 struct windows_open timetable_at(const struct timetable *table, uint64_t wall_ns)
 {
 	struct windows_open open = {.until_ns = UINT64_MAX};
 	uint32_t low = 0, high = table->n_slots;
-	uint64_t minute, of_week;
+	int64_t wall_s = (int64_t)(wall_ns / NS_PER_S), end_s, of_week;
 
 	if (!high)
 		return open;
 	// a week more, so that a zone west of Greenwich does not go below 1970
-	minute = wall_ns / NS_PER_MIN + WEEK_MINUTES + EPOCH_WEEK_MIN;
-	of_week = (minute + (uint64_t)(int64_t)table->zone_min) % WEEK_MINUTES;
+	of_week = (wall_s + WEEK_S + EPOCH_WEEK_S + east_at(table, wall_s, &end_s)) % WEEK_S;
 	while (high - low > 1) { // the last slot that begins by now; the first begins at 0
 		uint32_t middle = low + (high - low) / 2;
 
-		if (table->slots[middle].first <= of_week)
+		if (table->slots[middle].first <= of_week / 60)
 			low = middle;
 		else
 			high = middle;
@@ -149,8 +172,9 @@ struct windows_open timetable_at(const struct timetable *table, uint64_t wall_ns
 	open.set = table->slots[low].set;
 	if (table->n_slots == 1)
 		return open;
-	uint64_t next = low + 1 < table->n_slots ? table->slots[low + 1].first : WEEK_MINUTES;
+	int64_t next = low + 1 < table->n_slots ? table->slots[low + 1].first : WEEK_MINUTES;
 
-	open.until_ns = (wall_ns / NS_PER_MIN + next - of_week) * NS_PER_MIN;
+	next = wall_s + next * 60 - of_week;
+	open.until_ns = (uint64_t)(next < end_s ? next : end_s) * NS_PER_S;
 	return open;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Time windows of a policy: named spans of the week, in a zone of fixed offset. Built by the policy
+// Time windows of a policy: named spans of the week, by the clock on the wall of a zone: open while
+// that clock shows a time within them. Of fixed offset, or with the changes of the tz database: a
+// time that the clock skips never comes, one that it shows twice comes twice. Built by the policy
 // loader, sealed into a timetable of the week, then read-only like the snapshot that holds it. The
 // time is an argument: a lcore asks once per second or boundary (lcore_begin), replay at its own.
 #ifndef SLUICE_TIME_WINDOW_H
@@ -30,8 +32,22 @@ struct week_slot {       // from `first` on, until the next slot
 	uint16_t set; // number of `active` among the different ones of this timetable
 };
 
+#define ZONE_NAME_SIZE 64
+
+struct zone_shift {     // from then on, until the next shift
+	int64_t from_s; // UTC since 1970; INT64_MIN of the first
+	int32_t east_s; // of UTC
+};
+
+struct zone {
+	char name[ZONE_NAME_SIZE];
+	struct zone_shift *shifts; // owned; sorted; NULL: the zone has no name
+	uint32_t n_shifts;
+};
+
 struct timetable {
-	int32_t zone_min; // east of UTC
+	int32_t zone_min; // east of UTC, of a zone without a name
+	struct zone zone;
 	uint32_t n_windows;
 	struct time_window *windows; // owned
 	struct week_slot *slots;     // owned; NULL without windows
