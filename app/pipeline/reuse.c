@@ -10,6 +10,12 @@
 #include "resegment.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick
+#define ANEW_TICKS(ns)  ((ns) >> ANEW_TICK_SHIFT)
+
+// A server waits for the last part of a handshake for 64 s behind its last SYN-ACK where its
+// retries are doubled (Linux drops the request 63 s after the first), for 120 s at most (the limit
+// of its timer; cookies are good for as long).
+#define ANSWERED_S 128
 
 #define SWAP(a, b)                        \
 	do {                              \
@@ -74,14 +80,30 @@ static struct flow_half *begun_by(struct lcore *lcore, uint32_t ref, unsigned ha
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 	struct flow_half *of = &cold->half[half];
-	uint64_t lifetime_ns = lcore->flows->times.normal_ns[FLOW_CLASS_EMBRYONIC];
+	uint8_t *seen = &flow_at(lcore->flows, ref)->seen[half];
+	uint64_t embryonic_ns = lcore->flows->times.normal_ns[FLOW_CLASS_EMBRYONIC];
+	uint64_t lifetime_ns = *seen & SEEN_SYN_AGAIN ? RTE_MAX(embryonic_ns, ANSWERED_S * NS_PER_S)
+						      : embryonic_ns;
 	uint16_t age = (uint16_t)(now_tick(lcore) - cold->anew.tick[half]);
 
-	if (of->anew && age <= (lifetime_ns >> ANEW_TICK_SHIFT) + 1)
+	if (of->anew && age <= ANEW_TICKS(lifetime_ns) + 1)
 		return of;
 	of->anew = 0;
-	flow_at(lcore->flows, ref)->seen[half] &= (uint8_t)~SEEN_SYN_AGAIN;
+	*seen &= (uint8_t)~SEEN_SYN_AGAIN;
 	return NULL;
+}
+
+// An end that has acknowledged more than the other's SYN is past the handshake.
+static bool is_past_handshake(struct lcore *lcore, uint32_t ref)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+
+	for (unsigned half = 0; half < 2; half++)
+		if (flow->seen[half] & SEEN_ACKED && cold->half[half].has_start &&
+			flow->acked[half] != cold->half[half].start_seq)
+			return true;
+	return false;
 }
 
 static void note_syn(struct lcore *lcore, const struct walk *walk)
@@ -90,8 +112,10 @@ static void note_syn(struct lcore *lcore, const struct walk *walk)
 	struct flow_half *of = &cold->half[walk->half];
 	uint32_t isn = walk->pkt->tcp_seq;
 
-	if (of->has_start && of->start_seq == isn + 1)
-		return; // the same SYN again
+	// Its SYN once more, or a new connection with the same number: the SYN-ACK says which
+	if (of->has_start && of->start_seq == isn + 1 &&
+		!flow_both_heard(flow_at(lcore->flows, walk->ref)))
+		return;
 	if (!begun_by(lcore, walk->ref, walk->half))
 		of->anew = ANEW_SYN;
 	else if (of->anew_isn != isn)
@@ -101,25 +125,33 @@ static void note_syn(struct lcore *lcore, const struct walk *walk)
 	cold->anew.tick[walk->half] = now_tick(lcore);
 }
 
+// The SYN-ACK of the connection that lives, again. One that is past its handshake has none: there
+// the same numbers may be a new connection's (of cookies, which have the minute in them).
+static bool is_answer_again(struct lcore *lcore, const struct walk *walk)
+{
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	const struct flow_half *own = &cold->half[walk->half], *other = &cold->half[!walk->half];
+	const struct pkt *pkt = walk->pkt;
+
+	return other->has_start && other->start_seq == pkt->tcp_ack && own->has_start &&
+	       own->start_seq == pkt->tcp_seq + 1 && !is_past_handshake(lcore, walk->ref);
+}
+
 // Nobody but the ends knows the number of a SYN that was not forged. Where several came, one for
 // the last goes before any other.
 static void note_answer(struct lcore *lcore, const struct walk *walk)
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	const struct flow_half *own = &cold->half[walk->half];
 	struct flow_half *of = begun_by(lcore, walk->ref, !walk->half);
 	const struct pkt *pkt = walk->pkt;
 	uint32_t taken = pkt->tcp_ack - 1;
 
-	if (!of)
+	if (!of || is_answer_again(lcore, walk))
 		return;
 	if (taken == of->anew_isn)
 		of->anew |= ANEW_LAST;
 	else if (of->anew & ANEW_LAST || !(of->anew & ANEW_DIFFER))
 		return;
-	else if (of->has_start && of->start_seq == pkt->tcp_ack && own->has_start &&
-		 own->start_seq == pkt->tcp_seq + 1)
-		return; // of the connection that lives, again
 	cold->anew.taken[!walk->half] = taken;
 	cold->anew.tick[!walk->half] = now_tick(lcore);
 	of->answer_isn = pkt->tcp_seq;

@@ -2,9 +2,11 @@
 // The tuple of a TCP flow that lives is used again: a handshake within it. The old flow ends when
 // the new handshake is complete (its SYN-ACK acknowledged), and not before: either end can be
 // imitated, but not both (parse_key_zones). Handshakes are kept by the half that begins, for
-// limits.embryonic_s after their last SYN or SYN-ACK. While SYNs of one half differ, the SYN-ACK
-// says which was taken: whoever forges SYNs in the name of one end hinders no handshake of that
-// end. Only packets behind a SYN-ACK leave the fast path. The owning lcore only.
+// limits.embryonic_s after their last SYN, and for as long as a server may take their last part
+// after their last SYN-ACK. A SYN counts whatever its number is: the SYN-ACK says whether it is a
+// copy of the one that the old flow began with. While SYNs of one half differ, the SYN-ACK says
+// which was taken: whoever forges SYNs in the name of one end hinders no handshake of that end.
+// Only packets behind a SYN-ACK leave the fast path. The owning lcore only.
 #ifndef SLUICE_REUSE_H
 #define SLUICE_REUSE_H
 

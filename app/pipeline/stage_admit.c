@@ -273,7 +273,8 @@ static bool refuses_midstream(const struct lcore *lcore, const struct walk *walk
 
 	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_DROP && lcore->policy->enforces &&
 	       pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
-	       !(pkt->tcp_flags & TH_SYN) && !walk->allowed && !is_within_grace(lcore);
+	       !(pkt->tcp_flags & TH_SYN) && !walk->began && !walk->allowed &&
+	       !is_within_grace(lcore);
 }
 
 static uint16_t whose(const struct lcore *lcore, const struct pkt *pkt, bool initiator)

@@ -59,6 +59,7 @@ static struct lcore_limits limits_of(const struct row *row)
 		{"conn_cache", &limits.conn_cache},
 		{"endpoints", &limits.endpoints},
 		{"names", &limits.names},
+		{"heads", &limits.heads},
 		{"tracks", &limits.tracker.tracks},
 		{"blocks", &limits.tracker.blocks},
 		{"fragments", &limits.fragments.packets},

@@ -6,11 +6,12 @@ import sys
 
 from craft import ROWS
 import rows_names
+import rows_reuse
 import rows_tcp
 import rows_udp
 import rows_wire
 
-assert rows_names and rows_tcp and rows_udp and rows_wire
+assert rows_names and rows_reuse and rows_tcp and rows_udp and rows_wire
 
 
 def chosen(names):

@@ -21,7 +21,10 @@ static const char handshake[] = "\x13"
 #define PIECES           12 // of letters: beyond the budget of classification
 #define C                0x60000000u
 #define S                0x70000000u
-#define MARK_S           30 // limits.embryonic_s
+#define OLD_C            1000u // numbers of the old connection's SYNs
+#define OLD_S            5000u
+#define SYN_S            30  // limits.embryonic_s: a SYN that nobody answers
+#define ANSWERED_S       128 // one that was answered, behind the last SYN-ACK
 
 static const char letters[LETTERS] = "abcdefghijklmnopqrstuvwxyz";
 static bool from_outside; // who begins connections
@@ -58,11 +61,11 @@ static struct pipe *with_old(void)
 
 	pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent");
 	pipe_publish(pipe, policy);
-	client_next = 1001;
-	server_next = 5001;
-	assert_int_equal(segment(pipe, false, 1000, 0, TH_SYN, NULL, 0), 1);
-	assert_int_equal(segment(pipe, true, 5000, 1001, TH_SYN | TH_ACK, NULL, 0), 1);
-	assert_int_equal(segment(pipe, false, 1001, 5001, TH_ACK, NULL, 0), 1);
+	client_next = OLD_C + 1;
+	server_next = OLD_S + 1;
+	assert_int_equal(segment(pipe, false, OLD_C, 0, TH_SYN, NULL, 0), 1);
+	assert_int_equal(segment(pipe, true, OLD_S, OLD_C + 1, TH_SYN | TH_ACK, NULL, 0), 1);
+	assert_int_equal(segment(pipe, false, OLD_C + 1, OLD_S + 1, TH_ACK, NULL, 0), 1);
 	for (unsigned i = 0; i < PIECES; i++)
 		say(pipe);
 	assert_int_equal(pipe_stats(pipe).classify_giveup, 1);
@@ -102,14 +105,19 @@ static void forge(struct pipe *pipe, enum forged what, unsigned n)
 	}
 }
 
-static void assert_anew(struct pipe *pipe, const char *what)
+static void assert_anew_from(struct pipe *pipe, uint32_t client, uint32_t server, const char *what)
 {
 	if (pipe_stats(pipe).flows_ended != 1)
 		fail_msg("%s: the old connection goes on", what);
 	// so its first bytes are inspected
-	segment(pipe, false, C + 1, S + 1, 0, handshake, HANDSHAKE_LENGTH);
+	segment(pipe, false, client + 1, server + 1, 0, handshake, HANDSHAKE_LENGTH);
 	if (pipe_stats(pipe).flows_condemned != 1)
 		fail_msg("%s: the new connection is not inspected", what);
+}
+
+static void assert_anew(struct pipe *pipe, const char *what)
+{
+	assert_anew_from(pipe, C, S, what);
 }
 
 // Ahead of each packet of the handshake come `n` forged ones.
@@ -199,7 +207,7 @@ static void one_zone_alone_keeps_no_connection_off_the_fast_path(void **state)
 	}
 }
 
-// A SYN-ACK that fits, too: the client's last part is waited for, and no longer than MARK_S.
+// The client's last part is waited for as long as a server may take it, and no longer.
 static void a_handshake_that_stays_open_is_forgotten(void **state)
 {
 	struct pipe *pipe = with_old();
@@ -211,13 +219,144 @@ static void a_handshake_that_stays_open_is_forgotten(void **state)
 	before = fast_pkts(pipe);
 	say(pipe);
 	assert_int_equal(fast_pkts(pipe), before + 1); // the server's
-	pipe_advance(pipe, MARK_S + 3);
+	pipe_advance(pipe, ANSWERED_S + 9);            // of 2^30 ns
 	say(pipe);
 	before = fast_pkts(pipe);
 	say(pipe);
 	assert_int_equal(fast_pkts(pipe), before + 2);
 	// it is too late for what would have completed it
 	segment(pipe, false, C + 1, S + 1, TH_ACK, NULL, 0);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 0);
+	pipe_free(pipe);
+}
+
+static void one_that_nobody_answers_is_forgotten_sooner(void **state)
+{
+	struct pipe *pipe = with_old();
+	(void)state;
+
+	segment(pipe, false, C, 0, TH_SYN, NULL, 0);
+	pipe_advance(pipe, SYN_S + 3);
+	segment(pipe, true, S, C + 1, TH_SYN | TH_ACK, NULL, 0);
+	segment(pipe, false, C + 1, S + 1, TH_ACK, NULL, 0);
+	assert_int_equal(pipe_stats(pipe).flows_ended, 0);
+	pipe_free(pipe);
+}
+
+// Linux sends its last SYN-ACK 31 s behind the first, and forgets the request 32 s later; with more
+// retries it waits for up to 120 s. The client keeps the old connection alive meanwhile.
+static void a_handshake_that_is_completed_late_is_a_new_connection(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned last_s; // SYN-ACK, behind the first
+		unsigned ack_s;  // behind the last SYN-ACK
+	} cases[] = {
+		{"62 s, without a second SYN-ACK", 0, 62},
+		{"62 s", 31, 31},
+		{"63 s", 31, 32},
+		{"two retries more", 127, 119},
+	};
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pipe *pipe = with_old();
+
+		segment(pipe, false, C, 0, TH_SYN, NULL, 0);
+		segment(pipe, true, S, C + 1, TH_SYN | TH_ACK, NULL, 0);
+		for (unsigned s = 0; s < cases[i].last_s + cases[i].ack_s; s++) {
+			pipe_advance(pipe, 1);
+			segment(pipe, false, client_next, server_next, TH_ACK, NULL, 0);
+			if (s + 1 == cases[i].last_s)
+				segment(pipe, true, S, C + 1, TH_SYN | TH_ACK, NULL, 0);
+		}
+		segment(pipe, false, C + 1, S + 1, TH_ACK, NULL, 0);
+		assert_anew(pipe, cases[i].what);
+		pipe_free(pipe);
+	}
+}
+
+// The client begins with the number that it had before; the server's own may be the same, too,
+// where it is a cookie.
+static void a_number_that_comes_again_is_a_new_connection_all_the_same(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t server;
+		bool closed, forged;
+	} cases[] = {
+		{"the same SYN", S, false, false},
+		{"the same SYN, behind an end", S, true, false},
+		{"the same SYN, and forged ones", S, false, true},
+		{"the same two numbers", OLD_S, true, false},
+		{"the same two numbers, and forged SYNs", OLD_S, true, true},
+	};
+	(void)state;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pipe *pipe = with_old();
+
+		if (cases[i].closed) {
+			segment(pipe, false, client_next, server_next, TH_FIN | TH_ACK, NULL, 0);
+			segment(pipe, true, server_next, client_next + 1, TH_FIN | TH_ACK, NULL, 0);
+		}
+		segment(pipe, false, OLD_C, 0, TH_SYN, NULL, 0);
+		if (cases[i].forged)
+			forge(pipe, CLIENTS_SYN, 3);
+		segment(pipe, true, cases[i].server, OLD_C + 1, TH_SYN | TH_ACK, NULL, 0);
+		assert_int_equal(pipe_stats(pipe).flows_ended, 0);
+		segment(pipe, false, OLD_C + 1, cases[i].server + 1, TH_ACK, NULL, 0);
+		assert_anew_from(pipe, OLD_C, cases[i].server, cases[i].what);
+		pipe_free(pipe);
+	}
+}
+
+// What comes twice of a handshake is no new one: a late copy of its SYN, which its server answers
+// with a challenge (RFC 5961), a late copy of its SYN-ACK, which its client answers so; both.
+static void a_copy_of_the_own_handshake_ends_nothing(void **state)
+{
+	(void)state;
+	for (unsigned copies = 1; copies < 4; copies++) {
+		struct pipe *pipe = with_old();
+		uint64_t before;
+
+		for (unsigned i = 0; i < 3; i++) {
+			if (copies & 1) {
+				segment(pipe, false, OLD_C, 0, TH_SYN, NULL, 0);
+				segment(pipe, true, server_next, client_next, TH_ACK, NULL, 0);
+			}
+			if (copies & 2) {
+				segment(pipe, true, OLD_S, OLD_C + 1, TH_SYN | TH_ACK, NULL, 0);
+				segment(pipe, false, client_next, server_next, TH_ACK, NULL, 0);
+			}
+			say(pipe);
+		}
+		assert_int_equal(pipe_stats(pipe).flows_ended, 0);
+		before = fast_pkts(pipe);
+		say(pipe);
+		if (copies < 3)
+			assert_int_equal(fast_pkts(pipe), before + 2);
+		pipe_free(pipe);
+	}
+}
+
+// TCP Fast Open: payload on the SYN, which is sent again without it. Neither is a new connection.
+static void a_syn_with_payload_that_is_sent_again_begins_one_connection(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct policy *policy = pipe_policy(pipe);
+	(void)state;
+
+	pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent");
+	pipe_publish(pipe, policy);
+	segment(pipe, false, OLD_C, 0, TH_SYN, letters, LETTERS);
+	segment(pipe, false, OLD_C, 0, TH_SYN, NULL, 0);
+	for (unsigned i = 0; i < 2; i++)
+		segment(pipe, true, OLD_S, OLD_C + 1, TH_SYN | TH_ACK, NULL, 0);
+	assert_int_equal(segment(pipe, false, OLD_C + 1, OLD_S + 1, TH_ACK, NULL, 0), 1);
+	segment(pipe, false, OLD_C, 0, TH_SYN, NULL, 0);
+	segment(pipe, true, OLD_S, OLD_C + 1, TH_SYN | TH_ACK, NULL, 0);
+	assert_int_equal(segment(pipe, false, OLD_C + 1, OLD_S + 1, 0, letters, LETTERS), 1);
 	assert_int_equal(pipe_stats(pipe).flows_ended, 0);
 	pipe_free(pipe);
 }
@@ -230,6 +369,11 @@ int main(void)
 		cmocka_unit_test(nor_do_answers_to_a_client_that_tries_twice),
 		cmocka_unit_test(one_zone_alone_keeps_no_connection_off_the_fast_path),
 		cmocka_unit_test(a_handshake_that_stays_open_is_forgotten),
+		cmocka_unit_test(one_that_nobody_answers_is_forgotten_sooner),
+		cmocka_unit_test(a_handshake_that_is_completed_late_is_a_new_connection),
+		cmocka_unit_test(a_number_that_comes_again_is_a_new_connection_all_the_same),
+		cmocka_unit_test(a_copy_of_the_own_handshake_ends_nothing),
+		cmocka_unit_test(a_syn_with_payload_that_is_sent_again_begins_one_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
