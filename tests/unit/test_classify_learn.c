@@ -207,6 +207,29 @@ static unsigned taught(const struct row *row, enum asks asks)
 	return learned;
 }
 
+static struct expectation announced;
+
+static void keep(void *ctx, const struct expectation *expectation)
+{
+	(void)ctx;
+	announced = *expectation;
+}
+
+// TFTP's request names the port of its answer, and the file that this one will carry.
+static void a_request_names_the_file(void **state)
+{
+	static const struct row row = {"", "tftp", IPPROTO_UDP, {},
+		SAID(C2S, "\0\1rfc1350.txt\0octet\0"), SAID(S2C, ""), 0, 0};
+	struct flow flow = {.row = &row, .state = CLASSIFY_NO_STATE, .sink = {.expect = keep}};
+
+	(void)state;
+	said(&flow, &row.request, row.request.bytes);
+	assert_int_equal(announced.port, ends.port[HALF_C2S]);
+	assert_int_equal(announced.l4_proto, IPPROTO_UDP);
+	assert_string_equal(announced.label.file, "rfc1350.txt");
+	classify_end(rig->classifier, &flow.state);
+}
+
 static void who_did_not_see_the_request_teaches_nothing(void **state)
 {
 	(void)state;
@@ -284,6 +307,7 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_names_the_file),
 		cmocka_unit_test(who_did_not_see_the_request_teaches_nothing),
 		cmocka_unit_test(every_decoder_is_held_to_it),
 		cmocka_unit_test(guesses_are_few),

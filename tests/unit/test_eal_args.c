@@ -159,6 +159,11 @@ static void test_private(void **state)
 	eal_args_line(&args, line, sizeof(line));
 	assert_string_equal(line, "--lcores=0@(0,1) --no-huge -m 96 --no-shconf --no-pci "
 				  "--no-telemetry");
+	// one word that does not fit, in front of others that would
+	static char cpus[EAL_ARGS_TEXT + 1];
+
+	memset(cpus, '1', sizeof(cpus) - 1);
+	assert_int_equal(eal_args_private(96, cpus, &args), -E2BIG);
 }
 
 static void test_value_of_an_option(void **state)

@@ -133,17 +133,20 @@ static void other_answers_agree_to_nothing(void **state)
 	static const struct {
 		const char *name, *first, *second, *answer;
 		bool passes;
+		const char *then; // by the server, too
 	} rows[] = {
-		{"200 to an Upgrade", upgrade, "", ANSWER, false},
-		{"100 to an Upgrade", upgrade, "", waits, false},
-		{"101 to CONNECT", tunnel, "", switches, false},
-		{"200 to what stands before CONNECT", FIRST, tunnel, ANSWER, false},
-		{"101 to what stands before an Upgrade", FIRST, upgrade, switches, false},
-		{"200 to CONNECT", tunnel, "", ANSWER, true},
-		{"101 to an Upgrade", upgrade, "", switches, true},
+		{"200 to an Upgrade", upgrade, "", ANSWER, false, NULL},
+		{"100 to an Upgrade", upgrade, "", waits, false, NULL},
+		{"101 to CONNECT", tunnel, "", switches, false, NULL},
+		{"200 to what stands before CONNECT", FIRST, tunnel, ANSWER, false, NULL},
+		{"101 to what stands before an Upgrade", FIRST, upgrade, switches, false, NULL},
+		{"200 to CONNECT", tunnel, "", ANSWER, true, NULL},
+		{"101 to an Upgrade", upgrade, "", switches, true, NULL},
 		{"100, then 101", upgrade, "",
 			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n\r\n",
-			true},
+			true, NULL},
+		{"100, then 101 by itself", upgrade, "", waits, true, switches},
+		{"100, then 200 to CONNECT", tunnel, "", waits, true, ANSWER},
 	};
 	(void)state;
 
@@ -154,6 +157,8 @@ static void other_answers_agree_to_nothing(void **state)
 		names_talk_say(&c, HALF_C2S, rows[i].first, strlen(rows[i].first));
 		names_talk_say(&c, HALF_C2S, rows[i].second, strlen(rows[i].second));
 		names_talk_say(&c, HALF_S2C, rows[i].answer, strlen(rows[i].answer));
+		if (rows[i].then)
+			names_talk_say(&c, HALF_S2C, rows[i].then, strlen(rows[i].then));
 		assert_false(c.reset);
 		names_talk_say(&c, HALF_C2S, BLOCKED, sizeof(BLOCKED) - 1);
 		if (c.reset == rows[i].passes)

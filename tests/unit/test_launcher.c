@@ -394,10 +394,28 @@ static void is_killed_itself(struct launcher *launcher)
 
 static void the_gateway_lives_on_without_it(void **state)
 {
+	char path[128], log[1024] = "";
+	int before = dup(STDERR_FILENO);
+
 	(void)state;
+	snprintf(path, sizeof path, "%s/log", dir);
 	hook_script("echo $2 >>$DIR/heard", 0755);
-	assert_int_equal(gateway_lives(is_killed_itself), 0);
+	assert_non_null(freopen(path, "we", stderr));
+	int code = gateway_lives(is_killed_itself);
+
+	dup2(before, STDERR_FILENO);
+	close(before);
+	assert_int_equal(code, 0);
 	hears("forwarding\n");
+	FILE *file = fopen(path, "re");
+
+	assert_non_null(file);
+	log[fread(log, 1, sizeof log - 1, file)] = '\0';
+	fclose(file);
+	const char *told = strstr(log, "the launcher has died");
+
+	assert_non_null(told);
+	assert_null(strstr(told + 1, "the launcher has died")); // once
 }
 
 // What another gateway has put in its place stays; so does what is no socket.

@@ -125,6 +125,31 @@ static void test_shape(void **state)
 	}
 }
 
+// The longest list of numbers, and one more.
+static void test_many_numbers(void **state)
+{
+	static char text[2 * 65537 + 64];
+	char *end = text + snprintf(text, sizeof(text), "{\"udp\": {\"ports\": [1");
+
+	(void)state;
+	for (unsigned i = 1; i < 65536; i++) {
+		memcpy(end, ",1", 2);
+		end += 2;
+	}
+	memcpy(end, "]}}", 4);
+	struct tapi_conf *conf = parsed(text);
+
+	assert_int_equal(tapi_conf_check(conf, "udp", keys, NULL), TAPI_OK);
+	tapi_conf_free(conf);
+	memcpy(end, ",1]}}", 6);
+	struct tapi_error error = {""};
+
+	conf = parsed(text);
+	assert_int_equal(tapi_conf_check(conf, "udp", keys, &error), TAPI_ECONF);
+	assert_non_null(strstr(error.text, "udp.ports: 65537 numbers, 65536 is the most"));
+	tapi_conf_free(conf);
+}
+
 // A value that does not fit its key.
 static void test_refused(void **state)
 {
@@ -292,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_many_numbers),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_file),

@@ -35,6 +35,8 @@ static void test_two_cores(void **state)
 	assert_int_equal(wire_send(a, b, 64, "hello", 5), TAPI_OK);
 	wire_run(wire, 2 * S);
 	assert_int_equal(b->inbox.messages, 1);
+	assert_in_range(wire_counter(a, "sent_msgs"), 1, 20);
+	assert_in_range(wire_counter(a, "sent_bytes"), 5, 5000);
 	assert_memory_equal(b->inbox.last, "hello", 5);
 	assert_int_equal(a->inbox.reachable, 1);
 	assert_int_equal(tapi_core_peer(a->core, &b->identity.id, &info), TAPI_OK);

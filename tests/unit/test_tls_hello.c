@@ -454,6 +454,33 @@ static void broken_ones_are_refused(void **state)
 	}
 }
 
+// A hello that ends where a list should begin is broken, not cut: what follows is another message.
+static void a_hello_ends_where_it_says(void **state)
+{
+	static const struct {
+		const char *end; // behind the session id
+		unsigned length;
+	} rows[] = {{"", 0}, {"\0", 1}, {"\0\2\x13\1", 4}, {"\0\2\x13\1\1", 5},
+		{"\0\2\x13\1\1\0\0", 7}};
+	(void)state;
+
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		struct message body = {.length = 0}, hello = {.length = 0};
+		struct tls_hello read;
+
+		put_number(&body, 2, 0x0303);
+		for (unsigned k = 0; k < 33; k++) // with an empty session id
+			put_number(&body, 1, 0);
+		put(&body, rows[i].end, rows[i].length);
+		put_number(&hello, 1, 1);
+		put_number(&hello, 3, body.length);
+		put(&hello, body.bytes, body.length);
+		put(&hello, "\x0b\0\0\4\0\2\x13\1\1\0\0\0", 12);
+		assert_int_equal(read_exactly(hello.bytes, hello.length, TLS_OVER_TCP, &read),
+			TLS_HELLO_NONE);
+	}
+}
+
 static void too_many_have_no_fingerprint(void **state)
 {
 	uint16_t many[TLS_LIST_MAX + 1];
@@ -542,6 +569,7 @@ int main(void)
 		cmocka_unit_test(records_are_joined_however_cut),
 		cmocka_unit_test(any_version_is_read),
 		cmocka_unit_test(broken_ones_are_refused),
+		cmocka_unit_test(a_hello_ends_where_it_says),
 		cmocka_unit_test(too_many_have_no_fingerprint),
 		cmocka_unit_test(a_session_id_has_32_bytes),
 		cmocka_unit_test(noise_is_survived),
