@@ -241,6 +241,23 @@ static void wrong_checksums_free_no_condemned_tuple(void **state)
 	pipe_free(pipe);
 }
 
+// What a blocked tuple drops does not prolong it: after 120 s it is decided anew.
+static void who_goes_on_is_not_blocked_for_ever(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	block_bittorrent(pipe)->cache = CACHE_NONE;
+	open_tcp(pipe);
+	client(pipe, 1001, handshake, HANDSHAKE_LENGTH);
+	for (unsigned i = 0; i < 3; i++) {
+		pipe->now_ns += 59 * NS_PER_S; // at 59, 118 and 177 s
+		client(pipe, 1069 + 5 * i, "piece", 5);
+		assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], i < 2 ? i + 1 : 2);
+	}
+	pipe_free(pipe);
+}
+
 static void wrong_checksums_move_no_edge(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -417,6 +434,7 @@ int main(void)
 		cmocka_unit_test(reset_and_syn_do_not_end_an_inspection),
 		cmocka_unit_test(syn_on_a_condemned_tuple_does_not_free_the_old_connection),
 		cmocka_unit_test(wrong_checksums_free_no_condemned_tuple),
+		cmocka_unit_test(who_goes_on_is_not_blocked_for_ever),
 		cmocka_unit_test(wrong_checksums_move_no_edge),
 		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
 		cmocka_unit_test(repeated_syn_is_reset_at_the_edge_of_the_flow),
