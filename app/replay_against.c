@@ -160,11 +160,15 @@ static uint32_t passed_by(const struct against *against, const struct event *eve
 		.c2s_from_inside = inside || !against->has_inside,
 		.vlan = {event->vlan[0], event->vlan[1]},
 		.windows = against->dp->lcores[event->lcore]->windows,
+		.mac = event->has_mac ? event->mac : NULL,
+		.dscp = event->dscp,
 	};
 	struct decision decision;
 
 	if (event->flow.bypassed)
 		return event->rule_uid; // it was decided for good
+	if (policy->asks_mac && !event->has_mac)
+		return RULE_UNDECIDED; // without payload none is kept
 	decision = decide(policy, &input);
 	if (!decision.final || decision.would_block)
 		return RULE_UNDECIDED;

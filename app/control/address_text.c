@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 bool address_is_v4(const uint8_t address[16])
@@ -31,4 +32,11 @@ void address_text(const uint8_t address[16], char out[ADDRESS_TEXT_BYTES])
 		out[n++] = (char)('0' + byte % 10);
 		out[n++] = i < 15 ? '.' : '\0';
 	}
+}
+
+const char *mac_text(const uint8_t mac[6], char out[MAC_TEXT_SIZE])
+{
+	snprintf(out, MAC_TEXT_SIZE, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		mac[3], mac[4], mac[5]);
+	return out;
 }

@@ -240,6 +240,16 @@ static void put_special(json_t **object, const struct evidence *evidence)
 	}
 }
 
+// As the policy in force has it, if the rule is there still.
+static void put_comment(json_t **object, const struct control_context *context, uint32_t uid)
+{
+	const struct policy *policy = reload_policy(context->reload);
+	const struct rule *rule = uid && policy ? policy_rule_by_uid(policy, uid) : NULL;
+
+	if (rule && rule->comment)
+		put_text(object, "rule_comment", rule->comment);
+}
+
 json_t *explain_evidence_json(
 	const struct control_context *context, const struct evidence *evidence)
 {
@@ -266,8 +276,10 @@ json_t *explain_evidence_json(
 	if (has & PUT_VERIFIER)
 		put_text(&object, "verifier", verifier_word(evidence->detail));
 	// an entry of the connection cache without a rule is the operator's
-	if (has & PUT_RULE && !(has & PUT_CACHE_MODE && !evidence->rule_uid))
+	if (has & PUT_RULE && !(has & PUT_CACHE_MODE && !evidence->rule_uid)) {
 		put_text(&object, "rule", rule ? rule : "?");
+		put_comment(&object, context, evidence->rule_uid);
+	}
 	if (has & PUT_ACTION)
 		put_text(&object, "action", action_word(evidence->detail));
 	if (has & PUT_CACHE_MODE)

@@ -93,13 +93,16 @@ static struct verdict_of ask(
 		.c2s_from_inside = record->flags & FLOW_C2S_INSIDE,
 		.vlan = {record->vlan[0], record->vlan[1]},
 		.windows = windows,
+		.mac = record->has_mac ? record->mac : NULL,
+		.dscp = record->dscp,
 	};
 	struct decision decision = decide(policy, &input);
 
 	return (struct verdict_of){
 		.action = decision.action,
 		.rule = decision.rule == RULE_DEFAULT ? "default" : policy->rules[decision.rule].id,
-		.final = decision.final,
+		// what has not carried payload keeps no MAC address: its next packet says
+		.final = decision.final && (record->has_mac || !policy->asks_mac),
 	};
 }
 

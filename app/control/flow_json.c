@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow_json.h"
+#include "address_text.h"
 
 #include <netinet/in.h>
 #include <string.h>
@@ -61,6 +62,15 @@ static uint64_t seconds_since(uint64_t now_ns, uint64_t then_ns)
 	return now_ns > then_ns ? (now_ns - then_ns) / NS_PER_S : 0;
 }
 
+static void put_frame(json_t **parent, const struct flow_record *record)
+{
+	char text[MAC_TEXT_SIZE];
+
+	if (record->has_mac)
+		put_text(parent, "mac", mac_text(record->mac, text));
+	put_number(parent, "dscp", record->dscp);
+}
+
 json_t *flow_json(const struct control_context *context, const struct flow_record *record)
 {
 	bool ports = record->l4_proto == IPPROTO_TCP || record->l4_proto == IPPROTO_UDP ||
@@ -78,6 +88,7 @@ json_t *flow_json(const struct control_context *context, const struct flow_recor
 	if (ports)
 		put_number(&object, "dest_port", record->ends.port[HALF_S2C]);
 	put_vlans(&object, record);
+	put_frame(&object, record);
 	put_app(&object, context, record->app, record->confidence, record->signature,
 		record->decided_pkts);
 	put_text(&object, "state", class_word(record->lru_class));

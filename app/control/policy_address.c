@@ -67,7 +67,7 @@ static void add_text(const struct json_at *at, struct address_set *set, const ch
 
 static void read_set(const struct json_at *at, struct address_set *set)
 {
-	if (!json_want_array(at, 0, ADDRESSES_MAX))
+	if (!at->value || !json_want_array(at, 0, ADDRESSES_MAX))
 		return;
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);
@@ -114,9 +114,14 @@ void policy_read_address_sets(const struct json_at *at, struct policy_reader *re
 		struct json_at child = json_at_key(at, name, value);
 		struct named_set *set = &reader->sets[reader->n_sets++];
 
+		const char *comment;
+		struct json_at entries = policy_set_entries(&child, &comment);
+
 		policy_name_is_good(&child);
 		set->name = name;
-		read_set(&child, &set->set);
+		read_set(&entries, &set->set);
+		if (comment)
+			policy_note_set(&child, reader->policy, comment, &set->set, NULL);
 	}
 }
 

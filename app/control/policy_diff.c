@@ -11,7 +11,7 @@
 static bool is_apart(const char *key)
 {
 	static const char *const apart[] = {
-		"schema_version", "address_sets", "rules", "applications", "users"};
+		"schema_version", "address_sets", "mac_sets", "rules", "applications", "users"};
 
 	for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
 		if (strcmp(key, apart[i]) == 0)
@@ -258,6 +258,36 @@ static json_t *users_part(const json_t *old, const json_t *new)
 		changed, "names", list);
 }
 
+// Of sets, which the rules hold written out, only the comments.
+static json_t *comments_of(const json_t *dump, const char *key)
+{
+	json_t *comments = json_object(), *set;
+	const char *name;
+
+	json_object_foreach (json_object_get(dump, key), name, set) {
+		json_t *comment = json_object_get(set, "comment");
+
+		if (comment)
+			json_object_set_new(comments, name, json_pack("{s:O}", "comment", comment));
+	}
+	return comments;
+}
+
+static int comments_compare(json_t *out, const json_t *old, const json_t *new)
+{
+	static const char *const kinds[] = {"address_sets", "mac_sets"};
+	int rc = 0;
+
+	for (unsigned i = 0; i < 2 && !rc; i++) {
+		json_t *before = comments_of(old, kinds[i]), *after = comments_of(new, kinds[i]);
+
+		rc = keys_compare(out, kinds[i], before, after, false);
+		json_decref(before);
+		json_decref(after);
+	}
+	return rc;
+}
+
 json_t *policy_diff(const json_t *old, const json_t *new)
 {
 	json_t *keys = json_array(), *rules, *applications, *users;
@@ -268,7 +298,8 @@ json_t *policy_diff(const json_t *old, const json_t *new)
 		json_object_get(new, "applications"));
 	users = users_part(json_object_get(old, "users"), json_object_get(new, "users"));
 	if (!keys || !rules || !applications || !users ||
-		keys_compare(keys, "", old, new, true) != 0) {
+		keys_compare(keys, "", old, new, true) != 0 ||
+		comments_compare(keys, old, new) != 0) {
 		json_decref(keys);
 		json_decref(rules);
 		json_decref(applications);

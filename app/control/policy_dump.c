@@ -83,7 +83,7 @@ int policy_range6_json(json_t *array, const uint8_t first[16], const uint8_t end
 	return rc;
 }
 
-static json_t *addresses_json(const struct address_set *set)
+json_t *policy_addresses_json(const struct address_set *set)
 {
 	json_t *array = json_array();
 	int rc = array ? 0 : -1;
@@ -150,9 +150,6 @@ static json_t *protocol_json(uint8_t number)
 	return json_integer(number);
 }
 
-// An empty list is refused (it may be meant as "any"), an empty set is not.
-#define EMPTY_SET "nobody"
-
 static bool is_empty(const struct address_set *set)
 {
 	return !set->n_v4 && !set->n_v6;
@@ -160,7 +157,7 @@ static bool is_empty(const struct address_set *set)
 
 json_t *policy_list_json(const struct address_set *set)
 {
-	return is_empty(set) ? json_pack("[s]", EMPTY_SET) : addresses_json(set);
+	return is_empty(set) ? json_pack("[s]", EMPTY_SET) : policy_addresses_json(set);
 }
 
 static bool has_empty_set(const struct policy *policy)
@@ -179,6 +176,14 @@ static bool has_empty_set(const struct policy *policy)
 			(rule->has_host && is_empty(&rule->host)))
 			return true;
 	}
+	return false;
+}
+
+static bool has_empty_macs(const struct policy *policy)
+{
+	for (uint32_t i = 0; i < policy->n_rules; i++)
+		if (policy->rules[i].has_mac && !policy->rules[i].mac.n)
+			return true;
 	return false;
 }
 
@@ -220,11 +225,16 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 			match, "destination", policy_list_json(&rule->destination));
 	if (rule->has_host)
 		rc |= json_object_set_new(match, "host", policy_list_json(&rule->host));
+	if (rule->has_mac)
+		rc |= json_object_set_new(match, "mac",
+			rule->mac.n ? policy_macs_json(&rule->mac) : json_pack("[s]", EMPTY_SET));
 	if (rule->n_ports)
 		rc |= json_object_set_new(
 			match, "ports", policy_ports_json(rule->ports, rule->n_ports));
 	if (rule->n_vlans)
 		rc |= json_object_set_new(match, "vlan", vlans_json(rule));
+	if (rule->dscps)
+		rc |= json_object_set_new(match, "dscp", policy_dscps_json(rule->dscps));
 	if (rule->l4_proto)
 		rc |= json_object_set_new(match, "protocol", protocol_json(rule->l4_proto));
 	if (rule->has_user)
@@ -246,9 +256,10 @@ static json_t *rule_json(
 {
 	const char *id = rule_names_get(names, rule->uid);
 
-	return json_pack("{s:s, s:o, s:s, s:s, s:s}", "id", id ? id : rule->id, "match",
-		match_json(policy, rule), "action", policy_action_words[rule->action], "mode",
-		policy_mode_words[rule->mode], "cache", policy_cache_words[rule->cache]);
+	return json_pack("{s:s, s:s*, s:o, s:s, s:s, s:s}", "id", id ? id : rule->id, "comment",
+		rule->comment, "match", match_json(policy, rule), "action",
+		policy_action_words[rule->action], "mode", policy_mode_words[rule->mode], "cache",
+		policy_cache_words[rule->cache]);
 }
 
 static json_t *rules_json(const struct policy *policy, const struct rule_names *names)
@@ -274,6 +285,27 @@ static int add_fields(json_t *object, const struct json_field *fields, const str
 	return rc;
 }
 
+// Sets are written out in the rules. Kept are those with a comment, and what stands for an empty
+// one.
+static int put_sets(json_t *root, const struct policy *policy)
+{
+	json_t *addresses = json_object(), *macs = json_object();
+	int rc =
+		policy_notes_json(addresses, policy, false) | policy_notes_json(macs, policy, true);
+
+	if (!rc && has_empty_set(policy))
+		rc = json_object_set_new(addresses, EMPTY_SET, json_array());
+	if (!rc && has_empty_macs(policy))
+		rc = json_object_set_new(macs, EMPTY_SET, json_array());
+	if (json_object_size(addresses))
+		rc |= json_object_set(root, "address_sets", addresses);
+	if (json_object_size(macs))
+		rc |= json_object_set(root, "mac_sets", macs);
+	json_decref(addresses);
+	json_decref(macs);
+	return rc;
+}
+
 char *policy_dump(const struct policy *policy, const struct rule_names *names)
 {
 	json_t *root = json_object(), *cache = json_object();
@@ -282,8 +314,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 
 	rc = json_object_set_new(root, "schema_version", json_integer(1));
 	rc |= add_fields(root, policy_fields, policy);
-	if (has_empty_set(policy))
-		rc |= json_object_set_new(root, "address_sets", json_pack("{s:[]}", EMPTY_SET));
+	rc |= put_sets(root, policy);
 	rc |= json_object_set_new(root, "applications", policy_applications_json(policy));
 	rc |= json_object_set_new(root, "time_zone", policy_time_zone_json(policy));
 	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
@@ -294,7 +325,8 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= json_object_set_new(root, "link", json_fields_dump(policy_link_fields, policy));
 	rc |= json_object_set_new(root, "tcp", json_fields_dump(policy_tcp_fields, policy));
 	rc |= add_fields(cache, policy_conn_cache_fields, policy);
-	rc |= json_object_set_new(cache, "exempt", addresses_json(&policy->conn_cache.exempt));
+	rc |= json_object_set_new(
+		cache, "exempt", policy_addresses_json(&policy->conn_cache.exempt));
 	rc |= json_object_set_new(root, "conn_cache", cache);
 	if (!rc)
 		text = json_dumps(root, JSON_INDENT(2));

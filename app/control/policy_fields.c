@@ -62,6 +62,7 @@ const struct json_field policy_fields[] = {
 	NEED("schema_version", json_read_schema_version),
 	WORD("mode", struct policy, mode, policy_mode_words, MODE_ENFORCE),
 	{.name = "address_sets", .kind = JSON_KIND_IGNORE}, // read before the others
+	{.name = "mac_sets", .kind = JSON_KIND_IGNORE},     // read before the others
 	{.name = "applications", .kind = JSON_KIND_IGNORE}, // read before the others
 	READ("time_zone", policy_read_time_zone),
 	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
@@ -131,6 +132,7 @@ const struct json_field policy_rule_fields[] = {
 	NEED("rules[].action", policy_read_rule_action),
 	WORD("rules[].mode", struct rule, mode, policy_mode_words, MODE_ENFORCE),
 	READ("rules[].cache", policy_read_rule_cache),
+	READ("rules[].comment", policy_read_rule_comment),
 	JSON_FIELD_END,
 };
 
@@ -144,8 +146,10 @@ const struct json_field policy_match_fields[] = {
 	READ("rules[].match.source", policy_read_match_source),
 	READ("rules[].match.destination", policy_read_match_destination),
 	READ("rules[].match.host", policy_read_match_host),
+	READ("rules[].match.mac", policy_read_match_mac),
 	READ("rules[].match.ports", policy_read_match_ports),
 	READ("rules[].match.vlan", policy_read_match_vlan),
+	READ("rules[].match.dscp", policy_read_match_dscp),
 	READ("rules[].match.protocol", policy_read_match_protocol),
 	READ("rules[].match.user", policy_read_match_user),
 	READ("rules[].match.time", policy_read_match_time),

@@ -25,14 +25,22 @@ struct named_set {
 	struct address_set set;
 };
 
+struct named_macs {
+	const char *name; // borrowed from the document
+	struct mac_set set;
+};
+
 struct policy_reader {
 	const struct json_doc *doc;
 	struct policy *policy;
 	struct app_names *apps; // what ids are interned in
 	struct named_set *sets;
 	size_t n_sets;
-	size_t n_networks; // ranges of applications so far
-	bool users_told;   // something in `users` was wrong: who is missing is not told
+	struct named_macs *mac_sets;
+	size_t n_mac_sets;
+	const char *frame_passer; // id of a rule before that lets pass by MAC address or DSCP
+	size_t n_networks;        // ranges of applications so far
+	bool users_told;          // something in `users` was wrong: who is missing is not told
 };
 
 // An application that rules can name: built-in, or the policy's own.
@@ -112,7 +120,10 @@ bool policy_app_at(const struct policy *policy, unsigned index, struct app_view 
 
 // "443" or "6881-6889"; false: told.
 bool policy_read_port_range(const struct json_at *at, struct port_range *range);
+// An empty list is refused (it may be meant as "any"), an empty set is not: its name in a dump.
+#define EMPTY_SET "nobody"
 // policy_dump.c: of address sets, one that is empty as the name that the dump gives it.
+json_t *policy_addresses_json(const struct address_set *set);
 json_t *policy_list_json(const struct address_set *set);
 json_t *policy_ports_json(const struct port_range *ports, uint32_t n);
 
@@ -125,6 +136,27 @@ void policy_read_address_sets(const struct json_at *at, struct policy_reader *re
 void policy_read_addresses(
 	const struct json_at *at, const struct policy_reader *reader, struct address_set *set);
 void policy_sets_free(struct policy_reader *reader);
+
+// policy_frame.c: "mac_sets" (before the rules), "mac" and "dscp" of a match, and as JSON.
+void policy_read_mac_sets(const struct json_at *at, struct policy_reader *reader);
+void policy_read_match_mac(const struct json_at *at, void *ctx);
+void policy_read_match_dscp(const struct json_at *at, void *ctx);
+void policy_mac_sets_free(struct policy_reader *reader);
+json_t *policy_macs_json(const struct mac_set *set); // NULL: no memory
+json_t *policy_dscps_json(uint64_t dscps);
+
+// policy_note.c: comments, of rules and sets. A set is an array, or an object with "comment" and
+// "addresses", which is that array.
+extern const struct json_field policy_set_fields[];
+#define POLICY_COMMENT_MAX 255
+void policy_read_rule_comment(const struct json_at *at, void *ctx);
+// The array of a set's entries; of an object the one below it, NULL: told. *comment: borrowed.
+struct json_at policy_set_entries(const struct json_at *at, const char **comment);
+// Keeps a copy of a set that has a comment. Exactly one of the sets is not NULL.
+void policy_note_set(const struct json_at *at, struct policy *policy, const char *comment,
+	const struct address_set *addresses, const struct mac_set *macs);
+// {name: {"comment", "addresses"}} of one kind, into `object`. -1: no memory.
+int policy_notes_json(json_t *object, const struct policy *policy, bool is_mac);
 #define POLICY_ADDRESS_TEXT 64 // longer than any address with its prefix
 // What user_map_add and address_set_add say of `text`.
 void policy_address_error(const struct json_at *at, const char *text, int error);

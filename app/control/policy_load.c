@@ -140,7 +140,7 @@ void policy_read_rule_cache(const struct json_at *at, void *ctx)
 // entries by itself: one wrong guess must not refuse a whole server.
 static uint8_t default_cache(const struct rule *rule)
 {
-	if (!action_blocks(rule->action))
+	if (!action_blocks(rule->action) || rule->asks_frame)
 		return CACHE_NONE;
 	if (rule->has_app)
 		return rule->min_confidence >= CONFIDENCE_DPI ? CACHE_TUPLE : CACHE_NONE;
@@ -168,6 +168,30 @@ static void check_confidence(
 			confidence_word(rule->min_confidence), confidence_word(best.confidence));
 }
 
+// An entry of the cache knows neither MAC address nor DSCP: it would refuse others, too.
+static void check_cache(const struct json_at *at, struct rule_reader *ctx)
+{
+	struct policy_reader *reader = ctx->reader;
+	struct rule *rule = ctx->rule;
+
+	if (!ctx->has_cache)
+		rule->cache = reader->frame_passer ? CACHE_NONE : default_cache(rule);
+	else if (ctx->has_action && !action_blocks(rule->action) && rule->cache != CACHE_NONE)
+		json_at_error(at, "cache is for rules that drop or reset: nothing is refused here, "
+				  "remove it");
+	else if (rule->cache != CACHE_NONE && rule->asks_frame)
+		json_at_error(at,
+			"the connection cache does not know mac and dscp, and would refuse "
+			"more than this rule: remove cache");
+	else if (rule->cache != CACHE_NONE && reader->frame_passer)
+		json_at_error(at,
+			"rule \"%s\" before it passes by mac or dscp, which the connection cache "
+			"does not know: it would refuse what that passes; remove cache",
+			reader->frame_passer);
+	if (rule->asks_frame && ctx->has_action && !action_blocks(rule->action))
+		reader->frame_passer = rule->id;
+}
+
 static void read_rule(const struct json_at *at, struct policy_reader *reader, struct rule *rule)
 {
 	struct rule_reader ctx = {.reader = reader, .rule = rule};
@@ -183,11 +207,8 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 
 		check_confidence(&match, reader->policy, rule);
 	}
-	if (!ctx.has_cache)
-		rule->cache = default_cache(rule);
-	else if (ctx.has_action && !action_blocks(rule->action) && rule->cache != CACHE_NONE)
-		json_at_error(at, "cache is for rules that drop or reset: nothing is refused here, "
-				  "remove it");
+	rule->asks_frame = rule->has_mac || rule->dscps;
+	check_cache(at, &ctx);
 	// What has lost its conditions to errors must not seem to take everything.
 	if (ctx.match_told || !json_object_get(at->value, "match"))
 		rule->has_app = true;
@@ -199,7 +220,8 @@ static bool takes_all(const struct rule *rule)
 	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->has_host &&
 	       !rule->n_ports && !rule->n_vlans && !rule->l4_proto &&
 	       rule->direction == DIRECTION_ANY && !rule->has_time && !rule->not_windows &&
-	       !rule->has_user && (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
+	       !rule->has_user && !rule->asks_frame &&
+	       (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
 }
 
 static void check_rules(const struct json_at *at, const struct policy *policy)
@@ -299,6 +321,8 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			policy->enforces = true; // a scanned flow is held, too
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;
+		policy->asks_mac |= rule->has_mac;
+		policy->asks_frame |= rule->asks_frame;
 	}
 	policy->enforces_app = policy->enforces && asks_app;
 	return policy_intern(policy, names);
@@ -307,13 +331,15 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 static void policy_read(const struct json_doc *doc, struct policy *policy, struct app_names *apps)
 {
 	struct policy_reader reader = {.doc = doc, .policy = policy, .apps = apps};
-	struct json_at root = json_at_root(doc), sets, windows, applications, users;
+	struct json_at root = json_at_root(doc), sets, windows, applications, users, macs;
 
 	policy_default(policy);
 	if (json_want_object(&root)) {
 		sets = json_at_key(
 			&root, "address_sets", json_object_get(doc->root, "address_sets"));
 		policy_read_address_sets(&sets, &reader);
+		macs = json_at_key(&root, "mac_sets", json_object_get(doc->root, "mac_sets"));
+		policy_read_mac_sets(&macs, &reader);
 		applications = json_at_key(
 			&root, "applications", json_object_get(doc->root, "applications"));
 		policy_read_applications(&applications, &reader);
@@ -326,6 +352,7 @@ static void policy_read(const struct json_doc *doc, struct policy *policy, struc
 		policy_seal_times(&windows, &reader);
 	}
 	policy_sets_free(&reader);
+	policy_mac_sets_free(&reader);
 }
 
 static int policy_from(

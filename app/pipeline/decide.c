@@ -20,6 +20,13 @@ static bool vlans_match(const struct rule *rule, const struct decide_input *inpu
 	return false;
 }
 
+static bool frame_matches(const struct rule *rule, const struct decide_input *input)
+{
+	if (rule->has_mac && (!input->mac || !mac_set_has(&rule->mac, input->mac)))
+		return false;
+	return !rule->dscps || rule->dscps >> input->dscp & 1;
+}
+
 // Everything of a match but the application.
 static bool static_match(const struct rule *rule, const struct decide_input *input, uint32_t user)
 {
@@ -42,7 +49,9 @@ static bool static_match(const struct rule *rule, const struct decide_input *inp
 	if (rule->has_destination &&
 		!address_set_has(&rule->destination, input->ends->address[HALF_S2C]))
 		return false;
-	return !rule->has_host || rule_has_host(rule, input->ends);
+	if (rule->has_host && !rule_has_host(rule, input->ends))
+		return false;
+	return !rule->asks_frame || frame_matches(rule, input);
 }
 
 struct decision decide(const struct policy *policy, const struct decide_input *input)
@@ -115,7 +124,7 @@ uint32_t decide_sender(
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
 		bool names = rule->has_source || rule->has_host ||
-			     (rule->has_user && input->c2s_from_inside);
+			     ((rule->has_user || rule->has_mac) && input->c2s_from_inside);
 
 		if (rule->has_app || !static_match(rule, &of_flow, user))
 			continue;

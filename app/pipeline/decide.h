@@ -17,6 +17,9 @@ struct decide_input {
 	bool c2s_from_inside;
 	uint16_t vlan[2];
 	uint64_t windows; // time windows that are open, bits of policy->times
+	const uint8_t
+		*mac; // of the inside end; NULL: not known, rules that ask for it do not match
+	uint8_t dscp;
 };
 
 #define RULE_DEFAULT UINT32_MAX // the policy's `default` decided
@@ -39,7 +42,7 @@ struct decision {
 struct decision decide(const struct policy *policy, const struct decide_input *input);
 
 // Of a packet that its sender sends about a flow of others (an ICMP error): the first rule that
-// matches the packet's own ends (`input`), blocks, and names the sender, by its address or as a
+// matches the packet's own ends (`input`), blocks, and names the sender, by an address or as a
 // user, or either end (`host`); RULE_DEFAULT: none, or one that passes comes first. Other rules say
 // who may begin a flow, which such a packet does not. `flow_from_inside` is of who began the flow:
 // that is the direction.

@@ -136,6 +136,9 @@ struct event {
 	uint8_t heard;         // enum event_heard
 	uint64_t parent;       // flow id
 	struct flow_ends ends; // initiator = HALF_C2S; addresses v4-mapped for IPv4
+	uint8_t mac[6];        // has_mac: of the inside end
+	bool has_mac;
+	uint8_t dscp; // of the flow's first packet
 	union {
 		struct {
 			uint64_t start_ns;

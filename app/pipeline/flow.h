@@ -282,6 +282,7 @@ struct flow_cold {
 	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
 	uint8_t greeting; // enum greeting_phase
 	bool alerted;     // a monitor rule would have blocked it, under any policy so far
+	uint8_t dscp;     // of its first packet
 };
 #define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)
 static_assert(COLD_LINE(names.phase) == COLD_LINE(greeting) &&
@@ -319,13 +320,29 @@ struct flow_stub {
 	uint8_t in_port; // of the initiator
 	uint8_t tcp_flags[2];
 	union {
-		uint8_t window_scale[2]; // as the SYNs say
-		uint8_t confidence;      // condemned: of app
+		uint8_t scales;     // as the SYNs say, 4 bits a half (stub_scale)
+		uint8_t confidence; // condemned: of app
 	};
+	uint8_t dscp;       // of its first packet
 	uint8_t action : 4; // enum action
 	uint8_t heard : 4;  // STUB_HEARD, STUB_OWN_ISN
 };
 static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
+
+// WINDOW_SCALE_NONE is kept as the one number of four bits that is no scale.
+static inline uint8_t stub_scale(const struct flow_stub *stub, unsigned half)
+{
+	uint8_t scale = stub->scales >> (4 * half) & 0xf;
+
+	return scale > WINDOW_SCALE_MAX ? WINDOW_SCALE_NONE : scale;
+}
+
+static inline void stub_scale_set(struct flow_stub *stub, unsigned half, uint8_t scale)
+{
+	unsigned bits = scale > WINDOW_SCALE_MAX ? 0xf : scale;
+
+	stub->scales = (uint8_t)((stub->scales & 0xf0u >> (4 * half)) | bits << (4 * half));
+}
 
 static inline bool stub_both_heard(const struct flow_stub *stub)
 {

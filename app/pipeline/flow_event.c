@@ -2,6 +2,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include "flow_event.h"
+#include "frame_marks.h"
 #include "tcp_state.h"
 #include "flow_rate.h"
 #include "hold.h"
@@ -203,6 +204,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 		event->flow_id = flow_id_of(key, v6, stub->start_ns);
 		event->n_vlan = (uint8_t)realm_tags(parse_key_realm(key, v6), event->vlan);
 	}
+	event->dscp = stub->dscp;
 }
 
 void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event)
@@ -229,6 +231,12 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	event->ends = cold->ends;
+	event->dscp = cold->dscp;
+	const uint8_t *mac = flow_mac(flow, cold);
+
+	event->has_mac = mac;
+	if (mac)
+		memcpy(event->mac, mac, sizeof(event->mac));
 	if (flow->confidence == CONFIDENCE_CACHE && flow->app && flow->app == cold->learned_app) {
 		event->learned = (uint8_t)(cold->learned_from + 1);
 		event->shaped = cold->shaped;

@@ -63,7 +63,7 @@ static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t f
 		.gen = table->next_gen++,
 		.lru_class = (uint8_t) class,
 		.flags = flags,
-		.window_scale = {WINDOW_SCALE_MAX, WINDOW_SCALE_MAX},
+		.scales = WINDOW_SCALE_MAX | WINDOW_SCALE_MAX << 4,
 	};
 	return index;
 }
@@ -187,6 +187,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	stub->l4_proto = flow->l4_proto;
 	stub->in_port = flow->in_port;
 	stub->action = flow->action & 0xfu;
+	stub->dscp = table->cold[ref].dscp;
 	for (unsigned half = 0; half < 2; half++) {
 		stub->tcp_flags[half] = flow->tcp_flags[half];
 		stub->pkts[half] = (uint16_t)RTE_MIN(flow->pkts[half], (uint32_t)UINT16_MAX);

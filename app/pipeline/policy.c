@@ -290,10 +290,19 @@ void policy_free(struct policy *policy)
 		address_set_free(&policy->rules[i].source);
 		address_set_free(&policy->rules[i].destination);
 		address_set_free(&policy->rules[i].host);
+		mac_set_free(&policy->rules[i].mac);
+		free(policy->rules[i].comment);
 		free(policy->rules[i].users);
 	}
 	for (uint32_t i = 0; i < policy->n_applications; i++)
 		user_app_clear(&policy->applications[i]);
+	for (uint32_t i = 0; i < policy->n_notes; i++) {
+		free(policy->notes[i].name);
+		free(policy->notes[i].comment);
+		address_set_free(&policy->notes[i].addresses);
+		mac_set_free(&policy->notes[i].macs);
+	}
+	free(policy->notes);
 	free(policy->applications);
 	user_apps_free(policy->user_apps);
 	app_networks_free(&policy->app_networks);

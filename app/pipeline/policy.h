@@ -13,6 +13,7 @@
 #include "app_id.h"
 #include "app_networks.h"
 #include "classify.h"
+#include "mac_set.h"
 #include "time_window.h"
 #include "user_map.h"
 #include "verdict.h"
@@ -87,7 +88,9 @@ struct rule {
 	bool has_app;           // apps is a condition
 	bool has_source;
 	bool has_destination;
-	bool has_host; // either end
+	bool has_host;   // either end
+	bool asks_frame; // has_mac or dscps: what frames say that anybody may send
+	bool has_mac;
 	bool has_time; // windows is a condition
 	bool has_user;
 	uint8_t n_ports;
@@ -97,6 +100,9 @@ struct rule {
 	struct address_set source;
 	struct address_set destination;
 	struct address_set host;
+	struct mac_set mac; // of the inside end
+	uint64_t dscps;     // a bit for each; 0: any
+	char *comment;      // owned, or NULL
 	struct port_range ports[POLICY_PORTS_MAX];
 	uint16_t vlans[POLICY_VLANS_MAX];
 	uint64_t windows;     // has_time: one of these is open (bits of policy.times)
@@ -194,6 +200,15 @@ struct conn_cache_policy {
 	struct address_set exempt; // peers (either end) for which no entry is made
 };
 
+// A set of the document that has a comment. Rules hold the addresses themselves.
+struct set_note {
+	char *name; // owned, as is all of it
+	char *comment;
+	bool is_mac;
+	struct address_set addresses;
+	struct mac_set macs;
+};
+
 // What a rule did under one snapshot, on one lcore. Flows, not packets.
 struct rule_counts {
 	uint64_t decisions;    // final ones
@@ -225,7 +240,11 @@ struct policy {
 	struct signature *user_signatures; // beside those of the files, in sigdb
 	uint32_t n_user_signatures;
 	struct user_map users;
-	bool asks_user; // some rule does
+	bool asks_user;         // some rule does
+	bool asks_mac;          // likewise
+	bool asks_frame;        // likewise: for the MAC address or the DSCP
+	struct set_note *notes; // sets with a comment, for the dump
+	uint32_t n_notes;
 	struct rule *rules;
 	uint32_t n_rules;
 	const struct rule **by_uid;    // n_rules, sorted by uid

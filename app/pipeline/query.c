@@ -77,6 +77,9 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 						     : flow_at(lcore->flows, ref)->key_pos,
 						v6),
 		v6);
+	record->dscp = about.dscp;
+	record->has_mac = about.has_mac;
+	memcpy(record->mac, about.mac, sizeof(record->mac));
 	record->n_vlan = about.n_vlan;
 	record->vlan[0] = about.vlan[0];
 	record->vlan[1] = about.vlan[1];

@@ -200,8 +200,8 @@ static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct walk *
 
 	stub->tcp_flags[half] = TH_SYN;
 	stub->tcp_flags[!half] = TH_SYN | TH_ACK;
-	stub->window_scale[half] = taken == of.anew_isn ? of.anew_scale : WINDOW_SCALE_MAX;
-	stub->window_scale[!half] = of.answer_scale;
+	stub_scale_set(stub, half, taken == of.anew_isn ? of.anew_scale : WINDOW_SCALE_MAX);
+	stub_scale_set(stub, !half, of.answer_scale);
 	both_ends_stub_begins(stub, half, taken, true);
 	both_ends_stub_begins(stub, !half, of.answer_isn, true);
 	stub->heard = 0xf; // either has acknowledged the other's number
@@ -230,7 +230,7 @@ static __rte_noinline void turn(
 	SWAP(stub->bytes[0], stub->bytes[1]);
 	SWAP(stub->isn[0], stub->isn[1]);
 	SWAP(stub->tcp_flags[0], stub->tcp_flags[1]);
-	SWAP(stub->window_scale[0], stub->window_scale[1]);
+	stub->scales = (uint8_t)(stub->scales << 4 | stub->scales >> 4);
 	stub->heard = ((stub->heard & 5u) << 1 | (stub->heard & 10u) >> 1) & 0xf;
 	stub->flags ^= FLOW_INITIATOR_IS_A | FLOW_C2S_INSIDE | FLOW_FROM_RESPONDER;
 	stub->in_port = lcore->dp->ports[stub->in_port].peer;

@@ -57,7 +57,7 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		pkt->tcp_seq == stub->isn[half] + 1 && pkt->tcp_ack != stub->isn[!half] + 1 &&
 		!of_fin) {
 		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
-		stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
+		stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
 	}
 	if (!(pkt->tcp_flags & TH_SYN))
 		return;
@@ -70,15 +70,15 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		if (stub->tcp_flags[half] & TH_SYN && (has_acked(stub, !half) || half == HALF_C2S))
 			return;
 		if (!same)
-			stub->window_scale[!half] = WINDOW_SCALE_MAX; // of a SYN before the last
+			stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
 		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
 		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
-		stub->window_scale[half] = segment_scale(m, pkt);
+		stub_scale_set(stub, half, segment_scale(m, pkt));
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
 			stub->flags |= FLOW_SYNS_DIFFER;
 		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
-		stub->window_scale[half] = segment_scale(m, pkt);
+		stub_scale_set(stub, half, segment_scale(m, pkt));
 	} else if (pkt->tcp_seq != stub->isn[half]) {
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
 		stub->flags |= FLOW_SYNS_DIFFER;
@@ -199,11 +199,12 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
 	flow_ends_of(walk->key, flow->flags, &cold->ends);
 	cold->realm = parse_key_realm(walk->key, walk->v6);
+	cold->dscp = stub.dscp;
 	for (unsigned half = 0; half < 2; half++) {
 		flow->pkts[half] = stub.pkts[half];
 		flow->bytes[half] = stub.bytes[half];
 		flow->tcp_flags[half] = stub.tcp_flags[half];
-		cold->half[half].window_scale = stub.window_scale[half];
+		cold->half[half].window_scale = stub_scale(&stub, half);
 		known &= begins_here(&stub, pkt, half, unseen);
 		if (begins_here(&stub, pkt, half, unseen)) {
 			cold->half[half].start_seq = stub.isn[half] + 1;

@@ -95,6 +95,7 @@ static bool stub_still_blocked(
 	struct lcore *lcore, const struct flow_stub *stub, const struct walk *walk)
 {
 	struct flow_ends ends;
+	uint8_t mac[MAC_BYTES];
 
 	flow_ends_of(walk->key, stub->flags, &ends);
 	const struct decide_input input = {
@@ -108,6 +109,8 @@ static bool stub_still_blocked(
 		.c2s_from_inside = stub->flags & FLOW_C2S_INSIDE,
 		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
 		.windows = lcore->windows,
+		.mac = walk_mac(lcore, walk, stub->flags, mac),
+		.dscp = stub->dscp,
 	};
 
 	lcore->stats.decisions_again++;
@@ -316,6 +319,7 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 	stub->l4_proto = pkt->l4_proto;
+	stub->dscp = frame_dscp(walk->m, pkt->l3_off);
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
 	if (walk->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;

@@ -291,6 +291,8 @@ bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t 
 		.l4_proto = flow->l4_proto,
 		.n_vlan = flow->n_vlan,
 		.vlan = {flow->vlan[0], flow->vlan[1]},
+		.mac = flow_mac(flow, flow_cold_at(lcore->flows, walk->ref)),
+		.dscp = flow_cold_at(lcore->flows, walk->ref)->dscp,
 		.ports_known = true,
 		.windows = lcore->windows,
 		.app = app,
@@ -318,12 +320,15 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
 		.windows = lcore->windows,
 	};
+	uint8_t mac[MAC_BYTES];
 	uint16_t flags;
 
 	if (walk_has_flow(walk)) {
 		const struct flow *flow = flow_at(lcore->flows, walk->ref);
 		const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
 
+		input.mac = lcore->policy->asks_mac ? flow_mac(flow, cold) : NULL;
+		input.dscp = cold->dscp;
 		ends = cold->ends;
 		flags = flow->flags;
 		input.app = flow->app;
@@ -336,6 +341,8 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 		flags = stub->flags;
+		input.mac = walk_mac(lcore, walk, flags, mac);
+		input.dscp = stub->dscp;
 		flow_ends_of(walk->key, flags, &ends);
 		input.app = stub->app;
 		input.confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;

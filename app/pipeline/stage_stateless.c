@@ -30,6 +30,7 @@ struct quoted {
 	uint16_t app;
 	uint8_t confidence;
 	uint8_t l4_proto;
+	uint8_t dscp;  // of the flow
 	unsigned half; // of the quoted packet
 	uint32_t pkts; // of that half
 	bool has_edges;
@@ -46,6 +47,7 @@ static void quote_flow(const struct lcore *lcore, uint32_t ref, struct quoted *q
 	q->app = flow->app;
 	q->confidence = flow->confidence;
 	q->l4_proto = flow->l4_proto;
+	q->dscp = cold->dscp;
 	q->pkts = flow->pkts[q->half];
 	q->has_edges = flow->seen[q->half] & SEEN_RELEASED;
 	q->last = flow->released[q->half];
@@ -65,6 +67,7 @@ static void quote_stub(
 	q->app = stub->app;
 	q->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 	q->l4_proto = stub->l4_proto;
+	q->dscp = stub->dscp;
 	q->pkts = stub->pkts[q->half];
 	q->has_edges = flags & TH_SYN;
 	q->first = stub->isn[q->half];
@@ -150,9 +153,14 @@ static uint64_t *fault_of(struct lcore *lcore, struct walk *walk, const struct q
 	return NULL;
 }
 
-static struct decide_input input_of(
-	const struct lcore *lcore, const struct pkt *pkt, const struct flow_ends *ends)
+// `mac`: room for one.
+static struct decide_input input_of(const struct lcore *lcore, const struct walk *walk,
+	const struct flow_ends *ends, uint8_t mac[MAC_BYTES])
 {
+	const struct pkt *pkt = walk->pkt;
+	bool frame = lcore->policy->asks_frame;
+	bool inside = pkt->flags & PKT_FROM_INSIDE || lcore->inside_is_initiator;
+
 	return (struct decide_input){
 		.ends = ends,
 		.l4_proto = pkt->l4_proto,
@@ -161,6 +169,8 @@ static struct decide_input input_of(
 		.c2s_from_inside = pkt->flags & PKT_FROM_INSIDE,
 		.vlan = {pkt->vlan[0], pkt->vlan[1]},
 		.windows = lcore->windows,
+		.mac = frame ? frame_mac(walk->m, inside, mac) : NULL,
+		.dscp = frame ? frame_dscp(walk->m, pkt->l3_off) : 0,
 	};
 }
 
@@ -176,7 +186,8 @@ enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk)
 	struct flow_ends ends;
 
 	packet_ends(walk->m, &ends);
-	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+	uint8_t mac[MAC_BYTES];
+	struct decide_input input = input_of(lcore, walk, &ends, mac);
 
 	input.ports_known = walk->pkt->flags & PKT_L4_OK;
 	struct decision decision = decide(lcore->policy, &input);
@@ -260,9 +271,11 @@ bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator)
 
 	if (walk->allowed || !outer_ends(walk, &ends, &proto))
 		return false;
-	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+	uint8_t mac[MAC_BYTES];
+	struct decide_input input = input_of(lcore, walk, &ends, mac);
 
 	input.l4_proto = proto;
+	input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
 	input.c2s_from_inside |= lcore->inside_is_initiator && initiator;
 	if (!initiator) {
 		swap_ends(&ends);
@@ -286,9 +299,11 @@ static bool tunnel_sender_refused(struct lcore *lcore, struct walk *walk)
 
 	if (!outer_ends(walk, &ends, &proto))
 		return false;
-	struct decide_input input = input_of(lcore, walk->pkt, &ends);
+	uint8_t mac[MAC_BYTES];
+	struct decide_input input = input_of(lcore, walk, &ends, mac);
 
 	input.l4_proto = proto;
+	input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
 	uint32_t rule = decide_sender(lcore->policy, &input, input.c2s_from_inside);
 
 	if (rule == RULE_DEFAULT && walk_outer_refused(lcore, walk, true))
@@ -309,7 +324,8 @@ static enum verdict decide_error(struct lcore *lcore, struct walk *walk, const s
 	packet_ends(walk->m, &own);
 	if (q->flags & FLOW_ALLOWED && !memcmp(own.address[0], ends.address[!q->half], 16))
 		return VERDICT_SEND;
-	struct decide_input input = input_of(lcore, walk->pkt, &own);
+	uint8_t mac[MAC_BYTES];
+	struct decide_input input = input_of(lcore, walk, &own, mac);
 	uint32_t rule = decide_sender(lcore->policy, &input, flow_from_inside);
 
 	lcore->stats.decisions++;
@@ -320,6 +336,7 @@ static enum verdict decide_error(struct lcore *lcore, struct walk *walk, const s
 	input.app = q->app;
 	input.confidence = q->confidence;
 	input.l4_proto = q->l4_proto;
+	input.dscp = q->dscp;
 	input.ports_known = true;
 	input.app_final = q->flags & FLOW_APP_FINAL ||
 			  (q->l4_proto != IPPROTO_TCP && q->l4_proto != IPPROTO_UDP);

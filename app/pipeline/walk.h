@@ -6,6 +6,7 @@
 
 #include "conn_cache.h"
 #include "flow_table.h"
+#include "frame_marks.h"
 #include "lcore.h"
 
 struct walk {
@@ -112,6 +113,19 @@ void walk_evidence_ends(
 	const struct lcore *lcore, const struct walk *walk, struct evidence *evidence);
 // That its flow began, with its ends.
 void walk_evidence_made(struct lcore *lcore, struct walk *walk);
+
+// Of the inside end of the flow or stub with these flags; NULL: not known, or no rule asks.
+static inline const uint8_t *walk_mac(const struct lcore *lcore, const struct walk *walk,
+	uint16_t flags, uint8_t buffer[MAC_BYTES])
+{
+	bool inside = walk->pkt->flags & PKT_FROM_INSIDE;
+
+	if (!lcore->policy->asks_mac)
+		return NULL;
+	if (lcore->inside_is_initiator)
+		inside = flow_half_by(flags, walk->pkt) == HALF_C2S;
+	return frame_mac(walk->m, inside, buffer);
+}
 
 static inline bool walk_has_flow(const struct walk *walk)
 {

@@ -340,6 +340,61 @@ static void what_cannot_be_compared_is_told(void **state)
 	gate_free(gate);
 }
 
+// Of sets, which are written out in the rules, the comments alone.
+static void comments_are_compared(void **state)
+{
+	struct gate *gate =
+		gate_new(1, "'address_sets':{'lab':{'comment':'old','addresses':['10.0.0.0/25']}},"
+			    "'mac_sets':{'phones':{'comment':'same','addresses':[]}},'rules':["
+			    "{'id':'a','match':{'source':['lab']},'action':'drop'}]");
+	json_t *told = diff_asked(gate,
+		"'address_sets':{'lab':{'comment':'new','addresses':['10.0.0.0/25']}},"
+		"'mac_sets':{'phones':{'comment':'same','addresses':['02:00:00:00:00:01']}},"
+		"'rules':[{'id':'a','comment':'why','match':{'source':['lab']},'action':'drop'}]",
+		0);
+	(void)state;
+
+	assert_true(json_is_false(in(told, "same")));
+	expect_json(
+		in(told, "keys"), "[{'key':'address_sets.lab.comment','old':'old','new':'new'}]");
+	expect_json(in(in(told, "rules"), "changed"),
+		"[{'id':'a','keys':[{'key':'comment','old':null,'new':'why'}]}]");
+	json_decref(told);
+	gate_free(gate);
+}
+
+// A flow is decided on the MAC address and the mark that are kept of it; a stub keeps no address.
+static void what_frames_say_counts(void **state)
+{
+	static const char *const matches[] = {"'mac':['00:00:00:00:00:00/1']",
+		"'mac':['80:00:00:00:00:00/1']", "'dscp':[0]", "'dscp':['EF']"};
+	struct gate *gate = gate_new(1, "");
+	(void)state;
+
+	torrent(gate, 1, 40000);
+	gate_connect(gate, 5, 42000, 80); // has carried no payload
+	for (unsigned i = 0; i < 4; i++) {
+		char members[200];
+
+		snprintf(members, sizeof members, "'rules':[" RULE("r", "%s", "drop") "]",
+			matches[i]);
+		json_t *told = diff_asked(gate, members, 0);
+		const json_t *flows = in(told, "flows");
+
+		assert_int_equal(number_in(flows, "changed"), i == 0 ? 1 : i == 2 ? 2 : 0);
+		assert_int_equal(number_in(flows, "undecided"), i < 2);
+		json_decref(told);
+	}
+	json_t *told = gate_ok(gate, "flow-list", "'sort':'bytes'");
+	const json_t *flow = json_array_get(in(told, "flows"), 0);
+
+	assert_int_equal(strlen(json_string_value(in(flow, "mac"))), 17);
+	assert_int_equal(number_in(flow, "dscp"), 0);
+	assert_null(json_object_get(json_array_get(in(told, "flows"), 1), "mac"));
+	json_decref(told);
+	gate_free(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +406,8 @@ int main(void)
 		cmocka_unit_test(reload_does_what_the_diff_says),
 		cmocka_unit_test(windows_and_users_count),
 		cmocka_unit_test(operators_word_stands),
+		cmocka_unit_test(comments_are_compared),
+		cmocka_unit_test(what_frames_say_counts),
 		cmocka_unit_test(what_cannot_be_compared_is_told),
 	};
 

@@ -25,7 +25,9 @@ def moment(text):
 
 def by_rule(piece):
     rule = piece.get("rule")
-    return "" if rule is None else " by the default" if rule == "default" else " by rule %s" % rule
+    if rule is None or rule == "default":
+        return "" if rule is None else " by the default"
+    return " by rule %s" % rule + (" (%s)" % piece["rule_comment"] if "rule_comment" in piece else "")
 
 
 def known_as(piece):
