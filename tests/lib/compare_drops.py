@@ -11,9 +11,10 @@ import concurrent.futures
 import glob
 import json
 import os
-import subprocess
 import sys
 import tempfile
+
+import replays
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CORPORA = os.environ.get("SLUICE_CORPORA", os.path.join(ROOT, "..", "shared", "corpora"))
@@ -47,42 +48,28 @@ def blocked(path):
     return found
 
 
-class Replays:
-    """One process that replays; started again when a capture ends it."""
-
-    def __init__(self, build, folder):
-        self.build, self.folder, self.process = build, folder, None
-
-    def start(self):
-        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            [os.path.join(self.build, "tests", "replay_many")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
-
-    def one(self, capture, policy):
-        if self.process is None:
-            self.start()
-        stats, events = (os.path.join(self.folder, name) for name in ("stats.json", "events.json"))
-        config = os.path.join(os.path.dirname(os.path.abspath(self.build)), "config")
-        words = [capture, "-p", policy or os.path.join(config, "policy.json"), "-g", os.path.join(config, "signatures"), "--cache",
-                 os.path.join(self.build, "signature-cache"), "--stats", stats, "-e", events, "--checksum", "auto",
-                 "--flows", "8192"]
-        self.process.stdin.write("\t".join(words) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            code = self.process.wait()
-            self.process = None
-            return {f"ended {code}": 1}, []
-        with open(stats, encoding="utf-8") as file:
-            sums = json.load(file)
-        return {reason: n for reason, n in sums["dropped"].items() if n}, list(blocked(events).items())
+def replay(runs, build, folder, capture, policy):
+    """What one capture makes a build drop and block."""
+    stats, events = (os.path.join(folder, name) for name in ("stats.json", "events.json"))
+    config = os.path.join(os.path.dirname(os.path.abspath(build)), "config")
+    code = runs.run([capture, "-p", policy or os.path.join(config, "policy.json"), "-g",
+                        os.path.join(config, "signatures"), "--cache", os.path.join(build, "signature-cache"),
+                        "--stats", stats, "-e", events, "--checksum", "auto", "--flows", "8192"])
+    if code < 0:
+        return {f"ended {code}": 1}, []
+    with open(stats, encoding="utf-8") as file:
+        sums = json.load(file)
+    return {reason: n for reason, n in sums["dropped"].items() if n}, list(blocked(events).items())
 
 
 def side(build, jobs):
     os.makedirs(os.path.join(build, "signature-cache"), exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        replays = Replays(build, folder)
-        return [replays.one(*job) for job in jobs]
+        runs = replays.Replays(build)
+        try:
+            return [replay(runs, build, folder, *job) for job in jobs]
+        finally:
+            runs.close()
 
 
 def paths_of(folder):

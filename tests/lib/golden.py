@@ -6,6 +6,9 @@ import os
 import struct
 import subprocess
 import sys
+import threading
+
+import replays
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("SLUICE_BUILD", os.path.join(ROOT, "build"))
@@ -33,19 +36,38 @@ def policy_path(name):
     return os.path.join(POLICIES, name + ".json")
 
 
+KEPT = threading.local()  # of each thread: the process that replays, where EAL starts once
+SHARED = os.path.dirname(os.path.abspath(SLUICE)) == os.path.join(os.path.abspath(BUILD), "app")
+
+
+def replay(folder, words, fresh=False):
+    """Replays, and returns (exit code, what it said on standard error). A run that fails beside others is run alone."""
+    errors, code = os.path.join(folder, "errors.txt"), None
+    if SHARED and not fresh:
+        KEPT.runs = getattr(KEPT, "runs", None) or replays.Replays(BUILD)
+        code = KEPT.runs.run(words, errors)
+    if code != 0:
+        run = subprocess.run([SLUICE, "replay", *words], capture_output=True, text=True, check=False)
+        if code is None or run.returncode == code:
+            return run.returncode, run.stderr
+    with open(errors, encoding="utf-8", errors="replace") as file:
+        alone = "" if code == 0 else f"(ends {run.returncode} when run alone)\n"
+        return code, alone + file.read()
+
+
 class Run:
     """One run of replay with every output; fails loudly on any exit code but 0."""
 
-    def __init__(self, folder, inputs, policy, *options, expect=0):
+    def __init__(self, folder, inputs, policy, *options, expect=0, fresh=False):
         self.out, self.events_file, self.stats_file = (
             os.path.join(folder, name) for name in ("out.pcap", "events.json", "stats.json"))
-        self.command = [SLUICE, "replay", *inputs, "-p", policy, "-g", SIGNATURES, "--cache", CACHE,
-                        "-w", self.out, "-e", self.events_file, "--stats", self.stats_file, *options]
-        run = subprocess.run(self.command, capture_output=True, text=True, check=False)
-        self.stderr = run.stderr
-        if run.returncode != expect:
-            raise SystemExit(f"{' '.join(self.command)}\nended {run.returncode}, not {expect}:\n"
-                             + "\n".join(run.stderr.splitlines()[:60]))
+        words = [*inputs, "-p", policy, "-g", SIGNATURES, "--cache", CACHE,
+                 "-w", self.out, "-e", self.events_file, "--stats", self.stats_file, *options]
+        self.command = [SLUICE, "replay", *words]
+        code, self.stderr = replay(folder, words, fresh)
+        if code != expect:
+            raise SystemExit(f"{' '.join(self.command)}\nended {code}, not {expect}:\n"
+                             + "\n".join(self.stderr.splitlines()[:60]))
 
     def files(self):
         """The octets of all three outputs."""

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `sluice replay` again and again in one process: a line of standard input is a command line, its
-// words separated by tabs. Prints "done CODE" for each. Linked with EAL's start and stop wrapped,
-// so that EAL is started once (tests/lib/compare_drops.py runs thousands of captures).
+// words separated by tabs; its first word may be 2>FILE. Prints "done CODE" for each. Linked with
+// EAL's start and stop wrapped, so that EAL is started once (tests/lib/replays.py).
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "eal.h"
 #include "replay.h"
 #include "replay_plane.h"
@@ -39,6 +42,17 @@ void __wrap_replay_plane_free(struct replay_plane *plane, bool another)
 	__real_replay_plane_free(plane, true);
 }
 
+static void errors_to(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0) {
+		perror(path);
+		exit(1);
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	char line[LINE_BYTES], *words[WORDS_MAX + 1], *rest;
@@ -50,9 +64,15 @@ int main(void)
 		words[0] = (char[]){"replay"};
 		for (char *word = strtok_r(line, "\t", &rest); word && n < WORDS_MAX;
 			word = strtok_r(NULL, "\t", &rest))
-			words[n++] = word;
+			if (n == 1 && strncmp(word, "2>", 2) == 0)
+				errors_to(word + 2);
+			else
+				words[n++] = word;
 		words[n] = NULL;
-		printf("done %d\n", replay_main(n, words));
+		int code = replay_main(n, words);
+		fflush(stdout);
+		fflush(stderr);
+		printf("done %d\n", code);
 		fflush(stdout);
 	}
 	return 0;

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sluice replay` again and again in one process of a build's tests/replay_many, where EAL starts once."""
+import os
+import subprocess
+
+
+class Replays:
+    """One process that replays; started again when a run has ended it. Not for several threads at once."""
+
+    def __init__(self, build):
+        self.program = os.path.join(build, "tests", "replay_many")
+        self.process = None
+
+    def run(self, words, errors=None):
+        """Options as on the command line; standard error to a file. Returns the exit code, negative for a signal."""
+        if self.process is None:
+            self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                [self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                text=True)
+        self.process.stdin.write("\t".join([*([f"2>{errors}"] if errors else []), *words]) + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("done "):
+                return int(line.split()[1])
+        code = self.process.wait()
+        self.close()
+        return code
+
+    def close(self):
+        if self.process:
+            self.process.stdin.close()
+            self.process.stdout.close()
+            self.process.wait()
+            self.process = None
