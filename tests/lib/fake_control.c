@@ -359,6 +359,8 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 	if (strstr(path, "bad")) {
 		config_error_add(errors, path, "$.rules[0].action", "\"rest\" is not an action");
 		config_error_add(errors, path, "$.rules[1].id", "duplicate");
+		for (unsigned i = 2; strstr(path, "worse") && i < CONFIG_ERRORS_MAX + 7; i++)
+			config_error_add(errors, path, "", "mistake %u", i);
 		return -EINVAL;
 	}
 	policy = calloc(1, sizeof *policy);

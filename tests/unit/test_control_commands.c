@@ -269,6 +269,13 @@ static void a_policy(void **state)
 		&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/bad.json\"}}");
 	assert_false(is_ok(reply));
 	assert_int_equal(json_array_size(json_object_get(message(reply), "errors")), 2);
+	assert_null(json_object_get(message(reply), "errors_dropped"));
+	json_decref(reply);
+	reply = ask(&w,
+		"{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/bad-worse.json\"}}");
+	assert_int_equal(
+		json_array_size(json_object_get(message(reply), "errors")), CONFIG_ERRORS_MAX);
+	assert_int_equal(number(message(reply), "errors_dropped"), 7);
 	json_decref(reply);
 	assert_int_equal(reload_generation(w.context.reload), 1);
 	world_free(&w);

@@ -560,9 +560,31 @@ static void wrong_arguments_are_refused(void **state)
 	world_free(&w);
 }
 
+// What has no ports does not say that they are 0; TCP and UDP say theirs.
+static void flows_have_the_ports_of_their_protocol(void **state)
+{
+	struct world w;
+	size_t i;
+
+	(void)state;
+	open_world(&w);
+	json_t *reply = asked(&w, "flow-list", "\"limit\":1000"), *row;
+
+	json_array_foreach (json_object_get(message(reply), "flows"), i, row) {
+		bool icmp = !strcmp(text(row, "proto"), "ICMP");
+
+		assert_int_equal(json_object_get(row, "src_port") == NULL, icmp);
+		assert_int_equal(json_object_get(row, "dest_port") == NULL, icmp);
+	}
+	assert_true(i > 100);
+	json_decref(reply);
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flows_have_the_ports_of_their_protocol),
 		cmocka_unit_test(each_filter_selects),
 		cmocka_unit_test(lists_are_sorted_over_all_lcores),
 		cmocka_unit_test(top_sums_what_a_loop_sums),

@@ -146,6 +146,8 @@ static void other_answers_agree_to_nothing(void **state)
 			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n\r\n",
 			true, NULL},
 		{"100, then 101 by itself", upgrade, "", waits, true, switches},
+		{"the half of a 100, then 101", upgrade, "", "HTTP/1.1 100 Continue\r\n", true,
+			switches},
 		{"100, then 200 to CONNECT", tunnel, "", waits, true, ANSWER},
 	};
 	(void)state;
