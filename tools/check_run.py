@@ -42,6 +42,7 @@ COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
 RUNNING = {}
 HUNG_SECONDS = 600  # a test that takes less is never ended
 BESIDE_NICENESS = 10
+MUTANTS_FLOOR = "60"  # percent of the mutants of a fixed seed that tests must notice
 QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
@@ -148,6 +149,9 @@ def script_tests(options):
             for label, build in builds:
                 env = environment(build, options)
                 tests.append(Test(f"{kind}/{label}{name}", [path], env, limit, serial, skip))
+    if options.long:
+        mutate = [os.path.join(ROOT, "tools", "mutate"), "--seed", "1301", "--floor", MUTANTS_FLOOR]
+        tests.append(Test("mutate/1301", mutate, environment(PLAIN, options), timeout=3600, serial=True))
     return tests
 
 
