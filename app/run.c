@@ -223,8 +223,7 @@ static int claim(struct run *run)
 	rc = control_socket_new(&run->context, gateway->paths.control, gateway->control_group,
 		&run->socket, run->err, sizeof(run->err));
 	if (rc == 0 && gateway->http.listen)
-		rc = http_server_new(&run->context, gateway->http.listen, &run->http, run->err,
-			sizeof(run->err));
+		rc = http_server_new(&run->context, gateway, &run->http, run->err, ERR_BYTES);
 	if (rc == 0)
 		rc = port_claims_take(gateway, &run->claims, run->err, sizeof(run->err));
 	return rc < 0 ? exit_code(rc) : -1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // /api/*.json: what the live page reads (docs/metrics.md describes every member). Times are
 // milliseconds since the Unix epoch.
+#include "api.h"
+
 #include <errno.h>
-#include <jansson.h>
 #include <rte_mempool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "address_text.h"
 #include "app_names.h"
 #include "attention.h"
 #include "eve.h"
@@ -19,8 +19,7 @@
 #include "stats_sum.h"
 #include "tick.h"
 
-// Takes `root`.
-static int finish(json_t *root, struct text *out)
+int api_finish(json_t *root, struct text *out)
 {
 	char *text = root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
@@ -32,16 +31,16 @@ static int finish(json_t *root, struct text *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-static void put_ms(json_t **parent, const char *key, uint64_t ns)
+void api_put_ms(json_t **parent, const char *key, uint64_t ns)
 {
 	put_number(parent, key, ns / NS_PER_MS);
 }
 
-static json_t *begin(const struct http_site *site)
+json_t *api_begin(const struct http_site *site)
 {
 	json_t *root = json_object();
 
-	put_ms(&root, "now_ms", site->context->now_ns());
+	api_put_ms(&root, "now_ms", site->context->now_ns());
 	return root;
 }
 
@@ -80,7 +79,7 @@ static void put_policy(json_t **parent, const struct control_context *context)
 
 	put_number(&object, "generation", reload_generation(context->reload));
 	put_text(&object, "path", path ? path : "");
-	put_ms(&object, "loaded_ms", reload_loaded_ns(context->reload));
+	api_put_ms(&object, "loaded_ms", reload_loaded_ns(context->reload));
 	put_number(&object, "failures", reload_failures(context->reload));
 	put_number(&object, "rules", policy ? policy->n_rules : 0);
 	put_bool(&object, "monitor", policy && policy->mode == MODE_MONITOR);
@@ -92,11 +91,12 @@ int api_summary(const struct http_site *site, struct text *out)
 {
 	const struct control_context *context = site->context;
 	uint64_t now_ns = context->now_ns();
-	json_t *root = begin(site), *history = json_object();
+	json_t *root = api_begin(site), *history = json_object();
 	struct stats sum;
 
 	stats_sum(context->dp, &sum, NULL);
 	put_text(&root, "version", SLUICE_VERSION);
+	put_bool(&root, "actions", site->actions);
 	put_number(&root, "uptime_s",
 		now_ns > context->started_ns ? (now_ns - context->started_ns) / NS_PER_S : 0);
 	put_policy(&root, context);
@@ -107,7 +107,7 @@ int api_summary(const struct http_site *site, struct text *out)
 	put_number(&root, "received_pkts", sum.received_pkts);
 	put_number(&root, "received_bytes", sum.received_bytes);
 	put_number(&root, "sent_pkts", sum.sent_pkts);
-	put_ms(&history, "end_ms", site->pulse->sampled_ns);
+	api_put_ms(&history, "end_ms", site->pulse->sampled_ns);
 	put_number(&history, "step_ms", 1000);
 	put_curve(&history, "in_bits_s", site->pulse, CURVE_BITS_IN);
 	put_curve(&history, "out_bits_s", site->pulse, CURVE_BITS_OUT);
@@ -115,10 +115,10 @@ int api_summary(const struct http_site *site, struct text *out)
 	put_curve(&history, "out_pkts_s", site->pulse, CURVE_PKTS_OUT);
 	put_curve(&history, "dropped_pkts_s", site->pulse, CURVE_DROPPED);
 	put_json(&root, "history", history);
-	return finish(root, out);
+	return api_finish(root, out);
 }
 
-static void put_app_words(json_t **parent, const struct control_context *context, uint16_t app)
+void api_put_app(json_t **parent, const struct control_context *context, uint16_t app)
 {
 	const struct app_proto *proto = app_names_get(reload_apps(context->reload), app);
 
@@ -133,7 +133,7 @@ static void put_app_words(json_t **parent, const struct control_context *context
 int api_apps(const struct http_site *site, struct text *out)
 {
 	const struct control_context *context = site->context;
-	json_t *root = begin(site), *apps = json_array();
+	json_t *root = api_begin(site), *apps = json_array();
 
 	for (unsigned app = 0; app < APPS_MAX; app++) {
 		struct app_usage usage = pulse_app(context->dp, app);
@@ -143,7 +143,7 @@ int api_apps(const struct http_site *site, struct text *out)
 			!usage.pkts[HALF_C2S] && !usage.pkts[HALF_S2C])
 			continue;
 		entry = json_object();
-		put_app_words(&entry, context, (uint16_t)app);
+		api_put_app(&entry, context, (uint16_t)app);
 		put_number(&entry, "flows_active", usage.flows_active);
 		put_number(&entry, "flows", usage.flows);
 		put_number(&entry, "flows_blocked", usage.flows_blocked);
@@ -154,7 +154,7 @@ int api_apps(const struct http_site *site, struct text *out)
 		json_array_append_new(apps, entry);
 	}
 	put_json(&root, "apps", apps);
-	return finish(root, out);
+	return api_finish(root, out);
 }
 
 static void put_end(json_t **parent, const char *side, const struct event *event, unsigned half)
@@ -175,8 +175,8 @@ static json_t *event_json(const struct control_context *context, const struct ev
 	const char *rule = event->rule_uid ? rule_names_get(context->names, event->rule_uid) : NULL;
 	json_t *object = json_object();
 
-	put_ms(&object, "time_ms", event->now_ns);
-	put_app_words(&object, context, event->app);
+	api_put_ms(&object, "time_ms", event->now_ns);
+	api_put_app(&object, context, event->app);
 	if (event->confidence != CONFIDENCE_NONE)
 		put_text(&object, "confidence", confidence_word(event->confidence));
 	put_text(&object, "rule", rule ? rule : "");
@@ -190,7 +190,7 @@ static json_t *event_json(const struct control_context *context, const struct ev
 int api_verdicts(const struct http_site *site, struct text *out)
 {
 	const struct event *event;
-	json_t *root = begin(site), *verdicts = json_array();
+	json_t *root = api_begin(site), *verdicts = json_array();
 
 	for (unsigned i = 0; (event = recent_verdict(site->recent, i)); i++) {
 		json_t *entry = event_json(site->context, event);
@@ -204,7 +204,7 @@ int api_verdicts(const struct http_site *site, struct text *out)
 	}
 	put_number(&root, "seen", site->recent->verdicts_seen);
 	put_json(&root, "verdicts", verdicts);
-	return finish(root, out);
+	return api_finish(root, out);
 }
 
 int api_cache(const struct http_site *site, struct text *out)
@@ -213,7 +213,7 @@ int api_cache(const struct http_site *site, struct text *out)
 	const struct dataplane *dp = site->context->dp;
 	const struct recent_entry *recent;
 	uint64_t most = 0;
-	json_t *root = begin(site), *entries = json_array();
+	json_t *root = api_begin(site), *entries = json_array();
 	struct stats sum;
 
 	stats_sum(dp, &sum, NULL);
@@ -232,7 +232,7 @@ int api_cache(const struct http_site *site, struct text *out)
 		put_number(&entry, "seq", site->recent->entries_seen - i);
 		put_text(&entry, "mode",
 			recent->event.conncache.cache_mode == CACHE_PEER ? "peer" : "tuple");
-		put_ms(&entry, "expires_ms", recent->event.conncache.expires_ns);
+		api_put_ms(&entry, "expires_ms", recent->event.conncache.expires_ns);
 		put_bool(&entry, "hit", recent->hits > 0);
 		if (recent->event.conncache.by_hand)
 			put_bool(&entry, "operator", true);
@@ -247,7 +247,7 @@ int api_cache(const struct http_site *site, struct text *out)
 	put_number(&root, "expired", sum.cache_expired);
 	put_number(&root, "evicted", sum.cache_evicted);
 	put_json(&root, "recent", entries);
-	return finish(root, out);
+	return api_finish(root, out);
 }
 
 static void put_lcores(json_t **root, const struct http_site *site)
@@ -326,7 +326,7 @@ static void put_pools(json_t **root, const struct dataplane *dp)
 int api_health(const struct http_site *site, struct text *out)
 {
 	const struct control_context *context = site->context;
-	json_t *root = begin(site), *dropped = json_object(), *events = json_object();
+	json_t *root = api_begin(site), *dropped = json_object(), *events = json_object();
 	struct ledger ledger;
 	struct stats sum;
 
@@ -347,5 +347,5 @@ int api_health(const struct http_site *site, struct text *out)
 	put_number(&events, "lost", sum.events_lost);
 	put_json(&root, "events", events);
 	put_policy(&root, context);
-	return finish(root, out);
+	return api_finish(root, out);
 }

@@ -48,6 +48,10 @@ static const struct command commands[] = {
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
+// What who has the page's token may ask, too (http_command.h).
+static const char *const of_page[] = {"version", "flow-list", "flow-show", "explain", "flow-reset",
+	"flow-allow", "cache-list", "cache-add", "cache-del", NULL};
+
 void put_json(json_t **parent, const char *key, json_t *value)
 {
 	if (!*parent) {
@@ -203,6 +207,15 @@ void request_cancel(struct request *request)
 	request_end(request);
 }
 
+static bool is_of_page(const char *name)
+{
+	unsigned i = 0;
+
+	while (of_page[i] && strcmp(of_page[i], name))
+		i++;
+	return of_page[i];
+}
+
 static const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -240,6 +253,10 @@ void command_run(struct request *request, const char *line, size_t length)
 	if (!request->command) {
 		request->command = &unknown;
 		request_fail(request, "no command \"%.64s\"; \"help\" lists them", name);
+		goto out;
+	}
+	if (request->of_page && !is_of_page(name)) {
+		request_fail(request, "%s is not for the page; use sluicectl", name);
 		goto out;
 	}
 	empty = arguments ? NULL : json_object();

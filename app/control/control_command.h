@@ -15,6 +15,7 @@ struct request {
 	// Takes `reply`; NULL when there was no memory for one. Not called by request_cancel.
 	void (*answer)(void *ctx, json_t *reply);
 	void *ctx;
+	bool of_page; // only what the page may ask
 	// Of a command that answers later; cleared with the answer.
 	const struct command *command;
 	struct inquiry *inquiry;

@@ -155,6 +155,8 @@ struct gateway {
 	struct {
 		char *listen; // http_address.h; NULL: no HTTP server
 		bool allow_remote;
+		char *token_file; // http_token.h; NULL: nothing can be done from the page
+		uint32_t hosts;   // rows of hosts, and of users, for the page; default 4096
 	} http;
 	struct {
 		char *command[GATEWAY_HOOK_MAX]; // owned: a path and fixed arguments

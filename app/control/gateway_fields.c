@@ -315,6 +315,18 @@ const struct json_field gateway_http_fields[] = {
 	{.name = "http.allow_remote",
 		.kind = JSON_KIND_FLAG,
 		.offset = offsetof(struct gateway, http.allow_remote)},
+	{.name = "http.token_file",
+		.kind = JSON_KIND_STRING,
+		.offset = offsetof(struct gateway, http.token_file),
+		.min = 1,
+		.max = 1023,
+		.nullable = true},
+	{.name = "http.hosts",
+		.kind = JSON_KIND_U32,
+		.offset = offsetof(struct gateway, http.hosts),
+		.min = 64,
+		.max = 65536,
+		.fallback = 4096},
 	JSON_FIELD_END,
 };
 

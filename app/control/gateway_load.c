@@ -372,10 +372,16 @@ static void check_pairs(const struct json_doc *doc, const struct gateway *gatewa
 // What the server shows is not for everybody: who is blocked, and by which rule.
 static void check_http(const struct json_doc *doc, const struct gateway *gateway)
 {
-	struct http_address address;
+	struct http_address address = {0};
 
-	if (!gateway->http.listen)
+	if (!gateway->http.listen) {
+		if (gateway->http.token_file)
+			config_error_add(doc->errors, doc->file, "$.http.token_file",
+				"there is no page to do anything from: name \"listen\", too, or "
+				"set it "
+				"to null");
 		return;
+	}
 	if (http_address_parse(gateway->http.listen, &address) < 0)
 		config_error_add(doc->errors, doc->file, "$.http.listen",
 			"\"%.64s\" is no place to listen at: \"127.0.0.1:9111\", \"[::1]:9111\" or "
@@ -387,6 +393,15 @@ static void check_http(const struct json_doc *doc, const struct gateway *gateway
 			"password: listen at 127.0.0.1 (a tunnel or a proxy leads there), or set "
 			"\"allow_remote\": true beside it",
 			gateway->http.listen);
+	else if (!address.is_local && gateway->http.token_file)
+		config_error_add(doc->errors, doc->file, "$.http.token_file",
+			"\"%.64s\" can be reached by other machines, and the token would cross the "
+			"network in clear: listen at 127.0.0.1 or a unix socket (ssh -L or a proxy "
+			"with TLS leads there), or set it to null",
+			gateway->http.listen);
+	if (gateway->http.token_file && gateway->http.token_file[0] != '/')
+		config_error_add(doc->errors, doc->file, "$.http.token_file",
+			"\"%.64s\" is not a full path: begin it with /", gateway->http.token_file);
 }
 
 // No shell and no PATH stand between us and the command.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 enum state {
 	STATE_IDLE,    // between requests
 	STATE_HEAD,    // a request has begun
+	STATE_BODY,    // of a command, of which not all is here
+	STATE_RUNNING, // it is run
 	STATE_SENDING, // its answer is leaving
 	STATE_LINGER,  // refused; what it still sends is thrown away
 };
@@ -37,12 +40,16 @@ struct http_client {
 	bool eof;          // sends nothing more; what it asked is still answered
 	bool last;         // close when the answer has left
 	bool refused;      // and linger before that
+	size_t body;       // STATE_BODY: bytes
+	struct http_command command;
+	char peer[HTTP_PEER_MAX];
 };
 
 static void client_free(struct http_client *client)
 {
 	TAILQ_REMOVE(&client->owner->list, client, entry);
 	client->owner->counts->open--;
+	http_command_cancel(&client->command);
 	if (client->deadline)
 		event_free(client->deadline);
 	if (client->stream)
@@ -52,7 +59,8 @@ static void client_free(struct http_client *client)
 
 static void enter(struct http_client *client, enum state state)
 {
-	static const int patience_s[] = {HTTP_IDLE_S, HTTP_HEAD_S, HTTP_SEND_S, HTTP_LINGER_S};
+	static const int patience_s[] = {
+		HTTP_IDLE_S, HTTP_HEAD_S, HTTP_HEAD_S, HTTP_RUN_S, HTTP_SEND_S, HTTP_LINGER_S};
 	struct timeval patience = {.tv_sec = patience_s[state]};
 
 	client->state = state;
@@ -65,15 +73,21 @@ static const char *status_text(int status)
 	switch (status) {
 	case 200: return "OK";
 	case 400: return "Bad Request";
+	case 401: return "Unauthorized";
+	case 403: return "Forbidden";
 	case 404: return "Not Found";
 	case 405: return "Method Not Allowed";
 	case 408: return "Request Timeout";
+	case 411: return "Length Required";
 	case 413: return "Content Too Large";
 	case 414: return "URI Too Long";
+	case 415: return "Unsupported Media Type";
 	case 421: return "Misdirected Request";
+	case 429: return "Too Many Requests";
 	case 431: return "Request Header Fields Too Large";
 	case 501: return "Not Implemented";
 	case 503: return "Service Unavailable";
+	case 504: return "Gateway Timeout";
 	case 505: return "HTTP Version Not Supported";
 	default: return "Error";
 	}
@@ -82,12 +96,29 @@ static const char *status_text(int status)
 static const char *status_advice(int status)
 {
 	switch (status) {
+	case 401:
+		return "The token is missing or wrong: it is in http.token_file of gateway.json.\n";
+	case 403: return "Only the page of this server may ask this.\n";
 	case 404: return "Here are / (the page), /metrics and /api/.\n";
 	case 405: return "Only GET and HEAD: nothing can be changed here.\n";
-	case 413: return "A request has no body here.\n";
+	case 413: return "A request has no body here, and a command at most 4,096 bytes.\n";
+	case 415: return "A command is sent as application/json.\n";
 	case 421:
 		return "This server is asked as localhost, 127.0.0.1 or [::1]. Behind a proxy, let "
 		       "that set the Host to localhost.\n";
+	case 429: return "Too many wrong tokens: no token is looked at for a while.\n";
+	case 504: return "The command takes too long. What it has begun may still be done.\n";
+	default: return "";
+	}
+}
+
+static const char *status_header(int status)
+{
+	switch (status) {
+	case 401: return "WWW-Authenticate: Bearer\r\n";
+	case 405: return "Allow: GET, HEAD\r\n";
+	case 429: return "Retry-After: 60\r\n";
+	case 503: return "Retry-After: 1\r\n";
 	default: return "";
 	}
 }
@@ -116,8 +147,14 @@ static void put_head(struct http_client *client, int status, const char *type, s
 		"%s"
 		"Connection: %s\r\n"
 		"\r\n",
-		status, status_text(status), date, type, length,
-		status == 405 ? "Allow: GET, HEAD\r\n" : "", client->last ? "close" : "keep-alive");
+		status, status_text(status), date, type, length, status_header(status),
+		client->last ? "close" : "keep-alive");
+}
+
+// The others are counted where they are found out.
+static bool is_malformed(int status)
+{
+	return status != 401 && status != 403 && status != 429 && status < 503;
 }
 
 // An answer of a few words. Those to requests that were understood leave the connection open.
@@ -130,7 +167,7 @@ static void answer_error(struct http_client *client, int status, bool head_only)
 		client->last = client->refused = true;
 		if (status == 408)
 			client->owner->counts->timed_out++;
-		else if (status != 503)
+		else if (is_malformed(status))
 			client->owner->counts->malformed++;
 	} else {
 		client->owner->counts->not_found++;
@@ -162,6 +199,58 @@ static bool is_this_machine(const struct http_request *request)
 	return false;
 }
 
+static void command_done(void *ctx, char *text)
+{
+	struct http_client *client = ctx;
+
+	if (!text) {
+		answer_error(client, 503, false);
+		return;
+	}
+	client->owner->counts->requests++;
+	put_head(client, 200, "application/json", strlen(text));
+	evbuffer_add(bufferevent_get_output(client->stream), text, strlen(text));
+	free(text);
+	enter(client, STATE_SENDING);
+}
+
+static void begin_command(struct http_client *client, const struct http_request *request)
+{
+	struct http_commands *commands = &client->owner->commands;
+	int status = http_command_admit(commands, request, client->peer);
+
+	if (status) {
+		answer_error(client, status, false);
+		return;
+	}
+	client->command = (struct http_command){
+		.owner = commands, .peer = client->peer, .done = command_done, .ctx = client};
+	client->body = request->length;
+	enter(client, STATE_BODY);
+}
+
+static bool take_body(struct http_client *client)
+{
+	struct evbuffer *input = bufferevent_get_input(client->stream);
+	const char *bytes;
+
+	if (evbuffer_get_length(input) < client->body) {
+		if (client->eof) { // it will never be whole
+			client_free(client);
+			return true;
+		}
+		return false;
+	}
+	bytes = client->body ? (const char *)evbuffer_pullup(input, (ev_ssize_t)client->body) : "";
+	enter(client, STATE_RUNNING);
+	if (bytes)
+		http_command_start(&client->command, bytes, client->body);
+	else
+		answer_error(client, 503, false);
+	evbuffer_drain(input, client->body);
+	return false;
+}
+
 static void answer(struct http_client *client, const struct http_request *request)
 {
 	const struct http_place *place;
@@ -170,6 +259,10 @@ static void answer(struct http_client *client, const struct http_request *reques
 	client->last |= !request->keep_alive;
 	if (client->owner->loopback && !is_this_machine(request)) {
 		answer_error(client, 421, request->head);
+		return;
+	}
+	if (request->post) {
+		begin_command(client, request);
 		return;
 	}
 	place = http_place_find(request);
@@ -201,6 +294,8 @@ static bool take_request(struct http_client *client)
 	long head;
 	int status;
 
+	if (client->state == STATE_BODY)
+		return take_body(client);
 	if (!length) {
 		if (client->eof) {
 			client_free(client);
@@ -232,6 +327,9 @@ static bool take_request(struct http_client *client)
 			answer_error(client, status, request.head);
 		else
 			answer(client, &request);
+		OPENSSL_cleanse(request.token, sizeof request.token);
+		if (client->state == STATE_BODY)
+			return take_body(client);
 	}
 	return false;
 }
@@ -254,10 +352,11 @@ static void readable(struct bufferevent *stream, void *ctx)
 	struct http_client *client = ctx;
 
 	(void)stream;
-	// While an answer leaves, the next request waits: in the buffer, then in the socket.
+	// While a command runs or an answer leaves, the next request waits: in the buffer, then in
+	// the socket.
 	if (client->state == STATE_LINGER)
 		throw_away(client);
-	else if (client->state != STATE_SENDING)
+	else if (client->state != STATE_SENDING && client->state != STATE_RUNNING)
 		take_request(client);
 }
 
@@ -302,8 +401,13 @@ static void late(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (client->state == STATE_HEAD) {
+	if (client->state == STATE_HEAD || client->state == STATE_BODY) {
 		answer_error(client, 408, false);
+		return;
+	}
+	if (client->state == STATE_RUNNING) {
+		http_command_cancel(&client->command);
+		answer_error(client, 504, false);
 		return;
 	}
 	if (client->state == STATE_SENDING) {
@@ -332,7 +436,7 @@ static bool make_room(struct http_clients *clients)
 	uint64_t now_ns = clients->now_ns();
 
 	TAILQ_FOREACH (client, &clients->list, entry) {
-		if (now_ns - client->since_ns >= SPARE_NS &&
+		if (now_ns - client->since_ns >= SPARE_NS && client->state != STATE_RUNNING &&
 			(!oldest || client->since_ns < oldest->since_ns))
 			oldest = client;
 	}
@@ -342,7 +446,7 @@ static bool make_room(struct http_clients *clients)
 	return true;
 }
 
-void http_client_new(struct http_clients *clients, int fd)
+void http_client_new(struct http_clients *clients, int fd, const char *peer)
 {
 	struct http_client *client;
 
@@ -356,6 +460,7 @@ void http_client_new(struct http_clients *clients, int fd)
 		return;
 	}
 	client->owner = clients;
+	snprintf(client->peer, sizeof client->peer, "%s", peer);
 	TAILQ_INSERT_TAIL(&clients->list, client, entry);
 	clients->counts->open++;
 	clients->counts->connections++;

@@ -9,6 +9,7 @@
 
 #define METRICS_MS 500
 #define API_MS     200
+#define CENSUS_MS  1000
 #define JSON_TYPE  "application/json"
 
 #define FILE_BYTES(array) .bytes = array, .length = sizeof array
@@ -31,6 +32,8 @@ static const struct http_place places[] = {
 	{.path = "/api/verdicts.json", .type = JSON_TYPE, .make = api_verdicts, .fresh_ms = API_MS},
 	{.path = "/api/cache.json", .type = JSON_TYPE, .make = api_cache, .fresh_ms = API_MS},
 	{.path = "/api/health.json", .type = JSON_TYPE, .make = api_health, .fresh_ms = API_MS},
+	{.path = "/api/hosts.json", .type = JSON_TYPE, .make = api_hosts, .fresh_ms = CENSUS_MS},
+	{.path = "/api/users.json", .type = JSON_TYPE, .make = api_users, .fresh_ms = CENSUS_MS},
 };
 #define N_PLACES (sizeof places / sizeof places[0])
 static_assert(N_PLACES <= HTTP_PLACES_MAX, "a slot for each place's document");

@@ -85,6 +85,16 @@ static bool list_has(struct piece list, const char *word)
 	return false;
 }
 
+static void take_lower(struct piece piece, char *out)
+{
+	for (size_t i = 0; i < piece.length; i++) {
+		char c = piece.at[i];
+
+		out[i] = (char)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
+	}
+	out[piece.length] = '\0';
+}
+
 // "example.net:80", "[::1]:9111", "localhost": the name in lower case.
 static int take_host(struct piece piece, struct http_request *out)
 {
@@ -108,7 +118,7 @@ static int take_host(struct piece piece, struct http_request *out)
 		if (piece.at[i] < '0' || piece.at[i] > '9')
 			return 400;
 	}
-	if (length > HTTP_HOST_MAX)
+	if (length > HTTP_HOST_MAX || piece.length >= sizeof out->authority)
 		return 400;
 	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)piece.at[i];
@@ -118,6 +128,7 @@ static int take_host(struct piece piece, struct http_request *out)
 		out->host[i] = (char)(c >= 'A' && c <= 'Z' ? c + 'a' - 'A' : c);
 	}
 	out->host[length] = '\0';
+	take_lower(piece, out->authority);
 	out->has_host = true;
 	return 0;
 }
@@ -177,6 +188,7 @@ static int parse_request_line(struct piece line, struct http_request *out)
 {
 	struct piece method = next(&line, ' ');
 	struct piece target = next(&line, ' ');
+	bool get = method.length == 3 && memcmp(method.at, "GET", 3) == 0;
 	int status = take_version(line, out);
 
 	if (!is_token(method) || status == 400)
@@ -184,9 +196,11 @@ static int parse_request_line(struct piece line, struct http_request *out)
 	if (status)
 		return status;
 	out->head = method.length == 4 && memcmp(method.at, "HEAD", 4) == 0;
-	if (!out->head && !(method.length == 3 && memcmp(method.at, "GET", 3) == 0))
+	out->post = method.length == 4 && memcmp(method.at, "POST", 4) == 0;
+	if (!get && !out->head && !out->post)
 		return 405;
-	return take_target(target, out);
+	status = take_target(target, out);
+	return !status && out->post && strcmp(out->path, HTTP_COMMAND_PATH) != 0 ? 405 : status;
 }
 
 static void take_accept(struct piece value, struct http_request *out)
@@ -203,16 +217,74 @@ static void take_accept(struct piece value, struct http_request *out)
 	out->accept[used + value.length] = '\0';
 }
 
-static int parse_length(struct piece value)
+static int take_length(struct piece value, struct http_request *out)
 {
-	bool zero = value.length;
+	size_t length = 0, most = out->post ? HTTP_BODY_MAX : 0;
 
 	for (size_t i = 0; i < value.length; i++) {
 		if (value.at[i] < '0' || value.at[i] > '9')
 			return 400;
-		zero &= value.at[i] == '0';
+		if (length <= most)
+			length = length * 10 + (size_t)(value.at[i] - '0');
 	}
-	return !value.length ? 400 : zero ? 0 : 413;
+	if (!value.length || (out->post && out->has_length))
+		return 400;
+	out->has_length = true;
+	out->length = length;
+	return length <= most ? 0 : 413;
+}
+
+// "http://127.0.0.1:9111", or "null", which is nobody's.
+static int take_origin(struct piece value, struct http_request *out)
+{
+	const char *scheme = memmem(value.at, value.length, "://", 3);
+
+	if (out->has_origin)
+		return 400;
+	out->has_origin = true;
+	if (!scheme)
+		return 0;
+	value.length -= (size_t)(scheme + 3 - value.at);
+	value.at = scheme + 3;
+	if (value.length >= sizeof out->origin)
+		return 400;
+	take_lower(value, out->origin);
+	return 0;
+}
+
+static int take_bearer(struct piece value, struct http_request *out)
+{
+	struct piece scheme = next(&value, ' ');
+
+	if (out->has_token)
+		return 400;
+	if (!piece_is(scheme, "bearer"))
+		return 0;
+	value = trimmed(value);
+	if (value.length > HTTP_BEARER_MAX)
+		return 431;
+	memcpy(out->token, value.at, value.length);
+	out->token[value.length] = '\0';
+	out->has_token = true;
+	return 0;
+}
+
+// What only a POST needs.
+static int parse_post_header(struct piece name, struct piece value, struct http_request *out)
+{
+	if (piece_is(name, "authorization"))
+		return take_bearer(value, out);
+	if (piece_is(name, "origin"))
+		return take_origin(value, out);
+	if (piece_is(name, "content-type")) {
+		out->json = piece_is(trimmed(next(&value, ';')), "application/json");
+	} else if (piece_is(name, "sec-fetch-site")) {
+		// of two, none may be another
+		out->same_site =
+			piece_is(value, "same-origin") && (!out->has_site || out->same_site);
+		out->has_site = true;
+	}
+	return 0;
 }
 
 static int parse_header(struct piece line, struct http_request *out)
@@ -229,13 +301,15 @@ static int parse_header(struct piece line, struct http_request *out)
 	if (piece_is(name, "host"))
 		return out->absolute ? 0 : take_host(value, out);
 	if (piece_is(name, "content-length"))
-		return parse_length(value);
+		return take_length(value, out);
 	if (piece_is(name, "transfer-encoding"))
 		return 501;
 	if (piece_is(name, "accept"))
 		take_accept(value, out);
 	else if (piece_is(name, "connection") && list_has(value, "close"))
 		out->keep_alive = false;
+	else if (out->post)
+		return parse_post_header(name, value, out);
 	return 0;
 }
 
@@ -264,7 +338,9 @@ int http_head_parse(const char *bytes, size_t length, struct http_request *out)
 		if (status)
 			return status;
 	}
-	return out->has_host || out->version_1_0 ? 0 : 400;
+	if (!out->has_host && !out->version_1_0)
+		return 400;
+	return out->post && !out->has_length ? 411 : 0;
 }
 
 bool http_accepts_openmetrics(const char *accept)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "http_server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/listener.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "census.h"
 #include "directory.h"
 #include "http_address.h"
 #include "http_client.h"
@@ -22,6 +24,8 @@ struct http_server {
 	struct http_site site;
 	struct pulse pulse;
 	struct recent recent;
+	struct census census;
+	struct inquiries *inquiries; // of the census, and of commands
 	struct http_counts counts;
 	struct http_documents documents;
 	struct http_clients clients;
@@ -32,15 +36,40 @@ struct http_server {
 	ino_t inode;
 };
 
+// Who connects: an address, or at a unix socket the user.
+static void peer_text(int fd, const struct sockaddr *address, char *out, size_t out_len)
+{
+	struct ucred user;
+	socklen_t length = sizeof user;
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	if (address->sa_family == AF_INET) {
+		const struct sockaddr_in *v4 = (const void *)address;
+
+		inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+		snprintf(out, out_len, "%s:%u", text, ntohs(v4->sin_port));
+	} else if (address->sa_family == AF_INET6) {
+		const struct sockaddr_in6 *v6 = (const void *)address;
+
+		inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+		snprintf(out, out_len, "[%s]:%u", text, ntohs(v6->sin6_port));
+	} else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &length) == 0) {
+		snprintf(out, out_len, "uid %u", user.uid);
+	} else {
+		snprintf(out, out_len, "unix");
+	}
+}
+
 static void accepted(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
 	int length, void *ctx)
 {
 	struct http_server *server = ctx;
+	char peer[HTTP_PEER_MAX];
 
 	(void)listener;
-	(void)address;
 	(void)length;
-	http_client_new(&server->clients, fd);
+	peer_text(fd, address, peer, sizeof peer);
+	http_client_new(&server->clients, fd, peer);
 }
 
 // As at the control socket: without a pause libevent would call again at once, for ever.
@@ -136,11 +165,43 @@ static void explain(const char *listen, int error, char *err, size_t err_len)
 		what);
 }
 
-int http_server_new(struct control_context *context, const char *listen, struct http_server **out,
-	char *err, size_t err_len)
+// What it shows, and what it may do; a negative errno with its message.
+static int prepare(struct http_server *server, struct control_context *context,
+	const struct gateway *gateway, char *err, size_t err_len)
+{
+	struct http_commands *commands = &server->clients.commands;
+	int rc;
+
+	server->pause = evtimer_new(context->base, accept_again, server);
+	if (!server->pause || pulse_start(&server->pulse, context) < 0 ||
+		inquiries_new(context->base, context->dp, context->now_ns, &server->inquiries) <
+			0 ||
+		census_start(&server->census, context, server->inquiries, gateway->http.hosts) < 0)
+		return -ENOMEM;
+	*commands = (struct http_commands){
+		.context = context, .inquiries = server->inquiries, .counts = &server->counts};
+	rc = gateway->http.token_file
+		     ? http_token_read(&commands->token, gateway->http.token_file, err, err_len)
+		     : 0;
+	server->site.actions = commands->token.set;
+	return rc;
+}
+
+// Last: the sink keeps the addresses for as long as it lives.
+static int hear(struct http_server *server)
+{
+	struct sink *sink = server->site.context->sink;
+	int rc = sink ? sink_listen(sink, recent_see, &server->recent) : 0;
+
+	return rc == 0 && sink ? sink_listen(sink, census_see, &server->census) : rc;
+}
+
+int http_server_new(struct control_context *context, const struct gateway *gateway,
+	struct http_server **out, char *err, size_t err_len)
 {
 	struct http_server *server = calloc(1, sizeof *server);
-	int fd;
+	const char *listen = gateway->http.listen;
+	int fd, rc;
 
 	snprintf(err, err_len, "no memory for the HTTP server");
 	if (!server)
@@ -149,6 +210,7 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 	server->site = (struct http_site){.context = context,
 		.pulse = &server->pulse,
 		.recent = &server->recent,
+		.census = &server->census,
 		.counts = &server->counts};
 	server->documents.site = &server->site;
 	server->clients.base = context->base;
@@ -161,10 +223,10 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 		return -EINVAL;
 	}
 	server->clients.loopback = server->address.is_local && !server->address.is_unix;
-	server->pause = evtimer_new(context->base, accept_again, server);
-	if (!server->pause || pulse_start(&server->pulse, context) < 0) {
+	rc = prepare(server, context, gateway, err, err_len);
+	if (rc < 0) {
 		http_server_free(server);
-		return -ENOMEM;
+		return rc;
 	}
 	fd = listen_at(server);
 	if (fd < 0) {
@@ -179,8 +241,7 @@ int http_server_new(struct control_context *context, const char *listen, struct 
 		http_server_free(server);
 		return -ENOMEM;
 	}
-	// Last: the sink keeps the address for as long as it lives.
-	if (context->sink && sink_listen(context->sink, recent_see, &server->recent) < 0) {
+	if (hear(server) < 0) {
 		snprintf(err, err_len, "too many listen to the events");
 		http_server_free(server);
 		return -ENOSPC;
@@ -206,6 +267,8 @@ void http_server_free(struct http_server *server)
 		event_free(server->pause);
 	pulse_stop(&server->pulse);
 	http_clients_free(&server->clients);
+	census_stop(&server->census);
+	inquiries_free(server->inquiries);
 	http_documents_free(&server->documents);
 	// Somebody may have put another one there meanwhile.
 	if (server->inode && lstat(server->address.path.sun_path, &st) == 0 &&

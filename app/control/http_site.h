@@ -12,10 +12,15 @@ struct http_counts { // of the server itself
 	uint64_t malformed; // refused: no HTTP, too long, another method, a body, another host
 	uint64_t not_found;
 	uint64_t timed_out; // slow to ask or to read
-	uint64_t refused;   // connections, for there were too many
+	uint64_t refused;   // connections, for there were too many; commands, likewise
+	uint64_t commands;  // of the page, that were run
+	uint64_t no_token;  // commands without a token, or of another page
+	uint64_t bad_token; // with a wrong one
+	uint64_t throttled; // not even looked at: too many wrong ones came before
 	unsigned open;
 };
 
+struct census;
 struct pulse;
 struct recent;
 
@@ -24,6 +29,8 @@ struct http_site { // borrowed
 	const struct pulse *pulse;
 	const struct recent *recent;
 	const struct http_counts *counts;
+	struct census *census;
+	bool actions; // a token is set
 };
 
 // The documents. 0 or -ENOMEM.
@@ -34,5 +41,7 @@ int api_apps(const struct http_site *site, struct text *out);
 int api_verdicts(const struct http_site *site, struct text *out);
 int api_cache(const struct http_site *site, struct text *out);
 int api_health(const struct http_site *site, struct text *out);
+int api_hosts(const struct http_site *site, struct text *out);
+int api_users(const struct http_site *site, struct text *out);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cache_store.h"
+#include "census.h"
 #include "stats_sum.h"
 #include "tick.h"
 
@@ -175,8 +176,10 @@ static uint64_t resident_bytes(void)
 	return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void put_http(struct metrics *m, const struct http_counts *counts)
+static void put_http(struct metrics *m, const struct http_site *site)
 {
+	const struct http_counts *counts = site->counts;
+	const struct census *census = site->census;
 	const struct {
 		const char *reason;
 		uint64_t value;
@@ -185,6 +188,9 @@ static void put_http(struct metrics *m, const struct http_counts *counts)
 		{"not_found", counts->not_found},
 		{"timed_out", counts->timed_out},
 		{"too_many", counts->refused},
+		{"no_token", counts->no_token},
+		{"wrong_token", counts->bad_token},
+		{"throttled", counts->throttled},
 	};
 
 	metrics_family(m, "sluice_http_requests", METRIC_COUNTER, NULL,
@@ -201,6 +207,21 @@ static void put_http(struct metrics *m, const struct http_counts *counts)
 	metrics_family(m, "sluice_http_connections", METRIC_GAUGE, NULL,
 		"open connections of the HTTP server");
 	metrics_u64(m, NULL, counts->open);
+	metrics_family(m, "sluice_http_commands", METRIC_COUNTER, NULL,
+		"commands of the page that were run, with the token");
+	metrics_u64(m, NULL, counts->commands);
+	metrics_family(
+		m, "sluice_http_hosts", METRIC_GAUGE, NULL, "hosts that are kept for the page");
+	metrics_u64(m, NULL, census->hosts.n);
+	metrics_family(
+		m, "sluice_http_users", METRIC_GAUGE, NULL, "users that are kept for the page");
+	metrics_u64(m, NULL, census->users.n);
+	metrics_family(m, "sluice_http_hosts_evicted", METRIC_COUNTER, NULL,
+		"hosts and users that made room for others (http.hosts)");
+	metrics_u64(m, NULL, census->hosts.evicted + census->users.evicted);
+	metrics_family(m, "sluice_http_hosts_unheard", METRIC_COUNTER, NULL,
+		"records of one end alone that found no place among the hosts and users");
+	metrics_u64(m, NULL, census->hosts.unheard + census->users.unheard);
 }
 
 void metrics_put_program(struct metrics *m, const struct http_site *site)
@@ -243,7 +264,7 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	metrics_family(m, "process_resident_memory_bytes", METRIC_GAUGE, "bytes",
 		"ordinary memory in use; hugepages are not counted");
 	metrics_u64(m, NULL, resident_bytes());
-	put_http(m, site->counts);
+	put_http(m, site);
 }
 
 static int render(const struct http_site *site, bool openmetrics, struct text *out)

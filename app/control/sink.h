@@ -72,6 +72,14 @@ struct link_report {
 	bool again;       // it is another interface, or device, than before
 };
 void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report);
+struct audit_report {          // somebody asked something of the gateway, or tried to
+	const char *peer;      // from where
+	const char *command;   // of the control socket
+	const char *arguments; // a JSON object
+	const char *result;    // OK, NOK, refused, unknown
+	const char *message;   // "": none
+};
+void sink_audit_event(struct sink *sink, uint64_t now_ns, const struct audit_report *report);
 int sink_reopen(struct sink *sink); // SIGHUP: log rotation
 // Writes what is buffered; with a full disk it stays buffered and is tried again next time. What
 // does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.

@@ -9,6 +9,7 @@
 
 #define POLICY_ERRORS_MAX 20
 #define POLICY_LINE_MAX   (32u << 10)
+#define AUDIT_LINE_MAX    (64u << 10)
 
 // A record of the control core itself. False: there is no file (it is only counted) or no room.
 static bool record_begin(
@@ -134,6 +135,27 @@ void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_repor
 	json_out_newline(&line);
 	sink_line_end(sink, &line);
 	sink_flush(sink); // somebody may wait for it
+}
+
+void sink_audit_event(struct sink *sink, uint64_t now_ns, const struct audit_report *report)
+{
+	struct json_out line;
+
+	if (!record_begin(sink, &line, AUDIT_LINE_MAX, now_ns, "audit"))
+		return;
+	json_out_open(&line, "audit", '{');
+	json_out_string(&line, "via", "page");
+	json_out_string(&line, "peer", report->peer);
+	json_out_text(&line, "command", report->command, strnlen(report->command, 64));
+	json_out_raw(&line, "arguments", report->arguments, strlen(report->arguments));
+	json_out_string(&line, "result", report->result);
+	if (*report->message)
+		json_out_text(&line, "message", report->message, strnlen(report->message, 512));
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+	sink_flush(sink); // it may be asked for
 }
 
 static const char *const limited_words[EVENT_TYPES_MAX] = {

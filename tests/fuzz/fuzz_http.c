@@ -23,7 +23,7 @@ static long find_in_pieces(const char *bytes, size_t length)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	static const int statuses[] = {0, 400, 405, 413, 414, 431, 501, 505};
+	static const int statuses[] = {0, 400, 405, 411, 413, 414, 431, 501, 505};
 	size_t length = len < HTTP_HEAD_MAX ? len : HTTP_HEAD_MAX, seen = 0, i = 0;
 	char *text = calloc(1, length ? length : 1); // of exact size
 	struct http_request request;
@@ -45,6 +45,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 			!memchr(request.path, '\0', sizeof request.path) ||
 			!memchr(request.host, '\0', sizeof request.host) ||
 			!memchr(request.accept, '\0', sizeof request.accept) ||
+			!memchr(request.authority, '\0', sizeof request.authority) ||
+			!memchr(request.origin, '\0', sizeof request.origin) ||
+			!memchr(request.token, '\0', sizeof request.token) ||
+			(!status && request.length > (request.post ? HTTP_BODY_MAX : 0)) ||
 			(!status && request.path[0] != '/'))
 			abort();
 		http_accepts_openmetrics(request.accept);

@@ -104,14 +104,14 @@ class Asked:
 class Stand(Asked):
     """build/tests/http_stand, made for the test."""
 
-    def __init__(self, *arguments, listen=None):
+    def __init__(self, *arguments, listen=None, log=None):
         self.folder = tempfile.TemporaryDirectory(prefix="sluice-http.")
         self.control = os.path.join(self.folder.name, "control.sock")
         self.port = free_port()
         self.listen = listen or f"127.0.0.1:{self.port}"
         self.program = subprocess.Popen(
             [STAND, self.control, self.listen, *arguments], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, bufsize=1)
+            stdout=subprocess.PIPE, stderr=log, text=True, bufsize=1)
         if self.program.stdout.readline() != "ready\n":
             raise SystemExit("http_stand did not start")
         self.pid = self.program.pid
@@ -135,6 +135,48 @@ class Stand(Asked):
     def tell(self, line):
         self.program.stdin.write(line + "\n")
         assert self.program.stdout.readline() == "done\n", "http_stand is gone"
+
+
+TOKEN = "0123456789abcdef" * 4
+
+
+class Acting(Stand):
+    """The same with a token; self.log and self.events are what it has written."""
+
+    def __init__(self, listen=None):
+        self.files = tempfile.TemporaryDirectory(prefix="sluice-page.")
+        name = os.path.join(self.files.name, "token")
+        with open(os.open(name, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+            file.write(TOKEN + "\n")
+        self.event_file = os.path.join(self.files.name, "eve.json")
+        self.log_file = open(os.path.join(self.files.name, "log"), "w+", encoding="utf-8")  # pylint: disable=consider-using-with
+        super().__init__("2", "/etc/policy.json", name, self.event_file, listen=listen, log=self.log_file)
+
+    def __exit__(self, *_):
+        super().__exit__()
+        self.log_file.close()
+        self.files.cleanup()
+
+    def log(self):
+        with open(self.log_file.name, encoding="utf-8") as file:
+            return file.read()
+
+    def events(self):
+        with open(self.event_file, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def post(self, command, arguments=None, headers=(), token=TOKEN, body=None):
+        """(status, headers, answer) of a command as the page sends it; `headers` stand before the others."""
+        if body is None:
+            body = json.dumps({"command": command, **({"arguments": arguments} if arguments is not None else {})})
+        lines = ["POST /api/command HTTP/1.1", "Host: localhost:%d" % self.port, "Connection: close",
+                 "Content-Length: %d" % len(body), *headers]
+        if not any(h.lower().startswith("content-type:") for h in headers):
+            lines.append("Content-Type: application/json")
+        if token is not None:
+            lines.append("Authorization: Bearer " + token)
+        status, answered, text = split(("\r\n".join(lines + ["", ""]) + body).encode(), self)
+        return status, answered, json.loads(text) if answered.get("content-type") == "application/json" else text
 
 
 class Live(Asked):

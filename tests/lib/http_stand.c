@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The HTTP server and the control socket on one loop, as in the gateway, with made-up lcores, for
-// the tests of the server: http_stand CONTROL LISTEN [LCORES [POLICY]]. Lines on its standard
-// input:
+// the tests of the server: http_stand CONTROL LISTEN [LCORES [POLICY [TOKEN_FILE]]]. Lines on its
+// standard input:
 //
 //   alert N     N flows of BitTorrent are reset, and one would be (monitor)
 //   learn       the connection cache learns a peer; "again": it came back
@@ -183,10 +183,10 @@ static void obey(struct stand *stand, const char *line)
 	fflush(stdout);
 }
 
-static void make(struct stand *stand, unsigned n_lcores, const char *policy)
+static void make(struct stand *stand, unsigned n_lcores, const char *policy, const char *events)
 {
 	struct control_context *context = &stand->world.context;
-	const struct sink_options options = {.live = true};
+	const struct sink_options options = {.live = true, .path = events, .source = "wire/pcap"};
 	struct config_errors errors = {0};
 	char err[256];
 
@@ -227,19 +227,22 @@ static void turn_all(struct stand *stand)
 int main(int argc, char **argv)
 {
 	static struct stand stand;
+	struct gateway gateway = {.http.hosts = 64};
 	struct world *world = &stand.world;
 	char err[256] = "", line[64];
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 
 	if (argc < 3)
 		return 2;
+	gateway.http.listen = argv[2];
+	gateway.http.token_file = argc > 5 ? argv[5] : NULL;
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdin, NULL, _IONBF, 0);
 	world->lcores = (struct fake_lcores){.n_flows = FLOWS, .now_ns = stand_now_ns};
 	make(&stand, argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 2,
-		argc > 4 ? argv[4] : "/etc/policy.json");
+		argc > 4 ? argv[4] : "/etc/policy.json", argc > 6 ? argv[6] : NULL);
 	if (control_socket_new(&world->context, argv[1], NULL, &world->socket, err, sizeof err) ||
-		http_server_new(&world->context, argv[2], &stand.http, err, sizeof err)) {
+		http_server_new(&world->context, &gateway, &stand.http, err, sizeof err)) {
 		fprintf(stderr, "%s\n", err);
 		return 1;
 	}

@@ -566,6 +566,12 @@ static void test_http_stays_at_home(void **state)
 	BAD(HEAD ",'http':{'listen':'0.0.0.0:9111'}}", "$.http.listen", "\"allow_remote\": true",
 		"other machines");
 	BAD(HEAD ",'http':{'listen':'localhost'}}", "$.http.listen", "no place to listen at");
+	gateway = good(HEAD ",'http':{'listen':'127.0.0.1:9111','token_file':'/etc/t'}}");
+	assert_string_equal(gateway->http.token_file, "/etc/t");
+	gateway_free(gateway);
+	BAD(HEAD ",'http':{'listen':'0.0.0.0:9111','allow_remote':true,'token_file':'/t'}}",
+		"$.http.token_file", "in clear");
+	BAD(HEAD ",'http':{'token_file':'/t'}}", "$.http.token_file", "no page");
 }
 
 int main(void)

@@ -171,6 +171,64 @@ static void test_long_fields_are_cut_or_refused(void **state)
 	expect(text, strlen(text), 400);
 }
 
+#define COMMAND "POST /api/command HTTP/1.1\r\nHost: LocalHost:9111\r\n"
+
+static void test_a_command_has_a_body(void **state)
+{
+	struct http_request r = taken(COMMAND "Content-Length: 0004096\r\n"
+					      "Content-Type: Application/JSON ; charset=utf-8\r\n"
+					      "Origin: http://LOCALHOST:9111\r\n"
+					      "Sec-Fetch-Site: same-origin\r\n"
+					      "Authorization: bearer  abc.def \r\n\r\n");
+
+	(void)state;
+	assert_true(r.post && !r.head && r.json && r.has_length && r.has_origin && r.has_token);
+	assert_int_equal(r.length, HTTP_BODY_MAX);
+	assert_string_equal(r.authority, "localhost:9111");
+	assert_string_equal(r.origin, r.authority);
+	assert_string_equal(r.token, "abc.def");
+	assert_true(r.has_site && r.same_site);
+	r = taken(COMMAND "Content-Length: 0\r\nOrigin: null\r\nContent-Type: text/plain\r\n"
+			  "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site\r\n"
+			  "Authorization: Basic YTpi\r\n\r\n");
+	assert_true(r.has_origin && r.has_site && !r.same_site && !r.json && !r.has_token);
+	assert_string_equal(r.origin, "");
+	// the order of the two does not matter
+	r = taken(COMMAND "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n"
+			  "Sec-Fetch-Site: same-origin\r\n\r\n");
+	assert_false(r.same_site);
+	EXPECT(COMMAND "\r\n", 411);
+	EXPECT(COMMAND "Content-Length: 4097\r\n\r\n", 413);
+	EXPECT(COMMAND "Content-Length: 18446744073709551617\r\n\r\n", 413);
+	EXPECT(COMMAND "Content-Length: 1\r\nContent-Length: 1\r\n\r\n", 400);
+	EXPECT(COMMAND "Content-Length: +1\r\n\r\n", 400);
+	EXPECT(COMMAND "Content-Length: 1, 1\r\n\r\n", 400);
+	EXPECT(COMMAND "Transfer-Encoding: chunked\r\n\r\n", 501);
+	EXPECT(COMMAND
+		"Content-Length: 1\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n",
+		400);
+	EXPECT(COMMAND "Content-Length: 1\r\nOrigin: http://a\r\nOrigin: http://b\r\n\r\n", 400);
+	EXPECT("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", 405);
+	EXPECT("POST /api/commands HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", 405);
+	EXPECT("PUT /api/command HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", 405);
+	EXPECT("GET /api/command HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", 413);
+}
+
+static void test_long_tokens_are_refused(void **state)
+{
+	char text[1024], token[HTTP_BEARER_MAX + 2];
+
+	(void)state;
+	memset(token, 'a', sizeof token);
+	for (unsigned more = 0; more < 2; more++) {
+		token[HTTP_BEARER_MAX + more] = '\0';
+		snprintf(text, sizeof text,
+			COMMAND "Content-Length: 1\r\nAuthorization: Bearer %s\r\n\r\n", token);
+		expect(text, strlen(text), more ? 431 : 0);
+		token[HTTP_BEARER_MAX] = 'a';
+	}
+}
+
 static void test_openmetrics_is_asked_for(void **state)
 {
 	(void)state;
@@ -237,6 +295,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_malformed),
 		cmocka_unit_test(test_what_is_not_done),
 		cmocka_unit_test(test_long_fields_are_cut_or_refused),
+		cmocka_unit_test(test_a_command_has_a_body),
+		cmocka_unit_test(test_long_tokens_are_refused),
 		cmocka_unit_test(test_openmetrics_is_asked_for),
 		cmocka_unit_test(test_addresses),
 	};
