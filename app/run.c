@@ -224,8 +224,10 @@ static int claim(struct run *run)
 		&run->socket, run->err, sizeof(run->err));
 	if (rc == 0 && gateway->http.listen)
 		rc = http_server_new(&run->context, gateway, &run->http, run->err, ERR_BYTES);
+	if (rc == -EINVAL) // the token
+		return EXIT_CODE_CONFIG;
 	if (rc == 0)
-		rc = port_claims_take(gateway, &run->claims, run->err, sizeof(run->err));
+		rc = port_claims_take(gateway, &run->claims, run->err, ERR_BYTES);
 	return rc < 0 ? exit_code(rc) : -1;
 }
 

@@ -342,7 +342,10 @@ static void count_end(void *ctx, const char *error)
 		table_forget_fresh(&census->hosts);
 		table_forget_fresh(&census->users);
 	} else {
+		uint64_t begin_ns = spent_ns();
+
 		census_publish(census);
+		census->cost_ns += spent_ns() - begin_ns;
 	}
 	rest(census);
 }
@@ -398,9 +401,28 @@ static bool is_same(const struct census_block *a, const struct census_block *b)
 	       memcmp(a->host, b->host, sizeof a->host) == 0;
 }
 
+// What rests longest makes room; what would only have been blocked first, and never for another.
+static struct census_block *block_place(struct census_row *row, const struct census_block *block)
+{
+	struct census_block *place = NULL;
+
+	for (unsigned i = 0; i < CENSUS_BLOCKS; i++) {
+		struct census_block *at = &row->blocks[i];
+
+		if (!at->count || is_same(at, block))
+			return at;
+		if (!at->monitor && (block->monitor || (place && place->monitor)))
+			continue;
+		if (!place || (at->monitor && !place->monitor) || at->at_ns < place->at_ns)
+			place = at;
+	}
+	return place;
+}
+
 static void row_block(struct census_row *row, const struct census_block *block)
 {
-	struct census_block *at = &row->blocks[0];
+	struct census_block *place = block_place(row, block);
+	uint64_t count = 1;
 
 	if (block->monitor) {
 		row->monitored++;
@@ -408,20 +430,12 @@ static void row_block(struct census_row *row, const struct census_block *block)
 		row->blocked++;
 		app_of(row, block->app)->blocked++;
 	}
-	for (unsigned i = 0; i < CENSUS_BLOCKS; i++) {
-		struct census_block *its = &row->blocks[i];
-
-		if (is_same(its, block)) {
-			uint64_t count = its->count;
-
-			*its = *block;
-			its->count = count + 1;
-			return;
-		}
-		if (its->at_ns < at->at_ns)
-			at = its;
-	}
-	*at = *block;
+	if (!place)
+		return;
+	if (is_same(place, block))
+		count = place->count + 1;
+	*place = *block;
+	place->count = count;
 }
 
 static void see_verdict(struct census_row *row, const struct event *event, enum half host)

@@ -17,9 +17,9 @@
 #include "sink.h"
 #include "tally.h"
 
-#define CENSUS_APPS   8  // of a row that are told apart; the last place is of all others
+#define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others
 #define CENSUS_FLOWS  5  // the fastest of a row
-#define CENSUS_BLOCKS 5  // the latest of a row
+#define CENSUS_BLOCKS 5  // the latest of a row, of what was blocked before what would have been
 #define CENSUS_LOOK   16 // rows that are compared when one has to go
 
 #define CENSUS_WANTED_S   10   // after it was asked for, it goes on

@@ -325,7 +325,7 @@ const struct json_field gateway_http_fields[] = {
 		.kind = JSON_KIND_U32,
 		.offset = offsetof(struct gateway, http.hosts),
 		.min = 64,
-		.max = 65536,
+		.max = 16384,
 		.fallback = 4096},
 	JSON_FIELD_END,
 };

@@ -55,7 +55,7 @@ int http_token_read(struct http_token *token, const char *path, char *err, size_
 			"http.token_file: cannot read %s: %s; make one: (umask 077; openssl rand "
 			"-hex 32 >FILE), or set it to null",
 			path, rc == -ELOOP ? "it is a symbolic link" : strerror(-rc));
-		return rc;
+		return rc == -EACCES ? rc : -EINVAL;
 	}
 	rc = check_file(fd, path, err, err_len);
 	n = rc == 0 ? read(fd, text, sizeof text) : 0;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The live page in headless Chromium: page_browser.py URL --gateway PID --client NETNS --server HOST
---shot FILE. Asserts what a person would see, and that the browser speaks to nobody else."""
+--events FILE --token FILE --shots FOLDER. Asserts what a person would see, and that the browser speaks to nobody else."""
 import argparse
 import json
 import os
@@ -15,6 +15,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import http_rig  # pylint: disable=import-error,wrong-import-position
+import png_small  # pylint: disable=import-error,wrong-import-position
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
@@ -202,8 +203,8 @@ def spoke_to(browser, url, folder):
     asked = [a for a in asked if not a.startswith(("chrome:", "data:", "about:", "devtools:"))]  # inside the browser
     expect("requests were seen", len(asked) > 20, len(asked))
     expect("none to another host", all(a.startswith(url) for a in asked), {a for a in asked if not a.startswith(url)})
-    said = [e for e in browser.get_log("browser")  # ERR_: while it was stopped
-            if "ERR_" not in e["message"] and not e["message"].startswith("chrome:")]
+    said = [e for e in browser.get_log("browser")  # ERR_: while it was stopped; a wrong token
+            if "ERR_" not in e["message"] and "/api/command" not in e["message"] and not e["message"].startswith("chrome:")]
     expect("no word of complaint", not said, said)
     browser.quit()
     with open(f"{folder}/net.json", encoding="utf-8") as file:
@@ -219,20 +220,171 @@ def spoke_to(browser, url, folder):
     expect("and none to elsewhere", all(a.startswith("127.0.0.1:") for a in reached), reached)
 
 
-def shoot(browser, file):
-    for _ in range(2):  # the page may grow when it gets wider
-        height = browser.execute_script("return document.documentElement.scrollHeight")
-        size(browser, 1280, height)
-        time.sleep(1.1)
-    browser.save_screenshot(file)
-    expect("a screenshot", os.path.getsize(file) > 30000, os.path.getsize(file))
+def press(browser, name):
+    browser.find_element(By.ID, name).click()
+
+
+def find(browser, css):
+    return browser.find_elements(By.CSS_SELECTOR, css)
+
+
+def opened(browser, key):
+    """Opens a host or user by keyboard, once it is there; what its detail says."""
+    def head():
+        return browser.execute_script("const li = [...document.querySelectorAll('#people > li')].find((e) => e.dataset.key === "
+                                      "arguments[0]); return li ? li.firstChild : null", key)
+    expect(f"{key} is listed", until(20, lambda: head() is not None) is not None, browser.find_element(By.ID, "people").text)
+    if head().get_attribute("aria-expanded") == "false":
+        head().send_keys(Keys.ENTER)
+    expect(f"{key} opens", head().get_attribute("aria-expanded") == "true")
+    detail = browser.find_element(By.ID, head().get_attribute("aria-controls"))
+    until(10, lambda: "HTTP" in detail.text)
+    return detail
+
+
+def people(browser):
+    detail = opened(browser, "hosts 10.77.0.11")
+    expect("a host has applications, flows, what was blocked", all(w in detail.text for w in ("Applications", "Live flows", "Blocked")),
+           detail.text)
+    expect("its user is beside it", until(10, lambda: "anna" in browser.find_element(By.ID, "people").text) is not None)
+    expect("its fastest flow", until(10, lambda: "→ 10.77.0.40:80" in detail.text) is not None, detail.text)
+    press(browser, "people-blocked")
+    expect("hosts with blocked flows", until(20, lambda: "10.77.0.12" in browser.find_element(By.ID, "people").text) is not None)
+    detail = opened(browser, "hosts 10.77.0.12")
+    expect("what was blocked, by which rule", until(10, lambda: "reset by no-file-sharing" in detail.text) is not None,
+           detail.text)
+    expect("nothing can be done", not find(browser, ".act.main:not([hidden])")[0].is_displayed() and not find(browser, ".detail .act, #verdicts .act"))
+    order = [e.get_attribute("data-key") for e in find(browser, "#people > li")]
+    until(4, lambda: False)
+    expect("the order rests while one is open", [e.get_attribute("data-key") for e in find(browser, "#people > li")][:len(order)] == order, order)
+    press(browser, "people-rate")
+    press(browser, "people-users")
+    for user in ("anna", "ben", "meeting room"):
+        expect(f"user {user}", until(20, lambda user=user: user in browser.find_element(By.ID, "people").text) is not None)
+    expect("a user's addresses", "10.77.0.13" in opened(browser, "users meeting room").text or "10.77.0.14" in opened(
+        browser, "users meeting room").text)
+
+
+def audited(args, command):
+    with open(args.events, encoding="utf-8") as file:
+        return [e["audit"] for e in map(json.loads, file) if e["event_type"] == "audit" and e["audit"]["command"] == command]
+
+
+def click_first(browser, text, within):
+    """The first button of that name, which may be drawn anew just now."""
+    def clicked():
+        try:
+            button = next(e for e in find(browser, within + " .act") if e.text == text)
+            browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+            button.click()
+            return True
+        except Exception:  # pylint: disable=broad-except
+            return False
+    return until(15, clicked) is not None
+
+
+def acts(browser, args):
+    """Explain, block and allow, with the token."""
+    with open(args.token, encoding="ascii") as file:
+        token = file.read().strip()
+    press(browser, "unlock")
+    field = browser.find_element(By.ID, "token")
+    expect("a dialog, with the focus in it", field.is_displayed() and browser.switch_to.active_element == field)
+    field.send_keys("0" * 64, Keys.ENTER)
+    expect("a wrong token is refused, in words", until(10, lambda: "does not take" in text(browser, "token-error")) is not None)
+    expect("and nothing opens", not find(browser, "body.unlocked"))
+    field.clear()
+    field.send_keys(token, Keys.ENTER)
+    expect("the right one unlocks", until(10, lambda: find(browser, "body.unlocked")) is not None, text(browser, "token-error"))
+    expect("the focus is on Lock", browser.switch_to.active_element.get_attribute("id") == "lock")
+    press(browser, "people-hosts")
+    press(browser, "people-blocked")
+    opened(browser, "hosts 10.77.0.12")
+    expect("Explain, of a host", click_first(browser, "Explain", "#people .detail > p.acts"))
+    said = browser.find_element(By.ID, "explain-dialog")
+    expect("says why", until(15, lambda: "no-file-sharing" in said.text and "blocked" in said.text) is not None, said.text)
+    said.find_element(By.CLASS_NAME, "close").click()
+    expect("and closes", not said.is_displayed())
+    expect("Allow, of a verdict", click_first(browser, "Allow", "#verdicts"))
+    press(browser, "ask-yes")
+    expect("is said", until(10, lambda: "passes for an hour" in text(browser, "told") or "it has ended" in text(browser, "told")) is not None,
+           text(browser, "told"))
+    press(browser, "people-rate")
+    opened(browser, "hosts 10.77.0.16")
+    expect("Block, of a flow", click_first(browser, "Block", "#people .detail"))
+    expect("asks first", browser.find_element(By.ID, "ask-dialog").is_displayed())
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    expect("and Escape is no", not browser.find_element(By.ID, "ask-dialog").is_displayed() and not audited(args, "flow-reset"))
+    click_first(browser, "Block", "#people .detail")
+    press(browser, "ask-yes")
+    expect("is done", until(10, lambda: "torn down and blocked" in text(browser, "told")) is not None, text(browser, "told"))
+    for command in ("version", "explain", "flow-allow", "flow-reset"):
+        found = audited(args, command)
+        expect(f"{command} is an event, with its peer", found and found[0]["peer"].startswith("127.0.0.1:"), found)
+    expect("the wrong token is, too", [a["message"] for a in audited(args, "none")] == ["wrong token"])
+    kept = browser.execute_script("return JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href, "
+                                  "performance.getEntries().map((e) => e.name), document.documentElement.outerHTML])")
+    expect("the token is kept nowhere", token not in kept)
+    expect("entries of the cache can be removed", find(browser, "#cache-recent .act"))
+    press(browser, "lock")
+    expect("Lock locks", until(5, lambda: not find(browser, ".detail .act, #verdicts .act, #cache-recent .act")) is not None)
+
+
+def steady(browser):
+    """At 400 pixels numbers change, and nothing else moves."""
+    size(browser, 400, 900)
+    press(browser, "people-users")
+    press(browser, "people-rate")
+    time.sleep(1.5)
+    moved = browser.execute_async_script("""
+        const done = arguments[0]; let sum = 0;
+        new PerformanceObserver((l) => { for (const e of l.getEntries()) sum += e.value; }).observe({type: "layout-shift"});
+        setTimeout(() => done(sum), 5000);""")
+    print(f"layout shift at 400 pixels within 5 s: {moved:.3f}")
+    expect("nothing jumps at 400 pixels", moved < 0.1, moved)
+    small = browser.execute_script("""
+        return [...document.querySelectorAll("button, a, input, [tabindex]")].filter((e) => e.checkVisibility() && e.tagName !== "A")
+            .map((e) => [e.getBoundingClientRect().height, e.id || e.className]).filter(([h]) => h < 24)""")
+    expect("what is touched is tall enough", not small, small)
+    unnamed = browser.execute_script("""
+        return [...document.querySelectorAll("button, input")].filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim() ||
+            (e.labels && e.labels.length))).map((e) => e.outerHTML.slice(0, 90))""")
+    expect("what can be pressed has a name", not unnamed, unnamed)
+    size(browser, 1280, 900)
+
+
+def shoot(browser, args):
+    """docs/page-*.png: 1,400 and 400 pixels, light and dark."""
+    for width in (1400, 400):
+        for value in ("light", "dark"):
+            size(browser, width, 900)
+            scheme(browser, value)
+            press(browser, "people-hosts")
+            press(browser, "people-rate")
+            opened(browser, "hosts 10.77.0.12")
+            browser.execute_script("document.activeElement.blur(); scrollTo(0, 0)")
+            for _ in range(2):  # the page may grow when it gets wider
+                height = browser.execute_script("return document.documentElement.scrollHeight")
+                size(browser, width, height)
+                time.sleep(1.3 if args.small else 0.3)
+            file = os.path.join(args.shots, f"page-{width}-{value}.png")
+            browser.save_screenshot(file)
+            if args.small:  # takes a while
+                with open(file, "rb") as shot:
+                    made = png_small.small(shot.read())
+                with open(file, "wb") as shot:
+                    shot.write(made)
+                expect(f"{file} is small", len(made) <= 200000, len(made))
+            expect(f"{file}: a screenshot", os.path.getsize(file) > 20000, os.path.getsize(file))
+    scheme(browser, "light")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("url")
-    for name in ("--client", "--server", "--shot"):
+    for name in ("--client", "--server", "--events", "--token", "--shots"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--small", action="store_true", help="screenshots with a palette")
     parser.add_argument("--gateway", type=int, required=True)
     args = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="sluice-page.")
@@ -247,9 +399,12 @@ def main():
         expect("verdicts are shown within 2 s", min(DELAYS, default=9) < 2, DELAYS)
         expect("monitor looks otherwise", row["border"] == "dashed", row)
         expect("the cache knows the peer", until(20, lambda: ":6881" in browser.find_element(By.ID, "cache-recent").text) is not None)
+        people(browser)
         keyboard(browser)
         looks(browser)
-        shoot(browser, args.shot)
+        shoot(browser, args)
+        acts(browser, args)
+        steady(browser)
         goes(browser, args.gateway)
         spoke_to(browser, args.url, folder)
     finally:

@@ -17,6 +17,7 @@ import threading
 import time
 
 BT = b"\x13BitTorrent protocol" + bytes([0, 0, 0, 0, 0, 0x10, 0, 5])
+IP_PKTINFO = 8
 DNS_QUERY = struct.pack(">HHHHHH", 0x1234, 0x0100, 1, 0, 0, 0) + b"\x03www\x07example\x03net\0\0\x01\0\x01"
 
 # port, what the client says, what the server answers (None: a body of the length asked for)
@@ -68,11 +69,14 @@ def serve(host):
     for port, _, answer in APPS.values():
         threading.Thread(target=listen, args=(host, port, answer), daemon=True).start()
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.IPPROTO_IP, IP_PKTINFO, 1)
     sock.bind((host, 53))
     print("ready", flush=True)
     while True:
-        query, peer = sock.recvfrom(512)
-        sock.sendto(query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + query[12:] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\1", peer)
+        query, about, _, peer = sock.recvmsg(512, 128)
+        asked = struct.unpack("i4s4s", about[0][2])[2]  # it answers from the address that was asked
+        sock.sendmsg([query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + query[12:] + b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\xc0\0\2\1"],
+                     [(socket.IPPROTO_IP, IP_PKTINFO, struct.pack("i4s4s", 0, asked, asked))], 0, peer)
 
 
 def converse(host, app, hold=0.0, source="", say=False):
@@ -91,9 +95,10 @@ def converse(host, app, hold=0.0, source="", say=False):
             pass
 
 
-def resolve(host):
+def resolve(host, source=""):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.settimeout(1)
+        sock.bind((source, 0))
         sock.connect((host, 53))
         try:
             sock.send(DNS_QUERY)
@@ -102,9 +107,10 @@ def resolve(host):
             pass
 
 
-def download(host, end, mbit_s, period_s):
+def download(host, end, mbit_s, period_s, source=""):
     """A stream that swells and ebbs around mbit_s."""
     with socket.socket() as sock:
+        sock.bind((source, 0))
         sock.connect((host, APPS["http"][0]))
         sock.sendall(APPS["http"][1])
         threading.Thread(target=drain, args=(sock,), daemon=True).start()
@@ -112,8 +118,9 @@ def download(host, end, mbit_s, period_s):
         while time.monotonic() < end:
             now = time.monotonic() - begin
             share = 0.6 + 0.35 * math.sin(now * 2 * math.pi / period_s) + 0.04 * math.sin(now * 1.7)
-            sock.sendall(b"x" * max(1, int(mbit_s * 1e6 / 8 / 20 / 4096 * share)))
-            time.sleep(0.05)
+            wanted = mbit_s * 1e6 / 8 / 20 / 4096 * share
+            sock.sendall(b"x" * max(1, int(wanted)))
+            time.sleep(0.05 if wanted >= 1 else 0.05 / wanted)
 
 
 def drain(sock):
@@ -126,18 +133,20 @@ def drain(sock):
 
 def talk(hosts, seconds, sources):
     host, peers, clients = hosts[0], itertools.cycle(hosts), itertools.cycle(sources)
+    sharers = itertools.cycle(sources[1:4:2] or sources)  # who shares files does it again and again
     end = time.monotonic() + seconds
-    for mbit_s, period_s in ((24, 67), (9, 23)):
-        threading.Thread(target=download, args=(host, end, mbit_s, period_s), daemon=True).start()
+    for i, (mbit_s, period_s) in enumerate(((24, 67), (9, 23), (4, 41), (1.6, 31), (0.6, 19), (0.2, 53))):
+        source = sources[i % len(sources)]
+        threading.Thread(target=download, args=(hosts[i % len(hosts)], end, mbit_s, period_s, source), daemon=True).start()
     turn = 0
     while time.monotonic() < end:
-        resolve(host)
+        resolve(host, next(clients))
         if turn % 3 == 0:
             threading.Thread(target=converse, args=(next(peers), "ssh", 8, next(clients)), daemon=True).start()
         if turn % 4 == 1:
             threading.Thread(target=converse, args=(next(peers), "smtp", 2, next(clients)), daemon=True).start()
         if turn % 9 == 4:
-            converse(next(peers), "bittorrent", 0, next(clients))
+            converse(next(peers), "bittorrent", 0, next(sharers))
         if turn % 17 == 6:
             converse(next(peers), "irc", 1, next(clients))
         if turn % 23 == 11:

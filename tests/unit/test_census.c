@@ -172,6 +172,30 @@ static void what_was_blocked_is_kept_by_peer(void **state)
 	}
 	for (unsigned i = 0; i < CENSUS_BLOCKS; i++)
 		assert_in_range(row->blocks[i].port, 7000 + 20 - CENSUS_BLOCKS, 7019);
+	for (unsigned i = 0; i < 20; i++) { // before what would only have been blocked
+		would.now_ns = reset.now_ns + i * NS_PER_S;
+		would.ends.port[HALF_S2C] = (uint16_t)(8000 + i);
+		census_see(&stand.census, &would);
+	}
+	for (unsigned i = 0; i < CENSUS_BLOCKS; i++)
+		assert_false(row->blocks[i].monitor);
+	would.ends = fake_ends("10.0.0.8", 4000, "192.0.2.7", 6881);
+	for (unsigned i = 0; i < 20; i++) {
+		would.ends.port[HALF_S2C] = (uint16_t)(8000 + i);
+		would.now_ns += NS_PER_S;
+		census_see(&stand.census, &would);
+	}
+	row = host(&stand, "10.0.0.8");
+	for (unsigned i = 0; i < CENSUS_BLOCKS; i++)
+		assert_in_range(row->blocks[i].port, 8000 + 20 - CENSUS_BLOCKS, 8019);
+	reset.ends = fake_ends("10.0.0.8", 4000, "192.0.2.7", 7000);
+	reset.now_ns = now_ns(); // also when it is older
+	census_see(&stand.census, &reset);
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < CENSUS_BLOCKS; i++)
+		kept += !row->blocks[i].monitor;
+	assert_int_equal(kept, 1);
 	stand_free(&stand);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The live page: polls /api once a second and shows it. No library, no other host, nothing stored.
 // What comes from the gateway is put as text, never as markup.
+import { $, THIN, bar, bits, bytes, clock, count, draw, fill, grouped, keyed, make, pair, pkts, say, scaled, setBar, span } from "/parts.js";
+import { allowFlow, explainFlow, offer, removeEntry, unlocked, whenUnlocked } from "/act.js";
+import { choosePeople, kind, show as showPeople } from "/people.js";
 
 const POLL_MS = 1000, HIDDEN_MS = 5000, TIMEOUT_MS = 3000, STALE_MS = 3500;
-const SVG = "http://www.w3.org/2000/svg";
-const $ = (id) => document.getElementById(id);
-const THIN = "\u202f";
 
 const view = {
   unit: "bits", // or pkts
@@ -15,79 +15,15 @@ const view = {
   since: 0, // our clock, when it was last heard
   summary: null,
   appList: null,
+  verdicts: null,
   seq: -1, // of the newest verdict shown
   cursor: null, // index in the curves
 };
 
 // Numbers
 
-function grouped(n) {
-  return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, THIN);
-}
-function scaled(n, words) { // [text, unit], three digits
-  let i = 0;
-  while (n >= 999.5 && i < words.length - 1) { n /= 1000; i++; }
-  const text = i === 0 ? String(Math.round(n)) : n < 9.995 ? n.toFixed(2) : n < 99.95 ? n.toFixed(1) : n.toFixed(0);
-  return [text, words[i]];
-}
-const bits = (n) => scaled(n, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]);
-const pkts = (n) => scaled(n, ["pkt/s", "kpkt/s", "Mpkt/s"]);
-const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB", "PB"]).join(THIN);
 const rate = (n) => (view.unit === "bits" ? bits(n) : pkts(n));
 const axis = (n) => { const [text, unit] = rate(n); return Number(text) + THIN + unit; };
-const count = (n) => (n < 1e6 ? grouped(n) : scaled(n, ["", "k", "M", "G", "T"]).join(THIN));
-
-function span(seconds) {
-  const s = Math.max(0, Math.floor(seconds)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
-  if (d) return `${d}${THIN}d ${h % 24}${THIN}h`;
-  if (h) return `${h}${THIN}h ${m % 60}${THIN}min`;
-  return m ? `${m}${THIN}min` : `${s}${THIN}s`;
-}
-const clock = (ms) => new Date(ms).toLocaleTimeString([], { hour12: false });
-
-// Elements
-
-function make(tag, name, ...children) {
-  const e = document.createElement(tag);
-  if (name) e.className = name;
-  e.append(...children);
-  return e;
-}
-function draw(tag, attributes, text) {
-  const e = document.createElementNS(SVG, tag);
-  for (const key in attributes) e.setAttribute(key, attributes[key]);
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-function say(id, text) { // touches the page only when something changed
-  const e = $(id);
-  if (e.textContent !== text) e.textContent = text;
-}
-function fill(id, children) {
-  $(id).replaceChildren(...children);
-}
-// A list whose items stay the same elements, so that bars move instead of jumping.
-function keyed(id, items, key, build, update) {
-  const list = $(id), old = new Map();
-  for (const e of list.children) old.set(e.dataset.key, e);
-  items.forEach((item, i) => {
-    const k = String(key(item));
-    let e = old.get(k);
-    if (!e) { e = build(item); e.dataset.key = k; }
-    old.delete(k);
-    update(e, item);
-    if (list.children[i] !== e) list.insertBefore(e, list.children[i] || null);
-  });
-  for (const e of old.values()) e.remove();
-}
-function bar(name) {
-  const e = make("div", name ? "bar " + name : "bar", make("span"));
-  e.setAttribute("aria-hidden", "true");
-  return e;
-}
-function setBar(e, share) {
-  e.firstChild.style.width = `${Math.min(100, Math.max(0, share * 100)).toFixed(1)}%`;
-}
 
 // Throughput
 
@@ -193,6 +129,8 @@ function showSummary(s) {
   say("policy-age", `${span((s.now_ms - s.policy.loaded_ms) / 1000)}`);
   say("uptime", span(s.uptime_s));
   say("version", s.version);
+  offer(s.actions);
+  say("mode", s.actions ? "Read-only until it is unlocked." : "Read-only.");
   drawChart();
 }
 
@@ -220,22 +158,16 @@ function showApps(a) {
 
 // Verdicts
 
-function endpoint(end) {
-  const ip = end.ip.includes(":") && end.port !== undefined ? `[${end.ip}]` : end.ip;
-  return end.port === undefined ? ip : `${ip}:${end.port}`;
-}
-function pair(e) {
-  return [endpoint(e.client), make("i", "", " → "), endpoint(e.server)];
-}
 const verb = { pass: "pass", drop: "drop", reset: "reset" };
 
 function showVerdicts(v) {
+  view.verdicts = v;
   const first = view.seq < 0 || v.seen < view.seq;
   const known = view.seq;
   $("verdicts-empty").hidden = v.verdicts.length > 0;
   say("verdicts-seen", v.seen ? `${grouped(v.seen)} since start` : "");
   if (v.seen === view.seq && !first) return;
-  fill("verdicts", v.verdicts.map((e) => {
+  keyed("verdicts", v.verdicts, (e) => `${unlocked()} ${e.seq}`, (e) => {
     const row = make("tr", e.monitor ? "monitor" : "");
     if (!first && e.seq > known) row.classList.add("new");
     row.dataset.seq = e.seq;
@@ -246,9 +178,11 @@ function showVerdicts(v) {
     const who = make("td", "who", ...pair(e));
     const time = make("td", "time", clock(e.time_ms));
     time.title = new Date(e.time_ms).toISOString();
-    row.append(time, make("td", "verdict", badge), app, who, make("td", "rule", e.rule || "default"));
+    const rule = make("td", "rule", make("span", "name", e.rule || "default"));
+    if (unlocked() && e.flow_id) rule.append(make("span", "acts", explainFlow(e), ...(e.monitor ? [] : [allowFlow(e)])));
+    row.append(time, make("td", "verdict", badge), app, who, rule);
     return row;
-  }));
+  }, () => {});
   view.seq = v.seen;
 }
 
@@ -259,14 +193,17 @@ function showCache(c) {
   say("cache-hits", count(c.hits));
   say("cache-saved", bytes(c.saved_bytes));
   $("cache-empty").hidden = c.recent.length > 0;
-  fill("cache-recent", c.recent.slice(0, 6).map((e) => {
-    const left = (e.expires_ms - c.now_ms) / 1000;
+  keyed("cache-recent", c.recent.slice(0, 6), (e) => `${unlocked()} ${e.seq}`, (e) => {
+    const who = make("span", "who", ...pair(e), e.mode === "peer" ? make("i", "", " any port") : "");
+    return make("li", "", who, make("span", "what"), make("span", "acts", ...(unlocked() ? [removeEntry(e)] : [])));
+  }, (li, e) => {
+    const left = (e.expires_ms - c.now_ms) / 1000, live = e.state === "live" && left > 0;
     const title = e.app || !e.operator ? e.title : "Operator", by = e.rule || (e.operator ? "by hand" : "default");
-    const what = make("span", "what", make("b", "", title), ` · ${by} · `);
-    what.append(e.state !== "live" ? e.state : left > 0 ? `${e.hit ? "came back · " : ""}for ${span(left)} more` : "expired");
-    return make("li", e.state === "live" && left > 0 ? "" : "over",
-      make("span", "who", ...pair(e), e.mode === "peer" ? make("i", "", " any port") : ""), what);
-  }));
+    const ends = e.state !== "live" ? e.state : left > 0 ? `${e.hit ? "came back · " : ""}for ${span(left)} more` : "expired";
+    li.className = live ? "" : "over";
+    li.children[1].replaceChildren(make("b", "", title), ` · ${by} · ${ends}`);
+    li.children[2].hidden = !live;
+  });
 }
 
 // Health
@@ -355,12 +292,13 @@ async function poll() {
   const abort = new AbortController(), timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   const began = Date.now();
   try {
-    const names = ["summary", "verdicts", "apps", "cache", "health"];
-    const [summary, verdicts, apps, cache, health] = await Promise.all(names.map((n) => get(n, abort.signal)));
+    const names = ["summary", "verdicts", "apps", "cache", "health", kind()];
+    const [summary, verdicts, apps, cache, health, people] = await Promise.all(names.map((n) => get(n, abort.signal)));
     view.answered = Date.now();
     showHealth(health);
     showVerdicts(verdicts);
     showApps(apps);
+    showPeople(people);
     showCache(cache);
     showSummary(summary);
   } catch (error) {
@@ -386,6 +324,15 @@ choose("unit", ["unit-bits", "unit-pkts"], (id) => {
 choose("apps", ["apps-now", "apps-all"], (id) => {
   view.apps = id === "apps-now" ? "now" : "all";
   if (view.appList) showApps({ apps: view.appList });
+});
+choose("kind", ["people-hosts", "people-users"], (id) => {
+  choosePeople({ kind: id === "people-hosts" ? "hosts" : "users" });
+  get(kind()).then(showPeople, () => {});
+});
+choose("order", ["people-rate", "people-bytes", "people-blocked"], (id) => choosePeople({ order: id.slice("people-".length) }));
+whenUnlocked(() => {
+  view.seq = -1; // drawn anew, with buttons or without
+  if (view.verdicts) showVerdicts(view.verdicts);
 });
 $("plot").addEventListener("pointermove", (event) => {
   if (!plotted) return;
