@@ -26,9 +26,14 @@ int confinement_begin(struct confinement *confinement, const struct gateway *gat
 	confinement->gateway = gateway;
 	confinement->gateway_path = gateway_path;
 	confinement->policy_path = policy_path;
-	int rc = identity_find(gateway->user, gateway->group, &confinement->identity, err, err_len);
+	int rc = identity_choose(gateway, &confinement->identity, err, err_len);
 	if (rc < 0)
 		return exit_code(rc);
+	if (confinement->identity.folder[0])
+		log_notice(
+			"no user is named, and %s belongs to user \"%s\": running as that one, as "
+			"the service does (--user root stays root)",
+			confinement->identity.folder, confinement->identity.user);
 	if (eal_args_build(gateway, eal, n_eal, 0, &args, err, err_len) < 0)
 		return EXIT_CODE_CONFIG;
 	eal_args_value(&args, "--file-prefix", prefix, sizeof(prefix));
@@ -61,7 +66,7 @@ int confinement_enter(struct confinement *confinement, char *err, size_t err_len
 		rc = privileges_drop(identity, err, err_len);
 	if (rc < 0)
 		return exit_code(rc);
-	if (identity->change)
+	if (identity->change || gateway->sandbox)
 		identity_check(
 			identity, gateway, confinement->gateway_path, confinement->policy_path);
 	if (!gateway->sandbox) {

@@ -25,8 +25,8 @@
 // The only DPDK log stream of the program. stdio's lock of the stream serialises its writers.
 struct eal_log {
 	FILE *stream;
-	bool starting; // until EAL is up its chatter is kept, not shown
-	unsigned n;    // lines since eal_log_forget
+	bool quiet; // until EAL is up, and when ports close: its chatter is for -vv
+	unsigned n; // lines since eal_log_forget
 	char lines[LINES_KEPT][LINE_BYTES];
 	size_t used; // of the line at hand
 	char line[LINE_BYTES];
@@ -40,7 +40,7 @@ static void line_end(void)
 		return;
 	eal_log.line[eal_log.used] = '\0';
 	snprintf(eal_log.lines[eal_log.n++ % LINES_KEPT], LINE_BYTES, "%s", eal_log.line);
-	if (eal_log.starting)
+	if (eal_log.quiet)
 		log_debug("dpdk: %s", eal_log.line);
 	else
 		log_info("dpdk: %s", eal_log.line);
@@ -98,6 +98,11 @@ void eal_log_recall(char *out, size_t out_len)
 		used += (size_t)n;
 	}
 	funlockfile(eal_log.stream);
+}
+
+void eal_log_closing(void)
+{
+	eal_log.quiet = true;
 }
 
 // The libraries below net_af_xdp write to standard error on their own, a dozen lines for each port.
@@ -201,14 +206,14 @@ static int start(char *err, size_t err_len)
 	eal_args_line(&eal_args, line, sizeof(line));
 	log_info("EAL options: %s", line);
 	log_attach();
-	eal_log.starting = true;
+	eal_log.quiet = true;
 	// Threads inherit the mask: whatever EAL makes stays deaf, the control loop hears.
 	signals_blockable(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int rc = init_quietly(&eal_args);
 	int error = rte_errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	eal_log.starting = false;
+	eal_log.quiet = false;
 	bpf_quiet("libbpf.so.1", "libbpf_set_print");
 	bpf_quiet("libxdp.so.1", "libxdp_set_print");
 	return rc < 0 ? explain(error, err, err_len) : EXIT_CODE_OK;

@@ -24,6 +24,9 @@ void eal_stop(void);
 // eal_log_forget, newest last, on one line; "" if none.
 void eal_log_forget(void);
 void eal_log_recall(char *out, size_t out_len);
+// From here on its lines are for -vv: drivers that close their ports complain of what the launcher
+// does for them.
+void eal_log_closing(void);
 
 // Every signal that can be blocked with sense: not the synchronous faults.
 void signals_blockable(sigset_t *set);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "identity.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,7 +14,8 @@
 #include "directory.h"
 #include "log.h"
 
-#define LOOKUP_BYTES 16384
+#define LOOKUP_BYTES   16384
+#define SYSTEM_UID_MAX 999 // login.defs, SYS_UID_MAX: services, not people
 
 static int find_user(const char *user, struct identity *out, char *err, size_t err_len)
 {
@@ -75,6 +77,50 @@ int identity_find(
 	return 0;
 }
 
+static bool folder_of(const char *path, char *out, size_t out_len)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (!slash || slash == path || (size_t)(slash - path) >= out_len)
+		return false;
+	snprintf(out, out_len, "%.*s", (int)(slash - path), path);
+	return true;
+}
+
+int identity_choose(const struct gateway *gateway, struct identity *out, char *err, size_t err_len)
+{
+	static char buffer[LOOKUP_BYTES];
+	char events[PATH_MAX];
+	const char *folders[] = {NULL, gateway->paths.state, gateway->paths.cache};
+	const char *decisive = NULL;
+	struct passwd entry, *found = NULL;
+	struct stat st;
+	uid_t owner = 0;
+
+	if (gateway->user || geteuid() != 0)
+		return identity_find(gateway->user, gateway->group, out, err, err_len);
+	*out = (struct identity){0};
+	if (gateway->paths.events && strcmp(gateway->paths.events, "-") != 0 &&
+		folder_of(gateway->paths.events, events, sizeof(events)))
+		folders[0] = events;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		if (!folders[i] || lstat(folders[i], &st) < 0 || !S_ISDIR(st.st_mode) ||
+			st.st_uid == 0)
+			continue;
+		if (st.st_uid > SYSTEM_UID_MAX || (decisive && st.st_uid != owner))
+			return 0; // a person's, or of several: not for us to choose
+		owner = st.st_uid;
+		decisive = folders[i];
+	}
+	if (!decisive || getpwuid_r(owner, &entry, buffer, sizeof(buffer), &found) || !found)
+		return 0;
+	char name[sizeof(out->user)];
+	snprintf(name, sizeof(name), "%s", entry.pw_name);
+	int rc = identity_find(name, NULL, out, err, err_len);
+	snprintf(out->folder, sizeof(out->folder), "%s", decisive);
+	return rc;
+}
+
 void identity_give(const struct identity *identity, const char *path, bool group)
 {
 	gid_t gid = group ? identity->gid : (gid_t)-1;
@@ -96,22 +142,75 @@ static void folder(const struct identity *identity, const char *path)
 			strerror(errno));
 }
 
-static bool folder_of(const char *path, char *out, size_t out_len)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	if (!slash || slash == path || (size_t)(slash - path) >= out_len)
-		return false;
-	snprintf(out, out_len, "%.*s", (int)(slash - path), path);
-	return true;
-}
-
 static void folder_for(const struct identity *identity, const char *path)
 {
 	char name[PATH_MAX];
 
 	if (folder_of(path, name, sizeof(name)))
 		folder(identity, name);
+}
+
+// Nothing but what a gateway itself puts into a folder: `prefix` begins each of its names.
+static bool all_ours(DIR *entries, const char *prefix, bool empty)
+{
+	unsigned n = 0;
+
+	rewinddir(entries);
+	for (const struct dirent *entry; (entry = readdir(entries));) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			return false;
+		n++;
+	}
+	return n || empty;
+}
+
+static bool give_file(const struct identity *identity, int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	bool given = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
+		     st.st_nlink == 1 &&
+		     fchown(fd, identity->uid, st.st_gid ? (gid_t)-1 : identity->gid) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return given;
+}
+
+// What a start as root has left: a folder that nobody but root can write, or the user's own.
+// `empty`: also one without anything, as it is for us alone.
+static void take_over(
+	const struct identity *identity, const char *path, const char *prefix, bool empty)
+{
+	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	struct stat st;
+	unsigned n = 0;
+
+	if (!entries || fstat(fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != identity->uid) ||
+		st.st_mode & S_IWOTH || (st.st_uid == 0 && st.st_mode & S_IWGRP))
+		goto out;
+	if (st.st_uid == 0 && !all_ours(entries, prefix, empty))
+		goto out;
+	rewinddir(entries);
+	for (const struct dirent *entry; (entry = readdir(entries));) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+			n += give_file(identity, fd, entry->d_name);
+	}
+	if (st.st_uid == 0 && fchown(fd, identity->uid, st.st_gid ? (gid_t)-1 : identity->gid) == 0)
+		log_notice("%s and what is in it were root's, of a start as root: given to user "
+			   "\"%s\"",
+			path, identity->user);
+	else if (n)
+		log_notice("%u files in %s were root's, of a start as root: given to user \"%s\"",
+			n, path, identity->user);
+out:
+	if (entries)
+		closedir(entries);
+	else if (fd >= 0)
+		close(fd);
 }
 
 // A regular file of root's, whether it was there (of a run as root) or is made here. Not what a
@@ -132,8 +231,15 @@ static void event_file(const struct identity *identity, const char *path)
 
 void identity_prepare(const struct identity *identity, const struct gateway *gateway)
 {
+	char events[PATH_MAX];
+
 	if (!identity->change)
 		return;
+	take_over(identity, gateway->paths.cache, "sigdb-", true);
+	take_over(identity, gateway->paths.state, "conn-cache.", true);
+	if (strcmp(gateway->paths.events, "-") != 0 &&
+		folder_of(gateway->paths.events, events, sizeof(events)))
+		take_over(identity, events, gateway->paths.events + strlen(events) + 1, false);
 	folder_for(identity, gateway->paths.events);
 	folder_for(identity, gateway->paths.control);
 	folder(identity, gateway->paths.cache);
@@ -148,10 +254,14 @@ static void want(
 	if (!path || access(path, mode) == 0 || errno == ENOENT)
 		return;
 	int error = errno;
+	// Who was not to become anybody is root, or as the service manager started it.
+	const char *user = identity->user[0] ? identity->user : "root";
 
+	if (!identity->change && geteuid() != 0)
+		return; // its own files: whoever opens them tells
 	if (mode & W_OK)
 		log_warning("%s: user \"%s\" cannot write it (%s): %s; mend it: chown %s %s", path,
-			identity->user, strerror(error), consequence, identity->user, path);
+			user, strerror(error), consequence, user, path);
 	else
 		log_warning(
 			"%s: user \"%s\" cannot read it (%s): %s; mend it: chgrp %s %s && chmod "

@@ -69,10 +69,12 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 		}
 	}
 	launcher_clean(plan);
-	if (name >= 0)
-		close(name);
 	send(fd, "", 1, MSG_NOSIGNAL); // if it still waits
 	close(fd);
+	wait_for_death(plan);
+	launcher_clean_eal(plan);
+	if (name >= 0)
+		close(name);
 	// Before forwarding nothing was promised to a bypass that would have to be taken back.
 	if (announced && badly)
 		hook_add(&hook, LAUNCHER_FAILED);
@@ -177,11 +179,33 @@ static int take_name(const struct gateway *gateway)
 	return -1;
 }
 
+// What ps shows of us, in the place of the gateway's command line, which fork has copied.
+static void title(void)
+{
+	static const char text[] = "sluice: launcher";
+	unsigned long begin = 0, end = 0;
+	char stat[2048];
+	FILE *file = fopen("/proc/self/stat", "re");
+	size_t n = file ? fread(stat, 1, sizeof(stat) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	stat[n] = '\0';
+	char *at = strrchr(stat, ')'); // the name before it may have blanks
+	for (unsigned field = 2; at && field < 48; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || sscanf(at, " %lu %lu", &begin, &end) != 2 || end <= begin + sizeof(text))
+		return;
+	memset((void *)begin, 0, end - begin);
+	memcpy((void *)begin, text, sizeof(text));
+}
+
 // In the child. Nobody's signal is for us: we end with the gateway, and hear of that by our socket.
 static void separate(void)
 {
 	setsid();
 	prctl(PR_SET_NAME, "sluice-launcher");
+	title();
 }
 
 int launcher_start(struct launcher *launcher, const struct gateway *gateway,

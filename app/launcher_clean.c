@@ -161,7 +161,7 @@ static void remove_pidfile(const struct launcher_plan *plan)
 }
 
 // With our prefix another program may run, too: only sockets that nobody answers go.
-static void clean_eal(const struct launcher_plan *plan)
+void launcher_clean_eal(const struct launcher_plan *plan)
 {
 	char path[sizeof(plan->eal_dir) + 256 + 2];
 	DIR *names = opendir(plan->eal_dir);
@@ -191,5 +191,4 @@ void launcher_clean(const struct launcher_plan *plan)
 		strncmp(plan->gateway->http.listen, "unix:", strlen("unix:")) == 0)
 		launcher_remove_socket(plan->gateway->http.listen + strlen("unix:"), SOCK_STREAM);
 	remove_pidfile(plan);
-	clean_eal(plan);
 }

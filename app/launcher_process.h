@@ -33,6 +33,8 @@ void launcher_plan_ports_taken(struct launcher_plan *plan);
 void launcher_plan_again(struct launcher_plan *plan, unsigned index, int fd);
 // The gateway is gone, or has let go of everything.
 void launcher_clean(const struct launcher_plan *plan);
+// Its process has ended: EAL's sockets, which are open until then.
+void launcher_clean_eal(const struct launcher_plan *plan);
 // The stale socket of a process that died; one that answers stays.
 void launcher_remove_socket(const char *path, int type);
 

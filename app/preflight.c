@@ -241,11 +241,14 @@ static void check_service(const struct gateway *gateway, struct preflight *out)
 {
 	struct identity identity;
 	char err[512];
-	int rc = identity_find(gateway->user, gateway->group, &identity, err, sizeof(err));
+	int rc = identity_choose(gateway, &identity, err, sizeof(err));
 
 	if (rc < 0)
 		preflight_note(out, rc == -ENOENT ? EXIT_CODE_CONFIG : EXIT_CODE_PERMISSION, "user",
 			"%s", err);
+	else if (identity.folder[0])
+		preflight_note(out, 0, "user", "%s, group %s: who %s belongs to", identity.user,
+			identity.group, identity.folder);
 	else if (gateway->user)
 		preflight_note(out, 0, "user", "%s, group %s", identity.user, identity.group);
 	if (!gateway->hook.n_command)

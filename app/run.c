@@ -69,6 +69,7 @@ struct run { // everything, in the order in which it is made
 	struct standby *standby;   // when inspection fails open
 	struct port_links *links;
 	bool forwarded;   // lcores have run
+	uint64_t stop_ns; // when they were told to end
 	bool lcores_lost; // a lcore has not left: nothing of it may be freed
 	char err[ERR_BYTES];
 };
@@ -455,7 +456,7 @@ static void drain_lcores(struct run *run, uint64_t deadline_ns)
 
 static void stop_forwarding(struct run *run)
 {
-	uint64_t began = clock_ns(), drain = run->gateway->drain_s * NS_PER_S;
+	uint64_t began = run->stop_ns = clock_ns(), drain = run->gateway->drain_s * NS_PER_S;
 
 	run->lcores_lost = lcores_stop(run->dp, drain / 2, pump, run) < 0;
 	standby_free(run->standby); // what came for a lcore that stands still has been sent then
@@ -470,7 +471,6 @@ static void stop_forwarding(struct run *run)
 	sink_stats_event(run->sink, clock_ns());
 	sink_flush(run->sink);
 	run_ledger_say(run->dp, false);
-	log_notice("stopped in %" PRIu64 " ms", (uint64_t)((clock_ns() - began) / NS_PER_MS));
 }
 
 static bool take_over(void *ctx, unsigned lcore)
@@ -512,6 +512,7 @@ static void undo(struct run *run, int code)
 	if (run->lcores_lost)
 		return; // the kernel takes it all back
 	port_links_free(run->links);
+	eal_log_closing();
 	if (run->ports_up)
 		ports_close(run->dp);
 	scan_threads_free(run->scan);
@@ -535,6 +536,9 @@ static void undo(struct run *run, int code)
 	pidfile_drop(&run->pidfile);
 	service_close(&run->service);
 	confinement_end(&run->confinement, code != EXIT_CODE_OK);
+	if (run->forwarded) // nothing is said after it
+		log_notice("stopped in %" PRIu64 " ms",
+			(uint64_t)((clock_ns() - run->stop_ns) / NS_PER_MS));
 	gateway_free(run->gateway);
 	if (compiling)
 		_exit(code);

@@ -181,6 +181,16 @@ static bool write_all(int fd, const void *bytes, size_t length)
 	return true;
 }
 
+// Written by root into a folder of a service's user.
+static void give_to_owner(int fd, const char *dir)
+{
+	struct stat folder;
+
+	if (geteuid() == 0 && !stat(dir, &folder) && folder.st_uid != 0 &&
+		fchown(fd, folder.st_uid, folder.st_gid))
+		return; // it can be read all the same
+}
+
 void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
 	hs_database_t *const parts[SIGDB_PARTS])
 {
@@ -208,8 +218,9 @@ void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
 		good = write_all(fd, &head, sizeof(head)) && write_all(fd, key, key_len);
 		for (unsigned part = 0; good && part < SIGDB_PARTS; part++)
 			good = write_all(fd, serial[part], size[part]);
-		// a service that starts as root reads it as its own user later
+		// a service that starts as root reads it as its own user later, and removes it
 		good = good && !fchmod(fd, 0644) && !fsync(fd);
+		give_to_owner(fd, dir);
 		close(fd);
 		if (!good || rename(temporary, path))
 			unlink(temporary);
