@@ -13,6 +13,7 @@
 #include "options.h"
 #include "policy_load.h"
 #include "signature_load.h"
+#include "signatures_path.h"
 
 #define JSON_BYTES (1u << 20)
 

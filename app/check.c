@@ -13,6 +13,7 @@
 #include "reload.h"
 #include "run.h"
 #include "signature_load.h"
+#include "signatures_path.h"
 
 struct check_arguments {
 	const char *gateway;

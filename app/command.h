@@ -16,8 +16,5 @@ int version_main(int argc, char **argv); // `sluice version`
 int config_errors_print(struct config_errors *errors);
 // policy.json beside gateway.json: what `run` takes without -p.
 void policy_path_default(const char *gateway_path, char *out, size_t out_len);
-// signatures/ beside the policy (a source tree and an installation both have it), else the
-// system's.
-void signatures_path_default(const char *policy_path, char *out, size_t out_len);
 
 #endif

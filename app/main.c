@@ -70,8 +70,13 @@ int main(int argc, char **argv)
 	names[COMMANDS] = NULL;
 	const char *near = nearest_word(word, names);
 	fprintf(stderr, "sluice: unknown command \"%s\"", word);
-	if (near)
+	if (near) {
 		fprintf(stderr, "; did you mean %s?", near);
+	} else {
+		fprintf(stderr, "; commands:");
+		for (size_t i = 0; i < COMMANDS; i++)
+			fprintf(stderr, " %s", names[i]);
+	}
 	fprintf(stderr, "\nTry 'sluice --help'.\n");
 	return EXIT_CODE_USAGE;
 }

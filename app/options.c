@@ -181,6 +181,21 @@ static int parse_short(const struct option_command *command, int argc, char **ar
 	return -1;
 }
 
+// The option that a file was to be named by: -p for a policy, -c for the rest of JSON. 0: none.
+static char letter_for(const struct option_command *command, const char *word)
+{
+	const char *end = strrchr(word, '.');
+	char wanted = strstr(word, "policy") ? 'p' : 'c';
+
+	if (!end || strcmp(end, ".json") != 0)
+		return 0;
+	for (const struct option_row *row = command->rows; row->name; row++) {
+		if (row->letter == wanted)
+			return wanted;
+	}
+	return 0;
+}
+
 int options_parse(const struct option_command *command, int argc, char **argv, char ***operands,
 	int *n_operands, char ***rest, int *n_rest)
 {
@@ -208,8 +223,13 @@ int options_parse(const struct option_command *command, int argc, char **argv, c
 	}
 	*n_operands = n;
 	if (n && !command->takes_operands) {
-		fprintf(stderr, "sluice %s: unexpected argument \"%s\"\n", command->name,
-			(*operands)[0]);
+		const char *word = (*operands)[0];
+		char letter = letter_for(command, word);
+
+		fprintf(stderr, "sluice %s: unexpected argument \"%s\"", command->name, word);
+		if (letter)
+			fprintf(stderr, "; did you mean -%c %s?", letter, word);
+		fputc('\n', stderr);
 		return usage_error(command);
 	}
 	return -1;

@@ -29,12 +29,11 @@ struct replay_options {
 	const char *against;    // policy to compare it with, or NULL
 	bool json;              // of what differs
 	const char *signatures; // directory
-	char *signatures_owned;
-	const char *cache;   // directory of compiled signatures, or NULL
-	const char *write;   // capture, or NULL
-	const char *events;  // EVE JSON lines, or NULL
-	const char *stats;   // JSON, or NULL
-	const char *streams; // CSV, or NULL
+	const char *cache;      // directory of compiled signatures, or NULL
+	const char *write;      // capture, or NULL
+	const char *events;     // EVE JSON lines, or NULL
+	const char *stats;      // JSON, or NULL
+	const char *streams;    // CSV, or NULL
 	struct address_set inside;
 	bool has_inside;
 	enum replay_checksum checksum;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay.h"
+#include "signatures_path.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -7,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_USAGE        2
-#define SIGNATURES_SYSTEM "/usr/share/sluice/signatures"
 #define FLOWS_DEFAULT     65536u
 #define FLOWS_MAX         (1u << 24)
 #define LCORES_REPLAY_MAX 8u
@@ -24,7 +25,7 @@ static const char help[] =
 	"\n"
 	"  -p, --policy FILE       policy.json (required)\n"
 	"  -g, --signatures DIR    signature files; default: signatures/ beside the policy, else\n"
-	"                          " SIGNATURES_SYSTEM "\n"
+	"                          those of the source tree, else the installed ones\n"
 	"      --cache DIR         keep compiled signatures there\n"
 	"  -w, --write FILE        what leaves the gateway, as pcap\n"
 	"  -e, --events FILE       events, as EVE JSON lines (- is standard output)\n"
@@ -122,17 +123,36 @@ static int inside_add(struct replay_options *options, const char *text)
 	return -1;
 }
 
-// signatures/ beside the policy: what a source tree and an installation both have.
+// What is written is opened anew: a capture of that name would be lost before it is read.
+static int check_outputs(const struct replay_options *options)
+{
+	const struct {
+		const char *option, *path;
+	} outputs[] = {{"-w", options->write}, {"-e", options->events}, {"--stats", options->stats},
+		{"--streams", options->streams}};
+	struct stat out, in;
+
+	for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
+		if (!outputs[i].path || stat(outputs[i].path, &out) < 0 || !S_ISREG(out.st_mode))
+			continue;
+		for (unsigned n = 0; n < options->n_inputs; n++) {
+			if (stat(options->inputs[n], &in) == 0 && in.st_dev == out.st_dev &&
+				in.st_ino == out.st_ino)
+				return usage(
+					"%s %s: that is the capture that is read, and would be "
+					"lost: name another file",
+					outputs[i].option, outputs[i].path);
+		}
+	}
+	return -1;
+}
+
 static void signatures_default(struct replay_options *options)
 {
-	const char *slash = strrchr(options->policy, '/');
-	int length = slash ? (int)(slash - options->policy) + 1 : 0;
+	static char path[4096];
 
-	if (asprintf(&options->signatures_owned, "%.*ssignatures", length, options->policy) < 0)
-		options->signatures_owned = NULL;
-	options->signatures = options->signatures_owned;
-	if (!options->signatures || access(options->signatures, R_OK) != 0)
-		options->signatures = SIGNATURES_SYSTEM;
+	signatures_path_default(options->policy, path, sizeof path);
+	options->signatures = path;
 }
 
 enum long_option {
@@ -221,6 +241,9 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 					options->streams || options->n_reloads))
 		return usage("--against only compares: -w, -e, --stats, --streams and --reload are "
 			     "not for it");
+	int code = check_outputs(options);
+	if (code >= 0)
+		return code;
 	if (options->has_inside)
 		address_set_seal(&options->inside);
 	if (!options->signatures)
@@ -231,6 +254,4 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 void replay_options_fini(struct replay_options *options)
 {
 	address_set_free(&options->inside);
-	free(options->signatures_owned);
-	options->signatures_owned = NULL;
 }

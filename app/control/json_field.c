@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nearest.h"
+#include "json_hint.h"
 
 const char *json_field_key(const struct json_field *field)
 {
@@ -134,8 +134,8 @@ static void read_one(
 static void tell_unknown(
 	const struct json_at *at, const struct json_field *fields, const struct json_later *later)
 {
-	struct nearest nearest = nearest_to(at->key);
-	char list[512];
+	const struct json_field *known = fields;
+	char list[512], hint[160];
 	size_t used = 0;
 
 	for (; later && later->key; later++) {
@@ -149,13 +149,13 @@ static void tell_unknown(
 	for (; fields->name; fields++) {
 		const char *key = json_field_key(fields);
 
-		nearest_offer(&nearest, key);
 		if (key[0] != '$' && used < sizeof list)
 			used += (size_t)snprintf(
 				list + used, sizeof list - used, "%s%s", used ? ", " : "", key);
 	}
-	if (nearest_get(&nearest))
-		json_at_error(at, "unknown key; did you mean \"%s\"?", nearest_get(&nearest));
+	json_hint_key(at->key, known, hint, sizeof hint);
+	if (hint[0])
+		json_at_error(at, "unknown key%s", hint);
 	else
 		json_at_error(at, "unknown key; known here: %s", list);
 }

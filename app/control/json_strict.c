@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nearest.h"
+#include "json_hint.h"
 
 struct json_at json_at_root(const struct json_doc *doc)
 {
@@ -96,13 +96,18 @@ const char *json_describe(const json_t *value, char *out, size_t out_len)
 	return out;
 }
 
-static bool wrong_type(const struct json_at *at, const char *expected)
+static bool wrong_type_hint(const struct json_at *at, const char *expected, const char *hint)
 {
 	char got[80];
 
-	json_at_error(
-		at, "expected %s, got %s", expected, json_describe(at->value, got, sizeof got));
+	json_at_error(at, "expected %s, got %s%s", expected,
+		json_describe(at->value, got, sizeof got), hint);
 	return false;
+}
+
+static bool wrong_type(const struct json_at *at, const char *expected)
+{
+	return wrong_type_hint(at, expected, "");
 }
 
 bool json_want_object(const struct json_at *at)
@@ -112,10 +117,12 @@ bool json_want_object(const struct json_at *at)
 
 bool json_want_array(const struct json_at *at, size_t min, size_t max)
 {
+	char hint[256];
 	size_t n;
 
 	if (!json_is_array(at->value))
-		return wrong_type(at, "an array");
+		return wrong_type_hint(
+			at, "an array", json_hint_array(at->value, hint, sizeof hint));
 	n = json_array_size(at->value);
 	if (n < min) {
 		json_at_error(at, "%zu or more entries expected, got %zu", min, n);
@@ -173,7 +180,10 @@ bool json_want_integer(const struct json_at *at, uint64_t min, uint64_t max, uin
 		if (real < 9e15 && real > -9e15 && real != (double)(json_int_t)real)
 			return wrong_type(at, "an integer");
 	} else if (!json_is_integer(at->value)) {
-		return wrong_type(at, "an integer");
+		char hint[64];
+
+		return wrong_type_hint(
+			at, "an integer", json_hint_integer(at->value, hint, sizeof hint));
 	}
 	if (n < 0 || (uint64_t)n < min || (uint64_t)n > max) {
 		json_at_error(at,
@@ -212,8 +222,8 @@ bool json_want_word(const struct json_at *at, const char *const *words, unsigned
 {
 	const char *text = json_string_value(at->value);
 	char list[256] = "";
+	char hint[160];
 	size_t used = 0;
-	struct nearest nearest;
 
 	for (unsigned i = 0; words[i]; i++) {
 		if (text && strcmp(text, words[i]) == 0) {
@@ -230,14 +240,8 @@ bool json_want_word(const struct json_at *at, const char *const *words, unsigned
 		snprintf(expected, sizeof expected, "one of the words %s", list);
 		return wrong_type(at, expected);
 	}
-	nearest = nearest_to(text);
-	for (unsigned i = 0; words[i]; i++)
-		nearest_offer(&nearest, words[i]);
-	if (nearest_get(&nearest))
-		json_at_error(at, "\"%.40s\" is not one of %s; did you mean \"%s\"?", text, list,
-			nearest_get(&nearest));
-	else
-		json_at_error(at, "\"%.40s\" is not one of %s", text, list);
+	json_at_error(at, "\"%.40s\" is not one of %s%s", text, list,
+		json_hint_word(text, words, hint, sizeof hint));
 	return false;
 }
 

@@ -139,8 +139,9 @@ static const struct address_set *find_set(
 		json_at_error(at, "no address set is named \"%.64s\"; did you mean \"%s\"?", name,
 			nearest_get(&nearest));
 	else
-		json_at_error(
-			at, "no address set is named \"%.64s\": define it in $.address_sets", name);
+		json_at_error(at,
+			"no address set is named \"%.64s\": define it in $.address_sets%s", name,
+			strchr(name, '.') ? ", or write its addresses, if it is a host" : "");
 	return NULL;
 }
 

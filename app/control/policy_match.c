@@ -39,6 +39,11 @@ static bool tell_unknown(const struct json_at *at, const char *what, const struc
 		json_at_error(at,
 			"unknown %s \"%s\"; did you mean \"%s\"? `sluice apps` lists them", what,
 			nearest->word, nearest_get(nearest));
+	else if (strchr(nearest->word, '.'))
+		json_at_error(at,
+			"unknown %s \"%s\"; `sluice apps` lists them; for a host of yours write "
+			"\"applications\": [{\"id\": \"...\", \"sni\": [\"%s\"]}]",
+			what, nearest->word, nearest->word);
 	else
 		json_at_error(
 			at, "unknown %s \"%s\"; `sluice apps` lists them", what, nearest->word);

@@ -272,14 +272,16 @@ static int read_folder(
 	if (count < 0) {
 		rc = -errno;
 		config_error_add(errors, dir, "",
-			"cannot read the signatures' folder: %s; \"paths.signatures\" in "
-			"gateway.json names it",
+			"cannot read the signatures' folder: %s; -g DIR (check, replay), or "
+			"\"paths.signatures\" in gateway.json, names it",
 			strerror(-rc));
 		return rc;
 	}
 	if (!count)
 		config_error_add(errors, dir, "",
-			"no signature file (*.json) here: nothing could be classified");
+			"no signature file (*.json) here: nothing could be classified; -g DIR "
+			"(check, replay), or \"paths.signatures\" in gateway.json, names the "
+			"folder");
 	for (int i = 0; i < count; i++) {
 		int one = read_file(reader, dir, names[i]->d_name);
 

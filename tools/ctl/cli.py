@@ -38,7 +38,14 @@ def main(arguments):
         from . import complete
 
         return complete.main(arguments[1:])
-    options, unknown = grammar.grammar_new().parser.parse_known_args(arguments)
+    words = grammar.grammar_new()
+    grammar.Parser.given, grammar.Parser.commands = arguments, [prog.split(" ", 1)[1] for prog in words.leaves]
+    first = next((word for word in arguments if not word.startswith("-") or word == "--"), None)
+    if first and first not in words.nouns.choices:  # "--sock X": X is no noun, the option is what is wrong
+        for word in arguments[:arguments.index(first)]:
+            if word.split("=")[0] not in words.parser._option_string_actions:
+                words.parser.error("unrecognized arguments: %s" % word)
+    options, unknown = words.parser.parse_known_args(arguments)
     if unknown:  # told by the command whose options they are not
         options.leaf.error("unrecognized arguments: %s" % " ".join(unknown))
     settle(options)

@@ -91,24 +91,58 @@ def timeout(text):
 timeout.__name__ = "time-out (seconds)"
 
 
+# What others call it; a verb alone, or of another grammar.
+SYNONYMS = {"flows": "flow list", "connections": "flow list", "sessions": "flow list", "rules": "policy show",
+            "status": "stats", "counters": "stats", "block": "cache add", "unblock": "cache del", "ban": "cache add",
+            "kill": "flow reset", "why": "explain", "watch": "top", "monitor": "top",
+            "load": "policy reload", "config": "policy show", "ls": "flow list"}
+VERBS = {"rm": "del", "remove": "del", "delete": "del", "ls": "list", "get": "show", "print": "show", "clear": "flush",
+         "load": "reload", "apply": "reload", "set": "reload", "test": "check", "validate": "check", "block": "reset",
+         "kill": "reset", "drop": "reset", "unblock": "allow", "pass": "allow"}
+
+
+def meant_command(wrong, following, commands):
+    """The command that "cache-list", "list cache", "reload" may have meant; None."""
+    parts = re.split("[-_:.]", wrong)
+    for words in (parts, parts[::-1], parts + following[:1], following[:1] + parts):
+        if " ".join(words) in commands:
+            return " ".join(words)
+    of_verb = [command for command in commands if command.split()[-1] == wrong]
+    if SYNONYMS.get(wrong) or not of_verb:
+        return SYNONYMS.get(wrong)
+    return of_verb[0] if len(of_verb) == 1 else None
+
+
 class Parser(argparse.ArgumentParser):
     """Says what may have been meant. No abbreviations: a script must not break by a new option."""
+
+    given, commands = (), ()  # the command line, and every command: for a noun that is none
 
     def __init__(self, **words):
         super().__init__(allow_abbrev=False, **words)
 
     def error(self, message):
         words = []
+        meant = None
         wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
         if wrong:
             words = re.findall(r"'([^']*)'", wrong.group(2))
+            given = list(Parser.given)
+            if "argument NOUN" in message and wrong.group(1) in given:
+                meant = meant_command(wrong.group(1), given[given.index(wrong.group(1)) + 1:], Parser.commands)
+                meant = meant and "sluicectl " + meant
+            elif "argument VERB" in message and VERBS.get(wrong.group(1)) in words:
+                meant = VERBS[wrong.group(1)]
+        elif message.endswith("are required: VERB") or message.endswith("are required: NOUN"):
+            message += ", one of: " + ", ".join(name for action in self._actions if action.choices
+                                                for name in action.choices if name != "debug")
         else:
             wrong = re.match(r"unrecognized arguments: (--[\w-]+)", message)
             words = [option for action in self._actions for option in action.option_strings]
         if wrong:
             import difflib  # only mistakes pay for it
 
-            near = difflib.get_close_matches(wrong.group(1), words, 1)
+            near = [meant] if meant else difflib.get_close_matches(wrong.group(1), words, 1)
             message += "; did you mean %s?" % near[0] if near else ""
         self.print_usage(sys.stderr)
         self.exit(2, "%s: %s\nTry '%s --help'.\n" % (self.prog, message, self.prog))
