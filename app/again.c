@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include "tx.h"
 
 #define KICKS 64 // of a send: the kernel takes 32 packets at a time
 
@@ -35,7 +36,7 @@ struct again_queue {
 	struct ring fill, completed, rx, tx;
 	uint32_t n_free; // frames that may be sent from
 	uint32_t free[AGAIN_RING];
-	struct tally in, out;
+	struct tally in;
 };
 
 struct again {
@@ -43,10 +44,13 @@ struct again {
 	struct rte_mempool *pool;
 	uint32_t ifindex;
 	unsigned n;
-	struct port_counters past; // of those before
-	int memory_fd;
+	struct again *before;      // no lcore shall be in it, but one may be
+	struct port_counters past; // of those before that one
+	uint8_t offloads;          // set by lcores; 2: told
+	int extras[AGAIN_EXTRAS];  // -1: none
 	size_t memory_bytes;
 	char *memory;
+	struct tally out[LCORES_MAX]; // by tx queue: several may share a socket
 	struct again_queue queues[];
 };
 
@@ -122,34 +126,37 @@ static int xdp_queue(struct again_queue *queue)
 	return 0;
 }
 
-int again_take(struct again_sockets *sockets, struct rte_mempool *pool, const struct again *before,
+int again_take(struct again_sockets *sockets, struct rte_mempool *pool, struct again *before,
 	struct again **out)
 {
 	unsigned n = sockets->answer.queues;
 	bool xdp = sockets->answer.kind == AGAIN_XDP;
 	int rc = 0;
 
-	if (!n || sockets->n_fds != n + xdp)
+	if (!n || sockets->n_fds != n + (xdp ? AGAIN_EXTRAS : 0)) {
+		again_close(sockets);
 		return -EPROTO;
+	}
 	struct again *again =
 		aligned_alloc(64, (sizeof(*again) + n * sizeof(struct again_queue) + 63) / 64 * 64);
-	if (!again)
+	if (!again) {
+		again_close(sockets);
 		return -ENOMEM;
+	}
 	memset(again, 0, sizeof(*again) + n * sizeof(struct again_queue));
 	again->kind = (enum again_kind)sockets->answer.kind;
 	again->pool = pool;
 	again->ifindex = sockets->answer.ifindex;
 	again->n = n;
-	if (before)
-		again_counters(before, &again->past);
-	again->memory_fd = xdp ? sockets->fds[n] : -1;
+	for (unsigned i = 0; i < AGAIN_EXTRAS; i++)
+		again->extras[i] = xdp ? sockets->fds[n + i] : -1;
 	for (unsigned i = 0; i < n; i++)
 		again->queues[i].fd = sockets->fds[i];
 	sockets->n_fds = 0; // they are ours
 	if (xdp) {
 		again->memory_bytes = (size_t)n * AGAIN_FRAMES * AGAIN_FRAME;
 		again->memory = mmap(NULL, again->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			again->memory_fd, 0);
+			again->extras[AGAIN_MEMORY], 0);
 		if (again->memory == MAP_FAILED) {
 			rc = -errno;
 			again->memory = NULL;
@@ -159,11 +166,13 @@ int again_take(struct again_sockets *sockets, struct rte_mempool *pool, const st
 		again->queues[i].memory = again->memory + (size_t)i * AGAIN_FRAMES * AGAIN_FRAME;
 		rc = xdp_queue(&again->queues[i]);
 	}
-	if (rc)
+	if (rc) {
 		again_free(again);
-	else
-		*out = again;
-	return rc;
+		return rc;
+	}
+	again->before = before;
+	*out = again;
+	return 0;
 }
 
 static void ring_unmap(const struct ring *ring)
@@ -172,10 +181,34 @@ static void ring_unmap(const struct ring *ring)
 		munmap(ring->map, ring->map_bytes);
 }
 
+bool again_has_before(const struct again *again)
+{
+	return again && again->before;
+}
+
+// Not earlier: until the lcores have left it, it counts.
+void again_free_before(struct again *again)
+{
+	again_counters(again->before, &again->past);
+	again_free(again->before);
+	again->before = NULL;
+}
+
+void again_let_go(struct again *again)
+{
+	for (unsigned i = AGAIN_LINK; i < AGAIN_EXTRAS; i++) {
+		if (again->extras[i] >= 0)
+			close(again->extras[i]);
+		again->extras[i] = -1;
+	}
+}
+
 void again_free(struct again *again)
 {
 	if (!again)
 		return;
+	again_free(again->before);
+	again_let_go(again);
 	for (unsigned i = 0; i < again->n; i++) {
 		const struct again_queue *queue = &again->queues[i];
 
@@ -187,14 +220,22 @@ void again_free(struct again *again)
 	}
 	if (again->memory)
 		munmap(again->memory, again->memory_bytes);
-	if (again->memory_fd >= 0)
-		close(again->memory_fd);
+	if (again->extras[AGAIN_MEMORY] >= 0)
+		close(again->extras[AGAIN_MEMORY]);
 	free(again);
 }
 
 uint32_t again_ifindex(const struct again *again)
 {
 	return again->ifindex;
+}
+
+bool again_has_offloads(struct again *again)
+{
+	uint8_t expected = 1;
+
+	return __atomic_compare_exchange_n(
+		&again->offloads, &expected, 2, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 // True: it is in the mbuf.
@@ -267,13 +308,14 @@ static void kick(struct again_queue *queue)
 	}
 }
 
-static void sent(struct again_queue *queue, const struct rte_mbuf *m)
+static void sent(struct tally *tally, const struct rte_mbuf *m)
 {
-	queue->out.pkts++;
-	queue->out.bytes += m->pkt_len;
+	tally->pkts++;
+	tally->bytes += m->pkt_len;
 }
 
-static uint16_t xdp_send(struct again_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+static uint16_t xdp_send(
+	struct again_queue *queue, struct tally *tally, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint32_t at = ring_own(queue->tx.producer);
 
@@ -291,7 +333,7 @@ static uint16_t xdp_send(struct again_queue *queue, struct rte_mbuf **pkts, uint
 		if (from != to)
 			memcpy(to, from, length);
 		*desc_at(&queue->tx, at + i) = (struct xdp_desc){.addr = frame, .len = length};
-		sent(queue, pkts[i]);
+		sent(tally, pkts[i]);
 	}
 	ring_write(queue->tx.producer, at + n);
 	rte_pktmbuf_free_bulk(pkts, n);
@@ -299,8 +341,14 @@ static uint16_t xdp_send(struct again_queue *queue, struct rte_mbuf **pkts, uint
 	return n;
 }
 
+static void note_offloads(struct again *again)
+{
+	if (!__atomic_load_n(&again->offloads, __ATOMIC_RELAXED))
+		__atomic_store_n(&again->offloads, 1, __ATOMIC_RELAXED);
+}
+
 // The kernel takes the outer tag off and tells it aside.
-static bool put_tag_back(struct rte_mbuf **m, struct msghdr *message)
+static bool read_aside(struct again *again, struct rte_mbuf **m, struct msghdr *message)
 {
 	struct tpacket_auxdata aside;
 
@@ -308,6 +356,8 @@ static bool put_tag_back(struct rte_mbuf **m, struct msghdr *message)
 		if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
 			continue;
 		memcpy(&aside, CMSG_DATA(c), sizeof(aside));
+		if (unlikely(aside.tp_status & TP_STATUS_CSUMNOTREADY))
+			note_offloads(again);
 		if (!(aside.tp_status & TP_STATUS_VLAN_VALID))
 			continue;
 		char *front = rte_pktmbuf_prepend(*m, sizeof(struct rte_vlan_hdr));
@@ -323,7 +373,7 @@ static bool put_tag_back(struct rte_mbuf **m, struct msghdr *message)
 }
 
 // A datagram, or of a tap a frame; its length, 0: there is none, -1: it was of no use.
-static ssize_t take_one(const struct again *again, struct again_queue *queue, struct rte_mbuf **m)
+static ssize_t take_one(struct again *again, struct again_queue *queue, struct rte_mbuf **m)
 {
 	char aside[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
 	struct iovec iov = {rte_pktmbuf_mtod(*m, void *), rte_pktmbuf_tailroom(*m)};
@@ -338,8 +388,11 @@ static ssize_t take_one(const struct again *again, struct again_queue *queue, st
 		return 0;
 	(*m)->data_len = (uint16_t)n;
 	(*m)->pkt_len = (uint32_t)n;
-	if (again->kind == AGAIN_PACKET &&
-		(message.msg_flags & MSG_TRUNC || !put_tag_back(m, &message))) {
+	if (again->kind != AGAIN_PACKET)
+		return n;
+	if (message.msg_flags & MSG_TRUNC)
+		note_offloads(again);
+	if (message.msg_flags & MSG_TRUNC || !read_aside(again, m, &message)) {
 		queue->in.errors++;
 		return -1;
 	}
@@ -347,7 +400,7 @@ static ssize_t take_one(const struct again *again, struct again_queue *queue, st
 }
 
 static uint16_t socket_receive(
-	const struct again *again, struct again_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+	struct again *again, struct again_queue *queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint16_t taken = 0;
 
@@ -373,7 +426,8 @@ static uint16_t socket_receive(
 	return taken;
 }
 
-static uint16_t socket_send(struct again_queue *queue, struct rte_mbuf **pkts, uint16_t n)
+// One that is refused for good is told alone, when those before it have gone.
+static uint16_t socket_send(int fd, struct tally *tally, struct rte_mbuf **pkts, uint16_t n)
 {
 	char frame[UINT16_MAX];
 	uint16_t i = 0;
@@ -382,13 +436,14 @@ static uint16_t socket_send(struct again_queue *queue, struct rte_mbuf **pkts, u
 		uint32_t length = RTE_MIN(pkts[i]->pkt_len, (uint32_t)sizeof(frame));
 		const void *from = rte_pktmbuf_read(pkts[i], 0, length, frame);
 
-		if (write(queue->fd, from, length) < 0) {
-			if (errno == EAGAIN || errno == ENOBUFS)
-				break; // tried again in the next turn
-			queue->out.errors++;
-		} else {
-			sent(queue, pkts[i]);
+		if (write(fd, from, length) >= 0) {
+			sent(tally, pkts[i]);
+			continue;
 		}
+		if (i || errno == EAGAIN || errno == ENOBUFS)
+			break; // tried again in the next turn
+		tally->errors++;
+		return errno == EMSGSIZE ? TX_TOO_LONG : TX_LINK_LOST;
 	}
 	rte_pktmbuf_free_bulk(pkts, i);
 	return i;
@@ -410,9 +465,9 @@ uint16_t again_transmit(void *ctx, uint16_t index, struct rte_mbuf **pkts, uint1
 	const struct port *port = ctx;
 	struct again *again = __atomic_load_n(&port->again, __ATOMIC_ACQUIRE);
 
-	if (again->kind == AGAIN_XDP)
-		return index < again->n ? xdp_send(&again->queues[index], pkts, n) : 0;
-	return socket_send(&again->queues[0], pkts, n);
+	if (again->kind != AGAIN_XDP)
+		return socket_send(again->queues[0].fd, &again->out[index], pkts, n);
+	return index < again->n ? xdp_send(&again->queues[index], &again->out[index], pkts, n) : 0;
 }
 
 static uint64_t peek(const uint64_t *word)
@@ -430,6 +485,13 @@ void again_counters(const struct again *again, struct port_counters *out)
 	out->tx_pkts += again->past.tx_pkts;
 	out->tx_bytes += again->past.tx_bytes;
 	out->tx_errors += again->past.tx_errors;
+	if (again->before)
+		again_counters(again->before, out);
+	for (unsigned i = 0; i < LCORES_MAX; i++) {
+		out->tx_pkts += peek(&again->out[i].pkts);
+		out->tx_bytes += peek(&again->out[i].bytes);
+		out->tx_errors += peek(&again->out[i].errors);
+	}
 	for (unsigned i = 0; i < again->n; i++) {
 		const struct again_queue *queue = &again->queues[i];
 		struct xdp_statistics xdp = {0};
@@ -439,9 +501,6 @@ void again_counters(const struct again *again, struct port_counters *out)
 		out->rx_bytes += peek(&queue->in.bytes);
 		out->rx_errors += peek(&queue->in.errors);
 		out->rx_nombuf += peek(&queue->in.nombuf);
-		out->tx_pkts += peek(&queue->out.pkts);
-		out->tx_bytes += peek(&queue->out.bytes);
-		out->tx_errors += peek(&queue->out.errors);
 		if (again->kind == AGAIN_XDP &&
 			getsockopt(queue->fd, SOL_XDP, XDP_STATISTICS, &xdp, &length) == 0)
 			out->rx_missed += xdp.rx_dropped + xdp.rx_ring_full;

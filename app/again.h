@@ -23,28 +23,63 @@ enum again_kind { AGAIN_NONE, AGAIN_XDP, AGAIN_PACKET, AGAIN_TAP };
 // The driver's part of a device string; AGAIN_NONE: such a port cannot be taken up again.
 enum again_kind again_kind_of(const char *device);
 
-// The interface of it, as gateway.json names it. `out`: IF_NAMESIZE.
+// The interface that its `iface=` names. `out`: IF_NAMESIZE.
 bool again_interface_of(const char *device, char *out);
 
-// What the launcher answers. With it come `queues` descriptors, and of AGAIN_XDP one more: the
-// packet memory, AGAIN_FRAMES for each queue.
+// Launcher and gateway tell answers apart: one that came too late, of another port, must not be
+// taken for that which is waited for.
+struct again_request {
+	uint8_t word; // LAUNCHER_AGAIN
+	uint8_t port; // its index in gateway.json
+	uint16_t unused;
+	uint32_t sequence;
+};
+
+// What it was about when it failed.
+enum again_step {
+	AGAIN_FIND,
+	AGAIN_SOCKET,
+	AGAIN_PROMISCUOUS,
+	AGAIN_PROGRAM,
+	AGAIN_MAKE, // of a tap
+	AGAIN_SET_UP,
+	AGAIN_TAKE, // in the gateway
+	AGAIN_STEPS_MAX,
+};
+
+// What the launcher answers. With it come `queues` descriptors, and of AGAIN_XDP those of enum
+// again_extra. Whatever hangs on the interface for the port, its XDP program and promiscuous mode
+// too, ends when they are closed: also when the gateway dies, or drops the answer.
 struct again_answer {
+	uint32_t sequence; // of the request, as the next
+	uint32_t port;
 	int32_t error; // -errno; 0: it is done
+	uint32_t step; // enum again_step, of an error
 	uint32_t ifindex;
+	uint32_t mtu; // of the interface
 	uint32_t queues;
 	uint32_t kind;
+};
+
+enum again_extra {
+	AGAIN_MEMORY,   // of packets, AGAIN_FRAMES for each queue
+	AGAIN_LINK,     // holds the program
+	AGAIN_LISTENER, // holds promiscuous mode
+	AGAIN_EXTRAS,
 };
 
 // The launcher: for the port's device and interface.
 struct again_sockets {
 	struct again_answer answer;
-	int fds[AGAIN_QUEUES_MAX + 1];
+	int fds[AGAIN_QUEUES_MAX + AGAIN_EXTRAS];
 	unsigned n_fds;
 };
 void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out);
 void again_close(struct again_sockets *sockets);
 // One message, with its descriptors. 0 or -errno.
 int again_send_sockets(int fd, const struct again_sockets *sockets);
-int again_receive_sockets(int fd, int timeout_ms, struct again_sockets *out);
+// Does not wait. 0: an answer, whatever it says; -EAGAIN: none; -EPROTO: another message, dropped;
+// -EPIPE: the other end is closed.
+int again_receive_sockets(int fd, struct again_sockets *out);
 
 #endif

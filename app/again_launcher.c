@@ -13,7 +13,6 @@
 #include <linux/if_tun.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +44,7 @@ enum again_kind again_kind_of(const char *device)
 
 bool again_interface_of(const char *device, char *out)
 {
-	if (device_arg_of(device, "iface", out, IF_NAMESIZE))
-		return true;
-	// The driver's own choice.
-	snprintf(out, IF_NAMESIZE, "dtap0");
-	return again_kind_of(device) == AGAIN_TAP;
+	return device_arg_of(device, "iface", out, IF_NAMESIZE);
 }
 
 static uint32_t number_of(const char *device, const char *key, uint32_t without)
@@ -96,6 +91,18 @@ static int program_load(int map)
 	return bpf(BPF_PROG_LOAD, &attr);
 }
 
+// By a link, whose descriptor holds the program there: nobody has to take it off. The descriptor,
+// or -errno.
+static int program_link(unsigned ifindex, int program, uint32_t flags)
+{
+	union bpf_attr attr = {.link_create = {.prog_fd = (uint32_t)program,
+				       .target_ifindex = ifindex,
+				       .attach_type = BPF_XDP,
+				       .flags = flags}};
+
+	return bpf(BPF_LINK_CREATE, &attr);
+}
+
 static int program_attach(unsigned ifindex, const int *sockets, uint32_t first, uint32_t n)
 {
 	union bpf_attr map_attr = {.map_type = BPF_MAP_TYPE_XSKMAP,
@@ -118,9 +125,9 @@ static int program_attach(unsigned ifindex, const int *sockets, uint32_t first, 
 		rc = program < 0 ? program : 0;
 	}
 	if (!rc) { // the driver's own mode if it has one, else the general one
-		rc = link_xdp_attach(ifindex, program, 0);
-		if (rc)
-			rc = link_xdp_attach(ifindex, program, XDP_FLAGS_SKB_MODE);
+		rc = program_link(ifindex, program, 0);
+		if (rc < 0 && rc != -EBUSY)
+			rc = program_link(ifindex, program, XDP_FLAGS_SKB_MODE);
 	}
 	if (program >= 0)
 		close(program);
@@ -160,6 +167,26 @@ static int xdp_socket(unsigned ifindex, uint32_t queue, uint16_t flags, char *me
 	return rc ? rc : fd;
 }
 
+// Promiscuous for as long as the socket is open.
+static int listen_to_all(int fd, unsigned ifindex)
+{
+	const struct packet_mreq all = {.mr_ifindex = (int)ifindex, .mr_type = PACKET_MR_PROMISC};
+
+	return set(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all));
+}
+
+static int fail_at(struct again_sockets *out, enum again_step step, int rc)
+{
+	out->answer.step = step;
+	return rc;
+}
+
+static void add(struct again_sockets *out, int fd)
+{
+	out->fds[out->n_fds++] = fd;
+}
+
+// Its queues, then the extras in their order.
 static int open_xdp(const char *device, struct again_sockets *out)
 {
 	uint32_t n = number_of(device, "queue_count", 1),
@@ -167,35 +194,40 @@ static int open_xdp(const char *device, struct again_sockets *out)
 	size_t each = (size_t)AGAIN_FRAMES * AGAIN_FRAME;
 	uint16_t flags = XDP_USE_NEED_WAKEUP;
 	unsigned ifindex = out->answer.ifindex;
+	char *map = MAP_FAILED;
 
 	if (!n || n > AGAIN_QUEUES_MAX)
-		return -E2BIG;
+		return fail_at(out, AGAIN_SOCKET, -E2BIG);
 	if (number_of(device, "force_copy", 0))
 		flags |= XDP_COPY;
-	int memory = memfd_create("sluice-port", MFD_CLOEXEC), rc = 0;
-	if (memory < 0 || ftruncate(memory, (off_t)(n * each)) < 0)
-		rc = -errno;
-	char *map = rc ? MAP_FAILED
-		       : mmap(NULL, n * each, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	if (map == MAP_FAILED)
-		rc = rc ? rc : -errno;
+	int memory = memfd_create("sluice-port", MFD_CLOEXEC);
+	if (memory < 0)
+		return fail_at(out, AGAIN_SOCKET, -errno);
+	if (ftruncate(memory, (off_t)(n * each)) == 0)
+		map = mmap(NULL, n * each, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	int rc = map == MAP_FAILED ? -errno : 0;
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		int fd = xdp_socket(ifindex, first + i, flags, map + i * each);
 		if (fd < 0)
 			rc = fd;
 		else
-			out->fds[out->n_fds++] = fd;
+			add(out, fd);
 	}
-	if (!rc)
-		rc = link_promiscuous_set(&(struct link_state){.ifindex = ifindex});
-	if (!rc)
-		rc = program_attach(ifindex, out->fds, first, n);
 	if (map != MAP_FAILED)
 		munmap(map, n * each); // the sockets keep its pages
+	add(out, memory);
+	if (rc)
+		return fail_at(out, AGAIN_SOCKET, rc);
 	out->answer.queues = n;
-	if (memory >= 0)
-		out->fds[out->n_fds++] = memory; // the last one
-	return rc;
+	int link = program_attach(ifindex, out->fds, first, n);
+	if (link < 0)
+		return fail_at(out, AGAIN_PROGRAM, link);
+	add(out, link);
+	int listener = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // receives nothing
+	if (listener < 0)
+		return fail_at(out, AGAIN_PROMISCUOUS, -errno);
+	add(out, listener);
+	return fail_at(out, AGAIN_PROMISCUOUS, listen_to_all(listener, ifindex));
 }
 
 static int open_packet(struct again_sockets *out)
@@ -203,14 +235,12 @@ static int open_packet(struct again_sockets *out)
 	const struct sockaddr_ll address = {.sll_family = AF_PACKET,
 		.sll_protocol = htons(ETH_P_ALL),
 		.sll_ifindex = (int)out->answer.ifindex};
-	const struct packet_mreq all = {
-		.mr_ifindex = (int)out->answer.ifindex, .mr_type = PACKET_MR_PROMISC};
 	int one = 1, room = PACKET_ROOM;
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
-		return -errno;
-	out->fds[out->n_fds++] = fd;
+		return fail_at(out, AGAIN_SOCKET, -errno);
+	add(out, fd);
 	out->answer.queues = 1;
 	set(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
 	set(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
@@ -219,27 +249,43 @@ static int open_packet(struct again_sockets *out)
 		rc = set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
 	if (!rc && bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		rc = -errno;
-	return rc ? rc : set(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all));
+	if (rc)
+		return fail_at(out, AGAIN_SOCKET, rc);
+	return fail_at(out, AGAIN_PROMISCUOUS, listen_to_all(fd, out->answer.ifindex));
 }
 
-// A tap's interface is the gateway's own: it is made here, unless somebody else has been quicker.
+// A tap's interface is the gateway's own: it is made here, or not at all. One of that name that
+// somebody else has made, perhaps of another port, is never joined.
 static int open_tap(const char *interface, uint32_t mtu, struct again_sockets *out)
 {
-	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI};
+	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | (short)IFF_TUN_EXCL};
 	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
-		return -errno;
-	out->fds[out->n_fds++] = fd;
+		return fail_at(out, AGAIN_MAKE, -errno);
+	add(out, fd);
 	out->answer.queues = 1;
 	memcpy(request.ifr_name, interface, strnlen(interface, IFNAMSIZ - 1));
 	if (ioctl(fd, TUNSETIFF, &request) < 0) {
-		request.ifr_flags |= IFF_MULTI_QUEUE;
-		if (errno != EINVAL || ioctl(fd, TUNSETIFF, &request) < 0)
-			return -errno;
+		int rc = if_nametoindex(interface) ? -EEXIST : -errno;
+		return fail_at(out, AGAIN_MAKE, rc);
 	}
 	out->answer.ifindex = if_nametoindex(interface);
-	return link_up(out->answer.ifindex, mtu);
+	return fail_at(out, AGAIN_SET_UP, link_up(out->answer.ifindex, mtu));
+}
+
+static uint32_t mtu_of(const char *interface)
+{
+	struct ifreq request = {0};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint32_t mtu = 0;
+
+	memcpy(request.ifr_name, interface, strnlen(interface, IFNAMSIZ - 1));
+	if (fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0)
+		mtu = (uint32_t)request.ifr_mtu;
+	if (fd >= 0)
+		close(fd);
+	return mtu;
 }
 
 void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out)
@@ -260,6 +306,7 @@ void again_open(const char *device, const char *interface, uint32_t mtu, struct 
 	if (rc < 0)
 		again_close(out);
 	out->answer.error = rc;
+	out->answer.mtu = mtu_of(interface);
 }
 
 void again_close(struct again_sockets *sockets)
@@ -271,7 +318,7 @@ void again_close(struct again_sockets *sockets)
 
 union control {
 	struct cmsghdr header;
-	char room[CMSG_SPACE(sizeof(int) * (AGAIN_QUEUES_MAX + 1))];
+	char room[CMSG_SPACE(sizeof(int) * (AGAIN_QUEUES_MAX + AGAIN_EXTRAS))];
 };
 
 int again_send_sockets(int fd, const struct again_sockets *sockets)
@@ -294,9 +341,8 @@ int again_send_sockets(int fd, const struct again_sockets *sockets)
 	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-int again_receive_sockets(int fd, int timeout_ms, struct again_sockets *out)
+int again_receive_sockets(int fd, struct again_sockets *out)
 {
-	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
 	struct iovec iov = {&out->answer, sizeof(out->answer)};
 	union control control;
 	struct msghdr message = {.msg_iov = &iov,
@@ -305,18 +351,16 @@ int again_receive_sockets(int fd, int timeout_ms, struct again_sockets *out)
 		.msg_controllen = sizeof(control)};
 
 	*out = (struct again_sockets){0};
-	if (poll(&pollfd, 1, timeout_ms) != 1)
-		return -ETIMEDOUT;
 	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
-		return -errno;
+		return errno == EINTR ? -EAGAIN : -errno;
 	const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
 		out->n_fds = (unsigned)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
 		memcpy(out->fds, CMSG_DATA(header), out->n_fds * sizeof(int));
 	}
-	if (n == (ssize_t)sizeof(out->answer))
-		return out->answer.error;
+	if (n == (ssize_t)sizeof(out->answer) && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		return 0;
 	again_close(out);
 	return n ? -EPROTO : -EPIPE;
 }

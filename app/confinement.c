@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <rte_ethdev.h>
 #include "eal_args.h"
 #include "log.h"
 #include "options.h"
@@ -46,9 +47,17 @@ int confinement_begin(struct confinement *confinement, const struct gateway *gat
 	return -1;
 }
 
-void confinement_ports(struct confinement *confinement)
+void confinement_ports(struct confinement *confinement, const struct dataplane *dp)
 {
-	launcher_tell(&confinement->launcher, LAUNCHER_PORTS);
+	struct launcher_ports ports = {0};
+
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		struct rte_eth_dev_info info;
+
+		if (rte_eth_dev_info_get(dp->ports[i].port_id, &info) == 0 && info.if_index)
+			if_indextoname(info.if_index, ports.interface[i]);
+	}
+	launcher_tell_ports(&confinement->launcher, &ports);
 }
 
 int confinement_enter(struct confinement *confinement, char *err, size_t err_len)

@@ -12,6 +12,7 @@
 
 #include "identity.h"
 #include "launcher.h"
+#include "lcore.h"
 #include "sandbox.h"
 
 struct confinement { // zeroed
@@ -26,7 +27,7 @@ struct confinement { // zeroed
 int confinement_begin(struct confinement *confinement, const struct gateway *gateway,
 	const char *gateway_path, const char *policy_path, char *const *eal, unsigned n_eal,
 	char *err, size_t err_len);
-void confinement_ports(struct confinement *confinement);
+void confinement_ports(struct confinement *confinement, const struct dataplane *dp);
 int confinement_enter(struct confinement *confinement, char *err, size_t err_len);
 void confinement_end(struct confinement *confinement, bool badly);
 

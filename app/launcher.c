@@ -25,7 +25,6 @@
 #define PREVIOUS_PATIENCE_MS 3000
 #define PREVIOUS_POLL_MS     20
 #define DEATH_PATIENCE_MS    5000
-#define AGAIN_PATIENCE_MS    1000
 #define HEARD_MAX            64 // words per turn, so that a hook's time limit holds
 
 // Its end of our socket is closed before its other files are: only the process's own end means that
@@ -39,6 +38,36 @@ static void wait_for_death(const struct launcher_plan *plan)
 			(int)plan->daemon);
 }
 
+union heard {
+	uint8_t word;
+	struct again_request request;
+	struct launcher_ports ports;
+};
+
+// One word, of n bytes. False: the gateway has ended.
+static bool obey(struct launcher_plan *plan, struct hook *hook, const union heard *heard, size_t n,
+	int fd, bool *announced)
+{
+	switch (heard->word) {
+	case LAUNCHER_ENDED:
+	case LAUNCHER_ENDED_BADLY: return false;
+	case LAUNCHER_PORTS:
+		if (n == sizeof(heard->ports))
+			launcher_plan_ports_taken(plan, &heard->ports);
+		break;
+	case LAUNCHER_AGAIN:
+		if (n == sizeof(heard->request))
+			launcher_plan_again(plan, &heard->request, fd);
+		break;
+	default:
+		if (heard->word >= LAUNCHER_FAILED)
+			break;
+		*announced |= heard->word == LAUNCHER_FORWARDING;
+		hook_add(hook, heard->word);
+	}
+	return true;
+}
+
 _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 {
 	struct hook hook = {.gateway = plan->gateway, .daemon = plan->daemon};
@@ -48,23 +77,16 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 		struct pollfd pollfd = {.fd = fd, .events = POLLIN};
 		int rc = poll(&pollfd, 1, hook_step(&hook));
 		for (unsigned i = 0; rc > 0 && alive && i < HEARD_MAX; i++) {
-			uint8_t word;
-			ssize_t n = recv(fd, &word, 1, MSG_DONTWAIT);
+			union heard heard;
+			ssize_t n = recv(fd, &heard, sizeof(heard), MSG_DONTWAIT);
 			if (n < 0 && (errno == EAGAIN || errno == EINTR))
 				break;
 			if (n <= 0) { // it has died, or is dying
 				alive = false;
 				wait_for_death(plan);
-			} else if (word == LAUNCHER_ENDED || word == LAUNCHER_ENDED_BADLY) {
+			} else if (!obey(plan, &hook, &heard, (size_t)n, fd, &announced)) {
 				alive = false;
-				badly = word == LAUNCHER_ENDED_BADLY;
-			} else if (word == LAUNCHER_PORTS) {
-				launcher_plan_ports_taken(plan);
-			} else if (word >= LAUNCHER_AGAIN) {
-				launcher_plan_again(plan, word - LAUNCHER_AGAIN, fd);
-			} else if (word < LAUNCHER_FAILED) {
-				announced |= word == LAUNCHER_FORWARDING;
-				hook_add(&hook, word);
+				badly = heard.word == LAUNCHER_ENDED_BADLY;
 			}
 		}
 	}
@@ -252,45 +274,101 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	return 0;
 }
 
+static void has_died(struct launcher *launcher, int error)
+{
+	if (launcher->lost)
+		return;
+	launcher->lost = true;
+	log_error("the launcher has died (%s): no hook command is run any more, no interface that "
+		  "is made again is taken up, and what the gateway leaves behind is not removed; "
+		  "restart when convenient",
+		strerror(error));
+}
+
+// 0, -EAGAIN: it does not listen, -EPIPE.
+static int tell(struct launcher *launcher, const void *message, size_t length)
+{
+	if (!launcher->fd_plus_1 || launcher->lost)
+		return -EPIPE;
+	if (send(launcher->fd_plus_1 - 1, message, length, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		return 0;
+	if (errno == EAGAIN || errno == ENOBUFS)
+		return -EAGAIN;
+	has_died(launcher, errno);
+	return -EPIPE;
+}
+
 void launcher_tell(struct launcher *launcher, enum launcher_word word)
 {
 	uint8_t byte = (uint8_t)word;
 
-	if (!launcher->fd_plus_1 || launcher->lost)
-		return;
-	if (send(launcher->fd_plus_1 - 1, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
-		return;
-	if (errno == EAGAIN || errno == ENOBUFS) {
+	if (tell(launcher, &byte, 1) == -EAGAIN)
 		log_warning("launcher: it does not listen; a word to the hook is lost");
-		return;
-	}
-	launcher->lost = true;
-	log_error("the launcher has died (%s): no hook command is run any more, and what the "
-		  "gateway leaves behind is not removed; restart when convenient",
-		strerror(errno));
 }
 
-int launcher_again(struct launcher *launcher, unsigned port, struct again_sockets *out)
+void launcher_tell_ports(struct launcher *launcher, struct launcher_ports *ports)
+{
+	ports->word = LAUNCHER_PORTS;
+	if (tell(launcher, ports, sizeof(*ports)) == -EAGAIN)
+		log_warning(
+			"launcher: it does not listen; it will not clean the ports' interfaces");
+}
+
+int launcher_fd(const struct launcher *launcher)
+{
+	return launcher->fd_plus_1 - 1;
+}
+
+int launcher_ask(struct launcher *launcher, struct again_request *request)
+{
+	request->word = LAUNCHER_AGAIN;
+	return tell(launcher, request, sizeof(*request));
+}
+
+int launcher_answer(
+	struct launcher *launcher, const struct again_request *request, struct again_sockets *out)
 {
 	if (!launcher->fd_plus_1 || launcher->lost)
 		return -EPIPE;
-	// An answer that came too late, once.
-	while (again_receive_sockets(launcher->fd_plus_1 - 1, 0, out) != -ETIMEDOUT && out->n_fds)
+	for (;;) {
+		int rc = again_receive_sockets(launcher->fd_plus_1 - 1, out);
+
+		if (rc == -EAGAIN)
+			return rc;
+		if (rc < 0 && rc != -EPROTO) {
+			has_died(launcher, -rc);
+			return -EPIPE;
+		}
+		if (!rc && out->answer.sequence == request->sequence &&
+			out->answer.port == request->port)
+			return 0;
 		again_close(out);
-	launcher_tell(launcher, (enum launcher_word)(LAUNCHER_AGAIN + port));
-	if (launcher->lost)
-		return -EPIPE;
-	return again_receive_sockets(launcher->fd_plus_1 - 1, AGAIN_PATIENCE_MS, out);
+	}
+}
+
+// Until it has cleaned up, or is gone. What comes before is an answer that nobody waits for.
+static bool wait_for_end(int fd)
+{
+	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+	struct again_sockets late;
+	int rc = 0;
+
+	while (!rc && poll(&pollfd, 1, END_PATIENCE_MS) > 0) {
+		do {
+			rc = again_receive_sockets(fd, &late);
+			again_close(&late);
+		} while (!rc);
+		rc = rc == -EAGAIN ? 0 : rc;
+	}
+	return rc < 0;
 }
 
 void launcher_end(struct launcher *launcher, bool badly)
 {
-	struct pollfd pollfd = {.fd = launcher->fd_plus_1 - 1, .events = POLLIN};
-
 	if (!launcher->fd_plus_1)
 		return;
 	launcher_tell(launcher, badly ? LAUNCHER_ENDED_BADLY : LAUNCHER_ENDED);
-	if (!launcher->lost && poll(&pollfd, 1, END_PATIENCE_MS) == 0)
+	if (!launcher->lost && !wait_for_end(launcher->fd_plus_1 - 1))
 		log_warning("the launcher has not cleaned up after %d s", END_PATIENCE_MS / 1000);
 	close(launcher->fd_plus_1 - 1);
 	waitpid(launcher->pid, NULL, WNOHANG); // it may still run the hook: init takes it over

@@ -40,7 +40,8 @@ void launcher_plan_init(
 		char driver[64];
 
 		device_driver_of(device, driver, sizeof(driver));
-		if (strcmp(driver, "net_af_xdp") != 0 ||
+		port->xdp = strcmp(driver, "net_af_xdp") == 0;
+		if ((!port->xdp && strcmp(driver, "net_af_packet") != 0) ||
 			!device_arg_of(device, "iface", port->interface, sizeof(port->interface)))
 			continue;
 		link_query(port->interface, &port->before);
@@ -48,42 +49,64 @@ void launcher_plan_init(
 	}
 }
 
-void launcher_plan_ports_taken(struct launcher_plan *plan)
+void launcher_plan_ports_taken(struct launcher_plan *plan, const struct launcher_ports *ports)
 {
+	const struct gateway *gateway = plan->gateway;
+
+	if (plan->ports_taken)
+		return;
 	for (unsigned i = 0; i < plan->n_ports; i++)
 		link_query(plan->ports[i].interface, &plan->ports[i].taken);
+	for (unsigned i = 0; i < gateway->n_ports; i++) {
+		if (again_kind_of(gateway->ports[i].device) == AGAIN_TAP)
+			memcpy(plan->taps[i], ports->interface[i], IF_NAMESIZE - 1);
+	}
 	plan->ports_taken = true;
 }
 
-static struct launcher_port *cleaned_port(struct launcher_plan *plan, const char *interface)
+// An interface that left this network namespace and came back has the program of its driver, for
+// sockets that are dead.
+static void take_off_our_own(const struct launcher_plan *plan, const char *interface)
 {
+	struct link_state now;
+
 	for (unsigned i = 0; i < plan->n_ports; i++) {
-		if (strcmp(plan->ports[i].interface, interface) == 0)
-			return &plan->ports[i];
+		const struct launcher_port *port = &plan->ports[i];
+
+		if (port->xdp && strcmp(port->interface, interface) == 0 &&
+			link_query(interface, &now) == 0 && now.xdp_id &&
+			now.xdp_id == port->taken.xdp_id && now.xdp_id != port->before.xdp_id)
+			link_xdp_detach(&now);
 	}
-	return NULL;
 }
 
-void launcher_plan_again(struct launcher_plan *plan, unsigned index, int fd)
+void launcher_plan_again(
+	const struct launcher_plan *plan, const struct again_request *request, int fd)
 {
 	struct again_sockets sockets = {.answer = {.error = -EINVAL}};
 	const struct gateway *gateway = plan->gateway;
 
-	if (index < gateway->n_ports) {
-		const struct gateway_port *port = &gateway->ports[index];
+	if (request->port < gateway->n_ports) {
+		const struct gateway_port *port = &gateway->ports[request->port];
+		const char *tap = plan->taps[request->port];
 		char interface[IF_NAMESIZE];
 
-		if (again_interface_of(port->device, interface)) {
-			struct launcher_port *cleaned = cleaned_port(plan, interface);
-			if (cleaned)
-				link_query(interface, &cleaned->before);
+		if (*tap) {
+			again_open(port->device, tap, port->mtu, &sockets);
+		} else if (again_interface_of(port->device, interface)) {
+			take_off_our_own(plan, interface);
 			again_open(port->device, interface, port->mtu, &sockets);
-			if (cleaned)
-				link_query(interface, &cleaned->taken);
 		}
 	}
-	again_send_sockets(fd, &sockets);
+	sockets.answer.sequence = request->sequence;
+	sockets.answer.port = request->port;
+	int rc = again_send_sockets(fd, &sockets);
 	again_close(&sockets);
+	if (rc < 0) { // too many descriptors under way: an answer there must be
+		sockets.answer.error = rc;
+		sockets.answer.step = AGAIN_TAKE;
+		again_send_sockets(fd, &sockets);
+	}
 }
 
 // libxdp pins what it attaches where bpffs is mounted.
@@ -105,10 +128,13 @@ static void clean_port(const struct launcher_plan *plan, const struct launcher_p
 {
 	struct link_state now;
 
-	if (link_query(port->interface, &now) < 0 || !now.ifindex)
+	// By its number: it may have been renamed, and another one have its name.
+	if (link_query_index(port->before.ifindex, &now) < 0 || !now.ifindex)
 		return; // gone, with all that was on it
-	if (port->before.ifindex == now.ifindex && !port->before.promiscuous && now.promiscuous)
+	if (!port->before.promiscuous && now.promiscuous)
 		link_promiscuous_clear(&now);
+	if (!port->xdp)
+		return;
 	// Ours is what hangs there since the ports were taken; after a death in between, what did
 	// not hang there before. A program that was there first is its owner's.
 	bool ours = plan->ports_taken ? now.xdp_id == port->taken.xdp_id : !port->before.xdp_id;
@@ -118,7 +144,7 @@ static void clean_port(const struct launcher_plan *plan, const struct launcher_p
 	if (rc < 0)
 		log_warning("%s: its XDP program cannot be taken off: %s; do it by hand: ip link "
 			    "set dev %s xdp off",
-			port->interface, strerror(-rc), port->interface);
+			now.name, strerror(-rc), now.name);
 	else
 		remove_pins(&now);
 }

@@ -10,7 +10,8 @@
 
 // What is on the kernel's side of a port, before and while the gateway has it.
 struct launcher_port {
-	char interface[64];
+	char interface[64]; // as gateway.json names it; it may be renamed
+	bool xdp;           // its driver puts a program there
 	struct link_state before;
 	struct link_state taken;
 };
@@ -22,15 +23,18 @@ struct launcher_plan {
 	struct launcher_port ports[GATEWAY_PORTS_MAX];
 	unsigned n_ports;
 	bool ports_taken;
-	char eal_dir[256]; // where EAL keeps its sockets
+	char taps[GATEWAY_PORTS_MAX][IF_NAMESIZE]; // by index of gateway.json: as they are named
+	char eal_dir[256];                         // where EAL keeps its sockets
 };
 
 // Before the fork. Interfaces are looked at as they are now.
 void launcher_plan_init(
 	struct launcher_plan *plan, const struct gateway *gateway, const char *file_prefix);
-void launcher_plan_ports_taken(struct launcher_plan *plan);
-// Sockets for the port with that index of gateway.json, whose interface was made again; answers.
-void launcher_plan_again(struct launcher_plan *plan, unsigned index, int fd);
+// Once: later calls change nothing.
+void launcher_plan_ports_taken(struct launcher_plan *plan, const struct launcher_ports *ports);
+// Sockets for a port whose interface was made again; answers.
+void launcher_plan_again(
+	const struct launcher_plan *plan, const struct again_request *request, int fd);
 // The gateway is gone, or has let go of everything.
 void launcher_clean(const struct launcher_plan *plan);
 // Its process has ended: EAL's sockets, which are open until then.

@@ -13,7 +13,6 @@
 #include "netlink.h"
 
 #define REPLY_BYTES 16384
-#define WATCH_ROOM  (1 << 20)
 #ifndef IFF_LOWER_UP
 #define IFF_LOWER_UP 0x10000 // <linux/if.h>, which <net/if.h> excludes
 #endif
@@ -106,7 +105,7 @@ static void read_xdp(struct netlink_attributes walk, struct link_state *out)
 		out->xdp_id = 0; // none, or several: not ours to judge
 }
 
-int link_query(const char *name, struct link_state *out)
+int link_query_index(unsigned ifindex, struct link_state *out)
 {
 	const size_t begin = NLMSG_LENGTH(sizeof(struct ifinfomsg));
 	static char reply[REPLY_BYTES];
@@ -116,10 +115,8 @@ int link_query(const char *name, struct link_state *out)
 	const char *value;
 	size_t length;
 
-	*out = (struct link_state){.ifindex = if_nametoindex(name)};
-	if (!out->ifindex)
-		return 0;
-	struct request request = request_make(RTM_GETLINK, 0, out->ifindex);
+	*out = (struct link_state){.ifindex = ifindex};
+	struct request request = request_make(RTM_GETLINK, 0, ifindex);
 	ssize_t n = ask(&request, reply, sizeof(reply));
 	if (n < (ssize_t)sizeof(header))
 		return n < 0 ? (int)n : -EPROTO;
@@ -135,8 +132,18 @@ int link_query(const char *name, struct link_state *out)
 	while (netlink_next(&walk, &head, &value, &length)) {
 		if ((head.rta_type & NLA_TYPE_MASK) == IFLA_XDP)
 			read_xdp((struct netlink_attributes){value, length}, out);
+		else if (head.rta_type == IFLA_IFNAME && length && length < sizeof(out->name))
+			memcpy(out->name, value, length);
 	}
 	return 0;
+}
+
+int link_query(const char *name, struct link_state *out)
+{
+	unsigned ifindex = if_nametoindex(name);
+
+	*out = (struct link_state){0};
+	return ifindex ? link_query_index(ifindex, out) : 0;
 }
 
 static int xdp_set(unsigned ifindex, int program, uint32_t flags)
@@ -157,11 +164,6 @@ int link_xdp_detach(const struct link_state *link)
 	return xdp_set(link->ifindex, -1, link->xdp_flags);
 }
 
-int link_xdp_attach(unsigned ifindex, int program, uint32_t flags)
-{
-	return xdp_set(ifindex, program, flags | XDP_FLAGS_UPDATE_IF_NOEXIST);
-}
-
 static int flags_set(unsigned ifindex, unsigned change, unsigned flags, uint32_t mtu)
 {
 	struct request request = request_make(RTM_SETLINK, NLM_F_ACK, ifindex);
@@ -179,89 +181,7 @@ int link_promiscuous_clear(const struct link_state *link)
 	return flags_set(link->ifindex, IFF_PROMISC, 0, 0);
 }
 
-int link_promiscuous_set(const struct link_state *link)
-{
-	return flags_set(link->ifindex, IFF_PROMISC, IFF_PROMISC, 0);
-}
-
 int link_up(unsigned ifindex, uint32_t mtu)
 {
 	return flags_set(ifindex, IFF_UP, IFF_UP, mtu);
-}
-
-int link_watch_ask(int fd)
-{
-	struct request request = request_make(RTM_GETLINK, NLM_F_DUMP, 0);
-
-	return send(fd, &request, request.header.nlmsg_len, 0) < 0 ? -errno : 0;
-}
-
-int link_watch_open(void)
-{
-	struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-	int rc = 0, room = WATCH_ROOM;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		rc = -errno;
-	if (!rc)
-		rc = link_watch_ask(fd);
-	if (rc)
-		close(fd);
-	return rc ? rc : fd;
-}
-
-static void tell_link(
-	const struct nlmsghdr *header, const char *message, link_news_fn *tell, void *ctx)
-{
-	const size_t begin = NLMSG_LENGTH(sizeof(struct ifinfomsg));
-	struct link_news news = {.gone = header->nlmsg_type == RTM_DELLINK};
-	struct ifinfomsg info;
-	struct rtattr head;
-	const char *value;
-	size_t length;
-
-	if (header->nlmsg_len < begin)
-		return;
-	memcpy(&info, message + NLMSG_HDRLEN, sizeof(info));
-	// A bridge that lets go of its port says RTM_DELLINK, too, as family AF_BRIDGE.
-	if (info.ifi_family != AF_UNSPEC)
-		return;
-	news.ifindex = (unsigned)info.ifi_index;
-	news.up = info.ifi_flags & IFF_UP;
-	news.carrier = info.ifi_flags & IFF_LOWER_UP;
-	struct netlink_attributes walk = {
-		message + NLMSG_ALIGN(begin), header->nlmsg_len - (uint32_t)NLMSG_ALIGN(begin)};
-	while (netlink_next(&walk, &head, &value, &length)) {
-		if (head.rta_type == IFLA_IFNAME && length && length <= sizeof(news.name))
-			memcpy(news.name, value, length);
-	}
-	news.name[sizeof(news.name) - 1] = '\0';
-	tell(ctx, &news);
-}
-
-int link_watch_read(int fd, link_news_fn *tell, void *ctx, bool *done)
-{
-	static char datagram[REPLY_BYTES * 2];
-	struct nlmsghdr header;
-
-	for (;;) {
-		ssize_t n = recv(fd, datagram, sizeof(datagram), MSG_DONTWAIT);
-
-		if (n < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		for (size_t at = 0; at + sizeof(header) <= (size_t)n;) {
-			memcpy(&header, datagram + at, sizeof(header));
-			if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > (size_t)n - at)
-				break;
-			if (header.nlmsg_type == RTM_NEWLINK || header.nlmsg_type == RTM_DELLINK)
-				tell_link(&header, datagram + at, tell, ctx);
-			else if (header.nlmsg_type == NLMSG_DONE)
-				*done = true;
-			at += NLMSG_ALIGN(header.nlmsg_len);
-		}
-	}
 }

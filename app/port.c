@@ -37,13 +37,13 @@ uint16_t port_ethdev_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uin
 }
 
 // The driver of AF_XDP does not count what found its receive ring full; the interface does.
-static uint64_t lost_read(const struct port *port)
+static uint64_t lost_read(struct port *port)
 {
 	char text[32] = "";
 
-	if (port->lost_fd < 0 || pread(port->lost_fd, text, sizeof(text) - 1, 0) <= 0)
-		return 0;
-	return strtoull(text, NULL, 10);
+	if (port->lost_fd >= 0 && pread(port->lost_fd, text, sizeof(text) - 1, 0) > 0)
+		port->lost_most = RTE_MAX(port->lost_most, strtoull(text, NULL, 10));
+	return port->lost_most;
 }
 
 // Kept open: once the gateway has given up its rights it may not look there any more.
@@ -63,7 +63,7 @@ static void lost_open(struct port *port)
 
 static void ethdev_counters(void *ctx, struct port_counters *out)
 {
-	const struct port *port = ctx;
+	struct port *port = ctx;
 	struct rte_eth_stats stats;
 	struct rte_eth_link link;
 
@@ -86,6 +86,7 @@ static void ethdev_counters(void *ctx, struct port_counters *out)
 		again_counters(port->again, out);
 	out->link = port->link;
 	out->link_changes = port->link_changes;
+	out->restart = port->restart;
 	out->link_up = port->link == PORT_LINK_UP;
 	if (rte_eth_link_get_nowait(port->port_id, &link) == 0) {
 		if (port->link == PORT_LINK_UNKNOWN)

@@ -2,56 +2,27 @@
 #include "port_link.h"
 
 #include <errno.h>
-#include <net/if.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <rte_ethdev.h>
 #include "again_port.h"
 #include "eal_args.h"
-#include "link.h"
 #include "log.h"
 #include "port.h"
+#include "port_link_inside.h"
 #include "tick.h"
 #include "tx.h"
 
 #define LIST_PATIENCE_MS 2000
-#define RETRY_NS         NS_PER_S
-
-struct one { // a port
-	struct port *port;
-	char interface[IF_NAMESIZE]; // of the kernel; "": its driver knows
-	unsigned ifindex;            // that its sockets hang on; 0: it is gone
-	uint64_t since_ns;           // of the state that it is in
-	_Atomic bool removed;        // set in EAL's interrupt thread
-	bool listed;                 // by the list that comes in
-	port_send_fn *send;          // while it has a link
-	// Once it is gone:
-	enum again_kind kind; // how it can be taken up
-	unsigned there;       // another one of its name; 0: none
-	uint64_t retry_ns;    // not before
-	bool told;            // why it cannot be
-	bool again;           // it was, and that has not been told
-	struct again *old;    // not in use any more, but an lcore may be in it
-	uint64_t token;       // of qsbr, when none is
-};
-
-struct port_links {
-	const struct control_context *context;
-	struct launcher *launcher;
-	int fd;
-	struct event *event;
-	bool listed; // the kernel has told how each was at the start
-	bool changed;
-	unsigned n;
-	struct one ports[PORTS_MAX];
-};
+#define LIST_POLL_MS     100
+#define TOLD_A_SECOND    12 // changes of a port: each way six times
 
 static void say(const struct one *one, enum port_link link)
 {
-	const char *name = one->port->name, *interface = one->interface;
+	const char *name = one->port->name, *interface = one->called;
 
 	switch (link) {
 	case PORT_LINK_UNKNOWN: break;
@@ -72,7 +43,7 @@ static void say(const struct one *one, enum port_link link)
 		if (*interface)
 			log_error("port \"%s\": link down, interface %s is gone; nothing passes "
 				  "until it is there again",
-				name, interface);
+				name, one->interface);
 		else
 			log_error("port \"%s\": link down, its device was removed; nothing passes "
 				  "until the gateway is restarted with it in its place",
@@ -81,46 +52,130 @@ static void say(const struct one *one, enum port_link link)
 	}
 }
 
-static void set_link(struct port_links *links, struct one *one, enum port_link link)
+// How it is now, with what was not told before.
+static void tell(struct port_links *links, struct one *one, uint64_t now_ns)
 {
-	struct port *port = one->port;
-	enum port_link before = port->link;
-	uint64_t now_ns = links->context->now_ns();
-
-	if (link == before)
-		return;
-	__atomic_store_n(
-		&port->send, link == PORT_LINK_UP ? one->send : tx_no_link, __ATOMIC_RELEASE);
-	port->link = link;
-	say(one, link);
-	links->changed = true;
-	if (before == PORT_LINK_UNKNOWN) {
-		one->since_ns = now_ns;
-		if (link == PORT_LINK_UP)
-			return; // as it should be
-	}
-	bool up = link == PORT_LINK_UP;
-	if (up != (before == PORT_LINK_UP))
-		port->link_changes++;
+	const struct port *port = one->port;
+	bool up = port->link == PORT_LINK_UP;
 	struct link_report report = {.port = port->name,
-		.interface = *one->interface ? one->interface : NULL,
-		.link = link,
-		.down_ns = up ? now_ns - one->since_ns : 0,
-		.again = up && one->again};
-	if (up || before <= PORT_LINK_UP)
-		one->since_ns = now_ns;
+		.interface = *one->called ? one->called : NULL,
+		.link = port->link,
+		.down_ns = up ? one->down_ns : 0,
+		.again = up && one->again,
+		.left_out = one->left_out};
+
+	say(one, port->link);
+	if (one->left_out)
+		log_notice("port \"%s\": %" PRIu64 " changes of its link before this one were left "
+			   "out",
+			port->name, one->left_out);
+	one->left_out = 0;
+	one->n_told++;
 	if (up)
 		one->again = false;
 	if (links->context->sink)
 		sink_link_event(links->context->sink, now_ns, &report);
 }
 
+// Of a link that flaps only so much is told in a second, and at its end how it is.
+static void tell_changes(struct port_links *links, struct one *one, bool changed, uint64_t now_ns)
+{
+	if (now_ns - one->second_ns >= NS_PER_S) {
+		one->second_ns = now_ns;
+		one->n_told = 0;
+		if (one->left_out && !changed) {
+			one->left_out--; // that which is told now
+			tell(links, one, now_ns);
+		}
+	}
+	if (changed && one->n_told < TOLD_A_SECOND)
+		tell(links, one, now_ns);
+	else if (changed)
+		one->left_out++;
+}
+
+static void set_link(struct port_links *links, struct one *one, enum port_link link)
+{
+	struct port *port = one->port;
+	enum port_link before = port->link;
+	uint64_t now_ns = links->context->now_ns();
+	bool up = link == PORT_LINK_UP;
+
+	if (link == before)
+		return;
+	__atomic_store_n(&port->send, up ? one->send : tx_no_link, __ATOMIC_RELEASE);
+	port->link = link;
+	port->restart = link == PORT_LINK_GONE && (!*one->interface || one->kind == AGAIN_NONE);
+	links->changed = true;
+	if (before == PORT_LINK_UNKNOWN) {
+		one->since_ns = now_ns;
+		if (up) { // as it should be
+			say(one, link);
+			return;
+		}
+	}
+	if (up != (before == PORT_LINK_UP))
+		port->link_changes++;
+	if (up)
+		one->down_ns = now_ns - one->since_ns;
+	if (up || before <= PORT_LINK_UP)
+		one->since_ns = now_ns;
+	tell_changes(links, one, true, now_ns);
+}
+
 static void gone(struct port_links *links, struct one *one)
 {
 	one->ifindex = 0;
-	one->retry_ns = 0;
-	one->told = false;
+	if (one->port->link != PORT_LINK_GONE) // else what was taken up is gone already
+		port_again_hurry(one);
+	if (one->port->again)
+		again_let_go(one->port->again);
 	set_link(links, one, PORT_LINK_GONE);
+}
+
+// Its sockets stay on it, whatever it is called.
+static void note_name(struct one *one, const char *name)
+{
+	if (!*name || strcmp(one->called, name) == 0)
+		return;
+	memcpy(one->called, name, sizeof(one->called));
+	if (strcmp(name, one->interface) != 0)
+		log_notice("port \"%s\": its interface %s is called %s now; the port stays on it "
+			   "until a restart",
+			one->port->name, one->interface, name);
+}
+
+static void heard_of_its_own(
+	struct port_links *links, struct one *one, const struct link_news *news)
+{
+	one->listed |= news->listed;
+	if (news->gone) {
+		gone(links, one);
+		return;
+	}
+	note_name(one, news->name);
+	set_link(links, one,
+		!news->up        ? PORT_LINK_DISABLED
+		: !news->carrier ? PORT_LINK_DOWN
+				 : PORT_LINK_UP);
+}
+
+static void heard_of_another(
+	struct port_links *links, struct one *one, const struct link_news *news)
+{
+	if (!news->gone && strcmp(news->name, one->interface) == 0) {
+		if (news->ifindex != one->there && one->kind != AGAIN_TAP)
+			port_again_hurry(one);
+		one->there = news->ifindex;
+		one->there_listed |= news->listed;
+		// Has it gone, and that was among news that were lost, or has it another name?
+		if (one->ifindex && !news->listed)
+			link_watch_want(&links->watch);
+	} else if (news->ifindex == one->there) {
+		one->there = 0;
+		if (one->told && one->error == -EEXIST) // in a tap's way
+			port_again_hurry(one);
+	}
 }
 
 static void heard(void *ctx, const struct link_news *news)
@@ -129,112 +184,48 @@ static void heard(void *ctx, const struct link_news *news)
 
 	for (unsigned i = 0; i < links->n; i++) {
 		struct one *one = &links->ports[i];
-		bool named = *one->interface && strcmp(news->name, one->interface) == 0;
 
 		if (!*one->interface)
 			continue;
-		if (one->ifindex && news->ifindex == one->ifindex) {
-			one->listed = true;
-			if (news->gone)
-				gone(links, one);
-			else
-				set_link(links, one,
-					!news->up        ? PORT_LINK_DISABLED
-					: !news->carrier ? PORT_LINK_DOWN
-							 : PORT_LINK_UP);
-		} else if (news->gone && news->ifindex == one->there) {
-			one->there = 0;
-		} else if (named && !news->gone) {
-			if (one->ifindex) // its end was among news that were lost
-				gone(links, one);
-			one->there = news->ifindex;
-		}
+		if (one->ifindex && news->ifindex == one->ifindex)
+			heard_of_its_own(links, one, news);
+		else
+			heard_of_another(links, one, news);
 	}
 }
 
-static void ask_list(struct port_links *links)
+void port_links_ask(struct port_links *links)
 {
-	int rc = link_watch_ask(links->fd);
+	if (!link_watch_ask(&links->watch))
+		return;
+	for (unsigned i = 0; i < links->n; i++)
+		links->ports[i].listed = links->ports[i].there_listed = false;
+}
 
-	if (rc < 0 && rc != -EBUSY) // a list is under way, and will tell
-		log_warning("links of the ports: %s", strerror(-rc));
+// By a whole list: what it does not name is not there.
+static void judge(struct port_links *links)
+{
+	for (unsigned i = 0; i < links->n; i++) {
+		struct one *one = &links->ports[i];
+
+		if (one->there && !one->there_listed)
+			one->there = 0;
+		if (*one->interface && one->ifindex && !one->listed)
+			gone(links, one);
+	}
+	links->listed = true;
 }
 
 static void take_news(struct port_links *links)
 {
-	bool done = false;
-	int rc = link_watch_read(links->fd, heard, links, &done);
+	bool whole = false;
+	int rc = link_watch_read(&links->watch, heard, links, &whole);
 
-	if (rc == -ENOBUFS) // so many at once that some were lost
-		ask_list(links);
-	else if (rc < 0)
+	if (rc < 0)
 		log_warning("links of the ports: %s", strerror(-rc));
-	for (unsigned i = 0; done && i < links->n; i++) {
-		struct one *one = &links->ports[i];
-
-		if (*one->interface && one->ifindex && !one->listed)
-			gone(links, one); // the kernel does not name it
-		one->listed = false;
-	}
-	links->listed |= done;
-}
-
-// Another interface has its name, or, of a tap, can be made.
-static void take_up(struct port_links *links, struct one *one, uint64_t now_ns)
-{
-	struct port *port = one->port;
-	struct again_sockets sockets = {0};
-	struct again *again = NULL;
-	int rc = launcher_again(links->launcher, port->index, &sockets);
-
-	one->retry_ns = now_ns + RETRY_NS;
-	if (!rc)
-		rc = again_take(&sockets, port->pool, port->again, &again);
-	again_close(&sockets);
-	if (rc < 0) {
-		if (!one->told)
-			log_error(
-				"port \"%s\": interface %s is there again, but cannot be taken up: "
-				"%s; it is tried again, or restart the gateway",
-				port->name, one->interface, strerror(-rc));
-		one->told = true;
-		return;
-	}
-	one->old = port->again;
-	__atomic_store_n(&port->again, again, __ATOMIC_RELEASE);
-	__atomic_store_n(&port->receive, again_receive, __ATOMIC_RELEASE);
-	one->token = rte_rcu_qsbr_start(links->context->dp->qsbr);
-	one->send = again_transmit;
-	one->ifindex = again_ifindex(again);
-	one->there = 0;
-	one->listed = true; // by a list that is under way
-	one->again = true;
-	ask_list(links); // how it stands
-}
-
-static void take_up_all(struct port_links *links, uint64_t now_ns)
-{
-	struct rte_rcu_qsbr *qsbr = links->context->dp->qsbr;
-
-	for (unsigned i = 0; i < links->n; i++) {
-		struct one *one = &links->ports[i];
-
-		if (one->old && rte_rcu_qsbr_check(qsbr, one->token, false)) {
-			again_free(one->old);
-			one->old = NULL;
-		}
-		if (!*one->interface || one->ifindex || one->old || now_ns < one->retry_ns)
-			continue;
-		if (one->kind == AGAIN_TAP || (one->there && one->kind != AGAIN_NONE)) {
-			take_up(links, one, now_ns);
-		} else if (one->there && !one->told) {
-			one->told = true;
-			log_error(
-				"port \"%s\": interface %s is there again; its driver cannot take "
-				"it up: restart the gateway",
-				one->port->name, one->interface);
-		}
-	}
+	if (whole)
+		judge(links);
+	port_links_ask(links);
 }
 
 static void readable(evutil_socket_t fd, short what, void *ctx)
@@ -244,7 +235,7 @@ static void readable(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	take_news(links);
-	take_up_all(links, links->context->now_ns());
+	port_again_tick(links, links->context->now_ns());
 }
 
 static int removed(uint16_t port_id, enum rte_eth_event_type type, void *ctx, void *ret)
@@ -276,32 +267,38 @@ static void find_interface(struct one *one, const struct gateway_port *wanted)
 
 	if (device_type_of(wanted->device) == DEVICE_VIRTUAL &&
 		rte_eth_dev_info_get(one->port->port_id, &info) == 0 && info.if_index &&
-		if_indextoname(info.if_index, one->interface))
+		if_indextoname(info.if_index, one->interface)) {
 		one->ifindex = info.if_index;
-	else
+		memcpy(one->called, one->interface, sizeof(one->called));
+	} else {
 		one->interface[0] = '\0';
+	}
 }
 
 // The first list, before anything is forwarded.
 static void wait_for_list(struct port_links *links)
 {
-	struct pollfd pollfd = {.fd = links->fd, .events = POLLIN};
+	struct pollfd pollfd = {.fd = links->watch.fd, .events = POLLIN};
 
-	while (!links->listed && poll(&pollfd, 1, LIST_PATIENCE_MS) > 0)
+	port_links_ask(links);
+	for (unsigned ms = 0; !links->listed && ms < LIST_PATIENCE_MS; ms += LIST_POLL_MS) {
+		poll(&pollfd, 1, LIST_POLL_MS);
 		take_news(links);
+	}
 }
 
 static int listen_to_kernel(struct port_links *links, char *err, size_t err_len)
 {
-	links->fd = link_watch_open();
-	if (links->fd < 0) {
-		snprintf(err, err_len, "links of the ports: netlink: %s", strerror(-links->fd));
-		return links->fd;
+	int rc = link_watch_open(&links->watch);
+
+	if (rc < 0) {
+		snprintf(err, err_len, "links of the ports: netlink: %s", strerror(-rc));
+		return rc;
 	}
 	wait_for_list(links);
-	links->event =
-		event_new(links->context->base, links->fd, EV_READ | EV_PERSIST, readable, links);
-	if (links->event && event_add(links->event, NULL) == 0)
+	links->event = event_new(
+		links->context->base, links->watch.fd, EV_READ | EV_PERSIST, readable, links);
+	if (links->event && event_add(links->event, NULL) == 0 && port_again_start(links) == 0)
 		return 0;
 	snprintf(err, err_len, "no memory");
 	return -ENOMEM;
@@ -318,7 +315,7 @@ int port_links_new(const struct control_context *context, struct launcher *launc
 		return -ENOMEM;
 	}
 	*out = links;
-	links->fd = -1;
+	links->watch.fd = -1;
 	links->context = context;
 	links->launcher = launcher;
 	links->n = context->dp->n_ports;
@@ -327,6 +324,8 @@ int port_links_new(const struct control_context *context, struct launcher *launc
 
 		one->port = &context->dp->ports[i];
 		one->send = port_ethdev_send;
+		one->max_frame = one->port->max_frame;
+		one->wait_s = 1;
 		one->kind = again_kind_of(context->gateway->ports[i].device);
 		find_interface(one, &context->gateway->ports[i]);
 		watched |= *one->interface != '\0';
@@ -351,8 +350,10 @@ bool port_links_tick(struct port_links *links, uint64_t now_ns)
 
 		if (!*one->interface)
 			ask_driver(links, one);
+		tell_changes(links, one, false, now_ns);
 	}
-	take_up_all(links, now_ns);
+	port_links_ask(links);
+	port_again_tick(links, now_ns);
 	changed = links->changed;
 	links->changed = false;
 	return changed;
@@ -367,11 +368,10 @@ void port_links_free(struct port_links *links)
 
 		rte_eth_dev_callback_unregister(
 			one->port->port_id, RTE_ETH_EVENT_INTR_RMV, removed, one);
-		again_free(one->old);
 	}
 	if (links->event)
 		event_free(links->event);
-	if (links->fd >= 0)
-		close(links->fd);
+	link_watch_close(&links->watch);
+	port_again_end(links);
 	free(links);
 }

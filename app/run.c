@@ -319,7 +319,7 @@ static int make_ports(struct run *run)
 	rc = ports_configure(dp, gateway, run->pools, run->err, sizeof(run->err));
 	if (rc < 0)
 		return fail(run, exit_code(rc));
-	confinement_ports(&run->confinement);
+	confinement_ports(&run->confinement, dp);
 	phases_end(&run->phases, "ports");
 	return -1;
 }

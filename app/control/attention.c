@@ -80,6 +80,9 @@ static void look_at_link(struct list *list, const struct dataplane *dp, const st
 		return;
 	const char *what = now.link < sizeof advice / sizeof advice[0] ? advice[now.link] : NULL;
 
+	if (now.link == PORT_LINK_GONE && now.restart)
+		what = "Its interface, or device, is gone, and it cannot be taken up in passing: "
+		       "make it again, or put it back, and restart the gateway.";
 	say(list, LEVEL_ERROR, "Port %s has no link: nothing passes between it and %s. %s",
 		port->name, port->peer < dp->n_ports ? dp->ports[port->peer].name : "its peer",
 		what ? what : "Look at its cable and at the other end.");

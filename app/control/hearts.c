@@ -38,6 +38,14 @@ static uint64_t rx_missed(const struct dataplane *dp, const struct lcore *lcore)
 	return missed;
 }
 
+// The driver's count may begin anew.
+static uint64_t missed_since(const struct dataplane *dp, unsigned lcore, const struct heart *heart)
+{
+	uint64_t missed = rx_missed(dp, dp->lcores[lcore]);
+
+	return missed > heart->rx_missed ? missed - heart->rx_missed : 0;
+}
+
 static void tell(struct hearts *hearts, unsigned lcore, enum stall_state state, uint64_t now_ns)
 {
 	const struct dataplane *dp = hearts->context->dp;
@@ -56,7 +64,7 @@ static void tell(struct hearts *hearts, unsigned lcore, enum stall_state state, 
 			.rested_ns = now_ns - heart->changed_ns,
 			.bypassed_pkts = sum.bypassed_pkts - heart->bypassed_pkts,
 			.bypassed_bytes = sum.bypassed_bytes - heart->bypassed_bytes,
-			.rx_missed = rx_missed(dp, dp->lcores[lcore]) - heart->rx_missed,
+			.rx_missed = missed_since(dp, lcore, heart),
 		});
 }
 
@@ -111,7 +119,7 @@ static void goes_on(struct hearts *hearts, unsigned lcore, uint64_t now_ns)
 	log_notice("data lcore %u goes on after %" PRIu64 " ms; %" PRIu64
 		   " packets passed uninspected, %" PRIu64 " were missed by its ports",
 		lcore, rested_ms(heart, now_ns), sum.bypassed_pkts - heart->bypassed_pkts,
-		rx_missed(dp, dp->lcores[lcore]) - heart->rx_missed);
+		missed_since(dp, lcore, heart));
 	tell(hearts, lcore, STALL_ENDS, now_ns);
 }
 

@@ -68,8 +68,9 @@ struct link_report {
 	const char *port;
 	const char *interface; // the kernel's; NULL: none
 	enum port_link link;
-	uint64_t down_ns; // of "up": for how long it was not
-	bool again;       // it is another interface, or device, than before
+	uint64_t down_ns;  // of "up": for how long it was not
+	bool again;        // it is another interface, or device, than before
+	uint64_t left_out; // changes since the last report that were not told
 };
 void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report);
 struct audit_report {          // somebody asked something of the gateway, or tried to

@@ -130,6 +130,8 @@ void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_repor
 		json_out_u64(&line, "down_ms", report->down_ns / NS_PER_MS);
 	if (report->again)
 		json_out_bool(&line, "attached_again", true);
+	if (report->left_out)
+		json_out_u64(&line, "left_out", report->left_out);
 	json_out_close(&line, '}');
 	json_out_close(&line, '}');
 	json_out_newline(&line);

@@ -54,7 +54,8 @@ static unsigned receive(struct lcore *standby)
 	for (unsigned i = 0; i < standby->n_rx; i++) {
 		const struct rx_queue *rx = &standby->rx[i];
 		const struct port *port = &standby->dp->ports[rx->port];
-		unsigned n = port->receive(port->ctx, rx->queue, mbufs, BURST);
+		port_receive_fn *take = __atomic_load_n(&port->receive, __ATOMIC_ACQUIRE);
+		unsigned n = take(port->ctx, rx->queue, mbufs, BURST);
 
 		for (unsigned k = 0; k < n; k++) {
 			standby->stats.received_pkts++;

@@ -62,10 +62,12 @@ struct port_counters {
 	uint32_t speed_mbps; // 0: unknown
 	bool link_up;
 	enum port_link link;
+	bool restart;          // it is gone, and only a restart mends it
 	uint64_t link_changes; // between up and one of the others
 };
 
 typedef uint16_t port_send_fn(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+typedef uint16_t port_receive_fn(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
 // A port as the data path sees it. Written by app/port.c before the lcores start, then constant,
 // but for `send`, `receive`, which the control core changes with the link (port_link.h). Replay's
@@ -83,13 +85,16 @@ struct port {
 	bool tx_ip_cksum, tx_l4_cksum; // offloads that the driver has; else in software
 	// Sends n packets; returns how many were accepted (those are no longer ours).
 	port_send_fn *send;
-	uint16_t (*receive)(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+	port_receive_fn *receive;
 	// What the driver says; control core only. NULL: nothing (replay).
 	void (*counters)(void *ctx, struct port_counters *out);
 	int lost_fd;         // af_xdp: where the kernel counts what found the ring full; or -1
 	uint64_t lost_start; // and what it had counted before us
-	enum port_link link; // control core only, as the next
+	uint64_t
+		lost_most; // the most that it has counted: an interface that is gone counts nothing
+	enum port_link link; // control core only, as the next two
 	uint64_t link_changes;
+	bool restart;             // PORT_LINK_GONE: only a restart gives it a link again
 	struct again *again;      // what receive and send go by when the driver is dead (again.h)
 	struct rte_mempool *pool; // that its driver receives into
 	void *ctx;

@@ -432,7 +432,8 @@ static unsigned turn_receive(struct lcore *lcore)
 	for (unsigned i = 0; i < lcore->n_rx; i++) {
 		const struct rx_queue *rx = &lcore->rx[i];
 		const struct port *port = &lcore->dp->ports[rx->port];
-		unsigned n = port->receive(port->ctx, rx->queue, mbufs, BURST);
+		port_receive_fn *take = __atomic_load_n(&port->receive, __ATOMIC_ACQUIRE);
+		unsigned n = take(port->ctx, rx->queue, mbufs, BURST);
 
 		for (unsigned k = 0; k < n; k++)
 			pipeline_receive(

@@ -89,9 +89,16 @@ static void flush_port(struct lcore *lcore, unsigned index)
 	for (unsigned i = 0; i < buffer->n; i++)
 		bytes += buffer->pkts[i]->pkt_len;
 	// The control core may change it at any time: once is enough to look.
-	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_RELAXED);
+	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_ACQUIRE);
 	uint16_t sent = send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
 
+	if (unlikely(sent > buffer->n)) {
+		measure_not(&lcore->latency[index], buffer, now_ns, 0);
+		packet_drop(lcore, buffer->pkts[0],
+			sent == TX_TOO_LONG ? DROP_TX_OVERSIZE : DROP_LINK_DOWN);
+		memmove(buffer->pkts, buffer->pkts + 1, sizeof(buffer->pkts[0]) * --buffer->n);
+		return;
+	}
 	measure_not(&lcore->latency[index], buffer, now_ns, sent);
 	for (unsigned i = sent; i < buffer->n; i++)
 		bytes -= buffer->pkts[i]->pkt_len;

@@ -36,6 +36,10 @@ void tx_flush_full(struct lcore *lcore);
 // `send` of a port that has no link: takes nothing, and what was to be sent is dropped as
 // link_down. So a link costs nothing to look at while it is there.
 uint16_t tx_no_link(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
+// `send` says so instead of a count: it has taken none, and never takes the first, which is too
+// long for what is behind the port, or finds no link there. That one is dropped.
+#define TX_TOO_LONG  UINT16_MAX
+#define TX_LINK_LOST (UINT16_MAX - 1)
 // Packets in this lcore's buffers.
 unsigned tx_held(const struct lcore *lcore);
 // Frees what is left, counted by that reason.

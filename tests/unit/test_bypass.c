@@ -75,6 +75,44 @@ static void what_is_for_a_port_without_link_is_lost_not_sent(void **state)
 	pipe_free(pipe);
 }
 
+static uint16_t refused; // what `send` says instead of a count
+static uint16_t refuse(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)ctx;
+	(void)queue;
+	(void)pkts;
+	(void)n;
+	return refused;
+}
+
+static void what_the_kernel_refuses_is_dropped_not_sent(void **state)
+{
+	static const struct {
+		uint16_t refused;
+		enum drop_reason reason;
+	} rows[] = {{TX_TOO_LONG, DROP_TX_OVERSIZE}, {TX_LINK_LOST, DROP_LINK_DOWN}};
+	struct pipe_packet datagram = {
+		.proto = IPPROTO_UDP, .payload = "hello", .payload_length = 5};
+	(void)state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct pipe *pipe = pipe_new(1, NULL);
+		struct port *out = &pipe->dp.ports[PIPE_OUTSIDE];
+		port_send_fn *send = out->send;
+
+		refused = rows[i].refused;
+		out->send = refuse;
+		assert_int_equal(pipe_run(pipe, 0, &datagram), 0);
+		assert_int_equal(pipe_stats(pipe).dropped_pkts[rows[i].reason], 1);
+		assert_int_equal(pipe_stats(pipe).sent_pkts, 0);
+		assert_int_equal(tx_held(pipe->dp.lcores[0]), 0);
+		out->send = send;
+		assert_int_equal(pipe_run(pipe, 0, &datagram), 1); // that one alone
+		assert_int_equal(pipe_unaccounted(pipe), 0);
+		pipe_free(pipe);
+	}
+}
+
 // What happens while lcore 0 stands still inside the stages; on its own stack.
 static struct pipe *at_hand;
 static void (*meanwhile)(struct pipe *pipe);
@@ -335,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lease_has_one_holder),
 		cmocka_unit_test(what_is_for_a_port_without_link_is_lost_not_sent),
+		cmocka_unit_test(what_the_kernel_refuses_is_dropped_not_sent),
 		cmocka_unit_test(the_standby_forwards_uninspected_and_the_ledger_closes),
 		cmocka_unit_test(the_standby_takes_what_other_lcores_hand_over),
 		cmocka_unit_test(other_lcores_send_what_nobody_would_inspect),

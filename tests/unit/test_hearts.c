@@ -154,6 +154,26 @@ static void a_stall_is_told_within_a_second_and_once(void **state)
 	json_decref(lines);
 }
 
+// The interface, whose count it was, is deleted while a lcore stands still.
+static void a_count_that_begins_anew_is_no_loss(void **state)
+{
+	struct world w;
+	(void)state;
+
+	world_new(&w, false);
+	for (unsigned i = 0; i < 30; i++)
+		assert_true(look(&w, LOOK_NS));
+	w.missed = 1000;
+	w.beats[1] = false;
+	until_told(&w);
+	w.missed = 10;
+	w.beats[1] = true;
+	assert_true(look(&w, LOOK_NS));
+	json_t *lines = world_free(&w);
+	has_number(json_array_get(lines, 1), "stall.rx_missed", 0);
+	json_decref(lines);
+}
+
 static void open_is_over_when_it_was_given_back(void **state)
 {
 	struct world w;
@@ -264,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stall_is_told_within_a_second_and_once),
+		cmocka_unit_test(a_count_that_begins_anew_is_no_loss),
 		cmocka_unit_test(open_is_over_when_it_was_given_back),
 		cmocka_unit_test(inside_a_driver_it_is_tried_again),
 		cmocka_unit_test(what_never_was_taken_over_ends_all_the_same),

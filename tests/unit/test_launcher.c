@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launcher over a gateway's life and death: which words the hook hears, what is removed. The
 // gateway is a child of the test; its launcher outlives it.
-#include "launcher.h"
+#include "../lib/launched.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/if_packet.h>
-#include <net/if.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,62 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "again.h"
 #include "launcher_process.h"
 #include "options.h"
-
-static char dir[] = "/tmp/sluice-launcher.XXXXXX";
-static struct gateway gateway;
-static char hook[128], heard[128], control[128], pidfile[128], events[] = "-", fixed[] = "--card";
-
-// POSIX shell; $DIR is where the test's files are.
-static void hook_script(const char *body, mode_t mode)
-{
-	FILE *file = fopen(hook, "we");
-
-	assert_non_null(file);
-	fprintf(file, "#!/bin/sh\nDIR=%s\n%s\n", dir, body);
-	fclose(file);
-	assert_int_equal(chmod(hook, mode), 0);
-	unlink(heard);
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(hook, sizeof hook, "%s/hook", dir);
-	snprintf(heard, sizeof heard, "%s/heard", dir);
-	snprintf(control, sizeof control, "%s/control.sock", dir);
-	snprintf(pidfile, sizeof pidfile, "%s/pid", dir);
-	gateway.hook.command[0] = hook;
-	gateway.hook.command[1] = fixed;
-	gateway.hook.n_command = 2;
-	gateway.hook.timeout_s = 5;
-	gateway.paths.control = control;
-	gateway.paths.pidfile = pidfile;
-	gateway.paths.events = events;
-	return 0;
-}
-
-static int end(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof command, "rm -rf %s", dir);
-	return system(command);
-}
 
 static const char *words(void)
 {
@@ -90,49 +42,6 @@ static void hears(const char *expected)
 	for (unsigned i = 0; i < 300 && strcmp(words(), expected) != 0; i++)
 		usleep(10000);
 	assert_string_equal(words(), expected);
-}
-
-static int a_socket_at(const char *path)
-{
-	struct sockaddr_un at = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	memcpy(at.sun_path, path, strnlen(path, sizeof at.sun_path - 1));
-	unlink(path);
-	if (bind(fd, (struct sockaddr *)&at, sizeof at) < 0 || listen(fd, 1) < 0)
-		_exit(97);
-	return fd;
-}
-
-static void a_pid_at(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-
-	if (fd < 0 || flock(fd, LOCK_EX) < 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
-		_exit(98);
-}
-
-// A gateway that lives `life`, in a child. Its exit code, or minus its signal.
-static int gateway_lives(void (*life)(struct launcher *launcher))
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		struct launcher launcher = {0};
-		char err[512] = "";
-
-		if (launcher_start(&launcher, &gateway, "test", err, sizeof err) < 0) {
-			fprintf(stderr, "%s\n", err);
-			_exit(99);
-		}
-		a_socket_at(control);
-		a_pid_at(pidfile);
-		life(&launcher);
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static void in_order(struct launcher *launcher)
@@ -156,11 +65,6 @@ static void dies(struct launcher *launcher)
 {
 	launcher_tell(launcher, LAUNCHER_FORWARDING);
 	raise(SIGKILL);
-}
-
-static bool is_there(const char *path)
-{
-	return access(path, F_OK) == 0;
 }
 
 static void a_killed_gateway_has_failed_and_leaves_nothing(void **state)
@@ -194,49 +98,6 @@ static void a_pidfile_of_another_gateway_stays(void **state)
 	unlink(pidfile);
 }
 
-// The interface of that port and no other, whoever asks.
-static void asks_for_sockets(struct launcher *launcher)
-{
-	struct sockaddr_ll address;
-	socklen_t length = sizeof address;
-	struct again_sockets sockets;
-
-	if (launcher_again(launcher, 0, &sockets) != -ENOTSUP || sockets.n_fds)
-		_exit(10); // its driver has none
-	if (launcher_again(launcher, 1, &sockets) != -ENODEV || sockets.n_fds)
-		_exit(11); // the interface is not there
-	if (launcher_again(launcher, 3, &sockets) != -EINVAL || sockets.n_fds)
-		_exit(12);                            // there is no such port
-	launcher_tell(launcher, LAUNCHER_FORWARDING); // and no word is lost between
-	if (geteuid() == 0) {
-		if (launcher_again(launcher, 2, &sockets) || sockets.n_fds != 1 ||
-			sockets.answer.kind != AGAIN_PACKET)
-			_exit(13);
-		if (getsockname(sockets.fds[0], (struct sockaddr *)&address, &length) < 0 ||
-			address.sll_ifindex != (int)if_nametoindex("lo"))
-			_exit(14);
-		again_close(&sockets);
-	}
-	launcher_end(launcher, false);
-	if (launcher_again(launcher, 2, &sockets) != -EPIPE)
-		_exit(15);
-}
-
-static void sockets_are_those_of_a_port(void **state)
-{
-	static const char *const devices[] = {
-		"net_pcap0,iface=lo", "net_af_xdp0,iface=sluice-none", "net_af_packet0,iface=lo"};
-
-	(void)state;
-	for (unsigned i = 0; i < 3; i++)
-		snprintf(gateway.ports[i].device, sizeof gateway.ports[i].device, "%s", devices[i]);
-	gateway.n_ports = 3;
-	hook_script("echo $2 >>$DIR/heard", 0755);
-	assert_int_equal(gateway_lives(asks_for_sockets), 0);
-	gateway.n_ports = 0;
-	hears("forwarding\n");
-}
-
 static void dies_early(struct launcher *launcher)
 {
 	(void)launcher;
@@ -247,13 +108,6 @@ static void ends_badly(struct launcher *launcher)
 {
 	launcher_tell(launcher, LAUNCHER_FORWARDING);
 	launcher_end(launcher, true);
-}
-
-static void gone_within(const char *path, unsigned ms)
-{
-	for (unsigned i = 0; i < ms && is_there(path); i++)
-		usleep(1000);
-	assert_false(is_there(path));
 }
 
 static void who_never_forwarded_has_not_failed(void **state)
@@ -463,7 +317,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_orderly_life),
-		cmocka_unit_test(sockets_are_those_of_a_port),
 		cmocka_unit_test(a_killed_gateway_has_failed_and_leaves_nothing),
 		cmocka_unit_test(a_pidfile_of_another_gateway_stays),
 		cmocka_unit_test(who_never_forwarded_has_not_failed),
@@ -477,5 +330,5 @@ int main(void)
 		cmocka_unit_test(the_next_one_waits_for_the_cleaning),
 	};
 
-	return cmocka_run_group_tests(tests, begin, end);
+	return cmocka_run_group_tests(tests, launched_begin, launched_end);
 }

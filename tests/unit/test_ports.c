@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -229,6 +230,26 @@ static void test_capture_of_jumbo_frames(void **state)
 	bridge_captures(9018); // five segments each
 }
 
+// A count of the kernel's that can be read no more, as when the interface is deleted.
+static void what_the_interface_lost(struct port *port)
+{
+	char path[80];
+	struct port_counters counters;
+
+	snprintf(path, sizeof(path), "%s/rx_dropped", dir);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "730\n");
+	fclose(file);
+	port->lost_fd = open(path, O_RDONLY);
+	port->counters(port->ctx, &counters);
+	assert_int_equal(counters.rx_missed, 730);
+	assert_int_equal(truncate(path, 0), 0);
+	port->counters(port->ctx, &counters);
+	assert_int_equal(counters.rx_missed, 730);
+	unlink(path);
+}
+
 static void test_null_under_load(void **state)
 {
 	(void)state;
@@ -244,6 +265,7 @@ static void test_null_under_load(void **state)
 	dp.ports[1].counters(dp.ports[1].ctx, &counters);
 	assert_true(counters.tx_pkts > 0);
 	assert_true(counters.link_up);
+	what_the_interface_lost(&dp.ports[1]);
 	uint64_t received = 0, sent = 0;
 	for (unsigned i = 0; i < LCORES; i++) {
 		received += lcores[i].stats.received_pkts;

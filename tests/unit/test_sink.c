@@ -181,13 +181,13 @@ static void a_link_is_told_at_once(void **state)
 			.link = PORT_LINK_UP,
 			.down_ns = 2500000000,
 			.again = true},
-		{.port = "lan", .link = PORT_LINK_GONE},
+		{.port = "lan", .link = PORT_LINK_GONE, .left_out = 7},
 	};
 	static const char *const lines[] = {
 		"{\"state\":\"down\",\"reason\":\"disabled\",\"interface\":\"eth1\"}",
 		("{\"state\":\"up\",\"interface\":\"eth1\",\"down_ms\":2500,\"attached_again\":"
 		 "true}"),
-		"{\"state\":\"down\",\"reason\":\"gone\"}",
+		"{\"state\":\"down\",\"reason\":\"gone\",\"left_out\":7}",
 	};
 	struct world w = world_new();
 
