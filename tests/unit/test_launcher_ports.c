@@ -226,6 +226,18 @@ static bool shows(const char *interface, const char *what)
 	return system(command) == 0;
 }
 
+// The kernel lets a queue go some time after its socket was closed.
+static int asked_in_time(struct launcher *launcher, uint8_t port, struct again_sockets *out)
+{
+	int rc = asked(launcher, port, out);
+
+	for (unsigned i = 0; i < 300 && rc == -EBUSY; i++) {
+		usleep(10000);
+		rc = asked(launcher, port, out);
+	}
+	return rc;
+}
+
 // Whatever hangs on the interface ends with what was handed over: a port that lets it go, or an
 // answer that nobody takes, is in nobody's way.
 static void asks_for_xdp(struct launcher *launcher)
@@ -241,7 +253,7 @@ static void asks_for_xdp(struct launcher *launcher)
 		second.answer.step != AGAIN_SOCKET)
 		_exit(12); // while the first is open
 	again_close(&first);
-	if (asked(launcher, 0, &second) || again_take(&second, NULL, NULL, &again))
+	if (asked_in_time(launcher, 0, &second) || again_take(&second, NULL, NULL, &again))
 		_exit(13);
 	if (again_ifindex(again) != if_nametoindex("slc-x") || !shows("slc-x", "prog/xdp"))
 		_exit(14);
@@ -249,7 +261,7 @@ static void asks_for_xdp(struct launcher *launcher)
 	if (shows("slc-x", "prog/xdp") || !shows("slc-x", "promiscuity 0"))
 		_exit(15);
 	again_free(again);
-	if (asked(launcher, 0, &first) || !shows("slc-x", "prog/xdp"))
+	if (asked_in_time(launcher, 0, &first) || !shows("slc-x", "prog/xdp"))
 		_exit(16);
 	raise(SIGKILL); // with the answer in its hands
 }
