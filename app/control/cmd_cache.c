@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conn_list.h"
+#include "conn_top.h"
 #include "cache_json.h"
 #include "selection.h"
 #include "tick.h"
 
 struct cache_list {
 	struct selection selection;
+	struct conn_top newest;
 	struct conn_list entries;
 	uint64_t flushed;
 	uint64_t begun_ns; // of a flush: entries that are learned meanwhile stay
@@ -20,6 +21,7 @@ static void list_free(void *state)
 {
 	struct cache_list *list = state;
 
+	conn_top_free(&list->newest);
 	conn_list_free(&list->entries);
 	selection_free(&list->selection);
 	free(list);
@@ -30,12 +32,11 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 	struct cache_list *list = ((struct request *)ctx)->state;
 	const struct conn_entry *entries = query->out;
 
-	(void)lcore;
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
 		if (selection_has(&list->selection, entries[i].app, entries[i].key.initiator,
 			    entries[i].key.responder))
-			conn_list_add(&list->entries, &entries[i]);
+			conn_top_offer(&list->newest, lcore, &entries[i], entries[i].created_ns);
 	}
 }
 
@@ -56,6 +57,7 @@ static void list_end(void *ctx, const char *error)
 	uint64_t end;
 
 	request->inquiry = NULL;
+	conn_top_list(&list->newest, &list->entries);
 	if (error || list->entries.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
@@ -69,7 +71,9 @@ static void list_end(void *ctx, const char *error)
 	end = (uint64_t)list->selection.offset + list->selection.limit;
 	for (uint64_t i = list->selection.offset; i < end && i < list->entries.n; i++)
 		put_item(&entries, cache_entry_json(request->context, &list->entries.entries[i]));
-	put_number(&message, "matched", list->entries.n);
+	put_number(&message, "matched",
+		conn_top_has_left_out(&list->newest) ? conn_top_fullest(&list->newest)
+						     : list->entries.n);
 	put_number(&message, "offset", list->selection.offset);
 	put_json(&message, "entries", entries);
 	request_ok(request, message);
@@ -101,6 +105,8 @@ void cmd_cache_list(struct request *request, json_t *arguments)
 		return;
 	}
 	list->selection = selection;
+	conn_top_init(
+		&list->newest, selection.offset + selection.limit, request->context->dp->n_lcores);
 	request_ask(request,
 		&(struct inquiry_question){
 			.type = QUERY_CACHE, .page = list_page, .end = list_end, .ctx = request});

@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "explain.h"
+#include "explain_cache.h"
 #include "flow_filter.h"
 #include "ranking.h"
 #include "selection.h"
@@ -13,7 +14,8 @@
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
 #define LIVE_MAX       256  // records of live flows that are kept, blocked and others
 #define PIECES_MAX     4000 // of evidence
-#define OTHERS_MIN     4    // places for flows that are not blocked, if there are any
+static_assert(PIECES_MAX + EXPLAIN_FLOWS_MAX < EXPLAIN_PAIRS_MAX, "all are known");
+#define OTHERS_MIN 4 // places for flows that are not blocked, if there are any
 
 struct candidate {
 	uint64_t flow_id;
@@ -28,6 +30,7 @@ struct explain {
 	struct ranking blocked; // uint64_t, flows that evidence knows as blocked, the latest first
 	struct ranking others;  // the same of all
 	struct ranking live[2]; // struct flow_record: passing, blocked; the latest to begin
+	struct explain_cache cache;
 };
 
 static void explain_free(void *state)
@@ -39,6 +42,7 @@ static void explain_free(void *state)
 	ranking_free(&explain->others);
 	ranking_free(&explain->live[0]);
 	ranking_free(&explain->live[1]);
+	explain_cache_free(&explain->cache);
 	conn_list_free(&explain->found.cache);
 	free(explain);
 }
@@ -285,10 +289,9 @@ static void cache_page(void *ctx, unsigned lcore, const struct query *query, boo
 	struct explain *explain = ((struct request *)ctx)->state;
 	const struct conn_entry *entries = query->out;
 
-	(void)lcore;
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++)
-		conn_list_add(&explain->found.cache, &entries[i]);
+		explain_cache_offer(&explain->cache, lcore, &entries[i]);
 }
 
 static bool lacks_memory(const struct explain *explain)
@@ -318,7 +321,7 @@ static void cache_end(void *ctx, const char *error)
 			(unsigned long long)found->overwritten);
 		return;
 	}
-	conn_list_merge(&found->cache);
+	explain_cache_end(&explain->cache, found);
 	ranking_sort(&explain->pieces);
 	struct evidence *records = calloc(explain->pieces.n + 1, sizeof *records);
 
@@ -336,12 +339,34 @@ static void cache_end(void *ctx, const char *error)
 	free(records);
 }
 
+// Entries for these ends are what the answer may be about.
+static void know_pairs(struct explain *explain)
+{
+	const struct explain_found *found = &explain->found;
+	struct explain_cache *cache = &explain->cache;
+
+	explain_cache_begin(cache, found->context->dp->n_lcores);
+	if (found->has_ends)
+		explain_cache_know(cache, &found->question.ends);
+	for (uint32_t i = 0; i < found->n_live; i++)
+		explain_cache_know(cache, &found->live[i].ends);
+	for (uint32_t i = 0; i < explain->pieces.n; i++) {
+		const struct evidence *piece = ranking_at(&explain->pieces, i);
+
+		if (piece->flags & EVIDENCE_HAS_ENDS)
+			explain_cache_know(cache, &piece->ends);
+	}
+	explain_cache_known(cache);
+}
+
 // The cache does not ask for the initiator's port. Without a rule an entry is the operator's.
 static void ask_cache(struct request *request)
 {
-	const struct explain_found *found = &((struct explain *)request->state)->found;
+	struct explain *explain = request->state;
+	const struct explain_found *found = &explain->found;
 	struct evidence_filter filter = found->question;
 
+	know_pairs(explain);
 	memset(filter.flow_ids, 0, sizeof filter.flow_ids);
 	if ((filter.scope == EVIDENCE_SCOPE_ENDS && !found->has_ends) ||
 		(filter.scope == EVIDENCE_SCOPE_RULE && !filter.rule_uid)) {

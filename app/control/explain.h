@@ -39,7 +39,9 @@ struct explain_found {
 	uint32_t n_live;
 	const struct evidence *evidence; // of these flows, and of none; oldest first
 	uint32_t n;
-	struct conn_list cache; // merged
+	struct conn_list cache; // merged; not all, if there are many
+	uint64_t cache_entries; // in all
+	bool cache_left_out;    // of them, when the cache was looked through
 	uint64_t overwritten;
 	bool left_out; // there was more evidence than is kept
 };

@@ -343,7 +343,8 @@ static void put_cache(json_t **message, const struct explain_found *found)
 	for (uint32_t i = 0; i < found->cache.n && i < EXPLAIN_CACHE_MAX; i++)
 		put_item(&cache, cache_entry_json(found->context, &found->cache.entries[i]));
 	put_json(message, "cache", cache);
-	put_number(message, "cache_entries", found->cache.n);
+	put_number(message, "cache_entries", found->cache_entries);
+	put_bool(message, "cache_truncated", found->cache_left_out);
 }
 
 // Of a stub that passes there is no evidence yet.
