@@ -11,12 +11,13 @@ SLUICE_CORPORA are absent. A script may say in its first lines `check: timeout=S
 `check: serial`, `check: plain` (not in the sanitized build). The seconds are generous for a machine
 like the developers'; what is ended is what takes thrice as long, and ten minutes.
 
-Of the tests in the sanitized build a third runs, chosen by the commit, and all with --long or
---only. Serial tests run one after the other, and beside them, with less right to the CPUs, the
-rest in a random order (SLUICE_ORDER repeats one). A cli or netns test that fails then is run again
-alone, and counts by that; the last line says how many passed only so.
+Of the tests in the sanitized build a third is built and runs, chosen by the commit, and all with
+--long or --only. Tests with clocks in them (netns, and those that say `check: serial`) run two at a
+time, as they mostly wait; beside them, with less right to the CPUs, the rest runs in a random
+order (SLUICE_ORDER repeats one). A cli or netns test that fails then is run again alone, and counts
+by that; the last line says how many passed only so.
 Environment of a script: SLUICE, SLUICECTL, BUILD (and SLUICE_BUILD), SLUICE_CORPORA where it
-exists, SLUICE_LONG with --long.
+exists, SLUICE_PACKAGES with Debian packages of this tree, SLUICE_LONG with --long.
 """
 import argparse
 import fnmatch
@@ -26,6 +27,7 @@ import os
 import queue
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -37,12 +39,14 @@ import zlib
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLAIN, ASAN, GCC_ASAN, RELEASE = (os.path.join(ROOT, "build" + name) for name in ("", "-asan", "-gcc-asan", "-release"))
 LOGS = os.path.join(PLAIN, "check-logs")
+PACKAGES = os.path.join(PLAIN, "package")
 TTY = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
 RUNNING = {}
 HUNG_SECONDS = 600  # a test that takes less is never ended
 BESIDE_NICENESS = 10
 MUTANTS_FLOOR = "60"  # percent of the mutants of a fixed seed that tests must notice
+TIMED_AT_ONCE = 2
 QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
@@ -62,6 +66,8 @@ class Test:
         self.timeout, self.serial, self.skip, self.cwd = timeout, serial, skip, cwd
         self.result, self.reason, self.seconds = None, "", 0.0
         self.again = False  # it failed beside others
+        self.after = None  # another test, which must have passed
+        self.done = threading.Event()
 
     def log(self):
         return os.path.join(LOGS, self.name.replace("/", ".") + ".log")
@@ -103,11 +109,53 @@ def build_tests(options):
     for name, folder, kind, extra, env in builds:
         script = (
             f"if [ -e '{folder}/build.ninja' ]; then meson configure '{folder}' -Dtests=true; "
-            f"else meson setup '{folder}' --buildtype={kind} {' '.join(extra)}; fi && "
-            f"ninja -C '{folder}' -j{options.jobs}"
+            f"else meson setup '{folder}' --buildtype={kind} {' '.join(extra)}; fi"
         )
-        tests.append(Test(name, ["sh", "-c", script], env, timeout=900, serial=True))
+        if name == "build/asan":
+            script += f" && ninja -C '{folder}' -j{options.jobs} $({shlex.join(asan_targets_command(options))})"
+        else:
+            script += f" && ninja -C '{folder}' -j{options.jobs}"
+        tests.append(Test(name, ["bash", "-ec", script], env, timeout=900, serial=True))
     return tests
+
+
+def package_test():
+    """The Debian packages, for netns/package: a build of their own, in a copy of the tree."""
+    command = [os.path.join(ROOT, "tools", "package"), "--out", PACKAGES]
+    test = Test("build/package", command, timeout=900)
+    if not shutil.which("dpkg-buildpackage") or not shutil.which("lintian"):
+        test.skip = "no dpkg-buildpackage or lintian (tools/packages.sh)"
+    return test
+
+
+def asan_targets_command(options):
+    """Prints the targets of the sanitized build that the selected tests need; none means all."""
+    words = [os.path.abspath(__file__), "--asan-targets"]
+    for name in ("long", "quick"):
+        words += [f"--{name}"] if getattr(options, name) else []
+    for pattern in options.only or []:
+        words += ["--only", pattern]
+    return words
+
+
+def asan_targets(options):
+    """A program that meson runs is needed with what it depends on, a script's are those that it names."""
+    asked = subprocess.run(["meson", "introspect", "--targets", ASAN], capture_output=True, text=True, check=True)
+    targets = {t["id"]: os.path.relpath(t["filename"][0], ASAN) for t in json.loads(asked.stdout)}
+    asked = subprocess.run(["meson", "introspect", "--tests", ASAN], capture_output=True, text=True, check=True)
+    depends = {known["cmd"][0]: known["depends"] for known in json.loads(asked.stdout)}
+    programs = {os.path.basename(path): path for path in targets.values()}
+    needed = {"app/sluice", "tests/replay_many"}
+    tests = meson_tests(ASAN, "asan", options) + [t for t in script_tests(options) if "/asan/" in t.name]
+    for test in selected(tests, options):
+        if test.command[0] in depends:
+            needed.add(os.path.relpath(test.command[0], ASAN))
+            needed.update(targets[name] for name in depends[test.command[0]] if name in targets)
+            continue
+        with open(test.command[0], encoding="utf-8") as file:
+            words = set(re.findall(r"\w+", file.read()))
+        needed.update(path for name, path in programs.items() if name in words and path.startswith("tests/"))
+    return sorted(needed)
 
 
 def meson_tests(build, label, options):
@@ -152,6 +200,16 @@ def script_tests(options):
     if options.long:
         mutate = [os.path.join(ROOT, "tools", "mutate"), "--seed", "1301", "--floor", MUTANTS_FLOOR]
         tests.append(Test("mutate/1301", mutate, environment(PLAIN, options), timeout=3600, serial=True))
+    return tests
+
+
+def with_package(tests):
+    """netns/package installs what build/package made, as the last of its kind."""
+    for test in tests:
+        if test.name == "netns/package":
+            test.after = package_test()
+            test.env["SLUICE_PACKAGES"] = PACKAGES
+            return [test.after, *(t for t in tests if t is not test), test]
     return tests
 
 
@@ -201,9 +259,18 @@ def kill_group(process):
             return
 
 
+def excused(reason):
+    """As root tools/check has installed every package: only the corpora may be absent, or what failed already."""
+    return os.geteuid() != 0 or "SLUICE_CORPORA" in reason or reason.endswith(" failed")
+
+
 def run(test, options, niceness=0):
+    if test.after:
+        test.after.done.wait()
+        if test.after.result != "PASS":
+            test.skip = f"{test.after.name} failed"
     if test.skip:
-        test.result, test.reason = "SKIP", test.skip
+        test.result, test.reason = "SKIP" if excused(test.skip) else "FAIL", test.skip
         return
     begin = time.monotonic()
     limit = max(test.timeout * (10 if options.long else 3), HUNG_SECONDS)
@@ -236,9 +303,7 @@ def run(test, options, niceness=0):
         cases = sum(int(n) for line in lines for n in re.findall(r"\[  PASSED  \] (\d+) test", line))
         test.reason = f"{cases} cases" if cases else fuzz_figures(lines)
     elif code == 77:
-        # As root tools/check has installed every package: only the corpora may be absent.
-        excused = os.geteuid() != 0 or "SLUICE_CORPORA" in lines[-1]
-        test.result, test.reason = "SKIP" if excused else "FAIL", lines[-1]
+        test.result, test.reason = "SKIP" if excused(lines[-1]) else "FAIL", lines[-1]
     else:
         test.result = "FAIL"
         test.reason = f"ended {code}" if code is not None else f"not done after {limit} s"
@@ -282,37 +347,40 @@ def selected(tests, options):
     return chosen(tests, options.only)
 
 
+def queue_of(tests):
+    waiting = queue.SimpleQueue()
+    for test in tests:
+        waiting.put(test)
+    return waiting
+
+
 def run_all(tests, options):
-    """The serial ones, one by one; and beside them the others, which get what CPU is left."""
-    serial, beside = [t for t in tests if t.serial], [t for t in tests if not t.serial]
+    """Those with clocks in them, a few at once; and beside them the others, which get what CPU is left."""
+    timed, beside = [t for t in tests if t.serial], [t for t in tests if not t.serial]
     order = os.environ.get("SLUICE_ORDER") or str(random.randrange(1 << 32))
     print(f"SLUICE_ORDER={order}")
     random.Random(order).shuffle(beside)
-    beside.sort(key=lambda t: -t.timeout)  # the long ones first, so that none is waited for in the end
-    waiting = queue.SimpleQueue()
-    for test in beside:
-        waiting.put(test)
+    # the long ones first, so that none is waited for in the end
+    beside.sort(key=lambda t: -t.timeout)
+    timed.sort(key=lambda t: (t.after is not None, -t.timeout))
 
-    def finish(test):
-        test.again = test.result == "FAIL" and test.name.startswith(("cli/", "netns/"))
-        if not test.again:
-            report(test)
-
-    def worker():
+    def work(waiting, niceness):
         while True:
             try:
                 test = waiting.get_nowait()
             except queue.Empty:
                 return
-            run(test, options, BESIDE_NICENESS if serial else 0)
-            finish(test)
+            run(test, options, niceness)
+            test.again = test.result == "FAIL" and test.name.startswith(("cli/", "netns/"))
+            if not test.again:
+                report(test)
+            test.done.set()
 
-    threads = [threading.Thread(target=worker, daemon=True) for _ in range(options.tests)]
+    lanes = [(queue_of(timed), 0)] * min(TIMED_AT_ONCE, len(timed))
+    lanes += [(queue_of(beside), BESIDE_NICENESS if timed else 0)] * options.tests
+    threads = [threading.Thread(target=work, args=lane, daemon=True) for lane in lanes]
     for thread in threads:
         thread.start()
-    for test in serial:
-        run(test, options)
-        finish(test)
     for thread in threads:
         thread.join()
     for test in tests:
@@ -339,7 +407,11 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append")
     parser.add_argument("--jobs", type=int)
+    parser.add_argument("--asan-targets", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.asan_targets:
+        print("\n".join(asan_targets(options)))
+        return 0
     # One more than there are CPUs: whoever starts DPDK sleeps for half of a short run.
     options.tests = options.jobs or os.cpu_count() + 1
     options.jobs = options.jobs or os.cpu_count()
@@ -350,7 +422,8 @@ def main():
     builds, lints = build_tests(options), lint_tests()
     if options.list:
         found = builds + lints + meson_tests(PLAIN, "plain", options) + meson_tests(ASAN, "asan", options)
-        for test in selected(found + script_tests(options) + fuzz_campaigns(options), options):
+        tests = selected(found + script_tests(options) + fuzz_campaigns(options), options)
+        for test in with_package(tests):
             print(test.name)
         return 0
     # What is built is needed by what is chosen: with --only a build runs, but quietly.
@@ -371,7 +444,7 @@ def main():
     for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
         rest += meson_tests(build, label, options)
     rest += script_tests(options) + fuzz_campaigns(options)
-    for test in selected(rest, options):
+    for test in with_package(selected(rest, options)):
         needed = "build/asan" if "/asan/" in test.name else "build/plain"
         if needed in broken:
             test.skip = f"{needed} failed"
