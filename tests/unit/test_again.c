@@ -18,7 +18,7 @@
 #include "again_port.h"
 #include "tx.h"
 
-#define FRAMES 300000
+#define FRAMES 1000000
 
 static uint8_t bytes[9000];
 
@@ -45,11 +45,18 @@ struct sender {
 	uint16_t queue;
 };
 
+static pthread_barrier_t both;
+
 static void *send_all(void *ctx)
 {
 	const struct sender *sender = ctx;
 	struct rte_mbuf *m = packet_mbuf(packet_pool(), bytes, 60, 0, 1);
 
+	cpu_set_t cpu; // EAL has bound us all to one
+	CPU_ZERO(&cpu);
+	CPU_SET(sender->queue ? 1 : 0, &cpu);
+	pthread_setaffinity_np(pthread_self(), sizeof(cpu), &cpu);
+	pthread_barrier_wait(&both);
 	for (unsigned i = 0; i < FRAMES; i++) {
 		rte_mbuf_refcnt_set(m, 2);
 		if (again_transmit(sender->port, sender->queue, &m, 1) != 1)
@@ -66,6 +73,7 @@ static void lcores_count_by_themselves(void **state)
 	pthread_t threads[2];
 
 	(void)state;
+	assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, send_all, &senders[i]), 0);
 	for (unsigned i = 0; i < 2; i++)

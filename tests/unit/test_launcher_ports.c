@@ -183,7 +183,7 @@ static void late_answers_are_dropped(void **state)
 // Two taps of the driver's own naming; one is deleted, and one of a third name is somebody else's.
 static void asks_for_taps(struct launcher *launcher)
 {
-	struct launcher_ports ports = {.interface = {"slc-t0", "slc-t1", "slc-t2"}},
+	struct launcher_ports ports = {.interface = {"slc-t0", "slc-t1", "slc-t2", "slc-t3"}},
 			      later = {.interface = {"slc-t1", "slc-t0", "lo"}};
 	struct again_sockets first, second;
 
@@ -197,6 +197,8 @@ static void asks_for_taps(struct launcher *launcher)
 	if (asked(launcher, 2, &second) != -EEXIST || second.n_fds ||
 		second.answer.step != AGAIN_MAKE)
 		_exit(12);
+	if (asked(launcher, 3, &second) != -EEXIST || second.n_fds)
+		_exit(14);
 	again_close(&first);
 	if (if_nametoindex("slc-t1"))
 		_exit(13);
@@ -207,14 +209,16 @@ static void a_tap_is_its_own_and_never_joined(void **state)
 	(void)state;
 	if (geteuid() != 0 || access("/dev/net/tun", R_OK | W_OK) < 0)
 		skip();
-	assert_int_equal(system("ip tuntap add slc-t2 mode tap multi_queue"), 0);
-	for (unsigned i = 0; i < 3; i++)
+	assert_int_equal(system("ip tuntap add slc-t2 mode tap multi_queue && "
+				"ip tuntap add slc-t3 mode tap"),
+		0);
+	for (unsigned i = 0; i < 4; i++)
 		snprintf(gateway.ports[i].device, sizeof gateway.ports[i].device, "net_tap%u", i);
-	gateway.n_ports = 3;
+	gateway.n_ports = 4;
 	hook_script("true", 0755);
 	int code = gateway_lives(asks_for_taps);
 	gateway.n_ports = 0;
-	assert_int_equal(system("ip link del slc-t2"), 0);
+	assert_int_equal(system("ip link del slc-t2; ip link del slc-t3"), 0);
 	assert_int_equal(code, 0);
 }
 
