@@ -186,6 +186,7 @@ struct classify_work {
 	uint32_t quic_opened;  // those that were
 	uint16_t found;        // the best answer of this call alone, or APP_NONE
 	uint8_t found_by;      // 1 << half of each whose payload it rests on
+	uint16_t named_app;    // the application of that name, or APP_NONE
 	uint8_t named;         // the flow gave the name that it asks for
 	uint8_t awaits_name;   // it is about to
 	uint8_t serves;        // 1 << half of who has shown that it is the other one's server

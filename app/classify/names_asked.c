@@ -15,6 +15,7 @@ static void named(struct job *job, unsigned half, struct text name)
 	uint16_t app = user_apps_of_host(job->user, name.at, name.length);
 
 	job->work->named = true;
+	job->work->named_app = app;
 	if (app == APP_NONE)
 		return;
 	const struct probe probe = {

@@ -19,7 +19,7 @@ struct feed {
 	struct names_follow *follow;
 	names_found_fn *found;
 	void *ctx;
-	bool unheard;
+	const struct name_user *user;
 };
 
 // The place is given back when the span is taken (settle): until then the next head may want it,
@@ -35,7 +35,7 @@ static inline bool names_keep(struct feed *feed, struct text part)
 	struct names_follow *follow = feed->follow;
 
 	if (!follow->head)
-		follow->head = name_head_acquire(feed->heads, feed->unheard);
+		follow->head = name_head_acquire(feed->heads, follow, feed->user);
 	if (!follow->head)
 		return false;
 	memcpy(name_head_at(feed->heads, follow->head) + follow->kept, part.at, part.length);

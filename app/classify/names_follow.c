@@ -74,13 +74,15 @@ static bool feed_span(struct feed *feed, const struct span *span)
 }
 
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
-	const struct span *span, bool unheard, names_found_fn *found, void *ctx)
+	const struct span *span, const struct name_user *user, names_found_fn *found, void *ctx)
 {
-	struct feed feed = {heads, follow, found, ctx, unheard};
+	struct feed feed = {heads, follow, found, ctx, user};
 	struct names_follow before = *follow;
 
 	if (follow->phase == NAMES_OVER)
 		return true;
+	if (follow->phase == NAMES_DISPLACED)
+		return (span->half & 1) == HALF_S2C;
 	if (!feed_span(&feed, span)) {
 		*follow = before; // it had no place, or it would not be in want of one
 		return false;

@@ -14,7 +14,7 @@
 // to CONNECT or Upgrade.
 //
 // Most lines lie in one span and need no memory. Of the others the beginning is kept, each in a
-// place of the pool. Owner: a data lcore. No heap but in *_new and *_free, no clock.
+// place of the pool (name_heads.h). Owner: a data lcore. No heap but in *_new and *_free, no clock.
 #ifndef SLUICE_NAMES_FOLLOW_H
 #define SLUICE_NAMES_FOLLOW_H
 
@@ -26,10 +26,22 @@
 
 struct name_heads;
 struct host_name;
+struct hash_seed;
+struct flow_ends;
 
-struct name_heads *name_heads_new(unsigned n, int socket); // NULL: no memory
+struct name_heads *name_heads_new(
+	unsigned n, const struct hash_seed *seed, int socket); // NULL: no memory
 void name_heads_free(struct name_heads *heads);
 unsigned name_heads_left(const struct name_heads *heads);
+uint64_t name_heads_displaced(const struct name_heads *heads); // flows, so far
+
+// For whom a place is wanted.
+struct name_user {
+	const struct flow_ends *ends;
+	uint64_t now_ns;
+	bool unheard; // anybody may have sent it
+	bool inside;  // the flow was begun there
+};
 
 enum names_phase {
 	NAMES_BEGIN, // nothing was fed
@@ -42,6 +54,7 @@ enum names_phase {
 	NAMES_CHUNK_DATA,
 	NAMES_CHUNK_END, // line behind a chunk's octets
 	NAMES_LOST,      // somewhere in a line, of which nothing is wanted
+	NAMES_DISPLACED, // its place went to another flow: nothing more of the client is taken
 	NAMES_OVER,      // nothing more is to be seen
 };
 
@@ -91,11 +104,10 @@ static inline bool names_follow_goes_on(const struct names_follow *follow)
 // request, which some servers take.
 typedef void names_found_fn(void *ctx, const struct host_name *name, bool also);
 
-// `unheard`: anybody may have sent it; half of the places are not for such. False: no place is free
-// for the beginning of a head. Nothing of the span was taken, but that names in it may be found
-// again.
+// False: no place is to be had for the beginning of a head, or the beginning was lost. Nothing of
+// the span was taken, but that names in it may be found again.
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
-	const struct span *span, bool unheard, names_found_fn *found, void *ctx);
+	const struct span *span, const struct name_user *user, names_found_fn *found, void *ctx);
 // Gives back its place. It is over.
 void names_follow_end(struct name_heads *heads, struct names_follow *follow);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "inspect_names.h"
 #include <netinet/in.h>
+#include <string.h>
 #include "flow_table.h"
 #include "host_name.h"
 
@@ -16,7 +17,35 @@ static bool is_refused(const struct inspection *in, uint16_t app)
 	const struct names_follow *names = &in->cold->names;
 
 	return (app != APP_NONE || names->http) &&
-	       walk_app_is_blocked(in->lcore, in->walk, known_as(names, app));
+	       walk_app_is_blocked(in->lcore, in->walk, known_as(names, app), CONFIDENCE_DPI);
+}
+
+// A name that is refused counts more than anything that is not: else who begins with what is let
+// pass, and is known by a pattern, a network or a peer's word, could ask for any name behind it.
+static bool stands_first(
+	const struct inspection *in, uint16_t name, uint16_t app, enum confidence confidence)
+{
+	return name != APP_NONE && name != app &&
+	       walk_app_is_blocked(in->lcore, in->walk, name, CONFIDENCE_DPI) &&
+	       !walk_app_is_blocked(in->lcore, in->walk, app, confidence);
+}
+
+// What explain tells of a name in a flow that is known; of others classification tells.
+static void note_name(const struct inspection *in, const struct host_name *name, uint16_t app)
+{
+	if (app == APP_NONE || app == in->flow->app || !(in->flow->flags & FLOW_APP_FINAL))
+		return;
+	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_USER_APP);
+	uint32_t n = RTE_MIN((uint32_t)name->length, (uint32_t)EVIDENCE_BYTES);
+
+	evidence->app = app;
+	evidence->confidence = CONFIDENCE_DPI;
+	evidence->detail = EVIDENCE_BY_HOST;
+	evidence->half = HALF_C2S;
+	evidence->offset = name->length - n;
+	evidence->length = evidence->n_bytes = (uint8_t)n;
+	evidence->looked_at = (uint16_t)name->length;
+	memcpy(evidence->bytes, name->bytes + name->length - n, n);
 }
 
 // Of several requests in a span, and of several names of a request, one that is refused stands
@@ -30,6 +59,7 @@ static void found(void *ctx, const struct host_name *name, bool also)
 	in->lcore->stats.names_requests += !also;
 	if ((names->fresh && is_refused(in, names->app)) || (also && !is_refused(in, app)))
 		return;
+	note_name(in, name, app);
 	names->app = app;
 	names->fresh = true;
 }
@@ -53,8 +83,14 @@ bool inspect_names(struct inspection *in, const struct span *span)
 		return true;
 	if ((span->half & 1) == HALF_S2C && !names->asks && !names->http)
 		return true;
-	if (!names_follow_feed(
-		    lcore->name_heads, names, span, !flow_both_heard(in->flow), found, in)) {
+	const struct name_user user = {
+		.ends = &in->cold->ends,
+		.now_ns = lcore->now_ns,
+		.unheard = !flow_both_heard(in->flow),
+		.inside = in->flow->flags & FLOW_C2S_INSIDE,
+	};
+
+	if (!names_follow_feed(lcore->name_heads, names, span, &user, found, in)) {
 		lcore->stats.names_nomem++;
 		if (wanted(in)) {
 			in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
@@ -62,6 +98,8 @@ bool inspect_names(struct inspection *in, const struct span *span)
 		}
 		names_follow_end(lcore->name_heads, names);
 	}
+	if (names->kept)
+		lcore->stats.names_displaced = name_heads_displaced(lcore->name_heads);
 	in->walk->decoded |= names->phase == NAMES_OVER;
 	return true;
 }
@@ -93,13 +131,29 @@ static bool is_renamed(
 
 	bool by_name = signature == UINT16_MAX && confidence == CONFIDENCE_DPI;
 
+	if (stands_first(in, names->app, app, confidence))
+		return true;
 	if (names->http)
 		return by_name && app != names->app && is_asked_otherwise(in, app);
 	if (names->hellos < 2 || app == names->app)
 		return false;
 	if (by_name)
-		return !walk_app_is_blocked(in->lcore, in->walk, app);
-	return names->app != APP_NONE && walk_app_is_blocked(in->lcore, in->walk, names->app);
+		return !walk_app_is_blocked(in->lcore, in->walk, app, CONFIDENCE_DPI);
+	return names->app != APP_NONE && is_refused(in, names->app);
+}
+
+void inspect_names_first(struct inspection *in, uint16_t name, struct classify_verdict *verdict)
+{
+	if (!stands_first(in, name, verdict->app, verdict->confidence))
+		return;
+	*verdict = (struct classify_verdict){
+		.app = name,
+		.signature = UINT16_MAX,
+		.confidence = CONFIDENCE_DPI,
+		.n_data_pkts = in->flow->n_data_pkts,
+		.final = true,
+	};
+	classify_end(in->lcore->classifier, &in->flow->classify_state);
 }
 
 bool inspect_names_merge(struct inspection *in, struct classify_verdict *verdict)
@@ -145,7 +199,7 @@ void inspect_names_apply(struct inspection *in)
 	}
 	bool renamed = is_renamed(in, flow->app, flow->signature, flow->confidence);
 
-	// what was found by a pattern in it says more than a name
+	// what was found by a pattern in it says more than a name that nobody refuses
 	if (!is_carrier(flow->app) && !names->by_name && !renamed)
 		return;
 	if (app == APP_NONE && !names->by_name && (!renamed || is_carrier(flow->app)))

@@ -15,6 +15,9 @@ bool inspect_names(struct inspection *in, const struct span *span);
 // Classification has said what it has: a name that was found beyond it counts more than a carrier.
 // True: `verdict` changed.
 bool inspect_names_merge(struct inspection *in, struct classify_verdict *verdict);
+// Classification has read a name of this application, which is refused, and found something else
+// that is not: the name counts.
+void inspect_names_first(struct inspection *in, uint16_t name, struct classify_verdict *verdict);
 // The flow is known, and a request asked for something else.
 void inspect_names_apply(struct inspection *in);
 

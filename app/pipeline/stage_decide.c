@@ -283,7 +283,8 @@ static bool by_addresses(const struct lcore *lcore, const struct decide_input *k
 	return decision.final && action_blocks(decision.action);
 }
 
-bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t app)
+bool walk_app_is_blocked(
+	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence)
 {
 	const struct flow *flow = flow_at(lcore->flows, walk->ref);
 	const struct decide_input input = {
@@ -296,7 +297,7 @@ bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t 
 		.ports_known = true,
 		.windows = lcore->windows,
 		.app = app,
-		.confidence = CONFIDENCE_DPI,
+		.confidence = confidence,
 		.app_final = true,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 	};

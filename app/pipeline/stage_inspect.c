@@ -347,6 +347,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 			work.found == verdict.app ? work.found_by : 0);
 	if (unlikely(in->cold->names.fresh))
 		inspect_names_merge(in, &verdict);
+	if (unlikely(work.named_app != APP_NONE))
+		inspect_names_first(in, work.named_app, &verdict);
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
 		in->walk->undecided = true;
 	flow->app = verdict.app;

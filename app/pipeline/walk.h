@@ -71,8 +71,9 @@ void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigne
 // After the last stage, before tx: what leaves moves the released edge.
 void walk_released(struct lcore *lcore, struct walk *walk);
 
-// Whether the flow of the walk would be blocked as this application's, of CONFIDENCE_DPI.
-bool walk_app_is_blocked(struct lcore *lcore, const struct walk *walk, uint16_t app);
+// Whether the flow of the walk would be blocked as this application's.
+bool walk_app_is_blocked(
+	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence);
 
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);

@@ -2,6 +2,8 @@
 // What a client asks for over a TCP connection: pieces make no difference to the names that are
 // found, places come back, and where a request is awaited, or servers differ, the one that follows
 // is found. The first octet says how the rest is cut.
+#include "app_proto.h"
+#include "hash_seed.h"
 #include "host_name.h"
 #include "name_heads.h"
 #include "names_follow.h"
@@ -52,12 +54,14 @@ static void say(struct client *client, unsigned half, const void *bytes, size_t 
 	if (!exact)
 		abort();
 	memcpy(exact, bytes, length);
+	static const struct flow_ends ends;
+	const struct name_user user = {.ends = &ends, .inside = true};
 	const struct span span = {.offset64 = half == HALF_C2S ? client->said : 1,
 		.unchecked = exact,
 		.extent = (uint32_t)length,
 		.half = (uint8_t)half};
 
-	check(names_follow_feed(heads, &client->follow, &span, false, found, &client->seen));
+	check(names_follow_feed(heads, &client->follow, &span, &user, found, &client->seen));
 	check(client->follow.kept <= NAME_HEAD_BYTES &&
 		!client->follow.kept == !client->follow.head);
 	client->said += half == HALF_C2S ? length : 0;
@@ -103,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (len < 2 || len > 20000)
 		return 0;
 	if (!heads)
-		heads = name_heads_new(PLACES, -1);
+		heads = name_heads_new(PLACES, &HASH_SEED_FIXED, -1);
 	if (!heads)
 		abort();
 	size_t piece = bytes[0] % 64 + 1;

@@ -440,6 +440,99 @@ static void a_place_has_one_flow(void **state)
 	names_talk_end(&forged);
 }
 
+#define PROPFIND "PROPFIND / HTTP/1.1\r\nHost: plain.example\r\nDepth: 0\r\n\r\n"
+
+// The last word about an application: which, and that a host's name said so.
+static bool is_told_by_host(const struct names_talk *c, uint16_t app, const char *name)
+{
+	const struct evidence_log *log = &c->pipe->dp.lcores[0]->evidence;
+	size_t n = strlen(name) < EVIDENCE_BYTES ? strlen(name) : EVIDENCE_BYTES;
+	const struct evidence *last = NULL;
+
+	assert_true(log->written && log->written <= log->size);
+	for (uint32_t i = 0; i < log->written; i++)
+		if (log->records[i].kind == EVIDENCE_USER_APP)
+			last = &log->records[i];
+	return last && last->app == app && last->detail == EVIDENCE_BY_HOST && last->n_bytes == n &&
+	       last->offset + n == strlen(name) && memcmp(last->bytes, name + last->offset, n) == 0;
+}
+
+// What the flow is known by, however sure, is let pass: a request for what is refused is refused,
+// and explain and the alert say why.
+static void a_refused_name_counts_more_than_a_pattern(void **state)
+{
+	static const char named[] =
+		"PROPFIND / HTTP/1.1\r\nHost: blocked.example\r\nDepth: 0\r\n\r\n";
+	struct names_talk c;
+	struct event event;
+	(void)state;
+
+	for (unsigned first = 0; first < 2; first++) {
+		const char *request = first ? named : BLOCKED;
+
+		c = names_talk_begin(1400);
+		names_talk_open(&c);
+		if (!first) {
+			names_talk_say(&c, HALF_C2S, PROPFIND, sizeof(PROPFIND) - 1);
+			names_talk_say(&c, HALF_S2C, ANSWER, sizeof(ANSWER) - 1);
+			assert_false(c.reset);
+		}
+		names_talk_say(&c, HALF_C2S, request, strlen(request));
+		assert_true(c.reset);
+		assert_true(pipe_event(c.pipe, 0, EVENT_ALERT, &event));
+		assert_int_equal(event.app, app_find("irc"));
+		assert_int_equal(event.confidence, CONFIDENCE_DPI);
+		assert_int_equal(event.rule_uid, 7);
+		assert_true(is_told_by_host(&c, app_find("irc"), "blocked.example"));
+		names_talk_end(&c);
+	}
+}
+
+static void one_that_nobody_refuses_does_not(void **state)
+{
+	struct names_talk c = names_talk_begin(1400);
+	const struct flow *flow;
+	(void)state;
+
+	names_talk_open(&c);
+	for (unsigned i = 0; i < 3; i++) {
+		names_talk_say(&c, HALF_C2S, PROPFIND, sizeof(PROPFIND) - 1);
+		names_talk_say(&c, HALF_C2S, REQUEST("allowed.example"),
+			sizeof(REQUEST("allowed.example")) - 1);
+	}
+	assert_false(c.reset);
+	flow = flow_at(c.pipe->dp.lcores[0]->flows, 0);
+	for (unsigned i = 0; !flow->gen; i++)
+		flow = flow_at(c.pipe->dp.lcores[0]->flows, i);
+	assert_int_equal(flow->app, app_find("webdav"));
+	assert_int_equal(pipe_stats(c.pipe).names_changed, 0);
+	names_talk_end(&c);
+}
+
+// Of two that are refused the surer one is the reason, as ever.
+static void what_is_refused_itself_stays_the_reason(void **state)
+{
+	static const char named[] =
+		"PROPFIND / HTTP/1.1\r\nHost: blocked.example\r\nDepth: 0\r\n\r\n";
+	struct names_talk c = names_talk_begin(1400);
+	struct policy *policy = pipe_policy(c.pipe);
+	struct event event;
+	(void)state;
+
+	pipe_rule_app(policy, 7, ACTION_DROP, "irc");
+	pipe_rule_app(policy, 8, ACTION_DROP, "webdav");
+	policy->user_apps = user_apps_new();
+	assert_int_equal(
+		user_apps_add_host(policy->user_apps, app_find("irc"), "blocked.example"), 0);
+	pipe_publish(c.pipe, policy);
+	names_talk_open(&c);
+	names_talk_say(&c, HALF_C2S, named, sizeof(named) - 1);
+	assert_true(c.reset);
+	assert_true(pipe_event(c.pipe, 0, EVENT_ALERT, &event));
+	assert_int_equal(event.app, app_find("webdav"));
+	names_talk_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -453,6 +546,9 @@ int main(void)
 		cmocka_unit_test(two_hellos_at_once),
 		cmocka_unit_test(without_room_a_head_waits),
 		cmocka_unit_test(a_place_has_one_flow),
+		cmocka_unit_test(a_refused_name_counts_more_than_a_pattern),
+		cmocka_unit_test(one_that_nobody_refuses_does_not),
+		cmocka_unit_test(what_is_refused_itself_stays_the_reason),
 	};
 
 	return cmocka_run_group_tests(tests, names_talk_setup, names_talk_teardown);

@@ -187,6 +187,7 @@
 	X(names_requests, "requests, long and second hellos whose host was read")         \
 	X(names_changed, "flows that asked for another name later")                       \
 	X(names_nomem, "packets without room for a long head")                            \
+	X(names_displaced, "flows that lost the place for their head to another")         \
 	X(trace_lost, "steps of traced packets not told: the event ring was half full")
 
 // Of reassembly; gauges, kept up to date or stored at the end of each loop. X(name, help).
