@@ -8,7 +8,7 @@
 #include "hold.h"
 #include "lcore.h"
 
-#define INVALID_EVENTS_PER_S 10
+#define INVALID_EVENTS_PER_S 20
 
 static void map_v4(uint8_t out[16], uint32_t address_be)
 {
@@ -512,28 +512,42 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 }
 
 // A flood of refused packets must not push the records of flows out of the ring.
-static bool within_limit(struct lcore *lcore, enum event_heard heard)
+static bool within_limit(struct lcore *lcore, struct fair_window *window, unsigned limit,
+	uint32_t ref, struct rte_mbuf *m)
 {
-	if (lcore->now_ns - lcore->invalid_window_ns >= NS_PER_S) {
-		lcore->invalid_window_ns = lcore->now_ns;
-		memset(lcore->invalid_in_window, 0, sizeof(lcore->invalid_in_window));
-	}
-	if (lcore->invalid_in_window[heard] >= INVALID_EVENTS_PER_S)
+	uint16_t flags = ref == FLOW_REF_NONE  ? 0
+			 : ref & FLOW_REF_STUB ? flow_stub_at(lcore->flows, ref)->flags
+					       : flow_at(lcore->flows, ref)->flags;
+	bool inside = ref != FLOW_REF_NONE ? flags & FLOW_C2S_INSIDE
+					   : m && pkt_of(m)->flags & PKT_FROM_INSIDE;
+	struct event of = {.now_ns = 0};
+
+	if (fair_window_is_full(window, inside, limit, lcore->now_ns))
 		return false;
-	lcore->invalid_in_window[heard]++;
-	return true;
+	if (ref != FLOW_REF_NONE)
+		flow_event_identify(lcore, ref, &of);
+	else if (m)
+		identify_packet(lcore, m, &of);
+	return fair_window_take(
+		window, &lcore->parse.seed, of.ends.address[HALF_C2S], inside, limit);
+}
+
+static bool within_invalid(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m)
+{
+	return within_limit(lcore, &lcore->invalid_in_window[heard_by(lcore, ref)],
+		INVALID_EVENTS_PER_S, ref, m);
 }
 
 void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m,
 	enum drop_reason reason, uint32_t rule_uid)
 {
-	if (within_limit(lcore, heard_by(lcore, ref)))
+	if (within_invalid(lcore, ref, m))
 		flow_event_drop(lcore, ref, m, reason, rule_uid);
 }
 
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind)
 {
-	if (!within_limit(lcore, EVENT_UNHEARD))
+	if (!within_invalid(lcore, FLOW_REF_NONE, m))
 		return;
 	struct event event = {.type = EVENT_INVALID, .reason = (uint8_t)kind};
 
@@ -544,25 +558,12 @@ void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reaso
 	event_send(lcore, &event, EVENT_ROOM_LIMITED);
 }
 
-static bool within_anomalies(struct lcore *lcore, enum anomaly anomaly, enum event_heard heard)
-{
-	uint16_t *n = &lcore->anomaly_in_window[heard][anomaly];
-
-	if (lcore->now_ns - lcore->anomaly_window_ns >= NS_PER_S) {
-		lcore->anomaly_window_ns = lcore->now_ns;
-		memset(lcore->anomaly_in_window, 0, sizeof(lcore->anomaly_in_window));
-	}
-	if (*n >= ANOMALY_EVENTS_PER_S)
-		return false;
-	(*n)++;
-	return true;
-}
-
 void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum anomaly anomaly,
 	uint64_t offset, uint32_t bytes, enum half half)
 {
 	lcore->stats.anomalies++;
-	if (!within_anomalies(lcore, anomaly, heard_by(lcore, ref))) {
+	if (!within_limit(lcore, &lcore->anomaly_in_window[heard_by(lcore, ref)][anomaly],
+		    ANOMALY_EVENTS_PER_S, ref, m)) {
 		lcore->stats.anomalies_limited++;
 		return;
 	}

@@ -31,18 +31,18 @@ void flow_event_scan(
 // First packet of a flow that is dropped. `ref` may be FLOW_REF_NONE: the ends are the packet's.
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
 	uint32_t rule_uid);
-// The same for drops that one packet after the other may suffer; at most 10 a second and lcore,
-// together with those below.
+// The same for drops that one packet after the other may suffer; at most 20 a second, lcore and
+// side of the gateway (fair_window.h), together with those below.
 void flow_event_drop_limited(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m,
 	enum drop_reason reason, uint32_t rule_uid);
-// What a stream or fragments should not do. Of each kind at most ANOMALY_EVENTS_PER_S a second and
-// lcore get a record; all are counted (stats.anomalies, anomalies_limited). `ref` may be
+// What a stream or fragments should not do. Of each kind at most ANOMALY_EVENTS_PER_S a second,
+// lcore and side get a record; all are counted (stats.anomalies, anomalies_limited). `ref` may be
 // FLOW_REF_NONE: the ends are the packet's, and `half` is HALF_C2S. `m` may be NULL with a flow.
 // A conflict is evidence, too.
-#define ANOMALY_EVENTS_PER_S 20
+#define ANOMALY_EVENTS_PER_S 40
 void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum anomaly anomaly,
 	uint64_t offset, uint32_t bytes, enum half half);
-// Malformed, unsupported or bad checksum; at most 10 a second and lcore.
+// Malformed, unsupported or bad checksum; at most 20 a second, lcore and side.
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind);
 
 // Fills flow_id, ends, app, addresses and the like from a flow or stub.

@@ -12,6 +12,7 @@
 #include "app_usage.h"
 #include "event.h"
 #include "evidence.h"
+#include "fair_window.h"
 #include "flow.h"
 #include "frag.h"
 #include "hints.h"
@@ -265,12 +266,11 @@ struct lcore {
 	uint32_t icmp_errors_in_window;
 	uint64_t resets_window_ns; // the same for RSTs
 	uint32_t resets_in_window;
-	uint64_t refused_window_ns; // and for alerts of flows of which one end is heard (refuse.c)
-	uint32_t refused_in_window;
-	uint64_t invalid_window_ns; // the same for EVENT_INVALID
-	uint32_t invalid_in_window[EVENT_HEARD_MAX];
-	uint64_t anomaly_window_ns; // and for EVENT_ANOMALY, by kind
-	uint16_t anomaly_in_window[EVENT_HEARD_MAX][ANOMALIES_MAX];
+	// Records: alerts of flows of which one end is heard (refuse.c), EVENT_INVALID, and
+	// EVENT_ANOMALY by kind.
+	struct fair_window refused_in_window;
+	struct fair_window invalid_in_window[EVENT_HEARD_MAX];
+	struct fair_window anomaly_in_window[EVENT_HEARD_MAX][ANOMALIES_MAX];
 	struct stats stats;       // read by the control core
 	struct stage_meter meter; // the same
 	// By out port, from the turn that received a packet (handoff and waiting in tx buffers

@@ -10,24 +10,29 @@
 #include "seq.h"
 #include "teardown.h"
 
-#define ALERTS_PER_S 100 // of flows that are refused so, each lcore
+#define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 
-static bool within_alerts(struct lcore *lcore)
+static bool within_alerts(
+	struct lcore *lcore, const struct walk *walk, const struct flow_ends *ends)
 {
-	if (lcore->now_ns - lcore->refused_window_ns >= NS_PER_S) {
-		lcore->refused_window_ns = lcore->now_ns;
-		lcore->refused_in_window = 0;
-	}
-	return lcore->refused_in_window++ < ALERTS_PER_S;
+	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
+					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+	bool inside = flags & FLOW_C2S_INSIDE;
+	struct fair_window *window = &lcore->refused_in_window;
+
+	return !fair_window_is_full(window, inside, ALERTS_PER_S, lcore->now_ns) &&
+	       fair_window_take(
+		       window, &lcore->parse.seed, ends->address[HALF_C2S], inside, ALERTS_PER_S);
 }
 
-static void tell(struct lcore *lcore, const struct walk *walk, const struct decision *decision)
+static void tell(struct lcore *lcore, const struct walk *walk, const struct decision *decision,
+	const struct flow_ends *ends)
 {
 	const struct rule *rule =
 		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
 
 	lcore->stats.flows_condemned++;
-	if (!within_alerts(lcore)) {
+	if (!within_alerts(lcore, walk, ends)) {
 		lcore->stats.alerts_limited++;
 		return;
 	}
@@ -94,7 +99,7 @@ static void refuse_stub(struct lcore *lcore, struct walk *walk, const struct dec
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
-	tell(lcore, walk, decision);
+	tell(lcore, walk, decision, ends);
 	lcore->apps[stub->app < APPS_MAX ? stub->app : APP_NONE].flows_blocked++;
 	if (decision->cache != CACHE_NONE)
 		learn_ends(lcore, walk, decision, ends, stub->flags, stub->app);
@@ -156,7 +161,7 @@ static void refuse_flow(struct lcore *lcore, struct walk *walk, const struct dec
 	app_usage_settle(lcore->apps, flow);
 	if (first) {
 		lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
-		tell(lcore, walk, decision);
+		tell(lcore, walk, decision, ends);
 		if (decision->action == ACTION_RESET)
 			answer(lcore, walk,
 				!flow->pkts[!walk->half] &&
