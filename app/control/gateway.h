@@ -21,7 +21,7 @@ struct gateway_port {
 	char name[32];    // [a-z0-9_-]+
 	char device[256]; // PCI address, or vdev with arguments: "net_af_xdp0,iface=gA"
 	uint32_t mtu;     // 0: leave as the device has it
-	uint16_t rx_desc; // default 1024
+	uint16_t rx_desc; // default 2048
 	uint16_t tx_desc;
 	uint16_t queues; // 0: as many as lcores and the device allow
 	bool one_way;    // of flows that come in here the other direction takes another path

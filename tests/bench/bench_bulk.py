@@ -39,7 +39,10 @@ def download(lab, connections, seconds):
                 break
         command = lab.inside("c", "iperf3", "-c", "10.77.0.2", "-p", str(PORT), "-R", "-J", "-P", str(connections),
                              "-O", "1", "-t", str(seconds))
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=5 * seconds + 120, check=False)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError(f"iperf3 with {connections} connections does not end") from None
         report = json.loads(done.stdout)
         if "error" in report:
             raise RuntimeError(f"iperf3: {report['error']}")

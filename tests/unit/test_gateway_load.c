@@ -78,7 +78,7 @@ static void test_defaults(void **state)
 	assert_int_equal(gateway->n_ports, 2);
 	assert_string_equal(gateway->ports[0].name, "lan");
 	assert_string_equal(gateway->ports[1].device, "net_ring1");
-	assert_int_equal(gateway->ports[0].rx_desc, 1024);
+	assert_int_equal(gateway->ports[0].rx_desc, 2048);
 	assert_int_equal(gateway->ports[0].mtu, 0);
 	assert_int_equal(gateway->ports[0].queues, 0);
 	assert_int_equal(gateway->n_pairs, 1);
