@@ -392,8 +392,7 @@ uint32_t datagram_hello_connection(struct text datagram, uint32_t *random)
 			*random = mix_of(at + DTLS_HELLO_BYTES + 2, 32);
 		return 1u << 31 | text_be24(at + 14);
 	}
-	if (!is_quic(datagram) || at[5] < QUIC_CID_FIRST_MIN || at[5] > QUIC_CID_MAX ||
-		datagram.length < 6u + at[5])
+	if (!is_quic(datagram) || at[5] > QUIC_CID_MAX || datagram.length < 6u + at[5])
 		return 0;
 	return mix_of(at + 6, at[5]);
 }

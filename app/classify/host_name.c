@@ -15,13 +15,20 @@ static enum host_seen take_name(struct text from, struct host_name *name)
 	return HOST_FOUND;
 }
 
-// RFC 6066 3: literal addresses are not permitted there; and are sent.
+// RFC 6066 3: literal addresses are not permitted there, nor is a port; and are sent.
 static bool is_address(struct text name)
 {
-	for (uint32_t i = 0; i < name.length; i++)
-		if (!octets_digit(name.at[i]) && name.at[i] != '.')
-			return text_contains_byte(name, ':');
-	return true;
+	struct text rest = name, host = text_take(&rest, ':');
+	uint32_t i = 0;
+
+	while (i < host.length && (octets_digit(host.at[i]) || host.at[i] == '.'))
+		i++;
+	if (i == host.length)
+		return true;
+	for (i = 0; i < name.length; i++)
+		if (octets_hex(name.at[i]) < 0 && (!name.at[i] || !strchr(":.[]", name.at[i])))
+			return false;
+	return text_contains_byte(rest, ':'); // of version 6
 }
 
 // RFC 5246 E.2: a hello in the form of SSL 2 has no place for a name.

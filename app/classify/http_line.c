@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "http_line.h"
 
-// RFC 9110 5.6.2
-static bool is_token(uint8_t byte)
-{
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	return text_is_letter(byte) || octets_digit(byte) ||
-	       (byte && memchr(marks, byte, sizeof(marks) - 1));
-}
-
-// RFC 9112 3: HT, VT, FF and CR, too; some take what their language calls white space.
-static bool is_blank(uint8_t byte)
-{
-	return byte == ' ' || (byte >= '\t' && byte <= '\r' && byte != '\n') ||
-	       (byte >= 0x1c && byte <= 0x1f) || byte == 0x85 || byte == 0xa0;
-}
+// clang-format off
+const uint8_t http_line_kinds[256] = {
+	4, 4, 4, 4, 4, 4, 4, 4, 4, 6, 4, 6, 6, 6, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 6, 6, 6, 6,
+	6, 1, 0, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0,
+	0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1,
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 0,
+	0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+};
+// clang-format on
 
 static struct text past_blanks(struct text text)
 {
 	uint32_t i = 0;
 
-	while (i < text.length && is_blank(text.at[i]))
+	while (i < text.length && http_line_is_blank(text.at[i]))
 		i++;
 	return text_from(text, i);
 }
@@ -31,7 +28,7 @@ static struct text take_word(struct text *rest)
 	uint32_t i = 0;
 	struct text word = *rest;
 
-	while (i < rest->length && !is_blank(rest->at[i]))
+	while (i < rest->length && !http_line_is_blank(rest->at[i]))
 		i++;
 	word.length = i;
 	*rest = past_blanks(text_from(*rest, i));
@@ -42,7 +39,7 @@ static uint32_t token_length(struct text text)
 {
 	uint32_t i = 0;
 
-	while (i < text.length && is_token(text.at[i]))
+	while (i < text.length && http_line_is_token(text.at[i]))
 		i++;
 	return i;
 }
@@ -92,7 +89,7 @@ bool http_line_request(struct text line, struct http_line *out)
 	uint32_t method = token_length(rest);
 
 	*out = (struct http_line){0};
-	if (!method || method == rest.length || !is_blank(rest.at[method]))
+	if (!method || method == rest.length || !http_line_is_blank(rest.at[method]))
 		return false;
 	out->method = take_word(&rest);
 	out->target = take_word(&rest);
@@ -116,33 +113,16 @@ bool http_line_may_be_request(struct text begin)
 	struct text rest = past_blanks(begin);
 	uint32_t method = token_length(rest);
 
-	return method == rest.length || (method && is_blank(rest.at[method]));
-}
-
-static bool is_around(uint8_t byte)
-{
-	return byte <= ' ' || is_blank(byte);
+	return method == rest.length || (method && http_line_is_blank(rest.at[method]));
 }
 
 struct text http_line_bare(struct text text)
 {
-	while (text.length && is_around(text.at[0]))
+	while (text.length && http_line_is_around(text.at[0]))
 		text = text_from(text, 1);
-	while (text.length && is_around(text.at[text.length - 1]))
+	while (text.length && http_line_is_around(text.at[text.length - 1]))
 		text.length--;
 	return text;
-}
-
-bool http_line_may_be_host(struct text begin)
-{
-	static const char word[] = "host";
-	uint32_t i = 0;
-
-	while (begin.length && is_around(begin.at[0]))
-		begin = text_from(begin, 1);
-	while (i < begin.length && word[i] && text_lower(begin.at[i]) == (uint8_t)word[i])
-		i++;
-	return i == begin.length || !word[i];
 }
 
 // RFC 9112 5.1: by the blanks and tabs around it alone.

@@ -18,12 +18,33 @@ struct http_line {
 bool http_line_request(struct text line, struct http_line *out);
 // A line of which the end is not here.
 bool http_line_may_be_request(struct text begin);
-bool http_line_may_be_host(struct text begin);
 
 struct http_field {
 	struct text name, value; // without what stands around them
 	bool clear;
 };
+
+// What is a token's (RFC 9110 5.6.2); a blank to some server (RFC 9112 3: HT, VT, FF and CR, too;
+// some take what their language calls white space); what may stand around a field's name or value.
+enum http_line_kind {
+	HTTP_LINE_TOKEN = 1,
+	HTTP_LINE_BLANK = 2,
+	HTTP_LINE_AROUND = 4,
+};
+extern const uint8_t http_line_kinds[256];
+
+static inline bool http_line_is_token(uint8_t byte)
+{
+	return http_line_kinds[byte] & HTTP_LINE_TOKEN;
+}
+static inline bool http_line_is_blank(uint8_t byte)
+{
+	return http_line_kinds[byte] & HTTP_LINE_BLANK;
+}
+static inline bool http_line_is_around(uint8_t byte)
+{
+	return http_line_kinds[byte] & HTTP_LINE_AROUND;
+}
 
 // Without the blanks, and what some servers take for such, around it.
 struct text http_line_bare(struct text text);

@@ -224,7 +224,9 @@ static void look_at_host(struct job *job)
 								   : HOST_LOOKED_AT;
 	if (seen == HOST_FOUND)
 		named(job, half, (struct text){name.bytes, name.length});
-	asked_for(job, half, name.app);
+	// It settles the flow: not while a name is to come behind it, which says more.
+	if (seen != HOST_MORE || half_closed(look, half))
+		asked_for(job, half, name.app);
 }
 
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state)

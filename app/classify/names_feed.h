@@ -4,6 +4,7 @@
 #ifndef SLUICE_NAMES_FEED_H
 #define SLUICE_NAMES_FEED_H
 
+#include "http_inner.h"
 #include "name_heads.h"
 #include "text.h"
 
@@ -20,6 +21,8 @@ struct feed {
 	names_found_fn *found;
 	void *ctx;
 	const struct name_user *user;
+	bool unread;             // of a hello more is kept than was read
+	const uint8_t *searched; // of the span: no LF from the line at hand up to here; NULL: none
 };
 
 // The place is given back when the span is taken (settle): until then the next head may want it,
@@ -27,6 +30,7 @@ struct feed {
 static inline void names_drop(struct feed *feed)
 {
 	feed->follow->kept = 0;
+	feed->follow->begins = HTTP_BEGINS_UNKNOWN;
 }
 
 // Keeps `part` behind what is kept. False: no place is free.
@@ -54,12 +58,15 @@ void names_begin_http(struct names_follow *follow, struct text half);
 bool names_feed_http(struct feed *feed, struct text *rest);
 // Octets are missing.
 void names_gap_http(struct feed *feed);
-// What a server says.
+// What a server says to requests.
 void names_answer_http(struct names_follow *follow, struct text rest);
 
-void names_begin_tls(struct names_follow *follow, struct text half);
+// `again`: in a tunnel, where nobody has read the hello before.
+void names_begin_tls(struct names_follow *follow, struct text half, bool again);
 // Takes some of `rest`. False: no place is free.
 bool names_feed_tls(struct feed *feed, struct text *rest);
+// Reads what is kept of a hello: once for all records of a span.
+void names_read_tls(struct feed *feed);
 // What a server says to a hello, where it begins with that: it wants another one, or has chosen.
 bool names_tls_chosen(struct text half);
 

@@ -14,24 +14,27 @@ static void settle(struct feed *feed)
 	follow->kept = 0;
 }
 
-static void begin(struct names_follow *follow, const struct span *span, struct text half)
+static void begin(struct names_follow *follow, struct text half)
 {
-	follow->phase = NAMES_OVER;
-	if (span->offset64 || span->flags & (SPAN_MIDSTREAM | SPAN_GAP))
-		return;
+	bool again = follow->phase == NAMES_TUNNEL;
+
 	if (tls_may_begin(half.at[0]))
-		names_begin_tls(follow, half);
+		names_begin_tls(follow, half, again);
 	else
 		names_begin_http(follow, half);
 }
 
-static void server_says(struct names_follow *follow, const struct span *span)
+static bool may_begin(const struct names_follow *follow, const struct span *span)
 {
-	struct text rest = {span_bytes(span), span_length(span)};
+	return follow->phase == NAMES_TUNNEL ||
+	       (!span->offset64 && !(span->flags & (SPAN_MIDSTREAM | SPAN_GAP)));
+}
 
+static void server_says(struct names_follow *follow, struct text half)
+{
 	if (follow->http)
-		names_answer_http(follow, rest);
-	else if (follow->phase == NAMES_TLS && follow->hellos && names_tls_chosen(rest))
+		names_answer_http(follow, half);
+	else if (follow->phase == NAMES_TLS && follow->hellos && names_tls_chosen(half))
 		follow->phase = NAMES_OVER;
 }
 
@@ -46,7 +49,21 @@ static bool feed_client(struct feed *feed, struct text rest)
 		if (!taken)
 			return false;
 	}
+	if (feed->unread)
+		names_read_tls(feed);
 	return true;
+}
+
+static void feed_gap(struct feed *feed, bool of_client)
+{
+	struct names_follow *follow = feed->follow;
+
+	if (!of_client)
+		follow->answer = UINT32_MAX;
+	else if (follow->http && follow->phase != NAMES_TUNNEL)
+		names_gap_http(feed);
+	else
+		follow->phase = NAMES_OVER;
 }
 
 static bool feed_span(struct feed *feed, const struct span *span)
@@ -54,29 +71,29 @@ static bool feed_span(struct feed *feed, const struct span *span)
 	struct names_follow *follow = feed->follow;
 	bool of_client = (span->half & 1) == HALF_C2S;
 
-	if (span_is_gap(span) && of_client) {
-		if (follow->phase == NAMES_TLS || follow->phase == NAMES_BEGIN)
-			follow->phase = NAMES_OVER;
-		else
-			names_gap_http(feed);
-	}
+	if (span_is_gap(span))
+		feed_gap(feed, of_client);
 	if (span_is_gap(span) || !span_length(span))
 		return true;
-	if (!of_client) {
-		server_says(follow, span);
-		return true;
-	}
 	struct text half = {span_bytes(span), span_length(span)};
 
-	if (follow->phase == NAMES_BEGIN)
-		begin(follow, span, half);
+	if (!of_client) {
+		server_says(follow, half);
+		return true;
+	}
+	if (follow->phase == NAMES_BEGIN || follow->phase == NAMES_TUNNEL) {
+		if (may_begin(follow, span))
+			begin(follow, half);
+		else
+			follow->phase = NAMES_OVER;
+	}
 	return feed_client(feed, half);
 }
 
 bool names_follow_feed(struct name_heads *heads, struct names_follow *follow,
 	const struct span *span, const struct name_user *user, names_found_fn *found, void *ctx)
 {
-	struct feed feed = {heads, follow, found, ctx, user};
+	struct feed feed = {heads, follow, found, ctx, user, false, NULL};
 	struct names_follow before = *follow;
 
 	if (follow->phase == NAMES_OVER)

@@ -10,8 +10,13 @@
 // line, a header or a body ends, whether there is a body), each line from there on is looked at as
 // a request's first and as a Host field, to the end of the connection: that is called unclear. So
 // is what follows a hole, or a line of more than NAME_HEAD_BYTES, of which the first ones are
-// looked at (blanks in a row count as one). A connection is no HTTP any more when the server agrees
-// to CONNECT or Upgrade.
+// looked at (blanks in a row count as one). Where a body ends within a line, and a request for a
+// host by its target begins there, it is found at any place of the line. A connection is no HTTP
+// any more when the server agrees to Upgrade; behind a CONNECT that it agrees to a hello or a
+// request may begin.
+//
+// Work is bounded by what comes and what is kept: no octet of a span is looked at more than a few
+// times, nor is what is kept more than a few times for a span (test_work).
 //
 // Most lines lie in one span and need no memory. Of the others the beginning is kept, each in a
 // place of the pool (name_heads.h). Owner: a data lcore. No heap but in *_new and *_free, no clock.
@@ -54,6 +59,7 @@ enum names_phase {
 	NAMES_CHUNK_DATA,
 	NAMES_CHUNK_END, // line behind a chunk's octets
 	NAMES_LOST,      // somewhere in a line, of which nothing is wanted
+	NAMES_TUNNEL,    // the server has agreed to CONNECT: whatever begins now
 	NAMES_DISPLACED, // its place went to another flow: nothing more of the client is taken
 	NAMES_OVER,      // nothing more is to be seen
 };
@@ -66,6 +72,9 @@ enum names_http {
 
 // Of a flow; zeroed when it begins.
 struct names_follow {
+	uint32_t answer; // octets left of the body of the server's answer; UINT32_MAX: nobody knows
+	uint8_t begins;  // of the line that is kept: enum http_begins
+	uint8_t inner;   // of what is not kept (http_inner_step)
 	union {
 		uint64_t left; // octets of the body or chunk; in a header: its Content-Length
 		struct {

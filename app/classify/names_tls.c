@@ -30,7 +30,6 @@ static bool feed_hello(struct feed *feed, struct text *rest)
 {
 	static const uint8_t header[TLS_RECORD_BYTES] = {TLS_HANDSHAKE, 3, 1, 0x40, 0};
 	struct names_follow *follow = feed->follow;
-	struct host_name name;
 
 	if (!follow->kept && !names_keep(feed, (struct text){header, sizeof(header)}))
 		return false;
@@ -58,14 +57,25 @@ static bool feed_hello(struct feed *feed, struct text *rest)
 	follow->tls.record = (uint16_t)(follow->tls.record - part.length);
 	*rest = text_from(*rest, part.length);
 	follow->kept = (uint16_t)half.length;
+	feed->unread = true;
+	if (message.length == whole || half.length == NAME_HEAD_BYTES)
+		names_read_tls(feed);
+	return true;
+}
+
+void names_read_tls(struct feed *feed)
+{
+	struct text half = names_kept(feed), message = text_from(half, TLS_RECORD_BYTES);
+	uint32_t whole = message.length < 4 ? UINT32_MAX : text_be24(message.at + 1) + 4;
+	struct host_name name;
 	enum host_seen seen = host_name_find(half.at, half.length, &name);
 
+	feed->unread = false;
 	if (seen == HOST_MORE && message.length < whole && half.length < NAME_HEAD_BYTES)
-		return true;
+		return;
 	if (seen != HOST_FOUND)
 		name.length = 0;
 	end_hello(feed, message, &name);
-	return true;
 }
 
 // A record's header, octet by octet. What servers pass over is passed over.
@@ -128,10 +138,11 @@ bool names_feed_tls(struct feed *feed, struct text *rest)
 	return true;
 }
 
-// Most hellos are one record that classification reads in whole.
+// Most hellos are one record that classification reads in whole. One that is cut it may give up.
 static bool is_short_hello(struct text half)
 {
 	return half.length > TLS_RECORD_BYTES + 4 && octets_be16(half.at + 3) < SHORT_HELLO &&
+	       half.length - TLS_RECORD_BYTES >= octets_be16(half.at + 3) &&
 	       half.at[TLS_RECORD_BYTES] == 1 &&
 	       text_be24(half.at + TLS_RECORD_BYTES + 1) + 4 <= octets_be16(half.at + 3);
 }
@@ -142,11 +153,11 @@ static void pass_hello(struct names_follow *follow, struct text half)
 	follow->hellos = 1;
 }
 
-void names_begin_tls(struct names_follow *follow, struct text half)
+void names_begin_tls(struct names_follow *follow, struct text half, bool again)
 {
 	follow->phase = NAMES_TLS;
 	follow->asks = ASKS_HELLO;
-	if (is_short_hello(half))
+	if (!again && is_short_hello(half))
 		pass_hello(follow, half);
 }
 

@@ -27,9 +27,8 @@ enum google_frame { // Q050 and its like number theirs as Google's QUIC did befo
 };
 
 struct packet {
-	struct text whole; // from its first byte to its last
-	struct text id;    // of the receiver
-	bool has_token;
+	struct text whole;  // from its first byte to its last
+	struct text id;     // of the receiver
 	uint32_t number_at; // offset of the packet number
 	uint32_t version;
 };
@@ -52,7 +51,6 @@ static bool take_packet(struct text *datagram, struct packet *packet, enum quic_
 		if (!quic_take_varint(&rest, &token) || token > rest.length)
 			return false;
 		rest = text_from(rest, (uint32_t)token);
-		packet->has_token = token;
 	}
 	if (!quic_take_varint(&rest, &length))
 		return false;
@@ -137,8 +135,7 @@ static bool open_with_any(struct quic_crypto *crypto, struct quic_flow *flow,
 			packet->version, QUIC_CLIENT, flow->cid, flow->cid_length, &opened->keys) &&
 		try_keys(crypto, flow, &opened->keys, packet, opened))
 		return true;
-	if (is_of(flow, packet->id) ||
-		(packet->id.length < QUIC_CID_FIRST_MIN && !packet->has_token))
+	if (is_of(flow, packet->id)) // of any length: not all servers ask for 8 octets
 		return false;
 	opened->begins = true;
 	return quic_keys_derive(packet->version, QUIC_CLIENT, packet->id.at, packet->id.length,

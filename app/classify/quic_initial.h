@@ -24,10 +24,9 @@
 #include "quic_keys.h"
 #include "text.h"
 
-#define QUIC_DATAGRAM_MIN  1200 // RFC 9000 14.1: with an Initial packet of a client
-#define QUIC_CID_FIRST_MIN 8    // RFC 9000 7.2: the id that a client begins with
-#define QUIC_PACKETS_MAX   8    // of one datagram
-#define QUIC_LEFT_MAX      4    // connections of a flow that were left before their hello was whole
+#define QUIC_DATAGRAM_MIN 1200 // RFC 9000 14.1: with an Initial packet of a client
+#define QUIC_PACKETS_MAX  8    // of one datagram
+#define QUIC_LEFT_MAX     4    // connections of a flow that were left before their hello was whole
 
 enum quic_seen {
 	QUIC_NOTHING, // nothing that a server takes

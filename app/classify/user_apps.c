@@ -205,8 +205,13 @@ static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint3
 	uint16_t app = APP_NONE;
 	uint32_t hash = HASH_START;
 
-	if (!apps->n_hosts)
+	if (!apps->n_hosts || !length)
 		return APP_NONE;
+	// a port, which servers leave out
+	const uint8_t *port = memchr(name, ':', length);
+
+	if (port)
+		length = (uint32_t)(port - name);
 	if (length && name[length - 1] == '.')
 		length--;
 	if (length > sizeof(text))

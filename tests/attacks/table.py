@@ -5,6 +5,7 @@ import os
 import sys
 
 from craft import ROWS
+import rows_asks
 import rows_decoys
 import rows_heads
 import rows_names
@@ -13,7 +14,7 @@ import rows_tcp
 import rows_udp
 import rows_wire
 
-assert rows_decoys and rows_heads and rows_names and rows_reuse and rows_tcp and rows_udp and rows_wire
+assert rows_asks and rows_decoys and rows_heads and rows_names and rows_reuse and rows_tcp and rows_udp and rows_wire
 
 
 def chosen(names):

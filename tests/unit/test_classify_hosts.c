@@ -43,6 +43,30 @@ static void every_host_tells_its_application(void **state)
 	}
 }
 
+static void a_port_is_no_part_of_a_name(void **state)
+{
+	static const struct {
+		const char *name, *app;
+	} cases[] = {
+		{"static.skypeassets.com:443", "skype"},
+		{"static.skypeassets.com.:443", "skype"},
+		{"static.skypeassets.com:443:1", "skype"},
+		{"static.skypeassets.com:", "skype"},
+		{":static.skypeassets.com", ""},
+		{"[2001:db8::1]:443", ""},
+		{"2001:db8::1", ""},
+		{":", ""},
+	};
+	(void)state;
+
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		uint16_t app = user_apps_of_host(rig->hosts, (const uint8_t *)cases[i].name,
+			(uint32_t)strlen(cases[i].name));
+
+		assert_string_equal(app == APP_NONE ? "" : app_get(app)->name, cases[i].app);
+	}
+}
+
 // Where one application has a name below another's, or below what others share.
 static void the_longest_suffix_wins(void **state)
 {
@@ -166,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_host_tells_its_application),
 		cmocka_unit_test(the_longest_suffix_wins),
+		cmocka_unit_test(a_port_is_no_part_of_a_name),
 		cmocka_unit_test(what_others_share_tells_none),
 		cmocka_unit_test(a_name_behind_many_segments),
 		cmocka_unit_test(agents),

@@ -218,7 +218,7 @@ static size_t decoy(unsigned which, unsigned n, uint8_t *out)
 	case 5: // of a server, to whoever asked first
 		memset(out + 1, 0, 4);
 		break;
-	case 6: // an id that no client begins with
+	case 6: // an id shorter than those that clients begin with (RFC 9000 7.2)
 		return whole(other_cid, 7, "other.example", 1200, out);
 	case 7: // another connection
 		break;

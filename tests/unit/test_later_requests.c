@@ -140,15 +140,35 @@ static void other_answers_agree_to_nothing(void **state)
 		{"101 to CONNECT", tunnel, "", switches, false, NULL},
 		{"200 to what stands before CONNECT", FIRST, tunnel, ANSWER, false, NULL},
 		{"101 to what stands before an Upgrade", FIRST, upgrade, switches, false, NULL},
-		{"200 to CONNECT", tunnel, "", ANSWER, true, NULL},
+		{"200 to CONNECT, and HTTP all the same", tunnel, "", ANSWER, false, NULL},
+		{"200 to CONNECT of a path", "CONNECT / HTTP/1.1\r\nHost: x\r\n\r\n", "", ANSWER,
+			false, NULL},
+		{"101 in the body of the answer before", FIRST, upgrade,
+			"HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n"
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n" ANSWER,
+			false, NULL},
+		{"101 in a body of chunks", FIRST, upgrade,
+			"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n24\r\n"
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n\r\n0\r\n\r\n" ANSWER,
+			false, NULL},
+		{"101 in a body of two lengths", FIRST, upgrade,
+			"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 36\r\n\r\n"
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n" ANSWER,
+			false, NULL},
+		{"101 behind a body", FIRST, upgrade, ANSWER "HTTP/1.1 101 Switching\r\n\r\n", true,
+			NULL},
+		{"101 behind 304 and 204", FIRST FIRST, upgrade,
+			"HTTP/1.1 304 Not Modified\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+			true, NULL},
 		{"101 to an Upgrade", upgrade, "", switches, true, NULL},
 		{"100, then 101", upgrade, "",
 			"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 101 Switching Protocols\r\n\r\n",
 			true, NULL},
 		{"100, then 101 by itself", upgrade, "", waits, true, switches},
-		{"the half of a 100, then 101", upgrade, "", "HTTP/1.1 100 Continue\r\n", true,
+		{"the half of a 100, then 101", upgrade, "", "HTTP/1.1 100 Continue\r\n", false,
 			switches},
-		{"100, then 200 to CONNECT", tunnel, "", waits, true, ANSWER},
+		{"100, then 200 to CONNECT", tunnel, "", waits, false, ANSWER},
 	};
 	(void)state;
 

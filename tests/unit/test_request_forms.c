@@ -106,6 +106,27 @@ static const struct form refused[] = {
 	{"a body of post", S("post / HTTP/1.1\r\nHost: x\r\n" OF_LENGTH), S(BLOCKED)},
 	{"behind a body of GET", S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"),
 		S(BLOCKED)},
+	{"a target behind a body of GET",
+		S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("((GET http://blocked.example/ HTTP/1.1\r\n" OTHER)},
+	{"a target behind a body with a colon",
+		S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("x:POST http://blocked.example HTTP/1.1\r\n" OTHER)},
+	{"a target behind a body of words",
+		S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("some words http://x/ GET http://blocked.example/ HTTP/1.1\r\n" OTHER)},
+	{"a target behind a body of CR",
+		S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("(\rPUT http://blocked.example/ HTTP/1.1\r\n" OTHER)},
+	{"a method behind a body, CR for a blank",
+		S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("((PUT\rhttp://blocked.example/ HTTP/1.1\r\n" OTHER)},
+	{"CONNECT behind a body", S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"),
+		S("CONNECONNECT blocked.example:443 HTTP/1.0\r\n\r\n")},
+	{"HTTP/0.9 behind a body", S("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"),
+		S("((GET http://blocked.example/\r\n")},
+	{"lines of CR", S(""), S("GET / HTTP/1.1\rHost: blocked.example\r\r")},
+	{"later lines of CR", S(FIRST), S("GET / HTTP/1.1\rHost: blocked.example\r\r")},
 	{"chunks of GET",
 		S("GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n29\r\n"),
 		S(BLOCKED)},
@@ -204,6 +225,9 @@ static const struct form passing[] = {
 	{"a search with a body",
 		S("GET /_search HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\n"),
 		S("{\"query\": {}}" FIRST)},
+	{"a body with links", S("GET /_search HTTP/1.1\r\nHost: x\r\nContent-Length: 76\r\n\r\n"),
+		S("{\"a link\": \"see http://blocked.example/x and GET it\"}\r\n"
+		  "CONNECT is a method.\r\n" FIRST "Referer: http://blocked.example/\r\n")},
 	{"a Cookie of many letters", S("GET / HTTP/1.1\r\nCookie: host=blocked.example; a=b\r\n"),
 		S("Referer: http://blocked.example/\r\nHost: x\r\n\r\n" FIRST)},
 	{"the same name twice",
@@ -250,6 +274,18 @@ static const struct long_form longs[] = {
 	{"a later path", FIRST "GET /", 'a', " HTTP/1.1\r\n" NAMED},
 	{"a later field", FIRST "GET / HTTP/1.1\r\nX: ", 'a', "\r\n" NAMED},
 	{"a trailer", CHUNKED "0\r\nX: ", 'a', "\r\n\r\n" BLOCKED},
+	{"a target behind octets of no use",
+		"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n(", 'a',
+		"((GET http://blocked.example/ HTTP/1.1\r\n" OTHER},
+	{"a path in a target behind a body",
+		"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n"
+		"((GET http://blocked.example/",
+		'a', " HTTP/1.1\r\n" OTHER},
+	{"blanks in front of a target behind a body",
+		"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n((PUT", ' ',
+		"http://blocked.example/ HTTP/1.1\r\n" OTHER},
+	{"a field, then a CR and blanks", "GET / HTTP/1.1\r\nX: ", 'a',
+		" \r \rHost: blocked.example\r\n\r\n"},
 	{"a target of a body", POST "X: ", 'a', "\r\nContent-Length: 61\r\n\r\n" BLOCKED},
 };
 
@@ -310,13 +346,13 @@ static void what_is_not_read_is_left_alone(void **state)
 	static const struct {
 		const char *first;
 		size_t length;
-		const char *answer;
+		const char *answer, *next;
 	} rows[] = {
-		{S("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), "\0\0"},
+		{S("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"), "\0\0", ""},
 		{S("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n"),
-			"HTTP/1.1 101 Switching Protocols\r\n\r\n"},
-		{S("CONNECT plain.example:443 HTTP/1.1\r\nContent-Length: 0\r\nHost: x\r\n\r\n"),
-			"HTTP/1.1 200 OK\r\n\r\n"},
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n", ""},
+		{S("CONNECT plain.example:22 HTTP/1.1\r\nContent-Length: 0\r\nHost: x\r\n\r\n"),
+			"HTTP/1.1 200 OK\r\n\r\n", "SSH-2.0-OpenSSH_9.2p1\r\n"},
 	};
 	(void)state;
 
@@ -326,6 +362,7 @@ static void what_is_not_read_is_left_alone(void **state)
 		names_talk_open(&c);
 		names_talk_say(&c, HALF_C2S, rows[i].first, rows[i].length);
 		names_talk_say(&c, HALF_S2C, rows[i].answer, strlen(rows[i].answer) + 1);
+		names_talk_say(&c, HALF_C2S, rows[i].next, strlen(rows[i].next));
 		names_talk_say(&c, HALF_C2S, S(BLOCKED));
 		assert_false(c.reset);
 		assert_true(flow_of(&c)->flags & FLOW_APP_FINAL);
