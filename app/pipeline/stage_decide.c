@@ -297,7 +297,7 @@ bool walk_app_is_blocked(
 		.ports_known = true,
 		.windows = lcore->windows,
 		.app = app,
-		.confidence = confidence,
+		.confidence = (uint8_t)confidence,
 		.app_final = true,
 		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
 	};
