@@ -20,7 +20,7 @@
 #include "port_plan.h"
 #include "preflight.h"
 
-#define RX_DESC_DEFAULT 2048 // shorter rings lose packets when a lcore shares its CPU; net_af_xdp has as many
+#define RX_DESC_DEFAULT 2048 // shorter rings lose packets when a lcore shares its CPU
 #define TX_DESC_DEFAULT 1024
 #define INJECT_RING     1024 // an upper bound of what the control core may have under way
 #define POOL_CACHE      256
