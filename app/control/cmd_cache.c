@@ -9,6 +9,8 @@
 #include "selection.h"
 #include "tick.h"
 
+#define COUNTED_EXACTLY 4096u // entries; of more, matched is how many one lcore has
+
 struct cache_list {
 	struct selection selection;
 	struct conn_top newest;
@@ -105,8 +107,8 @@ void cmd_cache_list(struct request *request, json_t *arguments)
 		return;
 	}
 	list->selection = selection;
-	conn_top_init(
-		&list->newest, selection.offset + selection.limit, request->context->dp->n_lcores);
+	uint32_t end = selection.offset + selection.limit;
+	conn_top_init(&list->newest, RTE_MAX(end, COUNTED_EXACTLY), request->context->dp->n_lcores);
 	request_ask(request,
 		&(struct inquiry_question){
 			.type = QUERY_CACHE, .page = list_page, .end = list_end, .ctx = request});
