@@ -60,7 +60,7 @@ static bool eal_begin(unsigned mb)
 	argv[argc++] = (char[]){"-m"};
 	argv[argc++] = memory;
 	argv[argc++] = prefix;
-	argv[argc++] = huge ? (char[]){"--huge-unlink"} : (char[]){"--no-huge"};
+	argv[argc++] = huge ? (char[]){"--in-memory"} : (char[]){"--no-huge"};
 	argv[argc] = NULL;
 	if (rte_eal_init(argc, argv) < 0)
 		rig_die("EAL did not start with %u MB %s", mb,

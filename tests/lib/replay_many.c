@@ -11,9 +11,8 @@
 #include "replay.h"
 #include "replay_plane.h"
 
-#define LINE_BYTES 8192
-#define WORDS_MAX  64
-#define EAL_MB     768
+#define WORDS_MAX 4096
+#define EAL_MB    768
 
 int __real_eal_start_private(unsigned mb, char *err, size_t err_len);
 int __wrap_eal_start_private(unsigned mb, char *err, size_t err_len);
@@ -55,10 +54,12 @@ static void errors_to(const char *path)
 
 int main(void)
 {
-	char line[LINE_BYTES], *words[WORDS_MAX + 1], *rest;
+	static char *words[WORDS_MAX + 1];
+	char *line = NULL, *rest;
+	size_t room = 0;
 	int n;
 
-	while (fgets(line, sizeof(line), stdin)) {
+	while (getline(&line, &room, stdin) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		n = 1;
 		words[0] = (char[]){"replay"};
@@ -75,5 +76,6 @@ int main(void)
 		printf("done %d\n", code);
 		fflush(stdout);
 	}
+	free(line);
 	return 0;
 }
