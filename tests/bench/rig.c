@@ -44,9 +44,22 @@ static unsigned hugepages_free(void)
 	return n;
 }
 
+static bool hugepages_mounted(void)
+{
+	FILE *file = fopen("/proc/mounts", "r");
+	char line[512];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		found = strstr(line, " hugetlbfs ") != NULL;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 static bool eal_begin(unsigned mb)
 {
-	bool huge = hugepages_free() * 2 >= mb;
+	bool huge = hugepages_mounted() && hugepages_free() * 2 >= mb;
 	char memory[16], prefix[64], *argv[12];
 	int argc = 0;
 
@@ -60,7 +73,7 @@ static bool eal_begin(unsigned mb)
 	argv[argc++] = (char[]){"-m"};
 	argv[argc++] = memory;
 	argv[argc++] = prefix;
-	argv[argc++] = huge ? (char[]){"--in-memory"} : (char[]){"--no-huge"};
+	argv[argc++] = huge ? (char[]){"--huge-unlink"} : (char[]){"--no-huge"};
 	argv[argc] = NULL;
 	if (rte_eal_init(argc, argv) < 0)
 		rig_die("EAL did not start with %u MB %s", mb,
