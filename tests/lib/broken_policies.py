@@ -49,7 +49,7 @@ def by_hand(good):
     return [
         having(applications=[{"id": "http", "ports": {"tcp": [80]}}]), having(applications=[{"id": "a"}]),
         having(applications=[{"id": "a", "regex": [{"protocol": "tcp", "pattern": "(("}]}]), having(applications={}),
-        having(time_windows={"office": {"from": "25:00"}}), having(time_zone="CET"),
+        having(time_windows={"office": {"from": "25:00"}}), having(time_zone="Europe/Belrin"),
         having(time_windows=office, rules=[dict(rule, match={"time": ["offcie"]})]), having(rules=[timed]),
         having(users={"a": ["10.0.0.1"], "b": ["10.0.0.0/24"]}), having(users={"a": ["10.0.0.256"]}),
         having(users={"a": []}, rules=[dict(rule, match={"user": ["b"]})]),
