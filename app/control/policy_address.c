@@ -98,6 +98,16 @@ bool policy_name_is_good(const struct json_at *at)
 	return false;
 }
 
+void policy_tell_unnamed(
+	const struct json_at *at, const char *what, const struct nearest *nearest, const char *mend)
+{
+	if (nearest_get(nearest))
+		json_at_error(at, "no %s is named \"%.64s\"; did you mean \"%s\"?", what,
+			nearest->word, nearest_get(nearest));
+	else
+		json_at_error(at, "no %s is named \"%.64s\": %s", what, nearest->word, mend);
+}
+
 void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader)
 {
 	const char *name;
@@ -135,13 +145,10 @@ static const struct address_set *find_set(
 			return &reader->sets[i].set;
 		nearest_offer(&nearest, reader->sets[i].name);
 	}
-	if (nearest_get(&nearest))
-		json_at_error(at, "no address set is named \"%.64s\"; did you mean \"%s\"?", name,
-			nearest_get(&nearest));
-	else
-		json_at_error(at,
-			"no address set is named \"%.64s\": define it in $.address_sets%s", name,
-			strchr(name, '.') ? ", or write its addresses, if it is a host" : "");
+	policy_tell_unnamed(at, "address set", &nearest,
+		strchr(name, '.')
+			? "define it in $.address_sets, or write its addresses, if it is a host"
+			: "define it in $.address_sets");
 	return NULL;
 }
 

@@ -75,7 +75,8 @@ static json_t *application_json(const struct policy *policy, const struct user_a
 	if (user->n_hosts)
 		rc |= json_object_set_new(object, "sni", hosts_json(policy, user));
 	if (user->has_networks)
-		rc |= json_object_set_new(object, "networks", policy_list_json(&user->networks));
+		rc |= json_object_set_new(
+			object, "networks", policy_list_json(policy, &user->networks));
 	if (!rc)
 		return object;
 	json_decref(object);

@@ -155,9 +155,25 @@ static bool is_empty(const struct address_set *set)
 	return !set->n_v4 && !set->n_v6;
 }
 
-json_t *policy_list_json(const struct address_set *set)
+// The set that stands for an empty one: "nobody", or "nobody-1" and so on where a set with a
+// comment, which is written out too, has that name.
+static json_t *empty_set_name(const struct policy *policy)
 {
-	return is_empty(set) ? json_pack("[s]", EMPTY_SET) : policy_addresses_json(set);
+	char name[32] = "nobody";
+
+	for (uint32_t i = 0, n = 0; i < policy->n_notes; i++) {
+		if (strcmp(policy->notes[i].name, name) != 0)
+			continue;
+		snprintf(name, sizeof name, "nobody-%u", ++n);
+		i = UINT32_MAX; // from the first again
+	}
+	return json_string(name);
+}
+
+json_t *policy_list_json(const struct policy *policy, const struct address_set *set)
+{
+	return is_empty(set) ? json_pack("[o]", empty_set_name(policy))
+			     : policy_addresses_json(set);
 }
 
 static bool has_empty_set(const struct policy *policy)
@@ -219,15 +235,16 @@ static json_t *match_json(const struct policy *policy, const struct rule *rule)
 		rc |= json_object_set_new(
 			match, "direction", json_string(policy_direction_words[rule->direction]));
 	if (rule->has_source)
-		rc |= json_object_set_new(match, "source", policy_list_json(&rule->source));
+		rc |= json_object_set_new(match, "source", policy_list_json(policy, &rule->source));
 	if (rule->has_destination)
 		rc |= json_object_set_new(
-			match, "destination", policy_list_json(&rule->destination));
+			match, "destination", policy_list_json(policy, &rule->destination));
 	if (rule->has_host)
-		rc |= json_object_set_new(match, "host", policy_list_json(&rule->host));
+		rc |= json_object_set_new(match, "host", policy_list_json(policy, &rule->host));
 	if (rule->has_mac)
 		rc |= json_object_set_new(match, "mac",
-			rule->mac.n ? policy_macs_json(&rule->mac) : json_pack("[s]", EMPTY_SET));
+			rule->mac.n ? policy_macs_json(&rule->mac)
+				    : json_pack("[o]", empty_set_name(policy)));
 	if (rule->n_ports)
 		rc |= json_object_set_new(
 			match, "ports", policy_ports_json(rule->ports, rule->n_ports));
@@ -289,14 +306,15 @@ static int add_fields(json_t *object, const struct json_field *fields, const str
 // one.
 static int put_sets(json_t *root, const struct policy *policy)
 {
-	json_t *addresses = json_object(), *macs = json_object();
+	json_t *addresses = json_object(), *macs = json_object(), *empty = empty_set_name(policy);
 	int rc =
 		policy_notes_json(addresses, policy, false) | policy_notes_json(macs, policy, true);
 
 	if (!rc && has_empty_set(policy))
-		rc = json_object_set_new(addresses, EMPTY_SET, json_array());
+		rc = json_object_set_new(addresses, json_string_value(empty), json_array());
 	if (!rc && has_empty_macs(policy))
-		rc = json_object_set_new(macs, EMPTY_SET, json_array());
+		rc = json_object_set_new(macs, json_string_value(empty), json_array());
+	json_decref(empty);
 	if (json_object_size(addresses))
 		rc |= json_object_set(root, "address_sets", addresses);
 	if (json_object_size(macs))

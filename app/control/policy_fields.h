@@ -20,6 +20,8 @@ struct protocol_word {
 };
 extern const struct protocol_word policy_protocols[]; // ends with word NULL
 
+struct nearest;
+
 struct named_set {
 	const char *name; // borrowed from the document
 	struct address_set set;
@@ -120,15 +122,17 @@ bool policy_app_at(const struct policy *policy, unsigned index, struct app_view 
 
 // "443" or "6881-6889"; false: told.
 bool policy_read_port_range(const struct json_at *at, struct port_range *range);
-// An empty list is refused (it may be meant as "any"), an empty set is not: its name in a dump.
-#define EMPTY_SET "nobody"
-// policy_dump.c: of address sets, one that is empty as the name that the dump gives it.
+// policy_dump.c: of address sets. An empty list is refused (it may be meant as "any"), an empty set
+// is not: policy_list_json writes the name of a set that the dump adds.
 json_t *policy_addresses_json(const struct address_set *set);
-json_t *policy_list_json(const struct address_set *set);
+json_t *policy_list_json(const struct policy *policy, const struct address_set *set);
 json_t *policy_ports_json(const struct port_range *ports, uint32_t n);
 
 // A name that the file gives: letters, digits, - and _, the first a letter, at most 63. Tells.
 bool policy_name_is_good(const struct json_at *at);
+// Tells that no `what` has the name nearest->word: the one that is meant, or how to mend it.
+void policy_tell_unnamed(const struct json_at *at, const char *what, const struct nearest *nearest,
+	const char *mend);
 
 // policy_address.c: "address_sets" (before the rest, wherever it stands), and lists of CIDRs and
 // names of sets into `set`, sealed.

@@ -109,14 +109,7 @@ static const struct mac_set *find_set(
 			return &reader->mac_sets[i].set;
 		nearest_offer(&nearest, reader->mac_sets[i].name);
 	}
-	if (nearest_get(&nearest))
-		json_at_error(at,
-			"no set of MAC addresses is named \"%.64s\"; did you mean \"%s\"?", name,
-			nearest_get(&nearest));
-	else
-		json_at_error(at,
-			"no set of MAC addresses is named \"%.64s\": define it in $.mac_sets",
-			name);
+	policy_tell_unnamed(at, "set of MAC addresses", &nearest, "define it in $.mac_sets");
 	return NULL;
 }
 

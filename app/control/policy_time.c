@@ -264,12 +264,7 @@ static bool find_window(const struct json_at *at, const struct policy *policy, u
 		}
 		nearest_offer(&nearest, policy->times.windows[i].name);
 	}
-	if (nearest_get(&nearest))
-		json_at_error(at, "no time window is named \"%s\"; did you mean \"%s\"?", text,
-			nearest_get(&nearest));
-	else
-		json_at_error(
-			at, "no time window is named \"%s\": define it in $.time_windows", text);
+	policy_tell_unnamed(at, "time window", &nearest, "define it in $.time_windows");
 	return false;
 }
 

@@ -183,11 +183,7 @@ static bool find_user(const struct json_at *at, const struct policy_reader *read
 	if (!reader->doc->errors->dropped) // beyond what is told, no look at every name
 		for (uint32_t i = 0; i < map->n_users; i++)
 			nearest_offer(&nearest, map->users[i].name);
-	if (nearest_get(&nearest))
-		json_at_error(at, "no user is named \"%s\"; did you mean \"%s\"?", text,
-			nearest_get(&nearest));
-	else
-		json_at_error(at, "no user is named \"%s\": put the name into $.users", text);
+	policy_tell_unnamed(at, "user", &nearest, "put the name into $.users");
 	return false;
 }
 
