@@ -93,7 +93,6 @@ static int compare(const void *a, const void *b)
 // Blocks lie within one another or apart: what lies within the one before it is nothing new.
 void mac_set_seal(struct mac_set *set)
 {
-	struct mac_block *fit;
 	uint32_t n = 0;
 
 	if (!set->n)
@@ -103,8 +102,6 @@ void mac_set_seal(struct mac_set *set)
 		if (!n || set->blocks[i].first > set->blocks[n - 1].last)
 			set->blocks[n++] = set->blocks[i];
 	set->n = n;
-	fit = reallocarray(set->blocks, n, sizeof *fit);
-	set->blocks = fit ? fit : set->blocks;
 }
 
 bool mac_set_has(const struct mac_set *set, const uint8_t mac[6])

@@ -22,7 +22,7 @@ struct mac_set {
 // -ERANGE: bits beyond the prefix; -EADDRNOTAVAIL: a group address, which sends nothing; -ENOMEM.
 int mac_set_add(struct mac_set *set, const char *text);
 int mac_set_merge(struct mac_set *set, const struct mac_set *from);
-void mac_set_seal(struct mac_set *set); // once, after the last add
+void mac_set_seal(struct mac_set *set); // after an add, before mac_set_has
 bool mac_set_has(const struct mac_set *set, const uint8_t mac[6]);
 unsigned mac_block_prefix(const struct mac_block *block);
 void mac_set_free(struct mac_set *set);

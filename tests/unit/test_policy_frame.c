@@ -58,6 +58,25 @@ static void mac_addresses_decide(void **state)
 	policy_free(policy);
 }
 
+static void sealed_set_grows(void **state)
+{
+	struct mac_set set = {0};
+	uint8_t mac[6] = {2};
+	char text[18];
+	(void)state;
+
+	for (mac[5] = 0; mac[5] < 100; mac[5]++) {
+		snprintf(text, sizeof text, "02:00:00:00:00:%02x", mac[5]);
+		assert_int_equal(mac_set_add(&set, text), 0);
+		assert_int_equal(mac_set_add(&set, text), 0);
+		mac_set_seal(&set);
+		assert_int_equal(set.n, mac[5] + 1);
+		assert_true(mac_set_has(&set, mac));
+	}
+	assert_false(mac_set_has(&set, mac));
+	mac_set_free(&set);
+}
+
 static void marks_decide(void **state)
 {
 	struct policy *policy = good(ONE("'dscp':['EF','af41',8,'CS7']"));
@@ -190,10 +209,14 @@ static void dump_reads_back(void **state)
 		    "'b':['10.0.0.1'],'c':{'addresses':[]}},'rules':["
 		    "{'id':'r','comment':'Ticket "
 		    "4711','match':{'host':['a','b']},'action':'drop'}]"),
+		DOC("'address_sets':{'nobody':{'comment':'Mine','addresses':['10.0.0.1']},'e':[]},"
+		    "'rules':["
+		    "{'id':'r','match':{'host':['e']},'action':'drop'},"
+		    "{'id':'s','match':{'source':['nobody']},'action':'drop'}]"),
 	};
 	(void)state;
 
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 4; i++) {
 		struct policy *policy = good(texts[i]), *again;
 		char *text = policy_dump(policy, names), *second;
 
@@ -212,6 +235,11 @@ static void dump_reads_back(void **state)
 			assert_string_equal(again->notes[0].comment, "Umlaut \u00e4");
 			assert_string_equal(again->notes[0].name, "a");
 		}
+		if (i == 3) {
+			assert_int_equal(again->rules[0].host.n_v4, 0);
+			assert_int_equal(again->rules[1].source.n_v4, 1);
+			assert_int_equal(again->notes[0].addresses.n_v4, 1);
+		}
 		free(text);
 		free(second);
 		policy_free(policy);
@@ -223,6 +251,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mac_addresses_decide),
+		cmocka_unit_test(sealed_set_grows),
 		cmocka_unit_test(marks_decide),
 		cmocka_unit_test(sender_is_known_by_its_mac_address),
 		cmocka_unit_test(wrong_ones_are_told),
