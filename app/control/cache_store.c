@@ -277,7 +277,6 @@ static void read_end(void *ctx, const char *error)
 	struct cache_store *store = ctx;
 	sigset_t all, before;
 
-	store->inquiry = NULL;
 	if (error) {
 		log_warning("connection cache: not written this time: %s", error);
 		conn_list_free(&store->writing.list);

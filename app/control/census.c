@@ -336,7 +336,6 @@ static void count_end(void *ctx, const char *error)
 {
 	struct census *census = ctx;
 
-	census->inquiry = NULL;
 	if (error) {
 		log_info("http: hosts and users were not counted: %s", error);
 		table_forget_fresh(&census->hosts);

@@ -58,7 +58,6 @@ static void list_end(void *ctx, const char *error)
 	json_t *message, *entries;
 	uint64_t end;
 
-	request->inquiry = NULL;
 	conn_top_list(&list->newest, &list->entries);
 	if (error || list->entries.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
@@ -131,7 +130,6 @@ static void flush_end(void *ctx, const char *error)
 	struct cache_list *list = request->state;
 	json_t *message;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s; the other lcores have flushed theirs", error);
 		return;

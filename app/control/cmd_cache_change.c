@@ -132,7 +132,6 @@ static void add_end(void *ctx, const char *error)
 	struct change *change = request->state;
 	json_t *message;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s; the other lcores have the entry", error);
 		return;
@@ -242,7 +241,6 @@ static void del_end(void *ctx, const char *error)
 	struct change *change = request->state;
 	json_t *message, *entries;
 
-	request->inquiry = NULL;
 	request->context->cache_removals++;
 	if (error) {
 		request_fail(request, "%s; the other lcores have removed theirs", error);
@@ -292,7 +290,6 @@ static void meant_end(void *ctx, const char *error)
 	struct request *request = ctx;
 	struct change *change = request->state;
 
-	request->inquiry = NULL;
 	conn_list_merge(&change->list);
 	if (error || change->list.no_memory)
 		request_fail(request, "%s", error ? error : "no memory for the entries");
@@ -354,7 +351,6 @@ static void exempt_end(void *ctx, const char *error)
 	struct change *change = request->state;
 	json_t *message;
 
-	request->inquiry = NULL;
 	request->context->cache_removals += change->gone != 0;
 	struct event event = {
 		.now_ns = request->context->now_ns(),

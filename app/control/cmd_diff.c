@@ -86,7 +86,6 @@ static void flows_end(void *ctx, const char *error)
 	struct diffing *diffing = request->state;
 	json_t *message;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;

@@ -105,7 +105,6 @@ static void first_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 
-	request->inquiry = NULL;
 	if (error)
 		request_fail(request, "%s", error);
 	else
@@ -210,7 +209,6 @@ static void flows_end(void *ctx, const char *error)
 	struct explain *explain = request->state;
 	struct explain_found *found = &explain->found;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;
@@ -274,7 +272,6 @@ static void second_end(void *ctx, const char *error)
 	struct request *request = ctx;
 	struct explain *explain = request->state;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;
@@ -307,7 +304,6 @@ static void cache_end(void *ctx, const char *error)
 	struct explain *explain = request->state;
 	struct explain_found *found = &explain->found;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;

@@ -144,7 +144,6 @@ static void list_end(void *ctx, const char *error)
 	struct flow_list *list = request->state;
 	json_t *message, *flows;
 
-	request->inquiry = NULL;
 	if (error || list->ranking.no_memory || list->tally.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
@@ -260,7 +259,6 @@ static void show_end(void *ctx, const char *error)
 	struct request *request = ctx;
 	struct one_flow *one = request->state;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;
@@ -305,7 +303,6 @@ static void trace_end(void *ctx, const char *error)
 	struct one_flow *one = request->state;
 	json_t *message;
 
-	request->inquiry = NULL;
 	if (error) {
 		request_fail(request, "%s", error);
 		return;

@@ -133,7 +133,6 @@ static void list_end(void *ctx, const char *error)
 	json_t *message, *entries;
 	uint64_t end;
 
-	request->inquiry = NULL;
 	if (error || list->no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;

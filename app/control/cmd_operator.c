@@ -95,7 +95,6 @@ static void permit_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 
-	request->inquiry = NULL;
 	if (error)
 		request_fail(request,
 			"%s; the flow is forgotten, but its ends may be blocked again", error);
@@ -140,7 +139,6 @@ static void operation_end(void *ctx, const char *error)
 	const struct operation *operation = request->state;
 	bool condemned = operation->record.lru_class == FLOW_CLASS_CONDEMNED;
 
-	request->inquiry = NULL;
 	// one lcore may stand still while another has acted
 	if (error && !operation->found)
 		request_fail(request, "%s", error);

@@ -121,7 +121,6 @@ static void top_end(void *ctx, const char *error)
 	bool flows = top->by == TOP_FLOW;
 	json_t *message;
 
-	request->inquiry = NULL;
 	if (error || top->flows.no_memory || top->tally.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;

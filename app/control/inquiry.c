@@ -26,7 +26,8 @@ struct inquiry {
 	TAILQ_ENTRY(inquiry) entry;
 	struct inquiries *owner;
 	struct inquiry_question question;
-	bool abandoned; // nobody is told any more; kept for what lcores may still write
+	struct inquiry **out; // the asker's
+	bool abandoned;       // nobody is told any more; kept for what lcores may still write
 	unsigned n_parts;
 	char *records;
 	struct exemption *exemptions; // lcores read them
@@ -92,6 +93,7 @@ static void finish(struct inquiry *inquiry, const char *error)
 	struct inquiry_question question = inquiry->question;
 
 	// Before the callback, which may start another one.
+	*inquiry->out = NULL;
 	inquiry->abandoned = true;
 	if (!is_posted(inquiry))
 		inquiry_free(inquiry);
@@ -254,6 +256,7 @@ int inquiry_start(
 	}
 	inquiry->owner = inquiries;
 	inquiry->question = *question;
+	inquiry->out = out;
 	inquiry->n_parts = n;
 	TAILQ_INSERT_TAIL(&inquiries->open, inquiry, entry);
 	inquiries->n_open++;

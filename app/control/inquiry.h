@@ -42,7 +42,7 @@ void inquiries_free(struct inquiries *inquiries);
 unsigned inquiries_open(const struct inquiries *inquiries);
 
 // -EBUSY: too many are open, or a lcore's ring is full; -ENOMEM. No callback is called then, nor
-// before this returns.
+// before this returns. *out stays where it is until the end, and is NULL when `end` is called.
 int inquiry_start(
 	struct inquiries *inquiries, const struct inquiry_question *question, struct inquiry **out);
 // The asker has gone; no callback is called any more. Not after `end`.
