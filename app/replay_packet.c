@@ -343,6 +343,7 @@ static int survey_record(struct replay_offload *offload, const struct capture_re
 	struct rte_mbuf *m;
 	struct seen seen;
 	bool made;
+	int rc = 0;
 
 	// What a snap length has cut cannot be summed up.
 	if (rec->caplen < rec->len || !record_parse(&seen, rec, link) ||
@@ -355,16 +356,16 @@ static int survey_record(struct replay_offload *offload, const struct capture_re
 	if (checksum_verify(m)) {
 		address_of(&seen.pkt, rec->bytes, false, key);
 		entry = replay_table_get(&offload->senders, key, &made);
-		if (!entry) {
-			rte_pktmbuf_free(m);
-			return -ENOMEM;
+		if (entry) {
+			entry->value[seen.pkt.payload_len ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] +=
+				pkt_of(m)->flags & PKT_CSUM_BAD ? 1 : UINT32_MAX;
+			entry->value[OFFLOAD_SEEN] += seen.pkt.payload_len != 0;
+		} else {
+			rc = -ENOMEM;
 		}
-		entry->value[seen.pkt.payload_len ? OFFLOAD_PAYLOAD : OFFLOAD_BARE] +=
-			pkt_of(m)->flags & PKT_CSUM_BAD ? 1 : UINT32_MAX;
-		entry->value[OFFLOAD_SEEN] += seen.pkt.payload_len != 0;
 	}
 	rte_pktmbuf_free(m);
-	return 0;
+	return rc;
 }
 
 int replay_offload_survey(

@@ -506,8 +506,7 @@ enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
 		walk->reason = DROP_UNCLASSIFIED;
 		verdict = VERDICT_DROP;
 	}
-	if (verdict == VERDICT_DROP && walk->reason == DROP_UNCLASSIFIED &&
-		flow->n_data_pkts < UINT8_MAX)
+	if (verdict == VERDICT_DROP && walk->reason == DROP_UNCLASSIFIED)
 		flow->n_data_pkts--; // nor does it count against the budget
 	return verdict;
 }

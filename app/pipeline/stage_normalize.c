@@ -19,10 +19,11 @@ static bool is_ours_alone(const struct rte_mbuf *m)
 	return true;
 }
 
-static bool replace(struct lcore *lcore, struct walk *walk)
+// A packet whose bytes others see, too, is replaced by a copy. False: there is no room for one.
+static bool make_ours(struct lcore *lcore, struct walk *walk)
 {
-	if (walk->view)
-		return false;
+	if (likely(is_ours_alone(walk->m)))
+		return true;
 	struct rte_mbuf *copy = rte_pktmbuf_copy(walk->m, lcore->pool, 0, UINT32_MAX);
 
 	if (!copy) {
@@ -34,15 +35,6 @@ static bool replace(struct lcore *lcore, struct walk *walk)
 	walk->m = copy;
 	walk->pkt = pkt_of(copy);
 	return true;
-}
-
-// A packet whose bytes others see, too, is replaced by a copy. False: there is no room for one, or
-// it cannot be replaced.
-static bool make_ours(struct lcore *lcore, struct walk *walk)
-{
-	if (likely(is_ours_alone(walk->m)))
-		return true;
-	return replace(lcore, walk);
 }
 
 static void write_back(struct rte_mbuf *m, uint32_t offset, const uint8_t *bytes, unsigned length)
@@ -114,12 +106,6 @@ enum verdict stage_normalize(struct lcore *lcore, struct walk *walk)
 	if (!lcore->policy->enforces || pkt->l4_proto != IPPROTO_TCP || !(pkt->flags & PKT_L4_OK) ||
 		!is_looked_at(lcore, walk))
 		return VERDICT_PASS;
-	// What reads and changes headers further down wants them in one piece, as drivers give
-	// them. Without room for that it goes without: a segment that should be rewritten is then
-	// lost.
-	if (unlikely(pkt->payload_off > walk->m->data_len))
-		replace(lcore, walk);
-	pkt = walk->pkt;
 	unsigned length = (unsigned)(pkt->payload_off - pkt->l4_off);
 	uint8_t buffer[TCP_HEADER_MAX];
 	const uint8_t *header = rte_pktmbuf_read(walk->m, pkt->l4_off, length, buffer);
