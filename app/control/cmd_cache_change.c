@@ -74,7 +74,7 @@ static void tell_entry(
 			.cache_mode = entry->key.mode,
 			.from_inside = entry->key.from_inside,
 			.by_hand = true,
-			.fixed = entry->flags & CONN_ENTRY_FIXED},
+			.fixed = !!(entry->flags & CONN_ENTRY_FIXED)},
 	};
 
 	event.n_vlan = (uint8_t)realm_tags(entry->key.realm, event.vlan);

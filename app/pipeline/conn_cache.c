@@ -217,7 +217,7 @@ static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event
 	event.conncache.cache_mode = entry->key.mode;
 	event.conncache.from_inside = entry->key.from_inside;
 	event.conncache.by_hand = entry->flags & CONN_ENTRY_OPERATOR;
-	event.conncache.fixed = entry->flags & CONN_ENTRY_FIXED;
+	event.conncache.fixed = !!(entry->flags & CONN_ENTRY_FIXED);
 	if (entry->flags & CONN_ENTRY_UNHEARD)
 		event.heard = EVENT_UNHEARD;
 	else if (entry->key.l4_proto == IPPROTO_UDP)
