@@ -3,17 +3,21 @@
 // line, then mutations of each by a generator with a fixed seed. Each input lies in a heap block of
 // its exact size. A target is `int LLVMFuzzerTestOneInput(const uint8_t *, size_t)`: the same
 // source links with clang's -fsanitize=fuzzer instead of this file.
+// What the file's own input leaves behind in the heap each time is a leak.
 // SLUICE_LONG=1: a hundred times as many mutations. FUZZ_SEED=N: another sequence.
 #include <dirent.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MUTATIONS     200u
 #define MUTATIONS_MAX (MUTATIONS * 100u)
 #define INPUT_MAX     (1u << 20)
+#define REPEATS       4
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -40,6 +44,29 @@ static void run_exact(const uint8_t *bytes, size_t len)
 	LLVMFuzzerTestOneInput(exact, len);
 	free(exact);
 	runs++;
+}
+
+static size_t heap_bytes(void)
+{
+	struct mallinfo2 now = mallinfo2(); // zeros under ASan, which looks for leaks itself
+
+	return now.uordblks + now.hblkhd;
+}
+
+// What is made once, and tables that stay, grow once.
+static void expect_no_leak(const char *path, const uint8_t *bytes, size_t len)
+{
+	size_t before, after = heap_bytes();
+
+	for (unsigned i = 0; i < REPEATS; i++) {
+		before = after;
+		run_exact(bytes, len);
+		after = heap_bytes();
+		if (after <= before)
+			return;
+	}
+	fprintf(stderr, "%s: leaves %zu bytes each time\n", path, after - before);
+	abort();
 }
 
 // One small change; returns the new length (at most len + 8).
@@ -93,6 +120,7 @@ static void run_file(const char *path, unsigned mutations)
 	len = fread(seed, 1, sizeof seed, in);
 	fclose(in);
 	run_exact(seed, len);
+	expect_no_leak(path, seed, len);
 	for (unsigned i = 0; i < mutations; i++) {
 		uint32_t changes = 1 + random_below(8);
 		size_t now = len;
@@ -134,10 +162,25 @@ static void run_path(const char *path, unsigned mutations)
 	free(entries);
 }
 
+// What malloc keeps for its thread counts as used: without that, what is free is told as free.
+static void begin_without_thread_cache(char **argv)
+{
+	static const char wanted[] = "glibc.malloc.tcache_count=0";
+	const char *now = getenv("GLIBC_TUNABLES");
+
+	if (now && strcmp(now, wanted) == 0)
+		return;
+	setenv("GLIBC_TUNABLES", wanted, 1);
+	execv("/proc/self/exe", argv);
+	perror("/proc/self/exe");
+	exit(2);
+}
+
 int main(int argc, char **argv)
 {
 	const char *seed = getenv("FUZZ_SEED");
 
+	begin_without_thread_cache(argv);
 	random_state = (seed ? strtoull(seed, NULL, 0) : 1) * 0x9e3779b97f4a7c15 | 1;
 	for (int i = 1; i < argc; i++)
 		run_path(argv[i], getenv("SLUICE_LONG") ? MUTATIONS_MAX : MUTATIONS);
