@@ -34,7 +34,7 @@ static struct port_links *links;
 static uint64_t clock_ns;
 static int kernel, answers_fd; // the other ends
 static bool lose_news, launcher_dead;
-static unsigned n_reports, n_asked, n_let_go;
+static unsigned n_reports, n_changes, n_asked, n_let_go;
 static struct link_report reported;
 static struct again_request asked;
 static struct again_sockets answer;
@@ -277,7 +277,7 @@ static void pass(unsigned tenths)
 {
 	do {
 		event_base_loop(context.base, EVLOOP_NONBLOCK);
-		port_links_tick(links, clock_ns);
+		n_changes += port_links_tick(links, clock_ns);
 		if (tenths)
 			clock_ns += NS_PER_S / 10;
 	} while (tenths && --tenths);
@@ -314,7 +314,7 @@ static void begin_as(const char *device)
 	launcher = (struct launcher){.fd_plus_1 = words[0] + 1};
 	answers_fd = words[1];
 	launcher_dead = answer_there = lose_news = false;
-	n_reports = n_asked = n_let_go = n_made = 0;
+	n_reports = n_changes = n_asked = n_let_go = n_made = 0;
 	memset(&dp, 0, sizeof(dp));
 	dp.qsbr = (struct rte_rcu_qsbr *)(void *)qsbr;
 	assert_true(rte_rcu_qsbr_get_memsize(1) <= sizeof(qsbr));
@@ -339,6 +339,7 @@ static void begin_as(const char *device)
 	assert_true(list_asked());
 	assert_int_equal(link_of(0), PORT_LINK_UP);
 	assert_int_equal(link_of(1), PORT_LINK_UP);
+	assert_false(port_links_tick(links, clock_ns));
 }
 
 static int begin(void **state)
@@ -382,10 +383,13 @@ static void what_a_list_leaves_out_is_gone(void **state)
 	news("gA", 5, IFF_RUNS); // an old one that comes late
 	listed("gB", 6, IFF_RUNS);
 	list_ends(0);
+	assert_int_equal(n_changes, 0);
 	pass(1);
 	assert_int_equal(link_of(0), PORT_LINK_GONE);
 	assert_int_equal(link_of(1), PORT_LINK_UP);
 	assert_int_equal(reported.link, PORT_LINK_GONE);
+	pass(5);
+	assert_int_equal(n_changes, 1); // told once to who asks
 }
 
 static void a_list_that_was_not_whole_is_no_reason(void **state)

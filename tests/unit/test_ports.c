@@ -17,7 +17,12 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include "capture.h"
+#include "conn_cache.h"
 #include "eal.h"
+#include "endpoint_cache.h"
+#include "evidence.h"
+#include "expect.h"
+#include "hints.h"
 #include "lcore_launch.h"
 #include "mbuf_pool.h"
 #include "pkt.h"
@@ -355,6 +360,61 @@ static void test_pool_for_af_xdp(void **state)
 		mbuf_pools_new(&gateway, RTE_MBUF_DEFAULT_BUF_SIZE, pools, err, sizeof(err)), 0);
 }
 
+// An upper bound has to grow with everything that there may be more of: by no less than the entries
+// themselves take.
+static void test_memory_that_is_needed(void **state)
+{
+	static struct gateway some = {.n_data = 4, .memory.mbufs = 1000};
+	static const uint32_t more = 1u << 18;
+	const struct {
+		const char *what;
+		uint32_t *limit;
+		uint64_t bytes; // of an entry, of all lcores
+	} rows[] = {
+		{"flows", &some.limits.flows, sizeof(struct flow)},
+		{"embryos", &some.limits.embryos, sizeof(struct flow_stub)},
+		{"conn_cache", &some.limits.conn_cache, 4 * sizeof(struct conn_entry)},
+		{"expectations", &some.limits.expectations, 4 * sizeof(struct expect_key)},
+		{"endpoints", &some.limits.endpoints, 4 * sizeof(struct endpoint_entry)},
+		{"names", &some.limits.names, 4 * sizeof(struct endpoint_entry)},
+		{"evidence", &some.limits.evidence, 4 * sizeof(struct evidence)},
+		{"tracked", &some.reassembly.tracked, 256},
+		{"datagrams", &some.fragments.datagrams, 4 * 64},
+		{"packets", &some.fragments.packets, 4 * sizeof(void *)},
+		{"mbufs", &some.memory.mbufs, RTE_MBUF_DEFAULT_BUF_SIZE + sizeof(struct rte_mbuf)},
+	};
+	uint64_t link = 2 * (uint64_t)rte_ring_get_memsize_elem(sizeof(void *), HANDOFF_RING) +
+			(uint64_t)rte_ring_get_memsize_elem(sizeof(struct hint), HINT_RING_SIZE);
+	uint32_t before = memory_needed_mb(&some);
+	(void)state;
+
+	for (unsigned i = 0; i < RTE_DIM(rows); i++) {
+		*rows[i].limit += more;
+		uint32_t grown = memory_needed_mb(&some) - before;
+
+		*rows[i].limit -= more;
+		if (grown < rows[i].bytes * more >> 20)
+			fail_msg("%s: %u MB for %u entries of %llu bytes", rows[i].what, grown,
+				more, (unsigned long long)rows[i].bytes);
+	}
+	some.reassembly.memory_mb = 100;
+	assert_int_equal(memory_needed_mb(&some), before + 100);
+	some.reassembly.memory_mb = 0;
+	some.n_data = 9; // each to each other
+	assert_true(memory_needed_mb(&some) - before >= (9 * 8 - 4 * 3) * link >> 20);
+	before = memory_needed_mb(&some);
+	some.impairment.limit = more;
+	assert_int_equal(memory_needed_mb(&some), before); // nothing is impaired
+	some.impairment.to_inside.delay_ms = 1;
+	assert_true(memory_needed_mb(&some) - before >= 9 * sizeof(void *) * more >> 20);
+	some.impairment.limit = 0;
+	before = memory_needed_mb(&some);
+	some.scan.flows = more;
+	assert_int_equal(memory_needed_mb(&some), before); // no engine
+	some.scan.engine = SCAN_ENGINE_NULL;
+	assert_true(memory_needed_mb(&some) - before >= 128 * more >> 20);
+}
+
 static void test_messages(void **state)
 {
 	(void)state;
@@ -404,6 +464,7 @@ int main(void)
 		cmocka_unit_test(test_rings_and_queues),
 		cmocka_unit_test(test_send_queues_are_shared),
 		cmocka_unit_test(test_pool_for_af_xdp),
+		cmocka_unit_test(test_memory_that_is_needed),
 		cmocka_unit_test(test_messages),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include "../lib/names_talk.h"
 #include "flow_table.h"
+#include "hold.h"
 #include "http_head.h"
 #include "names_follow.h"
 #include "user_apps.h"
@@ -401,6 +402,41 @@ static void records_tell_these_forms(void **state)
 	}
 }
 
+// The request waits for a verdict of the scan engine: what it names is decided upon when it goes
+// on.
+static void a_name_in_a_held_request_is_refused_later(void **state)
+{
+	const struct scan_config config = {
+		.timeout_ns = 10 * NS_PER_S,
+		.flows = 16,
+		.n_script = 1,
+		.script = {{.half = HALF_C2S,
+			.after_bytes = sizeof(FIRST) - 1 + sizeof(BLOCKED) - 1,
+			.delay_ms = 3000}},
+	};
+	struct names_talk c = names_talk_begin(1400);
+	struct event event;
+	(void)state;
+
+	pipe_scan_new(c.pipe, &config);
+	pipe_rule(c.pipe->policy, 8, ACTION_SCAN)->l4_proto = 0;
+	names_talk_open(&c);
+	names_talk_say(&c, HALF_C2S, S(FIRST));
+	names_talk_say(&c, HALF_S2C, S(ANSWER));
+	assert_false(c.reset);
+	assert_int_equal(pipe_stats(c.pipe).scan_flows, 1);
+	names_talk_segment(&c, HALF_C2S, TH_ACK, S(BLOCKED));
+	assert_int_equal(pipe_stats(c.pipe).scan_pending, 1);
+	assert_int_equal(pipe_stats(c.pipe).flows_condemned, 0);
+	pipe_advance(c.pipe, 0.001); // the engine has it now
+	pipe_advance(c.pipe, 3.01);
+	assert_int_equal(pipe_stats(c.pipe).scan_clean, 1);
+	assert_int_equal(pipe_stats(c.pipe).flows_condemned, 1);
+	assert_true(pipe_event(c.pipe, 0, EVENT_ALERT, &event));
+	assert_int_equal(event.rule_uid, 7);
+	names_talk_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +446,7 @@ int main(void)
 		cmocka_unit_test(any_number_of_fields_is_read),
 		cmocka_unit_test(what_is_not_read_is_left_alone),
 		cmocka_unit_test(records_tell_these_forms),
+		cmocka_unit_test(a_name_in_a_held_request_is_refused_later),
 	};
 
 	return cmocka_run_group_tests(tests, names_talk_setup, names_talk_teardown);

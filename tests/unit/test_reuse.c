@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "../lib/pipe.h"
 #include "flow_table.h"
+#include "tcp_state.h"
 
 static const char handshake[] = "\x13"
 				"BitTorrent protocol"
@@ -145,6 +146,29 @@ static void a_forged_handshake_cancels_no_honest_one(void **state)
 			use_again(what, 1);
 			use_again(what, 100);
 		}
+	}
+	from_outside = false;
+}
+
+// As that of any connection that stays silent.
+static void the_record_of_the_new_connection_tells_its_handshake(void **state)
+{
+	(void)state;
+	for (unsigned outside = 0; outside < 2; outside++) {
+		from_outside = outside;
+		struct pipe *pipe = with_old();
+		struct event event;
+
+		segment(pipe, false, C, 0, TH_SYN, NULL, 0);
+		segment(pipe, true, S, C + 1, TH_SYN | TH_ACK, NULL, 0);
+		segment(pipe, false, C + 1, S + 1, TH_ACK, NULL, 0);
+		assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event)); // of the old one
+		pipe_advance(pipe, 8000);
+		assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
+		assert_int_equal(event.flow.tcp_flags[HALF_C2S], TH_SYN | TH_ACK);
+		assert_int_equal(event.flow.tcp_flags[HALF_S2C], TH_SYN | TH_ACK);
+		assert_int_equal(event.flow.tcp_state, TCP_STATE_ESTABLISHED);
+		pipe_free(pipe);
 	}
 	from_outside = false;
 }
@@ -365,6 +389,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_forged_handshake_cancels_no_honest_one),
+		cmocka_unit_test(the_record_of_the_new_connection_tells_its_handshake),
 		cmocka_unit_test(nor_does_one_that_the_server_takes),
 		cmocka_unit_test(nor_do_answers_to_a_client_that_tries_twice),
 		cmocka_unit_test(one_zone_alone_keeps_no_connection_off_the_fast_path),

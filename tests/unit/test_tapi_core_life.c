@@ -46,6 +46,9 @@ static void test_stop_start(void **state)
 		tapi_core_stop(a->core);
 		assert_int_equal(wire_sessions(a, WIRE_UDP), 0);
 		assert_int_equal(wire_sessions(a, WIRE_TCP), 0);
+		// by us, before the transports stop: none of them ended under us
+		assert_int_equal(wire_counter(a, "connects") + wire_counter(a, "associates"),
+			wire_counter(a, "disconnects"));
 		assert_int_equal(tapi_core_send(a->core, &b->identity.id, &outgoing), TAPI_EDOWN);
 		wire_run(wire, 5 * S);
 		wire_node_restart(a);

@@ -303,11 +303,13 @@ static void test_fabricated_pongs(void **state)
 	struct wire_node *a = wire_node_add(wire, &EAGER), *b = wire_node_add(wire, NULL);
 	struct tapi_identity m = mallory(1), n = mallory(2);
 	uint8_t octets[TAPI_HELO_BYTES_MAX], pong[TAPI_PONG_BYTES];
+	uint8_t hash[TAPI_ADDRESS_HASH_BYTES];
 	struct last_ping last = {.seen = 0};
 	struct tapi_peer_info info;
 	struct tapi_ping wrong;
+	struct tapi_helo helo;
 	uint64_t wall_us;
-	size_t size;
+	size_t size, used;
 
 	(void)state;
 	wire_third_party(wire, WIRE_UDP, THIRD);
@@ -319,6 +321,9 @@ static void test_fabricated_pongs(void **state)
 	assert_int_equal(last.seen, 1);
 	assert_int_equal(last.ping.protocol, WIRE_PROTOCOL + WIRE_UDP);
 	assert_true(last.ping.n_helos >= 1); // where to answer
+	assert_int_equal(tapi_helo_decode(&helo, octets, size, &used), TAPI_OK);
+	tapi_helo_address_hash(&helo, hash); // what is signed is this address's answer
+	assert_memory_equal(last.ping.address_hash, hash, sizeof(hash));
 	wall_us = EPOCH + wire_now(wire);
 
 	wrong = last.ping;

@@ -14,6 +14,7 @@
 
 #include "tapi_vectors.h"
 #include "transportapi/acl.h"
+#include "transportapi/core.h"
 #include "transportapi/limit.h"
 #include "transportapi/measured.h"
 #include "transportapi/store.h"
@@ -303,6 +304,43 @@ static void test_measured(void **state)
 	unlink(path);
 }
 
+// Who cannot be denied is not half denied.
+static void test_deny_peer(void **state)
+{
+	static const uint8_t seed[TAPI_SEED_BYTES];
+	struct tapi_conf *conf = tapi_conf_parse("{\"transports\": [\"null\"]}", NULL);
+	struct tapi_core_options options = {.conf = conf, .own_turns = true};
+	struct tapi_outgoing outgoing = {.type = TAPI_TYPE_USER};
+	const struct tapi_peer_id peer = {.octets = {7}};
+	struct tapi_identity identity;
+	enum tapi_result result;
+	struct tapi_error error;
+	struct tapi_core *core;
+
+	(void)state;
+	tapi_identity_from_seed(&identity, seed);
+	options.identity = &identity;
+	assert_int_equal(tapi_core_new(&core, &options, &error), TAPI_OK);
+	assert_int_equal(tapi_core_start(core, &error), TAPI_OK);
+	for (fails_at = 1;; fails_at++) {
+		asked = 0;
+		held = 0;
+		counted = true;
+		result = tapi_core_deny_peer(core, &peer, 0);
+		counted = false;
+		if (asked < fails_at)
+			break;
+		assert_int_equal(result, TAPI_ENOMEM);
+		assert_int_equal(held, 0);
+		assert_int_equal(tapi_core_send(core, &peer, &outgoing), TAPI_ENOADDR);
+	}
+	assert_true(fails_at > 2);
+	assert_int_equal(result, TAPI_OK);
+	assert_int_equal(tapi_core_send(core, &peer, &outgoing), TAPI_EACL);
+	tapi_core_free(core);
+	tapi_conf_free(conf);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -312,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_store),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_deny_peer),
 	};
 
 	return cmocka_run_group_tests(tests, folder_make, folder_remove);
