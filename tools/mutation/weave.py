@@ -78,14 +78,18 @@ def put(path, content):
 
 
 def setup(source, build):
-    if os.path.exists(os.path.join(build, "build.ninja")):
-        return
-    # What a mutant leaves unused or uninitialised is no matter of warnings.
-    subprocess.run(
-        ["meson", "setup", "--buildtype=debugoptimized", "-Dwerror=false", "-Dc_args=-w", build, source],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    """A build folder with the headers that the build makes, as clang reads sources that include them."""
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        # What a mutant leaves unused or uninitialised is no matter of warnings.
+        subprocess.run(
+            ["meson", "setup", "--buildtype=debugoptimized", "-Dwerror=false", "-Dc_args=-w", build, source],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    listed = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=True)
+    made = re.findall(r"^(\S+\.h): CUSTOM_COMMAND", listed.stdout, re.MULTILINE)
+    if made:
+        subprocess.run(["ninja", "-C", build, *made], check=True, stdout=subprocess.DEVNULL)
 
 
 class Broken(Exception):
