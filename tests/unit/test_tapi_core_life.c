@@ -108,6 +108,25 @@ static void test_known_peers(void **state)
 	rmdir(folder);
 }
 
+// Who was not needed for hours is lost when the PONG's time is over, though nothing else is due then.
+static void test_silence_ends_validity(void **state)
+{
+	struct wire *wire = wire_new(46);
+	struct wire_node_options hours = {.core = QUICK ", \"pong_valid_s\": 10800"};
+	struct wire_node *a = wire_node_add(wire, &PLAIN), *b = wire_node_add(wire, &hours);
+	struct tapi_peer_info info;
+
+	(void)state;
+	meet(wire, a, b);
+	wire_run(wire, 10797 * (uint64_t)S);
+	tapi_core_peer(a->core, &b->identity.id, &info);
+	assert_int_equal(info.validated, 2);
+	assert_int_equal(a->inbox.lost, 0);
+	wire_run(wire, 3 * S);
+	assert_int_equal(a->inbox.lost, 1);
+	wire_free(wire);
+}
+
 // TA17.
 static void test_reload(void **state)
 {
@@ -540,6 +559,7 @@ int main(void)
 		cmocka_unit_test(test_stop_start),
 		cmocka_unit_test(test_known_peers),
 		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_silence_ends_validity),
 		cmocka_unit_test(test_deny_peer),
 		cmocka_unit_test(test_lost_is_told),
 		cmocka_unit_test(test_references),
