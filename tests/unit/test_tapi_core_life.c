@@ -108,7 +108,7 @@ static void test_known_peers(void **state)
 	rmdir(folder);
 }
 
-// Who was not needed for hours is lost when the PONG's time is over, though nothing else is due then.
+// Who was not needed for hours is lost when the PONG's time is over; nothing else is due then.
 static void test_silence_ends_validity(void **state)
 {
 	struct wire *wire = wire_new(46);
