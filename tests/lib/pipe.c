@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_eal.h>
+#include <rte_malloc.h>
 #include "checksum.h"
 #include "pipe.h"
 #include "tx.h"
@@ -93,12 +94,31 @@ struct lcore_limits pipe_limits(void)
 	};
 }
 
+// What EAL's heap has given out.
+static size_t eal_bytes(void)
+{
+	size_t bytes = 0;
+
+	for (int socket = 0; socket < RTE_MAX_NUMA_NODES; socket++) {
+		struct rte_malloc_socket_stats stats;
+
+		if (rte_malloc_get_socket_stats(socket, &stats) == 0)
+			bytes += stats.heap_allocsz_bytes;
+	}
+	return bytes;
+}
+
+static unsigned n_pipes;
+static size_t bytes_before; // the first of them
+
 struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 {
 	static unsigned serial;
 	char err[200], name[32];
 
 	eal_once();
+	if (!n_pipes++)
+		bytes_before = eal_bytes();
 	struct pipe *pipe = calloc(1, sizeof(*pipe));
 
 	assert_non_null(pipe);
@@ -241,6 +261,8 @@ void pipe_free(struct pipe *pipe)
 	if (!pipe->sigdb_borrowed)
 		sigdb_free(pipe->sigdb);
 	free(pipe);
+	if (!--n_pipes)
+		assert_int_equal(eal_bytes(), bytes_before);
 }
 
 static void put16(uint8_t *p, uint32_t v)

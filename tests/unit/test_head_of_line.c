@@ -173,8 +173,8 @@ static struct course *run(bool scans)
 	pipeline_drain(lcore, pipe->now_ns);
 	if (scans)
 		hold_free(lcore);
-	pipe_free(pipe);
 	scan_worker_free(worker);
+	pipe_free(pipe);
 	return course;
 }
 
