@@ -160,11 +160,9 @@ int api_apps(const struct http_site *site, struct text *out)
 static void put_end(json_t **parent, const char *side, const struct event *event, unsigned half)
 {
 	json_t *end = json_object();
-	bool ports = event->l4_proto == IPPROTO_TCP || event->l4_proto == IPPROTO_UDP ||
-		     event->l4_proto == IPPROTO_SCTP;
 
 	put_address(&end, "ip", event->ends.address[half]);
-	if (ports && (event->type != EVENT_CONNCACHE || half == HALF_S2C))
+	if (eve_has_ports(event->l4_proto) && (event->type != EVENT_CONNCACHE || half == HALF_S2C))
 		put_number(&end, "port", event->ends.port[half]);
 	put_json(parent, side, end);
 }

@@ -2,9 +2,8 @@
 // /api/hosts.json, /api/users.json: the largest of each, with what they use and what was blocked.
 #include "api.h"
 
-#include <netinet/in.h>
-
 #include "census.h"
+#include "eve.h"
 #include "flow_group.h"
 #include "ranking.h"
 #include "selection.h"
@@ -58,10 +57,8 @@ static void put_peer(json_t **parent, const char *key, const uint8_t address[16]
 static void put_ends(json_t **parent, const uint8_t host[16], const uint8_t peer[16], uint16_t port,
 	uint8_t l4_proto, bool outbound)
 {
-	bool ports = l4_proto == IPPROTO_TCP || l4_proto == IPPROTO_UDP || l4_proto == IPPROTO_SCTP;
-
 	put_peer(parent, "client", outbound ? host : peer, 0);
-	put_peer(parent, "server", outbound ? peer : host, ports ? port : 0);
+	put_peer(parent, "server", outbound ? peer : host, eve_has_ports(l4_proto) ? port : 0);
 	put_bool(parent, "outbound", outbound);
 	put_proto(parent, l4_proto);
 }

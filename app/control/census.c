@@ -162,7 +162,6 @@ static bool rests(const struct census_app *app)
 static void app_join(struct census_app *others, const struct census_app *app)
 {
 	others->app = OTHERS_APP;
-	others->blocked += app->blocked;
 	use_add(&others->past, &app->past);
 	use_add(&others->ended, &app->ended);
 }
@@ -220,14 +219,6 @@ static void keep_flow(struct census_row *row, const struct census_flow *flow)
 		*slowest = *flow;
 }
 
-static struct tally_key user_key(uint32_t uid)
-{
-	struct tally_key key = {0};
-
-	memcpy(key.bytes, &uid, sizeof uid);
-	return key;
-}
-
 static void row_add(struct census_row *row, const struct flow_record *record,
 	const struct census_use *use, const struct census_flow *flow)
 {
@@ -254,7 +245,7 @@ void census_add(struct census *census, const struct flow_record *record)
 		.l4_proto = record->l4_proto,
 		.action = record->action,
 		.outbound = host == HALF_C2S};
-	struct tally_key key, user = user_key(record->user_uid);
+	struct tally_key key, user = flow_group_number_key(record->user_uid);
 	struct census_row *row;
 
 	memcpy(flow.host, record->ends.address[host], sizeof flow.host);
@@ -400,7 +391,8 @@ static bool is_same(const struct census_block *a, const struct census_block *b)
 	       memcmp(a->host, b->host, sizeof a->host) == 0;
 }
 
-// What rests longest makes room; what would only have been blocked first, and never for another.
+// With all places in use the oldest makes room: of those that would only have been blocked, if
+// there are any. These never take the place of what was blocked.
 static struct census_block *block_place(struct census_row *row, const struct census_block *block)
 {
 	struct census_block *place = NULL;
@@ -474,7 +466,7 @@ void census_see(void *ctx, const struct event *event)
 	if (!verdict && event->type != EVENT_FLOW)
 		return;
 	memcpy(keys[0].bytes, event->ends.address[host], sizeof keys[0].bytes);
-	keys[1] = user_key(event->user_uid);
+	keys[1] = flow_group_number_key(event->user_uid);
 	for (unsigned i = 0; i < (event->user_uid ? 2 : 1); i++) {
 		struct census_row *row = row_of(i ? &census->users : &census->hosts, census,
 			&keys[i], heard, event->now_ns);

@@ -124,7 +124,8 @@ static json_t *list_item(
 	return item;
 }
 
-// What the groups come to, in the order that the flows are sorted by, as far as sums have one.
+// The largest groups first, whatever the order of the flows: by rate where these are sorted by
+// rate, else by bytes.
 static void put_groups(
 	json_t **message, const struct control_context *context, const struct flow_list *list)
 {

@@ -39,11 +39,6 @@ static bool is_of_packet(const struct event *event)
 	       event->type == EVENT_INVALID || event->type == EVENT_ANOMALY;
 }
 
-static bool has_port(uint8_t l4_proto)
-{
-	return l4_proto == IPPROTO_TCP || l4_proto == IPPROTO_UDP || l4_proto == IPPROTO_SCTP;
-}
-
 static void put_ends(const struct event *event, struct json_out *out)
 {
 	static const struct flow_ends none;
@@ -58,10 +53,10 @@ static void put_ends(const struct event *event, struct json_out *out)
 		return; // a frame that is not IP, or whose addresses could not be read
 	put_address(out, "src_ip", ends->address[from]);
 	// The cache's key has no initiator's port, and in mode peer neither port nor protocol.
-	if (has_port(event->l4_proto) && !cache)
+	if (eve_has_ports(event->l4_proto) && !cache)
 		json_out_u64(out, "src_port", ends->port[from]);
 	put_address(out, "dest_ip", ends->address[!from]);
-	if (has_port(event->l4_proto))
+	if (eve_has_ports(event->l4_proto))
 		json_out_u64(out, "dest_port", ends->port[!from]);
 	if (event->l4_proto || !cache)
 		json_out_string(out, "proto", eve_proto(event->l4_proto, number));

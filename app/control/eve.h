@@ -36,5 +36,6 @@ void eve_drop(const struct event *event, struct json_out *out);
 const char *eve_greeting_word(uint8_t kind);
 void eve_greeting(const struct greeting_record *record, struct json_out *out);
 const char *eve_proto(uint8_t l4_proto, char number[4]); // "TCP"; else the number as text
+bool eve_has_ports(uint8_t l4_proto);
 
 #endif

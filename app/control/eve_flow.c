@@ -23,6 +23,11 @@ static const struct {
 	{0x80, "cwr"},
 };
 
+bool eve_has_ports(uint8_t l4_proto)
+{
+	return l4_proto == IPPROTO_TCP || l4_proto == IPPROTO_UDP || l4_proto == IPPROTO_SCTP;
+}
+
 const char *eve_proto(uint8_t l4_proto, char number[4])
 {
 	size_t n = 0;

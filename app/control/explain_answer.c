@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The answer of explain: each flow that was found with its verdict, blocked ones first, and the
 // evidence of the first.
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cache_json.h"
+#include "eve.h"
 #include "explain.h"
 #include "flow_json.h"
 #include "selection.h"
@@ -280,8 +280,7 @@ static bool gather(struct answer *answer)
 
 static void put_row_ends(json_t **object, const struct row *row)
 {
-	bool ports = row->l4_proto == IPPROTO_TCP || row->l4_proto == IPPROTO_UDP ||
-		     row->l4_proto == IPPROTO_SCTP;
+	bool ports = eve_has_ports(row->l4_proto);
 
 	if (!row->l4_proto)
 		return;

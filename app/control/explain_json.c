@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A piece of evidence as JSON.
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,7 +124,7 @@ static const char *verifier_word(uint8_t answer)
 static void put_ends(json_t **parent, const struct evidence *evidence)
 {
 	uint8_t proto = evidence->l4_proto;
-	bool ports = proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_SCTP;
+	bool ports = eve_has_ports(proto);
 
 	put_address(parent, "src_ip", evidence->ends.address[HALF_C2S]);
 	if (ports && evidence->ends.port[HALF_C2S])

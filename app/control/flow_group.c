@@ -8,7 +8,7 @@
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 
-static struct tally_key number_key(uint32_t number)
+struct tally_key flow_group_number_key(uint32_t number)
 {
 	struct tally_key key = {0};
 
@@ -37,12 +37,12 @@ struct tally_key flow_group_key(enum flow_group by, const struct app_names *apps
 
 	switch (by) {
 	case FLOW_GROUP_HOST: memcpy(key.bytes, record->ends.address[end], sizeof key.bytes); break;
-	case FLOW_GROUP_USER: return number_key(record->user_uid);
-	case FLOW_GROUP_APP: return number_key(record->app);
-	case FLOW_GROUP_RULE: return number_key(record->rule_uid);
+	case FLOW_GROUP_USER: return flow_group_number_key(record->user_uid);
+	case FLOW_GROUP_APP: return flow_group_number_key(record->app);
+	case FLOW_GROUP_RULE: return flow_group_number_key(record->rule_uid);
 	case FLOW_GROUP_CATEGORY:
 		app = app_names_get(apps, record->app);
-		return number_key(app ? app->category : UNKNOWN_CATEGORY);
+		return flow_group_number_key(app ? app->category : UNKNOWN_CATEGORY);
 	case FLOW_GROUPS_MAX: break;
 	}
 	return key;

@@ -22,6 +22,8 @@ enum flow_group {
 // Of a host: the address of that end.
 struct tally_key flow_group_key(enum flow_group by, const struct app_names *apps,
 	const struct flow_record *record, enum half end);
+// Of what has a number: a user or a rule by its uid.
+struct tally_key flow_group_number_key(uint32_t number);
 // The end that is inside.
 enum half flow_group_inside(const struct flow_record *record);
 // The key as text, under `name`.

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "eve.h"
 #include "flow_filter.h"
 #include "selection.h"
 #include "tick.h"
@@ -73,8 +74,7 @@ static void put_frame(json_t **parent, const struct flow_record *record)
 
 json_t *flow_json(const struct control_context *context, const struct flow_record *record)
 {
-	bool ports = record->l4_proto == IPPROTO_TCP || record->l4_proto == IPPROTO_UDP ||
-		     record->l4_proto == IPPROTO_SCTP;
+	bool ports = eve_has_ports(record->l4_proto);
 	uint64_t now_ns = context->now_ns();
 	json_t *object = json_object();
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The head of an HTTP/1 request (RFC 9112), from bytes that nobody has looked at. Strict: what two
 // readers could take for different things (bare CR or LF, NUL, folded lines, two Hosts, a space
-// before the colon) is refused. Only a POST to HTTP_COMMAND_PATH
-// has a body, and says how long it is. Pure; any thread.
+// before the colon) is refused. Only a POST to HTTP_COMMAND_PATH has a body, and says how long it
+// is. Pure; any thread.
 #ifndef SLUICE_HTTP_PARSE_H
 #define SLUICE_HTTP_PARSE_H
 
@@ -47,8 +47,8 @@ long http_head_find(const char *bytes, size_t length, size_t *seen);
 
 // The head that http_head_find found. 0, or the status of the answer: 400 it is malformed,
 // 405 another method, 411 a POST without a length, 413 it has a body, or one that is too long,
-// 414, 431 too long, 501 a coding of the body,
-// 505 another version. `out` is filled as far as it was read.
+// 414, 431 too long, 501 a coding of the body, 505 another version. `out` is filled as far as it
+// was read.
 int http_head_parse(const char *bytes, size_t length, struct http_request *out);
 
 // Does `accept` ask for OpenMetrics rather than for Prometheus' classic text?
