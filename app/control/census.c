@@ -164,6 +164,7 @@ static void app_join(struct census_app *others, const struct census_app *app)
 	others->app = OTHERS_APP;
 	use_add(&others->past, &app->past);
 	use_add(&others->ended, &app->ended);
+	use_add(&others->begun, &app->begun);
 }
 
 // The place of an application. With all in use, the least of those that rest joins the others.
@@ -232,7 +233,7 @@ static void row_add(struct census_row *row, const struct flow_record *record,
 void census_add(struct census *census, const struct flow_record *record)
 {
 	enum half host = flow_group_inside(record);
-	bool heard = record->pkts[0] && record->pkts[1];
+	bool heard = record->heard != EVENT_UNHEARD;
 	uint64_t now_ns = census->context->now_ns();
 	struct census_use use = {.flows = 1,
 		.bytes = {record->bytes[host], record->bytes[!host]},
@@ -240,6 +241,7 @@ void census_add(struct census *census, const struct flow_record *record)
 	struct census_flow flow = {.flow_id = record->flow_id & INT64_MAX,
 		.rate_bytes_s = record->rate_bytes_s,
 		.bytes = record->bytes[0] + record->bytes[1],
+		.realm = record->realm,
 		.port = record->ends.port[HALF_S2C],
 		.app = record->app,
 		.l4_proto = record->l4_proto,
@@ -259,16 +261,50 @@ void census_add(struct census *census, const struct flow_record *record)
 		row_add(row_of(&census->users, census, &user, heard, now_ns), record, &use, &flow);
 }
 
+static void table_begin(struct census_table *table)
+{
+	for (uint32_t i = 0; i < table->n; i++) {
+		for (unsigned k = 0; k < table->rows[i].n_apps; k++)
+			table->rows[i].apps[k].begun = table->rows[i].apps[k].ended;
+	}
+}
+
+void census_begin(struct census *census)
+{
+	table_begin(&census->hosts);
+	table_begin(&census->users);
+}
+
+// A flow that has ended since the count began was met by it or not. It is left out, unless less
+// would be shown then than before: sums do not fall because a flow ends.
+static uint64_t past_of(uint64_t begun, uint64_t ended, uint64_t shown, uint64_t live)
+{
+	uint64_t missing = shown > live ? shown - live : 0;
+
+	if (missing > ended)
+		missing = ended;
+	return missing > begun ? missing : begun;
+}
+
+static void app_publish(struct census_app *app)
+{
+	struct census_use shown = census_app_use(app);
+
+	app->live = app->fresh;
+	app->fresh = (struct census_use){0};
+	app->past.flows = past_of(app->begun.flows, app->ended.flows, shown.flows, app->live.flows);
+	for (unsigned i = 0; i < 2; i++)
+		app->past.bytes[i] = past_of(app->begun.bytes[i], app->ended.bytes[i],
+			shown.bytes[i], app->live.bytes[i]);
+}
+
 static void table_publish(struct census_table *table)
 {
 	for (uint32_t i = 0; i < table->n; i++) {
 		struct census_row *row = &table->rows[i];
 
-		for (unsigned k = 0; k < row->n_apps; k++) {
-			row->apps[k].live = row->apps[k].fresh;
-			row->apps[k].past = row->apps[k].ended;
-			row->apps[k].fresh = (struct census_use){0};
-		}
+		for (unsigned k = 0; k < row->n_apps; k++)
+			app_publish(&row->apps[k]);
 		memcpy(row->flows, row->fresh, sizeof row->flows);
 		memset(row->fresh, 0, sizeof row->fresh);
 	}
@@ -351,7 +387,10 @@ static void count(struct census *census)
 	const struct inquiry_question question = {
 		.type = QUERY_FLOWS, .page = count_page, .end = count_end, .ctx = census};
 
-	census->cost_ns = 0;
+	uint64_t begin_ns = spent_ns();
+
+	census_begin(census);
+	census->cost_ns = spent_ns() - begin_ns;
 	if (inquiry_start(census->inquiries, &question, &census->inquiry) < 0)
 		rest(census); // others ask much just now
 }

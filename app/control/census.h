@@ -36,8 +36,9 @@ struct census_app {
 	uint16_t app;
 	uint64_t blocked;        // flows
 	struct census_use live;  // of the last count
-	struct census_use past;  // that had ended by then
+	struct census_use past;  // that had ended when it began
 	struct census_use ended; // by now
+	struct census_use begun; // when the count that runs began
 	struct census_use fresh; // of the count that runs
 };
 
@@ -46,7 +47,8 @@ struct census_flow {
 	uint64_t rate_bytes_s;
 	uint64_t bytes;
 	uint8_t host[16], peer[16];
-	uint16_t port; // of the server
+	uint32_t realm; // realm.h
+	uint16_t port;  // of the server
 	uint16_t app;
 	uint8_t l4_proto;
 	uint8_t action;
@@ -109,11 +111,13 @@ void census_stop(struct census *census); // may be called without a start
 void census_see(void *ctx, const struct event *event);
 // Somebody looks: live flows are counted now and then for CENSUS_WANTED_S.
 void census_want(struct census *census);
-// A record of a live flow, of the count that runs; for its pages and for tests.
+// A count, for its pages and for tests: it begins, has a record of each live flow, and ends. What
+// ends meanwhile may be among its live flows or not, so it is counted as ended by the next one.
+void census_begin(struct census *census);
 void census_add(struct census *census, const struct flow_record *record);
-void census_publish(struct census *census); // the count has ended
+void census_publish(struct census *census);
 
-// What has ended by the last count, and what was live then.
+// What was live in the last count, and what had ended before.
 struct census_use census_app_use(const struct census_app *app);
 struct census_use census_row_live(const struct census_row *row);
 struct census_use census_row_use(const struct census_row *row);

@@ -157,8 +157,9 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	uint8_t decided_pkts;
 	uint8_t n_data_pkts;
 	uint8_t tcp_flags[2];
-	uint8_t dscp; // of its first packet
-	bool has_mac; // stubs keep none
+	uint8_t dscp;  // of its first packet
+	uint8_t heard; // enum event_heard
+	bool has_mac;  // stubs keep none
 	uint8_t mac[6];
 	uint32_t next[2], released[2], acked[2]; // TCP flows
 };

@@ -78,6 +78,7 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 						v6),
 		v6);
 	record->dscp = about.dscp;
+	record->heard = about.heard;
 	record->has_mac = about.has_mac;
 	memcpy(record->mac, about.mac, sizeof(record->mac));
 	record->n_vlan = about.n_vlan;

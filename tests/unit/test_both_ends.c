@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "../lib/pipe_evidence.h"
 #include "flow_table.h"
 
 #define C2S 1u
@@ -135,6 +135,20 @@ static unsigned heard_of_flow(const struct pipe *pipe)
 	return 0;
 }
 
+// So does the control core, which asks for the flows.
+static bool is_recorded(struct pipe *pipe, unsigned heard)
+{
+	struct flow_record records[4];
+	struct query query = {.type = QUERY_FLOWS, .out = records, .max = 4};
+
+	pipe_ask(pipe, 0, &query);
+	for (unsigned i = 0; i < query.n; i++) {
+		if (records[i].flags & FLOW_C2S_INSIDE)
+			return records[i].heard == (heard == ALL ? EVENT_OF_BOTH : EVENT_UNHEARD);
+	}
+	return heard == 0; // no such flow
+}
+
 static void tell(const struct talk *talk, bool v6)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -153,6 +167,8 @@ static void tell(const struct talk *talk, bool v6)
 		if (heard_of_flow(pipe) != line->heard)
 			fail_msg("%s: packet %u: heard %u, want %u", talk->name, i,
 				heard_of_flow(pipe), line->heard);
+		if (!is_recorded(pipe, line->heard))
+			fail_msg("%s: packet %u: its record", talk->name, i);
 	}
 	if (entries(pipe, &heard) != talk->entries)
 		fail_msg("%s: %u entries", talk->name, entries(pipe, &heard));

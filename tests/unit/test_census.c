@@ -12,6 +12,7 @@
 
 #include "census.h"
 #include "fake_control.h"
+#include "flow_group.h"
 #include "tick.h"
 
 #define ROWS 64
@@ -49,14 +50,6 @@ static struct tally_key host_key(const char *text)
 	return key;
 }
 
-static struct tally_key user_key(uint32_t uid)
-{
-	struct tally_key key = {0};
-
-	memcpy(key.bytes, &uid, sizeof uid);
-	return key;
-}
-
 static const struct census_row *host(struct stand *stand, const char *text)
 {
 	struct tally_key key = host_key(text);
@@ -74,6 +67,7 @@ static struct flow_record record(const char *inside, uint16_t app, uint64_t byte
 		.app = app,
 		.l4_proto = 6,
 		.lru_class = FLOW_CLASS_TCP,
+		.heard = EVENT_OF_BOTH,
 		.pkts = {1, 1},
 		.bytes = {bytes, 10 * bytes},
 		.rate_bytes_s = bytes};
@@ -97,7 +91,7 @@ static void what_lives_and_what_has_ended_is_summed(void **state)
 	struct stand stand;
 	struct flow_record live = record("10.0.0.7", 2, 100), inbound = record("10.0.0.7", 1, 5);
 	struct event ended = event(EVENT_FLOW, "10.0.0.7", 2);
-	struct tally_key anna = user_key(2);
+	struct tally_key anna = flow_group_number_key(2);
 	struct census_use use;
 
 	(void)state;
@@ -107,6 +101,7 @@ static void what_lives_and_what_has_ended_is_summed(void **state)
 	ended.flow.bytes[HALF_S2C] = 9000;
 	inbound.ends = fake_ends("192.0.2.9", 4000, "10.0.0.7", 22);
 	inbound.flags = 0;
+	census_begin(&stand.census);
 	census_add(&stand.census, &live);
 	census_add(&stand.census, &inbound);
 	// nothing of a count is shown before its end
@@ -121,6 +116,7 @@ static void what_lives_and_what_has_ended_is_summed(void **state)
 	// What ends is counted when its flow no longer lives.
 	census_see(&stand.census, &ended);
 	assert_int_equal(census_row_use(host(&stand, "10.0.0.7")).flows, 2);
+	census_begin(&stand.census);
 	census_publish(&stand.census);
 	use = census_row_use(host(&stand, "10.0.0.7"));
 	assert_int_equal(use.flows, 1);
@@ -132,6 +128,53 @@ static void what_lives_and_what_has_ended_is_summed(void **state)
 	assert_non_null(user);
 	assert_int_equal(census_row_use(user).bytes[1], 9000);
 	assert_int_equal(stand.census.users.n, 1); // nobody's flows make no user
+	stand_free(&stand);
+}
+
+// A flow that ends while a count runs is counted once, whether the count has met it or not.
+static void what_ends_during_a_count_is_counted_once(void **state)
+{
+	struct stand stand;
+	struct flow_record met = record("10.0.0.7", 2, 100), late = record("10.0.0.7", 2, 100);
+	struct event met_end = event(EVENT_FLOW, "10.0.0.7", 2), late_end = met_end;
+	struct census_use use;
+
+	(void)state;
+	stand_new(&stand);
+	met_end.flow.bytes[0] = late_end.flow.bytes[0] = 100;
+	met_end.flow.bytes[1] = late_end.flow.bytes[1] = 1000;
+	census_begin(&stand.census);
+	census_add(&stand.census, &met);
+	census_add(&stand.census, &late);
+	census_publish(&stand.census);
+	// In the next count one ends behind it, the other before it comes there.
+	census_begin(&stand.census);
+	census_add(&stand.census, &met);
+	census_see(&stand.census, &met_end);
+	census_see(&stand.census, &late_end);
+	census_publish(&stand.census);
+	use = census_row_use(host(&stand, "10.0.0.7"));
+	assert_int_equal(use.flows, 2);
+	assert_int_equal(use.bytes[0], 200);
+	assert_int_equal(use.bytes[1], 2000);
+	assert_int_equal(census_row_live(host(&stand, "10.0.0.7")).flows, 1);
+	for (unsigned i = 0; i < 2; i++) {
+		census_begin(&stand.census);
+		census_publish(&stand.census);
+		use = census_row_use(host(&stand, "10.0.0.7"));
+		assert_int_equal(use.flows, 2);
+		assert_int_equal(use.bytes[1], 2000);
+		assert_int_equal(census_row_live(host(&stand, "10.0.0.7")).flows, 0);
+	}
+	// One that begins and ends within a count that has met it.
+	census_begin(&stand.census);
+	census_add(&stand.census, &met);
+	census_see(&stand.census, &met_end);
+	census_publish(&stand.census);
+	assert_int_equal(census_row_use(host(&stand, "10.0.0.7")).flows, 3);
+	census_begin(&stand.census);
+	census_publish(&stand.census);
+	assert_int_equal(census_row_use(host(&stand, "10.0.0.7")).flows, 3);
 	stand_free(&stand);
 }
 
@@ -207,6 +250,7 @@ static void many_applications_are_summed_as_others(void **state)
 	(void)state;
 	stand_new(&stand);
 	for (uint16_t round = 0; round < 2; round++) {
+		census_begin(&stand.census);
 		for (uint16_t app = 1; app <= 40; app++) {
 			struct flow_record live = record("10.0.0.7", app, app);
 			struct event ended = event(EVENT_FLOW, "10.0.0.7", app);
@@ -219,6 +263,13 @@ static void many_applications_are_summed_as_others(void **state)
 		}
 		census_publish(&stand.census);
 	}
+	census_begin(&stand.census);
+	for (uint16_t app = 1; app <= 40; app++) {
+		struct flow_record live = record("10.0.0.7", app, app);
+
+		census_add(&stand.census, &live);
+	}
+	census_publish(&stand.census);
 	const struct census_row *row = host(&stand, "10.0.0.7");
 
 	assert_int_equal(row->n_apps, CENSUS_APPS);
@@ -252,7 +303,7 @@ static void forged_hosts_take_nobodys_place(void **state)
 		census_see(&stand.census, &forged);
 		struct flow_record alone = record(text, 1, 1000);
 
-		alone.pkts[1] = 0;
+		alone.heard = EVENT_UNHEARD; // a SYN, and the SYN-ACK of whom it was sent to
 		census_add(&stand.census, &alone);
 	}
 	assert_int_equal(stand.census.hosts.n, ROWS / 2);
@@ -351,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lives_and_what_has_ended_is_summed),
+		cmocka_unit_test(what_ends_during_a_count_is_counted_once),
 		cmocka_unit_test(what_was_blocked_is_kept_by_peer),
 		cmocka_unit_test(many_applications_are_summed_as_others),
 		cmocka_unit_test(forged_hosts_take_nobodys_place),
