@@ -5,6 +5,7 @@
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <openssl/crypto.h>
+#include <rte_common.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static const char *status_advice(int status)
 	case 421:
 		return "This server is asked as localhost, 127.0.0.1 or [::1]. Behind a proxy, let "
 		       "that set the Host to localhost.\n";
-	case 429: return "Too many wrong tokens: no token is looked at for a while.\n";
+	case 429: return "The token is wrong, and too many wrong ones came before.\n";
 	case 504: return "The command takes too long. What it has begun may still be done.\n";
 	default: return "";
 	}
@@ -117,7 +118,7 @@ static const char *status_header(int status)
 	switch (status) {
 	case 401: return "WWW-Authenticate: Bearer\r\n";
 	case 405: return "Allow: GET, HEAD\r\n";
-	case 429: return "Retry-After: 60\r\n";
+	case 429: return "Retry-After: " RTE_STR(HTTP_TOKEN_REFILL_S) "\r\n";
 	case 503: return "Retry-After: 1\r\n";
 	default: return "";
 	}
@@ -151,10 +152,18 @@ static void put_head(struct http_client *client, int status, const char *type, s
 		client->last ? "close" : "keep-alive");
 }
 
-// The others are counted where they are found out.
-static bool is_malformed(int status)
+static void count_error(struct http_counts *counts, int status)
 {
-	return status != 401 && status != 403 && status != 429 && status < 503;
+	switch (status) {
+	case 401:
+	case 403:
+	case 429: break; // http_command_admit has counted why
+	case 404: counts->not_found++; break;
+	case 408:
+	case 504: counts->timed_out++; break;
+	case 503: counts->refused++; break;
+	default: counts->malformed++;
+	}
 }
 
 // An answer of a few words. Those to requests that were understood leave the connection open.
@@ -163,15 +172,9 @@ static void answer_error(struct http_client *client, int status, bool head_only)
 	const char *advice = status_advice(status);
 	size_t length = 4 + strlen(status_text(status)) + 1 + strlen(advice);
 
-	if (status != 404) {
+	if (status != 404)
 		client->last = client->refused = true;
-		if (status == 408)
-			client->owner->counts->timed_out++;
-		else if (is_malformed(status))
-			client->owner->counts->malformed++;
-	} else {
-		client->owner->counts->not_found++;
-	}
+	count_error(client->owner->counts, status);
 	put_head(client, status, "text/plain; charset=utf-8", length);
 	if (!head_only)
 		evbuffer_add_printf(bufferevent_get_output(client->stream), "%d %s\n%s", status,
@@ -233,6 +236,7 @@ static bool take_body(struct http_client *client)
 {
 	struct evbuffer *input = bufferevent_get_input(client->stream);
 	const char *bytes;
+	int status;
 
 	if (evbuffer_get_length(input) < client->body) {
 		if (client->eof) { // it will never be whole
@@ -242,11 +246,13 @@ static bool take_body(struct http_client *client)
 		return false;
 	}
 	bytes = client->body ? (const char *)evbuffer_pullup(input, (ev_ssize_t)client->body) : "";
-	enter(client, STATE_RUNNING);
-	if (bytes)
+	status = bytes ? http_command_check_room(&client->owner->commands) : 503;
+	if (status) {
+		answer_error(client, status, false);
+	} else {
+		enter(client, STATE_RUNNING);
 		http_command_start(&client->command, bytes, client->body);
-	else
-		answer_error(client, 503, false);
+	}
 	evbuffer_drain(input, client->body);
 	return false;
 }

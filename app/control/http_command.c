@@ -53,11 +53,12 @@ int http_command_admit(
 		return refuse(commands, peer, "wrong token", 401);
 	case HTTP_TOKEN_THROTTLED: commands->counts->throttled++; return 429;
 	}
-	if (commands->running >= HTTP_COMMANDS_MAX) {
-		commands->counts->refused++;
-		return 503;
-	}
-	return 0;
+	return http_command_check_room(commands);
+}
+
+int http_command_check_room(const struct http_commands *commands)
+{
+	return commands->running >= HTTP_COMMANDS_MAX ? 503 : 0;
 }
 
 // What the record says of it: a name that is one, and arguments that are escaped.

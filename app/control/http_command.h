@@ -39,6 +39,8 @@ struct http_command {
 // May this request's body be run? 0, or the status of the refusal.
 int http_command_admit(
 	struct http_commands *commands, const struct http_request *request, const char *peer);
+// Once more when the body is here: others may have begun since. The same answer.
+int http_command_check_room(const struct http_commands *commands);
 // Runs it; `body` is borrowed for the call. `done` may be called within.
 void http_command_start(struct http_command *command, const char *body, size_t length);
 bool http_command_is_open(const struct http_command *command);

@@ -11,12 +11,12 @@ struct http_counts { // of the server itself
 	uint64_t requests;  // answered with what they asked for
 	uint64_t malformed; // refused: no HTTP, too long, another method, a body, another host
 	uint64_t not_found;
-	uint64_t timed_out; // slow to ask or to read
-	uint64_t refused;   // connections, for there were too many; commands, likewise
+	uint64_t timed_out; // slow to ask or to read; commands that took too long
+	uint64_t refused;   // connections and commands: too many at a time, or no memory
 	uint64_t commands;  // of the page, that were run
 	uint64_t no_token;  // commands without a token, or of another page
 	uint64_t bad_token; // with a wrong one
-	uint64_t throttled; // not even looked at: too many wrong ones came before
+	uint64_t throttled; // with a wrong one, after too many others
 	unsigned open;
 };
 

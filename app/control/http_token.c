@@ -94,16 +94,14 @@ enum http_token_answer http_token_try(
 	struct http_token *token, const char *text, size_t length, uint64_t now_ns)
 {
 	uint8_t digest[32];
-	bool right;
 
+	// The digests have one length, and say nothing of how near a guess was.
+	if (token->set && SHA256((const uint8_t *)text, length, digest) &&
+		CRYPTO_memcmp(digest, token->digest, sizeof digest) == 0)
+		return HTTP_TOKEN_RIGHT;
 	refill(token, now_ns);
 	if (token->wrong >= HTTP_TOKEN_TRIES)
 		return HTTP_TOKEN_THROTTLED;
-	// The digests have one length, and say nothing of how near a guess was.
-	right = token->set && SHA256((const uint8_t *)text, length, digest) &&
-		CRYPTO_memcmp(digest, token->digest, sizeof digest) == 0;
-	if (right)
-		return HTTP_TOKEN_RIGHT;
 	token->wrong++;
 	return HTTP_TOKEN_WRONG;
 }

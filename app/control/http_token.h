@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The token that lets the live page act (http.token_file). It is read once, before rights are given
-// away, and only its digest is kept; it is compared in constant time. Whoever guesses has
-// HTTP_TOKEN_TRIES wrong ones, and one more each HTTP_TOKEN_REFILL_S: then no token is looked at,
-// the right one neither. Control core only.
+// away, and only its digest is kept; it is compared in constant time. The right one is always
+// taken: whoever guesses must not lock out who has it, and HTTP_TOKEN_MIN bytes made at random are
+// not guessed. Of wrong ones HTTP_TOKEN_TRIES are told apart from the rest, and one more each
+// HTTP_TOKEN_REFILL_S, so that guesses do not fill the log and the events. Control core only.
 #ifndef SLUICE_HTTP_TOKEN_H
 #define SLUICE_HTTP_TOKEN_H
 
@@ -18,7 +19,7 @@
 struct http_token {
 	bool set;
 	uint8_t digest[32];
-	unsigned wrong;    // tries that are used up
+	unsigned wrong;    // as counted against HTTP_TOKEN_TRIES
 	uint64_t since_ns; // when the last of them was given back
 };
 
@@ -26,7 +27,11 @@ struct http_token {
 // 0, or a negative errno and a message that says what to do.
 int http_token_read(struct http_token *token, const char *path, char *err, size_t err_len);
 
-enum http_token_answer { HTTP_TOKEN_RIGHT, HTTP_TOKEN_WRONG, HTTP_TOKEN_THROTTLED };
+enum http_token_answer {
+	HTTP_TOKEN_RIGHT,
+	HTTP_TOKEN_WRONG,
+	HTTP_TOKEN_THROTTLED, // wrong, and too many wrong ones came before
+};
 enum http_token_answer http_token_try(
 	struct http_token *token, const char *text, size_t length, uint64_t now_ns);
 

@@ -32,6 +32,7 @@ static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct quer
 			.ends = fake_ends(query->cursor % 10 ? "10.0.0.1" : "2001:db8::5", 1000,
 				"192.0.2.1", 80),
 			.rule_uid = 1,
+			.realm = lcores->realm,
 			.app = query->cursor % 100 ? APP_NONE : 1,
 			.signature = 0,
 			.confidence = lcore ? CONFIDENCE_DPI : CONFIDENCE_NONE,

@@ -13,6 +13,7 @@ struct fake_lcores {
 	struct query *held[2]; // taken by a lcore that stands still
 	bool stalled[2];
 	unsigned n_flows;
+	uint32_t realm; // of them
 	// NULL: those above
 	void (*flow)(unsigned lcore, uint64_t number, struct flow_record *record);
 	unsigned flushes;

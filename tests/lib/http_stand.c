@@ -10,6 +10,8 @@
 //   down        its link goes
 //   fail        a reload is refused
 //   still       the lcores' hearts rest from now on
+//   realm N     all flows, and what the cache learns, are of that one
+//   hold        the lcores work on questions without an end; "go": and have found nothing
 //
 // Each is answered with "done". Ends with its standard input.
 #include "control_world.h"
@@ -32,7 +34,9 @@ struct stand {
 	struct world world;
 	struct http_server *http;
 	struct port_counters ports[2];
-	bool still;
+	bool still, hold;
+	struct query *held[2][64]; // of each lcore
+	unsigned n_held[2];
 };
 
 static uint64_t stand_now_ns(void)
@@ -112,7 +116,9 @@ static void conn_cache(struct stand *stand, enum event_conncache what)
 {
 	send_event(stand, (struct event){.type = EVENT_CONNCACHE,
 				  .reason = (uint8_t)what,
-				  .conncache = {.expires_ns = stand_now_ns() + 300 * NS_PER_S,
+				  .conncache = {.realm = stand->world.lcores.realm,
+					  .from_inside = 1,
+					  .expires_ns = stand_now_ns() + 300 * NS_PER_S,
 					  .hits = what == CONNCACHE_HIT,
 					  .cache_mode = CACHE_TUPLE}});
 	stand->world.context.dp->lcores[0]->stats.cache_entries = 1;
@@ -152,6 +158,27 @@ static void fail_reload(struct stand *stand)
 	config_errors_free(&errors);
 }
 
+static void hold(struct stand *stand, unsigned lcore)
+{
+	struct rte_ring *queries = stand->world.context.dp->lcores[lcore]->queries;
+	void *next = NULL;
+
+	while (stand->n_held[lcore] < 64 && rte_ring_dequeue(queries, &next) == 0)
+		stand->held[lcore][stand->n_held[lcore]++] = next;
+	for (unsigned i = 0; i < stand->n_held[lcore]; i++)
+		stand->held[lcore][i]->cursor++;
+}
+
+static void let_go(struct stand *stand)
+{
+	stand->hold = false;
+	for (unsigned lcore = 0; lcore < 2; lcore++) {
+		for (unsigned i = 0; i < stand->n_held[lcore]; i++)
+			atomic_store(&stand->held[lcore][i]->done, true);
+		stand->n_held[lcore] = 0;
+	}
+}
+
 static void obey(struct stand *stand, const char *line)
 {
 	unsigned n = 0;
@@ -177,6 +204,12 @@ static void obey(struct stand *stand, const char *line)
 		fill_reassembly(stand->world.context.dp);
 	else if (!strcmp(word, "still"))
 		stand->still = true;
+	else if (!strcmp(word, "realm"))
+		stand->world.lcores.realm = n;
+	else if (!strcmp(word, "hold"))
+		stand->hold = true;
+	else if (!strcmp(word, "go"))
+		let_go(stand);
 	else
 		abort();
 	puts("done");
@@ -218,8 +251,12 @@ static void turn_all(struct stand *stand)
 
 	event_base_loop(stand->world.context.base, EVLOOP_NONBLOCK);
 	sink_drain(stand->world.context.sink, 0);
-	for (unsigned i = 0; i < 2 && i < dp->n_lcores; i++)
-		fake_lcore_turn(&stand->world.lcores, i);
+	for (unsigned i = 0; i < 2 && i < dp->n_lcores; i++) {
+		if (stand->hold)
+			hold(stand, i);
+		else
+			fake_lcore_turn(&stand->world.lcores, i);
+	}
 	for (unsigned i = 0; i < dp->n_lcores && !stand->still; i++)
 		dp->lcores[i]->stats.heartbeat_ns = stand_now_ns();
 }

@@ -42,7 +42,7 @@ function tell(text, bad) {
 const refusals = {
   401: "The gateway does not take this token.",
   403: "The gateway takes commands of its own page alone.",
-  429: "Too many wrong tokens: the gateway looks at none for a minute.",
+  429: "The gateway does not take this token, and too many wrong ones came before.",
   503: "The gateway is busy with other commands; try again.",
   504: "The gateway takes too long. What it has begun may still be done.",
 };
@@ -63,7 +63,7 @@ async function command(name, parameters, key = token) {
     throw new Error("The gateway does not answer.");
   }
   if (!answer.ok) {
-    if (answer.status === 401 && key === token) lock();
+    if ((answer.status === 401 || answer.status === 429) && key === token) lock();
     throw new Error(refusals[answer.status] || `The gateway answers ${answer.status}.`);
   }
   const reply = await answer.json();
