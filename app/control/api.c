@@ -230,6 +230,9 @@ int api_cache(const struct http_site *site, struct text *out)
 		put_number(&entry, "seq", site->recent->entries_seen - i);
 		put_text(&entry, "mode",
 			recent->event.conncache.cache_mode == CACHE_PEER ? "peer" : "tuple");
+		put_text(
+			&entry, "zone", recent->event.conncache.from_inside ? "inside" : "outside");
+		put_realm(&entry, recent->event.conncache.realm);
 		api_put_ms(&entry, "expires_ms", recent->event.conncache.expires_ns);
 		put_bool(&entry, "hit", recent->hits > 0);
 		if (recent->event.conncache.by_hand)

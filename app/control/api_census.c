@@ -70,6 +70,7 @@ static json_t *flow_json_of(const struct control_context *context, const struct 
 	put_number(&object, "flow_id", flow->flow_id);
 	api_put_app(&object, context, flow->app);
 	put_ends(&object, flow->host, flow->peer, flow->port, flow->l4_proto, flow->outbound);
+	put_realm(&object, flow->realm);
 	put_number(&object, "bits_s", flow->rate_bytes_s * 8);
 	put_number(&object, "bytes", flow->bytes);
 	put_text(&object, "action", action_word(flow->action));

@@ -15,23 +15,6 @@ static void put_entry_user(
 		put_text(parent, "user", policy->users.users[user].name);
 }
 
-// Of a realm that is a hash, a number that is the same for all of its entries.
-static void put_realm(json_t **parent, uint32_t realm)
-{
-	int session = realm_session(realm);
-	uint16_t tags[2];
-	unsigned n = realm_tags(realm, tags);
-
-	if (n > 0)
-		put_number(parent, "vlan", tags[0]);
-	if (n > 1)
-		put_number(parent, "inner_vlan", tags[1]);
-	if (session >= 0)
-		put_number(parent, "pppoe_session", (uint64_t)session);
-	if (realm & REALM_HASHED)
-		put_number(parent, "realm", realm);
-}
-
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry)
 {
 	uint64_t now_ns = context->now_ns();

@@ -6,6 +6,7 @@
 #include "address_text.h"
 #include "arguments.h"
 #include "eve.h"
+#include "realm.h"
 
 bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
 {
@@ -93,6 +94,22 @@ void put_user(json_t **parent, const struct control_context *context, uint32_t u
 
 	if (name)
 		put_text(parent, "user", name);
+}
+
+void put_realm(json_t **parent, uint32_t realm)
+{
+	int session = realm_session(realm);
+	uint16_t tags[2];
+	unsigned n = realm_tags(realm, tags);
+
+	if (n > 0)
+		put_number(parent, "vlan", tags[0]);
+	if (n > 1)
+		put_number(parent, "inner_vlan", tags[1]);
+	if (session >= 0)
+		put_number(parent, "pppoe_session", (uint64_t)session);
+	if (realm & REALM_HASHED)
+		put_number(parent, "realm", realm);
 }
 
 void put_time(json_t **parent, const char *key, uint64_t ns)

@@ -32,4 +32,7 @@ void put_rule(json_t **parent, const struct control_context *context, uint32_t u
 void put_user(json_t **parent, const struct control_context *context, uint32_t uid);
 void put_time(json_t **parent, const char *key, uint64_t ns);
 
+// "vlan", "inner_vlan", "pppoe_session"; "realm" of one that is a hash: a number, the same for all
+// that is in it. Nothing of an untagged network.
+void put_realm(json_t **parent, uint32_t realm);
 #endif

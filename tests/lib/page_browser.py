@@ -283,6 +283,161 @@ def click_first(browser, text, within):
     return until(15, clicked) is not None
 
 
+def click_of(browser, text, of):
+    """The button of that name, of what its label names."""
+    def clicked():
+        try:
+            button = next(e for e in find(browser, ".act") if e.get_attribute("aria-label") == f"{text} {of}")
+            browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+            button.click()
+            return True
+        except Exception:  # pylint: disable=broad-except
+            return False
+    return until(15, clicked) is not None
+
+
+def labels(browser):
+    """Of the buttons of hosts and users that are open."""
+    return browser.execute_script("return [...document.querySelectorAll('#people .detail .act')].map((e) => e.getAttribute('aria-label'))")
+
+
+def explain_list(browser):
+    return text(browser, "explain-list") + text(browser, "explain-more")
+
+
+def explain_late(browser, whole):
+    """What an earlier question is answered with does not stand under a later one's title. `whole`: of that host, in time."""
+    browser.execute_script("sluice.late = 2500")
+    click_of(browser, "Explain", "10.77.0.12")
+    said = browser.find_element(By.ID, "explain-dialog")
+    said.find_element(By.CLASS_NAME, "close").click()
+    click_first(browser, "Explain", "#verdicts")
+    until(10, lambda: find(browser, "#explain-list .outcome"))
+    before, title = explain_list(browser), text(browser, "explain-title")
+    expect("a verdict's answer is another than a host's", find(browser, "#explain-list .outcome") and before != whole, before)
+    until(4, lambda: False)
+    expect("a late answer is nobody's", explain_list(browser) == before and text(browser, "explain-title") == title, explain_list(browser))
+    said.find_element(By.CLASS_NAME, "close").click()
+
+
+def blocks_peer(browser, args):
+    """By hand, until it is removed by hand."""
+    opened(browser, "hosts 10.77.0.14")
+
+    def flows():
+        return [l for l in labels(browser) if l.startswith("Block peer 10.77.0.14 → 10.77.0.40:")]
+    expect("a flow to the server", until(20, flows) is not None, labels(browser))
+    expect("Block peer", click_of(browser, "Block peer", flows()[0][len("Block peer "):]))
+    press(browser, "ask-yes")
+    expect("Block peer is done", until(10, lambda: "may not connect to 10.77.0.40 for an hour" in text(browser, "told")) is not None,
+           text(browser, "told"))
+
+    def entry():
+        return browser.execute_script("return [...document.querySelectorAll('#cache-recent > li')].map((e) => e.innerText)"
+                                      ".find((t) => t.includes('10.77.0.14 → 10.77.0.40 any port')) || ''")
+    expect("and is in the cache", until(10, lambda: "by hand" in entry()) is not None, browser.find_element(By.ID, "cache-recent").text)
+    expect("and stops the peer", until(30, lambda: "came back" in entry()) is not None, entry())
+    expect("Remove", click_of(browser, "Remove", "10.77.0.14 → 10.77.0.40"))
+    press(browser, "ask-yes")
+    expect("Remove is done", until(10, lambda: "1 entry is removed" in text(browser, "told")) is not None, text(browser, "told"))
+    expect("and the entry is gone", until(10, lambda: "removed" in entry()) is not None, entry())
+    for command in ("cache-add", "cache-del"):
+        found = audited(args, command)
+        expect(f"{command} is an event, and of the untagged network", found and found[0]["result"] == "OK" and
+               found[0]["arguments"].get("vlan") == 0 and found[0]["arguments"].get("zone") == "inside", found)
+
+
+# Documents and answers in the gateway's place: what its traffic here does not have.
+STAND_IN = """
+    const real = window.fetch;
+    window.sluice = {documents: {}, sent: [], message: null, late: 0};
+    window.fetch = (what, how) => {
+        const made = sluice.documents[what], json = (v) => Promise.resolve(new Response(JSON.stringify(v), {headers: {"Content-Type": "application/json"}}));
+        if (made) return json(made);
+        if (what !== "/api/command") return real(what, how);
+        sluice.sent.push(JSON.parse(how.body));
+        if (sluice.message) return json({return: "OK", message: sluice.message});
+        const wait = sluice.late;
+        sluice.late = 0;
+        return real(what, how).then((answer) => new Promise((done) => setTimeout(() => done(answer), wait)));
+    };"""
+
+
+def person(key, bits, live=(), blocks=()):
+    app = {"app": "http", "title": "HTTP", "category": "web", "bits_s": bits, "flows_active": 1, "flows": 1, "bytes_out": 1,
+           "bytes_in": 1, "blocked": 0}
+    return {"key": key, "bits_s": bits, "flows_active": 1, "flows": 1, "bytes_out": 1, "bytes_in": 1, "blocked": len(blocks),
+            "would_block": 0, "seen_ms": 1, "apps": [app], "live": list(live), "blocks": list(blocks)}
+
+
+def flow_of(number, **more):
+    return {"flow_id": number, "app": "", "title": "Unknown", "category": "", "client": {"ip": "10.9.0.1"}, "outbound": True,
+            "server": {"ip": f"192.0.2.{number}", "port": 443}, "proto": "TCP", "bits_s": 100, "bytes": 100, "action": "pass", **more}
+
+
+def blocked_of(proto):
+    return {**flow_of(9, proto=proto), "time_ms": 1, "count": 1, "action": "drop", "monitor": False, "rule": "no-file-sharing"}
+
+
+def made_up(browser):
+    """Tagged networks, flows that change, hosts that go."""
+    def put(*hosts):
+        browser.execute_script("sluice.documents['/api/hosts.json'] = arguments[0]", {
+            "now_ms": 1, "counted_ms": 1, "known": len(hosts), "capacity": 64, "evicted": 0, "unheard": 0, "hosts": list(hosts)})
+
+    def order():
+        return browser.execute_script("return [...document.querySelectorAll('#people > li')].map((e) => e.dataset.key)")
+
+    flows = [flow_of(1, vlan=7), flow_of(2, vlan=7, inner_vlan=8), flow_of(3, pppoe_session=5), flow_of(4, realm=1 << 31 | 7), flow_of(5)]
+    blocks = [blocked_of("TCP"), blocked_of("UDP")]
+    rest = person("10.9.0.2", 2000), person("10.9.0.3", 1000)
+    put(person("10.9.0.1", 3000, flows, blocks), *rest)
+    press(browser, "people-rate")
+    detail = opened(browser, "hosts 10.9.0.1")
+
+    def rows():
+        return sorted(browser.execute_script("return [...arguments[0].children[2].querySelectorAll('li small')].map((e) => e.textContent)", detail))
+    until(5, lambda: "Explain 10.9.0.1" in labels(browser))
+    peers = sorted(l for l in labels(browser) if l.startswith("Block peer"))
+    expect("a peer is blocked where its network has a name", peers == [f"Block peer 10.9.0.1 → 192.0.2.{n}:443" for n in (1, 5)], peers)
+    for turn in ("at first", "and later"):
+        expect(f"one row for each protocol, {turn}", [r[:13] for r in rows() if "Unknown" in r] == ["Unknown · TCP", "Unknown · UDP"], rows())
+        until(2.5, lambda: False)
+    flows[0].update(app="bittorrent", title="BitTorrent")
+    put(person("10.9.0.1", 3000, flows, blocks), *rest)
+    until(5, lambda: "BitTorrent" in detail.text)
+    click_of(browser, "Block", "10.9.0.1 → 192.0.2.1:443")
+    expect("a question names what the flow is by now", "BitTorrent" in text(browser, "ask-text"), text(browser, "ask-text"))
+    browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+    browser.execute_script("sluice.message = {exempt: ['10.9.0.0/16'], outcome: 'pass', verdict: 'passes', verdicts: []}")
+    click_of(browser, "Block peer", "10.9.0.1 → 192.0.2.1:443")
+    expect("the network is named", "in VLAN 7" in text(browser, "ask-text"), text(browser, "ask-text"))
+    press(browser, "ask-yes")
+    expect("its answer, too", until(5, lambda: "in VLAN 7" in text(browser, "told")) is not None, text(browser, "told"))
+    sent = browser.execute_script("return sluice.sent.at(-1)")
+    expect("and the gateway is told", sent == {"command": "cache-add", "arguments": {
+        "src_ip": "10.9.0.1", "dest_ip": "192.0.2.1", "mode": "peer", "zone": "inside", "vlan": 7, "ttl_s": 3600}}, sent)
+    click_of(browser, "Explain", "10.9.0.1")
+    expect("who is exempt is told, and by what", until(5, lambda: text(browser, "explain-more") == "exempt by 10.9.0.0/16") is not None,
+           text(browser, "explain-more"))
+    browser.find_element(By.ID, "explain-dialog").find_element(By.CLASS_NAME, "close").click()
+    browser.execute_script("document.activeElement.blur()")
+    put(*rest)
+    expect("a host goes", until(5, lambda: order() == ["hosts 10.9.0.2", "hosts 10.9.0.3"]) is not None, order())
+    put(rest[0], person("10.9.0.3", 9000))
+    expect("the order does not rest for one that has gone", until(5, lambda: order() == ["hosts 10.9.0.3", "hosts 10.9.0.2"]) is not None,
+           order())
+    seen = browser.execute_async_script("""
+        const done = arguments[0];
+        import("/parts.js").then(({keyed, make}) => {
+            const list = make("ul"), show = (...words) => keyed(list, words, () => "same", () => make("li"), (e, w) => { e.textContent = w; });
+            show("a", "b"); show("c", "d"); show("e");
+            done([...list.children].map((e) => e.textContent));
+        });""")
+    expect("no row stays behind that has another's key", seen == ["e"], seen)
+    browser.execute_script("sluice.documents = {}; sluice.message = null")
+
+
 def acts(browser, args):
     """Explain, block and allow, with the token."""
     with open(args.token, encoding="ascii") as file:
@@ -303,8 +458,12 @@ def acts(browser, args):
     expect("Explain, of a host", click_first(browser, "Explain", "#people .detail > p.acts"))
     said = browser.find_element(By.ID, "explain-dialog")
     expect("says why", until(15, lambda: "no-file-sharing" in said.text and "blocked" in said.text) is not None, said.text)
+    expect("nothing is exempt", "exempt" not in text(browser, "explain-more"), text(browser, "explain-more"))
+    whole = explain_list(browser)
     said.find_element(By.CLASS_NAME, "close").click()
     expect("and closes", not said.is_displayed())
+    browser.execute_script(STAND_IN)
+    explain_late(browser, whole)
     expect("Allow, of a verdict", click_first(browser, "Allow", "#verdicts"))
     press(browser, "ask-yes")
     expect("is said", until(10, lambda: "passes for an hour" in text(browser, "told") or "it has ended" in text(browser, "told")) is not None,
@@ -318,6 +477,8 @@ def acts(browser, args):
     click_first(browser, "Block", "#people .detail")
     press(browser, "ask-yes")
     expect("is done", until(10, lambda: "torn down and blocked" in text(browser, "told")) is not None, text(browser, "told"))
+    blocks_peer(browser, args)
+    made_up(browser)
     for command in ("version", "explain", "flow-allow", "flow-reset"):
         found = audited(args, command)
         expect(f"{command} is an event, with its peer", found and found[0]["peer"].startswith("127.0.0.1:"), found)

@@ -377,6 +377,19 @@ static void entries_are_added_on_every_lcore(void **state)
 	gate_free(gate);
 }
 
+static void entries_hold_in_their_vlan(void **state)
+{
+	struct gate *gate = gate_new(1, "'default':'pass'");
+	struct pipe_packet tagged = {.tcp_flags = TH_SYN, .n_vlan = 1, .vlan = {7}};
+	(void)state;
+
+	json_decref(
+		gate_ok(gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','vlan':7"));
+	assert_int_equal(pipe_run(gate->pipe, 0, &tagged), 0);
+	assert_int_equal(syn(gate, 1, 41000, 80), 1);
+	gate_free(gate);
+}
+
 static void entries_with_a_rule_go_with_it(void **state)
 {
 	struct gate *gate =
@@ -571,6 +584,7 @@ int main(void)
 		cmocka_unit_test(an_allowance_ends),
 		cmocka_unit_test(a_condemned_flow_is_forgotten_and_its_ends_may_pass),
 		cmocka_unit_test(entries_are_added_on_every_lcore),
+		cmocka_unit_test(entries_hold_in_their_vlan),
 		cmocka_unit_test(entries_with_a_rule_go_with_it),
 		cmocka_unit_test(entries_are_removed_on_every_lcore),
 		cmocka_unit_test(exempt_addresses_are_not_learned),

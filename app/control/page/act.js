@@ -145,21 +145,24 @@ function explained(message) {
   const more = [];
   if (list.length > LISTED) more.push(`${list.length - LISTED} more flows`);
   if (message.cache_entries) more.push(`${message.cache_entries} ${message.cache_entries === 1 ? "entry" : "entries"} of the connection cache`);
-  if (message.exempt) more.push(`exempt by ${message.exempt}`);
+  if (message.exempt && message.exempt.length) more.push(`exempt by ${message.exempt.join(", ")}`);
   if (message.truncated) more.push("older evidence has been overwritten");
   $("explain-more").textContent = more.join(" · ");
 }
 
+let turn = 0; // an answer to an earlier question is not shown
 async function explain(what, parameters, by) {
+  const own = ++turn;
   $("explain-title").textContent = what;
   $("explain-by").textContent = `Each step: sluicectl explain ${by}`;
   $("explain-more").textContent = "";
   fill("explain-list", [make("li", "", make("p", "note", "asking …"))]);
   open("explain-dialog");
   try {
-    explained(await command("explain", parameters));
+    const message = await command("explain", parameters);
+    if (own === turn) explained(message);
   } catch (error) {
-    fill("explain-list", [make("li", "", make("p", "bad", error.message))]);
+    if (own === turn) fill("explain-list", [make("li", "", make("p", "bad", error.message))]);
   }
 }
 
@@ -185,19 +188,24 @@ export const allowFlow = (flow) => button("Allow", pairText(flow), () => ask("Al
   return `Flow ${message.flow_id} passes for an hour.`;
 }));
 
+// An entry can be made for a network without tags, or with one; other networks have no name in a command.
+export const canBlockPeer = (flow) => flow.inner_vlan === undefined && flow.pppoe_session === undefined && flow.realm === undefined;
+const network = (e) => (e.vlan === undefined ? "" : ` in VLAN ${e.vlan}`);
+
 export const blockPeer = (flow) => button("Block peer", pairText(flow), () => ask("Block this peer?", [
-  `${flow.client.ip} may not connect to ${flow.server.ip}, on any port, for an hour. What is connected already goes on.`,
+  `${flow.client.ip} may not connect to ${flow.server.ip}${network(flow)}, on any port, for an hour. What is connected already goes on.`,
 ], "Block for 1 h", async () => {
   await command("cache-add", {
-    src_ip: flow.client.ip, dest_ip: flow.server.ip, mode: "peer", zone: flow.outbound ? "inside" : "outside", ttl_s: 3600,
+    src_ip: flow.client.ip, dest_ip: flow.server.ip, mode: "peer", zone: flow.outbound ? "inside" : "outside", vlan: flow.vlan || 0,
+    ttl_s: 3600,
   });
-  return `${flow.client.ip} may not connect to ${flow.server.ip} for an hour.`;
+  return `${flow.client.ip} may not connect to ${flow.server.ip}${network(flow)} for an hour.`;
 }));
 
 export const removeEntry = (entry) => button("Remove", pairText(entry), () => ask("Remove this entry?", [
-  `${pairText(entry)} may connect again; the next connection is decided by the policy.`,
+  `${pairText(entry)} may connect again${network(entry)}; the next connection is decided by the policy.`,
 ], "Remove", async () => {
-  const key = { src_ip: entry.client.ip, dest_ip: entry.server.ip, mode: entry.mode };
+  const key = { src_ip: entry.client.ip, dest_ip: entry.server.ip, mode: entry.mode, zone: entry.zone, vlan: entry.vlan || 0 };
   if (entry.mode === "tuple" && entry.server.port) key.dest_port = entry.server.port;
   if (entry.mode === "tuple" && entry.proto) key.proto = entry.proto;
   const message = await command("cache-del", key);

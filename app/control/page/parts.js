@@ -56,12 +56,13 @@ export function keyed(id, items, key, build, update) {
   const list = typeof id === "string" ? $(id) : id, old = new Map();
   const keys = new Set(items.map((item) => String(key(item))));
   for (const e of [...list.children]) {
-    if (keys.has(e.dataset.key)) old.set(e.dataset.key, e);
+    if (keys.has(e.dataset.key) && !old.has(e.dataset.key)) old.set(e.dataset.key, e);
     else e.remove();
   }
   items.forEach((item, i) => {
     const k = String(key(item));
     let e = old.get(k);
+    old.delete(k);
     if (!e) { e = build(item); e.dataset.key = k; }
     update(e, item);
     if (list.children[i] !== e) list.insertBefore(e, list.children[i] || null);

@@ -2,10 +2,10 @@
 // Hosts and users of the live page: the first of them in the order that is chosen; one that is opened shows what it
 // uses, its fastest flows and what was blocked. While one is open, or has the focus, the order rests.
 import { $, THIN, bar, bits, bytes, clock, count, endpoint, grouped, keyed, make, say, setBar } from "/parts.js";
-import { allowFlow, blockFlow, blockPeer, explainFlow, explainHost, explainUser, unlocked, whenUnlocked } from "/act.js";
+import { allowFlow, blockFlow, blockPeer, canBlockPeer, explainFlow, explainHost, explainUser, unlocked, whenUnlocked } from "/act.js";
 
 const ROWS = 8, ROWS_MORE = 25, APPS_TOLD = 3;
-const view = { kind: "hosts", order: "rate", more: false, open: new Set(), last: null, rows: [] };
+const view = { kind: "hosts", order: "rate", more: false, open: new Set(), last: null };
 export const kind = () => view.kind;
 
 const total = (p) => p.bytes_in + p.bytes_out;
@@ -40,10 +40,10 @@ function uses(p) {
   });
 }
 
-function toggle(key, item) {
+function toggle(key) {
   if (view.open.has(key)) view.open.delete(key);
   else view.open.add(key);
-  show(item);
+  show();
 }
 
 let ids = 0;
@@ -93,12 +93,12 @@ function showDetail(detail, p) {
     const host = view.kind === "users" ? ` · ${(f.outbound ? f.client : f.server).ip}` : "";
     e.children[0].replaceChildren(make("span", "who", peer), make("small", "", f.title + host));
     e.children[1].replaceChildren(bits(f.bits_s).join(THIN), make("small", "", bytes(f.bytes)));
-    acts(e.children[2], `${unlocked()} ${f.action}`, () => [explainFlow(f), blockFlow(f), blockPeer(f)]);
+    acts(e.children[2], `${unlocked()} ${f.action} ${f.app}`, () => [explainFlow(f), blockFlow(f), ...(canBlockPeer(f) ? [blockPeer(f)] : [])]);
   });
-  part(detail, 2, [...p.blocks].sort((a, b) => b.time_ms - a.time_ms), (b) => `${b.client.ip} ${endpoint(b.server)} ${b.app} ${b.rule} ${b.monitor}`, line, (e, b) => {
+  part(detail, 2, [...p.blocks].sort((a, b) => b.time_ms - a.time_ms), (b) => `${b.proto} ${b.client.ip} ${endpoint(b.server)} ${b.app} ${b.rule} ${b.monitor}`, line, (e, b) => {
     const peer = b.outbound ? `→ ${endpoint(b.server)}` : `← ${b.client.ip}${b.server.port === undefined ? "" : ` to :${b.server.port}`}`;
     const word = b.monitor ? `would ${b.action}` : b.action;
-    e.children[0].replaceChildren(make("span", "who", peer), make("small", "", `${b.title} · ${word} by ${b.rule || "default"}`));
+    e.children[0].replaceChildren(make("span", "who", peer), make("small", "", `${b.title} · ${b.proto} · ${word} by ${b.rule || "default"}`));
     e.children[1].replaceChildren(b.count > 1 ? `${count(b.count)} ×` : "once", make("small", "", clock(b.time_ms)));
     acts(e.children[2], `${unlocked()} ${b.flow_id}`, () => (b.flow_id ? [explainFlow(b), ...(b.monitor ? [] : [allowFlow(b)])] : []));
   });
@@ -136,6 +136,8 @@ export function show(document = view.last) {
   if (!list) return; // of the other kind: it was asked for before
   const all = view.order === "blocked" ? list.filter(barred) : list.filter((p) => orders[view.order].value(p) || p.flows || barred(p));
   const rows = ordered(all).slice(0, view.more ? ROWS_MORE : ROWS), most = Math.max(1, ...rows.map(orders[view.order].value));
+  const shown = new Set(rows.map((p) => `${view.kind} ${p.key}`));
+  for (const key of view.open) if (!shown.has(key)) view.open.delete(key); // else the order would rest for nobody
   keyed("people", rows, (p) => `${view.kind} ${p.key}`, build, (e, p) => update(e, p, most));
   $("people-empty").hidden = rows.length > 0;
   say("people-empty", !document.counted_ms ? "Counting …"
