@@ -9,7 +9,8 @@
 #include "selection.h"
 #include "tick.h"
 
-#define COUNTED_EXACTLY 4096u // entries; of more, matched is how many one lcore has
+// Entries; of more, matched is how many one lcore has. To sort them takes 20 ms with 16 lcores.
+#define COUNTED_EXACTLY 4096u
 
 struct cache_list {
 	struct selection selection;

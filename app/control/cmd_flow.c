@@ -11,6 +11,8 @@
 #include "selection.h"
 #include "tick.h"
 
+#define FLOW_OFFSET_MAX 100000
+
 enum sort {
 	SORT_BYTES,
 	SORT_PACKETS,
@@ -172,7 +174,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 
 	if (!arguments_known(request, arguments) ||
 		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
-		!argument_number(request, arguments, "offset", 0, SELECTION_OFFSET_MAX, &offset) ||
+		!argument_number(request, arguments, "offset", 0, FLOW_OFFSET_MAX, &offset) ||
 		!argument_word(request, arguments, "sort", sort_words, &sort) ||
 		!argument_word(request, arguments, "order", order_words, &ascending) ||
 		!argument_word(request, arguments, "group", group_words, &group))

@@ -213,6 +213,7 @@ static void the_cache_is_merged_over_lcores(void **state)
 	assert_int_equal(number(json_array_get(entries, 400), "hits"), 4); // on both lcores
 	json_decref(reply);
 	asks_nok(&w, "{\"command\":\"cache-list\",\"arguments\":{\"offset\":-1}}", "offset");
+	asks_nok(&w, "{\"command\":\"cache-list\",\"arguments\":{\"offset\":10001}}", "10000");
 	reply = ask(&w, "{\"command\":\"cache-flush\"}");
 	assert_int_equal(number(message(reply), "flushed"), 600);
 	assert_int_equal(w.lcores.flushes, 2);

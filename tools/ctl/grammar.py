@@ -175,9 +175,9 @@ def add_filters(parser):
     parser.add_argument("--elephants", action="store_true", help="only those flagged as fast for long")
 
 
-def add_page(parser):
+def add_page(parser, most):
     parser.add_argument("--limit", type=positive, metavar="N", help="at most N (100; up to 1000)")
-    parser.add_argument("--offset", type=count, metavar="N", help="leave out the first N")
+    parser.add_argument("--offset", type=count, metavar="N", help=f"leave out the first N (up to {most})")
 
 
 def add_flow(parser):
@@ -256,7 +256,7 @@ def add_flows(grammar):
     listed.add_argument("--reverse", action="store_true", help="with --sort: least first")
     listed.add_argument("--by", choices=GROUPS, help="grouped, with what each group comes to (hosts: inside ends)")
     listed.add_argument("--wide", action="store_true", help="every column, however long the lines get")
-    add_page(listed)
+    add_page(listed, 100000)
     add_flow(grammar.leaf(flow, "show", "flows:show_flow", "everything about one flow"))
     reset = grammar.leaf(flow, "reset", "flows:reset", "tears a flow down; a new connection is decided anew")
     add_flow(reset)
@@ -272,7 +272,7 @@ def add_cache(grammar):
     listed = grammar.leaf(cache, "list", "cache:list_entries", "entries of the connection cache, newest first")
     add_app(listed, "only of this application")
     listed.add_argument("--host", metavar="NET", help="only with an end in NET")
-    add_page(listed)
+    add_page(listed, 10000)
     added = grammar.leaf(cache, "add", "cache:add", "keeps SRC from connecting to DEST")
     add_pair(added)
     add_app(added, "note this application beside it")
@@ -288,7 +288,7 @@ def add_cache(grammar):
         learned = grammar.leaf(cache, which, "cache:list_" + which, what)
         add_app(learned, "only of this application")
         learned.add_argument("--host", metavar="NET", help="only with an address in NET")
-        add_page(learned)
+        add_page(learned, 10000)
     grammar.leaf(cache, "flush", "cache:flush", "forgets all entries, also of peers that flow allow let through")
 
 
