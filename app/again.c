@@ -376,16 +376,22 @@ static bool read_aside(struct again *again, struct rte_mbuf **m, struct msghdr *
 static ssize_t take_one(struct again *again, struct again_queue *queue, struct rte_mbuf **m)
 {
 	char aside[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-	struct iovec iov = {rte_pktmbuf_mtod(*m, void *), rte_pktmbuf_tailroom(*m)};
-	struct msghdr message = {.msg_iov = &iov,
+	char more; // of a tap's frame that does not fit, of which nobody would say so
+	struct iovec iov[2] = {
+		{rte_pktmbuf_mtod(*m, void *), rte_pktmbuf_tailroom(*m)}, {&more, 1}};
+	struct msghdr message = {.msg_iov = iov,
 		.msg_iovlen = 1,
 		.msg_control = aside,
 		.msg_controllen = sizeof(aside)};
-	ssize_t n = again->kind == AGAIN_TAP ? read(queue->fd, iov.iov_base, iov.iov_len)
+	ssize_t n = again->kind == AGAIN_TAP ? readv(queue->fd, iov, 2)
 					     : recvmsg(queue->fd, &message, MSG_DONTWAIT);
 
 	if (n <= 0)
 		return 0;
+	if ((size_t)n > iov[0].iov_len) {
+		queue->in.errors++;
+		return -1;
+	}
 	(*m)->data_len = (uint16_t)n;
 	(*m)->pkt_len = (uint32_t)n;
 	if (again->kind != AGAIN_PACKET)

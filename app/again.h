@@ -48,8 +48,9 @@ enum again_step {
 };
 
 // What the launcher answers. With it come `queues` descriptors, and of AGAIN_XDP those of enum
-// again_extra. Whatever hangs on the interface for the port, its XDP program and promiscuous mode
-// too, ends when they are closed: also when the gateway dies, or drops the answer.
+// again_extra. Whatever hangs on the interface for the port, its XDP program too, ends when they
+// are closed: also when the gateway dies, or drops the answer. Its promiscuous mode is the
+// launcher's, until the port has other sockets or the gateway has ended.
 struct again_answer {
 	uint32_t sequence; // of the request, as the next
 	uint32_t port;
@@ -62,9 +63,8 @@ struct again_answer {
 };
 
 enum again_extra {
-	AGAIN_MEMORY,   // of packets, AGAIN_FRAMES for each queue
-	AGAIN_LINK,     // holds the program
-	AGAIN_LISTENER, // holds promiscuous mode
+	AGAIN_MEMORY, // of packets, AGAIN_FRAMES for each queue
+	AGAIN_LINK,   // holds the program
 	AGAIN_EXTRAS,
 };
 
@@ -74,7 +74,10 @@ struct again_sockets {
 	int fds[AGAIN_QUEUES_MAX + AGAIN_EXTRAS];
 	unsigned n_fds;
 };
-void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out);
+// `listener`: holds the promiscuous mode of AGAIN_XDP as long as it is open, and is nobody else's:
+// it could send by any interface. -1: there is none.
+void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out,
+	int *listener);
 void again_close(struct again_sockets *sockets);
 // One message, with its descriptors. 0 or -errno.
 int again_send_sockets(int fd, const struct again_sockets *sockets);

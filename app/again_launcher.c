@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The launcher's half of again.h. What is handed over is bound already: who has taken over the
-// gateway gains no other interface by it.
+// The launcher's half of again.h. What is handed over serves one interface: who has taken over the
+// gateway gains no other one by it. But for AF_PACKET: such a socket, though bound, sends by any
+// interface that its owner names. Only a port of af_packet gets one, whose gateway had the like of
+// its driver before.
 #include "again.h"
 
 #include <arpa/inet.h>
@@ -187,7 +189,7 @@ static void add(struct again_sockets *out, int fd)
 }
 
 // Its queues, then the extras in their order.
-static int open_xdp(const char *device, struct again_sockets *out)
+static int open_xdp(const char *device, struct again_sockets *out, int *listener)
 {
 	uint32_t n = number_of(device, "queue_count", 1),
 		 first = number_of(device, "start_queue", 0);
@@ -223,11 +225,9 @@ static int open_xdp(const char *device, struct again_sockets *out)
 	if (link < 0)
 		return fail_at(out, AGAIN_PROGRAM, link);
 	add(out, link);
-	int listener = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // receives nothing
-	if (listener < 0)
-		return fail_at(out, AGAIN_PROMISCUOUS, -errno);
-	add(out, listener);
-	return fail_at(out, AGAIN_PROMISCUOUS, listen_to_all(listener, ifindex));
+	*listener = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // receives nothing
+	return fail_at(
+		out, AGAIN_PROMISCUOUS, *listener < 0 ? -errno : listen_to_all(*listener, ifindex));
 }
 
 static int open_packet(struct again_sockets *out)
@@ -288,23 +288,29 @@ static uint32_t mtu_of(const char *interface)
 	return mtu;
 }
 
-void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out)
+void again_open(const char *device, const char *interface, uint32_t mtu, struct again_sockets *out,
+	int *listener)
 {
 	enum again_kind kind = again_kind_of(device);
 	int rc = -ENOTSUP;
 
+	*listener = -1;
 	*out = (struct again_sockets){
 		.answer = {.ifindex = if_nametoindex(interface), .kind = kind}};
 	if (kind != AGAIN_NONE && kind != AGAIN_TAP && !out->answer.ifindex)
 		rc = -ENODEV;
 	else if (kind == AGAIN_XDP)
-		rc = open_xdp(device, out);
+		rc = open_xdp(device, out, listener);
 	else if (kind == AGAIN_PACKET)
 		rc = open_packet(out);
 	else if (kind == AGAIN_TAP)
 		rc = open_tap(interface, mtu, out);
-	if (rc < 0)
+	if (rc < 0) {
 		again_close(out);
+		if (*listener >= 0)
+			close(*listener);
+		*listener = -1;
+	}
 	out->answer.error = rc;
 	out->answer.mtu = mtu_of(interface);
 }
@@ -348,7 +354,7 @@ int again_receive_sockets(int fd, struct again_sockets *out)
 	struct msghdr message = {.msg_iov = &iov,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control)};
+		.msg_controllen = CMSG_LEN(sizeof(out->fds))}; // its padding is room, too
 
 	*out = (struct again_sockets){0};
 	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);

@@ -80,11 +80,19 @@ static void take_off_our_own(const struct launcher_plan *plan, const char *inter
 	}
 }
 
-void launcher_plan_again(
-	const struct launcher_plan *plan, const struct again_request *request, int fd)
+// -1: none. The one before goes: it held promiscuous mode for sockets that are dead.
+static void keep_listener(struct launcher_plan *plan, unsigned port, int listener)
+{
+	if (plan->listeners[port])
+		close(plan->listeners[port] - 1);
+	plan->listeners[port] = listener + 1;
+}
+
+void launcher_plan_again(struct launcher_plan *plan, const struct again_request *request, int fd)
 {
 	struct again_sockets sockets = {.answer = {.error = -EINVAL}};
 	const struct gateway *gateway = plan->gateway;
+	int listener = -1;
 
 	if (request->port < gateway->n_ports) {
 		const struct gateway_port *port = &gateway->ports[request->port];
@@ -92,11 +100,14 @@ void launcher_plan_again(
 		char interface[IF_NAMESIZE];
 
 		if (*tap) {
-			again_open(port->device, tap, port->mtu, &sockets);
+			again_open(port->device, tap, port->mtu, &sockets, &listener);
 		} else if (again_interface_of(port->device, interface)) {
 			take_off_our_own(plan, interface);
-			again_open(port->device, interface, port->mtu, &sockets);
+			again_open(port->device, interface, port->mtu, &sockets, &listener);
 		}
+		// Of one that failed the port may still go by what it had.
+		if (!sockets.answer.error)
+			keep_listener(plan, request->port, listener);
 	}
 	sockets.answer.sequence = request->sequence;
 	sockets.answer.port = request->port;
@@ -208,8 +219,10 @@ void launcher_clean_eal(const struct launcher_plan *plan)
 	rmdir(plan->eal_dir); // if it is empty
 }
 
-void launcher_clean(const struct launcher_plan *plan)
+void launcher_clean(struct launcher_plan *plan)
 {
+	for (unsigned i = 0; i < plan->gateway->n_ports; i++)
+		keep_listener(plan, i, -1);
 	for (unsigned i = 0; i < plan->n_ports; i++)
 		clean_port(plan, &plan->ports[i]);
 	launcher_remove_socket(plan->gateway->paths.control, SOCK_STREAM);

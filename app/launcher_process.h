@@ -16,6 +16,8 @@ struct launcher_port {
 	struct link_state taken;
 };
 
+uint64_t launcher_now_ms(void);
+
 struct launcher_plan {
 	const struct gateway *gateway; // ours since the fork
 	pid_t daemon;
@@ -25,6 +27,7 @@ struct launcher_plan {
 	bool ports_taken;
 	char taps[GATEWAY_PORTS_MAX][IF_NAMESIZE]; // by index of gateway.json: as they are named
 	char eal_dir[256];                         // where EAL keeps its sockets
+	int listeners[GATEWAY_PORTS_MAX];          // of again_open(), plus 1; 0: none
 };
 
 // Before the fork. Interfaces are looked at as they are now.
@@ -33,10 +36,9 @@ void launcher_plan_init(
 // Once: later calls change nothing.
 void launcher_plan_ports_taken(struct launcher_plan *plan, const struct launcher_ports *ports);
 // Sockets for a port whose interface was made again; answers.
-void launcher_plan_again(
-	const struct launcher_plan *plan, const struct again_request *request, int fd);
+void launcher_plan_again(struct launcher_plan *plan, const struct again_request *request, int fd);
 // The gateway is gone, or has let go of everything.
-void launcher_clean(const struct launcher_plan *plan);
+void launcher_clean(struct launcher_plan *plan);
 // Its process has ended: EAL's sockets, which are open until then.
 void launcher_clean_eal(const struct launcher_plan *plan);
 // The stale socket of a process that died; one that answers stays.

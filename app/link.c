@@ -132,9 +132,10 @@ int link_query_index(unsigned ifindex, struct link_state *out)
 	while (netlink_next(&walk, &head, &value, &length)) {
 		if ((head.rta_type & NLA_TYPE_MASK) == IFLA_XDP)
 			read_xdp((struct netlink_attributes){value, length}, out);
-		else if (head.rta_type == IFLA_IFNAME && length && length < sizeof(out->name))
+		else if (head.rta_type == IFLA_IFNAME && length && length <= sizeof(out->name))
 			memcpy(out->name, value, length);
 	}
+	out->name[sizeof(out->name) - 1] = '\0';
 	return 0;
 }
 

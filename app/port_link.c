@@ -167,7 +167,7 @@ static void heard_of_another(
 		if (news->ifindex != one->there && one->kind != AGAIN_TAP)
 			port_again_hurry(one);
 		one->there = news->ifindex;
-		one->there_listed |= news->listed;
+		one->there_listed = true; // a list under way may have passed its place
 		// Has it gone, and that was among news that were lost, or has it another name?
 		if (one->ifindex && !news->listed)
 			link_watch_want(&links->watch);

@@ -157,6 +157,30 @@ static void joined_segments_are_told_once(void **state)
 	close(ends[1]);
 }
 
+// read() of a tap cuts what does not fit, and does not say so.
+static void a_frame_that_a_tap_cuts_is_dropped(void **state)
+{
+	int ends[2];
+	struct rte_mbuf *pkts[4];
+	(void)state;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends), 0);
+	struct port port = {.again = take(AGAIN_TAP, ends[0], NULL)};
+	struct rte_mbuf *m = rte_pktmbuf_alloc(packet_pool());
+	size_t room = rte_pktmbuf_tailroom(m);
+	rte_pktmbuf_free(m);
+	assert_true(room < sizeof(bytes));
+	for (unsigned more = 0; more < 3; more++)
+		assert_int_equal(send(ends[1], bytes, room + more, 0), room + more);
+	assert_int_equal(again_receive(&port, 0, pkts, 4), 1);
+	assert_int_equal(pkts[0]->pkt_len, room);
+	rte_pktmbuf_free(pkts[0]);
+	assert_int_equal(counted(port.again).rx_errors, 2);
+	assert_int_equal(counted(port.again).rx_pkts, 1);
+	again_free(port.again);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +188,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_lost_between_two),
 		cmocka_unit_test(what_is_too_long_is_told_alone),
 		cmocka_unit_test(joined_segments_are_told_once),
+		cmocka_unit_test(a_frame_that_a_tap_cuts_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

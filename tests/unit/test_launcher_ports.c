@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "again_port.h"
+#include "link.h"
 
 static int answer_within(struct launcher *launcher, const struct again_request *request, int ms,
 	struct again_sockets *out)
@@ -242,8 +243,22 @@ static int asked_in_time(struct launcher *launcher, uint8_t port, struct again_s
 	return rc;
 }
 
-// Whatever hangs on the interface ends with what was handed over: a port that lets it go, or an
-// answer that nobody takes, is in nobody's way.
+// Who has taken over the gateway could send by any interface through such a socket.
+static bool has_packet_socket(const struct again_sockets *sockets)
+{
+	int domain;
+	socklen_t length = sizeof domain;
+
+	for (unsigned i = 0; i < sockets->n_fds; i++) {
+		if (getsockopt(sockets->fds[i], SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 &&
+			domain == AF_PACKET)
+			return true;
+	}
+	return false;
+}
+
+// The program ends with what was handed over: a port that lets it go, or an answer that nobody
+// takes, is in nobody's way. Promiscuous mode is the launcher's, once and no longer than it lives.
 static void asks_for_xdp(struct launcher *launcher)
 {
 	struct again_sockets first, second;
@@ -253,19 +268,24 @@ static void asks_for_xdp(struct launcher *launcher)
 		_exit(10);
 	if (!shows("slc-x", "prog/xdp") || !shows("slc-x", "promiscuity 1"))
 		_exit(11);
+	if (has_packet_socket(&first))
+		_exit(17);
 	if (asked(launcher, 0, &second) != -EBUSY || second.n_fds ||
 		second.answer.step != AGAIN_SOCKET)
-		_exit(12); // while the first is open
+		_exit(12); // while the first is open, which goes on
+	if (!shows("slc-x", "promiscuity 1"))
+		_exit(18);
 	again_close(&first);
 	if (asked_in_time(launcher, 0, &second) || again_take(&second, NULL, NULL, &again))
 		_exit(13);
 	if (again_ifindex(again) != if_nametoindex("slc-x") || !shows("slc-x", "prog/xdp"))
 		_exit(14);
 	again_let_go(again);
-	if (shows("slc-x", "prog/xdp") || !shows("slc-x", "promiscuity 0"))
+	if (shows("slc-x", "prog/xdp") || !shows("slc-x", "promiscuity 1"))
 		_exit(15);
 	again_free(again);
-	if (asked_in_time(launcher, 0, &first) || !shows("slc-x", "prog/xdp"))
+	if (asked_in_time(launcher, 0, &first) || !shows("slc-x", "prog/xdp") ||
+		!shows("slc-x", "promiscuity 1"))
 		_exit(16);
 	raise(SIGKILL); // with the answer in its hands
 }
@@ -328,6 +348,25 @@ static void what_was_renamed_is_cleaned(void **state)
 	assert_int_equal(new, 0); // an administrator's
 }
 
+static void the_longest_name_is_read(void **state)
+{
+	static const char name[] = "slc-fifteen-chr";
+	struct link_state found;
+	char command[64];
+
+	(void)state;
+	assert_int_equal(strlen(name), IF_NAMESIZE - 1);
+	if (geteuid() != 0)
+		skip();
+	snprintf(command, sizeof command, "ip link add %s type veth", name);
+	assert_int_equal(system(command), 0);
+	int rc = link_query(name, &found);
+	snprintf(command, sizeof command, "ip link del %s", name);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(rc, 0);
+	assert_string_equal(found.name, name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_tap_is_its_own_and_never_joined),
 		cmocka_unit_test(nothing_outlives_what_was_handed_over),
 		cmocka_unit_test(what_was_renamed_is_cleaned),
+		cmocka_unit_test(the_longest_name_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, launched_begin, launched_end);
