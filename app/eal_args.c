@@ -63,7 +63,7 @@ bool device_arg_of(const char *device, const char *key, char *out, size_t out_le
 	return false;
 }
 
-bool device_interface_of(const char *device, char *out, size_t out_len)
+bool device_nth_interface_of(const char *device, unsigned nth, char *out, size_t out_len)
 {
 	static const struct {
 		const char *driver, *key;
@@ -76,10 +76,15 @@ bool device_interface_of(const char *device, char *out, size_t out_len)
 	device_driver_of(device, driver, sizeof(driver));
 	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
 		if (strcmp(fronts[i].driver, driver) == 0 &&
-			device_arg_of(device, fronts[i].key, out, out_len))
+			device_arg_of(device, fronts[i].key, out, out_len) && !nth--)
 			return true;
 	}
 	return false;
+}
+
+bool device_interface_of(const char *device, char *out, size_t out_len)
+{
+	return device_nth_interface_of(device, 0, out, out_len);
 }
 
 static int add(struct eal_args *args, const char *format, ...)

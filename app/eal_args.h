@@ -32,6 +32,8 @@ void device_driver_of(const char *device, char *out, size_t out_len);
 bool device_arg_of(const char *device, const char *key, char *out, size_t out_len);
 // The kernel's interface that its arguments name, if its driver is a front of one.
 bool device_interface_of(const char *device, char *out, size_t out_len);
+// Each of them, for those that name one to receive by and one to send by: `nth` from 0.
+bool device_nth_interface_of(const char *device, unsigned nth, char *out, size_t out_len);
 
 // Memory without hugepages when gateway.json does not say: MB.
 #define EAL_MEMORY_DEFAULT_MB 1024

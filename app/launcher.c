@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "again.h"
+#include "held_name.h"
 #include "launcher_process.h"
 #include "log.h"
 
@@ -173,32 +174,35 @@ static bool gateway_answers(const char *path)
 // gateway's, so that the old one does not clean away what the new one has made. -1: without.
 static int take_name(const struct gateway *gateway)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	uint64_t hash = 14695981039346656037ull; // FNV-1a: a path may be longer than a name
 	struct timespec pause = {.tv_nsec = PREVIOUS_POLL_MS * 1000000};
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct name_holder holder;
+	uint64_t begin_ms = launcher_now_ms();
+	char name[64];
 
 	for (const char *c = gateway->paths.control; *c; c++)
 		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
-	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
-		"sluice-launcher-%016llx", (unsigned long long)hash);
-	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-	for (unsigned ms = 0; fd >= 0; ms += PREVIOUS_POLL_MS) {
-		if (bind(fd, (const struct sockaddr *)&address, length) == 0)
+	snprintf(name, sizeof(name), "sluice-launcher-%016llx", (unsigned long long)hash);
+	for (;;) {
+		int fd = held_name_take(name, &holder);
+		if (fd >= 0)
 			return fd;
 		// Of a gateway that runs: who starts twice is told so by its control socket.
-		if (errno != EADDRINUSE || gateway_answers(gateway->paths.control))
-			break;
-		if (ms >= PREVIOUS_PATIENCE_MS) {
+		if (fd != -EADDRINUSE || gateway_answers(gateway->paths.control))
+			return -1;
+		if (!holder.believed) { // anybody can sit on a name
+			log_warning("the name \"%s\" is taken, and not by a launcher; going on "
+				    "without",
+				name);
+			return -1;
+		}
+		if (launcher_now_ms() - begin_ms >= PREVIOUS_PATIENCE_MS) {
 			log_warning("the launcher of a gateway before this one still cleans up; "
 				    "going on without waiting");
-			break;
+			return -1;
 		}
 		nanosleep(&pause, NULL);
 	}
-	if (fd >= 0)
-		close(fd);
-	return -1;
 }
 
 // What ps shows of us, in the place of the gateway's command line, which fork has copied.

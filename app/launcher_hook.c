@@ -23,7 +23,7 @@ static const char *const words[] = {
 	[LAUNCHER_FAILED] = "failed",
 };
 
-static uint64_t monotonic_ms(void)
+uint64_t launcher_now_ms(void)
 {
 	struct timespec now;
 
@@ -77,13 +77,13 @@ static void start(struct hook *hook)
 		become(hook, words[word]);
 	hook->pid = pid;
 	hook->word = word;
-	hook->began_ms = monotonic_ms();
+	hook->began_ms = launcher_now_ms();
 	hook->killed = false;
 }
 
 static void tell_end(const struct hook *hook, int status)
 {
-	uint64_t ms = monotonic_ms() - hook->began_ms;
+	uint64_t ms = launcher_now_ms() - hook->began_ms;
 	const char *command = hook->gateway->hook.command[0];
 
 	if (hook->killed)
@@ -113,7 +113,7 @@ static void look(struct hook *hook)
 		tell_end(hook, pid < 0 ? 0 : status);
 		hook->pid = 0;
 	} else if (!hook->killed &&
-		   monotonic_ms() - hook->began_ms > hook->gateway->hook.timeout_s * 1000ull) {
+		   launcher_now_ms() - hook->began_ms > hook->gateway->hook.timeout_s * 1000ull) {
 		hook->killed = true;
 		// It may not have come to setpgid yet.
 		if (kill(-hook->pid, SIGKILL) < 0)

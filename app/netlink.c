@@ -2,6 +2,7 @@
 #include "netlink.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -51,24 +52,17 @@ static int take(const char *datagram, size_t length, netlink_object_fn *tell, vo
 	return 1;
 }
 
-int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx)
+int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn *tell, void *ctx)
 {
 	static char datagram[DATAGRAM_BYTES];
-	struct {
-		struct nlmsghdr header;
-		struct rtmsg message; // the longest of the families' headers; zeroed it means all
-	} request = {.header = {.nlmsg_len = sizeof(request),
-			     .nlmsg_type = type,
-			     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-			     .nlmsg_seq = 1}};
 	struct timeval patience = {.tv_sec = 1};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
 	int rc = 1;
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (send(fd, &request, sizeof(request), 0) < 0)
+	if (send(fd, request, request->nlmsg_len, 0) < 0)
 		rc = -errno;
 	while (rc == 1) {
 		ssize_t n = recv(fd, datagram, sizeof(datagram), 0);
@@ -76,4 +70,29 @@ int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx)
 	}
 	close(fd);
 	return rc;
+}
+
+// The kernel complains of what is longer than the header of the request's family.
+static size_t family_bytes(unsigned short type)
+{
+	return type == RTM_GETLINK   ? sizeof(struct ifinfomsg)
+	       : type == RTM_GETADDR ? sizeof(struct ifaddrmsg)
+				     : sizeof(struct rtmsg);
+}
+
+int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx)
+{
+	struct {
+		struct nlmsghdr header;
+		union {
+			struct ifinfomsg link;
+			struct ifaddrmsg address;
+			struct rtmsg route;
+		} family; // zeroed it means all
+	} request = {.header = {.nlmsg_len = (uint32_t)NLMSG_LENGTH(family_bytes(type)),
+			     .nlmsg_type = type,
+			     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+			     .nlmsg_seq = 1}};
+
+	return netlink_dump(NETLINK_ROUTE, &request.header, tell, ctx);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading of rtnetlink: attributes, and lists of all there is of a kind. Control side.
+// Reading of netlink: attributes, and lists of all there is of a kind. Control side.
 #ifndef SLUICE_NETLINK_H
 #define SLUICE_NETLINK_H
 
@@ -18,6 +18,8 @@ bool netlink_next(struct netlink_attributes *attributes, struct rtattr *head, co
 
 // One object of a list; `body` is what follows the header, `length` bytes.
 typedef void netlink_object_fn(void *ctx, unsigned short type, const char *body, size_t length);
+// All objects that a dump's `request` to `protocol` (NETLINK_ROUTE ...) lists. 0 or -errno.
+int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn *tell, void *ctx);
 // All objects that the request `type` (RTM_GETLINK ...) lists in this network namespace, of all
 // address families. 0 or -errno.
 int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx);

@@ -4,102 +4,96 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include "eal_args.h"
+#include "held_name.h"
 #include "log.h"
 
-// In the abstract namespace, which is the network namespace's, as interfaces are. 0: a device that
-// is nobody else's (rings, capture files).
-static socklen_t name_of(const char *device, struct sockaddr_un *out)
+// Of what `device` stands for outside of us the `nth`; false: there is none (rings, capture files).
+static bool name_of(const char *device, unsigned nth, char *out, size_t out_len)
 {
 	char what[64];
 
-	if (device_type_of(device) == DEVICE_PCI)
+	if (device_type_of(device) == DEVICE_PCI && !nth)
 		device_name_of(device, what, sizeof(what));
-	else if (!device_interface_of(device, what, sizeof(what)))
-		return 0;
-	*out = (struct sockaddr_un){.sun_family = AF_UNIX};
-	int n = snprintf(out->sun_path + 1, sizeof(out->sun_path) - 1, "sluice-port-%s", what);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	else if (!device_nth_interface_of(device, nth, what, sizeof(what)))
+		return false;
+	snprintf(out, out_len, "sluice-port-%s", what);
+	return true;
 }
 
-static pid_t holder_of(const struct sockaddr_un *name, socklen_t length)
+// Another gateway, as far as it is believed to be one.
+static bool is_another(const struct name_holder *holder, char *who, size_t who_len)
 {
-	struct ucred holder = {0};
-	socklen_t room = sizeof(holder);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return 0;
-	if (connect(fd, (const struct sockaddr *)name, length) < 0 ||
-		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &room) < 0)
-		holder.pid = 0;
-	close(fd);
-	bool believed = holder.uid == 0 || holder.uid == geteuid();
-	return holder.pid == getpid() || !believed ? 0 : holder.pid;
+	if (!holder->believed || holder->pid == getpid())
+		return false;
+	if (holder->pid)
+		snprintf(who, who_len, "process %d", (int)holder->pid);
+	else
+		snprintf(who, who_len,
+			"of user %u, whose process cannot be told: in another PID namespace, or "
+			"too busy to answer",
+			(unsigned)holder->uid);
+	return true;
 }
 
-pid_t port_claim_holder(const char *device)
+bool port_claim_held(const char *device, char *who, size_t who_len)
 {
-	struct sockaddr_un name;
-	socklen_t length = name_of(device, &name);
+	struct name_holder holder;
+	char name[96];
 
-	return length ? holder_of(&name, length) : 0;
+	for (unsigned nth = 0; name_of(device, nth, name, sizeof(name)); nth++) {
+		if (held_name_find(name, &holder) && is_another(&holder, who, who_len))
+			return true;
+	}
+	return false;
 }
 
-static int claim(
-	const struct gateway_port *port, struct port_claims *claims, char *err, size_t err_len)
+static int claim(const struct gateway_port *port, const char *name, struct port_claims *claims,
+	char *err, size_t err_len)
 {
-	struct sockaddr_un name;
-	socklen_t length = name_of(port->device, &name);
+	struct name_holder holder;
+	char who[PORT_CLAIM_WHO];
+	int fd = held_name_take(name, &holder);
 
-	if (!length)
-		return 0;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int rc = fd < 0 ? -errno : 0;
-	if (!rc && bind(fd, (const struct sockaddr *)&name, length) < 0)
-		rc = -errno;
-	// Whoever connects reads who we are from the kernel; nothing is said.
-	if (!rc && listen(fd, SOMAXCONN) < 0)
-		rc = -errno;
-	if (!rc) {
+	if (fd >= 0) {
 		claims->fds[claims->n++] = fd;
 		return 0;
 	}
-	if (fd >= 0)
-		close(fd);
-	pid_t holder = rc == -EADDRINUSE ? holder_of(&name, length) : 0;
-	if (holder) {
+	if (fd == -EADDRINUSE && holder.pid == getpid())
+		return 0; // of another port of ours
+	if (fd == -EADDRINUSE && is_another(&holder, who, sizeof(who))) {
 		snprintf(err, err_len,
-			"port \"%s\": another gateway (process %d) has %s: stop it, or name "
-			"another "
+			"port \"%s\": another gateway (%s) has %s: stop it, or name another "
 			"device",
-			port->name, (int)holder, port->device);
-		return -EADDRINUSE;
+			port->name, who, port->device);
+		return fd;
 	}
 	log_warning("port \"%s\": %s cannot be claimed: %s; a second gateway would not be refused",
-		port->name, port->device, strerror(-rc));
+		port->name, port->device,
+		fd == -EADDRINUSE ? "somebody without rights sits on its name" : strerror(-fd));
 	return 0;
 }
 
 int port_claims_take(
 	const struct gateway *gateway, struct port_claims *claims, char *err, size_t err_len)
 {
+	char name[96];
 	int rc = 0;
 
-	for (unsigned i = 0; i < gateway->n_ports && !rc; i++)
-		rc = claim(&gateway->ports[i], claims, err, err_len);
+	for (unsigned i = 0; i < gateway->n_ports && !rc; i++) {
+		const struct gateway_port *port = &gateway->ports[i];
+
+		for (unsigned nth = 0; !rc && name_of(port->device, nth, name, sizeof(name)); nth++)
+			rc = claim(port, name, claims, err, err_len);
+	}
 	return rc;
 }
 
 void port_claims_tick(const struct port_claims *claims)
 {
-	for (unsigned i = 0; i < claims->n; i++) {
-		for (int fd; (fd = accept4(claims->fds[i], NULL, NULL, SOCK_CLOEXEC)) >= 0;)
-			close(fd);
-	}
+	for (unsigned i = 0; i < claims->n; i++)
+		held_name_tick(claims->fds[i]);
 }
 
 void port_claims_drop(struct port_claims *claims)

@@ -5,12 +5,16 @@
 #ifndef SLUICE_PORT_CLAIM_H
 #define SLUICE_PORT_CLAIM_H
 
-#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include "gateway.h"
+
+#define PORT_CLAIM_EACH 3 // interfaces of a device: iface, rx_iface, tx_iface
+#define PORT_CLAIM_WHO  128
 
 struct port_claims { // zeroed: none
 	unsigned n;
-	int fds[GATEWAY_PORTS_MAX];
+	int fds[PORT_CLAIM_EACH * GATEWAY_PORTS_MAX];
 };
 
 // Claims every port of `gateway` that stands for something outside of us. -EADDRINUSE with a
@@ -21,8 +25,8 @@ int port_claims_take(
 // Now and then: lets go of those who asked.
 void port_claims_tick(const struct port_claims *claims);
 void port_claims_drop(struct port_claims *claims);
-// The gateway that has claimed `device`; 0: none, or ourselves. Only root and our own user are
-// believed: anybody can take a name.
-pid_t port_claim_holder(const char *device);
+// Whether another gateway has claimed `device`, and who that is. Only root and our own user are
+// believed (held_name.h): who else takes its name keeps nobody from starting.
+bool port_claim_held(const char *device, char *who, size_t who_len);
 
 #endif

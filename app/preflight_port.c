@@ -240,12 +240,12 @@ static void warn_of_holder(const struct gateway_port *port, const char *interfac
 {
 	const struct interface *found =
 		interface ? interfaces_find(host->interfaces, interface) : NULL;
-	pid_t holder = port_claim_holder(port->device);
+	char who[PORT_CLAIM_WHO];
 
-	if (holder)
+	if (port_claim_held(port->device, who, sizeof(who)))
 		preflight_note(out, PREFLIGHT_WARNING, what,
-			"another gateway (process %d) has %s: this one will not start beside it",
-			(int)holder, port->device);
+			"another gateway (%s) has %s: this one will not start beside it", who,
+			port->device);
 	else if (found && found->xdp && strncmp(port->device, "net_af_xdp", 10) == 0)
 		preflight_note(out, PREFLIGHT_WARNING, what,
 			"an XDP program is on interface %s already, of another program or left "

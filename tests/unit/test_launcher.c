@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -313,6 +314,48 @@ static void the_next_one_waits_for_the_cleaning(void **state)
 	hears("forwarding\nfailed\n");
 }
 
+// Anybody can sit on the name of a launcher; nobody waits for him.
+static void a_stranger_on_its_name_is_not_waited_for(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct launcher launcher = {0};
+	uint64_t hash = 14695981039346656037ull;
+	char err[512] = "", byte, another[128];
+	int ready[2];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	hook_script("true", 0755);
+	snprintf(another, sizeof another, "%s/another.sock", dir);
+	gateway.paths.control = another;
+	for (const char *c = another; *c; c++)
+		hash = (hash ^ (uint8_t)*c) * 1099511628211ull;
+	int n = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+		"sluice-launcher-%016llx", (unsigned long long)hash);
+	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		if (setuid(65534) || bind(fd, (const struct sockaddr *)&address, length) ||
+			listen(fd, 1) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		alarm(20); // if the test fails
+		pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	uint64_t begin_ms = launcher_now_ms();
+	assert_int_equal(launcher_start(&launcher, &gateway, "test", err, sizeof err), 0);
+	assert_true(launcher_now_ms() - begin_ms < 1000);
+	launcher_end(&launcher, false);
+	gateway.paths.control = control;
+	close(ready[0]);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +371,7 @@ int main(void)
 		cmocka_unit_test(the_gateway_lives_on_without_it),
 		cmocka_unit_test(only_dead_sockets_are_removed),
 		cmocka_unit_test(the_next_one_waits_for_the_cleaning),
+		cmocka_unit_test(a_stranger_on_its_name_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, launched_begin, launched_end);
