@@ -180,9 +180,9 @@ static bool give_file(const struct identity *identity, int folder, const char *n
 }
 
 // What a start as root has left: a folder that nobody but root can write, or the user's own.
-// `empty`: also one without anything, as it is for us alone.
-static void take_over(
-	const struct identity *identity, const char *path, const char *prefix, bool empty)
+// `empty`: also one without anything, as it is for us alone. `files`: they, too.
+static void take_over(const struct identity *identity, const char *path, const char *prefix,
+	bool empty, bool files)
 {
 	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -195,14 +195,13 @@ static void take_over(
 	if (st.st_uid == 0 && !all_ours(entries, prefix, empty))
 		goto out;
 	rewinddir(entries);
-	for (const struct dirent *entry; (entry = readdir(entries));) {
+	for (const struct dirent *entry; files && (entry = readdir(entries));) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
 			n += give_file(identity, fd, entry->d_name);
 	}
 	if (st.st_uid == 0 && fchown(fd, identity->uid, st.st_gid ? (gid_t)-1 : identity->gid) == 0)
-		log_notice("%s and what is in it were root's, of a start as root: given to user "
-			   "\"%s\"",
-			path, identity->user);
+		log_notice("%s%s root's, of a start as root: given to user \"%s\"", path,
+			files ? " and what is in it were" : " was", identity->user);
 	else if (n)
 		log_notice("%u files in %s were root's, of a start as root: given to user \"%s\"",
 			n, path, identity->user);
@@ -235,11 +234,13 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 
 	if (!identity->change)
 		return;
-	take_over(identity, gateway->paths.cache, "sigdb-", true);
-	take_over(identity, gateway->paths.state, "conn-cache.", true);
+	// Its files stay root's: root reads them at its next start, and believes nobody else's.
+	take_over(identity, gateway->paths.cache, "sigdb-", true, false);
+	take_over(identity, gateway->paths.state, "conn-cache.", true, true);
 	if (strcmp(gateway->paths.events, "-") != 0 &&
 		folder_of(gateway->paths.events, events, sizeof(events)))
-		take_over(identity, events, gateway->paths.events + strlen(events) + 1, false);
+		take_over(
+			identity, events, gateway->paths.events + strlen(events) + 1, false, true);
 	folder_for(identity, gateway->paths.events);
 	folder_for(identity, gateway->paths.control);
 	folder(identity, gateway->paths.cache);

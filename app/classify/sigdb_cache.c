@@ -74,19 +74,16 @@ static int cache_path(char path[PATH_MAX], const char *dir, const uint8_t *key, 
 	return n > 0 && n < PATH_MAX ? 0 : -1;
 }
 
-// Written by us, by root, or by whom the folder was given to (a service's user, while the gateway
-// starts as root); and by nobody else since.
-static bool is_trusted(const struct stat *file, const char *dir)
+// Written by us or by root, and by nobody else since. Root does not believe the user that it
+// becomes later: Hyperscan reads what is in the file with root's rights.
+static bool is_trusted(const struct stat *file)
 {
-	struct stat folder;
-
 	return S_ISREG(file->st_mode) && !(file->st_mode & (S_IWGRP | S_IWOTH)) &&
-	       (file->st_uid == geteuid() || file->st_uid == 0 ||
-		       (!stat(dir, &folder) && file->st_uid == folder.st_uid));
+	       (file->st_uid == geteuid() || file->st_uid == 0);
 }
 
 // The time of its last use is its age.
-static uint8_t *read_file(const char *path, const char *dir, size_t *length)
+static uint8_t *read_file(const char *path, size_t *length)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
@@ -94,7 +91,7 @@ static uint8_t *read_file(const char *path, const char *dir, size_t *length)
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && is_trusted(&st, dir) && st.st_size > 0 && st.st_size <= CACHE_MAX)
+	if (!fstat(fd, &st) && is_trusted(&st) && st.st_size > 0 && st.st_size <= CACHE_MAX)
 		bytes = malloc((size_t)st.st_size);
 	if (bytes)
 		futimens(fd, NULL);
@@ -141,7 +138,7 @@ bool sigdb_cache_read(
 
 	if (cache_path(path, dir, key, key_len, ""))
 		return false;
-	bytes = read_file(path, dir, &length);
+	bytes = read_file(path, &length);
 	if (!bytes)
 		return false;
 	if (length >= sizeof(head)) {
@@ -181,16 +178,6 @@ static bool write_all(int fd, const void *bytes, size_t length)
 	return true;
 }
 
-// Written by root into a folder of a service's user.
-static void give_to_owner(int fd, const char *dir)
-{
-	struct stat folder;
-
-	if (geteuid() == 0 && !stat(dir, &folder) && folder.st_uid != 0 &&
-		fchown(fd, folder.st_uid, folder.st_gid))
-		return; // it can be read all the same
-}
-
 void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
 	hs_database_t *const parts[SIGDB_PARTS])
 {
@@ -218,9 +205,9 @@ void sigdb_cache_write(const char *dir, const uint8_t *key, size_t key_len,
 		good = write_all(fd, &head, sizeof(head)) && write_all(fd, key, key_len);
 		for (unsigned part = 0; good && part < SIGDB_PARTS; part++)
 			good = write_all(fd, serial[part], size[part]);
-		// a service that starts as root reads it as its own user later, and removes it
+		// What root writes stays root's, so that root's next start believes it. The
+		// service's user reads it, and removes it, as the folder is its own.
 		good = good && !fchmod(fd, 0644) && !fsync(fd);
-		give_to_owner(fd, dir);
 		close(fd);
 		if (!good || rename(temporary, path))
 			unlink(temporary);

@@ -230,10 +230,21 @@ static void test_cache_trusts_nobody(void **state)
 		assert_int_equal(chown(path, 65534, 65534), 0);
 		sigdb_free(from_dir(set, 1, dir, false));
 		sigdb_free(from_dir(set, 1, dir, true));
-		// of whom the folder was given to: root starts the gateway, a user goes on
+		// nor, for root, whom the folder was given to: root starts the gateway, a user goes
+		// on, and believes root's
 		assert_int_equal(chown(path, 65534, 65534), 0);
 		assert_int_equal(chown(dir, 65534, 65534), 0);
+		sigdb_free(from_dir(set, 1, dir, false));
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_uid, 0);
 		sigdb_free(from_dir(set, 1, dir, true));
+		assert_int_equal(seteuid(65534), 0);
+		sigdb_free(from_dir(set, 1, dir, true));
+		assert_int_equal(unlink(path), 0);
+		sigdb_free(from_dir(set, 1, dir, false));
+		sigdb_free(from_dir(set, 1, dir, true)); // its own
+		assert_int_equal(seteuid(0), 0);
+		sigdb_free(from_dir(set, 1, dir, false));
 	}
 	// a link leads elsewhere
 	path_of(other, sizeof(other), dir, "kept");
