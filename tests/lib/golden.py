@@ -37,7 +37,7 @@ def policy_path(name):
 
 
 KEPT = threading.local()  # of each thread: the process that replays, where EAL starts once
-SHARED = os.path.dirname(os.path.abspath(SLUICE)) == os.path.join(os.path.abspath(BUILD), "app")
+SHARED = os.path.dirname(os.path.abspath(SLUICE)) == os.path.join(os.path.abspath(BUILD), "app") and replays.current(BUILD)
 
 
 def replay(folder, words, fresh=False):

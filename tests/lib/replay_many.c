@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "eal.h"
+#include "options.h"
 #include "replay.h"
 #include "replay_plane.h"
 
@@ -55,7 +56,7 @@ static void errors_to(const char *path)
 int main(void)
 {
 	static char *words[WORDS_MAX + 1];
-	char *line = NULL, *rest;
+	char *line = NULL;
 	size_t room = 0;
 	int n;
 
@@ -63,14 +64,16 @@ int main(void)
 		line[strcspn(line, "\n")] = 0;
 		n = 1;
 		words[0] = (char[]){"replay"};
-		for (char *word = strtok_r(line, "\t", &rest); word && n < WORDS_MAX;
-			word = strtok_r(NULL, "\t", &rest))
+		char *rest = line, *word;
+		while (n < WORDS_MAX && (word = strsep(&rest, "\t"))) // one may be empty
 			if (n == 1 && strncmp(word, "2>", 2) == 0)
 				errors_to(word + 2);
 			else
 				words[n++] = word;
 		words[n] = NULL;
-		int code = replay_main(n, words);
+		if (rest)
+			fprintf(stderr, "replay_many: more than %d words\n", WORDS_MAX - 1);
+		int code = rest ? EXIT_CODE_USAGE : replay_main(n, words);
 		fflush(stdout);
 		fflush(stderr);
 		printf("done %d\n", code);

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sluice replay` again and again in one process of a build's tests/replay_many, where EAL starts once."""
+import glob
 import os
 import subprocess
+
+
+def current(build):
+    """Whether the build has a tests/replay_many, and not one of before its libraries, as when app/sluice was built alone."""
+    many = os.path.join(build, "tests", "replay_many")
+    libraries = glob.glob(os.path.join(build, "app", "**", "*.a"), recursive=True)
+    return os.access(many, os.X_OK) and all(os.path.getmtime(many) >= os.path.getmtime(name) for name in libraries)
 
 
 class Replays:
