@@ -98,14 +98,25 @@ enum http_inner http_inner_step(uint8_t *state, uint8_t byte)
 	*state = 0;
 	if (byte == '\n')
 		return HTTP_INNER_NONE;
-	if (blank && method == METHOD_GET)
-		return HTTP_INNER_GET;
-	if (blank && method == METHOD_CONNECT)
-		return HTTP_INNER_CONNECT;
+	if (blank && (method == METHOD_GET || method == METHOD_CONNECT)) {
+		*state = WORD_BEHIND << 4;
+		return method == METHOD_GET ? HTTP_INNER_GET : HTTP_INNER_CONNECT;
+	}
 	if (word == WORD_SLASH && byte == '/')
 		return HTTP_INNER_NAME;
 	*state = (uint8_t)(word_step(word, byte) << 4 | method_step(method, byte));
 	return HTTP_INNER_NONE;
+}
+
+const char *http_inner_text(enum http_inner inner)
+{
+	switch (inner) {
+	case HTTP_INNER_NAME: return "x://";
+	case HTTP_INNER_CONNECT: return "CONNECT ";
+	case HTTP_INNER_GET: return "GET ";
+	case HTTP_INNER_NONE: break;
+	}
+	return "";
 }
 
 bool http_inner_awaits(uint8_t state)
@@ -165,24 +176,31 @@ static struct text authority_in(struct text word)
 	return word;
 }
 
+static enum http_inner method_at_end(struct text word)
+{
+	return ends_in(word, "GET")       ? HTTP_INNER_GET
+	       : ends_in(word, "CONNECT") ? HTTP_INNER_CONNECT
+					  : HTTP_INNER_NONE;
+}
+
 bool http_inner_next(struct http_inner_line *of, struct text *authority)
 {
 	struct text word;
 
 	while (of->at < of->line.length && word_at(of, &of->at, &word)) {
-		bool last = of->at == of->line.length, get = of->get && last && !of->cut;
 		uint32_t at = of->at - word.length;
+		bool token = of->token, last = of->at == of->line.length;
 
-		*authority = of->connect ? word
-			     : of->token ? authority_in(word)
-					 : (struct text){NULL, 0};
-		bool asks = authority->length && at >= of->from &&
-			    (of->protocol > at || (last && of->cut) || (get && !of->connect));
-
+		of->method = of->next;
+		of->next = method_at_end(word);
 		of->token = http_line_is_token(word.at[word.length - 1]);
-		of->get = ends_in(word, "GET");
-		of->connect = ends_in(word, "CONNECT");
-		if (asks)
+		*authority = of->method == HTTP_INNER_CONNECT ? word
+			     : token                          ? authority_in(word)
+							      : (struct text){NULL, 0};
+		if (!authority->length || at < of->from)
+			continue;
+		of->open = of->cut && of->protocol <= at;
+		if (of->open || of->protocol > at || (of->method == HTTP_INNER_GET && last))
 			return true;
 	}
 	return false;

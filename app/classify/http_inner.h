@@ -34,20 +34,24 @@ enum http_inner {
 
 // `state` is 0 where a line begins.
 enum http_inner http_inner_step(uint8_t *state, uint8_t byte);
+// The end of what has gone by, in short.
+const char *http_inner_text(enum http_inner inner);
 // A word that a method may stand before, and a blank.
 bool http_inner_awaits(uint8_t state);
 
-// The next name that such a request may ask for. Begin with `at` 0.
 struct http_inner_line {
 	struct text line;
-	bool behind; // what stands before the line may be a method
-	bool cut;    // the line goes on
-	uint32_t from, at;
-	uint32_t protocol;        // place of the last word that begins with HTTP/; 0: none
-	bool token, get, connect; // what the word before ends in
+	bool cut;                     // the line goes on
+	bool open;                    // the name, or what makes it one, may stand behind the cut
+	uint32_t from, at;            // what is before `from` is no name; behind the last word
+	uint32_t protocol;            // place of the last word that begins with HTTP/; 0: none
+	bool token;                   // a method may end where the last word does
+	enum http_inner method, next; // what ends before the name; what ends in the last word
 };
 
+// `behind`: what stands before the line may be a method.
 void http_inner_begin(struct http_inner_line *of, struct text line, bool behind, bool cut);
+// The next name that such a request may ask for.
 bool http_inner_next(struct http_inner_line *of, struct text *authority);
 
 #endif

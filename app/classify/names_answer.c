@@ -38,8 +38,7 @@ static struct text code_of(struct text rest)
 	return code;
 }
 
-// Octets of the body behind a header (RFC 9112 6.3). An answer that has none all the same (to HEAD,
-// 304) leads astray: then no agreement is found.
+// Octets of the body behind a header (RFC 9112 6.3), of an answer to what is not HEAD.
 static uint32_t body_of(struct text header, struct text code)
 {
 	bool none = text_is(code, "204") || text_is(code, "304"), known = none;
@@ -111,6 +110,11 @@ static bool take_answer(struct names_follow *follow, struct text *rest)
 		follow->answer = waits ? 0 : body_of(header, code);
 	*rest = text_from(*rest, end);
 	return end;
+}
+
+void names_answer_lost(struct names_follow *follow)
+{
+	follow->answer = ANSWER_LOST;
 }
 
 void names_answer_http(struct names_follow *follow, struct text rest)

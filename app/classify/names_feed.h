@@ -60,6 +60,9 @@ bool names_feed_http(struct feed *feed, struct text *rest);
 void names_gap_http(struct feed *feed);
 // What a server says to requests.
 void names_answer_http(struct names_follow *follow, struct text rest);
+// The client asks what is answered by a length without the body (HEAD): from here on no agreement
+// is believed.
+void names_answer_lost(struct names_follow *follow);
 
 // `again`: in a tunnel, where nobody has read the hello before.
 void names_begin_tls(struct names_follow *follow, struct text half, bool again);

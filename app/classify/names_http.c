@@ -74,6 +74,8 @@ static void take_request(struct feed *feed, const struct http_line *line)
 		follow->http = NAMES_CLEAR;
 	if (follow->open < UINT8_MAX)
 		follow->open++;
+	if (text_is(line->method, "HEAD"))
+		names_answer_lost(follow);
 	if (!line->clear)
 		http_unclear(follow);
 	take_authority(feed, line->authority);
@@ -151,8 +153,12 @@ static void take_other(struct feed *feed, struct text line)
 		take_request(feed, &request);
 		return;
 	}
-	if (folds) { // RFC 9112 5.2
-		take_authority(feed, http_line_bare(line));
+	if (folds) { // RFC 9112 5.2; a line of blanks ends no field
+		struct text bare = http_line_bare(line);
+
+		if (!bare.length)
+			follow->bits |= HEAD_FOLDS;
+		take_authority(feed, bare);
 		return;
 	}
 	if (!(follow->bits & HEAD_TRAILER))
@@ -230,28 +236,8 @@ static void take_parts(struct feed *feed, struct text line, bool kept)
 	take_each(feed, taken ? last_part(line) : line);
 }
 
-// Names of requests that begin within the line, behind the end of a body; but for that which the
-// line itself is.
-static void take_inner(struct feed *feed, struct text line, bool whole, bool behind, bool cut)
-{
-	struct http_inner_line inner;
-	struct http_line request;
-	struct text authority;
-	struct host_name names[HTTP_HOSTS];
-
-	http_inner_begin(&inner, line, behind, cut);
-	if (whole && http_line_request(line, &request) && request.authority.length)
-		inner.from = (uint32_t)(request.target.at - line.at) + 1;
-	while (http_inner_next(&inner, &authority)) {
-		http_line_hosts(authority, names);
-		for (unsigned i = 0; i < HTTP_HOSTS; i++)
-			if (names[i].length) // it counts if it is refused
-				feed->found(feed->ctx, &names[i], true);
-	}
-}
-
 // What is known of the line's beginning ends with it.
-static void take_any(struct feed *feed, struct text line, bool kept, bool cut)
+static void take_any(struct feed *feed, struct text line, bool kept)
 {
 	struct names_follow *follow = feed->follow;
 	bool inner = follow->bits & HEAD_INNER;
@@ -264,7 +250,7 @@ static void take_any(struct feed *feed, struct text line, bool kept, bool cut)
 	else if (text_contains_byte(line, '\r'))
 		take_each(feed, last_part(line));
 	if (http_is_unclear(follow) && follow->phase != NAMES_OVER)
-		take_inner(feed, line, !inner, behind, cut);
+		http_take_inner(feed, line, !inner, behind);
 }
 
 void http_take_line(struct feed *feed, struct text line, bool kept)
@@ -275,24 +261,26 @@ void http_take_line(struct feed *feed, struct text line, bool kept)
 	line.length -= bare ? 1 : 2;
 	if (bare && follow->http)
 		http_unclear(follow);
-	take_any(feed, line, kept, false);
+	take_any(feed, line, kept);
 	if (bare && follow->phase != NAMES_OVER)
 		http_unclear(follow);
 }
 
-void http_take_cut(struct feed *feed, struct text line)
+void http_take_cut(struct feed *feed, struct text line, bool taken)
 {
 	struct names_follow *follow = feed->follow;
-	uint8_t inner = follow->inner;
-	bool known = follow->http;
+	bool known = follow->http, inner = follow->bits & HEAD_INNER;
 
 	if (!known) // before all: it would be over
 		http_unclear(follow);
-	take_any(feed, line, known, true);
+	follow->bits &= (uint16_t)~HEAD_OF_KEPT;
+	if (taken && known) // each part as its CR came
+		;
+	else if (!inner)
+		take_parts(feed, line, known);
+	else if (text_contains_byte(line, '\r'))
+		take_each(feed, last_part(line));
 	http_unclear(follow);
-	for (uint32_t i = 0; i < line.length; i++)
-		http_inner_step(&inner, line.at[i]);
-	follow->inner = inner;
 }
 
 void http_take_bare(struct feed *feed, struct text part)

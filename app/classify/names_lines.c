@@ -131,22 +131,10 @@ static void look_at_bare(struct feed *feed, uint32_t before, bool ends)
 
 static void cut_line(struct feed *feed)
 {
-	struct text line = names_kept(feed);
-
-	http_take_cut(feed, line);
+	if (http_cut(feed))
+		return;
 	feed->follow->phase = NAMES_LOST;
 	names_drop(feed);
-}
-
-static const char *inner_text(enum http_inner inner)
-{
-	switch (inner) {
-	case HTTP_INNER_NAME: return "x://";
-	case HTTP_INNER_CONNECT: return "CONNECT ";
-	case HTTP_INNER_GET: return "GET ";
-	case HTTP_INNER_NONE: break;
-	}
-	return "";
 }
 
 // To the end of a line of which the first `least` octets are of no use. The end is a CR to some. Or
@@ -177,7 +165,7 @@ static enum http_inner pass(struct names_follow *follow, struct text *rest, uint
 static bool pass_line(struct feed *feed, struct text *rest, uint32_t least)
 {
 	enum http_inner inner = pass(feed->follow, rest, least);
-	const char *text = inner_text(inner);
+	const char *text = http_inner_text(inner);
 
 	return !inner ||
 	       names_keep(feed, (struct text){(const uint8_t *)text, (uint32_t)strlen(text)});
@@ -236,12 +224,12 @@ static void leave_kept(struct feed *feed)
 			pass_end(follow, &rest);
 	}
 	uint8_t *at = name_head_at(feed->heads, follow->head);
-	uint32_t length = (uint32_t)strlen(inner_text(inner));
+	uint32_t length = (uint32_t)strlen(http_inner_text(inner));
 
 	// not longer than what was left: its octets are among those
 	if (rest.length)
 		memmove(at + length, rest.at, rest.length);
-	memcpy(at, inner_text(inner), length);
+	memcpy(at, http_inner_text(inner), length);
 	follow->kept = (uint16_t)(length + rest.length);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inside app/classify: what the parts of the reader of HTTP share (names_follow.h): names_http.c
-// reads requests line by line, names_lines.c puts lines together, names_answer.c reads answers.
+// reads requests line by line, names_lines.c puts lines together, names_inner.c looks within them,
+// names_answer.c reads answers.
 #ifndef SLUICE_NAMES_LINES_H
 #define SLUICE_NAMES_LINES_H
 
@@ -33,8 +34,14 @@ void http_unclear(struct names_follow *follow);
 
 // A line with its LF. `kept`: what stands in front of CRs in it was taken before (http_take_bare).
 void http_take_line(struct feed *feed, struct text line, bool kept);
-// As much of a line as is kept.
-void http_take_cut(struct feed *feed, struct text line);
+// As much of a line as is kept, but for what may go on. `taken`: it ends in front of a CR.
+void http_take_cut(struct feed *feed, struct text line, bool taken);
+// names_inner.c: names of requests that begin within a line; but for that which the line itself is
+// (`whole`). `behind`: what stands before it may be a method.
+void http_take_inner(struct feed *feed, struct text line, bool whole, bool behind);
+// A line that is longer than what is kept: takes what is whole in it, and leaves of it what may go
+// on behind: in short, at most half of NAME_HEAD_BYTES. False: nothing of it is kept.
+bool http_cut(struct feed *feed);
 // What stands in front of a CR that no LF follows, in a line of which the end is not here.
 void http_take_bare(struct feed *feed, struct text part);
 

@@ -48,6 +48,17 @@ hidden("upgrade_answered_by_a_longer_body", (0, HTTP_GET), (1, b"HTTP/1.1 200 OK
        (0, _UPGRADE), (1, _SWITCH), (1, HTTP_OK), (0, _ASK))
 hidden("upgrade_answered_in_chunks", (0, HTTP_GET + _UPGRADE), (1, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n24\r\n"),
        (1, _SWITCH), (1, b"\r\n0\r\n\r\n" + HTTP_OK), (0, _ASK))
+_AFTER_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 41\r\n\r\n12345"
+hidden("upgrade_behind_head", (0, HTTP_GET.replace(b"GET", b"HEAD")), (1, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(_AFTER_HEAD)),
+       (0, _UPGRADE), (1, _AFTER_HEAD + _SWITCH), (0, _ASK))
+_LINE = b"a" * 1300
+for _name, _length in {"in_a_name": 8160, "behind_it": 8142, "in_a_method": 8187}.items():
+    _fill = (b"GET " + _LINE * 7)[:_length]
+    hidden(f"target_cut_{_name}", (0, _SHORT_BODY), *((0, _fill[n:n + 1400]) for n in range(0, _length, 1400)), (0, _TARGET))
+    hidden(f"host_behind_cr_cut_{_name}", (0, b"GET / HTTP/1.1\r\nX: "), *((0, _fill[n:n + 1400]) for n in range(0, _length, 1400)),
+           (0, b"\rHost: www.blocked.example\r\n\r\n"))
+hidden("folded_over_blanks", (0, b"GET / HTTP/1.1\r\nHost:\r\n \r\n www.blocked.example\r\n\r\n"))
+hidden("folded_over_blanks_later", (0, HTTP_GET), (1, HTTP_OK), (0, b"GET / HTTP/1.1\r\nHost:\r\n \r\n\t\r\n www.blocked.example\r\n\r\n"))
 hidden("lines_of_cr", (0, b"GET / HTTP/1.1\rHost: www.blocked.example\r\r"))
 hidden("lines_of_cr_later", (0, HTTP_GET), (1, HTTP_OK), (0, b"GET / HTTP/1.1\rHost: www.blocked.exam"), (0, b"ple\r\r"))
 

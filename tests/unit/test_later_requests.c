@@ -155,6 +155,12 @@ static void other_answers_agree_to_nothing(void **state)
 			"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 36\r\n\r\n"
 			"HTTP/1.1 101 Switching Protocols\r\n\r\n" ANSWER,
 			false, NULL},
+		{"101 in the body behind an answer to HEAD", "HEAD /a HTTP/1.1\r\nHost: x\r\n\r\n",
+			upgrade,
+			"HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n"
+			"HTTP/1.1 200 OK\r\nContent-Length: 41\r\n\r\nabcde"
+			"HTTP/1.1 101 Switching Protocols\r\n\r\n",
+			false, NULL},
 		{"101 behind a body", FIRST, upgrade, ANSWER "HTTP/1.1 101 Switching\r\n\r\n", true,
 			NULL},
 		{"101 behind 304 and 204", FIRST FIRST, upgrade,

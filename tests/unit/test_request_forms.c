@@ -54,6 +54,10 @@ static const struct form refused[] = {
 	{"a later HTTP/0.9", S(FIRST), S("GET http://blocked.example/\n")},
 	{"HTTP/0.9 and fields", S(""), S("GET /\r\n" NAMED)},
 	{"words behind the version", S(""), S("GET / HTTP/1.1 x\r\n" NAMED)},
+	{"a Host folded over a line of blanks", S(""),
+		S("GET / HTTP/1.1\r\nHost:\r\n \r\n blocked.example\r\n\r\n")},
+	{"a later one over two", S(FIRST),
+		S("GET / HTTP/1.1\r\nHost:\r\n \r\n\t\r\n blocked.example\r\n\r\n")},
 	{"a blank in the target", S(""), S("GET /a b HTTP/1.1\r\n" NAMED)},
 	{"a blank in an absolute target", S(""),
 		S("GET http://blocked.example/a b HTTP/1.1\r\n" OTHER)},
@@ -314,6 +318,56 @@ static void a_long_line_hides_nothing(void **state)
 	}
 }
 
+#define CUT_PLACES  72
+#define BODY_OF_GET "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
+
+// The place where a long line is cut, or what is kept of it is, lies anywhere in a name or behind
+// it.
+static void no_name_is_cut(void **state)
+{
+	static const struct long_form cuts[] = {
+		{"a target", BODY_OF_GET "GET ", 'a',
+			"GET http://blocked.example/ HTTP/1.1\r\n" OTHER},
+		{"a target of CONNECT", BODY_OF_GET "GET ", 'a',
+			"CONNECT blocked.example:80 HTTP/1.1\r\n" OTHER},
+		{"a target of HTTP/0.9", BODY_OF_GET "GET ", 'a',
+			"GET http://blocked.example/\r\n"},
+		{"the first of many", BODY_OF_GET "GET ", 'a',
+			"GET http://blocked.example/ x://b x://c GET d://e/ CONNECT f:1 "
+			"HTTP/1.1\r\n" OTHER},
+		{"the last of many", BODY_OF_GET "GET ", 'a',
+			"GET x://b x://c GET d://e/ CONNECT f:1 GET http://blocked.example "
+			"HTTP/1.1\r\n" OTHER},
+		{"a Host behind a CR", "GET / HTTP/1.1\r\nX: ", 'a',
+			"\rHost: blocked.example\r\n\r\n"},
+		{"a Host behind a line of blanks", "GET / HTTP/1.1\r\nX: ", 'a',
+			"\r \rHost:   blocked.example\r\n\r\n"},
+		{"a target behind a CR", "GET / HTTP/1.1\r\nX: ", 'a',
+			"\rGET http://blocked.example/ HTTP/1.1\r\n" OTHER},
+		{"a target before a CR", BODY_OF_GET "GET ", 'a',
+			"GET http://blocked.example/\rHTTP/1.1\r\n" OTHER},
+	};
+	static char filler[3 * NAME_HEAD_BYTES];
+	(void)state;
+
+	memset(filler, 'a', sizeof(filler));
+	for (unsigned i = 0; i < CUT_PLACES * sizeof(cuts) / sizeof(cuts[0]); i++) {
+		const struct long_form *form = &cuts[i / CUT_PLACES];
+		unsigned place = i % CUT_PLACES, again = place % 8 == 7; // it is cut twice
+		size_t length = (1 + again) * (size_t)NAME_HEAD_BYTES + 5 - place;
+		struct names_talk c = names_talk_begin(1400);
+
+		names_talk_open(&c);
+		names_talk_say(&c, HALF_C2S, form->before, strlen(form->before));
+		names_talk_say(&c, HALF_C2S, filler, length);
+		assert_false(c.reset);
+		names_talk_say(&c, HALF_C2S, form->behind, strlen(form->behind));
+		if (!c.reset)
+			fail_msg("%s behind %zu: passed", form->name, length);
+		names_talk_end(&c);
+	}
+}
+
 // Fields of any number: none of them is kept.
 static void any_number_of_fields_is_read(void **state)
 {
@@ -443,6 +497,7 @@ int main(void)
 		cmocka_unit_test(no_form_hides_a_name),
 		cmocka_unit_test(honest_clients_pass),
 		cmocka_unit_test(a_long_line_hides_nothing),
+		cmocka_unit_test(no_name_is_cut),
 		cmocka_unit_test(any_number_of_fields_is_read),
 		cmocka_unit_test(what_is_not_read_is_left_alone),
 		cmocka_unit_test(records_tell_these_forms),
