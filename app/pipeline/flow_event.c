@@ -511,23 +511,25 @@ void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum
 	event_send(lcore, &event, room_of(&event, EVENT_ROOM_LIMITED));
 }
 
-// A flood of refused packets must not push the records of flows out of the ring.
+// A flood of refused packets must not push the records of flows out of the ring. It counts against
+// who sent the packet; where there is none, against the initiator.
 static bool within_limit(struct lcore *lcore, struct fair_window *window, unsigned limit,
 	uint32_t ref, struct rte_mbuf *m)
 {
 	uint16_t flags = ref == FLOW_REF_NONE  ? 0
 			 : ref & FLOW_REF_STUB ? flow_stub_at(lcore->flows, ref)->flags
 					       : flow_at(lcore->flows, ref)->flags;
-	bool inside = ref != FLOW_REF_NONE ? flags & FLOW_C2S_INSIDE
-					   : m && pkt_of(m)->flags & PKT_FROM_INSIDE;
+	bool inside = m ? pkt_of(m)->flags & PKT_FROM_INSIDE : flags & FLOW_C2S_INSIDE;
 	struct event of = {.now_ns = 0};
 
 	if (fair_window_is_full(window, inside, limit, lcore->now_ns))
 		return false;
-	if (ref != FLOW_REF_NONE)
-		flow_event_identify(lcore, ref, &of);
+	if (m && ref != FLOW_REF_NONE)
+		packet_ends(m, &of.ends);
 	else if (m)
 		identify_packet(lcore, m, &of);
+	else if (ref != FLOW_REF_NONE)
+		flow_event_identify(lcore, ref, &of);
 	return fair_window_take(
 		window, &lcore->parse.seed, of.ends.address[HALF_C2S], inside, limit);
 }

@@ -48,16 +48,43 @@ static void note_name(const struct inspection *in, const struct host_name *name,
 	memcpy(evidence->bytes, name->bytes + name->length - n, n);
 }
 
+// Names of a span: each may be new, what rules say of an application is not. It is asked once.
+#define ANSWERS 32
+
+struct finding {
+	const struct inspection *in;
+	uint32_t known, refused; // by slot
+	uint16_t app[ANSWERS];
+};
+
+static bool is_refused_again(struct finding *finding, uint16_t app)
+{
+	uint32_t slot = app % ANSWERS, bit = UINT32_C(1) << slot;
+
+	if (app == APP_NONE && !finding->in->cold->names.http)
+		return false;
+	if (finding->known & bit && finding->app[slot] == app)
+		return finding->refused & bit;
+	finding->known |= bit;
+	finding->app[slot] = app;
+	finding->refused &= ~bit;
+	if (is_refused(finding->in, app))
+		finding->refused |= bit;
+	return finding->refused & bit;
+}
+
 // Of several requests in a span, and of several names of a request, one that is refused stands
 // before the others.
 static void found(void *ctx, const struct host_name *name, bool also)
 {
-	const struct inspection *in = ctx;
+	struct finding *finding = ctx;
+	const struct inspection *in = finding->in;
 	struct names_follow *names = &in->cold->names;
 	uint16_t app = user_apps_of_host(in->lcore->policy->user_apps, name->bytes, name->length);
 
 	in->lcore->stats.names_requests += !also;
-	if ((names->fresh && is_refused(in, names->app)) || (also && !is_refused(in, app)))
+	if ((names->fresh && is_refused_again(finding, names->app)) ||
+		(also && !is_refused_again(finding, app)))
 		return;
 	note_name(in, name, app);
 	names->app = app;
@@ -90,7 +117,9 @@ bool inspect_names(struct inspection *in, const struct span *span)
 		.inside = in->flow->flags & FLOW_C2S_INSIDE,
 	};
 
-	if (!names_follow_feed(lcore->name_heads, names, span, &user, found, in)) {
+	struct finding finding = {.in = in, .known = 0};
+
+	if (!names_follow_feed(lcore->name_heads, names, span, &user, found, &finding)) {
 		lcore->stats.names_nomem++;
 		if (wanted(in)) {
 			in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include "../lib/pipe_evidence.h"
 #include "flow_event.h"
+#include "../lib/packet.h"
+#include "parse.h"
 
 #define ONE_SOURCE_PER_S (ANOMALY_EVENTS_PER_S / 2)
 
@@ -183,6 +185,41 @@ static void a_flood_of_the_unheard_hides_nothing_of_the_heard(void **state)
 	pipe_free(pipe);
 }
 
+static void anomaly_of(struct pipe *pipe, uint32_t ref, const struct pipe_packet *packet)
+{
+	uint8_t frame[256];
+	unsigned length = pipe_build(packet, frame, sizeof(frame));
+	struct rte_mbuf *m = packet_mbuf(pipe->pool, frame, length, LINK_ETHERNET, 1);
+	union flow_key key;
+
+	assert_true(parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key));
+	pkt_of(m)->flags |= packet->from_outside ? 0 : PKT_FROM_INSIDE;
+	flow_event_anomaly(pipe->dp.lcores[0], ref, m, ANOMALY_OVERLAP_CONFLICT, 0, 1, HALF_S2C);
+	rte_pktmbuf_free(m);
+}
+
+// A server outside that misbehaves in connections of many hosts inside counts as one source,
+// outside.
+static void who_sends_it_is_counted(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	uint32_t ref = begin(pipe);
+	(void)state;
+
+	told(pipe, ANOMALY_OVERLAP_CONFLICT);
+	for (unsigned i = 0; i < 1000; i++)
+		anomaly_of(pipe, ref,
+			&(struct pipe_packet){.from_outside = true,
+				.client = (uint8_t)(i % 100),
+				.seq = 500,
+				.ack = 100});
+	assert_int_equal(told(pipe, ANOMALY_OVERLAP_CONFLICT), ONE_SOURCE_PER_S);
+	for (unsigned i = 0; i < 1000; i++)
+		anomaly_of(pipe, ref, &(struct pipe_packet){.client = 7, .seq = 100, .ack = 500});
+	assert_int_equal(told(pipe, ANOMALY_OVERLAP_CONFLICT), ONE_SOURCE_PER_S);
+	pipe_free(pipe);
+}
+
 static void a_conflict_is_evidence(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -299,6 +336,7 @@ int main(void)
 		cmocka_unit_test(a_flood_of_one_kind_hides_no_other),
 		cmocka_unit_test(nor_does_one_of_one_source_hide_another),
 		cmocka_unit_test(a_flood_of_the_unheard_hides_nothing_of_the_heard),
+		cmocka_unit_test(who_sends_it_is_counted),
 		cmocka_unit_test(a_conflict_is_evidence),
 		cmocka_unit_test(without_a_flow_it_is_the_packet_s),
 		cmocka_unit_test(a_segment_that_is_held_for_too_long),
