@@ -36,14 +36,13 @@ struct name_heads {
 	unsigned n, n_free, n_of[KINDS];
 	uint32_t free, first[KINDS], last[KINDS];
 	// Places of a source: never too low, by chance too high (as flow_share.h).
-	uint16_t count[2][SOURCE_SLOTS];
+	uint32_t count[2][SOURCE_SLOTS];
 };
 
-struct name_heads *name_heads_new(unsigned n, const struct hash_seed *seed, int socket)
+struct name_heads *name_heads_new(unsigned n, const struct hash_seed *seed)
 {
 	struct name_heads *heads = calloc(1, sizeof(*heads));
 
-	(void)socket; // a page is taken where its lcore touches it
 	if (!heads)
 		return NULL;
 	heads->places = calloc((size_t)n + 1, sizeof(*heads->places));
@@ -95,7 +94,7 @@ static uint32_t source_of(const struct name_heads *heads, const struct name_user
 	return hash_words(&heads->seed, words, 2);
 }
 
-static uint16_t *count_of(struct name_heads *heads, uint32_t source, unsigned row)
+static uint32_t *count_of(struct name_heads *heads, uint32_t source, unsigned row)
 {
 	return &heads->count[row][(row ? source >> 16 : source) % SOURCE_SLOTS];
 }

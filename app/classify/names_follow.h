@@ -34,8 +34,8 @@ struct host_name;
 struct hash_seed;
 struct flow_ends;
 
-struct name_heads *name_heads_new(
-	unsigned n, const struct hash_seed *seed, int socket); // NULL: no memory
+// A page of it is taken where its lcore touches it first. NULL: no memory.
+struct name_heads *name_heads_new(unsigned n, const struct hash_seed *seed);
 void name_heads_free(struct name_heads *heads);
 unsigned name_heads_left(const struct name_heads *heads);
 uint64_t name_heads_displaced(const struct name_heads *heads); // flows, so far

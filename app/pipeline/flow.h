@@ -103,6 +103,7 @@ enum {                           // struct flow.seen, by half
 	SEEN_SYN_DATA = 1 << 4,  // payload on its SYN, of which the receiver may take nothing
 	SEEN_FIN_FIRST = 1 << 5, // a FIN left in the place of its first octet, before any payload
 	SEEN_HEARD = 1 << 6,     // its end has shown that it takes part (both_ends.h)
+	SEEN_MACS = 1 << 7,      // the L2 header was too long for a template: its addresses alone
 };
 #define STUB_HEARD(half)   (1u << (half))       // struct flow_stub.heard: as SEEN_HEARD
 #define STUB_OWN_ISN(half) (1u << (2 + (half))) // isn[half] is from a SYN of that half itself

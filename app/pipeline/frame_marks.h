@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rules may ask of a frame beside its addresses: the MAC address of its inside end, and its
-// DSCP. Both are one sender's word. Read where an entry is made or decided, never per packet.
+// DSCP. Both are one sender's word. Read where an entry is made or decided, and, if a rule asks, of
+// packets that have none.
 #ifndef SLUICE_FRAME_MARKS_H
 #define SLUICE_FRAME_MARKS_H
 
@@ -32,7 +33,7 @@ static inline const uint8_t *flow_mac(const struct flow *flow, const struct flow
 		const struct flow_half *from = &cold->half[half];
 		const uint8_t *mac = from->l2 + (i ? 0 : MAC_BYTES);
 
-		if (flow->seen[half] & SEEN_TEMPLATE && from->link == LINK_ETHERNET &&
+		if (flow->seen[half] & (SEEN_TEMPLATE | SEEN_MACS) && from->link == LINK_ETHERNET &&
 			from->l2_length >= 2 * MAC_BYTES && !(mac[0] & 1))
 			return mac;
 	}

@@ -57,7 +57,7 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	if (!lcore->classifier)
 		goto fail;
 	missing = "heads of requests (limits.heads)";
-	lcore->name_heads = name_heads_new(limits->heads, &limits->parse.seed, socket);
+	lcore->name_heads = name_heads_new(limits->heads, &limits->parse.seed);
 	if (!lcore->name_heads)
 		goto fail;
 	missing = "reassembly (reassembly.memory_mb, reassembly.tracked)";

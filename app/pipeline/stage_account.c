@@ -7,6 +7,7 @@
 #include "both_ends.h"
 #include "flow_event.h"
 #include "flow_rate.h"
+#include "frame_marks.h"
 #include "hold.h"
 #include "inspect.h"
 #include "inspect_again.h"
@@ -260,6 +261,23 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 	return true;
 }
 
+// Of an L2 header that is too long for a template: what rules may ask for.
+static void keep_macs(struct flow *flow, struct flow_half *half, unsigned which, struct rte_mbuf *m)
+{
+	uint8_t buffer[2 * MAC_BYTES];
+
+	if (flow->seen[which] & SEEN_MACS)
+		return;
+	const uint8_t *macs = rte_pktmbuf_read(m, 0, sizeof(buffer), buffer);
+
+	if (!macs)
+		return;
+	memcpy(half->l2, macs, sizeof(buffer));
+	half->l2_length = sizeof(buffer);
+	half->link = pkt_of(m)->link;
+	flow->seen[which] |= SEEN_MACS;
+}
+
 // The L2 header of the half's first packet. One that is too long leaves the half without: its
 // teardown is by drop.
 static void keep_template(
@@ -267,8 +285,10 @@ static void keep_template(
 {
 	const struct pkt *pkt = pkt_of(m);
 
-	if (pkt->outer_l3_off > sizeof(half->l2))
+	if (pkt->outer_l3_off > sizeof(half->l2)) {
+		keep_macs(flow, half, which, m);
 		return;
+	}
 	const uint8_t *l2 = rte_pktmbuf_read(m, 0, pkt->outer_l3_off, half->l2);
 
 	if (!l2)
@@ -345,7 +365,7 @@ static void forget_edges(struct lcore *lcore, uint32_t ref)
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	for (unsigned half = 0; half < 2; half++)
-		flow->seen[half] &= SEEN_TEMPLATE | SEEN_HEARD;
+		flow->seen[half] &= SEEN_TEMPLATE | SEEN_MACS | SEEN_HEARD;
 	if (cold->track)
 		track_unseen(track_at(lcore->tracker, cold->track));
 }

@@ -275,7 +275,8 @@ bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator)
 	struct decide_input input = input_of(lcore, walk, &ends, mac);
 
 	input.l4_proto = proto;
-	input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
+	if (lcore->policy->asks_frame)
+		input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
 	input.c2s_from_inside |= lcore->inside_is_initiator && initiator;
 	if (!initiator) {
 		swap_ends(&ends);
@@ -303,7 +304,8 @@ static bool tunnel_sender_refused(struct lcore *lcore, struct walk *walk)
 	struct decide_input input = input_of(lcore, walk, &ends, mac);
 
 	input.l4_proto = proto;
-	input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
+	if (lcore->policy->asks_frame)
+		input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
 	uint32_t rule = decide_sender(lcore->policy, &input, input.c2s_from_inside);
 
 	if (rule == RULE_DEFAULT && walk_outer_refused(lcore, walk, true))

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (len < 2 || len > 20000)
 		return 0;
 	if (!heads)
-		heads = name_heads_new(PLACES, &HASH_SEED_FIXED, -1);
+		heads = name_heads_new(PLACES, &HASH_SEED_FIXED);
 	if (!heads)
 		abort();
 	size_t piece = bytes[0] % 64 + 1;

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
@@ -221,6 +222,42 @@ static void a_tag_behind_vlan_0_counts(void **state)
 	pipe_free(pipe);
 }
 
+// Tags of VLAN 0, any number of which hosts take: too many for the flow to keep the whole header.
+static void a_mac_address_counts_behind_any_header(void **state)
+{
+	static const char *const senders[] = {"02:00:00:00:00:01", "02:00:00:00:00:07"};
+	(void)state;
+
+	for (unsigned i = 0; i < 2 * 15; i++) {
+		struct pipe *pipe = pipe_new(1, NULL);
+		struct policy *policy = pipe_policy(pipe);
+		struct rule *rule = pipe_rule(policy, 7, ACTION_DROP);
+		char l2[200];
+		struct form form = {"", l2, true};
+		uint8_t frame[256];
+		struct packet p;
+
+		rule->has_mac = rule->asks_frame = policy->asks_mac = policy->asks_frame = true;
+		assert_int_equal(mac_set_add(&rule->mac, senders[i % 2]), 0);
+		mac_set_seal(&rule->mac);
+		pipe_publish(pipe, policy);
+		int n_l2 = snprintf(l2, sizeof(l2), MACS);
+
+		for (unsigned n = 0; n < i / 2; n++)
+			n_l2 += snprintf(l2 + n_l2, sizeof(l2) - (size_t)n_l2, VLAN0);
+		snprintf(l2 + n_l2, sizeof(l2) - (size_t)n_l2, "0800");
+		datagram(&p, "192.0.2.1");
+		uint32_t length = build(&form, p.bytes, p.length, frame) + p.length;
+
+		for (unsigned n = 0; n < 3; n++) {
+			pipe->n_sent = 0;
+			if (pipe_run_frame(pipe, 0, frame, length, false, 1) != i % 2)
+				fail_msg("%u tags: %s", i / 2, i % 2 ? "refused" : "passed");
+		}
+		pipe_free(pipe);
+	}
+}
+
 // What is made in answer has a header of the same form, its lengths set.
 static void answers_have_lengths_of_their_own(void **state)
 {
@@ -263,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hosts_and_rules_take_the_same_frames_for_ip),
 		cmocka_unit_test(a_tag_behind_vlan_0_counts),
+		cmocka_unit_test(a_mac_address_counts_behind_any_header),
 		cmocka_unit_test(answers_have_lengths_of_their_own),
 	};
 

@@ -22,7 +22,7 @@ static struct rig {
 static void begin(void)
 {
 	memset(&rig, 0, sizeof(rig));
-	rig.heads = name_heads_new(PLACES, &HASH_SEED_FIXED, -1);
+	rig.heads = name_heads_new(PLACES, &HASH_SEED_FIXED);
 	rig.now_ns = 1000 * NS_PER_S;
 	assert_non_null(rig.heads);
 }

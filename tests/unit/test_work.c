@@ -211,7 +211,7 @@ static void names_cost_what_comes(void **state)
 		"answers", 40, 400, 0, answers_open, names_feed, names_close};
 	(void)state;
 
-	heads = name_heads_new(1, &HASH_SEED_FIXED, -1);
+	heads = name_heads_new(1, &HASH_SEED_FIXED);
 	all(&client, 2);
 	all(&server, 4);
 	name_heads_free(heads);
@@ -231,7 +231,7 @@ static void records_cost_what_comes(void **state)
 		memcpy(octets_of + 6 * i, "\x16\3\1\0\1", 5);
 		octets_of[6 * i + 5] = hello[i];
 	}
-	heads = name_heads_new(1, &HASH_SEED_FIXED, -1);
+	heads = name_heads_new(1, &HASH_SEED_FIXED);
 	for (size_t cut = 1; cut < 10000; cut = cut * 7 + 1) {
 		struct names *names = names_open();
 
