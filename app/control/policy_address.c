@@ -8,8 +8,6 @@
 #include "nearest.h"
 #include "policy_fields.h"
 
-#define ADDRESSES_MAX 1000000 // entries of one list
-
 // "10.1.2.3/8" -> "10.0.0.0/8": what was probably meant.
 static void network_of(const char *text, char *out, size_t out_len)
 {
@@ -67,7 +65,7 @@ static void add_text(const struct json_at *at, struct address_set *set, const ch
 
 static void read_set(const struct json_at *at, struct address_set *set)
 {
-	if (!at->value || !json_want_array(at, 0, ADDRESSES_MAX))
+	if (!at->value || !json_want_array(at, 0, POLICY_LIST_MAX))
 		return;
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);

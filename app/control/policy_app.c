@@ -14,8 +14,8 @@
 #define TITLE_MAX      80
 #define REGEX_MAX      256 // of one application
 #define SIGNATURES_MAX 1024
-#define PORTS_MAX      256 // entries of one list
-#define NETWORKS_MAX   65536
+#define PORTS_MAX      256   // entries of one list
+#define NETWORKS_MAX   65536 // of all applications
 
 static const char *const protocol_words[] = {"tcp", "udp", NULL};
 static const char *const regex_direction_words[] = {"both", "to_server", "to_client", NULL};
@@ -251,7 +251,7 @@ static void read_networks(const struct json_at *at, void *ctx)
 	struct address_set *set = &app->user->networks;
 
 	app->user->has_networks = true;
-	if (!json_want_array(at, 1, NETWORKS_MAX))
+	if (!json_want_array(at, 1, POLICY_LIST_MAX))
 		return;
 	policy_read_addresses(at, reader, set);
 	reader->n_networks += set->n_v4 + set->n_v6;

@@ -134,6 +134,9 @@ bool policy_name_is_good(const struct json_at *at);
 void policy_tell_unnamed(const struct json_at *at, const char *what, const struct nearest *nearest,
 	const char *mend);
 
+// Entries of one list, of a set or of a rule: a dump writes sets out in the rules.
+#define POLICY_LIST_MAX 1000000
+
 // policy_address.c: "address_sets" (before the rest, wherever it stands), and lists of CIDRs and
 // names of sets into `set`, sealed.
 void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader);

@@ -9,7 +9,6 @@
 #include "nearest.h"
 #include "policy_fields.h"
 
-#define MACS_MAX  1000000 // entries of one list
 #define DSCPS_MAX 64
 
 static void tell_mac(const struct json_at *at, const char *text, int error)
@@ -52,7 +51,7 @@ static void add_mac(const struct json_at *at, struct mac_set *set, const char *t
 
 static void read_set(const struct json_at *at, struct mac_set *set)
 {
-	if (!at->value || !json_want_array(at, 0, MACS_MAX))
+	if (!at->value || !json_want_array(at, 0, POLICY_LIST_MAX))
 		return;
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);
@@ -119,7 +118,7 @@ void policy_read_match_mac(const struct json_at *at, void *ctx)
 	struct mac_set *set = &reader->rule->mac;
 
 	reader->rule->has_mac = true;
-	if (!json_want_array(at, 1, 65536)) {
+	if (!json_want_array(at, 1, POLICY_LIST_MAX)) {
 		reader->match_told = true;
 		return;
 	}

@@ -50,7 +50,7 @@ void policy_read_exempt(const struct json_at *at, void *ctx)
 {
 	struct policy_reader *reader = ctx;
 
-	if (json_want_array(at, 0, 65536))
+	if (json_want_array(at, 0, POLICY_LIST_MAX))
 		policy_read_addresses(at, reader, &reader->policy->conn_cache.exempt);
 }
 

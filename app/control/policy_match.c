@@ -135,7 +135,7 @@ static void read_addresses(
 	const struct json_at *at, struct rule_reader *reader, bool *has, struct address_set *set)
 {
 	*has = true;
-	if (json_want_array(at, 1, 65536))
+	if (json_want_array(at, 1, POLICY_LIST_MAX))
 		policy_read_addresses(at, reader->reader, set);
 	else
 		reader->match_told = true;

@@ -117,9 +117,12 @@ static int read_changes(const uint8_t *block, const struct counts *c, struct zon
 	const uint8_t *indices = block + (size_t)c->time * 8, *types = indices + c->time;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < c->type; i++)
-		if (abs((int32_t)be32(types + (size_t)i * 6)) > OFFSET_MAX)
+	for (uint32_t i = 0; i < c->type; i++) {
+		int32_t east_s = (int32_t)be32(types + (size_t)i * 6);
+
+		if (east_s > OFFSET_MAX || east_s < -OFFSET_MAX)
 			return -EBADMSG;
+	}
 	rc = shift_add(zone, room, INT64_MIN, (int32_t)be32(types));
 	*last_s = INT64_MIN;
 	for (uint32_t i = 0; i < c->time && !rc; i++) {

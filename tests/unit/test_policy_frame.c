@@ -247,6 +247,38 @@ static void dump_reads_back(void **state)
 	}
 }
 
+// A set that is written out in the rules: as many as a set may have.
+static void a_large_set_reads_back(void **state)
+{
+	enum { N = 70000 };
+	size_t length = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &length);
+	(void)state;
+
+	assert_non_null(out);
+	fprintf(out, "{'schema_version':1,'address_sets':{'a':['10.0.0.0'");
+	for (unsigned i = 1; i < N; i++)
+		fprintf(out, ",'10.%u.%u.%u'", i >> 15, i >> 7 & 255, i << 1 & 255);
+	fprintf(out, "]},'mac_sets':{'m':['02:00:00:00:00:00'");
+	for (unsigned i = 1; i < N; i++)
+		fprintf(out, ",'02:00:00:%02x:%02x:%02x'", i >> 15, i >> 7 & 255, i << 1 & 255);
+	fprintf(out, "]},'conn_cache':{'exempt':['a']},'rules':[{'id':'r','match':{'host':['a'],"
+		     "'mac':['m']},'action':'drop'}]}");
+	fclose(out);
+	struct policy *policy = good(text);
+	char *dump = policy_dump(policy, names);
+	struct policy *again = good(dump);
+
+	assert_int_equal(again->rules[0].host.n_v4, N);
+	assert_int_equal(again->rules[0].mac.n, N);
+	assert_int_equal(again->conn_cache.exempt.n_v4, N);
+	free(dump);
+	free(text);
+	policy_free(policy);
+	policy_free(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +290,7 @@ int main(void)
 		cmocka_unit_test(cache_stays_out_of_it),
 		cmocka_unit_test(frame_rule_does_not_take_everything),
 		cmocka_unit_test(dump_reads_back),
+		cmocka_unit_test(a_large_set_reads_back),
 	};
 
 	return cmocka_run_group_tests(tests, names_make, names_end);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <arpa/inet.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -280,11 +281,26 @@ static size_t berlin(uint8_t *octets, size_t room)
 	return (size_t)n;
 }
 
+// The first type's offset, in the block with times of 8 octets (RFC 8536 3.2), is not one of a day:
+// of 32 bits the one that has no absolute value.
+static void spoil_offset(uint8_t *octets, size_t n)
+{
+	uint8_t *header = memmem(octets + 4, n - 4, "TZif", 4);
+	uint32_t times;
+
+	assert_non_null(header);
+	memcpy(&times, header + 32, 4);
+	memcpy(header + 44 + ntohl(times) * 9u, "\x80\0\0\0", 4);
+}
+
 static void broken_database_is_told(void **state)
 {
 	char folder[] = "/tmp/test_zone.XXXXXX", path[256];
-	static uint8_t octets[70000];
+	static uint8_t octets[70000], spoilt[70000];
 	size_t n = berlin(octets, sizeof octets);
+
+	memcpy(spoilt, octets, n);
+	spoil_offset(spoilt, n);
 	(void)state;
 
 	assert_non_null(mkdtemp(folder));
@@ -294,6 +310,7 @@ static void broken_database_is_told(void **state)
 	put(folder, "Empty", "", 0);
 	put(folder, "Long", octets, sizeof octets);
 	put(folder, "Good", octets, n);
+	put(folder, "Offset", spoilt, n);
 	snprintf(path, sizeof path, "%s/Pipe", folder);
 	assert_int_equal(mkfifo(path, 0644), 0); // nobody waits at it
 	BAD(DOC("'time_zone':'Cut'"), "$.time_zone", "/Cut is no zone, or is damaged");
@@ -301,10 +318,12 @@ static void broken_database_is_told(void **state)
 	BAD(DOC("'time_zone':'Empty'"), "damaged");
 	BAD(DOC("'time_zone':'Long'"), "damaged");
 	BAD(DOC("'time_zone':'Pipe'"), "damaged");
+	BAD(DOC("'time_zone':'Offset'"), "damaged");
 	BAD(DOC("'time_zone':'Godo'"), "no zone is named \"Godo\" in /tmp/test_zone.");
 	policy_free(zoned("Good", "'w':{}"));
-	for (unsigned i = 0; i < 6; i++) {
-		static const char *const made[] = {"Cut", "Text", "Empty", "Long", "Good", "Pipe"};
+	for (unsigned i = 0; i < 7; i++) {
+		static const char *const made[] = {
+			"Cut", "Text", "Empty", "Long", "Good", "Pipe", "Offset"};
 
 		snprintf(path, sizeof path, "%s/%s", folder, made[i]);
 		unlink(path);
