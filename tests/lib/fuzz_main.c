@@ -6,18 +6,16 @@
 // What the file's own input leaves behind in the heap each time is a leak.
 // SLUICE_LONG=1: a hundred times as many mutations. FUZZ_SEED=N: another sequence.
 #include <dirent.h>
-#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include "heap.h"
 
 #define MUTATIONS     200u
 #define MUTATIONS_MAX (MUTATIONS * 100u)
 #define INPUT_MAX     (1u << 20)
-#define REPEATS       4
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -46,26 +44,26 @@ static void run_exact(const uint8_t *bytes, size_t len)
 	runs++;
 }
 
-static size_t heap_bytes(void)
-{
-	struct mallinfo2 now = mallinfo2(); // zeros under ASan, which looks for leaks itself
+struct input {
+	const uint8_t *bytes;
+	size_t len;
+};
 
-	return now.uordblks + now.hblkhd;
+static void run_again(void *ctx)
+{
+	const struct input *input = ctx;
+
+	run_exact(input->bytes, input->len);
 }
 
-// What is made once, and tables that stay, grow once.
 static void expect_no_leak(const char *path, const uint8_t *bytes, size_t len)
 {
-	size_t before, after = heap_bytes();
+	struct input input = {bytes, len};
+	size_t left = heap_leak(run_again, &input);
 
-	for (unsigned i = 0; i < REPEATS; i++) {
-		before = after;
-		run_exact(bytes, len);
-		after = heap_bytes();
-		if (after <= before)
-			return;
-	}
-	fprintf(stderr, "%s: leaves %zu bytes each time\n", path, after - before);
+	if (!left)
+		return;
+	fprintf(stderr, "%s: leaves %zu bytes each time\n", path, left);
 	abort();
 }
 
@@ -162,25 +160,11 @@ static void run_path(const char *path, unsigned mutations)
 	free(entries);
 }
 
-// What malloc keeps for its thread counts as used: without that, what is free is told as free.
-static void begin_without_thread_cache(char **argv)
-{
-	static const char wanted[] = "glibc.malloc.tcache_count=0";
-	const char *now = getenv("GLIBC_TUNABLES");
-
-	if (now && strcmp(now, wanted) == 0)
-		return;
-	setenv("GLIBC_TUNABLES", wanted, 1);
-	execv("/proc/self/exe", argv);
-	perror("/proc/self/exe");
-	exit(2);
-}
-
 int main(int argc, char **argv)
 {
 	const char *seed = getenv("FUZZ_SEED");
 
-	begin_without_thread_cache(argv);
+	heap_begin(argv);
 	random_state = (seed ? strtoull(seed, NULL, 0) : 1) * 0x9e3779b97f4a7c15 | 1;
 	for (int i = 1; i < argc; i++)
 		run_path(argv[i], getenv("SLUICE_LONG") ? MUTATIONS_MAX : MUTATIONS);

@@ -116,6 +116,34 @@ static void a_peer_that_the_dht_lists_is_known_encrypted(void **state)
 	pipe_free(pipe);
 }
 
+// The list names who told it last, and it lasts from then on.
+static void who_tells_it_again_is_who_told_it(void **state)
+{
+	static const uint8_t peer[16] = {[10] = 0xff, 0xff, 10, 0, 0, 5};
+	struct pipe *pipe = pipe_new(1, NULL);
+	const struct endpoint_cache *cache = pipe->dp.lcores[0]->endpoints;
+	struct endpoint_entry entries[16], told[2] = {0};
+	(void)state;
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t cursor = 0;
+
+		told_of(pipe, 0, 9 - i, "\x0a\0\0\x05\xc8\xd5");
+		unsigned n = endpoint_cache_read(cache, &cursor, entries, RTE_DIM(entries));
+
+		for (unsigned at = 0; at < n; at++)
+			if (!memcmp(entries[at].key.address, peer, 16) &&
+				entries[at].key.l4_proto == IPPROTO_TCP)
+				told[i] = entries[at];
+		assert_true(told[i].flow_id != 0);
+		pipe_advance(pipe, 5);
+	}
+	assert_true(told[1].flow_id != told[0].flow_id);
+	assert_int_equal(told[1].created_ns, told[0].created_ns);
+	assert_int_equal(told[1].expires_ns, told[0].expires_ns + 5 * NS_PER_S);
+	pipe_free(pipe);
+}
+
 // A handshake that is encrypted begins with a key of 96 octets; transmission takes whatever stands
 // behind.
 static void padding_hides_no_peer_that_was_named(void **state)
@@ -467,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_peer_that_the_dht_lists_is_known_encrypted),
+		cmocka_unit_test(who_tells_it_again_is_who_told_it),
 		cmocka_unit_test(padding_hides_no_peer_that_was_named),
 		cmocka_unit_test(payload_has_the_last_word),
 		cmocka_unit_test(liars_are_bounded),

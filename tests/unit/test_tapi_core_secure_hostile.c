@@ -144,6 +144,9 @@ static void test_replayed(void **state)
 		wire_counter(stand.a, "sealed_replayed") + wire_counter(stand.b, "sealed_replayed"),
 		2 * sealed);
 	assert_int_equal(wire_counter(stand.b, "secure_repeated"), 2);
+	// known by its first octets: it costs no look, and nobody's share of handshakes
+	assert_int_equal(wire_counter(stand.b, "secure_replayed"), 0);
+	assert_int_equal(wire_counter(stand.b, "secure_limited"), 0);
 	assert_int_equal(wire_counter(stand.a, "secure_stale"), 2);
 	talk(&stand, 10);
 	assert_int_equal(stand.b->inbox.messages, got_b + 10);
