@@ -36,13 +36,14 @@ import threading
 import time
 import zlib
 
+import started
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLAIN, ASAN, GCC_ASAN, RELEASE = (os.path.join(ROOT, "build" + name) for name in ("", "-asan", "-gcc-asan", "-release"))
 LOGS = os.path.join(PLAIN, "check-logs")
 PACKAGES = os.path.join(PLAIN, "package")
 TTY = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
-RUNNING = {}
 HUNG_SECONDS = 600  # a test that takes less is never ended
 BESIDE_NICENESS = 10
 MUTANTS_FLOOR = "60"  # percent of the mutants of a fixed seed that tests must notice
@@ -67,6 +68,7 @@ class Test:
         self.result, self.reason, self.seconds = None, "", 0.0
         self.again = False  # it failed beside others
         self.after = None  # another test, which must have passed
+        self.excused = False  # what it needs has failed, and counts
         self.done = threading.Event()
 
     def log(self):
@@ -135,7 +137,7 @@ def asan_targets_command(options):
         words += [f"--{name}"] if getattr(options, name) else []
     for pattern in options.only or []:
         words += ["--only", pattern]
-    return words
+    return words + ["--third", str(options.third)]
 
 
 def asan_targets(options):
@@ -203,14 +205,15 @@ def script_tests(options):
     return tests
 
 
-def with_package(tests):
+def with_package(tests, options):
     """netns/package installs what build/package made, as the last of its kind."""
+    package = package_test()
     for test in tests:
         if test.name == "netns/package":
-            test.after = package_test()
+            test.after = package
             test.env["SLUICE_PACKAGES"] = PACKAGES
-            return [test.after, *(t for t in tests if t is not test), test]
-    return tests
+            return [package, *(t for t in tests if t is not test), test]
+    return chosen([package], options.only) + tests if options.only else tests
 
 
 def fuzz_campaigns(options):
@@ -246,55 +249,44 @@ def chosen(tests, patterns):
     return [t for t in tests if any(p in t.name or fnmatch.fnmatch(t.name, p) for p in patterns)]
 
 
-def kill_group(process):
-    """Asks first, so that a script's trap can remove its namespaces."""
-    for signal_number, seconds in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
-        try:
-            os.killpg(process.pid, signal_number)
-            process.wait(seconds)
-            return
-        except subprocess.TimeoutExpired:
-            continue
-        except ProcessLookupError:
-            return
-
-
-def excused(reason):
+def excused(test, reason):
     """As root tools/check has installed every package: only the corpora may be absent, or what failed already."""
-    return os.geteuid() != 0 or "SLUICE_CORPORA" in reason or reason.endswith(" failed")
+    return os.geteuid() != 0 or "SLUICE_CORPORA" in reason or test.excused
+
+
+def skip_after(test, name):
+    test.skip, test.excused = f"{name} failed", True
 
 
 def run(test, options, niceness=0):
     if test.after:
         test.after.done.wait()
         if test.after.result != "PASS":
-            test.skip = f"{test.after.name} failed"
+            skip_after(test, test.after.name)
     if test.skip:
-        test.result, test.reason = "SKIP" if excused(test.skip) else "FAIL", test.skip
+        test.result, test.reason = "SKIP" if excused(test, test.skip) else "FAIL", test.skip
         return
     begin = time.monotonic()
     limit = max(test.timeout * (10 if options.long else 3), HUNG_SECONDS)
     with open(test.log(), "wb") as log:
         try:
-            process = subprocess.Popen(  # pylint: disable=consider-using-with
+            process = started.start(
                 ["nice", "-n", str(niceness), *test.command],
                 cwd=test.cwd,
                 env={**os.environ, **test.env},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
             )
         except OSError as error:
             test.result, test.reason = "FAIL", str(error)
             return
-        RUNNING[test.name] = process
         try:
             code = process.wait(limit)
         except subprocess.TimeoutExpired:
-            kill_group(process)
+            started.end_group(process)
             code = None
-        RUNNING.pop(test.name, None)
+        started.forget(process)
     test.seconds = time.monotonic() - begin
     with open(test.log(), encoding="utf-8", errors="replace") as log:
         lines = log.read().strip().split("\n")
@@ -303,7 +295,7 @@ def run(test, options, niceness=0):
         cases = sum(int(n) for line in lines for n in re.findall(r"\[  PASSED  \] (\d+) test", line))
         test.reason = f"{cases} cases" if cases else fuzz_figures(lines)
     elif code == 77:
-        test.result, test.reason = "SKIP" if excused(lines[-1]) else "FAIL", lines[-1]
+        test.result, test.reason = "SKIP" if excused(test, lines[-1]) else "FAIL", lines[-1]
     else:
         test.result = "FAIL"
         test.reason = f"ended {code}" if code is not None else f"not done after {limit} s"
@@ -316,6 +308,8 @@ SANITIZER = re.compile(r"ERROR: AddressSanitizer|: runtime error: ")
 
 
 def report(test):
+    if started.STOPPED.is_set():  # it was ended, and says nothing
+        return
     mark = f"{COLOURS[test.result]}{test.result}\033[0m" if TTY else test.result
     note = f"  ({test.reason})" if test.reason else ""
     with PRINT:
@@ -330,20 +324,19 @@ def report(test):
             print(f"     | all of it: {os.path.relpath(test.log(), ROOT)}", flush=True)
 
 
-def sanitized_third(tests):
-    """By the number of the commit, so that three in a row run all; where git does not know it, all of them."""
+def third_of_commit():
+    """By its number, so that three in a row run all sanitized tests; where git does not know it, -1: all of them."""
     asked = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     if asked.returncode or os.path.exists(os.path.join(ROOT, ".git", "shallow")):
-        return tests
-    third = int(asked.stdout) % 3
-    return [t for t in tests if "/asan/" not in t.name or zlib.crc32(t.name.encode()) % 3 == third]
+        return -1
+    return int(asked.stdout) % 3
 
 
 def selected(tests, options):
     if options.quick:
         tests = [t for t in tests if t.name.startswith(QUICK)]
-    if not options.long and not options.only:
-        tests = sanitized_third(tests)
+    if not options.long and not options.only and options.third >= 0:
+        tests = [t for t in tests if "/asan/" not in t.name or zlib.crc32(t.name.encode()) % 3 == options.third]
     return chosen(tests, options.only)
 
 
@@ -364,17 +357,29 @@ def run_all(tests, options):
     beside.sort(key=lambda t: -t.timeout)
     timed.sort(key=lambda t: (t.after is not None, -t.timeout))
 
+    def judge(test, niceness=0):
+        try:
+            run(test, options, niceness)
+        except started.Stopped:
+            started.wait_if_stopped()
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            test.result, test.reason = "FAIL", f"tools/check itself: {error!r}"
+
     def work(waiting, niceness):
         while True:
             try:
                 test = waiting.get_nowait()
             except queue.Empty:
                 return
-            run(test, options, niceness)
+            judge(test, niceness)
             test.again = test.result == "FAIL" and test.name.startswith(("cli/", "netns/"))
-            if not test.again:
-                report(test)
-            test.done.set()
+            try:
+                if not test.again:
+                    report(test)
+            except BrokenPipeError:
+                started.stop(1, "")
+            finally:
+                test.done.set()
 
     lanes = [(queue_of(timed), 0)] * min(TIMED_AT_ONCE, len(timed))
     lanes += [(queue_of(beside), BESIDE_NICENESS if timed else 0)] * options.tests
@@ -387,17 +392,10 @@ def run_all(tests, options):
         if test.again:
             first = test.log() + ".first"
             os.replace(test.log(), first)
-            run(test, options)
+            judge(test)
             said = f"{test.reason}; " if test.reason else ""
             test.reason = f"{said}run again alone; the first: {os.path.relpath(first, ROOT)}"
             report(test)
-
-
-def interrupted(_signal, _frame):
-    for process in list(RUNNING.values()):
-        kill_group(process)
-    print("interrupted", flush=True)
-    os._exit(130)
 
 
 def main():
@@ -408,7 +406,10 @@ def main():
     parser.add_argument("--only", action="append")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--asan-targets", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--third", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.third is None:  # asked once: somebody may commit meanwhile
+        options.third = third_of_commit()
     if options.asan_targets:
         print("\n".join(asan_targets(options)))
         return 0
@@ -416,14 +417,13 @@ def main():
     options.tests = options.jobs or os.cpu_count() + 1
     options.jobs = options.jobs or os.cpu_count()
     os.makedirs(LOGS, exist_ok=True)
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, interrupted)
+    started.on_signals()
     begin = time.monotonic()
     builds, lints = build_tests(options), lint_tests()
     if options.list:
         found = builds + lints + meson_tests(PLAIN, "plain", options) + meson_tests(ASAN, "asan", options)
         tests = selected(found + script_tests(options) + fuzz_campaigns(options), options)
-        for test in with_package(tests):
+        for test in with_package(tests, options):
             print(test.name)
         return 0
     # What is built is needed by what is chosen: with --only a build runs, but quietly.
@@ -444,14 +444,16 @@ def main():
     for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
         rest += meson_tests(build, label, options)
     rest += script_tests(options) + fuzz_campaigns(options)
-    for test in with_package(selected(rest, options)):
+    for test in with_package(selected(rest, options), options):
         needed = "build/asan" if "/asan/" in test.name else "build/plain"
         if needed in broken:
-            test.skip = f"{needed} failed"
+            skip_after(test, needed)
         tests.append(test)
     run_all(tests, options)
+    started.wait_if_stopped()
     done += tests
-    count = {kind: sum(t.result == kind for t in done) for kind in ("PASS", "FAIL", "SKIP")}
+    count = {kind: sum(t.result == kind for t in done) for kind in ("PASS", "SKIP")}
+    count["FAIL"] = len(done) - count["PASS"] - count["SKIP"]  # also what came to no result
     print(f"{time.monotonic() - begin:.0f} s")
     tail = f", {count['SKIP']} skipped" if count["SKIP"] else ""
     again = sum(t.again and t.result == "PASS" for t in done)
@@ -462,5 +464,8 @@ def main():
 
 try:
     sys.exit(main())
-except BrokenPipeError:  # "--list | head": the reader has seen enough
+except started.Stopped:
+    started.wait_if_stopped()
+except BrokenPipeError:  # the reader has seen enough; of a list that is no failure
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0 if "--list" in sys.argv else 1)
