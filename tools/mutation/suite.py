@@ -10,9 +10,10 @@ import subprocess
 import threading
 import time
 
+import started
+
 LIMIT_FIRST_S = 600  # for a test without a mutant
 PATIENCE = 6  # the limit is of CPU time; a process that waits has so many times as much
-CONFIRM_S = 60  # what fails within that is run again, as a busy machine fails tests too
 
 
 class Test:
@@ -29,36 +30,23 @@ class Test:
         """"" if it holds, else why not; and the seconds."""
         begin = time.monotonic()
         with open(os.devnull, "rb") as nothing, open(env["MUTATE_LOG"], "wb") as log:
-            process = subprocess.Popen(  # pylint: disable=consider-using-with
+            process = started.start(
                 self.command, cwd=self.cwd, env={**os.environ, **self.env, **env}, stdin=nothing,
-                stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                stdout=log, stderr=subprocess.STDOUT,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5)),
             )  # fmt: skip
             try:
                 code = process.wait(PATIENCE * limit)
             except subprocess.TimeoutExpired:
                 code = None
-            end_group(process)
+            started.end_group(process, 5)  # also what it has left running
+            started.wait_if_stopped()  # then its end says nothing
         seconds = time.monotonic() - begin
         if code is None or code == -signal.SIGXCPU:
             return "hang", seconds
         if code < 0:
             return f"killed by {signal.Signals(-code).name}", seconds
         return "" if code == 0 else "skip" if code == 77 else f"ended {code}", seconds
-
-
-def end_group(process):
-    """Also what a test has left running."""
-    for number, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, 5)):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        try:
-            process.wait(seconds)
-            time.sleep(0.05)
-        except subprocess.TimeoutExpired:
-            continue
 
 
 def all_tests(source, build, kinds):
@@ -111,14 +99,27 @@ def learn(tests, total, folder, jobs, seconds_max, say):
 
 
 def run_threads(worker, jobs):
-    threads = [threading.Thread(target=worker, args=(n,), daemon=True) for n in range(jobs)]
+    """An exception of one of them is ours, when all have ended."""
+    failed = []
+
+    def work(number):
+        try:
+            worker(number)
+        except started.Stopped:
+            started.wait_if_stopped()
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,), daemon=True) for n in range(jobs)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if failed:
+        raise failed[0]
 
 
-def judge(site, tests, folder, slot, budget):
+def judge(site, tests, folder, slot, budget, say):
     """Runs what comes to the mutant, the quickest first, until one fails or the budget is used up."""
     site.reached = sorted((t for t in tests if t.good and t.reached[site.number]), key=lambda t: t.seconds)
     env = {"SLUICE_MUTANT": str(site.number), "MUTATE_LOG": os.path.join(folder, f"judge.{slot}.log")}
@@ -126,13 +127,26 @@ def judge(site, tests, folder, slot, budget):
         budget -= test.seconds
         if budget < 0:
             break
+        if not test.good:  # meanwhile
+            continue
         limit = 20 + 5 * test.seconds
         site.ran += 1
         with test.lock:
-            why, took = test.run(env, limit)
-            if why and why != "hang" and took < CONFIRM_S:
-                why, took = test.run(env, limit)
+            why, _ = test.run(env, limit)
+            if why and why not in ("hang", "skip"):  # a busy machine fails tests, too
+                why, _ = test.run(env, limit)
+            if why and why != "skip" and not holds_without(test, env, limit, say):
+                continue
         if why and why != "skip":
             site.result, site.by = "killed", f"{test.name} ({why})"
             return
     site.result = "survived"
+
+
+def holds_without(test, env, limit, say):
+    """Whether it is the mutant that fails it, and nothing that has become of the machine since it was learned."""
+    why, _ = test.run({**env, "SLUICE_MUTANT": "0"}, limit)
+    if why:
+        test.good = False
+        say(f"judges no more: {test.name}: fails without a mutant, too: {why}")
+    return not why

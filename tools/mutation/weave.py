@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import started
 from mutation.sites import one_line
 
 # In front of the first line of a file with mutants. Each file reads the environment once, before
@@ -107,9 +108,12 @@ def weave(source, sites, texts):
 def build(folder, sites, jobs, log):
     """Compiles; the sites that do not compile, which were then not built either."""
     with open(log, "w", encoding="utf-8") as file:
-        code = subprocess.run(
-            ["ninja", "-C", folder, "-k", "0", f"-j{jobs}"], stdout=file, stderr=subprocess.STDOUT, check=False
-        ).returncode
+        process = started.start(
+            ["ninja", "-C", folder, "-k", "0", f"-j{jobs}"], stdout=file, stderr=subprocess.STDOUT
+        )
+        code = process.wait()
+        started.forget(process)
+        started.wait_if_stopped()
     if code == 0:
         return []
     bad, other = set(), []
