@@ -247,6 +247,30 @@ static void who_did_not_see_the_request_teaches_nothing(void **state)
 	}
 }
 
+// As many as it says, and all of one length: else it is read in the wrong places.
+static void lists_that_do_not_add_up_teach_nothing(void **state)
+{
+	static const char head[] = "\xc5\0\0\0\0\x84\x04" TARGET "\x02\0",
+			  source[] = "\x07\0\0\x0b\x36\x12\0\0\0\0\0\0";
+	char answer[sizeof(head) + 80] = {0};
+	struct row row = {"", "edonkey", IPPROTO_TCP, {},
+		SAID(C2S, "\xc5\x14\0\0\0\x83\x04\0\0" TARGET "\0"), {HALF_S2C, answer, 0}, 9, 16};
+	(void)state;
+
+	memcpy(answer, head, sizeof(head) - 1);
+	for (unsigned i = 0; i < 2; i++)
+		memcpy(answer + sizeof(head) - 1 + i * (sizeof(source) - 1), source,
+			sizeof(source) - 1);
+	for (uint8_t left = 0; left < 64; left++) {
+		row.answer.length = (uint32_t)(sizeof(head) - 1 + left);
+		answer[1] = (char)(20 + left); // what follows these five octets
+		unsigned n = taught(&row, THE_OTHER);
+
+		if (!!n != (left == 24 || left == 58)) // 12 octets each, or 29
+			fail_msg("%u octets: %u learned", left, n);
+	}
+}
+
 static void every_decoder_is_held_to_it(void **state)
 {
 	(void)state;
@@ -309,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_names_the_file),
 		cmocka_unit_test(who_did_not_see_the_request_teaches_nothing),
+		cmocka_unit_test(lists_that_do_not_add_up_teach_nothing),
 		cmocka_unit_test(every_decoder_is_held_to_it),
 		cmocka_unit_test(guesses_are_few),
 	};
