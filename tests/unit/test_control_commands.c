@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "control_command.h"
 #include "tick.h"
 #include "trace_log.h"
 
@@ -364,6 +365,36 @@ static void a_debug_hook_is_refused_unless_configured(void **state)
 	free(gateway);
 }
 
+static void keep(void *ctx, json_t *reply)
+{
+	*(json_t **)ctx = reply;
+}
+
+// What could not be put together is not told in part.
+static void lack_of_memory_is_an_answer(void **state)
+{
+	json_t *reply = NULL, *object = json_object(), *list = json_array();
+	struct request request = {.answer = keep, .ctx = &reply};
+	(void)state;
+
+	request_ok(&request, NULL);
+	assert_false(is_ok(reply));
+	assert_string_equal(json_string_value(message(reply)), "no memory for the answer");
+	json_decref(reply);
+	put_number(&object, "a", 1);
+	assert_int_equal(number(object, "a"), 1);
+	put_json(&object, "b", NULL);
+	assert_null(object);
+	put_number(&object, "c", 1);
+	assert_null(object);
+	put_item(&list, json_true());
+	assert_int_equal(json_array_size(list), 1);
+	put_item(&list, NULL);
+	assert_null(list);
+	put_item(&list, json_true());
+	assert_null(list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_policy),
 		cmocka_unit_test(a_reload_answers_after_the_last_lcore),
 		cmocka_unit_test(a_debug_hook_is_refused_unless_configured),
+		cmocka_unit_test(lack_of_memory_is_an_answer),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
