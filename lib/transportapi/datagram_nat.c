@@ -22,7 +22,6 @@ static void stun_send(
 enum tapi_result tapi_datagram_nat_read(
 	const struct datagram *dg, struct datagram_settings *out, struct tapi_error *error)
 {
-	out->stun = (struct tapi_stun_settings){.servers.n = 0};
 	if (!dg->kind->learns)
 		return TAPI_OK;
 	tapi_mapping_settings_read(&out->mapping, *dg->core->conf, dg->kind->name, dg->kind->keys);

@@ -41,6 +41,7 @@ struct wire_node {
 	struct wire_inbox inbox;
 	uint32_t ip;      // 10.0.0.1 upwards
 	void *test;       // the test's own
+	unsigned refuses; // the so many-th reload of a transport from now on; 0: none
 	const char *hark; // NULL, or a word: the last line of the log that has it is `heard`
 	char heard[160];
 };

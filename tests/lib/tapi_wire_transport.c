@@ -291,7 +291,10 @@ static enum tapi_result reload(struct tapi_transport_api *self)
 	struct wire_end *end = end_of(self);
 	const struct tapi_conf *conf = *end->core->conf;
 	struct tapi_error error = {.text = ""};
+	struct wire_node *node = &end->node->node;
 
+	if (node->refuses != 0 && --node->refuses == 0)
+		return TAPI_ECONF;
 	if (tapi_conf_check(conf, names[end->kind], keys, &error) != TAPI_OK) {
 		end->core->log(end->core->core, 3, "%s", error.text);
 		return TAPI_ECONF;

@@ -13,9 +13,11 @@
 #include "census.h"
 #include "fake_control.h"
 #include "flow_group.h"
+#include "http_site.h"
 #include "tick.h"
 
-#define ROWS 64
+#define ROWS  64
+#define SHOWN 25 // of each order
 
 struct stand {
 	struct world world;
@@ -242,6 +244,38 @@ static void what_was_blocked_is_kept_by_peer(void **state)
 	stand_free(&stand);
 }
 
+// Of those who have passed nothing as many are shown as of any order: the most blocked.
+static void the_most_blocked_are_shown(void **state)
+{
+	struct stand stand;
+	struct text text = {0};
+	(void)state;
+
+	stand_new(&stand);
+	const struct http_site site = {.context = &stand.world.context, .census = &stand.census};
+
+	for (unsigned i = 1; i <= ROWS; i++) {
+		char inside[16];
+
+		snprintf(inside, sizeof inside, "10.0.0.%u", i);
+		struct event blocked = event(EVENT_ALERT, inside, 1);
+
+		for (unsigned k = 0; k < i; k++)
+			census_see(&stand.census, &blocked);
+	}
+	assert_int_equal(api_hosts(&site, &text), 0);
+	json_t *root = json_loadb(text.bytes, text.length, 0, NULL), *row;
+	json_t *rows = json_object_get(root, "hosts");
+	size_t at;
+
+	assert_int_equal(json_array_size(rows), SHOWN);
+	json_array_foreach (rows, at, row)
+		assert_true(number(row, "blocked") > ROWS - SHOWN);
+	json_decref(root);
+	text_free(&text);
+	stand_free(&stand);
+}
+
 static void many_applications_are_summed_as_others(void **state)
 {
 	struct stand stand;
@@ -404,6 +438,7 @@ int main(void)
 		cmocka_unit_test(what_lives_and_what_has_ended_is_summed),
 		cmocka_unit_test(what_ends_during_a_count_is_counted_once),
 		cmocka_unit_test(what_was_blocked_is_kept_by_peer),
+		cmocka_unit_test(the_most_blocked_are_shown),
 		cmocka_unit_test(many_applications_are_summed_as_others),
 		cmocka_unit_test(forged_hosts_take_nobodys_place),
 		cmocka_unit_test(the_large_stay),

@@ -395,6 +395,31 @@ static void what_frames_say_counts(void **state)
 	gate_free(gate);
 }
 
+// What a gateway without a scan engine says of a rule that wants one.
+static void a_rule_that_scans_is_warned_of(void **state)
+{
+	struct gate *gate = gate_new(1, "'default':'pass'");
+	FILE *log = tmpfile();
+	int error_fd = dup(STDERR_FILENO);
+	char text[1024] = "";
+	(void)state;
+
+	assert_non_null(log);
+	reload_set_unscanned(gate->context.reload);
+	fflush(stderr);
+	dup2(fileno(log), STDERR_FILENO);
+	gate_policy(gate, "'rules':[" RULE("files", "'ports':[80]", "scan") "]");
+	fflush(stderr);
+	dup2(error_fd, STDERR_FILENO);
+	close(error_fd);
+	rewind(log);
+	text[fread(text, 1, sizeof(text) - 1, log)] = '\0';
+	fclose(log);
+	if (!strstr(text, "rule \"files\": nothing is scanned"))
+		fail_msg("%s", text);
+	gate_free(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +434,7 @@ int main(void)
 		cmocka_unit_test(comments_are_compared),
 		cmocka_unit_test(what_frames_say_counts),
 		cmocka_unit_test(what_cannot_be_compared_is_told),
+		cmocka_unit_test(a_rule_that_scans_is_warned_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,11 @@ static void test_reload(void **state)
 	for (int i = 0; i < 2; i++)         // queue_msgs is what it was
 		assert_int_equal(wire_send(a, b, 64, "x", 1), TAPI_OK);
 	wire_run(wire, 10 * MS);
+	// The second transport does not take who is denied: nobody is.
+	a->refuses = 4;
+	assert_int_equal(wire_node_reload(a, &denied, &error), TAPI_ECONF);
+	assert_non_null(strstr(error.text, "vtcp"));
+	assert_int_equal(wire_sessions(a, WIRE_TCP), 2); // of c, too, as before
 	batches = b->inbox.messages;
 
 	assert_int_equal(wire_node_reload(a, &denied, &error), TAPI_OK);
