@@ -264,7 +264,7 @@ def add_flows(grammar):
                        help="keep its peer out, too: that port (tuple), or all (peer); none is the default")
     allow = grammar.leaf(flow, "allow", "flows:allow", "lets a flow pass, whatever the policy says")
     add_flow(allow)
-    allow.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (5m, 2h); as long as it lives")
+    allow.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (5m, 2h); else as long as it lives, or 5m if it is blocked")
 
 
 def add_cache(grammar):
