@@ -269,8 +269,12 @@ static void the_most_blocked_are_shown(void **state)
 	size_t at;
 
 	assert_int_equal(json_array_size(rows), SHOWN);
-	json_array_foreach (rows, at, row)
+	json_array_foreach (rows, at, row) {
+		const json_t *block = json_array_get(json_object_get(row, "blocks"), 0);
+
 		assert_true(number(row, "blocked") > ROWS - SHOWN);
+		assert_string_equal(json_string_value(json_object_get(block, "proto")), "TCP");
+	}
 	json_decref(root);
 	text_free(&text);
 	stand_free(&stand);

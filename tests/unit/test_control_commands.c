@@ -343,7 +343,12 @@ static void a_debug_hook_is_refused_unless_configured(void **state)
 	asks_nok(&w, good, "\"debug\": true");
 	assert_int_equal(lcores[1]->stall_inspect_ns, 0);
 	gateway->debug = true;
-	asks_ok(&w, good);
+	json_t *reply = ask(&w, good);
+
+	assert_true(is_ok(reply));
+	assert_int_equal(number(message(reply), "lcore"), 1);
+	assert_int_equal(number(message(reply), "ms"), 300);
+	json_decref(reply);
 	assert_int_equal(lcores[1]->stall_inspect_ns, 300 * NS_PER_MS);
 	asks_ok(&w, "{\"command\":\"debug-stall\",\"arguments\":{\"lcore\":0,\"ms\":5,"
 		    "\"where\":\"driver\"}}");
