@@ -46,7 +46,7 @@ TTY = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 COLOURS = {"PASS": "\033[32m", "FAIL": "\033[31m", "SKIP": "\033[33m"}
 HUNG_SECONDS = 600  # a test that takes less is never ended
 BESIDE_NICENESS = 10
-MUTANTS_FLOOR = "60"  # percent of the mutants of a fixed seed that tests must notice
+MUTANTS_FLOOR = "70"  # percent of the mutants of a fixed seed that tests must notice
 TIMED_AT_ONCE = 2
 QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
