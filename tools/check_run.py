@@ -50,7 +50,7 @@ MUTANTS_FLOOR = "70"  # percent of the mutants of a fixed seed that tests must n
 TIMED_AT_ONCE = 2
 QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
-SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all,-g1"]
+SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
 # Leaks are not looked for: EAL and its drivers keep what they allocated until the process ends,
 # which would hide ours; every test ends by checking that all mbufs are back in their pools.
 # Stack use after return is off: gcc 12 puts variables aligned to a cache line on its fake stack
