@@ -246,9 +246,10 @@ bool reuse_turn(struct lcore *lcore, struct walk *walk)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
-	// an end that has answered the other's SYN has not begun it
+	// an end that has answered a SYN, the other's or one that was forged, has not begun it
 	if (walk->half != HALF_C2S || !is_syn(walk->pkt, TH_ACK) ||
-		stub->heard & STUB_HEARD(HALF_S2C) || !(stub->heard & STUB_OWN_ISN(HALF_S2C)) ||
+		stub->heard & STUB_HEARD(HALF_S2C) || stub->tcp_flags[HALF_S2C] & TH_ACK ||
+		!(stub->heard & STUB_OWN_ISN(HALF_S2C)) ||
 		walk->pkt->tcp_ack != stub->isn[HALF_S2C] + 1)
 		return false;
 	turn(lcore, stub, walk);

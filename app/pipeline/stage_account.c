@@ -78,6 +78,8 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
 			stub->flags |= FLOW_SYNS_DIFFER;
+		if (!(pkt->tcp_flags & TH_ACK))
+			stub->tcp_flags[half] &= (uint8_t)~TH_ACK; // of a connection before
 		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
 		stub_scale_set(stub, half, segment_scale(m, pkt));
 	} else if (pkt->tcp_seq != stub->isn[half]) {

@@ -116,6 +116,49 @@ static void nor_does_one_behind_the_answer(void **state)
 	pipe_free(pipe);
 }
 
+// Nor where the answer is to the client's second SYN, behind one that answers nothing: of that SYN
+// the gateway knows by the answer alone.
+static void nor_does_one_behind_two_answers(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct flow_ends ends;
+	(void)state;
+
+	segment(pipe, true, TH_SYN | TH_ACK, 99, 9999, NULL, 0);
+	segment(pipe, false, TH_SYN, 7000, 0, NULL, 0);
+	segment(pipe, false, TH_SYN, 1000, 0, NULL, 0);
+	segment(pipe, true, TH_SYN | TH_ACK, 5000, 1001, NULL, 0);
+	segment(pipe, false, TH_SYN | TH_ACK, 1001, 5001, NULL, 0); // of a low TTL
+	segment(pipe, false, TH_ACK, 1001, 5001, NULL, 0);
+	segment(pipe, false, 0, 1001, 5001, "hello", 5);
+	const struct flow *flow = only_flow(pipe, &ends);
+
+	assert_true(flow->flags & FLOW_C2S_INSIDE);
+	assert_int_equal(ends.port[HALF_C2S], 40000);
+	assert_int_equal(ends.port[HALF_S2C], 80);
+	pipe_free(pipe);
+}
+
+// Who has only sent an acknowledgement of nothing may begin all the same.
+static void who_begins_behind_a_stray_acknowledgement_is_the_client(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct flow_ends ends;
+	(void)state;
+
+	segment(pipe, false, TH_SYN, 77, 0, NULL, 0);   // forged in the server's name
+	segment(pipe, true, TH_ACK, 99, 9999, NULL, 0); // and in the client's
+	segment(pipe, true, TH_SYN, 1000, 0, NULL, 0);
+	segment(pipe, false, TH_SYN | TH_ACK, 5000, 1001, NULL, 0);
+	segment(pipe, true, TH_ACK, 1001, 5001, NULL, 0);
+	segment(pipe, true, 0, 1001, 5001, "hello", 5);
+	const struct flow *flow = only_flow(pipe, &ends);
+
+	assert_false(flow->flags & FLOW_C2S_INSIDE);
+	assert_int_equal(ends.port[HALF_C2S], 80);
+	pipe_free(pipe);
+}
+
 static void nor_does_it_pass_the_connection_cache(void **state)
 {
 	struct pipe *pipe = blocking();
@@ -242,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_syn_ack_ahead_of_the_syn_does_not_turn_the_ends),
 		cmocka_unit_test(nor_does_one_behind_the_answer),
+		cmocka_unit_test(nor_does_one_behind_two_answers),
+		cmocka_unit_test(who_begins_behind_a_stray_acknowledgement_is_the_client),
 		cmocka_unit_test(nor_does_it_pass_the_connection_cache),
 		cmocka_unit_test(a_reset_ahead_of_the_answer_does_not_make_it_midstream),
 		cmocka_unit_test(junk_ahead_of_the_answer_hides_nothing),
