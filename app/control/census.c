@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "address_text.h"
 #include "flow_group.h"
 #include "log.h"
 #include "tick.h"
@@ -230,6 +231,16 @@ static void row_add(struct census_row *row, const struct flow_record *record,
 		keep_flow(row, flow);
 }
 
+// A multicast or broadcast address is no host.
+static bool is_group(const uint8_t address[16])
+{
+	static const uint8_t broadcast[4] = {255, 255, 255, 255};
+
+	if (!address_is_v4(address))
+		return address[0] == 0xff;
+	return address[12] >> 4 == 0xe || memcmp(address + 12, broadcast, 4) == 0;
+}
+
 void census_add(struct census *census, const struct flow_record *record)
 {
 	enum half host = flow_group_inside(record);
@@ -250,6 +261,8 @@ void census_add(struct census *census, const struct flow_record *record)
 	struct tally_key key, user = flow_group_number_key(record->user_uid);
 	struct census_row *row;
 
+	if (is_group(record->ends.address[host]))
+		return;
 	memcpy(flow.host, record->ends.address[host], sizeof flow.host);
 	memcpy(flow.peer, record->ends.address[!host], sizeof flow.peer);
 	memcpy(key.bytes, flow.host, sizeof key.bytes);
@@ -502,7 +515,7 @@ void census_see(void *ctx, const struct event *event)
 	bool heard = event->heard != EVENT_UNHEARD;
 	struct tally_key keys[2];
 
-	if (!verdict && event->type != EVENT_FLOW)
+	if ((!verdict && event->type != EVENT_FLOW) || is_group(event->ends.address[host]))
 		return;
 	memcpy(keys[0].bytes, event->ends.address[host], sizeof keys[0].bytes);
 	keys[1] = flow_group_number_key(event->user_uid);

@@ -324,9 +324,10 @@ struct flow_stub {
 		uint8_t scales;     // as the SYNs say, 4 bits a half (stub_scale)
 		uint8_t confidence; // condemned: of app
 	};
-	uint8_t dscp;       // of its first packet
-	uint8_t action : 4; // enum action
-	uint8_t heard : 4;  // STUB_HEARD, STUB_OWN_ISN
+	uint8_t dscp : 6;     // of its first packet
+	uint8_t answered : 2; // by half: its SYN acknowledges one (1 << half)
+	uint8_t action : 4;   // enum action
+	uint8_t heard : 4;    // STUB_HEARD, STUB_OWN_ISN
 };
 static_assert(sizeof(struct flow_stub) == 64, "struct flow_stub is one cache line");
 

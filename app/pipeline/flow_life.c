@@ -187,7 +187,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	stub->l4_proto = flow->l4_proto;
 	stub->in_port = flow->in_port;
 	stub->action = flow->action & 0xfu;
-	stub->dscp = table->cold[ref].dscp;
+	stub->dscp = table->cold[ref].dscp & 0x3fu;
 	for (unsigned half = 0; half < 2; half++) {
 		stub->tcp_flags[half] = flow->tcp_flags[half];
 		stub->pkts[half] = (uint16_t)RTE_MIN(flow->pkts[half], (uint32_t)UINT16_MAX);

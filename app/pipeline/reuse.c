@@ -232,6 +232,7 @@ static __rte_noinline void turn(
 	SWAP(stub->tcp_flags[0], stub->tcp_flags[1]);
 	stub->scales = (uint8_t)(stub->scales << 4 | stub->scales >> 4);
 	stub->heard = ((stub->heard & 5u) << 1 | (stub->heard & 10u) >> 1) & 0xf;
+	stub->answered = ((stub->answered & 1u) << 1 | stub->answered >> 1) & 3;
 	stub->flags ^= FLOW_INITIATOR_IS_A | FLOW_C2S_INSIDE | FLOW_FROM_RESPONDER;
 	stub->in_port = lcore->dp->ports[stub->in_port].peer;
 	if (!app_networks_empty(&lcore->policy->app_networks)) {
@@ -248,7 +249,7 @@ bool reuse_turn(struct lcore *lcore, struct walk *walk)
 
 	// an end that has answered a SYN, the other's or one that was forged, has not begun it
 	if (walk->half != HALF_C2S || !is_syn(walk->pkt, TH_ACK) ||
-		stub->heard & STUB_HEARD(HALF_S2C) || stub->tcp_flags[HALF_S2C] & TH_ACK ||
+		stub->heard & STUB_HEARD(HALF_S2C) || stub->answered & 1u << HALF_S2C ||
 		!(stub->heard & STUB_OWN_ISN(HALF_S2C)) ||
 		walk->pkt->tcp_ack != stub->isn[HALF_S2C] + 1)
 		return false;

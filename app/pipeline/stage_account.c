@@ -43,6 +43,19 @@ static bool has_acked(const struct flow_stub *stub, unsigned half)
 	return (stub->tcp_flags[half] & (TH_ACK | TH_RST)) == TH_ACK;
 }
 
+// By its own SYN, or SYN-ACK.
+static void begin_half(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
+{
+	const struct pkt *pkt = pkt_of(m);
+	unsigned answered = stub->answered & ~(1u << half);
+
+	if (pkt->tcp_flags & TH_ACK)
+		answered |= 1u << half;
+	stub->answered = answered & 3;
+	both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
+	stub_scale_set(stub, half, segment_scale(m, pkt));
+}
+
 // Where the halves begin. A SYN-ACK says which of the other side's SYNs was taken; until then the
 // last one holds, afterwards another SYN changes nothing.
 static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned half)
@@ -73,15 +86,11 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		if (!same)
 			stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
 		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
-		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
-		stub_scale_set(stub, half, segment_scale(m, pkt));
+		begin_half(stub, m, half);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
 			stub->flags |= FLOW_SYNS_DIFFER;
-		if (!(pkt->tcp_flags & TH_ACK))
-			stub->tcp_flags[half] &= (uint8_t)~TH_ACK; // of a connection before
-		both_ends_stub_begins(stub, half, pkt->tcp_seq, true);
-		stub_scale_set(stub, half, segment_scale(m, pkt));
+		begin_half(stub, m, half);
 	} else if (pkt->tcp_seq != stub->isn[half]) {
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
 		stub->flags |= FLOW_SYNS_DIFFER;

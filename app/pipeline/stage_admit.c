@@ -319,7 +319,7 @@ enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
 	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
 
 	stub->l4_proto = pkt->l4_proto;
-	stub->dscp = frame_dscp(walk->m, pkt->l3_off);
+	stub->dscp = frame_dscp(walk->m, pkt->l3_off) & 0x3fu;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
 	if (walk->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;

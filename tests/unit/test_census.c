@@ -88,6 +88,32 @@ static struct event event(enum event_type type, const char *inside, uint16_t app
 		.ends = fake_ends(inside, 4000, "192.0.2.7", 6881)};
 }
 
+static void groups_are_no_hosts(void **state)
+{
+	static const char *const groups[] = {
+		"224.0.0.251", "239.1.2.3", "255.255.255.255", "ff02::16"};
+	static const char *const hosts[] = {"223.255.255.255", "fe80::1"};
+	struct stand stand;
+
+	(void)state;
+	stand_new(&stand);
+	for (unsigned i = 0; i < 4; i++) {
+		struct event ended = event(EVENT_FLOW, groups[i], 2);
+		struct flow_record live = record(groups[i], 2, 100);
+
+		census_see(&stand.census, &ended);
+		census_add(&stand.census, &live);
+		assert_null(host(&stand, groups[i]));
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		struct flow_record live = record(hosts[i], 2, 100);
+
+		census_add(&stand.census, &live);
+		assert_non_null(host(&stand, hosts[i]));
+	}
+	stand_free(&stand);
+}
+
 static void what_lives_and_what_has_ended_is_summed(void **state)
 {
 	struct stand stand;
@@ -439,6 +465,7 @@ static void counts_only_while_somebody_looks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_are_no_hosts),
 		cmocka_unit_test(what_lives_and_what_has_ended_is_summed),
 		cmocka_unit_test(what_ends_during_a_count_is_counted_once),
 		cmocka_unit_test(what_was_blocked_is_kept_by_peer),
