@@ -42,8 +42,8 @@ static void what_is_told_of_an_entry_is_what_lcores_have(void **state)
 	static const char *const added[] = {
 		"'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':80,'ttl_s':100",
 		"'src_ip':'10.0.0.4','dest_ip':'10.0.0.2','app':'bittorrent'",
-		"'src_ip':'fd00::1','dest_ip':'fd00::2','dest_port':53,'proto':'UDP','rule':'r',"
-		"'zone':'outside','vlan':7",
+		("'src_ip':'fd00::1','dest_ip':'fd00::2','dest_port':53,'proto':'UDP','rule':'r',"
+		 "'zone':'outside','vlan':7"),
 	};
 	struct gate *gate =
 		gate_new(1, "'rules':[{'id':'r','match':{'source':['10.0.0.1']},'action':'drop'}]");
