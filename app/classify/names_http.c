@@ -274,11 +274,10 @@ void http_take_cut(struct feed *feed, struct text line, bool taken)
 	if (!known) // before all: it would be over
 		http_unclear(follow);
 	follow->bits &= (uint16_t)~HEAD_OF_KEPT;
-	if (taken && known) // each part as its CR came
-		;
-	else if (!inner)
+	taken &= known; // each part as its CR came
+	if (!taken && !inner)
 		take_parts(feed, line, known);
-	else if (text_contains_byte(line, '\r'))
+	else if (!taken && text_contains_byte(line, '\r'))
 		take_each(feed, last_part(line));
 	http_unclear(follow);
 }

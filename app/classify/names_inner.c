@@ -100,64 +100,60 @@ static void put_last_word(struct tail *tail, struct text line, enum http_inner m
 		put_word(tail, " ");
 }
 
-// What stands behind the last CR, if there is one near enough: to some it is a line of its own.
-static bool part_of(struct text line, struct text *part)
+// A line that is too long to be kept.
+struct cut {
+	struct text line; // in front of the last CR, if one is near enough
+	struct text part; // behind it: to some it is a line of its own
+	bool parted, whole, behind;
+	enum http_inner ends; // what the line ends in
+};
+
+static void part_cut(struct cut *cut)
 {
+	struct text line = cut->line;
 	uint32_t begin = line.length;
 
 	while (begin && line.length - begin < PART_MAX && line.at[begin - 1] != '\r')
 		begin--;
-	*part = text_from(line, begin);
-	return begin && line.at[begin - 1] == '\r';
+	cut->part = text_from(line, begin);
+	cut->parted = begin && line.at[begin - 1] == '\r';
+	if (cut->parted)
+		cut->line.length = begin - 1;
 }
 
-// `ends`: what the line ends in.
-static uint32_t tail_of(struct feed *feed, struct text line, bool whole, bool behind,
-	enum http_inner ends, uint8_t *out)
+static void fill_tail(struct feed *feed, const struct cut *cut, struct tail *tail)
 {
-	struct tail tail;
-	struct text part;
-	bool parted = part_of(line, &part);
+	tail->length = 0;
+	tail->open = false;
+	enum http_inner method = take_inner(feed, cut->line, cut->whole, cut->behind, tail);
 
-	tail.length = 0;
-	tail.open = false;
-	if (parted)
-		line.length -= part.length + 1;
-	enum http_inner method = take_inner(feed, line, whole, behind, &tail);
-
-	if (parted) {
-		put_word(&tail, "\r");
-		put(&tail, part.at, part.length);
-	} else if (ends && !tail.open) {
-		if (ends == HTTP_INNER_NAME)
-			put_word(&tail, method ? http_inner_text(method) : "X ");
-		put_word(&tail, http_inner_text(ends));
-	} else if ((tail.length || method) && !tail.open) {
-		put_last_word(&tail, line, method);
+	if (cut->parted) {
+		put_word(tail, "\r");
+		put(tail, cut->part.at, cut->part.length);
+	} else if (cut->ends && !tail->open) {
+		if (cut->ends == HTTP_INNER_NAME)
+			put_word(tail, method ? http_inner_text(method) : "X ");
+		put_word(tail, http_inner_text(cut->ends));
+	} else if ((tail->length || method) && !tail->open) {
+		put_last_word(tail, cut->line, method);
 	}
-	memcpy(out, tail.octets, tail.length);
-	return tail.length;
 }
 
 bool http_cut(struct feed *feed)
 {
 	struct names_follow *follow = feed->follow;
-	struct text line = names_kept(feed), part;
-	bool whole = !(follow->bits & HEAD_INNER);
-	bool behind = !whole || http_inner_awaits(follow->inner);
-	enum http_inner ends = HTTP_INNER_NONE;
+	struct cut cut = {.line = names_kept(feed), .whole = !(follow->bits & HEAD_INNER)};
 	uint8_t inner = follow->inner;
+	struct tail tail;
 
-	bool parted = part_of(line, &part);
-
-	if (parted)
-		line.length -= part.length + 1;
-	http_take_cut(feed, line, parted && part.length);
-	line = names_kept(feed);
-	for (uint32_t i = 0; i < line.length; i++)
-		ends = http_inner_step(&inner, line.at[i]);
-	follow->kept = (uint16_t)tail_of(
-		feed, line, whole, behind, ends, name_head_at(feed->heads, follow->head));
+	cut.behind = !cut.whole || http_inner_awaits(inner);
+	part_cut(&cut);
+	http_take_cut(feed, cut.line, cut.parted && cut.part.length);
+	for (uint32_t i = 0; i < cut.line.length; i++)
+		cut.ends = http_inner_step(&inner, cut.line.at[i]);
+	fill_tail(feed, &cut, &tail);
+	memcpy(name_head_at(feed->heads, follow->head), tail.octets, tail.length);
+	follow->kept = (uint16_t)tail.length;
 	follow->inner = follow->kept ? 0 : inner;
 	if (follow->kept)
 		follow->bits |= HEAD_INNER;

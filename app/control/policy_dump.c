@@ -157,16 +157,20 @@ static bool is_empty(const struct address_set *set)
 
 // The set that stands for an empty one: "nobody", or "nobody-1" and so on where a set with a
 // comment, which is written out too, has that name.
+static bool has_note(const struct policy *policy, const char *name)
+{
+	for (uint32_t i = 0; i < policy->n_notes; i++)
+		if (strcmp(policy->notes[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static json_t *empty_set_name(const struct policy *policy)
 {
 	char name[32] = "nobody";
 
-	for (uint32_t i = 0, n = 0; i < policy->n_notes; i++) {
-		if (strcmp(policy->notes[i].name, name) != 0)
-			continue;
-		snprintf(name, sizeof name, "nobody-%u", ++n);
-		i = UINT32_MAX; // from the first again
-	}
+	for (uint32_t n = 1; has_note(policy, name); n++)
+		snprintf(name, sizeof name, "nobody-%u", n);
 	return json_string(name);
 }
 

@@ -57,7 +57,7 @@ struct finding {
 	uint16_t app[ANSWERS];
 };
 
-static bool is_refused_again(struct finding *finding, uint16_t app)
+static bool is_refused_cached(struct finding *finding, uint16_t app)
 {
 	uint32_t slot = app % ANSWERS, bit = UINT32_C(1) << slot;
 
@@ -83,8 +83,8 @@ static void found(void *ctx, const struct host_name *name, bool also)
 	uint16_t app = user_apps_of_host(in->lcore->policy->user_apps, name->bytes, name->length);
 
 	in->lcore->stats.names_requests += !also;
-	if ((names->fresh && is_refused_again(finding, names->app)) ||
-		(also && !is_refused_again(finding, app)))
+	if ((names->fresh && is_refused_cached(finding, names->app)) ||
+		(also && !is_refused_cached(finding, app)))
 		return;
 	note_name(in, name, app);
 	names->app = app;

@@ -40,3 +40,17 @@ class Replays:
             self.process.stdout.close()
             self.process.wait()
             self.process = None
+
+
+RUNS = {}  # of this process: a build's folder, and its process that replays
+
+
+def replay(sluice, words, errors):
+    """`sluice replay` once, in the build's process if it has one of this code; returns the exit code."""
+    build = os.path.dirname(os.path.dirname(os.path.abspath(sluice)))
+    if not current(build):
+        with open(errors, "wb") as file:
+            return subprocess.run([sluice, "replay", *words], stderr=file, check=False).returncode
+    if build not in RUNS:
+        RUNS[build] = Replays(build)
+    return RUNS[build].run(words, errors)

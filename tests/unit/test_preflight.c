@@ -24,7 +24,7 @@ static struct preflight found;
 
 static void make_dir(const char *path)
 {
-	char full[512], *slash;
+	char full[1024], *slash;
 	snprintf(full, sizeof(full), "%s/%s", sys, path);
 	for (slash = full + strlen(sys) + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
