@@ -197,9 +197,9 @@ story_blocked() {
 	story_rpc server 9091 limit "$STORY_RATE_KB"
 	story_rpc client 9091 add "$LAB_RUN/second.torrent" "$LAB_RUN/client1"
 	story_capture || ui_warn "tcpdump did not start"
-	# Over uTP only: the client's own kernel refuses TCP to that seeder.
-	ip -n "$LAB_PREFIX-c" rule add ipproto tcp dport 51415 prohibit
-	story_transmission client3 client 51423 9093 utp-enabled=true &&
+	# Over uTP only: the client's own kernel refuses TCP (6: a minimal Debian has no /etc/protocols) to that seeder.
+	ip -n "$LAB_PREFIX-c" rule add ipproto 6 dport 51415 prohibit &&
+		story_transmission client3 client 51423 9093 utp-enabled=true &&
 		story_rpc client 9093 add "$LAB_RUN/utp.torrent" "$LAB_RUN/client3"
 	lab_spawn curl client curl -fsS --limit-rate 4M -o "$LAB_RUN/fetched.bin" "http://$LAB_SERVER4/web.bin"
 	# longer than the waits below can take: it has to be at it when the policy changes
