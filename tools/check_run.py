@@ -14,7 +14,7 @@ like the developers'; what is ended is what takes thrice as long, and ten minute
 Of the tests in the sanitized build a third is built and runs, chosen by the commit, and all with
 --long or --only. Tests with clocks in them (netns, and those that say `check: serial`) run two at a
 time, as they mostly wait; beside them, with less right to the CPUs, the rest runs in a random
-order (SLUICE_ORDER repeats one). A cli or netns test that fails then is run again alone, and counts
+order (SLUICE_ORDER repeats one), and then one more of the first. A cli or netns test that fails then is run again alone, and counts
 by that; the last line says how many passed only so.
 Environment of a script: SLUICE, SLUICECTL, BUILD (and SLUICE_BUILD), SLUICE_CORPORA where it
 exists, SLUICE_PACKAGES with Debian packages of this tree, SLUICE_LONG with --long.
@@ -365,11 +365,14 @@ def run_all(tests, options):
         except Exception as error:  # pylint: disable=broad-exception-caught
             test.result, test.reason = "FAIL", f"tools/check itself: {error!r}"
 
-    def work(waiting, niceness):
+    def work(queues):
+        waiting, niceness = queues[0]
         while True:
             try:
                 test = waiting.get_nowait()
             except queue.Empty:
+                if queues[1:]:
+                    work(queues[1:])
                 return
             judge(test, niceness)
             test.again = test.result == "FAIL" and test.name.startswith(("cli/", "netns/"))
@@ -381,9 +384,10 @@ def run_all(tests, options):
             finally:
                 test.done.set()
 
-    lanes = [(queue_of(timed), 0)] * min(TIMED_AT_ONCE, len(timed))
-    lanes += [(queue_of(beside), BESIDE_NICENESS if timed else 0)] * options.tests
-    threads = [threading.Thread(target=work, args=lane, daemon=True) for lane in lanes]
+    clocks, others = (queue_of(timed), 0), (queue_of(beside), BESIDE_NICENESS if timed else 0)
+    lanes = [[clocks]] * min(TIMED_AT_ONCE, len(timed)) + [[others]] * options.tests
+    lanes[-1] = [others, clocks]  # when nothing else is left there is CPU for one more
+    threads = [threading.Thread(target=work, args=(lane,), daemon=True) for lane in lanes]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -8,6 +8,7 @@ import json
 import os
 import statistics
 import subprocess
+import threading
 
 from bench_fastpass import Lab, policies
 
@@ -31,12 +32,16 @@ def counters(lab):
 
 def download(lab, connections, seconds):
     """Mbit/s that arrived."""
+    drain = None
     server = subprocess.Popen(  # pylint: disable=consider-using-with
         lab.inside("s", "iperf3", "-s", "-1", "-p", str(PORT), "--forceflush"), stdout=subprocess.PIPE, text=True)
     try:
         for line in server.stdout:
             if "listening" in line:
                 break
+        # It reports each connection every second, and waits for ever if nobody reads that.
+        drain = threading.Thread(target=server.stdout.read)
+        drain.start()
         command = lab.inside("c", "iperf3", "-c", "10.77.0.2", "-p", str(PORT), "-R", "-J", "-P", str(connections),
                              "-O", "1", "-t", str(seconds))
         try:
@@ -50,6 +55,8 @@ def download(lab, connections, seconds):
     finally:
         server.kill()
         server.wait()
+        if drain:
+            drain.join()
         server.stdout.close()
 
 
