@@ -48,6 +48,7 @@ HUNG_SECONDS = 600  # a test that takes less is never ended
 BESIDE_NICENESS = 10
 MUTANTS_FLOOR = "70"  # percent of the mutants of a fixed seed that tests must notice
 TIMED_AT_ONCE = 2
+QUICK_WITHOUT = ("unit/plain/floods_", "unit/plain/work")  # they count over many packets
 QUICK = ("lint/", "build/", "unit/plain/", "model/plain/", "fuzz/plain/", "golden/plain/replay", "golden/plain/attacks")
 # Build flags of the sanitized build. The shared objects of DPDK are not instrumented.
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dc_args=-fno-sanitize-recover=all"]
@@ -334,7 +335,7 @@ def third_of_commit():
 
 def selected(tests, options):
     if options.quick:
-        tests = [t for t in tests if t.name.startswith(QUICK)]
+        tests = [t for t in tests if t.name.startswith(QUICK) and not t.name.startswith(QUICK_WITHOUT)]
     if not options.long and not options.only and options.third >= 0:
         tests = [t for t in tests if "/asan/" not in t.name or zlib.crc32(t.name.encode()) % 3 == options.third]
     return chosen(tests, options.only)
