@@ -4,7 +4,7 @@
 #define SLUICE_AGAIN_PORT_H
 
 #include "again.h"
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 struct again;
 

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "app_tables.h"
-#include "classify.h"
+#include "control/app_tables.h"
+#include "classify/classify.h"
 #include "command.h"
-#include "config_error.h"
-#include "json_out.h"
+#include "control/config_error.h"
+#include "control/json_out.h"
 #include "options.h"
-#include "policy_load.h"
-#include "signature_load.h"
+#include "control/policy_load.h"
+#include "control/signature_load.h"
 #include "signatures_path.h"
 
 #define JSON_BYTES (1u << 20)

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "command.h"
-#include "log.h"
+#include "control/log.h"
 #include "mbuf_pool.h"
 #include "options.h"
 #include "preflight.h"
-#include "reload.h"
+#include "control/reload.h"
 #include "run.h"
-#include "signature_load.h"
+#include "control/signature_load.h"
 #include "signatures_path.h"
 
 struct check_arguments {

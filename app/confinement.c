@@ -6,7 +6,7 @@
 #include <string.h>
 #include <rte_ethdev.h>
 #include "eal_args.h"
-#include "log.h"
+#include "control/log.h"
 #include "options.h"
 #include "privileges.h"
 

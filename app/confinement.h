@@ -12,7 +12,7 @@
 
 #include "identity.h"
 #include "launcher.h"
-#include "lcore.h"
+#include "pipeline/lcore.h"
 #include "sandbox.h"
 
 struct confinement { // zeroed

@@ -16,7 +16,7 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 #include "eal_args.h"
-#include "log.h"
+#include "control/log.h"
 #include "options.h"
 
 #define LINES_KEPT 8

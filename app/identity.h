@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "gateway.h"
+#include "control/gateway.h"
 
 struct identity { // zeroed: stays who it is
 	bool change;

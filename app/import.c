@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "classify.h"
+#include "classify/classify.h"
 #include "command.h"
-#include "json_out.h"
-#include "l7_pattern.h"
+#include "control/json_out.h"
+#include "control/l7_pattern.h"
 #include "options.h"
 
 #define FILES_MAX      4096

@@ -11,7 +11,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_pause.h>
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 // The ramp: turns without a packet until the next step, and how long a nap is there.
 #define IDLE_SPIN_TURNS  256

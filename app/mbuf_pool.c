@@ -11,8 +11,8 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
 #include "eal_args.h"
-#include "log.h"
-#include "pkt.h"
+#include "control/log.h"
+#include "pipeline/vocab/pkt.h"
 #include "port.h"
 
 #define POOL_CACHE 256

@@ -5,8 +5,8 @@
 #define SLUICE_MBUF_POOL_H
 
 #include <rte_config.h>
-#include "gateway.h"
-#include "lcore.h"
+#include "control/gateway.h"
+#include "pipeline/lcore.h"
 
 // Memory that the gateway takes from EAL: pools and the lcores' tables, in MB; an upper bound.
 uint32_t memory_needed_mb(const struct gateway *gateway);

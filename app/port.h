@@ -7,8 +7,8 @@
 #define SLUICE_PORT_H
 
 #include <stdbool.h>
-#include "gateway.h"
-#include "lcore.h"
+#include "control/gateway.h"
+#include "pipeline/lcore.h"
 
 // Finds (PCI) or makes (virtual) every port's device; sets dp->n_ports and in each port name,
 // index, peer, inside, port_id, ctx, receive, send, counters.

@@ -7,10 +7,10 @@
 #include <string.h>
 #include "again_port.h"
 #include "launcher.h"
-#include "log.h"
+#include "control/log.h"
 #include "port_link_inside.h"
 #include "port_plan.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 #define WAIT_MAX_S 30
 #define SLOW_NS    NS_PER_S

@@ -10,11 +10,11 @@
 #include <rte_ethdev.h>
 #include "again_port.h"
 #include "eal_args.h"
-#include "log.h"
+#include "control/log.h"
 #include "port.h"
 #include "port_link_inside.h"
-#include "tick.h"
-#include "tx.h"
+#include "pipeline/vocab/tick.h"
+#include "pipeline/tx.h"
 
 #define LIST_PATIENCE_MS 2000
 #define LIST_POLL_MS     100

@@ -13,7 +13,7 @@
 #ifndef SLUICE_PORT_LINK_H
 #define SLUICE_PORT_LINK_H
 
-#include "control_socket.h"
+#include "control/control_socket.h"
 #include "launcher.h"
 
 struct port_links;

@@ -8,19 +8,19 @@
 #include <string.h>
 #include "capture.h"
 #include "eal.h"
-#include "flow_table.h"
-#include "loop.h"
-#include "parse.h"
-#include "reload.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/loop.h"
+#include "pipeline/parse.h"
+#include "control/reload.h"
 #include "replay_against.h"
 #include "replay_output.h"
 #include "replay_packet.h"
 #include "replay_plane.h"
 #include "replay_streams.h"
 #include "replay_summary.h"
-#include "sink.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/sink.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 #define EXIT_FAILED  1
 #define EXIT_TROUBLE 2 // of a comparison, where 1 has a meaning of its own

@@ -4,11 +4,11 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "address_text.h"
-#include "decide.h"
-#include "eve.h"
-#include "json_out.h"
-#include "sink.h"
+#include "control/address_text.h"
+#include "pipeline/decide.h"
+#include "control/eve.h"
+#include "control/json_out.h"
+#include "control/sink.h"
 
 #define RULE_UNDECIDED UINT32_MAX // the flow ended before its application was known
 #define SLOTS_START    1024u

@@ -10,8 +10,8 @@
 #define SLUICE_REPLAY_AGAINST_H
 
 #include <stdio.h>
-#include "lcore.h"
-#include "policy_load.h"
+#include "pipeline/lcore.h"
+#include "control/policy_load.h"
 
 enum against_side { AGAINST_OLD, AGAINST_NEW };
 

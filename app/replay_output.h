@@ -3,7 +3,7 @@
 #ifndef SLUICE_REPLAY_OUTPUT_H
 #define SLUICE_REPLAY_OUTPUT_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 #include "replay_packet.h"
 
 struct replay_output {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_mbuf_dyn.h>
-#include "checksum.h"
-#include "parse.h"
-#include "pkt.h"
+#include "pipeline/checksum.h"
+#include "pipeline/parse.h"
+#include "pipeline/vocab/pkt.h"
 #include "replay_table.h"
 
 #define TCP_SYN 0x02

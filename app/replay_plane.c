@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include "flow_rate.h"
-#include "flow_table.h"
-#include "tick.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/vocab/tick.h"
 
 #define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
 #define MBUFS_MADE        2047u // for the packets that the gateway makes

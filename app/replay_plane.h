@@ -4,7 +4,7 @@
 #ifndef SLUICE_REPLAY_PLANE_H
 #define SLUICE_REPLAY_PLANE_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 #include "replay.h"
 #include "replay_output.h"
 #include "replay_packet.h"

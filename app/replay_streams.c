@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <openssl/evp.h>
-#include "address_text.h"
-#include "flow_table.h"
-#include "lcore.h"
+#include "control/address_text.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/lcore.h"
 
 #define SHA256_BYTES 32
 #define ROOM_FIRST   16

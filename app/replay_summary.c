@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "pulse.h"
-#include "stats_sum.h"
+#include "control/pulse.h"
+#include "control/stats_sum.h"
 
 static void put_apps(FILE *out, const struct dataplane *dp, const struct app_names *apps)
 {

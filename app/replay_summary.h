@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "lcore.h"
-#include "reload.h"
+#include "pipeline/lcore.h"
+#include "control/reload.h"
 
 // At the end of a run. -1: `out` cannot be written.
 int replay_summary(FILE *out, const struct dataplane *dp, const struct reload *reload);

@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 #include <rte_lcore.h>
-#include "cache_store.h"
+#include "control/cache_store.h"
 #include "command.h"
 #include "confinement.h"
-#include "control_loop.h"
+#include "control/control_loop.h"
 #include "eal.h"
-#include "flow_table.h"
-#include "http_server.h"
+#include "pipeline/flow_table.h"
+#include "control/http_server.h"
 #include "lcore_launch.h"
-#include "log.h"
-#include "loop.h"
+#include "control/log.h"
+#include "pipeline/loop.h"
 #include "mbuf_pool.h"
 #include "options.h"
 #include "phases.h"
@@ -35,9 +35,9 @@
 #include "run_options.h"
 #include "scan_thread.h"
 #include "service.h"
-#include "telemetry.h"
+#include "control/telemetry.h"
 #include "standby.h"
-#include "trace_log.h"
+#include "control/trace_log.h"
 
 #define ERR_BYTES        4096
 #define START_PATIENCE_S 120

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include "log.h"
-#include "loop.h"
-#include "stats_sum.h"
+#include "control/log.h"
+#include "pipeline/loop.h"
+#include "control/stats_sum.h"
 
 // The gauges are of each lcore's last turn: one that stands still has not told what it has since.
 static void hold_now(const struct dataplane *dp, struct ledger *ledger)

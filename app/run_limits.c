@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <sys/random.h>
 #include <rte_random.h>
-#include "flow_rate.h"
-#include "flow_table.h"
-#include "log.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/flow_table.h"
+#include "control/log.h"
 
 // In an emergency no class lives longer than it is told to live anyway.
 static struct flow_timeouts timeouts_of(const struct gateway *gateway)

@@ -3,9 +3,9 @@
 #ifndef SLUICE_RUN_LIMITS_H
 #define SLUICE_RUN_LIMITS_H
 
-#include "gateway.h"
-#include "lcore.h"
-#include "sink.h"
+#include "control/gateway.h"
+#include "pipeline/lcore.h"
+#include "control/sink.h"
 
 // `seed`: of all hash tables (run_seed).
 struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_seed *seed);

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "gateway.h"
+#include "control/gateway.h"
 
 #define SANDBOX_PATHS_MAX 32
 

@@ -8,8 +8,8 @@
 #define SLUICE_SCAN_THREAD_H
 
 #include <stddef.h>
-#include "gateway.h"
-#include "lcore.h"
+#include "control/gateway.h"
+#include "pipeline/lcore.h"
 
 struct scan_threads;
 

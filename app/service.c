@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "log.h"
+#include "control/log.h"
 #include "options.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 #define STATUS_EVERY_NS   (2 * NS_PER_S)
 #define RELOAD_PATIENCE_S 120

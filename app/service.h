@@ -18,9 +18,9 @@
 
 #include <stdbool.h>
 #include "launcher.h"
-#include "lcore.h"
+#include "pipeline/lcore.h"
 #include "notify.h"
-#include "reload.h"
+#include "control/reload.h"
 #include "status_line.h"
 
 struct service { // zeroed: tells nobody

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <rte_lcore.h>
-#include "bypass.h"
+#include "pipeline/bypass.h"
 
 #define IDLE_NS 20000
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 struct standby;
 

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 void status_amount(uint64_t value, char *out, size_t out_len)
 {

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
-#include "app_proto.h"
-#include "app_proto_list.h"
+#include "classify/app_proto.h"
+#include "generated/app_proto_list.h"
 
 #define X(name) extern const struct app_proto app_proto_##name;
 APP_PROTO_LIST(X)

@@ -12,11 +12,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "app_id.h"
-#include "asked.h"
-#include "expectation.h"
-#include "span.h"
-#include "verdict.h"
+#include "pipeline/vocab/app_id.h"
+#include "classify/asked.h"
+#include "classify/expectation.h"
+#include "pipeline/vocab/span.h"
+#include "pipeline/vocab/verdict.h"
 
 enum app_category {
 	APP_CATEGORY_P2P,

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "fault.h"
+#include "pipeline/vocab/fault.h"
 
 #define ASKED_MAX 16
 // Answers to nothing, after which a flow teaches nothing more: transactions of 16 bits cannot be

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bencode.h"
+#include "classify/bencode.h"
 #include <string.h>
-#include "octets.h"
+#include "classify/octets.h"
 
 #define NUMBER_MAX (INT64_C(1) << 48)
 

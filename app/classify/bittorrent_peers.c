@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bittorrent_peers.h"
+#include "classify/bittorrent_peers.h"
 #include <netinet/in.h>
-#include "bencode.h"
-#include "text.h"
+#include "classify/bencode.h"
+#include "classify/text.h"
 
 // One message, and who says it.
 struct speaker {

@@ -6,7 +6,7 @@
 #ifndef SLUICE_BITTORRENT_PEERS_H
 #define SLUICE_BITTORRENT_PEERS_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define PEERS_PER_MESSAGE    128          // of one message; the rest is left out
 #define PEERS_STREAM_BYTES64 (1ull << 20) // of a half of the peer wire that are followed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "chance.h"
-#include "octets.h"
+#include "classify/chance.h"
+#include "classify/octets.h"
 
 // Chi-square of 16 classes, 15 degrees of freedom: 1 in 10,000 random samples is above.
 #define CHI_SQUARE_MAX 44

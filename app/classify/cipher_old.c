@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cipher_old.h"
+#include "classify/cipher_old.h"
 #include <string.h>
-#include "octets.h"
+#include "classify/octets.h"
 
 // RFC 1321 3.4: the integer part of 2^32 |sin(i)|.
 static const uint32_t sines[64] = {0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf,

@@ -5,10 +5,10 @@
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <string.h>
-#include "classify_job.h"
-#include "hello_halves.h"
-#include "sigdb.h"
-#include "states.h"
+#include "classify/classify_job.h"
+#include "classify/hello_halves.h"
+#include "classify/sigdb.h"
+#include "classify/states.h"
 
 static const uint8_t no_bytes[1];
 

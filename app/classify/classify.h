@@ -13,9 +13,9 @@
 #define SLUICE_CLASSIFY_H
 
 #include <stddef.h>
-#include "app_proto.h"
-#include "greeting.h"
-#include "user_apps.h"
+#include "classify/app_proto.h"
+#include "classify/greeting.h"
+#include "classify/user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
 #define CLASSIFY_PREFIX_BYTES 2048 // per half: together the 4 KiB of row B1

@@ -5,8 +5,8 @@
 #define SLUICE_CLASSIFY_JOB_H
 
 #include <netinet/in.h>
-#include "classify.h"
-#include "states.h"
+#include "classify/classify.h"
+#include "classify/states.h"
 
 #define NO_SIGNATURE UINT16_MAX
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "datagram_hello.h"
+#include "classify/datagram_hello.h"
 #include <assert.h>
 #include <stddef.h>
-#include "classify.h"
-#include "greeting_read.h"
-#include "tls_server.h"
+#include "classify/classify.h"
+#include "classify/greeting_read.h"
+#include "classify/tls_server.h"
 
 static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 	"it lies where a stream flow has its prefixes");

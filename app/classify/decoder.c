@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include "states.h"
+#include "classify/states.h"
 
 int decoder_feed(struct classifier *classifier, uint16_t app, const struct flow_ends *ends,
 	const struct span *span, uint32_t *ref, const struct decoder_sink *sink)

@@ -5,7 +5,7 @@
 #ifndef SLUICE_DIALOGUE_H
 #define SLUICE_DIALOGUE_H
 
-#include "text.h"
+#include "classify/text.h"
 
 struct dialogue {
 	struct text client;

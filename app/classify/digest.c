@@ -2,7 +2,7 @@
 // The plain functions, for the reason that quic_keys.c gives: libcrypto 3.0 takes heap for each
 // digest by EVP.
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "digest.h"
+#include "classify/digest.h"
 #include <openssl/md5.h>
 #include <openssl/sha.h>
 

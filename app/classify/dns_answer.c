@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dns_answer.h"
+#include "classify/dns_answer.h"
 #include <stddef.h>
-#include "text.h"
+#include "classify/text.h"
 
 #define HEADER_BYTES 12
 #define TEXT_MAX     253 // RFC 1035 2.3.4, written out

@@ -7,7 +7,7 @@
 #ifndef SLUICE_DNS_ANSWER_H
 #define SLUICE_DNS_ANSWER_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define DNS_ANSWERS_MAX 64 // records that are looked at
 #define DNS_ALIASES_MAX 8  // in a chain

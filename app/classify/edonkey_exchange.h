@@ -4,7 +4,7 @@
 #ifndef SLUICE_EDONKEY_EXCHANGE_H
 #define SLUICE_EDONKEY_EXCHANGE_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define EDONKEY_HASH            16
 #define EDONKEY_HASH_OCTETS_MIN 10 // different ones of the 16

@@ -7,7 +7,7 @@
 #ifndef SLUICE_EDONKEY_PEERS_H
 #define SLUICE_EDONKEY_PEERS_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define EDONKEY_PEERS_PER_MESSAGE 128             // of one message; the rest is left out
 #define EDONKEY_STREAM_BYTES64    (256ull * 1024) // of a half that are followed

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "edonkey_shape.h"
+#include "classify/edonkey_shape.h"
 #include <netinet/in.h>
-#include "chance.h"
-#include "mse.h"
-#include "text.h"
+#include "classify/chance.h"
+#include "classify/mse.h"
+#include "classify/text.h"
 
 enum {
 	CLIENT_FIRST_MIN = 12,

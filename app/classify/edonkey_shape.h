@@ -17,7 +17,7 @@
 #ifndef SLUICE_EDONKEY_SHAPE_H
 #define SLUICE_EDONKEY_SHAPE_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 // Words 1 to 3 of the memo are its own.
 enum verify edonkey_shape(const struct probe *probe);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "edonkey_tag.h"
-#include "octets.h"
+#include "classify/edonkey_tag.h"
+#include "classify/octets.h"
 
 enum tag_type {
 	TAG_HASH = 0x01,

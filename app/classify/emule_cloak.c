@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "emule_cloak.h"
+#include "classify/emule_cloak.h"
 #include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
-#include "cipher_old.h"
-#include "text.h"
+#include "classify/cipher_old.h"
+#include "classify/text.h"
 
 enum {
 	MARKER = 1, // looks like no other protocol; its low bits say whose key a datagram has

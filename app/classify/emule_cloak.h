@@ -9,7 +9,7 @@
 #ifndef SLUICE_EMULE_CLOAK_H
 #define SLUICE_EMULE_CLOAK_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 // `secret` is the receiver's. The first payload of a TCP flow's half, or a datagram.
 bool emule_cloak_opens(const struct span *span, const struct flow_ends *ends, uint8_t l4_proto,

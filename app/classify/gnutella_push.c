@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gnutella_push.h"
+#include "classify/gnutella_push.h"
 #include <netinet/in.h>
-#include "text.h"
+#include "classify/text.h"
 
 #define PUSH_TTL_S 120
 

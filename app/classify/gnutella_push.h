@@ -5,7 +5,7 @@
 #ifndef SLUICE_GNUTELLA_PUSH_H
 #define SLUICE_GNUTELLA_PUSH_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 void gnutella_push_decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink);

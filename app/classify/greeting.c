@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The packing of fields, and the reading of what they hold. Where in a flow, and when: see
 // greeting_look.c.
-#include "greeting_read.h"
+#include "classify/greeting_read.h"
 #include <assert.h>
-#include "classify.h"
-#include "datagram_hello.h"
-#include "digest.h"
-#include "http_head.h"
-#include "tls_certificate.h"
-#include "tls_record.h"
-#include "tls_server.h"
+#include "classify/classify.h"
+#include "classify/datagram_hello.h"
+#include "classify/digest.h"
+#include "classify/http_head.h"
+#include "classify/tls_certificate.h"
+#include "classify/tls_record.h"
+#include "classify/tls_server.h"
 
 #define NAME_MAX        255
 #define OFFERED_MAX     256

@@ -4,8 +4,8 @@
 #ifndef SLUICE_GREETING_READ_H
 #define SLUICE_GREETING_READ_H
 
-#include "greeting.h"
-#include "text.h"
+#include "classify/greeting.h"
+#include "classify/text.h"
 
 // Adds a field: its first `max` bytes. An empty one, and one that does not fit, is left out.
 void greeting_put(

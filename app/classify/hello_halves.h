@@ -6,7 +6,7 @@
 #ifndef SLUICE_HELLO_HALVES_H
 #define SLUICE_HELLO_HALVES_H
 
-#include "states.h"
+#include "classify/states.h"
 
 // The hello of that half that goes on; NULL: none does. `state`: the flow's, or NULL.
 struct datagram_hello *halves_kept(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host_name.h"
-#include "classify.h"
-#include "http_line.h"
-#include "names_follow.h"
-#include "tls_hello.h"
-#include "tls_record.h"
+#include "classify/host_name.h"
+#include "classify/classify.h"
+#include "classify/http_line.h"
+#include "classify/names_follow.h"
+#include "classify/tls_hello.h"
+#include "classify/tls_record.h"
 
 static enum host_seen take_name(struct text from, struct host_name *name)
 {

@@ -4,7 +4,7 @@
 #ifndef SLUICE_HTTP_HEAD_H
 #define SLUICE_HTTP_HEAD_H
 
-#include "text.h"
+#include "classify/text.h"
 
 enum http_seen {
 	HTTP_NONE, // something else

@@ -5,7 +5,7 @@
 #ifndef SLUICE_HTTP_INNER_H
 #define SLUICE_HTTP_INNER_H
 
-#include "text.h"
+#include "classify/text.h"
 
 // How a line begins. A CR in front of it may be the end of another line.
 enum http_begins {

@@ -4,8 +4,8 @@
 #ifndef SLUICE_HTTP_LINE_H
 #define SLUICE_HTTP_LINE_H
 
-#include "host_name.h"
-#include "text.h"
+#include "classify/host_name.h"
+#include "classify/text.h"
 
 struct http_line {
 	struct text method, target;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kad's messages (eMule, kademlia/net; aMule, protocol/kad and kad2), of both generations.
-#include "kad_message.h"
-#include "edonkey_exchange.h"
-#include "edonkey_tag.h"
-#include "octets.h"
+#include "classify/kad_message.h"
+#include "classify/edonkey_exchange.h"
+#include "classify/edonkey_tag.h"
+#include "classify/octets.h"
 
 enum {
 	KAD_CONTACT = 25, // id, address, two ports, version or type

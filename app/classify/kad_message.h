@@ -5,7 +5,7 @@
 #ifndef SLUICE_KAD_MESSAGE_H
 #define SLUICE_KAD_MESSAGE_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 enum verify kad_verify(const struct probe *probe);
 enum verify kad_verify_packed(const struct probe *probe);

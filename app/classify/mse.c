@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mse.h"
-#include "chance.h"
+#include "classify/mse.h"
+#include "classify/chance.h"
 
 bool mse_is_flight(const uint8_t *bytes, uint32_t length)
 {

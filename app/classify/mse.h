@@ -20,7 +20,7 @@
 #ifndef SLUICE_MSE_H
 #define SLUICE_MSE_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define MSE_KEY_BYTES   96
 #define MSE_PAD_MAX     512

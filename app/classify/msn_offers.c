@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message is a command line "MSG ...", a header and a body, all in lines; the frames of the
 // peer-to-peer protocol put 48 octets before its text, and 4 behind, which spoil one line each.
-#include "msn_offers.h"
+#include "classify/msn_offers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "text.h"
+#include "classify/text.h"
 
 #define DIRECT_TTL_S  120
 #define ADDRESSES     4  // of one message: outer and inner ones

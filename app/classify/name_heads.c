@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "name_heads.h"
+#include "classify/name_heads.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "app_proto.h"
-#include "hash_seed.h"
+#include "classify/app_proto.h"
+#include "pipeline/vocab/hash_seed.h"
 
 #define SOURCE_SLOTS 1024 // a power of two, for each of two rows
 #define LOOK_AT      16   // places that were taken first, of each kind

@@ -12,7 +12,7 @@
 #ifndef SLUICE_NAME_HEADS_H
 #define SLUICE_NAME_HEADS_H
 
-#include "names_follow.h"
+#include "classify/names_follow.h"
 
 #define NAME_HEAD_REST_S 10 // longer than a line takes that is sent at once, whatever the line
 

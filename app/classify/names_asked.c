@@ -2,12 +2,12 @@
 // What a flow tells of itself by a name: the host that a client asks for, in clear over TCP, in the
 // hello of QUIC and DTLS; whom a server says that it is; the realm, or a maker's attributes, of
 // STUN.
-#include "host_name.h"
-#include "classify_job.h"
-#include "hello_halves.h"
-#include "stun_message.h"
-#include "tls_certificate.h"
-#include "tls_record.h"
+#include "classify/host_name.h"
+#include "classify/classify_job.h"
+#include "classify/hello_halves.h"
+#include "classify/stun_message.h"
+#include "classify/tls_certificate.h"
+#include "classify/tls_record.h"
 
 // The client has asked for this name.
 static void named(struct job *job, unsigned half, struct text name)

@@ -4,9 +4,9 @@
 #ifndef SLUICE_NAMES_FEED_H
 #define SLUICE_NAMES_FEED_H
 
-#include "http_inner.h"
-#include "name_heads.h"
-#include "text.h"
+#include "classify/http_inner.h"
+#include "classify/name_heads.h"
+#include "classify/text.h"
 
 enum asks {
 	ASKS_NOTHING,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "names_follow.h"
-#include "names_feed.h"
-#include "tls_record.h"
+#include "classify/names_follow.h"
+#include "classify/names_feed.h"
+#include "classify/tls_record.h"
 
 static void settle(struct feed *feed)
 {

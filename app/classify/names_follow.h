@@ -25,7 +25,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "span.h"
+#include "pipeline/vocab/span.h"
 
 #define NAME_HEAD_BYTES 8192
 

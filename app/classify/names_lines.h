@@ -5,7 +5,7 @@
 #ifndef SLUICE_NAMES_LINES_H
 #define SLUICE_NAMES_LINES_H
 
-#include "names_feed.h"
+#include "classify/names_feed.h"
 
 enum head_bits {               // of a request
 	HEAD_OPEN = 1 << 0,    // its header has begun, and has not ended

@@ -20,9 +20,9 @@
 #ifndef SLUICE_QUIC_INITIAL_H
 #define SLUICE_QUIC_INITIAL_H
 
-#include "hello_parts.h"
-#include "quic_keys.h"
-#include "text.h"
+#include "classify/hello_parts.h"
+#include "classify/quic_keys.h"
+#include "classify/text.h"
 
 #define QUIC_DATAGRAM_MIN 1200 // RFC 9000 14.1: with an Initial packet of a client
 #define QUIC_PACKETS_MAX  8    // of one datagram

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sigdb.h"
+#include "classify/sigdb.h"
 
 #define SIGNATURES_MAX SIGNATURE_USER_FIRST // of either kind; UINT16_MAX is none
 

@@ -5,7 +5,7 @@
 #define SLUICE_SIGDB_H
 
 #include <hs.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 // One Hyperscan block database for each L4 protocol and half: a flow is held only against what
 // its half may say. NULL where no signature is.

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "sigdb.h"
-#include "sigdb_code.h"
+#include "classify/sigdb.h"
+#include "generated/sigdb_code.h"
 
 #define CACHE_MAGIC      0x31424453554c5353ull // this layout; any change of it changes the number
 #define CACHE_MAX        (256u << 20)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "states.h"
+#include "classify/states.h"
 
 static_assert(APP_LINE_BYTES == CLASSIFY_PREFIX_BYTES, "row B1: 4 KiB for both halves");
 static_assert(sizeof(struct state) <= 4096 + 384, "a state is 4 KiB of bytes and little else");

@@ -4,8 +4,8 @@
 #ifndef SLUICE_STATES_H
 #define SLUICE_STATES_H
 
-#include "classify.h"
-#include "datagram_hello.h"
+#include "classify/classify.h"
+#include "classify/datagram_hello.h"
 
 #ifdef __has_feature // clang; gcc 12 only defines __SANITIZE_ADDRESS__
 #if __has_feature(address_sanitizer)

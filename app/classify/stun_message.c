@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stun_message.h"
-#include "digest.h"
+#include "classify/stun_message.h"
+#include "classify/digest.h"
 
 #define COOKIE          0x2112a442u
 #define OLD_COOKIE      0x72c64bc6u

@@ -5,7 +5,7 @@
 #ifndef SLUICE_STUN_MESSAGE_H
 #define SLUICE_STUN_MESSAGE_H
 
-#include "text.h"
+#include "classify/text.h"
 
 #define STUN_HEADER_BYTES 20
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include "app_proto.h"
-#include "octets.h"
+#include "classify/app_proto.h"
+#include "classify/octets.h"
 
 struct text {
 	const uint8_t *at;

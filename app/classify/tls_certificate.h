@@ -6,8 +6,8 @@
 #ifndef SLUICE_TLS_CERTIFICATE_H
 #define SLUICE_TLS_CERTIFICATE_H
 
-#include "host_name.h"
-#include "text.h"
+#include "classify/host_name.h"
+#include "classify/text.h"
 
 // `half` is what the server's half begins with; a wildcard is left out, with its dot.
 enum host_seen tls_certificate_name(struct text half, struct host_name *name);

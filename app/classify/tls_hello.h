@@ -11,7 +11,7 @@
 #ifndef SLUICE_TLS_HELLO_H
 #define SLUICE_TLS_HELLO_H
 
-#include "text.h"
+#include "classify/text.h"
 
 enum tls_carrier { // the letter of JA4
 	TLS_OVER_TCP = 't',

@@ -3,7 +3,7 @@
 #ifndef SLUICE_TLS_RECORD_H
 #define SLUICE_TLS_RECORD_H
 
-#include "text.h"
+#include "classify/text.h"
 
 #define TLS_RECORD_BYTES     5
 #define TLS_RECORD_MAX_BYTES (16384 + 2048) // RFC 5246 6.2.3; TLS 1.3 has less

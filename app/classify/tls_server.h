@@ -4,7 +4,7 @@
 #ifndef SLUICE_TLS_SERVER_H
 #define SLUICE_TLS_SERVER_H
 
-#include "text.h"
+#include "classify/text.h"
 
 struct tls_server_hello {
 	uint16_t version; // by supported_versions (RFC 8446 4.2.1), else of the message

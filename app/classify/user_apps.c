@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "user_apps.h"
+#include "classify/user_apps.h"
 #include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "app_id.h"
+#include "pipeline/vocab/app_id.h"
 
 #define USER_HOSTS_MAX      65536 // suffixes, of all applications
 #define USER_HOST_NAME_MAX  253   // RFC 1035 2.3.4, written out, without the root's dot

@@ -4,7 +4,7 @@
 #ifndef SLUICE_XML_H
 #define SLUICE_XML_H
 
-#include "text.h"
+#include "classify/text.h"
 
 static inline bool xml_is_space(uint8_t c)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "xmpp_offers.h"
+#include "classify/xmpp_offers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "xml.h"
+#include "classify/xml.h"
 
 #define OFFER_TTL_S 120
 

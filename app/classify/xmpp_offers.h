@@ -5,7 +5,7 @@
 #ifndef SLUICE_XMPP_OFFERS_H
 #define SLUICE_XMPP_OFFERS_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 void xmpp_offers_decode(struct decoder_state *state, const struct span *span,
 	const struct flow_ends *ends, const struct decoder_sink *sink);

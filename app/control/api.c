@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // /api/*.json: what the live page reads (docs/metrics.md describes every member). Times are
 // milliseconds since the Unix epoch.
-#include "api.h"
+#include "control/api.h"
 
 #include <errno.h>
 #include <rte_mempool.h>
@@ -9,15 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app_names.h"
-#include "attention.h"
-#include "eve.h"
-#include "http_site.h"
-#include "pulse.h"
-#include "recent.h"
-#include "selection.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/app_names.h"
+#include "control/attention.h"
+#include "control/eve.h"
+#include "control/http_site.h"
+#include "control/pulse.h"
+#include "control/recent.h"
+#include "control/selection.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 int api_finish(json_t *root, struct text *out)
 {

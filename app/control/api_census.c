@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // /api/hosts.json, /api/users.json: the largest of each, with what they use and what was blocked.
-#include "api.h"
+#include "control/api.h"
 
-#include "census.h"
-#include "eve.h"
-#include "flow_group.h"
-#include "ranking.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/census.h"
+#include "control/eve.h"
+#include "control/flow_group.h"
+#include "control/ranking.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 #define ROWS_MAX 25 // of each order
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app_names.h"
+#include "control/app_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef SLUICE_APP_NAMES_H
 #define SLUICE_APP_NAMES_H
 
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 struct app_names;
 struct app_names *app_names_new(void); // NULL: no memory

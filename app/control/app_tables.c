@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app_tables.h"
+#include "control/app_tables.h"
 #include <errno.h>
 #include <stdlib.h>
-#include "host_text.h"
-#include "nearest.h"
-#include "policy_fields.h"
+#include "control/host_text.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
 
 #define ENTRIES_MAX  1024 // of one file
 #define NETWORKS_MAX 65536

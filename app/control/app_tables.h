@@ -5,8 +5,8 @@
 #ifndef SLUICE_APP_TABLES_H
 #define SLUICE_APP_TABLES_H
 
-#include "json_strict.h"
-#include "policy.h"
+#include "control/json_strict.h"
+#include "pipeline/policy.h"
 
 struct app_table {
 	uint16_t app;

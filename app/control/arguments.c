@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "arguments.h"
+#include "control/arguments.h"
 
 #include <errno.h>
 #include <arpa/inet.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "eve.h"
+#include "control/eve.h"
 
 static bool is_listed(const char *list, const char *key)
 {

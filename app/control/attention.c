@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "attention.h"
+#include "control/attention.h"
 
 #include <inttypes.h>
 #include <rte_mempool.h>
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache_store.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/cache_store.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 #define HEART_NS      (2 * NS_PER_S) // as control_loop's
 #define UNBALANCED_S  5

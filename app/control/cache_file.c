@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cache_file.h"
+#include "control/cache_file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "address_text.h"
-#include "json_out.h"
-#include "log.h"
+#include "control/address_text.h"
+#include "control/json_out.h"
+#include "control/log.h"
 
 static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
 {

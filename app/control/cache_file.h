@@ -7,9 +7,9 @@
 #define SLUICE_CACHE_FILE_H
 
 #include <stddef.h>
-#include "app_names.h"
-#include "conn_list.h"
-#include "policy_load.h"
+#include "control/app_names.h"
+#include "control/conn_list.h"
+#include "control/policy_load.h"
 
 #define CACHE_LINE_MAX 1024 // bytes, with its newline; longer lines are refused
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cache_json.h"
+#include "control/cache_json.h"
 
-#include "selection.h"
-#include "tick.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 static void put_entry_user(
 	json_t **parent, const struct control_context *context, const struct conn_key *key)

@@ -3,8 +3,8 @@
 #ifndef SLUICE_CACHE_JSON_H
 #define SLUICE_CACHE_JSON_H
 
-#include "conn_cache.h"
-#include "control_command.h"
+#include "pipeline/conn_cache.h"
+#include "control/control_command.h"
 
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cache_store.h"
+#include "control/cache_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app_names.h"
-#include "cache_file.h"
-#include "directory.h"
-#include "inquiry.h"
-#include "log.h"
-#include "tick.h"
+#include "control/app_names.h"
+#include "control/cache_file.h"
+#include "control/directory.h"
+#include "control/inquiry.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 #define TICK_MS      50
 #define JOURNAL_ROOM (32u * CACHE_LINE_MAX) // of lines between two ticks, written when full

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "census.h"
+#include "control/census.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "address_text.h"
-#include "flow_group.h"
-#include "log.h"
-#include "tick.h"
+#include "control/address_text.h"
+#include "control/flow_group.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 #define OTHERS       (CENSUS_APPS - 1) // the place of all applications that have none
 #define BLOCK_WEIGHT 100000            // bytes that a blocked flow counts as, when one has to go

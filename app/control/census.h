@@ -12,10 +12,10 @@
 #ifndef SLUICE_CENSUS_H
 #define SLUICE_CENSUS_H
 
-#include "control_socket.h"
-#include "inquiry.h"
-#include "sink.h"
-#include "tally.h"
+#include "control/control_socket.h"
+#include "control/inquiry.h"
+#include "control/sink.h"
+#include "control/tally.h"
 
 #define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others
 #define CENSUS_FLOWS  5  // the fastest of a row

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conn_top.h"
-#include "cache_json.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/conn_top.h"
+#include "control/cache_json.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 // Entries; of more, matched is how many one lcore has. To sort them takes 20 ms with 16 lcores.
 #define COUNTED_EXACTLY 4096u

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "cache_json.h"
-#include "conn_list.h"
-#include "exemptions.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/arguments.h"
+#include "control/cache_json.h"
+#include "control/conn_list.h"
+#include "control/exemptions.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 #define TTL_MAX_S 604800
 

@@ -3,9 +3,9 @@
 // "debug" in gateway.json.
 #include <string.h>
 
-#include "control_command.h"
-#include "log.h"
-#include "tick.h"
+#include "control/control_command.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 #define STALL_MS_MAX 60000
 

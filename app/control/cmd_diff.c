@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "flow_diff.h"
-#include "policy_diff.h"
-#include "selection.h"
-#include "snapshot.h"
+#include "control/arguments.h"
+#include "control/flow_diff.h"
+#include "control/policy_diff.h"
+#include "control/selection.h"
+#include "control/snapshot.h"
 
 #define EXAMPLES_DEFAULT 10
 #define EXAMPLES_MAX     100

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "explain.h"
-#include "explain_cache.h"
-#include "flow_filter.h"
-#include "ranking.h"
-#include "selection.h"
+#include "control/arguments.h"
+#include "control/explain.h"
+#include "control/explain_cache.h"
+#include "control/flow_filter.h"
+#include "control/ranking.h"
+#include "control/selection.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
 #define LIVE_MAX       256  // records of live flows that are kept, blocked and others

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "flow_filter.h"
-#include "flow_group.h"
-#include "flow_json.h"
-#include "ranking.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/arguments.h"
+#include "control/flow_filter.h"
+#include "control/flow_group.h"
+#include "control/flow_json.h"
+#include "control/ranking.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 #define FLOW_OFFSET_MAX 100000
 

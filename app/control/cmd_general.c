@@ -3,12 +3,12 @@
 #include <rte_version.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "cache_store.h"
-#include "selection.h"
-#include "stats_sum.h"
-#include "tick.h"
-#include "troubles.h"
+#include "control/log.h"
+#include "control/cache_store.h"
+#include "control/selection.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
+#include "control/troubles.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "endpoint_cache.h"
-#include "selection.h"
-#include "tick.h"
+#include "pipeline/endpoint_cache.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 struct learned_list {
 	struct selection selection;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/arguments.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 #define ALLOW_DEFAULT_S 300 // of a condemned flow's ends
 #define ALLOW_MAX_S     86400

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/log.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 #define RELOAD_POLL_MS    5
 #define RELOAD_PATIENCE_S 10

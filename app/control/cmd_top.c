@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arguments.h"
-#include "flow_filter.h"
-#include "flow_group.h"
-#include "flow_json.h"
-#include "ranking.h"
-#include "selection.h"
+#include "control/arguments.h"
+#include "control/flow_filter.h"
+#include "control/flow_group.h"
+#include "control/flow_json.h"
+#include "control/ranking.h"
+#include "control/selection.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group
 #define TOP_HOST (TOP_GROUPS + FLOW_GROUP_HOST)

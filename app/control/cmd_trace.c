@@ -2,9 +2,9 @@
 // trace-read: what traced packets met, for who follows a flow.
 #include <netinet/in.h>
 
-#include "arguments.h"
-#include "selection.h"
-#include "trace_log.h"
+#include "control/arguments.h"
+#include "control/selection.h"
+#include "control/trace_log.h"
 
 static json_t *step_json(const struct trace_step *step)
 {

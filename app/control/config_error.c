@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config_error.h"
+#include "control/config_error.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "utf8.h"
+#include "control/utf8.h"
 
 #define LINE_BYTES_MAX 1024 // where a line that quotes too much is cut
 

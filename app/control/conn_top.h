@@ -5,9 +5,9 @@
 #ifndef SLUICE_CONN_TOP_H
 #define SLUICE_CONN_TOP_H
 
-#include "conn_list.h"
-#include "policy.h"
-#include "ranking.h"
+#include "control/conn_list.h"
+#include "pipeline/policy.h"
+#include "control/ranking.h"
 
 struct conn_top {
 	struct ranking best; // of all replicas: an entry is in each of them

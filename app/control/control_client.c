@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control_client.h"
+#include "control/control_client.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control_command.h"
-#include "log.h"
+#include "control/control_command.h"
+#include "control/log.h"
 
 struct client {
 	TAILQ_ENTRY(client) entry;

@@ -6,8 +6,8 @@
 #define SLUICE_CONTROL_COMMAND_H
 
 #include <jansson.h>
-#include "control_socket.h"
-#include "inquiry.h"
+#include "control/control_socket.h"
+#include "control/inquiry.h"
 
 struct request {
 	struct control_context *context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control_loop.h"
+#include "control/control_loop.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "hearts.h"
-#include "log.h"
-#include "tick.h"
+#include "control/hearts.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 #define DRAIN_MS  10
 #define RELOAD_MS 5

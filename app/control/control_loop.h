@@ -15,8 +15,8 @@
 #ifndef SLUICE_CONTROL_LOOP_H
 #define SLUICE_CONTROL_LOOP_H
 
-#include "control_socket.h"
-#include "hearts.h"
+#include "control/control_socket.h"
+#include "control/hearts.h"
 
 struct control_options {
 	uint32_t stats_interval_s; // EVE stats record; 0: none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control_socket.h"
+#include "control/control_socket.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -15,10 +15,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control_command.h"
-#include "control_client.h"
-#include "directory.h"
-#include "log.h"
+#include "control/control_command.h"
+#include "control/control_client.h"
+#include "control/directory.h"
+#include "control/log.h"
 
 #define BACKLOG 64
 

@@ -8,8 +8,8 @@
 // libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
-#include "exemptions.h"
-#include "reload.h"
+#include "control/exemptions.h"
+#include "control/reload.h"
 
 struct control_socket;
 struct control_context { // what commands work on; borrowed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "editions.h"
+#include "control/editions.h"
 
 void editions_follow(struct editions *editions, struct signature_edition *before,
 	struct signature_edition *signatures, uint64_t now_ns)

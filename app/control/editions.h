@@ -4,8 +4,8 @@
 #ifndef SLUICE_EDITIONS_H
 #define SLUICE_EDITIONS_H
 
-#include "lcore.h"
-#include "snapshot.h"
+#include "pipeline/lcore.h"
+#include "control/snapshot.h"
 
 // Flows that are undecided for longer, and those of the oldest edition where more have left, go on
 // with the signatures in force.

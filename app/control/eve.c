@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eve.h"
+#include "control/eve.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
-#include "address_text.h"
-#include "job.h"
+#include "control/address_text.h"
+#include "scan/job.h"
 
 static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
 {

@@ -4,10 +4,10 @@
 #ifndef SLUICE_EVE_H
 #define SLUICE_EVE_H
 
-#include "app_names.h"
-#include "greetings.h"
-#include "json_out.h"
-#include "sink.h"
+#include "control/app_names.h"
+#include "control/greetings.h"
+#include "control/json_out.h"
+#include "control/sink.h"
 
 // No event of a lcore renders longer: both sides of a greeting, each byte as an escape of six.
 #define EVE_LINE_MAX (8192 + 2 * 6 * GREETING_BYTES)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tcp_state.h"
-#include "eve.h"
-#include "tick.h"
-#include "job.h"
+#include "reassembly/tcp_state.h"
+#include "control/eve.h"
+#include "pipeline/vocab/tick.h"
+#include "scan/job.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // EVE timestamps, always UTC: a record must not depend on where it was written.
-#include "sink.h"
-#include "tick.h"
+#include "control/sink.h"
+#include "pipeline/vocab/tick.h"
 
 #include <string.h>
 

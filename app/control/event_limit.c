@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "event_limit.h"
+#include "control/event_limit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 struct count {
 	uint32_t second; // that it is of

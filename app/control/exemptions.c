@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "exemptions.h"
+#include "control/exemptions.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef SLUICE_EXPLAIN_H
 #define SLUICE_EXPLAIN_H
 
-#include "conn_list.h"
-#include "control_command.h"
+#include "control/conn_list.h"
+#include "control/control_command.h"
 
 #define EXPLAIN_EVIDENCE_MAX 1000
 #define EXPLAIN_FLOWS_MAX    EVIDENCE_FLOWS_MAX

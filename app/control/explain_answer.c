@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_json.h"
-#include "eve.h"
-#include "explain.h"
-#include "flow_json.h"
-#include "selection.h"
+#include "control/cache_json.h"
+#include "control/eve.h"
+#include "control/explain.h"
+#include "control/flow_json.h"
+#include "control/selection.h"
 
 struct row { // a flow
 	uint64_t flow_id;

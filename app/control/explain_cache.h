@@ -4,8 +4,8 @@
 #ifndef SLUICE_EXPLAIN_CACHE_H
 #define SLUICE_EXPLAIN_CACHE_H
 
-#include "conn_top.h"
-#include "explain.h"
+#include "control/conn_top.h"
+#include "control/explain.h"
 
 #define EXPLAIN_PAIRS_MAX 4100
 #define EXPLAIN_KNOWN_MAX 1024 // entries for known ends that are kept, those that live longest

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "eve.h"
-#include "explain.h"
-#include "job.h"
-#include "selection.h"
+#include "control/eve.h"
+#include "control/explain.h"
+#include "scan/job.h"
+#include "control/selection.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known
 #define PUT_RULE       (1u << 1)

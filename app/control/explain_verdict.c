@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "address_text.h"
-#include "eve.h"
-#include "explain.h"
-#include "job.h"
+#include "control/address_text.h"
+#include "control/eve.h"
+#include "control/explain.h"
+#include "scan/job.h"
 
 struct sentence {
 	const struct explain_facts *facts;

@@ -4,7 +4,7 @@
 #ifndef SLUICE_FLOW_DIFF_H
 #define SLUICE_FLOW_DIFF_H
 
-#include "control_command.h"
+#include "control/control_command.h"
 
 struct flow_diff;
 

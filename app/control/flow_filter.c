@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow_filter.h"
+#include "control/flow_filter.h"
 
 #include <string.h>
 
-#include "arguments.h"
-#include "flow_group.h"
+#include "control/arguments.h"
+#include "control/flow_group.h"
 
 static const char *const state_words[] = {
 	[FLOW_STATE_NEW] = "new",

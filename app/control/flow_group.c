@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow_group.h"
+#include "control/flow_group.h"
 
 #include <string.h>
 
-#include "ranking.h"
-#include "selection.h"
+#include "control/ranking.h"
+#include "control/selection.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 

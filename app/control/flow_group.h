@@ -4,8 +4,8 @@
 #ifndef SLUICE_FLOW_GROUP_H
 #define SLUICE_FLOW_GROUP_H
 
-#include "control_command.h"
-#include "tally.h"
+#include "control/control_command.h"
+#include "control/tally.h"
 
 #define FLOW_GROUP_NO_USER "(none)" // of addresses that are no user's
 

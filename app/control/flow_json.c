@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow_json.h"
-#include "address_text.h"
+#include "control/flow_json.h"
+#include "control/address_text.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
-#include "eve.h"
-#include "flow_filter.h"
-#include "selection.h"
-#include "tick.h"
+#include "control/eve.h"
+#include "control/flow_filter.h"
+#include "control/selection.h"
+#include "pipeline/vocab/tick.h"
 
 static const char *class_word(uint8_t lru_class)
 {

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "config_error.h"
-#include "engine.h"
+#include "control/config_error.h"
+#include "scan/engine.h"
 
 #define GATEWAY_PORTS_MAX  32
 #define GATEWAY_PAIRS_MAX  16

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gateway.h"
+#include "control/gateway.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "gateway_fields.h"
-#include "http_address.h"
-#include "nearest.h"
+#include "control/gateway_fields.h"
+#include "control/http_address.h"
+#include "control/nearest.h"
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "greetings.h"
+#include "control/greetings.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 struct assembly { // of one lcore
 	struct event head;

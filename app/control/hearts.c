@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hearts.h"
+#include "control/hearts.h"
 
 #include <inttypes.h>
 
-#include "bypass.h"
-#include "log.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "pipeline/bypass.h"
+#include "control/log.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 #define AFTER_MS 500
 

@@ -4,8 +4,8 @@
 #ifndef SLUICE_HOST_TEXT_H
 #define SLUICE_HOST_TEXT_H
 
-#include "json_strict.h"
-#include "user_apps.h"
+#include "control/json_strict.h"
+#include "classify/user_apps.h"
 
 #define HOST_TEXT_BYTES (USER_HOST_NAME_MAX + 2)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "http_client.h"
+#include "control/http_client.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "http_server.h"
-#include "log.h"
-#include "tick.h"
+#include "control/http_server.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 #define LINGER_BYTES (1u << 20) // of what a refused client still sends
 #define SPARE_NS     NS_PER_S   // a client younger than this in its state is not given up

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "http_command.h"
+#include "control/http_command.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
+#include "control/log.h"
 
 static void record(const struct http_commands *commands, const struct audit_report *report)
 {

@@ -10,10 +10,10 @@
 #ifndef SLUICE_HTTP_COMMAND_H
 #define SLUICE_HTTP_COMMAND_H
 
-#include "control_command.h"
-#include "http_parse.h"
-#include "http_site.h"
-#include "http_token.h"
+#include "control/control_command.h"
+#include "control/http_parse.h"
+#include "control/http_site.h"
+#include "control/http_token.h"
 
 #define HTTP_COMMANDS_MAX 4 // at a time
 #define HTTP_PEER_MAX     64

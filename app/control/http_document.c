@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "http_document.h"
+#include "control/http_document.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "page_files.h"
-#include "tick.h"
+#include "generated/page_files.h"
+#include "pipeline/vocab/tick.h"
 
 #define METRICS_MS 500
 #define API_MS     200

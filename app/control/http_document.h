@@ -6,8 +6,8 @@
 #ifndef SLUICE_HTTP_DOCUMENT_H
 #define SLUICE_HTTP_DOCUMENT_H
 
-#include "http_parse.h"
-#include "http_site.h"
+#include "control/http_parse.h"
+#include "control/http_site.h"
 
 struct http_document {
 	unsigned refs;

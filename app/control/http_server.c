@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "http_server.h"
+#include "control/http_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "census.h"
-#include "directory.h"
-#include "http_address.h"
-#include "http_client.h"
-#include "log.h"
-#include "pulse.h"
-#include "recent.h"
+#include "control/census.h"
+#include "control/directory.h"
+#include "control/http_address.h"
+#include "control/http_client.h"
+#include "control/log.h"
+#include "control/pulse.h"
+#include "control/recent.h"
 
 #define BACKLOG 64
 

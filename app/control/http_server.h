@@ -11,8 +11,8 @@
 #ifndef SLUICE_HTTP_SERVER_H
 #define SLUICE_HTTP_SERVER_H
 
-#include "gateway.h"
-#include "http_site.h"
+#include "control/gateway.h"
+#include "control/http_site.h"
 
 #define HTTP_CLIENTS_MAX 64
 #define HTTP_HEAD_S      5  // from a request's first byte to its empty line

@@ -3,8 +3,8 @@
 #ifndef SLUICE_HTTP_SITE_H
 #define SLUICE_HTTP_SITE_H
 
-#include "control_socket.h"
-#include "text.h"
+#include "control/control_socket.h"
+#include "control/text.h"
 
 struct http_counts { // of the server itself
 	uint64_t connections;

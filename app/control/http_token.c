@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "http_token.h"
+#include "control/http_token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 static int refuse(char *err, size_t err_len, const char *path, const char *what)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "inquiry.h"
+#include "control/inquiry.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/queue.h>
 #include <sys/time.h>
 
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 #define POLL_US      2000   // while somebody waits
 #define POLL_NEXT_US 100    // a page has come, and there are more

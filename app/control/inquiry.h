@@ -6,7 +6,7 @@
 #define SLUICE_INQUIRY_H
 
 #include <event2/event.h>
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 #define INQUIRY_PAGE       512  // records of a page
 #define INQUIRY_SILENCE_MS 2000 // without any progress of a lcore

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects whose keys are rows of a table.
-#include "json_strict.h"
+#include "control/json_strict.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "json_hint.h"
+#include "control/json_hint.h"
 
 const char *json_field_key(const struct json_field *field)
 {

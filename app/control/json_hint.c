@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "json_hint.h"
+#include "control/json_hint.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "json_strict.h"
-#include "nearest.h"
+#include "control/json_strict.h"
+#include "control/nearest.h"
 
 #define LIST_MAX 64 // CPUs of a range that are written out
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "l7_pattern.h"
+#include "control/l7_pattern.h"
 
 #define USERSPACE_PATTERN "userspace pattern="
 #define USERSPACE_FLAGS   "userspace flags="

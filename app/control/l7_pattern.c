@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "l7_pattern.h"
+#include "control/l7_pattern.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

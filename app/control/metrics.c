@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "metrics.h"
+#include "control/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache_store.h"
-#include "census.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/cache_store.h"
+#include "control/census.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 #define LATENCY_FIRST_SHIFT 10 // 1.024 us
 #define LATENCY_LAST_SHIFT  30 // 1.07 s

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <rte_mempool.h>
 
-#include "metrics.h"
-#include "stats_sum.h"
+#include "control/metrics.h"
+#include "control/stats_sum.h"
 
 struct lcores { // labels, made once for all families
 	unsigned n;

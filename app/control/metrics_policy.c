@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "app_names.h"
-#include "metrics.h"
-#include "pulse.h"
+#include "control/app_names.h"
+#include "control/metrics.h"
+#include "control/pulse.h"
 
 #define NO_APP  "(unknown)"
 #define NO_RULE "(default)"

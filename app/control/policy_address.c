@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nearest.h"
-#include "policy_fields.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
 
 // "10.1.2.3/8" -> "10.0.0.0/8": what was probably meant.
 static void network_of(const char *text, char *out, size_t out_len)

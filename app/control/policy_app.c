@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "host_text.h"
-#include "policy_fields.h"
-#include "signature_load.h"
+#include "control/host_text.h"
+#include "control/policy_fields.h"
+#include "control/signature_load.h"
 
 #define ID_MAX         40 // a signature's id holds it and a number
 #define TITLE_MAX      80

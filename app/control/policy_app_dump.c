@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "applications" as JSON again.
 #include <netinet/in.h>
-#include "policy_fields.h"
+#include "control/policy_fields.h"
 
 static json_t *regex_json(const struct signature *signature)
 {

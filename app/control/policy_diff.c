@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "policy_diff.h"
+#include "control/policy_diff.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // and application families written out.
 #include <arpa/inet.h>
 #include <string.h>
-#include "policy_fields.h"
+#include "control/policy_fields.h"
 
 static int append_text(json_t *array, int family, const uint8_t *bytes, unsigned prefix)
 {

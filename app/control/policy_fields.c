@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "policy_fields.h"
+#include "control/policy_fields.h"
 #include <netinet/in.h>
 
 const char *const policy_action_words[] = {"pass", "drop", "reset", "scan", NULL};

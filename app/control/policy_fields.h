@@ -4,9 +4,9 @@
 #ifndef SLUICE_POLICY_FIELDS_H
 #define SLUICE_POLICY_FIELDS_H
 
-#include "app_names.h"
-#include "json_strict.h"
-#include "policy_load.h"
+#include "control/app_names.h"
+#include "control/json_strict.h"
+#include "control/policy_load.h"
 
 extern const char *const policy_action_words[];     // by enum action
 extern const char *const policy_mode_words[];       // by enum mode

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "nearest.h"
-#include "policy_fields.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
 
 #define DSCPS_MAX 64
 

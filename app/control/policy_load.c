@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "policy_load.h"
+#include "control/policy_load.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "policy_fields.h"
+#include "control/policy_fields.h"
 
 void policy_default(struct policy *policy)
 {

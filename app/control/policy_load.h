@@ -4,9 +4,9 @@
 #ifndef SLUICE_POLICY_LOAD_H
 #define SLUICE_POLICY_LOAD_H
 
-#include "app_names.h"
-#include "config_error.h"
-#include "policy.h"
+#include "control/app_names.h"
+#include "control/config_error.h"
+#include "pipeline/policy.h"
 
 struct rule_names; // uid <-> id, grows for ever, owned by the control core
 struct rule_names *rule_names_new(void);

@@ -2,8 +2,8 @@
 // "match" of a rule: what traffic it is for.
 #include <netinet/in.h>
 #include <string.h>
-#include "nearest.h"
-#include "policy_fields.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
 
 // Runs `one` for each string of the list.
 static void each_word(const struct json_at *at, struct rule_reader *reader,

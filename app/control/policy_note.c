@@ -2,7 +2,7 @@
 // Comments in policy.json: what a rule or a set is for, kept for `policy show` and `explain`.
 #include <stdlib.h>
 #include <string.h>
-#include "policy_fields.h"
+#include "control/policy_fields.h"
 
 // Text for a person: no control characters, which would break lines that show it.
 static bool want_comment(const struct json_at *at, const char **out)

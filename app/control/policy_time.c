@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nearest.h"
-#include "policy_fields.h"
-#include "zone_file.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
+#include "control/zone_file.h"
 
 #define SPANS_MAX 64 // of one window
 #define ALL_DAYS  0x7f

@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "nearest.h"
-#include "policy_fields.h"
+#include "control/nearest.h"
+#include "control/policy_fields.h"
 
 #define USER_ADDRESSES_MAX 65536 // of one user
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pulse.h"
+#include "control/pulse.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/time.h>
 
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 static uint64_t peek(const uint64_t *word)
 {

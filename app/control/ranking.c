@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "ranking.h"
+#include "control/ranking.h"
 
 #include <stdlib.h>
 

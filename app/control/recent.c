@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "recent.h"
+#include "control/recent.h"
 
 #include <string.h>
 

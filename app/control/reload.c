@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reload.h"
+#include "control/reload.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "builder.h"
-#include "editions.h"
-#include "log.h"
-#include "rule_totals.h"
-#include "snapshot.h"
+#include "control/builder.h"
+#include "control/editions.h"
+#include "control/log.h"
+#include "control/rule_totals.h"
+#include "control/snapshot.h"
 
 #define CACHE_DAYS 30
 

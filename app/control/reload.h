@@ -4,11 +4,11 @@
 #ifndef SLUICE_RELOAD_H
 #define SLUICE_RELOAD_H
 
-#include "app_names.h"
-#include "gateway.h"
-#include "lcore.h"
-#include "policy_load.h"
-#include "sink.h"
+#include "control/app_names.h"
+#include "control/gateway.h"
+#include "pipeline/lcore.h"
+#include "control/policy_load.h"
+#include "control/sink.h"
 
 struct reload;
 struct snapshot;

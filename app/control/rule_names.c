@@ -3,7 +3,7 @@
 // a rule that went away is never taken for another's.
 #include <stdlib.h>
 #include <string.h>
-#include "policy_load.h"
+#include "control/policy_load.h"
 
 struct rule_names {
 	struct app_names *apps;

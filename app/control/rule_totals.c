@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rule_totals.h"
+#include "control/rule_totals.h"
 
 #include <errno.h>
 #include <stdlib.h>

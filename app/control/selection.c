@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "selection.h"
+#include "control/selection.h"
 
 #include <string.h>
 
-#include "address_text.h"
-#include "arguments.h"
-#include "eve.h"
-#include "realm.h"
+#include "control/address_text.h"
+#include "control/arguments.h"
+#include "control/eve.h"
+#include "pipeline/realm.h"
 
 bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature_load.h"
+#include "control/signature_load.h"
 #include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "app_tables.h"
-#include "json_strict.h"
+#include "control/app_tables.h"
+#include "control/json_strict.h"
 
 #define SIGNATURES_MAX 16384
 #define WHY_MAX        512

@@ -12,7 +12,7 @@
 #ifndef SLUICE_SIGNATURE_LOAD_H
 #define SLUICE_SIGNATURE_LOAD_H
 
-#include "classify.h"
+#include "classify/classify.h"
 
 struct app_tables;
 struct config_errors;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signature_order.h"
+#include "control/signature_order.h"
 
 #include <errno.h>
 #include <stdlib.h>

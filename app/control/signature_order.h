@@ -4,7 +4,7 @@
 #ifndef SLUICE_SIGNATURE_ORDER_H
 #define SLUICE_SIGNATURE_ORDER_H
 
-#include "classify.h"
+#include "classify/classify.h"
 
 // So many ids that went keep their place (signature_is_gone), for what still names them; beyond
 // that, new ids take the first of those places.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sink.h"
+#include "control/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "directory.h"
-#include "log.h"
-#include "sink_line.h"
+#include "control/directory.h"
+#include "control/log.h"
+#include "control/sink_line.h"
 
 static void tell_greeting(void *ctx, const struct greeting_record *record);
 

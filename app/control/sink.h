@@ -5,10 +5,10 @@
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 
-#include "app_names.h"
-#include "event_limit.h"
-#include "lcore.h"
-#include "policy_load.h"
+#include "control/app_names.h"
+#include "control/event_limit.h"
+#include "pipeline/lcore.h"
+#include "control/policy_load.h"
 
 struct sink;
 struct greeting_record;

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "directory.h"
-#include "log.h"
-#include "sink_line.h"
+#include "control/directory.h"
+#include "control/log.h"
+#include "control/sink_line.h"
 
 int sink_file_open(const struct sink *sink)
 {

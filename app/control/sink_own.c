@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink_line.h"
-#include "stats_sum.h"
+#include "control/sink_line.h"
+#include "control/stats_sum.h"
 
 #define POLICY_ERRORS_MAX 20
 #define POLICY_LINE_MAX   (32u << 10)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "snapshot.h"
+#include "control/snapshot.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app_tables.h"
-#include "directory.h"
-#include "log.h"
-#include "rule_totals.h"
-#include "signature_load.h"
-#include "signature_order.h"
+#include "control/app_tables.h"
+#include "control/directory.h"
+#include "control/log.h"
+#include "control/rule_totals.h"
+#include "control/signature_load.h"
+#include "control/signature_order.h"
 
 static_assert(EDITION_SCRATCHES_MAX >= POLICY_LCORES_MAX, "a scratch for each lcore");
 

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "policy_load.h"
+#include "control/policy_load.h"
 
 struct signature_set;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stats_sum.h"
+#include "control/stats_sum.h"
 
 #include <rte_mempool.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "bypass.h"
-#include "slab.h"
-#include "tick.h"
+#include "pipeline/bypass.h"
+#include "reassembly/slab.h"
+#include "pipeline/vocab/tick.h"
 
 // struct stats has nothing but 64-bit members.
 #define STATS_WORDS (offsetof(struct stats, heartbeat_ns) / sizeof(uint64_t) + 1)

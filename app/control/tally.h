@@ -4,7 +4,7 @@
 #ifndef SLUICE_TALLY_H
 #define SLUICE_TALLY_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 #define TALLY_KEYS_MAX 65536
 

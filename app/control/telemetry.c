@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "telemetry.h"
+#include "control/telemetry.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control_command.h"
-#include "log.h"
-#include "stats_sum.h"
-#include "tick.h"
+#include "control/control_command.h"
+#include "control/log.h"
+#include "control/stats_sum.h"
+#include "pipeline/vocab/tick.h"
 
 enum state {
 	STATE_FREE,

@@ -4,7 +4,7 @@
 #ifndef SLUICE_TRACE_LOG_H
 #define SLUICE_TRACE_LOG_H
 
-#include "sink.h"
+#include "control/sink.h"
 
 #define TRACE_LOG_STEPS 8192
 

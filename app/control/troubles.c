@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "troubles.h"
+#include "control/troubles.h"
 
-#include "cache_store.h"
-#include "stats_sum.h"
+#include "control/cache_store.h"
+#include "control/stats_sum.h"
 
 const char *trouble_word(enum trouble trouble)
 {

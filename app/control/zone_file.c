@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "zone_file.h"
+#include "control/zone_file.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "nearest.h"
-#include "zone_rule.h"
+#include "control/nearest.h"
+#include "control/zone_rule.h"
 
 #define FILE_MAX_BYTES 65536 // the longest of tzdata has 3.5 KB
 #define HEADER_BYTES   44

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "zone_rule.h"
+#include "control/zone_rule.h"
 #include <ctype.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "both_ends.h"
+#include "pipeline/both_ends.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "seq.h"
+#include "reassembly/seq.h"
 
 static bool is_one_way(const struct lcore *lcore, const struct pkt *pkt)
 {

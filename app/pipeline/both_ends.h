@@ -17,8 +17,8 @@
 #ifndef SLUICE_BOTH_ENDS_H
 #define SLUICE_BOTH_ENDS_H
 
-#include "flow_table.h"
-#include "lcore.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/lcore.h"
 
 // A TCP packet of `half`, before anything else of the stub is changed by it.
 void both_ends_stub(

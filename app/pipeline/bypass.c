@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bypass.h"
+#include "pipeline/bypass.h"
 
 #include <errno.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "loop.h"
-#include "parse.h"
-#include "tx.h"
-#include "walk.h"
+#include "pipeline/loop.h"
+#include "pipeline/parse.h"
+#include "pipeline/tx.h"
+#include "pipeline/walk.h"
 
 int bypass_new(struct dataplane *dp, unsigned index)
 {

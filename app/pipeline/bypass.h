@@ -9,7 +9,7 @@
 #ifndef SLUICE_BYPASS_H
 #define SLUICE_BYPASS_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 // The standby's side of dp->lcores[index], into dp->standbys[index]. After the queues were dealt
 // and the rings connected. -ENOMEM. Freed with the lcore (lcore_free).

@@ -4,7 +4,7 @@
 #ifndef SLUICE_CHECKSUM_H
 #define SLUICE_CHECKSUM_H
 
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 
 // Of a packet of class PKT_IP: sets PKT_CSUM_GOOD or PKT_CSUM_BAD, from the driver's word where it
 // speaks of the inspected header (no tunnel) and says good, else by computing. Bad is also an IPv4

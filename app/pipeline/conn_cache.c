@@ -4,11 +4,11 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
-#include "conn_slots.h"
-#include "decide.h"
-#include "flow_event.h"
-#include "hints.h"
-#include "lcore.h"
+#include "pipeline/conn_slots.h"
+#include "pipeline/decide.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hints.h"
+#include "pipeline/lcore.h"
 
 struct conn_cache *conn_cache_new(unsigned capacity, const struct hash_seed *seed, int socket)
 {

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "parse.h"
-#include "policy.h"
+#include "pipeline/parse.h"
+#include "pipeline/policy.h"
 
 struct lcore;
 struct conn_cache;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection cache's entries as a whole: what ends by time, or all at once, and what is shown.
-#include "conn_slots.h"
-#include "lcore.h"
+#include "pipeline/conn_slots.h"
+#include "pipeline/lcore.h"
 
 unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)
 {

@@ -3,9 +3,9 @@
 #ifndef SLUICE_CONN_SLOTS_H
 #define SLUICE_CONN_SLOTS_H
 
-#include "chains.h"
-#include "conn_cache.h"
-#include "event.h"
+#include "pipeline/vocab/chains.h"
+#include "pipeline/conn_cache.h"
+#include "pipeline/event.h"
 
 #define NONE CHAIN_END
 

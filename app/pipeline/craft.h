@@ -8,7 +8,7 @@
 #define SLUICE_CRAFT_H
 
 #include <stdbool.h>
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 
 struct craft_reset {
 	const uint8_t *l2; // L2 header of a packet that travels the same way; borrowed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "decide.h"
+#include "pipeline/decide.h"
 
 static bool ports_match(const struct rule *rule, const struct decide_input *input)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "endpoint_cache.h"
+#include "pipeline/endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>
-#include "chains.h"
-#include "lcore.h"
+#include "pipeline/vocab/chains.h"
+#include "pipeline/lcore.h"
 
 #define NONE    CHAIN_END
 #define TELLERS 1024 // counters; two tellers that share one share their part

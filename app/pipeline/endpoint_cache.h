@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "app_proto.h"
-#include "hash_seed.h"
+#include "classify/app_proto.h"
+#include "pipeline/vocab/hash_seed.h"
 
 struct lcore;
 struct endpoint_cache;

@@ -9,9 +9,9 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "classify.h"
-#include "stream_report.h"
-#include "verdict.h"
+#include "classify/classify.h"
+#include "pipeline/vocab/stream_report.h"
+#include "pipeline/vocab/verdict.h"
 
 enum event_type {
 	EVENT_FLOW,      // a flow ended

@@ -4,8 +4,8 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "flow_event.h"
-#include "walk.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/walk.h"
 
 int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)
 {

@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 #define EVIDENCE_BYTES       16
 #define EVIDENCE_LOOSE_PER_S 100 // per lcore

@@ -14,8 +14,8 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "app_proto.h"
-#include "hash_seed.h"
+#include "classify/app_proto.h"
+#include "pipeline/vocab/hash_seed.h"
 
 struct lcore;
 struct flow_cold;

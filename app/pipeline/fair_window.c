@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fair_window.h"
+#include "pipeline/fair_window.h"
 #include <string.h>
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 bool fair_window_is_full(struct fair_window *window, bool inside, unsigned limit, uint64_t now_ns)
 {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "hash_seed.h"
+#include "pipeline/vocab/hash_seed.h"
 
 #define FAIR_WINDOW_SLOTS 128 // a power of two
 #define FAIR_WINDOW_FEW   8   // a source's part of the limit when half of it is used up

@@ -17,12 +17,12 @@
 #ifndef SLUICE_FLOW_H
 #define SLUICE_FLOW_H
 
-#include "app_proto.h"
-#include "names_follow.h"
-#include "parse.h"
-#include "policy.h"
-#include "stream_report.h"
-#include "tick.h"
+#include "classify/app_proto.h"
+#include "classify/names_follow.h"
+#include "pipeline/parse.h"
+#include "pipeline/policy.h"
+#include "pipeline/vocab/stream_report.h"
+#include "pipeline/vocab/tick.h"
 
 struct lcore;
 

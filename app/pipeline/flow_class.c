@@ -2,9 +2,9 @@
 // Which time-out class an entry belongs to, by what is known of its ends.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "fault.h"
-#include "flow_pool.h"
-#include "tcp_state.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_pool.h"
+#include "reassembly/tcp_state.h"
 
 #define R(symbol, word, rank) [FLOW_CLASS_##symbol] = (rank),
 const uint8_t flow_class_rank[FLOW_CLASS_MAX] = {FLOW_CLASSES(R)};

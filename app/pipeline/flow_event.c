@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include <netinet/in.h>
-#include "flow_event.h"
-#include "frame_marks.h"
-#include "tcp_state.h"
-#include "flow_rate.h"
-#include "hold.h"
-#include "lcore.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/frame_marks.h"
+#include "reassembly/tcp_state.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/hold.h"
+#include "pipeline/lcore.h"
 
 #define INVALID_EVENTS_PER_S 20
 

@@ -3,9 +3,9 @@
 #ifndef SLUICE_FLOW_EVENT_H
 #define SLUICE_FLOW_EVENT_H
 
-#include "event.h"
-#include "flow_table.h"
-#include "job.h"
+#include "pipeline/event.h"
+#include "pipeline/flow_table.h"
+#include "scan/job.h"
 
 // Such a record has room on the lcore's ring now.
 bool event_has_room(const struct lcore *lcore, enum event_room room);

@@ -3,11 +3,11 @@
 // ended.
 #include <limits.h>
 #include <string.h>
-#include "fault.h"
-#include "flow_event.h"
-#include "inspect.h"
-#include "flow_pool.h"
-#include "hold.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/inspect.h"
+#include "pipeline/flow_pool.h"
+#include "pipeline/hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
 // a NAT; a table that only watches may be a little shorter on what has never carried payload. In an

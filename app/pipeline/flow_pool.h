@@ -3,8 +3,8 @@
 #ifndef SLUICE_FLOW_POOL_H
 #define SLUICE_FLOW_POOL_H
 
-#include "flow_table.h"
-#include "lcore.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/lcore.h"
 
 #define POOL_NONE UINT32_MAX
 

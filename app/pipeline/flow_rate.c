@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "flow_rate.h"
-#include "flow_event.h"
-#include "flow_table.h"
-#include "lcore.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/lcore.h"
 
 static uint32_t units(const struct flow *flow)
 {

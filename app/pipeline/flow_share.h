@@ -7,7 +7,7 @@
 #ifndef SLUICE_FLOW_SHARE_H
 #define SLUICE_FLOW_SHARE_H
 
-#include "parse.h"
+#include "pipeline/parse.h"
 
 #define FLOW_SHARE_SLOTS 4096 // a power of two
 

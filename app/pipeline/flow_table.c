@@ -2,7 +2,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
-#include "flow_pool.h"
+#include "pipeline/flow_pool.h"
 
 static int keys_init(struct flow_keys *keys, uint32_t size, size_t slot_bytes, int socket)
 {

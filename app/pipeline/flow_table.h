@@ -3,10 +3,10 @@
 #ifndef SLUICE_FLOW_TABLE_H
 #define SLUICE_FLOW_TABLE_H
 
-#include "chains.h"
-#include "event.h"
-#include "flow.h"
-#include "flow_share.h"
+#include "pipeline/vocab/chains.h"
+#include "pipeline/event.h"
+#include "pipeline/flow.h"
+#include "pipeline/flow_share.h"
 
 // What a lookup gives: an index into the flow pool, or into the stub pool with FLOW_REF_STUB.
 #define FLOW_REF_NONE UINT32_MAX

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "fragments.h"
+#include "pipeline/fragments.h"
 
 #include <netinet/in.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "bypass.h"
-#include "checksum.h"
-#include "fault.h"
-#include "flow_event.h"
-#include "fragments_bundle.h"
-#include "owner.h"
-#include "parse_layers.h"
-#include "tx.h"
+#include "pipeline/bypass.h"
+#include "pipeline/checksum.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/fragments_bundle.h"
+#include "pipeline/owner.h"
+#include "pipeline/parse_layers.h"
+#include "pipeline/tx.h"
 
 // A view: room for what a stage may put in front, headers, and the longest datagram.
 #define VIEW_BYTES   (RTE_PKTMBUF_HEADROOM + PARSE_WINDOW + FRAG_DATAGRAM_MAX + 1)

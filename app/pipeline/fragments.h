@@ -22,8 +22,8 @@
 #ifndef SLUICE_FRAGMENTS_H
 #define SLUICE_FRAGMENTS_H
 
-#include "frag.h"
-#include "walk.h"
+#include "reassembly/frag.h"
+#include "pipeline/walk.h"
 
 struct fragments;
 

@@ -7,7 +7,7 @@
 #define SLUICE_FRAGMENTS_BUNDLE_H
 
 #include <stdbool.h>
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 
 static inline bool bundle_is(struct rte_mbuf *m)
 {

@@ -5,8 +5,8 @@
 #ifndef SLUICE_FRAME_MARKS_H
 #define SLUICE_FRAME_MARKS_H
 
-#include "flow.h"
-#include "pkt.h"
+#include "pipeline/flow.h"
+#include "pipeline/vocab/pkt.h"
 
 #define MAC_BYTES 6
 

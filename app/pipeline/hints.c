@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hints.h"
-#include "inspect_learned.h"
-#include "lcore.h"
+#include "pipeline/hints.h"
+#include "pipeline/inspect_learned.h"
+#include "pipeline/lcore.h"
 
 static void send_hint(struct lcore *lcore, const struct hint *hint, unsigned spare)
 {

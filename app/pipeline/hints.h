@@ -5,10 +5,10 @@
 #ifndef SLUICE_HINTS_H
 #define SLUICE_HINTS_H
 
-#include "conn_cache.h"
-#include "classify.h"
-#include "endpoint_cache.h"
-#include "expect.h"
+#include "pipeline/conn_cache.h"
+#include "classify/classify.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/expect.h"
 
 struct lcore;
 

@@ -13,8 +13,8 @@
 #ifndef SLUICE_HOLD_H
 #define SLUICE_HOLD_H
 
-#include "walk.h"
-#include "worker.h"
+#include "pipeline/walk.h"
+#include "scan/worker.h"
 
 // The scan lcores of a gateway, as data lcores see them. Constant after start.
 struct hold_workers {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a verdict does to its flow.
-#include "flow_event.h"
-#include "hold.h"
-#include "inspect.h"
-#include "teardown.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hold.h"
+#include "pipeline/inspect.h"
+#include "pipeline/teardown.h"
 
 static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "impair.h"
+#include "pipeline/impair.h"
 
 #include <errno.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
-#include "impair_fate.h"
-#include "lcore.h"
-#include "tx.h"
+#include "pipeline/impair_fate.h"
+#include "pipeline/lcore.h"
+#include "pipeline/tx.h"
 
 struct departure {
 	uint64_t due_ns;

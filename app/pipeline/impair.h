@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <rte_mbuf.h>
-#include "verdict.h"
+#include "pipeline/vocab/verdict.h"
 
 struct lcore;
 struct impair;

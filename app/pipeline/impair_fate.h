@@ -27,8 +27,8 @@
 #ifndef SLUICE_IMPAIR_FATE_H
 #define SLUICE_IMPAIR_FATE_H
 
-#include "impair.h"
-#include "parse.h"
+#include "pipeline/impair.h"
+#include "pipeline/parse.h"
 
 #define IMPAIR_BLOCK     1448 // a segment of 1,500 octets with timestamps
 #define IMPAIR_FLOW_SETS 1024

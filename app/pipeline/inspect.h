@@ -6,9 +6,9 @@
 
 #include <netinet/in.h>
 #include <rte_prefetch.h>
-#include "span.h"
-#include "tcp_track.h"
-#include "walk.h"
+#include "pipeline/vocab/span.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/walk.h"
 
 struct inspection {
 	struct lcore *lcore;

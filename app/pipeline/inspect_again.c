@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "inspect_again.h"
+#include "pipeline/inspect_again.h"
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
-#include "both_ends.h"
-#include "fault.h"
-#include "flow_table.h"
+#include "pipeline/both_ends.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_table.h"
 
 #define AGAIN_LAST (1u << 30)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "inspect_learned.h"
+#include "pipeline/inspect_learned.h"
 #include <netinet/in.h>
 #include <string.h>
-#include "fault.h"
-#include "flow_event.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
 
 // Keyed: nobody can speak from an address that takes the share of another.
 static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])

@@ -5,8 +5,8 @@
 #ifndef SLUICE_INSPECT_LEARNED_H
 #define SLUICE_INSPECT_LEARNED_H
 
-#include "endpoint_cache.h"
-#include "inspect.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/inspect.h"
 
 // A decoder's sinks; `ctx` is the struct inspection.
 void learned_expectation(void *ctx, const struct expectation *expectation);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "inspect_names.h"
+#include "pipeline/inspect_names.h"
 #include <netinet/in.h>
 #include <string.h>
-#include "flow_table.h"
-#include "host_name.h"
+#include "pipeline/flow_table.h"
+#include "classify/host_name.h"
 
 // What a request is that names nobody's host.
 static uint16_t known_as(const struct names_follow *names, uint16_t app)

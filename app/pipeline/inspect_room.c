@@ -3,8 +3,8 @@
 // The flow ends as a whole, as it does when the flow table is full: what comes of it next is a new
 // entry, so it is classified again, and never passes for what it was.
 #include <netinet/in.h>
-#include "flow_event.h"
-#include "inspect.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/inspect.h"
 
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait
 // for ever would else keep out all others. What is refused is sent again meanwhile (TCP).

@@ -3,13 +3,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "flow_event.h"
-#include "hold.h"
-#include "refuse.h"
-#include "inspect.h"
-#include "resegment.h"
-#include "seq.h"
-#include "tx.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hold.h"
+#include "pipeline/refuse.h"
+#include "pipeline/inspect.h"
+#include "pipeline/resegment.h"
+#include "reassembly/seq.h"
+#include "pipeline/tx.h"
 
 #define WORK_BUDGET 128 // held packets and copies worked off in one turn
 #define AGE_BUDGET  16  // connections whose held packets are looked at in one turn

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tracker has to say, told: counters, anomalies, gauges, a look at a flow's halves.
 #include <netinet/tcp.h>
-#include "flow_event.h"
-#include "hold.h"
-#include "inspect.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hold.h"
+#include "pipeline/inspect.h"
 
 static void count_limit(struct stats *stats, enum stream_target target)
 {

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include "flow_table.h"
-#include "fragments.h"
-#include "inspect.h"
-#include "lcore.h"
-#include "tx.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/fragments.h"
+#include "pipeline/inspect.h"
+#include "pipeline/lcore.h"
+#include "pipeline/tx.h"
 
 static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
 	unsigned size, int socket, unsigned flags)

@@ -9,22 +9,22 @@
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
-#include "app_usage.h"
-#include "event.h"
-#include "evidence.h"
-#include "fair_window.h"
-#include "flow.h"
-#include "frag.h"
-#include "hints.h"
-#include "histogram.h"
-#include "impair.h"
-#include "lease.h"
-#include "owner.h"
-#include "stage_meter.h"
-#include "stats.h"
-#include "stream_tap.h"
-#include "tcp_track.h"
-#include "tick.h"
+#include "pipeline/app_usage.h"
+#include "pipeline/event.h"
+#include "pipeline/evidence.h"
+#include "pipeline/fair_window.h"
+#include "pipeline/flow.h"
+#include "reassembly/frag.h"
+#include "pipeline/hints.h"
+#include "pipeline/vocab/histogram.h"
+#include "pipeline/impair.h"
+#include "pipeline/lease.h"
+#include "pipeline/owner.h"
+#include "pipeline/stage_meter.h"
+#include "pipeline/vocab/stats.h"
+#include "pipeline/stream_tap.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/vocab/tick.h"
 
 #define LCORES_MAX    POLICY_LCORES_MAX
 #define PORTS_MAX     32

@@ -2,21 +2,21 @@
 // The order of the stages (ARCHITECTURE section 5), and an lcore's turn around them.
 #include <netinet/in.h>
 #include <rte_prefetch.h>
-#include "bypass.h"
-#include "fault.h"
-#include "flow_event.h"
-#include "fragments.h"
-#include "hold.h"
-#include "impair.h"
-#include "inspect.h"
-#include "inspect_learned.h"
-#include "loop.h"
-#include "operator.h"
-#include "parse_counts.h"
-#include "query.h"
-#include "trace.h"
-#include "tx.h"
-#include "walk.h"
+#include "pipeline/bypass.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/fragments.h"
+#include "pipeline/hold.h"
+#include "pipeline/impair.h"
+#include "pipeline/inspect.h"
+#include "pipeline/inspect_learned.h"
+#include "pipeline/loop.h"
+#include "pipeline/operator.h"
+#include "pipeline/parse_counts.h"
+#include "pipeline/query.h"
+#include "pipeline/trace.h"
+#include "pipeline/tx.h"
+#include "pipeline/walk.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
 #define IMPAIRED_BURSTS   16  // per turn

@@ -4,8 +4,8 @@
 #ifndef SLUICE_LOOP_H
 #define SLUICE_LOOP_H
 
-#include "lcore.h"
-#include "tx.h"
+#include "pipeline/lcore.h"
+#include "pipeline/tx.h"
 
 // Takes n mbufs as received (struct pkt: in_port, link, rx_ns and input flags set, the rest
 // undefined) through every stage. Ports, replay, tests, fuzzers and benches call this same

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include <netinet/in.h>
-#include "flow_event.h"
-#include "operator.h"
-#include "teardown.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/operator.h"
+#include "pipeline/teardown.h"
 
 static const union flow_key *key_at(const struct lcore *lcore, uint32_t ref, bool *v6)
 {

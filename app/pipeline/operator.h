@@ -4,7 +4,7 @@
 #ifndef SLUICE_OPERATOR_H
 #define SLUICE_OPERATOR_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 // Not of what is condemned already. Returns the resets that were sent; where there were none, what
 // comes next is answered. `cache`: enum cache_mode of the entry that is learned.

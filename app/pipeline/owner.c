@@ -2,8 +2,8 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <rte_byteorder.h>
-#include "lcore.h"
-#include "owner.h"
+#include "pipeline/lcore.h"
+#include "pipeline/owner.h"
 
 // Toeplitz with the key 6d5a6d5a...: bit i (from the top) of a word, set, adds the 32 key bits that
 // begin at bit i. Only the lowest bits choose the slot. BIT(w, i) is what bit i of w adds to them.

@@ -11,7 +11,7 @@
 #ifndef SLUICE_OWNER_H
 #define SLUICE_OWNER_H
 
-#include "parse.h"
+#include "pipeline/parse.h"
 
 struct dataplane;
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include "pkt.h"
-#include "realm.h"
+#include "pipeline/vocab/pkt.h"
+#include "pipeline/realm.h"
 
 // Headers are looked for in at most this many bytes of a frame: what needs more is UNSUPPORTED.
 // That is all of a jumbo frame: hosts bound the number of options, not that of headers.

@@ -6,7 +6,7 @@
 #define SLUICE_PARSE_LAYERS_H
 
 #include <stdbool.h>
-#include "parse.h"
+#include "pipeline/parse.h"
 
 // What parse leaves of struct pkt.flags.
 #define PARSE_KEPT_FLAGS                                                             \

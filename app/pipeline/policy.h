@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "app_id.h"
-#include "app_networks.h"
-#include "classify.h"
-#include "mac_set.h"
-#include "time_window.h"
-#include "user_map.h"
-#include "verdict.h"
+#include "pipeline/vocab/app_id.h"
+#include "pipeline/app_networks.h"
+#include "classify/classify.h"
+#include "pipeline/mac_set.h"
+#include "pipeline/time_window.h"
+#include "pipeline/user_map.h"
+#include "pipeline/vocab/verdict.h"
 
 #define POLICY_RULES_MAX  4096
 #define POLICY_ID_MAX     64

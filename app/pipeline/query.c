@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "inspect.h"
-#include "flow_event.h"
-#include "flow_rate.h"
-#include "inspect.h"
-#include "operator.h"
-#include "query.h"
+#include "pipeline/inspect.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/inspect.h"
+#include "pipeline/operator.h"
+#include "pipeline/query.h"
 
 // Slots looked at per turn. A flow that is shown costs some cache misses, an empty slot next to
 // nothing: a turn shall not last longer than the receive rings can wait.

@@ -3,7 +3,7 @@
 #ifndef SLUICE_QUERY_H
 #define SLUICE_QUERY_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 void query_step(struct lcore *lcore);
 

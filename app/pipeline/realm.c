@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "realm.h"
-#include "fault.h"
+#include "pipeline/realm.h"
+#include "pipeline/vocab/fault.h"
 #include <string.h>
 
 enum { ADD_TAG = 1, ADD_SESSION, ADD_TUNNEL }; // what a hash is of

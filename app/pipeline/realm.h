@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "hash_seed.h"
+#include "pipeline/vocab/hash_seed.h"
 
 #define REALM_HASHED (1u << 31)
 #define REALM_PPPOE  (1u << 30) // session << 12 | tag; else inner tag << 12 | outer tag

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "refuse.h"
+#include "pipeline/refuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "both_ends.h"
-#include "datagram_hello.h"
-#include "fault.h"
-#include "flow_event.h"
-#include "seq.h"
-#include "teardown.h"
+#include "pipeline/both_ends.h"
+#include "classify/datagram_hello.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "reassembly/seq.h"
+#include "pipeline/teardown.h"
 
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 

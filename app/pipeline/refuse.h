@@ -12,8 +12,8 @@
 #ifndef SLUICE_REFUSE_H
 #define SLUICE_REFUSE_H
 
-#include "decide.h"
-#include "inspect.h"
+#include "pipeline/decide.h"
+#include "pipeline/inspect.h"
 
 // The walk's flow or stub, which may be gone afterwards (walk->ref). The packet is to be dropped.
 // `addresses_alone`: the rule would refuse it whatever it carries.

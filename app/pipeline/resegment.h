@@ -5,8 +5,8 @@
 #define SLUICE_RESEGMENT_H
 
 #include <stdbool.h>
-#include "flow.h"
-#include "pkt.h"
+#include "pipeline/flow.h"
+#include "pipeline/vocab/pkt.h"
 
 struct segment_times {
 	bool present;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "reuse.h"
+#include "pipeline/reuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "both_ends.h"
-#include "flow_event.h"
-#include "hold.h"
-#include "inspect.h"
-#include "inspect_learned.h"
-#include "resegment.h"
+#include "pipeline/both_ends.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hold.h"
+#include "pipeline/inspect.h"
+#include "pipeline/inspect_learned.h"
+#include "pipeline/resegment.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick
 #define ANEW_TICKS(ns)  ((ns) >> ANEW_TICK_SHIFT)

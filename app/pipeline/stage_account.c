@@ -4,21 +4,21 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "both_ends.h"
-#include "flow_event.h"
-#include "flow_rate.h"
-#include "frame_marks.h"
-#include "hold.h"
-#include "inspect.h"
-#include "inspect_again.h"
-#include "inspect_learned.h"
-#include "refuse.h"
-#include "resegment.h"
-#include "reuse.h"
-#include "seq.h"
-#include "tcp_state.h"
-#include "tx.h"
-#include "walk.h"
+#include "pipeline/both_ends.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/flow_rate.h"
+#include "pipeline/frame_marks.h"
+#include "pipeline/hold.h"
+#include "pipeline/inspect.h"
+#include "pipeline/inspect_again.h"
+#include "pipeline/inspect_learned.h"
+#include "pipeline/refuse.h"
+#include "pipeline/resegment.h"
+#include "pipeline/reuse.h"
+#include "reassembly/seq.h"
+#include "reassembly/tcp_state.h"
+#include "pipeline/tx.h"
+#include "pipeline/walk.h"
 
 static bool is_tcp(const struct pkt *pkt)
 {

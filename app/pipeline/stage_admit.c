@@ -4,10 +4,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "decide.h"
-#include "flow_event.h"
-#include "teardown.h"
-#include "walk.h"
+#include "pipeline/decide.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/teardown.h"
+#include "pipeline/walk.h"
 
 #define CONDEMNED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS          1  // at most one answer per 67 ms and condemned flow

@@ -2,14 +2,14 @@
 // The decision on a flow, and what follows from it: told, remembered, torn down.
 #include <netinet/in.h>
 #include <string.h>
-#include "decide.h"
-#include "fault.h"
-#include "flow_event.h"
-#include "hold.h"
-#include "inspect.h"
-#include "refuse.h"
-#include "teardown.h"
-#include "walk.h"
+#include "pipeline/decide.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/hold.h"
+#include "pipeline/inspect.h"
+#include "pipeline/refuse.h"
+#include "pipeline/teardown.h"
+#include "pipeline/walk.h"
 
 static void learn(struct lcore *lcore, struct walk *walk, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)

@@ -4,15 +4,15 @@
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
-#include "both_ends.h"
-#include "checksum.h"
-#include "flow_event.h"
-#include "inspect.h"
-#include "inspect_again.h"
-#include "both_ends.h"
-#include "inspect_learned.h"
-#include "refuse.h"
-#include "inspect_names.h"
+#include "pipeline/both_ends.h"
+#include "pipeline/checksum.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/inspect.h"
+#include "pipeline/inspect_again.h"
+#include "pipeline/both_ends.h"
+#include "pipeline/inspect_learned.h"
+#include "pipeline/refuse.h"
+#include "pipeline/inspect_names.h"
 
 // Its flow is asked for with each packet, until the rules on the tunnel's ends let it pass.
 static bool refuses_tunnel(struct lcore *lcore, struct walk *walk, uint16_t flow_flags)

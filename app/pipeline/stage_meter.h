@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 enum {
 	METER_PARSE,   // bytes -> struct pkt and key

@@ -6,8 +6,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "tcp_normalize.h"
-#include "walk.h"
+#include "pipeline/tcp_normalize.h"
+#include "pipeline/walk.h"
 
 static bool is_ours_alone(const struct rte_mbuf *m)
 {

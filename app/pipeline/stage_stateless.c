@@ -4,12 +4,12 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "decide.h"
-#include "fault.h"
-#include "flow_event.h"
-#include "fragments.h"
-#include "parse_layers.h"
-#include "walk.h"
+#include "pipeline/decide.h"
+#include "pipeline/vocab/fault.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/fragments.h"
+#include "pipeline/parse_layers.h"
+#include "pipeline/walk.h"
 
 #define ICMP_REDIRECT    5
 #define ICMPV6_REDIRECT  137

@@ -8,7 +8,7 @@
 #define SLUICE_STREAM_TAP_H
 
 #include <stdint.h>
-#include "span.h"
+#include "pipeline/vocab/span.h"
 
 struct lcore;
 

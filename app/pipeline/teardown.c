@@ -2,9 +2,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "craft.h"
-#include "teardown.h"
-#include "tx.h"
+#include "pipeline/craft.h"
+#include "pipeline/teardown.h"
+#include "pipeline/tx.h"
 
 static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
 {

@@ -5,7 +5,7 @@
 #ifndef SLUICE_TRACE_H
 #define SLUICE_TRACE_H
 
-#include "walk.h"
+#include "pipeline/walk.h"
 
 void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum verdict verdict);
 

@@ -8,7 +8,7 @@
 #ifndef SLUICE_TX_H
 #define SLUICE_TX_H
 
-#include "lcore.h"
+#include "pipeline/lcore.h"
 
 // Sends `m` out of the peer of its in_port. Takes it.
 void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m);

@@ -4,10 +4,10 @@
 #ifndef SLUICE_WALK_H
 #define SLUICE_WALK_H
 
-#include "conn_cache.h"
-#include "flow_table.h"
-#include "frame_marks.h"
-#include "lcore.h"
+#include "pipeline/conn_cache.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/frame_marks.h"
+#include "pipeline/lcore.h"
 
 struct walk {
 	struct rte_mbuf *m;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "frag.h"
+#include "reassembly/frag.h"
 
 #include <assert.h>
 #include <string.h>
 #include <rte_common.h>
 #include <rte_malloc.h>
-#include "chains.h"
+#include "pipeline/vocab/chains.h"
 
 #define NONE CHAIN_END
 

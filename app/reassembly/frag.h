@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <rte_mbuf.h>
-#include "hash_seed.h"
+#include "pipeline/vocab/hash_seed.h"
 
 #define FRAG_DATAGRAM_MAX 65535u
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "q2.h"
+#include "reassembly/q2.h"
 
 static int segment_order(const struct segment *a, const struct segment *b)
 {

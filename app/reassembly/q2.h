@@ -20,7 +20,7 @@
 #include <bsd/sys/queue.h>
 #include <bsd/sys/tree.h>
 #include <rte_mbuf.h>
-#include "slab.h"
+#include "reassembly/slab.h"
 
 enum segment_kind {
 	SEGMENT_COPY,

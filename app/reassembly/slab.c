@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "slab.h"
+#include "reassembly/slab.h"
 
 // Nothing is written here: without hugepages, memory that is never needed is never given.
 void slab_init(struct slab *slab, void *memory, uint32_t n)

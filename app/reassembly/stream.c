@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "track_work.h"
+#include "reassembly/track_work.h"
 
 #define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there
 #define PATIENT_AHEAD   16384 // the same where its bytes were acknowledged and nobody waits

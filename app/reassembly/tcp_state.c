@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/tcp.h>
-#include "tcp_state.h"
+#include "reassembly/tcp_state.h"
 
 struct transition {
 	uint8_t from, event, to;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/tcp.h>
-#include "track_work.h"
+#include "reassembly/track_work.h"
 
 #ifdef SLUICE_MUTATIONS
 enum track_mutation track_mutation;

@@ -13,11 +13,11 @@
 #ifndef SLUICE_TCP_TRACK_H
 #define SLUICE_TCP_TRACK_H
 
-#include "q2.h"
-#include "span.h"
-#include "stream_look.h"
-#include "stream_report.h"
-#include "verdict.h"
+#include "reassembly/q2.h"
+#include "pipeline/vocab/span.h"
+#include "pipeline/vocab/stream_look.h"
+#include "pipeline/vocab/stream_report.h"
+#include "pipeline/vocab/verdict.h"
 
 #define TRACK_NONE         0  // no state: indices begin at 1
 #define TRACK_DRAIN_BUDGET 32 // copies consumed with one packet, or in one step of track_work

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "track_work.h"
+#include "reassembly/track_work.h"
 
 static uint8_t bits_of(const struct tcp_half *half)
 {

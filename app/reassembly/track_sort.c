@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/tcp.h>
-#include "pkt.h"
-#include "track_work.h"
+#include "pipeline/vocab/pkt.h"
+#include "reassembly/track_work.h"
 
 #define ONE_SIDED_KEPT 65536 // bytes behind `next` that are kept where no acknowledgement is seen
 

@@ -3,9 +3,9 @@
 #ifndef SLUICE_TRACK_WORK_H
 #define SLUICE_TRACK_WORK_H
 
-#include "mutation.h"
-#include "seq.h"
-#include "tcp_track.h"
+#include "reassembly/mutation.h"
+#include "reassembly/seq.h"
+#include "reassembly/tcp_track.h"
 
 #define FORGET_BUDGET 64 // blocks given back by one acknowledgement
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include <rte_malloc.h>
-#include "track_work.h"
+#include "reassembly/track_work.h"
 
 #define SMALL_WINDOW 40 // blocks: 64 KiB, and what the ends of segments waste
 

@@ -10,8 +10,8 @@
 #define SLUICE_SCAN_ENGINE_H
 
 #include <stddef.h>
-#include "job.h"
-#include "span.h"
+#include "scan/job.h"
+#include "pipeline/vocab/span.h"
 
 #define SCAN_SCRIPT_MAX 16
 #define SCAN_JOBS_MAX   4096 // in one instance; a power of two

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <rte_malloc.h>
-#include "engine.h"
-#include "tick.h"
+#include "scan/engine.h"
+#include "pipeline/vocab/tick.h"
 
 #define JOB_NONE UINT32_MAX
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scan_link.h"
+#include "scan/scan_link.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include <stdatomic.h>
 #include <rte_ring.h>
-#include "job.h"
+#include "scan/job.h"
 
 #define SCAN_RING 1024 // jobs, verdicts; a power of two
 

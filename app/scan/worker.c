@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "worker.h"
+#include "scan/worker.h"
 
 #include <errno.h>
 #include <stdio.h>

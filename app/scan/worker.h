@@ -5,8 +5,8 @@
 #ifndef SLUICE_SCAN_WORKER_H
 #define SLUICE_SCAN_WORKER_H
 
-#include "engine.h"
-#include "scan_link.h"
+#include "scan/engine.h"
+#include "scan/scan_link.h"
 
 struct scan_worker;
 

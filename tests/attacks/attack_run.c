@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "capture.h"
-#include "flow_table.h"
+#include "pipeline/flow_table.h"
 #include "pipe_control.h"
 
 #define ROW_BYTES   16384

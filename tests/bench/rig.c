@@ -8,13 +8,13 @@
 #include <unistd.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
-#include "checksum.h"
-#include "flow_table.h"
-#include "policy_load.h"
+#include "pipeline/checksum.h"
+#include "pipeline/flow_table.h"
+#include "control/policy_load.h"
 #include "rig.h"
-#include "app_tables.h"
-#include "signature_load.h"
-#include "tx.h"
+#include "control/app_tables.h"
+#include "control/signature_load.h"
+#include "pipeline/tx.h"
 
 #define POOL_SIZE  8191
 #define POOL_CACHE 256

@@ -5,7 +5,7 @@
 #ifndef SLUICE_BENCH_RIG_H
 #define SLUICE_BENCH_RIG_H
 
-#include "loop.h"
+#include "pipeline/loop.h"
 
 #define RIG_INSIDE     0
 #define RIG_OUTSIDE    1

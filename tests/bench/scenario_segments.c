@@ -4,9 +4,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "flow_table.h"
+#include "pipeline/flow_table.h"
 #include "scenario_work.h"
-#include "stream_tap.h"
+#include "pipeline/stream_tap.h"
 
 // Flows under inspection: a tap keeps them there, the policy has decided, and nobody looks at the
 // bytes, so that what is beyond the same packets of decided flows is the tracker's. Each round

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parser of the control socket's commands: every line is answered exactly once, with an object
 // that says OK or NOK.
-#include "control_command.h"
+#include "control/control_command.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_control.h"
-#include "log.h"
+#include "control/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

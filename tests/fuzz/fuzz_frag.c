@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../lib/packet.h"
-#include "frag.h"
-#include "tick.h"
+#include "reassembly/frag.h"
+#include "pipeline/vocab/tick.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

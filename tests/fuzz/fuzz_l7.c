@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "classify.h"
+#include "classify/classify.h"
 #include "config_check.h"
-#include "l7_pattern.h"
+#include "control/l7_pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

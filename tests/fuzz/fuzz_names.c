@@ -2,12 +2,12 @@
 // What a client asks for over a TCP connection: pieces make no difference to the names that are
 // found, places come back, and where a request is awaited, or servers differ, the one that follows
 // is found. The first octet says how the rest is cut.
-#include "app_proto.h"
-#include "hash_seed.h"
-#include "host_name.h"
-#include "name_heads.h"
-#include "names_follow.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "pipeline/vocab/hash_seed.h"
+#include "classify/host_name.h"
+#include "classify/name_heads.h"
+#include "classify/names_follow.h"
+#include "classify/tls_record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -6,9 +6,9 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "classify.h"
-#include "dns_answer.h"
-#include "bittorrent_peers.h"
+#include "classify/classify.h"
+#include "classify/dns_answer.h"
+#include "classify/bittorrent_peers.h"
 #include "canned_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -5,7 +5,7 @@
 // parts.
 #include <stdlib.h>
 #include <string.h>
-#include "stun_message.h"
+#include "classify/stun_message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "packet.h"
-#include "tcp_track.h"
+#include "reassembly/tcp_track.h"
 
 #define STEP        9
 #define STEPS_MAX   300

@@ -5,7 +5,7 @@
 #define SLUICE_TEST_CANNED_REQUESTS_H
 
 #include <string.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 struct canned_request {
 	const char *app;

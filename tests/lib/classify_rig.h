@@ -6,7 +6,7 @@
 #define SLUICE_TEST_CLASSIFY_RIG_H
 
 #include <stddef.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 struct rig {
 	struct sigdb *db;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 #define FLOWS_MAX 65536
 

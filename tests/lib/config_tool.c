@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "gateway.h"
-#include "policy_load.h"
-#include "signature_load.h"
+#include "control/gateway.h"
+#include "control/policy_load.h"
+#include "control/signature_load.h"
 
 static char folder[] = "/tmp/config_tool_XXXXXX";
 

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "fake_control.h"
-#include "tick.h"
-#include "trace_log.h"
+#include "pipeline/vocab/tick.h"
+#include "control/trace_log.h"
 
 uint64_t clock_offset_ns;
 

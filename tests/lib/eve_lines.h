@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 #define T0 (1695017621ull * NS_PER_S + 532140000)
 

@@ -4,6 +4,6 @@
 #ifndef SLUICE_FAKE_APPS_H
 #define SLUICE_FAKE_APPS_H
 
-#include "classify.h"
+#include "classify/classify.h"
 
 #endif

@@ -5,8 +5,8 @@
 #define SLUICE_FAKE_CONTROL_H
 
 #include <stdatomic.h>
-#include "lcore.h"
-#include "policy_load.h"
+#include "pipeline/lcore.h"
+#include "control/policy_load.h"
 
 // A dataplane of n lcores with event and query rings; two ports "lan" and "wan".
 struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr);

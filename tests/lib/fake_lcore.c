@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct query *query)
 {

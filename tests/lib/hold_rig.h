@@ -3,9 +3,9 @@
 #ifndef SLUICE_TEST_HOLD_RIG_H
 #define SLUICE_TEST_HOLD_RIG_H
 
-#include "flow_table.h"
-#include "hold.h"
-#include "operator.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/hold.h"
+#include "pipeline/operator.h"
 #include "pipe.h"
 
 #define MSS   1000u

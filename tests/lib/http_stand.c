@@ -24,11 +24,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app_id.h"
+#include "pipeline/vocab/app_id.h"
 #include "fake_control.h"
-#include "http_server.h"
-#include "log.h"
-#include "tick.h"
+#include "control/http_server.h"
+#include "control/log.h"
+#include "pipeline/vocab/tick.h"
 
 struct stand {
 	struct world world;

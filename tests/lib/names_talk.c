@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "user_apps.h"
+#include "classify/user_apps.h"
 
 static struct rig *rig; // the repository's signatures
 

@@ -15,7 +15,7 @@
 #define SLUICE_TEST_PACKET_H
 
 #include <stdbool.h>
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 
 #define PACKET_MAX        4096
 #define PACKET_LAYERS_MAX 32

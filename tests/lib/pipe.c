@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
-#include "checksum.h"
+#include "pipeline/checksum.h"
 #include "pipe.h"
-#include "tx.h"
+#include "pipeline/tx.h"
 
 const char *pipe_eal_mb = "256";
 unsigned pipe_mbufs = 1023;

@@ -6,8 +6,8 @@
 #ifndef SLUICE_TEST_PIPE_H
 #define SLUICE_TEST_PIPE_H
 
-#include "loop.h"
-#include "scan_link.h"
+#include "pipeline/loop.h"
+#include "scan/scan_link.h"
 
 #define PIPE_INSIDE   0
 #define PIPE_OUTSIDE  1

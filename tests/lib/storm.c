@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "flow_table.h"
-#include "gateway.h"
-#include "names_follow.h"
+#include "pipeline/flow_table.h"
+#include "control/gateway.h"
+#include "classify/names_follow.h"
 #include "run_limits.h"
 #include "storm.h"
 

@@ -9,10 +9,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "checksum.h"
-#include "flow_table.h"
-#include "inspect.h"
-#include "stream_tap.h"
+#include "pipeline/checksum.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/inspect.h"
+#include "pipeline/stream_tap.h"
 
 #define SERVER_NUMBERS 0x5000 // its first, beyond the client's
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include "conversation.h"
 #ifdef SLUICE_FAULTS
-#include "fault.h"
-#include "mutation.h"
+#include "pipeline/vocab/fault.h"
+#include "reassembly/mutation.h"
 #endif
 
 #define CASES_PER_CHILD 64 // of one policy (conversation_make)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "frag.h"
+#include "reassembly/frag.h"
 #include "packet.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 #define TIMEOUT (30 * NS_PER_S)
 

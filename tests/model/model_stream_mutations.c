@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "mutation.h"
+#include "reassembly/mutation.h"
 #include "stream_campaign.h"
 #include "stream_pipe.h"
 

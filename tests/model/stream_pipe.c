@@ -7,9 +7,9 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "inspect.h"
+#include "pipeline/inspect.h"
 #include "stream_pipe.h"
-#include "tx.h"
+#include "pipeline/tx.h"
 
 #define BLOCKS     512 // of the slab
 #define FEW_BLOCKS 16

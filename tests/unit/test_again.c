@@ -16,7 +16,7 @@
 #include <rte_mbuf.h>
 #include "../lib/packet.h"
 #include "again_port.h"
-#include "tx.h"
+#include "pipeline/tx.h"
 
 #define FRAMES 1000000
 

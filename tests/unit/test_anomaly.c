@@ -9,9 +9,9 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe_evidence.h"
-#include "flow_event.h"
+#include "pipeline/flow_event.h"
 #include "../lib/packet.h"
-#include "parse.h"
+#include "pipeline/parse.h"
 
 #define ONE_SOURCE_PER_S (ANOMALY_EVENTS_PER_S / 2)
 

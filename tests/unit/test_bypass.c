@@ -9,8 +9,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/wire.h"
-#include "bypass.h"
-#include "tx.h"
+#include "pipeline/bypass.h"
+#include "pipeline/tx.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};
 static const uint8_t pause_frame[60] = {

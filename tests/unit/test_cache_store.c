@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "cache_file.h"
-#include "cache_store.h"
-#include "log.h"
+#include "control/cache_file.h"
+#include "control/cache_store.h"
+#include "control/log.h"
 
 #define LCORES 3
 

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "census.h"
+#include "control/census.h"
 #include "fake_control.h"
-#include "flow_group.h"
-#include "http_site.h"
-#include "tick.h"
+#include "control/flow_group.h"
+#include "control/http_site.h"
+#include "pipeline/vocab/tick.h"
 
 #define ROWS  64
 #define SHOWN 25 // of each order

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "classify_rig.h"
 #include "quic_craft.h"
-#include "user_apps.h"
+#include "classify/user_apps.h"
 
 #define WIKI ((uint16_t)(app_count() + 1))
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify.h"
+#include "classify/classify.h"
 
 struct set {
 	struct sigdb *db;

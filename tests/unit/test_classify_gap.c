@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "asked.h"
+#include "classify/asked.h"
 #include "classify_rig.h"
 
 static struct rig *rig;

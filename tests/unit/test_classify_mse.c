@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "chance.h"
+#include "classify/chance.h"
 #include "classify_rig.h"
-#include "mse.h"
+#include "classify/mse.h"
 
 static struct rig *rig;
 

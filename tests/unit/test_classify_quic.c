@@ -10,8 +10,8 @@
 #include <cmocka.h>
 #include "classify_rig.h"
 #include "quic_craft.h"
-#include "text.h"
-#include "user_apps.h"
+#include "classify/text.h"
+#include "classify/user_apps.h"
 
 #define WIKI ((uint16_t)(app_count() + 1))
 

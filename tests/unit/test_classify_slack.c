@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "sigdb.h"
+#include "classify/sigdb.h"
 
 #define ROOM 4096u // of two pages' size or more, and of no fraction of one
 

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "stun_message.h"
-#include "user_apps.h"
+#include "classify/stun_message.h"
+#include "classify/user_apps.h"
 
 #define COOKIE "\x21\x12\xa4\x42"
 #define ID     "abcdefghijkl"

@@ -10,8 +10,8 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "host_name.h"
-#include "user_apps.h"
+#include "classify/host_name.h"
+#include "classify/user_apps.h"
 
 static uint16_t own(unsigned n)
 {

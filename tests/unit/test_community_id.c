@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Community ID v1 against published vectors (github.com/corelight/community-id-spec) and libcrypto,
 // and EVE timestamps against gmtime.
-#include "sink.h"
+#include "control/sink.h"
 
 #include <openssl/evp.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 struct vector {
 	const char *a;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A full connection cache on several lcores: what is kept of it, and what it is told to come to.
-#include "conn_top.h"
+#include "control/conn_top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "explain_cache.h"
+#include "control/explain_cache.h"
 
 #define ENTRIES 60000u
 #define LCORES  3

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "control_command.h"
-#include "tick.h"
-#include "trace_log.h"
+#include "control/control_command.h"
+#include "pipeline/vocab/tick.h"
+#include "control/trace_log.h"
 
 static void simple_commands(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signals, timers and the watch over hearts, in the real loop with its real clock.
-#include "control_loop.h"
+#include "control/control_loop.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 static uint64_t now_ns(void)
 {

@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "control_client.h"
-#include "inquiry.h"
-#include "tick.h"
+#include "control/control_client.h"
+#include "control/inquiry.h"
+#include "pipeline/vocab/tick.h"
 
 static void a_silent_lcore_is_told_and_keeps_its_memory(void **state)
 {

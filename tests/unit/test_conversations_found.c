@@ -7,8 +7,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "conn_cache.h"
-#include "flow_table.h"
+#include "pipeline/conn_cache.h"
+#include "pipeline/flow_table.h"
 
 #define HANDSHAKE_LENGTH 68
 static const char handshake[] = "\x13"

@@ -11,9 +11,9 @@
 #include <netinet/tcp.h>
 #include <arpa/inet.h>
 #include <cmocka.h>
-#include "craft.h"
+#include "pipeline/craft.h"
 #include "packet.h"
-#include "parse.h"
+#include "pipeline/parse.h"
 
 static struct rte_mbuf *out_new(uint8_t link)
 {

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "flow_table.h"
-#include "inspect_again.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/inspect_again.h"
 
 #define ID "abcdefghij0123456789"
 

@@ -10,9 +10,9 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "endpoint_cache.h"
-#include "flow_table.h"
-#include "user_apps.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/flow_table.h"
+#include "classify/user_apps.h"
 
 #define ID "abcdefghij0123456789"
 

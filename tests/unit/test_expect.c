@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "expect.h"
-#include "flow_event.h"
-#include "flow_table.h"
+#include "pipeline/expect.h"
+#include "pipeline/flow_event.h"
+#include "pipeline/flow_table.h"
 
 #define CLIENT 7
 #define SERVER 22

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fair_window.h"
-#include "tick.h"
+#include "pipeline/fair_window.h"
+#include "pipeline/vocab/tick.h"
 
 #define LIMIT 40u
 

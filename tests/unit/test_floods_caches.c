@@ -16,8 +16,8 @@
 #include <cmocka.h>
 #include "../lib/forged.h"
 #include "../lib/storm.h"
-#include "evidence.h"
-#include "user_apps.h"
+#include "pipeline/evidence.h"
+#include "classify/user_apps.h"
 
 #define ID          "abcdefghij0123456789"
 #define SERVER      0x00c80001 // of honest traffic

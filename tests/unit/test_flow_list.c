@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "app_id.h"
-#include "tick.h"
+#include "pipeline/vocab/app_id.h"
+#include "pipeline/vocab/tick.h"
 
 #define N (2 * FLOWS)
 

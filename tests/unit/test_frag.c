@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "frag.h"
+#include "reassembly/frag.h"
 #include "packet.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 #define HEADER  14 // bytes of a frame before its piece
 #define TIMEOUT (30 * NS_PER_S)

@@ -12,8 +12,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
-#include "checksum.h"
-#include "tx.h"
+#include "pipeline/checksum.h"
+#include "pipeline/tx.h"
 
 static uint64_t dropped(const struct pipe *pipe, enum drop_reason reason)
 {

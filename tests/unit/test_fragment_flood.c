@@ -15,9 +15,9 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
-#include "bypass.h"
-#include "checksum.h"
-#include "tx.h"
+#include "pipeline/bypass.h"
+#include "pipeline/checksum.h"
+#include "pipeline/tx.h"
 
 #define FLOOD 1000000u
 #define EVERY 100u // fragments between two packets of the transfer

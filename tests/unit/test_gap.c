@@ -11,10 +11,10 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "endpoint_cache.h"
-#include "flow_table.h"
-#include "hold.h"
-#include "stream_tap.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/hold.h"
+#include "pipeline/stream_tap.h"
 
 #define ID      "abcdefghij0123456789"
 #define MSS     1400u

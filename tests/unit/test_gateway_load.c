@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "error_list.h"
-#include "gateway.h"
+#include "control/gateway.h"
 
 // Tests are written with ' for ".
 static char *quoted(const char *text)

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "flow.h"
-#include "gateway.h"
+#include "pipeline/flow.h"
+#include "control/gateway.h"
 
 static void test_defaults(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What flows' ends say of themselves, from the lcores' events to records: both sides joined, those
 // for which there is no room, and garbage.
-#include "sink.h"
+#include "control/sink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "eve.h"
+#include "control/eve.h"
 #include "eve_lines.h"
 
 // A field of a greeting, as greeting.h packs them.

@@ -13,9 +13,9 @@
 #include <cmocka.h>
 #include <rte_cycles.h>
 #include "../lib/pipe.h"
-#include "chains.h"
-#include "flow_table.h"
-#include "fragments.h"
+#include "pipeline/vocab/chains.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/fragments.h"
 
 #define KEYS   16000
 #define SPREAD 10 // entries of a chain that nobody aimed at; one more is a matter of 10^-6

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a heart that rests is told, to whom, and what is done about it; with the test's clock.
-#include "hearts.h"
+#include "control/hearts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "bypass.h"
+#include "pipeline/bypass.h"
 #include "eve_lines.h"
 
 #define LOOK_NS (HEARTS_WATCH_MS * NS_PER_MS)

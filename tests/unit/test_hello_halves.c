@@ -11,7 +11,7 @@
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
 #include "quic_craft.h"
-#include "user_apps.h"
+#include "classify/user_apps.h"
 
 #define BLOCKED    ((uint16_t)(app_count() + 1))
 #define BLOCKED_AT "bad.example"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "histogram.h"
+#include "pipeline/vocab/histogram.h"
 
 static void every_time_is_in_the_bucket_that_holds_it(void **state)
 {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/heap.h"
-#include "http_document.h"
-#include "tick.h"
+#include "control/http_document.h"
+#include "pipeline/vocab/tick.h"
 
 static uint64_t clock_ns = NS_PER_S;
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "http_address.h"
-#include "http_parse.h"
+#include "control/http_address.h"
+#include "control/http_parse.h"
 
 // The status of `text`, which is a whole head, or one that goes wrong before its end.
 static int status_of(const char *text, size_t length, struct http_request *out)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "fake_control.h"
 #include "lcore_launch.h"
-#include "reload.h"
+#include "control/reload.h"
 
 #define LCORES  3
 #define RELOADS 60

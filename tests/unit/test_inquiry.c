@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions to data lcores: the memory that a lcore may write to stays until it has answered, even
 // when whoever asked has gone, or has been told that there is no answer.
-#include "inquiry.h"
+#include "control/inquiry.h"
 
 #include <event2/event.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 static uint64_t now;
 static unsigned ends, pages;

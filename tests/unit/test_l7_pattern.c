@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "classify.h"
-#include "l7_pattern.h"
+#include "classify/classify.h"
+#include "control/l7_pattern.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "flow_table.h"
-#include "names_follow.h"
-#include "user_apps.h"
+#include "pipeline/flow_table.h"
+#include "classify/names_follow.h"
+#include "classify/user_apps.h"
 
 static char big[20000], big2[20000];
 

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "app_proto.h"
-#include "hash_seed.h"
-#include "name_heads.h"
+#include "classify/app_proto.h"
+#include "pipeline/vocab/hash_seed.h"
+#include "classify/name_heads.h"
 
 #define PLACES   32
 #define NS_PER_S UINT64_C(1000000000)

@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "walk.h"
+#include "pipeline/walk.h"
 
 #define MOST 8 // names of three applications
 

@@ -13,9 +13,9 @@
 #include <rte_cycles.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "endpoint_cache.h"
-#include "flow_table.h"
-#include "user_apps.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/flow_table.h"
+#include "classify/user_apps.h"
 
 #define ID    "abcdefghij0123456789"
 #define FIXED 51820 // both ends' port of the victim's WireGuard

@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "packet.h"
-#include "parse.h"
+#include "pipeline/parse.h"
 
 #define EITHER_SIDE ((uint16_t)~PKT_A_TO_B)
 

@@ -20,8 +20,8 @@
 #include "netlink.h"
 #include "port.h"
 #include "port_link.h"
-#include "tick.h"
-#include "tx.h"
+#include "pipeline/vocab/tick.h"
+#include "pipeline/tx.h"
 
 #define SELF     77                 // our netlink address
 #define IFF_RUNS (IFF_UP | 0x10000) // IFF_LOWER_UP

@@ -17,15 +17,15 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include "capture.h"
-#include "conn_cache.h"
+#include "pipeline/conn_cache.h"
 #include "eal.h"
-#include "endpoint_cache.h"
-#include "evidence.h"
-#include "expect.h"
-#include "hints.h"
+#include "pipeline/endpoint_cache.h"
+#include "pipeline/evidence.h"
+#include "pipeline/expect.h"
+#include "pipeline/hints.h"
 #include "lcore_launch.h"
 #include "mbuf_pool.h"
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 #include "port.h"
 
 #define LCORES 3

@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "config_error.h"
-#include "json_out.h"
-#include "log.h"
-#include "utf8.h"
+#include "control/config_error.h"
+#include "control/json_out.h"
+#include "control/log.h"
+#include "control/utf8.h"
 
 static char written[4096];
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "reload.h"
+#include "control/reload.h"
 
 struct world {
 	struct dataplane *dp;

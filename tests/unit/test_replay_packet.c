@@ -13,9 +13,9 @@
 #include <cmocka.h>
 
 #include "capture.h"
-#include "checksum.h"
+#include "pipeline/checksum.h"
 #include "eal.h"
-#include "pkt.h"
+#include "pipeline/vocab/pkt.h"
 
 #define SYN 0x02
 #define ACK 0x10

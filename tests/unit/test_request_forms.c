@@ -11,11 +11,11 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "flow_table.h"
-#include "hold.h"
-#include "http_head.h"
-#include "names_follow.h"
-#include "user_apps.h"
+#include "pipeline/flow_table.h"
+#include "pipeline/hold.h"
+#include "classify/http_head.h"
+#include "classify/names_follow.h"
+#include "classify/user_apps.h"
 
 #define S(text)   text, sizeof(text) - 1
 #define NAMED     "Host: blocked.example\r\n\r\n"

@@ -10,8 +10,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "flow_table.h"
-#include "tcp_state.h"
+#include "pipeline/flow_table.h"
+#include "reassembly/tcp_state.h"
 
 static const char handshake[] = "\x13"
 				"BitTorrent protocol"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <rte_eal.h>
-#include "tick.h"
-#include "worker.h"
+#include "pipeline/vocab/tick.h"
+#include "scan/worker.h"
 
 #define T0 (1000 * NS_PER_S)
 

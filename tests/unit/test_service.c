@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "cache_store.h"
+#include "control/cache_store.h"
 #include "fake_control.h"
 #include "options.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 struct world {
 	struct dataplane *dp;

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <cmocka.h>
 #include "../lib/wire.h"
-#include "bypass.h"
+#include "pipeline/bypass.h"
 #include "standby.h"
-#include "tx.h"
+#include "pipeline/tx.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};
 

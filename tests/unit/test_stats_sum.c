@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums, the ledger, and the shape of the statistics object.
-#include "stats_sum.h"
+#include "control/stats_sum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_control.h"
-#include "tick.h"
+#include "pipeline/vocab/tick.h"
 
 static struct dataplane *three_lcores(void)
 {

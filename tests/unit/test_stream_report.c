@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "stream_report.h"
+#include "pipeline/vocab/stream_report.h"
 
 static void gaps_add_up_and_saturate(void **state)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums by key: bounded, and spread whatever the keys are.
-#include "tally.h"
+#include "control/tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "tcp_state.h"
+#include "reassembly/tcp_state.h"
 
 static enum tcp_state live(enum tcp_state state, const enum tcp_event *events, unsigned n)
 {

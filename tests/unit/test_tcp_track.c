@@ -8,7 +8,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "packet.h"
-#include "tcp_track.h"
+#include "reassembly/tcp_track.h"
 
 #define HEADER 54
 #define WINDOW 60000

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <openssl/evp.h>
-#include "tls_hello.h"
-#include "tls_server.h"
+#include "classify/tls_hello.h"
+#include "classify/tls_server.h"
 
 struct message {
 	uint8_t bytes[4096];

@@ -11,8 +11,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "packet.h"
-#include "tcp_track.h"
-#include "tick.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/vocab/tick.h"
 
 #define HEADER    54 // bytes of a frame before its payload
 #define C_ISN     0xfffffffeu

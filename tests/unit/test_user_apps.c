@@ -11,8 +11,8 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "policy.h"
-#include "user_apps.h"
+#include "pipeline/policy.h"
+#include "classify/user_apps.h"
 
 static unsigned seed;
 

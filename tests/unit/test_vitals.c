@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "tx.h"
+#include "pipeline/tx.h"
 
 #define US NS_PER_US
 

@@ -12,12 +12,12 @@
 #include <cmocka.h>
 #include "../lib/classify_rig.h"
 #include "../lib/steps.h"
-#include "asked.h"
-#include "greeting_read.h"
-#include "hash_seed.h"
-#include "host_name.h"
-#include "names_follow.h"
-#include "text.h"
+#include "classify/asked.h"
+#include "classify/greeting_read.h"
+#include "pipeline/vocab/hash_seed.h"
+#include "classify/host_name.h"
+#include "classify/names_follow.h"
+#include "classify/text.h"
 
 #define SAID_BYTES 20000
 #define SPAN_MAX   9000

@@ -2,8 +2,8 @@
 // Apple's push notifications: TLS on TCP port 5223 to hosts of 17.0.0.0/8, the network that Apple
 // has whole and names for this service to those who write firewall rules (support article 102266).
 // Its connections live for days and are mostly joined midway, when no name is to be seen any more.
-#include "app_proto.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "classify/tls_record.h"
 
 #define PORT_PUSH 5223
 

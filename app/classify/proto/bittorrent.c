@@ -2,11 +2,11 @@
 // BitTorrent: peer wire (BEP 3), HTTP and UDP trackers (BEP 3, 15, 48), DHT (BEP 5, 42, 44), local
 // service discovery (BEP 14), uTP (BEP 29), and the shape of encrypted connections (mse.h).
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "bencode.h"
-#include "bittorrent_peers.h"
-#include "mse.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/bencode.h"
+#include "classify/bittorrent_peers.h"
+#include "classify/mse.h"
+#include "classify/text.h"
 
 // ---- HTTP tracker: GET ...?info_hash=... ----
 

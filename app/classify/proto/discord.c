@@ -6,8 +6,8 @@
 // Discovery: 74 octets of which 66 are zero, or text and zeros. Keepalive: 40 bits and its length;
 // the counter begins at zero, in either order of octets. Until 2021 type and length were not there:
 // 70 octets; of these the server's answer is known by the text, and by the zeros up to the port.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define DISCOVERY 74
 #define ADDRESS   8 // offset

@@ -4,9 +4,9 @@
 // which no other protocol's datagram survives. Multicast DNS and LLMNR have the same form; their
 // ports tell them apart, and they are not DNS to a policy.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "dns_answer.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/dns_answer.h"
+#include "classify/text.h"
 
 #define HEADER_BYTES 12
 #define NAME_MAX     255 // RFC 1035 2.3.4

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DTLS 1.0 and 1.2: RFC 4347, RFC 6347. The record's version is a one's complement (fe ff, fe fd),
 // epoch and sequence number follow; a handshake in clear has epoch 0 and repeats its length.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define RECORD_BYTES    13
 #define HANDSHAKE_BYTES 12

@@ -2,15 +2,15 @@
 // eDonkey and eMule over TCP and UDP, and Kad (both generations). Layouts as eMule and aMule
 // write them; all integers little endian.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "edonkey_exchange.h"
-#include "edonkey_peers.h"
-#include "edonkey_shape.h"
-#include "edonkey_tag.h"
-#include "emule_cloak.h"
-#include "kad_message.h"
-#include "mse.h"
-#include "octets.h"
+#include "classify/app_proto.h"
+#include "classify/edonkey_exchange.h"
+#include "classify/edonkey_peers.h"
+#include "classify/edonkey_shape.h"
+#include "classify/edonkey_tag.h"
+#include "classify/emule_cloak.h"
+#include "classify/kad_message.h"
+#include "classify/mse.h"
+#include "classify/octets.h"
 
 enum {
 	PROTO_ED2K = 0xe3,

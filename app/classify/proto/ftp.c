@@ -3,9 +3,9 @@
 // decoder tells where the data connection will be.
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "dialogue.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "classify/dialogue.h"
+#include "classify/tls_record.h"
 
 // RFC 4217 leaves it unnamed, IANA does not: port 990 is FTP inside TLS from the first byte.
 #define PORT_FTPS  990

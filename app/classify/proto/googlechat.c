@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Google's Hangouts, Chat and Meet: by the hosts of their service.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_googlechat = {
 	.name = "googlechat",

@@ -2,8 +2,8 @@
 // HTTP/0.9 to 1.1: RFC 1945, RFC 9110, RFC 9112. HTTP carries other applications, which have
 // signatures of their own: until the request's header is here in full the answer is "partial",
 // so that a header that is split over packets can still name another.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 // The registered methods that are seen (RFC 9110 9, WebDAV RFC 4918, UPnP, IPP and proxies).
 static const char *const methods[] = {"GET", "POST", "HEAD", "PUT", "OPTIONS", "DELETE", "CONNECT",

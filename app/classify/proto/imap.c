@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // IMAP4rev1 and rev2: RFC 3501, RFC 9051. The server greets with "* OK", "* PREAUTH" or "* BYE";
 // a command is a tag that the client makes up, then a verb; its answer bears the same tag.
-#include "app_proto.h"
-#include "dialogue.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "classify/dialogue.h"
+#include "classify/tls_record.h"
 
 static const char *const verbs[] = {"APPEND", "AUTHENTICATE", "CAPABILITY", "CHECK", "CLOSE",
 	"COMPRESS", "COPY", "CREATE", "DELETE", "ENABLE", "EXAMINE", "EXPUNGE", "FETCH",

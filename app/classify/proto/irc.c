@@ -4,8 +4,8 @@
 // weighed: the forms that only IRC has decide, the others must come together.
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define LINES_MAX 16
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Jitsi Meet: by the hosts of the public service.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_jitsi = {
 	.name = "jitsi",

@@ -5,8 +5,8 @@
 // Calls are RTP without a word of whose it is, to relays in a data centre's network in Korea,
 // 1.201.0.0/16 (nDPI): RTCP that fits its datagram, or two packets of one stream,
 // to or from there. Others may stand in that network, too: a hint, no more.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define RTP_BYTES   12
 #define STEP_MAX    64      // of RTP's sequence numbers, packets being lost

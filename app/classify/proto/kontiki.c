@@ -3,8 +3,8 @@
 // and by its datagrams, known from what clients send (OpenDPI and nDPI know the octets): a question
 // of four, 02 01 01 00; one of 20 that begins with 2 and ends with 02 04 01 00; one of 16 that
 // begins with 2 and ends with 00 00 04 e4. One fixes 40 bits with its length: a hint; two 80.
-#include "app_proto.h"
-#include "octets.h"
+#include "classify/app_proto.h"
+#include "classify/octets.h"
 
 static bool is_datagram(const struct probe *probe)
 {

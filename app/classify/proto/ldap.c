@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LDAP (RFC 4511 4.2): a bind, in BER. By a signature alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_ldap = {
 	.name = "ldap",

@@ -7,8 +7,8 @@
 //   type 0x13 has six octets by that length and 36 more
 // A frame of the first kind fixes 15 bits; believed is a hello (32), or two frames of a half in
 // order (46). Of the second kind one that keeps alive or asks a relay fixes 30.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define HEAD       4
 #define FRAME_MIN  10

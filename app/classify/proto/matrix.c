@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matrix (Element and others): by the hosts of the public service, and the paths of its HTTP API.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_matrix = {
 	.name = "matrix",

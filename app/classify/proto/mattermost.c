@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mattermost: by the hosts of its cloud.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_mattermost = {
 	.name = "mattermost",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MQTT 3.1, 3.1.1 and 5 (OASIS, 3.1): CONNECT has the protocol's name and version. By a signature
 // alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_mqtt = {
 	.name = "mqtt",

@@ -5,9 +5,9 @@
 //
 // Commands are three letters, a transaction id and words; payload commands end with a length.
 // A command is believed if the words after it have the form that it demands.
-#include "app_proto.h"
-#include "msn_offers.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/msn_offers.h"
+#include "classify/text.h"
 
 #define WORDS_MAX 6
 

@@ -4,8 +4,8 @@
 // answer is the version (0, major, minor, patch), the same id, users, their maximum and the
 // bandwidth (mumble-voip.org, protocol, "Ping"). Of an exchange 130 bits are fixed; one side alone
 // is a hint on Mumble's port.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define PING 12
 #define PONG 24

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MySQL and MariaDB (protocol, HandshakeV10): the server's first packet. By a signature alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_mysql = {
 	.name = "mysql",

@@ -4,8 +4,8 @@
 // mapper (RFC 1833) where one of them is to be found. Over TCP a record mark stands before the
 // call (RFC 5531 11); a call that goes on in a second fragment begins like any other.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define CALL_BYTES     40  // up to the verifier, with empty credentials
 #define AUTH_BYTES_MAX 400 // RFC 5531 8.2

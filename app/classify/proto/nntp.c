@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NNTP: RFC 3977. The greeting is "200" or "201"; what follows it is free text, so a word of it or
 // the client's verb must say that news are read here.
-#include "app_proto.h"
-#include "dialogue.h"
+#include "classify/app_proto.h"
+#include "classify/dialogue.h"
 
 static const char *const verbs[] = {"ARTICLE", "AUTHINFO", "BODY", "CAPABILITIES", "CHECK", "DATE",
 	"GROUP", "HDR", "HEAD", "IHAVE", "LISTGROUP", "MODE", "NEWGROUPS", "NEWNEWS", "OVER",

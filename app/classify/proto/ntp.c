@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NTP (RFC 5905 7.3): 48 octets on port 123, mode and version in the first, then what a clock may
 // say of itself. The port is part of the proof.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 #define PORT        123
 #define HEADER      48

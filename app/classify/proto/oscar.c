@@ -3,8 +3,8 @@
 // number, length, payload (big endian). Channel 1 opens with FLAP version 1; channel 2 carries a
 // SNAC: family, subtype, flags, request id. Files and direct messages between clients go in
 // frames of their own, OFT2/OFT3 and ODC2. (AOL's OSCAR protocol pages of 2008.)
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define FLAP_BYTES 6
 #define SNAC_BYTES 10

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // POP3: RFC 1939, RFC 2449 (CAPA), RFC 2595 (STLS), RFC 5034 (AUTH).
-#include "app_proto.h"
-#include "dialogue.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "classify/dialogue.h"
+#include "classify/tls_record.h"
 
 static const char *const verbs[] = {"APOP", "AUTH", "CAPA", "DELE", "LIST", "NOOP", "PASS", "QUIT",
 	"RETR", "RSET", "STAT", "STLS", "TOP", "UIDL", "USER", "UTF8", "XTND", NULL};

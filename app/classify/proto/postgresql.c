@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PostgreSQL (manual, "Message Formats"): the start of a session, or the question for encryption.
 // By signatures alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_postgresql = {
 	.name = "postgresql",

@@ -6,8 +6,8 @@
 // eight octets that are zero or small: 70 bits. There are more magics than are known: with its port
 // the others count, too. Then datagrams of an older client, with fixed lengths and beginnings
 // (libprotoident): one of 32 bits is nothing until the other side answers with 0x80 in its place.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define HEAD 21
 #define KIND 2

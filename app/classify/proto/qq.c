@@ -9,8 +9,8 @@
 // Fixed in one: 16 bits of frame, 8 of the command, 2 of the version, 3 of the body's length; over
 // TCP also 16 of the length. A body of another length waits for a second packet of that user.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define BEGIN       0x02
 #define END         0x03

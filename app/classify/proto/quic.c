@@ -2,8 +2,8 @@
 // QUIC long headers: RFC 8999 (what all versions share), RFC 9000 17.2 (version 1, and the drafts
 // that led to it), RFC 9369 (version 2); Google's QUIC before the IETF's. The name inside is
 // looked at elsewhere (datagram_hello.h).
-#include "app_proto.h"
-#include "quic_initial.h"
+#include "classify/app_proto.h"
+#include "classify/quic_initial.h"
 
 #define LONG_HEADER      0x80
 #define FIXED_BIT        0x40

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Redis (RESP): a command as an array of strings. By a signature alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_redis = {
 	.name = "redis",

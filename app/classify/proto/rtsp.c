@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RTSP (RFC 2326, 7826): like HTTP, with a version of its own. By a signature alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_rtsp = {
 	.name = "rtsp",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signal: by the hosts of its service.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_signal = {
 	.name = "signal",

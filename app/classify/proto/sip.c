@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SIP (RFC 3261 7): a request line with a SIP address, or a status line. By signatures alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_sip = {
 	.name = "sip",

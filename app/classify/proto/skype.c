@@ -9,8 +9,8 @@
 // The first datagram to a peer is a probe of type 2 with a short list of objects: 18 bytes or a
 // little more. One probe is 8 bits of evidence and an encrypted look, no proof: a hint (partial;
 // some 8 of 100,000 datagrams of random bytes and length). With the answer 38 bits are fixed.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define PROBE_MIN  18
 #define PROBE_MAX  48

@@ -4,8 +4,8 @@
 // browser's and mail slots' SMB 1 in NetBIOS datagrams (RFC 1002 4.4, UDP port 138). A session
 // request names two hosts and not yet what they will talk: it is not SMB before SMB is seen.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define FRAME_BYTES  4    // NetBIOS session header: type, length
 #define REQUEST      0x81 // RFC 1002 4.3.2: a session, with both names

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SMTP (RFC 5321) and LMTP (RFC 2033). "220 " alone is also FTP's greeting: the words of the
 // greeting decide, or else the client's first verb.
-#include "app_proto.h"
-#include "dialogue.h"
-#include "tls_record.h"
+#include "classify/app_proto.h"
+#include "classify/dialogue.h"
+#include "classify/tls_record.h"
 
 static const char *const own_words[] = {"SMTP", "LMTP", "Postfix", "Sendmail", "Exim",
 	"Microsoft Exchange", "mailer", "spam", NULL};

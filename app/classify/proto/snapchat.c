@@ -4,8 +4,8 @@
 // same flow (nDPI saw it; RFC 7983 tells them apart: in Q046 every packet has the bit 0x40, in RTP
 // the first two bits are 10). The form of the CHLO fixes 64 bits; what follows two, and a payload
 // type that is given out.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define Q046       0x51303436
 #define CHLO_MIN   256

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SOCKS 4 and 4a (NEC's and Lee's notes), SOCKS 5 (RFC 1928). Requests are a few bytes that may
 // mean anything: the answer must fit the question.
-#include "app_proto.h"
-#include "text.h"
-#include "xmpp_offers.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
+#include "classify/xmpp_offers.h"
 
 #define SOCKS4_BYTES  8
 #define REQUEST_KNOWN 5 // octets of a request that say to what kind of address

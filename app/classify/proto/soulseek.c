@@ -2,8 +2,8 @@
 // Soulseek (Nicotine+'s SLSKPROTOCOL, aioslsk's SOULSEEK): messages are length u32 LE and code (u32
 // LE to the server and between peers, u8 in the first message of a peer and in the distributed
 // network). Strings have their length before them as u32 LE.
-#include "app_proto.h"
-#include "octets.h"
+#include "classify/app_proto.h"
+#include "classify/octets.h"
 
 // A string at `*offset`; false if it is empty, longer than `max` or not text. Bytes that are not
 // here yet are not held against it.

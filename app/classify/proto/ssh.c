@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SSH: RFC 4253 4.2, "SSH-protoversion-softwareversion SP comments CR LF"; the protocol versions
 // are 2.0, 1.99 and 1.x.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 static enum verify verify(const struct probe *probe)
 {

@@ -3,8 +3,8 @@
 // RFC 3489 had it. What calls is told by its attributes (stun_message.h), or by what follows in the
 // same flow: DTLS (RFC 5764), a protocol of the application's own.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "stun_message.h"
+#include "classify/app_proto.h"
+#include "classify/stun_message.h"
 
 #define PORT 3478
 

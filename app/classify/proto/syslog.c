@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Syslog (RFC 3164, RFC 5424): a priority, then a date. By a signature alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_syslog = {
 	.name = "syslog",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Microsoft Teams: by the hosts of its service, calls by STUN with Microsoft's attributes.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_teams = {
 	.name = "teams",

@@ -20,9 +20,9 @@
 // by the same and a key of 32 bits; then 1, a number, 2, that key and what the server is. Of that
 // exchange (a verifier's) 96 bits are fixed. (ts3protocol, "TS3 Protocol Paper"; tsclientlib;
 // Soliloque's wiki and Wireshark for version 2; for the list, what servers send.)
-#include "app_proto.h"
-#include "digest.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/digest.h"
+#include "classify/text.h"
 
 #define ASK         4
 #define KEY         8

@@ -8,8 +8,8 @@
 // Intermediate: 44 bits with the length. Abridged with a key: 8 bits and lengths that fit on both
 // sides, or on the client's and a port of Telegram's: a hint. Calls by libtgvoip: a tag of 128
 // bits, then 12 octets 0xff: by their signature.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define REQ_PQ       0x60469778
 #define REQ_PQ_MULTI 0xbe7e8ef1

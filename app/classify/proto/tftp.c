@@ -5,8 +5,8 @@
 // acknowledgment of options (opcode 6) names them; data (3) and acknowledgments (4) go in lock
 // step.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define BLOCK_MAX  65464 // RFC 2348
 #define REPLY_S    60

@@ -6,8 +6,8 @@
 // then each side's frames, length of 16 bits, little endian, before each.
 // Two exact lengths at a change of sides, a third in a window, a chain of frames that ends exactly:
 // about 40 bits on traffic of random bytes and lengths.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define CLIENT_HELLO  48
 #define SERVER_HELLO  80

@@ -2,9 +2,9 @@
 // TLS 1.0 to 1.3 and SSL 3 on any port: RFC 8446, RFC 5246, RFC 6101; the SSL 2 form of a hello
 // (RFC 5246 E.2). The first record of either half is held against the structure of a hello; a
 // flow that was picked up midstream against the chain of its records.
-#include "classify.h"
-#include "tls_hello.h"
-#include "tls_record.h"
+#include "classify/classify.h"
+#include "classify/tls_hello.h"
+#include "classify/tls_record.h"
 
 #define HANDSHAKE_BYTES 4
 #define RANDOM_BYTES    32

@@ -4,8 +4,8 @@
 // sealed: pings (0, 1) of 25 octets, the question for nodes (2) of 56, its answer (4) of 25 and
 // 39 (IPv4) or 51 (IPv6) for each of four nodes at most. Kind and length are 18 bits; believed
 // when a second packet of that half has the key's first 64 bits again: 100 bits in all.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define KEY       1 // offset
 #define SEALED    57

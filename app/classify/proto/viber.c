@@ -15,8 +15,8 @@
 // included), a token of 32 bits, 0xfcff, a small version, 0x80: 36 bits with the length. The
 // server's frame: length, two octets, version and 0x80, the token: 44 bits.
 #include <netinet/in.h>
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define UDP_MIN     12
 #define UDP_TIME    8

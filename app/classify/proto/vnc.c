@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // VNC (RFC 6143 7.1.1): both sides begin with "RFB", a version and a line's end. By a signature
 // alone.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_vnc = {
 	.name = "vnc",

@@ -10,8 +10,8 @@
 // From a server JSON in frames that end exactly: 40 bits. Of both: whole frames, masked on one side
 // and not on the other, each 5 bits of first octet, 1 of mask, 7 of length: three of them, two are
 // a hint (26).
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define FIN         0x80
 #define RESERVED    0x30 // without the first, which says that it is deflated

@@ -5,8 +5,8 @@
 // with a length of 32 bits, its kind, 0x03 or 0x04, 0xf1. Record, both lengths and kind: 72 bits.
 // Before mmtls: a length of 32 bits, the head's length (16) and version (1), both of 16 bits, a
 // command of 32 bits (6: keepalive): 70 bits.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define RECORD_BYTES 5
 #define HELLO_BYTES  12

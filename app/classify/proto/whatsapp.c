@@ -6,8 +6,8 @@
 // 1, the ephemeral key of 32 octets. Until version 1 it was binary XML: a list (0xf8).
 // "WA", version, length, tags: 60 bits; of version 1: 50. The server's first frame, if the client's
 // was not seen: field 3, in it field 1, a key of 32 octets, both lengths fit: 50 bits.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define ROUTING_MAX 256
 #define HELLO_MAX   2048

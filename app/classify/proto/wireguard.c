@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WireGuard (Donenfeld, 5.4): a kind, three reserved octets, and of each handshake message one
 // length. By signatures alone; 32 bits and the length.
-#include "app_proto.h"
+#include "classify/app_proto.h"
 
 const struct app_proto app_proto_wireguard = {
 	.name = "wireguard",

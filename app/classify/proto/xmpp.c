@@ -2,9 +2,9 @@
 // XMPP (RFC 6120, RFC 6121) over TCP, and BOSH (XEP-0124) by its name space. A stream is one XML
 // document: its opening tag names the name spaces. What is not well-formed XML is refused, as a
 // peer must (RFC 6120 4.9.3.13): text that merely talks of XMPP is not XMPP.
-#include "app_proto.h"
-#include "xml.h"
-#include "xmpp_offers.h"
+#include "classify/app_proto.h"
+#include "classify/xml.h"
+#include "classify/xmpp_offers.h"
 
 static bool is_our_space(struct text value)
 {

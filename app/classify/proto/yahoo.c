@@ -2,8 +2,8 @@
 // Yahoo! Messenger: YMSG, on any port and as the body of an HTTP POST. Header of 20 bytes, big
 // endian: "YMSG", version, vendor, length of the body, service, status, session; the body is a
 // list of keys and values, each ended by C0 80 (libyahoo2's protocol description).
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define HEADER_BYTES 20
 #define VERSION_MAX  0x66 // 0x13 was the last of the original client

@@ -8,8 +8,8 @@
 // without a server: type 15 (audio), 16 (video), 13 and 30 (screen); RTP at 19, 20 or 24, 27, 20.
 // Believed when two frames of a half carry the same stream: type, payload type, SSRC and a sequence
 // number that follows: 60 bits through a server, 50 without.
-#include "app_proto.h"
-#include "text.h"
+#include "classify/app_proto.h"
+#include "classify/text.h"
 
 #define HELLO_MIN   35
 #define TOKEN       3 // offset

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "fault.h"
+#include "pipeline/vocab/fault.h"
 
 // The two halves of a flow. c2s is what the initiator sends.
 enum half {

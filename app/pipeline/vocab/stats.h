@@ -7,7 +7,7 @@
 
 #include <assert.h>
 #include <stdint.h>
-#include "verdict.h"
+#include "pipeline/vocab/verdict.h"
 
 #define STATS_COUNTERS(X)                                                                 \
 	/* the ledger: received + injected == sent + dropped + held + consumed */         \

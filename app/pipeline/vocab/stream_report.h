@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "span.h"
+#include "pipeline/vocab/span.h"
 
 // Where room can end for a flow, or a policy can let it by, and the word in its event
 // (exception_policy.target).
