@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "command.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "mbuf_pool.h"
-#include "options.h"
+#include "base/options.h"
 #include "preflight.h"
 #include "control/reload.h"
 #include "run.h"

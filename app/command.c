@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "options.h"
+#include "base/options.h"
 #include "signatures_path.h"
 
 int config_errors_print(struct config_errors *errors)

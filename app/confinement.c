@@ -6,8 +6,8 @@
 #include <string.h>
 #include <rte_ethdev.h>
 #include "eal_args.h"
-#include "control/log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 #include "privileges.h"
 
 static int exit_code(int error)

@@ -16,8 +16,8 @@
 #include <rte_errno.h>
 #include <rte_log.h>
 #include "eal_args.h"
-#include "control/log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 
 #define LINES_KEPT 8
 #define LINE_BYTES 256

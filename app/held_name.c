@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "netlink.h"
+#include "base/netlink.h"
 
 #define PATIENCE_MS 100
 #define STEP_MS     10

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "control/directory.h"
-#include "control/log.h"
+#include "base/directory.h"
+#include "base/log.h"
 
 #define LOOKUP_BYTES   16384
 #define SYSTEM_UID_MAX 999 // login.defs, SYS_UID_MAX: services, not people

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include "classify/classify.h"
 #include "command.h"
-#include "control/json_out.h"
+#include "base/json_out.h"
 #include "control/l7_pattern.h"
-#include "options.h"
+#include "base/options.h"
 
 #define FILES_MAX      4096
 #define ENTRY_BYTES    4096 // of JSON: one signature, every character of its pattern escaped

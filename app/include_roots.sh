@@ -23,7 +23,8 @@ root reassembly reassembly $vocab
 root classify classify $vocab
 root scan scan $vocab
 root pipeline pipeline reassembly classify scan
-root control control pipeline reassembly classify scan
+root base base
+root control base control pipeline reassembly classify scan
 
 # Headers that the build makes.
 ln -s "$build/app/classify" "$build/include/classify/generated"

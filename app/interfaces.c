@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include "netlink.h"
+#include "base/netlink.h"
 
 #ifndef IFF_LOWER_UP
 #define IFF_LOWER_UP 0x10000 // <linux/if.h>, which <net/if.h> excludes

@@ -20,7 +20,7 @@
 #include "again.h"
 #include "held_name.h"
 #include "launcher_process.h"
-#include "control/log.h"
+#include "base/log.h"
 
 #define END_PATIENCE_MS      3000
 #define PREVIOUS_PATIENCE_MS 3000

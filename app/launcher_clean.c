@@ -14,7 +14,7 @@
 #include "again.h"
 #include "eal_args.h"
 #include "launcher_process.h"
-#include "control/log.h"
+#include "base/log.h"
 
 #define XDP_PINS "/sys/fs/bpf/xdp"
 

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "launcher_process.h"
-#include "control/log.h"
+#include "base/log.h"
 
 #define POLL_MS       20
 #define EXIT_NO_START 127

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-#include "netlink.h"
+#include "base/netlink.h"
 
 #define REPLY_BYTES 16384
 #ifndef IFF_LOWER_UP

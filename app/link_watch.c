@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "netlink.h"
+#include "base/netlink.h"
 
 #define DATAGRAM   32768
 #define WATCH_ROOM (1 << 20)

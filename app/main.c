@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "command.h"
-#include "options.h"
+#include "base/options.h"
 #include "replay.h"
 #include "run.h"
 

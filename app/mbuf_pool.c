@@ -11,7 +11,7 @@
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
 #include "eal_args.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/pkt.h"
 #include "port.h"
 

@@ -16,7 +16,7 @@
 #include "again_port.h"
 #include "eal.h"
 #include "eal_args.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "port_plan.h"
 #include "preflight.h"
 

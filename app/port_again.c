@@ -7,7 +7,7 @@
 #include <string.h>
 #include "again_port.h"
 #include "launcher.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "port_link_inside.h"
 #include "port_plan.h"
 #include "pipeline/vocab/tick.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "eal_args.h"
 #include "held_name.h"
-#include "control/log.h"
+#include "base/log.h"
 
 // Of what `device` stands for outside of us the `nth`; false: there is none (rings, capture files).
 static bool name_of(const char *device, unsigned nth, char *out, size_t out_len)

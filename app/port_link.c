@@ -10,7 +10,7 @@
 #include <rte_ethdev.h>
 #include "again_port.h"
 #include "eal_args.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "port.h"
 #include "port_link_inside.h"
 #include "pipeline/vocab/tick.h"

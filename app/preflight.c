@@ -19,7 +19,7 @@
 #include "identity.h"
 #include "launcher.h"
 #include "link.h"
-#include "options.h"
+#include "base/options.h"
 
 void preflight_note(struct preflight *out, int code, const char *what, const char *format, ...)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "eal_args.h"
 #include "interfaces.h"
-#include "options.h"
+#include "base/options.h"
 #include "port_claim.h"
 #include "preflight.h"
 

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "control/log.h"
+#include "base/log.h"
 #include "threads.h"
 
 int privileges_limit(char *err, size_t err_len)

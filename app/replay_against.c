@@ -4,10 +4,10 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "pipeline/decide.h"
 #include "control/eve.h"
-#include "control/json_out.h"
+#include "base/json_out.h"
 #include "control/sink.h"
 
 #define RULE_UNDECIDED UINT32_MAX // the flow ended before its application was known

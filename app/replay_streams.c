@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <openssl/evp.h>
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "pipeline/flow_table.h"
 #include "pipeline/lcore.h"
 

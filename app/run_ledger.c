@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/loop.h"
 #include "control/stats_sum.h"
 

@@ -6,7 +6,7 @@
 #include <rte_random.h>
 #include "pipeline/flow_rate.h"
 #include "pipeline/flow_table.h"
-#include "control/log.h"
+#include "base/log.h"
 
 // In an emergency no class lives longer than it is told to live anyway.
 static struct flow_timeouts timeouts_of(const struct gateway *gateway)

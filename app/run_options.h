@@ -4,7 +4,7 @@
 #define SLUICE_RUN_OPTIONS_H
 
 #include <stdbool.h>
-#include "options.h"
+#include "base/options.h"
 
 struct run_arguments { // borrowed from argv
 	const char *gateway;

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "control/log.h"
+#include "base/log.h"
 #include "threads.h"
 
 // Of kernels newer than the headers of Debian 12; numbers of the kernel's interface.

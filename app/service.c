@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/log.h"
-#include "options.h"
+#include "base/log.h"
+#include "base/options.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"
 

@@ -3,7 +3,7 @@
 #include <rte_version.h>
 #include "build_info.h"
 #include "command.h"
-#include "options.h"
+#include "base/options.h"
 
 int version_main(int argc, char **argv)
 {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "control/host_text.h"
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 
 #define ENTRIES_MAX  1024 // of one file

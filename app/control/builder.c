@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/log.h"
+#include "base/log.h"
 
 #define NICE 5
 

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/address_text.h"
-#include "control/json_out.h"
-#include "control/log.h"
+#include "base/address_text.h"
+#include "base/json_out.h"
+#include "base/log.h"
 
 static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
 {

@@ -16,9 +16,9 @@
 
 #include "control/app_names.h"
 #include "control/cache_file.h"
-#include "control/directory.h"
+#include "base/directory.h"
 #include "control/inquiry.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 #define TICK_MS      50

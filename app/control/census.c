@@ -7,9 +7,9 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "control/flow_group.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 #define OTHERS       (CENSUS_APPS - 1) // the place of all applications that have none

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "control/control_command.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 #define STALL_MS_MAX 60000

@@ -3,7 +3,7 @@
 #include <rte_version.h>
 #include <unistd.h>
 
-#include "control/log.h"
+#include "base/log.h"
 #include "control/cache_store.h"
 #include "control/selection.h"
 #include "control/stats_sum.h"

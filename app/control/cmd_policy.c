@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/log.h"
+#include "base/log.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
 

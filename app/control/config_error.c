@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/utf8.h"
+#include "base/utf8.h"
 
 #define LINE_BYTES_MAX 1024 // where a line that quotes too much is cut
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "control/control_command.h"
-#include "control/log.h"
+#include "base/log.h"
 
 struct client {
 	TAILQ_ENTRY(client) entry;

@@ -8,7 +8,7 @@
 #include <sys/time.h>
 
 #include "control/hearts.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 #define DRAIN_MS  10

@@ -17,8 +17,8 @@
 
 #include "control/control_command.h"
 #include "control/control_client.h"
-#include "control/directory.h"
-#include "control/log.h"
+#include "base/directory.h"
+#include "base/log.h"
 
 #define BACKLOG 64
 

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "scan/job.h"
 
 static void put_address(struct json_out *out, const char *key, const uint8_t address[16])

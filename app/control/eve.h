@@ -6,7 +6,7 @@
 
 #include "control/app_names.h"
 #include "control/greetings.h"
-#include "control/json_out.h"
+#include "base/json_out.h"
 #include "control/sink.h"
 
 // No event of a lcore renders longer: both sides of a greeting, each byte as an escape of six.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "control/eve.h"
 #include "control/explain.h"
 #include "scan/job.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/flow_json.h"
-#include "control/address_text.h"
+#include "base/address_text.h"
 
 #include <netinet/in.h>
 #include <string.h>

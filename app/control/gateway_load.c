@@ -7,7 +7,7 @@
 #include <string.h>
 #include "control/gateway_fields.h"
 #include "control/http_address.h"
-#include "control/nearest.h"
+#include "base/nearest.h"
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1
 

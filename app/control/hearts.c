@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "pipeline/bypass.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "control/http_server.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 #define LINGER_BYTES (1u << 20) // of what a refused client still sends

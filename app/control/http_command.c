@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/log.h"
+#include "base/log.h"
 
 static void record(const struct http_commands *commands, const struct audit_report *report)
 {

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "control/census.h"
-#include "control/directory.h"
+#include "base/directory.h"
 #include "control/http_address.h"
 #include "control/http_client.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "control/pulse.h"
 #include "control/recent.h"
 

@@ -4,7 +4,7 @@
 #define SLUICE_HTTP_SITE_H
 
 #include "control/control_socket.h"
-#include "control/text.h"
+#include "base/text.h"
 
 struct http_counts { // of the server itself
 	uint64_t connections;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "control/json_strict.h"
-#include "control/nearest.h"
+#include "base/nearest.h"
 
 #define LIST_MAX 64 // CPUs of a range that are written out
 

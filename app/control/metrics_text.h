@@ -9,7 +9,7 @@
 #ifndef SLUICE_METRICS_TEXT_H
 #define SLUICE_METRICS_TEXT_H
 
-#include "control/text.h"
+#include "base/text.h"
 
 #define METRICS_LABELS_MAX 256 // bytes of the labels of one sample
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 
 // "10.1.2.3/8" -> "10.0.0.0/8": what was probably meant.

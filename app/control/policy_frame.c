@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 
 #define DSCPS_MAX 64

@@ -2,7 +2,7 @@
 // "match" of a rule: what traffic it is for.
 #include <netinet/in.h>
 #include <string.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 
 // Runs `one` for each string of the list.

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 #include "control/zone_file.h"
 

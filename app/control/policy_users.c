@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/policy_fields.h"
 
 #define USER_ADDRESSES_MAX 65536 // of one user

@@ -9,7 +9,7 @@
 
 #include "control/builder.h"
 #include "control/editions.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "control/rule_totals.h"
 #include "control/snapshot.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "control/address_text.h"
+#include "base/address_text.h"
 #include "control/arguments.h"
 #include "control/eve.h"
 #include "pipeline/realm.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/directory.h"
-#include "control/log.h"
+#include "base/directory.h"
+#include "base/log.h"
 #include "control/sink_line.h"
 
 static void tell_greeting(void *ctx, const struct greeting_record *record);

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/directory.h"
-#include "control/log.h"
+#include "base/directory.h"
+#include "base/log.h"
 #include "control/sink_line.h"
 
 int sink_file_open(const struct sink *sink)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "control/app_tables.h"
-#include "control/directory.h"
-#include "control/log.h"
+#include "base/directory.h"
+#include "base/log.h"
 #include "control/rule_totals.h"
 #include "control/signature_load.h"
 #include "control/signature_order.h"

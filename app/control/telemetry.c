@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "control/control_command.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"
 

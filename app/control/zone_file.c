@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/zone_rule.h"
 
 #define FILE_MAX_BYTES 65536 // the longest of tzdata has 3.5 KB

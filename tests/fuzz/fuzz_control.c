@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fake_control.h"
-#include "control/log.h"
+#include "base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

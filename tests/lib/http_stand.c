@@ -27,7 +27,7 @@
 #include "pipeline/vocab/app_id.h"
 #include "fake_control.h"
 #include "control/http_server.h"
-#include "control/log.h"
+#include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
 struct stand {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "eal.h"
-#include "options.h"
+#include "base/options.h"
 #include "replay.h"
 #include "replay_plane.h"
 

@@ -16,7 +16,7 @@
 #include "../lib/pipe.h"
 #include "control/cache_file.h"
 #include "control/cache_store.h"
-#include "control/log.h"
+#include "base/log.h"
 
 #define LCORES 3
 

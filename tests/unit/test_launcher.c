@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "launcher_process.h"
-#include "options.h"
+#include "base/options.h"
 
 static const char *words(void)
 {

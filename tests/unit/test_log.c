@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The log: levels, one line per message whatever is in it, and its three manners.
-#include "control/log.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
-#include "options.h"
+#include "base/options.h"
 
 static const char *config;
 static bool dump;

@@ -17,7 +17,7 @@
 #include "again_port.h"
 #include "eal_args.h"
 #include "link_watch.h"
-#include "netlink.h"
+#include "base/netlink.h"
 #include "port.h"
 #include "port_link.h"
 #include "pipeline/vocab/tick.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "options.h"
+#include "base/options.h"
 #include "port_claim.h"
 #include "preflight.h"
 

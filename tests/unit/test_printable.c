@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "control/config_error.h"
-#include "control/json_out.h"
-#include "control/log.h"
-#include "control/utf8.h"
+#include "base/json_out.h"
+#include "base/log.h"
+#include "base/utf8.h"
 
 static char written[4096];
 

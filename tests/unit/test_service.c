@@ -16,7 +16,7 @@
 
 #include "control/cache_store.h"
 #include "fake_control.h"
-#include "options.h"
+#include "base/options.h"
 #include "pipeline/vocab/tick.h"
 
 struct world {

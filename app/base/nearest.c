@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/json_out.h"
+#include "base/json_out.h"
 
 #include <string.h>
-#include "control/utf8.h"
+#include "base/utf8.h"
 
 static void put(struct json_out *out, const char *text, size_t length)
 {

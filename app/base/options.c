@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "options.h"
+#include "base/options.h"
 
 #include <stdio.h>
 #include <string.h>

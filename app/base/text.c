@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

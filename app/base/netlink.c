@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "netlink.h"
+#include "base/netlink.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/address_text.h"
+#include "base/address_text.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>
