@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "link.h"
 
 #define PACKET_ROOM (8 << 20)

@@ -8,12 +8,12 @@
 #include "control/app_tables.h"
 #include "classify/classify.h"
 #include "command.h"
-#include "control/config_error.h"
+#include "config/error.h"
 #include "base/json_out.h"
 #include "base/options.h"
 #include "control/policy_load.h"
 #include "control/signature_load.h"
-#include "signatures_path.h"
+#include "config/signatures_path.h"
 
 #define JSON_BYTES (1u << 20)
 

@@ -13,7 +13,7 @@
 #include "control/reload.h"
 #include "run.h"
 #include "control/signature_load.h"
-#include "signatures_path.h"
+#include "config/signatures_path.h"
 
 struct check_arguments {
 	const char *gateway;

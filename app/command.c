@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/options.h"
-#include "signatures_path.h"
+#include "config/signatures_path.h"
 
 int config_errors_print(struct config_errors *errors)
 {

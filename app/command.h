@@ -4,7 +4,7 @@
 #define SLUICE_COMMAND_H
 
 #include <stddef.h>
-#include "control/config_error.h"
+#include "config/error.h"
 
 #define COMMAND_PATH_MAX 4096
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_ethdev.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "privileges.h"

@@ -15,7 +15,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "base/log.h"
 #include "base/options.h"
 

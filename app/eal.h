@@ -6,7 +6,7 @@
 
 #include <signal.h>
 #include <stddef.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 // Starts EAL with the configuration's arguments plus `extra` (after `--` on the command line).
 // Every signal is blocked in EAL's threads (STYLE trap 12); the caller's mask is as it was.

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 struct identity { // zeroed: stays who it is
 	bool change;

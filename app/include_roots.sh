@@ -24,7 +24,8 @@ root classify classify $vocab
 root scan scan $vocab
 root pipeline pipeline reassembly classify scan
 root base base
-root control base control pipeline reassembly classify scan
+root config base config classify scan $vocab
+root control base config control pipeline reassembly classify scan
 
 # Headers that the build makes.
 ln -s "$build/app/classify" "$build/include/classify/generated"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include "again.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 // What the gateway says. The first five are the hook's words, too.
 enum launcher_word {

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "again.h"
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "launcher_process.h"
 #include "base/log.h"
 

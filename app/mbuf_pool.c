@@ -10,7 +10,7 @@
 #include <rte_mbuf.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_memzone.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "base/log.h"
 #include "pipeline/vocab/pkt.h"
 #include "port.h"

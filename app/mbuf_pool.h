@@ -5,7 +5,7 @@
 #define SLUICE_MBUF_POOL_H
 
 #include <rte_config.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "pipeline/lcore.h"
 
 // Memory that the gateway takes from EAL: pools and the lcores' tables, in MB; an upper bound.

@@ -15,7 +15,7 @@
 #include <rte_ethdev.h>
 #include "again_port.h"
 #include "eal.h"
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "base/log.h"
 #include "port_plan.h"
 #include "preflight.h"

@@ -7,7 +7,7 @@
 #define SLUICE_PORT_H
 
 #include <stdbool.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "pipeline/lcore.h"
 
 // Finds (PCI) or makes (virtual) every port's device; sets dp->n_ports and in each port name,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "held_name.h"
 #include "base/log.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 #define PORT_CLAIM_EACH 3 // interfaces of a device: iface, rx_iface, tx_iface
 #define PORT_CLAIM_WHO  128

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <rte_ethdev.h>
 #include "again_port.h"
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "base/log.h"
 #include "port.h"
 #include "port_link_inside.h"

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "identity.h"
 #include "launcher.h"
 #include "link.h"

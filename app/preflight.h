@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "interfaces.h"
 
 #define PREFLIGHT_ITEMS_MAX 128

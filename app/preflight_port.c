@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "interfaces.h"
 #include "base/options.h"
 #include "port_claim.h"

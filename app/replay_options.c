@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay.h"
-#include "signatures_path.h"
+#include "config/signatures_path.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
 #ifndef SLUICE_RUN_LIMITS_H
 #define SLUICE_RUN_LIMITS_H
 
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "pipeline/lcore.h"
 #include "control/sink.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 #define SANDBOX_PATHS_MAX 32
 

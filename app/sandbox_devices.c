@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 
 #define RDMA_IOCTL 0x1b // <rdma/rdma_user_ioctl_cmds.h>: of libibverbs, for mlx5
 

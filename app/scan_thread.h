@@ -8,7 +8,7 @@
 #define SLUICE_SCAN_THREAD_H
 
 #include <stddef.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "pipeline/lcore.h"
 
 struct scan_threads;

@@ -2,7 +2,7 @@
 #include "control/app_tables.h"
 #include <errno.h>
 #include <stdlib.h>
-#include "control/host_text.h"
+#include "config/host_text.h"
 #include "base/nearest.h"
 #include "control/policy_fields.h"
 

@@ -5,7 +5,7 @@
 #ifndef SLUICE_APP_TABLES_H
 #define SLUICE_APP_TABLES_H
 
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include "pipeline/policy.h"
 
 struct app_table {

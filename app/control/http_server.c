@@ -12,7 +12,7 @@
 
 #include "control/census.h"
 #include "base/directory.h"
-#include "control/http_address.h"
+#include "config/http_address.h"
 #include "control/http_client.h"
 #include "base/log.h"
 #include "control/pulse.h"

@@ -11,7 +11,7 @@
 #ifndef SLUICE_HTTP_SERVER_H
 #define SLUICE_HTTP_SERVER_H
 
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "control/http_site.h"
 
 #define HTTP_CLIENTS_MAX 64

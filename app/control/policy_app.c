@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/host_text.h"
+#include "config/host_text.h"
 #include "control/policy_fields.h"
 #include "control/signature_load.h"
 

@@ -5,7 +5,7 @@
 #define SLUICE_POLICY_FIELDS_H
 
 #include "control/app_names.h"
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include "control/policy_load.h"
 
 extern const char *const policy_action_words[];     // by enum action

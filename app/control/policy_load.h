@@ -5,7 +5,7 @@
 #define SLUICE_POLICY_LOAD_H
 
 #include "control/app_names.h"
-#include "control/config_error.h"
+#include "config/error.h"
 #include "pipeline/policy.h"
 
 struct rule_names; // uid <-> id, grows for ever, owned by the control core

@@ -5,7 +5,7 @@
 #define SLUICE_RELOAD_H
 
 #include "control/app_names.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "pipeline/lcore.h"
 #include "control/policy_load.h"
 #include "control/sink.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "control/app_tables.h"
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 
 #define SIGNATURES_MAX 16384
 #define WHY_MAX        512

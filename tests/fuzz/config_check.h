@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "control/config_error.h"
+#include "config/error.h"
 
 // A text of the input, to free().
 static inline char *text_of(const uint8_t *bytes, size_t len)

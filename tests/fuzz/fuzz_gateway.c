@@ -3,7 +3,7 @@
 // whose dump reads back to itself. A first line that begins with '#' is a --set.
 #include <stdint.h>
 #include "config_check.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

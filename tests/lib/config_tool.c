@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "control/policy_load.h"
 #include "control/signature_load.h"
 

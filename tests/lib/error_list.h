@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "control/config_error.h"
+#include "config/error.h"
 
 // One line has all of the words; fails with every line there is.
 static inline void expect_line(const struct config_errors *errors, const char *const *words)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "pipeline/flow_table.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include "classify/names_follow.h"
 #include "run_limits.h"
 #include "storm.h"

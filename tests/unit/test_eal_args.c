@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "eal_args.h"
+#include "config/eal_args.h"
 
 static struct eal_args args;
 static char line[4096], err[512], control[] = "/run/sluice/control.sock";

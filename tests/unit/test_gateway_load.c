@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "error_list.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 // Tests are written with ' for ".
 static char *quoted(const char *text)

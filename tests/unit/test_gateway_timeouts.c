@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "pipeline/flow.h"
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 static void test_defaults(void **state)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "control/http_address.h"
+#include "config/http_address.h"
 #include "control/http_parse.h"
 
 // The status of `text`, which is a whole head, or one that goes wrong before its end.

@@ -15,7 +15,7 @@
 #include <event2/event.h>
 #include <rte_ethdev.h>
 #include "again_port.h"
-#include "eal_args.h"
+#include "config/eal_args.h"
 #include "link_watch.h"
 #include "base/netlink.h"
 #include "port.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "control/config_error.h"
+#include "config/error.h"
 #include "base/json_out.h"
 #include "base/log.h"
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/config_error.h"
+#include "config/error.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gateway.json: impairment. Two directions with the same keys.
-#include "control/gateway_fields.h"
+#include "config/gateway_fields.h"
 
 #define LEAST_R 0.001 // bursts of 1,000 on average (app/pipeline/impair_fate.c looks back for them)
 

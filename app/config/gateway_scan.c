@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gateway.json: scan.
-#include "control/gateway_fields.h"
+#include "config/gateway_fields.h"
 #include <string.h>
 
 static const char *const engine_words[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From bytes to a JSON tree: files, syntax, duplicate keys.
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

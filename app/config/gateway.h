@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "control/config_error.h"
+#include "config/error.h"
 #include "scan/engine.h"
 
 #define GATEWAY_PORTS_MAX  32

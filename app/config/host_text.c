@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/host_text.h"
+#include "config/host_text.h"
 #include <arpa/inet.h>
 #include <string.h>
 

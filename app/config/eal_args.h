@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 #define EAL_ARGS_MAX  (3 * GATEWAY_EAL_MAX)
 #define EAL_ARGS_TEXT 16384

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "signatures_path.h"
+#include "config/signatures_path.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_address.h"
+#include "config/http_address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

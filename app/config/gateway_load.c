@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/gateway.h"
+#include "config/gateway.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/gateway_fields.h"
-#include "control/http_address.h"
+#include "config/gateway_fields.h"
+#include "config/http_address.h"
 #include "base/nearest.h"
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/gateway_fields.h"
+#include "config/gateway_fields.h"
 
 const char *const gateway_pair_modes[] = {"bridge", NULL};
 static const char *const vlan_words[] = {

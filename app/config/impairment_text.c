@@ -2,7 +2,7 @@
 // What the impairment stage does, in words: one sentence for the log and for the list of what to
 // look into.
 #include <stdio.h>
-#include "control/gateway.h"
+#include "config/gateway.h"
 
 static void link_text(const char *where, const struct gateway_link *link, FILE *out)
 {

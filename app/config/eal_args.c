@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eal_args.h"
+#include "config/eal_args.h"
 
 #include <ctype.h>
 #include <errno.h>

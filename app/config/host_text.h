@@ -4,7 +4,7 @@
 #ifndef SLUICE_HOST_TEXT_H
 #define SLUICE_HOST_TEXT_H
 
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include "classify/user_apps.h"
 
 #define HOST_TEXT_BYTES (USER_HOST_NAME_MAX + 2)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects whose keys are rows of a table.
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/json_hint.h"
+#include "config/json_hint.h"
 
 const char *json_field_key(const struct json_field *field)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A gateway's configuration changed by --set, written, compared.
 #include <string.h>
-#include "control/gateway_fields.h"
+#include "config/gateway_fields.h"
 
 #define OVERRIDE_KEY_MAX 256
 

@@ -5,8 +5,8 @@
 #ifndef SLUICE_GATEWAY_FIELDS_H
 #define SLUICE_GATEWAY_FIELDS_H
 
-#include "control/gateway.h"
-#include "control/json_strict.h"
+#include "config/gateway.h"
+#include "config/json_strict.h"
 
 // "bridge", the only mode of a pair.
 extern const char *const gateway_pair_modes[];

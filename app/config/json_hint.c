@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/json_hint.h"
+#include "config/json_hint.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "control/json_strict.h"
+#include "config/json_strict.h"
 #include "base/nearest.h"
 
 #define LIST_MAX 64 // CPUs of a range that are written out

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "control/config_error.h"
+#include "config/error.h"
 
 #define JSON_FILE_MAX (16u << 20) // bytes; a longer file is refused
 #define JSON_PATH_MAX 256         // a longer path is cut in messages
