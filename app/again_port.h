@@ -3,7 +3,7 @@
 #ifndef SLUICE_AGAIN_PORT_H
 #define SLUICE_AGAIN_PORT_H
 
-#include "again.h"
+#include "process/again.h"
 #include "pipeline/lcore.h"
 
 struct again;

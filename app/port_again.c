@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "again_port.h"
-#include "launcher.h"
+#include "process/launcher.h"
 #include "base/log.h"
 #include "port_link_inside.h"
 #include "port_plan.h"

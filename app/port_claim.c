@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "config/eal_args.h"
-#include "held_name.h"
+#include "process/held_name.h"
 #include "base/log.h"
 
 // Of what `device` stands for outside of us the `nth`; false: there is none (rings, capture files).

@@ -14,7 +14,7 @@
 #define SLUICE_PORT_LINK_H
 
 #include "control/control_socket.h"
-#include "launcher.h"
+#include "process/launcher.h"
 
 struct port_links;
 

@@ -6,7 +6,7 @@
 
 #include <net/if.h>
 #include <stdatomic.h>
-#include "again.h"
+#include "process/again.h"
 #include "pipeline/lcore.h"
 #include "link_watch.h"
 #include "port_link.h"

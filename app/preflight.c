@@ -16,9 +16,9 @@
 #include <unistd.h>
 #include <linux/capability.h>
 #include "config/eal_args.h"
-#include "identity.h"
-#include "launcher.h"
-#include "link.h"
+#include "process/identity.h"
+#include "process/launcher.h"
+#include "process/link.h"
 #include "base/options.h"
 
 void preflight_note(struct preflight *out, int code, const char *what, const char *format, ...)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a zone of the tz database (TZif, RFC 8536) into the changes of its offset. Control core
-// only: a reload may do it inside the sandbox, which lets this folder be read (app/sandbox.c).
+// only: a reload may do it inside the sandbox, which lets this folder be read
+// (app/process/sandbox.c).
 #ifndef SLUICE_ZONE_FILE_H
 #define SLUICE_ZONE_FILE_H
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "launcher.h"
+#include "process/launcher.h"
 
 extern char dir[], hook[128], heard[128], control[128], pidfile[128];
 extern struct gateway gateway;

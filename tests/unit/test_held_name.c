@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names that gateways hold in the kernel, and what somebody else's process on them can do: nothing.
-#include "held_name.h"
+#include "process/held_name.h"
 
 #include <errno.h>
 #include <poll.h>

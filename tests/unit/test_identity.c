@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "identity.h"
+#include "process/identity.h"
 
 #define ROOT  0
 #define USER  990

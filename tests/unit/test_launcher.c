@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "launcher_process.h"
+#include "process/launcher_process.h"
 #include "base/options.h"
 
 static const char *words(void)

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "again_port.h"
-#include "link.h"
+#include "process/link.h"
 
 static int answer_within(struct launcher *launcher, const struct again_request *request, int ms,
 	struct again_sockets *out)

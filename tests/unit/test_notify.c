@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The service manager's socket: path and abstract name, what is sent, what is refused.
-#include "notify.h"
+#include "process/notify.h"
 
 #include <errno.h>
 #include <setjmp.h>

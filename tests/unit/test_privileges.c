@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Giving up rights, in a child that goes on without them: ids, groups and capabilities, of every
 // thread. As root only.
-#include "privileges.h"
+#include "process/privileges.h"
 
 #include <grp.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a process may do in the sandbox, and what not: each case is a child that enters it.
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 
 #include <cmocka.h>
 
-#include "threads.h"
+#include "process/threads.h"
 
 static char dir[] = "/tmp/sluice-sandbox.XXXXXX";
 static bool asks_bpf;

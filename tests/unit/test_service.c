@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the service manager hears in a gateway's life, and the line that tells how it is.
-#include "service.h"
+#include "process/service.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 // What drivers may still ask the kernel for once the gateway forwards, by ioctl and by sockets of
 // their own, argument by argument. Of the vdevs it is what strace shows behind the sandbox (ports
 // in use, link down and up, stop); a driver of hardware has the whole range of its own interface.
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 #include <errno.h>
 #include <linux/if_tun.h>

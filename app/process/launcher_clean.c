@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "again.h"
+#include "process/again.h"
 #include "config/eal_args.h"
-#include "launcher_process.h"
+#include "process/launcher_process.h"
 #include "base/log.h"
 
 #define XDP_PINS "/sys/fs/bpf/xdp"

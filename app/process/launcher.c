@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launcher.h"
+#include "process/launcher.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "again.h"
-#include "held_name.h"
-#include "launcher_process.h"
+#include "process/again.h"
+#include "process/held_name.h"
+#include "process/launcher_process.h"
 #include "base/log.h"
 
 #define END_PATIENCE_MS      3000

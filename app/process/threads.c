@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "threads.h"
+#include "process/threads.h"
 
 #include <dirent.h>
 #include <errno.h>

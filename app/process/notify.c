@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "notify.h"
+#include "process/notify.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The system calls of a gateway that forwards. A list of what may be, not of what may not: what is
 // not named is refused (EPERM), and what only an intruder would try ends the process.
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 #include <errno.h>
 #include <sched.h>

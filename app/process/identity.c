@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "identity.h"
+#include "process/identity.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/log.h"
-#include "threads.h"
+#include "process/threads.h"
 
 // Of kernels newer than the headers of Debian 12; numbers of the kernel's interface.
 #define ACCESS_REFER    (1ull << 13) // version 2

@@ -10,10 +10,10 @@
 #ifndef SLUICE_CONFINEMENT_H
 #define SLUICE_CONFINEMENT_H
 
-#include "identity.h"
-#include "launcher.h"
+#include "process/identity.h"
+#include "process/launcher.h"
 #include "pipeline/lcore.h"
-#include "sandbox.h"
+#include "process/sandbox.h"
 
 struct confinement { // zeroed
 	const struct gateway *gateway;

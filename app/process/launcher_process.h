@@ -5,8 +5,8 @@
 
 #include <poll.h>
 #include <stdint.h>
-#include "launcher.h"
-#include "link.h"
+#include "process/launcher.h"
+#include "process/link.h"
 
 // What is on the kernel's side of a port, before and while the gateway has it.
 struct launcher_port {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "privileges.h"
+#include "process/privileges.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/log.h"
-#include "threads.h"
+#include "process/threads.h"
 
 int privileges_limit(char *err, size_t err_len)
 {

@@ -10,7 +10,7 @@
 #define SLUICE_PRIVILEGES_H
 
 #include <stdint.h>
-#include "identity.h"
+#include "process/identity.h"
 
 // Before EAL makes threads, after the launcher was forked: they inherit it. Empties the bounding
 // set where that is allowed, and sets no_new_privs. 0 or -errno with a message.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "held_name.h"
+#include "process/held_name.h"
 
 #include <errno.h>
 #include <linux/sock_diag.h>

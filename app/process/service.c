@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "service.h"
+#include "process/service.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "launcher_process.h"
+#include "process/launcher_process.h"
 #include "base/log.h"
 
 #define POLL_MS       20

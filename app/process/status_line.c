@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "status_line.h"
+#include "process/status_line.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include "again.h"
+#include "process/again.h"
 #include "config/gateway.h"
 
 // What the gateway says. The first five are the hook's words, too.

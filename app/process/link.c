@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link.h"
+#include "process/link.h"
 
 #include <errno.h>
 #include <linux/if_link.h>

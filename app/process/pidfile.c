@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pidfile.h"
+#include "process/pidfile.h"
 
 #include <errno.h>
 #include <fcntl.h>

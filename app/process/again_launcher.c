@@ -3,7 +3,7 @@
 // gateway gains no other one by it. But for AF_PACKET: such a socket, though bound, sends by any
 // interface that its owner names. Only a port of af_packet gets one, whose gateway had the like of
 // its driver before.
-#include "again.h"
+#include "process/again.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "config/eal_args.h"
-#include "link.h"
+#include "process/link.h"
 
 #define PACKET_ROOM (8 << 20)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "confinement.h"
+#include "process/confinement.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "config/eal_args.h"
 #include "base/log.h"
 #include "base/options.h"
-#include "privileges.h"
+#include "process/privileges.h"
 
 static int exit_code(int error)
 {

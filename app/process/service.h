@@ -17,11 +17,11 @@
 #define SLUICE_SERVICE_H
 
 #include <stdbool.h>
-#include "launcher.h"
+#include "process/launcher.h"
 #include "pipeline/lcore.h"
-#include "notify.h"
+#include "process/notify.h"
 #include "control/reload.h"
-#include "status_line.h"
+#include "process/status_line.h"
 
 struct service { // zeroed: tells nobody
 	struct notify notify;
