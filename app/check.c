@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include "command.h"
 #include "base/log.h"
-#include "mbuf_pool.h"
+#include "machine/mbuf_pool.h"
 #include "base/options.h"
-#include "preflight.h"
+#include "machine/preflight.h"
 #include "control/reload.h"
 #include "run.h"
 #include "control/signature_load.h"

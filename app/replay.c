@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture.h"
-#include "eal.h"
+#include "machine/eal.h"
 #include "pipeline/flow_table.h"
 #include "pipeline/loop.h"
 #include "pipeline/parse.h"

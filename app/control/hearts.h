@@ -17,8 +17,8 @@
 struct stall_options {
 	uint32_t after_ms; // 0: 500
 	bool fail_open;
-	// The standby (app/standby.h), when fail_open: takes over for a lcore, false if the lcore
-	// stands still inside a driver; whether it still has it.
+	// The standby (app/machine/standby.h), when fail_open: takes over for a lcore, false if the
+	// lcore stands still inside a driver; whether it still has it.
 	bool (*take)(void *ctx, unsigned lcore);
 	bool (*has)(void *ctx, unsigned lcore);
 	void *ctx;

@@ -2,7 +2,7 @@
 // Fail-open forwarding when inspection stalls (FEATURES A13). A standby has a `struct lcore` for
 // each data lcore, of which only what moves packets is used: the same queues and rings, tx buffers
 // and counters of its own. It has no flows, classifier, events or queries. Its turns run on the
-// standby's thread (app/standby), and only while that holds the lcore's lease (lease.h).
+// standby's thread (app/machine/standby), and only while that holds the lcore's lease (lease.h).
 //
 // What it forwards was not inspected, and is counted so (bypassed_pkts). Frames that are not IP
 // follow the policy's link rules all the same: a PAUSE frame must not cross.

@@ -70,9 +70,9 @@ struct port_counters {
 typedef uint16_t port_send_fn(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 typedef uint16_t port_receive_fn(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n);
 
-// A port as the data path sees it. Written by app/port.c before the lcores start, then constant,
-// but for `send`, `receive`, which the control core changes with the link (port_link.h). Replay's
-// two "ports" write captures.
+// A port as the data path sees it. Written by app/machine/port.c before the lcores start, then
+// constant, but for `send`, `receive`, which the control core changes with the link (port_link.h).
+// Replay's two "ports" write captures.
 struct port {
 	char name[32];
 	uint16_t port_id; // ethdev

@@ -5,8 +5,8 @@
 // on with them instead of its driver, copying each packet (the driver's memory cannot be given to
 // another socket). A restart gives the port back to its driver.
 //
-// The launcher's half: again_launcher.c. The gateway's: again.c, control core, but for the
-// functions that a port receives and sends with.
+// The launcher's half: again_launcher.c. The gateway's: machine/again_port.c, control core, but for
+// the functions that a port receives and sends with.
 #ifndef SLUICE_AGAIN_H
 #define SLUICE_AGAIN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A scan lcore's work: jobs from every data lcore into its engine, verdicts back. A thread of its
-// own runs it on a gateway (app/scan_thread.c); replay and tests let the data lcore take the turns
-// at their own clock. One caller at a time.
+// own runs it on a gateway (app/machine/scan_thread.c); replay and tests let the data lcore take
+// the turns at their own clock. One caller at a time.
 #ifndef SLUICE_SCAN_WORKER_H
 #define SLUICE_SCAN_WORKER_H
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "eal.h"
+#include "machine/eal.h"
 #include "base/options.h"
 #include "replay.h"
 #include "replay_plane.h"

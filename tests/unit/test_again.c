@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #include <rte_mbuf.h>
 #include "../lib/packet.h"
-#include "again_port.h"
+#include "machine/again_port.h"
 #include "pipeline/tx.h"
 
 #define FRAMES 1000000

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "port_claim.h"
+#include "machine/port_claim.h"
 
 #define NOBODY 65534
 #define ASKERS 200

@@ -10,7 +10,7 @@
 #include <rte_eal.h>
 #include <cmocka.h>
 #include "fake_control.h"
-#include "lcore_launch.h"
+#include "machine/lcore_launch.h"
 #include "control/reload.h"
 
 #define LCORES  3

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "again_port.h"
+#include "machine/again_port.h"
 #include "process/link.h"
 
 static int answer_within(struct launcher *launcher, const struct again_request *request, int ms,

@@ -14,12 +14,12 @@
 #include <cmocka.h>
 #include <event2/event.h>
 #include <rte_ethdev.h>
-#include "again_port.h"
+#include "machine/again_port.h"
 #include "config/eal_args.h"
-#include "link_watch.h"
+#include "machine/link_watch.h"
 #include "base/netlink.h"
-#include "port.h"
-#include "port_link.h"
+#include "machine/port.h"
+#include "machine/port_link.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/tx.h"
 

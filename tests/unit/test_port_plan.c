@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
-#include "port_plan.h"
+#include "machine/port_plan.h"
 
 static struct port_plan plan;
 static char err[256];

@@ -18,15 +18,15 @@
 #include <rte_lcore.h>
 #include "capture.h"
 #include "pipeline/conn_cache.h"
-#include "eal.h"
+#include "machine/eal.h"
 #include "pipeline/endpoint_cache.h"
 #include "pipeline/evidence.h"
 #include "pipeline/expect.h"
 #include "pipeline/hints.h"
-#include "lcore_launch.h"
-#include "mbuf_pool.h"
+#include "machine/lcore_launch.h"
+#include "machine/mbuf_pool.h"
 #include "pipeline/vocab/pkt.h"
-#include "port.h"
+#include "machine/port.h"
 
 #define LCORES 3
 #define FRAMES 500

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/options.h"
-#include "port_claim.h"
-#include "preflight.h"
+#include "machine/port_claim.h"
+#include "machine/preflight.h"
 
 #define CAP_NET_AND_ADMIN (1ull << 12 | 1ull << 13 | 1ull << 21)
 #define CAP_IPC_LOCK_BIT  (1ull << 14)

@@ -14,7 +14,7 @@
 
 #include "capture.h"
 #include "pipeline/checksum.h"
-#include "eal.h"
+#include "machine/eal.h"
 #include "pipeline/vocab/pkt.h"
 
 #define SYN 0x02

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "../lib/wire.h"
 #include "pipeline/bypass.h"
-#include "standby.h"
+#include "machine/standby.h"
 #include "pipeline/tx.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port_claim.h"
+#include "machine/port_claim.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The gateway's half of again.h: a port's packets by sockets that the launcher has opened.
-#include "again_port.h"
+#include "machine/again_port.h"
 
 #include <errno.h>
 #include <linux/if_packet.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "config/gateway.h"
-#include "interfaces.h"
+#include "machine/interfaces.h"
 
 #define PREFLIGHT_ITEMS_MAX 128
 

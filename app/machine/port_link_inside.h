@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include "process/again.h"
 #include "pipeline/lcore.h"
-#include "link_watch.h"
-#include "port_link.h"
+#include "machine/link_watch.h"
+#include "machine/port_link.h"
 
 struct one { // a port
 	struct port *port;

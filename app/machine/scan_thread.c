@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "scan_thread.h"
+#include "machine/scan_thread.h"
 
 #include <errno.h>
 #include <poll.h>

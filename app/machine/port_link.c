@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port_link.h"
+#include "machine/port_link.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rte_ethdev.h>
-#include "again_port.h"
+#include "machine/again_port.h"
 #include "config/eal_args.h"
 #include "base/log.h"
-#include "port.h"
-#include "port_link_inside.h"
+#include "machine/port.h"
+#include "machine/port_link_inside.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/tx.h"
 

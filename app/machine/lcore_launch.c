@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lcore_launch.h"
+#include "machine/lcore_launch.h"
 
 #include <errno.h>
 #include <sched.h>

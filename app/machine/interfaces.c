@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interfaces.h"
+#include "machine/interfaces.h"
 
 #include <arpa/inet.h>
 #include <linux/if_addr.h>

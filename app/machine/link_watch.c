@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link_watch.h"
+#include "machine/link_watch.h"
 
 #include <errno.h>
 #include <net/if.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "eal.h"
+#include "machine/eal.h"
 
 #include <dlfcn.h>
 #include <errno.h>

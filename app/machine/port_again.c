@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "again_port.h"
+#include "machine/again_port.h"
 #include "process/launcher.h"
 #include "base/log.h"
-#include "port_link_inside.h"
-#include "port_plan.h"
+#include "machine/port_link_inside.h"
+#include "machine/port_plan.h"
 #include "pipeline/vocab/tick.h"
 
 #define WAIT_MAX_S 30

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "preflight.h"
+#include "machine/preflight.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mbuf_pool.h"
+#include "machine/mbuf_pool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "config/eal_args.h"
 #include "base/log.h"
 #include "pipeline/vocab/pkt.h"
-#include "port.h"
+#include "machine/port.h"
 
 #define POOL_CACHE 256
 #define PAGE_BYTES 4096u

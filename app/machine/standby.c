@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "standby.h"
+#include "machine/standby.h"
 
 #include <errno.h>
 #include <pthread.h>

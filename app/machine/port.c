@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port.h"
+#include "machine/port.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include <rte_cycles.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
-#include "again_port.h"
-#include "eal.h"
+#include "machine/again_port.h"
+#include "machine/eal.h"
 #include "config/eal_args.h"
 #include "base/log.h"
-#include "port_plan.h"
-#include "preflight.h"
+#include "machine/port_plan.h"
+#include "machine/preflight.h"
 
 #define RX_DESC_DEFAULT 2048 // shorter rings lose packets when a lcore shares its CPU
 #define TX_DESC_DEFAULT 1024

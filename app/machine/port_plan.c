@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "port_plan.h"
+#include "machine/port_plan.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "config/eal_args.h"
-#include "interfaces.h"
+#include "machine/interfaces.h"
 #include "base/options.h"
-#include "port_claim.h"
-#include "preflight.h"
+#include "machine/port_claim.h"
+#include "machine/preflight.h"
 
 #define CAP_BIT(cap) (1ull << (cap))
 
