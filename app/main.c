@@ -5,7 +5,7 @@
 #include <string.h>
 #include "command.h"
 #include "base/options.h"
-#include "replay.h"
+#include "replay/replay.h"
 #include "run.h"
 
 static const struct {

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "capture.h"
+#include "replay/capture.h"
 #include "pipeline/flow_table.h"
 #include "pipe_control.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The capture reader: whatever the file, records lie inside it, and reading ends.
-#include "capture.h"
+#include "replay/capture.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 // Prints what the capture reader reads, for comparisons: per record, little-endian,
 // u64 ts_ns, u32 caplen, u32 len, u16 link type, then caplen bytes.
 // Exit 0: read to the end; 3: a broken file (the message is on stderr); 1: cannot open.
-#include "capture.h"
+#include "replay/capture.h"
 
 #include <stdio.h>
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include "machine/eal.h"
 #include "base/options.h"
-#include "replay.h"
-#include "replay_plane.h"
+#include "replay/replay.h"
+#include "replay/plane.h"
 
 #define WORDS_MAX 4096
 #define EAL_MB    768

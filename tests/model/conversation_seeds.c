@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "capture.h"
+#include "replay/capture.h"
 #include "conversation.h"
 
 #define LINKTYPE_ETHERNET 1

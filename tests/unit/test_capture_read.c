@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader of captures, on files made here, byte by byte. Each file lies in a heap block
 // of its exact size, so that AddressSanitizer sees a read one byte behind it.
-#include "capture.h"
+#include "replay/capture.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writer of captures, read back by the reader.
-#include "capture.h"
+#include "replay/capture.h"
 
 #include <errno.h>
 #include <setjmp.h>

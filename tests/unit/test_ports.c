@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
-#include "capture.h"
+#include "replay/capture.h"
 #include "pipeline/conn_cache.h"
 #include "machine/eal.h"
 #include "pipeline/endpoint_cache.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "replay_against.h"
+#include "replay/against.h"
 
 #define OLD_POLICY                                                         \
 	"{'schema_version':1,'users':{'alice':['10.0.0.1']},'rules':["     \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replay's receive side: records become mbufs, each packet has a side, and the senders whose
 // checksums a network card fills in are found.
-#include "replay_packet.h"
+#include "replay/packet.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "capture.h"
+#include "replay/capture.h"
 #include "pipeline/checksum.h"
 #include "machine/eal.h"
 #include "pipeline/vocab/pkt.h"

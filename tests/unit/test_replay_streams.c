@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replay's rows of streams: what was consumed, and nothing else, whatever the policy decides.
-#include "replay_streams.h"
+#include "replay/streams.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replay's table of flows and senders: grows without losing or mixing up an entry.
-#include "replay_table.h"
+#include "replay/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_table.h"
+#include "replay/table.h"
 
 #include <errno.h>
 #include <stdlib.h>

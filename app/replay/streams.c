@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_streams.h"
+#include "replay/streams.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture.h"
+#include "replay/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,10 +5,10 @@
 #define SLUICE_REPLAY_PLANE_H
 
 #include "pipeline/lcore.h"
-#include "replay.h"
-#include "replay_output.h"
-#include "replay_packet.h"
-#include "replay_streams.h"
+#include "replay/replay.h"
+#include "replay/output.h"
+#include "replay/packet.h"
+#include "replay/streams.h"
 
 #define REPLAY_PORT_INSIDE  0
 #define REPLAY_PORT_OUTSIDE 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_against.h"
+#include "replay/against.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay.h"
+#include "replay/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "capture.h"
+#include "replay/capture.h"
 #include "machine/eal.h"
 #include "pipeline/flow_table.h"
 #include "pipeline/loop.h"
 #include "pipeline/parse.h"
 #include "control/reload.h"
-#include "replay_against.h"
-#include "replay_output.h"
-#include "replay_packet.h"
-#include "replay_plane.h"
-#include "replay_streams.h"
-#include "replay_summary.h"
+#include "replay/against.h"
+#include "replay/output.h"
+#include "replay/packet.h"
+#include "replay/plane.h"
+#include "replay/streams.h"
+#include "replay/summary.h"
 #include "control/sink.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_summary.h"
+#include "replay/summary.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 #define SLUICE_REPLAY_OUTPUT_H
 
 #include "pipeline/lcore.h"
-#include "replay_packet.h"
+#include "replay/packet.h"
 
 struct replay_output {
 	const char *path; // NULL: packets are counted by the stage and freed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_plane.h"
+#include "replay/plane.h"
 
 #include <errno.h>
 #include <stdio.h>

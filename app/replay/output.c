@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_output.h"
+#include "replay/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <rte_mbuf.h>
-#include "capture.h"
+#include "replay/capture.h"
 #include "pipeline/policy.h"
 
 // How records become mbufs: the segments stand for the capture's own bytes, so that a packet that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay_packet.h"
+#include "replay/packet.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -11,7 +11,7 @@
 #include "pipeline/checksum.h"
 #include "pipeline/parse.h"
 #include "pipeline/vocab/pkt.h"
-#include "replay_table.h"
+#include "replay/table.h"
 
 #define TCP_SYN 0x02
 #define TCP_ACK 0x10

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "replay.h"
+#include "replay/replay.h"
 #include "config/signatures_path.h"
 
 #include <errno.h>
