@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "command.h"
+#include "cmd/command.h"
 #include "base/options.h"
 #include "replay/replay.h"
-#include "run.h"
+#include "cmd/run.h"
 
 static const struct {
 	const char *name;

@@ -7,7 +7,7 @@
 #include "pipeline/flow_table.h"
 #include "config/gateway.h"
 #include "classify/names_follow.h"
-#include "run_limits.h"
+#include "cmd/run_limits.h"
 #include "storm.h"
 
 #define STEP_NS     (100 * NS_PER_US) // ten forged packets

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "control/app_tables.h"
 #include "classify/classify.h"
-#include "command.h"
+#include "cmd/command.h"
 #include "config/error.h"
 #include "base/json_out.h"
 #include "base/options.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <rte_version.h>
 #include "build_info.h"
-#include "command.h"
+#include "cmd/command.h"
 #include "base/options.h"
 
 int version_main(int argc, char **argv)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_options.h"
+#include "cmd/run_options.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "classify/classify.h"
-#include "command.h"
+#include "cmd/command.h"
 #include "base/json_out.h"
 #include "control/l7_pattern.h"
 #include "base/options.h"

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "command.h"
+#include "cmd/command.h"
 #include "base/log.h"
 #include "machine/mbuf_pool.h"
 #include "base/options.h"
 #include "machine/preflight.h"
 #include "control/reload.h"
-#include "run.h"
+#include "cmd/run.h"
 #include "control/signature_load.h"
 #include "config/signatures_path.h"
 

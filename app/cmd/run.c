@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `sluice run`. The order of birth is the law of row A14: whatever can be wrong is found before a
 // port is touched, and no packet is taken before the policy is in force.
-#include "run.h"
+#include "cmd/run.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <rte_lcore.h>
 #include "control/cache_store.h"
-#include "command.h"
+#include "cmd/command.h"
 #include "process/confinement.h"
 #include "control/control_loop.h"
 #include "machine/eal.h"
@@ -30,9 +30,9 @@
 #include "machine/port_claim.h"
 #include "machine/port_link.h"
 #include "machine/preflight.h"
-#include "run_ledger.h"
-#include "run_limits.h"
-#include "run_options.h"
+#include "cmd/run_ledger.h"
+#include "cmd/run_limits.h"
+#include "cmd/run_options.h"
 #include "machine/scan_thread.h"
 #include "process/service.h"
 #include "control/telemetry.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_ledger.h"
+#include "cmd/run_ledger.h"
 
 #include <inttypes.h>
 #include <stdio.h>

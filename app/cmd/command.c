@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "command.h"
+#include "cmd/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_limits.h"
+#include "cmd/run_limits.h"
 
 #include <errno.h>
 #include <sys/random.h>
