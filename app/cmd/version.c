@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdio.h>
 #include <rte_version.h>
-#include "build_info.h"
+#include "cmd/build_info.h"
 #include "cmd/command.h"
 #include "base/options.h"
 
