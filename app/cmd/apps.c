@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "control/app_tables.h"
+#include "control/policy/app_tables.h"
 #include "classify/classify.h"
 #include "cmd/command.h"
 #include "config/error.h"
 #include "base/json_out.h"
 #include "base/options.h"
-#include "control/policy_load.h"
-#include "control/signature_load.h"
+#include "control/policy/load.h"
+#include "control/policy/signature_load.h"
 #include "config/signatures_path.h"
 
 #define JSON_BYTES (1u << 20)

@@ -10,9 +10,9 @@
 #include "machine/mbuf_pool.h"
 #include "base/options.h"
 #include "machine/preflight.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 #include "cmd/run.h"
-#include "control/signature_load.h"
+#include "control/policy/signature_load.h"
 #include "config/signatures_path.h"
 
 struct check_arguments {

@@ -12,7 +12,7 @@
 #include "classify/classify.h"
 #include "cmd/command.h"
 #include "base/json_out.h"
-#include "control/l7_pattern.h"
+#include "control/policy/l7_pattern.h"
 #include "base/options.h"
 
 #define FILES_MAX      4096

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/attention.h"
 #include "control/eve.h"
 #include "control/http_site.h"

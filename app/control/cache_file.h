@@ -7,9 +7,9 @@
 #define SLUICE_CACHE_FILE_H
 
 #include <stddef.h>
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/conn_list.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 #define CACHE_LINE_MAX 1024 // bytes, with its newline; longer lines are refused
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/cache_file.h"
 #include "base/directory.h"
 #include "control/inquiry.h"

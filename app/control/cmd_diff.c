@@ -8,9 +8,9 @@
 
 #include "control/arguments.h"
 #include "control/flow_diff.h"
-#include "control/policy_diff.h"
+#include "control/policy/diff.h"
 #include "control/selection.h"
-#include "control/snapshot.h"
+#include "control/policy/snapshot.h"
 
 #define EXAMPLES_DEFAULT 10
 #define EXAMPLES_MAX     100

@@ -9,7 +9,7 @@
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
 #include "control/exemptions.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 
 struct control_socket;
 struct control_context { // what commands work on; borrowed

@@ -4,7 +4,7 @@
 #ifndef SLUICE_EVE_H
 #define SLUICE_EVE_H
 
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/greetings.h"
 #include "base/json_out.h"
 #include "control/sink.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/metrics.h"
 #include "control/pulse.h"
 

@@ -5,10 +5,10 @@
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 #include "control/event_limit.h"
 #include "pipeline/lcore.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 struct sink;
 struct greeting_record;

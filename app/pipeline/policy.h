@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The policy snapshot: immutable after publication, shared by all lcores, read once per loop.
-// Built by app/control/policy_load (JSON -> struct policy), published by app/control/reload by
-// one atomic pointer store, freed when every data lcore has reported a quiescent state since
+// Built by app/control/policy/load (JSON -> struct policy), published by app/control/policy/reload
+// by one atomic pointer store, freed when every data lcore has reported a quiescent state since
 // (ARCHITECTURE section 7). Nothing here points into JSON; strings are owned by the snapshot.
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
@@ -247,8 +247,9 @@ struct policy {
 	uint32_t n_notes;
 	struct rule *rules;
 	uint32_t n_rules;
-	const struct rule **by_uid;    // n_rules, sorted by uid
-	const struct edition *edition; // of the signatures; shared, owned by app/control/snapshot
+	const struct rule **by_uid; // n_rules, sorted by uid
+	const struct edition
+		*edition; // of the signatures; shared, owned by app/control/policy/snapshot
 	// Per data lcore, which writes them: n_rules + 1, the last are the default's. Owned; NULL:
 	// nobody counts. The only part of a snapshot that changes.
 	struct rule_counts *counts[POLICY_LCORES_MAX];

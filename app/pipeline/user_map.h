@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who an address belongs to: one table of sorted, disjoint ranges per family and snapshot, so that
 // an address is one binary search whatever the number of users. Built by the policy loader, then
-// read-only. A user's index is of this snapshot only, by rising name; its uid (policy_load.h)
-// outlives reloads, and is what events carry.
+// read-only. A user's index is of this snapshot only, by rising name; its uid
+// (control/policy/load.h) outlives reloads, and is what events carry.
 #ifndef SLUICE_USER_MAP_H
 #define SLUICE_USER_MAP_H
 

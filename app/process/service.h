@@ -20,7 +20,7 @@
 #include "process/launcher.h"
 #include "pipeline/lcore.h"
 #include "process/notify.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 #include "process/status_line.h"
 
 struct service { // zeroed: tells nobody

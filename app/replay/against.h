@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 #include "pipeline/lcore.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 enum against_side { AGAINST_OLD, AGAINST_NEW };
 

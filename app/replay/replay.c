@@ -11,7 +11,7 @@
 #include "pipeline/flow_table.h"
 #include "pipeline/loop.h"
 #include "pipeline/parse.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 #include "replay/against.h"
 #include "replay/output.h"
 #include "replay/packet.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "pipeline/lcore.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 
 // At the end of a run. -1: `out` cannot be written.
 int replay_summary(FILE *out, const struct dataplane *dp, const struct reload *reload);

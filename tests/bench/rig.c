@@ -10,10 +10,10 @@
 #include <rte_eal.h>
 #include "pipeline/checksum.h"
 #include "pipeline/flow_table.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 #include "rig.h"
-#include "control/app_tables.h"
-#include "control/signature_load.h"
+#include "control/policy/app_tables.h"
+#include "control/policy/signature_load.h"
 #include "pipeline/tx.h"
 
 #define POOL_SIZE  8191

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "classify/classify.h"
 #include "config_check.h"
-#include "control/l7_pattern.h"
+#include "control/policy/l7_pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

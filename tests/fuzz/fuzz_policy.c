@@ -3,7 +3,7 @@
 // order and whose dump reads back to itself.
 #include <stdint.h>
 #include "config_check.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

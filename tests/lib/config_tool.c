@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "config/gateway.h"
-#include "control/policy_load.h"
-#include "control/signature_load.h"
+#include "control/policy/load.h"
+#include "control/policy/signature_load.h"
 
 static char folder[] = "/tmp/config_tool_XXXXXX";
 

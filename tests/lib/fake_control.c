@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_control.h"
-#include "control/app_tables.h"
+#include "control/policy/app_tables.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/signature_load.h"
+#include "control/policy/signature_load.h"
 
 const char *fake_signatures = "ab";
 atomic_uint fake_sigdbs, fake_sigdb_made, fake_scratches, fake_build_ms;

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 #include "pipeline/lcore.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 // A dataplane of n lcores with event and query rings; two ports "lan" and "wan".
 struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr);

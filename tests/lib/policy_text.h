@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "error_list.h"
-#include "control/policy_load.h"
+#include "control/policy/load.h"
 
 static struct rule_names *names;
 

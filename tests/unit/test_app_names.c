@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "control/app_names.h"
+#include "control/policy/app_names.h"
 
 static uint16_t intern(struct app_names *names, const char *name, const char *title)
 {

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "fake_control.h"
 #include "machine/lcore_launch.h"
-#include "control/reload.h"
+#include "control/policy/reload.h"
 
 #define LCORES  3
 #define RELOADS 60

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "classify/classify.h"
-#include "control/l7_pattern.h"
+#include "control/policy/l7_pattern.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Publication: all or nothing, grace periods, sharing of compiled signatures.
-#include "control/reload.h"
+#include "control/policy/reload.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "control/editions.h"
+#include "control/policy/editions.h"
 #include "fake_control.h"
-#include "control/signature_order.h"
+#include "control/policy/signature_order.h"
 
 struct world {
 	struct dataplane *dp;

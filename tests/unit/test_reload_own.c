@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "control/reload.h"
+#include "control/policy/reload.h"
 
 struct world {
 	struct dataplane *dp;

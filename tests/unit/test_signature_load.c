@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "control/app_tables.h"
+#include "control/policy/app_tables.h"
 #include "error_list.h"
-#include "control/signature_load.h"
+#include "control/policy/signature_load.h"
 
 static char dir[] = "/tmp/test_signature_XXXXXX";
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "policy_text.h"
-#include "control/zone_file.h"
-#include "control/zone_rule.h"
+#include "control/policy/zone_file.h"
+#include "control/policy/zone_rule.h"
 
 #define NS_PER_S 1000000000ull
 
