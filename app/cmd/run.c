@@ -37,7 +37,7 @@
 #include "process/service.h"
 #include "control/telemetry.h"
 #include "machine/standby.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 #define ERR_BYTES        4096
 #define START_PATIENCE_S 120

@@ -5,7 +5,7 @@
 
 #include "config/gateway.h"
 #include "pipeline/lcore.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 // `seed`: of all hash tables (run_seed).
 struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_seed *seed);

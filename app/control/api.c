@@ -11,10 +11,10 @@
 
 #include "control/policy/app_names.h"
 #include "control/attention.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/http_site.h"
 #include "control/pulse.h"
-#include "control/recent.h"
+#include "control/event/recent.h"
 #include "control/selection.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"

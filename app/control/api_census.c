@@ -3,7 +3,7 @@
 #include "control/api.h"
 
 #include "control/census.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/flow_group.h"
 #include "control/ranking.h"
 #include "control/selection.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "control/eve.h"
+#include "control/event/eve.h"
 
 static bool is_listed(const char *list, const char *key)
 {

@@ -14,7 +14,7 @@
 
 #include "control/control_socket.h"
 #include "control/inquiry.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 #include "control/tally.h"
 
 #define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others

@@ -4,7 +4,7 @@
 
 #include "control/arguments.h"
 #include "control/selection.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 static json_t *step_json(const struct trace_step *step)
 {

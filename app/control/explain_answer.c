@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/cache_json.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/explain.h"
 #include "control/flow_json.h"
 #include "control/selection.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/explain.h"
 #include "scan/job.h"
 #include "control/selection.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/address_text.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/explain.h"
 #include "scan/job.h"
 

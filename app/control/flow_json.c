@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "control/flow_filter.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"

@@ -16,7 +16,7 @@
 #include "control/http_client.h"
 #include "base/log.h"
 #include "control/pulse.h"
-#include "control/recent.h"
+#include "control/event/recent.h"
 
 #define BACKLOG 64
 

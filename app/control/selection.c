@@ -5,7 +5,7 @@
 
 #include "base/address_text.h"
 #include "control/arguments.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "pipeline/realm.h"
 
 bool selection_read(struct request *request, json_t *arguments, struct selection *selection)

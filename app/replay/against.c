@@ -6,9 +6,9 @@
 #include <string.h>
 #include "base/address_text.h"
 #include "pipeline/decide.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "base/json_out.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #define RULE_UNDECIDED UINT32_MAX // the flow ended before its application was known
 #define SLOTS_START    1024u

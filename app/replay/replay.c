@@ -18,7 +18,7 @@
 #include "replay/plane.h"
 #include "replay/streams.h"
 #include "replay/summary.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 #include "control/stats_sum.h"
 #include "pipeline/vocab/tick.h"
 

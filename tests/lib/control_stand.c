@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "fake_control.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 static uint64_t stand_now_ns(void)
 {

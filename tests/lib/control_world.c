@@ -17,7 +17,7 @@
 
 #include "fake_control.h"
 #include "pipeline/vocab/tick.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 uint64_t clock_offset_ns;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Community ID v1 against published vectors (github.com/corelight/community-id-spec) and libcrypto,
 // and EVE timestamps against gmtime.
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <openssl/evp.h>
 #include <setjmp.h>

@@ -16,7 +16,7 @@
 
 #include "control/control_command.h"
 #include "pipeline/vocab/tick.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 static void simple_commands(void **state)
 {

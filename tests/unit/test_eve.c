@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every event type as one whole JSON line, as docs/events.md describes it.
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "eve_lines.h"
 
 // Writes one event to a file, reads its line back.

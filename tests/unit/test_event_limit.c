@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "eve_lines.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #define FLOOD 32000u
 #define TYPE  5000u // gateway.json: events.per_s, source_per_s

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "../lib/forged.h"
 #include "../lib/storm.h"
-#include "control/event_limit.h"
+#include "control/event/limit.h"
 
 #define STEP_NS      (100 * NS_PER_US)
 #define STEP_PKTS    10

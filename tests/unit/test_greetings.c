@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What flows' ends say of themselves, from the lcores' events to records: both sides joined, those
 // for which there is no room, and garbage.
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "eve_lines.h"
 
 // A field of a greeting, as greeting.h packs them.

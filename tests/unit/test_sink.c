@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The event file: the control core's own records, rotation, full disks, readers that stand still.
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <cmocka.h>
 #include "eve_lines.h"
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 struct world {
 	struct dataplane *dp;

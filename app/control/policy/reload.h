@@ -8,7 +8,7 @@
 #include "config/gateway.h"
 #include "pipeline/lcore.h"
 #include "control/policy/load.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 struct reload;
 struct snapshot;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/directory.h"
 #include "base/log.h"
-#include "control/sink_line.h"
+#include "control/event/sink_line.h"
 
 static void tell_greeting(void *ctx, const struct greeting_record *record);
 

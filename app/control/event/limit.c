@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/event_limit.h"
+#include "control/event/limit.h"
 
 #include <stdlib.h>
 #include <string.h>

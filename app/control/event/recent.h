@@ -5,7 +5,7 @@
 #ifndef SLUICE_RECENT_H
 #define SLUICE_RECENT_H
 
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #define RECENT_VERDICTS 50
 #define RECENT_ENTRIES  20

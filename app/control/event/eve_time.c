@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // EVE timestamps, always UTC: a record must not depend on where it was written.
-#include "control/sink.h"
+#include "control/event/sink.h"
 #include "pipeline/vocab/tick.h"
 
 #include <string.h>

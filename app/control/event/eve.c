@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/eve.h"
+#include "control/event/eve.h"
 
 #include <netinet/in.h>
 #include <string.h>

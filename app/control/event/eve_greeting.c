@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ends of a flow say of themselves, as Suricata's objects tls, quic and http. Every byte
 // is from the wire: numbers are made here, texts go through json_out_text.
-#include "control/eve.h"
+#include "control/event/eve.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "reassembly/tcp_state.h"
-#include "control/eve.h"
+#include "control/event/eve.h"
 #include "pipeline/vocab/tick.h"
 #include "scan/job.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/greetings.h"
+#include "control/event/greetings.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define SLUICE_SINK_H
 
 #include "control/policy/app_names.h"
-#include "control/event_limit.h"
+#include "control/event/limit.h"
 #include "pipeline/lcore.h"
 #include "control/policy/load.h"
 
@@ -92,7 +92,8 @@ const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t fl
 uint32_t sink_greetings(const struct sink *sink);
 uint64_t sink_greetings_forgotten(const struct sink *sink);
 uint64_t sink_written(const struct sink *sink);
-// Records beyond their limits (event_limit.h); of these, of flows of which one end alone was heard.
+// Records beyond their limits (control/event/limit.h); of these, of flows of which one end alone
+// was heard.
 uint64_t sink_left_out(const struct sink *sink);
 uint64_t sink_left_out_unheard(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)

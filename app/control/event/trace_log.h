@@ -4,7 +4,7 @@
 #ifndef SLUICE_TRACE_LOG_H
 #define SLUICE_TRACE_LOG_H
 
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #define TRACE_LOG_STEPS 8192
 

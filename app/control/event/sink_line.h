@@ -4,9 +4,9 @@
 #ifndef SLUICE_SINK_LINE_H
 #define SLUICE_SINK_LINE_H
 
-#include "control/eve.h"
-#include "control/event_limit.h"
-#include "control/sink.h"
+#include "control/event/eve.h"
+#include "control/event/limit.h"
+#include "control/event/sink.h"
 
 #define BUFFER_BYTES (1u << 20)
 #define WRITE_BYTES  (64u << 10)  // written without waiting for the timer

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/sink_line.h"
+#include "control/event/sink_line.h"
 #include "control/stats_sum.h"
 
 #define POLICY_ERRORS_MAX 20

@@ -5,9 +5,9 @@
 #define SLUICE_EVE_H
 
 #include "control/policy/app_names.h"
-#include "control/greetings.h"
+#include "control/event/greetings.h"
 #include "base/json_out.h"
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 // No event of a lcore renders longer: both sides of a greeting, each byte as an escape of six.
 #define EVE_LINE_MAX (8192 + 2 * 6 * GREETING_BYTES)

@@ -9,7 +9,7 @@
 
 #include "base/directory.h"
 #include "base/log.h"
-#include "control/sink_line.h"
+#include "control/event/sink_line.h"
 
 int sink_file_open(const struct sink *sink)
 {

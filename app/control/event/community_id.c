@@ -2,7 +2,7 @@
 // Community ID version 1 (github.com/corelight/community-id-spec). The hashed text is at most 40
 // bytes, that is one SHA-1 block: written out here, because a fetch of the digest by libcrypto
 // costs more than the digest, and every event carries one.
-#include "control/sink.h"
+#include "control/event/sink.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/trace_log.h"
+#include "control/event/trace_log.h"
 
 #include <errno.h>
 #include <stdlib.h>

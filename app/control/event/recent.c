@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/recent.h"
+#include "control/event/recent.h"
 
 #include <string.h>
 
