@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "base/log.h"
 #include "pipeline/loop.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 // The gauges are of each lcore's last turn: one that stands still has not told what it has since.
 static void hold_now(const struct dataplane *dp, struct ledger *ledger)

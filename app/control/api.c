@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "control/policy/app_names.h"
-#include "control/attention.h"
+#include "control/stats/attention.h"
 #include "control/event/eve.h"
 #include "control/http_site.h"
-#include "control/pulse.h"
+#include "control/stats/pulse.h"
 #include "control/event/recent.h"
 #include "control/selection.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 int api_finish(json_t *root, struct text *out)

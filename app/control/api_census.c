@@ -5,7 +5,7 @@
 #include "control/census.h"
 #include "control/event/eve.h"
 #include "control/flow_group.h"
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
 

@@ -15,7 +15,7 @@
 #include "control/control_socket.h"
 #include "control/inquiry.h"
 #include "control/event/sink.h"
-#include "control/tally.h"
+#include "control/stats/tally.h"
 
 #define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others
 #define CENSUS_FLOWS  5  // the fastest of a row

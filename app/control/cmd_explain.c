@@ -8,7 +8,7 @@
 #include "control/explain.h"
 #include "control/explain_cache.h"
 #include "control/flow_filter.h"
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 #include "control/selection.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times

@@ -7,7 +7,7 @@
 #include "control/flow_filter.h"
 #include "control/flow_group.h"
 #include "control/flow_json.h"
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
 

@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "control/cache_store.h"
 #include "control/selection.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
-#include "control/troubles.h"
+#include "control/stats/troubles.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 

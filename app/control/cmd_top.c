@@ -9,7 +9,7 @@
 #include "control/flow_filter.h"
 #include "control/flow_group.h"
 #include "control/flow_json.h"
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 #include "control/selection.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group

@@ -7,7 +7,7 @@
 
 #include "control/conn_list.h"
 #include "pipeline/policy.h"
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 
 struct conn_top {
 	struct ranking best; // of all replicas: an entry is in each of them

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "control/hearts.h"
+#include "control/stats/hearts.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 #include "control/selection.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application

@@ -5,7 +5,7 @@
 #define SLUICE_FLOW_GROUP_H
 
 #include "control/control_command.h"
-#include "control/tally.h"
+#include "control/stats/tally.h"
 
 #define FLOW_GROUP_NO_USER "(none)" // of addresses that are no user's
 

@@ -15,7 +15,7 @@
 #include "config/http_address.h"
 #include "control/http_client.h"
 #include "base/log.h"
-#include "control/pulse.h"
+#include "control/stats/pulse.h"
 #include "control/event/recent.h"
 
 #define BACKLOG 64

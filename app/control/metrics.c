@@ -11,7 +11,7 @@
 
 #include "control/cache_store.h"
 #include "control/census.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 #define LATENCY_FIRST_SHIFT 10 // 1.024 us

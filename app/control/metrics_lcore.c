@@ -5,7 +5,7 @@
 #include <rte_mempool.h>
 
 #include "control/metrics.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 struct lcores { // labels, made once for all families
 	unsigned n;

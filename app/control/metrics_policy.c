@@ -7,7 +7,7 @@
 
 #include "control/policy/app_names.h"
 #include "control/metrics.h"
-#include "control/pulse.h"
+#include "control/stats/pulse.h"
 
 #define NO_APP  "(unknown)"
 #define NO_RULE "(default)"

@@ -13,7 +13,7 @@
 
 #include "control/control_command.h"
 #include "base/log.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 enum state {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "base/options.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 #define STATUS_EVERY_NS   (2 * NS_PER_S)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 void status_amount(uint64_t value, char *out, size_t out_len)

@@ -4,7 +4,7 @@
 #ifndef SLUICE_STATUS_LINE_H
 #define SLUICE_STATUS_LINE_H
 
-#include "control/troubles.h"
+#include "control/stats/troubles.h"
 
 #define STATUS_MEMORY_NS (60 * NS_PER_S) // how long a counter that grew is named
 

@@ -19,7 +19,7 @@
 #include "replay/streams.h"
 #include "replay/summary.h"
 #include "control/event/sink.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 #define EXIT_FAILED  1

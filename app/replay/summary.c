@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "control/pulse.h"
-#include "control/stats_sum.h"
+#include "control/stats/pulse.h"
+#include "control/stats/sum.h"
 
 static void put_apps(FILE *out, const struct dataplane *dp, const struct app_names *apps)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a heart that rests is told, to whom, and what is done about it; with the test's clock.
-#include "control/hearts.h"
+#include "control/stats/hearts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums, the ledger, and the shape of the statistics object.
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums by key: bounded, and spread whatever the keys are.
-#include "control/tally.h"
+#include "control/stats/tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

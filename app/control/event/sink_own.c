@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/event/sink_line.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 #define POLICY_ERRORS_MAX 20
 #define POLICY_LINE_MAX   (32u << 10)

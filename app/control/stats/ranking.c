@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/ranking.h"
+#include "control/stats/ranking.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 #include <rte_mempool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/hearts.h"
+#include "control/stats/hearts.h"
 
 #include <inttypes.h>
 
 #include "pipeline/bypass.h"
 #include "base/log.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 #define AFTER_MS 500

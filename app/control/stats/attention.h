@@ -5,7 +5,7 @@
 #define SLUICE_ATTENTION_H
 
 #include <jansson.h>
-#include "control/pulse.h"
+#include "control/stats/pulse.h"
 
 // [{"level":"error"|"warning"|"note","text":...}], the worst first; empty: all is well. NULL: no
 // memory.

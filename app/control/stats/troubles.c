@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/troubles.h"
+#include "control/stats/troubles.h"
 
 #include "control/cache_store.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 
 const char *trouble_word(enum trouble trouble)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/attention.h"
+#include "control/stats/attention.h"
 
 #include <inttypes.h>
 #include <rte_mempool.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "control/cache_store.h"
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 #define HEART_NS      (2 * NS_PER_S) // as control_loop's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/tally.h"
+#include "control/stats/tally.h"
 
 #include <stdlib.h>
 #include <string.h>

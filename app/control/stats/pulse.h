@@ -5,7 +5,7 @@
 #ifndef SLUICE_PULSE_H
 #define SLUICE_PULSE_H
 
-#include "control/troubles.h"
+#include "control/stats/troubles.h"
 
 #define PULSE_SAMPLES  300 // seconds
 #define PULSE_LATELY_S 60

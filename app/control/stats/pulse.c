@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/pulse.h"
+#include "control/stats/pulse.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/time.h>
 
-#include "control/stats_sum.h"
+#include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
 static uint64_t peek(const uint64_t *word)
