@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rte_lcore.h>
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "cmd/command.h"
 #include "process/confinement.h"
 #include "control/control_loop.h"

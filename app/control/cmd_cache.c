@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/conn_top.h"
-#include "control/cache_json.h"
+#include "control/cache/conn_top.h"
+#include "control/cache/json.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
 

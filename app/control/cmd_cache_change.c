@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "control/arguments.h"
-#include "control/cache_json.h"
-#include "control/conn_list.h"
-#include "control/exemptions.h"
+#include "control/cache/json.h"
+#include "control/cache/conn_list.h"
+#include "control/cache/exemptions.h"
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
 

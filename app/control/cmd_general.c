@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "control/selection.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"

@@ -8,7 +8,7 @@
 // libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
-#include "control/exemptions.h"
+#include "control/cache/exemptions.h"
 #include "control/policy/reload.h"
 
 struct control_socket;

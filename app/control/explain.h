@@ -4,7 +4,7 @@
 #ifndef SLUICE_EXPLAIN_H
 #define SLUICE_EXPLAIN_H
 
-#include "control/conn_list.h"
+#include "control/cache/conn_list.h"
 #include "control/control_command.h"
 
 #define EXPLAIN_EVIDENCE_MAX 1000

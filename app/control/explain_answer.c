@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/cache_json.h"
+#include "control/cache/json.h"
 #include "control/event/eve.h"
 #include "control/explain.h"
 #include "control/flow_json.h"

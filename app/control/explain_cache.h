@@ -4,7 +4,7 @@
 #ifndef SLUICE_EXPLAIN_CACHE_H
 #define SLUICE_EXPLAIN_CACHE_H
 
-#include "control/conn_top.h"
+#include "control/cache/conn_top.h"
 #include "control/explain.h"
 
 #define EXPLAIN_PAIRS_MAX 4100

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "control/census.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "control/cache_file.h"
-#include "control/cache_store.h"
+#include "control/cache/file.h"
+#include "control/cache/store.h"
 #include "base/log.h"
 
 #define LCORES 3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A full connection cache on several lcores: what is kept of it, and what it is told to come to.
-#include "control/conn_top.h"
+#include "control/cache/conn_top.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

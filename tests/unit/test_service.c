@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "fake_control.h"
 #include "base/options.h"
 #include "pipeline/vocab/tick.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 

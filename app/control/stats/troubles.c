@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/stats/troubles.h"
 
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 #include "control/stats/sum.h"
 
 const char *trouble_word(enum trouble trouble)

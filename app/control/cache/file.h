@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include "control/policy/app_names.h"
-#include "control/conn_list.h"
+#include "control/cache/conn_list.h"
 #include "control/policy/load.h"
 
 #define CACHE_LINE_MAX 1024 // bytes, with its newline; longer lines are refused

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/exemptions.h"
+#include "control/cache/exemptions.h"
 
 #include <errno.h>
 #include <stdio.h>

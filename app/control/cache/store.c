@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/cache_store.h"
+#include "control/cache/store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "control/policy/app_names.h"
-#include "control/cache_file.h"
+#include "control/cache/file.h"
 #include "base/directory.h"
 #include "control/inquiry.h"
 #include "base/log.h"

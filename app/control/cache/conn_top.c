@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/conn_top.h"
+#include "control/cache/conn_top.h"
 
 void conn_top_init(struct conn_top *top, uint32_t n, unsigned n_lcores)
 {

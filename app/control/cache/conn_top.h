@@ -5,7 +5,7 @@
 #ifndef SLUICE_CONN_TOP_H
 #define SLUICE_CONN_TOP_H
 
-#include "control/conn_list.h"
+#include "control/cache/conn_list.h"
 #include "pipeline/policy.h"
 #include "control/stats/ranking.h"
 

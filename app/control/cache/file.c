@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/cache_file.h"
+#include "control/cache/file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/conn_list.h"
+#include "control/cache/conn_list.h"
 
 #include <stdlib.h>
 #include <string.h>

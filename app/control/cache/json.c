@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/cache_json.h"
+#include "control/cache/json.h"
 
 #include "control/selection.h"
 #include "pipeline/vocab/tick.h"
