@@ -35,7 +35,7 @@
 #include "cmd/run_options.h"
 #include "machine/scan_thread.h"
 #include "process/service.h"
-#include "control/telemetry.h"
+#include "control/ctl/telemetry.h"
 #include "machine/standby.h"
 #include "control/event/trace_log.h"
 

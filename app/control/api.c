@@ -15,7 +15,7 @@
 #include "control/http_site.h"
 #include "control/stats/pulse.h"
 #include "control/event/recent.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 

@@ -4,9 +4,9 @@
 
 #include "control/census.h"
 #include "control/event/eve.h"
-#include "control/flow_group.h"
+#include "control/ctl/flow_group.h"
 #include "control/stats/ranking.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 #define ROWS_MAX 25 // of each order

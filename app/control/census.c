@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/address_text.h"
-#include "control/flow_group.h"
+#include "control/ctl/flow_group.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

@@ -12,8 +12,8 @@
 #ifndef SLUICE_CENSUS_H
 #define SLUICE_CENSUS_H
 
-#include "control/control_socket.h"
-#include "control/inquiry.h"
+#include "control/ctl/socket.h"
+#include "control/ctl/inquiry.h"
 #include "control/event/sink.h"
 #include "control/stats/tally.h"
 

@@ -6,7 +6,7 @@
 
 #include "control/cache/conn_top.h"
 #include "control/cache/json.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 // Entries; of more, matched is how many one lcore has. To sort them takes 20 ms with 16 lcores.

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
+#include "control/ctl/arguments.h"
 #include "control/cache/json.h"
 #include "control/cache/conn_list.h"
 #include "control/cache/exemptions.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 #define TTL_MAX_S 604800

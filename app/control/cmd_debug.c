@@ -3,7 +3,7 @@
 // "debug" in gateway.json.
 #include <string.h>
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/flow_diff.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/flow_diff.h"
 #include "control/policy/diff.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "control/policy/snapshot.h"
 
 #define EXAMPLES_DEFAULT 10

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/explain.h"
-#include "control/explain_cache.h"
-#include "control/flow_filter.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/explain.h"
+#include "control/ctl/explain_cache.h"
+#include "control/ctl/flow_filter.h"
 #include "control/stats/ranking.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
 #define LIVE_MAX       256  // records of live flows that are kept, blocked and others

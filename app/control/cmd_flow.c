@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/flow_filter.h"
-#include "control/flow_group.h"
-#include "control/flow_json.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/flow_filter.h"
+#include "control/ctl/flow_group.h"
+#include "control/ctl/flow_json.h"
 #include "control/stats/ranking.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 #define FLOW_OFFSET_MAX 100000

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "pipeline/endpoint_cache.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 struct learned_list {

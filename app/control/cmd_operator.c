@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/selection.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 #define ALLOW_DEFAULT_S 300 // of a condemned flow's ends

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/flow_filter.h"
-#include "control/flow_group.h"
-#include "control/flow_json.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/flow_filter.h"
+#include "control/ctl/flow_group.h"
+#include "control/ctl/flow_json.h"
 #include "control/stats/ranking.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group
 #define TOP_HOST (TOP_GROUPS + FLOW_GROUP_HOST)

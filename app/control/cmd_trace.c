@@ -2,8 +2,8 @@
 // trace-read: what traced packets met, for who follows a flow.
 #include <netinet/in.h>
 
-#include "control/arguments.h"
-#include "control/selection.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/selection.h"
 #include "control/event/trace_log.h"
 
 static json_t *step_json(const struct trace_step *step)

@@ -15,7 +15,7 @@
 #ifndef SLUICE_CONTROL_LOOP_H
 #define SLUICE_CONTROL_LOOP_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 #include "control/stats/hearts.h"
 
 struct control_options {

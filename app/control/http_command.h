@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A command of the live page: POST /api/command with the body of a command of the control socket,
 // run by the same code. Off unless there is a token (http_token.h). Only the commands that the
-// table in control_command.c opens for the page; each is logged and told as an event of type
+// table in control/ctl/command.c opens for the page; each is logged and told as an event of type
 // audit, with who asked. Control core only.
 //
 // Nothing that a browser sends by itself is enough: the token stands in a header of its own, the
@@ -10,7 +10,7 @@
 #ifndef SLUICE_HTTP_COMMAND_H
 #define SLUICE_HTTP_COMMAND_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "control/http_parse.h"
 #include "control/http_site.h"
 #include "control/http_token.h"

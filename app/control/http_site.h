@@ -3,7 +3,7 @@
 #ifndef SLUICE_HTTP_SITE_H
 #define SLUICE_HTTP_SITE_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 #include "base/text.h"
 
 struct http_counts { // of the server itself

@@ -13,7 +13,7 @@
 #ifndef SLUICE_PORT_LINK_H
 #define SLUICE_PORT_LINK_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 #include "process/launcher.h"
 
 struct port_links;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parser of the control socket's commands: every line is answered exactly once, with an object
 // that says OK or NOK.
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 #include <stdlib.h>
 #include <string.h>

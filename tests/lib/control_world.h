@@ -5,7 +5,7 @@
 #define SLUICE_CONTROL_WORLD_H
 
 #include <jansson.h>
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 #include "fake_lcore.h"
 
 #define FLOWS 1300 // per lcore: three pages

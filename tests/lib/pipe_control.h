@@ -4,7 +4,7 @@
 #ifndef SLUICE_TEST_PIPE_CONTROL_H
 #define SLUICE_TEST_PIPE_CONTROL_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "pipe.h"
 
 struct gate {

@@ -12,7 +12,7 @@
 
 #include "control/census.h"
 #include "fake_control.h"
-#include "control/flow_group.h"
+#include "control/ctl/flow_group.h"
 #include "control/http_site.h"
 #include "pipeline/vocab/tick.h"
 

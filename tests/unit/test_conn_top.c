@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "control/explain_cache.h"
+#include "control/ctl/explain_cache.h"
 
 #define ENTRIES 60000u
 #define LCORES  3

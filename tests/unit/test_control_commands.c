@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "pipeline/vocab/tick.h"
 #include "control/event/trace_log.h"
 

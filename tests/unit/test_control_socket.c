@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "control/control_client.h"
-#include "control/inquiry.h"
+#include "control/ctl/client.h"
+#include "control/ctl/inquiry.h"
 #include "pipeline/vocab/tick.h"
 
 static void a_silent_lcore_is_told_and_keeps_its_memory(void **state)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/cache/json.h"
 
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 static void put_entry_user(

@@ -4,7 +4,7 @@
 #define SLUICE_CACHE_JSON_H
 
 #include "pipeline/conn_cache.h"
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry);
 

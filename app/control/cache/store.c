@@ -17,7 +17,7 @@
 #include "control/policy/app_names.h"
 #include "control/cache/file.h"
 #include "base/directory.h"
-#include "control/inquiry.h"
+#include "control/ctl/inquiry.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

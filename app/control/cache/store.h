@@ -13,7 +13,7 @@
 #ifndef SLUICE_CACHE_STORE_H
 #define SLUICE_CACHE_STORE_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 #define CACHE_STORE_INTERVAL_S 60 // between writings, if anything has changed
 #define CACHE_JOURNAL_MAX      (64u << 20)

@@ -10,7 +10,7 @@
 #ifndef SLUICE_HEARTS_H
 #define SLUICE_HEARTS_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 #define HEARTS_WATCH_MS 100 // how often hearts_watch is to be called
 

@@ -5,7 +5,7 @@
 #ifndef SLUICE_TROUBLES_H
 #define SLUICE_TROUBLES_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 // X(symbol, word): in the order in which they are told.
 #define TROUBLES(X)                                     \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/explain_cache.h"
+#include "control/ctl/explain_cache.h"
 
 #include <stdlib.h>
 #include <string.h>

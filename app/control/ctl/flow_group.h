@@ -4,7 +4,7 @@
 #ifndef SLUICE_FLOW_GROUP_H
 #define SLUICE_FLOW_GROUP_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "control/stats/tally.h"
 
 #define FLOW_GROUP_NO_USER "(none)" // of addresses that are no user's

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/arguments.h"
+#include "control/ctl/arguments.h"
 
 #include <errno.h>
 #include <arpa/inet.h>

@@ -3,7 +3,7 @@
 #ifndef SLUICE_FLOW_JSON_H
 #define SLUICE_FLOW_JSON_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 json_t *flow_json(const struct control_context *context, const struct flow_record *record);
 // With its sequence edges and Community ID, as flow-show has it; `look`: and with how its halves

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/flow_diff.h"
+#include "control/ctl/flow_diff.h"
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include "pipeline/decide.h"
-#include "control/flow_json.h"
+#include "control/ctl/flow_json.h"
 
 #define KEPT_PER_EXAMPLE 4 // flows kept for each that is shown, so that rare changes find room
 

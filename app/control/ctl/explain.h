@@ -5,7 +5,7 @@
 #define SLUICE_EXPLAIN_H
 
 #include "control/cache/conn_list.h"
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 #define EXPLAIN_EVIDENCE_MAX 1000
 #define EXPLAIN_FLOWS_MAX    EVIDENCE_FLOWS_MAX

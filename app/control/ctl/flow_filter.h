@@ -4,7 +4,7 @@
 #ifndef SLUICE_FLOW_FILTER_H
 #define SLUICE_FLOW_FILTER_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 #define FLOW_FILTER_ARGUMENTS                                                                  \
 	"app, category, host, user, port, proto, rule, state, action, confidence, direction, " \

@@ -3,7 +3,7 @@
 #ifndef SLUICE_SELECTION_H
 #define SLUICE_SELECTION_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 #define SELECTION_LIMIT_MAX 1000
 // Of cache-list and what is like it: every replica's best (offset + limit) are sorted in one turn

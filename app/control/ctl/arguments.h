@@ -4,7 +4,7 @@
 #ifndef SLUICE_ARGUMENTS_H
 #define SLUICE_ARGUMENTS_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 // All of them are among those that the command's row in the table of commands names.
 bool arguments_known(struct request *request, const json_t *arguments);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "control/event/eve.h"
-#include "control/explain.h"
+#include "control/ctl/explain.h"
 #include "scan/job.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known
 #define PUT_RULE       (1u << 1)

@@ -6,9 +6,9 @@
 
 #include "control/cache/json.h"
 #include "control/event/eve.h"
-#include "control/explain.h"
-#include "control/flow_json.h"
-#include "control/selection.h"
+#include "control/ctl/explain.h"
+#include "control/ctl/flow_json.h"
+#include "control/ctl/selection.h"
 
 struct row { // a flow
 	uint64_t flow_id;

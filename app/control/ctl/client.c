@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/control_client.h"
+#include "control/ctl/client.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "base/log.h"
 
 struct client {

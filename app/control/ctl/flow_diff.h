@@ -4,7 +4,7 @@
 #ifndef SLUICE_FLOW_DIFF_H
 #define SLUICE_FLOW_DIFF_H
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 struct flow_diff;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/inquiry.h"
+#include "control/ctl/inquiry.h"
 
 #include <errno.h>
 #include <stdio.h>

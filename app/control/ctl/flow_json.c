@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/flow_json.h"
+#include "control/ctl/flow_json.h"
 #include "base/address_text.h"
 
 #include <netinet/in.h>
 #include <string.h>
 
 #include "control/event/eve.h"
-#include "control/flow_filter.h"
-#include "control/selection.h"
+#include "control/ctl/flow_filter.h"
+#include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
 static const char *class_word(uint8_t lru_class)

@@ -9,7 +9,7 @@
 #ifndef SLUICE_TELEMETRY_H
 #define SLUICE_TELEMETRY_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 #define TELEMETRY_WAIT_MS 2000
 #define TELEMETRY_PAGE    16 // entries of a list

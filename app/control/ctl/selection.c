@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 
 #include <string.h>
 
 #include "base/address_text.h"
-#include "control/arguments.h"
+#include "control/ctl/arguments.h"
 #include "control/event/eve.h"
 #include "pipeline/realm.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -15,8 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control/control_command.h"
-#include "control/control_client.h"
+#include "control/ctl/command.h"
+#include "control/ctl/client.h"
 #include "base/directory.h"
 #include "base/log.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/telemetry.h"
+#include "control/ctl/telemetry.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 #include "base/log.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"

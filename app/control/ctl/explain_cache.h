@@ -5,7 +5,7 @@
 #define SLUICE_EXPLAIN_CACHE_H
 
 #include "control/cache/conn_top.h"
-#include "control/explain.h"
+#include "control/ctl/explain.h"
 
 #define EXPLAIN_PAIRS_MAX 4100
 #define EXPLAIN_KNOWN_MAX 1024 // entries for known ends that are kept, those that live longest

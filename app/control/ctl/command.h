@@ -6,8 +6,8 @@
 #define SLUICE_CONTROL_COMMAND_H
 
 #include <jansson.h>
-#include "control/control_socket.h"
-#include "control/inquiry.h"
+#include "control/ctl/socket.h"
+#include "control/ctl/inquiry.h"
 
 struct request {
 	struct control_context *context;

@@ -6,7 +6,7 @@
 #ifndef SLUICE_CONTROL_CLIENT_H
 #define SLUICE_CONTROL_CLIENT_H
 
-#include "control/control_socket.h"
+#include "control/ctl/socket.h"
 
 #define CONTROL_CLIENTS_MAX 32
 #define CONTROL_LINE_MAX    65536 // bytes of a command, with its newline

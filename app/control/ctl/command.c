@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/control_command.h"
+#include "control/ctl/command.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/flow_filter.h"
+#include "control/ctl/flow_filter.h"
 
 static const struct command commands[] = {
 	{"help", "", "the commands", cmd_help},

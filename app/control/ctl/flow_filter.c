@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/flow_filter.h"
+#include "control/ctl/flow_filter.h"
 
 #include <string.h>
 
-#include "control/arguments.h"
-#include "control/flow_group.h"
+#include "control/ctl/arguments.h"
+#include "control/ctl/flow_group.h"
 
 static const char *const state_words[] = {
 	[FLOW_STATE_NEW] = "new",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/flow_group.h"
+#include "control/ctl/flow_group.h"
 
 #include <string.h>
 
 #include "control/stats/ranking.h"
-#include "control/selection.h"
+#include "control/ctl/selection.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 

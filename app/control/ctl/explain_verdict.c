@@ -8,7 +8,7 @@
 
 #include "base/address_text.h"
 #include "control/event/eve.h"
-#include "control/explain.h"
+#include "control/ctl/explain.h"
 #include "scan/job.h"
 
 struct sentence {
