@@ -18,7 +18,7 @@
 #include "control/control_loop.h"
 #include "machine/eal.h"
 #include "pipeline/flow_table.h"
-#include "control/http_server.h"
+#include "control/http/server.h"
 #include "machine/lcore_launch.h"
 #include "base/log.h"
 #include "pipeline/loop.h"

@@ -155,7 +155,7 @@ struct gateway {
 	struct {
 		char *listen; // http_address.h; NULL: no HTTP server
 		bool allow_remote;
-		char *token_file; // http_token.h; NULL: nothing can be done from the page
+		char *token_file; // control/http/token.h; NULL: nothing can be done from the page
 		uint32_t hosts;   // rows of hosts, and of users, for the page; default 4096
 	} http;
 	struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The head of an HTTP request: the answer is one of the few, texts end, and pieces do not matter.
-#include "control/http_parse.h"
+#include "control/http/parse.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@
 
 #include "pipeline/vocab/app_id.h"
 #include "fake_control.h"
-#include "control/http_server.h"
+#include "control/http/server.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "control/census.h"
+#include "control/http/census.h"
 #include "fake_control.h"
 #include "control/ctl/flow_group.h"
-#include "control/http_site.h"
+#include "control/http/site.h"
 #include "pipeline/vocab/tick.h"
 
 #define ROWS  64

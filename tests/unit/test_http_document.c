@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/heap.h"
-#include "control/http_document.h"
+#include "control/http/document.h"
 #include "pipeline/vocab/tick.h"
 
 static uint64_t clock_ns = NS_PER_S;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "config/http_address.h"
-#include "control/http_parse.h"
+#include "control/http/parse.h"
 
 // The status of `text`, which is a whole head, or one that goes wrong before its end.
 static int status_of(const char *text, size_t length, struct http_request *out)

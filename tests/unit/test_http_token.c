@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "control/http_token.h"
+#include "control/http/token.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TOKEN    "0123456789abcdef0123456789abcdef"

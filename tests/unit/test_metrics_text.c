@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "control/metrics_text.h"
+#include "control/http/metrics_text.h"
 
 static void put_all(struct metrics *m)
 {

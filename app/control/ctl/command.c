@@ -48,7 +48,7 @@ static const struct command commands[] = {
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
-// What who has the page's token may ask, too (http_command.h).
+// What who has the page's token may ask, too (control/http/command.h).
 static const char *const of_page[] = {"version", "flow-list", "flow-show", "explain", "flow-reset",
 	"flow-allow", "cache-list", "cache-add", "cache-del", NULL};
 

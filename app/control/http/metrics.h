@@ -6,8 +6,8 @@
 #ifndef SLUICE_METRICS_H
 #define SLUICE_METRICS_H
 
-#include "control/http_site.h"
-#include "control/metrics_text.h"
+#include "control/http/site.h"
+#include "control/http/metrics_text.h"
 
 void metrics_put_lcores(struct metrics *m, const struct control_context *context);
 void metrics_put_ports(struct metrics *m, const struct control_context *context);

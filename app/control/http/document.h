@@ -6,8 +6,8 @@
 #ifndef SLUICE_HTTP_DOCUMENT_H
 #define SLUICE_HTTP_DOCUMENT_H
 
-#include "control/http_parse.h"
-#include "control/http_site.h"
+#include "control/http/parse.h"
+#include "control/http/site.h"
 
 struct http_document {
 	unsigned refs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_client.h"
+#include "control/http/client.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/http_server.h"
+#include "control/http/server.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 

@@ -2,7 +2,7 @@
 // The HTTP server (J3): metrics, the live page and what it reads, on the control core's libevent
 // loop. Read-only: GET and HEAD, no bodies, nothing that changes anything; so it asks nobody for a
 // password, and listens where other machines cannot reach it unless it is told otherwise. With a
-// token the page may also run some commands (http_command.h).
+// token the page may also run some commands (control/http/command.h).
 //
 // A client costs at most one connection of HTTP_CLIENTS_MAX, HTTP_HEAD_MAX bytes of input, one
 // answer (a reference to a shared document) and a while. When all are taken, the one that has
@@ -12,7 +12,7 @@
 #define SLUICE_HTTP_SERVER_H
 
 #include "config/gateway.h"
-#include "control/http_site.h"
+#include "control/http/site.h"
 
 #define HTTP_CLIENTS_MAX 64
 #define HTTP_HEAD_S      5  // from a request's first byte to its empty line

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_parse.h"
+#include "control/http/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

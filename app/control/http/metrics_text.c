@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/metrics_text.h"
+#include "control/http/metrics_text.h"
 
 #include <string.h>
 

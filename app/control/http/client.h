@@ -5,8 +5,8 @@
 #define SLUICE_HTTP_CLIENT_H
 
 #include <sys/queue.h>
-#include "control/http_command.h"
-#include "control/http_document.h"
+#include "control/http/command.h"
+#include "control/http/document.h"
 
 struct http_client;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // /api/*.json: what the live page reads (docs/metrics.md describes every member). Times are
 // milliseconds since the Unix epoch.
-#include "control/api.h"
+#include "control/http/api.h"
 
 #include <errno.h>
 #include <rte_mempool.h>
@@ -12,7 +12,7 @@
 #include "control/policy/app_names.h"
 #include "control/stats/attention.h"
 #include "control/event/eve.h"
-#include "control/http_site.h"
+#include "control/http/site.h"
 #include "control/stats/pulse.h"
 #include "control/event/recent.h"
 #include "control/ctl/selection.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rte_mempool.h>
 
-#include "control/metrics.h"
+#include "control/http/metrics.h"
 #include "control/stats/sum.h"
 
 struct lcores { // labels, made once for all families

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_server.h"
+#include "control/http/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/census.h"
+#include "control/http/census.h"
 #include "base/directory.h"
 #include "config/http_address.h"
-#include "control/http_client.h"
+#include "control/http/client.h"
 #include "base/log.h"
 #include "control/stats/pulse.h"
 #include "control/event/recent.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_command.h"
+#include "control/http/command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/metrics.h"
+#include "control/http/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "control/cache/store.h"
-#include "control/census.h"
+#include "control/http/census.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A command of the live page: POST /api/command with the body of a command of the control socket,
-// run by the same code. Off unless there is a token (http_token.h). Only the commands that the
-// table in control/ctl/command.c opens for the page; each is logged and told as an event of type
-// audit, with who asked. Control core only.
+// run by the same code. Off unless there is a token (control/http/token.h). Only the commands that
+// the table in control/ctl/command.c opens for the page; each is logged and told as an event of
+// type audit, with who asked. Control core only.
 //
 // Nothing that a browser sends by itself is enough: the token stands in a header of its own, the
 // body is JSON, so that another page's script would have to ask first (and nobody answers), and
@@ -11,9 +11,9 @@
 #define SLUICE_HTTP_COMMAND_H
 
 #include "control/ctl/command.h"
-#include "control/http_parse.h"
-#include "control/http_site.h"
-#include "control/http_token.h"
+#include "control/http/parse.h"
+#include "control/http/site.h"
+#include "control/http/token.h"
 
 #define HTTP_COMMANDS_MAX 4 // at a time
 #define HTTP_PEER_MAX     64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_token.h"
+#include "control/http/token.h"
 
 #include <errno.h>
 #include <fcntl.h>

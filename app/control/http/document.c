@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/http_document.h"
+#include "control/http/document.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // /api/hosts.json, /api/users.json: the largest of each, with what they use and what was blocked.
-#include "control/api.h"
+#include "control/http/api.h"
 
-#include "control/census.h"
+#include "control/http/census.h"
 #include "control/event/eve.h"
 #include "control/ctl/flow_group.h"
 #include "control/stats/ranking.h"

@@ -4,7 +4,7 @@
 #define SLUICE_API_H
 
 #include <jansson.h>
-#include "control/http_site.h"
+#include "control/http/site.h"
 
 json_t *api_begin(const struct http_site *site); // with the time
 int api_finish(json_t *root, struct text *out);  // takes `root`; 0 or -ENOMEM

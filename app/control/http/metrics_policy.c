@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "control/policy/app_names.h"
-#include "control/metrics.h"
+#include "control/http/metrics.h"
 #include "control/stats/pulse.h"
 
 #define NO_APP  "(unknown)"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/census.h"
+#include "control/http/census.h"
 
 #include <errno.h>
 #include <stdlib.h>
