@@ -5,7 +5,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/loop.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 #include "pipeline/tx.h"
 #include "pipeline/walk.h"
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 #include "pipeline/policy.h"
 
 struct lcore;

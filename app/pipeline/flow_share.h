@@ -7,7 +7,7 @@
 #ifndef SLUICE_FLOW_SHARE_H
 #define SLUICE_FLOW_SHARE_H
 
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 #define FLOW_SHARE_SLOTS 4096 // a power of two
 

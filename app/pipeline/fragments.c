@@ -5,12 +5,12 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/bypass.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/fragments_bundle.h"
-#include "pipeline/owner.h"
-#include "pipeline/parse_layers.h"
+#include "pipeline/wire/owner.h"
+#include "pipeline/wire/parse_layers.h"
 #include "pipeline/tx.h"
 
 // A view: room for what a stage may put in front, headers, and the longest datagram.

@@ -28,7 +28,7 @@
 #define SLUICE_IMPAIR_FATE_H
 
 #include "pipeline/impair.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 #define IMPAIR_BLOCK     1448 // a segment of 1,500 octets with timestamps
 #define IMPAIR_FLOW_SETS 1024

@@ -7,7 +7,7 @@
 #include "pipeline/hold.h"
 #include "pipeline/refuse.h"
 #include "pipeline/inspect.h"
-#include "pipeline/resegment.h"
+#include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/tx.h"
 

@@ -19,7 +19,7 @@
 #include "pipeline/vocab/histogram.h"
 #include "pipeline/impair.h"
 #include "pipeline/lease.h"
-#include "pipeline/owner.h"
+#include "pipeline/wire/owner.h"
 #include "pipeline/stage_meter.h"
 #include "pipeline/vocab/stats.h"
 #include "pipeline/stream_tap.h"

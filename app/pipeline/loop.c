@@ -12,7 +12,7 @@
 #include "pipeline/inspect_learned.h"
 #include "pipeline/loop.h"
 #include "pipeline/operator.h"
-#include "pipeline/parse_counts.h"
+#include "pipeline/wire/parse_counts.h"
 #include "pipeline/query.h"
 #include "pipeline/trace.h"
 #include "pipeline/tx.h"

@@ -7,7 +7,7 @@
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_learned.h"
-#include "pipeline/resegment.h"
+#include "pipeline/wire/resegment.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick
 #define ANEW_TICKS(ns)  ((ns) >> ANEW_TICK_SHIFT)

@@ -13,7 +13,7 @@
 #include "pipeline/inspect_again.h"
 #include "pipeline/inspect_learned.h"
 #include "pipeline/refuse.h"
-#include "pipeline/resegment.h"
+#include "pipeline/wire/resegment.h"
 #include "pipeline/reuse.h"
 #include "reassembly/seq.h"
 #include "reassembly/tcp_state.h"

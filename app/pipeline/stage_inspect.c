@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "pipeline/both_ends.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_again.h"

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/tcp_normalize.h"
+#include "pipeline/wire/tcp_normalize.h"
 #include "pipeline/walk.h"
 
 static bool is_ours_alone(const struct rte_mbuf *m)

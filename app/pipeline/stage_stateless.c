@@ -8,7 +8,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/fragments.h"
-#include "pipeline/parse_layers.h"
+#include "pipeline/wire/parse_layers.h"
 #include "pipeline/walk.h"
 
 #define ICMP_REDIRECT    5

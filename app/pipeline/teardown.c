@@ -2,7 +2,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/craft.h"
+#include "pipeline/wire/craft.h"
 #include "pipeline/teardown.h"
 #include "pipeline/tx.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_mbuf_dyn.h>
-#include "pipeline/checksum.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/checksum.h"
+#include "pipeline/wire/parse.h"
 #include "pipeline/vocab/pkt.h"
 #include "replay/table.h"
 

@@ -10,7 +10,7 @@
 #include "machine/eal.h"
 #include "pipeline/flow_table.h"
 #include "pipeline/loop.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 #include "control/policy/reload.h"
 #include "replay/against.h"
 #include "replay/output.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/flow_table.h"
 #include "control/policy/load.h"
 #include "rig.h"

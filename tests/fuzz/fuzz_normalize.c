@@ -4,7 +4,7 @@
 // words is what it was.
 #include <stdlib.h>
 #include <string.h>
-#include "pipeline/tcp_normalize.h"
+#include "pipeline/wire/tcp_normalize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <rte_mbuf.h>
-#include "pipeline/checksum.h"
-#include "pipeline/craft.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/checksum.h"
+#include "pipeline/wire/craft.h"
+#include "pipeline/wire/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "forged.h"
 
 const char *const forged_words[FORGED_KINDS_MAX] = {

@@ -8,8 +8,8 @@
 //   packet_finish(&p);
 //
 // Each layer sets the "next" field of the one before it; packet_finish() sets lengths and
-// checksums, innermost first, by code of its own (not app/pipeline/checksum.c). Tests then damage
-// p.bytes as they like. Also mbufs whose segments are heap blocks of exact size, so that
+// checksums, innermost first, by code of its own (not app/pipeline/wire/checksum.c). Tests then
+// damage p.bytes as they like. Also mbufs whose segments are heap blocks of exact size, so that
 // AddressSanitizer sees one byte too far. Aborts on misuse.
 #ifndef SLUICE_TEST_PACKET_H
 #define SLUICE_TEST_PACKET_H

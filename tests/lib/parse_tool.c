@@ -6,7 +6,7 @@
 // `flags` in hex. Every packet lies in a heap block of its exact size.
 #include <stdio.h>
 #include <stdlib.h>
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 static void print_address(const uint8_t *bytes, unsigned n)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pieces.h"
 
 const uint8_t handshake[68] = "\x13"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipe.h"
 #include "pipeline/tx.h"
 

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 
 #define FAR_TTL  5
 #define IN_FRONT 0x40000000 // offsets beyond this are before the first byte

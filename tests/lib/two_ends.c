@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/flow_table.h"
 #include "pipeline/inspect.h"
 #include "pipeline/stream_tap.h"

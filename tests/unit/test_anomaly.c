@@ -11,7 +11,7 @@
 #include "../lib/pipe_evidence.h"
 #include "pipeline/flow_event.h"
 #include "../lib/packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 #define ONE_SOURCE_PER_S (ANOMALY_EVENTS_PER_S / 2)
 

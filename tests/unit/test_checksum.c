@@ -8,9 +8,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 // What checksum_verify says of these bytes, in so many segments.
 static uint16_t verdict(

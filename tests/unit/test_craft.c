@@ -11,9 +11,9 @@
 #include <netinet/tcp.h>
 #include <arpa/inet.h>
 #include <cmocka.h>
-#include "pipeline/craft.h"
+#include "pipeline/wire/craft.h"
 #include "packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 static struct rte_mbuf *out_new(uint8_t link)
 {

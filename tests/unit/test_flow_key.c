@@ -11,7 +11,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 static struct pkt parse_key(const struct packet *p, union flow_key *key)
 {

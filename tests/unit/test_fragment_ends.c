@@ -12,7 +12,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/tx.h"
 
 static uint64_t dropped(const struct pipe *pipe, enum drop_reason reason)

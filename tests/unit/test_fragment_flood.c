@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include "../lib/pieces.h"
 #include "pipeline/bypass.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "pipeline/tx.h"
 
 #define FLOOD 1000000u

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 
 #define ETHERNET 14
 #define INNER    64 // bytes of IP payload in a fragment

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/craft.h"
+#include "pipeline/wire/craft.h"
 #include "packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 #include "pipe.h"
 
 #define MACS   "020000000002020000000001"

@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "packet.h"
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 #define EITHER_SIDE ((uint16_t)~PKT_A_TO_B)
 

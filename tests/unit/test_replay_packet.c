@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "replay/capture.h"
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "machine/eal.h"
 #include "pipeline/vocab/pkt.h"
 

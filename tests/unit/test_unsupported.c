@@ -8,7 +8,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 #include "packet.h"
 #include "pipe.h"
 

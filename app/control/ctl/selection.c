@@ -6,7 +6,7 @@
 #include "base/address_text.h"
 #include "control/ctl/arguments.h"
 #include "control/event/eve.h"
-#include "pipeline/realm.h"
+#include "pipeline/wire/realm.h"
 
 bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
 {

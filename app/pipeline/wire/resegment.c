@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/checksum.h"
-#include "pipeline/resegment.h"
+#include "pipeline/wire/checksum.h"
+#include "pipeline/wire/resegment.h"
 
 #define OPTION_END   0
 #define OPTION_NOP   1

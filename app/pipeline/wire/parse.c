@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/owner.h"
-#include "pipeline/parse_layers.h"
+#include "pipeline/wire/owner.h"
+#include "pipeline/wire/parse_layers.h"
 
 // Both ends as the packet has them; the key is these in canonical order.
 struct ends {

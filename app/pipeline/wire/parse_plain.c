@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 #include <rte_byteorder.h>
-#include "pipeline/owner.h"
-#include "pipeline/parse_layers.h"
+#include "pipeline/wire/owner.h"
+#include "pipeline/wire/parse_layers.h"
 
 // The key is made as two words.
 static_assert(RTE_BYTE_ORDER == RTE_LITTLE_ENDIAN && offsetof(struct flow_key4, addr_b) == 4 &&

@@ -11,7 +11,7 @@
 #ifndef SLUICE_OWNER_H
 #define SLUICE_OWNER_H
 
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 struct dataplane;
 

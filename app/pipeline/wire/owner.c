@@ -3,7 +3,7 @@
 #include <string.h>
 #include <rte_byteorder.h>
 #include "pipeline/lcore.h"
-#include "pipeline/owner.h"
+#include "pipeline/wire/owner.h"
 
 // Toeplitz with the key 6d5a6d5a...: bit i (from the top) of a word, set, adds the 32 key bits that
 // begin at bit i. Only the lowest bits choose the slot. BIT(w, i) is what bit i of w adds to them.

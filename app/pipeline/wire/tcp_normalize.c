@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/tcp_normalize.h"
+#include "pipeline/wire/tcp_normalize.h"
 #include <netinet/tcp.h>
 #include <string.h>
 

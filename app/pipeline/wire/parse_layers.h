@@ -6,7 +6,7 @@
 #define SLUICE_PARSE_LAYERS_H
 
 #include <stdbool.h>
-#include "pipeline/parse.h"
+#include "pipeline/wire/parse.h"
 
 // What parse leaves of struct pkt.flags.
 #define PARSE_KEPT_FLAGS                                                             \

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "pipeline/vocab/pkt.h"
-#include "pipeline/realm.h"
+#include "pipeline/wire/realm.h"
 
 // Headers are looked for in at most this many bytes of a frame: what needs more is UNSUPPORTED.
 // That is all of a jumbo frame: hosts bound the number of options, not that of headers.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/checksum.h"
+#include "pipeline/wire/checksum.h"
 
 uint16_t checksum_fold(uint32_t sum)
 {

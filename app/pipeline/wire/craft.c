@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/checksum.h"
-#include "pipeline/craft.h"
+#include "pipeline/wire/checksum.h"
+#include "pipeline/wire/craft.h"
 
 #define OUR_TTL     64
 #define FRAME_LEAST 60 // without the frame check sequence

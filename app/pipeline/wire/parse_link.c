@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Link layers: from the first byte of a frame to its network layer.
 #include <string.h>
-#include "pipeline/parse_layers.h"
+#include "pipeline/wire/parse_layers.h"
 #include "pipeline/policy.h"
 
 // Tags, labels and headers are followed as far as the window goes: hosts take any number of VLAN 0.

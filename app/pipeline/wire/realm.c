@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/realm.h"
+#include "pipeline/wire/realm.h"
 #include "pipeline/vocab/fault.h"
 #include <string.h>
 
