@@ -5,7 +5,7 @@
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
 #include "pipeline/conn_slots.h"
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/hints.h"
 #include "pipeline/lcore.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "pipeline/wire/parse.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 struct lcore;
 struct conn_cache;

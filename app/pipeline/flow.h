@@ -20,7 +20,7 @@
 #include "classify/app_proto.h"
 #include "classify/names_follow.h"
 #include "pipeline/wire/parse.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/tick.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include "pipeline/flow_event.h"
-#include "pipeline/frame_marks.h"
+#include "pipeline/policy/frame_marks.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/flow_rate.h"
 #include "pipeline/hold.h"

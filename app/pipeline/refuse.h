@@ -12,7 +12,7 @@
 #ifndef SLUICE_REFUSE_H
 #define SLUICE_REFUSE_H
 
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "pipeline/inspect.h"
 
 // The walk's flow or stub, which may be gone afterwards (walk->ref). The packet is to be dropped.

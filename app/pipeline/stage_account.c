@@ -7,7 +7,7 @@
 #include "pipeline/both_ends.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/flow_rate.h"
-#include "pipeline/frame_marks.h"
+#include "pipeline/policy/frame_marks.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_again.h"

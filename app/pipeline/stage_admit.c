@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/teardown.h"
 #include "pipeline/walk.h"

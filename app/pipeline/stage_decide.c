@@ -2,7 +2,7 @@
 // The decision on a flow, and what follows from it: told, remembered, torn down.
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/hold.h"

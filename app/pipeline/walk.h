@@ -6,7 +6,7 @@
 
 #include "pipeline/conn_cache.h"
 #include "pipeline/flow_table.h"
-#include "pipeline/frame_marks.h"
+#include "pipeline/policy/frame_marks.h"
 #include "pipeline/lcore.h"
 
 struct walk {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/address_text.h"
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "control/event/eve.h"
 #include "base/json_out.h"
 #include "control/event/sink.h"

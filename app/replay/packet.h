@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <rte_mbuf.h>
 #include "replay/capture.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 // How records become mbufs: the segments stand for the capture's own bytes, so that a packet that
 // nobody has to look at is not even read; what the pipeline writes to them is a copy that the

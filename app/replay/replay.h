@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 #define REPLAY_RELOADS_MAX 64
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "fake_apps.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 static bool has(const struct address_set *set, const char *text)
 {

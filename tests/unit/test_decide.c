@@ -7,7 +7,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 
 #define APP_A 1
 #define APP_B 2

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "policy_text.h"
 
 #define DOC(body) "{'schema_version':1," body "}"

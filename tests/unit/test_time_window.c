@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "pipeline/time_window.h"
+#include "pipeline/policy/time_window.h"
 
 #define NS_PER_MIN 60000000000ull
 #define MONDAY     1767571200ull // 2026-01-05 00:00 UTC, in seconds

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 #include "classify/user_apps.h"
 
 static unsigned seed;

@@ -6,7 +6,7 @@
 #define SLUICE_CONN_TOP_H
 
 #include "control/cache/conn_list.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 #include "control/stats/ranking.h"
 
 struct conn_top {

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 #include "control/ctl/flow_json.h"
 
 #define KEPT_PER_EXAMPLE 4 // flows kept for each that is shown, so that rare changes find room

@@ -6,7 +6,7 @@
 #define SLUICE_APP_TABLES_H
 
 #include "config/json_strict.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 struct app_table {
 	uint16_t app;

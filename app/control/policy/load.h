@@ -6,7 +6,7 @@
 
 #include "control/policy/app_names.h"
 #include "config/error.h"
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 struct rule_names; // uid <-> id, grows for ever, owned by the control core
 struct rule_names *rule_names_new(void);

@@ -6,7 +6,7 @@
 #ifndef SLUICE_RULE_TOTALS_H
 #define SLUICE_RULE_TOTALS_H
 
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 struct rule_totals {                // {0} is an empty one
 	struct rule_counts *by_uid; // [0] is of policies' defaults

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "pipeline/time_window.h"
+#include "pipeline/policy/time_window.h"
 
 // What tzset(3) calls TZDIR: the environment's, else /usr/share/zoneinfo.
 const char *zone_folder(void);

@@ -5,7 +5,7 @@
 #define SLUICE_ZONE_RULE_H
 
 #include <stdbool.h>
-#include "pipeline/time_window.h"
+#include "pipeline/policy/time_window.h"
 
 enum zone_day_kind {
 	ZONE_DAY_MONTH,  // M: month, week (5: the last), day of the week (0: Sunday)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>

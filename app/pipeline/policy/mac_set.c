@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/mac_set.h"
+#include "pipeline/policy/mac_set.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

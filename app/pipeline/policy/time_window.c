@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/time_window.h"
+#include "pipeline/policy/time_window.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

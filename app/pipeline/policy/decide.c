@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/decide.h"
+#include "pipeline/policy/decide.h"
 
 static bool ports_match(const struct rule *rule, const struct decide_input *input)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/app_networks.h"
+#include "pipeline/policy/app_networks.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 

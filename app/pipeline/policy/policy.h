@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "pipeline/vocab/app_id.h"
-#include "pipeline/app_networks.h"
+#include "pipeline/policy/app_networks.h"
 #include "classify/classify.h"
-#include "pipeline/mac_set.h"
-#include "pipeline/time_window.h"
-#include "pipeline/user_map.h"
+#include "pipeline/policy/mac_set.h"
+#include "pipeline/policy/time_window.h"
+#include "pipeline/policy/user_map.h"
 #include "pipeline/vocab/verdict.h"
 
 #define POLICY_RULES_MAX  4096

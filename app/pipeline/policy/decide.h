@@ -3,7 +3,7 @@
 #ifndef SLUICE_DECIDE_H
 #define SLUICE_DECIDE_H
 
-#include "pipeline/policy.h"
+#include "pipeline/policy/policy.h"
 
 // What is known of the flow when it is decided.
 struct decide_input {
