@@ -35,7 +35,7 @@ struct name_heads {
 	uint64_t displaced;
 	unsigned n, n_free, n_of[KINDS];
 	uint32_t free, first[KINDS], last[KINDS];
-	// Places of a source: never too low, by chance too high (as flow_share.h).
+	// Places of a source: never too low, by chance too high (as pipeline/flow/share.h).
 	uint32_t count[2][SOURCE_SLOTS];
 };
 

@@ -17,7 +17,7 @@
 #include "process/confinement.h"
 #include "control/control_loop.h"
 #include "machine/eal.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "control/http/server.h"
 #include "machine/lcore_launch.h"
 #include "base/log.h"

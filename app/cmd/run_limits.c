@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/random.h>
 #include <rte_random.h>
-#include "pipeline/flow_rate.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/rate.h"
+#include "pipeline/flow/table.h"
 #include "base/log.h"
 
 // In an emergency no class lives longer than it is told to live anyway.

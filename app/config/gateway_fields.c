@@ -116,7 +116,7 @@ const struct json_field gateway_memory_fields[] = {
 		.fallback = (value)                                                          \
 	}
 
-// The time-outs are those of flow_timeouts_default (app/pipeline/flow_table.c); a test says so.
+// The time-outs are those of flow_timeouts_default (app/pipeline/flow/table.c); a test says so.
 const struct json_field gateway_limits_fields[] = {
 	COUNT(flows, 1024, 268435456, 1048576),
 	COUNT(embryos, 1024, 268435456, 1048576),

@@ -4,7 +4,7 @@
 #include "pipeline/flow_event.h"
 #include "pipeline/policy/frame_marks.h"
 #include "reassembly/tcp_state.h"
-#include "pipeline/flow_rate.h"
+#include "pipeline/flow/rate.h"
 #include "pipeline/hold.h"
 #include "pipeline/lcore.h"
 

@@ -4,7 +4,7 @@
 #define SLUICE_FLOW_EVENT_H
 
 #include "pipeline/event.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "scan/job.h"
 
 // Such a record has room on the lcore's ring now.

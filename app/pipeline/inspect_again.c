@@ -3,9 +3,9 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define AGAIN_LAST (1u << 30)
 

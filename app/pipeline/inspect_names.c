@@ -2,7 +2,7 @@
 #include "pipeline/inspect_names.h"
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "classify/host_name.h"
 
 // What a request is that names nobody's host.

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/fragments.h"
 #include "pipeline/inspect.h"
 #include "pipeline/lcore.h"

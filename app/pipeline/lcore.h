@@ -9,11 +9,11 @@
 #include <rte_pause.h>
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
-#include "pipeline/app_usage.h"
+#include "pipeline/flow/app_usage.h"
 #include "pipeline/event.h"
 #include "pipeline/evidence.h"
 #include "pipeline/fair_window.h"
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 #include "reassembly/frag.h"
 #include "pipeline/hints.h"
 #include "pipeline/vocab/histogram.h"
@@ -287,9 +287,10 @@ struct lcore_limits {
 	struct parse_settings parse; // the same for all lcores, as hints carry realms and hashes
 	uint32_t flows;              // per lcore, IPv4 and IPv6 together
 	uint32_t embryos;            // stubs, per lcore
-	uint32_t source_pct;  // of either pool, for what was not heard of one source (flow_share.h)
-	uint32_t classifying; // classifier states
-	uint32_t heads;       // of requests and hellos that are not here to their end
+	uint32_t source_pct;         // of either pool, for what was not heard of one source
+				     // (pipeline/flow/share.h)
+	uint32_t classifying;        // classifier states
+	uint32_t heads;              // of requests and hellos that are not here to their end
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off
@@ -297,7 +298,7 @@ struct lcore_limits {
 	uint32_t greetings;              // that the control core keeps; 0: none are read
 	struct tracker_limits tracker;   // tcp_track.h
 	struct frag_limits fragments;    // per lcore
-	struct elephant_limits elephant; // flow_rate.h
+	struct elephant_limits elephant; // pipeline/flow/rate.h
 	struct flow_timeouts timeouts;
 	struct impair_settings impair;
 };

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "pipeline/inspect.h"
 #include "pipeline/flow_event.h"
-#include "pipeline/flow_rate.h"
+#include "pipeline/flow/rate.h"
 #include "pipeline/inspect.h"
 #include "pipeline/operator.h"
 #include "pipeline/query.h"

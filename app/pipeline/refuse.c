@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "classify/datagram_hello.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow_event.h"

@@ -2,7 +2,7 @@
 #include "pipeline/reuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"

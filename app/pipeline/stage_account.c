@@ -4,9 +4,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/flow_event.h"
-#include "pipeline/flow_rate.h"
+#include "pipeline/flow/rate.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"

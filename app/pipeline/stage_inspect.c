@@ -4,12 +4,12 @@
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_again.h"
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/inspect_learned.h"
 #include "pipeline/refuse.h"
 #include "pipeline/inspect_names.h"

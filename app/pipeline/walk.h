@@ -5,7 +5,7 @@
 #define SLUICE_WALK_H
 
 #include "pipeline/conn_cache.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/lcore.h"
 

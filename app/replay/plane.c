@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
-#include "pipeline/flow_rate.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/rate.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/vocab/tick.h"
 
 #define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments

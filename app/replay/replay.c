@@ -8,7 +8,7 @@
 #include <string.h>
 #include "replay/capture.h"
 #include "machine/eal.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/loop.h"
 #include "pipeline/wire/parse.h"
 #include "control/policy/reload.h"

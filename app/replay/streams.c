@@ -8,7 +8,7 @@
 #include <string.h>
 #include <openssl/evp.h>
 #include "base/address_text.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/lcore.h"
 
 #define SHA256_BYTES 32

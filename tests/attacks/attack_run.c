@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "replay/capture.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipe_control.h"
 
 #define ROW_BYTES   16384

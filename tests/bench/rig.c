@@ -9,7 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include "pipeline/wire/checksum.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "control/policy/load.h"
 #include "rig.h"
 #include "control/policy/app_tables.h"

@@ -3,7 +3,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "scenario_work.h"
 
 #define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS

@@ -4,7 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "scenario_work.h"
 #include "pipeline/stream_tap.h"
 

@@ -3,7 +3,7 @@
 #ifndef SLUICE_TEST_HOLD_RIG_H
 #define SLUICE_TEST_HOLD_RIG_H
 
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/hold.h"
 #include "pipeline/operator.h"
 #include "pipe.h"

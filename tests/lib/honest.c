@@ -6,7 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "honest.h"
 
 const char *const honest_words[HONEST_KINDS_MAX] = {"tls", "dns", "wireguard", "sip", "ssh"};

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 #include "pipe.h"
 
 struct names_talk {

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "config/gateway.h"
 #include "classify/names_follow.h"
 #include "cmd/run_limits.h"

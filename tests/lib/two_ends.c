@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "pipeline/wire/checksum.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/inspect.h"
 #include "pipeline/stream_tap.h"
 

@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe_evidence.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define C2S 1u
 #define S2C 2u

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "../lib/pipe.h"
 #include "pipeline/conn_cache.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define HANDSHAKE_LENGTH 68
 static const char handshake[] = "\x13"

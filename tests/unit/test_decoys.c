@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/inspect_again.h"
 
 #define ID "abcdefghij0123456789"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "../lib/pipe.h"
 #include "pipeline/endpoint_cache.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "classify/user_apps.h"
 
 #define ID "abcdefghij0123456789"

@@ -13,7 +13,7 @@
 #include "../lib/pipe.h"
 #include "pipeline/expect.h"
 #include "pipeline/flow_event.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define CLIENT 7
 #define SERVER 22

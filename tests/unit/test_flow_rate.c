@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/flow_rate.h"
+#include "pipeline/flow/rate.h"
 
 #define WINDOW_NS (1ull << RATE_WINDOW_SHIFT)
 

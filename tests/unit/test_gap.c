@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "../lib/pipe.h"
 #include "pipeline/endpoint_cache.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/hold.h"
 #include "pipeline/stream_tap.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 #include "config/gateway.h"
 
 static void test_defaults(void **state)

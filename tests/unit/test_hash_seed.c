@@ -14,7 +14,7 @@
 #include <rte_cycles.h>
 #include "../lib/pipe.h"
 #include "pipeline/vocab/chains.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/fragments.h"
 
 #define KEYS   16000

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "classify/names_follow.h"
 #include "classify/user_apps.h"
 

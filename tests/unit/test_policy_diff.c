@@ -12,7 +12,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe_control.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define RULE(id, match, action) "{'id':'" id "','match':{" match "},'action':'" action "'}"
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "../lib/packet.h"
 #include "../lib/pipe.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 
 #define HERE  "10.0.0.1"
 #define THERE "10.0.0.2"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipe.h"
 
 #define HEAD "pcap,flow,isn,bytes,dup,conflict,gaps,sha256\n"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/hold.h"
 #include "classify/http_head.h"
 #include "classify/names_follow.h"

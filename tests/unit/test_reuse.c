@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "reassembly/tcp_state.h"
 
 static const char handshake[] = "\x13"

@@ -5,7 +5,7 @@
 #ifndef SLUICE_FRAME_MARKS_H
 #define SLUICE_FRAME_MARKS_H
 
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 #include "pipeline/vocab/pkt.h"
 
 #define MAC_BYTES 6

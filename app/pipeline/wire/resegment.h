@@ -5,7 +5,7 @@
 #define SLUICE_RESEGMENT_H
 
 #include <stdbool.h>
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 #include "pipeline/vocab/pkt.h"
 
 struct segment_times {

@@ -17,7 +17,7 @@
 #ifndef SLUICE_BOTH_ENDS_H
 #define SLUICE_BOTH_ENDS_H
 
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/lcore.h"
 
 // A TCP packet of `half`, before anything else of the stub is changed by it.

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_pool.h"
+#include "pipeline/flow/pool.h"
 #include "reassembly/tcp_state.h"
 
 #define R(symbol, word, rank) [FLOW_CLASS_##symbol] = (rank),

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
-#include "pipeline/flow_pool.h"
+#include "pipeline/flow/pool.h"
 
 static int keys_init(struct flow_keys *keys, uint32_t size, size_t slot_bytes, int socket)
 {

@@ -5,8 +5,8 @@
 
 #include "pipeline/vocab/chains.h"
 #include "pipeline/event.h"
-#include "pipeline/flow.h"
-#include "pipeline/flow_share.h"
+#include "pipeline/flow/flow.h"
+#include "pipeline/flow/share.h"
 
 // What a lookup gives: an index into the flow pool, or into the stub pool with FLOW_REF_STUB.
 #define FLOW_REF_NONE UINT32_MAX
@@ -139,7 +139,7 @@ enum flow_class flow_class_of(const struct flow *flow);
 // Puts an entry at the young end of its class's list, perhaps of a new class. An entry moves once
 // in a while of its list, not with each packet: that would write to the lines of three other
 // entries. A list is sorted by whiles, so ageing is late by as much at the most.
-#define FLOW_WHILE_SHIFT 30 // 1.07 s, the window of flow_rate.h; time-outs are seconds
+#define FLOW_WHILE_SHIFT 30 // 1.07 s, the window of pipeline/flow/rate.h; time-outs are seconds
 void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class);
 void flow_stub_touch(
 	struct flow_table *table, uint32_t ref, enum flow_class class, uint64_t now_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/app_usage.h"
+#include "pipeline/flow/app_usage.h"
 
 static uint16_t slot_of(uint16_t app)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/both_ends.h"
+#include "pipeline/flow/both_ends.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "reassembly/seq.h"

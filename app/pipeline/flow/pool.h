@@ -3,7 +3,7 @@
 #ifndef SLUICE_FLOW_POOL_H
 #define SLUICE_FLOW_POOL_H
 
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/lcore.h"
 
 #define POOL_NONE UINT32_MAX

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/flow_rate.h"
+#include "pipeline/flow/rate.h"
 #include "pipeline/flow_event.h"
-#include "pipeline/flow_table.h"
+#include "pipeline/flow/table.h"
 #include "pipeline/lcore.h"
 
 static uint32_t units(const struct flow *flow)

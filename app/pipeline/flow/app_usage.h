@@ -10,7 +10,7 @@
 #ifndef SLUICE_APP_USAGE_H
 #define SLUICE_APP_USAGE_H
 
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 
 #define APP_USAGE_PENDING APPS_MAX // struct flow.usage_app of a flow that is not known yet
 

@@ -7,7 +7,7 @@
 #ifndef SLUICE_FLOW_RATE_H
 #define SLUICE_FLOW_RATE_H
 
-#include "pipeline/flow.h"
+#include "pipeline/flow/flow.h"
 
 #define RATE_WINDOW_SHIFT 30
 // struct flow.rate and rate_mark count in this many bytes, so that 32 bits hold 250 GB a window.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rte_malloc.h>
-#include "pipeline/flow_pool.h"
+#include "pipeline/flow/pool.h"
 
 int pool_init(struct pool *pool, uint32_t size, int socket)
 {

@@ -9,11 +9,11 @@
 // so that a SYN flood costs 64 bytes an entry and nothing deep (FEATURES C6, lesson 22).
 // Ageing: one LRU list per time-out class; an entry moves to the tail when it is touched, so a
 // list is sorted by time and ageing only looks at heads. Past 90 % of a pool the emergency
-// time-outs hold until it is below 80 %, and what a source adds beyond its share (flow_share.h)
-// goes first. When a pool is full the oldest entry of the lowest class is evicted (counted, flow
-// event with reason "forced"), never for one of a lower class: what forged packets can make
-// displaces nothing of connections whose both ends were heard. docs/state.md lists what packets can
-// make.
+// time-outs hold until it is below 80 %, and what a source adds beyond its share
+// (pipeline/flow/share.h) goes first. When a pool is full the oldest entry of the lowest class is
+// evicted (counted, flow event with reason "forced"), never for one of a lower class: what forged
+// packets can make displaces nothing of connections whose both ends were heard. docs/state.md lists
+// what packets can make.
 #ifndef SLUICE_FLOW_H
 #define SLUICE_FLOW_H
 
@@ -137,9 +137,9 @@ struct flow {
 	uint8_t decided_pkts; // n_data_pkts when the application was decided
 	uint8_t in_port;      // of the initiator
 	uint8_t n_vlan;
-	uint8_t fast_windows; // over the elephants' rate, in a row (flow_rate.h)
+	uint8_t fast_windows; // over the elephants' rate, in a row (pipeline/flow/rate.h)
 	uint8_t taken_pkts;   // data packets that the stream has taken, saturating
-	uint32_t rate;        // of the last whole window (flow_rate.h)
+	uint32_t rate;        // of the last whole window (pipeline/flow/rate.h)
 	uint16_t usage_app;   // where its packets are counted (app_usage.h)
 	uint8_t tcp_state;    // enum tcp_state
 	uint8_t taken_small;  // of taken_pkts, too small to count alone (TAKEN_BYTES), saturating
@@ -153,7 +153,8 @@ struct flow {
 	uint8_t tcp_flags[2]; // all seen
 	uint8_t seen[2];      // SEEN_*
 	uint32_t look_at;     // UDP: which of its datagrams is classified again (inspect_again.h)
-	uint32_t rate_mark;   // bytes of both halves when the window at hand began (flow_rate.h)
+	uint32_t rate_mark;   // bytes of both halves when the window at hand began
+			      // (pipeline/flow/rate.h)
 } __attribute__((aligned(64)));
 static_assert(sizeof(struct flow) == 128, "struct flow is two cache lines");
 static_assert(offsetof(struct flow, start_ns) == 64, "counters start the second line");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "pipeline/flow_share.h"
+#include "pipeline/flow/share.h"
 
 struct slots {
 	uint32_t at[2];

@@ -6,7 +6,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow_event.h"
 #include "pipeline/inspect.h"
-#include "pipeline/flow_pool.h"
+#include "pipeline/flow/pool.h"
 #include "pipeline/hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
