@@ -6,7 +6,7 @@
 #include <rte_prefetch.h>
 #include "pipeline/conn_slots.h"
 #include "pipeline/policy/decide.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/hints.h"
 #include "pipeline/lcore.h"
 

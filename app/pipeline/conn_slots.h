@@ -5,7 +5,7 @@
 
 #include "pipeline/vocab/chains.h"
 #include "pipeline/conn_cache.h"
-#include "pipeline/event.h"
+#include "pipeline/event/event.h"
 
 #define NONE CHAIN_END
 

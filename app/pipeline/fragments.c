@@ -7,7 +7,7 @@
 #include "pipeline/bypass.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/fragments_bundle.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/wire/parse_layers.h"

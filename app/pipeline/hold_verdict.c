@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a verdict does to its flow.
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 #include "pipeline/teardown.h"

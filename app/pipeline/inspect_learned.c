@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 
 // Keyed: nobody can speak from an address that takes the share of another.
 static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])

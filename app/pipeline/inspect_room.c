@@ -3,7 +3,7 @@
 // The flow ends as a whole, as it does when the flow table is full: what comes of it next is a new
 // entry, so it is classified again, and never passes for what it was.
 #include <netinet/in.h>
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/inspect.h"
 
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tracker has to say, told: counters, anomalies, gauges, a look at a flow's halves.
 #include <netinet/tcp.h>
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 

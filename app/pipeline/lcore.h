@@ -10,9 +10,9 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event.h"
-#include "pipeline/evidence.h"
-#include "pipeline/fair_window.h"
+#include "pipeline/event/event.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/event/fair_window.h"
 #include "pipeline/flow/flow.h"
 #include "reassembly/frag.h"
 #include "pipeline/hints.h"
@@ -22,7 +22,7 @@
 #include "pipeline/wire/owner.h"
 #include "pipeline/stage_meter.h"
 #include "pipeline/vocab/stats.h"
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/vocab/tick.h"
 
@@ -288,9 +288,9 @@ struct lcore_limits {
 	uint32_t flows;              // per lcore, IPv4 and IPv6 together
 	uint32_t embryos;            // stubs, per lcore
 	uint32_t source_pct;         // of either pool, for what was not heard of one source
-				     // (pipeline/flow/share.h)
-	uint32_t classifying;        // classifier states
-	uint32_t heads;              // of requests and hellos that are not here to their end
+			     // (pipeline/flow/share.h)
+	uint32_t classifying; // classifier states
+	uint32_t heads;       // of requests and hellos that are not here to their end
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off

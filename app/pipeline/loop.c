@@ -4,7 +4,7 @@
 #include <rte_prefetch.h>
 #include "pipeline/bypass.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/fragments.h"
 #include "pipeline/hold.h"
 #include "pipeline/impair.h"
@@ -14,7 +14,7 @@
 #include "pipeline/operator.h"
 #include "pipeline/wire/parse_counts.h"
 #include "pipeline/query.h"
-#include "pipeline/trace.h"
+#include "pipeline/event/trace.h"
 #include "pipeline/tx.h"
 #include "pipeline/walk.h"
 

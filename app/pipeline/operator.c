@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include <netinet/in.h>
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/operator.h"
 #include "pipeline/teardown.h"
 

@@ -6,7 +6,7 @@
 #include "pipeline/flow/both_ends.h"
 #include "classify/datagram_hello.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "reassembly/seq.h"
 #include "pipeline/teardown.h"
 

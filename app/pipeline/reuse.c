@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_learned.h"

@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/hold.h"

@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/policy/decide.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/teardown.h"
 #include "pipeline/walk.h"
 

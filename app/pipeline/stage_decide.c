@@ -4,7 +4,7 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/hold.h"
 #include "pipeline/inspect.h"
 #include "pipeline/refuse.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/wire/checksum.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_again.h"
 #include "pipeline/flow/both_ends.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/fragments.h"
 #include "pipeline/wire/parse_layers.h"
 #include "pipeline/walk.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 
 struct streams;
 

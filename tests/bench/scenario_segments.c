@@ -6,7 +6,7 @@
 #include <string.h>
 #include "pipeline/flow/table.h"
 #include "scenario_work.h"
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 
 // Flows under inspection: a tap keeps them there, the policy has decided, and nobody looks at the
 // bytes, so that what is beyond the same packets of decided flows is the tracker's. Each round

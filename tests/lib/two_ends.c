@@ -12,7 +12,7 @@
 #include "pipeline/wire/checksum.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/inspect.h"
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 
 #define SERVER_NUMBERS 0x5000 // its first, beyond the client's
 

@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe_evidence.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "../lib/packet.h"
 #include "pipeline/wire/parse.h"
 

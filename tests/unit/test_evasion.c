@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 
 static const char handshake[] = "\x13"
 				"BitTorrent protocol"

@@ -12,7 +12,7 @@
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
 #include "pipeline/expect.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
 
 #define CLIENT 7

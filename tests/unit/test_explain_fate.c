@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/explained.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 
 static void monitored_by_a_rule(void **state)
 {

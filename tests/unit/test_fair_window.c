@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "pipeline/fair_window.h"
+#include "pipeline/event/fair_window.h"
 #include "pipeline/vocab/tick.h"
 
 #define LIMIT 40u

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <rte_cycles.h>
 #include "../lib/pipe.h"
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 
 #define TRANSFER_PORT 50000 // of the client that is honest
 #define SEGMENT       1400

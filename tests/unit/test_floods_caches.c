@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include "../lib/forged.h"
 #include "../lib/storm.h"
-#include "pipeline/evidence.h"
+#include "pipeline/event/evidence.h"
 #include "classify/user_apps.h"
 
 #define ID          "abcdefghij0123456789"

@@ -14,7 +14,7 @@
 #include "pipeline/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/hold.h"
-#include "pipeline/stream_tap.h"
+#include "pipeline/event/stream_tap.h"
 
 #define ID      "abcdefghij0123456789"
 #define MSS     1400u

@@ -20,7 +20,7 @@
 #include "pipeline/conn_cache.h"
 #include "machine/eal.h"
 #include "pipeline/endpoint_cache.h"
-#include "pipeline/evidence.h"
+#include "pipeline/event/evidence.h"
 #include "pipeline/expect.h"
 #include "pipeline/hints.h"
 #include "machine/lcore_launch.h"

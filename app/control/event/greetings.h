@@ -5,7 +5,7 @@
 #ifndef SLUICE_GREETINGS_H
 #define SLUICE_GREETINGS_H
 
-#include "pipeline/event.h"
+#include "pipeline/event/event.h"
 
 struct greeting_side {
 	uint32_t length;

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "pipeline/event.h"
+#include "pipeline/event/event.h"
 
 #define EVENT_LIMIT_SLOTS     4096 // of a row; a power of two
 #define EVENT_LIMIT_SOURCES   256  // whose flows are put together at a time

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/inspect.h"
 #include "pipeline/flow/pool.h"
 #include "pipeline/hold.h"

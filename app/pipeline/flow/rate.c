@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/flow/rate.h"
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/lcore.h"
 

@@ -4,7 +4,7 @@
 #define SLUICE_FLOW_TABLE_H
 
 #include "pipeline/vocab/chains.h"
-#include "pipeline/event.h"
+#include "pipeline/event/event.h"
 #include "pipeline/flow/flow.h"
 #include "pipeline/flow/share.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <netinet/in.h>
 #include <stdio.h>
-#include "pipeline/flow_event.h"
-#include "pipeline/trace.h"
+#include "pipeline/event/flow_event.h"
+#include "pipeline/event/trace.h"
 
 static void describe_packet(struct event *event, const struct walk *walk)
 {

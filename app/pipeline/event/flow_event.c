@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
 #include <netinet/in.h>
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/policy/frame_marks.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/flow/rate.h"

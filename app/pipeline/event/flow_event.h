@@ -3,7 +3,7 @@
 #ifndef SLUICE_FLOW_EVENT_H
 #define SLUICE_FLOW_EVENT_H
 
-#include "pipeline/event.h"
+#include "pipeline/event/event.h"
 #include "pipeline/flow/table.h"
 #include "scan/job.h"
 

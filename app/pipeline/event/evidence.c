@@ -4,7 +4,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/flow_event.h"
+#include "pipeline/event/flow_event.h"
 #include "pipeline/walk.h"
 
 int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/fair_window.h"
+#include "pipeline/event/fair_window.h"
 #include <string.h>
 #include "pipeline/vocab/tick.h"
 
