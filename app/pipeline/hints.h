@@ -5,10 +5,10 @@
 #ifndef SLUICE_HINTS_H
 #define SLUICE_HINTS_H
 
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "classify/classify.h"
-#include "pipeline/endpoint_cache.h"
-#include "pipeline/expect.h"
+#include "pipeline/cache/endpoint_cache.h"
+#include "pipeline/cache/expect.h"
 
 struct lcore;
 

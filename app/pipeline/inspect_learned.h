@@ -5,7 +5,7 @@
 #ifndef SLUICE_INSPECT_LEARNED_H
 #define SLUICE_INSPECT_LEARNED_H
 
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/inspect.h"
 
 // A decoder's sinks; `ctx` is the struct inspection.

@@ -4,7 +4,7 @@
 #ifndef SLUICE_WALK_H
 #define SLUICE_WALK_H
 
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/lcore.h"

@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "pipeline/flow/table.h"
 
 #define HANDSHAKE_LENGTH 68

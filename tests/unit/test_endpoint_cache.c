@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "classify/user_apps.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "pipeline/expect.h"
+#include "pipeline/cache/expect.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
 

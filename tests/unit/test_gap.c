@@ -11,7 +11,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/hold.h"
 #include "pipeline/event/stream_tap.h"

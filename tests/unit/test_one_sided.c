@@ -13,7 +13,7 @@
 #include <rte_cycles.h>
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "classify/user_apps.h"
 

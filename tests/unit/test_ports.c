@@ -17,11 +17,11 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include "replay/capture.h"
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "machine/eal.h"
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/event/evidence.h"
-#include "pipeline/expect.h"
+#include "pipeline/cache/expect.h"
 #include "pipeline/hints.h"
 #include "machine/lcore_launch.h"
 #include "machine/mbuf_pool.h"

@@ -4,7 +4,7 @@
 #ifndef SLUICE_CONN_LIST_H
 #define SLUICE_CONN_LIST_H
 
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 
 struct conn_list {
 	struct conn_entry *entries; // owned

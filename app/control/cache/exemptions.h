@@ -4,7 +4,7 @@
 #ifndef SLUICE_EXEMPTIONS_H
 #define SLUICE_EXEMPTIONS_H
 
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 
 #define EXEMPTION_TEXT_MAX 56 // a network of IPv6 with its prefix
 

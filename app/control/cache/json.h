@@ -3,7 +3,7 @@
 #ifndef SLUICE_CACHE_JSON_H
 #define SLUICE_CACHE_JSON_H
 
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "control/ctl/command.h"
 
 json_t *cache_entry_json(const struct control_context *context, const struct conn_entry *entry);

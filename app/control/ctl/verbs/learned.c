@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection cache by the operator's hand: entries made and taken out, ends that are exempt.
 #include <string.h>
-#include "pipeline/conn_slots.h"
+#include "pipeline/cache/conn_slots.h"
 #include "pipeline/lcore.h"
 
 bool conn_cache_put(struct lcore *lcore, const struct conn_entry *entry)

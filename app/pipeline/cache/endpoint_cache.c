@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/endpoint_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/vocab/chains.h"

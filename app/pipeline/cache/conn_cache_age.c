@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection cache's entries as a whole: what ends by time, or all at once, and what is shown.
-#include "pipeline/conn_slots.h"
+#include "pipeline/cache/conn_slots.h"
 #include "pipeline/lcore.h"
 
 unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)

@@ -4,7 +4,7 @@
 #define SLUICE_CONN_SLOTS_H
 
 #include "pipeline/vocab/chains.h"
-#include "pipeline/conn_cache.h"
+#include "pipeline/cache/conn_cache.h"
 #include "pipeline/event/event.h"
 
 #define NONE CHAIN_END

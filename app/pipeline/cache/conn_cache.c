@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>
-#include "pipeline/conn_slots.h"
+#include "pipeline/cache/conn_slots.h"
 #include "pipeline/policy/decide.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/hints.h"
