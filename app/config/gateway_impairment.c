@@ -2,7 +2,8 @@
 // gateway.json: impairment. Two directions with the same keys.
 #include "config/gateway_fields.h"
 
-#define LEAST_R 0.001 // bursts of 1,000 on average (app/pipeline/impair_fate.c looks back for them)
+#define LEAST_R \
+	0.001 // bursts of 1,000 on average (app/pipeline/egress/impair_fate.c looks back for them)
 
 void gateway_read_loss(const struct json_at *at, void *ctx)
 {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define KICKS 64 // of a send: the kernel takes 32 packets at a time
 

@@ -14,7 +14,7 @@
 #include "machine/port.h"
 #include "machine/port_link_inside.h"
 #include "pipeline/vocab/tick.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define LIST_PATIENCE_MS 2000
 #define LIST_POLL_MS     100

@@ -6,7 +6,7 @@
 #include <rte_malloc.h>
 #include "pipeline/loop.h"
 #include "pipeline/wire/parse.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 #include "pipeline/walk.h"
 
 int bypass_new(struct dataplane *dp, unsigned index)

@@ -11,7 +11,7 @@
 #include "pipeline/fragments_bundle.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/wire/parse_layers.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 // A view: room for what a stage may put in front, headers, and the longest datagram.
 #define VIEW_BYTES   (RTE_PKTMBUF_HEADROOM + PARSE_WINDOW + FRAG_DATAGRAM_MAX + 1)

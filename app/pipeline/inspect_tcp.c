@@ -9,7 +9,7 @@
 #include "pipeline/inspect.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define WORK_BUDGET 128 // held packets and copies worked off in one turn
 #define AGE_BUDGET  16  // connections whose held packets are looked at in one turn

@@ -8,7 +8,7 @@
 #include "pipeline/fragments.h"
 #include "pipeline/inspect.h"
 #include "pipeline/lcore.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
 	unsigned size, int socket, unsigned flags)

@@ -17,7 +17,7 @@
 #include "reassembly/frag.h"
 #include "pipeline/hints.h"
 #include "pipeline/vocab/histogram.h"
-#include "pipeline/impair.h"
+#include "pipeline/egress/impair.h"
 #include "pipeline/lease.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/stage_meter.h"
@@ -288,9 +288,9 @@ struct lcore_limits {
 	uint32_t flows;              // per lcore, IPv4 and IPv6 together
 	uint32_t embryos;            // stubs, per lcore
 	uint32_t source_pct;         // of either pool, for what was not heard of one source
-			     // (pipeline/flow/share.h)
-	uint32_t classifying; // classifier states
-	uint32_t heads;       // of requests and hellos that are not here to their end
+				     // (pipeline/flow/share.h)
+	uint32_t classifying;        // classifier states
+	uint32_t heads;              // of requests and hellos that are not here to their end
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off

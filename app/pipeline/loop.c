@@ -7,7 +7,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/fragments.h"
 #include "pipeline/hold.h"
-#include "pipeline/impair.h"
+#include "pipeline/egress/impair.h"
 #include "pipeline/inspect.h"
 #include "pipeline/inspect_learned.h"
 #include "pipeline/loop.h"
@@ -15,7 +15,7 @@
 #include "pipeline/wire/parse_counts.h"
 #include "pipeline/query.h"
 #include "pipeline/event/trace.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 #include "pipeline/walk.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table

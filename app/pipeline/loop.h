@@ -5,7 +5,7 @@
 #define SLUICE_LOOP_H
 
 #include "pipeline/lcore.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 // Takes n mbufs as received (struct pkt: in_port, link, rx_ns and input flags set, the rest
 // undefined) through every stage. Ports, replay, tests, fuzzers and benches call this same

@@ -17,7 +17,7 @@
 #include "pipeline/reuse.h"
 #include "reassembly/seq.h"
 #include "reassembly/tcp_state.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 #include "pipeline/walk.h"
 
 static bool is_tcp(const struct pkt *pkt)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "pipeline/wire/craft.h"
 #include "pipeline/teardown.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
 {

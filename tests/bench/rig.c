@@ -14,7 +14,7 @@
 #include "rig.h"
 #include "control/policy/app_tables.h"
 #include "control/policy/signature_load.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define POOL_SIZE  8191
 #define POOL_CACHE 256

@@ -12,7 +12,7 @@
 #include <rte_malloc.h>
 #include "pipeline/wire/checksum.h"
 #include "pipe.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 const char *pipe_eal_mb = "256";
 unsigned pipe_mbufs = 1023;

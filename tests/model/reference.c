@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "reference_world.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define TTL_S           300
 #define LIFETIME_S      3600

@@ -9,7 +9,7 @@
 #include "../lib/pipe.h"
 #include "pipeline/inspect.h"
 #include "stream_pipe.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define BLOCKS     512 // of the slab
 #define FEW_BLOCKS 16

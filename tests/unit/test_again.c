@@ -16,7 +16,7 @@
 #include <rte_mbuf.h>
 #include "../lib/packet.h"
 #include "machine/again_port.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define FRAMES 1000000
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "../lib/wire.h"
 #include "pipeline/bypass.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};
 static const uint8_t pause_frame[60] = {

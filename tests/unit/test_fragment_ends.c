@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "../lib/pieces.h"
 #include "pipeline/wire/checksum.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static uint64_t dropped(const struct pipe *pipe, enum drop_reason reason)
 {

@@ -17,7 +17,7 @@
 #include "../lib/pieces.h"
 #include "pipeline/bypass.h"
 #include "pipeline/wire/checksum.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define FLOOD 1000000u
 #define EVERY 100u // fragments between two packets of the transfer

@@ -13,7 +13,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pieces.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static void open_connection(struct pipe *pipe, bool v6, uint16_t sport)
 {

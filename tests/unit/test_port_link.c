@@ -21,7 +21,7 @@
 #include "machine/port.h"
 #include "machine/port_link.h"
 #include "pipeline/vocab/tick.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define SELF     77                 // our netlink address
 #define IFF_RUNS (IFF_UP | 0x10000) // IFF_LOWER_UP

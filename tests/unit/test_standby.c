@@ -11,7 +11,7 @@
 #include "../lib/wire.h"
 #include "pipeline/bypass.h"
 #include "machine/standby.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};
 

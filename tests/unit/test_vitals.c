@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 #define US NS_PER_US
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/impair_fate.h"
+#include "pipeline/egress/impair_fate.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason)
 {

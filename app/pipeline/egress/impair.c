@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/impair.h"
+#include "pipeline/egress/impair.h"
 
 #include <errno.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
-#include "pipeline/impair_fate.h"
+#include "pipeline/egress/impair_fate.h"
 #include "pipeline/lcore.h"
-#include "pipeline/tx.h"
+#include "pipeline/egress/tx.h"
 
 struct departure {
 	uint64_t due_ns;

@@ -27,7 +27,7 @@
 #ifndef SLUICE_IMPAIR_FATE_H
 #define SLUICE_IMPAIR_FATE_H
 
-#include "pipeline/impair.h"
+#include "pipeline/egress/impair.h"
 #include "pipeline/wire/parse.h"
 
 #define IMPAIR_BLOCK     1448 // a segment of 1,500 octets with timestamps
