@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <rte_lcore.h>
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 
 struct scan_thread {
 	struct scan_threads *all;

@@ -7,7 +7,7 @@
 #include "pipeline/loop.h"
 #include "pipeline/wire/parse.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 int bypass_new(struct dataplane *dp, unsigned index)
 {

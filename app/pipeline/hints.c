@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/hints.h"
-#include "pipeline/inspect_learned.h"
+#include "pipeline/stage/inspect_learned.h"
 #include "pipeline/lcore.h"
 
 static void send_hint(struct lcore *lcore, const struct hint *hint, unsigned spare)

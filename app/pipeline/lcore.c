@@ -5,8 +5,8 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 #include "pipeline/flow/table.h"
-#include "pipeline/fragments.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/fragments.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/lcore.h"
 #include "pipeline/egress/tx.h"
 

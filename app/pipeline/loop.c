@@ -5,18 +5,18 @@
 #include "pipeline/bypass.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/fragments.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/fragments.h"
+#include "pipeline/stage/hold.h"
 #include "pipeline/egress/impair.h"
-#include "pipeline/inspect.h"
-#include "pipeline/inspect_learned.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_learned.h"
 #include "pipeline/loop.h"
 #include "pipeline/operator.h"
 #include "pipeline/wire/parse_counts.h"
 #include "pipeline/query.h"
 #include "pipeline/event/trace.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
 #define IMPAIRED_BURSTS   16  // per turn

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/operator.h"
-#include "pipeline/teardown.h"
+#include "pipeline/stage/teardown.h"
 
 static const union flow_key *key_at(const struct lcore *lcore, uint32_t ref, bool *v6)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string.h>
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/operator.h"
 #include "pipeline/query.h"
 

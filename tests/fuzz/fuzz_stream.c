@@ -14,7 +14,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 #define STEP      8
 #define STEPS_MAX 250

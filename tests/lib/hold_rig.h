@@ -4,7 +4,7 @@
 #define SLUICE_TEST_HOLD_RIG_H
 
 #include "pipeline/flow/table.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 #include "pipeline/operator.h"
 #include "pipe.h"
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 #include "pipe.h"
 
 struct pipe_scan {

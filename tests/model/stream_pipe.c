@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "../lib/pipe.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"
 

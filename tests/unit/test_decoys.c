@@ -10,7 +10,7 @@
 #include "../lib/classify_rig.h"
 #include "../lib/pipe.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/inspect_again.h"
+#include "pipeline/stage/inspect_again.h"
 
 #define ID "abcdefghij0123456789"
 

@@ -13,7 +13,7 @@
 #include "../lib/pipe.h"
 #include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 #include "pipeline/event/stream_tap.h"
 
 #define ID      "abcdefghij0123456789"

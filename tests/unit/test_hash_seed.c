@@ -15,7 +15,7 @@
 #include "../lib/pipe.h"
 #include "pipeline/vocab/chains.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/fragments.h"
+#include "pipeline/stage/fragments.h"
 
 #define KEYS   16000
 #define SPREAD 10 // entries of a chain that nobody aimed at; one more is a matter of 10^-6

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <rte_cycles.h>
 #include "../lib/pipe.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 
 #define OTHERS       100
 #define TURN_MS      10

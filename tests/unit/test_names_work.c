@@ -10,7 +10,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "../lib/names_talk.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 #define MOST 8 // names of three applications
 

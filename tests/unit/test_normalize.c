@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is taken out of TCP headers before inspection (stage_normalize.c), as it leaves the wire:
-// MPTCP options and URG, in both families, wherever they stand and however the packet is cut; and
-// tcp.mptcp, tcp.midstream of the policy.
+// What is taken out of TCP headers before inspection (pipeline/stage/normalize.c), as it leaves the
+// wire: MPTCP options and URG, in both families, wherever they stand and however the packet is cut;
+// and tcp.mptcp, tcp.midstream of the policy.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

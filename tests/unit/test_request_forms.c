@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "../lib/names_talk.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 #include "classify/http_head.h"
 #include "classify/names_follow.h"
 #include "classify/user_apps.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)
 {

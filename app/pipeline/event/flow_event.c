@@ -5,7 +5,7 @@
 #include "pipeline/policy/frame_marks.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/flow/rate.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 #include "pipeline/lcore.h"
 
 #define INVALID_EVENTS_PER_S 20

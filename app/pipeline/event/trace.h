@@ -5,7 +5,7 @@
 #ifndef SLUICE_TRACE_H
 #define SLUICE_TRACE_H
 
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum verdict verdict);
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/flow/pool.h"
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
 // a NAT; a table that only watches may be a little shorter on what has never carried payload. In an

@@ -7,9 +7,9 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/fragments.h"
+#include "pipeline/stage/fragments.h"
 #include "pipeline/wire/parse_layers.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 #define ICMP_REDIRECT    5
 #define ICMPV6_REDIRECT  137

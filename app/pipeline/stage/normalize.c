@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/wire/tcp_normalize.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 static bool is_ours_alone(const struct rte_mbuf *m)
 {

@@ -4,9 +4,9 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hold.h"
-#include "pipeline/refuse.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/refuse.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/egress/tx.h"

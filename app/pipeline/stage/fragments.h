@@ -23,7 +23,7 @@
 #define SLUICE_FRAGMENTS_H
 
 #include "reassembly/frag.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 struct fragments;
 

@@ -6,7 +6,7 @@
 #define SLUICE_INSPECT_LEARNED_H
 
 #include "pipeline/cache/endpoint_cache.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 // A decoder's sinks; `ctx` is the struct inspection.
 void learned_expectation(void *ctx, const struct expectation *expectation);

@@ -12,7 +12,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 // Only such a packet can be part of a handshake in a flow that lives.
 static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)

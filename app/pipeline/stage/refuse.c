@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/refuse.h"
+#include "pipeline/stage/refuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "reassembly/seq.h"
-#include "pipeline/teardown.h"
+#include "pipeline/stage/teardown.h"
 
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 

@@ -7,7 +7,7 @@
 #ifndef SLUICE_INSPECT_NAMES_H
 #define SLUICE_INSPECT_NAMES_H
 
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 // A span of a TCP flow, before anybody else reads it. False: no place is free for the beginning of
 // a head, and the policy wants it looked at: the span is not taken.

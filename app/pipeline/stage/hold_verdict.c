@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a verdict does to its flow.
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hold.h"
-#include "pipeline/inspect.h"
-#include "pipeline/teardown.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/teardown.h"
 
 static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)
 {
@@ -14,8 +14,8 @@ static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum
 	return held ? held->m : NULL;
 }
 
-// As block() in stage_decide.c, but that no packet is at hand: what was held is dropped, the first
-// of it is told.
+// As block() in pipeline/stage/decide.c, but that no packet is at hand: what was held is dropped,
+// the first of it is told.
 static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	const struct scan_verdict *verdict, enum drop_reason reason)
 {

@@ -5,11 +5,11 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hold.h"
-#include "pipeline/inspect.h"
-#include "pipeline/refuse.h"
-#include "pipeline/teardown.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/refuse.h"
+#include "pipeline/stage/teardown.h"
+#include "pipeline/stage/walk.h"
 
 static void learn(struct lcore *lcore, struct walk *walk, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)

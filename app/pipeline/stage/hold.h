@@ -13,7 +13,7 @@
 #ifndef SLUICE_HOLD_H
 #define SLUICE_HOLD_H
 
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 #include "scan/worker.h"
 
 // The scan lcores of a gateway, as data lcores see them. Constant after start.

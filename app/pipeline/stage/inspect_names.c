@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/inspect_names.h"
+#include "pipeline/stage/inspect_names.h"
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/flow/table.h"

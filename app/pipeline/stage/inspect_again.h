@@ -7,7 +7,7 @@
 #ifndef SLUICE_INSPECT_AGAIN_H
 #define SLUICE_INSPECT_AGAIN_H
 
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 #define AGAIN_FIRST 16u        // datagrams of the flow until it is classified again; then fourfold
 #define AGAIN_NEVER UINT32_MAX // struct flow.look_at: each side has confirmed the verdict

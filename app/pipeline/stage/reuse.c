@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/reuse.h"
+#include "pipeline/stage/reuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hold.h"
-#include "pipeline/inspect.h"
-#include "pipeline/inspect_learned.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_learned.h"
 #include "pipeline/wire/resegment.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/fragments_bundle.h"
+#include "pipeline/stage/fragments_bundle.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/inspect_again.h"
+#include "pipeline/stage/inspect_again.h"
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef SLUICE_TEARDOWN_H
 #define SLUICE_TEARDOWN_H
 
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 // A flow that is about to be condemned; `walk->m` is the packet that will not leave.
 void teardown_flow(struct lcore *lcore, struct walk *walk);

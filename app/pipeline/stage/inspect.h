@@ -8,7 +8,7 @@
 #include <rte_prefetch.h>
 #include "pipeline/vocab/span.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/walk.h"
 
 struct inspection {
 	struct lcore *lcore;
@@ -114,7 +114,7 @@ static inline void inspect_make_room(struct lcore *lcore, const struct walk *wal
 // The flow gets this rank (flow.h).
 void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank);
 
-// The stage's TCP half (stage_inspect.c).
+// The stage's TCP half (pipeline/stage/inspect.c).
 enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk);
 
 // Number of the next byte that is to be looked at; of a flow that is not tracked, of what left.

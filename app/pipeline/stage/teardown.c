@@ -3,7 +3,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/wire/craft.h"
-#include "pipeline/teardown.h"
+#include "pipeline/stage/teardown.h"
 #include "pipeline/egress/tx.h"
 
 static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)

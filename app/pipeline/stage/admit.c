@@ -6,8 +6,8 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/teardown.h"
-#include "pipeline/walk.h"
+#include "pipeline/stage/teardown.h"
+#include "pipeline/stage/walk.h"
 
 #define CONDEMNED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS          1  // at most one answer per 67 ms and condemned flow

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pool of flows under scan, their jobs, and the way back of verdicts.
-#include "pipeline/hold.h"
+#include "pipeline/stage/hold.h"
 
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 #define PLACE_NONE    UINT32_MAX
 #define VERDICTS_TURN 32 // of each scan lcore, and time-outs, in one turn

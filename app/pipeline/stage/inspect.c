@@ -7,12 +7,12 @@
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/inspect.h"
-#include "pipeline/inspect_again.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_again.h"
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/inspect_learned.h"
-#include "pipeline/refuse.h"
-#include "pipeline/inspect_names.h"
+#include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/refuse.h"
+#include "pipeline/stage/inspect_names.h"
 
 // Its flow is asked for with each packet, until the rules on the tunnel's ends let it pass.
 static bool refuses_tunnel(struct lcore *lcore, struct walk *walk, uint16_t flow_flags)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/inspect_learned.h"
+#include "pipeline/stage/inspect_learned.h"
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/vocab/fault.h"

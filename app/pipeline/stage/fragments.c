@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline/fragments.h"
+#include "pipeline/stage/fragments.h"
 
 #include <netinet/in.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "pipeline/wire/checksum.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/fragments_bundle.h"
+#include "pipeline/stage/fragments_bundle.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/wire/parse_layers.h"
 #include "pipeline/egress/tx.h"

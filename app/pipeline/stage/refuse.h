@@ -13,7 +13,7 @@
 #define SLUICE_REFUSE_H
 
 #include "pipeline/policy/decide.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/inspect.h"
 
 // The walk's flow or stub, which may be gone afterwards (walk->ref). The packet is to be dropped.
 // `addresses_alone`: the rule would refuse it whatever it carries.

@@ -2,8 +2,8 @@
 // What the tracker has to say, told: counters, anomalies, gauges, a look at a flow's halves.
 #include <netinet/tcp.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hold.h"
-#include "pipeline/inspect.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect.h"
 
 static void count_limit(struct stats *stats, enum stream_target target)
 {
