@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "classify/classify_job.h"
-#include "classify/hello_halves.h"
+#include "classify/handshake/hello_halves.h"
 #include "classify/sigdb.h"
 #include "classify/states.h"
 

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 #include "classify/app_proto.h"
-#include "classify/greeting.h"
+#include "classify/handshake/greeting.h"
 #include "classify/user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions

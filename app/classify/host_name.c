@@ -3,8 +3,8 @@
 #include "classify/classify.h"
 #include "classify/http_line.h"
 #include "classify/names_follow.h"
-#include "classify/tls_hello.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_hello.h"
+#include "classify/handshake/tls_record.h"
 
 static enum host_seen take_name(struct text from, struct host_name *name)
 {

@@ -4,10 +4,10 @@
 // STUN.
 #include "classify/host_name.h"
 #include "classify/classify_job.h"
-#include "classify/hello_halves.h"
+#include "classify/handshake/hello_halves.h"
 #include "classify/stun_message.h"
-#include "classify/tls_certificate.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_certificate.h"
+#include "classify/handshake/tls_record.h"
 
 // The client has asked for this name.
 static void named(struct job *job, unsigned half, struct text name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "classify/names_follow.h"
 #include "classify/names_feed.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 static void settle(struct feed *feed)
 {

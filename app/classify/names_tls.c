@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "classify/host_name.h"
 #include "classify/names_feed.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 #define SHORT_HELLO    2000 // octets in one record: classification reads it
 #define HELLOS_MAX     2    // RFC 8446 4.1.4: a server asks for another one once

@@ -5,7 +5,7 @@
 #define SLUICE_STATES_H
 
 #include "classify/classify.h"
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 
 #ifdef __has_feature // clang; gcc 12 only defines __SANITIZE_ADDRESS__
 #if __has_feature(address_sanitizer)

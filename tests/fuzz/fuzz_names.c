@@ -7,7 +7,7 @@
 #include "classify/host_name.h"
 #include "classify/name_heads.h"
 #include "classify/names_follow.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 #include <stdint.h>
 #include <stdlib.h>

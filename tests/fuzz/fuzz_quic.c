@@ -6,7 +6,7 @@
 // are opened are bounded; a name lies in what was fed; fed again, it is the same.
 #include <stdlib.h>
 #include <string.h>
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 #include "quic_craft.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

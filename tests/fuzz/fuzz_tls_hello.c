@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "classify/tls_certificate.h"
-#include "classify/tls_hello.h"
+#include "classify/handshake/tls_certificate.h"
+#include "classify/handshake/tls_hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -4,7 +4,7 @@
 #define SLUICE_TEST_QUIC_CRAFT_H
 
 #include <stddef.h>
-#include "classify/quic_keys.h"
+#include "classify/handshake/quic_keys.h"
 
 struct quic_packet {
 	uint32_t version;

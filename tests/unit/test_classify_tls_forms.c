@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "classify/hello_parts.h"
+#include "classify/handshake/hello_parts.h"
 
 static void test_parts(void **state)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 #include "quic_craft.h"
 
 #define VERSION_1 1u

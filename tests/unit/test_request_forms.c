@@ -13,7 +13,7 @@
 #include "../lib/names_talk.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/hold.h"
-#include "classify/http_head.h"
+#include "classify/handshake/http_head.h"
 #include "classify/names_follow.h"
 #include "classify/user_apps.h"
 

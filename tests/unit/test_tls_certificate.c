@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify/tls_certificate.h"
+#include "classify/handshake/tls_certificate.h"
 
 struct der {
 	uint8_t bytes[1900];

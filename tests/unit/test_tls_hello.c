@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include <openssl/evp.h>
-#include "classify/tls_hello.h"
-#include "classify/tls_server.h"
+#include "classify/handshake/tls_hello.h"
+#include "classify/handshake/tls_server.h"
 
 struct message {
 	uint8_t bytes[4096];

@@ -13,7 +13,7 @@
 #include "../lib/classify_rig.h"
 #include "../lib/steps.h"
 #include "classify/asked.h"
-#include "classify/greeting_read.h"
+#include "classify/handshake/greeting_read.h"
 #include "pipeline/vocab/hash_seed.h"
 #include "classify/host_name.h"
 #include "classify/names_follow.h"

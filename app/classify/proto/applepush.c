@@ -3,7 +3,7 @@
 // has whole and names for this service to those who write firewall rules (support article 102266).
 // Its connections live for days and are mostly joined midway, when no name is to be seen any more.
 #include "classify/app_proto.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 #define PORT_PUSH 5223
 

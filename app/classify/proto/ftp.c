@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 // RFC 4217 leaves it unnamed, IANA does not: port 990 is FTP inside TLS from the first byte.
 #define PORT_FTPS  990

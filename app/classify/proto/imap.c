@@ -3,7 +3,7 @@
 // a command is a tag that the client makes up, then a verb; its answer bears the same tag.
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 static const char *const verbs[] = {"APPEND", "AUTHENTICATE", "CAPABILITY", "CHECK", "CLOSE",
 	"COMPRESS", "COPY", "CREATE", "DELETE", "ENABLE", "EXAMINE", "EXPUNGE", "FETCH",

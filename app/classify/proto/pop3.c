@@ -2,7 +2,7 @@
 // POP3: RFC 1939, RFC 2449 (CAPA), RFC 2595 (STLS), RFC 5034 (AUTH).
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 static const char *const verbs[] = {"APOP", "AUTH", "CAPA", "DELE", "LIST", "NOOP", "PASS", "QUIT",
 	"RETR", "RSET", "STAT", "STLS", "TOP", "UIDL", "USER", "UTF8", "XTND", NULL};

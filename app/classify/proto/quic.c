@@ -3,7 +3,7 @@
 // that led to it), RFC 9369 (version 2); Google's QUIC before the IETF's. The name inside is
 // looked at elsewhere (datagram_hello.h).
 #include "classify/app_proto.h"
-#include "classify/quic_initial.h"
+#include "classify/handshake/quic_initial.h"
 
 #define LONG_HEADER      0x80
 #define FIXED_BIT        0x40

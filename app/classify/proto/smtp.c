@@ -3,7 +3,7 @@
 // greeting decide, or else the client's first verb.
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_record.h"
 
 static const char *const own_words[] = {"SMTP", "LMTP", "Postfix", "Sendmail", "Exim",
 	"Microsoft Exchange", "mailer", "spam", NULL};

@@ -3,8 +3,8 @@
 // (RFC 5246 E.2). The first record of either half is held against the structure of a hello; a
 // flow that was picked up midstream against the chain of its records.
 #include "classify/classify.h"
-#include "classify/tls_hello.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_hello.h"
+#include "classify/handshake/tls_record.h"
 
 #define HANDSHAKE_BYTES 4
 #define RANDOM_BYTES    32

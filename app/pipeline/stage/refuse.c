@@ -4,7 +4,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "reassembly/seq.h"

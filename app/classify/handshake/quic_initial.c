@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nothing in a packet is believed before its tag has been found right; what stands before that (the
 // lengths of ids, token and packet) only says where to look, and is held against the datagram.
-#include "classify/quic_initial.h"
+#include "classify/handshake/quic_initial.h"
 
 #define LONG_HEADER  0x80 // the bit behind it may be greased (RFC 9287)
 #define SERVER_HELLO 2

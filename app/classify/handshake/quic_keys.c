@@ -8,7 +8,7 @@
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
-#include "classify/quic_keys.h"
+#include "classify/handshake/quic_keys.h"
 
 #define SALT_BYTES 20
 

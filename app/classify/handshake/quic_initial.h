@@ -20,8 +20,8 @@
 #ifndef SLUICE_QUIC_INITIAL_H
 #define SLUICE_QUIC_INITIAL_H
 
-#include "classify/hello_parts.h"
-#include "classify/quic_keys.h"
+#include "classify/handshake/hello_parts.h"
+#include "classify/handshake/quic_keys.h"
 #include "classify/text.h"
 
 #define QUIC_DATAGRAM_MIN 1200 // RFC 9000 14.1: with an Initial packet of a client

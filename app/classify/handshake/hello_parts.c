@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <assert.h>
 #include <string.h>
-#include "classify/hello_parts.h"
+#include "classify/handshake/hello_parts.h"
 
 static_assert(HELLO_PARTS_BYTES % 64 == 0, "whole words of marks");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/tls_server.h"
+#include "classify/handshake/tls_server.h"
 
 #define RANDOM_BYTES 32
 #define SESSION_MAX  32

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The packing of fields, and the reading of what they hold. Where in a flow, and when: see
 // greeting_look.c.
-#include "classify/greeting_read.h"
+#include "classify/handshake/greeting_read.h"
 #include <assert.h>
 #include "classify/classify.h"
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 #include "classify/digest.h"
-#include "classify/http_head.h"
-#include "classify/tls_certificate.h"
-#include "classify/tls_record.h"
-#include "classify/tls_server.h"
+#include "classify/handshake/http_head.h"
+#include "classify/handshake/tls_certificate.h"
+#include "classify/handshake/tls_record.h"
+#include "classify/handshake/tls_server.h"
 
 #define NAME_MAX        255
 #define OFFERED_MAX     256

@@ -3,7 +3,7 @@
 // the client's hello or request is whole, and when its server has answered. While a flow is being
 // classified this looks at the same prefixes; afterwards it keeps the flow's state only where a
 // hello is cut, and only while states are not scarce.
-#include "classify/greeting_read.h"
+#include "classify/handshake/greeting_read.h"
 #include "classify/classify_job.h"
 
 // Small segments count together: a prefix that comes byte by byte is read to its end.

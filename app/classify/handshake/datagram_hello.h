@@ -12,8 +12,8 @@
 #ifndef SLUICE_DATAGRAM_HELLO_H
 #define SLUICE_DATAGRAM_HELLO_H
 
-#include "classify/quic_initial.h"
-#include "classify/tls_hello.h"
+#include "classify/handshake/quic_initial.h"
+#include "classify/handshake/tls_hello.h"
 
 struct datagram_hello {
 	struct quic_flow quic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/hello_halves.h"
+#include "classify/handshake/hello_halves.h"
 
 static struct state *beside(struct classifier *classifier, const struct look *look)
 {

@@ -2,7 +2,7 @@
 // JA3 and JA4 of a ClientHello, as texts. JA3: the description in salesforce/ja3; JA4: FoxIO's
 // technical description of the TLS client fingerprint (BSD 3-Clause; the rest of JA4+ is licensed
 // otherwise, and not here). Both leave out the values of RFC 8701.
-#include "classify/tls_hello.h"
+#include "classify/handshake/tls_hello.h"
 
 struct list {
 	uint16_t value[TLS_LIST_MAX];

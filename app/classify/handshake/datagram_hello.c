@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/datagram_hello.h"
+#include "classify/handshake/datagram_hello.h"
 #include <assert.h>
 #include <stddef.h>
 #include "classify/classify.h"
-#include "classify/greeting_read.h"
-#include "classify/tls_server.h"
+#include "classify/handshake/greeting_read.h"
+#include "classify/handshake/tls_server.h"
 
 static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
 	"it lies where a stream flow has its prefixes");

@@ -4,7 +4,7 @@
 #ifndef SLUICE_GREETING_READ_H
 #define SLUICE_GREETING_READ_H
 
-#include "classify/greeting.h"
+#include "classify/handshake/greeting.h"
 #include "classify/text.h"
 
 // Adds a field: its first `max` bytes. An empty one, and one that does not fit, is left out.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reading of a ClientHello. A length that leads out of the list that it stands in ends the
 // reading: what a server would refuse is no hello here, either. tls_print.c has the fingerprints.
-#include "classify/tls_hello.h"
-#include "classify/tls_record.h"
+#include "classify/handshake/tls_hello.h"
+#include "classify/handshake/tls_record.h"
 
 #define CLIENT_HELLO 1
 #define RANDOM_BYTES 32

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Of a certificate (X.690 8.1, RFC 5280 4.1) what stands before the name is stepped over, whatever
 // is in it. Nothing is checked: who lies here is not believed by its client, either.
-#include "classify/tls_certificate.h"
+#include "classify/handshake/tls_certificate.h"
 #include "classify/classify.h"
-#include "classify/tls_hello.h"
+#include "classify/handshake/tls_hello.h"
 
 enum message {
 	SERVER_HELLO = 2,
