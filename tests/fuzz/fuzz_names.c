@@ -4,9 +4,9 @@
 // is found. The first octet says how the rest is cut.
 #include "classify/app_proto.h"
 #include "pipeline/vocab/hash_seed.h"
-#include "classify/host_name.h"
-#include "classify/name_heads.h"
-#include "classify/names_follow.h"
+#include "classify/names/host_name.h"
+#include "classify/names/heads.h"
+#include "classify/names/follow.h"
 #include "classify/handshake/tls_record.h"
 
 #include <stdint.h>

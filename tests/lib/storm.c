@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "pipeline/flow/table.h"
 #include "config/gateway.h"
-#include "classify/names_follow.h"
+#include "classify/names/follow.h"
 #include "cmd/run_limits.h"
 #include "storm.h"
 

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "classify_rig.h"
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 #include "classify/user_apps.h"
 
 static uint16_t own(unsigned n)

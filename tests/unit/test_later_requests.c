@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "../lib/names_talk.h"
 #include "pipeline/flow/table.h"
-#include "classify/names_follow.h"
+#include "classify/names/follow.h"
 #include "classify/user_apps.h"
 
 static char big[20000], big2[20000];

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "classify/app_proto.h"
 #include "pipeline/vocab/hash_seed.h"
-#include "classify/name_heads.h"
+#include "classify/names/heads.h"
 
 #define PLACES   32
 #define NS_PER_S UINT64_C(1000000000)

@@ -14,7 +14,7 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/hold.h"
 #include "classify/handshake/http_head.h"
-#include "classify/names_follow.h"
+#include "classify/names/follow.h"
 #include "classify/user_apps.h"
 
 #define S(text)   text, sizeof(text) - 1

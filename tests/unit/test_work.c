@@ -15,8 +15,8 @@
 #include "classify/asked.h"
 #include "classify/handshake/greeting_read.h"
 #include "pipeline/vocab/hash_seed.h"
-#include "classify/host_name.h"
-#include "classify/names_follow.h"
+#include "classify/names/host_name.h"
+#include "classify/names/follow.h"
 #include "classify/text.h"
 
 #define SAID_BYTES 20000

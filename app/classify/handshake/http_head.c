@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "classify/handshake/http_head.h"
-#include "classify/http_line.h"
+#include "classify/names/http_line.h"
 
 // RFC 9112 5.1: a field's value is without the white space around it.
 static struct text trimmed(struct text value)

@@ -6,7 +6,7 @@
 #ifndef SLUICE_TLS_CERTIFICATE_H
 #define SLUICE_TLS_CERTIFICATE_H
 
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 #include "classify/text.h"
 
 // `half` is what the server's half begins with; a wildcard is left out, with its dot.

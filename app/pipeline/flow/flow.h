@@ -18,7 +18,7 @@
 #define SLUICE_FLOW_H
 
 #include "classify/app_proto.h"
-#include "classify/names_follow.h"
+#include "classify/names/follow.h"
 #include "pipeline/wire/parse.h"
 #include "pipeline/policy/policy.h"
 #include "pipeline/vocab/stream_report.h"

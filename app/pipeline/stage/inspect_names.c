@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/flow/table.h"
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 
 // What a request is that names nobody's host.
 static uint16_t known_as(const struct names_follow *names, uint16_t app)

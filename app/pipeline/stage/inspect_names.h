@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names that a client asks for behind what classification reads: in a head of more than 2 KiB, and
-// in each later request of a kept-alive HTTP connection (names_follow.h). Done where the policy in
-// force enforces rules on applications and names of hosts are known (the policy's own, or those of
-// the signature files). Such a connection stays under inspection; a request that asks for another
-// application's name has its flow decided again. The owning lcore only.
+// in each later request of a kept-alive HTTP connection (classify/names/follow.h). Done where the
+// policy in force enforces rules on applications and names of hosts are known (the policy's own, or
+// those of the signature files). Such a connection stays under inspection; a request that asks for
+// another application's name has its flow decided again. The owning lcore only.
 #ifndef SLUICE_INSPECT_NAMES_H
 #define SLUICE_INSPECT_NAMES_H
 

@@ -19,7 +19,8 @@
 // times, nor is what is kept more than a few times for a span (test_work).
 //
 // Most lines lie in one span and need no memory. Of the others the beginning is kept, each in a
-// place of the pool (name_heads.h). Owner: a data lcore. No heap but in *_new and *_free, no clock.
+// place of the pool (classify/names/heads.h). Owner: a data lcore. No heap but in *_new and *_free,
+// no clock.
 #ifndef SLUICE_NAMES_FOLLOW_H
 #define SLUICE_NAMES_FOLLOW_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: the pool of heads that are not here to their end (names_follow.h). When it
-// is full the place that was taken first goes to another flow, in this order:
+// Inside app/classify: the pool of heads that are not here to their end (classify/names/follow.h).
+// When it is full the place that was taken first goes to another flow, in this order:
 //
 //   of a flow that is not heard, for one that is
 //   after NAME_HEAD_REST_S, for anybody
@@ -12,7 +12,7 @@
 #ifndef SLUICE_NAME_HEADS_H
 #define SLUICE_NAME_HEADS_H
 
-#include "classify/names_follow.h"
+#include "classify/names/follow.h"
 
 #define NAME_HEAD_REST_S 10 // longer than a line takes that is sent at once, whatever the line
 

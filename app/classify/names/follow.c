@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/names_follow.h"
-#include "classify/names_feed.h"
+#include "classify/names/follow.h"
+#include "classify/names/feed.h"
 #include "classify/handshake/tls_record.h"
 
 static void settle(struct feed *feed)

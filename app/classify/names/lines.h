@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: what the parts of the reader of HTTP share (names_follow.h): names_http.c
-// reads requests line by line, names_lines.c puts lines together, names_inner.c looks within them,
-// names_answer.c reads answers.
+// Inside app/classify: what the parts of the reader of HTTP share (classify/names/follow.h):
+// classify/names/http.c reads requests line by line, classify/names/lines.c puts lines together,
+// classify/names/inner.c looks within them, classify/names/answer.c reads answers.
 #ifndef SLUICE_NAMES_LINES_H
 #define SLUICE_NAMES_LINES_H
 
-#include "classify/names_feed.h"
+#include "classify/names/feed.h"
 
 enum head_bits {               // of a request
 	HEAD_OPEN = 1 << 0,    // its header has begun, and has not ended
@@ -36,7 +36,8 @@ void http_unclear(struct names_follow *follow);
 void http_take_line(struct feed *feed, struct text line, bool kept);
 // As much of a line as is kept, but for what may go on. `taken`: it ends in front of a CR.
 void http_take_cut(struct feed *feed, struct text line, bool taken);
-// names_inner.c: names of requests that begin within a line; but for that which the line itself is
+// classify/names/inner.c: names of requests that begin within a line; but for that which the line
+// itself is
 // (`whole`). `behind`: what stands before it may be a method.
 void http_take_inner(struct feed *feed, struct text line, bool whole, bool behind);
 // A line that is longer than what is kept: takes what is whole in it, and leaves of it what may go

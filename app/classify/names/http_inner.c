@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/http_inner.h"
-#include "classify/http_line.h"
+#include "classify/names/http_inner.h"
+#include "classify/names/http_line.h"
 
 // One octet of a line's beginning.
 static enum http_begins begins_step(enum http_begins state, uint8_t byte, bool host)

@@ -2,8 +2,8 @@
 // What a server answers, followed for the one question whether it agrees to Upgrade or CONNECT.
 // Octets of a body may look like such an answer: it is believed only where all answers before it
 // have been followed to their ends. Where that is not so, the connection stays HTTP.
-#include "classify/http_line.h"
-#include "classify/names_feed.h"
+#include "classify/names/http_line.h"
+#include "classify/names/feed.h"
 
 #define ANSWER_LOST UINT32_MAX // nobody knows where the next one begins
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of requests that begin within a line, behind the end of a body; and what of a line that is
 // too long to be kept may still become such a name.
-#include "classify/http_line.h"
-#include "classify/names_lines.h"
+#include "classify/names/http_line.h"
+#include "classify/names/lines.h"
 
 // Half of what is kept: so much comes before the next cut, and no octet is looked at often.
 #define TAIL_MAX      (NAME_HEAD_BYTES / 2)

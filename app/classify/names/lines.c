@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines of HTTP out of spans. Most are in one span to their end; of others the beginning is kept
 // while it may be of use. What is not kept is looked at for requests that begin in it.
-#include "classify/names_lines.h"
-#include "classify/http_line.h"
+#include "classify/names/lines.h"
+#include "classify/names/http_line.h"
 
 // Octets of the line that begins here, with its LF; 0: there is none within `most` octets. Each
 // octet is searched once.

@@ -4,7 +4,7 @@
 #ifndef SLUICE_HTTP_LINE_H
 #define SLUICE_HTTP_LINE_H
 
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 #include "classify/text.h"
 
 struct http_line {

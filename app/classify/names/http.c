@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/http_inner.h"
-#include "classify/http_line.h"
-#include "classify/names_lines.h"
+#include "classify/names/http_inner.h"
+#include "classify/names/http_line.h"
+#include "classify/names/lines.h"
 
 #define CHUNK_LINE_MAX 256 // of a chunk's size with its extensions
 #define LINE_MIN       5   // "GET /", "Host:"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/http_line.h"
+#include "classify/names/http_line.h"
 
 // clang-format off
 const uint8_t http_line_kinds[256] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/name_heads.h"
+#include "classify/names/heads.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

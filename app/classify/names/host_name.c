@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 #include "classify/classify.h"
-#include "classify/http_line.h"
-#include "classify/names_follow.h"
+#include "classify/names/http_line.h"
+#include "classify/names/follow.h"
 #include "classify/handshake/tls_hello.h"
 #include "classify/handshake/tls_record.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/host_name.h"
-#include "classify/names_feed.h"
+#include "classify/names/host_name.h"
+#include "classify/names/feed.h"
 #include "classify/handshake/tls_record.h"
 
 #define SHORT_HELLO    2000 // octets in one record: classification reads it

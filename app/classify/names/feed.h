@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: what the readers of names_follow.h share: the beginning of a head that is
-// kept while its end is awaited.
+// Inside app/classify: what the readers of classify/names/follow.h share: the beginning of a head
+// that is kept while its end is awaited.
 #ifndef SLUICE_NAMES_FEED_H
 #define SLUICE_NAMES_FEED_H
 
-#include "classify/http_inner.h"
-#include "classify/name_heads.h"
+#include "classify/names/http_inner.h"
+#include "classify/names/heads.h"
 #include "classify/text.h"
 
 enum asks {

@@ -2,7 +2,7 @@
 // What a flow tells of itself by a name: the host that a client asks for, in clear over TCP, in the
 // hello of QUIC and DTLS; whom a server says that it is; the realm, or a maker's attributes, of
 // STUN.
-#include "classify/host_name.h"
+#include "classify/names/host_name.h"
 #include "classify/classify_job.h"
 #include "classify/handshake/hello_halves.h"
 #include "classify/stun_message.h"
