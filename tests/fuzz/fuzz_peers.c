@@ -8,7 +8,7 @@
 #include <string.h>
 #include "classify/classify.h"
 #include "classify/dns_answer.h"
-#include "classify/bittorrent_peers.h"
+#include "classify/proto/bittorrent/peers.h"
 #include "canned_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "canned_requests.h"
 #include "classify_rig.h"
-#include "classify/edonkey_shape.h"
+#include "classify/proto/edonkey/shape.h"
 
 static struct rig *rig;
 

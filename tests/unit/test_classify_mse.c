@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "classify/chance.h"
 #include "classify_rig.h"
-#include "classify/mse.h"
+#include "classify/proto/bittorrent/mse.h"
 
 static struct rig *rig;
 

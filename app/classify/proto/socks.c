@@ -3,7 +3,7 @@
 // mean anything: the answer must fit the question.
 #include "classify/app_proto.h"
 #include "classify/text.h"
-#include "classify/xmpp_offers.h"
+#include "classify/proto/xmpp/offers.h"
 
 #define SOCKS4_BYTES  8
 #define REQUEST_KNOWN 5 // octets of a request that say to what kind of address

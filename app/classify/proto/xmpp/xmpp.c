@@ -3,8 +3,8 @@
 // document: its opening tag names the name spaces. What is not well-formed XML is refused, as a
 // peer must (RFC 6120 4.9.3.13): text that merely talks of XMPP is not XMPP.
 #include "classify/app_proto.h"
-#include "classify/xml.h"
-#include "classify/xmpp_offers.h"
+#include "classify/proto/xmpp/xml.h"
+#include "classify/proto/xmpp/offers.h"
 
 static bool is_our_space(struct text value)
 {

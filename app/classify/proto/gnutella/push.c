@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/gnutella_push.h"
+#include "classify/proto/gnutella/push.h"
 #include <netinet/in.h>
 #include "classify/text.h"
 

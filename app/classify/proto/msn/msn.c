@@ -6,7 +6,7 @@
 // Commands are three letters, a transaction id and words; payload commands end with a length.
 // A command is believed if the words after it have the form that it demands.
 #include "classify/app_proto.h"
-#include "classify/msn_offers.h"
+#include "classify/proto/msn/offers.h"
 #include "classify/text.h"
 
 #define WORDS_MAX 6

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/bittorrent_peers.h"
+#include "classify/proto/bittorrent/peers.h"
 #include <netinet/in.h>
-#include "classify/bencode.h"
+#include "classify/proto/bittorrent/bencode.h"
 #include "classify/text.h"
 
 // One message, and who says it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/cipher_old.h"
+#include "classify/proto/edonkey/cipher_old.h"
 #include <string.h>
 #include "classify/octets.h"
 

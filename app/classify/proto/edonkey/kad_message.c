@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kad's messages (eMule, kademlia/net; aMule, protocol/kad and kad2), of both generations.
-#include "classify/kad_message.h"
-#include "classify/edonkey_exchange.h"
-#include "classify/edonkey_tag.h"
+#include "classify/proto/edonkey/kad_message.h"
+#include "classify/proto/edonkey/exchange.h"
+#include "classify/proto/edonkey/tag.h"
 #include "classify/octets.h"
 
 enum {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/edonkey_tag.h"
+#include "classify/proto/edonkey/tag.h"
 #include "classify/octets.h"
 
 enum tag_type {

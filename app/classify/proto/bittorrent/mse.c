@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/mse.h"
+#include "classify/proto/bittorrent/mse.h"
 #include "classify/chance.h"
 
 bool mse_is_flight(const uint8_t *bytes, uint32_t length)

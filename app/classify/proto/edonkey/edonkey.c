@@ -3,13 +3,13 @@
 // write them; all integers little endian.
 #include <netinet/in.h>
 #include "classify/app_proto.h"
-#include "classify/edonkey_exchange.h"
-#include "classify/edonkey_peers.h"
-#include "classify/edonkey_shape.h"
-#include "classify/edonkey_tag.h"
-#include "classify/emule_cloak.h"
-#include "classify/kad_message.h"
-#include "classify/mse.h"
+#include "classify/proto/edonkey/exchange.h"
+#include "classify/proto/edonkey/peers.h"
+#include "classify/proto/edonkey/shape.h"
+#include "classify/proto/edonkey/tag.h"
+#include "classify/proto/edonkey/emule_cloak.h"
+#include "classify/proto/edonkey/kad_message.h"
+#include "classify/proto/bittorrent/mse.h"
 #include "classify/octets.h"
 
 enum {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/xmpp_offers.h"
+#include "classify/proto/xmpp/offers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include "classify/xml.h"
+#include "classify/proto/xmpp/xml.h"
 
 #define OFFER_TTL_S 120
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/edonkey_shape.h"
+#include "classify/proto/edonkey/shape.h"
 #include <netinet/in.h>
 #include "classify/chance.h"
-#include "classify/mse.h"
+#include "classify/proto/bittorrent/mse.h"
 #include "classify/text.h"
 
 enum {

@@ -3,9 +3,9 @@
 // service discovery (BEP 14), uTP (BEP 29), and the shape of encrypted connections (mse.h).
 #include <netinet/in.h>
 #include "classify/app_proto.h"
-#include "classify/bencode.h"
-#include "classify/bittorrent_peers.h"
-#include "classify/mse.h"
+#include "classify/proto/bittorrent/bencode.h"
+#include "classify/proto/bittorrent/peers.h"
+#include "classify/proto/bittorrent/mse.h"
 #include "classify/text.h"
 
 // ---- HTTP tracker: GET ...?info_hash=... ----

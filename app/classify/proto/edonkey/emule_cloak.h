@@ -4,8 +4,9 @@
 // hello, and the Kad id of a node, which everybody is told who asks for contacts. Layouts as aMule
 // writes them (EncryptedDatagramSocket, EncryptedStreamSocket).
 //
-// A gateway that has seen them (edonkey_peers.h, the endpoint cache) opens what is sent to that
-// endpoint: 32 bits of magic must come out, so that one in 2^32 payloads of chance passes.
+// A gateway that has seen them (classify/proto/edonkey/peers.h, the endpoint cache) opens what is
+// sent to that endpoint: 32 bits of magic must come out, so that one in 2^32 payloads of chance
+// passes.
 #ifndef SLUICE_EMULE_CLOAK_H
 #define SLUICE_EMULE_CLOAK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/bencode.h"
+#include "classify/proto/bittorrent/bencode.h"
 #include <string.h>
 #include "classify/octets.h"
 

@@ -3,10 +3,10 @@
 // DownloadClient, ServerSocket); numbers are little endian. An address is its four octets in their
 // order where it stands for an eDonkey id, and the other way round where it is a number: in Kad,
 // and in lists of sources from version 3 on.
-#include "classify/edonkey_peers.h"
+#include "classify/proto/edonkey/peers.h"
 #include <netinet/in.h>
 #include <string.h>
-#include "classify/edonkey_tag.h"
+#include "classify/proto/edonkey/tag.h"
 #include "classify/text.h"
 
 enum {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "classify/emule_cloak.h"
+#include "classify/proto/edonkey/emule_cloak.h"
 #include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
-#include "classify/cipher_old.h"
+#include "classify/proto/edonkey/cipher_old.h"
 #include "classify/text.h"
 
 enum {

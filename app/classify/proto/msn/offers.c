@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A message is a command line "MSG ...", a header and a body, all in lines; the frames of the
 // peer-to-peer protocol put 48 octets before its text, and 4 behind, which spoil one line each.
-#include "classify/msn_offers.h"
+#include "classify/proto/msn/offers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include "classify/text.h"
