@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Exit codes of the program (sysexits; CONVENTIONS).
+// Exit codes of the program (sysexits).
 enum exit_code {
 	EXIT_CODE_OK = 0,
 	EXIT_CODE_FAILURE = 1,

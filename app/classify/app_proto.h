@@ -73,7 +73,7 @@ enum verify {
 };
 
 // What a decoder tells: a secondary flow that is to be expected (expectation.h); where somebody
-// said that a node of the flow's application is (row B4) ... X(symbol, word): how it became known.
+// said that a node of the flow's application is ... X(symbol, word): how it became known.
 #define LEARNED_FROM(X)                                                                  \
 	X(DHT, "dht")         /* nodes and peers that a reply lists, or who announces */ \
 	X(TRACKER, "tracker") /* peers that a tracker lists, or who announces */         \

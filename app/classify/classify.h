@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Classification (FEATURES B1, B8, B12): signatures over the first payload of both directions,
+// Classification: signatures over the first payload of both directions,
 // each hit confirmed by a verifier where a pattern alone can lie; a hard budget; cheap give-up.
 //
 // Threads: a sigdb is built in the control core, immutable, shared by all lcores. A scratch
@@ -18,7 +18,7 @@
 #include "classify/user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
-#define CLASSIFY_PREFIX_BYTES 2048 // per half: together the 4 KiB of row B1
+#define CLASSIFY_PREFIX_BYTES 2048 // per half: together 4 KiB
 #define CLASSIFY_PATTERN_MAX  1024
 
 // One signature as loaded from config/signatures/*.json. Where several applications are found with

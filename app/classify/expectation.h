@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A secondary flow that a control connection announces (FEATURES B10): FTP's data, DCC, what
+// A secondary flow that a control connection announces: FTP's data, DCC, what
 // messengers and Gnutella pass from one user to the other. It inherits the application, and whose
 // file it is.
 //

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "classify/states.h"
 
-static_assert(APP_LINE_BYTES == CLASSIFY_PREFIX_BYTES, "row B1: 4 KiB for both halves");
+static_assert(APP_LINE_BYTES == CLASSIFY_PREFIX_BYTES, "4 KiB for both halves");
 static_assert(sizeof(struct state) <= 4096 + 384, "a state is 4 KiB of bytes and little else");
 
 #define MPOL_PREFERRED 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Applications by the name of the responder, and by its port, as the classifier asks for them:
-// those that a policy defines (FEATURES B11), and behind them what the signature files say of the
+// those that a policy defines, and behind them what the signature files say of the
 // ones that are built in. Filled in the control core, in the order of the document, immutable once
 // published; the look-ups are the data lcores', and allocate nothing. Patterns are signatures of
 // the policy's sigdb; networks are the pipeline's.

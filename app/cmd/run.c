@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `sluice run`. The order of birth is the law of row A14: whatever can be wrong is found before a
+// `sluice run`. Start-up order: whatever can be wrong is found before a
 // port is touched, and no packet is taken before the policy is in force.
 #include "cmd/run.h"
 
@@ -585,7 +585,7 @@ int run_main(int argc, char **argv)
 	phases_start(&run.phases);
 	log_start((unsigned)arguments.verbose);
 	// From here signals wait for the control loop: one that comes now ends the gateway as soon
-	// as it is up, in order (STYLE trap 12).
+	// as it is up, in order.
 	signals_blockable(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	run.arguments = &arguments;

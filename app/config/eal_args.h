@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The argument vector that EAL gets, from the configuration alone: no DPDK, no I/O, so that it is
-// tested without starting EAL (STYLE trap 5).
+// tested without starting EAL: EAL starts once per process.
 #ifndef SLUICE_EAL_ARGS_H
 #define SLUICE_EAL_ARGS_H
 

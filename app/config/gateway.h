@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gateway.json: what the machine is (CONVENTIONS). Strict: an unknown key, a wrong type or a value
+// gateway.json: what the machine is (docs/gateway.md). Strict: an unknown key, a wrong type or a value
 // out of range is an error with its JSON path. Keys are tagged live or restart in
 // config/schema/gateway.schema.json; this struct is read at start and compared at a reload.
 #ifndef SLUICE_GATEWAY_H
@@ -79,7 +79,7 @@ struct gateway {
 	unsigned n_scan;
 	unsigned control_cpu;
 	struct {
-		uint32_t mbufs; // of the receive pool per socket; 0: computed (STYLE trap 7)
+		uint32_t mbufs; // of the receive pool per socket; 0: computed (mbuf_pool.h)
 		bool hugepages; // false: --no-huge
 		uint32_t mb;    // with --no-huge: EAL -m
 	} memory;
@@ -174,7 +174,7 @@ struct gateway {
 	uint32_t drain_s;     // at stop; default 2
 	uint8_t vlan;         // enum gateway_vlan; default separate
 	bool debug;           // commands for tests (debug-stall); default false
-	bool idle_sleep;      // idle ramp of data lcores (A16); default false
+	bool idle_sleep;      // idle ramp of data lcores; default false
 	bool flow_events;     // EVE flow records; default true
 	bool drop_events;     // EVE drop records; default true
 	bool greeting_events; // EVE tls, quic and http records; default true

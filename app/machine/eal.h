@@ -9,8 +9,8 @@
 #include "config/gateway.h"
 
 // Starts EAL with the configuration's arguments plus `extra` (after `--` on the command line).
-// Every signal is blocked in EAL's threads (STYLE trap 12); the caller's mask is as it was.
-// Returns an exit code (sysexits, CONVENTIONS): 0, or 69 (device, hugepages), 77 (permission),
+// Every signal is blocked in EAL's threads; the caller's mask is as it was.
+// Returns an exit code (sysexits): 0, or 69 (device, hugepages), 77 (permission),
 // 78 (configuration) with a message that names the way out. `mb`: memory for --no-huge when
 // gateway.json leaves it open.
 int eal_start(const struct gateway *gateway, char *const *extra, unsigned n_extra, unsigned mb,

@@ -100,7 +100,7 @@ static void idle(const struct lcore_thread *thread, unsigned turns)
 		nap(nap_ns(thread->lcore,
 			IDLE_SHORT_NS)); // short enough for a grace period to wait for
 	} else {
-		// Offline: a sleeping reader must not keep reclaim waiting (STYLE trap 9).
+		// Offline: a sleeping reader must not keep reclaim waiting.
 		rte_rcu_qsbr_thread_offline(qsbr, id);
 		nap(nap_ns(thread->lcore, IDLE_LONG_NS));
 		rte_rcu_qsbr_thread_online(qsbr, id);

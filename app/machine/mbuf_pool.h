@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receive pools: one per NUMA socket that has a data lcore, sized so that no ring can starve
-// another (STYLE trap 7). Control core.
+// another. Control core.
 #ifndef SLUICE_MBUF_POOL_H
 #define SLUICE_MBUF_POOL_H
 

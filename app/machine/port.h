@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports: ethdev bring-up from what the driver can do (STYLE traps 2, 7; FEATURES A1, A10, A11).
+// Ports: ethdev bring-up from what the driver can do.
 // Control core, before the lcores start and after they stopped. All functions return 0 or -errno
 // with a message that names the port, the device and the way out: -ENODEV, -EBUSY, -EACCES, -EPERM,
 // -ERANGE, -ENOMEM, -EIO.
@@ -16,7 +16,7 @@ int ports_attach(struct dataplane *dp, const struct gateway *gateway, char *err,
 // Data room of receive mbufs, headroom included: large enough for every port's frame, unless its
 // driver chains segments. After ports_attach.
 uint16_t ports_data_room(const struct dataplane *dp, const struct gateway *gateway);
-// mbufs that the configuration needs: receive and send rings, caches, bursts, rings (STYLE trap 7).
+// mbufs that the configuration needs: receive and send rings, caches, bursts, rings.
 // An upper bound: every lcore with a queue of its own on every port. No DPDK call.
 uint32_t ports_mbufs_needed(const struct gateway *gateway);
 // Configures every port and its queues: symmetric RSS where the driver has it, else the queues that

@@ -92,7 +92,7 @@ static void plan_queues(
 	plan->n_rxq = rx ? rx : 1;
 	plan->n_txq = tx ? tx : 1;
 	if (plan->n_rxq > 1 && rss_hf) {
-		// 6D5A repeated makes Toeplitz symmetric: both directions of a flow meet (A11).
+		// 6D5A repeated makes Toeplitz symmetric: both directions of a flow meet.
 		size_t length = info->hash_key_size ? info->hash_key_size : 40;
 		if (length > sizeof(plan->rss_key))
 			length = sizeof(plan->rss_key);
@@ -107,7 +107,7 @@ static void plan_queues(
 }
 
 // Drivers mean different things by MTU: ixgbe adds 18 bytes, ice 26, others take it for the whole
-// frame. max_rx_pktlen - max_mtu tells which; we ask for the frame that we want (lesson 26).
+// frame. max_rx_pktlen - max_mtu tells which; we ask for the frame that we want.
 static int plan_mtu(const struct port_wish *wish, const struct rte_eth_dev_info *info,
 	struct port_plan *plan, char *err, size_t err_len)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What to ask of a port's driver: every request is masked by what rte_eth_dev_info_get says that it
-// has (STYLE trap 2). Pure: from a device's description to a configuration, nothing is called.
+// has. Pure: from a device's description to a configuration, nothing is called.
 #ifndef SLUICE_PORT_PLAN_H
 #define SLUICE_PORT_PLAN_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <rte_ethdev.h>
 
-// A frame may carry two VLAN tags above its MTU (FEATURES A6): 14 + 2 * 4 bytes.
+// A frame may carry two VLAN tags above its MTU: 14 + 2 * 4 bytes.
 #define PORT_L2_BYTES 22u
 
 struct port_wish {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the machine must have before EAL is started: user, CPUs, memory, permissions, devices. Every
-// finding names the thing and the exact way out (FEATURES lesson 1). Control side; reads /sys and
+// finding names the thing and the exact way out. Control side; reads /sys and
 // asks the kernel, changes nothing.
 #ifndef SLUICE_PREFLIGHT_H
 #define SLUICE_PREFLIGHT_H

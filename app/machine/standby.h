@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The standby: a thread that does a stalled data lcore's input and output (FEATURES A13). Made at
+// The standby: a thread that does a stalled data lcore's input and output. Made at
 // the start if inspection is to fail open, asleep until it is needed. It forwards what comes,
 // uninspected (bypass.h), while it holds the lcore's lease (lease.h), and gives it back as soon as
 // the lcore wants it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fail-open forwarding when inspection stalls (FEATURES A13). A standby has a `struct lcore` for
+// Fail-open forwarding when inspection stalls. A standby has a `struct lcore` for
 // each data lcore, of which only what moves packets is used: the same queues and rings, tx buffers
 // and counters of its own. It has no flows, classifier, events or queries. Its turns run on the
 // standby's thread (app/machine/standby), and only while that holds the lcore's lease (lease.h).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lcores must share (ARCHITECTURE section 7): one typed message, broadcast over the SP/SC
+// What lcores must share (docs/architecture.md): one typed message, broadcast over the SP/SC
 // rings into private replicas. A full ring loses the hint and counts it: a hint is an
 // optimisation, the other lcore will learn by itself.
 #ifndef SLUICE_HINTS_H

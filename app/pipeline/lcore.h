@@ -57,7 +57,7 @@ static inline const char *port_link_word(enum port_link link)
 struct port_counters {
 	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
 	uint64_t rx_missed; // the device had no descriptor: the lcore is too slow
-	uint64_t rx_nombuf; // the receive pool was empty (STYLE trap 7)
+	uint64_t rx_nombuf; // the receive pool was empty
 	uint64_t rx_errors;
 	uint64_t tx_errors;
 	uint32_t speed_mbps; // 0: unknown

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of the stages (ARCHITECTURE section 5), and an lcore's turn around them.
+// The order of the stages (docs/architecture.md), and an lcore's turn around them.
 #include <netinet/in.h>
 #include <rte_prefetch.h>
 #include "pipeline/bypass.h"

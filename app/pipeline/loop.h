@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The whole path of a packet, and the loop around it. loop.c is the only place where the order of
-// the stages is written (ARCHITECTURE section 5).
+// the stages is written (docs/architecture.md).
 #ifndef SLUICE_LOOP_H
 #define SLUICE_LOOP_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Q2 of one half of a TCP connection (kP2PADM section 3.1.2, 3.1.3, 3.1.7; ARCHITECTURE section 6):
+// Q2 of one half of a TCP connection (kP2PADM section 3.1.2, 3.1.3, 3.1.7; docs/architecture.md):
 //
 //   COPY  bytes that were forwarded ahead of a hole and are not inspected yet (fast pass)
 //   SENT  bytes that were inspected, kept until the receiver has acknowledged them

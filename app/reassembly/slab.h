@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks of one size for the bytes that reassembly keeps (copies, and what was sent but not
 // acknowledged) and for the places of held packets: one pool per lcore, so that nobody's receive
-// buffers are pinned and the memory has one bound (FEATURES C5).
+// buffers are pinned and the memory has one bound.
 // One user: the lcore that owns it. The memory is the caller's.
 #ifndef SLUICE_SLAB_H
 #define SLUICE_SLAB_H

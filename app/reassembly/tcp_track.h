@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tracker of a TCP connection under inspection: two halves, what a receiver takes of each, and
 // the bytes in order as consumers see them. Its law: bytes inspected == bytes delivered
-// (ARCHITECTURE section 6).
+// (docs/architecture.md).
 //
 // Each segment is first checked (RFC 9293 section 3.10.7.4 for the window, RFC 7323 section 5 for
 // PAWS), then sorted: in order (to the consumer, together with the copies behind it), ahead

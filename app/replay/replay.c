@@ -310,7 +310,7 @@ static int stats_write(struct replay *r)
 	return rc < 0 ? fail(path, "cannot write") : 0;
 }
 
-// Every run ends by checking the ledger and the pools (ARCHITECTURE section 6).
+// Every run ends by checking the ledger and the pools.
 static int ledger_check(struct replay *r)
 {
 	unsigned mbufs, missing = replay_plane_missing(&r->plane, &mbufs);

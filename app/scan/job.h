@@ -2,7 +2,7 @@
 // What a data lcore asks of a scan engine, and what it is told. Both travel by value over rings
 // (link.h); nothing in them points anywhere. Whoever receives a verdict holds its job against what
 // it waits for: the flow may have ended since, and its place in the table may be another's. What
-// does not match in every part is counted and thrown away (ARCHITECTURE section 4).
+// does not match in every part is counted and thrown away.
 #ifndef SLUICE_SCAN_JOB_H
 #define SLUICE_SCAN_JOB_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A half that waits for a verdict (ARCHITECTURE section 6, right column): what is held, what
+// A half that waits for a verdict: what is held, what
 // passes, what leaves in the end, and that hostile ends gain nothing by it.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expected secondary flows through the packet path (FEATURES B10): a control connection announces,
+// Expected secondary flows through the packet path: a control connection announces,
 // the flow that comes has its application, and whose file it is; liars, limits, and lcores.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -138,7 +138,7 @@ static uint8_t cache_of(const char *text)
 	return cache;
 }
 
-// ARCHITECTURE section 7.
+// docs/policy.md, `cache`.
 static void test_cache_default(void **state)
 {
 	(void)state;

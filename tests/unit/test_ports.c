@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports and lcore threads over real (virtual) devices, without the packet path: a turn of this
-// program's own bridges by port->receive and port->send. EAL starts once (STYLE trap 5).
+// program's own bridges by port->receive and port->send. EAL starts once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

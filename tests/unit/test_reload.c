@@ -334,7 +334,7 @@ static void load_other_signatures(struct world *w, const char *signatures)
 	assert_true(reload_step(w->reload, 1));
 }
 
-// ARCHITECTURE section 7: freed when every lcore's count of open flows for it is 0.
+// Freed when every lcore's count of open flows for it is 0.
 static void signatures_stay_for_the_flows_that_began_with_them(void **state)
 {
 	struct world w = world_new(2, true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection cache as a file (row L3): one JSON object a line, so that a torn or a foreign line
+// The connection cache as a file: one JSON object a line, so that a torn or a foreign line
 // costs itself only, and a person can read it. A later line about the same key replaces an earlier
 // one. Rules and applications stand by name: numbers do not outlive the gateway. Any thread; what
 // is pointed to by names must stay.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection cache over restarts (row L3): what was blocked stays blocked, also after a crash.
+// The connection cache over restarts: what was blocked stays blocked, also after a crash.
 // Control core only.
 //
 // In paths.state: conn-cache.jsonl, all entries as they were at the last writing;

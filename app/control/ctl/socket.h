@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control socket (K1): newline-framed JSON, {"command":...,"arguments":...} ->
+// The control socket: newline-framed JSON, {"command":...,"arguments":...} ->
 // {"return":"OK"|"NOK","message":...}; mode 0660, group as configured. On the control core's
 // libevent loop; a slow or hostile client costs a bounded buffer and is dropped, nothing else.
 #ifndef SLUICE_CONTROL_SOCKET_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's telemetry (J4): /sluice/stats, /sluice/lcores, /sluice/policy, /sluice/flows and
+// DPDK's telemetry: /sluice/stats, /sluice/lcores, /sluice/policy, /sluice/flows and
 // /sluice/conncache/list on the socket dpdk_telemetry.v2 in EAL's runtime folder, for
 // dpdk-telemetry.py and collectors that speak it (docs/metrics.md).
 //

@@ -135,7 +135,7 @@ static const char *flow_action_text(const struct event *event)
 	return event->rule_uid && !action_blocks(event->action) ? "pass" : "accept";
 }
 
-// Where room had ended for it, and what became of its packets then (C7).
+// Where room had ended for it, and what became of its packets then.
 static void put_exceptions(const struct stream_report *report, struct json_out *out)
 {
 	const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The HTTP server (J3): metrics, the live page and what it reads, on the control core's libevent
+// The HTTP server: metrics, the live page and what it reads, on the control core's libevent
 // loop. Read-only: GET and HEAD, no bodies, nothing that changes anything; so it asks nobody for a
 // password, and listens where other machines cannot reach it unless it is told otherwise. With a
 // token the page may also run some commands (control/http/command.h).

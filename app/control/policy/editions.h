@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Editions of signatures that a reload has replaced: kept until the last flow that began with one
-// has been classified (ARCHITECTURE section 7). Control core only.
+// has been classified. Control core only.
 #ifndef SLUICE_EDITIONS_H
 #define SLUICE_EDITIONS_H
 

@@ -136,7 +136,7 @@ void policy_read_rule_cache(const struct json_at *at, void *ctx)
 		reader->rule->cache = (uint8_t)word;
 }
 
-// ARCHITECTURE section 7: only what was seen in payload, and what is refused by address, makes
+// Only what was seen in payload, and what is refused by address, makes
 // entries by itself: one wrong guess must not refuse a whole server.
 static uint8_t default_cache(const struct rule *rule)
 {

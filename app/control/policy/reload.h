@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Publication of policies (rows I1-I4, ARCHITECTURE section 7). Control core only. Whole document,
+// Publication of policies (docs/architecture.md, "State shared between data lcores"). Control core only. Whole document,
 // all or nothing, serialised; the old policy stays on any error.
 #ifndef SLUICE_RELOAD_H
 #define SLUICE_RELOAD_H
@@ -22,7 +22,7 @@ void reload_set_cache_days(struct reload *reload, unsigned days);
 void reload_set_unscanned(struct reload *reload);
 void reload_set_sink(struct reload *reload, struct sink *sink);
 // Asked before every load and check: a guard that adds to `errors` refuses it. The gateway's says
-// which restart key of gateway.json has changed since the start (ARCHITECTURE section 4).
+// which restart key of gateway.json has changed since the start.
 void reload_set_guard(
 	struct reload *reload, void (*guard)(void *ctx, struct config_errors *errors), void *ctx);
 // Called on each policy before it is published: replay's, which looks and does not act. NULL: none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The watch over the data lcores' hearts (FEATURES A13), in its place between two timers of the
+// The watch over the data lcores' hearts, in its place between two timers of the
 // control loop. A heart is stats.heartbeat_ns; it beats in every turn. One that rests longer than
 // `after_ms` is told: log, event `stall`, counter. If inspection fails open, the standby is asked
 // to forward for the lcore, again each time until it could; what is forwarded is told when the

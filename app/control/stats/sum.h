@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums the lcores' counters and closes the ledger (ARCHITECTURE section 6, conservation).
+// Sums the lcores' counters and closes the ledger (docs/architecture.md, "Conservation").
 #ifndef SLUICE_STATS_SUM_H
 #define SLUICE_STATS_SUM_H
 

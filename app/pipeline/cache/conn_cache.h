@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection cache (kP2PADM 3.1.6, FEATURES H1, H2): peers of blocked connections. Looked up
+// The connection cache (kP2PADM 3.1.6): peers of blocked connections. Looked up
 // only where no flow exists, before anything is made for the packet. One private replica per data
 // lcore; the lcore that learns applies at once and broadcasts a hint, so that a reconnection that
 // lands on another lcore is stopped too. Keys are before NAT; no source port.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is at an address, as others said in clear (FEATURES B4): nodes of peer-to-peer networks that
+// What is at an address, as others said in clear: nodes of peer-to-peer networks that
 // the DHT, trackers and peers list, each an address, a port and a protocol (the endpoint cache),
 // and addresses that DNS gave a client for a name (the name cache). A flow to one of them that does
 // not say itself what it is gets its application with CONFIDENCE_CACHE (inspect_learned.c).

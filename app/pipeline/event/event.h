@@ -2,7 +2,7 @@
 // What data lcores tell the control core: fixed-size records over one SP/SC ring per lcore. A full
 // ring loses the record and counts it (stats.events_lost); the data path never waits. What anybody
 // can make by forged packets is left out before that (enum event_room). The event
-// sink (app/control/event/sink) turns them into EVE JSON lines (CONVENTIONS).
+// sink (app/control/event/sink) turns them into EVE JSON lines (docs/events.md).
 #ifndef SLUICE_EVENT_H
 #define SLUICE_EVENT_H
 

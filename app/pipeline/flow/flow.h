@@ -6,7 +6,7 @@
 //   flow  128 bytes two hot lines, made when the first payload is seen, or a FIN ahead of it; cold
 //         parts apart
 //
-// so that a SYN flood costs 64 bytes an entry and nothing deep (FEATURES C6, lesson 22).
+// so that a SYN flood costs 64 bytes an entry and nothing deep.
 // Ageing: one LRU list per time-out class; an entry moves to the tail when it is touched, so a
 // list is sorted by time and ageing only looks at heads. Past 90 % of a pool the emergency
 // time-outs hold until it is below 80 %, and what a source adds beyond its share

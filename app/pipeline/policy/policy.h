@@ -2,7 +2,7 @@
 // The policy snapshot: immutable after publication, shared by all lcores, read once per loop.
 // Built by app/control/policy/load (JSON -> struct policy), published by app/control/policy/reload
 // by one atomic pointer store, freed when every data lcore has reported a quiescent state since
-// (ARCHITECTURE section 7). Nothing here points into JSON; strings are owned by the snapshot.
+// (docs/architecture.md). Nothing here points into JSON; strings are owned by the snapshot.
 #ifndef SLUICE_POLICY_H
 #define SLUICE_POLICY_H
 
@@ -121,7 +121,7 @@ static inline bool rule_is_open(const struct rule *rule, uint64_t windows)
 	return (!rule->has_time || rule->windows & windows) && !(rule->not_windows & windows);
 }
 
-// An application that the policy defines (FEATURES B11). What data lcores ask of it is in the
+// An application that the policy defines. What data lcores ask of it is in the
 // policy's user_apps, sigdb and app_networks; this is what the document says.
 struct user_app {
 	uint16_t app;
@@ -139,7 +139,7 @@ struct user_app {
 	struct address_set networks;
 };
 
-// What goes by EtherType or by link-local group address rather than by rule (FEATURES A2).
+// What goes by EtherType or by link-local group address rather than by rule.
 enum link_protocol {
 	LINK_PROTO_ARP,
 	LINK_PROTO_STP,   // 01:80:c2:00:00:00, LLC
@@ -165,7 +165,7 @@ enum icmp_redirect {
 };
 
 // How TCP is kept to the law, bytes inspected == bytes delivered, under a policy that enforces
-// (ARCHITECTURE section 6). Under one that enforces nothing they mean nothing: no packet is
+// (docs/architecture.md). Under one that enforces nothing they mean nothing: no packet is
 // changed.
 enum tcp_conflict {           // bytes that were sent come again, and are others
 	TCP_CONFLICT_REWRITE, // they leave as what was first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fragments on their way through an lcore (ARCHITECTURE section 5, step 3): held in its frag_table,
+// Fragments on their way through an lcore: held in its frag_table,
 // and when their datagram is whole, walked as if it had come so. Keeper: the cap is that of the
 // table (gateway.json: fragments), what is held is counted, and drained at the end.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between a flow under inspection and the scan engine (ARCHITECTURE section 6, HOLD; section 8;
+// Between a flow under inspection and the scan engine (docs/architecture.md;
 // kP2PADM 3.1.5): which half of which flow waits for a verdict, and what a verdict does to it.
 //
 // A TCP flow whose decision is ACTION_SCAN has a place in a pool (scan.flows). The inspection shows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends connections at both ends (D4, D5; ARCHITECTURE section 6, teardown). A TCP end accepts a RST
+// Ends connections at both ends (docs/architecture.md, "A verdict's path"). A TCP end accepts a RST
 // only at exactly its next expected byte (RFC 5961 section 3.2), so each end gets one at the
 // released edge and, where that differs, one at the last acknowledgement seen from it.
 #ifndef SLUICE_TEARDOWN_H

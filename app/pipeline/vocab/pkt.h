@@ -29,7 +29,7 @@ enum {
 	PKT_CAPTURED = 1 << 15,    // from a capture: a snap length may have cut it (see parse.h)
 };
 
-// What parse could make of a packet (ARCHITECTURE section 5, step 2).
+// What parse could make of a packet.
 enum pkt_class {
 	PKT_IP,          // an IP packet with a flow key
 	PKT_LINK,        // not IP: goes by the per-ethertype policy

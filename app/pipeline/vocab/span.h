@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of a half's stream, as its consumers get it (ARCHITECTURE section 4): bytes, or a gap that
+// A run of a half's stream, as its consumers get it: bytes, or a gap that
 // has none. Producers: app/reassembly for TCP, the pipeline itself for datagrams. Consumers:
 // classify, the decoders, the endpoint cache, the tap. Any core; no state.
 //

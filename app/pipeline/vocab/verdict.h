@@ -34,7 +34,7 @@ enum mode {
 	MODE_MONITOR, // logs what it would have done
 };
 
-// How sure a classification is; rising (FEATURES B8). A rule's min_confidence compares these.
+// How sure a classification is; rising. A rule's min_confidence compares these.
 enum confidence {
 	CONFIDENCE_NONE,
 	CONFIDENCE_PORT,     // by port number alone

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which lcore owns a flow (ARCHITECTURE section 5, step 4; FEATURES A11). Every packet of a flow,
+// Which lcore owns a flow. Every packet of a flow,
 // its ICMP errors, and all fragments of a datagram have one owner, whatever port or queue they
 // came in on: the owner is computed in software for each packet, so that a NIC that spreads
 // differently costs a handoff, never a split flow.

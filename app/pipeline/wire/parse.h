@@ -86,7 +86,7 @@ union flow_key {
 void parse_flow_key(const struct pkt *pkt, const uint8_t *frame, union flow_key *key);
 // The same for an mbuf that was parsed, however many segments.
 void parse_mbuf_key(struct rte_mbuf *m, union flow_key *key);
-// parse_packet for an mbuf, however many segments (A10), and its flow key. False: it has none
+// parse_packet for an mbuf, however many segments, and its flow key. False: it has none
 // (class other than PKT_IP), and `key` is as it was.
 bool parse_mbuf(struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key);
 // The same for a datagram that was put together: its frame is the link header of `first`, whose

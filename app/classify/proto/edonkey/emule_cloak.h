@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eMule's and Kad's obfuscation, opened (FEATURES, "none of them" 6). It hides from who has not
+// eMule's and Kad's obfuscation, opened. It hides from who has not
 // seen its keys, and those are no secrets: the user hash of a client, which it says in each plain
 // hello, and the Kad id of a node, which everybody is told who asks for contacts. Layouts as aMule
 // writes them (EncryptedDatagramSocket, EncryptedStreamSocket).
