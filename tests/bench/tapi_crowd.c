@@ -18,10 +18,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "transportapi/envelope.h"
-#include "transportapi/frame.h"
-#include "transportapi/inet_address.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/envelope.h"
+#include "transportapi/proto/frame.h"
+#include "transportapi/base/inet_address.h"
+#include "transportapi/base/wire.h"
 
 enum {
 	ROOM = 40000,

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "tapi_crowd.h"
-#include "transportapi/core.h"
-#include "transportapi/inet_address.h"
+#include "transportapi/core/core.h"
+#include "transportapi/base/inet_address.h"
 
 enum { WINDOW = 200, PATIENCE_S = 60, STALE_S = 5 };
 

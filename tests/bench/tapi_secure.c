@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "transportapi/core_secure.h"
+#include "transportapi/core/secure.h"
 
 enum { TYPE = TAPI_TYPE_USER, MODES = 2, HANDSHAKES = 500 };
 

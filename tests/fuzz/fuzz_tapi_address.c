@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "transportapi/inet_address.h"
-#include "transportapi/unix_path.h"
+#include "transportapi/base/inet_address.h"
+#include "transportapi/transport/unix_path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/conf_place.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/base/conf_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -23,8 +23,8 @@
 
 #include "tapi_puppet.h"
 #include "tapi_stage.h"
-#include "transportapi/ping.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/ping.h"
+#include "transportapi/base/wire.h"
 
 enum { WHO = 6, WHERE = 256, PINGS = 16, RECORDS = 300, TYPE = 77 };
 enum { MAX_PEERS = 8, MAX_SESSIONS = 12, QUEUES = 20000, FRAGMENTS = 30000 };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "transportapi/envelope.h"
-#include "transportapi/udp.h"
+#include "transportapi/proto/envelope.h"
+#include "transportapi/transport/udp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/fragment.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/base/wire.h"
 
 #define PEERS     3u
 #define PARTS_MAX 1500u

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/helo.h"
+#include "transportapi/proto/helo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/ping.h"
+#include "transportapi/proto/ping.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -24,8 +24,8 @@
 
 #include "tapi_puppet.h"
 #include "tapi_stage.h"
-#include "transportapi/secure.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/secure.h"
+#include "transportapi/base/wire.h"
 
 enum { WHO = 3, RECORDS = 200, KEPT = 32, TYPE = 64, ADDRESS = 10 };
 

@@ -5,7 +5,7 @@
 // whose owner frees it inside the call is not touched again.
 #include <stdlib.h>
 #include <string.h>
-#include "transportapi/frame.h"
+#include "transportapi/proto/frame.h"
 
 #define HEAD 6u
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/stun.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/stun.h"
+#include "transportapi/base/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes corpus/tapi_stream/: streams of frames (lib/transportapi/frame.h), whole and broken.
+"""Writes corpus/tapi_stream/: streams of frames (lib/transportapi/proto/frame.h), whole and broken.
 
 The form of an input is that of fuzz_tapi_stream.c: u8 mtu, u8 stop, u32 splits, the stream.
 """

@@ -6,10 +6,10 @@
 
 #include <event2/event.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/conf.h"
-#include "transportapi/helo.h"
-#include "transportapi/transport.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/base/conf.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/base/transport.h"
 
 #define END_HEARD_MAX 4096
 #define END_KEPT      64 // octets of a message that are kept

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/core.h"
-#include "transportapi/core_internal.h"
-#include "transportapi/registry.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/internal.h"
+#include "transportapi/transport/registry.h"
 
 extern const struct tapi_conf_key tapi_acl_keys[], tapi_core_keys[];
 

@@ -13,7 +13,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <cmocka.h>
-#include "transportapi/frame.h"
+#include "transportapi/proto/frame.h"
 
 static void on_receive(void *context, const struct tapi_message_pack *pack)
 {

@@ -6,9 +6,9 @@
 
 #include <event2/event.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/helo.h"
-#include "transportapi/transport.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/base/transport.h"
 
 #define NODE_MESSAGES 4096u
 #define NODE_DOWNS    64u

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "transportapi/ping.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/ping.h"
+#include "transportapi/base/wire.h"
 
 #define HOUR_US UINT64_C(3600000000)
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_LIB_TAPI_PUPPET_H
 #define TESTS_LIB_TAPI_PUPPET_H
 
-#include "transportapi/helo.h"
+#include "transportapi/proto/helo.h"
 
 #define PUPPET_ASK  64 // is answered
 #define PUPPET_TELL 65 // the answer, with the same body

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "transportapi/wire.h"
+#include "transportapi/base/wire.h"
 
 #define WALL_US UINT64_C(1700000000000000)
 #define RUN_MAX 10000000 // turns of one run: more is a core that never comes to rest

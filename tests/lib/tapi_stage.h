@@ -8,8 +8,8 @@
 #ifndef TESTS_LIB_TAPI_STAGE_H
 #define TESTS_LIB_TAPI_STAGE_H
 
-#include "transportapi/core.h"
-#include "transportapi/sessions.h"
+#include "transportapi/core/core.h"
+#include "transportapi/transport/sessions.h"
 
 #define STAGE_PROTOCOL 210
 #define STAGE_MTU      1432

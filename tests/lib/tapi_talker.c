@@ -27,8 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "transportapi/core.h"
-#include "transportapi/wire.h"
+#include "transportapi/core/core.h"
+#include "transportapi/base/wire.h"
 
 #define TYPE_STREAM      (TAPI_TYPE_USER + 1)
 #define STREAM_BYTES_MIN 16 // u64 number, u64 time of sending

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <cmocka.h>
 
-#include "transportapi/envelope.h"
-#include "transportapi/udp.h"
+#include "transportapi/proto/envelope.h"
+#include "transportapi/transport/udp.h"
 
 #define LOCAL "{\"acl\": {\"local\": true}, \"udp\": {\"port\": 0, %s}}"
 

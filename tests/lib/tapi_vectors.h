@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/identity.h"
+#include "transportapi/base/identity.h"
 
 #define WALL_US UINT64_C(1800000000000000) // when they were signed
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/core_internal.h"
+#include "transportapi/core/internal.h"
 
 static void timer_put(struct wire *wire, uint32_t place, struct wire_timer *timer)
 {

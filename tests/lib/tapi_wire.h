@@ -10,7 +10,7 @@
 #ifndef TAPI_WIRE_H
 #define TAPI_WIRE_H
 
-#include "transportapi/core.h"
+#include "transportapi/core/core.h"
 
 enum wire_kind { WIRE_UDP, WIRE_TCP, WIRE_RAW, WIRE_KINDS };
 #define WIRE_ANY      (-1)

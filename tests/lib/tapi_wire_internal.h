@@ -5,8 +5,8 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/sessions.h"
-#include "transportapi/table.h"
+#include "transportapi/transport/sessions.h"
+#include "transportapi/base/table.h"
 
 #define WIRE_RULES_MAX  64
 #define WIRE_THIRDS_MAX 16

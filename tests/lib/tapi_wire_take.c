@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/wire.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/base/wire.h"
 
 #define CONE_US 30000000 // a NAT keeps a mapping that nothing goes out by
 

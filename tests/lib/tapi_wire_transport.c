@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/wire.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/base/wire.h"
 
 static const struct tapi_conf_key keys[] = {
 	TAPI_LINK_KEYS,

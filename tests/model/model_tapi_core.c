@@ -23,7 +23,7 @@
 #include "operations.h"
 #include "tapi_wire.h"
 
-#include "transportapi/core_internal.h"
+#include "transportapi/core/internal.h"
 
 enum { NODES = 5, MOST = 400, CHALLENGES = 1 << 14, KEPT = 32, MS = 1000, S = 1000000 };
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "operations.h"
-#include "transportapi/fragment.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/base/wire.h"
 
 enum { PEERS = 3, POOL = 60000, SEEDS = 300, STEPS = 250, PAGE = 1024, EXPIRY = 2000 };
 enum kind { PART, REST, WAIT, CLEAR, MALFORMED, LIMIT };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "operations.h"
-#include "transportapi/queue.h"
+#include "transportapi/core/queue.h"
 
 enum { QUEUES = 4, MSGS = 6, BYTES = 600, POOL = 1900, ITEMS = 200, SEEDS = 3000, STEPS = 150 };
 enum kind { PUT, SEND, LOOK, WAIT, CLEAR, LIMIT };

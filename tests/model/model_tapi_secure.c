@@ -22,7 +22,7 @@
 #include "operations.h"
 #include "tapi_wire.h"
 
-#include "transportapi/core_internal.h"
+#include "transportapi/core/internal.h"
 
 enum { NODES = 3, MOST = 500, SERIALS = 4096, KEPT = 64, MS = 1000, S = 1000000 };
 

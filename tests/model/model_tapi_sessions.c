@@ -18,9 +18,9 @@
 #include <cmocka.h>
 
 #include "operations.h"
-#include "transportapi/acl.h"
-#include "transportapi/helo.h"
-#include "transportapi/registry.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/transport/registry.h"
 
 enum { NODES = 2, LIVE_MAX = 400, MILLION = 1000000, MS = 1000, SLACK_BYTES = 256 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/transport.h"
+#include "transportapi/base/transport.h"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)

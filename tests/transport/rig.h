@@ -9,9 +9,9 @@
 #include <event2/event.h>
 #include <sys/queue.h>
 
-#include "transportapi/acl.h"
-#include "transportapi/helo.h"
-#include "transportapi/registry.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/transport/registry.h"
 
 #define RIG_NODES 3
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/acl.h"
+#include "transportapi/base/acl.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "transportapi/queue.h"
-#include "transportapi/wire.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/base/wire.h"
 
 #define NEVER UINT64_MAX
 

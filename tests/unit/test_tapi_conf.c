@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "transportapi/conf.h"
+#include "transportapi/base/conf.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -12,7 +12,7 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/core_internal.h"
+#include "transportapi/core/internal.h"
 
 #define S        1000000u
 #define MS       1000u

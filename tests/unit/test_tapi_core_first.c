@@ -12,7 +12,7 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/wire.h"
+#include "transportapi/base/wire.h"
 
 #define S  1000000u
 #define MS 1000u

@@ -20,9 +20,9 @@
 #include <jansson.h>
 
 #include "tapi_node.h"
-#include "transportapi/core.h"
-#include "transportapi/frame.h"
-#include "transportapi/wire.h"
+#include "transportapi/core/core.h"
+#include "transportapi/proto/frame.h"
+#include "transportapi/base/wire.h"
 
 #define TYPE     77
 #define HOSTILE  1000u

@@ -13,7 +13,7 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/wire.h"
+#include "transportapi/base/wire.h"
 
 #define S UINT64_C(1000000)
 

@@ -10,9 +10,9 @@
 #include <zlib.h>
 
 #include "tapi_wire.h"
-#include "transportapi/core_internal.h"
-#include "transportapi/fragment.h"
-#include "transportapi/wire.h"
+#include "transportapi/core/internal.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/base/wire.h"
 
 #define MS   1000u
 #define S    1000000u

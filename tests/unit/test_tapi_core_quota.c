@@ -13,8 +13,8 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/core_internal.h"
-#include "transportapi/ping.h"
+#include "transportapi/core/internal.h"
+#include "transportapi/proto/ping.h"
 
 #define S     1000000u
 #define MS    1000u

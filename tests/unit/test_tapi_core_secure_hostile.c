@@ -15,8 +15,8 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/secure.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/secure.h"
+#include "transportapi/base/wire.h"
 
 #define S  1000000u
 #define MS 1000u

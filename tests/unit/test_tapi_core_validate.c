@@ -13,8 +13,8 @@
 
 #include "tapi_wire.h"
 
-#include "transportapi/ping.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/ping.h"
+#include "transportapi/base/wire.h"
 
 #define S     1000000u
 #define MS    1000u

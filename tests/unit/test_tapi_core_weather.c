@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "transportapi/core.h"
+#include "transportapi/core/core.h"
 
 #define MESSAGES 400
 #define LONGEST  5000 // in four parts by udp

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "transportapi/envelope.h"
+#include "transportapi/proto/envelope.h"
 
 // A message of 3 octets from 00 01 .. 1f.
 static const uint8_t wanted[TAPI_ENVELOPE_BYTES + 3] = {

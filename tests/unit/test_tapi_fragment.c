@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "transportapi/fragment.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/base/wire.h"
 
 #define S      1000000u
 #define EXPIRY (10 * S)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "transportapi/frame.h"
+#include "transportapi/proto/frame.h"
 
 #define MTU     1000u
 #define TOLD    8u

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/helo.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/base/wire.h"
 
 #define HOUR_US (3600 * UINT64_C(1000000))
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "transportapi/inet_address.h"
+#include "transportapi/base/inet_address.h"
 
 static const struct {
 	const char *text;

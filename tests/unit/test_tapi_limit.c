@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "transportapi/limit.h"
+#include "transportapi/base/limit.h"
 
 #define SECOND_US UINT64_C(1000000)
 

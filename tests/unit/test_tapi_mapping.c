@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "tapi_udp_end.h"
-#include "transportapi/mapping.h"
-#include "transportapi/udp.h"
+#include "transportapi/transport/mapping.h"
+#include "transportapi/transport/udp.h"
 
 #define S UINT64_C(1000000)
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "transportapi/measured.h"
+#include "transportapi/core/measured.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -13,11 +13,11 @@
 #include <jansson.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/acl.h"
-#include "transportapi/core.h"
-#include "transportapi/limit.h"
-#include "transportapi/measured.h"
-#include "transportapi/store.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/core/core.h"
+#include "transportapi/base/limit.h"
+#include "transportapi/core/measured.h"
+#include "transportapi/proto/store.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t n, size_t size);

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/ping.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/ping.h"
+#include "transportapi/base/wire.h"
 
 #define MINUTE_US (60 * UINT64_C(1000000))
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "transportapi/queue.h"
+#include "transportapi/core/queue.h"
 
 #define NEVER UINT64_MAX
 #define TYPE  77

@@ -20,9 +20,9 @@
 #include <cmocka.h>
 
 #include "tapi_end.h"
-#include "transportapi/envelope.h"
-#include "transportapi/udp.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/envelope.h"
+#include "transportapi/transport/udp.h"
+#include "transportapi/base/wire.h"
 
 #define RAW 253
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../transport/rig.h"
-#include "transportapi/core.h"
+#include "transportapi/core/core.h"
 
 static struct rig rig;
 

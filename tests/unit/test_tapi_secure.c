@@ -10,8 +10,8 @@
 
 #include "tapi_vectors.h"
 #include "tapi_vectors_secure.h"
-#include "transportapi/secure.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/secure.h"
+#include "transportapi/base/wire.h"
 
 #define INDEX_1 0x01020304
 #define INDEX_2 0x05060708

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "transportapi/sessions.h"
+#include "transportapi/transport/sessions.h"
 
 #define S         1000000u
 #define ENDED_MAX 64

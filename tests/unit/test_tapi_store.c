@@ -15,8 +15,8 @@
 #include <zlib.h>
 
 #include "tapi_vectors.h"
-#include "transportapi/store.h"
-#include "transportapi/wire.h"
+#include "transportapi/proto/store.h"
+#include "transportapi/base/wire.h"
 
 #define PEERS      4
 #define FILE_BYTES (1 << 12)

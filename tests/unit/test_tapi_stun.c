@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "transportapi/stun_client.h"
-#include "transportapi/udp.h"
-#include "transportapi/wire.h"
+#include "transportapi/transport/stun_client.h"
+#include "transportapi/transport/udp.h"
+#include "transportapi/base/wire.h"
 
 #define MS UINT64_C(1000)
 #define S  UINT64_C(1000000)

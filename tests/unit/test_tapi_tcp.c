@@ -17,8 +17,8 @@
 #include <sys/socket.h>
 #include <cmocka.h>
 #include "tapi_node.h"
-#include "transportapi/frame.h"
-#include "transportapi/stream.h"
+#include "transportapi/proto/frame.h"
+#include "transportapi/transport/stream.h"
 
 #define S    1000000u
 #define MTU  32768u

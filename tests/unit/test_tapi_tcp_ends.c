@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <cmocka.h>
 #include "tapi_node.h"
-#include "transportapi/budget.h"
-#include "transportapi/frame.h"
+#include "transportapi/base/budget.h"
+#include "transportapi/proto/frame.h"
 
 #define S    1000000u
 #define MTU  32768u

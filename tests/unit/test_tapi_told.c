@@ -16,7 +16,7 @@
 #include <event2/event.h>
 #include <cmocka.h>
 
-#include "transportapi/core.h"
+#include "transportapi/core/core.h"
 
 #define LOOPBACK                                                                         \
 	"\"acl\": {\"local\": true}, \"udp\": {\"port\": 0, \"bind\": [\"127.0.0.1\"]}," \

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "tapi_udp_end.h"
-#include "transportapi/envelope.h"
-#include "transportapi/udp.h"
+#include "transportapi/proto/envelope.h"
+#include "transportapi/transport/udp.h"
 
 #define BURSTS 256 // datagrams of one event: BUDGET of datagram_io.c
 #define LINE   64  // messages before there is a line: LINE_AFTER of datagram_line.c

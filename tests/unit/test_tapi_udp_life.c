@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tapi_udp_end.h"
-#include "transportapi/udp.h"
+#include "transportapi/transport/udp.h"
 
 #define S       1000000u
 #define STRANGE 300 // sockets of a flood

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "tapi_udp_end.h"
-#include "transportapi/udp.h"
-#include "transportapi/wire.h"
+#include "transportapi/transport/udp.h"
+#include "transportapi/base/wire.h"
 
 static struct event_base *base;
 static unsigned told;

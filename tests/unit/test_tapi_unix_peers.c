@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <cmocka.h>
 #include "tapi_unix_end.h"
-#include "transportapi/frame.h"
+#include "transportapi/proto/frame.h"
 
 #define S   1000000u
 #define MTU UNIX_MTU

@@ -3,7 +3,7 @@
 #include <event2/event.h>
 #include <stdio.h>
 #include <sys/random.h>
-#include <transportapi/core.h>
+#include <transportapi/core/core.h>
 #include <unistd.h>
 
 // "local": peers of this machine, too. "eager": they look for each other before anybody types.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small host of one transport, by the library's own contract (transportapi/transport.h): what a
+// A small host of one transport, by the library's own contract (transportapi/base/transport.h): what a
 // core is to it, without peers, queues and validation. Benches load any transport by its name.
 #ifndef TP_HOST_H
 #define TP_HOST_H
 
-#include "transportapi/acl.h"
-#include "transportapi/helo.h"
-#include "transportapi/registry.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/transport/registry.h"
 #include "tp.h"
 
 struct event;

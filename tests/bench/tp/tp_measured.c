@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/measured.h"
+#include "transportapi/core/measured.h"
 #include "tp.h"
 
 static const char *const program = "tp_measured";
