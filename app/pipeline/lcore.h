@@ -287,10 +287,9 @@ struct lcore_limits {
 	struct parse_settings parse; // the same for all lcores, as hints carry realms and hashes
 	uint32_t flows;              // per lcore, IPv4 and IPv6 together
 	uint32_t embryos;            // stubs, per lcore
-	uint32_t source_pct;         // of either pool, for what was not heard of one source
-				     // (pipeline/flow/share.h)
-	uint32_t classifying;        // classifier states
-	uint32_t heads;              // of requests and hellos that are not here to their end
+	uint32_t source_pct;  // of either pool, for one source's unheard entries (flow/share.h)
+	uint32_t classifying; // classifier states
+	uint32_t heads;       // of requests and hellos that are not here to their end
 	uint32_t conn_cache;
 	uint32_t expectations;
 	uint32_t endpoints, names;       // entries of these caches; 0: they are off

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The event sink: takes struct event from the lcores' rings and writes EVE JSON lines
-// (docs/events.md). Control core only; replay calls it inline after each packet so that the order is
-// the packets'. Numbers of a capture run depend on nothing but the input.
+// (docs/events.md). Control core only; replay calls it inline after each packet so that the order
+// is the packets'. Numbers of a capture run depend on nothing but the input.
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 

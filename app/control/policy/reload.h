@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Publication of policies (docs/architecture.md, "State shared between data lcores"). Control core only. Whole document,
-// all or nothing, serialised; the old policy stays on any error.
+// Publication of policies (docs/architecture.md, "State shared between data lcores"). Control core
+// only. Whole document, all or nothing, serialised; the old policy stays on any error.
 #ifndef SLUICE_RELOAD_H
 #define SLUICE_RELOAD_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small host of one transport, by the library's own contract (transportapi/base/transport.h): what a
-// core is to it, without peers, queues and validation. Benches load any transport by its name.
+// A small host of one transport, by the library's own contract (transportapi/base/transport.h):
+// what a core is to it, without peers, queues and validation. Benches load any transport by its
+// name.
 #ifndef TP_HOST_H
 #define TP_HOST_H
 
