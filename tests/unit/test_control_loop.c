@@ -117,6 +117,10 @@ static void a_signal_ends_the_loop(void **state)
 	kill(getpid(), SIGTERM);
 	assert_int_equal(run(&w, 0, at_tick_terminate), SIGTERM);
 	assert_in_range(w.ticks, 10, 11);
+	// Ctrl-C likewise: its default would end the process without draining the lcores.
+	w.ticks = 10;
+	kill(getpid(), SIGINT);
+	assert_int_equal(run(&w, 0, at_tick_terminate), SIGINT);
 	world_free(&w);
 }
 

@@ -61,6 +61,12 @@ def one_line(text):
     return " ".join(COMMENT.sub(lambda m: m[1] or " ", text).split())
 
 
+def is_zero_name(value):
+    """A constant of an enum that is 0: to return 0 instead changes nothing."""
+    names = [c.referenced for c in value.walk_preorder() if c.kind == K.DECL_REF_EXPR and c.referenced]
+    return len(names) == 1 and names[0].kind == K.ENUM_CONSTANT_DECL and names[0].enum_value == 0
+
+
 def closing(text, at):
     """The offset behind the bracket that closes the one at `at`."""
     depth = 0
@@ -216,7 +222,8 @@ class Finder:
             if text != "NULL":
                 self.add(start, end, "return", "(void *)0")
         elif kind in INTEGERS:
-            self.add(start, end, "return", "1" if text == "0" else "0")
+            if not is_zero_name(value):
+                self.add(start, end, "return", "1" if text == "0" else "0")
             if not text.startswith("-"):
                 self.add(start, end, "return", f"({text}) + 1")
 
