@@ -442,6 +442,18 @@ static void a_user_defined_application(void **state)
 	json_decref(o);
 }
 
+// Other bytes than 0 and 1 are no bool: of what is filled with garbage they are made from `bits`.
+static void make_bools(struct event *event, unsigned bits)
+{
+	event->has_mac = bits & 8;
+	if (event->type == EVENT_FLOW || event->type == EVENT_ELEPHANT) {
+		event->flow.alerted = bits & 8;
+		event->flow.elephant = bits & 4;
+		event->flow.v6 = event->flow.gaveup = bits & 1;
+		event->flow.midstream = event->flow.bypassed = bits & 2;
+	}
+}
+
 static void garbage_is_still_a_whole_line(void **state)
 {
 	struct event event;
@@ -454,11 +466,7 @@ static void garbage_is_still_a_whole_line(void **state)
 		for (size_t i = 0; i < sizeof event; i++)
 			bytes[i] = (uint8_t)(random() & 0x7f); // numbers of 63 bits: jansson's
 		event.type = (uint8_t)(round % (EVENT_TRACE + 1));
-		if (event.type == EVENT_FLOW || event.type == EVENT_ELEPHANT) {
-			event.flow.elephant = round & 4;
-			event.flow.v6 = event.flow.gaveup = round & 1;
-			event.flow.midstream = event.flow.bypassed = round & 2;
-		}
+		make_bools(&event, round);
 		if (event.type == EVENT_ALERT)
 			event.alert.scanned = round & 2;
 		o = written(&event);
@@ -481,11 +489,7 @@ static void the_longest_line_fits(void **state)
 		event.type = (uint8_t)type;
 		event.app = 1;
 		event.in_port = 0;
-		if (type == EVENT_FLOW || type == EVENT_ELEPHANT) {
-			event.flow.elephant = true;
-			event.flow.v6 = event.flow.gaveup = true;
-			event.flow.midstream = event.flow.bypassed = true;
-		}
+		make_bools(&event, ~0u);
 		if (type == EVENT_TRACE)
 			memset(event.trace.text, 1, sizeof event.trace.text);
 		json_out_init(&out, line, sizeof line);
