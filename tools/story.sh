@@ -47,19 +47,19 @@ story_table() {
 story_rpc() { # SIDE RPC_PORT VERB...
 	local side=$1
 	shift
-	lab_exec "$side" $STORY_PY "$STORY_LIB/transmission.py" "$@"
+	lab_exec "$side" $STORY_PY "$STORY_LIB/peers/transmission.py" "$@"
 }
 story_transmission() { # NAME SIDE PEER_PORT RPC_PORT [KEY=JSON...]: starts one, in LAB_RUN/NAME
 	local name=$1 side=$2 port=$3 rpc=$4
 	shift 4
-	$STORY_PY "$STORY_LIB/transmission.py" settings "$LAB_RUN/$name" "$port" "$rpc" "$@" &&
+	$STORY_PY "$STORY_LIB/peers/transmission.py" settings "$LAB_RUN/$name" "$port" "$rpc" "$@" &&
 		lab_spawn "$name" "$side" transmission-daemon --foreground --config-dir "$LAB_RUN/$name" &&
 		lab_wait 30 story_rpc "$side" "$rpc" bytes
 }
 story_torrent() { # NAME MB SEEDER RPC_PORT SEEDER_PORT: a random file, its torrent, seeded
 	head -c "$(($2 << 20))" /dev/urandom >"$LAB_RUN/$3/$1.bin" || return 1
 	local hash
-	hash=$($STORY_PY "$STORY_LIB/transmission.py" torrent "$LAB_RUN/$3/$1.bin" \
+	hash=$($STORY_PY "$STORY_LIB/peers/transmission.py" torrent "$LAB_RUN/$3/$1.bin" \
 		http://127.0.0.1:6969/announce "$LAB_RUN/$1.torrent") || return 1
 	STORY_PEERS+=("$hash=$LAB_SERVER4:$5")
 	story_rpc server "$4" add "$LAB_RUN/$1.torrent" "$LAB_RUN/$3"
@@ -137,8 +137,8 @@ story_services() {
 		story_torrent third "$STORY_THIRD_MB" seeder2 9092 51414 &&
 		story_torrent utp "$STORY_UTP_MB" seeder3 9093 51415 ||
 		{ ui_bad "transmission did not start"; tail -n 5 "$LAB_RUN"/log/seeder* >&2; return 1; }
-	lab_spawn tracker client $STORY_PY "$STORY_LIB/tracker.py" 127.0.0.1:6969 "${STORY_PEERS[@]}"
-	lab_spawn scripted server $STORY_PY "$STORY_LIB/bt_peer.py" listen "$LAB_SERVER4:51420"
+	lab_spawn tracker client $STORY_PY "$STORY_LIB/peers/tracker.py" 127.0.0.1:6969 "${STORY_PEERS[@]}"
+	lab_spawn scripted server $STORY_PY "$STORY_LIB/peers/bt_peer.py" listen "$LAB_SERVER4:51420"
 	lab_wait 60 story_rpc server 9091 done && lab_wait 60 story_rpc server 9092 done &&
 		lab_wait 60 story_rpc server 9093 done ||
 		{ ui_bad "the seeders did not check their files in time"; return 1; }
@@ -182,11 +182,11 @@ story_allowed() {
 	story_row "allowed: torrent of $STORY_FIRST_MB MB" "complete, same SHA-256" \
 		"$(story_same "$LAB_RUN/seeder1/first.bin" "$LAB_RUN/client1/first.bin" && echo "same SHA-256, $took s" || echo "not the same after $took s")" \
 		story_same "$LAB_RUN/seeder1/first.bin" "$LAB_RUN/client1/first.bin"
-	lab_exec client $STORY_PY "$STORY_LIB/bt_peer.py" utp "$LAB_SERVER4:51420" 1.5 >"$LAB_RUN/log/utp-allowed"
+	lab_exec client $STORY_PY "$STORY_LIB/peers/bt_peer.py" utp "$LAB_SERVER4:51420" 1.5 >"$LAB_RUN/log/utp-allowed"
 	local replies
 	replies=$(story_seen_field utp-allowed replies)
 	story_row "allowed: uTP exchange" "answered" "$replies answers" story_more_than "$replies" 3
-	lab_exec client $STORY_PY "$STORY_LIB/bt_peer.py" again "$LAB_SERVER4:51420" 1 >"$LAB_RUN/log/again-allowed"
+	lab_exec client $STORY_PY "$STORY_LIB/peers/bt_peer.py" again "$LAB_SERVER4:51420" 1 >"$LAB_RUN/log/again-allowed"
 	replies=$(story_seen_field again-allowed answered)
 	story_row "allowed: scripted peer" "answered" "$replies answers" story_more_than "$replies" 3
 }
@@ -203,7 +203,7 @@ story_blocked() {
 		story_rpc client 9093 add "$LAB_RUN/utp.torrent" "$LAB_RUN/client3"
 	lab_spawn curl client curl -fsS --limit-rate 4M -o "$LAB_RUN/fetched.bin" "http://$LAB_SERVER4/web.bin"
 	# longer than the waits below can take: it has to be at it when the policy changes
-	lab_spawn utp client $STORY_PY "$STORY_LIB/bt_peer.py" utp "$LAB_SERVER4:51420" 120
+	lab_spawn utp client $STORY_PY "$STORY_LIB/peers/bt_peer.py" utp "$LAB_SERVER4:51420" 120
 	ui_progress "a second torrent is running"
 	lab_wait 30 story_had_more 9091 $(((STORY_FIRST_MB + 3) << 20))
 	before=$(story_rpc client 9091 bytes)
@@ -221,7 +221,7 @@ story_blocked() {
 	t_reload=$(ui_now)
 	# A new client process: transmission backs off for minutes from a peer that reset it.
 	story_transmission client2 client 51422 9092 && story_rpc client 9092 add "$LAB_RUN/third.torrent" "$LAB_RUN/client2"
-	lab_spawn again client $STORY_PY "$STORY_LIB/bt_peer.py" again "$LAB_SERVER4:51420" $((STORY_QUIET_S - 6))
+	lab_spawn again client $STORY_PY "$STORY_LIB/peers/bt_peer.py" again "$LAB_SERVER4:51420" $((STORY_QUIET_S - 6))
 	for _ in 1 2 3 4 5 6; do # what was in socket buffers reaches the client's disk
 		before=$(story_rpc client 9091 bytes) before_utp=$(story_rpc client 9093 bytes)
 		sleep 1
@@ -237,16 +237,16 @@ story_blocked() {
 	lab_wait 30 story_over again
 	lab_stop utp
 	story_capture_stop
-	wire=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51413 \
+	wire=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51413 \
 		"$(story_plus "$t_reload" 0.5)" "$end")
 	story_row "blocked: running torrent, $STORY_QUIET_S s" "0 bytes" \
 		"$((${after#* } - ${before#* })) bytes, $wire on the wire" test "$before" = "$after" -a "$wire" = 0
-	wire=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_SERVER4" 51415 \
+	wire=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_SERVER4" 51415 \
 		"$(story_plus "$t_reload" 0.5)" "$end")
 	story_row "blocked: running torrent over uTP, $STORY_QUIET_S s" "0 bytes" \
 		"$((${after_utp#* } - ${before_utp#* })) bytes, $wire on the wire" test "$before_utp" = "$after_utp" -a "$wire" = 0
 	after=$(story_rpc client 9092 bytes)
-	wire_new=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51414 0 "$end")
+	wire_new=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" payload "$LAB_RUN/client.pcap" tcp "$LAB_SERVER4" 51414 0 "$end")
 	story_row "blocked: new torrent, $STORY_QUIET_S s" "0 bytes" "${after#* } bytes, $wire_new on the wire" \
 		test "$after" = "0 0" -a "$wire_new" = 0
 	story_blocked_resets
@@ -266,7 +266,7 @@ story_has_event() { story_more_than "$(story_events "$1")" 0; }
 
 story_blocked_resets() {
 	local seen at_client at_server
-	seen=$($STORY_PY "$STORY_LIB/story_pcap.py" resets "$LAB_RUN/client.pcap" "$LAB_RUN/server.pcap" \
+	seen=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" resets "$LAB_RUN/client.pcap" "$LAB_RUN/server.pcap" \
 		"$LAB_CLIENT4" 51413 51414)
 	read -r _ at_client _ at_server <<<"$seen"
 	story_row "blocked: RST of the gateway, seen by tcpdump" "in both namespaces" \
@@ -276,8 +276,8 @@ story_blocked_resets() {
 story_blocked_utp() { # T_RELOAD END: what the client sent and what arrived, after the reload
 	local from sent arrived drops
 	from=$(story_plus "$1" 0.5)
-	sent=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
-	arrived=$($STORY_PY "$STORY_LIB/story_pcap.py" payload "$LAB_RUN/server.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
+	sent=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" payload "$LAB_RUN/client.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
+	arrived=$($STORY_PY "$STORY_LIB/packet/story_pcap.py" payload "$LAB_RUN/server.pcap" udp "$LAB_CLIENT4" 51420 "$from" "$2")
 	drops=$(lab_stat dropped)
 	story_row "blocked: scripted uTP leg" "sent, dropped, 0 arrive" "$sent bytes sent, $arrived arrived, $drops drops" \
 		story_utp_died "$sent" "$arrived" "$drops"

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include "replay/capture.h"
 #include "pipeline/flow/table.h"
-#include "pipe_control.h"
+#include "lib/pipeline/pipe_control.h"
 
 #define ROW_BYTES   16384
 #define ROW_SECONDS 60

@@ -8,7 +8,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
-from packets import (  # noqa: E402 pylint: disable=wrong-import-position
+from packet.packets import (  # noqa: E402 pylint: disable=wrong-import-position
     ACK, ETH_IPV4, ETH_IPV6, PSH, SYN, Capture, Path, Session, eth, ip, vlan)
 
 INSIDE, OUTSIDE = 1, 2  # the last octet of the source MAC: attack_run takes the zone from it

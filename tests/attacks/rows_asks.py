@@ -4,7 +4,7 @@ hellos in many segments, a port behind the name; and heads that cost much to loo
 import struct
 
 from craft import ACK, ANY, DROP, PASS, PSH, SYN, Talk, add, crypto_frame, quic_initial
-from gencaps import client_hello, noise
+from packet.gencaps import client_hello, noise
 from rows_names import hello, quic, tls_refused
 from speech import ALLOWED, BLOCKED, HTTP_GET, HTTP_OK, NAMES, hello_of_quic, quic_client, server_hello
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decoys: what the policy lets pass, and is known by more than a name, ahead of a request or hello with a refused name."""
 from craft import ACK, ANY, DROP, PSH, Talk, add
-from gencaps import bt_handshake
+from packet.gencaps import bt_handshake
 from rows_names import hello
 from speech import HTTP_GET, HTTP_OK, NAMES, quic_client
 

@@ -3,7 +3,7 @@
 import struct
 
 from craft import ACK, ANY, DROP, PASS, PSH, Talk, add, crypto_frame, quic_initial
-from gencaps import client_hello, noise
+from packet.gencaps import client_hello, noise
 from speech import (
     ALLOWED, BLOCKED, HTTP_GET, HTTP_OK, NAMES, hello_of_quic, quic_client, quic_server, refused, server_hello, tls)
 

@@ -3,8 +3,8 @@
 import struct
 
 from craft import ACK, ANY, DROP, OUTSIDE, PASS, PSH, SYN, Talk, add
-from gencaps import bt_handshake
-from packets import FIN
+from packet.gencaps import bt_handshake
+from packet.packets import FIN
 from rows_names import hello
 from speech import DEFAULT, HTTP_GET, HTTP_OK, NAMES, server_hello, tls
 

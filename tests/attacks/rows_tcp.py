@@ -2,8 +2,8 @@
 """Attacks on TCP: gaps, one-sided evidence, injected handshakes, resets, late first bytes, full pools."""
 from craft import (
     ACK, ANY, CLIENT, DROP, INSIDE, OUTSIDE, PASS, PSH, SERVER, SYN, Talk, add, pair)
-from gencaps import bt_handshake, client_hello, noise
-from packets import FIN, RST, addr
+from packet.gencaps import bt_handshake, client_hello, noise
+from packet.packets import FIN, RST, addr
 from speech import (
     ALLOWED, BLOCKED, DEFAULT, DENY, HTTP_GET, HTTP_OK, LEARNED, MONITOR, NAMES, SHAPES, bt_refused, dht_values, refused,
     server_hello, tls)

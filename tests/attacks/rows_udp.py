@@ -3,8 +3,8 @@
 import struct
 
 from craft import ANY, CLIENT, DROP, INSIDE, OUTSIDE, PASS, SERVER, Talk, add, crypto_frame, pair, quic_initial
-from gencaps import INFO_HASH, noise
-from packets import addr
+from packet.gencaps import INFO_HASH, noise
+from packet.packets import addr
 from speech import (
     ALLOWED, DEFAULT, DHT_PING, DHT_PONG, DNS, DNS_NAMES, GET_PEERS, HONEST_UDP, LEARNED, STUN, SYSLOG, WIREGUARD, dht_values, exchange,
     hello_of_quic, tls)

@@ -7,8 +7,8 @@ import struct
 from craft import (
     ACK, ANY, CLIENT, CLIENT6, DROP, ETH_IPV4, ETH_IPV6, INSIDE, OUTSIDE, PASS, PSH, SERVER, SERVER6, SYN, Talk, add, link,
     packet, pair)
-from gencaps import bt_handshake, noise
-from packets import ETH_QINQ, ETH_VLAN, GRE, ICMP, ICMPV6, IPIP, TCP, UDP, addr, checksum, icmp, ip, ipv4, ipv6, pseudo, tcp, udp
+from packet.gencaps import bt_handshake, noise
+from packet.packets import ETH_QINQ, ETH_VLAN, GRE, ICMP, ICMPV6, IPIP, TCP, UDP, addr, checksum, icmp, ip, ipv4, ipv6, pseudo, tcp, udp
 from speech import (
     DEFAULT, DENY, DHT_PING, HTTP_GET, QUARANTINE, bt_refused, exchange, tls)
 

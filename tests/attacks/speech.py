@@ -4,7 +4,7 @@ import struct
 
 from craft import (
     ACK, ANY, DROP, INSIDE, OUTSIDE, PASS, PSH, SERVER, Talk, crypto_frame, quic_initial)
-from gencaps import INFO_HASH, bt_handshake, client_hello, noise
+from packet.gencaps import INFO_HASH, bt_handshake, client_hello, noise
 
 BLOCKED, ALLOWED = "www.blocked.example", "www.allowed.example"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thousands of puppets (lib/tapi_puppet.h) on real sockets, in a process of their own: the far side
-// of tapi_peers.
+// Thousands of puppets (lib/tapi/tapi_puppet.h) on real sockets, in a process of their own: the far
+// side of tapi_peers.
 #ifndef TESTS_BENCH_TAPI_CROWD_H
 #define TESTS_BENCH_TAPI_CROWD_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "tapi_puppet.h"
+#include "lib/tapi/tapi_puppet.h"
 
 struct crowd_member { // shared: the crowd writes it before it is ready
 	struct tapi_peer_id id;

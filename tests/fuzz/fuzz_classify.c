@@ -4,7 +4,7 @@
 // applications), then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
 // Held, besides what the sanitizers see: verdicts and states agree (in the rig), and a flow that is
 // cut after the data packets that its verdict names is still the same application.
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "base/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../lib/packet.h"
+#include "lib/packet/packet.h"
 #include "reassembly/frag.h"
 #include "pipeline/vocab/tick.h"
 

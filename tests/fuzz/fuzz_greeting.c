@@ -4,7 +4,7 @@
 // then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
 // Held: a greeting is whole fields of bounded length; phases go forward only; each side is told at
 // most three times (a name, the same whole, an answer); no state is kept when all is over.
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>

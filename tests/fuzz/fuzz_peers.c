@@ -9,7 +9,7 @@
 #include "classify/classify.h"
 #include "classify/dns_answer.h"
 #include "classify/proto/bittorrent/peers.h"
-#include "canned_requests.h"
+#include "lib/classify/canned_requests.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "classify/handshake/datagram_hello.h"
-#include "quic_craft.h"
+#include "lib/packet/quic_craft.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -13,7 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/stage/inspect.h"
 
 #define STEP      8

@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tapi_puppet.h"
-#include "tapi_stage.h"
+#include "lib/tapi/tapi_puppet.h"
+#include "lib/tapi/tapi_stage.h"
 #include "transportapi/proto/ping.h"
 #include "transportapi/base/wire.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 #include "transportapi/proto/helo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);

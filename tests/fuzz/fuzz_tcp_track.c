@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "reassembly/tcp_track.h"
 
 #define STEP        9

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the seeds of fuzz_names.c: how it is cut, then a form that receivers are asked for (lib/receiver_forms.py)."""
+"""Writes the seeds of fuzz_names.c: how it is cut, then a form that receivers are asked for (lib/peers/receiver_forms.py)."""
 import os
 import re
 import sys
@@ -8,7 +8,7 @@ import sys
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-from receiver_forms import FORMS  # noqa: E402 pylint: disable=wrong-import-position
+from peers.receiver_forms import FORMS  # noqa: E402 pylint: disable=wrong-import-position
 
 
 def main():

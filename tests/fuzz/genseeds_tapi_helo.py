@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes corpus/tapi_helo/ and corpus/tapi_pong/ from what was signed (tests/lib/tapi_vectors.h)."""
+"""Writes corpus/tapi_helo/ and corpus/tapi_pong/ from what was signed (tests/lib/tapi/tapi_vectors.h)."""
 import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-VECTORS = os.path.join(HERE, "..", "lib", "tapi_vectors.h")
+VECTORS = os.path.join(HERE, "..", "lib", "tapi", "tapi_vectors.h")
 
 
 def constant(text, name):

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <cmocka.h>
 #include "conversation_judge.h"
-#include "pipe_control.h"
+#include "lib/pipeline/pipe_control.h"
 
 #define CPU_PER_PACKET_NS (NS_PER_S / 2)
 #define QUARANTINED       0x0a000042u // 10.0.0.66

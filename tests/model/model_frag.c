@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "reassembly/frag.h"
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/vocab/tick.h"
 
 #define TIMEOUT (30 * NS_PER_S)

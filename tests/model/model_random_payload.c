@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <zlib.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 #define FLOWS              50000u
 #define FLOWS_LONG         1000000u

@@ -21,7 +21,7 @@
 #include <zlib.h>
 
 #include "operations.h"
-#include "tapi_wire.h"
+#include "lib/tapi/tapi_wire.h"
 
 #include "transportapi/core/internal.h"
 

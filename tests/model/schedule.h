@@ -4,7 +4,7 @@
 #ifndef SLUICE_MODEL_SCHEDULE_H
 #define SLUICE_MODEL_SCHEDULE_H
 
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define CONNS_MAX  16
 #define OPS_MAX    420

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/stage/inspect.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "fake_apps.h"
+#include "lib/control/fake_apps.h"
 #include "pipeline/policy/policy.h"
 
 static bool has(const struct address_set *set, const char *text)

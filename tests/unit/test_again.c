@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rte_mbuf.h>
-#include "../lib/packet.h"
+#include "lib/packet/packet.h"
 #include "machine/again_port.h"
 #include "pipeline/egress/tx.h"
 

@@ -8,9 +8,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe_evidence.h"
+#include "lib/pipeline/pipe_evidence.h"
 #include "pipeline/event/flow_event.h"
-#include "../lib/packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
 
 #define ONE_SOURCE_PER_S (ANOMALY_EVENTS_PER_S / 2)

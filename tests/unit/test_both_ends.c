@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe_evidence.h"
+#include "lib/pipeline/pipe_evidence.h"
 #include "pipeline/flow/table.h"
 
 #define C2S 1u

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/wire.h"
+#include "lib/pipeline/wire.h"
 #include "pipeline/bypass.h"
 #include "pipeline/egress/tx.h"
 

@@ -13,7 +13,7 @@
 #include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "control/cache/file.h"
 #include "control/cache/store.h"
 #include "base/log.h"

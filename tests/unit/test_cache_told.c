@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 
 static struct event told[4];
 static unsigned n_told;

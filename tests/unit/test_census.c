@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hosts and users of the page: what is summed, what is kept when there are more than places, and
 // that live flows are asked for only while somebody looks.
-#include "control_world.h"
+#include "lib/control/control_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "control/http/census.h"
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "control/ctl/flow_group.h"
 #include "control/http/site.h"
 #include "pipeline/vocab/tick.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums, held against a byte-by-byte reference (lib/packet.c).
+// Checksums, held against a byte-by-byte reference (lib/packet/packet.c).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "pipeline/wire/checksum.h"
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
 
 // What checksum_verify says of these bytes, in so many segments.

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify_talk.h"
+#include "lib/peers/classify_talk.h"
 
 static struct rig *rig;
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "classify_rig.h"
-#include "quic_craft.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/packet/quic_craft.h"
 #include "classify/user_apps.h"
 
 #define WIKI ((uint16_t)(app_count() + 1))

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "canned_requests.h"
-#include "classify_rig.h"
+#include "lib/classify/canned_requests.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/proto/edonkey/shape.h"
 
 static struct rig *rig;

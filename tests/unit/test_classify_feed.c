@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 static struct signature signature(const char *id, const char *app, uint8_t l4, const char *pattern)
 {

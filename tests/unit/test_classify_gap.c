@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "classify/asked.h"
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 static struct rig *rig;
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 static double now_s(clockid_t clock)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "classify/chance.h"
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/proto/bittorrent/mse.h"
 
 static struct rig *rig;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 
 static struct rig *rig;
 static char told[4096]; // a line each: "ADDRESS:PORT from PEER as AS user USER file FILE size"

@@ -2,7 +2,7 @@
 // What clients of P2P networks say where the beginning was not seen, one side is not heard, or an
 // older or rarer client speaks: text, and BitTorrent. Octets from the specifications, not from
 // captures.
-#include "classify_forms.h"
+#include "lib/classify/classify_forms.h"
 
 #define TTH "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567ABCDEFG"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same as p2p_forms for binary messages: eDonkey and Kad, Gnutella, Soulseek.
-#include "classify_forms.h"
+#include "lib/classify/classify_forms.h"
 
 #define USER_HASH "\x9b\x12\xe0\x47\x5d\x0e\x31\xfc\x66\x0d\xb3\x94\x2a\x7e\x6f\x58"
 #define CONTACT   HASH16 "\x07\x02\0\xc0\x40\x12\x36\x12\x02"

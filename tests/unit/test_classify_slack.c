@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/sigdb.h"
 
 #define ROOM 4096u // of two pages' size or more, and of no fraction of one

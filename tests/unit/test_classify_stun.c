@@ -8,7 +8,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/stun_message.h"
 #include "classify/user_apps.h"
 

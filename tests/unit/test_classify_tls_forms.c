@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/handshake/tls_record.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "classify_rig.h"
+#include "lib/classify/classify_rig.h"
 #include "classify/names/host_name.h"
 #include "classify/user_apps.h"
 

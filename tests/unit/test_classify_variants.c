@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify_talk.h"
+#include "lib/peers/classify_talk.h"
 
 static struct rig *rig;
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "pipeline/vocab/tick.h"
 
 struct vector {

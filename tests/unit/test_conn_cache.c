@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 // Refuses every SYN of client 10.0.0.1 by an address rule, so that each makes an entry.
 static struct rule *refuse_client(struct policy *policy, enum cache_mode cache)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the commands of the control socket answer.
-#include "control_world.h"
+#include "lib/control/control_world.h"
 
 #include <netinet/in.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The control socket: its place, and what slow, hostile and many clients cost.
-#include "control_world.h"
+#include "lib/control/control_world.h"
 
 #include <errno.h>
 #include <fcntl.h>

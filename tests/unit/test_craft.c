@@ -12,7 +12,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include "pipeline/wire/craft.h"
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
 
 static struct rte_mbuf *out_new(uint8_t link)

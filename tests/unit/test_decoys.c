@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/classify_rig.h"
-#include "../lib/pipe.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/inspect_again.h"
 

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/two_ends.h"
+#include "lib/peers/two_ends.h"
 
 static const uint32_t numbers[] = {1000, 0xfffffff8};
 

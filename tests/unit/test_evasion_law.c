@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/two_ends.h"
+#include "lib/peers/two_ends.h"
 
 #define DIRTY      .text = STORY_DIRTY, .length = STORY_DIRTY_LENGTH
 #define CLEAN      "GET / HTTP/1.1\r\nHost: intranet.example\r\nUser-Agent: evasion/1111\r\n\r\n"

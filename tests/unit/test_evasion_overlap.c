@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/two_ends.h"
+#include "lib/peers/two_ends.h"
 
 // The first segment is [8, 24) of the half, the other one lies:
 static const struct kind {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "control/event/eve.h"
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 
 // Writes one event to a file, reads its line back.
 static json_t *written(const struct event *event)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 #include "control/event/sink.h"
 
 #define FLOOD 32000u

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe_evidence.h"
+#include "lib/pipeline/pipe_evidence.h"
 
 #define HANDSHAKE             \
 	"\x13"                \

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/classify_rig.h"
-#include "../lib/pipe.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/cache/expect.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"

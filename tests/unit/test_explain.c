@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 
 static void signature_verified(void **state)
 {

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 #include "pipeline/event/flow_event.h"
 
 static void monitored_by_a_rule(void **state)

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 
 #define WITHOUT_CACHE                                                                    \
 	"'rules':[{'id':'no-p2p','match':{'app':['bittorrent'],'min_confidence':'dpi'}," \

@@ -13,7 +13,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_cycles.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/event/stream_tap.h"
 
 #define TRANSFER_PORT 50000 // of the client that is honest

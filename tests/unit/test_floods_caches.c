@@ -14,8 +14,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/forged.h"
-#include "../lib/storm.h"
+#include "lib/peers/forged.h"
+#include "lib/peers/storm.h"
 #include "pipeline/event/evidence.h"
 #include "classify/user_apps.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/forged.h"
-#include "../lib/storm.h"
+#include "lib/peers/forged.h"
+#include "lib/peers/storm.h"
 #include "control/event/limit.h"
 
 #define STEP_NS      (100 * NS_PER_US)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "../lib/forged.h"
-#include "../lib/storm.h"
+#include "lib/peers/forged.h"
+#include "lib/peers/storm.h"
 
 #define ANY_KIND FORGED_KINDS_MAX
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/forged.h"
-#include "../lib/hold_rig.h"
-#include "../lib/storm.h"
+#include "lib/peers/forged.h"
+#include "lib/pipeline/hold_rig.h"
+#include "lib/peers/storm.h"
 
 #define HELD_PORT 45000
 #define PLACES    4096 // scan.flows

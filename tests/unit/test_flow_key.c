@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
 
 static struct pkt parse_key(const struct packet *p, union flow_key *key)

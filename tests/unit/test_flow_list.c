@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flow-list and top over random flows of two lcores, against sums and orders made the simple way.
-#include "control_world.h"
+#include "lib/control/control_world.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

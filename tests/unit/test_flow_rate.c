@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/flow/rate.h"
 
 #define WINDOW_NS (1ull << RATE_WINDOW_SHIFT)

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 #include "pipeline/event/flow_event.h"
 
 static json_int_t number(json_t *object, const char *path)

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "../lib/classify_rig.h"
-#include "../lib/pipe.h"
-#include "quic_craft.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/pipeline/pipe.h"
+#include "lib/packet/quic_craft.h"
 #include "classify/user_apps.h"
 
 #define BLOCKED    ((uint16_t)(app_count() + 1))

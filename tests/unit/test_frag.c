@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "reassembly/frag.h"
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/vocab/tick.h"
 
 #define HEADER  14 // bytes of a frame before its piece

@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pieces.h"
+#include "lib/packet/pieces.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/egress/tx.h"
 

@@ -12,7 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pieces.h"
+#include "lib/packet/pieces.h"
 #include "pipeline/egress/tx.h"
 
 static void open_connection(struct pipe *pipe, bool v6, uint16_t sport)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "../lib/pieces.h"
+#include "lib/packet/pieces.h"
 #include "pipeline/wire/checksum.h"
 
 #define ETHERNET 14

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/hold.h"

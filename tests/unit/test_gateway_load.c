@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "error_list.h"
+#include "lib/control/error_list.h"
 #include "config/gateway.h"
 
 // Tests are written with ' for ".

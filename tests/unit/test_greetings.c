@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "control/event/eve.h"
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 
 // A field of a greeting, as greeting.h packs them.
 static void put_field(struct event *event, uint8_t field, const char *content, size_t length)

@@ -12,7 +12,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_cycles.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/vocab/chains.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "pipeline/bypass.h"
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 
 #define LOOK_NS (HEARTS_WATCH_MS * NS_PER_MS)
 

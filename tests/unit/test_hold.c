@@ -8,8 +8,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/hold_rig.h"
-#include "../lib/pieces.h"
+#include "lib/pipeline/hold_rig.h"
+#include "lib/packet/pieces.h"
 
 static void a_clean_half_goes_on_in_order(void **state)
 {

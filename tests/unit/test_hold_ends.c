@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/hold_rig.h"
+#include "lib/pipeline/hold_rig.h"
 
 // The flow ends while its job is out; its verdict finds nobody.
 static void assert_stale(struct pipe *pipe)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/heap.h"
+#include "lib/rig/heap.h"
 #include "control/http/document.h"
 #include "pipeline/vocab/tick.h"
 

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "packet.h"
-#include "pipe.h"
+#include "lib/packet/packet.h"
+#include "lib/pipeline/pipe.h"
 
 #define RULE 7
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <rte_eal.h>
 #include <cmocka.h>
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "machine/lcore_launch.h"
 #include "control/policy/reload.h"
 

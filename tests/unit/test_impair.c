@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/impaired.h"
-#include "../lib/wire.h"
+#include "lib/pipeline/impaired.h"
+#include "lib/pipeline/wire.h"
 
 #define HALF (IMPAIR_ALWAYS / 2)
 

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/impaired.h"
+#include "lib/pipeline/impaired.h"
 
 #define SEGMENT 1448 // where the next begins; what they carry is one byte
 #define N       4000

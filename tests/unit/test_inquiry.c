@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "pipeline/vocab/tick.h"
 
 static uint64_t now;

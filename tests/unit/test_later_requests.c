@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/names_talk.h"
+#include "lib/peers/names_talk.h"
 #include "pipeline/flow/table.h"
 #include "classify/names/follow.h"
 #include "classify/user_apps.h"

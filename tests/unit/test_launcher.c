@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The launcher over a gateway's life and death: which words the hook hears, what is removed. The
 // gateway is a child of the test; its launcher outlives it.
-#include "../lib/launched.h"
+#include "lib/rig/launched.h"
 
 #include <errno.h>
 #include <fcntl.h>

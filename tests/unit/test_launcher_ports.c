@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the launcher opens for ports whose interface was made again, and what it leaves of them.
-#include "../lib/launched.h"
+#include "lib/rig/launched.h"
 
 #include <errno.h>
 #include <fcntl.h>

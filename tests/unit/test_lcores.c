@@ -8,7 +8,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_thash.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define LCORES 3
 

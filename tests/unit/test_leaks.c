@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
-#include "../lib/heap.h"
+#include "lib/pipeline/explained.h"
+#include "lib/rig/heap.h"
 
 #define POLICY                                                                                \
 	"'users':{'alice':['10.0.0.1','fd00::1'],'bob':['10.0.0.3/32']},"                     \

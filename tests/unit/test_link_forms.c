@@ -11,9 +11,9 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "pipeline/wire/craft.h"
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
-#include "pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define MACS   "020000000002020000000001"
 #define BRIDGE "0180c2000000020000000001" // to all bridges

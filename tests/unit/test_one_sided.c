@@ -11,8 +11,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include <rte_cycles.h>
-#include "../lib/classify_rig.h"
-#include "../lib/pipe.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/table.h"
 #include "classify/user_apps.h"

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/explained.h"
+#include "lib/pipeline/explained.h"
 
 #define LCORES 3
 

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
 
 #define EITHER_SIDE ((uint16_t)~PKT_A_TO_B)

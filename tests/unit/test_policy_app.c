@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "applications" of policy.json: what is read, what is refused and how it is told, and rules that
-// name what the policy defines. The built-in applications are those of lib/fake_apps.h.
+// name what the policy defines. The built-in applications are those of lib/control/fake_apps.h.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "policy_text.h"
+#include "lib/control/policy_text.h"
 
 #define APPS(body)                                               \
 	"{'schema_version':1,'address_sets':{'dmz':['192.0.2.0/" \

@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe_control.h"
+#include "lib/pipeline/pipe_control.h"
 #include "pipeline/flow/table.h"
 
 #define RULE(id, match, action) "{'id':'" id "','match':{" match "},'action':'" action "'}"

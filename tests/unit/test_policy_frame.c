@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "pipeline/policy/decide.h"
-#include "policy_text.h"
+#include "lib/control/policy_text.h"
 
 #define DOC(body) "{'schema_version':1," body "}"
 #define RULE(id, match, action, more) \

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "policy_text.h"
+#include "lib/control/policy_text.h"
 
 #define DOC(body)   "{'schema_version':1," body "}"
 #define RULE(body)  DOC("'address_sets':{'staff':['10.0.0.0/8']},'rules':[{'id':'r'," body "}]")

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "policy_text.h"
+#include "lib/control/policy_text.h"
 
 #define DOC(body)     "{'schema_version':1," body "}"
 #define WINDOWS(body) DOC("'time_windows':{" body "}")

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "classify/handshake/datagram_hello.h"
-#include "quic_craft.h"
+#include "lib/packet/quic_craft.h"
 
 #define VERSION_1 1u
 #define NAME      "media.example.net"

@@ -11,8 +11,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/packet.h"
-#include "../lib/pipe.h"
+#include "lib/packet/packet.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/flow/table.h"
 
 #define HERE  "10.0.0.1"

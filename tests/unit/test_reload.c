@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "control/policy/editions.h"
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "control/policy/signature_order.h"
 
 struct world {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "pipeline/flow/table.h"
-#include "pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define HEAD "pcap,flow,isn,bytes,dup,conflict,gaps,sha256\n"
 // sha256sum of what the name says

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/names_talk.h"
+#include "lib/peers/names_talk.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/hold.h"
 #include "classify/handshake/http_head.h"

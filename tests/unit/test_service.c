@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "control/cache/store.h"
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "base/options.h"
 #include "pipeline/vocab/tick.h"
 

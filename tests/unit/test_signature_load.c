@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "control/policy/app_tables.h"
-#include "error_list.h"
+#include "lib/control/error_list.h"
 #include "control/policy/signature_load.h"
 
 static char dir[] = "/tmp/test_signature_XXXXXX";

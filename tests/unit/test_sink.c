@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 
 struct world {
 	struct dataplane *dp;

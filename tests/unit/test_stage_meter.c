@@ -6,7 +6,7 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 static uint64_t pkts_of(const struct pipe *pipe, const char *name)
 {

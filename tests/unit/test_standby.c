@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <time.h>
 #include <cmocka.h>
-#include "../lib/wire.h"
+#include "lib/pipeline/wire.h"
 #include "pipeline/bypass.h"
 #include "machine/standby.h"
 #include "pipeline/egress/tx.h"

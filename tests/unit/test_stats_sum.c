@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "fake_control.h"
+#include "lib/control/fake_control.h"
 #include "pipeline/vocab/tick.h"
 
 static struct dataplane *three_lcores(void)

@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/two_ends.h"
+#include "lib/peers/two_ends.h"
 
 #define DIRTY       .text = STORY_DIRTY, .length = STORY_DIRTY_LENGTH
 #define REFUSED     .leaves = NONE

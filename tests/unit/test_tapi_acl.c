@@ -10,7 +10,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 #include "transportapi/base/acl.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "tapi_puppet.h"
-#include "tapi_stage.h"
+#include "lib/tapi/tapi_puppet.h"
+#include "lib/tapi/tapi_stage.h"
 
 #define S UINT64_C(1000000)
 

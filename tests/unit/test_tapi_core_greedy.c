@@ -19,7 +19,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "tapi_node.h"
+#include "lib/tapi/tapi_node.h"
 #include "transportapi/core/core.h"
 #include "transportapi/proto/frame.h"
 #include "transportapi/base/wire.h"

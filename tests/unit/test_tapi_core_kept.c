@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <zlib.h>
 
-#include "tapi_wire.h"
+#include "lib/tapi/tapi_wire.h"
 
 #include "transportapi/core/internal.h"
 #include "transportapi/base/wire.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "tapi_wire.h"
+#include "lib/tapi/tapi_wire.h"
 
 #include "transportapi/core/internal.h"
 #include "transportapi/proto/ping.h"

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "tapi_wire.h"
+#include "lib/tapi/tapi_wire.h"
 
 #include "transportapi/proto/secure.h"
 #include "transportapi/base/wire.h"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "tapi_wire.h"
+#include "lib/tapi/tapi_wire.h"
 
 #include "transportapi/core/internal.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_udp_end.h"
+#include "lib/tapi/tapi_udp_end.h"
 
 TAPI_EXPORT tapi_init_fn inittransport_tcp;
 TAPI_EXPORT tapi_done_fn donetransport_tcp;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 #include "transportapi/proto/helo.h"
 #include "transportapi/base/wire.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 
 static char folder[64], path[128];
 

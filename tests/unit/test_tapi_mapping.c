@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_udp_end.h"
+#include "lib/tapi/tapi_udp_end.h"
 #include "transportapi/transport/mapping.h"
 #include "transportapi/transport/udp.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 #include "transportapi/base/acl.h"
 #include "transportapi/core/core.h"
 #include "transportapi/base/limit.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_end.h"
+#include "lib/tapi/tapi_end.h"
 #include "transportapi/proto/envelope.h"
 #include "transportapi/transport/udp.h"
 #include "transportapi/base/wire.h"

@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <cmocka.h>
 
-#include "../transport/rig.h"
+#include "transport/rig.h"
 #include "transportapi/core/core.h"
 
 static struct rig rig;

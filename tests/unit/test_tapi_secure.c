@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "tapi_vectors.h"
-#include "tapi_vectors_secure.h"
+#include "lib/tapi/tapi_vectors.h"
+#include "lib/tapi/tapi_vectors_secure.h"
 #include "transportapi/proto/secure.h"
 #include "transportapi/base/wire.h"
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#include "tapi_vectors.h"
+#include "lib/tapi/tapi_vectors.h"
 #include "transportapi/proto/store.h"
 #include "transportapi/base/wire.h"
 

@@ -16,7 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <cmocka.h>
-#include "tapi_node.h"
+#include "lib/tapi/tapi_node.h"
 #include "transportapi/proto/frame.h"
 #include "transportapi/transport/stream.h"
 

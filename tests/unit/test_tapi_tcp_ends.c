@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 #include <cmocka.h>
-#include "tapi_node.h"
+#include "lib/tapi/tapi_node.h"
 #include "transportapi/base/budget.h"
 #include "transportapi/proto/frame.h"
 

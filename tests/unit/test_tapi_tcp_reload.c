@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <cmocka.h>
-#include "tapi_node.h"
+#include "lib/tapi/tapi_node.h"
 
 tapi_done_fn donetransport_tcp;
 

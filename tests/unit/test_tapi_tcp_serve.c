@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <cmocka.h>
-#include "tapi_node.h"
+#include "lib/tapi/tapi_node.h"
 
 #define S 1000000u
 

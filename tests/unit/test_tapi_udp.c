@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_udp_end.h"
+#include "lib/tapi/tapi_udp_end.h"
 #include "transportapi/proto/envelope.h"
 #include "transportapi/transport/udp.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "tapi_udp_end.h"
+#include "lib/tapi/tapi_udp_end.h"
 
 #define S    1000000u
 #define LINE 64u // messages before there is a line: LINE_AFTER of datagram_line.c

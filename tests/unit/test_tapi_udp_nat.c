@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 
-#include "tapi_udp_end.h"
+#include "lib/tapi/tapi_udp_end.h"
 #include "transportapi/transport/udp.h"
 #include "transportapi/base/wire.h"
 

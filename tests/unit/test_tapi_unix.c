@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <cmocka.h>
-#include "tapi_unix_end.h"
+#include "lib/tapi/tapi_unix_end.h"
 
 #define STRANGER 65534 // a user who is not us
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <sys/resource.h>
 #include <cmocka.h>
-#include "tapi_unix_end.h"
+#include "lib/tapi/tapi_unix_end.h"
 #include "transportapi/proto/frame.h"
 
 #define S   1000000u

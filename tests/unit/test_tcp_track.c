@@ -7,7 +7,7 @@
 #include <string.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "reassembly/tcp_track.h"
 
 #define HEADER 54

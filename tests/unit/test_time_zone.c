@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "policy_text.h"
+#include "lib/control/policy_text.h"
 #include "control/policy/zone_file.h"
 #include "control/policy/zone_rule.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "eve_lines.h"
+#include "lib/control/eve_lines.h"
 #include "control/event/trace_log.h"
 
 struct world {

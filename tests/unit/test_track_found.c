@@ -10,7 +10,7 @@
 #include <string.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "packet.h"
+#include "lib/packet/packet.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/vocab/tick.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <netinet/in.h>
 #include <cmocka.h>
-#include "packet.h"
-#include "pipe.h"
+#include "lib/packet/packet.h"
+#include "lib/pipeline/pipe.h"
 
 #define RULE 7
 

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "pipeline/wire/checksum.h"
-#include "packet.h"
-#include "pipe.h"
+#include "lib/packet/packet.h"
+#include "lib/pipeline/pipe.h"
 
 #define RULE 7
 #define A4   "192.0.2.1"

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define LAB (uint16_t)(app_count() + 1)
 

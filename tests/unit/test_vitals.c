@@ -6,7 +6,7 @@
 #include <string.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 #include "pipeline/egress/tx.h"
 
 #define US NS_PER_US

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define CLIENT 1000u // first octets
 #define SERVER 9000u

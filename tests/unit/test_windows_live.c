@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/pipe.h"
+#include "lib/pipeline/pipe.h"
 
 #define MONDAY_NS (1767571200ull * NS_PER_S)
 #define MINUTE    60

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "../lib/classify_rig.h"
-#include "../lib/steps.h"
+#include "lib/classify/classify_rig.h"
+#include "lib/classify/steps.h"
 #include "classify/asked.h"
 #include "classify/handshake/greeting_read.h"
 #include "pipeline/vocab/hash_seed.h"
