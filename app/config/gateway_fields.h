@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of gateway.json as rows: what gateway_load reads, gateway_dump writes, and
 // gateway_restart_difference compares. config/schema/gateway.schema.json says the same to others;
-// tests/unit/gateway_load and tests/cli/schema hold them together.
+// unit/gateway_load and cli/schema hold them together.
 #ifndef SLUICE_GATEWAY_FIELDS_H
 #define SLUICE_GATEWAY_FIELDS_H
 
