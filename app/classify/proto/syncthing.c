@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Syncthing: local discovery, relays. Transfers and the talk with a relay are TLS or QUIC, and
-// known by ALPN (docs.syncthing.net, BEP and relay protocol; lib/relay/protocol).
+// known by ALPN (docs.syncthing.net, BEP and relay protocol, and its source).
 #include "classify/app_proto.h"
 
 const struct app_proto app_proto_syncthing = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Session keys between two peers, and what is sealed with them (TA26). No core in here: who sends
-// what, and when, is core_secure.c's.
+// what, and when, is transportapi/core/secure.c's.
 //
 // The handshake is the pattern IK of the Noise framework (revision 34, 7.5) in all but names:
 // X25519 between ephemeral keys and those of the identities (the X25519 form of an Ed25519 key), so

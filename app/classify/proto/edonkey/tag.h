@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: tags of eDonkey and Kad (aMule's ECTagTypes.h and Tag.h): how hellos, logins
+// Inside app/classify: tags of eDonkey and Kad (aMule's ECTagTypes and Tag): how hellos, logins
 // and lists of sources end. Pure.
 #ifndef SLUICE_EDONKEY_TAG_H
 #define SLUICE_EDONKEY_TAG_H
