@@ -97,7 +97,8 @@ def environment(build, options):
 def lint_tests():
     lint = os.path.join(ROOT, "tools", "lint")
     listed = subprocess.run([lint, "--list"], capture_output=True, text=True, check=True).stdout
-    return [Test("lint/" + line.split()[0], [lint, line.split()[0]]) for line in listed.splitlines()]
+    rules = [line.split()[0] for line in listed.splitlines()]
+    return [Test(f"lint/{rule}", [lint, rule], {"SLUICE_BUILD": PLAIN}) for rule in rules]
 
 
 def build_tests(options):
@@ -437,14 +438,17 @@ def main():
     only_lint = options.only and not chosen(script_tests(options), options.only) and all(
         p.startswith("lint") for p in options.only
     )
+    tests = chosen(lints, options.only)
+    layout = next((t for t in tests if t.name == "lint/layout"), None)  # reads the objects of the plain build
     for test in builds:
-        if test in wanted_builds or (test.name not in ("build/release", "build/gcc-asan") and not only_lint):
+        if test in wanted_builds or layout and test is builds[0] or (test.name not in ("build/release", "build/gcc-asan") and not only_lint):
             run(test, options)
             if test in wanted_builds or test.result == "FAIL":
                 report(test)
                 done.append(test)
     broken = {t.name for t in done if t.result == "FAIL"}
-    tests = chosen(lints, options.only)
+    if layout and "build/plain" in broken:
+        skip_after(layout, "build/plain")
     rest = []
     for build, label in ((PLAIN, "plain"), (ASAN, "asan")):
         rest += meson_tests(build, label, options)
