@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Forwards the packets of a stalled lcore without inspection.
 #include "pipeline/bypass.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends hints to the other lcores, and applies those that they have sent.
 #include "pipeline/hints.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/lcore.h"

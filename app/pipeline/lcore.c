@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates and frees a data lcore with all of its tables.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Answers queries of the control core, a few entries per turn.
 #include <string.h>
 #include "pipeline/stage/inspect.h"
 #include "pipeline/event/flow_event.h"

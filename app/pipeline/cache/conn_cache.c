@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The hash table of blocked peers and tuples, with look-up, learning and eviction.
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>

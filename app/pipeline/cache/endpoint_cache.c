@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The hash tables of endpoints and names that flows in clear have told of.
 #include "pipeline/cache/endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of expected flows, and what is known of those that arrived.
 #include "pipeline/cache/expect.h"
 #include <string.h>
 #include <rte_malloc.h>

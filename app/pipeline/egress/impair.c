@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Delays, drops, duplicates and reorders packets as an impaired link would.
 #include "pipeline/egress/impair.h"
 
 #include <errno.h>

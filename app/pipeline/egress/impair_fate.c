@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Draws the fate of a packet on an impaired link from a hash.
 #include "pipeline/egress/impair_fate.h"
 
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Buffers packets for each port and hands them to its driver.
 #include <string.h>
 #include "pipeline/egress/tx.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Shares the records of a second among sources by counting those of each.
 #include "pipeline/event/fair_window.h"
 #include <string.h>
 #include "pipeline/vocab/tick.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Fills event records from flows and packets, and sends them to the event ring.
 #include <string.h>
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"

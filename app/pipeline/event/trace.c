@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends an event for each step of a traced packet.
 #include <netinet/in.h>
 #include <stdio.h>
 #include "pipeline/event/flow_event.h"

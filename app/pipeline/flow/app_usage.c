@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts packets and bytes by application.
 #include "pipeline/flow/app_usage.h"
 
 static uint16_t slot_of(uint16_t app)

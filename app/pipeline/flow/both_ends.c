@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Decides from a packet whether the other end of a flow has answered.
 #include "pipeline/flow/both_ends.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The pools of flows and stubs, and the time-out lists that their entries are in.
 #include <rte_malloc.h>
 #include "pipeline/flow/pool.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Measures the rate of a flow over windows, and marks elephants.
 #include "pipeline/flow/rate.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts unanswered entries by source in a count-min sketch.
 #include <string.h>
 #include "pipeline/flow/share.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates the flow table, and looks up flows by their keys.
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>

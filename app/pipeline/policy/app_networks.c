@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the application of an address by binary search over ranges.
 #include "pipeline/policy/app_networks.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Matches a flow against the rules of a policy and selects the action.
 #include "pipeline/policy/decide.h"
 
 static bool ports_match(const struct rule *rule, const struct decide_input *input)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sorts and searches blocks of MAC addresses.
 #include "pipeline/policy/mac_set.h"
 #include <errno.h>
 #include <stdlib.h>

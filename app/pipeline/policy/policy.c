@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Fills, seals and searches the address sets of a policy, and frees the policy.
 #include "pipeline/policy/policy.h"
 #include <arpa/inet.h>
 #include <errno.h>

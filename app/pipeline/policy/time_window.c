@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Decides whether a time window is open at a given time.
 #include "pipeline/policy/time_window.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the user of an address by binary search over ranges.
 #include "pipeline/policy/user_map.h"
 #include <errno.h>
 #include <stdlib.h>

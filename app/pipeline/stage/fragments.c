@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Holds fragments until their datagram is complete, then runs it through the stages.
 #include "pipeline/stage/fragments.h"
 
 #include <netinet/in.h>

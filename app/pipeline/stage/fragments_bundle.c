@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Packs a datagram and the fragments that it came in into one packet buffer.
 #include "pipeline/stage/fragments_bundle.h"
 
 #include <string.h>

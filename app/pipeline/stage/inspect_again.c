@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Classifies UDP flows again while the other side has not confirmed the result.
 #include "pipeline/stage/inspect_again.h"
 #include <netinet/in.h>
 #include <stddef.h>

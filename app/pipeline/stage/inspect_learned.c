@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Puts what flows in clear announce into the caches, and names flows by what the caches know.
 #include "pipeline/stage/inspect_learned.h"
 #include <netinet/in.h>
 #include <string.h>

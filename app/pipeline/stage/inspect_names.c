@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads host names in long heads and in later requests of a connection.
 #include "pipeline/stage/inspect_names.h"
 #include <netinet/in.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Drops packets that a rule refuses while only one end of their flow was heard.
 #include "pipeline/stage/refuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Detects a new TCP handshake on the tuple of a living flow.
 #include "pipeline/stage/reuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>

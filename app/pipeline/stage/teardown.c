@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends RST to both ends of a blocked connection, or an ICMP error to the sender of a datagram.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Computes and verifies checksums of TCP, UDP and ICMP in software.
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/wire/checksum.h"

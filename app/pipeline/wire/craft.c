@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Builds RST segments and ICMP errors from the packet that they answer.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses a frame into `struct pkt`, layer by layer.
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/wire/owner.h"

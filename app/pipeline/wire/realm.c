@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Maps VLAN tags, PPPoE sessions and tunnels to a number of 32 bits.
 #include "pipeline/wire/realm.h"
 #include "pipeline/vocab/fault.h"
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes back what reassembly changed in a TCP segment, and builds ACKs in place of held ones.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

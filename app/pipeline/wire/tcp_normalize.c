@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Removes MPTCP options and the urgent pointer from TCP headers.
 #include "pipeline/wire/tcp_normalize.h"
 #include <netinet/tcp.h>
 #include <string.h>
