@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command table. Each command reads its own options; see run.h, replay.h and command.h.
+// The table of the program's commands. Each command reads its own options; see run.h, replay.h and
+// command.h.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

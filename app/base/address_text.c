@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes IP addresses as text: IPv4 dotted, IPv6 as RFC 5952 says.
 #include "base/address_text.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes the folders that gateway.json names and that do not exist.
 #include "base/directory.h"
 
 #include <errno.h>

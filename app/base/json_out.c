@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A JSON writer without objects: commas and escapes, into a buffer of the caller's.
 #include "base/json_out.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats log lines for a terminal, a file or journald.
 #include "base/log.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Edit distance between words, to suggest the right one for a mistyped one.
 #include "base/nearest.h"
 #include <ctype.h>
 #include <limits.h>

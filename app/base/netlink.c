@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads attributes and dumps of rtnetlink.
 #include "base/netlink.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses command lines by a table of options, and prints its help.
 #include "base/options.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A text buffer that grows as text is put into it.
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of application protocols, and look-ups in it by id, name and ALPN.
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts values, runs and zeros to tell random bytes from bytes with a structure.
 #include "classify/chance.h"
 #include "classify/octets.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Feeds spans of a classified flow to its decoder, and splits them into lines.
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

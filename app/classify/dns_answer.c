@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses answers of DNS for the addresses of the name that was asked for.
 #include "classify/dns_answer.h"
 #include <stddef.h>
 #include "classify/text.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Compiles signatures into databases of Hyperscan, and scans prefixes of halves with them.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>

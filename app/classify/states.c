@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates classifiers and the pool of their states, with an owner and a rank for each state.
 #include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses messages of STUN and TURN, with the attributes that name the application.
 #include "classify/stun_message.h"
 #include "classify/digest.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Matches host names and ports against the applications of a policy and of the signature files.
 #include "classify/user_apps.h"
 #include <assert.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Prints configuration errors and resolves default paths for all commands.
 #include "cmd/command.h"
 
 #include <stdio.h>

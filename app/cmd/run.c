@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `sluice run`. Start-up order: whatever can be wrong is found before a
-// port is touched, and no packet is taken before the policy is in force.
+// The command `sluice run`, from startup to shutdown. Start-up order: whatever can be wrong is
+// found before a port is touched, and no packet is taken before the policy is in force.
 #include "cmd/run.h"
 
 #include <errno.h>

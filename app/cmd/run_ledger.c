@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Prints the ledger at the end of `sluice run`, and reports packets that are not accounted for.
 #include "cmd/run_ledger.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Divides the limits of gateway.json among the data lcores.
 #include "cmd/run_limits.h"
 
 #include <errno.h>

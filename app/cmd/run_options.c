@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses the command line of `sluice run`.
 #include "cmd/run_options.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The command `sluice version`, with the facts of the build.
 #include <stdio.h>
 #include <rte_version.h>
 #include "cmd/build_info.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Builds EAL's argument vector from gateway.json and the words after `--`.
 #include "config/eal_args.h"
 
 #include <ctype.h>

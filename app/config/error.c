@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Collects configuration errors and formats them with their place.
 #include "config/error.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gateway.json: what the machine is (docs/gateway.md). Strict: an unknown key, a wrong type or a
-// value out of range is an error with its JSON path. Keys are tagged live or restart in
-// config/schema/gateway.schema.json; this struct is read at start and compared at a reload.
+// The configuration gateway.json: what the machine is (docs/gateway.md). Strict: an unknown key, a
+// wrong type or a value out of range is an error with its JSON path. Keys are tagged live or
+// restart in config/schema/gateway.schema.json; this struct is read at start and compared at a
+// reload.
 #ifndef SLUICE_GATEWAY_H
 #define SLUICE_GATEWAY_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of the keys of gateway.json, with their types, bounds and defaults.
 #include "config/gateway_fields.h"
 
 const char *const gateway_pair_modes[] = {"bridge", NULL};

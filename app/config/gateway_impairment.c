@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gateway.json: impairment. Two directions with the same keys.
+// The keys of gateway.json under `impairment`. Two directions with the same keys.
 #include "config/gateway_fields.h"
 
 #define LEAST_R \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gateway.json: scan.
+// The keys of gateway.json under `scan`.
 #include "config/gateway_fields.h"
 #include <string.h>
 

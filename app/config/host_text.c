@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks host names and suffixes in documents, and says what is wrong with one.
 #include "config/host_text.h"
 #include <arpa/inet.h>
 #include <string.h>

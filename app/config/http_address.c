@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses the address that the HTTP server listens on.
 #include "config/http_address.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Suggests what was meant by a key or word that gateway.json or policy.json does not know.
 #include "config/json_hint.h"
 
 #include <ctype.h>

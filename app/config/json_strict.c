@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads values of JSON documents as a given type, and reports each error with its path.
 #include "config/json_strict.h"
 #include <ctype.h>
 #include <inttypes.h>

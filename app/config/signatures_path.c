@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the default folder of signatures beside the program or where it is installed.
 #include "config/signatures_path.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sets up the events of the control core, and runs its loop until the gateway is stopped.
 #include "control/control_loop.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Starts EAL, and explains its failures.
 #include "machine/eal.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Lists the kernel's interfaces with their addresses and routes, and what they are used for.
 #include "machine/interfaces.h"
 
 #include <arpa/inet.h>

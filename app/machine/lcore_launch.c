@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Starts and stops the threads of the data lcores, and runs their loop.
 #include "machine/lcore_launch.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Follows the interfaces of the network namespace over rtnetlink.
 #include "machine/link_watch.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Computes the size of the receive pools and creates them.
 #include "machine/mbuf_pool.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Configures, starts and stops ethdev ports.
 #include "machine/port.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Claims devices, so that no second gateway uses them.
 #include "machine/port_claim.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Determines whether ports have a link, and reports changes.
 #include "machine/port_link.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Selects offloads, queues and descriptors from what a driver offers.
 #include "machine/port_plan.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks users, CPUs, memory and permissions before EAL is started.
 #include "machine/preflight.h"
 
 #include <dirent.h>

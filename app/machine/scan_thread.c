@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Starts and stops the threads of the scan lcores.
 #include "machine/scan_thread.h"
 
 #include <errno.h>

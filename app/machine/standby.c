@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The thread that forwards packets for data lcores that have stalled.
 #include "machine/standby.h"
 
 #include <errno.h>

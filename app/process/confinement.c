@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Gives up the rights of `sluice run`, step by step.
 #include "process/confinement.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Holds a name by an abstract socket, and finds who else holds it.
 #include "process/held_name.h"
 
 #include <errno.h>

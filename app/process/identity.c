@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Resolves the user and group of the gateway, and checks what they may write.
 #include "process/identity.h"
 
 #include <dirent.h>

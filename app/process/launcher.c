@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Forks the launcher, and exchanges requests with it over a socket.
 #include "process/launcher.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Removes what a gateway leaves behind: XDP programs, promiscuous mode, the files of EAL.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs the hook command for each change of state, with a time limit.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and removes XDP programs and promiscuous mode over rtnetlink.
 #include "process/link.h"
 
 #include <errno.h>

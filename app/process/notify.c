@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends messages to the service manager's socket.
 #include "process/notify.h"
 
 #include <errno.h>

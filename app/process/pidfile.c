@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates, locks and removes the pid file.
 #include "process/pidfile.h"
 
 #include <errno.h>

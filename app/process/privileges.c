@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Drops capabilities and changes the user in every thread.
 #include "process/privileges.h"
 
 #include <dirent.h>

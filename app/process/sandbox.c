@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Builds the rules of Landlock and the filter of seccomp, and puts them in force.
 #include "process/sandbox.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends READY, RELOADING, STATUS and WATCHDOG to the service manager.
 #include "process/service.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats the status line that `systemctl status` shows.
 #include "process/status_line.h"
 
 #include <inttypes.h>

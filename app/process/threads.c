@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs a function in every thread of the process by a signal.
 #include "process/threads.h"
 
 #include <dirent.h>

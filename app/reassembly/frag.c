@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of incomplete datagrams, with its limits and time-outs.
 #include "reassembly/frag.h"
 
 #include <assert.h>

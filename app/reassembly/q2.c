@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Inserts, finds and removes the copies and held packets of a half.
 #include <string.h>
 #include "reassembly/q2.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes blocks of one size from a pool and puts them back.
 #include "reassembly/slab.h"
 
 // Nothing is written here: without hugepages, memory that is never needed is never given.

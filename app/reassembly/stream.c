@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Delivers the bytes of a half to its consumer in order, with gaps where bytes are missing.
 #include "reassembly/track_work.h"
 
 #define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of TCP states with their transitions.
 #include <netinet/tcp.h>
 #include "reassembly/tcp_state.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Processes a segment: what of it is new, and whether it is forwarded, held or dropped.
 #include <netinet/tcp.h>
 #include "reassembly/track_work.h"
 

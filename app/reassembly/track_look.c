@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Fills the view of a half that lists of flows show.
 #include <string.h>
 #include "reassembly/track_work.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sorts a segment's bytes into old, expected and ahead of a hole.
 #include <netinet/tcp.h>
 #include "pipeline/vocab/pkt.h"
 #include "reassembly/track_work.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates the tracker of an lcore, assigns and frees its connections, and enforces its limits.
 #include <string.h>
 #include <rte_malloc.h>
 #include "reassembly/track_work.h"

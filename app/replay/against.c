@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Replays a capture under two policies and compares their decisions.
 #include "replay/against.h"
 #include <errno.h>
 #include <netinet/in.h>

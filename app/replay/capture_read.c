@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads pcap and pcapng files from a file or a pipe.
 #include "replay/capture.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses the command line of `sluice replay`, and checks its options against each other.
 #include "replay/replay.h"
 #include "config/signatures_path.h"
 

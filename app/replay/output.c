@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Receives transmitted packets from the lcores and writes them to a capture.
 #include "replay/output.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Turns records of a capture into packet buffers with a side and a checksum policy.
 #include "replay/packet.h"
 
 #include <errno.h>

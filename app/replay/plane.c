@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates the lcores, pools and ports that replay runs the pipeline with.
 #include "replay/plane.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The loop of `sluice replay`: feeds captures to the pipeline and writes its output.
 #include "replay/replay.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Hashes the bytes that inspection consumed of each half, for `--streams`.
 #include "replay/streams.h"
 
 #include <errno.h>

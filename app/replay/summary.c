@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Prints the summary of a replay.
 #include "replay/summary.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A hash table with open addressing that grows and never deletes.
 #include "replay/table.h"
 
 #include <errno.h>

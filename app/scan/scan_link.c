@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Creates the rings between a data lcore and a scan lcore, and moves jobs and verdicts over
+// them.
 #include "scan/scan_link.h"
 
 #include <errno.h>

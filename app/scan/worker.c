@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes scan jobs from the data lcores, runs the engine and returns verdicts.
 #include "scan/worker.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the client's hello over UDP, as QUIC, DTLS and Google's QUIC carry it.
 #include "classify/handshake/datagram_hello.h"
 #include <assert.h>
 #include <stddef.h>

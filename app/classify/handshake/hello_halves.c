@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the state in which a half of a datagram flow keeps its hello.
 #include "classify/handshake/hello_halves.h"
 
 static struct state *beside(struct classifier *classifier, const struct look *look)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Puts a handshake message together from parts that come in any order.
 #include <assert.h>
 #include <string.h>
 #include "classify/handshake/hello_parts.h"

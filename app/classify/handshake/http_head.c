@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses the first lines of an HTTP/1 message for the flow's record.
 #include "classify/handshake/http_head.h"
 #include "classify/names/http_line.h"
 

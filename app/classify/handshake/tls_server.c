@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses a ServerHello: its version, cipher suite and extensions.
 #include "classify/handshake/tls_server.h"
 
 #define RANDOM_BYTES 32

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Follows a client's half for every host name in it, by the reader for TLS or for HTTP.
 #include "classify/names/follow.h"
 #include "classify/names/feed.h"
 #include "classify/handshake/tls_record.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The pool of unfinished request heads and hellos, and who gives up a place when it is full.
 #include "classify/names/heads.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Extracts the host name from a ClientHello or from the head of an HTTP/1 request.
 #include "classify/names/host_name.h"
 #include "classify/classify.h"
 #include "classify/names/http_line.h"

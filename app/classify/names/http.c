@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads every request of an HTTP connection for the host names in its head.
 #include "classify/names/http_inner.h"
 #include "classify/names/http_line.h"
 #include "classify/names/lines.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Scans lines of HTTP that are not kept, octet by octet, for where a request may begin.
 #include "classify/names/http_inner.h"
 #include "classify/names/http_line.h"
 

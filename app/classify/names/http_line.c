@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads one line of a request's head in each way that servers read it.
 #include "classify/names/http_line.h"
 
 // clang-format off

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads long and repeated ClientHellos over TLS records for their server names.
 #include "classify/names/host_name.h"
 #include "classify/names/feed.h"
 #include "classify/handshake/tls_record.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// imo: chat by its hosts, calls by their own frames over UDP, known from what clients send (no
-// specification is public; nDPI knows the same octets). A report is 9, 2 and a time in milliseconds
-// of 64 bits, little endian; 9, 3 sends it back. There may be a 0 before it. The time is that since
-// the call began, or since 1970: its upper half is below 512. 39 bits and the length, 48 with it.
+// The messenger imo: chat by its hosts, calls by their own frames over UDP, known from what clients
+// send (no specification is public; nDPI knows the same octets). A report is 9, 2 and a time in
+// milliseconds of 64 bits, little endian; 9, 3 sends it back. There may be a 0 before it. The time
+// is that since the call began, or since 1970: its upper half is below 512. 39 bits and the length,
+// 48 with it.
 #include "classify/app_proto.h"
 #include "classify/text.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NNTP: RFC 3977. The greeting is "200" or "201"; what follows it is free text, so a word of it or
-// the client's verb must say that news are read here.
+// NNTP, the protocol of network news (RFC 3977). The greeting is "200" or "201"; what follows it is
+// free text, so a word of it or the client's verb must say that news are read here.
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TFTP (RFC 1350). A request is opcode 1 or 2, file name, mode, then options in pairs (RFC 2347),
-// all ended by NUL, to the last byte. The server answers from a port of its own: the decoder tells
-// where that flow will arrive. Seen without its request, it is known by what it says: an
-// acknowledgment of options (opcode 6) names them; data (3) and acknowledgments (4) go in lock
-// step.
+// TFTP, transfer of files over UDP (RFC 1350). A request is opcode 1 or 2, file name, mode, then
+// options in pairs (RFC 2347), all ended by NUL, to the last byte. The server answers from a port
+// of its own: the decoder tells where that flow will arrive. Seen without its request, it is known
+// by what it says: an acknowledgment of options (opcode 6) names them; data (3) and acknowledgments
+// (4) go in lock step.
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/text.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Merges the connection cache entries of all lcores into one list.
 #include "control/cache/conn_list.h"
 
 #include <stdlib.h>

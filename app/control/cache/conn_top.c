@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the best N connection cache entries while pages of them arrive.
 #include "control/cache/conn_top.h"
 
 void conn_top_init(struct conn_top *top, uint32_t n, unsigned n_lcores)

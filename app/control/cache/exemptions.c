@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The list of addresses that are exempt from the connection cache.
 #include "control/cache/exemptions.h"
 
 #include <errno.h>

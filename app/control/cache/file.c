@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes connection cache entries as lines of JSON.
 #include "control/cache/file.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats a connection cache entry as JSON for the control socket.
 #include "control/cache/json.h"
 
 #include "control/ctl/selection.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the connection cache on disk: a full file, and a journal of what changed since.
 #include "control/cache/store.h"
 
 #include <errno.h>

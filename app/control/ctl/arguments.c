@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads and checks the arguments of a control command.
 #include "control/ctl/arguments.h"
 
 #include <errno.h>

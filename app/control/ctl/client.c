@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads commands from clients of the control socket and writes the answers, within bounds.
 #include "control/ctl/client.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds control commands by name, and keeps each request until it is answered.
 #include "control/ctl/command.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Selects the connection cache entries that belong to an explanation.
 #include "control/ctl/explain_cache.h"
 
 #include <stdlib.h>

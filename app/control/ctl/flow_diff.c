@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Decides living flows under two policies and counts the differences.
 #include "control/ctl/flow_diff.h"
 #include <netinet/in.h>
 #include <stdlib.h>

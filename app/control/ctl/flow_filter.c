@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses filters of live flows and matches flows against them.
 #include "control/ctl/flow_filter.h"
 
 #include <string.h>

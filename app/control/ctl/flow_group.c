@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Derives the key under which a live flow is grouped.
 #include "control/ctl/flow_group.h"
 
 #include <string.h>

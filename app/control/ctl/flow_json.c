@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats a live flow as JSON for the control socket.
 #include "control/ctl/flow_json.h"
 #include "base/address_text.h"
 

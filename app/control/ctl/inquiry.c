@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends a query to every data lcore, and collects the answers page by page.
 #include "control/ctl/inquiry.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses filters of lists, and formats what the entries of lists have in common.
 #include "control/ctl/selection.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens the control socket, accepts its clients and closes it.
 #include "control/ctl/socket.h"
 
 #include <errno.h>

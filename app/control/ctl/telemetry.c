@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Registers the commands of DPDK's telemetry socket, and answers them in pages.
 #include "control/ctl/telemetry.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats each kind of event as a line of EVE JSON.
 #include "control/event/eve.h"
 
 #include <netinet/in.h>

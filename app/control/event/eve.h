@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// struct event -> one EVE JSON line (docs/events.md describes every field). Control core only.
-// Pure: the same event and names give the same bytes.
+// Formats `struct event` as one line of EVE JSON (docs/events.md describes every field). Control
+// core only. Pure: the same event and names give the same bytes.
 #ifndef SLUICE_EVE_H
 #define SLUICE_EVE_H
 

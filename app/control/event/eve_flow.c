@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats what EVE records say of a flow: addresses, counters, TCP, reassembly.
 #include "reassembly/tcp_state.h"
 #include "control/event/eve.h"
 #include "pipeline/vocab/tick.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A table of handshake metadata by flow, until the flow's record is written.
 #include "control/event/greetings.h"
 
 #include <errno.h>

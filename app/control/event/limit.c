@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Limits the records per second of each kind, in all and per source.
 #include "control/event/limit.h"
 
 #include <stdlib.h>

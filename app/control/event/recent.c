@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps the latest verdicts and connection cache entries for the live page.
 #include "control/event/recent.h"
 
 #include <string.h>

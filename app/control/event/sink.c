@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Drains the event rings of the lcores, and writes records to the event file.
 #include "control/event/sink.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A ring of the latest trace steps, for commands that read traces.
 #include "control/event/trace_log.h"
 
 #include <errno.h>

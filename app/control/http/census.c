@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts traffic by host and by user from the live flows, for the live page.
 #include "control/http/census.h"
 
 #include <errno.h>

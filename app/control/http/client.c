@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads requests of HTTP clients and writes the answers, one at a time for each client.
 #include "control/http/client.h"
 
 #include <errno.h>

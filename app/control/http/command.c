@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs a control command that the live page has posted.
 #include "control/http/command.h"
 
 #include <stdlib.h>

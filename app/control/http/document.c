@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of paths that the HTTP server serves, and its cache of generated documents.
 #include "control/http/document.h"
 
 #include <stdlib.h>

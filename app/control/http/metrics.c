@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Formats all counters as families of OpenMetrics.
 #include "control/http/metrics.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes families and samples in the text formats of OpenMetrics and Prometheus.
 #include "control/http/metrics_text.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses the head of an HTTP/1 request, and rejects what two readers could understand
+// differently.
 #include "control/http/parse.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens the socket of the HTTP server, and accepts its clients.
 #include "control/http/server.h"
 
 #include <arpa/inet.h>

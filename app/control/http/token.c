@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the token file, and compares a client's token by its digest.
 #include "control/http/token.h"
 
 #include <errno.h>

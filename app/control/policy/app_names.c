@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Maps application numbers to names, over all policies since the start.
 #include "control/policy/app_names.h"
 
 #include <errno.h>

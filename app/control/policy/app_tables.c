@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads hosts and networks of built-in applications from the signature files.
 #include "control/policy/app_tables.h"
 #include <errno.h>
 #include <stdlib.h>

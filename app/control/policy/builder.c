@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Runs a build of a policy in a thread, and reports its end to the control loop.
 #include "control/policy/builder.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Compares the dumps of two policies, key by key and rule by rule.
 #include "control/policy/diff.h"
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Keeps replaced sets of signatures until no flow uses them.
 #include "control/policy/editions.h"
 
 void editions_follow(struct editions *editions, struct signature_edition *before,

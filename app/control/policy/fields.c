@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The tables of the keys and words of policy.json.
 #include "control/policy/fields.h"
 #include <netinet/in.h>
 

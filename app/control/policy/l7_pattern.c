@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Converts pattern files of l7-filter into signatures.
 #include "control/policy/l7_pattern.h"
 #include <errno.h>
 #include <stdint.h>

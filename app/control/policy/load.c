@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Builds a `struct policy` from policy.json.
 #include "control/policy/load.h"
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policy.json -> struct policy. Control core only. Strict as gateway.h says; ids of rules are
-// interned to uids that outlive a policy, so that counters and cache entries keep their rule.
+// Reads policy.json into `struct policy`. Control core only. Strict as gateway.h says; ids of rules
+// are interned to uids that outlive a policy, so that counters and cache entries keep their rule.
 #ifndef SLUICE_POLICY_LOAD_H
 #define SLUICE_POLICY_LOAD_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Publishes a new policy to the data lcores, and frees the old one when none uses it.
 #include "control/policy/reload.h"
 
 #include <errno.h>

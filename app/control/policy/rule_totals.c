@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sums the counters of each rule over all policies that were in force.
 #include "control/policy/rule_totals.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads signature files and reports their errors.
 #include "control/policy/signature_load.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Assigns numbers to signatures that stay the same over reloads.
 #include "control/policy/signature_order.h"
 
 #include <errno.h>

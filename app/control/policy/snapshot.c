@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Builds all that a policy needs before it is published: rules, databases, scratch.
 #include "control/policy/snapshot.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses a TZif file of the time zone database.
 #include "control/policy/zone_file.h"
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Parses a POSIX TZ rule, and computes when summer time begins and ends.
 #include "control/policy/zone_rule.h"
 #include <ctype.h>
 #include <string.h>

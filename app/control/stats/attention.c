@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Writes the list of what an operator should look into, from counters and rates.
 #include "control/stats/attention.h"
 
 #include <inttypes.h>

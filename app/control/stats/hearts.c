@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks the heartbeats of the data lcores, and reports those that are late.
 #include "control/stats/hearts.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Samples counters once a second into rates and curves.
 #include "control/stats/pulse.h"
 
 #include <errno.h>

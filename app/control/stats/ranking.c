@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A bounded heap that keeps the N best records.
 #include "control/stats/ranking.h"
 
 #include <stdlib.h>

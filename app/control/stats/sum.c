@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Adds up the counters of all lcores and checks the ledger.
 #include "control/stats/sum.h"
 
 #include <rte_mempool.h>

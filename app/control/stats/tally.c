@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A hash table of sums by key, with a bound on its keys.
 #include "control/stats/tally.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The table of counters whose growth an operator should know of.
 #include "control/stats/troubles.h"
 
 #include "control/cache/store.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A cursor over bencoded values that stops at the end of the buffer.
 #include "classify/proto/bittorrent/bencode.h"
 #include <string.h>
 #include "classify/octets.h"

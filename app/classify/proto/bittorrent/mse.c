@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Recognizes the encrypted handshake of BitTorrent by the lengths and order of its messages.
 #include "classify/proto/bittorrent/mse.h"
 #include "classify/chance.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the addresses of peers from messages of the DHT, of trackers and of peers.
 #include "classify/proto/bittorrent/peers.h"
 #include <netinet/in.h>
 #include "classify/proto/bittorrent/bencode.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// MD5 of one block and RC4, written out for eMule's obfuscation.
 #include "classify/proto/edonkey/cipher_old.h"
 #include <string.h>
 #include "classify/octets.h"

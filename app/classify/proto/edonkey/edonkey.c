@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eDonkey and eMule over TCP and UDP, and Kad (both generations). Layouts as eMule and aMule
-// write them; all integers little endian.
+// Recognizes eDonkey and eMule over TCP and UDP, and Kad (both generations). Layouts as eMule and
+// aMule write them; all integers little endian.
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/proto/edonkey/exchange.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens obfuscated packets of eMule and Kad with keys that were seen in clear.
 #include "classify/proto/edonkey/emule_cloak.h"
 #include <assert.h>
 #include <netinet/in.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// eMule's and Kad's obfuscation, opened. It hides from who has not
-// seen its keys, and those are no secrets: the user hash of a client, which it says in each plain
-// hello, and the Kad id of a node, which everybody is told who asks for contacts. Layouts as aMule
-// writes them (EncryptedDatagramSocket, EncryptedStreamSocket).
+// Opens the obfuscation of eMule and Kad. It hides from who has not seen its keys, and those are no
+// secrets: the user hash of a client, which it says in each plain hello, and the Kad id of a node,
+// which everybody is told who asks for contacts. Layouts as aMule writes them
+// (EncryptedDatagramSocket, EncryptedStreamSocket).
 //
 // A gateway that has seen them (classify/proto/edonkey/peers.h, the endpoint cache) opens what is
 // sent to that endpoint: 32 bits of magic must come out, so that one in 2^32 payloads of chance

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Recognizes obfuscated connections of eMule by the lengths of their handshake.
 #include "classify/proto/edonkey/shape.h"
 #include <netinet/in.h>
 #include "classify/chance.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads PUSH requests of Gnutella, and the GIV lines of connections that answer them.
 #include "classify/proto/gnutella/push.h"
 #include <netinet/in.h>
 #include "classify/text.h"

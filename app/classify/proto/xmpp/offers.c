@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads offers of file transfers from the stanzas of an XMPP stream.
 #include "classify/proto/xmpp/offers.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>

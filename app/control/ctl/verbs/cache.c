@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache-list, cache-flush. Every lcore has its own replica of the connection cache: a list shows
-// an entry once, with the hits of all of them.
+// The commands cache-list and cache-flush. Every lcore has its own replica of the connection cache:
+// a list shows an entry once, with the hits of all of them.
 #include <stdlib.h>
 #include <string.h>
 

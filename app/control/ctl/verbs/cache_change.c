@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cache-add, cache-del, cache-exempt: what is changed is changed in the replica of every lcore
-// before it is answered, and told as an event.
+// The commands cache-add, cache-del and cache-exempt: what is changed is changed in the replica of
+// every lcore before it is answered, and told as an event.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// debug-stall: makes a data lcore stand still, so that what then happens can be seen. Only with
-// "debug" in gateway.json.
+// The command debug-stall: makes a data lcore stand still, so that what then happens can be seen.
+// Only with "debug" in gateway.json.
 #include <string.h>
 
 #include "control/ctl/command.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policy-diff: what a reload of a file would change, in the policy and for living flows. The file
-// is built as for a check; then the data lcores are asked for their flows, page by page.
+// The command policy-diff: what a reload of a file would change, in the policy and for living
+// flows. The file is built as for a check; then the data lcores are asked for their flows, page by
+// page.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

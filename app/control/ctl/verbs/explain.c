@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain: evidence, entries and cache of all lcores, one question after the other. By ends, host,
-// user or rule, flows that fit are found first; the evidence of each is then asked for.
+// The command explain: evidence, entries and cache of all lcores, one question after the other. By
+// ends, host, user or rule, flows that fit are found first; the evidence of each is then asked for.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow-list, flow-show, trace.
+// The commands flow-list, flow-show and trace.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// version, stats, stages, log-level.
+// The commands version, stats, stages and log-level.
 #include <rte_version.h>
 #include <unistd.h>
 

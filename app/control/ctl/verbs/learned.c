@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// endpoint-list, name-list: what flows in clear said of others (endpoint_cache.h). Every lcore has
-// its own replica: a list shows an entry once, with the hits of all of them.
+// The commands endpoint-list and name-list: what flows in clear said of others (endpoint_cache.h).
+// Every lcore has its own replica: a list shows an entry once, with the hits of all of them.
 #include <stdlib.h>
 #include <string.h>
 

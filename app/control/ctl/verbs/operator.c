@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// flow-reset, flow-allow: the lcore that has the flow acts; who allows a condemned one lets the
-// connections of its ends pass on all lcores.
+// The commands flow-reset and flow-allow: the lcore that has the flow acts; who allows a condemned
+// one lets the connections of its ends pass on all lcores.
 #include <stdlib.h>
 #include <string.h>
 

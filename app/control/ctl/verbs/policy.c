@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// policy-show, policy-check, policy-reload.
+// The commands policy-show, policy-check and policy-reload.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

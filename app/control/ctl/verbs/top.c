@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// top: what the live flows come to, by flow, host, user, application, rule or category. Summed page
-// by page as the lcores' answers come, so that the control core's loop never rests for long.
+// The command top: what the live flows come to, by flow, host, user, application, rule or category.
+// Summed page by page as the lcores' answers come, so that the control core's loop never rests for
+// long.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// trace-read: what traced packets met, for who follows a flow.
+// The command trace-read: what traced packets met, for who follows a flow.
 #include <netinet/in.h>
 
 #include "control/ctl/arguments.h"
