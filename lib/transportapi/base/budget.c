@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Counts memory and descriptors against the limits of a core.
 #include "transportapi/base/budget.h"
 
 #include <dirent.h>

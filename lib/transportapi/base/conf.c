@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads sections of the configuration, and reports each error with its place.
 #include "transportapi/base/conf.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the line of a value in a JSON text.
 #include "transportapi/base/conf_place.h"
 
 #include <stdbool.h>

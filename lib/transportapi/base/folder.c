@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Makes a replaced file durable, and checks whether a folder can be written to.
 #include "transportapi/base/folder.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Files that are replaced as a whole: whether that is possible, and that it is on the disk.
 #ifndef TRANSPORTAPI_FOLDER_H
 #define TRANSPORTAPI_FOLDER_H
 

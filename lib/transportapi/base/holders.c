@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds the largest holder of a shared pool by classes of size.
 #include "transportapi/base/holders.h"
 
 #include <stddef.h>

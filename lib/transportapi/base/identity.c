@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file, 186 octets:
+// Creates, reads and writes the key pair of a peer. The file, 186 octets:
 //
 //   transportapi identity 1: secret, keep it private
 //   public <64 hex digits>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Converts IP addresses between wire, text and socket forms.
 #include "transportapi/base/inet_address.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Token buckets, and a table of recent events by key.
 #include "transportapi/base/limit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Names results and formats error messages.
 #include "transportapi/base/identity.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// uthash with a keyed hash: keys come from the wire, and nobody out there may choose collisions.
-// Include this, never uthash.h.
+// Hash tables by uthash with a keyed hash: keys come from the wire, and nobody out there may choose
+// collisions. Include this, never uthash.h.
 #ifndef TRANSPORTAPI_TABLE_H
 #define TRANSPORTAPI_TABLE_H
 

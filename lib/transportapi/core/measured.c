@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the file of measured costs, and interpolates between message sizes.
 #include "transportapi/core/measured.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages in. What a sender says of itself is believed only where the session, or the source, was
-// validated; the others are delivered too, marked so: an application may answer a stranger, and the
-// answer goes nowhere before a PONG (core.h).
+// Receives messages for the core. What a sender says of itself is believed only where the session,
+// or the source, was validated; the others are delivered too, marked so: an application may answer
+// a stranger, and the answer goes nowhere before a PONG (core.h).
 #include "transportapi/core/internal.h"
 
 #include <stdlib.h>

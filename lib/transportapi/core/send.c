@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages out. A small message must not wait for company that never comes, and many small ones
-// should travel together. So, as Nagle did for TCP: on a path that is idle (nothing went out for
-// flush_us, or something came back since) a message goes at once; on a busy one messages are
-// gathered until a payload is full, flush_us after the last one at the most. Question and answer
-// never wait; neither does a message that fills half a payload, since its like would not fit in
-// beside it.
+// Sends messages for the core. A small message must not wait for company that never comes, and many
+// small ones should travel together. So, as Nagle did for TCP: on a path that is idle (nothing went
+// out for flush_us, or something came back since) a message goes at once; on a busy one messages
+// are gathered until a payload is full, flush_us after the last one at the most. Question and
+// answer never wait; neither does a message that fills half a payload, since its like would not fit
+// in beside it.
 //
 // What the transport has no room for stays here and is tried again soon: the queue fills, and
 // tapi_core_send() tells the application. What a transport took is its own: nothing is sent twice.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encodes and checks the header of datagrams.
 #include "transportapi/proto/envelope.h"
 
 #include "transportapi/base/wire.h"

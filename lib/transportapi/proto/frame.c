@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encodes and decodes the frames of stream transports.
 #include "transportapi/proto/frame.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encodes, signs and verifies HELO messages.
 #include "transportapi/proto/helo.h"
 
 #include <assert.h>

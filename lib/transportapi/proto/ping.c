@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encodes, signs and verifies PING and PONG messages.
 #include "transportapi/proto/ping.h"
 
 #include <assert.h>

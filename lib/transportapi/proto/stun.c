@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Encodes binding requests of STUN and parses their responses.
 #include "transportapi/proto/stun.h"
 
 #include <zlib.h>

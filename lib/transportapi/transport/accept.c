@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Accepts stream connections within limits, and pauses when no descriptor is left.
 #include "transportapi/transport/accept.h"
 
 #include <errno.h>

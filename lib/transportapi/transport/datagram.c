@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// The functions that udp and raw-ip share: start, stop, connect, sessions.
 #include "transportapi/transport/datagram_state.h"
 
 #include <event2/event.h>

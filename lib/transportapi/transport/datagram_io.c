@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends and receives bursts of datagrams.
 #include "transportapi/transport/datagram_state.h"
 
 #include <errno.h>

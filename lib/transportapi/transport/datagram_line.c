@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens and closes the connected socket for the busiest remote address.
 #include "transportapi/transport/datagram_line.h"
 
 #include <event2/event.h>

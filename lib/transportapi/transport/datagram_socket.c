@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens the sockets of a datagram transport, and replaces them at a reload.
 #include "transportapi/transport/datagram_socket.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Draws loss, delay and duplication of messages, and keeps those that wait.
 #include "transportapi/transport/fate.h"
 
 #include <stdlib.h>

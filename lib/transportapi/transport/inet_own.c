@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads the addresses to listen on, and derives those to advertise.
 #include "transportapi/transport/inet_own.h"
 
 #include <ifaddrs.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Opens listening sockets for IP streams, and replaces them at a reload.
 #include "transportapi/transport/listen.h"
 
 #include <errno.h>

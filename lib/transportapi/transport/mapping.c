@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Starts the port mapping program, and reads the ports that it reports.
 #include "transportapi/transport/mapping.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Connects, reads and closes stream sessions.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Queues frames of a stream session and writes them to its socket.
 #include <errno.h>
 #include <event2/event.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Sends STUN requests to the configured servers, and evaluates the responses.
 #include "transportapi/transport/stun_client.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UDP, protocol 17. Text udp://192.0.2.1:2086, udp://[2001:db8::1]:2086; on the wire of a HELO 4 or
-// 16 octets and u16 port, network order, 6 or 18 octets. A datagram is an envelope and one message.
-// Largest message 1432: 1500 of Ethernet without 20 (IPv6: 40), 8 and 40.
+// The transport over UDP, protocol 17. Text udp://192.0.2.1:2086, udp://[2001:db8::1]:2086; on the
+// wire of a HELO 4 or 16 octets and u16 port, network order, 6 or 18 octets. A datagram is an
+// envelope and one message. Largest message 1432: 1500 of Ethernet without 20 (IPv6: 40), 8 and 40.
 #include "transportapi/transport/udp.h"
 
 #include <sys/socket.h>

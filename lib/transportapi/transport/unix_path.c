@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Checks, binds and removes paths of unix sockets.
 #include "transportapi/transport/unix_path.h"
 
 #include <errno.h>
