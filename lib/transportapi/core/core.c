@@ -43,7 +43,7 @@ void tapi_core_random(struct tapi_core *core, void *octets, size_t length)
 		randombytes_buf(octets, length);
 }
 
-uint32_t tapi_core_chance(struct tapi_core *core, uint32_t below)
+uint32_t tapi_core_random_below(struct tapi_core *core, uint32_t below)
 {
 	uint32_t drawn;
 

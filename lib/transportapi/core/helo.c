@@ -65,7 +65,7 @@ void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce
 		struct tapi_peer *peer = core->reachable[i];
 
 		peer->helos_due = true;
-		peer->helos_us = now_us + tapi_core_chance(core, 60 * TAPI_US_PER_S);
+		peer->helos_us = now_us + tapi_core_random_below(core, 60 * TAPI_US_PER_S);
 		tapi_peer_at(peer, peer->helos_us);
 	}
 }
@@ -436,7 +436,7 @@ void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 	for (unsigned i = 0; gossip && i < core->settings.advertise && i + 1 < core->n_reachable;
 		i++) {
 		struct tapi_peer *other =
-			core->reachable[tapi_core_chance(core, core->n_reachable)];
+			core->reachable[tapi_core_random_below(core, core->n_reachable)];
 		struct tapi_address *at = other != peer ? other->addresses : NULL;
 
 		while (at != NULL && (!tapi_address_valid(at, now_us) || at->suspect))

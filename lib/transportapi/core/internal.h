@@ -393,7 +393,7 @@ struct tapi_core {
 // core.c
 uint64_t tapi_core_now(const struct tapi_core *core);
 uint64_t tapi_core_wall(const struct tapi_core *core);
-uint32_t tapi_core_chance(struct tapi_core *core, uint32_t below);
+uint32_t tapi_core_random_below(struct tapi_core *core, uint32_t below);
 void tapi_core_random(struct tapi_core *core, void *octets, size_t length);
 uint32_t tapi_core_crc(const uint8_t *octets, uint32_t length);
 void tapi_core_log(struct tapi_core *core, int priority, const char *format, ...)

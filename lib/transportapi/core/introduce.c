@@ -45,7 +45,8 @@ void tapi_introduce_ask(struct tapi_peer *peer, uint64_t now_us)
 		(peer->introduce_us != 0 && now_us - peer->introduce_us < ASK_AGAIN_US))
 		return;
 	peer->introduce_us = now_us;
-	for (uint32_t i = 0, at = tapi_core_chance(core, n); i < n && asked < ASKED_PEERS; i++) {
+	for (uint32_t i = 0, at = tapi_core_random_below(core, n); i < n && asked < ASKED_PEERS;
+		i++) {
 		struct tapi_peer *other = core->reachable[(at + i) % n];
 
 		if (other == peer)

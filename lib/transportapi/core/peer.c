@@ -136,7 +136,7 @@ struct tapi_peer *tapi_peer_get(struct tapi_core *core, const struct tapi_peer_i
 	tapi_bucket_init(&peer->out, core->settings.out_rate,
 		burst_of(core, core->settings.out_rate), now_us);
 	peer->flush_us = TAPI_NEVER;
-	peer->fragment_id = tapi_core_chance(core, UINT32_MAX);
+	peer->fragment_id = tapi_core_random_below(core, UINT32_MAX);
 	tapi_quota_again(peer);
 	return peer;
 }

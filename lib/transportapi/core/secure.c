@@ -157,8 +157,8 @@ static void send_again(struct tapi_peer *peer, uint64_t now_us)
 			tapi_core_crc(message, TAPI_INITIATE_BYTES));
 	}
 	wait_us <<= secure->tries < AGAIN_DOUBLED ? secure->tries : AGAIN_DOUBLED;
-	wait_us +=
-		tapi_core_chance(peer->core, (uint32_t)(wait_us / 4 / 1000) + 1) * UINT64_C(1000);
+	wait_us += tapi_core_random_below(peer->core, (uint32_t)(wait_us / 4 / 1000) + 1) *
+		   UINT64_C(1000);
 	secure->tries++;
 	secure->wrong = 0;
 	secure->sent_us = now_us;
@@ -191,7 +191,7 @@ static void begin(struct tapi_peer *peer, uint64_t now_us)
 	secure->tries = 0;
 	peer->ask = false;
 	if (tapi_secure_initiate(secure->begun, &core->identity, &core->secure_static,
-		    peer->public_key, ephemeral, tapi_core_chance(core, 0x7fffffff) + 1,
+		    peer->public_key, ephemeral, tapi_core_random_below(core, 0x7fffffff) + 1,
 		    tapi_secure_stamp(core)) == TAPI_OK) {
 		core->counters.secure_begun++;
 		send_again(peer, now_us);

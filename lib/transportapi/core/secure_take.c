@@ -162,7 +162,7 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 		return;
 	}
 	tapi_core_random(core, ephemeral, sizeof(ephemeral));
-	if (tapi_secure_respond(&heard, ephemeral, tapi_core_chance(core, 0x7fffffff) + 1,
+	if (tapi_secure_respond(&heard, ephemeral, tapi_core_random_below(core, 0x7fffffff) + 1,
 		    secure->answer, keys) == TAPI_OK) {
 		tapi_secure_learn_key(peer, heard.public_key);
 		secure->stamp = heard.stamp;

@@ -32,7 +32,7 @@ uint64_t tapi_backoff(struct tapi_core *core, unsigned failures)
 		wait_us = core->settings.retry_max_us;
 	// Within a quarter of it either way: those that failed together do not come back together.
 	return wait_us - wait_us / 4 +
-	       tapi_core_chance(core, (uint32_t)(wait_us / 2 / 1000) + 1) * UINT64_C(1000);
+	       tapi_core_random_below(core, (uint32_t)(wait_us / 2 / 1000) + 1) * UINT64_C(1000);
 }
 
 // Those of the transport that carries it come first: the answer may need one.

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "classify/chance.h"
+#include "classify/randomness.h"
 #include "lib/classify/classify_rig.h"
 #include "classify/proto/bittorrent/mse.h"
 
@@ -219,8 +219,8 @@ static void structure_is_not_chance(void **state)
 		assert_false(mse_is_flight(bytes, 400));
 	}
 	assert_false(mse_is_flight(fill(bytes, 95), 95));
-	assert_false(chance_looks_random(bytes, 0));
-	assert_true(chance_is_framed(bytes, 3));
+	assert_false(randomness_looks_random(bytes, 0));
+	assert_true(randomness_is_framed(bytes, 3));
 }
 
 // Three flights of chance, lengths 1..1460, have the shape as often as their lengths say, and never

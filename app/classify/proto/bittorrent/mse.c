@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recognizes the encrypted handshake of BitTorrent by the lengths and order of its messages.
 #include "classify/proto/bittorrent/mse.h"
-#include "classify/chance.h"
+#include "classify/randomness.h"
 
 bool mse_is_flight(const uint8_t *bytes, uint32_t length)
 {
 	return length >= MSE_KEY_BYTES && length <= MSE_KEY_BYTES + MSE_PAD_MAX &&
-	       chance_looks_random(bytes, length) && !chance_is_framed(bytes, length);
+	       randomness_looks_random(bytes, length) && !randomness_is_framed(bytes, length);
 }
 
 bool mse_begins(const uint8_t *bytes, uint32_t length)
 {
-	return length >= MSE_KEY_BYTES && chance_looks_random(bytes, MSE_KEY_BYTES) &&
-	       !chance_is_framed(bytes, length);
+	return length >= MSE_KEY_BYTES && randomness_looks_random(bytes, MSE_KEY_BYTES) &&
+	       !randomness_is_framed(bytes, length);
 }
 
 // Both first flights are as long as eMule's: padding of MSE is that in one of a thousand.
@@ -55,7 +55,7 @@ enum verify mse_shape(const struct probe *probe, uint32_t *word)
 		*word = DEAD;
 		return VERIFY_NO;
 	}
-	return third >= MSE_THIRD_BYTES && chance_looks_random(probe->bytes + *word, third)
+	return third >= MSE_THIRD_BYTES && randomness_looks_random(probe->bytes + *word, third)
 		       ? VERIFY_PARTIAL
 		       : VERIFY_MORE;
 }
@@ -75,15 +75,15 @@ enum verify mse_emule_shape(const struct probe *probe, uint32_t *word)
 		return VERIFY_NO;
 	if (of_server) {
 		bool good = emule_sizes(probe->peer_length, 103) && !is_marker(probe->peer[0]) &&
-			    chance_looks_random(probe->peer + 1, probe->peer_length - 1);
+			    randomness_looks_random(probe->peer + 1, probe->peer_length - 1);
 
 		return answers(probe, word, good) ? VERIFY_MORE : VERIFY_NO;
 	}
 	if (!*word || probe->length < *word + MSE_EMULE_THIRD)
 		return VERIFY_NO;
 	bool good = emule_sizes(*word, probe->peer_length) &&
-		    chance_looks_random(probe->peer, probe->peer_length) &&
-		    chance_looks_random(probe->bytes + *word, probe->length - *word);
+		    randomness_looks_random(probe->peer, probe->peer_length) &&
+		    randomness_looks_random(probe->bytes + *word, probe->length - *word);
 
 	*word = good ? *word : DEAD;
 	return good ? VERIFY_PARTIAL : VERIFY_NO;

@@ -2,7 +2,7 @@
 // Recognizes obfuscated connections of eMule by the lengths of their handshake.
 #include "classify/proto/edonkey/shape.h"
 #include <netinet/in.h>
-#include "classify/chance.h"
+#include "classify/randomness.h"
 #include "classify/proto/bittorrent/mse.h"
 #include "classify/text.h"
 
@@ -46,7 +46,7 @@ static bool short_looks_random(const uint8_t *bytes, uint32_t length)
 static bool looks_random(const uint8_t *bytes, uint32_t length)
 {
 	return length < CHANCE_MIN_BYTES ? short_looks_random(bytes, length)
-					 : chance_looks_random(bytes, length);
+					 : randomness_looks_random(bytes, length);
 }
 
 static bool is_client_first(const uint8_t *bytes, uint32_t length)
@@ -64,7 +64,7 @@ static bool is_client_second(const uint8_t *bytes, uint32_t length, uint32_t fir
 static bool is_client_hello(const uint8_t *bytes, uint32_t length)
 {
 	return length >= CLIENT_HELLO_MIN && length <= CLIENT_HELLO_MAX &&
-	       chance_looks_random(bytes, length);
+	       randomness_looks_random(bytes, length);
 }
 
 static bool client_answers(const struct probe *probe, uint32_t *word)
@@ -87,7 +87,7 @@ static bool client_answers(const struct probe *probe, uint32_t *word)
 		return false;
 	}
 	return probe->length >= word[WORD_SECOND] + CLIENT_ANSWER_MIN &&
-	       chance_looks_random(probe->bytes + word[WORD_SECOND], CLIENT_ANSWER_MIN);
+	       randomness_looks_random(probe->bytes + word[WORD_SECOND], CLIENT_ANSWER_MIN);
 }
 
 enum verify edonkey_shape(const struct probe *probe)

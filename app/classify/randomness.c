@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts values, runs and zeros to tell random bytes from bytes with a structure.
-#include "classify/chance.h"
+#include "classify/randomness.h"
 #include "classify/octets.h"
 
 // Chi-square of 16 classes, 15 degrees of freedom: 1 in 10,000 random samples is above.
@@ -16,7 +16,7 @@ static bool spreads(const uint16_t count[16], uint32_t length)
 	return 16 * sum <= (CHI_SQUARE_MAX + length) * length;
 }
 
-bool chance_looks_random(const uint8_t *bytes, uint32_t length)
+bool randomness_looks_random(const uint8_t *bytes, uint32_t length)
 {
 	uint16_t high[16] = {0}, low[16] = {0}, steps[16] = {0};
 	uint32_t ones = 0, zeros = 0, repeats = 0, text = 0;
@@ -51,7 +51,7 @@ static bool is_length(uint32_t number, uint32_t length)
 	return number <= length && length - number <= 8;
 }
 
-bool chance_is_framed(const uint8_t *bytes, uint32_t length)
+bool randomness_is_framed(const uint8_t *bytes, uint32_t length)
 {
 	if (length < 4)
 		return true;
