@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include "control/stats/hearts.h"
+#include "control/stats/watchdog.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
@@ -27,7 +27,7 @@ struct control {
 	unsigned n_events;
 	struct event *grace; // polls reload_step while a grace period runs
 	int signal;          // that ended the loop
-	struct hearts hearts;
+	struct watchdog watchdog;
 };
 
 static void drain(evutil_socket_t fd, short what, void *ctx)
@@ -79,7 +79,7 @@ static void watch(evutil_socket_t fd, short what, void *ctx)
 {
 	struct control *control = ctx;
 	uint64_t now_ns = control->context->now_ns();
-	bool healthy = hearts_watch(&control->hearts, now_ns);
+	bool healthy = watchdog_check(&control->watchdog, now_ns);
 
 	(void)fd;
 	(void)what;
@@ -186,7 +186,7 @@ static int add_all(struct control *control)
 	if (rc == 0)
 		rc = add_timer(control, FLUSH_MS, flush);
 	if (rc == 0)
-		rc = add_timer(control, HEARTS_WATCH_MS, watch);
+		rc = add_timer(control, WATCHDOG_CHECK_MS, watch);
 	if (rc == 0 && stats_ms && control->context->sink)
 		rc = add_timer(
 			control, stats_ms < UINT32_MAX ? (unsigned)stats_ms : UINT32_MAX, stats);
@@ -227,7 +227,7 @@ int control_run(struct control_context *context, const struct control_options *o
 	if (context->sink)
 		sink_set_start(context->sink, context->started_ns);
 	sigaction(SIGPIPE, &ignore, &old_pipe); // a reader of events or a client that went away
-	hearts_start(&control->hearts, context, &options->stall);
+	watchdog_start(&control->watchdog, context, &options->stall);
 	if (reload_fd(context->reload) < 0 && reload_start(context->reload) < 0)
 		log_warning(
 			"policy: %s: nothing else is done while one is loaded", strerror(errno));

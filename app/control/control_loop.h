@@ -16,7 +16,7 @@
 #define SLUICE_CONTROL_LOOP_H
 
 #include "control/ctl/socket.h"
-#include "control/stats/hearts.h"
+#include "control/stats/watchdog.h"
 
 struct control_options {
 	uint32_t stats_interval_s; // EVE stats record; 0: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a heart that rests is told, to whom, and what is done about it; with the test's clock.
-#include "control/stats/hearts.h"
+#include "control/stats/watchdog.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "pipeline/bypass.h"
 #include "lib/control/eve_lines.h"
 
-#define LOOK_NS (HEARTS_WATCH_MS * NS_PER_MS)
+#define LOOK_NS (WATCHDOG_CHECK_MS * NS_PER_MS)
 
 static uint64_t clock_ns = T0;
 
@@ -26,7 +26,7 @@ static uint64_t now(void)
 struct world {
 	struct control_context context;
 	struct stall_options options;
-	struct hearts hearts;
+	struct watchdog watchdog;
 	struct standby {
 		bool can, has;
 		unsigned asked;
@@ -79,7 +79,7 @@ static void world_new(struct world *w, bool open)
 		0);
 	w->options = (struct stall_options){
 		.after_ms = 500, .fail_open = open, .take = take, .has = has, .ctx = &w->standby};
-	hearts_start(&w->hearts, &w->context, &w->options);
+	watchdog_start(&w->watchdog, &w->context, &w->options);
 }
 
 static json_t *world_free(struct world *w)
@@ -102,7 +102,7 @@ static bool look(struct world *w, uint64_t ns)
 	for (unsigned i = 0; i < 2; i++)
 		if (w->beats[i])
 			w->context.dp->lcores[i]->stats.heartbeat_ns = clock_ns - 1;
-	return hearts_watch(&w->hearts, clock_ns);
+	return watchdog_check(&w->watchdog, clock_ns);
 }
 
 // Looks until told; how long the heart had rested, ms.

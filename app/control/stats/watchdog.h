@@ -7,12 +7,12 @@
 //
 // Only time during which the control core itself was awake counts: after a pause of the whole
 // machine, or of this thread, lcores have a while to beat first.
-#ifndef SLUICE_HEARTS_H
-#define SLUICE_HEARTS_H
+#ifndef SLUICE_WATCHDOG_H
+#define SLUICE_WATCHDOG_H
 
 #include "control/ctl/socket.h"
 
-#define HEARTS_WATCH_MS 100 // how often hearts_watch is to be called
+#define WATCHDOG_CHECK_MS 100 // how often watchdog_check is to be called
 
 struct stall_options {
 	uint32_t after_ms; // 0: 500
@@ -24,7 +24,7 @@ struct stall_options {
 	void *ctx;
 };
 
-struct heart { // one data lcore's
+struct heartbeat { // one data lcore's
 	uint64_t beat_ns;
 	uint64_t changed_ns; // by our clock: the last time that it was seen to beat
 	uint64_t rested_ns;  // while we were awake
@@ -34,16 +34,16 @@ struct heart { // one data lcore's
 	uint64_t bypassed_pkts, bypassed_bytes, rx_missed;
 };
 
-struct hearts { // the caller's memory
+struct watchdog { // the caller's memory
 	struct control_context *context;
 	const struct stall_options *options;
 	uint64_t watched_ns;
-	struct heart hearts[LCORES_MAX];
+	struct heartbeat watchdog[LCORES_MAX];
 };
 
-void hearts_start(struct hearts *hearts, struct control_context *context,
+void watchdog_start(struct watchdog *watchdog, struct control_context *context,
 	const struct stall_options *options);
 // False while a data lcore stands still, or is being forwarded for.
-bool hearts_watch(struct hearts *hearts, uint64_t now_ns);
+bool watchdog_check(struct watchdog *watchdog, uint64_t now_ns);
 
 #endif
