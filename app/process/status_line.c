@@ -25,21 +25,22 @@ void status_amount(uint64_t value, char *out, size_t out_len)
 		snprintf(out, out_len, "%" PRIu64 " ", value);
 }
 
-static size_t put_troubles(struct status_line *line, const uint64_t values[TROUBLES_MAX],
-	uint64_t now_ns, char *out, size_t out_len)
+static size_t put_alarm_counters(struct status_line *line,
+	const uint64_t values[ALARM_COUNTERS_MAX], uint64_t now_ns, char *out, size_t out_len)
 {
 	size_t used = 0;
 
-	for (unsigned i = 0; i < TROUBLES_MAX; i++) {
+	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++) {
 		if (values[i] > line->troubles[i])
 			line->grew_ns[i] = now_ns;
 		line->troubles[i] = values[i];
-		bool told = trouble_stands(i) ? values[i] != 0
-					      : line->grew_ns[i] && now_ns - line->grew_ns[i] <
-									    STATUS_MEMORY_NS;
+		bool told =
+			alarm_counter_is_state(i)
+				? values[i] != 0
+				: line->grew_ns[i] && now_ns - line->grew_ns[i] < STATUS_MEMORY_NS;
 		if (told && used < out_len)
 			used += (size_t)snprintf(out + used, out_len - used, "%s%s",
-				used ? ", " : "; look into: ", trouble_word(i));
+				used ? ", " : "; look into: ", alarm_counter_word(i));
 	}
 	return used;
 }
@@ -48,11 +49,11 @@ void status_line_render(struct status_line *line, const struct control_context *
 	uint64_t generation, uint64_t now_ns, char *out, size_t out_len)
 {
 	char rate[80] = "", pkts[16], bits[16], watch[512] = "";
-	uint64_t values[TROUBLES_MAX];
+	uint64_t values[ALARM_COUNTERS_MAX];
 	struct stats sum;
 
 	stats_sum(context->dp, &sum, NULL);
-	troubles_read(context, values);
+	alarm_counters_read(context, values);
 	if (line->now_ns && now_ns > line->now_ns) {
 		double seconds = (double)(now_ns - line->now_ns) / (double)NS_PER_S;
 		status_amount((uint64_t)((double)(sum.received_pkts - line->pkts) / seconds), pkts,
@@ -64,7 +65,7 @@ void status_line_render(struct status_line *line, const struct control_context *
 	line->now_ns = now_ns;
 	line->pkts = sum.received_pkts;
 	line->bytes = sum.received_bytes;
-	put_troubles(line, values, now_ns, watch, sizeof(watch));
+	put_alarm_counters(line, values, now_ns, watch, sizeof(watch));
 	snprintf(out, out_len, "%s%" PRIu64 " flows; policy generation %" PRIu64 "%s", rate,
 		sum.flows_active + sum.embryos_active, generation, watch);
 }

@@ -4,7 +4,7 @@
 #ifndef SLUICE_STATUS_LINE_H
 #define SLUICE_STATUS_LINE_H
 
-#include "control/stats/troubles.h"
+#include "control/stats/alarm_counters.h"
 
 #define STATUS_MEMORY_NS (60 * NS_PER_S) // how long a counter that grew is named
 
@@ -12,8 +12,8 @@ struct status_line { // zeroed before the first call
 	uint64_t now_ns;
 	uint64_t pkts;
 	uint64_t bytes;
-	uint64_t troubles[TROUBLES_MAX]; // values at the last call
-	uint64_t grew_ns[TROUBLES_MAX];  // 0: never
+	uint64_t troubles[ALARM_COUNTERS_MAX]; // values at the last call
+	uint64_t grew_ns[ALARM_COUNTERS_MAX];  // 0: never
 };
 
 // "1.2 Mpps, 9.8 Gbit/s received; 120000 flows; policy generation 3; look into: flows_evicted".

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "control/policy/app_names.h"
-#include "control/stats/attention.h"
+#include "control/stats/alarms.h"
 #include "control/event/eve.h"
 #include "control/http/site.h"
 #include "control/stats/pulse.h"
@@ -332,7 +332,7 @@ int api_health(const struct http_site *site, struct text *out)
 	struct stats sum;
 
 	stats_sum(context->dp, &sum, &ledger);
-	put_json(&root, "attention", attention_json(site->pulse));
+	put_json(&root, "attention", alarms_json(site->pulse));
 	put_lcores(&root, site);
 	put_ports(&root, site);
 	put_pools(&root, context->dp);

@@ -116,10 +116,10 @@ static void sample_lcores(struct pulse *pulse, uint64_t elapsed_ns)
 
 static void sample_watches(struct pulse *pulse, uint64_t now_ns)
 {
-	uint64_t values[TROUBLES_MAX];
+	uint64_t values[ALARM_COUNTERS_MAX];
 
-	troubles_read(pulse->context, values);
-	for (unsigned i = 0; i < TROUBLES_MAX; i++)
+	alarm_counters_read(pulse->context, values);
+	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++)
 		watch(pulse, &pulse->watches[i], values[i], now_ns);
 }
 

@@ -5,7 +5,7 @@
 #ifndef SLUICE_PULSE_H
 #define SLUICE_PULSE_H
 
-#include "control/stats/troubles.h"
+#include "control/stats/alarm_counters.h"
 
 #define PULSE_SAMPLES  300 // seconds
 #define PULSE_LATELY_S 60
@@ -41,7 +41,7 @@ struct pulse {
 	uint64_t lcore_pkts_s[LCORES_MAX];
 	struct port_counters ports[PORTS_MAX];
 	struct pulse_watch missed[PORTS_MAX], nombuf[PORTS_MAX], port_errors[PORTS_MAX];
-	struct pulse_watch watches[TROUBLES_MAX];
+	struct pulse_watch watches[ALARM_COUNTERS_MAX];
 	unsigned unbalanced_s; // seconds in a row without traffic that the ledger did not close
 	uint64_t dropped;      // at the last sample
 };

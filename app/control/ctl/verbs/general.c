@@ -8,7 +8,7 @@
 #include "control/ctl/selection.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
-#include "control/stats/troubles.h"
+#include "control/stats/alarm_counters.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 
@@ -40,7 +40,7 @@ void cmd_stats(struct request *request, json_t *arguments)
 {
 	const struct control_context *context = request->context;
 	json_t *message, *policy, *events, *look_into;
-	uint64_t troubles[TROUBLES_MAX];
+	uint64_t troubles[ALARM_COUNTERS_MAX];
 
 	if (json_object_size(arguments)) {
 		request_fail_arguments(request, "none expected");
@@ -79,10 +79,10 @@ void cmd_stats(struct request *request, json_t *arguments)
 		put_json(&message, "state", state);
 	}
 	look_into = json_object();
-	troubles_read(context, troubles);
-	for (unsigned i = 0; i < TROUBLES_MAX; i++)
+	alarm_counters_read(context, troubles);
+	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++)
 		if (troubles[i])
-			put_number(&look_into, trouble_word(i), troubles[i]);
+			put_number(&look_into, alarm_counter_word(i), troubles[i]);
 	put_json(&message, "look_into", look_into);
 	put_number(&message, "now_ns", context->now_ns());
 	request_ok(request, message);

@@ -2,13 +2,13 @@
 // What an operator should look into when it grows: one list for `sluicectl stats`, the live page
 // and the service manager's STATUS=, so that they never disagree. What each means:
 // docs/operating.md, Alarms. Control core only.
-#ifndef SLUICE_TROUBLES_H
-#define SLUICE_TROUBLES_H
+#ifndef SLUICE_ALARM_COUNTERS_H
+#define SLUICE_ALARM_COUNTERS_H
 
 #include "control/ctl/socket.h"
 
 // X(symbol, word): in the order in which they are told.
-#define TROUBLES(X)                                     \
+#define ALARM_COUNTERS(X)                               \
 	X(PORTS_DOWN, "ports_down") /* for now */       \
 	X(LCORE_STALLS, "lcore_stalls")                 \
 	X(BYPASSED_PKTS, "bypassed_pkts")               \
@@ -36,17 +36,18 @@
 	X(STATE_STUCK, "state_stuck")   /* the same */  \
 	X(IMPAIRED, "impaired_pkts")    /* on purpose; but it must not be forgotten */
 
-enum trouble {
-#define X(symbol, word) TROUBLE_##symbol,
-	TROUBLES(X)
+enum alarm_counter {
+#define X(symbol, word) ALARM_COUNTER_##symbol,
+	ALARM_COUNTERS(X)
 #undef X
-		TROUBLES_MAX
+		ALARM_COUNTERS_MAX
 };
 
 // Values since the start. `reload` and `sink` of the context may be NULL.
-void troubles_read(const struct control_context *context, uint64_t values[TROUBLES_MAX]);
-const char *trouble_word(enum trouble trouble);
+void alarm_counters_read(
+	const struct control_context *context, uint64_t values[ALARM_COUNTERS_MAX]);
+const char *alarm_counter_word(enum alarm_counter alarm_counter);
 // Its value is how it stands, not a count: it is told while it is not 0, and not after that.
-bool trouble_stands(enum trouble trouble);
+bool alarm_counter_is_state(enum alarm_counter alarm_counter);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the list of what an operator should look into, from counters and rates.
-#include "control/stats/attention.h"
+#include "control/stats/alarms.h"
 
 #include <inttypes.h>
 #include <rte_mempool.h>
@@ -186,64 +186,66 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 		enum level level;
 		const char *what, *advice;
 	} rows[] = {
-		[TROUBLE_PORTS_DOWN] = {.what = NULL}, // told port by port
-		[TROUBLE_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
+		[ALARM_COUNTER_PORTS_DOWN] = {.what = NULL}, // told port by port
+		[ALARM_COUNTER_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
 			"does something else run on its CPU? The log names it"},
-		[TROUBLE_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
+		[ALARM_COUNTER_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
 			"a data lcore stood still (stall.policy open)"},
 		// Told port by port: rx_missed, rx_nombuf.
-		[TROUBLE_TX_FULL] = {LEVEL_WARNING, "packets were not taken by a port",
+		[ALARM_COUNTER_TX_FULL] = {LEVEL_WARNING, "packets were not taken by a port",
 			"it is slower than what comes in"},
-		[TROUBLE_HANDOFF_FULL] = {LEVEL_WARNING, "packets were lost between data lcores",
-			"one of them is too slow"},
-		[TROUBLE_FLOW_TABLE_FULL] = {LEVEL_ERROR, "packets found no room in a flow table",
+		[ALARM_COUNTER_HANDOFF_FULL] = {LEVEL_WARNING,
+			"packets were lost between data lcores", "one of them is too slow"},
+		[ALARM_COUNTER_FLOW_TABLE_FULL] = {LEVEL_ERROR,
+			"packets found no room in a flow table",
 			"raise limits.flows and limits.embryos"},
-		[TROUBLE_FLOWS_EVICTED] = {LEVEL_WARNING, "flows had to make room for others",
+		[ALARM_COUNTER_FLOWS_EVICTED] = {LEVEL_WARNING, "flows had to make room for others",
 			"a flood, or limits.flows is too small"},
-		[TROUBLE_EMERGENCY_ENTERED] = {LEVEL_WARNING,
+		[ALARM_COUNTER_EMERGENCY_ENTERED] = {LEVEL_WARNING,
 			"times a flow table was more than 90 % full",
 			"a flood, or limits.flows and limits.embryos are too small"},
-		[TROUBLE_CLASSIFY_NOMEM] = {LEVEL_WARNING,
+		[ALARM_COUNTER_CLASSIFY_NOMEM] = {LEVEL_WARNING,
 			"packets found no free state of the classifier",
 			"raise limits.classifying"},
-		[TROUBLE_TCP_MEMORY_DROPS] = {LEVEL_WARNING,
+		[ALARM_COUNTER_TCP_MEMORY_DROPS] = {LEVEL_WARNING,
 			"segments were dropped, for want of memory for their copies",
 			"raise reassembly.memory_mb; many holes in many flows are an attack"},
-		[TROUBLE_TCP_HALF_LIMIT_DROPS] = {LEVEL_WARNING,
+		[ALARM_COUNTER_TCP_HALF_LIMIT_DROPS] = {LEVEL_WARNING,
 			"segments were dropped, because their connection kept too much",
 			"raise reassembly.half_kb; on purpose, it is an attack"},
-		[TROUBLE_TCP_HELD_LIMIT_DROPS] = {LEVEL_WARNING,
+		[ALARM_COUNTER_TCP_HELD_LIMIT_DROPS] = {LEVEL_WARNING,
 			"segments were dropped, because too many were held",
 			"what they wait for takes too long, or raise reassembly.held, half_held"},
-		[TROUBLE_TCP_NOT_TRACKED] = {LEVEL_WARNING,
+		[ALARM_COUNTER_TCP_NOT_TRACKED] = {LEVEL_WARNING,
 			"times a TCP flow found no room to be inspected",
 			"raise reassembly.tracked"},
-		[TROUBLE_FLOWS_LAW_WAIVED] = {LEVEL_ERROR, "flows passed uninspected bytes",
+		[ALARM_COUNTER_FLOWS_LAW_WAIVED] = {LEVEL_ERROR, "flows passed uninspected bytes",
 			"for want of room, as over_limit of the policy says; their events say why"},
-		[TROUBLE_MAKE_NOMEM] = {LEVEL_WARNING,
+		[ALARM_COUNTER_MAKE_NOMEM] = {LEVEL_WARNING,
 			"resets could not be made for want of packet buffers",
 			"raise memory.mbufs"},
-		[TROUBLE_RESETS_IMPOSSIBLE] = {LEVEL_NOTE, "blocked flows were dropped, not reset",
+		[ALARM_COUNTER_RESETS_IMPOSSIBLE] = {LEVEL_NOTE,
+			"blocked flows were dropped, not reset",
 			"no reset could be built from what had been seen of them"},
-		[TROUBLE_BAD_CHECKSUM_PKTS] = {LEVEL_WARNING,
+		[ALARM_COUNTER_BAD_CHECKSUM_PKTS] = {LEVEL_WARNING,
 			"packets had a bad checksum and were not inspected",
 			"all of one host: its offloads"},
-		[TROUBLE_HINTS_LOST] = {LEVEL_WARNING,
+		[ALARM_COUNTER_HINTS_LOST] = {LEVEL_WARNING,
 			"words between data lcores about blocked peers were lost",
 			"a reconnection may pass; one of them is too slow"},
-		[TROUBLE_EVENTS_LOST] = {LEVEL_WARNING, "events were lost",
+		[ALARM_COUNTER_EVENTS_LOST] = {LEVEL_WARNING, "events were lost",
 			"the control core is too slow for them; are drop_events needed?"},
-		[TROUBLE_EVENTS_FAILED] = {LEVEL_ERROR, "events could not be written",
+		[ALARM_COUNTER_EVENTS_FAILED] = {LEVEL_ERROR, "events could not be written",
 			"is the disk of paths.events full?"},
-		[TROUBLE_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
+		[ALARM_COUNTER_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
 			"the old policy stays in force; sluicectl policy check says why"},
-		[TROUBLE_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files
-		[TROUBLE_STATE_STUCK] = {.what = NULL},  // the same
-		[TROUBLE_IMPAIRED] = {.what = NULL},     // told by look_at_impairment
+		[ALARM_COUNTER_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files
+		[ALARM_COUNTER_STATE_STUCK] = {.what = NULL},  // the same
+		[ALARM_COUNTER_IMPAIRED] = {.what = NULL},     // told by look_at_impairment
 	};
 
-	static_assert(sizeof rows / sizeof rows[0] == TROUBLES_MAX, "each has a row");
-	for (unsigned i = 0; i < TROUBLES_MAX; i++) {
+	static_assert(sizeof rows / sizeof rows[0] == ALARM_COUNTERS_MAX, "each has a row");
+	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++) {
 		uint64_t lately = pulse_lately(pulse, &pulse->watches[i]);
 
 		if (lately && rows[i].what)
@@ -300,7 +302,7 @@ static void look_at_policy(struct list *list, const struct pulse *pulse)
 		say(list, LEVEL_NOTE, "The policy in force blocks nothing.");
 }
 
-json_t *attention_json(const struct pulse *pulse)
+json_t *alarms_json(const struct pulse *pulse)
 {
 	struct list list;
 	struct ledger ledger;
