@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "control/stats/pulse.h"
+#include "control/stats/rates.h"
 #include "control/stats/sum.h"
 
 static void put_apps(FILE *out, const struct dataplane *dp, const struct app_names *apps)
@@ -12,7 +12,7 @@ static void put_apps(FILE *out, const struct dataplane *dp, const struct app_nam
 	bool told = false;
 
 	for (unsigned app = 0; app < APPS_MAX; app++) {
-		const struct app_usage usage = pulse_app(dp, app);
+		const struct app_usage usage = rates_app(dp, app);
 		const struct app_proto *proto = app_names_get(apps, (uint16_t)app);
 		uint64_t pkts = usage.pkts[0] + usage.pkts[1];
 

@@ -13,7 +13,7 @@
 #include "control/stats/alarms.h"
 #include "control/event/eve.h"
 #include "control/http/site.h"
-#include "control/stats/pulse.h"
+#include "control/stats/rates.h"
 #include "control/event/recent.h"
 #include "control/ctl/selection.h"
 #include "control/stats/sum.h"
@@ -46,27 +46,27 @@ json_t *api_begin(const struct http_site *site)
 
 enum curve { CURVE_BITS_IN, CURVE_BITS_OUT, CURVE_PKTS_IN, CURVE_PKTS_OUT, CURVE_DROPPED };
 
-static uint64_t point(const struct pulse_sample *sample, enum curve curve)
+static uint64_t point(const struct rates_sample *sample, enum curve curve)
 {
 	switch (curve) {
-	case CURVE_BITS_IN: return sample->bytes[PULSE_IN] * 8;
-	case CURVE_BITS_OUT: return sample->bytes[PULSE_OUT] * 8;
-	case CURVE_PKTS_IN: return sample->pkts[PULSE_IN];
-	case CURVE_PKTS_OUT: return sample->pkts[PULSE_OUT];
+	case CURVE_BITS_IN: return sample->bytes[RATES_IN] * 8;
+	case CURVE_BITS_OUT: return sample->bytes[RATES_OUT] * 8;
+	case CURVE_PKTS_IN: return sample->pkts[RATES_IN];
+	case CURVE_PKTS_OUT: return sample->pkts[RATES_OUT];
 	case CURVE_DROPPED: break;
 	}
 	return sample->dropped_pkts;
 }
 
-static void put_curve(json_t **parent, const char *key, const struct pulse *pulse, enum curve curve)
+static void put_curve(json_t **parent, const char *key, const struct rates *rates, enum curve curve)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < pulse->n; i++) { // oldest first
-		unsigned at = (pulse->next + PULSE_SAMPLES - pulse->n + i) % PULSE_SAMPLES;
+	for (unsigned i = 0; i < rates->n; i++) { // oldest first
+		unsigned at = (rates->next + RATES_SAMPLES - rates->n + i) % RATES_SAMPLES;
 
 		json_array_append_new(
-			array, json_integer((json_int_t)point(&pulse->samples[at], curve)));
+			array, json_integer((json_int_t)point(&rates->samples[at], curve)));
 	}
 	put_json(parent, key, array);
 }
@@ -107,13 +107,13 @@ int api_summary(const struct http_site *site, struct text *out)
 	put_number(&root, "received_pkts", sum.received_pkts);
 	put_number(&root, "received_bytes", sum.received_bytes);
 	put_number(&root, "sent_pkts", sum.sent_pkts);
-	api_put_ms(&history, "end_ms", site->pulse->sampled_ns);
+	api_put_ms(&history, "end_ms", site->rates->sampled_ns);
 	put_number(&history, "step_ms", 1000);
-	put_curve(&history, "in_bits_s", site->pulse, CURVE_BITS_IN);
-	put_curve(&history, "out_bits_s", site->pulse, CURVE_BITS_OUT);
-	put_curve(&history, "in_pkts_s", site->pulse, CURVE_PKTS_IN);
-	put_curve(&history, "out_pkts_s", site->pulse, CURVE_PKTS_OUT);
-	put_curve(&history, "dropped_pkts_s", site->pulse, CURVE_DROPPED);
+	put_curve(&history, "in_bits_s", site->rates, CURVE_BITS_IN);
+	put_curve(&history, "out_bits_s", site->rates, CURVE_BITS_OUT);
+	put_curve(&history, "in_pkts_s", site->rates, CURVE_PKTS_IN);
+	put_curve(&history, "out_pkts_s", site->rates, CURVE_PKTS_OUT);
+	put_curve(&history, "dropped_pkts_s", site->rates, CURVE_DROPPED);
 	put_json(&root, "history", history);
 	return api_finish(root, out);
 }
@@ -136,7 +136,7 @@ int api_apps(const struct http_site *site, struct text *out)
 	json_t *root = api_begin(site), *apps = json_array();
 
 	for (unsigned app = 0; app < APPS_MAX; app++) {
-		struct app_usage usage = pulse_app(context->dp, app);
+		struct app_usage usage = rates_app(context->dp, app);
 		json_t *entry;
 
 		if (!usage.flows && !usage.flows_active && !usage.flows_blocked &&
@@ -150,7 +150,7 @@ int api_apps(const struct http_site *site, struct text *out)
 		put_number(&entry, "bytes_to_server", usage.bytes[HALF_C2S]);
 		put_number(&entry, "bytes_to_client", usage.bytes[HALF_S2C]);
 		put_number(&entry, "pkts", usage.pkts[HALF_C2S] + usage.pkts[HALF_S2C]);
-		put_number(&entry, "bits_s", site->pulse->app_bytes_s[app] * 8);
+		put_number(&entry, "bits_s", site->rates->app_bytes_s[app] * 8);
 		json_array_append_new(apps, entry);
 	}
 	put_json(&root, "apps", apps);
@@ -266,7 +266,7 @@ static void put_lcores(json_t **root, const struct http_site *site)
 		put_number(&entry, "busy_permille",
 			__atomic_load_n(&stats->busy_permille, __ATOMIC_RELAXED));
 		put_number(&entry, "silent_ms", now_ns > beat ? (now_ns - beat) / NS_PER_MS : 0);
-		put_number(&entry, "pkts_s", site->pulse->lcore_pkts_s[i]);
+		put_number(&entry, "pkts_s", site->rates->lcore_pkts_s[i]);
 		put_number(&entry, "flows_active",
 			__atomic_load_n(&stats->flows_active, __ATOMIC_RELAXED));
 		put_number(&entry, "events_lost",
@@ -282,7 +282,7 @@ static void put_ports(json_t **root, const struct http_site *site)
 	json_t *ports = json_array();
 
 	for (unsigned i = 0; i < dp->n_ports; i++) {
-		const struct port_counters *counters = &site->pulse->ports[i];
+		const struct port_counters *counters = &site->rates->ports[i];
 		const struct port *port = &dp->ports[i];
 		json_t *entry;
 
@@ -332,7 +332,7 @@ int api_health(const struct http_site *site, struct text *out)
 	struct stats sum;
 
 	stats_sum(context->dp, &sum, &ledger);
-	put_json(&root, "attention", alarms_json(site->pulse));
+	put_json(&root, "attention", alarms_json(site->rates));
 	put_lcores(&root, site);
 	put_ports(&root, site);
 	put_pools(&root, context->dp);

@@ -7,7 +7,7 @@
 
 #include "control/policy/app_names.h"
 #include "control/http/metrics.h"
-#include "control/stats/pulse.h"
+#include "control/stats/rates.h"
 
 #define NO_APP  "(unknown)"
 #define NO_RULE "(default)"
@@ -33,7 +33,7 @@ static void apps_read(struct apps *apps, const struct control_context *context)
 		if (strlen(label) >= sizeof apps->label[0])
 			continue; // no id is as long
 		strncpy(apps->label[apps->n], label, sizeof apps->label[0]);
-		apps->usage[apps->n++] = pulse_app(context->dp, app);
+		apps->usage[apps->n++] = rates_app(context->dp, app);
 	}
 }
 

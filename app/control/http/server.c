@@ -16,14 +16,14 @@
 #include "config/http_address.h"
 #include "control/http/client.h"
 #include "base/log.h"
-#include "control/stats/pulse.h"
+#include "control/stats/rates.h"
 #include "control/event/recent.h"
 
 #define BACKLOG 64
 
 struct http_server {
 	struct http_site site;
-	struct pulse pulse;
+	struct rates rates;
 	struct recent recent;
 	struct census census;
 	struct inquiries *inquiries; // of the census, and of commands
@@ -174,7 +174,7 @@ static int prepare(struct http_server *server, struct control_context *context,
 	int rc;
 
 	server->pause = evtimer_new(context->base, accept_again, server);
-	if (!server->pause || pulse_start(&server->pulse, context) < 0 ||
+	if (!server->pause || rates_start(&server->rates, context) < 0 ||
 		inquiries_new(context->base, context->dp, context->now_ns, &server->inquiries) <
 			0 ||
 		census_start(&server->census, context, server->inquiries, gateway->http.hosts) < 0)
@@ -209,7 +209,7 @@ int http_server_new(struct control_context *context, const struct gateway *gatew
 		return -ENOMEM;
 	TAILQ_INIT(&server->clients.list);
 	server->site = (struct http_site){.context = context,
-		.pulse = &server->pulse,
+		.rates = &server->rates,
 		.recent = &server->recent,
 		.census = &server->census,
 		.counts = &server->counts};
@@ -266,7 +266,7 @@ void http_server_free(struct http_server *server)
 		evconnlistener_free(server->listener);
 	if (server->pause)
 		event_free(server->pause);
-	pulse_stop(&server->pulse);
+	rates_stop(&server->rates);
 	http_clients_free(&server->clients);
 	census_stop(&server->census);
 	inquiries_free(server->inquiries);

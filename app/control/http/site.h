@@ -21,12 +21,12 @@ struct http_counts { // of the server itself
 };
 
 struct census;
-struct pulse;
+struct rates;
 struct recent;
 
 struct http_site { // borrowed
 	struct control_context *context;
-	const struct pulse *pulse;
+	const struct rates *rates;
 	const struct recent *recent;
 	const struct http_counts *counts;
 	struct census *census;

@@ -39,10 +39,10 @@ static void say(struct list *list, enum level level, const char *format, ...)
 		json_pack("{s:s, s:s}", "level", words[level], "text", text));
 }
 
-static void look_at_lcores(struct list *list, const struct pulse *pulse)
+static void look_at_lcores(struct list *list, const struct rates *rates)
 {
-	const struct dataplane *dp = pulse->context->dp;
-	uint64_t now_ns = pulse->context->now_ns();
+	const struct dataplane *dp = rates->context->dp;
+	uint64_t now_ns = rates->context->now_ns();
 
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		const struct stats *stats = &dp->lcores[i]->stats;
@@ -89,29 +89,29 @@ static void look_at_link(struct list *list, const struct dataplane *dp, const st
 		what ? what : "Look at its cable and at the other end.");
 }
 
-static void look_at_ports(struct list *list, const struct pulse *pulse)
+static void look_at_ports(struct list *list, const struct rates *rates)
 {
-	const struct dataplane *dp = pulse->context->dp;
+	const struct dataplane *dp = rates->context->dp;
 	uint64_t lately;
 
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		const struct port *port = &dp->ports[i];
 
 		look_at_link(list, dp, port);
-		lately = pulse_lately(pulse, &pulse->missed[i]);
+		lately = rates_grown_by(rates, &rates->missed[i]);
 		if (lately)
 			say(list, LEVEL_WARNING,
 				"Port %s lost %" PRIu64
 				" packets in the last minute: its receive ring was full (more data "
 				"lcores, or a larger ports[].rx_desc).",
 				port->name, lately);
-		lately = pulse_lately(pulse, &pulse->nombuf[i]);
+		lately = rates_grown_by(rates, &rates->nombuf[i]);
 		if (lately)
 			say(list, LEVEL_WARNING,
 				"Port %s found no packet buffer %" PRIu64
 				" times in the last minute: raise memory.mbufs.",
 				port->name, lately);
-		lately = pulse_lately(pulse, &pulse->port_errors[i]);
+		lately = rates_grown_by(rates, &rates->port_errors[i]);
 		if (lately)
 			say(list, LEVEL_WARNING,
 				"Port %s had %" PRIu64
@@ -120,9 +120,9 @@ static void look_at_ports(struct list *list, const struct pulse *pulse)
 	}
 }
 
-static void look_at_tables(struct list *list, const struct pulse *pulse, const struct stats *sum)
+static void look_at_tables(struct list *list, const struct rates *rates, const struct stats *sum)
 {
-	const struct dataplane *dp = pulse->context->dp;
+	const struct dataplane *dp = rates->context->dp;
 	uint64_t flows = (uint64_t)dp->limits.flows * dp->n_lcores;
 	uint64_t embryos = (uint64_t)dp->limits.embryos * dp->n_lcores;
 	const struct rte_mempool *last = NULL;
@@ -154,7 +154,7 @@ static void look_at_tables(struct list *list, const struct pulse *pulse, const s
 }
 
 // What reassembly may keep. Beyond it segments are dropped, or pass uninspected, by policy.
-static void look_at_pressure(struct list *list, const struct pulse *pulse)
+static void look_at_pressure(struct list *list, const struct rates *rates)
 {
 	static const struct {
 		const char *what, *advice;
@@ -169,7 +169,7 @@ static void look_at_pressure(struct list *list, const struct pulse *pulse)
 	};
 	struct pressure pressures[PRESSURES_MAX];
 
-	stats_pressure(pulse->context->dp, pressures);
+	stats_pressure(rates->context->dp, pressures);
 	for (unsigned i = 0; i < PRESSURES_MAX; i++) {
 		const struct pressure *one = &pressures[i];
 
@@ -180,7 +180,7 @@ static void look_at_pressure(struct list *list, const struct pulse *pulse)
 	}
 }
 
-static void look_at_watches(struct list *list, const struct pulse *pulse)
+static void look_at_watches(struct list *list, const struct rates *rates)
 {
 	static const struct {
 		enum level level;
@@ -246,7 +246,7 @@ static void look_at_watches(struct list *list, const struct pulse *pulse)
 
 	static_assert(sizeof rows / sizeof rows[0] == ALARM_COUNTERS_MAX, "each has a row");
 	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++) {
-		uint64_t lately = pulse_lately(pulse, &pulse->watches[i]);
+		uint64_t lately = rates_grown_by(rates, &rates->watches[i]);
 
 		if (lately && rows[i].what)
 			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
@@ -292,9 +292,9 @@ static void look_at_impairment(struct list *list, const struct control_context *
 		text);
 }
 
-static void look_at_policy(struct list *list, const struct pulse *pulse)
+static void look_at_policy(struct list *list, const struct rates *rates)
 {
-	const struct policy *policy = reload_policy(pulse->context->reload);
+	const struct policy *policy = reload_policy(rates->context->reload);
 
 	if (policy && policy->mode == MODE_MONITOR)
 		say(list, LEVEL_NOTE, "The whole policy is in monitor mode: nothing is blocked.");
@@ -302,7 +302,7 @@ static void look_at_policy(struct list *list, const struct pulse *pulse)
 		say(list, LEVEL_NOTE, "The policy in force blocks nothing.");
 }
 
-json_t *alarms_json(const struct pulse *pulse)
+json_t *alarms_json(const struct rates *rates)
 {
 	struct list list;
 	struct ledger ledger;
@@ -310,20 +310,20 @@ json_t *alarms_json(const struct pulse *pulse)
 
 	for (unsigned i = 0; i < LEVELS; i++)
 		list.by_level[i] = json_array();
-	stats_sum(pulse->context->dp, &sum, &ledger);
-	look_at_lcores(&list, pulse);
-	look_at_ports(&list, pulse);
-	look_at_tables(&list, pulse, &sum);
-	look_at_pressure(&list, pulse);
-	look_at_watches(&list, pulse);
-	look_at_files(&list, pulse->context);
-	if (pulse->unbalanced_s >= UNBALANCED_S)
+	stats_sum(rates->context->dp, &sum, &ledger);
+	look_at_lcores(&list, rates);
+	look_at_ports(&list, rates);
+	look_at_tables(&list, rates, &sum);
+	look_at_pressure(&list, rates);
+	look_at_watches(&list, rates);
+	look_at_files(&list, rates->context);
+	if (rates->unbalanced_s >= UNBALANCED_S)
 		say(&list, LEVEL_ERROR,
 			"%" PRId64 " packets are not accounted for: please report this, with the "
 			"output of sluicectl stats.",
 			ledger.unaccounted);
-	look_at_impairment(&list, pulse->context);
-	look_at_policy(&list, pulse);
+	look_at_impairment(&list, rates->context);
+	look_at_policy(&list, rates);
 	for (unsigned i = 1; i < LEVELS; i++) {
 		json_array_extend(list.by_level[0], list.by_level[i]);
 		json_decref(list.by_level[i]);
