@@ -9,15 +9,15 @@
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 
-struct tally_key flow_group_number_key(uint32_t number)
+struct group_by_key flow_group_number_key(uint32_t number)
 {
-	struct tally_key key = {0};
+	struct group_by_key key = {0};
 
 	memcpy(key.bytes, &number, sizeof number);
 	return key;
 }
 
-static uint32_t key_number(const struct tally_key *key)
+static uint32_t key_number(const struct group_by_key *key)
 {
 	uint32_t number;
 
@@ -30,11 +30,11 @@ enum half flow_group_inside(const struct flow_record *record)
 	return record->flags & FLOW_C2S_INSIDE ? HALF_C2S : HALF_S2C;
 }
 
-struct tally_key flow_group_key(enum flow_group by, const struct app_names *apps,
+struct group_by_key flow_group_key(enum flow_group by, const struct app_names *apps,
 	const struct flow_record *record, enum half end)
 {
 	const struct app_proto *app;
-	struct tally_key key = {0};
+	struct group_by_key key = {0};
 
 	switch (by) {
 	case FLOW_GROUP_HOST: memcpy(key.bytes, record->ends.address[end], sizeof key.bytes); break;
@@ -71,7 +71,7 @@ static const char *number_text(
 }
 
 void flow_group_put(json_t **parent, const char *name, const struct control_context *context,
-	enum flow_group by, const struct tally_key *key)
+	enum flow_group by, const struct group_by_key *key)
 {
 	const char *text;
 
@@ -83,7 +83,7 @@ void flow_group_put(json_t **parent, const char *name, const struct control_cont
 	put_text(parent, name, text ? text : "?");
 }
 
-void flow_group_put_sums(json_t **parent, const struct tally_row *sums)
+void flow_group_put_sums(json_t **parent, const struct group_by_row *sums)
 {
 	put_number(parent, "flows", sums->flows);
 	put_number(parent, "rate_bytes_s", sums->rate_bytes_s);
@@ -93,7 +93,7 @@ void flow_group_put_sums(json_t **parent, const struct tally_row *sums)
 	put_number(parent, "pkts", sums->pkts);
 }
 
-static uint64_t row_value(enum flow_group_order order, const struct tally_row *row)
+static uint64_t row_value(enum flow_group_order order, const struct group_by_row *row)
 {
 	switch (order) {
 	case FLOW_GROUP_BY_RATE: return row->rate_bytes_s;
@@ -104,15 +104,15 @@ static uint64_t row_value(enum flow_group_order order, const struct tally_row *r
 }
 
 json_t *flow_group_rows(const struct control_context *context, enum flow_group by,
-	enum flow_group_order order, uint32_t limit, const struct tally *tally)
+	enum flow_group_order order, uint32_t limit, const struct group_by *group_by)
 {
 	json_t *rows = json_array(), *row;
 	struct ranking ranking;
 
-	ranking_init(&ranking, limit, sizeof(struct tally_row));
-	for (uint32_t i = 0; i < tally->n; i++) {
-		const struct tally_row *sums = &tally->rows[i];
-		struct tally_row *kept = ranking_offer(&ranking, row_value(order, sums),
+	ranking_init(&ranking, limit, sizeof(struct group_by_row));
+	for (uint32_t i = 0; i < group_by->n; i++) {
+		const struct group_by_row *sums = &group_by->rows[i];
+		struct group_by_row *kept = ranking_offer(&ranking, row_value(order, sums),
 			UINT64_MAX - sums->bytes[HALF_C2S] - sums->bytes[HALF_S2C]);
 
 		if (kept)
@@ -120,17 +120,17 @@ json_t *flow_group_rows(const struct control_context *context, enum flow_group b
 	}
 	ranking_sort(&ranking);
 	for (uint32_t i = 0; i < ranking.n && !ranking.no_memory; i++) {
-		const struct tally_row *sums = ranking_at(&ranking, i);
+		const struct group_by_row *sums = ranking_at(&ranking, i);
 
 		row = json_object();
 		flow_group_put(&row, "key", context, by, &sums->key);
 		flow_group_put_sums(&row, sums);
 		put_item(&rows, row);
 	}
-	if (tally->other.flows) {
+	if (group_by->other.flows) {
 		row = json_object();
 		put_text(&row, "key", "other");
-		flow_group_put_sums(&row, &tally->other);
+		flow_group_put_sums(&row, &group_by->other);
 		put_item(&rows, row);
 	}
 	ranking_free(&ranking);

@@ -56,8 +56,8 @@ struct census_use census_row_use(const struct census_row *row)
 
 // The rows
 
-static uint32_t *slot_of(
-	const struct census_table *table, const struct census *census, const struct tally_key *key)
+static uint32_t *slot_of(const struct census_table *table, const struct census *census,
+	const struct group_by_key *key)
 {
 	uint64_t words[2];
 
@@ -66,8 +66,8 @@ static uint32_t *slot_of(
 			     (table->n_slots - 1)];
 }
 
-static struct census_row *row_find(
-	const struct census_table *table, const struct census *census, const struct tally_key *key)
+static struct census_row *row_find(const struct census_table *table, const struct census *census,
+	const struct group_by_key *key)
 {
 	for (uint32_t at = *slot_of(table, census, key); at; at = table->rows[at - 1].next) {
 		if (memcmp(&table->rows[at - 1].key, key, sizeof *key) == 0)
@@ -76,8 +76,8 @@ static struct census_row *row_find(
 	return NULL;
 }
 
-const struct census_row *census_find(
-	const struct census_table *table, const struct census *census, const struct tally_key *key)
+const struct census_row *census_find(const struct census_table *table, const struct census *census,
+	const struct group_by_key *key)
 {
 	return row_find(table, census, key);
 }
@@ -127,7 +127,7 @@ static uint32_t row_least(struct census_table *table, uint64_t now_ns)
 
 // The row of `key`. NULL: it has none, and none is made of what one end alone has sent.
 static struct census_row *row_of(struct census_table *table, const struct census *census,
-	const struct tally_key *key, bool heard, uint64_t now_ns)
+	const struct group_by_key *key, bool heard, uint64_t now_ns)
 {
 	struct census_row *row = row_find(table, census, key);
 	uint32_t at, *slot;
@@ -259,7 +259,7 @@ void census_add(struct census *census, const struct flow_record *record)
 		.l4_proto = record->l4_proto,
 		.action = record->action,
 		.outbound = host == HALF_C2S};
-	struct tally_key key, user = flow_group_number_key(record->user_uid);
+	struct group_by_key key, user = flow_group_number_key(record->user_uid);
 	struct census_row *row;
 
 	if (is_group(record->ends.address[host]))
@@ -514,7 +514,7 @@ void census_see(void *ctx, const struct event *event)
 	enum half host = of_inside(census, event) ? HALF_C2S : HALF_S2C;
 	bool verdict = event->type == EVENT_ALERT && action_blocks(event->action);
 	bool heard = event->heard != EVENT_UNHEARD;
-	struct tally_key keys[2];
+	struct group_by_key keys[2];
 
 	if ((!verdict && event->type != EVENT_FLOW) || is_group(event->ends.address[host]))
 		return;

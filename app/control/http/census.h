@@ -15,7 +15,7 @@
 #include "control/ctl/socket.h"
 #include "control/ctl/inquiry.h"
 #include "control/event/sink.h"
-#include "control/stats/tally.h"
+#include "control/stats/group_by.h"
 
 #define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others
 #define CENSUS_FLOWS  5  // the fastest of a row
@@ -70,10 +70,10 @@ struct census_block {
 };
 
 struct census_row {
-	struct tally_key key; // address, or uid of a user
-	uint32_t next;        // in its chain: row + 1, or 0
-	uint32_t user_uid;    // of a host; 0: nobody's
-	uint64_t seen_ns;     // last
+	struct group_by_key key; // address, or uid of a user
+	uint32_t next;           // in its chain: row + 1, or 0
+	uint32_t user_uid;       // of a host; 0: nobody's
+	uint64_t seen_ns;        // last
 	uint64_t blocked, monitored;
 	unsigned n_apps;
 	struct census_app apps[CENSUS_APPS];
@@ -121,7 +121,7 @@ void census_publish(struct census *census);
 struct census_use census_app_use(const struct census_app *app);
 struct census_use census_row_live(const struct census_row *row);
 struct census_use census_row_use(const struct census_row *row);
-const struct census_row *census_find(
-	const struct census_table *table, const struct census *census, const struct tally_key *key);
+const struct census_row *census_find(const struct census_table *table, const struct census *census,
+	const struct group_by_key *key);
 
 #endif

@@ -43,10 +43,10 @@ static void stand_free(struct stand *stand)
 	world_free(&stand->world);
 }
 
-static struct tally_key host_key(const char *text)
+static struct group_by_key host_key(const char *text)
 {
 	struct flow_ends ends = fake_ends(text, 1, "192.0.2.1", 1);
-	struct tally_key key;
+	struct group_by_key key;
 
 	memcpy(key.bytes, ends.address[0], sizeof key.bytes);
 	return key;
@@ -54,7 +54,7 @@ static struct tally_key host_key(const char *text)
 
 static const struct census_row *host(struct stand *stand, const char *text)
 {
-	struct tally_key key = host_key(text);
+	struct group_by_key key = host_key(text);
 
 	return census_find(&stand->census.hosts, &stand->census, &key);
 }
@@ -119,7 +119,7 @@ static void what_lives_and_what_has_ended_is_summed(void **state)
 	struct stand stand;
 	struct flow_record live = record("10.0.0.7", 2, 100), inbound = record("10.0.0.7", 1, 5);
 	struct event ended = event(EVENT_FLOW, "10.0.0.7", 2);
-	struct tally_key anna = flow_group_number_key(2);
+	struct group_by_key anna = flow_group_number_key(2);
 	struct census_use use;
 
 	(void)state;

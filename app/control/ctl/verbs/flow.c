@@ -41,8 +41,8 @@ struct flow_list {
 	unsigned sort;
 	unsigned ascending;
 	bool grouped;
-	unsigned group;     // enum flow_group
-	struct tally tally; // of all that match, not only of those that are shown
+	unsigned group;           // enum flow_group
+	struct group_by group_by; // of all that match, not only of those that are shown
 	uint64_t matched;
 	uint64_t seen;
 	uint32_t of_lcore[LCORES_MAX]; // matches so far
@@ -53,7 +53,7 @@ static void list_free(void *state)
 	struct flow_list *list = state;
 
 	ranking_free(&list->ranking);
-	tally_free(&list->tally);
+	group_by_free(&list->group_by);
 	flow_filter_free(&list->filter);
 	free(list);
 }
@@ -74,7 +74,7 @@ static uint64_t value_of(const struct flow_list *list, const struct flow_record 
 	return list->ascending ? UINT64_MAX - value : value;
 }
 
-static struct tally_key group_key(const struct flow_list *list, const struct flow_record *record)
+static struct group_by_key group_key(const struct flow_list *list, const struct flow_record *record)
 {
 	return flow_group_key(
 		(enum flow_group)list->group, list->filter.apps, record, flow_group_inside(record));
@@ -96,9 +96,9 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 			continue;
 		list->matched++;
 		if (list->grouped) {
-			struct tally_key key = group_key(list, record);
+			struct group_by_key key = group_key(list, record);
 
-			tally_add(&list->tally, &key, record);
+			group_by_add(&list->group_by, &key, record);
 		}
 		// Unsorted, lists come in the same order again: lcore by lcore, as they lie.
 		uint64_t tie = list->sort == SORT_NONE
@@ -119,7 +119,7 @@ static json_t *list_item(
 	json_t *item = flow_json(context, record);
 
 	if (list->grouped) {
-		struct tally_key key = group_key(list, record);
+		struct group_by_key key = group_key(list, record);
 
 		flow_group_put(&item, "group", context, (enum flow_group)list->group, &key);
 	}
@@ -136,9 +136,9 @@ static void put_groups(
 
 	put_text(message, "group", group_words[list->group]);
 	put_json(message, "groups",
-		flow_group_rows(
-			context, (enum flow_group)list->group, order, list->limit, &list->tally));
-	put_number(message, "group_keys", list->tally.n);
+		flow_group_rows(context, (enum flow_group)list->group, order, list->limit,
+			&list->group_by));
+	put_number(message, "group_keys", list->group_by.n);
 }
 
 static void list_end(void *ctx, const char *error)
@@ -147,7 +147,7 @@ static void list_end(void *ctx, const char *error)
 	struct flow_list *list = request->state;
 	json_t *message, *flows;
 
-	if (error || list->ranking.no_memory || list->tally.no_memory) {
+	if (error || list->ranking.no_memory || list->group_by.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
@@ -198,7 +198,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 	list->ascending = ascending;
 	list->grouped = argument_given(arguments, "group");
 	list->group = group;
-	list->tally.seed = request->context->dp->limits.parse.seed;
+	list->group_by.seed = request->context->dp->limits.parse.seed;
 	ranking_init(&list->ranking, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;

@@ -22,7 +22,7 @@ static const char *const side_words[] = {"inside", "outside", "both", NULL};
 
 struct top {
 	struct flow_filter filter;
-	struct tally tally;
+	struct group_by group_by;
 	struct ranking flows; // TOP_FLOW: struct flow_record
 	unsigned by, side;
 	unsigned order; // enum flow_group_order
@@ -34,7 +34,7 @@ static void top_free(void *state)
 {
 	struct top *top = state;
 
-	tally_free(&top->tally);
+	group_by_free(&top->group_by);
 	ranking_free(&top->flows);
 	flow_filter_free(&top->filter);
 	free(top);
@@ -47,9 +47,9 @@ static enum flow_group group_of(const struct top *top)
 
 static void add_end(struct top *top, const struct flow_record *record, enum half end)
 {
-	struct tally_key key = flow_group_key(group_of(top), top->filter.apps, record, end);
+	struct group_by_key key = flow_group_key(group_of(top), top->filter.apps, record, end);
 
-	tally_add(&top->tally, &key, record);
+	group_by_add(&top->group_by, &key, record);
 }
 
 static void add_flow(struct top *top, const struct flow_record *record)
@@ -122,7 +122,7 @@ static void top_end(void *ctx, const char *error)
 	bool flows = top->by == TOP_FLOW;
 	json_t *message;
 
-	if (error || top->flows.no_memory || top->tally.no_memory) {
+	if (error || top->flows.no_memory || top->group_by.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
@@ -133,13 +133,13 @@ static void top_end(void *ctx, const char *error)
 		put_text(&message, "side", side_words[top->side]);
 	put_number(&message, "total", top->total);
 	put_number(&message, "matched", top->matched);
-	put_number(&message, "keys", flows ? top->matched : top->tally.n);
-	put_number(&message, "other_flows", top->tally.other.flows);
+	put_number(&message, "keys", flows ? top->matched : top->group_by.n);
+	put_number(&message, "other_flows", top->group_by.other.flows);
 	put_number(&message, "rate_bytes_s", top->rate_bytes_s);
 	put_json(&message, "rows",
 		flows ? rows_of_flows(request->context, top)
 		      : flow_group_rows(request->context, group_of(top),
-				(enum flow_group_order)top->order, top->limit, &top->tally));
+				(enum flow_group_order)top->order, top->limit, &top->group_by));
 	request_ok(request, message);
 }
 
@@ -172,7 +172,7 @@ void cmd_top(struct request *request, json_t *arguments)
 	}
 	read.limit = (uint32_t)limit;
 	*top = read;
-	top->tally.seed = request->context->dp->limits.parse.seed;
+	top->group_by.seed = request->context->dp->limits.parse.seed;
 	ranking_init(&top->flows, top->limit, sizeof(struct flow_record));
 	request->state = top;
 	request->state_free = top_free;
