@@ -5,7 +5,7 @@
 void conn_top_init(struct conn_top *top, uint32_t n, unsigned n_lcores)
 {
 	*top = (struct conn_top){0};
-	ranking_init(&top->best, n * (n_lcores ? n_lcores : 1), sizeof(struct conn_entry));
+	top_n_init(&top->best, n * (n_lcores ? n_lcores : 1), sizeof(struct conn_entry));
 }
 
 // The same for an entry in each replica, so that these stand together.
@@ -24,7 +24,7 @@ static uint64_t hash_of(const struct conn_key *key)
 void conn_top_offer(
 	struct conn_top *top, unsigned lcore, const struct conn_entry *entry, uint64_t value)
 {
-	struct conn_entry *kept = ranking_offer(&top->best, value, hash_of(&entry->key));
+	struct conn_entry *kept = top_n_offer(&top->best, value, hash_of(&entry->key));
 
 	if (kept)
 		*kept = *entry;
@@ -35,7 +35,7 @@ void conn_top_offer(
 void conn_top_list(struct conn_top *top, struct conn_list *out)
 {
 	for (uint32_t i = 0; i < top->best.n; i++)
-		conn_list_add(out, ranking_at(&top->best, i));
+		conn_list_add(out, top_n_at(&top->best, i));
 	out->no_memory |= top->best.no_memory;
 }
 
@@ -55,5 +55,5 @@ uint64_t conn_top_fullest(const struct conn_top *top)
 
 void conn_top_free(struct conn_top *top)
 {
-	ranking_free(&top->best);
+	top_n_free(&top->best);
 }

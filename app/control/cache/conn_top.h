@@ -7,10 +7,10 @@
 
 #include "control/cache/conn_list.h"
 #include "pipeline/policy/policy.h"
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 
 struct conn_top {
-	struct ranking best; // of all replicas: an entry is in each of them
+	struct top_n best; // of all replicas: an entry is in each of them
 	uint64_t offered[POLICY_LCORES_MAX];
 	uint64_t n_offered;
 };

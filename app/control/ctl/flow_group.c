@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 #include "control/ctl/selection.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
@@ -107,20 +107,20 @@ json_t *flow_group_rows(const struct control_context *context, enum flow_group b
 	enum flow_group_order order, uint32_t limit, const struct group_by *group_by)
 {
 	json_t *rows = json_array(), *row;
-	struct ranking ranking;
+	struct top_n top_n;
 
-	ranking_init(&ranking, limit, sizeof(struct group_by_row));
+	top_n_init(&top_n, limit, sizeof(struct group_by_row));
 	for (uint32_t i = 0; i < group_by->n; i++) {
 		const struct group_by_row *sums = &group_by->rows[i];
-		struct group_by_row *kept = ranking_offer(&ranking, row_value(order, sums),
+		struct group_by_row *kept = top_n_offer(&top_n, row_value(order, sums),
 			UINT64_MAX - sums->bytes[HALF_C2S] - sums->bytes[HALF_S2C]);
 
 		if (kept)
 			*kept = *sums;
 	}
-	ranking_sort(&ranking);
-	for (uint32_t i = 0; i < ranking.n && !ranking.no_memory; i++) {
-		const struct group_by_row *sums = ranking_at(&ranking, i);
+	top_n_sort(&top_n);
+	for (uint32_t i = 0; i < top_n.n && !top_n.no_memory; i++) {
+		const struct group_by_row *sums = top_n_at(&top_n, i);
 
 		row = json_object();
 		flow_group_put(&row, "key", context, by, &sums->key);
@@ -133,6 +133,6 @@ json_t *flow_group_rows(const struct control_context *context, enum flow_group b
 		flow_group_put_sums(&row, &group_by->other);
 		put_item(&rows, row);
 	}
-	ranking_free(&ranking);
+	top_n_free(&top_n);
 	return rows;
 }

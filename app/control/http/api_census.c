@@ -5,7 +5,7 @@
 #include "control/http/census.h"
 #include "control/event/eve.h"
 #include "control/ctl/flow_group.h"
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 #include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
@@ -158,18 +158,18 @@ static json_t *rows_json(const struct control_context *context, const struct row
 	unsigned n = 0;
 
 	for (unsigned order = 0; order < ORDERS; order++) {
-		struct ranking ranking;
+		struct top_n top_n;
 
-		ranking_init(&ranking, ROWS_MAX, sizeof(uint32_t));
+		top_n_init(&top_n, ROWS_MAX, sizeof(uint32_t));
 		for (uint32_t i = 0; i < table->n; i++) {
 			uint64_t value = value_of(&table->rows[i], (enum order)order);
-			uint32_t *kept = value ? ranking_offer(&ranking, value, i) : NULL;
+			uint32_t *kept = value ? top_n_offer(&top_n, value, i) : NULL;
 
 			if (kept)
 				*kept = i;
 		}
-		for (uint32_t i = 0; i < ranking.n; i++) {
-			uint32_t at = *(const uint32_t *)ranking_at(&ranking, i);
+		for (uint32_t i = 0; i < top_n.n; i++) {
+			uint32_t at = *(const uint32_t *)top_n_at(&top_n, i);
 			unsigned k = 0;
 
 			while (k < n && shown[k] != at)
@@ -179,7 +179,7 @@ static json_t *rows_json(const struct control_context *context, const struct row
 			shown[n++] = at;
 			put_item(&rows, row_json(context, kind, &table->rows[at]));
 		}
-		ranking_free(&ranking);
+		top_n_free(&top_n);
 	}
 	return rows;
 }

@@ -8,7 +8,7 @@
 #include "control/ctl/explain.h"
 #include "control/ctl/explain_cache.h"
 #include "control/ctl/flow_filter.h"
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 #include "control/ctl/selection.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
@@ -25,11 +25,11 @@ struct candidate {
 
 struct explain {
 	struct explain_found found;
-	struct ranking pieces; // struct evidence, the newest
+	struct top_n pieces; // struct evidence, the newest
 	uint64_t n_pieces;
-	struct ranking blocked; // uint64_t, flows that evidence knows as blocked, the latest first
-	struct ranking others;  // the same of all
-	struct ranking live[2]; // struct flow_record: passing, blocked; the latest to begin
+	struct top_n blocked; // uint64_t, flows that evidence knows as blocked, the latest first
+	struct top_n others;  // the same of all
+	struct top_n live[2]; // struct flow_record: passing, blocked; the latest to begin
 	struct explain_cache cache;
 };
 
@@ -37,11 +37,11 @@ static void explain_free(void *state)
 {
 	struct explain *explain = state;
 
-	ranking_free(&explain->pieces);
-	ranking_free(&explain->blocked);
-	ranking_free(&explain->others);
-	ranking_free(&explain->live[0]);
-	ranking_free(&explain->live[1]);
+	top_n_free(&explain->pieces);
+	top_n_free(&explain->blocked);
+	top_n_free(&explain->others);
+	top_n_free(&explain->live[0]);
+	top_n_free(&explain->live[1]);
 	explain_cache_free(&explain->cache);
 	conn_list_free(&explain->found.cache);
 	free(explain);
@@ -55,15 +55,15 @@ static void keep_piece(struct explain *explain, const struct evidence *record)
 {
 	// of one lcore they come in their order; what is newer is better
 	struct evidence *kept =
-		ranking_offer(&explain->pieces, record->at_ns, UINT64_MAX - explain->n_pieces++);
+		top_n_offer(&explain->pieces, record->at_ns, UINT64_MAX - explain->n_pieces++);
 
 	if (kept)
 		*kept = *record;
 }
 
-static void keep_id(struct ranking *ranking, const struct evidence *record)
+static void keep_id(struct top_n *top_n, const struct evidence *record)
 {
-	uint64_t *id = ranking_offer(ranking, record->at_ns, record->flow_id);
+	uint64_t *id = top_n_offer(top_n, record->at_ns, record->flow_id);
 
 	if (id)
 		*id = record->flow_id;
@@ -120,7 +120,7 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
 		bool blocked = records[i].lru_class == FLOW_CLASS_CONDEMNED;
-		struct flow_record *kept = ranking_offer(
+		struct flow_record *kept = top_n_offer(
 			&explain->live[blocked], records[i].start_ns, records[i].flow_id);
 
 		if (kept)
@@ -129,10 +129,10 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 }
 
 static void add_candidates(
-	struct candidate *candidates, uint32_t *n, const struct ranking *from, bool blocked)
+	struct candidate *candidates, uint32_t *n, const struct top_n *from, bool blocked)
 {
 	for (uint32_t i = 0; i < from->n && i < CANDIDATES_MAX; i++) {
-		const struct ranking_node *node = &from->nodes[i];
+		const struct top_n_node *node = &from->nodes[i];
 		uint32_t at = 0;
 
 		while (at < *n && candidates[at].flow_id != node->tie)
@@ -161,8 +161,8 @@ static void choose(struct explain *explain)
 	struct explain_found *found = &explain->found;
 	uint32_t n = 0, n_blocked = 0, places;
 
-	ranking_sort(&explain->blocked);
-	ranking_sort(&explain->others);
+	top_n_sort(&explain->blocked);
+	top_n_sort(&explain->others);
 	add_candidates(candidates, &n, &explain->blocked, true);
 	add_candidates(candidates, &n, &explain->live[true], true);
 	add_candidates(candidates, &n, &explain->others, false);
@@ -189,18 +189,18 @@ static bool is_chosen(const struct explain_found *found, uint64_t flow_id)
 // What the first round has kept of flows whose evidence comes whole in the second.
 static void forget_chosen(struct explain *explain)
 {
-	struct ranking old = explain->pieces;
+	struct top_n old = explain->pieces;
 
-	ranking_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
-	ranking_sort(&old);
+	top_n_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
+	top_n_sort(&old);
 	for (uint32_t i = old.n; i-- > 0;) {
-		const struct evidence *record = ranking_at(&old, i);
+		const struct evidence *record = top_n_at(&old, i);
 
 		if (!record->flow_id || !is_chosen(&explain->found, record->flow_id))
 			keep_piece(explain, record);
 	}
 	explain->pieces.no_memory |= old.no_memory;
-	ranking_free(&old);
+	top_n_free(&old);
 }
 
 static void flows_end(void *ctx, const char *error)
@@ -213,15 +213,15 @@ static void flows_end(void *ctx, const char *error)
 		request_fail(request, "%s", error);
 		return;
 	}
-	ranking_sort(&explain->live[false]);
-	ranking_sort(&explain->live[true]);
+	top_n_sort(&explain->live[false]);
+	top_n_sort(&explain->live[true]);
 	if (!found->by_id)
 		choose(explain);
 	for (unsigned blocked = 0; blocked < 2; blocked++) {
-		const struct ranking *from = &explain->live[blocked];
+		const struct top_n *from = &explain->live[blocked];
 
 		for (uint32_t i = 0; i < from->n && found->n_live < EXPLAIN_FLOWS_MAX; i++) {
-			const struct flow_record *record = ranking_at(from, i);
+			const struct flow_record *record = top_n_at(from, i);
 
 			if (is_chosen(found, record->flow_id))
 				found->live[found->n_live++] = *record;
@@ -257,7 +257,7 @@ static void know_ends(struct explain *explain)
 		found->has_ends = true;
 	}
 	for (uint32_t i = 0; i < explain->pieces.n && !found->has_ends; i++) {
-		const struct evidence *record = ranking_at(&explain->pieces, i);
+		const struct evidence *record = top_n_at(&explain->pieces, i);
 
 		if (record->kind != EVIDENCE_FLOW_MADE)
 			continue;
@@ -318,7 +318,7 @@ static void cache_end(void *ctx, const char *error)
 		return;
 	}
 	explain_cache_end(&explain->cache, found);
-	ranking_sort(&explain->pieces);
+	top_n_sort(&explain->pieces);
 	struct evidence *records = calloc(explain->pieces.n + 1, sizeof *records);
 
 	if (!records || lacks_memory(explain)) {
@@ -326,7 +326,7 @@ static void cache_end(void *ctx, const char *error)
 	} else {
 		found->n = explain->pieces.n;
 		for (uint32_t i = 0; i < found->n; i++)
-			records[i] = *(const struct evidence *)ranking_at(
+			records[i] = *(const struct evidence *)top_n_at(
 				&explain->pieces, found->n - 1 - i);
 		found->evidence = records;
 		found->left_out = explain->n_pieces > PIECES_MAX;
@@ -347,7 +347,7 @@ static void know_pairs(struct explain *explain)
 	for (uint32_t i = 0; i < found->n_live; i++)
 		explain_cache_know(cache, &found->live[i].ends);
 	for (uint32_t i = 0; i < explain->pieces.n; i++) {
-		const struct evidence *piece = ranking_at(&explain->pieces, i);
+		const struct evidence *piece = top_n_at(&explain->pieces, i);
 
 		if (piece->flags & EVIDENCE_HAS_ENDS)
 			explain_cache_know(cache, &piece->ends);
@@ -516,11 +516,11 @@ void cmd_explain(struct request *request, json_t *arguments)
 		return;
 	}
 	explain->found.context = request->context;
-	ranking_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
-	ranking_init(&explain->blocked, CANDIDATES_MAX, sizeof(uint64_t));
-	ranking_init(&explain->others, CANDIDATES_MAX, sizeof(uint64_t));
-	ranking_init(&explain->live[false], LIVE_MAX, sizeof(struct flow_record));
-	ranking_init(&explain->live[true], LIVE_MAX, sizeof(struct flow_record));
+	top_n_init(&explain->pieces, PIECES_MAX, sizeof(struct evidence));
+	top_n_init(&explain->blocked, CANDIDATES_MAX, sizeof(uint64_t));
+	top_n_init(&explain->others, CANDIDATES_MAX, sizeof(uint64_t));
+	top_n_init(&explain->live[false], LIVE_MAX, sizeof(struct flow_record));
+	top_n_init(&explain->live[true], LIVE_MAX, sizeof(struct flow_record));
 	if (!arguments_known(request, arguments) ||
 		!read_question(request, arguments, &explain->found)) {
 		explain_free(explain);

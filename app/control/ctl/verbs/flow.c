@@ -7,7 +7,7 @@
 #include "control/ctl/flow_filter.h"
 #include "control/ctl/flow_group.h"
 #include "control/ctl/flow_json.h"
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 #include "control/ctl/selection.h"
 #include "pipeline/vocab/tick.h"
 
@@ -36,7 +36,7 @@ static const char *const group_words[] = {FLOW_GROUP_WORDS, NULL};
 
 struct flow_list {
 	struct flow_filter filter;
-	struct ranking ranking;
+	struct top_n top_n;
 	uint32_t limit, offset;
 	unsigned sort;
 	unsigned ascending;
@@ -52,7 +52,7 @@ static void list_free(void *state)
 {
 	struct flow_list *list = state;
 
-	ranking_free(&list->ranking);
+	top_n_free(&list->top_n);
 	group_by_free(&list->group_by);
 	flow_filter_free(&list->filter);
 	free(list);
@@ -104,8 +104,7 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 		uint64_t tie = list->sort == SORT_NONE
 				       ? (uint64_t)lcore << 32 | list->of_lcore[lcore]++
 				       : record->flow_id;
-		struct flow_record *kept =
-			ranking_offer(&list->ranking, value_of(list, record), tie);
+		struct flow_record *kept = top_n_offer(&list->top_n, value_of(list, record), tie);
 
 		if (kept)
 			*kept = *record;
@@ -115,7 +114,7 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 static json_t *list_item(
 	const struct control_context *context, struct flow_list *list, uint32_t place)
 {
-	const struct flow_record *record = ranking_at(&list->ranking, place);
+	const struct flow_record *record = top_n_at(&list->top_n, place);
 	json_t *item = flow_json(context, record);
 
 	if (list->grouped) {
@@ -147,14 +146,14 @@ static void list_end(void *ctx, const char *error)
 	struct flow_list *list = request->state;
 	json_t *message, *flows;
 
-	if (error || list->ranking.no_memory || list->group_by.no_memory) {
+	if (error || list->top_n.no_memory || list->group_by.no_memory) {
 		request_fail(request, "%s", error ? error : "no memory for the list");
 		return;
 	}
 	message = json_object();
 	flows = json_array();
-	ranking_sort(&list->ranking);
-	for (uint32_t i = list->offset; i < list->ranking.n; i++)
+	top_n_sort(&list->top_n);
+	for (uint32_t i = list->offset; i < list->top_n.n; i++)
 		put_item(&flows, list_item(request->context, list, i));
 	put_number(&message, "total", list->seen);
 	put_number(&message, "matched", list->matched);
@@ -199,7 +198,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 	list->grouped = argument_given(arguments, "group");
 	list->group = group;
 	list->group_by.seed = request->context->dp->limits.parse.seed;
-	ranking_init(&list->ranking, list->offset + list->limit, sizeof(struct flow_record));
+	top_n_init(&list->top_n, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;
 	request_ask(request,

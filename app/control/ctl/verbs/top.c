@@ -10,7 +10,7 @@
 #include "control/ctl/flow_filter.h"
 #include "control/ctl/flow_group.h"
 #include "control/ctl/flow_json.h"
-#include "control/stats/ranking.h"
+#include "control/stats/top_n.h"
 #include "control/ctl/selection.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group
@@ -23,7 +23,7 @@ static const char *const side_words[] = {"inside", "outside", "both", NULL};
 struct top {
 	struct flow_filter filter;
 	struct group_by group_by;
-	struct ranking flows; // TOP_FLOW: struct flow_record
+	struct top_n flows; // TOP_FLOW: struct flow_record
 	unsigned by, side;
 	unsigned order; // enum flow_group_order
 	uint32_t limit;
@@ -35,7 +35,7 @@ static void top_free(void *state)
 	struct top *top = state;
 
 	group_by_free(&top->group_by);
-	ranking_free(&top->flows);
+	top_n_free(&top->flows);
 	flow_filter_free(&top->filter);
 	free(top);
 }
@@ -56,7 +56,7 @@ static void add_flow(struct top *top, const struct flow_record *record)
 {
 	uint64_t value = top->order == FLOW_GROUP_BY_RATE ? record->rate_bytes_s
 							  : record->bytes[0] + record->bytes[1];
-	struct flow_record *kept = ranking_offer(&top->flows, value, record->flow_id);
+	struct flow_record *kept = top_n_offer(&top->flows, value, record->flow_id);
 
 	if (kept)
 		*kept = *record;
@@ -101,9 +101,9 @@ static json_t *rows_of_flows(const struct control_context *context, struct top *
 {
 	json_t *rows = json_array();
 
-	ranking_sort(&top->flows);
+	top_n_sort(&top->flows);
 	for (uint32_t i = 0; i < top->flows.n; i++) {
-		const struct flow_record *record = ranking_at(&top->flows, i);
+		const struct flow_record *record = top_n_at(&top->flows, i);
 		json_t *row = flow_json(context, record);
 		char id[24];
 
@@ -173,7 +173,7 @@ void cmd_top(struct request *request, json_t *arguments)
 	read.limit = (uint32_t)limit;
 	*top = read;
 	top->group_by.seed = request->context->dp->limits.parse.seed;
-	ranking_init(&top->flows, top->limit, sizeof(struct flow_record));
+	top_n_init(&top->flows, top->limit, sizeof(struct flow_record));
 	request->state = top;
 	request->state_free = top_free;
 	request_ask(request,
