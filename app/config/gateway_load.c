@@ -8,7 +8,7 @@
 #include <string.h>
 #include "config/gateway_fields.h"
 #include "config/http_address.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #define CPU_MAX 1023 // CPU_SETSIZE - 1
 
@@ -302,7 +302,7 @@ void gateway_read_paths(const struct json_at *at, void *ctx)
 static int pair_port(const struct json_doc *doc, const struct gateway *gateway, unsigned pair,
 	const char *side, const char *name)
 {
-	struct nearest nearest = nearest_to(name);
+	struct suggestion suggestion = suggest_for(name);
 	char path[JSON_PATH_MAX];
 
 	if (!name[0]) // told already
@@ -310,13 +310,13 @@ static int pair_port(const struct json_doc *doc, const struct gateway *gateway, 
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		if (strcmp(gateway->ports[i].name, name) == 0)
 			return (int)i;
-		nearest_offer(&nearest, gateway->ports[i].name);
+		suggest_offer(&suggestion, gateway->ports[i].name);
 	}
 	snprintf(path, sizeof path, "$.pairs[%u].%s", pair, side);
-	if (nearest_get(&nearest))
+	if (suggest_get(&suggestion))
 		config_error_add(doc->errors, doc->file, path,
 			"no port is named \"%s\"; did you mean \"%s\"?", name,
-			nearest_get(&nearest));
+			suggest_get(&suggestion));
 	else
 		config_error_add(doc->errors, doc->file, path,
 			"no port is named \"%s\": add it to $.ports", name);

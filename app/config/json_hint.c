@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config/json_strict.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #define LIST_MAX 64 // CPUs of a range that are written out
 
@@ -91,13 +91,13 @@ static bool has_word(const void *ctx, const char *word)
 
 const char *json_hint_word(const char *text, const char *const *words, char *out, size_t out_len)
 {
-	struct nearest nearest = nearest_to(text);
+	struct suggestion suggestion = suggest_for(text);
 	const char *meant = synonym_among(text, has_word, words);
 
 	for (unsigned i = 0; words[i]; i++)
-		nearest_offer(&nearest, words[i]);
+		suggest_offer(&suggestion, words[i]);
 	if (!meant)
-		meant = nearest_get(&nearest);
+		meant = suggest_get(&suggestion);
 	out[0] = '\0';
 	if (meant)
 		snprintf(out, out_len, "; did you mean \"%s\"?", meant);
@@ -126,13 +126,13 @@ const char *json_hint_key(
 	static const char *const of_match[] = {"app", "category", "group", "min_confidence",
 		"direction", "source", "destination", "host", "ports", "vlan", "protocol", "user",
 		"time", "not_time", NULL};
-	struct nearest nearest = nearest_to(key);
+	struct suggestion suggestion = suggest_for(key);
 
 	for (const struct json_field *field = fields; field->name; field++)
-		nearest_offer(&nearest, json_field_key(field));
+		suggest_offer(&suggestion, json_field_key(field));
 	const char *meant = synonym_among(key, has_key, fields);
 	if (!meant)
-		meant = nearest_get(&nearest);
+		meant = suggest_get(&suggestion);
 	out[0] = '\0';
 	if (has_key(fields, "match") && has_word(of_match, key))
 		snprintf(out, out_len, "; put it into \"match\"");

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 
 // "10.1.2.3/8" -> "10.0.0.0/8": what was probably meant.
@@ -96,14 +96,14 @@ bool policy_name_is_good(const struct json_at *at)
 	return false;
 }
 
-void policy_tell_unnamed(
-	const struct json_at *at, const char *what, const struct nearest *nearest, const char *mend)
+void policy_tell_unnamed(const struct json_at *at, const char *what,
+	const struct suggestion *suggestion, const char *mend)
 {
-	if (nearest_get(nearest))
+	if (suggest_get(suggestion))
 		json_at_error(at, "no %s is named \"%.64s\"; did you mean \"%s\"?", what,
-			nearest->word, nearest_get(nearest));
+			suggestion->word, suggest_get(suggestion));
 	else
-		json_at_error(at, "no %s is named \"%.64s\": %s", what, nearest->word, mend);
+		json_at_error(at, "no %s is named \"%.64s\": %s", what, suggestion->word, mend);
 }
 
 void policy_read_address_sets(const struct json_at *at, struct policy_reader *reader)
@@ -136,14 +136,14 @@ void policy_read_address_sets(const struct json_at *at, struct policy_reader *re
 static const struct address_set *find_set(
 	const struct json_at *at, const struct policy_reader *reader, const char *name)
 {
-	struct nearest nearest = nearest_to(name);
+	struct suggestion suggestion = suggest_for(name);
 
 	for (size_t i = 0; i < reader->n_sets; i++) {
 		if (strcmp(reader->sets[i].name, name) == 0)
 			return &reader->sets[i].set;
-		nearest_offer(&nearest, reader->sets[i].name);
+		suggest_offer(&suggestion, reader->sets[i].name);
 	}
-	policy_tell_unnamed(at, "address set", &nearest,
+	policy_tell_unnamed(at, "address set", &suggestion,
 		strchr(name, '.')
 			? "define it in $.address_sets, or write its addresses, if it is a host"
 			: "define it in $.address_sets");

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "config/host_text.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 
 #define ENTRIES_MAX  1024 // of one file
@@ -42,7 +42,7 @@ void app_tables_free(struct app_tables *tables)
 
 uint16_t app_want_builtin(const struct json_at *at)
 {
-	struct nearest nearest;
+	struct suggestion suggestion;
 	const char *text;
 	uint16_t app;
 
@@ -51,13 +51,13 @@ uint16_t app_want_builtin(const struct json_at *at)
 	app = app_find(text);
 	if (app != APP_NONE)
 		return app;
-	nearest = nearest_to(text);
+	suggestion = suggest_for(text);
 	for (unsigned i = 1; i <= app_count(); i++)
 		if (app_get((uint16_t)i))
-			nearest_offer(&nearest, app_get((uint16_t)i)->name);
-	if (nearest_get(&nearest))
+			suggest_offer(&suggestion, app_get((uint16_t)i)->name);
+	if (suggest_get(&suggestion))
 		json_at_error(at, "unknown application \"%s\"; did you mean \"%s\"?", text,
-			nearest_get(&nearest));
+			suggest_get(&suggestion));
 	else
 		json_at_error(at, "unknown application \"%s\"; `sluice apps` lists them", text);
 	return APP_NONE;

@@ -20,7 +20,7 @@ struct protocol_word {
 };
 extern const struct protocol_word policy_protocols[]; // ends with word NULL
 
-struct nearest;
+struct suggestion;
 
 struct named_set {
 	const char *name; // borrowed from the document
@@ -131,8 +131,8 @@ json_t *policy_ports_json(const struct port_range *ports, uint32_t n);
 // A name that the file gives: letters, digits, - and _, the first a letter, at most 63. Tells.
 bool policy_name_is_good(const struct json_at *at);
 // Tells that no `what` has the name nearest->word: the one that is meant, or how to mend it.
-void policy_tell_unnamed(const struct json_at *at, const char *what, const struct nearest *nearest,
-	const char *mend);
+void policy_tell_unnamed(const struct json_at *at, const char *what,
+	const struct suggestion *suggestion, const char *mend);
 
 // Entries of one list, of a set or of a rule: a dump writes sets out in the rules.
 #define POLICY_LIST_MAX 1000000

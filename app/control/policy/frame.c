@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 
 #define DSCPS_MAX 64
@@ -101,14 +101,14 @@ void policy_mac_sets_free(struct policy_reader *reader)
 static const struct mac_set *find_set(
 	const struct json_at *at, const struct policy_reader *reader, const char *name)
 {
-	struct nearest nearest = nearest_to(name);
+	struct suggestion suggestion = suggest_for(name);
 
 	for (size_t i = 0; i < reader->n_mac_sets; i++) {
 		if (strcmp(reader->mac_sets[i].name, name) == 0)
 			return &reader->mac_sets[i].set;
-		nearest_offer(&nearest, reader->mac_sets[i].name);
+		suggest_offer(&suggestion, reader->mac_sets[i].name);
 	}
-	policy_tell_unnamed(at, "set of MAC addresses", &nearest, "define it in $.mac_sets");
+	policy_tell_unnamed(at, "set of MAC addresses", &suggestion, "define it in $.mac_sets");
 	return NULL;
 }
 

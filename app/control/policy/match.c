@@ -2,7 +2,7 @@
 // "match" of a rule: what traffic it is for.
 #include <netinet/in.h>
 #include <string.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 
 // Runs `one` for each string of the list.
@@ -33,31 +33,32 @@ static bool is_group(const struct policy *policy, const char *word)
 	return false;
 }
 
-static bool tell_unknown(const struct json_at *at, const char *what, const struct nearest *nearest)
+static bool tell_unknown(
+	const struct json_at *at, const char *what, const struct suggestion *suggestion)
 {
-	if (nearest_get(nearest))
+	if (suggest_get(suggestion))
 		json_at_error(at,
 			"unknown %s \"%s\"; did you mean \"%s\"? `sluice apps` lists them", what,
-			nearest->word, nearest_get(nearest));
-	else if (strchr(nearest->word, '.'))
+			suggestion->word, suggest_get(suggestion));
+	else if (strchr(suggestion->word, '.'))
 		json_at_error(at,
 			"unknown %s \"%s\"; `sluice apps` lists them; for a host of yours write "
 			"\"applications\": [{\"id\": \"...\", \"sni\": [\"%s\"]}]",
-			what, nearest->word, nearest->word);
+			what, suggestion->word, suggestion->word);
 	else
 		json_at_error(
-			at, "unknown %s \"%s\"; `sluice apps` lists them", what, nearest->word);
+			at, "unknown %s \"%s\"; `sluice apps` lists them", what, suggestion->word);
 	return false;
 }
 
 static bool one_app(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
 	const struct policy *policy = reader->reader->policy;
-	struct nearest nearest = nearest_to(text);
+	struct suggestion suggestion = suggest_for(text);
 	struct app_view view;
 
 	for (unsigned i = 0; policy_app_at(policy, i, &view); i++) {
-		nearest_offer(&nearest, view.name);
+		suggest_offer(&suggestion, view.name);
 		if (strcmp(view.name, text) == 0) {
 			app_set_add(&reader->rule->apps, view.app);
 			return view.app != APP_NONE; // else its definition was told to be wrong
@@ -69,13 +70,13 @@ static bool one_app(const struct json_at *at, struct rule_reader *reader, const 
 			app_category_find(text) >= 0 ? "category" : "group", text);
 		return false;
 	}
-	return tell_unknown(at, "application", &nearest);
+	return tell_unknown(at, "application", &suggestion);
 }
 
 static bool one_category(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
 	int category = app_category_find(text);
-	struct nearest nearest = nearest_to(text);
+	struct suggestion suggestion = suggest_for(text);
 	struct app_view view;
 
 	for (unsigned i = 0; policy_app_at(reader->reader->policy, i, &view); i++)
@@ -84,26 +85,26 @@ static bool one_category(const struct json_at *at, struct rule_reader *reader, c
 	if (category >= 0)
 		return true;
 	for (unsigned i = 0; i <= APP_CATEGORY_OTHER; i++)
-		nearest_offer(&nearest, app_category_word((enum app_category)i));
-	return tell_unknown(at, "category", &nearest);
+		suggest_offer(&suggestion, app_category_word((enum app_category)i));
+	return tell_unknown(at, "category", &suggestion);
 }
 
 static bool one_group(const struct json_at *at, struct rule_reader *reader, const char *text)
 {
-	struct nearest nearest = nearest_to(text);
+	struct suggestion suggestion = suggest_for(text);
 	struct app_view view;
 	bool known = false;
 
 	for (unsigned i = 0; policy_app_at(reader->reader->policy, i, &view); i++) {
 		if (!view.group)
 			continue;
-		nearest_offer(&nearest, view.group);
+		suggest_offer(&suggestion, view.group);
 		if (strcmp(view.group, text) == 0) {
 			app_set_add(&reader->rule->apps, view.app);
 			known = true;
 		}
 	}
-	return known || tell_unknown(at, "group", &nearest);
+	return known || tell_unknown(at, "group", &suggestion);
 }
 
 void policy_read_match_app(const struct json_at *at, void *ctx)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 #include "control/policy/zone_file.h"
 
@@ -33,11 +33,11 @@ static bool clock_text(const char *text, unsigned hours_max, unsigned *minutes)
 
 static void tell_no_zone(const struct json_at *at, const char *name)
 {
-	char nearest[ZONE_NAME_SIZE];
+	char suggestion[ZONE_NAME_SIZE];
 
-	if (zone_name_nearest(name, nearest))
+	if (zone_name_suggest(name, suggestion))
 		json_at_error(at, "no zone is named \"%s\" in %s; did you mean \"%s\"?", name,
-			zone_folder(), nearest);
+			zone_folder(), suggestion);
 	else
 		json_at_error(at,
 			"no zone is named \"%s\" in %s: expected a name as \"Europe/Berlin\" "
@@ -251,20 +251,20 @@ void policy_seal_times(const struct json_at *at, struct policy_reader *reader)
 
 static bool find_window(const struct json_at *at, const struct policy *policy, uint64_t *windows)
 {
-	struct nearest nearest;
+	struct suggestion suggestion;
 	const char *text;
 
 	if (!json_want_text(at, 1, WINDOW_NAME_SIZE - 1, &text))
 		return false;
-	nearest = nearest_to(text);
+	suggestion = suggest_for(text);
 	for (uint32_t i = 0; i < policy->times.n_windows; i++) {
 		if (strcmp(policy->times.windows[i].name, text) == 0) {
 			*windows |= 1ull << i;
 			return true;
 		}
-		nearest_offer(&nearest, policy->times.windows[i].name);
+		suggest_offer(&suggestion, policy->times.windows[i].name);
 	}
-	policy_tell_unnamed(at, "time window", &nearest, "define it in $.time_windows");
+	policy_tell_unnamed(at, "time window", &suggestion, "define it in $.time_windows");
 	return false;
 }
 

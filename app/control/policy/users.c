@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/fields.h"
 
 #define USER_ADDRESSES_MAX 65536 // of one user
@@ -169,7 +169,7 @@ static int compare_index(const void *a, const void *b)
 static bool find_user(const struct json_at *at, const struct policy_reader *reader, uint32_t *out)
 {
 	const struct user_map *map = &reader->policy->users;
-	struct nearest nearest;
+	struct suggestion suggestion;
 	const char *text;
 
 	if (!json_want_text(at, 1, USER_NAME_SIZE - 1, &text))
@@ -179,11 +179,11 @@ static bool find_user(const struct json_at *at, const struct policy_reader *read
 		return true;
 	if (reader->users_told)
 		return false;
-	nearest = nearest_to(text);
+	suggestion = suggest_for(text);
 	if (!reader->doc->errors->dropped) // beyond what is told, no look at every name
 		for (uint32_t i = 0; i < map->n_users; i++)
-			nearest_offer(&nearest, map->users[i].name);
-	policy_tell_unnamed(at, "user", &nearest, "put the name into $.users");
+			suggest_offer(&suggestion, map->users[i].name);
+	policy_tell_unnamed(at, "user", &suggestion, "put the name into $.users");
 	return false;
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "control/policy/zone_rule.h"
 
 #define FILE_MAX_BYTES 65536 // the longest of tzdata has 3.5 KB
@@ -249,9 +249,9 @@ int zone_file_read(const char *name, struct zone *zone)
 }
 
 // tzdata.zi lists the zones as "Z NAME ..." and other names of theirs as "L ZONE NAME".
-bool zone_name_nearest(const char *name, char out[ZONE_NAME_SIZE])
+bool zone_name_suggest(const char *name, char out[ZONE_NAME_SIZE])
 {
-	struct nearest nearest = nearest_to(name);
+	struct suggestion suggestion = suggest_for(name);
 	char line[512], word[ZONE_NAME_SIZE];
 	char path[PATH_MAX];
 	FILE *file;
@@ -263,12 +263,12 @@ bool zone_name_nearest(const char *name, char out[ZONE_NAME_SIZE])
 	while (fgets(line, sizeof line, file)) {
 		if (sscanf(line, "L %*s %63s", word) != 1 && sscanf(line, "Z %63s", word) != 1)
 			continue;
-		nearest_offer(&nearest, word);
-		if (nearest.best == word) {
+		suggest_offer(&suggestion, word);
+		if (suggestion.best == word) {
 			memcpy(out, word, sizeof word);
-			nearest.best = out;
+			suggestion.best = out;
 		}
 	}
 	fclose(file);
-	return nearest_get(&nearest);
+	return suggest_get(&suggestion);
 }

@@ -21,6 +21,6 @@ int zone_file_read(const char *name, struct zone *zone);
 // The same of the octets of such a file.
 int zone_parse(const uint8_t *octets, size_t n, const char *name, struct zone *zone);
 // The zone whose name is probably meant, if one is near enough.
-bool zone_name_nearest(const char *name, char out[ZONE_NAME_SIZE]);
+bool zone_name_suggest(const char *name, char out[ZONE_NAME_SIZE]);
 
 #endif

@@ -207,7 +207,7 @@ static unsigned distance(const char *a, const char *b)
 static enum tapi_result unknown_key(const struct tapi_conf *conf, const char *section,
 	const struct tapi_conf_key *keys, const char *name, struct tapi_error *error)
 {
-	const char *nearest = NULL;
+	const char *suggestion = NULL;
 	unsigned best = (unsigned)strlen(name) / 3 + 2;
 
 	for (; keys->name; keys++) {
@@ -215,12 +215,12 @@ static enum tapi_result unknown_key(const struct tapi_conf *conf, const char *se
 
 		if (changes < best) {
 			best = changes;
-			nearest = keys->name;
+			suggestion = keys->name;
 		}
 	}
-	if (nearest)
+	if (suggestion)
 		return tapi_conf_wrong(conf, section, name, -1, error,
-			"no such key; the nearest is \"%s\"", nearest);
+			"no such key; the nearest is \"%s\"", suggestion);
 	return tapi_conf_wrong(conf, section, name, -1, error, "no such key");
 }
 

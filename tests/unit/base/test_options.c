@@ -99,7 +99,7 @@ static void test_list_is_bounded(void **state)
 	assert_int_equal(parse(&command, n, argv), EXIT_CODE_USAGE);
 }
 
-static void test_nearest(void **state)
+static void test_suggest(void **state)
 {
 	(void)state;
 	static const char *const words[] = {"config", "policy", "dump-config", "pidfile", NULL};
@@ -119,7 +119,7 @@ int main(void)
 		cmocka_unit_test(test_rest_and_operands),
 		cmocka_unit_test(test_usage_errors),
 		cmocka_unit_test(test_list_is_bounded),
-		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_suggest),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

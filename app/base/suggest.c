@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Edit distance between words, to suggest the right one for a mistyped one.
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -39,27 +39,27 @@ static unsigned distance(const char *a, const char *b)
 	return rows[la % 3][lb];
 }
 
-struct nearest nearest_to(const char *word)
+struct suggestion suggest_for(const char *word)
 {
-	return (struct nearest){.word = word, .distance = UINT_MAX};
+	return (struct suggestion){.word = word, .distance = UINT_MAX};
 }
 
-void nearest_offer(struct nearest *nearest, const char *candidate)
+void suggest_offer(struct suggestion *suggestion, const char *candidate)
 {
-	unsigned d = distance(nearest->word, candidate);
+	unsigned d = distance(suggestion->word, candidate);
 
-	if (d < nearest->distance) {
-		nearest->distance = d;
-		nearest->best = candidate;
+	if (d < suggestion->distance) {
+		suggestion->distance = d;
+		suggestion->best = candidate;
 	}
 }
 
-const char *nearest_get(const struct nearest *nearest)
+const char *suggest_get(const struct suggestion *suggestion)
 {
-	size_t len = strlen(nearest->word);
+	size_t len = strlen(suggestion->word);
 
-	return nearest->best && nearest->distance <= (len < 6 ? 2 : len / 3) &&
-			       nearest->distance < len
-		       ? nearest->best
+	return suggestion->best && suggestion->distance <= (len < 6 ? 2 : len / 3) &&
+			       suggestion->distance < len
+		       ? suggestion->best
 		       : NULL;
 }
