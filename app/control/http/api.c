@@ -14,7 +14,7 @@
 #include "control/event/eve.h"
 #include "control/http/site.h"
 #include "control/stats/rates.h"
-#include "control/event/recent.h"
+#include "control/event/recent_verdicts.h"
 #include "control/ctl/selection.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
@@ -190,17 +190,17 @@ int api_verdicts(const struct http_site *site, struct text *out)
 	const struct event *event;
 	json_t *root = api_begin(site), *verdicts = json_array();
 
-	for (unsigned i = 0; (event = recent_verdict(site->recent, i)); i++) {
+	for (unsigned i = 0; (event = recent_verdicts_at(site->recent_verdicts, i)); i++) {
 		json_t *entry = event_json(site->context, event);
 
-		put_number(&entry, "seq", site->recent->verdicts_seen - i);
+		put_number(&entry, "seq", site->recent_verdicts->verdicts_seen - i);
 		put_number(&entry, "flow_id", event->flow_id);
 		put_text(&entry, "action", action_word(event->action));
 		put_bool(&entry, "monitor", event->mode == MODE_MONITOR);
 		put_number(&entry, "generation", event->generation);
 		json_array_append_new(verdicts, entry);
 	}
-	put_number(&root, "seen", site->recent->verdicts_seen);
+	put_number(&root, "seen", site->recent_verdicts->verdicts_seen);
 	put_json(&root, "verdicts", verdicts);
 	return api_finish(root, out);
 }
@@ -209,7 +209,7 @@ int api_cache(const struct http_site *site, struct text *out)
 {
 	static const char *const states[] = {"live", "expired", "healed", "evicted", "removed"};
 	const struct dataplane *dp = site->context->dp;
-	const struct recent_entry *recent;
+	const struct recent_cache_entry *recent_verdicts;
 	uint64_t most = 0;
 	json_t *root = api_begin(site), *entries = json_array();
 	struct stats sum;
@@ -222,22 +222,25 @@ int api_cache(const struct http_site *site, struct text *out)
 		if (n > most)
 			most = n;
 	}
-	for (unsigned i = 0; (recent = recent_entry(site->recent, i)); i++) {
-		json_t *entry = event_json(site->context, &recent->event);
-		bool flushed = recent->state == RECENT_LIVE &&
-			       recent->event.now_ns <= site->context->cache_flushed_ns;
+	for (unsigned i = 0; (recent_verdicts = recent_cache_entry(site->recent_verdicts, i));
+		i++) {
+		json_t *entry = event_json(site->context, &recent_verdicts->event);
+		bool flushed = recent_verdicts->state == RECENT_LIVE &&
+			       recent_verdicts->event.now_ns <= site->context->cache_flushed_ns;
 
-		put_number(&entry, "seq", site->recent->entries_seen - i);
+		put_number(&entry, "seq", site->recent_verdicts->entries_seen - i);
 		put_text(&entry, "mode",
-			recent->event.conncache.cache_mode == CACHE_PEER ? "peer" : "tuple");
-		put_text(
-			&entry, "zone", recent->event.conncache.from_inside ? "inside" : "outside");
-		put_realm(&entry, recent->event.conncache.realm);
-		api_put_ms(&entry, "expires_ms", recent->event.conncache.expires_ns);
-		put_bool(&entry, "hit", recent->hits > 0);
-		if (recent->event.conncache.by_hand)
+			recent_verdicts->event.conncache.cache_mode == CACHE_PEER ? "peer"
+										  : "tuple");
+		put_text(&entry, "zone",
+			recent_verdicts->event.conncache.from_inside ? "inside" : "outside");
+		put_realm(&entry, recent_verdicts->event.conncache.realm);
+		api_put_ms(&entry, "expires_ms", recent_verdicts->event.conncache.expires_ns);
+		put_bool(&entry, "hit", recent_verdicts->hits > 0);
+		if (recent_verdicts->event.conncache.by_hand)
 			put_bool(&entry, "operator", true);
-		put_text(&entry, "state", states[flushed ? RECENT_REMOVED : recent->state]);
+		put_text(
+			&entry, "state", states[flushed ? RECENT_REMOVED : recent_verdicts->state]);
 		json_array_append_new(entries, entry);
 	}
 	put_number(&root, "entries", most);

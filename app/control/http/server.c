@@ -17,14 +17,14 @@
 #include "control/http/client.h"
 #include "base/log.h"
 #include "control/stats/rates.h"
-#include "control/event/recent.h"
+#include "control/event/recent_verdicts.h"
 
 #define BACKLOG 64
 
 struct http_server {
 	struct http_site site;
 	struct rates rates;
-	struct recent recent;
+	struct recent_verdicts recent_verdicts;
 	struct census census;
 	struct inquiries *inquiries; // of the census, and of commands
 	struct http_counts counts;
@@ -192,7 +192,7 @@ static int prepare(struct http_server *server, struct control_context *context,
 static int hear(struct http_server *server)
 {
 	struct sink *sink = server->site.context->sink;
-	int rc = sink ? sink_listen(sink, recent_see, &server->recent) : 0;
+	int rc = sink ? sink_listen(sink, recent_verdicts_add, &server->recent_verdicts) : 0;
 
 	return rc == 0 && sink ? sink_listen(sink, census_see, &server->census) : rc;
 }
@@ -210,7 +210,7 @@ int http_server_new(struct control_context *context, const struct gateway *gatew
 	TAILQ_INIT(&server->clients.list);
 	server->site = (struct http_site){.context = context,
 		.rates = &server->rates,
-		.recent = &server->recent,
+		.recent_verdicts = &server->recent_verdicts,
 		.census = &server->census,
 		.counts = &server->counts};
 	server->documents.site = &server->site;

@@ -22,12 +22,12 @@ struct http_counts { // of the server itself
 
 struct census;
 struct rates;
-struct recent;
+struct recent_verdicts;
 
 struct http_site { // borrowed
 	struct control_context *context;
 	const struct rates *rates;
-	const struct recent *recent;
+	const struct recent_verdicts *recent_verdicts;
 	const struct http_counts *counts;
 	struct census *census;
 	bool actions; // a token is set

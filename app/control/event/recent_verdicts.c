@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keeps the latest verdicts and connection cache entries for the live page.
-#include "control/event/recent.h"
+#include "control/event/recent_verdicts.h"
 
 #include <string.h>
 
@@ -12,10 +12,10 @@ static bool is_same_entry(const struct event *a, const struct event *b)
 }
 
 // What became of an entry that is still shown.
-static void see_again(struct recent *recent, const struct event *event)
+static void see_again(struct recent_verdicts *recent_verdicts, const struct event *event)
 {
-	for (unsigned i = 0; i < RECENT_ENTRIES && i < recent->entries_seen; i++) {
-		struct recent_entry *entry = &recent->entries[i];
+	for (unsigned i = 0; i < RECENT_ENTRIES && i < recent_verdicts->entries_seen; i++) {
+		struct recent_cache_entry *entry = &recent_verdicts->entries[i];
 
 		if (entry->state != RECENT_LIVE || !is_same_entry(&entry->event, event))
 			continue;
@@ -38,29 +38,32 @@ static void see_again(struct recent *recent, const struct event *event)
 	}
 }
 
-void recent_see(void *ctx, const struct event *event)
+void recent_verdicts_add(void *ctx, const struct event *event)
 {
-	struct recent *recent = ctx;
+	struct recent_verdicts *recent_verdicts = ctx;
 
 	if (event->type == EVENT_ALERT)
-		recent->verdicts[recent->verdicts_seen++ % RECENT_VERDICTS] = *event;
+		recent_verdicts->verdicts[recent_verdicts->verdicts_seen++ % RECENT_VERDICTS] =
+			*event;
 	else if (event->type == EVENT_CONNCACHE && event->reason == CONNCACHE_ADD)
-		recent->entries[recent->entries_seen++ % RECENT_ENTRIES] =
-			(struct recent_entry){.event = *event};
+		recent_verdicts->entries[recent_verdicts->entries_seen++ % RECENT_ENTRIES] =
+			(struct recent_cache_entry){.event = *event};
 	else if (event->type == EVENT_CONNCACHE)
-		see_again(recent, event);
+		see_again(recent_verdicts, event);
 }
 
-const struct event *recent_verdict(const struct recent *recent, unsigned i)
+const struct event *recent_verdicts_at(const struct recent_verdicts *recent_verdicts, unsigned i)
 {
-	if (i >= RECENT_VERDICTS || i >= recent->verdicts_seen)
+	if (i >= RECENT_VERDICTS || i >= recent_verdicts->verdicts_seen)
 		return NULL;
-	return &recent->verdicts[(recent->verdicts_seen - 1 - i) % RECENT_VERDICTS];
+	return &recent_verdicts
+			->verdicts[(recent_verdicts->verdicts_seen - 1 - i) % RECENT_VERDICTS];
 }
 
-const struct recent_entry *recent_entry(const struct recent *recent, unsigned i)
+const struct recent_cache_entry *recent_cache_entry(
+	const struct recent_verdicts *recent_verdicts, unsigned i)
 {
-	if (i >= RECENT_ENTRIES || i >= recent->entries_seen)
+	if (i >= RECENT_ENTRIES || i >= recent_verdicts->entries_seen)
 		return NULL;
-	return &recent->entries[(recent->entries_seen - 1 - i) % RECENT_ENTRIES];
+	return &recent_verdicts->entries[(recent_verdicts->entries_seen - 1 - i) % RECENT_ENTRIES];
 }
