@@ -2,7 +2,7 @@
 // Formats a connection cache entry as JSON for the control socket.
 #include "control/cache/json.h"
 
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 static void put_entry_user(

@@ -8,7 +8,7 @@
 #include "control/event/eve.h"
 #include "control/ctl/explain.h"
 #include "control/ctl/flow_json.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 struct row { // a flow
 	uint64_t flow_id;

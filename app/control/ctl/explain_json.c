@@ -6,7 +6,7 @@
 #include "control/event/eve.h"
 #include "control/ctl/explain.h"
 #include "scan/job.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known
 #define PUT_RULE       (1u << 1)

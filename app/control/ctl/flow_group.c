@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/stats/top_n.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 

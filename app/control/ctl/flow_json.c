@@ -8,7 +8,7 @@
 
 #include "control/event/eve.h"
 #include "control/ctl/flow_filter.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 static const char *class_word(uint8_t lru_class)

@@ -15,7 +15,7 @@
 #include "control/http/site.h"
 #include "control/stats/rates.h"
 #include "control/event/recent_verdicts.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 

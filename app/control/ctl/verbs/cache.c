@@ -6,14 +6,14 @@
 
 #include "control/cache/conn_top.h"
 #include "control/cache/json.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 // Entries; of more, matched is how many one lcore has. To sort them takes 20 ms with 16 lcores.
 #define COUNTED_EXACTLY 4096u
 
 struct cache_list {
-	struct selection selection;
+	struct filter filter;
 	struct conn_top newest;
 	struct conn_list entries;
 	uint64_t flushed;
@@ -26,7 +26,7 @@ static void list_free(void *state)
 
 	conn_top_free(&list->newest);
 	conn_list_free(&list->entries);
-	selection_free(&list->selection);
+	list_filter_free(&list->filter);
 	free(list);
 }
 
@@ -37,7 +37,7 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
-		if (selection_has(&list->selection, entries[i].app, entries[i].key.initiator,
+		if (list_filter_matches(&list->filter, entries[i].app, entries[i].key.initiator,
 			    entries[i].key.responder))
 			conn_top_offer(&list->newest, lcore, &entries[i], entries[i].created_ns);
 	}
@@ -70,13 +70,13 @@ static void list_end(void *ctx, const char *error)
 			compare_made);
 	message = json_object();
 	entries = json_array();
-	end = (uint64_t)list->selection.offset + list->selection.limit;
-	for (uint64_t i = list->selection.offset; i < end && i < list->entries.n; i++)
+	end = (uint64_t)list->filter.offset + list->filter.limit;
+	for (uint64_t i = list->filter.offset; i < end && i < list->entries.n; i++)
 		put_item(&entries, cache_entry_json(request->context, &list->entries.entries[i]));
 	put_number(&message, "matched",
 		conn_top_has_left_out(&list->newest) ? conn_top_fullest(&list->newest)
 						     : list->entries.n);
-	put_number(&message, "offset", list->selection.offset);
+	put_number(&message, "offset", list->filter.offset);
 	put_json(&message, "entries", entries);
 	request_ok(request, message);
 }
@@ -96,18 +96,18 @@ static struct cache_list *list_new(struct request *request)
 
 void cmd_cache_list(struct request *request, json_t *arguments)
 {
-	struct selection selection;
+	struct filter filter;
 	struct cache_list *list;
 
-	if (!selection_read(request, arguments, &selection))
+	if (!list_filter_read(request, arguments, &filter))
 		return;
 	list = list_new(request);
 	if (!list) {
-		selection_free(&selection);
+		list_filter_free(&filter);
 		return;
 	}
-	list->selection = selection;
-	uint32_t end = selection.offset + selection.limit;
+	list->filter = filter;
+	uint32_t end = filter.offset + filter.limit;
 	conn_top_init(&list->newest, RTE_MAX(end, COUNTED_EXACTLY), request->context->dp->n_lcores);
 	request_ask(request,
 		&(struct inquiry_question){

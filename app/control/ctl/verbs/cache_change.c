@@ -11,7 +11,7 @@
 #include "control/cache/json.h"
 #include "control/cache/conn_list.h"
 #include "control/cache/exemptions.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 #define TTL_MAX_S 604800

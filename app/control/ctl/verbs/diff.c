@@ -10,7 +10,7 @@
 #include "control/ctl/arguments.h"
 #include "control/ctl/flow_diff.h"
 #include "control/policy/diff.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "control/policy/snapshot.h"
 
 #define EXAMPLES_DEFAULT 10

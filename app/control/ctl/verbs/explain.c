@@ -9,7 +9,7 @@
 #include "control/ctl/explain_cache.h"
 #include "control/ctl/flow_filter.h"
 #include "control/stats/top_n.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
 #define LIVE_MAX       256  // records of live flows that are kept, blocked and others

@@ -8,7 +8,7 @@
 #include "control/ctl/flow_group.h"
 #include "control/ctl/flow_json.h"
 #include "control/stats/top_n.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 #define FLOW_OFFSET_MAX 100000
@@ -172,7 +172,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 	struct flow_list *list;
 
 	if (!arguments_known(request, arguments) ||
-		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
+		!argument_number(request, arguments, "limit", 1, LIST_FILTER_LIMIT_MAX, &limit) ||
 		!argument_number(request, arguments, "offset", 0, FLOW_OFFSET_MAX, &offset) ||
 		!argument_word(request, arguments, "sort", sort_words, &sort) ||
 		!argument_word(request, arguments, "order", order_words, &ascending) ||

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "control/cache/store.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 #include "control/stats/alarm_counters.h"

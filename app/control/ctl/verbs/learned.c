@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "pipeline/cache/endpoint_cache.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 struct learned_list {
-	struct selection selection;
+	struct filter filter;
 	struct endpoint_entry *entries; // owned
 	uint32_t n;
 	uint32_t capacity;
@@ -22,7 +22,7 @@ static void list_free(void *state)
 	struct learned_list *list = state;
 
 	free(list->entries);
-	selection_free(&list->selection);
+	list_filter_free(&list->filter);
 	free(list);
 }
 
@@ -54,7 +54,7 @@ static void list_page(void *ctx, unsigned lcore, const struct query *query, bool
 		const struct endpoint_entry *entry = &entries[i];
 
 		// one without an application only says that the address is nobody's
-		if (entry->app != APP_NONE && selection_has(&list->selection, entry->app,
+		if (entry->app != APP_NONE && list_filter_matches(&list->filter, entry->app,
 						      entry->key.address, entry->key.client))
 			list_add(list, entry);
 	}
@@ -140,29 +140,29 @@ static void list_end(void *ctx, const char *error)
 	list_merge(list);
 	message = json_object();
 	entries = json_array();
-	end = (uint64_t)list->selection.offset + list->selection.limit;
-	for (uint64_t i = list->selection.offset; i < end && i < list->n; i++)
+	end = (uint64_t)list->filter.offset + list->filter.limit;
+	for (uint64_t i = list->filter.offset; i < end && i < list->n; i++)
 		put_item(&entries, entry_json(request->context, &list->entries[i], list->names));
 	put_number(&message, "matched", list->n);
-	put_number(&message, "offset", list->selection.offset);
+	put_number(&message, "offset", list->filter.offset);
 	put_json(&message, "entries", entries);
 	request_ok(request, message);
 }
 
 static void ask_for(struct request *request, json_t *arguments, bool names)
 {
-	struct selection selection;
+	struct filter filter;
 
-	if (!selection_read(request, arguments, &selection))
+	if (!list_filter_read(request, arguments, &filter))
 		return;
 	struct learned_list *list = calloc(1, sizeof *list);
 
 	if (!list) {
-		selection_free(&selection);
+		list_filter_free(&filter);
 		request_fail(request, "no memory for the list");
 		return;
 	}
-	list->selection = selection;
+	list->filter = filter;
 	list->names = names;
 	request->state = list;
 	request->state_free = list_free;

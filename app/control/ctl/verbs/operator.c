@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/ctl/arguments.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 #define ALLOW_DEFAULT_S 300 // of a condemned flow's ends

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
 #define RELOAD_POLL_MS    5

@@ -11,7 +11,7 @@
 #include "control/ctl/flow_group.h"
 #include "control/ctl/flow_json.h"
 #include "control/stats/top_n.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group
 #define TOP_HOST (TOP_GROUPS + FLOW_GROUP_HOST)
@@ -152,7 +152,7 @@ void cmd_top(struct request *request, json_t *arguments)
 		!argument_word(request, arguments, "by", by_words, &read.by) ||
 		!argument_word(request, arguments, "order", order_words, &read.order) ||
 		!argument_word(request, arguments, "side", side_words, &read.side) ||
-		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit))
+		!argument_number(request, arguments, "limit", 1, LIST_FILTER_LIMIT_MAX, &limit))
 		return;
 	if (read.by == TOP_FLOW && read.order == FLOW_GROUP_BY_FLOWS) {
 		request_fail(request, "order: flows come by rate or bytes");

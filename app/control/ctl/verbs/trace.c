@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 
 #include "control/ctl/arguments.h"
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 #include "control/event/trace_log.h"
 
 static json_t *step_json(const struct trace_step *step)
@@ -29,14 +29,14 @@ static json_t *step_json(const struct trace_step *step)
 void cmd_trace_read(struct request *request, json_t *arguments)
 {
 	const struct trace_log *log = request->context->trace_log;
-	uint64_t flow_id, after = 0, limit = SELECTION_LIMIT_MAX;
+	uint64_t flow_id, after = 0, limit = LIST_FILTER_LIMIT_MAX;
 	json_t *message, *steps;
 	bool missed = false;
 
 	if (!arguments_known(request, arguments) ||
 		!argument_flow_id(request, arguments, &flow_id) ||
 		!argument_number(request, arguments, "after", 0, INT64_MAX, &after) ||
-		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit))
+		!argument_number(request, arguments, "limit", 1, LIST_FILTER_LIMIT_MAX, &limit))
 		return;
 	if (!log) {
 		request_fail(request, "this gateway keeps no trace; read its event file");

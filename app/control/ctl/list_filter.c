@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses filters of lists, and formats what the entries of lists have in common.
-#include "control/ctl/selection.h"
+#include "control/ctl/list_filter.h"
 
 #include <string.h>
 
@@ -9,37 +9,37 @@
 #include "control/event/eve.h"
 #include "pipeline/wire/realm.h"
 
-bool selection_read(struct request *request, json_t *arguments, struct selection *selection)
+bool list_filter_read(struct request *request, json_t *arguments, struct filter *filter)
 {
 	uint64_t limit = 100, offset = 0;
 
-	*selection = (struct selection){.has_app = argument_given(arguments, "app")};
+	*filter = (struct filter){.has_app = argument_given(arguments, "app")};
 	if (!arguments_known(request, arguments) ||
-		!argument_app(request, arguments, "app", &selection->app) ||
-		!argument_number(request, arguments, "limit", 1, SELECTION_LIMIT_MAX, &limit) ||
-		!argument_number(request, arguments, "offset", 0, SELECTION_OFFSET_MAX, &offset) ||
-		!argument_hosts(
-			request, arguments, "host", &selection->hosts, &selection->has_host)) {
-		selection_free(selection);
+		!argument_app(request, arguments, "app", &filter->app) ||
+		!argument_number(request, arguments, "limit", 1, LIST_FILTER_LIMIT_MAX, &limit) ||
+		!argument_number(
+			request, arguments, "offset", 0, LIST_FILTER_OFFSET_MAX, &offset) ||
+		!argument_hosts(request, arguments, "host", &filter->hosts, &filter->has_host)) {
+		list_filter_free(filter);
 		return false;
 	}
-	selection->limit = (uint32_t)limit;
-	selection->offset = (uint32_t)offset;
+	filter->limit = (uint32_t)limit;
+	filter->offset = (uint32_t)offset;
 	return true;
 }
 
-void selection_free(struct selection *selection)
+void list_filter_free(struct filter *filter)
 {
-	address_set_free(&selection->hosts);
+	address_set_free(&filter->hosts);
 }
 
-bool selection_has(const struct selection *selection, uint16_t app, const uint8_t one[16],
-	const uint8_t other[16])
+bool list_filter_matches(
+	const struct filter *filter, uint16_t app, const uint8_t one[16], const uint8_t other[16])
 {
-	if (selection->has_app && app != selection->app)
+	if (filter->has_app && app != filter->app)
 		return false;
-	return !selection->has_host || address_set_has(&selection->hosts, one) ||
-	       address_set_has(&selection->hosts, other);
+	return !filter->has_host || address_set_has(&filter->hosts, one) ||
+	       address_set_has(&filter->hosts, other);
 }
 
 void put_address(json_t **parent, const char *key, const uint8_t address[16])

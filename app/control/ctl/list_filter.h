@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which flows or cache entries a list is to show, and what they have in common as JSON.
-#ifndef SLUICE_SELECTION_H
-#define SLUICE_SELECTION_H
+#ifndef SLUICE_LIST_FILTER_H
+#define SLUICE_LIST_FILTER_H
 
 #include "control/ctl/command.h"
 
-#define SELECTION_LIMIT_MAX 1000
+#define LIST_FILTER_LIMIT_MAX 1000
 // Of cache-list and what is like it: every replica's best (offset + limit) are sorted in one turn
 // of the control core. With 16 lcores that takes 0.1 s.
-#define SELECTION_OFFSET_MAX 10000
+#define LIST_FILTER_OFFSET_MAX 10000
 
-struct selection {
+struct filter {
 	uint32_t limit;
 	uint32_t offset;
 	bool has_app;
@@ -20,10 +20,10 @@ struct selection {
 };
 
 // Reads app, host, limit and offset. False: it is answered already.
-bool selection_read(struct request *request, json_t *arguments, struct selection *selection);
-void selection_free(struct selection *selection);
-bool selection_has(const struct selection *selection, uint16_t app, const uint8_t one[16],
-	const uint8_t other[16]);
+bool list_filter_read(struct request *request, json_t *arguments, struct filter *filter);
+void list_filter_free(struct filter *filter);
+bool list_filter_matches(
+	const struct filter *filter, uint16_t app, const uint8_t one[16], const uint8_t other[16]);
 
 void put_address(json_t **parent, const char *key, const uint8_t address[16]);
 void put_proto(json_t **parent, uint8_t l4_proto);
