@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
-#include "classify/proto/edonkey/cipher_old.h"
+#include "classify/proto/edonkey/rc4_md5.h"
 #include "classify/text.h"
 
 enum {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MD5 of one block and RC4, written out for eMule's obfuscation.
-#include "classify/proto/edonkey/cipher_old.h"
+#include "classify/proto/edonkey/rc4_md5.h"
 #include <string.h>
 #include "classify/octets.h"
 
