@@ -344,7 +344,7 @@ static int make_lcores(struct run *run)
 	int rc = lcores_connect(dp, run->err, sizeof(run->err));
 	dataplane_owner_fill(dp); // after the ports: as their NICs deal
 	if (!rc)
-		rc = ports_deal(dp, run->err, sizeof(run->err));
+		rc = ports_assign_rx_queues(dp, run->err, sizeof(run->err));
 	if (!rc && gateway->stall.policy == STALL_OPEN)
 		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
 	if (!rc)

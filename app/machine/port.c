@@ -378,7 +378,7 @@ int ports_configure(struct dataplane *dp, const struct gateway *gateway,
 	return 0;
 }
 
-int ports_deal(struct dataplane *dp, char *err, size_t err_len)
+int ports_assign_rx_queues(struct dataplane *dp, char *err, size_t err_len)
 {
 	unsigned next = 0;
 

@@ -25,7 +25,7 @@ uint32_t ports_mbufs_needed(const struct gateway *gateway);
 int ports_configure(struct dataplane *dp, const struct gateway *gateway,
 	struct rte_mempool *const pools[], char *err, size_t err_len);
 // Deals the rx queues to the lcores (dp->lcores[]->rx), after lcore_new.
-int ports_deal(struct dataplane *dp, char *err, size_t err_len);
+int ports_assign_rx_queues(struct dataplane *dp, char *err, size_t err_len);
 // From here packets arrive. Promiscuous.
 int ports_start(struct dataplane *dp, char *err, size_t err_len);
 // Stops and removes all: the drivers' queues are given time to empty first. Receiving ends earlier,

@@ -145,7 +145,7 @@ static void bring_up(unsigned n, const char *const devices[])
 	atomic_store(&dp.stopping, 0);
 	if (ports_attach(&dp, &gateway, err, sizeof(err)) ||
 		ports_configure(&dp, &gateway, pools, err, sizeof(err)) ||
-		ports_deal(&dp, err, sizeof(err)))
+		ports_assign_rx_queues(&dp, err, sizeof(err)))
 		fail_msg("%s", err);
 }
 
