@@ -62,7 +62,7 @@ int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_
 // round. Their indices begin at SIGNATURE_USER_FIRST, and stand before all others of their
 // confidence; their ranks say which of them is first.
 #define SIGNATURE_USER_FIRST 0x8000u
-int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+int sigdb_new_overlay(const struct sigdb *base, const struct signature *own, unsigned n,
 	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len);
 // Keeps the cache folder small: removes databases that nobody has used for `days` (0: however old),
 // and the oldest beyond SIGDB_CACHE_FILES or SIGDB_CACHE_BYTES; never those of `db`, which count as

@@ -204,7 +204,7 @@ int sigdb_new(const struct signature *signatures, unsigned n, const char *cache_
 	return sigdb_make(NULL, signatures, n, cache_dir, out, from_cache, err, err_len);
 }
 
-int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+int sigdb_new_overlay(const struct sigdb *base, const struct signature *own, unsigned n,
 	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len)
 {
 	return sigdb_make(base, own, n, cache_dir, out, from_cache, err, err_len);

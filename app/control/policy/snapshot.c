@@ -118,7 +118,7 @@ static struct signature_set *set_compile(const struct snapshot_order *order,
 	set->users = 1;
 	if (order->cache_dir)
 		cache_make(order->cache_dir);
-	rc = beside ? sigdb_new_beside(beside->db, signatures, n, order->cache_dir, &set->db, NULL,
+	rc = beside ? sigdb_new_overlay(beside->db, signatures, n, order->cache_dir, &set->db, NULL,
 			      err, sizeof err)
 		    : sigdb_new(signatures, n, order->cache_dir, &set->db, NULL, err, sizeof err);
 	if (rc < 0) {

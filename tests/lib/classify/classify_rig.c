@@ -166,7 +166,7 @@ void rig_user_take(struct rig *rig, struct user_apps *user, const struct signatu
 	user_apps_set_files(user, rig->hosts);
 	rig->files = rig->db;
 	edition_free(rig->edition);
-	if (sigdb_new_beside(rig->files, own, n, NULL, &rig->db, NULL, err, sizeof(err)))
+	if (sigdb_new_overlay(rig->files, own, n, NULL, &rig->db, NULL, err, sizeof(err)))
 		die(err, "sigdb");
 	if (edition_new(rig->db, 1, &rig->edition))
 		die("no memory", "edition");

@@ -149,7 +149,7 @@ struct sigdb_scratch {
 	const struct sigdb *db;
 };
 
-int sigdb_new_beside(const struct sigdb *base, const struct signature *own, unsigned n,
+int sigdb_new_overlay(const struct sigdb *base, const struct signature *own, unsigned n,
 	const char *cache_dir, struct sigdb **out, bool *from_cache, char *err, size_t err_len)
 {
 	int rc = sigdb_new(own, n, cache_dir, out, from_cache, err, err_len);

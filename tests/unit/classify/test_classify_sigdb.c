@@ -309,7 +309,7 @@ static void test_cache_is_pruned(void **state)
 	assert_int_equal(stat(path, &st), 0); // in force: it counts as used now
 	assert_true(st.st_mtime > NOW_S);
 	// a database beside keeps both; and the oldest of too many go
-	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
+	assert_int_equal(sigdb_new_overlay(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
 	set_used(path, NOW_S - 300 * DAYS);
 	for (unsigned i = 0; i < 2 * SIGDB_CACHE_FILES; i++) {
 		snprintf(name, sizeof(name), "sigdb-00000000000001%02x", i);
@@ -324,7 +324,7 @@ static void test_cache_is_pruned(void **state)
 	path_of(own, sizeof(own), dir, "sigdb-000000000000017f");
 	assert_int_equal(access(own, F_OK), -1);
 	sigdb_free(beside);
-	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
+	assert_int_equal(sigdb_new_overlay(db, more, 1, dir, &beside, NULL, err, sizeof(err)), 0);
 	sigdb_free(beside);
 	sigdb_free(db);
 	sigdb_free(from_dir(set, 1, dir, true)); // what was in force is still there
@@ -344,17 +344,19 @@ static void test_beside(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	db = from_dir(set, 1, dir, false);
-	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
+	assert_int_equal(
+		sigdb_new_overlay(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
 	assert_false(cached);
 	assert_int_equal(app_of_abc(beside), app_find("fasttrack"));
 	sigdb_free(beside);
 	more[0].app = app_find("irc"); // the name is not part of what is compiled
-	assert_int_equal(sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
+	assert_int_equal(
+		sigdb_new_overlay(db, more, 1, dir, &beside, &cached, err, sizeof(err)), 0);
 	assert_true(cached);
 	sigdb_free(beside);
 	more[0].pattern[0] = '(';
 	assert_int_equal(
-		sigdb_new_beside(db, more, 1, dir, &beside, &cached, err, sizeof(err)), -EINVAL);
+		sigdb_new_overlay(db, more, 1, dir, &beside, &cached, err, sizeof(err)), -EINVAL);
 	assert_non_null(strstr(err, "own"));
 	sigdb_free(db);
 	sigdb_free(from_dir(set, 1, dir, true));
