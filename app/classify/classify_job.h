@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inside app/classify: one call of classify_feed, for the looks that it takes (classify.c:
-// signatures and shapes; classify/names/asked.c: names). On the stack of a data lcore.
+// signatures and shapes; classify/names/requested_host.c: names). On the stack of a data lcore.
 #ifndef SLUICE_CLASSIFY_JOB_H
 #define SLUICE_CLASSIFY_JOB_H
 
@@ -57,8 +57,8 @@ void greet_stream(struct job *job);
 bool greets_datagram(const struct job *job);
 void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks);
 void greet_datagram_answer(struct job *job);
-// A datagram of a flow that is classified as `verdict` says (classify/names/asked.c). True: it is
-// what is proposed now.
+// A datagram of a flow that is classified as `verdict` says (classify/names/requested_host.c).
+// True: it is what is proposed now.
 bool listen_datagram(struct classifier *classifier, struct job *job, struct state *state,
 	const struct classify_verdict *verdict);
 // The flow is classified: keeps its state, or takes one, while its greeting needs it; else gives it

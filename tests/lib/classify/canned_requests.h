@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The requests that the answers of tests and fuzz seeds are to, fed to a decoder as datagrams of
-// the client: answers with other tokens teach nothing (asked.h).
+// the client: answers with other tokens teach nothing (requested_host.h).
 #ifndef SLUICE_TEST_CANNED_REQUESTS_H
 #define SLUICE_TEST_CANNED_REQUESTS_H
 
