@@ -3,7 +3,8 @@
 #include "config/gateway_fields.h"
 
 #define LEAST_R \
-	0.001 // bursts of 1,000 on average (app/pipeline/egress/impair_fate.c looks back for them)
+	0.001 // bursts of 1,000 on average (app/pipeline/egress/impair_decide.c looks back for
+	      // them)
 
 void gateway_read_loss(const struct json_at *at, void *ctx)
 {

@@ -97,7 +97,7 @@ static uint32_t edge(const struct half_view *half, uint32_t first, uint32_t *hig
 
 static void packet_left(struct world *w, const struct pipe_sent *sent, uint32_t number)
 {
-	struct packet_fate *fate = &w->fates[number];
+	struct packet_impairment *fate = &w->fates[number];
 	const struct conn *conn = &w->s->conns[fate->conn];
 	struct half_view *half = &w->conns[fate->conn].half[fate->half];
 
@@ -333,7 +333,7 @@ static bool blocked_already(const struct world *w, unsigned index)
 	return false;
 }
 
-static void before_packet(struct world *w, const struct op *op, struct packet_fate *fate)
+static void before_packet(struct world *w, const struct op *op, struct packet_impairment *fate)
 {
 	struct conn_view *view = &w->conns[op->conn];
 	bool syn = (op->tcp_flags & (TH_SYN | TH_ACK)) == TH_SYN && !op->bad_checksum;
@@ -369,7 +369,7 @@ static void take_turns(struct world *w)
 static void run_packet(struct world *w, const struct op *op)
 {
 	const struct conn *conn = &w->s->conns[op->conn];
-	struct packet_fate *fate = &w->fates[op->number];
+	struct packet_impairment *fate = &w->fates[op->number];
 	struct rte_mbuf *hostages[1023];
 	unsigned n = 0;
 
@@ -476,7 +476,7 @@ static void check_fates(struct world *w, const struct stats *stats)
 	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
 		dropped += stats->dropped_pkts[i];
 	for (uint32_t number = 1; number <= OPS_MAX; number++) {
-		const struct packet_fate *fate = &w->fates[number];
+		const struct packet_impairment *fate = &w->fates[number];
 
 		if (!fate->in || fate->out)
 			continue;

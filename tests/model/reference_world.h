@@ -8,7 +8,7 @@
 
 #define EDGES_MAX 128
 
-struct packet_fate {
+struct packet_impairment {
 	bool in, out;
 	uint8_t port; // where it has to leave
 	uint8_t conn, half;
@@ -51,7 +51,7 @@ struct world {
 	bool unforeseen; // a reload or a jump in time: what must be blocked is not known any more
 	bool received;
 	bool forgetful; // entries have timed out
-	struct packet_fate fates[OPS_MAX + 1];
+	struct packet_impairment fates[OPS_MAX + 1];
 	struct conn_view conns[CONNS_MAX];
 	uint64_t injected;
 	unsigned mutated;

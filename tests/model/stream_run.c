@@ -58,7 +58,7 @@ static void send_bytes(struct fate *fate, const struct stream_frame *frame, bool
 	w->current = NULL;
 }
 
-static struct fate *next_fate(void)
+static struct fate *next_impairment(void)
 {
 	struct world *w = &stream_world;
 
@@ -84,7 +84,7 @@ static void send_op(const struct stream_op *op)
 	// nor has one that has not sent its own anything to send
 	if (!syn && !s->midstream && !w->dir[op->half].syn_sent)
 		return;
-	struct fate *fate = next_fate();
+	struct fate *fate = next_impairment();
 
 	if (!fate)
 		return;
@@ -175,7 +175,7 @@ static void send_honest(unsigned half, int32_t at, uint16_t length)
 	struct world *w = &stream_world;
 	const struct stream_schedule *s = w->s;
 	struct direction *d = &w->dir[half], *other = &w->dir[!half];
-	struct fate *fate = next_fate();
+	struct fate *fate = next_impairment();
 	uint8_t payload[SETTLE_PIECE];
 
 	if (!fate)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <rte_ether.h>
 #include <rte_malloc.h>
-#include "pipeline/egress/impair_fate.h"
+#include "pipeline/egress/impair_decide.h"
 #include "pipeline/lcore.h"
 #include "pipeline/egress/tx.h"
 
@@ -154,11 +154,11 @@ static void take(struct lcore *lcore, struct impair *impair, struct rte_mbuf *m,
 	uint64_t now_ns = lcore->now_ns;
 	union flow_key key;
 	bool has_key = parse_mbuf(m, &lcore->parse, &key);
-	struct impair_fate fate = impair_decide(
+	struct impairment_of_packet impaired = impair_decide(
 		impair->memory, &impair->settings, way, pkt_of(m), has_key ? &key : NULL);
 
 	lcore->stats.impaired_pkts++;
-	if (fate.lost) {
+	if (impaired.lost) {
 		packet_drop(lcore, m, DROP_IMPAIRED_LOSS);
 		return;
 	}
@@ -173,16 +173,16 @@ static void take(struct lcore *lcore, struct impair *impair, struct rte_mbuf *m,
 		packet_drop(lcore, m, DROP_IMPAIRED_LIMIT);
 		return;
 	}
-	if (!fate.reordered)
-		due_ns += (uint64_t)((int64_t)link->delay_ns + fate.jitter_ns);
-	lcore->stats.impaired_reordered += fate.reordered;
+	if (!impaired.reordered)
+		due_ns += (uint64_t)((int64_t)link->delay_ns + impaired.jitter_ns);
+	lcore->stats.impaired_reordered += impaired.reordered;
 	lcore->stats.impaired_delayed += due_ns > now_ns;
-	struct rte_mbuf *copy = fate.duplicated && impair->n + 1 < impair->settings.limit
+	struct rte_mbuf *copy = impaired.duplicated && impair->n + 1 < impair->settings.limit
 					? duplicate(lcore, m)
 					: NULL;
 
-	if (fate.corrupted)
-		flip(lcore, m, fate.bit);
+	if (impaired.corrupted)
+		flip(lcore, m, impaired.bit);
 	heap_put(impair, (struct departure){due_ns, impair->order++, now_ns, m});
 	if (copy)
 		heap_put(impair, (struct departure){due_ns, impair->order++, now_ns, copy});

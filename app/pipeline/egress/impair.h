@@ -11,7 +11,7 @@
 // to come is the first to go.
 //
 // Everything by chance is a hash, so that two runs of the same transfer see the same
-// (impair_fate.h).
+// (impair_decide.h).
 //
 // Data lcores only; everything is the lcore's own. Each lcore that receives (at rx) or sends (at
 // tx) has lines, memory and limit of its own.

@@ -13,7 +13,7 @@
 #include <sys/queue.h>
 #include <syslog.h>
 
-#include "transportapi/transport/fate.h"
+#include "transportapi/transport/impairment.h"
 #include "transportapi/proto/helo.h"
 #include "transportapi/transport/registry.h"
 
@@ -28,7 +28,7 @@ const struct tapi_conf_key tapi_chaos_keys[] = {
 		"the transport that it wraps, with the keys of that one's own section"},
 	{"module_path", TAPI_CONF_TEXT, 0, 900, 0, NULL, false,
 		"where the transport below is looked for if it is not built in"},
-	TAPI_FATE_KEYS,
+	TAPI_IMPAIRMENT_KEYS,
 	{"cost", TAPI_CONF_UINT, 0, 1000000, 0, NULL, true, "0: that of the transport below"},
 	{0},
 };
@@ -48,7 +48,7 @@ struct chaos {
 	struct tapi_core_api below_core; // what the transport below has for a core
 	struct tapi_loaded below;
 	const struct tapi_conf *conf; // in force: what a reload is held against
-	struct tapi_fates fates;
+	struct tapi_impairment impairment;
 	struct tapi_transport_stats stats;
 	TAILQ_HEAD(, chaos_session) sessions;
 	bool started;
@@ -119,7 +119,7 @@ static void session_unwrap(struct chaos *chaos, struct chaos_session *wrapper)
 {
 	struct tapi_held *held;
 
-	while ((held = tapi_fates_of(&chaos->fates, wrapper))) {
+	while ((held = tapi_impairment_of(&chaos->impairment, wrapper))) {
 		chaos->stats.fault_refused += held->twice ? 2 : 1;
 		tapi_held_free(held);
 	}
@@ -179,7 +179,7 @@ static void held_release(struct chaos *chaos, struct tapi_held *held)
 		pass_late(chaos, wrapper->below, held->message, held->size, held->is_encrypted,
 			held->crc);
 	tapi_held_free(held);
-	if (wrapper->gone && !tapi_fates_waits(&chaos->fates, wrapper)) {
+	if (wrapper->gone && !tapi_impairment_waits(&chaos->impairment, wrapper)) {
 		api->disconnect(api, wrapper->below);
 		session_unwrap(chaos, wrapper);
 	}
@@ -189,7 +189,7 @@ static void release_due(struct chaos *chaos, uint64_t now_us)
 {
 	struct tapi_held *held;
 
-	while ((held = tapi_fates_due(&chaos->fates, now_us)))
+	while ((held = tapi_impairment_due(&chaos->impairment, now_us)))
 		held_release(chaos, held);
 }
 
@@ -216,8 +216,8 @@ static enum tapi_result pass_now(
 	if (like->twice)
 		pass_late(
 			chaos, wrapper->below, message, like->size, like->is_encrypted, like->crc);
-	tapi_fates_passed(&chaos->fates);
-	while ((held = tapi_fates_overtaken(&chaos->fates)))
+	tapi_impairment_passed(&chaos->impairment);
+	while ((held = tapi_impairment_overtaken(&chaos->impairment)))
 		held_release(chaos, held);
 	return TAPI_OK;
 }
@@ -226,7 +226,7 @@ static enum tapi_result chaos_send(struct tapi_transport_api *self, struct tapi_
 	const void *message, uint32_t size, bool is_encrypted, uint32_t crc)
 {
 	struct chaos *chaos = chaos_of(self);
-	struct tapi_fate fate;
+	struct tapi_impaired impaired;
 	struct tapi_held like;
 	enum tapi_result result = TAPI_OK;
 
@@ -238,23 +238,23 @@ static enum tapi_result chaos_send(struct tapi_transport_api *self, struct tapi_
 		chaos->stats.dropped_too_big++;
 		return TAPI_ETOOBIG;
 	}
-	fate = tapi_fates_draw(&chaos->fates);
+	impaired = tapi_impairment_draw(&chaos->impairment);
 	like = (struct tapi_held){.session = wrapper_of(session),
 		.size = size,
 		.crc = crc,
 		.is_encrypted = is_encrypted,
-		.twice = fate.twice};
-	if (fate.dropped) {
+		.twice = impaired.twice};
+	if (impaired.dropped) {
 		chaos->stats.fault_dropped++;
-	} else if (tapi_fates_hold(&chaos->fates, &fate, &like, message,
+	} else if (tapi_impairment_hold(&chaos->impairment, &impaired, &like, message,
 			   chaos->core->now_us(chaos->core->core))) {
-		chaos->stats.fault_reordered += fate.reordered;
-		chaos->stats.fault_delayed += fate.late_us > 0;
+		chaos->stats.fault_reordered += impaired.reordered;
+		chaos->stats.fault_delayed += impaired.late_us > 0;
 	} else {
 		result = pass_now(chaos, &like, message);
 	}
 	if (result == TAPI_OK) {
-		chaos->stats.fault_doubled += fate.twice && !fate.dropped;
+		chaos->stats.fault_doubled += impaired.twice && !impaired.dropped;
 		chaos->stats.sent_msgs++;
 		chaos->stats.sent_bytes += size;
 	}
@@ -343,7 +343,7 @@ static enum tapi_result chaos_disconnect(
 	// Who has no session that came in answers on one of his own, and ends it: it stays below,
 	// where nothing comes in by it, until what waits has left.
 	if (wrapper->references == 1 && (chaos->api.flags & TAPI_SESSIONLESS) &&
-		tapi_fates_waits(&chaos->fates, wrapper)) {
+		tapi_impairment_waits(&chaos->impairment, wrapper)) {
 		wrapper->references = 0;
 		wrapper->gone = true; // with the reference below
 		return TAPI_OK;
@@ -374,14 +374,14 @@ static enum tapi_result chaos_stop(struct tapi_transport_api *self)
 }
 
 // TAPI_ECONF after saying what is wrong.
-static enum tapi_result rates_read(struct chaos *chaos, struct tapi_fate_rates *out)
+static enum tapi_result rates_read(struct chaos *chaos, struct tapi_impairment_rates *out)
 {
 	struct tapi_error error;
 	enum tapi_result result =
 		tapi_conf_check(*chaos->core->conf, "chaos", tapi_chaos_keys, &error);
 
 	if (result == TAPI_OK)
-		*out = tapi_fate_rates_read(*chaos->core->conf, "chaos", tapi_chaos_keys);
+		*out = tapi_impairment_rates_read(*chaos->core->conf, "chaos", tapi_chaos_keys);
 	else
 		chaos->core->log(chaos->core->core, LOG_ERR, "%s", error.text);
 	return result;
@@ -398,7 +398,7 @@ static enum tapi_result chaos_reload(struct tapi_transport_api *self)
 {
 	struct chaos *chaos = chaos_of(self);
 	const struct tapi_conf *conf = *chaos->core->conf;
-	struct tapi_fate_rates rates;
+	struct tapi_impairment_rates rates;
 	enum tapi_result result = rates_read(chaos, &rates);
 	struct tapi_error error;
 
@@ -412,7 +412,7 @@ static enum tapi_result chaos_reload(struct tapi_transport_api *self)
 	result = chaos->below.api->reload_configuration(chaos->below.api);
 	if (result == TAPI_OK) {
 		chaos->conf = conf;
-		chaos->fates.rates = rates;
+		chaos->impairment.rates = rates;
 		cost_set(chaos);
 	}
 	return result;
@@ -425,7 +425,7 @@ static uint64_t chaos_turn(struct tapi_transport_api *self, uint64_t now_us)
 
 	release_due(chaos, now_us);
 	below = chaos->below.api->turn(chaos->below.api, now_us);
-	wish = tapi_fates_wish(&chaos->fates);
+	wish = tapi_impairment_wish(&chaos->impairment);
 	return wish < below ? wish : below;
 }
 
@@ -526,16 +526,16 @@ static const struct tapi_transport_api chaos_api = {
 static bool chaos_begin(struct chaos *chaos)
 {
 	const struct tapi_core_api *core = chaos->core;
-	struct tapi_fate_rates rates;
+	struct tapi_impairment_rates rates;
 	struct tapi_error error;
 	const char *below;
 
 	if (rates_read(chaos, &rates) != TAPI_OK)
 		return false;
 	chaos->conf = *core->conf;
-	tapi_fates_init(
-		&chaos->fates, tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed"));
-	chaos->fates.rates = rates;
+	tapi_impairment_init(
+		&chaos->impairment, tapi_conf_uint(*core->conf, "chaos", tapi_chaos_keys, "seed"));
+	chaos->impairment.rates = rates;
 	below = tapi_conf_text(*core->conf, "chaos", tapi_chaos_keys, "below");
 	if (strcmp(below, "chaos") == 0) {
 		core->log(core->core, LOG_ERR, "chaos.below: chaos cannot wrap itself");
@@ -579,7 +579,7 @@ struct tapi_transport_api *inittransport_chaos(const struct tapi_core_api *core)
 	chaos->api = chaos_api;
 	chaos->core = core;
 	TAILQ_INIT(&chaos->sessions);
-	tapi_fates_init(&chaos->fates, 0);
+	tapi_impairment_init(&chaos->impairment, 0);
 	if (chaos_begin(chaos))
 		return &chaos->api;
 	donetransport_chaos(&chaos->api);
@@ -595,6 +595,6 @@ void donetransport_chaos(struct tapi_transport_api *self)
 	tapi_transport_unload(&chaos->below);
 	while (!TAILQ_EMPTY(&chaos->sessions))
 		session_unwrap(chaos, TAILQ_FIRST(&chaos->sessions));
-	tapi_fates_end(&chaos->fates);
+	tapi_impairment_end(&chaos->impairment);
 	free(chaos);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws the fate of a packet on an impaired link from a hash.
-#include "pipeline/egress/impair_fate.h"
+#include "pipeline/egress/impair_decide.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -207,7 +207,7 @@ static int64_t jitter(const struct subject *subject, uint64_t jitter_ns)
 	return (int64_t)(uint64_t)((unsigned __int128)u * width >> 64) - (int64_t)jitter_ns;
 }
 
-struct impair_fate impair_decide(struct impair_memory *memory,
+struct impairment_of_packet impair_decide(struct impair_memory *memory,
 	const struct impair_settings *settings, enum impair_way way, const struct pkt *pkt,
 	const union flow_key *key)
 {
@@ -222,7 +222,7 @@ struct impair_fate impair_decide(struct impair_memory *memory,
 		subject.sequence = flow->pkts++;
 	}
 	subject.decided_by = flow->decided_by;
-	return (struct impair_fate){
+	return (struct impairment_of_packet){
 		.lost = is_lost(&subject, link),
 		.duplicated = happens(draw(&subject, DRAW_DUPLICATE), link->duplicate),
 		.corrupted = happens(draw(&subject, DRAW_CORRUPT), link->corrupt),

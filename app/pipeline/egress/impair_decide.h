@@ -54,7 +54,7 @@ struct impair_memory {
 	uint32_t connections;
 };
 
-struct impair_fate {
+struct impairment_of_packet {
 	bool lost;
 	bool duplicated;
 	bool corrupted;
@@ -64,7 +64,7 @@ struct impair_fate {
 };
 
 // `pkt` is parsed; `key`: of the flow, or NULL if it has none.
-struct impair_fate impair_decide(struct impair_memory *memory,
+struct impairment_of_packet impair_decide(struct impair_memory *memory,
 	const struct impair_settings *settings, enum impair_way way, const struct pkt *pkt,
 	const union flow_key *key);
 
