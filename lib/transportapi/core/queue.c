@@ -88,7 +88,7 @@ static void hold(struct tapi_queue *queue, uint64_t more, uint64_t less)
 {
 	queue->pool->bytes += more - less;
 	tapi_budget_hold(queue->pool->budget, more, less);
-	tapi_holders_set(&queue->pool->holders, &queue->holder, queue->holder.bytes + more - less);
+	tapi_memory_set(&queue->pool->memory, &queue->holder, queue->holder.bytes + more - less);
 }
 
 static void take_off(struct tapi_queue *queue, struct tapi_item *item)
@@ -132,10 +132,10 @@ static struct tapi_item *following(const struct tapi_queue *queue, const struct 
 void tapi_queue_pool_init(struct tapi_queue_pool *pool, uint64_t bytes_max)
 {
 	*pool = (struct tapi_queue_pool){.bytes_max = bytes_max};
-	tapi_holders_init(&pool->holders);
+	tapi_memory_init(&pool->memory);
 }
 
-static struct tapi_queue *queue_of(struct tapi_holder *holder)
+static struct tapi_queue *queue_of(struct tapi_memory_user *holder)
 {
 	return (struct tapi_queue *)(void *)((uint8_t *)holder -
 					     offsetof(struct tapi_queue, holder));
@@ -145,7 +145,7 @@ static uint64_t share_most(const struct tapi_budget_share *share)
 {
 	const struct tapi_queue_pool *pool =
 		(const void *)((const uint8_t *)share - offsetof(struct tapi_queue_pool, share));
-	const struct tapi_holder *most = tapi_holders_most(&pool->holders);
+	const struct tapi_memory_user *most = tapi_memory_largest(&pool->memory);
 
 	return most ? most->bytes : 0;
 }
@@ -154,7 +154,7 @@ static void share_cut(struct tapi_budget_share *share)
 {
 	struct tapi_queue_pool *pool =
 		(void *)((uint8_t *)share - offsetof(struct tapi_queue_pool, share));
-	struct tapi_queue *queue = queue_of(tapi_holders_most(&pool->holders));
+	struct tapi_queue *queue = queue_of(tapi_memory_largest(&pool->memory));
 
 	COUNT(queue, dropped_pool);
 	take_off(queue, least(queue));
@@ -171,7 +171,7 @@ void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max)
 {
 	pool->bytes_max = bytes_max;
 	while (pool->bytes > bytes_max) {
-		struct tapi_queue *queue = queue_of(tapi_holders_most(&pool->holders));
+		struct tapi_queue *queue = queue_of(tapi_memory_largest(&pool->memory));
 
 		COUNT(queue, dropped_pool);
 		take_off(queue, least(queue));
@@ -234,7 +234,7 @@ static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	const struct tapi_queue_pool *pool = queue->pool;
 	uint64_t need = size + TAPI_ITEM_EXTRA_BYTES, low_bytes;
 	uint32_t low_msgs;
-	struct tapi_holder *most;
+	struct tapi_memory_user *most;
 
 	lower(queue, priority, &low_msgs, &low_bytes);
 	*victim = NULL;
@@ -246,7 +246,7 @@ static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	*pool_full = true;
 	if (need > pool->bytes_max)
 		return false;
-	most = tapi_holders_most(&pool->holders);
+	most = tapi_memory_largest(&pool->memory);
 	if (most && most != &queue->holder && most->bytes > queue->holder.bytes + need) {
 		// It holds more than what is wanted: it alone suffices.
 		*victim = queue_of(most);

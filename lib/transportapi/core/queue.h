@@ -21,7 +21,7 @@
 
 #include "transportapi/base/budget.h"
 #include "transportapi/proto/fragment.h"
-#include "transportapi/base/holders.h"
+#include "transportapi/base/memory_accounting.h"
 #include "transportapi/base/transport.h"
 
 #define TAPI_PRIORITIES 4 // 0 is the lowest
@@ -64,7 +64,7 @@ TAILQ_HEAD(tapi_item_list, tapi_item);
 
 struct tapi_queue_pool {           // of one core
 	uint64_t bytes, bytes_max; // of memory
-	struct tapi_holders holders;
+	struct tapi_memory memory;
 	struct tapi_queue_counters counters; // of all its queues
 	struct tapi_budget *budget;          // of the core; NULL: none
 	struct tapi_budget_share share;
@@ -77,7 +77,7 @@ struct tapi_queue {
 	uint64_t bytes_of[TAPI_PRIORITIES];
 	uint32_t msgs, msgs_max;
 	uint64_t bytes, bytes_max; // of messages, heads included
-	struct tapi_holder holder;
+	struct tapi_memory_user holder;
 	struct tapi_item **deadlines; // a heap, soonest first: those that have one
 	uint32_t n_deadlines, deadlines_room;
 	struct tapi_queue_counters counters;

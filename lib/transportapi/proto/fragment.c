@@ -40,7 +40,7 @@ static void hold(
 	assembly->memory += more - less;
 	all->pool->bytes += more - less;
 	tapi_budget_hold(all->pool->budget, more, less);
-	tapi_holders_set(&all->pool->holders, &all->holder, all->holder.bytes + more - less);
+	tapi_memory_set(&all->pool->memory, &all->holder, all->holder.bytes + more - less);
 }
 
 static void discard(struct tapi_assemblies *all, struct tapi_assembly *assembly)
@@ -61,10 +61,10 @@ static void discard(struct tapi_assemblies *all, struct tapi_assembly *assembly)
 void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max)
 {
 	*pool = (struct tapi_fragment_pool){.bytes_max = bytes_max};
-	tapi_holders_init(&pool->holders);
+	tapi_memory_init(&pool->memory);
 }
 
-static struct tapi_assemblies *assemblies_of(struct tapi_holder *holder)
+static struct tapi_assemblies *assemblies_of(struct tapi_memory_user *holder)
 {
 	return (struct tapi_assemblies *)(void *)((uint8_t *)holder -
 						  offsetof(struct tapi_assemblies, holder));
@@ -74,7 +74,7 @@ static uint64_t share_most(const struct tapi_budget_share *share)
 {
 	const struct tapi_fragment_pool *pool =
 		(const void *)((const uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
-	const struct tapi_holder *most = tapi_holders_most(&pool->holders);
+	const struct tapi_memory_user *most = tapi_memory_largest(&pool->memory);
 
 	return most ? most->bytes : 0;
 }
@@ -83,7 +83,7 @@ static void share_cut(struct tapi_budget_share *share)
 {
 	struct tapi_fragment_pool *pool =
 		(void *)((uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
-	struct tapi_assemblies *all = assemblies_of(tapi_holders_most(&pool->holders));
+	struct tapi_assemblies *all = assemblies_of(tapi_memory_largest(&pool->memory));
 
 	pool->counters.dropped_full++;
 	discard(all, all->first);
@@ -100,7 +100,7 @@ void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_ma
 {
 	pool->bytes_max = bytes_max;
 	while (pool->bytes > bytes_max) {
-		struct tapi_assemblies *all = assemblies_of(tapi_holders_most(&pool->holders));
+		struct tapi_assemblies *all = assemblies_of(tapi_memory_largest(&pool->memory));
 
 		pool->counters.dropped_full++;
 		discard(all, all->first);
@@ -218,12 +218,12 @@ static bool page_fill(
 static bool room_in_pool(struct tapi_assemblies *all, uint64_t need)
 {
 	struct tapi_fragment_pool *pool = all->pool;
-	struct tapi_holder *most;
+	struct tapi_memory_user *most;
 	struct tapi_assemblies *victim;
 
 	if (pool->bytes + need <= pool->bytes_max)
 		return tapi_budget_room(pool->budget, all->holder.bytes, need);
-	most = tapi_holders_most(&pool->holders);
+	most = tapi_memory_largest(&pool->memory);
 	if (need > pool->bytes_max || !most || most == &all->holder ||
 		most->bytes <= all->holder.bytes + need)
 		return false;

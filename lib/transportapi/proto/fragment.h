@@ -17,7 +17,7 @@
 #define TRANSPORTAPI_FRAGMENT_H
 
 #include "transportapi/base/budget.h"
-#include "transportapi/base/holders.h"
+#include "transportapi/base/memory_accounting.h"
 #include "transportapi/base/transport.h"
 
 #define TAPI_FRAGMENT_HEAD_BYTES 16            // with the head of every message
@@ -47,7 +47,7 @@ struct tapi_fragment_counters {
 
 struct tapi_fragment_pool {        // of one core
 	uint64_t bytes, bytes_max; // of memory
-	struct tapi_holders holders;
+	struct tapi_memory memory;
 	struct tapi_fragment_counters counters;
 	struct tapi_budget *budget; // of the core; NULL: none
 	struct tapi_budget_share share;
@@ -59,7 +59,7 @@ struct tapi_assemblies { // of one peer
 	struct tapi_assembly *first; // oldest first
 	unsigned count;
 	uint64_t bytes; // their totals
-	struct tapi_holder holder;
+	struct tapi_memory_user holder;
 };
 
 struct tapi_whole {

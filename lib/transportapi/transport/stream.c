@@ -131,14 +131,14 @@ void tapi_stream_account(struct tapi_stream *stream)
 		return;
 	tapi_budget_hold(streams->core->budget, bytes, stream->bytes);
 	stream->bytes = bytes;
-	tapi_holders_set(&streams->holders, &stream->holder, counts);
+	tapi_memory_set(&streams->memory, &stream->holder, counts);
 }
 
 static uint64_t share_most(const struct tapi_budget_share *share)
 {
 	const struct tapi_streams *streams =
 		(const void *)((const uint8_t *)share - offsetof(struct tapi_streams, share));
-	const struct tapi_holder *most = tapi_holders_most(&streams->holders);
+	const struct tapi_memory_user *most = tapi_memory_largest(&streams->memory);
 
 	return most ? most->bytes : 0;
 }
@@ -149,7 +149,7 @@ static void share_cut(struct tapi_budget_share *share)
 {
 	struct tapi_streams *streams =
 		(void *)((uint8_t *)share - offsetof(struct tapi_streams, share));
-	struct tapi_stream *stream = (void *)((uint8_t *)tapi_holders_most(&streams->holders) -
+	struct tapi_stream *stream = (void *)((uint8_t *)tapi_memory_largest(&streams->memory) -
 					      offsetof(struct tapi_stream, holder));
 
 	if (stream->lingering) {
@@ -542,7 +542,7 @@ enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct ta
 		return TAPI_ENOMEM;
 	}
 	tapi_links_init(&streams->links, limits, &streams->stats, end, streams);
-	tapi_holders_init(&streams->holders);
+	tapi_memory_init(&streams->memory);
 	streams->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
 	tapi_budget_join(core->budget, &streams->share);
 	streams->links.budget = core->budget;

@@ -28,7 +28,7 @@
 
 #include "transportapi/base/budget.h"
 #include "transportapi/proto/frame.h"
-#include "transportapi/base/holders.h"
+#include "transportapi/base/memory_accounting.h"
 #include "transportapi/base/limit.h"
 #include "transportapi/transport/sessions.h"
 
@@ -65,8 +65,8 @@ struct tapi_streams {                  // of one transport, which begins with it
 	bool running;         // the transport sets it when it has started
 	uint64_t complained_us;
 	struct tapi_budget_share share;
-	struct tapi_holders holders; // sessions by the memory that they count for
-	uint32_t wanted;             // descriptors, as told to the budget
+	struct tapi_memory memory; // sessions by the memory that they count for
+	uint32_t wanted;           // descriptors, as told to the budget
 };
 
 // core->base is needed. TAPI_ENOMEM leaves nothing behind. `api`: the table, which is copied; that

@@ -26,7 +26,7 @@ struct tapi_stream {
 	bool asked, may_hold; // streams->may_hold()
 	uint64_t heard;       // messages received by the transport when the last one was sent
 	uint64_t bytes;       // of memory, as told to the budget
-	struct tapi_holder holder;
+	struct tapi_memory_user holder;
 	bool is_held; // the system keeps octets back, till streams->releasing
 	TAILQ_ENTRY(tapi_stream) held;
 };
