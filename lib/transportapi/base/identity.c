@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "transportapi/base/folder.h"
+#include "transportapi/base/atomic_file.h"
 
 static_assert(TAPI_SEED_BYTES == crypto_sign_SEEDBYTES, "the seed is libsodium's");
 static_assert(TAPI_PUBLIC_KEY_BYTES == crypto_sign_PUBLICKEYBYTES, "the key is libsodium's");
@@ -214,7 +214,7 @@ static enum tapi_result make_file(const char *path, struct tapi_error *error)
 	close(fd);
 	free(own);
 	if (made)
-		tapi_folder_sync(path);
+		tapi_atomic_file_sync(path);
 	return made ? TAPI_OK : TAPI_ESYS;
 }
 

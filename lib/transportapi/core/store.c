@@ -2,7 +2,7 @@
 // Known peers over a restart. What is read is checked like a HELO from the wire, and validated
 // again before it is used.
 #include "transportapi/core/internal.h"
-#include "transportapi/base/folder.h"
+#include "transportapi/base/atomic_file.h"
 #include "transportapi/proto/store.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ void tapi_core_load_peers(struct tapi_core *core)
 	if (result != TAPI_OK)
 		tapi_core_log(core, LOG_WARNING, "known peers: %s: %s", tapi_result_name(result),
 			error.text);
-	if (!tapi_folder_writable(path)) // told now, and not when there is something to lose
+	if (!tapi_atomic_file_writable(path)) // told now, and not when there is something to lose
 		tapi_core_log(core, LOG_WARNING,
 			"known peers cannot be kept in %s: %s: its folder has to exist, and be "
 			"ours to write",

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "transportapi/base/folder.h"
+#include "transportapi/base/atomic_file.h"
 #include "transportapi/base/wire.h"
 
 #define HEAD             "transportapi peers 1\n"
@@ -238,7 +238,7 @@ enum tapi_result tapi_store_commit(struct tapi_store_writer *writer, struct tapi
 	if (good)
 		good = rename(writer->fresh, writer->path) == 0;
 	if (good) {
-		tapi_folder_sync(writer->path);
+		tapi_atomic_file_sync(writer->path);
 	} else {
 		tapi_error_say(error, "%s: cannot be written: %s; what was there stays",
 			writer->path, strerror(errno));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a replaced file durable, and checks whether a folder can be written to.
-#include "transportapi/base/folder.h"
+#include "transportapi/base/atomic_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static char *folder_of(const char *path)
 	return strndup(path, slash == path ? 1 : (size_t)(slash - path)); // "/name" is in "/"
 }
 
-void tapi_folder_sync(const char *path)
+void tapi_atomic_file_sync(const char *path)
 {
 	char *folder = folder_of(path);
 	int fd = -1;
@@ -31,7 +31,7 @@ void tapi_folder_sync(const char *path)
 	free(folder);
 }
 
-bool tapi_folder_writable(const char *path)
+bool tapi_atomic_file_writable(const char *path)
 {
 	char *folder = folder_of(path);
 	bool can = folder && access(folder, W_OK | X_OK) == 0;
