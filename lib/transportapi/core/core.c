@@ -269,7 +269,7 @@ static enum tapi_result prepare(struct tapi_core *core, struct tapi_error *error
 		result = tapi_acl_new(&core->acl_owned, core->conf, error);
 	core->acl = core->acl_owned;
 	if (result == TAPI_OK && set->measured_table != NULL)
-		result = tapi_measured_load(&core->measured, set->measured_table, error);
+		result = tapi_cost_table_load(&core->measured, set->measured_table, error);
 	if (result != TAPI_OK)
 		return result;
 	if (core->options.identity != NULL) {
@@ -459,7 +459,7 @@ void tapi_core_free(struct tapi_core *core)
 		event_free(core->event);
 	tapi_rate_map_free(core->ping_address);
 	tapi_rate_map_free(core->ping_prefix);
-	tapi_measured_free(core->measured);
+	tapi_cost_table_free(core->measured);
 	tapi_acl_free(core->acl_owned);
 	tapi_identity_wipe(&core->identity);
 	sodium_memzero(&core->secure_static, sizeof(core->secure_static));

@@ -15,7 +15,7 @@
 #include "transportapi/core/secure.h"
 #include "transportapi/proto/fragment.h"
 #include "transportapi/base/limit.h"
-#include "transportapi/core/measured.h"
+#include "transportapi/core/cost_table.h"
 #include "transportapi/proto/ping.h"
 #include "transportapi/core/queue.h"
 #include "transportapi/transport/registry.h"
@@ -339,7 +339,7 @@ struct tapi_core {
 	struct tapi_acl *acl_owned;
 	const struct tapi_acl *acl;
 	struct tapi_core_settings settings;
-	struct tapi_measured *measured;
+	struct tapi_cost_table *measured;
 	struct tapi_core_counters counters;
 	bool started, stopping;
 	unsigned depth; // in a call of a transport or of our own turn: nothing is freed

@@ -210,7 +210,7 @@ enum tapi_result tapi_core_reload(
 	struct tapi_core *core, const struct tapi_conf *conf, struct tapi_error *error)
 {
 	struct tapi_core_settings settings;
-	struct tapi_measured *measured = NULL;
+	struct tapi_cost_table *measured = NULL;
 	struct tapi_acl *acl = NULL;
 	enum tapi_encryption was;
 	enum tapi_result result;
@@ -224,17 +224,17 @@ enum tapi_result tapi_core_reload(
 	if (result == TAPI_OK)
 		result = tapi_acl_new(&acl, conf, error);
 	if (result == TAPI_OK && settings.measured_table != NULL)
-		result = tapi_measured_load(&measured, settings.measured_table, error);
+		result = tapi_cost_table_load(&measured, settings.measured_table, error);
 	if (result == TAPI_OK)
 		result = reload_transports(core, conf, acl, error);
 	if (result != TAPI_OK) {
 		tapi_acl_free(acl);
-		tapi_measured_free(measured);
+		tapi_cost_table_free(measured);
 		return result;
 	}
 	tapi_acl_free(core->acl_owned);
 	core->acl_owned = acl;
-	tapi_measured_free(core->measured);
+	tapi_cost_table_free(core->measured);
 	core->measured = measured;
 	was = core->settings.encryption;
 	core->settings = settings;

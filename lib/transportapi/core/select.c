@@ -41,7 +41,7 @@ static void score_measured(struct tapi_core *core, struct candidate *all, unsign
 	double slowest_us = 0, median_us, loss;
 
 	for (unsigned i = 0; i < n; i++)
-		if (tapi_measured_at(
+		if (tapi_cost_table_at(
 			    core->measured, all[i].carrier->loaded.name, size, &median_us, &loss) &&
 			median_us > slowest_us)
 			slowest_us = median_us;
@@ -49,7 +49,7 @@ static void score_measured(struct tapi_core *core, struct candidate *all, unsign
 		bool live;
 		double seen = live_loss(&all[i], &live);
 
-		if (!tapi_measured_at(
+		if (!tapi_cost_table_at(
 			    core->measured, all[i].carrier->loaded.name, size, &median_us, &loss)) {
 			median_us = slowest_us;
 			loss = 0;

@@ -125,7 +125,7 @@ def latency(arguments, root, build, about, folder):
 
 
 def measured(rows):
-    """What the selection mode "measured" of the library reads (transportapi/core/measured.h)."""
+    """What the selection mode "measured" of the library reads (transportapi/core/cost_table.h)."""
     return {
         "rows": [
             {"transport": row["transport"], "size": row["size"], "median_us": row["median_us"], "loss": row["loss"]}

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/core/measured.h"
+#include "transportapi/core/cost_table.h"
 #include "tp.h"
 
 static const char *const program = "tp_measured";
@@ -17,7 +17,7 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
-	struct tapi_measured *measured;
+	struct tapi_cost_table *measured;
 	struct tapi_error error = {};
 	int unknown = 0;
 	if (argc == 2 && !strcmp(argv[1], "--help")) {
@@ -26,12 +26,12 @@ int main(int argc, char **argv)
 	}
 	if (argc < 4 || argc % 2)
 		tp_usage(program, "give FILE and pairs of TRANSPORT and SIZE");
-	if (tapi_measured_load(&measured, argv[1], &error))
+	if (tapi_cost_table_load(&measured, argv[1], &error))
 		tp_usage(program, "%s", error.text);
 	for (int i = 2; i < argc; i += 2) {
 		const uint32_t size = (uint32_t)tp_number(program, argv[i], argv[i + 1], 1, 65536);
 		double median_us, loss;
-		if (!tapi_measured_at(measured, argv[i], size, &median_us, &loss)) {
+		if (!tapi_cost_table_at(measured, argv[i], size, &median_us, &loss)) {
 			fprintf(stderr, "%s: %s knows nothing of %s\n", program, argv[1], argv[i]);
 			unknown = 1;
 			continue;
@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 		tp_print_string(stdout, argv[i]);
 		printf(",\"size\":%u,\"median_us\":%.3f,\"loss\":%.6f}\n", size, median_us, loss);
 	}
-	tapi_measured_free(measured);
+	tapi_cost_table_free(measured);
 	return unknown;
 }

@@ -16,7 +16,7 @@
 #include "transportapi/base/acl.h"
 #include "transportapi/core/core.h"
 #include "transportapi/base/limit.h"
-#include "transportapi/core/measured.h"
+#include "transportapi/core/cost_table.h"
 #include "transportapi/proto/store.h"
 
 void *__real_malloc(size_t size);
@@ -287,11 +287,11 @@ static void test_identity(void **state)
 
 static enum tapi_result measured_step(struct tapi_error *error)
 {
-	struct tapi_measured *measured;
-	enum tapi_result result = tapi_measured_load(&measured, path, error);
+	struct tapi_cost_table *measured;
+	enum tapi_result result = tapi_cost_table_load(&measured, path, error);
 
 	assert_true((result == TAPI_OK) == (measured != NULL));
-	tapi_measured_free(measured);
+	tapi_cost_table_free(measured);
 	return result;
 }
 

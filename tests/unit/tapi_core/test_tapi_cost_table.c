@@ -10,13 +10,14 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "transportapi/core/measured.h"
+#include "transportapi/core/cost_table.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char path[64];
 
-static enum tapi_result load(struct tapi_measured **out, const char *text, struct tapi_error *error)
+static enum tapi_result load(
+	struct tapi_cost_table **out, const char *text, struct tapi_error *error)
 {
 	enum tapi_result result;
 	int fd;
@@ -26,24 +27,24 @@ static enum tapi_result load(struct tapi_measured **out, const char *text, struc
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-	result = tapi_measured_load(out, path, error);
+	result = tapi_cost_table_load(out, path, error);
 	unlink(path);
 	return result;
 }
 
-static void assert_at(const struct tapi_measured *measured, const char *transport, uint32_t size,
+static void assert_at(const struct tapi_cost_table *measured, const char *transport, uint32_t size,
 	double median_us, double loss)
 {
 	double got_median, got_loss;
 
-	assert_true(tapi_measured_at(measured, transport, size, &got_median, &got_loss));
+	assert_true(tapi_cost_table_at(measured, transport, size, &got_median, &got_loss));
 	assert_true(got_median > median_us - 1e-9 && got_median < median_us + 1e-9);
 	assert_true(got_loss > loss - 1e-9 && got_loss < loss + 1e-9);
 }
 
 static void test_between(void **state)
 {
-	struct tapi_measured *measured;
+	struct tapi_cost_table *measured;
 	struct tapi_error error = {""};
 	double median_us, loss;
 
@@ -68,10 +69,10 @@ static void test_between(void **state)
 	assert_at(measured, "tcp", 0, 40.5, 0);
 	assert_at(measured, "tcp", 407, 40.5, 0);
 	assert_at(measured, "tcp", 408, 40.5, 0);
-	assert_false(tapi_measured_at(measured, "ud", 11, &median_us, &loss));
-	assert_false(tapi_measured_at(measured, "raw-ip", 11, &median_us, &loss));
-	tapi_measured_free(measured);
-	tapi_measured_free(NULL);
+	assert_false(tapi_cost_table_at(measured, "ud", 11, &median_us, &loss));
+	assert_false(tapi_cost_table_at(measured, "raw-ip", 11, &median_us, &loss));
+	tapi_cost_table_free(measured);
+	tapi_cost_table_free(NULL);
 }
 
 #define ROW(members) "{\"rows\": [{\"transport\": \"udp\", " members "}]}"
@@ -104,7 +105,7 @@ static void test_refused(void **state)
 		 "{\"transport\": \"udp\", \"size\": 7, \"median_us\": 2, \"loss\": 0}]}",
 			"both of udp and 7 octets"},
 	};
-	struct tapi_measured *measured;
+	struct tapi_cost_table *measured;
 	struct tapi_error error = {""};
 
 	(void)state;
@@ -115,7 +116,7 @@ static void test_refused(void **state)
 			fail_msg("%s: not \"%s\"", error.text, bad[i].error);
 		assert_int_equal(load(&measured, bad[i].text, NULL), TAPI_ECONF);
 	}
-	assert_int_equal(tapi_measured_load(&measured, path, &error), TAPI_ECONF);
+	assert_int_equal(tapi_cost_table_load(&measured, path, &error), TAPI_ECONF);
 	assert_null(measured);
 	assert_non_null(strstr(error.text, "No such file"));
 }

@@ -3,18 +3,18 @@
 // transport by size of message. JSON: {"rows": [{"transport": "udp", "size": 407,
 // "median_us": 21.5, "loss": 0.0}, ...]}; other members are not looked at. At most 4,096 rows, each
 // transport and size once.
-#ifndef TRANSPORTAPI_MEASURED_H
-#define TRANSPORTAPI_MEASURED_H
+#ifndef TRANSPORTAPI_COST_TABLE_H
+#define TRANSPORTAPI_COST_TABLE_H
 
 #include "transportapi/base/identity.h"
 
-struct tapi_measured;
+struct tapi_cost_table;
 
-enum tapi_result tapi_measured_load(
-	struct tapi_measured **out, const char *path, struct tapi_error *error);
-void tapi_measured_free(struct tapi_measured *measured);
+enum tapi_result tapi_cost_table_load(
+	struct tapi_cost_table **out, const char *path, struct tapi_error *error);
+void tapi_cost_table_free(struct tapi_cost_table *measured);
 // Between two sizes: linear; beyond the ends: the nearest. false: nothing is known of `transport`.
-bool tapi_measured_at(const struct tapi_measured *measured, const char *transport, uint32_t size,
-	double *median_us, double *loss);
+bool tapi_cost_table_at(const struct tapi_cost_table *measured, const char *transport,
+	uint32_t size, double *median_us, double *loss);
 
 #endif

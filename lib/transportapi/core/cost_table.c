@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads the file of measured costs, and interpolates between message sizes.
-#include "transportapi/core/measured.h"
+#include "transportapi/core/cost_table.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct row {
 	double median_us, loss;
 };
 
-struct tapi_measured {
+struct tapi_cost_table {
 	size_t count;
 	struct row rows[]; // by transport, then by size
 };
@@ -64,7 +64,7 @@ static enum tapi_result read_row(struct row *out, const json_t *row, size_t inde
 }
 
 static enum tapi_result read_rows(
-	struct tapi_measured *out, const json_t *rows, const char *path, struct tapi_error *error)
+	struct tapi_cost_table *out, const json_t *rows, const char *path, struct tapi_error *error)
 {
 	for (; out->count < json_array_size(rows); out->count++) {
 		enum tapi_result result = read_row(&out->rows[out->count],
@@ -86,11 +86,11 @@ static enum tapi_result read_rows(
 	return TAPI_OK;
 }
 
-static enum tapi_result from_rows(
-	struct tapi_measured **out, const json_t *rows, const char *path, struct tapi_error *error)
+static enum tapi_result from_rows(struct tapi_cost_table **out, const json_t *rows,
+	const char *path, struct tapi_error *error)
 {
 	size_t count = json_array_size(rows);
-	struct tapi_measured *measured;
+	struct tapi_cost_table *measured;
 	enum tapi_result result;
 
 	if (!count || count > ROWS_MAX) {
@@ -107,14 +107,14 @@ static enum tapi_result from_rows(
 	}
 	result = read_rows(measured, rows, path, error);
 	if (result)
-		tapi_measured_free(measured);
+		tapi_cost_table_free(measured);
 	else
 		*out = measured;
 	return result;
 }
 
-enum tapi_result tapi_measured_load(
-	struct tapi_measured **out, const char *path, struct tapi_error *error)
+enum tapi_result tapi_cost_table_load(
+	struct tapi_cost_table **out, const char *path, struct tapi_error *error)
 {
 	json_error_t fault;
 	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &fault);
@@ -137,13 +137,13 @@ enum tapi_result tapi_measured_load(
 	return TAPI_ECONF;
 }
 
-void tapi_measured_free(struct tapi_measured *measured)
+void tapi_cost_table_free(struct tapi_cost_table *measured)
 {
 	free(measured);
 }
 
-bool tapi_measured_at(const struct tapi_measured *measured, const char *transport, uint32_t size,
-	double *median_us, double *loss)
+bool tapi_cost_table_at(const struct tapi_cost_table *measured, const char *transport,
+	uint32_t size, double *median_us, double *loss)
 {
 	const struct row *below = NULL, *above = NULL;
 	double part;
