@@ -57,9 +57,9 @@ static enum tapi_result send_failed(struct datagram *dg, struct datagram_link *l
 
 static int fd_of(const struct datagram_link *link)
 {
-	const struct tapi_datagram_line *line = &link->socket->line;
+	const struct tapi_datagram_connected *connected = &link->socket->connected;
 
-	return line->event && line->session == link ? line->fd : link->socket->fd;
+	return connected->event && connected->session == link ? connected->fd : link->socket->fd;
 }
 
 static ssize_t send_once(struct datagram *dg, const struct datagram_link *link, size_t length)
@@ -113,8 +113,8 @@ enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi
 		return send_failed(dg, link, errno);
 	tapi_links_sent(&dg->links, &link->link, size, now_us);
 	if (dg->kind->type == SOCK_DGRAM &&
-		!tapi_datagram_line_sent(link->socket, link, (const struct sockaddr *)&link->name,
-			link->name_length, now_us))
+		!tapi_datagram_connected_sent(link->socket, link,
+			(const struct sockaddr *)&link->name, link->name_length, now_us))
 		dg->lines_closed++;
 	return TAPI_OK;
 }

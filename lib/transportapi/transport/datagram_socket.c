@@ -15,7 +15,7 @@
 
 static void socket_close(struct tapi_datagram_socket *one)
 {
-	tapi_datagram_line_close(one);
+	tapi_datagram_connected_close(one);
 	if (one->event)
 		event_free(one->event);
 	if (one->fd >= 0)
@@ -195,7 +195,7 @@ static int socket_open(struct tapi_datagram_socket **out, const struct tapi_data
 
 	if (!one)
 		return ENOMEM;
-	one->fd = one->line.fd = -1;
+	one->fd = one->connected.fd = -1;
 	one->owner = wanted->owner;
 	one->asked = *asked;
 	error = socket_prepare(one, wanted, address, old);
@@ -276,7 +276,7 @@ enum tapi_result tapi_datagram_open(struct tapi_datagram_sockets *out,
 	bool again;
 
 	for (unsigned i = 0; i < old->n; i++) // they would be in the way; they open again
-		tapi_datagram_line_close(old->at[i]);
+		tapi_datagram_connected_close(old->at[i]);
 	for (unsigned i = 1;; i++) {
 		result = open_once(out, old, wanted, i == PORT_TRIES, &again);
 		if (result == TAPI_OK || !again || i == PORT_TRIES)

@@ -4,7 +4,7 @@
 #define TRANSPORTAPI_DATAGRAM_SOCKET_H
 
 #include "transportapi/transport/datagram.h"
-#include "transportapi/transport/datagram_line.h"
+#include "transportapi/transport/datagram_connected.h"
 #include "transportapi/transport/inet_own.h"
 
 struct event;
@@ -18,7 +18,7 @@ struct tapi_datagram_socket {
 	bool kept;                // in the next set, too
 	bool busy;                // there was more than one message in it
 	unsigned alone;           // messages read one by one since that was looked for
-	struct tapi_datagram_line line;
+	struct tapi_datagram_connected connected;
 };
 
 struct tapi_datagram_sockets {

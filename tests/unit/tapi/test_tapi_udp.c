@@ -19,7 +19,7 @@
 #include "transportapi/transport/udp.h"
 
 #define BURSTS 256 // datagrams of one event: BUDGET of datagram_io.c
-#define LINE   64  // messages before there is a line: LINE_AFTER of datagram_line.c
+#define LINE   64  // messages before there is a line: LINE_AFTER of datagram_connected.c
 
 static struct event_base *base;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines of udp (datagram_line.h): that they carry what they are for, and that nobody notices.
+// Lines of udp (datagram_connected.h): that they carry what they are for, and that nobody notices.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include "lib/tapi/tapi_udp_end.h"
 
 #define S    1000000u
-#define LINE 64u // messages before there is a line: LINE_AFTER of datagram_line.c
+#define LINE 64u // messages before there is a line: LINE_AFTER of datagram_connected.c
 
 static struct event_base *base;
 

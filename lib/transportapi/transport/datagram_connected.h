@@ -3,11 +3,11 @@
 // The system looks up no route for what goes over it, which is a tenth of a small message's way.
 // What that remote sends comes in by the line, too, and is read like all else.
 //
-// A socket has one line at a time: for the session that LINE_AFTER messages on end were sent on. A
-// line of an address of all (0.0.0.0) has its own address fixed, so it lives a few seconds, that a
-// change of addresses is followed.
-#ifndef TRANSPORTAPI_DATAGRAM_LINE_H
-#define TRANSPORTAPI_DATAGRAM_LINE_H
+// A socket has one line at a time: for the session that CONNECT_AFTER messages on end were sent on.
+// A line of an address of all (0.0.0.0) has its own address fixed, so it lives a few seconds, that
+// a change of addresses is followed.
+#ifndef TRANSPORTAPI_DATAGRAM_CONNECTED_H
+#define TRANSPORTAPI_DATAGRAM_CONNECTED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct event;
 struct tapi_datagram_socket;
 struct tapi_datagram_sockets;
 
-struct tapi_datagram_line {
+struct tapi_datagram_connected {
 	int fd;
 	struct event *event; // NULL: there is no line
 	const void *session; // whose it is, NULL: nobody's any more; compared, never followed
@@ -28,9 +28,9 @@ struct tapi_datagram_line {
 
 // After a message on `session` went to `name`: opens the line where it is worth it, closes one that
 // is too old. false: a line was closed.
-bool tapi_datagram_line_sent(struct tapi_datagram_socket *one, const void *session,
+bool tapi_datagram_connected_sent(struct tapi_datagram_socket *one, const void *session,
 	const struct sockaddr *name, socklen_t length, uint64_t now_us);
-void tapi_datagram_line_close(struct tapi_datagram_socket *one);
+void tapi_datagram_connected_close(struct tapi_datagram_socket *one);
 // Nothing more goes by the line of this session: it ends, and its name may be another's soon. true:
 // it had one.
 bool tapi_datagram_lines_forget(struct tapi_datagram_sockets *sockets, const void *session);

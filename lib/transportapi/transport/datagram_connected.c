@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens and closes the connected socket for the busiest remote address.
-#include "transportapi/transport/datagram_line.h"
+#include "transportapi/transport/datagram_connected.h"
 
 #include <event2/event.h>
 #include <sys/ioctl.h>
@@ -8,16 +8,17 @@
 
 #include "transportapi/transport/datagram_socket.h"
 
-#define LINE_AFTER 64 // messages on end: what it costs to open one is a tenth of what it will save
-#define LINE_US    5000000
+#define CONNECT_AFTER \
+	64 // messages on end: what it costs to open one is a tenth of what it will save
+#define LINE_US 5000000
 
-void tapi_datagram_line_close(struct tapi_datagram_socket *one)
+void tapi_datagram_connected_close(struct tapi_datagram_socket *one)
 {
-	if (!one->line.event)
+	if (!one->connected.event)
 		return;
-	event_free(one->line.event);
-	close(one->line.fd);
-	one->line = (struct tapi_datagram_line){.fd = -1};
+	event_free(one->connected.event);
+	close(one->connected.fd);
+	one->connected = (struct tapi_datagram_connected){.fd = -1};
 }
 
 // What waits in it is heard still, so it stays open, until its place is wanted.
@@ -26,8 +27,9 @@ bool tapi_datagram_lines_forget(struct tapi_datagram_sockets *sockets, const voi
 	bool had = false;
 
 	for (unsigned i = 0; i < sockets->n; i++)
-		if (sockets->at[i]->line.event && sockets->at[i]->line.session == session) {
-			sockets->at[i]->line.session = NULL;
+		if (sockets->at[i]->connected.event &&
+			sockets->at[i]->connected.session == session) {
+			sockets->at[i]->connected.session = NULL;
 			had = true;
 		}
 	return had;
@@ -85,39 +87,40 @@ static void line_open(struct tapi_datagram_socket *one, const void *session,
 		close(fd);
 		return;
 	}
-	one->line.fd = fd;
-	one->line.event = event;
-	one->line.session = session;
-	one->line.until_us = now_us + LINE_US;
+	one->connected.fd = fd;
+	one->connected.event = event;
+	one->connected.session = session;
+	one->connected.until_us = now_us + LINE_US;
 }
 
-bool tapi_datagram_line_sent(struct tapi_datagram_socket *one, const void *session,
+bool tapi_datagram_connected_sent(struct tapi_datagram_socket *one, const void *session,
 	const struct sockaddr *name, socklen_t length, uint64_t now_us)
 {
-	struct tapi_datagram_line *line = &one->line;
+	struct tapi_datagram_connected *connected = &one->connected;
 	int waiting = 0;
 
-	if (line->last != session) {
-		line->last = session;
-		line->run = 0;
+	if (connected->last != session) {
+		connected->last = session;
+		connected->run = 0;
 	}
-	line->run++;
-	if (line->event && line->session == session) {
+	connected->run++;
+	if (connected->event && connected->session == session) {
 		// What came in by it and waits would be lost with it.
-		if (now_us < line->until_us || ioctl(line->fd, FIONREAD, &waiting) < 0 || waiting)
+		if (now_us < connected->until_us || ioctl(connected->fd, FIONREAD, &waiting) < 0 ||
+			waiting)
 			return true;
-		tapi_datagram_line_close(one);
+		tapi_datagram_connected_close(one);
 		return false;
 	}
-	if (line->run < LINE_AFTER)
+	if (connected->run < CONNECT_AFTER)
 		return true;
-	if (line->event && (ioctl(line->fd, FIONREAD, &waiting) < 0 || waiting))
+	if (connected->event && (ioctl(connected->fd, FIONREAD, &waiting) < 0 || waiting))
 		return true;
-	if (line->event) {
-		tapi_datagram_line_close(one);
-		return false; // and the next LINE_AFTER open theirs
+	if (connected->event) {
+		tapi_datagram_connected_close(one);
+		return false; // and the next CONNECT_AFTER open theirs
 	}
-	line->run = 0;
+	connected->run = 0;
 	line_open(one, session, name, length, now_us);
 	return true;
 }
