@@ -530,9 +530,9 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	if (grown)
 		look_at_names(classifier, &job, state);
 	if (job_is_tcp(&job))
-		greet_stream(&job);
+		handshake_meta_stream(&job);
 	else
-		greet_datagram_answer(&job);
+		handshake_meta_datagram_answer(&job);
 	work->awaits_name = name_awaited(job.look);
 	if (grown && job.confidence < CONFIDENCE_DPI)
 		look_at_shapes(classifier, &job);
@@ -555,7 +555,7 @@ void classify_feed(struct classifier *classifier, const struct edition *edition,
 	if (!verdict->final)
 		return;
 	port_guess(classifier, &job, verdict);
-	greet_settle(classifier, &job, state, ref);
+	handshake_meta_finish(classifier, &job, state, ref);
 }
 
 void classify_restart(struct classifier *classifier, const struct edition *edition, uint32_t *ref)

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 #include "classify/app_proto.h"
-#include "classify/handshake/greeting.h"
+#include "classify/handshake/metadata.h"
 #include "classify/user_apps.h"
 
 #define CLASSIFY_BUDGET_PKTS  10   // data packets, both directions
@@ -191,12 +191,12 @@ struct classify_work {
 	uint8_t awaits_name;   // it is about to
 	uint8_t serves;        // 1 << half of who has shown that it is the other one's server
 	uint8_t hello_refused; // a datagram that hides a name, if it means anything to its receiver
-	// What the ends say of themselves (greeting.h); NULL: nobody wants to know. The caller
+	// What the ends say of themselves (metadata.h); NULL: nobody wants to know. The caller
 	// keeps the phase between calls; `greeted`: there is something to tell.
-	struct greeting *greeting;
-	uint8_t greeting_phase; // enum greeting_phase
+	struct handshake_meta *meta;
+	uint8_t handshake_meta_phase; // enum handshake_meta_phase
 	uint8_t greeted;
-	uint8_t greeting_nomem; // no state was to be had for a hello in parts: it is left out
+	uint8_t handshake_meta_nomem; // no state was to be had for a hello in parts: it is left out
 	uint8_t n_steps;
 	struct classify_step steps[CLASSIFY_STEPS_MAX]; // the first ones; later ones are not kept
 };

@@ -51,19 +51,20 @@ void look_leave(struct classifier *classifier, struct look *look);
 // Of what has just grown. `state`: the flow's, or NULL if it has none yet.
 void look_at_names(struct classifier *classifier, struct job *job, struct state *state);
 
-// The flow's greeting (greeting_look.c): of a stream's prefix that has just grown, or ended; of
+// The flow's greeting (metadata_look.c): of a stream's prefix that has just grown, or ended; of
 // what a client asks for over datagrams; of a server's datagram.
-void greet_stream(struct job *job);
-bool greets_datagram(const struct job *job);
-void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks);
-void greet_datagram_answer(struct job *job);
+void handshake_meta_stream(struct job *job);
+bool has_handshake_datagram(const struct job *job);
+void handshake_meta_datagram(
+	struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks);
+void handshake_meta_datagram_answer(struct job *job);
 // A datagram of a flow that is classified as `verdict` says (classify/names/requested_host.c).
 // True: it is what is proposed now.
 bool listen_datagram(struct classifier *classifier, struct job *job, struct state *state,
 	const struct classify_verdict *verdict);
 // The flow is classified: keeps its state, or takes one, while its greeting needs it; else gives it
 // back.
-void greet_settle(
+void handshake_meta_finish(
 	struct classifier *classifier, struct job *job, struct state *state, uint32_t *ref);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What flows' ends say of themselves (greeting.h): TLS, QUIC, DTLS and HTTP, in any pieces, before
+// What flows' ends say of themselves (metadata.h): TLS, QUIC, DTLS and HTTP, in any pieces, before
 // and after the verdict. Input as fuzz_classify's: an octet of bits (1 UDP, 2 picked up midstream),
 // then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
 // Held: a greeting is whole fields of bounded length; phases go forward only; each side is told at
@@ -18,15 +18,15 @@ struct talk {
 	unsigned told;
 };
 
-static void greeting_check(const struct greeting *greeting)
+static void handshake_meta_check(const struct handshake_meta *meta)
 {
-	const uint8_t *at = greeting->bytes;
-	uint32_t left = greeting->length;
-	struct greeting_part part;
+	const uint8_t *at = meta->bytes;
+	uint32_t left = meta->length;
+	struct handshake_meta_part part;
 
-	if (greeting->kind >= GREETING_KINDS_MAX || greeting->length > GREETING_BYTES)
+	if (meta->kind >= HANDSHAKE_META_KINDS_MAX || meta->length > HANDSHAKE_META_BYTES)
 		abort();
-	while (greeting_take(&at, &left, &part))
+	while (handshake_meta_next(&at, &left, &part))
 		if (!part.length)
 			abort();
 	if (left)
@@ -37,8 +37,8 @@ static void hear(struct talk *talk, const struct span *span)
 {
 	struct rig_flow *flow = &talk->flow;
 	struct rig *rig = flow->rig;
-	struct greeting greeting;
-	struct classify_work work = {.greeting = &greeting, .greeting_phase = talk->phase};
+	struct handshake_meta meta;
+	struct classify_work work = {.meta = &meta, .handshake_meta_phase = talk->phase};
 	const struct classify_flow about = {
 		.ends = &flow->ends,
 		.l4_proto = flow->l4,
@@ -47,24 +47,25 @@ static void hear(struct talk *talk, const struct span *span)
 		.c2s_from_inside = true,
 	};
 
-	memset(&greeting, 0xff, sizeof(greeting));
+	memset(&meta, 0xff, sizeof(meta));
 	if (!flow->verdict.final)
 		classify_feed(rig->classifier, rig->edition, rig->user, &about, span, &flow->state,
 			&flow->verdict, &work);
-	else if (greeting_pending(talk->phase) ||
+	else if (handshake_meta_pending(talk->phase) ||
 		 (flow->l4 == IPPROTO_UDP && classify_may_ask(span_bytes(span), span_length(span))))
 		classify_listen(rig->classifier, rig->edition, rig->user, &about, span,
 			&flow->state, &flow->verdict, &work);
-	if (work.greeting_phase < talk->phase || work.greeting_phase > GREETING_OVER)
+	if (work.handshake_meta_phase < talk->phase ||
+		work.handshake_meta_phase > HANDSHAKE_META_OVER)
 		abort();
-	talk->phase = work.greeting_phase;
+	talk->phase = work.handshake_meta_phase;
 	if (work.greeted) {
-		greeting_check(&greeting);
+		handshake_meta_check(&meta);
 		if (++talk->told > 3)
 			abort();
 	}
-	if (flow->l4 == IPPROTO_TCP && flow->verdict.final && !greeting_pending(talk->phase) &&
-		flow->state != CLASSIFY_NO_STATE)
+	if (flow->l4 == IPPROTO_TCP && flow->verdict.final &&
+		!handshake_meta_pending(talk->phase) && flow->state != CLASSIFY_NO_STATE)
 		abort();
 }
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stddef.h>
 #include "classify/classify.h"
-#include "classify/handshake/greeting_read.h"
+#include "classify/handshake/metadata_read.h"
 #include "classify/handshake/tls_server.h"
 
 static_assert(sizeof(struct datagram_hello) <= 2 * CLASSIFY_PREFIX_BYTES,
@@ -343,7 +343,7 @@ enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datag
 
 // The first message of a flight is the hello; what its client asks for once more (a request for a
 // cookie) is none.
-bool greeting_of_dtls_server(struct text datagram, struct greeting *greeting)
+bool handshake_meta_of_dtls_server(struct text datagram, struct handshake_meta *meta)
 {
 	struct tls_server_hello hello;
 
@@ -359,8 +359,8 @@ bool greeting_of_dtls_server(struct text datagram, struct greeting *greeting)
 		return false; // in parts
 	if (!tls_server_hello_read((struct text){body.at, length}, &hello))
 		return false;
-	greeting_begin(greeting, GREETING_TLS, true);
-	greeting_put_server(greeting, &hello);
+	handshake_meta_begin(meta, HANDSHAKE_META_TLS, true);
+	handshake_meta_put_server(meta, &hello);
 	return true;
 }
 

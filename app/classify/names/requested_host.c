@@ -85,7 +85,7 @@ static bool read_datagram(struct classifier *classifier, struct job *job, struct
 	struct look *look = job->look;
 	unsigned half = job->span->half & 1;
 
-	if (!(user_apps_have_hosts(job->user) || greets_datagram(job)) ||
+	if (!(user_apps_have_hosts(job->user) || has_handshake_datagram(job)) ||
 		!datagram_hello_may_be(datagram))
 		return false;
 	struct datagram_hello *hello = halves_open(classifier, state, half);
@@ -98,7 +98,7 @@ static bool read_datagram(struct classifier *classifier, struct job *job, struct
 	job->work->hello_refused |= asks->refused;
 	job->work->serves |= (uint8_t)(asks->serves << half);
 	if (asks->taken && half == HALF_C2S)
-		greet_datagram(job, seen, asks);
+		handshake_meta_datagram(job, seen, asks);
 	if (asks->answered) // but for connections that were left, of which nothing may pass
 		look->host[!half] = other->quic.n_left ? HOST_UNANSWERED : HOST_LOOKED_AT;
 	look_on(&look->host[half], hello, asks, seen);
@@ -141,7 +141,7 @@ bool listen_datagram(struct classifier *classifier, struct job *job, struct stat
 {
 	struct datagram_asks asks;
 
-	greet_datagram_answer(job);
+	handshake_meta_datagram_answer(job);
 	if (!read_datagram(classifier, job, state, &asks) || !asks.settled)
 		return false;
 	take_asked(job, &asks);

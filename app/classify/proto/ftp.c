@@ -36,17 +36,17 @@ static bool is_own_code(unsigned code)
 	return false;
 }
 
-static enum verify verify_greeting(struct text greeting)
+static enum verify verify_greeting(struct text meta)
 {
-	unsigned code = text_reply_code(greeting);
+	unsigned code = text_reply_code(meta);
 
 	if (is_own_code(code))
 		return VERIFY_MORE;
 	if (code != 220 && code != 120 && code != 421 && code != 530)
 		return VERIFY_NO;
-	if (contains_any(greeting, foreign_words))
-		return contains_any(greeting, own_words) ? VERIFY_MORE : VERIFY_NO;
-	return contains_any(greeting, own_words) ? VERIFY_DPI : VERIFY_MORE;
+	if (contains_any(meta, foreign_words))
+		return contains_any(meta, own_words) ? VERIFY_MORE : VERIFY_NO;
+	return contains_any(meta, own_words) ? VERIFY_DPI : VERIFY_MORE;
 }
 
 // A word that only FTP has, or one that it shares with mail protocols whose replies look unlike.

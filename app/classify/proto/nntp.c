@@ -26,16 +26,16 @@ static enum verify verify(const struct probe *probe)
 
 	if (dialogue.server.length < 4)
 		return VERIFY_MORE;
-	enum verify greeting = verify_greeting(dialogue.server);
+	enum verify meta = verify_greeting(dialogue.server);
 
-	if (greeting == VERIFY_NO || !verb.length)
-		return greeting;
+	if (meta == VERIFY_NO || !verb.length)
+		return meta;
 	// HTTP has methods of these names, but a target and a version after them.
 	if (text_contains(rest, "HTTP/"))
 		return VERIFY_NO;
 	if (text_is_among(verb, verbs))
 		return VERIFY_YES;
-	return text_is_among(verb, weak_verbs) ? greeting : VERIFY_NO;
+	return text_is_among(verb, weak_verbs) ? meta : VERIFY_NO;
 }
 
 const struct app_proto app_proto_nntp = {

@@ -17,12 +17,12 @@ static bool is_reply(struct text half)
 }
 
 // RFC 1939 7: "<1896.697170952@dbc.mtview.ca.us>" at the end of the greeting allows APOP.
-static bool has_timestamp(struct text greeting)
+static bool has_timestamp(struct text meta)
 {
-	text_take(&greeting, '<');
-	if (!text_contains_byte(greeting, '>'))
+	text_take(&meta, '<');
+	if (!text_contains_byte(meta, '>'))
 		return false;
-	struct text stamp = text_take(&greeting, '>'), left = text_take(&stamp, '@');
+	struct text stamp = text_take(&meta, '>'), left = text_take(&stamp, '@');
 
 	return left.length && stamp.length && text_is_printable(left) && text_is_printable(stamp) &&
 	       !text_contains_byte(left, ' ') && !text_contains_byte(stamp, ' ');
@@ -31,7 +31,7 @@ static bool has_timestamp(struct text greeting)
 static enum verify verify(const struct probe *probe)
 {
 	struct dialogue dialogue = dialogue_of(probe, is_reply);
-	struct text rest, verb = dialogue_verb(dialogue.client, &rest), greeting;
+	struct text rest, verb = dialogue_verb(dialogue.client, &rest), meta;
 
 	if (tls_wraps(probe))
 		return tls_wrapped(probe, PORT_POP3S);
@@ -45,12 +45,11 @@ static enum verify verify(const struct probe *probe)
 	// Somebody who talks first, but not in lines: a key-value store's "+OK" is an answer.
 	if (dialogue.client.length)
 		return dialogue.client.at[0] == '*' ? VERIFY_NO : VERIFY_MORE;
-	if (!text_take_line(&dialogue.server, &greeting))
+	if (!text_take_line(&dialogue.server, &meta))
 		return VERIFY_MORE;
-	if (!text_is_printable(greeting))
+	if (!text_is_printable(meta))
 		return VERIFY_NO;
-	return contains_any(greeting, greetings) || has_timestamp(greeting) ? VERIFY_DPI
-									    : VERIFY_MORE;
+	return contains_any(meta, greetings) || has_timestamp(meta) ? VERIFY_DPI : VERIFY_MORE;
 }
 
 const struct app_proto app_proto_pop3 = {

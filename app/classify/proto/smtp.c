@@ -15,15 +15,15 @@ static const char *const other_verbs[] = {
 // RFC 8314 7.3: port 465 is SMTP inside TLS from the first byte.
 #define PORT_SUBMISSIONS 465
 
-static enum verify verify_greeting(struct text greeting)
+static enum verify verify_greeting(struct text meta)
 {
-	unsigned code = text_reply_code(greeting);
+	unsigned code = text_reply_code(meta);
 
 	if (code != 220 && code != 421 && code != 554)
 		return VERIFY_NO;
-	if (contains_any(greeting, foreign_words))
-		return contains_any(greeting, own_words) ? VERIFY_MORE : VERIFY_NO;
-	return contains_any(greeting, own_words) ? VERIFY_DPI : VERIFY_MORE;
+	if (contains_any(meta, foreign_words))
+		return contains_any(meta, own_words) ? VERIFY_MORE : VERIFY_NO;
+	return contains_any(meta, own_words) ? VERIFY_DPI : VERIFY_MORE;
 }
 
 // MAIL FROM:<a@b>, RCPT TO:<c@d> (RFC 5321 4.1.1.2, 4.1.1.3): nobody else says it so.

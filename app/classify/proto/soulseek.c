@@ -107,12 +107,12 @@ static enum verify verify_login_answer(const struct probe *probe)
 				return VERIFY_YES;
 		return VERIFY_NO;
 	}
-	uint32_t greeting = octets_le32(at);
+	uint32_t meta = octets_le32(at);
 
-	if (greeting > left - 4 || left - 4 - greeting < 4 + 4 + 32)
+	if (meta > left - 4 || left - 4 - meta < 4 + 4 + 32)
 		return VERIFY_NO;
-	at += 4 + greeting + 4;
-	left -= 4 + greeting + 4;
+	at += 4 + meta + 4;
+	left -= 4 + meta + 4;
 	if (octets_le32(at) != 32 || left > 4 + 32 + 1)
 		return VERIFY_NO;
 	for (uint32_t i = 4; i < 4 + 32; i++)

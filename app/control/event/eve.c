@@ -291,12 +291,12 @@ static const char *type_word(const struct event *event)
 		[EVENT_TRACE] = "trace",
 		[EVENT_OPERATOR] = "operator",
 		[EVENT_TRANSFER] = "transfer",
-		[EVENT_GREETING] = "?", // by its kind
-		[EVENT_GREETING_MORE] = "?",
+		[EVENT_HANDSHAKE_META] = "?", // by its kind
+		[EVENT_HANDSHAKE_META_MORE] = "?",
 	};
 
-	if (event->type == EVENT_GREETING)
-		return eve_greeting_word(event->greeting.kind);
+	if (event->type == EVENT_HANDSHAKE_META)
+		return eve_handshake_meta_word(event->meta.kind);
 	return event->type < EVENT_TYPES_MAX ? words[event->type] : "?";
 }
 
@@ -312,7 +312,7 @@ static bool names_rule(const struct event *event)
 }
 
 void eve_render(const struct eve_names *names, const struct event *event,
-	const struct greeting_record *greeting, struct json_out *out)
+	const struct handshake_record *meta, struct json_out *out)
 {
 	const struct dataplane *dp = names->dp;
 	const char *user;
@@ -370,8 +370,8 @@ void eve_render(const struct eve_names *names, const struct event *event,
 		break;
 	default: break;
 	}
-	if (greeting)
-		eve_greeting(greeting, out);
+	if (meta)
+		eve_handshake(meta, out);
 	json_out_close(out, '}');
 	json_out_newline(out);
 }

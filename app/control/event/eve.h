@@ -5,12 +5,12 @@
 #define SLUICE_EVE_H
 
 #include "control/policy/app_names.h"
-#include "control/event/greetings.h"
+#include "control/event/handshake_store.h"
 #include "base/json_out.h"
 #include "control/event/sink.h"
 
 // No event of a lcore renders longer: both sides of a greeting, each byte as an escape of six.
-#define EVE_LINE_MAX (8192 + 2 * 6 * GREETING_BYTES)
+#define EVE_LINE_MAX (8192 + 2 * 6 * HANDSHAKE_META_BYTES)
 
 struct eve_names { // what an event's numbers mean; borrowed
 	const struct dataplane *dp;
@@ -21,9 +21,10 @@ struct eve_names { // what an event's numbers mean; borrowed
 };
 
 // Appends the line and its newline. With `out->full` afterwards the line is not to be used.
-// `greeting`: what the flow's ends said, or NULL; of EVENT_GREETING it is what the line is about.
+// `greeting`: what the flow's ends said, or NULL; of EVENT_HANDSHAKE_META it is what the line is
+// about.
 void eve_render(const struct eve_names *names, const struct event *event,
-	const struct greeting_record *greeting, struct json_out *out);
+	const struct handshake_record *meta, struct json_out *out);
 // {"timestamp":...,"event_type":TYPE  -- the object stays open.
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type);
 // The rule that `uid` names: its id, "default" for 0.
@@ -32,9 +33,9 @@ const char *eve_rule(const struct eve_names *names, uint32_t uid);
 // eve_flow.c: the members of the types that have many.
 void eve_flow(const struct event *event, struct json_out *out);
 void eve_drop(const struct event *event, struct json_out *out);
-// eve_greeting.c: "tls", "quic", "http", and the object of that name.
-const char *eve_greeting_word(uint8_t kind);
-void eve_greeting(const struct greeting_record *record, struct json_out *out);
+// eve_handshake.c: "tls", "quic", "http", and the object of that name.
+const char *eve_handshake_meta_word(uint8_t kind);
+void eve_handshake(const struct handshake_record *record, struct json_out *out);
 const char *eve_proto(uint8_t l4_proto, char number[4]); // "TCP"; else the number as text
 bool eve_has_ports(uint8_t l4_proto);
 

@@ -46,7 +46,7 @@ void event_limit_free(struct event_limit *limit)
 // What the operator asked for, and parts of a record: those count once.
 static bool is_exempt(uint8_t type)
 {
-	return type == EVENT_OPERATOR || type == EVENT_TRACE || type == EVENT_GREETING_MORE ||
+	return type == EVENT_OPERATOR || type == EVENT_TRACE || type == EVENT_HANDSHAKE_META_MORE ||
 	       type >= EVENT_TYPES_MAX;
 }
 

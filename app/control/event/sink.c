@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "control/event/sink_line.h"
 
-static void tell_greeting(void *ctx, const struct greeting_record *record);
+static void tell_handshake_meta(void *ctx, const struct handshake_record *record);
 
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len)
@@ -37,8 +37,8 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		.files = options->files ? options->files : 1,
 		.names = {.dp = dp, .rules = names, .source = options->source},
 	};
-	if (options->greetings &&
-		greetings_new(options->greetings, tell_greeting, sink, &sink->greetings) < 0) {
+	if (options->greetings && handshake_store_new(options->greetings, tell_handshake_meta, sink,
+					  &sink->greetings) < 0) {
 		snprintf(err, err_len, "no memory for greetings; lower limits.greetings");
 		free(sink);
 		return -ENOMEM;
@@ -47,7 +47,7 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		sink->limit = event_limit_new(&options->limits);
 		if (!sink->limit) {
 			snprintf(err, err_len, "no memory for the limits of events");
-			greetings_free(sink->greetings);
+			handshake_store_free(sink->greetings);
 			free(sink);
 			return -ENOMEM;
 		}
@@ -61,7 +61,7 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		if (!sink->path) {
 			snprintf(err, err_len, "no memory for the event file's name");
 			event_limit_free(sink->limit);
-			greetings_free(sink->greetings);
+			handshake_store_free(sink->greetings);
 			free(sink);
 			return -ENOMEM;
 		}
@@ -80,7 +80,7 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 					       : "make it writable");
 			free(sink->path);
 			event_limit_free(sink->limit);
-			greetings_free(sink->greetings);
+			handshake_store_free(sink->greetings);
 			free(sink);
 			return rc;
 		}
@@ -246,7 +246,7 @@ int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx)
 }
 
 static void write_line(
-	struct sink *sink, const struct event *event, const struct greeting_record *greeting)
+	struct sink *sink, const struct event *event, const struct handshake_record *meta)
 {
 	struct json_out line;
 	char *room;
@@ -260,15 +260,15 @@ static void write_line(
 	if (!room)
 		return;
 	json_out_init(&line, room, EVE_LINE_MAX);
-	eve_render(&sink->names, event, greeting, &line);
+	eve_render(&sink->names, event, meta, &line);
 	sink_line_end(sink, &line);
 }
 
 static void put_line(
-	struct sink *sink, const struct event *event, const struct greeting_record *greeting)
+	struct sink *sink, const struct event *event, const struct handshake_record *meta)
 {
 	if (!sink->limit || event_limit_take(sink->limit, event))
-		write_line(sink, event, greeting);
+		write_line(sink, event, meta);
 }
 
 // What was left out is told of now and then.
@@ -285,7 +285,7 @@ static void tell_limited(struct sink *sink, bool at_once)
 	sink_limited_event(sink, sink->latest_ns, &summary);
 }
 
-static void tell_greeting(void *ctx, const struct greeting_record *record)
+static void tell_handshake_meta(void *ctx, const struct handshake_record *record)
 {
 	struct sink *sink = ctx;
 
@@ -295,45 +295,45 @@ static void tell_greeting(void *ctx, const struct greeting_record *record)
 
 static void put_event(struct sink *sink, const struct event *event)
 {
-	struct greeting_record *greeting = NULL;
+	struct handshake_record *meta = NULL;
 
 	if (event->now_ns > sink->latest_ns)
 		sink->latest_ns = event->now_ns;
 	for (unsigned i = 0; i < sink->n_listeners; i++)
 		sink->listeners[i].call(sink->listeners[i].ctx, event);
-	if (event->type == EVENT_GREETING || event->type == EVENT_GREETING_MORE) {
+	if (event->type == EVENT_HANDSHAKE_META || event->type == EVENT_HANDSHAKE_META_MORE) {
 		if (sink->greetings)
-			greetings_take(sink->greetings, event);
+			handshake_store_add(sink->greetings, event);
 		return;
 	}
 	if (sink->greetings && (event->type == EVENT_FLOW || event->type == EVENT_ALERT ||
 				       event->type == EVENT_ELEPHANT))
-		greeting = greetings_find(sink->greetings, event->flow_id);
+		meta = handshake_store_find(sink->greetings, event->flow_id);
 	// nothing more is to come, and its own record stands before that of the flow
-	if (greeting && event->type == EVENT_FLOW) {
-		if (greeting->head && event->heard < greeting->head->heard)
-			greeting->head->heard = event->heard;
-		greetings_tell(sink->greetings, greeting);
+	if (meta && event->type == EVENT_FLOW) {
+		if (meta->head && event->heard < meta->head->heard)
+			meta->head->heard = event->heard;
+		handshake_store_emit(sink->greetings, meta);
 	}
 	if (is_wanted(sink, event))
-		put_line(sink, event, greeting);
-	if (greeting && event->type == EVENT_FLOW)
-		greetings_remove(sink->greetings, greeting);
+		put_line(sink, event, meta);
+	if (meta && event->type == EVENT_FLOW)
+		handshake_store_remove(sink->greetings, meta);
 }
 
-const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t flow_id)
+const struct handshake_record *sink_handshake_meta(const struct sink *sink, uint64_t flow_id)
 {
-	return sink->greetings ? greetings_find(sink->greetings, flow_id) : NULL;
+	return sink->greetings ? handshake_store_find(sink->greetings, flow_id) : NULL;
 }
 
 uint32_t sink_greetings(const struct sink *sink)
 {
-	return sink->greetings ? greetings_count(sink->greetings) : 0;
+	return sink->greetings ? handshake_store_count(sink->greetings) : 0;
 }
 
 uint64_t sink_greetings_forgotten(const struct sink *sink)
 {
-	return sink->greetings ? greetings_forgotten(sink->greetings) : 0;
+	return sink->greetings ? handshake_store_forgotten(sink->greetings) : 0;
 }
 
 void sink_event(struct sink *sink, const struct event *event)
@@ -435,7 +435,7 @@ void sink_free(struct sink *sink)
 	if (sink->fd >= 0 && !sink->standard_output)
 		close(sink->fd);
 	event_limit_free(sink->limit);
-	greetings_free(sink->greetings);
+	handshake_store_free(sink->greetings);
 	free(sink->path);
 	free(sink);
 }

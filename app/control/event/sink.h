@@ -11,7 +11,7 @@
 #include "control/policy/load.h"
 
 struct sink;
-struct greeting_record;
+struct handshake_record;
 
 struct sink_options {
 	const char *path;   // "-": standard output; NULL: count only
@@ -87,7 +87,7 @@ int sink_reopen(struct sink *sink); // SIGHUP: log rotation
 void sink_flush(struct sink *sink);
 void sink_set_start(struct sink *sink, uint64_t started_ns); // of the uptime in stats records
 // What is known of the flow's ends, or NULL; until the next drain.
-const struct greeting_record *sink_greeting(const struct sink *sink, uint64_t flow_id);
+const struct handshake_record *sink_handshake_meta(const struct sink *sink, uint64_t flow_id);
 // Flows for which something is kept; those that were forgotten to make room.
 uint32_t sink_greetings(const struct sink *sink);
 uint64_t sink_greetings_forgotten(const struct sink *sink);

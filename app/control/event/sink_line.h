@@ -25,7 +25,7 @@ struct sink {
 	bool reported;
 	bool torn; // the buffer starts inside a line
 	struct eve_names names;
-	struct greetings *greetings; // NULL: none are kept
+	struct handshake_store *greetings; // NULL: none are kept
 	uint64_t started_ns;
 	uint64_t written;
 	uint64_t failed;

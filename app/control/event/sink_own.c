@@ -169,7 +169,7 @@ static const char *const limited_words[EVENT_TYPES_MAX] = {
 	[EVENT_ANOMALY] = "anomaly",
 	[EVENT_ELEPHANT] = "elephant",
 	[EVENT_TRANSFER] = "transfer",
-	[EVENT_GREETING] = "greeting",
+	[EVENT_HANDSHAKE_META] = "greeting",
 };
 
 static void put_left_out(struct json_out *line, const char *key, const uint64_t *by_type)

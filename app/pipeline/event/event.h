@@ -24,8 +24,8 @@ enum event_type {
 	EVENT_TRACE,    // a stage of a traced flow
 	EVENT_OPERATOR, // what the operator did; of the control core
 	EVENT_TRANSFER, // a flow came that another one had announced
-	EVENT_GREETING, // what an end of a flow says of itself: the first part
-	EVENT_GREETING_MORE, // of the same lcore, at once behind the first: the others
+	EVENT_HANDSHAKE_META,      // what an end of a flow says of itself: the first part
+	EVENT_HANDSHAKE_META_MORE, // of the same lcore, at once behind the first: the others
 	EVENT_TYPES_MAX,
 };
 
@@ -105,8 +105,8 @@ enum event_heard {      // by whom the flow is borne out that a record is of (bo
 	EVENT_HEARD_MAX,
 };
 
-#define EVENT_GREETING_BYTES     142
-#define EVENT_GREETING_PARTS_MAX (GREETING_BYTES / EVENT_GREETING_BYTES + 1)
+#define EVENT_HANDSHAKE_META_BYTES     142
+#define EVENT_HANDSHAKE_META_PARTS_MAX (HANDSHAKE_META_BYTES / EVENT_HANDSHAKE_META_BYTES + 1)
 
 struct event {
 	uint64_t now_ns;     // of the packet or the tick that caused it
@@ -207,11 +207,11 @@ struct event {
 		struct {
 			uint16_t total; // bytes of the whole greeting; of the first part
 			uint8_t length; // in `bytes`
-			uint8_t kind;   // enum greeting_kind
+			uint8_t kind;   // enum handshake_meta_kind
 			uint8_t of_server;
 			uint8_t awaits; // 1: the server's is to come
-			uint8_t bytes[EVENT_GREETING_BYTES];
-		} greeting;
+			uint8_t bytes[EVENT_HANDSHAKE_META_BYTES];
+		} meta;
 		struct {
 			char text[56];      // OPERATOR_CACHE_EXEMPT: the network
 			uint64_t ttl_s;     // 0: no end

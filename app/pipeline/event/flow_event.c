@@ -386,10 +386,10 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	event_send(lcore, &event, room_of(&event, EVENT_ROOM_LIMITED));
 }
 
-void flow_event_greeting(
-	struct lcore *lcore, uint32_t ref, const struct greeting *greeting, bool awaits)
+void flow_event_handshake_meta(
+	struct lcore *lcore, uint32_t ref, const struct handshake_meta *meta, bool awaits)
 {
-	struct event parts[EVENT_GREETING_PARTS_MAX];
+	struct event parts[EVENT_HANDSHAKE_META_PARTS_MAX];
 	unsigned n = 0, at = 0;
 	bool heard = heard_by(lcore, ref) != EVENT_UNHEARD;
 
@@ -402,19 +402,19 @@ void flow_event_greeting(
 	do {
 		struct event *part = &parts[n++];
 		unsigned length =
-			RTE_MIN((unsigned)EVENT_GREETING_BYTES, (unsigned)greeting->length - at);
+			RTE_MIN((unsigned)EVENT_HANDSHAKE_META_BYTES, (unsigned)meta->length - at);
 
 		if (n > 1)
-			memset(part, 0, offsetof(struct event, greeting.bytes));
-		part->type = n > 1 ? EVENT_GREETING_MORE : EVENT_GREETING;
-		part->greeting.total = greeting->length;
-		part->greeting.length = (uint8_t)length;
-		part->greeting.kind = greeting->kind;
-		part->greeting.of_server = greeting->of_server;
-		part->greeting.awaits = awaits;
-		memcpy(part->greeting.bytes, greeting->bytes + at, length);
+			memset(part, 0, offsetof(struct event, meta.bytes));
+		part->type = n > 1 ? EVENT_HANDSHAKE_META_MORE : EVENT_HANDSHAKE_META;
+		part->meta.total = meta->length;
+		part->meta.length = (uint8_t)length;
+		part->meta.kind = meta->kind;
+		part->meta.of_server = meta->of_server;
+		part->meta.awaits = awaits;
+		memcpy(part->meta.bytes, meta->bytes + at, length);
 		at += length;
-	} while (at < greeting->length);
+	} while (at < meta->length);
 	for (unsigned i = 0; i < n; i++)
 		event_send(lcore, &parts[i], EVENT_ROOM_ANY); // there is room for all
 	lcore->stats.greetings_told++;

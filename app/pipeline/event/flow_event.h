@@ -23,8 +23,8 @@ void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule
 	enum action action, enum mode mode, unsigned half);
 // What an end of the flow says of itself. While the ring is half full (of a flow that is not heard:
 // a quarter) it is left out, and counted (stats.greetings_lost): other records stand above it.
-void flow_event_greeting(
-	struct lcore *lcore, uint32_t ref, const struct greeting *greeting, bool awaits);
+void flow_event_handshake_meta(
+	struct lcore *lcore, uint32_t ref, const struct handshake_meta *meta, bool awaits);
 // A verdict of the scan engine blocked the flow: an alert of the rule that had it scanned.
 void flow_event_scan(
 	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict);

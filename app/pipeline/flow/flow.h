@@ -281,16 +281,15 @@ struct flow_cold {
 	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
 	struct flow_again again;
 	struct flow_refused refused;
-	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
-	uint8_t greeting; // enum greeting_phase
-	bool alerted;     // a monitor rule would have blocked it, under any policy so far
-	uint8_t dscp;     // of its first packet
+	uint32_t track; // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint8_t meta;   // enum handshake_meta_phase
+	bool alerted;   // a monitor rule would have blocked it, under any policy so far
+	uint8_t dscp;   // of its first packet
 };
 #define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)
-static_assert(COLD_LINE(names.phase) == COLD_LINE(greeting) &&
-		      COLD_LINE(again.on) == COLD_LINE(greeting) &&
-		      COLD_LINE(refused.is) == COLD_LINE(greeting) &&
-		      COLD_LINE(track) == COLD_LINE(greeting),
+static_assert(COLD_LINE(names.phase) == COLD_LINE(meta) && COLD_LINE(again.on) == COLD_LINE(meta) &&
+		      COLD_LINE(refused.is) == COLD_LINE(meta) &&
+		      COLD_LINE(track) == COLD_LINE(meta),
 	"one line for each packet");
 #undef COLD_LINE
 

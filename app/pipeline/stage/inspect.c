@@ -154,20 +154,20 @@ static struct classify_flow about_flow(const struct inspection *in, const struct
 
 // `work` is large: its steps, and the greeting, stay as they are.
 static void begin_work(
-	const struct inspection *in, struct classify_work *work, struct greeting *greeting)
+	const struct inspection *in, struct classify_work *work, struct handshake_meta *meta)
 {
 	memset(work, 0, offsetof(struct classify_work, steps));
-	work->greeting = in->lcore->dp->limits.greetings ? greeting : NULL;
-	work->greeting_phase = in->cold->greeting;
+	work->meta = in->lcore->dp->limits.greetings ? meta : NULL;
+	work->handshake_meta_phase = in->cold->meta;
 }
 
-static void take_greeting(struct inspection *in, const struct classify_work *work)
+static void take_handshake_meta(struct inspection *in, const struct classify_work *work)
 {
-	in->cold->greeting = work->greeting_phase;
-	in->lcore->stats.greetings_nomem += work->greeting_nomem;
+	in->cold->meta = work->handshake_meta_phase;
+	in->lcore->stats.greetings_nomem += work->handshake_meta_nomem;
 	if (work->greeted)
-		flow_event_greeting(in->lcore, in->walk->ref, work->greeting,
-			greeting_pending(work->greeting_phase));
+		flow_event_handshake_meta(in->lcore, in->walk->ref, work->meta,
+			handshake_meta_pending(work->handshake_meta_phase));
 }
 
 // A datagram that hides the name which the policy asks for does not pass.
@@ -199,17 +199,17 @@ static void hear(struct inspection *in, const struct span *span)
 		.final = true,
 	};
 	struct classify_work work;
-	struct greeting greeting;
+	struct handshake_meta meta;
 
-	begin_work(in, &work, &greeting);
+	begin_work(in, &work, &meta);
 	classify_listen(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &flow->classify_state, &verdict, &work);
 	count_hellos(in, &work);
 	if (work.n_steps)
 		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
 	in->cold->named |= work.named;
-	take_greeting(in, &work);
-	in->walk->decoded |= !greeting_pending(in->cold->greeting);
+	take_handshake_meta(in, &work);
+	in->walk->decoded |= !handshake_meta_pending(in->cold->meta);
 	if (verdict.app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);
@@ -236,7 +236,7 @@ bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const str
 
 static bool hears(const struct inspection *in, const struct span *span)
 {
-	return greeting_pending(in->cold->greeting) ||
+	return handshake_meta_pending(in->cold->meta) ||
 	       (span->flags & SPAN_MAY_ASK && user_apps_have_hosts(in->lcore->policy->user_apps) &&
 		       classify_may_ask(span_bytes(span), span_length(span)));
 }
@@ -249,11 +249,11 @@ static void ask_half(struct inspection *in, const struct span *span)
 	const struct classify_flow about = about_flow(in, span);
 	struct classify_verdict verdict = {0};
 	struct classify_work work;
-	struct greeting unread;
+	struct handshake_meta unread;
 	uint32_t state = CLASSIFY_NO_STATE;
 
 	begin_work(in, &work, &unread);
-	work.greeting = NULL;
+	work.meta = NULL;
 	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &state, &verdict, &work);
 	classify_end(lcore->classifier, &state);
@@ -320,9 +320,9 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	};
 	const struct classify_flow about = about_flow(in, span);
 	struct classify_work work;
-	struct greeting greeting;
+	struct handshake_meta meta;
 
-	begin_work(in, &work, &greeting);
+	begin_work(in, &work, &meta);
 	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &flow->classify_state, &verdict, &work);
 	lcore->stats.classify_pkts++;
@@ -356,7 +356,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	flow->confidence = verdict.confidence;
 	if (verdict.n_data_pkts)
 		flow->decided_pkts = flow->n_data_pkts;
-	take_greeting(in, &work);
+	take_handshake_meta(in, &work);
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
@@ -421,7 +421,7 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
 	bool looked_at =
-		!(in->flow->flags & FLOW_APP_FINAL) || greeting_pending(in->cold->greeting);
+		!(in->flow->flags & FLOW_APP_FINAL) || handshake_meta_pending(in->cold->meta);
 
 	if (offset + length > m->data_len && looked_at) {
 		span.extent = RTE_MIN(length, (uint32_t)sizeof(start));

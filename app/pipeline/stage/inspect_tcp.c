@@ -194,7 +194,7 @@ static void waive(struct inspection *in)
 	in->lcore->stats.flows_law_waived++;
 	in->flow->flags |= FLOW_APP_FINAL | FLOW_GAVEUP;
 	in->flow->flags &= (uint16_t)~FLOW_DECODED;
-	in->cold->greeting = GREETING_OVER;
+	in->cold->meta = HANDSHAKE_META_OVER;
 	names_follow_end(in->lcore->name_heads, &in->cold->names);
 	in->walk->undecided = true;
 }

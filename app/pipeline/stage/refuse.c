@@ -236,7 +236,7 @@ static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_co
 	classify_end(lcore->classifier, &cold->again.state);
 	cold->again = (struct flow_again){0};
 	flow->look_at = 0;
-	cold->greeting = GREETING_AWAITED;
+	cold->meta = HANDSHAKE_META_AWAITED;
 	cold->refused.stands = false;
 	flow->action = ACTION_PASS;
 	flow->rule_uid = 0;

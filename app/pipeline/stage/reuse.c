@@ -63,7 +63,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	classify_end(lcore->classifier, &flow->decoder_state);
 	names_follow_end(lcore->name_heads, &cold->names);
 	memset(&cold->names, 0, sizeof(cold->names));
-	cold->greeting = GREETING_AWAITED;
+	cold->meta = HANDSHAKE_META_AWAITED;
 	flow_know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
 	learned_expected_again(lcore, flow, cold);
 	flow->signature = UINT16_MAX;

@@ -171,14 +171,14 @@ static struct tp_rtt_options read_options(int argc, char **argv)
 }
 
 // What a child tells first.
-struct greeting {
+struct handshake_meta {
 	int error;
 	in_port_t port;
 };
 
 _Noreturn static void serve(const struct tp_rtt_options *o, uint32_t size, int to_parent)
 {
-	struct greeting word = {};
+	struct handshake_meta word = {};
 	struct tp_end end;
 	int listening = -1;
 	word.error = tp_pin(o->server_cpu);
@@ -205,7 +205,7 @@ static int meet(
 		return forked;
 	if (!forked)
 		serve(o, size, to_parent);
-	struct greeting word = {};
+	struct handshake_meta word = {};
 	int error = 0;
 	if (read(child->from_child, &word, sizeof(word)) != sizeof(word))
 		error = -EPIPE;

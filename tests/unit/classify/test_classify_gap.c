@@ -308,26 +308,26 @@ static void verifiers_and_shapes_stand_halves_without_a_byte(void **state)
 
 struct talk {
 	struct classify_verdict verdict;
-	struct greeting greeting;
+	struct handshake_meta meta;
 	uint32_t ref;
 	uint8_t l4, phase, n;
 };
 
 static void hear(struct talk *talk, const struct span *span, bool listen)
 {
-	struct classify_work work = {.greeting = &talk->greeting, .greeting_phase = talk->phase};
+	struct classify_work work = {.meta = &talk->meta, .handshake_meta_phase = talk->phase};
 	const struct classify_flow about = {.ends = &ends,
 		.l4_proto = talk->l4,
 		.n_data_pkts = span_is_gap(span) ? talk->n : ++talk->n,
 		.c2s_from_inside = true};
 
-	if (listen && greeting_pending(talk->phase))
+	if (listen && handshake_meta_pending(talk->phase))
 		classify_listen(rig->classifier, rig->edition, rig->user, &about, span, &talk->ref,
 			&talk->verdict, &work);
 	else if (!talk->verdict.final)
 		classify_feed(rig->classifier, rig->edition, rig->user, &about, span, &talk->ref,
 			&talk->verdict, &work);
-	talk->phase = work.greeting_phase;
+	talk->phase = work.handshake_meta_phase;
 }
 
 static void hear_bytes(struct talk *talk, uint64_t offset64, unsigned half, const char *bytes,
@@ -379,7 +379,7 @@ static void the_classifier_stands_a_gap_anywhere(void **state)
 			for (EACH(l4, protos))
 				for (unsigned bits = 0; bits < 4; bits++)
 					hear_around(&openings[o], cut, bits & 1, protos[l4],
-						GREETING_AWAITED, bits & 2);
+						HANDSHAKE_META_AWAITED, bits & 2);
 }
 
 static void the_listener_stands_a_gap_in_every_phase(void **state)
@@ -387,7 +387,8 @@ static void the_listener_stands_a_gap_in_every_phase(void **state)
 	(void)state;
 	for (EACH(o, openings))
 		for (EACH(l4, protos))
-			for (uint8_t phase = GREETING_AWAITED; phase < GREETING_OVER; phase++)
+			for (uint8_t phase = HANDSHAKE_META_AWAITED; phase < HANDSHAKE_META_OVER;
+				phase++)
 				for (unsigned half = 0; half < 2; half++)
 					hear_around(&openings[o], openings[o].length / 2, half,
 						protos[l4], phase, true);

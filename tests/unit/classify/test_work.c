@@ -13,7 +13,7 @@
 #include "lib/classify/classify_rig.h"
 #include "lib/classify/steps.h"
 #include "classify/asked.h"
-#include "classify/handshake/greeting_read.h"
+#include "classify/handshake/metadata_read.h"
 #include "pipeline/vocab/hash_seed.h"
 #include "classify/names/host_name.h"
 #include "classify/names/follow.h"
@@ -382,15 +382,15 @@ static void decoders_cost_what_comes(void **state)
 
 // What is told of a flow's beginning.
 
-static void greeting_feed(void *reader, const uint8_t *bytes, size_t length)
+static void handshake_meta_feed(void *reader, const uint8_t *bytes, size_t length)
 {
-	struct greeting greeting;
+	struct handshake_meta meta;
 	const struct text half = {
 		bytes, length < CLASSIFY_PREFIX_BYTES ? (uint32_t)length : CLASSIFY_PREFIX_BYTES};
 
 	(void)reader;
-	greeting_of_client(half, &greeting);
-	greeting_of_server(half, &greeting);
+	handshake_meta_of_client(half, &meta);
+	handshake_meta_of_server(half, &meta);
 }
 
 static void *nothing_open(void)
@@ -406,7 +406,7 @@ static void nothing_close(void *reader)
 static void greetings_cost_what_comes(void **state)
 {
 	static const struct reader reader = {
-		"greeting", 25, 4000, 0, nothing_open, greeting_feed, nothing_close};
+		"greeting", 25, 4000, 0, nothing_open, handshake_meta_feed, nothing_close};
 	(void)state;
 
 	all(&reader, 5);

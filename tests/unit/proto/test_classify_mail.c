@@ -38,7 +38,7 @@ static void check(const struct talk *talk, bool midstream, bool swapped)
 	rig_end(&flow);
 }
 
-static void test_greetings(void **state)
+static void test_handshake_store(void **state)
 {
 	static const struct talk talks[] = {
 		{"ftp", 1, {"<220 ftp.example.com FTP server ready.\r\n"}},
@@ -191,21 +191,21 @@ static void test_smtp_tunnel(void **state)
 {
 	static const char ask[] = "CONNECT mail.example:25 HTTP/1.0\r\nHost: a\r\n\r\n";
 	static const char grant[] = "HTTP/1.0 200 Connection established\r\n\r\n";
-	static const char greeting[] = "220 mail.example ESMTP\r\n";
+	static const char meta[] = "220 mail.example ESMTP\r\n";
 	struct rig_flow flow = rig_flow(rig, IPPROTO_TCP, 40000, 3128);
 
 	(void)state;
 	rig_feed(&flow, HALF_C2S, LITERAL(ask));
 	assert_string_equal(rig_app(&flow), "http");
 	rig_feed(&flow, HALF_S2C, LITERAL(grant));
-	rig_feed(&flow, HALF_S2C, LITERAL(greeting));
+	rig_feed(&flow, HALF_S2C, LITERAL(meta));
 	assert_string_equal(rig_app(&flow), "smtp");
 	assert_int_equal(flow.verdict.n_data_pkts, 3);
 	rig_end(&flow);
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 3128);
 	rig_feed(&flow, HALF_C2S, LITERAL(ask));
 	rig_feed(&flow, HALF_S2C, LITERAL("HTTP/1.0 403 No\r\n\r\n"));
-	rig_feed(&flow, HALF_S2C, LITERAL(greeting));
+	rig_feed(&flow, HALF_S2C, LITERAL(meta));
 	assert_string_equal(rig_app(&flow), "http");
 	rig_end(&flow);
 }
@@ -369,7 +369,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_greetings),
+		cmocka_unit_test(test_handshake_store),
 		cmocka_unit_test(test_verbs_decide),
 		cmocka_unit_test(test_midstream),
 		cmocka_unit_test(test_news_midway),

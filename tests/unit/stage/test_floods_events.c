@@ -125,7 +125,7 @@ static void take(struct scene *scene, unsigned max)
 
 		if (!event_limit_take(scene->limit, &event))
 			continue;
-		if (event.type == EVENT_GREETING_MORE || address[12] != 10 || address[13] ||
+		if (event.type == EVENT_HANDSHAKE_META_MORE || address[12] != 10 || address[13] ||
 			client >= CLIENTS || !is_honest(&event))
 			continue;
 		if (event.type == EVENT_CONNCACHE && event.reason != CONNCACHE_ADD)
@@ -265,7 +265,7 @@ static void records_of_the_honest_arrive(void **state)
 		assert_int_equal(quiet.alerts[i], i % 5 == 0);
 	}
 	assert_int_equal(quiet.told[EVENT_CONNCACHE], CLIENTS / 5);
-	assert_true(quiet.told[EVENT_GREETING] >= CLIENTS * 4 / 5);
+	assert_true(quiet.told[EVENT_HANDSHAKE_META] >= CLIENTS * 4 / 5);
 	assert_true(quiet.told[EVENT_DROP] >= CLIENTS / 5);
 	for (enum forged_event kind = REFUSED_PAYLOAD; kind <= MIXED; kind++)
 		for (unsigned outside = kind != MIXED; outside < 2; outside++)

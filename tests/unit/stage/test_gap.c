@@ -214,7 +214,7 @@ static void set_state(struct flow *flow, struct flow_cold *cold, uint16_t app, e
 	if (by == BY_DECODER && app_has_decoder(app))
 		flow->flags |= FLOW_DECODED;
 	if (by == BY_LISTENER)
-		cold->greeting = GREETING_ANSWER;
+		cold->meta = HANDSHAKE_META_ANSWER;
 }
 
 static void hole_before(

@@ -3,7 +3,7 @@
 // the client's hello or request is whole, and when its server has answered. While a flow is being
 // classified this looks at the same prefixes; afterwards it keeps the flow's state only where a
 // hello is cut, and only while states are not scarce.
-#include "classify/handshake/greeting_read.h"
+#include "classify/handshake/metadata_read.h"
 #include "classify/classify_job.h"
 
 // Small segments count together: a prefix that comes byte by byte is read to its end.
@@ -19,107 +19,112 @@ static bool client_is_over(const struct job *job)
 	return half_closed(job->look, HALF_C2S) || is_late(job);
 }
 
-static void tell(struct job *job, enum greeting_phase next)
+static void tell(struct job *job, enum handshake_meta_phase next)
 {
 	job->work->greeted = true;
-	job->work->greeting_phase = (uint8_t)next;
+	job->work->handshake_meta_phase = (uint8_t)next;
 }
 
 // What the client has said so far is in the greeting.
-static void tell_client(struct job *job, bool whole, enum greeting_phase next)
+static void tell_client(struct job *job, bool whole, enum handshake_meta_phase next)
 {
 	struct classify_work *work = job->work;
 
-	if (whole && work->greeting->length)
+	if (whole && work->meta->length)
 		tell(job, next);
 	else if (whole)
-		work->greeting_phase = GREETING_OVER;
-	else if (work->greeting_phase != GREETING_NAMED && greeting_has_name(work->greeting))
-		tell(job, GREETING_NAMED);
-	else if (work->greeting_phase == GREETING_AWAITED)
-		work->greeting_phase = GREETING_BEGUN;
+		work->handshake_meta_phase = HANDSHAKE_META_OVER;
+	else if (work->handshake_meta_phase != HANDSHAKE_META_NAMED &&
+		 handshake_meta_has_name(work->meta))
+		tell(job, HANDSHAKE_META_NAMED);
+	else if (work->handshake_meta_phase == HANDSHAKE_META_AWAITED)
+		work->handshake_meta_phase = HANDSHAKE_META_BEGUN;
 }
 
 static void look_at_client(struct job *job, struct text half)
 {
 	struct classify_work *work = job->work;
 	bool over = client_is_over(job);
-	enum greeting_seen seen = greeting_of_client(half, work->greeting);
+	enum handshake_meta_seen seen = handshake_meta_of_client(half, work->meta);
 
-	if (seen == GREETING_SEEN_NONE)
-		work->greeting_phase = GREETING_OVER;
+	if (seen == HANDSHAKE_META_SEEN_NONE)
+		work->handshake_meta_phase = HANDSHAKE_META_OVER;
 	else
-		tell_client(job, seen == GREETING_SEEN_WHOLE || over, GREETING_ANSWER);
+		tell_client(job, seen == HANDSHAKE_META_SEEN_WHOLE || over, HANDSHAKE_META_ANSWER);
 }
 
 // That there is no answer is told, too: nothing more is to be waited for.
 static void tell_answer(struct job *job, bool found)
 {
 	if (!found)
-		greeting_begin(job->work->greeting, GREETING_TLS, true);
-	tell(job, GREETING_OVER);
+		handshake_meta_begin(job->work->meta, HANDSHAKE_META_TLS, true);
+	tell(job, HANDSHAKE_META_OVER);
 }
 
 static void look_at_server(struct job *job, struct text half)
 {
-	enum greeting_seen seen =
-		half.length ? greeting_of_server(half, job->work->greeting) : GREETING_SEEN_NONE;
+	enum handshake_meta_seen seen = half.length
+						? handshake_meta_of_server(half, job->work->meta)
+						: HANDSHAKE_META_SEEN_NONE;
 
-	if (seen != GREETING_SEEN_MORE || half_closed(job->look, HALF_S2C))
-		tell_answer(job, seen != GREETING_SEEN_NONE);
+	if (seen != HANDSHAKE_META_SEEN_MORE || half_closed(job->look, HALF_S2C))
+		tell_answer(job, seen != HANDSHAKE_META_SEEN_NONE);
 }
 
-void greet_stream(struct job *job)
+void handshake_meta_stream(struct job *job)
 {
 	const struct look *look = job->look;
 	unsigned half = job->span->half & 1;
 	struct text bytes = {look->at[half], look->length[half]};
-	uint8_t phase = job->work->greeting_phase;
+	uint8_t phase = job->work->handshake_meta_phase;
 
-	if (!job->work->greeting || phase == GREETING_OVER)
+	if (!job->work->meta || phase == HANDSHAKE_META_OVER)
 		return;
-	if (phase == GREETING_ANSWER && half == HALF_S2C)
+	if (phase == HANDSHAKE_META_ANSWER && half == HALF_S2C)
 		look_at_server(job, bytes);
-	else if (phase == GREETING_ANSWER && is_late(job))
+	else if (phase == HANDSHAKE_META_ANSWER && is_late(job))
 		tell_answer(job, false);
-	else if (phase != GREETING_ANSWER && half == HALF_C2S && (!bytes.length || job->midstream))
-		job->work->greeting_phase = GREETING_OVER;
-	else if (phase != GREETING_ANSWER && half == HALF_C2S)
+	else if (phase != HANDSHAKE_META_ANSWER && half == HALF_C2S &&
+		 (!bytes.length || job->midstream))
+		job->work->handshake_meta_phase = HANDSHAKE_META_OVER;
+	else if (phase != HANDSHAKE_META_ANSWER && half == HALF_C2S)
 		look_at_client(job, bytes);
 }
 
-bool greets_datagram(const struct job *job)
+bool has_handshake_datagram(const struct job *job)
 {
-	return job->work->greeting && job->work->greeting_phase <= GREETING_NAMED;
+	return job->work->meta && job->work->handshake_meta_phase <= HANDSHAKE_META_NAMED;
 }
 
-void greet_datagram(struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks)
+void handshake_meta_datagram(
+	struct job *job, enum tls_hello_seen seen, const struct datagram_asks *asks)
 {
 	bool whole = seen == TLS_HELLO_WHOLE;
 	bool over = seen != TLS_HELLO_MORE || classify_packets_used_up(job->flow);
 
-	if (!greets_datagram(job))
+	if (!has_handshake_datagram(job))
 		return;
 	if (!asks->tls.carrier && !asks->name.length) {
 		if (over)
-			job->work->greeting_phase = GREETING_OVER;
+			job->work->handshake_meta_phase = HANDSHAKE_META_OVER;
 		else
-			tell_client(job, false, GREETING_OVER);
+			tell_client(job, false, HANDSHAKE_META_OVER);
 		return;
 	}
-	greeting_of_datagram(asks, whole, job->work->greeting);
+	handshake_meta_of_datagram(asks, whole, job->work->meta);
 	tell_client(job, over,
-		asks->tls.carrier == TLS_OVER_DATAGRAMS ? GREETING_ANSWER : GREETING_OVER);
+		asks->tls.carrier == TLS_OVER_DATAGRAMS ? HANDSHAKE_META_ANSWER
+							: HANDSHAKE_META_OVER);
 }
 
-void greet_datagram_answer(struct job *job)
+void handshake_meta_datagram_answer(struct job *job)
 {
 	const struct text datagram = span_text(job->span);
 	bool answer = (job->span->half & 1) == HALF_S2C;
 
-	if (!job->work->greeting || job->work->greeting_phase != GREETING_ANSWER)
+	if (!job->work->meta || job->work->handshake_meta_phase != HANDSHAKE_META_ANSWER)
 		return;
-	if (answer && greeting_of_dtls_server(datagram, job->work->greeting))
+	if (answer && handshake_meta_of_dtls_server(datagram, job->work->meta))
 		tell_answer(job, true);
 	else if (classify_packets_used_up(job->flow))
 		tell_answer(job, false);
@@ -128,17 +133,17 @@ void greet_datagram_answer(struct job *job)
 // Whether what comes next has to be put together with what is here.
 static bool needs_state(const struct job *job)
 {
-	uint8_t phase = job->work->greeting_phase;
+	uint8_t phase = job->work->handshake_meta_phase;
 
-	if (phase == GREETING_ANSWER)
+	if (phase == HANDSHAKE_META_ANSWER)
 		return job_is_tcp(job) && job->look->length[HALF_S2C];
-	return phase == GREETING_BEGUN || phase == GREETING_NAMED;
+	return phase == HANDSHAKE_META_BEGUN || phase == HANDSHAKE_META_NAMED;
 }
 
-void greet_settle(
+void handshake_meta_finish(
 	struct classifier *classifier, struct job *job, struct state *state, uint32_t *ref)
 {
-	bool needs = job->work->greeting && needs_state(job);
+	bool needs = job->work->meta && needs_state(job);
 	bool room = classifier->n_free > classifier->n_states / 4;
 	bool asks = !job_is_tcp(job) && hello_goes_on(job->look);
 
@@ -149,8 +154,8 @@ void greet_settle(
 		return;
 	}
 	if (needs) {
-		job->work->greeting_phase = GREETING_OVER;
-		job->work->greeting_nomem = true;
+		job->work->handshake_meta_phase = HANDSHAKE_META_OVER;
+		job->work->handshake_meta_nomem = true;
 	}
 	classify_end(classifier, ref);
 }
@@ -189,9 +194,9 @@ void classify_listen(struct classifier *classifier, const struct edition *editio
 		memset(&fresh, 0, sizeof(fresh));
 	if (job_is_tcp(&job)) {
 		look_grow(job.look, state, span);
-		greet_stream(&job);
+		handshake_meta_stream(&job);
 	} else if (listen_datagram(classifier, &job, state, verdict)) {
 		take_verdict(&job, verdict);
 	}
-	greet_settle(classifier, &job, state, ref);
+	handshake_meta_finish(classifier, &job, state, ref);
 }

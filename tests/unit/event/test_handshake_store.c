@@ -15,28 +15,28 @@
 #include "control/event/eve.h"
 #include "lib/control/eve_lines.h"
 
-// A field of a greeting, as greeting.h packs them.
+// A field of a greeting, as metadata.h packs them.
 static void put_field(struct event *event, uint8_t field, const char *content, size_t length)
 {
-	uint8_t *at = event->greeting.bytes + event->greeting.length;
+	uint8_t *at = event->meta.bytes + event->meta.length;
 
 	at[0] = field;
 	at[1] = (uint8_t)length;
 	at[2] = 0;
 	memcpy(at + 3, content, length);
-	event->greeting.length = (uint8_t)(event->greeting.length + 3 + length);
-	event->greeting.total = event->greeting.length;
+	event->meta.length = (uint8_t)(event->meta.length + 3 + length);
+	event->meta.total = event->meta.length;
 }
 
-static struct event greeting_event(uint64_t flow_id, uint8_t of_server, uint8_t awaits)
+static struct event handshake_meta_event(uint64_t flow_id, uint8_t of_server, uint8_t awaits)
 {
-	struct event event = event_of(EVENT_GREETING);
+	struct event event = event_of(EVENT_HANDSHAKE_META);
 
 	event.flow_id = flow_id;
-	memset(&event.greeting, 0, sizeof event.greeting);
-	event.greeting.kind = GREETING_TLS;
-	event.greeting.of_server = of_server;
-	event.greeting.awaits = awaits;
+	memset(&event.meta, 0, sizeof event.meta);
+	event.meta.kind = HANDSHAKE_META_TLS;
+	event.meta.of_server = of_server;
+	event.meta.awaits = awaits;
 	return event;
 }
 
@@ -75,20 +75,20 @@ static json_t *greeted_close(struct greeted *g)
 }
 
 // Both sides of a flow, in its own record and in that of the flow; escaped.
-static void a_greeting(void **state)
+static void a_handshake_meta(void **state)
 {
-	struct event client = greeting_event(5, 0, 1), server = greeting_event(5, 1, 0);
+	struct event client = handshake_meta_event(5, 0, 1), server = handshake_meta_event(5, 1, 0);
 	struct event flow = event_of(EVENT_FLOW);
 	struct greeted g;
 
 	(void)state;
-	put_field(&client, GREETING_NAME, "a\"\\\x01\xff.b", 7);
-	put_field(&client, GREETING_OFFERED, "\2h2\377x", 5); // the second is cut off
-	put_field(&client, GREETING_HIGHEST, "\x03\x04", 2);
-	put_field(&client, GREETING_JA3, "0123456789abcdef", 16);
-	put_field(&client, GREETING_JA4, "t13d", 4);
-	put_field(&server, GREETING_VERSION, "\x12\x34", 2);
-	put_field(&server, GREETING_SELECTED, "h2", 2);
+	put_field(&client, HANDSHAKE_META_NAME, "a\"\\\x01\xff.b", 7);
+	put_field(&client, HANDSHAKE_META_OFFERED, "\2h2\377x", 5); // the second is cut off
+	put_field(&client, HANDSHAKE_META_HIGHEST, "\x03\x04", 2);
+	put_field(&client, HANDSHAKE_META_JA3, "0123456789abcdef", 16);
+	put_field(&client, HANDSHAKE_META_JA4, "t13d", 4);
+	put_field(&server, HANDSHAKE_META_VERSION, "\x12\x34", 2);
+	put_field(&server, HANDSHAKE_META_SELECTED, "h2", 2);
 	flow.flow_id = 5;
 	greeted_open(&g, 8);
 	fake_event_send(g.dp, 1, &client);
@@ -127,9 +127,9 @@ static void greetings_without_room(void **state)
 	(void)state;
 	greeted_open(&g, 2);
 	for (uint64_t id = 1; id <= 3; id++) {
-		struct event client = greeting_event(id, 0, 1);
+		struct event client = handshake_meta_event(id, 0, 1);
 
-		put_field(&client, GREETING_NAME, "x", 1);
+		put_field(&client, HANDSHAKE_META_NAME, "x", 1);
 		fake_event_send(g.dp, 1, &client);
 	}
 	assert_int_equal(sink_drain(g.sink, 0), 1);
@@ -154,10 +154,10 @@ static void greetings_without_room(void **state)
 // Whatever a greeting holds: whole lines of JSON, and a total that lies does no harm.
 static void send_client(struct greeted *g, uint64_t id, enum event_heard heard)
 {
-	struct event client = greeting_event(id, 0, 1);
+	struct event client = handshake_meta_event(id, 0, 1);
 
 	client.heard = (uint8_t)heard;
-	put_field(&client, GREETING_NAME, "x", 1);
+	put_field(&client, HANDSHAKE_META_NAME, "x", 1);
 	fake_event_send(g->dp, 1, &client);
 	sink_drain(g->sink, 0);
 }
@@ -165,7 +165,7 @@ static void send_client(struct greeted *g, uint64_t id, enum event_heard heard)
 // Of those that anybody may have sent the oldest goes first. What the server answers is heard.
 static void greetings_of_the_heard_stay(void **state)
 {
-	struct event server = greeting_event(2, 1, 0), flow = event_of(EVENT_FLOW);
+	struct event server = handshake_meta_event(2, 1, 0), flow = event_of(EVENT_FLOW);
 	struct greeted g;
 
 	(void)state;
@@ -180,11 +180,11 @@ static void greetings_of_the_heard_stay(void **state)
 	assert_int_equal(sink_greetings_forgotten(g.sink), 6);
 	for (uint64_t id = 1; id <= 2; id++) {
 		flow.flow_id = id;
-		assert_non_null(sink_greeting(g.sink, id));
+		assert_non_null(sink_handshake_meta(g.sink, id));
 		fake_event_send(g.dp, 1, &flow);
 		sink_drain(g.sink, 0);
 	}
-	assert_non_null(sink_greeting(g.sink, 9));
+	assert_non_null(sink_handshake_meta(g.sink, 9));
 	assert_int_equal(sink_greetings(g.sink), 1);
 	json_decref(greeted_close(&g));
 }
@@ -198,16 +198,15 @@ static void greetings_of_garbage(void **state)
 	srand(11);
 	greeted_open(&g, 16);
 	for (unsigned i = 0; i < 4000; i++) {
-		struct event event = greeting_event(
+		struct event event = handshake_meta_event(
 			1 + (uint64_t)rand() % 32, (uint8_t)(rand() % 2), (uint8_t)(rand() % 2));
 
-		event.type = rand() % 4 ? EVENT_GREETING : EVENT_GREETING_MORE;
-		event.greeting.kind = (uint8_t)(rand() % 5);
-		event.greeting.length = (uint8_t)(rand() % 160);
-		event.greeting.total =
-			(uint16_t)(rand() % 3 ? event.greeting.length : rand() % 3000);
-		for (size_t k = 0; k < sizeof event.greeting.bytes; k++)
-			event.greeting.bytes[k] = (uint8_t)(rand() % 4 ? rand() % 20 : rand());
+		event.type = rand() % 4 ? EVENT_HANDSHAKE_META : EVENT_HANDSHAKE_META_MORE;
+		event.meta.kind = (uint8_t)(rand() % 5);
+		event.meta.length = (uint8_t)(rand() % 160);
+		event.meta.total = (uint16_t)(rand() % 3 ? event.meta.length : rand() % 3000);
+		for (size_t k = 0; k < sizeof event.meta.bytes; k++)
+			event.meta.bytes[k] = (uint8_t)(rand() % 4 ? rand() % 20 : rand());
 		if (rand() % 8 == 0) {
 			event = event_of(EVENT_FLOW);
 			event.flow_id = 1 + (uint64_t)rand() % 32;
@@ -225,7 +224,7 @@ static void greetings_of_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_greeting),
+		cmocka_unit_test(a_handshake_meta),
 		cmocka_unit_test(greetings_without_room),
 		cmocka_unit_test(greetings_of_the_heard_stay),
 		cmocka_unit_test(greetings_of_garbage),

@@ -7,14 +7,14 @@
 
 #define HEX_BYTES 64
 
-static uint16_t number_of(const struct greeting_part *part)
+static uint16_t number_of(const struct handshake_meta_part *part)
 {
 	unsigned value = part->length == 2 ? part->content[0] * 256u + part->content[1] : 0;
 
 	return (uint16_t)value;
 }
 
-static void put_text(struct json_out *out, const char *key, const struct greeting_part *part)
+static void put_text(struct json_out *out, const char *key, const struct handshake_meta_part *part)
 {
 	json_out_text(out, key, (const char *)part->content, part->length);
 }
@@ -32,7 +32,8 @@ static size_t put_digits(char text[HEX_BYTES], const uint8_t *bytes, uint32_t le
 }
 
 // Suricata's words; those of DTLS are ours.
-static void put_version(struct json_out *out, const char *key, const struct greeting_part *part)
+static void put_version(
+	struct json_out *out, const char *key, const struct handshake_meta_part *part)
 {
 	static const struct {
 		uint16_t version;
@@ -61,7 +62,7 @@ static void put_version(struct json_out *out, const char *key, const struct gree
 }
 
 // "1", "2", "Q046" (Google's), else the number.
-static void put_quic_version(struct json_out *out, const struct greeting_part *part)
+static void put_quic_version(struct json_out *out, const struct handshake_meta_part *part)
 {
 	static const uint8_t first[4] = {0, 0, 0, 1}, second[4] = {0x6b, 0x33, 0x43, 0xcf};
 	char text[HEX_BYTES];
@@ -78,7 +79,7 @@ static void put_quic_version(struct json_out *out, const struct greeting_part *p
 		json_out_text(out, "version", text, put_digits(text, part->content, 4));
 }
 
-static void put_names(struct json_out *out, const char *key, const struct greeting_part *part)
+static void put_names(struct json_out *out, const char *key, const struct handshake_meta_part *part)
 {
 	json_out_open(out, key, '[');
 	for (uint32_t at = 0; at < part->length; at += 1u + part->content[at]) {
@@ -92,22 +93,23 @@ static void put_names(struct json_out *out, const char *key, const struct greeti
 }
 
 // The hash, and what it is of, which comes right behind it if it is there.
-static void put_ja3(
-	struct json_out *out, const struct greeting_part *part, const struct greeting_part *text)
+static void put_ja3(struct json_out *out, const struct handshake_meta_part *part,
+	const struct handshake_meta_part *text)
 {
 	char digits[HEX_BYTES];
 
 	json_out_open(out, "ja3", '{');
 	json_out_text(out, "hash", digits, put_digits(digits, part->content, part->length));
-	if (text->field == GREETING_JA3_TEXT)
+	if (text->field == HANDSHAKE_META_JA3_TEXT)
 		put_text(out, "string", text);
 	json_out_close(out, '}');
 }
 
 // A member of an object stands there once. Two fields have the same name in it.
-static bool is_first(uint32_t *seen, enum greeting_field field)
+static bool is_first(uint32_t *seen, enum handshake_meta_field field)
 {
-	uint32_t bit = 1u << (field == GREETING_VERSION ? GREETING_QUIC_VERSION : field);
+	uint32_t bit =
+		1u << (field == HANDSHAKE_META_VERSION ? HANDSHAKE_META_QUIC_VERSION : field);
 	bool first = !(*seen & bit);
 
 	*seen |= bit;
@@ -115,61 +117,61 @@ static bool is_first(uint32_t *seen, enum greeting_field field)
 }
 
 static void put_side(
-	struct json_out *out, const struct greeting_side *side, bool http, uint32_t *seen)
+	struct json_out *out, const struct handshake_meta_side *side, bool http, uint32_t *seen)
 {
 	const uint8_t *at = side->bytes;
 	uint32_t left = side->length;
-	struct greeting_part part, next = {0};
+	struct handshake_meta_part part, next = {0};
 
-	while (greeting_take(&at, &left, &part)) {
+	while (handshake_meta_next(&at, &left, &part)) {
 		if (!is_first(seen, part.field))
 			continue;
 		switch (part.field) {
-		case GREETING_NAME: put_text(out, http ? "hostname" : "sni", &part); break;
-		case GREETING_OFFERED: put_names(out, "client_alpns", &part); break;
-		case GREETING_HIGHEST: put_version(out, "offered_version", &part); break;
-		case GREETING_JA3: {
+		case HANDSHAKE_META_NAME: put_text(out, http ? "hostname" : "sni", &part); break;
+		case HANDSHAKE_META_OFFERED: put_names(out, "client_alpns", &part); break;
+		case HANDSHAKE_META_HIGHEST: put_version(out, "offered_version", &part); break;
+		case HANDSHAKE_META_JA3: {
 			const uint8_t *behind = at;
 			uint32_t rest = left;
 
-			if (!greeting_take(&behind, &rest, &next))
-				next.field = GREETING_FIELDS_MAX;
+			if (!handshake_meta_next(&behind, &rest, &next))
+				next.field = HANDSHAKE_META_FIELDS_MAX;
 			put_ja3(out, &part, &next);
 			break;
 		}
-		case GREETING_JA4: put_text(out, "ja4", &part); break;
-		case GREETING_QUIC_VERSION: put_quic_version(out, &part); break;
-		case GREETING_VERSION: put_version(out, "version", &part); break;
-		case GREETING_SELECTED:
+		case HANDSHAKE_META_JA4: put_text(out, "ja4", &part); break;
+		case HANDSHAKE_META_QUIC_VERSION: put_quic_version(out, &part); break;
+		case HANDSHAKE_META_VERSION: put_version(out, "version", &part); break;
+		case HANDSHAKE_META_SELECTED:
 			json_out_open(out, "server_alpns", '[');
 			put_text(out, NULL, &part);
 			json_out_close(out, ']');
 			break;
-		case GREETING_METHOD: put_text(out, "http_method", &part); break;
-		case GREETING_URL: put_text(out, "url", &part); break;
-		case GREETING_PROTOCOL: put_text(out, "protocol", &part); break;
-		case GREETING_USER_AGENT: put_text(out, "http_user_agent", &part); break;
-		case GREETING_STATUS: json_out_u64(out, "status", number_of(&part)); break;
-		case GREETING_CONTENT_TYPE: put_text(out, "http_content_type", &part); break;
-		case GREETING_JA3_TEXT:
-		case GREETING_FIELDS_MAX: break;
+		case HANDSHAKE_META_METHOD: put_text(out, "http_method", &part); break;
+		case HANDSHAKE_META_URL: put_text(out, "url", &part); break;
+		case HANDSHAKE_META_PROTOCOL: put_text(out, "protocol", &part); break;
+		case HANDSHAKE_META_USER_AGENT: put_text(out, "http_user_agent", &part); break;
+		case HANDSHAKE_META_STATUS: json_out_u64(out, "status", number_of(&part)); break;
+		case HANDSHAKE_META_CONTENT_TYPE: put_text(out, "http_content_type", &part); break;
+		case HANDSHAKE_META_JA3_TEXT:
+		case HANDSHAKE_META_FIELDS_MAX: break;
 		}
 	}
 }
 
-const char *eve_greeting_word(uint8_t kind)
+const char *eve_handshake_meta_word(uint8_t kind)
 {
 	static const char *const words[] = {"tls", "quic", "http"};
 
-	return kind < GREETING_KINDS_MAX ? words[kind] : "?";
+	return kind < HANDSHAKE_META_KINDS_MAX ? words[kind] : "?";
 }
 
-void eve_greeting(const struct greeting_record *record, struct json_out *out)
+void eve_handshake(const struct handshake_record *record, struct json_out *out)
 {
 	uint32_t seen = 0;
 
-	json_out_open(out, eve_greeting_word(record->kind), '{');
-	put_side(out, &record->client, record->kind == GREETING_HTTP, &seen);
-	put_side(out, &record->server, record->kind == GREETING_HTTP, &seen);
+	json_out_open(out, eve_handshake_meta_word(record->kind), '{');
+	put_side(out, &record->client, record->kind == HANDSHAKE_META_HTTP, &seen);
+	put_side(out, &record->server, record->kind == HANDSHAKE_META_HTTP, &seen);
 	json_out_close(out, '}');
 }
