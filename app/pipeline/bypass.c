@@ -8,7 +8,7 @@
 #include "pipeline/loop.h"
 #include "pipeline/wire/parse.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 int bypass_new(struct dataplane *dp, unsigned index)
 {
@@ -38,10 +38,10 @@ void bypass_packet(struct lcore *lcore, struct rte_mbuf *m)
 
 static void forward(struct lcore *standby, struct rte_mbuf *m)
 {
-	struct walk walk = {.m = m, .pkt = pkt_of(m), .ref = FLOW_REF_NONE};
+	struct packet_ctx ctx = {.m = m, .pkt = pkt_of(m), .ref = FLOW_REF_NONE};
 
-	if (walk.pkt->class == PKT_LINK && stage_link(standby, &walk) == VERDICT_DROP)
-		packet_drop(standby, m, walk.reason);
+	if (ctx.pkt->class == PKT_LINK && stage_link(standby, &ctx) == VERDICT_DROP)
+		packet_drop(standby, m, ctx.reason);
 	else
 		bypass_packet(standby, m);
 }

@@ -16,14 +16,14 @@
 #include "pipeline/query.h"
 #include "pipeline/event/trace.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
 #define IMPAIRED_BURSTS   16  // per turn
 #define BUSY_WINDOW_SHIFT 30  // busy_permille is of windows of 1.07 s
 
 struct stage {
-	enum verdict (*run)(struct lcore *lcore, struct walk *walk);
+	enum verdict (*run)(struct lcore *lcore, struct packet_ctx *ctx);
 	const char *name;
 };
 
@@ -43,83 +43,83 @@ static const struct stage stages[] = {
 };
 
 // What no stage has told: not taken, no room.
-static void drop_untold(struct lcore *lcore, struct walk *walk)
+static void drop_untold(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_DROPPED);
 
-	flow_event_drop_limited(lcore, walk->ref, walk->m, walk->reason, walk->rule_uid);
+	flow_event_drop_limited(lcore, ctx->ref, ctx->m, ctx->reason, ctx->rule_uid);
 	if (!evidence)
 		return;
-	evidence->detail = (uint8_t)walk->reason;
-	evidence->rule_uid = walk->rule_uid;
-	evidence_set_packet(evidence, walk->m);
-	if (walk->ref != FLOW_REF_NONE)
-		evidence->flow_id = walk_flow_id(lcore, walk);
+	evidence->detail = (uint8_t)ctx->reason;
+	evidence->rule_uid = ctx->rule_uid;
+	evidence_set_packet(evidence, ctx->m);
+	if (ctx->ref != FLOW_REF_NONE)
+		evidence->flow_id = packet_flow_id(lcore, ctx);
 }
 
 // Its fragments have the view's end. A view cannot be kept, nor stand for
 // what is kept already: it is dropped, and its sender sends it again.
-static void finish_view(struct lcore *lcore, struct walk *walk, enum verdict verdict)
+static void finish_view(struct lcore *lcore, struct packet_ctx *ctx, enum verdict verdict)
 {
 	switch (verdict) {
 	case VERDICT_PASS:
 	case VERDICT_SEND:
-		walk_released(lcore, walk);
-		fragments_send(lcore, walk->m);
+		packet_released(lcore, ctx);
+		fragments_send(lcore, ctx->m);
 		return;
 	case VERDICT_CONSUMED:
-	case VERDICT_TAKEN: walk->reason = DROP_NOT_TAKEN; break;
+	case VERDICT_TAKEN: ctx->reason = DROP_NOT_TAKEN; break;
 	case VERDICT_DROP: break;
 	}
-	if (!walk->told)
-		drop_untold(lcore, walk);
-	fragments_drop(lcore, walk->m, walk->reason);
+	if (!ctx->told)
+		drop_untold(lcore, ctx);
+	fragments_drop(lcore, ctx->m, ctx->reason);
 }
 
-static void finish(struct lcore *lcore, struct walk *walk, enum verdict verdict)
+static void finish(struct lcore *lcore, struct packet_ctx *ctx, enum verdict verdict)
 {
-	if (unlikely(walk->view)) {
-		finish_view(lcore, walk, verdict);
+	if (unlikely(ctx->view)) {
+		finish_view(lcore, ctx, verdict);
 		return;
 	}
 	switch (verdict) {
 	case VERDICT_DROP:
-		if (!walk->told)
-			drop_untold(lcore, walk);
-		packet_drop(lcore, walk->m, walk->reason);
+		if (!ctx->told)
+			drop_untold(lcore, ctx);
+		packet_drop(lcore, ctx->m, ctx->reason);
 		break;
 	case VERDICT_CONSUMED:
 		lcore->stats.consumed_pkts++;
-		rte_pktmbuf_free(walk->m);
+		rte_pktmbuf_free(ctx->m);
 		break;
 	case VERDICT_TAKEN: break;
 	case VERDICT_PASS:
 	case VERDICT_SEND:
-		walk_released(lcore, walk);
-		tx_packet(lcore, walk->m);
+		packet_released(lcore, ctx);
+		tx_packet(lcore, ctx->m);
 		break;
 	}
 }
 
-static void walk_from(struct lcore *lcore, struct walk *walk, unsigned first)
+static void packet_from(struct lcore *lcore, struct packet_ctx *ctx, unsigned first)
 {
 	enum verdict verdict = VERDICT_PASS;
 
 	for (unsigned i = first; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
-		verdict = stages[i].run(lcore, walk);
+		verdict = stages[i].run(lcore, ctx);
 		stage_meter_add(&lcore->meter, METER_STAGES + i, 1);
-		if (unlikely(walk->pkt->flags & PKT_TRACE))
-			trace_stage(lcore, walk, stages[i].name, verdict);
+		if (unlikely(ctx->pkt->flags & PKT_TRACE))
+			trace_stage(lcore, ctx, stages[i].name, verdict);
 	}
-	finish(lcore, walk, verdict);
+	finish(lcore, ctx, verdict);
 	stage_meter_add(&lcore->meter, METER_SEND, 1);
 }
 
 // From reload on: it was admitted and counted when it came.
-void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
+void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
-	struct walk walk = {
+	struct packet_ctx ctx = {
 		.m = m,
 		.pkt = pkt_of(m),
 		.ref = ref,
@@ -132,7 +132,7 @@ void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigne
 
 	while (stages[first].run != stage_reload)
 		first++;
-	walk_from(lcore, &walk, first);
+	packet_from(lcore, &ctx, first);
 }
 
 static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX, "each stage has its meter");
@@ -163,7 +163,7 @@ static inline void set_zones(const struct lcore *lcore, const struct pkt *pkt, u
 
 // Fragments go to lcores by addresses alone; now it is known whose flow theirs is. Returns whether
 // with this one another datagram is whole, of which it was a fragment.
-static bool walk_datagram(struct lcore *lcore)
+static bool packet_datagram(struct lcore *lcore)
 {
 	union flow_key key;
 	bool keyed;
@@ -171,43 +171,44 @@ static bool walk_datagram(struct lcore *lcore)
 
 	if (!view)
 		return false;
-	struct walk walk = {.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .view = true};
-	unsigned owner = keyed ? flow_owner(lcore->dp, walk.pkt) : fragments_owner(lcore, walk.pkt);
+	struct packet_ctx ctx = {
+		.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .view = true};
+	unsigned owner = keyed ? flow_owner(lcore->dp, ctx.pkt) : fragments_owner(lcore, ctx.pkt);
 
 	if (owner != lcore->index && !fragments_settled(lcore)) {
 		fragments_hand_off(lcore, view, owner);
 		return false;
 	}
 	if (keyed) {
-		set_zones(lcore, walk.pkt, &key);
-		walk.key = &key;
-		walk.v6 = walk.pkt->flags & PKT_V6;
-		walk.ref = flow_find(lcore->flows, &key, walk.v6);
+		set_zones(lcore, ctx.pkt, &key);
+		ctx.key = &key;
+		ctx.v6 = ctx.pkt->flags & PKT_V6;
+		ctx.ref = flow_find(lcore->flows, &key, ctx.v6);
 	}
 	unsigned in_hand = lcore->in_hand;
 
 	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
-	walk_from(lcore, &walk, 0);
+	packet_from(lcore, &ctx, 0);
 	lcore->in_hand = in_hand;
-	return walk.whole;
+	return ctx.whole;
 }
 
-static void walk_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
+static void packet_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
 {
-	struct walk walk = {
+	struct packet_ctx ctx = {
 		.m = m,
 		.pkt = pkt_of(m),
 		.ref = FLOW_REF_NONE,
 	};
 
 	if (lookup) {
-		walk.key = lookup->key;
-		walk.v6 = lookup->v6;
-		walk.ref = lookup->ref;
+		ctx.key = lookup->key;
+		ctx.v6 = lookup->v6;
+		ctx.ref = lookup->ref;
 	}
-	walk_from(lcore, &walk, 0);
-	if (unlikely(walk.whole))
-		while (walk_datagram(lcore))
+	packet_from(lcore, &ctx, 0);
+	if (unlikely(ctx.whole))
+		while (packet_datagram(lcore))
 			;
 }
 
@@ -219,7 +220,7 @@ static void ask_cache(const struct lcore *lcore, struct rte_mbuf **mbufs,
 {
 	for (unsigned i = 0; i < n; i++)
 		if (of[i] != NO_LOOKUP && lookups[of[i]].ref == FLOW_REF_NONE)
-			walk_cache_ask(
+			packet_cache_ask(
 				lcore, pkt_of(mbufs[i]), lookups[of[i]].key, &questions[of[i]]);
 	for (unsigned i = 0; i < n; i++)
 		if (of[i] != NO_LOOKUP && lookups[of[i]].ref == FLOW_REF_NONE)
@@ -291,13 +292,13 @@ static void run_owned(
 			lookup->ref =
 				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
 		if (asked && lookup->ref == FLOW_REF_NONE &&
-			walk_refused(lcore, mbufs[i], &questions[of[i]])) {
+			packet_refused(lcore, mbufs[i], &questions[of[i]])) {
 			refused[n_refused++] = mbufs[i];
 			stage_meter_add(&lcore->meter, METER_REFUSED, 1);
-		} else if (lookup && walk_final(lcore, mbufs[i], lookup->ref)) {
+		} else if (lookup && packet_fast_path(lcore, mbufs[i], lookup->ref)) {
 			stage_meter_add(&lcore->meter, METER_FINAL, 1);
 		} else {
-			walk_any(lcore, mbufs[i], lookup);
+			packet_any(lcore, mbufs[i], lookup);
 		}
 	}
 	if (n_refused) {

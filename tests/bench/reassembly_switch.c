@@ -8,26 +8,26 @@
 
 bool reassembly_off;
 
-enum verdict __real_inspect_tcp(struct lcore *lcore, struct walk *walk);
-enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct walk *walk);
+enum verdict __real_inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx);
 
-enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct walk *walk)
+enum verdict __wrap_inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (!reassembly_off)
-		return __real_inspect_tcp(lcore, walk);
+		return __real_inspect_tcp(lcore, ctx);
 	struct inspection in = {
 		.lcore = lcore,
-		.walk = walk,
-		.flow = flow_at(lcore->flows, walk->ref),
-		.cold = flow_cold_at(lcore->flows, walk->ref),
+		.ctx = ctx,
+		.flow = flow_at(lcore->flows, ctx->ref),
+		.cold = flow_cold_at(lcore->flows, ctx->ref),
 	};
 	const struct span span = {
-		.extent = walk->pkt->payload_len,
-		.offset64 = walk->pkt->tcp_seq,
-		.half = (uint8_t)walk->half,
+		.extent = ctx->pkt->payload_len,
+		.offset64 = ctx->pkt->tcp_seq,
+		.half = (uint8_t)ctx->half,
 	};
 
 	if (span.extent)
-		inspect_payload(&in, span, walk->pkt->payload_off);
+		inspect_payload(&in, span, ctx->pkt->payload_off);
 	return VERDICT_PASS;
 }

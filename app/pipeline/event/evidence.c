@@ -6,7 +6,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)
 {
@@ -235,18 +235,19 @@ bool evidence_matches(const struct lcore *lcore, const struct evidence *evidence
 	       evidence_filter_has(lcore, filter, &evidence->ends, evidence->l4_proto, 0);
 }
 
-uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk)
+uint64_t packet_flow_id(const struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (!walk->flow_id && walk->ref != FLOW_REF_NONE)
-		walk->flow_id = flow_id_of(walk->key, walk->v6,
-			walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->start_ns
-					    : flow_stub_at(lcore->flows, walk->ref)->start_ns);
-	return walk->flow_id;
+	if (!ctx->flow_id && ctx->ref != FLOW_REF_NONE)
+		ctx->flow_id = flow_id_of(ctx->key, ctx->v6,
+			packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->start_ns
+					     : flow_stub_at(lcore->flows, ctx->ref)->start_ns);
+	return ctx->flow_id;
 }
 
-struct evidence *walk_evidence(struct lcore *lcore, struct walk *walk, enum evidence_kind kind)
+struct evidence *packet_evidence(
+	struct lcore *lcore, struct packet_ctx *ctx, enum evidence_kind kind)
 {
-	return evidence_add(lcore, kind, walk_flow_id(lcore, walk));
+	return evidence_add(lcore, kind, packet_flow_id(lcore, ctx));
 }
 
 static enum evidence_made how_made(uint16_t flags, uint8_t l4_proto, const uint8_t tcp_flags[2])
@@ -260,33 +261,33 @@ static enum evidence_made how_made(uint16_t flags, uint8_t l4_proto, const uint8
 		       : EVIDENCE_MADE_SYN;
 }
 
-void walk_evidence_ends(
-	const struct lcore *lcore, const struct walk *walk, struct evidence *evidence)
+void packet_evidence_ends(
+	const struct lcore *lcore, const struct packet_ctx *ctx, struct evidence *evidence)
 {
-	if (walk_has_flow(walk))
-		evidence->ends = flow_cold_at(lcore->flows, walk->ref)->ends;
+	if (packet_has_flow(ctx))
+		evidence->ends = flow_cold_at(lcore->flows, ctx->ref)->ends;
 	else
 		flow_ends_of(
-			walk->key, flow_stub_at(lcore->flows, walk->ref)->flags, &evidence->ends);
+			ctx->key, flow_stub_at(lcore->flows, ctx->ref)->flags, &evidence->ends);
 	evidence->flags |= EVIDENCE_HAS_ENDS;
-	evidence->l4_proto = walk->pkt->l4_proto;
-	evidence->vlan = walk->pkt->n_vlan ? (uint16_t)(walk->pkt->vlan[0] | 1u << 15) : 0;
+	evidence->l4_proto = ctx->pkt->l4_proto;
+	evidence->vlan = ctx->pkt->n_vlan ? (uint16_t)(ctx->pkt->vlan[0] | 1u << 15) : 0;
 }
 
-void walk_evidence_made(struct lcore *lcore, struct walk *walk)
+void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_FLOW_MADE);
+	struct evidence *evidence = packet_evidence(lcore, ctx, EVIDENCE_FLOW_MADE);
 	const uint8_t *tcp_flags;
 	uint16_t flags;
 
-	if (walk_has_flow(walk)) {
-		tcp_flags = flow_at(lcore->flows, walk->ref)->tcp_flags;
-		flags = flow_at(lcore->flows, walk->ref)->flags;
+	if (packet_has_flow(ctx)) {
+		tcp_flags = flow_at(lcore->flows, ctx->ref)->tcp_flags;
+		flags = flow_at(lcore->flows, ctx->ref)->flags;
 	} else {
-		tcp_flags = flow_stub_at(lcore->flows, walk->ref)->tcp_flags;
-		flags = flow_stub_at(lcore->flows, walk->ref)->flags;
+		tcp_flags = flow_stub_at(lcore->flows, ctx->ref)->tcp_flags;
+		flags = flow_stub_at(lcore->flows, ctx->ref)->flags;
 	}
-	walk_evidence_ends(lcore, walk, evidence);
+	packet_evidence_ends(lcore, ctx, evidence);
 	if (flags & FLOW_ALLOWED)
 		evidence->flags |= EVIDENCE_IS_ALLOWED;
 	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);

@@ -5,8 +5,9 @@
 #ifndef SLUICE_TRACE_H
 #define SLUICE_TRACE_H
 
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
-void trace_stage(struct lcore *lcore, struct walk *walk, const char *stage, enum verdict verdict);
+void trace_stage(
+	struct lcore *lcore, struct packet_ctx *ctx, const char *stage, enum verdict verdict);
 
 #endif

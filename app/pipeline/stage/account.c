@@ -18,7 +18,7 @@
 #include "reassembly/seq.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 static bool is_tcp(const struct pkt *pkt)
 {
@@ -99,13 +99,13 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 
 // A FIN that is not the first octet of its half is ahead of payload that comes later: where it lies
 // is known to a flow only, and by it what its receiver may acknowledge.
-static bool is_fin_ahead(const struct lcore *lcore, const struct walk *walk)
+static bool is_fin_ahead(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-	const struct pkt *pkt = walk->pkt;
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
+	const struct pkt *pkt = ctx->pkt;
 
 	return is_tcp(pkt) && (pkt->tcp_flags & (TH_SYN | TH_RST | TH_FIN)) == TH_FIN &&
-	       stub->tcp_flags[walk->half] & TH_SYN && pkt->tcp_seq != stub->isn[walk->half] + 1 &&
+	       stub->tcp_flags[ctx->half] & TH_SYN && pkt->tcp_seq != stub->isn[ctx->half] + 1 &&
 	       !(stub->flags & FLOW_UNCONFIRMED);
 }
 
@@ -117,20 +117,20 @@ static uint8_t believed_flags(const struct flow_stub *stub, const struct pkt *pk
 	return ends ? pkt->tcp_flags & (uint8_t) ~(TH_RST | TH_FIN) : pkt->tcp_flags;
 }
 
-static void account_stub(struct lcore *lcore, struct walk *walk)
+static void account_stub(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-	const struct pkt *pkt = walk->pkt;
-	unsigned half = walk->half;
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
+	const struct pkt *pkt = ctx->pkt;
+	unsigned half = ctx->half;
 
 	if (stub->pkts[half] < UINT16_MAX)
 		stub->pkts[half]++;
-	stub->bytes[half] = sat_add(stub->bytes[half], walk->m->pkt_len);
+	stub->bytes[half] = sat_add(stub->bytes[half], ctx->m->pkt_len);
 	if (is_tcp(pkt)) {
-		account_syn(stub, walk->m, half);
+		account_syn(stub, ctx->m, half);
 		stub->tcp_flags[half] |= believed_flags(stub, pkt, half);
 	}
-	flow_touch(lcore->flows, walk->ref, flow_class_of_stub(stub), lcore->now_ns);
+	flow_touch(lcore->flows, ctx->ref, flow_class_of_stub(stub), lcore->now_ns);
 }
 
 static uint64_t unseen_until(const struct lcore *lcore)
@@ -146,7 +146,7 @@ static bool stub_is_out_of_date(const struct lcore *lcore, const struct flow_stu
 	return until && (int32_t)((uint32_t)(until >> STUB_TICK_SHIFT) - stub->last_tick) > 0;
 }
 
-uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *ends)
+uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends)
 {
 	return app_networks_find(&lcore->policy->app_networks, ends->address[HALF_S2C]);
 }
@@ -185,18 +185,18 @@ static bool begins_here(
 
 // The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows. Not
 // inline: what it keeps on the stack would cost each packet.
-static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
+static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
-	struct flow_stub stub = *flow_stub_at(lcore->flows, walk->ref);
+	const struct pkt *pkt = ctx->pkt;
+	struct flow_stub stub = *flow_stub_at(lcore->flows, ctx->ref);
 	enum flow_class class = stub_both_heard(&stub)         ? FLOW_CLASS_TCP_UNDECIDED
 				: stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP_UNHEARD
 							       : FLOW_CLASS_UDP_ONE_WAY;
-	uint32_t ref = flow_add(lcore, walk->key, walk->v6, walk->ref, class);
+	uint32_t ref = flow_add(lcore, ctx->key, ctx->v6, ctx->ref, class);
 
 	if (ref == FLOW_REF_NONE)
 		return false;
-	walk->ref = ref;
+	ctx->ref = ref;
 	bool unseen = stub_is_out_of_date(lcore, &stub), known = true;
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
@@ -209,8 +209,8 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 	flow->policy_epoch = stub.policy_epoch;
 	flow->n_vlan = pkt->n_vlan;
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
-	flow_ends_of(walk->key, flow->flags, &cold->ends);
-	cold->realm = parse_key_realm(walk->key, walk->v6);
+	flow_ends_of(ctx->key, flow->flags, &cold->ends);
+	cold->realm = parse_key_realm(ctx->key, ctx->v6);
 	cold->dscp = stub.dscp;
 	for (unsigned half = 0; half < 2; half++) {
 		flow->pkts[half] = stub.pkts[half];
@@ -233,7 +233,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 	}
 	both_ends_promote(flow, cold, &stub);
 	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
-		flow->seen[walk->half] |= SEEN_SYN_DATA;
+		flow->seen[ctx->half] |= SEEN_SYN_DATA;
 	bool is_midstream =
 		stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN);
 
@@ -251,13 +251,13 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 	learned_ask(lcore, cold, flow->l4_proto);
 	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
 		pass_midstream(lcore, ref);
-	walk->made = true;
+	ctx->made = true;
 	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
-		walk_evidence_made(lcore, walk);
+		packet_evidence_made(lcore, ctx);
 	if (flow->app) {
 		bool expected = flow->confidence == CONFIDENCE_CACHE;
-		struct evidence *evidence = walk_evidence(
-			lcore, walk, expected ? EVIDENCE_EXPECTED : EVIDENCE_USER_APP);
+		struct evidence *evidence = packet_evidence(
+			lcore, ctx, expected ? EVIDENCE_EXPECTED : EVIDENCE_USER_APP);
 
 		flow->decided_pkts = 1;
 		lcore->stats.classify_cache += expected;
@@ -266,9 +266,9 @@ static __rte_noinline bool promote(struct lcore *lcore, struct walk *walk)
 		if (!expected)
 			evidence->detail = EVIDENCE_BY_ADDRESS;
 		else
-			learned_expected(lcore, walk->ref, evidence);
+			learned_expected(lcore, ctx->ref, evidence);
 	}
-	walk->undecided = true;
+	ctx->undecided = true;
 	return true;
 }
 
@@ -415,34 +415,34 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 	flow_touch(lcore->flows, ref, class, lcore->now_ns);
 }
 
-static void account_flow(struct lcore *lcore, struct walk *walk)
+static void account_flow(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN)
-		reuse_syn(lcore, walk);
-	account_packet(lcore, walk->ref, walk->m, walk->half);
-	if (walk->pkt->l4_proto == IPPROTO_UDP &&
-		flow_at(lcore->flows, walk->ref)->look_at != AGAIN_NEVER)
-		again_begin(lcore, walk);
+	if (is_tcp(ctx->pkt) && ctx->pkt->tcp_flags & TH_SYN)
+		reuse_syn(lcore, ctx);
+	account_packet(lcore, ctx->ref, ctx->m, ctx->half);
+	if (ctx->pkt->l4_proto == IPPROTO_UDP &&
+		flow_at(lcore->flows, ctx->ref)->look_at != AGAIN_NEVER)
+		again_begin(lcore, ctx);
 }
 
 // On the tuple of a condemned flow: what is not of a new connection is of the old one.
-static bool is_unconfirmed(const struct lcore *lcore, const struct walk *walk)
+static bool is_unconfirmed(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	if (!lcore->policy->enforces || walk_has_flow(walk) || !has_payload(walk->pkt) ||
-		!is_tcp(walk->pkt))
+	if (!lcore->policy->enforces || packet_has_flow(ctx) || !has_payload(ctx->pkt) ||
+		!is_tcp(ctx->pkt))
 		return false;
-	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 	return stub->flags & FLOW_UNCONFIRMED && !stub_is_out_of_date(lcore, stub);
 }
 
 // A SYN-ACK for another number than that of the one SYN that came: its receiver does not take it
 // (RFC 9293 section 3.10.7.3).
-static bool is_stray_answer(const struct lcore *lcore, const struct walk *walk)
+static bool is_stray_answer(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
-	const struct pkt *pkt = walk->pkt;
-	unsigned peer = !walk->half;
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
+	const struct pkt *pkt = ctx->pkt;
+	unsigned peer = !ctx->half;
 
 	return (pkt->tcp_flags & (TH_SYN | TH_ACK)) == (TH_SYN | TH_ACK) &&
 	       stub->tcp_flags[peer] & TH_SYN && stub->heard & STUB_OWN_ISN(peer) &&
@@ -450,12 +450,12 @@ static bool is_stray_answer(const struct lcore *lcore, const struct walk *walk)
 	       !stub_is_out_of_date(lcore, stub);
 }
 
-static void note_ends(const struct lcore *lcore, const struct walk *walk)
+static void note_ends(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 	bool heard = stub_both_heard(stub);
 
-	both_ends_stub(lcore, stub, walk->pkt, walk->half);
+	both_ends_stub(lcore, stub, ctx->pkt, ctx->half);
 	if (!stub_both_heard(stub))
 		return;
 	stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
@@ -464,65 +464,65 @@ static void note_ends(const struct lcore *lcore, const struct walk *walk)
 			stub->tcp_flags[half] &= (uint8_t)~TH_RST;
 }
 
-enum verdict stage_account(struct lcore *lcore, struct walk *walk)
+enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	walk->half = walk_half(lcore, walk);
-	if (walk_has_flow(walk) && reuse_begins(flow_at(lcore->flows, walk->ref), walk->pkt)) {
-		enum verdict verdict = reuse_account(lcore, walk);
+	ctx->half = packet_half(lcore, ctx);
+	if (packet_has_flow(ctx) && reuse_begins(flow_at(lcore->flows, ctx->ref), ctx->pkt)) {
+		enum verdict verdict = reuse_account(lcore, ctx);
 
 		if (verdict != VERDICT_PASS)
 			return verdict;
 	}
-	if (!walk_has_flow(walk) && is_tcp(walk->pkt)) {
-		if (unlikely(is_stray_answer(lcore, walk))) {
-			walk->reason = DROP_NOT_TAKEN;
+	if (!packet_has_flow(ctx) && is_tcp(ctx->pkt)) {
+		if (unlikely(is_stray_answer(lcore, ctx))) {
+			ctx->reason = DROP_NOT_TAKEN;
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
-		if (unlikely(reuse_turn(lcore, walk)) && walk_cached(lcore, walk, false)) {
-			walk->told = true;
-			walk->reason = DROP_CONN_CACHE;
+		if (unlikely(reuse_turn(lcore, ctx)) && packet_cached(lcore, ctx, false)) {
+			ctx->told = true;
+			ctx->reason = DROP_CONN_CACHE;
 			return VERDICT_DROP;
 		}
-		note_ends(lcore, walk);
+		note_ends(lcore, ctx);
 	}
-	if (is_unconfirmed(lcore, walk)) {
-		walk->reason = DROP_NOT_TAKEN;
+	if (is_unconfirmed(lcore, ctx)) {
+		ctx->reason = DROP_NOT_TAKEN;
 		return VERDICT_DROP;
 	}
-	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
-					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+	uint16_t flags = packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->flags
+					      : flow_stub_at(lcore->flows, ctx->ref)->flags;
 
-	if (lcore->inside_is_initiator && walk->half == HALF_C2S)
-		walk->pkt->flags |= PKT_FROM_INSIDE;
+	if (lcore->inside_is_initiator && ctx->half == HALF_C2S)
+		ctx->pkt->flags |= PKT_FROM_INSIDE;
 	if (flags & FLOW_TRACE)
-		walk->pkt->flags |= PKT_TRACE;
-	if (!walk_has_flow(walk)) {
-		if (!has_payload(walk->pkt) && !is_fin_ahead(lcore, walk)) {
-			account_stub(lcore, walk);
+		ctx->pkt->flags |= PKT_TRACE;
+	if (!packet_has_flow(ctx)) {
+		if (!has_payload(ctx->pkt) && !is_fin_ahead(lcore, ctx)) {
+			account_stub(lcore, ctx);
 			return VERDICT_PASS;
 		}
-		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+		struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-		if (is_tcp(walk->pkt) && walk->pkt->tcp_flags & TH_SYN) {
-			account_syn(stub, walk->m, walk->half);
-			stub->tcp_flags[walk->half] |=
-				walk->pkt->tcp_flags & (uint8_t)~TH_FIN; // behind payload
+		if (is_tcp(ctx->pkt) && ctx->pkt->tcp_flags & TH_SYN) {
+			account_syn(stub, ctx->m, ctx->half);
+			stub->tcp_flags[ctx->half] |=
+				ctx->pkt->tcp_flags & (uint8_t)~TH_FIN; // behind payload
 		}
-		if (!promote(lcore, walk)) {
+		if (!promote(lcore, ctx)) {
 			lcore->stats.flow_table_full++;
-			walk->reason = DROP_FLOW_TABLE_FULL;
+			ctx->reason = DROP_FLOW_TABLE_FULL;
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
 	}
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	bool unheard = !flow_both_heard(flow);
 
-	account_flow(lcore, walk);
-	if (unlikely(unheard && is_tcp(walk->pkt) && flow_both_heard(flow)))
-		walk->undecided |= refuse_settle(lcore, walk->ref);
+	account_flow(lcore, ctx);
+	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)))
+		ctx->undecided |= refuse_settle(lcore, ctx->ref);
 	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
-	walk->pkt->flow = walk->ref;
-	walk->pkt->flow_gen = flow->gen;
+	ctx->pkt->flow = ctx->ref;
+	ctx->pkt->flow_gen = flow->gen;
 	return VERDICT_PASS;
 }
 
@@ -543,24 +543,24 @@ static void release(struct flow *flow, const struct pkt *pkt, unsigned half)
 	}
 }
 
-void walk_released(struct lcore *lcore, struct walk *walk)
+void packet_released(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 
 	// a wrong checksum: its half is not known, and no receiver takes it
-	if (!walk_has_flow(walk) || !is_tcp(pkt) ||
+	if (!packet_has_flow(ctx) || !is_tcp(pkt) ||
 		(pkt->flags & PKT_CSUM_BAD && !(pkt->flags & PKT_CSUM_IGNORE)) ||
 		pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))
 		return;
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
-	release(flow, pkt, walk->half);
-	inspect_released(lcore, walk->ref, walk->half, pkt);
+	release(flow, pkt, ctx->half);
+	inspect_released(lcore, ctx->ref, ctx->half, pkt);
 }
 
 // What opens or ends a connection counts on a final flow, too, and takes the long way; so do what
 // is traced, a datagram that is to be classified again, and the first packet under a new policy.
-bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
+bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 {
 	struct pkt *pkt = pkt_of(m);
 

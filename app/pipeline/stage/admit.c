@@ -7,31 +7,31 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/teardown.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 #define CONDEMNED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS          1  // at most one answer per 67 ms and condemned flow
 
-static enum verdict drop(struct walk *walk, enum drop_reason reason)
+static enum verdict drop(struct packet_ctx *ctx, enum drop_reason reason)
 {
-	walk->reason = reason;
+	ctx->reason = reason;
 	return VERDICT_DROP;
 }
 
-enum verdict walk_invalid(
-	struct lcore *lcore, struct walk *walk, enum drop_reason reason, enum invalid_action action)
+enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum drop_reason reason,
+	enum invalid_action action)
 {
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_INVALID);
 
-	flow_event_invalid(lcore, walk->m, reason);
-	walk->told = true;
-	walk->reason = reason;
+	flow_event_invalid(lcore, ctx->m, reason);
+	ctx->told = true;
+	ctx->reason = reason;
 	if (evidence) {
-		evidence_set_packet(evidence, walk->m);
+		evidence_set_packet(evidence, ctx->m);
 		evidence->detail = (uint8_t)reason;
 		evidence->flags |= action == INVALID_DROP ? EVIDENCE_WAS_DROPPED : 0;
-		if (walk->ref != FLOW_REF_NONE)
-			evidence->flow_id = walk_flow_id(lcore, walk);
+		if (ctx->ref != FLOW_REF_NONE)
+			evidence->flow_id = packet_flow_id(lcore, ctx);
 	}
 	return action == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
 }
@@ -48,39 +48,39 @@ static void count_unsupported(struct stats *stats, enum unsupported_cause cause)
 	}
 }
 
-enum verdict walk_unsupported(struct lcore *lcore, struct walk *walk, unsigned cause)
+enum verdict packet_unsupported(struct lcore *lcore, struct packet_ctx *ctx, unsigned cause)
 {
 	count_unsupported(&lcore->stats, cause);
-	return walk_invalid(lcore, walk, DROP_UNSUPPORTED, policy_unsupported(lcore->policy));
+	return packet_invalid(lcore, ctx, DROP_UNSUPPORTED, policy_unsupported(lcore->policy));
 }
 
-enum verdict stage_link(struct lcore *lcore, struct walk *walk)
+enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	uint8_t buffer[64];
-	uint32_t length = walk->m->pkt_len < sizeof(buffer) ? walk->m->pkt_len : sizeof(buffer);
+	uint32_t length = ctx->m->pkt_len < sizeof(buffer) ? ctx->m->pkt_len : sizeof(buffer);
 
-	switch (walk->pkt->class) {
+	switch (ctx->pkt->class) {
 	case PKT_IP: return VERDICT_PASS;
 	case PKT_LINK: {
-		const uint8_t *frame = rte_pktmbuf_read(walk->m, 0, length, buffer);
-		unsigned protocol = parse_link_protocol(frame, length, walk->pkt);
+		const uint8_t *frame = rte_pktmbuf_read(ctx->m, 0, length, buffer);
+		unsigned protocol = parse_link_protocol(frame, length, ctx->pkt);
 
 		lcore->stats.link_pkts++;
 		if (protocol == LINK_PROTO_ARP)
 			lcore->stats.arp_pkts++;
-		walk->told = true;
+		ctx->told = true;
 		return lcore->policy->link[protocol] == ACTION_PASS ? VERDICT_SEND
-								    : drop(walk, DROP_ETHERTYPE);
+								    : drop(ctx, DROP_ETHERTYPE);
 	}
 	case PKT_MALFORMED:
 		lcore->stats.malformed_pkts++;
-		if (walk->pkt->dport && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+		if (ctx->pkt->dport && packet_decide_addresses(lcore, ctx) == VERDICT_DROP)
 			return VERDICT_DROP;
-		return walk_invalid(lcore, walk, DROP_MALFORMED, lcore->policy->malformed);
+		return packet_invalid(lcore, ctx, DROP_MALFORMED, lcore->policy->malformed);
 	case PKT_UNSUPPORTED:
-		if (walk->pkt->dport && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+		if (ctx->pkt->dport && packet_decide_addresses(lcore, ctx) == VERDICT_DROP)
 			return VERDICT_DROP;
-		return walk_unsupported(lcore, walk, walk->pkt->sport);
+		return packet_unsupported(lcore, ctx, ctx->pkt->sport);
 	default: lcore->stats.linktype_pkts++; return VERDICT_SEND;
 	}
 }
@@ -92,24 +92,24 @@ static bool is_syn(const struct pkt *pkt)
 }
 
 static bool stub_still_blocked(
-	struct lcore *lcore, const struct flow_stub *stub, const struct walk *walk)
+	struct lcore *lcore, const struct flow_stub *stub, const struct packet_ctx *ctx)
 {
 	struct flow_ends ends;
 	uint8_t mac[MAC_BYTES];
 
-	flow_ends_of(walk->key, stub->flags, &ends);
+	flow_ends_of(ctx->key, stub->flags, &ends);
 	const struct decide_input input = {
 		.ends = &ends,
 		.app = stub->app,
 		.confidence = stub->app ? stub->confidence : CONFIDENCE_NONE,
 		.l4_proto = stub->l4_proto,
-		.n_vlan = walk->pkt->n_vlan,
+		.n_vlan = ctx->pkt->n_vlan,
 		.app_final = true,
 		.ports_known = true,
 		.c2s_from_inside = stub->flags & FLOW_C2S_INSIDE,
-		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.vlan = {ctx->pkt->vlan[0], ctx->pkt->vlan[1]},
 		.windows = lcore->windows,
-		.mac = walk_mac(lcore, walk, stub->flags, mac),
+		.mac = packet_mac(lcore, ctx, stub->flags, mac),
 		.dscp = stub->dscp,
 	};
 
@@ -131,54 +131,54 @@ static bool is_over(const struct lcore *lcore, const struct flow_stub *stub)
 // The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
 // so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache. What
 // no host accepts neither prolongs it nor is answered.
-enum verdict stage_condemned(struct lcore *lcore, struct walk *walk)
+enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (walk->ref == FLOW_REF_NONE || !(walk->ref & FLOW_REF_STUB))
+	if (ctx->ref == FLOW_REF_NONE || !(ctx->ref & FLOW_REF_STUB))
 		return VERDICT_PASS;
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 	if (stub->lru_class != FLOW_CLASS_CONDEMNED)
 		return VERDICT_PASS;
 	if (stub->flags & FLOW_TRACE)
-		walk->pkt->flags |= PKT_TRACE;
+		ctx->pkt->flags |= PKT_TRACE;
 	bool reprieved = false;
 
 	if (stub->policy_epoch != lcore->epoch) {
 		stub->policy_epoch = lcore->epoch;
 		reprieved = lcore->policy->reevaluate == REEVALUATE_ALL &&
 			    !(stub->flags & (FLOW_OPERATOR | FLOW_FOUND)) &&
-			    !stub_still_blocked(lcore, stub, walk);
+			    !stub_still_blocked(lcore, stub, ctx);
 	}
-	bool good = walk_checksum_good(lcore, walk);
+	bool good = packet_checksum_good(lcore, ctx);
 	bool over = is_over(lcore, stub);
 
-	if (reprieved || over || (good && is_syn(walk->pkt))) {
+	if (reprieved || over || (good && is_syn(ctx->pkt))) {
 		if (reprieved)
-			walk_evidence(lcore, walk, EVIDENCE_REPRIEVED);
+			packet_evidence(lcore, ctx, EVIDENCE_REPRIEVED);
 		lcore->stats.flows_ended++;
-		flow_remove(lcore, walk->ref);
-		walk->ref = FLOW_REF_NONE;
-		walk->flow_id = 0;
-		walk->was_condemned = !reprieved && !over;
+		flow_remove(lcore, ctx->ref);
+		ctx->ref = FLOW_REF_NONE;
+		ctx->flow_id = 0;
+		ctx->was_condemned = !reprieved && !over;
 		return VERDICT_PASS;
 	}
-	walk->rule_uid = stub->rule_uid;
-	walk->told = true;
+	ctx->rule_uid = stub->rule_uid;
+	ctx->told = true;
 	if (!good)
-		return drop(walk, DROP_CONDEMNED);
+		return drop(ctx, DROP_CONDEMNED);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 
 	bool answers = stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS;
 
 	if (answers) {
 		stub->answer_tick = tick;
-		teardown_answer(lcore, walk->m);
+		teardown_answer(lcore, ctx->m);
 	}
 	if (!(stub->flags & FLOW_LATE) && (answers || stub->action != ACTION_RESET)) {
 		stub->flags |= FLOW_LATE;
-		walk_evidence(lcore, walk, EVIDENCE_CONDEMNED)->detail = answers;
+		packet_evidence(lcore, ctx, EVIDENCE_CONDEMNED)->detail = answers;
 	}
-	return drop(walk, DROP_CONDEMNED);
+	return drop(ctx, DROP_CONDEMNED);
 }
 
 // Who began it: the SYN says, else (the SYN-ACK says, else) the zone, else the first packet.
@@ -224,22 +224,22 @@ static bool refreshes_entry(const struct pkt *pkt)
 	return is_syn(pkt) || pkt->l4_proto == IPPROTO_UDP;
 }
 
-bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator)
+bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	union conn_words key;
 
 	if (!conn_cache_count(lcore->conn_cache))
 		return false;
-	cache_key(lcore, pkt, walk->key, initiator, &key);
+	cache_key(lcore, pkt, ctx->key, initiator, &key);
 	enum conn_verdict verdict =
-		conn_cache_hit(lcore, &key.key, walk->m->pkt_len, refreshes_entry(pkt));
+		conn_cache_hit(lcore, &key.key, ctx->m->pkt_len, refreshes_entry(pkt));
 
-	walk->allowed = verdict == CONN_ALLOWED;
+	ctx->allowed = verdict == CONN_ALLOWED;
 	return verdict == CONN_DROPS;
 }
 
-void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
+void packet_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
 	struct cache_question *question)
 {
 	cache_key(lcore, pkt, key, sender_is_initiator(lcore, pkt), &question->tuple);
@@ -247,7 +247,7 @@ void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const unio
 	conn_cache_prefetch(lcore->conn_cache, question->hash);
 }
 
-bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question)
+bool packet_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question)
 {
 	const struct pkt *pkt = pkt_of(m);
 
@@ -270,13 +270,13 @@ static bool is_within_grace(const struct lcore *lcore)
 	return lcore->now_ns < RTE_MAX(lcore->began_ns, unseen) + MIDSTREAM_GRACE_S * NS_PER_S;
 }
 
-static bool refuses_midstream(const struct lcore *lcore, const struct walk *walk)
+static bool refuses_midstream(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 
 	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_DROP && lcore->policy->enforces &&
 	       pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
-	       !(pkt->tcp_flags & TH_SYN) && !walk->began && !walk->allowed &&
+	       !(pkt->tcp_flags & TH_SYN) && !ctx->began && !ctx->allowed &&
 	       !is_within_grace(lcore);
 }
 
@@ -294,43 +294,43 @@ static uint16_t whose(const struct lcore *lcore, const struct pkt *pkt, bool ini
 
 // Nothing deep before payload: an entry begins as a 64-byte stub; the account stage makes a flow of
 // it when the first payload is there, which for a datagram is now.
-enum verdict stage_admit(struct lcore *lcore, struct walk *walk)
+enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (walk->ref != FLOW_REF_NONE)
+	if (ctx->ref != FLOW_REF_NONE)
 		return VERDICT_PASS;
-	const struct pkt *pkt = walk->pkt;
-	bool initiator = walk->began || sender_is_initiator(lcore, pkt);
+	const struct pkt *pkt = ctx->pkt;
+	bool initiator = ctx->began || sender_is_initiator(lcore, pkt);
 
-	if (walk_cached(lcore, walk, initiator)) {
-		walk->told = true;
-		return drop(walk, DROP_CONN_CACHE);
+	if (packet_cached(lcore, ctx, initiator)) {
+		ctx->told = true;
+		return drop(ctx, DROP_CONN_CACHE);
 	}
-	if (unlikely(refuses_midstream(lcore, walk)))
-		return drop(walk, DROP_MIDSTREAM);
-	if (unlikely(pkt->flags & PKT_TUNNEL) && walk_outer_refused(lcore, walk, initiator))
+	if (unlikely(refuses_midstream(lcore, ctx)))
+		return drop(ctx, DROP_MIDSTREAM);
+	if (unlikely(pkt->flags & PKT_TUNNEL) && packet_outer_refused(lcore, ctx, initiator))
 		return VERDICT_DROP;
 	uint16_t flags = whose(lcore, pkt, initiator);
 
-	walk->ref = flow_stub_add(lcore, walk->key, walk->v6, stub_class(pkt), flags);
-	if (walk->ref == FLOW_REF_NONE) {
+	ctx->ref = flow_stub_add(lcore, ctx->key, ctx->v6, stub_class(pkt), flags);
+	if (ctx->ref == FLOW_REF_NONE) {
 		lcore->stats.flow_table_full++;
-		return lcore->policy->enforces ? drop(walk, DROP_FLOW_TABLE_FULL) : VERDICT_SEND;
+		return lcore->policy->enforces ? drop(ctx, DROP_FLOW_TABLE_FULL) : VERDICT_SEND;
 	}
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 	stub->l4_proto = pkt->l4_proto;
-	stub->dscp = frame_dscp(walk->m, pkt->l3_off) & 0x3fu;
+	stub->dscp = frame_dscp(ctx->m, pkt->l3_off) & 0x3fu;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
-	if (walk->was_condemned)
+	if (ctx->was_condemned)
 		stub->flags |= FLOW_UNCONFIRMED;
-	if (walk->allowed)
+	if (ctx->allowed)
 		stub->flags |= FLOW_ALLOWED;
 	if (unlikely(!app_networks_empty(&lcore->policy->app_networks))) {
 		struct flow_ends ends;
 
-		flow_ends_of(walk->key, stub->flags, &ends);
-		stub->app = walk_app_by_network(lcore, &ends);
+		flow_ends_of(ctx->key, stub->flags, &ends);
+		stub->app = packet_app_by_network(lcore, &ends);
 	}
-	walk->undecided = true;
+	ctx->undecided = true;
 	return VERDICT_PASS;
 }

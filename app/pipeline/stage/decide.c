@@ -9,9 +9,9 @@
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
-static void learn(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)
 {
 	bool peer = decision->cache == CACHE_PEER;
@@ -19,14 +19,14 @@ static void learn(struct lcore *lcore, struct walk *walk, const struct decision 
 		.key =
 			{
 				.port = peer ? 0 : ends->port[HALF_S2C],
-				.realm = parse_key_realm(walk->key, walk->v6),
-				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
+				.realm = parse_key_realm(ctx->key, ctx->v6),
+				.l4_proto = peer ? 0 : ctx->pkt->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = decision->cache,
 			},
 		.created_ns = lcore->now_ns,
-		.flow_id = walk_flow_id(lcore, walk),
-		.rule_uid = walk->rule_uid,
+		.flow_id = packet_flow_id(lcore, ctx),
+		.rule_uid = ctx->rule_uid,
 		.app = app,
 		.confidence = confidence,
 	};
@@ -37,7 +37,7 @@ static void learn(struct lcore *lcore, struct walk *walk, const struct decision 
 }
 
 // The flow ends here: told, remembered, torn down, and kept as a condemned stub.
-static void block(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, enum drop_reason reason)
 {
 	const struct rule *rule =
@@ -45,59 +45,58 @@ static void block(struct lcore *lcore, struct walk *walk, const struct decision 
 	uint16_t flags, app = APP_NONE;
 	uint8_t confidence = CONFIDENCE_NONE;
 
-	walk->rule_uid = rule ? rule->uid : 0;
-	if (walk_has_flow(walk)) {
-		struct flow *flow = flow_at(lcore->flows, walk->ref);
+	ctx->rule_uid = rule ? rule->uid : 0;
+	if (packet_has_flow(ctx)) {
+		struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
 		flow->action = decision->action;
-		flow->rule_uid = walk->rule_uid;
+		flow->rule_uid = ctx->rule_uid;
 		app = flow->app;
 		confidence = flow->confidence;
 		flags = flow->flags;
 		app_usage_settle(lcore->apps, flow);
 	} else {
-		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 		flags = stub->flags;
 		app = stub->app;
 		confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 	}
-	if (!walk_has_flow(walk) || !flow_cold_at(lcore->flows, walk->ref)->refused.is) {
+	if (!packet_has_flow(ctx) || !flow_cold_at(lcore->flows, ctx->ref)->refused.is) {
 		lcore->stats.flows_condemned++;
 		lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
-		flow_event_alert(
-			lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
+		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half);
 	}
-	flow_event_drop(lcore, walk->ref, walk->m, reason, walk->rule_uid);
-	walk->reason = reason;
-	walk->told = true;
+	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
+	ctx->reason = reason;
+	ctx->told = true;
 	if (decision->cache != CACHE_NONE)
-		learn(lcore, walk, decision, ends, flags, app, confidence);
+		learn(lcore, ctx, decision, ends, flags, app, confidence);
 	if (decision->action == ACTION_RESET) {
 		uint64_t before = lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent;
 
-		if (walk_has_flow(walk))
-			teardown_flow(lcore, walk);
+		if (packet_has_flow(ctx))
+			teardown_flow(lcore, ctx);
 		else
-			teardown_answer(lcore, walk->m);
-		walk_evidence(lcore, walk, EVIDENCE_RESETS)->length =
+			teardown_answer(lcore, ctx->m);
+		packet_evidence(lcore, ctx, EVIDENCE_RESETS)->length =
 			(uint32_t)(lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent -
 				   before);
 	}
-	if (walk_has_flow(walk)) {
-		flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
-		walk->ref = flow_condemn(lcore, walk->ref);
+	if (packet_has_flow(ctx)) {
+		flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
+		ctx->ref = flow_condemn(lcore, ctx->ref);
 		return;
 	}
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 	stub->action = decision->action & 0xfu;
-	stub->rule_uid = walk->rule_uid;
+	stub->rule_uid = ctx->rule_uid;
 	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
-	flow_event_end(lcore, walk->ref, FLOW_END_FORCED); // before its class says it was told
+	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was told
 	app_usage_end_stub(lcore->apps, stub);
-	flow_touch(lcore->flows, walk->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
 }
 
 // NULL: nobody counts.
@@ -119,10 +118,10 @@ static void count_decision(const struct lcore *lcore, const struct decision *dec
 	counts->blocks += action_blocks(decision->action);
 }
 
-static void monitor(struct lcore *lcore, struct walk *walk, const struct decision *decision)
+static void monitor(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision)
 {
-	uint16_t *flags = walk_has_flow(walk) ? &flow_at(lcore->flows, walk->ref)->flags
-					      : &flow_stub_at(lcore->flows, walk->ref)->flags;
+	uint16_t *flags = packet_has_flow(ctx) ? &flow_at(lcore->flows, ctx->ref)->flags
+					       : &flow_stub_at(lcore->flows, ctx->ref)->flags;
 
 	if (!decision->would_block || *flags & FLOW_MONITORED)
 		return;
@@ -132,21 +131,21 @@ static void monitor(struct lcore *lcore, struct walk *walk, const struct decisio
 
 	if (counts)
 		counts->monitor_hits++;
-	if (walk_has_flow(walk))
-		flow_cold_at(lcore->flows, walk->ref)->alerted = true;
+	if (packet_has_flow(ctx))
+		flow_cold_at(lcore->flows, ctx->ref)->alerted = true;
 	else
-		walk_evidence_made(lcore, walk);
-	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_MONITOR);
+		packet_evidence_made(lcore, ctx);
+	struct evidence *evidence = packet_evidence(lcore, ctx, EVIDENCE_MONITOR);
 
 	evidence->rule_uid = decision->monitored == RULE_DEFAULT
 				     ? 0
 				     : lcore->policy->rules[decision->monitored].uid;
 	evidence->detail = decision->monitored_action;
-	walk_evidence_ends(lcore, walk, evidence);
-	flow_event_alert(lcore, walk->ref,
+	packet_evidence_ends(lcore, ctx, evidence);
+	flow_event_alert(lcore, ctx->ref,
 		decision->monitored == RULE_DEFAULT ? NULL
 						    : &lcore->policy->rules[decision->monitored],
-		decision->monitored_action, MODE_MONITOR, walk->half);
+		decision->monitored_action, MODE_MONITOR, ctx->half);
 }
 
 static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
@@ -155,11 +154,12 @@ static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
 }
 
 // What a stub is known as; of a flow it was told when it was made.
-static void note_network(struct lcore *lcore, struct walk *walk, const struct decide_input *input)
+static void note_network(
+	struct lcore *lcore, struct packet_ctx *ctx, const struct decide_input *input)
 {
 	if (input->app == APP_NONE)
 		return;
-	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_USER_APP);
+	struct evidence *evidence = packet_evidence(lcore, ctx, EVIDENCE_USER_APP);
 
 	evidence->app = input->app;
 	evidence->confidence = input->confidence;
@@ -168,21 +168,21 @@ static void note_network(struct lcore *lcore, struct walk *walk, const struct de
 
 // Not of a TCP stub that passes: it is decided with its first payload again. Nor that a flow is
 // undecided still, but for the first time.
-static void note_decision(struct lcore *lcore, struct walk *walk, const struct decide_input *input,
-	const struct decision *decision)
+static void note_decision(struct lcore *lcore, struct packet_ctx *ctx,
+	const struct decide_input *input, const struct decision *decision)
 {
-	bool blocks = action_blocks(decision->action), flow = walk_has_flow(walk);
+	bool blocks = action_blocks(decision->action), flow = packet_has_flow(ctx);
 
 	if (!flow && !blocks && (input->l4_proto == IPPROTO_TCP || input->l4_proto == IPPROTO_UDP))
 		return;
-	if (!decision->final && !walk->made && !walk->again && input->app == APP_NONE)
+	if (!decision->final && !ctx->made && !ctx->again && input->app == APP_NONE)
 		return;
-	if (!flow && !walk->again) {
-		walk_evidence_made(lcore, walk);
-		note_network(lcore, walk, input);
+	if (!flow && !ctx->again) {
+		packet_evidence_made(lcore, ctx);
+		note_network(lcore, ctx, input);
 	}
 	if (decision->final && decision->unsure != RULE_DEFAULT) {
-		struct evidence *unsure = walk_evidence(lcore, walk, EVIDENCE_TOO_UNSURE);
+		struct evidence *unsure = packet_evidence(lcore, ctx, EVIDENCE_TOO_UNSURE);
 		const struct rule *rule = &lcore->policy->rules[decision->unsure];
 
 		unsure->rule_uid = rule->uid;
@@ -190,19 +190,19 @@ static void note_decision(struct lcore *lcore, struct walk *walk, const struct d
 		unsure->confidence = input->confidence;
 		unsure->detail = rule->min_confidence;
 	}
-	struct evidence *evidence = walk_evidence(lcore, walk, EVIDENCE_DECISION);
+	struct evidence *evidence = packet_evidence(lcore, ctx, EVIDENCE_DECISION);
 
 	evidence->rule_uid = uid_of(lcore, decision->rule);
 	evidence->detail = decision->action;
 	evidence->app = input->app;
 	evidence->confidence = input->confidence;
 	evidence->flags = (uint8_t)((decision->final ? EVIDENCE_IS_FINAL : 0) |
-				    (walk->again ? EVIDENCE_IS_AGAIN : 0));
+				    (ctx->again ? EVIDENCE_IS_AGAIN : 0));
 	if (blocks)
-		walk_evidence_ends(lcore, walk, evidence);
+		packet_evidence_ends(lcore, ctx, evidence);
 	if (!flow)
 		return;
-	const struct flow *of = flow_at(lcore->flows, walk->ref);
+	const struct flow *of = flow_at(lcore->flows, ctx->ref);
 
 	evidence->signature = of->signature;
 	if (of->flags & FLOW_ALLOWED)
@@ -228,43 +228,42 @@ static bool is_watched(const struct lcore *lcore, uint32_t ref)
 
 // A flow that is to be scanned is never final: it is inspected to its end. False: it must be
 // scanned to pass, and there is no place for it.
-static bool let_pass(struct lcore *lcore, struct walk *walk, const struct decision *decision)
+static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	bool scans = decision->action == ACTION_SCAN;
-	bool done = decision->final && is_heard_out(lcore, walk->ref);
+	bool done = decision->final && is_heard_out(lcore, ctx->ref);
 
-	if (walk->again) // nothing of it is refused by this policy
-		flow_cold_at(lcore->flows, walk->ref)->refused = (struct flow_refused){0};
+	if (ctx->again) // nothing of it is refused by this policy
+		flow_cold_at(lcore->flows, ctx->ref)->refused = (struct flow_refused){0};
 	flow->action = decision->action;
 	if (scans || done)
 		flow->rule_uid = uid_of(lcore, decision->rule);
 	if (scans && flow->l4_proto == IPPROTO_TCP)
-		return hold_begin(lcore, walk->ref) ||
+		return hold_begin(lcore, ctx->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
-	hold_leave(lcore, walk->ref);
-	if (done && !lcore->tap && !is_watched(lcore, walk->ref) &&
-		inspect_settled(lcore, walk->ref))
+	hold_leave(lcore, ctx->ref);
+	if (done && !lcore->tap && !is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
 		flow->flags |= FLOW_FINAL;
 	return true;
 }
 
 // A flow that passes was kept from being final by its decoder or its greeting alone.
-static void settle(struct lcore *lcore, struct walk *walk)
+static void settle(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
-	if (flow->action == ACTION_PASS && is_heard_out(lcore, walk->ref) && !lcore->tap &&
-		!is_watched(lcore, walk->ref) && inspect_settled(lcore, walk->ref))
+	if (flow->action == ACTION_PASS && is_heard_out(lcore, ctx->ref) && !lcore->tap &&
+		!is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
 		flow->flags |= FLOW_FINAL;
 }
 
-static bool is_heard(const struct lcore *lcore, const struct walk *walk)
+static bool is_heard(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
 	if (FAULT(ONE_SIDED))
 		return true;
-	return walk_has_flow(walk) ? flow_both_heard(flow_at(lcore->flows, walk->ref))
-				   : stub_both_heard(flow_stub_at(lcore->flows, walk->ref));
+	return packet_has_flow(ctx) ? flow_both_heard(flow_at(lcore->flows, ctx->ref))
+				    : stub_both_heard(flow_stub_at(lcore->flows, ctx->ref));
 }
 
 // What the packets carry makes no difference.
@@ -283,17 +282,17 @@ static bool by_addresses(const struct lcore *lcore, const struct decide_input *k
 	return decision.final && action_blocks(decision.action);
 }
 
-bool walk_app_is_blocked(
-	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence)
+bool packet_app_is_blocked(
+	struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app, enum confidence confidence)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	const struct decide_input input = {
-		.ends = &flow_cold_at(lcore->flows, walk->ref)->ends,
+		.ends = &flow_cold_at(lcore->flows, ctx->ref)->ends,
 		.l4_proto = flow->l4_proto,
 		.n_vlan = flow->n_vlan,
 		.vlan = {flow->vlan[0], flow->vlan[1]},
-		.mac = flow_mac(flow, flow_cold_at(lcore->flows, walk->ref)),
-		.dscp = flow_cold_at(lcore->flows, walk->ref)->dscp,
+		.mac = flow_mac(flow, flow_cold_at(lcore->flows, ctx->ref)),
+		.dscp = flow_cold_at(lcore->flows, ctx->ref)->dscp,
 		.ports_known = true,
 		.windows = lcore->windows,
 		.app = app,
@@ -305,28 +304,28 @@ bool walk_app_is_blocked(
 	return action_blocks(decide(lcore->policy, &input).action);
 }
 
-enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
+enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (!walk->undecided) {
-		if (unlikely(walk->decoded))
-			settle(lcore, walk);
+	if (!ctx->undecided) {
+		if (unlikely(ctx->decoded))
+			settle(lcore, ctx);
 		return VERDICT_PASS;
 	}
 	struct flow_ends ends;
 	struct decide_input input = {
 		.ends = &ends,
-		.l4_proto = walk->pkt->l4_proto,
-		.n_vlan = walk->pkt->n_vlan,
+		.l4_proto = ctx->pkt->l4_proto,
+		.n_vlan = ctx->pkt->n_vlan,
 		.ports_known = true,
-		.vlan = {walk->pkt->vlan[0], walk->pkt->vlan[1]},
+		.vlan = {ctx->pkt->vlan[0], ctx->pkt->vlan[1]},
 		.windows = lcore->windows,
 	};
 	uint8_t mac[MAC_BYTES];
 	uint16_t flags;
 
-	if (walk_has_flow(walk)) {
-		const struct flow *flow = flow_at(lcore->flows, walk->ref);
-		const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	if (packet_has_flow(ctx)) {
+		const struct flow *flow = flow_at(lcore->flows, ctx->ref);
+		const struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
 
 		input.mac = lcore->policy->asks_mac ? flow_mac(flow, cold) : NULL;
 		input.dscp = cold->dscp;
@@ -339,12 +338,12 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 			input.confidence = CONFIDENCE_PARTIAL;
 		input.app_final = flags & FLOW_APP_FINAL;
 	} else {
-		const struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+		const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 		flags = stub->flags;
-		input.mac = walk_mac(lcore, walk, flags, mac);
+		input.mac = packet_mac(lcore, ctx, flags, mac);
 		input.dscp = stub->dscp;
-		flow_ends_of(walk->key, flags, &ends);
+		flow_ends_of(ctx->key, flags, &ends);
 		input.app = stub->app;
 		input.confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 		// only TCP and UDP carry applications
@@ -360,22 +359,22 @@ enum verdict stage_decide(struct lcore *lcore, struct walk *walk)
 			.monitored = RULE_DEFAULT,
 			.unsure = RULE_DEFAULT};
 	count_decision(lcore, &decision);
-	note_decision(lcore, walk, &input, &decision);
-	monitor(lcore, walk, &decision);
-	if (action_blocks(decision.action) && !is_heard(lcore, walk)) {
-		refuse_packet(lcore, walk, &decision, &ends, by_addresses(lcore, &input));
+	note_decision(lcore, ctx, &input, &decision);
+	monitor(lcore, ctx, &decision);
+	if (action_blocks(decision.action) && !is_heard(lcore, ctx)) {
+		refuse_packet(lcore, ctx, &decision, &ends, by_addresses(lcore, &input));
 		return VERDICT_DROP;
 	}
 	if (action_blocks(decision.action)) {
-		block(lcore, walk, &decision, &ends, DROP_RULE);
+		block(lcore, ctx, &decision, &ends, DROP_RULE);
 		return VERDICT_DROP;
 	}
-	if (walk_has_flow(walk) && !let_pass(lcore, walk, &decision)) {
+	if (packet_has_flow(ctx) && !let_pass(lcore, ctx, &decision)) {
 		decision.action = ACTION_RESET;
-		if (is_heard(lcore, walk))
-			block(lcore, walk, &decision, &ends, DROP_UNSCANNED);
+		if (is_heard(lcore, ctx))
+			block(lcore, ctx, &decision, &ends, DROP_UNSCANNED);
 		else
-			refuse_packet(lcore, walk, &decision, &ends, false);
+			refuse_packet(lcore, ctx, &decision, &ends, false);
 		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;

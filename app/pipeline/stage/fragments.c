@@ -233,12 +233,12 @@ void fragments_free(struct fragments *f)
 	rte_free(f);
 }
 
-static enum verdict refuse(struct lcore *lcore, struct walk *walk, enum drop_reason reason)
+static enum verdict refuse(struct lcore *lcore, struct packet_ctx *ctx, enum drop_reason reason)
 {
 	if (!lcore->policy->enforces)
 		return VERDICT_SEND;
-	walk->reason = reason;
-	walk->told = true; // with its datagram
+	ctx->reason = reason;
+	ctx->told = true; // with its datagram
 	return VERDICT_DROP;
 }
 
@@ -247,42 +247,42 @@ static const struct frag_whole *whole_of(const struct lcore *lcore)
 	return frag_whole(lcore->fragments->table);
 }
 
-static void found_whole(struct lcore *lcore, struct walk *walk)
+static void found_whole(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	const struct frag_whole *whole = whole_of(lcore);
 
 	unpack(lcore->fragments, whole->arrived, whole->n);
-	walk->whole = true;
+	ctx->whole = true;
 }
 
 // The view of a datagram that is a fragment itself: its packets wait for the others.
-static enum verdict take_nested(struct lcore *lcore, struct walk *walk, const struct frag_key *key,
-	struct frag_piece *piece)
+static enum verdict take_nested(struct lcore *lcore, struct packet_ctx *ctx,
+	const struct frag_key *key, struct frag_piece *piece)
 {
 	struct fragments *f = lcore->fragments;
-	struct rte_mbuf *bundle = bundle_new(lcore->pool, walk->m, f->packets, f->n_packets);
+	struct rte_mbuf *bundle = bundle_new(lcore->pool, ctx->m, f->packets, f->n_packets);
 	enum frag_end why = FRAG_END_MAX;
 
 	if (!bundle) {
 		lcore->stats.datagrams_limit++;
-		return refuse(lcore, walk, DROP_FRAGMENT_LIMIT);
+		return refuse(lcore, ctx, DROP_FRAGMENT_LIMIT);
 	}
 	lcore->stats.datagrams_whole++;
 	piece->m = bundle;
 	piece->more_packets = (uint16_t)(f->n_packets - 1);
 	piece->more_mbufs = bundle_mbufs(bundle);
-	f->gone = *walk->pkt;
+	f->gone = *ctx->pkt;
 	f->gone.flags &= (uint16_t)~PKT_TRACE;
-	rte_pktmbuf_free(walk->m);
-	walk->m = bundle;
-	walk->pkt = &f->gone;
-	walk->view = false;
+	rte_pktmbuf_free(ctx->m);
+	ctx->m = bundle;
+	ctx->pkt = &f->gone;
+	ctx->view = false;
 	switch (frag_add(f->table, key, piece, lcore->now_ns, &why)) {
 	case FRAG_WHOLE:
-		found_whole(lcore, walk);
-		walk->pkt = pkt_of(bundle);
+		found_whole(lcore, ctx);
+		ctx->pkt = pkt_of(bundle);
 		break;
-	case FRAG_HELD: walk->pkt = pkt_of(bundle); break;
+	case FRAG_HELD: ctx->pkt = pkt_of(bundle); break;
 	case FRAG_DUPLICATE:
 		lcore->stats.fragment_duplicates += piece->more_packets + 1u;
 		end_packets(lcore, &bundle, 1, DROP_FRAGMENT_DUPLICATE);
@@ -298,25 +298,25 @@ bool fragments_can_nest(const struct lcore *lcore, const struct pkt *view)
 	return !lcore->fragments->nested && view->l3_off != view->outer_l3_off;
 }
 
-enum verdict fragments_take(struct lcore *lcore, struct walk *walk)
+enum verdict fragments_take(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct frag_table *table = lcore->fragments->table;
 	enum frag_end why = FRAG_END_MAX;
 	struct frag_piece piece;
 	struct frag_key key;
 
-	if (!read_fragment(walk->m, &key, &piece)) {
+	if (!read_fragment(ctx->m, &key, &piece)) {
 		lcore->stats.malformed_pkts++;
-		return walk_invalid(lcore, walk, DROP_MALFORMED, lcore->policy->malformed);
+		return packet_invalid(lcore, ctx, DROP_MALFORMED, lcore->policy->malformed);
 	}
-	if (walk->view)
-		return take_nested(lcore, walk, &key, &piece);
+	if (ctx->view)
+		return take_nested(lcore, ctx, &key, &piece);
 	switch (frag_add(table, &key, &piece, lcore->now_ns, &why)) {
-	case FRAG_WHOLE: found_whole(lcore, walk); break;
+	case FRAG_WHOLE: found_whole(lcore, ctx); break;
 	case FRAG_DUPLICATE:
 		lcore->stats.fragment_duplicates++;
-		return refuse(lcore, walk, DROP_FRAGMENT_DUPLICATE);
-	case FRAG_REFUSED: return refuse(lcore, walk, end_reasons[why]);
+		return refuse(lcore, ctx, DROP_FRAGMENT_DUPLICATE);
+	case FRAG_REFUSED: return refuse(lcore, ctx, end_reasons[why]);
 	case FRAG_HELD:
 	case FRAG_GIVEN_UP: break;
 	}

@@ -23,7 +23,7 @@
 #define SLUICE_FRAGMENTS_H
 
 #include "reassembly/frag.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 struct fragments;
 
@@ -36,7 +36,7 @@ void fragments_free(struct fragments *fragments);
 bool fragments_can_nest(const struct lcore *lcore, const struct pkt *view);
 // A fragment, in the place of the stages behind `stateless`. Sets walk->whole if its datagram is.
 // The view of one is gone then, unless it is to be dropped.
-enum verdict fragments_take(struct lcore *lcore, struct walk *walk);
+enum verdict fragments_take(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Of the datagram that fragments_take has found whole: its view, and its key if it has one
 // (*keyed). NULL: no mbuf was free, and the fragments have gone the way of those of a datagram

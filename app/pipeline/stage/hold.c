@@ -205,13 +205,13 @@ static uint32_t span_of(const struct scan_job *job)
 	return length > UINT32_MAX ? UINT32_MAX : (uint32_t)length;
 }
 
-bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span)
+bool hold_span(struct lcore *lcore, struct packet_ctx *ctx, const struct span *span)
 {
-	uint32_t index = place_of(lcore, walk->ref);
+	uint32_t index = place_of(lcore, ctx->ref);
 
 	if (likely(index == PLACE_NONE))
 		return false;
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
 	if (flow->action != ACTION_SCAN || flow->flags & FLOW_ALLOWED)
 		return false;
@@ -235,7 +235,7 @@ bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span)
 		.to64 = to64,
 		.submitted_ns = lcore->now_ns,
 		.deadline_ns = lcore->now_ns + hold->config->timeout_ns,
-		.flow = walk->ref,
+		.flow = ctx->ref,
 		.generation = flow->gen,
 		.trigger = (uint32_t)trigger,
 		.lcore = (uint8_t)lcore->index,
@@ -244,7 +244,7 @@ bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span)
 	submit(lcore, index * 2 + span->half);
 	if (!place->jobs++) {
 		struct evidence *evidence =
-			evidence_add(lcore, EVIDENCE_SCAN_JOB, id_of(lcore, walk->ref));
+			evidence_add(lcore, EVIDENCE_SCAN_JOB, id_of(lcore, ctx->ref));
 
 		evidence->half = span->half;
 		evidence->offset = waiting->job.from64;

@@ -13,7 +13,7 @@
 #ifndef SLUICE_HOLD_H
 #define SLUICE_HOLD_H
 
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 #include "scan/worker.h"
 
 // The scan lcores of a gateway, as data lcores see them. Constant after start.
@@ -35,7 +35,7 @@ bool hold_begin(struct lcore *lcore, uint32_t ref);
 
 // The inspection has consumed a span of walk->ref. True: from this span's end on, the half is
 // processing until inspect_resume. Not to be called for a half that is processing already.
-bool hold_span(struct lcore *lcore, struct walk *walk, const struct span *span);
+bool hold_span(struct lcore *lcore, struct packet_ctx *ctx, const struct span *span);
 
 // The half's bytes are counted from 0 again (its track is a new one, or began anew): what the
 // engine was asked of it is void, and a job that is out is for bytes that nobody took.

@@ -15,91 +15,91 @@
 #include "pipeline/stage/inspect_names.h"
 
 // Its flow is asked for with each packet, until the rules on the tunnel's ends let it pass.
-static bool refuses_tunnel(struct lcore *lcore, struct walk *walk, uint16_t flow_flags)
+static bool refuses_tunnel(struct lcore *lcore, struct packet_ctx *ctx, uint16_t flow_flags)
 {
-	return unlikely(walk->pkt->flags & PKT_TUNNEL) && !(flow_flags & FLOW_ALLOWED) &&
-	       walk_outer_refused(lcore, walk, walk->half == HALF_C2S);
+	return unlikely(ctx->pkt->flags & PKT_TUNNEL) && !(flow_flags & FLOW_ALLOWED) &&
+	       packet_outer_refused(lcore, ctx, ctx->half == HALF_C2S);
 }
 
-static uint32_t epoch_of(const struct lcore *lcore, const struct walk *walk)
+static uint32_t epoch_of(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	return walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->policy_epoch
-				   : flow_stub_at(lcore->flows, walk->ref)->policy_epoch;
+	return packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->policy_epoch
+				    : flow_stub_at(lcore->flows, ctx->ref)->policy_epoch;
 }
 
-static __rte_noinline enum verdict decide_again(struct lcore *lcore, struct walk *walk)
+static __rte_noinline enum verdict decide_again(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	bool again = lcore->policy->reevaluate == REEVALUATE_ALL;
 
-	if (walk_has_flow(walk)) {
-		struct flow *flow = flow_at(lcore->flows, walk->ref);
+	if (packet_has_flow(ctx)) {
+		struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
-		if (again && refuses_tunnel(lcore, walk, flow->flags))
+		if (again && refuses_tunnel(lcore, ctx, flow->flags))
 			return VERDICT_DROP;
 		flow->policy_epoch = lcore->epoch;
 		if (!again && !(flow->flags & FLOW_OPERATOR))
 			return VERDICT_PASS;
 		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED | FLOW_OPERATOR);
 	} else {
-		struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+		struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-		if (again && refuses_tunnel(lcore, walk, stub->flags))
+		if (again && refuses_tunnel(lcore, ctx, stub->flags))
 			return VERDICT_DROP;
 		stub->policy_epoch = lcore->epoch;
 		if (!again)
 			return VERDICT_PASS;
 		stub->flags &= (uint16_t)~FLOW_MONITORED;
 	}
-	if (!walk->undecided) {
+	if (!ctx->undecided) {
 		lcore->stats.decisions_again++;
-		walk->again = true;
+		ctx->again = true;
 	}
-	walk->undecided = true;
+	ctx->undecided = true;
 	return VERDICT_PASS;
 }
 
 // The first packet after a reload, or after a time window has opened or closed, decides again on
 // the stored application.
-enum verdict stage_reload(struct lcore *lcore, struct walk *walk)
+enum verdict stage_reload(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	return likely(epoch_of(lcore, walk) == lcore->epoch) ? VERDICT_PASS
-							     : decide_again(lcore, walk);
+	return likely(epoch_of(lcore, ctx) == lcore->epoch) ? VERDICT_PASS
+							    : decide_again(lcore, ctx);
 }
 
-static __rte_noinline bool asks(const struct lcore *lcore, const struct walk *walk)
+static __rte_noinline bool asks(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	return datagram_asks(lcore, walk->m, walk->pkt);
+	return datagram_asks(lcore, ctx->m, ctx->pkt);
 }
 
-enum verdict stage_final(struct lcore *lcore, struct walk *walk)
+enum verdict stage_final(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (!walk_has_flow(walk) || !(flow_at(lcore->flows, walk->ref)->flags & FLOW_FINAL))
+	if (!packet_has_flow(ctx) || !(flow_at(lcore->flows, ctx->ref)->flags & FLOW_FINAL))
 		return VERDICT_PASS;
-	return asks(lcore, walk) ? VERDICT_PASS : VERDICT_SEND;
+	return asks(lcore, ctx) ? VERDICT_PASS : VERDICT_SEND;
 }
 
 // What opens or ends a connection, or asks for a name, counts on a final flow, too.
-static bool is_plain(const struct lcore *lcore, const struct walk *walk)
+static bool is_plain(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	return walk->pkt->l4_proto != IPPROTO_TCP
-		       ? !asks(lcore, walk)
-		       : !(walk->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
+	return ctx->pkt->l4_proto != IPPROTO_TCP
+		       ? !asks(lcore, ctx)
+		       : !(ctx->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
 }
 
 // A bad L4 checksum is never inspected, queued or counted on a flow (insertion: the receiver would
 // not see those bytes). No host accepts it, so its rule is that of `malformed`.
-enum verdict stage_checksum(struct lcore *lcore, struct walk *walk)
+enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (walk_has_flow(walk)) {
-		const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	if (packet_has_flow(ctx)) {
+		const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
 		if (flow->flags & FLOW_FINAL && flow->policy_epoch == lcore->epoch &&
-			is_plain(lcore, walk))
+			is_plain(lcore, ctx))
 			return VERDICT_PASS;
 	}
-	if (walk_checksum_good(lcore, walk))
+	if (packet_checksum_good(lcore, ctx))
 		return VERDICT_PASS;
-	return walk_bad_checksum(lcore, walk);
+	return packet_bad_checksum(lcore, ctx);
 }
 
 bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
@@ -131,7 +131,7 @@ static void decode(struct inspection *in, const struct span *span)
 		return;
 	flow->flags &= (uint16_t)~FLOW_DECODED;
 	classify_end(lcore->classifier, &flow->decoder_state);
-	in->walk->decoded = true;
+	in->ctx->decoded = true;
 }
 
 static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
@@ -166,7 +166,7 @@ static void take_handshake_meta(struct inspection *in, const struct classify_wor
 	in->cold->meta = work->handshake_meta_phase;
 	in->lcore->stats.greetings_nomem += work->handshake_meta_nomem;
 	if (work->greeted)
-		flow_event_handshake_meta(in->lcore, in->walk->ref, work->meta,
+		flow_event_handshake_meta(in->lcore, in->ctx->ref, work->meta,
 			handshake_meta_pending(work->handshake_meta_phase));
 }
 
@@ -182,7 +182,7 @@ static void count_hellos(struct inspection *in, const struct classify_work *work
 		return;
 	lcore->stats.classify_hello_refused++;
 	if (lcore->policy->enforces_app && !(in->flow->flags & FLOW_ALLOWED))
-		in->walk->starved = true;
+		in->ctx->starved = true;
 }
 
 // The application is known, but not yet all that its ends say of themselves; or they may say
@@ -206,10 +206,10 @@ static void hear(struct inspection *in, const struct span *span)
 		span, &flow->classify_state, &verdict, &work);
 	count_hellos(in, &work);
 	if (work.n_steps)
-		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
+		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	in->cold->named |= work.named;
 	take_handshake_meta(in, &work);
-	in->walk->decoded |= !handshake_meta_pending(in->cold->meta);
+	in->ctx->decoded |= !handshake_meta_pending(in->cold->meta);
 	if (verdict.app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);
@@ -222,7 +222,7 @@ static void hear(struct inspection *in, const struct span *span)
 	flow->decided_pkts = flow->n_data_pkts;
 	app_usage_settle(lcore->apps, flow);
 	both_ends_other_app(flow);
-	in->walk->undecided = true;
+	in->ctx->undecided = true;
 }
 
 bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
@@ -259,7 +259,7 @@ static void ask_half(struct inspection *in, const struct span *span)
 	classify_end(lcore->classifier, &state);
 	lcore->stats.classify_scans += work.scans;
 	if (work.found == flow->app)
-		both_ends_datagram(lcore, flow, in->cold, in->walk->pkt, work.found, work.found_by);
+		both_ends_datagram(lcore, flow, in->cold, in->ctx->pkt, work.found, work.found_by);
 	if (flow_both_heard(flow))
 		learned_heard(in);
 }
@@ -299,7 +299,7 @@ static bool take_names(struct inspection *in, const struct span *span)
 	if (likely(in->cold->names.phase == NAMES_OVER && !in->cold->names.fresh))
 		return true;
 	if (unlikely(!inspect_names(in, span))) {
-		in->walk->starved = true;
+		in->ctx->starved = true;
 		return false;
 	}
 	if (unlikely(in->cold->names.fresh && in->flow->flags & FLOW_APP_FINAL))
@@ -331,26 +331,26 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	lcore->stats.classify_refused += work.refused;
 	count_hellos(in, &work);
 	if (work.n_steps)
-		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, &work);
+		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	// Never unlooked at where the policy asks for the application: TCP will send it again, and
 	// by then another flow may have given its state back.
 	if (verdict.nomem && lcore->policy->enforces_app && !(flow->flags & FLOW_ALLOWED)) {
-		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE)->detail = true;
+		packet_evidence(lcore, in->ctx, EVIDENCE_NO_STATE)->detail = true;
 		in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
 		lcore->stats.classify_nomem++;
-		in->walk->starved = true;
+		in->ctx->starved = true;
 		return;
 	}
 	learned_apply(in, span, &work, &verdict);
 	if (flow->l4_proto == IPPROTO_UDP && verdict.app != APP_NONE)
-		both_ends_datagram(lcore, flow, in->cold, in->walk->pkt, verdict.app,
+		both_ends_datagram(lcore, flow, in->cold, in->ctx->pkt, verdict.app,
 			work.found == verdict.app ? work.found_by : 0);
 	if (unlikely(in->cold->names.fresh))
 		inspect_names_merge(in, &verdict);
 	if (unlikely(work.named_app != APP_NONE))
 		inspect_names_first(in, work.named_app, &verdict);
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
-		in->walk->undecided = true;
+		in->ctx->undecided = true;
 	flow->app = verdict.app;
 	flow->signature = verdict.signature;
 	flow->confidence = verdict.confidence;
@@ -360,17 +360,17 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	if (!verdict.final)
 		return;
 	flow->flags |= FLOW_APP_FINAL;
-	again_settled(lcore, in->walk->ref, span->half & 1);
+	again_settled(lcore, in->ctx->ref, span->half & 1);
 	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
 		in->cold->report.ignored |= 1 << STREAM_TARGET_CLASSIFY_STATES;
 		lcore->stats.classify_nomem++;
-		walk_evidence(lcore, in->walk, EVIDENCE_NO_STATE);
+		packet_evidence(lcore, in->ctx, EVIDENCE_NO_STATE);
 	} else if (verdict.gaveup) {
 		flow->flags |= FLOW_GAVEUP;
 		lcore->stats.classify_giveup++;
-		struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_GIVE_UP);
+		struct evidence *evidence = packet_evidence(lcore, in->ctx, EVIDENCE_GIVE_UP);
 
 		evidence->detail = classify_packets_used_up(&about);
 		evidence->length = about.n_data_pkts;
@@ -382,7 +382,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	// What classification has read belongs to the decoder, too: begin with this span.
 	flow->flags |= FLOW_DECODED;
 	if (!app_get(flow->app)->decodes_for_others)
-		walk_evidence(lcore, in->walk, EVIDENCE_DECODER)->app = flow->app;
+		packet_evidence(lcore, in->ctx, EVIDENCE_DECODER)->app = flow->app;
 	decode(in, span);
 }
 
@@ -407,8 +407,8 @@ void inspect_span(struct inspection *in, const struct span *span)
 	consume(in, span);
 	// what starves is not taken, and comes again
 	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
-		!in->walk->starved)
-		tap->span(tap->ctx, in->lcore, in->walk->ref, span);
+		!in->ctx->starved)
+		tap->span(tap->ctx, in->lcore, in->ctx->ref, span);
 }
 
 // Bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
@@ -416,7 +416,7 @@ void inspect_span(struct inspection *in, const struct span *span)
 // not change what it is taken for.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 {
-	const struct rte_mbuf *m = in->walk->m;
+	const struct rte_mbuf *m = in->ctx->m;
 	uint32_t length = span.extent;
 	uint8_t start[CLASSIFY_PREFIX_BYTES];
 
@@ -451,8 +451,8 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 
 static void inspect_datagram(struct inspection *in)
 {
-	const struct pkt *pkt = in->walk->pkt;
-	unsigned half = in->walk->half;
+	const struct pkt *pkt = in->ctx->pkt;
+	unsigned half = in->ctx->half;
 	uint64_t *offset64 = &in->cold->half[half].offset64;
 	uint8_t buffer[CLASSIFY_PREFIX_BYTES];
 	uint32_t length = pkt->payload_len;
@@ -460,9 +460,9 @@ static void inspect_datagram(struct inspection *in)
 	if (!length)
 		return;
 	// a datagram is looked at in one piece; over several mbuf segments, its start is
-	if (pkt->payload_off + length > in->walk->m->data_len && length > sizeof(buffer))
+	if (pkt->payload_off + length > in->ctx->m->data_len && length > sizeof(buffer))
 		length = sizeof(buffer);
-	const uint8_t *bytes = rte_pktmbuf_read(in->walk->m, pkt->payload_off, length, buffer);
+	const uint8_t *bytes = rte_pktmbuf_read(in->ctx->m, pkt->payload_off, length, buffer);
 	uint64_t offset = *offset64;
 
 	*offset64 += pkt->payload_len;
@@ -480,33 +480,33 @@ static void inspect_datagram(struct inspection *in)
 	inspect_span(in, &span);
 }
 
-enum verdict stage_inspect(struct lcore *lcore, struct walk *walk)
+enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (!walk_has_flow(walk) || !(walk->pkt->flags & PKT_L4_OK))
+	if (!packet_has_flow(ctx) || !(ctx->pkt->flags & PKT_L4_OK))
 		return VERDICT_PASS;
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	enum verdict verdict = VERDICT_PASS;
 
-	inspect_make_room(lcore, walk);
+	inspect_make_room(lcore, ctx);
 	if (flow->l4_proto == IPPROTO_TCP) {
-		verdict = inspect_tcp(lcore, walk);
+		verdict = inspect_tcp(lcore, ctx);
 	} else {
 		struct inspection in = {
 			.lcore = lcore,
-			.walk = walk,
+			.ctx = ctx,
 			.flow = flow,
-			.cold = flow_cold_at(lcore->flows, walk->ref),
+			.cold = flow_cold_at(lcore->flows, ctx->ref),
 		};
 
 		inspect_datagram(&in);
 	}
-	if (walk->refused)
+	if (ctx->refused)
 		return VERDICT_DROP; // the walk says why
-	if (walk->starved) {
-		walk->reason = DROP_UNCLASSIFIED;
+	if (ctx->starved) {
+		ctx->reason = DROP_UNCLASSIFIED;
 		verdict = VERDICT_DROP;
 	}
-	if (verdict == VERDICT_DROP && walk->reason == DROP_UNCLASSIFIED)
+	if (verdict == VERDICT_DROP && ctx->reason == DROP_UNCLASSIFIED)
 		flow->n_data_pkts--; // nor does it count against the budget
 	return verdict;
 }

@@ -8,11 +8,11 @@
 #include <rte_prefetch.h>
 #include "pipeline/vocab/span.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 struct inspection {
 	struct lcore *lcore;
-	struct walk *walk; // without a packet: of bytes that were kept
+	struct packet_ctx *ctx; // without a packet: of bytes that were kept
 	struct flow *flow;
 	struct flow_cold *cold;
 	bool counted; // the packet at hand is counted against classification's budget
@@ -99,23 +99,22 @@ void inspect_tell(const struct inspection *in, const struct tcp_track *track, ui
 // Before a packet of the walk's flow is looked at: where classifier states, tracker states or
 // memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
 // comes of them next begins a new entry, and is looked at as such.
-void inspect_end_others(struct lcore *lcore, const struct walk *walk);
-static inline void inspect_make_room(struct lcore *lcore, const struct walk *walk)
+void inspect_end_others(struct lcore *lcore, const struct packet_ctx *ctx);
+static inline void inspect_make_room(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
-	bool room =
-		classifier_feeds(lcore->classifier, walk->ref, flow_class_rank[flow->lru_class]);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	bool room = classifier_feeds(lcore->classifier, ctx->ref, flow_class_rank[flow->lru_class]);
 
 	if (flow->l4_proto == IPPROTO_TCP)
 		room &= lcore->tracker->n_free && !track_is_scarce(lcore->tracker);
 	if (unlikely(!room))
-		inspect_end_others(lcore, walk);
+		inspect_end_others(lcore, ctx);
 }
 // The flow gets this rank (flow.h).
 void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank);
 
 // The stage's TCP half (pipeline/stage/inspect.c).
-enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk);
+enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Number of the next byte that is to be looked at; of a flow that is not tracked, of what left.
 uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half);

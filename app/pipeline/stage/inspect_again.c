@@ -44,18 +44,18 @@ void again_settled(struct lcore *lcore, uint32_t ref, unsigned half)
 		confirmed_by(flow, cold, half);
 }
 
-void again_begin(struct lcore *lcore, struct walk *walk)
+void again_begin(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	struct flow_again *again = &flow_cold_at(lcore->flows, walk->ref)->again;
-	bool first = flow->pkts[walk->half] == 1 && flow->pkts[!walk->half];
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	struct flow_again *again = &flow_cold_at(lcore->flows, ctx->ref)->again;
+	bool first = flow->pkts[ctx->half] == 1 && flow->pkts[!ctx->half];
 
 	if (again->on || !(flow->flags & FLOW_APP_FINAL) || flow->flags & FLOW_ALLOWED ||
 		flow->look_at == AGAIN_NEVER || FAULT(DECOY) ||
 		(!first && pkts_of(flow) < flow->look_at))
 		return;
 	// of a final flow the checksum was not looked at yet: the next datagram will do
-	if (!walk_checksum_good(lcore, walk)) {
+	if (!packet_checksum_good(lcore, ctx)) {
 		flow->look_at = 0;
 		return;
 	}
@@ -124,10 +124,10 @@ static void take(struct inspection *in, const struct span *span,
 	app_usage_settle(lcore->apps, flow);
 	in->cold->again.confirmed = 0;
 	confirmed_by(flow, in->cold, span->half & 1);
-	in->walk->undecided = true;
+	in->ctx->undecided = true;
 	lcore->stats.classify_changed++;
 	if (work->n_steps)
-		evidence_steps(lcore, walk_flow_id(lcore, in->walk), span, work);
+		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, work);
 }
 
 // The flow takes the fast path again, if it has taken it before.
@@ -137,7 +137,7 @@ static void end(struct inspection *in)
 
 	classify_end(in->lcore->classifier, &again->state);
 	again->on = false;
-	in->walk->decoded = true;
+	in->ctx->decoded = true;
 }
 
 void again_look(struct inspection *in, const struct span *span)
@@ -162,7 +162,7 @@ void again_look(struct inspection *in, const struct span *span)
 	again->confidence = verdict.confidence;
 	if (verdict.app != APP_NONE &&
 		(displaces(in->flow, &verdict) || verdict.app == in->flow->app))
-		both_ends_datagram(lcore, in->flow, in->cold, in->walk->pkt, verdict.app,
+		both_ends_datagram(lcore, in->flow, in->cold, in->ctx->pkt, verdict.app,
 			work.found == verdict.app ? work.found_by : 0);
 	if (displaces(in->flow, &verdict)) {
 		take(in, span, &verdict, &work);

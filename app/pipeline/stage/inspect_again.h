@@ -20,7 +20,7 @@ static inline bool again_is_due(const struct flow *flow, unsigned half)
 }
 
 // A datagram was counted: begins another classification if it is due.
-void again_begin(struct lcore *lcore, struct walk *walk);
+void again_begin(struct lcore *lcore, struct packet_ctx *ctx);
 // Classification has ended, by a datagram of `half`.
 void again_settled(struct lcore *lcore, uint32_t ref, unsigned half);
 // While `cold->again.on`: a datagram.

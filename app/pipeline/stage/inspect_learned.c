@@ -35,7 +35,7 @@ static void learn_peer(
 		.key = {.port = endpoint->port, .l4_proto = l4_proto, .realm = in->cold->realm},
 		.created_ns = lcore->now_ns,
 		.expires_ns = lcore->now_ns + ENDPOINT_TTL_S * NS_PER_S,
-		.flow_id = walk_flow_id(lcore, in->walk),
+		.flow_id = packet_flow_id(lcore, in->ctx),
 		.teller = teller_of(lcore, in->cold->ends.address[endpoint->half & 1]),
 		.app = in->flow->app,
 		.from = endpoint->from,
@@ -61,7 +61,7 @@ void learned_expectation(void *ctx, const struct expectation *expectation)
 	}
 	const struct expected expected = {
 		.what = *expectation,
-		.parent = walk_flow_id(in->lcore, in->walk),
+		.parent = packet_flow_id(in->lcore, in->ctx),
 		.teller =
 			teller_of(in->lcore, in->cold->ends.address[HALF_C2S]), // a server has many
 		.realm = in->cold->realm,
@@ -75,7 +75,7 @@ void learned_transfer(void *ctx, const struct transfer_label *label)
 	const struct inspection *in = ctx;
 
 	expect_label(in->lcore->expect, in->cold->expected, label);
-	flow_event_transfer(in->lcore, in->walk->ref, label);
+	flow_event_transfer(in->lcore, in->ctx->ref, label);
 }
 
 void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *evidence)
@@ -156,7 +156,7 @@ void learned_name(void *ctx, const struct learned_name *name)
 		.key = {.realm = in->cold->realm},
 		.created_ns = lcore->now_ns,
 		.expires_ns = lcore->now_ns + ttl_s * NS_PER_S,
-		.flow_id = walk_flow_id(lcore, in->walk),
+		.flow_id = packet_flow_id(lcore, in->ctx),
 		.teller = teller_of(lcore, in->cold->ends.address[HALF_S2C]) ^
 			  teller_of(lcore, name->address), // a resolver tells everything
 		.app = app,
@@ -317,7 +317,7 @@ static void note(struct inspection *in, uint16_t app, enum confidence confidence
 {
 	struct lcore *lcore = in->lcore;
 	bool is_name = in->cold->learned_from == LEARNED_DNS;
-	struct evidence *evidence = walk_evidence(lcore, in->walk, EVIDENCE_LEARNED);
+	struct evidence *evidence = packet_evidence(lcore, in->ctx, EVIDENCE_LEARNED);
 
 	evidence->app = app;
 	evidence->confidence = (uint8_t)confidence;
@@ -346,7 +346,7 @@ static bool keep_source(struct inspection *in, struct classify_verdict *verdict)
 	bool news = in->flow->app != cold->learned_app || in->flow->confidence != CONFIDENCE_CACHE;
 
 	if (!cold->shaped)
-		in->walk->undecided = true;
+		in->ctx->undecided = true;
 	cold->shaped = true;
 	verdict->app = cold->learned_app;
 	verdict->signature = UINT16_MAX;

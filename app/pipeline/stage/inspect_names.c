@@ -18,7 +18,7 @@ static bool is_refused(const struct inspection *in, uint16_t app)
 	const struct names_follow *names = &in->cold->names;
 
 	return (app != APP_NONE || names->http) &&
-	       walk_app_is_blocked(in->lcore, in->walk, known_as(names, app), CONFIDENCE_DPI);
+	       packet_app_is_blocked(in->lcore, in->ctx, known_as(names, app), CONFIDENCE_DPI);
 }
 
 // A name that is refused counts more than anything that is not: else who begins with what is let
@@ -27,8 +27,8 @@ static bool stands_first(
 	const struct inspection *in, uint16_t name, uint16_t app, enum confidence confidence)
 {
 	return name != APP_NONE && name != app &&
-	       walk_app_is_blocked(in->lcore, in->walk, name, CONFIDENCE_DPI) &&
-	       !walk_app_is_blocked(in->lcore, in->walk, app, confidence);
+	       packet_app_is_blocked(in->lcore, in->ctx, name, CONFIDENCE_DPI) &&
+	       !packet_app_is_blocked(in->lcore, in->ctx, app, confidence);
 }
 
 // What explain tells of a name in a flow that is known; of others classification tells.
@@ -36,7 +36,7 @@ static void note_name(const struct inspection *in, const struct host_name *name,
 {
 	if (app == APP_NONE || app == in->flow->app || !(in->flow->flags & FLOW_APP_FINAL))
 		return;
-	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_USER_APP);
+	struct evidence *evidence = packet_evidence(in->lcore, in->ctx, EVIDENCE_USER_APP);
 	uint32_t n = RTE_MIN((uint32_t)name->length, (uint32_t)EVIDENCE_BYTES);
 
 	evidence->app = app;
@@ -130,7 +130,7 @@ bool inspect_names(struct inspection *in, const struct span *span)
 	}
 	if (names->kept)
 		lcore->stats.names_displaced = name_heads_displaced(lcore->name_heads);
-	in->walk->decoded |= names->phase == NAMES_OVER;
+	in->ctx->decoded |= names->phase == NAMES_OVER;
 	return true;
 }
 
@@ -168,7 +168,7 @@ static bool is_renamed(
 	if (names->hellos < 2 || app == names->app)
 		return false;
 	if (by_name)
-		return !walk_app_is_blocked(in->lcore, in->walk, app, CONFIDENCE_DPI);
+		return !packet_app_is_blocked(in->lcore, in->ctx, app, CONFIDENCE_DPI);
 	return names->app != APP_NONE && is_refused(in, names->app);
 }
 
@@ -245,6 +245,6 @@ void inspect_names_apply(struct inspection *in)
 	flow->confidence = CONFIDENCE_DPI;
 	flow->decided_pkts = flow->n_data_pkts;
 	app_usage_settle(lcore->apps, flow);
-	in->walk->undecided = true;
+	in->ctx->undecided = true;
 	lcore->stats.names_changed++;
 }

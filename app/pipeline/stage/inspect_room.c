@@ -87,19 +87,19 @@ static bool end_unheard_track(struct lcore *lcore, uint32_t own)
 	return false;
 }
 
-void inspect_end_others(struct lcore *lcore, const struct walk *walk)
+void inspect_end_others(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	unsigned rank = flow_class_rank[flow->lru_class];
 
 	if (!classifier_states_free(lcore->classifier))
-		end_lowest(lcore, walk->ref, rank, oldest_state, younger_state);
+		end_lowest(lcore, ctx->ref, rank, oldest_state, younger_state);
 	if (flow->l4_proto != IPPROTO_TCP)
 		return;
 	if (!lcore->tracker->n_free)
-		end_lowest(lcore, walk->ref, rank, oldest_track, younger_track);
+		end_lowest(lcore, ctx->ref, rank, oldest_track, younger_track);
 	for (unsigned i = 0; i < ROOM_ENDS && track_is_scarce(lcore->tracker); i++)
-		if (!end_unheard_track(lcore, walk->ref))
+		if (!end_unheard_track(lcore, ctx->ref))
 			break;
 }
 

@@ -20,11 +20,11 @@ static bool enforces(const struct lcore *lcore, const struct flow *flow)
 }
 
 // Of bytes that were kept: no packet is at hand.
-static struct walk walk_of(const struct lcore *lcore, uint32_t ref, unsigned half)
+static struct packet_ctx packet_of(const struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
 
-	return (struct walk){
+	return (struct packet_ctx){
 		.ref = ref,
 		.half = half,
 		.v6 = flow->flags & FLOW_V6,
@@ -59,27 +59,27 @@ static struct tcp_track *tracked(struct inspection *in)
 	struct flow_cold *cold = in->cold;
 
 	if (!cold->track) {
-		cold->track = track_take(in->lcore->tracker, in->walk->ref, &cold->report);
+		cold->track = track_take(in->lcore->tracker, in->ctx->ref, &cold->report);
 		if (!cold->track)
 			return NULL;
 		track_rank(in->lcore->tracker, inspect_track(in->lcore, cold),
 			flow_class_rank[in->flow->lru_class]);
 		begin(inspect_track(in->lcore, cold), in->flow, cold);
-		hold_anew(in->lcore, in->walk->ref, HALF_C2S);
-		hold_anew(in->lcore, in->walk->ref, HALF_S2C);
+		hold_anew(in->lcore, in->ctx->ref, HALF_C2S);
+		hold_anew(in->lcore, in->ctx->ref, HALF_S2C);
 	}
 	return inspect_track(in->lcore, cold);
 }
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
-	if (unlikely(in->walk->starved)) {
-		in->walk->starved = false;
+	if (unlikely(in->ctx->starved)) {
+		in->ctx->starved = false;
 		return CONSUMED_NOTHING;
 	}
 	if (!in->cold->hold || !enforces(in->lcore, in->flow))
 		return CONSUMED;
-	return hold_span(in->lcore, in->walk, span) ? CONSUMED_HOLD : CONSUMED;
+	return hold_span(in->lcore, in->ctx, span) ? CONSUMED_HOLD : CONSUMED;
 }
 
 static void note_gap(const struct inspection *in, const struct span *gap)
@@ -88,11 +88,11 @@ static void note_gap(const struct inspection *in, const struct span *gap)
 
 	stats->tcp_gaps++;
 	stats->tcp_gap_bytes += gap->extent;
-	flow_event_anomaly(in->lcore, in->walk->ref, in->walk->m, ANOMALY_GAP, gap->offset64,
+	flow_event_anomaly(in->lcore, in->ctx->ref, in->ctx->m, ANOMALY_GAP, gap->offset64,
 		gap->extent, gap->half);
 	if (in->cold->report.half[gap->half].gaps > 1)
 		return; // the first is evidence enough
-	struct evidence *evidence = walk_evidence(in->lcore, in->walk, EVIDENCE_GAP);
+	struct evidence *evidence = packet_evidence(in->lcore, in->ctx, EVIDENCE_GAP);
 
 	evidence->half = gap->half;
 	evidence->offset = gap->offset64;
@@ -157,7 +157,7 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	const struct taken before = taken_before(in, span->half);
 
 	if (!in->counted)
-		count_taken(in->flow, &in->cold->half[span->half], in->walk->pkt->payload_len);
+		count_taken(in->flow, &in->cold->half[span->half], in->ctx->pkt->payload_len);
 	in->counted = true;
 	inspect_payload(in, *span, bytes.at);
 	return counted(in, span->half, &before, consumed(in, span));
@@ -196,26 +196,26 @@ static void waive(struct inspection *in)
 	in->flow->flags &= (uint16_t)~FLOW_DECODED;
 	in->cold->meta = HANDSHAKE_META_OVER;
 	names_follow_end(in->lcore->name_heads, &in->cold->names);
-	in->walk->undecided = true;
+	in->ctx->undecided = true;
 }
 
 static void settle_later(struct inspection *in, struct tcp_track *track)
 {
 	// at the next packet that gets so far
-	track->undecided |= in->walk->undecided | in->walk->decoded;
+	track->undecided |= in->ctx->undecided | in->ctx->decoded;
 }
 
 static enum verdict obey(
 	struct inspection *in, struct tcp_track *track, const struct track_result *result)
 {
 	struct lcore *lcore = in->lcore;
-	struct rte_mbuf *m = in->walk->m;
+	struct rte_mbuf *m = in->ctx->m;
 
 	switch (result->verdict) {
 	case TRACK_FORWARD: return VERDICT_PASS;
 	case TRACK_DROP:
 		settle_later(in, track);
-		in->walk->reason = result->reason;
+		in->ctx->reason = result->reason;
 		return VERDICT_DROP;
 	case TRACK_ABSORBED:
 	case TRACK_HELD:
@@ -227,10 +227,11 @@ static enum verdict obey(
 	return VERDICT_PASS;
 }
 
-static bool came_astray(const struct lcore *lcore, const struct flow *flow, const struct walk *walk)
+static bool came_astray(
+	const struct lcore *lcore, const struct flow *flow, const struct packet_ctx *ctx)
 {
-	bool inside = walk->pkt->flags & PKT_FROM_INSIDE;
-	bool should = !!(flow->flags & FLOW_C2S_INSIDE) == (walk->half == HALF_C2S);
+	bool inside = ctx->pkt->flags & PKT_FROM_INSIDE;
+	bool should = !!(flow->flags & FLOW_C2S_INSIDE) == (ctx->half == HALF_C2S);
 
 	return !lcore->inside_is_initiator && inside != should;
 }
@@ -247,25 +248,25 @@ static uint8_t scale_of(const struct flow_cold *cold, unsigned half)
 // it has not answered yet is no reason to go on behind a hole.
 static bool is_one_sided(const struct inspection *in, bool law)
 {
-	unsigned half = in->walk->half;
+	unsigned half = in->ctx->half;
 
 	if (likely(in->flow->pkts[!half]))
 		return false;
 	return !law || !in->cold->half[half].has_start ||
-	       in->lcore->dp->ports[in->walk->pkt->in_port].one_way;
+	       in->lcore->dp->ports[in->ctx->pkt->in_port].one_way;
 }
 
 static struct tcp_segment segment_of(const struct inspection *in)
 {
 	const struct lcore *lcore = in->lcore;
 	const struct flow *flow = in->flow;
-	const struct walk *walk = in->walk;
-	const struct pkt *pkt = walk->pkt;
-	struct segment_times times = segment_times(walk->m, pkt);
+	const struct packet_ctx *ctx = in->ctx;
+	const struct pkt *pkt = ctx->pkt;
+	struct segment_times times = segment_times(ctx->m, pkt);
 	bool law = enforces(lcore, flow);
 
 	return (struct tcp_segment){
-		.m = walk->m,
+		.m = ctx->m,
 		.now_ns = lcore->now_ns,
 		.seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN),
 		.ack = pkt->tcp_ack,
@@ -275,16 +276,16 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.tsecr = times.echo,
 		.window = pkt->tcp_win,
 		.tcp_flags = pkt->tcp_flags,
-		.half = (uint8_t)walk->half,
-		.scale = scale_of(in->cold, walk->half),
+		.half = (uint8_t)ctx->half,
+		.scale = scale_of(in->cold, ctx->half),
 		.has_timestamp = times.present,
 		.one_sided = is_one_sided(in, law),
-		.astray = came_astray(lcore, flow, walk),
+		.astray = came_astray(lcore, flow, ctx),
 		.enforces = law,
 		.rewrites = lcore->policy->tcp.conflict == TCP_CONFLICT_REWRITE,
-		.resumed = walk->resumed,
+		.resumed = ctx->resumed,
 		.passes_limits = lcore->policy->tcp.over_limit == TCP_OVER_LIMIT_PASS,
-		.keep_whole = walk->view,
+		.keep_whole = ctx->view,
 		.unheard = !flow_both_heard(flow),
 	};
 }
@@ -298,22 +299,22 @@ static bool goes_on(const struct flow *flow, unsigned half)
 
 static void take_syn(struct inspection *in, struct tcp_track *track)
 {
-	struct flow_half *half = &in->cold->half[in->walk->half];
-	struct tcp_half *other = &track->half[!in->walk->half];
+	struct flow_half *half = &in->cold->half[in->ctx->half];
+	struct tcp_half *other = &track->half[!in->ctx->half];
 
-	if (in->walk->pkt->tcp_flags & TH_ACK && other->flags & HALF_STARTED &&
-		in->walk->pkt->tcp_ack == other->base)
+	if (in->ctx->pkt->tcp_flags & TH_ACK && other->flags & HALF_STARTED &&
+		in->ctx->pkt->tcp_ack == other->base)
 		other->flags |= HALF_KNOWN;
 	// where a half begins is known when its other end has acknowledged it
-	if (in->flow->seen[in->walk->half] & SEEN_ACKED && half->has_start)
+	if (in->flow->seen[in->ctx->half] & SEEN_ACKED && half->has_start)
 		return;
-	if (goes_on(in->flow, in->walk->half))
+	if (goes_on(in->flow, in->ctx->half))
 		return;
-	if (track->half[in->walk->half].flags & HALF_TAKEN)
+	if (track->half[in->ctx->half].flags & HALF_TAKEN)
 		return;
 	half->has_start = true;
-	half->start_seq = in->walk->pkt->tcp_seq + 1;
-	track_syn(&track->half[in->walk->half], in->walk->pkt->tcp_seq);
+	half->start_seq = in->ctx->pkt->tcp_seq + 1;
+	track_syn(&track->half[in->ctx->half], in->ctx->pkt->tcp_seq);
 }
 
 // No state is free for a flow that the policy wants looked at.
@@ -332,23 +333,23 @@ static enum verdict untracked(struct inspection *in)
 		return VERDICT_PASS;
 	}
 	report->dropped |= 1 << STREAM_TARGET_TRACKED;
-	in->walk->reason = DROP_STREAM_LIMIT;
-	return in->walk->pkt->payload_len ? VERDICT_DROP : VERDICT_PASS;
+	in->ctx->reason = DROP_STREAM_LIMIT;
+	return in->ctx->pkt->payload_len ? VERDICT_DROP : VERDICT_PASS;
 }
 
-enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
+enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct inspection in = {
 		.lcore = lcore,
-		.walk = walk,
-		.flow = flow_at(lcore->flows, walk->ref),
-		.cold = flow_cold_at(lcore->flows, walk->ref),
+		.ctx = ctx,
+		.flow = flow_at(lcore->flows, ctx->ref),
+		.cold = flow_cold_at(lcore->flows, ctx->ref),
 	};
 	const struct stream_consumer consumer = {take, take_packet, &in};
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	struct tcp_track *track = tracked(&in);
 
-	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, walk, in.flow, in.cold))
+	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, ctx, in.flow, in.cold))
 		return VERDICT_DROP;
 	if (!track)
 		return untracked(&in);
@@ -358,23 +359,23 @@ enum verdict inspect_tcp(struct lcore *lcore, struct walk *walk)
 			return VERDICT_PASS;
 	}
 	struct tcp_segment segment = segment_of(&in);
-	uint64_t expected = track->half[walk->half].next;
+	uint64_t expected = track->half[ctx->half].next;
 	struct track_result result = track_segment(lcore->tracker, track, &segment, &consumer);
 
 	inspect_tell(&in, track, expected, &result);
 	if (unlikely(lcore->tap != NULL) && result.old)
 		lcore->tap->overlap(
-			lcore->tap->ctx, lcore, walk->ref, walk->half, result.old, result.differ);
+			lcore->tap->ctx, lcore, ctx->ref, ctx->half, result.old, result.differ);
 	if (result.rewritten)
-		segment_rewritten(walk->m);
+		segment_rewritten(ctx->m);
 	if (result.waived)
 		waive(&in);
-	walk->undecided |= track->undecided;
+	ctx->undecided |= track->undecided;
 	track->undecided = false;
 	enum verdict verdict = obey(&in, track, &result);
 
 	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
-		!walk->undecided && !in.cold->refused.is && inspect_settled(lcore, walk->ref))
+		!ctx->undecided && !in.cold->refused.is && inspect_settled(lcore, ctx->ref))
 		in.flow->flags |= FLOW_FINAL;
 	return verdict;
 }
@@ -441,10 +442,10 @@ void inspect_finish(struct lcore *lcore, uint32_t ref)
 {
 	if (ref & FLOW_REF_STUB)
 		return;
-	struct walk walk = walk_of(lcore, ref, 0);
+	struct packet_ctx ctx = packet_of(lcore, ref, 0);
 	struct inspection in = {
 		.lcore = lcore,
-		.walk = &walk,
+		.ctx = &ctx,
 		.flow = flow_at(lcore->flows, ref),
 		.cold = flow_cold_at(lcore->flows, ref),
 	};
@@ -486,10 +487,10 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 	bool more = true;
 
 	while (more && *budget) {
-		struct walk walk = walk_of(lcore, ref, half);
+		struct packet_ctx ctx = packet_of(lcore, ref, half);
 		struct inspection in = {
 			.lcore = lcore,
-			.walk = &walk,
+			.ctx = &ctx,
 			.flow = flow_at(lcore->flows, ref),
 			.cold = flow_cold_at(lcore->flows, ref),
 		};
@@ -499,7 +500,7 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 		struct rte_mbuf *m =
 			track_work(lcore->tracker, track, half, lcore->now_ns, &consumer, &more);
 
-		track->undecided |= walk.undecided | walk.decoded;
+		track->undecided |= ctx.undecided | ctx.decoded;
 		if (!m) {
 			// a run of copies costs as much as that many packets
 			*budget -= more ? RTE_MIN(*budget, TRACK_DRAIN_BUDGET - 1u) : 0;
@@ -509,7 +510,7 @@ static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned hal
 		}
 		refresh(m, &track->half[half]);
 		lcore->stats.tcp_released_pkts++;
-		walk_resumed(lcore, m, ref, half);
+		packet_resumed(lcore, m, ref, half);
 		if (flow_at(lcore->flows, ref)->gen != gen || !in.cold->track)
 			return false;
 	}

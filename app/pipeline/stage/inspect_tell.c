@@ -47,16 +47,16 @@ static uint64_t offset_of(const struct tcp_half *half, uint32_t seq)
 }
 
 // What its receiver would not take, or challenge; and what found no room.
-static void note_anomalies(struct lcore *lcore, const struct walk *walk,
+static void note_anomalies(struct lcore *lcore, const struct packet_ctx *ctx,
 	const struct tcp_half *half, uint64_t expected, const struct track_result *result)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	uint64_t offset = offset_of(half, pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN));
 	enum anomaly anomaly;
 
 	if (result->differ)
-		flow_event_anomaly(lcore, walk->ref, walk->m, ANOMALY_OVERLAP_CONFLICT,
-			result->differ_at, result->differ, walk->half);
+		flow_event_anomaly(lcore, ctx->ref, ctx->m, ANOMALY_OVERLAP_CONFLICT,
+			result->differ_at, result->differ, ctx->half);
 	if (result->paws)
 		anomaly = ANOMALY_PAWS;
 	else if (pkt->tcp_flags & TH_RST &&
@@ -68,34 +68,34 @@ static void note_anomalies(struct lcore *lcore, const struct walk *walk,
 		anomaly = ANOMALY_LIMIT;
 	else
 		return;
-	flow_event_anomaly(
-		lcore, walk->ref, walk->m, anomaly, offset, pkt->payload_len, walk->half);
+	flow_event_anomaly(lcore, ctx->ref, ctx->m, anomaly, offset, pkt->payload_len, ctx->half);
 }
 
 // A half whose beginning was not seen.
-static void note_midstream(struct lcore *lcore, const struct walk *walk, struct flow_cold *cold)
+static void note_midstream(
+	struct lcore *lcore, const struct packet_ctx *ctx, struct flow_cold *cold)
 {
-	uint8_t bit = (uint8_t)(1 << walk->half);
+	uint8_t bit = (uint8_t)(1 << ctx->half);
 
 	// looked at again after it was decided: its beginning had been seen
-	if (cold->report.midstream & bit || cold->half[walk->half].late)
+	if (cold->report.midstream & bit || cold->half[ctx->half].late)
 		return;
 	cold->report.midstream |= bit;
-	flow_event_anomaly(lcore, walk->ref, walk->m, ANOMALY_MIDSTREAM, 0, walk->pkt->payload_len,
-		walk->half);
+	flow_event_anomaly(
+		lcore, ctx->ref, ctx->m, ANOMALY_MIDSTREAM, 0, ctx->pkt->payload_len, ctx->half);
 }
 
 void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
 	const struct track_result *result)
 {
-	const struct walk *walk = in->walk;
-	const struct tcp_half *half = &track->half[walk->half];
+	const struct packet_ctx *ctx = in->ctx;
+	const struct tcp_half *half = &track->half[ctx->half];
 
-	count(in->lcore, walk->pkt, result);
-	in->lcore->stats.tcp_closing_pkts += half->flags & HALF_CLOSING && walk->pkt->payload_len;
+	count(in->lcore, ctx->pkt, result);
+	in->lcore->stats.tcp_closing_pkts += half->flags & HALF_CLOSING && ctx->pkt->payload_len;
 	if (half->flags & HALF_MIDSTREAM)
-		note_midstream(in->lcore, walk, in->cold);
-	note_anomalies(in->lcore, walk, half, expected, result);
+		note_midstream(in->lcore, ctx, in->cold);
+	note_anomalies(in->lcore, ctx, half, expected, result);
 }
 
 bool inspect_look(const struct lcore *lcore, uint32_t ref, unsigned half, struct stream_look *look)

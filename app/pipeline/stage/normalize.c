@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/wire/tcp_normalize.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 static bool is_ours_alone(const struct rte_mbuf *m)
 {
@@ -20,20 +20,20 @@ static bool is_ours_alone(const struct rte_mbuf *m)
 }
 
 // A packet whose bytes others see, too, is replaced by a copy. False: there is no room for one.
-static bool make_ours(struct lcore *lcore, struct walk *walk)
+static bool make_ours(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (likely(is_ours_alone(walk->m)))
+	if (likely(is_ours_alone(ctx->m)))
 		return true;
-	struct rte_mbuf *copy = rte_pktmbuf_copy(walk->m, lcore->pool, 0, UINT32_MAX);
+	struct rte_mbuf *copy = rte_pktmbuf_copy(ctx->m, lcore->pool, 0, UINT32_MAX);
 
 	if (!copy) {
 		lcore->stats.make_nomem++;
 		return false;
 	}
-	*pkt_of(copy) = *walk->pkt;
-	rte_pktmbuf_free(walk->m);
-	walk->m = copy;
-	walk->pkt = pkt_of(copy);
+	*pkt_of(copy) = *ctx->pkt;
+	rte_pktmbuf_free(ctx->m);
+	ctx->m = copy;
+	ctx->pkt = pkt_of(copy);
 	return true;
 }
 
@@ -54,34 +54,34 @@ static void write_back(struct rte_mbuf *m, uint32_t offset, const uint8_t *bytes
 }
 
 // False: it has to be changed, and cannot be.
-static bool take_out(struct lcore *lcore, struct walk *walk, struct tcp_normal what)
+static bool take_out(struct lcore *lcore, struct packet_ctx *ctx, struct tcp_normal what)
 {
-	unsigned length = (unsigned)(walk->pkt->payload_off - walk->pkt->l4_off);
+	unsigned length = (unsigned)(ctx->pkt->payload_off - ctx->pkt->l4_off);
 	uint8_t header[TCP_HEADER_MAX];
 
 	// what is read is a view: its fragments would leave as they came
-	if (walk->view || !make_ours(lcore, walk))
+	if (ctx->view || !make_ours(lcore, ctx))
 		return false;
-	const uint8_t *bytes = rte_pktmbuf_read(walk->m, walk->pkt->l4_off, length, header);
+	const uint8_t *bytes = rte_pktmbuf_read(ctx->m, ctx->pkt->l4_off, length, header);
 
 	if (!bytes)
 		return false;
 	if (bytes != header)
 		memcpy(header, bytes, length);
 	tcp_normal_apply(header, length, what);
-	write_back(walk->m, walk->pkt->l4_off, header, length);
-	walk->pkt->tcp_flags = header[13];
+	write_back(ctx->m, ctx->pkt->l4_off, header, length);
+	ctx->pkt->tcp_flags = header[13];
 	lcore->stats.mptcp_stripped += what.mptcp;
 	lcore->stats.urg_cleared += what.urg;
 	return true;
 }
 
 // Its bytes are inspected in the order of this subflow; another may have what lies between.
-static void waive_mptcp(struct lcore *lcore, const struct walk *walk)
+static void waive_mptcp(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	if (!walk_has_flow(walk))
+	if (!packet_has_flow(ctx))
 		return;
-	struct stream_report *report = &flow_cold_at(lcore->flows, walk->ref)->report;
+	struct stream_report *report = &flow_cold_at(lcore->flows, ctx->ref)->report;
 
 	if (report->passed & 1 << STREAM_TARGET_MPTCP)
 		return;
@@ -89,37 +89,37 @@ static void waive_mptcp(struct lcore *lcore, const struct walk *walk)
 	lcore->stats.flows_mptcp++;
 }
 
-static bool is_looked_at(const struct lcore *lcore, const struct walk *walk)
+static bool is_looked_at(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
-					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+	uint16_t flags = packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->flags
+					      : flow_stub_at(lcore->flows, ctx->ref)->flags;
 
 	if (flags & FLOW_ALLOWED)
 		return false;
-	return !walk_has_flow(walk) || !(flags & FLOW_FINAL) || walk->pkt->tcp_flags & TH_SYN;
+	return !packet_has_flow(ctx) || !(flags & FLOW_FINAL) || ctx->pkt->tcp_flags & TH_SYN;
 }
 
-enum verdict stage_normalize(struct lcore *lcore, struct walk *walk)
+enum verdict stage_normalize(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 
 	if (!lcore->policy->enforces || pkt->l4_proto != IPPROTO_TCP || !(pkt->flags & PKT_L4_OK) ||
-		!is_looked_at(lcore, walk))
+		!is_looked_at(lcore, ctx))
 		return VERDICT_PASS;
 	unsigned length = (unsigned)(pkt->payload_off - pkt->l4_off);
 	uint8_t buffer[TCP_HEADER_MAX];
-	const uint8_t *header = rte_pktmbuf_read(walk->m, pkt->l4_off, length, buffer);
+	const uint8_t *header = rte_pktmbuf_read(ctx->m, pkt->l4_off, length, buffer);
 
 	if (!header)
 		return VERDICT_PASS; // cut by a snap length: it reaches nobody
 	struct tcp_normal what = tcp_normal_find(header, length);
 
 	if (what.mptcp && lcore->policy->tcp.mptcp == TCP_MPTCP_PASS) {
-		waive_mptcp(lcore, walk);
+		waive_mptcp(lcore, ctx);
 		what.mptcp = false;
 	}
-	if (likely(!what.mptcp && !what.urg) || take_out(lcore, walk, what))
+	if (likely(!what.mptcp && !what.urg) || take_out(lcore, ctx, what))
 		return VERDICT_PASS;
-	walk->reason = DROP_NOT_TAKEN;
+	ctx->reason = DROP_NOT_TAKEN;
 	return VERDICT_DROP;
 }

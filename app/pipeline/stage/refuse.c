@@ -14,10 +14,10 @@
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 
 static bool within_alerts(
-	struct lcore *lcore, const struct walk *walk, const struct flow_ends *ends)
+	struct lcore *lcore, const struct packet_ctx *ctx, const struct flow_ends *ends)
 {
-	uint16_t flags = walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
-					     : flow_stub_at(lcore->flows, walk->ref)->flags;
+	uint16_t flags = packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->flags
+					      : flow_stub_at(lcore->flows, ctx->ref)->flags;
 	bool inside = flags & FLOW_C2S_INSIDE;
 	struct fair_window *window = &lcore->refused_in_window;
 
@@ -26,19 +26,19 @@ static bool within_alerts(
 		       window, &lcore->parse.seed, ends->address[HALF_C2S], inside, ALERTS_PER_S);
 }
 
-static void tell(struct lcore *lcore, const struct walk *walk, const struct decision *decision,
+static void tell(struct lcore *lcore, const struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends)
 {
 	const struct rule *rule =
 		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
 
 	lcore->stats.flows_condemned++;
-	if (!within_alerts(lcore, walk, ends)) {
+	if (!within_alerts(lcore, ctx, ends)) {
 		lcore->stats.alerts_limited++;
 		return;
 	}
-	flow_event_alert(lcore, walk->ref, rule, decision->action, MODE_ENFORCE, walk->half);
-	flow_event_drop(lcore, walk->ref, walk->m, DROP_RULE, walk->rule_uid);
+	flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half);
+	flow_event_drop(lcore, ctx->ref, ctx->m, DROP_RULE, ctx->rule_uid);
 }
 
 // An entry for all that two peers do is no wider than the rule, if that asks for addresses alone,
@@ -56,7 +56,7 @@ static bool covers_peer(const struct policy *policy, const struct decision *deci
 }
 
 // No wider than what has decided: a forged packet shall not block more than its rule does.
-static void learn_ends(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+static void learn_ends(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app)
 {
 	bool peer = decision->cache == CACHE_PEER && covers_peer(lcore->policy, decision);
@@ -64,14 +64,14 @@ static void learn_ends(struct lcore *lcore, struct walk *walk, const struct deci
 		.key =
 			{
 				.port = peer ? 0 : ends->port[HALF_S2C],
-				.realm = parse_key_realm(walk->key, walk->v6),
-				.l4_proto = peer ? 0 : walk->pkt->l4_proto,
+				.realm = parse_key_realm(ctx->key, ctx->v6),
+				.l4_proto = peer ? 0 : ctx->pkt->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = peer ? CACHE_PEER : CACHE_TUPLE,
 			},
 		.created_ns = lcore->now_ns,
-		.flow_id = walk_flow_id(lcore, walk),
-		.rule_uid = walk->rule_uid,
+		.flow_id = packet_flow_id(lcore, ctx),
+		.rule_uid = ctx->rule_uid,
 		.app = app,
 		.confidence = app ? CONFIDENCE_IP : CONFIDENCE_NONE,
 		.flags = CONN_ENTRY_UNHEARD,
@@ -83,65 +83,65 @@ static void learn_ends(struct lcore *lcore, struct walk *walk, const struct deci
 }
 
 // As a closed port would: whoever begins is told so. In what goes on, nobody is.
-static void answer(struct lcore *lcore, struct walk *walk, bool begins)
+static void answer(struct lcore *lcore, struct packet_ctx *ctx, bool begins)
 {
 	uint64_t before = lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent;
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	bool syn = (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_SYN;
 
 	if (begins && (pkt->l4_proto != IPPROTO_TCP || syn))
-		teardown_answer(lcore, walk->m);
-	walk_evidence(lcore, walk, EVIDENCE_RESETS)->length =
+		teardown_answer(lcore, ctx->m);
+	packet_evidence(lcore, ctx, EVIDENCE_RESETS)->length =
 		(uint32_t)(lcore->stats.resets_sent + lcore->stats.icmp_rejects_sent - before);
 }
 
-static void refuse_stub(struct lcore *lcore, struct walk *walk, const struct decision *decision,
-	const struct flow_ends *ends)
+static void refuse_stub(struct lcore *lcore, struct packet_ctx *ctx,
+	const struct decision *decision, const struct flow_ends *ends)
 {
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-	tell(lcore, walk, decision, ends);
+	tell(lcore, ctx, decision, ends);
 	lcore->apps[stub->app < APPS_MAX ? stub->app : APP_NONE].flows_blocked++;
 	if (decision->cache != CACHE_NONE)
-		learn_ends(lcore, walk, decision, ends, stub->flags, stub->app);
+		learn_ends(lcore, ctx, decision, ends, stub->flags, stub->app);
 	if (decision->action == ACTION_RESET)
-		answer(lcore, walk, !stub->pkts[!walk->half]);
+		answer(lcore, ctx, !stub->pkts[!ctx->half]);
 	stub->action = decision->action & 0xfu;
-	stub->rule_uid = walk->rule_uid;
+	stub->rule_uid = ctx->rule_uid;
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
-	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
-	flow_remove(lcore, walk->ref);
-	walk->ref = FLOW_REF_NONE;
+	flow_remove(lcore, ctx->ref);
+	ctx->ref = FLOW_REF_NONE;
 }
 
-static void forget(struct lcore *lcore, struct walk *walk)
+static void forget(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	flow_event_end(lcore, walk->ref, FLOW_END_FORCED);
+	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
-	flow_remove(lcore, walk->ref);
-	walk->ref = FLOW_REF_NONE;
+	flow_remove(lcore, ctx->ref);
+	ctx->ref = FLOW_REF_NONE;
 }
 
 static void keep_out(struct lcore *lcore, struct flow *flow, struct flow_refused *refused,
-	const struct walk *walk)
+	const struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	uint32_t from = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN), to = from + pkt->payload_len;
 
 	refused->stands = true;
 	refused->app = flow->app;
-	refused->half = (uint8_t)walk->half;
+	refused->half = (uint8_t)ctx->half;
 	if (flow->l4_proto != IPPROTO_TCP) {
 		if (flow->app == APP_NONE)
-			refused->halves |= (uint8_t)(1u << walk->half);
+			refused->halves |= (uint8_t)(1u << ctx->half);
 		uint8_t buffer[DATAGRAM_HELLO_TELLS];
 		uint32_t length = RTE_MIN(pkt->payload_len, (uint32_t)sizeof(buffer));
-		const uint8_t *start = rte_pktmbuf_read(walk->m, pkt->payload_off, length, buffer);
+		const uint8_t *start = rte_pktmbuf_read(ctx->m, pkt->payload_off, length, buffer);
 
 		if (!start)
 			length = 0;
-		classify_refused(lcore->classifier, flow->classify_state, walk->half);
+		classify_refused(lcore->classifier, flow->classify_state, ctx->half);
 		refused->connection =
 			datagram_hello_connection((struct text){start, length}, &refused->random);
 		return;
@@ -150,79 +150,79 @@ static void keep_out(struct lcore *lcore, struct flow *flow, struct flow_refused
 	refused->to = to;
 }
 
-static void refuse_flow(struct lcore *lcore, struct walk *walk, const struct decision *decision,
-	const struct flow_ends *ends, bool addresses_alone)
+static void refuse_flow(struct lcore *lcore, struct packet_ctx *ctx,
+	const struct decision *decision, const struct flow_ends *ends, bool addresses_alone)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
 	bool first = !cold->refused.is, only = flow->pkts[0] + flow->pkts[1] == 1;
 
 	flow->action = decision->action;
-	flow->rule_uid = walk->rule_uid;
+	flow->rule_uid = ctx->rule_uid;
 	app_usage_settle(lcore->apps, flow);
 	if (first) {
 		lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
-		tell(lcore, walk, decision, ends);
+		tell(lcore, ctx, decision, ends);
 		if (decision->action == ACTION_RESET)
-			answer(lcore, walk,
-				!flow->pkts[!walk->half] &&
+			answer(lcore, ctx,
+				!flow->pkts[!ctx->half] &&
 					(addresses_alone || flow->l4_proto != IPPROTO_TCP));
 	}
 	if ((addresses_alone || FAULT(CACHE)) && decision->cache != CACHE_NONE)
-		learn_ends(lcore, walk, decision, ends, flow->flags,
+		learn_ends(lcore, ctx, decision, ends, flow->flags,
 			flow->confidence == CONFIDENCE_IP ? flow->app : APP_NONE);
 	cold->refused.is = true;
-	cold->refused.rule_uid = walk->rule_uid;
+	cold->refused.rule_uid = ctx->rule_uid;
 	// nothing else is known of it, and its numbers say nothing of those that come
 	if (addresses_alone || (only && flow->l4_proto == IPPROTO_TCP)) {
-		forget(lcore, walk);
+		forget(lcore, ctx);
 		return;
 	}
-	keep_out(lcore, flow, &cold->refused, walk);
+	keep_out(lcore, flow, &cold->refused, ctx);
 }
 
-void refuse_packet(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+void refuse_packet(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, bool addresses_alone)
 {
-	walk->rule_uid =
+	ctx->rule_uid =
 		decision->rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision->rule].uid;
-	walk->reason = DROP_RULE;
-	walk->told = true;
+	ctx->reason = DROP_RULE;
+	ctx->told = true;
 	lcore->stats.refused_unheard++;
-	if (walk_has_flow(walk))
-		refuse_flow(lcore, walk, decision, ends, addresses_alone);
+	if (packet_has_flow(ctx))
+		refuse_flow(lcore, ctx, decision, ends, addresses_alone);
 	else
-		refuse_stub(lcore, walk, decision, ends);
+		refuse_stub(lcore, ctx, decision, ends);
 }
 
-static bool again(struct lcore *lcore, struct walk *walk, const struct flow_refused *refused)
+static bool again(struct lcore *lcore, struct packet_ctx *ctx, const struct flow_refused *refused)
 {
-	walk->reason = DROP_RULE;
-	walk->rule_uid = refused->rule_uid;
-	walk->told = true;
+	ctx->reason = DROP_RULE;
+	ctx->rule_uid = refused->rule_uid;
+	ctx->told = true;
 	lcore->stats.refused_unheard++;
 	return true;
 }
 
-bool refuse_segment(
-	struct lcore *lcore, struct walk *walk, const struct flow *flow, struct flow_cold *cold)
+bool refuse_segment(struct lcore *lcore, struct packet_ctx *ctx, const struct flow *flow,
+	struct flow_cold *cold)
 {
 	const struct flow_refused *refused = &cold->refused;
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
 
-	if (walk->again) { // the policy has changed: it is decided again
+	if (ctx->again) { // the policy has changed: it is decided again
 		cold->refused = (struct flow_refused){0};
 		return false;
 	}
 	if (!refused->stands || !pkt->payload_len || flow_both_heard(flow))
 		return false;
 	if (refused->app == APP_NONE) // nothing that it carries makes it pass
-		return again(lcore, walk, refused);
-	if (walk->half != refused->half || !seq_lt(seq, refused->to) ||
+		return again(lcore, ctx, refused);
+	if (ctx->half != refused->half || !seq_lt(seq, refused->to) ||
 		!seq_lt(refused->from, seq + pkt->payload_len))
 		return false;
-	return again(lcore, walk, refused);
+	return again(lcore, ctx, refused);
 }
 
 // As if no packet had come before, but for the hellos of datagrams.
@@ -240,7 +240,7 @@ static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_co
 	cold->refused.stands = false;
 	flow->action = ACTION_PASS;
 	flow->rule_uid = 0;
-	flow_know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
+	flow_know_by_network(flow, packet_app_by_network(lcore, &cold->ends));
 	flow->signature = UINT16_MAX;
 	flow->n_data_pkts = 1;
 	flow->taken_pkts = flow->taken_small = 0;
@@ -295,7 +295,7 @@ static bool is_alike(struct inspection *in, const struct span *span,
 	lcore->stats.classify_scans += work.scans;
 	if (work.found == refused->app)
 		both_ends_datagram(
-			lcore, in->flow, in->cold, in->walk->pkt, work.found, work.found_by);
+			lcore, in->flow, in->cold, in->ctx->pkt, work.found, work.found_by);
 	return work.found == refused->app ||
 	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final &&
 		       !is_of_another_hello(span, refused, &work));
@@ -315,7 +315,7 @@ bool refuse_datagram(
 {
 	struct flow_refused *refused = &in->cold->refused;
 
-	if (in->walk->again) {
+	if (in->ctx->again) {
 		*refused = (struct flow_refused){0};
 		classify_anew(in->lcore, in->flow, in->cold);
 		return false;
@@ -329,7 +329,7 @@ bool refuse_datagram(
 	if (refused->app == APP_NONE && in->flow->app != APP_NONE)
 		refused->stands = false; // by the other half it is known now
 	if (!refused->stands && is_of_refused_hello(span, refused)) {
-		in->walk->refused = again(in->lcore, in->walk, refused);
+		in->ctx->refused = again(in->lcore, in->ctx, refused);
 		return true;
 	}
 	if (!refused->stands) {
@@ -342,12 +342,12 @@ bool refuse_datagram(
 		return false;
 	}
 	if (flow_both_heard(in->flow)) {
-		in->walk->undecided = true;
+		in->ctx->undecided = true;
 		return true;
 	}
 	if (refused->app == APP_NONE && in->flow->n_data_pkts)
 		in->flow->n_data_pkts--; // the other half's budget is its own
-	in->walk->refused = again(in->lcore, in->walk, refused);
+	in->ctx->refused = again(in->lcore, in->ctx, refused);
 	return true;
 }
 

@@ -17,12 +17,12 @@
 
 // The walk's flow or stub, which may be gone afterwards (walk->ref). The packet is to be dropped.
 // `addresses_alone`: the rule would refuse it whatever it carries.
-void refuse_packet(struct lcore *lcore, struct walk *walk, const struct decision *decision,
+void refuse_packet(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, bool addresses_alone);
 
 // The segment has bytes that were refused: it is to be dropped (the walk says why).
-bool refuse_segment(
-	struct lcore *lcore, struct walk *walk, const struct flow *flow, struct flow_cold *cold);
+bool refuse_segment(struct lcore *lcore, struct packet_ctx *ctx, const struct flow *flow,
+	struct flow_cold *cold);
 
 // A datagram of a flow of which one was refused, before it is classified. True: it is the like of
 // that one, and to be dropped (or decided, if both ends are heard now).

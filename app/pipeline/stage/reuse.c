@@ -38,24 +38,23 @@ static bool is_syn(const struct pkt *pkt, uint8_t flags)
 
 // A receiver may leave the payload of a SYN (RFC 7413 section 4.2.2): what comes in its place later
 // is then the first that counts, and may be something else.
-static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned half)
+static void forget_syn_data(struct lcore *lcore, struct packet_ctx *ctx, unsigned half)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
 	uint32_t start = cold->half[half].start_seq;
 	struct tcp_track *track = cold->track ? track_at(lcore->tracker, cold->track) : NULL;
 
-	if (!cold->half[half].has_start ||
-		walk->pkt->tcp_ack - start > flow->released[half] - start)
+	if (!cold->half[half].has_start || ctx->pkt->tcp_ack - start > flow->released[half] - start)
 		return; // of no number that was sent: forged, or of a SYN before
 	flow->seen[half] &= (uint8_t)~SEEN_SYN_DATA;
-	if (walk->pkt->tcp_ack != start)
+	if (ctx->pkt->tcp_ack != start)
 		return;
 	if (track ? !track->half[half].next : !cold->half[half].late)
 		return; // nothing of it was taken
 	if (track && !track_restart(lcore->tracker, track, half, start - 1))
 		return;
-	hold_anew(lcore, walk->ref, half);
+	hold_anew(lcore, ctx->ref, half);
 	cold->half[half].late = false;
 	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
 	flow->released[half] = start;
@@ -64,7 +63,7 @@ static void forget_syn_data(struct lcore *lcore, struct walk *walk, unsigned hal
 	names_follow_end(lcore->name_heads, &cold->names);
 	memset(&cold->names, 0, sizeof(cold->names));
 	cold->meta = HANDSHAKE_META_AWAITED;
-	flow_know_by_network(flow, walk_app_by_network(lcore, &cold->ends));
+	flow_know_by_network(flow, packet_app_by_network(lcore, &cold->ends));
 	learned_expected_again(lcore, flow, cold);
 	flow->signature = UINT16_MAX;
 	flow->flags &=
@@ -107,97 +106,97 @@ static bool is_past_handshake(struct lcore *lcore, uint32_t ref)
 	return false;
 }
 
-static void note_syn(struct lcore *lcore, const struct walk *walk)
+static void note_syn(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	struct flow_half *of = &cold->half[walk->half];
-	uint32_t isn = walk->pkt->tcp_seq;
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
+	struct flow_half *of = &cold->half[ctx->half];
+	uint32_t isn = ctx->pkt->tcp_seq;
 
 	// Its SYN once more, or a new connection with the same number: the SYN-ACK says which
 	if (of->has_start && of->start_seq == isn + 1 &&
-		!flow_both_heard(flow_at(lcore->flows, walk->ref)))
+		!flow_both_heard(flow_at(lcore->flows, ctx->ref)))
 		return;
-	if (!begun_by(lcore, walk->ref, walk->half))
+	if (!begun_by(lcore, ctx->ref, ctx->half))
 		of->anew = ANEW_SYN;
 	else if (of->anew_isn != isn)
 		of->anew = ANEW_SYN | ANEW_DIFFER;
 	of->anew_isn = isn;
-	of->anew_scale = segment_scale(walk->m, walk->pkt);
-	cold->anew.tick[walk->half] = now_tick(lcore);
+	of->anew_scale = segment_scale(ctx->m, ctx->pkt);
+	cold->anew.tick[ctx->half] = now_tick(lcore);
 }
 
 // The SYN-ACK of the connection that lives, again. One that is past its handshake has none: there
 // the same numbers may be a new connection's (of cookies, which have the minute in them).
-static bool is_answer_again(struct lcore *lcore, const struct walk *walk)
+static bool is_answer_again(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	const struct flow_half *own = &cold->half[walk->half], *other = &cold->half[!walk->half];
-	const struct pkt *pkt = walk->pkt;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
+	const struct flow_half *own = &cold->half[ctx->half], *other = &cold->half[!ctx->half];
+	const struct pkt *pkt = ctx->pkt;
 
 	return other->has_start && other->start_seq == pkt->tcp_ack && own->has_start &&
-	       own->start_seq == pkt->tcp_seq + 1 && !is_past_handshake(lcore, walk->ref);
+	       own->start_seq == pkt->tcp_seq + 1 && !is_past_handshake(lcore, ctx->ref);
 }
 
 // Nobody but the ends knows the number of a SYN that was not forged. Where several came, one for
 // the last goes before any other.
-static void note_answer(struct lcore *lcore, const struct walk *walk)
+static void note_answer(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	struct flow_half *of = begun_by(lcore, walk->ref, !walk->half);
-	const struct pkt *pkt = walk->pkt;
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
+	struct flow_half *of = begun_by(lcore, ctx->ref, !ctx->half);
+	const struct pkt *pkt = ctx->pkt;
 	uint32_t taken = pkt->tcp_ack - 1;
 
-	if (!of || is_answer_again(lcore, walk))
+	if (!of || is_answer_again(lcore, ctx))
 		return;
 	if (taken == of->anew_isn)
 		of->anew |= ANEW_LAST;
 	else if (of->anew & ANEW_LAST || !(of->anew & ANEW_DIFFER))
 		return;
-	cold->anew.taken[!walk->half] = taken;
-	cold->anew.tick[!walk->half] = now_tick(lcore);
+	cold->anew.taken[!ctx->half] = taken;
+	cold->anew.tick[!ctx->half] = now_tick(lcore);
 	of->answer_isn = pkt->tcp_seq;
-	of->answer_scale = segment_scale(walk->m, pkt);
-	flow_at(lcore->flows, walk->ref)->seen[!walk->half] |= SEEN_SYN_AGAIN;
+	of->answer_scale = segment_scale(ctx->m, pkt);
+	flow_at(lcore->flows, ctx->ref)->seen[!ctx->half] |= SEEN_SYN_AGAIN;
 }
 
 // A SYN in a connection that lives is a challenge (RFC 5961 section 4) unless a SYN-ACK takes it:
 // then both ends have begun anew on the same tuple.
-void reuse_syn(struct lcore *lcore, struct walk *walk)
+void reuse_syn(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct flow *flow = flow_at(lcore->flows, walk->ref);
-	unsigned half = walk->half;
+	struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	unsigned half = ctx->half;
 
-	if (walk->pkt->tcp_flags & TH_ACK) {
+	if (ctx->pkt->tcp_flags & TH_ACK) {
 		if (flow->seen[!half] & SEEN_SYN_DATA) {
-			flow_cold_at(lcore->flows, walk->ref)->half[half].window_scale =
-				segment_scale(walk->m, walk->pkt);
-			forget_syn_data(lcore, walk, !half);
+			flow_cold_at(lcore->flows, ctx->ref)->half[half].window_scale =
+				segment_scale(ctx->m, ctx->pkt);
+			forget_syn_data(lcore, ctx, !half);
 		}
 		return;
 	}
-	note_syn(lcore, walk);
+	note_syn(lcore, ctx);
 }
 
 // The SYN-ACK of a handshake on this tuple was acknowledged: its ends have a new connection, and
 // the old one is over.
-static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct walk *walk)
+static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
-	const struct flow_half of = cold->half[walk->half];
-	uint32_t taken = cold->anew.taken[walk->half];
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
+	const struct flow_half of = cold->half[ctx->half];
+	uint32_t taken = cold->anew.taken[ctx->half];
 
-	flow_end_entry(lcore, walk->ref, FLOW_END_CLOSED);
-	walk->ref = FLOW_REF_NONE;
-	walk->flow_id = 0;
-	walk->began = true;
-	enum verdict verdict = stage_admit(lcore, walk);
+	flow_end_entry(lcore, ctx->ref, FLOW_END_CLOSED);
+	ctx->ref = FLOW_REF_NONE;
+	ctx->flow_id = 0;
+	ctx->began = true;
+	enum verdict verdict = stage_admit(lcore, ctx);
 
-	if (verdict != VERDICT_PASS || walk->ref == FLOW_REF_NONE)
+	if (verdict != VERDICT_PASS || ctx->ref == FLOW_REF_NONE)
 		return verdict;
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-	walk->half = walk_half(lcore, walk);
-	unsigned half = walk->half;
+	ctx->half = packet_half(lcore, ctx);
+	unsigned half = ctx->half;
 
 	stub->tcp_flags[half] = TH_SYN;
 	stub->tcp_flags[!half] = TH_SYN | TH_ACK;
@@ -210,14 +209,14 @@ static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct walk *
 }
 
 // The last part of a handshake on the flow's tuple. What is not of it is of the old connection.
-static bool completes_anew(struct lcore *lcore, const struct walk *walk)
+static bool completes_anew(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 
-	if (!(flow_at(lcore->flows, walk->ref)->seen[walk->half] & SEEN_SYN_AGAIN) || !is_tcp(pkt))
+	if (!(flow_at(lcore->flows, ctx->ref)->seen[ctx->half] & SEEN_SYN_AGAIN) || !is_tcp(pkt))
 		return false;
-	const struct flow_half *of = begun_by(lcore, walk->ref, walk->half);
-	uint32_t taken = flow_cold_at(lcore->flows, walk->ref)->anew.taken[walk->half];
+	const struct flow_half *of = begun_by(lcore, ctx->ref, ctx->half);
+	uint32_t taken = flow_cold_at(lcore->flows, ctx->ref)->anew.taken[ctx->half];
 
 	return of && (pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
 	       pkt->tcp_ack == of->answer_isn + 1 && pkt->tcp_seq - (taken + 1) < EDGE_TOLERANCE;
@@ -225,7 +224,7 @@ static bool completes_anew(struct lcore *lcore, const struct walk *walk)
 
 // Not inline, as begin_anew: their arrays would bring a guard of the stack to each packet.
 static __rte_noinline void turn(
-	struct lcore *lcore, struct flow_stub *stub, const struct walk *walk)
+	struct lcore *lcore, struct flow_stub *stub, const struct packet_ctx *ctx)
 {
 	SWAP(stub->pkts[0], stub->pkts[1]);
 	SWAP(stub->bytes[0], stub->bytes[1]);
@@ -239,41 +238,41 @@ static __rte_noinline void turn(
 	if (!app_networks_empty(&lcore->policy->app_networks)) {
 		struct flow_ends ends;
 
-		flow_ends_of(walk->key, stub->flags, &ends);
-		stub->app = walk_app_by_network(lcore, &ends);
+		flow_ends_of(ctx->key, stub->flags, &ends);
+		stub->app = packet_app_by_network(lcore, &ends);
 	}
 }
 
-bool reuse_turn(struct lcore *lcore, struct walk *walk)
+bool reuse_turn(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	struct flow_stub *stub = flow_stub_at(lcore->flows, walk->ref);
+	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
 	// an end that has answered a SYN, the other's or one that was forged, has not begun it
-	if (walk->half != HALF_C2S || !is_syn(walk->pkt, TH_ACK) ||
+	if (ctx->half != HALF_C2S || !is_syn(ctx->pkt, TH_ACK) ||
 		stub->heard & STUB_HEARD(HALF_S2C) || stub->answered & 1u << HALF_S2C ||
 		!(stub->heard & STUB_OWN_ISN(HALF_S2C)) ||
-		walk->pkt->tcp_ack != stub->isn[HALF_S2C] + 1)
+		ctx->pkt->tcp_ack != stub->isn[HALF_S2C] + 1)
 		return false;
-	turn(lcore, stub, walk);
-	walk->half = walk_half(lcore, walk);
-	walk->undecided = true;
+	turn(lcore, stub, ctx);
+	ctx->half = packet_half(lcore, ctx);
+	ctx->undecided = true;
 	return true;
 }
 
 // The tuple of a flow is used again.
-enum verdict reuse_account(struct lcore *lcore, struct walk *walk)
+enum verdict reuse_account(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
 
-	if (is_syn(walk->pkt, TH_ACK))
-		note_answer(lcore, walk);
-	else if (completes_anew(lcore, walk))
-		return begin_anew(lcore, walk);
+	if (is_syn(ctx->pkt, TH_ACK))
+		note_answer(lcore, ctx);
+	else if (completes_anew(lcore, ctx))
+		return begin_anew(lcore, ctx);
 	// the SYN is believed when it is taken, but a blocked peer shall not get so far
-	if (is_syn(walk->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
-		walk_cached(lcore, walk, true)) {
-		walk->told = true;
-		walk->reason = DROP_CONN_CACHE;
+	if (is_syn(ctx->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
+		packet_cached(lcore, ctx, true)) {
+		ctx->told = true;
+		ctx->reason = DROP_CONN_CACHE;
 		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;

@@ -12,7 +12,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 // Only such a packet can be part of a handshake in a flow that lives.
 static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)
@@ -23,11 +23,11 @@ static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)
 }
 // Such a packet, before it is accounted. The flow may be another afterwards (walk->ref), or a
 // stub. VERDICT_DROP: the connection cache refuses it.
-enum verdict reuse_account(struct lcore *lcore, struct walk *walk);
+enum verdict reuse_account(struct lcore *lcore, struct packet_ctx *ctx);
 // Who sends a SYN-ACK has not begun the connection, whatever came before: a SYN of its own or, of
 // the other end, a SYN-ACK. True: the stub's ends are turned, and it is undecided.
-bool reuse_turn(struct lcore *lcore, struct walk *walk);
+bool reuse_turn(struct lcore *lcore, struct packet_ctx *ctx);
 // A SYN, or SYN-ACK, in a flow that lives.
-void reuse_syn(struct lcore *lcore, struct walk *walk);
+void reuse_syn(struct lcore *lcore, struct packet_ctx *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/wire/parse_layers.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 #define ICMP_REDIRECT    5
 #define ICMPV6_REDIRECT  137
@@ -17,9 +17,9 @@
 #define ICMPV6_ERROR_MAX 1280 // the least MTU (RFC 4443 section 2.4 (c))
 #define WINDOW_UNSCALED  65535u
 
-static enum verdict drop(struct walk *walk, enum drop_reason reason)
+static enum verdict drop(struct packet_ctx *ctx, enum drop_reason reason)
 {
-	walk->reason = reason;
+	ctx->reason = reason;
 	return VERDICT_DROP;
 }
 
@@ -75,35 +75,35 @@ static void quote_stub(
 }
 
 // The key's direction is that of the quoted packet.
-static struct quoted quote(const struct lcore *lcore, const struct walk *walk)
+static struct quoted quote(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	bool stub = walk->ref & FLOW_REF_STUB;
+	bool stub = ctx->ref & FLOW_REF_STUB;
 	struct quoted q = {
-		.flags = stub ? flow_stub_at(lcore->flows, walk->ref)->flags
-			      : flow_at(lcore->flows, walk->ref)->flags,
+		.flags = stub ? flow_stub_at(lcore->flows, ctx->ref)->flags
+			      : flow_at(lcore->flows, ctx->ref)->flags,
 	};
-	bool from_a = walk->pkt->flags & PKT_A_TO_B;
+	bool from_a = ctx->pkt->flags & PKT_A_TO_B;
 
 	q.half = from_a == !!(q.flags & FLOW_INITIATOR_IS_A) ? HALF_C2S : HALF_S2C;
 	if (stub)
-		quote_stub(lcore, walk->ref, walk->key, &q);
+		quote_stub(lcore, ctx->ref, ctx->key, &q);
 	else
-		quote_flow(lcore, walk->ref, &q);
+		quote_flow(lcore, ctx->ref, &q);
 	return q;
 }
 
-static const uint8_t *read_ip(struct walk *walk, uint32_t offset, uint8_t buffer[40])
+static const uint8_t *read_ip(struct packet_ctx *ctx, uint32_t offset, uint8_t buffer[40])
 {
-	return rte_pktmbuf_read(walk->m, offset, walk->pkt->flags & PKT_V6 ? 40 : 20, buffer);
+	return rte_pktmbuf_read(ctx->m, offset, ctx->pkt->flags & PKT_V6 ? 40 : 20, buffer);
 }
 
 // An error goes to the source of the packet that it is about (RFC 792, RFC 4443 section 2.2).
-static bool goes_to_quoted_source(struct walk *walk)
+static bool goes_to_quoted_source(struct packet_ctx *ctx)
 {
-	bool v6 = walk->pkt->flags & PKT_V6;
+	bool v6 = ctx->pkt->flags & PKT_V6;
 	uint8_t outer[40], inner[40];
-	const uint8_t *ip = read_ip(walk, walk->pkt->l3_off, outer);
-	const uint8_t *quoted = read_ip(walk, walk->pkt->emb_off, inner);
+	const uint8_t *ip = read_ip(ctx, ctx->pkt->l3_off, outer);
+	const uint8_t *quoted = read_ip(ctx, ctx->pkt->emb_off, inner);
 
 	return ip && quoted &&
 	       memcmp(ip + (v6 ? 24 : 16), quoted + (v6 ? 8 : 12), v6 ? 16 : 4) == 0;
@@ -118,33 +118,33 @@ static bool is_oversize(const struct pkt *pkt)
 
 // Zones are part of the key (parse_key_zones): an error that comes from the zone of the packet that
 // it quotes finds the flow under the other one.
-static bool quotes_flow_of_own_zone(const struct lcore *lcore, const struct walk *walk)
+static bool quotes_flow_of_own_zone(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	union flow_key key = *walk->key;
+	union flow_key key = *ctx->key;
 
 	if (lcore->inside_is_initiator)
 		return false;
-	if (walk->v6)
+	if (ctx->v6)
 		key.v6.flags ^= KEY_A_INSIDE;
 	else
 		key.v4.flags ^= KEY_A_INSIDE;
-	return flow_find(lcore->flows, &key, walk->v6) != FLOW_REF_NONE;
+	return flow_find(lcore->flows, &key, ctx->v6) != FLOW_REF_NONE;
 }
 
 // The counter of what is wrong with it; NULL: nothing. RFC 5927 section 4.1: the segment that is
 // quoted must be in flight; hosts take one that is at the next number, too, as a bare
 // acknowledgement is.
-static uint64_t *fault_of(struct lcore *lcore, struct walk *walk, const struct quoted *q)
+static uint64_t *fault_of(struct lcore *lcore, struct packet_ctx *ctx, const struct quoted *q)
 {
 	struct stats *stats = &lcore->stats;
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 
-	if (!goes_to_quoted_source(walk))
+	if (!goes_to_quoted_source(ctx))
 		return &stats->icmp_errors_receiver;
 	if (is_oversize(pkt))
 		return &stats->icmp_errors_oversize;
 	if (!q)
-		return quotes_flow_of_own_zone(lcore, walk) ? &stats->icmp_errors_zone : NULL;
+		return quotes_flow_of_own_zone(lcore, ctx) ? &stats->icmp_errors_zone : NULL;
 	if (!q->pkts)
 		return &stats->icmp_errors_unsent;
 	if (q->l4_proto == IPPROTO_TCP &&
@@ -154,10 +154,10 @@ static uint64_t *fault_of(struct lcore *lcore, struct walk *walk, const struct q
 }
 
 // `mac`: room for one.
-static struct decide_input input_of(const struct lcore *lcore, const struct walk *walk,
+static struct decide_input input_of(const struct lcore *lcore, const struct packet_ctx *ctx,
 	const struct flow_ends *ends, uint8_t mac[MAC_BYTES])
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	bool frame = lcore->policy->asks_frame;
 	bool inside = pkt->flags & PKT_FROM_INSIDE || lcore->inside_is_initiator;
 
@@ -169,44 +169,44 @@ static struct decide_input input_of(const struct lcore *lcore, const struct walk
 		.c2s_from_inside = pkt->flags & PKT_FROM_INSIDE,
 		.vlan = {pkt->vlan[0], pkt->vlan[1]},
 		.windows = lcore->windows,
-		.mac = frame ? frame_mac(walk->m, inside, mac) : NULL,
-		.dscp = frame ? frame_dscp(walk->m, pkt->l3_off) : 0,
+		.mac = frame ? frame_mac(ctx->m, inside, mac) : NULL,
+		.dscp = frame ? frame_dscp(ctx->m, pkt->l3_off) : 0,
 	};
 }
 
-static enum verdict drop_by_rule(struct lcore *lcore, struct walk *walk, uint32_t rule)
+static enum verdict drop_by_rule(struct lcore *lcore, struct packet_ctx *ctx, uint32_t rule)
 {
 	if (rule != RULE_DEFAULT)
-		walk->rule_uid = lcore->policy->rules[rule].uid;
-	return drop(walk, DROP_RULE);
+		ctx->rule_uid = lcore->policy->rules[rule].uid;
+	return drop(ctx, DROP_RULE);
 }
 
-enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk)
+enum verdict packet_decide_addresses(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct flow_ends ends;
 
-	packet_ends(walk->m, &ends);
+	packet_ends(ctx->m, &ends);
 	uint8_t mac[MAC_BYTES];
-	struct decide_input input = input_of(lcore, walk, &ends, mac);
+	struct decide_input input = input_of(lcore, ctx, &ends, mac);
 
-	input.ports_known = walk->pkt->flags & PKT_L4_OK;
+	input.ports_known = ctx->pkt->flags & PKT_L4_OK;
 	struct decision decision = decide(lcore->policy, &input);
 
 	lcore->stats.decisions++;
 	if (!action_blocks(decision.action))
 		return VERDICT_SEND;
-	walk->told = true;
-	return drop_by_rule(lcore, walk, decision.rule);
+	ctx->told = true;
+	return drop_by_rule(lcore, ctx, decision.rule);
 }
 
-enum verdict walk_bad_checksum(struct lcore *lcore, struct walk *walk)
+enum verdict packet_bad_checksum(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	bool alone = walk->ref == FLOW_REF_NONE || walk->pkt->flags & PKT_ICMP_ERROR;
+	bool alone = ctx->ref == FLOW_REF_NONE || ctx->pkt->flags & PKT_ICMP_ERROR;
 
 	lcore->stats.bad_checksum_pkts++;
-	if (alone && walk_decide_addresses(lcore, walk) == VERDICT_DROP)
+	if (alone && packet_decide_addresses(lcore, ctx) == VERDICT_DROP)
 		return VERDICT_DROP;
-	return walk_invalid(lcore, walk, DROP_BAD_CHECKSUM, lcore->policy->malformed);
+	return packet_invalid(lcore, ctx, DROP_BAD_CHECKSUM, lcore->policy->malformed);
 }
 
 static const uint8_t *read_at(struct rte_mbuf *m, uint32_t offset, uint32_t length, uint8_t *buffer)
@@ -230,14 +230,14 @@ static uint8_t protocol_behind(struct rte_mbuf *m, uint32_t at, uint8_t proto)
 }
 
 // The ends of the outermost header, and its protocol. False: there is none but the inspected one.
-static bool outer_ends(const struct walk *walk, struct flow_ends *ends, uint8_t *proto)
+static bool outer_ends(const struct packet_ctx *ctx, struct flow_ends *ends, uint8_t *proto)
 {
-	const struct pkt *pkt = walk->pkt;
+	const struct pkt *pkt = ctx->pkt;
 	uint8_t buffer[40];
 
 	if (pkt->outer_l3_off == pkt->l3_off)
 		return false; // the view of a datagram: its fragments were asked for
-	const uint8_t *ip = read_at(walk->m, pkt->outer_l3_off, 20, buffer);
+	const uint8_t *ip = read_at(ctx->m, pkt->outer_l3_off, 20, buffer);
 
 	memset(ends, 0, sizeof(*ends));
 	if (ip && ip[0] >> 4 == 4) {
@@ -248,10 +248,10 @@ static bool outer_ends(const struct walk *walk, struct flow_ends *ends, uint8_t 
 		}
 		return true;
 	}
-	ip = read_at(walk->m, pkt->outer_l3_off, 40, buffer);
+	ip = read_at(ctx->m, pkt->outer_l3_off, 40, buffer);
 	if (!ip)
 		return false;
-	*proto = protocol_behind(walk->m, pkt->outer_l3_off, ip[6]);
+	*proto = protocol_behind(ctx->m, pkt->outer_l3_off, ip[6]);
 	memcpy(ends->address, ip + 8, 32);
 	return true;
 }
@@ -264,19 +264,19 @@ static void swap_ends(struct flow_ends *ends)
 	memcpy(ends->address[1], as_is.address[0], 16);
 }
 
-bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator)
+bool packet_outer_refused(struct lcore *lcore, struct packet_ctx *ctx, bool initiator)
 {
 	struct flow_ends ends;
 	uint8_t proto;
 
-	if (walk->allowed || !outer_ends(walk, &ends, &proto))
+	if (ctx->allowed || !outer_ends(ctx, &ends, &proto))
 		return false;
 	uint8_t mac[MAC_BYTES];
-	struct decide_input input = input_of(lcore, walk, &ends, mac);
+	struct decide_input input = input_of(lcore, ctx, &ends, mac);
 
 	input.l4_proto = proto;
 	if (lcore->policy->asks_frame)
-		input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
+		input.dscp = frame_dscp(ctx->m, ctx->pkt->outer_l3_off);
 	input.c2s_from_inside |= lcore->inside_is_initiator && initiator;
 	if (!initiator) {
 		swap_ends(&ends);
@@ -287,52 +287,53 @@ bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator)
 	lcore->stats.decisions++;
 	if (!action_blocks(decision.action))
 		return false;
-	drop_by_rule(lcore, walk, decision.rule);
+	drop_by_rule(lcore, ctx, decision.rule);
 	return true;
 }
 
 // A fragment or an ICMP error in a tunnel: who began the flow is not known, or is not asked.
 // Refused, if a rule names its sender, or if no flow between those ends could pass.
-static bool tunnel_sender_refused(struct lcore *lcore, struct walk *walk)
+static bool tunnel_sender_refused(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct flow_ends ends;
 	uint8_t proto;
 
-	if (!outer_ends(walk, &ends, &proto))
+	if (!outer_ends(ctx, &ends, &proto))
 		return false;
 	uint8_t mac[MAC_BYTES];
-	struct decide_input input = input_of(lcore, walk, &ends, mac);
+	struct decide_input input = input_of(lcore, ctx, &ends, mac);
 
 	input.l4_proto = proto;
 	if (lcore->policy->asks_frame)
-		input.dscp = frame_dscp(walk->m, walk->pkt->outer_l3_off);
+		input.dscp = frame_dscp(ctx->m, ctx->pkt->outer_l3_off);
 	uint32_t rule = decide_sender(lcore->policy, &input, input.c2s_from_inside);
 
-	if (rule == RULE_DEFAULT && walk_outer_refused(lcore, walk, true))
-		return walk_outer_refused(lcore, walk, false);
+	if (rule == RULE_DEFAULT && packet_outer_refused(lcore, ctx, true))
+		return packet_outer_refused(lcore, ctx, false);
 	if (rule != RULE_DEFAULT)
-		drop_by_rule(lcore, walk, rule);
+		drop_by_rule(lcore, ctx, rule);
 	return rule != RULE_DEFAULT;
 }
 
 // An error is an answer within the flow that it quotes, by whoever sends it: the rules of the flow
 // must allow that address in the place of the end that the quoted packet went to, or the rules must
 // allow the error by itself. And no rule may refuse what its sender sends.
-static enum verdict decide_error(struct lcore *lcore, struct walk *walk, const struct quoted *q)
+static enum verdict decide_error(
+	struct lcore *lcore, struct packet_ctx *ctx, const struct quoted *q)
 {
 	struct flow_ends own, ends = q->ends;
 	bool flow_from_inside = q->flags & FLOW_C2S_INSIDE;
 
-	packet_ends(walk->m, &own);
+	packet_ends(ctx->m, &own);
 	if (q->flags & FLOW_ALLOWED && !memcmp(own.address[0], ends.address[!q->half], 16))
 		return VERDICT_SEND;
 	uint8_t mac[MAC_BYTES];
-	struct decide_input input = input_of(lcore, walk, &own, mac);
+	struct decide_input input = input_of(lcore, ctx, &own, mac);
 	uint32_t rule = decide_sender(lcore->policy, &input, flow_from_inside);
 
 	lcore->stats.decisions++;
 	if (rule != RULE_DEFAULT)
-		return drop_by_rule(lcore, walk, rule);
+		return drop_by_rule(lcore, ctx, rule);
 	memcpy(ends.address[!q->half], own.address[0], 16);
 	input.ends = &ends;
 	input.app = q->app;
@@ -345,7 +346,7 @@ static enum verdict decide_error(struct lcore *lcore, struct walk *walk, const s
 	input.c2s_from_inside = flow_from_inside;
 	if (q->flags & FLOW_ALLOWED || !action_blocks(decide(lcore->policy, &input).action))
 		return VERDICT_SEND;
-	return walk_decide_addresses(lcore, walk);
+	return packet_decide_addresses(lcore, ctx);
 }
 
 // Half of the errors may be such that quote no flow: a flood of these, which is easy to make,
@@ -367,11 +368,11 @@ static bool is_beyond_limit(struct lcore *lcore, bool has_flow)
 }
 
 // No packet of its flow can have caused it. A policy that enforces nothing drops nothing.
-static enum verdict refuse_error(struct lcore *lcore, struct walk *walk)
+static enum verdict refuse_error(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	return lcore->policy->enforces
-		       ? drop(walk, DROP_ICMP_ERROR)
-		       : walk_invalid(lcore, walk, DROP_ICMP_ERROR, INVALID_OBSERVE);
+		       ? drop(ctx, DROP_ICMP_ERROR)
+		       : packet_invalid(lcore, ctx, DROP_ICMP_ERROR, INVALID_OBSERVE);
 }
 
 static bool is_condemned(const struct lcore *lcore, uint32_t ref)
@@ -380,34 +381,34 @@ static bool is_condemned(const struct lcore *lcore, uint32_t ref)
 	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
 }
 
-static enum verdict admit_error(struct lcore *lcore, struct walk *walk)
+static enum verdict admit_error(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	bool has_flow = walk->ref != FLOW_REF_NONE;
+	bool has_flow = ctx->ref != FLOW_REF_NONE;
 	struct quoted quoted;
 
 	lcore->stats.icmp_error_pkts++;
-	if (is_condemned(lcore, walk->ref)) {
-		walk->told = true;
-		return drop(walk, DROP_CONDEMNED);
+	if (is_condemned(lcore, ctx->ref)) {
+		ctx->told = true;
+		return drop(ctx, DROP_CONDEMNED);
 	}
-	if (!walk_checksum_good(lcore, walk))
-		return walk_bad_checksum(lcore, walk);
-	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
+	if (!packet_checksum_good(lcore, ctx))
+		return packet_bad_checksum(lcore, ctx);
+	if (unlikely(ctx->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, ctx))
 		return VERDICT_DROP;
 	if (has_flow)
-		quoted = quote(lcore, walk);
-	uint64_t *fault = fault_of(lcore, walk, has_flow ? &quoted : NULL);
+		quoted = quote(lcore, ctx);
+	uint64_t *fault = fault_of(lcore, ctx, has_flow ? &quoted : NULL);
 
 	if (fault) {
 		++*fault;
-		return refuse_error(lcore, walk);
+		return refuse_error(lcore, ctx);
 	}
 	enum verdict verdict =
-		has_flow ? decide_error(lcore, walk, &quoted) : walk_decide_addresses(lcore, walk);
+		has_flow ? decide_error(lcore, ctx, &quoted) : packet_decide_addresses(lcore, ctx);
 
 	if (verdict == VERDICT_SEND && is_beyond_limit(lcore, has_flow)) {
 		lcore->stats.icmp_errors_limited++;
-		return drop(walk, DROP_ICMP_LIMIT);
+		return drop(ctx, DROP_ICMP_LIMIT);
 	}
 	return verdict;
 }
@@ -423,35 +424,35 @@ static bool is_redirect(const struct pkt *pkt)
 
 // Held until its datagram is whole. A header with a bad checksum is of no datagram: no host takes
 // it.
-static enum verdict take_fragment(struct lcore *lcore, struct walk *walk)
+static enum verdict take_fragment(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	uint16_t known = PKT_SETTLED | PKT_MOVED;
 
-	if (walk->view && !fragments_can_nest(lcore, walk->pkt))
-		return walk_unsupported(lcore, walk, UNSUPPORTED_FRAGMENTS);
-	lcore->stats.fragment_pkts += !walk->view && !(walk->pkt->owner_slot & known);
-	if (unlikely(walk->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, walk))
+	if (ctx->view && !fragments_can_nest(lcore, ctx->pkt))
+		return packet_unsupported(lcore, ctx, UNSUPPORTED_FRAGMENTS);
+	lcore->stats.fragment_pkts += !ctx->view && !(ctx->pkt->owner_slot & known);
+	if (unlikely(ctx->pkt->flags & PKT_TUNNEL) && tunnel_sender_refused(lcore, ctx))
 		return VERDICT_DROP;
-	if (walk_checksum_good(lcore, walk))
-		return fragments_take(lcore, walk);
-	return walk_bad_checksum(lcore, walk);
+	if (packet_checksum_good(lcore, ctx))
+		return fragments_take(lcore, ctx);
+	return packet_bad_checksum(lcore, ctx);
 }
 
-enum verdict stage_stateless(struct lcore *lcore, struct walk *walk)
+enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	uint8_t proto = walk->pkt->l4_proto;
+	uint8_t proto = ctx->pkt->l4_proto;
 
 	if (likely((proto == IPPROTO_TCP || proto == IPPROTO_UDP) &&
-		    !(walk->pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))))
+		    !(ctx->pkt->flags & (PKT_FRAGMENT | PKT_ICMP_ERROR))))
 		return VERDICT_PASS;
-	if (walk->pkt->flags & PKT_FRAGMENT)
-		return take_fragment(lcore, walk);
-	if (unlikely(is_redirect(walk->pkt))) {
+	if (ctx->pkt->flags & PKT_FRAGMENT)
+		return take_fragment(lcore, ctx);
+	if (unlikely(is_redirect(ctx->pkt))) {
 		lcore->stats.icmp_redirects++;
 		if (policy_drops_redirects(lcore->policy))
-			return drop(walk, DROP_ICMP_REDIRECT);
+			return drop(ctx, DROP_ICMP_REDIRECT);
 	}
-	if (FAULT(ICMP_RULES) && walk->pkt->flags & PKT_ICMP_ERROR && walk->ref != FLOW_REF_NONE)
+	if (FAULT(ICMP_RULES) && ctx->pkt->flags & PKT_ICMP_ERROR && ctx->ref != FLOW_REF_NONE)
 		return VERDICT_SEND;
-	return walk->pkt->flags & PKT_ICMP_ERROR ? admit_error(lcore, walk) : VERDICT_PASS;
+	return ctx->pkt->flags & PKT_ICMP_ERROR ? admit_error(lcore, ctx) : VERDICT_PASS;
 }

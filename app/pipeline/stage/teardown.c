@@ -79,8 +79,8 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 }
 
 // `walk` NULL: no packet is at hand.
-static bool reset_towards_receiver(struct lcore *lcore, struct walk *walk, const struct flow *flow,
-	const struct flow_cold *cold, unsigned half)
+static bool reset_towards_receiver(struct lcore *lcore, struct packet_ctx *ctx,
+	const struct flow *flow, const struct flow_cold *cold, unsigned half)
 {
 	uint32_t edge;
 
@@ -88,8 +88,8 @@ static bool reset_towards_receiver(struct lcore *lcore, struct walk *walk, const
 		edge = flow->released[half];
 	else if (flow->seen[half] & SEEN_ACKED)
 		edge = flow->acked[half];
-	else if (walk && half == walk->half)
-		edge = walk->pkt->tcp_seq;
+	else if (ctx && half == ctx->half)
+		edge = ctx->pkt->tcp_seq;
 	else
 		return false;
 	bool sent = reset_half(lcore, flow, cold, half, edge);
@@ -158,33 +158,33 @@ void teardown_answer(struct lcore *lcore, struct rte_mbuf *m)
 }
 
 // A packet without ACK (a SYN that came again) does not say what its sender expects; the flow does.
-static void answer_sender(struct lcore *lcore, struct walk *walk, const struct flow *flow)
+static void answer_sender(struct lcore *lcore, struct packet_ctx *ctx, const struct flow *flow)
 {
-	struct pkt *pkt = walk->pkt;
+	struct pkt *pkt = ctx->pkt;
 
-	if (!(pkt->tcp_flags & TH_ACK) && flow->seen[!walk->half] & SEEN_RELEASED) {
+	if (!(pkt->tcp_flags & TH_ACK) && flow->seen[!ctx->half] & SEEN_RELEASED) {
 		pkt->tcp_flags |= TH_ACK;
-		pkt->tcp_ack = flow->released[!walk->half];
+		pkt->tcp_ack = flow->released[!ctx->half];
 	}
-	answer_tcp(lcore, walk->m);
+	answer_tcp(lcore, ctx->m);
 }
 
-void teardown_flow(struct lcore *lcore, struct walk *walk)
+void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	const struct flow *flow = flow_at(lcore->flows, walk->ref);
-	const struct flow_cold *cold = flow_cold_at(lcore->flows, walk->ref);
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
 
 	if (flow->l4_proto != IPPROTO_TCP) {
-		teardown_answer(lcore, walk->m);
+		teardown_answer(lcore, ctx->m);
 		return;
 	}
-	bool sent = reset_towards_receiver(lcore, walk, flow, cold, walk->half);
+	bool sent = reset_towards_receiver(lcore, ctx, flow, cold, ctx->half);
 
 	// The sender of this packet: as packets of the other half look, else as its own swapped.
-	if (reset_towards_receiver(lcore, walk, flow, cold, !walk->half))
+	if (reset_towards_receiver(lcore, ctx, flow, cold, !ctx->half))
 		sent = true;
-	else if (!(walk->pkt->flags & PKT_TUNNEL))
-		answer_sender(lcore, walk, flow);
+	else if (!(ctx->pkt->flags & PKT_TUNNEL))
+		answer_sender(lcore, ctx, flow);
 	if (!sent)
 		lcore->stats.resets_impossible++;
 }

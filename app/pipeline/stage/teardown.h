@@ -5,10 +5,10 @@
 #ifndef SLUICE_TEARDOWN_H
 #define SLUICE_TEARDOWN_H
 
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 // A flow that is about to be condemned; `walk->m` is the packet that will not leave.
-void teardown_flow(struct lcore *lcore, struct walk *walk);
+void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx);
 // The same without a packet: both ends of a TCP flow, as far as their numbers are known. Returns
 // how many resets were sent.
 unsigned teardown_flow_now(struct lcore *lcore, uint32_t ref);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct walk {
+struct packet_ctx {
 	const char *at;
 	unsigned line, depth;
 	const char *word; // of the string that was read last, without its quotes
@@ -18,7 +18,7 @@ static bool is_space(char c)
 }
 
 // Reads the string at `at`. true: a ':' follows, it is the name of a member.
-static bool take_string(struct walk *walk)
+static bool take_string(struct packet_ctx *walk)
 {
 	const char *at = walk->at + 1, *next;
 
@@ -32,13 +32,13 @@ static bool take_string(struct walk *walk)
 	return *next == ':';
 }
 
-static bool is_word(const struct walk *walk, const char *name)
+static bool is_word(const struct packet_ctx *walk, const char *name)
 {
 	return strlen(name) == walk->length && memcmp(name, walk->word, walk->length) == 0;
 }
 
 // From behind the name of a list to its index-th element.
-static unsigned element_line(struct walk *walk, int index)
+static unsigned element_line(struct packet_ctx *walk, int index)
 {
 	unsigned depth = walk->depth + 1;
 	int element = 0;
@@ -72,7 +72,7 @@ static unsigned element_line(struct walk *walk, int index)
 
 unsigned tapi_conf_line(const char *text, const char *section, const char *name, int index)
 {
-	struct walk walk = {.at = text, .line = 1};
+	struct packet_ctx walk = {.at = text, .line = 1};
 	bool in_section = false;
 
 	while (*walk.at) {

@@ -24,7 +24,7 @@ static void port_counters(void *ctx, struct port_counters *out)
 }
 
 // Flow 77, while it is traced: a packet of two stages, every 16th dropped, about 30 in a second.
-static void walk_traced(struct world *w)
+static void packet_traced(struct world *w)
 {
 	static unsigned turns, packets;
 	struct event event = {.type = EVENT_TRACE, .flow_id = 77, .l4_proto = IPPROTO_TCP};
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 		event_base_loop(w.context.base, EVLOOP_NONBLOCK);
 		fake_lcore_turn(&w.lcores, 0);
 		fake_lcore_turn(&w.lcores, 1);
-		walk_traced(&w);
+		packet_traced(&w);
 	}
 	control_socket_free(w.socket);
 	reload_free(w.context.reload);

@@ -10,23 +10,23 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/peers/names_talk.h"
-#include "pipeline/stage/walk.h"
+#include "pipeline/stage/packet_ctx.h"
 
 #define MOST 8 // names of three applications
 
 static unsigned asked;
 
 // The linker puts these in the place of calls, by --wrap.
-bool __real_walk_app_is_blocked(
-	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence);
-bool __wrap_walk_app_is_blocked(
-	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence);
+bool __real_walk_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
+	enum confidence confidence);
+bool __wrap_walk_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
+	enum confidence confidence);
 
 bool __wrap_walk_app_is_blocked(
-	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence)
+	struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app, enum confidence confidence)
 {
 	asked++;
-	return __real_walk_app_is_blocked(lcore, walk, app, confidence);
+	return __real_walk_app_is_blocked(lcore, ctx, app, confidence);
 }
 
 static void many_names_are_asked_for_once(void **state)

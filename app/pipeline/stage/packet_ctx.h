@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One packet on its walk through the stages (loop.c has their order), and the stages themselves.
 // Data lcores only; everything is the lcore's own.
-#ifndef SLUICE_WALK_H
-#define SLUICE_WALK_H
+#ifndef SLUICE_PACKET_CTX_H
+#define SLUICE_PACKET_CTX_H
 
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/lcore.h"
 
-struct walk {
+struct packet_ctx {
 	struct rte_mbuf *m;
 	struct pkt *pkt;
 	const union flow_key *key;
-	uint64_t flow_id;        // of `ref`; 0: not asked yet (walk_flow_id)
+	uint64_t flow_id;        // of `ref`; 0: not asked yet (packet_flow_id)
 	uint32_t ref;            // FLOW_REF_*
 	uint32_t rule_uid;       // of a drop, for its event
 	uint32_t traced;         // number of the traced packet; 0: none of its stages is told yet
@@ -38,21 +38,21 @@ struct walk {
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.
-enum verdict stage_link(struct lcore *lcore, struct walk *walk);
-enum verdict stage_stateless(struct lcore *lcore, struct walk *walk);
-enum verdict stage_condemned(struct lcore *lcore, struct walk *walk);
-enum verdict stage_admit(struct lcore *lcore, struct walk *walk);
-enum verdict stage_account(struct lcore *lcore, struct walk *walk);
-enum verdict stage_reload(struct lcore *lcore, struct walk *walk);
-enum verdict stage_normalize(struct lcore *lcore, struct walk *walk);
-enum verdict stage_final(struct lcore *lcore, struct walk *walk);
-enum verdict stage_checksum(struct lcore *lcore, struct walk *walk);
-enum verdict stage_inspect(struct lcore *lcore, struct walk *walk);
-enum verdict stage_decide(struct lcore *lcore, struct walk *walk);
+enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_reload(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_normalize(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_final(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx);
 
 // The whole walk of a packet whose flow is final: what link, stateless, condemned, checksum, admit,
 // account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
-bool walk_final(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
+bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
 // The short way of a packet without a flow whose peer is blocked: what link, stateless, condemned,
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
@@ -61,83 +61,84 @@ struct cache_question {
 	union conn_words tuple;
 	uint32_t hash;
 };
-void walk_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
+void packet_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const union flow_key *key,
 	struct cache_question *question);
-bool walk_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question);
+bool packet_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question);
 
 // A packet that was held: the stages from reload on, again.
-void walk_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half);
+void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half);
 
 // After the last stage, before tx: what leaves moves the released edge.
-void walk_released(struct lcore *lcore, struct walk *walk);
+void packet_released(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Whether the flow of the walk would be blocked as this application's.
-bool walk_app_is_blocked(
-	struct lcore *lcore, const struct walk *walk, uint16_t app, enum confidence confidence);
+bool packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
+	enum confidence confidence);
 
 // The connection cache refuses a packet that its sender, or else its receiver, began.
-bool walk_cached(struct lcore *lcore, struct walk *walk, bool initiator);
+bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 
 // What no host accepts, or we do not follow: told, and dropped if `action` says so.
-enum verdict walk_invalid(struct lcore *lcore, struct walk *walk, enum drop_reason reason,
+enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum drop_reason reason,
 	enum invalid_action action);
 
 // The same of what we do not follow, counted by its cause. What is known of it is its outermost IP
 // header: the rules on addresses come first.
-enum verdict walk_unsupported(struct lcore *lcore, struct walk *walk, unsigned cause);
+enum verdict packet_unsupported(struct lcore *lcore, struct packet_ctx *ctx, unsigned cause);
 // Rules that need neither application nor state, on the packet's own addresses: VERDICT_DROP or
 // VERDICT_SEND.
-enum verdict walk_decide_addresses(struct lcore *lcore, struct walk *walk);
+enum verdict packet_decide_addresses(struct lcore *lcore, struct packet_ctx *ctx);
 
 // A checksum is wrong: as malformed. The rules on addresses come first, if it is of no flow.
-enum verdict walk_bad_checksum(struct lcore *lcore, struct walk *walk);
+enum verdict packet_bad_checksum(struct lcore *lcore, struct packet_ctx *ctx);
 
 // The rules on addresses, of the outermost header of a packet in a tunnel: a host that may send
 // nothing may not send it in a tunnel, either. `initiator`: the packet's sender began the flow.
 // Sets the drop's rule. Asked for each new flow, and again for a flow after a reload.
-bool walk_outer_refused(struct lcore *lcore, struct walk *walk, bool initiator);
+bool packet_outer_refused(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 
 // The user-defined application that has the responder's address; APP_NONE: none has.
-uint16_t walk_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
+uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
 
 // Verified once; known from then on.
 bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m);
-static inline bool walk_checksum_good(struct lcore *lcore, struct walk *walk)
+static inline bool packet_checksum_good(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	return mbuf_checksum_good(lcore, walk->m);
+	return mbuf_checksum_good(lcore, ctx->m);
 }
 
 // The evidence of the walk's flow or stub.
-uint64_t walk_flow_id(const struct lcore *lcore, struct walk *walk);
-struct evidence *walk_evidence(struct lcore *lcore, struct walk *walk, enum evidence_kind kind);
-void walk_evidence_ends(
-	const struct lcore *lcore, const struct walk *walk, struct evidence *evidence);
+uint64_t packet_flow_id(const struct lcore *lcore, struct packet_ctx *ctx);
+struct evidence *packet_evidence(
+	struct lcore *lcore, struct packet_ctx *ctx, enum evidence_kind kind);
+void packet_evidence_ends(
+	const struct lcore *lcore, const struct packet_ctx *ctx, struct evidence *evidence);
 // That its flow began, with its ends.
-void walk_evidence_made(struct lcore *lcore, struct walk *walk);
+void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Of the inside end of the flow or stub with these flags; NULL: not known, or no rule asks.
-static inline const uint8_t *walk_mac(const struct lcore *lcore, const struct walk *walk,
+static inline const uint8_t *packet_mac(const struct lcore *lcore, const struct packet_ctx *ctx,
 	uint16_t flags, uint8_t buffer[MAC_BYTES])
 {
-	bool inside = walk->pkt->flags & PKT_FROM_INSIDE;
+	bool inside = ctx->pkt->flags & PKT_FROM_INSIDE;
 
 	if (!lcore->policy->asks_mac)
 		return NULL;
 	if (lcore->inside_is_initiator)
-		inside = flow_half_by(flags, walk->pkt) == HALF_C2S;
-	return frame_mac(walk->m, inside, buffer);
+		inside = flow_half_by(flags, ctx->pkt) == HALF_C2S;
+	return frame_mac(ctx->m, inside, buffer);
 }
 
-static inline bool walk_has_flow(const struct walk *walk)
+static inline bool packet_has_flow(const struct packet_ctx *ctx)
 {
-	return walk->ref != FLOW_REF_NONE && !(walk->ref & FLOW_REF_STUB);
+	return ctx->ref != FLOW_REF_NONE && !(ctx->ref & FLOW_REF_STUB);
 }
 
-static inline unsigned walk_half(const struct lcore *lcore, const struct walk *walk)
+static inline unsigned packet_half(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	return flow_half_by(walk_has_flow(walk) ? flow_at(lcore->flows, walk->ref)->flags
-						: flow_stub_at(lcore->flows, walk->ref)->flags,
-		walk->pkt);
+	return flow_half_by(packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->flags
+						 : flow_stub_at(lcore->flows, ctx->ref)->flags,
+		ctx->pkt);
 }
 
 #endif
