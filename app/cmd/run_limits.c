@@ -17,7 +17,7 @@ static struct flow_timeouts timeouts_of(const struct gateway *gateway)
 		[FLOW_CLASS_EMBRYONIC] = gateway->limits.embryonic_s,
 		[FLOW_CLASS_OPEN] = gateway->limits.tcp_s,
 		[FLOW_CLASS_STATELESS] = gateway->limits.stateless_s,
-		[FLOW_CLASS_CONDEMNED] = gateway->limits.condemned_s,
+		[FLOW_CLASS_BLOCKED] = gateway->limits.condemned_s,
 		[FLOW_CLASS_FLOW_CROWD] = gateway->limits.udp_one_way_s,
 		[FLOW_CLASS_TCP_UNHEARD] = gateway->limits.tcp_unheard_s,
 		[FLOW_CLASS_UDP_ONE_WAY] = gateway->limits.udp_one_way_s,

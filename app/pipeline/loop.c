@@ -31,7 +31,7 @@ struct stage {
 static const struct stage stages[] = {
 	{stage_link, "link"},           // by EtherType; malformed, unsupported
 	{stage_stateless, "stateless"}, // fragments are held; ICMP errors
-	{stage_condemned, "condemned"}, // flows that were torn down
+	{stage_blocked, "condemned"},   // flows that were torn down
 	{stage_checksum, "checksum"},   // nothing below sees what no host accepts
 	{stage_admit, "admit"},         // connection cache, then a new entry
 	{stage_account, "account"},     // direction, counters, edges; stub -> flow

@@ -55,7 +55,7 @@ static void reset_stub(struct lcore *lcore, uint32_t ref)
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;       // by its network
 	flow_event_end(lcore, ref, FLOW_END_FORCED); // before its class says it was told
 	app_usage_end_stub(lcore->apps, stub);
-	flow_touch(lcore->flows, ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+	flow_touch(lcore->flows, ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 	stub->flags &= (uint16_t)~FLOW_LATE;
 }
 
@@ -93,7 +93,7 @@ unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache)
 		return sent;
 	}
 	flow_event_end(lcore, ref, FLOW_END_FORCED);
-	flow_condemn(lcore, ref);
+	flow_block(lcore, ref);
 	return sent;
 }
 
@@ -121,15 +121,15 @@ bool operator_allow(struct lcore *lcore, uint32_t ref, uint64_t ttl_ns)
 	struct event about = {0};
 
 	flow_event_identify(lcore, ref, &about);
-	bool condemned = stub && flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
+	bool blocked = stub && flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_BLOCKED;
 
-	if (ttl_ns && !condemned && !keep(lcore, ref, about.flow_id, ttl_ns))
+	if (ttl_ns && !blocked && !keep(lcore, ref, about.flow_id, ttl_ns))
 		return false;
 	struct evidence *evidence = evidence_add(lcore, EVIDENCE_OPERATOR, about.flow_id);
 
 	evidence->detail = EVIDENCE_FLOW_ALLOW;
 	evidence_set_ref(evidence, lcore, ref);
-	if (condemned) {
+	if (blocked) {
 		lcore->stats.flows_ended++;
 		flow_remove(lcore, ref);
 	} else if (stub) {

@@ -6,10 +6,10 @@
 
 #include "pipeline/lcore.h"
 
-// Not of what is condemned already. Returns the resets that were sent; where there were none, what
+// Not of what is blocked already. Returns the resets that were sent; where there were none, what
 // comes next is answered. `cache`: enum cache_mode of the entry that is learned.
 unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache);
-// A condemned flow is forgotten. `ttl_ns` 0: as long as it lives. False: too many have an end.
+// A blocked flow is forgotten. `ttl_ns` 0: as long as it lives. False: too many have an end.
 bool operator_allow(struct lcore *lcore, uint32_t ref, uint64_t ttl_ns);
 // Ends what is over, in each turn.
 void operator_age(struct lcore *lcore);

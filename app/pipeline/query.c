@@ -141,17 +141,17 @@ static void set_trace(struct lcore *lcore, uint32_t ref, bool on)
 	*flags = (uint16_t)(on ? *flags | FLOW_TRACE : *flags & ~FLOW_TRACE);
 }
 
-static bool is_condemned(const struct lcore *lcore, uint32_t ref)
+static bool is_blocked(const struct lcore *lcore, uint32_t ref)
 {
 	return ref & FLOW_REF_STUB &&
-	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
+	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_BLOCKED;
 }
 
 static void act(struct lcore *lcore, uint32_t ref, struct query *query)
 {
 	if (query->type == QUERY_FLOW_ALLOW)
 		query->total = operator_allow(lcore, ref, query->ttl_ns);
-	else if (!is_condemned(lcore, ref))
+	else if (!is_blocked(lcore, ref))
 		query->aside = operator_reset(lcore, ref, query->cache);
 }
 

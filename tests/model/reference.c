@@ -11,11 +11,11 @@
 #include "reference_world.h"
 #include "pipeline/egress/tx.h"
 
-#define TTL_S           300
-#define LIFETIME_S      3600
-#define CONDEMNED_UDP_S 29
-#define CONDEMNED_S     119 // a stub's time is kept to 67 ms
-#define PATTERN         20  // octets of the handshake that the signature wants
+#define TTL_S         300
+#define LIFETIME_S    3600
+#define BLOCKED_UDP_S 29
+#define BLOCKED_S     119 // a stub's time is kept to 67 ms
+#define PATTERN       20  // octets of the handshake that the signature wants
 
 static void __attribute__((format(printf, 2, 3))) problem(struct world *w, const char *format, ...)
 {
@@ -66,9 +66,9 @@ static void publish(struct world *w, enum model_policy kind)
 		return;
 	}
 	for (unsigned i = 0; i <= OPS_MAX; i++) // some wait in a ring
-		w->fates[i].condemned = false;
+		w->fates[i].blocked = false;
 	for (unsigned i = 0; i < w->s->n_conns; i++) {
-		w->conns[i].condemned = false;
+		w->conns[i].blocked = false;
 		w->conns[i].healed = w->conns[i].learned;
 	}
 }
@@ -112,7 +112,7 @@ static void packet_left(struct world *w, const struct pipe_sent *sent, uint32_t 
 		problem(w, "packet %u was changed", number);
 	if (sent->port != fate->port)
 		problem(w, "packet %u left by port %u", number, sent->port);
-	if (fate->condemned && !w->s->small)
+	if (fate->blocked && !w->s->small)
 		problem(w, "packet %u left after its connection was blocked", number);
 	if (fate->fragment)
 		return; // kept back for the rest of its datagram, which never comes
@@ -255,10 +255,10 @@ static void blocked(struct world *w, unsigned index, bool quiet, bool both)
 	view->alerted = true;
 	if (!both || w->s->conns[index].proto != IPPROTO_TCP) // no server speaks as peers do
 		return;
-	view->condemned_ns = w->pipe->now_ns;
+	view->blocked_ns = w->pipe->now_ns;
 	if (w->policy == MODEL_RESET && !quiet && w->s->conns[index].proto == IPPROTO_TCP)
 		check_resets(w, index);
-	view->alerted = view->condemned = true;
+	view->alerted = view->blocked = true;
 	for (unsigned i = 0; i < w->s->n_conns; i++) {
 		if (!schedule_same_entry(&w->s->conns[i], &w->s->conns[index]))
 			continue;
@@ -338,10 +338,10 @@ static void before_packet(struct world *w, const struct op *op, struct packet_im
 	struct conn_view *view = &w->conns[op->conn];
 	bool syn = (op->tcp_flags & (TH_SYN | TH_ACK)) == TH_SYN && !op->bad_checksum;
 
-	uint64_t lasts = w->s->conns[op->conn].proto == IPPROTO_TCP ? CONDEMNED_S : CONDEMNED_UDP_S;
+	uint64_t lasts = w->s->conns[op->conn].proto == IPPROTO_TCP ? BLOCKED_S : BLOCKED_UDP_S;
 
-	if (syn || w->pipe->now_ns - view->condemned_ns > lasts * NS_PER_S)
-		view->condemned = false;
+	if (syn || w->pipe->now_ns - view->blocked_ns > lasts * NS_PER_S)
+		view->blocked = false;
 	fate->bad_checksum = op->bad_checksum;
 	// it acknowledges what was never sent, or not yet: halves may come over different rings
 	fate->untaken = w->s->conns[op->conn].proto == IPPROTO_TCP && op->tcp_flags & TH_ACK &&
@@ -352,7 +352,7 @@ static void before_packet(struct world *w, const struct op *op, struct packet_im
 	view->forged |= op->bad_checksum;
 	fate->fragment = op->fragment;
 	fate->unblocked = !blocks(w->policy);
-	fate->condemned = view->condemned && !op->bad_checksum;
+	fate->blocked = view->blocked && !op->bad_checksum;
 	if (!op->bad_checksum)
 		view->last_ns = w->pipe->now_ns;
 	follow(w, op);
@@ -399,7 +399,7 @@ static void run_world(struct world *w, const struct op *op)
 	switch (op->type) {
 	case OP_TIME:
 		for (unsigned i = 0; i <= OPS_MAX; i++) // some wait in a ring
-			w->fates[i].condemned = false;
+			w->fates[i].blocked = false;
 		w->unforeseen = true;
 		w->forgetful |= op->value >= 15;
 		pipe_advance(w->pipe, op->value);
@@ -486,7 +486,7 @@ static void check_fates(struct world *w, const struct stats *stats)
 		if (fate->untaken || fate->fragment) // no receiver takes it, or not whole
 			clean = fate->unblocked;
 
-		if ((clean || (fate->condemned && w->mutation == MUTATE_LEAK)) && !wire_lost)
+		if ((clean || (fate->blocked && w->mutation == MUTATE_LEAK)) && !wire_lost)
 			problem(w, "packet %u did not leave", number);
 	}
 	if (missing != dropped)

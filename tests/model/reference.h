@@ -14,7 +14,7 @@ enum mutation {
 	MUTATE_LOSS,        // the wire loses a packet
 	MUTATE_OCTET,       // the wire changes an octet
 	MUTATE_ORDER,       // the wire swaps two packets
-	MUTATE_LEAK,        // condemned connections are expected to go on
+	MUTATE_LEAK,        // blocked connections are expected to go on
 	MUTATIONS,
 };
 

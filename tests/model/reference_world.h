@@ -14,8 +14,8 @@ struct packet_impairment {
 	uint8_t conn, half;
 	unsigned length;
 	uint8_t frame[1024];
-	bool bad_checksum, fragment, condemned; // when it came in
-	bool unblocked;                         // no policy blocked while it was here
+	bool bad_checksum, fragment, blocked; // when it came in
+	bool unblocked;                       // no policy blocked while it was here
 	bool untaken;
 };
 
@@ -27,8 +27,8 @@ struct half_view { // what the far end has received
 
 struct conn_view {
 	struct half_view half[2];
-	uint64_t condemned_ns;
-	bool alerted, condemned, odd; // odd: something but packets happened to it
+	uint64_t blocked_ns;
+	bool alerted, blocked, odd; // odd: something but packets happened to it
 	bool syn_seen, payload_seen;
 	bool early_fin;  // before any payload: a stub does not keep where it stood
 	bool forged;     // a wrong checksum: on a final flow, nobody looks, and its edges may move

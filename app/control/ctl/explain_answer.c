@@ -40,7 +40,7 @@ static bool is_of_flow(const struct evidence *evidence)
 	switch ((enum evidence_kind)evidence->kind) {
 	case EVIDENCE_CACHE_LEARNED:
 	case EVIDENCE_CACHE_HIT:
-	case EVIDENCE_CACHE_HEALED:
+	case EVIDENCE_CACHE_REVOKED:
 	case EVIDENCE_CACHE_PASSED: return false;
 	default: return evidence->flow_id != 0;
 	}

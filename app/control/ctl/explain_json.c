@@ -33,7 +33,7 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_CACHE_LEARNED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_EXEMPT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_HIT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
-	[EVIDENCE_CACHE_HEALED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
+	[EVIDENCE_CACHE_REVOKED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_PASSED] = PUT_CACHE_MODE,
 };
 
@@ -211,7 +211,7 @@ static void put_special(json_t **object, const struct evidence *evidence)
 	case EVIDENCE_CACHE_HIT:
 		put_bool(object, "passed", evidence->flags & EVIDENCE_WAS_PASSED);
 		break;
-	case EVIDENCE_CONDEMNED: put_bool(object, "answered", detail); break;
+	case EVIDENCE_BLOCKED: put_bool(object, "answered", detail); break;
 	case EVIDENCE_INVALID:
 		put_text(object, "reason", drop_reason_word(detail));
 		put_bool(object, "dropped", evidence->flags & EVIDENCE_WAS_DROPPED);

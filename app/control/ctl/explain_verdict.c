@@ -255,7 +255,7 @@ static void say_rest(struct sentence *s, const struct evidence *decision)
 static enum explain_outcome verdict_blocked(struct sentence *s, const struct evidence *decision)
 {
 	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
-	const struct evidence *late = explain_last(s->facts, EVIDENCE_CONDEMNED, true);
+	const struct evidence *late = explain_last(s->facts, EVIDENCE_BLOCKED, true);
 
 	say(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
 	say_rule(s, decision->rule_uid, decision->generation);
@@ -391,9 +391,9 @@ static enum explain_outcome verdict_undecided(struct sentence *s)
 static enum explain_outcome verdict_of_entry(struct sentence *s)
 {
 	const struct flow_record *flow = &s->facts->flow;
-	bool stub = flow->lru_class <= FLOW_CLASS_CONDEMNED;
+	bool stub = flow->lru_class <= FLOW_CLASS_BLOCKED;
 
-	if (flow->lru_class == FLOW_CLASS_CONDEMNED) {
+	if (flow->lru_class == FLOW_CLASS_BLOCKED) {
 		say(s, "%s by ", flow->action == ACTION_RESET ? "Reset" : "Dropped");
 		if (flow->flags & FLOW_OPERATOR)
 			say(s, "the operator");

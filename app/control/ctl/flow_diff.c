@@ -81,7 +81,7 @@ void flow_diff_free(struct flow_diff *diff)
 static struct verdict_of ask(
 	const struct policy *policy, uint64_t windows, const struct flow_record *record)
 {
-	bool condemned = record->lru_class == FLOW_CLASS_CONDEMNED;
+	bool blocked = record->lru_class == FLOW_CLASS_BLOCKED;
 	bool has_app = record->l4_proto == IPPROTO_TCP || record->l4_proto == IPPROTO_UDP;
 	const struct decide_input input = {
 		.ends = &record->ends,
@@ -89,7 +89,7 @@ static struct verdict_of ask(
 		.confidence = record->confidence,
 		.l4_proto = record->l4_proto,
 		.n_vlan = record->n_vlan,
-		.app_final = condemned || !has_app || record->flags & FLOW_APP_FINAL,
+		.app_final = blocked || !has_app || record->flags & FLOW_APP_FINAL,
 		.ports_known = true,
 		.c2s_from_inside = record->flags & FLOW_C2S_INSIDE,
 		.vlan = {record->vlan[0], record->vlan[1]},

@@ -11,7 +11,7 @@ static const char *const state_words[] = {
 	[FLOW_STATE_NEW] = "new",
 	[FLOW_STATE_ESTABLISHED] = "established",
 	[FLOW_STATE_CLOSED] = "closed",
-	[FLOW_STATE_CONDEMNED] = "condemned",
+	[FLOW_STATE_BLOCKED] = "condemned",
 	NULL,
 };
 static const char *const action_words[] = {"pass", "drop", "reset", NULL};
@@ -19,8 +19,8 @@ static const char *const direction_words[] = {"outbound", "inbound", NULL};
 
 enum flow_state_word flow_record_state(const struct flow_record *record)
 {
-	if (record->lru_class == FLOW_CLASS_CONDEMNED)
-		return FLOW_STATE_CONDEMNED;
+	if (record->lru_class == FLOW_CLASS_BLOCKED)
+		return FLOW_STATE_BLOCKED;
 	if (record->lru_class == FLOW_CLASS_TCP_CLOSING)
 		return FLOW_STATE_CLOSED;
 	return record->pkts[HALF_C2S] && record->pkts[HALF_S2C] ? FLOW_STATE_ESTABLISHED
@@ -29,7 +29,7 @@ enum flow_state_word flow_record_state(const struct flow_record *record)
 
 const char *flow_state_text(enum flow_state_word state)
 {
-	return state <= FLOW_STATE_CONDEMNED ? state_words[state] : "?";
+	return state <= FLOW_STATE_BLOCKED ? state_words[state] : "?";
 }
 
 bool flow_filter_rule(struct request *request, const char *id, uint32_t *out)

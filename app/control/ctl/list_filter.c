@@ -72,7 +72,7 @@ void put_app(json_t **parent, const struct control_context *context, uint16_t ap
 	put_text(&object, "category", app_category_word(proto->category));
 	if (proto->group)
 		put_text(&object, "group", proto->group);
-	if (confidence != CONFIDENCE_NONE) // not kept of a condemned flow
+	if (confidence != CONFIDENCE_NONE) // not kept of a blocked flow
 		put_text(&object, "confidence", confidence_word(confidence));
 	if (decided_pkts)
 		put_number(&object, "decided_pkts", decided_pkts);

@@ -212,7 +212,7 @@ static void put_operator(const struct event *event, struct json_out *out)
 				: "?");
 	}
 	if (command == OPERATOR_FLOW_ALLOW)
-		json_out_bool(out, "condemned", event->operation.condemned);
+		json_out_bool(out, "condemned", event->operation.blocked);
 	if (event->operation.ttl_s)
 		json_out_u64(out, "ttl_s", event->operation.ttl_s);
 	json_out_close(out, '}');

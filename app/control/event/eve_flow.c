@@ -63,8 +63,8 @@ static void put_flags(struct json_out *out, const char *key, uint8_t flags)
 
 static const char *state_word(const struct event *event)
 {
-	return event->flow.state == FLOW_STATE_CONDEMNED ? "closed"
-							 : tcp_state_word(event->flow.tcp_state);
+	return event->flow.state == FLOW_STATE_BLOCKED ? "closed"
+						       : tcp_state_word(event->flow.tcp_state);
 }
 
 // What reassembly has to say of a half; nothing, mostly.
@@ -221,7 +221,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 		event->flow.alerted || (action_blocks(event->action) &&
 					       event->flow.by_hand != FLOW_OPERATOR_RESET));
 	json_out_string(out, "action", flow_action_text(event));
-	if (event->flow.state == FLOW_STATE_CONDEMNED)
+	if (event->flow.state == FLOW_STATE_BLOCKED)
 		json_out_bool(out, "condemned", true);
 	if (event->flow.by_hand)
 		json_out_string(out, "operator",

@@ -31,7 +31,7 @@ static void see_again(struct recent_verdicts *recent_verdicts, const struct even
 		} else if (event->reason == CONNCACHE_REMOVE) {
 			entry->state = RECENT_REMOVED;
 		} else if (event->reason == CONNCACHE_HEAL) {
-			entry->state = RECENT_HEALED;
+			entry->state = RECENT_REVOKED;
 		} else if (event->reason == CONNCACHE_EVICT) {
 			entry->state = RECENT_EVICTED;
 		}

@@ -13,7 +13,7 @@
 enum recent_state { // of an entry of the connection cache
 	RECENT_LIVE,
 	RECENT_EXPIRED,
-	RECENT_HEALED, // the policy no longer blocks
+	RECENT_REVOKED, // the policy no longer blocks
 	RECENT_EVICTED,
 	RECENT_REMOVED, // by the operator
 };

@@ -228,7 +228,7 @@ static void row_add(struct census_row *row, const struct flow_record *record,
 	if (!row)
 		return;
 	use_add(&app_of(row, record->app)->fresh, use);
-	if (record->lru_class != FLOW_CLASS_CONDEMNED)
+	if (record->lru_class != FLOW_CLASS_BLOCKED)
 		keep_flow(row, flow);
 }
 

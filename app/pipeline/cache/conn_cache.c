@@ -521,7 +521,7 @@ static enum conn_verdict hit_one(
 	}
 	if (!still_blocked(lcore, slot)) {
 		lcore->stats.cache_healed++;
-		note(lcore, EVIDENCE_CACHE_HEALED, &slot->entry);
+		note(lcore, EVIDENCE_CACHE_REVOKED, &slot->entry);
 		conn_slot_remove(lcore, i, CONNCACHE_HEAL);
 		return CONN_UNKNOWN;
 	}

@@ -95,7 +95,7 @@ enum flow_state_word { // EVE flow.state
 	FLOW_STATE_NEW,
 	FLOW_STATE_ESTABLISHED,
 	FLOW_STATE_CLOSED,
-	FLOW_STATE_CONDEMNED,
+	FLOW_STATE_BLOCKED,
 };
 
 enum event_heard {      // by whom the flow is borne out that a record is of (both_ends.h)
@@ -219,7 +219,7 @@ struct event {
 			uint8_t command;    // enum operator_command
 			uint8_t cache_mode; // enum cache_mode
 			bool on;
-			bool condemned; // it was blocked before
+			bool blocked; // it was blocked before
 		} operation;
 	};
 };

@@ -41,9 +41,9 @@
 	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                             \
 	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                             \
 	X(CACHE_HIT, "cache_hit")         /* enum cache_mode; ends; flow: of who taught it */     \
-	X(CACHE_HEALED, "cache_healed")   /* enum cache_mode; ends */                             \
+	X(CACHE_REVOKED, "cache_healed")  /* enum cache_mode; ends */                             \
 	X(CACHE_PASSED, "cache_passed")   /* ends: allowed by the operator */                     \
-	X(CONDEMNED, "condemned")         /* 1: answered */                                       \
+	X(BLOCKED, "condemned")           /* 1: answered */                                       \
 	X(REPRIEVED, "reprieved")         /* */                                                   \
 	X(INVALID, "invalid")             /* enum drop_reason; ends if they could be read */      \
 	X(DROPPED, "dropped")             /* enum drop_reason; ends if it has no flow */          \

@@ -189,7 +189,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	event->in_port = stub->in_port;
 	event->l4_proto = stub->l4_proto;
 	event->signature = UINT16_MAX;
-	// isn[] becomes rule_uid when the stub is condemned; the action is set with it
+	// isn[] becomes rule_uid when the stub is blocked; the action is set with it
 	if (action_blocks(stub->action)) {
 		event->app = stub->app;
 		event->confidence = stub->app ? stub->confidence : CONFIDENCE_NONE;
@@ -307,7 +307,7 @@ static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct eve
 		event->flow.tcp_flags[half] = flow->tcp_flags[half];
 	}
 	if (action_blocks(flow->action))
-		event->flow.state = FLOW_STATE_CONDEMNED;
+		event->flow.state = FLOW_STATE_BLOCKED;
 	else if (flow->lru_class == FLOW_CLASS_TCP_CLOSING)
 		event->flow.state = FLOW_STATE_CLOSED;
 	else if (flow->pkts[HALF_C2S] && flow->pkts[HALF_S2C])
@@ -329,8 +329,8 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 	if (ref & FLOW_REF_STUB) {
 		const struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
 
-		// its flow record was written when it was condemned
-		if (stub->lru_class == FLOW_CLASS_CONDEMNED)
+		// its flow record was written when it was blocked
+		if (stub->lru_class == FLOW_CLASS_BLOCKED)
 			return;
 		event.action = stub->action;
 		event.flow.start_ns = stub->start_ns;
@@ -350,7 +350,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		}
 		event.flow.tcp_state = (uint8_t)tcp_state_of_flags(stub->tcp_flags);
 		if (action_blocks(stub->action))
-			event.flow.state = FLOW_STATE_CONDEMNED;
+			event.flow.state = FLOW_STATE_BLOCKED;
 		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
 			event.flow.state = FLOW_STATE_ESTABLISHED;
 	} else {

@@ -49,8 +49,8 @@ void app_usage_end(struct app_usage *usage, const struct flow *flow)
 
 void app_usage_end_stub(struct app_usage *usage, const struct flow_stub *stub)
 {
-	if (stub->lru_class == FLOW_CLASS_CONDEMNED)
-		return; // counted when it was condemned
+	if (stub->lru_class == FLOW_CLASS_BLOCKED)
+		return; // counted when it was blocked
 	for (unsigned half = 0; half < 2; half++) {
 		usage[APP_NONE].pkts[half] += stub->pkts[half];
 		usage[APP_NONE].bytes[half] += stub->bytes[half];

@@ -2,7 +2,7 @@
 // The flow table of one data lcore: private, one writer, no locks. Separate hash tables for IPv4
 // (16-byte keys) and IPv6 (48); values are indices into two pools:
 //
-//   stub  64 bytes  embryonic (no payload yet; ICMP and other protocols stay so), or condemned
+//   stub  64 bytes  embryonic (no payload yet; ICMP and other protocols stay so), or blocked
 //   flow  128 bytes two hot lines, made when the first payload is seen, or a FIN ahead of it; cold
 //         parts apart
 //
@@ -35,7 +35,7 @@ struct lcore;
 	X(EMBRYONIC, "embryonic", 1)     /* TCP before its handshake is complete */  \
 	X(OPEN, "embryonic", 2)          /* TCP behind it, before payload */         \
 	X(STATELESS, "stateless", 1)     /* ICMP and others, empty datagrams */      \
-	X(CONDEMNED, "condemned", 3)     /* drops everything */                      \
+	X(BLOCKED, "condemned", 3)       /* drops everything */                      \
 	X(FLOW_CROWD, "unheard", 0)      /* as STUB_CROWD, with payload */           \
 	X(TCP_UNHEARD, "unheard", 1)     /* an end was not heard */                  \
 	X(UDP_ONE_WAY, "udp_one_way", 1) /* datagrams in one direction only */       \
@@ -80,15 +80,15 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_GAVEUP = 1 << 7,
 	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
 	FLOW_DECODED = 1 << 9,      // flow: the application has a decoder that is being fed
-	FLOW_FOUND = 1 << 9,        // condemned stub: by a verdict; no reload reprieves it
+	FLOW_FOUND = 1 << 9,        // blocked stub: by a verdict; no reload reprieves it
 	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
 	FLOW_SYNS_DIFFER = 1 << 10, // stub: SYNs of one half had different numbers
 	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
-	FLOW_UNCONFIRMED = 1 << 11, // stub on a condemned tuple: no SYN-ACK has taken its SYN yet
+	FLOW_UNCONFIRMED = 1 << 11, // stub on a blocked tuple: no SYN-ACK has taken its SYN yet
 	FLOW_ALLOWED = 1 << 13,     // by the operator: passes whatever the policy says
-	FLOW_OPERATOR = 1 << 14,    // condemned by the operator: no reload reprieves it; of a flow:
+	FLOW_OPERATOR = 1 << 14,    // blocked by the operator: no reload reprieves it; of a flow:
 				    // its allowance is over, it is to be decided again
-	FLOW_LATE = 1 << 15,        // condemned stub: that packets still came was noted
+	FLOW_LATE = 1 << 15,        // blocked stub: that packets still came was noted
 	FLOW_FROM_RESPONDER = 1 << 15, // else: its first packet was the responder's
 };
 
@@ -305,24 +305,24 @@ struct flow_stub {
 	uint32_t lru_prev;
 	uint32_t lru_next;
 	uint32_t policy_epoch;
-	uint32_t bytes[2]; // saturating; condemned: until then
+	uint32_t bytes[2]; // saturating; blocked: until then
 	union {
 		uint32_t isn[2]; // embryonic: initial sequence numbers, by half
-		struct {         // condemned
+		struct {         // blocked
 			uint32_t rule_uid;
 			uint32_t answer_tick; // of the last answer, in stub ticks
 		};
 	};
 	uint16_t pkts[2]; // the same
 	uint16_t flags;   // FLOW_*
-	uint16_t app;     // by its network, CONFIDENCE_IP; condemned: what it was known as
+	uint16_t app;     // by its network, CONFIDENCE_IP; blocked: what it was known as
 	uint8_t lru_class;
 	uint8_t l4_proto;
 	uint8_t in_port; // of the initiator
 	uint8_t tcp_flags[2];
 	union {
 		uint8_t scales;     // as the SYNs say, 4 bits a half (stub_scale)
-		uint8_t confidence; // condemned: of app
+		uint8_t confidence; // blocked: of app
 	};
 	uint8_t dscp : 6;     // of its first packet
 	uint8_t answered : 2; // by half: its SYN acknowledges one (1 << half)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of an entry: made, turned from stub to flow and from flow to condemned stub, aged,
+// The life of an entry: made, turned from stub to flow and from flow to blocked stub, aged,
 // ended.
 #include <limits.h>
 #include <string.h>
@@ -19,7 +19,7 @@ const struct flow_timeouts flow_timeouts_default = {
 			[FLOW_CLASS_EMBRYONIC] = 30 * NS_PER_S,
 			[FLOW_CLASS_OPEN] = 7440 * NS_PER_S,
 			[FLOW_CLASS_STATELESS] = 30 * NS_PER_S,
-			[FLOW_CLASS_CONDEMNED] = 120 * NS_PER_S,
+			[FLOW_CLASS_BLOCKED] = 120 * NS_PER_S,
 			[FLOW_CLASS_FLOW_CROWD] = 30 * NS_PER_S,
 			[FLOW_CLASS_TCP_UNHEARD] = 30 * NS_PER_S,
 			[FLOW_CLASS_UDP_ONE_WAY] = 30 * NS_PER_S,
@@ -35,7 +35,7 @@ const struct flow_timeouts flow_timeouts_default = {
 			[FLOW_CLASS_EMBRYONIC] = 3 * NS_PER_S,
 			[FLOW_CLASS_OPEN] = 7440 * NS_PER_S,
 			[FLOW_CLASS_STATELESS] = 3 * NS_PER_S,
-			[FLOW_CLASS_CONDEMNED] = 10 * NS_PER_S,
+			[FLOW_CLASS_BLOCKED] = 10 * NS_PER_S,
 			[FLOW_CLASS_FLOW_CROWD] = 3 * NS_PER_S,
 			[FLOW_CLASS_TCP_UNHEARD] = 3 * NS_PER_S,
 			[FLOW_CLASS_UDP_ONE_WAY] = 3 * NS_PER_S,
@@ -163,12 +163,12 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint3
 	return index;
 }
 
-uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
+uint32_t flow_block(struct lcore *lcore, uint32_t ref)
 {
 	struct flow_table *table = lcore->flows;
 	const struct flow *flow = &table->flows[ref];
 	bool v6 = flow->flags & FLOW_V6;
-	uint32_t index = stub_take(lcore, FLOW_CLASS_CONDEMNED,
+	uint32_t index = stub_take(lcore, FLOW_CLASS_BLOCKED,
 		flow->flags & (uint16_t) ~(FLOW_ELEPHANT | FLOW_DECODED | FLOW_FROM_RESPONDER));
 
 	if (index == POOL_NONE) {
@@ -196,7 +196,7 @@ uint32_t flow_condemn(struct lcore *lcore, uint32_t ref)
 	const union flow_key *key = flow_key_of(table, flow->key_pos, v6);
 
 	key_bind(lcore, key, v6, index | FLOW_REF_STUB);
-	pool_join(table, FLOW_CLASS_CONDEMNED, index);
+	pool_join(table, FLOW_CLASS_BLOCKED, index);
 	flow_give(lcore, ref);
 	return index | FLOW_REF_STUB;
 }
@@ -245,7 +245,7 @@ static bool timed_out(
 
 // In this order entries end that end together.
 static const uint8_t end_order[] = {FLOW_CLASS_STUB_CROWD, FLOW_CLASS_EMBRYONIC, FLOW_CLASS_OPEN,
-	FLOW_CLASS_STATELESS, FLOW_CLASS_CONDEMNED, FLOW_CLASS_FLOW_CROWD, FLOW_CLASS_TCP_UNHEARD,
+	FLOW_CLASS_STATELESS, FLOW_CLASS_BLOCKED, FLOW_CLASS_FLOW_CROWD, FLOW_CLASS_TCP_UNHEARD,
 	FLOW_CLASS_TCP_UNDECIDED, FLOW_CLASS_TCP, FLOW_CLASS_TCP_CLOSING, FLOW_CLASS_UDP_ONE_WAY,
 	FLOW_CLASS_UDP_UNDECIDED, FLOW_CLASS_UDP};
 static_assert(sizeof(end_order) == FLOW_CLASS_MAX, "every class ends");

@@ -129,7 +129,7 @@ void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class)
 	}
 	pool_leave(table, *current, index);
 	*current = (uint8_t) class;
-	if (class == FLOW_CLASS_CONDEMNED)
+	if (class == FLOW_CLASS_BLOCKED)
 		table->stubs[index].flags &= (uint16_t)~FLOW_LATE;
 	pool_join(table, class, index);
 }

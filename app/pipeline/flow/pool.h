@@ -11,7 +11,7 @@
 // Stubs and flows live in different pools; a time-out class belongs to one of them.
 static inline bool class_is_stub(enum flow_class class)
 {
-	return class <= FLOW_CLASS_CONDEMNED;
+	return class <= FLOW_CLASS_BLOCKED;
 }
 
 int pool_init(struct pool *pool, uint32_t size, int socket);

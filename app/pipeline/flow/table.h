@@ -126,9 +126,9 @@ uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, bool v6,
 // For a key without an entry, or (ref) one that has a stub: that one is freed, the key stays.
 uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
 	enum flow_class class);
-// A flow becomes a condemned stub; its classifier state and slot are freed, the key stays.
+// A flow becomes a blocked stub; its classifier state and slot are freed, the key stays.
 // The new reference, or FLOW_REF_NONE (then the entry is gone).
-uint32_t flow_condemn(struct lcore *lcore, uint32_t ref);
+uint32_t flow_block(struct lcore *lcore, uint32_t ref);
 // Removes an entry and its key, silently.
 void flow_remove(struct lcore *lcore, uint32_t ref);
 

@@ -425,7 +425,7 @@ static void account_flow(struct lcore *lcore, struct packet_ctx *ctx)
 		again_begin(lcore, ctx);
 }
 
-// On the tuple of a condemned flow: what is not of a new connection is of the old one.
+// On the tuple of a blocked flow: what is not of a new connection is of the old one.
 static bool is_unconfirmed(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
 	if (!lcore->policy->enforces || packet_has_flow(ctx) || !has_payload(ctx->pkt) ||

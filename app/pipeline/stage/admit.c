@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages for packets that have no flow: by link protocol, of the condemned, and the door where
+// Stages for packets that have no flow: by link protocol, of the blocked, and the door where
 // entries are made.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,8 +9,8 @@
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"
 
-#define CONDEMNED_DATAGRAMS_S 30 // of flows other than TCP, at most
-#define ANSWER_TICKS          1  // at most one answer per 67 ms and condemned flow
+#define BLOCKED_DATAGRAMS_S 30 // of flows other than TCP, at most
+#define ANSWER_TICKS        1  // at most one answer per 67 ms and blocked flow
 
 static enum verdict drop(struct packet_ctx *ctx, enum drop_reason reason)
 {
@@ -121,23 +121,23 @@ static bool stub_still_blocked(
 static bool is_over(const struct lcore *lcore, const struct flow_stub *stub)
 {
 	uint64_t ticks = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - stub->last_tick;
-	uint64_t limit = lcore->dp->limits.timeouts.normal_ns[FLOW_CLASS_CONDEMNED];
+	uint64_t limit = lcore->dp->limits.timeouts.normal_ns[FLOW_CLASS_BLOCKED];
 
 	if (stub->l4_proto != IPPROTO_TCP)
-		limit = RTE_MIN(limit, CONDEMNED_DATAGRAMS_S * NS_PER_S);
+		limit = RTE_MIN(limit, BLOCKED_DATAGRAMS_S * NS_PER_S);
 	return ticks << STUB_TICK_SHIFT >= limit;
 }
 
-// The flow stays condemned for its time-out: everything is dropped, late TCP segments are answered
+// The flow stays blocked for its time-out: everything is dropped, late TCP segments are answered
 // so that an end that lost its RST learns of it. A new SYN is a new connection: to the cache. What
 // no host accepts neither prolongs it nor is answered.
-enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx)
+enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (ctx->ref == FLOW_REF_NONE || !(ctx->ref & FLOW_REF_STUB))
 		return VERDICT_PASS;
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-	if (stub->lru_class != FLOW_CLASS_CONDEMNED)
+	if (stub->lru_class != FLOW_CLASS_BLOCKED)
 		return VERDICT_PASS;
 	if (stub->flags & FLOW_TRACE)
 		ctx->pkt->flags |= PKT_TRACE;
@@ -159,13 +159,13 @@ enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx)
 		flow_remove(lcore, ctx->ref);
 		ctx->ref = FLOW_REF_NONE;
 		ctx->flow_id = 0;
-		ctx->was_condemned = !reprieved && !over;
+		ctx->was_blocked = !reprieved && !over;
 		return VERDICT_PASS;
 	}
 	ctx->rule_uid = stub->rule_uid;
 	ctx->told = true;
 	if (!good)
-		return drop(ctx, DROP_CONDEMNED);
+		return drop(ctx, DROP_BLOCKED);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 
 	bool answers = stub->action == ACTION_RESET && tick - stub->answer_tick >= ANSWER_TICKS;
@@ -176,9 +176,9 @@ enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx)
 	}
 	if (!(stub->flags & FLOW_LATE) && (answers || stub->action != ACTION_RESET)) {
 		stub->flags |= FLOW_LATE;
-		packet_evidence(lcore, ctx, EVIDENCE_CONDEMNED)->detail = answers;
+		packet_evidence(lcore, ctx, EVIDENCE_BLOCKED)->detail = answers;
 	}
-	return drop(ctx, DROP_CONDEMNED);
+	return drop(ctx, DROP_BLOCKED);
 }
 
 // Who began it: the SYN says, else (the SYN-ACK says, else) the zone, else the first packet.
@@ -321,7 +321,7 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 	stub->l4_proto = pkt->l4_proto;
 	stub->dscp = frame_dscp(ctx->m, pkt->l3_off) & 0x3fu;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
-	if (ctx->was_condemned)
+	if (ctx->was_blocked)
 		stub->flags |= FLOW_UNCONFIRMED;
 	if (ctx->allowed)
 		stub->flags |= FLOW_ALLOWED;

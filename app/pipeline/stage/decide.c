@@ -36,7 +36,7 @@ static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	conn_cache_learn(lcore, &entry, true);
 }
 
-// The flow ends here: told, remembered, torn down, and kept as a condemned stub.
+// The flow ends here: told, remembered, torn down, and kept as a blocked stub.
 static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, enum drop_reason reason)
 {
@@ -85,7 +85,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	}
 	if (packet_has_flow(ctx)) {
 		flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
-		ctx->ref = flow_condemn(lcore, ctx->ref);
+		ctx->ref = flow_block(lcore, ctx->ref);
 		return;
 	}
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
@@ -96,7 +96,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was told
 	app_usage_end_stub(lcore->apps, stub);
-	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_CONDEMNED, lcore->now_ns);
+	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 }
 
 // NULL: nobody counts.

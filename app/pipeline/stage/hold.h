@@ -46,7 +46,7 @@ void hold_anew(struct lcore *lcore, uint32_t ref, enum half half);
 void hold_poll(struct lcore *lcore);
 
 // A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is told,
-// torn down and condemned (drop reason `infected`). Error and time-out: as on_error and on_timeout
+// torn down and blocked (drop reason `infected`). Error and time-out: as on_error and on_timeout
 // say, either the one or the other (drop reason `unscanned`). Where the policy in force would not
 // have it scanned any more, every verdict lets it go on.
 void hold_verdict(

@@ -39,7 +39,7 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
 	inspect_end(lcore, ref, reason);
 	flow_event_end(lcore, ref, FLOW_END_FORCED);
-	uint32_t stub = flow_condemn(lcore, ref);
+	uint32_t stub = flow_block(lcore, ref);
 
 	// A policy says nothing about what was found: no reload reprieves it.
 	if (stub != FLOW_REF_NONE)

@@ -20,18 +20,18 @@ struct packet_ctx {
 	unsigned half;           // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;
-	bool began;         // its sender began the connection, whatever the packet says
-	bool refused;       // a datagram like one that was (refuse.h)
-	bool starved;       // no classifier state was free for it
-	bool undecided;     // the decision is to be made (again)
-	bool was_condemned; // its SYN opens the tuple of a condemned flow
-	bool told;          // the drop has its event already, or needs none
-	bool made;          // its flow began with this packet
-	bool again;         // it is decided again, after a reload
-	bool resumed;       // was held before
-	bool allowed;       // the operator lets connections of these ends pass
-	bool decoded;       // its decoder has seen enough
-	bool whole;         // its last fragment came: the datagram waits for its walk
+	bool began;       // its sender began the connection, whatever the packet says
+	bool refused;     // a datagram like one that was (refuse.h)
+	bool starved;     // no classifier state was free for it
+	bool undecided;   // the decision is to be made (again)
+	bool was_blocked; // its SYN opens the tuple of a blocked flow
+	bool told;        // the drop has its event already, or needs none
+	bool made;        // its flow began with this packet
+	bool again;       // it is decided again, after a reload
+	bool resumed;     // was held before
+	bool allowed;     // the operator lets connections of these ends pass
+	bool decoded;     // its decoder has seen enough
+	bool whole;       // its last fragment came: the datagram waits for its walk
 	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
 	// ends. To keep or change it is to say VERDICT_DROP.
 	bool view;
@@ -40,7 +40,7 @@ struct packet_ctx {
 // Every stage: may change the walk and its flow, never frees the packet.
 enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_condemned(struct lcore *lcore, struct packet_ctx *ctx);
+enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_reload(struct lcore *lcore, struct packet_ctx *ctx);
@@ -50,11 +50,11 @@ enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx);
 
-// The whole walk of a packet whose flow is final: what link, stateless, condemned, checksum, admit,
+// The whole walk of a packet whose flow is final: what link, stateless, blocked, checksum, admit,
 // account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
 bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
-// The short way of a packet without a flow whose peer is blocked: what link, stateless, condemned,
+// The short way of a packet without a flow whose peer is blocked: what link, stateless, blocked,
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
 // their way; answered true, the packet is to be dropped (conn_cache), else nothing was done.
 struct cache_question {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that a rule refuses while not both ends of their flow are heard (both_ends.h): anybody
-// may have sent them. Only they are dropped. The flow is not condemned, nothing is learned of it,
+// may have sent them. Only they are dropped. The flow is not blocked, nothing is learned of it,
 // nobody is sent a RST; what else comes on its tuple passes. The owning lcore only.
 //
 //   a stub      is forgotten: its next packet is decided anew. Where addresses alone have decided,

@@ -375,10 +375,10 @@ static enum verdict refuse_error(struct lcore *lcore, struct packet_ctx *ctx)
 		       : packet_invalid(lcore, ctx, DROP_ICMP_ERROR, INVALID_OBSERVE);
 }
 
-static bool is_condemned(const struct lcore *lcore, uint32_t ref)
+static bool is_blocked(const struct lcore *lcore, uint32_t ref)
 {
 	return ref != FLOW_REF_NONE && ref & FLOW_REF_STUB &&
-	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_CONDEMNED;
+	       flow_stub_at(lcore->flows, ref)->lru_class == FLOW_CLASS_BLOCKED;
 }
 
 static enum verdict admit_error(struct lcore *lcore, struct packet_ctx *ctx)
@@ -387,9 +387,9 @@ static enum verdict admit_error(struct lcore *lcore, struct packet_ctx *ctx)
 	struct quoted quoted;
 
 	lcore->stats.icmp_error_pkts++;
-	if (is_condemned(lcore, ctx->ref)) {
+	if (is_blocked(lcore, ctx->ref)) {
 		ctx->told = true;
-		return drop(ctx, DROP_CONDEMNED);
+		return drop(ctx, DROP_BLOCKED);
 	}
 	if (!packet_checksum_good(lcore, ctx))
 		return packet_bad_checksum(lcore, ctx);

@@ -7,12 +7,12 @@
 
 #include "pipeline/stage/packet_ctx.h"
 
-// A flow that is about to be condemned; `walk->m` is the packet that will not leave.
+// A flow that is about to be blocked; `walk->m` is the packet that will not leave.
 void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx);
 // The same without a packet: both ends of a TCP flow, as far as their numbers are known. Returns
 // how many resets were sent.
 unsigned teardown_flow_now(struct lcore *lcore, uint32_t ref);
-// To the sender of this packet alone (a stub, a condemned flow): RST from its own numbers, or
+// To the sender of this packet alone (a stub, a blocked flow): RST from its own numbers, or
 // ICMP unreachable for a datagram, within the rate limit.
 void teardown_answer(struct lcore *lcore, struct rte_mbuf *m);
 

@@ -49,7 +49,7 @@ enum confidence {
 #define DROP_REASONS(X)                                                                            \
 	X(RULE, "rule")                       /* the policy says drop or reset for this flow */    \
 	X(CONN_CACHE, "conn_cache")           /* a blocked peer came back */                       \
-	X(CONDEMNED, "condemned")             /* packet of a flow that was reset or dropped */     \
+	X(BLOCKED, "condemned")               /* packet of a flow that was reset or dropped */     \
 	X(MALFORMED, "malformed")             /* no host accepts it, and invalid.malformed=drop */ \
 	X(UNSUPPORTED, "unsupported")         /* we gave up on it, and invalid.unsupported=drop */ \
 	X(BAD_CHECKSUM, "bad_checksum")       /* L4 checksum wrong, and invalid.malformed=drop */  \

@@ -54,8 +54,8 @@ struct storm_level storm_look(const struct pipe *pipe)
 #define X(name) .name = stats.name,
 		STORM_GAUGES(X)
 #undef X
-			.tombstones = lcore->flows->lru[FLOW_CLASS_CONDEMNED].n,
-		.embryos = stats.embryos_active - lcore->flows->lru[FLOW_CLASS_CONDEMNED].n,
+			.tombstones = lcore->flows->lru[FLOW_CLASS_BLOCKED].n,
+		.embryos = stats.embryos_active - lcore->flows->lru[FLOW_CLASS_BLOCKED].n,
 		.states = classifier_states_max(lcore->classifier) -
 			  classifier_states_free(lcore->classifier),
 		.heads = storm_limits.heads - name_heads_left(lcore->name_heads),

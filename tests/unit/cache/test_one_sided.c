@@ -157,7 +157,7 @@ static bool flow_lives(const struct pipe *pipe)
 
 static unsigned tombstones(const struct pipe *pipe)
 {
-	return pipe->dp.lcores[0]->flows->lru[FLOW_CLASS_CONDEMNED].n;
+	return pipe->dp.lcores[0]->flows->lru[FLOW_CLASS_BLOCKED].n;
 }
 
 static bool is_there(const struct pipe *pipe, enum state state)

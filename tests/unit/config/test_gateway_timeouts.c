@@ -18,7 +18,7 @@ static void test_defaults(void **state)
 	assert_int_equal(gateway_defaults(gateway), 0);
 	assert_int_equal(gateway->limits.embryonic_s * NS_PER_S, normal[FLOW_CLASS_EMBRYONIC]);
 	assert_int_equal(gateway->limits.stateless_s * NS_PER_S, normal[FLOW_CLASS_STATELESS]);
-	assert_int_equal(gateway->limits.condemned_s * NS_PER_S, normal[FLOW_CLASS_CONDEMNED]);
+	assert_int_equal(gateway->limits.condemned_s * NS_PER_S, normal[FLOW_CLASS_BLOCKED]);
 	assert_int_equal(gateway->limits.tcp_s * NS_PER_S, normal[FLOW_CLASS_TCP]);
 	assert_int_equal(gateway->limits.tcp_unheard_s * NS_PER_S, normal[FLOW_CLASS_TCP_UNHEARD]);
 	assert_int_equal(gateway->limits.tcp_closing_s * NS_PER_S, normal[FLOW_CLASS_TCP_CLOSING]);

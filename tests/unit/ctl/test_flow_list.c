@@ -145,9 +145,9 @@ static bool is_default(const struct flow_record *flow)
 {
 	return flow->rule_uid == 0;
 }
-static bool is_condemned(const struct flow_record *flow)
+static bool is_blocked(const struct flow_record *flow)
 {
-	return flow->lru_class == FLOW_CLASS_CONDEMNED;
+	return flow->lru_class == FLOW_CLASS_BLOCKED;
 }
 static bool is_closed(const struct flow_record *flow)
 {
@@ -155,11 +155,11 @@ static bool is_closed(const struct flow_record *flow)
 }
 static bool is_new(const struct flow_record *flow)
 {
-	return !is_condemned(flow) && !is_closed(flow) && !(flow->pkts[0] && flow->pkts[1]);
+	return !is_blocked(flow) && !is_closed(flow) && !(flow->pkts[0] && flow->pkts[1]);
 }
 static bool is_established(const struct flow_record *flow)
 {
-	return !is_condemned(flow) && !is_closed(flow) && !is_new(flow);
+	return !is_blocked(flow) && !is_closed(flow) && !is_new(flow);
 }
 static bool is_reset(const struct flow_record *flow)
 {
@@ -212,7 +212,7 @@ static void each_filter_selects(void **state)
 		{"\"state\":\"new\"", is_new},
 		{"\"state\":\"established\"", is_established},
 		{"\"state\":\"closed\"", is_closed},
-		{"\"state\":\"condemned\"", is_condemned},
+		{"\"state\":\"condemned\"", is_blocked},
 		{"\"action\":\"reset\"", is_reset},
 		{"\"confidence\":\"dpi\"", is_sure},
 		{"\"direction\":\"inbound\"", is_inbound},

@@ -103,7 +103,7 @@ static void a_flow_is_reset_at_both_ends(void **state)
 	gate_policy(gate, "'default':'pass'");
 	gate->pipe->now_ns += NS_PER_S;
 	assert_int_equal(gate_send(gate, &tcp, false, "late", 4), 1);
-	assert_int_equal(pipe_stats(gate->pipe).dropped_pkts[DROP_CONDEMNED], 2);
+	assert_int_equal(pipe_stats(gate->pipe).dropped_pkts[DROP_BLOCKED], 2);
 	json_t *told = explained_by_id(gate, id);
 
 	explained_expect_piece(told, "operator", 0, "command=flow-reset expired=false");

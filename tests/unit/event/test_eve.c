@@ -78,7 +78,7 @@ static void a_flow(void **state)
 	stream_report_gap(&event.flow.stream, HALF_S2C, 2);
 	event.flow.tcp_flags[HALF_C2S] = 0x02;
 	event.flow.tcp_flags[HALF_S2C] = 0x1b;
-	event.flow.state = FLOW_STATE_CONDEMNED;
+	event.flow.state = FLOW_STATE_BLOCKED;
 	o = written(&event);
 	what_every_event_has(o, "flow");
 	has_text(o, "src_ip", "10.0.0.1"); // the initiator, whatever the last packet's half

@@ -367,7 +367,7 @@ static void what_is_exempt_or_healed_is_told(void **state)
 
 	for (unsigned i = 0; i < found.n; i++) {
 		learned |= found.at[i].kind == EVIDENCE_CACHE_LEARNED;
-		healed |= found.at[i].kind == EVIDENCE_CACHE_HEALED;
+		healed |= found.at[i].kind == EVIDENCE_CACHE_REVOKED;
 		if (found.at[i].kind == EVIDENCE_CACHE_LEARNED)
 			flow_id = found.at[i].flow_id;
 	}

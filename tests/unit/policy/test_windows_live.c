@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lives obeys when a time window opens or closes: decided flows, condemned ones, and the
+// What lives obeys when a time window opens or closes: decided flows, blocked ones, and the
 // connection cache; as `reevaluate` says.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +124,7 @@ static void window_that_closes_frees_its_victims(void **state)
 	do
 		assert_true(pipe_event(pipe, 0, EVENT_CONNCACHE, &event));
 	while (event.reason != CONNCACHE_HEAL);
-	// the condemned flow itself is free, too
+	// the blocked flow itself is free, too
 	assert_int_equal(say(pipe, 1000, AFTER_HANDSHAKE, 0, "abcd", 4), 1);
 	pipe_free(pipe);
 }

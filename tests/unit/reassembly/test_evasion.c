@@ -204,7 +204,7 @@ static void reset_and_syn_do_not_end_an_inspection(void **state)
 	pipe_free(pipe);
 }
 
-// Without a cache entry a SYN may open the tuple of a condemned flow, but not for the old one.
+// Without a cache entry a SYN may open the tuple of a blocked flow, but not for the old one.
 static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -236,7 +236,7 @@ static void wrong_checksums_free_no_condemned_tuple(void **state)
 	assert_int_equal(pipe_run(pipe, 0, &forged), 0);
 	for (unsigned i = 0; i < 5; i++)
 		client(pipe, 1069 + 5 * i, "piece", 5);
-	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], 6);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_BLOCKED], 6);
 	assert_int_equal(pipe_stats(pipe).flows_ended, 0);
 	pipe_free(pipe);
 }
@@ -253,7 +253,7 @@ static void who_goes_on_is_not_blocked_for_ever(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		pipe->now_ns += 59 * NS_PER_S; // at 59, 118 and 177 s
 		client(pipe, 1069 + 5 * i, "piece", 5);
-		assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], i < 2 ? i + 1 : 2);
+		assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_BLOCKED], i < 2 ? i + 1 : 2);
 	}
 	pipe_free(pipe);
 }

@@ -58,10 +58,10 @@ static void the_handshake_in_fragments_is_seen(void **state)
 			assert_int_equal(stats.fragment_pkts, n);
 			assert_int_equal(stats.datagrams_whole, 1);
 			assert_true(pipe_event(pipe, 0, EVENT_ALERT, &event));
-			// what comes of the condemned flow is dropped, in fragments, too
+			// what comes of the blocked flow is dropped, in fragments, too
 			assert_int_equal(run_cut(pipe, &packet, 10, step), 1); // a RST
 			assert_int_equal(pipe_stats(pipe).resets_sent, 3);
-			assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], n);
+			assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_BLOCKED], n);
 			pipe_free(pipe);
 		}
 }

@@ -197,12 +197,12 @@ static void infected_resets_and_gives_nothing_out(void **state)
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
 	assert_int_equal(event.flow.scan, FLOW_SCAN_DONE);
 	assert_int_equal(event.flow.scan_worst, SCAN_INFECTED);
-	assert_int_equal(event.flow.state, FLOW_STATE_CONDEMNED);
+	assert_int_equal(event.flow.state, FLOW_STATE_BLOCKED);
 	// a policy that says nothing of it reprieves nobody
 	pipe_publish(pipe, pipe_policy(pipe));
 	server(pipe, 40000, 3 * MSS, 101);
 	sum = pipe_stats(pipe);
-	assert_int_equal(sum.dropped_pkts[DROP_CONDEMNED], 1);
+	assert_int_equal(sum.dropped_pkts[DROP_BLOCKED], 1);
 	pipe_free(pipe);
 }
 

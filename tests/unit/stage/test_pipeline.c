@@ -130,7 +130,7 @@ static void blocked_flow_is_torn_down_at_both_ends(void **state)
 	assert_true(pipe_event(pipe, 0, EVENT_CONNCACHE, &event));
 	assert_int_equal(event.reason, CONNCACHE_ADD);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
-	assert_int_equal(event.flow.state, FLOW_STATE_CONDEMNED);
+	assert_int_equal(event.flow.state, FLOW_STATE_BLOCKED);
 	pipe_free(pipe);
 }
 
@@ -155,7 +155,7 @@ static void late_segments_of_a_condemned_flow_are_answered_within_a_limit(void *
 	assert_int_equal(pipe_run(pipe, 0, &late), 1);
 	assert_non_null(find_reset(pipe, before, PIPE_OUTSIDE, 14, 1001));
 	assert_int_equal(pipe_run(pipe, 0, &late), 0); // within the same 67 ms
-	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONDEMNED], 2);
+	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_BLOCKED], 2);
 	pipe_free(pipe);
 }
 
@@ -173,7 +173,7 @@ static void reconnection_dies_in_the_cache_from_any_source_port(void **state)
 	struct pipe_packet syn = {.sport = 40123, .seq = 77, .tcp_flags = TH_SYN};
 
 	assert_int_equal(pipe_run(pipe, 0, &syn), 0);
-	syn.sport = 40000; // the very tuple that was condemned
+	syn.sport = 40000; // the very tuple that was blocked
 	assert_int_equal(pipe_run(pipe, 0, &syn), 0);
 	assert_int_equal(pipe_stats(pipe).cache_hits, 2);
 	assert_int_equal(pipe_stats(pipe).dropped_pkts[DROP_CONN_CACHE], 2);

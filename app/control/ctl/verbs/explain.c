@@ -87,7 +87,7 @@ static void first_page(void *ctx, unsigned lcore, const struct query *query, boo
 		switch ((enum evidence_kind)records[i].kind) {
 		case EVIDENCE_CACHE_LEARNED:
 		case EVIDENCE_CACHE_HIT:
-		case EVIDENCE_CACHE_HEALED:
+		case EVIDENCE_CACHE_REVOKED:
 		case EVIDENCE_CACHE_PASSED: keep_piece(explain, &records[i]); continue;
 		default: break;
 		}
@@ -119,7 +119,7 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 	(void)lcore;
 	(void)last;
 	for (uint32_t i = 0; i < query->n; i++) {
-		bool blocked = records[i].lru_class == FLOW_CLASS_CONDEMNED;
+		bool blocked = records[i].lru_class == FLOW_CLASS_BLOCKED;
 		struct flow_record *kept = top_n_offer(
 			&explain->live[blocked], records[i].start_ns, records[i].flow_id);
 

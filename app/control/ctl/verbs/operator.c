@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands flow-reset and flow-allow: the lcore that has the flow acts; who allows a condemned
+// The commands flow-reset and flow-allow: the lcore that has the flow acts; who allows a blocked
 // one lets the connections of its ends pass on all lcores.
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 
-#define ALLOW_DEFAULT_S 300 // of a condemned flow's ends
+#define ALLOW_DEFAULT_S 300 // of a blocked flow's ends
 #define ALLOW_MAX_S     86400
 
 struct operation {
@@ -38,9 +38,9 @@ static void operation_page(void *ctx, unsigned lcore, const struct query *query,
 
 static const char *was_word(const struct flow_record *record)
 {
-	if (record->lru_class == FLOW_CLASS_CONDEMNED)
+	if (record->lru_class == FLOW_CLASS_BLOCKED)
 		return "condemned";
-	return record->lru_class < FLOW_CLASS_CONDEMNED ? "embryonic" : "flow";
+	return record->lru_class < FLOW_CLASS_BLOCKED ? "embryonic" : "flow";
 }
 
 static void tell(struct request *request, const struct operation *operation)
@@ -65,7 +65,7 @@ static void tell(struct request *request, const struct operation *operation)
 			.cache_mode = (uint8_t)operation->cache,
 			.resets = (uint32_t)operation->resets,
 			.ttl_s = operation->ttl_s,
-			.condemned = record->lru_class == FLOW_CLASS_CONDEMNED},
+			.blocked = record->lru_class == FLOW_CLASS_BLOCKED},
 	};
 
 	if (request->context->sink)
@@ -137,7 +137,7 @@ static void operation_end(void *ctx, const char *error)
 {
 	struct request *request = ctx;
 	const struct operation *operation = request->state;
-	bool condemned = operation->record.lru_class == FLOW_CLASS_CONDEMNED;
+	bool blocked = operation->record.lru_class == FLOW_CLASS_BLOCKED;
 
 	// one lcore may stand still while another has acted
 	if (error && !operation->found)
@@ -149,10 +149,10 @@ static void operation_end(void *ctx, const char *error)
 		request_fail(request,
 			"flow %llu: too many flows are allowed for a time; allow it without ttl_s",
 			(unsigned long long)operation->flow_id);
-	else if (condemned && !operation->allow)
+	else if (blocked && !operation->allow)
 		request_fail(request, "flow %llu is condemned already: its packets are dropped",
 			(unsigned long long)operation->flow_id);
-	else if (condemned)
+	else if (blocked)
 		permit(request);
 	else
 		answer(request);
