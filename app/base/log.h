@@ -11,7 +11,7 @@
 enum log_level { // not syslog's LOG_*: those are macros
 	LOG_LEVEL_ERROR,
 	LOG_LEVEL_WARNING,
-	LOG_LEVEL_NOTICE, // the default: birth, death, reload, trouble
+	LOG_LEVEL_NOTICE, // the default: startup, death, reload, trouble
 	LOG_LEVEL_INFO,   // -v
 	LOG_LEVEL_DEBUG,  // -vv
 	LOG_LEVEL_MAX

@@ -214,7 +214,7 @@ static int make_control(struct run *run)
 }
 
 // Before anything that another instance could feel: it tells us here that it exists.
-static int claim(struct run *run)
+static int acquire_pidfile(struct run *run)
 {
 	const struct gateway *gateway = run->gateway;
 	int rc = pidfile_take(&run->pidfile, gateway->paths.pidfile, run->err, sizeof(run->err));
@@ -504,8 +504,8 @@ static int forward(struct run *run)
 	return rc < 0 || run->lcores_lost ? EXIT_CODE_FAILURE : EXIT_CODE_OK;
 }
 
-// The reverse of birth, from wherever it came to.
-static void undo(struct run *run, int code)
+// The reverse of startup, from wherever it came to.
+static void teardown(struct run *run, int code)
 {
 	// before the ports go: blocked peers are on the disk even if a driver hangs
 	cache_store_free(run->cache_store, run->forwarded && !run->lcores_lost);
@@ -544,7 +544,7 @@ static void undo(struct run *run, int code)
 		_exit(code);
 }
 
-static int birth(struct run *run, const struct run_arguments *arguments)
+static int startup(struct run *run, const struct run_arguments *arguments)
 {
 	int code = confinement_begin(&run->confinement, run->gateway, arguments->gateway,
 		run->policy_path, arguments->eal, (unsigned)arguments->n_eal, run->err,
@@ -554,7 +554,7 @@ static int birth(struct run *run, const struct run_arguments *arguments)
 		code = make_control(run);
 	if (code >= 0)
 		return fail(run, code);
-	code = claim(run);
+	code = acquire_pidfile(run);
 	if (code >= 0)
 		return fail(run, code);
 	code = load_policy(run);
@@ -594,7 +594,7 @@ int run_main(int argc, char **argv)
 	if (code < 0 && arguments.dump_config)
 		code = dump_config(&run);
 	if (code < 0)
-		code = birth(&run, &arguments);
-	undo(&run, code);
+		code = startup(&run, &arguments);
+	teardown(&run, code);
 	return code;
 }

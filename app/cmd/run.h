@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `sluice run`: birth and death of the gateway, in order.
+// `sluice run`: startup and death of the gateway, in order.
 #ifndef SLUICE_RUN_H
 #define SLUICE_RUN_H
 

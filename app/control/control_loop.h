@@ -7,7 +7,7 @@
 //            runs, output is flushed every 250 ms, the stats record every stats_interval_s,
 //            hearts are watched and `tick` is called every 100 ms
 //
-// Order of birth: event_base_new, sink_new, reload_new, reload_load, lcores, control_socket_new,
+// Order of startup: event_base_new, sink_new, reload_new, reload_load, lcores, control_socket_new,
 // control_run. Of death: control_run returned, stop and join the lcores, sink_drain,
 // control_socket_free (answers what is open), reload_free, sink_free, event_base_free.
 // Block every signal before EAL starts its threads: control_run opens just the four above, in

@@ -14,7 +14,7 @@ struct conn_list {
 };
 
 void conn_list_add(struct conn_list *list, const struct conn_entry *entry);
-// One entry for each key: the oldest birth, the latest end, the hits of all. Sorted by key.
+// One entry for each key: the oldest startup, the latest end, the hits of all. Sorted by key.
 void conn_list_merge(struct conn_list *list);
 // Any order that is total; qsort's.
 int conn_list_compare_keys(const void *a, const void *b);

@@ -114,7 +114,7 @@ unsigned conn_cache_longest(const struct conn_cache *cache); // chain, in entrie
 
 // All below: the owning lcore only. `broadcast`: learned here (hint and event), not from a hint.
 void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool broadcast);
-// What a run before this one had learned, with its birth, end and hits; to be called in the order
+// What a run before this one had learned, with its startup, end and hits; to be called in the order
 // of their ends. Control core, before the lcore starts. False: it is there already, or no room.
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry);
 // Whether a packet of this initiator and responder is to be dropped; counts and refreshes.

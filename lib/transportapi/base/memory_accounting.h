@@ -11,7 +11,7 @@
 
 #define TAPI_MEMORY_CLASSES 257 // below 64 octets one class; 64 octets to 256 GiB: 32 octaves
 
-struct tapi_memory_user { // embedded in what holds; zeros at birth
+struct tapi_memory_user { // embedded in what holds; zeros at startup
 	LIST_ENTRY(tapi_memory_user) next;
 	uint64_t bytes;
 };

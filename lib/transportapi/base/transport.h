@@ -65,7 +65,7 @@ struct tapi_peer_id { // BLAKE2b-256 of the Ed25519 public key
 struct tapi_session {
 	uint16_t protocol;
 	void *internal; // the transport's
-	void *user;     // the core's; NULL at birth, and no transport touches it
+	void *user;     // the core's; NULL at startup, and no transport touches it
 };
 
 // Where a message came from, as the medium tells; it may lie.
@@ -139,7 +139,7 @@ struct tapi_session_info {
 	uint64_t sent_msgs, sent_bytes, received_msgs, received_bytes, dropped_msgs;
 };
 
-// Of one instance, since its birth. Every message is in one of them: what send() was given is
+// Of one instance, since its startup. Every message is in one of them: what send() was given is
 // sent, dropped, too_big or down; what the wire brought is received or one of the bad_*.
 #define TAPI_TRANSPORT_COUNTERS(X)                                                      \
 	X(sent_msgs, "messages that the medium took")                                   \

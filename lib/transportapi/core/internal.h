@@ -264,7 +264,7 @@ struct tapi_peer {
 	struct tapi_peer_id id;
 	struct tapi_timer timer;
 	struct tapi_core *core;
-	uint64_t number; // counts up with each birth, as the table's order does
+	uint64_t number; // counts up with each startup, as the table's order does
 	struct tapi_address *addresses;
 	struct tapi_path *paths;
 	struct tapi_choice use;

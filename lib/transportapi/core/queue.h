@@ -50,7 +50,7 @@ struct tapi_item {
 	uint32_t place; // in the heap of deadlines
 	uint32_t crc;   // of the plain text, where is_encrypted
 	uint32_t size;  // of the message, its head of 4 octets included
-	// The core's, zeros at birth: how far it has come in sending it in fragments.
+	// The core's, zeros at startup: how far it has come in sending it in fragments.
 	uint32_t part_id, part_offset;
 	uint8_t priority;
 	bool is_encrypted; // never batched with others

@@ -135,7 +135,7 @@ char *tapi_core_stats_json(struct tapi_core *core, bool with_peers)
 	return text;
 }
 
-// The table is in order of birth. Where the last one is gone, the next is looked for from the
+// The table is in order of startup. Where the last one is gone, the next is looked for from the
 // start.
 static struct tapi_peer *page_begin(struct tapi_core *core, const struct tapi_stats_cursor *cursor)
 {

@@ -465,7 +465,7 @@ static void entries_survive_the_file_as_they_are(void **state)
 		const struct conn_entry *a = &lines[i].entry, *b = &read.list.entries[i];
 
 		assert_memory_equal(&a->key, &b->key, sizeof a->key);
-		// a birth that is to come: the clock was set back
+		// a startup that is to come: the clock was set back
 		assert_int_equal(b->created_ns, a->created_ns > 500 ? 500 : a->created_ns);
 		assert_int_equal(a->expires_ns, b->expires_ns);
 		assert_int_equal(a->hits, b->hits);

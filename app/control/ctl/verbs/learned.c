@@ -75,7 +75,7 @@ static int compare_ends(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : compare_keys(a, b);
 }
 
-// One entry for each key: the oldest birth, the latest end, the hits of all.
+// One entry for each key: the oldest startup, the latest end, the hits of all.
 static void list_merge(struct learned_list *list)
 {
 	uint32_t n = 0;
