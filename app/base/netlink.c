@@ -29,7 +29,7 @@ bool netlink_next(struct netlink_attributes *attributes, struct rtattr *head, co
 }
 
 // 1: there is more to come.
-static int take(const char *datagram, size_t length, netlink_object_fn *tell, void *ctx)
+static int take(const char *datagram, size_t length, netlink_object_fn *report, void *ctx)
 {
 	struct nlmsghdr header;
 	int error;
@@ -46,14 +46,14 @@ static int take(const char *datagram, size_t length, netlink_object_fn *tell, vo
 			memcpy(&error, datagram + at + NLMSG_HDRLEN, sizeof(error));
 			return error ? error : -EPROTO;
 		}
-		tell(ctx, header.nlmsg_type, datagram + at + NLMSG_HDRLEN,
+		report(ctx, header.nlmsg_type, datagram + at + NLMSG_HDRLEN,
 			header.nlmsg_len - NLMSG_HDRLEN);
 		at += NLMSG_ALIGN(header.nlmsg_len);
 	}
 	return 1;
 }
 
-int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn *tell, void *ctx)
+int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn *report, void *ctx)
 {
 	static char datagram[DATAGRAM_BYTES];
 	struct timeval patience = {.tv_sec = 1};
@@ -67,7 +67,7 @@ int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn
 		rc = -errno;
 	while (rc == 1) {
 		ssize_t n = recv(fd, datagram, sizeof(datagram), 0);
-		rc = n < 0 ? -errno : take(datagram, (size_t)n, tell, ctx);
+		rc = n < 0 ? -errno : take(datagram, (size_t)n, report, ctx);
 	}
 	close(fd);
 	return rc;
@@ -81,7 +81,7 @@ static size_t family_bytes(unsigned short type)
 				     : sizeof(struct rtmsg);
 }
 
-int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx)
+int netlink_list(unsigned short type, netlink_object_fn *report, void *ctx)
 {
 	struct {
 		struct nlmsghdr header;
@@ -95,5 +95,5 @@ int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx)
 			     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
 			     .nlmsg_seq = 1}};
 
-	return netlink_dump(NETLINK_ROUTE, &request.header, tell, ctx);
+	return netlink_dump(NETLINK_ROUTE, &request.header, report, ctx);
 }

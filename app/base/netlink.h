@@ -19,9 +19,10 @@ bool netlink_next(struct netlink_attributes *attributes, struct rtattr *head, co
 // One object of a list; `body` is what follows the header, `length` bytes.
 typedef void netlink_object_fn(void *ctx, unsigned short type, const char *body, size_t length);
 // All objects that a dump's `request` to `protocol` (NETLINK_ROUTE ...) lists. 0 or -errno.
-int netlink_dump(int protocol, const struct nlmsghdr *request, netlink_object_fn *tell, void *ctx);
+int netlink_dump(
+	int protocol, const struct nlmsghdr *request, netlink_object_fn *report, void *ctx);
 // All objects that the request `type` (RTM_GETLINK ...) lists in this network namespace, of all
 // address families. 0 or -errno.
-int netlink_list(unsigned short type, netlink_object_fn *tell, void *ctx);
+int netlink_list(unsigned short type, netlink_object_fn *report, void *ctx);
 
 #endif

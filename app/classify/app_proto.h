@@ -115,7 +115,7 @@ struct learned_endpoint {
 	struct endpoint_secret secret;
 };
 
-// ... and the address of a name, as its client was told (whose half is HALF_C2S).
+// ... and the address of a name, as its client was reported (whose half is HALF_C2S).
 struct learned_name {
 	uint8_t address[16];
 	const uint8_t *name; // that was asked for: lower case, no dot at its end. Borrowed

@@ -231,8 +231,8 @@ void classify_end(struct classifier *classifier, uint32_t *state);
 // hellos stays: with the parts that left before, the next one may be whole at the server.
 void classify_restart(
 	struct classifier *classifier, const struct edition *edition, uint32_t *state);
-// A datagram of that half was refused: the name that it made whole is told with each part of its
-// hello that comes again.
+// A datagram of that half was refused: the name that it made whole is reported with each part of
+// its hello that comes again.
 void classify_refused(struct classifier *classifier, uint32_t state, unsigned half);
 
 // Decoders: a flow whose application has one keeps being fed after its verdict. `*state` as

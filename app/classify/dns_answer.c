@@ -86,7 +86,7 @@ static bool chain_has(const struct chain *chain, const struct name *name)
 	return false;
 }
 
-static void tell(const struct chain *chain, const struct name *owner, const uint8_t *fields,
+static void report(const struct chain *chain, const struct name *owner, const uint8_t *fields,
 	const struct decoder_sink *sink)
 {
 	bool v4 = octets_be16(fields) == TYPE_A;
@@ -129,7 +129,7 @@ static bool read_record(
 	if (type == TYPE_CNAME && chain->n < 1 + DNS_ALIASES_MAX)
 		chain->n += read_name(message, &target, &chain->names[chain->n]);
 	else if ((type == TYPE_A && length == 4) || (type == TYPE_AAAA && length == 16))
-		tell(chain, &owner, fields, sink);
+		report(chain, &owner, fields, sink);
 	return true;
 }
 

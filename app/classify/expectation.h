@@ -58,7 +58,7 @@ struct expectation {
 	uint16_t app;
 	uint8_t l4_proto;
 	uint8_t as;     // enum expected_as
-	uint8_t amends; // more of what was told before (same ends); nothing where that is over
+	uint8_t amends; // more of what was reported before (same ends); nothing where that is over
 	uint32_t ttl_s;
 	struct transfer_label label;
 };

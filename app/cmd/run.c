@@ -275,13 +275,13 @@ static int check_machine(struct run *run)
 
 	preflight_host_init(&host);
 	preflight_run(run->gateway, &host, memory_needed_mb(run->gateway), &found);
-	int code = preflight_code(&found), told = 0;
+	int code = preflight_code(&found), reported = 0;
 	for (unsigned i = 0; i < found.n; i++) {
 		const struct preflight_item *item = &found.items[i];
 		if (item->code || item->warning)
 			log_message(item->code ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, "%s: %s",
 				item->what, item->text);
-		if (item->code && !told++)
+		if (item->code && !reported++)
 			service_failed(&run->service, code, item->text);
 	}
 	return code ? code : -1;
@@ -420,7 +420,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 	struct run *run = ctx;
 
 	if (port_links_tick(run->links, now_ns))
-		run->service.status_ns = 0; // to be told at once
+		run->service.status_ns = 0; // to be reported at once
 	service_tick(&run->service, now_ns, healthy);
 	port_claims_tick(&run->claims);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
@@ -463,14 +463,14 @@ static void stop_forwarding(struct run *run)
 	run->standby = NULL;
 	if (run->lcores_lost) {
 		log_error("a data lcore did not leave its loop; ending without it");
-		run_ledger_say(run->dp, true);
+		run_ledger_print(run->dp, true);
 		return;
 	}
 	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
 	drain_lcores(run, began + drain * 3 / 4);
 	sink_stats_event(run->sink, clock_ns());
 	sink_flush(run->sink);
-	run_ledger_say(run->dp, false);
+	run_ledger_print(run->dp, false);
 }
 
 static bool take_over(void *ctx, unsigned lcore)

@@ -19,7 +19,7 @@ static void hold_now(const struct dataplane *dp, struct ledger *ledger)
 	ledger->held = held;
 }
 
-void run_ledger_say(const struct dataplane *dp, bool lost)
+void run_ledger_print(const struct dataplane *dp, bool lost)
 {
 	struct stats sum;
 	struct ledger ledger;

@@ -7,6 +7,6 @@
 
 // Logs the ledger of all lcores and standbys. `lost`: a lcore has not left its loop; what is in its
 // hands, and in the others' rings, is counted as held then.
-void run_ledger_say(const struct dataplane *dp, bool lost);
+void run_ledger_print(const struct dataplane *dp, bool lost);
 
 #endif

@@ -15,7 +15,7 @@ int run_seed(struct hash_seed *seed);
 // Whether another lcore has the CPU of data lcore `index`, too.
 bool run_shares_cpu(const struct gateway *gateway, unsigned index);
 
-// What its event sink is told. Names are the gateway's.
+// What its event sink is reported. Names are the gateway's.
 struct sink_options run_sink_options(const struct gateway *gateway);
 
 // A gateway that loses packets on purpose must not be taken for a broken one, nor be forgotten:

@@ -19,7 +19,7 @@ struct run_arguments { // borrowed from argv
 	int n_eal;
 };
 
-// -1 to go on, or an exit code: after --help and after a usage error, which is told.
+// -1 to go on, or an exit code: after --help and after a usage error, which is reported.
 int run_options_parse(struct run_arguments *arguments, int argc, char **argv);
 
 #endif

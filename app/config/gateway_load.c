@@ -305,7 +305,7 @@ static int pair_port(const struct json_doc *doc, const struct gateway *gateway, 
 	struct suggestion suggestion = suggest_for(name);
 	char path[JSON_PATH_MAX];
 
-	if (!name[0]) // told already
+	if (!name[0]) // reported already
 		return -1;
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		if (strcmp(gateway->ports[i].name, name) == 0)
@@ -357,7 +357,7 @@ static void check_pairs(const struct json_doc *doc, const struct gateway *gatewa
 				pair_of[ends[end]] = (int)i;
 		}
 	}
-	if (broken || !gateway->n_pairs) // what is missing is told; do not tell it twice
+	if (broken || !gateway->n_pairs) // what is missing is reported; do not tell it twice
 		return;
 	for (unsigned i = 0; i < gateway->n_ports; i++) {
 		if (pair_of[i] >= 0 || !gateway->ports[i].name[0])

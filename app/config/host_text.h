@@ -9,7 +9,7 @@
 
 #define HOST_TEXT_BYTES (USER_HOST_NAME_MAX + 2)
 
-// As user_apps_add_host() takes it: lower case, no dot at either end. False: told.
+// As user_apps_add_host() takes it: lower case, no dot at either end. False: reported.
 bool host_want_suffix(const struct json_at *at, char host[HOST_TEXT_BYTES]);
 
 #endif

@@ -131,7 +131,7 @@ static void read_one(
 	}
 }
 
-static void tell_unknown(
+static void report_unknown(
 	const struct json_at *at, const struct json_field *fields, const struct json_later *later)
 {
 	const struct json_field *known = fields;
@@ -177,7 +177,7 @@ void json_fields_read(const struct json_at *at, const struct json_field *fields,
 		if (field->name)
 			read_one(&child, field, target, ctx);
 		else
-			tell_unknown(&child, fields, later);
+			report_unknown(&child, fields, later);
 	}
 	for (; fields->name; fields++)
 		if (fields->required && !json_object_get(at->value, json_field_key(fields)))

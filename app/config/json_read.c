@@ -114,7 +114,7 @@ int json_doc_parse(struct json_doc *doc, const char *text, size_t len, const cha
 	}
 	doc->root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	if (!doc->root && json_error_code(&error) == json_error_duplicate_key) {
-		// Told with its place; then read on, so that the other errors are told as well.
+		// Told with its place; then read on, so that the other errors are reported as well.
 		config_error_add(errors, file, "", "line %d, column %d: %s: keep one of them",
 			error.line, error.column, error.text);
 		doc->root = json_loadb(text, len, 0, &error);

@@ -22,7 +22,7 @@ struct json_doc {
 
 // Reads and parses a regular file. 0; -EINVAL for a text that is not JSON; -errno of the file
 // (-EISDIR, -EFBIG, -ENODEV for what is no file). Every failure is in `errors`. A duplicate key is
-// told and reading goes on: 0, and the caller sees that `errors` grew.
+// reported and reading goes on: 0, and the caller sees that `errors` grew.
 int json_doc_read(struct json_doc *doc, const char *file, struct config_errors *errors);
 // The same for a text in memory; -EINVAL.
 int json_doc_parse(struct json_doc *doc, const char *text, size_t len, const char *file,

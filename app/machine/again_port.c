@@ -46,7 +46,7 @@ struct again {
 	unsigned n;
 	struct again *before;      // no lcore shall be in it, but one may be
 	struct port_counters past; // of those before that one
-	uint8_t offloads;          // set by lcores; 2: told
+	uint8_t offloads;          // set by lcores; 2: reported
 	int extras[AGAIN_EXTRAS];  // -1: none
 	size_t memory_bytes;
 	char *memory;
@@ -432,7 +432,7 @@ static uint16_t socket_receive(
 	return taken;
 }
 
-// One that is refused for good is told alone, when those before it have gone.
+// One that is refused for good is reported alone, when those before it have gone.
 static uint16_t socket_send(int fd, struct tally *tally, struct rte_mbuf **pkts, uint16_t n)
 {
 	char frame[UINT16_MAX];

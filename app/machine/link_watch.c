@@ -67,8 +67,8 @@ bool link_watch_ask(struct link_watch *watch)
 	return true;
 }
 
-static void tell_link(const struct nlmsghdr *header, const char *message, bool listed,
-	link_news_fn *tell, void *ctx)
+static void report_link(const struct nlmsghdr *header, const char *message, bool listed,
+	link_news_fn *report, void *ctx)
 {
 	const size_t begin = NLMSG_LENGTH(sizeof(struct ifinfomsg));
 	struct link_news news = {.gone = header->nlmsg_type == RTM_DELLINK, .listed = listed};
@@ -93,12 +93,12 @@ static void tell_link(const struct nlmsghdr *header, const char *message, bool l
 			memcpy(news.name, value, length);
 	}
 	news.name[sizeof(news.name) - 1] = '\0';
-	tell(ctx, &news);
+	report(ctx, &news);
 }
 
 // One message; of a list that is not the last one only its news count.
 static void take(struct link_watch *watch, const struct nlmsghdr *header, const char *message,
-	link_news_fn *tell, void *ctx, bool *whole)
+	link_news_fn *report, void *ctx, bool *whole)
 {
 	bool of_list = watch->listing && header->nlmsg_pid == watch->self &&
 		       header->nlmsg_seq == watch->sequence;
@@ -108,7 +108,8 @@ static void take(struct link_watch *watch, const struct nlmsghdr *header, const 
 	switch (header->nlmsg_type) {
 	case RTM_NEWLINK:
 	case RTM_DELLINK:
-		tell_link(header, message, of_list && header->nlmsg_flags & NLM_F_MULTI, tell, ctx);
+		report_link(
+			header, message, of_list && header->nlmsg_flags & NLM_F_MULTI, report, ctx);
 		break;
 	case NLMSG_DONE:
 		if (!of_list)
@@ -124,7 +125,7 @@ static void take(struct link_watch *watch, const struct nlmsghdr *header, const 
 	}
 }
 
-int link_watch_read(struct link_watch *watch, link_news_fn *tell, void *ctx, bool *whole)
+int link_watch_read(struct link_watch *watch, link_news_fn *report, void *ctx, bool *whole)
 {
 	static char datagram[DATAGRAM];
 	struct nlmsghdr header;
@@ -143,7 +144,7 @@ int link_watch_read(struct link_watch *watch, link_news_fn *tell, void *ctx, boo
 			memcpy(&header, datagram + at, sizeof(header));
 			if (header.nlmsg_len < sizeof(header) || header.nlmsg_len > (size_t)n - at)
 				break;
-			take(watch, &header, datagram + at, tell, ctx, whole);
+			take(watch, &header, datagram + at, report, ctx, whole);
 			at += NLMSG_ALIGN(header.nlmsg_len);
 		}
 		if (!n)

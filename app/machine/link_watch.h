@@ -37,6 +37,6 @@ void link_watch_want(struct link_watch *watch);
 bool link_watch_ask(struct link_watch *watch);
 // Takes what has come; does not wait. `whole` is set when the list has ended and can be judged by.
 // 0 or -errno; lost news are no error, they want a list.
-int link_watch_read(struct link_watch *watch, link_news_fn *tell, void *ctx, bool *whole);
+int link_watch_read(struct link_watch *watch, link_news_fn *report, void *ctx, bool *whole);
 
 #endif

@@ -19,7 +19,7 @@ void port_again_hurry(struct one *one)
 {
 	one->retry_ns = 0;
 	one->wait_s = 1;
-	one->told = false;
+	one->reported = false;
 }
 
 static const char *hint_of(const struct one *one, uint32_t step, int error, char *out, size_t room)
@@ -36,7 +36,7 @@ static const char *hint_of(const struct one *one, uint32_t step, int error, char
 	return out;
 }
 
-static void tell_failure(const struct one *one, uint32_t step, int error)
+static void report_failure(const struct one *one, uint32_t step, int error)
 {
 	static const char *const steps[AGAIN_STEPS_MAX] = {
 		[AGAIN_FIND] = "find it",
@@ -65,9 +65,9 @@ static void tell_failure(const struct one *one, uint32_t step, int error)
 
 static void failed(struct one *one, uint32_t step, int error, uint64_t now_ns)
 {
-	if (!one->told || error != one->error || step != one->step)
-		tell_failure(one, step, error);
-	one->told = true;
+	if (!one->reported || error != one->error || step != one->step)
+		report_failure(one, step, error);
+	one->reported = true;
 	one->error = error;
 	one->step = step;
 	one->port->restart |= error == -EPIPE;
@@ -166,8 +166,8 @@ static bool is_due(struct one *one, uint64_t now_ns)
 		return false;
 	if (one->kind == AGAIN_TAP)
 		return true;
-	if (one->there && one->kind == AGAIN_NONE && !one->told) {
-		one->told = true;
+	if (one->there && one->kind == AGAIN_NONE && !one->reported) {
+		one->reported = true;
 		log_error("port \"%s\": interface %s is there again; its driver cannot take it up: "
 			  "restart the gateway",
 			one->port->name, one->interface);

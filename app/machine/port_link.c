@@ -53,8 +53,8 @@ static void say(const struct one *one, enum port_link link)
 	}
 }
 
-// How it is now, with what was not told before.
-static void tell(struct port_links *links, struct one *one, uint64_t now_ns)
+// How it is now, with what was not reported before.
+static void report(struct port_links *links, struct one *one, uint64_t now_ns)
 {
 	const struct port *port = one->port;
 	bool up = port->link == PORT_LINK_UP;
@@ -71,26 +71,26 @@ static void tell(struct port_links *links, struct one *one, uint64_t now_ns)
 			   "out",
 			port->name, one->left_out);
 	one->left_out = 0;
-	one->n_told++;
+	one->n_reported++;
 	if (up)
 		one->again = false;
 	if (links->context->sink)
 		sink_link_event(links->context->sink, now_ns, &report);
 }
 
-// Of a link that flaps only so much is told in a second, and at its end how it is.
-static void tell_changes(struct port_links *links, struct one *one, bool changed, uint64_t now_ns)
+// Of a link that flaps only so much is reported in a second, and at its end how it is.
+static void report_changes(struct port_links *links, struct one *one, bool changed, uint64_t now_ns)
 {
 	if (now_ns - one->second_ns >= NS_PER_S) {
 		one->second_ns = now_ns;
-		one->n_told = 0;
+		one->n_reported = 0;
 		if (one->left_out && !changed) {
-			one->left_out--; // that which is told now
-			tell(links, one, now_ns);
+			one->left_out--; // that which is reported now
+			report(links, one, now_ns);
 		}
 	}
-	if (changed && one->n_told < TOLD_A_SECOND)
-		tell(links, one, now_ns);
+	if (changed && one->n_reported < TOLD_A_SECOND)
+		report(links, one, now_ns);
 	else if (changed)
 		one->left_out++;
 }
@@ -121,7 +121,7 @@ static void set_link(struct port_links *links, struct one *one, enum port_link l
 		one->down_ns = now_ns - one->since_ns;
 	if (up || before <= PORT_LINK_UP)
 		one->since_ns = now_ns;
-	tell_changes(links, one, true, now_ns);
+	report_changes(links, one, true, now_ns);
 }
 
 static void gone(struct port_links *links, struct one *one)
@@ -174,7 +174,7 @@ static void heard_of_another(
 			link_watch_want(&links->watch);
 	} else if (news->ifindex == one->there) {
 		one->there = 0;
-		if (one->told && one->error == -EEXIST) // in a tap's way
+		if (one->reported && one->error == -EEXIST) // in a tap's way
 			port_again_hurry(one);
 	}
 }
@@ -351,7 +351,7 @@ bool port_links_tick(struct port_links *links, uint64_t now_ns)
 
 		if (!*one->interface)
 			ask_driver(links, one);
-		tell_changes(links, one, false, now_ns);
+		report_changes(links, one, false, now_ns);
 	}
 	port_links_ask(links);
 	port_again_tick(links, now_ns);

@@ -5,7 +5,7 @@
 // second, and hardware tells when it is pulled out.
 //
 // A port without a link takes nothing (tx_no_link): what is sent to it is dropped, by reason
-// link_down, not counted as sent. The change is told in the log, as an event `link`, in the
+// link_down, not counted as sent. The change is reported in the log, as an event `link`, in the
 // counters and by the alarm `ports_down`.
 // An interface that is made again is taken up by sockets of the launcher (again.h).
 //

@@ -22,20 +22,20 @@ struct one { // a port
 	bool listed;                 // by the list that comes in
 	port_send_fn *send;          // while it has a link
 	uint32_t max_frame;          // of its driver
-	// Of telling: a link that flaps is not told each time.
-	uint64_t second_ns; // when the second began that is counted in
-	unsigned n_told;    // in it
-	uint64_t left_out;  // changes since the last one that was told
+	// Of telling: a link that flaps is not reported each time.
+	uint64_t second_ns;  // when the second began that is counted in
+	unsigned n_reported; // in it
+	uint64_t left_out;   // changes since the last one that was reported
 	// Once it is gone:
 	enum again_kind kind; // how it can be taken up
 	unsigned there;       // another one of its name; 0: none
 	bool there_listed;    // by the list that comes in
 	uint64_t retry_ns;    // not before
 	unsigned wait_s;      // after the next failure
-	bool told;            // why it cannot be, which was:
+	bool reported;        // why it cannot be, which was:
 	int error;
 	uint32_t step;
-	bool again;     // it was taken up, and that has not been told
+	bool again;     // it was taken up, and that has not been reported
 	uint64_t token; // of qsbr, while an lcore may be in what port->again has replaced
 };
 
@@ -44,7 +44,7 @@ struct port_links {
 	struct launcher *launcher;
 	struct link_watch watch;
 	struct event *event;
-	bool listed; // the kernel has told how each was at the start
+	bool listed; // the kernel has reported how each was at the start
 	bool changed;
 	unsigned n;
 	struct one ports[PORTS_MAX];
@@ -53,7 +53,7 @@ struct port_links {
 	struct one *asking; // NULL: none is
 	struct again_request request;
 	uint64_t asked_ns;
-	bool slow; // told: no answer yet
+	bool slow; // reported: no answer yet
 	unsigned next;
 };
 

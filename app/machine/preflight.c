@@ -104,7 +104,7 @@ static void add_cpu(char *list, size_t list_len, unsigned cpu)
 static void warn_of_shared_cpus(const struct gateway *gateway, struct preflight *out)
 {
 	char twice[256] = "", scan[256] = "";
-	uint64_t seen[16] = {0}, told[16] = {0};
+	uint64_t seen[16] = {0}, reported[16] = {0};
 	bool control = false;
 
 	for (unsigned i = 0; i < gateway->n_data; i++) {
@@ -113,9 +113,9 @@ static void warn_of_shared_cpus(const struct gateway *gateway, struct preflight 
 		control |= cpu == gateway->control_cpu;
 		if (cpu / 64 >= 16)
 			continue;
-		if (seen[cpu / 64] & bit && !(told[cpu / 64] & bit)) {
+		if (seen[cpu / 64] & bit && !(reported[cpu / 64] & bit)) {
 			add_cpu(twice, sizeof(twice), cpu);
-			told[cpu / 64] |= bit;
+			reported[cpu / 64] |= bit;
 		}
 		seen[cpu / 64] |= bit;
 	}

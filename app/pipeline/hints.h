@@ -38,7 +38,7 @@ static_assert(sizeof(struct hint) % 4 == 0, "rte_ring_elem wants multiples of 4"
 void hints_broadcast(struct lcore *lcore, const struct hint *hint);
 // For what comes in heaps and is worth little each: leaves half of each ring to the others.
 void hints_broadcast_spare(struct lcore *lcore, const struct hint *hint);
-// Applies what other lcores told; at most one ring's worth per call.
+// Applies what other lcores reported; at most one ring's worth per call.
 void hints_receive(struct lcore *lcore);
 
 #endif

@@ -224,7 +224,7 @@ struct lcore {
 	bool inside_is_initiator;                // replay without --inside
 	uint64_t pcap_cnt;                       // replay: number of the packet at hand
 	const struct stream_tap *tap;            // replay --streams; NULL: nobody looks on
-	uint32_t traced_pkts;                    // packets whose stages were told (trace.h)
+	uint32_t traced_pkts;                    // packets whose stages were reported (trace.h)
 	// A debug hook of the control core (gateway.json: debug): ns to stand still, taken by the
 	// lcore in its next turn, or when it next inspects a burst.
 	_Atomic uint64_t stall_turn_ns, stall_inspect_ns;

@@ -42,8 +42,8 @@ static const struct stage stages[] = {
 	{stage_decide, "decide"},       // policy; teardown
 };
 
-// What no stage has told: not taken, no room.
-static void drop_untold(struct lcore *lcore, struct packet_ctx *ctx)
+// What no stage has reported: not taken, no room.
+static void log_unreported_drop(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_DROPPED);
 
@@ -71,8 +71,8 @@ static void finish_view(struct lcore *lcore, struct packet_ctx *ctx, enum verdic
 	case VERDICT_TAKEN: ctx->reason = DROP_NOT_TAKEN; break;
 	case VERDICT_DROP: break;
 	}
-	if (!ctx->told)
-		drop_untold(lcore, ctx);
+	if (!ctx->reported)
+		log_unreported_drop(lcore, ctx);
 	fragments_drop(lcore, ctx->m, ctx->reason);
 }
 
@@ -84,8 +84,8 @@ static void finish(struct lcore *lcore, struct packet_ctx *ctx, enum verdict ver
 	}
 	switch (verdict) {
 	case VERDICT_DROP:
-		if (!ctx->told)
-			drop_untold(lcore, ctx);
+		if (!ctx->reported)
+			log_unreported_drop(lcore, ctx);
 		packet_drop(lcore, ctx->m, ctx->reason);
 		break;
 	case VERDICT_CONSUMED:
@@ -228,7 +228,7 @@ static void ask_cache(const struct lcore *lcore, struct rte_mbuf **mbufs,
 }
 
 // The debug hook. Cleared first: it stands still once.
-static void stall_if_told(struct lcore *lcore, _Atomic uint64_t *stall_ns)
+static void stall_if_ordered(struct lcore *lcore, _Atomic uint64_t *stall_ns)
 {
 	if (unlikely(atomic_load_explicit(stall_ns, memory_order_relaxed)) &&
 		lcore->dp->stand_still)
@@ -239,7 +239,7 @@ static void stall_if_told(struct lcore *lcore, _Atomic uint64_t *stall_ns)
 static void stages_begin(struct lcore *lcore)
 {
 	lease_give(&lcore->lease);
-	stall_if_told(lcore, &lcore->stall_inspect_ns);
+	stall_if_ordered(lcore, &lcore->stall_inspect_ns);
 }
 
 static void stages_end(struct lcore *lcore)
@@ -556,7 +556,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 
 	count_time(lcore, now_ns);
 	begin(lcore, now_ns);
-	stall_if_told(lcore, &lcore->stall_turn_ns);
+	stall_if_ordered(lcore, &lcore->stall_turn_ns);
 	if (!atomic_load_explicit(&lcore->dp->stopping, memory_order_relaxed))
 		taken = turn_receive(lcore);
 	if (unlikely(lcore->impair_rx))

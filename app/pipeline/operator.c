@@ -53,7 +53,7 @@ static void reset_stub(struct lcore *lcore, uint32_t ref)
 	stub->rule_uid = 0;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - 1; // the next packet's
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;       // by its network
-	flow_event_end(lcore, ref, FLOW_END_FORCED); // before its class says it was told
+	flow_event_end(lcore, ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
 	flow_touch(lcore->flows, ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 	stub->flags &= (uint16_t)~FLOW_LATE;

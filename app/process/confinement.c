@@ -58,7 +58,7 @@ void confinement_ports(struct confinement *confinement, const struct dataplane *
 		if (rte_eth_dev_info_get(dp->ports[i].port_id, &info) == 0 && info.if_index)
 			if_indextoname(info.if_index, ports.interface[i]);
 	}
-	launcher_tell_ports(&confinement->launcher, &ports);
+	launcher_report_ports(&confinement->launcher, &ports);
 }
 
 int confinement_enter(struct confinement *confinement, char *err, size_t err_len)

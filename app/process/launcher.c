@@ -291,7 +291,7 @@ static void has_died(struct launcher *launcher, int error)
 }
 
 // 0, -EAGAIN: it does not listen, -EPIPE.
-static int tell(struct launcher *launcher, const void *message, size_t length)
+static int report(struct launcher *launcher, const void *message, size_t length)
 {
 	if (!launcher->fd_plus_1 || launcher->lost)
 		return -EPIPE;
@@ -303,18 +303,18 @@ static int tell(struct launcher *launcher, const void *message, size_t length)
 	return -EPIPE;
 }
 
-void launcher_tell(struct launcher *launcher, enum launcher_word word)
+void launcher_report(struct launcher *launcher, enum launcher_word word)
 {
 	uint8_t byte = (uint8_t)word;
 
-	if (tell(launcher, &byte, 1) == -EAGAIN)
+	if (report(launcher, &byte, 1) == -EAGAIN)
 		log_warning("launcher: it does not listen; a word to the hook is lost");
 }
 
-void launcher_tell_ports(struct launcher *launcher, struct launcher_ports *ports)
+void launcher_report_ports(struct launcher *launcher, struct launcher_ports *ports)
 {
 	ports->word = LAUNCHER_PORTS;
-	if (tell(launcher, ports, sizeof(*ports)) == -EAGAIN)
+	if (report(launcher, ports, sizeof(*ports)) == -EAGAIN)
 		log_warning(
 			"launcher: it does not listen; it will not clean the ports' interfaces");
 }
@@ -327,7 +327,7 @@ int launcher_fd(const struct launcher *launcher)
 int launcher_ask(struct launcher *launcher, struct again_request *request)
 {
 	request->word = LAUNCHER_AGAIN;
-	return tell(launcher, request, sizeof(*request));
+	return report(launcher, request, sizeof(*request));
 }
 
 int launcher_answer(
@@ -372,7 +372,7 @@ void launcher_end(struct launcher *launcher, bool badly)
 {
 	if (!launcher->fd_plus_1)
 		return;
-	launcher_tell(launcher, badly ? LAUNCHER_ENDED_BADLY : LAUNCHER_ENDED);
+	launcher_report(launcher, badly ? LAUNCHER_ENDED_BADLY : LAUNCHER_ENDED);
 	if (!launcher->lost && !wait_for_end(launcher->fd_plus_1 - 1))
 		log_warning("the launcher has not cleaned up after %d s", END_PATIENCE_MS / 1000);
 	close(launcher->fd_plus_1 - 1);

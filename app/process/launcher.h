@@ -3,8 +3,8 @@
 // gives up. It runs the hook command, and when the gateway has ended, however it ended, it removes
 // what only it may: XDP programs and promiscuous mode of interfaces, stale sockets, the pid file.
 // It takes one word at a time from the gateway and nothing else; what it acts on it knows from
-// gateway.json, read before the fork, and from the names of its taps, which it is told once, before
-// the gateway gives up its rights. It ends when the gateway has.
+// gateway.json, read before the fork, and from the names of its taps, which it is reported once,
+// before the gateway gives up its rights. It ends when the gateway has.
 //
 // Owned by run.c; control core only. No call waits for the hook.
 #ifndef SLUICE_LAUNCHER_H
@@ -42,7 +42,7 @@ struct launcher_ports {
 struct launcher { // zeroed: there is none
 	int fd_plus_1;
 	pid_t pid;
-	bool lost; // it has died; told once
+	bool lost; // it has died; reported once
 };
 
 // Forks. `file_prefix`: of EAL. A launcher of the gateway before us that still cleans up is waited
@@ -51,9 +51,9 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	const char *file_prefix, char *err, size_t err_len);
 // Whether the hook can be run, and by nobody's will but root's. -ENOENT, -EACCES, -EPERM, message.
 int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len);
-void launcher_tell(struct launcher *launcher, enum launcher_word word);
+void launcher_report(struct launcher *launcher, enum launcher_word word);
 // The first call is the one that counts. `word` need not be set.
-void launcher_tell_ports(struct launcher *launcher, struct launcher_ports *ports);
+void launcher_report_ports(struct launcher *launcher, struct launcher_ports *ports);
 // Asks it for sockets of a port; does not wait. `word` need not be set. 0; -EPIPE: it has died.
 int launcher_ask(struct launcher *launcher, struct again_request *request);
 // The answer to that request, if it has come; what else has come is dropped, its descriptors

@@ -82,7 +82,7 @@ static void start(struct hook *hook)
 	hook->killed = false;
 }
 
-static void tell_end(const struct hook *hook, int status)
+static void report_end(const struct hook *hook, int status)
 {
 	uint64_t ms = launcher_now_ms() - hook->began_ms;
 	const char *command = hook->gateway->hook.command[0];
@@ -111,7 +111,7 @@ static void look(struct hook *hook)
 	pid_t pid = waitpid(hook->pid, &status, WNOHANG);
 
 	if (pid == hook->pid || (pid < 0 && errno == ECHILD)) {
-		tell_end(hook, pid < 0 ? 0 : status);
+		report_end(hook, pid < 0 ? 0 : status);
 		hook->pid = 0;
 	} else if (!hook->killed &&
 		   launcher_now_ms() - hook->began_ms > hook->gateway->hook.timeout_s * 1000ull) {

@@ -36,7 +36,7 @@ void sandbox_add(struct sandbox *sandbox, const char *path, bool write);
 // The folder that `path` stands in.
 void sandbox_add_folder(struct sandbox *sandbox, const char *path, bool write);
 // 0; -ENOSYS: the kernel has no seccomp; other -errno: a message, and the gateway must not go on.
-// No thread may be made or end meanwhile. A kernel without Landlock is told in the log.
+// No thread may be made or end meanwhile. A kernel without Landlock is reported in the log.
 int sandbox_enter(const struct sandbox *sandbox, char *err, size_t err_len);
 
 // A port's device, as EAL has it: what its driver goes on asking for.

@@ -87,7 +87,7 @@ static bool every_heart_beats(const struct service *service)
 	return sum.heartbeat_ns != 0; // the oldest one's
 }
 
-static void tell_status(struct service *service, uint64_t now_ns, bool first)
+static void report_status(struct service *service, uint64_t now_ns, bool first)
 {
 	char line[768];
 
@@ -109,15 +109,15 @@ void service_tick(struct service *service, uint64_t now_ns, bool healthy)
 			return;
 		service->ready = true;
 		service->heartbeat_ns = now_ns;
-		launcher_tell(service->launcher, LAUNCHER_FORWARDING);
-		tell_status(service, now_ns, true);
+		launcher_report(service->launcher, LAUNCHER_FORWARDING);
+		report_status(service, now_ns, true);
 		return;
 	}
 	if (changed)
-		launcher_tell(service->launcher, healthy ? LAUNCHER_RECOVERED : LAUNCHER_STALLED);
+		launcher_report(service->launcher, healthy ? LAUNCHER_RECOVERED : LAUNCHER_STALLED);
 	if (healthy && now_ns - service->heartbeat_ns >= NS_PER_S) {
 		service->heartbeat_ns = now_ns;
-		launcher_tell(service->launcher, LAUNCHER_HEARTBEAT);
+		launcher_report(service->launcher, LAUNCHER_HEARTBEAT);
 	}
 	if (healthy && service->notify.watchdog_ns &&
 		now_ns - service->watchdog_ns >= service->notify.watchdog_ns) {
@@ -125,7 +125,7 @@ void service_tick(struct service *service, uint64_t now_ns, bool healthy)
 		notify_send(&service->notify, "WATCHDOG=1");
 	}
 	if (!service->reloading && (changed || now_ns - service->status_ns >= STATUS_EVERY_NS))
-		tell_status(service, now_ns, false);
+		report_status(service, now_ns, false);
 }
 
 void service_stopping(struct service *service)
@@ -133,7 +133,7 @@ void service_stopping(struct service *service)
 	if (service->reload)
 		reload_set_observer(service->reload, NULL, NULL);
 	if (service->ready)
-		launcher_tell(service->launcher, LAUNCHER_STOPPING);
+		launcher_report(service->launcher, LAUNCHER_STOPPING);
 	notify_send(&service->notify, "STOPPING=1\nSTATUS=stopping");
 }
 
@@ -144,7 +144,7 @@ void service_failed(const struct service *service, int code, const char *text)
 		    : code == EXIT_CODE_UNAVAILABLE ? ENODEV
 						    : EIO;
 
-	// Lines end a field: what is told is one line.
+	// Lines end a field: what is reported is one line.
 	notify_send(
 		&service->notify, "ERRNO=%d\nSTATUS=%.*s", error, (int)strcspn(text, "\n"), text);
 }

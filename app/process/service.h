@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gateway as a service: what the service manager is told, and when (docs/operating.md). Owned
-// by run.c; control core only.
+// The gateway as a service: what the service manager is reported, and when (docs/operating.md).
+// Owned by run.c; control core only.
 //
 //   start     EXTEND_TIMEOUT_USEC before signatures are compiled
 //   READY=1   when every data lcore has made a turn of its loop: the policy is in force, packets

@@ -34,11 +34,11 @@ static size_t put_alarm_counters(struct status_line *line,
 		if (values[i] > line->troubles[i])
 			line->grew_ns[i] = now_ns;
 		line->troubles[i] = values[i];
-		bool told =
+		bool reported =
 			alarm_counter_is_state(i)
 				? values[i] != 0
 				: line->grew_ns[i] && now_ns - line->grew_ns[i] < STATUS_MEMORY_NS;
-		if (told && used < out_len)
+		if (reported && used < out_len)
 			used += (size_t)snprintf(out + used, out_len - used, "%s%s",
 				used ? ", " : "; look into: ", alarm_counter_word(i));
 	}

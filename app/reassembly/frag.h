@@ -7,7 +7,7 @@
 //   other overlap gives the whole datagram up, in IPv4 as in IPv6 (RFC 5722): which bytes win is
 //   the receiver's affair, and receivers differ.
 // - Also given up: lengths that contradict each other or no receiver agrees about (empty; not a
-//   multiple of 8 with more to come; past the end that a last fragment told, or two such ends;
+//   multiple of 8 with more to come; past the end that a last fragment reported, or two such ends;
 //   beyond 65,535 bytes), and more fragments than per_datagram.
 // - Later fragments of a datagram that was given up are refused until its time is over, so that
 //   a part of it is never taken for the beginning of another.

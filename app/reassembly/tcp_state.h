@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a TCP connection as a gateway sees it between its ends: transitions as data. States
-// bear the names of RFC 9293 section 3.3.2 as its initiator would have them; the gateway is told
-// by segments that it believes. Pure; any lcore.
+// bear the names of RFC 9293 section 3.3.2 as its initiator would have them; the gateway is
+// reported by segments that it believes. Pure; any lcore.
 #ifndef SLUICE_TCP_STATE_H
 #define SLUICE_TCP_STATE_H
 

@@ -149,7 +149,7 @@ void track_syn(struct tcp_half *half, uint32_t seq);
 // by now: what came first stays, and what comes again becomes it.
 bool track_restart(struct tracker *tracker, struct tcp_track *track, unsigned half, uint32_t seq);
 // Segments may have passed unseen: wherever the halves go on is taken, as midstream; what lies
-// between is told as a gap.
+// between is reported as a gap.
 void track_unseen(struct tcp_track *track);
 
 struct tcp_segment {
@@ -210,7 +210,7 @@ struct track_result {
 	bool waived;      // left uninspected for a cap
 	bool full;        // a cap was met: `target`
 	uint8_t target;   // enum stream_target
-	bool ack_due;     // held, but what it says of the other half must be told
+	bool ack_due;     // held, but what it says of the other half must be reported
 	uint32_t ack_seq; // with this number
 };
 

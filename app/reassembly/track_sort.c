@@ -40,7 +40,7 @@ static void hold(struct work *work, bool news)
 	if (half->top < work->end)
 		half->top = work->end;
 	work->result->verdict = TRACK_HELD;
-	// a FIN behind held bytes is not told: it takes its place in the stream
+	// a FIN behind held bytes is not reported: it takes its place in the stream
 	work->result->ack_due = news && !segment->resumed;
 	work->result->ack_seq = half_seq(half, half->sent);
 }

@@ -260,7 +260,7 @@ static void put_side(struct json_out *out, const char *key, const struct against
 	json_out_close(out, '}');
 }
 
-static int tell_json(const struct against *against, const struct seen *seen, FILE *file)
+static int report_json(const struct against *against, const struct seen *seen, FILE *file)
 {
 	const struct side *old = &seen->side[AGAINST_OLD], *new = &seen->side[AGAINST_NEW];
 	const char *user = rule_names_get(against->names, seen->user_uid);
@@ -301,7 +301,7 @@ static int tell_json(const struct against *against, const struct seen *seen, FIL
 	return out.full || fwrite(line, 1, length, file) != length ? -EIO : 0;
 }
 
-static int tell_text(const struct against *against, const struct seen *seen, FILE *out)
+static int report_text(const struct against *against, const struct seen *seen, FILE *out)
 {
 	const struct side *old = &seen->side[AGAINST_OLD], *new = &seen->side[AGAINST_NEW];
 	char text[2][ADDRESS_TEXT_BYTES], port[2][8] = {"", ""}, number[4], stamp[40];
@@ -329,7 +329,7 @@ static int compare_starts(const void *a, const void *b)
 	return (x->flow_id > y->flow_id) - (x->flow_id < y->flow_id);
 }
 
-int against_tell(struct against *against, FILE *out, bool json, struct against_sum *sum)
+int against_report(struct against *against, FILE *out, bool json, struct against_sum *sum)
 {
 	struct seen **different = calloc((size_t)against->n + 1, sizeof(struct seen *));
 	uint64_t n = 0;
@@ -351,8 +351,8 @@ int against_tell(struct against *against, FILE *out, bool json, struct against_s
 	}
 	qsort(different, n, sizeof(struct seen *), compare_starts);
 	for (uint64_t i = 0; i < n && !rc; i++)
-		rc = json ? tell_json(against, different[i], out)
-			  : tell_text(against, different[i], out);
+		rc = json ? report_json(against, different[i], out)
+			  : report_text(against, different[i], out);
 	sum->differ = n;
 	free(different);
 	return rc ? rc : fflush(out) ? -EIO : 0;

@@ -33,6 +33,6 @@ struct against_sum {
 };
 // After both passes. One line per flow that differs, in the order in which they began: text, or a
 // JSON object. -ENOMEM (also of a pass), -EIO.
-int against_tell(struct against *against, FILE *out, bool json, struct against_sum *sum);
+int against_report(struct against *against, FILE *out, bool json, struct against_sum *sum);
 
 #endif

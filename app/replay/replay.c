@@ -243,7 +243,7 @@ static int inputs_open(struct replay *r)
 	r->captures = calloc(r->options.n_inputs, sizeof(struct capture *));
 	if (!r->captures)
 		return fail("no memory", NULL);
-	// All at once: a wrong name is told before the first of many captures has run.
+	// All at once: a wrong name is reported before the first of many captures has run.
 	for (unsigned i = 0; i < r->options.n_inputs; i++) {
 		if (capture_open(r->options.inputs[i], &r->captures[i], err, sizeof err) < 0)
 			return fail(err, NULL);
@@ -446,7 +446,7 @@ static int compare(const struct replay_options *options)
 		replay_fini(&r, true);
 	}
 	if (rc == 0) {
-		rc = against_tell(against, stdout, options->json, &sum);
+		rc = against_report(against, stdout, options->json, &sum);
 		if (rc < 0)
 			rc = fail("cannot write what differs", strerror(-rc));
 	}

@@ -139,7 +139,7 @@ static bool bytes_add(struct row *row, const struct span *span)
 	return EVP_DigestUpdate(row->digest, span_bytes(span), span_length(span)) == 1;
 }
 
-// The half began anew: what it had told is void.
+// The half began anew: what it had reported is void.
 static void row_restart(struct row *row)
 {
 	row->next = row->bytes = row->dup = row->conflict = 0;

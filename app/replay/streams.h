@@ -23,7 +23,7 @@ void streams_input(struct streams *streams, const char *name);
 
 // CSV: pcap,flow,isn,bytes,dup,conflict,gaps,sha256; rows in the order in which they began. A half
 // that only lost bytes has none. 0, -EIO if `out` takes no more, or what went wrong before:
-// -ENOMEM, -EILSEQ (bytes were told that do not follow those before: a defect of the gateway).
+// -ENOMEM, -EILSEQ (bytes were reported that do not follow those before: a defect of the gateway).
 int streams_write(const struct streams *streams, FILE *out);
 // The same to a file, "-" being standard output; `*why` says what went wrong.
 int streams_save(const struct streams *streams, const char *path, const char **why);

@@ -9,7 +9,7 @@
 
 static void put_apps(FILE *out, const struct dataplane *dp, const struct app_names *apps)
 {
-	bool told = false;
+	bool reported = false;
 
 	for (unsigned app = 0; app < APPS_MAX; app++) {
 		const struct app_usage usage = rates_app(dp, app);
@@ -18,15 +18,15 @@ static void put_apps(FILE *out, const struct dataplane *dp, const struct app_nam
 
 		if (!usage.flows && !usage.flows_blocked && !pkts)
 			continue;
-		if (!told)
+		if (!reported)
 			fprintf(out, "%-20s %8s %8s %10s %14s\n", "application", "flows", "blocked",
 				"packets", "bytes");
-		told = true;
+		reported = true;
 		fprintf(out, "%-20s %8" PRIu64 " %8" PRIu64 " %10" PRIu64 " %14" PRIu64 "\n",
 			proto ? proto->name : "unknown", usage.flows, usage.flows_blocked, pkts,
 			usage.bytes[0] + usage.bytes[1]);
 	}
-	if (!told)
+	if (!reported)
 		fprintf(out, "no flows\n");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a data lcore asks of a scan engine, and what it is told. Both travel by value over rings
+// What a data lcore asks of a scan engine, and what it is reported. Both travel by value over rings
 // (link.h); nothing in them points anywhere. Whoever receives a verdict holds its job against what
 // it waits for: the flow may have ended since, and its place in the table may be another's. What
 // does not match in every part is counted and thrown away.

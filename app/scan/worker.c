@@ -59,7 +59,7 @@ struct scan_link *scan_worker_link(struct scan_worker *worker, unsigned lcore)
 	return lcore < worker->n_links ? &worker->links[lcore] : NULL;
 }
 
-static void tell(struct scan_worker *worker, struct scan_verdict *verdict)
+static void report(struct scan_worker *worker, struct scan_verdict *verdict)
 {
 	struct scan_link *link = scan_worker_link(worker, verdict->job.lcore);
 
@@ -83,7 +83,7 @@ static unsigned take_jobs(struct scan_worker *worker, struct scan_link *link, ui
 				.done_ns = now_ns,
 				.value = SCAN_ERROR};
 
-			tell(worker, &refused);
+			report(worker, &refused);
 		}
 	}
 	return n;
@@ -99,7 +99,7 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
 	unsigned n = worker->ops->poll(worker->engine, now_ns, verdicts, TURN_MAX);
 
 	for (unsigned i = 0; i < n; i++)
-		tell(worker, &verdicts[i]);
+		report(worker, &verdicts[i]);
 	return taken || n;
 }
 

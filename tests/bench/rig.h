@@ -86,7 +86,7 @@ uint32_t rig_tail_of(uint32_t index);
 uint64_t rig_round(struct rig *rig, uint32_t n);
 uint64_t rig_warm(struct rig *rig, uint32_t n); // the same, where callgrind does not count
 uint64_t rig_round_wire(struct rig *rig, uint32_t n);
-// Throws away what the lcore told the control core.
+// Throws away what the lcore reported the control core.
 void rig_drain_events(struct rig *rig);
 
 // Hyperscan, told apart (hyperscan_switch.c): switched off, every scan finds nothing at no cost.

@@ -42,7 +42,7 @@ struct member {
 static struct { // of the process of the crowd
 	struct member *members;
 	unsigned n, next, connecting; // who connects next; how many do
-	uint16_t port;                // of the core; 0: not told yet
+	uint16_t port;                // of the core; 0: not reported yet
 	int epoll, from;
 	bool tcp;
 	uint8_t in[ROOM], out[ROOM];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One core, one loop, thousands of peers, each with its own key and its own socket, in another
-// process (tapi_crowd.h). What is told, as JSON on standard output: seconds and CPU to validate
+// process (tapi_crowd.h). What is reported, as JSON on standard output: seconds and CPU to validate
 // them, memory of the core's process per peer, messages and answers per second and their CPU, CPU
 // of silence, and how long after the crowd falls silent the last session is gone.
 //
@@ -199,7 +199,7 @@ static void core_begin(void)
 	tapi_core_watch(of.core, on_event, NULL);
 }
 
-// All of them are told of, or call, and each has answered one message.
+// All of them are reported, or call, and each has answered one message.
 static void meet(const void *body)
 {
 	struct tapi_transport_api *api = tapi_core_transport(of.core, of.tcp ? "tcp" : "udp");

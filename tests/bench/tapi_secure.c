@@ -149,7 +149,7 @@ static double handshake_us(void)
 	struct tapi_identity one, two;
 	struct tapi_static static_1, static_2;
 	struct tapi_initiation initiation;
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 	struct tapi_keys keys;
 	double from_us = cpu_us();
 
@@ -160,7 +160,7 @@ static double handshake_us(void)
 	for (unsigned i = 0; i < HANDSHAKES; i++)
 		if (tapi_secure_initiate(&initiation, &one, &static_1, two.public_key, ephemeral, 1,
 			    i) != TAPI_OK ||
-			tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+			tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				TAPI_INITIATE_BYTES) != TAPI_OK ||
 			tapi_secure_respond(&heard, seed, 2, answer, &keys) != TAPI_OK ||
 			tapi_secure_finish(&initiation, &static_1, answer, sizeof(answer), &keys) !=

@@ -2,8 +2,8 @@
 // What flows' ends say of themselves (metadata.h): TLS, QUIC, DTLS and HTTP, in any pieces, before
 // and after the verdict. Input as fuzz_classify's: an octet of bits (1 UDP, 2 picked up midstream),
 // then packets: an octet (1 the half, 2 a gap before it), length u16 BE, bytes.
-// Held: a greeting is whole fields of bounded length; phases go forward only; each side is told at
-// most three times (a name, the same whole, an answer); no state is kept when all is over.
+// Held: a greeting is whole fields of bounded length; phases go forward only; each side is reported
+// at most three times (a name, the same whole, an answer); no state is kept when all is over.
 #include "lib/classify/classify_rig.h"
 
 #include <netinet/in.h>

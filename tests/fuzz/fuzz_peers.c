@@ -2,7 +2,7 @@
 // The decoders that learn of endpoints and names (bencode, DHT, trackers, peer exchange, DNS). An
 // input is one octet of bits (1 DNS, else BitTorrent; 2 datagram; 4 the server speaks; 8 IPv6), one
 // octet: bytes of a stream's pieces less one, then the payload. Held, besides what the sanitizers
-// see: what is told is well formed and bounded, and no state stays.
+// see: what is reported is well formed and bounded, and no state stays.
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // STUN messages of any content, as a datagram and as what a stream begins with. Held, besides what
-// the sanitizers see: the attributes of a message lie in it and fill it, a word that is told is an
-// application's, and what is a message with a cookie in a datagram is one in a stream, also in
+// the sanitizers see: the attributes of a message lie in it and fill it, a word that is reported is
+// an application's, and what is a message with a cookie in a datagram is one in a stream, also in
 // parts.
 #include <stdlib.h>
 #include <string.h>

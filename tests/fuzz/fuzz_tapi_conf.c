@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configuration of the transports' library, of any content; its section "acl" is made. Held,
 // besides what the sanitizers see: each member of each section is found where it stands, on a line
-// that has its name; each wrong value is told with a place; what is taken answers every question.
+// that has its name; each wrong value is reported with a place; what is taken answers every
+// question.
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

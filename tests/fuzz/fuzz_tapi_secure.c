@@ -176,13 +176,13 @@ static void respond(struct world *world)
 	const unsigned who = u8(world) % WHO, at = u8(world), change = u8(world);
 	struct end *end = &world->ends[who];
 	uint8_t ephemeral[TAPI_KEY_BYTES], octets[TAPI_RESPOND_BYTES];
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 	struct tapi_keys keys;
 
 	if (!end->was_asked)
 		return;
-	must(tapi_secure_hear(&heard, &all[who].identity, &agreeing[who], &world->stage.identity.id,
-		     end->asked, TAPI_INITIATE_BYTES) == TAPI_OK);
+	must(tapi_secure_parse(&heard, &all[who].identity, &agreeing[who],
+		     &world->stage.identity.id, end->asked, TAPI_INITIATE_BYTES) == TAPI_OK);
 	world->stamp += 2;
 	memset(ephemeral, 5, sizeof(ephemeral));
 	tapi_put64(ephemeral, world->stamp);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 enum { OUT = 1, TOLD = 2, GAP = 4 };
 
 static struct direction { // as the ends and the consumer know it
-	uint64_t told;    // end of what the consumer was told
+	uint64_t told;    // end of what the consumer was reported
 	uint8_t state[FOLLOWED], left[FOLLOWED], seen[FOLLOWED];
 } directions[2];
 

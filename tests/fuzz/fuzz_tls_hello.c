@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A ClientHello and a server's certificate, hostile: no report of a sanitizer; what a part has
-// told, the whole tells, too; lists lie in the message; texts of fingerprints are as long as they
-// say. The input is an octet (what carries it: TCP as records, a message of TCP, QUIC, DTLS; a
+// reported, the whole tells, too; lists lie in the message; texts of fingerprints are as long as
+// they say. The input is an octet (what carries it: TCP as records, a message of TCP, QUIC, DTLS; a
 // server's half) and bytes.
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // Flows that say nothing: uniform, ASCII, compressed and encrypted payloads of 1 to 1,460 bytes in
 // both directions, TCP and UDP, from their start or joined midway, any ports. At most 10 in a
 // million may be claimed with CONFIDENCE_DPI or more. Pairs of the shape of MSE's handshake are
-// random bytes as well, and apart: what is claimed of them, and how surely, is told as a rate.
+// random bytes as well, and apart: what is claimed of them, and how surely, is reported as a rate.
 // Prints JSON: flows and claims of each kind, and who claims what. 50,000 flows, SLUICE_LONG=1 a
 // million, SLUICE_SEED=N others.
 #include <inttypes.h>

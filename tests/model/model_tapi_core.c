@@ -330,7 +330,7 @@ static void act(struct world *world, const struct operation *op)
 	wire_poke(a);
 }
 
-// Fair weather: everybody is told of everybody, and reaches whom it can; then silence.
+// Fair weather: everybody is reported everybody, and reaches whom it can; then silence.
 static void settle(struct world *world)
 {
 	struct wire *wire = world->wire;

@@ -22,7 +22,7 @@ struct operations {
 };
 
 uint32_t operations_below(uint64_t *random, uint32_t limit);
-// How many seeds failed, at most one: the first is told and ends it.
+// How many seeds failed, at most one: the first is reported and ends it.
 unsigned operations_campaign(const struct operations *kind, unsigned seeds);
 
 #endif

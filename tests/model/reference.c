@@ -534,7 +534,7 @@ static void check_end(struct world *w)
 	}
 }
 
-// As pipe_free, but what is wrong was told already.
+// As pipe_free, but what is wrong was reported already.
 static void forget_pipe(struct pipe *pipe)
 {
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++)

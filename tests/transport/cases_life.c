@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a session (TA13): references, what gets stale and what does not, each end told once.
+// The life of a session (TA13): references, what gets stale and what does not, each end reported
+// once.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

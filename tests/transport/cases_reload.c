@@ -60,7 +60,7 @@ static void denied_ones_end(void **state)
 	assert_true(rig_until_arrivals(c, 1));
 	assert_int_equal(
 		rig_reload(pair.b, row_conf(1, &(struct row_wish){.acl = denies(0)})), TAPI_OK);
-	// At once nothing goes there any more, though its end is told later.
+	// At once nothing goes there any more, though its end is reported later.
 	if (pair.out->session)
 		assert_int_equal(rig_send(pair.out, 2, 100), TAPI_EDOWN);
 	assert_true(rig_until_down(pair.out));

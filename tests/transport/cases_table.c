@@ -94,7 +94,7 @@ static void address_is_free_after_stop(void **state)
 		row_has(ROW_OBJECT), row_conf(0, NULL)); // the same address
 	rig.log[0] = 0;
 	assert_int_equal(rig_start(second), TAPI_ESYS);
-	assert_true(rig.log[0] != 0); // it is told
+	assert_true(rig.log[0] != 0); // it is reported
 	rig_stop(a);
 	assert_int_equal(rig_start(second), TAPI_OK);
 	rig_stop(second);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A core that only writes down what it is told, for transports under test: several of them in one
-// process, on one loop. What the contract (transport.h) forbids a transport to do at any time is
-// asserted here, in every test: to call back inside a method, to name a session after its end or to
-// end it twice, to deliver octets that nobody sent.
+// A core that only writes down what it is reported, for transports under test: several of them in
+// one process, on one loop. What the contract (transport.h) forbids a transport to do at any time
+// is asserted here, in every test: to call back inside a method, to name a session after its end or
+// to end it twice, to deliver octets that nobody sent.
 #ifndef TESTS_TRANSPORT_RIG_H
 #define TESTS_TRANSPORT_RIG_H
 

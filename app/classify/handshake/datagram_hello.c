@@ -235,9 +235,9 @@ static bool put_fragment(struct datagram_hello *hello, struct text fragment)
 static void note_name(
 	struct datagram_hello *hello, enum tls_hello_seen seen, struct datagram_asks *asks)
 {
-	asks->told = asks->name.length && !hello->named;
-	asks->settled = asks->told || (seen == TLS_HELLO_WHOLE && !hello->named);
-	hello->named |= asks->told;
+	asks->reported = asks->name.length && !hello->named;
+	asks->settled = asks->reported || (seen == TLS_HELLO_WHOLE && !hello->named);
+	hello->named |= asks->reported;
 }
 
 static void answer_dtls(
@@ -335,7 +335,7 @@ enum tls_hello_seen datagram_hello_feed(struct quic_crypto *crypto, struct datag
 	if (is_clear_google(datagram)) {
 		seen = read_clear_google(datagram, asks);
 		asks->taken = seen != TLS_HELLO_NONE;
-		asks->told = asks->settled = asks->name.length;
+		asks->reported = asks->settled = asks->name.length;
 		return seen;
 	}
 	return feed_dtls(hello, other, datagram, asks);

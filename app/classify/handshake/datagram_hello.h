@@ -19,7 +19,7 @@ struct datagram_hello {
 	struct quic_flow quic;
 	uint16_t message;   // DTLS: the number of the message whose parts are here
 	bool message_known; // it has one
-	bool named;         // the name in the message at hand has been told
+	bool named;         // the name in the message at hand has been reported
 	uint8_t half;       // the half that the client speaks on
 	uint8_t n_refused;  // DTLS: parts of other messages than the one that is not whole yet
 	struct hello_parts parts; // last: a clear one's bytes are not written
@@ -30,7 +30,7 @@ struct datagram_asks {
 	struct tls_hello tls; // `carrier` 0: it is no TLS
 	uint32_t version;     // of QUIC; 0: it is none
 	bool taken;           // the datagram has a part of a hello
-	bool told;            // and with it a name, for the first time
+	bool reported;        // and with it a name, for the first time
 	bool settled;         // with it the name is known, or that there is none
 	bool answered;        // the other half's hello is taken: nothing more of it is to come
 	bool serves;          // it opens as what only the other half's server can have sent

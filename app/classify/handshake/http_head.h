@@ -8,7 +8,7 @@
 
 enum http_seen {
 	HTTP_NONE, // something else
-	HTTP_MORE, // its header goes on behind the bytes at hand; what is told is of them
+	HTTP_MORE, // its header goes on behind the bytes at hand; what is reported is of them
 	HTTP_WHOLE,
 };
 

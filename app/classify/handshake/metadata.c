@@ -232,7 +232,7 @@ static enum handshake_meta_seen tls_server(struct text half, struct handshake_me
 			if (hello.version >= 0x0304)
 				return HANDSHAKE_META_SEEN_WHOLE;
 		} else if (type != CERTIFICATE_STATUS && type != SUPPLEMENTAL) {
-			// a hello comes first; behind the certificate nothing is told
+			// a hello comes first; behind the certificate nothing is reported
 			return hello.version ? HANDSHAKE_META_SEEN_WHOLE : HANDSHAKE_META_SEEN_NONE;
 		}
 		if (length > rest.length)

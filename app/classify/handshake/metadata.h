@@ -88,8 +88,8 @@ static inline bool handshake_meta_next(
 enum handshake_meta_phase {
 	HANDSHAKE_META_AWAITED, // nothing read yet
 	HANDSHAKE_META_BEGUN,   // the client's, not whole
-	HANDSHAKE_META_NAMED,   // the same, and its name has been told
-	HANDSHAKE_META_ANSWER,  // the client's has been told, the server's is awaited
+	HANDSHAKE_META_NAMED,   // the same, and its name has been reported
+	HANDSHAKE_META_ANSWER,  // the client's has been reported, the server's is awaited
 	HANDSHAKE_META_OVER,
 };
 

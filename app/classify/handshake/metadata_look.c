@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When what is told: as soon as a name is known (a policy may end the flow by it), once more when
-// the client's hello or request is whole, and when its server has answered. While a flow is being
-// classified this looks at the same prefixes; afterwards it keeps the flow's state only where a
-// hello is cut, and only while states are not scarce.
+// When what is reported: as soon as a name is known (a policy may end the flow by it), once more
+// when the client's hello or request is whole, and when its server has answered. While a flow is
+// being classified this looks at the same prefixes; afterwards it keeps the flow's state only where
+// a hello is cut, and only while states are not scarce.
 #include "classify/handshake/metadata_read.h"
 #include "classify/classify_job.h"
 
@@ -19,24 +19,24 @@ static bool client_is_over(const struct job *job)
 	return half_closed(job->look, HALF_C2S) || is_late(job);
 }
 
-static void tell(struct job *job, enum handshake_meta_phase next)
+static void report(struct job *job, enum handshake_meta_phase next)
 {
 	job->work->greeted = true;
 	job->work->handshake_meta_phase = (uint8_t)next;
 }
 
 // What the client has said so far is in the greeting.
-static void tell_client(struct job *job, bool whole, enum handshake_meta_phase next)
+static void report_client(struct job *job, bool whole, enum handshake_meta_phase next)
 {
 	struct classify_work *work = job->work;
 
 	if (whole && work->meta->length)
-		tell(job, next);
+		report(job, next);
 	else if (whole)
 		work->handshake_meta_phase = HANDSHAKE_META_OVER;
 	else if (work->handshake_meta_phase != HANDSHAKE_META_NAMED &&
 		 handshake_meta_has_name(work->meta))
-		tell(job, HANDSHAKE_META_NAMED);
+		report(job, HANDSHAKE_META_NAMED);
 	else if (work->handshake_meta_phase == HANDSHAKE_META_AWAITED)
 		work->handshake_meta_phase = HANDSHAKE_META_BEGUN;
 }
@@ -50,15 +50,16 @@ static void look_at_client(struct job *job, struct text half)
 	if (seen == HANDSHAKE_META_SEEN_NONE)
 		work->handshake_meta_phase = HANDSHAKE_META_OVER;
 	else
-		tell_client(job, seen == HANDSHAKE_META_SEEN_WHOLE || over, HANDSHAKE_META_ANSWER);
+		report_client(
+			job, seen == HANDSHAKE_META_SEEN_WHOLE || over, HANDSHAKE_META_ANSWER);
 }
 
-// That there is no answer is told, too: nothing more is to be waited for.
-static void tell_answer(struct job *job, bool found)
+// That there is no answer is reported, too: nothing more is to be waited for.
+static void report_answer(struct job *job, bool found)
 {
 	if (!found)
 		handshake_meta_begin(job->work->meta, HANDSHAKE_META_TLS, true);
-	tell(job, HANDSHAKE_META_OVER);
+	report(job, HANDSHAKE_META_OVER);
 }
 
 static void look_at_server(struct job *job, struct text half)
@@ -68,7 +69,7 @@ static void look_at_server(struct job *job, struct text half)
 						: HANDSHAKE_META_SEEN_NONE;
 
 	if (seen != HANDSHAKE_META_SEEN_MORE || half_closed(job->look, HALF_S2C))
-		tell_answer(job, seen != HANDSHAKE_META_SEEN_NONE);
+		report_answer(job, seen != HANDSHAKE_META_SEEN_NONE);
 }
 
 void handshake_meta_stream(struct job *job)
@@ -83,7 +84,7 @@ void handshake_meta_stream(struct job *job)
 	if (phase == HANDSHAKE_META_ANSWER && half == HALF_S2C)
 		look_at_server(job, bytes);
 	else if (phase == HANDSHAKE_META_ANSWER && is_late(job))
-		tell_answer(job, false);
+		report_answer(job, false);
 	else if (phase != HANDSHAKE_META_ANSWER && half == HALF_C2S &&
 		 (!bytes.length || job->midstream))
 		job->work->handshake_meta_phase = HANDSHAKE_META_OVER;
@@ -108,11 +109,11 @@ void handshake_meta_datagram(
 		if (over)
 			job->work->handshake_meta_phase = HANDSHAKE_META_OVER;
 		else
-			tell_client(job, false, HANDSHAKE_META_OVER);
+			report_client(job, false, HANDSHAKE_META_OVER);
 		return;
 	}
 	handshake_meta_of_datagram(asks, whole, job->work->meta);
-	tell_client(job, over,
+	report_client(job, over,
 		asks->tls.carrier == TLS_OVER_DATAGRAMS ? HANDSHAKE_META_ANSWER
 							: HANDSHAKE_META_OVER);
 }
@@ -125,9 +126,9 @@ void handshake_meta_datagram_answer(struct job *job)
 	if (!job->work->meta || job->work->handshake_meta_phase != HANDSHAKE_META_ANSWER)
 		return;
 	if (answer && handshake_meta_of_dtls_server(datagram, job->work->meta))
-		tell_answer(job, true);
+		report_answer(job, true);
 	else if (classify_packets_used_up(job->flow))
-		tell_answer(job, false);
+		report_answer(job, false);
 }
 
 // Whether what comes next has to be put together with what is here.

@@ -90,7 +90,7 @@ static void read_extension(uint16_t type, struct vector body, struct tls_hello *
 	}
 }
 
-// Whether nothing that is told hangs on the bytes of such a body.
+// Whether nothing that is reported hangs on the bytes of such a body.
 static bool is_opaque(uint16_t type)
 {
 	switch (type) {

@@ -66,9 +66,9 @@ struct text tls_hello_protocol(const struct tls_hello *hello);
 // The first application that has a name of the ALPN list; APP_NONE.
 uint16_t tls_hello_application(const struct tls_hello *hello);
 
-// Fingerprints of a whole hello, as texts: JA3 (salesforce/ja3: its MD5 is what is told) and the
-// three parts of JA4 (FoxIO's description of the TLS client fingerprint; of the second and third
-// the first 12 digits of a SHA-256 are told, or zeros where the text is empty).
+// Fingerprints of a whole hello, as texts: JA3 (salesforce/ja3: its MD5 is what is reported) and
+// the three parts of JA4 (FoxIO's description of the TLS client fingerprint; of the second and
+// third the first 12 digits of a SHA-256 are reported, or zeros where the text is empty).
 #define TLS_LIST_MAX       256 // ciphers, extensions ...: a hello with more has no fingerprint
 #define TLS_JA3_TEXT_BYTES (6 * 3 * TLS_LIST_MAX + 4 * TLS_LIST_MAX + 16)
 #define TLS_JA4_TEXT_BYTES (2 * 5 * TLS_LIST_MAX + 16)

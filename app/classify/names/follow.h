@@ -5,7 +5,7 @@
 // (RFC 9112 9.3), behind the bodies of those before it (RFC 9112 6: Content-Length, chunked). Fed
 // with the client's half in order, from its first octet.
 //
-// A request is read line by line, as soon as a line is whole; each of its names is told: of the
+// A request is read line by line, as soon as a line is whole; each of its names is reported: of the
 // target, of every Host. Servers differ. Where they may read a request in different ways (where a
 // line, a header or a body ends, whether there is a body), each line from there on is looked at as
 // a request's first and as a Host field, to the end of the connection: that is called unclear. So

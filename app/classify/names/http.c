@@ -20,7 +20,7 @@ void http_unclear(struct names_follow *follow)
 	follow->phase = NAMES_HEAD;
 }
 
-static void tell(struct feed *feed, const struct host_name *name)
+static void report(struct feed *feed, const struct host_name *name)
 {
 	uint16_t *bits = &feed->follow->bits;
 
@@ -35,7 +35,7 @@ static void take_authority(struct feed *feed, struct text authority)
 	http_line_hosts(authority, names);
 	for (unsigned i = 0; i < HTTP_HOSTS; i++)
 		if (names[i].length)
-			tell(feed, &names[i]);
+			report(feed, &names[i]);
 }
 
 static void end_names(struct feed *feed)
@@ -43,7 +43,7 @@ static void end_names(struct feed *feed)
 	static const struct host_name none = {.length = 0};
 
 	if ((feed->follow->bits & (HEAD_OPEN | HEAD_NAMED)) == HEAD_OPEN)
-		tell(feed, &none);
+		report(feed, &none);
 }
 
 static bool carries_body(struct text method)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inside app/classify: one line of a request's head as servers read it, which differ: what one of
-// them takes is told, and whether all of them read it alike (RFC 9112 3, 5). Pure.
+// them takes is reported, and whether all of them read it alike (RFC 9112 3, 5). Pure.
 #ifndef SLUICE_HTTP_LINE_H
 #define SLUICE_HTTP_LINE_H
 

@@ -104,7 +104,7 @@ static bool read_datagram(struct classifier *classifier, struct job *job, struct
 	look_on(&look->host[half], hello, asks, seen);
 	if (!halves_settle(classifier, state, half, hello))
 		job->work->hello_refused = true;
-	return asks->taken && (asks->told || seen == TLS_HELLO_WHOLE);
+	return asks->taken && (asks->reported || seen == TLS_HELLO_WHOLE);
 }
 
 // A hello has been read to its name, or to its end without one. A flow of datagrams is what its
@@ -112,7 +112,7 @@ static bool read_datagram(struct classifier *classifier, struct job *job, struct
 static void take_asked(struct job *job, const struct datagram_asks *asks)
 {
 	job->renamed = asks->settled && job->flow->named;
-	if (asks->told)
+	if (asks->reported)
 		named(job, job->span->half & 1, asks->name);
 	asked_for(job, job->span->half & 1, tls_hello_application(&asks->tls));
 }

@@ -98,7 +98,7 @@ struct decoding {
 };
 
 // The data connection that was announced last, and what is known of it by now.
-static void tell(const struct decoding *decoding, bool again)
+static void report(const struct decoding *decoding, bool again)
 {
 	const struct decoder_state *state = decoding->state;
 	unsigned half = state->memo.word[MEMO_HALF] & 1;
@@ -134,7 +134,7 @@ static void expect(
 	state->memo.word[MEMO_PORT] = port;
 	state->memo.word[MEMO_HALF] = half;
 	memset(state->label.file, 0, sizeof(state->label.file)); // of the one before
-	tell(decoding, false);
+	report(decoding, false);
 }
 
 // "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2)
@@ -210,7 +210,7 @@ static void decode_opening(const struct decoding *decoding, struct text rest)
 		if (!text_begins(inside, "byte") || !text_number(number, INT64_MAX, &size))
 			continue;
 		label->size = size;
-		tell(decoding, true);
+		report(decoding, true);
 		return;
 	}
 }
@@ -236,7 +236,7 @@ static void decode_transfer(const struct decoding *decoding, struct text verb, s
 	if (!text_is(verb, "RETR"))
 		label->size = 0; // of what is there already, if anything is
 	transfer_text_set(label->file, sizeof(label->file), name.at, name.length);
-	tell(decoding, true);
+	report(decoding, true);
 }
 
 // The server listens because the client has asked it to.

@@ -15,7 +15,7 @@ static enum verify verify(const struct probe *probe)
 	if (probe->length < HEADER || (probe->sport != PORT && probe->dport != PORT))
 		return VERIFY_NO;
 	unsigned version = at[0] >> 3 & 7, mode = at[0] & 7;
-	// precision is that of a fraction of a second, or not told
+	// precision is that of a fraction of a second, or not reported
 	bool clock = at[1] <= STRATUM_MAX && at[2] <= POLL_MAX && (at[3] >= 0xd0 || !at[3]);
 
 	return version >= 1 && version <= 4 && mode >= 1 && mode <= 5 && clock ? VERIFY_DPI

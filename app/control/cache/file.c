@@ -134,7 +134,7 @@ static bool get_confidence(const json_t *object, uint8_t *out)
 // Lines of versions before have the outermost tag alone.
 static bool get_realm(const json_t *object, uint32_t *realm)
 {
-	static const struct parse_settings exact; // what is told is never hashed
+	static const struct parse_settings exact; // what is reported is never hashed
 	uint64_t vlan = 0, inner = 0, session = 0;
 
 	if ((json_object_get(object, "vlan") && !get_number(object, "vlan", 0xfff, &vlan)) ||

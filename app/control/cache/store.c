@@ -57,7 +57,7 @@ struct cache_store {
 	char buffer[JOURNAL_ROOM];
 };
 
-static void told_once(struct cache_store *store, const char *path, int rc)
+static void reported_once(struct cache_store *store, const char *path, int rc)
 {
 	store->stats.failures++;
 	if (store->stats.failing)
@@ -86,7 +86,7 @@ static void journal_open(struct cache_store *store)
 	store->journal = open(store->journal_path,
 		O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (store->journal < 0) {
-		told_once(store, store->journal_path, -errno);
+		reported_once(store, store->journal_path, -errno);
 		return;
 	}
 	if (fstat(store->journal, &st) == 0)
@@ -105,7 +105,7 @@ static void journal_flush(struct cache_store *store)
 	if (n == (ssize_t)store->used) {
 		store->journal_bytes += store->used;
 	} else if (store->journal >= 0) {
-		told_once(store, store->journal_path, n < 0 ? -errno : -ENOSPC);
+		reported_once(store, store->journal_path, n < 0 ? -errno : -ENOSPC);
 		// a torn line must not spoil the next one
 		if (n > 0 && ftruncate(store->journal, (off_t)store->journal_bytes) < 0)
 			log_debug("connection cache: %s: %s", store->journal_path, strerror(errno));
@@ -143,7 +143,7 @@ static void learned(void *ctx, const struct event *event)
 	if (sizeof store->buffer - store->used < CACHE_LINE_MAX)
 		journal_flush(store);
 	if (store->journal_bytes + store->used > CACHE_JOURNAL_MAX) {
-		told_once(store, store->journal_path, -EFBIG);
+		reported_once(store, store->journal_path, -EFBIG);
 		return;
 	}
 	store->used += cache_line_write(
@@ -258,7 +258,7 @@ static void writing_end(struct cache_store *store, int rc)
 	struct writing *writing = &store->writing;
 
 	if (rc < 0) {
-		told_once(store, store->path, rc);
+		reported_once(store, store->path, rc);
 		store->changed = true; // the next interval tries again
 	} else {
 		unlink(store->old_path); // what it tells has been written
@@ -312,7 +312,7 @@ static void journal_turn(struct cache_store *store)
 		close(store->journal);
 	store->journal = -1;
 	if (rename(store->journal_path, store->old_path) < 0 && errno != ENOENT)
-		told_once(store, store->old_path, -errno);
+		reported_once(store, store->old_path, -errno);
 	journal_open(store);
 }
 

@@ -25,12 +25,12 @@ struct cache_store_stats {
 	uint64_t written; // entries in the last writing
 	uint64_t writings;
 	uint64_t failures; // of writings and of journal lines
-	bool failing;      // the last one failed; told once
+	bool failing;      // the last one failed; reported once
 };
 
 // Makes the folder; reads what is there, and gives it to every lcore, none of which runs yet. A
-// file that cannot be read costs its entries and is told in the log. -errno with a message when the
-// folder cannot be used.
+// file that cannot be read costs its entries and is reported in the log. -errno with a message when
+// the folder cannot be used.
 int cache_store_new(const struct control_context *context, const char *directory,
 	struct cache_store **out, char *err, size_t err_len);
 // Begins to keep what is learned; after sink_new, before control_run.

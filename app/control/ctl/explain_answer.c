@@ -25,11 +25,11 @@ struct row { // a flow
 
 struct answer {
 	const struct explain_found *found;
-	struct row rows[EXPLAIN_FLOWS_MAX]; // as they are told
+	struct row rows[EXPLAIN_FLOWS_MAX]; // as they are reported
 	uint32_t n_rows;
-	const struct row *first; // that it is about; NULL: no flow
-	struct evidence *told;   // of the first, and of no flow
-	uint32_t n_told;
+	const struct row *first;   // that it is about; NULL: no flow
+	struct evidence *reported; // of the first, and of no flow
+	uint32_t n_reported;
 	struct conn_list stops; // entries that stop what the verdict is about
 	struct explain_facts facts;
 };
@@ -194,24 +194,24 @@ static bool is_of_others(const struct evidence *evidence, const struct flow_ends
 }
 
 // The evidence of the first flow, and of none: the newest.
-static bool keep_told(struct answer *answer, const struct flow_ends *ends)
+static bool keep_reported(struct answer *answer, const struct flow_ends *ends)
 {
 	const struct explain_found *found = answer->found;
 	uint64_t flow_id = answer->first ? answer->first->flow_id : 0;
 
-	answer->told = calloc(EXPLAIN_EVIDENCE_MAX, sizeof answer->told[0]);
-	if (!answer->told)
+	answer->reported = calloc(EXPLAIN_EVIDENCE_MAX, sizeof answer->reported[0]);
+	if (!answer->reported)
 		return false;
-	for (uint32_t i = found->n; i-- > 0 && answer->n_told < EXPLAIN_EVIDENCE_MAX;) {
+	for (uint32_t i = found->n; i-- > 0 && answer->n_reported < EXPLAIN_EVIDENCE_MAX;) {
 		const struct evidence *evidence = &found->evidence[i];
 
 		if (is_wide(found) && ends && is_of_others(evidence, ends))
 			continue;
 		if (!is_of_flow(evidence) || evidence->flow_id == flow_id)
-			answer->told[EXPLAIN_EVIDENCE_MAX - ++answer->n_told] = *evidence;
+			answer->reported[EXPLAIN_EVIDENCE_MAX - ++answer->n_reported] = *evidence;
 	}
-	memmove(answer->told, answer->told + EXPLAIN_EVIDENCE_MAX - answer->n_told,
-		answer->n_told * sizeof answer->told[0]);
+	memmove(answer->reported, answer->reported + EXPLAIN_EVIDENCE_MAX - answer->n_reported,
+		answer->n_reported * sizeof answer->reported[0]);
 	return true;
 }
 
@@ -271,10 +271,10 @@ static bool gather(struct answer *answer)
 	if (ends)
 		facts->exempt = exemptions_cover(
 			&found->context->exemptions, ends, found->context->now_ns());
-	if (!keep_told(answer, ends) || !keep_stops(answer, ends))
+	if (!keep_reported(answer, ends) || !keep_stops(answer, ends))
 		return false;
-	facts->evidence = answer->told;
-	facts->n = answer->n_told;
+	facts->evidence = answer->reported;
+	facts->n = answer->n_reported;
 	return true;
 }
 
@@ -395,7 +395,7 @@ json_t *explain_answer(const struct explain_found *found)
 	if (gather(answer))
 		message = answer_json(answer);
 	conn_list_free(&answer->stops);
-	free(answer->told);
+	free(answer->reported);
 	free(answer);
 	return message;
 }

@@ -17,9 +17,10 @@ struct sentence {
 	size_t length;
 };
 
-static void say(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void format(struct sentence *s, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-static void say(struct sentence *s, const char *format, ...)
+static void format(struct sentence *s, const char *format, ...)
 {
 	va_list args;
 
@@ -44,14 +45,14 @@ const struct evidence *explain_last(
 	return NULL;
 }
 
-static void say_rule(struct sentence *s, uint32_t uid, uint32_t generation)
+static void format_rule(struct sentence *s, uint32_t uid, uint32_t generation)
 {
 	const char *id = uid ? rule_names_get(s->facts->context->names, uid) : NULL;
 
 	if (id)
-		say(s, "rule \"%s\" (generation %u)", id, generation);
+		format(s, "rule \"%s\" (generation %u)", id, generation);
 	else
-		say(s, "the policy's default (generation %u)", generation);
+		format(s, "the policy's default (generation %u)", generation);
 }
 
 static const char *app_text(const struct explain_facts *facts, uint16_t app)
@@ -114,84 +115,85 @@ static const struct evidence *source_of(
 
 // How an application was recognised that is known by host, address or port; by a pattern it is a
 // signature.
-static void say_user_app(struct sentence *s, const struct evidence *source)
+static void format_user_app(struct sentence *s, const struct evidence *source)
 {
 	char host[EXPLAIN_HOST_BYTES];
 
-	say(s, source->app > app_count() ? ", which the policy defines, " : ", ");
+	format(s, source->app > app_count() ? ", which the policy defines, " : ", ");
 	if (source->detail == EVIDENCE_BY_HOST && source->half == HALF_S2C)
-		say(s, "by the name in the server's certificate (%s)", explain_host(source, host));
+		format(s, "by the name in the server's certificate (%s)",
+			explain_host(source, host));
 	else if (source->detail == EVIDENCE_BY_HOST)
-		say(s, "by the host that the client asked for (%s)", explain_host(source, host));
+		format(s, "by the host that the client asked for (%s)", explain_host(source, host));
 	else if (source->detail == EVIDENCE_BY_ADDRESS)
-		say(s, "by the responder's address");
+		format(s, "by the responder's address");
 	else
-		say(s, "guessed by port %u alone", source->length);
+		format(s, "guessed by port %u alone", source->length);
 }
 
-static void say_expected(struct sentence *s, const struct evidence *source)
+static void format_expected(struct sentence *s, const struct evidence *source)
 {
-	say(s, ", because another flow announced it");
+	format(s, ", because another flow announced it");
 	if (source->detail)
-		say(s, " (%s)", expected_as_word(source->detail - 1u));
+		format(s, " (%s)", expected_as_word(source->detail - 1u));
 }
 
-static void say_source(struct sentence *s, const struct evidence *source)
+static void format_source(struct sentence *s, const struct evidence *source)
 {
 	switch ((enum evidence_kind)source->kind) {
 	case EVIDENCE_SIGNATURE:
-		say(s, ", %s signature %s in the first %u bytes of %s",
+		format(s, ", %s signature %s in the first %u bytes of %s",
 			source->detail == VERIFY_YES ? "verified by" : "by",
 			signature_text(s->facts, source->signature), source->looked_at,
 			half_text(source));
 		break;
-	case EVIDENCE_SHAPE: say(s, ", by the shape of %s", half_text(source)); break;
-	case EVIDENCE_EXPECTED: say_expected(s, source); break;
+	case EVIDENCE_SHAPE: format(s, ", by the shape of %s", half_text(source)); break;
+	case EVIDENCE_EXPECTED: format_expected(s, source); break;
 	case EVIDENCE_LEARNED:
-		say(s, ", because %s named %s",
+		format(s, ", because %s named %s",
 			source->detail == LEARNED_DNS ? "DNS" : learned_from_word(source->detail),
 			source->detail == LEARNED_DNS ? "its address so" : "this endpoint");
 		break;
-	case EVIDENCE_PORT_GUESS: say(s, ", guessed by port %u alone", source->length); break;
-	case EVIDENCE_USER_APP: say_user_app(s, source); break;
+	case EVIDENCE_PORT_GUESS: format(s, ", guessed by port %u alone", source->length); break;
+	case EVIDENCE_USER_APP: format_user_app(s, source); break;
 	default: break;
 	}
 }
 
-static void say_app(struct sentence *s, const struct evidence *decision)
+static void format_app(struct sentence *s, const struct evidence *decision)
 {
 	if (decision->app == APP_NONE) {
 		if (explain_last(s->facts, EVIDENCE_GIVE_UP, true))
-			say(s, ": no application was recognised within %u data packets",
+			format(s, ": no application was recognised within %u data packets",
 				explain_last(s->facts, EVIDENCE_GIVE_UP, true)->length);
 		else if (explain_last(s->facts, EVIDENCE_NO_STATE, true))
-			say(s, ": it was not looked at, because no classifier state was free");
+			format(s, ": it was not looked at, because no classifier state was free");
 		else
-			say(s, ", which needed no application");
+			format(s, ", which needed no application");
 		return;
 	}
-	say(s, ": %s", app_text(s->facts, decision->app));
+	format(s, ": %s", app_text(s->facts, decision->app));
 	const struct evidence *source = source_of(s->facts, decision);
 
 	if (source)
-		say_source(s, source);
+		format_source(s, source);
 	else
-		say(s, ", confidence %s", confidence_word(decision->confidence));
+		format(s, ", confidence %s", confidence_word(decision->confidence));
 }
 
-static void say_until(struct sentence *s, uint64_t ns)
+static void format_until(struct sentence *s, uint64_t ns)
 {
 	char stamp[40], now[40];
 
 	eve_timestamp(ns, stamp, sizeof stamp);
 	eve_timestamp(s->facts->context->now_ns(), now, sizeof now);
 	if (strncmp(stamp, now, 10)) // not today
-		say(s, "until %.10s %.8s UTC", stamp, stamp + 11);
+		format(s, "until %.10s %.8s UTC", stamp, stamp + 11);
 	else
-		say(s, "until %.8s UTC", stamp + 11);
+		format(s, "until %.8s UTC", stamp + 11);
 }
 
-static void say_cache(struct sentence *s)
+static void format_cache(struct sentence *s)
 {
 	const struct conn_list *cache = s->facts->cache;
 	const struct conn_entry *longest = NULL;
@@ -202,30 +204,30 @@ static void say_cache(struct sentence *s)
 	}
 	if (!longest)
 		return;
-	say(s, "; %s is in the connection cache ",
+	format(s, "; %s is in the connection cache ",
 		longest->key.mode == CACHE_PEER ? "the peer, on any port," : "the peer");
-	say_until(s, longest->expires_ns);
+	format_until(s, longest->expires_ns);
 	if (longest->hits == 1)
-		say(s, " (hit once)");
+		format(s, " (hit once)");
 	else if (longest->hits)
-		say(s, " (hit %llu times)", (unsigned long long)longest->hits);
+		format(s, " (hit %llu times)", (unsigned long long)longest->hits);
 }
 
-static void say_unsure(struct sentence *s, const struct evidence *decision)
+static void format_unsure(struct sentence *s, const struct evidence *decision)
 {
 	const struct evidence *unsure = explain_last(s->facts, EVIDENCE_TOO_UNSURE, true);
 
 	// written with the decision that it speaks of
 	if (!unsure || unsure->at_ns != decision->at_ns)
 		return;
-	say(s, "; ");
-	say_rule(s, unsure->rule_uid, unsure->generation);
-	say(s, " names %s, but asks for confidence %s, and this is only %s",
+	format(s, "; ");
+	format_rule(s, unsure->rule_uid, unsure->generation);
+	format(s, " names %s, but asks for confidence %s, and this is only %s",
 		app_text(s->facts, unsure->app), confidence_word(unsure->detail),
 		confidence_word(unsure->confidence));
 }
 
-static void say_rest(struct sentence *s, const struct evidence *decision)
+static void format_rest(struct sentence *s, const struct evidence *decision)
 {
 	const struct explain_facts *facts = s->facts;
 	const struct evidence *made = explain_last(facts, EVIDENCE_FLOW_MADE, true);
@@ -234,22 +236,23 @@ static void say_rest(struct sentence *s, const struct evidence *decision)
 	const struct evidence *conflict = explain_last(facts, EVIDENCE_CONFLICT, true);
 
 	if (decision && decision->flags & EVIDENCE_IS_AGAIN)
-		say(s, "; decided again when that policy came into force");
+		format(s, "; decided again when that policy came into force");
 	if (made && made->detail == EVIDENCE_MADE_MIDSTREAM)
-		say(s, "; its beginning was not seen");
+		format(s, "; its beginning was not seen");
 	if (gap)
-		say(s, "; %u bytes of %s were never seen", gap->length, half_text(gap));
+		format(s, "; %u bytes of %s were never seen", gap->length, half_text(gap));
 	if (conflict)
-		say(s, "; %u bytes of %s came again with other content", conflict->length,
+		format(s, "; %u bytes of %s came again with other content", conflict->length,
 			half_text(conflict));
 	if (explain_last(facts, EVIDENCE_DECODER, true))
-		say(s, "; its decoder reads on");
+		format(s, "; its decoder reads on");
 	if (ended)
-		say(s, "; it has ended");
+		format(s, "; it has ended");
 	if (facts->exempt)
-		say(s, "; %s is exempt from the connection cache by the operator", facts->exempt);
+		format(s, "; %s is exempt from the connection cache by the operator",
+			facts->exempt);
 	else if (explain_last(facts, EVIDENCE_CACHE_EXEMPT, true))
-		say(s, "; the peer was not put into the connection cache: it is exempt");
+		format(s, "; the peer was not put into the connection cache: it is exempt");
 }
 
 static enum explain_outcome verdict_blocked(struct sentence *s, const struct evidence *decision)
@@ -257,25 +260,25 @@ static enum explain_outcome verdict_blocked(struct sentence *s, const struct evi
 	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
 	const struct evidence *late = explain_last(s->facts, EVIDENCE_BLOCKED, true);
 
-	say(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
-	say_rule(s, decision->rule_uid, decision->generation);
-	say_app(s, decision);
+	format(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
+	format_rule(s, decision->rule_uid, decision->generation);
+	format_app(s, decision);
 	if (resets && !resets->length)
-		say(s, "; no reset could be sent, so its packets are dropped silently");
+		format(s, "; no reset could be sent, so its packets are dropped silently");
 	if (late)
-		say(s, "; packets came after that and were dropped%s",
+		format(s, "; packets came after that and were dropped%s",
 			late->detail ? " and answered" : "");
-	say_cache(s);
-	say_rest(s, decision);
+	format_cache(s);
+	format_rest(s, decision);
 	return EXPLAIN_BLOCKED;
 }
 
 static enum explain_outcome verdict_reprieved(
 	struct sentence *s, const struct evidence *decision, const struct evidence *reprieved)
 {
-	say(s, "Blocked before by ");
-	say_rule(s, decision->rule_uid, decision->generation);
-	say(s,
+	format(s, "Blocked before by ");
+	format_rule(s, decision->rule_uid, decision->generation);
+	format(s,
 		"; the policy of generation %u no longer blocks it: its next packet began a new "
 		"flow",
 		reprieved->generation);
@@ -285,25 +288,25 @@ static enum explain_outcome verdict_reprieved(
 static enum explain_outcome verdict_monitored(
 	struct sentence *s, const struct evidence *monitor, const struct evidence *decision)
 {
-	say(s, "Passes, but ");
-	say_rule(s, monitor->rule_uid, monitor->generation);
-	say(s, " would have %s it, were it not in monitor mode",
+	format(s, "Passes, but ");
+	format_rule(s, monitor->rule_uid, monitor->generation);
+	format(s, " would have %s it, were it not in monitor mode",
 		monitor->detail == ACTION_SCAN    ? "scanned"
 		: monitor->detail == ACTION_RESET ? "reset"
 						  : "dropped");
 	if (decision)
-		say_app(s, decision);
-	say_rest(s, decision);
+		format_app(s, decision);
+	format_rest(s, decision);
 	return EXPLAIN_MONITORED;
 }
 
 static enum explain_outcome verdict_passes(struct sentence *s, const struct evidence *decision)
 {
-	say(s, "Passes by ");
-	say_rule(s, decision->rule_uid, decision->generation);
-	say_app(s, decision);
-	say_unsure(s, decision);
-	say_rest(s, decision);
+	format(s, "Passes by ");
+	format_rule(s, decision->rule_uid, decision->generation);
+	format_app(s, decision);
+	format_unsure(s, decision);
+	format_rest(s, decision);
 	return EXPLAIN_PASS;
 }
 
@@ -317,23 +320,24 @@ static enum explain_outcome verdict_scanned(struct sentence *s, const struct evi
 	bool blocked = found && resets && resets > found;
 
 	if (found && found->detail == SCAN_INFECTED)
-		say(s, "%s: the scan engine found \"%s\" in %s", blocked ? "Reset" : "Infected",
+		format(s, "%s: the scan engine found \"%s\" in %s", blocked ? "Reset" : "Infected",
 			explain_host(found, name), half_text(found));
 	else if (blocked)
-		say(s, "Reset: the scan engine's verdict on %s was %s (gateway.json: scan.on_%s)",
+		format(s,
+			"Reset: the scan engine's verdict on %s was %s (gateway.json: scan.on_%s)",
 			half_text(found), scan_value_word(found->detail),
 			scan_value_word(found->detail));
 	else if (found)
-		say(s, "Passes, scanned: %s", scan_value_word(found->detail));
+		format(s, "Passes, scanned: %s", scan_value_word(found->detail));
 	else if (decision->l4_proto == IPPROTO_UDP)
-		say(s, "Passes unscanned: datagrams are not scanned");
+		format(s, "Passes unscanned: datagrams are not scanned");
 	else
-		say(s, "Passes, to be scanned: %s",
+		format(s, "Passes, to be scanned: %s",
 			job ? "no verdict yet" : "nothing was given to the engine yet");
-	say(s, "; by ");
-	say_rule(s, decision->rule_uid, decision->generation);
-	say_app(s, decision);
-	say_rest(s, decision);
+	format(s, "; by ");
+	format_rule(s, decision->rule_uid, decision->generation);
+	format_app(s, decision);
+	format_rest(s, decision);
 	return blocked ? EXPLAIN_BLOCKED : EXPLAIN_PASS;
 }
 
@@ -344,24 +348,25 @@ static enum explain_outcome verdict_operator(struct sentence *s, const struct ev
 	const struct evidence *decision = explain_last(s->facts, EVIDENCE_DECISION, true);
 
 	if (word->detail == EVIDENCE_FLOW_ALLOW && decision && action_blocks(decision->detail)) {
-		say(s, "Blocked before by ");
-		say_rule(s, decision->rule_uid, decision->generation);
-		say(s, "; the operator has allowed it since: new connections of its client to that "
-		       "port of its server pass");
+		format(s, "Blocked before by ");
+		format_rule(s, decision->rule_uid, decision->generation);
+		format(s, "; the operator has allowed it since: new connections of its client to "
+			  "that "
+			  "port of its server pass");
 		return EXPLAIN_PASS;
 	}
 	if (word->detail == EVIDENCE_FLOW_ALLOW) {
-		say(s, "Passes because the operator allowed it, whatever the policy says");
-		say_rest(s, NULL);
+		format(s, "Passes because the operator allowed it, whatever the policy says");
+		format_rest(s, NULL);
 		return EXPLAIN_PASS;
 	}
-	say(s, "Reset by the operator");
+	format(s, "Reset by the operator");
 	if (resets && !resets->length)
-		say(s, "; no reset could be sent at once, its packets are dropped%s",
+		format(s, "; no reset could be sent at once, its packets are dropped%s",
 			s->facts->live && s->facts->flow.action == ACTION_RESET ? " and answered"
 										: "");
-	say_cache(s);
-	say_rest(s, NULL);
+	format_cache(s);
+	format_rest(s, NULL);
 	return EXPLAIN_BLOCKED;
 }
 
@@ -372,18 +377,18 @@ static enum explain_outcome verdict_undecided(struct sentence *s)
 	const struct evidence *ended = explain_last(facts, EVIDENCE_ENDED, true);
 
 	if (starved && starved->detail) {
-		say(s, "Held up: no classifier state is free to look at it, and the policy asks "
-		       "for the application; raise limits.classifying");
+		format(s, "Held up: no classifier state is free to look at it, and the policy asks "
+			  "for the application; raise limits.classifying");
 		return EXPLAIN_UNDECIDED;
 	}
 	if (ended)
-		say(s, "Passed, and ended before an application was recognised");
+		format(s, "Passed, and ended before an application was recognised");
 	else if (facts->live)
-		say(s, "Passes for now: not decided yet after %u data packets",
+		format(s, "Passes for now: not decided yet after %u data packets",
 			facts->flow.n_data_pkts);
 	else
-		say(s, "Passes for now: not decided yet");
-	say_rest(s, NULL);
+		format(s, "Passes for now: not decided yet");
+	format_rest(s, NULL);
 	return EXPLAIN_UNDECIDED;
 }
 
@@ -394,32 +399,32 @@ static enum explain_outcome verdict_of_entry(struct sentence *s)
 	bool stub = flow->lru_class <= FLOW_CLASS_BLOCKED;
 
 	if (flow->lru_class == FLOW_CLASS_BLOCKED) {
-		say(s, "%s by ", flow->action == ACTION_RESET ? "Reset" : "Dropped");
+		format(s, "%s by ", flow->action == ACTION_RESET ? "Reset" : "Dropped");
 		if (flow->flags & FLOW_OPERATOR)
-			say(s, "the operator");
+			format(s, "the operator");
 		else
-			say_rule(s, flow->rule_uid, flow->generation);
+			format_rule(s, flow->rule_uid, flow->generation);
 		if (flow->app)
-			say(s, ": %s", app_text(s->facts, flow->app));
-		say(s, "; what led to it has been overwritten");
-		say_cache(s);
+			format(s, ": %s", app_text(s->facts, flow->app));
+		format(s, "; what led to it has been overwritten");
+		format_cache(s);
 		return EXPLAIN_BLOCKED;
 	}
 	if (flow->flags & FLOW_ALLOWED) {
-		say(s, "Passes because the operator allowed it, whatever the policy says");
+		format(s, "Passes because the operator allowed it, whatever the policy says");
 		return EXPLAIN_PASS;
 	}
 	if (stub && (flow->l4_proto == IPPROTO_TCP || flow->l4_proto == IPPROTO_UDP)) {
-		say(s,
+		format(s,
 			"Passes for now: it has carried no payload yet, and no rule blocks it by "
 			"its addresses (generation %u)",
 			flow->generation);
 		return EXPLAIN_UNDECIDED;
 	}
 	if (flow->flags & FLOW_FINAL) {
-		say(s, "Passes by ");
-		say_rule(s, flow->rule_uid, flow->generation);
-		say(s, "; what led to it has been overwritten");
+		format(s, "Passes by ");
+		format_rule(s, flow->rule_uid, flow->generation);
+		format(s, "; what led to it has been overwritten");
 		return EXPLAIN_PASS;
 	}
 	return verdict_undecided(s);
@@ -446,8 +451,8 @@ static enum explain_outcome verdict_of_flow(struct sentence *s)
 		return reprieved && reprieved > decision ? verdict_reprieved(s, decision, reprieved)
 							 : verdict_blocked(s, decision);
 	if (decision->flags & EVIDENCE_IS_ALLOWED) {
-		say(s, "Passes because the operator allowed its ends, whatever the policy says");
-		say_rest(s, decision);
+		format(s, "Passes because the operator allowed its ends, whatever the policy says");
+		format_rest(s, decision);
 		return EXPLAIN_PASS;
 	}
 	// of this generation; another policy may have no such rule
@@ -457,40 +462,40 @@ static enum explain_outcome verdict_of_flow(struct sentence *s)
 						   : verdict_undecided(s);
 }
 
-static void say_ends(struct sentence *s, const struct evidence *evidence)
+static void format_ends(struct sentence *s, const struct evidence *evidence)
 {
 	char from[ADDRESS_TEXT_BYTES], to[ADDRESS_TEXT_BYTES];
 
 	address_text(evidence->ends.address[HALF_C2S], from);
 	address_text(evidence->ends.address[HALF_S2C], to);
-	say(s, "from %s to %s", from, to);
+	format(s, "from %s to %s", from, to);
 	if (evidence->ends.port[HALF_S2C])
-		say(s, " port %u", evidence->ends.port[HALF_S2C]);
+		format(s, " port %u", evidence->ends.port[HALF_S2C]);
 }
 
 static enum explain_outcome verdict_hit(struct sentence *s, const struct evidence *hit)
 {
 	bool passed = hit->flags & EVIDENCE_WAS_PASSED;
 
-	say(s, passed ? "Passes, although connections " : "Blocked: connections ");
-	say_ends(s, hit);
-	say(s, " are in the connection cache");
+	format(s, passed ? "Passes, although connections " : "Blocked: connections ");
+	format_ends(s, hit);
+	format(s, " are in the connection cache");
 	if (hit->rule_uid) {
-		say(s, " by ");
-		say_rule(s, hit->rule_uid, hit->generation);
+		format(s, " by ");
+		format_rule(s, hit->rule_uid, hit->generation);
 		if (hit->app)
-			say(s, ", for %s", app_text(s->facts, hit->app));
+			format(s, ", for %s", app_text(s->facts, hit->app));
 	} else {
-		say(s, " by the operator");
+		format(s, " by the operator");
 	}
 	if (hit->flow_id)
-		say(s, ", taught by flow %llu", (unsigned long long)hit->flow_id);
+		format(s, ", taught by flow %llu", (unsigned long long)hit->flow_id);
 	if (passed)
-		say(s, "; the cache only learns (conn_cache.learn_only)");
+		format(s, "; the cache only learns (conn_cache.learn_only)");
 	if (s->facts->cache && s->facts->cache->n)
-		say_cache(s);
+		format_cache(s);
 	else
-		say(s, "; the entry has gone since");
+		format(s, "; the entry has gone since");
 	return passed ? EXPLAIN_MONITORED : EXPLAIN_BLOCKED;
 }
 
@@ -504,12 +509,12 @@ static enum explain_outcome verdict_invalid(struct sentence *s, const struct evi
 	};
 	const char *text = invalid->detail < DROP_REASONS_MAX ? why[invalid->detail] : NULL;
 
-	say(s, "A packet ");
+	format(s, "A packet ");
 	if (invalid->flags & EVIDENCE_HAS_ENDS) {
-		say_ends(s, invalid);
-		say(s, " ");
+		format_ends(s, invalid);
+		format(s, " ");
 	}
-	say(s, "%s; it was %s (invalid.%s of the policy, generation %u)",
+	format(s, "%s; it was %s (invalid.%s of the policy, generation %u)",
 		text ? text : "is invalid",
 		invalid->flags & EVIDENCE_WAS_DROPPED ? "dropped" : "forwarded uninspected",
 		invalid->detail == DROP_UNSUPPORTED ? "unsupported" : "malformed",
@@ -528,21 +533,21 @@ static enum explain_outcome verdict_loose(struct sentence *s)
 		case EVIDENCE_CACHE_HIT: return verdict_hit(s, evidence);
 		case EVIDENCE_INVALID: return verdict_invalid(s, evidence);
 		case EVIDENCE_DROPPED:
-			say(s, "A packet ");
-			say_ends(s, evidence);
-			say(s, " was dropped: %s", drop_reason_word(evidence->detail));
+			format(s, "A packet ");
+			format_ends(s, evidence);
+			format(s, " was dropped: %s", drop_reason_word(evidence->detail));
 			return EXPLAIN_BLOCKED;
 		default: break;
 		}
 	}
 	if (facts->cache && facts->cache->n) {
-		say(s, "No such flow was seen; a new connection would be blocked");
-		say_cache(s);
+		format(s, "No such flow was seen; a new connection would be blocked");
+		format_cache(s);
 		return EXPLAIN_BLOCKED;
 	}
-	say(s, "No evidence: nothing like it was seen, or it has been overwritten");
+	format(s, "No evidence: nothing like it was seen, or it has been overwritten");
 	if (facts->overwritten)
-		say(s, " (%llu pieces were; limits.evidence keeps more)",
+		format(s, " (%llu pieces were; limits.evidence keeps more)",
 			(unsigned long long)facts->overwritten);
 	return EXPLAIN_UNKNOWN;
 }
@@ -555,7 +560,7 @@ enum explain_outcome explain_verdict_of_flow(
 	verdict[0] = '\0';
 	enum explain_outcome outcome = verdict_of_flow(&s);
 
-	say(&s, ".");
+	format(&s, ".");
 	return outcome;
 }
 
@@ -582,6 +587,6 @@ enum explain_outcome explain_verdict(
 		outcome = verdict_of_flow(&s);
 	else
 		outcome = verdict_loose(&s);
-	say(&s, ".");
+	format(&s, ".");
 	return outcome;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions to all data lcores at once (struct query), answered page by page on the control core's
 // event loop. The memory that a lcore may write to outlives whoever asked: a lcore that does not
-// answer in time gets the inquiry's failure told, and its query is kept until it did answer.
+// answer in time gets the inquiry's failure reported, and its query is kept until it did answer.
 #ifndef SLUICE_INQUIRY_H
 #define SLUICE_INQUIRY_H
 

@@ -19,7 +19,7 @@ struct handshake_store {
 	uint32_t n;
 	uint32_t n_slots; // a power of two
 	uint64_t forgotten;
-	handshake_emit_fn *tell;
+	handshake_emit_fn *report;
 	void *ctx;
 	struct handshake_record **slots;
 	struct handshake_meta_list {
@@ -29,7 +29,7 @@ struct handshake_store {
 };
 
 int handshake_store_new(
-	uint32_t max, handshake_emit_fn *tell, void *ctx, struct handshake_store **out)
+	uint32_t max, handshake_emit_fn *report, void *ctx, struct handshake_store **out)
 {
 	struct handshake_store *store = calloc(1, sizeof *store);
 	uint32_t n_slots = 64;
@@ -39,7 +39,7 @@ int handshake_store_new(
 	while (n_slots < max)
 		n_slots *= 2;
 	store->max = max;
-	store->tell = tell;
+	store->report = report;
 	store->ctx = ctx;
 	store->n_slots = n_slots;
 	store->slots = calloc(n_slots, sizeof *store->slots);
@@ -86,7 +86,7 @@ static void side_free(struct handshake_meta_side *side)
 void handshake_store_emit(struct handshake_store *store, struct handshake_record *record)
 {
 	if (record->head)
-		store->tell(store->ctx, record);
+		store->report(store->ctx, record);
 	free(record->head);
 	record->head = NULL;
 }
@@ -161,8 +161,8 @@ static bool side_set(struct handshake_meta_side *side, const struct handshake_me
 	return true;
 }
 
-// Of a client: a hello that was told in part before stands there whole now, and another one (the
-// tuple was used again) in place of the old.
+// Of a client: a hello that was reported in part before stands there whole now, and another one
+// (the tuple was used again) in place of the old.
 static bool set_client(
 	struct handshake_store *store, struct handshake_record *record, const struct assembly *from)
 {

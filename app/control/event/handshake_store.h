@@ -27,8 +27,8 @@ struct handshake_store;
 // Is to write the record that is about `record` alone: once for each, when nothing more is to come
 // or no more can be waited for.
 typedef void handshake_emit_fn(void *ctx, const struct handshake_record *record);
-int handshake_store_new(
-	uint32_t max, handshake_emit_fn *tell, void *ctx, struct handshake_store **out); // -ENOMEM
+int handshake_store_new(uint32_t max, handshake_emit_fn *report, void *ctx,
+	struct handshake_store **out); // -ENOMEM
 void handshake_store_free(struct handshake_store *store);
 
 // Takes an event of types EVENT_HANDSHAKE_META and EVENT_HANDSHAKE_META_MORE.

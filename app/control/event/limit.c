@@ -197,7 +197,7 @@ uint64_t event_limit_left_out(const struct event_limit *limit)
 	return limit->left_out;
 }
 
-uint64_t event_limit_unheard(const struct event_limit *limit)
+uint64_t event_limit_one_sided(const struct event_limit *limit)
 {
 	return limit->unheard;
 }

@@ -2,8 +2,8 @@
 // How many records of a kind are written in a second: of all sources, and of one (IPv4 address,
 // IPv6 /64 of the initiator or sender). Each limit holds three times, by enum event_heard: a flood
 // of forged packets, be it with the victim's address, takes the place of no record of flows whose
-// both ends were heard. What is beyond is left out, counted by type, and told of in a summary;
-// flows of one packet are put together by source, and told of as one. Memory is bounded: counts by
+// both ends were heard. What is beyond is left out, counted by type, and reported in a summary;
+// flows of one packet are put together by source, and reported as one. Memory is bounded: counts by
 // a seeded hash in two rows, of which the lower one holds, so that a source may be limited for
 // others by chance only where thousands send at once. Control core only; time comes with events.
 #ifndef SLUICE_EVENT_LIMIT_H
@@ -45,6 +45,6 @@ bool event_limit_flow(struct event_limit *limit, struct event *out);
 void event_limit_summary(struct event_limit *limit, uint64_t now_ns, struct event_summary *out);
 // All that was left out so far; of these, EVENT_UNHEARD.
 uint64_t event_limit_left_out(const struct event_limit *limit);
-uint64_t event_limit_unheard(const struct event_limit *limit);
+uint64_t event_limit_one_sided(const struct event_limit *limit);
 
 #endif

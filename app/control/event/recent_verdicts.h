@@ -20,7 +20,7 @@ enum recent_state { // of an entry of the connection cache
 
 struct recent_cache_entry {
 	struct event event; // EVENT_CONNCACHE, as it was learned
-	uint64_t hits;      // as far as was told: the first one, and all of them at its end
+	uint64_t hits;      // as far as was reported: the first one, and all of them at its end
 	enum recent_state state;
 };
 

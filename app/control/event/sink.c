@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "control/event/sink_line.h"
 
-static void tell_handshake_meta(void *ctx, const struct handshake_record *record);
+static void report_handshake_meta(void *ctx, const struct handshake_record *record);
 
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len)
@@ -37,8 +37,8 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 		.files = options->files ? options->files : 1,
 		.names = {.dp = dp, .rules = names, .source = options->source},
 	};
-	if (options->greetings && handshake_store_new(options->greetings, tell_handshake_meta, sink,
-					  &sink->greetings) < 0) {
+	if (options->greetings && handshake_store_new(options->greetings, report_handshake_meta,
+					  sink, &sink->greetings) < 0) {
 		snprintf(err, err_len, "no memory for greetings; lower limits.greetings");
 		free(sink);
 		return -ENOMEM;
@@ -271,8 +271,8 @@ static void put_line(
 		write_line(sink, event, meta);
 }
 
-// What was left out is told of now and then.
-static void tell_limited(struct sink *sink, bool at_once)
+// What was left out is reported now and then.
+static void report_limited(struct sink *sink, bool at_once)
 {
 	struct event_summary summary;
 	struct event event;
@@ -285,7 +285,7 @@ static void tell_limited(struct sink *sink, bool at_once)
 	sink_limited_event(sink, sink->latest_ns, &summary);
 }
 
-static void tell_handshake_meta(void *ctx, const struct handshake_record *record)
+static void report_handshake_meta(void *ctx, const struct handshake_record *record)
 {
 	struct sink *sink = ctx;
 
@@ -370,7 +370,7 @@ unsigned sink_drain(struct sink *sink, unsigned max)
 		if (dp->lcores[i] && dp->lcores[i]->stats.heartbeat_ns > sink->latest_ns)
 			sink->latest_ns = dp->lcores[i]->stats.heartbeat_ns;
 	}
-	tell_limited(sink, false);
+	report_limited(sink, false);
 	return (unsigned)(sink->written - before);
 }
 
@@ -399,9 +399,9 @@ uint64_t sink_left_out(const struct sink *sink)
 	return sink->limit ? event_limit_left_out(sink->limit) : 0;
 }
 
-uint64_t sink_left_out_unheard(const struct sink *sink)
+uint64_t sink_left_out_one_sided(const struct sink *sink)
 {
-	return sink->limit ? event_limit_unheard(sink->limit) : 0;
+	return sink->limit ? event_limit_one_sided(sink->limit) : 0;
 }
 
 uint64_t sink_failed(const struct sink *sink)
@@ -427,7 +427,7 @@ void sink_free(struct sink *sink)
 {
 	if (!sink)
 		return;
-	tell_limited(sink, true);
+	report_limited(sink, true);
 	sink_flush(sink);
 	if (sink->used)
 		log_error("events: %zu bytes of events could not be written to %s", sink->used,

@@ -70,7 +70,7 @@ struct link_report {
 	enum port_link link;
 	uint64_t down_ns;  // of "up": for how long it was not
 	bool again;        // it is another interface, or device, than before
-	uint64_t left_out; // changes since the last report that were not told
+	uint64_t left_out; // changes since the last report that were not reported
 };
 void sink_link_event(struct sink *sink, uint64_t now_ns, const struct link_report *report);
 struct audit_report {          // somebody asked something of the gateway, or tried to
@@ -95,7 +95,7 @@ uint64_t sink_written(const struct sink *sink);
 // Records beyond their limits (control/event/limit.h); of these, of flows of which one end alone
 // was heard.
 uint64_t sink_left_out(const struct sink *sink);
-uint64_t sink_left_out_unheard(const struct sink *sink);
+uint64_t sink_left_out_one_sided(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
 struct sink_stuck {
 	const char *path;

@@ -347,7 +347,7 @@ int api_health(const struct http_site *site, struct text *out)
 	put_number(&events, "failed", context->sink ? sink_failed(context->sink) : 0);
 	put_number(&events, "limited", context->sink ? sink_left_out(context->sink) : 0);
 	put_number(&events, "limited_unheard",
-		context->sink ? sink_left_out_unheard(context->sink) : 0);
+		context->sink ? sink_left_out_one_sided(context->sink) : 0);
 	put_number(&events, "lost", sum.events_lost);
 	put_json(&root, "events", events);
 	put_policy(&root, context);

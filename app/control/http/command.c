@@ -83,7 +83,7 @@ static void forget(struct http_command *command)
 	command->name = command->arguments = NULL;
 }
 
-static void tell(struct http_command *command, const char *result, const char *message)
+static void report(struct http_command *command, const char *result, const char *message)
 {
 	record(command->owner, &(struct audit_report){.peer = command->peer,
 				       .command = command->name ? command->name : "none",
@@ -99,7 +99,7 @@ static void answered(void *ctx, json_t *reply)
 	const char *result = json_string_value(json_object_get(reply, "return"));
 	char *text = reply ? json_dumps(reply, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 
-	tell(command, result ? result : "NOK",
+	report(command, result ? result : "NOK",
 		json_string_value(json_object_get(reply, "message")));
 	json_decref(reply);
 	command->owner->running--;
@@ -132,5 +132,5 @@ void http_command_cancel(struct http_command *command)
 		return;
 	request_cancel(&command->request);
 	command->owner->running--;
-	tell(command, "unknown", "nobody waited for the answer");
+	report(command, "unknown", "nobody waited for the answer");
 }

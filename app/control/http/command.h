@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A command of the live page: POST /api/command with the body of a command of the control socket,
 // run by the same code. Off unless there is a token (control/http/token.h). Only the commands that
-// the table in control/ctl/command.c opens for the page; each is logged and told as an event of
+// the table in control/ctl/command.c opens for the page; each is logged and reported as an event of
 // type audit, with who asked. Control core only.
 //
 // Nothing that a browser sends by itself is enough: the token stands in a header of its own, the

@@ -258,7 +258,7 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	metrics_u64(m, NULL, context->sink ? sink_left_out(context->sink) : 0);
 	metrics_family(m, "sluice_events_limited_unheard", METRIC_COUNTER, NULL,
 		"of these, records of flows of which one end alone was heard");
-	metrics_u64(m, NULL, context->sink ? sink_left_out_unheard(context->sink) : 0);
+	metrics_u64(m, NULL, context->sink ? sink_left_out_one_sided(context->sink) : 0);
 	metrics_family(m, "sluice_greetings_forgotten", METRIC_COUNTER, NULL,
 		"flows whose hello was forgotten before they ended");
 	metrics_u64(m, NULL, context->sink ? sink_greetings_forgotten(context->sink) : 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The HTTP server: metrics, the live page and what it reads, on the control core's libevent
 // loop. Read-only: GET and HEAD, no bodies, nothing that changes anything; so it asks nobody for a
-// password, and listens where other machines cannot reach it unless it is told otherwise. With a
-// token the page may also run some commands (control/http/command.h).
+// password, and listens where other machines cannot reach it unless it is reported otherwise. With
+// a token the page may also run some commands (control/http/command.h).
 //
 // A client costs at most one connection of HTTP_CLIENTS_MAX, HTTP_HEAD_MAX bytes of input, one
 // answer (a reference to a shared document) and a while. When all are taken, the one that has

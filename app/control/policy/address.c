@@ -96,7 +96,7 @@ bool policy_name_is_good(const struct json_at *at)
 	return false;
 }
 
-void policy_tell_unnamed(const struct json_at *at, const char *what,
+void policy_report_unnamed(const struct json_at *at, const char *what,
 	const struct suggestion *suggestion, const char *mend)
 {
 	if (suggest_get(suggestion))
@@ -143,7 +143,7 @@ static const struct address_set *find_set(
 			return &reader->sets[i].set;
 		suggest_offer(&suggestion, reader->sets[i].name);
 	}
-	policy_tell_unnamed(at, "address set", &suggestion,
+	policy_report_unnamed(at, "address set", &suggestion,
 		strchr(name, '.')
 			? "define it in $.address_sets, or write its addresses, if it is a host"
 			: "define it in $.address_sets");

@@ -28,7 +28,7 @@ struct app_reader {
 
 struct regex_reader {
 	struct signature signature;
-	bool told;
+	bool reported;
 };
 
 static void read_pattern(const struct json_at *at, void *ctx)
@@ -36,8 +36,8 @@ static void read_pattern(const struct json_at *at, void *ctx)
 	struct regex_reader *regex = ctx;
 	const char *text;
 
-	regex->told |= !signature_want_pattern(at, &text);
-	if (!regex->told)
+	regex->reported |= !signature_want_pattern(at, &text);
+	if (!regex->reported)
 		snprintf(regex->signature.pattern, sizeof regex->signature.pattern, "%s", text);
 }
 
@@ -49,7 +49,7 @@ static void read_protocol(const struct json_at *at, void *ctx)
 	if (json_want_word(at, protocol_words, &word))
 		regex->signature.l4 = word ? IPPROTO_UDP : IPPROTO_TCP;
 	else
-		regex->told = true;
+		regex->reported = true;
 }
 
 static void read_direction(const struct json_at *at, void *ctx)
@@ -62,7 +62,7 @@ static void read_direction(const struct json_at *at, void *ctx)
 	if (json_want_word(at, regex_direction_words, &word))
 		regex->signature.halves = halves[word];
 	else
-		regex->told = true;
+		regex->reported = true;
 }
 
 #define REGEX_FLAG(key, member)                                                \
@@ -89,7 +89,7 @@ const struct json_field policy_regex_fields[] = {
 	JSON_FIELD_END,
 };
 
-// Room for one more; told if there is none.
+// Room for one more; reported if there is none.
 static struct signature *signature_room(const struct json_at *at, struct policy *policy)
 {
 	uint32_t n = policy->n_user_signatures;
@@ -127,7 +127,7 @@ static void read_regex(const struct json_at *at, struct app_reader *app, size_t 
 	char err[256] = "";
 
 	json_fields_read(at, policy_regex_fields, NULL, &regex, &regex);
-	if (regex.told || !regex.signature.pattern[0] || !regex.signature.l4 || !app->app)
+	if (regex.reported || !regex.signature.pattern[0] || !regex.signature.l4 || !app->app)
 		return;
 	snprintf(regex.signature.id, sizeof regex.signature.id, "%s/%zu", app->user->name, number);
 	if (sigdb_check_pattern(&regex.signature, err, sizeof err) < 0) {
@@ -283,7 +283,7 @@ const struct json_field policy_application_fields[] = {
 	JSON_FIELD_END,
 };
 
-// The text of a key that is a name or a title; NULL: absent, or wrong and told.
+// The text of a key that is a name or a title; NULL: absent, or wrong and reported.
 static char *read_word(const struct json_at *up, const char *key, bool name, size_t max)
 {
 	struct json_at at = json_at_key(up, key, json_object_get(up->value, key));
@@ -319,7 +319,7 @@ static bool is_reserved(const char *id)
 	return !strcmp(id, "unknown") || !strcmp(id, "failed") || app_category_find(id) >= 0;
 }
 
-// Its number, or APP_NONE and told why there is none.
+// Its number, or APP_NONE and reported why there is none.
 static uint16_t read_id(
 	const struct json_at *up, struct policy_reader *reader, const struct user_app *user)
 {

@@ -23,9 +23,9 @@ struct app_tables {
 
 struct app_tables *app_tables_new(void); // NULL: no memory
 void app_tables_free(struct app_tables *tables);
-// Reads the value of "applications" of one file. Problems are told.
+// Reads the value of "applications" of one file. Problems are reported.
 void app_tables_read(const struct json_at *at, struct app_tables *tables);
-// "app" of an entry or a signature: APP_NONE and told if the build does not know it.
+// "app" of an entry or a signature: APP_NONE and reported if the build does not know it.
 uint16_t app_want_builtin(const struct json_at *at);
 
 // Puts the tables behind what `policy` says itself; `tables` outlives it. -ENOMEM.

@@ -42,7 +42,7 @@ struct policy_reader {
 	size_t n_mac_sets;
 	const char *frame_passer; // id of a rule before that lets pass by MAC address or DSCP
 	size_t n_networks;        // ranges of applications so far
-	bool users_told;          // something in `users` was wrong: who is missing is not told
+	bool users_told;          // something in `users` was wrong: who is missing is not reported
 };
 
 // An application that rules can name: built-in, or the policy's own.
@@ -60,7 +60,7 @@ struct rule_reader {
 	bool has_action;
 	bool has_cache;
 	bool has_confidence;
-	bool match_told; // something in `match` was wrong: what follows from it is not told
+	bool match_reported; // something in `match` was wrong: what follows from it is not reported
 };
 
 extern const struct json_field policy_fields[]; // target struct policy, context policy_reader
@@ -120,7 +120,7 @@ json_t *policy_applications_json(const struct policy *policy);
 // The applications by `index` from 0; false: there are no more.
 bool policy_app_at(const struct policy *policy, unsigned index, struct app_view *out);
 
-// "443" or "6881-6889"; false: told.
+// "443" or "6881-6889"; false: reported.
 bool policy_read_port_range(const struct json_at *at, struct port_range *range);
 // control/policy/dump.c: of address sets. An empty list is refused (it may be meant as "any"), an
 // empty set is not: policy_list_json writes the name of a set that the dump adds.
@@ -131,7 +131,7 @@ json_t *policy_ports_json(const struct port_range *ports, uint32_t n);
 // A name that the file gives: letters, digits, - and _, the first a letter, at most 63. Tells.
 bool policy_name_is_good(const struct json_at *at);
 // Tells that no `what` has the name nearest->word: the one that is meant, or how to mend it.
-void policy_tell_unnamed(const struct json_at *at, const char *what,
+void policy_report_unnamed(const struct json_at *at, const char *what,
 	const struct suggestion *suggestion, const char *mend);
 
 // Entries of one list, of a set or of a rule: a dump writes sets out in the rules.
@@ -157,7 +157,7 @@ json_t *policy_dscps_json(uint64_t dscps);
 extern const struct json_field policy_set_fields[];
 #define POLICY_COMMENT_MAX 255
 void policy_read_rule_comment(const struct json_at *at, void *ctx);
-// The array of a set's entries; of an object the one below it, NULL: told. *comment: borrowed.
+// The array of a set's entries; of an object the one below it, NULL: reported. *comment: borrowed.
 struct json_at policy_set_entries(const struct json_at *at, const char **comment);
 // Keeps a copy of a set that has a comment. Exactly one of the sets is not NULL.
 void policy_note_set(const struct json_at *at, struct policy *policy, const char *comment,

@@ -11,7 +11,7 @@
 
 #define DSCPS_MAX 64
 
-static void tell_mac(const struct json_at *at, const char *text, int error)
+static void report_mac(const struct json_at *at, const char *text, int error)
 {
 	switch (error) {
 	case -ERANGE:
@@ -46,7 +46,7 @@ static void add_mac(const struct json_at *at, struct mac_set *set, const char *t
 	int rc = mac_set_add(set, text);
 
 	if (rc < 0)
-		tell_mac(at, text, rc);
+		report_mac(at, text, rc);
 }
 
 static void read_set(const struct json_at *at, struct mac_set *set)
@@ -108,7 +108,7 @@ static const struct mac_set *find_set(
 			return &reader->mac_sets[i].set;
 		suggest_offer(&suggestion, reader->mac_sets[i].name);
 	}
-	policy_tell_unnamed(at, "set of MAC addresses", &suggestion, "define it in $.mac_sets");
+	policy_report_unnamed(at, "set of MAC addresses", &suggestion, "define it in $.mac_sets");
 	return NULL;
 }
 
@@ -119,7 +119,7 @@ void policy_read_match_mac(const struct json_at *at, void *ctx)
 
 	reader->rule->has_mac = true;
 	if (!json_want_array(at, 1, POLICY_LIST_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
@@ -229,14 +229,14 @@ void policy_read_match_dscp(const struct json_at *at, void *ctx)
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, DSCPS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);
 
 		if (!read_dscp(&item, &reader->rule->dscps))
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 }
 

@@ -83,7 +83,7 @@ void policy_read_rule_match(const struct json_at *at, void *ctx)
 
 	json_fields_read(at, policy_match_fields, policy_match_later, rule, reader);
 	if (!json_is_object(at->value)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	if (rule->windows & rule->not_windows)
@@ -202,7 +202,7 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 	json_fields_read(at, policy_rule_fields, policy_rule_later, rule, &ctx);
 	if (rule->has_app && !ctx.has_confidence)
 		rule->min_confidence = CONFIDENCE_DPI;
-	if (rule->has_app && !ctx.match_told) {
+	if (rule->has_app && !ctx.match_reported) {
 		struct json_at match =
 			json_at_key(at, "match", json_object_get(at->value, "match"));
 
@@ -211,7 +211,7 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 	rule->asks_frame = rule->has_mac || rule->dscps;
 	check_cache(at, &ctx);
 	// What has lost its conditions to errors must not seem to take everything.
-	if (ctx.match_told || !json_object_get(at->value, "match"))
+	if (ctx.match_reported || !json_object_get(at->value, "match"))
 		rule->has_app = true;
 }
 

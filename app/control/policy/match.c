@@ -11,7 +11,7 @@ static void each_word(const struct json_at *at, struct rule_reader *reader,
 {
 	reader->rule->has_app = true;
 	if (!json_want_array(at, 1, APPS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
@@ -19,7 +19,7 @@ static void each_word(const struct json_at *at, struct rule_reader *reader,
 		const char *text;
 
 		if (!json_want_text(&item, 1, 64, &text) || !one(&item, reader, text))
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 }
 
@@ -33,7 +33,7 @@ static bool is_group(const struct policy *policy, const char *word)
 	return false;
 }
 
-static bool tell_unknown(
+static bool report_unknown(
 	const struct json_at *at, const char *what, const struct suggestion *suggestion)
 {
 	if (suggest_get(suggestion))
@@ -70,7 +70,7 @@ static bool one_app(const struct json_at *at, struct rule_reader *reader, const 
 			app_category_find(text) >= 0 ? "category" : "group", text);
 		return false;
 	}
-	return tell_unknown(at, "application", &suggestion);
+	return report_unknown(at, "application", &suggestion);
 }
 
 static bool one_category(const struct json_at *at, struct rule_reader *reader, const char *text)
@@ -86,7 +86,7 @@ static bool one_category(const struct json_at *at, struct rule_reader *reader, c
 		return true;
 	for (unsigned i = 0; i <= APP_CATEGORY_OTHER; i++)
 		suggest_offer(&suggestion, app_category_word((enum app_category)i));
-	return tell_unknown(at, "category", &suggestion);
+	return report_unknown(at, "category", &suggestion);
 }
 
 static bool one_group(const struct json_at *at, struct rule_reader *reader, const char *text)
@@ -104,7 +104,7 @@ static bool one_group(const struct json_at *at, struct rule_reader *reader, cons
 			known = true;
 		}
 	}
-	return known || tell_unknown(at, "group", &suggestion);
+	return known || report_unknown(at, "group", &suggestion);
 }
 
 void policy_read_match_app(const struct json_at *at, void *ctx)
@@ -139,7 +139,7 @@ static void read_addresses(
 	if (json_want_array(at, 1, POLICY_LIST_MAX))
 		policy_read_addresses(at, reader->reader, set);
 	else
-		reader->match_told = true;
+		reader->match_reported = true;
 }
 
 void policy_read_match_source(const struct json_at *at, void *ctx)
@@ -219,7 +219,7 @@ void policy_read_match_ports(const struct json_at *at, void *ctx)
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, POLICY_PORTS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
@@ -229,7 +229,7 @@ void policy_read_match_ports(const struct json_at *at, void *ctx)
 		if (policy_read_port_range(&item, &range))
 			reader->rule->ports[reader->rule->n_ports++] = range;
 		else
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 }
 
@@ -238,7 +238,7 @@ void policy_read_match_vlan(const struct json_at *at, void *ctx)
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, POLICY_VLANS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
@@ -249,7 +249,7 @@ void policy_read_match_vlan(const struct json_at *at, void *ctx)
 		if (json_want_integer(&item, 1, 4094, &vlan))
 			reader->rule->vlans[reader->rule->n_vlans++] = (uint16_t)vlan;
 		else
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 }
 
@@ -264,7 +264,7 @@ void policy_read_match_protocol(const struct json_at *at, void *ctx)
 		if (json_want_integer(at, 1, 255, &number))
 			reader->rule->l4_proto = (uint8_t)number;
 		else
-			reader->match_told = true;
+			reader->match_reported = true;
 		return;
 	}
 	while (policy_protocols[n].word && n < sizeof words / sizeof *words - 1) {
@@ -275,5 +275,5 @@ void policy_read_match_protocol(const struct json_at *at, void *ctx)
 	if (json_want_word(at, words, &word))
 		reader->rule->l4_proto = policy_protocols[word].number;
 	else
-		reader->match_told = true;
+		reader->match_reported = true;
 }

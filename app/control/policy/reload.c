@@ -198,7 +198,7 @@ static struct build *build_begin(
 	return build;
 }
 
-// What is wrong with the policy is told also when the guard refuses it.
+// What is wrong with the policy is reported also when the guard refuses it.
 static void build_run(void *ctx)
 {
 	struct build *build = ctx;
@@ -224,7 +224,7 @@ static void publish(struct reload *reload, struct snapshot *snapshot, uint64_t n
 	*end = old;
 }
 
-// Gives what was built the numbers that the gateway knows things by. False: no memory, told.
+// Gives what was built the numbers that the gateway knows things by. False: no memory, reported.
 static bool adopt(struct reload *reload, struct build *build)
 {
 	struct policy *policy = build->snapshot->policy;

@@ -168,7 +168,7 @@ static void check_signature(const struct json_at *at, const struct signature_rea
 	}
 	if (signature->verify && proto && !proto->verify)
 		json_at_error(at, "\"%s\" has no verifier: remove \"verify\"", proto->name);
-	// Each by itself, so that every bad pattern is told and not just the first.
+	// Each by itself, so that every bad pattern is reported and not just the first.
 	if (signature->pattern[0] && sigdb_check_pattern(signature, err, sizeof err) < 0)
 		json_at_error(at, "pattern of \"%s\": %s", signature->id, err);
 }

@@ -23,7 +23,7 @@ struct json_at;
 int signature_load_dir(const char *dir, struct signature **out, unsigned *n,
 	struct app_tables **tables, struct config_errors *errors);
 
-// A pattern as text: printable ASCII, not too long. False: told.
+// A pattern as text: printable ASCII, not too long. False: reported.
 bool signature_want_pattern(const struct json_at *at, const char **out);
 
 #endif

@@ -229,7 +229,7 @@ static int snapshot_fill(
 	struct signature_set *files;
 	int rc;
 
-	// Both are read even if the first is bad: all errors are told at once.
+	// Both are read even if the first is bad: all errors are reported at once.
 	files = files_set(order, &snapshot->tables, errors);
 	rc = policy_load(order->path, order->names, &snapshot->policy, errors);
 	if (rc < 0 && errors->n + errors->dropped == before)

@@ -31,7 +31,7 @@ static bool clock_text(const char *text, unsigned hours_max, unsigned *minutes)
 	return true;
 }
 
-static void tell_no_zone(const struct json_at *at, const char *name)
+static void report_no_zone(const struct json_at *at, const char *name)
 {
 	char suggestion[ZONE_NAME_SIZE];
 
@@ -59,7 +59,7 @@ static void read_zone(const struct json_at *at, const char *name, struct zone *z
 	rc = zone_file_read(name, zone);
 	switch (rc) {
 	case 0: break;
-	case -ENOENT: tell_no_zone(at, name); break;
+	case -ENOENT: report_no_zone(at, name); break;
 	case -ENOTDIR:
 		json_at_error(at,
 			"no tz database in %s for \"%s\": install the package tzdata, or write an "
@@ -113,7 +113,7 @@ struct span_reader {
 	unsigned days;
 	unsigned from;
 	unsigned to;
-	bool told;
+	bool reported;
 };
 
 static void read_days(const struct json_at *at, void *ctx)
@@ -122,7 +122,7 @@ static void read_days(const struct json_at *at, void *ctx)
 
 	span->days = 0;
 	if (!json_want_array(at, 1, 7)) {
-		span->told = true;
+		span->reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
@@ -132,7 +132,7 @@ static void read_days(const struct json_at *at, void *ctx)
 		if (json_want_word(&item, day_words, &day))
 			span->days |= 1u << day;
 		else
-			span->told = true;
+			span->reported = true;
 	}
 }
 
@@ -153,14 +153,14 @@ static void read_from(const struct json_at *at, void *ctx)
 {
 	struct span_reader *span = ctx;
 
-	span->told |= !read_clock(at, 23, &span->from);
+	span->reported |= !read_clock(at, 23, &span->from);
 }
 
 static void read_to(const struct json_at *at, void *ctx)
 {
 	struct span_reader *span = ctx;
 
-	span->told |= !read_clock(at, 24, &span->to);
+	span->reported |= !read_clock(at, 24, &span->to);
 }
 
 const struct json_field policy_span_fields[] = {
@@ -175,7 +175,7 @@ static void read_span(const struct json_at *at, struct time_window *window)
 	struct span_reader span = {.days = ALL_DAYS, .from = 0, .to = DAY_MINUTES};
 
 	json_fields_read(at, policy_span_fields, NULL, NULL, &span);
-	if (span.told || !json_is_object(at->value))
+	if (span.reported || !json_is_object(at->value))
 		return;
 	if (span.from == span.to)
 		json_at_error(at, "ends as it begins: leave from and to out for the whole day");
@@ -264,21 +264,21 @@ static bool find_window(const struct json_at *at, const struct policy *policy, u
 		}
 		suggest_offer(&suggestion, policy->times.windows[i].name);
 	}
-	policy_tell_unnamed(at, "time window", &suggestion, "define it in $.time_windows");
+	policy_report_unnamed(at, "time window", &suggestion, "define it in $.time_windows");
 	return false;
 }
 
 static void read_names(const struct json_at *at, struct rule_reader *reader, uint64_t *windows)
 {
 	if (!json_want_array(at, 1, WINDOWS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	for (size_t i = 0; i < json_array_size(at->value); i++) {
 		struct json_at item = json_at_index(at, i);
 
 		if (!find_window(&item, reader->reader->policy, windows))
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 }
 

@@ -50,7 +50,7 @@ static void read_user(const struct json_at *at, struct user_map *map)
 	}
 }
 
-static void tell_clash(
+static void report_clash(
 	const struct json_at *at, const struct user_map *map, const struct user_clash *clash)
 {
 	const char *name[2], *text[2];
@@ -104,7 +104,7 @@ static void read_map(const struct json_at *at, struct user_map *map)
 		read_user(&child, map);
 	}
 	if (user_map_seal(map, &clash) < 0)
-		tell_clash(at, map, &clash);
+		report_clash(at, map, &clash);
 }
 
 // A name beside the policy, unless it is absolute.
@@ -180,10 +180,10 @@ static bool find_user(const struct json_at *at, const struct policy_reader *read
 	if (reader->users_told)
 		return false;
 	suggestion = suggest_for(text);
-	if (!reader->doc->errors->dropped) // beyond what is told, no look at every name
+	if (!reader->doc->errors->dropped) // beyond what is reported, no look at every name
 		for (uint32_t i = 0; i < map->n_users; i++)
 			suggest_offer(&suggestion, map->users[i].name);
-	policy_tell_unnamed(at, "user", &suggestion, "put the name into $.users");
+	policy_report_unnamed(at, "user", &suggestion, "put the name into $.users");
 	return false;
 }
 
@@ -194,7 +194,7 @@ void policy_read_match_user(const struct json_at *at, void *ctx)
 
 	rule->has_user = true;
 	if (!json_want_array(at, 1, POLICY_USERS_MAX)) {
-		reader->match_told = true;
+		reader->match_reported = true;
 		return;
 	}
 	rule->users = calloc(json_array_size(at->value), sizeof *rule->users);
@@ -208,7 +208,7 @@ void policy_read_match_user(const struct json_at *at, void *ctx)
 		if (find_user(&item, reader->reader, &rule->users[rule->n_users]))
 			rule->n_users++;
 		else
-			reader->match_told = true;
+			reader->match_reported = true;
 	}
 	qsort(rule->users, rule->n_users, sizeof *rule->users, compare_index);
 }

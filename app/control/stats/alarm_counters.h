@@ -7,7 +7,7 @@
 
 #include "control/ctl/socket.h"
 
-// X(symbol, word): in the order in which they are told.
+// X(symbol, word): in the order in which they are reported.
 #define ALARM_COUNTERS(X)                               \
 	X(PORTS_DOWN, "ports_down") /* for now */       \
 	X(LCORE_STALLS, "lcore_stalls")                 \
@@ -47,7 +47,7 @@ enum alarm_counter {
 void alarm_counters_read(
 	const struct control_context *context, uint64_t values[ALARM_COUNTERS_MAX]);
 const char *alarm_counter_word(enum alarm_counter alarm_counter);
-// Its value is how it stands, not a count: it is told while it is not 0, and not after that.
+// Its value is how it stands, not a count: it is reported while it is not 0, and not after that.
 bool alarm_counter_is_state(enum alarm_counter alarm_counter);
 
 #endif

@@ -24,9 +24,9 @@ struct list {
 	json_t *by_level[LEVELS];
 };
 
-static void say(struct list *list, enum level level, const char *format, ...)
+static void format(struct list *list, enum level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-static void say(struct list *list, enum level level, const char *format, ...)
+static void format(struct list *list, enum level level, const char *format, ...)
 {
 	static const char *const words[] = {"error", "warning", "note"};
 	char text[512];
@@ -50,13 +50,13 @@ static void look_at_lcores(struct list *list, const struct rates *rates)
 		uint64_t busy = __atomic_load_n(&stats->busy_permille, __ATOMIC_RELAXED);
 
 		if (now_ns > beat && now_ns - beat > HEART_NS)
-			say(list, LEVEL_ERROR,
+			format(list, LEVEL_ERROR,
 				"Data lcore %u stands still for %" PRIu64
 				" s: its flows do not pass. If it does not go on, restart the "
 				"gateway and report it.",
 				i, (uint64_t)((now_ns - beat) / NS_PER_S));
 		else if (busy > BUSY_PERMILLE)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Data lcore %u is busy for %" PRIu64
 				" %% of its time: more data lcores (lcores.data) share the load.",
 				i, busy / 10);
@@ -84,7 +84,7 @@ static void look_at_link(struct list *list, const struct dataplane *dp, const st
 	if (now.link == PORT_LINK_GONE && now.restart)
 		what = "Its interface, or device, is gone, and it cannot be taken up in passing: "
 		       "make it again, or put it back, and restart the gateway.";
-	say(list, LEVEL_ERROR, "Port %s has no link: nothing passes between it and %s. %s",
+	format(list, LEVEL_ERROR, "Port %s has no link: nothing passes between it and %s. %s",
 		port->name, port->peer < dp->n_ports ? dp->ports[port->peer].name : "its peer",
 		what ? what : "Look at its cable and at the other end.");
 }
@@ -100,20 +100,20 @@ static void look_at_ports(struct list *list, const struct rates *rates)
 		look_at_link(list, dp, port);
 		lately = rates_grown_by(rates, &rates->missed[i]);
 		if (lately)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Port %s lost %" PRIu64
 				" packets in the last minute: its receive ring was full (more data "
 				"lcores, or a larger ports[].rx_desc).",
 				port->name, lately);
 		lately = rates_grown_by(rates, &rates->nombuf[i]);
 		if (lately)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Port %s found no packet buffer %" PRIu64
 				" times in the last minute: raise memory.mbufs.",
 				port->name, lately);
 		lately = rates_grown_by(rates, &rates->port_errors[i]);
 		if (lately)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Port %s had %" PRIu64
 				" errors in the last minute: look at its cable and driver.",
 				port->name, lately);
@@ -128,12 +128,12 @@ static void look_at_tables(struct list *list, const struct rates *rates, const s
 	const struct rte_mempool *last = NULL;
 
 	if (flows && sum->flows_active * 100 > flows * FULL_PERCENT)
-		say(list, LEVEL_WARNING,
+		format(list, LEVEL_WARNING,
 			"The flow tables are over %u %% full (%" PRIu64 " of %" PRIu64
 			"): raise limits.flows.",
 			FULL_PERCENT, sum->flows_active, flows);
 	if (embryos && sum->embryos_active * 100 > embryos * FULL_PERCENT)
-		say(list, LEVEL_WARNING,
+		format(list, LEVEL_WARNING,
 			"The tables of flows without payload are over %u %% full: a scan or a "
 			"flood "
 			"of SYN, or limits.embryos is too small.",
@@ -146,7 +146,7 @@ static void look_at_tables(struct list *list, const struct rates *rates, const s
 		last = pool;
 		if ((uint64_t)rte_mempool_avail_count(pool) * 100 <
 			(uint64_t)pool->size * POOL_PERCENT)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Pool %s has less than %u %% of its packet buffers left: raise "
 				"memory.mbufs.",
 				pool->name, POOL_PERCENT);
@@ -174,7 +174,7 @@ static void look_at_pressure(struct list *list, const struct rates *rates)
 		const struct pressure *one = &pressures[i];
 
 		if (rows[i].what && one->used * 100 > one->limit * FULL_PERCENT)
-			say(list, LEVEL_WARNING,
+			format(list, LEVEL_WARNING,
 				"Data lcore %u has used %" PRIu64 " of its %" PRIu64 " %s: %s.",
 				one->lcore, one->used, one->limit, rows[i].what, rows[i].advice);
 	}
@@ -186,7 +186,7 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 		enum level level;
 		const char *what, *advice;
 	} rows[] = {
-		[ALARM_COUNTER_PORTS_DOWN] = {.what = NULL}, // told port by port
+		[ALARM_COUNTER_PORTS_DOWN] = {.what = NULL}, // reported port by port
 		[ALARM_COUNTER_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
 			"does something else run on its CPU? The log names it"},
 		[ALARM_COUNTER_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
@@ -249,8 +249,8 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 		uint64_t lately = rates_grown_by(rates, &rates->watches[i]);
 
 		if (lately && rows[i].what)
-			say(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.", lately,
-				rows[i].what, rows[i].advice);
+			format(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.",
+				lately, rows[i].what, rows[i].advice);
 	}
 }
 
@@ -261,18 +261,18 @@ static void look_at_files(struct list *list, const struct control_context *conte
 
 	if (context->sink && sink_is_stuck(context->sink, &stuck)) {
 		if (stuck.error)
-			say(list, LEVEL_ERROR,
+			format(list, LEVEL_ERROR,
 				"Events cannot be written to %s: %s. The newest wait in memory, "
 				"%" PRIu64
 				" are lost so far: make room (df). It goes on by itself.",
 				stuck.path, strerror(stuck.error), stuck.lost);
 		else
-			say(list, LEVEL_ERROR,
+			format(list, LEVEL_ERROR,
 				"The reader of %s is too slow: %" PRIu64 " events are lost so far.",
 				stuck.path, stuck.lost);
 	}
 	if (context->state && context->state->failing)
-		say(list, LEVEL_ERROR,
+		format(list, LEVEL_ERROR,
 			"The connection cache cannot be written to paths.state: blocked peers "
 			"would "
 			"be forgotten by a restart. Make room (df), or make it writable; it is "
@@ -286,7 +286,7 @@ static void look_at_impairment(struct list *list, const struct control_context *
 	if (!context->gateway || !gateway_impairs(context->gateway))
 		return;
 	gateway_impairment_text(context->gateway, text, sizeof text);
-	say(list, LEVEL_WARNING,
+	format(list, LEVEL_WARNING,
 		"The impairment stage is on, packets are disturbed on purpose (%s): remove "
 		"\"impairment\" from gateway.json and restart.",
 		text);
@@ -297,9 +297,10 @@ static void look_at_policy(struct list *list, const struct rates *rates)
 	const struct policy *policy = reload_policy(rates->context->reload);
 
 	if (policy && policy->mode == MODE_MONITOR)
-		say(list, LEVEL_NOTE, "The whole policy is in monitor mode: nothing is blocked.");
+		format(list, LEVEL_NOTE,
+			"The whole policy is in monitor mode: nothing is blocked.");
 	else if (policy && !policy->enforces)
-		say(list, LEVEL_NOTE, "The policy in force blocks nothing.");
+		format(list, LEVEL_NOTE, "The policy in force blocks nothing.");
 }
 
 json_t *alarms_json(const struct rates *rates)
@@ -318,7 +319,7 @@ json_t *alarms_json(const struct rates *rates)
 	look_at_watches(&list, rates);
 	look_at_files(&list, rates->context);
 	if (rates->unbalanced_s >= UNBALANCED_S)
-		say(&list, LEVEL_ERROR,
+		format(&list, LEVEL_ERROR,
 			"%" PRId64 " packets are not accounted for: please report this, with the "
 			"output of sluicectl stats.",
 			ledger.unaccounted);

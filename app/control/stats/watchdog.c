@@ -48,7 +48,8 @@ static uint64_t missed_since(
 	return missed > heartbeat->rx_missed ? missed - heartbeat->rx_missed : 0;
 }
 
-static void tell(struct watchdog *watchdog, unsigned lcore, enum stall_state state, uint64_t now_ns)
+static void report(
+	struct watchdog *watchdog, unsigned lcore, enum stall_state state, uint64_t now_ns)
 {
 	const struct dataplane *dp = watchdog->context->dp;
 	const struct heartbeat *heartbeat = &watchdog->watchdog[lcore];
@@ -105,7 +106,7 @@ static void begins(struct watchdog *watchdog, unsigned lcore, uint64_t now_ns)
 		: open ? "it is inside a driver: its queues cannot be taken over, and its "
 			 "packets are lost; what its flows send by other lcores passes uninspected"
 		       : "its packets are lost until it goes on (stall.policy closed)");
-	tell(watchdog, lcore, STALL_BEGINS, now_ns);
+	report(watchdog, lcore, STALL_BEGINS, now_ns);
 }
 
 static void goes_on(struct watchdog *watchdog, unsigned lcore, uint64_t now_ns)
@@ -122,7 +123,7 @@ static void goes_on(struct watchdog *watchdog, unsigned lcore, uint64_t now_ns)
 		   " packets passed uninspected, %" PRIu64 " were missed by its ports",
 		lcore, rested_ms(heartbeat, now_ns), sum.bypassed_pkts - heartbeat->bypassed_pkts,
 		missed_since(dp, lcore, heartbeat));
-	tell(watchdog, lcore, STALL_ENDS, now_ns);
+	report(watchdog, lcore, STALL_ENDS, now_ns);
 }
 
 static bool has_been_given_back(const struct watchdog *watchdog, unsigned lcore)
@@ -143,7 +144,7 @@ static void rests(struct watchdog *watchdog, unsigned lcore, uint64_t now_ns)
 	} else if (!heartbeat->taken && try_bypass(watchdog, lcore)) {
 		heartbeat->taken = true;
 		log_notice("data lcore %u: its packets pass uninspected from now on", lcore);
-		tell(watchdog, lcore, STALL_BYPASSED, now_ns);
+		report(watchdog, lcore, STALL_BYPASSED, now_ns);
 	}
 }
 

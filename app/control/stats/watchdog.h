@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The watch over the data lcores' hearts, in its place between two timers of the
 // control loop. A heart is stats.heartbeat_ns; it beats in every turn. One that rests longer than
-// `after_ms` is told: log, event `stall`, counter. If inspection fails open, the standby is asked
-// to forward for the lcore, again each time until it could; what is forwarded is told when the
-// lcore goes on.
+// `after_ms` is reported: log, event `stall`, counter. If inspection fails open, the standby is
+// asked to forward for the lcore, again each time until it could; what is forwarded is reported
+// when the lcore goes on.
 //
 // Only time during which the control core itself was awake counts: after a pause of the whole
 // machine, or of this thread, lcores have a while to beat first.
@@ -30,7 +30,7 @@ struct heartbeat { // one data lcore's
 	uint64_t rested_ns;  // while we were awake
 	bool stalled;
 	bool taken; // the standby forwards, or has
-	// When it was told
+	// When it was reported
 	uint64_t bypassed_pkts, bypassed_bytes, rx_missed;
 };
 

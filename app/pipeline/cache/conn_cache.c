@@ -197,7 +197,7 @@ static void entry_ends(const struct conn_key *key, struct flow_ends *ends)
 	memcpy(ends->address[HALF_S2C], key->responder, 16);
 }
 
-static void tell(struct lcore *lcore, const struct conn_entry *entry, enum event_conncache what)
+static void report(struct lcore *lcore, const struct conn_entry *entry, enum event_conncache what)
 {
 	struct event event = {.type = EVENT_CONNCACHE, .reason = (uint8_t)what};
 
@@ -258,7 +258,7 @@ void conn_slot_remove(struct lcore *lcore, uint32_t i, enum event_conncache why)
 	// taken out by hand is told by the control core
 	if (why != CONNCACHE_REMOVE && !(slot->entry.flags & CONN_ENTRY_ALLOWED) &&
 		(slot->entry.hits || why != CONNCACHE_EXPIRE))
-		tell(lcore, &slot->entry, why);
+		report(lcore, &slot->entry, why);
 	chain_remove(cache, i);
 	conn_slot_unlink(cache, i);
 	if (slot->entry.key.mode == CACHE_PEER)
@@ -372,7 +372,7 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	}
 	lcore->stats.cache_learned++;
 	note(lcore, EVIDENCE_CACHE_LEARNED, entry);
-	tell(lcore, &cache->slots[i].entry, CONNCACHE_ADD);
+	report(lcore, &cache->slots[i].entry, CONNCACHE_ADD);
 	struct hint hint = {.type = HINT_CONN_BLOCK, .conn = cache->slots[i].entry};
 
 	hints_broadcast(lcore, &hint);
@@ -487,7 +487,7 @@ bool conn_cache_drops(struct lcore *lcore, const union conn_words *tuple, uint32
 	const struct slot *slot = &cache->slots[i];
 
 	if (lcore->now_ns >= slot->entry.expires_ns || slot->policy_epoch != lcore->epoch ||
-		!slot->hit_told || lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS ||
+		!slot->hit_reported || lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS ||
 		lcore->policy->conn_cache.learn_only)
 		return false;
 	count_hit(lcore, i, frame_bytes, refreshes);
@@ -526,9 +526,9 @@ static enum conn_verdict hit_one(
 		return CONN_UNKNOWN;
 	}
 	count_hit(lcore, i, frame_bytes, refreshes);
-	if (!slot->hit_told) {
-		slot->hit_told = true;
-		tell(lcore, &slot->entry, CONNCACHE_HIT);
+	if (!slot->hit_reported) {
+		slot->hit_reported = true;
+		report(lcore, &slot->entry, CONNCACHE_HIT);
 	}
 	if (lcore->now_ns - slot->noted_ns >= NOTE_EVERY_NS) {
 		slot->noted_ns = lcore->now_ns;

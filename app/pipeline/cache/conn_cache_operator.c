@@ -22,7 +22,7 @@ bool conn_cache_put(struct lcore *lcore, const struct conn_entry *entry)
 	} else {
 		conn_slot_unlink(cache, i);
 		cache->slots[i].entry = *entry;
-		cache->slots[i].hit_told = false;
+		cache->slots[i].hit_reported = false;
 	}
 	struct slot *slot = &cache->slots[i];
 

@@ -19,7 +19,7 @@ struct slot {
 	uint32_t next;
 	uint32_t policy_epoch; // under which it is known to be blocked; 0: none
 	bool used;
-	bool hit_told;
+	bool hit_reported;
 	uint64_t noted_ns; // when a hit was last written to the evidence
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hash tables of endpoints and names that flows in clear have told of.
+// The hash tables of endpoints and names that flows in clear have reported.
 #include "pipeline/cache/endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>
@@ -25,7 +25,7 @@ struct endpoint_cache {
 	uint32_t n;
 	uint32_t first_free;       // of those that were used, chained; NONE
 	uint32_t fresh;            // the first that never was: its memory is untouched
-	uint32_t oldest, youngest; // in the order in which they were told
+	uint32_t oldest, youngest; // in the order in which they were reported
 	uint32_t share;            // of one teller
 	uint32_t tellers[TELLERS]; // entries that live
 };
@@ -200,14 +200,14 @@ bool endpoint_is_plausible(const uint8_t address[16], const uint8_t teller[16])
 	return !is_private(address) || is_private(teller);
 }
 
-static void add_secret(struct endpoint_secret *known, const struct endpoint_secret *told)
+static void add_secret(struct endpoint_secret *known, const struct endpoint_secret *reported)
 {
-	if (told->has_node)
-		memcpy(known->node, told->node, sizeof(known->node));
-	if (told->has_user)
-		memcpy(known->user, told->user, sizeof(known->user));
-	known->has_node |= told->has_node;
-	known->has_user |= told->has_user;
+	if (reported->has_node)
+		memcpy(known->node, reported->node, sizeof(known->node));
+	if (reported->has_user)
+		memcpy(known->user, reported->user, sizeof(known->user));
+	known->has_node |= reported->has_node;
+	known->has_user |= reported->has_user;
 }
 
 // Better word of the same endpoint: it lasts from now on.

@@ -5,8 +5,8 @@
 // not say itself what it is gets its application with CONFIDENCE_CACHE (inspect_learned.c).
 //
 // One private replica of both per data lcore; the lcore that learns broadcasts a hint. Bounded;
-// the entry that was told longest ago makes room, in a chain that is full (chains.h) that of the
-// chain. Who tells may lie, so that
+// the entry that was reported longest ago makes room, in a chain that is full (chains.h) that of
+// the chain. Who tells may lie, so that
 // - ports below ENDPOINT_PORT_FIRST and addresses that no peer has are refused, and private
 //   addresses unless a private address tells;
 // - of one teller (its address) no more than a share of the entries lives at once;
@@ -25,7 +25,7 @@ struct lcore;
 struct endpoint_cache;
 
 #define ENDPOINT_PORT_FIRST   1024
-#define ENDPOINT_TTL_S        3600 // since it was last told; twice what trackers' peers wait
+#define ENDPOINT_TTL_S        3600 // since it was last reported; twice what trackers' peers wait
 #define ENDPOINT_TELLER_SHARE 16   // of one teller at most one in so many entries
 #define NAME_TTL_MIN_S        60u  // clients keep an address longer than they were told to
 #define NAME_TTL_MAX_S        3600u
@@ -66,7 +66,7 @@ unsigned endpoint_cache_longest(const struct endpoint_cache *cache); // chain, i
 // An address that a peer of the internet, or of `teller`'s network, may have.
 bool endpoint_is_plausible(const uint8_t address[16], const uint8_t teller[16]);
 // Makes the entry, or makes the one that is there last for longer; `expires_ns` is the caller's.
-// `teller`: NULL: it was a hint, and is counted already. False: the teller has told enough.
+// `teller`: NULL: it was a hint, and is counted already. False: the teller has reported enough.
 bool endpoint_cache_learn(
 	struct lcore *lcore, struct endpoint_cache *cache, const struct endpoint_entry *entry);
 // The entry that lives; NULL. `hit`: count it as one.
@@ -75,7 +75,8 @@ const struct endpoint_entry *endpoint_cache_find(
 void endpoint_cache_hit(struct endpoint_cache *cache, const struct endpoint_key *key);
 // It was wrong. False: there is none.
 bool endpoint_cache_forget(struct endpoint_cache *cache, const struct endpoint_key *key);
-// Takes out at most `budget` of those that were told longest ago and are over; returns how many.
+// Takes out at most `budget` of those that were reported longest ago and are over; returns how
+// many.
 unsigned endpoint_cache_age(struct endpoint_cache *cache, uint64_t now_ns, unsigned budget);
 // Copies up to `max` entries from position `*cursor` on; returns the number, 0 at the end.
 unsigned endpoint_cache_read(const struct endpoint_cache *cache, uint32_t *cursor,

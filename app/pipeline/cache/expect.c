@@ -31,7 +31,7 @@ struct expect_table {
 	uint32_t size;
 	uint32_t waiting, taken;
 	uint32_t first_free;
-	uint32_t oldest, youngest; // in the order in which they were told
+	uint32_t oldest, youngest; // in the order in which they were reported
 	uint32_t share;
 	uint32_t tellers[TELLERS]; // entries that wait
 };

@@ -6,7 +6,7 @@
 // hears an announcement broadcasts it, who sees its flow takes it back everywhere (hints.h). One
 // announcement is good for one flow, for as long as it says, and is looked up when a flow is made:
 // first by both addresses, then for anybody. Bounded; of one teller no more than a share lives at
-// once; when all are taken the one that was told longest ago makes room. Half of the entries at
+// once; when all are taken the one that was reported longest ago makes room. Half of the entries at
 // most belong to flows that came: beyond that a flow is named, but nothing is kept of it.
 #ifndef SLUICE_EXPECT_H
 #define SLUICE_EXPECT_H
@@ -36,7 +36,7 @@ static_assert(sizeof(struct expect_key) == 48, "three 16-byte words");
 
 struct expected { // as hints carry it
 	struct expectation what;
-	uint64_t parent; // flow id of who told
+	uint64_t parent; // flow id of who reported
 	uint32_t teller; // hash of its address
 	uint32_t realm;  // of its flow: the announced one is of the same
 };
@@ -62,8 +62,8 @@ const struct expected *expect_at(const struct expect_table *table, uint32_t ref)
 void expect_label(struct expect_table *table, uint32_t ref, const struct transfer_label *label);
 // The flow ends.
 void expect_give(struct expect_table *table, uint32_t ref);
-// Takes out at most `budget` of those that were told longest ago and are over; and says how many
-// wait for their flow.
+// Takes out at most `budget` of those that were reported longest ago and are over; and says how
+// many wait for their flow.
 void expect_age(struct lcore *lcore, unsigned budget);
 
 #endif

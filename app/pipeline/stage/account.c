@@ -479,7 +479,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
 		if (unlikely(reuse_turn(lcore, ctx)) && packet_cached(lcore, ctx, false)) {
-			ctx->told = true;
+			ctx->reported = true;
 			ctx->reason = DROP_CONN_CACHE;
 			return VERDICT_DROP;
 		}

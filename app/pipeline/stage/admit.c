@@ -24,7 +24,7 @@ enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum dr
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_INVALID);
 
 	flow_event_invalid(lcore, ctx->m, reason);
-	ctx->told = true;
+	ctx->reported = true;
 	ctx->reason = reason;
 	if (evidence) {
 		evidence_set_packet(evidence, ctx->m);
@@ -68,7 +68,7 @@ enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx)
 		lcore->stats.link_pkts++;
 		if (protocol == LINK_PROTO_ARP)
 			lcore->stats.arp_pkts++;
-		ctx->told = true;
+		ctx->reported = true;
 		return lcore->policy->link[protocol] == ACTION_PASS ? VERDICT_SEND
 								    : drop(ctx, DROP_ETHERTYPE);
 	}
@@ -163,7 +163,7 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 		return VERDICT_PASS;
 	}
 	ctx->rule_uid = stub->rule_uid;
-	ctx->told = true;
+	ctx->reported = true;
 	if (!good)
 		return drop(ctx, DROP_BLOCKED);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
@@ -302,7 +302,7 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 	bool initiator = ctx->began || sender_is_initiator(lcore, pkt);
 
 	if (packet_cached(lcore, ctx, initiator)) {
-		ctx->told = true;
+		ctx->reported = true;
 		return drop(ctx, DROP_CONN_CACHE);
 	}
 	if (unlikely(refuses_midstream(lcore, ctx)))

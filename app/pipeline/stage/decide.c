@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decision on a flow, and what follows from it: told, remembered, torn down.
+// The decision on a flow, and what follows from it: reported, remembered, torn down.
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/policy/decide.h"
@@ -36,7 +36,7 @@ static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	conn_cache_learn(lcore, &entry, true);
 }
 
-// The flow ends here: told, remembered, torn down, and kept as a blocked stub.
+// The flow ends here: reported, remembered, torn down, and kept as a blocked stub.
 static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, enum drop_reason reason)
 {
@@ -69,7 +69,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	}
 	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
 	ctx->reason = reason;
-	ctx->told = true;
+	ctx->reported = true;
 	if (decision->cache != CACHE_NONE)
 		learn(lcore, ctx, decision, ends, flags, app, confidence);
 	if (decision->action == ACTION_RESET) {
@@ -94,7 +94,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	stub->rule_uid = ctx->rule_uid;
 	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
-	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was told
+	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
 	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 }
@@ -153,7 +153,7 @@ static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
 	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
 }
 
-// What a stub is known as; of a flow it was told when it was made.
+// What a stub is known as; of a flow it was reported when it was made.
 static void note_network(
 	struct lcore *lcore, struct packet_ctx *ctx, const struct decide_input *input)
 {

@@ -71,7 +71,7 @@ static void count_end(struct lcore *lcore, enum frag_end why)
 }
 
 // What became of a packet that no flow tells of; one record for a datagram.
-static void tell_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason)
+static void report_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason)
 {
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_DROPPED);
 
@@ -137,9 +137,9 @@ static bool read_fragment(struct rte_mbuf *m, struct frag_key *key, struct frag_
 	return true;
 }
 
-// What it is told of: the fragment at which it ended, the last that came; of one that was not whole
-// in time, how much of it did come.
-static void tell_end(struct lcore *lcore, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
+// What it is reported: the fragment at which it ended, the last that came; of one that was not
+// whole in time, how much of it did come.
+static void report_end(struct lcore *lcore, enum frag_end why, struct rte_mbuf **mbufs, unsigned n)
 {
 	static const enum anomaly anomalies[FRAG_END_DRAIN] = {
 		[FRAG_END_OVERLAP] = ANOMALY_FRAGMENT_OVERLAP,
@@ -191,7 +191,7 @@ static void end_packets(
 		send_all(lcore, f->packets, f->n_packets);
 		return;
 	}
-	tell_drop(lcore, f->packets[0], reason);
+	report_drop(lcore, f->packets[0], reason);
 	packets_drop(lcore, f->packets, f->n_packets, reason);
 }
 
@@ -201,7 +201,7 @@ static void ended(void *ctx, enum frag_end why, struct rte_mbuf **mbufs, unsigne
 	struct lcore *lcore = ctx;
 
 	count_end(lcore, why);
-	tell_end(lcore, why, mbufs, n);
+	report_end(lcore, why, mbufs, n);
 	end_packets(lcore, mbufs, n, end_reasons[why]);
 }
 
@@ -238,7 +238,7 @@ static enum verdict refuse(struct lcore *lcore, struct packet_ctx *ctx, enum dro
 	if (!lcore->policy->enforces)
 		return VERDICT_SEND;
 	ctx->reason = reason;
-	ctx->told = true; // with its datagram
+	ctx->reported = true; // with its datagram
 	return VERDICT_DROP;
 }
 

@@ -45,10 +45,10 @@ void hold_anew(struct lcore *lcore, uint32_t ref, enum half half);
 // has answered. What is to be done is done before it returns: hold_verdict.
 void hold_poll(struct lcore *lcore);
 
-// A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is told,
-// torn down and blocked (drop reason `infected`). Error and time-out: as on_error and on_timeout
-// say, either the one or the other (drop reason `unscanned`). Where the policy in force would not
-// have it scanned any more, every verdict lets it go on.
+// A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is
+// reported, torn down and blocked (drop reason `infected`). Error and time-out: as on_error and
+// on_timeout say, either the one or the other (drop reason `unscanned`). Where the policy in force
+// would not have it scanned any more, every verdict lets it go on.
 void hold_verdict(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict);
 

@@ -15,7 +15,7 @@ static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum
 }
 
 // As block() in pipeline/stage/decide.c, but that no packet is at hand: what was held is dropped,
-// the first of it is told.
+// the first of it is reported.
 static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	const struct scan_verdict *verdict, enum drop_reason reason)
 {

@@ -261,7 +261,7 @@ static void ask_half(struct inspection *in, const struct span *span)
 	if (work.found == flow->app)
 		both_ends_datagram(lcore, flow, in->cold, in->ctx->pkt, work.found, work.found_by);
 	if (flow_both_heard(flow))
-		learned_heard(in);
+		learned_from_parser(in);
 }
 
 // A datagram, while not both ends of its flow are heard. False: there is nothing more to do for it.
@@ -288,7 +288,7 @@ static bool take_ends(struct inspection *in, const struct span *span)
 	if (unlikely(in->cold->again.on)) {
 		again_look(in, span);
 		if (flow_both_heard(in->flow))
-			learned_heard(in);
+			learned_from_parser(in);
 	}
 	return true;
 }

@@ -93,7 +93,7 @@ static inline void inspect_fetch(
 
 // Counts what became of the walk's segment, and tells what is an anomaly. `expected`: the offset
 // of the half's next byte before it.
-void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
+void inspect_report(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
 	const struct track_result *result);
 
 // Before a packet of the walk's flow is looked at: where classifier states, tracker states or

@@ -216,7 +216,7 @@ static const struct endpoint_entry *find_peer(
 	return endpoint_cache_find(lcore, lcore->endpoints, &key);
 }
 
-// What the client itself was told counts before what anybody was.
+// What the client itself was reported counts before what anybody was.
 static const struct endpoint_entry *find_name(struct lcore *lcore, const struct flow_cold *cold)
 {
 	struct endpoint_key key = name_key(cold, true);
@@ -295,7 +295,7 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 	hints_broadcast_spare(in->lcore, &hint);
 }
 
-void learned_heard(struct inspection *in)
+void learned_from_parser(struct inspection *in)
 {
 	const struct classify_verdict verdict = {
 		.app = in->flow->app, .confidence = in->flow->confidence, .final = true};

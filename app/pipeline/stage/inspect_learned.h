@@ -23,13 +23,13 @@ void learned_age(struct lcore *lcore, unsigned budget);
 
 // A flow was made: what the caches know of its ends is written down.
 void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto);
-// A flow that was announced: so it is told, and noted in its evidence.
+// A flow that was announced: so it is reported, and noted in its evidence.
 void learned_expected(struct lcore *lcore, uint32_t ref, struct evidence *evidence);
 // What it is to be known as when its payload begins anew.
 void learned_expected_again(
 	const struct lcore *lcore, struct flow *flow, const struct flow_cold *cold);
 // Both ends of a classified flow are heard now: a peer's entry that says something else goes.
-void learned_heard(struct inspection *in);
+void learned_from_parser(struct inspection *in);
 // After a span was classified. The application is the cache's where payload has none to offer:
 // - a peer's: where its disguise is recognised (app_proto.h), or when classification gave up;
 // - a name's: at once, unless the name asked for is on its way; a carrier that gave none is named,

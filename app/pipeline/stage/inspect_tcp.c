@@ -362,7 +362,7 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	uint64_t expected = track->half[ctx->half].next;
 	struct track_result result = track_segment(lcore->tracker, track, &segment, &consumer);
 
-	inspect_tell(&in, track, expected, &result);
+	inspect_report(&in, track, expected, &result);
 	if (unlikely(lcore->tap != NULL) && result.old)
 		lcore->tap->overlap(
 			lcore->tap->ctx, lcore, ctx->ref, ctx->half, result.old, result.differ);

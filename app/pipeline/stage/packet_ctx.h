@@ -13,11 +13,11 @@ struct packet_ctx {
 	struct rte_mbuf *m;
 	struct pkt *pkt;
 	const union flow_key *key;
-	uint64_t flow_id;        // of `ref`; 0: not asked yet (packet_flow_id)
-	uint32_t ref;            // FLOW_REF_*
-	uint32_t rule_uid;       // of a drop, for its event
-	uint32_t traced;         // number of the traced packet; 0: none of its stages is told yet
-	unsigned half;           // enum half of this packet in its flow
+	uint64_t flow_id;  // of `ref`; 0: not asked yet (packet_flow_id)
+	uint32_t ref;      // FLOW_REF_*
+	uint32_t rule_uid; // of a drop, for its event
+	uint32_t traced;   // number of the traced packet; 0: none of its stages is reported yet
+	unsigned half;     // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
 	bool v6;
 	bool began;       // its sender began the connection, whatever the packet says
@@ -25,7 +25,7 @@ struct packet_ctx {
 	bool starved;     // no classifier state was free for it
 	bool undecided;   // the decision is to be made (again)
 	bool was_blocked; // its SYN opens the tuple of a blocked flow
-	bool told;        // the drop has its event already, or needs none
+	bool reported;    // the drop has its event already, or needs none
 	bool made;        // its flow began with this packet
 	bool again;       // it is decided again, after a reload
 	bool resumed;     // was held before
@@ -78,7 +78,7 @@ bool packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, ui
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 
-// What no host accepts, or we do not follow: told, and dropped if `action` says so.
+// What no host accepts, or we do not follow: reported, and dropped if `action` says so.
 enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum drop_reason reason,
 	enum invalid_action action);
 

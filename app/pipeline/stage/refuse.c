@@ -26,8 +26,8 @@ static bool within_alerts(
 		       window, &lcore->parse.seed, ends->address[HALF_C2S], inside, ALERTS_PER_S);
 }
 
-static void tell(struct lcore *lcore, const struct packet_ctx *ctx, const struct decision *decision,
-	const struct flow_ends *ends)
+static void report(struct lcore *lcore, const struct packet_ctx *ctx,
+	const struct decision *decision, const struct flow_ends *ends)
 {
 	const struct rule *rule =
 		decision->rule == RULE_DEFAULT ? NULL : &lcore->policy->rules[decision->rule];
@@ -100,7 +100,7 @@ static void refuse_stub(struct lcore *lcore, struct packet_ctx *ctx,
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 
-	tell(lcore, ctx, decision, ends);
+	report(lcore, ctx, decision, ends);
 	lcore->apps[stub->app < APPS_MAX ? stub->app : APP_NONE].flows_blocked++;
 	if (decision->cache != CACHE_NONE)
 		learn_ends(lcore, ctx, decision, ends, stub->flags, stub->app);
@@ -162,7 +162,7 @@ static void refuse_flow(struct lcore *lcore, struct packet_ctx *ctx,
 	app_usage_settle(lcore->apps, flow);
 	if (first) {
 		lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
-		tell(lcore, ctx, decision, ends);
+		report(lcore, ctx, decision, ends);
 		if (decision->action == ACTION_RESET)
 			answer(lcore, ctx,
 				!flow->pkts[!ctx->half] &&
@@ -187,7 +187,7 @@ void refuse_packet(struct lcore *lcore, struct packet_ctx *ctx, const struct dec
 	ctx->rule_uid =
 		decision->rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision->rule].uid;
 	ctx->reason = DROP_RULE;
-	ctx->told = true;
+	ctx->reported = true;
 	lcore->stats.refused_unheard++;
 	if (packet_has_flow(ctx))
 		refuse_flow(lcore, ctx, decision, ends, addresses_alone);
@@ -199,7 +199,7 @@ static bool again(struct lcore *lcore, struct packet_ctx *ctx, const struct flow
 {
 	ctx->reason = DROP_RULE;
 	ctx->rule_uid = refused->rule_uid;
-	ctx->told = true;
+	ctx->reported = true;
 	lcore->stats.refused_unheard++;
 	return true;
 }

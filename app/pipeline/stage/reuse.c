@@ -271,7 +271,7 @@ enum verdict reuse_account(struct lcore *lcore, struct packet_ctx *ctx)
 	// the SYN is believed when it is taken, but a blocked peer shall not get so far
 	if (is_syn(ctx->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
 		packet_cached(lcore, ctx, true)) {
-		ctx->told = true;
+		ctx->reported = true;
 		ctx->reason = DROP_CONN_CACHE;
 		return VERDICT_DROP;
 	}

@@ -195,7 +195,7 @@ enum verdict packet_decide_addresses(struct lcore *lcore, struct packet_ctx *ctx
 	lcore->stats.decisions++;
 	if (!action_blocks(decision.action))
 		return VERDICT_SEND;
-	ctx->told = true;
+	ctx->reported = true;
 	return drop_by_rule(lcore, ctx, decision.rule);
 }
 
@@ -388,7 +388,7 @@ static enum verdict admit_error(struct lcore *lcore, struct packet_ctx *ctx)
 
 	lcore->stats.icmp_error_pkts++;
 	if (is_blocked(lcore, ctx->ref)) {
-		ctx->told = true;
+		ctx->reported = true;
 		return drop(ctx, DROP_BLOCKED);
 	}
 	if (!packet_checksum_good(lcore, ctx))

@@ -41,7 +41,7 @@ static inline const char *stream_target_word(enum stream_target target)
 }
 
 struct stream_half_report {       // 20 bytes
-	uint32_t gap_bytes;       // told as gaps
+	uint32_t gap_bytes;       // reported as gaps
 	uint32_t duplicate_bytes; // came again, those that differed among them
 	uint32_t conflict_bytes;  // came again and differed
 	uint16_t gaps;

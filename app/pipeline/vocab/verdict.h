@@ -79,9 +79,9 @@ enum confidence {
 	X(FRAGMENT_INVALID, "fragment_invalid")     /* its datagram's lengths contradict */        \
 	X(FRAGMENT_TIMEOUT, "fragment_timeout")     /* its datagram was never whole */             \
 	X(FRAGMENT_LIMIT, "fragment_limit")         /* no room to put its datagram together */     \
-	X(IMPAIRED_LOSS, "impaired_loss")           /* the impairment stage loses it, as told */   \
-	X(IMPAIRED_LIMIT, "impaired_limit")         /* no room on the impaired link or its line */ \
-	X(SHUTDOWN, "shutdown")                     /* still held when the drain ended */
+	X(IMPAIRED_LOSS, "impaired_loss")   /* the impairment stage loses it, as reported */       \
+	X(IMPAIRED_LIMIT, "impaired_limit") /* no room on the impaired link or its line */         \
+	X(SHUTDOWN, "shutdown")             /* still held when the drain ended */
 
 enum drop_reason {
 #define X(symbol, word) DROP_##symbol,

@@ -47,7 +47,7 @@ struct realm_tunnel {
 uint32_t realm_add_tunnel(
 	const struct parse_settings *settings, uint32_t realm, const struct realm_tunnel *tunnel);
 
-// Tags of a realm, outermost first, into vlan[]; how many. None where they are not told.
+// Tags of a realm, outermost first, into vlan[]; how many. None where they are not reported.
 static inline unsigned realm_tags(uint32_t realm, uint16_t vlan[2])
 {
 	bool is_tags = !(realm & (REALM_HASHED | REALM_PPPOE));
@@ -57,7 +57,7 @@ static inline unsigned realm_tags(uint32_t realm, uint16_t vlan[2])
 	return (vlan[0] ? 1u : 0u) + (vlan[1] ? 1u : 0u);
 }
 
-// The PPPoE session; -1: there is none, or it is not told.
+// The PPPoE session; -1: there is none, or it is not reported.
 static inline int realm_session(uint32_t realm)
 {
 	return (realm & (REALM_HASHED | REALM_PPPOE)) == REALM_PPPOE ? (int)(realm >> 12 & 0xffff)

@@ -132,7 +132,7 @@ static bool add_network(struct networks *to, const struct network *network)
 
 static enum tapi_result out_of_memory(struct tapi_error *error)
 {
-	tapi_error_say(error, "acl: out of memory");
+	tapi_error_format(error, "acl: out of memory");
 	return TAPI_ENOMEM;
 }
 

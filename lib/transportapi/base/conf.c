@@ -47,7 +47,7 @@ enum tapi_result tapi_conf_wrong(const struct tapi_conf *conf, const char *secti
 	va_start(arguments, format);
 	vsnprintf(what, sizeof(what), format, arguments);
 	va_end(arguments);
-	tapi_error_say(error, "%s:%s %s%s%s%s: %s", conf->name, where, section ? section : "",
+	tapi_error_format(error, "%s:%s %s%s%s%s: %s", conf->name, where, section ? section : "",
 		section && name ? "." : "", name ? name : "", element, what);
 	return TAPI_ECONF;
 }
@@ -76,7 +76,7 @@ static enum tapi_result check_shape(const struct tapi_conf *conf, struct tapi_er
 	json_t *value;
 
 	if (!json_is_object(conf->root)) {
-		tapi_error_say(
+		tapi_error_format(
 			error, "%s:1: has to be an object, {\"transports\": ...}", conf->name);
 		return TAPI_ECONF;
 	}
@@ -107,15 +107,15 @@ static struct tapi_conf *parse(
 		conf->words = json_object();
 	}
 	if (!conf || !conf->text || !conf->name || !conf->words) {
-		tapi_error_say(error, "%s: out of memory", name);
+		tapi_error_format(error, "%s: out of memory", name);
 		tapi_conf_free(conf);
 		return NULL;
 	}
 	conf->root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
 	if (!conf->root && !fault.text[0]) // jansson's way to say so, mostly
-		tapi_error_say(error, "%s: out of memory", name);
+		tapi_error_format(error, "%s: out of memory", name);
 	else if (!conf->root)
-		tapi_error_say(error, "%s:%d: %s", name, fault.line, fault.text);
+		tapi_error_format(error, "%s:%d: %s", name, fault.line, fault.text);
 	if (!conf->root || check_shape(conf, error) != TAPI_OK) {
 		tapi_conf_free(conf);
 		return NULL;
@@ -136,7 +136,7 @@ struct tapi_conf *tapi_conf_load(const char *path, struct tapi_error *error)
 	struct tapi_conf *conf = NULL;
 
 	if (!in) {
-		tapi_error_say(error, "%s: cannot be read: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: cannot be read: %s", path, strerror(errno));
 		return NULL;
 	}
 	while (!feof(in) && !ferror(in) && length <= DOCUMENT_BYTES_MAX) {
@@ -150,12 +150,12 @@ struct tapi_conf *tapi_conf_load(const char *path, struct tapi_error *error)
 		length += fread(text + length, 1, room - length, in);
 	}
 	if (ferror(in))
-		tapi_error_say(error, "%s: cannot be read: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: cannot be read: %s", path, strerror(errno));
 	else if (length > DOCUMENT_BYTES_MAX)
-		tapi_error_say(error, "%s: more than %u octets is no configuration", path,
+		tapi_error_format(error, "%s: more than %u octets is no configuration", path,
 			DOCUMENT_BYTES_MAX);
 	else if (!feof(in))
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 	else
 		conf = parse(text, length, path, error);
 	fclose(in);
@@ -344,7 +344,7 @@ enum tapi_result tapi_conf_check(const struct tapi_conf *conf, const char *secti
 
 	for (const struct tapi_conf_key *key = keys; key->name; key++)
 		if (key->kind == TAPI_CONF_CHOICE && !default_word(conf, key->text_default)) {
-			tapi_error_say(error, "%s: out of memory", conf->name);
+			tapi_error_format(error, "%s: out of memory", conf->name);
 			return TAPI_ENOMEM;
 		}
 	json_object_foreach (json_object_get(conf->root, section), name, value) {

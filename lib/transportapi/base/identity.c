@@ -84,12 +84,12 @@ static enum tapi_result from_text(
 		tapi_identity_from_seed(out, seed);
 		good = memcmp(out->public_key, public_key, sizeof(public_key)) == 0;
 		if (!good)
-			tapi_error_say(error,
+			tapi_error_format(error,
 				"%s: the public key does not fit the secret one: restore the file, "
 				"or remove it for a new identity",
 				path);
 	} else {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"%s: is no identity: restore the file, or remove it for a new identity",
 			path);
 	}
@@ -104,28 +104,29 @@ static enum tapi_result check_file(int fd, const char *path, struct tapi_error *
 	struct stat st;
 
 	if (fstat(fd, &st) < 0) {
-		tapi_error_say(error, "%s: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: %s", path, strerror(errno));
 		return TAPI_ESYS;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		tapi_error_say(error, "%s: is no regular file", path);
+		tapi_error_format(error, "%s: is no regular file", path);
 		return TAPI_ECONF;
 	}
 	// who may write it may choose who we are
 	if (st.st_uid != geteuid()) {
-		tapi_error_say(error, "%s: belongs to user %u, not to user %u who runs this: chown",
-			path, (unsigned)st.st_uid, (unsigned)geteuid());
+		tapi_error_format(error,
+			"%s: belongs to user %u, not to user %u who runs this: chown", path,
+			(unsigned)st.st_uid, (unsigned)geteuid());
 		return TAPI_ECONF;
 	}
 	if (st.st_mode & 077) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"%s: others may get at it (mode %04o): chmod 600, and think of a new "
 			"identity if it was read",
 			path, (unsigned)st.st_mode & 07777);
 		return TAPI_ECONF;
 	}
 	if (st.st_size != FILE_BYTES) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"%s: %lld octets are no identity, %zu are: restore the file, or remove it "
 			"for a new identity",
 			path, (long long)st.st_size, FILE_BYTES);
@@ -146,16 +147,16 @@ static enum tapi_result read_file(
 	if (fd < 0 && errno == ENOENT)
 		return TAPI_ENOADDR;
 	if (fd < 0 && errno == ELOOP) {
-		tapi_error_say(error, "%s: is a symbolic link: name the file itself", path);
+		tapi_error_format(error, "%s: is a symbolic link: name the file itself", path);
 		return TAPI_ECONF;
 	}
 	if (fd < 0) {
-		tapi_error_say(error, "%s: cannot be read: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: cannot be read: %s", path, strerror(errno));
 		return TAPI_ESYS;
 	}
 	result = check_file(fd, path, error);
 	if (result == TAPI_OK && read(fd, text, sizeof(text)) != (ssize_t)sizeof(text)) {
-		tapi_error_say(error, "%s: cannot be read whole", path);
+		tapi_error_format(error, "%s: cannot be read whole", path);
 		result = TAPI_ESYS;
 	}
 	close(fd);
@@ -195,12 +196,12 @@ static enum tapi_result make_file(const char *path, struct tapi_error *error)
 	bool made;
 
 	if (asprintf(&own, "%s.XXXXXX", path) < 0) {
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 		return TAPI_ENOMEM;
 	}
 	fd = mkostemp(own, O_CLOEXEC); // O_EXCL, 0600
 	if (fd < 0) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"%s: cannot be made: %s: its folder has to exist, and be ours to write",
 			path, strerror(errno));
 		free(own);
@@ -209,7 +210,7 @@ static enum tapi_result make_file(const char *path, struct tapi_error *error)
 	made = fchmod(fd, 0600) == 0 && write_fresh(fd) &&
 	       (link(own, path) == 0 || errno == EEXIST);
 	if (!made)
-		tapi_error_say(error, "%s: cannot be made: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: cannot be made: %s", path, strerror(errno));
 	unlink(own);
 	close(fd);
 	free(own);
@@ -224,7 +225,7 @@ enum tapi_result tapi_identity_load(
 	enum tapi_result result;
 
 	if (sodium_init() < 0) {
-		tapi_error_say(error, "libsodium finds no source of chance");
+		tapi_error_format(error, "libsodium finds no source of chance");
 		return TAPI_ESYS;
 	}
 	result = read_file(out, path, error);
@@ -235,7 +236,7 @@ enum tapi_result tapi_identity_load(
 		return result;
 	result = read_file(out, path, error);
 	if (result == TAPI_ENOADDR) {
-		tapi_error_say(error, "%s: was removed at once by somebody", path);
+		tapi_error_format(error, "%s: was removed at once by somebody", path);
 		result = TAPI_ESYS;
 	}
 	return result;

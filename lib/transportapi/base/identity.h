@@ -22,7 +22,7 @@ struct tapi_error { // for people: what, where, what to do
 };
 
 // Fills it in; `error` may be NULL.
-TAPI_EXPORT void tapi_error_say(struct tapi_error *error, const char *format, ...)
+TAPI_EXPORT void tapi_error_format(struct tapi_error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 // From 32 octets of chance (tests give their own).

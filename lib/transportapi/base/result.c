@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void tapi_error_say(struct tapi_error *error, const char *format, ...)
+void tapi_error_format(struct tapi_error *error, const char *format, ...)
 {
 	va_list arguments;
 

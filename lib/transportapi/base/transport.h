@@ -61,7 +61,7 @@ struct tapi_peer_id { // BLAKE2b-256 of the Ed25519 public key
 };
 
 // The paper's TSession. The transport owns it; the core may name it while it holds a reference, and
-// without one until session_down() told its end.
+// without one until session_down() reported its end.
 struct tapi_session {
 	uint16_t protocol;
 	void *internal; // the transport's

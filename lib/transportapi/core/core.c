@@ -103,7 +103,7 @@ __attribute__((format(printf, 3, 4))) static void carrier_log(
 	va_end(arguments);
 }
 
-// Peers are told, but not as often as an address may come and go.
+// Peers are reported, but not as often as an address may come and go.
 static void carrier_addresses_changed(void *carrier)
 {
 	struct tapi_core *core = ((struct tapi_carrier *)carrier)->core;

@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 static enum tapi_result wrong(const char *path, size_t index, const char *member, const char *what,
 	struct tapi_error *error)
 {
-	tapi_error_say(error, "%s: rows[%zu].%s: %s", path, index, member, what);
+	tapi_error_format(error, "%s: rows[%zu].%s: %s", path, index, member, what);
 	return TAPI_ECONF;
 }
 
@@ -76,7 +76,7 @@ static enum tapi_result read_rows(
 	qsort(out->rows, out->count, sizeof(out->rows[0]), compare);
 	for (size_t i = 1; i < out->count; i++)
 		if (compare(&out->rows[i - 1], &out->rows[i]) == 0) {
-			tapi_error_say(error,
+			tapi_error_format(error,
 				"%s: rows[%zu] and rows[%zu] are both of %s and %u octets: which "
 				"one counts?",
 				path, out->rows[i - 1].index, out->rows[i].index,
@@ -94,7 +94,7 @@ static enum tapi_result from_rows(struct tapi_cost_table **out, const json_t *ro
 	enum tapi_result result;
 
 	if (!count || count > ROWS_MAX) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"%s: \"rows\" has to be a list of 1 to %d measurements: name the "
 			"measured.json that tools/tpbench latency wrote",
 			path, ROWS_MAX);
@@ -102,7 +102,7 @@ static enum tapi_result from_rows(struct tapi_cost_table **out, const json_t *ro
 	}
 	measured = calloc(1, sizeof(*measured) + count * sizeof(measured->rows[0]));
 	if (!measured) {
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 		return TAPI_ENOMEM;
 	}
 	result = read_rows(measured, rows, path, error);
@@ -127,13 +127,13 @@ enum tapi_result tapi_cost_table_load(
 		return result;
 	}
 	if (!fault.text[0]) { // jansson's way to say so, mostly
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 		return TAPI_ENOMEM;
 	}
 	if (fault.line < 0)
-		tapi_error_say(error, "%s: cannot be read: %s", path, fault.text);
+		tapi_error_format(error, "%s: cannot be read: %s", path, fault.text);
 	else
-		tapi_error_say(error, "%s:%d: %s", path, fault.line, fault.text);
+		tapi_error_format(error, "%s:%d: %s", path, fault.line, fault.text);
 	return TAPI_ECONF;
 }
 

@@ -57,7 +57,7 @@ void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce
 	}
 	if (announce)
 		core->announced_us = now_us;
-	// Who only looks at them does not put off when peers are told.
+	// Who only looks at them does not put off when peers are reported.
 	if (announce || core->own_refresh_us == TAPI_NEVER)
 		core->own_refresh_us = now_us + core->settings.helo_lifetime_us / 2;
 	// Peers hear of it in the course of a minute, not all at once.
@@ -417,8 +417,8 @@ static void helos_in_clear(struct tapi_peer *peer, uint64_t now_us)
 // Ours, all; and of others one validated, unexpired address each, of so many peers drawn by chance
 // as `advertise` says (TA8: nobody else is advertised).
 //
-// Ours are told again while the peer is in touch: each is a trigger there for the one PING that an
-// address gets per HELO, so that a lost PING, or a wall that falls, is found out in time.
+// Ours are reported again while the peer is in touch: each is a trigger there for the one PING that
+// an address gets per HELO, so that a lost PING, or a wall that falls, is found out in time.
 void tapi_peer_send_helos(struct tapi_peer *peer, bool gossip, uint64_t now_us)
 {
 	struct tapi_core *core = peer->core;

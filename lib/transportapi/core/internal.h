@@ -106,7 +106,7 @@
 	X(peers_evicted, "peers forgotten for another, not reachable")                             \
 	X(introduce_asked, "peers asked to introduce us to another behind a NAT")                  \
 	X(introduce_made, "peers told of another who asked for that")                              \
-	X(introduce_told, "times that we were told of another, and PINGed it")                     \
+	X(introduce_reported, "times that we were told of another, and PINGed it")                 \
 	X(introduce_refused, "INTRODUCEs dropped: from strangers, too many, nothing known")        \
 	X(gossip_sent, "HELOs of others passed on")                                                \
 	X(secure_begun, "handshakes that we began")                                                \
@@ -282,7 +282,7 @@ struct tapi_peer {
 	uint64_t sent_us;         // a payload with messages, last
 	uint64_t heard_us;        // a payload with messages, last
 	uint64_t introduce_us;    // others were asked to introduce us, last; 0: never
-	uint64_t told_us;         // another told that it asks for us; 0: never
+	uint64_t reported_us;     // another reported that it asks for us; 0: never
 	uint64_t blocked_us;      // how long to wait after a transport took nothing, next time
 	uint32_t reachable_index; // in core->reachable
 	uint32_t size_mean;       // of what is sent, for the measured table
@@ -349,7 +349,7 @@ struct tapi_core {
 	unsigned n_own;
 	struct tapi_own_helo own[TAPI_OWN_HELOS_MAX];
 	uint64_t own_refresh_us; // monotonic
-	uint64_t announced_us;   // when peers were last told of another list; 0: never
+	uint64_t announced_us;   // when peers were last reported another list; 0: never
 	bool nated;              // no address of ours can be reached unless we go first
 
 	struct tapi_peer *peers;
@@ -444,7 +444,7 @@ void tapi_peer_info_fill(const struct tapi_peer *peer, struct tapi_peer_info *ou
 void tapi_peer_limits(struct tapi_peer *peer); // of the settings, after a reload
 
 // transportapi/core/helo.c
-// announce: peers are told in the course of a minute.
+// announce: peers are reported in the course of a minute.
 void tapi_core_make_helos(struct tapi_core *core, uint64_t now_us, bool announce);
 enum tapi_result tapi_core_take_helo(struct tapi_core *core, const struct tapi_helo *helo,
 	const uint8_t *octets, size_t length, enum tapi_origin origin);

@@ -4,10 +4,10 @@
 // keeps asks some peers in touch to introduce it; one that is in touch with that peer, too, tells
 // it HELOs of ours, and of whom they are; its PING comes in through what ours opened, and so on.
 //
-//   INTRODUCE  u16 size=40, u16 type=12 | u8 1 (ask) or 2 (told), u8 0, u16 0 | id[32]
+//   INTRODUCE  u16 size=40, u16 type=12 | u8 1 (ask) or 2 (reported), u8 0, u16 0 | id[32]
 //
 // Nobody gets another to PING a third party by it: the HELOs that are passed on are of addresses
-// where the one who passes them on found the peer itself; who is told PINGs once for that HELO,
+// where the one who passes them on found the peer itself; who is reported PINGs once for that HELO,
 // below all limits of PINGs; and only validated peers are listened to, each below a rate.
 #include "transportapi/core/internal.h"
 
@@ -136,8 +136,8 @@ void tapi_core_take_introduce(struct tapi_core *core, struct tapi_peer *from, bo
 	} else if (peer == NULL || peer == from) {
 		core->counters.introduce_refused++; // none of its HELOs was taken
 	} else {
-		core->counters.introduce_told++;
-		peer->told_us = now_us;
+		core->counters.introduce_reported++;
+		peer->reported_us = now_us;
 		tapi_peer_kick(peer);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the machine leaves for a core, and what an operator is told of it.
+// What the machine leaves for a core, and what an operator is reported it.
 #include "transportapi/core/internal.h"
 
 #include <stdlib.h>

@@ -251,7 +251,7 @@ void tapi_path_release(struct tapi_path *path)
 
 		path->peer->core->counters.disconnects++;
 		// At 0 a session that we opened ends here, and its name with it. One that was about
-		// to end anyway may still be told as down: not to a record that is gone.
+		// to end anyway may still be reported as down: not to a record that is gone.
 		if (--path->references == 0 && !path->inbound) {
 			session->user = NULL;
 			path->session = NULL;

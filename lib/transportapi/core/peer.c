@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers: their table, their turn, and what can be told of them.
+// Peers: their table, their turn, and what can be reported them.
 #include "transportapi/core/internal.h"
 
 #include <limits.h>

@@ -120,7 +120,7 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 	uint64_t now_us = tapi_core_now(core);
 	uint8_t ephemeral[TAPI_KEY_BYTES];
 	struct tapi_secure *secure;
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 	struct tapi_keys *keys;
 
 	if (size != TAPI_INITIATE_BYTES) {
@@ -141,7 +141,7 @@ void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
 			tapi_path_trigger(pack->session->user); // known, it does not wait
 		return;
 	}
-	if (tapi_secure_hear(&heard, &core->identity, &core->secure_static, &pack->sender, message,
+	if (tapi_secure_parse(&heard, &core->identity, &core->secure_static, &pack->sender, message,
 		    size) != TAPI_OK) {
 		count->secure_bad++;
 		return;

@@ -129,11 +129,11 @@ static void tell(const struct candidate *all, unsigned n, const struct candidate
 		out, room, "%s of %u (%s %.4g", why, n, taken->carrier->loaded.name, taken->score);
 
 	for (unsigned i = 0; i < n; i++) {
-		bool told = all[i].carrier == taken->carrier;
+		bool reported = all[i].carrier == taken->carrier;
 
-		for (unsigned j = 0; j < i && !told; j++)
-			told = all[j].carrier == all[i].carrier;
-		if (!told && length > 0 && (size_t)length < room)
+		for (unsigned j = 0; j < i && !reported; j++)
+			reported = all[j].carrier == all[i].carrier;
+		if (!reported && length > 0 && (size_t)length < room)
 			length += snprintf(&out[length], room - (size_t)length, ", %s %.4g",
 				all[i].carrier->loaded.name, all[i].score);
 	}

@@ -55,7 +55,8 @@ void tapi_core_load_peers(struct tapi_core *core)
 	if (result != TAPI_OK)
 		tapi_core_log(core, LOG_WARNING, "known peers: %s: %s", tapi_result_name(result),
 			error.text);
-	if (!tapi_atomic_file_writable(path)) // told now, and not when there is something to lose
+	if (!tapi_atomic_file_writable(
+		    path)) // reported now, and not when there is something to lose
 		tapi_core_log(core, LOG_WARNING,
 			"known peers cannot be kept in %s: %s: its folder has to exist, and be "
 			"ours to write",

@@ -225,8 +225,9 @@ static uint64_t address_due(
 			return TAPI_NEVER;
 		return at->revalidate_us > at->next_ping_us ? at->revalidate_us : at->next_ping_us;
 	}
-	if (at->trigger && (eager || wanted(peer, now_us, WANTED_US) ||
-				   (peer->told_us != 0 && now_us - peer->told_us < WANTED_US)))
+	if (at->trigger &&
+		(eager || wanted(peer, now_us, WANTED_US) ||
+			(peer->reported_us != 0 && now_us - peer->reported_us < WANTED_US)))
 		return at->next_ping_us;
 	if (at->vouched && wanted(peer, now_us, WANTED_US))
 		return at->next_ping_us;

@@ -47,7 +47,7 @@ TAPI_EXPORT size_t tapi_helo_encode(const struct tapi_helo *helo, uint8_t *out, 
 TAPI_EXPORT enum tapi_result tapi_helo_decode(
 	struct tapi_helo *out, const uint8_t *octets, size_t length, size_t *used);
 // Signature (TAPI_ESIG) and expiry: past, or later than 24 h (7 days: TAPI_HIGH_LATENCY) from now,
-// TAPI_SKEW_US allowed (TAPI_EEXPIRED, told first).
+// TAPI_SKEW_US allowed (TAPI_EEXPIRED, reported first).
 TAPI_EXPORT enum tapi_result tapi_helo_check(
 	const struct tapi_helo *helo, uint64_t wall_us, bool high_latency);
 TAPI_EXPORT void tapi_helo_peer(const struct tapi_helo *helo, struct tapi_peer_id *out);

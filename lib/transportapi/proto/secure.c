@@ -158,9 +158,9 @@ enum tapi_result tapi_secure_initiate(struct tapi_initiation *out,
 	return result;
 }
 
-enum tapi_result tapi_secure_hear(struct tapi_heard *out, const struct tapi_identity *identity,
-	const struct tapi_static *mine, const struct tapi_peer_id *sender, const uint8_t *message,
-	uint32_t size)
+enum tapi_result tapi_secure_parse(struct tapi_secure_message *out,
+	const struct tapi_identity *identity, const struct tapi_static *mine,
+	const struct tapi_peer_id *sender, const uint8_t *message, uint32_t size)
 {
 	struct tapi_peer_id initiator;
 	struct agreement with;
@@ -192,7 +192,7 @@ enum tapi_result tapi_secure_hear(struct tapi_heard *out, const struct tapi_iden
 	return result;
 }
 
-enum tapi_result tapi_secure_respond(const struct tapi_heard *heard,
+enum tapi_result tapi_secure_respond(const struct tapi_secure_message *heard,
 	const uint8_t ephemeral[TAPI_KEY_BYTES], uint32_t here, uint8_t out[TAPI_RESPOND_BYTES],
 	struct tapi_keys *keys)
 {

@@ -64,7 +64,7 @@ struct tapi_initiation { // of ours, that may be answered
 	uint8_t message[TAPI_INITIATE_BYTES];
 };
 
-struct tapi_heard { // an INITIATE whose sender holds the key that it names
+struct tapi_secure_message { // an INITIATE whose sender holds the key that it names
 	uint32_t there;
 	uint64_t stamp;
 	uint8_t public_key[TAPI_PUBLIC_KEY_BYTES]; // Ed25519
@@ -80,11 +80,11 @@ enum tapi_result tapi_secure_initiate(struct tapi_initiation *out,
 	const uint8_t to[TAPI_PUBLIC_KEY_BYTES], const uint8_t ephemeral[TAPI_KEY_BYTES],
 	uint32_t here, uint64_t stamp);
 // TAPI_EFORMAT: malformed; TAPI_ESIG: not of `sender`, not for us, or altered.
-enum tapi_result tapi_secure_hear(struct tapi_heard *out, const struct tapi_identity *identity,
-	const struct tapi_static *mine, const struct tapi_peer_id *sender, const uint8_t *message,
-	uint32_t size);
+enum tapi_result tapi_secure_parse(struct tapi_secure_message *out,
+	const struct tapi_identity *identity, const struct tapi_static *mine,
+	const struct tapi_peer_id *sender, const uint8_t *message, uint32_t size);
 // The answer, and the keys of the session. That the other end lives is known with the first SEALED.
-enum tapi_result tapi_secure_respond(const struct tapi_heard *heard,
+enum tapi_result tapi_secure_respond(const struct tapi_secure_message *heard,
 	const uint8_t ephemeral[TAPI_KEY_BYTES], uint32_t here, uint8_t out[TAPI_RESPOND_BYTES],
 	struct tapi_keys *keys);
 // The answer to `initiation`: TAPI_EFORMAT, TAPI_ESIG.

@@ -89,7 +89,7 @@ static enum tapi_result read_records(FILE *in, const char *path, unsigned most,
 	uint8_t head[HEAD_BYTES];
 
 	if (!get(&reader, head, sizeof(head)) || memcmp(head, HEAD, sizeof(head)) != 0) {
-		tapi_error_say(
+		tapi_error_format(
 			error, "%s: holds no peers: it was not written by this, or is cut", path);
 		return TAPI_EFORMAT;
 	}
@@ -101,7 +101,7 @@ static enum tapi_result read_records(FILE *in, const char *path, unsigned most,
 		if (found == FOUND_END)
 			return TAPI_OK;
 		if (found == FOUND_DAMAGE) {
-			tapi_error_say(error,
+			tapi_error_format(error,
 				"%s: damaged from octet %llu on: %u peers before it were read, the "
 				"others are forgotten",
 				path, (unsigned long long)begin, count);
@@ -124,17 +124,17 @@ enum tapi_result tapi_store_read(const char *path, unsigned most,
 	if (fd < 0 && errno == ENOENT)
 		return TAPI_OK;
 	if (fd < 0) {
-		tapi_error_say(error, "%s: cannot be read: %s", path, strerror(errno));
+		tapi_error_format(error, "%s: cannot be read: %s", path, strerror(errno));
 		return TAPI_ESYS;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		tapi_error_say(error, "%s: is no regular file", path);
+		tapi_error_format(error, "%s: is no regular file", path);
 		close(fd);
 		return TAPI_ESYS;
 	}
 	in = fdopen(fd, "r");
 	if (!in) {
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 		close(fd);
 		return TAPI_ENOMEM;
 	}
@@ -183,7 +183,7 @@ enum tapi_result tapi_store_begin(
 	if (writer)
 		writer->path = strdup(path);
 	if (!writer || !writer->path || asprintf(&writer->fresh, "%s.new", path) < 0) {
-		tapi_error_say(error, "%s: out of memory", path);
+		tapi_error_format(error, "%s: out of memory", path);
 		if (writer) {
 			writer->fresh = NULL;
 			writer_free(writer);
@@ -196,7 +196,8 @@ enum tapi_result tapi_store_begin(
 	if (fd >= 0 && fchmod(fd, 0600) == 0)
 		writer->out = fdopen(fd, "w");
 	if (!writer->out) {
-		tapi_error_say(error, "%s: cannot be written: %s", writer->fresh, strerror(errno));
+		tapi_error_format(
+			error, "%s: cannot be written: %s", writer->fresh, strerror(errno));
 		if (fd >= 0) {
 			close(fd);
 			unlink(writer->fresh);
@@ -240,7 +241,7 @@ enum tapi_result tapi_store_commit(struct tapi_store_writer *writer, struct tapi
 	if (good) {
 		tapi_atomic_file_sync(writer->path);
 	} else {
-		tapi_error_say(error, "%s: cannot be written: %s; what was there stays",
+		tapi_error_format(error, "%s: cannot be written: %s; what was there stays",
 			writer->path, strerror(errno));
 		unlink(writer->fresh);
 	}

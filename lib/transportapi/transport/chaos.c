@@ -114,7 +114,8 @@ static struct chaos_session *session_wrap(
 	return wrapper;
 }
 
-// What waits for a session that ends is lost, and counted: the sender was told that it was taken.
+// What waits for a session that ends is lost, and counted: the sender was reported that it was
+// taken.
 static void session_unwrap(struct chaos *chaos, struct chaos_session *wrapper)
 {
 	struct tapi_held *held;

@@ -85,7 +85,7 @@ static inline bool datagram_allows(const struct datagram *dg, const struct tapi_
 enum tapi_result tapi_datagram_link_add(struct datagram *dg, const struct tapi_source *source,
 	struct tapi_datagram_socket *socket, bool inbound, uint64_t now_us,
 	struct datagram_link **out);
-// The wish of turn() is earlier than what the core was told.
+// The wish of turn() is earlier than what the core was reported.
 void tapi_datagram_due(struct datagram *dg, uint64_t wait_us);
 // The methods send and send_estimate, and the event of a socket.
 enum tapi_result tapi_datagram_send(struct tapi_transport_api *self, struct tapi_session *session,

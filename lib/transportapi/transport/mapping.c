@@ -111,11 +111,11 @@ static void fail(struct tapi_mapping *mapping, uint64_t now_us, const char *why)
 	mapping->stats->map_failed++;
 	mapping->asked = false;
 	mapping->next_us = now_us + (wait_us < RETRY_MAX_US ? wait_us : RETRY_MAX_US);
-	if (!mapping->told)
+	if (!mapping->reported)
 		mapping->core->log(mapping->core->core, LOG_WARNING,
 			"%s: no port of the router leads to ours: %s; tried again, not said again",
 			mapping->name, text);
-	mapping->told = true;
+	mapping->reported = true;
 	tapi_mapping_turn(mapping, now_us);
 }
 
@@ -130,7 +130,7 @@ static void granted(struct tapi_mapping *mapping, const struct tapi_source *mapp
 	if (lease_s < LEASE_MIN_S)
 		lease_s = LEASE_MIN_S;
 	mapping->asked = false;
-	mapping->told = false;
+	mapping->reported = false;
 	mapping->failures = 0;
 	mapping->stats->map_granted++;
 	mapping->mapped = *mapped;
@@ -206,7 +206,7 @@ static void on_readable(int fd, short what, void *context)
 		mapping->n -= length + 1;
 		memmove(mapping->line, end + 1, mapping->n);
 		obey(mapping, line, now_us);
-		if (mapping->fd != fd) // stopped, or begun anew, by who was told
+		if (mapping->fd != fd) // stopped, or begun anew, by who was reported
 			return;
 	}
 	if (n > 0 && mapping->n < sizeof(mapping->line))
@@ -355,7 +355,7 @@ void tapi_mapping_stop(struct tapi_mapping *mapping)
 	mapping->local.family = 0;
 	mapping->mapped.family = 0;
 	mapping->asked = false;
-	mapping->told = false;
+	mapping->reported = false;
 	mapping->failures = 0;
 	mapping->next_us = UINT64_MAX;
 }

@@ -58,7 +58,7 @@ struct tapi_mapping {
 	uint64_t until_us;         // it stands
 	uint64_t next_us;          // the next request, or the end of waiting for an answer
 	bool asked;                // an answer is owed
-	bool told;                 // of the failure
+	bool reported;             // of the failure
 	unsigned failures;         // on end
 	int fd;                    // to the program; -1: it does not run
 	int pid;                   // that was not waited for yet; 0: none

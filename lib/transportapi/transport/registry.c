@@ -96,23 +96,23 @@ static bool contract_kept(const struct tapi_transport_api *api, const char *name
 	const char *missing;
 
 	if (api->version != TAPI_VERSION)
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s (%s) is of version %u of the contract, this program is of "
 			"%u: build it anew against the installed headers",
 			name, where, api->version, TAPI_VERSION);
 	else if (!api->name || strcmp(api->name, name) != 0)
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s (%s) says that its name is %.40s: name the file after it",
 			name, where, api->name ? api->name : "nothing");
 	else if ((missing = method_missing(api)))
-		tapi_error_say(error, "transport %s (%s) has no method %s: not usable", name, where,
-			missing);
+		tapi_error_format(error, "transport %s (%s) has no method %s: not usable", name,
+			where, missing);
 	else if (api->protocol <= TAPI_PROTOCOL_NAT)
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s (%s) has protocol number %u, which means something else",
 			name, where, api->protocol);
 	else if (api->mtu == 0)
-		tapi_error_say(error, "transport %s (%s) has no mtu", name, where);
+		tapi_error_format(error, "transport %s (%s) has no mtu", name, where);
 	else
 		return true;
 	return false;
@@ -126,7 +126,7 @@ static enum tapi_result loaded_begin(struct tapi_loaded *out, tapi_init_fn *init
 	struct tapi_transport_api *api = init(core);
 
 	if (!api) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s (%s) refused to begin; its reason is in the log above",
 			out->name, where);
 		return TAPI_ECONF;
@@ -165,12 +165,13 @@ static enum tapi_result object_load(struct tapi_loaded *out, const char *path, c
 		return TAPI_ENOADDR;
 	out->object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!out->object) {
-		tapi_error_say(error, "transport %s: cannot be loaded: %s", out->name, dlerror());
+		tapi_error_format(
+			error, "transport %s: cannot be loaded: %s", out->name, dlerror());
 		return TAPI_ECONF;
 	}
 	if (!symbol_find(out->object, "inittransport_", symbol, &init) ||
 		!symbol_find(out->object, "donetransport_", symbol, &done)) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s: %s has not both functions inittransport_%s and "
 			"donetransport_%s",
 			out->name, path, symbol, symbol);
@@ -196,7 +197,7 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 
 	*out = (struct tapi_loaded){0};
 	if (!name_valid(name)) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"\"%.40s\" is not the name of a transport: lower-case letters, digits and "
 			"'-', at most %zu",
 			name, sizeof(out->name) - 1);
@@ -207,7 +208,7 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 	if (builtin && !(objects_first && directory))
 		return loaded_begin(out, builtin->init, builtin->done, "built in", core, error);
 	if (!directory) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s: not built in (tcp, udp and others are), and "
 			"core.module_path "
 			"names no folder of libtransportapi_NAME.so: check its name, or say where",
@@ -218,7 +219,7 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 		symbol[i] = name[i] == '-' ? '_' : name[i];
 	length = snprintf(path, sizeof(path), "%s/libtransportapi_%s.so", directory, symbol);
 	if (length < 0 || (size_t)length >= sizeof(path)) {
-		tapi_error_say(error,
+		tapi_error_format(error,
 			"transport %s: the path of the directory of transports is longer than %zu",
 			name, sizeof(path));
 		return TAPI_ECONF;
@@ -228,7 +229,7 @@ enum tapi_result tapi_transport_load(struct tapi_loaded *out, const char *name,
 		return result;
 	if (builtin)
 		return loaded_begin(out, builtin->init, builtin->done, "built in", core, error);
-	tapi_error_say(error,
+	tapi_error_format(error,
 		"transport %s: neither built in nor at %.200s: check its name, or the directory",
 		name, path);
 	return TAPI_ENOADDR;

@@ -179,7 +179,7 @@ static bool make_room(struct tapi_links *links, const struct tapi_link *link)
 	while (links->count >= links->limits.sessions)
 		if (!evict(links, TAILQ_FIRST(&links->idle)))
 			return false;
-	// One for one: the descriptor comes back when the end is told.
+	// One for one: the descriptor comes back when the end is reported.
 	if (tapi_budget_no_descriptor(links->budget) && !evict(links, TAILQ_FIRST(&links->idle)))
 		return false;
 	return true;

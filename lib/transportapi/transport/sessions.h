@@ -9,8 +9,8 @@
 //
 // How a link ends, each exactly once: put() says true and the transport frees it; remove(), and
 // the transport frees it; or `end` is called, from turn() and end_all() alone, where the core may
-// be told, and frees it. What is evicted, or fail()s, is no longer `linked`, waits for turn(), and
-// may be sent nothing until then: TAPI_EDOWN.
+// be reported, and frees it. What is evicted, or fail()s, is no longer `linked`, waits for turn(),
+// and may be sent nothing until then: TAPI_EDOWN.
 #ifndef TRANSPORTAPI_SESSIONS_H
 #define TRANSPORTAPI_SESSIONS_H
 

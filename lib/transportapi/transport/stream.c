@@ -215,7 +215,7 @@ static void linger_read(struct tapi_stream *stream, short what)
 		linger_end(stream);
 }
 
-// links' end(): told where the core knows of it, then freed.
+// links' end(): reported where the core knows of it, then freed.
 static void end(void *context, struct tapi_link *link, enum tapi_down why)
 {
 	struct tapi_stream *stream = (struct tapi_stream *)(void *)link;
@@ -224,7 +224,7 @@ static void end(void *context, struct tapi_link *link, enum tapi_down why)
 
 	if (!in_order)
 		stream_close(stream);
-	if (stream->told)
+	if (stream->reported)
 		streams->core->session_down(streams->core->core, &link->session, why);
 	if (in_order)
 		linger_begin(stream);
@@ -232,7 +232,7 @@ static void end(void *context, struct tapi_link *link, enum tapi_down why)
 		free(stream);
 }
 
-// From the loop, where the core may be told at once.
+// From the loop, where the core may be reported at once.
 static void end_now(struct tapi_stream *stream, enum tapi_down why)
 {
 	struct tapi_streams *streams = stream->of;
@@ -249,7 +249,7 @@ static bool whole(void *context, struct tapi_message_pack *pack)
 
 	tapi_links_up(&streams->links, &stream->link, now);
 	tapi_links_received(&streams->links, &stream->link, pack->size, now);
-	stream->told = true;
+	stream->reported = true;
 	pack->session = &stream->link.session;
 	pack->source = stream->link.source;
 	streams->core->receive(streams->core->core, pack);
@@ -358,7 +358,7 @@ static enum tapi_result stream_add(struct tapi_streams *streams, int fd, bool in
 
 	if (!stream)
 		goto no_stream;
-	*stream = (struct tapi_stream){.of = streams, .fd = fd, .told = !inbound};
+	*stream = (struct tapi_stream){.of = streams, .fd = fd, .reported = !inbound};
 	stream->link.session.protocol = streams->api.protocol;
 	stream->link.inbound = inbound;
 	stream->link.source = *source;

@@ -48,7 +48,7 @@ struct tapi_streams {                  // of one transport, which begins with it
 	struct tapi_transport_stats stats;
 	struct tapi_links links;
 	struct tapi_bucket rate; // of what is sent
-	struct event wake;       // ends that are due and may not be told yet
+	struct event wake;       // ends that are due and may not be reported yet
 	// Messages that follow one another with nothing heard between go on together: MSG_MORE
 	// holds them, and this sends what is held, in the loop's next turn. NULL: the medium has no
 	// such thing.

@@ -10,7 +10,7 @@ struct tapi_stream {
 	struct tapi_streams *of;
 	int fd;
 	struct event readable, writable;
-	bool told;      // the core knows the session
+	bool reported;  // the core knows the session
 	bool welcomed;  // our WELCOME is out, or begins `out`
 	bool blocked;   // the socket took less than it was given; writable tells when it can more
 	bool broken;    // the socket failed; reading tells the rest

@@ -210,7 +210,7 @@ static void tcp_map(struct tcp *tcp)
 	tapi_mapping_use(&tcp->mapping, &settings, &bound);
 }
 
-static enum tapi_result tcp_told(
+static enum tapi_result tcp_reported(
 	const struct tcp *tcp, enum tapi_result result, const struct tapi_error *error)
 {
 	if (result)
@@ -231,7 +231,7 @@ static enum tapi_result tcp_start(struct tapi_transport_api *self)
 	if (!result)
 		result = tcp_listen(tcp, &wanted, tcp->nat, &error);
 	if (result)
-		return tcp_told(tcp, result, &error);
+		return tcp_reported(tcp, result, &error);
 	tcp->streams.running = true;
 	tcp_map(tcp);
 	return TAPI_OK;
@@ -264,12 +264,12 @@ static enum tapi_result tcp_reload(struct tapi_transport_api *self)
 
 	result = tcp_conf_read(tcp, &wanted, &error);
 	if (result)
-		return tcp_told(tcp, result, &error);
+		return tcp_reported(tcp, result, &error);
 	if (tcp->streams.running) {
 		const bool nat = tapi_conf_bool(*tcp->core->conf, "tcp", tapi_tcp_keys, "nat");
 
 		if (tcp_listen(tcp, &wanted, nat, &error))
-			return tcp_told(tcp, TAPI_ECONF, &error);
+			return tcp_reported(tcp, TAPI_ECONF, &error);
 	}
 	tcp_conf_apply(tcp);
 	if (tcp->streams.running)
@@ -382,7 +382,7 @@ struct tapi_transport_api *inittransport_tcp(const struct tapi_core_api *core)
 		return NULL;
 	}
 	tcp->core = core;
-	if (tcp_told(tcp, tcp_conf_read(tcp, &wanted, &error), &error))
+	if (tcp_reported(tcp, tcp_conf_read(tcp, &wanted, &error), &error))
 		goto refused;
 	limits = tapi_link_limits_read(*core->conf, "tcp", tapi_tcp_keys);
 	tcp->listeners = (struct tapi_listeners){.core = core,

@@ -71,7 +71,7 @@ void tapi_unix_path_sockaddr(struct sockaddr_un *out, const struct tapi_unix_pat
 static int refuse(struct tapi_error *error, int fd, const struct tapi_unix_path *path,
 	const char *what, int number)
 {
-	tapi_error_say(error, "%s: %s%s%s", path->text, what, number ? ": " : "",
+	tapi_error_format(error, "%s: %s%s%s", path->text, what, number ? ": " : "",
 		number ? strerror(number) : "");
 	if (fd >= 0)
 		close(fd);

@@ -23,7 +23,7 @@ extern atomic_uint fake_sigdbs;     // alive
 extern atomic_uint fake_sigdb_made; // ever compiled
 extern atomic_uint fake_scratches;  // alive: one per policy and lcore
 // policy_load of a path that contains "bad" fails with two errors, "worse" with 7 more than are
-// told; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms.
+// reported; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms.
 extern atomic_uint fake_build_ms;
 
 #endif

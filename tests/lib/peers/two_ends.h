@@ -3,9 +3,9 @@
 // hold the law against each trick: whatever leaves, no receiver can put together other bytes than
 // those that were inspected. What was inspected is told by a tap (stream_tap.h).
 //
-// A story is a list of steps. It is told anew for both IP versions, sequence numbers that wrap and
-// such that do not, and each tcp.conflict of the policy; and once more under a policy that enforces
-// nothing, where every packet must leave as it came. Asserts by cmocka.
+// A story is a list of steps. It is reported anew for both IP versions, sequence numbers that wrap
+// and such that do not, and each tcp.conflict of the policy; and once more under a policy that
+// enforces nothing, where every packet must leave as it came. Asserts by cmocka.
 #ifndef SLUICE_TEST_TWO_ENDS_H
 #define SLUICE_TEST_TWO_ENDS_H
 

@@ -13,7 +13,7 @@
 #define HEAP_REPEATS 4
 
 // First in main(): what malloc keeps for its thread counts as used, so that what is free would be
-// told as a leak. Begins the program again without that.
+// reported as a leak. Begins the program again without that.
 static inline void heap_begin(char **argv)
 {
 	static const char wanted[] = "glibc.malloc.tcache_count=0";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport alone, with a core that writes down what it is told, and sockets of the system at the
-// other end. The clock is the test's.
+// A transport alone, with a core that writes down what it is reported, and sockets of the system at
+// the other end. The clock is the test's.
 #ifndef TESTS_LIB_TAPI_NODE_H
 #define TESTS_LIB_TAPI_NODE_H
 

@@ -416,7 +416,7 @@ static struct conn_entry random_entry(unsigned *seed)
 	entry.key.mode = peer ? CACHE_PEER : CACHE_TUPLE;
 	entry.key.port = peer ? 0 : (uint16_t)rand_r(seed);
 	entry.key.l4_proto = peer ? 0 : IPPROTO_UDP;
-	switch (rand_r(seed) % 4) { // realms that are told
+	switch (rand_r(seed) % 4) { // realms that are reported
 	case 0: break;
 	case 1: entry.key.realm = (uint32_t)(rand_r(seed) % 4095 + 1); break;
 	case 2: entry.key.realm = (uint32_t)(rand_r(seed) % 4095 + 1) << 12 | 7; break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of entries of the connection cache that the operator makes: the journal is written
+// What is reported entries of the connection cache that the operator makes: the journal is written
 // from it, so that an entry comes back after a restart as it was.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -237,7 +237,7 @@ static void private_addresses_are_told_by_neighbours_alone(void **state)
 	assert_true(endpoint_is_plausible(unique, unique));
 }
 
-// The oldest goes; one that is told again stays.
+// The oldest goes; one that is reported again stays.
 static void a_full_cache_keeps_what_was_told_last(void **state)
 {
 	struct lcore_limits limits = pipe_limits();

@@ -318,7 +318,7 @@ static void dcc_of_irc(void **state)
 	pipe_free(pipe);
 }
 
-// A rule for the application blocks the file, too, and what is blocked is told with its name.
+// A rule for the application blocks the file, too, and what is blocked is reported with its name.
 static void a_rule_blocks_the_file(void **state)
 {
 	struct pipe *pipe = new_pipe(1, NULL);
@@ -477,7 +477,7 @@ static void of_each_kind(void **state)
 	second = connection(pipe, CLIENT, THIRD, 6346);
 	greet(&second);
 	client_says(&second, "GIV 1:0123456789ABCDEF0123456789ABCDEF/song.mp3\n\n");
-	// announced without a name, so it is told first; its own first line has it
+	// announced without a name, so it is reported first; its own first line has it
 	flow_of(&second, &lcore, &cold);
 	assert_true(pipe_event(pipe, lcore->index, EVENT_TRANSFER, &event));
 	assert_string_equal(event.transfer.file, "");

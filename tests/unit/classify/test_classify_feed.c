@@ -488,7 +488,7 @@ static void expect_step(const struct classify_step *step, uint16_t signature, ui
 	assert_memory_equal(step->bytes, bytes, n_bytes);
 }
 
-// What led to the verdict can be told: which bytes, whose word, how sure.
+// What led to the verdict can be reported: which bytes, whose word, how sure.
 static void test_steps(void **state)
 {
 	struct rig *rig = make(1);
@@ -505,7 +505,8 @@ static void test_steps(void **state)
 	assert_int_equal(rig->work.steps[0].looked_at, 27);
 	assert_int_equal(rig->work.steps[0].app, app_find("fasttrack"));
 
-	// asked three times: that it still wants more is told once, then what it says in the end
+	// asked three times: that it still wants more is reported once, then what it says in the
+	// end
 	rig->work = none;
 	flow = rig_flow(rig, IPPROTO_TCP, 40000, 50000);
 	rig_feed(&flow, 0, LITERAL(PIERCE));

@@ -189,7 +189,7 @@ static const struct decoder_sink sink = {.endpoint = hear_endpoint,
 	.transfer = hear_transfer,
 	.asked = &asked};
 
-// A decoder's own beginning of a stream, or a later one of its state; what it is told then.
+// A decoder's own beginning of a stream, or a later one of its state; what it is reported then.
 static void decode(uint16_t app, uint32_t *ref, const struct span *span, unsigned *done)
 {
 	if (!*done)

@@ -380,7 +380,7 @@ static void decoders_cost_what_comes(void **state)
 	classifier_free(classifier);
 }
 
-// What is told of a flow's beginning.
+// What is reported a flow's beginning.
 
 static void handshake_meta_feed(void *reader, const uint8_t *bytes, size_t length)
 {

@@ -233,7 +233,7 @@ static void what_others_said_is_merged_over_lcores(void **state)
 	assert_int_equal(number(message(reply), "matched"), 59); // one is nobody's
 	entries = json_object_get(message(reply), "entries");
 	assert_int_equal(json_array_size(entries), 59);
-	first = json_array_get(entries, 0); // told last
+	first = json_array_get(entries, 0); // reported last
 	assert_int_equal(number(first, "port"), 6881 + 58);
 	assert_int_equal(number(first, "hits"), 2);
 	assert_int_equal(number(first, "told_by"), 77);
@@ -375,7 +375,7 @@ static void keep(void *ctx, json_t *reply)
 	*(json_t **)ctx = reply;
 }
 
-// What could not be put together is not told in part.
+// What could not be put together is not reported in part.
 static void lack_of_memory_is_an_answer(void **state)
 {
 	json_t *reply = NULL, *object = json_object(), *list = json_array();

@@ -238,7 +238,8 @@ static void of_a_rule(void **state)
 	gate_free(gate);
 }
 
-// What the policy in force lets pass is not told as blocked, however long the block is remembered.
+// What the policy in force lets pass is not reported as blocked, however long the block is
+// remembered.
 static void a_newer_policy_lets_it_pass(void **state)
 {
 	struct gate *gate = gate_with(WITHOUT_CACHE, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions to data lcores: the memory that a lcore may write to stays until it has answered, even
-// when whoever asked has gone, or has been told that there is no answer.
+// when whoever asked has gone, or has been reported that there is no answer.
 #include "control/ctl/inquiry.h"
 
 #include <event2/event.h>
@@ -113,7 +113,7 @@ static void who_asked_has_gone(void **state)
 	answer(&stand);
 	wait_for_the_timer(&stand);
 	assert_int_equal(inquiries_open(stand.inquiries), 0);
-	assert_int_equal(ends + pages, 0); // nobody is told
+	assert_int_equal(ends + pages, 0); // nobody is reported
 	stand_free(&stand);
 }
 

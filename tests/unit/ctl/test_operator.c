@@ -437,7 +437,7 @@ static void entries_are_removed_on_every_lcore(void **state)
 	assert_int_equal(gate->context.cache_removals, 2);
 	for (unsigned i = 0; i < LCORES; i++)
 		assert_int_equal(conn_cache_count(gate->pipe->dp.lcores[i]->conn_cache), 0);
-	// told one by one, with the hits of all lcores
+	// reported one by one, with the hits of all lcores
 	unsigned removed = 0;
 	uint64_t hits = 0;
 	json_t *event;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chance on an impaired link: as often as told, in bursts as long as told, and the same in every
-// run of a transfer.
+// Chance on an impaired link: as often as reported, in bursts as long as reported, and the same in
+// every run of a transfer.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

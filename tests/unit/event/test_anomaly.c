@@ -82,7 +82,7 @@ static void a_gap_has_its_event_and_stays_with_the_flow(void **state)
 	assert_true(event.anomaly.bytes >= 10);
 	uint32_t bytes = event.anomaly.bytes;
 
-	assert_false(pipe_event(pipe, 0, EVENT_ANOMALY, &event)); // told once
+	assert_false(pipe_event(pipe, 0, EVENT_ANOMALY, &event)); // reported once
 	assert_int_equal(pipe_stats(pipe).tcp_gap_bytes, bytes);
 	assert_int_equal(flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8), 1);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many records a flood writes: of each type, of one source, in how long a file; what is left
-// out is told of, flows of one packet are put together, and who stays below the limits loses
+// out is reported, flows of one packet are put together, and who stays below the limits loses
 // nothing.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,7 @@ static void a_flood_of_one_source_is_put_together(void **state)
 	}
 	print_message("%u flows of one packet: %zu records, %lld bytes\n", FLOOD, n_lines,
 		(long long)bytes(&w, ""));
-	assert_int_equal(told, FLOOD); // each is told of
+	assert_int_equal(told, FLOOD); // each is reported
 	assert_int_equal(left_out, FLOOD - ONE);
 	assert_int_equal(honest, 32);
 	assert_true(bytes(&w, "") < 1 << 20);
@@ -217,7 +217,7 @@ static void what_is_forged_uses_up_no_limit_of_the_heard(void **state)
 			}
 		}
 		assert_int_equal(sink_left_out(w.sink), FLOOD - TYPE);
-		assert_int_equal(sink_left_out_unheard(w.sink), FLOOD - TYPE);
+		assert_int_equal(sink_left_out_one_sided(w.sink), FLOOD - TYPE);
 		json_decref(close_and_read(&w));
 		remove_all(&w);
 	}

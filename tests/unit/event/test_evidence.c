@@ -292,7 +292,8 @@ static void a_gap_is_told_once_per_half(void **state)
 
 	handshake(pipe, 1000);
 	say(pipe, 1000, 100, "xy", 2);
-	for (uint32_t i = 0; i < 40; i++) // two holes of 10 bytes, of which only the first is told
+	for (uint32_t i = 0; i < 40;
+		i++) // two holes of 10 bytes, of which only the first is reported
 		say(pipe, 1000, 112 + i * 2 + (i >= 20 ? 10 : 0), "ab", 2);
 	// its receiver has it all
 	pipe_run(pipe, 0,

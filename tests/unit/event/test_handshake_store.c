@@ -119,7 +119,7 @@ static void a_handshake_meta(void **state)
 	json_decref(list);
 }
 
-// The oldest goes, and is told; one whose flow ends is told before it.
+// The oldest goes, and is reported; one whose flow ends is reported before it.
 static void greetings_without_room(void **state)
 {
 	struct greeted g;

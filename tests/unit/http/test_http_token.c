@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The token of the page: what file is taken, which text is right, and how many guesses are told.
+// The token of the page: what file is taken, which text is right, and how many guesses are
+// reported.
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -123,7 +124,7 @@ static void test_which_text_is_right(void **state)
 	assert_int_equal(try(&none, "", 1000), HTTP_TOKEN_WRONG);
 }
 
-// Ten wrong ones are told, and one more each six seconds; the right one is taken all the time.
+// Ten wrong ones are reported, and one more each six seconds; the right one is taken all the time.
 static void test_guesses_are_few(void **state)
 {
 	struct http_token token = good();

@@ -387,7 +387,7 @@ static void what_a_list_leaves_out_is_gone(void **state)
 	assert_int_equal(link_of(1), PORT_LINK_UP);
 	assert_int_equal(reported.link, PORT_LINK_GONE);
 	pass(5);
-	assert_int_equal(n_changes, 1); // told once to who asks
+	assert_int_equal(n_changes, 1); // reported once to who asks
 	news_are_lost();
 	listed("gB", 6, IFF_RUNS);
 	news("gA", 9, IFF_RUNS); // the kernel had passed its place in the list

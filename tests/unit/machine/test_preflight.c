@@ -167,7 +167,7 @@ static void test_all_is_well(void **state)
 	gateway.memory.hugepages = true;
 	assert_null(failure(&gateway, &h));
 	assert_int_equal(preflight_code(&found), 0);
-	assert_int_equal(found.n, 3); // each subject is told, also when it is fine
+	assert_int_equal(found.n, 3); // each subject is reported, also when it is fine
 	assert_string_equal(warnings(&gateway, &h), "");
 }
 

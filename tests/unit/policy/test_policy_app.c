@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "applications" of policy.json: what is read, what is refused and how it is told, and rules that
-// name what the policy defines. The built-in applications are those of lib/control/fake_apps.h.
+// "applications" of policy.json: what is read, what is refused and how it is reported, and rules
+// that name what the policy defines. The built-in applications are those of
+// lib/control/fake_apps.h.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>

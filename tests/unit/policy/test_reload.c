@@ -373,7 +373,7 @@ static void signatures_that_flows_keep_too_long_are_retired(void **state)
 	reload_step(w.reload, late_ns - 1);
 	assert_int_equal(w.dp->oldest_edition, 0);
 	reload_step(w.reload, late_ns);
-	assert_int_equal(w.dp->oldest_edition, 2); // told; freed when the lcores have heard
+	assert_int_equal(w.dp->oldest_edition, 2); // reported; freed when the lcores have heard
 	assert_int_equal(editions(&w), 2);
 	rte_rcu_qsbr_quiescent(w.dp->qsbr, 0);
 	reload_step(w.reload, late_ns);
@@ -415,7 +415,7 @@ static void observer(void *ctx, enum reload_progress progress)
 	heard[strlen(heard)] = "brf"[progress]; // begins, refused, in force
 }
 
-// A service manager is told of the beginning, and of exactly one end, which comes when the last
+// A service manager is reported the beginning, and of exactly one end, which comes when the last
 // lcore obeys.
 static void an_observer_hears_of_each_reload_once(void **state)
 {

@@ -117,7 +117,7 @@ static unsigned turns(const struct policy *policy, int64_t begin, int64_t end, i
 
 struct odd {
 	const char *zone;
-	int64_t day; // 00:00 UTC of the day whose turns are told, in seconds since 1970
+	int64_t day; // 00:00 UTC of the day whose turns are reported, in seconds since 1970
 	const char *window;
 	bool open; // at that time
 	unsigned n;

@@ -47,10 +47,10 @@ static void hears(const char *expected)
 
 static void in_order(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
-	launcher_tell(launcher, LAUNCHER_STALLED);
-	launcher_tell(launcher, LAUNCHER_RECOVERED);
-	launcher_tell(launcher, LAUNCHER_STOPPING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_STALLED);
+	launcher_report(launcher, LAUNCHER_RECOVERED);
+	launcher_report(launcher, LAUNCHER_STOPPING);
 	launcher_end(launcher, false);
 }
 
@@ -64,7 +64,7 @@ static void an_orderly_life(void **state)
 
 static void dies(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	raise(SIGKILL);
 }
 
@@ -74,7 +74,7 @@ static void a_killed_gateway_has_failed_and_leaves_nothing(void **state)
 	hook_script("echo $2 >>$DIR/heard", 0755);
 	assert_int_equal(gateway_lives(dies), -SIGKILL);
 	hears("forwarding\nfailed\n");
-	assert_false(is_there(control)); // cleaned before the hook was told
+	assert_false(is_there(control)); // cleaned before the hook was reported
 	assert_false(is_there(pidfile));
 }
 
@@ -107,7 +107,7 @@ static void dies_early(struct launcher *launcher)
 
 static void ends_badly(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	launcher_end(launcher, true);
 }
 
@@ -128,8 +128,8 @@ static void ends_and_looks(struct launcher *launcher)
 {
 	struct timespec began, now;
 
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
-	launcher_tell(launcher, LAUNCHER_STOPPING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_STOPPING);
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	// As undo() does: nothing is open any more.
 	for (int fd = 3; fd < 64; fd++) {
@@ -154,7 +154,7 @@ static void a_slow_hook_is_killed_and_delays_nobody(void **state)
 
 static void environment_is_ours(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	launcher_end(launcher, false);
 }
 
@@ -175,13 +175,13 @@ static void the_command_sees_nothing_of_ours(void **state)
 
 static void beats(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	for (unsigned i = 0; i < 5; i++) { // the first is still at work
-		launcher_tell(launcher, LAUNCHER_HEARTBEAT);
+		launcher_report(launcher, LAUNCHER_HEARTBEAT);
 		usleep(10000);
 	}
 	usleep(600000);
-	launcher_tell(launcher, LAUNCHER_HEARTBEAT);
+	launcher_report(launcher, LAUNCHER_HEARTBEAT);
 	usleep(600000);
 	launcher_end(launcher, false);
 }
@@ -236,14 +236,14 @@ static void without_a_hook_it_only_cleans(void **state)
 static void is_killed_itself(struct launcher *launcher)
 {
 	kill(launcher->pid, SIGTERM); // it has no ear for that
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	usleep(200000);
 	kill(launcher->pid, SIGKILL);
 	waitpid(launcher->pid, NULL, 0);
-	launcher_tell(launcher, LAUNCHER_STALLED);
+	launcher_report(launcher, LAUNCHER_STALLED);
 	if (!launcher->lost)
 		_exit(1);
-	launcher_tell(launcher, LAUNCHER_RECOVERED);
+	launcher_report(launcher, LAUNCHER_RECOVERED);
 	launcher_end(launcher, false);
 }
 
@@ -293,7 +293,7 @@ static void only_dead_sockets_are_removed(void **state)
 
 static void dies_slowly(struct launcher *launcher)
 {
-	launcher_tell(launcher, LAUNCHER_FORWARDING);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
 	usleep(300000);
 	raise(SIGKILL);
 }

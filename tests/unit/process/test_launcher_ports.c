@@ -188,8 +188,8 @@ static void asks_for_taps(struct launcher *launcher)
 			      later = {.interface = {"slc-t1", "slc-t0", "lo"}};
 	struct again_sockets first, second;
 
-	launcher_tell_ports(launcher, &ports);
-	launcher_tell_ports(launcher, &later); // whoever has taken over the gateway
+	launcher_report_ports(launcher, &ports);
+	launcher_report_ports(launcher, &later); // whoever has taken over the gateway
 	if (asked(launcher, 1, &first) || first.answer.ifindex != if_nametoindex("slc-t1") ||
 		if_nametoindex("slc-t0"))
 		_exit(10);
@@ -316,7 +316,7 @@ static void renames(struct launcher *launcher)
 
 	if (system("ip link set slc-p promisc on"))
 		_exit(10);
-	launcher_tell_ports(launcher, &ports);
+	launcher_report_ports(launcher, &ports);
 	usleep(200000);
 	if (system("ip link set slc-p name slc-old && ip link add slc-p type veth && "
 		   "ip link set slc-p promisc on"))

@@ -207,7 +207,7 @@ static void rates_and_troubles_are_those_of_now(void **state)
 	dp->lcores[0]->stats.bypassed_pkts = 1;
 	status_line_render(&line, &context, 3, 66 * NS_PER_S, text, sizeof text);
 	assert_non_null(strstr(text, "look into: lcore_stalls, bypassed_pkts"));
-	// What stands is told for as long as it does.
+	// What stands is reported for as long as it does.
 	context.state = &state_of_cache;
 	state_of_cache.failing = true;
 	for (unsigned i = 1; i < 4; i++) {

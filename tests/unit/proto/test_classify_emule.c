@@ -15,7 +15,7 @@
 
 static struct rig *rig;
 
-// ---- what is told: a line each, "HOST:PORT/PROTO by FROM of HALF" ----
+// ---- what is reported: a line each, "HOST:PORT/PROTO by FROM of HALF" ----
 
 static char told[32768];
 

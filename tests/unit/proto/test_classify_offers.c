@@ -81,7 +81,7 @@ struct said {
 		HALF_##half, text, sizeof(text) - 1 \
 	}
 
-// What is told of a conversation, `piece` octets a span, without the last `short_by`.
+// What is reported a conversation, `piece` octets a span, without the last `short_by`.
 static const char *hears(
 	const char *app, const struct said *said, unsigned n, size_t piece, size_t short_by)
 {

@@ -14,7 +14,8 @@
 
 static struct rig *rig;
 
-// All that was told, as a line each: "v4 HOST:PORT PROTO FROM HALF", "NAME (ALIAS) ADDRESS TTL".
+// All that was reported, as a line each: "v4 HOST:PORT PROTO FROM HALF", "NAME (ALIAS) ADDRESS
+// TTL".
 static char told[16384];
 
 static void put_address(const uint8_t address[16])
@@ -272,7 +273,7 @@ static void http_trackers(void **state)
 	assert_string_equal(told, "192.0.2.1:51413/0 by 1 of 0\n");
 }
 
-// More peers than are kept of an answer: those that came are told.
+// More peers than are kept of an answer: those that came are reported.
 static void a_long_answer_is_read_as_far_as_it_goes(void **state)
 {
 	char answer[4096] = "HTTP/1.1 200 OK\r\n\r\nd5:peers3000:";
@@ -436,7 +437,7 @@ static void dns_answers_that_prove_nothing(void **state)
 	}
 }
 
-// Cut anywhere nothing is read beyond the end, and nothing told that is not there.
+// Cut anywhere nothing is read beyond the end, and nothing reported that is not there.
 static void truncations_and_chance(void **state)
 {
 	static const char nodes[] = "d1:rd2:id20:" ID "5:nodes26:" ID "\x0b\x00\x00\x01\x1a\xe1"

@@ -20,7 +20,7 @@
 #define KEPT_MAX  80000
 #define OBSERVED  false
 #define LARGE     1000 // bytes of a segment of those that are many
-#define GAP_BYTES '~'  // in what was told
+#define GAP_BYTES '~'  // in what was reported
 
 struct rig {
 	struct tracker *tracker;
@@ -246,7 +246,7 @@ static void what_was_consumed_and_dropped_has_not_left(void **state)
 	// what comes behind it leaves; of nothing before has its receiver more
 	assert_int_equal(CLIENT(.at = 4, .text = "efgh").verdict, TRACK_FORWARD);
 	assert_true(SERVER(.ack = 8).refused);
-	// again, with other bytes: what was inspected leaves, and nothing is told twice
+	// again, with other bytes: what was inspected leaves, and nothing is reported twice
 	result = CLIENT(.text = "aBcD");
 	assert_int_equal(result.verdict, TRACK_FORWARD);
 	assert_int_equal(result.differ, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of flows that two policies decide otherwise, from the events of two passes.
+// What is reported flows that two policies decide otherwise, from the events of two passes.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static char *told(bool json, struct against_sum *sum)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(against_tell(against, out, json, sum), 0);
+	assert_int_equal(against_report(against, out, json, sum), 0);
 	fclose(out);
 	return text;
 }

@@ -218,7 +218,7 @@ static void ipv6_ends_are_written_without_brackets(void **state)
 	end(&on, HEAD "x.pcap,fd00::a00:1:40000>fd00::a00:2:80,midstream,3,0,0,," SHA_ABC "\n");
 }
 
-// What only the tap is told, on the flow that these three bytes have made.
+// What only the tap is reported, on the flow that these three bytes have made.
 
 static uint32_t with_abc(struct stage_set *on)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The null engine's script, and a scan lcore's work between rings: what is asked for, what is told
-// and when, and what becomes of it when there is no room.
+// The null engine's script, and a scan lcore's work between rings: what is asked for, what is
+// reported and when, and what becomes of it when there is no room.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

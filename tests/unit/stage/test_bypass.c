@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A data lcore that stands still: who does its input and output, what its flows are told after.
+// A data lcore that stands still: who does its input and output, what its flows are reported after.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

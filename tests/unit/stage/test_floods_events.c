@@ -210,7 +210,7 @@ static struct pipe *gateway(void)
 	return pipe;
 }
 
-// What is told of the honest, and that nothing of it was lost for want of room.
+// What is reported the honest, and that nothing of it was lost for want of room.
 static struct scene scene_of(struct forger forger)
 {
 	const struct event_limits limits = {.per_s = PER_S, .source_per_s = SOURCE_PER_S};
@@ -240,7 +240,7 @@ static struct scene scene_of(struct forger forger)
 	} else {
 		assert_true(stats.events_unheard_lost > 0);
 	}
-	assert_int_equal(event_limit_left_out(scene.limit), event_limit_unheard(scene.limit));
+	assert_int_equal(event_limit_left_out(scene.limit), event_limit_one_sided(scene.limit));
 	event_limit_free(scene.limit);
 	pipe_free(scene.pipe);
 	return scene;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a heart that rests is told, to whom, and what is done about it; with the test's clock.
+// When a heart that rests is reported, to whom, and what is done about it; with the test's clock.
 #include "control/stats/watchdog.h"
 
 #include <setjmp.h>
@@ -105,7 +105,7 @@ static bool look(struct world *w, uint64_t ns)
 	return watchdog_check(&w->watchdog, clock_ns);
 }
 
-// Looks until told; how long the heart had rested, ms.
+// Looks until reported; how long the heart had rested, ms.
 static uint64_t until_told(struct world *w)
 {
 	uint64_t began = clock_ns;
@@ -273,7 +273,7 @@ static void a_pause_of_the_machine_is_no_stall(void **state)
 	w.beats[0] = w.beats[1] = true;
 	assert_true(look(&w, LOOK_NS));
 	assert_int_equal(w.context.lcore_stalls, 0);
-	// but one that does not come back is told as soon as ever
+	// but one that does not come back is reported as soon as ever
 	w.beats[1] = false;
 	assert_true(look(&w, 3600 * NS_PER_S));
 	assert_in_range(until_told(&w), 300, 500);

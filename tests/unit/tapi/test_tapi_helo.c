@@ -79,7 +79,7 @@ static void test_flips(void **state)
 		} else {
 			enum tapi_result result = tapi_helo_check(&helo, WALL_US, false);
 
-			// a bit of the expiry may be told first
+			// a bit of the expiry may be reported first
 			assert_true(result == TAPI_ESIG ||
 				    (result == TAPI_EEXPIRED && bit / 8 >= 12 && bit / 8 < 20));
 			forged++;

@@ -214,13 +214,13 @@ static void test_acl(void **state)
 	tapi_conf_free(acl_conf);
 }
 
-// Here nobody is told of it: who cannot be remembered is not let through.
+// Here nobody is reported it: who cannot be remembered is not let through.
 static enum tapi_result rate_step(struct tapi_error *error)
 {
 	struct tapi_rate_map *map = tapi_rate_map_new(2, 1000, 4096);
 	unsigned taken = 0;
 
-	tapi_error_say(error, "out of memory");
+	tapi_error_format(error, "out of memory");
 	if (!map)
 		return TAPI_ENOMEM;
 	for (uint32_t key = 0; key < 500; key++)

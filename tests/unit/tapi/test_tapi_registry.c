@@ -227,7 +227,7 @@ static void on_core_log(void *context, int priority, const char *text)
 	snprintf(&core_log[used], sizeof(core_log) - used, "%s\n", text);
 }
 
-// A core of the configuration's transports: each that is wrong is told and left out, the others
+// A core of the configuration's transports: each that is wrong is reported and left out, the others
 // run, and what it does not name is not loaded.
 static void core_has_those_that_can_be_had(void **state)
 {

@@ -40,12 +40,12 @@ static void agree(struct tapi_keys *first, struct tapi_keys *second)
 {
 	struct tapi_initiation initiation;
 	uint8_t answer[TAPI_RESPOND_BYTES];
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 
 	assert_int_equal(tapi_secure_initiate(&initiation, &one, &static_1, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_OK);
 	assert_int_equal(
@@ -61,7 +61,7 @@ static void test_known(void **state)
 	struct tapi_initiation initiation;
 	struct tapi_keys first, second;
 	struct tapi_opened opened;
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 	uint32_t n;
 
 	(void)state;
@@ -72,7 +72,7 @@ static void test_known(void **state)
 		TAPI_OK);
 	assert_memory_equal(initiation.message, initiate, sizeof(initiate));
 	assert_int_equal(
-		tapi_secure_hear(&heard, &two, &static_2, &one.id, initiate, sizeof(initiate)),
+		tapi_secure_parse(&heard, &two, &static_2, &one.id, initiate, sizeof(initiate)),
 		TAPI_OK);
 	assert_true(heard.stamp == WALL_US);
 	assert_int_equal(heard.there, INDEX_1);
@@ -115,14 +115,14 @@ static void test_altered(void **state)
 	struct tapi_initiation initiation;
 	struct tapi_keys first, second, keys;
 	struct tapi_opened opened;
-	struct tapi_heard heard, other;
+	struct tapi_secure_message heard, other;
 	uint32_t n;
 
 	(void)state;
 	assert_int_equal(tapi_secure_initiate(&initiation, &one, &static_1, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_OK);
 	assert_int_equal(
@@ -133,7 +133,7 @@ static void test_altered(void **state)
 	memcpy(wrong, initiation.message, TAPI_INITIATE_BYTES);
 	for (unsigned i = 0; i < TAPI_INITIATE_BYTES; i++) {
 		wrong[i] ^= (uint8_t)(1 << i % 7);
-		assert_int_not_equal(tapi_secure_hear(&other, &two, &static_2, &one.id, wrong,
+		assert_int_not_equal(tapi_secure_parse(&other, &two, &static_2, &one.id, wrong,
 					     TAPI_INITIATE_BYTES),
 			TAPI_OK);
 		wrong[i] = initiation.message[i];
@@ -141,7 +141,7 @@ static void test_altered(void **state)
 	for (uint32_t size = 0; size <= sizeof(wrong); size++)
 		if (size != TAPI_INITIATE_BYTES)
 			assert_int_equal(
-				tapi_secure_hear(&other, &two, &static_2, &one.id, wrong, size),
+				tapi_secure_parse(&other, &two, &static_2, &one.id, wrong, size),
 				TAPI_EFORMAT);
 	for (unsigned i = 0; i < TAPI_RESPOND_BYTES; i++) {
 		answer[i] ^= (uint8_t)(1 << i % 7);
@@ -174,20 +174,20 @@ static void test_not_for_us(void **state)
 	uint8_t zero_point[TAPI_PUBLIC_KEY_BYTES] = {1}, sealed[64], out[64], answer[60];
 	struct tapi_keys first, second, keys;
 	struct tapi_opened opened;
-	struct tapi_heard heard;
+	struct tapi_secure_message heard;
 	uint32_t n;
 
 	(void)state;
 	assert_int_equal(tapi_secure_initiate(&initiation, &one, &static_1, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &three, &static_3, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &three, &static_3, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &three.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &three.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
-	assert_int_equal(tapi_secure_hear(&heard, &one, &static_1, &two.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &one, &static_1, &two.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
 	// Three says that it is one, and proves that it holds the key of three.
@@ -195,7 +195,7 @@ static void test_not_for_us(void **state)
 	assert_int_equal(tapi_secure_initiate(&initiation, &three, &static_3, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
 	// And with one's public key, too: it lacks one's secret.
@@ -203,14 +203,14 @@ static void test_not_for_us(void **state)
 	assert_int_equal(tapi_secure_initiate(&initiation, &three, &static_3, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_ESIG);
 	// And that it is two, whom one called.
 	assert_int_equal(tapi_secure_initiate(&initiation, &one, &static_1, two.public_key,
 				 ephemeral_1, INDEX_1, WALL_US),
 		TAPI_OK);
-	assert_int_equal(tapi_secure_hear(&heard, &two, &static_2, &one.id, initiation.message,
+	assert_int_equal(tapi_secure_parse(&heard, &two, &static_2, &one.id, initiation.message,
 				 TAPI_INITIATE_BYTES),
 		TAPI_OK);
 	memset(heard.chain, 7, sizeof(heard.chain));

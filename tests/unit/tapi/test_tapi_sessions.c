@@ -175,7 +175,7 @@ static void full_table_drops_the_least_used_unheld(void **state)
 	tapi_links_received(&world.links, a, 1, 4); // b is the oldest now
 	link_add(&world, true, true, 5, 5);
 	assert_false(b->linked);
-	assert_int_equal(world.n_ended, 0); // the core is told where it may be told
+	assert_int_equal(world.n_ended, 0); // the core is reported where it may be reported
 	tapi_links_turn(&world.links, 6);
 	assert_int_equal(world.n_ended, 1);
 	assert_ptr_equal(world.ended[0].session, &b->session);

@@ -357,7 +357,7 @@ static void test_refresh(void **state)
 	assert_in_range(stage.n, 10, 11); // each 20 s: a NAT forgets after 30
 	assert_int_equal(stage.stats.stun_answers, stage.n);
 	assert_true(tapi_inet_equal(&stage.stun.agreed[0], &stage.said[0]));
-	assert_int_equal(stage.changes, 1); // told once
+	assert_int_equal(stage.changes, 1); // reported once
 	assert_int_equal(stage.lines, 1);
 	assert_non_null(strstr(stage.log, "198.51.100.7:4000"));
 
@@ -376,7 +376,7 @@ static void test_refresh(void **state)
 }
 
 // Each hour is often enough for a router without NAT on the way: what was said stands until the
-// next answer, and is not forgotten and told anew each time.
+// next answer, and is not forgotten and reported anew each time.
 static void test_seldom(void **state)
 {
 	struct stage stage;
@@ -479,7 +479,7 @@ static void test_useless(void **state)
 	assert_true(tapi_inet_equal(&stage.to, &stage.settings.servers.address[0]));
 	assert_false(answer_as(&stage, &stage.to, stage.last + 8, &none)); // port 0
 	assert_int_equal(stage.stun.agreed[0].family, 0);
-	assert_int_equal(stage.lines, 1); // a server that goes on so is not told again
+	assert_int_equal(stage.lines, 1); // a server that goes on so is not reported again
 }
 
 // A reload: who stays goes on as it was, who comes is asked, who is gone has no voice.

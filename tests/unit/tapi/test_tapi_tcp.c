@@ -289,7 +289,7 @@ static void test_refused(void **state)
 	assert_int_equal(a.api->stats(a.api)->dropped_down, 2);
 	assert_int_equal(a.api->stats(a.api)->sessions_opened, 1);
 	assert_int_equal(a.api->stats(a.api)->sessions_closed, 1);
-	// and who gives up before it is told hears nothing
+	// and who gives up before it is reported hears nothing
 	session = node_connect(&a, tcp_url(port));
 	assert_int_equal(a.api->disconnect(a.api, session), TAPI_OK);
 	node_run(&a, 5);

@@ -92,7 +92,7 @@ static void test_reset_by_peer(void **state)
 	assert_int_equal(a.api->associate(a.api, session), TAPI_OK);
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	close(fd);
-	// send() finds it first: nothing is told inside
+	// send() finds it first: nothing is reported inside
 	assert_int_equal(node_send(&a, session, 'a', 5), TAPI_EDOWN);
 	assert_int_equal(node_send(&a, session, 'b', 5), TAPI_EDOWN);
 	assert_int_equal(a.api->stats(a.api)->dropped_down, 2);

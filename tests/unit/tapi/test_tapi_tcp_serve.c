@@ -120,7 +120,7 @@ static void test_nat(void **state)
 	node_end(&b, donetransport_tcp);
 }
 
-// TA4: after stop the port is free, sessions are told, and start works again.
+// TA4: after stop the port is free, sessions are reported, and start works again.
 static void test_stop_start(void **state)
 {
 	struct tapi_session *session;
@@ -327,7 +327,7 @@ static void test_limits(void **state)
 	fd[0] = peer_connect(&a);
 	fd[1] = peer_connect(&a);
 	assert_int_equal(a.api->associate(a.api, a.messages[0].session), TAPI_OK);
-	// the one that nobody holds makes room, and is told
+	// the one that nobody holds makes room, and is reported
 	fd[2] = peer_connect(&a);
 	node_until(&a, &a.n_downs, 1);
 	assert_ptr_equal(a.downs[0].session, a.messages[1].session);
@@ -359,7 +359,7 @@ static void test_limits(void **state)
 	node_end(&a, donetransport_tcp);
 }
 
-// No descriptor is left: who comes is refused, the loop does not spin, and it is told once.
+// No descriptor is left: who comes is refused, the loop does not spin, and it is reported once.
 static void test_out_of_descriptors(void **state)
 {
 	struct rlimit before, none;

@@ -68,7 +68,7 @@ static void stops_and_starts(void **state) // TA4
 	close(fd);
 }
 
-// A flood of strangers: bounded, the held session is never touched, each eviction is told.
+// A flood of strangers: bounded, the held session is never touched, each eviction is reported.
 static void strangers_take_no_more_than_their_share(void **state)
 {
 	struct end *a = udp_end(
@@ -505,7 +505,7 @@ static void a_host_without_ipv6_has_the_other(void **state)
 	assert_non_null(strstr(a->log, "no IPv6"));
 	for (unsigned i = 0; a->api->create_helo(a->api, i, &helo) == TAPI_OK; i++)
 		assert_int_equal(helo.address_size, 6);
-	// But who asks for it by name is told.
+	// But who asks for it by name is reported.
 	assert_int_equal(udp_reload(a, ON_V6), TAPI_ESYS);
 	assert_non_null(strstr(a->log, "cannot listen on udp://[::1]:0"));
 	refused_binds = 0;

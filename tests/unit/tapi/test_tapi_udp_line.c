@@ -195,7 +195,7 @@ static void errors_of_a_line_lose_nothing(void **state)
 	assert_int_equal(end_send(a, live, "x"), TAPI_ETOOBIG);
 	refuse_on_line = 0;
 	refuse_again = false;
-	// An earlier message was: this one is not (a router's ICMP, told with the next call).
+	// An earlier message was: this one is not (a router's ICMP, reported with the next call).
 	refuse_on_line = EMSGSIZE;
 	assert_int_equal(end_send(a, live, "x"), TAPI_OK);
 	assert_int_equal(a->api->stats(a->api)->dropped_too_big, 1);

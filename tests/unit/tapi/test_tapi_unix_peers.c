@@ -139,7 +139,7 @@ static void test_welcome_missing(void **state)
 	node_end(&a, donetransport_unix);
 }
 
-// No descriptor is left: who comes is refused, and it is told once.
+// No descriptor is left: who comes is refused, and it is reported once.
 static void test_out_of_descriptors(void **state)
 {
 	struct rlimit before, none;

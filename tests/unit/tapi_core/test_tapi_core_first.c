@@ -345,7 +345,7 @@ static void test_crc(void **state)
 	wire_free(pair.wire);
 }
 
-// A medium without room: nothing is lost but by the queue's own bounds, and the caller is told.
+// A medium without room: nothing is lost but by the queue's own bounds, and the caller is reported.
 static void test_medium_full(void **state)
 {
 	struct pair pair = pair_up(&UDP_ONLY);

@@ -143,7 +143,7 @@ static bool keep(void *context, const uint8_t *octets, size_t length)
 	return false;
 }
 
-// In a peer's name, but not sealed: nobody is told.
+// In a peer's name, but not sealed: nobody is reported.
 static void test_clear(void **state)
 {
 	struct wire *wire = wire_new(64);
@@ -213,7 +213,7 @@ static void test_limits(void **state)
 	(void)state;
 	meet(wire, a, hub);
 	meet(wire, b, hub);
-	// nobody is told of itself, nor of who is not known
+	// nobody is reported itself, nor of who is not known
 	ask(message, 2, &hub->identity.id);
 	throw(wire, hub, a, message, sizeof(message));
 	wire_run(wire, 1 * S);

@@ -100,7 +100,7 @@ static void test_addresses_of_each_kind(void **state)
 	(void)state;
 }
 
-// What is validated gives way to nothing that is only told.
+// What is validated gives way to nothing that is only reported.
 static void test_validated_stay(void **state)
 {
 	struct wire *wire = wire_new(301);
@@ -203,7 +203,7 @@ static void forget_again(
 	tapi_core_forget(node->core, &info->id); // at the worst moment
 }
 
-// Whatever ends it, who watches is told, once, and why.
+// Whatever ends it, who watches is reported, once, and why.
 static void test_lost_at_every_end(void **state)
 {
 	struct wire *wire = wire_new(304);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lasts and what ends: stop and start, known peers, reload (TA17), denials, references (TA13),
-// gossip, votes on our address (TA28), HELOs told again, and applications that do things at the
+// gossip, votes on our address (TA28), HELOs reported again, and applications that do things at the
 // worst moment.
 #include <setjmp.h>
 #include <stdarg.h>

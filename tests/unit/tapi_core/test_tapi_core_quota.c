@@ -59,7 +59,7 @@ static void test_quota_out(void **state)
 	wire_run(wire, 1 * S);
 	// A second's worth at once, then the rate.
 	assert_in_range(pour(wire, a, b), 1000000, 1110000);
-	assert_true(wire_counter(a, "send_full") > 5000); // the application was told
+	assert_true(wire_counter(a, "send_full") > 5000); // the application was reported
 	assert_true(pour(wire, a, c) > 9900000);          // its neighbour does not feel it
 	assert_int_equal(tapi_core_quota(a->core, &b->identity.id, 0, 0), TAPI_OK);
 	wire_run(wire, 1 * S);
@@ -281,7 +281,7 @@ static void test_flood(void **state)
 	wire_free(wire);
 }
 
-// 2,000 peers that are idle: what one costs, told; and a turn finds nothing to do.
+// 2,000 peers that are idle: what one costs, reported; and a turn finds nothing to do.
 static void test_idle_peers(void **state)
 {
 	struct wire *wire = wire_new(65);

@@ -158,7 +158,7 @@ static void test_whole_after_a_pause(void **state)
 	meet(wire, a, b);
 	wire_run(wire, 100 * S);
 	assert_int_equal(wire_sessions(a, WIRE_UDP) + wire_sessions(a, WIRE_TCP), 0);
-	// The stream connects first: the application is told, and tries again.
+	// The stream connects first: the application is reported, and tries again.
 	for (int i = 0; i < 10 && result == TAPI_DROPPED; i++) {
 		result = wire_send(a, b, 64, body, sizeof(body));
 		wire_run(wire, 100 * MS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operator is told when a core begins with a configuration that is not as it was meant:
+// What an operator is reported when a core begins with a configuration that is not as it was meant:
 // what, where, what to do. And which of a friend's addresses are taken.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@ struct speaker {
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 	unsigned half;
-	unsigned told;
+	unsigned reported;
 	enum learned_from from;
 };
 
@@ -21,7 +21,7 @@ static bool is_v4(const uint8_t address[16])
 	return !memcmp(address, mapped, sizeof(mapped));
 }
 
-static void tell(
+static void report(
 	struct speaker *speaker, const uint8_t *address, bool v4, uint16_t port, uint8_t l4)
 {
 	struct learned_endpoint endpoint = {
@@ -31,7 +31,7 @@ static void tell(
 		.half = (uint8_t)speaker->half,
 	};
 
-	if (!port || speaker->told == PEERS_PER_MESSAGE || !speaker->sink->endpoint)
+	if (!port || speaker->reported == PEERS_PER_MESSAGE || !speaker->sink->endpoint)
 		return;
 	if (v4) {
 		memset(endpoint.address + 10, 0xff, 2);
@@ -39,29 +39,29 @@ static void tell(
 	} else {
 		memcpy(endpoint.address, address, 16);
 	}
-	speaker->told++;
+	speaker->reported++;
 	speaker->sink->endpoint(speaker->sink->ctx, &endpoint);
 }
 
-static void tell_end(struct speaker *speaker, unsigned half, int64_t port, uint8_t l4)
+static void report_end(struct speaker *speaker, unsigned half, int64_t port, uint8_t l4)
 {
 	if (port > 0 && port <= UINT16_MAX)
-		tell(speaker, speaker->ends->address[half & 1], false, (uint16_t)port, l4);
+		report(speaker, speaker->ends->address[half & 1], false, (uint16_t)port, l4);
 }
 
 // Addresses and ports in network order, one after the other, each behind `skip` octets.
-static void tell_compact(struct speaker *speaker, const uint8_t *at, uint32_t length, uint32_t skip,
-	bool v4, uint8_t l4)
+static void report_compact(struct speaker *speaker, const uint8_t *at, uint32_t length,
+	uint32_t skip, bool v4, uint8_t l4)
 {
 	uint32_t address = v4 ? 4 : 16, step = skip + address + 2;
 
 	for (; length >= step; at += step, length -= step)
-		tell(speaker, at + skip, v4, octets_be16(at + skip + address), l4);
+		report(speaker, at + skip, v4, octets_be16(at + skip + address), l4);
 }
 
 // ---- DHT (BEP 5; BEP 32 for IPv6) ----
 
-static void tell_nodes(struct speaker *speaker, struct bencode reply, const char *key, bool v4)
+static void report_nodes(struct speaker *speaker, struct bencode reply, const char *key, bool v4)
 {
 	struct bencode value;
 	const uint8_t *text;
@@ -69,11 +69,11 @@ static void tell_nodes(struct speaker *speaker, struct bencode reply, const char
 
 	if (bencode_find(reply, key, &value) && bencode_string(&value, &text, &length) &&
 		length % (v4 ? 26 : 38) == 0)
-		tell_compact(speaker, text, length, 20, v4, IPPROTO_UDP);
+		report_compact(speaker, text, length, 20, v4, IPPROTO_UDP);
 }
 
 // Peers of a torrent, each a string: they listen on TCP, and for uTP on the same port of UDP.
-static void tell_values(struct speaker *speaker, struct bencode reply)
+static void report_values(struct speaker *speaker, struct bencode reply)
 {
 	struct bencode value;
 	const uint8_t *text;
@@ -83,7 +83,7 @@ static void tell_values(struct speaker *speaker, struct bencode reply)
 		return;
 	while (bencode_string(&value, &text, &length))
 		if (length == 6 || length == 18)
-			tell_compact(speaker, text, length, 0, length == 6, 0);
+			report_compact(speaker, text, length, 0, length == 6, 0);
 }
 
 enum asked_kind { // requested_host.h
@@ -96,7 +96,7 @@ enum asked_kind { // requested_host.h
 
 // Whoever announces a torrent listens: on the port that it names, or that it speaks from. That it
 // is who it says is proven by the token, which the other end gave it (BEP 5).
-static void tell_announcer(struct speaker *speaker, struct bencode query)
+static void report_announcer(struct speaker *speaker, struct bencode query)
 {
 	struct bencode value;
 	int64_t implied = 0, port = 0;
@@ -112,20 +112,20 @@ static void tell_announcer(struct speaker *speaker, struct bencode query)
 		port = speaker->ends->port[speaker->half];
 	else if (!bencode_find(query, "port", &value) || !bencode_number(&value, &port))
 		return;
-	tell_end(speaker, speaker->half, port, 0);
+	report_end(speaker, speaker->half, port, 0);
 }
 
-static void tell_reply(struct speaker *speaker, struct bencode reply)
+static void report_reply(struct speaker *speaker, struct bencode reply)
 {
 	struct bencode value;
 	const uint8_t *token;
 	uint32_t length;
 
 	// a node that answers can be asked
-	tell_end(speaker, speaker->half, speaker->ends->port[speaker->half], IPPROTO_UDP);
-	tell_values(speaker, reply);
-	tell_nodes(speaker, reply, "nodes", true);
-	tell_nodes(speaker, reply, "nodes6", false);
+	report_end(speaker, speaker->half, speaker->ends->port[speaker->half], IPPROTO_UDP);
+	report_values(speaker, reply);
+	report_nodes(speaker, reply, "nodes", true);
+	report_nodes(speaker, reply, "nodes6", false);
 	if (bencode_find(reply, "token", &value) && bencode_string(&value, &token, &length))
 		asked_note(speaker->sink->asked, speaker->half, ASKED_DHT_TOKEN, token, length);
 }
@@ -151,11 +151,11 @@ static bool dht(struct speaker *speaker, const uint8_t *bytes, uint32_t length)
 		asked_note(asked, speaker->half, ASKED_DHT, transaction, t_length);
 	if (type == 'r' && bencode_find(message, "r", &value) && t_length &&
 		asked_answers(asked, speaker->half, ASKED_DHT, transaction, t_length))
-		tell_reply(speaker, value);
+		report_reply(speaker, value);
 	else if (type == 'q' && bencode_find(message, "q", &value) &&
 		 bencode_string(&value, &text, &n) && n == 13 &&
 		 !memcmp(text, "announce_peer", 13) && bencode_find(message, "a", &value))
-		tell_announcer(speaker, value);
+		report_announcer(speaker, value);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static bool udp_tracker_request(struct speaker *speaker, const uint8_t *at, uint
 		return true;
 	asked_note(asked, HALF_C2S, ASKED_ANNOUNCE, at + 12, 4);
 	if (asked && asked_has(asked, asked_token(HALF_S2C, ASKED_CONNECTION, at, 8)))
-		tell_end(speaker, HALF_C2S, octets_be16(at + 96), 0);
+		report_end(speaker, HALF_C2S, octets_be16(at + 96), 0);
 	return true;
 }
 
@@ -200,7 +200,7 @@ static bool udp_tracker(struct speaker *speaker, const uint8_t *at, uint32_t len
 		asked_note(asked, HALF_S2C, ASKED_CONNECTION, at + 8, 8);
 	if (length >= 20 && octets_be32(at) == ACTION_ANNOUNCE && (length - 20) % step == 0 &&
 		asked_answers(asked, HALF_S2C, ASKED_ANNOUNCE, at + 4, 4))
-		tell_compact(speaker, at + 20, length - 20, 0, v4, 0);
+		report_compact(speaker, at + 20, length - 20, 0, v4, 0);
 	return true;
 }
 
@@ -270,7 +270,7 @@ static bool dotted(const uint8_t *text, uint32_t length, uint8_t address[4])
 	return n == 4;
 }
 
-static void tell_dictionaries(struct speaker *speaker, struct bencode list)
+static void report_dictionaries(struct speaker *speaker, struct bencode list)
 {
 	list.at++;
 	while (list.at < list.end && *list.at == 'd') {
@@ -283,7 +283,7 @@ static void tell_dictionaries(struct speaker *speaker, struct bencode list)
 		if (bencode_find(list, "ip", &value) && bencode_string(&value, &text, &length) &&
 			dotted(text, length, address) && bencode_find(list, "port", &value) &&
 			bencode_number(&value, &port) && port > 0 && port <= UINT16_MAX)
-			tell(speaker, address, true, (uint16_t)port, 0);
+			report(speaker, address, true, (uint16_t)port, 0);
 		if (!bencode_skip(&list))
 			return;
 	}
@@ -303,7 +303,7 @@ static uint32_t string_so_far(struct bencode in, const uint8_t **text)
 	return n < left ? n : left;
 }
 
-static void tell_peers_of(struct speaker *speaker, struct bencode body)
+static void report_peers_of(struct speaker *speaker, struct bencode body)
 {
 	struct bencode value;
 	const uint8_t *text = NULL;
@@ -313,14 +313,14 @@ static void tell_peers_of(struct speaker *speaker, struct bencode body)
 		uint32_t length = string_so_far(value, &text);
 
 		if (*value.at == 'l')
-			tell_dictionaries(speaker, value);
+			report_dictionaries(speaker, value);
 		else
-			tell_compact(speaker, text, length, 0, true, 0);
+			report_compact(speaker, text, length, 0, true, 0);
 	}
 	if (bencode_find(body, "peers6", &value)) {
 		uint32_t length = string_so_far(value, &text);
 
-		tell_compact(speaker, text, length, 0, false, 0);
+		report_compact(speaker, text, length, 0, false, 0);
 	}
 }
 
@@ -349,7 +349,7 @@ static void tracker_request(struct speaker *speaker, const uint8_t *bytes, uint3
 	speaker->from = LEARNED_TRACKER;
 	int64_t port = decimal_behind(line, "&port=");
 
-	tell_end(speaker, HALF_C2S, port ? port : decimal_behind(line, "?port="), 0);
+	report_end(speaker, HALF_C2S, port ? port : decimal_behind(line, "?port="), 0);
 }
 
 static void tracker_answer(
@@ -369,7 +369,7 @@ static void tracker_answer(
 
 	if (!bencode_skip(&whole) && kept < APP_LINE_BYTES && !(span->flags & SPAN_FIN))
 		return;
-	tell_peers_of(speaker, in);
+	report_peers_of(speaker, in);
 	state->done = true;
 }
 
@@ -391,17 +391,17 @@ static void extended(struct speaker *speaker, uint8_t id, const uint8_t *bytes, 
 	speaker->from = LEARNED_PEER;
 	if (!id) { // the extensions' handshake
 		if (bencode_find(message, "p", &value) && bencode_number(&value, &port))
-			tell_end(speaker, speaker->half, port, 0);
+			report_end(speaker, speaker->half, port, 0);
 		return;
 	}
 	// Each peer numbers its extensions as it likes; that of peer exchange is known by its form.
 	speaker->from = LEARNED_PEX;
 	if (bencode_find(message, "added", &value) && bencode_string(&value, &text, &n) &&
 		n % 6 == 0)
-		tell_compact(speaker, text, n, 0, true, 0);
+		report_compact(speaker, text, n, 0, true, 0);
 	if (bencode_find(message, "added6", &value) && bencode_string(&value, &text, &n) &&
 		n % 18 == 0)
-		tell_compact(speaker, text, n, 0, false, 0);
+		report_compact(speaker, text, n, 0, false, 0);
 }
 
 // A piece of a message that may be one of the wanted; the number of bytes that were used.
@@ -459,7 +459,7 @@ static void peer_wire(struct decoder_state *state, struct speaker *speaker, cons
 	uint32_t at = 0;
 
 	if (!span->offset64 && half == HALF_S2C && bytes.length && bytes.at[0] == 0x13)
-		tell_end(speaker, HALF_S2C, speaker->ends->port[HALF_S2C], 0);
+		report_end(speaker, HALF_S2C, speaker->ends->port[HALF_S2C], 0);
 	if (span->offset64 < HANDSHAKE_BYTES) {
 		at = HANDSHAKE_BYTES - (uint32_t)span->offset64;
 		if (at > bytes.length)

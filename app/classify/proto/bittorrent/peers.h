@@ -2,7 +2,7 @@
 // Inside app/classify: what BitTorrent in clear says of other peers, for the endpoint cache
 // endpoint_cache.h. Nodes and peers that the DHT lists (BEP 5, 32), peers of trackers (BEP 3, 7,
 // 15, 23) and of peers (BEP 10, 11), and what a client says of the port that it listens on itself.
-// Decoders (app_proto.h): no heap, no clock. What is told was said by somebody who may lie.
+// Decoders (app_proto.h): no heap, no clock. What is reported was said by somebody who may lie.
 #ifndef SLUICE_BITTORRENT_PEERS_H
 #define SLUICE_BITTORRENT_PEERS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Opens the obfuscation of eMule and Kad. It hides from who has not seen its keys, and those are no
 // secrets: the user hash of a client, which it says in each plain hello, and the Kad id of a node,
-// which everybody is told who asks for contacts. Layouts as aMule writes them
+// which everybody is reported who asks for contacts. Layouts as aMule writes them
 // (EncryptedDatagramSocket, EncryptedStreamSocket).
 //
 // A gateway that has seen them (classify/proto/edonkey/peers.h, the endpoint cache) opens what is

@@ -20,12 +20,12 @@ struct speaker {
 	const struct flow_ends *ends;
 	const struct decoder_sink *sink;
 	unsigned half;
-	unsigned told;
+	unsigned reported;
 	enum learned_from from;
-	struct endpoint_secret secret; // of whom is told of next
+	struct endpoint_secret secret; // of whom is reported next
 };
 
-static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t port, uint8_t l4)
+static void report(struct speaker *speaker, const uint8_t address[16], uint16_t port, uint8_t l4)
 {
 	struct learned_endpoint endpoint = {
 		.port = port,
@@ -35,10 +35,10 @@ static void tell(struct speaker *speaker, const uint8_t address[16], uint16_t po
 		.secret = speaker->secret,
 	};
 
-	if (!port || speaker->told == EDONKEY_PEERS_PER_MESSAGE || !speaker->sink->endpoint)
+	if (!port || speaker->reported == EDONKEY_PEERS_PER_MESSAGE || !speaker->sink->endpoint)
 		return;
 	memcpy(endpoint.address, address, sizeof(endpoint.address));
-	speaker->told++;
+	speaker->reported++;
 	speaker->sink->endpoint(speaker->sink->ctx, &endpoint);
 }
 
@@ -53,19 +53,19 @@ static void know(struct speaker *speaker, const uint8_t *node, const uint8_t *us
 		memcpy(speaker->secret.user, user, 16);
 }
 
-static void tell_v4(
+static void report_v4(
 	struct speaker *speaker, const uint8_t *at, bool reversed, uint16_t port, uint8_t l4)
 {
 	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
 
 	for (unsigned i = 0; i < 4; i++)
 		address[12 + i] = at[reversed ? 3 - i : i];
-	tell(speaker, address, port, l4);
+	report(speaker, address, port, l4);
 }
 
-static void tell_self(struct speaker *speaker, uint16_t port, uint8_t l4)
+static void report_self(struct speaker *speaker, uint16_t port, uint8_t l4)
 {
-	tell(speaker, speaker->ends->address[speaker->half], port, l4);
+	report(speaker, speaker->ends->address[speaker->half], port, l4);
 }
 
 // ---- Kad ----
@@ -78,9 +78,9 @@ static void kad_contacts(struct speaker *speaker, struct edonkey_reader in, unsi
 {
 	for (; n && in.left >= KAD_CONTACT; n--, edonkey_skip(&in, KAD_CONTACT)) {
 		know(speaker, in.at, NULL);
-		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 20), IPPROTO_UDP);
+		report_v4(speaker, in.at + 16, true, octets_le16(in.at + 20), IPPROTO_UDP);
 		know(speaker, NULL, NULL);
-		tell_v4(speaker, in.at + 16, true, octets_le16(in.at + 22), IPPROTO_TCP);
+		report_v4(speaker, in.at + 16, true, octets_le16(in.at + 22), IPPROTO_TCP);
 	}
 }
 
@@ -130,8 +130,8 @@ static void kad_sources(struct speaker *speaker, struct edonkey_reader in)
 			(uint8_t)(source.address >> 16), (uint8_t)(source.address >> 8),
 			(uint8_t)source.address};
 
-		tell_v4(speaker, address, false, source.port, IPPROTO_TCP);
-		tell_v4(speaker, address, false, source.udp_port, IPPROTO_UDP);
+		report_v4(speaker, address, false, source.port, IPPROTO_TCP);
+		report_v4(speaker, address, false, source.udp_port, IPPROTO_UDP);
 	}
 }
 
@@ -169,7 +169,7 @@ static bool target_of(const struct edonkey_reader *in, int offset, const uint8_t
 static bool kad_answers(struct speaker *speaker, uint8_t opcode, struct edonkey_reader in)
 {
 	struct asked *asked = speaker->sink->asked;
-	bool answers = false, told = false;
+	bool answers = false, reported = false;
 	const uint8_t *target;
 	uint32_t n;
 
@@ -178,9 +178,10 @@ static bool kad_answers(struct speaker *speaker, uint8_t opcode, struct edonkey_
 
 		if (of->request == opcode && target_of(&in, of->request_target, &target, &n))
 			asked_note(asked, speaker->half, ASKED_KAD | of->answer, target, n);
-		if (of->answer != opcode || told || !target_of(&in, of->answer_target, &target, &n))
+		if (of->answer != opcode || reported ||
+			!target_of(&in, of->answer_target, &target, &n))
 			continue;
-		told = true; // the others of this answer have its form
+		reported = true; // the others of this answer have its form
 		answers = asked_answers(asked, speaker->half, ASKED_KAD | opcode, target, n);
 	}
 	return answers;
@@ -195,13 +196,13 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader i
 	case 0x09: // who else there is: id, TCP port, version, how many
 		if (in.left < 21)
 			return;
-		tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
+		report_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
 		kad_contacts(speaker, (struct edonkey_reader){in.at + 21, in.left - 21},
 			octets_le16(in.at + 19));
 		break;
 	case 0x19: // a hello's answer: id, TCP port
 		if (in.left >= 20)
-			tell_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
+			report_self(speaker, octets_le16(in.at + 16), IPPROTO_TCP);
 		break;
 	case 0x28: // who is near: target, how many
 	case 0x29:
@@ -220,7 +221,7 @@ static void kad(struct speaker *speaker, uint8_t opcode, struct edonkey_reader i
 		       (opcode == 0x22 && in.left >= TARGET);
 
 	know(speaker, says_id ? in.at : NULL, NULL);
-	tell_self(speaker, speaker->ends->port[speaker->half], IPPROTO_UDP);
+	report_self(speaker, speaker->ends->port[speaker->half], IPPROTO_UDP);
 }
 
 // ---- lists of sources ----
@@ -264,7 +265,7 @@ static void server_sources(struct speaker *speaker, struct edonkey_reader in, bo
 			return;
 		know(speaker, NULL, has_user ? source + 7 : NULL);
 		if (is_high(source, false))
-			tell_v4(speaker, source, false, octets_le16(source + 4), IPPROTO_TCP);
+			report_v4(speaker, source, false, octets_le16(source + 4), IPPROTO_TCP);
 	}
 }
 
@@ -285,7 +286,7 @@ static void client_sources(struct speaker *speaker, struct edonkey_reader in)
 	// options is of that, of one without nobody can tell
 	for (; n && step != 28; n--, edonkey_skip(&in, step))
 		if (is_high(in.at, step == 29))
-			tell_v4(speaker, in.at, step == 29, octets_le16(in.at + 4), IPPROTO_TCP);
+			report_v4(speaker, in.at, step == 29, octets_le16(in.at + 4), IPPROTO_TCP);
 }
 
 // ---- TCP ----
@@ -310,14 +311,14 @@ static void hello(struct speaker *speaker, struct edonkey_reader in, bool answer
 	if (in.left < 26)
 		return;
 	know(speaker, NULL, in.at);
-	tell_self(speaker, octets_le16(in.at + 20), IPPROTO_TCP);
+	report_self(speaker, octets_le16(in.at + 20), IPPROTO_TCP);
 	uint32_t tags = octets_le32(in.at + 22);
 
 	edonkey_skip(&in, 26);
 	for (struct edonkey_tag tag; tags && edonkey_tag_take(&in, &tag); tags--)
 		if (tag.is_number && tag.name == TAG_CLIENT_UDP_PORTS) {
-			tell_self(speaker, (uint16_t)(tag.number >> 16), IPPROTO_UDP);
-			tell_self(speaker, (uint16_t)tag.number, IPPROTO_UDP);
+			report_self(speaker, (uint16_t)(tag.number >> 16), IPPROTO_UDP);
+			report_self(speaker, (uint16_t)tag.number, IPPROTO_UDP);
 		}
 }
 

@@ -2,8 +2,8 @@
 // Inside app/classify: what eDonkey, eMule and Kad in clear say of other clients, for the endpoint
 // cache: contacts and sources that Kad nodes list, sources that servers and clients list, and where
 // a client says that it listens itself. A later connection to one of them is named even if it is
-// obfuscated. Decoders (app_proto.h): no heap, no clock. What is told was said by somebody who may
-// lie. What came compressed is not looked into.
+// obfuscated. Decoders (app_proto.h): no heap, no clock. What is reported was said by somebody who
+// may lie. What came compressed is not looked into.
 #ifndef SLUICE_EDONKEY_PEERS_H
 #define SLUICE_EDONKEY_PEERS_H
 

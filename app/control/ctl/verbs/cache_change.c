@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands cache-add, cache-del and cache-exempt: what is changed is changed in the replica of
-// every lcore before it is answered, and told as an event.
+// every lcore before it is answered, and reported as an event.
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static struct change *change_new(struct request *request)
 	return change;
 }
 
-static void tell_entry(
+static void report_entry(
 	struct request *request, const struct conn_entry *entry, enum event_conncache what)
 {
 	struct event event = {
@@ -142,7 +142,7 @@ static void add_end(void *ctx, const char *error)
 			"cache-exempt): nothing was added");
 		return;
 	}
-	tell_entry(request, &change->entry, CONNCACHE_ADD);
+	report_entry(request, &change->entry, CONNCACHE_ADD);
 	message = json_object();
 	put_json(&message, "entry", cache_entry_json(request->context, &change->entry));
 	put_number(&message, "lcores", request->context->dp->n_lcores);
@@ -251,7 +251,7 @@ static void del_end(void *ctx, const char *error)
 	for (uint32_t i = 0; i < change->list.n; i++) {
 		const struct conn_entry *entry = &change->list.entries[i];
 
-		tell_entry(request, entry, CONNCACHE_REMOVE);
+		report_entry(request, entry, CONNCACHE_REMOVE);
 		put_item(&entries, cache_entry_json(request->context, entry));
 	}
 	put_number(&message, "deleted", change->list.n);

@@ -63,7 +63,7 @@ void cmd_stats(struct request *request, json_t *arguments)
 		put_number(&events, "written", sink_written(context->sink));
 		put_number(&events, "failed", sink_failed(context->sink));
 		put_number(&events, "limited", sink_left_out(context->sink));
-		put_number(&events, "limited_unheard", sink_left_out_unheard(context->sink));
+		put_number(&events, "limited_unheard", sink_left_out_one_sided(context->sink));
 		put_number(&events, "greetings", sink_greetings(context->sink));
 		put_number(&events, "greetings_forgotten", sink_greetings_forgotten(context->sink));
 		put_json(&message, "events", events);

@@ -66,7 +66,7 @@ static int compare_keys(const void *a, const void *b)
 		&((const struct endpoint_entry *)b)->key, sizeof(struct endpoint_key));
 }
 
-// What ends last was told last.
+// What ends last was reported last.
 static int compare_ends(const void *a, const void *b)
 {
 	uint64_t x = ((const struct endpoint_entry *)a)->expires_ns;

@@ -43,7 +43,7 @@ static const char *was_word(const struct flow_record *record)
 	return record->lru_class < FLOW_CLASS_BLOCKED ? "embryonic" : "flow";
 }
 
-static void tell(struct request *request, const struct operation *operation)
+static void report(struct request *request, const struct operation *operation)
 {
 	const struct flow_record *record = &operation->record;
 	struct event event = {
@@ -77,7 +77,7 @@ static void answer(struct request *request)
 	const struct operation *operation = request->state;
 	json_t *message = json_object();
 
-	tell(request, operation);
+	report(request, operation);
 	put_number(&message, "flow_id", operation->flow_id);
 	put_text(&message, "was", was_word(&operation->record));
 	if (operation->allow && operation->ttl_s)

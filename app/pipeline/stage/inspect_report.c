@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tracker has to say, told: counters, anomalies, gauges, a look at a flow's halves.
+// What the tracker has to say, reported: counters, anomalies, gauges, a look at a flow's halves.
 #include <netinet/tcp.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
@@ -85,7 +85,7 @@ static void note_midstream(
 		lcore, ctx->ref, ctx->m, ANOMALY_MIDSTREAM, 0, ctx->pkt->payload_len, ctx->half);
 }
 
-void inspect_tell(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
+void inspect_report(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
 	const struct track_result *result)
 {
 	const struct packet_ctx *ctx = in->ctx;
