@@ -8,6 +8,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/packet_rules.h"
 
 #define BLOCKED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS        1  // at most one answer per 67 ms and blocked flow

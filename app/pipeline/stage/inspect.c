@@ -11,6 +11,7 @@
 #include "pipeline/stage/inspect_again.h"
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/inspect_names.h"
 

@@ -85,17 +85,9 @@ enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum dr
 // The same of what we do not follow, counted by its cause. What is known of it is its outermost IP
 // header: the rules on addresses come first.
 enum verdict packet_unsupported(struct lcore *lcore, struct packet_ctx *ctx, unsigned cause);
-// Rules that need neither application nor state, on the packet's own addresses: VERDICT_DROP or
-// VERDICT_SEND.
-enum verdict packet_decide_addresses(struct lcore *lcore, struct packet_ctx *ctx);
 
 // A checksum is wrong: as malformed. The rules on addresses come first, if it is of no flow.
 enum verdict packet_bad_checksum(struct lcore *lcore, struct packet_ctx *ctx);
-
-// The rules on addresses, of the outermost header of a packet in a tunnel: a host that may send
-// nothing may not send it in a tunnel, either. `initiator`: the packet's sender began the flow.
-// Sets the drop's rule. Asked for each new flow, and again for a flow after a reload.
-bool packet_outer_refused(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 
 // The user-defined application that has the responder's address; APP_NONE: none has.
 uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
