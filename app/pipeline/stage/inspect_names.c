@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/flow/table.h"
+#include "pipeline/stage/packet_rules.h"
 #include "classify/names/host_name.h"
 
 // What a request is that names nobody's host.

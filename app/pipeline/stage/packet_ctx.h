@@ -71,10 +71,6 @@ void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsig
 // After the last stage, before tx: what leaves moves the released edge.
 void packet_released(struct lcore *lcore, struct packet_ctx *ctx);
 
-// Whether the flow of the walk would be blocked as this application's.
-bool packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
-	enum confidence confidence);
-
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 

@@ -153,3 +153,25 @@ bool packet_tunnel_refused(struct lcore *lcore, struct packet_ctx *ctx)
 		packet_drop_by_rule(lcore, ctx, rule);
 	return rule != RULE_DEFAULT;
 }
+
+bool packet_app_is_blocked(
+	struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app, enum confidence confidence)
+{
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	const struct decide_input input = {
+		.ends = &flow_cold_at(lcore->flows, ctx->ref)->ends,
+		.l4_proto = flow->l4_proto,
+		.n_vlan = flow->n_vlan,
+		.vlan = {flow->vlan[0], flow->vlan[1]},
+		.mac = flow_mac(flow, flow_cold_at(lcore->flows, ctx->ref)),
+		.dscp = flow_cold_at(lcore->flows, ctx->ref)->dscp,
+		.ports_known = true,
+		.windows = lcore->windows,
+		.app = app,
+		.confidence = (uint8_t)confidence,
+		.app_final = true,
+		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+	};
+
+	return action_blocks(decide(lcore->policy, &input).action);
+}

@@ -9,24 +9,24 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "lib/peers/names_talk.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "../lib/names_talk.h"
+#include "pipeline/stage/packet_rules.h"
 
 #define MOST 8 // names of three applications
 
 static unsigned asked;
 
 // The linker puts these in the place of calls, by --wrap.
-bool __real_walk_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
+bool __real_packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
 	enum confidence confidence);
-bool __wrap_walk_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
+bool __wrap_packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
 	enum confidence confidence);
 
-bool __wrap_walk_app_is_blocked(
+bool __wrap_packet_app_is_blocked(
 	struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app, enum confidence confidence)
 {
 	asked++;
-	return __real_walk_app_is_blocked(lcore, ctx, app, confidence);
+	return __real_packet_app_is_blocked(lcore, ctx, app, confidence);
 }
 
 static void many_names_are_asked_for_once(void **state)
