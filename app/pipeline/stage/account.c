@@ -146,11 +146,6 @@ static bool stub_is_out_of_date(const struct lcore *lcore, const struct flow_stu
 	return until && (int32_t)((uint32_t)(until >> STUB_TICK_SHIFT) - stub->last_tick) > 0;
 }
 
-uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends)
-{
-	return app_networks_find(&lcore->policy->app_networks, ends->address[HALF_S2C]);
-}
-
 static bool passes_midstream(const struct lcore *lcore, const struct flow *flow)
 {
 	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_PASS && lcore->policy->enforces &&

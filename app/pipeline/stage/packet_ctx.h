@@ -85,9 +85,6 @@ enum verdict packet_unsupported(struct lcore *lcore, struct packet_ctx *ctx, uns
 // A checksum is wrong: as malformed. The rules on addresses come first, if it is of no flow.
 enum verdict packet_bad_checksum(struct lcore *lcore, struct packet_ctx *ctx);
 
-// The user-defined application that has the responder's address; APP_NONE: none has.
-uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
-
 // Verified once; known from then on.
 bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m);
 static inline bool packet_checksum_good(struct lcore *lcore, struct packet_ctx *ctx)

@@ -175,3 +175,8 @@ bool packet_app_is_blocked(
 
 	return action_blocks(decide(lcore->policy, &input).action);
 }
+
+uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends)
+{
+	return app_networks_find(&lcore->policy->app_networks, ends->address[HALF_S2C]);
+}

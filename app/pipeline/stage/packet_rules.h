@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the rules say of a packet by itself, of the outermost header of one in a tunnel, and of a
-// flow as if it were another application's. Asked outside of the decide stage, and without a change
-// to any flow. The owning lcore only.
+// What the policy says of a packet by itself, of the outermost header of one in a tunnel, of a
+// flow as if it were another application's, and of an address. Asked outside of the decide stage,
+// and without a change to any flow. The owning lcore only.
 #ifndef SLUICE_PACKET_RULES_H
 #define SLUICE_PACKET_RULES_H
 
@@ -29,5 +29,8 @@ bool packet_tunnel_refused(struct lcore *lcore, struct packet_ctx *ctx);
 // Whether the flow of the walk would be blocked as this application's.
 bool packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
 	enum confidence confidence);
+
+// The user-defined application that has the responder's address; APP_NONE: none has.
+uint16_t packet_app_by_network(const struct lcore *lcore, const struct flow_ends *ends);
 
 #endif

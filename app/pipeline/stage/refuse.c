@@ -9,6 +9,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "reassembly/seq.h"
+#include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/teardown.h"
 
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side

@@ -8,6 +8,7 @@
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/packet_rules.h"
 #include "pipeline/wire/resegment.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick
