@@ -5,9 +5,9 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/policy/decide.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 
 #define BLOCKED_DATAGRAMS_S 30 // of flows other than TCP, at most
@@ -17,42 +17,6 @@ static enum verdict drop(struct packet_ctx *ctx, enum drop_reason reason)
 {
 	ctx->reason = reason;
 	return VERDICT_DROP;
-}
-
-enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum drop_reason reason,
-	enum invalid_action action)
-{
-	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_INVALID);
-
-	flow_event_invalid(lcore, ctx->m, reason);
-	ctx->reported = true;
-	ctx->reason = reason;
-	if (evidence) {
-		evidence_set_packet(evidence, ctx->m);
-		evidence->detail = (uint8_t)reason;
-		evidence->flags |= action == INVALID_DROP ? EVIDENCE_WAS_DROPPED : 0;
-		if (ctx->ref != FLOW_REF_NONE)
-			evidence->flow_id = packet_flow_id(lcore, ctx);
-	}
-	return action == INVALID_DROP ? VERDICT_DROP : VERDICT_SEND;
-}
-
-static void count_unsupported(struct stats *stats, enum unsupported_cause cause)
-{
-	stats->unsupported_pkts++;
-	switch (cause) {
-	case UNSUPPORTED_HEADERS: stats->unsupported_headers++; break;
-	case UNSUPPORTED_TUNNELS: stats->unsupported_tunnels++; break;
-	case UNSUPPORTED_ROUTING: stats->unsupported_routing++; break;
-	case UNSUPPORTED_FRAGMENTS: stats->unsupported_fragments++; break;
-	case UNSUPPORTED_MAX: break;
-	}
-}
-
-enum verdict packet_unsupported(struct lcore *lcore, struct packet_ctx *ctx, unsigned cause)
-{
-	count_unsupported(&lcore->stats, cause);
-	return packet_invalid(lcore, ctx, DROP_UNSUPPORTED, policy_unsupported(lcore->policy));
 }
 
 enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx)

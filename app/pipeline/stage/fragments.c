@@ -10,6 +10,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments_bundle.h"
+#include "pipeline/stage/packet_invalid.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/wire/parse_layers.h"
 #include "pipeline/egress/tx.h"

@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/wire/checksum.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_again.h"
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/inspect_names.h"
@@ -101,17 +101,6 @@ enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx)
 	if (packet_checksum_good(lcore, ctx))
 		return VERDICT_PASS;
 	return packet_bad_checksum(lcore, ctx);
-}
-
-bool mbuf_checksum_good(struct lcore *lcore, struct rte_mbuf *m)
-{
-	const struct pkt *pkt = pkt_of(m);
-
-	if (pkt->flags & PKT_CSUM_IGNORE)
-		return true;
-	if (!(pkt->flags & (PKT_CSUM_GOOD | PKT_CSUM_BAD)) && checksum_verify(m))
-		lcore->stats.checksum_verified_pkts++;
-	return !(pkt->flags & PKT_CSUM_BAD);
 }
 
 static void decode(struct inspection *in, const struct span *span)

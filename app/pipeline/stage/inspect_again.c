@@ -7,6 +7,7 @@
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/flow/table.h"
+#include "pipeline/stage/packet_invalid.h"
 
 #define AGAIN_LAST (1u << 30)
 

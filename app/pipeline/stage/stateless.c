@@ -9,6 +9,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 
 #define ICMP_REDIRECT    5
@@ -151,16 +152,6 @@ static uint64_t *fault_of(struct lcore *lcore, struct packet_ctx *ctx, const str
 		(!q->has_edges || pkt->tcp_ack - q->first > q->last - q->first))
 		return &stats->icmp_errors_window;
 	return NULL;
-}
-
-enum verdict packet_bad_checksum(struct lcore *lcore, struct packet_ctx *ctx)
-{
-	bool alone = ctx->ref == FLOW_REF_NONE || ctx->pkt->flags & PKT_ICMP_ERROR;
-
-	lcore->stats.bad_checksum_pkts++;
-	if (alone && packet_decide_addresses(lcore, ctx) == VERDICT_DROP)
-		return VERDICT_DROP;
-	return packet_invalid(lcore, ctx, DROP_BAD_CHECKSUM, lcore->policy->malformed);
 }
 
 // An error is an answer within the flow that it quotes, by whoever sends it: the rules of the flow
