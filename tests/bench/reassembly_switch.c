@@ -4,6 +4,7 @@
 // path stays: what a flow under inspection costs beyond that is reassembly's. Of the rig alone:
 // the product has no such way.
 #include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_payload.h"
 #include "rig.h"
 
 bool reassembly_off;

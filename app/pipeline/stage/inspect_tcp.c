@@ -7,6 +7,7 @@
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_payload.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/egress/tx.h"

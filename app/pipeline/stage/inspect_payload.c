@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/stage/inspect_payload.h"
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include "pipeline/flow/both_ends.h"
+#include "pipeline/event/flow_event.h"
+#include "pipeline/stage/inspect_again.h"
+#include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/inspect_names.h"
+#include "pipeline/stage/refuse.h"
+
+static void decode(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct decoder_sink sink = {
+		.expect = learned_expectation,
+		.endpoint = learned_endpoint,
+		.name = learned_name,
+		.transfer = learned_transfer,
+		.ctx = in,
+		.asked = &in->cold->asked,
+	};
+
+	if (decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state,
+		    &sink) != DECODER_DONE)
+		return;
+	flow->flags &= (uint16_t)~FLOW_DECODED;
+	classify_end(lcore->classifier, &flow->decoder_state);
+	in->ctx->decoded = true;
+}
+
+static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+	bool tcp = flow->l4_proto == IPPROTO_TCP;
+
+	return (struct classify_flow){
+		.ends = &in->cold->ends,
+		.l4_proto = flow->l4_proto,
+		.n_data_pkts = tcp ? flow->taken_pkts : flow->n_data_pkts, // for the budget
+		.n_small_pkts = tcp ? flow->taken_small : 0,
+		// by half: a stray segment of one must not spoil the beginning of the other
+		.midstream = span->flags & SPAN_MIDSTREAM,
+		.c2s_from_inside = flow->flags & FLOW_C2S_INSIDE,
+		.named = in->cold->named,
+		.serves = in->cold->serves,
+	};
+}
+
+// `work` is large: its steps, and the greeting, stay as they are.
+static void begin_work(
+	const struct inspection *in, struct classify_work *work, struct handshake_meta *meta)
+{
+	memset(work, 0, offsetof(struct classify_work, steps));
+	work->meta = in->lcore->dp->limits.greetings ? meta : NULL;
+	work->handshake_meta_phase = in->cold->meta;
+}
+
+static void take_handshake_meta(struct inspection *in, const struct classify_work *work)
+{
+	in->cold->meta = work->handshake_meta_phase;
+	in->lcore->stats.greetings_nomem += work->handshake_meta_nomem;
+	if (work->greeted)
+		flow_event_handshake_meta(in->lcore, in->ctx->ref, work->meta,
+			handshake_meta_pending(work->handshake_meta_phase));
+}
+
+// A datagram that hides the name which the policy asks for does not pass.
+static void count_hellos(struct inspection *in, const struct classify_work *work)
+{
+	struct lcore *lcore = in->lcore;
+
+	lcore->stats.classify_quic_tried += work->quic_tried;
+	lcore->stats.classify_quic_opened += work->quic_opened;
+	in->cold->serves |= work->serves;
+	if (!work->hello_refused)
+		return;
+	lcore->stats.classify_hello_refused++;
+	if (lcore->policy->enforces_app && !(in->flow->flags & FLOW_ALLOWED))
+		in->ctx->starved = true;
+}
+
+// The application is known, but not yet all that its ends say of themselves; or they may say
+// something else.
+static void hear(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_verdict verdict = {
+		.app = flow->app,
+		.signature = flow->signature,
+		.confidence = flow->confidence,
+		.final = true,
+	};
+	struct classify_work work;
+	struct handshake_meta meta;
+
+	begin_work(in, &work, &meta);
+	classify_listen(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &flow->classify_state, &verdict, &work);
+	count_hellos(in, &work);
+	if (work.n_steps)
+		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
+	in->cold->named |= work.named;
+	take_handshake_meta(in, &work);
+	in->ctx->decoded |= !handshake_meta_pending(in->cold->meta);
+	if (verdict.app == flow->app)
+		return;
+	classify_end(lcore->classifier, &flow->decoder_state);
+	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_MONITORED);
+	if (app_has_decoder(verdict.app))
+		flow->flags |= FLOW_DECODED;
+	flow->app = verdict.app;
+	flow->signature = verdict.signature;
+	flow->confidence = verdict.confidence;
+	flow->decided_pkts = flow->n_data_pkts;
+	app_usage_settle(lcore->apps, flow);
+	both_ends_other_app(flow);
+	in->ctx->undecided = true;
+}
+
+bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
+{
+	uint32_t here = m->data_len - pkt->payload_off;
+	const uint8_t *bytes = rte_pktmbuf_mtod_offset(m, const uint8_t *, pkt->payload_off);
+
+	return pkt->flags & PKT_L4_OK && user_apps_have_hosts(lcore->policy->user_apps) &&
+	       classify_may_ask(bytes, RTE_MIN(here, (uint32_t)pkt->payload_len));
+}
+
+static bool hears(const struct inspection *in, const struct span *span)
+{
+	return handshake_meta_pending(in->cold->meta) ||
+	       (span->flags & SPAN_MAY_ASK && user_apps_have_hosts(in->lcore->policy->user_apps) &&
+		       classify_may_ask(span_bytes(span), span_length(span)));
+}
+
+// Of a flow that is classified: whether this half, too, speaks as its application does.
+static void ask_half(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_verdict verdict = {0};
+	struct classify_work work;
+	struct handshake_meta unread;
+	uint32_t state = CLASSIFY_NO_STATE;
+
+	begin_work(in, &work, &unread);
+	work.meta = NULL;
+	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &state, &verdict, &work);
+	classify_end(lcore->classifier, &state);
+	lcore->stats.classify_scans += work.scans;
+	if (work.found == flow->app)
+		both_ends_datagram(lcore, flow, in->cold, in->ctx->pkt, work.found, work.found_by);
+	if (flow_both_heard(flow))
+		learned_from_parser(in);
+}
+
+// A datagram, while not both ends of its flow are heard. False: there is nothing more to do for it.
+static bool ask_ends(struct inspection *in, const struct span *span)
+{
+	struct flow *flow = in->flow;
+	const struct classify_flow about = about_flow(in, span);
+
+	if (unlikely(in->cold->refused.is) && refuse_datagram(in, span, &about))
+		return false;
+	if (flow->flags & FLOW_APP_FINAL && flow->app != APP_NONE && !in->cold->again.on &&
+		(in->cold->heard_app != flow->app || !(flow->seen[span->half & 1] & SEEN_HEARD)))
+		ask_half(in, span);
+	return true;
+}
+
+// What a datagram says of its flow's ends, whatever the flow was taken for. False: there is nothing
+// more to do for it.
+static bool take_ends(struct inspection *in, const struct span *span)
+{
+	if (unlikely(!flow_both_heard(in->flow)) && in->flow->l4_proto == IPPROTO_UDP &&
+		!ask_ends(in, span))
+		return false;
+	if (unlikely(in->cold->again.on)) {
+		again_look(in, span);
+		if (flow_both_heard(in->flow))
+			learned_from_parser(in);
+	}
+	return true;
+}
+
+// Names that a TCP connection asks for beyond its first bytes. False: the span is not taken.
+static bool take_names(struct inspection *in, const struct span *span)
+{
+	if (likely(in->cold->names.phase == NAMES_OVER && !in->cold->names.fresh))
+		return true;
+	if (unlikely(!inspect_names(in, span))) {
+		in->ctx->starved = true;
+		return false;
+	}
+	if (unlikely(in->cold->names.fresh && in->flow->flags & FLOW_APP_FINAL))
+		inspect_names_apply(in);
+	return true;
+}
+
+// Of a flow whose application is not settled. Apart, as it needs much of the stack.
+static __rte_noinline void classify(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+
+	struct classify_verdict verdict = {
+		.app = flow->app,
+		.signature = flow->signature,
+		.confidence = flow->confidence,
+	};
+	const struct classify_flow about = about_flow(in, span);
+	struct classify_work work;
+	struct handshake_meta meta;
+
+	begin_work(in, &work, &meta);
+	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
+		span, &flow->classify_state, &verdict, &work);
+	lcore->stats.classify_pkts++;
+	lcore->stats.classify_scans += work.scans;
+	lcore->stats.classify_hits += work.hits;
+	lcore->stats.classify_refused += work.refused;
+	count_hellos(in, &work);
+	if (work.n_steps)
+		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
+	// Never unlooked at where the policy asks for the application: TCP will send it again, and
+	// by then another flow may have given its state back.
+	if (verdict.nomem && lcore->policy->enforces_app && !(flow->flags & FLOW_ALLOWED)) {
+		packet_evidence(lcore, in->ctx, EVIDENCE_NO_STATE)->detail = true;
+		in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
+		lcore->stats.classify_nomem++;
+		in->ctx->starved = true;
+		return;
+	}
+	learned_apply(in, span, &work, &verdict);
+	if (flow->l4_proto == IPPROTO_UDP && verdict.app != APP_NONE)
+		both_ends_datagram(lcore, flow, in->cold, in->ctx->pkt, verdict.app,
+			work.found == verdict.app ? work.found_by : 0);
+	if (unlikely(in->cold->names.fresh))
+		inspect_names_merge(in, &verdict);
+	if (unlikely(work.named_app != APP_NONE))
+		inspect_names_first(in, work.named_app, &verdict);
+	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
+		in->ctx->undecided = true;
+	flow->app = verdict.app;
+	flow->signature = verdict.signature;
+	flow->confidence = verdict.confidence;
+	if (verdict.n_data_pkts)
+		flow->decided_pkts = flow->n_data_pkts;
+	take_handshake_meta(in, &work);
+	if (!verdict.final)
+		return;
+	flow->flags |= FLOW_APP_FINAL;
+	again_settled(lcore, in->ctx->ref, span->half & 1);
+	app_usage_settle(lcore->apps, flow);
+	if (verdict.nomem) {
+		flow->flags |= FLOW_NOMEM;
+		in->cold->report.ignored |= 1 << STREAM_TARGET_CLASSIFY_STATES;
+		lcore->stats.classify_nomem++;
+		packet_evidence(lcore, in->ctx, EVIDENCE_NO_STATE);
+	} else if (verdict.gaveup) {
+		flow->flags |= FLOW_GAVEUP;
+		lcore->stats.classify_giveup++;
+		struct evidence *evidence = packet_evidence(lcore, in->ctx, EVIDENCE_GIVE_UP);
+
+		evidence->detail = classify_packets_used_up(&about);
+		evidence->length = about.n_data_pkts;
+	} else {
+		lcore->stats.classify_done++;
+	}
+	if (!app_has_decoder(flow->app))
+		return;
+	// What classification has read belongs to the decoder, too: begin with this span.
+	flow->flags |= FLOW_DECODED;
+	if (!app_get(flow->app)->decodes_for_others)
+		packet_evidence(lcore, in->ctx, EVIDENCE_DECODER)->app = flow->app;
+	decode(in, span);
+}
+
+static void consume(struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+
+	if (flow->l4_proto == IPPROTO_TCP ? !take_names(in, span) : !take_ends(in, span))
+		return;
+	if (flow->flags & FLOW_APP_FINAL && hears(in, span))
+		hear(in, span);
+	if (flow->flags & FLOW_DECODED)
+		decode(in, span);
+	else if (!(flow->flags & FLOW_APP_FINAL))
+		classify(in, span);
+}
+
+void inspect_span(struct inspection *in, const struct span *span)
+{
+	const struct stream_tap *tap = in->lcore->tap;
+
+	consume(in, span);
+	// what starves is not taken, and comes again
+	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
+		!in->ctx->starved)
+		tap->span(tap->ctx, in->lcore, in->ctx->ref, span);
+}
+
+// Bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
+// keeps of them in one piece, as it would be in a larger buffer: where a driver cuts a packet must
+// not change what it is taken for.
+void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
+{
+	const struct rte_mbuf *m = in->ctx->m;
+	uint32_t length = span.extent;
+	uint8_t start[CLASSIFY_PREFIX_BYTES];
+
+	bool looked_at =
+		!(in->flow->flags & FLOW_APP_FINAL) || handshake_meta_pending(in->cold->meta);
+
+	if (offset + length > m->data_len && looked_at) {
+		span.extent = RTE_MIN(length, (uint32_t)sizeof(start));
+		span.unchecked = rte_pktmbuf_read(m, offset, span.extent, start);
+		if (!span.unchecked)
+			return; // pkt_len promises more than the segments hold
+		inspect_span(in, &span);
+		span.offset64 += span.extent;
+		offset += span.extent;
+		length -= span.extent;
+	}
+	for (; m && length; m = m->next) {
+		if (offset >= m->data_len) {
+			offset -= m->data_len;
+			continue;
+		}
+		uint32_t here = m->data_len - offset < length ? m->data_len - offset : length;
+
+		span.unchecked = rte_pktmbuf_mtod_offset(m, const uint8_t *, offset);
+		span.extent = here;
+		inspect_span(in, &span);
+		span.offset64 += here;
+		length -= here;
+		offset = 0;
+	}
+}
