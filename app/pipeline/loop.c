@@ -10,6 +10,7 @@
 #include "pipeline/egress/impair.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/loop.h"
 #include "pipeline/operator.h"
 #include "pipeline/wire/parse_counts.h"

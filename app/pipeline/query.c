@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers queries of the control core, a few entries per turn.
 #include <string.h>
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/stage/inspect.h"

@@ -14,7 +14,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 
 #define STEP      8
 #define STEPS_MAX 250

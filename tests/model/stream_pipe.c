@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"
 

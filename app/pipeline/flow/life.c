@@ -6,6 +6,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/flow/pool.h"
 #include "pipeline/stage/hold.h"
 

@@ -13,6 +13,7 @@
 #include "pipeline/stage/inspect_again.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_payload.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/wire/resegment.h"
 #include "pipeline/stage/reuse.h"

@@ -6,7 +6,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 
 #define PLACE_NONE    UINT32_MAX
 #define VERDICTS_TURN 32 // of each scan lcore, and time-outs, in one turn

@@ -2,7 +2,7 @@
 // What a verdict does to its flow.
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/teardown.h"
 
 static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)

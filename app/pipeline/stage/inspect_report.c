@@ -4,6 +4,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 
 static void count_limit(struct stats *stats, enum stream_target target)
 {

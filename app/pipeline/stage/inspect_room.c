@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait
 // for ever would else keep out all others. What is refused is sent again meanwhile (TCP).

@@ -8,17 +8,13 @@
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_payload.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/egress/tx.h"
 
 #define WORK_BUDGET 128 // held packets and copies worked off in one turn
 #define AGE_BUDGET  16  // connections whose held packets are looked at in one turn
-
-static bool enforces(const struct lcore *lcore, const struct flow *flow)
-{
-	return lcore->policy->enforces && !(flow->flags & FLOW_ALLOWED);
-}
 
 // Of bytes that were kept: no packet is at hand.
 static struct packet_ctx packet_of(const struct lcore *lcore, uint32_t ref, unsigned half)
@@ -33,52 +29,13 @@ static struct packet_ctx packet_of(const struct lcore *lcore, uint32_t ref, unsi
 	};
 }
 
-// What the flow knows of its halves' beginnings.
-static void begin(struct tcp_track *track, const struct flow *flow, const struct flow_cold *cold)
-{
-	for (unsigned half = 0; half < 2; half++) {
-		const struct flow_half *from = &cold->half[half];
-
-		if (from->late) {
-			// looked at again after it was not for a while: from where it is now
-			if (!(flow->seen[half] & SEEN_RELEASED))
-				continue;
-			track_syn(&track->half[half], flow->released[half] - 1);
-			track->half[half].flags |= HALF_MIDSTREAM;
-		} else if (from->has_start) {
-			track_syn(&track->half[half], from->start_seq - 1);
-			if (flow->seen[half] & SEEN_ACKED)
-				track->half[half].flags |= HALF_KNOWN;
-			if (flow->seen[half] & SEEN_FIN_FIRST)
-				track_fin_first(&track->half[half]);
-		}
-	}
-}
-
-static struct tcp_track *tracked(struct inspection *in)
-{
-	struct flow_cold *cold = in->cold;
-
-	if (!cold->track) {
-		cold->track = track_take(in->lcore->tracker, in->ctx->ref, &cold->report);
-		if (!cold->track)
-			return NULL;
-		track_rank(in->lcore->tracker, inspect_track(in->lcore, cold),
-			flow_class_rank[in->flow->lru_class]);
-		begin(inspect_track(in->lcore, cold), in->flow, cold);
-		hold_anew(in->lcore, in->ctx->ref, HALF_C2S);
-		hold_anew(in->lcore, in->ctx->ref, HALF_S2C);
-	}
-	return inspect_track(in->lcore, cold);
-}
-
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
 	if (unlikely(in->ctx->starved)) {
 		in->ctx->starved = false;
 		return CONSUMED_NOTHING;
 	}
-	if (!in->cold->hold || !enforces(in->lcore, in->flow))
+	if (!in->cold->hold || !inspect_enforces(in->lcore, in->flow))
 		return CONSUMED;
 	return hold_span(in->lcore, in->ctx, span) ? CONSUMED_HOLD : CONSUMED;
 }
@@ -264,7 +221,7 @@ static struct tcp_segment segment_of(const struct inspection *in)
 	const struct packet_ctx *ctx = in->ctx;
 	const struct pkt *pkt = ctx->pkt;
 	struct segment_times times = segment_times(ctx->m, pkt);
-	bool law = enforces(lcore, flow);
+	bool law = inspect_enforces(lcore, flow);
 
 	return (struct tcp_segment){
 		.m = ctx->m,
@@ -324,7 +281,7 @@ static enum verdict untracked(struct inspection *in)
 	struct stream_report *report = &in->cold->report;
 
 	in->lcore->stats.tcp_not_tracked++;
-	if (!enforces(in->lcore, in->flow)) {
+	if (!inspect_enforces(in->lcore, in->flow)) {
 		report->ignored |= 1 << STREAM_TARGET_TRACKED;
 		return VERDICT_PASS;
 	}
@@ -348,8 +305,10 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	};
 	const struct stream_consumer consumer = {take, take_packet, &in};
 	const struct pkt *pkt = ctx->pkt;
-	struct tcp_track *track = tracked(&in);
+	struct tcp_track *track = inspect_track(lcore, in.cold);
 
+	if (unlikely(!track))
+		track = inspect_begin(&in);
 	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, ctx, in.flow, in.cold))
 		return VERDICT_DROP;
 	if (!track)
@@ -381,64 +340,6 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	return verdict;
 }
 
-bool inspect_settled(struct lcore *lcore, uint32_t ref)
-{
-	struct flow *flow = flow_at(lcore->flows, ref);
-	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-	struct tcp_track *track = inspect_track(lcore, cold);
-
-	if (!track)
-		return true;
-	for (unsigned half = 0; half < 2; half++)
-		if (track->half[half].flags & (HALF_PROCESSING | HALF_RESUMING) ||
-			track->half[half].q2.n_held)
-			return false;
-	track_set_free(lcore->tracker, track);
-	// where only one side is seen, no acknowledgement ever comes
-	bool sees_both = flow->pkts[0] && flow->pkts[1];
-
-	if (enforces(lcore, flow) && sees_both && !track_is_idle(track))
-		return false;
-	inspect_end(lcore, ref, DROP_HELD_CLOSED);
-	cold->half[0].late = cold->half[1].late = true;
-	return true;
-}
-
-void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason)
-{
-	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-
-	if (cold->track)
-		track_give(lcore->tracker, cold->track, reason);
-	cold->track = TRACK_NONE;
-}
-
-uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half)
-{
-	const struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
-
-	return track ? half_seq(&track->half[half], track->half[half].next)
-		     : flow_at(lcore->flows, ref)->released[half];
-}
-
-void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const struct pkt *pkt)
-{
-	struct flow *flow = flow_at(lcore->flows, ref);
-	const struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
-
-	if (!track || !(track->half[half].flags & HALF_STARTED))
-		return;
-	const struct tcp_half *of = &track->half[half];
-	uint32_t released = half_seq(of, of->sent);
-
-	// ahead of a hole it moves nothing; what fills one moves it to the end of the copies
-	if (seq_lt(released, flow->released[half]) && seq_le(released, pkt->tcp_seq) &&
-		of->q2.n_copies)
-		flow->released[half] = released;
-	else if (seq_lt(flow->released[half], released))
-		flow->released[half] = released;
-}
-
 void inspect_finish(struct lcore *lcore, uint32_t ref)
 {
 	if (ref & FLOW_REF_STUB)
@@ -455,14 +356,6 @@ void inspect_finish(struct lcore *lcore, uint32_t ref)
 
 	for (unsigned half = 0; track && half < 2; half++)
 		track_finish(lcore->tracker, track, half, &consumer);
-}
-
-void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half)
-{
-	struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, ref));
-
-	if (track)
-		track_resume(lcore->tracker, track, half);
 }
 
 // Its sender may have said more since.

@@ -8,6 +8,7 @@
 #include "classify/handshake/datagram_hello.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/stage/inspect_track.h"
 #include "reassembly/seq.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/teardown.h"

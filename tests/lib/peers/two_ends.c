@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "pipeline/wire/checksum.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/stream_tap.h"
 
 #define SERVER_NUMBERS 0x5000 // its first, beyond the client's

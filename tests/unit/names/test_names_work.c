@@ -9,7 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
-#include "../lib/names_talk.h"
+#include "lib/peers/names_talk.h"
 #include "pipeline/stage/packet_rules.h"
 
 #define MOST 8 // names of three applications
