@@ -6,7 +6,7 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
-#include "pipeline/stage/hold.h"
+#include "pipeline/stage/hold_verdict.h"
 #include "pipeline/egress/impair.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_learned.h"

@@ -226,6 +226,16 @@ static bool is_watched(const struct lcore *lcore, uint32_t ref)
 	       !flow_both_heard(flow_at(lcore->flows, ref));
 }
 
+// The policy does not scan it any more.
+static void leave_scan(struct lcore *lcore, uint32_t ref)
+{
+	unsigned waited = hold_leave(lcore, ref);
+
+	for (unsigned half = 0; half < 2; half++)
+		if (waited & 1u << half)
+			inspect_resume(lcore, ref, half);
+}
+
 // A flow that is to be scanned is never final: it is inspected to its end. False: it must be
 // scanned to pass, and there is no place for it.
 static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision)
@@ -242,7 +252,7 @@ static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct d
 	if (scans && flow->l4_proto == IPPROTO_TCP)
 		return hold_begin(lcore, ctx->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
-	hold_leave(lcore, ctx->ref);
+	leave_scan(lcore, ctx->ref);
 	if (done && !lcore->tap && !is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
 		flow->flags |= FLOW_FINAL;
 	return true;

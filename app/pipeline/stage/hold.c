@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/stage/inspect_track.h"
+#include "pipeline/event/evidence.h"
 
 #define PLACE_NONE    UINT32_MAX
 #define VERDICTS_TURN 32 // of each scan lcore, and time-outs, in one turn
@@ -287,7 +287,8 @@ static void note_verdict(struct lcore *lcore, const struct place *place, uint32_
 	memcpy(evidence->bytes, verdict->name, n);
 }
 
-static void take_verdict(struct lcore *lcore, uint32_t at, const struct scan_verdict *verdict)
+static void take_verdict(
+	struct lcore *lcore, uint32_t at, const struct scan_verdict *verdict, hold_verdict_fn *obey)
 {
 	static_assert(SCAN_VALUES_MAX == 4, "each value has its counter");
 	uint64_t *const counters[] = {&lcore->stats.scan_clean, &lcore->stats.scan_infected,
@@ -305,7 +306,7 @@ static void take_verdict(struct lcore *lcore, uint32_t at, const struct scan_ver
 	if (verdict->value > place->worst)
 		place->worst = verdict->value;
 	place->has_verdict = true;
-	hold_verdict(lcore, ref, verdict->job.half, verdict);
+	obey(lcore, ref, verdict->job.half, verdict);
 }
 
 // Whom the verdict is for; PLACE_NONE: nobody waits for it (any more). Nothing in it is trusted.
@@ -325,7 +326,7 @@ static uint32_t asker_of(const struct lcore *lcore, const struct scan_verdict *v
 	return index * 2 + job->half;
 }
 
-static void take_verdicts(struct lcore *lcore, struct scan_link *link)
+static void take_verdicts(struct lcore *lcore, struct scan_link *link, hold_verdict_fn *obey)
 {
 	struct scan_verdict verdicts[VERDICTS_TURN];
 	unsigned n = scan_link_verdicts(link, verdicts, VERDICTS_TURN);
@@ -340,12 +341,12 @@ static void take_verdicts(struct lcore *lcore, struct scan_link *link)
 		verdicts[i].name[SCAN_NAME_MAX - 1] = 0;
 		// what the engine says the job was is not what counts
 		verdicts[i].job = waiting_at(lcore->hold, at)->job;
-		take_verdict(lcore, at, &verdicts[i]);
+		take_verdict(lcore, at, &verdicts[i], obey);
 	}
 }
 
 // Jobs that no ring took, and those that nobody has answered.
-static void give_up(struct lcore *lcore)
+static void give_up(struct lcore *lcore, hold_verdict_fn *obey)
 {
 	struct hold *hold = lcore->hold;
 
@@ -360,11 +361,11 @@ static void give_up(struct lcore *lcore)
 			.value = waiting->untaken ? SCAN_ERROR : SCAN_TIMEOUT,
 		};
 
-		take_verdict(lcore, hold->oldest, &verdict);
+		take_verdict(lcore, hold->oldest, &verdict, obey);
 	}
 }
 
-void hold_poll(struct lcore *lcore)
+void hold_take_verdicts(struct lcore *lcore, hold_verdict_fn *obey)
 {
 	const struct hold_workers *workers;
 
@@ -376,24 +377,26 @@ void hold_poll(struct lcore *lcore)
 
 		while (workers->in_line && scan_worker_turn(worker, lcore->now_ns))
 			;
-		take_verdicts(lcore, scan_worker_link(worker, lcore->index));
+		take_verdicts(lcore, scan_worker_link(worker, lcore->index), obey);
 	}
-	give_up(lcore);
+	give_up(lcore, obey);
 }
 
-void hold_leave(struct lcore *lcore, uint32_t ref)
+unsigned hold_leave(struct lcore *lcore, uint32_t ref)
 {
 	uint32_t index = place_of(lcore, ref);
+	unsigned waited = 0;
 
 	if (likely(index == PLACE_NONE))
-		return;
+		return 0;
 	for (uint32_t half = 0; half < 2; half++) {
 		if (!lcore->hold->places[index].half[half].job.id)
 			continue;
 		settle(lcore, index * 2 + half);
 		lcore->stats.scan_abandoned++;
-		inspect_resume(lcore, ref, half);
+		waited |= 1u << half;
 	}
+	return waited;
 }
 
 void hold_end(struct lcore *lcore, uint32_t ref)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between a flow under inspection and the scan engine (docs/architecture.md;
-// kP2PADM 3.1.5): which half of which flow waits for a verdict, and what a verdict does to it.
+// kP2PADM 3.1.5): which half of which flow waits for a verdict, and which verdict is whose.
 //
 // A TCP flow whose decision is ACTION_SCAN has a place in a pool (scan.flows). The inspection shows
 // each span that it has consumed; where the engine's trigger wants a verdict, a job goes out and
 // the half is *processing*: the inspection keeps what follows (HELD) until inspect_resume. A half
-// has at most one job. Its verdict, or else its time-out, comes in hold_poll, where the reference
-// {lcore, flow, generation, half, id} is held against what the half waits for.
+// has at most one job. Its verdict, or its time-out, comes in hold_take_verdicts, where the
+// reference {lcore, flow, generation, half, id} is held against what the half waits for.
 //
 // Without an engine lcore->hold is NULL, and every function here does nothing.
 // The owning data lcore only, but for hold_new and hold_free.
@@ -21,7 +21,7 @@ struct hold_workers {
 	const struct scan_config *config;
 	struct scan_worker *const *workers;
 	unsigned n_workers; // at least 1
-	bool in_line;       // replay, tests: hold_poll takes the workers' turns, at its own clock
+	bool in_line;       // replay, tests: who takes verdicts takes the workers' turns, too
 };
 
 // For every lcore, after lcore_new. -ENOMEM with a message.
@@ -41,19 +41,16 @@ bool hold_span(struct lcore *lcore, struct packet_ctx *ctx, const struct span *s
 // engine was asked of it is void, and a job that is out is for bytes that nobody took.
 void hold_anew(struct lcore *lcore, uint32_t ref, enum half half);
 
-// Once a turn, after the packets: takes a bounded number of verdicts, and ends jobs that nobody
-// has answered. What is to be done is done before it returns: hold_verdict.
-void hold_poll(struct lcore *lcore);
-
-// A half has its verdict, and its job is over. Clean: inspect_resume. Infected: the flow is
-// reported, torn down and blocked (drop reason `infected`). Error and time-out: as on_error and
-// on_timeout say, either the one or the other (drop reason `unscanned`). Where the policy in force
-// would not have it scanned any more, every verdict lets it go on.
-void hold_verdict(
+// Takes a bounded number of verdicts, and ends jobs that nobody has answered. Each half's job is
+// over, then `obey` does what its verdict says (hold_verdict.h): the flow may be gone before the
+// next verdict is looked at.
+typedef void hold_verdict_fn(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict);
+void hold_take_verdicts(struct lcore *lcore, hold_verdict_fn *obey);
 
-// The policy does not scan the flow any more: halves that wait go on; their verdicts are stale.
-void hold_leave(struct lcore *lcore, uint32_t ref);
+// The policy does not scan the flow any more: verdicts that are due are stale. Returns the halves
+// that waited for one (bits, by enum half): the caller lets them go on.
+unsigned hold_leave(struct lcore *lcore, uint32_t ref);
 
 // The flow's entry goes, for whatever reason: a pending job's verdict will find nobody.
 void hold_end(struct lcore *lcore, uint32_t ref);

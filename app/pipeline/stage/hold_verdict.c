@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a verdict does to its flow.
+#include "pipeline/stage/hold_verdict.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_track.h"
@@ -73,7 +73,7 @@ static bool lets_pass(const struct scan_config *config, const struct scan_verdic
 	return false;
 }
 
-void hold_verdict(
+static void obey(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict)
 {
 	if (!is_scanned(lcore, flow_at(lcore->flows, ref)) || lets_pass(lcore->dp->scan, verdict)) {
@@ -82,4 +82,9 @@ void hold_verdict(
 	}
 	block(lcore, ref, half, verdict,
 		verdict->value == SCAN_INFECTED ? DROP_INFECTED : DROP_UNSCANNED);
+}
+
+void hold_poll(struct lcore *lcore)
+{
+	hold_take_verdicts(lcore, obey);
 }
