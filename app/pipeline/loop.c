@@ -8,7 +8,6 @@
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/hold_verdict.h"
 #include "pipeline/egress/impair.h"
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/loop.h"
@@ -117,20 +116,14 @@ static void packet_from(struct lcore *lcore, struct packet_ctx *ctx, unsigned fi
 }
 
 // From reload on: it was admitted and counted when it came.
-void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
+static void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
 {
-	const struct flow *flow = flow_at(lcore->flows, ref);
-	struct packet_ctx ctx = {
-		.m = m,
-		.pkt = pkt_of(m),
-		.ref = ref,
-		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
-		.v6 = flow->flags & FLOW_V6,
-		.half = half,
-		.resumed = true,
-	};
+	struct packet_ctx ctx = packet_ctx_of(lcore, ref, half);
 	unsigned first = 0;
 
+	ctx.m = m;
+	ctx.pkt = pkt_of(m);
+	ctx.resumed = true;
 	while (stages[first].run != stage_reload)
 		first++;
 	packet_from(lcore, &ctx, first);
@@ -489,6 +482,18 @@ static unsigned turn_rings(struct lcore *lcore)
 	return taken + n;
 }
 
+// What was held and comes free. An lcore that still has some of it to do is not idle.
+static unsigned turn_resumed(struct lcore *lcore)
+{
+	struct inspect_work work = {.budget = INSPECT_WORK_BUDGET};
+
+	lcore->meter.on = false; // of no burst
+	for (struct rte_mbuf *m; (m = inspect_release(lcore, &work));)
+		packet_resumed(lcore, m, work.ref, work.half);
+	inspect_age(lcore);
+	return INSPECT_WORK_BUDGET - work.budget;
+}
+
 static unsigned rings_held(const struct lcore *lcore)
 {
 	unsigned held = 0;
@@ -565,7 +570,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_receive(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
-	taken += inspect_turn(lcore);
+	taken += turn_resumed(lcore);
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);

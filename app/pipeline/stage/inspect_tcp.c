@@ -13,21 +13,7 @@
 #include "reassembly/seq.h"
 #include "pipeline/egress/tx.h"
 
-#define WORK_BUDGET 128 // held packets and copies worked off in one turn
-#define AGE_BUDGET  16  // connections whose held packets are looked at in one turn
-
-// Of bytes that were kept: no packet is at hand.
-static struct packet_ctx packet_of(const struct lcore *lcore, uint32_t ref, unsigned half)
-{
-	const struct flow *flow = flow_at(lcore->flows, ref);
-
-	return (struct packet_ctx){
-		.ref = ref,
-		.half = half,
-		.v6 = flow->flags & FLOW_V6,
-		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
-	};
-}
+#define AGE_BUDGET 16 // connections whose held packets are looked at in one turn
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
@@ -344,7 +330,7 @@ void inspect_finish(struct lcore *lcore, uint32_t ref)
 {
 	if (ref & FLOW_REF_STUB)
 		return;
-	struct packet_ctx ctx = packet_of(lcore, ref, 0);
+	struct packet_ctx ctx = packet_ctx_of(lcore, ref, 0);
 	struct inspection in = {
 		.lcore = lcore,
 		.ctx = &ctx,
@@ -374,62 +360,87 @@ static void refresh(struct rte_mbuf *m, const struct tcp_half *half)
 		segment_refresh(m, &newest);
 }
 
-// False: the flow is gone.
-static bool work_half(struct lcore *lcore, struct tcp_track *track, unsigned half, unsigned *budget)
+// Works off what the half has until a packet comes free. NULL: nothing more, or no budget.
+static struct rte_mbuf *work_half(struct lcore *lcore, struct inspect_work *work)
 {
-	uint32_t ref = track->flow, gen = flow_at(lcore->flows, ref)->gen;
-	bool more = true;
-
-	while (more && *budget) {
-		struct packet_ctx ctx = packet_of(lcore, ref, half);
+	while (work->more && work->budget) {
+		struct packet_ctx ctx = packet_ctx_of(lcore, work->ref, work->half);
 		struct inspection in = {
 			.lcore = lcore,
 			.ctx = &ctx,
-			.flow = flow_at(lcore->flows, ref),
-			.cold = flow_cold_at(lcore->flows, ref),
+			.flow = flow_at(lcore->flows, work->ref),
+			.cold = flow_cold_at(lcore->flows, work->ref),
 		};
 		const struct stream_consumer consumer = {take, take_packet, &in};
 
-		--*budget;
-		struct rte_mbuf *m =
-			track_work(lcore->tracker, track, half, lcore->now_ns, &consumer, &more);
+		work->budget--;
+		struct rte_mbuf *m = track_work(lcore->tracker, work->track, work->half,
+			lcore->now_ns, &consumer, &work->more);
 
-		track->undecided |= ctx.undecided | ctx.decoded;
-		if (!m) {
-			// a run of copies costs as much as that many packets
-			*budget -= more ? RTE_MIN(*budget, TRACK_DRAIN_BUDGET - 1u) : 0;
-			if (!more)
-				return true;
-			continue;
+		work->track->undecided |= ctx.undecided | ctx.decoded;
+		if (m) {
+			refresh(m, &work->track->half[work->half]);
+			lcore->stats.tcp_released_pkts++;
+			return m;
 		}
-		refresh(m, &track->half[half]);
-		lcore->stats.tcp_released_pkts++;
-		packet_resumed(lcore, m, ref, half);
-		if (flow_at(lcore->flows, ref)->gen != gen || !in.cold->track)
-			return false;
+		// a run of copies costs as much as that many packets
+		if (work->more)
+			work->budget -= RTE_MIN(work->budget, TRACK_DRAIN_BUDGET - 1u);
 	}
+	return NULL;
+}
+
+static bool begin_work(struct lcore *lcore, struct inspect_work *work)
+{
+	work->track = work->budget ? TAILQ_FIRST(&lcore->tracker->resuming) : NULL;
+	if (!work->track)
+		return false;
+	work->ref = work->track->flow;
+	work->gen = flow_at(lcore->flows, work->ref)->gen;
+	work->half = HALF_C2S;
+	work->more = true;
 	return true;
 }
 
-unsigned inspect_turn(struct lcore *lcore)
+static void end_work(struct lcore *lcore, struct inspect_work *work)
 {
+	struct tcp_track *track = work->track;
 	struct tracker *tracker = lcore->tracker;
-	struct tcp_track *track;
-	unsigned budget = WORK_BUDGET;
 
-	lcore->meter.on = false; // of no burst
+	TAILQ_REMOVE(&tracker->resuming, track, resuming);
+	track->on_resuming = track_has_work(track);
+	if (track->on_resuming)
+		TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
+	work->track = NULL;
+}
 
-	while (budget && (track = TAILQ_FIRST(&tracker->resuming))) {
-		bool lives =
-			work_half(lcore, track, 0, &budget) && work_half(lcore, track, 1, &budget);
+// What became of the last packet may have ended its flow, or its inspection.
+static bool is_gone(const struct lcore *lcore, const struct inspect_work *work)
+{
+	return flow_at(lcore->flows, work->ref)->gen != work->gen ||
+	       !flow_cold_at(lcore->flows, work->ref)->track;
+}
 
-		if (!lives)
-			continue; // it took itself off the list
-		TAILQ_REMOVE(&tracker->resuming, track, resuming);
-		track->on_resuming = track_has_work(track);
-		if (track->on_resuming)
-			TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
+struct rte_mbuf *inspect_release(struct lcore *lcore, struct inspect_work *work)
+{
+	if (work->track && is_gone(lcore, work))
+		work->track = NULL; // it took itself off the list
+	while (work->track || begin_work(lcore, work)) {
+		struct rte_mbuf *m = work_half(lcore, work);
+
+		if (m)
+			return m;
+		if (work->half == HALF_S2C) {
+			end_work(lcore, work);
+			continue;
+		}
+		work->half = HALF_S2C;
+		work->more = true;
 	}
-	lcore->stats.tcp_held_timeout_pkts += track_age(tracker, lcore->now_ns, AGE_BUDGET);
-	return WORK_BUDGET - budget;
+	return NULL;
+}
+
+void inspect_age(struct lcore *lcore)
+{
+	lcore->stats.tcp_held_timeout_pkts += track_age(lcore->tracker, lcore->now_ns, AGE_BUDGET);
 }

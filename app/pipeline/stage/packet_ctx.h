@@ -65,9 +65,6 @@ void packet_cache_ask(const struct lcore *lcore, const struct pkt *pkt, const un
 	struct cache_question *question);
 bool packet_refused(struct lcore *lcore, struct rte_mbuf *m, const struct cache_question *question);
 
-// A packet that was held: the stages from reload on, again.
-void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half);
-
 // After the last stage, before tx: what leaves moves the released edge.
 void packet_released(struct lcore *lcore, struct packet_ctx *ctx);
 
@@ -99,6 +96,20 @@ static inline const uint8_t *packet_mac(const struct lcore *lcore, const struct 
 static inline bool packet_has_flow(const struct packet_ctx *ctx)
 {
 	return ctx->ref != FLOW_REF_NONE && !(ctx->ref & FLOW_REF_STUB);
+}
+
+// Of a half of a flow: no packet is at hand.
+static inline struct packet_ctx packet_ctx_of(
+	const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+
+	return (struct packet_ctx){
+		.ref = ref,
+		.half = half,
+		.v6 = flow->flags & FLOW_V6,
+		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
+	};
 }
 
 static inline unsigned packet_half(const struct lcore *lcore, const struct packet_ctx *ctx)
