@@ -7,7 +7,7 @@
 #include <rte_malloc.h>
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_report.h"
 #include "pipeline/lcore.h"
 #include "pipeline/egress/tx.h"
 

@@ -9,6 +9,8 @@
 #include "pipeline/stage/hold_verdict.h"
 #include "pipeline/egress/impair.h"
 #include "pipeline/stage/inspect_learned.h"
+#include "pipeline/stage/inspect_report.h"
+#include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/loop.h"
 #include "pipeline/operator.h"

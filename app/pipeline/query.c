@@ -4,7 +4,7 @@
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_report.h"
 #include "pipeline/operator.h"
 #include "pipeline/query.h"
 

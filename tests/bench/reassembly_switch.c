@@ -3,8 +3,8 @@
 // to whoever looks at the flow as it comes, as if there were no tracker. Everything else of the
 // path stays: what a flow under inspection costs beyond that is reassembly's. Of the rig alone:
 // the product has no such way.
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_payload.h"
+#include "pipeline/stage/inspect_tcp.h"
 #include "rig.h"
 
 bool reassembly_off;

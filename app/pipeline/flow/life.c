@@ -5,7 +5,7 @@
 #include <string.h>
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/stage/inspect.h"
+#include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/flow/pool.h"
 #include "pipeline/stage/hold.h"

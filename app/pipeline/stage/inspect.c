@@ -2,8 +2,9 @@
 // Stages of a flow that is not decided for good: reload, checksum, stream and classification.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_payload.h"
+#include "pipeline/stage/inspect_room.h"
+#include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tracker has to say, reported: counters, anomalies, gauges, a look at a flow's halves.
+#include "pipeline/stage/inspect_report.h"
 #include <netinet/tcp.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_track.h"
 
 static void count_limit(struct stats *stats, enum stream_target target)

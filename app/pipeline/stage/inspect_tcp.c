@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP half of the inspect stage: drives the tracker, and does with a packet what it says.
+#include "pipeline/stage/inspect_tcp.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/refuse.h"
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_payload.h"
+#include "pipeline/stage/inspect_report.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"

@@ -6,7 +6,6 @@
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
-#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/wire/resegment.h"

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which flows give up what inspection needs when it runs out: states of the classifier and of the
+// tracker, blocks of memory. The owning lcore only.
+#ifndef SLUICE_INSPECT_ROOM_H
+#define SLUICE_INSPECT_ROOM_H
+
+#include <netinet/in.h>
+#include "pipeline/stage/inspect.h"
+
+// Before a packet of the walk's flow is looked at: where classifier states, tracker states or
+// memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
+// comes of them next begins a new entry, and is looked at as such.
+void inspect_end_others(struct lcore *lcore, const struct packet_ctx *ctx);
+static inline void inspect_make_room(struct lcore *lcore, const struct packet_ctx *ctx)
+{
+	const struct flow *flow = flow_at(lcore->flows, ctx->ref);
+	bool room = classifier_feeds(lcore->classifier, ctx->ref, flow_class_rank[flow->lru_class]);
+
+	if (flow->l4_proto == IPPROTO_TCP)
+		room &= lcore->tracker->n_free && !track_is_scarce(lcore->tracker);
+	if (unlikely(!room))
+		inspect_end_others(lcore, ctx);
+}
+// The flow gets this rank (flow.h).
+void inspect_rank(struct lcore *lcore, uint32_t ref, unsigned rank);
+
+#endif
