@@ -73,20 +73,20 @@ static void finish_view(struct lcore *lcore, struct packet_ctx *ctx, enum verdic
 	case VERDICT_TAKEN: ctx->reason = DROP_NOT_TAKEN; break;
 	case VERDICT_DROP: break;
 	}
-	if (!ctx->reported)
+	if (!(ctx->flags & CTX_REPORTED))
 		log_unreported_drop(lcore, ctx);
 	fragments_drop(lcore, ctx->m, ctx->reason);
 }
 
 static void finish(struct lcore *lcore, struct packet_ctx *ctx, enum verdict verdict)
 {
-	if (unlikely(ctx->view)) {
+	if (unlikely(ctx->flags & CTX_VIEW)) {
 		finish_view(lcore, ctx, verdict);
 		return;
 	}
 	switch (verdict) {
 	case VERDICT_DROP:
-		if (!ctx->reported)
+		if (!(ctx->flags & CTX_REPORTED))
 			log_unreported_drop(lcore, ctx);
 		packet_drop(lcore, ctx->m, ctx->reason);
 		break;
@@ -125,7 +125,7 @@ static void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref
 
 	ctx.m = m;
 	ctx.pkt = pkt_of(m);
-	ctx.resumed = true;
+	ctx.flags |= CTX_RESUMED;
 	while (stages[first].run != stage_reload)
 		first++;
 	packet_from(lcore, &ctx, first);
@@ -168,7 +168,7 @@ static bool packet_datagram(struct lcore *lcore)
 	if (!view)
 		return false;
 	struct packet_ctx ctx = {
-		.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .view = true};
+		.m = view, .pkt = pkt_of(view), .ref = FLOW_REF_NONE, .flags = CTX_VIEW};
 	unsigned owner = keyed ? flow_owner(lcore->dp, ctx.pkt) : fragments_owner(lcore, ctx.pkt);
 
 	if (owner != lcore->index && !fragments_settled(lcore)) {
@@ -178,15 +178,15 @@ static bool packet_datagram(struct lcore *lcore)
 	if (keyed) {
 		set_zones(lcore, ctx.pkt, &key);
 		ctx.key = &key;
-		ctx.v6 = ctx.pkt->flags & PKT_V6;
-		ctx.ref = flow_find(lcore->flows, &key, ctx.v6);
+		ctx.flags |= ctx.pkt->flags & PKT_V6 ? CTX_V6 : 0;
+		ctx.ref = flow_find(lcore->flows, &key, ctx.flags & CTX_V6);
 	}
 	unsigned in_hand = lcore->in_hand;
 
 	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
 	packet_from(lcore, &ctx, 0);
 	lcore->in_hand = in_hand;
-	return ctx.whole;
+	return ctx.flags & CTX_WHOLE;
 }
 
 static void packet_any(struct lcore *lcore, struct rte_mbuf *m, const struct flow_lookup *lookup)
@@ -199,11 +199,11 @@ static void packet_any(struct lcore *lcore, struct rte_mbuf *m, const struct flo
 
 	if (lookup) {
 		ctx.key = lookup->key;
-		ctx.v6 = lookup->v6;
+		ctx.flags |= lookup->v6 ? CTX_V6 : 0;
 		ctx.ref = lookup->ref;
 	}
 	packet_from(lcore, &ctx, 0);
-	if (unlikely(ctx.whole))
+	if (unlikely(ctx.flags & CTX_WHOLE))
 		while (packet_datagram(lcore))
 			;
 }

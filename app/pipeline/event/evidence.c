@@ -238,7 +238,7 @@ bool evidence_matches(const struct lcore *lcore, const struct evidence *evidence
 uint64_t packet_flow_id(const struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (!ctx->flow_id && ctx->ref != FLOW_REF_NONE)
-		ctx->flow_id = flow_id_of(ctx->key, ctx->v6,
+		ctx->flow_id = flow_id_of(ctx->key, ctx->flags & CTX_V6,
 			packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->start_ns
 					     : flow_stub_at(lcore->flows, ctx->ref)->start_ns);
 	return ctx->flow_id;

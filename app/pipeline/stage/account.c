@@ -188,7 +188,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 	enum flow_class class = stub_both_heard(&stub)         ? FLOW_CLASS_TCP_UNDECIDED
 				: stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP_UNHEARD
 							       : FLOW_CLASS_UDP_ONE_WAY;
-	uint32_t ref = flow_add(lcore, ctx->key, ctx->v6, ctx->ref, class);
+	uint32_t ref = flow_add(lcore, ctx->key, ctx->flags & CTX_V6, ctx->ref, class);
 
 	if (ref == FLOW_REF_NONE)
 		return false;
@@ -206,7 +206,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 	flow->n_vlan = pkt->n_vlan;
 	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
 	flow_ends_of(ctx->key, flow->flags, &cold->ends);
-	cold->realm = parse_key_realm(ctx->key, ctx->v6);
+	cold->realm = parse_key_realm(ctx->key, ctx->flags & CTX_V6);
 	cold->dscp = stub.dscp;
 	for (unsigned half = 0; half < 2; half++) {
 		flow->pkts[half] = stub.pkts[half];
@@ -247,7 +247,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 	learned_ask(lcore, cold, flow->l4_proto);
 	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
 		pass_midstream(lcore, ref);
-	ctx->made = true;
+	ctx->flags |= CTX_MADE;
 	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
 		packet_evidence_made(lcore, ctx);
 	if (flow->app) {
@@ -264,7 +264,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 		else
 			learned_expected(lcore, ctx->ref, evidence);
 	}
-	ctx->undecided = true;
+	ctx->flags |= CTX_UNDECIDED;
 	return true;
 }
 
@@ -475,7 +475,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;
 		}
 		if (unlikely(reuse_turn(lcore, ctx)) && packet_cached(lcore, ctx, false)) {
-			ctx->reported = true;
+			ctx->flags |= CTX_REPORTED;
 			ctx->reason = DROP_CONN_CACHE;
 			return VERDICT_DROP;
 		}
@@ -514,8 +514,9 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 	bool unheard = !flow_both_heard(flow);
 
 	account_flow(lcore, ctx);
-	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)))
-		ctx->undecided |= refuse_settle(lcore, ctx->ref);
+	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)) &&
+		refuse_settle(lcore, ctx->ref))
+		ctx->flags |= CTX_UNDECIDED;
 	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
 	ctx->pkt->flow = ctx->ref;
 	ctx->pkt->flow_gen = flow->gen;

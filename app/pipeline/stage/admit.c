@@ -33,7 +33,7 @@ enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx)
 		lcore->stats.link_pkts++;
 		if (protocol == LINK_PROTO_ARP)
 			lcore->stats.arp_pkts++;
-		ctx->reported = true;
+		ctx->flags |= CTX_REPORTED;
 		return lcore->policy->link[protocol] == ACTION_PASS ? VERDICT_SEND
 								    : drop(ctx, DROP_ETHERTYPE);
 	}
@@ -124,11 +124,11 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 		flow_remove(lcore, ctx->ref);
 		ctx->ref = FLOW_REF_NONE;
 		ctx->flow_id = 0;
-		ctx->was_blocked = !reprieved && !over;
+		ctx->flags |= !reprieved && !over ? CTX_WAS_BLOCKED : 0;
 		return VERDICT_PASS;
 	}
 	ctx->rule_uid = stub->rule_uid;
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	if (!good)
 		return drop(ctx, DROP_BLOCKED);
 	uint32_t tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
@@ -200,7 +200,9 @@ bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator)
 	enum conn_verdict verdict =
 		conn_cache_hit(lcore, &key.key, ctx->m->pkt_len, refreshes_entry(pkt));
 
-	ctx->allowed = verdict == CONN_ALLOWED;
+	ctx->flags &= ~(uint32_t)CTX_ALLOWED;
+	if (verdict == CONN_ALLOWED)
+		ctx->flags |= CTX_ALLOWED;
 	return verdict == CONN_DROPS;
 }
 
@@ -241,7 +243,7 @@ static bool refuses_midstream(const struct lcore *lcore, const struct packet_ctx
 
 	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_DROP && lcore->policy->enforces &&
 	       pkt->l4_proto == IPPROTO_TCP && pkt->flags & PKT_L4_OK &&
-	       !(pkt->tcp_flags & TH_SYN) && !ctx->began && !ctx->allowed &&
+	       !(pkt->tcp_flags & TH_SYN) && !(ctx->flags & (CTX_BEGAN | CTX_ALLOWED)) &&
 	       !is_within_grace(lcore);
 }
 
@@ -264,10 +266,10 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 	if (ctx->ref != FLOW_REF_NONE)
 		return VERDICT_PASS;
 	const struct pkt *pkt = ctx->pkt;
-	bool initiator = ctx->began || sender_is_initiator(lcore, pkt);
+	bool initiator = ctx->flags & CTX_BEGAN || sender_is_initiator(lcore, pkt);
 
 	if (packet_cached(lcore, ctx, initiator)) {
-		ctx->reported = true;
+		ctx->flags |= CTX_REPORTED;
 		return drop(ctx, DROP_CONN_CACHE);
 	}
 	if (unlikely(refuses_midstream(lcore, ctx)))
@@ -276,7 +278,7 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 		return VERDICT_DROP;
 	uint16_t flags = whose(lcore, pkt, initiator);
 
-	ctx->ref = flow_stub_add(lcore, ctx->key, ctx->v6, stub_class(pkt), flags);
+	ctx->ref = flow_stub_add(lcore, ctx->key, ctx->flags & CTX_V6, stub_class(pkt), flags);
 	if (ctx->ref == FLOW_REF_NONE) {
 		lcore->stats.flow_table_full++;
 		return lcore->policy->enforces ? drop(ctx, DROP_FLOW_TABLE_FULL) : VERDICT_SEND;
@@ -286,9 +288,9 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 	stub->l4_proto = pkt->l4_proto;
 	stub->dscp = frame_dscp(ctx->m, pkt->l3_off) & 0x3fu;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
-	if (ctx->was_blocked)
+	if (ctx->flags & CTX_WAS_BLOCKED)
 		stub->flags |= FLOW_UNCONFIRMED;
-	if (ctx->allowed)
+	if (ctx->flags & CTX_ALLOWED)
 		stub->flags |= FLOW_ALLOWED;
 	if (unlikely(!app_networks_empty(&lcore->policy->app_networks))) {
 		struct flow_ends ends;
@@ -296,6 +298,6 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 		flow_ends_of(ctx->key, stub->flags, &ends);
 		stub->app = packet_app_by_network(lcore, &ends);
 	}
-	ctx->undecided = true;
+	ctx->flags |= CTX_UNDECIDED;
 	return VERDICT_PASS;
 }

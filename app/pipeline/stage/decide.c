@@ -19,7 +19,7 @@ static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 		.key =
 			{
 				.port = peer ? 0 : ends->port[HALF_S2C],
-				.realm = parse_key_realm(ctx->key, ctx->v6),
+				.realm = parse_key_realm(ctx->key, ctx->flags & CTX_V6),
 				.l4_proto = peer ? 0 : ctx->pkt->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = decision->cache,
@@ -69,7 +69,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	}
 	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
 	ctx->reason = reason;
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	if (decision->cache != CACHE_NONE)
 		learn(lcore, ctx, decision, ends, flags, app, confidence);
 	if (decision->action == ACTION_RESET) {
@@ -175,9 +175,9 @@ static void note_decision(struct lcore *lcore, struct packet_ctx *ctx,
 
 	if (!flow && !blocks && (input->l4_proto == IPPROTO_TCP || input->l4_proto == IPPROTO_UDP))
 		return;
-	if (!decision->final && !ctx->made && !ctx->again && input->app == APP_NONE)
+	if (!decision->final && !(ctx->flags & (CTX_MADE | CTX_AGAIN)) && input->app == APP_NONE)
 		return;
-	if (!flow && !ctx->again) {
+	if (!flow && !(ctx->flags & CTX_AGAIN)) {
 		packet_evidence_made(lcore, ctx);
 		note_network(lcore, ctx, input);
 	}
@@ -197,7 +197,7 @@ static void note_decision(struct lcore *lcore, struct packet_ctx *ctx,
 	evidence->app = input->app;
 	evidence->confidence = input->confidence;
 	evidence->flags = (uint8_t)((decision->final ? EVIDENCE_IS_FINAL : 0) |
-				    (ctx->again ? EVIDENCE_IS_AGAIN : 0));
+				    (ctx->flags & CTX_AGAIN ? EVIDENCE_IS_AGAIN : 0));
 	if (blocks)
 		packet_evidence_ends(lcore, ctx, evidence);
 	if (!flow)
@@ -244,7 +244,7 @@ static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct d
 	bool scans = decision->action == ACTION_SCAN;
 	bool done = decision->final && is_heard_out(lcore, ctx->ref);
 
-	if (ctx->again) // nothing of it is refused by this policy
+	if (ctx->flags & CTX_AGAIN) // nothing of it is refused by this policy
 		flow_cold_at(lcore->flows, ctx->ref)->refused = (struct flow_refused){0};
 	flow->action = decision->action;
 	if (scans || done)
@@ -294,8 +294,8 @@ static bool by_addresses(const struct lcore *lcore, const struct decide_input *k
 
 enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (!ctx->undecided) {
-		if (unlikely(ctx->decoded))
+	if (!(ctx->flags & CTX_UNDECIDED)) {
+		if (unlikely(ctx->flags & CTX_DECODED))
 			settle(lcore, ctx);
 		return VERDICT_PASS;
 	}

@@ -239,7 +239,7 @@ static enum verdict refuse(struct lcore *lcore, struct packet_ctx *ctx, enum dro
 	if (!lcore->policy->enforces)
 		return VERDICT_SEND;
 	ctx->reason = reason;
-	ctx->reported = true; // with its datagram
+	ctx->flags |= CTX_REPORTED; // with its datagram
 	return VERDICT_DROP;
 }
 
@@ -253,7 +253,7 @@ static void found_whole(struct lcore *lcore, struct packet_ctx *ctx)
 	const struct frag_whole *whole = whole_of(lcore);
 
 	unpack(lcore->fragments, whole->arrived, whole->n);
-	ctx->whole = true;
+	ctx->flags |= CTX_WHOLE;
 }
 
 // The view of a datagram that is a fragment itself: its packets wait for the others.
@@ -277,7 +277,7 @@ static enum verdict take_nested(struct lcore *lcore, struct packet_ctx *ctx,
 	rte_pktmbuf_free(ctx->m);
 	ctx->m = bundle;
 	ctx->pkt = &f->gone;
-	ctx->view = false;
+	ctx->flags &= ~(uint32_t)CTX_VIEW;
 	switch (frag_add(f->table, key, piece, lcore->now_ns, &why)) {
 	case FRAG_WHOLE:
 		found_whole(lcore, ctx);
@@ -310,7 +310,7 @@ enum verdict fragments_take(struct lcore *lcore, struct packet_ctx *ctx)
 		lcore->stats.malformed_pkts++;
 		return packet_invalid(lcore, ctx, DROP_MALFORMED, lcore->policy->malformed);
 	}
-	if (ctx->view)
+	if (ctx->flags & CTX_VIEW)
 		return take_nested(lcore, ctx, &key, &piece);
 	switch (frag_add(table, &key, &piece, lcore->now_ns, &why)) {
 	case FRAG_WHOLE: found_whole(lcore, ctx); break;

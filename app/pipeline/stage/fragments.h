@@ -34,7 +34,7 @@ void fragments_free(struct fragments *fragments);
 
 // Whether the view of a walk is a fragment that can be put together with others.
 bool fragments_can_nest(const struct lcore *lcore, const struct pkt *view);
-// A fragment, in the place of the stages behind `stateless`. Sets walk->whole if its datagram is.
+// A fragment, in the place of the stages behind `stateless`. Sets CTX_WHOLE if its datagram is.
 // The view of one is gone then, unless it is to be dropped.
 enum verdict fragments_take(struct lcore *lcore, struct packet_ctx *ctx);
 

@@ -44,11 +44,11 @@ static __rte_noinline enum verdict decide_again(struct lcore *lcore, struct pack
 			return VERDICT_PASS;
 		stub->flags &= (uint16_t)~FLOW_MONITORED;
 	}
-	if (!ctx->undecided) {
+	if (!(ctx->flags & CTX_UNDECIDED)) {
 		lcore->stats.decisions_again++;
-		ctx->again = true;
+		ctx->flags |= CTX_AGAIN;
 	}
-	ctx->undecided = true;
+	ctx->flags |= CTX_UNDECIDED;
 	return VERDICT_PASS;
 }
 
@@ -147,9 +147,9 @@ enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx)
 
 		inspect_datagram(&in);
 	}
-	if (ctx->refused)
+	if (ctx->flags & CTX_REFUSED)
 		return VERDICT_DROP; // the walk says why
-	if (ctx->starved) {
+	if (ctx->flags & CTX_STARVED) {
 		ctx->reason = DROP_UNCLASSIFIED;
 		verdict = VERDICT_DROP;
 	}

@@ -125,7 +125,7 @@ static void take(struct inspection *in, const struct span *span,
 	app_usage_settle(lcore->apps, flow);
 	in->cold->again.confirmed = 0;
 	confirmed_by(flow, in->cold, span->half & 1);
-	in->ctx->undecided = true;
+	in->ctx->flags |= CTX_UNDECIDED;
 	lcore->stats.classify_changed++;
 	if (work->n_steps)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, work);
@@ -138,7 +138,7 @@ static void end(struct inspection *in)
 
 	classify_end(in->lcore->classifier, &again->state);
 	again->on = false;
-	in->ctx->decoded = true;
+	in->ctx->flags |= CTX_DECODED;
 }
 
 void again_look(struct inspection *in, const struct span *span)

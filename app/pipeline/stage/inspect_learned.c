@@ -346,7 +346,7 @@ static bool keep_source(struct inspection *in, struct classify_verdict *verdict)
 	bool news = in->flow->app != cold->learned_app || in->flow->confidence != CONFIDENCE_CACHE;
 
 	if (!cold->shaped)
-		in->ctx->undecided = true;
+		in->ctx->flags |= CTX_UNDECIDED;
 	cold->shaped = true;
 	verdict->app = cold->learned_app;
 	verdict->signature = UINT16_MAX;

@@ -131,7 +131,7 @@ bool inspect_names(struct inspection *in, const struct span *span)
 	}
 	if (names->kept)
 		lcore->stats.names_displaced = name_heads_displaced(lcore->name_heads);
-	in->ctx->decoded |= names->phase == NAMES_OVER;
+	in->ctx->flags |= names->phase == NAMES_OVER ? CTX_DECODED : 0;
 	return true;
 }
 
@@ -246,6 +246,6 @@ void inspect_names_apply(struct inspection *in)
 	flow->confidence = CONFIDENCE_DPI;
 	flow->decided_pkts = flow->n_data_pkts;
 	app_usage_settle(lcore->apps, flow);
-	in->ctx->undecided = true;
+	in->ctx->flags |= CTX_UNDECIDED;
 	lcore->stats.names_changed++;
 }

@@ -28,7 +28,7 @@ static void decode(struct inspection *in, const struct span *span)
 		return;
 	flow->flags &= (uint16_t)~FLOW_DECODED;
 	classify_end(lcore->classifier, &flow->decoder_state);
-	in->ctx->decoded = true;
+	in->ctx->flags |= CTX_DECODED;
 }
 
 static struct classify_flow about_flow(const struct inspection *in, const struct span *span)
@@ -79,7 +79,7 @@ static void count_hellos(struct inspection *in, const struct classify_work *work
 		return;
 	lcore->stats.classify_hello_refused++;
 	if (lcore->policy->enforces_app && !(in->flow->flags & FLOW_ALLOWED))
-		in->ctx->starved = true;
+		in->ctx->flags |= CTX_STARVED;
 }
 
 // The application is known, but not yet all that its ends say of themselves; or they may say
@@ -106,7 +106,7 @@ static void hear(struct inspection *in, const struct span *span)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	in->cold->named |= work.named;
 	take_handshake_meta(in, &work);
-	in->ctx->decoded |= !handshake_meta_pending(in->cold->meta);
+	in->ctx->flags |= !handshake_meta_pending(in->cold->meta) ? CTX_DECODED : 0;
 	if (verdict.app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);
@@ -119,7 +119,7 @@ static void hear(struct inspection *in, const struct span *span)
 	flow->decided_pkts = flow->n_data_pkts;
 	app_usage_settle(lcore->apps, flow);
 	both_ends_other_app(flow);
-	in->ctx->undecided = true;
+	in->ctx->flags |= CTX_UNDECIDED;
 }
 
 bool inspect_asks(const struct lcore *lcore, const struct rte_mbuf *m, const struct pkt *pkt)
@@ -196,7 +196,7 @@ static bool take_names(struct inspection *in, const struct span *span)
 	if (likely(in->cold->names.phase == NAMES_OVER && !in->cold->names.fresh))
 		return true;
 	if (unlikely(!inspect_names(in, span))) {
-		in->ctx->starved = true;
+		in->ctx->flags |= CTX_STARVED;
 		return false;
 	}
 	if (unlikely(in->cold->names.fresh && in->flow->flags & FLOW_APP_FINAL))
@@ -235,7 +235,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		packet_evidence(lcore, in->ctx, EVIDENCE_NO_STATE)->detail = true;
 		in->cold->report.dropped |= 1 << STREAM_TARGET_CLASSIFY_STATES;
 		lcore->stats.classify_nomem++;
-		in->ctx->starved = true;
+		in->ctx->flags |= CTX_STARVED;
 		return;
 	}
 	learned_apply(in, span, &work, &verdict);
@@ -247,7 +247,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	if (unlikely(work.named_app != APP_NONE))
 		inspect_names_first(in, work.named_app, &verdict);
 	if (verdict.app != flow->app || verdict.confidence != flow->confidence || verdict.final)
-		in->ctx->undecided = true;
+		in->ctx->flags |= CTX_UNDECIDED;
 	flow->app = verdict.app;
 	flow->signature = verdict.signature;
 	flow->confidence = verdict.confidence;
@@ -304,7 +304,7 @@ void inspect_span(struct inspection *in, const struct span *span)
 	consume(in, span);
 	// what starves is not taken, and comes again
 	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
-		!in->ctx->starved)
+		!(in->ctx->flags & CTX_STARVED))
 		tap->span(tap->ctx, in->lcore, in->ctx->ref, span);
 }
 

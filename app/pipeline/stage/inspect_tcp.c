@@ -17,8 +17,8 @@
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
-	if (unlikely(in->ctx->starved)) {
-		in->ctx->starved = false;
+	if (unlikely(in->ctx->flags & CTX_STARVED)) {
+		in->ctx->flags &= ~(uint32_t)CTX_STARVED;
 		return CONSUMED_NOTHING;
 	}
 	if (!in->cold->hold || !inspect_enforces(in->lcore, in->flow))
@@ -140,13 +140,13 @@ static void waive(struct inspection *in)
 	in->flow->flags &= (uint16_t)~FLOW_DECODED;
 	in->cold->meta = HANDSHAKE_META_OVER;
 	names_follow_end(in->lcore->name_heads, &in->cold->names);
-	in->ctx->undecided = true;
+	in->ctx->flags |= CTX_UNDECIDED;
 }
 
 static void settle_later(struct inspection *in, struct tcp_track *track)
 {
 	// at the next packet that gets so far
-	track->undecided |= in->ctx->undecided | in->ctx->decoded;
+	track->undecided |= !!(in->ctx->flags & (CTX_UNDECIDED | CTX_DECODED));
 }
 
 static enum verdict obey(
@@ -227,9 +227,9 @@ static struct tcp_segment segment_of(const struct inspection *in)
 		.astray = came_astray(lcore, flow, ctx),
 		.enforces = law,
 		.rewrites = lcore->policy->tcp.conflict == TCP_CONFLICT_REWRITE,
-		.resumed = ctx->resumed,
+		.resumed = ctx->flags & CTX_RESUMED,
 		.passes_limits = lcore->policy->tcp.over_limit == TCP_OVER_LIMIT_PASS,
-		.keep_whole = ctx->view,
+		.keep_whole = ctx->flags & CTX_VIEW,
 		.unheard = !flow_both_heard(flow),
 	};
 }
@@ -316,12 +316,13 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 		segment_rewritten(ctx->m);
 	if (result.waived)
 		waive(&in);
-	ctx->undecided |= track->undecided;
+	ctx->flags |= track->undecided ? CTX_UNDECIDED : 0;
 	track->undecided = false;
 	enum verdict verdict = obey(&in, track, &result);
 
 	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
-		!ctx->undecided && !in.cold->refused.is && inspect_settled(lcore, ctx->ref))
+		!(ctx->flags & CTX_UNDECIDED) && !in.cold->refused.is &&
+		inspect_settled(lcore, ctx->ref))
 		in.flow->flags |= FLOW_FINAL;
 	return verdict;
 }
@@ -377,7 +378,7 @@ static struct rte_mbuf *work_half(struct lcore *lcore, struct inspect_work *work
 		struct rte_mbuf *m = track_work(lcore->tracker, work->track, work->half,
 			lcore->now_ns, &consumer, &work->more);
 
-		work->track->undecided |= ctx.undecided | ctx.decoded;
+		work->track->undecided |= !!(ctx.flags & (CTX_UNDECIDED | CTX_DECODED));
 		if (m) {
 			refresh(m, &work->track->half[work->half]);
 			lcore->stats.tcp_released_pkts++;

@@ -60,7 +60,7 @@ static bool take_out(struct lcore *lcore, struct packet_ctx *ctx, struct tcp_nor
 	uint8_t header[TCP_HEADER_MAX];
 
 	// what is read is a view: its fragments would leave as they came
-	if (ctx->view || !make_ours(lcore, ctx))
+	if (ctx->flags & CTX_VIEW || !make_ours(lcore, ctx))
 		return false;
 	const uint8_t *bytes = rte_pktmbuf_read(ctx->m, ctx->pkt->l4_off, length, header);
 

@@ -9,6 +9,26 @@
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/lcore.h"
 
+enum { // struct packet_ctx.flags
+	CTX_V6 = 1 << 0,
+	CTX_BEGAN = 1 << 1,       // its sender began the connection, whatever the packet says
+	CTX_REFUSED = 1 << 2,     // a datagram like one that was (refuse.h)
+	CTX_STARVED = 1 << 3,     // no classifier state was free for it
+	CTX_UNDECIDED = 1 << 4,   // the decision is to be made (again)
+	CTX_WAS_BLOCKED = 1 << 5, // its SYN opens the tuple of a blocked flow
+	CTX_REPORTED = 1 << 6,    // the drop has its event already, or needs none
+	CTX_MADE = 1 << 7,        // its flow began with this packet
+	CTX_AGAIN = 1 << 8,       // it is decided again, after a reload
+	CTX_RESUMED = 1 << 9,     // was held before
+	CTX_ALLOWED = 1 << 10,    // the operator lets connections of these ends pass
+	CTX_DECODED = 1 << 11,    // its decoder has seen enough
+	CTX_WHOLE = 1 << 12,      // its last fragment came: the datagram waits for its walk
+
+	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
+	// ends. To keep or change it is to say VERDICT_DROP.
+	CTX_VIEW = 1 << 13,
+};
+
 struct packet_ctx {
 	struct rte_mbuf *m;
 	struct pkt *pkt;
@@ -19,22 +39,7 @@ struct packet_ctx {
 	uint32_t traced;   // number of the traced packet; 0: none of its stages is reported yet
 	unsigned half;     // enum half of this packet in its flow
 	enum drop_reason reason; // set with VERDICT_DROP
-	bool v6;
-	bool began;       // its sender began the connection, whatever the packet says
-	bool refused;     // a datagram like one that was (refuse.h)
-	bool starved;     // no classifier state was free for it
-	bool undecided;   // the decision is to be made (again)
-	bool was_blocked; // its SYN opens the tuple of a blocked flow
-	bool reported;    // the drop has its event already, or needs none
-	bool made;        // its flow began with this packet
-	bool again;       // it is decided again, after a reload
-	bool resumed;     // was held before
-	bool allowed;     // the operator lets connections of these ends pass
-	bool decoded;     // its decoder has seen enough
-	bool whole;       // its last fragment came: the datagram waits for its walk
-	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
-	// ends. To keep or change it is to say VERDICT_DROP.
-	bool view;
+	uint32_t flags;          // CTX_*
 };
 
 // Every stage: may change the walk and its flow, never frees the packet.
@@ -107,7 +112,7 @@ static inline struct packet_ctx packet_ctx_of(
 	return (struct packet_ctx){
 		.ref = ref,
 		.half = half,
-		.v6 = flow->flags & FLOW_V6,
+		.flags = flow->flags & FLOW_V6 ? CTX_V6 : 0,
 		.key = flow_key_of(lcore->flows, flow->key_pos, flow->flags & FLOW_V6),
 	};
 }

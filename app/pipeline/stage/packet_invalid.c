@@ -21,7 +21,7 @@ enum verdict packet_invalid(struct lcore *lcore, struct packet_ctx *ctx, enum dr
 	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_INVALID);
 
 	flow_event_invalid(lcore, ctx->m, reason);
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	ctx->reason = reason;
 	if (evidence) {
 		evidence_set_packet(evidence, ctx->m);

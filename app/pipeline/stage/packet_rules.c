@@ -46,7 +46,7 @@ enum verdict packet_decide_addresses(struct lcore *lcore, struct packet_ctx *ctx
 	lcore->stats.decisions++;
 	if (!action_blocks(decision.action))
 		return VERDICT_SEND;
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	return packet_drop_by_rule(lcore, ctx, decision.rule);
 }
 
@@ -110,7 +110,7 @@ bool packet_outer_refused(struct lcore *lcore, struct packet_ctx *ctx, bool init
 	struct flow_ends ends;
 	uint8_t proto;
 
-	if (ctx->allowed || !outer_ends(ctx, &ends, &proto))
+	if (ctx->flags & CTX_ALLOWED || !outer_ends(ctx, &ends, &proto))
 		return false;
 	uint8_t mac[MAC_BYTES];
 	struct decide_input input = packet_decide_input(lcore, ctx, &ends, mac);

@@ -66,7 +66,7 @@ static void learn_ends(struct lcore *lcore, struct packet_ctx *ctx, const struct
 		.key =
 			{
 				.port = peer ? 0 : ends->port[HALF_S2C],
-				.realm = parse_key_realm(ctx->key, ctx->v6),
+				.realm = parse_key_realm(ctx->key, ctx->flags & CTX_V6),
 				.l4_proto = peer ? 0 : ctx->pkt->l4_proto,
 				.from_inside = !!(flags & FLOW_C2S_INSIDE),
 				.mode = peer ? CACHE_PEER : CACHE_TUPLE,
@@ -189,7 +189,7 @@ void refuse_packet(struct lcore *lcore, struct packet_ctx *ctx, const struct dec
 	ctx->rule_uid =
 		decision->rule == RULE_DEFAULT ? 0 : lcore->policy->rules[decision->rule].uid;
 	ctx->reason = DROP_RULE;
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	lcore->stats.refused_unheard++;
 	if (packet_has_flow(ctx))
 		refuse_flow(lcore, ctx, decision, ends, addresses_alone);
@@ -201,7 +201,7 @@ static bool again(struct lcore *lcore, struct packet_ctx *ctx, const struct flow
 {
 	ctx->reason = DROP_RULE;
 	ctx->rule_uid = refused->rule_uid;
-	ctx->reported = true;
+	ctx->flags |= CTX_REPORTED;
 	lcore->stats.refused_unheard++;
 	return true;
 }
@@ -213,7 +213,7 @@ bool refuse_segment(struct lcore *lcore, struct packet_ctx *ctx, const struct fl
 	const struct pkt *pkt = ctx->pkt;
 	uint32_t seq = pkt->tcp_seq + !!(pkt->tcp_flags & TH_SYN);
 
-	if (ctx->again) { // the policy has changed: it is decided again
+	if (ctx->flags & CTX_AGAIN) { // the policy has changed: it is decided again
 		cold->refused = (struct flow_refused){0};
 		return false;
 	}
@@ -317,7 +317,7 @@ bool refuse_datagram(
 {
 	struct flow_refused *refused = &in->cold->refused;
 
-	if (in->ctx->again) {
+	if (in->ctx->flags & CTX_AGAIN) {
 		*refused = (struct flow_refused){0};
 		classify_anew(in->lcore, in->flow, in->cold);
 		return false;
@@ -331,7 +331,8 @@ bool refuse_datagram(
 	if (refused->app == APP_NONE && in->flow->app != APP_NONE)
 		refused->stands = false; // by the other half it is known now
 	if (!refused->stands && is_of_refused_hello(span, refused)) {
-		in->ctx->refused = again(in->lcore, in->ctx, refused);
+		if (again(in->lcore, in->ctx, refused))
+			in->ctx->flags |= CTX_REFUSED;
 		return true;
 	}
 	if (!refused->stands) {
@@ -344,12 +345,13 @@ bool refuse_datagram(
 		return false;
 	}
 	if (flow_both_heard(in->flow)) {
-		in->ctx->undecided = true;
+		in->ctx->flags |= CTX_UNDECIDED;
 		return true;
 	}
 	if (refused->app == APP_NONE && in->flow->n_data_pkts)
 		in->flow->n_data_pkts--; // the other half's budget is its own
-	in->ctx->refused = again(in->lcore, in->ctx, refused);
+	if (again(in->lcore, in->ctx, refused))
+		in->ctx->flags |= CTX_REFUSED;
 	return true;
 }
 

@@ -188,7 +188,7 @@ static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct packet
 	flow_end_entry(lcore, ctx->ref, FLOW_END_CLOSED);
 	ctx->ref = FLOW_REF_NONE;
 	ctx->flow_id = 0;
-	ctx->began = true;
+	ctx->flags |= CTX_BEGAN;
 	enum verdict verdict = stage_admit(lcore, ctx);
 
 	if (verdict != VERDICT_PASS || ctx->ref == FLOW_REF_NONE)
@@ -255,7 +255,7 @@ bool reuse_turn(struct lcore *lcore, struct packet_ctx *ctx)
 		return false;
 	turn(lcore, stub, ctx);
 	ctx->half = packet_half(lcore, ctx);
-	ctx->undecided = true;
+	ctx->flags |= CTX_UNDECIDED;
 	return true;
 }
 
@@ -271,7 +271,7 @@ enum verdict reuse_account(struct lcore *lcore, struct packet_ctx *ctx)
 	// the SYN is believed when it is taken, but a blocked peer shall not get so far
 	if (is_syn(ctx->pkt, 0) && flow->lru_class == FLOW_CLASS_TCP_CLOSING &&
 		packet_cached(lcore, ctx, true)) {
-		ctx->reported = true;
+		ctx->flags |= CTX_REPORTED;
 		ctx->reason = DROP_CONN_CACHE;
 		return VERDICT_DROP;
 	}

@@ -125,11 +125,11 @@ static bool quotes_flow_of_own_zone(const struct lcore *lcore, const struct pack
 
 	if (lcore->inside_is_initiator)
 		return false;
-	if (ctx->v6)
+	if (ctx->flags & CTX_V6)
 		key.v6.flags ^= KEY_A_INSIDE;
 	else
 		key.v4.flags ^= KEY_A_INSIDE;
-	return flow_find(lcore->flows, &key, ctx->v6) != FLOW_REF_NONE;
+	return flow_find(lcore->flows, &key, ctx->flags & CTX_V6) != FLOW_REF_NONE;
 }
 
 // The counter of what is wrong with it; NULL: nothing. RFC 5927 section 4.1: the segment that is
@@ -227,7 +227,7 @@ static enum verdict admit_error(struct lcore *lcore, struct packet_ctx *ctx)
 
 	lcore->stats.icmp_error_pkts++;
 	if (is_blocked(lcore, ctx->ref)) {
-		ctx->reported = true;
+		ctx->flags |= CTX_REPORTED;
 		return drop(ctx, DROP_BLOCKED);
 	}
 	if (!packet_checksum_good(lcore, ctx))
@@ -267,9 +267,9 @@ static enum verdict take_fragment(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	uint16_t known = PKT_SETTLED | PKT_MOVED;
 
-	if (ctx->view && !fragments_can_nest(lcore, ctx->pkt))
+	if (ctx->flags & CTX_VIEW && !fragments_can_nest(lcore, ctx->pkt))
 		return packet_unsupported(lcore, ctx, UNSUPPORTED_FRAGMENTS);
-	lcore->stats.fragment_pkts += !ctx->view && !(ctx->pkt->owner_slot & known);
+	lcore->stats.fragment_pkts += !(ctx->flags & CTX_VIEW) && !(ctx->pkt->owner_slot & known);
 	if (unlikely(ctx->pkt->flags & PKT_TUNNEL) && packet_tunnel_refused(lcore, ctx))
 		return VERDICT_DROP;
 	if (packet_checksum_good(lcore, ctx))
