@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command `sluice run`, from startup to shutdown. Start-up order: whatever can be wrong is
 // found before a port is touched, and no packet is taken before the policy is in force.
+#include "pipeline/limits.h"
 #include "cmd/run.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "process/confinement.h"
 #include "control/control_loop.h"
 #include "machine/eal.h"
+#include "pipeline/lcores.h"
 #include "pipeline/flow/table.h"
 #include "control/http/server.h"
 #include "machine/lcore_launch.h"
@@ -38,6 +40,8 @@
 #include "control/ctl/telemetry.h"
 #include "machine/standby.h"
 #include "control/event/trace_log.h"
+#include "pipeline/policy/policy.h"
+#include "scan/job.h"
 
 #define ERR_BYTES        4096
 #define START_PATIENCE_S 120
@@ -53,6 +57,7 @@ struct run { // everything, in the order in which it is made
 	struct port_claims claims;
 	struct event_base *base;
 	struct dataplane *dp;
+	struct lcore_limits limits;
 	struct rule_names *names;
 	struct sink *sink;
 	struct trace_log *trace_log;
@@ -176,7 +181,8 @@ static int make_control(struct run *run)
 		snprintf(run->err, sizeof(run->err), "no seed from the kernel: %s", strerror(-rc));
 		return EXIT_CODE_FAILURE;
 	}
-	run->dp->limits = run_limits(gateway, &seed);
+	run->limits = run_limits(gateway, &seed);
+	run->dp->limits = &run->limits;
 	uint32_t readers = gateway->n_data + 1; // and the standby
 	run->dp->qsbr = aligned_zalloc(rte_rcu_qsbr_get_memsize(readers));
 	if (!run->dp->qsbr || rte_rcu_qsbr_init(run->dp->qsbr, readers)) {

@@ -3,7 +3,7 @@
 #ifndef SLUICE_RUN_LEDGER_H
 #define SLUICE_RUN_LEDGER_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // Logs the ledger of all lcores and standbys. `lost`: a lcore has not left its loop; what is in its
 // hands, and in the others' rings, is counted as held then.

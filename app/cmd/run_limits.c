@@ -8,6 +8,7 @@
 #include "pipeline/flow/rate.h"
 #include "pipeline/flow/table.h"
 #include "base/log.h"
+#include "pipeline/limits.h"
 
 // In an emergency no class lives longer than it is told to live anyway.
 static struct flow_timeouts timeouts_of(const struct gateway *gateway)

@@ -4,7 +4,7 @@
 #define SLUICE_RUN_LIMITS_H
 
 #include "config/gateway.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/event/sink.h"
 
 // `seed`: of all hash tables (run_seed).

@@ -4,7 +4,7 @@
 #define SLUICE_AGAIN_PORT_H
 
 #include "process/again.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct again;
 

@@ -5,7 +5,7 @@
 #define SLUICE_LCORE_LAUNCH_H
 
 #include <stdbool.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // What a lcore's thread gets; the caller's memory until lcores_stop has returned.
 struct lcore_thread {

@@ -6,7 +6,7 @@
 
 #include <rte_config.h>
 #include "config/gateway.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // Memory that the gateway takes from EAL: pools and the lcores' tables, in MB; an upper bound.
 uint32_t memory_needed_mb(const struct gateway *gateway);

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 #include "config/gateway.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // Finds (PCI) or makes (virtual) every port's device; sets dp->n_ports and in each port name,
 // index, peer, inside, port_id, ctx, receive, send, counters.

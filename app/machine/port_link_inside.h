@@ -7,7 +7,7 @@
 #include <net/if.h>
 #include <stdatomic.h>
 #include "process/again.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "machine/link_watch.h"
 #include "machine/port_link.h"
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include "config/gateway.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct scan_threads;
 

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct standby;
 

@@ -19,6 +19,7 @@ int bypass_new(struct dataplane *dp, unsigned index)
 		return -ENOMEM;
 	standby->index = index; // as producer of rings and owner of queues it is the lcore
 	standby->socket = lcore->socket;
+	standby->parse = lcore->parse;
 	standby->dp = dp;
 	standby->pool = lcore->pool;
 	memcpy(standby->rx, lcore->rx, sizeof(standby->rx));
@@ -63,7 +64,7 @@ static unsigned receive(struct lcore *standby)
 			standby->stats.received_bytes += mbufs[k]->pkt_len;
 			pipeline_receive(
 				standby, mbufs[k], rx->port, LINK_ETHERNET, standby->now_ns, 0);
-			parse_mbuf(mbufs[k], &standby->dp->limits.parse, &key);
+			parse_mbuf(mbufs[k], &standby->parse, &key);
 			forward(standby, mbufs[k]);
 		}
 		tx_flush_full(standby);

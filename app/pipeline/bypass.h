@@ -9,7 +9,7 @@
 #ifndef SLUICE_BYPASS_H
 #define SLUICE_BYPASS_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // The standby's side of dp->lcores[index], into dp->standbys[index]. After the queues were dealt
 // and the rings connected. -ENOMEM. Freed with the lcore (lcore_free).
@@ -34,11 +34,6 @@ static inline void bypass_over(struct dataplane *dp, unsigned lcore, uint64_t no
 {
 	atomic_fetch_and_explicit(&dp->bypassed, ~(UINT64_C(1) << lcore), memory_order_relaxed);
 	atomic_store_explicit(&dp->lcores[lcore]->unseen_until_ns, now_ns, memory_order_release);
-}
-
-static inline bool is_bypassed(const struct dataplane *dp, unsigned lcore)
-{
-	return atomic_load_explicit(&dp->bypassed, memory_order_relaxed) >> lcore & 1;
 }
 
 // Sends a packet that nobody has inspected, counted so. Takes it.

@@ -12,11 +12,13 @@
 #include "pipeline/stage/inspect_report.h"
 #include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/hints_apply.h"
+#include "pipeline/lcores.h"
 #include "pipeline/loop.h"
 #include "pipeline/operator.h"
-#include "pipeline/wire/parse_counts.h"
+#include "pipeline/parse_counts.h"
 #include "pipeline/query.h"
-#include "pipeline/event/trace.h"
+#include "pipeline/stage/trace.h"
 #include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
 
@@ -569,7 +571,7 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 		taken = turn_receive(lcore);
 	if (unlikely(lcore->impair_rx))
 		taken += turn_impaired(lcore);
-	hints_receive(lcore);
+	hints_apply(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
 	taken += turn_resumed(lcore);

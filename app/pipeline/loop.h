@@ -4,7 +4,8 @@
 #ifndef SLUICE_LOOP_H
 #define SLUICE_LOOP_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
+#include "reassembly/tcp_track.h"
 #include "pipeline/egress/tx.h"
 
 // Takes n mbufs as received (struct pkt: in_port, link, rx_ns and input flags set, the rest
@@ -40,5 +41,8 @@ unsigned pipeline_held(const struct lcore *lcore);
 // Ends every flow (events with reason shutdown), frees what is still held (DROP_SHUTDOWN),
 // flushes tx. The lcore's thread has left its loop, or is the caller.
 void pipeline_drain(struct lcore *lcore, uint64_t now_ns);
+
+// The name of a step of stage_meter.h; NULL: there is none of that number.
+const char *stage_meter_name(unsigned step);
 
 #endif

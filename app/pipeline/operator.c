@@ -4,7 +4,12 @@
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/operator.h"
+#include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/teardown.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/flow/table.h"
 
 static const union flow_key *key_at(const struct lcore *lcore, uint32_t ref, bool *v6)
 {
@@ -53,7 +58,7 @@ static void reset_stub(struct lcore *lcore, uint32_t ref)
 	stub->rule_uid = 0;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - 1; // the next packet's
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;       // by its network
-	flow_event_end(lcore, ref, FLOW_END_FORCED); // before its class says it was reported
+	flow_report_end(lcore, ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
 	flow_touch(lcore->flows, ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 	stub->flags &= (uint16_t)~FLOW_LATE;
@@ -92,7 +97,7 @@ unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache)
 		reset_stub(lcore, ref);
 		return sent;
 	}
-	flow_event_end(lcore, ref, FLOW_END_FORCED);
+	flow_report_end(lcore, ref, FLOW_END_FORCED);
 	flow_block(lcore, ref);
 	return sent;
 }

@@ -4,7 +4,16 @@
 #ifndef SLUICE_OPERATOR_H
 #define SLUICE_OPERATOR_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/flow/flow.h"
+#include "pipeline/lcore/lcore.h"
+
+// A flow that passes until then, whatever the policy says.
+struct allowance {
+	union flow_key key;
+	uint64_t flow_id;
+	uint64_t expires_ns;
+	bool v6;
+};
 
 // Not of what is blocked already. Returns the resets that were sent; where there were none, what
 // comes next is answered. `cache`: enum cache_mode of the entry that is learned.

@@ -250,7 +250,7 @@ static bool step_take(struct lcore *lcore, struct query *query)
 // The cursor is a record's number. What is overwritten while the question is open is skipped.
 static bool step_evidence(struct lcore *lcore, struct query *query)
 {
-	const struct evidence_log *log = &lcore->evidence;
+	const struct evidence_log *log = lcore->evidence;
 	struct evidence *out = query->out;
 
 	query->aside = evidence_overwritten(log);

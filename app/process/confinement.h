@@ -12,7 +12,7 @@
 
 #include "process/identity.h"
 #include "process/launcher.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "process/sandbox.h"
 
 struct confinement { // zeroed

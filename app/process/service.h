@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 #include "process/launcher.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "process/notify.h"
 #include "control/policy/reload.h"
 #include "process/status_line.h"

@@ -10,6 +10,7 @@
 #include "control/event/eve.h"
 #include "base/json_out.h"
 #include "control/event/sink.h"
+#include "pipeline/policy/policy.h"
 
 #define RULE_UNDECIDED UINT32_MAX // the flow ended before its application was known
 #define SLOTS_START    1024u

@@ -10,8 +10,9 @@
 #define SLUICE_REPLAY_AGAINST_H
 
 #include <stdio.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
+#include "pipeline/policy/policy.h"
 
 enum against_side { AGAINST_OLD, AGAINST_NEW };
 
@@ -23,6 +24,7 @@ void against_free(struct against *against);
 // What follows belongs to this side, seen by the lcores of `dp`.
 void against_begin(struct against *against, enum against_side side, const struct dataplane *dp);
 // A sink_listener_fn; `ctx` is the struct against.
+struct event;
 void against_see(void *ctx, const struct event *event);
 // For reload_set_adjust: the policy refuses nothing, and says what it would have.
 void against_adjust(struct policy *policy);

@@ -3,7 +3,7 @@
 #ifndef SLUICE_REPLAY_OUTPUT_H
 #define SLUICE_REPLAY_OUTPUT_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "replay/packet.h"
 
 struct replay_output {

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include "pipeline/lcores.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/vocab/tick.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/event/stream_tap.h"
+#include "pipeline/limits.h"
 
 #define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
 #define MBUFS_MADE        2047u // for the packets that the gateway makes
@@ -136,7 +140,8 @@ int replay_plane_new(struct replay_plane *plane, const struct replay_options *op
 	dp->n_ports = 2;
 	port_init(dp, REPLAY_PORT_INSIDE, "inside", output);
 	port_init(dp, REPLAY_PORT_OUTSIDE, "outside", output);
-	limits_fill(&dp->limits, options);
+	limits_fill(&plane->limits, options);
+	dp->limits = &plane->limits;
 	dataplane_owner_fill(dp);
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (lcore_new(dp, i, SOCKET_ID_ANY, plane->made, &dp->lcores[i], why, sizeof why) <

@@ -4,7 +4,8 @@
 #ifndef SLUICE_REPLAY_PLANE_H
 #define SLUICE_REPLAY_PLANE_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/limits.h"
+#include "pipeline/lcore/lcore.h"
 #include "replay/replay.h"
 #include "replay/output.h"
 #include "replay/packet.h"
@@ -19,6 +20,7 @@ unsigned replay_plane_mb(const struct replay_options *options);
 
 struct replay_plane {
 	struct dataplane *dp;
+	struct lcore_limits limits;
 	struct rte_mempool *made; // for the packets that the gateway makes
 	struct replay_feed feed;  // has a pool for what the captures hold
 };

@@ -10,7 +10,7 @@
 #include <openssl/evp.h>
 #include "base/address_text.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 #define SHA256_BYTES 32
 #define ROOM_FIRST   16

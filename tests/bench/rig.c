@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
+#include "pipeline/lcores.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/flow/table.h"
 #include "control/policy/load.h"
@@ -204,7 +205,8 @@ struct rig *rig_new(const struct rig_options *options)
 	rig->dp.n_lcores = 1;
 	rig->dp.n_ports = 2;
 	rig->dp.clock_ns = rig_clock;
-	rig->dp.limits = (struct lcore_limits){
+	rig->dp.limits = &rig->limits;
+	rig->limits = (struct lcore_limits){
 		.parse = PARSE_SETTINGS_FIXED,
 		.flows = options->flows,
 		.embryos = options->flows,

@@ -5,6 +5,7 @@
 #ifndef SLUICE_BENCH_RIG_H
 #define SLUICE_BENCH_RIG_H
 
+#include "pipeline/limits.h"
 #include "pipeline/loop.h"
 
 #define RIG_INSIDE     0
@@ -32,6 +33,7 @@ struct rig_wire {
 };
 
 struct rig {
+	struct lcore_limits limits;
 	struct dataplane dp;
 	struct lcore *lcore;
 	struct rte_mempool *pool;

@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "reference_world.h"
+#include "pipeline/lcores.h"
 #include "pipeline/egress/tx.h"
 
 #define TTL_S         300

@@ -18,7 +18,7 @@ PLANES = {
 # Folders, each of which may include those before it in its list. A folder stands for those in it that are not listed:
 # ctl for ctl/verbs, classify for all of its folders but proto.
 ORDERS = [
-    [f"app/pipeline/{f}" for f in ("vocab", "wire", "policy", "flow", "event", "cache", "egress", "stage")]
+    [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "stage")]
     + ["app/pipeline"],
     ["app/base", "app/config"]
     + [f"app/control/{f}" for f in ("policy", "event", "stats", "cache", "ctl", "http")]

@@ -48,7 +48,7 @@ uint64_t conn_top_fullest(const struct conn_top *top)
 {
 	uint64_t most = 0;
 
-	for (unsigned i = 0; i < POLICY_LCORES_MAX; i++)
+	for (unsigned i = 0; i < LCORES_MAX; i++)
 		most = top->offered[i] > most ? top->offered[i] : most;
 	return most;
 }

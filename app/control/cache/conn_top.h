@@ -11,7 +11,7 @@
 
 struct conn_top {
 	struct top_n best; // of all replicas: an entry is in each of them
-	uint64_t offered[POLICY_LCORES_MAX];
+	uint64_t offered[LCORES_MAX];
 	uint64_t n_offered;
 };
 

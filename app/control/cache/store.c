@@ -20,7 +20,10 @@
 #include "base/directory.h"
 #include "control/ctl/inquiry.h"
 #include "base/log.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 #define TICK_MS      50
 #define JOURNAL_ROOM (32u * CACHE_LINE_MAX) // of lines between two ticks, written when full
@@ -361,7 +364,7 @@ static void restore(struct cache_store *store)
 	const char *paths[] = {store->path, store->old_path, store->journal_path};
 	struct dataplane *dp = context->dp;
 	struct cache_read read = {0};
-	uint32_t max = dp->limits.conn_cache;
+	uint32_t max = dp->limits->conn_cache;
 
 	for (unsigned i = 0; i < sizeof paths / sizeof paths[0]; i++) {
 		int rc = cache_file_read(paths[i], context->names, reload_apps(context->reload),

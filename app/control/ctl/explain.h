@@ -6,6 +6,9 @@
 
 #include "control/cache/conn_list.h"
 #include "control/ctl/command.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 #define EXPLAIN_EVIDENCE_MAX 1000
 #define EXPLAIN_FLOWS_MAX    EVIDENCE_FLOWS_MAX

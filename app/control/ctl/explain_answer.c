@@ -9,6 +9,9 @@
 #include "control/ctl/explain.h"
 #include "control/ctl/flow_json.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 struct row { // a flow
 	uint64_t flow_id;

@@ -7,6 +7,9 @@
 #include "control/ctl/explain.h"
 #include "scan/job.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/policy/policy.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known
 #define PUT_RULE       (1u << 1)

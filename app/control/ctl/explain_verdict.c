@@ -10,6 +10,9 @@
 #include "control/event/eve.h"
 #include "control/ctl/explain.h"
 #include "scan/job.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 struct sentence {
 	const struct explain_facts *facts;

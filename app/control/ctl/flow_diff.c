@@ -6,6 +6,8 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "control/ctl/flow_json.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 #define KEPT_PER_EXAMPLE 4 // flows kept for each that is shown, so that rare changes find room
 

@@ -5,6 +5,8 @@
 #define SLUICE_FLOW_DIFF_H
 
 #include "control/ctl/command.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 struct flow_diff;
 

@@ -6,6 +6,8 @@
 
 #include "control/ctl/arguments.h"
 #include "control/ctl/flow_group.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 static const char *const state_words[] = {
 	[FLOW_STATE_NEW] = "new",

@@ -5,6 +5,8 @@
 #define SLUICE_FLOW_FILTER_H
 
 #include "control/ctl/command.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/address_set.h"
 
 #define FLOW_FILTER_ARGUMENTS                                                                  \
 	"app, category, host, user, port, proto, rule, state, action, confidence, direction, " \

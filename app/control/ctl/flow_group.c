@@ -6,6 +6,7 @@
 
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/query.h"
 
 #define UNKNOWN_CATEGORY UINT32_MAX // of flows without application
 

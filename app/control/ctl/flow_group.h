@@ -6,6 +6,7 @@
 
 #include "control/ctl/command.h"
 #include "control/stats/group_by.h"
+#include "pipeline/query.h"
 
 #define FLOW_GROUP_NO_USER "(none)" // of addresses that are no user's
 

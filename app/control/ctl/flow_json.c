@@ -10,6 +10,8 @@
 #include "control/ctl/flow_filter.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/query.h"
 
 static const char *class_word(uint8_t lru_class)
 {

@@ -4,6 +4,7 @@
 #define SLUICE_FLOW_JSON_H
 
 #include "control/ctl/command.h"
+#include "pipeline/query.h"
 
 json_t *flow_json(const struct control_context *context, const struct flow_record *record);
 // With its sequence edges and Community ID, as flow-show has it; `look`: and with how its halves

@@ -10,6 +10,10 @@
 #include <sys/time.h>
 
 #include "pipeline/vocab/tick.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
+#include "pipeline/query.h"
 
 #define POLL_US      2000   // while somebody waits
 #define POLL_NEXT_US 100    // a page has come, and there are more

@@ -6,7 +6,9 @@
 #define SLUICE_INQUIRY_H
 
 #include <event2/event.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 #define INQUIRY_PAGE       512  // records of a page
 #define INQUIRY_SILENCE_MS 2000 // without any progress of a lcore

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct assembly { // of one lcore
 	struct event head;

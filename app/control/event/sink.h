@@ -7,7 +7,7 @@
 
 #include "control/policy/app_names.h"
 #include "control/event/limit.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
 
 struct sink;

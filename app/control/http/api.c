@@ -17,6 +17,7 @@
 #include "control/event/recent_verdicts.h"
 #include "control/ctl/list_filter.h"
 #include "control/stats/sum.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
 
 int api_finish(json_t *root, struct text *out)
@@ -244,7 +245,7 @@ int api_cache(const struct http_site *site, struct text *out)
 		json_array_append_new(entries, entry);
 	}
 	put_number(&root, "entries", most);
-	put_number(&root, "capacity", dp->limits.conn_cache);
+	put_number(&root, "capacity", dp->limits->conn_cache);
 	put_number(&root, "hits", sum.cache_hits);
 	put_number(&root, "saved_bytes", sum.cache_saved_bytes);
 	put_number(&root, "learned", sum.cache_learned);

@@ -11,7 +11,9 @@
 #include "base/address_text.h"
 #include "control/ctl/flow_group.h"
 #include "base/log.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/query.h"
 
 #define OTHERS       (CENSUS_APPS - 1) // the place of all applications that have none
 #define BLOCK_WEIGHT 100000            // bytes that a blocked flow counts as, when one has to go
@@ -62,7 +64,7 @@ static uint32_t *slot_of(const struct census_table *table, const struct census *
 	uint64_t words[2];
 
 	memcpy(words, key->bytes, sizeof words);
-	return &table->slots[hash_words(&census->context->dp->limits.parse.seed, words, 2) &
+	return &table->slots[hash_words(&census->context->dp->limits->parse.seed, words, 2) &
 			     (table->n_slots - 1)];
 }
 

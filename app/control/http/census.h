@@ -16,6 +16,7 @@
 #include "control/ctl/inquiry.h"
 #include "control/event/sink.h"
 #include "control/stats/group_by.h"
+#include "pipeline/query.h"
 
 #define CENSUS_APPS   12 // of a row that are told apart; the last place is of all others
 #define CENSUS_FLOWS  5  // the fastest of a row

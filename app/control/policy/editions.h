@@ -4,7 +4,7 @@
 #ifndef SLUICE_EDITIONS_H
 #define SLUICE_EDITIONS_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/policy/snapshot.h"
 
 // Flows that are undecided for longer, and those of the oldest edition where more have left, go on

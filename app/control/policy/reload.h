@@ -6,7 +6,7 @@
 
 #include "control/policy/app_names.h"
 #include "config/gateway.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
 #include "control/event/sink.h"
 

@@ -51,7 +51,7 @@ static void add(struct rule_counts *sum, const struct rule_counts *from)
 
 static void add_index(const struct policy *policy, uint32_t index, struct rule_counts *sum)
 {
-	for (unsigned i = 0; i < POLICY_LCORES_MAX && policy->counts[i]; i++)
+	for (unsigned i = 0; i < LCORES_MAX && policy->counts[i]; i++)
 		add(sum, &policy->counts[i][index]);
 }
 

@@ -16,7 +16,7 @@
 #include "control/policy/signature_load.h"
 #include "control/policy/signature_order.h"
 
-static_assert(EDITION_SCRATCHES_MAX >= POLICY_LCORES_MAX, "a scratch for each lcore");
+static_assert(EDITION_SCRATCHES_MAX >= LCORES_MAX, "a scratch for each lcore");
 
 // A compiled set of signatures, shared by the snapshots that were loaded with the same ones.
 struct signature_set {

@@ -10,6 +10,7 @@
 
 #include "control/cache/store.h"
 #include "control/stats/sum.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
 
 #define HEART_NS      (2 * NS_PER_S) // as control_loop's
@@ -123,8 +124,8 @@ static void look_at_ports(struct list *list, const struct rates *rates)
 static void look_at_tables(struct list *list, const struct rates *rates, const struct stats *sum)
 {
 	const struct dataplane *dp = rates->context->dp;
-	uint64_t flows = (uint64_t)dp->limits.flows * dp->n_lcores;
-	uint64_t embryos = (uint64_t)dp->limits.embryos * dp->n_lcores;
+	uint64_t flows = (uint64_t)dp->limits->flows * dp->n_lcores;
+	uint64_t embryos = (uint64_t)dp->limits->embryos * dp->n_lcores;
 	const struct rte_mempool *last = NULL;
 
 	if (flows && sum->flows_active * 100 > flows * FULL_PERCENT)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "pipeline/query.h"
 
 #define FIRST_ROWS 256
 

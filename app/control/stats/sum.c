@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "pipeline/limits.h"
 #include "pipeline/bypass.h"
 #include "reassembly/slab.h"
 #include "pipeline/vocab/tick.h"
@@ -101,8 +102,8 @@ void stats_pressure(const struct dataplane *dp, struct pressure out[PRESSURES_MA
 		if (!dp->lcores[i])
 			continue;
 		stats_copy(&dp->lcores[i]->stats, &stats);
-		press(&out[PRESSURE_FLOWS], i, stats.flows_active, dp->limits.flows);
-		press(&out[PRESSURE_EMBRYOS], i, stats.embryos_active, dp->limits.embryos);
+		press(&out[PRESSURE_FLOWS], i, stats.flows_active, dp->limits->flows);
+		press(&out[PRESSURE_EMBRYOS], i, stats.embryos_active, dp->limits->embryos);
 		press(&out[PRESSURE_MEMORY], i, stats.slab_blocks_used, stats.slab_blocks);
 		press(&out[PRESSURE_TRACKED], i, stats.tracked_active, stats.tracked_limit);
 		press(&out[PRESSURE_HELD], i, stats.tcp_held_active, stats.tcp_held_limit);

@@ -4,7 +4,7 @@
 #define SLUICE_STATS_SUM_H
 
 #include <jansson.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct ledger {
 	uint64_t received, injected, sent, dropped, held, consumed;

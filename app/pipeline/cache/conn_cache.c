@@ -8,8 +8,12 @@
 #include "pipeline/cache/conn_slots.h"
 #include "pipeline/policy/decide.h"
 #include "pipeline/event/flow_event.h"
-#include "pipeline/hints.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/hints.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/policy/policy.h"
 
 struct conn_cache *conn_cache_new(unsigned capacity, const struct hash_seed *seed, int socket)
 {
@@ -204,7 +208,7 @@ static void report(struct lcore *lcore, const struct conn_entry *entry, enum eve
 	entry_ends(&entry->key, &event.ends);
 	event.l4_proto = entry->key.l4_proto;
 	event.in_port = PORT_NONE;
-	event.user_uid = flow_event_user(lcore, &event.ends, entry->key.from_inside);
+	event.user_uid = flow_user_uid(lcore, &event.ends, entry->key.from_inside);
 	event.n_vlan = (uint8_t)realm_tags(entry->key.realm, event.vlan);
 	event.conncache.realm = entry->key.realm;
 	event.app = entry->app;
@@ -373,9 +377,9 @@ void conn_cache_learn(struct lcore *lcore, const struct conn_entry *entry, bool 
 	lcore->stats.cache_learned++;
 	note(lcore, EVIDENCE_CACHE_LEARNED, entry);
 	report(lcore, &cache->slots[i].entry, CONNCACHE_ADD);
-	struct hint hint = {.type = HINT_CONN_BLOCK, .conn = cache->slots[i].entry};
 
-	hints_broadcast(lcore, &hint);
+	hints_broadcast(lcore, HINT_CONN_BLOCK, &cache->slots[i].entry,
+		sizeof(cache->slots[i].entry), false);
 }
 
 bool conn_cache_restore(struct lcore *lcore, const struct conn_entry *entry)

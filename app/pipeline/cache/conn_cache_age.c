@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The connection cache's entries as a whole: what ends by time, or all at once, and what is shown.
 #include "pipeline/cache/conn_slots.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 unsigned conn_cache_flush(struct lcore *lcore, unsigned budget)
 {

@@ -2,7 +2,7 @@
 // The connection cache by the operator's hand: entries made and taken out, ends that are exempt.
 #include <string.h>
 #include "pipeline/cache/conn_slots.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 bool conn_cache_put(struct lcore *lcore, const struct conn_entry *entry)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/vocab/chains.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 #define NONE    CHAIN_END
 #define TELLERS 1024 // counters; two tellers that share one share their part

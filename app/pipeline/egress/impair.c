@@ -6,8 +6,8 @@
 #include <rte_ether.h>
 #include <rte_malloc.h>
 #include "pipeline/egress/impair_decide.h"
-#include "pipeline/lcore.h"
-#include "pipeline/egress/tx.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/egress/drop.h"
 
 struct departure {
 	uint64_t due_ns;

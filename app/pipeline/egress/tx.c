@@ -2,21 +2,8 @@
 // Buffers packets for each port and hands them to its driver.
 #include <string.h>
 #include "pipeline/egress/tx.h"
-
-void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason)
-{
-	lcore->stats.dropped_pkts[reason]++;
-	lcore->stats.dropped_bytes += m->pkt_len;
-	rte_pktmbuf_free(m);
-}
-
-void packets_drop(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, enum drop_reason reason)
-{
-	lcore->stats.dropped_pkts[reason] += n;
-	for (unsigned i = 0; i < n; i++)
-		lcore->stats.dropped_bytes += mbufs[i]->pkt_len;
-	rte_pktmbuf_free_bulk(mbufs, n);
-}
+#include "pipeline/egress/impair.h"
+#include "pipeline/egress/drop.h"
 
 // How long each was here: from the turn that received it until it is handed to the driver. One
 // reading of the clock for all; packets of a burst came at the same time, so it is a bucket for

@@ -8,7 +8,8 @@
 #ifndef SLUICE_TX_H
 #define SLUICE_TX_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/egress/drop.h"
+#include "pipeline/lcore/lcore.h"
 
 // Sends `m` out of the peer of its in_port. Takes it.
 void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m);
@@ -44,10 +45,5 @@ uint16_t tx_no_link(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t 
 unsigned tx_held(const struct lcore *lcore);
 // Frees what is left, counted by that reason.
 void tx_discard(struct lcore *lcore, enum drop_reason reason);
-
-// Frees a packet that ends here, counted by its reason. Takes it.
-void packet_drop(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason reason);
-void packets_drop(
-	struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, enum drop_reason reason);
 
 #endif

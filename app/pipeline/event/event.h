@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "classify/classify.h"
+#include "pipeline/flow/flow.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/verdict.h"
 
@@ -36,13 +37,6 @@ enum event_conncache {
 	CONNCACHE_HEAL,   // removed: the policy no longer blocks
 	CONNCACHE_EVICT,
 	CONNCACHE_REMOVE, // by the operator
-};
-
-enum flow_end { // why a flow's record was written
-	FLOW_END_TIMEOUT,
-	FLOW_END_FORCED, // evicted
-	FLOW_END_SHUTDOWN,
-	FLOW_END_CLOSED, // FIN or RST both seen, short time-out over
 };
 
 // X(symbol, EVE anomaly.type, anomaly.event). What `offset` and `bytes` are is said beside each;

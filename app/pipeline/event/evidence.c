@@ -6,25 +6,37 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
 
-int evidence_log_new(struct evidence_log *log, uint32_t records, int socket)
+struct evidence_log *evidence_log_new(uint32_t records, int socket)
 {
-	*log = (struct evidence_log){.size = records ? records : 1};
+	struct evidence_log *log = rte_zmalloc_socket("evidence_log", sizeof(*log), 64, socket);
+
+	if (!log)
+		return NULL;
+	log->size = records ? records : 1;
 	log->records =
 		rte_malloc_socket("evidence", sizeof(struct evidence) * log->size, 64, socket);
-	return log->records ? 0 : -ENOMEM;
+	if (log->records)
+		return log;
+	rte_free(log);
+	return NULL;
 }
 
 void evidence_log_free(struct evidence_log *log)
 {
-	rte_free(log->records);
-	*log = (struct evidence_log){0};
+	if (log)
+		rte_free(log->records);
+	rte_free(log);
 }
 
 struct evidence *evidence_add(struct lcore *lcore, enum evidence_kind kind, uint64_t flow_id)
 {
-	struct evidence_log *log = &lcore->evidence;
+	struct evidence_log *log = lcore->evidence;
 	struct evidence *evidence = &log->records[log->at];
 
 	if (++log->at == log->size)
@@ -44,7 +56,7 @@ struct evidence *evidence_add(struct lcore *lcore, enum evidence_kind kind, uint
 
 struct evidence *evidence_add_loose(struct lcore *lcore, enum evidence_kind kind)
 {
-	struct evidence_log *log = &lcore->evidence;
+	struct evidence_log *log = lcore->evidence;
 
 	if (lcore->now_ns - log->loose_window_ns >= NS_PER_S) {
 		log->loose_window_ns = lcore->now_ns;
@@ -60,12 +72,22 @@ struct evidence *evidence_add_loose(struct lcore *lcore, enum evidence_kind kind
 
 void evidence_set_ref(struct evidence *evidence, const struct lcore *lcore, uint32_t ref)
 {
-	struct event about = {0};
+	bool stub = ref & FLOW_REF_STUB;
+	uint16_t flags =
+		stub ? flow_stub_at(lcore->flows, ref)->flags : flow_at(lcore->flows, ref)->flags;
+	int32_t pos = stub ? flow_stub_at(lcore->flows, ref)->key_pos
+			   : flow_at(lcore->flows, ref)->key_pos;
+	const union flow_key *key = flow_key_of(lcore->flows, pos, flags & FLOW_V6);
+	uint16_t vlan[2] = {0};
 
-	flow_event_identify(lcore, ref, &about);
-	evidence->ends = about.ends;
-	evidence->l4_proto = about.l4_proto;
-	evidence->vlan = about.n_vlan ? about.vlan[0] | 1u << 15 : 0;
+	if (!stub)
+		evidence->ends = flow_cold_at(lcore->flows, ref)->ends;
+	else
+		flow_ends_of(key, flags, &evidence->ends);
+	evidence->l4_proto = stub ? flow_stub_at(lcore->flows, ref)->l4_proto
+				  : flow_at(lcore->flows, ref)->l4_proto;
+	if (realm_tags(parse_key_realm(key, flags & FLOW_V6), vlan))
+		evidence->vlan = (uint16_t)(vlan[0] | 1u << 15);
 	evidence->flags |= EVIDENCE_HAS_ENDS;
 }
 
@@ -184,8 +206,8 @@ static bool of_host(const struct evidence_filter *filter, const struct flow_ends
 static bool of_user(const struct lcore *lcore, const struct evidence_filter *filter,
 	const struct flow_ends *ends)
 {
-	return flow_event_user(lcore, ends, true) == filter->user_uid ||
-	       flow_event_user(lcore, ends, false) == filter->user_uid;
+	return flow_user_uid(lcore, ends, true) == filter->user_uid ||
+	       flow_user_uid(lcore, ends, false) == filter->user_uid;
 }
 
 bool evidence_filter_has(const struct lcore *lcore, const struct evidence_filter *filter,
@@ -233,62 +255,4 @@ bool evidence_matches(const struct lcore *lcore, const struct evidence *evidence
 		return is_of_rule(evidence, filter->rule_uid);
 	return evidence->flags & EVIDENCE_HAS_ENDS &&
 	       evidence_filter_has(lcore, filter, &evidence->ends, evidence->l4_proto, 0);
-}
-
-uint64_t packet_flow_id(const struct lcore *lcore, struct packet_ctx *ctx)
-{
-	if (!ctx->flow_id && ctx->ref != FLOW_REF_NONE)
-		ctx->flow_id = flow_id_of(ctx->key, ctx->flags & CTX_V6,
-			packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->start_ns
-					     : flow_stub_at(lcore->flows, ctx->ref)->start_ns);
-	return ctx->flow_id;
-}
-
-struct evidence *packet_evidence(
-	struct lcore *lcore, struct packet_ctx *ctx, enum evidence_kind kind)
-{
-	return evidence_add(lcore, kind, packet_flow_id(lcore, ctx));
-}
-
-static enum evidence_made how_made(uint16_t flags, uint8_t l4_proto, const uint8_t tcp_flags[2])
-{
-	if (l4_proto == IPPROTO_UDP)
-		return EVIDENCE_MADE_DATAGRAM;
-	if (l4_proto != IPPROTO_TCP)
-		return EVIDENCE_MADE_OTHER;
-	return flags & FLOW_MIDSTREAM || !((tcp_flags[0] | tcp_flags[1]) & TH_SYN)
-		       ? EVIDENCE_MADE_MIDSTREAM
-		       : EVIDENCE_MADE_SYN;
-}
-
-void packet_evidence_ends(
-	const struct lcore *lcore, const struct packet_ctx *ctx, struct evidence *evidence)
-{
-	if (packet_has_flow(ctx))
-		evidence->ends = flow_cold_at(lcore->flows, ctx->ref)->ends;
-	else
-		flow_ends_of(
-			ctx->key, flow_stub_at(lcore->flows, ctx->ref)->flags, &evidence->ends);
-	evidence->flags |= EVIDENCE_HAS_ENDS;
-	evidence->l4_proto = ctx->pkt->l4_proto;
-	evidence->vlan = ctx->pkt->n_vlan ? (uint16_t)(ctx->pkt->vlan[0] | 1u << 15) : 0;
-}
-
-void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx)
-{
-	struct evidence *evidence = packet_evidence(lcore, ctx, EVIDENCE_FLOW_MADE);
-	const uint8_t *tcp_flags;
-	uint16_t flags;
-
-	if (packet_has_flow(ctx)) {
-		tcp_flags = flow_at(lcore->flows, ctx->ref)->tcp_flags;
-		flags = flow_at(lcore->flows, ctx->ref)->flags;
-	} else {
-		tcp_flags = flow_stub_at(lcore->flows, ctx->ref)->tcp_flags;
-		flags = flow_stub_at(lcore->flows, ctx->ref)->flags;
-	}
-	packet_evidence_ends(lcore, ctx, evidence);
-	if (flags & FLOW_ALLOWED)
-		evidence->flags |= EVIDENCE_IS_ALLOWED;
-	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);
 }

@@ -129,8 +129,8 @@ struct lcore;
 union flow_key;
 struct rte_mbuf;
 
-// -ENOMEM.
-int evidence_log_new(struct evidence_log *log, uint32_t records, int socket);
+// NULL: no memory.
+struct evidence_log *evidence_log_new(uint32_t records, int socket);
 void evidence_log_free(struct evidence_log *log);
 // Records that newer ones have overwritten.
 static inline uint64_t evidence_overwritten(const struct evidence_log *log)

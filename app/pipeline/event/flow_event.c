@@ -6,123 +6,13 @@
 #include "pipeline/policy/frame_marks.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/flow/rate.h"
-#include "pipeline/stage/hold.h"
-#include "pipeline/lcore.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/event/windows.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/lcore/lcore.h"
 
 #define INVALID_EVENTS_PER_S 20
-
-static void map_v4(uint8_t out[16], uint32_t address_be)
-{
-	memset(out, 0, 10);
-	out[10] = out[11] = 0xff;
-	memcpy(out + 12, &address_be, 4);
-}
-
-void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *ends)
-{
-	unsigned a = flags & FLOW_INITIATOR_IS_A ? HALF_C2S : HALF_S2C;
-
-	if (flags & FLOW_V6) {
-		memcpy(ends->address[a], key->v6.addr_a, 16);
-		memcpy(ends->address[!a], key->v6.addr_b, 16);
-		ends->port[a] = key->v6.port_a;
-		ends->port[!a] = key->v6.port_b;
-	} else {
-		map_v4(ends->address[a], key->v4.addr_a);
-		map_v4(ends->address[!a], key->v4.addr_b);
-		ends->port[a] = key->v4.port_a;
-		ends->port[!a] = key->v4.port_b;
-	}
-}
-
-static uint32_t id_mix(uint32_t hash, uint32_t word)
-{
-	word *= 0xcc9e2d51;
-	word = word << 15 | word >> 17;
-	hash ^= word * 0x1b873593;
-	return (hash << 13 | hash >> 19) * 5 + 0xe6546b64;
-}
-
-#define ID_TAG      (1u << 31) // there is an outermost tag, whose place is below it
-#define ID_FRAGMENT (KEY_FRAGMENT << 16)
-
-// Multiply-and-rotate over 32-bit words, finished as MurmurHash3 does. Not that of the table: ids
-// are written down, and stay what they are when tables are made faster. So the words are those of
-// the first keys: addresses, ports, and one of protocol and outermost tag; what else a realm says
-// follows.
-static uint32_t id_hash(const union flow_key *key, bool v6)
-{
-	const size_t n = v6 ? 9 : 3;
-	uint32_t words[9], hash = 0x9747b28c, realm = parse_key_realm(key, v6), rest = realm;
-	uint32_t last = v6 ? key->v6.l4_proto : key->v4.l4_proto;
-
-	memcpy(words, key, n * 4);
-	for (size_t i = 0; i < n; i++)
-		hash = id_mix(hash, words[i]);
-	if ((v6 ? key->v6.flags : key->v4.flags) & KEY_FRAGMENT)
-		last |= ID_FRAGMENT;
-	if (realm && !(realm & (REALM_HASHED | REALM_PPPOE))) {
-		last |= ID_TAG | (realm & 0xfff) << 16;
-		rest = realm >> 12;
-	}
-	hash = id_mix(hash, last);
-	if (v6 || rest)
-		hash = id_mix(hash, rest);
-	if (v6)
-		hash = id_mix(hash, 0);
-	hash ^= v6 ? 48 : 16;
-	hash ^= hash >> 16;
-	hash *= 0x85ebca6b;
-	hash ^= hash >> 13;
-	hash *= 0xc2b2ae35;
-	return hash ^ hash >> 16;
-}
-
-uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns)
-{
-	uint64_t x = start_ns ^ ((uint64_t)id_hash(key, v6) << 32);
-
-	// splitmix64's finaliser; 51 bits, as Suricata does: JavaScript's numbers hold 53
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	x ^= x >> 31;
-	return x & ((1ull << 51) - 1);
-}
-
-void packet_ends(struct rte_mbuf *m, struct flow_ends *ends)
-{
-	const struct pkt *pkt = pkt_of(m);
-	uint8_t buffer[40];
-	bool v6 = pkt->flags & PKT_V6;
-	const uint8_t *ip = rte_pktmbuf_read(m, pkt->l3_off, v6 ? 40 : 20, buffer);
-
-	memset(ends, 0, sizeof(*ends));
-	if (!ip)
-		return;
-	for (unsigned i = 0; i < 2; i++) {
-		if (v6) {
-			memcpy(ends->address[i], ip + 8 + 16 * i, 16);
-		} else {
-			uint32_t address;
-
-			memcpy(&address, ip + 12 + 4 * i, 4);
-			map_v4(ends->address[i], address);
-		}
-	}
-	if (pkt->class != PKT_IP)
-		return;
-	ends->port[HALF_C2S] = pkt->sport;
-	ends->port[HALF_S2C] = pkt->dport;
-}
-
-uint32_t flow_event_user(
-	const struct lcore *lcore, const struct flow_ends *ends, bool c2s_from_inside)
-{
-	const struct policy *policy = lcore->policy;
-	uint32_t user = policy ? policy_user(policy, ends, c2s_from_inside) : USER_NONE;
-
-	return user == USER_NONE ? 0 : policy->users.users[user].uid;
-}
 
 bool event_has_room(const struct lcore *lcore, enum event_room room)
 {
@@ -200,8 +90,7 @@ static void identify_stub(const struct lcore *lcore, uint32_t ref, struct event 
 	}
 	if (key) {
 		flow_ends_of(key, stub->flags, &event->ends);
-		event->user_uid =
-			flow_event_user(lcore, &event->ends, stub->flags & FLOW_C2S_INSIDE);
+		event->user_uid = flow_user_uid(lcore, &event->ends, stub->flags & FLOW_C2S_INSIDE);
 		event->flow_id = flow_id_of(key, v6, stub->start_ns);
 		event->n_vlan = (uint8_t)realm_tags(parse_key_realm(key, v6), event->vlan);
 	}
@@ -248,7 +137,7 @@ void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *
 		event->expected_as = (uint8_t)(expected->what.as + 1);
 		event->parent = expected->parent;
 	}
-	event->user_uid = flow_event_user(lcore, &event->ends, flow->flags & FLOW_C2S_INSIDE);
+	event->user_uid = flow_user_uid(lcore, &event->ends, flow->flags & FLOW_C2S_INSIDE);
 	if (key)
 		event->flow_id = flow_id_of(key, v6, flow->start_ns);
 }
@@ -261,18 +150,15 @@ static uint8_t operator_of(uint16_t flags, uint8_t action)
 	return flags & FLOW_ALLOWED ? FLOW_OPERATOR_ALLOW : FLOW_OPERATOR_NONE;
 }
 
-static void fill_scan(const struct lcore *lcore, uint32_t ref, struct event *event)
+static void fill_scan(const struct lcore *lcore, const struct flow *flow,
+	const struct scan_summary *scan, struct event *event)
 {
-	const struct flow *flow = flow_at(lcore->flows, ref);
-	struct hold_summary summary = {0};
-	bool has_place = hold_summary(lcore, ref, &summary);
-
-	event->flow.scan_jobs = summary.jobs;
-	event->flow.hold_ms = (uint32_t)(summary.longest_ns / NS_PER_MS);
-	event->flow.scan_worst = summary.worst;
-	if (summary.has_verdict)
+	event->flow.scan_jobs = scan->jobs;
+	event->flow.hold_ms = (uint32_t)(scan->longest_ns / NS_PER_MS);
+	event->flow.scan_worst = scan->worst;
+	if (scan->has_verdict)
 		event->flow.scan = FLOW_SCAN_DONE;
-	else if (summary.jobs)
+	else if (scan->jobs)
 		event->flow.scan = FLOW_SCAN_NO_VERDICT;
 	else if (flow->action != ACTION_SCAN)
 		event->flow.scan = FLOW_SCAN_NONE;
@@ -281,15 +167,16 @@ static void fill_scan(const struct lcore *lcore, uint32_t ref, struct event *eve
 	else if (!lcore->hold)
 		event->flow.scan = FLOW_SCAN_NO_ENGINE;
 	else
-		event->flow.scan = has_place ? FLOW_SCAN_NOT_ASKED : FLOW_SCAN_NO_ROOM;
+		event->flow.scan = scan->has_place ? FLOW_SCAN_NOT_ASKED : FLOW_SCAN_NO_ROOM;
 }
 
-static void fill_flow_record(const struct lcore *lcore, uint32_t ref, struct event *event)
+static void fill_flow_record(const struct lcore *lcore, uint32_t ref,
+	const struct scan_summary *scan, struct event *event)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
 
 	event->action = flow->action;
-	fill_scan(lcore, ref, event);
+	fill_scan(lcore, flow, scan, event);
 	event->flow.start_ns = flow->start_ns;
 	event->flow.end_ns = flow->last_ns;
 	event->flow.v6 = flow->flags & FLOW_V6;
@@ -322,7 +209,8 @@ void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfe
 	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 
-void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
+void flow_event_end(
+	struct lcore *lcore, uint32_t ref, enum flow_end reason, const struct scan_summary *scan)
 {
 	struct event event = {.type = EVENT_FLOW, .reason = (uint8_t)reason};
 
@@ -354,7 +242,7 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
 			event.flow.state = FLOW_STATE_ESTABLISHED;
 	} else {
-		fill_flow_record(lcore, ref, &event);
+		fill_flow_record(lcore, ref, scan, &event);
 	}
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event, room_of(&event, EVENT_ROOM_UNHEARD));
@@ -363,11 +251,11 @@ void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
 }
 
-void flow_event_elephant(struct lcore *lcore, uint32_t ref)
+void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan)
 {
 	struct event event = {.type = EVENT_ELEPHANT};
 
-	fill_flow_record(lcore, ref, &event);
+	fill_flow_record(lcore, ref, scan, &event);
 	event.flow.rate_bytes_s = flow_rate_bytes_s(flow_at(lcore->flows, ref), event.flow.end_ns);
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event, EVENT_ROOM_ANY);
@@ -484,7 +372,7 @@ static void identify_packet(const struct lcore *lcore, struct rte_mbuf *m, struc
 		return;
 	event->l4_proto = pkt->l4_proto;
 	packet_ends(m, &event->ends);
-	event->user_uid = flow_event_user(lcore, &event->ends, pkt->flags & PKT_FROM_INSIDE);
+	event->user_uid = flow_user_uid(lcore, &event->ends, pkt->flags & PKT_FROM_INSIDE);
 }
 
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
@@ -537,7 +425,7 @@ static bool within_limit(struct lcore *lcore, struct fair_window *window, unsign
 
 static bool within_invalid(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m)
 {
-	return within_limit(lcore, &lcore->invalid_in_window[heard_by(lcore, ref)],
+	return within_limit(lcore, &lcore->event_windows->invalid[heard_by(lcore, ref)],
 		INVALID_EVENTS_PER_S, ref, m);
 }
 
@@ -565,7 +453,7 @@ void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, e
 	uint64_t offset, uint32_t bytes, enum half half)
 {
 	lcore->stats.anomalies++;
-	if (!within_limit(lcore, &lcore->anomaly_in_window[heard_by(lcore, ref)][anomaly],
+	if (!within_limit(lcore, &lcore->event_windows->anomaly[heard_by(lcore, ref)][anomaly],
 		    ANOMALY_EVENTS_PER_S, ref, m)) {
 		lcore->stats.anomalies_limited++;
 		return;

@@ -13,9 +13,18 @@ bool event_has_room(const struct lcore *lcore, enum event_room room);
 // the policy's generation.
 void event_send(struct lcore *lcore, struct event *event, enum event_room room);
 
-void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason);
+// What the engine said of a flow (stage/hold.h); of a stub, NULL.
+struct scan_summary {
+	uint32_t jobs;
+	uint64_t longest_ns; // that a half of it was held
+	uint8_t worst;       // enum scan_value of all its verdicts; the highest is the worst
+	bool has_verdict;
+	bool has_place; // among the flows under scan
+};
+void flow_event_end(
+	struct lcore *lcore, uint32_t ref, enum flow_end reason, const struct scan_summary *scan);
 // The flow has just become an elephant: its record so far.
-void flow_event_elephant(struct lcore *lcore, uint32_t ref);
+void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan);
 // The flow carries this: as the one said that announced it, or as it says itself.
 void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfer_label *label);
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).
@@ -46,12 +55,6 @@ void flow_event_anomaly(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, e
 void flow_event_invalid(struct lcore *lcore, struct rte_mbuf *m, enum drop_reason kind);
 
 // Fills flow_id, ends, app, addresses and the like from a flow or stub.
-// The uid of the user at the inside end, as the policy in force knows it; 0: nobody's address.
-uint32_t flow_event_user(
-	const struct lcore *lcore, const struct flow_ends *ends, bool c2s_from_inside);
 void flow_event_identify(const struct lcore *lcore, uint32_t ref, struct event *event);
-
-// Source and destination of a packet as ends (initiator = its sender), from its own headers.
-void packet_ends(struct rte_mbuf *m, struct flow_ends *ends);
 
 #endif

@@ -11,16 +11,7 @@
 #define SLUICE_APP_USAGE_H
 
 #include "pipeline/flow/flow.h"
-
-#define APP_USAGE_PENDING APPS_MAX // struct flow.usage_app of a flow that is not known yet
-
-struct app_usage {
-	uint64_t pkts[2];  // by half
-	uint64_t bytes[2]; // frames, as received
-	uint64_t flows;    // that came to be known as this application
-	uint64_t flows_active;
-	uint64_t flows_blocked;
-} __attribute__((aligned(64)));
+#include "pipeline/vocab/stats.h"
 
 static inline void app_usage_count(
 	struct app_usage *usage, const struct flow *flow, unsigned half, uint32_t bytes)

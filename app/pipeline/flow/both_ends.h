@@ -18,7 +18,7 @@
 #define SLUICE_BOTH_ENDS_H
 
 #include "pipeline/flow/table.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // A TCP packet of `half`, before anything else of the stub is changed by it.
 void both_ends_stub(

@@ -23,6 +23,7 @@
 #include "pipeline/policy/policy.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/wire/resegment.h"
 
 struct lcore;
 
@@ -57,6 +58,13 @@ enum flow_class {
 #define FLOW_RANK_DECIDED   3
 #define FLOW_RANKS          4
 extern const uint8_t flow_class_rank[FLOW_CLASS_MAX];
+
+enum flow_end { // why a flow's record was written
+	FLOW_END_TIMEOUT,
+	FLOW_END_FORCED, // evicted
+	FLOW_END_SHUTDOWN,
+	FLOW_END_CLOSED, // FIN or RST both seen, short time-out over
+};
 
 struct flow_timeouts {
 	uint64_t normal_ns[FLOW_CLASS_MAX];
@@ -216,9 +224,6 @@ struct flow_half {
 };
 static_assert(offsetof(struct flow_half, l2) == 32, "the second half's begins 96 octets on");
 static_assert(sizeof(struct flow_half) == 96, "a half's cold part");
-
-#define WINDOW_SCALE_MAX  14  // RFC 7323 section 2.3; also of a half whose SYN was not seen
-#define WINDOW_SCALE_NONE 255 // the SYN has no such option: neither end scales
 
 // UDP: a flow that is known is classified again (inspect_again.h).
 struct flow_again {

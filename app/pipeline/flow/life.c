@@ -4,11 +4,8 @@
 #include <limits.h>
 #include <string.h>
 #include "pipeline/vocab/fault.h"
-#include "pipeline/event/flow_event.h"
-#include "pipeline/stage/inspect_tcp.h"
-#include "pipeline/stage/inspect_track.h"
+#include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/pool.h"
-#include "pipeline/stage/hold.h"
 
 // Seconds as an operator would choose them: RFC 5382 (TCP), RFC 4787 (UDP) set the lower bounds of
 // a NAT; a table that only watches may be a little shorter on what has never carried payload. In an
@@ -48,11 +45,39 @@ const struct flow_timeouts flow_timeouts_default = {
 		},
 };
 
+// Ends the oldest entry of the lowest rank from `low` to `high`. False: there is none.
+static bool evict(struct lcore *lcore, bool stub, unsigned low, unsigned high)
+{
+	uint32_t ref = pool_oldest(lcore->flows, stub, low, high);
+
+	if (ref == FLOW_REF_NONE)
+		return false;
+	lcore->stats.flows_evicted++;
+	flow_end_entry(lcore, ref, FLOW_END_FORCED);
+	return true;
+}
+
+// When there is no room, the oldest entry of the lowest class is ended first, if that is not above
+// the new entry's own; else POOL_NONE.
+static uint32_t take(struct lcore *lcore, enum flow_class class)
+{
+	bool stub = class_is_stub(class);
+	unsigned rank = RTE_MAX((unsigned)flow_class_rank[class], FLOW_RANK_UNHEARD + 0u);
+	uint32_t index;
+
+	if (unlikely(pool_is_heard_out(lcore->flows, class)))
+		evict(lcore, stub, FLOW_RANK_UNDECIDED, FLOW_RANK_DECIDED);
+	index = pool_take(lcore, class);
+	if (unlikely(index == POOL_NONE) && evict(lcore, stub, FLOW_RANK_CROWD, rank))
+		index = pool_take(lcore, class);
+	return index;
+}
+
 // Not in a list yet: pool_join, once its key is bound.
 static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t flags)
 {
 	struct flow_table *table = lcore->flows;
-	uint32_t index = pool_take(lcore, class);
+	uint32_t index = take(lcore, class);
 
 	if (index == POOL_NONE)
 		return POOL_NONE;
@@ -83,17 +108,8 @@ static void flow_give(struct lcore *lcore, uint32_t index)
 	struct flow_table *table = lcore->flows;
 	struct flow *flow = &table->flows[index];
 
-	if (unlikely(lcore->tap != NULL))
-		lcore->tap->end(lcore->tap->ctx, lcore, index);
-	hold_end(lcore, index);
-	expect_give(lcore->expect, table->cold[index].expected);
+	table->hooks->release(lcore, index);
 	app_usage_end(lcore->apps, flow);
-	if (!FAULT(STATE_KEPT))
-		classify_end(lcore->classifier, &flow->classify_state);
-	classify_end(lcore->classifier, &flow->decoder_state);
-	classify_end(lcore->classifier, &table->cold[index].again.state);
-	names_follow_end(lcore->name_heads, &table->cold[index].names);
-	inspect_end(lcore, index, DROP_HELD_CLOSED);
 	lcore->stats.elephants_active -= !!(flow->flags & FLOW_ELEPHANT);
 	pool_leave(table, flow->lru_class, index);
 	flow->gen = 0;
@@ -131,7 +147,7 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint3
 	if (stub_ref != FLOW_REF_NONE)
 		flags |= flow_stub_at(table, stub_ref)->flags & FLOW_WHOSE;
 	class = pool_class(lcore, class, key, flags);
-	uint32_t index = pool_take(lcore, class);
+	uint32_t index = take(lcore, class);
 
 	if (index == POOL_NONE)
 		return FLOW_REF_NONE;
@@ -220,10 +236,9 @@ void flow_remove(struct lcore *lcore, uint32_t ref)
 void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 {
 	lcore->stats.flows_ended++;
-	inspect_finish(lcore, ref);
 	if (ref & FLOW_REF_STUB)
 		app_usage_end_stub(lcore->apps, flow_stub_at(lcore->flows, ref));
-	flow_event_end(lcore, ref, reason);
+	lcore->flows->hooks->ends(lcore, ref, reason);
 	flow_remove(lcore, ref);
 }
 

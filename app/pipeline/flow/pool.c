@@ -182,23 +182,15 @@ static enum flow_class oldest_of_rank(const struct flow_table *table, bool stub,
 	return found;
 }
 
-// Ends the oldest entry of the lowest rank from `low` to `high`. False: there is none.
-static bool evict(struct lcore *lcore, bool stub, unsigned low, unsigned high)
+uint32_t pool_oldest(const struct flow_table *table, bool stub, unsigned low, unsigned high)
 {
-	struct flow_table *table = lcore->flows;
-
 	for (unsigned rank = low; rank <= high; rank++) {
 		enum flow_class class = oldest_of_rank(table, stub, rank);
 
-		if (class == FLOW_CLASS_MAX)
-			continue;
-		uint32_t oldest = table->lru[class].oldest;
-
-		lcore->stats.flows_evicted++;
-		flow_end_entry(lcore, stub ? oldest | FLOW_REF_STUB : oldest, FLOW_END_FORCED);
-		return true;
+		if (class != FLOW_CLASS_MAX)
+			return table->lru[class].oldest | (stub ? FLOW_REF_STUB : 0);
 	}
-	return false;
+	return FLOW_REF_NONE;
 }
 
 enum flow_class pool_class(
@@ -217,15 +209,18 @@ enum flow_class pool_class(
 // Entries that are heard leave this part of a pool to newcomers, none of which is heard at first.
 #define HEARD_MOST(size) ((size) - (size) / 8)
 
+bool pool_is_heard_out(const struct flow_table *table, enum flow_class class)
+{
+	const struct pool *pool = class_is_stub(class) ? &table->stub_pool : &table->flow_pool;
+
+	return pool->n_heard > HEARD_MOST(pool->size);
+}
+
 uint32_t pool_take(struct lcore *lcore, enum flow_class class)
 {
 	struct pool *pool = pool_of(lcore->flows, class);
-	bool stub = class_is_stub(class);
-	unsigned rank = RTE_MAX((unsigned)flow_class_rank[class], FLOW_RANK_UNHEARD + 0u);
 
-	if (unlikely(pool->n_heard > HEARD_MOST(pool->size)))
-		evict(lcore, stub, FLOW_RANK_UNDECIDED, FLOW_RANK_DECIDED);
-	if (unlikely(!pool->n_free) && !evict(lcore, stub, FLOW_RANK_CROWD, rank))
+	if (!pool->n_free)
 		return POOL_NONE;
 	uint32_t index = pool->free[--pool->n_free];
 

@@ -4,7 +4,7 @@
 #define SLUICE_FLOW_POOL_H
 
 #include "pipeline/flow/table.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 #define POOL_NONE UINT32_MAX
 
@@ -15,9 +15,13 @@ static inline bool class_is_stub(enum flow_class class)
 }
 
 int pool_init(struct pool *pool, uint32_t size, int socket);
-// A free index for an entry of that class. When there is none, the oldest entry of the lowest class
-// is ended first, if that is not above the entry's own; else POOL_NONE.
+// A free index for an entry of that class; POOL_NONE: there is none.
 uint32_t pool_take(struct lcore *lcore, enum flow_class class);
+// Entries that are heard have more of the class's pool than is theirs: newcomers need the rest.
+bool pool_is_heard_out(const struct flow_table *table, enum flow_class class);
+// The oldest entry of the lowest rank from `low` to `high` in the pool of stubs or of flows;
+// FLOW_REF_NONE: there is none.
+uint32_t pool_oldest(const struct flow_table *table, bool stub, unsigned low, unsigned high);
 void pool_put(struct lcore *lcore, struct pool *pool, uint32_t index);
 
 // The class that a new entry of a source gets: the pool's crowd, if the pool is nearly full and the

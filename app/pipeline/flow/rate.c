@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures the rate of a flow over windows, and marks elephants.
 #include "pipeline/flow/rate.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 static uint32_t units(const struct flow *flow)
 {
@@ -16,25 +15,18 @@ static uint64_t windows_since(const struct flow *flow, uint64_t now_ns)
 	return (now_ns >> RATE_WINDOW_SHIFT) - (flow->last_ns >> RATE_WINDOW_SHIFT);
 }
 
-static void watch_elephant(struct lcore *lcore, uint32_t ref, struct flow *flow)
+static bool becomes_elephant(const struct elephant_limits *limits, struct flow *flow)
 {
-	const struct elephant_limits *limits = &lcore->dp->limits.elephant;
-
 	if (!limits->rate || flow->flags & FLOW_ELEPHANT)
-		return;
+		return false;
 	if (flow->rate < limits->rate) {
 		flow->fast_windows = 0;
-		return;
+		return false;
 	}
-	if (++flow->fast_windows < limits->windows)
-		return;
-	flow->flags |= FLOW_ELEPHANT;
-	lcore->stats.elephants++;
-	lcore->stats.elephants_active++;
-	flow_event_elephant(lcore, ref);
+	return ++flow->fast_windows >= limits->windows;
 }
 
-void flow_rate_close(struct lcore *lcore, uint32_t ref)
+bool flow_rate_close(struct lcore *lcore, uint32_t ref)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 	uint32_t now = units(flow);
@@ -42,7 +34,12 @@ void flow_rate_close(struct lcore *lcore, uint32_t ref)
 	// the window before this one is the last whole one: empty, if the flow rested through it
 	flow->rate = windows_since(flow, lcore->now_ns) == 1 ? now - flow->rate_mark : 0;
 	flow->rate_mark = now;
-	watch_elephant(lcore, ref, flow);
+	if (!becomes_elephant(&lcore->flows->elephant, flow))
+		return false;
+	flow->flags |= FLOW_ELEPHANT;
+	lcore->stats.elephants++;
+	lcore->stats.elephants_active++;
+	return true;
 }
 
 uint64_t flow_rate_bytes_s(const struct flow *flow, uint64_t now_ns)

@@ -18,14 +18,14 @@ static inline bool flow_rate_due(const struct flow *flow, uint64_t now_ns)
 {
 	return (flow->last_ns ^ now_ns) >> RATE_WINDOW_SHIFT;
 }
-// Ends the window of the flow's last packet; flags the flow if it is an elephant now. Only when
-// due.
-void flow_rate_close(struct lcore *lcore, uint32_t ref);
+// Ends the window of the flow's last packet. True: the flow is an elephant from now on, and flagged
+// so. Only when due.
+bool flow_rate_close(struct lcore *lcore, uint32_t ref);
 // Bytes a second: of the last whole window, or of the one at hand if that is more already. Falls
 // to 0 by itself when the flow rests.
 uint64_t flow_rate_bytes_s(const struct flow *flow, uint64_t now_ns);
 
-// dp->limits.elephant of what an operator says. `mbit_s` 0: none.
+// The limits that follow from what an operator says. `mbit_s` 0: none.
 struct elephant_limits flow_elephant_limits(uint32_t mbit_s, uint32_t seconds);
 
 #endif

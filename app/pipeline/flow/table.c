@@ -42,6 +42,8 @@ struct flow_table *flow_table_new(const struct flow_table_limits *limits, int so
 		return NULL;
 	table->seed = limits->seed;
 	table->times = limits->times;
+	table->elephant = limits->elephant;
+	table->hooks = limits->hooks;
 	table->next_gen = 1;
 	for (unsigned i = 0; i < FLOW_CLASS_MAX; i++)
 		table->lru[i] = (struct lru){POOL_NONE, POOL_NONE, 0};
@@ -187,13 +189,6 @@ uint32_t flow_lookup(
 uint32_t flow_find(const struct flow_table *table, const union flow_key *key, bool v6)
 {
 	return flow_lookup(table, key, parse_hash(&table->seed, key, v6), v6);
-}
-
-const union flow_key *flow_key_of(const struct flow_table *table, int32_t key_pos, bool v6)
-{
-	const struct flow_keys *keys = &table->keys[v6];
-
-	return v6 ? (const void *)&keys->slots6[key_pos] : (const void *)&keys->slots4[key_pos];
 }
 
 static uint32_t slot_take(struct flow_keys *keys, bool v6)

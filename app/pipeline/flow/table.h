@@ -4,7 +4,6 @@
 #define SLUICE_FLOW_TABLE_H
 
 #include "pipeline/vocab/chains.h"
-#include "pipeline/event/event.h"
 #include "pipeline/flow/flow.h"
 #include "pipeline/flow/share.h"
 
@@ -53,6 +52,14 @@ struct flow_keys { // of one family
 	uint32_t first_free; // of those that were, chained; CHAIN_END
 };
 
+// What the layers above do when an entry ends. Set before there are entries.
+struct flow_hooks {
+	// An entry has timed out or is evicted: its record is written. It is there still.
+	void (*ends)(struct lcore *lcore, uint32_t ref, enum flow_end reason);
+	// A flow's slot is given back: what other modules keep for it is given back, too.
+	void (*release)(struct lcore *lcore, uint32_t ref);
+};
+
 // Known to the functions below alone.
 struct flow_table {
 	struct hash_seed seed;
@@ -66,6 +73,8 @@ struct flow_table {
 	struct pool stub_pool;
 	struct lru lru[FLOW_CLASS_MAX];
 	struct flow_timeouts times;
+	struct elephant_limits elephant;
+	const struct flow_hooks *hooks;
 };
 
 // `flows`, `stubs`: pool sizes; at most 2^30 each. A source's share of each is source_pct %.
@@ -74,6 +83,8 @@ struct flow_table_limits {
 	uint32_t flows, stubs;
 	uint32_t source_pct;
 	struct flow_timeouts times;
+	struct elephant_limits elephant;
+	const struct flow_hooks *hooks;
 };
 struct flow_table *flow_table_new(const struct flow_table_limits *limits, int socket);
 void flow_table_free(struct flow_table *table);
@@ -107,16 +118,18 @@ static inline struct flow_cold *flow_cold_at(const struct flow_table *table, uin
 	return &table->cold[ref];
 }
 
+static inline const union flow_key *flow_key_of(
+	const struct flow_table *table, int32_t key_pos, bool v6)
+{
+	const struct flow_keys *keys = &table->keys[v6];
+
+	return v6 ? (const void *)&keys->slots6[key_pos] : (const void *)&keys->slots4[key_pos];
+}
+
 static inline struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref)
 {
 	return &table->stubs[ref & ~FLOW_REF_STUB];
 }
-
-const union flow_key *flow_key_of(const struct flow_table *table, int32_t key_pos, bool v6);
-// Initiator and responder of a flow or stub, from its key.
-void flow_ends_of(const union flow_key *key, uint16_t flags, struct flow_ends *ends);
-// EVE flow_id: from the key and the start, so it is the same for a stub and the flow it becomes.
-uint64_t flow_id_of(const union flow_key *key, bool v6, uint64_t start_ns);
 
 // Makes an entry, zeroed but for gen, key_pos, flags and class; FLOW_REF_NONE when there is no room
 // for its key, (counted: chain_full) in its chain, or in a pool full of higher classes. When the

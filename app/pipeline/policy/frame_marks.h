@@ -5,7 +5,6 @@
 #ifndef SLUICE_FRAME_MARKS_H
 #define SLUICE_FRAME_MARKS_H
 
-#include "pipeline/flow/flow.h"
 #include "pipeline/vocab/pkt.h"
 
 #define MAC_BYTES 6
@@ -21,23 +20,6 @@ static inline const uint8_t *frame_mac(
 		return NULL;
 	mac = rte_pktmbuf_read(m, from_inside ? MAC_BYTES : 0, MAC_BYTES, buffer);
 	return mac && !(mac[0] & 1) ? mac : NULL;
-}
-
-// Of the flow: of its first frame from inside, else of the first to the inside.
-static inline const uint8_t *flow_mac(const struct flow *flow, const struct flow_cold *cold)
-{
-	unsigned inside = flow->flags & FLOW_C2S_INSIDE ? HALF_C2S : HALF_S2C;
-
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned half = i ? !inside : inside;
-		const struct flow_half *from = &cold->half[half];
-		const uint8_t *mac = from->l2 + (i ? 0 : MAC_BYTES);
-
-		if (flow->seen[half] & (SEEN_TEMPLATE | SEEN_MACS) && from->link == LINK_ETHERNET &&
-			from->l2_length >= 2 * MAC_BYTES && !(mac[0] & 1))
-			return mac;
-	}
-	return NULL;
 }
 
 // Of the IP header at `offset`; 0 where there is none.

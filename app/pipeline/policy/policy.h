@@ -11,46 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "pipeline/vocab/app_id.h"
+#include "pipeline/policy/address_set.h"
 #include "pipeline/policy/app_networks.h"
 #include "classify/classify.h"
 #include "pipeline/policy/mac_set.h"
 #include "pipeline/policy/time_window.h"
 #include "pipeline/policy/user_map.h"
+#include "pipeline/vocab/sizes.h"
 #include "pipeline/vocab/verdict.h"
+#include "pipeline/wire/parse.h"
 
-#define POLICY_RULES_MAX  4096
-#define POLICY_ID_MAX     64
-#define POLICY_PORTS_MAX  64 // ranges in one rule
-#define POLICY_VLANS_MAX  32 // in one rule
-#define POLICY_LCORES_MAX 64
-#define POLICY_USERS_MAX  65536 // named in one rule
-
-// A set of addresses as sorted, disjoint, inclusive ranges: binary search, no allocation to
-// look up. Both families; host order for IPv4, big-endian bytes for IPv6.
-struct address_range4 {
-	uint32_t first;
-	uint32_t last;
-};
-struct address_range6 {
-	uint8_t first[16];
-	uint8_t last[16];
-};
-struct address_set {
-	struct address_range4 *v4;
-	struct address_range6 *v6;
-	uint32_t n_v4;
-	uint32_t n_v6;
-};
-// `address` is v4-mapped for IPv4 (::ffff:a.b.c.d), as struct flow_ends has it.
-bool address_set_has(const struct address_set *set, const uint8_t address[16]);
-// Adds "10.0.0.0/8", "192.0.2.1", "2001:db8::/32". -EINVAL for text that is none of these,
-// -ENOMEM. Host bits beyond the prefix are an error (-ERANGE): they are a typing mistake.
-int address_set_add(struct address_set *set, const char *text);
-// Adds what `from` has. -ENOMEM.
-int address_set_merge(struct address_set *set, const struct address_set *from);
-// Sorts and merges; to be called once after the last add.
-void address_set_seal(struct address_set *set);
-void address_set_free(struct address_set *set);
+#define POLICY_RULES_MAX 4096
+#define POLICY_ID_MAX    64
+#define POLICY_PORTS_MAX 64    // ranges in one rule
+#define POLICY_VLANS_MAX 32    // in one rule
+#define POLICY_USERS_MAX 65536 // named in one rule
 
 enum direction { // of the flow: who initiated it
 	DIRECTION_ANY,
@@ -137,18 +112,6 @@ struct user_app {
 	uint32_t n_ports[2];
 	bool has_networks; // they may be empty: a set without addresses
 	struct address_set networks;
-};
-
-// What goes by EtherType or by link-local group address rather than by rule.
-enum link_protocol {
-	LINK_PROTO_ARP,
-	LINK_PROTO_STP,   // 01:80:c2:00:00:00, LLC
-	LINK_PROTO_PAUSE, // 01:80:c2:00:00:01, 0x8808: MAC control; default drop (IEEE 802.3x)
-	LINK_PROTO_LACP,  // 01:80:c2:00:00:02, 0x8809
-	LINK_PROTO_EAPOL, // 01:80:c2:00:00:03, 0x888e
-	LINK_PROTO_LLDP,  // 01:80:c2:00:00:0e, 0x88cc
-	LINK_PROTO_OTHER,
-	LINK_PROTO_MAX
 };
 
 enum invalid_action {
@@ -252,7 +215,7 @@ struct policy {
 		*edition; // of the signatures; shared, owned by app/control/policy/snapshot
 	// Per data lcore, which writes them: n_rules + 1, the last are the default's. Owned; NULL:
 	// nobody counts. The only part of a snapshot that changes.
-	struct rule_counts *counts[POLICY_LCORES_MAX];
+	struct rule_counts *counts[LCORES_MAX];
 };
 
 // The index of the user at the inside end of a flow, or USER_NONE.

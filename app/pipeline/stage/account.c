@@ -8,6 +8,9 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/policy/frame_marks.h"
+#include "pipeline/stage/flow_report.h"
+#include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_again.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_payload.h"
@@ -20,6 +23,13 @@
 #include "reassembly/tcp_state.h"
 #include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/ends.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
 
 static bool is_tcp(const struct pkt *pkt)
 {
@@ -384,8 +394,10 @@ static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m
 	const struct pkt *pkt = pkt_of(m);
 	enum flow_class class = flow->lru_class;
 
-	if (unlikely(flow_rate_due(flow, lcore->now_ns)))
-		flow_rate_close(lcore, ref);
+	if (unlikely(flow_rate_due(flow, lcore->now_ns))) {
+		if (flow_rate_close(lcore, ref))
+			flow_report_elephant(lcore, ref);
+	}
 	if (unlikely(flow->last_ns < unseen_until(lcore)))
 		forget_edges(lcore, ref);
 	flow->pkts[half]++;

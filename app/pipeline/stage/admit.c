@@ -9,6 +9,11 @@
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
 
 #define BLOCKED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS        1  // at most one answer per 67 ms and blocked flow
@@ -86,7 +91,7 @@ static bool stub_still_blocked(
 static bool is_over(const struct lcore *lcore, const struct flow_stub *stub)
 {
 	uint64_t ticks = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - stub->last_tick;
-	uint64_t limit = lcore->dp->limits.timeouts.normal_ns[FLOW_CLASS_BLOCKED];
+	uint64_t limit = lcore->flows->times.normal_ns[FLOW_CLASS_BLOCKED];
 
 	if (stub->l4_proto != IPPROTO_TCP)
 		limit = RTE_MIN(limit, BLOCKED_DATAGRAMS_S * NS_PER_S);

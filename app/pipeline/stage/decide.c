@@ -5,11 +5,20 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/event/stream_tap.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
+#include "scan/job.h"
 
 static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)
@@ -84,7 +93,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 				   before);
 	}
 	if (packet_has_flow(ctx)) {
-		flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
+		flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 		ctx->ref = flow_block(lcore, ctx->ref);
 		return;
 	}
@@ -94,7 +103,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	stub->rule_uid = ctx->rule_uid;
 	stub->confidence = confidence;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
-	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was reported
+	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
 	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
 }

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/bypass.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/event/evidence.h"
+#include "pipeline/stage/inspect.h"
+#include "pipeline/flow/ends.h"
+#include "pipeline/flow/table.h"
+#include "scan/job.h"
 
 #define PLACE_NONE    UINT32_MAX
 #define VERDICTS_TURN 32 // of each scan lcore, and time-outs, in one turn

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/stage/hold_verdict.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/teardown.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/event/evidence.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
+#include "scan/job.h"
 
 static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)
 {
@@ -38,7 +45,7 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	}
 	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
 	inspect_end(lcore, ref, reason);
-	flow_event_end(lcore, ref, FLOW_END_FORCED);
+	flow_report_end(lcore, ref, FLOW_END_FORCED);
 	uint32_t stub = flow_block(lcore, ref);
 
 	// A policy says nothing about what was found: no reload reprieves it.

@@ -5,6 +5,13 @@
 #include <string.h>
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/lcore/hints.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/endpoint_cache.h"
+#include "pipeline/flow/table.h"
+#include "classify/classify.h"
+#include "pipeline/policy/policy.h"
 
 // Keyed: nobody can speak from an address that takes the share of another.
 static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])
@@ -17,9 +24,7 @@ static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])
 
 static void broadcast(struct lcore *lcore, const struct endpoint_entry *entry, bool is_name)
 {
-	struct hint hint = {.type = is_name ? HINT_NAME : HINT_ENDPOINT, .endpoint = *entry};
-
-	hints_broadcast_spare(lcore, &hint);
+	hints_broadcast(lcore, is_name ? HINT_NAME : HINT_ENDPOINT, entry, sizeof(*entry), true);
 }
 
 static bool may_teach(const struct flow *flow)
@@ -288,11 +293,11 @@ static void contradict(struct inspection *in, const struct classify_verdict *ver
 	cold->learned_app = APP_NONE;
 	if (!entry || entry->app == verdict->app)
 		return;
-	struct hint hint = {.type = HINT_ENDPOINT_WRONG, .endpoint = *entry};
+	struct endpoint_entry wrong = *entry;
 
-	endpoint_cache_forget(in->lcore->endpoints, &hint.endpoint.key);
+	endpoint_cache_forget(in->lcore->endpoints, &wrong.key);
 	in->lcore->stats.endpoints_wrong++;
-	hints_broadcast_spare(in->lcore, &hint);
+	hints_broadcast(in->lcore, HINT_ENDPOINT_WRONG, &wrong, sizeof(wrong), true);
 }
 
 void learned_from_parser(struct inspection *in)

@@ -9,6 +9,11 @@
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_names.h"
 #include "pipeline/stage/refuse.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/event/stream_tap.h"
+#include "classify/classify.h"
+#include "pipeline/policy/policy.h"
 
 static void decode(struct inspection *in, const struct span *span)
 {
@@ -54,7 +59,7 @@ static void begin_work(
 	const struct inspection *in, struct classify_work *work, struct handshake_meta *meta)
 {
 	memset(work, 0, offsetof(struct classify_work, steps));
-	work->meta = in->lcore->dp->limits.greetings ? meta : NULL;
+	work->meta = in->lcore->reads_handshakes ? meta : NULL;
 	work->handshake_meta_phase = in->cold->meta;
 }
 

@@ -12,6 +12,11 @@
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/evidence.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/event/stream_tap.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
 
 #define AGE_BUDGET 16 // connections whose held packets are looked at in one turn
 

@@ -5,9 +5,10 @@
 #define SLUICE_PACKET_CTX_H
 
 #include "pipeline/cache/conn_cache.h"
+#include "pipeline/event/evidence.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/policy/frame_marks.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 enum { // struct packet_ctx.flags
 	CTX_V6 = 1 << 0,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drops packets that a rule refuses while only one end of their flow was heard.
+#include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/refuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,9 +10,16 @@
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/event/windows.h"
 #include "reassembly/seq.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/teardown.h"
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/flow/table.h"
+#include "classify/classify.h"
+#include "pipeline/policy/policy.h"
 
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 
@@ -21,7 +29,7 @@ static bool within_alerts(
 	uint16_t flags = packet_has_flow(ctx) ? flow_at(lcore->flows, ctx->ref)->flags
 					      : flow_stub_at(lcore->flows, ctx->ref)->flags;
 	bool inside = flags & FLOW_C2S_INSIDE;
-	struct fair_window *window = &lcore->refused_in_window;
+	struct fair_window *window = &lcore->event_windows->refused;
 
 	return !fair_window_is_full(window, inside, ALERTS_PER_S, lcore->now_ns) &&
 	       fair_window_take(
@@ -111,7 +119,7 @@ static void refuse_stub(struct lcore *lcore, struct packet_ctx *ctx,
 	stub->action = decision->action & 0xfu;
 	stub->rule_uid = ctx->rule_uid;
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
-	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
+	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
 	flow_remove(lcore, ctx->ref);
 	ctx->ref = FLOW_REF_NONE;
@@ -119,7 +127,7 @@ static void refuse_stub(struct lcore *lcore, struct packet_ctx *ctx,
 
 static void forget(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	flow_event_end(lcore, ctx->ref, FLOW_END_FORCED);
+	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
 	flow_remove(lcore, ctx->ref);
 	ctx->ref = FLOW_REF_NONE;

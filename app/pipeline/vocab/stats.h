@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include "pipeline/vocab/app_id.h"
 #include "pipeline/vocab/verdict.h"
 
 #define STATS_COUNTERS(X)                                                                 \
@@ -245,5 +246,16 @@ enum {
 };
 #undef STATS_MEMBER_COUNT
 static_assert(sizeof(uint64_t) * STATS_COUNTERS_MAX <= sizeof(struct stats), "counters fit");
+
+// What an application uses (flow/app_usage.h); one more is of flows that are not known yet.
+#define APP_USAGE_PENDING APPS_MAX // struct flow.usage_app of a flow that is not known yet
+
+struct app_usage {
+	uint64_t pkts[2];  // by half
+	uint64_t bytes[2]; // frames, as received
+	uint64_t flows;    // that came to be known as this application
+	uint64_t flows_active;
+	uint64_t flows_blocked;
+} __attribute__((aligned(64)));
 
 #endif

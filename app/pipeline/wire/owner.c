@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <rte_byteorder.h>
-#include "pipeline/lcore.h"
 #include "pipeline/wire/owner.h"
 
 // Toeplitz with the key 6d5a6d5a...: bit i (from the top) of a word, set, adds the 32 key bits that
@@ -56,17 +55,4 @@ uint16_t owner_slot(const union flow_key *key, bool v6)
 			fold ^= key->v4.port_a ^ key->v4.port_b;
 	}
 	return owner_slot_of(fold);
-}
-
-unsigned flow_owner(const struct dataplane *dp, const struct pkt *pkt)
-{
-	return dp->owner[pkt->owner_slot];
-}
-
-void dataplane_owner_fill(struct dataplane *dp)
-{
-	unsigned size = dp->reta_size && dp->reta_size < OWNER_TABLE ? dp->reta_size : OWNER_TABLE;
-
-	for (unsigned i = 0; i < OWNER_TABLE; i++)
-		dp->owner[i] = (uint8_t)(i % size % dp->n_lcores);
 }

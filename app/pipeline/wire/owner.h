@@ -13,8 +13,6 @@
 
 #include "pipeline/wire/parse.h"
 
-struct dataplane;
-
 #define OWNER_TABLE 512 // slots; the largest redirection table that common NICs have
 
 // Slot of a key, 0 .. OWNER_TABLE - 1. TCP, UDP and SCTP by addresses and ports; fragments and
@@ -26,12 +24,5 @@ static inline uint16_t owner_slot_of(uint16_t words)
 {
 	return owner_upper[words >> 8] ^ owner_lower[words & 0xff];
 }
-
-// Index of the lcore that owns the packet's flow. The packet was parsed.
-unsigned flow_owner(const struct dataplane *dp, const struct pkt *pkt);
-
-// Deals the slots to the lcores as NICs fill their redirection tables: slot modulo table size
-// modulo queues. dp->reta_size is the NICs' table size, or 0.
-void dataplane_owner_fill(struct dataplane *dp);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef SLUICE_PARSE_LAYERS_H
 #define SLUICE_PARSE_LAYERS_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include "pipeline/wire/parse.h"
 
@@ -59,9 +60,20 @@ static inline uint32_t be32(const uint8_t *p)
 }
 
 // Extension headers of IPv6 that are walked over (RFC 8200 section 4; AH: RFC 4302).
-bool parse_is_extension(uint8_t proto);
+static inline bool parse_is_extension(uint8_t proto)
+{
+	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS ||
+	       proto == IPPROTO_FRAGMENT || proto == IPPROTO_AH;
+}
 // Length of the one at p, of which 8 bytes may be read.
-uint32_t parse_extension_length(uint8_t proto, const uint8_t *p);
+static inline uint32_t parse_extension_length(uint8_t proto, const uint8_t *p)
+{
+	switch (proto) {
+	case IPPROTO_FRAGMENT: return 8;
+	case IPPROTO_AH: return (uint32_t)(p[1] + 2) * 4;
+	default: return (uint32_t)(p[1] + 1) * 8;
+	}
+}
 
 // A frame of the plainest kind, wholly parsed, and its key; false: the parser has to look.
 bool parse_plain(struct rte_mbuf *m, const struct parse_settings *settings, union flow_key *key);

@@ -2,7 +2,6 @@
 // Link layers: from the first byte of a frame to its network layer.
 #include <string.h>
 #include "pipeline/wire/parse_layers.h"
-#include "pipeline/policy/policy.h"
 
 // Tags, labels and headers are followed as far as the window goes: hosts take any number of VLAN 0.
 

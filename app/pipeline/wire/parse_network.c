@@ -72,21 +72,6 @@ static enum pkt_class parse_ipv4(struct pkt *pkt, struct cursor *c)
 	return (fragment & 0x1fff) * 8u + (c->end - c->at) > DATAGRAM_MAX ? PKT_MALFORMED : PKT_IP;
 }
 
-bool parse_is_extension(uint8_t proto)
-{
-	return proto == IPPROTO_HOPOPTS || proto == IPPROTO_ROUTING || proto == IPPROTO_DSTOPTS ||
-	       proto == IPPROTO_FRAGMENT || proto == IPPROTO_AH;
-}
-
-uint32_t parse_extension_length(uint8_t proto, const uint8_t *p)
-{
-	switch (proto) {
-	case IPPROTO_FRAGMENT: return 8;
-	case IPPROTO_AH: return (uint32_t)(p[1] + 2) * 4;
-	default: return (uint32_t)(p[1] + 1) * 8;
-	}
-}
-
 // RFC 8200 section 4.5; RFC 6946: offset 0 and nothing more to come is a whole packet.
 static enum pkt_class parse_fragment(struct pkt *pkt, struct cursor *c)
 {

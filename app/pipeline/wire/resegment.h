@@ -5,7 +5,6 @@
 #define SLUICE_RESEGMENT_H
 
 #include <stdbool.h>
-#include "pipeline/flow/flow.h"
 #include "pipeline/vocab/pkt.h"
 
 struct segment_times {
@@ -15,7 +14,9 @@ struct segment_times {
 };
 struct segment_times segment_times(const struct rte_mbuf *m, const struct pkt *pkt);
 
-// How far a SYN says that windows of its sender are to be shifted; WINDOW_SCALE_MAX (flow.h) if its
+#define WINDOW_SCALE_MAX  14  // RFC 7323 section 2.3; also of a half whose SYN was not seen
+#define WINDOW_SCALE_NONE 255 // the SYN has no such option: neither end scales
+// How far a SYN says that windows of its sender are to be shifted; WINDOW_SCALE_MAX if its
 // headers are not in one piece.
 uint8_t segment_scale(const struct rte_mbuf *m, const struct pkt *pkt);
 

@@ -5,7 +5,7 @@
 #define SLUICE_FAKE_CONTROL_H
 
 #include <stdatomic.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
 
 // A dataplane of n lcores with event and query rings; two ports "lan" and "wan".

@@ -5,7 +5,7 @@
 #ifndef SLUICE_FAKE_LCORE_H
 #define SLUICE_FAKE_LCORE_H
 
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 struct fake_lcores {
 	struct dataplane *dp;

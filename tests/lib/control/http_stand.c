@@ -14,6 +14,7 @@
 //   hold        the lcores work on questions without an end; "go": and have found nothing
 //
 // Each is answered with "done". Ends with its standard input.
+#include "pipeline/limits.h"
 #include "control_world.h"
 
 #include <poll.h>
@@ -233,8 +234,10 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy, con
 		context->dp->ports[i].counters = port_counters;
 		context->dp->ports[i].ctx = &stand->ports[i];
 	}
-	context->dp->limits =
-		(struct lcore_limits){.flows = 1000, .embryos = 1000, .conn_cache = 1000};
+	static const struct lcore_limits limits = {
+		.flows = 1000, .embryos = 1000, .conn_cache = 1000};
+
+	context->dp->limits = &limits;
 	context->names = rule_names_new();
 	context->base = event_base_new();
 	context->now_ns = stand_now_ns;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
+#include "pipeline/lcores.h"
 #include "pipeline/wire/checksum.h"
 #include "pipe.h"
 #include "pipeline/egress/tx.h"
@@ -129,7 +130,8 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 	pipe->now_ns = 1700000000 * NS_PER_S;
 	pipe->dp.n_lcores = n_lcores;
 	pipe->dp.n_ports = 2;
-	pipe->dp.limits = limits ? *limits : pipe_limits();
+	pipe->limits = limits ? *limits : pipe_limits();
+	pipe->dp.limits = &pipe->limits;
 	for (uint8_t i = 0; i < 2; i++) {
 		struct port *port = &pipe->dp.ports[i];
 

@@ -6,6 +6,7 @@
 #ifndef SLUICE_TEST_PIPE_H
 #define SLUICE_TEST_PIPE_H
 
+#include "pipeline/limits.h"
 #include "pipeline/loop.h"
 #include "scan/scan_link.h"
 
@@ -23,6 +24,7 @@ struct pipe_sent {
 };
 
 struct pipe {
+	struct lcore_limits limits;
 	struct dataplane dp;
 	struct rte_mempool *pool;
 	struct sigdb *sigdb;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "lib/classify/classify_rig.h"
 #include "lib/pipeline/pipe.h"
-#include "pipeline/cache/expect.h"
+#include "pipeline/flow/expect.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
 

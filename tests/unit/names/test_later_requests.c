@@ -471,7 +471,7 @@ static void a_place_has_one_flow(void **state)
 // The last word about an application: which, and that a host's name said so.
 static bool is_told_by_host(const struct names_talk *c, uint16_t app, const char *name)
 {
-	const struct evidence_log *log = &c->pipe->dp.lcores[0]->evidence;
+	const struct evidence_log *log = c->pipe->dp.lcores[0]->evidence;
 	size_t n = strlen(name) < EVIDENCE_BYTES ? strlen(name) : EVIDENCE_BYTES;
 	const struct evidence *last = NULL;
 

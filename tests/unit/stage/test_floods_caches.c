@@ -386,7 +386,7 @@ static void evidence_is_overwritten_by_payload_alone(void **state)
 	(void)state;
 
 	storm_begin(&storm, gateway());
-	const struct evidence_log *log = &storm.pipe->dp.lcores[0]->evidence;
+	const struct evidence_log *log = storm.pipe->dp.lcores[0]->evidence;
 	uint64_t written = log->written;
 
 	for (unsigned i = 0; i < 20000; i++)

@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/packet/pieces.h"
+#include "pipeline/limits.h"
 #include "pipeline/bypass.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/egress/tx.h"
@@ -135,7 +136,7 @@ static void a_flood_of_fragments(void **state)
 {
 	struct pipe *pipe = blocking(1);
 	struct lcore *lcore = pipe->dp.lcores[0];
-	const struct frag_limits *limits = &pipe->dp.limits.fragments;
+	const struct frag_limits *limits = &pipe->dp.limits->fragments;
 	struct pipe_packet syn = {.seq = 1000, .tcp_flags = TH_SYN};
 	struct pipe_packet answer = {
 		.seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK, .from_outside = true};

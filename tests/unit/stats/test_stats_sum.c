@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/control/fake_control.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
 
 static struct dataplane *three_lcores(void)
@@ -168,8 +169,9 @@ static void pressure_is_that_of_the_fullest_lcore(void **state)
 	struct pressure out[PRESSURES_MAX];
 
 	(void)state;
-	dp->limits.flows = 40;
-	dp->limits.embryos = 0;
+	static const struct lcore_limits limits = {.flows = 40};
+
+	dp->limits = &limits;
 	dp->lcores[0]->stats.flows_active = 0;
 	dp->lcores[0]->stats.slab_blocks = 100;
 	dp->lcores[0]->stats.slab_blocks_used = 91;

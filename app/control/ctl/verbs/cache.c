@@ -8,6 +8,8 @@
 #include "control/cache/json.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 // Entries; of more, matched is how many one lcore has. To sort them takes 20 ms with 16 lcores.
 #define COUNTED_EXACTLY 4096u

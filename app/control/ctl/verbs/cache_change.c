@@ -13,6 +13,9 @@
 #include "control/cache/exemptions.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 #define TTL_MAX_S 604800
 

@@ -12,6 +12,8 @@
 #include "control/policy/diff.h"
 #include "control/ctl/list_filter.h"
 #include "control/policy/snapshot.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 #define EXAMPLES_DEFAULT 10
 #define EXAMPLES_MAX     100

@@ -10,6 +10,9 @@
 #include "control/ctl/flow_filter.h"
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 #define CANDIDATES_MAX 64   // of each kind; a flow may be named several times
 #define LIVE_MAX       256  // records of live flows that are kept, blocked and others

@@ -9,7 +9,9 @@
 #include "control/ctl/flow_json.h"
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/query.h"
 
 #define FLOW_OFFSET_MAX 100000
 
@@ -197,7 +199,7 @@ void cmd_flow_list(struct request *request, json_t *arguments)
 	list->ascending = ascending;
 	list->grouped = argument_given(arguments, "group");
 	list->group = group;
-	list->group_by.seed = request->context->dp->limits.parse.seed;
+	list->group_by.seed = request->context->dp->limits->parse.seed;
 	top_n_init(&list->top_n, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;

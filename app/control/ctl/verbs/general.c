@@ -9,6 +9,7 @@
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 #include "control/stats/alarm_counters.h"
+#include "pipeline/loop.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 

@@ -7,6 +7,7 @@
 #include "pipeline/cache/endpoint_cache.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/query.h"
 
 struct learned_list {
 	struct filter filter;

@@ -7,6 +7,8 @@
 #include "control/ctl/arguments.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 #define ALLOW_DEFAULT_S 300 // of a blocked flow's ends
 #define ALLOW_MAX_S     86400

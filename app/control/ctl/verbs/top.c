@@ -12,6 +12,8 @@
 #include "control/ctl/flow_json.h"
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
+#include "pipeline/limits.h"
+#include "pipeline/query.h"
 
 enum top_by { TOP_FLOW, TOP_GROUPS }; // from there on enum flow_group
 #define TOP_HOST (TOP_GROUPS + FLOW_GROUP_HOST)
@@ -172,7 +174,7 @@ void cmd_top(struct request *request, json_t *arguments)
 	}
 	read.limit = (uint32_t)limit;
 	*top = read;
-	top->group_by.seed = request->context->dp->limits.parse.seed;
+	top->group_by.seed = request->context->dp->limits->parse.seed;
 	top_n_init(&top->flows, top->limit, sizeof(struct flow_record));
 	request->state = top;
 	request->state_free = top_free;

@@ -8,8 +8,17 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/inspect_report.h"
-#include "pipeline/lcore.h"
-#include "pipeline/egress/tx.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
+#include "pipeline/egress/drop.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/event/windows.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/lcore/hints.h"
+#include "pipeline/lcores.h"
+#include "pipeline/limits.h"
+#include "pipeline/operator.h"
+#include "pipeline/stage/flow_hooks.h"
 
 static struct rte_ring *ring_new(const char *kind, unsigned a, unsigned b, unsigned element,
 	unsigned size, int socket, unsigned flags)
@@ -30,7 +39,7 @@ static void drop_held(void *ctx, struct rte_mbuf *m, enum drop_reason reason)
 int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempool *pool,
 	struct lcore **out, char *err, size_t err_len)
 {
-	const struct lcore_limits *limits = &dp->limits;
+	const struct lcore_limits *limits = dp->limits;
 	struct lcore *lcore = rte_zmalloc_socket("lcore", sizeof(*lcore), 64, socket);
 	const char *missing = "its state";
 
@@ -39,6 +48,7 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	lcore->index = index;
 	lcore->socket = socket;
 	lcore->parse = limits->parse;
+	lcore->reads_handshakes = limits->greetings;
 	lcore->dp = dp;
 	lcore->pool = pool;
 	missing = "the flow table (limits.flows, limits.embryos)";
@@ -48,6 +58,8 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		.source_pct = limits->source_pct,
 		.seed = limits->parse.seed,
 		.times = limits->timeouts,
+		.elephant = limits->elephant,
+		.hooks = &flow_hooks,
 	};
 
 	lcore->flows = flow_table_new(&of_flows, socket);
@@ -88,7 +100,13 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 	if (!lcore->fragments)
 		goto fail;
 	missing = "evidence (limits.evidence)";
-	if (evidence_log_new(&lcore->evidence, limits->evidence, socket))
+	lcore->evidence = evidence_log_new(limits->evidence, socket);
+	if (!lcore->evidence)
+		goto fail;
+	missing = "counts of events";
+	lcore->event_windows =
+		rte_zmalloc_socket("event_windows", sizeof(struct event_windows), 64, socket);
+	if (!lcore->event_windows)
 		goto fail;
 	missing = "its operator's allowances";
 	lcore->allowances.at = rte_zmalloc_socket(
@@ -208,9 +226,18 @@ void lcore_free(struct lcore *lcore)
 	endpoint_cache_free(lcore->endpoints);
 	endpoint_cache_free(lcore->names);
 	fragments_free(lcore->fragments);
-	evidence_log_free(&lcore->evidence);
+	evidence_log_free(lcore->evidence);
+	rte_free(lcore->event_windows);
 	rte_free(lcore->allowances.at);
 	impair_free(lcore->impair_rx);
 	impair_free(lcore->impair_tx);
 	rte_free(lcore);
+}
+
+void dataplane_owner_fill(struct dataplane *dp)
+{
+	unsigned size = dp->reta_size && dp->reta_size < OWNER_TABLE ? dp->reta_size : OWNER_TABLE;
+
+	for (unsigned i = 0; i < OWNER_TABLE; i++)
+		dp->owner[i] = (uint8_t)(i % size % dp->n_lcores);
 }

@@ -4,7 +4,7 @@
 #define SLUICE_PARSE_COUNTS_H
 
 #include <netinet/in.h>
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
 
 // Of one burst; added to the lcore's counters once.
 struct parsed {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of expected flows, and what is known of those that arrived.
-#include "pipeline/cache/expect.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/flow/flow.h"
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/vocab/chains.h"
-#include "pipeline/lcore.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/hints.h"
 
 #define NONE    CHAIN_END
 #define TELLERS 256 // counters; two tellers that share one share their part
@@ -240,10 +242,9 @@ void expect_add(struct lcore *lcore, const struct expected *expected, bool broad
 	}
 	if (!broadcast || (i == NONE && !expected->what.amends))
 		return;
-	struct hint hint = {.type = HINT_EXPECT, .expected = *expected};
 
 	lcore->stats.expectations_told += !expected->what.amends;
-	hints_broadcast(lcore, &hint);
+	hints_broadcast(lcore, HINT_EXPECT, expected, sizeof(*expected), false);
 }
 
 static void expire(struct lcore *lcore, uint32_t i)
@@ -284,10 +285,9 @@ uint32_t expect_take(
 	}
 	if (i == NONE)
 		return EXPECT_NONE;
-	struct hint hint = {.type = HINT_EXPECT_TAKEN, .key = key};
 
 	stop_waiting(table, i);
-	hints_broadcast(lcore, &hint);
+	hints_broadcast(lcore, HINT_EXPECT_TAKEN, &key, sizeof(key), false);
 	*app = table->slots[i].expected.what.app;
 	if (table->taken >= table->size / 2) {
 		release(table, i);

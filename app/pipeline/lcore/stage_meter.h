@@ -33,9 +33,6 @@ struct stage_meter {
 	struct stage_cost costs[METER_MAX];
 };
 
-// The step's name; NULL: there is none of that number.
-const char *stage_meter_name(unsigned step);
-
 static inline void stage_meter_start(struct stage_meter *meter, uint32_t every)
 {
 	meter->on = false;

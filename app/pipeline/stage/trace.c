@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include "pipeline/event/flow_event.h"
-#include "pipeline/event/trace.h"
+#include "pipeline/stage/trace.h"
 
 static void describe_packet(struct event *event, const struct packet_ctx *ctx)
 {
