@@ -13,20 +13,12 @@
 #ifndef SLUICE_CACHE_STORE_H
 #define SLUICE_CACHE_STORE_H
 
-#include "control/ctl/socket.h"
+#include "control/stats/context.h"
 
 #define CACHE_STORE_INTERVAL_S 60 // between writings, if anything has changed
 #define CACHE_JOURNAL_MAX      (64u << 20)
 
 struct cache_store;
-
-struct cache_store_stats {
-	uint64_t restored;
-	uint64_t written; // entries in the last writing
-	uint64_t writings;
-	uint64_t failures; // of writings and of journal lines
-	bool failing;      // the last one failed; reported once
-};
 
 // Makes the folder; reads what is there, and gives it to every lcore, none of which runs yet. A
 // file that cannot be read costs its entries and is reported in the log. -errno with a message when

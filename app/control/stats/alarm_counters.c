@@ -2,7 +2,6 @@
 // The table of counters whose growth an operator should know of.
 #include "control/stats/alarm_counters.h"
 
-#include "control/cache/store.h"
 #include "control/stats/sum.h"
 
 const char *alarm_counter_word(enum alarm_counter alarm_counter)

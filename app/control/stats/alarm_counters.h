@@ -5,7 +5,7 @@
 #ifndef SLUICE_ALARM_COUNTERS_H
 #define SLUICE_ALARM_COUNTERS_H
 
-#include "control/ctl/socket.h"
+#include "control/stats/context.h"
 
 // X(symbol, word): in the order in which they are reported.
 #define ALARM_COUNTERS(X)                               \

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/cache/store.h"
 #include "control/stats/sum.h"
 #include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"

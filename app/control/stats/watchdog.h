@@ -10,7 +10,7 @@
 #ifndef SLUICE_WATCHDOG_H
 #define SLUICE_WATCHDOG_H
 
-#include "control/ctl/socket.h"
+#include "control/stats/context.h"
 
 #define WATCHDOG_CHECK_MS 100 // how often watchdog_check is to be called
 

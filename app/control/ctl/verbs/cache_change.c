@@ -10,7 +10,7 @@
 #include "control/ctl/arguments.h"
 #include "control/cache/json.h"
 #include "control/cache/conn_list.h"
-#include "control/cache/exemptions.h"
+#include "control/policy/exemptions.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/cache/conn_cache.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The list of addresses that are exempt from the connection cache.
-#include "control/cache/exemptions.h"
+#include "control/policy/exemptions.h"
 
 #include <errno.h>
 #include <stdio.h>
