@@ -263,7 +263,7 @@ static int load_policy(struct run *run)
 {
 	struct config_errors errors = {0};
 
-	reload_set_sink(run->reload, run->sink);
+	sink_follow(run->sink, run->reload);
 	service_patience(
 		&run->service, START_PATIENCE_S, "reading the policy and compiling signatures");
 	if (reload_load(run->reload, run->policy_path, clock_ns(), &errors) < 0)

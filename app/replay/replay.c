@@ -132,7 +132,7 @@ static int control_new(struct replay *r)
 	if (reload_new(r->dp, r->names, options->signatures, options->cache, &r->reload) < 0)
 		return fail("no memory for the policy", NULL);
 	reload_set_unscanned(r->reload);
-	reload_set_sink(r->reload, r->sink);
+	sink_follow(r->sink, r->reload);
 	if (!r->against)
 		return 0;
 	reload_set_adjust(r->reload, against_adjust);

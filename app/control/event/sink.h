@@ -5,10 +5,10 @@
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 
-#include "control/policy/app_names.h"
 #include "control/event/limit.h"
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
+#include "control/policy/reload.h"
 
 struct sink;
 struct handshake_record;
@@ -41,6 +41,8 @@ int sink_listen(struct sink *sink, sink_listener_fn *listener, void *ctx);
 // What app and signature numbers of later events mean (changes with a reload of signatures).
 void sink_set_sigdb(struct sink *sink, const struct sigdb *db);
 void sink_set_apps(struct sink *sink, const struct app_names *apps); // at first: built-in ones only
+// Both from `reload` on, with a policy event for each of its loads.
+void sink_follow(struct sink *sink, struct reload *reload);
 // Drains every ring; returns the records written. Bounded by `max` per lcore (0: all).
 unsigned sink_drain(struct sink *sink, unsigned max);
 // Records of the control core itself. An event as a lcore would have sent it: listeners see it.

@@ -56,6 +56,23 @@ void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, 
 	sink_line_end(sink, &line);
 }
 
+static void policy_reported(void *ctx, const struct reload *reload, uint64_t now_ns,
+	const char *path, const struct config_errors *errors)
+{
+	// Numbers mean the same in both sets (signature_order), so that events of what
+	// was classified with the old one are written with the new one.
+	if (!errors)
+		sink_set_sigdb(ctx, reload_sigdb(reload));
+	sink_policy_event(ctx, now_ns, reload_generation(reload), !errors, path, errors);
+}
+
+void sink_follow(struct sink *sink, struct reload *reload)
+{
+	sink_set_sigdb(sink, reload_sigdb(reload));
+	sink_set_apps(sink, reload_apps(reload));
+	reload_set_report(reload, policy_reported, sink);
+}
+
 void sink_stats_event(struct sink *sink, uint64_t now_ns)
 {
 	uint64_t uptime_ns = now_ns > sink->started_ns ? now_ns - sink->started_ns : 0;

@@ -39,7 +39,8 @@ struct build {
 struct reload {
 	struct dataplane *dp;
 	struct rule_names *names;
-	struct sink *sink;
+	reload_report_fn *report;
+	void *report_ctx;
 	void (*guard)(void *ctx, struct config_errors *errors);
 	void *guard_ctx;
 	void (*observer)(void *ctx, enum reload_progress progress);
@@ -97,13 +98,10 @@ void reload_set_unscanned(struct reload *reload)
 	reload->unscanned = true;
 }
 
-void reload_set_sink(struct reload *reload, struct sink *sink)
+void reload_set_report(struct reload *reload, reload_report_fn *report, void *ctx)
 {
-	reload->sink = sink;
-	if (!sink)
-		return;
-	sink_set_sigdb(sink, reload_sigdb(reload));
-	sink_set_apps(sink, reload_apps(reload));
+	reload->report = report;
+	reload->report_ctx = ctx;
 }
 
 void reload_set_guard(
@@ -244,8 +242,8 @@ static void refuse(struct reload *reload, const char *path, const struct config_
 	uint64_t now_ns)
 {
 	reload->failures++;
-	if (reload->sink)
-		sink_policy_event(reload->sink, now_ns, reload->generation, false, path, errors);
+	if (reload->report)
+		reload->report(reload->report_ctx, reload, now_ns, path, errors);
 	observe(reload, RELOAD_REFUSED);
 }
 
@@ -267,13 +265,8 @@ static int build_end(struct reload *reload, struct build *build, uint64_t now_ns
 	reload->path = build->path;
 	build->path = NULL;
 	reload->loaded_ns = now_ns;
-	if (reload->sink) {
-		// Numbers mean the same in both sets (signature_order), so that events of what
-		// was classified with the old one are written with the new one.
-		sink_set_sigdb(reload->sink, snapshot->policy->edition->db);
-		sink_policy_event(
-			reload->sink, now_ns, reload->generation, true, reload->path, NULL);
-	}
+	if (reload->report)
+		reload->report(reload->report_ctx, reload, now_ns, reload->path, NULL);
 	return 0;
 }
 

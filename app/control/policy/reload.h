@@ -8,7 +8,6 @@
 #include "config/gateway.h"
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
-#include "control/event/sink.h"
 
 struct reload;
 struct snapshot;
@@ -20,7 +19,11 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 void reload_set_cache_days(struct reload *reload, unsigned days);
 // There is no scan engine: rules of action scan are warned of when they are loaded or checked.
 void reload_set_unscanned(struct reload *reload);
-void reload_set_sink(struct reload *reload, struct sink *sink);
+// Called at the end of each load: refused for `errors`, or, when those are NULL, in force. NULL:
+// nobody.
+typedef void reload_report_fn(void *ctx, const struct reload *reload, uint64_t now_ns,
+	const char *path, const struct config_errors *errors);
+void reload_set_report(struct reload *reload, reload_report_fn *report, void *ctx);
 // Asked before every load and check: a guard that adds to `errors` refuses it. The gateway's says
 // which restart key of gateway.json has changed since the start.
 void reload_set_guard(
@@ -33,7 +36,7 @@ enum reload_progress { RELOAD_BEGINS, RELOAD_REFUSED, RELOAD_IN_FORCE };
 void reload_set_observer(struct reload *reload,
 	void (*observer)(void *ctx, enum reload_progress progress), void *ctx);
 // Loads, compiles (signatures only if they changed), makes one scratch per lcore, publishes the
-// next generation. 0, or -EINVAL with `errors`: nothing changed. Writes the policy event. At once:
+// next generation. 0, or -EINVAL with `errors`: nothing changed. Reported. At once:
 // for the start, replay and tests; -EBUSY while a request is at work.
 int reload_load(struct reload *reload, const char *policy_path, uint64_t now_ns,
 	struct config_errors *errors);

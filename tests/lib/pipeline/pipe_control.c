@@ -88,7 +88,7 @@ struct gate *gate_new_with(unsigned n_lcores, const struct lcore_limits *limits,
 	assert_int_equal(reload_new(gate->context.dp, gate->context.names, SIGNATURES_DIR,
 				 SIGNATURES_CACHE, &gate->context.reload),
 		0);
-	reload_set_sink(gate->context.reload, gate->context.sink);
+	sink_follow(gate->context.sink, gate->context.reload);
 	assert_int_equal(
 		inquiries_new(gate->context.base, gate->context.dp, pipe_clock, &gate->inquiries),
 		0);
