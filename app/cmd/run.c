@@ -25,7 +25,6 @@
 #include "base/log.h"
 #include "pipeline/loop.h"
 #include "machine/mbuf_pool.h"
-#include "base/options.h"
 #include "base/phases.h"
 #include "process/pidfile.h"
 #include "machine/port.h"
@@ -42,6 +41,7 @@
 #include "control/event/trace_log.h"
 #include "pipeline/policy/policy.h"
 #include "scan/job.h"
+#include "control/stats/sum.h"
 
 #define ERR_BYTES        4096
 #define START_PATIENCE_S 120
@@ -474,7 +474,7 @@ static void stop_forwarding(struct run *run)
 	}
 	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
 	drain_lcores(run, began + drain * 3 / 4);
-	sink_stats_event(run->sink, clock_ns());
+	sink_stats_event(run->sink, clock_ns(), stats_eve_json);
 	sink_flush(run->sink);
 	run_ledger_print(run->dp, false);
 }

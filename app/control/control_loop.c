@@ -9,6 +9,7 @@
 #include <sys/time.h>
 
 #include "control/stats/watchdog.h"
+#include "control/stats/sum.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
 
@@ -58,7 +59,7 @@ static void stats(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	sink_stats_event(control->context->sink, control->context->now_ns());
+	sink_stats_event(control->context->sink, control->context->now_ns(), stats_eve_json);
 }
 
 static void grace(evutil_socket_t fd, short what, void *ctx)

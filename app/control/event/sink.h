@@ -12,6 +12,7 @@
 
 struct sink;
 struct handshake_record;
+struct json_t; // jansson's
 
 struct sink_options {
 	const char *path;   // "-": standard output; NULL: count only
@@ -49,7 +50,9 @@ unsigned sink_drain(struct sink *sink, unsigned max);
 void sink_event(struct sink *sink, const struct event *event);
 void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
 	const char *file, const struct config_errors *errors);
-void sink_stats_event(struct sink *sink, uint64_t now_ns);
+// `make`: stats_eve_json, the members of the record; NULL: no memory.
+void sink_stats_event(struct sink *sink, uint64_t now_ns,
+	struct json_t *(*make)(const struct dataplane *dp, uint64_t uptime_ns));
 enum stall_state {
 	STALL_BEGINS,   // a data lcore's heart has rested for longer than stall.after_ms
 	STALL_BYPASSED, // the standby forwards for it now; it could not when it began

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "control/event/sink_line.h"
-#include "control/stats/sum.h"
 
 #define POLICY_ERRORS_MAX 20
 #define POLICY_LINE_MAX   (32u << 10)
@@ -73,7 +72,8 @@ void sink_follow(struct sink *sink, struct reload *reload)
 	reload_set_report(reload, policy_reported, sink);
 }
 
-void sink_stats_event(struct sink *sink, uint64_t now_ns)
+void sink_stats_event(struct sink *sink, uint64_t now_ns,
+	json_t *(*make)(const struct dataplane *dp, uint64_t uptime_ns))
 {
 	uint64_t uptime_ns = now_ns > sink->started_ns ? now_ns - sink->started_ns : 0;
 	json_t *stats;
@@ -85,7 +85,7 @@ void sink_stats_event(struct sink *sink, uint64_t now_ns)
 		sink->written++;
 		return;
 	}
-	stats = stats_eve_json(sink->names.dp, uptime_ns);
+	stats = make(sink->names.dp, uptime_ns);
 	text = stats ? json_dumps(stats, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	json_decref(stats);
 	if (!text) {

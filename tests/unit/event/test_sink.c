@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "lib/control/eve_lines.h"
+#include "control/stats/sum.h"
 
 struct world {
 	struct dataplane *dp;
@@ -77,7 +78,7 @@ static void records_of_the_control_core(void **state)
 		config_error_add(&errors, "policy.json", "$.rules[0]", "bad \"thing\" %u", i);
 	sink_policy_event(w.sink, T0, 1, false, "/etc/policy.json", &errors);
 	sink_set_start(w.sink, T0 - 100 * NS_PER_S);
-	sink_stats_event(w.sink, T0);
+	sink_stats_event(w.sink, T0, stats_eve_json);
 	sink_flush(w.sink);
 	list = lines_read(w.path);
 	o = json_array_get(list, 0);
