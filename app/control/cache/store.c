@@ -18,7 +18,7 @@
 #include "control/policy/app_names.h"
 #include "control/cache/file.h"
 #include "base/directory.h"
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 #include "base/log.h"
 #include "pipeline/limits.h"
 #include "pipeline/vocab/tick.h"

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 #include "control/ctl/socket.h"
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 
 struct request {
 	struct control_context *context;

@@ -13,7 +13,7 @@
 #define SLUICE_CENSUS_H
 
 #include "control/ctl/socket.h"
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 #include "control/event/sink.h"
 #include "control/stats/group_by.h"
 #include "pipeline/query.h"

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "control/ctl/client.h"
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 #include "pipeline/vocab/tick.h"
 
 static void a_silent_lcore_is_told_and_keeps_its_memory(void **state)

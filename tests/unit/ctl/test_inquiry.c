@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions to data lcores: the memory that a lcore may write to stays until it has answered, even
 // when whoever asked has gone, or has been reported that there is no answer.
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 
 #include <event2/event.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends a query to every data lcore, and collects the answers page by page.
-#include "control/ctl/inquiry.h"
+#include "control/cache/inquiry.h"
 
 #include <errno.h>
 #include <stdio.h>
