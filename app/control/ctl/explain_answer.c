@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/cache/json.h"
+#include "control/ctl/cache_json.h"
 #include "control/event/eve.h"
 #include "control/ctl/explain.h"
 #include "control/ctl/flow_json.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "control/cache/conn_top.h"
-#include "control/cache/json.h"
+#include "control/ctl/cache_json.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/cache/conn_cache.h"

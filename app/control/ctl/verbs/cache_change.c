@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "control/ctl/arguments.h"
-#include "control/cache/json.h"
+#include "control/ctl/cache_json.h"
 #include "control/cache/conn_list.h"
 #include "control/policy/exemptions.h"
 #include "control/ctl/list_filter.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formats a connection cache entry as JSON for the control socket.
-#include "control/cache/json.h"
+#include "control/ctl/cache_json.h"
 
 #include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
