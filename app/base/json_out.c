@@ -3,6 +3,7 @@
 #include "base/json_out.h"
 
 #include <string.h>
+#include "base/address_text.h"
 #include "base/utf8.h"
 
 static void put(struct json_out *out, const char *text, size_t length)
@@ -101,6 +102,14 @@ void json_out_text(struct json_out *out, const char *key, const char *value, siz
 void json_out_string(struct json_out *out, const char *key, const char *value)
 {
 	json_out_text(out, key, value, strlen(value));
+}
+
+void json_out_address(struct json_out *out, const char *key, const uint8_t address[16])
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	address_text(address, text);
+	json_out_string(out, key, text);
 }
 
 void json_out_u64(struct json_out *out, const char *key, uint64_t value)

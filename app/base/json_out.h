@@ -25,6 +25,7 @@ void json_out_open(struct json_out *out, const char *key, char bracket); // '{' 
 void json_out_close(struct json_out *out, char bracket);                 // '}' or ']'
 void json_out_string(struct json_out *out, const char *key, const char *value);
 void json_out_text(struct json_out *out, const char *key, const char *value, size_t length);
+void json_out_address(struct json_out *out, const char *key, const uint8_t address[16]);
 void json_out_u64(struct json_out *out, const char *key, uint64_t value);
 void json_out_bool(struct json_out *out, const char *key, bool value);
 // JSON text as it is; `length` bytes.

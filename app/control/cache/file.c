@@ -13,17 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/address_text.h"
 #include "base/json_out.h"
 #include "base/log.h"
-
-static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
-{
-	char text[ADDRESS_TEXT_BYTES];
-
-	address_text(address, text);
-	json_out_string(out, key, text);
-}
 
 static void put_realm(struct json_out *out, uint32_t realm)
 {
@@ -49,8 +40,8 @@ size_t cache_line_write(const struct cache_line *line, char *buffer, size_t leng
 
 	json_out_init(&out, buffer, length);
 	json_out_open(&out, NULL, '{');
-	put_address(&out, "src_ip", entry->key.initiator);
-	put_address(&out, "dest_ip", entry->key.responder);
+	json_out_address(&out, "src_ip", entry->key.initiator);
+	json_out_address(&out, "dest_ip", entry->key.responder);
 	json_out_u64(&out, "dest_port", entry->key.port);
 	json_out_u64(&out, "proto", entry->key.l4_proto);
 	json_out_string(&out, "mode", entry->key.mode == CACHE_PEER ? "peer" : "tuple");

@@ -8,14 +8,6 @@
 #include "base/address_text.h"
 #include "scan/job.h"
 
-static void put_address(struct json_out *out, const char *key, const uint8_t address[16])
-{
-	char text[ADDRESS_TEXT_BYTES];
-
-	address_text(address, text);
-	json_out_string(out, key, text);
-}
-
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type)
 {
 	char stamp[40];
@@ -52,11 +44,11 @@ static void put_ends(const struct event *event, struct json_out *out)
 
 	if (!memcmp(ends->address, none.address, sizeof none.address))
 		return; // a frame that is not IP, or whose addresses could not be read
-	put_address(out, "src_ip", ends->address[from]);
+	json_out_address(out, "src_ip", ends->address[from]);
 	// The cache's key has no initiator's port, and in mode peer neither port nor protocol.
 	if (eve_has_ports(event->l4_proto) && !cache)
 		json_out_u64(out, "src_port", ends->port[from]);
-	put_address(out, "dest_ip", ends->address[!from]);
+	json_out_address(out, "dest_ip", ends->address[!from]);
 	if (eve_has_ports(event->l4_proto))
 		json_out_u64(out, "dest_port", ends->port[!from]);
 	if (event->l4_proto || !cache)
