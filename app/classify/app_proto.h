@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An application protocol as one declarative struct, one file each in app/classify/proto/.
 // The file defines `const struct app_proto app_proto_NAME`; its NAME is one word in
-// app/classify/meson.build, which compiles the file and generates app_proto_list.h
+// app/classify/meson.build, which compiles the file. Those that are data alone are made of entries
+// of config/signatures. app_list.py makes app_proto_list.h of both
 // (`#define APP_PROTO_LIST(X) X(bittorrent) X(edonkey) ...`). No constructor, no header to edit.
 //
 // A Hyperscan hit of a signature (config/signatures/*.json) names the application; where a

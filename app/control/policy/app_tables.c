@@ -135,6 +135,8 @@ static void read_why(const struct json_at *at, void *ctx)
 
 static const struct json_field fields[] = {
 	{.name = "applications[].app", .kind = JSON_KIND_IGNORE, .required = true},
+	// For the build (app/classify/app_list.py).
+	{.name = "applications[].built_in", .kind = JSON_KIND_IGNORE},
 	READ("hosts", read_hosts, false),
 	READ("networks", read_networks, false),
 	READ("why", read_why, true),
@@ -158,7 +160,8 @@ static void read_entry(const struct json_at *at, struct app_tables *tables)
 	if (app.value)
 		reader.table->app = app_want_builtin(&app);
 	json_fields_read(at, fields, NULL, NULL, &reader);
-	if (!json_object_get(at->value, "hosts") && !json_object_get(at->value, "networks"))
+	if (!json_object_get(at->value, "hosts") && !json_object_get(at->value, "networks") &&
+		!json_object_get(at->value, "built_in"))
 		json_at_error(at, "there is nothing to know it by: add hosts or networks");
 }
 

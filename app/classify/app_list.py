@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the table of applications: app_list.py LIST.h DATA.c DEPFILE SIGNATURES NAME...
+
+NAME are those with code of their own (proto/NAME.c). The others are entries with "built_in" in the files of the folder
+SIGNATURES: DATA.c defines a struct app_proto for each. LIST.h has all of them by alphabet: the order of the ids.
+"""
+import glob
+import json
+import os
+import sys
+
+TEXTS = {"title", "group", "category"}
+LISTS = {"alpns": str, "tcp_ports": int, "udp_ports": int}
+
+
+def text(value):
+    return json.dumps(value) if isinstance(value, str) else str(value).lower()
+
+
+def rows(files):
+    """name of an application -> its members"""
+    found = {}
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            for entry in json.load(file).get("applications", []):
+                own = entry.get("built_in")
+                if own is None:
+                    continue
+                wrong = [key for key, value in own.items() if not (
+                    key in TEXTS and type(value) is str or key == "carrier" and value is True
+                    or key in LISTS and value and all(type(item) is LISTS[key] for item in value))]
+                if wrong or {"title", "category"} - set(own) or entry["app"] in found:
+                    sys.exit(f"{path}: {entry['app']}: built_in takes title, category, group, carrier, alpns, "
+                             f"tcp_ports and udp_ports, and stands once: {wrong}")
+                found[entry["app"]] = own
+    return found
+
+
+def definition(name, own):
+    yield f"const struct app_proto app_proto_{name.replace('-', '_')} = {{"
+    yield f"\t.name = {text(name)},"
+    yield f"\t.category = APP_CATEGORY_{own['category'].upper()},"
+    for key, value in own.items():
+        if key in LISTS:
+            yield f"\t.{key} = {{{', '.join(map(text, value))}}},"
+        elif key != "category":
+            yield f"\t.{key} = {text(value)},"
+    yield "};"
+
+
+def main():
+    list_h, data_c, depfile, folder, *coded = sys.argv[1:]
+    files = sorted(glob.glob(os.path.join(folder, "*.json")))
+    data = rows(files)
+    names = sorted(coded + [name.replace("-", "_") for name in data])
+    if len(names) != len(set(names)):
+        sys.exit(f"{folder}: an application has code of its own (proto/) and \"built_in\"")
+    with open(list_h, "w", encoding="utf-8") as out:
+        print("#define APP_PROTO_LIST(X)", " ".join(f"X({name})" for name in names), file=out)
+    with open(data_c, "w", encoding="utf-8") as out:
+        print('#include "classify/app_proto.h"', file=out)
+        for name in sorted(data):
+            print("\n".join(definition(name, data[name])), file=out)
+    with open(depfile, "w", encoding="utf-8") as out:
+        print(f"{list_h}:", " ".join([folder, *files]), file=out)  # the folder: a file may be added
+
+
+main()
