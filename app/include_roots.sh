@@ -29,4 +29,10 @@ root control base config control pipeline reassembly classify scan
 
 # Headers that the build makes.
 ln -s "$build/app/classify" "$build/include/classify/generated"
-ln -s "$build/app/control" "$build/include/control/generated"
+keys=$build/app/config/gateway_keys.h
+mkdir -p "$build/include/config/generated" "$build/include/control/generated"
+ln -s "$keys" "$build/include/config/generated/"
+ln -s "$keys" "$build/app/control/page_files.h" "$build/include/control/generated/"
+# ... and for those above the planes
+mkdir -p "$build/app"
+ln -sfn "$build/include/control/generated" "$build/app/generated"

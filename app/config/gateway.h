@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config/error.h"
+#include "generated/gateway_keys.h"
 #include "scan/engine.h"
 
 #define GATEWAY_PORTS_MAX  32
@@ -79,106 +80,51 @@ struct gateway {
 	unsigned scan_cpus[GATEWAY_LCORES_MAX];
 	unsigned n_scan;
 	unsigned control_cpu;
+	// Keys that are one value are made of config/schema/gateway.schema.json, which describes
+	// them: a string is owned, or NULL where null is allowed; a word is a uint8_t, in the
+	// schema's order.
 	struct {
-		uint32_t mbufs; // of the receive pool per socket; 0: computed (mbuf_pool.h)
-		bool hugepages; // false: --no-huge
-		uint32_t mb;    // with --no-huge: EAL -m
+		GATEWAY_MEMORY_KEYS;
 	} memory;
 	struct {
-		uint32_t flows;        // all lcores together; default 1048576
-		uint32_t embryos;      // default 1048576
-		uint32_t classifying;  // default 65536
-		uint32_t heads;        // default 4096
-		uint32_t conn_cache;   // default 65536
-		uint32_t expectations; // default 16384
-		uint32_t endpoints;    // default 32768; 0: the cache is off
-		uint32_t names;        // the same
-		uint32_t greetings;    // default 65536; 0: none are read
-		uint32_t evidence;     // per data lcore; default 65536
-		uint32_t source_pct;   // share of flows and embryos; default 10
-		uint32_t tcp_s, tcp_unheard_s, tcp_closing_s, udp_s, udp_one_way_s, embryonic_s,
-			stateless_s,
-			condemned_s; // time-outs; defaults in flow_timeouts_default
+		GATEWAY_LIMITS_KEYS;
 	} limits;
 	struct {
-		uint32_t datagrams;    // that a data lcore puts together at once; default 1024
-		uint32_t packets;      // that it holds for them; default 4096
-		uint32_t per_datagram; // default 128
-		uint32_t timeout_ms;   // default 30000
+		GATEWAY_FRAGMENTS_KEYS;
 	} fragments;
 	struct {
-		uint32_t mbit_s;  // a flow as fast as that, both directions together; 0: off
-		uint32_t seconds; // for so long is an elephant
+		GATEWAY_ELEPHANT_KEYS;
 	} elephant;
 	struct {
-		uint32_t per_s;        // records of a type in a second; 0: no limit; default 5000
-		uint32_t source_per_s; // of one source; the same; default 500
-		uint32_t file_mb;      // a longer event file is renamed; 0: never; default 1024
-		uint32_t files;        // such files that are kept; default 4
+		GATEWAY_EVENTS_KEYS;
 	} events;
 	struct {
-		uint32_t memory_mb; // for copies and sent bytes, all data lcores together
-		uint32_t tracked;   // TCP flows under inspection at once, all lcores together
-		uint32_t half_kb;   // most that one half of a flow keeps
-		uint32_t held;      // packets held, per data lcore
-		uint32_t half_held; // of these, of one half
-		uint32_t hold_ms;   // held packets leave by time-out
-		bool fast_pass;     // what is ahead of a hole is forwarded, and a copy kept
+		GATEWAY_REASSEMBLY_KEYS;
 	} reassembly;
 	struct {
-		uint32_t after_ms; // a data lcore without a turn for so long stands still
-		uint8_t policy;    // enum stall_policy
+		GATEWAY_STALL_KEYS; // policy: enum stall_policy
 	} stall;
 	struct {
-		uint8_t engine; // enum scan_engine_word
-		uint32_t flows; // under scan at once, all lcores together; default 16384
-		uint32_t timeout_ms;
-		uint8_t on_timeout; // enum scan_failure
-		uint8_t on_error;
+		GATEWAY_SCAN_KEYS; // engine: enum scan_engine_word; on_*: enum scan_failure
 		struct scan_script script[SCAN_SCRIPT_MAX];
 		unsigned n_script;
 	} scan;
 	struct {
-		uint8_t at;       // enum gateway_impair_place
-		uint8_t flow_key; // enum gateway_flow_key
-		uint32_t seed;
-		uint32_t limit; // packets on their way, each data lcore
+		GATEWAY_IMPAIRMENT_KEYS; // enum gateway_impair_place, gateway_flow_key
 		struct gateway_link to_inside, to_outside;
 	} impairment;
 	struct {
-		char *events;     // EVE JSON lines, "-" for standard output
-		char *control;    // socket
-		char *signatures; // directory
-		char *cache;      // directory of serialized databases, or NULL
-		char *state;      // directory of what outlives a restart, or NULL
-		char *pidfile;    // or NULL
+		GATEWAY_PATHS_KEYS;
 	} paths;
 	struct {
-		char *listen; // http_address.h; NULL: no HTTP server
-		bool allow_remote;
-		char *token_file; // control/http/token.h; NULL: nothing can be done from the page
-		uint32_t hosts;   // rows of hosts, and of users, for the page; default 4096
+		GATEWAY_HTTP_KEYS;
 	} http;
 	struct {
+		GATEWAY_HOOK_KEYS;
 		char *command[GATEWAY_HOOK_MAX]; // owned: a path and fixed arguments
 		unsigned n_command;              // 0: no hook
-		uint32_t timeout_s;              // of one run; default 5
-		bool heartbeat;                  // also once a second while healthy
 	} hook;
-	char *user;                // to become when the ports are open, or NULL: stay
-	char *group;               // or NULL: the user's
-	bool sandbox;              // Landlock and seccomp once the ports are open; default true
-	char *control_group;       // of the control socket, or NULL
-	uint32_t stats_interval_s; // EVE stats; 0: none; default 10
-	// Compiled signatures that nobody has used for that long are removed; 0: never; default 30.
-	uint32_t signature_cache_days;
-	uint32_t drain_s;     // at stop; default 2
-	uint8_t vlan;         // enum gateway_vlan; default separate
-	bool debug;           // commands for tests (debug-stall); default false
-	bool idle_sleep;      // idle ramp of data lcores; default false
-	bool flow_events;     // EVE flow records; default true
-	bool drop_events;     // EVE drop records; default true
-	bool greeting_events; // EVE tls, quic and http records; default true
+	GATEWAY_KEYS; // vlan: enum gateway_vlan
 };
 
 // Reads and checks the file; every problem goes to `errors`. 0, -EINVAL (errors), -errno of the

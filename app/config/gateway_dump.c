@@ -150,23 +150,9 @@ static json_t *words_json(char *const *words, unsigned n)
 	return array;
 }
 
-static json_t *hook_json(const struct gateway *gateway)
-{
-	json_t *object = json_fields_dump(gateway_hook_fields, gateway);
-
-	if (put(object, "command",
-		    gateway->hook.n_command
-			    ? words_json(gateway->hook.command, gateway->hook.n_command)
-			    : json_null()) < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
-}
-
 char *gateway_dump(const struct gateway *gateway)
 {
-	json_t *root = json_object(), *lcores = json_object(), *rest;
+	json_t *root = json_object(), *lcores = json_object(), *rest, *impairment;
 	char *text = NULL;
 	int rc;
 
@@ -178,21 +164,16 @@ char *gateway_dump(const struct gateway *gateway)
 	rc |= put(root, "ports", ports_json(gateway));
 	rc |= put(root, "pairs", pairs_json(gateway));
 	rc |= put(root, "lcores", lcores);
-	rc |= put(root, "memory", json_fields_dump(gateway_memory_fields, gateway));
-	rc |= put(root, "limits", json_fields_dump(gateway_limits_fields, gateway));
-	rc |= put(root, "fragments", json_fields_dump(gateway_fragments_fields, gateway));
-	rc |= put(root, "elephant", json_fields_dump(gateway_elephant_fields, gateway));
-	rc |= put(root, "events", json_fields_dump(gateway_events_fields, gateway));
-	rc |= put(root, "reassembly", json_fields_dump(gateway_reassembly_fields, gateway));
-	rc |= put(root, "stall", json_fields_dump(gateway_stall_fields, gateway));
-	rc |= put(root, "scan", gateway_scan_json(gateway));
-	rc |= put(root, "impairment", gateway_impairment_json(gateway));
-	rc |= put(root, "paths", json_fields_dump(gateway_paths_fields, gateway));
-	rc |= put(root, "http", json_fields_dump(gateway_http_fields, gateway));
-	rc |= put(root, "hook", hook_json(gateway));
 	rest = json_fields_dump(gateway_fields, gateway);
 	rc |= rest ? json_object_update(root, rest) : -1;
 	json_decref(rest);
+	rc |= put(json_object_get(root, "scan"), "script", gateway_scan_script_json(gateway));
+	impairment = json_object_get(root, "impairment");
+	rc |= put(impairment, "to_inside", gateway_link_json(&gateway->impairment.to_inside));
+	rc |= put(impairment, "to_outside", gateway_link_json(&gateway->impairment.to_outside));
+	rc |= put(json_object_get(root, "hook"), "command",
+		gateway->hook.n_command ? words_json(gateway->hook.command, gateway->hook.n_command)
+					: json_null());
 	if (!rc)
 		text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	json_decref(root);
@@ -248,20 +229,7 @@ static bool same_cpus(const unsigned *a, unsigned n_a, const unsigned *b, unsign
 
 const char *gateway_restart_difference(const struct gateway *now, const struct gateway *then)
 {
-	const struct json_field *const tables[] = {
-		gateway_memory_fields,
-		gateway_limits_fields,
-		gateway_fragments_fields,
-		gateway_elephant_fields,
-		gateway_events_fields,
-		gateway_reassembly_fields,
-		gateway_stall_fields,
-		gateway_scan_fields,
-		gateway_paths_fields,
-		gateway_http_fields,
-		gateway_hook_fields,
-		gateway_fields,
-	};
+	const struct json_field *field;
 	const char *name;
 
 	if (!same_words(now->eal, now->n_eal, then->eal, then->n_eal))
@@ -285,11 +253,6 @@ const char *gateway_restart_difference(const struct gateway *now, const struct g
 	name = gateway_impairment_difference(now, then);
 	if (name)
 		return name;
-	for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
-		const struct json_field *field = json_fields_difference(tables[i], now, then);
-
-		if (field)
-			return field->name;
-	}
-	return NULL;
+	field = json_fields_difference(gateway_fields, now, then);
+	return field ? field->name : NULL;
 }

@@ -2,6 +2,9 @@
 // The keys of gateway.json as rows: what gateway_load reads, gateway_dump writes, and
 // gateway_restart_difference compares. config/schema/gateway.schema.json says the same to others;
 // unit/gateway_load and cli/schema hold them together.
+// gateway_restart_difference compares. Rows of keys that are one value are made of
+// config/schema/gateway.schema.json (gateway_keys.py); for the others tests/cli/schema holds both
+// together.
 #ifndef SLUICE_GATEWAY_FIELDS_H
 #define SLUICE_GATEWAY_FIELDS_H
 
@@ -13,18 +16,7 @@ extern const char *const gateway_pair_modes[];
 
 // Targets and contexts: struct gateway but for the last five.
 extern const struct json_field gateway_fields[];
-extern const struct json_field gateway_memory_fields[];
-extern const struct json_field gateway_limits_fields[];
-extern const struct json_field gateway_fragments_fields[];
-extern const struct json_field gateway_elephant_fields[];
-extern const struct json_field gateway_events_fields[];
-extern const struct json_field gateway_reassembly_fields[];
-extern const struct json_field gateway_stall_fields[];
-extern const struct json_field gateway_scan_fields[];
 extern const struct json_field gateway_impairment_fields[];
-extern const struct json_field gateway_paths_fields[];
-extern const struct json_field gateway_http_fields[];
-extern const struct json_field gateway_hook_fields[];
 extern const struct json_field gateway_lcores_fields[];
 extern const struct json_field gateway_port_fields[];   // struct gateway_port
 extern const struct json_field gateway_pair_fields[];   // struct gateway_pair
@@ -40,26 +32,14 @@ void gateway_read_eal(const struct json_at *at, void *ctx);
 void gateway_read_ports(const struct json_at *at, void *ctx);
 void gateway_read_pairs(const struct json_at *at, void *ctx);
 void gateway_read_lcores(const struct json_at *at, void *ctx);
-void gateway_read_memory(const struct json_at *at, void *ctx);
-void gateway_read_limits(const struct json_at *at, void *ctx);
-void gateway_read_fragments(const struct json_at *at, void *ctx);
-void gateway_read_elephant(const struct json_at *at, void *ctx);
-void gateway_read_events(const struct json_at *at, void *ctx);
-void gateway_read_reassembly(const struct json_at *at, void *ctx);
 // gateway_scan.c.
-void gateway_read_scan(const struct json_at *at, void *ctx);
 void gateway_read_scan_script(const struct json_at *at, void *ctx);
-json_t *gateway_scan_json(const struct gateway *gateway);
+json_t *gateway_scan_script_json(const struct gateway *gateway);
 const char *gateway_scan_difference(const struct gateway *a, const struct gateway *b);
 void gateway_check_scan(const struct json_doc *doc, const struct gateway *gateway);
-void gateway_read_stall(const struct json_at *at, void *ctx);
-void gateway_read_impairment(const struct json_at *at, void *ctx);
-void gateway_read_to_inside(const struct json_at *at, void *ctx);
-void gateway_read_to_outside(const struct json_at *at, void *ctx);
+void gateway_read_impairment_to_inside(const struct json_at *at, void *ctx);
+void gateway_read_impairment_to_outside(const struct json_at *at, void *ctx);
 void gateway_read_loss(const struct json_at *at, void *ctx);
-void gateway_read_paths(const struct json_at *at, void *ctx);
-void gateway_read_http(const struct json_at *at, void *ctx);
-void gateway_read_hook(const struct json_at *at, void *ctx);
 void gateway_read_hook_command(const struct json_at *at, void *ctx);
 void gateway_read_data_cpus(const struct json_at *at, void *ctx);
 void gateway_read_scan_cpus(const struct json_at *at, void *ctx);
@@ -72,7 +52,7 @@ void gateway_read_pair_mode(const struct json_at *at, void *ctx);
 
 // The impairment (gateway_impairment.c): fallbacks, dump, the first key that differs.
 int gateway_impairment_default(struct gateway *gateway);
-json_t *gateway_impairment_json(const struct gateway *gateway);
+json_t *gateway_link_json(const struct gateway_link *link);
 const char *gateway_impairment_difference(const struct gateway *a, const struct gateway *b);
 
 #endif

@@ -46,26 +46,21 @@ static void read_link(const struct json_at *at, struct gateway_link *link)
 		json_at_error(at, "queue_ms is the queue of a line: set rate_mbit");
 }
 
-void gateway_read_to_inside(const struct json_at *at, void *ctx)
+void gateway_read_impairment_to_inside(const struct json_at *at, void *ctx)
 {
 	read_link(at, &((struct gateway *)ctx)->impairment.to_inside);
 }
 
-void gateway_read_to_outside(const struct json_at *at, void *ctx)
+void gateway_read_impairment_to_outside(const struct json_at *at, void *ctx)
 {
 	read_link(at, &((struct gateway *)ctx)->impairment.to_outside);
-}
-
-void gateway_read_impairment(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_impairment_fields, NULL, ctx, ctx);
 }
 
 int gateway_impairment_default(struct gateway *gateway)
 {
 	struct gateway_link *links[] = {
 		&gateway->impairment.to_inside, &gateway->impairment.to_outside};
-	int rc = json_fields_default(gateway_impairment_fields, gateway);
+	int rc = 0;
 
 	for (unsigned i = 0; i < 2 && !rc; i++) {
 		rc = json_fields_default(gateway_link_fields, links[i]);
@@ -75,7 +70,7 @@ int gateway_impairment_default(struct gateway *gateway)
 	return rc;
 }
 
-static json_t *link_json(const struct gateway_link *link)
+json_t *gateway_link_json(const struct gateway_link *link)
 {
 	json_t *object = json_fields_dump(gateway_link_fields, link);
 	json_t *loss = json_fields_dump(gateway_loss_fields, link);
@@ -89,20 +84,6 @@ static json_t *link_json(const struct gateway_link *link)
 	if (link->rate_mbit <= 0)
 		json_object_del(object, "queue_ms");
 	if (json_object_set_new(object, "loss", loss) < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
-}
-
-json_t *gateway_impairment_json(const struct gateway *gateway)
-{
-	json_t *object = json_fields_dump(gateway_impairment_fields, gateway);
-
-	if (json_object_set_new(object, "to_inside", link_json(&gateway->impairment.to_inside)) <
-			0 ||
-		json_object_set_new(
-			object, "to_outside", link_json(&gateway->impairment.to_outside)) < 0) {
 		json_decref(object);
 		return NULL;
 	}

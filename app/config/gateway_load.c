@@ -50,11 +50,6 @@ void gateway_read_hook_command(const struct json_at *at, void *ctx)
 	read_words(at, 1, GATEWAY_HOOK_MAX, gateway->hook.command, &gateway->hook.n_command);
 }
 
-void gateway_read_hook(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_hook_fields, NULL, ctx, ctx);
-}
-
 void gateway_read_port_name(const struct json_at *at, void *ctx)
 {
 	struct gateway_port *port = ctx;
@@ -253,51 +248,6 @@ void gateway_read_lcores(const struct json_at *at, void *ctx)
 	json_fields_read(at, gateway_lcores_fields, NULL, ctx, ctx);
 }
 
-void gateway_read_memory(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_memory_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_limits(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_limits_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_fragments(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_fragments_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_elephant(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_elephant_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_events(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_events_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_reassembly(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_reassembly_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_http(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_http_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_stall(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_stall_fields, NULL, ctx, ctx);
-}
-
-void gateway_read_paths(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_paths_fields, NULL, ctx, ctx);
-}
-
 // The index of the port that a pair names, or -1 and an error with the nearest name.
 static int pair_port(const struct json_doc *doc, const struct gateway *gateway, unsigned pair,
 	const char *side, const char *name)
@@ -420,18 +370,7 @@ static void check_hook(const struct json_doc *doc, const struct gateway *gateway
 int gateway_defaults(struct gateway *gateway)
 {
 	return json_fields_default(gateway_fields, gateway) < 0 ||
-			       json_fields_default(gateway_memory_fields, gateway) < 0 ||
-			       json_fields_default(gateway_limits_fields, gateway) < 0 ||
-			       json_fields_default(gateway_fragments_fields, gateway) < 0 ||
-			       json_fields_default(gateway_elephant_fields, gateway) < 0 ||
-			       json_fields_default(gateway_events_fields, gateway) < 0 ||
-			       json_fields_default(gateway_reassembly_fields, gateway) < 0 ||
-			       json_fields_default(gateway_stall_fields, gateway) < 0 ||
-			       json_fields_default(gateway_scan_fields, gateway) < 0 ||
-			       gateway_impairment_default(gateway) < 0 ||
-			       json_fields_default(gateway_paths_fields, gateway) < 0 ||
-			       json_fields_default(gateway_http_fields, gateway) < 0 ||
-			       json_fields_default(gateway_hook_fields, gateway) < 0
+			       gateway_impairment_default(gateway) < 0
 		       ? -ENOMEM
 		       : 0;
 }
@@ -509,7 +448,5 @@ void gateway_free(struct gateway *gateway)
 	for (unsigned i = 0; i < gateway->hook.n_command; i++)
 		free(gateway->hook.command[i]);
 	json_fields_free(gateway_fields, gateway);
-	json_fields_free(gateway_paths_fields, gateway);
-	json_fields_free(gateway_http_fields, gateway);
 	free(gateway);
 }

@@ -3,48 +3,12 @@
 #include "config/gateway_fields.h"
 #include <string.h>
 
-static const char *const engine_words[] = {
-	[SCAN_ENGINE_NONE] = "none", [SCAN_ENGINE_NULL] = "null", NULL};
-static const char *const failure_words[] = {
-	[SCAN_FAILURE_PASS] = "pass", [SCAN_FAILURE_RESET] = "reset", NULL};
 static const char *const half_words[] = {[HALF_C2S] = "c2s", [HALF_S2C] = "s2c", NULL};
 static const char *const verdict_words[] = {[SCAN_SCRIPT_CLEAN] = "clean",
 	[SCAN_SCRIPT_INFECTED] = "infected",
 	[SCAN_SCRIPT_ERROR] = "error",
 	[SCAN_SCRIPT_NEVER] = "never",
 	NULL};
-
-const struct json_field gateway_scan_fields[] = {
-	{.name = "scan.engine",
-		.kind = JSON_KIND_WORD,
-		.offset = offsetof(struct gateway, scan.engine),
-		.words = engine_words,
-		.fallback = SCAN_ENGINE_NONE},
-	{.name = "scan.flows",
-		.kind = JSON_KIND_U32,
-		.offset = offsetof(struct gateway, scan.flows),
-		.min = 64,
-		.max = 1048576,
-		.fallback = 16384},
-	{.name = "scan.timeout_ms",
-		.kind = JSON_KIND_U32,
-		.offset = offsetof(struct gateway, scan.timeout_ms),
-		.min = 10,
-		.max = 600000,
-		.fallback = 10000},
-	{.name = "scan.on_timeout",
-		.kind = JSON_KIND_WORD,
-		.offset = offsetof(struct gateway, scan.on_timeout),
-		.words = failure_words,
-		.fallback = SCAN_FAILURE_RESET},
-	{.name = "scan.on_error",
-		.kind = JSON_KIND_WORD,
-		.offset = offsetof(struct gateway, scan.on_error),
-		.words = failure_words,
-		.fallback = SCAN_FAILURE_RESET},
-	{.name = "scan.script", .kind = JSON_KIND_READ, .read = gateway_read_scan_script},
-	JSON_FIELD_END,
-};
 
 const struct json_field gateway_script_fields[] = {
 	{.name = "scan.script[].half",
@@ -88,11 +52,6 @@ void gateway_read_scan_script(const struct json_at *at, void *ctx)
 	}
 }
 
-void gateway_read_scan(const struct json_at *at, void *ctx)
-{
-	json_fields_read(at, gateway_scan_fields, NULL, ctx, ctx);
-}
-
 void gateway_check_scan(const struct json_doc *doc, const struct gateway *gateway)
 {
 	const char *path = "$.scan.script";
@@ -107,23 +66,18 @@ void gateway_check_scan(const struct json_doc *doc, const struct gateway *gatewa
 			"the script");
 }
 
-json_t *gateway_scan_json(const struct gateway *gateway)
+json_t *gateway_scan_script_json(const struct gateway *gateway)
 {
-	json_t *object = json_fields_dump(gateway_scan_fields, gateway), *script = json_array();
+	json_t *script = json_array();
 
-	for (unsigned i = 0; i < gateway->scan.n_script; i++) {
+	for (unsigned i = 0; script && i < gateway->scan.n_script; i++) {
 		if (json_array_append_new(script, json_fields_dump(gateway_script_fields,
 							  &gateway->scan.script[i])) < 0) {
-			json_decref(object);
 			json_decref(script);
 			return NULL;
 		}
 	}
-	if (json_object_set_new(object, "script", script) < 0) { // takes it even then
-		json_decref(object);
-		return NULL;
-	}
-	return object;
+	return script;
 }
 
 const char *gateway_scan_difference(const struct gateway *a, const struct gateway *b)

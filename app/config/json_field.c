@@ -70,6 +70,9 @@ int json_fields_default(const struct json_field *fields, void *target)
 			if (fields->fallback_text && !copy)
 				return -ENOMEM;
 			*string_place(fields, target) = copy;
+		} else if (fields->kind == JSON_KIND_OBJECT) {
+			if (json_fields_default(fields->fields, target) < 0)
+				return -ENOMEM;
 		} else if (fields->kind == JSON_KIND_NUMBER) {
 			*number_place(fields, target) = fields->fallback;
 		} else if (!is_read_elsewhere(fields)) {
@@ -126,6 +129,7 @@ static void read_one(
 			integer_set(field, target, word);
 		break;
 	case JSON_KIND_STRING: read_string(at, field, target); break;
+	case JSON_KIND_OBJECT: json_fields_read(at, field->fields, NULL, target, ctx); break;
 	case JSON_KIND_READ: field->read(at, ctx); break;
 	case JSON_KIND_IGNORE: break;
 	}
@@ -197,6 +201,8 @@ json_t *json_fields_dump(const struct json_field *fields, const void *target)
 			value = json_null();
 		else if (fields->kind == JSON_KIND_STRING)
 			value = json_string(string_get(fields, target));
+		else if (fields->kind == JSON_KIND_OBJECT)
+			value = json_fields_dump(fields->fields, target);
 		else if (fields->kind == JSON_KIND_NUMBER)
 			value = json_real(*number_place(fields, target));
 		else if (fields->kind == JSON_KIND_FLAG)
@@ -219,7 +225,13 @@ const struct json_field *json_fields_difference(
 	for (; fields->name; fields++) {
 		if (fields->live || is_read_elsewhere(fields))
 			continue;
-		if (fields->kind == JSON_KIND_STRING) {
+		if (fields->kind == JSON_KIND_OBJECT) {
+			const struct json_field *inner =
+				json_fields_difference(fields->fields, a, b);
+
+			if (inner)
+				return inner;
+		} else if (fields->kind == JSON_KIND_STRING) {
 			const char *x = string_get(fields, a), *y = string_get(fields, b);
 
 			if (!x != !y || (x && strcmp(x, y) != 0))
@@ -237,7 +249,9 @@ const struct json_field *json_fields_difference(
 void json_fields_free(const struct json_field *fields, void *target)
 {
 	for (; fields->name; fields++) {
-		if (fields->kind == JSON_KIND_STRING) {
+		if (fields->kind == JSON_KIND_OBJECT) {
+			json_fields_free(fields->fields, target);
+		} else if (fields->kind == JSON_KIND_STRING) {
 			free(*string_place(fields, target));
 			*string_place(fields, target) = NULL;
 		}

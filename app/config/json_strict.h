@@ -71,6 +71,7 @@ enum json_kind {
 	JSON_KIND_FLAG,   // bool
 	JSON_KIND_WORD,   // uint8_t, index into `words`
 	JSON_KIND_STRING, // char *, owned; null is allowed and NULL if `nullable`
+	JSON_KIND_OBJECT, // an object: `fields`, with the same target
 	JSON_KIND_READ,   // whatever `read` takes
 	JSON_KIND_IGNORE, // allowed, not read ("$schema")
 };
@@ -83,6 +84,7 @@ struct json_field {
 	uint32_t max;
 	const char *const *words;
 	void (*read)(const struct json_at *at, void *ctx);
+	const struct json_field *fields;
 	uint32_t fallback;         // value of an absent number, flag or word
 	const char *fallback_text; // of an absent string
 	bool zero;                 // 0 is also allowed
