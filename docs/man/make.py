@@ -4,6 +4,7 @@
 
 @KEYS NAME@           the keys of config/schema/NAME.schema.json
 @COMMAND NOUN VERB@   synopsis and options of a command of sluicectl, from its own grammar
+@PLAIN@               the same of all commands without a view of their own
 @COMMON@              the options that all of these have
 """
 import os
@@ -97,6 +98,13 @@ def command(words):
         yield ".El"
 
 
+def plain():
+    """Commands without a view of their own, which the template need not name."""
+    for words in sorted(grammar.grammar_new().plain):
+        yield ".Pp"
+        yield from command(words.split(" ", 1)[1])
+
+
 def common():
     yield ".Bl -tag -width Ds"
     for action in grammar.grammar_new().options._actions:
@@ -110,7 +118,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         for line in file.read().split("\n")[:-1]:
             mark = re.fullmatch(r"@([A-Z]+)(?: (.*))?@", line)
-            made = {"KEYS": keys, "COMMAND": command, "COMMON": lambda _: common()}[mark.group(1)](mark.group(2)) \
+            made = {"KEYS": keys, "COMMAND": command, "COMMON": lambda _: common(), "PLAIN": lambda _: plain()}[mark.group(1)](mark.group(2)) \
                 if mark else [line]
             for out in made:
                 print(out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""version, log, debug."""
+"""version, log, debug, and what has no view of its own."""
 from . import show
 from .talk import ask
 
@@ -28,3 +28,8 @@ def debug_stall(options):
         return message
     print("data lcore %d will stand still for %d ms (%s)" % (message["lcore"], message["ms"], message["where"]))
     return None
+
+
+def plain(options):
+    names = options.plain["arguments"].split(", ") if options.plain["arguments"] else ()
+    return ask(options, options.plain["command"], **{name: getattr(options, name) for name in names})

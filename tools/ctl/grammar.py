@@ -2,6 +2,8 @@
 """The command line: every noun, verb and option. Usage, help, completion and the tests of the man
 page read it from here. What does the work is named "module:function" and loaded when it is needed."""
 import argparse
+import json
+import os
 import re
 import sys
 
@@ -198,6 +200,18 @@ def add_pair(parser):
     parser.add_argument("--vlan", type=number_type("VLAN", 0, 4095), metavar="N", help="in that VLAN")
 
 
+# Commands of the control socket that are asked under another name, or as a part of others.
+ELSEWHERE = ("help", "stages", "log-level", "endpoint-list", "name-list", "trace-read")
+
+
+def value(text):
+    """What JSON it is, else a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 class Grammar:
     """Builds the parser; `leaves` are its commands, for completion and tests."""
 
@@ -210,7 +224,7 @@ class Grammar:
         self.parser = Parser(prog="sluicectl", description=DESCRIPTION, epilog=EPILOG, parents=[self.options],
                              formatter_class=argparse.RawDescriptionHelpFormatter)
         self.nouns = self.parser.add_subparsers(dest="noun", metavar="NOUN", required=True)
-        self.leaves, self.hidden = {}, set()
+        self.leaves, self.hidden, self.plain, self.verbs = {}, set(), set(), {}
 
     def leaf(self, group, name, function, text, hidden=False):
         words = {} if hidden else {"help": text}
@@ -224,7 +238,23 @@ class Grammar:
     def noun(self, name, text, hidden=False):
         words = {} if hidden else {"help": text}
         sub = self.nouns.add_parser(name, description=text[0].upper() + text[1:] + ".", **words)
-        return sub.add_subparsers(dest="verb", metavar="VERB", required=True)
+        self.verbs[name] = sub.add_subparsers(dest="verb", metavar="VERB", required=True)
+        return self.verbs[name]
+
+    def add_plain(self):
+        """Commands that have no view of their own: as commands.json, the gateway's `help`, tells of them."""
+        with open(os.path.join(os.path.dirname(__file__), "commands.json"), encoding="utf-8") as file:
+            told = json.load(file)
+        for command in told:
+            words = command["command"].split("-", 1)
+            if command["command"] in ELSEWHERE or "sluicectl " + " ".join(words) in self.leaves:
+                continue
+            group = self.nouns if len(words) == 1 else self.verbs.get(words[0]) or self.noun(words[0], words[0])
+            leaf = self.leaf(group, words[-1], "general:plain", command["help"])
+            leaf.set_defaults(plain=command)
+            self.plain.add(leaf.prog)
+            for name in command["arguments"].split(", ") if command["arguments"] else ():
+                leaf.add_argument("--" + name.replace("_", "-"), dest=name, type=value, metavar=name.upper())
 
 
 def add_stats(grammar):
@@ -333,4 +363,5 @@ def grammar_new():
     stall.add_argument("ms", type=number_type("number of milliseconds", 1, 60000), metavar="MS", help="for so long")
     stall.add_argument("--where", choices=("inspect", "driver"), help="looking at a burst (default), or where nobody can help")
     grammar.leaf(grammar.nouns, "version", "general:version", "the running gateway's version")
+    grammar.add_plain()
     return grammar

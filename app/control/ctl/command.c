@@ -8,44 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/ctl/flow_filter.h"
+#include "generated/command_list.h"
 
-static const struct command commands[] = {
-	{"help", "", "the commands", cmd_help},
-	{"version", "", "the program and what it is built with", cmd_version},
-	{"stats", "", "counters, ledger, pools, ports, lcores", cmd_stats},
-	{"debug-stall", "lcore, ms, where", "makes a data lcore stand still (tests)",
-		cmd_debug_stall},
-	{"stages", "every", "cycles of each stage, of one burst in so many", cmd_stages},
-	{"log-level", "level", "the level of the log, and sets it", cmd_log_level},
-	{"flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order, group", "live flows",
-		cmd_flow_list},
-	{"flow-show", "flow_id", "one flow, everything", cmd_flow_show},
-	{"explain", "flow_id, src_ip, src_port, dest_ip, dest_port, proto, host, port, user, rule",
-		"why something happened to a flow, or to what never became one", cmd_explain},
-	{"top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
-		"who uses the wire: flows, hosts, users, applications, rules, categories", cmd_top},
-	{"flow-reset", "flow_id, cache", "tears a flow down, at both ends", cmd_flow_reset},
-	{"flow-allow", "flow_id, ttl_s", "lets a flow pass, whatever the policy says",
-		cmd_flow_allow},
-	{"trace", "flow_id, on", "logs each stage of a flow's packets as events", cmd_trace},
-	{"trace-read", "flow_id, after, limit", "the newest of these events", cmd_trace_read},
-	{"cache-list", "app, host, limit, offset", "peers of blocked connections", cmd_cache_list},
-	{"cache-add", "src_ip, dest_ip, dest_port, proto, mode, zone, vlan, app, rule, ttl_s",
-		"blocks connections of these ends at their first packet", cmd_cache_add},
-	{"cache-del", "src_ip, dest_ip, dest_port, proto, mode, zone, vlan",
-		"takes entries of these ends out", cmd_cache_del},
-	{"cache-exempt", "address, on, ttl_s", "addresses for which no entry is made",
-		cmd_cache_exempt},
-	{"cache-flush", "", "forgets all of them", cmd_cache_flush},
-	{"endpoint-list", "app, host, limit, offset", "peers that flows in clear named",
-		cmd_endpoint_list},
-	{"name-list", "app, host, limit, offset", "addresses that DNS gave for names",
-		cmd_name_list},
-	{"policy-show", "", "the policy in force", cmd_policy_show},
-	{"policy-check", "path", "validates a policy without loading it", cmd_policy_check},
-	{"policy-diff", "path, examples", "what a reload of a file would change", cmd_policy_diff},
-	{"policy-reload", "path", "puts the policy file in force on all lcores", cmd_policy_reload},
+#define X(name) extern const struct command command_##name;
+COMMAND_LIST(X)
+#undef X
+
+static const struct command *const commands[] = {
+#define X(name) &command_##name,
+	COMMAND_LIST(X)
+#undef X
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -220,8 +192,8 @@ static bool is_of_page(const char *name)
 static const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 	}
 	return NULL;
 }
@@ -270,7 +242,7 @@ out:
 	json_decref(root);
 }
 
-void cmd_help(struct request *request, json_t *arguments)
+COMMAND(help, "help", "", "the commands")
 {
 	json_t *list = json_array();
 
@@ -278,9 +250,9 @@ void cmd_help(struct request *request, json_t *arguments)
 	for (size_t i = 0; list && i < N_COMMANDS; i++) {
 		json_t *entry = json_object();
 
-		put_text(&entry, "command", commands[i].name);
-		put_text(&entry, "arguments", commands[i].arguments);
-		put_text(&entry, "help", commands[i].help);
+		put_text(&entry, "command", commands[i]->name);
+		put_text(&entry, "arguments", commands[i]->arguments);
+		put_text(&entry, "help", commands[i]->help);
 		if (json_array_append_new(list, entry) < 0) {
 			json_decref(list);
 			list = NULL;

@@ -31,6 +31,13 @@ struct command {
 	const char *help;
 	void (*run)(struct request *request, json_t *arguments);
 };
+// Heads the function of a command, and is all that makes it one: the build lists it
+// (command_list.py), `help` and sluicectl know it. `symbol`: its name, with _ for -.
+#define COMMAND(symbol, name_, arguments_, help_)                                         \
+	static void run_##symbol(struct request *request, json_t *arguments);             \
+	extern const struct command command_##symbol;                                     \
+	const struct command command_##symbol = {name_, arguments_, help_, run_##symbol}; \
+	static void run_##symbol(struct request *request, json_t *arguments)
 
 // Parses `line` and runs it. Everything wrong with it is answered with NOK.
 void command_run(struct request *request, const char *line, size_t length);
@@ -60,32 +67,6 @@ void put_bool(json_t **parent, const char *key, bool value);
 void put_json(json_t **parent, const char *key, json_t *value); // takes it
 void put_item(json_t **list, json_t *value);                    // the same for an array
 
-// cmd_*.c
-void cmd_help(struct request *request, json_t *arguments);
-void cmd_version(struct request *request, json_t *arguments);
-void cmd_stats(struct request *request, json_t *arguments);
-void cmd_debug_stall(struct request *request, json_t *arguments);
-void cmd_stages(struct request *request, json_t *arguments);
-void cmd_log_level(struct request *request, json_t *arguments);
-void cmd_flow_list(struct request *request, json_t *arguments);
-void cmd_flow_reset(struct request *request, json_t *arguments);
-void cmd_flow_allow(struct request *request, json_t *arguments);
-void cmd_flow_show(struct request *request, json_t *arguments);
-void cmd_explain(struct request *request, json_t *arguments);
-void cmd_top(struct request *request, json_t *arguments);
-void cmd_trace(struct request *request, json_t *arguments);
-void cmd_trace_read(struct request *request, json_t *arguments);
-void cmd_cache_list(struct request *request, json_t *arguments);
-void cmd_cache_add(struct request *request, json_t *arguments);
-void cmd_cache_del(struct request *request, json_t *arguments);
-void cmd_cache_exempt(struct request *request, json_t *arguments);
-void cmd_cache_flush(struct request *request, json_t *arguments);
-void cmd_endpoint_list(struct request *request, json_t *arguments);
-void cmd_name_list(struct request *request, json_t *arguments);
-void cmd_policy_show(struct request *request, json_t *arguments);
-void cmd_policy_check(struct request *request, json_t *arguments);
-void cmd_policy_reload(struct request *request, json_t *arguments);
-void cmd_policy_diff(struct request *request, json_t *arguments);
 // A policy's path (NULL: of the one in force) can be used. False: it is answered already.
 bool policy_path_known(struct request *request, const char *path);
 

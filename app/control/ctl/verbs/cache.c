@@ -96,7 +96,7 @@ static struct cache_list *list_new(struct request *request)
 	return list;
 }
 
-void cmd_cache_list(struct request *request, json_t *arguments)
+COMMAND(cache_list, "cache-list", "app, host, limit, offset", "peers of blocked connections")
 {
 	struct filter filter;
 	struct cache_list *list;
@@ -144,7 +144,7 @@ static void flush_end(void *ctx, const char *error)
 	request_ok(request, message);
 }
 
-void cmd_cache_flush(struct request *request, json_t *arguments)
+COMMAND(cache_flush, "cache-flush", "", "forgets all of them")
 {
 	if (json_object_size(arguments)) {
 		request_fail_arguments(request, "none expected");

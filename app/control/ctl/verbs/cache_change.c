@@ -210,7 +210,9 @@ static bool read_entry(struct request *request, const json_t *arguments, struct 
 	return true;
 }
 
-void cmd_cache_add(struct request *request, json_t *arguments)
+COMMAND(cache_add, "cache-add",
+	"src_ip, dest_ip, dest_port, proto, mode, zone, vlan, app, rule, ttl_s",
+	"blocks connections of these ends at their first packet")
 {
 	struct change read = {0}, *change;
 
@@ -306,7 +308,8 @@ static void meant_end(void *ctx, const char *error)
 					     .ctx = request});
 }
 
-void cmd_cache_del(struct request *request, json_t *arguments)
+COMMAND(cache_del, "cache-del", "src_ip, dest_ip, dest_port, proto, mode, zone, vlan",
+	"takes entries of these ends out")
 {
 	struct evidence_filter filter = {0};
 	struct change read = {0}, *change;
@@ -430,7 +433,7 @@ static bool apply_exemption(
 	return !rc;
 }
 
-void cmd_cache_exempt(struct request *request, json_t *arguments)
+COMMAND(cache_exempt, "cache-exempt", "address, on, ttl_s", "addresses for which no entry is made")
 {
 	struct exemptions *exemptions = &request->context->exemptions, *next;
 	struct change read = {0}, *change;

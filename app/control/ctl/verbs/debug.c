@@ -9,7 +9,7 @@
 
 #define STALL_MS_MAX 60000
 
-void cmd_debug_stall(struct request *request, json_t *arguments)
+COMMAND(debug_stall, "debug-stall", "lcore, ms, where", "makes a data lcore stand still (tests)")
 {
 	struct dataplane *dp = request->context->dp;
 	const char *where = "inspect";

@@ -135,7 +135,7 @@ static void candidate_done(void *ctx, bool good, const struct config_errors *err
 			.type = QUERY_FLOWS, .page = flows_page, .end = flows_end, .ctx = request});
 }
 
-void cmd_policy_diff(struct request *request, json_t *arguments)
+COMMAND(policy_diff, "policy-diff", "path, examples", "what a reload of a file would change")
 {
 	struct control_context *context = request->context;
 	uint64_t examples = EXAMPLES_DEFAULT;

@@ -510,7 +510,9 @@ static bool read_question(struct request *request, json_t *arguments, struct exp
 	return read_ends(request, arguments, found);
 }
 
-void cmd_explain(struct request *request, json_t *arguments)
+COMMAND(explain, "explain",
+	"flow_id, src_ip, src_port, dest_ip, dest_port, proto, host, port, user, rule",
+	"why something happened to a flow, or to what never became one")
 {
 	struct explain *explain = calloc(1, sizeof *explain);
 

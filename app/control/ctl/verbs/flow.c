@@ -166,7 +166,8 @@ static void list_end(void *ctx, const char *error)
 	request_ok(request, message);
 }
 
-void cmd_flow_list(struct request *request, json_t *arguments)
+COMMAND(flow_list, "flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, order, group",
+	"live flows")
 {
 	struct flow_filter filter;
 	uint64_t limit = 100, offset = 0;
@@ -274,7 +275,7 @@ static void show_end(void *ctx, const char *error)
 	request_ok(request, flow_json_whole(request->context, &one->record, &one->look));
 }
 
-void cmd_flow_show(struct request *request, json_t *arguments)
+COMMAND(flow_show, "flow-show", "flow_id", "one flow, everything")
 {
 	json_int_t flow_id;
 	json_error_t error;
@@ -321,7 +322,7 @@ static void trace_end(void *ctx, const char *error)
 	request_ok(request, message);
 }
 
-void cmd_trace(struct request *request, json_t *arguments)
+COMMAND(trace, "trace", "flow_id, on", "logs each stage of a flow's packets as events")
 {
 	json_int_t flow_id;
 	json_error_t error;

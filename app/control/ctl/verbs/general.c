@@ -20,7 +20,7 @@ static uint64_t uptime_ns(const struct control_context *context)
 	return now_ns > context->started_ns ? now_ns - context->started_ns : 0;
 }
 
-void cmd_version(struct request *request, json_t *arguments)
+COMMAND(version, "version", "", "the program and what it is built with")
 {
 	json_t *message = json_object();
 
@@ -37,7 +37,7 @@ void cmd_version(struct request *request, json_t *arguments)
 	request_ok(request, message);
 }
 
-void cmd_stats(struct request *request, json_t *arguments)
+COMMAND(stats, "stats", "", "counters, ledger, pools, ports, lcores")
 {
 	const struct control_context *context = request->context;
 	json_t *message, *policy, *events, *look_into;
@@ -89,7 +89,7 @@ void cmd_stats(struct request *request, json_t *arguments)
 	request_ok(request, message);
 }
 
-void cmd_log_level(struct request *request, json_t *arguments)
+COMMAND(log_level, "log-level", "level", "the level of the log, and sets it")
 {
 	const char *word = NULL;
 	json_error_t error;
@@ -149,7 +149,7 @@ static json_t *stage_costs(const struct dataplane *dp)
 	return list;
 }
 
-void cmd_stages(struct request *request, json_t *arguments)
+COMMAND(stages, "stages", "every", "cycles of each stage, of one burst in so many")
 {
 	struct dataplane *dp = request->context->dp;
 	json_error_t error;

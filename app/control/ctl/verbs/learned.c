@@ -174,12 +174,13 @@ static void ask_for(struct request *request, json_t *arguments, bool names)
 				 .ctx = request});
 }
 
-void cmd_endpoint_list(struct request *request, json_t *arguments)
+COMMAND(endpoint_list, "endpoint-list", "app, host, limit, offset",
+	"peers that flows in clear named")
 {
 	ask_for(request, arguments, false);
 }
 
-void cmd_name_list(struct request *request, json_t *arguments)
+COMMAND(name_list, "name-list", "app, host, limit, offset", "addresses that DNS gave for names")
 {
 	ask_for(request, arguments, true);
 }

@@ -181,7 +181,7 @@ static void run(struct request *request, const struct operation *read)
 				     .ctx = request});
 }
 
-void cmd_flow_reset(struct request *request, json_t *arguments)
+COMMAND(flow_reset, "flow-reset", "flow_id, cache", "tears a flow down, at both ends")
 {
 	static const char *const modes[] = {
 		[CACHE_NONE] = "none", [CACHE_TUPLE] = "tuple", [CACHE_PEER] = "peer", NULL};
@@ -193,7 +193,7 @@ void cmd_flow_reset(struct request *request, json_t *arguments)
 		run(request, &operation);
 }
 
-void cmd_flow_allow(struct request *request, json_t *arguments)
+COMMAND(flow_allow, "flow-allow", "flow_id, ttl_s", "lets a flow pass, whatever the policy says")
 {
 	struct operation operation = {.allow = true};
 

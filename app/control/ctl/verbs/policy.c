@@ -26,7 +26,7 @@ static void put_state(json_t **parent, const struct control_context *context)
 	put_number(parent, "applications", policy ? policy->n_applications : 0);
 }
 
-void cmd_policy_show(struct request *request, json_t *arguments)
+COMMAND(policy_show, "policy-show", "", "the policy in force")
 {
 	const struct control_context *context = request->context;
 	const struct policy *policy = reload_policy(context->reload);
@@ -206,12 +206,12 @@ static void ask(struct request *request, json_t *arguments, bool check)
 		asking->wait = wait;
 }
 
-void cmd_policy_check(struct request *request, json_t *arguments)
+COMMAND(policy_check, "policy-check", "path", "validates a policy without loading it")
 {
 	ask(request, arguments, true);
 }
 
-void cmd_policy_reload(struct request *request, json_t *arguments)
+COMMAND(policy_reload, "policy-reload", "path", "puts the policy file in force on all lcores")
 {
 	ask(request, arguments, false);
 }

@@ -145,7 +145,8 @@ static void top_end(void *ctx, const char *error)
 	request_ok(request, message);
 }
 
-void cmd_top(struct request *request, json_t *arguments)
+COMMAND(top, "top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
+	"who uses the wire: flows, hosts, users, applications, rules, categories")
 {
 	struct top read = {.by = TOP_FLOW, .order = FLOW_GROUP_BY_RATE, .side = TOP_INSIDE}, *top;
 	uint64_t limit = 20;

@@ -26,7 +26,7 @@ static json_t *step_json(const struct trace_step *step)
 	return object;
 }
 
-void cmd_trace_read(struct request *request, json_t *arguments)
+COMMAND(trace_read, "trace-read", "flow_id, after, limit", "the newest of these events")
 {
 	const struct trace_log *log = request->context->trace_log;
 	uint64_t flow_id, after = 0, limit = LIST_FILTER_LIMIT_MAX;
