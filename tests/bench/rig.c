@@ -16,6 +16,11 @@
 #include "control/policy/app_tables.h"
 #include "control/policy/signature_load.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/limits.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 #define POOL_SIZE  8191
 #define POOL_CACHE 256

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "pipeline/flow/table.h"
 #include "scenario_work.h"
+#include "pipeline/cache/conn_cache.h"
 
 #define GIVE_UP_PKTS CLASSIFY_BUDGET_PKTS
 

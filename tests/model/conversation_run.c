@@ -12,6 +12,13 @@
 #include <cmocka.h>
 #include "conversation_judge.h"
 #include "lib/pipeline/pipe_control.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "classify/classify.h"
+#include "pipeline/limits.h"
+#include "pipeline/lcores.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 #define CPU_PER_PACKET_NS (NS_PER_S / 2)
 #define QUARANTINED       0x0a000042u // 10.0.0.66

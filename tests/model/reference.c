@@ -11,6 +11,14 @@
 #include "reference_world.h"
 #include "pipeline/lcores.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/cache/conn_cache.h"
+#include "classify/classify.h"
+#include "pipeline/limits.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 #define TTL_S         300
 #define LIFETIME_S    3600

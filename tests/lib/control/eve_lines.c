@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include "pipeline/event/event.h"
 
 json_t *lines_read(const char *path)
 {

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include "fake_control.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/event/event.h"
 
 #define T0 (1695017621ull * NS_PER_S + 532140000)
 

@@ -10,6 +10,12 @@
 #include <unistd.h>
 
 #include "control/policy/signature_load.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "classify/classify.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 const char *fake_signatures = "ab";
 atomic_uint fake_sigdbs, fake_sigdb_made, fake_scratches, fake_build_ms;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
+#include "pipeline/event/event.h"
 
 // A dataplane of n lcores with event and query rings; two ports "lan" and "wan".
 struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr);

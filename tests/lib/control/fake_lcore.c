@@ -6,6 +6,9 @@
 
 #include "fake_control.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/cache/endpoint_cache.h"
+#include "pipeline/query.h"
 
 static void answer_flows(struct fake_lcores *lcores, unsigned lcore, struct query *query)
 {

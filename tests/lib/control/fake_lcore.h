@@ -6,6 +6,7 @@
 #define SLUICE_FAKE_LCORE_H
 
 #include "pipeline/lcore/lcore.h"
+#include "pipeline/query.h"
 
 struct fake_lcores {
 	struct dataplane *dp;

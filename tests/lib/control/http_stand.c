@@ -30,6 +30,11 @@
 #include "control/http/server.h"
 #include "base/log.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
 
 struct stand {
 	struct world world;

@@ -14,6 +14,15 @@
 #include "pipeline/wire/checksum.h"
 #include "pipe.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/stage/fragments.h"
+#include "pipeline/cache/conn_cache.h"
+#include "classify/classify.h"
+#include "pipeline/limits.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 const char *pipe_eal_mb = "256";
 unsigned pipe_mbufs = 1023;

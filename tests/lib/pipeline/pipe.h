@@ -9,6 +9,9 @@
 #include "pipeline/limits.h"
 #include "pipeline/loop.h"
 #include "scan/scan_link.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/policy/policy.h"
 
 #define PIPE_INSIDE   0
 #define PIPE_OUTSIDE  1

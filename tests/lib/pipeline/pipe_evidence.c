@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "pipe_evidence.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/query.h"
 
 void pipe_ask(struct pipe *pipe, unsigned lcore, struct query *query)
 {

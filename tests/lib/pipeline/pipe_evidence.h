@@ -4,6 +4,8 @@
 #define SLUICE_TEST_PIPE_EVIDENCE_H
 
 #include "pipe.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/query.h"
 
 // Posts the question to one lcore and lets the lcores take turns until it is answered; a question
 // of pages is continued as long as there is room.

@@ -12,6 +12,8 @@
 
 #include "pipeline/vocab/app_id.h"
 #include "pipeline/vocab/tick.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/query.h"
 
 #define N (2 * FLOWS)
 

@@ -12,6 +12,14 @@
 #include "pipeline/event/flow_event.h"
 #include "lib/packet/packet.h"
 #include "pipeline/wire/parse.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/vocab/stream_report.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/limits.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 #define ONE_SOURCE_PER_S (ANOMALY_EVENTS_PER_S / 2)
 

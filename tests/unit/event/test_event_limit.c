@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include "lib/control/eve_lines.h"
 #include "control/event/sink.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
 
 #define FLOOD 32000u
 #define TYPE  5000u // gateway.json: events.per_s, source_per_s

@@ -10,6 +10,13 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe_evidence.h"
+#include "pipeline/event/event.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/event/evidence.h"
+#include "pipeline/cache/conn_cache.h"
+#include "pipeline/query.h"
+#include "pipeline/limits.h"
+#include "pipeline/policy/policy.h"
 
 #define HANDSHAKE             \
 	"\x13"                \

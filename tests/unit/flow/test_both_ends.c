@@ -10,6 +10,9 @@
 #include <cmocka.h>
 #include "lib/pipeline/pipe_evidence.h"
 #include "pipeline/flow/table.h"
+#include "pipeline/event/event.h"
+#include "pipeline/query.h"
+#include "pipeline/policy/policy.h"
 
 #define C2S 1u
 #define S2C 2u

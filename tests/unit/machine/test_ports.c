@@ -27,6 +27,9 @@
 #include "machine/mbuf_pool.h"
 #include "pipeline/vocab/pkt.h"
 #include "machine/port.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "scan/job.h"
 
 #define LCORES 3
 #define FRAMES 500

@@ -9,6 +9,10 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "replay/against.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/policy/policy.h"
 
 #define OLD_POLICY                                                         \
 	"{'schema_version':1,'users':{'alice':['10.0.0.1']},'rules':["     \

@@ -11,6 +11,11 @@
 #include "lib/pipeline/wire.h"
 #include "pipeline/bypass.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/lcore/port.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 static const struct pipe_packet text = {.payload = "hi", .payload_length = 2};
 static const uint8_t pause_frame[60] = {

@@ -14,6 +14,10 @@
 #include "lib/packet/pieces.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/stage/fragments.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 static uint64_t dropped(const struct pipe *pipe, enum drop_reason reason)
 {

@@ -14,6 +14,9 @@
 #include <cmocka.h>
 #include "lib/packet/pieces.h"
 #include "pipeline/egress/tx.h"
+#include "pipeline/event/event.h"
+#include "pipeline/stage/fragments.h"
+#include "pipeline/loop.h"
 
 static void open_connection(struct pipe *pipe, bool v6, uint16_t sport)
 {

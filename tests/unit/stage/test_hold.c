@@ -10,6 +10,10 @@
 #include <cmocka.h>
 #include "lib/pipeline/hold_rig.h"
 #include "lib/packet/pieces.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/loop.h"
+#include "scan/job.h"
 
 static void a_clean_half_goes_on_in_order(void **state)
 {

@@ -9,6 +9,12 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/hold_rig.h"
+#include "pipeline/event/event.h"
+#include "pipeline/lcore/lcore.h"
+#include "reassembly/tcp_track.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/policy/policy.h"
+#include "scan/job.h"
 
 // The flow ends while its job is out; its verdict finds nobody.
 static void assert_stale(struct pipe *pipe)

@@ -13,6 +13,11 @@
 #include "pipeline/wire/checksum.h"
 #include "pipeline/operator.h"
 #include "pipeline/wire/tcp_normalize.h"
+#include "pipeline/event/event.h"
+#include "pipeline/vocab/stream_report.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/policy/policy.h"
+#include "pipeline/loop.h"
 
 #define CAPABLE 30, 12, 1, 0x81, 1, 2, 3, 4, 5, 6, 7, 8 // RFC 8684 section 3.1
 #define JOIN    30, 12, 0x10, 1, 9, 9, 9, 9, 8, 8, 8, 8 // section 3.2
