@@ -7,6 +7,7 @@
 #include <rte_malloc.h>
 #include "pipeline/loop.h"
 #include "pipeline/wire/parse.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
 
@@ -30,13 +31,6 @@ int bypass_new(struct dataplane *dp, unsigned index)
 	return 0;
 }
 
-void bypass_packet(struct lcore *lcore, struct rte_mbuf *m)
-{
-	lcore->stats.bypassed_pkts++;
-	lcore->stats.bypassed_bytes += m->pkt_len;
-	tx_packet(lcore, m);
-}
-
 static void forward(struct lcore *standby, struct rte_mbuf *m)
 {
 	struct packet_ctx ctx = {.m = m, .pkt = pkt_of(m), .ref = FLOW_REF_NONE};
@@ -44,7 +38,7 @@ static void forward(struct lcore *standby, struct rte_mbuf *m)
 	if (ctx.pkt->class == PKT_LINK && stage_link(standby, &ctx) == VERDICT_DROP)
 		packet_drop(standby, m, ctx.reason);
 	else
-		bypass_packet(standby, m);
+		egress_bypass(standby, m);
 }
 
 static unsigned receive(struct lcore *standby)
@@ -84,11 +78,11 @@ static unsigned empty_rings(struct lcore *standby)
 		n = rte_ring_sc_dequeue_burst(standby->handoff_in[i], (void **)mbufs, BURST, NULL);
 		standby->stats.handoff_in_pkts += n;
 		for (unsigned k = 0; k < n; k++)
-			bypass_packet(standby, mbufs[k]);
+			egress_bypass(standby, mbufs[k]);
 		taken += n;
 		n = rte_ring_sc_dequeue_burst(standby->tx_in[i], (void **)mbufs, BURST, NULL);
 		for (unsigned k = 0; k < n; k++)
-			tx_packet(standby, mbufs[k]);
+			egress_handed(standby, mbufs[k]);
 		taken += n;
 		tx_flush_full(standby);
 	}

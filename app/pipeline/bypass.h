@@ -36,7 +36,4 @@ static inline void bypass_over(struct dataplane *dp, unsigned lcore, uint64_t no
 	atomic_store_explicit(&dp->lcores[lcore]->unseen_until_ns, now_ns, memory_order_release);
 }
 
-// Sends a packet that nobody has inspected, counted so. Takes it.
-void bypass_packet(struct lcore *lcore, struct rte_mbuf *m);
-
 #endif

@@ -2,11 +2,11 @@
 // The order of the stages (docs/architecture.md), and an lcore's turn around them.
 #include <netinet/in.h>
 #include <rte_prefetch.h>
-#include "pipeline/bypass.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/hold_verdict.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/impair.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_report.h"
@@ -100,7 +100,7 @@ static void finish(struct lcore *lcore, struct packet_ctx *ctx, enum verdict ver
 	case VERDICT_PASS:
 	case VERDICT_SEND:
 		packet_released(lcore, ctx);
-		tx_packet(lcore, ctx->m);
+		egress_packet(lcore, ctx->m, ctx->ref, egress_kind_of(ctx->pkt));
 		break;
 	}
 }
@@ -311,7 +311,7 @@ static void hand_off(struct lcore *lcore, unsigned owner, struct rte_mbuf **mbuf
 {
 	if (unlikely(is_bypassed(lcore->dp, owner))) {
 		for (unsigned i = 0; i < n; i++)
-			bypass_packet(lcore, mbufs[i]);
+			egress_bypass(lcore, mbufs[i]);
 		return;
 	}
 	struct rte_ring *ring = lcore->dp->lcores[owner]->handoff_in[lcore->index];
@@ -413,6 +413,7 @@ void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, 
 	pkt->flow_gen = 0;
 	pkt->flags = flags;
 	pkt->in_port = in_port;
+	pkt->egress = EGRESS_NONE;
 	pkt->link = link;
 }
 
@@ -476,13 +477,13 @@ static unsigned turn_rings(struct lcore *lcore)
 		taken += n;
 		n = rte_ring_sc_dequeue_burst(lcore->tx_in[i], (void **)mbufs, BURST, NULL);
 		for (unsigned k = 0; k < n; k++)
-			tx_packet(lcore, mbufs[k]);
+			egress_handed(lcore, mbufs[k]);
 		tx_flush_full(lcore);
 		taken += n;
 	}
 	n = rte_ring_sc_dequeue_burst(lcore->inject, (void **)mbufs, BURST, NULL);
 	for (unsigned k = 0; k < n; k++)
-		tx_inject(lcore, mbufs[k]);
+		egress_inject(lcore, mbufs[k], FLOW_REF_NONE, EGRESS_INJECTED_OWN);
 	return taken + n;
 }
 

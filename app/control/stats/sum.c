@@ -4,6 +4,7 @@
 
 #include <rte_mempool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/limits.h"
@@ -33,6 +34,17 @@ static uint64_t dropped_sum(const struct stats *stats)
 	return sum;
 }
 
+// Packets that left by no entry point; at rest, those that are missing behind it, of any kind.
+static int64_t egress_open(const struct stats *stats)
+{
+	int64_t open = (int64_t)stats->egress_sent[EGRESS_NONE];
+
+	for (unsigned kind = EGRESS_NONE + 1; !stats->held_pkts && kind < EGRESS_KINDS_MAX; kind++)
+		open += llabs((long long)(stats->egress_entered[kind] - stats->egress_sent[kind] -
+					  stats->egress_dropped[kind]));
+	return open;
+}
+
 static void ledger_close(const struct stats *stats, struct ledger *ledger)
 {
 	*ledger = (struct ledger){
@@ -44,7 +56,8 @@ static void ledger_close(const struct stats *stats, struct ledger *ledger)
 		.consumed = stats->consumed_pkts,
 	};
 	ledger->unaccounted = (int64_t)(ledger->received + ledger->injected - ledger->sent -
-					ledger->dropped - ledger->held - ledger->consumed);
+					ledger->dropped - ledger->held - ledger->consumed) +
+			      egress_open(stats);
 }
 
 // Adds the counters of an lcore, or of the standby for it; its heart's last beat.

@@ -107,6 +107,8 @@ static struct rte_mbuf *duplicate(struct lcore *lcore, struct rte_mbuf *m)
 	*pkt_of(copy) = *pkt_of(m);
 	pkt_of(copy)->rx_ns = 0; // it was never received: no latency
 	lcore->stats.injected_pkts++;
+	if (pkt_of(copy)->egress) // behind the entry point
+		lcore->stats.egress_entered[pkt_of(copy)->egress]++;
 	lcore->stats.impaired_duplicated++;
 	return copy;
 }

@@ -34,6 +34,12 @@ static void measure_not(
 	}
 }
 
+static void count_not(struct lcore *lcore, const struct tx_buffer *buffer, unsigned from)
+{
+	for (unsigned i = from; i < buffer->n; i++)
+		lcore->stats.egress_sent[pkt_of(buffer->pkts[i])->egress]--;
+}
+
 // Fewer tx queues than lcores: to the lcore that owns the queue. Their out port is found again
 // there from in_port.
 static void hand_to_queue_owner(struct lcore *lcore, const struct port *port)
@@ -74,20 +80,24 @@ static void flush_port(struct lcore *lcore, unsigned index)
 	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
 
 	measure(&lcore->latency[index], buffer, now_ns); // before they are the driver's
-	for (unsigned i = 0; i < buffer->n; i++)
+	for (unsigned i = 0; i < buffer->n; i++) {
 		bytes += buffer->pkts[i]->pkt_len;
+		lcore->stats.egress_sent[pkt_of(buffer->pkts[i])->egress]++; // as the bytes
+	}
 	// The control core may change it at any time: once is enough to look.
 	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_ACQUIRE);
 	uint16_t sent = send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);
 
 	if (unlikely(sent > buffer->n)) {
 		measure_not(&lcore->latency[index], buffer, now_ns, 0);
+		count_not(lcore, buffer, 0);
 		packet_drop(lcore, buffer->pkts[0],
 			sent == TX_TOO_LONG ? DROP_TX_OVERSIZE : DROP_LINK_DOWN);
 		memmove(buffer->pkts, buffer->pkts + 1, sizeof(buffer->pkts[0]) * --buffer->n);
 		return;
 	}
 	measure_not(&lcore->latency[index], buffer, now_ns, sent);
+	count_not(lcore, buffer, sent);
 	for (unsigned i = sent; i < buffer->n; i++)
 		bytes -= buffer->pkts[i]->pkt_len;
 	lcore->stats.sent_pkts += sent;
@@ -99,31 +109,6 @@ static void flush_port(struct lcore *lcore, unsigned index)
 		return;
 	}
 	memmove(buffer->pkts, buffer->pkts + sent, sizeof(buffer->pkts[0]) * buffer->n);
-}
-
-// What the inline half does not know: no pair, too long, a full buffer.
-void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m)
-{
-	const struct port *in = &lcore->dp->ports[pkt_of(m)->in_port];
-
-	if (in->peer == PORT_NONE) {
-		packet_drop(lcore, m, DROP_NO_PAIR);
-		return;
-	}
-	const struct port *out = &lcore->dp->ports[in->peer];
-
-	if (m->pkt_len > out->max_frame) {
-		packet_drop(lcore, m, DROP_TX_OVERSIZE);
-		return;
-	}
-	packet_drop(lcore, m, DROP_TX_FULL);
-}
-
-void tx_inject(struct lcore *lcore, struct rte_mbuf *m)
-{
-	lcore->stats.injected_pkts++;
-	pkt_of(m)->rx_ns = 0; // it was never received: no latency
-	tx_packet(lcore, m);
 }
 
 void tx_flush_full(struct lcore *lcore)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The last stage: per-port buffers of an lcore, and the end of every packet. Keeper: a packet that
+// Per-port buffers of an lcore, behind the entry point (egress.h). Keeper: a packet that
 // a driver has not accepted stays in the buffer until the next turn; the buffer's cap is TX_BUFFER,
 // beyond it the packet is dropped as tx_full.
 //
@@ -11,25 +11,6 @@
 #include "pipeline/egress/drop.h"
 #include "pipeline/lcore/lcore.h"
 
-// Sends `m` out of the peer of its in_port. Takes it.
-void tx_packet_slow(struct lcore *lcore, struct rte_mbuf *m);
-static inline void tx_packet(struct lcore *lcore, struct rte_mbuf *m)
-{
-	const struct dataplane *dp = lcore->dp;
-	unsigned peer = dp->ports[pkt_of(m)->in_port].peer;
-
-	if (likely(peer != PORT_NONE)) {
-		struct tx_buffer *buffer = &lcore->tx[peer];
-
-		if (likely(m->pkt_len <= dp->ports[peer].max_frame && buffer->n < TX_BUFFER)) {
-			buffer->pkts[buffer->n++] = m;
-			return;
-		}
-	}
-	tx_packet_slow(lcore, m);
-}
-// The same for a packet that we made: counts it as injected.
-void tx_inject(struct lcore *lcore, struct rte_mbuf *m);
 // Offers every buffer to its driver, or to the lcore that owns the queue.
 void tx_flush(struct lcore *lcore);
 // The same for those that hold a burst: between bursts of a turn.

@@ -8,6 +8,7 @@
 #include "pipeline/lcore/port.h"
 #include "pipeline/wire/owner.h"
 
+struct egress_row;
 struct lcore;
 struct lcore_limits;
 struct policy;
@@ -34,6 +35,7 @@ struct dataplane {
 	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
 	const struct lcore_limits *limits; // limits.h
+	const struct egress_row *egress_rows; // egress/egress.h; ends with {0}; NULL: no row
 	const struct scan_config *scan;    // NULL: no engine; set before the lcores' holds are made
 };
 

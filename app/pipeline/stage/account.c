@@ -21,6 +21,7 @@
 #include "pipeline/stage/reuse.h"
 #include "reassembly/seq.h"
 #include "reassembly/tcp_state.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/flow/app_usage.h"
@@ -597,6 +598,6 @@ bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 	pkt->flow_gen = flow->gen;
 	if (tcp && pkt->flags & PKT_L4_OK)
 		release(flow, pkt, half);
-	tx_packet(lcore, m);
+	egress_packet(lcore, m, ref, EGRESS_FLOW);
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/wire/owner.h"
 #include "pipeline/wire/parse_layers.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
 
 // A view: room for what a stage may put in front, headers, and the longest datagram.
@@ -38,7 +39,8 @@ static const enum drop_reason end_reasons[FRAG_END_MAX] = {
 
 // Sends more than a burst: where the buffer is full it is offered to the driver, for which the
 // lcore needs its lease; while the stages run it has not.
-static void send_all(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
+static void send_all(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, uint32_t ref,
+	enum egress_kind kind)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned peer = lcore->dp->ports[pkt_of(mbufs[i])->in_port].peer;
@@ -52,7 +54,7 @@ static void send_all(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 			if (!ours)
 				lease_give(&lcore->lease);
 		}
-		tx_packet(lcore, mbufs[i]);
+		egress_packet(lcore, mbufs[i], ref, kind);
 	}
 }
 
@@ -188,7 +190,7 @@ static void end_packets(
 	unpack(f, mbufs, n);
 	free_bundles(mbufs, n);
 	if (!lcore->policy || !lcore->policy->enforces) {
-		send_all(lcore, f->packets, f->n_packets);
+		send_all(lcore, f->packets, f->n_packets, FLOW_REF_NONE, EGRESS_BYPASS);
 		return;
 	}
 	report_drop(lcore, f->packets[0], reason);
@@ -501,8 +503,10 @@ void fragments_send(struct lcore *lcore, struct rte_mbuf *view)
 		pkt_of(f->packets[i])->flow = pkt->flow;
 		pkt_of(f->packets[i])->flow_gen = pkt->flow_gen;
 	}
+	uint32_t ref = pkt->flow == PKT_FLOW_NONE ? FLOW_REF_NONE : pkt->flow;
+
 	rte_pktmbuf_free(view);
-	send_all(lcore, f->packets, f->n_packets);
+	send_all(lcore, f->packets, f->n_packets, ref, EGRESS_FRAGMENT);
 }
 
 void fragments_drop(struct lcore *lcore, struct rte_mbuf *view, enum drop_reason reason)
@@ -528,7 +532,7 @@ void fragments_hand_off(struct lcore *lcore, struct rte_mbuf *view, unsigned own
 			lcore->stats.bypassed_pkts++;
 			lcore->stats.bypassed_bytes += f->packets[i]->pkt_len;
 		}
-		send_all(lcore, f->packets, f->n_packets);
+		send_all(lcore, f->packets, f->n_packets, FLOW_REF_NONE, EGRESS_BYPASS);
 		return;
 	}
 	for (unsigned i = 0; i < f->n_packets; i++)

@@ -11,6 +11,7 @@
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
 #include "pipeline/event/evidence.h"
 #include "reassembly/tcp_track.h"
@@ -134,7 +135,7 @@ static void acknowledge(struct lcore *lcore, struct rte_mbuf *held, uint32_t seq
 		return;
 	}
 	lcore->stats.tcp_acks_made++;
-	tx_inject(lcore, m);
+	egress_inject(lcore, m, from->flow, EGRESS_INJECTED_FLOW);
 }
 
 // A bypass that the policy asks for where room ends: nothing looks at the flow any more.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "pipeline/wire/craft.h"
 #include "pipeline/stage/teardown.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
 
 static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
@@ -74,7 +75,7 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 		return false;
 	}
 	lcore->stats.resets_sent++;
-	tx_inject(lcore, m);
+	egress_inject(lcore, m, FLOW_REF_NONE, EGRESS_INJECTED_FLOW);
 	return true;
 }
 
@@ -115,7 +116,7 @@ static bool reply_with(struct lcore *lcore, struct rte_mbuf *m,
 		rte_pktmbuf_free(out);
 		return false;
 	}
-	tx_inject(lcore, out);
+	egress_inject(lcore, out, FLOW_REF_NONE, EGRESS_INJECTED_FLOW);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include "pipeline/vocab/app_id.h"
+#include "pipeline/vocab/egress_kind.h"
 #include "pipeline/vocab/verdict.h"
 
 #define STATS_COUNTERS(X)                                                                 \
@@ -221,6 +222,11 @@ struct stats {
 	STATS_COUNTERS(X)
 #undef X
 	uint64_t dropped_pkts[DROP_REASONS_MAX];
+	// Of packets that leave, by kind: entered == sent + dropped behind the entry point + held.
+	// [EGRESS_NONE]: dropped before it; sent: none.
+	uint64_t egress_entered[EGRESS_KINDS_MAX];
+	uint64_t egress_sent[EGRESS_KINDS_MAX];
+	uint64_t egress_dropped[EGRESS_KINDS_MAX];
 	// Gauges, stored at the end of each loop.
 	uint64_t held_pkts;      // in keepers of this lcore, and the rings it consumes
 	uint64_t fragments_held; // of these, fragments of datagrams that are not whole
