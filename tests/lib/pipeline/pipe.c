@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
+#include "pipeline/egress/egress.h"
 #include "pipeline/lcores.h"
 #include "pipeline/wire/checksum.h"
 #include "pipe.h"
@@ -42,6 +43,24 @@ static void eal_once(void)
 	assert_true(rte_eal_init(8, argv) >= 0);
 }
 
+// The row of every pipe: sees each packet that passes the entry point.
+static enum verdict tag(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
+	enum egress_kind kind, enum drop_reason *reason)
+{
+	struct pipe *pipe = lcore->dp->ports[0].ctx;
+
+	(void)ref;
+	(void)reason;
+	assert_int_equal(pkt_of(m)->egress, kind);
+	pipe->tagged[kind]++;
+	return VERDICT_PASS;
+}
+
+static const struct egress_row tagging[] = {
+	{.name = "tag", .kinds = EGRESS_ALL, .run = tag},
+	{.name = NULL},
+};
+
 static uint16_t wire_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct pipe *pipe = ctx;
@@ -57,6 +76,8 @@ static uint16_t wire_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uin
 		}
 		if (pipe->refuse)
 			pipe->accept--;
+		assert_int_not_equal(
+			pkt_of(m)->egress, EGRESS_NONE); // it went around the entry point
 		assert_true(pipe->n_sent < PIPE_SENT_MAX);
 		struct pipe_sent *sent = &pipe->sent[pipe->n_sent++];
 
@@ -141,6 +162,7 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 	pipe->dp.n_ports = 2;
 	pipe->limits = limits ? *limits : pipe_limits();
 	pipe->dp.limits = &pipe->limits;
+	pipe->dp.egress_rows = tagging;
 	for (uint8_t i = 0; i < 2; i++) {
 		struct port *port = &pipe->dp.ports[i];
 
@@ -250,11 +272,27 @@ void pipe_publish(struct pipe *pipe, struct policy *policy)
 	pipe->policy = policy;
 }
 
+// By kind, at rest: the row saw what entered, and what entered was sent or dropped.
+static void egress_closes(const struct pipe *pipe)
+{
+	struct stats sum = pipe_stats(pipe);
+
+	assert_int_equal(sum.egress_entered[EGRESS_NONE], 0);
+	assert_int_equal(sum.egress_sent[EGRESS_NONE], 0);
+	for (unsigned kind = EGRESS_NONE + 1; kind < EGRESS_KINDS_MAX; kind++) {
+		assert_int_equal(
+			sum.egress_entered[kind], sum.egress_sent[kind] + sum.egress_dropped[kind]);
+		if (!sum.impaired_duplicated) // copies are made behind the rows
+			assert_int_equal(pipe->tagged[kind], sum.egress_entered[kind]);
+	}
+}
+
 void pipe_free(struct pipe *pipe)
 {
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++)
 		pipeline_drain(pipe->dp.lcores[i], pipe->now_ns);
 	assert_int_equal(pipe_unaccounted(pipe), 0);
+	egress_closes(pipe);
 	pipe_scan_free(pipe);
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++) {
 		struct lcore *lcore = pipe->dp.lcores[i];

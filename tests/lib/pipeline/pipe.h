@@ -38,6 +38,7 @@ struct pipe {
 	uint64_t now_ns;
 	struct pipe_sent sent[PIPE_SENT_MAX];
 	unsigned n_sent;
+	uint64_t tagged[EGRESS_KINDS_MAX]; // packets that the entry point's row saw
 	unsigned accept;        // packets that the wire still takes before it refuses
 	unsigned refuse;        // packets that the wire does not accept, next
 	struct pipe_scan *scan; // NULL: no scan engine
@@ -49,7 +50,7 @@ extern unsigned pipe_mbufs;
 
 // EAL is started at the first call of a program.
 struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
-// Asserts the ledger and that every mbuf is back, then frees.
+// Asserts the ledger, also by kind behind the entry point, and that every mbuf is back, then frees.
 void pipe_free(struct pipe *pipe);
 struct lcore_limits pipe_limits(void);
 
