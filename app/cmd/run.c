@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command `sluice run`, from startup to shutdown. Start-up order: whatever can be wrong is
 // found before a port is touched, and no packet is taken before the policy is in force.
-#include "pipeline/limits.h"
 #include "cmd/run.h"
 
 #include <errno.h>
@@ -18,8 +17,9 @@
 #include "process/confinement.h"
 #include "control/control_loop.h"
 #include "machine/eal.h"
-#include "pipeline/lcores.h"
 #include "pipeline/flow/table.h"
+#include "pipeline/lcores.h"
+#include "pipeline/limits.h"
 #include "control/http/server.h"
 #include "machine/lcore_launch.h"
 #include "base/log.h"
@@ -39,7 +39,6 @@
 #include "control/ctl/telemetry.h"
 #include "machine/standby.h"
 #include "control/event/trace_log.h"
-#include "pipeline/policy/policy.h"
 #include "scan/job.h"
 #include "control/stats/sum.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order of the stages (docs/architecture.md), and an lcore's turn around them.
-#include <netinet/in.h>
 #include <rte_prefetch.h>
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"

@@ -11,10 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

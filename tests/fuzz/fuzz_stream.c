@@ -15,15 +15,11 @@
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
 #include "pipeline/stage/inspect_track.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
-#include "pipeline/lcore/port.h"
 #include "pipeline/vocab/span.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/event/stream_tap.h"
 #include "pipeline/flow/table.h"
 #include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 #define STEP      8
 #define STEPS_MAX 250

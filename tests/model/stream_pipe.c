@@ -10,14 +10,10 @@
 #include "pipeline/stage/inspect_track.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/vocab/span.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/event/stream_tap.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/limits.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/loop.h"
 
 #define BLOCKS     512 // of the slab

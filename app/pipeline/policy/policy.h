@@ -17,9 +17,9 @@
 #include "pipeline/policy/mac_set.h"
 #include "pipeline/policy/time_window.h"
 #include "pipeline/policy/user_map.h"
+#include "pipeline/vocab/link_protocol.h"
 #include "pipeline/vocab/sizes.h"
 #include "pipeline/vocab/verdict.h"
-#include "pipeline/wire/parse.h"
 
 #define POLICY_RULES_MAX 4096
 #define POLICY_ID_MAX    64

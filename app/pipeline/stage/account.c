@@ -26,11 +26,8 @@
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/expect.h"
-#include "pipeline/event/evidence.h"
 #include "pipeline/flow/ends.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 
 static bool is_tcp(const struct pkt *pkt)
 {

@@ -9,11 +9,7 @@
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
-#include "pipeline/event/evidence.h"
 #include "pipeline/flow/ends.h"
-#include "pipeline/cache/conn_cache.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 
 #define BLOCKED_DATAGRAMS_S 30 // of flows other than TCP, at most
 #define ANSWER_TICKS        1  // at most one answer per 67 ms and blocked flow

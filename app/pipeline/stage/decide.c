@@ -12,12 +12,8 @@
 #include "pipeline/stage/teardown.h"
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
 #include "pipeline/flow/ends.h"
 #include "pipeline/event/stream_tap.h"
-#include "pipeline/cache/conn_cache.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 #include "scan/job.h"
 
 static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,

@@ -9,8 +9,6 @@
 #include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow/table.h"
-#include "classify/classify.h"
 
 static void ends(struct lcore *lcore, uint32_t ref, enum flow_end reason)
 {

@@ -7,10 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/event/evidence.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/flow/ends.h"
-#include "pipeline/flow/table.h"
 #include "scan/job.h"
 
 #define PLACE_NONE    UINT32_MAX

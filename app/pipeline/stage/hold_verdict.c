@@ -6,10 +6,7 @@
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 #include "scan/job.h"
 
 static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum half half)

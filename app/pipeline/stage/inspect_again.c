@@ -6,12 +6,8 @@
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/flow/table.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 #define AGAIN_LAST (1u << 30)
 

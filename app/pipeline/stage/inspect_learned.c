@@ -7,11 +7,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/lcore/hints.h"
-#include "pipeline/event/evidence.h"
 #include "pipeline/cache/endpoint_cache.h"
-#include "pipeline/flow/table.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 // Keyed: nobody can speak from an address that takes the share of another.
 static uint32_t teller_of(const struct lcore *lcore, const uint8_t address[16])

@@ -3,13 +3,9 @@
 #include "pipeline/stage/inspect_names.h"
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/flow/table.h"
 #include "pipeline/stage/packet_rules.h"
 #include "classify/names/host_name.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 // What a request is that names nobody's host.
 static uint16_t known_as(const struct names_follow *names, uint16_t app)

@@ -10,10 +10,7 @@
 #include "pipeline/stage/inspect_names.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
 #include "pipeline/event/stream_tap.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 static void decode(struct inspection *in, const struct span *span)
 {

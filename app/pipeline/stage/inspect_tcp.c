@@ -13,11 +13,8 @@
 #include "reassembly/seq.h"
 #include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/event/evidence.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/event/stream_tap.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 
 #define AGE_BUDGET 16 // connections whose held packets are looked at in one turn
 

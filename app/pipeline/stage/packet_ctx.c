@@ -2,7 +2,6 @@
 // What is known of the packet at hand: its flow's id, and evidence of it.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "pipeline/event/evidence.h"
 #include "pipeline/flow/ends.h"
 #include "pipeline/stage/packet_ctx.h"
 

@@ -4,8 +4,6 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/wire/parse_layers.h"
 #include "pipeline/flow/ends.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 
 struct decide_input packet_decide_input(const struct lcore *lcore, const struct packet_ctx *ctx,
 	const struct flow_ends *ends, uint8_t mac[MAC_BYTES])

@@ -15,11 +15,6 @@
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/flow/app_usage.h"
-#include "pipeline/event/evidence.h"
-#include "pipeline/cache/conn_cache.h"
-#include "pipeline/flow/table.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 #define ALERTS_PER_S 200 // of flows that are refused so, each lcore and side
 

@@ -11,9 +11,6 @@
 #include "pipeline/wire/resegment.h"
 #include "pipeline/flow/ends.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/flow/table.h"
-#include "classify/classify.h"
-#include "pipeline/policy/policy.h"
 
 #define ANEW_TICK_SHIFT 30 // of flow_anew.tick
 #define ANEW_TICKS(ns)  ((ns) >> ANEW_TICK_SHIFT)

@@ -12,8 +12,6 @@
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/flow/ends.h"
-#include "pipeline/flow/table.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/wire/owner.h"
 
 #define ICMP_REDIRECT    5

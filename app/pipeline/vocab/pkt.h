@@ -96,11 +96,11 @@ struct pkt {
 	uint16_t dport;
 	uint16_t tcp_win; // as on the wire, unscaled
 	uint8_t n_vlan;
-	uint8_t l4_proto;  // IPPROTO_* of the inspected header, after extension headers
-	uint8_t tcp_flags; // PKT_ICMP_ERROR: L4 protocol of the embedded packet
-	uint8_t class;     // enum pkt_class
-	uint8_t in_port;   // index of struct port, not the ethdev id
-	uint8_t egress;    // enum egress_kind; 0 from its receipt on
+	uint8_t l4_proto;    // IPPROTO_* of the inspected header, after extension headers
+	uint8_t tcp_flags;   // PKT_ICMP_ERROR: L4 protocol of the embedded packet
+	uint8_t class;       // enum pkt_class
+	uint8_t in_port;     // index of struct port, not the ethdev id
+	uint8_t egress;      // enum egress_kind; 0 from its receipt on
 	uint8_t ttl;         // of the inspected header
 	uint8_t link;        // enum pkt_link
 	uint16_t owner_slot; // 0..511: which lcore owns the flow (owner.h); PKT_SETTLED ...

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include "pipeline/vocab/link_protocol.h"
 #include "pipeline/vocab/pkt.h"
 #include "pipeline/wire/realm.h"
 
@@ -41,17 +42,6 @@ void parse_packet(struct pkt *pkt, const uint8_t *frame, uint32_t length, uint32
 // Pcap link type -> enum pkt_link; LINK_UNKNOWN for those that pass uninspected.
 uint8_t parse_link_of(uint16_t linktype);
 
-// What goes by EtherType or by link-local group address rather than by rule.
-enum link_protocol {
-	LINK_PROTO_ARP,
-	LINK_PROTO_STP,   // 01:80:c2:00:00:00, LLC
-	LINK_PROTO_PAUSE, // 01:80:c2:00:00:01, 0x8808: MAC control; default drop (IEEE 802.3x)
-	LINK_PROTO_LACP,  // 01:80:c2:00:00:02, 0x8809
-	LINK_PROTO_EAPOL, // 01:80:c2:00:00:03, 0x888e
-	LINK_PROTO_LLDP,  // 01:80:c2:00:00:0e, 0x88cc
-	LINK_PROTO_OTHER,
-	LINK_PROTO_MAX
-};
 // EtherType and destination -> enum link_protocol.
 unsigned parse_link_protocol(const uint8_t *frame, uint32_t length, const struct pkt *pkt);
 

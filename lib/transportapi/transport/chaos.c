@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bad weather on purpose: what is given to chaos goes to the transport `below` it, but some
-// messages are lost, doubled, overtaken or late. Protocol 92; its addresses are those of the
-// transport below.
-//
+// An impaired transport, for tests: what it is given goes to the transport `below` it, but some messages
+// are lost, doubled, overtaken or late. Protocol 92; its addresses are those of the one below.
 // What is held back goes at turn(), which the core calls after every send() because of
 // TAPI_RELAYED. To what is below, chaos is the core. The core's sessions are wrapped, so that each
 // side finds its own protocol number and its own `user` in them.

@@ -39,9 +39,9 @@ struct pipe {
 	struct pipe_sent sent[PIPE_SENT_MAX];
 	unsigned n_sent;
 	uint64_t tagged[EGRESS_KINDS_MAX]; // packets that the entry point's row saw
-	unsigned accept;        // packets that the wire still takes before it refuses
-	unsigned refuse;        // packets that the wire does not accept, next
-	struct pipe_scan *scan; // NULL: no scan engine
+	unsigned accept;                   // packets that the wire still takes before it refuses
+	unsigned refuse;                   // packets that the wire does not accept, next
+	struct pipe_scan *scan;            // NULL: no scan engine
 };
 
 // What EAL is given, and mbufs of a pipe's pool; for tests with larger limits, before pipe_new.

@@ -10,10 +10,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/query.h"
-#include "pipeline/policy/policy.h"
 
 // Refuses every SYN of client 10.0.0.1 by an address rule, so that each makes an entry.
 static struct rule *refuse_client(struct policy *policy, enum cache_mode cache)

@@ -14,10 +14,6 @@
 #include "pipeline/flow/expect.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
-#include "pipeline/limits.h"
-#include "pipeline/policy/policy.h"
 
 #define CLIENT 7
 #define SERVER 22

@@ -7,9 +7,7 @@
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
 #include "pipeline/flow/rate.h"
-#include "pipeline/event/event.h"
 #include "pipeline/query.h"
-#include "pipeline/limits.h"
 
 #define WINDOW_NS (1ull << RATE_WINDOW_SHIFT)
 

@@ -16,12 +16,9 @@
 #include "pipeline/vocab/chains.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/cache/endpoint_cache.h"
-#include "pipeline/limits.h"
 #include "pipeline/loop.h"
 
 #define KEYS   16000

@@ -12,8 +12,6 @@
 #include "lib/pipeline/pipe.h"
 #include "pipeline/flow/table.h"
 #include "reassembly/tcp_state.h"
-#include "pipeline/event/event.h"
-#include "pipeline/policy/policy.h"
 
 static const char handshake[] = "\x13"
 				"BitTorrent protocol"

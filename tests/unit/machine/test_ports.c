@@ -28,6 +28,7 @@
 #include "pipeline/vocab/pkt.h"
 #include "machine/port.h"
 #include "pipeline/lcore/lcore.h"
+#include "pipeline/flow/flow.h"
 #include "pipeline/lcore/port.h"
 #include "scan/job.h"
 

@@ -14,10 +14,7 @@
 #include "pipeline/flow/table.h"
 #include "classify/names/follow.h"
 #include "classify/user_apps.h"
-#include "pipeline/event/event.h"
 #include "pipeline/event/evidence.h"
-#include "pipeline/limits.h"
-#include "pipeline/policy/policy.h"
 
 static char big[20000], big2[20000];
 

@@ -16,7 +16,6 @@
 #include "classify/handshake/http_head.h"
 #include "classify/names/follow.h"
 #include "classify/user_apps.h"
-#include "pipeline/event/event.h"
 
 #define S(text)   text, sizeof(text) - 1
 #define NAMED     "Host: blocked.example\r\n\r\n"

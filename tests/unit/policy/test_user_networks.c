@@ -9,8 +9,6 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/policy/address_set.h"
 
 #define LAB (uint16_t)(app_count() + 1)

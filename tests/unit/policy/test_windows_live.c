@@ -9,9 +9,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
 #include "pipeline/cache/conn_cache.h"
-#include "pipeline/policy/policy.h"
 
 #define MONDAY_NS (1767571200ull * NS_PER_S)
 #define MINUTE    60

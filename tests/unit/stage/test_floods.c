@@ -15,11 +15,7 @@
 #include <rte_cycles.h>
 #include "lib/pipeline/pipe.h"
 #include "pipeline/event/stream_tap.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/vocab/span.h"
-#include "pipeline/limits.h"
-#include "pipeline/policy/policy.h"
 
 #define TRANSFER_PORT 50000 // of the client that is honest
 #define SEGMENT       1400

@@ -12,11 +12,10 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/packet/pieces.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/event/event.h"
 #include "pipeline/stage/fragments.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/loop.h"
 
 static uint64_t dropped(const struct pipe *pipe, enum drop_reason reason)
@@ -384,8 +383,7 @@ static void more_than_a_send_buffer_leaves(void **state)
 
 		rte_pktmbuf_append(m, 60);
 		pkt_of(m)->in_port = PIPE_INSIDE;
-		pipe->dp.lcores[0]->stats.injected_pkts++;
-		tx_packet(pipe->dp.lcores[0], m);
+		egress_inject(pipe->dp.lcores[0], m, FLOW_REF_NONE, EGRESS_INJECTED_OWN);
 	}
 	pipeline_run(pipe->dp.lcores[0], burst, 16, pipe->now_ns);
 	pipe_turns(pipe);

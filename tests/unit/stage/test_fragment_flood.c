@@ -15,8 +15,7 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/packet/pieces.h"
-#include "pipeline/limits.h"
-#include "pipeline/bypass.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/wire/checksum.h"
 #include "pipeline/egress/tx.h"
 
@@ -122,7 +121,7 @@ static double pass_through(void)
 		pipeline_receive(lcore, m, PIPE_INSIDE, LINK_ETHERNET, pipe->now_ns, 0);
 		lcore->stats.received_pkts++;
 		parse_mbuf(m, &PARSE_SETTINGS_FIXED, &key);
-		bypass_packet(lcore, m);
+		egress_bypass(lcore, m);
 		tx_flush(lcore);
 		pipe->n_sent = 0;
 	}

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 #include "lib/packet/pieces.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/event/event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/loop.h"
 

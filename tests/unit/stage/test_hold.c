@@ -10,8 +10,6 @@
 #include <cmocka.h>
 #include "lib/pipeline/hold_rig.h"
 #include "lib/packet/pieces.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/loop.h"
 #include "scan/job.h"
 

@@ -9,12 +9,9 @@
 #include <cmocka.h>
 #include <rte_thash.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/query.h"
 #include "pipeline/lcores.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/wire/owner.h"
 
 #define LCORES 3

@@ -9,12 +9,8 @@
 #include <netinet/tcp.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
-#include "pipeline/lcore/port.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/cache/conn_cache.h"
-#include "pipeline/limits.h"
-#include "pipeline/policy/policy.h"
 
 static const char handshake[] = "\x13"
 				"BitTorrent protocol"

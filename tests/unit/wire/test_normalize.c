@@ -13,10 +13,8 @@
 #include "pipeline/wire/checksum.h"
 #include "pipeline/operator.h"
 #include "pipeline/wire/tcp_normalize.h"
-#include "pipeline/event/event.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/flow/expect.h"
-#include "pipeline/policy/policy.h"
 #include "pipeline/loop.h"
 
 #define CAPABLE 30, 12, 1, 0x81, 1, 2, 3, 4, 5, 6, 7, 8 // RFC 8684 section 3.1

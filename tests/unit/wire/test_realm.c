@@ -14,12 +14,10 @@
 #include "lib/packet/packet.h"
 #include "lib/pipeline/pipe.h"
 #include "pipeline/flow/table.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/cache/endpoint_cache.h"
-#include "pipeline/limits.h"
 
 #define HERE  "10.0.0.1"
 #define THERE "10.0.0.2"

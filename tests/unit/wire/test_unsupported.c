@@ -11,8 +11,6 @@
 #include "pipeline/wire/checksum.h"
 #include "lib/packet/packet.h"
 #include "lib/pipeline/pipe.h"
-#include "pipeline/event/event.h"
-#include "pipeline/policy/policy.h"
 
 #define RULE 7
 #define A4   "192.0.2.1"
