@@ -506,6 +506,11 @@ struct stats pipe_stats(const struct pipe *pipe)
 #undef X
 		for (unsigned reason = 0; reason < DROP_REASONS_MAX; reason++)
 			sum.dropped_pkts[reason] += stats->dropped_pkts[reason];
+		for (unsigned kind = 0; kind < EGRESS_KINDS_MAX; kind++) {
+			sum.egress_entered[kind] += stats->egress_entered[kind];
+			sum.egress_sent[kind] += stats->egress_sent[kind];
+			sum.egress_dropped[kind] += stats->egress_dropped[kind];
+		}
 		sum.held_pkts += stats->held_pkts;
 		sum.fragments_held += stats->fragments_held;
 		sum.datagrams_held += stats->datagrams_held;
