@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control/policy/signature_load.h"
+#include "pipeline/limits.h"
 #include "pipeline/event/event.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/lcore/port.h"
@@ -32,10 +33,12 @@ static struct rte_ring *ring_new(unsigned element, unsigned count)
 
 struct dataplane *fake_dataplane_new(unsigned n_lcores, bool with_qsbr)
 {
+	static const struct lcore_limits limits;
 	struct dataplane *dp = calloc(1, sizeof *dp);
 
 	if (!dp)
 		abort();
+	dp->limits = &limits;
 	dp->n_lcores = n_lcores;
 	dp->n_ports = 2;
 	snprintf(dp->ports[0].name, sizeof dp->ports[0].name, "lan");
