@@ -19,7 +19,6 @@
 #include "machine/eal.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/lcores.h"
-#include "pipeline/limits.h"
 #include "control/http/server.h"
 #include "machine/lcore_launch.h"
 #include "base/log.h"
@@ -39,7 +38,6 @@
 #include "control/ctl/telemetry.h"
 #include "machine/standby.h"
 #include "control/event/trace_log.h"
-#include "scan/job.h"
 #include "control/stats/sum.h"
 
 #define ERR_BYTES        4096
@@ -65,16 +63,15 @@ struct run { // everything, in the order in which it is made
 	struct control_socket *socket;
 	struct http_server *http;
 	struct cache_store *cache_store;
-	bool eal_up;
-	bool ports_up;
+	bool eal_up, ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
 	struct scan_threads *scan; // when there is a scan engine
 	struct standby *standby;   // when inspection fails open
 	struct port_links *links;
 	bool forwarded;   // lcores have run
-	uint64_t stop_ns; // when they were told to end
 	bool lcores_lost; // a lcore has not left: nothing of it may be freed
+	uint64_t stop_ns; // when they were told to end
 	char err[ERR_BYTES];
 };
 
@@ -445,11 +442,10 @@ static void drain_lcores(struct run *run, uint64_t deadline_ns)
 {
 	struct dataplane *dp = run->dp;
 
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
+	for (unsigned i = 0; i < dp->n_lcores; i++)
 		while (clock_ns() < deadline_ns &&
 			flow_end_some(dp->lcores[i], FLOW_END_SHUTDOWN, EVENT_RING_SIZE / 4))
 			sink_drain(run->sink, 0);
-	}
 	// Twice: the first round may move packets to the lcore that owns their send queue.
 	for (unsigned round = 0; round < 2; round++) {
 		for (unsigned i = 0; i < dp->n_lcores; i++) {

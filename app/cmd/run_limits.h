@@ -5,6 +5,7 @@
 
 #include "config/gateway.h"
 #include "pipeline/lcore/lcore.h"
+#include "pipeline/limits.h"
 #include "control/event/sink.h"
 
 // `seed`: of all hash tables (run_seed).

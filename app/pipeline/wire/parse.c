@@ -97,6 +97,7 @@ static void pkt_reset(struct pkt *pkt)
 		.flow_gen = pkt->flow_gen,
 		.flags = pkt->flags & PARSE_KEPT_FLAGS,
 		.in_port = pkt->in_port,
+		.egress = pkt->egress,
 		.link = pkt->link,
 	};
 }

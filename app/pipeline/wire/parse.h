@@ -20,8 +20,8 @@
 
 // `frame` has `length` readable bytes, the frame itself is `frame_length` long (greater when only
 // its start is in one segment). Fills everything of `pkt` but rx_ns, flow, flow_gen, in_port,
-// PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link`
-// is read.
+// egress, PKT_FROM_INSIDE, PKT_TRACE, PKT_INJECTED, PKT_CSUM_*: those bits are kept. `pkt->link` is
+// read.
 //
 // Lengths: the IP packet ends where its header says; what lies behind is padding. A packet that is
 // longer than what it lies in (frame, PPPoE length, outer packet), or whose headers do not fit it,

@@ -112,7 +112,6 @@ static inline __attribute__((always_inline)) bool parse_at(struct rte_mbuf *m, c
 	pkt->l4_proto = ip[9];
 	pkt->class = PKT_IP;
 	pkt->realm = realm;
-	pkt->egress = 0;
 	pkt->ttl = ip[8];
 	if (tcp) {
 		pkt->tcp_seq = host32(l4 + 4);

@@ -106,7 +106,7 @@
 	X(peers_evicted, "peers forgotten for another, not reachable")                             \
 	X(introduce_asked, "peers asked to introduce us to another behind a NAT")                  \
 	X(introduce_made, "peers told of another who asked for that")                              \
-	X(introduce_reported, "times that we were told of another, and PINGed it")                 \
+	X(introduce_told, "times that we were told of another, and PINGed it")                     \
 	X(introduce_refused, "INTRODUCEs dropped: from strangers, too many, nothing known")        \
 	X(gossip_sent, "HELOs of others passed on")                                                \
 	X(secure_begun, "handshakes that we began")                                                \

@@ -136,7 +136,7 @@ void tapi_core_take_introduce(struct tapi_core *core, struct tapi_peer *from, bo
 	} else if (peer == NULL || peer == from) {
 		core->counters.introduce_refused++; // none of its HELOs was taken
 	} else {
-		core->counters.introduce_reported++;
+		core->counters.introduce_told++;
 		peer->reported_us = now_us;
 		tapi_peer_kick(peer);
 	}

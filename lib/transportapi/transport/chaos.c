@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An impaired transport, for tests: what it is given goes to the transport `below` it, but some messages
-// are lost, doubled, overtaken or late. Protocol 92; its addresses are those of the one below.
-// What is held back goes at turn(), which the core calls after every send() because of
+// An impaired transport, for tests: what it is given goes to the transport `below` it, but some
+// messages are lost, doubled, overtaken or late. Protocol 92; its addresses are those of the one
+// below. What is held back goes at turn(), which the core calls after every send() because of
 // TAPI_RELAYED. To what is below, chaos is the core. The core's sessions are wrapped, so that each
 // side finds its own protocol number and its own `user` in them.
 #include <stdarg.h>
