@@ -121,6 +121,8 @@ int json_doc_parse(struct json_doc *doc, const char *text, size_t len, const cha
 	}
 	if (doc->root)
 		return 0;
+	if (!error.text[0]) // jansson says nothing of this one
+		return file_error(file, errors, ENOMEM);
 	config_error_add(errors, file, "", "line %d, column %d: not JSON: %s", error.line,
 		error.column, error.text);
 	return -EINVAL;

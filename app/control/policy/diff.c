@@ -25,6 +25,7 @@ static json_t *shown(const json_t *value)
 {
 	size_t n = json_is_array(value) ? json_array_size(value) : 0;
 	json_t *list;
+	int rc = 0;
 
 	if (!value)
 		return json_null();
@@ -32,9 +33,13 @@ static json_t *shown(const json_t *value)
 		return json_deep_copy(value);
 	list = json_array();
 	for (size_t i = 0; i < POLICY_DIFF_LIST_MAX; i++)
-		json_array_append(list, json_array_get(value, i));
-	json_array_append_new(list, json_sprintf("... and %zu more", n - POLICY_DIFF_LIST_MAX));
-	return list;
+		rc |= json_array_append(list, json_array_get(value, i));
+	rc |= json_array_append_new(
+		list, json_sprintf("... and %zu more", n - POLICY_DIFF_LIST_MAX));
+	if (!rc)
+		return list;
+	json_decref(list);
+	return NULL;
 }
 
 static int key_add(json_t *out, const char *path, const json_t *old, const json_t *new)
@@ -89,10 +94,14 @@ static const char *id_of(const json_t *list, size_t i)
 static json_t *positions(const json_t *list)
 {
 	json_t *object = json_object();
+	int rc = object ? 0 : -1;
 
-	for (size_t i = 0; object && i < json_array_size(list); i++)
-		json_object_set_new(object, id_of(list, i), json_integer((json_int_t)i));
-	return object;
+	for (size_t i = 0; !rc && i < json_array_size(list); i++)
+		rc = json_object_set_new(object, id_of(list, i), json_integer((json_int_t)i));
+	if (!rc)
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 static int entry_add(json_t *out, const char *noun, const json_t *list, size_t i)
@@ -231,6 +240,7 @@ static json_t *users_part(const json_t *old, const json_t *new)
 	json_int_t added = 0, removed = 0, changed = 0;
 	json_t *list = json_array(), *value;
 	const char *name;
+	int rc = 0;
 
 	if (!names || !list) {
 		free(names);
@@ -253,8 +263,12 @@ static json_t *users_part(const json_t *old, const json_t *new)
 	}
 	qsort(names, n, sizeof *names, compare_names);
 	for (size_t i = 0; i < n && i < POLICY_DIFF_NAMES_MAX; i++)
-		json_array_append_new(list, json_string(names[i]));
+		rc |= json_array_append_new(list, json_string(names[i]));
 	free(names);
+	if (rc) {
+		json_decref(list);
+		return NULL;
+	}
 	return json_pack("{s:I, s:I, s:I, s:o}", "added", added, "removed", removed, "changed",
 		changed, "names", list);
 }
@@ -264,14 +278,19 @@ static json_t *comments_of(const json_t *dump, const char *key)
 {
 	json_t *comments = json_object(), *set;
 	const char *name;
+	int rc = comments ? 0 : -1;
 
 	json_object_foreach (json_object_get(dump, key), name, set) {
 		json_t *comment = json_object_get(set, "comment");
 
-		if (comment)
-			json_object_set_new(comments, name, json_pack("{s:O}", "comment", comment));
+		if (comment && !rc)
+			rc = json_object_set_new(
+				comments, name, json_pack("{s:O}", "comment", comment));
 	}
-	return comments;
+	if (!rc)
+		return comments;
+	json_decref(comments);
+	return NULL;
 }
 
 static int comments_compare(json_t *out, const json_t *old, const json_t *new)
@@ -282,7 +301,7 @@ static int comments_compare(json_t *out, const json_t *old, const json_t *new)
 	for (unsigned i = 0; i < 2 && !rc; i++) {
 		json_t *before = comments_of(old, kinds[i]), *after = comments_of(new, kinds[i]);
 
-		rc = keys_compare(out, kinds[i], before, after, false);
+		rc = before && after ? keys_compare(out, kinds[i], before, after, false) : -1;
 		json_decref(before);
 		json_decref(after);
 	}

@@ -276,11 +276,19 @@ static json_t *rule_json(
 	const struct policy *policy, const struct rule *rule, const struct rule_names *names)
 {
 	const char *id = rule_names_get(names, rule->uid);
+	json_t *object = json_object();
+	int rc = json_object_set_new(object, "id", json_string(id ? id : rule->id));
 
-	return json_pack("{s:s, s:s*, s:o, s:s, s:s, s:s}", "id", id ? id : rule->id, "comment",
-		rule->comment, "match", match_json(policy, rule), "action",
-		policy_action_words[rule->action], "mode", policy_mode_words[rule->mode], "cache",
-		policy_cache_words[rule->cache]);
+	if (rule->comment)
+		rc |= json_object_set_new(object, "comment", json_string(rule->comment));
+	rc |= json_object_set_new(object, "match", match_json(policy, rule));
+	rc |= json_object_set_new(object, "action", json_string(policy_action_words[rule->action]));
+	rc |= json_object_set_new(object, "mode", json_string(policy_mode_words[rule->mode]));
+	rc |= json_object_set_new(object, "cache", json_string(policy_cache_words[rule->cache]));
+	if (!rc)
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 static json_t *rules_json(const struct policy *policy, const struct rule_names *names)

@@ -250,9 +250,12 @@ json_t *policy_dscps_json(uint64_t dscps)
 		for (size_t i = 0; i < DSCP_WORDS && !word; i++)
 			if (dscp_words[i].number == number)
 				word = dscp_words[i].word;
-		if (dscps >> number & 1)
+		if ((dscps >> number & 1) &&
 			json_array_append_new(
-				array, word ? json_string(word) : json_integer(number));
+				array, word ? json_string(word) : json_integer(number)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
 	}
 	return array;
 }

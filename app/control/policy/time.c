@@ -322,10 +322,15 @@ static int append_span(json_t *array, unsigned days, unsigned from, unsigned to)
 {
 	json_t *list = json_array();
 	char first[6], end[6];
+	int rc = 0;
 
 	for (unsigned day = 0; day < 7; day++)
 		if (days >> day & 1)
-			json_array_append_new(list, json_string(day_words[day]));
+			rc |= json_array_append_new(list, json_string(day_words[day]));
+	if (rc) {
+		json_decref(list);
+		return rc;
+	}
 	clock_print(first, from);
 	clock_print(end, to);
 	return json_array_append_new(
@@ -388,9 +393,14 @@ json_t *policy_time_windows_json(const struct policy *policy)
 json_t *policy_windows_json(const struct policy *policy, uint64_t windows)
 {
 	json_t *array = json_array();
+	int rc = array ? 0 : -1;
 
-	for (uint32_t i = 0; array && i < policy->times.n_windows; i++)
+	for (uint32_t i = 0; !rc && i < policy->times.n_windows; i++)
 		if (windows >> i & 1)
-			json_array_append_new(array, json_string(policy->times.windows[i].name));
-	return array;
+			rc = json_array_append_new(
+				array, json_string(policy->times.windows[i].name));
+	if (!rc)
+		return array;
+	json_decref(array);
+	return NULL;
 }
