@@ -93,6 +93,9 @@ def setup(source, build):
         subprocess.run(["ninja", "-C", build, *made], check=True, stdout=subprocess.DEVNULL)
 
 
+PLACE = re.compile(r"(?:\.\./)*(?:\S*?/)??((?:app|lib)/\S+?):(\d+):\d+: ((?:error|note): .*)")
+
+
 class Broken(Exception):
     """Something does not compile that no mutant explains."""
 
@@ -116,16 +119,22 @@ def build(folder, sites, jobs, log):
         started.wait_if_stopped()
     if code == 0:
         return []
-    bad, other = set(), []
+    bad, other, in_macro = set(), [], False
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
-            match = re.match(r"(?:\.\./)*(?:\S*?/)??((?:app|lib)/\S+?):(\d+):\d+: error: (.*)", line)
+            match = PLACE.match(line)
             if not match:
                 continue
             at = int(match[2])
             here = [s.number for s in sites if s.file == match[1] and s.line <= at <= s.last_line]
-            bad.update(here)
-            other += [] if here else [line.strip()]
+            if match[3].startswith("error: "):
+                bad.update(here)
+                in_macro = not here  # the notes behind it say where that is used
+                other += [line.strip()] if in_macro else []
+            elif in_macro and here and "in expansion of macro" in match[3]:
+                bad.update(here)
+                in_macro = False
+                other.pop()
     if not bad:
         raise Broken(f"{other[0] if other else 'ninja failed'}; all of it: {log}")
     return [s for s in sites if s.number in bad]
