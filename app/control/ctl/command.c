@@ -120,7 +120,7 @@ void request_fail_errors(
 	for (size_t i = 0; list && i < errors->n; i++) {
 		json_t *line = json_string(errors->lines[i]);
 
-		json_array_append_new(list, line ? line : json_string("? (not UTF-8)"));
+		put_item(&list, line ? line : json_string("? (not UTF-8)"));
 	}
 	put_text(&message, "text", text);
 	put_json(&message, "errors", list);
@@ -207,6 +207,10 @@ void command_run(struct request *request, const char *line, size_t length)
 
 	request->command = &unknown;
 	root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root && !error.text[0]) { // jansson says nothing of this one
+		request_fail(request, "no memory");
+		return;
+	}
 	if (!root) {
 		request_fail(request, "not a JSON object on one line: %s (column %d)", error.text,
 			error.column);

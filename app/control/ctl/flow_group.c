@@ -120,7 +120,11 @@ json_t *flow_group_rows(const struct control_context *context, enum flow_group b
 			*kept = *sums;
 	}
 	top_n_sort(&top_n);
-	for (uint32_t i = 0; i < top_n.n && !top_n.no_memory; i++) {
+	if (top_n.no_memory) {
+		json_decref(rows);
+		rows = NULL;
+	}
+	for (uint32_t i = 0; i < top_n.n; i++) {
 		const struct group_by_row *sums = top_n_at(&top_n, i);
 
 		row = json_object();

@@ -44,7 +44,7 @@ static void put_flags(json_t **parent, uint16_t flags)
 
 	for (size_t i = 0; list && i < sizeof words / sizeof words[0]; i++) {
 		if (flags & words[i].flag)
-			json_array_append_new(list, json_string(words[i].word));
+			put_item(&list, json_string(words[i].word));
 	}
 	put_json(parent, "flags", list);
 }
@@ -57,7 +57,7 @@ static void put_vlans(json_t **parent, const struct flow_record *record)
 		return;
 	list = json_array();
 	for (unsigned i = 0; list && i < record->n_vlan && i < 2; i++)
-		json_array_append_new(list, json_integer(record->vlan[i]));
+		put_item(&list, json_integer(record->vlan[i]));
 	put_json(parent, "vlan", list);
 }
 
@@ -124,7 +124,7 @@ static void put_bits(json_t **parent, uint8_t bits)
 
 	for (unsigned bit = 0; list && bit < STREAM_LOOKS_MAX; bit++) {
 		if (bits & 1 << bit)
-			json_array_append_new(list, json_string(words[bit]));
+			put_item(&list, json_string(words[bit]));
 	}
 	put_json(parent, "is", list);
 }
@@ -215,7 +215,7 @@ static void put_targets(json_t **parent, const char *key, uint8_t targets)
 	list = json_array();
 	for (unsigned target = 0; list && target < STREAM_TARGETS_MAX; target++) {
 		if (targets & 1 << target)
-			json_array_append_new(list, json_string(stream_target_word(target)));
+			put_item(&list, json_string(stream_target_word(target)));
 	}
 	put_json(parent, key, list);
 }

@@ -66,8 +66,7 @@ static void put_curve(json_t **parent, const char *key, const struct rates *rate
 	for (unsigned i = 0; i < rates->n; i++) { // oldest first
 		unsigned at = (rates->next + RATES_SAMPLES - rates->n + i) % RATES_SAMPLES;
 
-		json_array_append_new(
-			array, json_integer((json_int_t)point(&rates->samples[at], curve)));
+		put_item(&array, json_integer((json_int_t)point(&rates->samples[at], curve)));
 	}
 	put_json(parent, key, array);
 }
@@ -152,7 +151,7 @@ int api_apps(const struct http_site *site, struct text *out)
 		put_number(&entry, "bytes_to_client", usage.bytes[HALF_S2C]);
 		put_number(&entry, "pkts", usage.pkts[HALF_C2S] + usage.pkts[HALF_S2C]);
 		put_number(&entry, "bits_s", site->rates->app_bytes_s[app] * 8);
-		json_array_append_new(apps, entry);
+		put_item(&apps, entry);
 	}
 	put_json(&root, "apps", apps);
 	return api_finish(root, out);
@@ -199,7 +198,7 @@ int api_verdicts(const struct http_site *site, struct text *out)
 		put_text(&entry, "action", action_word(event->action));
 		put_bool(&entry, "monitor", event->mode == MODE_MONITOR);
 		put_number(&entry, "generation", event->generation);
-		json_array_append_new(verdicts, entry);
+		put_item(&verdicts, entry);
 	}
 	put_number(&root, "seen", site->recent_verdicts->verdicts_seen);
 	put_json(&root, "verdicts", verdicts);
@@ -242,7 +241,7 @@ int api_cache(const struct http_site *site, struct text *out)
 			put_bool(&entry, "operator", true);
 		put_text(
 			&entry, "state", states[flushed ? RECENT_REMOVED : recent_verdicts->state]);
-		json_array_append_new(entries, entry);
+		put_item(&entries, entry);
 	}
 	put_number(&root, "entries", most);
 	put_number(&root, "capacity", dp->limits->conn_cache);
@@ -275,7 +274,7 @@ static void put_lcores(json_t **root, const struct http_site *site)
 			__atomic_load_n(&stats->flows_active, __ATOMIC_RELAXED));
 		put_number(&entry, "events_lost",
 			__atomic_load_n(&stats->events_lost, __ATOMIC_RELAXED));
-		json_array_append_new(lcores, entry);
+		put_item(&lcores, entry);
 	}
 	put_json(root, "lcores", lcores);
 }
@@ -302,7 +301,7 @@ static void put_ports(json_t **root, const struct http_site *site)
 		put_number(&entry, "rx_missed", counters->rx_missed);
 		put_number(&entry, "rx_nombuf", counters->rx_nombuf);
 		put_number(&entry, "errors", counters->rx_errors + counters->tx_errors);
-		json_array_append_new(ports, entry);
+		put_item(&ports, entry);
 	}
 	put_json(root, "ports", ports);
 }
@@ -323,7 +322,7 @@ static void put_pools(json_t **root, const struct dataplane *dp)
 		put_text(&entry, "name", pool->name);
 		put_number(&entry, "size", pool->size);
 		put_number(&entry, "free", rte_mempool_avail_count(pool));
-		json_array_append_new(pools, entry);
+		put_item(&pools, entry);
 	}
 	put_json(root, "pools", pools);
 }

@@ -155,6 +155,7 @@ static json_t *rows_json(const struct control_context *context, const struct row
 	const struct census_table *table = kind->table;
 	uint32_t shown[ORDERS * ROWS_MAX];
 	json_t *rows = json_array();
+	bool is_whole = true;
 	unsigned n = 0;
 
 	for (unsigned order = 0; order < ORDERS; order++) {
@@ -179,9 +180,13 @@ static json_t *rows_json(const struct control_context *context, const struct row
 			shown[n++] = at;
 			put_item(&rows, row_json(context, kind, &table->rows[at]));
 		}
+		is_whole &= !top_n.no_memory;
 		top_n_free(&top_n);
 	}
-	return rows;
+	if (is_whole)
+		return rows;
+	json_decref(rows);
+	return NULL;
 }
 
 static int put_kind(const struct http_site *site, const struct row_kind *kind, struct text *out)

@@ -35,8 +35,11 @@ static void format(struct list *list, enum level level, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	json_array_append_new(list->by_level[level],
-		json_pack("{s:s, s:s}", "level", words[level], "text", text));
+	if (json_array_append_new(list->by_level[level],
+		    json_pack("{s:s, s:s}", "level", words[level], "text", text)) < 0) {
+		json_decref(list->by_level[level]); // all of the list, or none
+		list->by_level[level] = NULL;
+	}
 }
 
 static void look_at_lcores(struct list *list, const struct rates *rates)
@@ -326,7 +329,10 @@ json_t *alarms_json(const struct rates *rates)
 	look_at_impairment(&list, rates->context);
 	look_at_policy(&list, rates);
 	for (unsigned i = 1; i < LEVELS; i++) {
-		json_array_extend(list.by_level[0], list.by_level[i]);
+		if (json_array_extend(list.by_level[0], list.by_level[i]) < 0) {
+			json_decref(list.by_level[0]);
+			list.by_level[0] = NULL;
+		}
 		json_decref(list.by_level[i]);
 	}
 	return list.by_level[0];

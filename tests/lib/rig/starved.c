@@ -38,8 +38,10 @@ json_t *__wrap_json_loadb(const char *text, size_t length, size_t flags, json_er
 json_t *__wrap_json_loads(const char *text, size_t flags, json_error_t *error);
 char *__real_json_dumps(const json_t *root, size_t flags);
 char *__wrap_json_dumps(const json_t *root, size_t flags);
+int __wrap_json_unpack_ex(json_t *root, json_error_t *error, size_t flags, const char *format, ...);
 
-static bool counted, sure;       // sure: what is asked for is given
+static bool running, counted;
+static bool sure;                // what is asked for is given
 static unsigned asked, fails_at; // the fails_at-th is refused
 
 // The blocks that were given out and not given back, by address.
@@ -197,7 +199,8 @@ json_t *__wrap_json_loadb(const char *text, size_t length, size_t flags, json_er
 	json_t *root;
 
 	if (refused()) {
-		*error = (json_error_t){.line = -1, .column = -1};
+		if (error)
+			*error = (json_error_t){.line = -1, .column = -1};
 		return NULL;
 	}
 	sure = true;
@@ -209,6 +212,20 @@ json_t *__wrap_json_loadb(const char *text, size_t length, size_t flags, json_er
 json_t *__wrap_json_loads(const char *text, size_t flags, json_error_t *error)
 {
 	return __wrap_json_loadb(text, strlen(text), flags, error);
+}
+
+// Nor does it tell keys that it had no memory to tick off from those that should not be there.
+int __wrap_json_unpack_ex(json_t *root, json_error_t *error, size_t flags, const char *format, ...)
+{
+	va_list arguments;
+	int rc;
+
+	va_start(arguments, format);
+	sure = true;
+	rc = json_vunpack_ex(root, error, flags, format, arguments);
+	sure = false;
+	va_end(arguments);
+	return rc;
 }
 
 // It leaves keys out when its buffer does not grow: a text is written whole or not at all.
@@ -236,12 +253,12 @@ void starved_pause(void)
 
 void starved_resume(void)
 {
-	counted = true;
+	counted = running;
 }
 
 bool starved_now(void)
 {
-	return asked >= fails_at;
+	return running && asked >= fails_at;
 }
 
 // The requests whose blocks are held, for whoever has to find the place.
@@ -260,12 +277,13 @@ static unsigned run(enum starved_outcome (*step)(void *ctx), void *ctx, bool kee
 
 		asked = 0;
 		forget_blocks();
-		counted = true;
+		running = counted = true;
 		outcome = step(ctx);
 		counted = false;
 		if (n_held && !keeps)
 			tell_held();
 		if (!starved_now()) {
+			running = false;
 			assert_int_equal(outcome, STARVED_DONE);
 			return asked;
 		}
