@@ -19,6 +19,8 @@ COMPOUND = {"+=": "-=", "-=": "+=", "|=": "&=", "&=": "|=", "<<=": ">>=", ">>=":
 COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)  # or a string, which stays
 # What holds in every good run, and the faults of the models' own, change nothing for anybody: not mutated inside.
 ASSERTIONS = re.compile(r"\b(assert|MUTATED|static_assert|_Static_assert|RTE_ASSERT|RTE_BUILD_BUG_ON|__builtin_offsetof|offsetof)\s*\(")
+# Which of two texts is asked for first does not matter to whether they are the same.
+SAME = re.compile(r"(str|mem|strn|strcase|strncase)cmp|json_equal")
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
 INTEGERS = {
@@ -236,9 +238,17 @@ class Finder:
             (a, b), (c, d) = self.span(one), self.span(two)
             if a < b <= c < d and self.text[b:c].strip() == ",":
                 start, end = self.span(cursor)
+                if one is arguments[0] and SAME.fullmatch(cursor.spelling) and self.is_asked_same(start, end):
+                    continue
                 if start <= a and d <= end:
                     swapped = self.text[start:a] + self.text[c:d] + ", " + self.text[a:b] + self.text[d:end]
                     self.add(start, end, "arguments swapped", swapped)
+
+    def is_asked_same(self, start, end):
+        """Of the comparison there: whether only equal or not is taken from it, not which is the less."""
+        if re.match(r"\s*(<|>|==\s*[^0\s]|!=\s*[^0\s])", self.text[end:]):
+            return False
+        return self.text[:start].rstrip().endswith("!") or bool(re.match(r"\s*[!=]= 0\b", self.text[end:]))
 
     def take_statement(self, cursor, parent):
         if parent.kind not in (K.COMPOUND_STMT, K.IF_STMT, K.CASE_STMT, K.FOR_STMT, K.WHILE_STMT):
@@ -263,7 +273,7 @@ class Finder:
         if text in ("NULL", "EINTR", "EAGAIN"):
             return
         self.add(start, end, "constant", f"{text} + 1")
-        if text != "0":
+        if text not in ("0", "UINT64_MAX"):  # of what never comes, in nanoseconds, one less is as far away
             self.add(start, end, "constant", f"{text} - 1")
 
     def take_unary(self, cursor, parent):
