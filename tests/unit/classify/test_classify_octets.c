@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which octets of a conversation its verdict rests on. Each conversation of fuzz/corpus/classify is
+// classified again with one octet of it changed, and with one packet cut short; what becomes of it
+// is a letter, and all letters are held against classify_octets.txt:
+//
+//   .  the same, whatever the octet is       -  no longer known, whatever it is
+//   1-B  so many of the changes lose it      ?  a change makes it another application
+//   ~  as sure, or as soon, it is not        +  what is learned from it differs
+//
+// A line is a packet (> of the client, < of the server), "cut" the same for each length of it. A
+// verifier that becomes looser takes strangers for its application, a stricter one lets go of its
+// own: either is to be meant. SLUICE_WRITE=1 writes the file again.
+#include <dirent.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "lib/classify/classify_rig.h"
+
+#define INPUT_MAX   65536
+#define PACKETS_MAX 8
+#define OCTETS_MAX  256 // of a packet that are changed: what is behind them is a body
+#define CHANGES     12
+
+struct conversation {
+	uint8_t bytes[INPUT_MAX];
+	size_t length;
+	unsigned cut_packet; // 1: the first ...; 0: none is
+	size_t cut;          // to so many octets
+};
+
+// What is learned, as one number.
+struct outcome {
+	uint16_t app;
+	uint8_t confidence;
+	bool final;
+	uint8_t n_data_pkts;
+	uint64_t learned;
+};
+
+static void add(void *ctx, const void *bytes, size_t n)
+{
+	uint64_t *sum = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		*sum = (*sum ^ ((const uint8_t *)bytes)[i]) * 1099511628211u;
+}
+
+static void expect(void *ctx, const struct expectation *of)
+{
+	add(ctx, &of->app, sizeof(of->app));
+	add(ctx, "expects", 7);
+}
+
+static void endpoint(void *ctx, const struct learned_endpoint *of)
+{
+	add(ctx, &of->port, sizeof(of->port));
+	add(ctx, of->half ? "server" : "client", 6);
+}
+
+static void name(void *ctx, const struct learned_name *of)
+{
+	add(ctx, of->name, of->length);
+}
+
+static struct outcome classify(struct rig *rig, const struct conversation *talk)
+{
+	const uint8_t *bytes = talk->bytes, *at = bytes + 1, *end = bytes + talk->length;
+	struct rig_flow flow = rig_flow(
+		rig, bytes[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, bytes[0] & 4 ? 53 : 50000);
+	uint32_t decoder_state = CLASSIFY_NO_STATE;
+	struct outcome outcome = {0};
+	struct asked asked = {0};
+	const struct decoder_sink sink = {.ctx = &outcome.learned,
+		.expect = expect,
+		.endpoint = endpoint,
+		.name = name,
+		.asked = &asked};
+	bool decoded = false;
+
+	flow.midstream = bytes[0] & 2 && flow.l4 == IPPROTO_TCP;
+	for (unsigned packet = 1; end - at >= 3; packet++) {
+		size_t length = (size_t)at[1] << 8 | at[2], left = (size_t)(end - at) - 3;
+		const uint8_t *payload = at + 3;
+		unsigned half = at[0] & 1;
+		bool decode = flow.verdict.final;
+
+		length = length < left ? length : left;
+		at = payload + length;
+		if (packet == talk->cut_packet && talk->cut < length)
+			length = talk->cut;
+		if (!length)
+			continue;
+		rig_feed(&flow, half, payload, length);
+		if (decoded || !(decode || flow.verdict.final) ||
+			!app_has_decoder(flow.verdict.app))
+			continue;
+		const struct span span = {.unchecked = payload,
+			.extent = (uint32_t)length,
+			.half = (uint8_t)half,
+			.flags = flow.l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0};
+
+		decoded = decoder_feed(rig->classifier, flow.verdict.app, &flow.ends, &span,
+				  &decoder_state, &sink) == DECODER_DONE;
+	}
+	classify_end(rig->classifier, &decoder_state);
+	outcome.app = flow.verdict.confidence >= CONFIDENCE_PARTIAL ? flow.verdict.app : APP_NONE;
+	outcome.confidence = flow.verdict.confidence;
+	outcome.final = flow.verdict.final;
+	outcome.n_data_pkts = flow.verdict.n_data_pkts;
+	rig_end(&flow);
+	return outcome;
+}
+
+static char letter(const struct outcome *base, const struct outcome *changed, unsigned n)
+{
+	unsigned lost = 0, other = 0, less = 0, learned = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct outcome *one = &changed[i];
+
+		lost += base->app && !one->app;
+		other += one->app && one->app != base->app;
+		less += one->confidence != base->confidence || one->final != base->final ||
+			one->n_data_pkts != base->n_data_pkts;
+		learned += one->learned != base->learned;
+	}
+	if (other)
+		return '?';
+	if (lost)
+		return lost >= n ? '-' : "0123456789AB"[lost];
+	return less ? '~' : learned ? '+' : '.';
+}
+
+static void put_octets(FILE *out, struct rig *rig, struct conversation *talk, size_t at, size_t n)
+{
+	struct outcome base = classify(rig, talk), changed[CHANGES];
+
+	for (size_t i = at; i < at + n; i++) {
+		uint8_t was = talk->bytes[i];
+		const uint8_t others[CHANGES] = {(uint8_t)(was + 1), (uint8_t)(was - 1), 0, 0xff,
+			was ^ 0x01, was ^ 0x02, was ^ 0x04, was ^ 0x08, was ^ 0x10, was ^ 0x20,
+			was ^ 0x40, was ^ 0x80};
+
+		for (unsigned k = 0; k < CHANGES; k++) {
+			talk->bytes[i] = others[k];
+			changed[k] = classify(rig, talk);
+		}
+		talk->bytes[i] = was;
+		fputc(letter(&base, changed, CHANGES), out);
+	}
+	fputc('\n', out);
+}
+
+static void put_cuts(FILE *out, struct rig *rig, struct conversation *talk, size_t n)
+{
+	struct outcome base = classify(rig, talk), changed;
+
+	for (talk->cut = 1; talk->cut <= n; talk->cut++) {
+		changed = classify(rig, talk);
+		fputc(letter(&base, &changed, 1), out);
+	}
+	fputc('\n', out);
+}
+
+static void put_conversation(
+	FILE *out, struct rig *rig, const char *name, struct conversation *talk)
+{
+	struct outcome base = classify(rig, talk);
+	size_t at = 1;
+
+	fprintf(out, "%s: %s\n", name, base.app ? app_get(base.app)->name : "unknown");
+	for (unsigned packet = 1; packet <= PACKETS_MAX && at + 3 <= talk->length; packet++) {
+		size_t length = (size_t)talk->bytes[at + 1] << 8 | talk->bytes[at + 2];
+		size_t left = talk->length - at - 3, n;
+		char side = talk->bytes[at] & 1 ? '<' : '>';
+
+		length = length < left ? length : left;
+		n = length < OCTETS_MAX ? length : OCTETS_MAX;
+		fprintf(out, " %c     ", side);
+		put_octets(out, rig, talk, at + 3, n);
+		fprintf(out, " %c cut ", side);
+		talk->cut_packet = packet;
+		put_cuts(out, rig, talk, n);
+		talk->cut_packet = 0;
+		at += 3 + length;
+	}
+}
+
+static bool read_conversation(const char *file, struct conversation *talk)
+{
+	char path[512];
+	FILE *in;
+
+	snprintf(path, sizeof(path), CORPUS "/%s", file);
+	in = fopen(path, "rb");
+	assert_non_null(in);
+	talk->cut_packet = 0;
+	talk->length = fread(talk->bytes, 1, sizeof(talk->bytes), in);
+	fclose(in);
+	return talk->length > 4 && !(talk->bytes[0] & 8); // 8: of a policy's applications
+}
+
+static int visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int by_octets(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+// The first line that differs, and the conversation that it is of.
+static void tell_difference(const char *is, const char *wanted)
+{
+	const char *head = is;
+
+	for (;;) {
+		size_t n = strcspn(is, "\n");
+
+		if (*is != ' ')
+			head = is;
+		if (!is[n] || strncmp(is, wanted, n + 1) != 0)
+			break;
+		is += n + 1;
+		wanted += n + 1;
+	}
+	fail_msg("%.*s\n  is  %.*s\n  was %.*s", (int)strcspn(head, "\n"), head,
+		(int)strcspn(is, "\n"), is, (int)strcspn(wanted, "\n"), wanted);
+}
+
+static char *whole_file(const char *path)
+{
+	size_t room = 1 << 20, n;
+	char *text = calloc(1, room);
+	FILE *in = fopen(path, "r");
+
+	assert_non_null(text);
+	assert_non_null(in);
+	n = fread(text, 1, room - 1, in);
+	assert_true(n < room - 1);
+	fclose(in);
+	return text;
+}
+
+static void octets_that_matter(void **state)
+{
+	static struct conversation talk;
+	struct rig *rig = rig_new();
+	struct dirent **files;
+	char *text = NULL, *wanted;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int n = scandir(CORPUS, &files, visible, by_octets);
+
+	(void)state;
+	assert_true(n > 100);
+	for (int i = 0; i < n; i++) {
+		if (read_conversation(files[i]->d_name, &talk))
+			put_conversation(out, rig, files[i]->d_name, &talk);
+		free(files[i]);
+	}
+	free(files);
+	fclose(out);
+	rig_free(rig);
+	if (getenv("SLUICE_WRITE")) {
+		out = fopen(EXPECTED, "w");
+		assert_non_null(out);
+		fwrite(text, 1, size, out);
+		fclose(out);
+	}
+	wanted = whole_file(EXPECTED);
+	if (strcmp(text, wanted) != 0)
+		tell_difference(text, wanted);
+	free(wanted);
+	free(text);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(octets_that_matter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
