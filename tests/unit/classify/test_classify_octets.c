@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which octets of a conversation its verdict rests on. Each conversation of fuzz/corpus/classify is
-// classified again with one octet of it changed, and with one packet cut short; what becomes of it
-// is a letter, and all letters are held against classify_octets.txt:
+// Which octets of a conversation its verdict rests on. Each conversation of fuzz/corpus/classify
+// and of golden/classify_conversations.txt is classified again with one octet of it changed, and
+// with one packet cut short; what becomes of it is a letter, and all letters are held against
+// classify_octets.txt:
 //
 //   .  the same, whatever the octet is       -  no longer known, whatever it is
 //   1-B  so many of the changes lose it      ?  a change makes it another application
@@ -205,6 +206,59 @@ static bool read_conversation(const char *file, struct conversation *talk)
 	return talk->length > 4 && !(talk->bytes[0] & 8); // 8: of a policy's applications
 }
 
+static int digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+// ">16030100 <..." behind the name: as the corpus has it.
+static void parse_conversation(char *words, struct conversation *talk)
+{
+	char *word;
+
+	*talk = (struct conversation){.length = 1};
+	while ((word = strsep(&words, " \n"))) {
+		uint8_t *packet = talk->bytes + talk->length;
+		size_t n = 0;
+
+		talk->bytes[0] |= !strcmp(word, "udp")         ? 1
+				  : !strcmp(word, "midstream") ? 2
+				  : !strcmp(word, "dns")       ? 4
+							       : 0;
+		if (*word != '>' && *word != '<')
+			continue;
+		packet[0] = *word++ == '<';
+		for (; digit(word[0]) >= 0 && digit(word[1]) >= 0; word += 2)
+			packet[3 + n++] = (uint8_t)(digit(word[0]) << 4 | digit(word[1]));
+		assert_int_equal(*word, 0);
+		packet[1] = (uint8_t)(n >> 8);
+		packet[2] = (uint8_t)n;
+		talk->length += 3 + n;
+	}
+}
+
+static void put_listed(FILE *out, struct rig *rig, struct conversation *talk)
+{
+	char *line = NULL;
+	size_t room = 0;
+	FILE *in = fopen(LISTED, "r");
+
+	assert_non_null(in);
+	while (getline(&line, &room, in) > 0) {
+		char *words = line, *name = strsep(&words, " ");
+
+		if (*name == '#')
+			continue;
+		parse_conversation(words, talk);
+		put_conversation(out, rig, name, talk);
+	}
+	free(line);
+	fclose(in);
+}
+
 static int visible(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
@@ -266,6 +320,7 @@ static void octets_that_matter(void **state)
 		free(files[i]);
 	}
 	free(files);
+	put_listed(out, rig, &talk);
 	fclose(out);
 	rig_free(rig);
 	if (getenv("SLUICE_WRITE")) {
