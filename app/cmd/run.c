@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <rte_lcore.h>
 #include "control/cache/store.h"
 #include "cmd/command.h"
