@@ -7,7 +7,7 @@
 #define HEADER_BYTES 12
 #define TEXT_MAX     253 // RFC 1035 2.3.4, written out
 #define CLASS_IN     1
-#define ASKED_NAME   1 // requested_host.h
+#define ASKED_NAME   1 // asked.h
 
 enum {
 	TYPE_A = 1,

@@ -2,7 +2,7 @@
 """tools/lint layout: measures how the tree is laid out, and finds what is beyond its limits.
 
 What a limit cannot hold stands in tools/layout/exceptions.txt, a line for each: `RULE | WHAT | reason`. RULE is the
-first word of a row of the table, WHAT a fault's key (class Fault). An exception that nothing needs is a fault, too.
+first word of a row of the table, WHAT the keys of faults (class Fault), separated by a comma. One that nothing needs is a fault, too.
 """
 import collections
 import fnmatch
@@ -229,10 +229,12 @@ def exceptions():
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        rule, key, reason = ([part.strip() for part in line.split("|", 2)] + ["", ""])[:3]
-        if rule not in RULES or rule == "length" or len(reason.split()) < WORDS_MIN or (rule, key) in listed:
+        rule, what, reason = ([part.strip() for part in line.split("|", 2)] + ["", ""])[:3]
+        keys = what.split(", ")
+        if (rule not in RULES or rule == "length" or len(reason.split()) < WORDS_MIN
+                or any((rule, key) in listed for key in keys)):
             faults.append(Fault("exceptions", None, f"{EXCEPTIONS}:{number}", "not RULE | WHAT | a reason, once"))
-        listed[rule, key] = number
+        listed |= {(rule, key): number for key in keys}
         count[rule if rule in EXCEPTIONS_MAX else "others"] += 1
     for rule, number in count.items():
         most = EXCEPTIONS_MAX.get(rule, OTHERS_MAX)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Takes verdicts of the scan engine and carries out what they say of a flow.
 #include "pipeline/stage/hold_verdict.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/flow_report.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Gives the bytes of a flow to the classifier and to decoders.
 #include "pipeline/stage/inspect_payload.h"
 #include <netinet/in.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reports what the tracker found: counters, anomalies, gauges, a look at a flow's halves.
 #include "pipeline/stage/inspect_report.h"
 #include <netinet/tcp.h>
 #include "pipeline/event/flow_event.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Decides which flow gives up what runs out: trackers, copies, classifier states.
 #include "pipeline/stage/inspect_room.h"
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Begins and ends the tracking of a TCP flow.
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/hold.h"
 #include "reassembly/seq.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Finds packets that no host accepts, and wrong checksums.
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/packet_rules.h"

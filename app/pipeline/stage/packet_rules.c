@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Asks the policy about a packet by itself: addresses, tunnels, applications by network.
 #include "pipeline/stage/packet_rules.h"
 #include <string.h>
 #include "pipeline/event/flow_event.h"

@@ -86,7 +86,7 @@ static void report_values(struct speaker *speaker, struct bencode reply)
 			report_compact(speaker, text, length, 0, length == 6, 0);
 }
 
-enum asked_kind { // requested_host.h
+enum asked_kind { // asked.h
 	ASKED_DHT,
 	ASKED_DHT_TOKEN, // that a node gave, and wants to see when a torrent is announced
 	ASKED_CONNECT,

@@ -153,7 +153,7 @@ static const struct kad_exchange {
 };
 
 enum {
-	ASKED_KAD = 0x100, // requested_host.h: and the answer's opcode
+	ASKED_KAD = 0x100, // asked.h: and the answer's opcode
 	ASKED_SOURCES = 0x200,
 	TARGET = 16,
 };
