@@ -18,7 +18,6 @@
 #include "pipeline/parse_counts.h"
 #include "pipeline/query.h"
 #include "pipeline/stage/trace.h"
-#include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
@@ -179,7 +178,7 @@ static bool packet_datagram(struct lcore *lcore)
 	if (keyed) {
 		set_zones(lcore, ctx.pkt, &key);
 		ctx.key = &key;
-		ctx.flags |= ctx.pkt->flags & PKT_V6 ? CTX_V6 : 0;
+		packet_flag_if(&ctx, CTX_V6, ctx.pkt->flags & PKT_V6);
 		ctx.ref = flow_find(lcore->flows, &key, ctx.flags & CTX_V6);
 	}
 	unsigned in_hand = lcore->in_hand;
@@ -200,7 +199,7 @@ static void packet_any(struct lcore *lcore, struct rte_mbuf *m, const struct flo
 
 	if (lookup) {
 		ctx.key = lookup->key;
-		ctx.flags |= lookup->v6 ? CTX_V6 : 0;
+		packet_flag_if(&ctx, CTX_V6, lookup->v6);
 		ctx.ref = lookup->ref;
 	}
 	packet_from(lcore, &ctx, 0);
@@ -486,15 +485,14 @@ static unsigned turn_rings(struct lcore *lcore)
 	return taken + n;
 }
 
-// What was held and comes free. An lcore that still has some of it to do is not idle.
-static unsigned turn_resumed(struct lcore *lcore)
+// What was held and comes free. Not inline: its registers would cost each packet received.
+static __rte_noinline unsigned turn_resumed(struct lcore *lcore)
 {
 	struct inspect_work work = {.budget = INSPECT_WORK_BUDGET};
 
 	lcore->meter.on = false; // of no burst
 	for (struct rte_mbuf *m; (m = inspect_release(lcore, &work));)
 		packet_resumed(lcore, m, work.ref, work.half);
-	inspect_age(lcore);
 	return INSPECT_WORK_BUDGET - work.budget;
 }
 
@@ -574,7 +572,9 @@ unsigned pipeline_turn(struct lcore *lcore, uint64_t now_ns)
 	hints_apply(lcore);
 	taken += turn_rings(lcore);
 	hold_poll(lcore);
-	taken += turn_resumed(lcore);
+	if (unlikely(!TAILQ_EMPTY(&lcore->tracker->resuming)))
+		taken += turn_resumed(lcore);
+	inspect_age(lcore);
 	query_step(lcore);
 	operator_age(lcore);
 	flow_age(lcore, AGE_BUDGET);

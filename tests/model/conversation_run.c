@@ -106,6 +106,7 @@ static const char *lcore_anew(void)
 	pipeline_drain(lcore, pipe->now_ns);
 	if (pipe_unaccounted(pipe))
 		return say("%lld packets unaccounted for", (long long)pipe_unaccounted(pipe));
+	pipe_egress_closes(pipe);
 	if (classifier_states_free(lcore->classifier) != classifier_states_max(lcore->classifier))
 		return "classifier states are not back";
 	if (rte_mempool_in_use_count(pipe->pool))

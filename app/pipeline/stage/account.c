@@ -524,9 +524,8 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 	bool unheard = !flow_both_heard(flow);
 
 	account_flow(lcore, ctx);
-	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)) &&
-		refuse_settle(lcore, ctx->ref))
-		ctx->flags |= CTX_UNDECIDED;
+	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)))
+		packet_flag_if(ctx, CTX_UNDECIDED, refuse_settle(lcore, ctx->ref));
 	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
 	ctx->pkt->flow = ctx->ref;
 	ctx->pkt->flow_gen = flow->gen;

@@ -125,7 +125,7 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 		flow_remove(lcore, ctx->ref);
 		ctx->ref = FLOW_REF_NONE;
 		ctx->flow_id = 0;
-		ctx->flags |= !reprieved && !over ? CTX_WAS_BLOCKED : 0;
+		packet_flag_if(ctx, CTX_WAS_BLOCKED, !reprieved && !over);
 		return VERDICT_PASS;
 	}
 	ctx->rule_uid = stub->rule_uid;
@@ -202,8 +202,7 @@ bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator)
 		conn_cache_hit(lcore, &key.key, ctx->m->pkt_len, refreshes_entry(pkt));
 
 	ctx->flags &= ~(uint32_t)CTX_ALLOWED;
-	if (verdict == CONN_ALLOWED)
-		ctx->flags |= CTX_ALLOWED;
+	packet_flag_if(ctx, CTX_ALLOWED, verdict == CONN_ALLOWED);
 	return verdict == CONN_DROPS;
 }
 

@@ -6,7 +6,7 @@
 #ifndef SLUICE_HOLD_VERDICT_H
 #define SLUICE_HOLD_VERDICT_H
 
-#include "pipeline/lcore/lcore.h"
+struct lcore;
 
 // Once a turn, after the packets: takes a bounded number of verdicts, and ends jobs that nobody has
 // answered (hold.h). What is to be done is done before it returns.

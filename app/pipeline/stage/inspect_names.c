@@ -131,7 +131,7 @@ bool inspect_names(struct inspection *in, const struct span *span)
 	}
 	if (names->kept)
 		lcore->stats.names_displaced = name_heads_displaced(lcore->name_heads);
-	in->ctx->flags |= names->phase == NAMES_OVER ? CTX_DECODED : 0;
+	packet_flag_if(in->ctx, CTX_DECODED, names->phase == NAMES_OVER);
 	return true;
 }
 

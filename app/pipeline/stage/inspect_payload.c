@@ -109,7 +109,7 @@ static void hear(struct inspection *in, const struct span *span)
 		evidence_steps(lcore, packet_flow_id(lcore, in->ctx), span, &work);
 	in->cold->named |= work.named;
 	take_handshake_meta(in, &work);
-	in->ctx->flags |= !handshake_meta_pending(in->cold->meta) ? CTX_DECODED : 0;
+	packet_flag_if(in->ctx, CTX_DECODED, !handshake_meta_pending(in->cold->meta));
 	if (verdict.app == flow->app)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides which flow gives up what runs out: trackers, copies, classifier states.
+// Decides who gives up what inspection needs: states of the classifier, of the tracker, blocks of
+// memory. The flow ends as a whole, as it does when the flow table is full: what comes of it next
+// is a new entry, so it is classified again, and never passes for what it was.
 #include "pipeline/stage/inspect_room.h"
 #include <netinet/in.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect_track.h"
 
-// The flow ends as a whole, as it does when the flow table is full: what comes of it next is a new
-// entry, so it is classified again, and never passes for what it was.
-//
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait
 // for ever would else keep out all others. What is refused is sent again meanwhile (TCP).
 #define ROOM_IDLE_NS (10 * NS_PER_S)

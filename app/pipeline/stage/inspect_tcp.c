@@ -285,6 +285,13 @@ static enum verdict untracked(struct inspection *in)
 	return in->ctx->pkt->payload_len ? VERDICT_DROP : VERDICT_PASS;
 }
 
+static struct tcp_track *tracked(struct inspection *in)
+{
+	struct tcp_track *track = inspect_track(in->lcore, in->cold);
+
+	return likely(track) ? track : inspect_begin(in);
+}
+
 enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct inspection in = {
@@ -295,10 +302,8 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	};
 	const struct stream_consumer consumer = {take, take_packet, &in};
 	const struct pkt *pkt = ctx->pkt;
-	struct tcp_track *track = inspect_track(lcore, in.cold);
+	struct tcp_track *track = tracked(&in);
 
-	if (unlikely(!track))
-		track = inspect_begin(&in);
 	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, ctx, in.flow, in.cold))
 		return VERDICT_DROP;
 	if (!track)
@@ -320,7 +325,7 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 		segment_rewritten(ctx->m);
 	if (result.waived)
 		waive(&in);
-	ctx->flags |= track->undecided ? CTX_UNDECIDED : 0;
+	packet_flag_if(ctx, CTX_UNDECIDED, track->undecided);
 	track->undecided = false;
 	enum verdict verdict = obey(&in, track, &result);
 

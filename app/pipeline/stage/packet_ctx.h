@@ -43,6 +43,12 @@ struct packet_ctx {
 	uint32_t flags;          // CTX_*
 };
 
+// Sets it if `on`. A call: what says `on` may set other flags, so it comes first.
+static inline void packet_flag_if(struct packet_ctx *ctx, uint32_t flag, bool on)
+{
+	ctx->flags |= on ? flag : 0;
+}
+
 // Every stage: may change the walk and its flow, never frees the packet.
 enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx);

@@ -334,8 +334,7 @@ bool refuse_datagram(
 	if (refused->app == APP_NONE && in->flow->app != APP_NONE)
 		refused->stands = false; // by the other half it is known now
 	if (!refused->stands && is_of_refused_hello(span, refused)) {
-		if (again(in->lcore, in->ctx, refused))
-			in->ctx->flags |= CTX_REFUSED;
+		packet_flag_if(in->ctx, CTX_REFUSED, again(in->lcore, in->ctx, refused));
 		return true;
 	}
 	if (!refused->stands) {
@@ -353,8 +352,7 @@ bool refuse_datagram(
 	}
 	if (refused->app == APP_NONE && in->flow->n_data_pkts)
 		in->flow->n_data_pkts--; // the other half's budget is its own
-	if (again(in->lcore, in->ctx, refused))
-		in->ctx->flags |= CTX_REFUSED;
+	packet_flag_if(in->ctx, CTX_REFUSED, again(in->lcore, in->ctx, refused));
 	return true;
 }
 

@@ -272,8 +272,7 @@ void pipe_publish(struct pipe *pipe, struct policy *policy)
 	pipe->policy = policy;
 }
 
-// By kind, at rest: the row saw what entered, and what entered was sent or dropped.
-static void egress_closes(const struct pipe *pipe)
+void pipe_egress_closes(struct pipe *pipe)
 {
 	struct stats sum = pipe_stats(pipe);
 
@@ -284,6 +283,7 @@ static void egress_closes(const struct pipe *pipe)
 			sum.egress_entered[kind], sum.egress_sent[kind] + sum.egress_dropped[kind]);
 		if (!sum.impaired_duplicated) // copies are made behind the rows
 			assert_int_equal(pipe->tagged[kind], sum.egress_entered[kind]);
+		pipe->tagged[kind] = 0;
 	}
 }
 
@@ -292,7 +292,7 @@ void pipe_free(struct pipe *pipe)
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++)
 		pipeline_drain(pipe->dp.lcores[i], pipe->now_ns);
 	assert_int_equal(pipe_unaccounted(pipe), 0);
-	egress_closes(pipe);
+	pipe_egress_closes(pipe);
 	pipe_scan_free(pipe);
 	for (unsigned i = 0; i < pipe->dp.n_lcores; i++) {
 		struct lcore *lcore = pipe->dp.lcores[i];

@@ -52,6 +52,9 @@ extern unsigned pipe_mbufs;
 struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
 // Asserts the ledger, also by kind behind the entry point, and that every mbuf is back, then frees.
 void pipe_free(struct pipe *pipe);
+// Asserts that by kind the row saw what entered, and what entered was sent or dropped. At rest;
+// again only with new lcores. By pipe_free.
+void pipe_egress_closes(struct pipe *pipe);
 struct lcore_limits pipe_limits(void);
 
 // A scan engine with that script (`ops` is set here), whose worker runs in the lcores' turns.
