@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets of addresses, as rules have them. Filled and sealed by the policy loader, then read-only on any core.
+// Sets of addresses, as rules have them. Filled and sealed by the policy loader, then read-only on
+// any core.
 #ifndef SLUICE_ADDRESS_SET_H
 #define SLUICE_ADDRESS_SET_H
 
