@@ -20,7 +20,7 @@ int bypass_new(struct dataplane *dp, unsigned index);
 // lease, and is a reader of dp->policy.
 unsigned bypass_turn(struct lcore *standby, uint64_t now_ns);
 // Before the lease is given back: what the drivers did not take is dropped, as tx_full. Flows of
-// the lcore are reported that packets have gone by unseen until `now_ns` (bypass_over).
+// the lcore are marked: packets have gone by unseen until `now_ns` (bypass_over).
 void bypass_end(struct lcore *standby, uint64_t now_ns);
 
 // Packets of `lcore`'s flows are not inspected by anybody, from now on: other lcores send what they

@@ -12,11 +12,11 @@
 // what has no part of a hello hides none), packets that these keys do not open
 // (5.2), other versions (5.2.2).
 //
-// `QUIC_REFUSED` is reported what no client sends that wants to be understood, so that a caller who
-// asks for the name lets it not pass: two contents of one place in the CRYPTO stream; packets of a
-// connection whose hello was not whole when the next one began; packets that nothing opens while a
-// hello is awaited; a part of a hello in a datagram that is too small; a server's answer to a hello
-// that is not whole here.
+// `QUIC_REFUSED` is returned for what no client sends that wants to be understood, so that a caller
+// who asks for the name lets it not pass: two contents of one place in the CRYPTO stream; packets
+// of a connection whose hello was not whole when the next one began; packets that nothing opens
+// while a hello is awaited; a part of a hello in a datagram that is too small; a server's answer to
+// a hello that is not whole here.
 #ifndef SLUICE_QUIC_INITIAL_H
 #define SLUICE_QUIC_INITIAL_H
 

@@ -32,7 +32,7 @@ struct inquiry {
 	struct inquiries *owner;
 	struct inquiry_question question;
 	struct inquiry **out; // the asker's
-	bool abandoned;       // nobody is reported any more; kept for what lcores may still write
+	bool abandoned;       // nobody waits for the answer; kept for what lcores may still write
 	unsigned n_parts;
 	char *records;
 	struct exemption *exemptions; // lcores read them

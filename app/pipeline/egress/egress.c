@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The entry point's rows, and the packets that have a counter of their own.
 #include "pipeline/egress/egress.h"
+#include "pipeline/flow/table.h"
 
 void egress_refuse(struct lcore *lcore, struct rte_mbuf *m)
 {
@@ -48,5 +49,5 @@ void egress_bypass(struct lcore *lcore, struct rte_mbuf *m)
 {
 	lcore->stats.bypassed_pkts++;
 	lcore->stats.bypassed_bytes += m->pkt_len;
-	egress_packet(lcore, m, UINT32_MAX, EGRESS_BYPASS);
+	egress_packet(lcore, m, FLOW_REF_NONE, EGRESS_BYPASS);
 }

@@ -80,9 +80,9 @@ static void flush_port(struct lcore *lcore, unsigned index)
 	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
 
 	measure(&lcore->latency[index], buffer, now_ns); // before they are the driver's
-	for (unsigned i = 0; i < buffer->n; i++) {
+	for (unsigned i = 0; i < buffer->n; i++) {       // what is not taken is taken off below
 		bytes += buffer->pkts[i]->pkt_len;
-		lcore->stats.egress_sent[pkt_of(buffer->pkts[i])->egress]++; // as the bytes
+		lcore->stats.egress_sent[pkt_of(buffer->pkts[i])->egress]++;
 	}
 	// The control core may change it at any time: once is enough to look.
 	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_ACQUIRE);

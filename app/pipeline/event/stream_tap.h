@@ -15,8 +15,8 @@ struct lcore;
 struct stream_tap {
 	void *ctx;
 	// A span, or a gap (SPAN_GAP), was consumed. Offsets of a half follow each other; one that
-	// is 0 again says that the half began anew and what was reported it is void (payload of a
-	// SYN that the receiver did not take).
+	// is 0 again says that the half began anew and what was reported of it is void (payload of
+	// a SYN that the receiver did not take).
 	void (*span)(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span);
 	// `bytes` of a segment had been taken before, `conflict` of them with another content.
 	void (*overlap)(void *ctx, const struct lcore *lcore, uint32_t ref, unsigned half,

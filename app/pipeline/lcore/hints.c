@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Puts a hint on the rings of all other lcores.
+#include <assert.h>
 #include <string.h>
 #include "pipeline/lcore/hints.h"
 
@@ -9,6 +10,7 @@ void hints_broadcast(
 	struct hint hint = {.type = (uint8_t)type, .from = (uint8_t)lcore->index};
 	unsigned left = spare ? HINT_RING_SIZE / 2 : 0;
 
+	assert(size <= HINT_BYTES);
 	memcpy(hint.payload, payload, size);
 	for (unsigned i = 0; i < lcore->dp->n_lcores; i++) {
 		if (i == lcore->index)

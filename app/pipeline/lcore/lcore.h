@@ -116,7 +116,7 @@ struct lcore {
 } __attribute__((aligned(64)));
 
 // Takes its lease; while the standby has it, waits until that has sent what it had (it asks for
-// this between two bursts), and beats the heart meanwhile. The lcore.
+// this between two bursts), and sets the heartbeat meanwhile. The lcore.
 static inline void lcore_lease_take(struct lcore *lcore)
 {
 	while (unlikely(!lease_take(&lcore->lease, LEASE_LCORE))) {

@@ -526,7 +526,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 	account_flow(lcore, ctx);
 	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)))
 		packet_flag_if(ctx, CTX_UNDECIDED, refuse_settle(lcore, ctx->ref));
-	// by these whoever keeps the packet beyond this walk finds its flow again, or sees it gone
+	// by these whoever keeps the packet beyond this call finds its flow again, or sees it gone
 	ctx->pkt->flow = ctx->ref;
 	ctx->pkt->flow_gen = flow->gen;
 	return VERDICT_PASS;

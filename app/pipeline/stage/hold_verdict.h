@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a verdict of the scan engine does to its flow. Clean: what was held goes on. Infected: the
-// flow is reported, torn down and blocked (drop reason `infected`). Error and time-out: as on_error
+// flow is torn down and blocked (drop reason `infected`). Error and time-out: as on_error
 // and on_timeout say, either the one or the other (drop reason `unscanned`). Where the policy in
 // force would not have it scanned any more, every verdict lets it go on. The owning lcore only.
 #ifndef SLUICE_HOLD_VERDICT_H

@@ -9,7 +9,7 @@
 
 // To whoever looks at the flow. The walk says what came of it: undecided, starved.
 void inspect_span(struct inspection *in, const struct span *span);
-// The same of bytes of the walk's packet, from `offset` in the frame on.
+// The same of bytes of the packet at hand, from `offset` in the frame on.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
 
 // Whether a datagram may ask for a name, or answer who asks: it is looked at whatever its flow was

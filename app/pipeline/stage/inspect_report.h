@@ -6,7 +6,7 @@
 
 #include "pipeline/stage/inspect.h"
 
-// Counts what became of the walk's segment, and tells what is an anomaly. `expected`: the offset
+// Counts what became of the segment at hand, and tells what is an anomaly. `expected`: the offset
 // of the half's next byte before it.
 void inspect_report(const struct inspection *in, const struct tcp_track *track, uint64_t expected,
 	const struct track_result *result);

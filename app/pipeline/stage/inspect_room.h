@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include "pipeline/stage/inspect.h"
 
-// Before a packet of the walk's flow is looked at: where classifier states, tracker states or
+// Before a packet of the packet's flow is looked at: where classifier states, tracker states or
 // memory are used up, flows that rank lower end (reason forced), and such that rest for long. What
 // comes of them next begins a new entry, and is looked at as such.
 void inspect_end_others(struct lcore *lcore, const struct packet_ctx *ctx);

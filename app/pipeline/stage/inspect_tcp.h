@@ -6,7 +6,7 @@
 
 #include "pipeline/stage/inspect.h"
 
-// A segment of the walk's flow.
+// A segment of the packet's flow.
 enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Halves that resume, worked off once per turn: packets that were held come free one by one, and

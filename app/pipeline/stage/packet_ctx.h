@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One packet on its walk through the stages (loop.c has their order), and the stages themselves.
+// A packet on its way through the stages (loop.c has their order), and the stages themselves.
 // Data lcores only; everything is the lcore's own.
 #ifndef SLUICE_PACKET_CTX_H
 #define SLUICE_PACKET_CTX_H
@@ -23,7 +23,7 @@ enum { // struct packet_ctx.flags
 	CTX_RESUMED = 1 << 9,     // was held before
 	CTX_ALLOWED = 1 << 10,    // the operator lets connections of these ends pass
 	CTX_DECODED = 1 << 11,    // its decoder has seen enough
-	CTX_WHOLE = 1 << 12,      // its last fragment came: the datagram waits for its walk
+	CTX_WHOLE = 1 << 12,      // its last fragment came: the datagram waits to be inspected
 
 	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
 	// ends. To keep or change it is to say VERDICT_DROP.
@@ -49,7 +49,7 @@ static inline void packet_flag_if(struct packet_ctx *ctx, uint32_t flag, bool on
 	ctx->flags |= on ? flag : 0;
 }
 
-// Every stage: may change the walk and its flow, never frees the packet.
+// Every stage: may change the context and the packet's flow, never frees the packet.
 enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx);
@@ -66,7 +66,7 @@ enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx);
 // account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
 bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
-// The short way of a packet without a flow whose peer is blocked: what link, stateless, blocked,
+// The fast path of a packet without a flow whose peer is blocked: what link, stateless, blocked,
 // checksum and admit come to for it. Asked for a whole burst, so that the cache's lines are on
 // their way; answered true, the packet is to be dropped (conn_cache), else nothing was done.
 struct cache_question {
@@ -83,7 +83,7 @@ void packet_released(struct lcore *lcore, struct packet_ctx *ctx);
 // The connection cache refuses a packet that its sender, or else its receiver, began.
 bool packet_cached(struct lcore *lcore, struct packet_ctx *ctx, bool initiator);
 
-// The evidence of the walk's flow or stub.
+// The evidence of the packet's flow or stub.
 uint64_t packet_flow_id(const struct lcore *lcore, struct packet_ctx *ctx);
 struct evidence *packet_evidence(
 	struct lcore *lcore, struct packet_ctx *ctx, enum evidence_kind kind);

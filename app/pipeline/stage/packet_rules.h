@@ -26,7 +26,7 @@ bool packet_outer_refused(struct lcore *lcore, struct packet_ctx *ctx, bool init
 // Refused, if a rule names its sender, or if no flow between those ends could pass.
 bool packet_tunnel_refused(struct lcore *lcore, struct packet_ctx *ctx);
 
-// Whether the flow of the walk would be blocked as this application's.
+// Whether the packet's flow would be blocked as this application's.
 bool packet_app_is_blocked(struct lcore *lcore, const struct packet_ctx *ctx, uint16_t app,
 	enum confidence confidence);
 
