@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of the stages (docs/architecture.md), and an lcore's turn around them.
+// An lcore's turn: receives, parses, looks up, and runs the stages (stage/stages.h) or a fast path.
 #include <rte_prefetch.h>
 #include "pipeline/vocab/fault.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/hold_verdict.h"
 #include "pipeline/egress/egress.h"
@@ -17,131 +16,12 @@
 #include "pipeline/operator.h"
 #include "pipeline/parse_counts.h"
 #include "pipeline/query.h"
-#include "pipeline/stage/trace.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 
 #define AGE_BUDGET        128 // entries ended per turn and table
 #define IMPAIRED_BURSTS   16  // per turn
 #define BUSY_WINDOW_SHIFT 30  // busy_permille is of windows of 1.07 s
-
-struct stage {
-	enum verdict (*run)(struct lcore *lcore, struct packet_ctx *ctx);
-	const char *name;
-};
-
-// THE stage table. A packet goes down it until a stage says where it ends.
-static const struct stage stages[] = {
-	{stage_link, "link"},           // by EtherType; malformed, unsupported
-	{stage_stateless, "stateless"}, // fragments are held; ICMP errors
-	{stage_blocked, "condemned"},   // flows that were torn down
-	{stage_checksum, "checksum"},   // nothing below sees what no host accepts
-	{stage_admit, "admit"},         // connection cache, then a new entry
-	{stage_account, "account"},     // direction, counters, edges; stub -> flow
-	{stage_reload, "reload"},       // first packet under a new policy
-	{stage_normalize, "normalize"}, // MPTCP and URG are taken out
-	{stage_final, "final"},         // decided for good: nothing more
-	{stage_inspect, "inspect"},     // stream, classifier, decoder
-	{stage_decide, "decide"},       // policy; teardown
-};
-
-// What no stage has reported: not taken, no room.
-static void log_unreported_drop(struct lcore *lcore, struct packet_ctx *ctx)
-{
-	struct evidence *evidence = evidence_add_loose(lcore, EVIDENCE_DROPPED);
-
-	flow_event_drop_limited(lcore, ctx->ref, ctx->m, ctx->reason, ctx->rule_uid);
-	if (!evidence)
-		return;
-	evidence->detail = (uint8_t)ctx->reason;
-	evidence->rule_uid = ctx->rule_uid;
-	evidence_set_packet(evidence, ctx->m);
-	if (ctx->ref != FLOW_REF_NONE)
-		evidence->flow_id = packet_flow_id(lcore, ctx);
-}
-
-// Its fragments have the view's end. A view cannot be kept, nor stand for
-// what is kept already: it is dropped, and its sender sends it again.
-static void finish_view(struct lcore *lcore, struct packet_ctx *ctx, enum verdict verdict)
-{
-	switch (verdict) {
-	case VERDICT_PASS:
-	case VERDICT_SEND:
-		packet_released(lcore, ctx);
-		fragments_send(lcore, ctx->m);
-		return;
-	case VERDICT_CONSUMED:
-	case VERDICT_TAKEN: ctx->reason = DROP_NOT_TAKEN; break;
-	case VERDICT_DROP: break;
-	}
-	if (!(ctx->flags & CTX_REPORTED))
-		log_unreported_drop(lcore, ctx);
-	fragments_drop(lcore, ctx->m, ctx->reason);
-}
-
-static void finish(struct lcore *lcore, struct packet_ctx *ctx, enum verdict verdict)
-{
-	if (unlikely(ctx->flags & CTX_VIEW)) {
-		finish_view(lcore, ctx, verdict);
-		return;
-	}
-	switch (verdict) {
-	case VERDICT_DROP:
-		if (!(ctx->flags & CTX_REPORTED))
-			log_unreported_drop(lcore, ctx);
-		packet_drop(lcore, ctx->m, ctx->reason);
-		break;
-	case VERDICT_CONSUMED:
-		lcore->stats.consumed_pkts++;
-		rte_pktmbuf_free(ctx->m);
-		break;
-	case VERDICT_TAKEN: break;
-	case VERDICT_PASS:
-	case VERDICT_SEND:
-		packet_released(lcore, ctx);
-		egress_packet(lcore, ctx->m, ctx->ref, egress_kind_of(ctx->pkt));
-		break;
-	}
-}
-
-static void packet_from(struct lcore *lcore, struct packet_ctx *ctx, unsigned first)
-{
-	enum verdict verdict = VERDICT_PASS;
-
-	for (unsigned i = first; i < RTE_DIM(stages) && verdict == VERDICT_PASS; i++) {
-		verdict = stages[i].run(lcore, ctx);
-		stage_meter_add(&lcore->meter, METER_STAGES + i, 1);
-		if (unlikely(ctx->pkt->flags & PKT_TRACE))
-			trace_stage(lcore, ctx, stages[i].name, verdict);
-	}
-	finish(lcore, ctx, verdict);
-	stage_meter_add(&lcore->meter, METER_SEND, 1);
-}
-
-// From reload on: it was admitted and counted when it came.
-static void packet_resumed(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsigned half)
-{
-	struct packet_ctx ctx = packet_ctx_of(lcore, ref, half);
-	unsigned first = 0;
-
-	ctx.m = m;
-	ctx.pkt = pkt_of(m);
-	ctx.flags |= CTX_RESUMED;
-	while (stages[first].run != stage_reload)
-		first++;
-	packet_from(lcore, &ctx, first);
-}
-
-static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX, "each stage has its meter");
-
-const char *stage_meter_name(unsigned step)
-{
-	static const char *const names[METER_STAGES] = {
-		"parse", "lookup", "short way of final flows", "short way of cache hits", "send"};
-
-	if (step < METER_STAGES)
-		return names[step];
-	return step - METER_STAGES < RTE_DIM(stages) ? stages[step - METER_STAGES].name : NULL;
-}
 
 #define NO_LOOKUP UINT8_MAX // in place of a packet's lookup: it has no key
 
@@ -184,7 +64,7 @@ static bool packet_datagram(struct lcore *lcore)
 	unsigned in_hand = lcore->in_hand;
 
 	lcore->in_hand += fragments_in_hand(lcore) - 1; // the last one is counted
-	packet_from(lcore, &ctx, 0);
+	stages_run(lcore, &ctx, 0);
 	lcore->in_hand = in_hand;
 	return ctx.flags & CTX_WHOLE;
 }
@@ -202,7 +82,7 @@ static void packet_any(struct lcore *lcore, struct rte_mbuf *m, const struct flo
 		packet_flag_if(&ctx, CTX_V6, lookup->v6);
 		ctx.ref = lookup->ref;
 	}
-	packet_from(lcore, &ctx, 0);
+	stages_run(lcore, &ctx, 0);
 	if (unlikely(ctx.flags & CTX_WHOLE))
 		while (packet_datagram(lcore))
 			;
@@ -244,6 +124,29 @@ static void stages_end(struct lcore *lcore)
 	tx_flush_full(lcore);
 }
 
+// Where an earlier packet of this burst changed the table. NULL: the packet has no lookup.
+static inline void look_up_again(
+	const struct lcore *lcore, struct flow_lookup *lookup, uint32_t version)
+{
+	if (lookup && unlikely(version != flow_table_version(lcore->flows)))
+		lookup->ref = flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
+}
+
+// In place of the fast paths, where dp->all_stages asks for it.
+static __rte_noinline void run_all_stages(struct lcore *lcore, struct rte_mbuf **mbufs,
+	struct flow_lookup *lookups, const uint8_t *of, unsigned n)
+{
+	uint32_t version = flow_table_version(lcore->flows);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct flow_lookup *lookup = of[i] == NO_LOOKUP ? NULL : &lookups[of[i]];
+
+		lcore->in_hand = n - i;
+		look_up_again(lcore, lookup, version);
+		packet_any(lcore, mbufs[i], lookup);
+	}
+}
+
 // A burst of packets that are ours: bulk lookup, then each to completion. The keys of those that
 // have one are in keys[].
 static void run_owned(
@@ -276,17 +179,17 @@ static void run_owned(
 	stage_meter_add(&lcore->meter, METER_LOOKUP, n_lookups);
 	lcore->in_hand = n;
 	stages_begin(lcore);
+	if (unlikely(lcore->dp->all_stages)) {
+		run_all_stages(lcore, mbufs, lookups, of, n);
+		n = 0;
+	}
 	for (unsigned i = 0; i < n; i++) {
 		struct flow_lookup *lookup = of[i] == NO_LOOKUP ? NULL : &lookups[of[i]];
 		bool asked = cached && lookup && lookup->ref == FLOW_REF_NONE;
 
 		lcore->in_hand = n - i + n_refused;
 		inspect_fetch(lcore, lookups, n_lookups, i);
-
-		// an earlier packet of this burst changed the table
-		if (lookup && unlikely(version != flow_table_version(lcore->flows)))
-			lookup->ref =
-				flow_lookup(lcore->flows, lookup->key, lookup->hash, lookup->v6);
+		look_up_again(lcore, lookup, version);
 		if (asked && lookup->ref == FLOW_REF_NONE &&
 			packet_refused(lcore, mbufs[i], &questions[of[i]])) {
 			refused[n_refused++] = mbufs[i];
@@ -492,7 +395,7 @@ static __rte_noinline unsigned turn_resumed(struct lcore *lcore)
 
 	lcore->meter.on = false; // of no burst
 	for (struct rte_mbuf *m; (m = inspect_release(lcore, &work));)
-		packet_resumed(lcore, m, work.ref, work.half);
+		stages_resume(lcore, m, work.ref, work.half);
 	return INSPECT_WORK_BUDGET - work.budget;
 }
 

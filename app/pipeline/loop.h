@@ -42,7 +42,4 @@ unsigned pipeline_held(const struct lcore *lcore);
 // flushes tx. The lcore's thread has left its loop, or is the caller.
 void pipeline_drain(struct lcore *lcore, uint64_t now_ns);
 
-// The name of a step of stage_meter.h; NULL: there is none of that number.
-const char *stage_meter_name(unsigned step);
-
 #endif

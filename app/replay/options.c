@@ -47,6 +47,8 @@ static const char help[] =
 	"      --reload N:FILE     publish another policy before packet N (repeatable, rising)\n"
 	"      --flows N           flows per lcore; default 65536\n"
 	"      --lcores N          data lcores, 1 to 8; packets come in on the first; default 1\n"
+	"      --all-stages        no fast paths: each packet passes all stages. The output is the "
+	"same\n"
 	"      --heap-mbufs        each packet in a heap buffer of exact size, for "
 	"AddressSanitizer\n"
 	"      --segment-bytes N   cut packets into mbuf segments of N bytes\n"
@@ -161,6 +163,7 @@ enum long_option {
 	OPT_STREAMS,
 	OPT_INSIDE,
 	OPT_CHECKSUM,
+	OPT_ALL_STAGES,
 	OPT_HEAP,
 	OPT_SEGMENT,
 	OPT_CACHE,
@@ -185,6 +188,7 @@ static int option_take(struct replay_options *options, int option)
 	case OPT_AGAINST: options->against = optarg; return -1;
 	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
+	case OPT_ALL_STAGES: options->all_stages = true; return -1;
 	case OPT_HEAP: options->heap_mbufs = true; return -1;
 	case OPT_INSIDE: return inside_add(options, optarg);
 	case OPT_CHECKSUM: return checksum_word(options, optarg);
@@ -211,6 +215,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"streams", required_argument, NULL, OPT_STREAMS},
 		{"inside", required_argument, NULL, OPT_INSIDE},
 		{"checksum", required_argument, NULL, OPT_CHECKSUM},
+		{"all-stages", no_argument, NULL, OPT_ALL_STAGES},
 		{"heap-mbufs", no_argument, NULL, OPT_HEAP},
 		{"segment-bytes", required_argument, NULL, OPT_SEGMENT},
 		{"cache", required_argument, NULL, OPT_CACHE},

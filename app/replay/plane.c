@@ -142,6 +142,7 @@ int replay_plane_new(struct replay_plane *plane, const struct replay_options *op
 	port_init(dp, REPLAY_PORT_OUTSIDE, "outside", output);
 	limits_fill(&plane->limits, options);
 	dp->limits = &plane->limits;
+	dp->all_stages = options->all_stages;
 	dataplane_owner_fill(dp);
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (lcore_new(dp, i, SOCKET_ID_ANY, plane->made, &dp->lcores[i], why, sizeof why) <

@@ -38,6 +38,7 @@ struct replay_options {
 	bool has_inside;
 	enum replay_checksum checksum;
 	bool heap_mbufs;
+	bool all_stages;        // struct dataplane
 	uint32_t segment_bytes; // 0: as the buffers allow
 	unsigned lcores;
 	uint32_t flows;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rte_cycles.h>
+#include "pipeline/stage/stages.h"
 #include "scenario.h"
 
 #define ROUNDS_MAX   1024

@@ -34,7 +34,9 @@ struct dataplane {
 	// Stands still for so long, where the debug hook wants it; NULL: there is no such hook.
 	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
-	const struct lcore_limits *limits;    // limits.h
+	const struct lcore_limits *limits; // limits.h
+	bool all_stages; // no packet takes a fast path (stage/stages.h): for comparison; replay
+			 // alone
 	const struct egress_row *egress_rows; // egress/egress.h; ends with {0}; NULL: no row
 	const struct scan_config *scan; // NULL: no engine; set before the lcores' holds are made
 };

@@ -22,8 +22,8 @@
 #include "reassembly/seq.h"
 #include "reassembly/tcp_state.h"
 #include "pipeline/egress/egress.h"
-#include "pipeline/egress/tx.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/ends.h"
@@ -386,7 +386,8 @@ static void forget_edges(struct lcore *lcore, uint32_t ref)
 }
 
 // What every packet of a flow moves, whether or not the flow is still looked at.
-static void account_packet(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, unsigned half)
+static void stage_account_final(
+	struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, unsigned half)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 	const struct pkt *pkt = pkt_of(m);
@@ -425,7 +426,7 @@ static void account_flow(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (is_tcp(ctx->pkt) && ctx->pkt->tcp_flags & TH_SYN)
 		reuse_syn(lcore, ctx);
-	account_packet(lcore, ctx->ref, ctx->m, ctx->half);
+	stage_account_final(lcore, ctx->ref, ctx->m, ctx->half);
 	if (ctx->pkt->l4_proto == IPPROTO_UDP &&
 		flow_at(lcore->flows, ctx->ref)->look_at != AGAIN_NEVER)
 		again_begin(lcore, ctx);
@@ -581,7 +582,7 @@ bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 	bool tcp = pkt->l4_proto == IPPROTO_TCP;
 	unsigned half = flow_half_by(flow->flags, pkt);
 
-	if (tcp ? pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST) || flow->seen[half] & SEEN_SYN_AGAIN
+	if (tcp ? pkt->tcp_flags & FAST_PATH_NOT || flow->seen[half] & SEEN_SYN_AGAIN
 		: again_is_due(flow, half))
 		return false;
 	if (!tcp && unlikely(datagram_asks(lcore, m, pkt)))
@@ -589,7 +590,7 @@ bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref)
 
 	if (lcore->inside_is_initiator && half == HALF_C2S)
 		pkt->flags |= PKT_FROM_INSIDE;
-	account_packet(lcore, ref, m, half);
+	STAGES(STAGE_FINAL)
 	pkt->flow = ref;
 	pkt->flow_gen = flow->gen;
 	if (tcp && pkt->flags & PKT_L4_OK)

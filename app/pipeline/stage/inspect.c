@@ -7,6 +7,7 @@
 #include "pipeline/stage/inspect_tcp.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
+#include "pipeline/stage/stages.h"
 
 // Its flow is asked for with each packet, until the rules on the tunnel's ends let it pass.
 static bool refuses_tunnel(struct lcore *lcore, struct packet_ctx *ctx, uint16_t flow_flags)
@@ -75,9 +76,8 @@ enum verdict stage_final(struct lcore *lcore, struct packet_ctx *ctx)
 // What opens or ends a connection, or asks for a name, counts on a final flow, too.
 static bool is_plain(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	return ctx->pkt->l4_proto != IPPROTO_TCP
-		       ? !asks(lcore, ctx)
-		       : !(ctx->pkt->tcp_flags & (TH_SYN | TH_FIN | TH_RST));
+	return ctx->pkt->l4_proto != IPPROTO_TCP ? !asks(lcore, ctx)
+						 : !(ctx->pkt->tcp_flags & FAST_PATH_NOT);
 }
 
 // A bad L4 checksum is never inspected, queued or counted on a flow (insertion: the receiver would

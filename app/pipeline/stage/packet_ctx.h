@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet on its way through the stages (loop.c has their order), and the stages themselves.
+// A packet on its way through the stages (stages.h has their order), and the stages themselves.
 // Data lcores only; everything is the lcore's own.
 #ifndef SLUICE_PACKET_CTX_H
 #define SLUICE_PACKET_CTX_H
@@ -62,8 +62,8 @@ enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx);
 enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx);
 
-// The whole walk of a packet whose flow is final: what link, stateless, blocked, checksum, admit,
-// account, reload and final come to for it, and tx. False: not such a packet, and nothing was done.
+// All stages of a packet whose flow is decided for good, by the column `final` of stages.h, and
+// egress. False: not such a packet, and nothing was done.
 bool packet_fast_path(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref);
 
 // The fast path of a packet without a flow whose peer is blocked: what link, stateless, blocked,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "control/policy/signature_load.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/limits.h"
 #include "pipeline/event/event.h"
 #include "pipeline/lcore/lcore.h"

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
+#include "pipeline/stage/stages.h"
 
 static uint64_t pkts_of(const struct pipe *pipe, const char *name)
 {
@@ -63,6 +64,21 @@ static void a_packet_counts_where_it_went(void **state)
 	pipe_free(pipe);
 }
 
+static void all_stages_take_no_fast_path(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+
+	(void)state;
+	pipe->dp.all_stages = true;
+	atomic_store(&pipe->dp.meter_every, 1);
+	for (unsigned i = 0; i < CLASSIFY_BUDGET_PKTS + 2; i++)
+		datagram(pipe);
+	assert_int_equal(pkts_of(pipe, "short way of final flows"), 0);
+	assert_int_equal(pkts_of(pipe, "final"), CLASSIFY_BUDGET_PKTS + 2);
+	assert_int_equal(pkts_of(pipe, "inspect"), CLASSIFY_BUDGET_PKTS);
+	pipe_free(pipe);
+}
+
 static void one_burst_in_so_many(void **state)
 {
 	struct pipe *pipe = pipe_new(1, NULL);
@@ -88,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(off_nothing_is_counted),
 		cmocka_unit_test(a_packet_counts_where_it_went),
+		cmocka_unit_test(all_stages_take_no_fast_path),
 		cmocka_unit_test(one_burst_in_so_many),
 	};
 

@@ -9,7 +9,7 @@
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 #include "control/stats/alarm_counters.h"
-#include "pipeline/loop.h"
+#include "pipeline/stage/stages.h"
 
 #define STAGES_EVERY_MAX 1000000 // bursts
 
