@@ -98,6 +98,27 @@ def cycles(excepted):
     return sum(map(len, parts)), 0
 
 
+# What is behind the entry point of what leaves (docs/architecture.md, "The way out"), and the only places that may use it.
+BEHIND_EGRESS = {
+    r"(?:->|\.)send\b": ("app/pipeline/egress/", "app/machine/port", "app/replay/plane.c"),  # a driver's: set there
+    r"(?:->|\.)tx\[": ("app/pipeline/egress/",),
+    r"\begress_handed\b": ("app/pipeline/egress/", "app/pipeline/loop.c", "app/pipeline/bypass.c"),  # tx_in's rings
+}
+
+
+def beside_egress():
+    """uses of what is behind egress_packet()"""
+    number = 0
+    for name in [n for n in tree.SOURCES if n.startswith("app/")]:
+        for line, code in tree.code_lines(name):
+            for pattern, homes in BEHIND_EGRESS.items():
+                if not name.startswith(homes) and (found := re.search(pattern, code)):
+                    number += 1
+                    what = f"{found[0]} is behind egress_packet(): {' '.join(homes)} alone"
+                    yield Fault("egress", f"{name} -> {found[0]}", f"{name}:{line}", what)
+    return number, 0
+
+
 def opening():
     """files without an opening sentence"""
     number = 0
@@ -217,8 +238,8 @@ def longest():
 
 
 RULES = {
-    "folders": folders, "order": against_order, "cycles": cycles, "bare": bare, "opening": opening,
-    "functions": long_functions, "dead": dead, "commits": commits, "length": longest,
+    "folders": folders, "order": against_order, "cycles": cycles, "bare": bare, "egress": beside_egress,
+    "opening": opening, "functions": long_functions, "dead": dead, "commits": commits, "length": longest,
 }
 
 

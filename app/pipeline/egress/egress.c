@@ -28,11 +28,9 @@ void egress_rows(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, enum egr
 		if (!(row->kinds >> kind & 1))
 			continue;
 		switch (row->run(lcore, m, ref, kind, &reason)) {
-		case VERDICT_DROP: packet_drop(lcore, m, reason); return;
-		case VERDICT_CONSUMED:
-		case VERDICT_TAKEN: return;
-		case VERDICT_PASS:
-		case VERDICT_SEND: break;
+		case EGRESS_DROP: packet_drop(lcore, m, reason); return;
+		case EGRESS_TAKEN: return;
+		case EGRESS_PASS: break;
 		}
 	}
 	egress_handed(lcore, m);

@@ -14,13 +14,18 @@
 
 #define EGRESS_ALL ((1u << EGRESS_KINDS_MAX) - 1)
 
-// A row that takes packets of `kinds` (1 << enum egress_kind). VERDICT_PASS: on to the next row;
-// VERDICT_TAKEN: the row keeps it; VERDICT_DROP: for `*reason`. `ref`: its flow or stub, or
+enum egress_verdict {
+	EGRESS_PASS,  // on to the next row
+	EGRESS_TAKEN, // the row keeps it
+	EGRESS_DROP,  // for `*reason`
+};
+
+// A row that takes packets of `kinds` (1 << enum egress_kind). `ref`: its flow or stub, or
 // FLOW_REF_NONE.
 struct egress_row {
 	const char *name;
 	uint32_t kinds;
-	enum verdict (*run)(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
+	enum egress_verdict (*run)(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
 		enum egress_kind kind, enum drop_reason *reason);
 };
 
@@ -45,6 +50,14 @@ static inline void egress_handed(struct lcore *lcore, struct rte_mbuf *m)
 		}
 	}
 	egress_refuse(lcore, m);
+}
+
+// The buffer that `m` would go into has no room.
+static inline bool egress_is_full(const struct lcore *lcore, struct rte_mbuf *m)
+{
+	unsigned peer = lcore->dp->ports[pkt_of(m)->in_port].peer;
+
+	return peer != PORT_NONE && lcore->tx[peer].n == TX_BUFFER;
 }
 
 // Sends `m` out of the peer of its in_port. Takes it. `ref`: its flow or stub, or FLOW_REF_NONE.

@@ -43,9 +43,7 @@ static void send_all(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n, u
 	enum egress_kind kind)
 {
 	for (unsigned i = 0; i < n; i++) {
-		unsigned peer = lcore->dp->ports[pkt_of(mbufs[i])->in_port].peer;
-
-		if (peer != PORT_NONE && lcore->tx[peer].n == TX_BUFFER) {
+		if (egress_is_full(lcore, mbufs[i])) {
 			bool ours = lease_holder(&lcore->lease) == LEASE_LCORE;
 
 			if (!ours)

@@ -44,7 +44,7 @@ static void eal_once(void)
 }
 
 // The row of every pipe: sees each packet that passes the entry point.
-static enum verdict tag(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
+static enum egress_verdict tag(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
 	enum egress_kind kind, enum drop_reason *reason)
 {
 	struct pipe *pipe = lcore->dp->ports[0].ctx;
@@ -53,7 +53,7 @@ static enum verdict tag(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref,
 	(void)reason;
 	assert_int_equal(pkt_of(m)->egress, kind);
 	pipe->tagged[kind]++;
-	return VERDICT_PASS;
+	return EGRESS_PASS;
 }
 
 static const struct egress_row tagging[] = {
