@@ -23,7 +23,14 @@
 #include "operations.h"
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/base/table.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/validate.h"
 
 enum { NODES = 5, MOST = 400, CHALLENGES = 1 << 14, KEPT = 32, MS = 1000, S = 1000000 };
 

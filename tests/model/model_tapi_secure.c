@@ -22,7 +22,10 @@
 #include "operations.h"
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/state.h"
 
 enum { NODES = 3, MOST = 500, SERIALS = 4096, KEPT = 64, MS = 1000, S = 1000000 };
 

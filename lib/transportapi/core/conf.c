@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Section "core" of the configuration.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/conf.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "transportapi/base/conf.h"
+#include "transportapi/core/observed.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/transport/registry.h"
 
 // Word for word in docs/transports.md.
 #define MS 1000u

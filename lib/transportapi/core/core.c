@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The core's life: its transports, its time, its turns.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/core.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -9,9 +9,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
+
+#include "transportapi/base/acl.h"
+#include "transportapi/base/budget.h"
+#include "transportapi/base/conf.h"
+#include "transportapi/base/limit.h"
+#include "transportapi/base/table.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/conf.h"
+#include "transportapi/core/cost_table.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/receive.h"
+#include "transportapi/core/reload.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/select.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/store.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/ping.h"
+#include "transportapi/proto/secure.h"
+#include "transportapi/transport/registry.h"
 
 #define ANNOUNCE_US (UINT64_C(10) * TAPI_US_PER_S) // between two changes of our addresses
 

@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HELOs: our own, freshly signed; those of others, checked and kept (TA5 to TA7); and which of
 // them are passed on.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/helo.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "transportapi/base/wire.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/conf.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/reload.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/helo.h"
 
 static const char TEXT_PREFIX[] = "sluice-helo:";
 

@@ -9,9 +9,20 @@
 // Nobody gets another to PING a third party by it: the HELOs that are passed on are of addresses
 // where the one who passes them on found the peer itself; who is reported PINGs once for that HELO,
 // below all limits of PINGs; and only validated peers are listened to, each below a rate.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/introduce.h"
 
 #include <string.h>
+
+#include "transportapi/base/limit.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/helo.h"
 
 #define INTRODUCE_BYTES 40
 #define ASK             1

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the machine leaves for a core, and what an operator is reported it.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/limits.h"
 
 #include <stdlib.h>
+#include <syslog.h>
+
+#include "transportapi/base/budget.h"
+#include "transportapi/base/table.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+
+#define TAPI_QUOTAS_MAX 65536
 
 static struct tapi_quota *quota_find(struct tapi_core *core, const struct tapi_peer_id *id)
 {

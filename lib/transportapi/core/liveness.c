@@ -4,7 +4,17 @@
 // where messages go one way only, since a PONG is owed. A path in use that is silent is asked every
 // idle_ping_s. Where no address of ours can be reached, every path is kept open by keepalive_s: the
 // other end cannot call us when one fails.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/liveness.h"
+
+#include <syslog.h>
+
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
 
 #define SLOW_WAIT_US (UINT64_C(3600) * TAPI_US_PER_S) // an answer by transports of minutes
 

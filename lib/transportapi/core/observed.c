@@ -2,9 +2,14 @@
 // The address that others see of us (TA28). A PONG tells where the PING came from; one peer may
 // lie or sit behind the same NAT, so that `observed_agree` different ones must say the same. The
 // latest votes count, one per peer and transport.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/observed.h"
 
 #include <string.h>
+
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
 
 #define VOTE_STANDS_US (UINT64_C(3600) * TAPI_US_PER_S)
 

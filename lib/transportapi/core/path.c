@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions as the core knows them: opened by us to an address, or by the peer. A record lives from
 // connect, or the first message, until its session is gone or given back; session->user names it.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/path.h"
 
 #include <stdlib.h>
+
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/helo.h"
 
 uint32_t tapi_path_mtu(const struct tapi_carrier *carrier, uint32_t helo_mtu)
 {

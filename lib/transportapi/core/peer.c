@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers: their table, their turn, and what can be reported them.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/peer.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "transportapi/base/limit.h"
+#include "transportapi/base/table.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/liveness.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/select.h"
+#include "transportapi/core/send.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/helo.h"
 
 struct tapi_peer *tapi_peer_find(struct tapi_core *core, const struct tapi_peer_id *id)
 {

@@ -2,11 +2,29 @@
 // Receives messages for the core. What a sender says of itself is believed only where the session,
 // or the source, was validated; the others are delivered too, marked so: an application may answer
 // a stranger, and the answer goes nowhere before a PONG (core.h).
-#include "transportapi/core/internal.h"
+#include "transportapi/core/receive.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "transportapi/base/limit.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/introduce.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/reload.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/secure_take.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/proto/secure.h"
 
 struct arrival {
 	struct tapi_core *core;

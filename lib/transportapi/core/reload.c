@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Another configuration while running (TA17): all of it, or nothing.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/reload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "transportapi/base/acl.h"
+#include "transportapi/base/budget.h"
+#include "transportapi/base/conf.h"
+#include "transportapi/base/limit.h"
+#include "transportapi/base/table.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/conf.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/cost_table.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/select.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/helo.h"
+
+#define TAPI_DENIED_PEERS_MAX 65536
 
 bool tapi_core_denied(struct tapi_core *core, const struct tapi_peer_id *peer)
 {

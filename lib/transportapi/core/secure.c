@@ -6,11 +6,23 @@
 // something to send; by the other side a quarter later, so that they rarely do it at once. Nothing
 // is sent under keys of twice that age, nothing taken under keys of three times. What was in use
 // before stays to open what is under way.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/secure.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "transportapi/core/conf.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/proto/secure.h"
 
 #define AGAIN_LEAST_US (TAPI_US_PER_S / 2)           // first wait for an answer
 #define AGAIN_DOUBLED  4                             // waits grow to 16 times that

@@ -10,14 +10,13 @@
 #ifndef TRANSPORTAPI_CORE_SECURE_H
 #define TRANSPORTAPI_CORE_SECURE_H
 
+#include "transportapi/core/conf.h"
 #include "transportapi/core/core.h"
 #include "transportapi/proto/fragment.h"
 #include "transportapi/proto/secure.h"
 
 struct tapi_peer;
-struct tapi_path;
 
-enum tapi_encryption { TAPI_ENCRYPTION_OFF, TAPI_ENCRYPTION_PREFER, TAPI_ENCRYPTION_REQUIRE };
 enum tapi_offer { TAPI_OFFER_UNKNOWN, TAPI_OFFER_NO, TAPI_OFFER_YES }; // of a peer, to encrypt
 enum tapi_gate { TAPI_GATE_CLEAR, TAPI_GATE_SEALED, TAPI_GATE_WAIT };  // for what goes out
 
@@ -37,7 +36,6 @@ struct tapi_secure { // of one peer; there from its first handshake to the end o
 	uint8_t answer[TAPI_RESPOND_BYTES];
 };
 
-// transportapi/core/secure.c
 // What is sealed is so much longer: what has to fit a path with what goes to this peer.
 uint32_t tapi_secure_extra(const struct tapi_peer *peer);
 // Has it to encrypt, and cannot, as it said itself?
@@ -65,17 +63,5 @@ void tapi_secure_forget(struct tapi_peer *peer);    // all keys; wiped
 void tapi_core_secure_reload(struct tapi_core *core, enum tapi_encryption was);
 uint64_t tapi_secure_share(const struct tapi_core *core); // of handshakes_per_s: one peer's
 void tapi_keys_free(struct tapi_keys *keys);
-
-// transportapi/core/secure_take.c; `peer`, `path` NULL: nothing is known of the sender
-void tapi_secure_take_initiate(struct tapi_core *core, struct tapi_peer *peer,
-	const struct tapi_message_pack *pack, bool validated, const uint8_t *message,
-	uint32_t size);
-void tapi_secure_take_respond(
-	struct tapi_core *core, struct tapi_peer *peer, const uint8_t *message, uint32_t size);
-// false: dropped. What is opened stands in a buffer of the core until the next call.
-bool tapi_secure_take_sealed(struct tapi_core *core, struct tapi_peer *peer, struct tapi_path *path,
-	const uint8_t *message, uint32_t size, struct tapi_opened *opened);
-// Is what came in clear, and is not the core's own, to be dropped? Counts it.
-bool tapi_secure_clear_dropped(struct tapi_core *core, struct tapi_peer *peer);
 
 #endif

@@ -3,11 +3,22 @@
 // two agreements per INITIATE, at most handshakes_per_s of them, half of it for those who were
 // validated. Nothing is kept of one that does not prove its sender's key. The answer is shorter
 // than the question and goes where it came from, as a PONG does.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/secure_take.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "transportapi/base/wire.h"
+#include "transportapi/core/conf.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/secure.h"
 
 #define CROSSED_US    (TAPI_US_PER_S / 10)           // between two of ours that cross theirs
 #define IN_USE_US     (UINT64_C(10) * TAPI_US_PER_S) // keys of which something was opened

@@ -5,10 +5,21 @@
 // peer's usual size. Equal scores: an open session before a new connect, then the shorter round
 // trip, then the lower protocol number. What is in use is left only for what is cheaper by
 // hysteresis_percent, or when it fails.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/select.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/cost_table.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+
+#define TAPI_LOSS_SAMPLES_LEAST 8 // PINGs, before their loss is believed
 
 #define CANDIDATES_MAX (64 + TAPI_PEER_PATHS_MAX)
 

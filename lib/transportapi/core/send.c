@@ -8,10 +8,28 @@
 //
 // What the transport has no room for stays here and is tried again soon: the queue fills, and
 // tapi_core_send() tells the application. What a transport took is its own: nothing is sent twice.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/send.h"
 
 #include <string.h>
 #include <zlib.h>
+
+#include "transportapi/base/budget.h"
+#include "transportapi/base/limit.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/core.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/reload.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/select.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/fragment.h"
+#include "transportapi/proto/secure.h"
 
 #define RETRY_MIN_US    200
 #define RETRY_MAX_US    2000

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counters, transports and peers as JSON text.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/core.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "transportapi/base/table.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/counters.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/queue.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/validate.h"
+#include "transportapi/proto/fragment.h"
+
+#define TAPI_STATS_PEERS_MAX 256 // of one page
 
 static void number(json_t *object, const char *name, uint64_t value)
 {

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Known peers over a restart. What is read is checked like a HELO from the wire, and validated
 // again before it is used.
-#include "transportapi/core/internal.h"
-#include "transportapi/base/atomic_file.h"
-#include "transportapi/proto/store.h"
+#include "transportapi/core/store.h"
 
 #include <errno.h>
 #include <string.h>
+#include <syslog.h>
+
+#include "transportapi/base/atomic_file.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/proto/store.h"
 
 struct reading {
 	struct tapi_core *core;

@@ -2,11 +2,13 @@
 // Peers by their next wish: a binary heap, so that neither a message nor a turn costs more with
 // 10,000 peers. Each peer has one timer; what it waits for is worked out again in its turn, which
 // keeps sends and receives from moving timers about.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/timer.h"
 
 #include <event2/event.h>
 #include <stdlib.h>
 #include <sys/time.h>
+
+#include "transportapi/core/state.h"
 
 bool tapi_timer_reserve(struct tapi_core *core, uint32_t timers)
 {

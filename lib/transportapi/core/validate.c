@@ -11,11 +11,30 @@
 // over it, and only the key whose hash is the target's id is taken. Whoever sees the PING on its
 // way can pass it on to the target, and so pretend to be its address: that is what it takes to
 // relay, and messages reach the target all the same.
-#include "transportapi/core/internal.h"
+#include "transportapi/core/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+#include "transportapi/base/limit.h"
+#include "transportapi/base/table.h"
+#include "transportapi/core/carrier.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/introduce.h"
+#include "transportapi/core/limits.h"
+#include "transportapi/core/liveness.h"
+#include "transportapi/core/observed.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/secure.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/store.h"
+#include "transportapi/core/timer.h"
+#include "transportapi/proto/helo.h"
+#include "transportapi/proto/ping.h"
+
+#define TAPI_WRONG_PONGS_MAX 8 // signatures looked at in vain, per PING
 
 #define WANTED_US     (UINT64_C(60) * TAPI_US_PER_S)   // a peer is wanted so long after a send
 #define REMEMBERED_US (UINT64_C(3600) * TAPI_US_PER_S) // proven addresses are kept valid for

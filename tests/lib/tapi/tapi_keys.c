@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "transportapi/core/core.h"
-#include "transportapi/core/internal.h"
+#include "transportapi/base/acl.h"
+#include "transportapi/core/conf.h"
+#include "transportapi/core/counters.h"
+#include "transportapi/core/queue.h"
 #include "transportapi/transport/registry.h"
 
 extern const struct tapi_conf_key tapi_acl_keys[], tapi_core_keys[];

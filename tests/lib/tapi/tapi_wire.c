@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/core/internal.h"
+#include "transportapi/base/table.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/counters.h"
+#include "transportapi/core/state.h"
 
 static void timer_put(struct wire *wire, uint32_t place, struct wire_timer *timer)
 {

@@ -12,7 +12,9 @@
 
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/state.h"
+#include "transportapi/proto/ping.h"
 
 #define S        1000000u
 #define MS       1000u

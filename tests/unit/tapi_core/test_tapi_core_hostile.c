@@ -15,7 +15,10 @@
 
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
 #include "transportapi/proto/ping.h"
 #include "transportapi/base/wire.h"
 

@@ -17,7 +17,9 @@
 
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
 #include "transportapi/base/wire.h"
 
 #define S     1000000u

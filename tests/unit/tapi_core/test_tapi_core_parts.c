@@ -10,7 +10,8 @@
 #include <zlib.h>
 
 #include "lib/tapi/tapi_wire.h"
-#include "transportapi/core/internal.h"
+#include "transportapi/base/budget.h"
+#include "transportapi/core/state.h"
 #include "transportapi/proto/fragment.h"
 #include "transportapi/base/wire.h"
 

@@ -13,7 +13,13 @@
 
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/base/table.h"
+#include "transportapi/base/wire.h"
+#include "transportapi/core/helo.h"
+#include "transportapi/core/path.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/validate.h"
 #include "transportapi/proto/ping.h"
 
 #define S     1000000u

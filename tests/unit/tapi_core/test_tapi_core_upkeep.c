@@ -16,7 +16,9 @@
 
 #include "lib/tapi/tapi_wire.h"
 
-#include "transportapi/core/internal.h"
+#include "transportapi/core/peer.h"
+#include "transportapi/core/state.h"
+#include "transportapi/core/timer.h"
 
 #define S     1000000u
 #define MS    1000u
