@@ -443,7 +443,7 @@ static void drain_lcores(struct run *run, uint64_t deadline_ns)
 
 	for (unsigned i = 0; i < dp->n_lcores; i++)
 		while (clock_ns() < deadline_ns &&
-			flow_end_some(dp->lcores[i], FLOW_END_SHUTDOWN, EVENT_RING_SIZE / 4))
+			flow_end_some(dp->lcores[i], FLOW_STEP_SHUTDOWN, EVENT_RING_SIZE / 4))
 			sink_drain(run->sink, 0);
 	// Twice: the first round may move packets to the lcore that owns their send queue.
 	for (unsigned round = 0; round < 2; round++) {

@@ -495,7 +495,7 @@ void pipeline_drain(struct lcore *lcore, uint64_t now_ns)
 	while (turn_rings(lcore))
 		tx_flush(lcore);
 	fragments_drain(lcore);
-	flow_end_all(lcore, FLOW_END_SHUTDOWN);
+	flow_end_all(lcore, FLOW_STEP_SHUTDOWN);
 	tx_flush(lcore);
 	tx_discard(lcore, DROP_SHUTDOWN);
 	impair_discard(lcore, DROP_SHUTDOWN);

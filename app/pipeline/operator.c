@@ -53,15 +53,14 @@ static void reset_stub(struct lcore *lcore, uint32_t ref)
 {
 	struct flow_stub *stub = flow_stub_at(lcore->flows, ref);
 
-	stub->flags = (uint16_t)((stub->flags | FLOW_OPERATOR) & ~FLOW_ALLOWED);
+	flow_life_step_stub(stub, FLOW_STEP_RESET);
 	stub->action = ACTION_RESET;
 	stub->rule_uid = 0;
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT) - 1; // the next packet's
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;       // by its network
 	flow_report_end(lcore, ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
-	flow_touch(lcore->flows, ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
-	stub->flags &= (uint16_t)~FLOW_LATE;
+	flow_block_stub(lcore, ref);
 }
 
 unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache)
@@ -81,7 +80,7 @@ unsigned operator_reset(struct lcore *lcore, uint32_t ref, uint8_t cache)
 	} else {
 		struct flow *flow = flow_at(lcore->flows, ref);
 
-		flow->flags = (uint16_t)((flow->flags | FLOW_OPERATOR) & ~FLOW_ALLOWED);
+		flow_life_step(flow, FLOW_STEP_RESET);
 		flow->action = ACTION_RESET;
 		flow->rule_uid = 0;
 		flags = flow->flags;
@@ -136,13 +135,13 @@ bool operator_allow(struct lcore *lcore, uint32_t ref, uint64_t ttl_ns)
 	evidence_set_ref(evidence, lcore, ref);
 	if (blocked) {
 		lcore->stats.flows_ended++;
-		flow_remove(lcore, ref);
+		flow_remove(lcore, ref, FLOW_STEP_RELEASE);
 	} else if (stub) {
-		flow_stub_at(lcore->flows, ref)->flags |= FLOW_ALLOWED;
+		flow_life_step_stub(flow_stub_at(lcore->flows, ref), FLOW_STEP_ALLOW);
 	} else {
 		struct flow *flow = flow_at(lcore->flows, ref);
 
-		flow->flags = (uint16_t)((flow->flags | FLOW_ALLOWED) & ~FLOW_OPERATOR);
+		flow_life_step(flow, FLOW_STEP_ALLOW);
 		flow->rule_uid = 0;
 	}
 	return true;
@@ -164,14 +163,14 @@ static void expire(struct lcore *lcore, const struct allowance *allowance)
 
 		if (!(stub->flags & FLOW_ALLOWED))
 			return;
-		stub->flags &= (uint16_t)~FLOW_ALLOWED;
+		flow_life_step_stub(stub, FLOW_STEP_RESUME);
 		stub->policy_epoch = ~lcore->epoch;
 	} else {
 		struct flow *flow = flow_at(lcore->flows, ref);
 
 		if (!(flow->flags & FLOW_ALLOWED))
 			return;
-		flow->flags = (uint16_t)((flow->flags | FLOW_OPERATOR) & ~FLOW_ALLOWED);
+		flow_life_step(flow, FLOW_STEP_EXPIRE);
 		flow->policy_epoch = ~lcore->epoch;
 	}
 	evidence_add(lcore, EVIDENCE_OPERATOR, about.flow_id)->detail = EVIDENCE_ALLOW_EXPIRED;

@@ -353,7 +353,7 @@ static int finish(struct replay *r)
 	settle(r);
 	for (unsigned i = 0; i < r->dp->n_lcores; i++) {
 		// In pieces: the records of all flows may be more than the event ring holds.
-		while (flow_end_some(r->dp->lcores[i], FLOW_END_SHUTDOWN, EVENT_RING_SIZE / 4))
+		while (flow_end_some(r->dp->lcores[i], FLOW_STEP_SHUTDOWN, EVENT_RING_SIZE / 4))
 			sink_drain(r->sink, 0);
 		pipeline_drain(r->dp->lcores[i], r->now_ns);
 		sink_drain(r->sink, 0);

@@ -172,7 +172,7 @@ static void row_run(const struct row *row)
 		printf("in %u\n", n);
 		packet_run(gate, &record, &before);
 	}
-	while (flow_end_some(gate->pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 64))
+	while (flow_end_some(gate->pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 64))
 		sink_drain(gate->context.sink, 0);
 	sink_drain(gate->context.sink, 0);
 	sink_flush(gate->context.sink);

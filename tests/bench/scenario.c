@@ -180,7 +180,7 @@ static void lay_out_new(struct rig *rig, unsigned round, unsigned step)
 	(void)round;
 	(void)step;
 	if (at.next_flow + ROUND_PKTS > at.flows) { // full: all of them end, untimed
-		flow_end_all(rig->lcore, FLOW_END_SHUTDOWN);
+		flow_end_all(rig->lcore, FLOW_STEP_SHUTDOWN);
 		at.next_flow = 0;
 	}
 	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
@@ -344,7 +344,7 @@ static void after_giveup(struct rig *rig, unsigned round)
 
 		if (ref == FLOW_REF_NONE)
 			rig_die("flow %u is not in the table", packet.flow);
-		flow_end_entry(rig->lcore, ref, FLOW_END_SHUTDOWN);
+		flow_end_entry(rig->lcore, ref, FLOW_STEP_SHUTDOWN);
 	}
 	rig_drain_events(rig);
 }

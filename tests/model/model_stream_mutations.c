@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include "pipeline/flow/states.h"
 #include "reassembly/mutation.h"
 #include "stream_campaign.h"
 #include "stream_pipe.h"
@@ -20,6 +21,18 @@ static const char *const names[TRACK_MUTATIONS] = {
 	[MUTATION_WRAP] = "numbers do not wrap",
 	[MUTATION_RESET] = "a RST ends inspection",
 };
+
+// A broken tracker asks for steps that no flow's life has. An assertion would find it: here, as in
+// a build without assertions, nothing changes, and the streams have to show it.
+enum flow_life __real_flow_life_move(enum flow_life from, enum flow_step step, uint16_t *flags);
+enum flow_life __wrap_flow_life_move(enum flow_life from, enum flow_step step, uint16_t *flags);
+
+enum flow_life __wrap_flow_life_move(enum flow_life from, enum flow_step step, uint16_t *flags)
+{
+	return flow_life_next(from, step) == FLOW_LIFE_MAX
+		       ? from
+		       : __real_flow_life_move(from, step, flags);
+}
 
 static void every_mutation_is_found(void **state)
 {

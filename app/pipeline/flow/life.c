@@ -53,7 +53,7 @@ static bool evict(struct lcore *lcore, bool stub, unsigned low, unsigned high)
 	if (ref == FLOW_REF_NONE)
 		return false;
 	lcore->stats.flows_evicted++;
-	flow_end_entry(lcore, ref, FLOW_END_FORCED);
+	flow_end_entry(lcore, ref, FLOW_STEP_EVICT);
 	return true;
 }
 
@@ -132,35 +132,33 @@ uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, bool v6,
 		pool_put(lcore, &lcore->flows->stub_pool, index);
 		return FLOW_REF_NONE;
 	}
-	lcore->flows->stubs[index].key_pos = pos;
+	struct flow_stub *stub = &lcore->flows->stubs[index];
+
+	flow_life_move(FLOW_LIFE_FREE, FLOW_STEP_ADMIT, &stub->flags);
+	stub->key_pos = pos;
 	pool_join(lcore->flows, class, index);
 	lcore->stats.flows_embryonic++;
 	return index | FLOW_REF_STUB;
 }
 
-uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
+uint32_t flow_promote(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
 	enum flow_class class)
 {
 	struct flow_table *table = lcore->flows;
-	uint16_t flags = v6 ? FLOW_V6 : 0;
+	struct flow_stub *stub = flow_stub_at(table, stub_ref);
+	uint16_t flags = (v6 ? FLOW_V6 : 0) | (stub->flags & FLOW_WHOSE);
 
-	if (stub_ref != FLOW_REF_NONE)
-		flags |= flow_stub_at(table, stub_ref)->flags & FLOW_WHOSE;
 	class = pool_class(lcore, class, key, flags);
 	uint32_t index = take(lcore, class);
 
 	if (index == POOL_NONE)
 		return FLOW_REF_NONE;
-	int32_t pos = key_bind(lcore, key, v6, index);
-
-	if (pos < 0) { // only for a new key: a known one keeps its slot
-		table->flow_pool.free[table->flow_pool.n_free++] = index;
-		return FLOW_REF_NONE;
-	}
+	int32_t pos = key_bind(lcore, key, v6, index); // it keeps its slot
 	struct flow *flow = &table->flows[index];
 
+	flow_life_step_stub(stub, FLOW_STEP_PROMOTE);
 	*flow = (struct flow){
-		.start_ns = lcore->now_ns,
+		.start_ns = stub->start_ns,
 		.last_ns = lcore->now_ns,
 		.gen = table->next_gen++,
 		.key_pos = pos,
@@ -171,10 +169,7 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint3
 	memset(&table->cold[index], 0, sizeof(table->cold[index]));
 	table->cold[index].alerted = flags & FLOW_MONITORED; // when it was a stub
 	app_usage_begin(lcore->apps, flow);
-	if (stub_ref != FLOW_REF_NONE) {
-		flow->start_ns = flow_stub_at(table, stub_ref)->start_ns;
-		stub_give(lcore, stub_ref & ~FLOW_REF_STUB);
-	}
+	stub_give(lcore, stub_ref & ~FLOW_REF_STUB);
 	pool_join(table, class, index);
 	lcore->stats.flows_created++;
 	return index;
@@ -183,18 +178,19 @@ uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint3
 uint32_t flow_block(struct lcore *lcore, uint32_t ref)
 {
 	struct flow_table *table = lcore->flows;
-	const struct flow *flow = &table->flows[ref];
+	struct flow *flow = &table->flows[ref];
 	bool v6 = flow->flags & FLOW_V6;
 	uint32_t index = stub_take(lcore, FLOW_CLASS_BLOCKED,
 		flow->flags & (uint16_t) ~(FLOW_ELEPHANT | FLOW_DECODED | FLOW_FROM_RESPONDER));
 
 	if (index == POOL_NONE) {
 		lcore->stats.flows_ended++;
-		flow_remove(lcore, ref);
+		flow_remove(lcore, ref, FLOW_STEP_EVICT);
 		return FLOW_REF_NONE;
 	}
 	struct flow_stub *stub = &table->stubs[index];
 
+	flow_life_step(flow, FLOW_STEP_BLOCK);
 	stub->start_ns = flow->start_ns;
 	stub->key_pos = flow->key_pos;
 	stub->policy_epoch = flow->policy_epoch;
@@ -218,7 +214,13 @@ uint32_t flow_block(struct lcore *lcore, uint32_t ref)
 	return index | FLOW_REF_STUB;
 }
 
-void flow_remove(struct lcore *lcore, uint32_t ref)
+void flow_block_stub(struct lcore *lcore, uint32_t ref)
+{
+	flow_life_step_stub(flow_stub_at(lcore->flows, ref), FLOW_STEP_BLOCK);
+	flow_touch(lcore->flows, ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
+}
+
+void flow_remove(struct lcore *lcore, uint32_t ref, enum flow_step step)
 {
 	struct flow_table *table = lcore->flows;
 	bool is_stub = ref & FLOW_REF_STUB;
@@ -226,20 +228,23 @@ void flow_remove(struct lcore *lcore, uint32_t ref)
 	int32_t pos = is_stub ? table->stubs[index].key_pos : table->flows[index].key_pos;
 	bool v6 = (is_stub ? table->stubs[index].flags : table->flows[index].flags) & FLOW_V6;
 
-	if (is_stub)
+	if (is_stub) {
+		flow_life_step_stub(&table->stubs[index], step);
 		stub_give(lcore, index);
-	else
+	} else {
+		flow_life_step(&table->flows[index], step);
 		flow_give(lcore, index);
+	}
 	key_remove(table, pos, v6); // last: its source's share is counted by it
 }
 
-void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason)
+void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_step step)
 {
 	lcore->stats.flows_ended++;
 	if (ref & FLOW_REF_STUB)
 		app_usage_end_stub(lcore->apps, flow_stub_at(lcore->flows, ref));
-	lcore->flows->hooks->ends(lcore, ref, reason);
-	flow_remove(lcore, ref);
+	lcore->flows->hooks->ends(lcore, ref, flow_end_of(step));
+	flow_remove(lcore, ref, step);
 }
 
 static bool timed_out(
@@ -279,13 +284,13 @@ void flow_age(struct lcore *lcore, unsigned budget)
 			budget--;
 			flow_end_entry(lcore,
 				class_is_stub(class) ? oldest | FLOW_REF_STUB : oldest,
-				class == FLOW_CLASS_TCP_CLOSING ? FLOW_END_CLOSED
-								: FLOW_END_TIMEOUT);
+				class == FLOW_CLASS_TCP_CLOSING ? FLOW_STEP_CLOSE
+								: FLOW_STEP_TIMEOUT);
 		}
 	}
 }
 
-unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budget)
+unsigned flow_end_some(struct lcore *lcore, enum flow_step step, unsigned budget)
 {
 	struct flow_table *table = lcore->flows;
 	unsigned n = 0;
@@ -297,12 +302,12 @@ unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budge
 			flow_end_entry(lcore,
 				class_is_stub(class) ? table->lru[class].oldest | FLOW_REF_STUB
 						     : table->lru[class].oldest,
-				reason);
+				step);
 	}
 	return n;
 }
 
-void flow_end_all(struct lcore *lcore, enum flow_end reason)
+void flow_end_all(struct lcore *lcore, enum flow_step step)
 {
-	flow_end_some(lcore, reason, UINT_MAX);
+	flow_end_some(lcore, step, UINT_MAX);
 }

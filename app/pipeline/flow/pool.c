@@ -129,8 +129,8 @@ void flow_move(struct flow_table *table, uint32_t ref, enum flow_class class)
 	}
 	pool_leave(table, *current, index);
 	*current = (uint8_t) class;
-	if (class == FLOW_CLASS_BLOCKED)
-		table->stubs[index].flags &= (uint16_t)~FLOW_LATE;
+	if (class == FLOW_CLASS_BLOCKED) // FLOW_LATE has its place
+		table->stubs[index].flags &= (uint16_t)~FLOW_FROM_RESPONDER;
 	pool_join(table, class, index);
 }
 

@@ -6,6 +6,7 @@
 #include "pipeline/vocab/chains.h"
 #include "pipeline/flow/flow.h"
 #include "pipeline/flow/share.h"
+#include "pipeline/flow/states.h"
 
 // What a lookup gives: an index into the flow pool, or into the stub pool with FLOW_REF_STUB.
 #define FLOW_REF_NONE UINT32_MAX
@@ -136,14 +137,17 @@ static inline struct flow_stub *flow_stub_at(const struct flow_table *table, uin
 // pool is full the oldest entry of the lowest class is ended first (its end is told by `lcore`).
 uint32_t flow_stub_add(struct lcore *lcore, const union flow_key *key, bool v6,
 	enum flow_class class, uint16_t flags);
-// For a key without an entry, or (ref) one that has a stub: that one is freed, the key stays.
-uint32_t flow_add(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
+// A stub becomes a flow of that class: the stub is freed, the key stays. The new reference, or
+// FLOW_REF_NONE: there is no room, and the stub stays.
+uint32_t flow_promote(struct lcore *lcore, const union flow_key *key, bool v6, uint32_t stub_ref,
 	enum flow_class class);
 // A flow becomes a blocked stub; its classifier state and slot are freed, the key stays.
 // The new reference, or FLOW_REF_NONE (then the entry is gone).
 uint32_t flow_block(struct lcore *lcore, uint32_t ref);
+// The same of a stub, which stays where it is.
+void flow_block_stub(struct lcore *lcore, uint32_t ref);
 // Removes an entry and its key, silently.
-void flow_remove(struct lcore *lcore, uint32_t ref);
+void flow_remove(struct lcore *lcore, uint32_t ref, enum flow_step step);
 
 // The class that an entry belongs to now; of a flow, while it is not settled (below
 // FLOW_CLASS_TCP).
@@ -172,13 +176,13 @@ static inline void flow_touch(
 }
 // Ends what has timed out, at most `budget` entries. Sets or clears emergency mode.
 void flow_age(struct lcore *lcore, unsigned budget);
-// Ends everything, with that reason.
-void flow_end_all(struct lcore *lcore, enum flow_end reason);
+// Ends everything, by that step.
+void flow_end_all(struct lcore *lcore, enum flow_step step);
 // The same for at most `budget` entries, so that the event ring can be drained in between; returns
 // how many there were to end.
-unsigned flow_end_some(struct lcore *lcore, enum flow_end reason, unsigned budget);
+unsigned flow_end_some(struct lcore *lcore, enum flow_step step, unsigned budget);
 // Writes the record of an entry's end, removes it.
-void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_end reason);
+void flow_end_entry(struct lcore *lcore, uint32_t ref, enum flow_step step);
 
 struct flow_usage {
 	uint32_t flows, flows_max, stubs, stubs_max;

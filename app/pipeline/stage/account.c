@@ -167,7 +167,7 @@ static void pass_midstream(struct lcore *lcore, uint32_t ref)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 
-	flow->flags |= FLOW_APP_FINAL;
+	flow_life_step(flow, FLOW_STEP_CLASSIFY);
 	app_usage_settle(lcore->apps, flow);
 	flow_cold_at(lcore->flows, ref)->report.passed |= 1 << STREAM_TARGET_MIDSTREAM;
 	lcore->stats.flows_midstream_passed++;
@@ -196,7 +196,7 @@ static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
 	enum flow_class class = stub_both_heard(&stub)         ? FLOW_CLASS_TCP_UNDECIDED
 				: stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP_UNHEARD
 							       : FLOW_CLASS_UDP_ONE_WAY;
-	uint32_t ref = flow_add(lcore, ctx->key, ctx->flags & CTX_V6, ctx->ref, class);
+	uint32_t ref = flow_promote(lcore, ctx->key, ctx->flags & CTX_V6, ctx->ref, class);
 
 	if (ref == FLOW_REF_NONE)
 		return false;
@@ -465,7 +465,8 @@ static void note_ends(const struct lcore *lcore, const struct packet_ctx *ctx)
 	both_ends_stub(lcore, stub, ctx->pkt, ctx->half);
 	if (!stub_both_heard(stub))
 		return;
-	stub->flags &= (uint16_t)~FLOW_UNCONFIRMED;
+	if (stub->flags & FLOW_UNCONFIRMED)
+		flow_life_step_stub(stub, FLOW_STEP_CONFIRM);
 	if (!heard) // no end took a RST that came before
 		for (unsigned half = 0; half < 2; half++)
 			stub->tcp_flags[half] &= (uint8_t)~TH_RST;

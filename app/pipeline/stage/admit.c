@@ -122,7 +122,10 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 		if (reprieved)
 			packet_evidence(lcore, ctx, EVIDENCE_REPRIEVED);
 		lcore->stats.flows_ended++;
-		flow_remove(lcore, ctx->ref);
+		flow_remove(lcore, ctx->ref,
+			reprieved ? FLOW_STEP_REPRIEVE
+			: over    ? FLOW_STEP_LAPSE
+				  : FLOW_STEP_NEW_SYN);
 		ctx->ref = FLOW_REF_NONE;
 		ctx->flow_id = 0;
 		packet_flag_if(ctx, CTX_WAS_BLOCKED, !reprieved && !over);
@@ -141,7 +144,7 @@ enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx)
 		teardown_answer(lcore, ctx->m);
 	}
 	if (!(stub->flags & FLOW_LATE) && (answers || stub->action != ACTION_RESET)) {
-		stub->flags |= FLOW_LATE;
+		flow_life_step_stub(stub, FLOW_STEP_NOTE_LATE);
 		packet_evidence(lcore, ctx, EVIDENCE_BLOCKED)->detail = answers;
 	}
 	return drop(ctx, DROP_BLOCKED);
@@ -289,9 +292,9 @@ enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx)
 	stub->dscp = frame_dscp(ctx->m, pkt->l3_off) & 0x3fu;
 	stub->in_port = initiator ? pkt->in_port : lcore->dp->ports[pkt->in_port].peer;
 	if (ctx->flags & CTX_WAS_BLOCKED)
-		stub->flags |= FLOW_UNCONFIRMED;
+		flow_life_step_stub(stub, FLOW_STEP_DOUBT);
 	if (ctx->flags & CTX_ALLOWED)
-		stub->flags |= FLOW_ALLOWED;
+		flow_life_step_stub(stub, FLOW_STEP_ALLOW);
 	if (unlikely(!app_networks_empty(&lcore->policy->app_networks))) {
 		struct flow_ends ends;
 

@@ -101,7 +101,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	stub->answer_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT);
 	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED); // before its class says it was reported
 	app_usage_end_stub(lcore->apps, stub);
-	flow_touch(lcore->flows, ctx->ref, FLOW_CLASS_BLOCKED, lcore->now_ns);
+	flow_block_stub(lcore, ctx->ref);
 }
 
 // NULL: nobody counts.
@@ -259,7 +259,7 @@ static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct d
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
 	leave_scan(lcore, ctx->ref);
 	if (done && !lcore->tap && !is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
-		flow->flags |= FLOW_FINAL;
+		flow_life_settle(flow);
 	return true;
 }
 
@@ -270,7 +270,7 @@ static void settle(struct lcore *lcore, struct packet_ctx *ctx)
 
 	if (flow->action == ACTION_PASS && is_heard_out(lcore, ctx->ref) && !lcore->tap &&
 		!is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
-		flow->flags |= FLOW_FINAL;
+		flow_life_settle(flow);
 }
 
 static bool is_heard(const struct lcore *lcore, const struct packet_ctx *ctx)

@@ -38,7 +38,7 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 		flow_event_drop(lcore, ref, held, reason, flow->rule_uid);
 	if (!flow_both_heard(flow)) { // what was held is dropped, and nothing else
 		inspect_end(lcore, ref, reason);
-		flow_end_entry(lcore, ref, FLOW_END_FORCED);
+		flow_end_entry(lcore, ref, FLOW_STEP_REFUSE);
 		return;
 	}
 	evidence_add(lcore, EVIDENCE_RESETS, about.flow_id)->length = teardown_flow_now(lcore, ref);
@@ -48,7 +48,7 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 
 	// A policy says nothing about what was found: no reload reprieves it.
 	if (stub != FLOW_REF_NONE)
-		flow_stub_at(lcore->flows, stub)->flags |= FLOW_FOUND;
+		flow_life_step_stub(flow_stub_at(lcore->flows, stub), FLOW_STEP_FIND);
 }
 
 // The policy may be another than the one under which the job went out, and no packet has come

@@ -34,7 +34,11 @@ static __rte_noinline enum verdict decide_again(struct lcore *lcore, struct pack
 		flow->policy_epoch = lcore->epoch;
 		if (!again && !(flow->flags & FLOW_OPERATOR))
 			return VERDICT_PASS;
-		flow->flags &= (uint16_t) ~(FLOW_FINAL | FLOW_MONITORED | FLOW_OPERATOR);
+		if (flow->flags & FLOW_FINAL)
+			flow_life_step(flow, FLOW_STEP_REVIEW);
+		if (flow->flags & FLOW_OPERATOR)
+			flow_life_step(flow, FLOW_STEP_RESUME);
+		flow->flags &= (uint16_t)~FLOW_MONITORED;
 	} else {
 		struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 

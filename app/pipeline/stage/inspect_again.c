@@ -61,7 +61,8 @@ void again_begin(struct lcore *lcore, struct packet_ctx *ctx)
 		return;
 	}
 	flow->look_at = next_look(pkts_of(flow));
-	flow->flags &= (uint16_t)~FLOW_FINAL;
+	if (flow->flags & FLOW_FINAL)
+		flow_life_step(flow, FLOW_STEP_LOOK_AGAIN);
 	*again = (struct flow_again){
 		.on = true, .signature = UINT16_MAX, .confirmed = again->confirmed};
 	lcore->stats.classify_again++;

@@ -259,7 +259,7 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	take_handshake_meta(in, &work);
 	if (!verdict.final)
 		return;
-	flow->flags |= FLOW_APP_FINAL;
+	flow_life_step(flow, FLOW_STEP_CLASSIFY);
 	again_settled(lcore, in->ctx->ref, span->half & 1);
 	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {

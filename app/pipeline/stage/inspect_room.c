@@ -46,7 +46,7 @@ static void end(struct lcore *lcore, uint32_t ref)
 {
 	lcore->stats.flows_evicted++;
 	lcore->stats.inspections_evicted++;
-	flow_end_entry(lcore, ref, FLOW_END_FORCED);
+	flow_end_entry(lcore, ref, FLOW_STEP_EVICT);
 }
 
 static bool rests(const struct lcore *lcore, uint32_t ref)

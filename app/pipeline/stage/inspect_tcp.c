@@ -140,8 +140,9 @@ static void acknowledge(struct lcore *lcore, struct rte_mbuf *held, uint32_t seq
 static void waive(struct inspection *in)
 {
 	in->lcore->stats.flows_law_waived++;
-	in->flow->flags |= FLOW_APP_FINAL | FLOW_GAVEUP;
-	in->flow->flags &= (uint16_t)~FLOW_DECODED;
+	if (!(in->flow->flags & FLOW_APP_FINAL))
+		flow_life_step(in->flow, FLOW_STEP_CLASSIFY);
+	in->flow->flags = (uint16_t)((in->flow->flags | FLOW_GAVEUP) & ~FLOW_DECODED);
 	in->cold->meta = HANDSHAKE_META_OVER;
 	names_follow_end(in->lcore->name_heads, &in->cold->names);
 	in->ctx->flags |= CTX_UNDECIDED;
@@ -332,7 +333,7 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
 		!(ctx->flags & CTX_UNDECIDED) && !in.cold->refused.is &&
 		inspect_settled(lcore, ctx->ref))
-		in.flow->flags |= FLOW_FINAL;
+		flow_life_settle(in.flow);
 	return verdict;
 }
 

@@ -116,7 +116,7 @@ static void refuse_stub(struct lcore *lcore, struct packet_ctx *ctx,
 	stub->confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
 	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
-	flow_remove(lcore, ctx->ref);
+	flow_remove(lcore, ctx->ref, FLOW_STEP_REFUSE);
 	ctx->ref = FLOW_REF_NONE;
 }
 
@@ -124,7 +124,7 @@ static void forget(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	flow_report_end(lcore, ctx->ref, FLOW_END_FORCED);
 	lcore->stats.flows_ended++;
-	flow_remove(lcore, ctx->ref);
+	flow_remove(lcore, ctx->ref, FLOW_STEP_REFUSE);
 	ctx->ref = FLOW_REF_NONE;
 }
 
@@ -249,8 +249,8 @@ static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_co
 	flow->signature = UINT16_MAX;
 	flow->n_data_pkts = 1;
 	flow->taken_pkts = flow->taken_small = 0;
-	flow->flags &=
-		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
+	flow_life_step(flow, FLOW_STEP_ANEW);
+	flow->flags &= (uint16_t) ~(FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
 }
 
 static bool is_carrier(uint16_t app)

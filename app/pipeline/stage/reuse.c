@@ -68,8 +68,8 @@ static void forget_syn_data(struct lcore *lcore, struct packet_ctx *ctx, unsigne
 	flow_know_by_network(flow, packet_app_by_network(lcore, &cold->ends));
 	learned_expected_again(lcore, flow, cold);
 	flow->signature = UINT16_MAX;
-	flow->flags &=
-		(uint16_t) ~(FLOW_APP_FINAL | FLOW_FINAL | FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
+	flow_life_step(flow, FLOW_STEP_ANEW);
+	flow->flags &= (uint16_t) ~(FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
 }
 
 static uint16_t now_tick(const struct lcore *lcore)
@@ -187,7 +187,7 @@ static __rte_noinline enum verdict begin_anew(struct lcore *lcore, struct packet
 	const struct flow_half of = cold->half[ctx->half];
 	uint32_t taken = cold->anew.taken[ctx->half];
 
-	flow_end_entry(lcore, ctx->ref, FLOW_END_CLOSED);
+	flow_end_entry(lcore, ctx->ref, FLOW_STEP_REUSE);
 	ctx->ref = FLOW_REF_NONE;
 	ctx->flow_id = 0;
 	ctx->flags |= CTX_BEGAN;

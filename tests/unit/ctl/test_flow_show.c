@@ -141,7 +141,7 @@ static void bytes_that_differ_are_counted_and_replaced(void **state)
 
 	explained_expect_piece(told, "conflict", 0, "half=to_server offset=4 length=2");
 	json_decref(told);
-	flow_end_some(gate->pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	flow_end_some(gate->pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 8);
 	event = gate_event(gate, "flow");
 	assert_non_null(event);
 	assert_int_equal(number(event, "tcp.toserver.conflict_bytes"), 2);
@@ -198,7 +198,7 @@ static void a_connection_without_its_beginning(void **state)
 	assert_true(is(shown, "tcp_toserver", "midstream"));
 	assert_false(is(shown, "tcp_toclient", "started"));
 	json_decref(shown);
-	flow_end_some(gate->pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	flow_end_some(gate->pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 8);
 	json_t *event = gate_event(gate, "flow");
 
 	assert_true(json_is_true(json_object_get(

@@ -92,7 +92,7 @@ static void a_gap_has_its_event_and_stays_with_the_flow(void **state)
 
 	assert_false(pipe_event(pipe, 0, EVENT_ANOMALY, &event)); // reported once
 	assert_int_equal(pipe_stats(pipe).tcp_gap_bytes, bytes);
-	assert_int_equal(flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8), 1);
+	assert_int_equal(flow_end_some(pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 8), 1);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
 	assert_int_equal(event.flow.stream.half[HALF_C2S].gaps, 1);
 	assert_int_equal(event.flow.stream.half[HALF_C2S].gap_bytes, bytes);
@@ -303,7 +303,7 @@ static void a_segment_that_is_held_for_too_long(void **state)
 	assert_int_equal(event.anomaly.offset, 10);
 	assert_int_equal(event.anomaly.bytes, 4);
 	assert_true(event.flow_id);
-	flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	flow_end_some(pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 8);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
 	assert_int_equal(event.flow.stream.half[HALF_C2S].held_pkts, 1);
 	assert_true(event.flow.stream.half[HALF_C2S].held_cs >= 100);
@@ -330,7 +330,7 @@ static void a_half_that_keeps_too_much(void **state)
 	assert_int_equal(event.reason, ANOMALY_LIMIT);
 	assert_int_equal(event.anomaly.offset, offset);
 	assert_int_equal(event.anomaly.bytes, 2);
-	flow_end_some(pipe->dp.lcores[0], FLOW_END_SHUTDOWN, 8);
+	flow_end_some(pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN, 8);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
 	assert_int_equal(event.flow.stream.dropped, 1 << STREAM_TARGET_HALF_LIMIT);
 	assert_int_equal(event.flow.stream.passed | event.flow.stream.ignored, 0);

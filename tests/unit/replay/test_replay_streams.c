@@ -56,7 +56,7 @@ static char *text(const struct streams *streams, int want)
 
 static void end(struct stage_set *on, const char *rows)
 {
-	flow_end_all(on->lcore, FLOW_END_SHUTDOWN);
+	flow_end_all(on->lcore, FLOW_STEP_SHUTDOWN);
 	char *got = text(on->streams, 0);
 
 	assert_string_equal(got, rows);
@@ -187,7 +187,7 @@ static void a_decided_flow_is_still_read(void **state)
 	shake_hands(&on, 100, 500);
 	for (uint32_t i = 0; i < 300; i++)
 		say(&on, false, TH_ACK, 101 + 2 * i, 501, "zz");
-	flow_end_all(on.lcore, FLOW_END_SHUTDOWN);
+	flow_end_all(on.lcore, FLOW_STEP_SHUTDOWN);
 	char *got = text(on.streams, 0);
 
 	snprintf(row, sizeof row, ",syn,%d,0,", 600);
@@ -276,7 +276,7 @@ static void bytes_out_of_order_are_a_failure(void **state)
 
 	(void)state;
 	tell(&on, ref, 4, "x", 1);
-	flow_end_all(on.lcore, FLOW_END_SHUTDOWN);
+	flow_end_all(on.lcore, FLOW_STEP_SHUTDOWN);
 	free(text(on.streams, -EILSEQ));
 	const char *why = NULL;
 

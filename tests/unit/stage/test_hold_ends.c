@@ -54,7 +54,7 @@ static void a_flow_that_waits_is_evicted_and_its_place_is_anothers(void **state)
 	pipe_turns(pipe);
 	uint32_t gen = flow_at(lcore->flows, 0)->gen;
 
-	flow_end_entry(lcore, 0, FLOW_END_FORCED);
+	flow_end_entry(lcore, 0, FLOW_STEP_EVICT);
 	hold_flow(pipe, 40001); // the same index, place and half
 	assert_int_not_equal(flow_at(lcore->flows, 0)->gen, gen);
 	assert_int_equal(flow_at(lcore->flows, 0)->l4_proto, IPPROTO_TCP);
@@ -261,7 +261,7 @@ static void flows_beyond_the_cap_go_by_on_error(void **state)
 		pipe_advance(pipe, 3);
 		while (pipe_event(pipe, 0, EVENT_FLOW, &event))
 			;
-		flow_end_all(pipe->dp.lcores[0], FLOW_END_SHUTDOWN);
+		flow_end_all(pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN);
 		bool told = false;
 
 		while (pipe_event(pipe, 0, EVENT_FLOW, &event))
@@ -276,7 +276,7 @@ static struct event ended(struct pipe *pipe)
 {
 	struct event event;
 
-	flow_end_all(pipe->dp.lcores[0], FLOW_END_SHUTDOWN);
+	flow_end_all(pipe->dp.lcores[0], FLOW_STEP_SHUTDOWN);
 	assert_true(pipe_event(pipe, 0, EVENT_FLOW, &event));
 	return event;
 }
