@@ -25,47 +25,6 @@ static const struct command *const commands[] = {
 static const char *const of_page[] = {"version", "flow-list", "flow-show", "explain", "flow-reset",
 	"flow-allow", "cache-list", "cache-add", "cache-del", NULL};
 
-void put_json(json_t **parent, const char *key, json_t *value)
-{
-	if (!*parent) {
-		json_decref(value);
-		return;
-	}
-	if (json_object_set_new(*parent, key, value) < 0) {
-		json_decref(*parent);
-		*parent = NULL;
-	}
-}
-
-void put_item(json_t **list, json_t *value)
-{
-	if (!*list) {
-		json_decref(value);
-		return;
-	}
-	if (json_array_append_new(*list, value) < 0) {
-		json_decref(*list);
-		*list = NULL;
-	}
-}
-
-void put_number(json_t **parent, const char *key, uint64_t value)
-{
-	put_json(parent, key, json_integer((json_int_t)value));
-}
-
-void put_text(json_t **parent, const char *key, const char *value)
-{
-	json_t *text = json_string(value);
-
-	put_json(parent, key, text ? text : json_string("?"));
-}
-
-void put_bool(json_t **parent, const char *key, bool value)
-{
-	put_json(parent, key, json_boolean(value));
-}
-
 static void request_end(struct request *request)
 {
 	if (request->timer)

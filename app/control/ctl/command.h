@@ -5,7 +5,7 @@
 #ifndef SLUICE_CONTROL_COMMAND_H
 #define SLUICE_CONTROL_COMMAND_H
 
-#include <jansson.h>
+#include "config/json_put.h"
 #include "control/ctl/socket.h"
 #include "control/cache/inquiry.h"
 
@@ -58,14 +58,6 @@ void request_fail_errors(
 void request_ask(struct request *request, const struct inquiry_question *question);
 // Calls back after `ms`, once; answers with NOK by itself if there is no memory.
 void request_wait(struct request *request, unsigned ms, void (*done)(struct request *request));
-
-// Members of objects that fail as a whole for want of memory: put into NULL does nothing, and
-// `parent` is given up (decref, NULL) when a put fails.
-void put_number(json_t **parent, const char *key, uint64_t value);
-void put_text(json_t **parent, const char *key, const char *value); // not UTF-8: "?"
-void put_bool(json_t **parent, const char *key, bool value);
-void put_json(json_t **parent, const char *key, json_t *value); // takes it
-void put_item(json_t **list, json_t *value);                    // the same for an array
 
 // A policy's path (NULL: of the one in force) can be used. False: it is answered already.
 bool policy_path_known(struct request *request, const char *path);
