@@ -483,14 +483,9 @@ static uint64_t peek(const uint64_t *word)
 
 void again_counters(const struct again *again, struct port_counters *out)
 {
-	out->rx_pkts += again->past.rx_pkts;
-	out->rx_bytes += again->past.rx_bytes;
-	out->rx_missed += again->past.rx_missed;
-	out->rx_errors += again->past.rx_errors;
-	out->rx_nombuf += again->past.rx_nombuf;
-	out->tx_pkts += again->past.tx_pkts;
-	out->tx_bytes += again->past.tx_bytes;
-	out->tx_errors += again->past.tx_errors;
+#define X(name, help) out->name += again->past.name;
+	PORT_COUNTERS(X)
+#undef X
 	if (again->before)
 		again_counters(again->before, out);
 	for (unsigned i = 0; i < LCORES_MAX; i++) {

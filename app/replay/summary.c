@@ -54,8 +54,6 @@ static void put_ledger(FILE *out, const struct dataplane *dp)
 {
 	struct ledger ledger;
 	struct stats sum;
-	const char *reason;
-	json_t *stats = stats_json(dp, 0), *n;
 
 	stats_sum(dp, &sum, &ledger);
 	fprintf(out,
@@ -63,12 +61,11 @@ static void put_ledger(FILE *out, const struct dataplane *dp)
 		", held %" PRIu64 ", consumed %" PRIu64 ", unaccounted %" PRId64 "\n",
 		ledger.received, ledger.injected, ledger.sent, ledger.dropped, ledger.held,
 		ledger.consumed, ledger.unaccounted);
-	json_object_foreach (json_object_get(stats, "dropped"), reason, n) {
-		if (json_integer_value(n))
-			fprintf(out, "dropped %s %" JSON_INTEGER_FORMAT "\n", reason,
-				json_integer_value(n));
+	for (unsigned i = 0; i < DROP_REASONS_MAX; i++) {
+		if (sum.dropped_pkts[i])
+			fprintf(out, "dropped %s %" PRIu64 "\n", drop_reason_word(i),
+				sum.dropped_pkts[i]);
 	}
-	json_decref(stats);
 }
 
 int replay_summary(FILE *out, const struct dataplane *dp, const struct reload *reload)

@@ -14,6 +14,7 @@
 
 #include "control/ctl/command.h"
 #include "base/log.h"
+#include "control/stats/counters.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
@@ -243,23 +244,18 @@ static int tel_policy(const char *cmd, const char *params, struct rte_tel_data *
 
 static void add_stats(struct rte_tel_data *out, const struct stats *stats)
 {
-	rte_tel_data_start_dict(out);
-#define X(name, help) rte_tel_data_add_dict_u64(out, #name, stats->name);
-	STATS_COUNTERS(X)
-#undef X
-	for (unsigned i = 0; i < DROP_REASONS_MAX; i++) {
-		char name[64];
+	const struct counter *row = NULL;
 
-		snprintf(name, sizeof name, "dropped_pkts_%s", drop_reason_word(i));
-		rte_tel_data_add_dict_u64(out, name, stats->dropped_pkts[i]);
+	rte_tel_data_start_dict(out);
+	while ((row = counter_next(lcore_counters, row, COUNTER_TELEMETRY))) {
+		for (unsigned at = 0; at < (row->word ? row->n : 1); at++) {
+			char name[64];
+
+			snprintf(name, sizeof name, "%s%s%s", row->name, row->word ? "_" : "",
+				row->word ? row->word(at) : "");
+			rte_tel_data_add_dict_u64(out, name, counter_value(row, stats, at));
+		}
 	}
-	rte_tel_data_add_dict_u64(out, "held_pkts", stats->held_pkts);
-	rte_tel_data_add_dict_u64(out, "flows_active", stats->flows_active);
-	rte_tel_data_add_dict_u64(out, "embryos_active", stats->embryos_active);
-	rte_tel_data_add_dict_u64(out, "cache_entries", stats->cache_entries);
-#define X(name, help) rte_tel_data_add_dict_u64(out, #name, stats->name);
-	STATS_GAUGES(X)
-#undef X
 }
 
 static int tel_stats(const char *cmd, const char *params, struct rte_tel_data *out)

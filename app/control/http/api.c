@@ -308,29 +308,25 @@ static void put_ports(json_t **root, const struct http_site *site)
 
 static void put_pools(json_t **root, const struct dataplane *dp)
 {
-	json_t *pools = json_array();
-	const struct rte_mempool *last = NULL;
+	const struct rte_mempool *pools[LCORES_MAX];
+	unsigned n = stats_pools(dp, pools);
+	json_t *list = json_array();
 
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		const struct rte_mempool *pool = dp->lcores[i]->pool;
-		json_t *entry;
+	for (unsigned i = 0; i < n; i++) {
+		json_t *entry = json_object();
 
-		if (!pool || pool == last)
-			continue;
-		last = pool;
-		entry = json_object();
-		put_text(&entry, "name", pool->name);
-		put_number(&entry, "size", pool->size);
-		put_number(&entry, "free", rte_mempool_avail_count(pool));
-		put_item(&pools, entry);
+		put_text(&entry, "name", pools[i]->name);
+		put_number(&entry, "size", pools[i]->size);
+		put_number(&entry, "free", rte_mempool_avail_count(pools[i]));
+		put_item(&list, entry);
 	}
-	put_json(root, "pools", pools);
+	put_json(root, "pools", list);
 }
 
 int api_health(const struct http_site *site, struct text *out)
 {
 	const struct control_context *context = site->context;
-	json_t *root = api_begin(site), *dropped = json_object(), *events = json_object();
+	json_t *root = api_begin(site), *events = json_object();
 	struct ledger ledger;
 	struct stats sum;
 
@@ -340,9 +336,7 @@ int api_health(const struct http_site *site, struct text *out)
 	put_ports(&root, site);
 	put_pools(&root, context->dp);
 	put_json(&root, "unaccounted", json_integer(ledger.unaccounted));
-	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
-		put_number(&dropped, drop_reason_word(i), sum.dropped_pkts[i]);
-	put_json(&root, "dropped", dropped);
+	put_json(&root, "dropped", stats_dropped_json(&sum));
 	put_number(&events, "written", context->sink ? sink_written(context->sink) : 0);
 	put_number(&events, "failed", context->sink ? sink_failed(context->sink) : 0);
 	put_number(&events, "limited", context->sink ? sink_left_out(context->sink) : 0);

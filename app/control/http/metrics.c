@@ -7,7 +7,6 @@
 #include <rte_version.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "control/cache/store.h"
@@ -19,6 +18,48 @@
 #define LATENCY_LAST_SHIFT  30 // 1.07 s
 #define HOLD_FIRST_SHIFT    20 // 1.05 ms
 #define HOLD_LAST_SHIFT     36 // 69 s
+
+static void put_samples(
+	struct metrics *m, const struct counter *row, const char *subject, const void *counted)
+{
+	for (unsigned at = 0; at < (row->word ? row->n : 1); at++) {
+		uint64_t value = counter_value(row, counted, at);
+		char labels[METRICS_LABELS_MAX];
+
+		snprintf(labels, sizeof labels, "%s", subject);
+		if (row->word)
+			metrics_label(labels, row->label, row->word(at));
+		if (row->unit == COUNTER_NS)
+			metrics_seconds(m, labels, value);
+		else
+			metrics_u64(m, labels, value);
+	}
+}
+
+void metrics_put_rows(struct metrics *m, const char *prefix, const struct counter *rows, unsigned n,
+	char (*labels)[METRICS_LABELS_MAX], const void *counted, size_t size)
+{
+	static const char *const units[] = {[COUNTER_BYTES] = "bytes", [COUNTER_NS] = "seconds"};
+	const struct counter *row = NULL;
+
+	while ((row = counter_next(rows, row, COUNTER_METRICS))) {
+		char name[128];
+
+		snprintf(name, sizeof name, "%s%s", prefix, row->name);
+		metrics_family(m, name, row->gauge ? METRIC_GAUGE : METRIC_COUNTER,
+			units[row->unit], row->help);
+		for (unsigned i = 0; i < n; i++)
+			put_samples(m, row, labels[i], (const char *)counted + i * size);
+	}
+}
+
+// A family with one sample.
+static void put_one(struct metrics *m, const char *name, enum metric_type type, uint64_t value,
+	const char *help)
+{
+	metrics_family(m, name, type, NULL, help);
+	metrics_u64(m, NULL, value);
+}
 
 static void put_doublings(struct metrics *m, const char *labels, const struct histogram *histogram,
 	unsigned first_shift, unsigned last_shift)
@@ -62,50 +103,22 @@ static void put_hold(struct metrics *m, const struct dataplane *dp)
 
 void metrics_put_ports(struct metrics *m, const struct control_context *context)
 {
-	static const struct {
-		const char *name, *help;
-		size_t offset;
-	} counters[] = {
-#define MEMBER(name) offsetof(struct port_counters, name)
-		{"sluice_port_rx_pkts", "packets received by the port", MEMBER(rx_pkts)},
-		{"sluice_port_rx_bytes", "bytes received by the port", MEMBER(rx_bytes)},
-		{"sluice_port_tx_pkts", "packets sent by the port", MEMBER(tx_pkts)},
-		{"sluice_port_tx_bytes", "bytes sent by the port", MEMBER(tx_bytes)},
-		{"sluice_port_rx_missed", "packets lost by the port: its ring was full",
-			MEMBER(rx_missed)},
-		{"sluice_port_rx_nombuf", "receptions that found the buffer pool empty",
-			MEMBER(rx_nombuf)},
-		{"sluice_port_rx_errors", "packets received with errors", MEMBER(rx_errors)},
-		{"sluice_port_tx_errors", "packets that the port failed to send",
-			MEMBER(tx_errors)},
-#undef MEMBER
-	};
 	const struct dataplane *dp = context->dp;
-	struct port_counters seen[PORTS_MAX];
+	struct port_counters seen[PORTS_MAX] = {0};
 	char labels[PORTS_MAX][METRICS_LABELS_MAX];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		const struct port *port = &dp->ports[i];
 
-		if (!port->counters)
+		if (!port_read(port, &seen[n]))
 			continue;
-		seen[n] = (struct port_counters){0};
-		port->counters(port->ctx, &seen[n]);
 		labels[n][0] = '\0';
 		metrics_label(labels[n], "port", port->name);
 		metrics_label(labels[n], "side", port->inside ? "inside" : "outside");
 		n++;
 	}
-	for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {
-		metrics_family(m, counters[i].name, METRIC_COUNTER, NULL, counters[i].help);
-		for (unsigned k = 0; k < n; k++) {
-			uint64_t value;
-
-			memcpy(&value, (const char *)&seen[k] + counters[i].offset, sizeof value);
-			metrics_u64(m, labels[k], value);
-		}
-	}
+	metrics_put_rows(m, "sluice_port_", port_counters, n, labels, seen, sizeof seen[0]);
 	metrics_family(m, "sluice_port_up", METRIC_GAUGE, NULL, "1 while the port has a link");
 	for (unsigned k = 0; k < n; k++)
 		metrics_u64(m, labels[k], seen[k].link_up);
@@ -126,38 +139,29 @@ void metrics_put_policy(struct metrics *m, const struct control_context *context
 	const struct reload *reload = context->reload;
 	const struct policy *policy = reload_policy(reload);
 
-	metrics_family(m, "sluice_policy_generation", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_policy_generation", METRIC_GAUGE, reload_generation(reload),
 		"generation of the policy in force");
-	metrics_u64(m, NULL, reload_generation(reload));
 	metrics_family(m, "sluice_policy_last_reload_success_timestamp_seconds", METRIC_GAUGE,
 		"seconds", "when the policy in force was put in force");
 	metrics_seconds(m, NULL, reload_loaded_ns(reload));
-	metrics_family(m, "sluice_policy_reload_failures", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_policy_reload_failures", METRIC_COUNTER, reload_failures(reload),
 		"policies that were refused; the one in force stayed");
-	metrics_u64(m, NULL, reload_failures(reload));
-	metrics_family(m, "sluice_policy_snapshots_published", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_policy_snapshots_published", METRIC_COUNTER, reload_generation(reload),
 		"policies put in force");
-	metrics_u64(m, NULL, reload_generation(reload));
-	metrics_family(m, "sluice_policy_snapshots_freed", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_policy_snapshots_freed", METRIC_COUNTER, reload_freed(reload),
 		"policies freed; all published ones but the last, at rest");
-	metrics_u64(m, NULL, reload_freed(reload));
 	struct reload_editions editions = reload_editions(reload);
 
-	metrics_family(m, "sluice_policy_signature_sets_leaving", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_policy_signature_sets_leaving", METRIC_GAUGE, editions.leaving,
 		"replaced signatures, kept for flows that began with them");
-	metrics_u64(m, NULL, editions.leaving);
-	metrics_family(m, "sluice_policy_signature_sets_drained", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_policy_signature_sets_drained", METRIC_COUNTER, editions.drained,
 		"replaced signatures that were freed with the last of those flows");
-	metrics_u64(m, NULL, editions.drained);
-	metrics_family(m, "sluice_policy_signature_sets_retired", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_policy_signature_sets_retired", METRIC_COUNTER, editions.retired,
 		"replaced signatures that were freed before: those flows took too long");
-	metrics_u64(m, NULL, editions.retired);
-	metrics_family(
-		m, "sluice_policy_rules", METRIC_GAUGE, NULL, "rules of the policy in force");
-	metrics_u64(m, NULL, policy ? policy->n_rules : 0);
-	metrics_family(m, "sluice_policy_enforcing", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_policy_rules", METRIC_GAUGE, policy ? policy->n_rules : 0,
+		"rules of the policy in force");
+	put_one(m, "sluice_policy_enforcing", METRIC_GAUGE, policy && policy->enforces,
 		"1: something of the policy in force blocks; 0: nothing does");
-	metrics_u64(m, NULL, policy && policy->enforces);
 }
 
 // The second number of /proc/self/statm: pages resident. Hugepages are not among them.
@@ -194,9 +198,8 @@ static void put_http(struct metrics *m, const struct http_site *site)
 		{"throttled", counts->throttled},
 	};
 
-	metrics_family(m, "sluice_http_requests", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_http_requests", METRIC_COUNTER, counts->requests,
 		"requests answered by the HTTP server");
-	metrics_u64(m, NULL, counts->requests);
 	metrics_family(m, "sluice_http_refused", METRIC_COUNTER, NULL,
 		"requests and connections refused by the HTTP server");
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -205,24 +208,20 @@ static void put_http(struct metrics *m, const struct http_site *site)
 		metrics_label(labels, "reason", refused[i].reason);
 		metrics_u64(m, labels, refused[i].value);
 	}
-	metrics_family(m, "sluice_http_connections", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_http_connections", METRIC_GAUGE, counts->open,
 		"open connections of the HTTP server");
-	metrics_u64(m, NULL, counts->open);
-	metrics_family(m, "sluice_http_commands", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_http_commands", METRIC_COUNTER, counts->commands,
 		"commands of the page that were run, with the token");
-	metrics_u64(m, NULL, counts->commands);
-	metrics_family(
-		m, "sluice_http_hosts", METRIC_GAUGE, NULL, "hosts that are kept for the page");
-	metrics_u64(m, NULL, census->hosts.n);
-	metrics_family(
-		m, "sluice_http_users", METRIC_GAUGE, NULL, "users that are kept for the page");
-	metrics_u64(m, NULL, census->users.n);
-	metrics_family(m, "sluice_http_hosts_evicted", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_http_hosts", METRIC_GAUGE, census->hosts.n,
+		"hosts that are kept for the page");
+	put_one(m, "sluice_http_users", METRIC_GAUGE, census->users.n,
+		"users that are kept for the page");
+	put_one(m, "sluice_http_hosts_evicted", METRIC_COUNTER,
+		census->hosts.evicted + census->users.evicted,
 		"hosts and users that made room for others (http.hosts)");
-	metrics_u64(m, NULL, census->hosts.evicted + census->users.evicted);
-	metrics_family(m, "sluice_http_hosts_unheard", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_http_hosts_unheard", METRIC_COUNTER,
+		census->hosts.unheard + census->users.unheard,
 		"records of one end alone that found no place among the hosts and users");
-	metrics_u64(m, NULL, census->hosts.unheard + census->users.unheard);
 }
 
 void metrics_put_program(struct metrics *m, const struct http_site *site)
@@ -238,30 +237,28 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	metrics_family(
 		m, "sluice_uptime_seconds", METRIC_GAUGE, "seconds", "since forwarding began");
 	metrics_seconds(m, NULL, now_ns > context->started_ns ? now_ns - context->started_ns : 0);
-	metrics_family(m, "sluice_lcore_stalls", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_lcore_stalls", METRIC_COUNTER, context->lcore_stalls,
 		"times that a data lcore stood still");
-	metrics_u64(m, NULL, context->lcore_stalls);
-	metrics_family(m, "sluice_events_written", METRIC_COUNTER, NULL, "event records written");
-	metrics_u64(m, NULL, context->sink ? sink_written(context->sink) : 0);
-	metrics_family(m, "sluice_events_failed", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_events_written", METRIC_COUNTER,
+		context->sink ? sink_written(context->sink) : 0, "event records written");
+	put_one(m, "sluice_events_failed", METRIC_COUNTER,
+		context->sink ? sink_failed(context->sink) : 0,
 		"event records that could not be written");
-	metrics_u64(m, NULL, context->sink ? sink_failed(context->sink) : 0);
 	struct sink_stuck stuck;
-	metrics_family(m, "sluice_events_stuck", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_events_stuck", METRIC_GAUGE,
+		context->sink && sink_is_stuck(context->sink, &stuck),
 		"1 while the event file cannot be written");
-	metrics_u64(m, NULL, context->sink && sink_is_stuck(context->sink, &stuck));
-	metrics_family(m, "sluice_state_stuck", METRIC_GAUGE, NULL,
+	put_one(m, "sluice_state_stuck", METRIC_GAUGE, context->state && context->state->failing,
 		"1 while the connection cache cannot be written to paths.state");
-	metrics_u64(m, NULL, context->state && context->state->failing);
-	metrics_family(m, "sluice_events_limited", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_events_limited", METRIC_COUNTER,
+		context->sink ? sink_left_out(context->sink) : 0,
 		"event records left out because their type or source had too many");
-	metrics_u64(m, NULL, context->sink ? sink_left_out(context->sink) : 0);
-	metrics_family(m, "sluice_events_limited_unheard", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_events_limited_unheard", METRIC_COUNTER,
+		context->sink ? sink_left_out_one_sided(context->sink) : 0,
 		"of these, records of flows of which one end alone was heard");
-	metrics_u64(m, NULL, context->sink ? sink_left_out_one_sided(context->sink) : 0);
-	metrics_family(m, "sluice_greetings_forgotten", METRIC_COUNTER, NULL,
+	put_one(m, "sluice_greetings_forgotten", METRIC_COUNTER,
+		context->sink ? sink_greetings_forgotten(context->sink) : 0,
 		"flows whose hello was forgotten before they ended");
-	metrics_u64(m, NULL, context->sink ? sink_greetings_forgotten(context->sink) : 0);
 	metrics_family(m, "process_resident_memory_bytes", METRIC_GAUGE, "bytes",
 		"ordinary memory in use; hugepages are not counted");
 	metrics_u64(m, NULL, resident_bytes());

@@ -8,7 +8,12 @@
 
 #include "control/http/site.h"
 #include "control/http/metrics_text.h"
+#include "control/stats/counters.h"
 
+// The rows as families, named with the prefix: of each of `n` structs of `size` bytes that stand at
+// `counted`, under its labels.
+void metrics_put_rows(struct metrics *m, const char *prefix, const struct counter *rows, unsigned n,
+	char (*labels)[METRICS_LABELS_MAX], const void *counted, size_t size);
 void metrics_put_lcores(struct metrics *m, const struct control_context *context);
 void metrics_put_ports(struct metrics *m, const struct control_context *context);
 void metrics_put_policy(struct metrics *m, const struct control_context *context);

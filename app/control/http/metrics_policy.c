@@ -12,71 +12,23 @@
 #define NO_APP  "(unknown)"
 #define NO_RULE "(default)"
 
-struct apps {
-	unsigned n;
-	char label[APPS_MAX][64];
-	struct app_usage usage[APPS_MAX];
-};
-
-static void apps_read(struct apps *apps, const struct control_context *context)
+void metrics_put_apps(struct metrics *m, const struct control_context *context)
 {
 	const struct app_names *names = reload_apps(context->reload);
+	char labels[APPS_MAX][METRICS_LABELS_MAX];
+	struct app_usage usage[APPS_MAX];
+	unsigned n = 0;
 
-	apps->n = 0;
 	for (unsigned app = 0; app < APPS_MAX; app++) {
 		const struct app_proto *proto = app_names_get(names, (uint16_t)app);
-		char label[METRICS_LABELS_MAX] = "";
 
 		if (app && !proto)
 			continue;
-		metrics_label(label, "app", proto ? proto->name : NO_APP);
-		if (strlen(label) >= sizeof apps->label[0])
-			continue; // no id is as long
-		strncpy(apps->label[apps->n], label, sizeof apps->label[0]);
-		apps->usage[apps->n++] = rates_app(context->dp, app);
+		labels[n][0] = '\0';
+		metrics_label(labels[n], "app", proto ? proto->name : NO_APP);
+		usage[n++] = rates_app(context->dp, app);
 	}
-}
-
-static void put_halves(struct metrics *m, const struct apps *apps, size_t offset)
-{
-	static const char *const directions[] = {
-		[HALF_C2S] = "to_server", [HALF_S2C] = "to_client"};
-
-	for (unsigned i = 0; i < apps->n; i++) {
-		const uint64_t *halves = (const void *)((const char *)&apps->usage[i] + offset);
-
-		for (unsigned half = 0; half < 2; half++) {
-			char labels[METRICS_LABELS_MAX];
-
-			memcpy(labels, apps->label[i], sizeof apps->label[i]);
-			metrics_label(labels, "direction", directions[half]);
-			metrics_u64(m, labels, halves[half]);
-		}
-	}
-}
-
-void metrics_put_apps(struct metrics *m, const struct control_context *context)
-{
-	struct apps apps;
-
-	apps_read(&apps, context);
-	metrics_family(m, "sluice_app_pkts", METRIC_COUNTER, NULL,
-		"packets of flows, by application; a flow's first ones when it is known");
-	put_halves(m, &apps, offsetof(struct app_usage, pkts));
-	metrics_family(m, "sluice_app_bytes", METRIC_COUNTER, "bytes", "the same in bytes");
-	put_halves(m, &apps, offsetof(struct app_usage, bytes));
-	metrics_family(m, "sluice_app_flows", METRIC_COUNTER, NULL,
-		"flows that came to be known as the application");
-	for (unsigned i = 0; i < apps.n; i++)
-		metrics_u64(m, apps.label[i], apps.usage[i].flows);
-	metrics_family(m, "sluice_app_flows_active", METRIC_GAUGE, NULL,
-		"live flows; those not known yet are unknown");
-	for (unsigned i = 0; i < apps.n; i++)
-		metrics_u64(m, apps.label[i], apps.usage[i].flows_active);
-	metrics_family(m, "sluice_app_flows_blocked", METRIC_COUNTER, NULL,
-		"flows that the policy dropped or reset");
-	for (unsigned i = 0; i < apps.n; i++)
-		metrics_u64(m, apps.label[i], apps.usage[i].flows_blocked);
+	metrics_put_rows(m, "sluice_app_", app_counters, n, labels, usage, sizeof usage[0]);
 }
 
 static void put_rule_family(struct metrics *m, const struct control_context *context,

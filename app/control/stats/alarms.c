@@ -75,12 +75,9 @@ static void look_at_link(struct list *list, const struct dataplane *dp, const st
 			"Its interface, or device, is gone: make it again; the gateway "
 			"takes it up as soon as it is there, or says in the log why not.",
 	};
-	struct port_counters now = {0};
+	struct port_counters now;
 
-	if (!port->counters)
-		return;
-	port->counters(port->ctx, &now);
-	if (now.link_up)
+	if (!port_read(port, &now) || now.link_up)
 		return;
 	const char *what = now.link < sizeof advice / sizeof advice[0] ? advice[now.link] : NULL;
 
@@ -128,7 +125,8 @@ static void look_at_tables(struct list *list, const struct rates *rates, const s
 	const struct dataplane *dp = rates->context->dp;
 	uint64_t flows = (uint64_t)dp->limits->flows * dp->n_lcores;
 	uint64_t embryos = (uint64_t)dp->limits->embryos * dp->n_lcores;
-	const struct rte_mempool *last = NULL;
+	const struct rte_mempool *pools[LCORES_MAX];
+	unsigned n_pools = stats_pools(dp, pools);
 
 	if (flows && sum->flows_active * 100 > flows * FULL_PERCENT)
 		format(list, LEVEL_WARNING,
@@ -141,18 +139,13 @@ static void look_at_tables(struct list *list, const struct rates *rates, const s
 			"flood "
 			"of SYN, or limits.embryos is too small.",
 			FULL_PERCENT);
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		const struct rte_mempool *pool = dp->lcores[i]->pool;
-
-		if (!pool || pool == last)
-			continue;
-		last = pool;
-		if ((uint64_t)rte_mempool_avail_count(pool) * 100 <
-			(uint64_t)pool->size * POOL_PERCENT)
+	for (unsigned i = 0; i < n_pools; i++) {
+		if ((uint64_t)rte_mempool_avail_count(pools[i]) * 100 <
+			(uint64_t)pools[i]->size * POOL_PERCENT)
 			format(list, LEVEL_WARNING,
 				"Pool %s has less than %u %% of its packet buffers left: raise "
 				"memory.mbufs.",
-				pool->name, POOL_PERCENT);
+				pools[i]->name, POOL_PERCENT);
 	}
 }
 

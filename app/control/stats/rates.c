@@ -71,12 +71,11 @@ static void sample_ports(
 
 	for (unsigned i = 0; i < dp->n_ports; i++) {
 		const struct port *port = &dp->ports[i];
-		struct port_counters now = {0}, *before = &rates->ports[i];
+		struct port_counters now, *before = &rates->ports[i];
 		unsigned way = port->inside ? RATES_OUT : RATES_IN;
 
-		if (!port->counters)
+		if (!port_read(port, &now))
 			continue;
-		port->counters(port->ctx, &now);
 		if (elapsed_ns) {
 			sample->bytes[way] +=
 				per_second(grown(now.rx_bytes, before->rx_bytes), elapsed_ns);

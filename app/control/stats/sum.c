@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/json_put.h"
+#include "control/stats/counters.h"
 #include "pipeline/limits.h"
 #include "pipeline/bypass.h"
 #include "reassembly/slab.h"
@@ -79,6 +81,13 @@ static uint64_t stats_add(const struct lcore *lcore, struct stats *sum)
 	return one.heartbeat_ns;
 }
 
+void stats_lcore(const struct lcore *lcore, struct stats *out)
+{
+	stats_copy(&lcore->stats, out);
+	if (lcore->dp->standbys[lcore->index])
+		stats_add(lcore->dp->standbys[lcore->index], out);
+}
+
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -97,6 +106,38 @@ void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *led
 	sum->heartbeat_ns = oldest == UINT64_MAX ? 0 : oldest;
 	if (ledger)
 		ledger_close(sum, ledger);
+}
+
+unsigned stats_ports(const struct dataplane *dp, struct port_counters *sum)
+{
+	unsigned down = 0;
+
+	*sum = (struct port_counters){0};
+	for (unsigned i = 0; i < dp->n_ports; i++) {
+		struct port_counters one;
+
+		down += port_read(&dp->ports[i], &one) && !one.link_up;
+#define X(name, help) sum->name += one.name;
+		PORT_COUNTERS(X)
+#undef X
+	}
+	return down;
+}
+
+unsigned stats_pools(const struct dataplane *dp, const struct rte_mempool *out[LCORES_MAX])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < dp->n_lcores; i++) {
+		const struct rte_mempool *pool = dp->lcores[i] ? dp->lcores[i]->pool : NULL;
+		unsigned k = 0;
+
+		while (k < n && out[k] != pool)
+			k++;
+		if (pool && k == n)
+			out[n++] = pool;
+	}
+	return n;
 }
 
 static void press(struct pressure *most, unsigned lcore, uint64_t used, uint64_t limit)
@@ -142,262 +183,218 @@ void stats_hold(const struct dataplane *dp, struct histogram *out)
 			histogram_merge(out, &dp->lcores[i]->scan_hold);
 }
 
-// Objects are built by many small puts that may all fail for want of memory; `ok` gathers that.
-struct builder {
-	bool ok;
-};
-
-static json_t *put_object(struct builder *b, json_t *parent, const char *key, json_t *child)
+json_t *stats_dropped_json(const struct stats *stats)
 {
-	// The parent takes the reference also when this fails; a NULL child makes it fail.
-	if (json_object_set_new(parent, key, child) < 0) {
-		b->ok = false;
-		return NULL;
-	}
-	return child;
-}
-
-static void put_number(struct builder *b, json_t *parent, const char *key, uint64_t value)
-{
-	put_object(b, parent, key, json_integer((json_int_t)value));
-}
-
-static void put_dropped(
-	struct builder *b, json_t *parent, const char *key, const struct stats *stats)
-{
-	json_t *dropped = put_object(b, parent, key, json_object());
+	json_t *dropped = json_object();
 
 	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
-		put_number(b, dropped, drop_reason_word(i), stats->dropped_pkts[i]);
+		put_number(&dropped, drop_reason_word(i), stats->dropped_pkts[i]);
+	return dropped;
 }
 
-static void put_ledger(struct builder *b, json_t *parent, const struct ledger *ledger)
+static void put_ledger(json_t **parent, const struct ledger *ledger)
 {
-	put_number(b, parent, "received", ledger->received);
-	put_number(b, parent, "injected", ledger->injected);
-	put_number(b, parent, "sent", ledger->sent);
-	put_number(b, parent, "held", ledger->held);
-	put_number(b, parent, "consumed", ledger->consumed);
-	put_object(b, parent, "unaccounted", json_integer(ledger->unaccounted));
+	put_number(parent, "received", ledger->received);
+	put_number(parent, "injected", ledger->injected);
+	put_number(parent, "sent", ledger->sent);
+	put_number(parent, "held", ledger->held);
+	put_number(parent, "consumed", ledger->consumed);
+	put_json(parent, "unaccounted", json_integer(ledger->unaccounted));
 }
 
-static void put_pools(struct builder *b, json_t *parent, const struct dataplane *dp)
+static void put_pools(json_t **parent, const struct dataplane *dp)
 {
-	json_t *pools = put_object(b, parent, "pools", json_object());
+	const struct rte_mempool *pools[LCORES_MAX];
+	unsigned n = stats_pools(dp, pools);
+	json_t *object = json_object();
 
-	for (unsigned i = 0; i < dp->n_lcores; i++) {
-		const struct rte_mempool *pool = dp->lcores[i] ? dp->lcores[i]->pool : NULL;
-		json_t *entry;
-
-		if (!pool || json_object_get(pools, pool->name)) // lcores of a socket share one
-			continue;
-		entry = put_object(b, pools, pool->name, json_object());
-		put_number(b, entry, "size", pool->size);
-		put_number(b, entry, "free", rte_mempool_avail_count(pool));
-	}
+	for (unsigned i = 0; i < n; i++)
+		put_json(&object, pools[i]->name,
+			json_pack("{s:I, s:I}", "size", (json_int_t)pools[i]->size, "free",
+				(json_int_t)rte_mempool_avail_count(pools[i])));
+	put_json(parent, "pools", object);
 }
 
-static void put_counters(struct builder *b, json_t *parent, const struct stats *stats)
+// The rows that are shown in JSON, as members.
+static void put_rows(json_t **parent, const struct counter *rows, const void *counted)
 {
-	json_t *counters = put_object(b, parent, "counters", json_object());
+	const struct counter *row = NULL;
 
-#define X(name, help) put_number(b, counters, #name, stats->name);
-	STATS_COUNTERS(X)
-#undef X
-	put_number(b, counters, "fragments_held", stats->fragments_held);
-	put_number(b, counters, "datagrams_held", stats->datagrams_held);
-	put_number(b, counters, "flows_active", stats->flows_active);
-	put_number(b, counters, "embryos_active", stats->embryos_active);
-	put_number(b, counters, "elephants_active", stats->elephants_active);
-	put_number(b, counters, "cache_entries", stats->cache_entries);
-#define X(name, help) put_number(b, counters, #name, stats->name);
-	STATS_GAUGES(X)
-#undef X
+	while ((row = counter_next(rows, row, COUNTER_JSON)))
+		put_number(parent, row->name, counter_value(row, counted, 0));
 }
 
-static void put_lcore(struct builder *b, json_t *list, const struct lcore *lcore)
+static void put_counters(json_t **parent, const struct stats *stats)
+{
+	json_t *counters = json_object();
+
+	put_rows(&counters, lcore_counters, stats);
+	put_json(parent, "counters", counters);
+}
+
+static json_t *lcore_json(const struct lcore *lcore)
 {
 	json_t *entry = json_object();
 	struct ledger ledger;
 	struct stats stats;
 
-	if (json_array_append_new(list, entry) < 0) {
-		b->ok = false;
-		return;
-	}
-	stats_copy(&lcore->stats, &stats);
-	if (lcore->dp->standbys[lcore->index]) // what was done in its place
-		stats_add(lcore->dp->standbys[lcore->index], &stats);
+	stats_lcore(lcore, &stats);
 	ledger_close(&stats, &ledger);
-	put_number(b, entry, "lcore", lcore->index);
-	put_ledger(b, entry, &ledger);
-	put_number(b, entry, "dropped", ledger.dropped);
-	put_number(b, entry, "handoff_out", stats.handoff_out_pkts);
-	put_number(b, entry, "handoff_in", stats.handoff_in_pkts);
-	put_number(b, entry, "flows_active", stats.flows_active);
-	put_number(b, entry, "embryos_active", stats.embryos_active);
-	put_number(b, entry, "cache_entries", stats.cache_entries);
-	put_number(b, entry, "events_lost", stats.events_lost);
-	put_number(b, entry, "loops", stats.loops);
-	put_number(b, entry, "busy_loops", stats.busy_loops);
-	put_number(b, entry, "busy_ns", stats.busy_ns);
-	put_number(b, entry, "loop_ns", stats.loop_ns);
-	put_number(b, entry, "busy_permille", stats.busy_permille);
-	put_number(b, entry, "heartbeat_ns", stats.heartbeat_ns);
-	put_object(b, entry, "bypassed", json_boolean(is_bypassed(lcore->dp, lcore->index)));
-	put_counters(b, entry, &stats);
+	put_number(&entry, "lcore", lcore->index);
+	put_ledger(&entry, &ledger);
+	put_number(&entry, "dropped", ledger.dropped);
+	put_number(&entry, "handoff_out", stats.handoff_out_pkts);
+	put_number(&entry, "handoff_in", stats.handoff_in_pkts);
+	put_number(&entry, "flows_active", stats.flows_active);
+	put_number(&entry, "embryos_active", stats.embryos_active);
+	put_number(&entry, "cache_entries", stats.cache_entries);
+	put_number(&entry, "events_lost", stats.events_lost);
+	put_number(&entry, "loops", stats.loops);
+	put_number(&entry, "busy_loops", stats.busy_loops);
+	put_number(&entry, "busy_ns", stats.busy_ns);
+	put_number(&entry, "loop_ns", stats.loop_ns);
+	put_number(&entry, "busy_permille", stats.busy_permille);
+	put_number(&entry, "heartbeat_ns", stats.heartbeat_ns);
+	put_bool(&entry, "bypassed", is_bypassed(lcore->dp, lcore->index));
+	put_counters(&entry, &stats);
+	return entry;
 }
 
 // Buckets that hold any, as [bound_ns, count]: the times below their bound and not below the last.
-static void put_histogram(
-	struct builder *b, json_t *parent, const char *key, const struct histogram *histogram)
+static json_t *histogram_json(const struct histogram *histogram)
 {
-	json_t *latency = put_object(b, parent, key, json_object()), *buckets;
+	json_t *object = json_object(), *buckets = json_array();
 
-	put_number(b, latency, "count", histogram_count(histogram));
-	put_number(b, latency, "sum_ns", histogram->sum_ns);
-	put_number(b, latency, "p50_ns", histogram_quantile_ns(histogram, 500));
-	put_number(b, latency, "p90_ns", histogram_quantile_ns(histogram, 900));
-	put_number(b, latency, "p99_ns", histogram_quantile_ns(histogram, 990));
-	put_number(b, latency, "max_ns", histogram->max_ns);
-	buckets = put_object(b, latency, "buckets", json_array());
+	put_number(&object, "count", histogram_count(histogram));
+	put_number(&object, "sum_ns", histogram->sum_ns);
+	put_number(&object, "p50_ns", histogram_quantile_ns(histogram, 500));
+	put_number(&object, "p90_ns", histogram_quantile_ns(histogram, 900));
+	put_number(&object, "p99_ns", histogram_quantile_ns(histogram, 990));
+	put_number(&object, "max_ns", histogram->max_ns);
 	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		json_int_t bound = (json_int_t)histogram_bound_ns(i);
 		json_int_t count = (json_int_t)histogram->counts[i];
 
-		if (count && json_array_append_new(buckets, json_pack("[I,I]", bound, count)) < 0)
-			b->ok = false;
+		if (count)
+			put_item(&buckets, json_pack("[I,I]", bound, count));
 	}
+	put_json(&object, "buckets", buckets);
+	return object;
 }
 
-static void put_port(struct builder *b, json_t *list, const struct dataplane *dp, unsigned index)
+static json_t *port_json(const struct dataplane *dp, unsigned index)
 {
 	const struct port *port = &dp->ports[index];
-	struct port_counters counters = {0};
+	struct port_counters counters;
 	json_t *entry = json_object();
 	struct histogram latency;
 
-	if (json_array_append_new(list, entry) < 0) {
-		b->ok = false;
-		return;
-	}
-	put_object(b, entry, "name", json_string(port->name));
-	put_object(b, entry, "side", json_string(port->inside ? "inside" : "outside"));
+	put_text(&entry, "name", port->name);
+	put_text(&entry, "side", port->inside ? "inside" : "outside");
 	if (port->peer < dp->n_ports)
-		put_object(b, entry, "peer", json_string(dp->ports[port->peer].name));
+		put_text(&entry, "peer", dp->ports[port->peer].name);
 	stats_latency(dp, index, &latency);
-	put_histogram(b, entry, "latency", &latency);
-	if (!port->counters)
-		return;
-	port->counters(port->ctx, &counters);
-	put_object(b, entry, "link", json_string(counters.link_up ? "up" : "down"));
+	put_json(&entry, "latency", histogram_json(&latency));
+	if (!port_read(port, &counters))
+		return entry;
+	put_text(&entry, "link", counters.link_up ? "up" : "down");
 	if (counters.link > PORT_LINK_UP)
-		put_object(b, entry, "link_reason", json_string(port_link_word(counters.link)));
-	put_number(b, entry, "link_changes", counters.link_changes);
-	put_number(b, entry, "speed_mbps", counters.speed_mbps);
-	put_number(b, entry, "rx_pkts", counters.rx_pkts);
-	put_number(b, entry, "rx_bytes", counters.rx_bytes);
-	put_number(b, entry, "tx_pkts", counters.tx_pkts);
-	put_number(b, entry, "tx_bytes", counters.tx_bytes);
-	put_number(b, entry, "rx_missed", counters.rx_missed);
-	put_number(b, entry, "rx_nombuf", counters.rx_nombuf);
-	put_number(b, entry, "rx_errors", counters.rx_errors);
-	put_number(b, entry, "tx_errors", counters.tx_errors);
-}
-
-static json_t *done(struct builder *b, json_t *root)
-{
-	if (b->ok)
-		return root;
-	json_decref(root);
-	return NULL;
+		put_text(&entry, "link_reason", port_link_word(counters.link));
+	put_number(&entry, "link_changes", counters.link_changes);
+	put_number(&entry, "speed_mbps", counters.speed_mbps);
+	put_rows(&entry, port_counters, &counters);
+	return entry;
 }
 
 json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns)
 {
-	struct builder b = {.ok = true};
-	json_t *root = json_object(), *lcores, *ports;
+	json_t *root = json_object(), *lcores = json_array(), *ports = json_array();
 	struct histogram hold;
 	struct ledger ledger;
 	struct stats sum;
 
 	stats_sum(dp, &sum, &ledger);
-	put_number(&b, root, "uptime_s", uptime_ns / NS_PER_S);
-	put_ledger(&b, root, &ledger);
-	put_dropped(&b, root, "dropped", &sum);
-	put_pools(&b, root, dp);
-	put_counters(&b, root, &sum);
+	put_number(&root, "uptime_s", uptime_ns / NS_PER_S);
+	put_ledger(&root, &ledger);
+	put_json(&root, "dropped", stats_dropped_json(&sum));
+	put_pools(&root, dp);
+	put_counters(&root, &sum);
 	stats_hold(dp, &hold);
-	put_histogram(&b, root, "scan_hold", &hold);
-	lcores = put_object(&b, root, "lcores", json_array());
+	put_json(&root, "scan_hold", histogram_json(&hold));
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (dp->lcores[i])
-			put_lcore(&b, lcores, dp->lcores[i]);
+			put_item(&lcores, lcore_json(dp->lcores[i]));
 	}
-	ports = put_object(&b, root, "ports", json_array());
+	put_json(&root, "lcores", lcores);
 	for (unsigned i = 0; i < dp->n_ports; i++)
-		put_port(&b, ports, dp, i);
-	return done(&b, root);
+		put_item(&ports, port_json(dp, i));
+	put_json(&root, "ports", ports);
+	return root;
 }
 
-static void put_decoder(struct builder *b, json_t *root, const struct stats *sum)
-{
-	json_t *decoder = put_object(b, root, "decoder", json_object());
+// Suricata's names, of its groups.
 
-	put_number(b, decoder, "pkts", sum->received_pkts);
-	put_number(b, decoder, "bytes", sum->received_bytes);
-	put_number(b, decoder, "invalid", sum->malformed_pkts + sum->unsupported_pkts);
-	put_number(b, decoder, "ipv4", sum->ipv4_pkts);
-	put_number(b, decoder, "ipv6", sum->ipv6_pkts);
-	put_number(b, decoder, "vlan", sum->vlan_pkts);
-	put_number(b, decoder, "arp", sum->arp_pkts);
-	put_number(b, decoder, "unknown_ethertype", sum->link_pkts - sum->arp_pkts);
+static json_t *decoder_json(const struct stats *sum)
+{
+	json_t *decoder = json_object();
+
+	put_number(&decoder, "pkts", sum->received_pkts);
+	put_number(&decoder, "bytes", sum->received_bytes);
+	put_number(&decoder, "invalid", sum->malformed_pkts + sum->unsupported_pkts);
+	put_number(&decoder, "ipv4", sum->ipv4_pkts);
+	put_number(&decoder, "ipv6", sum->ipv6_pkts);
+	put_number(&decoder, "vlan", sum->vlan_pkts);
+	put_number(&decoder, "arp", sum->arp_pkts);
+	put_number(&decoder, "unknown_ethertype", sum->link_pkts - sum->arp_pkts);
+	return decoder;
 }
 
-static void put_flow(struct builder *b, json_t *root, const struct stats *sum)
+static json_t *flow_json(const struct stats *sum)
 {
-	json_t *flow = put_object(b, root, "flow", json_object());
+	json_t *flow = json_object();
 
-	put_number(b, flow, "total", sum->flows_embryonic + sum->flows_midstream);
-	put_number(b, flow, "active", sum->flows_active + sum->embryos_active);
-	put_number(b, flow, "emerg_mode_entered", sum->emergency_entered);
-	put_number(b, flow, "memcap", sum->flow_table_full);
-	put_number(b, flow, "get_used", sum->flows_evicted);
+	put_number(&flow, "total", sum->flows_embryonic + sum->flows_midstream);
+	put_number(&flow, "active", sum->flows_active + sum->embryos_active);
+	put_number(&flow, "emerg_mode_entered", sum->emergency_entered);
+	put_number(&flow, "memcap", sum->flow_table_full);
+	put_number(&flow, "get_used", sum->flows_evicted);
+	return flow;
 }
 
-static void put_ips(
-	struct builder *b, json_t *root, const struct stats *sum, const struct ledger *ledger)
+static json_t *ips_json(const struct stats *sum, const struct ledger *ledger)
 {
-	json_t *ips = put_object(b, root, "ips", json_object());
+	json_t *ips = json_object();
 
-	put_number(b, ips, "accepted",
+	put_number(&ips, "accepted",
 		sum->sent_pkts - (sum->sent_pkts < sum->injected_pkts ? sum->sent_pkts
 								      : sum->injected_pkts));
-	put_number(b, ips, "blocked", ledger->dropped);
-	put_number(b, ips, "rejected", sum->resets_sent + sum->icmp_rejects_sent);
-	put_number(b, ips, "replaced", sum->tcp_rewritten_pkts);
-	put_dropped(b, ips, "drop_reason", sum);
+	put_number(&ips, "blocked", ledger->dropped);
+	put_number(&ips, "rejected", sum->resets_sent + sum->icmp_rejects_sent);
+	put_number(&ips, "replaced", sum->tcp_rewritten_pkts);
+	put_json(&ips, "drop_reason", stats_dropped_json(sum));
+	return ips;
 }
 
-static void put_tcp(struct builder *b, json_t *root, const struct stats *sum)
+static json_t *tcp_json(const struct stats *sum)
 {
-	json_t *tcp = put_object(b, root, "tcp", json_object());
+	json_t *tcp = json_object();
 
-	put_number(b, tcp, "active_sessions", sum->tracked_active);
-	put_number(b, tcp, "ssn_memcap_drop", sum->tcp_not_tracked);
-	put_number(b, tcp, "midstream_pickups", sum->flows_midstream);
-	put_number(b, tcp, "invalid_checksum", sum->bad_checksum_pkts);
-	put_number(b, tcp, "memuse", sum->slab_blocks_used * SLAB_BLOCK);
-	put_number(b, tcp, "segment_memcap_drop",
+	put_number(&tcp, "active_sessions", sum->tracked_active);
+	put_number(&tcp, "ssn_memcap_drop", sum->tcp_not_tracked);
+	put_number(&tcp, "midstream_pickups", sum->flows_midstream);
+	put_number(&tcp, "invalid_checksum", sum->bad_checksum_pkts);
+	put_number(&tcp, "memuse", sum->slab_blocks_used * SLAB_BLOCK);
+	put_number(&tcp, "segment_memcap_drop",
 		sum->tcp_memory_drops + sum->tcp_half_limit_drops + sum->tcp_held_limit_drops);
-	put_number(b, tcp, "reassembly_gap", sum->tcp_gaps);
-	put_number(b, tcp, "overlap", sum->tcp_overlap_pkts);
-	put_number(b, tcp, "overlap_diff_data", sum->tcp_conflict_pkts);
+	put_number(&tcp, "reassembly_gap", sum->tcp_gaps);
+	put_number(&tcp, "overlap", sum->tcp_overlap_pkts);
+	put_number(&tcp, "overlap_diff_data", sum->tcp_conflict_pkts);
+	return tcp;
 }
 
-static void put_memcap(struct builder *b, json_t *root, const struct dataplane *dp)
+static json_t *memcap_json(const struct dataplane *dp)
 {
-	json_t *memcap = put_object(b, root, "memcap", json_object());
+	json_t *memcap = json_object();
 	struct pressure pressures[PRESSURES_MAX];
 	uint64_t most = 0;
 
@@ -407,39 +404,30 @@ static void put_memcap(struct builder *b, json_t *root, const struct dataplane *
 
 		most = percent > most ? percent : most;
 	}
-	put_number(b, memcap, "pressure", most);
+	put_number(&memcap, "pressure", most);
+	return memcap;
 }
 
 json_t *stats_eve_json(const struct dataplane *dp, uint64_t uptime_ns)
 {
-	struct builder b = {.ok = true};
-	json_t *root = json_object(), *capture;
-	struct port_counters ports = {0};
+	json_t *root = json_object(), *capture = json_object();
+	struct port_counters ports;
 	struct ledger ledger;
 	struct stats sum;
 
 	stats_sum(dp, &sum, &ledger);
-	for (unsigned i = 0; i < dp->n_ports; i++) {
-		struct port_counters one = {0};
-
-		if (!dp->ports[i].counters)
-			continue;
-		dp->ports[i].counters(dp->ports[i].ctx, &one);
-		ports.rx_missed += one.rx_missed;
-		ports.rx_nombuf += one.rx_nombuf;
-		ports.rx_errors += one.rx_errors;
-	}
-	put_number(&b, root, "uptime", uptime_ns / NS_PER_S);
-	capture = put_object(&b, root, "capture", json_object());
-	put_number(&b, capture, "packets", sum.received_pkts);
-	put_number(&b, capture, "rx_missed", ports.rx_missed);
-	put_number(&b, capture, "rx_nombuf", ports.rx_nombuf);
-	put_number(&b, capture, "rx_errors", ports.rx_errors);
-	put_decoder(&b, root, &sum);
-	put_flow(&b, root, &sum);
-	put_tcp(&b, root, &sum);
-	put_memcap(&b, root, dp);
-	put_ips(&b, root, &sum, &ledger);
-	put_object(&b, root, "sluice", stats_json(dp, uptime_ns));
-	return done(&b, root);
+	stats_ports(dp, &ports);
+	put_number(&root, "uptime", uptime_ns / NS_PER_S);
+	put_number(&capture, "packets", sum.received_pkts);
+	put_number(&capture, "rx_missed", ports.rx_missed);
+	put_number(&capture, "rx_nombuf", ports.rx_nombuf);
+	put_number(&capture, "rx_errors", ports.rx_errors);
+	put_json(&root, "capture", capture);
+	put_json(&root, "decoder", decoder_json(&sum));
+	put_json(&root, "flow", flow_json(&sum));
+	put_json(&root, "tcp", tcp_json(&sum));
+	put_json(&root, "memcap", memcap_json(dp));
+	put_json(&root, "ips", ips_json(&sum, &ledger));
+	put_json(&root, "sluice", stats_json(dp, uptime_ns));
+	return root;
 }

@@ -13,6 +13,12 @@ struct ledger {
 // Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest heart's. `ledger`
 // may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
+// Of one lcore, with what the standby did in its place.
+void stats_lcore(const struct lcore *lcore, struct stats *out);
+// What the drivers of all ports count; how many ports have no link.
+unsigned stats_ports(const struct dataplane *dp, struct port_counters *sum);
+// The pools of the lcores, each once, for lcores of a socket share one; how many.
+unsigned stats_pools(const struct dataplane *dp, const struct rte_mempool *out[LCORES_MAX]);
 // How full what has a cap is: of the data lcore where it is fullest, since each has its own.
 enum pressure_of {
 	PRESSURE_FLOWS,   // limits.flows
@@ -39,6 +45,7 @@ void stats_latency(const struct dataplane *dp, unsigned port, struct histogram *
 //  "pools":{NAME:{"size","free"}},"counters":{...},"scan_hold":{...},"lcores":[...],"ports":[...]}
 // NULL: no memory.
 json_t *stats_json(const struct dataplane *dp, uint64_t uptime_ns);
+json_t *stats_dropped_json(const struct stats *stats); // its "dropped"
 // The `stats` member of an EVE record (docs/events.md): Suricata's groups and names where there
 // are such (capture, decoder, flow, tcp, ips), and "sluice", which is stats_json.
 json_t *stats_eve_json(const struct dataplane *dp, uint64_t uptime_ns);

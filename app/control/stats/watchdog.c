@@ -28,12 +28,11 @@ static uint64_t rx_missed(const struct dataplane *dp, const struct lcore *lcore)
 
 	for (unsigned i = 0; i < lcore->n_rx; i++) {
 		const struct port *port = &dp->ports[lcore->rx[i].port];
-		struct port_counters counters = {0};
+		struct port_counters counters;
 
-		if (seen >> port->index & 1 || !port->counters)
+		if (seen >> port->index & 1 || !port_read(port, &counters))
 			continue;
 		seen |= UINT64_C(1) << port->index;
-		port->counters(port->ctx, &counters);
 		missed += counters.rx_missed;
 	}
 	return missed;

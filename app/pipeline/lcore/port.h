@@ -30,13 +30,21 @@ static inline const char *port_link_word(enum port_link link)
 	return words[link];
 }
 
-// A driver's own counters and the link, as `sluicectl stats` shows them per port.
-struct port_counters {
-	uint64_t rx_pkts, rx_bytes, tx_pkts, tx_bytes;
-	uint64_t rx_missed; // the device had no descriptor: the lcore is too slow
-	uint64_t rx_nombuf; // the receive pool was empty
-	uint64_t rx_errors;
-	uint64_t tx_errors;
+// What a driver counts. X(name, help): its key in `sluicectl stats`; with sluice_port_ in metrics.
+#define PORT_COUNTERS(X)                                                                        \
+	X(rx_pkts, "packets received by the port")                                              \
+	X(rx_bytes, "bytes received by the port")                                               \
+	X(tx_pkts, "packets sent by the port")                                                  \
+	X(tx_bytes, "bytes sent by the port")                                                   \
+	X(rx_missed, "packets lost by the port: its ring was full") /* the lcore is too slow */ \
+	X(rx_nombuf, "receptions that found the buffer pool empty")                             \
+	X(rx_errors, "packets received with errors")                                            \
+	X(tx_errors, "packets that the port failed to send")
+
+struct port_counters { // and the link
+#define X(name, help) uint64_t name;
+	PORT_COUNTERS(X)
+#undef X
 	uint32_t speed_mbps; // 0: unknown
 	bool link_up;
 	enum port_link link;
@@ -80,6 +88,15 @@ struct port {
 	uint16_t tx_queue[LCORES_MAX];
 	uint8_t tx_lcore[LCORES_MAX];
 };
+
+// What its driver says now; false, and zeroes: it says nothing.
+static inline bool port_read(const struct port *port, struct port_counters *out)
+{
+	*out = (struct port_counters){0};
+	if (port->counters)
+		port->counters(port->ctx, out);
+	return port->counters;
+}
 
 struct rx_queue {
 	uint8_t port; // index
