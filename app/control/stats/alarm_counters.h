@@ -7,37 +7,39 @@
 
 #include "control/stats/context.h"
 
-// X(symbol, word): in the order in which they are reported.
-#define ALARM_COUNTERS(X)                               \
-	X(PORTS_DOWN, "ports_down") /* for now */       \
-	X(LCORE_STALLS, "lcore_stalls")                 \
-	X(BYPASSED_PKTS, "bypassed_pkts")               \
-	X(RX_MISSED, "rx_missed") /* all ports' */      \
-	X(RX_NOMBUF, "rx_nombuf") /* the same */        \
-	X(TX_FULL, "tx_full")                           \
-	X(HANDOFF_FULL, "handoff_full")                 \
-	X(FLOW_TABLE_FULL, "flow_table_full")           \
-	X(FLOWS_EVICTED, "flows_evicted")               \
-	X(EMERGENCY_ENTERED, "emergency_entered")       \
-	X(CLASSIFY_NOMEM, "classify_nomem")             \
-	X(TCP_MEMORY_DROPS, "tcp_memory_drops")         \
-	X(TCP_HALF_LIMIT_DROPS, "tcp_half_limit_drops") \
-	X(TCP_HELD_LIMIT_DROPS, "tcp_held_limit_drops") \
-	X(TCP_NOT_TRACKED, "tcp_not_tracked")           \
-	X(FLOWS_LAW_WAIVED, "flows_law_waived")         \
-	X(MAKE_NOMEM, "make_nomem")                     \
-	X(RESETS_IMPOSSIBLE, "resets_impossible")       \
-	X(BAD_CHECKSUM_PKTS, "bad_checksum_pkts")       \
-	X(HINTS_LOST, "hints_lost")                     \
-	X(EVENTS_LOST, "events_lost")                   \
-	X(EVENTS_FAILED, "events_failed")               \
-	X(RELOAD_FAILURES, "reload_failures")           \
-	X(EVENTS_STUCK, "events_stuck") /* 1 for now */ \
-	X(STATE_STUCK, "state_stuck")   /* the same */  \
-	X(IMPAIRED, "impaired_pkts")    /* on purpose; but it must not be forgotten */
+// X(symbol, word, value): in the order in which they are reported. Values are made of what
+// alarm_counters_read has at hand.
+#define ALARM_COUNTERS(X)                                                         \
+	X(PORTS_DOWN, "ports_down", ports_down) /* for now */                     \
+	X(LCORE_STALLS, "lcore_stalls", context->lcore_stalls)                    \
+	X(BYPASSED_PKTS, "bypassed_pkts", sum.bypassed_pkts)                      \
+	X(RX_MISSED, "rx_missed", ports.rx_missed) /* all ports' */               \
+	X(RX_NOMBUF, "rx_nombuf", ports.rx_nombuf) /* the same */                 \
+	X(TX_FULL, "tx_full", sum.dropped_pkts[DROP_TX_FULL])                     \
+	X(HANDOFF_FULL, "handoff_full", sum.dropped_pkts[DROP_HANDOFF_FULL])      \
+	X(FLOW_TABLE_FULL, "flow_table_full", sum.flow_table_full)                \
+	X(FLOWS_EVICTED, "flows_evicted", sum.flows_evicted)                      \
+	X(EMERGENCY_ENTERED, "emergency_entered", sum.emergency_entered)          \
+	X(CLASSIFY_NOMEM, "classify_nomem", sum.classify_nomem)                   \
+	X(TCP_MEMORY_DROPS, "tcp_memory_drops", sum.tcp_memory_drops)             \
+	X(TCP_HALF_LIMIT_DROPS, "tcp_half_limit_drops", sum.tcp_half_limit_drops) \
+	X(TCP_HELD_LIMIT_DROPS, "tcp_held_limit_drops", sum.tcp_held_limit_drops) \
+	X(TCP_NOT_TRACKED, "tcp_not_tracked", sum.tcp_not_tracked)                \
+	X(FLOWS_LAW_WAIVED, "flows_law_waived", sum.flows_law_waived)             \
+	X(MAKE_NOMEM, "make_nomem", sum.make_nomem)                               \
+	X(RESETS_IMPOSSIBLE, "resets_impossible", sum.resets_impossible)          \
+	X(BAD_CHECKSUM_PKTS, "bad_checksum_pkts", sum.bad_checksum_pkts)          \
+	X(HINTS_LOST, "hints_lost", sum.hints_lost)                               \
+	X(EVENTS_LOST, "events_lost", sum.events_lost)                            \
+	X(EVENTS_FAILED, "events_failed", sink ? sink_failed(sink) : 0)           \
+	X(RELOAD_FAILURES, "reload_failures",                                     \
+		context->reload ? reload_failures(context->reload) : 0)           \
+	X(EVENTS_STUCK, "events_stuck", events_stuck)   /* 1 for now */           \
+	X(STATE_STUCK, "state_stuck", state_stuck)      /* the same */            \
+	X(IMPAIRED, "impaired_pkts", sum.impaired_pkts) /* on purpose, but not to be forgotten */
 
 enum alarm_counter {
-#define X(symbol, word) ALARM_COUNTER_##symbol,
+#define X(symbol, word, value) ALARM_COUNTER_##symbol,
 	ALARM_COUNTERS(X)
 #undef X
 		ALARM_COUNTERS_MAX
