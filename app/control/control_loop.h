@@ -5,7 +5,7 @@
 //   signals  HUP reopens the event file; USR2 reloads the policy; TERM and INT end the loop
 //   timers   event rings are drained every 10 ms, reload_step every 5 ms while a grace period
 //            runs, output is flushed every 250 ms, the stats record every stats_interval_s,
-//            hearts are watched and `tick` is called every 100 ms
+//            heartbeats are watched and `tick` is called every 100 ms
 //
 // Order of startup: event_base_new, sink_new, reload_new, reload_load, lcores, control_socket_new,
 // control_run. Of death: control_run returned, stop and join the lcores, sink_drain,
@@ -21,7 +21,7 @@
 struct control_options {
 	uint32_t stats_interval_s; // EVE stats record; 0: none
 	struct stall_options stall;
-	// May be NULL. Every 100 ms; `healthy` is false while a data lcore's heart rests. The
+	// May be NULL. Every 100 ms; `healthy` is false while a data lcore's heartbeat is late. The
 	// place for the watchdog of the service manager, STATUS= and link states.
 	void (*tick)(void *ctx, uint64_t now_ns, bool healthy);
 	void *ctx;

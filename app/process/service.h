@@ -8,7 +8,7 @@
 //   reload    RELOADING=1 before the files are read, WATCHDOG_USEC= for as long as that may take;
 //   READY=1 when the last lcore obeys, or when
 //             the reload was refused
-//   always    STATUS= every two seconds; WATCHDOG=1 while every data lcore's heart beats
+//   always    STATUS= every two seconds; WATCHDOG=1 while every data lcore has a heartbeat
 //   end       STOPPING=1; after a failure ERRNO= and STATUS= with the message
 //
 // The hook command (launcher.h) hears forwarding, stalled, recovered, stopping at the same places,
@@ -46,7 +46,7 @@ void service_patience(const struct service *service, unsigned seconds, const cha
 // The lcores are launched. From here service_tick does the rest; its `reload` is observed.
 void service_forwarding(
 	struct service *service, const struct control_context *context, struct launcher *launcher);
-// Every 100 ms; `healthy` is false while a data lcore's heart rests.
+// Every 100 ms; `healthy` is false while a data lcore's heartbeat is late.
 void service_tick(struct service *service, uint64_t now_ns, bool healthy);
 void service_stopping(struct service *service);
 // The start, or the run, has failed. `code` is the exit code.

@@ -228,7 +228,7 @@ void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned hal
 
 // One step of working off a half that resumes. NULL, *more: copies were consumed, and more wait.
 // NULL, not *more: nothing waits (any more), a new job has begun, or the consumer takes nothing
-// now (track_has_work tells). Else the next held packet, the caller's now, to be walked again.
+// now (track_has_work tells). Else the next held packet, the caller's now, to be processed again.
 struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, unsigned half,
 	uint64_t now_ns, const struct stream_consumer *consumer, bool *more);
 

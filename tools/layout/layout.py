@@ -178,6 +178,9 @@ def comments(name):
                 yield number, at[0]
 
 
+CALLED = re.compile(r"`(\w+)\(\)`")  # a function that a document names
+
+
 def exists(path, name):
     """From the root or a folder that NAME is in; * or a word in capitals is any name; an ending may be left out."""
     pattern = re.sub(r"(?<![A-Za-z])[A-Z_]+(?![A-Za-z])", "*", path)
@@ -188,11 +191,12 @@ def exists(path, name):
 
 
 def dead():
-    """references to files that do not exist"""
+    """references to what does not exist"""
     known = {"/".join(n.split("/")[-depth:]) for n in tree.FILES for depth in range(1, n.count("/") + 2)}
     known |= {header for name in tree.C_FILES for _, bracket, header in tree.includes(name) if bracket == "<"}
     # what a build makes
     known |= {m for n in tree.FILES if n.endswith("meson.build") for m in re.findall(r"'([\w.]+\.h)'", tree.text(n))}
+    code = {m for n in tree.FILES if n.endswith((".c", ".h", ".py")) for m in re.findall(r"\b(\w+)\(", tree.text(n))}
     number = 0
     for name in tree.FILES:
         for line, said in comments(name):
@@ -200,6 +204,8 @@ def dead():
             if name.startswith(("app/", "lib/")):
                 lost += [m[0] for m in C_NAME.finditer(said)
                          if m[0] not in known and m[0] not in lost and not re.search(r"(^|/)(rte_\w+|NAME)\.", m[0])]
+            if name.endswith(".md"):
+                lost += [f"{m[1]}()" for m in CALLED.finditer(said) if m[1] not in code]
             for target in lost:
                 number += 1
                 yield Fault("dead", f"{name} -> {target}", f"{name}:{line}", f"{target} does not exist")

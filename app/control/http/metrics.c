@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats all counters as families of OpenMetrics.
+// The document /metrics, and how a row of a table of counters (stats/counters.h) becomes a family.
 #include "control/http/metrics.h"
 
 #include <errno.h>

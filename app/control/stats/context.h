@@ -34,7 +34,7 @@ struct control_context { // what commands work on; borrowed
 	uint64_t cache_flushed_ns;    // when the last cache-flush began
 	struct exemptions exemptions; // of cache-exempt
 	const struct cache_store_stats *state; // NULL: nothing outlives a restart
-	uint64_t lcore_stalls;                 // times that a data lcore's heart rested
+	uint64_t lcore_stalls;                 // times that a data lcore's heartbeat was late
 	bool stop;
 };
 

@@ -62,7 +62,7 @@ static void ledger_close(const struct stats *stats, struct ledger *ledger)
 			      egress_open(stats);
 }
 
-// Adds the counters of an lcore, or of the standby for it; its heart's last beat.
+// Adds the counters of an lcore, or of the standby for it; its last heartbeat.
 static uint64_t stats_add(const struct lcore *lcore, struct stats *sum)
 {
 	uint64_t *total = (uint64_t *)sum;

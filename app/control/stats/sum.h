@@ -10,7 +10,7 @@ struct ledger {
 	uint64_t received, injected, sent, dropped, held, consumed;
 	int64_t unaccounted; // 0 at rest; bounded by ring occupancy while running
 };
-// Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest heart's. `ledger`
+// Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest one. `ledger`
 // may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
 // Of one lcore, with what the standby did in its place.

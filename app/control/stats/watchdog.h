@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The watch over the data lcores' hearts, in its place between two timers of the
-// control loop. A heart is stats.heartbeat_ns; it beats in every turn. One that rests longer than
-// `after_ms` is reported: log, event `stall`, counter. If inspection fails open, the standby is
+// The watch over the data lcores' heartbeats, in its place between two timers of the control loop.
+// A heartbeat is stats.heartbeat_ns, written in every turn. One that is older than `after_ms` is
+// reported: log, event `stall`, counter. If inspection fails open, the standby is
 // asked to forward for the lcore, again each time until it could; what is forwarded is reported
 // when the lcore goes on.
 //

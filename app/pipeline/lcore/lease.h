@@ -10,7 +10,7 @@
 // lease, inside a driver, nobody can.
 //
 //   FREE -> LCORE    the lcore goes on            LCORE -> FREE      stages begin, or a nap
-//   FREE -> STANDBY  the lcore's heart rests      STANDBY -> WANTED  the lcore is back, and waits
+//   FREE -> STANDBY  the heartbeat is late        STANDBY -> WANTED  the lcore is back, and waits
 //   WANTED, STANDBY -> FREE  the standby has sent what it had
 //
 // One compare-and-swap and one store for each burst; the word has a cache line of its own.

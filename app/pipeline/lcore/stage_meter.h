@@ -14,7 +14,7 @@
 enum {
 	METER_PARSE,   // bytes -> struct pkt and key
 	METER_LOOKUP,  // flow table, for the burst
-	METER_FINAL,   // all of the short way of a final flow, but for the driver
+	METER_FINAL,   // all of the fast path of a final flow, but for the driver
 	METER_REFUSED, // the same of a hit of the connection cache
 	METER_SEND,    // behind the last stage: released edge, send buffer; or the drop
 	METER_STAGES,  // from here on: the stages of loop.c, in order

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fragments on their way through an lcore: held in its frag_table,
-// and when their datagram is whole, walked as if it had come so. Keeper: the cap is that of the
+// and when their datagram is whole, processed as if it had come so. Keeper: the cap is that of the
 // table (gateway.json: fragments), what is held is counted, and drained at the end.
 //
-// The walk is that of a *view*: one mbuf (two beyond 65,535 bytes) over a buffer of the lcore, with
-// the link header of the datagram's first fragment, its innermost IP header as if it had never been
-// in fragments, and all its bytes in order. struct pkt is as parse makes it, inside of tunnels,
-// too. What is said of the view holds for the fragments: all leave in order of arrival, or all are
-// dropped for one reason. The view itself is no packet of the ledger, and lives for one walk.
+// What passes the stages is a *view*: one mbuf (two beyond 65,535 bytes) over a buffer of the
+// lcore, with the link header of the datagram's first fragment, its innermost IP header as if it
+// had never been in fragments, and all its bytes in order. struct pkt is as parse makes it, inside
+// of tunnels, too. What is said of the view holds for the fragments: all leave in order of arrival,
+// or all are dropped for one reason. The view itself is no packet of the ledger, and lives until
+// its last stage.
 //
 // A fragment is given to an lcore by addresses alone, and its flow may be another's: then all
 // fragments of the datagram go there, marked as settled, and are put together again there.

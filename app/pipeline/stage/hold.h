@@ -33,7 +33,7 @@ void hold_free(struct lcore *lcore);
 // nothing to do: no engine, not TCP, it has one already.
 bool hold_begin(struct lcore *lcore, uint32_t ref);
 
-// The inspection has consumed a span of walk->ref. True: from this span's end on, the half is
+// The inspection has consumed a span of ctx->ref. True: from this span's end on, the half is
 // processing until inspect_resume. Not to be called for a half that is processing already.
 bool hold_span(struct lcore *lcore, struct packet_ctx *ctx, const struct span *span);
 

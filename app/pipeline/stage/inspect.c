@@ -152,7 +152,7 @@ enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx)
 		inspect_datagram(&in);
 	}
 	if (ctx->flags & CTX_REFUSED)
-		return VERDICT_DROP; // the walk says why
+		return VERDICT_DROP; // the context says why
 	if (ctx->flags & CTX_STARVED) {
 		ctx->reason = DROP_UNCLASSIFIED;
 		verdict = VERDICT_DROP;

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include "pipeline/stage/inspect.h"
 
-// To whoever looks at the flow. The walk says what came of it: undecided, starved.
+// To whoever looks at the flow. The context says what came of it: undecided, starved.
 void inspect_span(struct inspection *in, const struct span *span);
 // The same of bytes of the packet at hand, from `offset` in the frame on.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset);

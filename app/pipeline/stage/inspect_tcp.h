@@ -10,7 +10,7 @@
 enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Halves that resume, worked off once per turn: packets that were held come free one by one, and
-// each is walked (the stages from reload on) before the next, as it may end its flow.
+// each passes the stages from reload on before the next, as it may end its flow.
 #define INSPECT_WORK_BUDGET 128 // held packets and copies worked off in one turn
 struct inspect_work {
 	struct tcp_track *track; // at which it is; NULL: the next that resumes

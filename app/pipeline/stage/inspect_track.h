@@ -13,9 +13,9 @@ static inline struct tcp_track *inspect_track(
 {
 	return cold->track ? track_at(lcore->tracker, cold->track) : NULL;
 }
-// While packet `at` of a burst is walked: lines that later ones will need are sent for, if their
-// flows are under inspection. First those that say where a flow is tracked, then its tracker's.
-// Only a hint: a flow may end before its packet's turn comes.
+// While packet `at` of a burst passes the stages: lines that later ones will need are sent for, if
+// their flows are under inspection. First those that say where a flow is tracked, then its
+// tracker's. Only a hint: a flow may end before its packet's turn comes.
 #define INSPECT_COLD_AHEAD  6 // packets
 #define INSPECT_TRACK_AHEAD 2
 static inline bool inspect_needs(const struct lcore *lcore, uint32_t ref)
@@ -53,7 +53,8 @@ uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half);
 // What this packet changed of the edge to which the half's receiver got everything.
 void inspect_released(struct lcore *lcore, uint32_t ref, unsigned half, const struct pkt *pkt);
 
-// The job of the half is done: what was held since is walked again, a bounded number in each turn.
+// The job of the half is done: what was held since is processed again, a bounded number in each
+// turn.
 void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half);
 
 // The policy passes the flow, and nothing looks at it any more. True: it can be final now; false:

@@ -25,8 +25,8 @@ enum { // struct packet_ctx.flags
 	CTX_DECODED = 1 << 11,    // its decoder has seen enough
 	CTX_WHOLE = 1 << 12,      // its last fragment came: the datagram waits to be inspected
 
-	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the walk
-	// ends. To keep or change it is to say VERDICT_DROP.
+	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the last
+	// stage ends. To keep or change it is to say VERDICT_DROP.
 	CTX_VIEW = 1 << 13,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that a rule refuses while not both ends of their flow are heard (both_ends.h): anybody
-// may have sent them. Only they are dropped. The flow is not blocked, nothing is learned of it,
-// nobody is sent a RST; what else comes on its tuple passes. The owning lcore only.
+// may have sent them. Only they are dropped. The flow is not blocked, nothing is learned of it, and
+// its other end is sent nothing; what else comes on its tuple passes. The owning lcore only.
 //
 //   a stub      is forgotten: its next packet is decided anew. Where addresses alone have decided,
 //               the tuple goes to the connection cache: the rule blocks whatever the entry does.
@@ -15,12 +15,12 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/stage/inspect.h"
 
-// The walk's flow or stub, which may be gone afterwards (walk->ref). The packet is to be dropped.
+// The context's flow or stub, which may be gone afterwards (ctx->ref). The packet is to be dropped.
 // `addresses_alone`: the rule would refuse it whatever it carries.
 void refuse_packet(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, bool addresses_alone);
 
-// The segment has bytes that were refused: it is to be dropped (the walk says why).
+// The segment has bytes that were refused: it is to be dropped (the context says why).
 bool refuse_segment(struct lcore *lcore, struct packet_ctx *ctx, const struct flow *flow,
 	struct flow_cold *cold);
 

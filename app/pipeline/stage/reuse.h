@@ -21,7 +21,7 @@ static inline bool reuse_begins(const struct flow *flow, const struct pkt *pkt)
 	       unlikely(
 		       pkt->tcp_flags & TH_SYN || (flow->seen[0] | flow->seen[1]) & SEEN_SYN_AGAIN);
 }
-// Such a packet, before it is accounted. The flow may be another afterwards (walk->ref), or a
+// Such a packet, before it is accounted. The flow may be another afterwards (ctx->ref), or a
 // stub. VERDICT_DROP: the connection cache refuses it.
 enum verdict reuse_account(struct lcore *lcore, struct packet_ctx *ctx);
 // Who sends a SYN-ACK has not begun the connection, whatever came before: a SYN of its own or, of

@@ -79,7 +79,7 @@ static bool reset_half(struct lcore *lcore, const struct flow *flow, const struc
 	return true;
 }
 
-// `walk` NULL: no packet is at hand.
+// `ctx` NULL: no packet is at hand.
 static bool reset_towards_receiver(struct lcore *lcore, struct packet_ctx *ctx,
 	const struct flow *flow, const struct flow_cold *cold, unsigned half)
 {

@@ -7,7 +7,7 @@
 
 #include "pipeline/stage/packet_ctx.h"
 
-// A flow that is about to be blocked; `walk->m` is the packet that will not leave.
+// A flow that is about to be blocked; `ctx->m` is the packet that will not leave.
 void teardown_flow(struct lcore *lcore, struct packet_ctx *ctx);
 // The same without a packet: both ends of a TCP flow, as far as their numbers are known. Returns
 // how many resets were sent.

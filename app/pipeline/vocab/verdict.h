@@ -10,7 +10,7 @@
 enum verdict {
 	VERDICT_PASS,     // goes on to the next stage
 	VERDICT_SEND,     // nothing left to look at: straight to tx
-	VERDICT_DROP,     // freed by the loop with the walk's drop reason
+	VERDICT_DROP,     // freed with the context's drop reason
 	VERDICT_CONSUMED, // ends here on purpose: freed by the loop
 	VERDICT_TAKEN,    // moved into a keeper, or sent already: no longer the loop's
 };
