@@ -11,7 +11,6 @@
 #include "control/stats/watchdog.h"
 #include "control/stats/sum.h"
 #include "base/log.h"
-#include "pipeline/vocab/tick.h"
 
 #define DRAIN_MS  10
 #define RELOAD_MS 5

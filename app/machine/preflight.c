@@ -16,10 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
-#include "config/eal_args.h"
 #include "process/identity.h"
 #include "process/launcher.h"
-#include "process/link.h"
 #include "base/options.h"
 
 void preflight_note(struct preflight *out, int code, const char *what, const char *format, ...)

@@ -12,7 +12,6 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/vocab/tick.h"
 #include "reassembly/tcp_track.h"
-#include "pipeline/event/stream_tap.h"
 #include "pipeline/limits.h"
 
 #define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments

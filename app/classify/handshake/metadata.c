@@ -7,7 +7,6 @@
 #include "classify/handshake/datagram_hello.h"
 #include "classify/digest.h"
 #include "classify/handshake/http_head.h"
-#include "classify/handshake/tls_certificate.h"
 #include "classify/handshake/tls_record.h"
 #include "classify/handshake/tls_server.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Extracts the host name from a ClientHello or from the head of an HTTP/1 request.
 #include "classify/names/host_name.h"
-#include "classify/classify.h"
 #include "classify/names/http_line.h"
 #include "classify/names/follow.h"
 #include "classify/handshake/tls_hello.h"

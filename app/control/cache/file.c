@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/json_out.h"
-#include "base/log.h"
 
 static void put_realm(struct json_out *out, uint32_t realm)
 {

@@ -8,7 +8,6 @@
 #include "scan/job.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/event/evidence.h"
-#include "pipeline/cache/conn_cache.h"
 #include "pipeline/policy/policy.h"
 
 #define PUT_APP        (1u << 0) // and confidence, if known

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/address_text.h"
-#include "control/event/eve.h"
 #include "control/ctl/explain.h"
 #include "scan/job.h"
 #include "pipeline/event/evidence.h"

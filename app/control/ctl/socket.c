@@ -16,7 +16,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "control/ctl/command.h"
 #include "control/ctl/client.h"
 #include "base/directory.h"
 #include "base/log.h"

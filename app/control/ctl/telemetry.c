@@ -13,10 +13,8 @@
 #include <unistd.h>
 
 #include "control/ctl/command.h"
-#include "base/log.h"
 #include "control/stats/counters.h"
 #include "control/stats/sum.h"
-#include "pipeline/vocab/tick.h"
 
 enum state {
 	STATE_FREE,

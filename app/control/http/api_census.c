@@ -7,7 +7,6 @@
 #include "control/ctl/flow_group.h"
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
-#include "pipeline/vocab/tick.h"
 
 #define ROWS_MAX 25 // of each order
 

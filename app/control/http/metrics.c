@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "control/cache/store.h"
 #include "control/http/census.h"
 #include "control/stats/sum.h"
-#include "pipeline/vocab/tick.h"
 
 #define LATENCY_FIRST_SHIFT 10 // 1.024 us
 #define LATENCY_LAST_SHIFT  30 // 1.07 s

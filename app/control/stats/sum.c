@@ -10,7 +10,6 @@
 #include "config/json_put.h"
 #include "control/stats/counters.h"
 #include "pipeline/limits.h"
-#include "pipeline/bypass.h"
 #include "reassembly/slab.h"
 #include "pipeline/vocab/tick.h"
 

@@ -5,7 +5,6 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/event/flow_event.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/event/evidence.h"
 #include "pipeline/flow/ends.h"

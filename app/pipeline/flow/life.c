@@ -3,7 +3,6 @@
 // ended.
 #include <limits.h>
 #include <string.h>
-#include "pipeline/vocab/fault.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/pool.h"
 

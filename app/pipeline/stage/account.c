@@ -5,11 +5,9 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/policy/frame_marks.h"
 #include "pipeline/stage/flow_report.h"
-#include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/stage/inspect_again.h"
 #include "pipeline/stage/inspect_learned.h"

@@ -13,8 +13,6 @@
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/ends.h"
-#include "pipeline/event/stream_tap.h"
-#include "scan/job.h"
 
 static void learn(struct lcore *lcore, struct packet_ctx *ctx, const struct decision *decision,
 	const struct flow_ends *ends, uint16_t flags, uint16_t app, uint8_t confidence)

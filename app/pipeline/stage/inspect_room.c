@@ -4,7 +4,6 @@
 // is a new entry, so it is classified again, and never passes for what it was.
 #include "pipeline/stage/inspect_room.h"
 #include <netinet/in.h>
-#include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect_track.h"
 
 // A flow of the same rank may be ended, too, if it has rested for so long: undecided ones that wait

@@ -13,7 +13,6 @@
 #include "pipeline/wire/resegment.h"
 #include "reassembly/seq.h"
 #include "pipeline/egress/egress.h"
-#include "pipeline/egress/tx.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/event/stream_tap.h"
 

@@ -2,7 +2,6 @@
 // Asks the policy about a packet by itself: addresses, tunnels, applications by network.
 #include "pipeline/stage/packet_rules.h"
 #include <string.h>
-#include "pipeline/event/flow_event.h"
 #include "pipeline/wire/parse_layers.h"
 #include "pipeline/flow/ends.h"
 

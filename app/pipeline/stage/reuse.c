@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "pipeline/flow/both_ends.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/packet_rules.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
-#include "pipeline/event/flow_event.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/packet_ctx.h"
 #include "pipeline/stage/packet_invalid.h"

@@ -6,7 +6,6 @@
 #include "pipeline/wire/craft.h"
 #include "pipeline/stage/teardown.h"
 #include "pipeline/egress/egress.h"
-#include "pipeline/egress/tx.h"
 
 static struct rte_mbuf *packet_new(struct lcore *lcore, uint8_t in_port, uint8_t link)
 {

@@ -18,7 +18,6 @@
 #include "transportapi/base/budget.h"
 #include "transportapi/base/conf.h"
 #include "transportapi/base/limit.h"
-#include "transportapi/base/table.h"
 #include "transportapi/core/carrier.h"
 #include "transportapi/core/conf.h"
 #include "transportapi/core/cost_table.h"

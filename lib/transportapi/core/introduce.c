@@ -15,7 +15,6 @@
 
 #include "transportapi/base/limit.h"
 #include "transportapi/base/wire.h"
-#include "transportapi/core/carrier.h"
 #include "transportapi/core/helo.h"
 #include "transportapi/core/path.h"
 #include "transportapi/core/peer.h"

@@ -6,7 +6,6 @@
 #include <syslog.h>
 
 #include "transportapi/base/budget.h"
-#include "transportapi/base/table.h"
 #include "transportapi/core/core.h"
 #include "transportapi/core/peer.h"
 #include "transportapi/core/state.h"

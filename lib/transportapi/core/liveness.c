@@ -8,7 +8,6 @@
 
 #include <syslog.h>
 
-#include "transportapi/core/carrier.h"
 #include "transportapi/core/helo.h"
 #include "transportapi/core/path.h"
 #include "transportapi/core/peer.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "transportapi/base/limit.h"
-#include "transportapi/base/table.h"
 #include "transportapi/core/carrier.h"
 #include "transportapi/core/core.h"
 #include "transportapi/core/helo.h"

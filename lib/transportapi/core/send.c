@@ -16,7 +16,6 @@
 #include "transportapi/base/budget.h"
 #include "transportapi/base/limit.h"
 #include "transportapi/base/wire.h"
-#include "transportapi/core/carrier.h"
 #include "transportapi/core/core.h"
 #include "transportapi/core/helo.h"
 #include "transportapi/core/path.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transportapi/base/table.h"
 #include "transportapi/core/carrier.h"
 #include "transportapi/core/counters.h"
 #include "transportapi/core/peer.h"

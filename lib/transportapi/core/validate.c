@@ -18,7 +18,6 @@
 #include <zlib.h>
 
 #include "transportapi/base/limit.h"
-#include "transportapi/base/table.h"
 #include "transportapi/core/carrier.h"
 #include "transportapi/core/helo.h"
 #include "transportapi/core/introduce.h"

@@ -7,7 +7,6 @@
 #include "control/cache/conn_top.h"
 #include "control/ctl/cache_json.h"
 #include "control/ctl/list_filter.h"
-#include "pipeline/vocab/tick.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/query.h"
 

@@ -10,7 +10,6 @@
 #include "control/ctl/arguments.h"
 #include "control/ctl/flow_diff.h"
 #include "control/policy/diff.h"
-#include "control/ctl/list_filter.h"
 #include "control/policy/snapshot.h"
 #include "pipeline/query.h"
 #include "pipeline/policy/policy.h"

@@ -10,7 +10,6 @@
 #include "control/stats/top_n.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/limits.h"
-#include "pipeline/vocab/tick.h"
 #include "pipeline/query.h"
 
 #define FLOW_OFFSET_MAX 100000

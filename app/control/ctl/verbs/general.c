@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "control/cache/store.h"
 #include "control/ctl/list_filter.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"

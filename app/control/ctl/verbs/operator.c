@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "control/ctl/arguments.h"
-#include "control/ctl/list_filter.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/query.h"
