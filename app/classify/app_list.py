@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the table of applications: app_list.py LIST.h DATA.c DEPFILE SIGNATURES NAME...
+"""Makes the table of applications: app_list.py TABLE.c DEPFILE SIGNATURES NAME...
 
 NAME are those with code of their own (proto/NAME.c). The others are entries with "built_in" in the files of the folder
-SIGNATURES: DATA.c defines a struct app_proto for each. LIST.h has all of them by alphabet: the order of the ids.
+SIGNATURES, each of which becomes a struct app_proto. All are in the table by alphabet: the order of the ids.
 """
 import glob
 import json
@@ -38,7 +38,7 @@ def rows(files):
 
 
 def definition(name, own):
-    yield f"const struct app_proto app_proto_{name.replace('-', '_')} = {{"
+    yield f"static const struct app_proto app_proto_{name.replace('-', '_')} = {{"
     yield f"\t.name = {text(name)},"
     yield f"\t.category = APP_CATEGORY_{own['category'].upper()},"
     for key, value in own.items():
@@ -50,20 +50,24 @@ def definition(name, own):
 
 
 def main():
-    list_h, data_c, depfile, folder, *coded = sys.argv[1:]
+    table_c, depfile, folder, *coded = sys.argv[1:]
     files = sorted(glob.glob(os.path.join(folder, "*.json")))
     data = rows(files)
     names = sorted(coded + [name.replace("-", "_") for name in data])
     if len(names) != len(set(names)):
         sys.exit(f"{folder}: an application has code of its own (proto/) and \"built_in\"")
-    with open(list_h, "w", encoding="utf-8") as out:
-        print("#define APP_PROTO_LIST(X)", " ".join(f"X({name})" for name in names), file=out)
-    with open(data_c, "w", encoding="utf-8") as out:
-        print('#include "classify/app_proto.h"', file=out)
+    with open(table_c, "w", encoding="utf-8") as out:
+        print('#include "classify/app_proto_table.h"', file=out)
+        for name in coded:
+            print(f"extern const struct app_proto app_proto_{name};", file=out)
         for name in sorted(data):
             print("\n".join(definition(name, data[name])), file=out)
+        print("const struct app_proto *const app_proto_table[] = {0,", file=out)
+        print("".join(f"\t&app_proto_{name},\n" for name in names) + "};", file=out)
+        print(f"const uint16_t app_proto_count = {len(names)};", file=out)
+        print(f'static_assert({len(names)} < APPS_MAX, "user-defined applications need ids, too");', file=out)
     with open(depfile, "w", encoding="utf-8") as out:
-        print(f"{list_h}:", " ".join([folder, *files]), file=out)  # the folder: a file may be added
+        print(f"{table_c}:", " ".join([folder, *files]), file=out)  # the folder: a file may be added
 
 
 main()

@@ -1,46 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of application protocols, and look-ups in it by id, name and ALPN.
-#include <assert.h>
+// Looks applications up by id, name and ALPN.
+#include "classify/app_proto_table.h"
+
 #include <stddef.h>
 #include <string.h>
-#include "classify/app_proto.h"
-#include "generated/app_proto_list.h"
-
-#define X(name) extern const struct app_proto app_proto_##name;
-APP_PROTO_LIST(X)
-#undef X
-
-static const struct app_proto *const protocols[] = {NULL, // APP_NONE
-#define X(name) &app_proto_##name,
-	APP_PROTO_LIST(X)
-#undef X
-};
-
-#define N_PROTOCOLS (sizeof(protocols) / sizeof(protocols[0]) - 1)
-static_assert(N_PROTOCOLS < APPS_MAX, "user-defined applications need ids, too");
 
 unsigned app_count(void)
 {
-	return N_PROTOCOLS;
+	return app_proto_count;
 }
 
 const struct app_proto *app_get(uint16_t app)
 {
-	return app <= N_PROTOCOLS ? protocols[app] : NULL;
+	return app <= app_proto_count ? app_proto_table[app] : NULL;
 }
 
 uint16_t app_find(const char *name)
 {
-	for (uint16_t app = 1; app <= N_PROTOCOLS; app++)
-		if (!strcmp(protocols[app]->name, name))
+	for (uint16_t app = 1; app <= app_proto_count; app++)
+		if (!strcmp(app_proto_table[app]->name, name))
 			return app;
 	return APP_NONE;
 }
 
 uint16_t app_find_alpn(const uint8_t *name, uint32_t length)
 {
-	for (uint16_t app = 1; app <= N_PROTOCOLS; app++)
-		for (const char *const *alpn = protocols[app]->alpns; *alpn; alpn++)
+	for (uint16_t app = 1; app <= app_proto_count; app++)
+		for (const char *const *alpn = app_proto_table[app]->alpns; *alpn; alpn++)
 			if (strlen(*alpn) == length && !memcmp(*alpn, name, length))
 				return app;
 	return APP_NONE;

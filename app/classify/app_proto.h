@@ -2,8 +2,7 @@
 // An application protocol as one declarative struct, one file each in app/classify/proto/.
 // The file defines `const struct app_proto app_proto_NAME`; its NAME is one word in
 // app/classify/meson.build, which compiles the file. Those that are data alone are made of entries
-// of config/signatures. app_list.py makes app_proto_list.h of both
-// (`#define APP_PROTO_LIST(X) X(bittorrent) X(edonkey) ...`). No constructor, no header to edit.
+// of config/signatures. app_list.py makes the table of both. No constructor, no header to edit.
 //
 // A Hyperscan hit of a signature (config/signatures/*.json) names the application; where a
 // pattern alone can lie, the signature says "verify": true and `verify` is asked. All functions
