@@ -32,7 +32,7 @@ ln -s "$build/app/classify" "$build/include/classify/generated"
 keys=$build/app/config/gateway_keys.h
 mkdir -p "$build/include/config/generated" "$build/include/control/generated"
 ln -s "$keys" "$build/include/config/generated/"
-ln -s "$keys" "$build/app/control/page_files.h" "$build/app/control/command_list.h" "$build/include/control/generated/"
+ln -s "$keys" "$build/app/control/page_files.h" "$build/include/control/generated/"
 # ... and for those above the planes
 mkdir -p "$build/app"
 ln -sfn "$build/include/control/generated" "$build/app/generated"

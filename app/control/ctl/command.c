@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "generated/command_list.h"
-
-#define X(name) extern const struct command command_##name;
-COMMAND_LIST(X)
-#undef X
-
-static const struct command *const commands[] = {
-#define X(name) &command_##name,
-	COMMAND_LIST(X)
-#undef X
-};
-#define N_COMMANDS (sizeof commands / sizeof commands[0])
-
 // What who has the page's token may ask, too (control/http/command.h).
 static const char *const of_page[] = {"version", "flow-list", "flow-show", "explain", "flow-reset",
 	"flow-allow", "cache-list", "cache-add", "cache-del", NULL};
@@ -150,9 +137,9 @@ static bool is_of_page(const char *name)
 
 static const struct command *command_find(const char *name)
 {
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
+	for (size_t i = 0; command_list[i]; i++) {
+		if (!strcmp(command_list[i]->name, name))
+			return command_list[i];
 	}
 	return NULL;
 }
@@ -210,12 +197,12 @@ COMMAND(help, "help", "", "the commands")
 	json_t *list = json_array();
 
 	(void)arguments;
-	for (size_t i = 0; list && i < N_COMMANDS; i++) {
+	for (size_t i = 0; list && command_list[i]; i++) {
 		json_t *entry = json_object();
 
-		put_text(&entry, "command", commands[i]->name);
-		put_text(&entry, "arguments", commands[i]->arguments);
-		put_text(&entry, "help", commands[i]->help);
+		put_text(&entry, "command", command_list[i]->name);
+		put_text(&entry, "arguments", command_list[i]->arguments);
+		put_text(&entry, "help", command_list[i]->help);
 		if (json_array_append_new(list, entry) < 0) {
 			json_decref(list);
 			list = NULL;

@@ -31,6 +31,7 @@ struct command {
 	const char *help;
 	void (*run)(struct request *request, json_t *arguments);
 };
+extern const struct command *const command_list[]; // by alphabet, NULL ends it
 // Heads the function of a command, and is all that makes it one: the build lists it
 // (command_list.py), `help` and sluicectl know it. `symbol`: its name, with _ for -.
 #define COMMAND(symbol, name_, arguments_, help_)                                         \
