@@ -9,7 +9,7 @@
 #include "pipeline/wire/parse.h"
 #include "pipeline/egress/egress.h"
 #include "pipeline/egress/tx.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 
 int bypass_new(struct dataplane *dp, unsigned index)
 {

@@ -17,8 +17,8 @@ enum {
 	METER_FINAL,   // all of the fast path of a final flow, but for the driver
 	METER_REFUSED, // the same of a hit of the connection cache
 	METER_SEND,    // behind the last stage: released edge, send buffer; or the drop
-	METER_STAGES,  // from here on: the stages of loop.c, in order
-	METER_MAX = 16
+	METER_STAGES,  // from here on: the stages of stage/stages.h, in order
+	METER_MAX = 16 // room for all of them (stages.c)
 };
 
 struct stage_cost {

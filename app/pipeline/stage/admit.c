@@ -6,7 +6,7 @@
 #include <string.h>
 #include "pipeline/policy/decide.h"
 #include "pipeline/stage/teardown.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/flow/ends.h"

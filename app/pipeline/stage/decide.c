@@ -10,7 +10,7 @@
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/ends.h"
 

@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/wire/tcp_normalize.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 
 static bool is_ours_alone(const struct rte_mbuf *m)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A packet on its way through the stages (stages.h has their order), and the stages themselves.
+// A packet on its way through the stages (stages.h), and what several of them share.
 // Data lcores only; everything is the lcore's own.
 #ifndef SLUICE_PACKET_CTX_H
 #define SLUICE_PACKET_CTX_H
@@ -48,19 +48,6 @@ static inline void packet_flag_if(struct packet_ctx *ctx, uint32_t flag, bool on
 {
 	ctx->flags |= on ? flag : 0;
 }
-
-// Every stage: may change the context and the packet's flow, never frees the packet.
-enum verdict stage_link(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_stateless(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_blocked(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_admit(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_reload(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_normalize(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_final(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_checksum(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx);
-enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx);
 
 // All stages of a packet whose flow is decided for good, by the column `final` of stages.h, and
 // egress. False: not such a packet, and nothing was done.

@@ -7,6 +7,7 @@
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/packet_rules.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/wire/resegment.h"
 #include "pipeline/flow/ends.h"
 #include "reassembly/tcp_track.h"

@@ -105,7 +105,8 @@ void stages_resume(struct lcore *lcore, struct rte_mbuf *m, uint32_t ref, unsign
 	stages_run(lcore, &ctx, first);
 }
 
-static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX, "each stage has its meter");
+static_assert(METER_STAGES + RTE_DIM(stages) <= METER_MAX,
+	"each stage has its meter: raise METER_MAX (lcore/stage_meter.h)");
 
 const char *stage_meter_name(unsigned step)
 {

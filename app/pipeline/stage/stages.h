@@ -10,7 +10,8 @@
 // A packet of a flow that is decided for good takes the fast path: no stage but for those below.
 // STAGE(name, label, final): `label` as operators see it; `final` is one of
 //   SKIP             the stage does nothing for such a packet
-//   RUN              the fast path runs stage_<name>_final(lcore, ref, m, half) in its place
+//   RUN              the fast path runs stage_<name>_final(lcore, ref, m, half) in its place,
+//                    which account.c has, or is declared here
 //   VERIFY_SYN_FIN   the stage does nothing, but for what may open or end a connection: a packet
 //                    with SYN, FIN or RST passes all stages
 // `sluice replay --all-stages` takes no fast path; its output is the same (golden/replay).
@@ -26,6 +27,12 @@
 	STAGE(final, "final", SKIP)                   /* decided for good: nothing more */  \
 	STAGE(inspect, "inspect", SKIP)               /* stream, classifier, decoder */     \
 	STAGE(decide, "decide", SKIP)                 /* policy; teardown */
+
+// Every stage: may change the context and the packet's flow, never frees the packet.
+#define STAGE_DECLARE(name, label, final) \
+	enum verdict stage_##name(struct lcore *lcore, struct packet_ctx *ctx);
+STAGES(STAGE_DECLARE)
+#undef STAGE_DECLARE
 
 #define STAGE_FLAGS_SKIP                0
 #define STAGE_FLAGS_RUN                 0

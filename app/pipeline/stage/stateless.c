@@ -7,7 +7,7 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/stage/fragments.h"
-#include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/stages.h"
 #include "pipeline/stage/packet_invalid.h"
 #include "pipeline/stage/packet_rules.h"
 #include "pipeline/flow/ends.h"
