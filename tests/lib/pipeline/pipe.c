@@ -56,7 +56,7 @@ static enum egress_verdict tag(struct lcore *lcore, struct rte_mbuf *m, uint32_t
 	return EGRESS_PASS;
 }
 
-static const struct egress_row tagging[] = {
+const struct egress_row pipe_rows[] = {
 	{.name = "tag", .kinds = EGRESS_ALL, .run = tag},
 	{.name = NULL},
 };
@@ -162,7 +162,7 @@ struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits)
 	pipe->dp.n_ports = 2;
 	pipe->limits = limits ? *limits : pipe_limits();
 	pipe->dp.limits = &pipe->limits;
-	pipe->dp.egress_rows = tagging;
+	pipe->dp.egress_rows = pipe_rows;
 	for (uint8_t i = 0; i < 2; i++) {
 		struct port *port = &pipe->dp.ports[i];
 

@@ -9,6 +9,7 @@
 #include "pipeline/limits.h"
 #include "pipeline/loop.h"
 #include "scan/scan_link.h"
+#include "pipeline/egress/egress.h"
 #include "pipeline/event/event.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/policy/policy.h"
@@ -47,6 +48,10 @@ struct pipe {
 // What EAL is given, and mbufs of a pipe's pool; for tests with larger limits, before pipe_new.
 extern const char *pipe_eal_mb;
 extern unsigned pipe_mbufs;
+
+// The rows of every pipe: one that counts. A test with rows of its own (dp.egress_rows) has it
+// before them: pipe_free asserts that it saw all that entered.
+extern const struct egress_row pipe_rows[];
 
 // EAL is started at the first call of a program.
 struct pipe *pipe_new(unsigned n_lcores, const struct lcore_limits *limits);
