@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the suite runs over: one row per transport and way to have it. A row more is all that a new
-// transport needs.
+// What the suite runs over: one row per transport and way to have it. A row more, and its name in
+// meson.build, is all that a new transport needs.
 #ifndef TESTS_TRANSPORT_ROWS_H
 #define TESTS_TRANSPORT_ROWS_H
 
