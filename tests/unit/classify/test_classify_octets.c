@@ -284,8 +284,11 @@ static void tell_difference(const char *is, const char *wanted)
 		is += n + 1;
 		wanted += n + 1;
 	}
-	fail_msg("%.*s\n  is  %.*s\n  was %.*s", (int)strcspn(head, "\n"), head,
-		(int)strcspn(is, "\n"), is, (int)strcspn(wanted, "\n"), wanted);
+	fail_msg("%.*s\n  is  %.*s\n  was %.*s\n"
+		 "if that is meant, or its conversation is new: SLUICE_WRITE=1 writes the file "
+		 "again",
+		(int)strcspn(head, "\n"), head, (int)strcspn(is, "\n"), is,
+		(int)strcspn(wanted, "\n"), wanted);
 }
 
 static char *whole_file(const char *path)
