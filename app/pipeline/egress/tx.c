@@ -5,21 +5,31 @@
 #include "pipeline/egress/impair.h"
 #include "pipeline/egress/drop.h"
 
-// How long each was here: from the turn that received it until it is handed to the driver. One
-// reading of the clock for all; packets of a burst came at the same time, so it is a bucket for
-// each run of them.
-static void measure(struct histogram *latency, const struct tx_buffer *buffer, uint64_t now_ns)
+// Counts what is about to be the driver's, by kind and by how long it was here: from the turn that
+// received it until now, one reading of the clock for all. Packets of a burst came at the same
+// time, so it is a bucket for each run of them. Returns their bytes.
+static uint64_t count_sent(struct lcore *lcore, struct histogram *latency,
+	const struct tx_buffer *buffer, uint64_t now_ns)
 {
-	struct rte_mbuf *const *pkts = buffer->pkts;
+	uint64_t bytes = 0, rx_ns = 0; // 0: made here
+	unsigned run = 0;
 
-	for (unsigned i = 0, run, n = buffer->n; i < n; i += run) {
-		uint64_t rx_ns = pkt_of(pkts[i])->rx_ns;
+	for (unsigned i = 0; i < buffer->n; i++) {
+		const struct pkt *pkt = pkt_of(buffer->pkts[i]);
 
-		for (run = 1; i + run < n && pkt_of(pkts[i + run])->rx_ns == rx_ns;)
-			run++;
-		if (rx_ns) // not made here
-			histogram_add(latency, now_ns > rx_ns ? now_ns - rx_ns : 0, run);
+		bytes += buffer->pkts[i]->pkt_len;
+		lcore->stats.egress_sent[pkt->egress]++;
+		if (pkt->rx_ns != rx_ns) {
+			if (rx_ns)
+				histogram_add(latency, now_ns > rx_ns ? now_ns - rx_ns : 0, run);
+			rx_ns = pkt->rx_ns;
+			run = 0;
+		}
+		run++;
 	}
+	if (rx_ns)
+		histogram_add(latency, now_ns > rx_ns ? now_ns - rx_ns : 0, run);
+	return bytes;
 }
 
 // What the driver did not take is still here: it is measured when it goes.
@@ -77,13 +87,10 @@ static void flush_port(struct lcore *lcore, unsigned index)
 		buffer = impair_send(lcore, index);
 	if (!buffer->n)
 		return;
-	uint64_t bytes = 0, now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
+	uint64_t now_ns = lcore->dp->clock_ns ? lcore->dp->clock_ns() : lcore->now_ns;
+	// before they are the driver's; what is not taken is taken off below
+	uint64_t bytes = count_sent(lcore, &lcore->latency[index], buffer, now_ns);
 
-	measure(&lcore->latency[index], buffer, now_ns); // before they are the driver's
-	for (unsigned i = 0; i < buffer->n; i++) {       // what is not taken is taken off below
-		bytes += buffer->pkts[i]->pkt_len;
-		lcore->stats.egress_sent[pkt_of(buffer->pkts[i])->egress]++;
-	}
 	// The control core may change it at any time: once is enough to look.
 	port_send_fn *send = __atomic_load_n(&port->send, __ATOMIC_ACQUIRE);
 	uint16_t sent = send(port->ctx, port->tx_queue[lcore->index], buffer->pkts, buffer->n);

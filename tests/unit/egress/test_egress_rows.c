@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows behind the entry point: one that drops, one that keeps a packet until later, and which
-// packets come to them.
+// packets come to them; packets of the control core.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,9 +49,10 @@ static enum egress_verdict behind(struct lcore *lcore, struct rte_mbuf *m, uint3
 	return EGRESS_PASS;
 }
 
+static const uint8_t arp[60] = {[12] = 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1};
+
 static void rows_drop_keep_and_pass(void **state)
 {
-	static const uint8_t arp[60] = {[12] = 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1};
 	struct pipe *pipe = pipe_new(1, NULL);
 	const struct egress_row rows[] = {
 		pipe_rows[0],
@@ -82,9 +83,32 @@ static void rows_drop_keep_and_pass(void **state)
 	pipe_free(pipe);
 }
 
+// It leaves by the peer of the port that it names, through the rows, as made here.
+static void a_packet_of_the_control_core(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct lcore *lcore = pipe->dp.lcores[0];
+	struct rte_mbuf *m = rte_pktmbuf_alloc(lcore->pool);
+
+	(void)state;
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, sizeof(arp)), arp, sizeof(arp));
+	memset(pkt_of(m), 0, sizeof(*pkt_of(m)));
+	pkt_of(m)->in_port = 1;
+	assert_int_equal(rte_ring_sp_enqueue(lcore->inject, m), 0);
+	assert_int_equal(pipe_turns(pipe), 1);
+	assert_int_equal(pipe_stats(pipe).egress_entered[EGRESS_INJECTED_OWN], 1);
+	assert_int_equal(pipe_stats(pipe).egress_sent[EGRESS_INJECTED_OWN], 1);
+	assert_int_equal(pipe_stats(pipe).injected_pkts, 1);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(rows_drop_keep_and_pass)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_drop_keep_and_pass),
+		cmocka_unit_test(a_packet_of_the_control_core),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
