@@ -16,10 +16,11 @@
 static void read_words(
 	const struct json_at *at, size_t min, size_t max, char **words, unsigned *n_words)
 {
+	struct json_at item = {0};
+
 	if (!json_want_array(at, min, max))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 		char *copy;
 
@@ -144,12 +145,12 @@ static void check_port_unique(
 
 void gateway_read_ports(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct gateway *gateway = ctx;
 
 	if (!json_want_array(at, 2, GATEWAY_PORTS_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct gateway_port port = {0};
 
 		json_fields_default(gateway_port_fields, &port);
@@ -192,12 +193,12 @@ void gateway_read_pair_mode(const struct json_at *at, void *ctx)
 
 void gateway_read_pairs(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct gateway *gateway = ctx;
 
 	if (!json_want_array(at, 1, GATEWAY_PAIRS_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct gateway_pair *pair = &gateway->pairs[gateway->n_pairs++];
 
 		json_fields_read(&item, gateway_pair_fields, NULL, pair, pair);
@@ -206,12 +207,12 @@ void gateway_read_pairs(const struct json_at *at, void *ctx)
 
 static unsigned read_cpus(const struct json_at *at, size_t min, unsigned *cpus)
 {
+	struct json_at item = {0};
 	unsigned n = 0;
 
 	if (!json_want_array(at, min, GATEWAY_LCORES_MAX))
 		return 0;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		uint64_t cpu;
 
 		if (json_want_integer(&item, 0, CPU_MAX, &cpu))

@@ -39,12 +39,12 @@ const struct json_field gateway_script_fields[] = {
 
 void gateway_read_scan_script(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct gateway *gateway = ctx;
 
 	if (!json_want_array(at, 0, SCAN_SCRIPT_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct scan_script *line = &gateway->scan.script[gateway->scan.n_script++];
 
 		json_fields_default(gateway_script_fields, line);

@@ -27,6 +27,12 @@ struct json_at json_at_index(const struct json_at *up, size_t index)
 		.value = json_array_get(up->value, index)};
 }
 
+bool json_at_next(const struct json_at *array, struct json_at *item)
+{
+	*item = json_at_index(array, item->up ? item->index + 1 : 0);
+	return item->value;
+}
+
 static bool is_plain(const char *key)
 {
 	if (!*key)

@@ -41,6 +41,8 @@ struct json_at {
 struct json_at json_at_root(const struct json_doc *doc);
 struct json_at json_at_key(const struct json_at *up, const char *key, json_t *value);
 struct json_at json_at_index(const struct json_at *up, size_t index);
+// The next item of an array; the first if `item` is zeros. False: there are no more.
+bool json_at_next(const struct json_at *array, struct json_at *item);
 // "$.rules[3].action"; returns `out`.
 const char *json_at_path(const struct json_at *at, char *out, size_t out_len);
 void json_at_error(const struct json_at *at, const char *format, ...)

@@ -65,10 +65,11 @@ static void add_text(const struct json_at *at, struct address_set *set, const ch
 
 static void read_set(const struct json_at *at, struct address_set *set)
 {
+	struct json_at item = {0};
+
 	if (!at->value || !json_want_array(at, 0, POLICY_LIST_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 
 		if (!json_want_text(&item, 1, POLICY_ADDRESS_TEXT - 1, &text))
@@ -153,8 +154,9 @@ static const struct address_set *find_set(
 void policy_read_addresses(
 	const struct json_at *at, const struct policy_reader *reader, struct address_set *set)
 {
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	struct json_at item = {0};
+
+	while (json_at_next(at, &item)) {
 		const struct address_set *named;
 		const char *text;
 

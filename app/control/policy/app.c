@@ -147,20 +147,19 @@ static void read_regex(const struct json_at *at, struct app_reader *app, size_t 
 
 static void read_regexes(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct app_reader *app = ctx;
 
 	if (!json_want_array(at, 1, REGEX_MAX))
 		return;
 	app->user->first_signature = app->reader->policy->n_user_signatures;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
-		read_regex(&item, app, i + 1);
-	}
+	while (json_at_next(at, &item))
+		read_regex(&item, app, item.index + 1);
 }
 
 static void read_port_list(const struct json_at *at, struct app_reader *app, unsigned udp)
 {
+	struct json_at item = {0};
 	struct user_apps *apps = app->reader->policy->user_apps;
 	size_t n;
 
@@ -172,8 +171,7 @@ static void read_port_list(const struct json_at *at, struct app_reader *app, uns
 		json_at_error(at, "no memory");
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct port_range range;
 
 		if (!policy_read_port_range(&item, &range))
@@ -232,16 +230,14 @@ static void read_host(const struct json_at *at, struct app_reader *app)
 
 static void read_hosts(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct app_reader *app = ctx;
 
 	if (!json_want_array(at, 1, USER_HOSTS_MAX))
 		return;
 	app->user->first_host = user_apps_n_hosts(app->reader->policy->user_apps);
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		read_host(&item, app);
-	}
 }
 
 static void read_networks(const struct json_at *at, void *ctx)
@@ -390,6 +386,7 @@ static void read_application(const struct json_at *at, struct policy_reader *rea
 
 void policy_read_applications(const struct json_at *at, struct policy_reader *reader)
 {
+	struct json_at item = {0};
 	struct policy *policy = reader->policy;
 	size_t n;
 
@@ -404,11 +401,8 @@ void policy_read_applications(const struct json_at *at, struct policy_reader *re
 		json_at_error(at, "no memory");
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		read_application(&item, reader);
-	}
 }
 
 bool policy_app_at(const struct policy *policy, unsigned index, struct app_view *out)

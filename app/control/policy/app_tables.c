@@ -87,24 +87,23 @@ static void read_host(const struct json_at *at, struct table_reader *reader)
 
 static void read_hosts(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
+
 	if (!json_want_array(at, 1, USER_HOSTS_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		read_host(&item, ctx);
-	}
 }
 
 static void read_networks(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct table_reader *reader = ctx;
 	struct address_set *set = &reader->table->networks;
 
 	if (!json_want_array(at, 1, NETWORKS_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 		int rc = json_want_text(&item, 1, POLICY_ADDRESS_TEXT - 1, &text)
 				 ? address_set_add(set, text)
@@ -167,6 +166,7 @@ static void read_entry(const struct json_at *at, struct app_tables *tables)
 
 void app_tables_read(const struct json_at *at, struct app_tables *tables)
 {
+	struct json_at item = {0};
 	struct app_table *grown;
 	size_t n;
 
@@ -179,11 +179,8 @@ void app_tables_read(const struct json_at *at, struct app_tables *tables)
 		return;
 	}
 	tables->tables = grown;
-	for (size_t i = 0; i < n; i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		read_entry(&item, tables);
-	}
 }
 
 int app_tables_apply(const struct app_tables *tables, struct policy *policy)

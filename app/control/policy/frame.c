@@ -51,10 +51,11 @@ static void add_mac(const struct json_at *at, struct mac_set *set, const char *t
 
 static void read_set(const struct json_at *at, struct mac_set *set)
 {
+	struct json_at item = {0};
+
 	if (!at->value || !json_want_array(at, 0, POLICY_LIST_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 
 		if (json_want_text(&item, 1, 63, &text))
@@ -114,6 +115,7 @@ static const struct mac_set *find_set(
 
 void policy_read_match_mac(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct rule_reader *reader = ctx;
 	struct mac_set *set = &reader->rule->mac;
 
@@ -122,8 +124,7 @@ void policy_read_match_mac(const struct json_at *at, void *ctx)
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const struct mac_set *named;
 		const char *text;
 
@@ -226,18 +227,16 @@ static bool read_dscp(const struct json_at *at, uint64_t *dscps)
 
 void policy_read_match_dscp(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, DSCPS_MAX)) {
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		if (!read_dscp(&item, &reader->rule->dscps))
 			reader->match_reported = true;
-	}
 }
 
 json_t *policy_dscps_json(uint64_t dscps)

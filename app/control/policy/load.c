@@ -254,6 +254,7 @@ static void check_rules(const struct json_at *at, const struct policy *policy)
 
 void policy_read_rules(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct policy_reader *reader = ctx;
 	struct policy *policy = reader->policy;
 	size_t n;
@@ -267,11 +268,8 @@ void policy_read_rules(const struct json_at *at, void *ctx)
 		return;
 	}
 	policy->n_rules = (uint32_t)n;
-	for (size_t i = 0; i < n; i++) {
-		struct json_at item = json_at_index(at, i);
-
-		read_rule(&item, reader, &policy->rules[i]);
-	}
+	while (json_at_next(at, &item))
+		read_rule(&item, reader, &policy->rules[item.index]);
 	check_rules(at, policy);
 }
 

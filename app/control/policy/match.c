@@ -9,13 +9,14 @@
 static void each_word(const struct json_at *at, struct rule_reader *reader,
 	bool (*one)(const struct json_at *at, struct rule_reader *reader, const char *text))
 {
+	struct json_at item = {0};
+
 	reader->rule->has_app = true;
 	if (!json_want_array(at, 1, APPS_MAX)) {
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 
 		if (!json_want_text(&item, 1, 64, &text) || !one(&item, reader, text))
@@ -216,14 +217,14 @@ bool policy_read_port_range(const struct json_at *at, struct port_range *range)
 
 void policy_read_match_ports(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, POLICY_PORTS_MAX)) {
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct port_range range;
 
 		if (policy_read_port_range(&item, &range))
@@ -235,14 +236,14 @@ void policy_read_match_ports(const struct json_at *at, void *ctx)
 
 void policy_read_match_vlan(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct rule_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, POLICY_VLANS_MAX)) {
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		uint64_t vlan;
 
 		// 802.1Q: 0 is no VLAN but a priority, 4095 is reserved

@@ -175,12 +175,12 @@ static void check_signature(const struct json_at *at, const struct signature_rea
 
 static void read_signatures(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct signature_reader *reader = ctx;
 
 	if (!json_want_array(at, 1, SIGNATURES_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		struct signature signature = {
 			.halves = 1 << HALF_C2S | 1 << HALF_S2C,
 			.confidence = CONFIDENCE_DPI,

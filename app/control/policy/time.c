@@ -118,6 +118,7 @@ struct span_reader {
 
 static void read_days(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct span_reader *span = ctx;
 
 	span->days = 0;
@@ -125,8 +126,7 @@ static void read_days(const struct json_at *at, void *ctx)
 		span->reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		unsigned day;
 
 		if (json_want_word(&item, day_words, &day))
@@ -185,6 +185,8 @@ static void read_span(const struct json_at *at, struct time_window *window)
 
 static void read_window(const struct json_at *at, struct time_window *window)
 {
+	struct json_at item = {0};
+
 	if (json_is_object(at->value)) {
 		read_span(at, window);
 		return;
@@ -200,11 +202,8 @@ static void read_window(const struct json_at *at, struct time_window *window)
 	}
 	if (!json_want_array(at, 1, SPANS_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		read_span(&item, window);
-	}
 }
 
 void policy_read_time_windows(const struct json_at *at, struct policy_reader *reader)
@@ -270,16 +269,15 @@ static bool find_window(const struct json_at *at, const struct policy *policy, u
 
 static void read_names(const struct json_at *at, struct rule_reader *reader, uint64_t *windows)
 {
+	struct json_at item = {0};
+
 	if (!json_want_array(at, 1, WINDOWS_MAX)) {
 		reader->match_reported = true;
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item))
 		if (!find_window(&item, reader->reader->policy, windows))
 			reader->match_reported = true;
-	}
 }
 
 void policy_read_match_time(const struct json_at *at, void *ctx)

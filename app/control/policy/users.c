@@ -33,18 +33,18 @@ static bool name_is_good(const struct json_at *at)
 
 static void read_user(const struct json_at *at, struct user_map *map)
 {
+	struct json_at item = {0};
 	uint32_t user = user_map_named(map, at->key);
 
 	if (!json_want_array(at, 0, USER_ADDRESSES_MAX))
 		return;
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
+	while (json_at_next(at, &item)) {
 		const char *text;
 		int rc;
 
 		if (!json_want_text(&item, 1, POLICY_ADDRESS_TEXT - 1, &text))
 			continue;
-		rc = user_map_add(map, user, (uint32_t)i, text);
+		rc = user_map_add(map, user, (uint32_t)item.index, text);
 		if (rc < 0)
 			policy_address_error(&item, text, rc);
 	}
@@ -189,6 +189,7 @@ static bool find_user(const struct json_at *at, const struct policy_reader *read
 
 void policy_read_match_user(const struct json_at *at, void *ctx)
 {
+	struct json_at item = {0};
 	struct rule_reader *reader = ctx;
 	struct rule *rule = reader->rule;
 
@@ -202,9 +203,7 @@ void policy_read_match_user(const struct json_at *at, void *ctx)
 		json_at_error(at, "no memory");
 		return;
 	}
-	for (size_t i = 0; i < json_array_size(at->value); i++) {
-		struct json_at item = json_at_index(at, i);
-
+	while (json_at_next(at, &item)) {
 		if (find_user(&item, reader->reader, &rule->users[rule->n_users]))
 			rule->n_users++;
 		else
