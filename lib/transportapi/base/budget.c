@@ -29,15 +29,16 @@ void tapi_budget_leave(struct tapi_budget *budget, struct tapi_budget_share *sha
 		TAILQ_REMOVE(&budget->shares, share, next);
 }
 
-static struct tapi_budget_share *largest(const struct tapi_budget *budget, uint64_t *most)
+static struct tapi_budget_share *largest(
+	const struct tapi_budget *budget, struct tapi_memory_user **most)
 {
 	struct tapi_budget_share *share, *found = NULL;
 
-	*most = 0;
+	*most = NULL;
 	TAILQ_FOREACH (share, &budget->shares, next) {
-		const uint64_t its = share->most(share);
+		struct tapi_memory_user *its = tapi_memory_largest(&share->memory);
 
-		if (its > *most) {
+		if (its && (!*most || its->bytes > (*most)->bytes)) {
 			*most = its;
 			found = share;
 		}
@@ -52,12 +53,12 @@ bool tapi_budget_room(struct tapi_budget *budget, uint64_t own, uint64_t need)
 	if (need > budget->bytes_max)
 		return false;
 	while (budget->bytes + need > budget->bytes_max) {
-		uint64_t most;
+		struct tapi_memory_user *most;
 		struct tapi_budget_share *share = largest(budget, &most);
 
-		if (!share || most <= own + need)
+		if (!share || most->bytes <= own + need)
 			return false;
-		share->cut(share);
+		share->cut(most);
 	}
 	return true;
 }
@@ -65,12 +66,12 @@ bool tapi_budget_room(struct tapi_budget *budget, uint64_t own, uint64_t need)
 void tapi_budget_fit(struct tapi_budget *budget)
 {
 	while (budget && !budget->sending && budget->bytes > budget->bytes_max) {
-		uint64_t most;
+		struct tapi_memory_user *most;
 		struct tapi_budget_share *share = largest(budget, &most);
 
 		if (!share)
 			return;
-		share->cut(share);
+		share->cut(most);
 	}
 }
 

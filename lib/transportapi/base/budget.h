@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "transportapi/base/memory_accounting.h"
 #include "transportapi/base/transport.h"
 
 struct tapi_budget_share {
-	// What its largest holder counts for; 0: there is none.
-	uint64_t (*most)(const struct tapi_budget_share *share);
-	void (*cut)(struct tapi_budget_share *share); // that one holds less after it
+	struct tapi_memory memory;                     // its holders
+	void (*cut)(struct tapi_memory_user *largest); // holds less after it
 	TAILQ_ENTRY(tapi_budget_share) next;
 };
 

@@ -20,11 +20,6 @@ static unsigned class_of(uint64_t bytes)
 	       (unsigned)(bytes >> (octave - 3)) % PER_OCTAVE;
 }
 
-void tapi_memory_init(struct tapi_memory *memory)
-{
-	*memory = (struct tapi_memory){0};
-}
-
 void tapi_memory_set(struct tapi_memory *memory, struct tapi_memory_user *holder, uint64_t bytes)
 {
 	unsigned before = class_of(holder->bytes), after = class_of(bytes);

@@ -17,12 +17,11 @@ struct tapi_memory_user { // embedded in what holds; zeros at startup
 };
 LIST_HEAD(tapi_memory_list, tapi_memory_user);
 
-struct tapi_memory {
+struct tapi_memory { // zeros at startup
 	struct tapi_memory_list lists[TAPI_MEMORY_CLASSES];
 	uint64_t filled[(TAPI_MEMORY_CLASSES + 63) / 64]; // a bit per class
 };
 
-void tapi_memory_init(struct tapi_memory *memory);
 // `holder` holds `bytes` from now on; 0: it leaves. O(1).
 void tapi_memory_set(struct tapi_memory *memory, struct tapi_memory_user *holder, uint64_t bytes);
 // NULL: nobody holds anything. O(1).

@@ -88,7 +88,8 @@ static void hold(struct tapi_queue *queue, uint64_t more, uint64_t less)
 {
 	queue->pool->bytes += more - less;
 	tapi_budget_hold(queue->pool->budget, more, less);
-	tapi_memory_set(&queue->pool->memory, &queue->holder, queue->holder.bytes + more - less);
+	tapi_memory_set(
+		&queue->pool->share.memory, &queue->holder, queue->holder.bytes + more - less);
 }
 
 static void take_off(struct tapi_queue *queue, struct tapi_item *item)
@@ -132,7 +133,6 @@ static struct tapi_item *following(const struct tapi_queue *queue, const struct 
 void tapi_queue_pool_init(struct tapi_queue_pool *pool, uint64_t bytes_max)
 {
 	*pool = (struct tapi_queue_pool){.bytes_max = bytes_max};
-	tapi_memory_init(&pool->memory);
 }
 
 static struct tapi_queue *queue_of(struct tapi_memory_user *holder)
@@ -141,20 +141,9 @@ static struct tapi_queue *queue_of(struct tapi_memory_user *holder)
 					     offsetof(struct tapi_queue, holder));
 }
 
-static uint64_t share_most(const struct tapi_budget_share *share)
+static void share_cut(struct tapi_memory_user *largest)
 {
-	const struct tapi_queue_pool *pool =
-		(const void *)((const uint8_t *)share - offsetof(struct tapi_queue_pool, share));
-	const struct tapi_memory_user *most = tapi_memory_largest(&pool->memory);
-
-	return most ? most->bytes : 0;
-}
-
-static void share_cut(struct tapi_budget_share *share)
-{
-	struct tapi_queue_pool *pool =
-		(void *)((uint8_t *)share - offsetof(struct tapi_queue_pool, share));
-	struct tapi_queue *queue = queue_of(tapi_memory_largest(&pool->memory));
+	struct tapi_queue *queue = queue_of(largest);
 
 	COUNT(queue, dropped_pool);
 	take_off(queue, least(queue));
@@ -163,19 +152,15 @@ static void share_cut(struct tapi_budget_share *share)
 void tapi_queue_pool_join(struct tapi_queue_pool *pool, struct tapi_budget *budget)
 {
 	pool->budget = budget;
-	pool->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	pool->share.cut = share_cut;
 	tapi_budget_join(budget, &pool->share);
 }
 
 void tapi_queue_pool_limit(struct tapi_queue_pool *pool, uint64_t bytes_max)
 {
 	pool->bytes_max = bytes_max;
-	while (pool->bytes > bytes_max) {
-		struct tapi_queue *queue = queue_of(tapi_memory_largest(&pool->memory));
-
-		COUNT(queue, dropped_pool);
-		take_off(queue, least(queue));
-	}
+	while (pool->bytes > bytes_max)
+		share_cut(tapi_memory_largest(&pool->share.memory));
 }
 
 void tapi_queue_init(struct tapi_queue *queue, struct tapi_queue_pool *pool, uint32_t msgs_max,
@@ -246,7 +231,7 @@ static bool plan(struct tapi_queue *queue, uint32_t size, unsigned priority,
 	*pool_full = true;
 	if (need > pool->bytes_max)
 		return false;
-	most = tapi_memory_largest(&pool->memory);
+	most = tapi_memory_largest(&pool->share.memory);
 	if (most && most != &queue->holder && most->bytes > queue->holder.bytes + need) {
 		// It holds more than what is wanted: it alone suffices.
 		*victim = queue_of(most);

@@ -62,9 +62,8 @@ TAILQ_HEAD(tapi_item_list, tapi_item);
 // What an item takes of the pool besides its message: its head, and malloc's.
 #define TAPI_ITEM_EXTRA_BYTES (sizeof(struct tapi_item) + 16)
 
-struct tapi_queue_pool {           // of one core
-	uint64_t bytes, bytes_max; // of memory
-	struct tapi_memory memory;
+struct tapi_queue_pool {                     // of one core
+	uint64_t bytes, bytes_max;           // of memory
 	struct tapi_queue_counters counters; // of all its queues
 	struct tapi_budget *budget;          // of the core; NULL: none
 	struct tapi_budget_share share;

@@ -40,7 +40,7 @@ static void hold(
 	assembly->memory += more - less;
 	all->pool->bytes += more - less;
 	tapi_budget_hold(all->pool->budget, more, less);
-	tapi_memory_set(&all->pool->memory, &all->holder, all->holder.bytes + more - less);
+	tapi_memory_set(&all->pool->share.memory, &all->holder, all->holder.bytes + more - less);
 }
 
 static void discard(struct tapi_assemblies *all, struct tapi_assembly *assembly)
@@ -61,7 +61,6 @@ static void discard(struct tapi_assemblies *all, struct tapi_assembly *assembly)
 void tapi_fragment_pool_init(struct tapi_fragment_pool *pool, uint64_t bytes_max)
 {
 	*pool = (struct tapi_fragment_pool){.bytes_max = bytes_max};
-	tapi_memory_init(&pool->memory);
 }
 
 static struct tapi_assemblies *assemblies_of(struct tapi_memory_user *holder)
@@ -70,41 +69,26 @@ static struct tapi_assemblies *assemblies_of(struct tapi_memory_user *holder)
 						  offsetof(struct tapi_assemblies, holder));
 }
 
-static uint64_t share_most(const struct tapi_budget_share *share)
+static void share_cut(struct tapi_memory_user *largest)
 {
-	const struct tapi_fragment_pool *pool =
-		(const void *)((const uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
-	const struct tapi_memory_user *most = tapi_memory_largest(&pool->memory);
+	struct tapi_assemblies *all = assemblies_of(largest);
 
-	return most ? most->bytes : 0;
-}
-
-static void share_cut(struct tapi_budget_share *share)
-{
-	struct tapi_fragment_pool *pool =
-		(void *)((uint8_t *)share - offsetof(struct tapi_fragment_pool, share));
-	struct tapi_assemblies *all = assemblies_of(tapi_memory_largest(&pool->memory));
-
-	pool->counters.dropped_full++;
+	all->pool->counters.dropped_full++;
 	discard(all, all->first);
 }
 
 void tapi_fragment_pool_join(struct tapi_fragment_pool *pool, struct tapi_budget *budget)
 {
 	pool->budget = budget;
-	pool->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	pool->share.cut = share_cut;
 	tapi_budget_join(budget, &pool->share);
 }
 
 void tapi_fragment_pool_limit(struct tapi_fragment_pool *pool, uint64_t bytes_max)
 {
 	pool->bytes_max = bytes_max;
-	while (pool->bytes > bytes_max) {
-		struct tapi_assemblies *all = assemblies_of(tapi_memory_largest(&pool->memory));
-
-		pool->counters.dropped_full++;
-		discard(all, all->first);
-	}
+	while (pool->bytes > bytes_max)
+		share_cut(tapi_memory_largest(&pool->share.memory));
 }
 
 void tapi_assemblies_init(struct tapi_assemblies *all, struct tapi_fragment_pool *pool)
@@ -223,7 +207,7 @@ static bool room_in_pool(struct tapi_assemblies *all, uint64_t need)
 
 	if (pool->bytes + need <= pool->bytes_max)
 		return tapi_budget_room(pool->budget, all->holder.bytes, need);
-	most = tapi_memory_largest(&pool->memory);
+	most = tapi_memory_largest(&pool->share.memory);
 	if (need > pool->bytes_max || !most || most == &all->holder ||
 		most->bytes <= all->holder.bytes + need)
 		return false;

@@ -47,7 +47,6 @@ struct tapi_fragment_counters {
 
 struct tapi_fragment_pool {        // of one core
 	uint64_t bytes, bytes_max; // of memory
-	struct tapi_memory memory;
 	struct tapi_fragment_counters counters;
 	struct tapi_budget *budget; // of the core; NULL: none
 	struct tapi_budget_share share;

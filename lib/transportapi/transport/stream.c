@@ -131,26 +131,16 @@ void tapi_stream_account(struct tapi_stream *stream)
 		return;
 	tapi_budget_hold(streams->core->budget, bytes, stream->bytes);
 	stream->bytes = bytes;
-	tapi_memory_set(&streams->memory, &stream->holder, counts);
-}
-
-static uint64_t share_most(const struct tapi_budget_share *share)
-{
-	const struct tapi_streams *streams =
-		(const void *)((const uint8_t *)share - offsetof(struct tapi_streams, share));
-	const struct tapi_memory_user *most = tapi_memory_largest(&streams->memory);
-
-	return most ? most->bytes : 0;
+	tapi_memory_set(&streams->share.memory, &stream->holder, counts);
 }
 
 // Its memory goes at once, its socket and its end with the next turn: it may be in use up the
 // stack, where what it holds is not looked at again.
-static void share_cut(struct tapi_budget_share *share)
+static void share_cut(struct tapi_memory_user *largest)
 {
-	struct tapi_streams *streams =
-		(void *)((uint8_t *)share - offsetof(struct tapi_streams, share));
-	struct tapi_stream *stream = (void *)((uint8_t *)tapi_memory_largest(&streams->memory) -
-					      offsetof(struct tapi_stream, holder));
+	struct tapi_stream *stream =
+		(void *)((uint8_t *)largest - offsetof(struct tapi_stream, holder));
+	struct tapi_streams *streams = stream->of;
 
 	if (stream->lingering) {
 		linger_end(stream);
@@ -542,8 +532,7 @@ enum tapi_result tapi_streams_init(struct tapi_streams *streams, const struct ta
 		return TAPI_ENOMEM;
 	}
 	tapi_links_init(&streams->links, limits, &streams->stats, end, streams);
-	tapi_memory_init(&streams->memory);
-	streams->share = (struct tapi_budget_share){.most = share_most, .cut = share_cut};
+	streams->share.cut = share_cut;
 	tapi_budget_join(core->budget, &streams->share);
 	streams->links.budget = core->budget;
 	descriptors_want(streams, limits->sessions + LINGERING_MAX);

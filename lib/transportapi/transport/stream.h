@@ -64,9 +64,8 @@ struct tapi_streams {                  // of one transport, which begins with it
 	uint8_t *buffer;      // of the session that is read
 	bool running;         // the transport sets it when it has started
 	uint64_t complained_us;
-	struct tapi_budget_share share;
-	struct tapi_memory memory; // sessions by the memory that they count for
-	uint32_t wanted;           // descriptors, as told to the budget
+	struct tapi_budget_share share; // sessions by the memory that they count for
+	uint32_t wanted;                // descriptors, as told to the budget
 };
 
 // core->base is needed. TAPI_ENOMEM leaves nothing behind. `api`: the table, which is copied; that

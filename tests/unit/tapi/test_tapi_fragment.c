@@ -36,7 +36,7 @@ static int teardown(void **state)
 	(void)state;
 	tapi_assemblies_clear(&all);
 	assert_true(pool.bytes == 0 && all.bytes == 0 && all.count == 0);
-	assert_null(tapi_memory_largest(&pool.memory));
+	assert_null(tapi_memory_largest(&pool.share.memory));
 	assert_int_equal(pool.counters.started,
 		pool.counters.whole + pool.counters.conflict + pool.counters.expired +
 			pool.counters.dropped_full + pool.counters.dropped_memory +

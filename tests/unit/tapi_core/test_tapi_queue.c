@@ -30,7 +30,7 @@ static int teardown(void **state)
 	(void)state;
 	tapi_queue_clear(&queue);
 	assert_int_equal(pool.bytes, 0);
-	assert_null(tapi_memory_largest(&pool.memory));
+	assert_null(tapi_memory_largest(&pool.share.memory));
 	return 0;
 }
 
