@@ -5,7 +5,6 @@
 #define SLUICE_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 // Exit codes of the program (sysexits).
 enum exit_code {

@@ -2,7 +2,6 @@
 // One flow's way to a verdict: prefix, scan, verifiers, shapes, budget. A flow that its first
 // payload decides is looked at in the packet and leaves nothing behind; only the others take a
 // state. Unknown traffic is the common case: each step below is skipped where it cannot help.
-#include <netinet/in.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "classify/classify_job.h"

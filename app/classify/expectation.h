@@ -10,7 +10,6 @@
 #ifndef SLUICE_EXPECTATION_H
 #define SLUICE_EXPECTATION_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

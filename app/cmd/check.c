@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `sluice check`: everything that `run` would find wrong before it touches a port, all at once.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,6 @@
 #include "cmd/command.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include "base/options.h"
 #include "config/signatures_path.h"
 

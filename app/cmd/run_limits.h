@@ -4,7 +4,6 @@
 #define SLUICE_RUN_LIMITS_H
 
 #include "config/gateway.h"
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/limits.h"
 #include "control/event/sink.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The keys of gateway.json under `scan`.
 #include "config/gateway_fields.h"
-#include <string.h>
 
 static const char *const half_words[] = {[HALF_C2S] = "c2s", [HALF_S2C] = "s2c", NULL};
 static const char *const verdict_words[] = {[SCAN_SCRIPT_CLEAN] = "clean",

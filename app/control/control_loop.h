@@ -15,7 +15,6 @@
 #ifndef SLUICE_CONTROL_LOOP_H
 #define SLUICE_CONTROL_LOOP_H
 
-#include "control/ctl/socket.h"
 #include "control/stats/watchdog.h"
 
 struct control_options {

@@ -6,7 +6,6 @@
 #ifndef SLUICE_PORT_H
 #define SLUICE_PORT_H
 
-#include <stdbool.h>
 #include "config/gateway.h"
 #include "pipeline/lcore/lcore.h"
 

@@ -2,7 +2,6 @@
 // Interfaces that were made again: the launcher is asked for sockets on them (again.h), one port at
 // a time, and its answer waited for as an event: nothing here waits for the launcher.
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "machine/again_port.h"

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>

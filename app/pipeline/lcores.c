@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <rte_errno.h>
 #include <rte_malloc.h>
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"

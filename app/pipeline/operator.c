@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resets or allows a flow at the operator's request.
 #include <string.h>
-#include <netinet/in.h>
 #include "pipeline/event/flow_event.h"
 #include "pipeline/operator.h"
 #include "pipeline/stage/flow_report.h"

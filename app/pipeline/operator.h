@@ -4,7 +4,6 @@
 #ifndef SLUICE_OPERATOR_H
 #define SLUICE_OPERATOR_H
 
-#include "pipeline/flow/flow.h"
 #include "pipeline/lcore/lcore.h"
 
 // A flow that passes until then, whatever the policy says.

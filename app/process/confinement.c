@@ -3,7 +3,6 @@
 #include "process/confinement.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <rte_ethdev.h>
 #include "config/eal_args.h"

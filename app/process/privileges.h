@@ -9,7 +9,6 @@
 #ifndef SLUICE_PRIVILEGES_H
 #define SLUICE_PRIVILEGES_H
 
-#include <stdint.h>
 #include "process/identity.h"
 
 // Before EAL makes threads, after the launcher was forked: they inherit it. Empties the bounding

@@ -18,9 +18,7 @@
 
 #include <stdbool.h>
 #include "process/launcher.h"
-#include "pipeline/lcore/lcore.h"
 #include "process/notify.h"
-#include "control/policy/reload.h"
 #include "process/status_line.h"
 
 struct service { // zeroed: tells nobody

@@ -4,8 +4,6 @@
 #ifndef SLUICE_THREADS_H
 #define SLUICE_THREADS_H
 
-#include <stddef.h>
-
 // Runs `function` in each thread, in the caller first, by a signal that EAL's threads do not block.
 // It may call what a signal handler may. No thread may be made or end meanwhile. Returns the sum of
 // what it returned (0: all went well), or -errno: a thread that did not answer within a second.

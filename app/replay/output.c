@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "pipeline/vocab/pkt.h"
 
 int replay_output_open(struct replay_output *output)

@@ -3,7 +3,6 @@
 #ifndef SLUICE_REPLAY_OUTPUT_H
 #define SLUICE_REPLAY_OUTPUT_H
 
-#include "pipeline/lcore/lcore.h"
 #include "replay/packet.h"
 
 struct replay_output {

@@ -5,7 +5,6 @@
 #define SLUICE_REPLAY_PLANE_H
 
 #include "pipeline/limits.h"
-#include "pipeline/lcore/lcore.h"
 #include "replay/replay.h"
 #include "replay/output.h"
 #include "replay/packet.h"

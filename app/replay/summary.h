@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "pipeline/lcore/lcore.h"
 #include "control/policy/reload.h"
 
 // At the end of a run. -1: `out` cannot be written.

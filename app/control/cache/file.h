@@ -7,7 +7,6 @@
 #define SLUICE_CACHE_FILE_H
 
 #include <stddef.h>
-#include "control/policy/app_names.h"
 #include "control/cache/conn_list.h"
 #include "control/policy/load.h"
 

@@ -7,7 +7,6 @@
 #include "control/cache/conn_list.h"
 #include "control/ctl/command.h"
 #include "pipeline/event/evidence.h"
-#include "pipeline/cache/conn_cache.h"
 #include "pipeline/query.h"
 
 #define EXPLAIN_EVIDENCE_MAX 1000

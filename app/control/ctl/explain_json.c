@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A piece of evidence as JSON.
-#include <stdio.h>
 #include <string.h>
 
 #include "control/event/eve.h"

@@ -2,8 +2,6 @@
 // Parses filters of lists, and formats what the entries of lists have in common.
 #include "control/ctl/list_filter.h"
 
-#include <string.h>
-
 #include "base/address_text.h"
 #include "control/ctl/arguments.h"
 #include "control/event/eve.h"

@@ -4,7 +4,6 @@
 #ifndef SLUICE_EVE_H
 #define SLUICE_EVE_H
 
-#include "control/policy/app_names.h"
 #include "control/event/handshake_store.h"
 #include "base/json_out.h"
 #include "control/event/sink.h"

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <rte_mempool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "control/policy/app_names.h"
 #include "control/stats/alarms.h"

@@ -12,9 +12,6 @@
 #ifndef SLUICE_CENSUS_H
 #define SLUICE_CENSUS_H
 
-#include "control/ctl/socket.h"
-#include "control/cache/inquiry.h"
-#include "control/event/sink.h"
 #include "control/stats/group_by.h"
 #include "pipeline/query.h"
 

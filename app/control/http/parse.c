@@ -3,7 +3,6 @@
 // differently.
 #include "control/http/parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -4,7 +4,6 @@
 #ifndef SLUICE_POLICY_FIELDS_H
 #define SLUICE_POLICY_FIELDS_H
 
-#include "control/policy/app_names.h"
 #include "config/json_strict.h"
 #include "control/policy/load.h"
 

@@ -2,7 +2,6 @@
 // Converts pattern files of l7-filter into signatures.
 #include "control/policy/l7_pattern.h"
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "match" of a rule: what traffic it is for.
-#include <netinet/in.h>
 #include <string.h>
 #include "base/suggest.h"
 #include "control/policy/fields.h"

@@ -3,10 +3,8 @@
 #include "control/policy/reload.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "control/policy/builder.h"
 #include "control/policy/editions.h"

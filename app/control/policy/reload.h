@@ -4,7 +4,6 @@
 #ifndef SLUICE_RELOAD_H
 #define SLUICE_RELOAD_H
 
-#include "control/policy/app_names.h"
 #include "config/gateway.h"
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Users of policy.json: "users", inline or in a file beside the policy, and "user" of a match.
-#include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 // Parses a POSIX TZ rule, and computes when summer time begins and ends.
 #include "control/policy/zone_rule.h"
 #include <ctype.h>
-#include <string.h>
 
 #define DAY_S 86400
 

@@ -9,7 +9,6 @@
 #include <event2/event.h>
 #include "control/event/sink.h"
 #include "control/policy/exemptions.h"
-#include "control/policy/reload.h"
 
 struct cache_store_stats { // of control/cache/store.h
 	uint64_t restored;

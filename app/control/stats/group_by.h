@@ -4,7 +4,6 @@
 #ifndef SLUICE_GROUP_BY_H
 #define SLUICE_GROUP_BY_H
 
-#include "pipeline/lcore/lcore.h"
 #include "pipeline/query.h"
 
 #define GROUP_BY_KEYS_MAX 65536

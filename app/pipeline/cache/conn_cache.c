@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash table of blocked peers and tuples, with look-up, learning and eviction.
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
 #include <rte_prefetch.h>

@@ -16,7 +16,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "classify/app_proto.h"
 #include "pipeline/vocab/hash_seed.h"

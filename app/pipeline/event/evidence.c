@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ring of evidence records, and the filters that find those of a flow.
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>

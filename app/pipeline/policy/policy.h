@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include "pipeline/vocab/app_id.h"
 #include "pipeline/policy/address_set.h"

@@ -3,7 +3,6 @@
 #include "pipeline/policy/time_window.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NS_PER_S     1000000000ull
 #define WEEK_S       (WEEK_MINUTES * 60)

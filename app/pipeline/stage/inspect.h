@@ -4,7 +4,6 @@
 #ifndef SLUICE_INSPECT_H
 #define SLUICE_INSPECT_H
 
-#include "pipeline/vocab/span.h"
 #include "reassembly/tcp_track.h"
 #include "pipeline/stage/packet_ctx.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Puts segments into the tracker and takes bytes in order out of it.
 #include "pipeline/stage/inspect_tcp.h"
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/event/flow_event.h"

@@ -9,7 +9,6 @@
 #ifndef SLUICE_CHAINS_H
 #define SLUICE_CHAINS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

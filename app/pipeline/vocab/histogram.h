@@ -7,7 +7,6 @@
 #ifndef SLUICE_HISTOGRAM_H
 #define SLUICE_HISTOGRAM_H
 
-#include <assert.h>
 #include <stdint.h>
 
 #define HISTOGRAM_UNIT_SHIFT 7 // 128 ns

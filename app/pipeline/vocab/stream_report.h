@@ -6,7 +6,6 @@
 #define SLUICE_STREAM_REPORT_H
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include "pipeline/vocab/span.h"
 

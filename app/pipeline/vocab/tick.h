@@ -5,8 +5,6 @@
 #ifndef SLUICE_TICK_H
 #define SLUICE_TICK_H
 
-#include <stdint.h>
-
 // rte_cycles.h has an NS_PER_S too, of type int: included first, so that ours, 64 bits wide, stays.
 #include <rte_cycles.h>
 #undef NS_PER_S

@@ -4,7 +4,6 @@
 #define SLUICE_VERDICT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 // What a stage says of one packet.
 enum verdict {

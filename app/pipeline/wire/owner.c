@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Computes the owner lcore of a packet by a hash of its addresses.
 #include <netinet/in.h>
-#include <string.h>
 #include <rte_byteorder.h>
 #include "pipeline/wire/owner.h"
 

@@ -8,7 +8,6 @@
 #define SLUICE_PARSE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include "pipeline/vocab/link_protocol.h"
 #include "pipeline/vocab/pkt.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // IP, its extension headers, and the tunnels inside (RFC 791, 8200, 2784, 2890, 2003, 4213, 2473).
 #include <netinet/in.h>
-#include <string.h>
 #include "pipeline/wire/parse_layers.h"
 
 #define TUNNELS_MAX  8

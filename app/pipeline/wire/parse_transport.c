@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // L4 headers (RFC 9293, 768, 792, 4443, 9260) and the packet inside an ICMP error.
 #include <netinet/in.h>
-#include <string.h>
 #include "pipeline/wire/parse_layers.h"
 
 static enum pkt_class parse_tcp(struct pkt *pkt, const struct cursor *c)

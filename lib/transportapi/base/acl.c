@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

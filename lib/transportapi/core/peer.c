@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "transportapi/base/limit.h"
 #include "transportapi/core/carrier.h"

@@ -3,7 +3,6 @@
 #ifndef TRANSPORTAPI_CORE_RELOAD_H
 #define TRANSPORTAPI_CORE_RELOAD_H
 
-#include "transportapi/base/identity.h"
 #include "transportapi/base/table.h"
 
 struct tapi_core;

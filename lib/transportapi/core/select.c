@@ -8,7 +8,6 @@
 #include "transportapi/core/select.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <syslog.h>
 
 #include "transportapi/core/carrier.h"

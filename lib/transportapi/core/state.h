@@ -6,7 +6,6 @@
 
 #include <sys/queue.h>
 
-#include "transportapi/base/acl.h"
 #include "transportapi/base/budget.h"
 #include "transportapi/base/limit.h"
 #include "transportapi/core/carrier.h"

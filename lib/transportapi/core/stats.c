@@ -3,8 +3,6 @@
 #include "transportapi/core/core.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "transportapi/core/carrier.h"
 #include "transportapi/core/counters.h"

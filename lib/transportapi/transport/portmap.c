@@ -4,7 +4,6 @@
 // SIGTERM. As root it gives its rights away first: it has to read what any device of the local
 // network says.
 #include <arpa/inet.h>
-#include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -25,7 +24,6 @@
 #ifdef HAVE_UPNP
 #include <miniupnpc/miniupnpc.h>
 #include <miniupnpc/upnpcommands.h>
-#include <miniupnpc/upnperrors.h>
 #endif
 
 #define NOBODY      65534

@@ -3,7 +3,6 @@
 // What a session does is in stream.c; here are addresses, configuration, and how one begins.
 #include "transportapi/transport/tcp.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>

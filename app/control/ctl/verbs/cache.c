@@ -2,7 +2,6 @@
 // The commands cache-list and cache-flush. Every lcore has its own replica of the connection cache:
 // a list shows an entry once, with the hits of all of them.
 #include <stdlib.h>
-#include <string.h>
 
 #include "control/cache/conn_top.h"
 #include "control/ctl/cache_json.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands flow-list, flow-show and trace.
 #include <stdlib.h>
-#include <string.h>
 
 #include "control/ctl/arguments.h"
 #include "control/ctl/flow_filter.h"

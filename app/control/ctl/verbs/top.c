@@ -4,7 +4,6 @@
 // long.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "control/ctl/arguments.h"
 #include "control/ctl/flow_filter.h"
