@@ -83,15 +83,35 @@ void request_fail_arguments(struct request *request, const char *text)
 		*names ? names : "none");
 }
 
-void request_ask(struct request *request, const struct inquiry_question *question)
+static void ask_ended(void *ctx, const char *error)
 {
-	int rc = inquiry_start(request->inquiries, question, &request->inquiry);
+	struct request *request = ctx;
 
+	request->ended(request, error);
+}
+
+void request_ask(struct request *request, const struct inquiry_question *question,
+	void (*ended)(struct request *request, const char *error))
+{
+	struct inquiry_question asked = *question;
+	int rc;
+
+	request->ended = ended;
+	asked.end = ask_ended;
+	asked.ctx = request;
+	rc = inquiry_start(request->inquiries, &asked, &request->inquiry);
 	if (rc == -EBUSY)
 		request_fail(request, "too many questions to the data lcores are open; try again, "
 				      "and if it stays so look for a stalled lcore in `stats`");
 	else if (rc < 0)
 		request_fail(request, "no memory for the question");
+}
+
+bool request_failed(struct request *request, const char *error)
+{
+	if (error)
+		request_fail(request, "%s", error);
+	return error;
 }
 
 static void timer_done(evutil_socket_t fd, short what, void *ctx)

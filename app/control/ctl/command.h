@@ -19,7 +19,8 @@ struct request {
 	// Of a command that answers later; cleared with the answer.
 	const struct command *command;
 	struct inquiry *inquiry;
-	struct event *timer; // libevent's
+	void (*ended)(struct request *request, const char *error); // of the inquiry
+	struct event *timer;                                       // libevent's
 	void (*done)(struct request *request);
 	void *state;
 	void (*state_free)(void *state);
@@ -55,8 +56,12 @@ void request_fail_arguments(struct request *request, const char *text);
 // {"return":"NOK","message":{"text":TEXT,"errors":[...],"errors_dropped":N}}
 void request_fail_errors(
 	struct request *request, const char *text, const struct config_errors *errors);
-// Puts a question to the lcores; answers with NOK by itself if that cannot be.
-void request_ask(struct request *request, const struct inquiry_question *question);
+// NOK with what went wrong. False: nothing did (NULL), and nothing is answered.
+bool request_failed(struct request *request, const char *error);
+// Puts a question to the lcores, whose pages get the request; answers with NOK by itself if that
+// cannot be. `ended`: as the question's end.
+void request_ask(struct request *request, const struct inquiry_question *question,
+	void (*ended)(struct request *request, const char *error));
 // Calls back after `ms`, once; answers with NOK by itself if there is no memory.
 void request_wait(struct request *request, unsigned ms, void (*done)(struct request *request));
 

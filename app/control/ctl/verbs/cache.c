@@ -52,9 +52,8 @@ static int compare_made(const void *a, const void *b)
 	return x != y ? (x < y) - (x > y) : conn_list_compare_keys(a, b);
 }
 
-static void list_end(void *ctx, const char *error)
+static void list_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct cache_list *list = request->state;
 	json_t *message, *entries;
 	uint64_t end;
@@ -109,9 +108,8 @@ COMMAND(cache_list, "cache-list", "app, host, limit, offset", "peers of blocked 
 	list->filter = filter;
 	uint32_t end = filter.offset + filter.limit;
 	conn_top_init(&list->newest, RTE_MAX(end, COUNTED_EXACTLY), request->context->dp->n_lcores);
-	request_ask(request,
-		&(struct inquiry_question){
-			.type = QUERY_CACHE, .page = list_page, .end = list_end, .ctx = request});
+	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE, .page = list_page},
+		list_end);
 }
 
 static void flush_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -125,9 +123,8 @@ static void flush_page(void *ctx, unsigned lcore, const struct query *query, boo
 		list->flushed = query->total;
 }
 
-static void flush_end(void *ctx, const char *error)
+static void flush_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct cache_list *list = request->state;
 	json_t *message;
 
@@ -153,8 +150,7 @@ COMMAND(cache_flush, "cache-flush", "", "forgets all of them")
 	if (!list)
 		return;
 	list->begun_ns = request->context->now_ns();
-	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_FLUSH,
-				     .page = flush_page,
-				     .end = flush_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){.type = QUERY_CACHE_FLUSH, .page = flush_page},
+		flush_end);
 }

@@ -129,9 +129,8 @@ static void add_page(void *ctx, unsigned lcore, const struct query *query, bool 
 	change->refused += !query->total;
 }
 
-static void add_end(void *ctx, const char *error)
+static void add_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct change *change = request->state;
 	json_t *message;
 
@@ -222,11 +221,10 @@ COMMAND(cache_add, "cache-add",
 	if (!change)
 		return;
 	*change = read;
-	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_PUT,
-				     .entry = change->entry,
-				     .page = add_page,
-				     .end = add_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = QUERY_CACHE_PUT, .entry = change->entry, .page = add_page},
+		add_end);
 }
 
 static void gone_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -240,9 +238,8 @@ static void gone_page(void *ctx, unsigned lcore, const struct query *query, bool
 		change->gone = query->total;
 }
 
-static void del_end(void *ctx, const char *error)
+static void del_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct change *change = request->state;
 	json_t *message, *entries;
 
@@ -290,9 +287,8 @@ static void meant_page(void *ctx, unsigned lcore, const struct query *query, boo
 	}
 }
 
-static void meant_end(void *ctx, const char *error)
+static void meant_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct change *change = request->state;
 
 	conn_list_merge(&change->list);
@@ -301,11 +297,11 @@ static void meant_end(void *ctx, const char *error)
 	else if (!change->list.n)
 		request_fail(request, "no such entry; cache-list shows those that there are");
 	else
-		request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_TAKE,
-					     .match = change->match,
-					     .page = gone_page,
-					     .end = del_end,
-					     .ctx = request});
+		request_ask(request,
+			&(struct inquiry_question){.type = QUERY_CACHE_TAKE,
+				.match = change->match,
+				.page = gone_page},
+			del_end);
 }
 
 COMMAND(cache_del, "cache-del", "src_ip, dest_ip, dest_port, proto, mode, zone, vlan",
@@ -322,12 +318,12 @@ COMMAND(cache_del, "cache-del", "src_ip, dest_ip, dest_port, proto, mode, zone, 
 	*change = read;
 	memcpy(filter.ends.address[HALF_C2S], read.match.key.initiator, 16);
 	memcpy(filter.ends.address[HALF_S2C], read.match.key.responder, 16);
-	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE,
-				     .filtered = true,
-				     .filter = filter,
-				     .page = meant_page,
-				     .end = meant_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){.type = QUERY_CACHE,
+			.filtered = true,
+			.filter = filter,
+			.page = meant_page},
+		meant_end);
 }
 
 static json_t *exemptions_json(struct request *request)
@@ -351,9 +347,8 @@ static json_t *exemptions_json(struct request *request)
 	return list;
 }
 
-static void exempt_end(void *ctx, const char *error)
+static void exempt_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct change *change = request->state;
 	json_t *message;
 
@@ -458,12 +453,12 @@ COMMAND(cache_exempt, "cache-exempt", "address, on, ttl_s", "addresses for which
 	change = apply_exemption(request, next, &read) ? change_new(request) : NULL;
 	if (change) {
 		*change = read;
-		request_ask(request, &(struct inquiry_question){.type = QUERY_EXEMPT,
-					     .exemptions = next->ranges,
-					     .n_exemptions = next->n,
-					     .page = gone_page,
-					     .end = exempt_end,
-					     .ctx = request});
+		request_ask(request,
+			&(struct inquiry_question){.type = QUERY_EXEMPT,
+				.exemptions = next->ranges,
+				.n_exemptions = next->n,
+				.page = gone_page},
+			exempt_end);
 		if (request_is_open(request)) // the lcores will hear of it
 			*exemptions = *next;
 	}

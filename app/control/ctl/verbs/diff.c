@@ -82,16 +82,13 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 		flow_diff_look(diffing->flows, &records[i]);
 }
 
-static void flows_end(void *ctx, const char *error)
+static void flows_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct diffing *diffing = request->state;
 	json_t *message;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	if (!is_in_force(diffing)) {
 		request_fail(request, "another policy was loaded meanwhile: ask again");
 		return;
@@ -129,9 +126,8 @@ static void candidate_done(void *ctx, bool good, const struct config_errors *err
 		request_fail(request, "no memory");
 		return;
 	}
-	request_ask(request,
-		&(struct inquiry_question){
-			.type = QUERY_FLOWS, .page = flows_page, .end = flows_end, .ctx = request});
+	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS, .page = flows_page},
+		flows_end);
 }
 
 COMMAND(policy_diff, "policy-diff", "path, examples", "what a reload of a file would change")

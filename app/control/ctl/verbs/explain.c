@@ -104,10 +104,8 @@ static void first_page(void *ctx, unsigned lcore, const struct query *query, boo
 	}
 }
 
-static void first_end(void *ctx, const char *error)
+static void first_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
-
 	if (error)
 		request_fail(request, "%s", error);
 	else
@@ -206,16 +204,13 @@ static void forget_chosen(struct explain *explain)
 	top_n_free(&old);
 }
 
-static void flows_end(void *ctx, const char *error)
+static void flows_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct explain *explain = request->state;
 	struct explain_found *found = &explain->found;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	top_n_sort(&explain->live[false]);
 	top_n_sort(&explain->live[true]);
 	if (!found->by_id)
@@ -270,15 +265,12 @@ static void know_ends(struct explain *explain)
 	}
 }
 
-static void second_end(void *ctx, const char *error)
+static void second_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct explain *explain = request->state;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	if (explain->found.by_id)
 		know_ends(explain);
 	ask_cache(request);
@@ -301,16 +293,13 @@ static bool lacks_memory(const struct explain *explain)
 	       explain->live[1].no_memory || explain->found.cache.no_memory;
 }
 
-static void cache_end(void *ctx, const char *error)
+static void cache_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct explain *explain = request->state;
 	struct explain_found *found = &explain->found;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	if (found->by_id && !explain->pieces.n && !found->n_live) {
 		request_fail(request,
 			"no flow %llu, and no evidence of it: it was never here, or so long ago "
@@ -372,25 +361,25 @@ static void ask_cache(struct request *request)
 		cache_end(request, NULL);
 		return;
 	}
-	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE,
-				     .filtered = true,
-				     .filter = filter,
-				     .page = cache_page,
-				     .end = cache_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){.type = QUERY_CACHE,
+			.filtered = true,
+			.filter = filter,
+			.page = cache_page},
+		cache_end);
 }
 
 static void ask_flows(struct request *request)
 {
 	const struct explain_found *found = &((struct explain *)request->state)->found;
 
-	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS,
-				     .filtered = !found->by_id,
-				     .flow_id = found->by_id ? found->flow_ids[0] : 0,
-				     .filter = found->question,
-				     .page = flows_page,
-				     .end = flows_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){.type = QUERY_FLOWS,
+			.filtered = !found->by_id,
+			.flow_id = found->by_id ? found->flow_ids[0] : 0,
+			.filter = found->question,
+			.page = flows_page},
+		flows_end);
 }
 
 static void ask_evidence_of(struct request *request)
@@ -399,22 +388,20 @@ static void ask_evidence_of(struct request *request)
 	struct evidence_filter filter = {0};
 
 	memcpy(filter.flow_ids, found->flow_ids, sizeof filter.flow_ids);
-	request_ask(request, &(struct inquiry_question){.type = QUERY_EVIDENCE,
-				     .filter = filter,
-				     .page = second_page,
-				     .end = second_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = QUERY_EVIDENCE, .filter = filter, .page = second_page},
+		second_end);
 }
 
 static void ask_which(struct request *request)
 {
 	const struct explain_found *found = &((struct explain *)request->state)->found;
 
-	request_ask(request, &(struct inquiry_question){.type = QUERY_EVIDENCE,
-				     .filter = found->question,
-				     .page = first_page,
-				     .end = first_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = QUERY_EVIDENCE, .filter = found->question, .page = first_page},
+		first_end);
 }
 
 static bool read_ends(struct request *request, const json_t *arguments, struct explain_found *found)

@@ -140,9 +140,8 @@ static void put_groups(
 	put_number(message, "group_keys", list->group_by.n);
 }
 
-static void list_end(void *ctx, const char *error)
+static void list_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct flow_list *list = request->state;
 	json_t *message, *flows;
 
@@ -202,9 +201,8 @@ COMMAND(flow_list, "flow-list", FLOW_FILTER_ARGUMENTS ", limit, offset, sort, or
 	top_n_init(&list->top_n, list->offset + list->limit, sizeof(struct flow_record));
 	request->state = list;
 	request->state_free = list_free;
-	request_ask(request,
-		&(struct inquiry_question){
-			.type = QUERY_FLOWS, .page = list_page, .end = list_end, .ctx = request});
+	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS, .page = list_page},
+		list_end);
 }
 
 struct one_flow {
@@ -257,15 +255,12 @@ static void fail_no_flow(struct request *request, uint64_t flow_id)
 		(unsigned long long)flow_id);
 }
 
-static void show_end(void *ctx, const char *error)
+static void show_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct one_flow *one = request->state;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	if (!one->found) {
 		fail_no_flow(request, one->flow_id);
 		return;
@@ -284,11 +279,10 @@ COMMAND(flow_show, "flow-show", "flow_id", "one flow, everything")
 	}
 	if (!read_flow_id(request, flow_id) || !one_flow_new(request, flow_id))
 		return;
-	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS,
-				     .flow_id = (uint64_t)flow_id,
-				     .page = show_page,
-				     .end = show_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = QUERY_FLOWS, .flow_id = (uint64_t)flow_id, .page = show_page},
+		show_end);
 }
 
 static void trace_page(void *ctx, unsigned lcore, const struct query *query, bool last)
@@ -300,16 +294,13 @@ static void trace_page(void *ctx, unsigned lcore, const struct query *query, boo
 	one->traced += query->total;
 }
 
-static void trace_end(void *ctx, const char *error)
+static void trace_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct one_flow *one = request->state;
 	json_t *message;
 
-	if (error) {
-		request_fail(request, "%s", error);
+	if (request_failed(request, error))
 		return;
-	}
 	if (!one->traced) {
 		fail_no_flow(request, one->flow_id);
 		return;
@@ -338,10 +329,10 @@ COMMAND(trace, "trace", "flow_id, on", "logs each stage of a flow's packets as e
 	if (!one)
 		return;
 	one->trace_on = on;
-	request_ask(request, &(struct inquiry_question){.type = QUERY_TRACE,
-				     .trace_on = on,
-				     .flow_id = (uint64_t)flow_id,
-				     .page = trace_page,
-				     .end = trace_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){.type = QUERY_TRACE,
+			.trace_on = on,
+			.flow_id = (uint64_t)flow_id,
+			.page = trace_page},
+		trace_end);
 }

@@ -127,9 +127,8 @@ static json_t *entry_json(
 	return object;
 }
 
-static void list_end(void *ctx, const char *error)
+static void list_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct learned_list *list = request->state;
 	json_t *message, *entries;
 	uint64_t end;
@@ -167,11 +166,10 @@ static void ask_for(struct request *request, json_t *arguments, bool names)
 	list->names = names;
 	request->state = list;
 	request->state_free = list_free;
-	request_ask(
-		request, &(struct inquiry_question){.type = names ? QUERY_NAMES : QUERY_ENDPOINTS,
-				 .page = list_page,
-				 .end = list_end,
-				 .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = names ? QUERY_NAMES : QUERY_ENDPOINTS, .page = list_page},
+		list_end);
 }
 
 COMMAND(endpoint_list, "endpoint-list", "app, host, limit, offset",

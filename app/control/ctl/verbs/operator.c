@@ -92,10 +92,8 @@ static void answer(struct request *request)
 	request_ok(request, message);
 }
 
-static void permit_end(void *ctx, const char *error)
+static void permit_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
-
 	if (error)
 		request_fail(request,
 			"%s; the flow is forgotten, but its ends may be blocked again", error);
@@ -128,15 +126,12 @@ static void permit(struct request *request)
 
 	memcpy(entry.key.initiator, record->ends.address[HALF_C2S], 16);
 	memcpy(entry.key.responder, record->ends.address[HALF_S2C], 16);
-	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_PUT,
-				     .entry = entry,
-				     .end = permit_end,
-				     .ctx = request});
+	request_ask(request, &(struct inquiry_question){.type = QUERY_CACHE_PUT, .entry = entry},
+		permit_end);
 }
 
-static void operation_end(void *ctx, const char *error)
+static void operation_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	const struct operation *operation = request->state;
 	bool blocked = operation->record.lru_class == FLOW_CLASS_BLOCKED;
 
@@ -170,14 +165,14 @@ static void run(struct request *request, const struct operation *read)
 	*operation = *read;
 	request->state = operation;
 	request->state_free = free;
-	request_ask(request, &(struct inquiry_question){
-				     .type = operation->allow ? QUERY_FLOW_ALLOW : QUERY_FLOW_RESET,
-				     .flow_id = operation->flow_id,
-				     .cache = (uint8_t)operation->cache,
-				     .ttl_ns = operation->ttl_s * NS_PER_S,
-				     .page = operation_page,
-				     .end = operation_end,
-				     .ctx = request});
+	request_ask(request,
+		&(struct inquiry_question){
+			.type = operation->allow ? QUERY_FLOW_ALLOW : QUERY_FLOW_RESET,
+			.flow_id = operation->flow_id,
+			.cache = (uint8_t)operation->cache,
+			.ttl_ns = operation->ttl_s * NS_PER_S,
+			.page = operation_page},
+		operation_end);
 }
 
 COMMAND(flow_reset, "flow-reset", "flow_id, cache", "tears a flow down, at both ends")

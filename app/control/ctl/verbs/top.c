@@ -116,9 +116,8 @@ static json_t *rows_of_flows(const struct control_context *context, struct top *
 	return rows;
 }
 
-static void top_end(void *ctx, const char *error)
+static void top_end(struct request *request, const char *error)
 {
-	struct request *request = ctx;
 	struct top *top = request->state;
 	bool flows = top->by == TOP_FLOW;
 	json_t *message;
@@ -178,7 +177,6 @@ COMMAND(top, "top", FLOW_FILTER_ARGUMENTS ", by, order, side, limit",
 	top_n_init(&top->flows, top->limit, sizeof(struct flow_record));
 	request->state = top;
 	request->state_free = top_free;
-	request_ask(request,
-		&(struct inquiry_question){
-			.type = QUERY_FLOWS, .page = top_page, .end = top_end, .ctx = request});
+	request_ask(request, &(struct inquiry_question){.type = QUERY_FLOWS, .page = top_page},
+		top_end);
 }
