@@ -24,11 +24,17 @@ static inline struct text span_text(const struct span *span)
 	return (struct text){length ? span_bytes(span) : span_nothing(), length};
 }
 
+// The half of a probe that grew.
+static inline struct text probe_text(const struct probe *probe)
+{
+	return (struct text){probe->bytes, probe->length};
+}
+
 // The halves of a probe by their direction, whichever of them grew.
 static inline struct text text_of(const struct probe *probe, enum half half)
 {
 	if (probe->half == half)
-		return (struct text){probe->bytes, probe->length};
+		return probe_text(probe);
 	return (struct text){probe->peer, probe->peer_length};
 }
 

@@ -47,7 +47,7 @@ static inline bool tls_may_begin(uint8_t first)
 // content is not seen, the port is the registered one: CONFIDENCE_DPI is as far as this goes.
 static inline bool tls_wraps(const struct probe *probe)
 {
-	const struct text half = {probe->bytes, probe->length};
+	const struct text half = probe_text(probe);
 
 	return tls_is_record(half) || (!probe->midstream && tls_may_be_record(half));
 }

@@ -19,7 +19,7 @@ static enum verify verify(const struct probe *probe)
 {
 	const struct flow_ends *ends = probe->ends;
 
-	if (!tls_is_record((struct text){probe->bytes, probe->length}))
+	if (!tls_is_record(probe_text(probe)))
 		return VERIFY_NO;
 	for (unsigned half = 0; half < 2; half++)
 		if (ends->port[half] == PORT_PUSH && is_apple(ends->address[half]))

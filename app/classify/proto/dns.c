@@ -111,7 +111,7 @@ static enum verify shape_udp(const struct probe *probe)
 	if (is_port_of(probe, PORT_MDNS) || is_port_of(probe, PORT_LLMNR) ||
 		is_port_of(probe, PORT_NETBIOS))
 		return VERIFY_NO;
-	struct text message = {probe->bytes, probe->length};
+	struct text message = probe_text(probe);
 
 	return is_message(message, false) ? VERIFY_YES : VERIFY_NO;
 }
@@ -121,7 +121,7 @@ static enum verify shape_tcp(const struct probe *probe)
 	if (probe->midstream || probe->length < 2 + HEADER_BYTES + 5 || probe->bytes[6] ||
 		probe->bytes[7] != 1)
 		return VERIFY_NO;
-	struct text message = text_from((struct text){probe->bytes, probe->length}, 2);
+	struct text message = text_from(probe_text(probe), 2);
 	uint32_t length = octets_be16(probe->bytes);
 	bool cut = message.length < length;
 

@@ -52,7 +52,7 @@ static bool is_chain(struct text rest)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text datagram = {probe->bytes, probe->length};
+	struct text datagram = probe_text(probe);
 
 	if (!is_record(datagram))
 		return VERIFY_NO;

@@ -171,7 +171,7 @@ static bool is_foreign_port(uint16_t port)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (text_begins(half, "HTTP/1."))
 		return verify_status(half);

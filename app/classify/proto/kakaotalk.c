@@ -40,7 +40,7 @@ static bool is_rtcp(struct text rest)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text datagram = {probe->bytes, probe->length};
+	struct text datagram = probe_text(probe);
 	uint32_t *seen = probe->memo->word + 2 * (probe->half & 1); // stream, number
 	const struct flow_ends *ends = probe->ends;
 

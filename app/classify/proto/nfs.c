@@ -80,7 +80,7 @@ static bool is_call(struct text rest)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text rest = {probe->bytes, probe->length};
+	struct text rest = probe_text(probe);
 
 	if (probe->l4_proto == IPPROTO_TCP) {
 		if (rest.length < 4 + CALL_BYTES)

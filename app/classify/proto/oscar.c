@@ -109,7 +109,7 @@ static enum verify verify_direct(struct text half)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length && half.at[0] == 'O')
 		return verify_direct(half);

@@ -72,7 +72,7 @@ static bool is_open_head(struct text head)
 
 static enum verify verify_open(const struct probe *probe)
 {
-	struct text all = {probe->bytes, probe->length};
+	struct text all = probe_text(probe);
 
 	if (all.length < OPEN_HEAD + 6)
 		return VERIFY_MORE;
@@ -98,7 +98,7 @@ static enum verify verify_call(struct text datagram)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length && half.at[0] == OPEN && probe->l4_proto == IPPROTO_UDP)
 		return half.length < OPEN_HEAD + 6 ? VERIFY_NO : verify_open(probe);

@@ -137,7 +137,7 @@ static enum verify verify_google_answer(struct text datagram)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text datagram = {probe->bytes, probe->length};
+	struct text datagram = probe_text(probe);
 
 	if (datagram.length < HEADER_MIN)
 		return VERIFY_NO;

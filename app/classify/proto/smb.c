@@ -88,7 +88,7 @@ static bool is_port(uint16_t port)
 // Who looks for open ports asks every server for SMB: elsewhere the answer decides.
 static enum verify verify(const struct probe *probe)
 {
-	struct text rest = {probe->bytes, probe->length};
+	struct text rest = probe_text(probe);
 	struct text peer = {probe->peer, probe->peer_length};
 
 	if (probe->l4_proto == IPPROTO_UDP)

@@ -25,7 +25,7 @@ static bool is_rtp(struct text datagram)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text datagram = {probe->bytes, probe->length};
+	struct text datagram = probe_text(probe);
 	uint32_t *memo = probe->memo->word;
 
 	if (memo[0] == HAVE_CHLO)

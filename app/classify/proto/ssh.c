@@ -6,7 +6,7 @@
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length}, line;
+	struct text half = probe_text(probe), line;
 	bool whole = text_take_line(&half, &line);
 
 	if (!whole)

@@ -31,7 +31,7 @@ static bool is_classic_type(uint16_t type)
 
 static enum verify verify(const struct probe *probe)
 {
-	const struct text bytes = {probe->bytes, probe->length};
+	const struct text bytes = probe_text(probe);
 	struct stun_message message;
 
 	if (probe->l4_proto == IPPROTO_TCP)

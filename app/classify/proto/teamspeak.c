@@ -126,7 +126,7 @@ static bool has_crc(struct text packet, uint32_t offset)
 static enum verify verify_two(const struct probe *probe)
 {
 	uint32_t *memo = probe->memo->word, *known = memo + 1 + 2 * (probe->half & 1);
-	struct text packet = {probe->bytes, probe->length};
+	struct text packet = probe_text(probe);
 
 	if (packet.length < TWO_HEAD || packet.at[1] != 0xbe)
 		return VERIFY_NO;

@@ -106,7 +106,7 @@ static enum verify verify_intermediate(struct text rest, bool padded)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (!half.length)
 		return VERIFY_NO;

@@ -99,7 +99,7 @@ static enum verify lock_step(const struct probe *probe, uint16_t opcode)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text rest = {probe->bytes, probe->length};
+	struct text rest = probe_text(probe);
 	uint16_t opcode = rest.length >= 4 ? octets_be16(rest.at) : 0;
 
 	switch (opcode) {

@@ -149,7 +149,7 @@ static bool is_port(uint16_t port)
 // four bytes of evidence: too little but for the ports above.
 static enum verify verify_chain(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 	enum verify weak =
 		is_port(probe->sport) || is_port(probe->dport) ? VERIFY_PARTIAL : VERIFY_MORE;
 	unsigned whole = 0;
@@ -172,7 +172,7 @@ static enum verify verify_chain(const struct probe *probe)
 // Of a half whose first record is no part of a hello that is seen.
 static enum verify verify_regular(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (is_empty_record(half))
 		return verify_empty(half, (struct text){probe->peer, probe->peer_length});
@@ -183,7 +183,7 @@ static enum verify verify_regular(const struct probe *probe)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length < TLS_RECORD_BYTES)
 		return VERIFY_MORE;

@@ -175,7 +175,7 @@ static enum verify verify_frames(const struct probe *probe)
 {
 	struct frames ours, theirs;
 
-	if (!read_frames((struct text){probe->bytes, probe->length}, &ours))
+	if (!read_frames(probe_text(probe), &ours))
 		return VERIFY_NO;
 	bool sealed = ours.masked && ours.whole;
 

@@ -30,7 +30,7 @@ static enum verify verify_mmtls(struct text rest)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length && half.at[0])
 		return verify_mmtls(half);

@@ -72,7 +72,7 @@ static enum verify verify_answer(struct text half)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length < 7)
 		return VERIFY_MORE;

@@ -66,7 +66,7 @@ static enum verify verify_half(struct text half)
 
 static enum verify verify(const struct probe *probe)
 {
-	return verify_half((struct text){probe->bytes, probe->length});
+	return verify_half(probe_text(probe));
 }
 
 const struct app_proto app_proto_yahoo = {

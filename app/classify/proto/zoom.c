@@ -106,7 +106,7 @@ static enum verify verify_media(const struct probe *probe, struct text frame)
 
 static enum verify look(const struct probe *probe)
 {
-	struct text datagram = {probe->bytes, probe->length};
+	struct text datagram = probe_text(probe);
 
 	if (datagram.length < HELLO_MIN)
 		return VERIFY_NO;

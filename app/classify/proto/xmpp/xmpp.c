@@ -115,7 +115,7 @@ static bool is_bosh(struct text half)
 
 static enum verify verify(const struct probe *probe)
 {
-	struct text half = {probe->bytes, probe->length};
+	struct text half = probe_text(probe);
 
 	if (half.length && half.at[0] == 5)
 		return xmpp_bytestream(probe);
