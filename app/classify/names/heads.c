@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "classify/app_proto.h"
+#include "pipeline/vocab/address.h"
 #include "pipeline/vocab/hash_seed.h"
 
 #define SOURCE_SLOTS 1024 // a power of two, for each of two rows
@@ -83,15 +84,11 @@ uint64_t name_heads_displaced(const struct name_heads *heads)
 	return heads->displaced;
 }
 
-// Of an IPv6 address its /64.
 static uint32_t source_of(const struct name_heads *heads, const struct name_user *user)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	uint64_t words[2];
 
-	memcpy(words, user->ends->address[HALF_C2S], sizeof(words));
-	if (memcmp(words, mapped, sizeof(mapped)) != 0)
-		words[1] = 0;
+	address_source(user->ends->address[HALF_C2S], words);
 	return hash_words(&heads->seed, words, 2);
 }
 

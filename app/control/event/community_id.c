@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "pipeline/vocab/address.h"
+
 static uint32_t rotate(uint32_t x, unsigned n)
 {
 	return x << n | x >> (32 - n);
@@ -97,8 +99,7 @@ static bool has_ports(uint8_t l4_proto)
 
 void community_id(const struct flow_ends *ends, uint8_t l4_proto, char *out, size_t out_len)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	bool v4 = !memcmp(ends->address[0], mapped, 12) && !memcmp(ends->address[1], mapped, 12);
+	bool v4 = address_is_mapped(ends->address[0]) && address_is_mapped(ends->address[1]);
 	size_t skip = v4 ? 12 : 0, n = 16 - skip, used = 2;
 	unsigned first = 0;
 	uint8_t text[40] = {0}, digest[20]; // starts with the seed, 0

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/vocab/address.h"
 #include "pipeline/vocab/tick.h"
 
 struct count {
@@ -48,16 +49,6 @@ static bool is_exempt(uint8_t type)
 {
 	return type == EVENT_OPERATOR || type == EVENT_TRACE || type == EVENT_HANDSHAKE_META_MORE ||
 	       type >= EVENT_TYPES_MAX;
-}
-
-static void source_of(const struct event *event, uint64_t out[2])
-{
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-	const uint8_t *address = event->ends.address[HALF_C2S];
-
-	memcpy(out, address, 16);
-	if (memcmp(address, mapped, sizeof mapped) != 0)
-		out[1] = 0; // a /64
 }
 
 static uint64_t mix(uint64_t x)
@@ -145,7 +136,7 @@ bool event_limit_take(struct event_limit *limit, const struct event *event)
 
 	if (is_exempt(event->type))
 		return true;
-	source_of(event, source);
+	address_source(event->ends.address[HALF_C2S], source);
 	uint64_t hash = hash_of(limit, source, event->type);
 
 	if (is_within(limit, event, hash))

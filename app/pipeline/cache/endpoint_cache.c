@@ -3,6 +3,7 @@
 #include "pipeline/cache/endpoint_cache.h"
 #include <string.h>
 #include <rte_malloc.h>
+#include "pipeline/vocab/address.h"
 #include "pipeline/vocab/chains.h"
 #include "pipeline/lcore/lcore.h"
 
@@ -168,13 +169,6 @@ static bool private_v4(uint32_t address)
 	       address >> 22 == 0x191 || address >> 16 == 0xa9fe;
 }
 
-static bool is_v4(const uint8_t address[16])
-{
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(address, mapped, sizeof(mapped));
-}
-
 static uint32_t v4_of(const uint8_t address[16])
 {
 	return (uint32_t)address[12] << 24 | (uint32_t)address[13] << 16 |
@@ -184,14 +178,14 @@ static uint32_t v4_of(const uint8_t address[16])
 // RFC 1918, 6598, 3927; RFC 4193, 4291 2.5.6.
 static bool is_private(const uint8_t address[16])
 {
-	if (is_v4(address))
+	if (address_is_mapped(address))
 		return private_v4(v4_of(address));
 	return (address[0] & 0xfe) == 0xfc || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80);
 }
 
 bool endpoint_is_plausible(const uint8_t address[16], const uint8_t teller[16])
 {
-	if (is_v4(address)) {
+	if (address_is_mapped(address)) {
 		if (!unicast_v4(v4_of(address)))
 			return false;
 	} else if ((address[0] >> 5) != 1 && !is_private(address)) {

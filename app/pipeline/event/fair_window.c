@@ -2,6 +2,7 @@
 // Shares the records of a second among sources by counting those of each.
 #include "pipeline/event/fair_window.h"
 #include <string.h>
+#include "pipeline/vocab/address.h"
 #include "pipeline/vocab/tick.h"
 
 bool fair_window_is_full(struct fair_window *window, bool inside, unsigned limit, uint64_t now_ns)
@@ -16,12 +17,9 @@ bool fair_window_is_full(struct fair_window *window, bool inside, unsigned limit
 static uint8_t *count_of(struct fair_window *window, const struct hash_seed *seed,
 	const uint8_t source[16], bool inside)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	uint64_t words[2];
 
-	memcpy(words, source, sizeof(words));
-	if (memcmp(source, mapped, sizeof(mapped)) != 0)
-		words[1] = 0;
+	address_source(source, words);
 	return &window->of_source[inside][hash_words(seed, words, 2) % FAIR_WINDOW_SLOTS];
 }
 

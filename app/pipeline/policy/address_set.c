@@ -5,10 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pipeline/vocab/address.h"
 
 #define ADDRESS_TEXT_MAX 64 // longer than any address with its prefix
-
-static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 static uint32_t host32(const uint8_t bytes[4])
 {
@@ -48,7 +47,7 @@ static bool has6(const struct address_set *set, const uint8_t address[16])
 
 bool address_set_has(const struct address_set *set, const uint8_t address[16])
 {
-	if (memcmp(address, v4_mapped, sizeof v4_mapped) == 0)
+	if (address_is_mapped(address))
 		return has4(set, host32(address + 12));
 	return has6(set, address);
 }
@@ -162,7 +161,7 @@ int address_set_add(struct address_set *set, const char *text)
 	if (slash && prefix_parse(slash + 1, 128, &prefix) < 0)
 		return -EINVAL;
 	// A flow's IPv4 address is v4-mapped: what is written so means IPv4.
-	if (memcmp(bytes, v4_mapped, sizeof v4_mapped) == 0 && prefix >= 96)
+	if (address_is_mapped(bytes) && prefix >= 96)
 		return add4(set, host32(bytes + 12), prefix - 96);
 	return add6(set, bytes, prefix);
 }

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "pipeline/policy/address_set.h"
-
-static const uint8_t v4_mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+#include "pipeline/vocab/address.h"
 
 // Room for one more; the capacity is the next power of two from 8 on.
 static void *room(void *array, uint32_t n, size_t size)
@@ -168,7 +167,7 @@ uint32_t user_map_find(const struct user_map *map, const uint8_t address[16])
 
 	if (!map->n_users)
 		return USER_NONE;
-	if (memcmp(address, v4_mapped, sizeof v4_mapped) != 0)
+	if (!address_is_mapped(address))
 		return find6(map, address);
 	return find4(map, (uint32_t)a[0] << 24 | (uint32_t)a[1] << 16 | (uint32_t)a[2] << 8 | a[3]);
 }

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include "classify/proto/bittorrent/bencode.h"
 #include "classify/text.h"
+#include "pipeline/vocab/address.h"
 
 // One message, and who says it.
 struct speaker {
@@ -13,13 +14,6 @@ struct speaker {
 	unsigned reported;
 	enum learned_from from;
 };
-
-static bool is_v4(const uint8_t address[16])
-{
-	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-	return !memcmp(address, mapped, sizeof(mapped));
-}
 
 static void report(
 	struct speaker *speaker, const uint8_t *address, bool v4, uint16_t port, uint8_t l4)
@@ -187,7 +181,7 @@ static bool udp_tracker_request(struct speaker *speaker, const uint8_t *at, uint
 static bool udp_tracker(struct speaker *speaker, const uint8_t *at, uint32_t length)
 {
 	struct asked *asked = speaker->sink->asked;
-	bool v4 = is_v4(speaker->ends->address[HALF_C2S]);
+	bool v4 = address_is_mapped(speaker->ends->address[HALF_C2S]);
 	uint32_t step = v4 ? 6 : 18;
 
 	speaker->from = LEARNED_TRACKER;
