@@ -208,7 +208,13 @@ struct app_proto {
 // The generated table. Ids are 1..app_count(); 0 is APP_NONE. The table order is the build's.
 unsigned app_count(void);
 const struct app_proto *app_get(uint16_t app); // NULL for APP_NONE or out of range
-uint16_t app_find(const char *name);           // APP_NONE if unknown
+static inline bool app_is_carrier(uint16_t app)
+{
+	const struct app_proto *proto = app_get(app);
+
+	return proto && proto->carrier;
+}
+uint16_t app_find(const char *name); // APP_NONE if unknown
 uint16_t app_find_alpn(const uint8_t *name, uint32_t length);
 const char *app_category_word(enum app_category category); // "p2p", "im", "web", ...
 int app_category_find(const char *word);                   // enum app_category or -1

@@ -68,13 +68,6 @@ void again_begin(struct lcore *lcore, struct packet_ctx *ctx)
 	lcore->stats.classify_again++;
 }
 
-static bool is_carrier(uint16_t app)
-{
-	const struct app_proto *proto = app_get(app);
-
-	return proto && proto->carrier;
-}
-
 // By how much a rule may want to know of it.
 static unsigned rank(uint16_t app)
 {
@@ -107,7 +100,7 @@ static bool displaces(const struct flow *flow, const struct classify_verdict *ve
 static bool confirms(const struct flow *flow, const struct classify_verdict *verdict)
 {
 	return flow->app != APP_NONE && verdict->confidence >= CONFIDENCE_DPI &&
-	       (verdict->app == flow->app || is_carrier(verdict->app));
+	       (verdict->app == flow->app || app_is_carrier(verdict->app));
 }
 
 static void take(struct inspection *in, const struct span *span,

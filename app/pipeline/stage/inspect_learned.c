@@ -253,13 +253,6 @@ void learned_ask(struct lcore *lcore, struct flow_cold *cold, uint8_t l4_proto)
 	cold->learned_from = entry->from;
 }
 
-static bool is_carrier(uint16_t app)
-{
-	const struct app_proto *proto = app_get(app);
-
-	return proto && proto->carrier;
-}
-
 static bool looks_like(const struct inspection *in, uint16_t app, const struct span *span)
 {
 	const struct app_proto *proto = app_get(app);
@@ -273,7 +266,7 @@ static bool has_answer(const struct inspection *in, const struct classify_verdic
 {
 	if (verdict->app == APP_NONE || verdict->confidence < CONFIDENCE_CACHE)
 		return verdict->app > app_count(); // a network that the operator knows
-	return !(in->cold->learned_from == LEARNED_DNS && is_carrier(verdict->app) &&
+	return !(in->cold->learned_from == LEARNED_DNS && app_is_carrier(verdict->app) &&
 		 verdict->final && !in->cold->named);
 }
 

@@ -137,9 +137,7 @@ bool inspect_names(struct inspection *in, const struct span *span)
 
 static bool is_carrier(uint16_t app)
 {
-	const struct app_proto *proto = app_get(app);
-
-	return app == APP_NONE || (proto && proto->carrier);
+	return app == APP_NONE || app_is_carrier(app);
 }
 
 // A request's names: one that is refused counts more than another one, by which the flow is known;

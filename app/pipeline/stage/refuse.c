@@ -253,13 +253,6 @@ static void classify_anew(struct lcore *lcore, struct flow *flow, struct flow_co
 	flow->flags &= (uint16_t) ~(FLOW_GAVEUP | FLOW_DECODED | FLOW_NOMEM);
 }
 
-static bool is_carrier(uint16_t app)
-{
-	const struct app_proto *proto = app_get(app);
-
-	return proto && proto->carrier;
-}
-
 // A part of the hello that was refused is refused by itself, too: with the parts that left before
 // it, it would be whole at the server. All parts of one come from one end.
 static bool is_of_refused_hello(const struct span *span, const struct flow_refused *refused)
@@ -302,7 +295,7 @@ static bool is_alike(struct inspection *in, const struct span *span,
 		both_ends_datagram(
 			lcore, in->flow, in->cold, in->ctx->pkt, work.found, work.found_by);
 	return work.found == refused->app ||
-	       (refused->app > app_count() && is_carrier(work.found) && !verdict.final &&
+	       (refused->app > app_count() && app_is_carrier(work.found) && !verdict.final &&
 		       !is_of_another_hello(span, refused, &work));
 }
 
