@@ -45,19 +45,6 @@ struct frag_table {
 	struct frag_whole whole;
 };
 
-static uint32_t chains_of(const struct frag_limits *limits)
-{
-	return rte_align32pow2(limits->datagrams * 2);
-}
-
-size_t frag_table_bytes(const struct frag_limits *limits)
-{
-	// one more than per_datagram: the fragment that is too many goes to the sink, too
-	return sizeof(struct frag_table) + limits->datagrams * sizeof(struct entry) +
-	       limits->packets * sizeof(struct node) + chains_of(limits) * sizeof(uint32_t) +
-	       (limits->per_datagram + 1) * (sizeof(struct rte_mbuf *) + sizeof(struct frag_piece));
-}
-
 static void *zeroed(size_t n, size_t size, int socket)
 {
 	return rte_zmalloc_socket("frag", n * size, RTE_CACHE_LINE_SIZE, socket);
@@ -70,7 +57,9 @@ struct frag_table *frag_table_new(const struct frag_limits *limits, const struct
 
 	if (!table)
 		return NULL;
-	uint32_t n_chains = chains_of(limits), most = limits->per_datagram + 1;
+	uint32_t n_chains = rte_align32pow2(limits->datagrams * 2);
+	// the fragment that is too many goes to the sink, too
+	uint32_t most = limits->per_datagram + 1;
 
 	table->limits = *limits;
 	table->seed = *seed;

@@ -100,8 +100,6 @@ struct frag_table *frag_table_new(const struct frag_limits *limits, const struct
 	frag_sink *sink, void *ctx, int socket);
 // Nothing may be held any more (frag_drain).
 void frag_table_free(struct frag_table *table);
-// Bytes that a table takes, for estimates.
-size_t frag_table_bytes(const struct frag_limits *limits);
 
 // Takes piece->m unless said otherwise above. `why` is set with FRAG_REFUSED.
 enum frag_verdict frag_add(struct frag_table *table, const struct frag_key *key,

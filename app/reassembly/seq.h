@@ -16,9 +16,4 @@ static inline bool seq_le(uint32_t a, uint32_t b)
 	return (int32_t)(a - b) <= 0;
 }
 
-static inline uint32_t seq_max(uint32_t a, uint32_t b)
-{
-	return seq_lt(a, b) ? b : a;
-}
-
 #endif

@@ -249,8 +249,3 @@ void control_clients_free(struct control_clients *clients)
 	inquiries_free(clients->inquiries);
 	free(clients);
 }
-
-unsigned control_clients_count(const struct control_clients *clients)
-{
-	return clients->n;
-}

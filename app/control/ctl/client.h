@@ -20,6 +20,5 @@ int control_clients_new(struct control_context *context, struct control_clients 
 void control_clients_free(struct control_clients *clients); // the lcores have left
 // Takes the connected descriptor. Beyond the cap it is told so and closed.
 void control_client_new(struct control_clients *clients, int fd);
-unsigned control_clients_count(const struct control_clients *clients);
 
 #endif

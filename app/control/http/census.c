@@ -68,7 +68,7 @@ static uint32_t *slot_of(const struct census_table *table, const struct census *
 			     (table->n_slots - 1)];
 }
 
-static struct census_row *row_find(const struct census_table *table, const struct census *census,
+struct census_row *census_find(const struct census_table *table, const struct census *census,
 	const struct group_by_key *key)
 {
 	for (uint32_t at = *slot_of(table, census, key); at; at = table->rows[at - 1].next) {
@@ -76,12 +76,6 @@ static struct census_row *row_find(const struct census_table *table, const struc
 			return &table->rows[at - 1];
 	}
 	return NULL;
-}
-
-const struct census_row *census_find(const struct census_table *table, const struct census *census,
-	const struct group_by_key *key)
-{
-	return row_find(table, census, key);
 }
 
 static void row_unlink(struct census_table *table, const struct census *census, uint32_t row)
@@ -131,7 +125,7 @@ static uint32_t row_least(struct census_table *table, uint64_t now_ns)
 static struct census_row *row_of(struct census_table *table, const struct census *census,
 	const struct group_by_key *key, bool heard, uint64_t now_ns)
 {
-	struct census_row *row = row_find(table, census, key);
+	struct census_row *row = census_find(table, census, key);
 	uint32_t at, *slot;
 
 	if (row) {

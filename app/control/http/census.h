@@ -119,7 +119,7 @@ void census_publish(struct census *census);
 struct census_use census_app_use(const struct census_app *app);
 struct census_use census_row_live(const struct census_row *row);
 struct census_use census_row_use(const struct census_row *row);
-const struct census_row *census_find(const struct census_table *table, const struct census *census,
+struct census_row *census_find(const struct census_table *table, const struct census *census,
 	const struct group_by_key *key);
 
 #endif

@@ -55,11 +55,6 @@ uint16_t app_names_find(const struct app_names *names, const char *name)
 	return app;
 }
 
-uint16_t app_names_last(const struct app_names *names)
-{
-	return (uint16_t)(app_count() + (names ? names->n : 0u));
-}
-
 static struct app_proto *app_copy(const struct app_proto *app)
 {
 	struct app_proto *copy = calloc(1, sizeof *copy);

@@ -17,7 +17,6 @@ void app_names_free(struct app_names *names);
 // Borrowed until the next reload.
 const struct app_proto *app_names_get(const struct app_names *names, uint16_t app);
 uint16_t app_names_find(const struct app_names *names, const char *name); // APP_NONE if unknown
-uint16_t app_names_last(const struct app_names *names); // the highest id that is in use
 
 // The id of a user-defined application: its old one, whose title, group and category are replaced,
 // or a new one. What is pointed to is copied. -EEXIST: a built-in application has that name;
