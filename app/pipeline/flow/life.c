@@ -72,6 +72,14 @@ static uint32_t take(struct lcore *lcore, enum flow_class class)
 	return index;
 }
 
+// Of each new entry; 0 is a slot that has none.
+static uint32_t next_gen(struct flow_table *table)
+{
+	if (unlikely(!table->next_gen))
+		table->next_gen = 1;
+	return table->next_gen++;
+}
+
 // Not in a list yet: pool_join, once its key is bound.
 static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t flags)
 {
@@ -85,7 +93,7 @@ static uint32_t stub_take(struct lcore *lcore, enum flow_class class, uint16_t f
 	*stub = (struct flow_stub){
 		.start_ns = lcore->now_ns,
 		.last_tick = (uint32_t)(lcore->now_ns >> STUB_TICK_SHIFT),
-		.gen = table->next_gen++,
+		.gen = next_gen(table),
 		.lru_class = (uint8_t) class,
 		.flags = flags,
 		.scales = WINDOW_SCALE_MAX | WINDOW_SCALE_MAX << 4,
@@ -159,7 +167,7 @@ uint32_t flow_promote(struct lcore *lcore, const union flow_key *key, bool v6, u
 	*flow = (struct flow){
 		.start_ns = stub->start_ns,
 		.last_ns = lcore->now_ns,
-		.gen = table->next_gen++,
+		.gen = next_gen(table),
 		.key_pos = pos,
 		.lru_class = (uint8_t) class,
 		.flags = flags,

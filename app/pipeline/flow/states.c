@@ -61,8 +61,7 @@ enum flow_life flow_life_move(enum flow_life from, enum flow_step step, uint16_t
 	enum flow_life to = flow_life_next(from, step);
 
 	assert(to != FLOW_LIFE_MAX);
-	if (to != FLOW_LIFE_MAX)
-		*flags = (uint16_t)((*flags & ~flags_of[step].clear) | flags_of[step].set);
+	*flags = (uint16_t)((*flags & ~flags_of[step].clear) | flags_of[step].set);
 	return to;
 }
 

@@ -7,8 +7,8 @@
 // time-out class and its flags say. The flags of FLOW_STEPS are written here alone; FLOW_FOUND and
 // FLOW_LATE are so only of blocked stubs, other entries have other flags in their places.
 //
-// What the table does not have is a defect: an assertion ends a build with assertions, another one
-// changes nothing. The owning lcore only.
+// What the table does not have is a defect: an assertion ends a build with assertions; another one
+// takes the step, and the flags are written. The owning lcore only.
 #ifndef SLUICE_FLOW_STATES_H
 #define SLUICE_FLOW_STATES_H
 
@@ -108,8 +108,7 @@ enum flow_step {
 	FLOW_EDGES_OF_ALL(X, SHUTDOWN, FREE, "the gateway ends")                                   \
 	FLOW_EDGES_OF_FLOWS(X, REUSE, FREE, "its ends have made a new handshake on its tuple")     \
 	FLOW_EDGES_OF_STUBS(X, REFUSE, FREE, "a rule blocks it, and one end alone is heard")       \
-	X(UNDECIDED, REFUSE, FREE, "a rule or verdict blocks it, and one end alone is heard")      \
-	X(CLASSIFIED, REFUSE, FREE, "a rule or verdict blocks it, and one end alone is heard")     \
+	FLOW_EDGES_OF_FLOWS(X, REFUSE, FREE, "it is blocked, and one end alone is heard")          \
 	FLOW_EDGES_OF_BLOCKED(X, REPRIEVE, FREE, "the policy does not block it any more")          \
 	FLOW_EDGES_OF_BLOCKED(X, LAPSE, FREE, "a packet came when its time was over")              \
 	FLOW_EDGES_OF_BLOCKED(X, NEW_SYN, FREE, "a SYN: perhaps of a new connection")              \

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <cmocka.h>
+#include "classify/user_apps.h"
+#include "lib/packet/quic_craft.h"
 #include "lib/pipeline/hold_rig.h"
 #include "pipeline/flow/states.h"
 
@@ -363,6 +365,65 @@ static void rules_refuse_what_one_end_says(void **state)
 	pipe_free(pipe);
 }
 
+static void publish_hosts(struct pipe *pipe, bool blocks)
+{
+	struct policy *policy = pipe_policy(pipe);
+
+	policy->reevaluate = REEVALUATE_NONE;
+	policy->user_apps = user_apps_new();
+	assert_non_null(policy->user_apps);
+	assert_int_equal(
+		user_apps_add_host(policy->user_apps, app_find("irc"), "irc.example.org"), 0);
+	if (blocks)
+		pipe_rule(policy, 8, ACTION_DROP)->l4_proto = IPPROTO_UDP;
+	pipe_publish(pipe, policy);
+	pipe_turns(pipe);
+}
+
+// No reload looks at a flow that is final where the policy says so; a name on it does.
+static void a_name_on_a_final_flow_is_refused(void **state)
+{
+	const uint8_t cid[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	const struct quic_packet initial = {.version = 1,
+		.cid = cid,
+		.cid_length = sizeof(cid),
+		.number_length = 1,
+		.padded_to = 1200};
+	uint8_t hello[2048], frames[2048], out[2048];
+	struct pipe *pipe = in(FLOW_LIFE_FREE);
+	(void)state;
+
+	publish_hosts(pipe, false);
+	for (unsigned i = 0; i < 2 * ROUNDS && life_at(pipe, PORT) != FLOW_LIFE_FINAL; i++)
+		datagram(pipe, i % 2, letters, LETTERS);
+	assert_int_equal(life_at(pipe, PORT), FLOW_LIFE_FINAL);
+	publish_hosts(pipe, true);
+	datagram(pipe, false, letters, LETTERS);
+	assert_int_equal(life_at(pipe, PORT), FLOW_LIFE_FINAL);
+	size_t length = quic_hello("irc.example.org", 0, hello);
+
+	length = quic_seal(&initial, frames, quic_crypto_frame(6, 0, hello, length, frames), out);
+	datagram(pipe, false, (const char *)out, (uint16_t)length);
+	took(FLOW_LIFE_FINAL, FLOW_STEP_REFUSE);
+	assert_int_equal(life_at(pipe, PORT), FLOW_LIFE_FREE);
+	pipe_free(pipe);
+}
+
+// A generation is never 0, which is of a slot without an entry: also behind the last one.
+static void generations_begin_anew(void **state)
+{
+	struct pipe *pipe = in(FLOW_LIFE_FREE);
+	(void)state;
+
+	lcore_of(pipe)->flows->next_gen = UINT32_MAX;
+	begin(pipe, FLOW_LIFE_STUB, PORT + 1);
+	begin(pipe, FLOW_LIFE_STUB, PORT + 2);
+	begin(pipe, FLOW_LIFE_FINAL, PORT + 3);
+	lcore_of(pipe)->flows->next_gen = UINT32_MAX;
+	begin(pipe, FLOW_LIFE_FINAL, PORT + 4);
+	pipe_free(pipe);
+}
+
 static void a_tuple_is_blocked_no_more(void **state)
 {
 	(void)state;
@@ -534,6 +595,8 @@ int main(void)
 		cmocka_unit_test(a_syn_on_a_blocked_tuple_waits_for_its_answer),
 		cmocka_unit_test(rules_and_the_operator_block),
 		cmocka_unit_test(rules_refuse_what_one_end_says),
+		cmocka_unit_test(a_name_on_a_final_flow_is_refused),
+		cmocka_unit_test(generations_begin_anew),
 		cmocka_unit_test(a_tuple_is_blocked_no_more),
 		cmocka_unit_test(every_entry_ends_by_time_or_with_the_gateway),
 		cmocka_unit_test(every_entry_gives_its_place_to_one_that_says_more),
