@@ -409,21 +409,6 @@ static void a_name_on_a_final_flow_is_refused(void **state)
 	pipe_free(pipe);
 }
 
-// A generation is never 0, which is of a slot without an entry: also behind the last one.
-static void generations_begin_anew(void **state)
-{
-	struct pipe *pipe = in(FLOW_LIFE_FREE);
-	(void)state;
-
-	lcore_of(pipe)->flows->next_gen = UINT32_MAX;
-	begin(pipe, FLOW_LIFE_STUB, PORT + 1);
-	begin(pipe, FLOW_LIFE_STUB, PORT + 2);
-	begin(pipe, FLOW_LIFE_FINAL, PORT + 3);
-	lcore_of(pipe)->flows->next_gen = UINT32_MAX;
-	begin(pipe, FLOW_LIFE_FINAL, PORT + 4);
-	pipe_free(pipe);
-}
-
 static void a_tuple_is_blocked_no_more(void **state)
 {
 	(void)state;
@@ -596,7 +581,6 @@ int main(void)
 		cmocka_unit_test(rules_and_the_operator_block),
 		cmocka_unit_test(rules_refuse_what_one_end_says),
 		cmocka_unit_test(a_name_on_a_final_flow_is_refused),
-		cmocka_unit_test(generations_begin_anew),
 		cmocka_unit_test(a_tuple_is_blocked_no_more),
 		cmocka_unit_test(every_entry_ends_by_time_or_with_the_gateway),
 		cmocka_unit_test(every_entry_gives_its_place_to_one_that_says_more),

@@ -7,11 +7,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "lib/pipeline/pipe.h"
 #include "pipeline/flow/states.h"
+#include "pipeline/flow/table.h"
 
 static const char *const lives[] = {
 #define X(state, what) #state,
@@ -213,9 +216,29 @@ static void a_step_says_how_a_record_ends(void **state)
 	assert_int_equal(flow_end_of(FLOW_STEP_SHUTDOWN), FLOW_END_SHUTDOWN);
 }
 
+// A generation is never 0, which is of a slot without an entry: also behind the last one.
+static void generations_begin_anew(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	struct flow_table *table = pipe->dp.lcores[0]->flows;
+	unsigned n = 0;
+	(void)state;
+
+	table->next_gen = UINT32_MAX;
+	for (uint16_t i = 0; i < 3; i++)
+		pipe_run(pipe, 0,
+			&(struct pipe_packet){.sport = (uint16_t)(40000 + i), .tcp_flags = TH_SYN});
+	for (uint32_t i = 0; i < flow_table_usage(table).stubs_max; i++)
+		n += table->stubs[i].gen != 0;
+	assert_int_equal(n, 3);
+	assert_int_equal(table->next_gen, 3);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(generations_begin_anew),
 		cmocka_unit_test(each_pair_is_an_edge_or_none),
 		cmocka_unit_test(no_pair_is_said_twice),
 		cmocka_unit_test(what_is_no_edge_ends_a_build_with_assertions),

@@ -86,6 +86,7 @@ static int end(void **state)
 	(void)state;
 	telemetry_stop();
 	json_decref(dict);
+	dict = NULL;
 	world_free(&world);
 	return 0;
 }
