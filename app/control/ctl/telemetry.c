@@ -295,15 +295,16 @@ static int tel_lcores(const char *cmd, const char *params, struct rte_tel_data *
 		rte_tel_data_start_array(out, RTE_TEL_INT_VAL);
 		for (unsigned i = 0; i < dp->n_lcores; i++)
 			rte_tel_data_add_array_int(out, (int)i);
-	} else if (lcore >= dp->n_lcores) {
+	} else if (lcore >= dp->n_lcores || !dp->lcores[lcore]) {
 		rc = -EINVAL;
 	} else { // a loop old, each word whole: as for metrics
-		const struct stats *stats = &dp->lcores[lcore]->stats;
+		struct stats stats;
 
-		add_stats(out, stats);
-		rte_tel_data_add_dict_u64(out, "busy_permille", stats->busy_permille);
-		rte_tel_data_add_dict_u64(out, "loops", stats->loops);
-		rte_tel_data_add_dict_u64(out, "heartbeat_ns", stats->heartbeat_ns);
+		stats_lcore(dp->lcores[lcore], &stats);
+		add_stats(out, &stats);
+		rte_tel_data_add_dict_u64(out, "busy_permille", stats.busy_permille);
+		rte_tel_data_add_dict_u64(out, "loops", stats.loops);
+		rte_tel_data_add_dict_u64(out, "heartbeat_ns", stats.heartbeat_ns);
 	}
 	pthread_mutex_unlock(&telemetry.lock);
 	return rc;

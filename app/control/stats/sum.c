@@ -83,8 +83,11 @@ static uint64_t stats_add(const struct lcore *lcore, struct stats *sum)
 void stats_lcore(const struct lcore *lcore, struct stats *out)
 {
 	stats_copy(&lcore->stats, out);
+	uint64_t own = out->heartbeat_ns;
+
 	if (lcore->dp->standbys[lcore->index])
 		stats_add(lcore->dp->standbys[lcore->index], out);
+	out->heartbeat_ns = own; // a time, no count
 }
 
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger)

@@ -13,7 +13,7 @@ struct ledger {
 // Counters are summed, those of the standbys too; `heartbeat_ns` is the oldest one. `ledger`
 // may be NULL.
 void stats_sum(const struct dataplane *dp, struct stats *sum, struct ledger *ledger);
-// Of one lcore, with what the standby did in its place.
+// Of one lcore, with what the standby did in its place; `heartbeat_ns` is the lcore's own.
 void stats_lcore(const struct lcore *lcore, struct stats *out);
 // What the drivers of all ports count; how many ports have no link.
 unsigned stats_ports(const struct dataplane *dp, struct port_counters *sum);

@@ -15,6 +15,34 @@
 #include "control/stats/sum.h"
 #include "lib/control/control_world.h"
 
+// What an lcore counts besides STATS_COUNTERS and STATS_GAUGES, by where it is shown.
+#define MORE_JSON(X)        \
+	X(fragments_held)   \
+	X(datagrams_held)   \
+	X(flows_active)     \
+	X(elephants_active) \
+	X(embryos_active)   \
+	X(cache_entries)
+#define MORE_TELEMETRY(X) \
+	X(held_pkts)      \
+	X(flows_active)   \
+	X(embryos_active) \
+	X(cache_entries)
+#define MORE_METRICS(X)         \
+	X(held_pkts, "")        \
+	X(fragments_held, "")   \
+	X(datagrams_held, "")   \
+	X(flows_active, "")     \
+	X(elephants_active, "") \
+	X(embryos_active, "")   \
+	X(cache_entries, "")    \
+	X(loops, "_total")      \
+	X(busy_loops, "_total")
+#define TIMES(X)                               \
+	X("lcore_busy_seconds_total", busy_ns) \
+	X("lcore_loop_seconds_total", loop_ns) \
+	X("lcore_heartbeat_timestamp_seconds", heartbeat_ns)
+
 static struct world world;
 static struct port_counters counted;
 static json_t *dict; // what telemetry was told last
@@ -118,6 +146,9 @@ static void the_control_socket_shows_each(void **state)
 		STATS_COUNTERS(X)
 		STATS_GAUGES(X)
 #undef X
+#define X(name) has(counters, #name, stats[i].name);
+		MORE_JSON(X)
+#undef X
 	}
 	for (unsigned i = 0; i < DROP_REASONS_MAX; i++)
 		has(dropped, drop_reason_word(i), stats[2].dropped_pkts[i]);
@@ -135,7 +166,7 @@ static void telemetry_shows_each(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		if (lcores[i]) {
-			stats = world.context.dp->lcores[i]->stats;
+			stats_lcore(world.context.dp->lcores[i], &stats);
 			assert_int_equal(tel_lcores("/sluice/lcores", lcores[i], NULL), 0);
 		} else {
 			stats_sum(world.context.dp, &stats, NULL);
@@ -144,6 +175,9 @@ static void telemetry_shows_each(void **state)
 #define X(name, help) has(dict, #name, stats.name);
 		STATS_COUNTERS(X)
 		STATS_GAUGES(X)
+#undef X
+#define X(name) has(dict, #name, stats.name);
+		MORE_TELEMETRY(X)
 #undef X
 		for (unsigned k = 0; k < DROP_REASONS_MAX; k++) {
 			char name[64];
@@ -174,6 +208,7 @@ static void metrics_show_each(void **state)
 {
 	struct metrics m = {.openmetrics = true};
 	struct stats stats[2];
+	struct text seconds;
 
 	(void)state;
 	metrics_put_ports(&m, &world.context);
@@ -186,6 +221,18 @@ static void metrics_show_each(void **state)
 				"sluice_dropped_pkts_total{lcore=\"%u\",reason=\"%s\"} %" PRIu64
 				"\n",
 				i, drop_reason_word(k), stats[i].dropped_pkts[k]);
+#define X(name, suffix) \
+	has_text(&m.text, "sluice_" #name suffix "{lcore=\"%u\"} %" PRIu64 "\n", i, stats[i].name);
+		MORE_METRICS(X)
+#undef X
+#define X(name, member)                                                                   \
+	seconds = (struct text){0};                                                       \
+	text_seconds(&seconds, stats[i].member);                                          \
+	has_text(&m.text, "sluice_" name "{lcore=\"%u\"} %.*s\n", i, (int)seconds.length, \
+		seconds.bytes);                                                           \
+	text_free(&seconds);
+		TIMES(X)
+#undef X
 	}
 #define FAMILY(name, type, suffix, help)                                                          \
 	has_text(&m.text,                                                                         \

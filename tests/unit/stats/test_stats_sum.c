@@ -113,7 +113,11 @@ static void what_the_standby_did_is_its_lcores(void **state)
 	standby->stats.dropped_pkts[DROP_ETHERTYPE] = 2;
 	standby->stats.held_pkts = 1;
 	standby->stats.bypassed_pkts = 47;
+	standby->stats.heartbeat_ns = 5; // nobody reads it
 	dp->standbys[1] = standby;
+	stats_lcore(dp->lcores[1], &sum);
+	assert_int_equal(sum.received_pkts, 150);
+	assert_int_equal(sum.heartbeat_ns, dp->lcores[1]->stats.heartbeat_ns);
 	stats_sum(dp, &sum, &ledger);
 	assert_int_equal(sum.received_pkts, 350);
 	assert_int_equal(sum.bypassed_pkts, 47);
