@@ -22,10 +22,11 @@ root vocab $vocab
 root reassembly reassembly $vocab
 root classify classify $vocab
 root scan scan $vocab
-root pipeline pipeline reassembly classify scan
+root content content $vocab
+root pipeline pipeline reassembly classify scan content
 root base base
 root config base config classify scan $vocab
-root control base config control pipeline reassembly classify scan
+root control base config control pipeline reassembly classify scan content
 
 # Headers that the build makes.
 ln -s "$build/app/classify" "$build/include/classify/generated"

@@ -10,10 +10,11 @@ PLANES = {
     "reassembly": ["pipeline/vocab"],
     "classify": ["pipeline/vocab"],
     "scan": ["pipeline/vocab"],
-    "pipeline": ["reassembly", "classify", "scan"],
+    "content": ["pipeline/vocab"],
+    "pipeline": ["reassembly", "classify", "scan", "content"],
     "base": [],
     "config": ["base", "classify", "scan", "pipeline/vocab"],
-    "control": ["base", "config", "pipeline", "reassembly", "classify", "scan"],
+    "control": ["base", "config", "pipeline", "reassembly", "classify", "scan", "content"],
 }
 # Folders, each of which may include those before it in its list. A folder stands for those in it that are not listed:
 # ctl for ctl/verbs, classify for all of its folders but proto.

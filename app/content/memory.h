@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of a data lcore for what decoders keep beside their state: inflate windows, brotli and
+// zstd contexts, heads that go on. A buddy allocator over one region that is taken at the start;
+// its cost is bounded by the number of size classes. Blocks are aligned to their size, up to 4 KiB.
+#ifndef SLUICE_CONTENT_MEMORY_H
+#define SLUICE_CONTENT_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONTENT_BLOCK_MIN 256u
+#define CONTENT_BLOCK_MAX (8u << 20)
+
+struct content_memory;
+
+// Control core, before the data lcores run. `bytes` is rounded up to whole blocks of the largest
+// class. NULL: no memory.
+struct content_memory *content_memory_new(size_t bytes, int socket);
+void content_memory_free(struct content_memory *memory);
+
+// The owner only. NULL: none that is large enough is free (counted); 0 bytes are one byte. Not
+// zeroed.
+void *content_take(struct content_memory *memory, size_t bytes);
+// NULL is allowed. A block that is not taken is a defect: an assertion.
+void content_give(struct content_memory *memory, void *block);
+
+// Any core.
+struct content_memory_use {
+	uint64_t bytes; // of the region
+	uint64_t used;  // in blocks as they were handed out, rounded up
+	uint64_t peak;
+	uint64_t failed; // requests that could not be met
+};
+void content_memory_look(const struct content_memory *memory, struct content_memory_use *use);
+
+#endif
