@@ -38,6 +38,24 @@ struct segment *stream_copy_at_next(struct tcp_half *half)
 	return at && at->start <= half->next && at->kind == SEGMENT_COPY ? at : NULL;
 }
 
+bool stream_fin(
+	struct tcp_track *track, struct tcp_half *half, const struct stream_consumer *consumer)
+{
+	if (half->fin_due != half->next + 1 || half->flags & (HALF_PROCESSING | HALF_FREE))
+		return true;
+	const struct span span = {
+		.half = (uint8_t)half_which(track, half),
+		.flags = (uint8_t)(span_flags(half) | SPAN_FIN),
+		.offset64 = half->next,
+	};
+
+	if (!stream_obey(half, consumer->take(consumer->ctx, &span)))
+		return false;
+	half->fin_due = 0;
+	half->flags |= HALF_FIN_TOLD;
+	return true;
+}
+
 void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	const struct stream_consumer *consumer)
 {
@@ -52,6 +70,8 @@ void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_h
 			return;
 		}
 	}
+	if (!stream_fin(track, half, consumer))
+		track_put_resuming(tracker, track, half);
 }
 
 void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
@@ -104,7 +124,7 @@ void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp
 
 void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned half)
 {
-	track->half[half].flags &= (uint16_t)~HALF_PROCESSING;
+	track->half[half].flags &= (uint32_t)~HALF_PROCESSING;
 	track_put_resuming(tracker, track, &track->half[half]);
 }
 
@@ -126,7 +146,7 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 		*more = half->next > before; // else it cannot be looked at in this turn
 		return NULL;
 	}
-	half->flags &= (uint16_t)~HALF_RESUMING;
+	half->flags &= (uint32_t)~HALF_RESUMING;
 	held = TAILQ_FIRST(&half->q2.held);
 	if (!held || (!tracker->limits.fast_pass && held->start > half->next)) {
 		stream_give_up(tracker, track, half, consumer, false, false);
@@ -149,7 +169,7 @@ void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned whi
 
 	if (half->flags & HALF_FREE)
 		return;
-	half->flags &= (uint16_t) ~(HALF_PROCESSING | HALF_RESUMING);
+	half->flags &= (uint32_t) ~(HALF_PROCESSING | HALF_RESUMING);
 	while (half->q2.n_copies && (first = q2_at(&half->q2, half->next))) {
 		if (first->start > half->next)
 			stream_gap(track, half, first->start, consumer);

@@ -15,6 +15,7 @@ void half_start(struct tcp_half *half, uint32_t seq)
 	half->flags = HALF_STARTED |
 		      (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP | HALF_FREE));
 	half->free_from = 0;
+	half->fin_due = 0;
 }
 
 void track_syn(struct tcp_half *half, uint32_t seq)
@@ -32,7 +33,7 @@ bool track_restart(
 		return false;
 	q2_forget(&half->q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
 	half_start(half, seq + 1);
-	half->flags &= (uint16_t)~HALF_FREE; // what takes the place of its payload is looked at
+	half->flags &= (uint32_t)~HALF_FREE; // what takes the place of its payload is looked at
 	half->flags |= HALF_KNOWN;
 	return true;
 }
@@ -42,7 +43,7 @@ void track_unseen(struct tcp_track *track)
 	for (unsigned i = 0; i < 2; i++)
 		if (track->half[i].flags & HALF_STARTED) {
 			track->half[i].flags |= HALF_UNSEEN;
-			track->half[i].flags &= (uint16_t) ~(HALF_EDGE | HALF_TIMESTAMP);
+			track->half[i].flags &= (uint32_t) ~(HALF_EDGE | HALF_TIMESTAMP);
 		}
 }
 
@@ -241,7 +242,7 @@ static void go_on(const struct work *work)
 
 	if (behind && behind <= half->next)
 		return; // one of before, again
-	half->flags &= (uint16_t)~HALF_UNSEEN;
+	half->flags &= (uint32_t)~HALF_UNSEEN;
 	if (!behind)
 		return; // none were missed
 	uint64_t until = half->next + (uint32_t)-behind;

@@ -40,18 +40,20 @@ enum {                            // struct tcp_half.flags
 	HALF_STAMPED = 1 << 15,    // newest_tsval and newest_tsecr are
 	HALF_KNOWN = 1 << 14,      // its receiver has said where it begins
 	HALF_BEHIND_SYN = 1 << 13, // bytes or a FIN left in a packet that is no SYN
+	HALF_FIN_TOLD = 1 << 16,   // the consumer knows that nothing follows
 };
 
 struct tcp_half {
 	struct q2 q2;
-	uint64_t next;   // first byte that the consumer has not seen
-	uint64_t sent;   // all below has left; at most `next`
-	uint64_t unsent; // above `sent`: bytes from there to here were consumed and did not leave
-	uint64_t acked;  // the receiver has all below
-	uint64_t edge;   // the receiver takes no byte from here on (HALF_EDGE)
-	uint64_t top;    // end of what was forwarded or held
-	uint64_t fin;    // HALF_FIN
-	uint64_t left;   // end of what was forwarded, the number of a FIN included
+	uint64_t next;    // first byte that the consumer has not seen
+	uint64_t sent;    // all below has left; at most `next`
+	uint64_t unsent;  // above `sent`: bytes from there to here were consumed and did not leave
+	uint64_t acked;   // the receiver has all below
+	uint64_t edge;    // the receiver takes no byte from here on (HALF_EDGE)
+	uint64_t top;     // end of what was forwarded or held
+	uint64_t fin;     // HALF_FIN
+	uint64_t fin_due; // offset + 1 of a FIN that the consumer awaits; 0: none, or it was told
+	uint64_t left;    // end of what was forwarded, the number of a FIN included
 	uint64_t free_from; // HALF_FREE
 	uint64_t held_ns;   // since when the first held packet waits
 	uint32_t base;
@@ -59,8 +61,8 @@ struct tcp_half {
 	uint32_t newest_ack; // of this half's segments: what its sender says of the other half
 	uint32_t newest_tsval;
 	uint32_t newest_tsecr;
+	uint32_t flags;
 	uint16_t newest_window;
-	uint16_t flags;
 };
 
 struct tcp_track {
@@ -180,7 +182,8 @@ enum consumed {
 	CONSUMED_NOTHING, // it could not be looked at: not taken
 };
 struct stream_consumer {
-	// A gap, or bytes in one piece.
+	// A gap, bytes in one piece, or a FIN behind all that was consumed: SPAN_FIN, no bytes. It
+	// is told once, also where nothing of it or behind it leaves in the end.
 	enum consumed (*take)(void *ctx, const struct span *span);
 	// Bytes of the packet at hand: of the span nothing can be read.
 	enum consumed (*take_packet)(void *ctx, const struct span *span, struct payload bytes);

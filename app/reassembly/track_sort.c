@@ -223,7 +223,7 @@ static void take(struct work *work, bool news)
 	if (work->segment->enforces && work->result->verdict == TRACK_FORWARD &&
 		!work->result->waived &&
 		(half->next < work->end || half->flags & HALF_PROCESSING ||
-			stream_copy_at_next(half))) {
+			half->fin_due == half->next + 1 || stream_copy_at_next(half))) {
 		// it would complete what waits for a verdict, or what is behind it is not inspected
 		// yet: it stops here
 		track_put_resuming(work->tracker, work->track, half);
@@ -231,6 +231,30 @@ static void take(struct work *work, bool news)
 	}
 	if (half->next > before && work->result->verdict != TRACK_FORWARD)
 		half->unsent = work->end < half->next ? work->end : half->next;
+}
+
+// Its place in the stream is where the first one that left, or is in order, had it.
+static void note_fin(const struct work *work)
+{
+	struct tcp_half *half = work->half;
+
+	if (half->fin_due && half->fin_due <= half->next)
+		half->fin_due = 0; // bytes came behind it: it was none
+	if (work->segment->tcp_flags & TH_FIN && !(half->flags & HALF_FIN_TOLD) && !half->fin_due &&
+		work->end >= half->next)
+		half->fin_due = work->end + 1;
+}
+
+// A FIN without new bytes before it.
+static void take_fin(struct work *work, bool news)
+{
+	struct tcp_half *half = work->half;
+	bool looked_at = stream_fin(work->track, half, work->consumer);
+
+	if (!work->segment->enforces || (looked_at && !(half->flags & HALF_PROCESSING)))
+		return;
+	track_put_resuming(work->tracker, work->track, half);
+	hold(work, news);
 }
 
 static void note_sent(const struct work *work)
@@ -333,10 +357,16 @@ void track_sort(struct work *work, bool news)
 	// without fast pass, what came ahead of a hole is held
 	if (half->q2.n_held && !segment->resumed && segment->enforces && contradicts_held(work))
 		return;
-	if (work->start > half->next)
+	bool ahead = work->start > half->next;
+
+	if (ahead)
 		sort_ahead(work, news);
-	else if (work->end > half->next)
+	if (work->result->verdict == TRACK_FORWARD)
+		note_fin(work);
+	if (!ahead && work->end > half->next)
 		take(work, news);
+	else if (half->fin_due == half->next + 1)
+		take_fin(work, news);
 	if (work->result->verdict != TRACK_FORWARD)
 		return;
 	if (half->top < work->end)

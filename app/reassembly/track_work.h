@@ -56,7 +56,10 @@ bool stream_obey(struct tcp_half *half, enum consumed consumed);
 bool stream_copy(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	struct segment *copy, const struct stream_consumer *consumer);
 struct segment *stream_copy_at_next(struct tcp_half *half);
-// The copies behind `next`, until a hole, a hold or the budget's end.
+// A FIN right behind all that was consumed: to the consumer. False: it could not be looked at.
+bool stream_fin(
+	struct tcp_track *track, struct tcp_half *half, const struct stream_consumer *consumer);
+// The copies behind `next` and the FIN behind them, until a hole, a hold or the budget's end.
 void stream_drain(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	const struct stream_consumer *consumer);
 void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,

@@ -24,6 +24,7 @@ enum { OUT = 1, TOLD = 2, GAP = 4 };
 
 static struct direction { // as the ends and the consumer know it
 	uint64_t told;    // end of what the consumer was reported
+	bool fin_told;
 	uint8_t state[FOLLOWED], left[FOLLOWED], seen[FOLLOWED];
 } directions[2];
 
@@ -89,6 +90,16 @@ static uint8_t answer(void)
 	return world.script_length ? world.script[world.script_at++ % world.script_length] : 0;
 }
 
+static void told_fin(const struct span *span)
+{
+	struct direction *d = &directions[span->half];
+
+	must(span->extent == 0, "a FIN has bytes");
+	must(span->offset64 == d->told, "a FIN that is not behind what was told");
+	must(!d->fin_told, "a FIN is told twice");
+	d->fin_told = true;
+}
+
 static void told(const struct span *span, const uint8_t *bytes)
 {
 	struct direction *d = &directions[span->half];
@@ -114,16 +125,20 @@ static enum consumed consume(const struct span *span, const uint8_t *bytes)
 {
 	uint8_t say = world.enforces ? answer() : 0; // who only observes neither holds nor refuses
 
-	if (bytes && say >= 0xf0)
+	if ((bytes || span->flags & SPAN_FIN) && say >= 0xf0)
 		return CONSUMED_NOTHING;
-	told(span, bytes);
+	if (span->flags & SPAN_FIN)
+		told_fin(span);
+	else
+		told(span, bytes);
 	return say >= 0xc0 && say < 0xe0 ? CONSUMED_HOLD : CONSUMED;
 }
 
 static enum consumed take(void *ctx, const struct span *span)
 {
 	(void)ctx;
-	must(!span_is_gap(span) == (span->unchecked != NULL), "a gap has no bytes");
+	must(!(span->flags & (SPAN_GAP | SPAN_FIN)) == (span->unchecked != NULL),
+		"a gap has no bytes");
 	return consume(span, span->unchecked);
 }
 

@@ -300,6 +300,12 @@ static void consume(struct inspection *in, const struct span *span)
 		classify(in, span);
 }
 
+void inspect_fin(struct inspection *in, const struct span *span)
+{
+	if (in->flow->flags & FLOW_DECODED)
+		decode(in, span);
+}
+
 void inspect_span(struct inspection *in, const struct span *span)
 {
 	const struct stream_tap *tap = in->lcore->tap;

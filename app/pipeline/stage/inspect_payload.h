@@ -9,7 +9,9 @@
 
 // To whoever looks at the flow. The context says what came of it: undecided, starved.
 void inspect_span(struct inspection *in, const struct span *span);
-// The same of bytes of the packet at hand, from `offset` in the frame on.
+// That nothing follows in a half: to its decoder.
+void inspect_fin(struct inspection *in, const struct span *span);
+// Bytes of the packet at hand, from `offset` in the frame on, as inspect_span.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset);
 
 // Whether a datagram may ask for a name, or answer who asks: it is looked at whatever its flow was

@@ -89,6 +89,10 @@ static enum consumed take(void *ctx, const struct span *span)
 	struct inspection *in = ctx;
 	const struct taken before = taken_before(in, span->half);
 
+	if (span->flags & SPAN_FIN) {
+		inspect_fin(in, span);
+		return consumed(in, span);
+	}
 	if (span_is_gap(span))
 		note_gap(in, span);
 	else

@@ -167,7 +167,7 @@ static void a_half_that_begins_after_inspection_ended_is_free_too(void **state)
 	assert_true(track_is_idle(track));
 	// but payload that takes the place of a SYN's is looked at
 	assert_false(track_restart(tracker, track, 1, 4999)); // bytes have left behind it
-	track->half[1].flags &= (uint16_t)~HALF_BEHIND_SYN;
+	track->half[1].flags &= (uint32_t)~HALF_BEHIND_SYN;
 	assert_true(track_restart(tracker, track, 1, 4999));
 	assert_false(track->half[1].flags & HALF_FREE);
 	give_back(tracker);
