@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gives the bytes of a flow to the classifier and to decoders.
 #include "pipeline/stage/inspect_payload.h"
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -26,8 +27,14 @@ static void decode(struct inspection *in, const struct span *span)
 		.asked = &in->cold->asked,
 	};
 
-	if (decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state,
-		    &sink) != DECODER_DONE)
+	int rc = decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span,
+		&flow->decoder_state, &sink);
+
+	if (unlikely(rc == -ENOBUFS)) { // what it says of others is not learned
+		lcore->stats.decode_nomem++;
+		in->cold->report.ignored |= 1 << STREAM_TARGET_CLASSIFY_STATES;
+	}
+	if (rc != DECODER_DONE)
 		return;
 	flow->flags &= (uint16_t)~FLOW_DECODED;
 	classify_end(lcore->classifier, &flow->decoder_state);

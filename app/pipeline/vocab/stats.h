@@ -143,6 +143,7 @@
 	X(classify_again, "datagrams at which a known flow was classified again")         \
 	X(classify_changed, "flows that were found to be another application then")       \
 	X(classify_nomem, "data packets that found no classifier state free")             \
+	X(decode_nomem, "spans of known flows that found no decoder state free")          \
 	X(greetings_told, "hellos and requests told to the control core")                 \
 	X(greetings_lost, "the same, left out while the event ring was half full")        \
 	X(greetings_nomem, "hellos in parts left out while states were scarce")           \
