@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Secondary flows that were announced (app/classify/expectation.h), and what is known of those that
-// came. The owning lcore only.
+// Secondary flows that were announced (app/pipeline/vocab/expectation.h), and what is known of
+// those that came. The owning lcore only.
 //
 // One private replica per data lcore, because nobody knows which of them the flow will be of: who
 // hears an announcement broadcasts it, who sees its flow takes it back everywhere (hints.h). One

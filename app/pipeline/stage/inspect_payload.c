@@ -27,8 +27,8 @@ static void decode(struct inspection *in, const struct span *span)
 		.asked = &in->cold->asked,
 	};
 
-	int rc = decoder_feed(lcore->classifier, flow->app, &in->cold->ends, span,
-		&flow->decoder_state, &sink);
+	int rc = decoder_feed(
+		lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state, &sink);
 
 	if (unlikely(rc == -ENOBUFS)) { // what it says of others is not learned
 		lcore->stats.decode_nomem++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside app/classify: the requests that a flow has seen, by what their answers repeat (a
+// For decoders: the requests that a flow has seen, by what their answers repeat (a
 // transaction's number, a question, a target). Decoders learn of endpoints, names and flows to come
 // from answers to these alone: who did not see the request cannot make one (docs/architecture.md,
 // one-sided evidence). One per flow, of the lcore that owns it; zeroed when the flow begins. No

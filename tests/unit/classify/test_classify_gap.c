@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "classify/asked.h"
+#include "pipeline/vocab/asked.h"
 #include "lib/classify/classify_rig.h"
 
 static struct rig *rig;

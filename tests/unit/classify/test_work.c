@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "lib/classify/classify_rig.h"
 #include "lib/classify/steps.h"
-#include "classify/asked.h"
+#include "pipeline/vocab/asked.h"
 #include "classify/handshake/metadata_read.h"
 #include "pipeline/vocab/hash_seed.h"
 #include "classify/names/host_name.h"
