@@ -238,7 +238,7 @@ struct flow_again {
 enum {                        // struct flow_half.anew
 	ANEW_SYN = 1 << 0,    // its SYN came
 	ANEW_DIFFER = 1 << 1, // SYNs of other numbers, too: all but one may be forged
-	ANEW_LAST = 1 << 2,   // the SYN-ACK took the last of them
+	ANEW_TAKEN = 1 << 2,  // a SYN-ACK took what was the last of them then
 };
 
 // The rest of such handshakes, by the half that began each.

@@ -121,7 +121,7 @@ static void note_syn(struct lcore *lcore, const struct packet_ctx *ctx)
 	if (!begun_by(lcore, ctx->ref, ctx->half))
 		of->anew = ANEW_SYN;
 	else if (of->anew_isn != isn)
-		of->anew = ANEW_SYN | ANEW_DIFFER;
+		of->anew |= ANEW_DIFFER;
 	of->anew_isn = isn;
 	of->anew_scale = segment_scale(ctx->m, ctx->pkt);
 	cold->anew.tick[ctx->half] = now_tick(lcore);
@@ -139,8 +139,8 @@ static bool is_answer_again(struct lcore *lcore, const struct packet_ctx *ctx)
 	       own->start_seq == pkt->tcp_seq + 1 && !is_past_handshake(lcore, ctx->ref);
 }
 
-// Nobody but the ends knows the number of a SYN that was not forged. Where several came, one for
-// the last goes before any other.
+// Nobody but the ends knows the number of a SYN that was not forged. Where several came, one that
+// was for the last of them goes before any that never was.
 static void note_answer(struct lcore *lcore, const struct packet_ctx *ctx)
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
@@ -151,8 +151,9 @@ static void note_answer(struct lcore *lcore, const struct packet_ctx *ctx)
 	if (!of || is_answer_again(lcore, ctx))
 		return;
 	if (taken == of->anew_isn)
-		of->anew |= ANEW_LAST;
-	else if (of->anew & ANEW_LAST || !(of->anew & ANEW_DIFFER))
+		of->anew |= ANEW_TAKEN;
+	else if (!(of->anew & ANEW_DIFFER) ||
+		 (of->anew & ANEW_TAKEN && taken != cold->anew.taken[!ctx->half]))
 		return;
 	cold->anew.taken[!ctx->half] = taken;
 	cold->anew.tick[!ctx->half] = now_tick(lcore);

@@ -150,6 +150,25 @@ static void a_forged_handshake_cancels_no_honest_one(void **state)
 	from_outside = false;
 }
 
+// From both zones: a SYN makes the client's numbers differ, then a SYN-ACK has one that no SYN had.
+static void an_answer_to_no_syn_displaces_none(void **state)
+{
+	(void)state;
+	for (unsigned outside = 0; outside < 2; outside++) {
+		from_outside = outside;
+		struct pipe *pipe = with_old();
+
+		segment(pipe, false, C, 0, TH_SYN, NULL, 0);
+		segment(pipe, true, S, C + 1, TH_SYN | TH_ACK, NULL, 0);
+		forge(pipe, CLIENTS_SYN, 1);
+		forge(pipe, SERVERS_SYN_ACK, 1);
+		segment(pipe, false, C + 1, S + 1, TH_ACK, NULL, 0);
+		assert_anew(pipe, "an answer to no SYN");
+		pipe_free(pipe);
+	}
+	from_outside = false;
+}
+
 // As that of any connection that stays silent.
 static void the_record_of_the_new_connection_tells_its_handshake(void **state)
 {
@@ -389,6 +408,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_forged_handshake_cancels_no_honest_one),
+		cmocka_unit_test(an_answer_to_no_syn_displaces_none),
 		cmocka_unit_test(the_record_of_the_new_connection_tells_its_handshake),
 		cmocka_unit_test(nor_does_one_that_the_server_takes),
 		cmocka_unit_test(nor_do_answers_to_a_client_that_tries_twice),
