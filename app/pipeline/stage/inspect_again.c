@@ -32,24 +32,42 @@ static void confirmed_by(struct flow *flow, struct flow_cold *cold, unsigned hal
 		flow->look_at = AGAIN_NEVER;
 }
 
-void again_settled(struct lcore *lcore, uint32_t ref, unsigned half)
+static void begin(struct lcore *lcore, struct flow_again *again)
+{
+	*again = (struct flow_again){
+		.on = true, .signature = UINT16_MAX, .confirmed = again->confirmed};
+	lcore->stats.classify_again++;
+}
+
+static bool is_first_answer(const struct flow *flow, unsigned half)
+{
+	return flow->pkts[half] == 1 && flow->pkts[!half];
+}
+
+bool again_settled(struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	if (flow->l4_proto != IPPROTO_UDP)
-		return;
+		return false;
 	flow->look_at = next_look(pkts_of(flow));
 	cold->again.confirmed = 0;
-	if (flow->confidence >= CONFIDENCE_DPI)
+	if (flow->confidence >= CONFIDENCE_DPI) {
 		confirmed_by(flow, cold, half);
+		return false;
+	}
+	if (!is_first_answer(flow, half) || flow->flags & FLOW_ALLOWED || FAULT(DECOY))
+		return false;
+	begin(lcore, &cold->again);
+	return true;
 }
 
 void again_begin(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct flow *flow = flow_at(lcore->flows, ctx->ref);
 	struct flow_again *again = &flow_cold_at(lcore->flows, ctx->ref)->again;
-	bool first = flow->pkts[ctx->half] == 1 && flow->pkts[!ctx->half];
+	bool first = is_first_answer(flow, ctx->half);
 
 	if (again->on || !(flow->flags & FLOW_APP_FINAL) || flow->flags & FLOW_ALLOWED ||
 		flow->look_at == AGAIN_NEVER || FAULT(DECOY) ||
@@ -63,9 +81,7 @@ void again_begin(struct lcore *lcore, struct packet_ctx *ctx)
 	flow->look_at = next_look(pkts_of(flow));
 	if (flow->flags & FLOW_FINAL)
 		flow_life_step(flow, FLOW_STEP_LOOK_AGAIN);
-	*again = (struct flow_again){
-		.on = true, .signature = UINT16_MAX, .confirmed = again->confirmed};
-	lcore->stats.classify_again++;
+	begin(lcore, again);
 }
 
 // By how much a rule may want to know of it.

@@ -21,8 +21,9 @@ static inline bool again_is_due(const struct flow *flow, unsigned half)
 
 // A datagram was counted: begins another classification if it is due.
 void again_begin(struct lcore *lcore, struct packet_ctx *ctx);
-// Classification has ended, by a datagram of `half`.
-void again_settled(struct lcore *lcore, uint32_t ref, unsigned half);
+// Classification has ended, by a datagram of `half`. True: it is the other side's first, and
+// nothing that it says itself; it is the first of another classification, too.
+bool again_settled(struct lcore *lcore, uint32_t ref, unsigned half);
 // While `cold->again.on`: a datagram.
 void again_look(struct inspection *in, const struct span *span);
 

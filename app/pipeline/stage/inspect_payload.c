@@ -185,6 +185,13 @@ static bool ask_ends(struct inspection *in, const struct span *span)
 	return true;
 }
 
+static void look_again(struct inspection *in, const struct span *span)
+{
+	again_look(in, span);
+	if (flow_both_heard(in->flow))
+		learned_from_parser(in);
+}
+
 // What a datagram says of its flow's ends, whatever the flow was taken for. False: there is nothing
 // more to do for it.
 static bool take_ends(struct inspection *in, const struct span *span)
@@ -192,11 +199,8 @@ static bool take_ends(struct inspection *in, const struct span *span)
 	if (unlikely(!flow_both_heard(in->flow)) && in->flow->l4_proto == IPPROTO_UDP &&
 		!ask_ends(in, span))
 		return false;
-	if (unlikely(in->cold->again.on)) {
-		again_look(in, span);
-		if (flow_both_heard(in->flow))
-			learned_from_parser(in);
-	}
+	if (unlikely(in->cold->again.on))
+		look_again(in, span);
 	return true;
 }
 
@@ -267,7 +271,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	if (!verdict.final)
 		return;
 	flow_life_step(flow, FLOW_STEP_CLASSIFY);
-	again_settled(lcore, in->ctx->ref, span->half & 1);
+	bool again = again_settled(lcore, in->ctx->ref, span->half & 1);
+
 	app_usage_settle(lcore->apps, flow);
 	if (verdict.nomem) {
 		flow->flags |= FLOW_NOMEM;
@@ -284,6 +289,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	} else {
 		lcore->stats.classify_done++;
 	}
+	if (again)
+		look_again(in, span);
 	if (!app_has_decoder(flow->app))
 		return;
 	// What classification has read belongs to the decoder, too: begin with this span.

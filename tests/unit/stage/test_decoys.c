@@ -35,6 +35,9 @@ static const struct decoy decoys[] = {
 			"abcdefghijkl"),
 		0, 1, 3478, false},
 	{"ten of one octet", "x", 1, 1, 10, 6881, false},
+	// with these the answer ends the classification
+	{"eight of one octet", "x", 1, 1, 8, 6881, false},
+	{"nine of noise", "\x99", 1, 60, 9, 6881, false},
 	{"ten of noise", "\x99", 1, 60, 10, 6881, false},
 	{"empty ones", "", 0, 0, 12, 6881, false},
 	{"a wrong checksum", "\1\0\0\0", 4, 148, 1, 51820, true},
