@@ -23,6 +23,8 @@ static void record_stub(const struct lcore *lcore, uint32_t ref, struct flow_rec
 	record->generation =
 		(uint32_t)policy_epoch_generation(stub->policy_epoch, lcore->policy->generation);
 	record->flags = stub->flags;
+	if (stub->lru_class != FLOW_CLASS_BLOCKED) // these bits are others' names, too
+		record->flags &= (uint16_t) ~(FLOW_SYNS_DIFFER | FLOW_ANSWERS_DIFFER);
 	record->action = stub->action;
 	record->lru_class = stub->lru_class;
 	for (unsigned half = 0; half < 2; half++) {

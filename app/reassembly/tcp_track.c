@@ -12,14 +12,16 @@ void half_start(struct tcp_half *half, uint32_t seq)
 	half->base = seq;
 	half->next = half->sent = half->unsent = half->acked = half->top = half->left = 0;
 	// inspection that is over does not begin again because its half begins late
-	half->flags = HALF_STARTED |
-		      (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP | HALF_FREE));
+	half->flags = HALF_STARTED | (half->flags & (HALF_PACKET | HALF_STAMPED | HALF_TIMESTAMP |
+							    HALF_FREE | HALF_DIFFER));
 	half->free_from = 0;
 	half->fin_due = 0;
 }
 
 void track_syn(struct tcp_half *half, uint32_t seq)
 {
+	if (half->flags & HALF_STARTED && half->base != seq + 1)
+		half->flags |= HALF_DIFFER;
 	if (!(half->flags & HALF_TAKEN) && !half->q2.n_blocks && !half->q2.n_held)
 		half_start(half, seq + 1);
 }
@@ -82,11 +84,13 @@ static bool ack_was_sent(const struct tcp_half *other, const struct tcp_segment 
 }
 
 // Of several SYNs with different numbers, its receiver took the one that it acknowledges. Only with
-// its own next number, and before a byte was sent.
+// its own next number, and before a byte was sent. Where all SYNs had one number, what acknowledges
+// another one is of nothing that was sent.
 static void learn_base(
 	const struct tcp_half *half, struct tcp_half *other, const struct tcp_segment *segment)
 {
-	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_STARTED) ||
+	if (!(segment->tcp_flags & TH_ACK) || !(other->flags & HALF_DIFFER) ||
+		!(other->flags & HALF_STARTED) ||
 		other->flags & (HALF_TAKEN | HALF_KNOWN | HALF_MIDSTREAM | HALF_UNSEEN) ||
 		other->left || other->q2.n_blocks || other->q2.n_held ||
 		segment->ack == other->base || !(half->flags & HALF_STARTED) ||

@@ -35,10 +35,10 @@ enum {                            // struct tcp_half.flags
 	HALF_PROCESSING = 1 << 8, // a job of ours is pending on it
 	HALF_RESUMING = 1 << 9,   // copies or held packets are being worked off
 	HALF_FREE = 1 << 10,      // inspection is over: bytes from `free_from` on are not looked at
-	HALF_HELD_MOVES = 1 << 11, // newest_* is newer than what its receiver has seen
-	HALF_PACKET = 1 << 12,     // newest_ack and newest_window are valid
-	HALF_STAMPED = 1 << 15,    // newest_tsval and newest_tsecr are
-	HALF_KNOWN = 1 << 14,      // its receiver has said where it begins
+	HALF_DIFFER = 1 << 11,    // several SYNs of it came, with different numbers
+	HALF_PACKET = 1 << 12,    // newest_ack and newest_window are valid
+	HALF_STAMPED = 1 << 15,   // newest_tsval and newest_tsecr are
+	HALF_KNOWN = 1 << 14,     // its receiver has said where it begins
 	HALF_BEHIND_SYN = 1 << 13, // bytes or a FIN left in a packet that is no SYN
 	HALF_FIN_TOLD = 1 << 16,   // the consumer knows that nothing follows
 };

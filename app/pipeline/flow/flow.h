@@ -86,17 +86,18 @@ enum { // struct flow.flags and struct flow_stub.flags
 	FLOW_FINAL = 1 << 5, // the decision is final: steps 1-5, counters, tx, nothing else
 	FLOW_TRACE = 1 << 6,
 	FLOW_GAVEUP = 1 << 7,
-	FLOW_MONITORED = 1 << 8,    // a monitor rule's alert was written for this generation
-	FLOW_DECODED = 1 << 9,      // flow: the application has a decoder that is being fed
-	FLOW_FOUND = 1 << 9,        // blocked stub: by a verdict; no reload reprieves it
-	FLOW_NOMEM = 1 << 10,       // passed unlooked at: no classifier state was free
-	FLOW_SYNS_DIFFER = 1 << 10, // stub: SYNs of one half had different numbers
-	FLOW_ELEPHANT = 1 << 12,    // has been fast for long; stays so for its life
-	FLOW_UNCONFIRMED = 1 << 11, // stub on a blocked tuple: no SYN-ACK has taken its SYN yet
-	FLOW_ALLOWED = 1 << 13,     // by the operator: passes whatever the policy says
-	FLOW_OPERATOR = 1 << 14,    // blocked by the operator: no reload reprieves it; of a flow:
-				    // its allowance is over, it is to be decided again
-	FLOW_LATE = 1 << 15,        // blocked stub: that packets still came was noted
+	FLOW_MONITORED = 1 << 8,       // a monitor rule's alert was written for this generation
+	FLOW_DECODED = 1 << 9,         // flow: the application has a decoder that is being fed
+	FLOW_FOUND = 1 << 9,           // blocked stub: by a verdict; no reload reprieves it
+	FLOW_NOMEM = 1 << 10,          // passed unlooked at: no classifier state was free
+	FLOW_SYNS_DIFFER = 1 << 10,    // stub: SYNs of one half had different numbers
+	FLOW_ELEPHANT = 1 << 12,       // has been fast for long; stays so for its life
+	FLOW_ANSWERS_DIFFER = 1 << 12, // stub: SYN-ACKs of one half had different numbers
+	FLOW_UNCONFIRMED = 1 << 11,    // stub on a blocked tuple: no SYN-ACK has taken its SYN yet
+	FLOW_ALLOWED = 1 << 13,        // by the operator: passes whatever the policy says
+	FLOW_OPERATOR = 1 << 14, // blocked by the operator: no reload reprieves it; of a flow:
+				 // its allowance is over, it is to be decided again
+	FLOW_LATE = 1 << 15,     // blocked stub: that packets still came was noted
 	FLOW_FROM_RESPONDER = 1 << 15, // else: its first packet was the responder's
 };
 
@@ -207,8 +208,9 @@ struct flow_half {
 	uint16_t window;      // unscaled, of the last packet
 	uint8_t window_scale; // as its SYN says
 	bool has_start;
-	bool late;           // its tracking begins where it is then
-	uint8_t taken_bytes; // in small segments since the last that counts (TAKEN_BYTES)
+	bool late : 1;        // its tracking begins where it is then
+	bool syns_differ : 1; // SYNs, or SYN-ACKs, of different numbers came
+	uint8_t taken_bytes;  // in small segments since the last that counts (TAKEN_BYTES)
 	bool has_first;
 	uint8_t anew; // ANEW_*: of a handshake that it begins on the tuple of a flow that lives
 	uint8_t l2[FLOW_L2_MAX]; // L2 header of a packet of this half: the teardown template

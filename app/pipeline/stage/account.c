@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accounting of a packet on its stub or flow: direction, counters, time-out class, TCP edges, and
-// the step from stub to flow when the first payload is seen, or a FIN ahead of it.
+// Accounting of a packet on its stub or flow: direction, counters, time-out class, TCP edges.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "reassembly/tcp_state.h"
 #include "pipeline/egress/egress.h"
 #include "pipeline/stage/packet_ctx.h"
+#include "pipeline/stage/promote.h"
 #include "pipeline/stage/stages.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/expect.h"
@@ -69,17 +69,6 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 {
 	const struct pkt *pkt = pkt_of(m);
 
-	// the first acknowledgement says which of several SYN-ACKs was taken; or it is of a FIN,
-	// too
-	bool of_fin = stub->tcp_flags[!half] & TH_FIN && pkt->tcp_ack == stub->isn[!half] + 2;
-
-	if ((pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) == TH_ACK &&
-		stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN && !has_acked(stub, half) &&
-		pkt->tcp_seq == stub->isn[half] + 1 && pkt->tcp_ack != stub->isn[!half] + 1 &&
-		!of_fin) {
-		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
-		stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
-	}
 	if (!(pkt->tcp_flags & TH_SYN))
 		return;
 	bool other = stub->tcp_flags[!half] & TH_SYN;
@@ -93,6 +82,8 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		if (!same)
 			stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
 		both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
+		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
+			stub->flags |= FLOW_ANSWERS_DIFFER;
 		begin_half(stub, m, half);
 	} else if (!other || !(stub->tcp_flags[half] & TH_SYN)) {
 		if (stub->tcp_flags[half] & TH_SYN && stub->isn[half] != pkt->tcp_seq)
@@ -102,6 +93,25 @@ static void account_syn(struct flow_stub *stub, struct rte_mbuf *m, unsigned hal
 		stub->tcp_flags[half] &= (uint8_t)~TH_ACK;
 		stub->flags |= FLOW_SYNS_DIFFER;
 	}
+}
+
+// The first acknowledgement says which of several SYN-ACKs was taken. Where one number alone came,
+// it is of what was not sent (or of a FIN, too), unless packets have passed unseen.
+static void account_first_ack(
+	const struct lcore *lcore, struct flow_stub *stub, const struct pkt *pkt, unsigned half)
+{
+	bool of_fin = stub->tcp_flags[!half] & TH_FIN && pkt->tcp_ack == stub->isn[!half] + 2;
+
+	if ((pkt->tcp_flags & (TH_SYN | TH_ACK | TH_RST)) != TH_ACK ||
+		!(stub->tcp_flags[half] & stub->tcp_flags[!half] & TH_SYN) ||
+		has_acked(stub, half) || pkt->tcp_seq != stub->isn[half] + 1 ||
+		pkt->tcp_ack == stub->isn[!half] + 1 || of_fin)
+		return;
+	if (!(stub->flags & (FLOW_SYNS_DIFFER | FLOW_ANSWERS_DIFFER)) &&
+		!stub_is_out_of_date(lcore, stub))
+		return;
+	both_ends_stub_begins(stub, !half, pkt->tcp_ack - 1, false);
+	stub_scale_set(stub, !half, WINDOW_SCALE_MAX); // of a SYN before the last
 }
 
 // A FIN that is not the first octet of its half is ahead of payload that comes later: where it lies
@@ -134,144 +144,11 @@ static void account_stub(struct lcore *lcore, struct packet_ctx *ctx)
 		stub->pkts[half]++;
 	stub->bytes[half] = sat_add(stub->bytes[half], ctx->m->pkt_len);
 	if (is_tcp(pkt)) {
+		account_first_ack(lcore, stub, pkt, half);
 		account_syn(stub, ctx->m, half);
 		stub->tcp_flags[half] |= believed_flags(stub, pkt, half);
 	}
 	flow_touch(lcore->flows, ctx->ref, flow_class_of_stub(stub), lcore->now_ns);
-}
-
-static uint64_t unseen_until(const struct lcore *lcore)
-{
-	return atomic_load_explicit(&lcore->unseen_until_ns, memory_order_relaxed);
-}
-
-// Packets may have passed unseen since the stub's last one, which is known to a tick.
-static bool stub_is_out_of_date(const struct lcore *lcore, const struct flow_stub *stub)
-{
-	uint64_t until = unseen_until(lcore);
-
-	return until && (int32_t)((uint32_t)(until >> STUB_TICK_SHIFT) - stub->last_tick) > 0;
-}
-
-static bool passes_midstream(const struct lcore *lcore, const struct flow *flow)
-{
-	return lcore->policy->tcp.midstream == TCP_MIDSTREAM_PASS && lcore->policy->enforces &&
-	       !(flow->flags & FLOW_ALLOWED);
-}
-
-// tcp.midstream is pass: what it carries is not looked at, only its ends are. Decided for good when
-// nothing before it is under inspection.
-static void pass_midstream(struct lcore *lcore, uint32_t ref)
-{
-	struct flow *flow = flow_at(lcore->flows, ref);
-
-	flow_life_step(flow, FLOW_STEP_CLASSIFY);
-	app_usage_settle(lcore->apps, flow);
-	flow_cold_at(lcore->flows, ref)->report.passed |= 1 << STREAM_TARGET_MIDSTREAM;
-	lcore->stats.flows_midstream_passed++;
-}
-
-// It is known where the half begins. Where packets may have passed unseen, its next byte is the
-// first all the same if this packet says so.
-static bool begins_here(
-	const struct flow_stub *stub, const struct pkt *pkt, unsigned half, bool unseen)
-{
-	if (stub->l4_proto != IPPROTO_TCP || !(stub->tcp_flags[half] & TH_SYN))
-		return false;
-	uint32_t first = stub->isn[half] + 1;
-	bool of_sender = half == flow_half_by(stub->flags, pkt);
-
-	return !unseen || (of_sender ? pkt->tcp_seq == first
-				     : pkt->tcp_flags & TH_ACK && pkt->tcp_ack == first);
-}
-
-// The stub's first payload, or a FIN ahead of it: a flow takes over its key and what it knows. Not
-// inline: what it keeps on the stack would cost each packet.
-static __rte_noinline bool promote(struct lcore *lcore, struct packet_ctx *ctx)
-{
-	const struct pkt *pkt = ctx->pkt;
-	struct flow_stub stub = *flow_stub_at(lcore->flows, ctx->ref);
-	enum flow_class class = stub_both_heard(&stub)         ? FLOW_CLASS_TCP_UNDECIDED
-				: stub.l4_proto == IPPROTO_TCP ? FLOW_CLASS_TCP_UNHEARD
-							       : FLOW_CLASS_UDP_ONE_WAY;
-	uint32_t ref = flow_promote(lcore, ctx->key, ctx->flags & CTX_V6, ctx->ref, class);
-
-	if (ref == FLOW_REF_NONE)
-		return false;
-	ctx->ref = ref;
-	bool unseen = stub_is_out_of_date(lcore, &stub), known = true;
-	struct flow *flow = flow_at(lcore->flows, ref);
-	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-
-	flow->flags |= stub.flags & (uint16_t)~FLOW_SYNS_DIFFER;
-	flow->l4_proto = stub.l4_proto;
-	flow->in_port = stub.in_port;
-	flow->tcp_state =
-		(uint8_t)tcp_state_next(tcp_state_of_flags(stub.tcp_flags), TCP_EVENT_USED);
-	flow->policy_epoch = stub.policy_epoch;
-	flow->n_vlan = pkt->n_vlan;
-	memcpy(flow->vlan, pkt->vlan, sizeof(flow->vlan));
-	flow_ends_of(ctx->key, flow->flags, &cold->ends);
-	cold->realm = parse_key_realm(ctx->key, ctx->flags & CTX_V6);
-	cold->dscp = stub.dscp;
-	for (unsigned half = 0; half < 2; half++) {
-		flow->pkts[half] = stub.pkts[half];
-		flow->bytes[half] = stub.bytes[half];
-		flow->tcp_flags[half] = stub.tcp_flags[half];
-		cold->half[half].window_scale = stub_scale(&stub, half);
-		known &= begins_here(&stub, pkt, half, unseen);
-		if (begins_here(&stub, pkt, half, unseen)) {
-			cold->half[half].start_seq = stub.isn[half] + 1;
-			cold->half[half].has_start = true;
-			flow->released[half] = stub.isn[half] + 1;
-			flow->seen[half] |= SEEN_RELEASED;
-			if (stub.tcp_flags[!half] & TH_ACK) {
-				flow->acked[half] = stub.isn[half] + 1;
-				flow->seen[half] |= SEEN_ACKED;
-			}
-			if (stub.tcp_flags[half] & TH_FIN)
-				flow->seen[half] |= SEEN_FIN_FIRST;
-		}
-	}
-	both_ends_promote(flow, cold, &stub);
-	if (is_tcp(pkt) && pkt->tcp_flags & TH_SYN)
-		flow->seen[ctx->half] |= SEEN_SYN_DATA;
-	bool is_midstream =
-		stub.l4_proto == IPPROTO_TCP && !((stub.tcp_flags[0] | stub.tcp_flags[1]) & TH_SYN);
-
-	if (is_midstream || (unseen && !known && stub.l4_proto == IPPROTO_TCP)) {
-		flow->flags |= FLOW_MIDSTREAM;
-		lcore->stats.flows_midstream++;
-	}
-	// what one end alone says does not use up what was announced
-	if (stub.l4_proto != IPPROTO_TCP || stub.heard & STUB_BOTH_HEARD)
-		cold->expected = expect_take(lcore, cold, flow->l4_proto, &flow->app);
-	if (cold->expected != EXPECT_NONE)
-		flow->confidence = CONFIDENCE_CACHE;
-	else if (stub.app)
-		flow_know_by_network(flow, stub.app);
-	learned_ask(lcore, cold, flow->l4_proto);
-	if (unlikely(is_midstream && passes_midstream(lcore, flow)))
-		pass_midstream(lcore, ref);
-	ctx->flags |= CTX_MADE;
-	if (!(stub.flags & FLOW_MONITORED)) // else its stub has said so
-		packet_evidence_made(lcore, ctx);
-	if (flow->app) {
-		bool expected = flow->confidence == CONFIDENCE_CACHE;
-		struct evidence *evidence = packet_evidence(
-			lcore, ctx, expected ? EVIDENCE_EXPECTED : EVIDENCE_USER_APP);
-
-		flow->decided_pkts = 1;
-		lcore->stats.classify_cache += expected;
-		evidence->app = flow->app;
-		evidence->confidence = flow->confidence;
-		if (!expected)
-			evidence->detail = EVIDENCE_BY_ADDRESS;
-		else
-			learned_expected(lcore, ctx->ref, evidence);
-	}
-	ctx->flags |= CTX_UNDECIDED;
-	return true;
 }
 
 // Of an L2 header that is too long for a template: what rules may ask for.
@@ -441,18 +318,23 @@ static bool is_unconfirmed(const struct lcore *lcore, const struct packet_ctx *c
 	return stub->flags & FLOW_UNCONFIRMED && !stub_is_out_of_date(lcore, stub);
 }
 
-// A SYN-ACK for another number than that of the one SYN that came: its receiver does not take it
-// (RFC 9293 section 3.10.7.3).
+// A SYN-ACK for another number than that of the one SYN that came, or of an end that has begun with
+// another number itself, for a SYN that did not come: its receiver does not take it (RFC 9293
+// section 3.10.7.3).
 static bool is_stray_answer(const struct lcore *lcore, const struct packet_ctx *ctx)
 {
 	const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
 	const struct pkt *pkt = ctx->pkt;
-	unsigned peer = !ctx->half;
+	unsigned own = ctx->half, peer = !own;
 
-	return (pkt->tcp_flags & (TH_SYN | TH_ACK)) == (TH_SYN | TH_ACK) &&
-	       stub->tcp_flags[peer] & TH_SYN && stub->heard & STUB_OWN_ISN(peer) &&
-	       !(stub->flags & FLOW_SYNS_DIFFER) && pkt->tcp_ack != stub->isn[peer] + 1 &&
-	       !stub_is_out_of_date(lcore, stub);
+	if ((pkt->tcp_flags & (TH_SYN | TH_ACK)) != (TH_SYN | TH_ACK) ||
+		stub_is_out_of_date(lcore, stub))
+		return false;
+	if (!(stub->tcp_flags[peer] & TH_SYN))
+		return stub->tcp_flags[own] & TH_SYN && !(stub->answered & 1u << own) &&
+		       stub->isn[own] != pkt->tcp_seq;
+	return stub->heard & STUB_OWN_ISN(peer) && !(stub->flags & FLOW_SYNS_DIFFER) &&
+	       pkt->tcp_ack != stub->isn[peer] + 1;
 }
 
 static void note_ends(const struct lcore *lcore, const struct packet_ctx *ctx)
@@ -514,7 +396,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 			stub->tcp_flags[ctx->half] |=
 				ctx->pkt->tcp_flags & (uint8_t)~TH_FIN; // behind payload
 		}
-		if (!promote(lcore, ctx)) {
+		if (!packet_promote(lcore, ctx)) {
 			lcore->stats.flow_table_full++;
 			ctx->reason = DROP_FLOW_TABLE_FULL;
 			return lcore->policy->enforces ? VERDICT_DROP : VERDICT_SEND;

@@ -256,6 +256,8 @@ static void take_syn(struct inspection *in, struct tcp_track *track)
 	if (in->ctx->pkt->tcp_flags & TH_ACK && other->flags & HALF_STARTED &&
 		in->ctx->pkt->tcp_ack == other->base)
 		other->flags |= HALF_KNOWN;
+	if (half->has_start && half->start_seq != in->ctx->pkt->tcp_seq + 1)
+		track->half[in->ctx->half].flags |= HALF_DIFFER;
 	// where a half begins is known when its other end has acknowledged it
 	if (in->flow->seen[in->ctx->half] & SEEN_ACKED && half->has_start)
 		return;

@@ -20,6 +20,8 @@ static void begin(struct tcp_track *track, const struct flow *flow, const struct
 			track_syn(&track->half[half], from->start_seq - 1);
 			if (flow->seen[half] & SEEN_ACKED)
 				track->half[half].flags |= HALF_KNOWN;
+			if (from->syns_differ)
+				track->half[half].flags |= HALF_DIFFER;
 			if (flow->seen[half] & SEEN_FIN_FIRST)
 				track_fin_first(&track->half[half]);
 		}

@@ -352,11 +352,24 @@ static void a_half_begins_where_its_receiver_says(void **state)
 {
 	(void)state;
 	begin(&ordinary, true);
+	track_syn(&rig.track->half[HALF_C2S], C_ISN + 0x1000);
+	track_syn(&rig.track->half[HALF_C2S], C_ISN);
 	SERVER(.ack = 0x1000);
 	CLIENT(.text = "abcd", .base = C_ISN + 1 + 0x1000, .has_base = true);
 	expect_told(HALF_C2S, "abcd");
 	// later it is nothing but wrong
 	assert_true(SERVER(.ack = 0x2000).refused);
+	end();
+}
+
+// Of one SYN nobody acknowledges another number: what says so is of nothing that was sent.
+static void a_half_of_one_syn_begins_behind_it(void **state)
+{
+	(void)state;
+	begin(&ordinary, true);
+	assert_true(SERVER(.ack = 0x1000).refused);
+	assert_int_equal(CLIENT(.text = "abcd").verdict, TRACK_FORWARD);
+	expect_told(HALF_C2S, "abcd");
 	end();
 }
 
@@ -392,6 +405,7 @@ int main(void)
 		cmocka_unit_test(observed_an_acknowledged_hole_is_given_up_in_the_end),
 		cmocka_unit_test(observed_an_acknowledgement_of_what_is_missing_is_taken),
 		cmocka_unit_test(a_half_begins_where_its_receiver_says),
+		cmocka_unit_test(a_half_of_one_syn_begins_behind_it),
 		cmocka_unit_test(copies_leave_room_for_what_fills_their_hole),
 	};
 

@@ -373,6 +373,37 @@ static void a_flow_that_had_only_begun_is_midstream_after(void **state)
 	pipe_free(pipe);
 }
 
+// The client acknowledges what passed unseen: there the server's half goes on.
+static void a_first_acknowledgement_after_says_where_the_half_goes_on(void **state)
+{
+	struct pipe *pipe = pipe_new(1, NULL);
+	(void)state;
+
+	enforce(pipe);
+	open_tcp(pipe);
+	packets_went_by_unseen(pipe);
+	pipe_run(pipe, 0,
+		&(struct pipe_packet){.seq = 1001, .ack = 5001 + 110, .tcp_flags = TH_ACK});
+	assert_int_equal(pipe_run(pipe, 0,
+				 &(struct pipe_packet){.from_outside = true,
+					 .seq = 5001 + 110,
+					 .ack = 1001,
+					 .tcp_flags = TH_ACK,
+					 .payload = "hi",
+					 .payload_length = 2}),
+		1);
+	// in order: nothing is awaited before it
+	assert_int_equal(pipe_run(pipe, 0,
+				 &(struct pipe_packet){.seq = 1001,
+					 .ack = 5001 + 112,
+					 .tcp_flags = TH_ACK,
+					 .payload = "hi",
+					 .payload_length = 2}),
+		1);
+	assert_int_equal(pipe_stats(pipe).tcp_gaps, 0);
+	pipe_free(pipe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +415,7 @@ int main(void)
 		cmocka_unit_test(other_lcores_send_what_nobody_would_inspect),
 		cmocka_unit_test(a_flow_goes_on_where_it_is_found_after),
 		cmocka_unit_test(a_flow_that_had_only_begun_is_midstream_after),
+		cmocka_unit_test(a_first_acknowledgement_after_says_where_the_half_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
