@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "conversation_judge.h"
+#include "pipeline/vocab/verdict.h"
 
 // A connection that was ended (tcp_closing), or was not complete (embryonic), is forgotten then.
 #define FORGOTTEN_NS 15000000000ull
@@ -214,6 +215,33 @@ static bool is_entry_of_both_ends(const struct judged *judged, unsigned of)
 	return by[0] && by[1];
 }
 
+// Half of the places for requests in parts are for connections whose both ends are heard; for the
+// other half those that have not begun wait, if need be for forged ones (docs/state.md,
+// `limits.heads`): the segment is sent again.
+static bool waits_for_place(const struct judged *judged, unsigned of)
+{
+	const struct conversation_packet *victim = &judged->plain->packets[of];
+	const char *reason = judged->after->reason[of];
+	struct progress at = {0};
+	struct frame_view view;
+
+	if (!reason || strcmp(reason, drop_reason_word(DROP_UNCLASSIFIED)) != 0)
+		return false;
+	for (unsigned i = 0; i <= of && !at.begun; i++)
+		if (judge_same_connection(victim, &judged->plain->packets[i]))
+			progress(&at, &judged->plain->packets[i]);
+	for (unsigned i = 0; i < judged->changed->n && !at.begun; i++) {
+		const struct conversation_packet *packet = &judged->changed->packets[i];
+
+		if (packet->honest == (int)of)
+			break;
+		if (packet->honest < 0 && frame_view(packet->frame, packet->length, &view) &&
+			view.proto == IPPROTO_TCP && view.end > view.payload)
+			return true;
+	}
+	return false;
+}
+
 static bool is_excused(const struct judged *judged, unsigned of)
 {
 	const struct conversation *plain = judged->plain;
@@ -228,7 +256,8 @@ static bool is_excused(const struct judged *judged, unsigned of)
 	if (view.proto != IPPROTO_TCP)
 		return is_of_both_ends(judged, (unsigned)one, of) ||
 		       is_entry_of_both_ends(judged, (unsigned)one);
-	return is_lost_beginning(judged, (unsigned)one, of) || acknowledges_nothing(plain, of);
+	return is_lost_beginning(judged, (unsigned)one, of) || acknowledges_nothing(plain, of) ||
+	       waits_for_place(judged, of);
 }
 
 int judge_victim(const struct judged *judged)
@@ -378,13 +407,22 @@ static bool is_out_of_stream(const struct judged *judged, const struct conversat
 	return syn && !follows;
 }
 
-// Of a connection whose other end is not in the capture nothing is known but by one side's word.
+// Of a connection whose other end is not in the capture nothing is known but by one side's word. A
+// SYN behind what was refused begins another one.
 static bool is_answered(const struct judged *judged, const struct conversation_packet *refused)
 {
-	for (unsigned i = 0; i < judged->plain->n; i++)
-		if (judged->plain->packets[i].outside != refused->outside &&
-			judge_same_connection(refused, &judged->plain->packets[i]))
+	for (unsigned i = 0; i < judged->plain->n; i++) {
+		const struct conversation_packet *packet = &judged->plain->packets[i];
+		struct frame_view view;
+
+		if (!judge_same_connection(refused, packet))
+			continue;
+		frame_view(packet->frame, packet->length, &view);
+		if (packet->honest > refused->honest && tcp_flags(packet, &view) == TH_SYN)
+			return false;
+		if (packet->outside != refused->outside)
 			return true;
+	}
 	return false;
 }
 

@@ -24,6 +24,7 @@
 #define LIFETIME_S    3600
 #define BLOCKED_UDP_S 29
 #define BLOCKED_S     119 // a stub's time is kept to 67 ms
+#define FORGOTTEN_S   15  // and more: an entry without packets may have ended
 #define PATTERN       20  // octets of the handshake that the signature wants
 
 static void __attribute__((format(printf, 2, 3))) problem(struct world *w, const char *format, ...)
@@ -277,13 +278,28 @@ static void blocked(struct world *w, unsigned index, bool quiet, bool both)
 	}
 }
 
+// `flow_id`: that of a flow which has made it; 0: any.
+static bool has_entry(const struct lcore *lcore, uint32_t client, uint64_t flow_id)
+{
+	struct conn_entry entries[64];
+	uint32_t cursor = 0;
+	unsigned n = conn_cache_read(lcore->conn_cache, &cursor, entries, 64);
+
+	for (unsigned i = 0; i < n; i++)
+		if ((!flow_id || entries[i].flow_id == flow_id) &&
+			(be32(entries[i].key.initiator + 12) == 0x0a000000u + client ||
+				be32(entries[i].key.responder + 12) == 0x0a000000u + client))
+			return true;
+	return false;
+}
+
 static void read_events(struct world *w, bool quiet)
 {
 	struct event event;
 
 	for (unsigned i = 0; i < w->s->n_lcores; i++) {
 		uint64_t learned = w->pipe->dp.lcores[i]->stats.cache_learned;
-		bool both = learned != w->cache_learned[i];
+		bool some = learned != w->cache_learned[i];
 
 		w->cache_learned[i] = learned;
 		while (pipe_event(w->pipe, i, EVENT_ALERT, &event)) {
@@ -292,7 +308,11 @@ static void read_events(struct world *w, bool quiet)
 			if (index < 0)
 				problem(w, "an alert of no connection");
 			else if (event.mode == MODE_ENFORCE)
-				blocked(w, (unsigned)index, quiet, both);
+				blocked(w, (unsigned)index, quiet,
+					some && (w->s->small || // its entry may be gone
+							has_entry(w->pipe->dp.lcores[i],
+								w->s->conns[index].client,
+								event.flow_id)));
 		}
 	}
 }
@@ -351,6 +371,13 @@ static void before_packet(struct world *w, const struct op *op, struct packet_im
 
 	if (syn || w->pipe->now_ns - view->blocked_ns > lasts * NS_PER_S)
 		view->blocked = false;
+	view->rested |= w->pipe->now_ns - view->last_ns >= FORGOTTEN_S * NS_PER_S;
+	if (op->tcp_flags & TH_SYN && !op->bad_checksum &&
+		view->rested) { // of a flow that knows nothing of what came before
+		memset(view->said, 0, sizeof(view->said));
+		memset(view->settled, 0, sizeof(view->settled));
+		view->rested = false;
+	}
 	fate->bad_checksum = op->bad_checksum;
 	// it acknowledges what was never sent, or not yet: halves may come over different rings
 	fate->untaken = w->s->conns[op->conn].proto == IPPROTO_TCP && op->tcp_flags & TH_ACK &&
@@ -410,7 +437,7 @@ static void run_world(struct world *w, const struct op *op)
 		for (unsigned i = 0; i <= OPS_MAX; i++) // some wait in a ring
 			w->fates[i].blocked = false;
 		w->unforeseen = true;
-		w->forgetful |= op->value >= 15;
+		w->forgetful |= op->value >= FORGOTTEN_S;
 		pipe_advance(w->pipe, op->value);
 		break;
 	case OP_POLICY:
@@ -426,19 +453,6 @@ static void run_world(struct world *w, const struct op *op)
 	collect(w);
 	read_events(w, true);
 	w->pipe->n_sent = 0;
-}
-
-static bool has_entry(const struct lcore *lcore, uint32_t client)
-{
-	struct conn_entry entries[64];
-	uint32_t cursor = 0;
-	unsigned n = conn_cache_read(lcore->conn_cache, &cursor, entries, 64);
-
-	for (unsigned i = 0; i < n; i++)
-		if (be32(entries[i].key.initiator + 12) == 0x0a000000u + client ||
-			be32(entries[i].key.responder + 12) == 0x0a000000u + client)
-			return true;
-	return false;
 }
 
 static void check_cache(struct world *w)
@@ -462,7 +476,7 @@ static void check_cache(struct world *w)
 		bool may = told && now - last < ttl && w->mutation != MUTATE_CACHE;
 
 		for (unsigned k = 0; k < w->s->n_lcores; k++) {
-			bool has = has_entry(w->pipe->dp.lcores[k], w->s->conns[i].client);
+			bool has = has_entry(w->pipe->dp.lcores[k], w->s->conns[i].client, 0);
 
 			if (must && !has && !w->s->small)
 				problem(w, "connection %u: lcore %u has no cache entry", i, k);

@@ -40,6 +40,7 @@ struct conn_view {
 	uint32_t settled[2];          // of that, what the flow's lcore has seen
 	uint64_t learned_ns, last_ns; // cache entry; its last packet
 	bool learned, healed;
+	bool rested; // for so long that its entry may have ended
 };
 
 struct world {
