@@ -34,6 +34,7 @@ HOMES = {
     "hs/hs.h": ["app/classify/"],
     "rte_eal.h": ["app/machine/eal.c"],
     "clamav.h": ["app/scan/"],
+    "utf8proc.h": ["app/content/"],
 }
 
 
