@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a person reads as the same has one form, whatever charset and encoding it came in; the form
-// of a form is itself, and a form that is cut is a beginning of it.
+// of a form is itself, and a form that is cut is a beginning of it. The whole of Unicode is held
+// against Python's tables by tests/cli/content_text.test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
