@@ -7,7 +7,7 @@
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
 	libjansson-dev libevent-dev libssl-dev libseccomp-dev libsodium-dev libutf8proc-dev libcmocka-dev uthash-dev
-	zlib1g-dev libminiupnpc-dev libnatpmp-dev python3"
+	zlib1g-dev libbrotli-dev libminiupnpc-dev libnatpmp-dev libzstd-dev python3"
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"

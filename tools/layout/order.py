@@ -35,6 +35,9 @@ HOMES = {
     "rte_eal.h": ["app/machine/eal.c"],
     "clamav.h": ["app/scan/"],
     "utf8proc.h": ["app/content/"],
+    "zlib.h": ["app/content/", "lib/transportapi/"],
+    "brotli/decode.h": ["app/content/"],
+    "zstd.h": ["app/content/"],
 }
 
 

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The codings gzip and deflate, by zlib. Its inflate() cannot be asked again after it found no
+// memory for the window, which is therefore taken before, and handed out when zlib asks for it.
+#include "content/coding/codec.h"
+
+#include <assert.h>
+
+#define ZLIB_CONST
+#include <zlib.h>
+
+#define WINDOW_BYTES (1u << MAX_WBITS)
+#define GZIP_ONLY    (16 + MAX_WBITS) // as inflateInit2() is told
+
+struct inflater {
+	z_stream stream;
+	struct content_memory *memory;
+	void *window;    // NULL: zlib has it
+	bool between;    // gzip: a member ended, and no other began
+	uint8_t head[2]; // deflate: what tells whether there is a header
+	uint8_t n_head;
+};
+
+static void *take(void *kept, unsigned items, unsigned bytes)
+{
+	struct inflater *inflater = kept;
+	size_t wanted = (size_t)items * bytes;
+	void *window = inflater->window;
+
+	if (!window || wanted > WINDOW_BYTES)
+		return content_take(inflater->memory, wanted);
+	inflater->window = NULL;
+	return window;
+}
+
+static void give(void *kept, void *block)
+{
+	struct inflater *inflater = kept;
+
+	content_give(inflater->memory, block);
+}
+
+static void inflater_close(void *kept)
+{
+	struct inflater *inflater = kept;
+
+	inflateEnd(&inflater->stream);
+	content_give(inflater->memory, inflater->window);
+}
+
+static bool inflater_open(struct inflater *inflater, struct content_memory *memory, int window_bits)
+{
+	inflater->memory = memory;
+	inflater->stream.zalloc = take;
+	inflater->stream.zfree = give;
+	inflater->stream.opaque = inflater;
+	if (inflateInit2(&inflater->stream, window_bits) != Z_OK)
+		return false;
+	inflater->window = content_take(memory, WINDOW_BYTES);
+	if (inflater->window)
+		return true;
+	inflater_close(inflater);
+	return false;
+}
+
+static enum coding_state step(struct inflater *inflater, struct coding_io *io)
+{
+	z_stream *stream = &inflater->stream;
+
+	stream->next_in = io->in;
+	stream->avail_in = io->in_left;
+	stream->next_out = io->out;
+	stream->avail_out = io->out_left;
+	int told = inflate(stream, Z_NO_FLUSH);
+
+	coding_io_move(io, io->in_left - stream->avail_in, io->out_left - stream->avail_out);
+	if (told == Z_STREAM_END)
+		return CODING_END;
+	// Z_BUF_ERROR: neither input nor room; Z_NEED_DICT: nobody agreed upon one
+	return told == Z_OK || told == Z_BUF_ERROR ? CODING_GOES_ON : CODING_BROKEN;
+}
+
+static bool open_gzip(void *kept, struct content_memory *memory)
+{
+	return inflater_open(kept, memory, GZIP_ONLY);
+}
+
+// RFC 1952 section 2.2: members one behind the other. Each takes its 18 bytes at least.
+static enum coding_state feed_gzip(void *kept, struct coding_io *io)
+{
+	struct inflater *inflater = kept;
+
+	for (;;) {
+		if (inflater->between) {
+			if (!io->in_left)
+				return io->last ? CODING_END : CODING_GOES_ON;
+			inflateReset(&inflater->stream);
+			inflater->between = false;
+		}
+		enum coding_state state = step(inflater, io);
+
+		if (state != CODING_END)
+			return state;
+		inflater->between = true;
+	}
+}
+
+static bool open_deflate(void *kept, struct content_memory *memory)
+{
+	return inflater_open(kept, memory, MAX_WBITS);
+}
+
+// RFC 1950 section 2.2. Raw data that looks so would be a stored block behind bits that are not
+// zero, which no compressor writes.
+static bool has_header(const uint8_t *head)
+{
+	return (head[0] & 0x0f) == Z_DEFLATED && head[0] >> 4 <= MAX_WBITS - 8 &&
+	       (head[0] << 8 | head[1]) % 31 == 0;
+}
+
+// The library takes both bytes, also without room: nothing that the first begins does without the
+// second.
+static enum coding_state begin_deflate(struct inflater *inflater)
+{
+	uint8_t nothing;
+	struct coding_io head = {
+		.in = inflater->head,
+		.in_left = sizeof(inflater->head),
+		.out = &nothing,
+	};
+
+	if (!has_header(inflater->head))
+		inflateReset2(&inflater->stream, -MAX_WBITS);
+	enum coding_state state = step(inflater, &head);
+
+	assert(state == CODING_BROKEN || !head.in_left);
+	return state;
+}
+
+static enum coding_state feed_deflate(void *kept, struct coding_io *io)
+{
+	struct inflater *inflater = kept;
+
+	while (inflater->n_head < sizeof(inflater->head)) {
+		if (!io->in_left)
+			return CODING_GOES_ON;
+		inflater->head[inflater->n_head++] = *io->in;
+		coding_io_move(io, 1, 0);
+		if (inflater->n_head == sizeof(inflater->head)) {
+			enum coding_state state = begin_deflate(inflater);
+
+			if (state != CODING_GOES_ON)
+				return state;
+		}
+	}
+	return step(inflater, io);
+}
+
+const struct codec codec_gzip = {sizeof(struct inflater), open_gzip, inflater_close, feed_gzip};
+const struct codec codec_deflate = {
+	sizeof(struct inflater), open_deflate, inflater_close, feed_deflate};
