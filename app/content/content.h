@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a content decoder is given, and what it tells: files with their names before their first
+// byte, chat messages, and where it could not follow.
+//
+// A decoder is a struct, one per protocol. It gets the bytes of a flow's halves in
+// order, as reassembly gives them to the classifier, with gaps and ends; it keeps its state in a
+// block that the caller owns, asks for more memory only from `struct content_memory`, and tells
+// what it finds through a sink, in the order of the bytes. It knows nothing of policies, packets or
+// clocks. One data lcore calls it; nothing here blocks, logs or uses the heap.
+#ifndef SLUICE_CONTENT_H
+#define SLUICE_CONTENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "pipeline/vocab/span.h"
+
+struct content_memory;
+
+#define CONTENT_NAME_BYTES   1024 // longer names keep their end, where the extension is
+#define CONTENT_PARTY_BYTES  128  // who sends or receives: a nick, a JID, a login
+#define CONTENT_TYPE_BYTES   96   // a media type, as it was declared
+#define CONTENT_TEXT_BYTES   8192 // of one message; what is longer comes in parts
+#define CONTENT_SIZE_UNKNOWN UINT64_MAX
+
+// Bytes as they were sent, never terminated.
+struct content_text {
+	const uint8_t *bytes; // borrowed: valid during the call
+	uint32_t length;
+};
+
+// Where a file's name comes from. X(symbol, word in events).
+#define CONTENT_NAME_SOURCES(X)                                              \
+	X(NONE, "none")               /* it has no name */                   \
+	X(HEADER, "header")           /* Content-Disposition filename */     \
+	X(HEADER_EXTENDED, "header*") /* ... filename*, RFC 8187 */          \
+	X(PATH, "path")               /* last segment of the request path */ \
+	X(COMMAND, "command")         /* RETR, STOR, DCC SEND, RRQ */        \
+	X(OFFER, "offer")             /* what a peer announced */
+
+enum content_name_source {
+#define X(symbol, word) CONTENT_NAME_##symbol,
+	CONTENT_NAME_SOURCES(X)
+#undef X
+		CONTENT_NAME_SOURCES_MAX
+};
+
+// A file that is about to be transferred, or is. `id` counts the files of a flow from 1.
+struct content_file {
+	uint32_t id;
+	uint8_t half;             // that carries its bytes (enum half)
+	uint8_t name_source;      // enum content_name_source
+	bool name_cut;            // the name was longer: its beginning is missing
+	bool partial;             // a range of the file, not all of it: see `range_from`
+	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
+	struct content_text path; // of the request that asks for it, or the folder; may be empty
+	struct content_text host; // the server's name, as the client gave it; may be empty
+	struct content_text type; // declared, not found
+	struct content_text user; // who asks or offers, as far as the protocol says
+	struct content_text validator; // ETag or Last-Modified, to know the file again
+	uint64_t size;                 // of the whole file: CONTENT_SIZE_UNKNOWN where nobody says
+	uint64_t range_from; // offset in the file of the first byte that this transfer brings
+	uint64_t begins64;   // offset in the half of the first byte of its body
+};
+
+// What is wanted of a file.
+enum content_want {
+	CONTENT_WANT_NAME, // nothing but its name: its bytes are not decoded
+	CONTENT_WANT_DATA, // its bytes, decoded
+};
+
+// How a file ended. X(symbol, word as in Suricata's fileinfo.state).
+#define CONTENT_ENDS(X)                                                        \
+	X(CLOSED, "CLOSED")       /* whole, by its protocol's own end */       \
+	X(TRUNCATED, "TRUNCATED") /* the stream ended, or has a gap, before */ \
+	X(ERROR, "ERROR")         /* its encoding is broken */
+
+enum content_end {
+#define X(symbol, word) CONTENT_END_##symbol,
+	CONTENT_ENDS(X)
+#undef X
+		CONTENT_ENDS_MAX
+};
+
+// A chat message, or a part of one that is longer than CONTENT_TEXT_BYTES.
+struct content_message {
+	uint8_t half;             // its sender's
+	bool goes_on;             // more of it follows
+	bool continued;           // not its beginning
+	uint8_t blank;            // the byte that may stand for each byte of the text in the stream
+	struct content_text from; // may be empty: not said
+	struct content_text to;   // a user or a room; may be empty
+	struct content_text text; // decoded: entities, base64, codings
+	uint64_t begins64, ends64;    // where its text lies in the half: [begins64, ends64)
+	uint64_t unit64, unit_ends64; // ... and the line or stanza that carries it
+};
+
+// Where hosts may disagree with each other on what is meant, or we cannot follow.
+// X(symbol, word in events).
+#define CONTENT_NOTES(X)                                                                           \
+	/* ambiguous: a sender that means well writes none of these */                             \
+	X(LENGTH_AND_CHUNKED, "length_and_chunked") /* Content-Length with Transfer-Encoding */    \
+	X(TWO_LENGTHS, "two_lengths")               /* Content-Lengths that differ */              \
+	X(BAD_LENGTH, "bad_length")       /* not a number, beyond 2^63 - 1; no end can be known */ \
+	X(BAD_CHUNK, "bad_chunk")         /* no size, or no CRLF behind it or its data */          \
+	X(FOLDED_HEADER, "folded_header") /* obs-fold, RFC 9112 section 5.2 */                     \
+	X(SPACE_BEFORE_COLON, "space_before_colon") /* RFC 9112 section 5.1 */                     \
+	X(BARE_CR, "bare_cr")                       /* in a line of the head */                    \
+	X(BARE_LF, "bare_lf")                       /* ends a line of the head */                  \
+	X(NUL_IN_HEAD, "nul_in_head")                                                              \
+	X(BAD_LINE, "bad_line")             /* a request, status or field line that is none */     \
+	X(CODING_LIES, "coding_lies")       /* gzip that is not gzip, ... */                       \
+	X(CODING_UNKNOWN, "coding_unknown") /* one that we do not decode */                        \
+	X(TWO_NAMES, "two_names")           /* names of one file that differ */                    \
+	X(BAD_MULTIPART, "bad_multipart")   /* no boundary, or one that is too long */             \
+	/* limits */                                                                               \
+	X(HEAD_TOO_LONG, "head_too_long")                                                          \
+	X(TOO_MANY_REQUESTS, "too_many_requests") /* pipelined and not answered */                 \
+	X(BOMB, "bomb")                           /* decodes to too much */                        \
+	X(NO_MEMORY, "no_memory")                                                                  \
+	/* opaque from here on */                                                                  \
+	X(OPAQUE_TLS, "tls")                                                                       \
+	X(OPAQUE_CONNECT, "connect")                                                               \
+	X(OPAQUE_H2C, "h2c")                                                                       \
+	X(OPAQUE_WEBSOCKET, "websocket")                                                           \
+	X(OPAQUE_UPGRADE, "upgrade")       /* to anything else */                                  \
+	X(OPAQUE_COMPRESSED, "compressed") /* XEP-0138 and the like */                             \
+	/* by loss */                                                                              \
+	X(LOST, "lost") /* a gap that it cannot go on behind */
+
+enum content_note {
+#define X(symbol, word) CONTENT_NOTE_##symbol,
+	CONTENT_NOTES(X)
+#undef X
+		CONTENT_NOTES_MAX
+};
+
+static inline bool content_note_is_ambiguous(enum content_note note)
+{
+	return note <= CONTENT_NOTE_BAD_MULTIPART;
+}
+static inline bool content_note_is_opaque(enum content_note note)
+{
+	return note >= CONTENT_NOTE_OPAQUE_TLS && note <= CONTENT_NOTE_OPAQUE_COMPRESSED;
+}
+
+// All pointers of arguments are borrowed for the call. Every function is there.
+struct content_sink {
+	// A file is known, and none of its bytes has been told. Its texts are told once, here.
+	enum content_want (*file)(void *ctx, const struct content_file *file);
+	// Decoded bytes of a wanted file. `at`: offset in what this transfer brings (in the file:
+	// range_from + at). They need not be in order; what a gap took is left out.
+	void (*bytes)(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length);
+	// `ends64`: offset in the half behind the last byte of its body. It is begins64 of the body
+	// where that cannot be told: of a part in a coded body, or where the coding breaks.
+	void (*end)(void *ctx, uint32_t id, enum content_end end, uint64_t ends64);
+	void (*message)(void *ctx, const struct content_message *message);
+	// `at64`: offset in that half.
+	void (*note)(void *ctx, enum content_note note, unsigned half, uint64_t at64);
+	void *ctx;
+};
+
+enum content_fed {
+	CONTENT_FED,  // all was taken
+	CONTENT_MORE, // the budget ended: call again with what was not taken, even if nothing
+	// At `taken`: what follows (of a span of no bytes: its SPAN_FIN) can be fed again later.
+	// What was told until then stays told, and the sequence of calls is as if memory had been
+	// there.
+	CONTENT_NO_MEMORY,
+	// Nothing of this flow is wanted any more: ends are told, memory is given back.
+	CONTENT_OVER,
+};
+
+// One call of a decoder.
+struct content_turn {
+	const struct content_sink *sink;
+	struct content_memory *memory;
+	uint32_t output; // bytes that may still be told in this turn: counts down to 0
+	// Bytes of the span that are done with: the decoder goes on behind them. 0 for a new span;
+	// of one that is fed again it stays as it was left.
+	uint32_t taken;
+};
+
+struct content_decoder {
+	const char *app;      // name of the application in app/classify
+	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
+	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
+	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
+	// reads behind span_length().
+	enum content_fed (*feed)(void *state, const struct span *span, struct content_turn *turn);
+	// The flow ends: tells the ends of open files, and gives back what it took from `memory`.
+	void (*over)(void *state, struct content_turn *turn);
+};
+
+static inline const char *content_note_word(unsigned note)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		CONTENT_NOTES(X)
+#undef X
+	};
+	return note < CONTENT_NOTES_MAX ? words[note] : "?";
+}
+
+static inline const char *content_end_word(unsigned end)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		CONTENT_ENDS(X)
+#undef X
+	};
+	return end < CONTENT_ENDS_MAX ? words[end] : "?";
+}
+
+static inline const char *content_name_source_word(unsigned source)
+{
+	static const char *const words[] = {
+#define X(symbol, word) word,
+		CONTENT_NAME_SOURCES(X)
+#undef X
+	};
+	return source < CONTENT_NAME_SOURCES_MAX ? words[source] : "?";
+}
+
+#endif
