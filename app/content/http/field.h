@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fields of a head that say what a body is, how long, how coded, and what it is called.
+#ifndef SLUICE_CONTENT_HTTP_FIELD_H
+#define SLUICE_CONTENT_HTTP_FIELD_H
+
+#include "content/http/head.h"
+
+#define HTTP_FIELD_NAME_BYTES 20 // the longest that is needed has 19
+
+// The name in lower case.
+enum http_field http_field_find(const char *name, uint32_t length);
+
+// The line in progress is the value of `field`: takes what it says into the head, and ends the
+// line. Bits of enum content_note for what hosts may read otherwise.
+uint32_t http_field_read(struct http_head *head, enum http_field field);
+
+#endif

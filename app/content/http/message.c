@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decides what a message is, once its head is there.
+#include "content/http/message.h"
+
+static enum http_head_kind kind_of(unsigned half)
+{
+	return half == HALF_C2S ? HTTP_HEAD_REQUEST : HTTP_HEAD_RESPONSE;
+}
+
+static bool is_between(const struct http_half *half)
+{
+	return half->phase == HTTP_PHASE_HEAD && half->reader.state == HTTP_LINE_BLANK &&
+	       !half->reader.searching;
+}
+
+void http_message_next(struct http_state *state, unsigned half)
+{
+	state->halves[half].phase = HTTP_PHASE_HEAD;
+	http_head_reader_begin(&state->halves[half].reader, kind_of(half));
+}
+
+void http_message_search(struct http_state *state, unsigned half, struct content_memory *memory)
+{
+	struct http_head_reader *reader = &state->halves[half].reader;
+
+	content_give(memory, reader->head);
+	reader->head = NULL;
+	http_head_reader_search(reader, kind_of(half));
+	state->halves[half].phase = HTTP_PHASE_HEAD;
+	state->unmatched = true;
+	http_requests_clear(&state->requests, memory);
+}
+
+// The head belongs to the body from here on.
+static void begin_body(struct http_half *half, const struct http_turn *turn,
+	enum http_framing framing, enum http_body_shape shape)
+{
+	struct http_head *head = half->reader.head;
+
+	half->body = (struct http_body){.head = head,
+		.begins64 = half->at64,
+		.notes = half->reader.notes,
+		.answers = turn->half == HALF_S2C,
+		.framing = (uint8_t)framing,
+		.shape = (uint8_t)(framing == HTTP_FRAMING_NONE ? HTTP_BODY_SKIPPED : shape)};
+	half->reader.head = NULL;
+	half->remaining = head->length;
+	half->chunks = (struct http_chunks){.state = HTTP_CHUNK_SIZE};
+	half->phase = HTTP_PHASE_BODY_OPEN;
+}
+
+static void drop_head(struct http_half *half, const struct http_turn *turn)
+{
+	content_give(turn->turn->memory, half->reader.head);
+	half->reader.head = NULL;
+}
+
+static enum http_body_shape request_shape(const struct http_head *head)
+{
+	if (head->media == HTTP_MEDIA_FORM_PARTS)
+		return HTTP_BODY_FORM;
+	if (head->method == HTTP_METHOD_PUT || head->name.length)
+		return HTTP_BODY_FILE;
+	return head->media == HTTP_MEDIA_FORM ? HTTP_BODY_SKIPPED : HTTP_BODY_FILE;
+}
+
+enum http_step http_message_request(struct http_state *state, const struct http_turn *turn)
+{
+	struct http_half *half = &state->halves[HALF_C2S];
+	const struct http_head *head = half->reader.head;
+	uint32_t notes = 0;
+	enum http_framing framing = http_framing_request(head, &notes);
+
+	if (head->method == HTTP_METHOD_PRI) {
+		http_note(turn, CONTENT_NOTE_OPAQUE_H2C, half->reader.begins64);
+		return HTTP_OVER;
+	}
+	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
+	if (state->unmatched && is_between(&state->halves[HALF_S2C]))
+		state->unmatched = false;
+	if (!state->unmatched && http_requests_are_full(&state->requests)) {
+		http_note(turn, CONTENT_NOTE_TOO_MANY_REQUESTS, half->reader.begins64);
+		return HTTP_OVER;
+	}
+	if (!state->unmatched && !http_requests_add(&state->requests, turn->turn->memory, head))
+		return HTTP_NO_MEMORY;
+	if (head->method == HTTP_METHOD_CONNECT) {
+		drop_head(half, turn);
+		half->phase = HTTP_PHASE_TUNNEL;
+		half->passed = false;
+		return HTTP_ON;
+	}
+	begin_body(half, turn, framing, request_shape(head));
+	return HTTP_ON;
+}
+
+static enum content_note upgrade_note(enum http_upgrade upgrade)
+{
+	switch (upgrade) {
+	case HTTP_UPGRADE_WEBSOCKET: return CONTENT_NOTE_OPAQUE_WEBSOCKET;
+	case HTTP_UPGRADE_H2C: return CONTENT_NOTE_OPAQUE_H2C;
+	case HTTP_UPGRADE_TLS: return CONTENT_NOTE_OPAQUE_TLS;
+	default: return CONTENT_NOTE_OPAQUE_UPGRADE;
+	}
+}
+
+// 1xx, RFC 9110 section 15.2: others follow. A 101 that nobody asked for is one of them: a client
+// goes on with HTTP (section 15.2.2: it answers an Upgrade field).
+static enum http_step interim(struct http_state *state, const struct http_turn *turn)
+{
+	struct http_half *half = &state->halves[HALF_S2C];
+	const struct http_request *request = state->requests.first;
+	enum http_upgrade upgrade = half->reader.head->upgrade;
+	bool asked = !request || request->upgrade;
+
+	if (half->reader.head->status == 101 && asked) {
+		if (upgrade == HTTP_UPGRADE_NONE && request)
+			upgrade = request->upgrade;
+		http_note(turn, upgrade_note(upgrade), half->at64);
+		return HTTP_OVER;
+	}
+	if (half->reader.head->status == 101)
+		http_note_once(
+			turn, &half->reader.notes, CONTENT_NOTE_BAD_LINE, half->reader.begins64);
+	drop_head(half, turn);
+	http_message_next(state, HALF_S2C);
+	return HTTP_ON;
+}
+
+static enum http_body_shape response_shape(const struct http_head *head)
+{
+	if (head->status == 206 && head->media == HTTP_MEDIA_RANGES)
+		return HTTP_BODY_RANGES;
+	if (head->status < 300 || head->name.length)
+		return HTTP_BODY_FILE;
+	return HTTP_BODY_SKIPPED;
+}
+
+// The client's half behind CONNECT, where the server has refused: requests go on.
+static void refuse_tunnel(struct http_state *state, struct content_memory *memory)
+{
+	struct http_half *half = &state->halves[HALF_C2S];
+
+	if (half->phase != HTTP_PHASE_TUNNEL)
+		return;
+	if (half->passed)
+		http_message_search(state, HALF_C2S, memory);
+	else
+		http_message_next(state, HALF_C2S);
+}
+
+enum http_step http_message_response(struct http_state *state, const struct http_turn *turn)
+{
+	struct http_half *half = &state->halves[HALF_S2C];
+	const struct http_head *head = half->reader.head;
+	struct content_memory *memory = turn->turn->memory;
+
+	if (head->status < 200)
+		return interim(state, turn);
+	struct http_request *request = http_requests_take(&state->requests);
+	enum http_method method = request ? request->method : HTTP_METHOD_OTHER;
+
+	if (state->unmatched && state->halves[HALF_C2S].phase == HTTP_PHASE_TUNNEL)
+		method = HTTP_METHOD_CONNECT;
+	if (method == HTTP_METHOD_CONNECT && head->status < 300) {
+		content_give(memory, request);
+		http_note(turn, CONTENT_NOTE_OPAQUE_CONNECT, half->at64);
+		return HTTP_OVER;
+	}
+	if (method == HTTP_METHOD_CONNECT)
+		refuse_tunnel(state, memory);
+	uint32_t notes = 0;
+	enum http_framing framing = http_framing_response(head, method, &notes);
+
+	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
+	begin_body(half, turn, framing, response_shape(head));
+	half->body.request = request;
+	return HTTP_ON;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the first line of a request or a response.
+#include "content/http/start_line.h"
+
+#include "content/http/name.h"
+
+#define METHOD_BYTES 32u // the longest that is registered has 17
+
+bool http_request_line_goes_on(struct content_text line, uint8_t byte)
+{
+	// a line that has got beyond its method has a blank in it
+	if (line.length > METHOD_BYTES)
+		return true;
+	for (uint32_t i = 0; i < line.length; i++)
+		if (http_is_blank(line.bytes[i]))
+			return true;
+	return line.length && http_is_blank(byte)
+		       ? true
+		       : http_is_token(byte) && line.length < METHOD_BYTES;
+}
+
+bool http_status_line_goes_on(struct content_text line, uint8_t byte)
+{
+	static const char begins[] = "HTTP/1.";
+
+	return line.length >= sizeof(begins) - 1 || byte == (uint8_t)begins[line.length];
+}
+
+static struct content_text take_word(struct content_text *rest)
+{
+	struct content_text word = {rest->bytes, 0};
+
+	while (word.length < rest->length && !http_is_blank(rest->bytes[word.length]))
+		word.length++;
+	*rest = http_trim(http_text_from(*rest, word.length));
+	return word;
+}
+
+static enum http_method method_of(struct content_text word)
+{
+	static const struct {
+		const char *word;
+		enum http_method method;
+	} methods[] = {{"HEAD", HTTP_METHOD_HEAD}, {"CONNECT", HTTP_METHOD_CONNECT},
+		{"PUT", HTTP_METHOD_PUT}, {"PRI", HTTP_METHOD_PRI}};
+
+	for (unsigned i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+		if (word.length == strlen(methods[i].word) &&
+			!memcmp(word.bytes, methods[i].word, word.length))
+			return methods[i].method;
+	return HTTP_METHOD_OTHER;
+}
+
+// RFC 9112 section 3.2: of a target in absolute form, and of CONNECT, the authority. The path is
+// what is left of *target.
+static struct content_text authority_of(struct content_text *target, enum http_method method)
+{
+	struct content_text rest = *target, authority = {rest.bytes, 0};
+	uint32_t colon = http_until(rest, ':');
+
+	if (method == HTTP_METHOD_CONNECT) {
+		target->length = 0;
+		return rest;
+	}
+	if (rest.bytes[0] == '/' || colon + 2 >= rest.length || rest.bytes[colon + 1] != '/' ||
+		rest.bytes[colon + 2] != '/')
+		return authority;
+	rest = http_text_from(rest, colon + 3);
+	authority = rest;
+	authority.length = 0;
+	while (authority.length < rest.length && !strchr("/?#", rest.bytes[authority.length]))
+		authority.length++;
+	*target = http_text_from(rest, authority.length);
+	// RFC 3986 section 3.2.1: userinfo
+	while (http_until(authority, '@') < authority.length)
+		authority = http_text_from(authority, http_until(authority, '@') + 1);
+	return authority;
+}
+
+// Behind what is kept: in place of the line, which is written over.
+static struct http_piece keep(struct http_head *head, const uint8_t *bytes, uint32_t length)
+{
+	memmove(head->text + head->kept, bytes, length);
+	return http_head_keep(head, length);
+}
+
+static void keep_target(struct http_head *head, struct content_text target)
+{
+	uint8_t host[HTTP_HOST_BYTES], bytes[CONTENT_NAME_BYTES];
+	struct content_text authority = authority_of(&target, head->method);
+	struct http_name name = http_name_path(target);
+	uint32_t length = target.length < HTTP_PATH_BYTES ? target.length : HTTP_PATH_BYTES;
+
+	if (authority.length > sizeof(host))
+		authority.length = sizeof(host);
+	if (authority.length)
+		memcpy(host, authority.bytes, authority.length);
+	if (name.text.length)
+		memcpy(bytes, name.text.bytes, name.text.length);
+	// All of it is no longer than the line: a path that is cut ends where the name begins.
+	uint32_t at = name.text.length ? (uint32_t)(name.text.bytes - target.bytes) : 0;
+	bool inside = at + name.text.length <= length;
+
+	if (!inside && length > at)
+		length = at;
+	head->path = keep(head, target.bytes, length);
+	if (authority.length)
+		head->authority = keep(head, host, authority.length);
+	if (inside && name.text.length)
+		head->path_name = (struct http_piece){
+			(uint16_t)(head->path.at + at), (uint16_t)name.text.length};
+	else if (name.text.length)
+		head->path_name = keep(head, bytes, name.text.length);
+	head->path_name_cut = name.cut;
+}
+
+static bool is_printable(struct content_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++)
+		if (text.bytes[i] <= ' ' || text.bytes[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static bool is_token(struct content_text text)
+{
+	for (uint32_t i = 0; i < text.length; i++)
+		if (!http_is_token(text.bytes[i]))
+			return false;
+	return text.length;
+}
+
+static struct content_text last_word(struct content_text words)
+{
+	struct content_text word = words;
+
+	while (words.length)
+		word = take_word(&words);
+	return word;
+}
+
+// RFC 9112 section 3: method SP request-target SP HTTP-version. As it allows, other blanks between
+// the words are taken for one, and noted; the target is the second word, the version the last.
+enum http_line_form http_read_request_line(struct http_head *head)
+{
+	struct content_text line = http_head_line(head), rest = http_trim(line);
+	struct content_text method = take_word(&rest), target = take_word(&rest), version;
+
+	if (!is_token(method) || !target.length)
+		return HTTP_LINE_BAD;
+	version = last_word(rest);
+	head->method = (uint8_t)method_of(method);
+	if (head->method == HTTP_METHOD_PRI && http_is(version, "http/2.0") && http_is(target, "*"))
+		return HTTP_LINE_STRICT;
+	bool one = version.length == 8 && !memcmp(version.bytes, "HTTP/1.", 7) &&
+		   http_is_digit(version.bytes[7]);
+	bool strict = one && line.length == method.length + 1 + target.length + 1 + 8 &&
+		      line.bytes[method.length] == ' ' &&
+		      line.bytes[method.length + 1 + target.length] == ' ' && is_printable(target);
+
+	head->minor_version = one ? (uint8_t)(version.bytes[7] - '0') : 0;
+	if (head->method == HTTP_METHOD_PRI)
+		head->method = HTTP_METHOD_OTHER;
+	keep_target(head, target);
+	return strict ? HTTP_LINE_STRICT : HTTP_LINE_LENIENT;
+}
+
+// RFC 9112 section 4: HTTP-version SP 3DIGIT SP [ reason ]. That the blank behind the status is
+// missing where there is no reason changes nothing for anybody.
+enum http_line_form http_read_status_line(struct http_head *head)
+{
+	struct content_text line = http_head_line(head), rest = line;
+	struct content_text version = take_word(&rest), status = take_word(&rest);
+	uint64_t number = 0;
+
+	if (version.length != 8 || memcmp(version.bytes, "HTTP/1.", 7) ||
+		!http_is_digit(version.bytes[7]) || !http_number(status, &number) ||
+		status.length != 3 || number < 100)
+		return HTTP_LINE_BAD;
+	head->minor_version = (uint8_t)(version.bytes[7] - '0');
+	head->status = (uint16_t)number;
+	bool strict = line.bytes[8] == ' ' && status.bytes == line.bytes + 9 &&
+		      (line.length == 12 || line.bytes[12] == ' ');
+
+	return strict ? HTTP_LINE_STRICT : HTTP_LINE_LENIENT;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sink that writes a transcript, and holds what every decoder must keep: a file is named before
+// its bytes, numbers rise, nothing follows an end, bytes rise.
+#include "lib/content/transcript.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fprintf(stderr, "transcript: %s\n", what);
+	abort();
+}
+
+__attribute__((format(printf, 2, 3))) static void put(
+	struct transcript *transcript, const char *format, ...)
+{
+	size_t room = sizeof(transcript->text) - transcript->length;
+	va_list list;
+
+	va_start(list, format);
+	int n = vsnprintf(transcript->text + transcript->length, room, format, list);
+
+	va_end(list);
+	if (n > 0) // what does not fit is left out
+		transcript->length += (uint32_t)((size_t)n < room ? (size_t)n : room - 1);
+}
+
+static void put_bytes(struct transcript *transcript, const uint8_t *bytes, uint64_t length)
+{
+	for (uint64_t i = 0; i < length; i++) {
+		if (bytes[i] >= ' ' && bytes[i] < 0x7f && bytes[i] != '\\')
+			put(transcript, "%c", bytes[i]);
+		else
+			put(transcript, "\\%02x", bytes[i]);
+	}
+}
+
+static void put_text(struct transcript *transcript, const char *key, struct content_text text)
+{
+	if (!text.length)
+		return;
+	put(transcript, " %s=", key);
+	if (text.length <= TRANSCRIPT_SHOWN)
+		put_bytes(transcript, text.bytes, text.length);
+	else
+		put(transcript, "(%u)..%.*s", text.length, 8, text.bytes + text.length - 8);
+}
+
+static const char *half_word(unsigned half)
+{
+	return half == HALF_C2S ? "c2s" : "s2c";
+}
+
+static enum content_want on_file(void *ctx, const struct content_file *file)
+{
+	struct transcript *transcript = ctx;
+	struct transcript_file *kept = &transcript->files[file->id % TRANSCRIPT_FILES];
+
+	check(file->id == ++transcript->n_files, "numbers of files rise by one");
+	check(file->name.length <= CONTENT_NAME_BYTES && file->type.length <= CONTENT_TYPE_BYTES,
+		"texts have bounds");
+	check(!file->name.length == (file->name_source == CONTENT_NAME_NONE),
+		"a name has a source");
+	*kept = (struct transcript_file){.named = true,
+		.begins64 = file->begins64,
+		.hash = 14695981039346656037u,
+		.wanted = transcript->want == CONTENT_WANT_DATA};
+	put(transcript, "file %u %s %s", file->id, half_word(file->half),
+		content_name_source_word(file->name_source));
+	put_text(transcript, "name", file->name);
+	put(transcript, "%s", file->name_cut ? " cut" : "");
+	put_text(transcript, "path", file->path);
+	put_text(transcript, "host", file->host);
+	put_text(transcript, "type", file->type);
+	put_text(transcript, "validator", file->validator);
+	if (file->size != CONTENT_SIZE_UNKNOWN)
+		put(transcript, " size=%llu", (unsigned long long)file->size);
+	if (file->partial)
+		put(transcript, " from=%llu", (unsigned long long)file->range_from);
+	put(transcript, "\n");
+	return transcript->want;
+}
+
+static void on_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length)
+{
+	struct transcript *transcript = ctx;
+	struct transcript_file *kept = &transcript->files[id % TRANSCRIPT_FILES];
+
+	check(kept->named && kept->wanted && !kept->ended, "bytes are those of an open file");
+	check(length && length <= transcript->budget, "bytes are within the budget");
+	check(at >= kept->end, "offsets rise");
+	transcript->budget -= length;
+	transcript->told += length;
+	for (uint64_t i = kept->end; i < at && i < TRANSCRIPT_SHOWN; i++)
+		kept->shown[i] = '_';
+	kept->lost += at - kept->end;
+	for (uint32_t i = 0; i < length; i++) {
+		if (at + i < TRANSCRIPT_SHOWN)
+			kept->shown[at + i] = bytes[i];
+		kept->hash = (kept->hash ^ bytes[i]) * 1099511628211u;
+	}
+	kept->end = at + length;
+}
+
+static void on_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
+{
+	struct transcript *transcript = ctx;
+	struct transcript_file *kept = &transcript->files[id % TRANSCRIPT_FILES];
+
+	check(kept->named && !kept->ended, "a file ends once");
+	check(ends64 >= kept->begins64, "a file ends behind its beginning");
+	kept->ended = true;
+	put(transcript, "end %u %s %llu+%llu", id, content_end_word(end),
+		(unsigned long long)kept->begins64, (unsigned long long)(ends64 - kept->begins64));
+	if (kept->lost)
+		put(transcript, " lost=%llu", (unsigned long long)kept->lost);
+	if (kept->end) {
+		put(transcript, " ");
+		if (kept->end <= TRANSCRIPT_SHOWN)
+			put_bytes(transcript, kept->shown, kept->end);
+		else
+			put(transcript, "(%llu) %016llx", (unsigned long long)kept->end,
+				(unsigned long long)kept->hash);
+	}
+	put(transcript, "\n");
+}
+
+static void on_message(void *ctx, const struct content_message *message)
+{
+	put_text(ctx, "message", message->text);
+	put(ctx, "\n");
+}
+
+static void on_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
+{
+	put(ctx, "note %s %s @%llu\n", half_word(half), content_note_word(note),
+		(unsigned long long)at64);
+}
+
+void transcript_begin(struct transcript *transcript, enum content_want want)
+{
+	memset(transcript, 0, sizeof(*transcript));
+	transcript->want = want;
+}
+
+struct content_sink transcript_sink(struct transcript *transcript)
+{
+	return (struct content_sink){on_file, on_bytes, on_end, on_message, on_note, transcript};
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What files are called: Content-Disposition in all its forms, paths, parts of multipart bodies.
+#include "content/http/http.h"
+#include "lib/content/conversation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define X10(text)  text text text text text text text text text text
+#define X100(text) X10(X10(text))
+#define NAMED(disposition)                                                    \
+	{                                                                     \
+		SAID_S("HTTP/1.1 200 OK\r\nContent-Disposition: " disposition \
+		       "\r\nContent-Length: 1\r\n\r\n1")                      \
+	}
+#define ASKED(target)                                                           \
+	{                                                                       \
+		SAID_C("GET " target " HTTP/1.1\r\n\r\n"),                      \
+			SAID_S("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1") \
+	}
+
+static const struct conversation dispositions[] = {
+	{"token", NAMED("attachment; filename=a.exe"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 87+1 1\n"},
+	{"quoted", NAMED("inline;FileName = \"a b; c.exe\" ; size=1"),
+		"file 1 s2c header name=a b; c.exe size=1\n"
+		"end 1 CLOSED 100+1 1\n"},
+	{"escapes", NAMED("attachment; filename=\"a\\\"b\\\\c.exe\""),
+		"file 1 s2c header name=a\"b\\5cc.exe size=1\n"
+		"end 1 CLOSED 95+1 1\n"},
+	{"without an end", NAMED("attachment; filename=\"a.exe"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 88+1 1\n"},
+	{"percent signs and encoded words stay",
+		NAMED("attachment; filename=\"a%20=?utf-8?q?b?=.exe\""),
+		"file 1 s2c header name=a%20=?utf-8?q?b?=.exe size=1\n"
+		"end 1 CLOSED 105+1 1\n"},
+	{"extended", NAMED("attachment; filename=\"x.exe\"; filename*=UTF-8'en'%e2%82%ac%20r.exe"),
+		"file 1 s2c header* name=\\e2\\82\\ac r.exe size=1\n"
+		"end 1 CLOSED 127+1 1\n"},
+	{"extended, ISO 8859-1", NAMED("attachment; filename*=iso-8859-1''%A3%20rates"),
+		"file 1 s2c header* name=\\c2\\a3 rates size=1\n"
+		"end 1 CLOSED 106+1 1\n"},
+	{"extended, no value", NAMED("attachment; filename=a; filename*=UTF-8''%e2%8"),
+		"file 1 s2c header name=a size=1\n"
+		"end 1 CLOSED 107+1 1\n"},
+	{"extended, no charset", NAMED("attachment; filename=a.b; filename*=x.b"),
+		"file 1 s2c header name=a.b size=1\n"
+		"end 1 CLOSED 100+1 1\n"},
+	{"extensions that differ", NAMED("attachment; filename=a.txt; filename*=UTF-8''a.exe"),
+		"note s2c two_names @17\n"
+		"file 1 s2c header* name=a.exe size=1\n"
+		"end 1 CLOSED 111+1 1\n"},
+	{"twice", NAMED("attachment; filename=a.txt; filename=a.exe"),
+		"note s2c two_names @17\n"
+		"file 1 s2c header name=a.txt size=1\n"
+		"end 1 CLOSED 103+1 1\n"},
+	{"twice the same", NAMED("attachment; filename=a.txt; filename=\"a.txt\""),
+		"file 1 s2c header name=a.txt size=1\n"
+		"end 1 CLOSED 105+1 1\n"},
+	{"a blank that hides an extension", NAMED("attachment; filename=a.exe b.txt"),
+		"note s2c two_names @17\n"
+		"file 1 s2c header name=a.exe b.txt size=1\n"
+		"end 1 CLOSED 93+1 1\n"},
+	{"a blank that hides none", NAMED("attachment; filename=my file.txt"),
+		"file 1 s2c header name=my file.txt size=1\n"
+		"end 1 CLOSED 93+1 1\n"},
+	{"parts of RFC 2231", NAMED("attachment; filename*0=\"a\"; filename*1=\".exe\""),
+		"note s2c two_names @17\n"
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 106+1 1\n"},
+	{"two fields", NAMED("attachment; filename=a\r\ncontent-disposition: x; filename=b"),
+		"note s2c two_names @62\n"
+		"file 1 s2c header name=a size=1\n"
+		"end 1 CLOSED 119+1 1\n"},
+	{"an empty name", NAMED("attachment; filename=\"\""),
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 84+1 1\n"},
+	{"paths stay", NAMED("attachment; filename=\"../C:\\\\x/y.exe\""),
+		"file 1 s2c header name=../C:\\5cx/y.exe size=1\n"
+		"end 1 CLOSED 98+1 1\n"},
+	{"too long: its end", NAMED("x; filename=" X100("0123456789") X10("abc") ".exe"),
+		"file 1 s2c header name=(1024)..cabc.exe cut size=1\n"
+		"end 1 CLOSED 1107+1 1\n"},
+};
+
+static const struct conversation paths[] = {
+	{"no segment", ASKED("/dir/"),
+		"file 1 s2c none path=/dir/ size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"percent signs stay", ASKED("/a%2Fb%20c"),
+		"file 1 s2c path name=a%2Fb%20c path=/a%2Fb%20c size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a slash in the query", ASKED("/a?b=/c.exe"),
+		"file 1 s2c path name=a path=/a?b=/c.exe size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"asterisk", ASKED("*"),
+		"file 1 s2c path name=* path=* size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"absolute without a path", ASKED("http://h.example"),
+		"file 1 s2c none host=h.example size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a path that is too long", ASKED("/" X10(X10("0123456789/")) "/n.exe"),
+		"file 1 s2c path name=n.exe path=(1024)..3456789/ size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a name that is too long", ASKED("/d/" X100("0123456789") X10("abc") ".exe"),
+		"file 1 s2c path name=(1024)..cabc.exe cut path=/d/0123456789 size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"both", ASKED("/" X100("0123456789/") X100("0123456789") X10("abc") ".exe"),
+		"file 1 s2c path name=(1024)..cabc.exe cut path=(1024)..3456789/ size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a character that would be cut",
+		ASKED("/\xe2\x82\xac\xe2\x82\xac" X100("0123456789") X10("ab")),
+		"file 1 s2c path name=(1023)..abababab cut path=/\\e2\\82\\ac size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+};
+
+#define FORM(type, body)                                                                        \
+	{                                                                                       \
+		SAID_C("POST /up HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data" type \
+		       "\r\nTransfer-Encoding: chunked\r\n\r\n"),                               \
+			SAID_C(body)                                                            \
+	}
+#define PART(fields) "\r\nContent-Disposition: form-data; " fields "\r\n\r\n"
+
+// clang-format off
+static const struct conversation parts[] = {
+	{"two files and a value",
+		FORM("; boundary=\"a b\"",
+			"ae\r\npreamble\r\n--a b"
+			PART("name=v") "value\r\n--a b"
+			PART( "name=f; filename=\"f.exe\"\r\nContent-Type: x/y") "F\r\n\r\n-\r\n--a \r\n--a\r\n\r\n-\r\n41\r\n-a b"
+			PART("name=g; filename=g") "\r\n--a\r\n46\r\n b--\r\nepilogue\r\n--a b"
+			PART("filename=no") "\r\n0\r\n\r\n"),
+		"file 1 c2s header name=f.exe path=/up host=h type=x/y\n"
+		"end 1 CLOSED 265+19 F\\0d\\0a\\0d\\0a-\\0d\\0a--a \\0d\\0a--a\\0d\\0a\n"
+		"file 2 c2s header name=g path=/up host=h\n"
+		"end 2 CLOSED 353+0\n"},
+	{"an empty part, and one without a head",
+		FORM(";boundary=B",
+			"48\r\n--B"
+			PART("filename=e") "--B\r\n\r\nvalue\r\n--B--\r\n\r\n0\r\n\r\n"),
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 159+0\n"},
+	{"blanks behind delimiters",
+		FORM(";boundary=B",
+			"3d\r\n--B 	"
+			PART("filename=e") "x\r\n--B--\r\n0\r\n\r\n"),
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 161+1 x\n"},
+	{"an empty name is none",
+		FORM(";boundary=B",
+			"42\r\n--B"
+			PART("filename=\"\"") "xxxxx\r\n--B--\r\n\r\n0\r\n\r\n"),
+		""},
+	{"a part's name in its extended form",
+		FORM(";boundary=B",
+			"4b\r\n--B"
+			PART("filename*=utf-8''%41.exe") "x\r\n--B--\r\n\r\n0\r\n\r\n"),
+		"file 1 c2s header* name=A.exe path=/up host=h\n"
+		"end 1 CLOSED 173+1 x\n"},
+	{"two names of a part",
+		FORM(";boundary=B",
+			"49\r\n--B"
+			PART("filename=a; filename=b") "x\r\n--B--\r\n\r\n0\r\n\r\n"),
+		"note c2s two_names @113\n"
+		"file 1 c2s header name=a path=/up host=h\n"
+		"end 1 CLOSED 171+1 x\n"},
+	{"no part",
+		FORM(";boundary=B",
+			"7\r\n--B--\r\n\r\n0\r\n\r\n"),
+		""},
+	{"not closed",
+		FORM(";boundary=B",
+			"3b\r\n--B"
+			PART("filename=e")
+			"1234\r\n--\r\n0\r\n\r\n"),
+		"file 1 c2s header name=e path=/up host=h\n"
+		"note c2s bad_multipart @174\n"
+		"end 1 TRUNCATED 159+15 1234\\0d\\0a--\n"},
+	{"not closed behind a delimiter",
+		FORM(";boundary=B",
+			"3e\r\n--B"
+			PART("filename=e")
+			"1234\r\n--B\r\n\r\n0\r\n\r\n"),
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 159+4 1234\n"
+		"note c2s bad_multipart @177\n"},
+	{"LF before a delimiter",
+		FORM(";boundary=B",
+			"44\r\n--B"
+			PART("filename=e") "1234\n--B\r\n--B--\r\n\r\n0\r\n\r\n"),
+		"file 1 c2s header name=e path=/up host=h\n"
+		"note c2s bad_multipart @163\n"
+		"end 1 CLOSED 159+8 1234\\0a--B\n"},
+	{"LF behind a delimiter",
+		FORM(";boundary=B",
+			"3f\r\n--B\nContent-Disposition: form-data; filename=e\r\n\r\n1234\r\n--B--\r\n\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @111\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 158+4 1234\n"},
+	{"more behind a delimiter",
+		FORM(";boundary=B",
+			"50\r\n--Bxy"
+			PART("filename=e")
+			"1234\r\n--B-x\r\n\r\nvalue\r\n--B--\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @111\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 161+4 1234\n"},
+	{"CR that ends no line behind a delimiter",
+		FORM(";boundary=B",
+			"3f\r\n--B\r"
+			PART("filename=e")
+			"1234\r\n--B--\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @112\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 160+4 1234\n"},
+	{"a part's head in other forms",
+		FORM(";boundary=B",
+			"40\r\n--B\r\ncontent-disposition : form-data;\r\n filename=e\n\r\n1234\r\n--B--\r\n0\r\n\r\n"),
+		"note c2s space_before_colon @113\n"
+		"note c2s folded_header @147\n"
+		"note c2s bare_lf @158\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 161+4 1234\n"},
+	{"no boundary",
+		FORM("",
+			"1\r\nx\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @28\n"
+		"file 1 c2s path name=up path=/up host=h type=multipart/form-data\n"
+		"end 1 CLOSED 93+11 x\n"},
+	{"an empty boundary",
+		FORM("; boundary=\"\"",
+			"1\r\nx\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @28\n"
+		"file 1 c2s path name=up path=/up host=h type=multipart/form-data\n"
+		"end 1 CLOSED 106+11 x\n"},
+	{"a boundary of 71 bytes",
+		FORM("; boundary=" X10("1234567") "8",
+			"c7\r\n--" X10("1234567") "8"
+			PART("filename=e") "x\r\n--" X10( "1234567") "8--\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @28\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 300+1 x\n"},
+	{"a boundary of 201 bytes",
+		FORM("; boundary=" X10("01234567890123456789") "0",
+			"1\r\nx\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @28\n"
+		"file 1 c2s path name=up path=/up host=h type=multipart/form-data\n"
+		"end 1 CLOSED 305+11 x\n"},
+	{"two boundaries",
+		FORM(";boundary=A;boundary=B",
+			"3d\r\n--A"
+			PART("filename=e") "x\r\n--A--\r\n\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @28\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 170+1 x\n"},
+	{"two types",
+		FORM(";boundary=A\r\ncontent-type: multipart/form-data; boundary=B",
+			"3d\r\n--A"
+			PART("filename=e") "x\r\n--A--\r\n\r\n0\r\n\r\n"),
+		"note c2s bad_multipart @74\n"
+		"file 1 c2s header name=e path=/up host=h\n"
+		"end 1 CLOSED 206+1 x\n"},
+};
+// clang-format on
+
+#define TEST(table)                                                                        \
+	static void test_##table(void **state)                                             \
+	{                                                                                  \
+		(void)state;                                                               \
+		conversations_check(&content_http, table, sizeof(table) / sizeof(*table)); \
+	}
+TEST(dispositions)
+TEST(paths)
+TEST(parts)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dispositions),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
