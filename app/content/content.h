@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "pipeline/vocab/decoder_sink.h"
 #include "pipeline/vocab/span.h"
 
 struct content_memory;
@@ -178,6 +179,14 @@ struct content_turn {
 	// Bytes of the span that are done with: the decoder goes on behind them. 0 for a new span;
 	// of one that is fed again it stays as it was left.
 	uint32_t taken;
+	// Who is told of other flows: secondary ones that are to be expected, endpoints. NULL:
+	// nobody wants to know. Its `transfer` is not called.
+	const struct decoder_sink *others;
+	const struct flow_ends *ends; // the flow's
+	uint16_t app;                 // the flow's, for what is said of others
+	// What announced this flow (an expectation) said of it; NULL: it was not announced. It may
+	// become known, or be amended, while the flow goes on.
+	const struct transfer_label *announced;
 };
 
 struct content_decoder {

@@ -3,7 +3,7 @@
 // budgets or memory that was refused, and all memory is given back (lib/content/feed.c). The first
 // two octets say how it is cut and which block is refused; then come records: what it is (SPAN_*,
 // half in the highest bit), its length in two octets, its bytes.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "lib/content/conversation.h"
 
 #include <stdlib.h>

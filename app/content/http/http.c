@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The decoder of HTTP/1.x: takes each half through its messages, over gaps and to its end.
-#include "content/http/http.h"
+#include "content/decoders.h"
 
 #include <assert.h>
 

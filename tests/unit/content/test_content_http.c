@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HTTP/1.x that well-meaning hosts speak: which bodies are files, where they end, what they are
 // called; and what is told where HTTP ends.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>

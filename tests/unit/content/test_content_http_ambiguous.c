@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heads and bodies that hosts read in different ways: each is noted, and what goes on is the
 // reading of RFC 9112.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>

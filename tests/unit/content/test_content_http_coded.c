@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bodies that are coded: decoded in whichever pieces they come, told as they are where the coding
 // is not known, and ended where it is none.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>

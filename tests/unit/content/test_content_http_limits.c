@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is bounded: heads, lines, requests without an answer, the search for a message, and the
 // memory of all of it.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "content/memory.h"
 #include "lib/content/conversation.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What files are called: Content-Disposition in all its forms, paths, parts of multipart bodies.
-#include "content/http/http.h"
+#include "content/decoders.h"
 #include "lib/content/conversation.h"
 
 #include <setjmp.h>

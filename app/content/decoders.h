@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The content decoders, by application. Constant; any core.
+#ifndef SLUICE_CONTENT_DECODERS_H
+#define SLUICE_CONTENT_DECODERS_H
+
+#include "content/content.h"
+
+// One line for each: content_<symbol>, defined in its folder.
+#define CONTENT_DECODERS(X) X(http)
+
+#define X(symbol) extern const struct content_decoder content_##symbol;
+CONTENT_DECODERS(X)
+#undef X
+
+// Of the application with that name (app/classify); NULL: its content is not decoded.
+const struct content_decoder *content_decoder_of(const char *app);
+
+#endif
