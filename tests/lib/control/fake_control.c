@@ -365,6 +365,8 @@ int policy_load(const char *path, struct rule_names *names, struct policy **out,
 {
 	struct policy *policy;
 
+	while (fake_build_ms == FAKE_BUILD_HELD)
+		usleep(1000);
 	usleep(fake_build_ms * 1000);
 	if (strstr(path, "bad")) {
 		config_error_add(errors, path, "$.rules[0].action", "\"rest\" is not an action");

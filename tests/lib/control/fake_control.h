@@ -4,6 +4,7 @@
 #ifndef SLUICE_FAKE_CONTROL_H
 #define SLUICE_FAKE_CONTROL_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
@@ -24,7 +25,9 @@ extern atomic_uint fake_sigdbs;     // alive
 extern atomic_uint fake_sigdb_made; // ever compiled
 extern atomic_uint fake_scratches;  // alive: one per policy and lcore
 // policy_load of a path that contains "bad" fails with two errors, "worse" with 7 more than are
-// reported; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms.
+// reported; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms, or
+// as long as that is FAKE_BUILD_HELD.
 extern atomic_uint fake_build_ms;
+#define FAKE_BUILD_HELD UINT_MAX
 
 #endif
