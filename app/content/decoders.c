@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Lists the decoders, and finds one by its application.
 #include "content/decoders.h"
 #include <stddef.h>
 #include <string.h>
