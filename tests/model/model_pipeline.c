@@ -83,11 +83,12 @@ static void schedules_go_as_the_reference_knows(void **state)
 
 // Of the gateway: an acknowledgement of what was not sent moved where a half begins (1899, 3990,
 // 5332, 6363, 7249). Of the reference: what it knew of two connections in one turn (4554, 5903,
-// 9046), and of one that was forgotten (6210, 11891, 15570).
+// 9046), and of two halves (39355), of one that was forgotten (6210, 11891, 15570), of one whose
+// handshake came again (22534), and of a peer that was refused first and blocked later (29798).
 static void seeds_that_failed_once(void **state)
 {
-	static const uint64_t seeds[] = {
-		1899, 3990, 4554, 5332, 5903, 6210, 6363, 7249, 9046, 11891, 15570};
+	static const uint64_t seeds[] = {1899, 3990, 4554, 5332, 5903, 6210, 6363, 7249, 9046,
+		11891, 15570, 22534, 29798, 39355};
 	(void)state;
 
 	for (unsigned i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)

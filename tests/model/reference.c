@@ -25,7 +25,6 @@
 #define BLOCKED_UDP_S 29
 #define BLOCKED_S     119 // a stub's time is kept to 67 ms
 #define FORGOTTEN_S   15  // and more: an entry without packets may have ended
-#define PATTERN       20  // octets of the handshake that the signature wants
 
 static void __attribute__((format(printf, 2, 3))) problem(struct world *w, const char *format, ...)
 {
@@ -317,47 +316,14 @@ static void read_events(struct world *w, bool quiet)
 	}
 }
 
-// The reference of classification: the client's bytes in order, within the budget.
-static void follow(struct world *w, const struct op *op)
-{
-	struct conn_view *view = &w->conns[op->conn];
-	const struct conn *conn = &w->s->conns[op->conn];
-
-	if (op->bad_checksum || conn->proto == IPPROTO_ICMP || op->fragment)
-		return;
-	if (conn->proto == IPPROTO_UDP) {
-		if (op->length && !view->data_pkts++ && !op->half && op->length >= 56)
-			view->must_block = true;
-		return;
-	}
-	if (op->tcp_flags & TH_FIN && !view->payload_seen)
-		view->early_fin = true;
-	view->payload_seen |= op->length > 0;
-	if (op->tcp_flags & TH_SYN && !op->half)
-		view->syn_seen = true;
-	if (op->tcp_flags & TH_ACK && op->ack > view->acked[!op->half])
-		view->acked[!op->half] = op->ack;
-	// the server has more than was seen here: what it got meanwhile is never looked at
-	if (op->half && op->tcp_flags & TH_ACK && op->ack > view->next + 1)
-		view->odd = true;
-	if (!op->length)
-		return;
-	if (!view->syn_seen || ++view->data_pkts > 10)
-		view->odd = true;
-	if (op->half)
-		return;
-	if (op->at <= view->next && op->at + op->length > view->next) {
-		view->next = (uint32_t)op->at + op->length;
-		if (view->next >= PATTERN && !view->odd)
-			view->must_block = true;
-	}
-}
-
+// Where a connection was refused before both ends were heard, its entry comes later, in silence.
 static bool blocked_already(const struct world *w, unsigned index)
 {
 	for (unsigned i = 0; i < w->s->n_conns; i++)
 		if (schedule_same_entry(&w->s->conns[i], &w->s->conns[index]) &&
-			w->conns[i].learned)
+			(w->conns[i].learned ||
+				(w->conns[i].alerted && has_entry(w->pipe->dp.lcores[0],
+								w->s->conns[i].client, 0))))
 			return true;
 	return false;
 }
@@ -378,6 +344,7 @@ static void before_packet(struct world *w, const struct op *op, struct packet_im
 		memset(view->settled, 0, sizeof(view->settled));
 		view->rested = false;
 	}
+	reference_follow_handshake(view, op);
 	fate->bad_checksum = op->bad_checksum;
 	// it acknowledges what was never sent, or not yet: halves may come over different rings
 	fate->untaken = w->s->conns[op->conn].proto == IPPROTO_TCP && op->tcp_flags & TH_ACK &&
@@ -391,15 +358,19 @@ static void before_packet(struct world *w, const struct op *op, struct packet_im
 	fate->blocked = view->blocked && !op->bad_checksum;
 	if (!op->bad_checksum)
 		view->last_ns = w->pipe->now_ns;
-	follow(w, op);
+	reference_follow(w, op);
 }
 
 static void take_turns(struct world *w)
 {
 	for (unsigned i = 0; i < 2; i++)
 		pipe_turns(w->pipe);
-	for (unsigned i = 0; i < w->s->n_conns; i++)
-		memcpy(w->conns[i].settled, w->conns[i].said, sizeof(w->conns[i].said));
+	for (unsigned i = 0; i < w->s->n_conns; i++) {
+		struct conn_view *view = &w->conns[i];
+
+		memcpy(view->settled, view->said, sizeof(view->said));
+		view->must_block |= view->due && !view->odd;
+	}
 }
 
 static void run_packet(struct world *w, const struct op *op)
@@ -522,8 +493,8 @@ static void check_end(struct world *w)
 	struct pipe *pipe = w->pipe;
 
 	pipe->refuse = 0;
-	for (unsigned i = 0; i < 4; i++)
-		pipe_turns(pipe);
+	for (unsigned i = 0; i < 2; i++)
+		take_turns(w);
 	collect(w);
 	read_events(w, true);
 	pipe->n_sent = 0;

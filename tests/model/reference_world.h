@@ -32,7 +32,8 @@ struct conn_view {
 	bool syn_seen, payload_seen;
 	bool early_fin;  // before any payload: a stub does not keep where it stood
 	bool forged;     // a wrong checksum: on a final flow, nobody looks, and its edges may move
-	bool must_block; // the handshake came in as it has to be seen
+	bool due;        // the handshake came in as it has to be seen
+	bool must_block; // ... and nothing odd before the flow's lcore has seen it
 	unsigned data_pkts;
 	uint32_t next;                // of the client's bytes, in order
 	uint32_t acked[2];            // of each half's numbers, its SYN included
@@ -40,7 +41,8 @@ struct conn_view {
 	uint32_t settled[2];          // of that, what the flow's lcore has seen
 	uint64_t learned_ns, last_ns; // cache entry; its last packet
 	bool learned, healed;
-	bool rested; // for so long that its entry may have ended
+	uint8_t shaken; // parts of a handshake that came in order
+	bool rested;    // for so long that its entry may have ended
 };
 
 struct world {
@@ -58,5 +60,9 @@ struct world {
 	unsigned mutated;
 	char problem[300];
 };
+
+// Before a packet is sent.
+void reference_follow_handshake(struct conn_view *view, const struct op *op);
+void reference_follow(struct world *w, const struct op *op);
 
 #endif
