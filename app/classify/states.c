@@ -4,27 +4,11 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "classify/states.h"
+#include "pipeline/vocab/pages.h"
 
 static_assert(APP_LINE_BYTES == CLASSIFY_PREFIX_BYTES, "4 KiB for both halves");
 static_assert(sizeof(struct state) <= 4096 + 384, "a state is 4 KiB of bytes and little else");
-
-#define MPOL_PREFERRED 1
-
-// Pages of the pool come from the lcore's socket where there are several; a kernel without NUMA
-// says no, and that is fine.
-static void prefer_socket(void *at, size_t length, int socket)
-{
-	unsigned long nodes;
-
-	if (socket < 0 || socket >= (int)(8 * sizeof(nodes)))
-		return;
-	nodes = 1ul << socket;
-	(void)!syscall(SYS_mbind, at, length, MPOL_PREFERRED, &nodes, 8 * sizeof(nodes), 0);
-}
 
 static void list_shapes(struct classifier *classifier)
 {
@@ -97,23 +81,20 @@ struct classifier *classifier_new(unsigned n_states, unsigned index, int socket)
 	list_shapes(classifier);
 	list_ports(classifier);
 	classifier->mapped_bytes = (n_states + 1) * sizeof(struct state);
-	classifier->states = mmap(NULL, classifier->mapped_bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (classifier->states == MAP_FAILED) {
+	classifier->states = pages_new(classifier->mapped_bytes, socket);
+	if (!classifier->states) {
 		quic_crypto_free(classifier->crypto);
 		free(classifier);
 		return NULL;
 	}
 	// written when they are used first, as the states are
-	classifier->links = mmap(NULL, (n_states + 1) * sizeof(struct state_link),
-		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (classifier->links == MAP_FAILED) {
+	classifier->links = pages_new((n_states + 1) * sizeof(struct state_link), socket);
+	if (!classifier->links) {
 		munmap(classifier->states, classifier->mapped_bytes);
 		quic_crypto_free(classifier->crypto);
 		free(classifier);
 		return NULL;
 	}
-	prefer_socket(classifier->states, classifier->mapped_bytes, socket);
 	classifier->index = index;
 	classifier->n_states = n_states;
 	classifier->n_free = n_states;

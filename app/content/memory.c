@@ -4,19 +4,16 @@
 // block has, and whether it is taken, stands in a byte for each smallest block, outside of the
 // region: who writes beyond a block does not take the allocator with it.
 #include "content/memory.h"
+#include "pipeline/vocab/pages.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#define ORDERS         16   // 256 bytes to 8 MiB
-#define TAKEN          0x80 // of the byte of a block's first smallest block; beside it its order
-#define FREE_HERE      0x40 // the same, of a free block
-#define MPOL_PREFERRED 1
+#define ORDERS    16   // 256 bytes to 8 MiB
+#define TAKEN     0x80 // of the byte of a block's first smallest block; beside it its order
+#define FREE_HERE 0x40 // the same, of a free block
 static_assert(CONTENT_BLOCK_MIN << (ORDERS - 1) == CONTENT_BLOCK_MAX, "orders");
 
 struct free_block {
@@ -71,18 +68,6 @@ static void unlist(struct content_memory *memory, uint8_t *at, unsigned order)
 	memory->kinds[index_of(memory, at)] = 0;
 }
 
-// Pages come from the lcore's socket where there are several; a kernel without NUMA says no, and
-// that is fine.
-static void prefer_socket(void *at, size_t length, int socket)
-{
-	unsigned long nodes;
-
-	if (socket < 0 || socket >= (int)(8 * sizeof(nodes)))
-		return;
-	nodes = 1ul << socket;
-	(void)!syscall(SYS_mbind, at, length, MPOL_PREFERRED, &nodes, 8 * sizeof(nodes), 0);
-}
-
 struct content_memory *content_memory_new(size_t bytes, int socket)
 {
 	size_t n_largest = bytes / CONTENT_BLOCK_MAX + !!(bytes % CONTENT_BLOCK_MAX);
@@ -95,13 +80,10 @@ struct content_memory *content_memory_new(size_t bytes, int socket)
 	memory->kinds = calloc(memory->bytes / CONTENT_BLOCK_MIN, 1);
 	if (!memory->kinds)
 		goto failed;
-	// what no decoder ever used costs nothing
-	region = mmap(NULL, memory->bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (region == MAP_FAILED)
+	region = pages_new(memory->bytes, socket);
+	if (!region)
 		goto failed;
 	memory->region = region;
-	prefer_socket(region, memory->bytes, socket);
 	memory->use.bytes = memory->bytes;
 	for (size_t i = n_largest; i > 0; i--)
 		list_free(memory, region + (i - 1) * CONTENT_BLOCK_MAX, ORDERS - 1);

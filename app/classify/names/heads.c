@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "classify/app_proto.h"
 #include "pipeline/vocab/address.h"
 #include "pipeline/vocab/hash_seed.h"
+#include "pipeline/vocab/pages.h"
 
 #define SOURCE_SLOTS 1024 // a power of two, for each of two rows
 #define LOOK_AT      16   // places that were taken first, of each kind
@@ -48,16 +48,13 @@ struct name_heads *name_heads_new(unsigned n, const struct hash_seed *seed)
 	if (!heads)
 		return NULL;
 	heads->places = calloc((size_t)n + 1, sizeof(*heads->places));
-	heads->bytes = mmap(NULL, (size_t)(n ? n : 1) * NAME_HEAD_BYTES, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!heads->places || heads->bytes == MAP_FAILED) {
-		if (heads->bytes == MAP_FAILED)
-			heads->bytes = NULL;
+	heads->bytes = pages_new((size_t)(n ? n : 1) * NAME_HEAD_BYTES, -1);
+	heads->n = heads->n_free = n;
+	if (!heads->places || !heads->bytes) {
 		name_heads_free(heads);
 		return NULL;
 	}
 	heads->seed = *seed;
-	heads->n = heads->n_free = n;
 	for (unsigned i = 0; i < n; i++)
 		heads->places[i + 1].next = i + 1 < n ? i + 2 : 0;
 	heads->free = n ? 1 : 0;
