@@ -60,7 +60,7 @@ static bool read_name(struct text message, uint32_t *at, struct name *name)
 
 			if (byte <= ' ' || byte >= 0x7f || byte == '.')
 				return false;
-			name->text[name->length++] = text_lower(byte);
+			name->text[name->length++] = octets_lower(byte);
 		}
 		i += 1 + length;
 	}

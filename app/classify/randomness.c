@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Counts values, runs and zeros to tell random bytes from bytes with a structure.
 #include "classify/randomness.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 // Chi-square of 16 classes, 15 degrees of freedom: 1 in 10,000 random samples is above.
 #define CHI_SQUARE_MAX 44

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 struct text {
 	const uint8_t *at;
@@ -38,14 +38,9 @@ static inline struct text text_of(const struct probe *probe, enum half half)
 	return (struct text){probe->peer, probe->peer_length};
 }
 
-static inline uint8_t text_lower(uint8_t byte)
-{
-	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
-}
-
 static inline bool text_is_letter(uint8_t byte)
 {
-	byte = text_lower(byte);
+	byte = octets_lower(byte);
 	return byte >= 'a' && byte <= 'z';
 }
 
@@ -64,7 +59,7 @@ static inline bool text_begins(struct text text, const char *word)
 	uint32_t i = 0;
 
 	for (; word[i]; i++)
-		if (i >= text.length || text_lower(text.at[i]) != text_lower((uint8_t)word[i]))
+		if (i >= text.length || octets_lower(text.at[i]) != octets_lower((uint8_t)word[i]))
 			return false;
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pipeline/vocab/octets.h"
 
 static_assert(APPS_MAX <= 256, "an application is a byte in the table of ports");
 
@@ -190,11 +191,6 @@ int user_apps_add_ports(
 	return 0;
 }
 
-static uint8_t lower(uint8_t byte)
-{
-	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
-}
-
 void user_apps_set_files(struct user_apps *apps, const struct user_apps *files)
 {
 	apps->files = files;
@@ -218,7 +214,7 @@ static uint16_t of_host(const struct user_apps *apps, const uint8_t *name, uint3
 	if (length > sizeof(text))
 		return APP_NONE;
 	for (uint32_t at = length; at; at--) {
-		text[at - 1] = lower(name[at - 1]);
+		text[at - 1] = octets_lower(name[at - 1]);
 		hash = hash_on(hash, text[at - 1]);
 		if (at > 1 && name[at - 2] != '.')
 			continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes to code points, by a state of a few bytes for each charset.
 #include "content/charset.h"
+#include "pipeline/vocab/octets.h"
 
 #include <string.h>
 #include <strings.h>
@@ -43,18 +44,9 @@ enum text_charset charset_by_name(const uint8_t *name, uint32_t length)
 	return CHARSET_UNKNOWN;
 }
 
-static int hex_value(uint8_t byte)
-{
-	uint8_t lower = byte | 0x20;
-
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 int text_hex_pair(const uint8_t *digits)
 {
-	int high = hex_value(digits[0]), low = hex_value(digits[1]);
+	int high = octets_hex(digits[0]), low = octets_hex(digits[1]);
 
 	return high < 0 || low < 0 ? -1 : high << 4 | low;
 }

@@ -3,6 +3,7 @@
 #include "content/file_type_text.h"
 #include "content/charset.h"
 #include "content/file_type.h"
+#include "pipeline/vocab/octets.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,11 +18,6 @@ static bool is_blank(uint8_t byte)
 static bool is_white(uint8_t byte)
 {
 	return is_blank(byte) || byte == '\n' || byte == '\r' || byte == '\f';
-}
-
-static bool is_digit(uint8_t byte)
-{
-	return byte >= '0' && byte <= '9';
 }
 
 static bool is_letter(uint8_t byte)
@@ -107,7 +103,7 @@ static enum file_type_symbol interpreter_type(struct part name)
 		{"luajit", TYPE_LUA},
 	};
 
-	while (name.length && (is_digit(name.bytes[name.length - 1]) ||
+	while (name.length && (octets_digit(name.bytes[name.length - 1]) ||
 				      strchr("-.", name.bytes[name.length - 1])))
 		name.length--;
 	for (unsigned i = 0; i < COUNT(rows); i++)
@@ -144,7 +140,7 @@ static enum head_match benc_string(const struct file_head *head, uint32_t *at, s
 {
 	uint32_t n = 0, i = *at;
 
-	for (; i < head->length && is_digit(head->bytes[i]); i++) {
+	for (; i < head->length && octets_digit(head->bytes[i]); i++) {
 		n = n * 10 + (head->bytes[i] - '0');
 		if (n > FILE_TYPE_BYTES)
 			return HEAD_NO;
@@ -180,7 +176,7 @@ static enum head_match benc_skip(const struct file_head *head, uint32_t *at)
 			do
 				++*at;
 			while (*at < head->length &&
-				(is_digit(head->bytes[*at]) || head->bytes[*at] == '-'));
+				(octets_digit(head->bytes[*at]) || head->bytes[*at] == '-'));
 			if (*at >= head->length)
 				return head->is_all ? HEAD_NO : HEAD_PART;
 			if (head->bytes[(*at)++] != 'e')
@@ -235,7 +231,7 @@ enum file_type_symbol kind_mbox(const struct file_head *head)
 	if (end < 20 || colons < 2 || bytes[end - 5] != ' ')
 		return TYPE_NONE;
 	for (uint32_t i = end - 4; i < end; i++)
-		if (!is_digit(bytes[i]))
+		if (!octets_digit(bytes[i]))
 			return TYPE_NONE;
 	return TYPE_MBOX;
 }
@@ -264,7 +260,7 @@ enum file_type_symbol kind_mail(const struct file_head *head)
 		const uint8_t *line = head->bytes + at;
 		uint32_t n = 0, left = head->length - at;
 
-		while (n < left && (is_letter(line[n]) || is_digit(line[n]) || line[n] == '-'))
+		while (n < left && (is_letter(line[n]) || octets_digit(line[n]) || line[n] == '-'))
 			n++;
 		if (n == left)
 			break;

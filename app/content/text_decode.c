@@ -3,6 +3,7 @@
 // cannot pass, so that no byte is looked at more than a few times.
 #include "content/text_decode.h"
 #include "content/charset.h"
+#include "pipeline/vocab/octets.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -208,11 +209,7 @@ static const struct {
 // -1: no digit of this base.
 static int digit_value(uint8_t byte, uint32_t base)
 {
-	uint8_t lower = byte | 0x20;
-
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	return base == 16 && lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+	return base == 16 || octets_digit(byte) ? octets_hex(byte) : -1;
 }
 
 static bool is_character(uint32_t value)

@@ -21,7 +21,7 @@ static enum http_begins begins_step(enum http_begins state, uint8_t byte, bool h
 		letters = state - HTTP_BEGINS_METHOD_HOST + 1;
 	}
 	bool of_host =
-		host && state != HTTP_BEGINS_METHOD && text_lower(byte) == (uint8_t)word[letters];
+		host && state != HTTP_BEGINS_METHOD && octets_lower(byte) == (uint8_t)word[letters];
 
 	if (of_host && letters == 3)
 		return HTTP_BEGINS_WANTED;

@@ -3,7 +3,7 @@
 // (OpenDPI and nDPI know the lengths): a type of 16 bits whose datagrams have one length. One fixes
 // some 20 bits; two in a row are a hint, three are enough.
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 #define LONG_MIN 101 // of type 0x0115, but for one of 88
 

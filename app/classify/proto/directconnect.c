@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Direct Connect: NMDC ("$Command parameters|") and ADC ("FCMD parameters\n"), hubs and clients.
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 // A hub or a client begins with $Lock: the lock, then who it is after " Pk=". Locks without it
 // exist (old hubs); then the lock has to be one: ASCII

@@ -52,7 +52,7 @@ static bool has_all_header(struct text method, struct text rest)
 	bool xml = false;
 
 	while (text_take_line(&rest, &line)) {
-		xml |= line.length > 13 && text_lower(line.at[0]) == 'c' &&
+		xml |= line.length > 13 && octets_lower(line.at[0]) == 'c' &&
 		       text_contains(line, "/xml");
 		if (line.length)
 			continue;

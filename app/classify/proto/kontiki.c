@@ -4,7 +4,7 @@
 // of four, 02 01 01 00; one of 20 that begins with 2 and ends with 02 04 01 00; one of 16 that
 // begins with 2 and ends with 00 00 04 e4. One fixes 40 bits with its length: a hint; two 80.
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 static bool is_datagram(const struct probe *probe)
 {

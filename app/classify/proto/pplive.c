@@ -3,7 +3,7 @@
 // (no specification is public; libprotoident and nDPI know the octets): 0xe9 0x03, 0x41 or 0x42,
 // 0x01; or 0x1c 0x1c 0x32 0x01 (Xiaona et al.). One fixes 32 bits, a hint; both sides 64.
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 static bool is_datagram(const struct probe *probe)
 {

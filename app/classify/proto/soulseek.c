@@ -3,7 +3,7 @@
 // LE to the server and between peers, u8 in the first message of a peer and in the distributed
 // network). Strings have their length before them as u32 LE.
 #include "classify/app_proto.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 // A string at `*offset`; false if it is empty, longer than `max` or not text. Bytes that are not
 // here yet are not held against it.

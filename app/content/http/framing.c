@@ -54,7 +54,7 @@ enum http_framing http_framing_response(
 
 static enum http_chunk_read size_byte(struct http_chunks *chunks, uint8_t byte)
 {
-	int digit = http_hex(byte);
+	int digit = octets_hex(byte);
 
 	if (digit < 0) {
 		if (!chunks->digits)

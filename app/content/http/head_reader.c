@@ -129,7 +129,7 @@ static void name_byte(struct http_head_reader *reader, uint8_t byte)
 	// a blank inside of a name is no more a part of it than another byte that is no tchar
 	reader->bad_name |= !http_is_token(byte) || reader->blank;
 	if (reader->name_length < HTTP_FIELD_NAME_BYTES)
-		reader->name[reader->name_length++] = (char)http_lower(byte);
+		reader->name[reader->name_length++] = (char)octets_lower(byte);
 }
 
 // RFC 9112 section 5.1: a blank before the colon is refused in a request, and taken out of a

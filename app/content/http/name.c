@@ -2,6 +2,8 @@
 // Finds the name of a file in Content-Disposition or in a path.
 #include "content/http/name.h"
 
+#include "content/charset.h"
+
 static struct content_text extension(struct content_text name)
 {
 	uint32_t i = name.length;
@@ -16,7 +18,7 @@ bool http_name_same_extension(struct content_text a, struct content_text b)
 	struct content_text x = extension(a), y = extension(b);
 	uint32_t i = 0;
 
-	while (i < x.length && i < y.length && http_lower(x.bytes[i]) == http_lower(y.bytes[i]))
+	while (i < x.length && i < y.length && octets_lower(x.bytes[i]) == octets_lower(y.bytes[i]))
 		i++;
 	return i == x.length && i == y.length;
 }
@@ -44,12 +46,12 @@ static bool decode_percent(struct http_value *value, bool latin1)
 		uint8_t byte = value->bytes[i];
 
 		if (byte == '%') {
-			int high = i + 2 < value->length ? http_hex(value->bytes[i + 1]) : -1;
-			int low = i + 2 < value->length ? http_hex(value->bytes[i + 2]) : -1;
+			int escaped =
+				value->length - i >= 3 ? text_hex_pair(value->bytes + i + 1) : -1;
 
-			if (high < 0 || low < 0)
+			if (escaped < 0)
 				return false;
-			byte = (uint8_t)(high << 4 | low);
+			byte = (uint8_t)escaped;
 			i += 2;
 			if (latin1 && byte >= 0x80) {
 				value->bytes[length++] = (uint8_t)(0xc0 | byte >> 6);
@@ -62,7 +64,9 @@ static bool decode_percent(struct http_value *value, bool latin1)
 	return true;
 }
 
-// ext-value of RFC 8187: charset'language'value. A charset that is not UTF-8 is read as ISO 8859-1.
+// ext-value of RFC 8187: charset'language'value. A charset that is not UTF-8 is read as ISO 8859-1:
+// text_decode_extended() has no value then, so that the name would be that of `filename` or of the
+// path, with another extension; and to it a percent sign that is none is a character.
 static bool decode_extended(struct http_value *value)
 {
 	struct content_text rest = http_value_text(*value), charset = rest;

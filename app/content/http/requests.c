@@ -7,7 +7,7 @@ static struct content_text without_port(struct content_text host)
 {
 	uint32_t i = host.length;
 
-	while (i && http_is_digit(host.bytes[i - 1]))
+	while (i && octets_digit(host.bytes[i - 1]))
 		i--;
 	if (i && host.bytes[i - 1] == ':')
 		host.length = i - 1;

@@ -153,7 +153,7 @@ enum http_line_form http_read_request_line(struct http_head *head)
 	if (head->method == HTTP_METHOD_PRI && http_is(version, "http/2.0") && http_is(target, "*"))
 		return HTTP_LINE_STRICT;
 	bool one = version.length == 8 && !memcmp(version.bytes, "HTTP/1.", 7) &&
-		   http_is_digit(version.bytes[7]);
+		   octets_digit(version.bytes[7]);
 	bool strict = one && line.length == method.length + 1 + target.length + 1 + 8 &&
 		      line.bytes[method.length] == ' ' &&
 		      line.bytes[method.length + 1 + target.length] == ' ' && is_printable(target);
@@ -174,7 +174,7 @@ enum http_line_form http_read_status_line(struct http_head *head)
 	uint64_t number = 0;
 
 	if (version.length != 8 || memcmp(version.bytes, "HTTP/1.", 7) ||
-		!http_is_digit(version.bytes[7]) || !http_number(status, &number) ||
+		!octets_digit(version.bytes[7]) || !http_number(status, &number) ||
 		status.length != 3 || number < 100)
 		return HTTP_LINE_BAD;
 	head->minor_version = (uint8_t)(version.bytes[7] - '0');

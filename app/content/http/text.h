@@ -7,36 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 #include "content/content.h"
+#include "pipeline/vocab/octets.h"
 
 static inline bool http_is_blank(uint8_t byte) // OWS, RFC 9110 section 5.6.3
 {
 	return byte == ' ' || byte == '\t';
 }
 
-static inline uint8_t http_lower(uint8_t byte)
-{
-	return byte >= 'A' && byte <= 'Z' ? (uint8_t)(byte + ('a' - 'A')) : byte;
-}
-
-static inline bool http_is_digit(uint8_t byte)
-{
-	return byte >= '0' && byte <= '9';
-}
-
-// -1: not a hexadecimal digit.
-static inline int http_hex(uint8_t byte)
-{
-	if (http_is_digit(byte))
-		return byte - '0';
-	byte = http_lower(byte);
-	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 static inline bool http_is_token(uint8_t byte) // tchar, RFC 9110 section 5.6.2
 {
-	uint8_t lower = http_lower(byte);
+	uint8_t lower = octets_lower(byte);
 
-	return (lower >= 'a' && lower <= 'z') || http_is_digit(byte) ||
+	return (lower >= 'a' && lower <= 'z') || octets_digit(byte) ||
 	       (byte && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
@@ -71,7 +53,7 @@ static inline bool http_is(struct content_text text, const char *lower)
 {
 	uint32_t i = 0;
 
-	while (i < text.length && lower[i] && http_lower(text.bytes[i]) == (uint8_t)lower[i])
+	while (i < text.length && lower[i] && octets_lower(text.bytes[i]) == (uint8_t)lower[i])
 		i++;
 	return i == text.length && !lower[i];
 }
@@ -97,7 +79,7 @@ static inline bool http_number(struct content_text text, uint64_t *out)
 	uint64_t value = 0;
 
 	for (uint32_t i = 0; i < text.length; i++) {
-		if (!http_is_digit(text.bytes[i]))
+		if (!octets_digit(text.bytes[i]))
 			return false;
 		uint64_t digit = text.bytes[i] - '0';
 

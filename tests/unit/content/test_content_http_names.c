@@ -45,6 +45,9 @@ static const struct conversation dispositions[] = {
 	{"extended, ISO 8859-1", NAMED("attachment; filename*=iso-8859-1''%A3%20rates"),
 		"file 1 s2c header* name=\\c2\\a3 rates size=1\n"
 		"end 1 CLOSED 106+1 1\n"},
+	{"extended, another charset", NAMED("attachment; filename=a.b; filename*=koi8-r''%C1.b"),
+		"file 1 s2c header* name=\\c3\\81.b size=1\n"
+		"end 1 CLOSED 110+1 1\n"},
 	{"extended, no value", NAMED("attachment; filename=a; filename*=UTF-8''%e2%8"),
 		"file 1 s2c header name=a size=1\n"
 		"end 1 CLOSED 107+1 1\n"},

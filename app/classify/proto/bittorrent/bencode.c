@@ -2,7 +2,7 @@
 // A cursor over bencoded values that stops at the end of the buffer.
 #include "classify/proto/bittorrent/bencode.h"
 #include <string.h>
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 #define NUMBER_MAX (INT64_C(1) << 48)
 

@@ -10,7 +10,7 @@
 #include "classify/proto/edonkey/emule_cloak.h"
 #include "classify/proto/edonkey/kad_message.h"
 #include "classify/proto/bittorrent/mse.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 enum {
 	PROTO_ED2K = 0xe3,

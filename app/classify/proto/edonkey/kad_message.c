@@ -3,7 +3,7 @@
 #include "classify/proto/edonkey/kad_message.h"
 #include "classify/proto/edonkey/exchange.h"
 #include "classify/proto/edonkey/tag.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 enum {
 	KAD_CONTACT = 25, // id, address, two ports, version or type

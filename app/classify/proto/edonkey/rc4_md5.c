@@ -2,7 +2,7 @@
 // MD5 of one block and RC4, written out for eMule's obfuscation.
 #include "classify/proto/edonkey/rc4_md5.h"
 #include <string.h>
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 // RFC 1321 3.4: the integer part of 2^32 |sin(i)|.
 static const uint32_t sines[64] = {0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf,

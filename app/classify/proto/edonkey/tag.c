@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads one tag of eDonkey or Kad: its name, its type and the size of its value.
 #include "classify/proto/edonkey/tag.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 enum tag_type {
 	TAG_HASH = 0x01,

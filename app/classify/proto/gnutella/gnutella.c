@@ -2,7 +2,7 @@
 // Gnutella 0.4 and 0.6, Gnutella2, and the transfers of both, which are HTTP.
 #include "classify/app_proto.h"
 #include "classify/proto/gnutella/push.h"
-#include "classify/octets.h"
+#include "pipeline/vocab/octets.h"
 
 // ---- transfers: GET /get/<index>/<name> (Gnutella 0.4, section "File Downloads") ----
 

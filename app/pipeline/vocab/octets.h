@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading numbers and text of a probe. Callers have checked the length.
+// Numbers and characters of ASCII in bytes from the wire. Callers have checked the length.
 #ifndef SLUICE_OCTETS_H
 #define SLUICE_OCTETS_H
 
@@ -30,6 +30,11 @@ static inline uint32_t octets_le32(const uint8_t *at)
 static inline bool octets_upper(uint8_t octet)
 {
 	return octet >= 'A' && octet <= 'Z';
+}
+
+static inline uint8_t octets_lower(uint8_t octet)
+{
+	return octets_upper(octet) ? (uint8_t)(octet + ('a' - 'A')) : octet;
 }
 
 static inline bool octets_digit(uint8_t octet)
