@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct codec *const codecs[] = {
 	[CODING_GZIP] = &codec_gzip,
@@ -22,21 +23,6 @@ struct coding {
 	alignas(max_align_t) uint8_t kept[]; // of the codec
 };
 
-static bool is_word(const char *lower, const uint8_t *word, uint32_t length)
-{
-	if (strlen(lower) != length)
-		return false;
-	for (uint32_t i = 0; i < length; i++) {
-		uint8_t letter = word[i];
-
-		if (letter >= 'A' && letter <= 'Z')
-			letter = (uint8_t)(letter + 'a' - 'A');
-		if (letter != (uint8_t)lower[i])
-			return false;
-	}
-	return true;
-}
-
 enum coding_kind coding_find(const uint8_t *word, uint32_t length)
 {
 	static const struct {
@@ -52,7 +38,8 @@ enum coding_kind coding_find(const uint8_t *word, uint32_t length)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (is_word(rows[i].word, word, length))
+		if (strlen(rows[i].word) == length &&
+			!strncasecmp(rows[i].word, (const char *)word, length))
 			return rows[i].kind;
 	return CODING_UNKNOWN;
 }
