@@ -200,11 +200,10 @@ static inline void flow_know_by_network(struct flow *flow, uint16_t app)
 struct flow_half {
 	// What is read for each packet under inspection comes first: of both halves in the first
 	// two cache lines.
-	uint64_t offset64;     // of datagrams: bytes so far
-	uint32_t start_seq;    // TCP: number of the first byte, if has_start
-	uint32_t first_seq;    // has_first: number of its SYN, or of the first packet seen
-	uint32_t seq_delta_in; // 0 but for payload fix-up
-	uint32_t seq_delta_out;
+	uint64_t offset64;    // of datagrams: bytes so far
+	uint32_t start_seq;   // TCP: number of the first byte, if has_start
+	uint32_t first_seq;   // has_first: number of its SYN, or of the first packet seen
+	uint64_t spare;       // struct flow_cold is whole cache lines
 	uint16_t window;      // unscaled, of the last packet
 	uint8_t window_scale; // as its SYN says
 	bool has_start;
@@ -299,6 +298,7 @@ static_assert(COLD_LINE(names.phase) == COLD_LINE(meta) && COLD_LINE(again.on) =
 		      COLD_LINE(track) == COLD_LINE(meta),
 	"one line for each packet");
 #undef COLD_LINE
+static_assert(sizeof(struct flow_cold) % 64 == 0, "the lines of one are those of all");
 
 // A stub counts time in ticks of 2^26 ns (67 ms): its time-outs are seconds.
 #define STUB_TICK_SHIFT 26

@@ -3,7 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -542,7 +541,8 @@ static void flow_that_cannot_be_looked_at_passes_where_nobody_asks(void **state)
 	assert_int_equal(pipe_run(pipe, 0, &first), 1);
 	assert_int_equal(pipe_run(pipe, 0, &second), 1);
 	assert_int_equal(pipe_stats(pipe).classify_nomem, 1);
-	second.sport = 40002, second.payload_length = HANDSHAKE_LENGTH;
+	second = from_client(
+		(struct pipe_packet){.sport = 40002}, 1001, handshake, HANDSHAKE_LENGTH);
 	open_tcp(pipe, (struct pipe_packet){.sport = 40002});
 	assert_int_equal(pipe_run(pipe, 0, &second), 1);
 	assert_int_equal(pipe_stats(pipe).decode_nomem, 1);
