@@ -25,8 +25,9 @@ root scan scan $vocab
 root content content $vocab
 root pipeline pipeline reassembly classify scan content
 root base base
+root audit audit base $vocab
 root config base config classify scan $vocab
-root control base config control pipeline reassembly classify scan content
+root control base audit config control pipeline reassembly classify scan content
 
 # Headers that the build makes.
 ln -s "$build/app/classify" "$build/include/classify/generated"

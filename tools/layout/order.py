@@ -13,15 +13,16 @@ PLANES = {
     "content": ["pipeline/vocab"],
     "pipeline": ["reassembly", "classify", "scan", "content"],
     "base": [],
+    "audit": ["base", "pipeline/vocab"],
     "config": ["base", "classify", "scan", "pipeline/vocab"],
-    "control": ["base", "config", "pipeline", "reassembly", "classify", "scan", "content"],
+    "control": ["base", "audit", "config", "pipeline", "reassembly", "classify", "scan", "content"],
 }
 # Folders, each of which may include those before it in its list. A folder stands for those in it that are not listed:
 # ctl for ctl/verbs, classify for all of its folders but proto.
 ORDERS = [
     [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "stage")]
     + ["app/pipeline"],
-    ["app/base", "app/config"]
+    ["app/base", "app/audit", "app/config"]
     + [f"app/control/{f}" for f in ("policy", "event", "stats", "cache", "ctl", "http")]
     + ["app/control", "app/process", "app/machine", "app/replay", "app/cmd"],
     ["app/classify", "app/classify/proto"],
