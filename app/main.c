@@ -19,6 +19,7 @@ static const struct {
 	{"replay", replay_main, "send captures through the same packet path, without a device"},
 	{"apps", apps_main, "list the applications that rules can name"},
 	{"import", import_main, "take over the pattern files of l7-filter as signatures"},
+	{"verify", verify_main, "say whether an audit log is as it was written"},
 	{"version", version_main, "print the version"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

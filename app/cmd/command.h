@@ -10,6 +10,7 @@
 
 int apps_main(int argc, char **argv);    // `sluice apps`
 int import_main(int argc, char **argv);  // `sluice import`
+int verify_main(int argc, char **argv);  // `sluice verify`
 int version_main(int argc, char **argv); // `sluice version`
 
 // Every error, one line each, to standard error; frees them. Returns EXIT_CODE_CONFIG.

@@ -84,7 +84,8 @@ def command(words):
         yield ".Op options"
     positional = [a for a in parser._actions if not a.option_strings]
     for action in positional:
-        yield "." + ("Op Ar " if action.nargs == "?" else "Ar ") + literal(action.metavar or "|".join(action.choices))
+        yield "." + ("Op Ar " if action.nargs == "?" else "Ar ") + literal(action.metavar or "|".join(action.choices)) + \
+            (" ..." if action.nargs == "+" else "")
     yield ".Pp"
     yield from sentences(parser.description)
     rows = positional + options(parser, False)

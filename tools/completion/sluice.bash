@@ -15,7 +15,7 @@ _sluice() {
 	for word in "${words[@]:1:cword-1}"; do
 		case $word in
 		--) return ;; # EAL's own from here on
-		run | check | replay | apps | import | version) command=${command:-$word} ;;
+		run | check | replay | apps | import | verify | version) command=${command:-$word} ;;
 		esac
 	done
 	if [ -z "$command" ]; then
@@ -44,7 +44,7 @@ _sluice() {
 	*)
 		if [[ $cur == -* ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(sed 's/ .*//' <<<"$options")" -- "$cur")
-		elif [ "$command" = replay ]; then
+		elif [ "$command" = replay ] || [ "$command" = verify ]; then
 			compopt -o filenames && _filedir
 		elif [ "$command" = import ] && [ "$prev" = import ]; then
 			COMPREPLY=(l7)

@@ -128,7 +128,7 @@ class Line:
         below = self.subparsers()
         if below is not None:
             return self.visible(below)
-        left = self.positionals()[self.used:]
+        left = self.positionals()[self.used:] or [a for a in self.positionals()[-1:] if a.nargs == "+"]
         return values(left[0], options, word) if left else []
 
 

@@ -24,7 +24,7 @@ examples:
 FLOW is the number that lists and events show, or SRC:PORT-DST:PORT/PROTO ([2001:db8::1]:80 for IPv6),
 or a community id ("1:...").
 The socket is --socket, else $SLUICE_SOCKET, else %s. sluicectl NOUN --help tells more.
-exit status: 0 done; 1 the gateway says no; 2 wrong usage; 69 the gateway cannot be reached.
+exit status: 0 done; 1 the gateway says no, or an audit log is broken; 2 wrong usage; 69 the gateway cannot be reached.
 """ % DEFAULT_SOCKET
 
 CONFIDENCES = ("port", "ip", "cache", "partial", "dpi", "verified")
@@ -336,6 +336,13 @@ def add_policy(grammar):
         "default: the file in force, read again")
 
 
+def add_audit(grammar):
+    audit = grammar.noun("audit", "the log of what was seen")
+    verify = grammar.leaf(audit, "verify", "audit:verify", "says where an audit log was changed; needs no gateway")
+    live(verify.add_argument("path", nargs="+", metavar="PATH", help="files of the log, or the folder it is in"), "file")
+    verify.add_argument("--head", metavar="HEX", help="a head that the log had once, as syslog has it: its record must be there")
+
+
 def grammar_new():
     grammar = Grammar()
     add_stats(grammar)
@@ -355,6 +362,7 @@ def grammar_new():
     trace.add_argument("--count", type=positive, metavar="N", help="end after N packets")
     add_cache(grammar)
     add_policy(grammar)
+    add_audit(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")
     debug = grammar.noun("debug", "for tests; refused unless gateway.json says debug", hidden=True)
