@@ -55,6 +55,17 @@ static bool static_match(const struct rule *rule, const struct decide_input *inp
 	return !rule->asks_frame || frame_matches(rule, input);
 }
 
+enum rule_match rule_matches(
+	const struct rule *rule, const struct decide_input *input, uint32_t user)
+{
+	if (!static_match(rule, input, user))
+		return RULE_MATCHES_NOT;
+	if (!rule->has_app ||
+		(app_set_has(&rule->apps, input->app) && input->confidence >= rule->min_confidence))
+		return RULE_MATCHES;
+	return input->app_final ? RULE_MATCHES_NOT : RULE_MATCHES_PERHAPS;
+}
+
 struct decision decide(const struct policy *policy, const struct decide_input *input)
 {
 	struct decision decision = {
@@ -71,7 +82,7 @@ struct decision decide(const struct policy *policy, const struct decide_input *i
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		const struct rule *rule = &policy->rules[i];
 
-		if (!static_match(rule, input, user))
+		if (rule->only_content || !static_match(rule, input, user))
 			continue;
 		if (rule->has_app) {
 			bool named = app_set_has(&rule->apps, input->app);
@@ -127,7 +138,7 @@ uint32_t decide_sender(
 		bool names = rule->has_source || rule->has_host ||
 			     ((rule->has_user || rule->has_mac) && input->c2s_from_inside);
 
-		if (rule->has_app || !static_match(rule, &of_flow, user))
+		if (rule->has_app || rule->only_content || !static_match(rule, &of_flow, user))
 			continue;
 		if (!action_blocks(rule->action))
 			return RULE_DEFAULT;

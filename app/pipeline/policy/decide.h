@@ -36,9 +36,20 @@ struct decision {
 			 // for more confidence; or RULE_DEFAULT
 };
 
-// First match wins. A rule in monitor mode is noted and passed over. A rule that needs the
-// application while none is final is undecidable: what follows is only tentative, the answer is
-// PASS and `final` is false (classification has a hard budget, so this ends).
+// How a rule's match stands with a flow.
+enum rule_match {
+	RULE_MATCHES_NOT,
+	RULE_MATCHES_PERHAPS, // an application that is not final may make it
+	RULE_MATCHES,
+};
+// `user`: of the flow, policy_user(); any if no rule asks for one.
+enum rule_match rule_matches(
+	const struct rule *rule, const struct decide_input *input, uint32_t user);
+
+// First match wins. A rule without action (`only_content`) is passed over. A rule in monitor mode
+// is noted and passed over. A rule that needs the application while none is final is undecidable:
+// what follows is only tentative, the answer is PASS and `final` is false (classification has a
+// hard budget, so this ends).
 struct decision decide(const struct policy *policy, const struct decide_input *input);
 
 // Of a packet that its sender sends about a flow of others (an ICMP error): the first rule that

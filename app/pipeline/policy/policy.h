@@ -49,6 +49,9 @@ struct port_range {
 	uint16_t last;
 };
 
+struct rule_content; // content_rules.h
+struct content_rules;
+
 // match: every part that is present must hold. source is the initiator, destination the
 // responder; ports are the responder's; the user is that of the inside end, whoever began.
 struct rule {
@@ -67,6 +70,7 @@ struct rule {
 	bool has_mac;
 	bool has_time; // windows is a condition
 	bool has_user;
+	bool only_content; // it has no action: it decides nothing, the search goes on
 	uint8_t n_ports;
 	uint8_t n_vlans;
 	uint8_t l4_proto;    // 0: any; IPPROTO_TCP, IPPROTO_UDP ...
@@ -83,6 +87,7 @@ struct rule {
 	uint64_t not_windows; // none of these is
 	uint32_t *users;      // has_user: indices into policy.users, sorted; owned
 	uint32_t n_users;
+	struct rule_content *content; // what it says of files and messages; owned, or NULL
 };
 
 // has_host: one of the ends is in it.
@@ -202,10 +207,12 @@ struct policy {
 	struct signature *user_signatures; // beside those of the files, in sigdb
 	uint32_t n_user_signatures;
 	struct user_map users;
-	bool asks_user;         // some rule does
-	bool asks_mac;          // likewise
-	bool asks_frame;        // likewise: for the MAC address or the DSCP
-	struct set_note *notes; // sets with a comment, for the dump
+	bool asks_user;                // some rule does
+	bool asks_mac;                 // likewise
+	bool asks_frame;               // likewise: for the MAC address or the DSCP
+	bool asks_content;             // likewise: says something of files or messages
+	struct content_rules *content; // asks_content: what those rules need together; owned
+	struct set_note *notes;        // sets with a comment, for the dump
 	uint32_t n_notes;
 	struct rule *rules;
 	uint32_t n_rules;
