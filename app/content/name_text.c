@@ -16,10 +16,12 @@ struct run {
 	int32_t points[1 + MARKS_MAX];
 	uint8_t classes[1 + MARKS_MAX]; // of a base: 0
 	uint8_t n, n_marks;
+	struct content_range at; // what it was made of
 };
 
 struct form {
 	struct run marks, run;
+	struct content_range at; // in the source, of what is being added
 	void (*put)(void *ctx, int32_t point);
 	void *ctx;
 };
@@ -50,10 +52,14 @@ static uint8_t class_of(int32_t point)
 }
 
 // At its place by class, behind those of the same.
-static void insert_mark(struct run *run, int32_t point, uint8_t class)
+static void insert_mark(
+	struct run *run, int32_t point, uint8_t class, const struct content_range *bytes)
 {
 	unsigned at = run->n;
 
+	if (!run->n)
+		run->at.from = bytes->from;
+	run->at.to = bytes->to;
 	if (run->n_marks == MARKS_MAX)
 		return;
 	for (; at > 0 && run->classes[at - 1] > class; at--) {
@@ -66,8 +72,9 @@ static void insert_mark(struct run *run, int32_t point, uint8_t class)
 	run->n_marks++;
 }
 
-static void begin_run(struct run *run, int32_t base)
+static void begin_run(struct run *run, int32_t base, const struct content_range *bytes)
 {
+	run->at = *bytes;
 	run->points[0] = base;
 	run->classes[0] = 0;
 	run->n = 1;
@@ -97,23 +104,25 @@ static void add_folded(struct form *form, int32_t point)
 	uint8_t class = class_of(point);
 
 	if (class) {
-		insert_mark(run, point, class);
+		insert_mark(run, point, class, &form->at);
 		return;
 	}
-	if (point == ' ' && run->n == 1 && run->points[0] == ' ')
+	if (point == ' ' && run->n == 1 && run->points[0] == ' ') {
+		run->at.to = form->at.to;
 		return;
+	}
 	// two bases that compose: vowels of Indic scripts, Hangul
 	if (point >= 0x300 && run->n) {
 		run->n = (uint8_t)compose(run->points, run->n);
 		int32_t pair[2] = {run->points[0], point};
 
 		if (run->n == 1 && compose(pair, 2) == 1) {
-			begin_run(run, pair[0]);
+			begin_run(run, pair[0], &(struct content_range){run->at.from, form->at.to});
 			return;
 		}
 	}
 	end_run(form);
-	begin_run(run, point);
+	begin_run(run, point, &form->at);
 }
 
 static void fold(struct form *form, int32_t point)
@@ -135,9 +144,13 @@ static void fold(struct form *form, int32_t point)
 
 static void end_marks(struct form *form)
 {
+	struct content_range at = form->at;
+
+	form->at = form->marks.at;
 	for (unsigned i = 0; i < form->marks.n; i++)
 		fold(form, form->marks.points[i]);
 	form->marks.n = form->marks.n_marks = 0;
+	form->at = at;
 }
 
 static void form_point(struct form *form, int32_t point)
@@ -157,7 +170,7 @@ static void form_point(struct form *form, int32_t point)
 		uint8_t class = class_of(points[i]);
 
 		if (class) {
-			insert_mark(&form->marks, points[i], class);
+			insert_mark(&form->marks, points[i], class, &form->at);
 		} else {
 			end_marks(form);
 			fold(form, points[i]);
@@ -177,8 +190,11 @@ static void form_all(
 	charset_begin(&decoder, charset == CHARSET_GUESS ? charset_guess(source) : charset);
 	while (!*stop && (byte = text_source_next(source)) >= 0) {
 		n = charset_push(&decoder, (uint8_t)byte, points);
+		form->at.to = source->at;
 		for (unsigned i = 0; i < n; i++)
 			form_point(form, points[i]);
+		if (n)
+			form->at.from = source->at;
 	}
 	n = charset_end(&decoder, points);
 	for (unsigned i = 0; i < n; i++)
@@ -210,6 +226,45 @@ uint32_t text_normalize(enum text_charset charset, const uint8_t *bytes, uint32_
 	form_all(&form, charset, &source, &writer.cut);
 	*cut = writer.cut;
 	return writer.out.written;
+}
+
+struct origin_writer {
+	const struct form *writes;
+	const struct content_range *form;
+	struct content_range *raw;
+	unsigned at, n; // ranges; those before `at` have ended
+	uint32_t length;
+	bool done;
+};
+
+static void put_origin(void *ctx, int32_t point)
+{
+	struct origin_writer *writer = ctx;
+	const struct content_range *bytes = &writer->writes->run.at;
+	uint32_t from = writer->length;
+
+	writer->length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+	for (unsigned i = writer->at; i < writer->n && writer->form[i].from < writer->length; i++) {
+		if (writer->form[i].from >= from)
+			writer->raw[i].from = bytes->from;
+		writer->raw[i].to = bytes->to;
+		if (writer->form[i].to <= writer->length)
+			writer->at = i + 1;
+	}
+	writer->done = writer->at == writer->n;
+}
+
+void text_origin(enum text_charset charset, const uint8_t *bytes, uint32_t length,
+	const struct content_range *form, struct content_range *raw, unsigned n)
+{
+	struct origin_writer writer = {.form = form, .raw = raw, .n = n, .done = !n};
+	struct text_source source = {.bytes = bytes, .length = length};
+	struct form all = {.put = put_origin, .ctx = &writer};
+
+	writer.writes = &all;
+	for (unsigned i = 0; i < n; i++)
+		raw[i] = (struct content_range){length, length};
+	form_all(&all, charset, &source, &writer.done);
 }
 
 static const char stream[] = "::$data";

@@ -28,6 +28,15 @@
 uint32_t text_normalize(enum text_charset charset, const uint8_t *bytes, uint32_t length,
 	uint8_t *out, uint32_t size, bool *cut);
 
+// Where ranges of a text's form stand in the text: bytes of `raw` for those of `form`, which are by
+// order and apart from each other. A character counts whole, with its marks, and so does all that
+// is left out between two of a range.
+struct content_range {
+	uint32_t from, to;
+};
+void text_origin(enum text_charset charset, const uint8_t *bytes, uint32_t length,
+	const struct content_range *form, struct content_range *raw, unsigned n);
+
 // A file's name, or path: the form above, and
 // - percent escapes are undone (RFC 3986), once, and before the charset is guessed; not in UTF-16,
 //   which no URI is written in. A name with "%2541" has another form the second time;

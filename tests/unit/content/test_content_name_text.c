@@ -311,6 +311,69 @@ static void a_name_has_a_base_and_an_extension(void **state)
 	}
 }
 
+// For each range of a form: its bytes have the form, and no fewer do at either end.
+static void a_range_of_the_form_stands_somewhere(void **state)
+{
+	static const struct {
+		const char *text, *found, *raw;
+	} rows[] = {
+		{"the secret is", "secret", "secret"},
+		{"the SE\xe2\x80\x8b"
+		 "CRET is",
+			"secret",
+			"SE\xe2\x80\x8b"
+			"CRET"}, // zero width
+		{"\xe2\x80\x8bsecret\xe2\x80\x8b", "secret", "secret"}, {"a \t\n b", " ", " \t\n "},
+		{"a \t\n b", "a b", "a \t\n b"},
+		{"\xef\xbd\x81\xef\xbd\x82"
+		 "c",
+			"b", "\xef\xbd\x82"},             // full-width
+		{"xe\xcc\x81y", "\xc3\xa9", "e\xcc\x81"}, // with its mark
+		{"xe\xcc\xa7\xcc\x81y", "\xc8\xa9\xcc\x81", "e\xcc\xa7\xcc\x81"},
+		{"x\xef\xac\x81y", "fi", "\xef\xac\x81"}, // a ligature
+		{"x\xef\xac\x81y", "i", "\xef\xac\x81"},  // ... or half of it
+		{"\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab"
+		 "x",
+			"\xed\x95\x9c", "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab"}, // Hangul
+		{"a\xff"
+		 "b",
+			"a", "a"}, // not UTF-8: Latin 1
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(rows); i++) {
+		const uint8_t *text = (const uint8_t *)rows[i].text;
+		uint32_t length = (uint32_t)strlen(rows[i].text);
+		struct text form =
+			form_of(text_normalize, CHARSET_GUESS, rows[i].text, length, 100);
+		const uint8_t *at =
+			memmem(form.bytes, form.length, rows[i].found, strlen(rows[i].found));
+		struct content_range of, raw;
+
+		assert_non_null(at);
+		of.from = (uint32_t)(at - form.bytes);
+		of.to = of.from + (uint32_t)strlen(rows[i].found);
+		text_origin(CHARSET_GUESS, text, length, &of, &raw, 1);
+		expect_bytes(rows[i].text, text + raw.from, raw.to - raw.from, rows[i].raw);
+	}
+}
+
+static void ranges_of_the_form_stand_in_their_order(void **state)
+{
+	static const char text[] = "One, TWO; three";
+	struct content_range of[] = {{0, 3}, {5, 8}, {10, 15}, {90, 99}}, raw[4];
+
+	(void)state;
+	text_origin(CHARSET_UTF8, (const uint8_t *)text, sizeof(text) - 1, of, raw, 4);
+	assert_memory_equal(raw, of, 3 * sizeof(of[0]));
+	assert_int_equal(raw[3].from, sizeof(text) - 1); // beyond its end: nothing
+	assert_int_equal(raw[3].to, sizeof(text) - 1);
+	text_origin(CHARSET_UTF16LE, (const uint8_t *)"a\0b\0c\0", 6, &(struct content_range){1, 2},
+		raw, 1);
+	assert_int_equal(raw[0].from, 2);
+	assert_int_equal(raw[0].to, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +383,8 @@ int main(void)
 		cmocka_unit_test(no_more_marks_than_a_person_reads),
 		cmocka_unit_test(a_name_is_cut_where_something_is_missing),
 		cmocka_unit_test(a_name_has_a_base_and_an_extension),
+		cmocka_unit_test(a_range_of_the_form_stands_somewhere),
+		cmocka_unit_test(ranges_of_the_form_stand_in_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
