@@ -233,7 +233,7 @@ unsigned charset_end(struct charset_decoder *decoder, int32_t points[2])
 	return n;
 }
 
-void text_put(struct text_out *out, int32_t point)
+void text_out_put(struct text_out *out, int32_t point)
 {
 	uint8_t coded[4];
 	uint32_t n = (uint32_t)utf8proc_encode_char(point, coded);

@@ -65,7 +65,7 @@ struct text_out {
 	uint64_t length;
 };
 
-void text_put(struct text_out *out, int32_t point);
+void text_out_put(struct text_out *out, int32_t point);
 static inline bool text_is_cut(const struct text_out *out)
 {
 	return out->length > out->size;

@@ -212,7 +212,7 @@ static void put_text(void *ctx, int32_t point)
 {
 	struct text_writer *writer = ctx;
 
-	text_put(&writer->out, point);
+	text_out_put(&writer->out, point);
 	writer->cut = text_is_cut(&writer->out);
 }
 
@@ -301,18 +301,18 @@ static void put_name(void *ctx, int32_t point)
 		return;
 	if (point == '/' || point == '\\') {
 		end_component(writer);
-		text_put(out, '/');
+		text_out_put(out, '/');
 		writer->kept = out->length;
 	} else if (point == stream[writer->matched]) {
-		text_put(out, point);
+		text_out_put(out, point);
 		writer->matched = (writer->matched + 1) % (sizeof(stream) - 1);
 	} else if (point == ':' && writer->matched == 2) { // the last two of three
 		writer->kept = out->length - 1;
-		text_put(out, point);
+		text_out_put(out, point);
 	} else {
 		if (writer->matched)
 			writer->kept = out->length;
-		text_put(out, point);
+		text_out_put(out, point);
 		writer->matched = point == ':';
 		if (point != ':' && point != ' ' && point != '.')
 			writer->kept = out->length;

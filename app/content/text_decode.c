@@ -30,7 +30,7 @@ static void write_byte(struct writer *writer, uint8_t byte)
 	unsigned n = charset_push(&writer->decoder, byte, points);
 
 	for (unsigned i = 0; i < n; i++)
-		text_put(&writer->out, points[i]);
+		text_out_put(&writer->out, points[i]);
 }
 
 static void write_end(struct writer *writer)
@@ -39,7 +39,7 @@ static void write_end(struct writer *writer)
 	unsigned n = charset_end(&writer->decoder, points);
 
 	for (unsigned i = 0; i < n; i++)
-		text_put(&writer->out, points[i]);
+		text_out_put(&writer->out, points[i]);
 }
 
 struct encoded_word {
@@ -264,7 +264,7 @@ uint32_t text_decode_entities(const uint8_t *bytes, uint32_t length, uint8_t *ou
 		uint32_t n = byte == '&' ? parse_entity(bytes + at, length - at, &point) : 0;
 
 		if (n) {
-			text_put(&text, point);
+			text_out_put(&text, point);
 			at += n;
 		} else {
 			out[text.length++] = byte;
