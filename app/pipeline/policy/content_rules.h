@@ -16,6 +16,7 @@
 
 #include "content/content.h"
 #include "content/file_type_list.h"
+#include "content/name_text.h"
 #include "classify/text_set.h"
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/sizes.h"
@@ -56,7 +57,9 @@ enum content_direction {
 // A key that a rule may leave out.
 enum content_flag { CONTENT_UNSET, CONTENT_NO, CONTENT_YES };
 
-// The keys of an entry that patterns stand behind: bits.
+// The keys of an entry that patterns stand behind: bits. The owner of a pattern is its entry's
+// index and its key.
+#define CONTENT_OWNER(index, key) ((uint32_t)(index) << 8 | (key))
 enum content_key {
 	CONTENT_KEY_NAME = 1,
 	CONTENT_KEY_REGEX = 2, // of a file's name, or of a message
@@ -103,12 +106,12 @@ struct rule_content {
 	struct chat_entry *chats;
 	uint32_t n_chats;
 	uint8_t audit_transfers, audit_chat, audit_files; // enum content_flag
-	bool has_audit;
 	bool has_opaque;
-	uint8_t opaque;      // ACTION_PASS, ACTION_DROP, ACTION_RESET
-	bool asks_transfers; // it has entries, or audits transfers or files
-	bool asks_chat;
-	bool asks_type; // some entry does
+	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
+	// of its entries and `opaque`, under the rule's mode:
+	bool asks_type;    // what files are
+	bool enforces;     // may refuse or change something
+	bool stores_files; // may keep one
 };
 
 // What all rules of a policy need together; policy->content, NULL if no rule asks for content.
@@ -116,37 +119,43 @@ struct content_rules {
 	struct text_set *names;   // globs, regexes and extensions of files; NULL: no entry has any
 	struct text_set *texts;   // keywords and regexes of chat
 	struct text_set *parties; // "from" and "to"
-	char **pattern_words[3];  // of these sets, by pattern: as the document has them, borrowed
-	uint32_t n_transfers, n_chats;
+	// Of the first two, by pattern: as the document has it. The array is owned, the words are
+	// the entries'.
+	const char **name_words, **text_words;
+	uint32_t n_transfers, n_chats; // entries of all rules
 	struct content_scratch *scratch[LCORES_MAX];
 };
 
 // What is known of a file.
 struct file_facts {
-	const uint8_t *name; // as it was told (struct content_file): path or name, not normalised
+	const uint8_t *name; // name or path, as it was told (struct content_file), not normalised
 	uint32_t length;
-	uint64_t size;   // CONTENT_SIZE_UNKNOWN: nobody has said it; at its end what it had
+	uint64_t size;   // CONTENT_SIZE_UNKNOWN: nobody has said it; at its end, what it had
 	uint64_t so_far; // bytes of it that are known to be there (range_from included)
-	uint16_t type;   // file_type, as file_type_find said
-	bool type_known; // ... and it will say no other; so 0 is none of ours
+	uint16_t type;   // as file_type_find said
+	bool type_known; // ... and it will say no other: 0 is none of ours
 	bool upload;     // the inside end sends it
 };
 
-// What is known of a message.
+// What is known of a message. Of one in parts `text` is what the caller has put together.
 struct message_facts {
-	const uint8_t
-		*text; // as it was told (struct content_message), not normalised; of a message in
-		       // parts as much as is to be looked at: CONTENT_TEXT_BYTES at most
-	uint32_t length;
+	const uint8_t *text; // as it was told (struct content_message), not normalised
+	uint32_t length;     // at most CONTENT_TEXT_BYTES
+	bool upload;         // the inside end sends it
 	struct content_text from, to;
-	bool upload; // the inside end sends it
 };
 
 // What a file's name, or a message, has of the patterns. In the scratch of the lcore.
 struct content_hits {
-	uint32_t mark;          // keys of entries are those of this scan if theirs is the same
-	bool failed;            // nothing is known: no entry with patterns matches
-	struct text_hits found; // in the normal form of the name or message
+	bool failed; // nothing is known: no entry with patterns matches
+	// What is not valid UTF-8 is held against the patterns in two readings (twice Hyperscan):
+	// with U+FFFD for what is invalid, and as its charset is guessed. An entry matches by
+	// either.
+	bool two_readings;
+	struct text_hits
+		found; // in the normal form of the name's last component, or of the message
+	const struct content_keys *keys; // of each entry
+	uint32_t mark;                   // those with another mark are none of this scan
 };
 
 // Makes what each of `n_lcores` data lcores needs. -ENOMEM.
@@ -161,53 +170,58 @@ const struct content_hits *content_file_hits(
 const struct content_hits *content_message_hits(
 	const struct policy *policy, unsigned lcore, const struct message_facts *facts);
 
-// What a decoder is to look for in a flow. `undecided`: an application that is not final may make
-// other rules match; what is asked for is then the most that may be.
+// What a decoder is to look for in a flow.
 struct content_asks {
-	bool transfers, chat; // some rule that applies asks for files, messages
+	bool undecided;       // an application that is not final may make other rules apply; then
+			      // what follows is the most that may be asked for
+	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
 	bool enforces;        // some entry, or `opaque`, may refuse or change something
 	bool store_files;     // audit.files, or some entry's `store`
 	bool audit_transfers, audit_chat;
-	bool undecided;
 	uint8_t opaque;            // ACTION_PASS, ACTION_DROP, ACTION_RESET, after monitor mode
-	uint32_t opaque_rule;      // or RULE_DEFAULT
-	uint32_t opaque_monitored; // the first rule that would have refused, or RULE_DEFAULT
+	uint32_t opaque_rule;      // that says so, or RULE_DEFAULT
+	uint32_t opaque_monitored; // the first that would have refused, but for monitor mode, or
+				   // RULE_DEFAULT
 };
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input);
 
 struct content_verdict {
-	uint8_t action;     // enum content_action: of `entry`; CONTENT_ACTION_PASS while undecided
-	bool undecided;     // what is not known yet may change the action: ask again
-	bool store;         // the file or text is to be kept
-	bool audit;         // it is to be recorded
-	uint32_t rule;      // of the entry that decides, or RULE_DEFAULT: none does
-	uint32_t entry;     // in that rule's list
-	uint32_t monitored; // the first rule with an entry that would have refused, but for monitor
-			    // mode; or RULE_DEFAULT
+	uint8_t action; // enum content_action, after monitor mode; PASS while it is undecided
+	bool undecided; // what is not known yet may make the action another
+	bool ask_again; // ... or anything else of this
+	bool store;     // the file or text is to be kept: the entry's `store`, else audit's word
+	bool audit;     // it is to be recorded: audit.transfers, audit.chat
+	uint32_t rule;  // of the entry that decides, or RULE_DEFAULT: none does
+	uint32_t entry; // in that rule's list
+	uint32_t monitored; // the first rule with an entry in monitor mode that matches, before the
+			    // one that decides, or RULE_DEFAULT
 	uint32_t monitored_entry;
-	uint8_t monitored_action; // ... as it is written
+	uint8_t monitored_action; // what that entry would have done: as it is written
 };
-struct content_verdict content_file_verdict(const struct policy *policy, unsigned lcore,
+struct content_verdict content_file_verdict(const struct policy *policy,
 	const struct decide_input *input, const struct file_facts *facts,
 	const struct content_hits *hits);
-struct content_verdict content_message_verdict(const struct policy *policy, unsigned lcore,
+struct content_verdict content_message_verdict(const struct policy *policy,
 	const struct decide_input *input, const struct message_facts *facts,
 	const struct content_hits *hits);
 
-// Where an entry of "chat" that masks found something, in facts->text, by order, apart from each
-// other: what to blank. Returns how many; 1 with the whole text where a regex matched, or there are
-// more than `room` or than are known.
-struct content_range {
-	uint32_t from, to;
-};
+// Where the verdict's entry of "chat" found keywords in facts->text: what to blank, by order, apart
+// from each other. Returns how many, at most `room` and CONTENT_MASKS_MAX; 1, the whole text, where
+// the entry matched by anything but keywords in one reading, or at more places. 0: no entry
+// decides.
+#define CONTENT_MASKS_MAX 64
 unsigned content_mask(const struct policy *policy, const struct content_verdict *verdict,
 	const struct message_facts *facts, const struct content_hits *hits,
 	struct content_range *ranges, unsigned room);
-// The keyword, glob or regex (as the document has it) by which the verdict's entry matched first;
-// NULL: by none.
-const char *content_matched(const struct policy *policy, const struct content_verdict *verdict,
-	const struct content_hits *hits);
+// The keys (enum content_key) that an entry has, by its index.
+uint8_t content_hits_keys(const struct content_hits *hits, uint32_t entry);
+// The keyword, glob, extension or regex (as the document has it) by which an entry of these hits
+// matched; NULL: by none.
+const char *content_file_matched(const struct policy *policy, const struct content_hits *hits,
+	uint32_t rule, uint32_t entry);
+const char *content_message_matched(const struct policy *policy, const struct content_hits *hits,
+	uint32_t rule, uint32_t entry);
 
 static inline const char *content_action_word(unsigned action)
 {

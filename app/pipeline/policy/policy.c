@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks up what a policy has, and frees it.
-#include "pipeline/policy/policy.h"
+#include "pipeline/policy/content_rules.h"
 #include <stdlib.h>
 
 const struct rule *policy_rule_by_uid(const struct policy *policy, uint32_t uid)
@@ -61,7 +61,9 @@ void policy_free(struct policy *policy)
 		mac_set_free(&policy->rules[i].mac);
 		free(policy->rules[i].comment);
 		free(policy->rules[i].users);
+		rule_content_free(policy->rules[i].content);
 	}
+	content_rules_free(policy->content);
 	for (uint32_t i = 0; i < policy->n_applications; i++)
 		user_app_clear(&policy->applications[i]);
 	for (uint32_t i = 0; i < policy->n_notes; i++) {

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rules' attributes apply to a flow, and what their entries say of a file or message.
+#include "pipeline/policy/content_rules.h"
+
+enum answer { NO, PERHAPS, YES };
+
+// The rules that apply, in order.
+struct walk {
+	const struct policy *policy;
+	const struct decide_input *input;
+	uint32_t user;
+	uint32_t at;   // the next to look at
+	bool over;     // a rule has decided
+	bool may_over; // a rule may have, once the application is final
+	bool perhaps;  // of the rule at hand: that it applies is not sure
+};
+
+static struct walk walk_begin(const struct policy *policy, const struct decide_input *input)
+{
+	return (struct walk){
+		.policy = policy,
+		.input = input,
+		.user = policy->asks_user ? policy_user(policy, input->ends, input->c2s_from_inside)
+					  : USER_NONE,
+	};
+}
+
+// As decide() says: what it passes over, the search for attributes passes over, too.
+static bool rule_decides(const struct rule *rule)
+{
+	return !rule->only_content && (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
+}
+
+// The next rule that says something of content; false: there is none.
+static bool walk_next(struct walk *walk, uint32_t *index)
+{
+	while (!walk->over && walk->at < walk->policy->n_rules) {
+		const struct rule *rule = &walk->policy->rules[walk->at++];
+		enum rule_match match = rule_matches(rule, walk->input, walk->user);
+
+		if (match == RULE_MATCHES_NOT)
+			continue;
+		walk->perhaps = walk->may_over || match == RULE_MATCHES_PERHAPS;
+		if (rule_decides(rule)) {
+			walk->over = match == RULE_MATCHES;
+			walk->may_over |= match == RULE_MATCHES_PERHAPS;
+		}
+		if (rule->content) {
+			*index = walk->at - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+// The first rule that has a flag says what it is.
+static void flag_take(uint8_t *flag, uint8_t of_rule)
+{
+	if (*flag == CONTENT_UNSET)
+		*flag = of_rule;
+}
+
+static void opaque_take(struct content_asks *asks, const struct policy *policy, uint32_t index)
+{
+	const struct rule *rule = &policy->rules[index];
+
+	if (!rule->content->has_opaque || asks->opaque_rule != RULE_DEFAULT)
+		return;
+	if (rule->mode == MODE_ENFORCE || rule->content->opaque == ACTION_PASS) {
+		asks->opaque = rule->content->opaque;
+		asks->opaque_rule = index;
+	} else if (asks->opaque_monitored == RULE_DEFAULT) {
+		asks->opaque_monitored = index;
+	}
+}
+
+struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
+{
+	struct content_asks asks = {.opaque = ACTION_PASS,
+		.opaque_rule = RULE_DEFAULT,
+		.opaque_monitored = RULE_DEFAULT};
+	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
+	struct walk walk = walk_begin(policy, input);
+	uint32_t index;
+
+	while (policy->content && walk_next(&walk, &index)) {
+		const struct rule_content *content = policy->rules[index].content;
+
+		asks.undecided |= walk.perhaps;
+		asks.transfers |= content->n_transfers > 0;
+		asks.chat |= content->n_chats > 0;
+		asks.type |= content->asks_type;
+		asks.enforces |= content->enforces;
+		asks.store_files |= content->stores_files;
+		if (walk.perhaps) {
+			asks.audit_transfers |= content->audit_transfers == CONTENT_YES;
+			asks.audit_chat |= content->audit_chat == CONTENT_YES;
+			asks.store_files |= content->audit_files == CONTENT_YES;
+			continue;
+		}
+		flag_take(&transfers, content->audit_transfers);
+		flag_take(&chat, content->audit_chat);
+		flag_take(&files, content->audit_files);
+		opaque_take(&asks, policy, index);
+	}
+	asks.audit_transfers |= transfers == CONTENT_YES;
+	asks.audit_chat |= chat == CONTENT_YES;
+	asks.store_files |= files == CONTENT_YES;
+	asks.transfers |= asks.audit_transfers || asks.store_files;
+	asks.chat |= asks.audit_chat;
+	return asks;
+}
+
+// A verdict that is being found.
+struct search {
+	struct content_verdict verdict;
+	uint32_t outcomes;                    // 1 << action of each that is possible
+	bool found;                           // the entry that decides
+	bool perhaps;                         // something is not known yet
+	uint8_t entry_stores, stores, audits; // enum content_flag
+};
+
+static struct search search_begin(void)
+{
+	return (struct search){
+		.verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT},
+	};
+}
+
+// What both kinds of entry have.
+struct entry {
+	uint8_t action, written, store;
+	uint32_t rule, number;
+};
+
+// True: this is the one that decides.
+static bool search_entry(
+	struct search *search, const struct walk *walk, enum answer answer, struct entry entry)
+{
+	struct content_verdict *verdict = &search->verdict;
+	bool monitors = entry.action == CONTENT_ACTION_MONITOR;
+
+	if (answer == NO)
+		return false;
+	if (answer == PERHAPS || walk->perhaps) {
+		search->perhaps = true;
+		if (!monitors)
+			search->outcomes |= 1u << entry.action;
+		return false;
+	}
+	if (monitors) {
+		if (verdict->monitored == RULE_DEFAULT) {
+			verdict->monitored = entry.rule;
+			verdict->monitored_entry = entry.number;
+			verdict->monitored_action = entry.written;
+		}
+		return false;
+	}
+	search->outcomes |= 1u << entry.action;
+	search->found = true;
+	search->entry_stores = entry.store;
+	verdict->action = entry.action;
+	verdict->rule = entry.rule;
+	verdict->entry = entry.number;
+	return true;
+}
+
+static void search_audit(
+	struct search *search, const struct walk *walk, uint8_t audits, uint8_t stores)
+{
+	if (walk->perhaps) {
+		search->perhaps |= audits != CONTENT_UNSET || stores != CONTENT_UNSET;
+		return;
+	}
+	flag_take(&search->audits, audits);
+	flag_take(&search->stores, stores);
+}
+
+static struct content_verdict search_end(struct search *search)
+{
+	struct content_verdict *verdict = &search->verdict;
+
+	if (!search->found)
+		search->outcomes |= 1u << CONTENT_ACTION_PASS;
+	verdict->undecided = (search->outcomes & (search->outcomes - 1)) != 0;
+	if (verdict->undecided) {
+		verdict->action = CONTENT_ACTION_PASS;
+		verdict->rule = RULE_DEFAULT;
+		verdict->entry = 0;
+		search->entry_stores = CONTENT_UNSET;
+	}
+	verdict->ask_again = verdict->undecided ||
+			     (search->perhaps && !content_action_enforces(verdict->action));
+	flag_take(&search->entry_stores, search->stores);
+	verdict->store = search->entry_stores == CONTENT_YES;
+	verdict->audit = search->audits == CONTENT_YES;
+	return *verdict;
+}
+
+static bool direction_holds(uint8_t direction, bool upload)
+{
+	return direction == CONTENT_ANY || (direction == CONTENT_UPLOAD) == upload;
+}
+
+static enum answer type_holds(const struct transfer_entry *entry, const struct file_facts *facts)
+{
+	if (!facts->type && !facts->type_known)
+		return PERHAPS;
+	return facts->type < CONTENT_TYPES_ROOM &&
+			       entry->types[facts->type / 64] >> facts->type % 64 & 1
+		       ? YES
+		       : NO;
+}
+
+static enum answer size_holds(const struct transfer_entry *entry, const struct file_facts *facts)
+{
+	if (facts->size != CONTENT_SIZE_UNKNOWN)
+		return facts->size >= entry->size_min && facts->size <= entry->size_max ? YES : NO;
+	if (facts->so_far > entry->size_max)
+		return NO;
+	return facts->so_far >= entry->size_min && entry->size_max == UINT64_MAX ? YES : PERHAPS;
+}
+
+static enum answer file_holds(const struct transfer_entry *entry, const struct file_facts *facts,
+	const struct content_hits *hits)
+{
+	enum answer type = YES, size = YES;
+
+	if (!direction_holds(entry->direction, facts->upload))
+		return NO;
+	if (entry->keys & ~content_hits_keys(hits, entry->index))
+		return NO;
+	if (entry->has_type)
+		type = type_holds(entry, facts);
+	if (entry->has_size)
+		size = size_holds(entry, facts);
+	return type < size ? type : size;
+}
+
+struct content_verdict content_file_verdict(const struct policy *policy,
+	const struct decide_input *input, const struct file_facts *facts,
+	const struct content_hits *hits)
+{
+	struct walk walk = walk_begin(policy, input);
+	struct search search = search_begin();
+	uint32_t index;
+
+	while (hits && walk_next(&walk, &index)) {
+		const struct rule_content *content = policy->rules[index].content;
+
+		for (uint32_t i = 0; i < content->n_transfers && !search.found; i++) {
+			const struct transfer_entry *entry = &content->transfers[i];
+
+			search_entry(&search, &walk, file_holds(entry, facts, hits),
+				(struct entry){
+					entry->action, entry->written, entry->store, index, i});
+		}
+		search_audit(&search, &walk, content->audit_transfers, content->audit_files);
+	}
+	return search_end(&search);
+}
+
+static enum answer message_holds(const struct chat_entry *entry, const struct message_facts *facts,
+	const struct content_hits *hits)
+{
+	if (!direction_holds(entry->direction, facts->upload))
+		return NO;
+	return entry->keys & ~content_hits_keys(hits, entry->index) ? NO : YES;
+}
+
+struct content_verdict content_message_verdict(const struct policy *policy,
+	const struct decide_input *input, const struct message_facts *facts,
+	const struct content_hits *hits)
+{
+	struct walk walk = walk_begin(policy, input);
+	struct search search = search_begin();
+	uint32_t index;
+
+	while (hits && walk_next(&walk, &index)) {
+		const struct rule_content *content = policy->rules[index].content;
+
+		for (uint32_t i = 0; i < content->n_chats && !search.found; i++) {
+			const struct chat_entry *entry = &content->chats[i];
+
+			search_entry(&search, &walk, message_holds(entry, facts, hits),
+				(struct entry){
+					entry->action, entry->written, entry->store, index, i});
+		}
+		search_audit(&search, &walk, content->audit_chat, content->audit_chat);
+	}
+	return search_end(&search);
+}
+
+// Adds one at its place, or to what it overlaps or touches. False: there is no room.
+static bool range_add(
+	struct content_range *ranges, unsigned *n, unsigned room, struct content_range range)
+{
+	unsigned at = 0, end;
+
+	while (at < *n && ranges[at].to < range.from)
+		at++;
+	for (end = at; end < *n && ranges[end].from <= range.to; end++) {
+		if (ranges[end].from < range.from)
+			range.from = ranges[end].from;
+		if (ranges[end].to > range.to)
+			range.to = ranges[end].to;
+	}
+	if (end == at && *n == room)
+		return false;
+	if (end == at) {
+		for (unsigned i = *n; i > at; i--)
+			ranges[i] = ranges[i - 1];
+		++*n;
+	} else {
+		for (unsigned i = end; i < *n; i++)
+			ranges[at + 1 + i - end] = ranges[i];
+		*n -= end - at - 1;
+	}
+	ranges[at] = range;
+	return true;
+}
+
+// Where the entry's keywords stand in the form; 0: that does not say what to blank.
+static unsigned keyword_ranges(const struct chat_entry *entry, const struct content_hits *hits,
+	struct content_range *ranges, unsigned room)
+{
+	unsigned n = 0;
+
+	if (hits->two_readings || hits->found.more || entry->keys & CONTENT_KEY_REGEX)
+		return 0;
+	for (uint32_t i = 0; i < hits->found.n; i++) {
+		const struct text_hit *hit = &hits->found.hits[i];
+
+		if (hit->owner == CONTENT_OWNER(entry->index, CONTENT_KEY_KEYWORD) &&
+			!range_add(ranges, &n, room, (struct content_range){hit->from, hit->to}))
+			return 0;
+	}
+	return n;
+}
+
+unsigned content_mask(const struct policy *policy, const struct content_verdict *verdict,
+	const struct message_facts *facts, const struct content_hits *hits,
+	struct content_range *ranges, unsigned room)
+{
+	struct content_range form[CONTENT_MASKS_MAX], raw[CONTENT_MASKS_MAX];
+	unsigned n, n_raw = 0;
+
+	if (verdict->rule == RULE_DEFAULT || !room)
+		return 0;
+	n = keyword_ranges(&policy->rules[verdict->rule].content->chats[verdict->entry], hits, form,
+		room < CONTENT_MASKS_MAX ? room : CONTENT_MASKS_MAX);
+	if (!n) {
+		ranges[0] = (struct content_range){0, facts->length};
+		return 1;
+	}
+	text_origin(CHARSET_UTF8, facts->text, facts->length, form, raw, n);
+	for (unsigned i = 0; i < n; i++) // several places of the form may be one character
+		range_add(ranges, &n_raw, room, raw[i]);
+	return n_raw;
+}
