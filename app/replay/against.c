@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replays a capture under two policies and compares their decisions.
 #include "replay/against.h"
+#include "pipeline/policy/content_rules.h"
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -81,6 +82,10 @@ void against_adjust(struct policy *policy)
 	for (uint32_t i = 0; i < policy->n_rules; i++) {
 		struct rule *rule = &policy->rules[i];
 
+		if (rule->content) {
+			rule->mode = MODE_MONITOR;
+			rule_content_settle(rule);
+		}
 		if (!action_blocks(rule->action))
 			continue;
 		if (rule->mode == MODE_MONITOR) { // it stops nothing: out of the way

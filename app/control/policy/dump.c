@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 #include "control/policy/fields.h"
+#include "pipeline/policy/content_rules.h"
 
 static int append_text(json_t *array, int family, const uint8_t *bytes, unsigned prefix)
 {
@@ -282,9 +283,13 @@ static json_t *rule_json(
 	if (rule->comment)
 		rc |= json_object_set_new(object, "comment", json_string(rule->comment));
 	rc |= json_object_set_new(object, "match", match_json(policy, rule));
-	rc |= json_object_set_new(object, "action", json_string(policy_action_words[rule->action]));
+	if (!rule->only_content)
+		rc |= json_object_set_new(
+			object, "action", json_string(policy_action_words[rule->action]));
 	rc |= json_object_set_new(object, "mode", json_string(policy_mode_words[rule->mode]));
 	rc |= json_object_set_new(object, "cache", json_string(policy_cache_words[rule->cache]));
+	if (rule->content)
+		rc |= policy_put_content(object, rule->content);
 	if (!rc)
 		return object;
 	json_decref(object);

@@ -130,10 +130,14 @@ const struct json_field policy_conn_cache_fields[] = {
 const struct json_field policy_rule_fields[] = {
 	NEED("rules[].id", policy_read_rule_id),
 	NEED("rules[].match", policy_read_rule_match),
-	NEED("rules[].action", policy_read_rule_action),
+	READ("rules[].action", policy_read_rule_action), // needed, but for rules on content alone
 	WORD("rules[].mode", struct rule, mode, policy_mode_words, MODE_ENFORCE),
 	READ("rules[].cache", policy_read_rule_cache),
 	READ("rules[].comment", policy_read_rule_comment),
+	READ("rules[].transfers", policy_read_rule_transfers),
+	READ("rules[].chat", policy_read_rule_chat),
+	READ("rules[].audit", policy_read_rule_audit),
+	READ("rules[].opaque", policy_read_rule_opaque),
 	JSON_FIELD_END,
 };
 
@@ -159,8 +163,6 @@ const struct json_field policy_match_fields[] = {
 };
 
 const struct json_later policy_later[] = {
-	{"transfers", "rules on files that are asked for"},
-	{"chat", "rules on chat"},
 	{"scan", "virus scanning"},
 	{"shape", "traffic shaping"},
 	{"nat", "address translation"},
@@ -174,6 +176,5 @@ const struct json_later policy_rule_later[] = {
 };
 
 const struct json_later policy_match_later[] = {
-	{"file", "rules on files"},
 	{NULL, NULL},
 };

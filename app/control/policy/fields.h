@@ -7,11 +7,12 @@
 #include "config/json_strict.h"
 #include "control/policy/load.h"
 
-extern const char *const policy_action_words[];     // by enum action
-extern const char *const policy_mode_words[];       // by enum mode
-extern const char *const policy_cache_words[];      // by enum cache_mode
-extern const char *const policy_direction_words[];  // by enum direction
-extern const char *const policy_confidence_words[]; // by enum confidence, less 1
+extern const char *const policy_action_words[];            // by enum action
+extern const char *const policy_mode_words[];              // by enum mode
+extern const char *const policy_cache_words[];             // by enum cache_mode
+extern const char *const policy_direction_words[];         // by enum direction
+extern const char *const policy_confidence_words[];        // by enum confidence, less 1
+extern const char *const policy_content_direction_words[]; // by enum content_direction
 
 struct protocol_word {
 	const char *word;
@@ -39,9 +40,11 @@ struct policy_reader {
 	size_t n_sets;
 	struct named_macs *mac_sets;
 	size_t n_mac_sets;
-	const char *frame_passer; // id of a rule before that lets pass by MAC address or DSCP
-	size_t n_networks;        // ranges of applications so far
-	bool users_told;          // something in `users` was wrong: who is missing is not reported
+	const char *frame_passer;      // id of a rule before that lets pass by MAC address or DSCP
+	struct content_build *content; // patterns of rules on content so far
+	uint32_t n_transfers, n_chats; // entries of rules so far
+	size_t n_networks;             // ranges of applications so far
+	bool users_told; // something in `users` was wrong: who is missing is not reported
 };
 
 // An application that rules can name: built-in, or the policy's own.
@@ -58,6 +61,7 @@ struct rule_reader {
 	struct rule *rule;
 	bool has_action;
 	bool has_cache;
+	bool has_content; // it says something of files or messages, good or bad
 	bool has_confidence;
 	bool match_reported; // something in `match` was wrong: what follows from it is not reported
 };
@@ -150,6 +154,16 @@ void policy_read_match_dscp(const struct json_at *at, void *ctx);
 void policy_mac_sets_free(struct policy_reader *reader);
 json_t *policy_macs_json(const struct mac_set *set); // NULL: no memory
 json_t *policy_dscps_json(uint64_t dscps);
+
+// control/policy/content.c: what a rule says of files and messages; content_dump.c: again as JSON.
+void policy_read_rule_transfers(const struct json_at *at, void *ctx);
+void policy_read_rule_chat(const struct json_at *at, void *ctx);
+void policy_read_rule_audit(const struct json_at *at, void *ctx);
+void policy_read_rule_opaque(const struct json_at *at, void *ctx);
+// Behind the rules: compiles their patterns.
+void policy_seal_content(struct policy_reader *reader);
+// Adds the keys to a rule's object. -1: no memory.
+int policy_put_content(json_t *object, const struct rule_content *content);
 
 // control/policy/note.c: comments, of rules and sets. A set is an array, or an object with
 // "comment" and "addresses", which is that array.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "control/policy/fields.h"
+#include "pipeline/policy/content_rules.h"
 
 void policy_default(struct policy *policy)
 {
@@ -177,7 +178,8 @@ static void check_cache(const struct json_at *at, struct rule_reader *ctx)
 
 	if (!ctx->has_cache)
 		rule->cache = reader->frame_passer ? CACHE_NONE : default_cache(rule);
-	else if (ctx->has_action && !action_blocks(rule->action) && rule->cache != CACHE_NONE)
+	else if ((ctx->has_action || rule->only_content) && !action_blocks(rule->action) &&
+		 rule->cache != CACHE_NONE)
 		json_at_error(at, "cache is for rules that drop or reset: nothing is refused here, "
 				  "remove it");
 	else if (rule->cache != CACHE_NONE && rule->asks_frame)
@@ -193,6 +195,21 @@ static void check_cache(const struct json_at *at, struct rule_reader *ctx)
 		reader->frame_passer = rule->id;
 }
 
+// A rule that refuses its flows has no files and messages to say anything of.
+static void check_action(const struct json_at *at, const struct rule_reader *ctx)
+{
+	bool has_action = json_object_get(at->value, "action");
+
+	if (!has_action && !ctx->has_content && json_is_object(at->value))
+		json_at_error(at, "key \"action\" is missing");
+	else if (ctx->has_content && ctx->has_action && action_blocks(ctx->rule->action))
+		json_at_error(at,
+			"action %s refuses the whole flow: remove transfers, chat, audit and "
+			"opaque, or the action, so that they decide",
+			action_word(ctx->rule->action));
+	ctx->rule->only_content = !has_action && ctx->has_content;
+}
+
 static void read_rule(const struct json_at *at, struct policy_reader *reader, struct rule *rule)
 {
 	struct rule_reader ctx = {.reader = reader, .rule = rule};
@@ -200,6 +217,7 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 	json_fields_default(policy_rule_fields, rule);
 	json_fields_default(policy_match_fields, rule);
 	json_fields_read(at, policy_rule_fields, policy_rule_later, rule, &ctx);
+	check_action(at, &ctx);
 	if (rule->has_app && !ctx.has_confidence)
 		rule->min_confidence = CONFIDENCE_DPI;
 	if (rule->has_app && !ctx.match_reported) {
@@ -218,10 +236,10 @@ static void read_rule(const struct json_at *at, struct policy_reader *reader, st
 // True if no packet passes this rule by. A monitor rule that would block is passed over.
 static bool takes_all(const struct rule *rule)
 {
-	return !rule->has_app && !rule->has_source && !rule->has_destination && !rule->has_host &&
-	       !rule->n_ports && !rule->n_vlans && !rule->l4_proto &&
-	       rule->direction == DIRECTION_ANY && !rule->has_time && !rule->not_windows &&
-	       !rule->has_user && !rule->asks_frame &&
+	return !rule->only_content && !rule->has_app && !rule->has_source &&
+	       !rule->has_destination && !rule->has_host && !rule->n_ports && !rule->n_vlans &&
+	       !rule->l4_proto && rule->direction == DIRECTION_ANY && !rule->has_time &&
+	       !rule->not_windows && !rule->has_user && !rule->asks_frame &&
 	       (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
 }
 
@@ -318,6 +336,8 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			rule->mode = MODE_MONITOR;
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
 			policy->enforces = true; // a scanned flow is held, too
+		rule_content_settle(rule);
+		policy->enforces |= rule->content && rule->content->enforces;
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;
 		policy->asks_mac |= rule->has_mac;
@@ -349,6 +369,7 @@ static void policy_read(const struct json_doc *doc, struct policy *policy, struc
 		policy_read_users(&users, &reader);
 		json_fields_read(&root, policy_fields, policy_later, policy, &reader);
 		policy_seal_times(&windows, &reader);
+		policy_seal_content(&reader);
 	}
 	policy_sets_free(&reader);
 	policy_mac_sets_free(&reader);

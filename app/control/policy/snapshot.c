@@ -15,6 +15,7 @@
 #include "control/policy/rule_totals.h"
 #include "control/policy/signature_load.h"
 #include "control/policy/signature_order.h"
+#include "pipeline/policy/content_rules.h"
 
 static_assert(EDITION_SCRATCHES_MAX >= LCORES_MAX, "a scratch for each lcore");
 
@@ -248,7 +249,8 @@ static int snapshot_fill(
 		no_memory(errors, order->path);
 		return -ENOMEM;
 	}
-	return rule_counts_new(snapshot->policy, order->n_lcores) < 0
+	return rule_counts_new(snapshot->policy, order->n_lcores) < 0 ||
+			       content_rules_scratch(snapshot->policy->content, order->n_lcores) < 0
 		       ? signatures_missing(order, errors)
 		       : 0;
 }

@@ -53,6 +53,38 @@ static bool walk_next(struct walk *walk, uint32_t *index)
 	return false;
 }
 
+// Of an entry of `rule`.
+static uint8_t action_under(const struct rule *rule, uint8_t written)
+{
+	return rule->mode == MODE_MONITOR && content_action_enforces(written)
+		       ? CONTENT_ACTION_MONITOR
+		       : written;
+}
+
+void rule_content_settle(struct rule *rule)
+{
+	struct rule_content *content = rule->content;
+
+	if (!content)
+		return;
+	content->enforces =
+		content->has_opaque && content->opaque != ACTION_PASS && rule->mode == MODE_ENFORCE;
+	for (uint32_t i = 0; i < content->n_transfers; i++) {
+		struct transfer_entry *entry = &content->transfers[i];
+
+		entry->action = action_under(rule, entry->written);
+		content->enforces |= content_action_enforces(entry->action);
+		content->asks_type |= entry->has_type;
+		content->stores_files |= entry->store == CONTENT_YES;
+	}
+	for (uint32_t i = 0; i < content->n_chats; i++) {
+		struct chat_entry *entry = &content->chats[i];
+
+		entry->action = action_under(rule, entry->written);
+		content->enforces |= content_action_enforces(entry->action);
+	}
+}
+
 // The first rule that has a flag says what it is.
 static void flag_take(uint8_t *flag, uint8_t of_rule)
 {

@@ -21,11 +21,12 @@
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/sizes.h"
 
-#define CONTENT_ENTRIES_MAX  4096  // of all rules; of each kind
-#define CONTENT_KEYWORDS_MAX 10000 // of all rules
-#define CONTENT_KEYWORD_MAX  255   // bytes of one, in its normal form
-#define CONTENT_PATTERN_MAX  1023  // bytes of a glob or regex
-#define CONTENT_NORMAL_ROOM  12    // bytes of the normal form of one byte, at most
+#define CONTENT_ENTRIES_MAX  4096               // of all rules; of each kind
+#define CONTENT_KEYWORDS_MAX 10000              // of all rules
+#define CONTENT_KEYWORD_MAX  255                // bytes of one, in its normal form
+#define CONTENT_PATTERN_MAX  1023               // bytes of a glob or regex
+#define CONTENT_SIZE_MAX     ((1ull << 53) - 1) // of a file, as a bound: JSON's whole numbers
+#define CONTENT_NORMAL_ROOM  12                 // bytes of the normal form of one byte, at most
 
 // What is done with a file or message. X(symbol, word of policies and events).
 #define CONTENT_ACTIONS(X)                                                               \
@@ -161,7 +162,10 @@ struct content_hits {
 // Makes what each of `n_lcores` data lcores needs. -ENOMEM.
 int content_rules_scratch(struct content_rules *content, unsigned n_lcores);
 void content_rules_free(struct content_rules *content); // NULL is allowed
-void rule_content_free(struct rule_content *content);   // NULL is allowed
+// What follows from the rule's mode, and what its entries ask for together: once they are read, and
+// again where the mode changes.
+void rule_content_settle(struct rule *rule);
+void rule_content_free(struct rule_content *content); // NULL is allowed
 
 // `lcore`: number of the data lcore, below what content_rules_scratch was given. NULL: the policy
 // asks for no content.
@@ -172,8 +176,8 @@ const struct content_hits *content_message_hits(
 
 // What a decoder is to look for in a flow.
 struct content_asks {
-	bool undecided;       // an application that is not final may make other rules apply; then
-			      // what follows is the most that may be asked for
+	bool undecided; // an application that is not final may make other rules apply; then
+			// what follows is the most that may be asked for
 	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
 	bool enforces;        // some entry, or `opaque`, may refuse or change something

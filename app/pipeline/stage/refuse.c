@@ -55,7 +55,7 @@ static bool covers_peer(const struct policy *policy, const struct decision *deci
 	if (rule->n_ports || rule->l4_proto || rule->n_vlans || rule->has_app)
 		return false;
 	for (uint32_t i = 0; i < decision->rule; i++)
-		if (!action_blocks(policy->rules[i].action))
+		if (!policy->rules[i].only_content && !action_blocks(policy->rules[i].action))
 			return false;
 	return true;
 }
