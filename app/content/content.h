@@ -48,10 +48,11 @@ enum content_name_source {
 // A file that is about to be transferred, or is. `id` counts the files of a flow from 1.
 struct content_file {
 	uint32_t id;
-	uint8_t half;             // that carries its bytes (enum half)
-	uint8_t name_source;      // enum content_name_source
-	bool name_cut;            // the name was longer: its beginning is missing
-	bool partial;             // a range of the file, not all of it: see `range_from`
+	uint8_t half;        // that carries its bytes (enum half)
+	uint8_t name_source; // enum content_name_source
+	bool name_cut;       // the name was longer: its beginning is missing
+	bool partial;        // a range of the file, not all of it: see `range_from`
+	bool elsewhere;      // its bytes come on another flow: no bytes and no end are told here
 	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
 	struct content_text path; // of the request that asks for it, or the folder; may be empty
 	struct content_text host; // the server's name, as the client gave it; may be empty
@@ -184,6 +185,7 @@ struct content_turn {
 	const struct decoder_sink *others;
 	const struct flow_ends *ends; // the flow's
 	uint16_t app;                 // the flow's, for what is said of others
+	uint16_t data_app;            // ... of those that it announces: see `data_app` below
 	// What announced this flow (an expectation) said of it; NULL: it was not announced. It may
 	// become known, or be amended, while the flow goes on.
 	const struct transfer_label *announced;
@@ -191,6 +193,7 @@ struct content_turn {
 
 struct content_decoder {
 	const char *app;      // name of the application in app/classify
+	const char *data_app; // ... of the flows that it announces; NULL: the same
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never

@@ -10,6 +10,7 @@
 #ifndef SLUICE_EXPECTATION_H
 #define SLUICE_EXPECTATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -40,14 +41,26 @@ static inline const char *expected_as_word(unsigned as)
 	return as < EXPECTED_AS_MAX ? words[as] : "?";
 }
 
-// Whose file, and which. Names that are longer are cut; NUL behind them, always.
-#define TRANSFER_USER_BYTES 64
+// Whose file, and which. Names that are longer are cut; NUL behind them, always. Events and hints
+// carry a label whole: their bounds are its own.
+#define TRANSFER_USER_BYTES 52
 #define TRANSFER_FILE_BYTES 128
+
+enum transfer_what {
+	TRANSFER_NOT_SAID, // nor is `half`; a file, where it has a name
+	TRANSFER_FILE,
+	TRANSFER_LISTING, // of a folder: not a file
+};
 
 struct transfer_label {
 	char user[TRANSFER_USER_BYTES]; // who is logged in, or offers; "": not said
+	uint8_t what;                   // enum transfer_what
+	uint8_t half;                   // of the announced flow (enum half) that carries it
+	bool begins_cut; // the beginning of `file` is missing, in the place of its end
+	bool coded;      // its bytes are not the file's, but coded (FTP's MODE)
 	char file[TRANSFER_FILE_BYTES]; // as it was written; "": not said, or not a file
-	uint64_t size;                  // bytes; 0: not said
+	uint64_t size;                  // bytes of the whole file; 0: not said
+	uint64_t range_from;            // offset in the file of the first byte that comes
 };
 
 struct expectation {
