@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feeds conversations in many ways, and compares what is told.
 #include "lib/content/conversation.h"
+#include "lib/content/records.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,7 +91,6 @@ static void try_all(const struct content_decoder *decoder, const struct conversa
 	assert_int_equal(got.told, 0);
 }
 
-// As tests/fuzz/fuzz_content_http.c reads it.
 static void write_seed(const struct conversation *conversation, const char *folder)
 {
 	char path[4096];
@@ -104,17 +104,7 @@ static void write_seed(const struct conversation *conversation, const char *fold
 	FILE *file = fopen(path, "wb");
 
 	assert_non_null(file);
-	fwrite("\7\3", 1, 2, file);
-	for (const struct said *said = conversation->said;
-		said < conversation->said + CONVERSATION_SAID && (said->length || said->flags);
-		said++) {
-		const uint8_t begin[] = {(uint8_t)(said->half << 7 | said->flags),
-			(uint8_t)(said->length >> 8), (uint8_t)said->length};
-
-		fwrite(begin, 1, sizeof(begin), file);
-		if (said->bytes)
-			fwrite(said->bytes, 1, said->length, file);
-	}
+	records_write(conversation, file);
 	fclose(file);
 }
 

@@ -12,37 +12,52 @@ struct said {
 	uint8_t flags; // of the span
 	uint32_t length;
 	const void *bytes; // none of a gap
+	// Nobody says these: what is known of the flow's announcement from here on, and, at first,
+	// who it is between, if not 10.0.0.1:40000 and 10.0.0.2:2121.
+	const struct transfer_label *announced;
+	const struct flow_ends *ends;
 };
 
-#define SAID_C(text)                                 \
-	{                                            \
-		HALF_C2S, 0, sizeof(text) - 1, text, \
+#define SAID_BYTES(who, what, n, at)                                                  \
+	{                                                                             \
+		.half = (uint8_t)(who), .flags = (what), .length = (n), .bytes = (at) \
 	}
-#define SAID_S(text)                                 \
-	{                                            \
-		HALF_S2C, 0, sizeof(text) - 1, text, \
-	}
+#define SAID(who, what, text) SAID_BYTES(who, what, sizeof(text) - 1, text)
+#define SAID_C(text)          SAID(HALF_C2S, 0, text)
+#define SAID_S(text)          SAID(HALF_S2C, 0, text)
+// Never cut.
+#define SAID_DATAGRAM_C(text) SAID(HALF_C2S, SPAN_DATAGRAM, text)
+#define SAID_DATAGRAM_S(text) SAID(HALF_S2C, SPAN_DATAGRAM, text)
 // The first of a half that begins in the middle.
-#define SAID_MIDSTREAM(half, text)                           \
-	{                                                    \
-		half, SPAN_MIDSTREAM, sizeof(text) - 1, text \
+#define SAID_MIDSTREAM(who, text) SAID(who, SPAN_MIDSTREAM, text)
+#define SAID_GAP(who, n)          SAID_BYTES(who, SPAN_GAP, n, NULL)
+#define SAID_FIN(who)             SAID_BYTES(who, SPAN_FIN, 0, NULL)
+#define SAID_ANNOUNCED(label)         \
+	{                             \
+		.announced = &(label) \
 	}
-#define SAID_GAP(half, length)               \
-	{                                    \
-		half, SPAN_GAP, length, NULL \
-	}
-#define SAID_FIN(half)                  \
-	{                               \
-		half, SPAN_FIN, 0, NULL \
+#define SAID_BETWEEN(of)      \
+	{                     \
+		.ends = &(of) \
 	}
 
 #define CONVERSATION_SAID 24
 
 struct conversation {
 	const char *name;
-	struct said said[CONVERSATION_SAID]; // up to one without length and flags
+	struct said said[CONVERSATION_SAID]; // up to one of which said_is_last() is true
 	const char *expected;
 };
+
+static inline bool said_is_last(const struct conversation *conversation, const struct said *said)
+{
+	return said == conversation->said + CONVERSATION_SAID ||
+	       !(said->length || said->flags || said->announced || said->ends);
+}
+
+// Applications as the turn names them.
+#define CONVERSATION_APP      7
+#define CONVERSATION_DATA_APP 8 // of what is announced
 
 struct feeding {
 	uint32_t piece;   // bytes; 0: whole, or by chance
@@ -62,7 +77,7 @@ uint32_t conversation_feed(const struct content_decoder *decoder,
 	struct transcript *transcript);
 
 // Every way of feeding gives what is expected; cmocka's failures. SHOW=1: what each gives is
-// printed instead. SEEDS=FOLDER: they are written there as seeds of tests/fuzz/fuzz_content_http.c.
+// printed instead. SEEDS=FOLDER: they are written there as seeds of lib/content/records.h.
 void conversations_check(const struct content_decoder *decoder,
 	const struct conversation *conversations, unsigned n);
 

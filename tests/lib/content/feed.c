@@ -28,6 +28,9 @@ struct feeder {
 	struct transcript *transcript;
 	struct content_memory *memory;
 	struct content_sink sink;
+	struct decoder_sink others;
+	const struct flow_ends *ends;
+	const struct transfer_label *announced;
 	void *state;
 	uint64_t seed;
 	uint64_t offset64[2];
@@ -49,9 +52,20 @@ static uint32_t random_below(uint64_t *seed, uint32_t n)
 	return (uint32_t)(*seed >> 33) % n;
 }
 
+static struct content_turn turn_of(const struct feeder *feeder)
+{
+	return (struct content_turn){.sink = &feeder->sink,
+		.memory = feeder->memory,
+		.others = &feeder->others,
+		.ends = feeder->ends,
+		.app = CONVERSATION_APP,
+		.data_app = CONVERSATION_DATA_APP,
+		.announced = feeder->announced};
+}
+
 static void feed_span(struct feeder *feeder, struct span span)
 {
-	struct content_turn turn = {.sink = &feeder->sink, .memory = feeder->memory};
+	struct content_turn turn = turn_of(feeder);
 	uint32_t refused = 0;
 
 	for (;;) {
@@ -130,8 +144,14 @@ static void feed_said(struct feeder *feeder, const struct said *said)
 	if (said->flags & SPAN_MIDSTREAM && !feeder->offset64[said->half])
 		feeder->offset64[said->half] = MIDSTREAM_AT;
 
+	if (said->announced || said->ends) {
+		feeder->announced = said->announced ? said->announced : feeder->announced;
+		feeder->ends = said->ends ? said->ends : feeder->ends;
+		return;
+	}
 	do {
-		uint32_t n = piece_of(feeder, said->length - at);
+		uint32_t n = said->flags & SPAN_DATAGRAM ? said->length
+							 : piece_of(feeder, said->length - at);
 
 		feed_piece(feeder, said, at, n, at + n == said->length);
 		at += n;
@@ -142,6 +162,10 @@ uint32_t conversation_feed(const struct content_decoder *decoder,
 	const struct conversation *conversation, const struct feeding *feeding,
 	struct transcript *transcript)
 {
+	static const struct flow_ends ends = {
+		.address = {{[10] = 0xff, 0xff, 10, 0, 0, 1}, {[10] = 0xff, 0xff, 10, 0, 0, 2}},
+		.port = {40000, 2121},
+	};
 	static struct content_memory *memory;
 	struct feeder feeder = {decoder, feeding, transcript, .seed = feeding->seed};
 	struct content_memory_use use;
@@ -155,14 +179,14 @@ uint32_t conversation_feed(const struct content_decoder *decoder,
 	memset(feeder.state, 0, decoder->state_bytes);
 	transcript_begin(transcript, feeding->want);
 	feeder.sink = transcript_sink(transcript);
+	feeder.others = transcript_others(transcript);
+	feeder.ends = &ends;
 	takes.n = 0;
 	takes.refused = feeding->refused;
 	for (const struct said *said = conversation->said;
-		said < conversation->said + CONVERSATION_SAID && (said->length || said->flags) &&
-		!is_stopped(&feeder);
-		said++)
+		!said_is_last(conversation, said) && !is_stopped(&feeder); said++)
 		feed_said(&feeder, said);
-	struct content_turn turn = {.sink = &feeder.sink, .memory = memory};
+	struct content_turn turn = turn_of(&feeder);
 
 	if (feeder.over) { // all is given back
 		content_memory_look(memory, &use);

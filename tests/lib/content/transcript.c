@@ -67,16 +67,18 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 	check(!file->name.length == (file->name_source == CONTENT_NAME_NONE),
 		"a name has a source");
 	*kept = (struct transcript_file){.named = true,
+		.ended = file->elsewhere,
 		.begins64 = file->begins64,
 		.hash = 14695981039346656037u,
 		.wanted = transcript->want == CONTENT_WANT_DATA};
-	put(transcript, "file %u %s %s", file->id, half_word(file->half),
-		content_name_source_word(file->name_source));
+	put(transcript, "file %u %s %s%s", file->id, half_word(file->half),
+		content_name_source_word(file->name_source), file->elsewhere ? " elsewhere" : "");
 	put_text(transcript, "name", file->name);
 	put(transcript, "%s", file->name_cut ? " cut" : "");
 	put_text(transcript, "path", file->path);
 	put_text(transcript, "host", file->host);
 	put_text(transcript, "type", file->type);
+	put_text(transcript, "user", file->user);
 	put_text(transcript, "validator", file->validator);
 	if (file->size != CONTENT_SIZE_UNKNOWN)
 		put(transcript, " size=%llu", (unsigned long long)file->size);
@@ -142,6 +144,62 @@ static void on_note(void *ctx, enum content_note note, unsigned half, uint64_t a
 		(unsigned long long)at64);
 }
 
+static void put_address(struct transcript *transcript, const uint8_t address[16])
+{
+	static const uint8_t any[16], mapped[12] = {[10] = 0xff, 0xff};
+
+	if (!memcmp(address, any, 16))
+		put(transcript, "any");
+	else if (!memcmp(address, mapped, 12))
+		put(transcript, "%u.%u.%u.%u", address[12], address[13], address[14], address[15]);
+	else
+		for (unsigned i = 0; i < 16; i += 2)
+			put(transcript, "%s%x", i ? ":" : "", address[i] << 8 | address[i + 1]);
+}
+
+static void put_label(struct transcript *transcript, const struct transfer_label *label)
+{
+	static const char *const whats[] = {"", " file", " listing"};
+	const char *file = label->file, *user = label->user;
+
+	check(label->what <= TRANSFER_LISTING && label->half <= HALF_S2C, "labels are in range");
+	check(!file[TRANSFER_FILE_BYTES - 1] && !user[TRANSFER_USER_BYTES - 1], "texts end");
+	put(transcript, "%s", whats[label->what]);
+	if (label->what)
+		put(transcript, " %s", half_word(label->half));
+	put_text(transcript, label->begins_cut ? "..name" : "name",
+		(struct content_text){(const uint8_t *)file, (uint32_t)strlen(file)});
+	put_text(transcript, "user",
+		(struct content_text){(const uint8_t *)user, (uint32_t)strlen(user)});
+	if (label->size)
+		put(transcript, " size=%llu", (unsigned long long)label->size);
+	if (label->range_from)
+		put(transcript, " from=%llu", (unsigned long long)label->range_from);
+	put(transcript, "%s\n", label->coded ? " coded" : "");
+}
+
+static void on_expect(void *ctx, const struct expectation *expectation)
+{
+	struct transcript *transcript = ctx;
+
+	check(expectation->ttl_s > 0 && expectation->ttl_s <= 300, "an announcement is soon over");
+	put(transcript, "%s ", expectation->amends ? "amend" : "expect");
+	put_address(transcript, expectation->address);
+	put(transcript, ":%u from ", expectation->port);
+	put_address(transcript, expectation->peer);
+	put(transcript, " as %s l4=%u app=%u", expected_as_word(expectation->as),
+		expectation->l4_proto, expectation->app);
+	put_label(transcript, &expectation->label);
+}
+
+static void on_endpoint(void *ctx, const struct learned_endpoint *endpoint)
+{
+	put(ctx, "endpoint ");
+	put_address(ctx, endpoint->address);
+	put(ctx, ":%u l4=%u from %s\n", endpoint->port, endpoint->l4_proto,
+		learned_from_word(endpoint->from));
+}
+
 void transcript_begin(struct transcript *transcript, enum content_want want)
 {
 	memset(transcript, 0, sizeof(*transcript));
@@ -151,4 +209,10 @@ void transcript_begin(struct transcript *transcript, enum content_want want)
 struct content_sink transcript_sink(struct transcript *transcript)
 {
 	return (struct content_sink){on_file, on_bytes, on_end, on_message, on_note, transcript};
+}
+
+struct decoder_sink transcript_others(struct transcript *transcript)
+{
+	return (struct decoder_sink){
+		.expect = on_expect, .endpoint = on_endpoint, .ctx = transcript};
 }

@@ -30,5 +30,7 @@ struct transcript {
 
 void transcript_begin(struct transcript *transcript, enum content_want want);
 struct content_sink transcript_sink(struct transcript *transcript);
+// Lines of what is told of other flows: "expect ADDRESS:PORT from PEER as AS app=APP ...".
+struct decoder_sink transcript_others(struct transcript *transcript);
 
 #endif

@@ -119,13 +119,13 @@ static void check(const struct row *row, struct bytes body)
 	struct conversation conversation = {.name = row->name, .expected = row->expected};
 	uint32_t gap = row->gap_at ? GAP : 0;
 
-	conversation.said[0] = (struct said){row->half, 0, (uint32_t)n, head};
+	conversation.said[0] = (struct said)SAID_BYTES(row->half, 0, (uint32_t)n, head);
 	conversation.said[1] =
-		(struct said){row->half, 0, gap ? row->gap_at : body.length, body.at};
+		(struct said)SAID_BYTES(row->half, 0, gap ? row->gap_at : body.length, body.at);
 	if (gap) {
-		conversation.said[2] = (struct said){row->half, SPAN_GAP, gap, NULL};
-		conversation.said[3] = (struct said){
-			row->half, 0, body.length - row->gap_at - gap, body.at + row->gap_at + gap};
+		conversation.said[2] = (struct said)SAID_GAP(row->half, gap);
+		conversation.said[3] = (struct said)SAID_BYTES(
+			row->half, 0, body.length - row->gap_at - gap, body.at + row->gap_at + gap);
 	}
 	conversation.said[gap ? 4 : 2] = (struct said)SAID_FIN(row->half);
 	conversations_check(&content_http, &conversation, 1);

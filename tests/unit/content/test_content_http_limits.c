@@ -33,9 +33,9 @@ static void check_filled(const char *name, unsigned half, const char *before, co
 	uint32_t length, const char *after, const char *expected)
 {
 	uint8_t *bytes = filled(with, length);
-	const struct said parts[] = {{(uint8_t)half, 0, (uint32_t)strlen(before), before},
-		{(uint8_t)half, 0, length, bytes},
-		{(uint8_t)half, 0, (uint32_t)strlen(after), after}};
+	const struct said parts[] = {SAID_BYTES(half, 0, (uint32_t)strlen(before), before),
+		SAID_BYTES(half, 0, length, bytes),
+		SAID_BYTES(half, 0, (uint32_t)strlen(after), after)};
 	struct conversation conversation = {.name = name, .expected = expected};
 	unsigned n = 0;
 
