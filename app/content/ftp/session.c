@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "content/ftp/session.h"
+
+#include "content/http/text.h"
+#include "content/transfer.h"
+
+enum { // what a command brings over the data connection
+	UPLOAD = 1 << 0,
+	APPENDS = 1 << 1,
+	LISTS = 1 << 2,
+	NAMES_LATER = 1 << 3, // in the reply
+};
+
+static const struct verb {
+	const char *lower;
+	unsigned does;
+} transfers[] = {
+	{"retr", 0},
+	{"stor", UPLOAD},
+	{"appe", UPLOAD | APPENDS},
+	{"stou", UPLOAD | NAMES_LATER},
+	{"list", LISTS},
+	{"nlst", LISTS},
+	{"mlsd", LISTS},
+};
+
+static void skip_blanks(struct content_text *rest)
+{
+	while (rest->length && http_is_blank(rest->bytes[0]))
+		*rest = http_text_from(*rest, 1);
+}
+
+// Telnet's commands (RFC 959 3.6.1 sends them before ABOR) are no part of a verb.
+static void skip_telnet(struct content_text *rest)
+{
+	while (rest->length >= 2 && rest->bytes[0] == 0xff)
+		*rest = http_text_from(*rest,
+			rest->bytes[1] >= 0xfb && rest->bytes[1] != 0xff && rest->length > 2 ? 3
+											     : 2);
+}
+
+static struct content_text take_word(struct content_text *rest)
+{
+	struct content_text word;
+
+	skip_blanks(rest);
+	word = *rest;
+	for (word.length = 0;
+		word.length < rest->length && !http_is_blank(rest->bytes[word.length]);
+		word.length++)
+		;
+	*rest = http_text_from(*rest, word.length);
+	skip_blanks(rest);
+	return word;
+}
+
+static struct content_text user_of(const struct ftp_session *session)
+{
+	return (struct content_text){session->user, session->user_length};
+}
+
+static void take_user(struct ftp_session *session, struct content_text name)
+{
+	transfer_text_set(
+		session->label.user, sizeof(session->label.user), name.bytes, name.length);
+	if (name.length > sizeof(session->user))
+		name.length = sizeof(session->user);
+	session->user_length = (uint8_t)name.length;
+	if (name.length)
+		memcpy(session->user, name.bytes, name.length);
+}
+
+static bool is_of_size(const struct ftp_session *session, struct content_text name)
+{
+	struct content_text of = {session->size_of, session->size_of_length};
+
+	return session->size && http_same(of, name);
+}
+
+static void ask_size(struct ftp_session *session, struct content_text name)
+{
+	session->size = 0;
+	session->size_asked = name.length && name.length <= sizeof(session->size_of);
+	if (!session->size_asked)
+		return;
+	session->size_of_length = (uint16_t)name.length;
+	memcpy(session->size_of, name.bytes, name.length);
+}
+
+static void ask_rest(struct ftp_session *session, struct content_text word)
+{
+	session->rest_state = http_number(word, &session->rest) ? FTP_REST_ASKED : FTP_REST_NONE;
+}
+
+static void ask_mode(struct ftp_session *session, struct content_text word)
+{
+	session->mode_asked = word.length == 1 ? http_lower(word.bytes[0]) : 0;
+}
+
+static void ask_auth(struct ftp_session *session, struct content_text way)
+{
+	bool tls = http_begins(way, "tls") || http_begins(way, "ssl");
+
+	session->auth = tls ? FTP_AUTH_TLS : FTP_AUTH_OTHER;
+}
+
+// Where the file goes on: REST holds for the next transfer alone; who appends to a file has asked
+// for its size.
+static uint64_t take_range(struct ftp_session *session, unsigned does, struct content_text name)
+{
+	uint64_t from = session->rest_state == FTP_REST_NONE ? 0 : session->rest;
+
+	session->rest_state = FTP_REST_NONE;
+	if (does & APPENDS && is_of_size(session, name))
+		return session->size;
+	return from;
+}
+
+static void take_transfer(const struct ftp_turn *turn, unsigned does, struct content_text name)
+{
+	struct ftp_session *session = turn->session;
+	struct transfer_label *label = &session->label;
+	const struct content_sink *sink = turn->turn->sink;
+	unsigned sender = does & UPLOAD ? HALF_C2S : HALF_S2C;
+	struct content_file file = content_file_of_path(name, user_of(session));
+
+	file.id = ++session->files;
+	file.half = (uint8_t)sender;
+	file.elsewhere = true;
+	file.range_from = take_range(session, does, name);
+	file.partial = file.range_from;
+	if (!(does & UPLOAD) && is_of_size(session, name))
+		file.size = session->size;
+	sink->file(sink->ctx, &file);
+	if (label->coded)
+		ftp_note(turn, CONTENT_NOTE_CODING_UNKNOWN);
+	session->unnamed = does & NAMES_LATER && !name.length;
+	label->what = TRANSFER_FILE;
+	label->half = sender == session->listens ? HALF_S2C : HALF_C2S;
+	label->size = file.size == CONTENT_SIZE_UNKNOWN ? 0 : file.size;
+	label->range_from = file.range_from;
+	content_label_file(label, name);
+	ftp_report(turn, true);
+}
+
+static void take_listing(const struct ftp_turn *turn)
+{
+	struct transfer_label *label = &turn->session->label;
+
+	label->what = TRANSFER_LISTING;
+	label->half = HALF_S2C == turn->session->listens ? HALF_S2C : HALF_C2S;
+	label->size = label->range_from = 0;
+	content_label_file(label, (struct content_text){NULL, 0});
+	ftp_report(turn, true);
+}
+
+// REIN: as if the connection had just been opened.
+static void take_again(struct ftp_session *session)
+{
+	take_user(session, (struct content_text){NULL, 0});
+	session->label.coded = false;
+	session->rest_state = FTP_REST_NONE;
+}
+
+static void take_other(
+	const struct ftp_turn *turn, struct content_text verb, struct content_text rest)
+{
+	struct ftp_session *session = turn->session;
+
+	if (http_is(verb, "port"))
+		ftp_expect_host_port(turn, HALF_C2S, rest);
+	else if (http_is(verb, "eprt"))
+		ftp_expect_extended(turn, HALF_C2S, rest);
+	else if (http_is(verb, "pasv") || http_is(verb, "epsv"))
+		session->passive++;
+	else if (http_is(verb, "user"))
+		take_user(session, rest);
+	else if (http_is(verb, "size"))
+		ask_size(session, rest);
+	else if (http_is(verb, "rest"))
+		ask_rest(session, take_word(&rest));
+	else if (http_is(verb, "mode"))
+		ask_mode(session, take_word(&rest));
+	else if (http_is(verb, "auth"))
+		ask_auth(session, take_word(&rest));
+	else if (http_is(verb, "rein"))
+		take_again(session);
+}
+
+static void take_command(const struct ftp_turn *turn, struct content_text line)
+{
+	skip_telnet(&line);
+	struct content_text rest = line, verb = take_word(&rest);
+
+	for (unsigned i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++) {
+		const struct verb *transfer = &transfers[i];
+
+		if (!http_is(verb, transfer->lower))
+			continue;
+		if (transfer->does & LISTS)
+			take_listing(turn);
+		else
+			take_transfer(turn, transfer->does, rest);
+		return;
+	}
+	take_other(turn, verb, rest);
+}
+
+// Three digits, then a blank, '-' (more lines follow) or nothing (RFC 959 4.2). 0: it is none.
+static unsigned reply_code(struct content_text line)
+{
+	unsigned code = 0;
+
+	if (line.length < 3 || (line.length > 3 && line.bytes[3] != ' ' && line.bytes[3] != '-'))
+		return 0;
+	for (unsigned i = 0; i < 3; i++) {
+		if (!http_is_digit(line.bytes[i]))
+			return 0;
+		code = 10 * code + (line.bytes[i] - (unsigned)'0');
+	}
+	return code;
+}
+
+// "150 Opening BINARY mode data connection for file (1234 bytes)": not in any RFC, and usual.
+static bool opening_size(struct content_text rest, uint64_t *size)
+{
+	uint32_t at;
+
+	while ((at = http_until(rest, '(')) < rest.length) {
+		struct content_text inside = rest = http_text_from(rest, at + 1);
+		struct content_text word = take_word(&inside);
+
+		if (http_begins(inside, "byte") && http_number(word, size))
+			return true;
+	}
+	return false;
+}
+
+// "150 FILE: name" (RFC 1123 4.1.2.9): what STOU has stored it as.
+static bool opening_name(struct ftp_session *session, struct content_text rest)
+{
+	if (!session->unnamed || !http_begins(rest, "file:"))
+		return false;
+	session->unnamed = false;
+	rest = http_text_from(rest, 5);
+	skip_blanks(&rest);
+	content_label_file(&session->label, rest);
+	return true;
+}
+
+static void take_opening(const struct ftp_turn *turn, struct content_text rest)
+{
+	struct transfer_label *label = &turn->session->label;
+	uint64_t size;
+	bool named = opening_name(turn->session, rest), sized = opening_size(rest, &size);
+
+	if (sized)
+		label->size = size;
+	if (named || sized)
+		ftp_report(turn, true);
+}
+
+// The server listens because the client has asked it to.
+static bool take_passive(struct ftp_session *session)
+{
+	if (!session->passive)
+		return false;
+	session->passive--;
+	return true;
+}
+
+static void take_passive_reply(const struct ftp_turn *turn, unsigned code, struct content_text rest)
+{
+	if (!rest.length || !take_passive(turn->session))
+		return;
+	if (code == 227) {
+		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
+		// counts.
+		while (rest.length && !http_is_digit(rest.bytes[0]))
+			rest = http_text_from(rest, 1);
+		ftp_expect_host_port(turn, HALF_S2C, rest);
+		return;
+	}
+	uint32_t at = http_until(rest, '(');
+
+	if (at == rest.length)
+		return;
+	rest = http_text_from(rest, at + 1);
+	// The address is the control connection's: one that is named is refused.
+	if (rest.length >= 3 && rest.bytes[0] == rest.bytes[1] && rest.bytes[1] == rest.bytes[2])
+		ftp_expect_extended(turn, HALF_S2C, rest);
+}
+
+// RFC 3659 4: the answer to SIZE. That of MDTM has the same code, and 14 digits.
+static void take_size(struct ftp_session *session, struct content_text rest)
+{
+	if (session->size_asked && !http_number(rest, &session->size))
+		session->size = 0;
+	session->size_asked = 0;
+}
+
+// What was asked for and is settled by any reply of its kind.
+static void take_outcome(struct ftp_session *session, unsigned code)
+{
+	if (code == 350 && session->rest_state == FTP_REST_ASKED)
+		session->rest_state = FTP_REST_GRANTED;
+	if (code == 200 && session->mode_asked)
+		session->label.coded = session->mode_asked != 's';
+	if (code == 200 || code >= 400)
+		session->mode_asked = 0;
+	if (code < 400)
+		return;
+	session->size_asked = 0;
+	session->auth = FTP_AUTH_NONE;
+	if (session->rest_state == FTP_REST_ASKED)
+		session->rest_state = FTP_REST_NONE;
+}
+
+// RFC 4217 4, RFC 2228 3: what was asked for begins behind the reply.
+static bool take_protection(const struct ftp_turn *turn, enum ftp_auth way, enum content_note note)
+{
+	if (turn->session->auth != way)
+		return false;
+	ftp_note(turn, note);
+	return true;
+}
+
+static bool take_reply(const struct ftp_turn *turn, struct content_text line, unsigned code)
+{
+	struct ftp_session *session = turn->session;
+	struct content_text rest = http_text_from(line, 4);
+
+	if (line.length > 3 && line.bytes[3] != ' ') // more of it follows
+		return true;
+	take_outcome(session, code);
+	switch (code) {
+	case 125:
+	case 150: take_opening(turn, rest); break;
+	case 213: take_size(session, rest); break;
+	case 226: session->label.size = 0; break;
+	case 227:
+	case 229: take_passive_reply(turn, code, rest); break;
+	case 234: return !take_protection(turn, FTP_AUTH_TLS, CONTENT_NOTE_OPAQUE_TLS);
+	case 235: return !take_protection(turn, FTP_AUTH_OTHER, CONTENT_NOTE_OPAQUE_UPGRADE);
+	default: break;
+	}
+	return true;
+}
+
+bool ftp_take_line(const struct ftp_turn *turn, struct content_text line)
+{
+	unsigned code = reply_code(line);
+
+	if (turn->half == HALF_S2C)
+		return !code || take_reply(turn, line, code);
+	if (!code)
+		take_command(turn, line);
+	return true;
+}

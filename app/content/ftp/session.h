@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session of FTP's control connection: what commands and replies say, and what is told of it.
+// RFC 959, 2228 (AUTH), 2428 (EPRT, EPSV), 3659 (SIZE, REST, MLSD), 4217.
+#ifndef SLUICE_CONTENT_FTP_SESSION_H
+#define SLUICE_CONTENT_FTP_SESSION_H
+
+#include "content/content.h"
+
+#define FTP_SIZE_OF_BYTES 255 // of the name that SIZE asks for; longer ones are not remembered
+
+enum ftp_rest {
+	FTP_REST_NONE,
+	FTP_REST_ASKED,
+	FTP_REST_GRANTED, // 350
+};
+
+enum ftp_auth {
+	FTP_AUTH_NONE,
+	FTP_AUTH_TLS,
+	FTP_AUTH_OTHER,
+};
+
+struct ftp_session {
+	uint32_t files;
+	// The data connection that was announced last; port 0: there is none.
+	uint16_t port;
+	uint8_t listens;  // the half whose sender listens there
+	uint32_t passive; // how often the client has asked the server to listen, unanswered
+	struct transfer_label label; // of it
+
+	uint8_t size_asked; // the next 213 is one
+	uint8_t rest_state; // enum ftp_rest
+	uint8_t auth;       // enum ftp_auth: what was asked for
+	uint8_t mode_asked; // letter of MODE, until the reply; 0: it was not
+	bool unnamed;       // STOU without a name: the reply has it
+	uint64_t rest;
+	uint64_t size; // of `size_of`; 0: not known
+	uint16_t size_of_length;
+	uint8_t size_of[FTP_SIZE_OF_BYTES];
+	uint8_t user_length;
+	uint8_t user[CONTENT_PARTY_BYTES];
+};
+
+// Who tells, and where in the stream: `line64` is behind the line.
+struct ftp_turn {
+	struct ftp_session *session;
+	const struct content_turn *turn;
+	uint64_t line64;
+	uint8_t half;
+};
+
+static inline void ftp_note(const struct ftp_turn *turn, enum content_note note)
+{
+	const struct content_sink *sink = turn->turn->sink;
+
+	sink->note(sink->ctx, note, turn->half, turn->line64);
+}
+
+// A line without its end. False: what follows is opaque.
+bool ftp_take_line(const struct ftp_turn *turn, struct content_text line);
+
+// The data connection that was announced last, and what is known of it by now. `amends`: nothing
+// but that is new.
+void ftp_report(const struct ftp_turn *turn, bool amends);
+// Where the sender of half `listens` will listen: "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2), and
+// "|1|132.235.1.2|6275|" (RFC 2428 2).
+void ftp_expect_host_port(const struct ftp_turn *turn, unsigned listens, struct content_text rest);
+void ftp_expect_extended(const struct ftp_turn *turn, unsigned listens, struct content_text rest);
+
+#endif
