@@ -57,7 +57,7 @@ void records_write(const struct conversation *conversation, FILE *file)
 			write_label(said->announced, file);
 			continue;
 		}
-		write_head(file, said->half << 7 | said->flags, said->length);
+		write_head(file, (said->half ? HALF_BIT : 0u) | said->flags, said->length);
 		if (said->bytes)
 			fwrite(said->bytes, 1, said->length, file);
 	}
