@@ -24,6 +24,8 @@ void ftp_report(const struct ftp_turn *turn, bool amends)
 
 	if (!session->port || !to->others || !to->others->expect || !to->ends)
 		return;
+	if (expect.label.what != TRANSFER_NOT_SAID)
+		expect.label.half = session->sender == session->listens ? HALF_S2C : HALF_C2S;
 	if (!expect.label.file[0]) // a listing
 		expect.label.size = 0;
 	memcpy(expect.address, to->ends->address[session->listens], 16);
@@ -45,12 +47,12 @@ static void expect(
 		return;
 	session->port = port;
 	session->listens = (uint8_t)listens;
-	// of the one before
-	memset(label->file, 0, sizeof(label->file));
-	label->what = TRANSFER_NOT_SAID;
-	label->half = 0;
-	label->begins_cut = false;
-	label->range_from = 0;
+	if (!session->held) { // of the one before
+		memset(label->file, 0, sizeof(label->file));
+		label->what = TRANSFER_NOT_SAID;
+		label->begins_cut = false;
+		label->range_from = 0;
+	}
 	ftp_report(turn, false);
 }
 

@@ -141,21 +141,22 @@ static enum ftp_step take_some(struct ftp_state *state, unsigned side, struct co
 	struct ftp_half *half = &state->halves[side];
 	const uint8_t *end = memchr(bytes, '\n', left);
 	uint32_t here = end ? (uint32_t)(end - bytes) : left;
+	bool at_once = end && !half->length && !half->skip && here <= LINE_BYTES;
 	enum ftp_step step = FTP_ON;
 
 	if (begins_tls(half, bytes, here)) {
 		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_TLS, side, half->begin64);
 		return FTP_OPAQUE;
 	}
-	if (end && !half->length && !half->skip && here <= LINE_BYTES) {
-		step = take_line(state, side, turn, bytes, here);
-	} else {
+	if (!at_once)
 		step = keep(half, side, turn, bytes, here);
-		if (step == FTP_ON && end && !half->skip)
-			step = take_line(state, side, turn, half->line, half->length);
-	}
 	if (step == FTP_NO_MEMORY)
 		return step;
+	if (end && side == HALF_C2S)
+		ftp_count_command(&state->session);
+	if (end && !half->skip)
+		step = at_once ? take_line(state, side, turn, bytes, here)
+			       : take_line(state, side, turn, half->line, half->length);
 	turn->taken += here + (end != NULL);
 	half->at64 += here + (end != NULL);
 	if (end) {
@@ -167,9 +168,13 @@ static enum ftp_step take_some(struct ftp_state *state, unsigned side, struct co
 }
 
 // A line that lacks something says nothing; nor can it be known where it ends but at its LF.
-static void lose(struct ftp_half *half, struct content_turn *turn, uint64_t to64)
+static void lose(struct ftp_state *state, unsigned side, struct content_turn *turn, uint64_t to64)
 {
+	struct ftp_half *half = &state->halves[side];
+
 	drop_line(half, turn);
+	if (side == HALF_S2C)
+		ftp_lose_answers(&state->session);
 	half->skip = true;
 	half->at64 = to64;
 }
@@ -187,12 +192,12 @@ static enum ftp_step take_span(
 	half->started = true;
 	// what the producer left out without a word is a gap, too
 	if (span->offset64 + turn->taken > half->at64)
-		lose(half, turn, span->offset64 + turn->taken);
+		lose(state, side, turn, span->offset64 + turn->taken);
 	while (turn->taken < length && step == FTP_ON)
 		step = take_some(
 			state, side, turn, span_bytes(span) + turn->taken, length - turn->taken);
 	if (!length && turn->taken < span->extent) {
-		lose(half, turn, span->offset64 + span->extent);
+		lose(state, side, turn, span->offset64 + span->extent);
 		turn->taken = span->extent;
 	}
 	return step;

@@ -116,39 +116,85 @@ static uint64_t take_range(struct ftp_session *session, unsigned does, struct co
 	return from;
 }
 
+// The data connection is of the first command that asks for one and is not refused. Which of them
+// that will be is not known before they are answered: of a listing and a file it is the file.
+static void hold(struct ftp_session *session)
+{
+	session->held = true;
+	session->since = 1;
+	session->before = session->unanswered ? session->unanswered - 1 : 0;
+}
+
+// 220 greets; 1yz says that all before has been answered. A data connection serves once.
+static void count_answer(struct ftp_session *session, unsigned code)
+{
+	if (code < 200 && session->held) {
+		session->unanswered = session->since;
+		session->before = 0;
+	}
+	if (code < 200 || code == 220 || !session->unanswered)
+		return;
+	session->unanswered--;
+	if (session->before) {
+		session->before--;
+	} else if (session->held) {
+		session->held = false;
+		if (code < 300)
+			session->port = 0;
+	}
+}
+
+static void set_label(const struct ftp_turn *turn, const struct content_file *file, bool later,
+	struct content_text name)
+{
+	struct ftp_session *session = turn->session;
+	struct transfer_label *label = &session->label, second = {.user = ""};
+	bool held = session->held && label->what == TRANSFER_FILE;
+
+	hold(session);
+	content_label_file(&second, name);
+	if (held && memcmp(second.file, label->file, sizeof(second.file)) != 0)
+		ftp_note(turn, CONTENT_NOTE_TWO_NAMES);
+	if (held)
+		return;
+	session->unnamed = later && !name.length;
+	session->sender = file->half;
+	label->what = TRANSFER_FILE;
+	label->size = file->size == CONTENT_SIZE_UNKNOWN ? 0 : file->size;
+	label->range_from = file->range_from;
+	content_label_file(label, name);
+	ftp_report(turn, true);
+}
+
 static void take_transfer(const struct ftp_turn *turn, unsigned does, struct content_text name)
 {
 	struct ftp_session *session = turn->session;
-	struct transfer_label *label = &session->label;
 	const struct content_sink *sink = turn->turn->sink;
-	unsigned sender = does & UPLOAD ? HALF_C2S : HALF_S2C;
 	struct content_file file = content_file_of_path(name, user_of(session));
 
 	file.id = ++session->files;
-	file.half = (uint8_t)sender;
+	file.half = does & UPLOAD ? HALF_C2S : HALF_S2C;
 	file.elsewhere = true;
 	file.range_from = take_range(session, does, name);
 	file.partial = file.range_from;
 	if (!(does & UPLOAD) && is_of_size(session, name))
 		file.size = session->size;
 	sink->file(sink->ctx, &file);
-	if (label->coded)
+	if (session->label.coded)
 		ftp_note(turn, CONTENT_NOTE_CODING_UNKNOWN);
-	session->unnamed = does & NAMES_LATER && !name.length;
-	label->what = TRANSFER_FILE;
-	label->half = sender == session->listens ? HALF_S2C : HALF_C2S;
-	label->size = file.size == CONTENT_SIZE_UNKNOWN ? 0 : file.size;
-	label->range_from = file.range_from;
-	content_label_file(label, name);
-	ftp_report(turn, true);
+	set_label(turn, &file, does & NAMES_LATER, name);
 }
 
 static void take_listing(const struct ftp_turn *turn)
 {
-	struct transfer_label *label = &turn->session->label;
+	struct ftp_session *session = turn->session;
+	struct transfer_label *label = &session->label;
 
+	if (session->held)
+		return;
+	hold(session);
+	session->sender = HALF_S2C;
 	label->what = TRANSFER_LISTING;
-	label->half = HALF_S2C == turn->session->listens ? HALF_S2C : HALF_C2S;
 	label->size = label->range_from = 0;
 	content_label_file(label, (struct content_text){NULL, 0});
 	ftp_report(turn, true);
@@ -224,13 +270,20 @@ static unsigned reply_code(struct content_text line)
 // "150 Opening BINARY mode data connection for file (1234 bytes)": not in any RFC, and usual.
 static bool opening_size(struct content_text rest, uint64_t *size)
 {
-	uint32_t at;
+	uint32_t at, digits;
 
 	while ((at = http_until(rest, '(')) < rest.length) {
-		struct content_text inside = rest = http_text_from(rest, at + 1);
-		struct content_text word = take_word(&inside);
+		struct content_text number = rest = http_text_from(rest, at + 1);
 
-		if (http_begins(inside, "byte") && http_number(word, size))
+		for (digits = 0; digits < rest.length && http_is_digit(rest.bytes[digits]);
+			digits++)
+			;
+		number.length = digits;
+		rest = http_text_from(rest, digits);
+		if (!rest.length || !http_is_blank(rest.bytes[0]))
+			continue;
+		skip_blanks(&rest);
+		if (http_begins(rest, "byte") && http_number(number, size))
 			return true;
 	}
 	return false;
@@ -333,6 +386,7 @@ static bool take_reply(const struct ftp_turn *turn, struct content_text line, un
 	if (line.length > 3 && line.bytes[3] != ' ') // more of it follows
 		return true;
 	take_outcome(session, code);
+	count_answer(session, code);
 	switch (code) {
 	case 125:
 	case 150: take_opening(turn, rest); break;

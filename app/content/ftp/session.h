@@ -22,11 +22,18 @@ enum ftp_auth {
 
 struct ftp_session {
 	uint32_t files;
+	uint32_t unanswered; // commands
 	// The data connection that was announced last; port 0: there is none.
 	uint16_t port;
 	uint8_t listens;  // the half whose sender listens there
+	uint8_t sender;   // ... and whose sender sends, where `label` says what
 	uint32_t passive; // how often the client has asked the server to listen, unanswered
 	struct transfer_label label; // of it
+	// `label` is of a command that is not answered yet: what the client sends meanwhile cannot
+	// make a file a listing. `before`: so many answers come before its own.
+	bool held;
+	uint32_t before;
+	uint32_t since; // commands, from its own on
 
 	uint8_t size_asked; // the next 213 is one
 	uint8_t rest_state; // enum ftp_rest
@@ -54,6 +61,19 @@ static inline void ftp_note(const struct ftp_turn *turn, enum content_note note)
 	const struct content_sink *sink = turn->turn->sink;
 
 	sink->note(sink->ctx, note, turn->half, turn->line64);
+}
+
+// A line of the client has ended, whatever it says: the server will answer it.
+static inline void ftp_count_command(struct ftp_session *session)
+{
+	session->unanswered += session->unanswered < UINT32_MAX;
+	session->since += session->since < UINT32_MAX;
+}
+
+// Answers were lost, nobody knows how many.
+static inline void ftp_lose_answers(struct ftp_session *session)
+{
+	session->unanswered = session->before = 0;
 }
 
 // A line without its end. False: what follows is opaque.

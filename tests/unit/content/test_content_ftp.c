@@ -62,14 +62,15 @@ static const struct conversation sessions[] = {
 		"file 1 c2s command elsewhere name=f\n"
 		"amend " AT_SERVER " file c2s name=f\n"},
 	{"NLST and MLSD are listings, too, and actively",
-		{SAID_C("EPRT |1|10.0.0.1|5001|\r\nNLST\r\nmlsd /x\r\n")},
+		{SAID_C("EPRT |1|10.0.0.1|5001|\r\nNLST\r\n"), SAID_S("200 OK\r\n450 No\r\n"),
+			SAID_C("mlsd /x\r\n")},
 		"expect " AT_CLIENT "\n"
 		"amend " AT_CLIENT " listing c2s\n"
 		"amend " AT_CLIENT " listing c2s\n"},
 	{"a download that goes on",
 		{SAID_C("REST 100\r\n"), SAID_S("350 Restarting at 100.\r\n"), PASV,
 			SAID_C("SIZE big\r\n"), SAID_S("213 1000\r\n"), SAID_C("RETR big\r\n"),
-			SAID_C("RETR big\r\n")},
+			SAID_S("426 Broken\r\n"), SAID_C("RETR big\r\n")},
 		"expect " AT_SERVER "\n"
 		"file 1 s2c command elsewhere name=big size=1000 from=100\n"
 		"amend " AT_SERVER " file s2c name=big size=1000 from=100\n"
@@ -79,8 +80,8 @@ static const struct conversation sessions[] = {
 		{SAID_C("REST 100\r\n"), SAID_S("502 No.\r\n"), SAID_C("RETR big\r\n")},
 		"file 1 s2c command elsewhere name=big\n"},
 	{"REST that is no number, and 0",
-		{SAID_C("REST 5x\r\nRETR a\r\nREST 0\r\n"), SAID_S("350 Yes\r\n"),
-			SAID_C("RETR b\r\n")},
+		{SAID_C("REST 5x\r\nRETR a\r\nREST 0\r\n"),
+			SAID_S("501 What\r\n550 No\r\n350 Yes\r\n"), SAID_C("RETR b\r\n")},
 		"file 1 s2c command elsewhere name=a\n"
 		"file 2 s2c command elsewhere name=b\n"},
 	{"an upload that goes on, as curl and FileZilla do it",
@@ -90,15 +91,16 @@ static const struct conversation sessions[] = {
 		"file 2 c2s command elsewhere name=up from=600\n"},
 	{"the size of another file, and of none",
 		{SAID_C("SIZE a\r\n"), SAID_S("213 1\r\n"), SAID_C("RETR b\r\nSIZE b\r\n"),
-			SAID_S("550 No\r\n"), SAID_C("MDTM b\r\n"),
-			SAID_S("213 20200101000000\r\n"), SAID_C("RETR b\r\nSIZE b\r\n"),
-			SAID_S("213 99999999999999999999\r\n"), SAID_C("RETR b\r\n")},
+			SAID_S("550 No\r\n550 No\r\n"), SAID_C("MDTM b\r\n"),
+			SAID_S("213 20200101000000\r\n"), SAID_C("RETR b\r\n"), SAID_S("550\r\n"),
+			SAID_C("SIZE b\r\n"), SAID_S("213 99999999999999999999\r\n"),
+			SAID_C("RETR b\r\n")},
 		"file 1 s2c command elsewhere name=b\n"
 		"file 2 s2c command elsewhere name=b\n"
 		"file 3 s2c command elsewhere name=b\n"},
 	{"STOU, with the name in the reply",
 		{PASV, SAID_C("STOU\r\n"), SAID_S("150 FILE: unique.1\r\n"),
-			SAID_S("150 FILE: other\r\n"), SAID_C("STOU x\r\n"),
+			SAID_S("150 FILE: other\r\n426 Broken\r\n"), SAID_C("STOU x\r\n"),
 			SAID_S("150 FILE: other\r\n")},
 		"expect " AT_SERVER "\n"
 		"file 1 c2s none elsewhere\n"
@@ -107,8 +109,9 @@ static const struct conversation sessions[] = {
 		"file 2 c2s command elsewhere name=x\n"
 		"amend " AT_SERVER " file c2s name=x\n"},
 	{"MODE Z, granted and refused",
-		{SAID_C("MODE Z\r\n"), SAID_S("504 No\r\n"), SAID_C("RETR a\r\nMODE Z\r\n"),
-			SAID_S("200 Mode set to Z\r\n"), PASV, SAID_C("RETR b\r\nMODE S\r\n"),
+		{SAID_C("MODE Z\r\n"), SAID_S("504 No\r\n"), SAID_C("RETR a\r\n"),
+			SAID_S("550 No\r\n"), SAID_C("MODE Z\r\n"), SAID_S("200 Mode set to Z\r\n"),
+			PASV, SAID_C("RETR b\r\n"), SAID_S("550 No\r\n"), SAID_C("MODE S\r\n"),
 			SAID_S("200 OK\r\n"), SAID_C("RETR c\r\n")},
 		"file 1 s2c command elsewhere name=a\n"
 		"expect " AT_SERVER " coded\n"
@@ -122,7 +125,9 @@ static const struct conversation sessions[] = {
 			SAID_C("REST 4\r\nREIN\r\nRETR f\r\n")},
 		"file 1 s2c command elsewhere name=f\n"},
 	{"folders of Windows, blanks and verbs in any case",
-		{SAID_C("  retr   C:\\dir\\a b.exe\r\nSTOR dir/\r\nRETR\r\nRETRY x\r\n")},
+		{SAID_C("  retr   C:\\dir\\a b.exe\r\n"), SAID_S("550 No\r\n"),
+			SAID_C("STOR dir/\r\n"), SAID_S("550 No\r\n"),
+			SAID_C("RETR\r\nRETRY x\r\n")},
 		"file 1 s2c command elsewhere name=a b.exe path=C:\\5cdir\\5c\n"
 		"file 2 c2s none elsewhere path=dir/\n"
 		"file 3 s2c none elsewhere\n"},
@@ -164,6 +169,75 @@ static const struct conversation named[] = {
 		"file 1 s2c command elsewhere name=f\n"},
 };
 
+// Who sends commands ahead of their answers makes no file a listing, nor gives it another name.
+static const struct conversation ahead[] = {
+	{"LIST and STOR behind RETR",
+		{PASV, SAID_C("RETR evil.exe\r\nLIST\r\nSTOR good.txt\r\n"),
+			SAID_S("150 evil.exe (7 bytes)\r\n"), SAID_C("NLST\r\n"),
+			SAID_S("226 Done\r\n425 No\r\n"), SAID_C("LIST\r\n")},
+		"expect " AT_SERVER "\n"
+		"file 1 s2c command elsewhere name=evil.exe\n"
+		"amend " AT_SERVER " file s2c name=evil.exe\n"
+		"file 2 c2s command elsewhere name=good.txt\n"
+		"note c2s two_names @42\n"
+		"amend " AT_SERVER " file s2c name=evil.exe size=7\n"},
+	{"RETR behind a listing that is refused",
+		{PASV, SAID_C("LIST nowhere\r\nRETR evil.exe\r\n"), SAID_S("550 No\r\n"),
+			SAID_C("LIST\r\n")},
+		"expect " AT_SERVER "\n"
+		"amend " AT_SERVER " listing s2c\n"
+		"file 1 s2c command elsewhere name=evil.exe\n"
+		"amend " AT_SERVER " file s2c name=evil.exe\n"},
+	{"the same port again, for a listing",
+		{SAID_C("PORT 10,0,0,1,19,137\r\nRETR evil.exe\r\n"
+			"PORT 10,0,0,1,19,137\r\nLIST\r\n")},
+		"expect " AT_CLIENT "\n"
+		"file 1 s2c command elsewhere name=evil.exe\n"
+		"amend " AT_CLIENT " file c2s name=evil.exe\n"
+		"expect " AT_CLIENT " file c2s name=evil.exe\n"},
+	{"answers to what came before",
+		{SAID_C("X\r\n\r\nPORT 10,0,0,1,19,137\r\nRETR evil.exe\r\n"),
+			SAID_S("220 Hello\r\n500 X\r\n500 What\r\n200 PORT\r\n"),
+			SAID_C("LIST\r\n"), SAID_S("550 No\r\n"), SAID_C("NLST\r\n")},
+		"expect " AT_CLIENT "\n"
+		"file 1 s2c command elsewhere name=evil.exe\n"
+		"amend " AT_CLIENT " file c2s name=evil.exe\n"
+		"amend " AT_CLIENT " listing c2s\n"},
+	{"PASV and RETR at once",
+		{SAID_C("PASV\r\nRETR f\r\n"), SAID_S("227 (10,0,0,2,7,232)\r\n150 f\r\n"),
+			SAID_S("226 Done\r\n"), PASV, SAID_C("STOR g\r\n")},
+		"file 1 s2c command elsewhere name=f\n"
+		"expect " AT_SERVER " file s2c name=f\n"
+		"expect " AT_SERVER "\n"
+		"file 2 c2s command elsewhere name=g\n"
+		"amend " AT_SERVER " file c2s name=g\n"},
+	{"answers that never come",
+		{SAID_C("\r\n\r\nPORT 10,0,0,1,19,137\r\nRETR f\r\n"),
+			SAID_S("200 PORT\r\n150 f\r\n226 Done\r\n"),
+			SAID_C("PORT 10,0,0,1,19,137\r\nRETR g\r\n")},
+		"expect " AT_CLIENT "\n"
+		"file 1 s2c command elsewhere name=f\n"
+		"amend " AT_CLIENT " file c2s name=f\n"
+		"expect " AT_CLIENT "\n"
+		"file 2 s2c command elsewhere name=g\n"
+		"amend " AT_CLIENT " file c2s name=g\n"},
+	{"answers that were lost",
+		{PASV, SAID_C("RETR f\r\n"), SAID_GAP(HALF_S2C, 20), SAID_S("\r\n"), PASV,
+			SAID_C("RETR g\r\n")},
+		"expect " AT_SERVER "\n"
+		"file 1 s2c command elsewhere name=f\n"
+		"amend " AT_SERVER " file s2c name=f\n"
+		"expect " AT_SERVER "\n"
+		"file 2 s2c command elsewhere name=g\n"
+		"amend " AT_SERVER " file s2c name=g\n"},
+	{"many parentheses",
+		{PASV, SAID_C("RETR f\r\n"), SAID_S("150 ((5bytes) (1 2 bytes) (6  bytes)\r\n")},
+		"expect " AT_SERVER "\n"
+		"file 1 s2c command elsewhere name=f\n"
+		"amend " AT_SERVER " file s2c name=f\n"
+		"amend " AT_SERVER " file s2c name=f size=6\n"},
+};
+
 static const struct flow_ends ends6 = {
 	.address = {{0x20, 1, 0xd, 0xb8, [15] = 1}, {0x20, 1, 0xd, 0xb8, [15] = 2}},
 	.port = {40000, 21},
@@ -200,8 +274,9 @@ static const struct conversation lines[] = {
 			SAID_C("RETR f\r\n")},
 		"note s2c tls @11\n"},
 	{"lines that end otherwise",
-		{SAID_C("RETR a\nRETR b\r\r\nRETR c\rd\r\nRETR e\0f\r\nRETR g\xff\xf1h\r\n"),
-			SAID_S("150 x\n")},
+		{SAID_C("RETR a\n"), SAID_S("550 No\n"), SAID_C("RETR b\r\r\n"), SAID_S("550\n"),
+			SAID_C("RETR c\rd\r\n"), SAID_S("550 \r\n"), SAID_C("RETR e\0f\r\n"),
+			SAID_S("550 No\r\n"), SAID_C("RETR g\xff\xf1h\r\n")},
 		"note c2s bare_lf @0\n"
 		"file 1 s2c command elsewhere name=a\n"
 		"file 2 s2c command elsewhere name=b\n"
@@ -233,7 +308,8 @@ static const struct conversation lines[] = {
 		"file 1 s2c command elsewhere name=(1024)..23456789 cut path=a/\n"
 		"amend " AT_SERVER " file s2c ..name=(127)..23456789\n"},
 	{"a user whose name is long",
-		{SAID_C("USER " HUNDRED HUNDRED "\r\nRETR f\r\n"), PASV},
+		{SAID_C("USER " HUNDRED HUNDRED "\r\nRETR f\r\n"), SAID_S("331 x\r\n530 Who\r\n"),
+			PASV},
 		"file 1 s2c command elsewhere name=f user=(128)..01234567\n"
 		"expect " AT_SERVER " user=" TEN TEN TEN TEN TEN "0\n"},
 };
@@ -337,6 +413,7 @@ static const struct conversation data[] = {
 	}
 TEST(ftp, sessions)
 TEST(ftp, named)
+TEST(ftp, ahead)
 TEST(ftp, over_ipv6)
 TEST(ftp, lines)
 TEST(ftp_data, data)
@@ -346,6 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_over_ipv6),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_data),
