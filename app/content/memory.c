@@ -24,6 +24,7 @@ struct content_memory {
 	uint8_t *region;
 	uint8_t *kinds; // of each smallest block
 	size_t bytes;
+	bool is_mapped; // by content_memory_new
 	struct free_block *free_of[ORDERS];
 	struct content_memory_use use; // the owner writes, any core reads
 };
@@ -68,38 +69,56 @@ static void unlist(struct content_memory *memory, uint8_t *at, unsigned order)
 	memory->kinds[index_of(memory, at)] = 0;
 }
 
-struct content_memory *content_memory_new(size_t bytes, int socket)
+size_t content_memory_round(size_t bytes)
 {
 	size_t n_largest = bytes / CONTENT_BLOCK_MAX + !!(bytes % CONTENT_BLOCK_MAX);
+
+	return n_largest > SIZE_MAX / CONTENT_BLOCK_MAX ? 0 : n_largest * CONTENT_BLOCK_MAX;
+}
+
+struct content_memory *content_memory_over(void *region, size_t bytes)
+{
 	struct content_memory *memory = calloc(1, sizeof(*memory));
+	uint8_t *kinds = calloc(bytes / CONTENT_BLOCK_MIN, 1);
+
+	if (!memory || !kinds) {
+		free(memory);
+		free(kinds);
+		return NULL;
+	}
+	memory->region = region;
+	memory->bytes = memory->use.bytes = bytes;
+	memory->kinds = kinds;
+	for (size_t at = bytes; at > 0; at -= CONTENT_BLOCK_MAX)
+		list_free(memory, memory->region + at - CONTENT_BLOCK_MAX, ORDERS - 1);
+	return memory;
+}
+
+struct content_memory *content_memory_new(size_t bytes, int socket)
+{
+	size_t whole = content_memory_round(bytes);
+	struct content_memory *memory;
 	uint8_t *region;
 
-	if (!memory || !n_largest || n_largest > SIZE_MAX / CONTENT_BLOCK_MAX)
-		goto failed;
-	memory->bytes = n_largest * CONTENT_BLOCK_MAX;
-	memory->kinds = calloc(memory->bytes / CONTENT_BLOCK_MIN, 1);
-	if (!memory->kinds)
-		goto failed;
-	region = pages_new(memory->bytes, socket);
+	if (!whole)
+		return NULL;
+	region = pages_new(whole, socket);
 	if (!region)
-		goto failed;
-	memory->region = region;
-	memory->use.bytes = memory->bytes;
-	for (size_t i = n_largest; i > 0; i--)
-		list_free(memory, region + (i - 1) * CONTENT_BLOCK_MAX, ORDERS - 1);
+		return NULL;
+	memory = content_memory_over(region, whole);
+	if (!memory)
+		munmap(region, whole);
+	else
+		memory->is_mapped = true;
 	return memory;
-failed:
-	if (memory)
-		free(memory->kinds);
-	free(memory);
-	return NULL;
 }
 
 void content_memory_free(struct content_memory *memory)
 {
 	if (!memory)
 		return;
-	munmap(memory->region, memory->bytes);
+	if (memory->is_mapped)
+		munmap(memory->region, memory->bytes);
 	free(memory->kinds);
 	free(memory);
 }

@@ -16,7 +16,11 @@ struct content_memory;
 // Control core, before the data lcores run. `bytes` is rounded up to whole blocks of the largest
 // class. NULL: no memory.
 struct content_memory *content_memory_new(size_t bytes, int socket);
-void content_memory_free(struct content_memory *memory);
+// ... over a region of the caller, of content_memory_round() bytes, which stays the caller's.
+struct content_memory *content_memory_over(void *region, size_t bytes);
+void content_memory_free(struct content_memory *memory); // NULL is allowed
+// Whole blocks of the largest class; 0: of what no memory can be.
+size_t content_memory_round(size_t bytes);
 
 // The owner only. NULL: none that is large enough is free (counted); 0 bytes are one byte. Not
 // zeroed.
