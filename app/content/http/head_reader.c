@@ -217,24 +217,45 @@ static enum http_head_read one_byte(
 	return read;
 }
 
+// A body need not end with a line: the response behind one that was lost may begin anywhere.
+static bool may_begin(const struct http_head_reader *reader, uint8_t byte)
+{
+	return reader->searching && reader->kind == HTTP_HEAD_RESPONSE && byte == 'H';
+}
+
 // Bytes from `i` on of which nothing is kept, as far as they need no look of one_byte().
 static uint32_t pass_over(const struct http_head_reader *reader, const struct http_input *input,
 	uint32_t i, uint32_t end)
 {
 	const uint8_t *bytes = input->bytes;
-	const uint8_t *lf;
 
 	if (reader->cr)
 		return i;
 	if (reader->state == HTTP_LINE_SKIP) {
-		lf = memchr(bytes + i, '\n', end - i);
-		return lf ? (uint32_t)(lf - bytes) : end;
+		while (i < end && bytes[i] != '\n' && !may_begin(reader, bytes[i]))
+			i++;
+		return i;
 	}
 	if (reader->state != HTTP_LINE_VALUE || reader->field)
 		return i;
 	while (i < end && bytes[i] > '\r')
 		i++;
 	return i;
+}
+
+static void begin_again(struct http_head_reader *reader, uint8_t byte)
+{
+	if (reader->state == HTTP_LINE_SKIP && may_begin(reader, byte))
+		reader->state = HTTP_LINE_BLANK;
+}
+
+static enum http_head_read give_up_line(
+	struct http_head_reader *reader, enum http_head_read read, bool in_line)
+{
+	if (read != HTTP_READ_BAD && (read != HTTP_READ_TOO_LONG || !reader->searching))
+		return read;
+	reader->state = in_line ? HTTP_LINE_SKIP : HTTP_LINE_BLANK;
+	return HTTP_READ_BAD;
 }
 
 enum http_head_read http_head_reader_read(struct http_head_reader *reader,
@@ -259,13 +280,11 @@ enum http_head_read http_head_reader_read(struct http_head_reader *reader,
 		i = passed;
 		if (i == end)
 			continue;
+		begin_again(reader, input->bytes[i]);
 		read = one_byte(reader, turn, input->bytes[i], http_place(input, i));
 		bool in_line = input->bytes[i] != '\n';
 
-		if (read == HTTP_READ_BAD || (read == HTTP_READ_TOO_LONG && reader->searching)) {
-			read = HTTP_READ_BAD;
-			reader->state = in_line ? HTTP_LINE_SKIP : HTTP_LINE_BLANK;
-		}
+		read = give_up_line(reader, read, in_line);
 		if (in_line && read != HTTP_READ_MORE)
 			break;
 		reader->bytes += counts;
