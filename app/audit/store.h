@@ -50,8 +50,8 @@ struct store_counters {
 	bool walking;
 };
 
-// What became of the transfer: CLOSED, TRUNCATED (its end did not come) or ERROR (not stored), as in
-// the records of Suricata.
+// What became of the transfer: CLOSED, TRUNCATED (its end did not come) or ERROR (not stored), as
+// in the records of Suricata.
 enum store_state {
 	STORE_CLOSED,
 	STORE_TRUNCATED,
@@ -65,7 +65,9 @@ struct store_result {
 	bool digested; // else `digests` are empty: what came out of order was not stored
 	bool stored;
 	bool duplicate; // and was stored before
-	int error;      // why it is not stored, errno: ENOSPC, EFBIG, EDQUOT (a limit), EMFILE ...; 0: it is
+	// Why it is not stored: ENOSPC, EFBIG, EDQUOT (a limit), EMFILE ...; 0: it is, or there is
+	// no folder, or its state is ERROR.
+	int error;
 	struct file_digests digests;
 	char path[68]; // below the folder; "": not stored
 };
@@ -78,8 +80,8 @@ int store_open(const char *folder, const struct store_limits *limits, struct sto
 // Files that are open are aborted.
 void store_close(struct store *store);
 // Goes on with what takes long, about `work` files of it: finding what the folder has, and removing
-// what is too old. True: there is more to do at once. Until what it has is found nothing is evicted:
-// what the limits do not have room for by then is refused.
+// what is too old. True: there is more to do at once. Until what it has is found nothing is
+// evicted: what the limits do not have room for by then is refused.
 bool store_step(struct store *store, uint64_t now_s, unsigned work);
 void store_look(const struct store *store, struct store_counters *out);
 
@@ -92,7 +94,8 @@ int store_write(struct store_file *file, uint64_t offset, const void *bytes, siz
 void store_end(struct store_file *file, enum store_state state, uint64_t now_s,
 	struct store_result *result);
 void store_abort(struct store_file *file);
-// The sidecar of a transfer that was stored: `json` as it is. 0 or -errno, which is counted.
+// The sidecar of a transfer that was stored: `json` as it is. Time and id together are its name. 0
+// or -errno, which is counted.
 int store_note(struct store *store, const struct store_result *result, uint64_t now_s, uint64_t id,
 	const char *json, size_t length);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hash table with chains, and a list through its entries; numbers, as the array moves when it grows.
+// A hash table with chains, and a list through its entries; numbers, as the array moves when it
+// grows.
 #include "audit/store_index.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #ifndef SLUICE_AUDIT_STORE_INDEX_H
 #define SLUICE_AUDIT_STORE_INDEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define STORE_NONE UINT32_MAX
@@ -12,7 +13,8 @@ struct store_entry {
 	int64_t time_s; // of the last transfer
 	uint64_t file_bytes;
 	uint64_t side_bytes; // of the sidecars
-	uint32_t files;      // the file, if it is there, and sidecars
+	uint32_t sidecars;
+	bool has_file; // else it has sidecars alone
 	uint32_t older, newer;
 	uint32_t next; // in its chain, or of those that are free
 };
