@@ -81,7 +81,7 @@ static char *put_literal(char *at, const char *text)
 		bool plain = byte >= 0x80 || (byte >= '0' && byte <= '9') ||
 			     (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 
-		at += plain ? sprintf(at, "%c", byte) : sprintf(at, "\\x%02x", byte);
+		at += plain ? snprintf(at, 2, "%c", byte) : snprintf(at, 5, "\\x%02x", byte);
 	}
 	*at = '\0';
 	return at + 1;

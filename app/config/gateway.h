@@ -93,6 +93,9 @@ struct gateway {
 		GATEWAY_FRAGMENTS_KEYS;
 	} fragments;
 	struct {
+		GATEWAY_CONTENT_KEYS; // store_full: enum store_full
+	} content;
+	struct {
 		GATEWAY_ELEPHANT_KEYS;
 	} elephant;
 	struct {

@@ -8,6 +8,7 @@ const char *const gateway_pair_modes[] = {"bridge", NULL};
 const struct json_field gateway_memory_fields[] = {GATEWAY_MEMORY_ROWS JSON_FIELD_END};
 const struct json_field gateway_limits_fields[] = {GATEWAY_LIMITS_ROWS JSON_FIELD_END};
 const struct json_field gateway_fragments_fields[] = {GATEWAY_FRAGMENTS_ROWS JSON_FIELD_END};
+const struct json_field gateway_content_fields[] = {GATEWAY_CONTENT_ROWS JSON_FIELD_END};
 const struct json_field gateway_elephant_fields[] = {GATEWAY_ELEPHANT_ROWS JSON_FIELD_END};
 const struct json_field gateway_events_fields[] = {GATEWAY_EVENTS_ROWS JSON_FIELD_END};
 const struct json_field gateway_reassembly_fields[] = {GATEWAY_REASSEMBLY_ROWS JSON_FIELD_END};

@@ -155,7 +155,7 @@ void policy_mac_sets_free(struct policy_reader *reader);
 json_t *policy_macs_json(const struct mac_set *set); // NULL: no memory
 json_t *policy_dscps_json(uint64_t dscps);
 
-// control/policy/content.c: what a rule says of files and messages; content_dump.c: again as JSON.
+// control/policy/content.c: what a rule says of files and messages; dump.c: again as JSON.
 void policy_read_rule_transfers(const struct json_at *at, void *ctx);
 void policy_read_rule_chat(const struct json_at *at, void *ctx);
 void policy_read_rule_audit(const struct json_at *at, void *ctx);

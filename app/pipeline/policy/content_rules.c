@@ -108,7 +108,8 @@ static void opaque_take(struct content_asks *asks, const struct policy *policy, 
 
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
 {
-	struct content_asks asks = {.opaque = ACTION_PASS,
+	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
+		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
 		.opaque_monitored = RULE_DEFAULT};
 	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
@@ -122,6 +123,8 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		asks.transfers |= content->n_transfers > 0;
 		asks.chat |= content->n_chats > 0;
 		asks.type |= content->asks_type;
+		if (content->enforces && !asks.enforces)
+			asks.enforcing_rule = index;
 		asks.enforces |= content->enforces;
 		asks.store_files |= content->stores_files;
 		if (walk.perhaps) {

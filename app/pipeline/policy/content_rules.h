@@ -183,6 +183,7 @@ struct content_asks {
 	bool enforces;        // some entry, or `opaque`, may refuse or change something
 	bool store_files;     // audit.files, or some entry's `store`
 	bool audit_transfers, audit_chat;
+	uint32_t enforcing_rule;   // the first that may, or RULE_DEFAULT
 	uint8_t opaque;            // ACTION_PASS, ACTION_DROP, ACTION_RESET, after monitor mode
 	uint32_t opaque_rule;      // that says so, or RULE_DEFAULT
 	uint32_t opaque_monitored; // the first that would have refused, but for monitor mode, or
