@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Paths and labels of files that another flow carries.
 #include "content/transfer.h"
 
 // The end of what is longer than `max`, and no part of a character of UTF-8 at its beginning.

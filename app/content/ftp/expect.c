@@ -5,6 +5,7 @@
 
 #include "content/ftp/session.h"
 #include "content/http/text.h"
+#include "pipeline/vocab/octets.h"
 
 #define DATA_TTL_S 60
 
@@ -80,7 +81,7 @@ void ftp_expect_host_port(const struct ftp_turn *turn, unsigned listens, struct 
 		struct content_text word = take(&rest, ',');
 		uint32_t digits = 0;
 
-		while (i == 5 && digits < word.length && http_is_digit(word.bytes[digits]))
+		while (i == 5 && digits < word.length && octets_digit(word.bytes[digits]))
 			digits++;
 		if (i == 5)
 			word.length = digits; // ")." or blanks may follow
@@ -116,7 +117,7 @@ void ftp_expect_extended(const struct ftp_turn *turn, unsigned listens, struct c
 	uint64_t port;
 
 	if (rest.length < 5 || rest.bytes[0] < 33 || rest.bytes[0] > 126 ||
-		http_is_digit(rest.bytes[0]))
+		octets_digit(rest.bytes[0]))
 		return;
 	delimiter = rest.bytes[0];
 	rest = http_text_from(rest, 1);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What commands and replies change of a session.
 #include "content/ftp/session.h"
 
 #include "content/http/text.h"
+#include "pipeline/vocab/octets.h"
 #include "content/transfer.h"
 
 enum { // what a command brings over the data connection
@@ -94,7 +96,7 @@ static void ask_rest(struct ftp_session *session, struct content_text word)
 
 static void ask_mode(struct ftp_session *session, struct content_text word)
 {
-	session->mode_asked = word.length == 1 ? http_lower(word.bytes[0]) : 0;
+	session->mode_asked = word.length == 1 ? octets_lower(word.bytes[0]) : 0;
 }
 
 static void ask_auth(struct ftp_session *session, struct content_text way)
@@ -260,7 +262,7 @@ static unsigned reply_code(struct content_text line)
 	if (line.length < 3 || (line.length > 3 && line.bytes[3] != ' ' && line.bytes[3] != '-'))
 		return 0;
 	for (unsigned i = 0; i < 3; i++) {
-		if (!http_is_digit(line.bytes[i]))
+		if (!octets_digit(line.bytes[i]))
 			return 0;
 		code = 10 * code + (line.bytes[i] - (unsigned)'0');
 	}
@@ -275,7 +277,7 @@ static bool opening_size(struct content_text rest, uint64_t *size)
 	while ((at = http_until(rest, '(')) < rest.length) {
 		struct content_text number = rest = http_text_from(rest, at + 1);
 
-		for (digits = 0; digits < rest.length && http_is_digit(rest.bytes[digits]);
+		for (digits = 0; digits < rest.length && octets_digit(rest.bytes[digits]);
 			digits++)
 			;
 		number.length = digits;
@@ -329,7 +331,7 @@ static void take_passive_reply(const struct ftp_turn *turn, unsigned code, struc
 	if (code == 227) {
 		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
 		// counts.
-		while (rest.length && !http_is_digit(rest.bytes[0]))
+		while (rest.length && !octets_digit(rest.bytes[0]))
 			rest = http_text_from(rest, 1);
 		ftp_expect_host_port(turn, HALF_S2C, rest);
 		return;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reads requests and option acknowledgements.
 #include "content/tftp/request.h"
 
 #include "content/http/text.h"

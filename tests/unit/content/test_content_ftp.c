@@ -326,7 +326,7 @@ LABEL(coded) = {.what = TRANSFER_FILE, .half = HALF_S2C, .file = "z", .coded = t
 LABEL(cut_name) = {.what = TRANSFER_FILE, .half = HALF_S2C, .file = "ng.exe", .begins_cut = true};
 LABEL(cut_path) = {.what = TRANSFER_FILE, .half = HALF_S2C, .file = "r/ng.exe", .begins_cut = true};
 
-static const struct conversation data[] = {
+static const struct conversation connections[] = {
 	{"a download",
 		{SAID_ANNOUNCED(retr), SAID_S("all "), SAID_S("of it"), SAID_FIN(HALF_S2C),
 			SAID_FIN(HALF_C2S)},
@@ -416,7 +416,7 @@ TEST(ftp, named)
 TEST(ftp, ahead)
 TEST(ftp, over_ipv6)
 TEST(ftp, lines)
-TEST(ftp_data, data)
+TEST(ftp_data, connections)
 
 int main(void)
 {
@@ -426,7 +426,7 @@ int main(void)
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_over_ipv6),
 		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_data),
+		cmocka_unit_test(test_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
