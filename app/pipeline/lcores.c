@@ -7,6 +7,7 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/fragments.h"
 #include "pipeline/stage/inspect_report.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/cache/conn_cache.h"
 #include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/egress/drop.h"
@@ -121,6 +122,9 @@ int lcore_new(struct dataplane *dp, unsigned index, int socket, struct rte_mempo
 		lcore->impair_rx = impair;
 	else
 		lcore->impair_tx = impair;
+	missing = "decoders of content (content.flows, content.memory_mb, content.records_mb)";
+	if (!content_new(lcore, &limits->content))
+		goto fail;
 	missing = "its rings";
 	unsigned one_to_one = RING_F_SP_ENQ | RING_F_SC_DEQ;
 
@@ -169,6 +173,8 @@ void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_
 	classifier_retire(lcore->classifier,
 		atomic_load_explicit(&lcore->dp->oldest_edition, memory_order_relaxed));
 	lcore->policy = policy;
+	if (lcore->content)
+		content_turn_begin(lcore);
 	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
 		epoch_renew(lcore);
 }
@@ -225,6 +231,7 @@ void lcore_free(struct lcore *lcore)
 	endpoint_cache_free(lcore->endpoints);
 	endpoint_cache_free(lcore->names);
 	fragments_free(lcore->fragments);
+	content_free(lcore);
 	evidence_log_free(lcore->evidence);
 	rte_free(lcore->event_windows);
 	rte_free(lcore->allowances.at);

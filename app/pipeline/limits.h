@@ -3,6 +3,7 @@
 #ifndef SLUICE_LIMITS_H
 #define SLUICE_LIMITS_H
 
+#include "pipeline/content/limits.h"
 #include "pipeline/egress/impair.h"
 #include "pipeline/flow/flow.h"
 #include "reassembly/frag.h"
@@ -24,6 +25,7 @@ struct lcore_limits {
 	struct frag_limits fragments;    // per lcore
 	struct elephant_limits elephant; // pipeline/flow/rate.h
 	struct flow_timeouts timeouts;
+	struct content_limits content;
 	struct impair_settings impair;
 };
 

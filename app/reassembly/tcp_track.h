@@ -180,6 +180,9 @@ enum consumed {
 	CONSUMED,         // go on
 	CONSUMED_HOLD,    // nothing from the span's last byte on leaves before a verdict
 	CONSUMED_NOTHING, // it could not be looked at: not taken
+	// The same, for want of time alone: it comes again as soon as work goes on, without its
+	// sender. Only where packets can be held (tcp_segment.enforces).
+	CONSUMED_LATER,
 };
 struct stream_consumer {
 	// A gap, bytes in one piece, or a FIN behind all that was consumed: SPAN_FIN, no bytes. It

@@ -194,8 +194,12 @@ static void take_in_order(struct work *work)
 			.extent = (uint32_t)(until - half->next),
 		};
 
-		if (!stream_obey(
-			    half, work->consumer->take_packet(work->consumer->ctx, &span, bytes))) {
+		enum consumed consumed =
+			work->consumer->take_packet(work->consumer->ctx, &span, bytes);
+
+		if (consumed == CONSUMED_LATER && segment->enforces)
+			break; // it is held
+		if (!stream_obey(half, consumed)) {
 			work->result->verdict = TRACK_DROP;
 			work->result->reason = DROP_UNCLASSIFIED;
 			return;

@@ -20,10 +20,10 @@ PLANES = {
 # Folders, each of which may include those before it in its list. A folder stands for those in it that are not listed:
 # ctl for ctl/verbs, classify for all of its folders but proto.
 ORDERS = [
-    [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "stage")]
+    [f"app/pipeline/{f}" for f in ("vocab", "wire", "lcore", "policy", "flow", "event", "cache", "egress", "content", "stage")]
     + ["app/pipeline"],
     ["app/base", "app/audit", "app/config"]
-    + [f"app/control/{f}" for f in ("policy", "event", "stats", "cache", "ctl", "http")]
+    + [f"app/control/{f}" for f in ("policy", "event", "content", "stats", "cache", "ctl", "http")]
     + ["app/control", "app/process", "app/machine", "app/replay", "app/cmd"],
     ["app/classify", "app/classify/proto"],
     [f"lib/transportapi/{f}" for f in ("base", "proto", "transport", "core", "example")],

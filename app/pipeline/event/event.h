@@ -25,6 +25,9 @@ enum event_type {
 	EVENT_TRACE,    // a stage of a traced flow
 	EVENT_OPERATOR, // what the operator did; of the control core
 	EVENT_TRANSFER, // a flow came that another one had announced
+	EVENT_FILE,     // a file that is transferred; of the control core, as are these:
+	EVENT_FILEINFO, // ... was transferred
+	EVENT_CHAT,     // a chat message
 	EVENT_HANDSHAKE_META,      // what an end of a flow says of itself: the first part
 	EVENT_HANDSHAKE_META_MORE, // of the same lcore, at once behind the first: the others
 	EVENT_TYPES_MAX,

@@ -54,16 +54,21 @@ static enum event_room room_of(const struct event *event, enum event_room unhear
 	return event->heard == EVENT_UNHEARD ? unheard : EVENT_ROOM_ANY;
 }
 
+void event_stamp(const struct lcore *lcore, struct event *event)
+{
+	event->now_ns = lcore->now_ns;
+	event->lcore = (uint8_t)lcore->index;
+	event->pcap_cnt = lcore->pcap_cnt;
+	event->generation = lcore->policy ? lcore->policy->generation : 0;
+}
+
 void event_send(struct lcore *lcore, struct event *event, enum event_room room)
 {
 	if (unlikely(room != EVENT_ROOM_ANY && !event_has_room(lcore, room))) {
 		lcore->stats.events_unheard_lost++;
 		return;
 	}
-	event->now_ns = lcore->now_ns;
-	event->lcore = (uint8_t)lcore->index;
-	event->pcap_cnt = lcore->pcap_cnt;
-	event->generation = lcore->policy ? lcore->policy->generation : 0;
+	event_stamp(lcore, event);
 	if (rte_ring_sp_enqueue_elem(lcore->events, event, sizeof(*event)) == 0)
 		lcore->stats.events_sent++;
 	else

@@ -9,8 +9,9 @@
 
 // Such a record has room on the lcore's ring now.
 bool event_has_room(const struct lcore *lcore, enum event_room room);
-// Puts the record on the lcore's ring; no room: counted and lost. Fills now_ns, lcore, pcap_cnt and
-// the policy's generation.
+// Fills now_ns, lcore, pcap_cnt and the policy's generation.
+void event_stamp(const struct lcore *lcore, struct event *event);
+// Stamps the record and puts it on the lcore's ring; no room: counted and lost.
 void event_send(struct lcore *lcore, struct event *event, enum event_room room);
 
 // What the engine said of a flow (stage/hold.h); of a stub, NULL.

@@ -283,19 +283,20 @@ struct flow_cold {
 	uint8_t named;        // it gave a name of its own
 	uint8_t serves;       // UDP: 1 << half of each that has answered a hello of QUIC
 	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
+	bool alerted;         // a monitor rule would have blocked it, under any policy so far
+	uint8_t dscp;         // of its first packet
 	// What is read for each packet under inspection lies in one cache line, the last.
 	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
 	struct flow_again again;
 	struct flow_refused refused;
-	uint32_t track; // state of the tracker (tcp_track.h), or TRACK_NONE
-	uint8_t meta;   // enum handshake_meta_phase
-	bool alerted;   // a monitor rule would have blocked it, under any policy so far
-	uint8_t dscp;   // of its first packet
+	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
+	uint8_t meta;     // enum handshake_meta_phase
+	uint16_t content; // decoder of files and messages (flow_content.h); CONTENT_NONE
 };
 #define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)
 static_assert(COLD_LINE(names.phase) == COLD_LINE(meta) && COLD_LINE(again.on) == COLD_LINE(meta) &&
 		      COLD_LINE(refused.is) == COLD_LINE(meta) &&
-		      COLD_LINE(track) == COLD_LINE(meta),
+		      COLD_LINE(track) == COLD_LINE(meta) && COLD_LINE(content) == COLD_LINE(meta),
 	"one line for each packet");
 #undef COLD_LINE
 static_assert(sizeof(struct flow_cold) % 64 == 0, "the lines of one are those of all");

@@ -35,6 +35,7 @@ struct dataplane {
 	void (*stand_still)(uint64_t ns);
 	uint64_t (*clock_ns)(void); // what time it is within a turn; NULL: its now_ns (replay)
 	const struct lcore_limits *limits; // limits.h
+	bool extracts;   // all content is decoded and recorded, whatever the policy asks: replay
 	bool all_stages; // no packet takes a fast path (stage/stages.h): for comparison; replay
 			 // alone
 	const struct egress_row *egress_rows; // egress/egress.h; ends with {0}; NULL: no row

@@ -22,6 +22,7 @@
 struct allowance;
 struct classifier;
 struct conn_cache;
+struct content;
 struct endpoint_cache;
 struct event_windows;
 struct evidence_log;
@@ -89,6 +90,7 @@ struct lcore {
 	struct fragments *fragments;              // NULL: a standby's
 	struct evidence_log *evidence;
 	struct allowances allowances;
+	struct content *content; // decoders of files and messages (flow_content.h); NULL: none
 	struct hold *hold; // flows under scan (hold.h); NULL: there is no engine
 	uint64_t
 		scan_wakes; // scan lcores that sleep and have a job; the loop around the turn wakes

@@ -2,11 +2,14 @@
 // The decision on a flow, and what follows from it: reported, remembered, torn down.
 #include <netinet/in.h>
 #include <string.h>
+#include "pipeline/content/flow_content.h"
+#include "pipeline/flow/facts.h"
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/hold.h"
+#include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/teardown.h"
@@ -256,6 +259,8 @@ static bool let_pass(struct lcore *lcore, struct packet_ctx *ctx, const struct d
 		return hold_begin(lcore, ctx->ref) ||
 		       lcore->dp->scan->on_error == SCAN_FAILURE_PASS;
 	leave_scan(lcore, ctx->ref);
+	if (unlikely(content_is_asked(lcore)) && ctx->flags & CTX_AGAIN && decision->final)
+		done = !inspect_content_late(lcore, ctx->ref) && done;
 	if (done && !lcore->tap && !is_watched(lcore, ctx->ref) && inspect_settled(lcore, ctx->ref))
 		flow_life_settle(flow);
 	return true;
@@ -295,6 +300,47 @@ static bool by_addresses(const struct lcore *lcore, const struct decide_input *k
 	return decision.final && action_blocks(decision.action);
 }
 
+// What the flow carries was refused, which its own rules have let pass.
+static void refuse_content(
+	const struct lcore *lcore, const struct packet_ctx *ctx, struct decision *decision)
+{
+	enum action action;
+	uint32_t rule;
+
+	if (likely(!packet_has_flow(ctx) || !flow_cold_at(lcore->flows, ctx->ref)->content) ||
+		action_blocks(decision->action) ||
+		!flow_content_refuses(lcore, ctx->ref, &rule, &action))
+		return;
+	*decision = (struct decision){
+		.action = action,
+		.final = true,
+		.rule = rule,
+		.monitored = RULE_DEFAULT,
+		.unsure = RULE_DEFAULT,
+	};
+}
+
+static void stub_input(const struct lcore *lcore, const struct packet_ctx *ctx,
+	uint8_t mac[MAC_BYTES], struct flow_ends *ends, struct decide_input *input)
+{
+	const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
+	uint8_t l4_proto = ctx->pkt->l4_proto;
+
+	flow_ends_of(ctx->key, stub->flags, ends);
+	*input = (struct decide_input){
+		.ends = ends,
+		.app = stub->app,
+		.confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE,
+		// only TCP and UDP carry applications
+		.app_final = l4_proto != IPPROTO_TCP && l4_proto != IPPROTO_UDP,
+		.ports_known = true,
+		.c2s_from_inside = stub->flags & FLOW_C2S_INSIDE,
+		.windows = lcore->windows,
+		.mac = packet_mac(lcore, ctx, stub->flags, mac),
+		.dscp = stub->dscp,
+	};
+}
+
 enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (!(ctx->flags & CTX_UNDECIDED)) {
@@ -303,44 +349,22 @@ enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 		return VERDICT_PASS;
 	}
 	struct flow_ends ends;
-	struct decide_input input = {
-		.ends = &ends,
-		.l4_proto = ctx->pkt->l4_proto,
-		.n_vlan = ctx->pkt->n_vlan,
-		.ports_known = true,
-		.vlan = {ctx->pkt->vlan[0], ctx->pkt->vlan[1]},
-		.windows = lcore->windows,
-	};
+	struct decide_input input;
 	uint8_t mac[MAC_BYTES];
 	uint16_t flags;
 
 	if (packet_has_flow(ctx)) {
-		const struct flow *flow = flow_at(lcore->flows, ctx->ref);
-		const struct flow_cold *cold = flow_cold_at(lcore->flows, ctx->ref);
-
-		input.mac = lcore->policy->asks_mac ? flow_mac(flow, cold) : NULL;
-		input.dscp = cold->dscp;
-		ends = cold->ends;
-		flags = flow->flags;
-		input.app = flow->app;
-		input.confidence = flow->confidence;
-		// the endpoint cache named it, and its shape would have been enough
-		if (flow->confidence == CONFIDENCE_CACHE && cold->shaped)
-			input.confidence = CONFIDENCE_PARTIAL;
-		input.app_final = flags & FLOW_APP_FINAL;
+		flow_decide_input(lcore, ctx->ref, &ends, &input);
+		flags = flow_at(lcore->flows, ctx->ref)->flags;
 	} else {
-		const struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
-
-		flags = stub->flags;
-		input.mac = packet_mac(lcore, ctx, flags, mac);
-		input.dscp = stub->dscp;
-		flow_ends_of(ctx->key, flags, &ends);
-		input.app = stub->app;
-		input.confidence = stub->app ? CONFIDENCE_IP : CONFIDENCE_NONE;
-		// only TCP and UDP carry applications
-		input.app_final = input.l4_proto != IPPROTO_TCP && input.l4_proto != IPPROTO_UDP;
+		flags = flow_stub_at(lcore->flows, ctx->ref)->flags;
+		stub_input(lcore, ctx, mac, &ends, &input);
 	}
-	input.c2s_from_inside = flags & FLOW_C2S_INSIDE;
+	// these are the packet's own
+	input.l4_proto = ctx->pkt->l4_proto;
+	input.n_vlan = ctx->pkt->n_vlan;
+	input.vlan[0] = ctx->pkt->vlan[0];
+	input.vlan[1] = ctx->pkt->vlan[1];
 	struct decision decision = decide(lcore->policy, &input);
 
 	lcore->stats.decisions++;
@@ -349,6 +373,7 @@ enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 			.rule = RULE_DEFAULT,
 			.monitored = RULE_DEFAULT,
 			.unsure = RULE_DEFAULT};
+	refuse_content(lcore, ctx, &decision);
 	count_decision(lcore, &decision);
 	note_decision(lcore, ctx, &input, &decision);
 	monitor(lcore, ctx, &decision);

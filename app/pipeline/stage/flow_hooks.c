@@ -2,6 +2,7 @@
 // Gives back what the modules of the packet path keep for a flow that ends.
 #include "pipeline/stage/flow_hooks.h"
 #include "classify/names/follow.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/event/stream_tap.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/stage/flow_report.h"
@@ -24,6 +25,7 @@ static void release(struct lcore *lcore, uint32_t ref)
 	if (unlikely(lcore->tap != NULL))
 		lcore->tap->end(lcore->tap->ctx, lcore, ref);
 	hold_end(lcore, ref);
+	flow_content_end(lcore, ref);
 	expect_give(lcore->expect, cold->expected);
 	if (!FAULT(STATE_KEPT))
 		classify_end(lcore->classifier, &flow->classify_state);

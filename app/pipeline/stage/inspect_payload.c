@@ -8,17 +8,17 @@
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect_again.h"
+#include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/stage/inspect_names.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/flow/app_usage.h"
+#include "pipeline/flow/expect.h"
 #include "pipeline/event/stream_tap.h"
 
-static void decode(struct inspection *in, const struct span *span)
+static struct decoder_sink learned_sink(struct inspection *in)
 {
-	struct lcore *lcore = in->lcore;
-	struct flow *flow = in->flow;
-	const struct decoder_sink sink = {
+	return (struct decoder_sink){
 		.expect = learned_expectation,
 		.endpoint = learned_endpoint,
 		.name = learned_name,
@@ -26,7 +26,18 @@ static void decode(struct inspection *in, const struct span *span)
 		.ctx = in,
 		.asked = &in->cold->asked,
 	};
+}
 
+static void decode(struct inspection *in, const struct span *span)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+	const struct decoder_sink sink = learned_sink(in);
+
+	if (unlikely(in->cold->content)) {
+		inspect_content(in, span, &sink);
+		return;
+	}
 	int rc = decoder_feed(
 		lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state, &sink);
 
@@ -121,7 +132,7 @@ static void hear(struct inspection *in, const struct span *span)
 		return;
 	classify_end(lcore->classifier, &flow->decoder_state);
 	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_MONITORED);
-	if (app_has_decoder(verdict.app))
+	if (app_has_decoder(verdict.app) || in->cold->content)
 		flow->flags |= FLOW_DECODED;
 	flow->app = verdict.app;
 	flow->signature = verdict.signature;
@@ -218,6 +229,19 @@ static bool take_names(struct inspection *in, const struct span *span)
 	return true;
 }
 
+// What classification has read is fed before the span at hand. False: nobody asks for its content.
+static bool begin_content(
+	struct inspection *in, const struct span *span, const struct content_seen *seen)
+{
+	const struct decoder_sink sink = learned_sink(in);
+
+	if (!inspect_content_begin(in, span, seen, &sink))
+		return false;
+	in->flow->flags |= FLOW_DECODED;
+	inspect_content(in, span, &sink);
+	return true;
+}
+
 // Of a flow whose application is not settled. Apart, as it needs much of the stack.
 static __rte_noinline void classify(struct inspection *in, const struct span *span)
 {
@@ -232,7 +256,10 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	const struct classify_flow about = about_flow(in, span);
 	struct classify_work work;
 	struct handshake_meta meta;
+	struct content_seen seen;
 
+	if (unlikely(content_is_asked(lcore)))
+		inspect_content_seen(in, &seen);
 	begin_work(in, &work, &meta);
 	classify_feed(lcore->classifier, lcore->policy->edition, lcore->policy->user_apps, &about,
 		span, &flow->classify_state, &verdict, &work);
@@ -291,6 +318,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	}
 	if (again)
 		look_again(in, span);
+	if (unlikely(content_is_asked(lcore)) && begin_content(in, span, &seen))
+		return;
 	if (!app_has_decoder(flow->app))
 		return;
 	// What classification has read belongs to the decoder, too: begin with this span.
@@ -304,14 +333,28 @@ static void consume(struct inspection *in, const struct span *span)
 {
 	const struct flow *flow = in->flow;
 
+	if (unlikely(content_is_asked(in->lcore)) && !in->cold->content &&
+		in->cold->expected != EXPECT_NONE && !(flow->flags & FLOW_APP_FINAL)) {
+		const struct decoder_sink sink = learned_sink(in);
+
+		inspect_content_announced(in, &sink);
+	}
+	bool content = in->cold->content;
+
+	// first, as it may not take the span, which then comes again to all
+	if (unlikely(content) && flow->flags & FLOW_DECODED) {
+		decode(in, span);
+		if (in->ctx->flags & (CTX_STARVED | CTX_LATER))
+			return;
+	}
 	if (flow->l4_proto == IPPROTO_TCP ? !take_names(in, span) : !take_ends(in, span))
 		return;
 	if (flow->flags & FLOW_APP_FINAL && hears(in, span))
 		hear(in, span);
-	if (flow->flags & FLOW_DECODED)
-		decode(in, span);
-	else if (!(flow->flags & FLOW_APP_FINAL))
+	if (!(flow->flags & FLOW_APP_FINAL))
 		classify(in, span);
+	else if (flow->flags & FLOW_DECODED && likely(!content))
+		decode(in, span);
 }
 
 void inspect_fin(struct inspection *in, const struct span *span)
@@ -327,7 +370,7 @@ void inspect_span(struct inspection *in, const struct span *span)
 	consume(in, span);
 	// what starves is not taken, and comes again
 	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
-		!(in->ctx->flags & CTX_STARVED))
+		!(in->ctx->flags & (CTX_STARVED | CTX_LATER)))
 		tap->span(tap->ctx, in->lcore, in->ctx->ref, span);
 }
 

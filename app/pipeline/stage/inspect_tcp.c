@@ -19,6 +19,10 @@
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
+	if (unlikely(in->ctx->flags & CTX_LATER)) {
+		in->ctx->flags &= ~(uint32_t)CTX_LATER;
+		return CONSUMED_LATER;
+	}
 	if (unlikely(in->ctx->flags & CTX_STARVED)) {
 		in->ctx->flags &= ~(uint32_t)CTX_STARVED;
 		return CONSUMED_NOTHING;
@@ -76,7 +80,7 @@ static struct taken taken_before(const struct inspection *in, unsigned half)
 static enum consumed counted(const struct inspection *in, unsigned half, const struct taken *before,
 	enum consumed result)
 {
-	if (result == CONSUMED_NOTHING) {
+	if (result == CONSUMED_NOTHING || result == CONSUMED_LATER) {
 		in->flow->taken_pkts = before->pkts;
 		in->flow->taken_small = before->small;
 		in->cold->half[half].taken_bytes = before->bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Begins and ends the tracking of a TCP flow.
 #include "pipeline/stage/inspect_track.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/stage/hold.h"
 #include "reassembly/seq.h"
 
@@ -41,6 +42,7 @@ struct tcp_track *inspect_begin(struct inspection *in)
 	begin(track, in->flow, cold);
 	hold_anew(in->lcore, in->ctx->ref, HALF_C2S);
 	hold_anew(in->lcore, in->ctx->ref, HALF_S2C);
+	flow_content_anew(in->lcore, in->ctx->ref);
 	return track;
 }
 
@@ -82,6 +84,17 @@ bool inspect_settled(struct lcore *lcore, uint32_t ref)
 	inspect_end(lcore, ref, DROP_HELD_CLOSED);
 	cold->half[0].late = cold->half[1].late = true;
 	return true;
+}
+
+void inspect_again_from_here(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	const struct tcp_track *track = inspect_track(lcore, cold);
+
+	if (!track || !(track->half[0].flags & HALF_FREE))
+		return;
+	inspect_end(lcore, ref, DROP_HELD_CLOSED);
+	cold->half[0].late = cold->half[1].late = true;
 }
 
 uint32_t inspect_next(const struct lcore *lcore, uint32_t ref, unsigned half)

@@ -60,6 +60,8 @@ void inspect_resume(struct lcore *lcore, uint32_t ref, unsigned half);
 // The policy passes the flow, and nothing looks at it any more. True: it can be final now; false:
 // what was inspected is not all acknowledged, and is still compared with what comes again.
 bool inspect_settled(struct lcore *lcore, uint32_t ref);
+// A flow whose inspection is over is looked at again: its track begins with what comes next.
+void inspect_again_from_here(struct lcore *lcore, uint32_t ref);
 // Its tracker's state goes back; what it held is dropped. The report stays.
 void inspect_end(struct lcore *lcore, uint32_t ref, enum drop_reason reason);
 

@@ -28,6 +28,8 @@ enum { // struct packet_ctx.flags
 	// `m` is the view of a datagram (fragments.h): it can be read, and is gone when the last
 	// stage ends. To keep or change it is to say VERDICT_DROP.
 	CTX_VIEW = 1 << 13,
+
+	CTX_LATER = 1 << 14, // a decoder of content has no budget left: the span comes again
 };
 
 struct packet_ctx {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Detects a new TCP handshake on the tuple of a living flow.
+#include "pipeline/content/flow_content.h"
 #include "pipeline/stage/reuse.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -57,6 +58,7 @@ static void forget_syn_data(struct lcore *lcore, struct packet_ctx *ctx, unsigne
 	if (track && !track_restart(lcore->tracker, track, half, start - 1))
 		return;
 	hold_anew(lcore, ctx->ref, half);
+	flow_content_end(lcore, ctx->ref);
 	cold->half[half].late = false;
 	flow->taken_pkts = flow->taken_small = cold->half[half].taken_bytes = 0;
 	flow->released[half] = start;

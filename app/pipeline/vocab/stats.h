@@ -143,6 +143,15 @@
 	X(classify_again, "datagrams at which a known flow was classified again")         \
 	X(classify_changed, "flows that were found to be another application then")       \
 	X(classify_nomem, "data packets that found no classifier state free")             \
+	/* content */                                                                     \
+	X(content_flows, "flows whose files or messages were decoded")                    \
+	X(content_files, "files whose transfer was seen")                                 \
+	X(content_messages, "chat messages that were seen")                               \
+	X(content_refused, "flows refused for a file or message")                         \
+	X(content_ambiguous, "places in content that hosts may read differently")         \
+	X(content_opaque, "flows that went on in a form that is not decoded")             \
+	X(content_nomem, "spans of content that found no room for their decoder")         \
+	X(content_lost, "files or messages that found no room to be recorded")            \
 	X(decode_nomem, "spans of known flows that found no decoder state free")          \
 	X(greetings_told, "hellos and requests told to the control core")                 \
 	X(greetings_lost, "the same, left out while the event ring was half full")        \

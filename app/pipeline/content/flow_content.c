@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which flows are decoded, and how their bytes come to their decoders.
+#include "pipeline/content/flow_content.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include "pipeline/content/state.h"
+#include "pipeline/flow/expect.h"
+#include "pipeline/flow/facts.h"
+#include "pipeline/flow/table.h"
+#include "pipeline/vocab/pages.h"
+
+// Of a flow of which nothing can be refused nobody can be made to wait: what a span decodes to is
+// told at once, up to so many turns' budgets; who sends more is decoded no longer.
+#define ROUNDS_AT_ONCE 64
+
+static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
+{
+	uint32_t at = flow_cold_at(lcore->flows, ref)->content;
+
+	return at == CONTENT_NONE || at >= CONTENT_DONE ? NULL : &lcore->content->flows[at];
+}
+
+static void decoders_find(struct content *content)
+{
+	for (uint16_t app = 1; app < APPS_MAX; app++) {
+		const struct app_proto *proto = app_get(app);
+
+		if (proto)
+			content->decoder_of[app] = content_decoder_of(proto->name);
+	}
+}
+
+static size_t pool_bytes(uint32_t flows)
+{
+	return sizeof(struct content) + (flows + 1) * sizeof(struct flow_content);
+}
+
+bool content_new(struct lcore *lcore, const struct content_limits *limits)
+{
+	uint32_t flows = RTE_MIN(limits->flows, (uint32_t)CONTENT_FLOWS_MAX);
+	struct content *content;
+
+	if (!flows)
+		return true;
+	content = pages_new(pool_bytes(flows), lcore->socket);
+	if (!content)
+		return false;
+	lcore->content = content;
+	content->turn_bytes = content->left = limits->turn_bytes;
+	content->n_flows = flows;
+	decoders_find(content);
+	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
+	content->channel = content_channel_new(lcore->index, limits->arena_bytes, lcore->socket);
+	return content->memory && content->channel;
+}
+
+void content_free(struct lcore *lcore)
+{
+	if (!lcore->content)
+		return;
+	content_channel_free(lcore->content->channel);
+	content_memory_free(lcore->content->memory);
+	munmap(lcore->content, pool_bytes(lcore->content->n_flows));
+	lcore->content = NULL;
+}
+
+void content_turn_begin(struct lcore *lcore)
+{
+	lcore->content->left = lcore->content->turn_bytes;
+}
+
+struct content_channel *content_channel_of(const struct lcore *lcore)
+{
+	return lcore->content ? lcore->content->channel : NULL;
+}
+
+struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
+{
+	struct flow_ends ends;
+	struct decide_input input;
+
+	if (!lcore->policy->asks_content || flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
+		return (struct content_asks){0};
+	flow_decide_input(lcore, ref, &ends, &input);
+	return content_asks(lcore->policy, &input);
+}
+
+static bool begins(const struct content_prefix *prefix, unsigned half, const char *word)
+{
+	size_t length = strlen(word);
+
+	return prefix->length[half] >= length && !memcmp(prefix->bytes[half], word, length);
+}
+
+// HTTP carries what is known by another name: a host's, Gnutella's.
+static bool speaks_http(const struct content_prefix *prefix)
+{
+	static const char *const methods[] = {"GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ",
+		"CONNECT ", "DELETE ", "PROPFIND ", "PATCH ", "TRACE "};
+
+	for (unsigned i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (begins(prefix, HALF_C2S, methods[i]))
+			return true;
+	return begins(prefix, HALF_S2C, "HTTP/1.");
+}
+
+static const struct content_decoder *decoder_for(
+	const struct lcore *lcore, uint32_t ref, const struct content_prefix *prefix)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct content_decoder *decoder =
+		flow->app < APPS_MAX ? lcore->content->decoder_of[flow->app] : NULL;
+
+	if (!decoder && prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
+		decoder = content_decoder_of("http");
+	return decoder;
+}
+
+const struct content_decoder *flow_content_wanted(
+	const struct lcore *lcore, uint32_t ref, const struct content_prefix *first)
+{
+	const struct content_decoder *decoder;
+
+	if (!content_is_asked(lcore))
+		return NULL;
+	decoder = decoder_for(lcore, ref, first);
+	if (!decoder || lcore->dp->extracts)
+		return decoder;
+	struct content_asks asks = content_asks_of(lcore, ref);
+
+	return asks.transfers || asks.chat ? decoder : NULL;
+}
+
+// A place; pages of those that were never taken are not touched. CONTENT_NONE: all are taken.
+static uint32_t place_take(struct content *content)
+{
+	uint32_t place = content->first_free;
+
+	if (place != CONTENT_NONE)
+		content->first_free = content->flows[place].next_free;
+	else if (content->n_touched < content->n_flows)
+		place = ++content->n_touched;
+	return place;
+}
+
+static struct flow_content *take(struct lcore *lcore, const struct content_decoder *decoder)
+{
+	struct content *content = lcore->content;
+	void *state = content_take(content->memory, decoder->state_bytes);
+	uint32_t place = state ? place_take(content) : CONTENT_NONE;
+
+	if (place == CONTENT_NONE) {
+		content_give(content->memory, state);
+		return NULL;
+	}
+	memset(state, 0, decoder->state_bytes);
+	content->flows[place] = (struct flow_content){
+		.decoder = decoder,
+		.state = state,
+		.data_app = decoder->data_app ? app_find(decoder->data_app) : APP_NONE,
+		.fed64 = {FED_UNKNOWN, FED_UNKNOWN},
+	};
+	return &content->flows[place];
+}
+
+// One call, or as many as one span may ask for.
+static enum content_taken feed_on(struct feeding *feeding, const struct span *span,
+	const struct decoder_sink *others, bool waits)
+{
+	struct lcore *lcore = feeding->lcore;
+	struct flow_content *flow = feeding->flow;
+	const struct flow_cold *cold = flow_cold_at(lcore->flows, flow->ref);
+	const struct expected *expected = expect_at(lcore->expect, cold->expected);
+	struct content_sink sink = content_told;
+	struct content_turn turn = {
+		.sink = &sink,
+		.memory = feeding->content->memory,
+		.others = others,
+		.ends = &cold->ends,
+		.app = flow_at(lcore->flows, flow->ref)->app,
+		.data_app = flow->data_app ? flow->data_app : flow_at(lcore->flows, flow->ref)->app,
+		.announced = expected ? &expected->what.label : NULL,
+	};
+	enum content_fed fed = CONTENT_MORE;
+	unsigned half = span->half & 1;
+
+	sink.ctx = feeding;
+	for (unsigned round = 0; fed == CONTENT_MORE && round < ROUNDS_AT_ONCE; round++) {
+		if (waits && !feeding->content->left)
+			break;
+		turn.output = waits ? feeding->content->left : feeding->content->turn_bytes;
+		fed = flow->decoder->feed(flow->state, span, &turn);
+		if (waits)
+			feeding->content->left = turn.output;
+		if (flow->refused)
+			break;
+	}
+	flow->fed64[half] = span->offset64 + turn.taken;
+	flow->more[half] = fed == CONTENT_MORE;
+	if (flow->refused || fed == CONTENT_FED)
+		return CONTENT_TAKEN;
+	if (fed == CONTENT_OVER)
+		return CONTENT_ENDED;
+	if (fed == CONTENT_NO_MEMORY)
+		return CONTENT_STARVED;
+	return waits ? CONTENT_LATER : CONTENT_ENDED;
+}
+
+// What is not fed yet of a span, and what is missing before it as a gap.
+static enum content_taken feed_rest(struct feeding *feeding, const struct span *span,
+	const struct decoder_sink *others, bool waits)
+{
+	uint64_t *fed = &feeding->flow->fed64[span->half & 1];
+	struct span rest = *span;
+	enum content_taken taken;
+
+	if (*fed == FED_UNKNOWN)
+		*fed = span->offset64;
+	if (*fed < span->offset64) {
+		const struct span gap = {.offset64 = *fed,
+			.extent = (uint32_t)RTE_MIN(span->offset64 - *fed, (uint64_t)UINT32_MAX),
+			.half = span->half,
+			.flags = SPAN_GAP};
+
+		taken = feed_on(feeding, &gap, others, waits);
+		if (taken != CONTENT_TAKEN || feeding->flow->refused)
+			return taken;
+	}
+	uint64_t before = *fed - span->offset64;
+
+	if (before > span->extent ||
+		(before == span->extent && span->extent && !feeding->flow->more[span->half & 1]))
+		return CONTENT_TAKEN; // it was fed, and not taken for another's sake
+	rest.offset64 += before;
+	rest.extent -= (uint32_t)before;
+	if (rest.unchecked)
+		rest.unchecked += before;
+	return feed_on(feeding, &rest, others, waits);
+}
+
+bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
+	const struct content_prefix *prefix, const struct decoder_sink *others)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	struct flow_content *flow = take(lcore, decoder);
+
+	if (!flow) {
+		lcore->stats.content_nomem++;
+		cold->content = CONTENT_MISSED;
+		return false;
+	}
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
+
+	lcore->stats.content_flows++;
+	flow->ref = ref;
+	cold->content = (uint16_t)(flow - lcore->content->flows);
+	flow->epoch = lcore->epoch;
+	flow->app = flow_at(lcore->flows, ref)->app;
+	flow->asks = content_asks_of(lcore, ref);
+	for (unsigned half = 0; prefix && half < 2; half++) {
+		const struct span span = {.half = (uint8_t)half,
+			.unchecked = prefix->bytes[half],
+			.extent = prefix->length[half],
+			.flags = cold->report.midstream & 1u << half ? SPAN_MIDSTREAM : 0};
+		enum content_taken taken = CONTENT_TAKEN;
+
+		flow->fed64[half] = 0;
+		if (span.extent)
+			taken = feed_on(&feeding, &span, others, false);
+		if (taken == CONTENT_TAKEN)
+			continue;
+		flow_content_end(lcore, ref);
+		if (taken == CONTENT_STARVED) {
+			lcore->stats.content_nomem++;
+			cold->content = CONTENT_MISSED;
+		}
+		return taken == CONTENT_ENDED;
+	}
+	return true;
+}
+
+// False: nothing of the flow is asked for any more.
+static bool follow_policy(struct lcore *lcore, struct flow_content *flow)
+{
+	uint16_t app = flow_at(lcore->flows, flow->ref)->app;
+
+	if (likely(flow->epoch == lcore->epoch && flow->app == app))
+		return true;
+	flow->epoch = lcore->epoch;
+	flow->app = app;
+	flow->asks = content_asks_of(lcore, flow->ref);
+	return flow->asks.transfers || flow->asks.chat || lcore->dp->extracts;
+}
+
+static bool refuses_anything(const struct lcore *lcore, uint32_t ref)
+{
+	return lcore->policy->enforces && !(flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED);
+}
+
+enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
+	const struct decoder_sink *others)
+{
+	struct flow_content *flow = flow_of(lcore, ref);
+	bool waits = refuses_anything(lcore, ref);
+
+	if (flow_cold_at(lcore->flows, ref)->content == CONTENT_DONE)
+		return CONTENT_ENDED;
+	if (!flow) // too late: what came before was not looked at
+		return waits && content_asks_of(lcore, ref).enforces ? CONTENT_STARVED
+								     : CONTENT_ENDED;
+	if (flow->refused)
+		return CONTENT_TAKEN;
+	if (unlikely(!follow_policy(lcore, flow))) {
+		flow_content_end(lcore, ref);
+		return CONTENT_ENDED;
+	}
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
+	enum content_taken taken = feed_rest(&feeding, span, others, waits && flow->asks.enforces);
+
+	if (taken == CONTENT_STARVED) {
+		lcore->stats.content_nomem++;
+		if (!waits || !flow->asks.enforces)
+			taken = CONTENT_ENDED;
+	}
+	if (taken == CONTENT_ENDED) {
+		flow_content_end(lcore, ref);
+		flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
+	}
+	return taken;
+}
+
+void flow_content_anew(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_content *flow = flow_of(lcore, ref);
+
+	if (!flow)
+		return;
+	struct content_turn turn = {.memory = lcore->content->memory};
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
+	struct content_sink sink = content_told;
+
+	sink.ctx = &feeding;
+	turn.sink = &sink;
+	flow->decoder->over(flow->state, &turn);
+	content_told_over(lcore, flow);
+	memset(flow->state, 0, flow->decoder->state_bytes);
+	flow->fed64[0] = flow->fed64[1] = FED_UNKNOWN;
+	flow->more[0] = flow->more[1] = false;
+}
+
+void flow_content_end(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	struct flow_content *flow = flow_of(lcore, ref);
+	struct content *content = lcore->content;
+
+	if (flow) {
+		flow_content_anew(lcore, ref);
+		content_give(content->memory, flow->state);
+		flow->next_free = content->first_free;
+		content->first_free = cold->content;
+	}
+	cold->content = CONTENT_NONE;
+}
+
+bool flow_content_refuses(
+	const struct lcore *lcore, uint32_t ref, uint32_t *rule, enum action *action)
+{
+	const struct flow_content *flow = flow_of(lcore, ref);
+
+	if (!flow || !flow->refused)
+		return false;
+	*rule = flow->rule;
+	*action = flow->action;
+	return true;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The content of flows: a decoder each (content/content.h), what the policy says of the files and
+// messages that it tells, and what the reader of the channel gets of them.
+//
+// A flow is decoded as deep as the policy in force asks; where it asks nothing this is never
+// called. States come from a pool and from one region of memory: where they end, a flow that the
+// policy may refuse something of does not go on (content_taken), others do, and their record says
+// so.
+// The owning data lcore only, but for content_new and content_free.
+#ifndef SLUICE_FLOW_CONTENT_H
+#define SLUICE_FLOW_CONTENT_H
+
+#include "content/decoders.h"
+#include "pipeline/content/channel.h"
+#include "pipeline/content/limits.h"
+#include "pipeline/lcore/lcore.h"
+#include "pipeline/policy/content_rules.h"
+
+#define CONTENT_FLOWS_MAX 65000            // of an lcore
+#define CONTENT_NONE      0                // struct flow_cold.content: the flow has no decoder
+#define CONTENT_DONE      (UINT16_MAX - 1) // ... any more: nothing of it was wanted
+#define CONTENT_MISSED    UINT16_MAX       // ... as there was no room, and now it is too late
+
+// For each lcore. False: no memory.
+bool content_new(struct lcore *lcore, const struct content_limits *limits);
+void content_free(struct lcore *lcore);
+// A turn of the lcore begins.
+void content_turn_begin(struct lcore *lcore);
+// NULL: there is none.
+struct content_channel *content_channel_of(const struct lcore *lcore);
+
+// First bytes of a flow's halves.
+struct content_prefix {
+	const uint8_t *bytes[2];
+	uint32_t length[2];
+};
+// The decoder of a flow whose application is final, if the policy asks for what it carries: that of
+// its application, or what its first bytes are of. NULL: none.
+const struct content_decoder *flow_content_wanted(
+	const struct lcore *lcore, uint32_t ref, const struct content_prefix *first);
+// Whether anybody may ask for content at all: who classifies keeps first bytes then.
+static inline bool content_is_asked(const struct lcore *lcore)
+{
+	return lcore->content && (lcore->policy->asks_content || lcore->dp->extracts);
+}
+
+// The flow gets its decoder; `prefix` is fed to it. NULL: it begins in the middle. False: no room;
+// cold->content is CONTENT_MISSED then.
+bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
+	const struct content_prefix *prefix, const struct decoder_sink *others);
+
+enum content_taken {
+	CONTENT_TAKEN,
+	CONTENT_LATER,   // the turn's budget is used up: the span comes again
+	CONTENT_STARVED, // no room: the span is not taken
+	CONTENT_ENDED,   // nothing of the flow is wanted any more; it has no decoder now
+};
+// A span of its stream, in order; one that was not taken, again. `others`: who is told of other
+// flows (content/content.h).
+enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
+	const struct decoder_sink *others);
+// Offsets of the half begin anew: nothing that was fed of it counts.
+void flow_content_anew(struct lcore *lcore, uint32_t ref);
+// The flow's entry goes, or nothing of it is asked for any more.
+void flow_content_end(struct lcore *lcore, uint32_t ref);
+
+// What was found, if it refuses the flow: the rule (RULE_DEFAULT: none, it is the gateway's own)
+// and the action. False: nothing.
+bool flow_content_refuses(
+	const struct lcore *lcore, uint32_t ref, uint32_t *rule, enum action *action);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Room for the content of flows, of one data lcore.
+#ifndef SLUICE_CONTENT_LIMITS_H
+#define SLUICE_CONTENT_LIMITS_H
+
+#include <stdint.h>
+
+struct content_limits {
+	uint32_t flows;        // that are decoded at a time; 0: none
+	uint32_t turn_bytes;   // that decoders may tell in one turn
+	uint64_t memory_bytes; // of decoders
+	uint64_t arena_bytes;  // of records
+};
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is kept of flows whose content is decoded; inside pipeline/content.
+#ifndef SLUICE_CONTENT_STATE_H
+#define SLUICE_CONTENT_STATE_H
+
+#include "content/decoders.h"
+#include "content/memory.h"
+#include "pipeline/content/flow_content.h"
+
+#define CONTENT_OPEN_MAX 8 // files of a flow at a time; more are not recorded
+
+// A file that is transferred and looked at: its bytes are wanted, or its end is to be told.
+struct open_file {
+	struct open_file *next;
+	uint64_t number; // of its records; 0: nobody is told of it
+	uint64_t bytes;  // told by the decoder
+	uint64_t lost;
+	uint64_t size, range_from; // as the decoder said
+	uint32_t id;
+	uint32_t name_length, head_length;
+	file_type type;
+	bool type_known, upload;
+	bool undecided, stored;
+	struct content_record *page; // being filled
+	uint8_t head[FILE_TYPE_BYTES];
+	uint8_t name[]; // as it was sent
+};
+
+struct flow_content {
+	const struct content_decoder *decoder;
+	void *state; // its own
+	struct open_file *files;
+	uint8_t *text[2];  // of a message that goes on, by half: CONTENT_TEXT_BYTES; NULL: none
+	uint64_t fed64[2]; // behind what the decoder took; FED_UNKNOWN: it has had nothing
+	uint32_t text_length[2];
+	uint32_t ref; // flow
+	uint32_t next_free;
+	uint32_t epoch; // of `asks`, as is the application
+	uint32_t rule;  // refused: that refuses it, or RULE_DEFAULT
+	uint16_t n_files;
+	uint16_t app;
+	uint16_t data_app; // of flows that it announces; APP_NONE: its own
+	uint8_t action;    // refused: enum action
+	bool refused;
+	bool more[2]; // it has more to tell of what it took
+	struct content_asks asks;
+};
+#define FED_UNKNOWN UINT64_MAX
+
+struct content {
+	struct content_memory *memory;
+	struct content_channel *channel; // NULL: nobody reads
+	const struct content_decoder *decoder_of[APPS_MAX];
+	uint64_t files; // numbers so far
+	uint32_t left;  // that may be told in this turn
+	uint32_t turn_bytes;
+	uint32_t n_flows, n_touched; // places; those that were ever taken
+	uint32_t first_free;         // of those that were given back; CONTENT_NONE: none
+	struct flow_content flows[]; // from 1 on
+};
+
+// A call of a decoder.
+struct feeding {
+	struct lcore *lcore;
+	struct content *content;
+	struct flow_content *flow;
+};
+
+// What decoders tell (told.c).
+extern const struct content_sink content_told;
+// Nothing more comes of its files and messages.
+void content_told_over(struct lcore *lcore, struct flow_content *flow);
+// What the policy in force says of the flow.
+struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref);
+
+#endif

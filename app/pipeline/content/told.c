@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What decoders tell: held against the policy, and recorded for the reader.
+#include <string.h>
+#include "content/file_type.h"
+#include "pipeline/content/state.h"
+#include "pipeline/event/flow_event.h"
+#include "pipeline/flow/facts.h"
+
+// The inside end sends that half.
+static bool is_upload(const struct feeding *feeding, unsigned half)
+{
+	bool from_inside =
+		flow_at(feeding->lcore->flows, feeding->flow->ref)->flags & FLOW_C2S_INSIDE;
+
+	return from_inside == (half == HALF_C2S);
+}
+
+static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
+{
+	struct flow_content *flow = feeding->flow;
+
+	if (flow->refused || flow_at(feeding->lcore->flows, flow->ref)->flags & FLOW_ALLOWED)
+		return;
+	flow->refused = true;
+	flow->rule = rule;
+	flow->action = action;
+	feeding->lcore->stats.content_refused++;
+}
+
+// A message is blanked by an edit of its bytes, which is not built: its flow is reset, as it is
+// where a part of the message has left already.
+static enum action action_of(enum content_action action)
+{
+	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
+}
+
+static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
+{
+	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
+}
+
+// What a record says of its flow and of the rule.
+static void identify(const struct feeding *feeding, struct content_record *record,
+	const struct content_verdict *verdict)
+{
+	struct lcore *lcore = feeding->lcore;
+	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
+
+	flow_event_identify(lcore, feeding->flow->ref, &record->event);
+	event_stamp(lcore, &record->event);
+	record->event.half = record->half;
+	record->action = monitored ? verdict->monitored_action : verdict->action;
+	record->rule_mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
+	record->rule_uid = uid_of(lcore, monitored ? verdict->monitored : verdict->rule);
+	if (record->rule_uid)
+		record->event.rule_uid = record->rule_uid;
+}
+
+static void put_texts(struct content_record *record, const struct content_text *texts, unsigned n)
+{
+	uint8_t *at = record->bytes;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (texts[i].length)
+			memcpy(at, texts[i].bytes, texts[i].length);
+		record->texts[i] = (uint16_t)texts[i].length;
+		at += texts[i].length;
+	}
+}
+
+static uint32_t length_of(struct content_text *texts, unsigned n)
+{
+	uint32_t length = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		texts[i].length = RTE_MIN(texts[i].length, (uint32_t)CONTENT_TEXT_BYTES);
+		length += texts[i].length;
+	}
+	return length;
+}
+
+// 0: there was no room.
+static uint64_t record_file(struct feeding *feeding, const struct content_file *file,
+	const struct content_verdict *verdict, bool stored)
+{
+	struct content_text texts[RECORD_VALIDATOR + 1] = {
+		file->name, file->path, file->host, file->type, file->user, file->validator};
+	uint32_t length = length_of(texts, RTE_DIM(texts));
+	struct content_record *record = content_record_new(feeding->content->channel, length);
+
+	if (!record)
+		return 0;
+	record->kind = CONTENT_RECORD_FILE;
+	record->half = file->half;
+	record->length = length;
+	record->file = ++feeding->content->files;
+	record->size = file->size;
+	record->range_from = file->range_from;
+	record->id = file->id;
+	record->name_source = file->name_source;
+	record->name_cut = file->name_cut;
+	record->partial = file->partial;
+	record->elsewhere = file->elsewhere;
+	record->stored = stored;
+	identify(feeding, record, verdict);
+	put_texts(record, texts, RTE_DIM(texts));
+	content_record_send(feeding->content->channel, record);
+	return feeding->content->files;
+}
+
+static struct file_facts facts_of(const struct open_file *file)
+{
+	return (struct file_facts){
+		.name = file->name,
+		.length = file->name_length,
+		.size = file->size,
+		.so_far = file->range_from + file->bytes,
+		.type = file->type,
+		.type_known = file->type_known,
+		.upload = file->upload,
+	};
+}
+
+static struct content_verdict ask_file(
+	const struct feeding *feeding, const struct file_facts *facts)
+{
+	const struct lcore *lcore = feeding->lcore;
+	const struct policy *policy = lcore->policy;
+	struct content_verdict nothing = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
+	struct flow_ends ends;
+	struct decide_input input;
+
+	if (!feeding->flow->asks.transfers)
+		return nothing;
+	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
+	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
+
+	return content_file_verdict(policy, &input, facts, hits);
+}
+
+static bool refuses(const struct content_verdict *verdict)
+{
+	return !verdict->undecided && content_action_enforces(verdict->action);
+}
+
+static void obey_file(struct feeding *feeding, const struct content_verdict *verdict)
+{
+	if (refuses(verdict))
+		refuse(feeding, verdict->rule, action_of(verdict->action));
+}
+
+static struct open_file *open_new(struct feeding *feeding, const struct content_file *told)
+{
+	struct open_file *file = NULL;
+	uint32_t length = RTE_MIN(told->name.length, (uint32_t)CONTENT_NAME_BYTES);
+
+	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
+		file = content_take(feeding->content->memory, sizeof(*file) + length);
+	if (!file) {
+		feeding->lcore->stats.content_lost++;
+		return NULL;
+	}
+	memset(file, 0, sizeof(*file));
+	file->id = told->id;
+	file->size = told->size;
+	file->range_from = told->range_from;
+	file->upload = is_upload(feeding, told->half);
+	file->name_length = length;
+	if (length)
+		memcpy(file->name, told->name.bytes, length);
+	file->next = feeding->flow->files;
+	feeding->flow->files = file;
+	feeding->flow->n_files++;
+	return file;
+}
+
+// A record of the file is asked for, or an entry did something with it.
+static bool is_recorded(const struct content_verdict *verdict)
+{
+	return verdict->audit || verdict->monitored != RULE_DEFAULT ||
+	       (verdict->rule != RULE_DEFAULT && verdict->action != CONTENT_ACTION_PASS);
+}
+
+// What is wanted of a file whose transfer has this number (0: was not recorded).
+static enum content_want follow(struct feeding *feeding, const struct content_file *told,
+	const struct content_verdict *verdict, uint64_t number, bool stored)
+{
+	struct open_file *file = NULL;
+
+	if (!told->elsewhere && (number || verdict->undecided))
+		file = open_new(feeding, told);
+	if (!file)
+		return CONTENT_WANT_NAME;
+	file->number = number;
+	file->undecided = verdict->undecided;
+	file->stored = stored && number;
+	return CONTENT_WANT_DATA;
+}
+
+static enum content_want told_file(void *ctx, const struct content_file *told)
+{
+	struct feeding *feeding = ctx;
+	struct lcore *lcore = feeding->lcore;
+	bool extracts = lcore->dp->extracts;
+	struct file_facts facts = {
+		.name = told->name.bytes,
+		.length = told->name.length,
+		.size = told->size,
+		.so_far = told->range_from,
+		.upload = is_upload(feeding, told->half),
+	};
+	struct content_verdict verdict = ask_file(feeding, &facts);
+	bool stored = !refuses(&verdict) && (extracts || verdict.store);
+	uint64_t number = 0;
+
+	lcore->stats.content_files++;
+	if (extracts || stored || is_recorded(&verdict))
+		number = record_file(feeding, told, &verdict, stored);
+	obey_file(feeding, &verdict);
+	return follow(feeding, told, &verdict, number, stored);
+}
+
+static struct open_file *open_at(const struct feeding *feeding, uint32_t id)
+{
+	struct open_file *file = feeding->flow->files;
+
+	while (file && file->id != id)
+		file = file->next;
+	return file;
+}
+
+static void page_send(struct content *content, struct open_file *file)
+{
+	if (file->page)
+		content_record_send(content->channel, file->page);
+	file->page = NULL;
+}
+
+static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, const uint8_t *bytes,
+	uint32_t length)
+{
+	const uint32_t room = CONTENT_PAGE_BYTES - (uint32_t)sizeof(struct content_record);
+	struct content *content = feeding->content;
+
+	while (length) {
+		if (file->page &&
+			(file->page->length == room || file->page->at + file->page->length != at))
+			page_send(content, file);
+		if (!file->page) {
+			file->page = content_record_new(content->channel, room);
+			if (!file->page) {
+				file->lost += length;
+				feeding->lcore->stats.content_lost++;
+				return;
+			}
+			file->page->kind = CONTENT_RECORD_BYTES;
+			file->page->file = file->number;
+			file->page->at = at;
+		}
+		uint32_t here = RTE_MIN(length, room - file->page->length);
+
+		memcpy(file->page->bytes + file->page->length, bytes, here);
+		file->page->length += here;
+		at += here;
+		bytes += here;
+		length -= here;
+	}
+}
+
+static void ask_again(struct feeding *feeding, struct open_file *file)
+{
+	const struct file_facts facts = facts_of(file);
+	struct content_verdict verdict = ask_file(feeding, &facts);
+
+	file->undecided = verdict.undecided;
+	obey_file(feeding, &verdict);
+}
+
+// The type is told by the file's first bytes: of a part of it that is not its beginning by none.
+static void find_type(struct open_file *file, bool whole)
+{
+	if (file->type_known)
+		return;
+	if (!file->range_from)
+		file->type = file_type_find(file->head, file->head_length, whole);
+	file->type_known = file->type || whole || file->head_length == FILE_TYPE_BYTES;
+}
+
+static void told_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length)
+{
+	struct feeding *feeding = ctx;
+	struct open_file *file = open_at(feeding, id);
+
+	if (!file)
+		return;
+	if (at == file->head_length && file->head_length < FILE_TYPE_BYTES) {
+		uint32_t here = RTE_MIN(length, FILE_TYPE_BYTES - file->head_length);
+
+		memcpy(file->head + file->head_length, bytes, here);
+		file->head_length += here;
+	}
+	file->bytes += length;
+	find_type(file, false);
+	if (file->undecided)
+		ask_again(feeding, file);
+	if (file->stored && !feeding->flow->refused)
+		keep(feeding, file, at, bytes, length);
+}
+
+static void close_file(
+	struct feeding *feeding, struct open_file *file, enum content_end end, bool asks)
+{
+	struct content *content = feeding->content;
+	struct content_record *record = NULL;
+
+	find_type(file, true);
+	if (asks && file->undecided && end == CONTENT_END_CLOSED) {
+		file->size = file->range_from + file->bytes;
+		ask_again(feeding, file);
+	}
+	page_send(content, file);
+	if (file->number)
+		record = content_record_new(content->channel, 0);
+	if (record) {
+		record->kind = CONTENT_RECORD_END;
+		record->at = feeding->lcore->now_ns;
+		record->file = file->number;
+		record->size = file->bytes;
+		record->lost = file->lost;
+		record->end = end;
+		record->file_type = file->type;
+		content_record_send(content->channel, record);
+	}
+	feeding->flow->n_files--;
+	content_give(content->memory, file);
+}
+
+static void told_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
+{
+	struct feeding *feeding = ctx;
+	struct open_file **at = &feeding->flow->files;
+
+	(void)ends64;
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	struct open_file *file = *at;
+
+	*at = file->next;
+	close_file(feeding, file, end, true);
+}
+
+// The whole of a message so far.
+static struct content_text gather(struct feeding *feeding, const struct content_message *message)
+{
+	struct flow_content *flow = feeding->flow;
+	unsigned half = message->half & 1;
+	uint32_t *length = &flow->text_length[half];
+
+	if (!message->continued)
+		*length = 0;
+	if (!message->goes_on && !*length)
+		return message->text;
+	if (!flow->text[half])
+		flow->text[half] = content_take(feeding->content->memory, CONTENT_TEXT_BYTES);
+	if (!flow->text[half]) {
+		feeding->lcore->stats.content_lost++;
+		return message->text; // a keyword that is cut here is not found
+	}
+	uint32_t here = RTE_MIN(message->text.length, CONTENT_TEXT_BYTES - *length);
+	uint32_t from = message->text.length - here;
+
+	if (from) { // the newest bytes are looked at
+		uint32_t keeps = from < CONTENT_TEXT_BYTES ? CONTENT_TEXT_BYTES - from : 0;
+
+		keeps = RTE_MIN(keeps, *length);
+		memmove(flow->text[half], flow->text[half] + (*length - keeps), keeps);
+		*length = keeps;
+		here = RTE_MIN(message->text.length, CONTENT_TEXT_BYTES - keeps);
+		from = message->text.length - here;
+	}
+	if (here)
+		memcpy(flow->text[half] + *length, message->text.bytes + from, here);
+	*length += here;
+	return (struct content_text){flow->text[half], *length};
+}
+
+static void record_message(struct feeding *feeding, const struct content_message *message,
+	struct content_text text, const struct content_verdict *verdict)
+{
+	struct content_text texts[] = {message->from, message->to, text};
+	uint32_t length = length_of(texts, RTE_DIM(texts));
+	struct content_record *record = content_record_new(feeding->content->channel, length);
+
+	if (!record)
+		return;
+	record->kind = CONTENT_RECORD_MESSAGE;
+	record->half = message->half;
+	record->length = length;
+	record->goes_on = message->goes_on;
+	record->stored = verdict->store;
+	identify(feeding, record, verdict);
+	put_texts(record, texts, RTE_DIM(texts));
+	content_record_send(feeding->content->channel, record);
+}
+
+static void told_message(void *ctx, const struct content_message *message)
+{
+	struct feeding *feeding = ctx;
+	struct flow_content *flow = feeding->flow;
+	struct lcore *lcore = feeding->lcore;
+	struct content_text text = gather(feeding, message);
+	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
+	struct flow_ends ends;
+	struct decide_input input;
+
+	lcore->stats.content_messages += !message->goes_on;
+	if (flow->asks.chat) {
+		const struct message_facts facts = {
+			.text = text.bytes,
+			.length = text.length,
+			.from = message->from,
+			.to = message->to,
+			.upload = is_upload(feeding, message->half),
+		};
+
+		flow_decide_input(lcore, flow->ref, &ends, &input);
+		verdict = content_message_verdict(lcore->policy, &input, &facts,
+			content_message_hits(lcore->policy, lcore->index, &facts));
+	}
+	bool refused = content_action_enforces(verdict.action);
+
+	if (refused || (!message->goes_on && (lcore->dp->extracts || verdict.audit ||
+						     verdict.rule != RULE_DEFAULT ||
+						     verdict.monitored != RULE_DEFAULT)))
+		record_message(feeding, message, text, &verdict);
+	if (refused)
+		refuse(feeding, verdict.rule, action_of(verdict.action));
+	if (!message->goes_on)
+		flow->text_length[message->half & 1] = 0;
+}
+
+static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
+{
+	struct feeding *feeding = ctx;
+	struct lcore *lcore = feeding->lcore;
+	struct flow_content *flow = feeding->flow;
+
+	(void)half;
+	(void)at64;
+	if (content_note_is_ambiguous(note)) {
+		lcore->stats.content_ambiguous++;
+		if (flow->asks.enforces)
+			refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
+	} else if (content_note_is_opaque(note)) {
+		lcore->stats.content_opaque++;
+		if (flow->asks.opaque != ACTION_PASS)
+			refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
+	}
+}
+
+const struct content_sink content_told = {
+	.file = told_file,
+	.bytes = told_bytes,
+	.end = told_end,
+	.message = told_message,
+	.note = told_note,
+};
+
+void content_told_over(struct lcore *lcore, struct flow_content *flow)
+{
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
+	struct open_file *file;
+
+	while ((file = flow->files)) {
+		flow->files = file->next;
+		close_file(&feeding, file, CONTENT_END_TRUNCATED, false);
+	}
+	for (unsigned half = 0; half < 2; half++) {
+		content_give(lcore->content->memory, flow->text[half]);
+		flow->text[half] = NULL;
+		flow->text_length[half] = 0;
+	}
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Begins content decoders, and obeys what comes of a span.
+#include "pipeline/stage/inspect_content.h"
+#include <netinet/in.h>
+#include <string.h>
+#include "pipeline/stage/inspect_track.h"
+
+void inspect_content_seen(const struct inspection *in, struct content_seen *seen)
+{
+	struct content_prefix *prefix = &seen->prefix;
+
+	for (unsigned half = 0; half < 2; half++) {
+		uint32_t length = 0;
+		const uint8_t *bytes = NULL;
+
+		if (in->flow->l4_proto == IPPROTO_TCP)
+			bytes = classify_prefix(
+				in->lcore->classifier, in->flow->classify_state, half, &length);
+		if (bytes)
+			memcpy(seen->bytes[half], bytes, length);
+		prefix->bytes[half] = seen->bytes[half];
+		prefix->length[half] = bytes ? length : 0;
+	}
+}
+
+bool inspect_content_begin(struct inspection *in, const struct span *span,
+	const struct content_seen *seen, const struct decoder_sink *others)
+{
+	struct content_prefix first = seen->prefix;
+	unsigned half = span->half & 1;
+
+	if (!first.length[half] && !span_is_gap(span)) {
+		first.bytes[half] = span_bytes(span);
+		first.length[half] = span_length(span);
+	}
+	if (in->cold->content) // it was announced, and begun with its first byte
+		return true;
+	const struct content_decoder *decoder =
+		flow_content_wanted(in->lcore, in->ctx->ref, &first);
+
+	if (!decoder)
+		return false;
+	flow_content_begin(in->lcore, in->ctx->ref, decoder, &seen->prefix, others);
+	return in->cold->content != CONTENT_NONE;
+}
+
+void inspect_content(
+	struct inspection *in, const struct span *span, const struct decoder_sink *others)
+{
+	enum action action;
+	uint32_t rule;
+
+	switch (flow_content_feed(in->lcore, in->ctx->ref, span, others)) {
+	case CONTENT_TAKEN:
+		packet_flag_if(in->ctx, CTX_UNDECIDED,
+			flow_content_refuses(in->lcore, in->ctx->ref, &rule, &action));
+		break;
+	case CONTENT_LATER: in->ctx->flags |= CTX_LATER; break;
+	case CONTENT_STARVED: in->ctx->flags |= CTX_STARVED; break;
+	case CONTENT_ENDED:
+		in->flow->flags &= (uint16_t)~FLOW_DECODED;
+		in->ctx->flags |= CTX_DECODED;
+		break;
+	}
+}
+
+void inspect_content_announced(struct inspection *in, const struct decoder_sink *others)
+{
+	const struct content_prefix none = {0};
+	const struct content_decoder *decoder = NULL;
+
+	if (in->flow->confidence == CONFIDENCE_CACHE)
+		decoder = flow_content_wanted(in->lcore, in->ctx->ref, NULL);
+	if (!decoder)
+		return;
+	flow_content_begin(in->lcore, in->ctx->ref, decoder, &none, others);
+	in->flow->flags |= FLOW_DECODED;
+}
+
+bool inspect_content_late(struct lcore *lcore, uint32_t ref)
+{
+	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
+	struct flow *flow = flow_at(lcore->flows, ref);
+	const struct content_decoder *decoder = NULL;
+
+	if (cold->content == CONTENT_DONE)
+		cold->content = CONTENT_NONE;
+	if (!cold->content && flow->flags & FLOW_APP_FINAL)
+		decoder = flow_content_wanted(lcore, ref, NULL);
+	if (!decoder)
+		return cold->content;
+	flow_content_begin(lcore, ref, decoder, NULL, NULL);
+	flow->flags |= FLOW_DECODED;
+	inspect_again_from_here(lcore, ref);
+	return true;
+}

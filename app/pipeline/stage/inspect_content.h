@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files and messages of a flow under inspection (pipeline/content/flow_content.h): when its decoder
+// begins, and what comes of what it was fed. The owning lcore only.
+#ifndef SLUICE_INSPECT_CONTENT_H
+#define SLUICE_INSPECT_CONTENT_H
+
+#include "pipeline/content/flow_content.h"
+#include "pipeline/stage/inspect.h"
+
+// A copy of what classification has seen of the flow before the span at hand: its state may be
+// gone when the application is known.
+struct content_seen {
+	struct content_prefix prefix;
+	uint8_t bytes[2][CLASSIFY_PREFIX_BYTES];
+};
+void inspect_content_seen(const struct inspection *in, struct content_seen *seen);
+
+// The application of a flow is final. True: its content is asked for, and was begun with `seen`;
+// the span at hand is to be fed.
+bool inspect_content_begin(struct inspection *in, const struct span *span,
+	const struct content_seen *seen, const struct decoder_sink *others);
+// The first span of a flow that another one has announced: whatever it looks like, it is decoded as
+// what it was announced as.
+void inspect_content_announced(struct inspection *in, const struct decoder_sink *others);
+// A span of a flow that has such a decoder. The context says what came of it: undecided, starved,
+// later, decoded.
+void inspect_content(
+	struct inspection *in, const struct span *span, const struct decoder_sink *others);
+// A flow is decided again: its content may be asked for now. True: it has a decoder.
+bool inspect_content_late(struct lcore *lcore, uint32_t ref);
+
+#endif
