@@ -34,6 +34,9 @@ static const char help[] =
 	"      --streams FILE      what was inspected of each half of a TCP flow: bytes, gaps, "
 	"SHA-256,\n"
 	"                          as CSV (- is standard output)\n"
+	"      --extract DIR       decode all files that are transferred, and write them there "
+	"under\n"
+	"                          their SHA-256, with a list in files.csv\n"
 	"      --inside CIDR       inside addresses (repeatable); default: per flow the side of "
 	"the\n"
 	"                          first SYN, else of the first packet\n"
@@ -161,6 +164,7 @@ static void signatures_default(struct replay_options *options)
 enum long_option {
 	OPT_STATS = 256,
 	OPT_STREAMS,
+	OPT_EXTRACT,
 	OPT_INSIDE,
 	OPT_CHECKSUM,
 	OPT_ALL_STAGES,
@@ -185,6 +189,7 @@ static int option_take(struct replay_options *options, int option)
 	case 'h': fputs(help, stdout); return 0;
 	case OPT_STATS: options->stats = optarg; return -1;
 	case OPT_STREAMS: options->streams = optarg; return -1;
+	case OPT_EXTRACT: options->extract = optarg; return -1;
 	case OPT_AGAINST: options->against = optarg; return -1;
 	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
@@ -213,6 +218,7 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{"stats", required_argument, NULL, OPT_STATS},
 		{"streams", required_argument, NULL, OPT_STREAMS},
+		{"extract", required_argument, NULL, OPT_EXTRACT},
 		{"inside", required_argument, NULL, OPT_INSIDE},
 		{"checksum", required_argument, NULL, OPT_CHECKSUM},
 		{"all-stages", no_argument, NULL, OPT_ALL_STAGES},
@@ -244,9 +250,9 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 	if (options->json && !options->against)
 		return usage("--json is for --against; events are JSON lines anyway (-e)");
 	if (options->against && (options->write || options->events || options->stats ||
-					options->streams || options->n_reloads))
-		return usage("--against only compares: -w, -e, --stats, --streams and --reload are "
-			     "not for it");
+					options->streams || options->extract || options->n_reloads))
+		return usage("--against only compares: -w, -e, --stats, --streams, --extract and "
+			     "--reload are not for it");
 	int code = check_outputs(options);
 	if (code >= 0)
 		return code;

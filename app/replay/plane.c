@@ -14,17 +14,20 @@
 #include "reassembly/tcp_track.h"
 #include "pipeline/limits.h"
 
-#define MBUFS             8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
-#define MBUFS_MADE        2047u // for the packets that the gateway makes
-#define MBUF_CACHE        32u
-#define MEMORY_MB         64u   // EAL clears a hundredth of it at its start
-#define LCORE_MB          112u  // what its limits cost, beside its flows
-#define FLOW_MEMORY_BYTES 1536u // of one flow: both pools, cold part, both hash tables
-#define CLASSIFYING       4096u
-#define CONN_CACHE        16384u
-#define EXPECTATIONS      4096u
-#define ENDPOINTS         32768u // and names; gateway.json's defaults
-#define EVIDENCE          1024u
+#define MBUFS              8191u // 2^n - 1 fits a mempool best; a packet may be of 128 segments
+#define MBUFS_MADE         2047u // for the packets that the gateway makes
+#define MBUF_CACHE         32u
+#define MEMORY_MB          64u   // EAL clears a hundredth of it at its start
+#define LCORE_MB           112u  // what its limits cost, beside its flows
+#define FLOW_MEMORY_BYTES  1536u // of one flow: both pools, cold part, both hash tables
+#define CLASSIFYING        4096u
+#define CONN_CACHE         16384u
+#define EXPECTATIONS       4096u
+#define ENDPOINTS          32768u // and names; gateway.json's defaults
+#define EVIDENCE           1024u
+#define CONTENT_FLOWS      4096u // gateway.json's defaults
+#define CONTENT_TURN_BYTES (64u << 10)
+#define CONTENT_BYTES      (64u << 20)
 
 unsigned replay_plane_mb(const struct replay_options *options)
 {
@@ -113,6 +116,10 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 			.per_datagram = 128,
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
+		.content = {.flows = CONTENT_FLOWS,
+			.turn_bytes = CONTENT_TURN_BYTES,
+			.memory_bytes = CONTENT_BYTES,
+			.arena_bytes = CONTENT_BYTES},
 		.tracker = replay_tracker_limits(options),
 	};
 }
@@ -142,6 +149,7 @@ int replay_plane_new(struct replay_plane *plane, const struct replay_options *op
 	limits_fill(&plane->limits, options);
 	dp->limits = &plane->limits;
 	dp->all_stages = options->all_stages;
+	dp->extracts = options->extract;
 	dataplane_owner_fill(dp);
 	for (unsigned i = 0; i < dp->n_lcores; i++) {
 		if (lcore_new(dp, i, SOCKET_ID_ANY, plane->made, &dp->lcores[i], why, sizeof why) <

@@ -14,11 +14,13 @@
 #include "pipeline/wire/parse.h"
 #include "control/policy/reload.h"
 #include "replay/against.h"
+#include "replay/extract.h"
 #include "replay/output.h"
 #include "replay/packet.h"
 #include "replay/plane.h"
 #include "replay/streams.h"
 #include "replay/summary.h"
+#include "control/content/reader.h"
 #include "control/event/sink.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
@@ -42,6 +44,8 @@ struct replay {
 	struct sink *sink;
 	struct reload *reload;
 	struct streams *streams; // NULL: nobody asked
+	struct extract *extract; // the same
+	struct content_reader *content;
 	enum against_side side;
 	struct against *against;   // NULL: no comparison; else the caller's, with names
 	struct capture **captures; // one per input
@@ -87,13 +91,19 @@ static unsigned turn(struct replay *r)
 	return moved;
 }
 
+static unsigned content_take(struct replay *r)
+{
+	return content_reader_poll(r->content, r->now_ns / 1000) +
+	       content_news_drain(r->content, r->sink);
+}
+
 // Turns until nothing moves between the lcores any more, with the events drained in between.
 static void settle(struct replay *r)
 {
 	unsigned moved = 1;
 
 	for (unsigned n = 0; moved && n < TURNS_MAX; n++)
-		moved = turn(r) + sink_drain(r->sink, 0);
+		moved = turn(r) + sink_drain(r->sink, 0) + content_take(r);
 }
 
 static int policy_publish(struct replay *r, const char *path)
@@ -108,6 +118,14 @@ static int policy_publish(struct replay *r, const char *path)
 		turn(r);
 	sink_set_sigdb(r->sink, reload_sigdb(r->reload));
 	return 0;
+}
+
+static int content_new_reader(struct replay *r, char *err, size_t err_len)
+{
+	const struct content_reader_options options = {
+		.see = r->extract ? extract_see : NULL, .ctx = r->extract};
+
+	return content_reader_new(&options, r->dp, r->now_ns / 1000, &r->content, err, err_len);
 }
 
 static int control_new(struct replay *r)
@@ -133,6 +151,8 @@ static int control_new(struct replay *r)
 		return fail("no memory for the policy", NULL);
 	reload_set_unscanned(r->reload);
 	sink_follow(r->sink, r->reload);
+	if (content_new_reader(r, err, sizeof err) < 0)
+		return fail("content", err);
 	if (!r->against)
 		return 0;
 	reload_set_adjust(r->reload, against_adjust);
@@ -207,6 +227,7 @@ static int record_run(struct replay *r, const struct capture_record *rec)
 	pipeline_run(lcore, &m, 1, r->now_ns);
 	if (!pipeline_settled(lcore))
 		settle(r);
+	content_take(r);
 	return 0;
 }
 
@@ -222,6 +243,8 @@ static int input_run(struct replay *r, unsigned index)
 		return fail(r->options.inputs[index], "no memory to look at its checksums");
 	if (r->streams)
 		streams_input(r->streams, r->options.inputs[index]);
+	if (r->extract)
+		extract_input(r->extract, r->options.inputs[index]);
 	while (rc == 0 && (got = capture_next(cap, &rec)) > 0) {
 		rc = record_run(r, &rec);
 	}
@@ -345,6 +368,23 @@ static int ledger_check(struct replay *r)
 	return rc;
 }
 
+static bool has_no_output(const struct replay_options *options)
+{
+	return !options->events && !options->stats && !options->streams && !options->extract &&
+	       !options->write;
+}
+
+static int extract_finish(struct replay *r)
+{
+	const char *why;
+	int rc = r->extract ? extract_end(r->extract, &why) : 0;
+
+	if (rc < 0)
+		fail(r->options.extract, why);
+	r->extract = NULL;
+	return rc;
+}
+
 static int finish(struct replay *r)
 {
 	const char *why;
@@ -355,6 +395,7 @@ static int finish(struct replay *r)
 		// In pieces: the records of all flows may be more than the event ring holds.
 		while (flow_end_some(r->dp->lcores[i], FLOW_STEP_SHUTDOWN, EVENT_RING_SIZE / 4))
 			sink_drain(r->sink, 0);
+		content_take(r);
 		pipeline_drain(r->dp->lcores[i], r->now_ns);
 		sink_drain(r->sink, 0);
 	}
@@ -366,9 +407,10 @@ static int finish(struct replay *r)
 		rc = EXIT_FAILED;
 	if (r->options.stats && stats_write(r))
 		rc = EXIT_FAILED;
-	if (!r->options.events && !r->options.stats && !r->options.streams && !r->options.write &&
-		!r->against && replay_summary(stdout, r->dp, r->reload))
+	if (has_no_output(&r->options) && !r->against && replay_summary(stdout, r->dp, r->reload))
 		rc = fail("the summary cannot be written", NULL);
+	if (extract_finish(r) < 0)
+		rc = EXIT_FAILED;
 	if (r->streams && streams_save(r->streams, r->options.streams, &why) < 0)
 		rc = fail(r->options.streams, why);
 	return rc;
@@ -384,6 +426,11 @@ static int plane_new(struct replay *r)
 		r->streams = streams_new(options->lcores, options->flows);
 		if (!r->streams)
 			return fail("no memory for the streams", NULL);
+	}
+	if (options->extract) {
+		r->extract = extract_new(options->extract, err, sizeof err);
+		if (!r->extract)
+			return fail(err, NULL);
 	}
 	r->output = (struct replay_output){.path = options->write, .feed = &r->plane.feed};
 	rc = replay_plane_new(&r->plane, options, &r->output, r->streams, err, sizeof err);
@@ -415,6 +462,7 @@ static void replay_fini(struct replay *r, bool another)
 	replay_plane_offline(&r->plane);
 	if (r->sink)
 		sink_free(r->sink);
+	content_reader_free(r->content);
 	if (r->reload)
 		reload_free(r->reload);
 	if (!r->against)

@@ -34,6 +34,7 @@ struct replay_options {
 	const char *events;     // EVE JSON lines, or NULL
 	const char *stats;      // JSON, or NULL
 	const char *streams;    // CSV, or NULL
+	const char *extract;    // folder for files, or NULL
 	struct address_set inside;
 	bool has_inside;
 	enum replay_checksum checksum;

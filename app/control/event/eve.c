@@ -283,6 +283,9 @@ static const char *type_word(const struct event *event)
 		[EVENT_TRACE] = "trace",
 		[EVENT_OPERATOR] = "operator",
 		[EVENT_TRANSFER] = "transfer",
+		[EVENT_FILE] = "transfer",
+		[EVENT_FILEINFO] = "fileinfo",
+		[EVENT_CHAT] = "chat",
 		[EVENT_HANDSHAKE_META] = "?", // by its kind
 		[EVENT_HANDSHAKE_META_MORE] = "?",
 	};
@@ -303,8 +306,9 @@ static bool names_rule(const struct event *event)
 		       event->flow.by_hand != FLOW_OPERATOR_RESET);
 }
 
-void eve_render(const struct eve_names *names, const struct event *event,
-	const struct handshake_record *meta, struct json_out *out)
+// What the events of all types have; the object stays open.
+static void put_common(
+	const struct eve_names *names, const struct event *event, struct json_out *out)
 {
 	const struct dataplane *dp = names->dp;
 	const char *user;
@@ -337,7 +341,21 @@ void eve_render(const struct eve_names *names, const struct event *event,
 		json_out_string(out, "user", user);
 	if (names_rule(event))
 		json_out_string(out, "rule", eve_rule(names, event->rule_uid));
+}
 
+void eve_render_object(const struct eve_names *names, const struct event *event, const char *json,
+	size_t length, struct json_out *out)
+{
+	put_common(names, event, out);
+	json_out_raw(out, type_word(event), json, length);
+	json_out_close(out, '}');
+	json_out_newline(out);
+}
+
+void eve_render(const struct eve_names *names, const struct event *event,
+	const struct handshake_record *meta, struct json_out *out)
+{
+	put_common(names, event, out);
 	switch (event->type) {
 	case EVENT_FLOW:
 	case EVENT_ELEPHANT: eve_flow(event, out); break;

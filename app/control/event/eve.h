@@ -24,6 +24,9 @@ struct eve_names { // what an event's numbers mean; borrowed
 // about.
 void eve_render(const struct eve_names *names, const struct event *event,
 	const struct handshake_record *meta, struct json_out *out);
+// The same with an object that is JSON already, of its type's name.
+void eve_render_object(const struct eve_names *names, const struct event *event, const char *json,
+	size_t length, struct json_out *out);
 // {"timestamp":...,"event_type":TYPE  -- the object stays open.
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type);
 // The rule that `uid` names: its id, "default" for 0.

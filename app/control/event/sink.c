@@ -341,6 +341,31 @@ void sink_event(struct sink *sink, const struct event *event)
 	put_event(sink, event);
 }
 
+char *sink_object_event(struct sink *sink, const struct event *event, const char *json,
+	size_t json_length, size_t *length)
+{
+	size_t room = EVE_LINE_MAX + json_length;
+	char *text = malloc(room), *at;
+	struct json_out line;
+
+	if (!text)
+		return NULL;
+	if (event->now_ns > sink->latest_ns)
+		sink->latest_ns = event->now_ns;
+	json_out_init(&line, text, room);
+	eve_render_object(&sink->names, event, json, json_length, &line);
+	*length = json_out_length(&line);
+	if (sink->fd < 0) {
+		sink->written++;
+	} else if ((!sink->limit || event_limit_take(sink->limit, event)) &&
+		   (at = sink_line_begin(sink, *length))) {
+		memcpy(at, text, *length);
+		sink_line_end(sink, &line);
+	}
+	*length -= *length > 0; // its end
+	return text;
+}
+
 static unsigned drain_lcore(struct sink *sink, struct rte_ring *ring, unsigned max)
 {
 	unsigned taken = 0;

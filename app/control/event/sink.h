@@ -48,6 +48,10 @@ void sink_follow(struct sink *sink, struct reload *reload);
 unsigned sink_drain(struct sink *sink, unsigned max);
 // Records of the control core itself. An event as a lcore would have sent it: listeners see it.
 void sink_event(struct sink *sink, const struct event *event);
+// An event whose object, of its type's name, is JSON already. Returns the line without its end, to
+// be freed, or NULL: no memory.
+char *sink_object_event(struct sink *sink, const struct event *event, const char *json,
+	size_t json_length, size_t *length);
 void sink_policy_event(struct sink *sink, uint64_t now_ns, uint64_t generation, bool ok,
 	const char *file, const struct config_errors *errors);
 // `make`: stats_eve_json, the members of the record; NULL: no memory.

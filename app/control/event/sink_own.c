@@ -186,6 +186,9 @@ static const char *const limited_words[EVENT_TYPES_MAX] = {
 	[EVENT_ANOMALY] = "anomaly",
 	[EVENT_ELEPHANT] = "elephant",
 	[EVENT_TRANSFER] = "transfer",
+	[EVENT_FILE] = "transfer",
+	[EVENT_FILEINFO] = "fileinfo",
+	[EVENT_CHAT] = "chat",
 	[EVENT_HANDSHAKE_META] = "greeting",
 };
 

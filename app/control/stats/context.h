@@ -7,6 +7,7 @@
 // libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
+#include "control/content/reader.h"
 #include "control/event/sink.h"
 #include "control/policy/exemptions.h"
 
@@ -24,6 +25,7 @@ struct control_context { // what commands work on; borrowed
 	struct reload *reload;
 	struct rule_names *names;
 	struct sink *sink;                 // may be NULL
+	struct content_reader *content;    // may be NULL
 	const struct trace_log *trace_log; // may be NULL
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes what records of content say as JSON objects.
+#include "control/content/news_json.h"
+
+#include "pipeline/policy/content_rules.h"
+
+static void put(struct json_out *out, const char *key, const struct content_record *record,
+	enum content_record_text which)
+{
+	struct content_text text = content_record_text(record, which);
+
+	if (text.length)
+		json_out_text(out, key, (const char *)text.bytes, text.length);
+}
+
+static void put_verdict(const struct content_record *record, struct json_out *out)
+{
+	if (record->action == CONTENT_ACTION_PASS)
+		return;
+	json_out_string(out, "action", content_action_word(record->action));
+	json_out_string(out, "mode", record->rule_mode == MODE_MONITOR ? "monitor" : "enforce");
+}
+
+static void put_file(const struct content_record *record, struct json_out *out)
+{
+	json_out_u64(out, "file_id", record->id);
+	put(out, "filename", record, RECORD_NAME);
+	if (record->name_cut)
+		json_out_bool(out, "filename_cut", true);
+	json_out_string(out, "source", content_name_source_word(record->name_source));
+	put(out, "path", record, RECORD_PATH);
+	put(out, "host", record, RECORD_HOST);
+	put(out, "content_type", record, RECORD_TYPE);
+	put(out, "user", record, RECORD_USER);
+	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
+}
+
+void news_put_transfer(const struct content_record *record, struct json_out *out)
+{
+	json_out_open(out, NULL, '{');
+	put_file(record, out);
+	if (record->size != CONTENT_SIZE_UNKNOWN)
+		json_out_u64(out, "size", record->size & INT64_MAX);
+	if (record->partial)
+		json_out_u64(out, "range_from", record->range_from & INT64_MAX);
+	if (record->elsewhere)
+		json_out_bool(out, "announced", true);
+	put_verdict(record, out);
+	json_out_close(out, '}');
+}
+
+void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
+	const struct store_result *result, struct json_out *out)
+{
+	bool whole = ended->end == CONTENT_END_CLOSED && !ended->lost;
+
+	json_out_open(out, NULL, '{');
+	put_file(began, out);
+	json_out_string(out, "state", content_end_word(ended->end));
+	json_out_bool(out, "gaps", result && result->gaps);
+	json_out_u64(out, "size", ended->size & INT64_MAX);
+	json_out_string(out, "type", file_type_word(ended->file_type));
+	json_out_string(out, "type_group", file_type_group(ended->file_type));
+	if (ended->lost)
+		json_out_u64(out, "not_recorded", ended->lost & INT64_MAX);
+	if (result && result->digested && !ended->lost) {
+		json_out_string(out, "md5", result->digests.md5);
+		json_out_string(out, "sha1", result->digests.sha1);
+		json_out_string(out, "sha256", result->digests.sha256);
+	}
+	json_out_bool(out, "stored", result && result->stored);
+	if (!whole)
+		json_out_bool(out, "whole", false);
+	put_verdict(began, out);
+	json_out_close(out, '}');
+}
+
+void news_put_chat(const struct content_record *record, struct json_out *out)
+{
+	json_out_open(out, NULL, '{');
+	put(out, "from", record, RECORD_FROM);
+	put(out, "to", record, RECORD_TO);
+	put(out, "text", record, RECORD_TEXT);
+	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
+	if (record->goes_on)
+		json_out_bool(out, "goes_on", true);
+	put_verdict(record, out);
+	json_out_close(out, '}');
+}

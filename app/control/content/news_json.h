@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What records of content say, as the objects of EVE events: transfer, fileinfo, chat
+// (docs/events.md). Pure.
+#ifndef SLUICE_CONTENT_NEWS_JSON_H
+#define SLUICE_CONTENT_NEWS_JSON_H
+
+#include "audit/store.h"
+#include "base/json_out.h"
+#include "pipeline/content/record.h"
+
+void news_put_transfer(const struct content_record *record, struct json_out *out);
+// `began` and `ended` of one file; `result` NULL: its bytes were not looked at.
+void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
+	const struct store_result *result, struct json_out *out);
+void news_put_chat(const struct content_record *record, struct json_out *out);
+
+#endif

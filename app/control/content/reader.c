@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reader of content: open files, their digests, and what is told of them.
+#include "control/content/reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <rte_ring.h>
+#include "base/json_out.h"
+#include "control/content/news_json.h"
+#include "pipeline/content/flow_content.h"
+#include "pipeline/lcore/lcore.h"
+
+#define NEWS_RING  4096 // power of two
+#define LOG_RING   4096
+#define OPEN_MAX   65536
+#define BUCKETS    8192
+#define BATCH      256 // records of one lcore before the next one's turn
+#define IDLE_US    20000
+#define STORE_WORK 64 // files of the store that are looked at in one turn
+#define JSON_BYTES (64u << 10)
+
+struct open_file {
+	struct open_file *next;
+	unsigned lcore;
+	struct store_file *stored;     // NULL: not looked at
+	struct content_record *record; // the one that began it
+};
+
+struct line {
+	size_t length;
+	char json[];
+};
+
+struct content_reader {
+	struct content_reader_options options;
+	struct dataplane *dp;
+	struct store *store;
+	struct audit_log *log; // NULL: none
+	struct rte_ring *news, *lines;
+	struct open_file *open[BUCKETS];
+	unsigned n_open;
+	uint64_t ids; // of stored files
+	pthread_t thread;
+	bool is_threaded;
+	int stopping;
+	pthread_mutex_t lock; // of `counters`
+	struct content_reader_counters counters;
+	uint64_t news_lost, lines_lost; // news_lost: of the reader; lines_lost: of the control core
+	char buffer[JSON_BYTES];
+};
+
+static struct rte_ring *ring_new(const char *name, unsigned size)
+{
+	rte_ring_free(rte_ring_lookup(name));
+	return rte_ring_create(name, size, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+int content_reader_new(const struct content_reader_options *options, struct dataplane *dp,
+	uint64_t wall_us, struct content_reader **out, char *err, size_t err_len)
+{
+	struct content_reader *reader = calloc(1, sizeof *reader);
+	int rc = -ENOMEM;
+
+	snprintf(err, err_len, "no memory for the reader of content");
+	if (!reader)
+		return rc;
+	reader->options = *options;
+	reader->dp = dp;
+	pthread_mutex_init(&reader->lock, NULL);
+	reader->news = ring_new("sl_content_news", NEWS_RING);
+	reader->lines = ring_new("sl_content_lines", LOG_RING);
+	if (!reader->news || !reader->lines)
+		goto failed;
+	rc = store_open(options->folder, &options->store, &reader->store, err, err_len);
+	if (!rc && options->log.path)
+		rc = audit_log_open(&options->log, wall_us, &reader->log, err, err_len);
+	if (rc)
+		goto failed;
+	*out = reader;
+	return 0;
+failed:
+	content_reader_free(reader);
+	return rc;
+}
+
+static uint64_t wall_us_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+// News
+
+static void tell(struct content_reader *reader, const struct event *event, uint8_t type, bool audit,
+	const struct json_out *json)
+{
+	size_t length = json_out_length(json);
+	struct content_news *news = json->full ? NULL : malloc(sizeof *news + length);
+
+	if (!news) {
+		reader->news_lost++;
+		return;
+	}
+	news->event = *event;
+	news->event.type = type;
+	news->audit = audit;
+	news->length = length;
+	memcpy(news->json, json->start, length);
+	if (!rte_ring_sp_enqueue(reader->news, news))
+		return;
+	reader->news_lost++;
+	free(news);
+}
+
+struct content_news *content_reader_take(struct content_reader *reader)
+{
+	void *news;
+
+	return rte_ring_sc_dequeue(reader->news, &news) ? NULL : news;
+}
+
+void content_reader_log(struct content_reader *reader, const char *json, size_t length)
+{
+	struct line *line = malloc(sizeof *line + length);
+
+	if (line) {
+		line->length = length;
+		memcpy(line->json, json, length);
+		if (!rte_ring_sp_enqueue(reader->lines, line))
+			return;
+	}
+	free(line);
+	__atomic_fetch_add(&reader->lines_lost, 1, __ATOMIC_RELAXED);
+}
+
+// Files
+
+static struct open_file **place_of(struct content_reader *reader, unsigned lcore, uint64_t number)
+{
+	struct open_file **at = &reader->open[(number * LCORES_MAX + lcore) % BUCKETS];
+
+	while (*at && ((*at)->record->file != number || (*at)->lcore != lcore))
+		at = &(*at)->next;
+	return at;
+}
+
+static void open_free(struct open_file *file)
+{
+	if (file->stored)
+		store_abort(file->stored);
+	free(file->record);
+	free(file);
+}
+
+static void begin(
+	struct content_reader *reader, unsigned lcore, const struct content_record *record)
+{
+	struct open_file **at = place_of(reader, lcore, record->file), *file;
+	size_t bytes = sizeof *record + record->length;
+	struct json_out json;
+
+	json_out_init(&json, reader->buffer, sizeof reader->buffer);
+	news_put_transfer(record, &json);
+	tell(reader, &record->event, EVENT_FILE, true, &json);
+	reader->counters.files++;
+	if (record->elsewhere || *at)
+		return;
+	file = reader->n_open < OPEN_MAX ? calloc(1, sizeof *file) : NULL;
+	if (!file || !(file->record = malloc(bytes))) {
+		free(file);
+		reader->news_lost++;
+		return;
+	}
+	memcpy(file->record, record, bytes);
+	file->lcore = lcore;
+	if (record->stored)
+		file->stored = store_begin(reader->store);
+	reader->n_open++;
+	*at = file;
+}
+
+static void end(struct content_reader *reader, unsigned lcore, const struct content_record *record,
+	uint64_t wall_us)
+{
+	static const enum store_state states[] = {
+		[CONTENT_END_CLOSED] = STORE_CLOSED,
+		[CONTENT_END_TRUNCATED] = STORE_TRUNCATED,
+		[CONTENT_END_ERROR] = STORE_ERROR,
+	};
+	struct open_file **at = place_of(reader, lcore, record->file), *file = *at;
+	struct store_result result = {0};
+	struct json_out json;
+
+	if (!file)
+		return;
+	*at = file->next;
+	reader->n_open--;
+	if (file->stored) {
+		enum store_state state = record->lost ? STORE_ERROR : states[record->end];
+
+		store_end(file->stored, state, wall_us / 1000000, &result);
+	}
+	json_out_init(&json, reader->buffer, sizeof reader->buffer);
+	news_put_fileinfo(file->record, record, file->stored ? &result : NULL, &json);
+	file->stored = NULL;
+	if (result.stored && !json.full)
+		store_note(reader->store, &result, wall_us / 1000000, ++reader->ids, json.start,
+			json_out_length(&json));
+	file->record->event.now_ns = record->at; // when it ended
+	tell(reader, &file->record->event, EVENT_FILEINFO, true, &json);
+	open_free(file);
+}
+
+static void message(struct content_reader *reader, const struct content_record *record)
+{
+	struct json_out json;
+
+	reader->counters.messages++;
+	json_out_init(&json, reader->buffer, sizeof reader->buffer);
+	news_put_chat(record, &json);
+	tell(reader, &record->event, EVENT_CHAT, true, &json);
+}
+
+static unsigned poll_lcore(struct content_reader *reader, unsigned index, uint64_t wall_us)
+{
+	struct content_channel *channel = content_channel_of(reader->dp->lcores[index]);
+	const struct content_record *record;
+	struct open_file *file;
+	unsigned n = 0;
+
+	while (channel && n < BATCH && (record = content_channel_next(channel))) {
+		if (reader->options.see)
+			reader->options.see(reader->options.ctx, index, record);
+		switch (record->kind) {
+		case CONTENT_RECORD_FILE: begin(reader, index, record); break;
+		case CONTENT_RECORD_BYTES:
+			file = *place_of(reader, index, record->file);
+			if (file && file->stored)
+				store_write(
+					file->stored, record->at, record->bytes, record->length);
+			break;
+		case CONTENT_RECORD_END: end(reader, index, record, wall_us); break;
+		case CONTENT_RECORD_MESSAGE: message(reader, record); break;
+		}
+		content_channel_done(channel, record);
+		n++;
+	}
+	return n;
+}
+
+static unsigned write_lines(struct content_reader *reader, uint64_t wall_us)
+{
+	uint64_t lost = __atomic_exchange_n(&reader->lines_lost, 0, __ATOMIC_RELAXED);
+	void *taken;
+	unsigned n = 0;
+
+	for (; n < BATCH && !rte_ring_sc_dequeue(reader->lines, &taken); n++) {
+		struct line *line = taken;
+
+		if (reader->log)
+			audit_log_append(reader->log, line->json, line->length, wall_us);
+		free(line);
+	}
+	if (!reader->log)
+		return n;
+	if (lost)
+		audit_log_lose(reader->log, lost);
+	audit_log_tick(reader->log, wall_us);
+	return n;
+}
+
+static void publish(struct content_reader *reader, unsigned records)
+{
+	struct content_reader_counters *counters = &reader->counters;
+
+	pthread_mutex_lock(&reader->lock);
+	counters->records += records;
+	counters->lost = reader->news_lost;
+	store_look(reader->store, &counters->store);
+	if (reader->log) {
+		audit_log_look(reader->log, &counters->log);
+		counters->head_seq = audit_log_head(reader->log, counters->head);
+	}
+	pthread_mutex_unlock(&reader->lock);
+}
+
+unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < reader->dp->n_lcores; i++)
+		n += poll_lcore(reader, i, wall_us);
+	store_step(reader->store, wall_us / 1000000, STORE_WORK);
+	n += write_lines(reader, wall_us);
+	publish(reader, n);
+	return n;
+}
+
+void content_reader_look(struct content_reader *reader, struct content_reader_counters *counters)
+{
+	pthread_mutex_lock(&reader->lock);
+	*counters = reader->counters;
+	pthread_mutex_unlock(&reader->lock);
+}
+
+// The thread
+
+static void *run(void *arg)
+{
+	struct content_reader *reader = arg;
+
+	while (!__atomic_load_n(&reader->stopping, __ATOMIC_ACQUIRE))
+		if (!content_reader_poll(reader, wall_us_now()))
+			usleep(IDLE_US);
+	while (content_reader_poll(reader, wall_us_now()))
+		;
+	return NULL;
+}
+
+int content_reader_start(struct content_reader *reader)
+{
+	int rc = pthread_create(&reader->thread, NULL, run, reader);
+
+	if (!rc)
+		pthread_setname_np(reader->thread, "sl-content");
+	reader->is_threaded = !rc;
+	return -rc;
+}
+
+void content_reader_stop(struct content_reader *reader)
+{
+	__atomic_store_n(&reader->stopping, 1, __ATOMIC_RELEASE);
+	if (reader->is_threaded)
+		pthread_join(reader->thread, NULL);
+	reader->is_threaded = false;
+}
+
+void content_reader_free(struct content_reader *reader)
+{
+	void *taken;
+
+	if (!reader)
+		return;
+	content_reader_stop(reader);
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (struct open_file *file; (file = reader->open[i]);) {
+			reader->open[i] = file->next;
+			open_free(file);
+		}
+	while (reader->news && !rte_ring_sc_dequeue(reader->news, &taken))
+		free(taken);
+	while (reader->lines && !rte_ring_sc_dequeue(reader->lines, &taken))
+		free(taken);
+	rte_ring_free(reader->news);
+	rte_ring_free(reader->lines);
+	if (reader->log)
+		audit_log_close(reader->log, wall_us_now());
+	if (reader->store)
+		store_close(reader->store);
+	pthread_mutex_destroy(&reader->lock);
+	free(reader);
+}
