@@ -29,6 +29,7 @@
 #include "machine/port_claim.h"
 #include "machine/port_link.h"
 #include "machine/preflight.h"
+#include "cmd/run_content.h"
 #include "cmd/run_ledger.h"
 #include "cmd/run_limits.h"
 #include "cmd/run_options.h"
@@ -87,22 +88,6 @@ static int fail(const struct run *run, int code)
 	return code;
 }
 
-static void override(char **value, const char *option)
-{
-	if (!option)
-		return;
-	free(*value);
-	*value = strdup(option);
-}
-
-// The command line's words for keys.
-static void override_keys(struct gateway *gateway, const struct run_arguments *arguments)
-{
-	override(&gateway->paths.pidfile, arguments->pidfile);
-	override(&gateway->user, arguments->user);
-	override(&gateway->group, arguments->group);
-}
-
 // A document with errors.
 static int refuse(const struct run *run, struct config_errors *errors)
 {
@@ -121,7 +106,7 @@ static int load_gateway(struct run *run, const struct run_arguments *arguments)
 			config_error_add(&errors, arguments->gateway, "", "%s", strerror(-rc));
 		return refuse(run, &errors);
 	}
-	override_keys(run->gateway, arguments);
+	run_options_override(run->gateway, arguments);
 	if (arguments->policy)
 		snprintf(run->policy_path, sizeof(run->policy_path), "%s", arguments->policy);
 	else
@@ -243,7 +228,7 @@ static void guard_restart_keys(void *ctx, struct config_errors *errors)
 	if (gateway_load(run->arguments->gateway, run->arguments->sets.items,
 		    run->arguments->sets.n, &now, errors) < 0)
 		return; // its errors are the answer
-	override_keys(now, run->arguments);
+	run_options_override(now, run->arguments);
 	const char *key = gateway_restart_difference(run->gateway, now);
 
 	if (key)
@@ -398,6 +383,8 @@ static int start_forwarding(struct run *run)
 	int code = confinement_enter(&run->confinement, run->err, sizeof(run->err));
 	if (code >= 0)
 		return fail(run, code);
+	if (run_content_begin(run->gateway, &run->context, run->err, sizeof(run->err)) < 0)
+		return fail(run, EXIT_CODE_UNAVAILABLE);
 	phases_end(&run->phases, "confinement");
 	rc = lcores_launch(run->dp, run->threads, run->err, sizeof(run->err));
 	if (rc < 0)
@@ -424,6 +411,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 		run->service.status_ns = 0; // to be reported at once
 	service_tick(&run->service, now_ns, healthy);
 	port_claims_tick(&run->claims);
+	content_news_drain(run->context.content, run->sink);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
 
@@ -468,6 +456,7 @@ static void stop_forwarding(struct run *run)
 	}
 	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
 	drain_lcores(run, began + drain * 3 / 4);
+	run_content_end(&run->context);
 	sink_stats_event(run->sink, clock_ns(), stats_eve_json);
 	sink_flush(run->sink);
 	run_ledger_print(run->dp, false);

@@ -121,6 +121,13 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 				.per_datagram = gateway->fragments.per_datagram,
 				.timeout_ns = gateway->fragments.timeout_ms * NS_PER_MS,
 			},
+		.content =
+			{
+				.flows = (gateway->content.flows + n - 1) / n,
+				.turn_bytes = gateway->content.turn_kb << 10,
+				.memory_bytes = (uint64_t)gateway->content.memory_mb << 20,
+				.arena_bytes = (uint64_t)gateway->content.records_mb << 20,
+			},
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
 		.timeouts = timeouts_of(gateway),

@@ -3,6 +3,8 @@
 #include "cmd/run_options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int run_options_parse(struct run_arguments *arguments, int argc, char **argv)
 {
@@ -48,4 +50,19 @@ int run_options_parse(struct run_arguments *arguments, int argc, char **argv)
 		return EXIT_CODE_USAGE;
 	}
 	return -1;
+}
+
+static void override(char **value, const char *option)
+{
+	if (!option)
+		return;
+	free(*value);
+	*value = strdup(option);
+}
+
+void run_options_override(struct gateway *gateway, const struct run_arguments *arguments)
+{
+	override(&gateway->paths.pidfile, arguments->pidfile);
+	override(&gateway->user, arguments->user);
+	override(&gateway->group, arguments->group);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include "base/options.h"
+#include "config/gateway.h"
 
 struct run_arguments { // borrowed from argv
 	const char *gateway;
@@ -21,5 +22,8 @@ struct run_arguments { // borrowed from argv
 
 // -1 to go on, or an exit code: after --help and after a usage error, which is reported.
 int run_options_parse(struct run_arguments *arguments, int argc, char **argv);
+
+// The command line's words for keys.
+void run_options_override(struct gateway *gateway, const struct run_arguments *arguments);
 
 #endif

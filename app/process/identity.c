@@ -233,8 +233,14 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 {
 	char events[PATH_MAX];
 
-	if (!identity->change)
+	if (!identity->change) {
+		// they are there before the sandbox names them
+		if (gateway->paths.files)
+			directory_make(gateway->paths.files);
+		if (gateway->paths.audit)
+			directory_make_for(gateway->paths.audit);
 		return;
+	}
 	// Its files stay root's: root reads them at its next start, and believes nobody else's.
 	take_over(identity, gateway->paths.cache, "sigdb-", true, false);
 	take_over(identity, gateway->paths.state, "conn-cache.", true, true);
@@ -246,6 +252,9 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 	folder_for(identity, gateway->paths.control);
 	folder(identity, gateway->paths.cache);
 	folder(identity, gateway->paths.state);
+	folder(identity, gateway->paths.files);
+	if (gateway->paths.audit)
+		folder_for(identity, gateway->paths.audit);
 	if (strcmp(gateway->paths.events, "-") != 0)
 		event_file(identity, gateway->paths.events);
 }

@@ -41,7 +41,8 @@ struct ruleset { // struct landlock_ruleset_attr of version 4
 void sandbox_add(struct sandbox *sandbox, const char *path, bool write)
 {
 	if (path && sandbox->n_paths < SANDBOX_PATHS_MAX)
-		sandbox->paths[sandbox->n_paths++] = (struct sandbox_path){path, write};
+		sandbox->paths[sandbox->n_paths++] =
+			(struct sandbox_path){.path = path, .write = write};
 }
 
 // Kept until the process ends; there are a handful.
@@ -67,6 +68,11 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 	sandbox_add(sandbox, gateway->paths.signatures, false);
 	sandbox_add(sandbox, gateway->paths.cache, true);
 	sandbox_add(sandbox, gateway->paths.state, true);
+	sandbox_add(sandbox, gateway->paths.files, true);
+	if (gateway->paths.files) // a file moves to its digest's folder when it is whole
+		sandbox->paths[sandbox->n_paths - 1].moves = true;
+	if (gateway->paths.audit)
+		sandbox_add_folder(sandbox, gateway->paths.audit, true);
 	if (strcmp(gateway->paths.events, "-") != 0)
 		sandbox_add_folder(sandbox, gateway->paths.events, true);
 	sandbox_add_folder(sandbox, gateway->paths.control, true);
@@ -87,9 +93,10 @@ void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const 
 static int add_rule(
 	int ruleset, uint64_t handled, const struct sandbox_path *path, char *err, size_t err_len)
 {
+	uint64_t access =
+		ACCESS_READ | (path->write ? ACCESS_CHANGE : 0) | (path->moves ? ACCESS_REFER : 0);
 	struct landlock_path_beneath_attr rule = {
-		.allowed_access =
-			(path->write ? ACCESS_READ | ACCESS_CHANGE : ACCESS_READ) & handled,
+		.allowed_access = access & handled,
 		.parent_fd = open(path->path, O_PATH | O_CLOEXEC),
 	};
 	struct stat st;

@@ -14,6 +14,7 @@
 struct sandbox_path {
 	const char *path; // borrowed; one that is not there is left out
 	bool write;       // below it files may be made, changed and removed
+	bool moves;       // files move between its folders
 };
 
 struct sandbox {

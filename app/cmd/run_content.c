@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens the store and the audit log, and starts and ends their thread.
+#include "cmd/run_content.h"
+
+#include <stdio.h>
+#include <rte_random.h>
+#include <string.h>
+#include <time.h>
+#include "cmd/build_info.h"
+
+#define LOG_FILE_BYTES (UINT64_C(256) << 20)
+#define LOG_SYNC_LINES 256
+#define LOG_SYNC_US    1000000
+#define OPEN_FILES     1024
+#define DAY_S          86400u
+
+static uint64_t wall_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+int run_content_begin(
+	const struct gateway *gateway, struct control_context *context, char *err, size_t err_len)
+{
+	struct content_reader_options options = {
+		.folder = gateway->paths.files,
+		.store = {.bytes = (uint64_t)gateway->content.store_mb << 20,
+			.files = gateway->content.store_files,
+			.age_s = (uint64_t)gateway->content.store_days * DAY_S,
+			.open_files = OPEN_FILES,
+			.full = gateway->content.store_full},
+		.log = {.path = gateway->paths.audit,
+			.software = "sluice " BUILD_VERSION,
+			.file_bytes = LOG_FILE_BYTES,
+			.sync_records = LOG_SYNC_LINES,
+			.sync_us = LOG_SYNC_US},
+	};
+	int rc;
+
+	for (unsigned i = 0; i < sizeof(options.log.id); i++)
+		options.log.id[i] = (uint8_t)rte_rand();
+	rc = content_reader_new(&options, context->dp, wall_us(), &context->content, err, err_len);
+	if (rc < 0)
+		return rc;
+	rc = content_reader_start(context->content);
+	if (rc < 0)
+		snprintf(err, err_len, "the reader of content cannot start: %s", strerror(-rc));
+	return rc;
+}
+
+void run_content_end(struct control_context *context)
+{
+	struct content_reader *reader = context->content;
+
+	if (!reader)
+		return;
+	content_reader_stop(reader);
+	// what it has told becomes lines, which it writes
+	while (content_news_drain(reader, context->sink) + content_reader_poll(reader, wall_us()))
+		;
+	context->content = NULL;
+	content_reader_free(reader);
+}

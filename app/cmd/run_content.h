@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reader of content in a gateway: its files, its thread, its end.
+#ifndef SLUICE_RUN_CONTENT_H
+#define SLUICE_RUN_CONTENT_H
+
+#include "config/gateway.h"
+#include "control/content/reader.h"
+#include "control/stats/context.h"
+
+// Opens the store and the audit log as the gateway's user, and starts the thread. -errno with a
+// message.
+int run_content_begin(const struct gateway *gateway, struct control_context *context, char *err,
+	size_t err_len);
+// All lcores have ended: what they recorded is written to its end. NULL is allowed.
+void run_content_end(struct control_context *context);
+
+#endif
