@@ -19,7 +19,7 @@ struct text_pattern {
 	const char *text; // borrowed. A literal, or a regex (of PCRE's syntax what Hyperscan takes:
 			  // no look-around, no back references) that may match anywhere, in any
 			  // case of letters; "." is any character
-	uint32_t owner; // what it is to the caller; many patterns may have the same
+	uint32_t owner;   // what it is to the caller; many patterns may have the same
 	bool regex;
 };
 

@@ -9,8 +9,8 @@
 
 // Opens the store and the audit log as the gateway's user, and starts the thread. -errno with a
 // message.
-int run_content_begin(const struct gateway *gateway, struct control_context *context, char *err,
-	size_t err_len);
+int run_content_begin(
+	const struct gateway *gateway, struct control_context *context, char *err, size_t err_len);
 // All lcores have ended: what they recorded is written to its end. NULL is allowed.
 void run_content_end(struct control_context *context);
 

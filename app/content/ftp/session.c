@@ -277,8 +277,7 @@ static bool opening_size(struct content_text rest, uint64_t *size)
 	while ((at = http_until(rest, '(')) < rest.length) {
 		struct content_text number = rest = http_text_from(rest, at + 1);
 
-		for (digits = 0; digits < rest.length && octets_digit(rest.bytes[digits]);
-			digits++)
+		for (digits = 0; digits < rest.length && octets_digit(rest.bytes[digits]); digits++)
 			;
 		number.length = digits;
 		rest = http_text_from(rest, digits);

@@ -91,7 +91,7 @@ struct lcore {
 	struct evidence_log *evidence;
 	struct allowances allowances;
 	struct content *content; // decoders of files and messages (flow_content.h); NULL: none
-	struct hold *hold; // flows under scan (hold.h); NULL: there is no engine
+	struct hold *hold;       // flows under scan (hold.h); NULL: there is no engine
 	uint64_t
 		scan_wakes; // scan lcores that sleep and have a job; the loop around the turn wakes
 	struct query *query;                 // in work

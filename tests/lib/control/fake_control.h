@@ -25,8 +25,8 @@ extern atomic_uint fake_sigdbs;     // alive
 extern atomic_uint fake_sigdb_made; // ever compiled
 extern atomic_uint fake_scratches;  // alive: one per policy and lcore
 // policy_load of a path that contains "bad" fails with two errors, "worse" with 7 more than are
-// reported; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms, or
-// as long as that is FAKE_BUILD_HELD.
+// reported; "many" has 4,096 rules. Others have one, and the user "anna". It takes fake_build_ms,
+// or as long as that is FAKE_BUILD_HELD.
 extern atomic_uint fake_build_ms;
 #define FAKE_BUILD_HELD UINT_MAX
 
