@@ -33,9 +33,9 @@ int rig_teardown(void **state)
 
 const char *rig_path(const char *folder, const char *name)
 {
-	static char paths[4][512];
+	static char paths[64][512];
 	static unsigned next;
-	char *path = paths[next++ % 4];
+	char *path = paths[next++ % 64];
 
 	snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
 	return path;

@@ -20,7 +20,7 @@
 // A new folder under /tmp for each test, as *state; removed with all in it.
 int rig_setup(void **state);
 int rig_teardown(void **state);
-// FOLDER/NAME; four of them live at a time.
+// FOLDER/NAME; 64 of them live at a time.
 const char *rig_path(const char *folder, const char *name);
 
 struct audit_log *rig_open(const char *folder, uint64_t file_bytes);
