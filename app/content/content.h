@@ -140,6 +140,12 @@ static inline bool content_note_is_ambiguous(enum content_note note)
 {
 	return note <= CONTENT_NOTE_BAD_MULTIPART;
 }
+// A limit of ours behind which it goes on no longer, or not with all: nobody who means well gets so
+// far.
+static inline bool content_note_is_limit(enum content_note note)
+{
+	return note >= CONTENT_NOTE_HEAD_TOO_LONG && note <= CONTENT_NOTE_BOMB;
+}
 static inline bool content_note_is_opaque(enum content_note note)
 {
 	return note >= CONTENT_NOTE_OPAQUE_TLS && note <= CONTENT_NOTE_OPAQUE_COMPRESSED;

@@ -316,7 +316,9 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 		return CONTENT_ENDED;
 	}
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
-	enum content_taken taken = feed_rest(&feeding, span, others, waits && flow->asks.enforces);
+	// a datagram cannot be held, and decodes to no more than it is
+	bool later = waits && flow->asks.enforces && !(span->flags & SPAN_DATAGRAM);
+	enum content_taken taken = feed_rest(&feeding, span, others, later);
 
 	if (taken == CONTENT_STARVED) {
 		lcore->stats.content_nomem++;

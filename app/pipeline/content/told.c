@@ -23,7 +23,7 @@ static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
 		return;
 	flow->refused = true;
 	flow->rule = rule;
-	flow->action = action;
+	flow->action = (uint8_t)action;
 	feeding->lcore->stats.content_refused++;
 }
 
@@ -327,7 +327,7 @@ static void close_file(
 		record->file = file->number;
 		record->size = file->bytes;
 		record->lost = file->lost;
-		record->end = end;
+		record->end = (uint8_t)end;
 		record->file_type = file->type;
 		content_record_send(content->channel, record);
 	}
@@ -449,7 +449,7 @@ static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t
 
 	(void)half;
 	(void)at64;
-	if (content_note_is_ambiguous(note)) {
+	if (content_note_is_ambiguous(note) || content_note_is_limit(note)) {
 		lcore->stats.content_ambiguous++;
 		if (flow->asks.enforces)
 			refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);

@@ -176,8 +176,9 @@ const struct content_hits *content_message_hits(
 
 // What a decoder is to look for in a flow.
 struct content_asks {
-	bool undecided;       // an application that is not final may make other rules apply; then
-			      // what follows is the most that may be asked for
+	// An application that is not final may make other rules apply; then what follows is the
+	// most that may be asked for.
+	bool undecided;
 	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
 	bool enforces;        // some entry, or `opaque`, may refuse or change something

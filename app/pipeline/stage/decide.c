@@ -312,7 +312,7 @@ static void refuse_content(
 		!flow_content_refuses(lcore, ctx->ref, &rule, &action))
 		return;
 	*decision = (struct decision){
-		.action = action,
+		.action = (uint8_t)action,
 		.final = true,
 		.rule = rule,
 		.monitored = RULE_DEFAULT,

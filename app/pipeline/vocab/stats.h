@@ -148,7 +148,7 @@
 	X(content_files, "files whose transfer was seen")                                 \
 	X(content_messages, "chat messages that were seen")                               \
 	X(content_refused, "flows refused for a file or message")                         \
-	X(content_ambiguous, "places in content that hosts may read differently")         \
+	X(content_ambiguous, "places where hosts may differ, or a limit was met")         \
 	X(content_opaque, "flows that went on in a form that is not decoded")             \
 	X(content_nomem, "spans of content that found no room for their decoder")         \
 	X(content_lost, "files or messages that found no room to be recorded")            \
