@@ -316,7 +316,8 @@ static void bombs_end(void **state)
 	struct bytes bomb = gzip(gzip(zeros));
 	const struct conversation conversation = {
 		.said = {SAID_S("HTTP/1.1 200 OK\r\nContent-Encoding: gzip, gzip\r\n\r\n"),
-			{HALF_S2C, 0, bomb.length, bomb.at}, SAID_S("tail"), SAID_FIN(HALF_S2C)}};
+			SAID_BYTES(HALF_S2C, 0, bomb.length, bomb.at), SAID_S("tail"),
+			SAID_FIN(HALF_S2C)}};
 
 	(void)state;
 	conversation_feed(&content_http, &conversation,
