@@ -18,7 +18,7 @@ static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
 {
 	uint32_t at = flow_cold_at(lcore->flows, ref)->content;
 
-	return at == CONTENT_NONE || at >= CONTENT_DONE ? NULL : &lcore->content->flows[at];
+	return at == CONTENT_NONE || at >= CONTENT_WAITS ? NULL : &lcore->content->flows[at];
 }
 
 static void decoders_find(struct content *content)
@@ -68,6 +68,8 @@ void content_free(struct lcore *lcore)
 void content_turn_begin(struct lcore *lcore)
 {
 	lcore->content->left = lcore->content->turn_bytes;
+	if (unlikely(lcore->content->owed))
+		content_told_owed(lcore->content);
 }
 
 struct content_channel *content_channel_of(const struct lcore *lcore)
@@ -246,8 +248,10 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 	struct flow_content *flow = take(lcore, decoder);
 
 	if (!flow) {
+		bool fresh = !prefix || !(prefix->length[0] | prefix->length[1]);
+
 		lcore->stats.content_nomem++;
-		cold->content = CONTENT_MISSED;
+		cold->content = fresh ? CONTENT_WAITS : CONTENT_MISSED;
 		return false;
 	}
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
@@ -298,6 +302,25 @@ static bool refuses_anything(const struct lcore *lcore, uint32_t ref)
 	return lcore->policy->enforces && !(flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED);
 }
 
+// A flow that has no decoder, as there was no room. One that may be refused gets it now, if nothing
+// of it has passed; another is over.
+static struct flow_content *begin_late(struct lcore *lcore, uint32_t ref, const struct span *span,
+	const struct decoder_sink *others)
+{
+	struct content_prefix first = {0};
+	const struct content_decoder *decoder = NULL;
+
+	if (!span_is_gap(span)) {
+		first.bytes[span->half & 1] = span_bytes(span);
+		first.length[span->half & 1] = span_length(span);
+	}
+	if (flow_cold_at(lcore->flows, ref)->content == CONTENT_WAITS)
+		decoder = flow_content_wanted(lcore, ref, &first);
+	if (decoder)
+		flow_content_begin(lcore, ref, decoder, NULL, others);
+	return flow_of(lcore, ref);
+}
+
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others)
 {
@@ -306,9 +329,15 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 
 	if (flow_cold_at(lcore->flows, ref)->content == CONTENT_DONE)
 		return CONTENT_ENDED;
-	if (!flow) // too late: what came before was not looked at
-		return waits && content_asks_of(lcore, ref).enforces ? CONTENT_STARVED
-								     : CONTENT_ENDED;
+	if (!flow) {
+		if (!waits || !content_asks_of(lcore, ref).enforces) {
+			flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
+			return CONTENT_ENDED;
+		}
+		flow = begin_late(lcore, ref, span, others);
+		if (!flow) // what came before was not looked at
+			return CONTENT_STARVED;
+	}
 	if (flow->refused)
 		return CONTENT_TAKEN;
 	if (unlikely(!follow_policy(lcore, flow))) {

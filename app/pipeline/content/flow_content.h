@@ -18,8 +18,10 @@
 
 #define CONTENT_FLOWS_MAX 65000            // of an lcore
 #define CONTENT_NONE      0                // struct flow_cold.content: the flow has no decoder
+#define CONTENT_WAITS     (UINT16_MAX - 2) // ... as there was no room, and it has fed nothing
 #define CONTENT_DONE      (UINT16_MAX - 1) // ... any more: nothing of it was wanted
 #define CONTENT_MISSED    UINT16_MAX       // ... as there was no room, and now it is too late
+static_assert(CONTENT_FLOWS_MAX < CONTENT_WAITS, "places and words are told apart");
 
 // For each lcore. False: no memory.
 bool content_new(struct lcore *lcore, const struct content_limits *limits);
@@ -45,7 +47,8 @@ static inline bool content_is_asked(const struct lcore *lcore)
 }
 
 // The flow gets its decoder; `prefix` is fed to it. NULL: it begins in the middle. False: no room;
-// cold->content is CONTENT_MISSED then.
+// cold->content is CONTENT_MISSED then, or CONTENT_WAITS where `prefix` has no bytes: the next span
+// that is fed tries again.
 bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
 	const struct content_prefix *prefix, const struct decoder_sink *others);
 

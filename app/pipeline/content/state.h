@@ -16,11 +16,13 @@ struct open_file {
 	uint64_t bytes;  // told by the decoder
 	uint64_t lost;
 	uint64_t size, range_from; // as the decoder said
+	uint64_t ended_ns;
 	uint32_t id;
 	uint32_t name_length, head_length;
 	file_type type;
 	bool type_known, upload;
 	bool undecided, stored;
+	uint8_t end;                 // enum content_end
 	struct content_record *page; // being filled
 	uint8_t head[FILE_TYPE_BYTES];
 	uint8_t name[]; // as it was sent
@@ -51,8 +53,9 @@ struct content {
 	struct content_memory *memory;
 	struct content_channel *channel; // NULL: nobody reads
 	const struct content_decoder *decoder_of[APPS_MAX];
-	uint64_t files; // numbers so far
-	uint32_t left;  // that may be told in this turn
+	struct open_file *owed; // ended, and not recorded, as there was no room
+	uint64_t files;         // numbers so far
+	uint32_t left;          // that may be told in this turn
 	uint32_t turn_bytes;
 	uint32_t n_flows, n_touched; // places; those that were ever taken
 	uint32_t first_free;         // of those that were given back; CONTENT_NONE: none
@@ -70,6 +73,8 @@ struct feeding {
 extern const struct content_sink content_told;
 // Nothing more comes of its files and messages.
 void content_told_over(struct lcore *lcore, struct flow_content *flow);
+// A turn begins: ends that found no room for their record.
+void content_told_owed(struct content *content);
 // What the policy in force says of the flow.
 struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref);
 

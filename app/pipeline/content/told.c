@@ -6,6 +6,8 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
 
+#define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
+
 // The inside end sends that half.
 static bool is_upload(const struct feeding *feeding, unsigned half)
 {
@@ -88,8 +90,10 @@ static uint64_t record_file(struct feeding *feeding, const struct content_file *
 	uint32_t length = length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
-	if (!record)
+	if (!record) {
+		feeding->lcore->stats.content_lost++;
 		return 0;
+	}
 	record->kind = CONTENT_RECORD_FILE;
 	record->half = file->half;
 	record->length = length;
@@ -249,8 +253,8 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 		if (!file->page) {
 			file->page = content_record_new(content->channel, room);
 			if (!file->page) {
+				feeding->lcore->stats.content_lost += !file->lost;
 				file->lost += length;
-				feeding->lcore->stats.content_lost++;
 				return;
 			}
 			file->page->kind = CONTENT_RECORD_BYTES;
@@ -307,11 +311,42 @@ static void told_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes
 		keep(feeding, file, at, bytes, length);
 }
 
+// False: there is no room for its record.
+static bool record_end(struct content *content, const struct open_file *file)
+{
+	struct content_record *record =
+		file->number ? content_record_new(content->channel, 0) : NULL;
+
+	if (!record)
+		return !file->number;
+	record->kind = CONTENT_RECORD_END;
+	record->at = file->ended_ns;
+	record->file = file->number;
+	record->size = file->bytes;
+	record->lost = file->lost;
+	record->end = file->end;
+	record->file_type = file->type;
+	content_record_send(content->channel, record);
+	return true;
+}
+
+// The reader keeps what has begun until its end: an end that found no room is sent later.
+void content_told_owed(struct content *content)
+{
+	struct open_file *file;
+
+	for (unsigned i = 0; i < OWED_AT_ONCE && (file = content->owed); i++) {
+		if (!record_end(content, file))
+			return;
+		content->owed = file->next;
+		content_give(content->memory, file);
+	}
+}
+
 static void close_file(
 	struct feeding *feeding, struct open_file *file, enum content_end end, bool asks)
 {
 	struct content *content = feeding->content;
-	struct content_record *record = NULL;
 
 	find_type(file, true);
 	if (asks && file->undecided && end == CONTENT_END_CLOSED) {
@@ -319,19 +354,14 @@ static void close_file(
 		ask_again(feeding, file);
 	}
 	page_send(content, file);
-	if (file->number)
-		record = content_record_new(content->channel, 0);
-	if (record) {
-		record->kind = CONTENT_RECORD_END;
-		record->at = feeding->lcore->now_ns;
-		record->file = file->number;
-		record->size = file->bytes;
-		record->lost = file->lost;
-		record->end = (uint8_t)end;
-		record->file_type = file->type;
-		content_record_send(content->channel, record);
-	}
+	file->ended_ns = feeding->lcore->now_ns;
+	file->end = (uint8_t)end;
 	feeding->flow->n_files--;
+	if (!record_end(content, file)) {
+		file->next = content->owed;
+		content->owed = file;
+		return;
+	}
 	content_give(content->memory, file);
 }
 
@@ -393,8 +423,10 @@ static void record_message(struct feeding *feeding, const struct content_message
 	uint32_t length = length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
-	if (!record)
+	if (!record) {
+		feeding->lcore->stats.content_lost++;
 		return;
+	}
 	record->kind = CONTENT_RECORD_MESSAGE;
 	record->half = message->half;
 	record->length = length;

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The limits of content in the packet path: all places taken, decoders' memory gone, no room for
+// records. What a rule may refuse does not pass undecoded, other flows pass and are counted, and
+// all of it works again when room returns.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <netinet/tcp.h>
+#include <cmocka.h>
+#include <zlib.h>
+#include "lib/pipeline/pipe_control.h"
+#include "pipeline/content/state.h"
+
+#define FLOWS 2
+#define HOGS  65536
+
+#define REFUSES \
+	"'rules':[{'id':'no-exe','match':{},'transfers':[{'name':['*.exe'],'action':'reset'}]}]"
+#define REFUSES_AND_LOGS                                                                        \
+	"'rules':[{'id':'no-exe','match':{},'transfers':[{'name':['*.exe'],'action':'reset'}]," \
+	"'audit':{'transfers':true,'files':true}}]"
+#define LOGS "'rules':[{'id':'log','match':{},'audit':{'transfers':true,'files':true}}]"
+
+static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfine!";
+static const char half_an_answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfine";
+
+static struct gate *gate_with(const char *policy)
+{
+	struct lcore_limits limits = pipe_limits();
+
+	limits.content = (struct content_limits){
+		.flows = FLOWS, .turn_bytes = 64u << 10, .memory_bytes = 1, .arena_bytes = 1};
+	return gate_new_with(1, &limits, policy);
+}
+
+static struct lcore *lcore_of(const struct gate *gate)
+{
+	return gate->pipe->dp.lcores[0];
+}
+
+static struct stats stats(const struct gate *gate)
+{
+	return pipe_stats(gate->pipe);
+}
+
+// A connection that asks for a file, and whether its request left.
+static bool asks(struct gate *gate, struct gate_tcp *tcp, uint16_t sport, const char *name)
+{
+	char request[128];
+	int length = snprintf(
+		request, sizeof(request), "GET /%s HTTP/1.1\r\nHost: a.example\r\n\r\n", name);
+
+	*tcp = gate_connect(gate, 1, sport, 80);
+	return gate_send(gate, tcp, false, request, (size_t)length) == 1;
+}
+
+static unsigned answers(struct gate *gate, struct gate_tcp *tcp, const char *text)
+{
+	return gate_send(gate, tcp, true, text, strlen(text));
+}
+
+// What a server sends of a refused file: nothing of it leaves, whatever does (resets).
+static void answers_in_vain(struct gate *gate, struct gate_tcp *tcp, const char *text)
+{
+	unsigned n = answers(gate, tcp, text);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct pipe_sent *sent = &gate->pipe->sent[i];
+
+		assert_null(memmem(sent->frame, sent->length, text, strlen(text)));
+	}
+}
+
+// What was not taken is sent again: as many bytes of that end.
+static unsigned sends_again(
+	struct gate *gate, struct gate_tcp *tcp, bool server, const void *bytes, size_t length)
+{
+	tcp->seq[server] -= (uint32_t)length;
+	return gate_send(gate, tcp, server, bytes, length);
+}
+
+static void ends(struct gate *gate, struct gate_tcp *tcp)
+{
+	const struct pipe_packet packet = {.client = tcp->client,
+		.sport = tcp->sport,
+		.dport = tcp->dport,
+		.seq = tcp->seq[0],
+		.ack = tcp->seq[1],
+		.tcp_flags = TH_RST | TH_ACK};
+
+	assert_int_equal(gate_run(gate, &packet), 1);
+	pipe_advance(gate->pipe, 200); // beyond what a closed flow stays
+}
+
+// Records of a kind that the lcore has sent; all are given back.
+static unsigned records(struct gate *gate, enum content_record_kind kind)
+{
+	struct content_channel *channel = content_channel_of(lcore_of(gate));
+	const struct content_record *record;
+	unsigned n = 0;
+
+	while ((record = content_channel_next(channel))) {
+		n += record->kind == kind;
+		content_channel_done(channel, record);
+	}
+	return n;
+}
+
+// A refused and an allowed file, each on a connection of its own: as if nothing had been.
+static void works(struct gate *gate, uint16_t sport)
+{
+	uint64_t refused = stats(gate).content_refused;
+	struct gate_tcp allowed, no;
+
+	assert_true(asks(gate, &allowed, sport, "fine.txt"));
+	assert_int_equal(answers(gate, &allowed, answer), 1);
+	ends(gate, &allowed);
+	assert_true(asks(gate, &no, (uint16_t)(sport + 1), "setup.exe"));
+	answers_in_vain(gate, &no, answer);
+	assert_int_equal(stats(gate).content_refused, refused + 1);
+	answers_in_vain(gate, &no, "more");
+	pipe_advance(gate->pipe, 200);
+}
+
+// ---- places ----
+
+static void take_all_places(struct gate *gate, struct gate_tcp tcp[FLOWS])
+{
+	for (uint16_t i = 0; i < FLOWS; i++) {
+		assert_true(asks(gate, &tcp[i], (uint16_t)(41000 + i), "long.txt"));
+		assert_int_equal(answers(gate, &tcp[i], half_an_answer), 1);
+	}
+	assert_int_equal(stats(gate).content_nomem, 0);
+}
+
+static void without_a_place_nothing_passes_that_may_be_refused(void **state)
+{
+	static const char request[] = "GET /late.txt HTTP/1.1\r\nHost: a.example\r\n\r\n";
+	struct gate *gate = gate_with(REFUSES);
+	struct gate_tcp busy[FLOWS], late;
+
+	(void)state;
+	take_all_places(gate, busy);
+	assert_false(asks(gate, &late, 42000, "late.txt"));
+	assert_true(stats(gate).content_nomem >= 1);
+	assert_int_equal(sends_again(gate, &late, false, request, strlen(request)), 0);
+	// the flows that have one go on
+	assert_int_equal(answers(gate, &busy[0], " and."), 1);
+	ends(gate, &busy[0]);
+	// nothing of it had left: it is decoded from its first byte
+	assert_int_equal(sends_again(gate, &late, false, request, strlen(request)), 1);
+	assert_int_equal(answers(gate, &late, answer), 1);
+	ends(gate, &busy[1]);
+	ends(gate, &late);
+	works(gate, 43000);
+	assert_int_equal(pipe_unaccounted(gate->pipe), 0);
+	gate_free(gate);
+}
+
+// Also where the file is one that is refused: not one byte of it while there is no place, and none
+// afterwards.
+static void a_flow_that_waited_for_a_place_is_still_refused(void **state)
+{
+	static const char request[] = "GET /setup.exe HTTP/1.1\r\nHost: a.example\r\n\r\n";
+	struct gate *gate = gate_with(REFUSES);
+	struct gate_tcp busy[FLOWS], late;
+
+	(void)state;
+	take_all_places(gate, busy);
+	assert_false(asks(gate, &late, 42000, "setup.exe"));
+	ends(gate, &busy[0]);
+	sends_again(gate, &late, false, request, strlen(request));
+	answers_in_vain(gate, &late, answer);
+	assert_int_equal(stats(gate).content_refused, 1);
+	answers_in_vain(gate, &late, "more");
+	gate_free(gate);
+}
+
+static void without_a_place_others_pass_and_are_counted(void **state)
+{
+	struct gate *gate = gate_with(LOGS);
+	struct gate_tcp busy[FLOWS], late;
+
+	(void)state;
+	take_all_places(gate, busy);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), FLOWS);
+	assert_true(asks(gate, &late, 42000, "late.txt"));
+	assert_int_equal(answers(gate, &late, answer), 1);
+	assert_int_equal(stats(gate).content_nomem, 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 0);
+	ends(gate, &busy[0]);
+	assert_int_equal(records(gate, CONTENT_RECORD_END), 1);
+	assert_true(asks(gate, &late, 42001, "late.txt"));
+	assert_int_equal(answers(gate, &late, answer), 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 1);
+	gate_free(gate);
+}
+
+// ---- memory of decoders ----
+
+static void *hogs[HOGS];
+
+static unsigned hog(struct gate *gate)
+{
+	unsigned n = 0;
+
+	for (size_t bytes = CONTENT_BLOCK_MAX; bytes >= CONTENT_BLOCK_MIN; bytes /= 2)
+		while (n < HOGS && (hogs[n] = content_take(lcore_of(gate)->content->memory, bytes)))
+			n++;
+	assert_true(n < HOGS);
+	return n;
+}
+
+static void release(struct gate *gate, unsigned n)
+{
+	while (n)
+		content_give(lcore_of(gate)->content->memory, hogs[--n]);
+}
+
+static void without_memory_nothing_passes_that_may_be_refused(void **state)
+{
+	static const char request[] = "GET /late.txt HTTP/1.1\r\nHost: a.example\r\n\r\n";
+	struct gate *gate = gate_with(REFUSES);
+	struct gate_tcp late;
+
+	(void)state;
+	unsigned n = hog(gate);
+
+	assert_false(asks(gate, &late, 42000, "late.txt"));
+	assert_int_equal(stats(gate).content_nomem, 2); // no decoder; and not taken without one
+	release(gate, n);
+	assert_int_equal(sends_again(gate, &late, false, request, strlen(request)), 1);
+	assert_int_equal(answers(gate, &late, answer), 1);
+	ends(gate, &late);
+	works(gate, 43000);
+	gate_free(gate);
+}
+
+static unsigned gzipped(uint8_t *to, unsigned room, const char *text)
+{
+	z_stream z = {.next_in = (uint8_t *)(uintptr_t)text, .avail_in = (unsigned)strlen(text)};
+	int head = snprintf((char *)to, room,
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+		"Content-Length: ");
+
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, 0), Z_OK);
+	z.next_out = to + head + 6;
+	z.avail_out = room - (unsigned)head - 6;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	assert_true(z.total_out >= 10 && z.total_out < 100);
+	to[head] = (uint8_t)('0' + z.total_out / 10);
+	to[head + 1] = (uint8_t)('0' + z.total_out % 10);
+	memcpy(to + head + 2, "\r\n\r\n", 4);
+	deflateEnd(&z);
+	return (unsigned)head + 6 + (unsigned)z.total_out;
+}
+
+// What a coding needs is asked for in the middle of a connection.
+static void without_memory_for_a_coding_the_span_waits(void **state)
+{
+	struct gate *gate = gate_with(REFUSES_AND_LOGS);
+	struct gate_tcp tcp;
+	uint8_t coded[512];
+	unsigned length = gzipped(coded, sizeof(coded), "words, words, words");
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "page.html"));
+	unsigned n = hog(gate);
+
+	assert_int_equal(gate_send(gate, &tcp, true, coded, length), 0);
+	assert_true(stats(gate).content_nomem >= 1);
+	release(gate, n);
+	assert_int_equal(sends_again(gate, &tcp, true, coded, length), 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_END), 1);
+	ends(gate, &tcp);
+	works(gate, 43000);
+	gate_free(gate);
+}
+
+static void without_memory_others_pass_and_are_counted(void **state)
+{
+	struct gate *gate = gate_with(LOGS);
+	struct gate_tcp tcp, late;
+	uint8_t coded[512];
+	unsigned length = gzipped(coded, sizeof(coded), "words, words, words");
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "page.html"));
+	unsigned n = hog(gate);
+
+	assert_int_equal(gate_send(gate, &tcp, true, coded, length), 1);
+	assert_true(asks(gate, &late, 42001, "late.txt"));
+	assert_int_equal(answers(gate, &late, answer), 1);
+	assert_true(stats(gate).content_nomem >= 2);
+	release(gate, n);
+	records(gate, CONTENT_RECORD_FILE);
+	assert_true(asks(gate, &late, 42002, "late.txt"));
+	assert_int_equal(answers(gate, &late, answer), 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 1);
+	gate_free(gate);
+}
+
+// ---- room for records ----
+
+static struct content_record *record_hogs[CONTENT_CHANNEL_RECORDS];
+
+static unsigned hog_records(struct gate *gate)
+{
+	struct content_channel *channel = content_channel_of(lcore_of(gate));
+	unsigned n = 0;
+
+	while ((record_hogs[n] = content_record_new(channel, 0)))
+		n++;
+	assert_true(n >= CONTENT_CHANNEL_RECORDS - 1); // of which a file has one
+	return n;
+}
+
+static unsigned hog_arena(struct gate *gate)
+{
+	struct content_channel *channel = content_channel_of(lcore_of(gate));
+	unsigned n = 0;
+
+	for (uint32_t bytes = 4u << 20; bytes; bytes /= 2)
+		while ((record_hogs[n] = content_record_new(channel, bytes)))
+			n++;
+	assert_true(n < CONTENT_CHANNEL_RECORDS);
+	return n;
+}
+
+static void without_room_for_records(unsigned (*fill)(struct gate *gate))
+{
+	struct gate *gate = gate_with(REFUSES_AND_LOGS);
+	struct content_channel *channel = content_channel_of(lcore_of(gate));
+	struct gate_tcp before, during, no;
+
+	assert_true(asks(gate, &before, 42000, "before.txt"));
+	assert_int_equal(answers(gate, &before, half_an_answer), 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 1);
+	unsigned n = fill(gate);
+	uint64_t lost = stats(gate).content_lost;
+
+	// packets are as they would be
+	assert_true(asks(gate, &no, 42001, "setup.exe"));
+	answers_in_vain(gate, &no, answer);
+	assert_int_equal(stats(gate).content_refused, 1);
+	answers_in_vain(gate, &no, "more");
+	assert_true(asks(gate, &during, 42002, "during.txt"));
+	assert_int_equal(answers(gate, &during, answer), 1);
+	assert_true(stats(gate).content_lost >= lost + 2); // two transfers were not recorded
+	assert_int_equal(answers(gate, &before, " and."), 1);
+	assert_int_equal(records(gate, CONTENT_RECORD_END), 0);
+	while (n)
+		content_record_drop(channel, record_hogs[--n]);
+	// a file that was recorded has an end, even if there was no room at its time
+	pipe_turns(gate->pipe);
+	assert_int_equal(records(gate, CONTENT_RECORD_END), 1);
+	ends(gate, &before);
+	ends(gate, &during);
+	works(gate, 43000);
+	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 2);
+	gate_free(gate);
+}
+
+static void without_room_in_the_arena_packets_go_on(void **state)
+{
+	(void)state;
+	without_room_for_records(hog_arena);
+}
+
+static void without_room_in_the_ring_packets_go_on(void **state)
+{
+	(void)state;
+	without_room_for_records(hog_records);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(without_a_place_nothing_passes_that_may_be_refused),
+		cmocka_unit_test(a_flow_that_waited_for_a_place_is_still_refused),
+		cmocka_unit_test(without_a_place_others_pass_and_are_counted),
+		cmocka_unit_test(without_memory_nothing_passes_that_may_be_refused),
+		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
+		cmocka_unit_test(without_memory_others_pass_and_are_counted),
+		cmocka_unit_test(without_room_in_the_arena_packets_go_on),
+		cmocka_unit_test(without_room_in_the_ring_packets_go_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
