@@ -147,6 +147,17 @@ static bool refuses(const struct content_verdict *verdict)
 	return !verdict->undecided && content_action_enforces(verdict->action);
 }
 
+// There is no memory to look at what a rule may refuse: it does not pass unseen.
+static void refuse_unseen(struct feeding *feeding)
+{
+	const struct content_asks *asks = &feeding->flow->asks;
+
+	if (!asks->enforces)
+		return;
+	feeding->lcore->stats.content_nomem++;
+	refuse(feeding, asks->enforcing_rule, ACTION_RESET);
+}
+
 static void obey_file(struct feeding *feeding, const struct content_verdict *verdict)
 {
 	if (refuses(verdict))
@@ -193,8 +204,11 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 
 	if (!told->elsewhere && (number || verdict->undecided))
 		file = open_new(feeding, told);
-	if (!file)
+	if (!file) {
+		if (verdict->undecided && !told->elsewhere)
+			refuse_unseen(feeding);
 		return CONTENT_WANT_NAME;
+	}
 	file->number = number;
 	file->undecided = verdict->undecided;
 	file->stored = stored && number;
@@ -396,7 +410,8 @@ static struct content_text gather(struct feeding *feeding, const struct content_
 		flow->text[half] = content_take(feeding->content->memory, CONTENT_TEXT_BYTES);
 	if (!flow->text[half]) {
 		feeding->lcore->stats.content_lost++;
-		return message->text; // a keyword that is cut here is not found
+		refuse_unseen(feeding); // a keyword that is cut here is not found
+		return message->text;
 	}
 	uint32_t here = RTE_MIN(message->text.length, CONTENT_TEXT_BYTES - *length);
 	uint32_t from = message->text.length - here;

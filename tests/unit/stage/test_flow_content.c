@@ -280,6 +280,29 @@ static void without_memory_for_a_coding_the_span_waits(void **state)
 	gate_free(gate);
 }
 
+// The decoder has its memory, the file's first bytes find none: its type would not be known.
+static void without_memory_for_a_type_the_file_is_refused(void **state)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n";
+	static const char program[] = "\r\nMZ\x90 and so";
+	struct gate *gate =
+		gate_with("'rules':[{'id':'no-programs','match':{},'transfers':[{'type':["
+			  "'executable'],'action':'reset'}]}]");
+	struct gate_tcp tcp;
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "tool"));
+	assert_int_equal(answers(gate, &tcp, head), 1);
+	unsigned n = hog(gate);
+
+	answers_in_vain(gate, &tcp, program);
+	assert_int_equal(stats(gate).content_refused, 1);
+	assert_int_equal(stats(gate).content_nomem, 1);
+	release(gate, n);
+	answers_in_vain(gate, &tcp, "more");
+	gate_free(gate);
+}
+
 static void without_memory_others_pass_and_are_counted(void **state)
 {
 	struct gate *gate = gate_with(LOGS);
@@ -384,6 +407,7 @@ int main(void)
 		cmocka_unit_test(without_a_place_others_pass_and_are_counted),
 		cmocka_unit_test(without_memory_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
+		cmocka_unit_test(without_memory_for_a_type_the_file_is_refused),
 		cmocka_unit_test(without_memory_others_pass_and_are_counted),
 		cmocka_unit_test(without_room_in_the_arena_packets_go_on),
 		cmocka_unit_test(without_room_in_the_ring_packets_go_on),
