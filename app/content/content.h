@@ -53,6 +53,7 @@ struct content_file {
 	bool name_cut;       // the name was longer: its beginning is missing
 	bool partial;        // a range of the file, not all of it: see `range_from`
 	bool elsewhere;      // its bytes come on another flow: no bytes and no end are told here
+	bool fields;         // the fields of a form, which may hold passwords: nobody's file
 	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
 	struct content_text path; // of the request that asks for it, or the folder; may be empty
 	struct content_text host; // the server's name, as the client gave it; may be empty

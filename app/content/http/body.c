@@ -49,7 +49,7 @@ static struct content_file describe(const struct http_body *body)
 		file.name = http_head_text(head, head->name);
 		file.name_source = head->name_source;
 		file.name_cut = head->name_cut;
-	} else if (subject.name.length) {
+	} else if (subject.name.length && !body->refusal && body->shape != HTTP_BODY_FIELDS) {
 		file.name = subject.name;
 		file.name_source = CONTENT_NAME_PATH;
 		file.name_cut = subject.name_cut;
@@ -79,6 +79,7 @@ static void tell_file(struct http_body *body, const struct http_turn *turn)
 	bool coded = head->n_coded || head->n_transfer || head->coding_unknown;
 
 	file.type = http_head_text(head, head->type);
+	file.fields = body->shape == HTTP_BODY_FIELDS;
 	file.partial = is_partial(body);
 	if (file.partial) {
 		file.range_from = range_from(body);

@@ -18,6 +18,7 @@
 enum http_body_shape {
 	HTTP_BODY_SKIPPED, // no file
 	HTTP_BODY_FILE,
+	HTTP_BODY_FIELDS, // application/x-www-form-urlencoded: a file without a name
 	HTTP_BODY_FORM,   // multipart/form-data
 	HTTP_BODY_RANGES, // multipart/byteranges
 };
@@ -36,6 +37,7 @@ struct http_body {
 	uint8_t framing;                      // enum http_framing
 	uint8_t kinds[HTTP_CODINGS], n_kinds; // to be undone, in this order
 	bool answers;                         // it is a response's
+	bool refusal;                         // ... that does not bring what was asked for
 	bool partial;                         // a range of the file
 	bool named;                           // its file was told
 	bool skip;                            // nothing more of it is wanted

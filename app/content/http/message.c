@@ -38,6 +38,9 @@ static void begin_body(struct http_half *half, const struct http_turn *turn,
 	struct http_head *head = half->reader.head;
 
 	half->body = (struct http_body){.head = head,
+		// what comes with an error is not what was asked for, but may be a file all the
+		// same
+		.refusal = turn->half == HALF_S2C && head->status >= 300,
 		.begins64 = half->at64,
 		.notes = half->reader.notes,
 		.answers = turn->half == HALF_S2C,
@@ -61,7 +64,7 @@ static enum http_body_shape request_shape(const struct http_head *head)
 		return HTTP_BODY_FORM;
 	if (head->method == HTTP_METHOD_PUT || head->name.length)
 		return HTTP_BODY_FILE;
-	return head->media == HTTP_MEDIA_FORM ? HTTP_BODY_SKIPPED : HTTP_BODY_FILE;
+	return head->media == HTTP_MEDIA_FORM ? HTTP_BODY_FIELDS : HTTP_BODY_FILE;
 }
 
 enum http_step http_message_request(struct http_state *state, const struct http_turn *turn)
@@ -129,11 +132,8 @@ static enum http_step interim(struct http_state *state, const struct http_turn *
 
 static enum http_body_shape response_shape(const struct http_head *head)
 {
-	if (head->status == 206 && head->media == HTTP_MEDIA_RANGES)
-		return HTTP_BODY_RANGES;
-	if (head->status < 300 || head->name.length)
-		return HTTP_BODY_FILE;
-	return HTTP_BODY_SKIPPED;
+	return head->status == 206 && head->media == HTTP_MEDIA_RANGES ? HTTP_BODY_RANGES
+								       : HTTP_BODY_FILE;
 }
 
 // The client's half behind CONNECT, where the server has refused: requests go on.

@@ -227,6 +227,8 @@ static enum content_want told_file(void *ctx, const struct content_file *told)
 		.so_far = told->range_from,
 		.upload = is_upload(feeding, told->half),
 	};
+	if (told->fields && !extracts)
+		return CONTENT_WANT_NAME;
 	struct content_verdict verdict = ask_file(feeding, &facts);
 	bool stored = !refuses(&verdict) && (extracts || verdict.store);
 	uint64_t number = 0;

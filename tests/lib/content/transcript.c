@@ -72,7 +72,10 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 		.hash = 14695981039346656037u,
 		.wanted = transcript->want == CONTENT_WANT_DATA};
 	put(transcript, "file %u %s %s%s", file->id, half_word(file->half),
-		content_name_source_word(file->name_source), file->elsewhere ? " elsewhere" : "");
+		content_name_source_word(file->name_source),
+		file->elsewhere ? " elsewhere"
+		: file->fields  ? " fields"
+				: "");
 	put_text(transcript, "name", file->name);
 	put(transcript, "%s", file->name_cut ? " cut" : "");
 	put_text(transcript, "path", file->path);

@@ -76,16 +76,18 @@ static const struct conversation downloads[] = {
 			"Content-Disposition: attachment; filename=f.zip\r\n\r\nx")},
 		"file 1 s2c header name=f.zip size=1\n"
 		"end 1 CLOSED 87+1 x\n"},
-	{"errors, other than those that name themselves",
+	{"errors have no name but their own",
 		{SAID_C(GET("/1") GET("/2") GET("/3")),
 			SAID_S("HTTP/1.1 404 No\r\nContent-Length: 5\r\n\r\nerror"
 			       "HTTP/1.1 500 No\r\nContent-Length: 1\r\n"
 			       "Content-Disposition: attachment; filename=e.exe\r\n\r\n2"
 			       "HTTP/1.1 201 OK\r\nContent-Length: 1\r\n\r\n3")},
-		"file 1 s2c header name=e.exe path=/2 host=h.example size=1\n"
-		"end 1 CLOSED 130+1 2\n"
-		"file 2 s2c path name=3 path=/3 host=h.example size=1\n"
-		"end 2 CLOSED 169+1 3\n"},
+		"file 1 s2c none path=/1 host=h.example size=5\n"
+		"end 1 CLOSED 38+5 error\n"
+		"file 2 s2c header name=e.exe path=/2 host=h.example size=1\n"
+		"end 2 CLOSED 130+1 2\n"
+		"file 3 s2c path name=3 path=/3 host=h.example size=1\n"
+		"end 3 CLOSED 169+1 3\n"},
 	{"empty lines before messages",
 		{SAID_C("\r\n\r\n" GET("/1")),
 			SAID_S("\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1\r\n")},
@@ -139,8 +141,10 @@ static const struct conversation uploads[] = {
 			       "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny")},
 		"file 1 c2s path name=f.bin path=/dir/f.bin host=h size=4\n"
 		"end 1 CLOSED 82+4 body\n"
-		"file 2 s2c path name=x path=/x host=[::1] size=1\n"
-		"end 2 CLOSED 135+1 y\n"},
+		"file 2 s2c none path=/dir/f.bin host=h size=2\n"
+		"end 2 CLOSED 64+2 no\n"
+		"file 3 s2c path name=x path=/x host=[::1] size=1\n"
+		"end 3 CLOSED 135+1 y\n"},
 	{"POST by its type",
 		{SAID_C("POST /f HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 			"Content-Length: 3\r\n\r\na=b"
@@ -149,10 +153,12 @@ static const struct conversation uploads[] = {
 			"POST /f HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 			"Content-Disposition: attachment; filename=\"a.b\"\r\n"
 			"Content-Length: 1\r\n\r\nz")},
-		"file 1 c2s path name=up path=/api/up?x type=Application/JSON\n"
-		"end 1 CLOSED 178+12 {}\n"
-		"file 2 c2s header name=a.b path=/f type=application/x-www-form-urlencoded size=1\n"
-		"end 2 CLOSED 327+1 z\n"},
+		"file 1 c2s none fields path=/f type=application/x-www-form-urlencoded size=3\n"
+		"end 1 CLOSED 88+3 a=b\n"
+		"file 2 c2s path name=up path=/api/up?x type=Application/JSON\n"
+		"end 2 CLOSED 178+12 {}\n"
+		"file 3 c2s header name=a.b path=/f type=application/x-www-form-urlencoded size=1\n"
+		"end 3 CLOSED 327+1 z\n"},
 	{"absolute form: its host, not that of Host",
 		{SAID_C("PUT http://user@real.example:80/p/q HTTP/1.1\r\nHost: other\r\n"
 			"Content-Length: 1\r\n\r\nz")},
@@ -169,8 +175,10 @@ static const struct conversation ends[] = {
 		{SAID_C("CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n"),
 			SAID_S("HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno"), SAID_C(GET("/n")),
 			SAID_S("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\ny")},
-		"file 1 s2c path name=n path=/n host=h.example size=1\n"
-		"end 1 CLOSED 78+1 y\n"},
+		"file 1 s2c none host=h size=2\n"
+		"end 1 CLOSED 38+2 no\n"
+		"file 2 s2c path name=n path=/n host=h.example size=1\n"
+		"end 2 CLOSED 78+1 y\n"},
 	{"websocket",
 		{SAID_C("GET /ws HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"),
 			SAID_S("HTTP/1.1 101 Sw\r\nUpgrade: websocket\r\n\r\n\x81\x01x")},
