@@ -111,8 +111,12 @@ static const struct content_decoder *decoder_for(
 	const struct lcore *lcore, uint32_t ref, const struct content_prefix *prefix)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
+	const struct expected *expected =
+		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
+	bool claimed = expected && expected->what.claimed && flow->app == APP_NONE;
+	uint16_t app = claimed ? expected->what.app : flow->app;
 	const struct content_decoder *decoder =
-		flow->app < APPS_MAX ? lcore->content->decoder_of[flow->app] : NULL;
+		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
 
 	if (!decoder && prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
 		decoder = content_decoder_of("http");

@@ -222,6 +222,12 @@ void expect_add(struct lcore *lcore, const struct expected *expected, bool broad
 	uint32_t i = find(table, &key);
 	bool known = i != NONE;
 
+	if (expected->what.claimed && (known ? !table->slots[i].expected.what.claimed
+					     : table->waiting >= table->size / 2)) {
+		// what one end alone claims takes no room from what two have said
+		lcore->stats.expectations_refused += broadcast;
+		return;
+	}
 	if (!known && !expected->what.amends) {
 		if (insert(lcore, &key, expected->teller))
 			i = find(table, &key);
@@ -288,10 +294,13 @@ uint32_t expect_take(
 
 	stop_waiting(table, i);
 	hints_broadcast(lcore, HINT_EXPECT_TAKEN, &key, sizeof(key), false);
-	*app = table->slots[i].expected.what.app;
+	bool claimed = table->slots[i].expected.what.claimed;
+
+	if (!claimed)
+		*app = table->slots[i].expected.what.app;
 	if (table->taken >= table->size / 2) {
 		release(table, i);
-		return EXPECT_UNTOLD;
+		return claimed ? EXPECT_NONE : EXPECT_UNTOLD;
 	}
 	table->slots[i].use = SLOT_TAKEN;
 	table->taken++;

@@ -3,6 +3,7 @@
 #include "pipeline/stage/inspect_content.h"
 #include <netinet/in.h>
 #include <string.h>
+#include "pipeline/flow/expect.h"
 #include "pipeline/stage/inspect_track.h"
 
 void inspect_content_seen(const struct inspection *in, struct content_seen *seen)
@@ -69,7 +70,9 @@ void inspect_content_announced(struct inspection *in, const struct decoder_sink 
 	const struct content_prefix none = {0};
 	const struct content_decoder *decoder = NULL;
 
-	if (in->flow->confidence == CONFIDENCE_CACHE)
+	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
+
+	if (in->flow->confidence == CONFIDENCE_CACHE || (expected && expected->what.claimed))
 		decoder = flow_content_wanted(in->lcore, in->ctx->ref, NULL);
 	if (!decoder)
 		return;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "pipeline/vocab/fault.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/lcore/hints.h"
 #include "pipeline/cache/endpoint_cache.h"
@@ -55,12 +56,13 @@ static void learn_peer(
 void learned_expectation(void *ctx, const struct expectation *expectation)
 {
 	const struct inspection *in = ctx;
+	bool claimed = !may_teach(in->flow);
 
-	if (!may_teach(in->flow)) {
+	if (claimed && !(expectation->as == EXPECTED_TFTP && content_is_asked(in->lcore))) {
 		in->lcore->stats.expectations_refused++;
 		return;
 	}
-	const struct expected expected = {
+	struct expected expected = {
 		.what = *expectation,
 		.parent = packet_flow_id(in->lcore, in->ctx),
 		.teller =
@@ -68,6 +70,7 @@ void learned_expectation(void *ctx, const struct expectation *expectation)
 		.realm = in->cold->realm,
 	};
 
+	expected.what.claimed = claimed;
 	expect_add(in->lcore, &expected, true);
 }
 
@@ -96,7 +99,7 @@ void learned_expected_again(
 {
 	const struct expected *expected = expect_at(lcore->expect, cold->expected);
 
-	if (!expected)
+	if (!expected || expected->what.claimed)
 		return;
 	flow->app = expected->what.app;
 	flow->confidence = CONFIDENCE_CACHE;

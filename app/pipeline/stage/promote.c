@@ -105,7 +105,7 @@ bool packet_promote(struct lcore *lcore, struct packet_ctx *ctx)
 	// what one end alone says does not use up what was announced
 	if (stub.l4_proto != IPPROTO_TCP || stub.heard & STUB_BOTH_HEARD)
 		cold->expected = expect_take(lcore, cold, flow->l4_proto, &flow->app);
-	if (cold->expected != EXPECT_NONE)
+	if (cold->expected != EXPECT_NONE && flow->app != APP_NONE)
 		flow->confidence = CONFIDENCE_CACHE;
 	else if (stub.app)
 		flow_know_by_network(flow, stub.app);

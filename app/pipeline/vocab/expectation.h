@@ -71,6 +71,9 @@ struct expectation {
 	uint8_t l4_proto;
 	uint8_t as;     // enum expected_as
 	uint8_t amends; // more of what was reported before (same ends); nothing where that is over
+	// One end alone has said so (TFTP's requests are answered on the announced flow): names no
+	// application of the flow that comes; its content is decoded so. Set by the pipeline.
+	uint8_t claimed;
 	uint32_t ttl_s;
 	struct transfer_label label;
 };
