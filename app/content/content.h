@@ -19,6 +19,7 @@ struct content_memory;
 
 #define CONTENT_NAME_BYTES   1024 // longer names keep their end, where the extension is
 #define CONTENT_PARTY_BYTES  128  // who sends or receives: a nick, a JID, a login
+#define CONTENT_PARTIES_MAX  32   // of a list of receivers that are looked at
 #define CONTENT_TYPE_BYTES   96   // a media type, as it was declared
 #define CONTENT_TEXT_BYTES   8192 // of one message; what is longer comes in parts
 #define CONTENT_SIZE_UNKNOWN UINT64_MAX
@@ -90,6 +91,7 @@ struct content_message {
 	bool goes_on;             // more of it follows
 	bool continued;           // not its beginning
 	uint8_t blank;            // the byte that may stand for each byte of the text in the stream
+	bool to_is_list;          // `to` may be several, separated by commas, and is longer then
 	struct content_text from; // may be empty: not said
 	struct content_text to;   // a user or a room; may be empty
 	struct content_text text; // decoded: entities, base64, codings

@@ -472,6 +472,7 @@ static void told_message(void *ctx, const struct content_message *message)
 			.from = message->from,
 			.to = message->to,
 			.upload = is_upload(feeding, message->half),
+			.to_is_list = message->to_is_list,
 		};
 
 		flow_decide_input(lcore, flow->ref, &ends, &input);

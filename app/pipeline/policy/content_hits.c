@@ -2,6 +2,7 @@
 // Holds names and messages against the patterns of all rules, on a data lcore.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "content/name_text.h"
 #include "pipeline/policy/content_rules.h"
@@ -216,6 +217,25 @@ static void party_hits(const struct content_rules *content, struct content_scrat
 			key, false);
 }
 
+// Each of those that are written to.
+static void receiver_hits(const struct content_rules *content, struct content_scratch *scratch,
+	const struct message_facts *facts)
+{
+	struct content_text rest = facts->to, party;
+
+	for (unsigned n = 0; rest.length && n < CONTENT_PARTIES_MAX; n++) {
+		const uint8_t *comma =
+			facts->to_is_list ? memchr(rest.bytes, ',', rest.length) : NULL;
+
+		party = rest;
+		if (comma)
+			party.length = (uint32_t)(comma - rest.bytes);
+		party_hits(content, scratch, &party, CONTENT_KEY_TO);
+		rest.bytes += party.length + (comma != NULL);
+		rest.length -= party.length + (comma != NULL);
+	}
+}
+
 static void message_hits(const struct content_rules *content, struct content_scratch *scratch,
 	const struct message_facts *facts)
 {
@@ -246,7 +266,7 @@ const struct content_hits *content_message_hits(
 		message_hits(content, scratch, facts);
 	if (content->parties) {
 		party_hits(content, scratch, &facts->from, CONTENT_KEY_FROM);
-		party_hits(content, scratch, &facts->to, CONTENT_KEY_TO);
+		receiver_hits(content, scratch, facts);
 	}
 	return &scratch->message;
 }

@@ -143,6 +143,7 @@ struct message_facts {
 	const uint8_t *text; // as it was told (struct content_message), not normalised
 	uint32_t length;     // at most CONTENT_TEXT_BYTES
 	bool upload;         // the inside end sends it
+	bool to_is_list;     // struct content_message: an entry's `to` is held against each
 	struct content_text from, to;
 };
 

@@ -135,10 +135,41 @@ static void on_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64
 	put(transcript, "\n");
 }
 
+// A message stands in one line, however many parts it comes in: its text, where that lies, and
+// where its unit does.
 static void on_message(void *ctx, const struct content_message *message)
 {
-	put_text(ctx, "message", message->text);
-	put(ctx, "\n");
+	struct transcript *transcript = ctx;
+	struct transcript_message *kept = &transcript->messages[message->half];
+
+	check(message->continued == kept->open, "parts of a message follow each other");
+	check(message->begins64 <= message->ends64 && message->unit64 <= message->begins64 &&
+			message->ends64 <= message->unit_ends64,
+		"a text lies in its unit");
+	check(!kept->open || (message->begins64 == kept->ends64 && message->unit64 == kept->unit64),
+		"parts of a message lie behind each other");
+	if (!kept->open)
+		*kept = (struct transcript_message){
+			.begins64 = message->begins64, .unit64 = message->unit64};
+	kept->open = message->goes_on;
+	kept->ends64 = message->ends64;
+	check(kept->length + message->text.length <= sizeof(kept->text), "a text has a bound");
+	if (message->text.length)
+		memcpy(kept->text + kept->length, message->text.bytes, message->text.length);
+	kept->length += message->text.length;
+	if (message->goes_on)
+		return;
+	put(transcript, "message %s", half_word(message->half));
+	put_text(transcript, "from", message->from);
+	put_text(transcript, message->to_is_list ? "to*" : "to", message->to);
+	put(transcript, " %llu+%llu of %llu+%llu", (unsigned long long)kept->begins64,
+		(unsigned long long)(kept->ends64 - kept->begins64),
+		(unsigned long long)kept->unit64,
+		(unsigned long long)(message->unit_ends64 - kept->unit64));
+	if (message->blank != ' ')
+		put(transcript, " blank=%02x", message->blank);
+	put_text(transcript, "text", (struct content_text){kept->text, kept->length});
+	put(transcript, "\n");
 }
 
 static void on_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)

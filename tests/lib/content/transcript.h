@@ -18,12 +18,20 @@ struct transcript_file {
 	bool named, wanted, ended;
 };
 
+struct transcript_message { // that goes on
+	uint64_t begins64, ends64, unit64;
+	uint32_t length;
+	bool open;
+	uint8_t text[CONTENT_TEXT_BYTES];
+};
+
 struct transcript {
 	enum content_want want; // what is answered
 	uint64_t told;          // bytes of all files
 	uint32_t budget;        // that may be told in one turn, for check
 	struct transcript_file files[TRANSCRIPT_FILES];
 	uint32_t n_files; // ids so far
+	struct transcript_message messages[2];
 	char text[16384];
 	uint32_t length;
 };

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lines say: who the client is, what people write, that TLS begins.
+#include "content/irc/session.h"
+
+#include "content/http/text.h"
+#include "content/irc/text.h"
+
+#define CTCP   0x01
+#define ACTION "\1action "
+
+void irc_note(const struct irc_turn *turn, enum content_note note)
+{
+	const struct content_sink *sink = turn->turn->sink;
+	uint32_t *noted = &turn->session->noted[turn->half];
+
+	if (!(*noted & 1u << note))
+		sink->note(sink->ctx, note, turn->half, turn->begin64);
+	*noted |= 1u << note;
+}
+
+static struct content_text own_nick(const struct irc_session *session)
+{
+	return (struct content_text){session->own, session->own_length};
+}
+
+static void set_own(struct irc_session *session, struct content_text nick)
+{
+	if (!nick.length || (nick.length == 1 && nick.bytes[0] == '*'))
+		return;
+	if (nick.length > sizeof(session->own))
+		nick.length = sizeof(session->own);
+	session->own_length = (uint8_t)nick.length;
+	memcpy(session->own, nick.bytes, nick.length);
+}
+
+static struct content_text sender_of(const struct irc_turn *turn, const struct irc_line *line)
+{
+	if (line->what->from != IRC_FROM_SENDER)
+		return irc_param(line, line->what->from);
+	return turn->half == HALF_C2S ? own_nick(turn->session) : irc_nick_of(line->prefix);
+}
+
+// Where in its text a message begins and ends that people read; false: it is none, or it cannot be
+// known yet.
+static bool find_message(
+	const struct irc_line *line, struct content_text text, uint32_t *begin, uint32_t *end)
+{
+	static const uint32_t action = sizeof(ACTION) - 1;
+
+	*begin = 0;
+	*end = text.length;
+	if (!line->what->has_ctcp || !text.length || text.bytes[0] != CTCP)
+		return true;
+	if (!http_begins(text, ACTION))
+		return false;
+	*begin = action;
+	if (*end > action && text.bytes[*end - 1] == CTCP)
+		--*end;
+	return true;
+}
+
+// Servers allow fewer targets than are looked at (ISUPPORT: TARGMAX, MAXTARGETS).
+static void bound_parties(const struct irc_turn *turn, struct content_text to)
+{
+	unsigned n = 1;
+
+	for (uint32_t i = 0; i < to.length; i++)
+		n += to.bytes[i] == ',';
+	if (n > CONTENT_PARTIES_MAX)
+		irc_note(turn, CONTENT_NOTE_HEAD_TOO_LONG);
+}
+
+static void put_message(const struct irc_turn *turn, const struct irc_line *line,
+	struct irc_told *told, uint32_t from, struct content_text plain, uint32_t to)
+{
+	const struct content_sink *sink = turn->turn->sink;
+	const struct content_message message = {
+		.half = turn->half,
+		.goes_on = !turn->whole,
+		.continued = told->open,
+		.blank = ' ',
+		.to_is_list = line->what->to_is_list,
+		.from = sender_of(turn, line),
+		.to = irc_param(line, line->what->to),
+		.text = plain,
+		.begins64 = turn->line64 + from,
+		.ends64 = turn->line64 + to,
+		.unit64 = turn->begin64,
+		.unit_ends64 = turn->line64 + turn->bytes.length,
+	};
+
+	if (message.to_is_list && !told->open)
+		bound_parties(turn, message.to);
+	sink->message(sink->ctx, &message);
+	told->open = true;
+	told->to = (uint16_t)to;
+}
+
+void irc_tell(const struct irc_turn *turn, struct irc_told *told)
+{
+	uint8_t room[IRC_LINE_BYTES];
+	struct irc_line line;
+	uint32_t begin, end, taken;
+
+	if (turn->chat)
+		irc_line_read_chat(&line);
+	else
+		irc_line_read(turn->bytes, &line);
+	if (!line.what || !line.has_text)
+		return;
+	struct content_text text = http_text_from(turn->bytes, line.text_at);
+
+	if (!find_message(&line, text, &begin, &end))
+		return;
+	uint32_t from = told->open ? told->to : line.text_at + begin;
+	struct content_text piece = {turn->bytes.bytes + from, line.text_at + end - from};
+
+	taken = piece.length;
+	if (irc_text_has_codes(piece)) {
+		piece.length = irc_text_plain(piece, turn->whole, room, &taken);
+		piece.bytes = room;
+	}
+	if (piece.length || (turn->whole && told->open))
+		put_message(turn, &line, told, from, piece, from + taken);
+}
+
+// The client's nick, which it does not say with what it sends: as it asks for it, then as the
+// server addresses it in replies (RFC 2812 5: their first parameter), or says that it was changed.
+static void learn_nick(const struct irc_turn *turn, const struct irc_line *line)
+{
+	struct irc_session *session = turn->session;
+	struct content_text nick = irc_param(line, 0);
+
+	if (turn->half == HALF_C2S) {
+		if (http_is(line->verb, "nick") && !session->welcomed)
+			set_own(session, nick);
+	} else if (http_is(line->verb, "nick")) {
+		if (http_same(irc_nick_of(line->prefix), own_nick(session)))
+			set_own(session, nick);
+	} else if (line->verb.length == 3 && octets_digit(line->verb.bytes[0]) &&
+		   (!session->welcomed || http_is(line->verb, "001"))) {
+		set_own(session, nick);
+		session->welcomed |= http_is(line->verb, "001") || line->verb.bytes[0] == '3';
+	}
+}
+
+// draft: STARTTLS, answered by 670 (or 691): what was asked for begins behind the reply.
+static bool take_starttls(const struct irc_turn *turn, const struct irc_line *line)
+{
+	struct irc_session *session = turn->session;
+	const struct content_sink *sink = turn->turn->sink;
+
+	if (turn->half == HALF_C2S) {
+		session->starttls |= http_is(line->verb, "starttls");
+		return true;
+	}
+	if (session->starttls && http_is(line->verb, "691"))
+		session->starttls = false;
+	if (!session->starttls || !http_is(line->verb, "670"))
+		return true;
+	sink->note(
+		sink->ctx, CONTENT_NOTE_OPAQUE_TLS, turn->half, turn->line64 + turn->bytes.length);
+	return false;
+}
+
+bool irc_take_line(const struct irc_turn *turn)
+{
+	struct irc_line line;
+
+	irc_line_read(turn->bytes, &line);
+	learn_nick(turn, &line);
+	return take_starttls(turn, &line);
+}
