@@ -55,6 +55,7 @@ struct content_file {
 	bool partial;        // a range of the file, not all of it: see `range_from`
 	bool elsewhere;      // its bytes come on another flow: no bytes and no end are told here
 	bool fields;         // the fields of a form, which may hold passwords: nobody's file
+	bool by_path;        // who asks for its path again asks for it again (GET, PUT)
 	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
 	struct content_text path; // of the request that asks for it, or the folder; may be empty
 	struct content_text host; // the server's name, as the client gave it; may be empty
@@ -156,6 +157,9 @@ static inline bool content_note_is_opaque(enum content_note note)
 
 // All pointers of arguments are borrowed for the call. Every function is there.
 struct content_sink {
+	// A file is asked for by its path, before anything comes of it: path, host and name are
+	// set, `half` is the one that will carry it, and whether a part of it is asked for.
+	void (*asked)(void *ctx, const struct content_file *file);
 	// A file is known, and none of its bytes has been told. Its texts are told once, here.
 	enum content_want (*file)(void *ctx, const struct content_file *file);
 	// Decoded bytes of a wanted file. `at`: offset in what this transfer brings (in the file:

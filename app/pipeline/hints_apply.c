@@ -2,13 +2,15 @@
 // Who takes which hint.
 #include "pipeline/hints_apply.h"
 #include "pipeline/cache/conn_cache.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/lcore/hints.h"
 #include "pipeline/stage/inspect_learned.h"
 #include "pipeline/cache/endpoint_cache.h"
 
 static_assert(sizeof(struct conn_entry) <= HINT_BYTES && sizeof(struct expected) <= HINT_BYTES &&
-		      sizeof(struct endpoint_entry) <= HINT_BYTES,
+		      sizeof(struct endpoint_entry) <= HINT_BYTES &&
+		      sizeof(struct refused_file) <= HINT_BYTES,
 	"a hint carries them");
 
 static void apply(struct lcore *lcore, const struct hint *hint)
@@ -22,6 +24,7 @@ static void apply(struct lcore *lcore, const struct hint *hint)
 	case HINT_ENDPOINT: learned_hint(lcore, payload, false); break;
 	case HINT_NAME: learned_hint(lcore, payload, true); break;
 	case HINT_ENDPOINT_WRONG: learned_wrong(lcore, payload); break;
+	case HINT_REFUSED_FILE: content_refused_hint(lcore, payload); break;
 	}
 }
 

@@ -28,6 +28,8 @@
 #define CONTENT_FLOWS      4096u // gateway.json's defaults
 #define CONTENT_TURN_BYTES (64u << 10)
 #define CONTENT_BYTES      (64u << 20)
+#define REFUSED_FILES      4096u
+#define REFUSED_S          3600u
 
 unsigned replay_plane_mb(const struct replay_options *options)
 {
@@ -119,7 +121,9 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 		.content = {.flows = CONTENT_FLOWS,
 			.turn_bytes = CONTENT_TURN_BYTES,
 			.memory_bytes = CONTENT_BYTES,
-			.arena_bytes = CONTENT_BYTES},
+			.arena_bytes = CONTENT_BYTES,
+			.refused = REFUSED_FILES,
+			.refused_s = REFUSED_S},
 		.tracker = replay_tracker_limits(options),
 	};
 }

@@ -45,6 +45,8 @@ static struct content_file describe(const struct http_body *body)
 		subject = http_subject_of_request(body->request);
 	file.path = subject.path;
 	file.host = subject.host;
+	file.by_path = body->answers ? body->request && body->request->method == HTTP_METHOD_GET
+				     : head->method == HTTP_METHOD_PUT;
 	if (head->name.length) {
 		file.name = http_head_text(head, head->name);
 		file.name_source = head->name_source;

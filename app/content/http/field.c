@@ -202,6 +202,7 @@ static void read_range(struct http_head *head, struct content_text rest)
 	struct content_text unit = take_until(&rest, '='), from = take_until(&rest, '-');
 	uint64_t number;
 
+	head->asks_part = true;
 	if (!http_is(unit, "bytes") || http_until(rest, ',') < rest.length ||
 		!http_number(from, &number))
 		return;

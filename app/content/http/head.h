@@ -20,6 +20,7 @@
 
 enum http_method {
 	HTTP_METHOD_OTHER,
+	HTTP_METHOD_GET,
 	HTTP_METHOD_HEAD,
 	HTTP_METHOD_CONNECT,
 	HTTP_METHOD_PUT,
@@ -81,6 +82,7 @@ struct http_head {
 	bool has_etag;
 	bool name_cut, has_disposition;
 	bool has_range; // Content-Range; of a request also Range
+	bool asks_part; // Range, whatever it says
 	bool boundary_bad;
 	uint64_t length;      // Content-Length
 	uint64_t range_from;  // offset of the first byte

@@ -67,6 +67,26 @@ static enum http_body_shape request_shape(const struct http_head *head)
 	return head->media == HTTP_MEDIA_FORM ? HTTP_BODY_FIELDS : HTTP_BODY_FILE;
 }
 
+// A file is asked for; that it exists only the answer says.
+static void tell_asked(const struct http_turn *turn, const struct http_head *head)
+{
+	const struct content_sink *sink = turn->turn->sink;
+	struct http_subject subject = http_subject_of_head(head);
+	const struct content_file file = {.half = HALF_S2C,
+		.path = subject.path,
+		.host = subject.host,
+		.name = subject.name,
+		.name_source = subject.name.length ? CONTENT_NAME_PATH : CONTENT_NAME_NONE,
+		.name_cut = subject.name_cut,
+		.by_path = true,
+		.partial = head->asks_part,
+		.range_from = head->has_range ? head->range_from : 0,
+		.size = CONTENT_SIZE_UNKNOWN};
+
+	if (head->method == HTTP_METHOD_GET)
+		sink->asked(sink->ctx, &file);
+}
+
 enum http_step http_message_request(struct http_state *state, const struct http_turn *turn)
 {
 	struct http_half *half = &state->halves[HALF_C2S];
@@ -87,6 +107,7 @@ enum http_step http_message_request(struct http_state *state, const struct http_
 	}
 	if (!state->unmatched && !http_requests_add(&state->requests, turn->turn->memory, head))
 		return HTTP_NO_MEMORY;
+	tell_asked(turn, head);
 	if (head->method == HTTP_METHOD_CONNECT) {
 		drop_head(half, turn);
 		half->phase = HTTP_PHASE_TUNNEL;

@@ -41,8 +41,9 @@ static enum http_method method_of(struct content_text word)
 	static const struct {
 		const char *word;
 		enum http_method method;
-	} methods[] = {{"HEAD", HTTP_METHOD_HEAD}, {"CONNECT", HTTP_METHOD_CONNECT},
-		{"PUT", HTTP_METHOD_PUT}, {"PRI", HTTP_METHOD_PRI}};
+	} methods[] = {{"GET", HTTP_METHOD_GET}, {"HEAD", HTTP_METHOD_HEAD},
+		{"CONNECT", HTTP_METHOD_CONNECT}, {"PUT", HTTP_METHOD_PUT},
+		{"PRI", HTTP_METHOD_PRI}};
 
 	for (unsigned i = 0; i < sizeof(methods) / sizeof(*methods); i++)
 		if (word.length == strlen(methods[i].word) &&

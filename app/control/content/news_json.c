@@ -45,6 +45,10 @@ void news_put_transfer(const struct content_record *record, struct json_out *out
 		json_out_u64(out, "range_from", record->range_from & INT64_MAX);
 	if (record->elsewhere)
 		json_out_bool(out, "announced", true);
+	if (record->requested)
+		json_out_bool(out, "requested", true);
+	if (record->again)
+		json_out_bool(out, "again", true);
 	put_verdict(record, out);
 	json_out_close(out, '}');
 }

@@ -170,7 +170,7 @@ static void begin(
 	news_put_transfer(record, &json);
 	tell(reader, &record->event, EVENT_FILE, true, &json);
 	reader->counters.files++;
-	if (record->elsewhere || *at)
+	if (record->elsewhere || record->requested || *at)
 		return;
 	file = reader->n_open < OPEN_MAX ? calloc(1, sizeof *file) : NULL;
 	if (!file || !(file->record = malloc(bytes))) {

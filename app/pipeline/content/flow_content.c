@@ -52,7 +52,8 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	decoders_find(content);
 	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
 	content->channel = content_channel_new(lcore->index, limits->arena_bytes, lcore->socket);
-	return content->memory && content->channel;
+	content->refused = refused_files_new(limits->refused, limits->refused_s, lcore->socket);
+	return content->memory && content->channel && content->refused;
 }
 
 void content_free(struct lcore *lcore)
@@ -61,8 +62,15 @@ void content_free(struct lcore *lcore)
 		return;
 	content_channel_free(lcore->content->channel);
 	content_memory_free(lcore->content->memory);
+	refused_files_free(lcore->content->refused);
 	munmap(lcore->content, pool_bytes(lcore->content->n_flows));
 	lcore->content = NULL;
+}
+
+void content_refused_hint(struct lcore *lcore, const struct refused_file *file)
+{
+	if (lcore->content)
+		refused_files_hint(lcore, lcore->content->refused, file);
 }
 
 void content_turn_begin(struct lcore *lcore)

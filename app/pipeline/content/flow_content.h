@@ -13,6 +13,7 @@
 #include "content/decoders.h"
 #include "pipeline/content/channel.h"
 #include "pipeline/content/limits.h"
+#include "pipeline/content/refused.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/policy/content_rules.h"
 
@@ -66,6 +67,9 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 void flow_content_anew(struct lcore *lcore, uint32_t ref);
 // The flow's entry goes, or nothing of it is asked for any more.
 void flow_content_end(struct lcore *lcore, uint32_t ref);
+
+// Another lcore has refused a file.
+void content_refused_hint(struct lcore *lcore, const struct refused_file *file);
 
 // What was found, if it refuses the flow: the rule (RULE_DEFAULT: none, it is the gateway's own)
 // and the action. False: nothing.

@@ -10,6 +10,8 @@ struct content_limits {
 	uint32_t turn_bytes;   // that decoders may tell in one turn
 	uint64_t memory_bytes; // of decoders
 	uint64_t arena_bytes;  // of records
+	uint32_t refused;      // files that are remembered as refused
+	uint32_t refused_s;    // for so long
 };
 
 #endif

@@ -50,6 +50,8 @@ struct content_record {
 	uint8_t end;        // END: enum content_end
 	uint8_t name_source;
 	bool name_cut, partial, elsewhere;
+	bool requested;                   // FILE: refused when it was asked for; none of it came
+	bool again;                       // FILE: as it was refused before
 	bool stored;                      // FILE: its bytes are to be kept
 	bool goes_on, continued;          // MESSAGE
 	uint16_t texts[RECORD_TEXTS_MAX]; // lengths

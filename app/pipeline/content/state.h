@@ -19,6 +19,7 @@ struct open_file {
 	uint64_t ended_ns;
 	uint32_t id;
 	uint32_t name_length, head_length;
+	struct refused_marks marks;
 	file_type type;
 	bool type_known, upload;
 	bool undecided, stored;
@@ -52,6 +53,7 @@ struct flow_content {
 struct content {
 	struct content_memory *memory;
 	struct content_channel *channel; // NULL: nobody reads
+	struct refused_files *refused;
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far

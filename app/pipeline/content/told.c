@@ -5,6 +5,7 @@
 #include "pipeline/content/state.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
+#include "pipeline/flow/table.h"
 
 #define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
 
@@ -81,9 +82,11 @@ static uint32_t length_of(struct content_text *texts, unsigned n)
 	return length;
 }
 
+#define HOW_REQUESTED 1u // none of it came: it was refused when it was asked for
+#define HOW_AGAIN     2u // as it was refused before
 // 0: there was no room.
 static uint64_t record_file(struct feeding *feeding, const struct content_file *file,
-	const struct content_verdict *verdict, bool stored)
+	const struct content_verdict *verdict, bool stored, unsigned how)
 {
 	struct content_text texts[RECORD_VALIDATOR + 1] = {
 		file->name, file->path, file->host, file->type, file->user, file->validator};
@@ -105,6 +108,8 @@ static uint64_t record_file(struct feeding *feeding, const struct content_file *
 	record->name_cut = file->name_cut;
 	record->partial = file->partial;
 	record->elsewhere = file->elsewhere;
+	record->requested = how & HOW_REQUESTED;
+	record->again = how & HOW_AGAIN;
 	record->stored = stored;
 	identify(feeding, record, verdict);
 	put_texts(record, texts, RTE_DIM(texts));
@@ -158,13 +163,73 @@ static void refuse_unseen(struct feeding *feeding)
 	refuse(feeding, asks->enforcing_rule, ACTION_RESET);
 }
 
-static void obey_file(struct feeding *feeding, const struct content_verdict *verdict)
+// Nobody can have a file remembered but who has really been heard to send or to take it.
+static bool may_remember(const struct feeding *feeding)
 {
-	if (refuses(verdict))
-		refuse(feeding, verdict->rule, action_of(verdict->action));
+	return flow_both_heard(flow_at(feeding->lcore->flows, feeding->flow->ref));
 }
 
-static struct open_file *open_new(struct feeding *feeding, const struct content_file *told)
+// `marks` NULL: the file is not remembered anew. What is refused by memory alone is not, so that a
+// file that was replaced is judged again in the end.
+static void obey_file(struct feeding *feeding, const struct content_verdict *verdict,
+	const struct refused_marks *marks)
+{
+	struct lcore *lcore = feeding->lcore;
+
+	if (!refuses(verdict))
+		return;
+	refuse(feeding, verdict->rule, action_of(verdict->action));
+	if (marks && feeding->flow->refused && verdict->rule != RULE_DEFAULT &&
+		may_remember(feeding))
+		refused_files_learn(lcore, feeding->content->refused, marks,
+			uid_of(lcore, verdict->rule), verdict->action);
+}
+
+// The rule that refused the file before is still in force, may still refuse files, and is for this
+// flow, too.
+static bool still_holds(const struct feeding *feeding, uint32_t uid, uint32_t *index)
+{
+	const struct policy *policy = feeding->lcore->policy;
+	const struct rule *rule = policy_rule_by_uid(policy, uid);
+	struct flow_ends ends;
+	struct decide_input input;
+
+	if (!rule || !rule->content || !rule->content->enforces || !rule->content->n_transfers)
+		return false;
+	flow_decide_input(feeding->lcore, feeding->flow->ref, &ends, &input);
+	*index = (uint32_t)(rule - policy->rules);
+	return rule_matches(rule, &input,
+		       policy->asks_user ? policy_user(policy, &ends, input.c2s_from_inside)
+					 : USER_NONE) == RULE_MATCHES;
+}
+
+static bool remembers(const struct feeding *feeding)
+{
+	return feeding->flow->asks.enforces &&
+	       !refused_files_are_empty(feeding->content->refused, feeding->lcore->now_ns);
+}
+
+// A file that the policy does not decide about by what is known of it so far, but was refused
+// before: the verdict is the one that it had. False: it was not.
+static bool refused_before(struct feeding *feeding, const struct content_file *told,
+	const struct refused_marks *marks, struct content_verdict *verdict)
+{
+	const struct refused_slot *slot = NULL;
+	uint32_t rule;
+
+	if (verdict->rule == RULE_DEFAULT && remembers(feeding))
+		slot = refused_files_find(
+			feeding->lcore, feeding->content->refused, marks, told->partial);
+	if (!slot || !still_holds(feeding, slot->rule_uid, &rule))
+		return false;
+	*verdict = (struct content_verdict){
+		.action = slot->action, .rule = rule, .monitored = RULE_DEFAULT};
+	feeding->lcore->stats.refused_files_again++;
+	return true;
+}
+
+static struct open_file *open_new(
+	struct feeding *feeding, const struct content_file *told, const struct refused_marks *marks)
 {
 	struct open_file *file = NULL;
 	uint32_t length = RTE_MIN(told->name.length, (uint32_t)CONTENT_NAME_BYTES);
@@ -180,6 +245,7 @@ static struct open_file *open_new(struct feeding *feeding, const struct content_
 	file->size = told->size;
 	file->range_from = told->range_from;
 	file->upload = is_upload(feeding, told->half);
+	file->marks = *marks;
 	file->name_length = length;
 	if (length)
 		memcpy(file->name, told->name.bytes, length);
@@ -198,12 +264,13 @@ static bool is_recorded(const struct content_verdict *verdict)
 
 // What is wanted of a file whose transfer has this number (0: was not recorded).
 static enum content_want follow(struct feeding *feeding, const struct content_file *told,
-	const struct content_verdict *verdict, uint64_t number, bool stored)
+	const struct content_verdict *verdict, const struct refused_marks *marks, uint64_t number,
+	bool stored)
 {
 	struct open_file *file = NULL;
 
 	if (!told->elsewhere && (number || verdict->undecided))
-		file = open_new(feeding, told);
+		file = open_new(feeding, told, marks);
 	if (!file) {
 		if (verdict->undecided && !told->elsewhere)
 			refuse_unseen(feeding);
@@ -230,14 +297,42 @@ static enum content_want told_file(void *ctx, const struct content_file *told)
 	if (told->fields && !extracts)
 		return CONTENT_WANT_NAME;
 	struct content_verdict verdict = ask_file(feeding, &facts);
-	bool stored = !refuses(&verdict) && (extracts || verdict.store);
+	struct refused_marks marks = {0};
 	uint64_t number = 0;
 
 	lcore->stats.content_files++;
+	if (feeding->flow->asks.enforces)
+		marks = refused_marks_of(lcore, feeding->flow->ref, told);
+	bool again = refused_before(feeding, told, &marks, &verdict);
+	bool stored = !refuses(&verdict) && (extracts || verdict.store);
+
 	if (extracts || stored || is_recorded(&verdict))
-		number = record_file(feeding, told, &verdict, stored);
-	obey_file(feeding, &verdict);
-	return follow(feeding, told, &verdict, number, stored);
+		number = record_file(feeding, told, &verdict, stored, again ? HOW_AGAIN : 0);
+	obey_file(feeding, &verdict, again ? NULL : &marks);
+	return follow(feeding, told, &verdict, &marks, number, stored);
+}
+
+// What was refused before is refused at its request, before the server has said a word.
+static void told_asked(void *ctx, const struct content_file *told)
+{
+	struct feeding *feeding = ctx;
+	const struct file_facts facts = {
+		.name = told->name.bytes,
+		.length = told->name.length,
+		.size = told->size,
+		.so_far = told->range_from,
+		.upload = is_upload(feeding, told->half),
+	};
+
+	if (!remembers(feeding))
+		return;
+	struct content_verdict verdict = ask_file(feeding, &facts);
+	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, told);
+
+	if (!refused_before(feeding, told, &marks, &verdict))
+		return;
+	record_file(feeding, told, &verdict, false, HOW_REQUESTED | HOW_AGAIN);
+	obey_file(feeding, &verdict, NULL);
 }
 
 static struct open_file *open_at(const struct feeding *feeding, uint32_t id)
@@ -293,7 +388,7 @@ static void ask_again(struct feeding *feeding, struct open_file *file)
 	struct content_verdict verdict = ask_file(feeding, &facts);
 
 	file->undecided = verdict.undecided;
-	obey_file(feeding, &verdict);
+	obey_file(feeding, &verdict, &file->marks);
 }
 
 // The type is told by the file's first bytes: of a part of it that is not its beginning by none.
@@ -511,6 +606,7 @@ static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t
 }
 
 const struct content_sink content_told = {
+	.asked = told_asked,
 	.file = told_file,
 	.bytes = told_bytes,
 	.end = told_end,

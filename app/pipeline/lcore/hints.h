@@ -14,6 +14,7 @@ enum hint_type {
 	HINT_ENDPOINT,       // struct endpoint_entry: learned by the endpoint cache
 	HINT_NAME,           // the same, by the name cache
 	HINT_ENDPOINT_WRONG, // the same: payload has said otherwise, it is to be taken out
+	HINT_REFUSED_FILE,   // struct refused_file: learned by the memory of refused files
 };
 
 #define HINT_BYTES     264 // of a payload

@@ -148,6 +148,9 @@
 	X(content_files, "files whose transfer was seen")                                 \
 	X(content_messages, "chat messages that were seen")                               \
 	X(content_refused, "flows refused for a file or message")                         \
+	X(refused_files_learned, "refused files that are remembered")                     \
+	X(refused_files_again, "flows refused as they asked for a refused file again")    \
+	X(refused_files_evicted, "refused files forgotten for younger ones")              \
 	X(content_ambiguous, "places where hosts may differ, or a limit was met")         \
 	X(content_opaque, "flows that went on in a form that is not decoded")             \
 	X(content_nomem, "spans of content that found no room for their decoder")         \

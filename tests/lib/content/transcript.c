@@ -56,6 +56,12 @@ static const char *half_word(unsigned half)
 	return half == HALF_C2S ? "c2s" : "s2c";
 }
 
+static void on_asked(void *ctx, const struct content_file *file)
+{
+	(void)ctx;
+	check(file->path.length <= CONTENT_NAME_BYTES, "a path that is asked for is bounded");
+}
+
 static enum content_want on_file(void *ctx, const struct content_file *file)
 {
 	struct transcript *transcript = ctx;
@@ -242,7 +248,8 @@ void transcript_begin(struct transcript *transcript, enum content_want want)
 
 struct content_sink transcript_sink(struct transcript *transcript)
 {
-	return (struct content_sink){on_file, on_bytes, on_end, on_message, on_note, transcript};
+	return (struct content_sink){
+		on_asked, on_file, on_bytes, on_end, on_message, on_note, transcript};
 }
 
 struct decoder_sink transcript_others(struct transcript *transcript)

@@ -108,6 +108,11 @@ struct told {
 	unsigned files;
 };
 
+static void on_asked(void *ctx, const struct content_file *file)
+{
+	(void)ctx, (void)file;
+}
+
 static enum content_want on_file(void *ctx, const struct content_file *file)
 {
 	(void)file;
@@ -141,7 +146,8 @@ static void feed(
 	void *decoder, unsigned half, uint64_t *offset64, const void *bytes, uint32_t length)
 {
 	static struct told told;
-	const struct content_sink sink = {on_file, on_bytes, on_end, on_message, on_note, &told};
+	const struct content_sink sink = {
+		on_asked, on_file, on_bytes, on_end, on_message, on_note, &told};
 	struct content_turn turn = {.sink = &sink, .memory = memory, .output = UINT32_MAX};
 	const struct span span = {
 		.offset64 = *offset64, .unchecked = bytes, .extent = length, .half = (uint8_t)half};
