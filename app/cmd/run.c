@@ -30,6 +30,7 @@
 #include "machine/port_link.h"
 #include "machine/preflight.h"
 #include "cmd/run_content.h"
+#include "cmd/run_drain.h"
 #include "cmd/run_ledger.h"
 #include "cmd/run_limits.h"
 #include "cmd/run_options.h"
@@ -69,9 +70,10 @@ struct run { // everything, in the order in which it is made
 	struct scan_threads *scan; // when there is a scan engine
 	struct standby *standby;   // when inspection fails open
 	struct port_links *links;
-	bool forwarded;   // lcores have run
-	bool lcores_lost; // a lcore has not left: nothing of it may be freed
-	uint64_t stop_ns; // when they were told to end
+	bool forwarded;     // lcores have run
+	bool content_hangs; // its thread has not left: nothing that it uses may be freed
+	bool lcores_lost;   // a lcore has not left: nothing of it may be freed
+	uint64_t stop_ns;   // when they were told to end
 	char err[ERR_BYTES];
 };
 
@@ -383,6 +385,12 @@ static int start_forwarding(struct run *run)
 	int code = confinement_enter(&run->confinement, run->err, sizeof(run->err));
 	if (code >= 0)
 		return fail(run, code);
+	rc = sink_start(run->sink);
+	if (rc < 0) {
+		snprintf(run->err, sizeof(run->err), "the writer of events cannot start: %s",
+			strerror(-rc));
+		return fail(run, EXIT_CODE_UNAVAILABLE);
+	}
 	if (run_content_begin(run->gateway, &run->context, run->err, sizeof(run->err)) < 0)
 		return fail(run, EXIT_CODE_UNAVAILABLE);
 	phases_end(&run->phases, "confinement");
@@ -415,31 +423,19 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
 
+static void reopen(void *ctx)
+{
+	struct run *run = ctx;
+
+	content_reader_reopen(run->context.content);
+}
+
 static void pump(void *ctx)
 {
 	struct run *run = ctx;
 
 	sink_drain(run->sink, 0);
 	sink_flush(run->sink);
-}
-
-// With every lcore gone. Flows end in pieces that the event ring holds, while there is time: the
-// records of a full table may take longer to write than an operator waits.
-static void drain_lcores(struct run *run, uint64_t deadline_ns)
-{
-	struct dataplane *dp = run->dp;
-
-	for (unsigned i = 0; i < dp->n_lcores; i++)
-		while (clock_ns() < deadline_ns &&
-			flow_end_some(dp->lcores[i], FLOW_STEP_SHUTDOWN, EVENT_RING_SIZE / 4))
-			sink_drain(run->sink, 0);
-	// Twice: the first round may move packets to the lcore that owns their send queue.
-	for (unsigned round = 0; round < 2; round++) {
-		for (unsigned i = 0; i < dp->n_lcores; i++) {
-			pipeline_drain(dp->lcores[i], clock_ns());
-			sink_drain(run->sink, 0);
-		}
-	}
 }
 
 static void stop_forwarding(struct run *run)
@@ -455,8 +451,8 @@ static void stop_forwarding(struct run *run)
 		return;
 	}
 	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
-	drain_lcores(run, began + drain * 3 / 4);
-	run_content_end(&run->context);
+	run_drain(run->dp, run->sink, began + drain * 3 / 4);
+	run->content_hangs = !run_content_end(&run->context);
 	sink_stats_event(run->sink, clock_ns(), stats_eve_json);
 	sink_flush(run->sink);
 	run_ledger_print(run->dp, false);
@@ -482,6 +478,7 @@ static int forward(struct run *run)
 			.has = has_taken_over,
 			.ctx = run},
 		.tick = tick,
+		.reopen = reopen,
 		.ctx = run,
 	};
 	int rc = control_run(&run->context, &options);
@@ -500,6 +497,8 @@ static void teardown(struct run *run, int code)
 	cache_store_free(run->cache_store, run->forwarded && !run->lcores_lost);
 	if (run->lcores_lost)
 		return; // the kernel takes it all back
+	if (!run->content_hangs)
+		run->content_hangs = !run_content_end(&run->context);
 	port_links_free(run->links);
 	eal_log_closing();
 	if (run->ports_up)
@@ -513,12 +512,13 @@ static void teardown(struct run *run, int code)
 	trace_log_free(run->trace_log);
 	// EAL's memory goes with the process. Given back piece by piece it would be zeroed first,
 	// which takes a second for a table of a million flows.
-	if (run->eal_up)
+	if (run->eal_up && !run->content_hangs)
 		eal_stop();
 	rule_names_free(run->names);
-	if (run->dp)
+	if (run->dp && !run->content_hangs) {
 		free(run->dp->qsbr);
-	free(run->dp);
+		free(run->dp);
+	}
 	if (run->base)
 		event_base_free(run->base);
 	port_claims_drop(&run->claims);
@@ -529,7 +529,7 @@ static void teardown(struct run *run, int code)
 		log_notice("stopped in %" PRIu64 " ms",
 			(uint64_t)((clock_ns() - run->stop_ns) / NS_PER_MS));
 	gateway_free(run->gateway);
-	if (compiling)
+	if (compiling || run->content_hangs) // a thread uses what it was given
 		_exit(code);
 }
 

@@ -2,10 +2,12 @@
 // Opens the store and the audit log, and starts and ends their thread.
 #include "cmd/run_content.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <rte_random.h>
 #include <string.h>
 #include <time.h>
+#include "base/log.h"
 #include "cmd/build_info.h"
 
 #define LOG_FILE_BYTES (UINT64_C(256) << 20)
@@ -13,6 +15,7 @@
 #define LOG_SYNC_US    1000000
 #define OPEN_FILES     1024
 #define DAY_S          86400u
+#define END_MS         1500 // that a disk is waited for, in the end
 
 static uint64_t wall_us(void)
 {
@@ -51,16 +54,25 @@ int run_content_begin(
 	return rc;
 }
 
-void run_content_end(struct control_context *context)
+bool run_content_end(struct control_context *context)
 {
 	struct content_reader *reader = context->content;
+	struct content_reader_counters counters;
 
 	if (!reader)
-		return;
-	content_reader_stop(reader);
+		return true;
+	if (!content_reader_stop(reader, END_MS)) {
+		content_reader_look(reader, &counters);
+		log_error("audit: the disk of paths.audit or paths.files hangs: what came after "
+			  "record %" PRIu64 " is lost",
+			counters.head_seq);
+		return false;
+	}
 	// what it has told becomes lines, which it writes
-	while (content_news_drain(reader, context->sink) + content_reader_poll(reader, wall_us()))
-		;
+	while (content_news_drain(reader, context->sink) + content_reader_poll(reader, wall_us()) ||
+		!sink_has_room(context->sink))
+		sink_settle(context->sink, END_MS);
 	context->content = NULL;
 	content_reader_free(reader);
+	return true;
 }

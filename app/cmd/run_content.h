@@ -11,7 +11,8 @@
 // message.
 int run_content_begin(
 	const struct gateway *gateway, struct control_context *context, char *err, size_t err_len);
-// All lcores have ended: what they recorded is written to its end. NULL is allowed.
-void run_content_end(struct control_context *context);
+// All lcores have ended: what they recorded is written to its end. False: the disk hangs, and the
+// thread uses what it was given until the process ends. Nothing, if there is no reader.
+bool run_content_end(struct control_context *context);
 
 #endif

@@ -143,9 +143,11 @@ static void signalled(evutil_socket_t number, short what, void *ctx)
 	(void)what;
 	switch (number) {
 	case SIGHUP:
-		log_notice("SIGHUP: reopening the event file");
+		log_notice("SIGHUP: reopening files");
 		if (control->context->sink)
 			sink_reopen(control->context->sink);
+		if (control->options->reopen)
+			control->options->reopen(control->options->ctx);
 		break;
 	case SIGUSR2: reload_policy_again(control); break;
 	default:

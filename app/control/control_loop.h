@@ -2,8 +2,9 @@
 // The control core's life between the launch of the data lcores and the stop of the gateway: one
 // libevent loop, asleep unless a timer, a signal or a client wakes it.
 //
-//   signals  HUP reopens the event file; USR2 reloads the policy; TERM and INT end the loop
-//   timers   event rings are drained every 10 ms, reload_step every 5 ms while a grace period
+//   signals  HUP reopens the event file, and calls `reopen`; USR2 reloads the policy; TERM and INT
+//   end the loop timers   event rings are drained every 10 ms, reload_step every 5 ms while a grace
+//   period
 //            runs, output is flushed every 250 ms, the stats record every stats_interval_s,
 //            heartbeats are watched and `tick` is called every 100 ms
 //
@@ -23,6 +24,7 @@ struct control_options {
 	// May be NULL. Every 100 ms; `healthy` is false while a data lcore's heartbeat is late. The
 	// place for the watchdog of the service manager, STATUS= and link states.
 	void (*tick)(void *ctx, uint64_t now_ns, bool healthy);
+	void (*reopen)(void *ctx); // HUP: files of others were renamed. May be NULL
 	void *ctx;
 };
 

@@ -9,7 +9,7 @@ unsigned content_news_drain(struct content_reader *reader, struct sink *sink)
 	struct content_news *news;
 	unsigned n = 0;
 
-	for (; (news = content_reader_take(reader)); n++) {
+	for (; sink_has_room(sink) && (news = content_reader_take(reader)); n++) {
 		size_t length = 0;
 		char *line =
 			sink_object_event(sink, &news->event, news->json, news->length, &length);

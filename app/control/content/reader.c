@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <rte_ring.h>
 #include "base/json_out.h"
+#include "base/log.h"
 #include "control/content/news_json.h"
 #include "pipeline/content/flow_content.h"
 #include "pipeline/lcore/lcore.h"
@@ -47,8 +48,8 @@ struct content_reader {
 	uint64_t ids; // of stored files
 	pthread_t thread;
 	bool is_threaded;
-	int stopping;
-	pthread_mutex_t lock; // of `counters`
+	int stopping, reopens; // asked of the thread
+	pthread_mutex_t lock;  // of `counters`
 	struct content_reader_counters counters;
 	uint64_t news_lost, lines_lost; // news_lost: of the reader; lines_lost: of the control core
 	char buffer[JSON_BYTES];
@@ -255,6 +256,15 @@ static unsigned poll_lcore(struct content_reader *reader, unsigned index, uint64
 	return n;
 }
 
+static void reopen(struct content_reader *reader, uint64_t wall_us)
+{
+	int rc = audit_log_reopen(reader->log, wall_us);
+
+	if (rc < 0)
+		log_error("audit: %s cannot be begun anew: %s; going on with the old file",
+			reader->options.log.path, strerror(-rc));
+}
+
 static unsigned write_lines(struct content_reader *reader, uint64_t wall_us)
 {
 	uint64_t lost = __atomic_exchange_n(&reader->lines_lost, 0, __ATOMIC_RELAXED);
@@ -272,6 +282,8 @@ static unsigned write_lines(struct content_reader *reader, uint64_t wall_us)
 		return n;
 	if (lost)
 		audit_log_lose(reader->log, lost);
+	if (__atomic_exchange_n(&reader->reopens, 0, __ATOMIC_ACQ_REL))
+		reopen(reader, wall_us);
 	audit_log_tick(reader->log, wall_us);
 	return n;
 }
@@ -334,21 +346,34 @@ int content_reader_start(struct content_reader *reader)
 	return -rc;
 }
 
-void content_reader_stop(struct content_reader *reader)
+void content_reader_reopen(struct content_reader *reader)
 {
+	__atomic_store_n(&reader->reopens, 1, __ATOMIC_RELEASE);
+}
+
+bool content_reader_stop(struct content_reader *reader, unsigned timeout_ms)
+{
+	struct timespec until;
+
+	if (!reader->is_threaded)
+		return true;
 	__atomic_store_n(&reader->stopping, 1, __ATOMIC_RELEASE);
-	if (reader->is_threaded)
-		pthread_join(reader->thread, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	if (pthread_clockjoin_np(reader->thread, NULL, CLOCK_MONOTONIC, &until))
+		return false;
 	reader->is_threaded = false;
+	return true;
 }
 
 void content_reader_free(struct content_reader *reader)
 {
 	void *taken;
 
-	if (!reader)
+	if (!reader || reader->is_threaded)
 		return;
-	content_reader_stop(reader);
 	for (unsigned i = 0; i < BUCKETS; i++)
 		for (struct open_file *file; (file = reader->open[i]);) {
 			reader->open[i] = file->next;

@@ -30,11 +30,14 @@ struct content_reader_options {
 // -errno with a message.
 int content_reader_new(const struct content_reader_options *options, struct dataplane *dp,
 	uint64_t wall_us, struct content_reader **out, char *err, size_t err_len);
-void content_reader_free(struct content_reader *reader); // stops its thread
+void content_reader_free(struct content_reader *reader); // its thread was stopped
 // A thread that polls. -errno.
 int content_reader_start(struct content_reader *reader);
-// Takes what is left, and ends the thread.
-void content_reader_stop(struct content_reader *reader);
+// Takes what is left, and ends the thread. False: it hangs in the disk, and goes on to use all that
+// it was given until the process ends; then content_reader_free does nothing.
+bool content_reader_stop(struct content_reader *reader, unsigned timeout_ms);
+// The audit log was renamed by somebody else (logrotate): its thread begins another file.
+void content_reader_reopen(struct content_reader *reader);
 // Takes what there is; the records.
 unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us);
 

@@ -31,7 +31,12 @@ struct sink_options {
 };
 int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	const struct rule_names *names, struct sink **out, char *err, size_t err_len);
-void sink_free(struct sink *sink); // flushes
+// Writes what is left, and waits for it for at most a second. Where the disk hangs, its thread and
+// the memory that it reads stay until the process ends.
+void sink_free(struct sink *sink);
+// From now on a thread of its own writes the file: neither a disk nor a file system that hangs
+// stops the caller. -errno.
+int sink_start(struct sink *sink);
 
 // Who else wants to see the lcores' events: called for each of them in sink_drain, whether or not
 // it is written. Must not wait. At most SINK_LISTENERS_MAX; -ENOSPC.
@@ -90,10 +95,16 @@ struct audit_report {          // somebody asked something of the gateway, or tr
 	const char *message;   // "": none
 };
 void sink_audit_event(struct sink *sink, uint64_t now_ns, const struct audit_report *report);
-int sink_reopen(struct sink *sink); // SIGHUP: log rotation
-// Writes what is buffered; with a full disk it stays buffered and is tried again next time. What
-// does not fit in the buffer (1 MiB) is lost and counted. Lines in a file are always whole.
+void sink_reopen(struct sink *sink); // SIGHUP: log rotation
+// Writes what is buffered, or has the thread do it; with a full disk it stays buffered and is tried
+// again next time. What does not fit in the buffers (1 MiB, and as much with the writer) is lost
+// and counted, and a record says how many were. Lines in a file are always whole.
 void sink_flush(struct sink *sink);
+// Flushes until all is written, for at most so long. False: it is not.
+bool sink_settle(struct sink *sink, unsigned timeout_ms);
+// False: the writer is behind, and what comes had better wait where it is. A writer that hangs is
+// not waited for.
+bool sink_has_room(struct sink *sink);
 void sink_set_start(struct sink *sink, uint64_t started_ns); // of the uptime in stats records
 // What is known of the flow's ends, or NULL; until the next drain.
 const struct handshake_record *sink_handshake_meta(const struct sink *sink, uint64_t flow_id);
@@ -108,7 +119,8 @@ uint64_t sink_left_out_one_sided(const struct sink *sink);
 uint64_t sink_failed(const struct sink *sink); // records that could not be written (disk full)
 struct sink_stuck {
 	const char *path;
-	int error;     // errno; 0: its reader is too slow
+	int error;     // errno; 0: its reader is too slow, or
+	bool hangs;    // writing does not come to an end
 	uint64_t lost; // records, since it is so
 };
 // Nothing can be written for now; it is tried again.

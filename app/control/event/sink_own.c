@@ -9,6 +9,7 @@
 #define POLICY_ERRORS_MAX 20
 #define POLICY_LINE_MAX   (32u << 10)
 #define AUDIT_LINE_MAX    (64u << 10)
+#define LOST_LINE_MAX     512
 
 // A record of the control core itself. False: there is no file (it is only counted) or no room.
 static bool record_begin(
@@ -16,7 +17,7 @@ static bool record_begin(
 {
 	char *room;
 
-	if (sink->fd < 0) {
+	if (sink->counts_only) {
 		sink->written++;
 		return false;
 	}
@@ -81,7 +82,7 @@ void sink_stats_event(struct sink *sink, uint64_t now_ns,
 	char *text, *room;
 	size_t length;
 
-	if (sink->fd < 0) {
+	if (sink->counts_only) {
 		sink->written++;
 		return;
 	}
@@ -89,7 +90,7 @@ void sink_stats_event(struct sink *sink, uint64_t now_ns,
 	text = stats ? json_dumps(stats, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 	json_decref(stats);
 	if (!text) {
-		sink->failed++;
+		sink_line_lost(sink);
 		return;
 	}
 	length = strlen(text) + EVE_LINE_MAX;
@@ -218,4 +219,19 @@ void sink_limited_event(struct sink *sink, uint64_t now_ns, const struct event_s
 	json_out_close(&line, '}');
 	json_out_newline(&line);
 	sink_line_end(sink, &line);
+}
+
+bool sink_lost_event(struct sink *sink, uint64_t now_ns, uint64_t lost)
+{
+	struct json_out line;
+
+	if (!record_begin(sink, &line, LOST_LINE_MAX, now_ns, "limited"))
+		return false;
+	json_out_open(&line, "limited", '{');
+	json_out_u64(&line, "not_written", lost);
+	json_out_close(&line, '}');
+	json_out_close(&line, '}');
+	json_out_newline(&line);
+	sink_line_end(sink, &line);
+	return true;
 }

@@ -262,6 +262,12 @@ static void look_at_files(struct list *list, const struct control_context *conte
 				"%" PRIu64
 				" are lost so far: make room (df). It goes on by itself.",
 				stuck.path, strerror(stuck.error), stuck.lost);
+		else if (stuck.hangs)
+			format(list, LEVEL_ERROR,
+				"Writing events to %s does not come to an end: its disk hangs. The "
+				"newest wait in memory, %" PRIu64
+				" are lost so far. It goes on by itself.",
+				stuck.path, stuck.lost);
 		else
 			format(list, LEVEL_ERROR,
 				"The reader of %s is too slow: %" PRIu64 " events are lost so far.",
