@@ -70,7 +70,8 @@ struct run { // everything, in the order in which it is made
 	struct scan_threads *scan; // when there is a scan engine
 	struct standby *standby;   // when inspection fails open
 	struct port_links *links;
-	bool forwarded;     // lcores have run
+	bool forwarded; // lcores have run
+	struct run_content content;
 	bool content_hangs; // its thread has not left: nothing that it uses may be freed
 	bool lcores_lost;   // a lcore has not left: nothing of it may be freed
 	uint64_t stop_ns;   // when they were told to end
@@ -419,7 +420,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 		run->service.status_ns = 0; // to be reported at once
 	service_tick(&run->service, now_ns, healthy);
 	port_claims_tick(&run->claims);
-	content_news_drain(run->context.content, run->sink);
+	run_content_tick(&run->content, &run->context, now_ns);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
 

@@ -54,6 +54,30 @@ int run_content_begin(
 	return rc;
 }
 
+// What is in the system's log cannot be changed by who changes the audit log.
+static void log_head(const struct content_reader_counters *counters)
+{
+	log_notice("audit: head %s of record %" PRIu64 ", %" PRIu64 " lost", counters->head,
+		counters->head_seq, counters->log.lost);
+}
+
+void run_content_tick(
+	struct run_content *content, const struct control_context *context, uint64_t now_ns)
+{
+	const struct gateway *gateway = context->gateway;
+	struct content_reader_counters counters;
+
+	content_news_drain(context->content, context->sink);
+	if (!gateway->paths.audit || !gateway->content.head_s || now_ns < content->head_due_ns)
+		return;
+	content_reader_look(context->content, &counters);
+	if (!counters.head_seq || counters.head_seq == content->head_seq)
+		return;
+	content->head_seq = counters.head_seq;
+	content->head_due_ns = now_ns + gateway->content.head_s * NS_PER_S;
+	log_head(&counters);
+}
+
 bool run_content_end(struct control_context *context)
 {
 	struct content_reader *reader = context->content;
@@ -72,6 +96,9 @@ bool run_content_end(struct control_context *context)
 	while (content_news_drain(reader, context->sink) + content_reader_poll(reader, wall_us()) ||
 		!sink_has_room(context->sink))
 		sink_settle(context->sink, END_MS);
+	content_reader_look(reader, &counters);
+	if (counters.head_seq)
+		log_head(&counters);
 	context->content = NULL;
 	content_reader_free(reader);
 	return true;

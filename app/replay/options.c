@@ -37,6 +37,11 @@ static const char help[] =
 	"      --extract DIR       decode all files that are transferred, and write them there "
 	"under\n"
 	"                          their SHA-256, with a list in files.csv\n"
+	"      --audit DIR         write the audit log DIR/audit.log and store files in DIR/files, "
+	"as\n"
+	"                          the policy's rules ask for it; DIR exists\n"
+	"      --audit-pause SPAN  for tests: who writes them takes nothing in those seconds "
+	"(6-16)\n"
 	"      --inside CIDR       inside addresses (repeatable); default: per flow the side of "
 	"the\n"
 	"                          first SYN, else of the first packet\n"
@@ -117,6 +122,18 @@ static int reload_add(struct replay_options *options, const char *text)
 	return -1;
 }
 
+static int pause_set(struct replay_options *options, const char *text)
+{
+	unsigned from, to;
+	int end = 0;
+
+	if (sscanf(text, "%6u-%6u%n", &from, &to, &end) != 2 || text[end] || from >= to)
+		return usage("--audit-pause %s: want SECOND-SECOND, the second one later", text);
+	options->audit_pause_from_s = from;
+	options->audit_pause_to_s = to;
+	return -1;
+}
+
 static int inside_add(struct replay_options *options, const char *text)
 {
 	int rc = address_set_add(&options->inside, text);
@@ -165,6 +182,8 @@ enum long_option {
 	OPT_STATS = 256,
 	OPT_STREAMS,
 	OPT_EXTRACT,
+	OPT_AUDIT,
+	OPT_AUDIT_PAUSE,
 	OPT_INSIDE,
 	OPT_CHECKSUM,
 	OPT_ALL_STAGES,
@@ -190,6 +209,8 @@ static int option_take(struct replay_options *options, int option)
 	case OPT_STATS: options->stats = optarg; return -1;
 	case OPT_STREAMS: options->streams = optarg; return -1;
 	case OPT_EXTRACT: options->extract = optarg; return -1;
+	case OPT_AUDIT: options->audit = optarg; return -1;
+	case OPT_AUDIT_PAUSE: return pause_set(options, optarg);
 	case OPT_AGAINST: options->against = optarg; return -1;
 	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
@@ -219,6 +240,8 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"stats", required_argument, NULL, OPT_STATS},
 		{"streams", required_argument, NULL, OPT_STREAMS},
 		{"extract", required_argument, NULL, OPT_EXTRACT},
+		{"audit", required_argument, NULL, OPT_AUDIT},
+		{"audit-pause", required_argument, NULL, OPT_AUDIT_PAUSE},
 		{"inside", required_argument, NULL, OPT_INSIDE},
 		{"checksum", required_argument, NULL, OPT_CHECKSUM},
 		{"all-stages", no_argument, NULL, OPT_ALL_STAGES},
@@ -249,10 +272,11 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		return usage("no policy: -p policy.json");
 	if (options->json && !options->against)
 		return usage("--json is for --against; events are JSON lines anyway (-e)");
-	if (options->against && (options->write || options->events || options->stats ||
-					options->streams || options->extract || options->n_reloads))
-		return usage("--against only compares: -w, -e, --stats, --streams, --extract and "
-			     "--reload are not for it");
+	if (options->against &&
+		(options->write || options->events || options->stats || options->streams ||
+			options->extract || options->audit || options->n_reloads))
+		return usage("--against only compares: -w, -e, --stats, --streams, --extract, "
+			     "--audit and --reload are not for it");
 	int code = check_outputs(options);
 	if (code >= 0)
 		return code;

@@ -33,6 +33,8 @@
 
 #define TURNS_MAX 100000u
 
+#define REPLAY_OPEN_FILES 256
+
 struct replay {
 	struct replay_options options;
 	struct replay_plane plane;
@@ -93,6 +95,11 @@ static unsigned turn(struct replay *r)
 
 static unsigned content_take(struct replay *r)
 {
+	const struct replay_options *options = &r->options;
+	uint64_t s = (r->now_ns - r->start_ns) / NS_PER_S;
+
+	if (s >= options->audit_pause_from_s && s < options->audit_pause_to_s)
+		return 0;
 	return content_reader_poll(r->content, r->now_ns / 1000) +
 	       content_news_drain(r->content, r->sink);
 }
@@ -120,11 +127,21 @@ static int policy_publish(struct replay *r, const char *path)
 	return 0;
 }
 
+// The same capture gives the same audit log: its name is no random number, and time is the
+// capture's.
 static int content_new_reader(struct replay *r, char *err, size_t err_len)
 {
-	const struct content_reader_options options = {
+	static char folder[4096], log[4096];
+	struct content_reader_options options = {
 		.see = r->extract ? extract_see : NULL, .ctx = r->extract};
 
+	if (r->options.audit) {
+		snprintf(folder, sizeof folder, "%s/files", r->options.audit);
+		snprintf(log, sizeof log, "%s/audit.log", r->options.audit);
+		options.folder = folder;
+		options.store.open_files = REPLAY_OPEN_FILES;
+		options.log = (struct audit_log_options){.path = log, .software = "sluice replay"};
+	}
 	return content_reader_new(&options, r->dp, r->now_ns / 1000, &r->content, err, err_len);
 }
 
@@ -304,6 +321,19 @@ static int clock_start(struct replay *r)
 
 // The end
 
+static json_t *audit_json(struct replay *r)
+{
+	struct content_reader_counters counters;
+
+	content_reader_look(r->content, &counters);
+	return json_pack("{s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:s}", "offered",
+		(json_int_t)counters.offered, "written", (json_int_t)counters.log.records, "lost",
+		(json_int_t)counters.log.lost, "torn", (int)counters.log.waiting, "stored",
+		(json_int_t)counters.store.stored, "store_errors",
+		(json_int_t)counters.store.errors, "seq", (json_int_t)counters.head_seq, "head",
+		counters.head);
+}
+
 static int stats_write(struct replay *r)
 {
 	const char *path = r->options.stats;
@@ -311,6 +341,8 @@ static int stats_write(struct replay *r)
 	FILE *out;
 	int rc;
 
+	if (r->options.audit)
+		json_object_set_new(stats, "audit", audit_json(r));
 	own = json_pack("{s:i, s:I, s:I, s:I, s:I, s:i, s:I, s:I, s:I, s:I, s:I}", "inputs",
 		(int)r->options.n_inputs, "records", (json_int_t)r->read.records, "clamped",
 		(json_int_t)r->clamped, "untimed", (json_int_t)r->read.untimed, "orphans",
@@ -332,6 +364,15 @@ static int stats_write(struct replay *r)
 		rc = -1;
 	json_decref(stats);
 	return rc < 0 ? fail(path, "cannot write") : 0;
+}
+
+// Records that the log lacks, although nobody asked for it.
+static bool audit_holes(struct replay *r)
+{
+	struct content_reader_counters counters;
+
+	content_reader_look(r->content, &counters);
+	return r->options.audit && !r->options.audit_pause_from_s && counters.log.lost;
 }
 
 // Every run ends by checking the ledger and the pools.
@@ -362,6 +403,8 @@ static int ledger_check(struct replay *r)
 			missing, mbufs);
 		rc = EXIT_FAILED;
 	}
+	if (audit_holes(r))
+		rc = fail(r->options.audit, "some records could not be written to the audit log");
 	if (sink_failed(r->sink) > 0)
 		rc = fail(r->options.events ? r->options.events : "events",
 			"some events could not be written");
@@ -390,6 +433,7 @@ static int finish(struct replay *r)
 	const char *why;
 	int rc = 0;
 
+	r->options.audit_pause_to_s = 0; // who writes goes on
 	settle(r);
 	for (unsigned i = 0; i < r->dp->n_lcores; i++) {
 		// In pieces: the records of all flows may be more than the event ring holds.

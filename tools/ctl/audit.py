@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""audit verify: the program `sluice` does it, on files; no gateway is asked."""
+"""audit show, and audit verify: the program `sluice` does it, on files; no gateway is asked."""
 import os
 import shutil
 import sys
 
-from .talk import Unreachable
+from . import show as view
+from .talk import Unreachable, ask
 
 
 def program():
@@ -15,6 +16,23 @@ def program():
         if path and os.access(path, os.X_OK) and os.path.isfile(path):
             return path
     raise Unreachable("the program sluice, which verifies, is neither beside sluicectl nor in PATH: install sluice")
+
+
+def show(options):
+    message = ask(options, "audit-show")
+    if options.json:
+        return message
+    log, store = message.get("log"), message["store"]
+    pairs = []
+    if log:
+        pairs += [("log", log["path"]), ("record", log["seq"]), ("head", log["head"] if log["seq"] else "none"),
+                  ("records", "%d written, %d lost, %d on their way" % (log["written"], log["lost"], log["waiting"]))]
+        if "error" in log:
+            pairs.append(("trouble", log["error"]))
+    pairs.append(("stored", "%d files in all, %d new, %d again" % (store["files"], store["stored"], store["duplicates"])))
+    pairs.append(("removed", "%d for room, %d by age" % (store["evicted"], store["aged"])))
+    pairs.append(("not stored", "%d for room, %d by errors" % (store["refused"], store["errors"])))
+    view.pairs(pairs)
 
 
 def verify(options):

@@ -338,6 +338,7 @@ def add_policy(grammar):
 
 def add_audit(grammar):
     audit = grammar.noun("audit", "the log of what was seen")
+    grammar.leaf(audit, "show", "audit:show", "the log's head, to be kept elsewhere, and what it lacks")
     verify = grammar.leaf(audit, "verify", "audit:verify", "says where an audit log was changed; needs no gateway")
     live(verify.add_argument("path", nargs="+", metavar="PATH", help="files of the log, or the folder it is in"), "file")
     verify.add_argument("--head", metavar="HEX", help="a head that the log had once, as syslog has it: its record must be there")

@@ -51,7 +51,9 @@ struct content_reader {
 	int stopping, reopens; // asked of the thread
 	pthread_mutex_t lock;  // of `counters`
 	struct content_reader_counters counters;
-	uint64_t news_lost, lines_lost; // news_lost: of the reader; lines_lost: of the control core
+	// news_lost: of the reader; lines_lost: of the control core; told_lost: of these and of the
+	// lcores', those that the log was told of
+	uint64_t news_lost, lines_lost, told_lost;
 	char buffer[JSON_BYTES];
 };
 
@@ -229,6 +231,16 @@ static void message(struct content_reader *reader, const struct content_record *
 	tell(reader, &record->event, EVENT_CHAT, true, &json);
 }
 
+static void content_look(
+	const struct dataplane *dp, unsigned lcore, struct content_channel_use *use)
+{
+	const struct content_channel *channel = content_channel_of(dp->lcores[lcore]);
+
+	*use = (struct content_channel_use){0};
+	if (channel)
+		content_channel_look(channel, use);
+}
+
 static unsigned poll_lcore(struct content_reader *reader, unsigned index, uint64_t wall_us)
 {
 	struct content_channel *channel = content_channel_of(reader->dp->lcores[index]);
@@ -265,9 +277,23 @@ static void reopen(struct content_reader *reader, uint64_t wall_us)
 			reader->options.log.path, strerror(-rc));
 }
 
+// Records that never came to the log, wherever they were lost.
+static void tell_lost(struct content_reader *reader)
+{
+	uint64_t lost = reader->news_lost + __atomic_load_n(&reader->lines_lost, __ATOMIC_RELAXED);
+	struct content_channel_use use = {0};
+
+	for (unsigned i = 0; i < reader->dp->n_lcores; i++) {
+		content_look(reader->dp, i, &use);
+		lost += use.lost;
+	}
+	if (lost != reader->told_lost)
+		audit_log_lose(reader->log, lost - reader->told_lost);
+	reader->told_lost = lost;
+}
+
 static unsigned write_lines(struct content_reader *reader, uint64_t wall_us)
 {
-	uint64_t lost = __atomic_exchange_n(&reader->lines_lost, 0, __ATOMIC_RELAXED);
 	void *taken;
 	unsigned n = 0;
 
@@ -280,8 +306,7 @@ static unsigned write_lines(struct content_reader *reader, uint64_t wall_us)
 	}
 	if (!reader->log)
 		return n;
-	if (lost)
-		audit_log_lose(reader->log, lost);
+	tell_lost(reader);
 	if (__atomic_exchange_n(&reader->reopens, 0, __ATOMIC_ACQ_REL))
 		reopen(reader, wall_us);
 	audit_log_tick(reader->log, wall_us);
@@ -294,7 +319,15 @@ static void publish(struct content_reader *reader, unsigned records)
 
 	pthread_mutex_lock(&reader->lock);
 	counters->records += records;
-	counters->lost = reader->news_lost;
+	counters->lost = reader->news_lost + __atomic_load_n(&reader->lines_lost, __ATOMIC_RELAXED);
+	counters->offered = counters->unread = 0;
+	for (unsigned i = 0; i < reader->dp->n_lcores; i++) {
+		struct content_channel_use use;
+
+		content_look(reader->dp, i, &use);
+		counters->offered += use.sent + use.lost;
+		counters->unread += use.lost;
+	}
 	store_look(reader->store, &counters->store);
 	if (reader->log) {
 		audit_log_look(reader->log, &counters->log);

@@ -57,7 +57,9 @@ void content_reader_log(struct content_reader *reader, const char *json, size_t 
 unsigned content_news_drain(struct content_reader *reader, struct sink *sink);
 
 struct content_reader_counters {
-	uint64_t records, files, messages; // read
+	uint64_t offered;                  // by the lcores: files, ends and messages
+	uint64_t unread;                   // of these, those that found no room on their way
+	uint64_t records, files, messages; // read; `records` with those of bytes
 	uint64_t lost;                     // news and lines that found no room or memory
 	struct store_counters store;
 	struct audit_log_counters log;

@@ -242,6 +242,13 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 	put_one(m, "sluice_events_failed", METRIC_COUNTER,
 		context->sink ? sink_failed(context->sink) : 0,
 		"event records that could not be written");
+	struct content_reader_counters content = {0};
+	if (context->content)
+		content_reader_look(context->content, &content);
+	put_one(m, "sluice_audit_records_written", METRIC_COUNTER, content.log.records,
+		"records of files and messages in the audit log");
+	put_one(m, "sluice_audit_records_lost", METRIC_COUNTER, content.log.lost,
+		"records that the audit log lacks: no room on their way, or its disk");
 	struct sink_stuck stuck;
 	put_one(m, "sluice_events_stuck", METRIC_GAUGE,
 		context->sink && sink_is_stuck(context->sink, &stuck),

@@ -29,8 +29,11 @@ void alarm_counters_read(const struct control_context *context, uint64_t values[
 	struct sink_stuck stuck;
 	bool events_stuck = sink && sink_is_stuck(sink, &stuck);
 	bool state_stuck = context->state && context->state->failing;
+	struct content_reader_counters content = {0};
 	struct stats sum;
 
+	if (context->content)
+		content_reader_look(context->content, &content);
 	stats_sum(context->dp, &sum, NULL);
 #define X(symbol, word, value) values[ALARM_COUNTER_##symbol] = (value);
 	ALARM_COUNTERS(X)

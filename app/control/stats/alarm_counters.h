@@ -32,6 +32,7 @@
 	X(HINTS_LOST, "hints_lost", sum.hints_lost)                               \
 	X(EVENTS_LOST, "events_lost", sum.events_lost)                            \
 	X(EVENTS_FAILED, "events_failed", sink ? sink_failed(sink) : 0)           \
+	X(AUDIT_LOST, "audit_lost", content.log.lost)                             \
 	X(RELOAD_FAILURES, "reload_failures",                                     \
 		context->reload ? reload_failures(context->reload) : 0)           \
 	X(EVENTS_STUCK, "events_stuck", events_stuck)   /* 1 for now */           \

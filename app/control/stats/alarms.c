@@ -233,6 +233,8 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 			"the control core is too slow for them; are drop_events needed?"},
 		[ALARM_COUNTER_EVENTS_FAILED] = {LEVEL_ERROR, "events could not be written",
 			"is the disk of paths.events full?"},
+		[ALARM_COUNTER_AUDIT_LOST] = {LEVEL_ERROR, "records of the audit log were lost",
+			"is the disk of paths.audit full, or slow? sluicectl audit show"},
 		[ALARM_COUNTER_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
 			"the old policy stays in force; sluicectl policy check says why"},
 		[ALARM_COUNTER_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files

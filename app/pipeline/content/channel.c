@@ -24,7 +24,7 @@ struct content_channel {
 	int fd;
 	struct rte_ring *out, *back;
 	uint32_t n_out; // made, and not taken back
-	uint64_t sent, lost;
+	uint64_t sent, lost, pages, pages_lost;
 };
 
 static bool arena_new(struct content_channel *channel, size_t bytes, int socket)
@@ -95,7 +95,8 @@ static void count(uint64_t *counter)
 	__atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
 }
 
-struct content_record *content_record_new(struct content_channel *channel, uint32_t bytes)
+static struct content_record *record_new(
+	struct content_channel *channel, uint32_t bytes, uint64_t *lost)
 {
 	struct content_record *record = NULL;
 
@@ -103,7 +104,7 @@ struct content_record *content_record_new(struct content_channel *channel, uint3
 	if (channel->n_out < CONTENT_CHANNEL_RECORDS)
 		record = content_take(channel->memory, sizeof(*record) + bytes);
 	if (!record) {
-		count(&channel->lost);
+		count(lost);
 		return NULL;
 	}
 	channel->n_out++;
@@ -111,11 +112,23 @@ struct content_record *content_record_new(struct content_channel *channel, uint3
 	return record;
 }
 
+struct content_record *content_record_new(struct content_channel *channel, uint32_t bytes)
+{
+	return record_new(channel, bytes, &channel->lost);
+}
+
+struct content_record *content_page_new(struct content_channel *channel)
+{
+	const uint32_t room = CONTENT_PAGE_BYTES - (uint32_t)sizeof(struct content_record);
+
+	return record_new(channel, room, &channel->pages_lost);
+}
+
 void content_record_send(struct content_channel *channel, struct content_record *record)
 {
+	count(record->kind == CONTENT_RECORD_BYTES ? &channel->pages : &channel->sent);
 	// has room: n_out is less than the ring's
 	rte_ring_sp_enqueue(channel->out, record);
-	count(&channel->sent);
 }
 
 void content_record_drop(struct content_channel *channel, struct content_record *record)
@@ -144,6 +157,8 @@ void content_channel_look(const struct content_channel *channel, struct content_
 	*use = (struct content_channel_use){
 		.sent = __atomic_load_n(&channel->sent, __ATOMIC_RELAXED),
 		.lost = __atomic_load_n(&channel->lost, __ATOMIC_RELAXED),
+		.pages = __atomic_load_n(&channel->pages, __ATOMIC_RELAXED),
+		.pages_lost = __atomic_load_n(&channel->pages_lost, __ATOMIC_RELAXED),
 		.arena_bytes = memory.bytes,
 		.arena_used = memory.used,
 		.arena_peak = memory.peak,

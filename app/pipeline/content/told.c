@@ -362,7 +362,7 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 			(file->page->length == room || file->page->at + file->page->length != at))
 			page_send(content, file);
 		if (!file->page) {
-			file->page = content_record_new(content->channel, room);
+			file->page = content_page_new(content->channel);
 			if (!file->page) {
 				feeding->lcore->stats.content_lost += !file->lost;
 				file->lost += length;

@@ -2,6 +2,7 @@
 // What the commands of the control socket answer.
 #include "lib/control/control_world.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +15,9 @@
 
 #include <cmocka.h>
 
+#include "config/gateway.h"
 #include "control/ctl/command.h"
+#include "lib/control/fake_content.h"
 #include "pipeline/vocab/tick.h"
 #include "control/event/trace_log.h"
 
@@ -40,6 +43,44 @@ static void simple_commands(void **state)
 	asks_ok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"debug\"}}");
 	asks_ok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"notice\"}}");
 	asks_nok(&w, "{\"command\":\"log-level\",\"arguments\":{\"level\":\"loud\"}}", "loud");
+	world_free(&w);
+}
+
+static void the_audit_log_is_summed(void **state)
+{
+	char path[] = "/var/log/audit.log";
+	const struct gateway gateway = {.paths.audit = path};
+	struct world w;
+	json_t *reply, *log;
+
+	(void)state;
+	world_new(&w);
+	asks_nok(&w, "{\"command\":\"audit-show\"}", "nothing reads");
+	fake_content_counters = (struct content_reader_counters){.offered = 100,
+		.log = {.records = 70, .lost = 20, .error = ENOSPC},
+		.store = {.stored = 5, .refused = 3},
+		.head_seq = 73,
+		.head = "f00d"};
+	w.context.content = (struct content_reader *)&w; // whoever it is, its answer is faked
+	reply = ask(&w, "{\"command\":\"audit-show\"}");
+	assert_null(json_object_get(message(reply), "log"));
+	assert_int_equal(number(json_object_get(message(reply), "store"), "stored"), 5);
+	assert_int_equal(number(json_object_get(message(reply), "store"), "refused"), 3);
+	json_decref(reply);
+	w.context.gateway = &gateway;
+	reply = ask(&w, "{\"command\":\"audit-show\"}");
+	log = json_object_get(message(reply), "log");
+	assert_string_equal(json_string_value(json_object_get(log, "head")), "f00d");
+	assert_string_equal(json_string_value(json_object_get(log, "error")), strerror(ENOSPC));
+	assert_int_equal(number(log, "seq"), 73);
+	assert_int_equal(number(log, "offered"), 100);
+	assert_int_equal(number(log, "written"), 70);
+	assert_int_equal(number(log, "lost"), 20);
+	assert_int_equal(number(log, "waiting"), 10);
+	json_decref(reply);
+	asks_nok(&w, "{\"command\":\"audit-show\",\"arguments\":{\"a\":1}}", "none expected");
+	w.context.gateway = NULL;
+	w.context.content = NULL;
 	world_free(&w);
 }
 
@@ -403,6 +444,7 @@ static void lack_of_memory_is_an_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_audit_log_is_summed),
 		cmocka_unit_test(stages_are_summed_over_lcores),
 		cmocka_unit_test(simple_commands),
 		cmocka_unit_test(wrong_lines_are_answered),

@@ -216,6 +216,7 @@ static void alarm_counters(void **state)
 		{ALARM_COUNTER_HINTS_LOST, "warning: 7 words between data lcores"},
 		{ALARM_COUNTER_EVENTS_LOST, "warning: 7 events were lost"},
 		{ALARM_COUNTER_EVENTS_FAILED, "error: 7 events could not be written"},
+		{ALARM_COUNTER_AUDIT_LOST, "error: 7 records of the audit log were lost"},
 		{ALARM_COUNTER_RELOAD_FAILURES, "error: 7 reloads were refused"},
 		{ALARM_COUNTER_EVENTS_STUCK, ""},
 		{ALARM_COUNTER_STATE_STUCK, ""},
