@@ -65,7 +65,7 @@ def one_line(text):
 
 def is_zero_name(value):
     """A constant of an enum that is 0: to return 0 instead changes nothing."""
-    names = [c.referenced for c in value.packet_preorder() if c.kind == K.DECL_REF_EXPR and c.referenced]
+    names = [c.referenced for c in value.walk_preorder() if c.kind == K.DECL_REF_EXPR and c.referenced]
     return len(names) == 1 and names[0].kind == K.ENUM_CONSTANT_DECL and names[0].enum_value == 0
 
 
