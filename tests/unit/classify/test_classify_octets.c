@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which octets of a conversation its verdict rests on. Each conversation of fuzz/corpus/classify
-// and of golden/classify_conversations.txt is classified again with one octet of it changed, and
-// with one packet cut short; what becomes of it is a letter, and all letters are held against
-// classify_octets.txt:
+// and of golden/classify_conversations.txt is classified again with one octet of it changed, with
+// one packet cut short, longer, or sent as two segments; the outcome is a letter, and all letters
+// are held against classify_octets.txt:
 //
 //   .  the same, whatever the octet is       -  no longer known, whatever it is
 //   1-B  so many of the changes lose it      ?  a change makes it another application
 //   ~  as sure, or as soon, it is not        +  what is learned from it differs
 //
-// A line is a packet (> of the client, < of the server), "cut" the same for each length of it. A
-// verifier that becomes looser takes strangers for its application, a stricter one lets go of its
-// own: either is to be meant. SLUICE_WRITE=1 writes the file again.
+// A line is a packet (> of the client, < of the server), "cut" the same for each length of it,
+// "two" for each length of the first of two segments (how TCP is segmented is no evidence), "long"
+// for zeros behind it (`longer`). A verifier that becomes looser takes strangers for its
+// application, a stricter one lets go of its own: either is to be meant. SLUICE_WRITE=1 writes the
+// file again.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -27,11 +29,20 @@
 #define OCTETS_MAX  256 // of a packet that are changed: what is behind them is a body
 #define CHANGES     12
 
+static const size_t longer[] = {1, 2, 3, 4, 8, 64};
+
+enum form {
+	FORM_CUT,  // to `at` octets
+	FORM_TWO,  // the second segment begins at `at`
+	FORM_LONG, // with `at` zeros behind it
+};
+
 struct conversation {
 	uint8_t bytes[INPUT_MAX];
 	size_t length;
-	unsigned cut_packet; // 1: the first ...; 0: none is
-	size_t cut;          // to so many octets
+	unsigned formed; // the packet that has another form; 1: the first ...; 0: none has
+	enum form form;
+	size_t at;
 };
 
 // What is learned, as one number.
@@ -68,52 +79,88 @@ static void name(void *ctx, const struct learned_name *of)
 	add(ctx, of->name, of->length);
 }
 
+struct run {
+	struct rig *rig;
+	struct rig_flow flow;
+	uint32_t decoder_state;
+	struct decoder_sink sink;
+	bool decoded;
+};
+
+static void feed(struct run *run, unsigned half, const uint8_t *payload, size_t length)
+{
+	struct rig_flow *flow = &run->flow;
+	bool decode = flow->verdict.final;
+
+	if (!length)
+		return;
+	rig_feed(flow, half, payload, length);
+	if (run->decoded || !(decode || flow->verdict.final) || !app_has_decoder(flow->verdict.app))
+		return;
+	const struct span span = {.unchecked = payload,
+		.extent = (uint32_t)length,
+		.half = (uint8_t)half,
+		.flags = flow->l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0};
+
+	run->decoded = decoder_feed(run->rig->classifier, flow->verdict.app, &flow->ends, &span,
+			       &run->decoder_state, &run->sink) == DECODER_DONE;
+}
+
+static void feed_formed(struct run *run, const struct conversation *talk, unsigned half,
+	const uint8_t *payload, size_t length)
+{
+	static uint8_t grown[2 * INPUT_MAX];
+	size_t at = talk->at;
+
+	if (talk->form == FORM_LONG) {
+		memcpy(grown, payload, length);
+		memset(grown + length, 0, at);
+		feed(run, half, grown, length + at);
+		return;
+	}
+	at = at < length ? at : length;
+	feed(run, half, payload, at);
+	if (talk->form == FORM_TWO)
+		feed(run, half, payload + at, length - at);
+}
+
 static struct outcome classify(struct rig *rig, const struct conversation *talk)
 {
 	const uint8_t *bytes = talk->bytes, *at = bytes + 1, *end = bytes + talk->length;
-	struct rig_flow flow = rig_flow(
-		rig, bytes[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000, bytes[0] & 4 ? 53 : 50000);
-	uint32_t decoder_state = CLASSIFY_NO_STATE;
 	struct outcome outcome = {0};
 	struct asked asked = {0};
-	const struct decoder_sink sink = {.ctx = &outcome.learned,
-		.expect = expect,
-		.endpoint = endpoint,
-		.name = name,
-		.asked = &asked};
-	bool decoded = false;
+	struct run run = {
+		.rig = rig,
+		.flow = rig_flow(rig, bytes[0] & 1 ? IPPROTO_UDP : IPPROTO_TCP, 40000,
+			bytes[0] & 4 ? 53 : 50000),
+		.decoder_state = CLASSIFY_NO_STATE,
+		.sink = {.ctx = &outcome.learned,
+			.expect = expect,
+			.endpoint = endpoint,
+			.name = name,
+			.asked = &asked},
+	};
+	const struct classify_verdict *verdict = &run.flow.verdict;
 
-	flow.midstream = bytes[0] & 2 && flow.l4 == IPPROTO_TCP;
+	run.flow.midstream = bytes[0] & 2 && run.flow.l4 == IPPROTO_TCP;
 	for (unsigned packet = 1; end - at >= 3; packet++) {
 		size_t length = (size_t)at[1] << 8 | at[2], left = (size_t)(end - at) - 3;
 		const uint8_t *payload = at + 3;
 		unsigned half = at[0] & 1;
-		bool decode = flow.verdict.final;
 
 		length = length < left ? length : left;
 		at = payload + length;
-		if (packet == talk->cut_packet && talk->cut < length)
-			length = talk->cut;
-		if (!length)
-			continue;
-		rig_feed(&flow, half, payload, length);
-		if (decoded || !(decode || flow.verdict.final) ||
-			!app_has_decoder(flow.verdict.app))
-			continue;
-		const struct span span = {.unchecked = payload,
-			.extent = (uint32_t)length,
-			.half = (uint8_t)half,
-			.flags = flow.l4 == IPPROTO_UDP ? SPAN_DATAGRAM : 0};
-
-		decoded = decoder_feed(rig->classifier, flow.verdict.app, &flow.ends, &span,
-				  &decoder_state, &sink) == DECODER_DONE;
+		if (packet == talk->formed)
+			feed_formed(&run, talk, half, payload, length);
+		else
+			feed(&run, half, payload, length);
 	}
-	classify_end(rig->classifier, &decoder_state);
-	outcome.app = flow.verdict.confidence >= CONFIDENCE_PARTIAL ? flow.verdict.app : APP_NONE;
-	outcome.confidence = flow.verdict.confidence;
-	outcome.final = flow.verdict.final;
-	outcome.n_data_pkts = flow.verdict.n_data_pkts;
-	rig_end(&flow);
+	classify_end(rig->classifier, &run.decoder_state);
+	outcome.app = verdict->confidence >= CONFIDENCE_PARTIAL ? verdict->app : APP_NONE;
+	outcome.confidence = verdict->confidence;
+	outcome.final = verdict->final;
+	outcome.n_data_pkts = verdict->n_data_pkts;
+	rig_end(&run.flow);
 	return outcome;
 }
 
@@ -157,14 +204,36 @@ static void put_octets(FILE *out, struct rig *rig, struct conversation *talk, si
 	fputc('\n', out);
 }
 
-static void put_cuts(FILE *out, struct rig *rig, struct conversation *talk, size_t n)
+static char form_letter(struct rig *rig, struct conversation *talk, const struct outcome *base,
+	enum form form, size_t at)
 {
-	struct outcome base = classify(rig, talk), changed;
+	struct outcome changed;
 
-	for (talk->cut = 1; talk->cut <= n; talk->cut++) {
-		changed = classify(rig, talk);
-		fputc(letter(&base, &changed, 1), out);
+	talk->form = form;
+	talk->at = at;
+	changed = classify(rig, talk);
+	return letter(base, &changed, 1);
+}
+
+static void put_forms(FILE *out, struct rig *rig, struct conversation *talk, char side, size_t n)
+{
+	unsigned formed = talk->formed;
+	struct outcome base;
+
+	talk->formed = 0;
+	base = classify(rig, talk);
+	talk->formed = formed;
+	fprintf(out, " %c cut ", side);
+	for (size_t at = 1; at <= n; at++)
+		fputc(form_letter(rig, talk, &base, FORM_CUT, at), out);
+	if (!(talk->bytes[0] & 1)) {
+		fprintf(out, "\n %c two ", side);
+		for (size_t at = 1; at <= n; at++)
+			fputc(form_letter(rig, talk, &base, FORM_TWO, at), out);
 	}
+	fprintf(out, "\n %c long ", side);
+	for (unsigned i = 0; i < sizeof(longer) / sizeof(longer[0]); i++)
+		fputc(form_letter(rig, talk, &base, FORM_LONG, longer[i]), out);
 	fputc('\n', out);
 }
 
@@ -184,10 +253,9 @@ static void put_conversation(
 		n = length < OCTETS_MAX ? length : OCTETS_MAX;
 		fprintf(out, " %c     ", side);
 		put_octets(out, rig, talk, at + 3, n);
-		fprintf(out, " %c cut ", side);
-		talk->cut_packet = packet;
-		put_cuts(out, rig, talk, n);
-		talk->cut_packet = 0;
+		talk->formed = packet;
+		put_forms(out, rig, talk, side, n);
+		talk->formed = 0;
 		at += 3 + length;
 	}
 }
@@ -200,7 +268,7 @@ static bool read_conversation(const char *file, struct conversation *talk)
 	snprintf(path, sizeof(path), CORPUS "/%s", file);
 	in = fopen(path, "rb");
 	assert_non_null(in);
-	talk->cut_packet = 0;
+	talk->formed = 0;
 	talk->length = fread(talk->bytes, 1, sizeof(talk->bytes), in);
 	fclose(in);
 	return talk->length > 4 && !(talk->bytes[0] & 8); // 8: of a policy's applications
