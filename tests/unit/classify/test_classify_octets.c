@@ -9,10 +9,12 @@
 //   ~  as sure, or as soon, it is not        +  what is learned from it differs
 //
 // A line is a packet (> of the client, < of the server), "cut" the same for each length of it,
+// "len" the same with the lengths in it that agree: what is within is cut, not what it is in,
 // "two" for each length of the first of two segments (how TCP is segmented is no evidence), "long"
-// for zeros behind it (`longer`). A verifier that becomes looser takes strangers for its
-// application, a stricter one lets go of its own: either is to be meant. SLUICE_WRITE=1 writes the
-// file again.
+// for zeros behind it (`longer`). "whole" is of put_whole(). Behind the name is what it is, how
+// sure, and a sum of what is learned from it. A verifier that becomes looser takes strangers for
+// its application, a stricter one lets go of its own: either is to be meant. SLUICE_WRITE=1 writes
+// the file again.
 #include <dirent.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -28,11 +30,13 @@
 #define PACKETS_MAX 8
 #define OCTETS_MAX  256 // of a packet that are changed: what is behind them is a body
 #define CHANGES     12
+#define LENGTHS_MAX 64 // lengths are looked for in so many octets
 
 static const size_t longer[] = {1, 2, 3, 4, 8, 64};
 
 enum form {
 	FORM_CUT,  // to `at` octets
+	FORM_LEN,  // the same, and lengths in it agree
 	FORM_TWO,  // the second segment begins at `at`
 	FORM_LONG, // with `at` zeros behind it
 };
@@ -106,6 +110,43 @@ static void feed(struct run *run, unsigned half, const uint8_t *payload, size_t 
 			       &run->decoder_state, &run->sink) == DECODER_DONE;
 }
 
+static uint32_t read_number(const uint8_t *at, unsigned width, bool little)
+{
+	uint32_t value = 0;
+
+	for (unsigned i = 0; i < width; i++)
+		value = value << 8 | at[little ? width - 1 - i : i];
+	return value;
+}
+
+static void put_number(uint8_t *at, unsigned width, bool little, uint32_t value)
+{
+	for (unsigned i = 0; i < width; i++, value >>= 8)
+		at[little ? i : width - 1 - i] = (uint8_t)value;
+}
+
+// A number that says how many octets are behind it, or how many there are, is one of those that are
+// left. Wide ones first: a narrow one may be their end.
+static void agree(uint8_t *bytes, size_t was, size_t left)
+{
+	bool taken[LENGTHS_MAX] = {false};
+
+	for (unsigned kind = 0; kind < 5; kind++) {
+		unsigned width = kind < 2 ? 4 : kind < 4 ? 2 : 1;
+		bool little = kind & 1;
+
+		for (size_t at = 0; at + width <= left && at + width <= LENGTHS_MAX; at++) {
+			uint32_t value = read_number(bytes + at, width, little);
+
+			if (taken[at] || taken[at + width - 1] || value < was - left ||
+				(value != was - at - width && value != was))
+				continue;
+			put_number(bytes + at, width, little, value - (uint32_t)(was - left));
+			memset(taken + at, true, width);
+		}
+	}
+}
+
 static void feed_formed(struct run *run, const struct conversation *talk, unsigned half,
 	const uint8_t *payload, size_t length)
 {
@@ -119,6 +160,12 @@ static void feed_formed(struct run *run, const struct conversation *talk, unsign
 		return;
 	}
 	at = at < length ? at : length;
+	if (talk->form == FORM_LEN) {
+		memcpy(grown, payload, at);
+		agree(grown, length, at);
+		feed(run, half, grown, at);
+		return;
+	}
 	feed(run, half, payload, at);
 	if (talk->form == FORM_TWO)
 		feed(run, half, payload + at, length - at);
@@ -215,25 +262,71 @@ static char form_letter(struct rig *rig, struct conversation *talk, const struct
 	return letter(base, &changed, 1);
 }
 
-static void put_forms(FILE *out, struct rig *rig, struct conversation *talk, char side, size_t n)
+// A line of letters for each length up to `n`, by `form`.
+static void put_form(char *line, struct rig *rig, struct conversation *talk,
+	const struct outcome *base, enum form form, size_t n)
 {
-	unsigned formed = talk->formed;
-	struct outcome base;
-
-	talk->formed = 0;
-	base = classify(rig, talk);
-	talk->formed = formed;
-	fprintf(out, " %c cut ", side);
 	for (size_t at = 1; at <= n; at++)
-		fputc(form_letter(rig, talk, &base, FORM_CUT, at), out);
-	if (!(talk->bytes[0] & 1)) {
-		fprintf(out, "\n %c two ", side);
-		for (size_t at = 1; at <= n; at++)
-			fputc(form_letter(rig, talk, &base, FORM_TWO, at), out);
+		*line++ = form_letter(rig, talk, base, form, at);
+	*line = '\0';
+}
+
+static void put_forms(FILE *out, struct rig *rig, struct conversation *talk,
+	const struct outcome *base, char side, size_t n)
+{
+	char cut[OCTETS_MAX + 1], line[OCTETS_MAX + 1];
+
+	put_form(cut, rig, talk, base, FORM_CUT, n);
+	fprintf(out, " %c cut %s\n", side, cut);
+	put_form(line, rig, talk, base, FORM_LEN, n);
+	if (strcmp(line, cut) != 0) // there are lengths in it
+		fprintf(out, " %c len %s\n", side, line);
+	if (!(talk->bytes[0] & 1)) { // no datagram
+		put_form(line, rig, talk, base, FORM_TWO, n);
+		fprintf(out, " %c two %s\n", side, line);
 	}
-	fprintf(out, "\n %c long ", side);
+	fprintf(out, " %c long ", side);
 	for (unsigned i = 0; i < sizeof(longer) / sizeof(longer[0]); i++)
-		fputc(form_letter(rig, talk, &base, FORM_LONG, longer[i]), out);
+		fputc(form_letter(rig, talk, base, FORM_LONG, longer[i]), out);
+	fputc('\n', out);
+}
+
+static size_t packet_bytes(const struct conversation *talk, size_t at)
+{
+	size_t length = (size_t)talk->bytes[at + 1] << 8 | talk->bytes[at + 2];
+	size_t left = talk->length - at - 3;
+
+	return 3 + (length < left ? length : left);
+}
+
+// As a whole: of the other half, picked up late or from its start, over the other protocol, of the
+// other port, without its first packet, and with that twice.
+static void put_whole(
+	FILE *out, struct rig *rig, const struct conversation *talk, const struct outcome *base)
+{
+	static struct conversation other;
+	struct outcome changed;
+	size_t first = packet_bytes(talk, 1);
+
+	fprintf(out, " whole ");
+	for (unsigned i = 0; i < 6; i++) {
+		other = *talk;
+		for (size_t at = 1; i == 0 && at + 3 <= other.length;
+			at += packet_bytes(&other, at))
+			other.bytes[at] ^= 1;
+		if (i >= 1 && i < 4)
+			other.bytes[0] ^= i == 1 ? 2 : i == 2 ? 1 : 4;
+		if (i == 4) {
+			other.length -= first;
+			memmove(other.bytes + 1, talk->bytes + 1 + first, other.length - 1);
+		}
+		if (i == 5 && other.length + first <= INPUT_MAX) {
+			memcpy(other.bytes + 1 + first, talk->bytes + 1, talk->length - 1);
+			other.length += first;
+		}
+		changed = classify(rig, &other);
+		fputc(letter(base, &changed, 1), out);
+	}
 	fputc('\n', out);
 }
 
@@ -243,20 +336,25 @@ static void put_conversation(
 	struct outcome base = classify(rig, talk);
 	size_t at = 1;
 
-	fprintf(out, "%s: %s\n", name, base.app ? app_get(base.app)->name : "unknown");
+	fprintf(out, "%s: %s", name, base.app ? app_get(base.app)->name : "unknown");
+	if (base.app)
+		fprintf(out, " %s%s, packet %u", confidence_word(base.confidence),
+			base.final ? "" : " so far", base.n_data_pkts);
+	if (base.learned)
+		fprintf(out, ", learned %04x", (unsigned)(base.learned >> 48));
+	fputc('\n', out);
+	put_whole(out, rig, talk, &base);
 	for (unsigned packet = 1; packet <= PACKETS_MAX && at + 3 <= talk->length; packet++) {
-		size_t length = (size_t)talk->bytes[at + 1] << 8 | talk->bytes[at + 2];
-		size_t left = talk->length - at - 3, n;
+		size_t bytes = packet_bytes(talk, at);
+		size_t n = bytes - 3 < OCTETS_MAX ? bytes - 3 : OCTETS_MAX;
 		char side = talk->bytes[at] & 1 ? '<' : '>';
 
-		length = length < left ? length : left;
-		n = length < OCTETS_MAX ? length : OCTETS_MAX;
 		fprintf(out, " %c     ", side);
 		put_octets(out, rig, talk, at + 3, n);
 		talk->formed = packet;
-		put_forms(out, rig, talk, side, n);
+		put_forms(out, rig, talk, &base, side, n);
 		talk->formed = 0;
-		at += 3 + length;
+		at += bytes;
 	}
 }
 
