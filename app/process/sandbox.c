@@ -57,6 +57,8 @@ void sandbox_add_folder(struct sandbox *sandbox, const char *path, bool write)
 	// Never the root itself: it would be all there is.
 	if (folder && strcmp(folder, "/.") != 0)
 		sandbox_add(sandbox, folder, write);
+	else
+		free(folder);
 }
 
 void sandbox_init(struct sandbox *sandbox, const struct gateway *gateway, const char *gateway_path,

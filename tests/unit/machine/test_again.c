@@ -62,6 +62,7 @@ static void *send_all(void *ctx)
 		if (again_transmit(sender->port, sender->queue, &m, 1) != 1)
 			abort();
 	}
+	rte_pktmbuf_free(m);
 	return NULL;
 }
 
