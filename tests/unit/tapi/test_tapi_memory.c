@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <event2/event.h>
 #include <jansson.h>
 
 #include "lib/tapi/tapi_vectors.h"
@@ -17,6 +18,7 @@
 #include "transportapi/core/core.h"
 #include "transportapi/base/limit.h"
 #include "transportapi/core/cost_table.h"
+#include "transportapi/proto/frame.h"
 #include "transportapi/proto/store.h"
 
 void *__real_malloc(size_t size);
@@ -304,6 +306,82 @@ static void test_measured(void **state)
 	unlink(path);
 }
 
+static struct event_base *base;
+
+// A transport that gets no memory is left out, and the log says so; the core lives with the others.
+static enum tapi_result core_step(struct tapi_error *error)
+{
+	static const uint8_t seed[TAPI_SEED_BYTES];
+	struct tapi_conf *conf = tapi_conf_load(path, error);
+	struct tapi_core_options options = {.conf = conf, .base = base};
+	struct tapi_identity identity;
+	enum tapi_result result;
+	struct tapi_core *core;
+
+	if (!conf)
+		return TAPI_ENOMEM;
+	tapi_identity_from_seed(&identity, seed);
+	options.identity = &identity;
+	result = tapi_core_new(&core, &options, error);
+	assert_true((result == TAPI_OK) == (core != NULL));
+	if (core)
+		result = tapi_core_start(core, error);
+	tapi_core_free(core);
+	tapi_conf_free(conf);
+	if (result == TAPI_ENOMEM && !error->text[0]) // the core itself: its caller has the result
+		tapi_error_format(error, "out of memory");
+	return result;
+}
+
+static void test_core(void **state)
+{
+	(void)state;
+	base = event_base_new();
+	put_file("{\"transports\": [\"null\", \"tcp\", \"udp\"], \"tcp\": {\"port\": 0}, "
+		 "\"udp\": {\"port\": 0}, \"acl\": {\"deny\": [\"192.0.2.0/24\"]}}");
+	assert_true(starve(core_step) > 10);
+	event_base_free(base);
+	unlink(path);
+}
+
+static bool count_frame(void *context, struct tapi_message_pack *pack)
+{
+	*(unsigned *)context += pack->size == 100 && pack->message[0] == 7;
+	return true;
+}
+
+// Each piece of a stream is kept until its frame is whole; nothing is kept of what was refused.
+static enum tapi_result frame_step(struct tapi_error *error)
+{
+	uint8_t octets[TAPI_WELCOME_BYTES + TAPI_FRAME_HEAD_BYTES + 100] = {0};
+	static const uint8_t nonce[TAPI_WELCOME_NONCE_BYTES];
+	enum tapi_result result = TAPI_OK;
+	struct tapi_frame_reader reader;
+	struct tapi_peer_id sender = {{1}};
+	unsigned n = 0;
+
+	tapi_error_format(error, "out of memory");
+	tapi_welcome_encode(octets, &sender, nonce);
+	tapi_frame_encode(octets + TAPI_WELCOME_BYTES, 100, false, 0);
+	octets[TAPI_WELCOME_BYTES + TAPI_FRAME_HEAD_BYTES] = 7;
+	tapi_frame_reader_init(&reader, 1000);
+	for (size_t at = 0; at < sizeof(octets) && result == TAPI_OK; at += 20) {
+		size_t left = sizeof(octets) - at;
+
+		result = tapi_frame_reader_feed(
+			&reader, octets + at, left < 20 ? left : 20, count_frame, &n);
+	}
+	tapi_frame_reader_free(&reader);
+	assert_int_equal(n, result == TAPI_OK);
+	return result;
+}
+
+static void test_frames(void **state)
+{
+	(void)state;
+	assert_true(starve(frame_step) >= 3);
+}
+
 // Who cannot be denied is not half denied.
 static void test_deny_peer(void **state)
 {
@@ -350,6 +428,8 @@ int main(void)
 		cmocka_unit_test(test_store),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_core),
+		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_deny_peer),
 	};
 
