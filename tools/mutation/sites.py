@@ -21,6 +21,10 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)  # or a 
 ASSERTIONS = re.compile(r"\b(assert|MUTATED|static_assert|_Static_assert|RTE_ASSERT|RTE_BUILD_BUG_ON|__builtin_offsetof|offsetof)\s*\(")
 # Which of two texts is asked for first does not matter to whether they are the same.
 SAME = re.compile(r"(str|mem|strn|strcase|strncase)cmp|json_equal")
+# What no test can notice, and no user: one octet more of a block of memory (one less is an overflow, and drawn); a hint
+# to the processor that is not given.
+ALLOCATIONS = re.compile(r"\b(malloc|calloc|realloc|reallocarray|rte_z?malloc(_socket)?|rte_calloc(_socket)?)\s*\(")
+HINTS = re.compile(r"(rte_pause|rte_prefetch\w+|__builtin_prefetch)\s*\(")
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
 INTEGERS = {
@@ -88,6 +92,8 @@ class Finder:
             self.text = file.read().decode("latin-1")  # an offset is one of bytes
         blank = COMMENT.sub(lambda m: m[1] or re.sub(r"[^\n]", " ", m.group()), self.text)
         self.untouched = [(m.start(), closing(blank, m.end() - 1)) for m in ASSERTIONS.finditer(blank)]
+        self.allocations = [(m.start(), closing(blank, m.end() - 1)) for m in ALLOCATIONS.finditer(blank)]
+        self.switch_ends = set()
         self.lib = cindex.conf.lib
         self.lib.clang_getFileLocation.restype = None
         for cursor in tu.cursor.get_children():
@@ -137,6 +143,8 @@ class Finder:
             for child in children[1:] if kind == K.CASE_STMT else children:
                 self.take(child, cursor)
             return
+        if kind == K.SWITCH_STMT:
+            self.switch_ends.add(self.span(cursor)[1])
         if kind in (K.CXX_UNARY_EXPR, K.STRUCT_DECL, K.ENUM_DECL):  # sizeof, alignof; constants
             return
         if kind == K.VAR_DECL:
@@ -259,7 +267,14 @@ class Finder:
             return
         if parent.kind == K.FOR_STMT and cursor != list(parent.get_children())[-1]:
             return
+        if HINTS.match(self.text, start) or self.ends_switch(cursor, end + rest.end()):
+            return
         self.add(start, end + rest.end(), "dropped", "", statement=True)
+
+    def ends_switch(self, cursor, end):
+        """A break behind which the switch ends in any case."""
+        bracket = re.match(r"\s*}", self.text[end:])
+        return cursor.kind == K.BREAK_STMT and bracket and end + bracket.end() in self.switch_ends
 
     def take_number(self, cursor, parent):
         start, end = self.span(cursor)
@@ -272,7 +287,8 @@ class Finder:
             return
         if text in ("NULL", "EINTR", "EAGAIN"):
             return
-        self.add(start, end, "constant", f"{text} + 1")
+        if not any(a <= start < b for a, b in self.allocations):
+            self.add(start, end, "constant", f"{text} + 1")
         if text not in ("0", "UINT64_MAX"):  # of what never comes, in nanoseconds, one less is as far away
             self.add(start, end, "constant", f"{text} - 1")
 
