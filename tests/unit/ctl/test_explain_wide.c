@@ -142,8 +142,8 @@ static void of_a_host_that_the_cache_stops(void **state)
 	(void)state;
 
 	web(gate, 1, 41000);
-	json_decref(gate_ok(gate, "cache-add",
-		"'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
+	json_decref(gate_ok(
+		gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
 	gate->pipe->now_ns += NS_PER_S;
 	gate_connect(gate, 1, 40002, 99);
 	gate->pipe->now_ns += NS_PER_S;
@@ -166,8 +166,8 @@ static void hits_of_other_ends_are_left_out(void **state)
 	struct gate *gate = gate_with(WITHOUT_CACHE, 0);
 	(void)state;
 
-	json_decref(gate_ok(gate, "cache-add",
-		"'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
+	json_decref(gate_ok(
+		gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
 	gate->pipe->now_ns += NS_PER_S;
 	gate_connect(gate, 1, 40002, 99);
 	json_t *told = gate_ok(gate, "explain", "'host':'10.0.0.1'");
@@ -185,8 +185,8 @@ static void a_hit_whose_entry_has_gone_is_over(void **state)
 	(void)state;
 
 	web(gate, 1, 41000);
-	json_decref(gate_ok(gate, "cache-add",
-		"'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
+	json_decref(gate_ok(
+		gate, "cache-add", "'src_ip':'10.0.0.1','dest_ip':'10.0.0.2','dest_port':99"));
 	gate->pipe->now_ns += NS_PER_S;
 	gate_connect(gate, 1, 40002, 99);
 	gate->pipe->now_ns += NS_PER_S;
