@@ -52,6 +52,13 @@ static void wrong_windows_are_told(void **state)
 	BAD(WINDOWS("'a':[]"), "$.time_windows.a", "1 or more");
 	BAD(WINDOWS("'a':{'days':[]}"), "$.time_windows.a.days", "1 or more");
 	BAD(WINDOWS("'a':{'days':['mno']}"), "$.time_windows.a.days[0]", "did you mean \"mon\"?");
+	// one line each: what is wrong with the days hides that the window is empty
+	BAD(WINDOWS("'a':{'days':[],'from':'01:00','to':'01:00'}"), "$.time_windows.a.days",
+		"1 or more");
+	BAD(WINDOWS("'a':{'days':['mno'],'from':'01:00','to':'01:00'}"), "$.time_windows.a.days[0]",
+		"did you mean \"mon\"?");
+	BAD(WINDOWS("'a':{'days':['mon'],'from':'1','to':'01:00'}"), "$.time_windows.a.from", "");
+	BAD(WINDOWS("'a':{'days':['mon'],'from':'01:00','to':'1'}"), "$.time_windows.a.to", "");
 	BAD(WINDOWS("'a':{'from':'24:00'}"), "$.time_windows.a.from", "\"00:00\" to \"23:59\"");
 	BAD(WINDOWS("'a':{'to':'24:01'}"), "$.time_windows.a.to", "\"00:00\" to \"24:00\"");
 	BAD(WINDOWS("'a':{'to':'8:00'}"), "$.time_windows.a.to", "is no time");

@@ -262,6 +262,12 @@ static void test_refused(void **state)
 		{"\"deny\": [\"::/129\"]", "has no prefix length from 0 to 128"},
 		{"\"deny\": [\"fe80::1%eth0\"]", "is no address"}, // a scope means nothing here
 		{"\"deny\": [\"example.org\"]", "is no address"},
+		{"\"deny\": [\"0000000000000000000000000000000000000000000000000000000000000001"
+		 "\"]", // as long as no address is
+			"is no address"},
+		{"\"deny\": [\"0000000000000000000000000000000000000000000000000000000000000001"
+		 "/8\"]",
+			"is no address"},
 		{"\"deny\": [\"10.1.2.3/8\"]", "has bits behind its prefix: write 10.0.0.0/8"},
 		{"\"deny\": [\"1.2.3.255/30\"]", "has bits behind its prefix: write 1.2.3.252/30"},
 		{"\"deny\": [\"2001:db8::1/33\"]", "write 2001:db8::/33"},
