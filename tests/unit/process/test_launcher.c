@@ -173,6 +173,29 @@ static void the_command_sees_nothing_of_ours(void **state)
 	unsetenv("SECRET");
 }
 
+static void tells_its_pid(struct launcher *launcher)
+{
+	char path[160];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/pid", dir);
+	file = fopen(path, "we");
+	fprintf(file, "%d\n", (int)getpid());
+	fclose(file);
+	launcher_report(launcher, LAUNCHER_FORWARDING);
+	launcher_end(launcher, false);
+}
+
+static void the_command_knows_whose_word_it_is(void **state)
+{
+	(void)state;
+	hook_script(
+		"echo $2 $SLUICE_WORD $((SLUICE_PID - $(cat $DIR/pid))) >>$DIR/heard\nrm $DIR/pid",
+		0755);
+	assert_int_equal(gateway_lives(tells_its_pid), 0);
+	hears("forwarding forwarding 0\n");
+}
+
 static void beats(struct launcher *launcher)
 {
 	launcher_report(launcher, LAUNCHER_FORWARDING);
@@ -365,6 +388,7 @@ int main(void)
 		cmocka_unit_test(who_never_forwarded_has_not_failed),
 		cmocka_unit_test(a_slow_hook_is_killed_and_delays_nobody),
 		cmocka_unit_test(the_command_sees_nothing_of_ours),
+		cmocka_unit_test(the_command_knows_whose_word_it_is),
 		cmocka_unit_test(heartbeats_never_queue),
 		cmocka_unit_test(a_hook_that_others_can_change_is_refused),
 		cmocka_unit_test(without_a_hook_it_only_cleans),
