@@ -26,14 +26,17 @@ struct lcore_limits storm_limits;
 
 int storm_prepare(void **state)
 {
-	struct gateway gateway;
+	struct gateway *gateway = calloc(1, sizeof(*gateway));
+
 	(void)state;
 
 	pipe_eal_mb = "1200";
 	pipe_mbufs = 8191;
-	assert_int_equal(gateway_defaults(&gateway), 0);
-	gateway.n_data = 2; // config/gateway.json
-	storm_limits = run_limits(&gateway, &HASH_SEED_FIXED);
+	assert_non_null(gateway);
+	assert_int_equal(gateway_defaults(gateway), 0);
+	gateway->n_data = 2; // config/gateway.json
+	storm_limits = run_limits(gateway, &HASH_SEED_FIXED);
+	gateway_free(gateway);
 	storm_rig = rig_new();
 	return 0;
 }
