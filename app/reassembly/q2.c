@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inserts, finds and removes the copies and held packets of a half.
 #include <string.h>
+#include <rte_branch_prediction.h>
 #include "reassembly/q2.h"
 
 static int segment_order(const struct segment *a, const struct segment *b)
@@ -32,6 +33,10 @@ static void forget(struct q2 *q2, struct slab *slab, struct segment *segment)
 		q2->last = RB_PREV(segment_tree, &q2->tree, segment);
 	RB_REMOVE(segment_tree, &q2->tree, segment);
 	q2->n_blocks--;
+	if (unlikely(segment->original != NULL)) {
+		q2->n_blocks--;
+		slab_put(slab, segment->original);
+	}
 	count_copies(q2, slab, -(segment->kind == SEGMENT_COPY));
 	slab_put(slab, segment);
 }
@@ -104,7 +109,7 @@ void q2_keep(struct q2 *q2, struct slab *slab, enum segment_kind kind, uint64_t 
 		segment->start = start;
 		segment->length = n;
 		segment->kind = (uint8_t)kind;
-		segment->m = NULL;
+		segment->original = NULL;
 		copy_out(segment->bytes, from, n);
 		RB_INSERT(segment_tree, &q2->tree, segment);
 		if (!q2->last || q2->last->start < start)
@@ -176,8 +181,16 @@ void q2_forget_copies(struct q2 *q2, struct slab *slab)
 	}
 }
 
-static void compare(struct q2_compared *result, uint64_t start, struct payload bytes,
-	const uint8_t *kept, uint32_t length, bool rewrite)
+static bool is_original(const struct segment *kept, uint32_t at, uint8_t byte)
+{
+	const struct segment *original = kept->original;
+
+	return original && at < original->length && original->bytes[at] == byte;
+}
+
+// `length` bytes with those that are kept from `at` on.
+static void compare(struct q2_compared *result, const struct segment *kept, uint32_t at,
+	struct payload bytes, uint32_t length, bool rewrite)
 {
 	uint32_t here;
 
@@ -189,18 +202,19 @@ static void compare(struct q2_compared *result, uint64_t start, struct payload b
 			here = length;
 		if (!here)
 			return;
-		if (memcmp(seen, kept, here)) {
+		if (memcmp(seen, kept->bytes + at, here)) {
 			for (uint32_t i = 0; i < here; i++) {
-				if (seen[i] == kept[i])
+				if (seen[i] == kept->bytes[at + i])
 					continue;
-				if (!result->differ++)
-					result->first = start + i;
+				if (is_original(kept, at + i, seen[i]))
+					result->edited++;
+				else if (!result->differ++)
+					result->first = kept->start + at + i;
 				if (rewrite)
-					seen[i] = kept[i];
+					seen[i] = kept->bytes[at + i];
 			}
 		}
-		start += here;
-		kept += here;
+		at += here;
 		bytes.at += here;
 		length -= here;
 	}
@@ -217,8 +231,8 @@ struct q2_compared q2_compare(
 		uint64_t until = at->start + at->length < end ? at->start + at->length : end;
 		struct payload here = {bytes.m, bytes.at + (uint32_t)(from - start)};
 
-		compare(&result, from, here, at->bytes + (from - at->start),
-			(uint32_t)(until - from), rewrite);
+		compare(&result, at, (uint32_t)(from - at->start), here, (uint32_t)(until - from),
+			rewrite);
 	}
 	return result;
 }
@@ -305,7 +319,7 @@ static void differ(struct q2_compared *result, uint64_t at, struct payload a, st
 struct q2_compared q2_held_compare(
 	const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length)
 {
-	uint64_t end = start + length, done = start;
+	uint64_t end = start + length, done = start, newest = 0;
 	struct q2_compared result = {0};
 	const struct segment *held;
 
@@ -314,17 +328,40 @@ struct q2_compared q2_held_compare(
 	TAILQ_FOREACH (held, &q2->held, link) {
 		uint64_t until =
 			held->start + held->length < end ? held->start + held->length : end;
+		uint64_t from = held->start > start ? held->start : start;
 
-		if (held->start >= end)
-			break;
-		if (until <= done)
-			continue; // others have these bytes, too: the same
-		uint64_t from = held->start > done ? held->start : done;
+		// by offset, others have had these bytes, too: the same; not so as they came
+		if (held->start >= newest && from < done)
+			from = done;
+		if (held->start > newest)
+			newest = held->start;
+		if (until <= from)
+			continue;
 		struct payload ours = {bytes.m, bytes.at + (uint32_t)(from - start)};
 		struct payload theirs = {held->m, held->at + (uint32_t)(from - held->start)};
 
 		differ(&result, from, ours, theirs, (uint32_t)(until - from));
-		done = until;
+		if (done < until)
+			done = until;
 	}
 	return result;
+}
+
+void q2_held_order(struct q2 *q2)
+{
+	struct segment *at = TAILQ_FIRST(&q2->held), *next, *before;
+
+	for (; at; at = next) {
+		next = TAILQ_NEXT(at, link);
+		before = TAILQ_PREV(at, held_list, link);
+		if (!before || before->start <= at->start)
+			continue;
+		TAILQ_REMOVE(&q2->held, at, link);
+		while (before && before->start > at->start)
+			before = TAILQ_PREV(before, held_list, link);
+		if (before)
+			TAILQ_INSERT_AFTER(&q2->held, before, at, link);
+		else
+			TAILQ_INSERT_HEAD(&q2->held, at, link);
+	}
 }

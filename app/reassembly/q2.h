@@ -6,6 +6,8 @@
 //   held  packets that were not forwarded: they wait for a verdict, or (without fast pass) for a
 //   hole
 //
+// A kept segment that was edited (edit.h) has its original bytes in a block of their own.
+//
 // COPY and SENT are the bytes that came first: disjoint, in a tree by offset. What comes later for
 // the same offsets is compared with them. Both are copies in blocks of a slab, so that edits of a
 // packet on its way out never change what was or will be inspected. Held packets are a list by
@@ -34,10 +36,14 @@ struct segment { // at the head of a block
 		TAILQ_ENTRY(segment) link; // HELD
 	};
 	uint64_t start;
-	struct rte_mbuf *m; // HELD: owned
-	uint32_t at;        // HELD: of its payload, from the start of the frame
-	uint32_t length;    // of the bytes; HELD: of the payload
-	uint8_t kind;       // enum segment_kind
+	union {
+		struct rte_mbuf *m;       // HELD: owned
+		struct segment *original; // else: its bytes before edits, from `start` on, and
+					  // maybe fewer (the rest is as it was); NULL: no edit
+	};
+	uint32_t at;     // HELD: of its payload, from the start of the frame
+	uint32_t length; // of the bytes; HELD: of the payload
+	uint8_t kind;    // enum segment_kind
 	uint8_t bytes[] __attribute__((aligned(8)));
 };
 #define SEGMENT_BYTES (SLAB_BLOCK - sizeof(struct segment))
@@ -50,10 +56,11 @@ struct q2 {
 	struct segment_tree tree;
 	struct segment *last; // of the tree; NULL: empty
 	struct held_list held;
-	uint32_t n_blocks; // of COPY and SENT
+	uint32_t n_blocks; // of COPY and SENT, and of originals
 	uint32_t n_copies; // blocks that are COPY
 	uint32_t n_held;
-	uint64_t held_end; // no held packet ends behind it
+	uint64_t held_end;       // no held packet ends behind it
+	struct edit_list *edits; // that wait for their bytes (edit.h); a block; NULL: none
 };
 
 // Payload bytes that lie in a packet, maybe over several of its segments.
@@ -86,7 +93,8 @@ void q2_forget_copies(struct q2 *q2, struct slab *slab);
 
 struct q2_compared {
 	uint32_t known;  // bytes that are kept already
-	uint32_t differ; // of these, that are other ones
+	uint32_t differ; // of these, that are other ones, and not the original of an edit
+	uint32_t edited; // of these, that are the original of an edit
 	uint64_t first;  // offset of the first that differs
 };
 // Compares [start, start + length) with what is kept; `rewrite`: puts what is kept in its place.
@@ -105,6 +113,8 @@ bool q2_hold(struct q2 *q2, struct slab *slab, uint64_t start, struct payload by
 struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t length);
 // The first held packet, off the list; NULL: none.
 struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab);
+// Those that are listed as they came are listed by offset then.
+void q2_held_order(struct q2 *q2);
 // Compares with held packets at the same offsets.
 struct q2_compared q2_held_compare(
 	const struct q2 *q2, uint64_t start, struct payload bytes, uint32_t length);

@@ -34,6 +34,7 @@ bool track_restart(
 	if (half->flags & HALF_BEHIND_SYN || half->q2.n_held)
 		return false;
 	q2_forget(&half->q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
+	edits_forget(&half->q2, &tracker->slab);
 	half_start(half, seq + 1);
 	half->flags &= (uint32_t)~HALF_FREE; // what takes the place of its payload is looked at
 	half->flags |= HALF_KNOWN;
@@ -254,6 +255,7 @@ static void go_on(const struct work *work)
 	half->flags |= HALF_MIDSTREAM;
 	track_drop_held(work->tracker, half, DROP_HELD_CLOSED);
 	q2_forget(&half->q2, &work->tracker->slab, UINT64_MAX, UINT32_MAX);
+	edits_forget(&half->q2, &work->tracker->slab);
 	stream_gap(work->track, half, until, work->consumer);
 	half->acked = half->top = half->left = half->sent = until;
 	half->unsent = 0;
@@ -355,7 +357,9 @@ struct track_result track_segment(struct tracker *tracker, struct tcp_track *tra
 
 	if (heard && !segment->resumed)
 		hear(&work);
+	tracker->at_hand = segment;
 	track_sort(&work, news);
+	tracker->at_hand = NULL;
 	if (segment->tcp_flags & TH_FIN)
 		take_fin(&work);
 	if (result.verdict == TRACK_FORWARD && !(segment->tcp_flags & TH_SYN))

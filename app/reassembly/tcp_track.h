@@ -13,7 +13,7 @@
 #ifndef SLUICE_TCP_TRACK_H
 #define SLUICE_TCP_TRACK_H
 
-#include "reassembly/q2.h"
+#include "reassembly/edit.h"
 #include "pipeline/vocab/span.h"
 #include "pipeline/vocab/stream_look.h"
 #include "pipeline/vocab/stream_report.h"
@@ -74,7 +74,13 @@ struct tcp_track {
 	TAILQ_ENTRY(tcp_track) holding;
 	TAILQ_ENTRY(tcp_track) age;
 	uint8_t rank;
-	bool undecided; // the user's: what was consumed changed something that is to be decided
+	bool edits;    // consumers may ask for edits (track_edits): no fast pass
+	bool edited;   // they have: bytes that were edited may come again
+	bool may_edit; // the user's: what the policy said of it when ...
+	bool of_final; // ... its application was this, and settled or not
+	uint16_t of_app;
+	uint32_t of_epoch; // 0: not asked
+	bool undecided;    // the user's: what was consumed changed something that is to be decided
 	bool on_resuming;
 	bool on_holding;
 };
@@ -104,6 +110,7 @@ struct tracker {
 	struct track_list resuming; // halves to be worked off
 	struct track_list holding;  // have held packets, or had; looked at in turn (track_age)
 	struct track_list of_rank[TRACK_RANKS]; // the oldest first
+	const struct tcp_segment *at_hand;      // being sorted; NULL: none
 	bool keep_acked; // replay --streams: compare with acknowledged bytes, too
 	void (*drop)(void *ctx, struct rte_mbuf *m, enum drop_reason reason); // of held packets
 	void *ctx;
@@ -212,6 +219,7 @@ struct track_result {
 	bool ahead;         // of a hole
 	bool copied;
 	bool rewritten;
+	uint32_t edited;  // bytes that were blanked in it: now, or of an edit that it repeats
 	bool taken;       // brought bytes to the consumer
 	bool waived;      // left uninspected for a cap
 	bool full;        // a cap was met: `target`
@@ -223,6 +231,16 @@ struct track_result {
 // Every segment of a tracked connection that is not a SYN. May feed the consumer.
 struct track_result track_segment(struct tracker *tracker, struct tcp_track *track,
 	const struct tcp_segment *segment, const struct stream_consumer *consumer);
+
+// The connection's consumers may ask for edits, or may no longer. While they may, nothing of it
+// leaves ahead of a hole (it is held): what has left cannot be edited. Every packet that is given
+// to track_segment meanwhile, and once it is `edited`, is to be the caller's alone.
+void track_edits(struct tracker *tracker, struct tcp_track *track, bool edits);
+// All or none of these edits, which are of bytes that the consumer was given; called by a consumer,
+// of the half that it is given bytes of. The packet at hand is changed before it leaves, as is
+// whatever repeats the bytes until they are acknowledged; consumers never see what was changed.
+enum edit_answer track_edit(struct tracker *tracker, struct tcp_track *track, unsigned half,
+	const struct stream_edit *edits, unsigned n);
 
 // A job begins on the half: from here on its packets are held.
 static inline void track_process(struct tcp_track *track, unsigned half)

@@ -16,7 +16,7 @@ static void hold(struct work *work, bool news)
 		    half->q2.n_held >= tracker->limits.half_held;
 	// While copies are worked off packets leave as they came: a sender takes what is overtaken
 	// for lost (RFC 8985). What waits for a hole, or for long, leaves in order.
-	bool by_offset = !tracker->limits.fast_pass || half->flags & HALF_PROCESSING;
+	bool by_offset = !track_passes_ahead(tracker, work->track) || half->flags & HALF_PROCESSING;
 	enum hold_place place = by_offset          ? HOLD_BY_OFFSET
 				: segment->resumed ? HOLD_FIRST
 						   : HOLD_LAST;
@@ -126,7 +126,8 @@ static void sort_ahead(struct work *work, bool news)
 	uint64_t at = work->start;
 
 	work->result->ahead = true;
-	if (!work->tracker->limits.fast_pass && segment->enforces && !segment->resumed) {
+	if (!track_passes_ahead(work->tracker, work->track) && segment->enforces &&
+		!segment->resumed) {
 		if (half->flags & HALF_CLOSING)
 			sort_closing(work);
 		else
@@ -211,6 +212,8 @@ static void take_in_order(struct work *work)
 		work->result->taken = true;
 	}
 	stream_drain(work->tracker, work->track, half, work->consumer);
+	if (unlikely(half->q2.edits != NULL))
+		track_edit_packet(work);
 	if (segment->one_sided && !work->tracker->keep_acked && half->next > ONE_SIDED_KEPT)
 		q2_forget(&half->q2, &work->tracker->slab, half->next - ONE_SIDED_KEPT,
 			FORGET_BUDGET);
@@ -300,25 +303,29 @@ static void compare_old(struct work *work)
 		end--;
 	if (MUTATED(NO_COMPARE) || !half->q2.n_blocks || end <= work->start)
 		return;
-	bool rewrites = segment->enforces && segment->rewrites &&
-			(segment->resumed || !half_waits(half)) && !segment->keep_whole &&
-			rte_mbuf_refcnt_read(segment->m) == 1;
-	struct q2_compared seen = q2_compare(
-		&half->q2, work->start, work->bytes, (uint32_t)(end - work->start), rewrites);
+	if (unlikely(half->q2.edits != NULL) && !track_make_edits(work))
+		return;
+	bool writes = segment->enforces && track_can_write(segment);
+	bool rewrites = writes && segment->rewrites && (segment->resumed || !half_waits(half));
+	uint32_t length = (uint32_t)(end - work->start);
+	struct q2_compared seen = q2_compare(&half->q2, work->start, work->bytes, length, rewrites);
 
 	work->result->known = seen.known;
-	if (!seen.differ)
+	if (likely(!seen.differ && !seen.edited))
 		return;
 	work->result->differ = seen.differ;
 	work->result->differ_at = seen.first;
 	if (!segment->enforces)
 		return;
-	if (rewrites) {
-		work->result->rewritten = true;
+	work->result->edited = seen.edited;
+	if (!rewrites && !seen.differ && writes) // no conflict: it repeats what was edited
+		q2_compare(&half->q2, work->start, work->bytes, length, true);
+	else if (!rewrites) {
+		work->result->verdict = TRACK_DROP;
+		work->result->reason = DROP_CONFLICT;
 		return;
 	}
-	work->result->verdict = TRACK_DROP;
-	work->result->reason = DROP_CONFLICT;
+	work->result->rewritten = true;
 }
 
 // Bytes that came before: those that were consumed, and those that are kept ahead of a hole.

@@ -28,6 +28,12 @@ static inline int64_t track_offset(const struct tcp_half *half, uint32_t seq)
 	return (int64_t)half->next + (int32_t)(seq - half_seq(half, half->next));
 }
 
+// What comes ahead of a hole is forwarded, and copied.
+static inline bool track_passes_ahead(const struct tracker *tracker, const struct tcp_track *track)
+{
+	return tracker->limits.fast_pass && !track->edits;
+}
+
 // Its packets wait: for a verdict, or until copies before them are worked off.
 static inline bool half_waits(const struct tcp_half *half)
 {
@@ -72,6 +78,15 @@ void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp
 
 // track_sort.c
 void track_sort(struct work *work, bool news);
+
+// track_edit.c
+// Its bytes can be changed in place.
+bool track_can_write(const struct tcp_segment *segment);
+// Edits of bytes that are kept by now are made there. False: no block is free, and the result says
+// so: the packet is dropped, and they are made when it comes again.
+bool track_make_edits(const struct work *work);
+// ... and in the packet at hand, whose bytes were taken.
+void track_edit_packet(const struct work *work);
 
 // tracker.c
 // What can be kept of one half: its cap, and as much as is free to all others together, so that

@@ -163,6 +163,7 @@ void track_give(struct tracker *tracker, uint32_t index, enum drop_reason reason
 	for (unsigned i = 0; i < 2; i++) {
 		track_drop_held(tracker, &track->half[i], reason);
 		q2_forget(&track->half[i].q2, &tracker->slab, UINT64_MAX, UINT32_MAX);
+		edits_forget(&track->half[i].q2, &tracker->slab);
 	}
 	if (track->on_resuming)
 		TAILQ_REMOVE(&tracker->resuming, track, resuming);
