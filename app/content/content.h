@@ -88,16 +88,20 @@ enum content_end {
 
 // A chat message, or a part of one that is longer than CONTENT_TEXT_BYTES.
 struct content_message {
-	uint8_t half;             // its sender's
-	bool goes_on;             // more of it follows
-	bool continued;           // not its beginning
-	uint8_t blank;            // the byte that may stand for each byte of the text in the stream
-	bool to_is_list;          // `to` may be several, separated by commas, and is longer then
-	struct content_text from; // may be empty: not said
-	struct content_text to;   // a user or a room; may be empty
-	struct content_text text; // decoded: entities, base64, codings
-	uint64_t begins64, ends64;    // where its text lies in the half: [begins64, ends64)
-	uint64_t unit64, unit_ends64; // ... and the line or stanza that carries it
+	uint8_t half;    // its sender's
+	bool goes_on;    // more of it follows
+	bool continued;  // not its beginning
+	bool to_is_list; // `to` may be several, separated by commas, and is longer then
+	bool verbatim;   // its text is the bytes [begins64, ends64) as they were sent
+	// The byte that may stand for each byte of the text, and of its unit, in the stream, so
+	// that a receiver goes on behind it; 0: there is none.
+	uint8_t blank;
+	struct content_text from;  // may be empty: not said
+	struct content_text to;    // a user or a room; may be empty
+	struct content_text text;  // decoded: entities, base64, codings
+	uint64_t begins64, ends64; // where its text lies in the half: [begins64, ends64)
+	// ... and the line, without its end, or stanza that carries it
+	uint64_t unit64, unit_ends64;
 };
 
 // Where hosts may disagree with each other on what is meant, or we cannot follow.

@@ -338,6 +338,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			policy->enforces = true; // a scanned flow is held, too
 		rule_content_settle(rule);
 		policy->enforces |= rule->content && rule->content->enforces;
+		policy->edits_content |= rule->content && rule->content->edits;
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;
 		policy->asks_mac |= rule->has_mac;

@@ -361,6 +361,10 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	bool later = waits && flow->asks.enforces && !(span->flags & SPAN_DATAGRAM);
 	enum content_taken taken = feed_rest(&feeding, span, others, later);
 
+	if (unlikely(flow->drops_datagram)) {
+		flow->drops_datagram = false;
+		return CONTENT_DROPPED;
+	}
 	if (taken == CONTENT_STARVED) {
 		lcore->stats.content_nomem++;
 		if (!waits || !flow->asks.enforces)
@@ -371,6 +375,11 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 		flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
 	}
 	return taken;
+}
+
+bool flow_content_edits(const struct lcore *lcore, uint32_t ref)
+{
+	return content_asks_of(lcore, ref).edits;
 }
 
 void flow_content_anew(struct lcore *lcore, uint32_t ref)

@@ -58,11 +58,14 @@ enum content_taken {
 	CONTENT_LATER,   // the turn's budget is used up: the span comes again
 	CONTENT_STARVED, // no room: the span is not taken
 	CONTENT_ENDED,   // nothing of the flow is wanted any more; it has no decoder now
+	CONTENT_DROPPED, // a datagram whose message is dropped or masked: it does not leave
 };
 // A span of its stream, in order; one that was not taken, again. `others`: who is told of other
 // flows (content/content.h).
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others);
+// As far as is known of the flow, messages of it may be changed on their way.
+bool flow_content_edits(const struct lcore *lcore, uint32_t ref);
 // Offsets of the half begin anew: nothing that was fed of it counts.
 void flow_content_anew(struct lcore *lcore, uint32_t ref);
 // The flow's entry goes, or nothing of it is asked for any more.

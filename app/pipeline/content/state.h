@@ -45,7 +45,8 @@ struct flow_content {
 	uint16_t data_app; // of flows that it announces; APP_NONE: its own
 	uint8_t action;    // refused: enum action
 	bool refused;
-	bool more[2]; // it has more to tell of what it took
+	bool more[2];        // it has more to tell of what it took
+	bool drops_datagram; // the one at hand
 	struct content_asks asks;
 };
 #define FED_UNKNOWN UINT64_MAX
@@ -73,6 +74,11 @@ struct feeding {
 
 // What decoders tell (told.c).
 extern const struct content_sink content_told;
+// Changes a message on its way as the verdict says (drop-message, mask). False: it cannot be, as
+// some of it has left, or is yet to come.
+bool content_message_edit(struct feeding *feeding, const struct content_message *message,
+	const struct content_verdict *verdict, const struct message_facts *facts,
+	const struct content_hits *hits);
 // Nothing more comes of its files and messages.
 void content_told_over(struct lcore *lcore, struct flow_content *flow);
 // A turn begins: ends that found no room for their record.

@@ -30,8 +30,6 @@ static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	feeding->lcore->stats.content_refused++;
 }
 
-// A message is blanked by an edit of its bytes, which is not built: its flow is reset, as it is
-// where a part of the message has left already.
 static enum action action_of(enum content_action action)
 {
 	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
@@ -549,6 +547,31 @@ static void record_message(struct feeding *feeding, const struct content_message
 	content_record_send(feeding->content->channel, record);
 }
 
+// What the policy says of the message, and was done: where it should be changed and cannot be, its
+// flow is reset.
+static struct content_verdict judge_message(struct feeding *feeding,
+	const struct content_message *message, const struct message_facts *facts)
+{
+	struct lcore *lcore = feeding->lcore;
+	struct content_verdict verdict;
+	struct flow_ends ends;
+	struct decide_input input;
+
+	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
+	const struct content_hits *hits = content_message_hits(lcore->policy, lcore->index, facts);
+
+	verdict = content_message_verdict(lcore->policy, &input, facts, hits);
+	if (!content_action_edits(verdict.action))
+		return verdict;
+	if (content_message_edit(feeding, message, &verdict, facts, hits)) {
+		lcore->stats.content_edited++;
+	} else {
+		lcore->stats.content_edit_late++;
+		verdict.action = CONTENT_ACTION_RESET;
+	}
+	return verdict;
+}
+
 static void told_message(void *ctx, const struct content_message *message)
 {
 	struct feeding *feeding = ctx;
@@ -556,8 +579,6 @@ static void told_message(void *ctx, const struct content_message *message)
 	struct lcore *lcore = feeding->lcore;
 	struct content_text text = gather(feeding, message);
 	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
-	struct flow_ends ends;
-	struct decide_input input;
 
 	lcore->stats.content_messages += !message->goes_on;
 	if (flow->asks.chat) {
@@ -570,17 +591,15 @@ static void told_message(void *ctx, const struct content_message *message)
 			.to_is_list = message->to_is_list,
 		};
 
-		flow_decide_input(lcore, flow->ref, &ends, &input);
-		verdict = content_message_verdict(lcore->policy, &input, &facts,
-			content_message_hits(lcore->policy, lcore->index, &facts));
+		verdict = judge_message(feeding, message, &facts);
 	}
-	bool refused = content_action_enforces(verdict.action);
+	bool enforced = content_action_enforces(verdict.action);
 
-	if (refused || (!message->goes_on && (lcore->dp->extracts || verdict.audit ||
-						     verdict.rule != RULE_DEFAULT ||
-						     verdict.monitored != RULE_DEFAULT)))
+	if (enforced || (!message->goes_on && (lcore->dp->extracts || verdict.audit ||
+						      verdict.rule != RULE_DEFAULT ||
+						      verdict.monitored != RULE_DEFAULT)))
 		record_message(feeding, message, text, &verdict);
-	if (refused)
+	if (enforced && !content_action_edits(verdict.action))
 		refuse(feeding, verdict.rule, action_of(verdict.action));
 	if (!message->goes_on)
 		flow->text_length[message->half & 1] = 0;

@@ -67,6 +67,7 @@ void rule_content_settle(struct rule *rule)
 
 	if (!content)
 		return;
+	content->edits = false;
 	content->enforces =
 		content->has_opaque && content->opaque != ACTION_PASS && rule->mode == MODE_ENFORCE;
 	for (uint32_t i = 0; i < content->n_transfers; i++) {
@@ -82,6 +83,7 @@ void rule_content_settle(struct rule *rule)
 
 		entry->action = action_under(rule, entry->written);
 		content->enforces |= content_action_enforces(entry->action);
+		content->edits |= content_action_edits(entry->action);
 	}
 }
 
@@ -126,6 +128,7 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		if (content->enforces && !asks.enforces)
 			asks.enforcing_rule = index;
 		asks.enforces |= content->enforces;
+		asks.edits |= content->edits;
 		asks.store_files |= content->stores_files;
 		if (walk.perhaps) {
 			asks.audit_transfers |= content->audit_transfers == CONTENT_YES;

@@ -49,6 +49,11 @@ static inline bool content_action_enforces(unsigned action)
 	return action != CONTENT_ACTION_PASS && action != CONTENT_ACTION_MONITOR;
 }
 
+static inline bool content_action_edits(unsigned action)
+{
+	return action == CONTENT_ACTION_DROP_MESSAGE || action == CONTENT_ACTION_MASK;
+}
+
 enum content_direction {
 	CONTENT_ANY,
 	CONTENT_DOWNLOAD, // to the inside end of the flow
@@ -113,6 +118,7 @@ struct rule_content {
 	bool asks_type;    // what files are
 	bool enforces;     // may refuse or change something
 	bool stores_files; // may keep one
+	bool edits;        // may change a message
 };
 
 // What all rules of a policy need together; policy->content, NULL if no rule asks for content.
@@ -183,6 +189,7 @@ struct content_asks {
 	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
 	bool enforces;        // some entry, or `opaque`, may refuse or change something
+	bool edits;           // some entry may change a message
 	bool store_files;     // audit.files, or some entry's `store`
 	bool audit_transfers, audit_chat;
 	uint32_t enforcing_rule;   // the first that may, or RULE_DEFAULT

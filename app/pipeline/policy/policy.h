@@ -211,6 +211,7 @@ struct policy {
 	bool asks_mac;                 // likewise
 	bool asks_frame;               // likewise: for the MAC address or the DSCP
 	bool asks_content;             // likewise: says something of files or messages
+	bool edits_content;            // likewise: may change messages on their way
 	struct content_rules *content; // asks_content: what those rules need together; owned
 	struct set_note *notes;        // sets with a comment, for the dump
 	uint32_t n_notes;

@@ -56,6 +56,10 @@ void inspect_content(
 		packet_flag_if(in->ctx, CTX_UNDECIDED,
 			flow_content_refuses(in->lcore, in->ctx->ref, &rule, &action));
 		break;
+	case CONTENT_DROPPED:
+		in->ctx->flags |= CTX_REFUSED;
+		in->ctx->reason = DROP_RULE;
+		break;
 	case CONTENT_LATER: in->ctx->flags |= CTX_LATER; break;
 	case CONTENT_STARVED: in->ctx->flags |= CTX_STARVED; break;
 	case CONTENT_ENDED:

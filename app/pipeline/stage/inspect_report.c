@@ -26,7 +26,9 @@ static void count(struct lcore *lcore, const struct pkt *pkt, const struct track
 	stats->tcp_overlap_pkts += result->known > 0;
 	stats->tcp_conflict_pkts += result->differ > 0;
 	stats->tcp_conflict_bytes += result->differ;
-	stats->tcp_rewritten_pkts += result->rewritten;
+	stats->tcp_rewritten_pkts += result->rewritten && result->differ;
+	stats->tcp_edited_pkts += result->edited > 0;
+	stats->tcp_edited_bytes += result->edited;
 	stats->tcp_paws_pkts += result->paws;
 	stats->tcp_window_pkts += result->refused && !result->paws;
 	if (result->copied) {

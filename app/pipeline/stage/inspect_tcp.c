@@ -6,6 +6,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/refuse.h"
+#include "pipeline/stage/inspect_edits.h"
 #include "pipeline/stage/inspect_payload.h"
 #include "pipeline/stage/inspect_report.h"
 #include "pipeline/stage/inspect_track.h"
@@ -310,13 +311,19 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 		.cold = flow_cold_at(lcore->flows, ctx->ref),
 	};
 	const struct stream_consumer consumer = {take, take_packet, &in};
-	const struct pkt *pkt = ctx->pkt;
 	struct tcp_track *track = tracked(&in);
 
 	if (unlikely(in.cold->refused.is) && refuse_segment(lcore, ctx, in.flow, in.cold))
 		return VERDICT_DROP;
 	if (!track)
 		return untracked(&in);
+	if (unlikely(lcore->policy->edits_content | track->edits | track->edited) &&
+		!inspect_edits(&in, track)) {
+		ctx->reason = DROP_NOT_TAKEN;
+		return VERDICT_DROP;
+	}
+	const struct pkt *pkt = ctx->pkt;
+
 	if (pkt->tcp_flags & TH_SYN && !(pkt->tcp_flags & TH_RST)) {
 		take_syn(&in, track);
 		if (!pkt->payload_len)

@@ -9,34 +9,6 @@
 #include "pipeline/wire/tcp_normalize.h"
 #include "pipeline/stage/stages.h"
 
-static bool is_ours_alone(const struct rte_mbuf *m)
-{
-	for (; m; m = m->next) {
-		if (rte_mbuf_refcnt_read(m) != 1 || RTE_MBUF_CLONED(m) ||
-			(RTE_MBUF_HAS_EXTBUF(m) && rte_mbuf_ext_refcnt_read(m->shinfo) != 1))
-			return false;
-	}
-	return true;
-}
-
-// A packet whose bytes others see, too, is replaced by a copy. False: there is no room for one.
-static bool make_ours(struct lcore *lcore, struct packet_ctx *ctx)
-{
-	if (likely(is_ours_alone(ctx->m)))
-		return true;
-	struct rte_mbuf *copy = rte_pktmbuf_copy(ctx->m, lcore->pool, 0, UINT32_MAX);
-
-	if (!copy) {
-		lcore->stats.make_nomem++;
-		return false;
-	}
-	*pkt_of(copy) = *ctx->pkt;
-	rte_pktmbuf_free(ctx->m);
-	ctx->m = copy;
-	ctx->pkt = pkt_of(copy);
-	return true;
-}
-
 static void write_back(struct rte_mbuf *m, uint32_t offset, const uint8_t *bytes, unsigned length)
 {
 	for (; m && length; m = m->next) {
@@ -60,7 +32,7 @@ static bool take_out(struct lcore *lcore, struct packet_ctx *ctx, struct tcp_nor
 	uint8_t header[TCP_HEADER_MAX];
 
 	// what is read is a view: its fragments would leave as they came
-	if (ctx->flags & CTX_VIEW || !make_ours(lcore, ctx))
+	if (ctx->flags & CTX_VIEW || !packet_make_ours(lcore, ctx))
 		return false;
 	const uint8_t *bytes = rte_pktmbuf_read(ctx->m, ctx->pkt->l4_off, length, header);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the packet at hand: its flow's id, and evidence of it.
+// What is known of the packet at hand: its flow's id, and evidence of it; whose its bytes are.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "pipeline/flow/ends.h"
@@ -61,4 +61,31 @@ void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx)
 	if (flags & FLOW_ALLOWED)
 		evidence->flags |= EVIDENCE_IS_ALLOWED;
 	evidence->detail = (uint8_t)how_made(flags, evidence->l4_proto, tcp_flags);
+}
+
+static bool is_ours_alone(const struct rte_mbuf *m)
+{
+	for (; m; m = m->next) {
+		if (rte_mbuf_refcnt_read(m) != 1 || RTE_MBUF_CLONED(m) ||
+			(RTE_MBUF_HAS_EXTBUF(m) && rte_mbuf_ext_refcnt_read(m->shinfo) != 1))
+			return false;
+	}
+	return true;
+}
+
+bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	if (likely(is_ours_alone(ctx->m)))
+		return true;
+	struct rte_mbuf *copy = rte_pktmbuf_copy(ctx->m, lcore->pool, 0, UINT32_MAX);
+
+	if (!copy) {
+		lcore->stats.make_nomem++;
+		return false;
+	}
+	*pkt_of(copy) = *ctx->pkt;
+	rte_pktmbuf_free(ctx->m);
+	ctx->m = copy;
+	ctx->pkt = pkt_of(copy);
+	return true;
 }

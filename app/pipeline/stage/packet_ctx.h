@@ -81,6 +81,10 @@ void packet_evidence_ends(
 // That its flow began, with its ends.
 void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx);
 
+// A packet whose bytes others see, too, is replaced by a copy: it may be written then. False: there
+// is no room for one. Not of a view (CTX_VIEW).
+bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx);
+
 // Of the inside end of the flow or stub with these flags; NULL: not known, or no rule asks.
 static inline const uint8_t *packet_mac(const struct lcore *lcore, const struct packet_ctx *ctx,
 	uint16_t flags, uint8_t buffer[MAC_BYTES])

@@ -101,6 +101,8 @@
 	X(tcp_conflict_pkts, "segments with other bytes than were sent before")           \
 	X(tcp_conflict_bytes, "bytes that differed")                                      \
 	X(tcp_rewritten_pkts, "segments rewritten to the bytes that were sent first")     \
+	X(tcp_edited_pkts, "segments in which bytes of a message were blanked")           \
+	X(tcp_edited_bytes, "bytes blanked, in those sent again, too")                    \
 	X(tcp_memory_drops, "segments dropped: reassembly memory was used up")            \
 	X(tcp_half_limit_drops, "segments dropped: their half kept too much")             \
 	X(tcp_held_limit_drops, "segments dropped: too many were held")                   \
@@ -147,6 +149,8 @@
 	X(content_flows, "flows whose files or messages were decoded")                    \
 	X(content_files, "files whose transfer was seen")                                 \
 	X(content_messages, "chat messages that were seen")                               \
+	X(content_edited, "chat messages that were dropped or masked on their way")       \
+	X(content_edit_late, "chat messages that could not be: their flow was reset")     \
 	X(content_refused, "flows refused for a file or message")                         \
 	X(refused_files_learned, "refused files that are remembered")                     \
 	X(refused_files_again, "flows refused as they asked for a refused file again")    \
