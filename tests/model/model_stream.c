@@ -21,10 +21,10 @@
 #endif
 #define LONG_TIMES 50
 
-static void run(const char *name, uint64_t n, bool observe)
+static void run(const char *name, uint64_t n, bool observe, enum stream_pipe_edits edits)
 {
 	const char *one = getenv("SLUICE_SEED"), *many = getenv("SLUICE_SCHEDULES");
-	const struct stream_gateway gateway = stream_pipe();
+	const struct stream_gateway gateway = stream_pipe_editing(edits);
 	struct stream_campaign campaign = {.name = name,
 		.first = 1,
 		.n = getenv("SLUICE_LONG") ? n * LONG_TIMES : n,
@@ -42,13 +42,32 @@ static void run(const char *name, uint64_t n, bool observe)
 static void what_is_delivered_was_inspected(void **state)
 {
 	(void)state;
-	run("enforced", SCHEDULES, false);
+	run("enforced", SCHEDULES, false, STREAM_PIPE_NO_EDITS);
 }
 
 static void what_is_observed_leaves_as_it_came(void **state)
 {
 	(void)state;
-	run("observed", SCHEDULES / 5, true);
+	run("observed", SCHEDULES / 5, true, STREAM_PIPE_NO_EDITS);
+}
+
+// What a consumer has edited leaves edited, whatever comes again.
+static void what_is_edited_is_delivered_so(void **state)
+{
+	(void)state;
+	run("edited", SCHEDULES / 4, false, STREAM_PIPE_EDITS);
+}
+
+static void fast_pass_may_come_and_go(void **state)
+{
+	(void)state;
+	run("edited at times", SCHEDULES / 4, false, STREAM_PIPE_EDITS_AT_TIMES);
+}
+
+static void an_edit_is_observed_by_nobody(void **state)
+{
+	(void)state;
+	run("edited and observed", SCHEDULES / 50, true, STREAM_PIPE_EDITS);
 }
 
 static int free_all(void **state)
@@ -63,6 +82,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_delivered_was_inspected),
 		cmocka_unit_test(what_is_observed_leaves_as_it_came),
+		cmocka_unit_test(what_is_edited_is_delivered_so),
+		cmocka_unit_test(fast_pass_may_come_and_go),
+		cmocka_unit_test(an_edit_is_observed_by_nobody),
 	};
 
 	return cmocka_run_group_tests_name("model_stream", tests, NULL, free_all);

@@ -153,13 +153,13 @@ bool stream_campaign_run(
 	if (!problem) {
 		printf("%s: %llu schedules in %.1f s: %llu packets, %llu bytes delivered, %llu "
 		       "inspected, %llu rewritten, %llu held, %llu dropped, %llu gaps, %llu of "
-		       "ours, %llu came to rest\n",
+		       "ours, %llu came to rest, %llu bytes edited\n",
 			campaign->name, (unsigned long long)campaign->n, seconds() - from,
 			(unsigned long long)tally.packets, (unsigned long long)tally.delivered,
 			(unsigned long long)tally.inspected, (unsigned long long)tally.rewritten,
 			(unsigned long long)tally.held, (unsigned long long)tally.dropped,
 			(unsigned long long)tally.gaps, (unsigned long long)tally.injected,
-			(unsigned long long)tally.settled);
+			(unsigned long long)tally.settled, (unsigned long long)tally.edited);
 		fflush(stdout);
 		return true;
 	}

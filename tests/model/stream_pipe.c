@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
+#include "pipeline/stage/inspect_edits.h"
 #include "pipeline/stage/inspect_track.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"
@@ -39,12 +40,48 @@ static struct piped {
 	unsigned turn;
 	uint64_t generation;
 	struct job jobs[2];
+	enum stream_pipe_edits edits;
+	uint64_t seed, packets;
 	char lost[200];
 } piped;
 
 static unsigned world_half(const struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	return flow_at(lcore->flows, ref)->flags & FLOW_C2S_INSIDE ? half : !half;
+}
+
+// One byte in eight is blanked, in runs of three at most: which ones follows from their places, so
+// that they are spread over all segments, and over their ends.
+static bool is_blanked(uint64_t offset64)
+{
+	return offset64 * 0x9e3779b97f4a7c15ull >> 61 == 0 || offset64 % 61 < 2;
+}
+
+static void edit(const struct lcore *lcore, uint32_t ref, const struct span *span)
+{
+	struct tcp_track *track = track_at(lcore->tracker, flow_cold_at(lcore->flows, ref)->track);
+	unsigned half = world_half(lcore, ref, span->half);
+
+	for (uint64_t at = span->offset64; at < span->offset64 + span->extent; at++) {
+		const struct stream_edit one = {.offset64 = at, .length = 1, .fill = '#'};
+
+		if (is_blanked(at) &&
+			track_edit(lcore->tracker, track, span->half, &one, 1) == EDIT_TAKEN)
+			stream_world_edit(half, at, 1, '#');
+	}
+}
+
+// In place of what the policy says (stage/inspect_edits.c); in some runs it changes its mind with
+// every few packets.
+bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track);
+bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track)
+{
+	bool edits = inspect_enforces(in->lcore, in->flow);
+
+	if (piped.edits == STREAM_PIPE_EDITS_AT_TIMES && piped.seed % 3 == 0)
+		edits &= (piped.seed ^ piped.packets++ / (1 + piped.seed % 7)) & 1;
+	track_edits(in->lcore->tracker, track, edits);
+	return in->ctx->flags & CTX_VIEW || packet_make_ours(in->lcore, in->ctx);
 }
 
 static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span)
@@ -56,6 +93,8 @@ static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const 
 	stream_world_span(half, span->offset64, span->unchecked, span->extent, span_is_gap(span));
 	if (!span_is_gap(span))
 		job->bytes += span->extent;
+	if (piped.edits && !span_is_gap(span))
+		edit(lcore, ref, span);
 	if (!job->said || job->pending || job->bytes < job->at)
 		return;
 	uint32_t track = flow_cold_at(lcore->flows, ref)->track;
@@ -152,6 +191,7 @@ static void publish(void)
 	struct policy *policy = piped.pair[piped.turn++ & 1];
 
 	policy->generation = ++piped.generation;
+	policy->edits_content = piped.edits != STREAM_PIPE_NO_EDITS;
 	atomic_store(&piped.pipe->dp.policy, policy);
 }
 
@@ -162,6 +202,8 @@ static bool piped_begin(void *ctx, const struct stream_schedule *s, uint32_t cli
 	if (!piped.pipe)
 		make();
 	become(s->world);
+	piped.seed = s->seed;
+	piped.packets = 0;
 	piped.pair = piped.policies[s->observe ? POLICY_OBSERVE
 				    : s->drop  ? POLICY_DROP
 					       : POLICY_REWRITE];
@@ -270,8 +312,9 @@ static struct stream_ledger piped_ledger(void *ctx)
 	return ledger;
 }
 
-struct stream_gateway stream_pipe(void)
+struct stream_gateway stream_pipe_editing(enum stream_pipe_edits edits)
 {
+	piped.edits = edits;
 	return (struct stream_gateway){
 		.begin = piped_begin,
 		.packet = piped_packet,
@@ -280,6 +323,11 @@ struct stream_gateway stream_pipe(void)
 		.end = piped_end,
 		.ledger = piped_ledger,
 	};
+}
+
+struct stream_gateway stream_pipe(void)
+{
+	return stream_pipe_editing(STREAM_PIPE_NO_EDITS);
 }
 
 void stream_pipe_free(void)

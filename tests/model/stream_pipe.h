@@ -6,7 +6,14 @@
 
 #include "stream_world.h"
 
+enum stream_pipe_edits {
+	STREAM_PIPE_NO_EDITS,
+	STREAM_PIPE_EDITS,          // a consumer blanks bytes of every span
+	STREAM_PIPE_EDITS_AT_TIMES, // ... and may at times not: fast pass comes and goes
+};
+
 struct stream_gateway stream_pipe(void);
+struct stream_gateway stream_pipe_editing(enum stream_pipe_edits edits);
 void stream_pipe_free(void);
 
 #endif

@@ -325,7 +325,7 @@ static void begin(const struct stream_gateway *gateway, const struct stream_sche
 	w->odd = w->held_dropped = w->was_held = w->ending = w->gone = false;
 	w->now = w->clock_ms = w->stamp[0] = w->stamp[1] = 0;
 	w->n_fates = 0;
-	w->n_fresh = w->n_left = w->fresh_bytes = w->left_bytes = 0;
+	w->n_fresh = w->n_left = w->n_edits = w->fresh_bytes = w->left_bytes = 0;
 	w->problem[0] = 0;
 	w->client = client = (client + 1) & 0xffffff;
 }

@@ -59,7 +59,7 @@ static void begin_anew(unsigned half)
 		struct octet *o = octet(d, at);
 
 		o->told_as = TOLD_NOT;
-		o->ref_set = o->out_set = false;
+		o->ref_set = o->out_set = o->edit_set = false;
 	}
 	for (unsigned i = 1; i <= w->n_fates; i++) {
 		const struct fate *fate = &w->fates[i];
@@ -129,6 +129,40 @@ static bool lies_at(struct direction *d, const struct fresh *fresh, int32_t at)
 			return false;
 	}
 	return true;
+}
+
+void stream_world_edit(unsigned half, uint64_t offset64, uint32_t length, uint8_t fill)
+{
+	struct world *w = &stream_world;
+
+	if (w->n_edits == FRESH_MAX)
+		stream_problem("too many edits at once");
+	else if (!w->dir[half].ended)
+		w->edits[w->n_edits++] = (struct fresh_edit){(uint8_t)half, fill, offset64, length};
+}
+
+// Behind what was inspected in the same step, before what left.
+static void take_edit(const struct fresh_edit *edit)
+{
+	struct world *w = &stream_world;
+	struct direction *d = &w->dir[edit->half];
+
+	for (uint32_t i = 0; i < edit->length; i++) {
+		int32_t at = d->base + (int32_t)(edit->offset + i);
+
+		if (!d->based || !followed(at))
+			return;
+		struct octet *o = octet(d, at);
+
+		if (o->told_as != TOLD_BYTES)
+			stream_problem("half %u: byte %d is edited, not inspected", edit->half, at);
+		if (o->out_set && o->out != edit->fill)
+			stream_problem("half %u: byte %d is edited, and has left as %02x",
+				edit->half, at, o->out);
+		o->edit_set = true;
+		o->edited = edit->fill;
+		w->tally.edited++;
+	}
 }
 
 void stream_world_gone(void)
@@ -223,10 +257,10 @@ static void deliver(unsigned half)
 		if (o->told_as == TOLD_NOT)
 			stream_problem(
 				"half %u: byte %d is delivered, not inspected", half, d->rcv);
-		else if (o->first != o->told || o->last != o->told)
+		else if (o->first != leaves_as(o, o->told) || o->last != leaves_as(o, o->told))
 			stream_problem(
 				"half %u: byte %d is delivered as %02x or %02x, inspected %02x",
-				half, d->rcv, o->first, o->last, o->told);
+				half, d->rcv, o->first, o->last, leaves_as(o, o->told));
 	}
 	if (d->fin_got && d->rcv == d->fin)
 		d->closed = true;
@@ -389,9 +423,12 @@ static bool check_bytes(const struct stream_read *read, const struct fate *fate)
 			(w->s->midstream && d->begun && at < d->begun_at) ||
 			o->told_as == TOLD_GAP || w->s->observe)
 			continue;
-		if (o->ref_set && !d->lax && byte != o->ref)
+		if (o->ref_set && !d->lax && byte != leaves_as(o, o->ref))
 			stream_problem("packet %u left with byte %d as %02x, first was %02x",
-				read->id, at, byte, o->ref);
+				read->id, at, byte, leaves_as(o, o->ref));
+		if (o->edit_set && !d->lax && byte != o->edited)
+			stream_problem("packet %u left with byte %d as %02x, edited to %02x",
+				read->id, at, byte, o->edited);
 		if (o->out_set && byte != o->out)
 			stream_problem("packet %u left with byte %d as %02x, before it was %02x",
 				read->id, at, byte, o->out);
@@ -560,6 +597,8 @@ void stream_world_after(const struct stream_ledger *before)
 			forget_held(&w->dir[half]);
 	for (unsigned i = 0; i < w->n_fresh; i++)
 		take_fresh(&w->fresh[i]);
+	for (unsigned i = 0; i < w->n_edits; i++)
+		take_edit(&w->edits[i]);
 	for (unsigned i = 0; i < w->n_left; i++)
 		take_left(&w->left[i]);
 	for (unsigned half = 0; half < 2 && !w->s->observe; half++) {
@@ -580,7 +619,7 @@ void stream_world_after(const struct stream_ledger *before)
 				d->edge, d->told_end);
 	}
 	w->tally.dropped += dropped;
-	w->n_fresh = w->n_left = 0;
+	w->n_fresh = w->n_left = w->n_edits = 0;
 	w->fresh_bytes = w->left_bytes = 0;
 }
 

@@ -28,7 +28,8 @@ struct stream_gateway {
 };
 
 struct stream_tally { // what the schedules came to; added to by each run
-	uint64_t packets, delivered, inspected, rewritten, held, dropped, gaps, injected, settled;
+	uint64_t packets, delivered, inspected, rewritten, held, dropped, gaps, injected, settled,
+		edited;
 };
 
 // NULL: all as the law wants it; else what was not, in a buffer that the next call overwrites.
@@ -42,6 +43,8 @@ void stream_world_tell(bool on);
 void stream_world_frame(unsigned from_half, const uint8_t *frame, unsigned length);
 void stream_world_span(
 	unsigned half, uint64_t offset64, const uint8_t *bytes, uint32_t length, bool gap);
+// The gateway says that these bytes, which it was told of before, leave as `fill` alone.
+void stream_world_edit(unsigned half, uint64_t offset64, uint32_t length, uint8_t fill);
 // The connection is forgotten, as its time is over: what comes now begins another.
 void stream_world_gone(void);
 

@@ -16,8 +16,9 @@ enum { TOLD_NOT, TOLD_BYTES, TOLD_GAP };
 
 struct octet {
 	uint8_t ref, told, out; // taken first; inspected; forwarded first
+	uint8_t edited;         // what takes its place: edit_set
 	uint8_t first, last;    // that the receiver got
-	bool ref_set : 1, out_set : 1, got : 1;
+	bool ref_set : 1, out_set : 1, got : 1, edit_set : 1;
 	uint8_t told_as : 2;
 };
 
@@ -67,6 +68,12 @@ struct fresh {
 	const uint8_t *bytes;
 };
 
+struct fresh_edit { // an edit that was taken
+	uint8_t half, fill;
+	uint64_t offset;
+	uint32_t length;
+};
+
 struct world {
 	const struct stream_gateway *gateway;
 	const struct stream_schedule *s;
@@ -88,6 +95,8 @@ struct world {
 	unsigned n_left, left_bytes;
 	struct fresh fresh[FRESH_MAX];
 	unsigned n_fresh, fresh_bytes;
+	struct fresh_edit edits[FRESH_MAX];
+	unsigned n_edits;
 	uint8_t left_room[LEFT_MAX * 256], fresh_room[1 << 16];
 	struct stream_tally tally;
 	char problem[300];
@@ -104,6 +113,12 @@ static inline struct octet *octet(struct direction *d, int32_t at)
 	if (at > d->touched)
 		d->touched = at;
 	return &d->octets[at - OFFSET_LEAST];
+}
+
+// What a byte that was inspected, or taken first, leaves as.
+static inline uint8_t leaves_as(const struct octet *o, uint8_t byte)
+{
+	return o->edit_set ? o->edited : byte;
 }
 
 void stream_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
