@@ -103,7 +103,7 @@ static bool begins(const struct content_prefix *prefix, unsigned half, const cha
 	return prefix->length[half] >= length && !memcmp(prefix->bytes[half], word, length);
 }
 
-// HTTP carries what is known by another name: a host's, Gnutella's.
+// HTTP carries what is known by another name: a host's, Gnutella's, XMPP's (BOSH).
 static bool speaks_http(const struct content_prefix *prefix)
 {
 	static const char *const methods[] = {"GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ",
@@ -123,12 +123,10 @@ static const struct content_decoder *decoder_for(
 		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
 	bool claimed = expected && expected->what.claimed && flow->app == APP_NONE;
 	uint16_t app = claimed ? expected->what.app : flow->app;
-	const struct content_decoder *decoder =
-		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
 
-	if (!decoder && prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
-		decoder = content_decoder_of("http");
-	return decoder;
+	if (prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
+		return content_decoder_of("http");
+	return app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
 }
 
 const struct content_decoder *flow_content_wanted(

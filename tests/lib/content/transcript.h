@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes down what a content decoder tells, as lines of text that do not depend on how the bytes
-// were cut: the bytes of a file stand together in the line of its end.
+// were cut: the bytes of a file stand together in the line of its end, as do the parts of a
+// message.
 #ifndef TRANSCRIPT_H
 #define TRANSCRIPT_H
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathers the text of a message, and reports it: whole where the stanza is in one piece, else in
+// parts as soon as they are here. A part is a run of bytes without markup, so that each of them can
+// be blanked; one that begins a line of its own begins with a line feed that the stream does not
+// have.
+#include <string.h>
+#include "content/xmpp/stream.h"
+
+// `behind64`: where the stanza ends, or as far as it is known.
+static void report(const struct xmpp_turn *to, uint32_t length, bool goes_on, uint64_t behind64)
+{
+	struct xmpp_work *work = to->half->work;
+	struct xmpp_chat *chat = &work->chat;
+	const struct content_sink *sink = to->turn->sink;
+	struct content_message message = {
+		.half = to->side,
+		.goes_on = goes_on,
+		.continued = chat->told,
+		.blank = ' ',
+		.from = xmpp_party_text(&work->from[chat->level]),
+		.to = xmpp_party_text(&work->to[chat->level]),
+		.text = {chat->text, length},
+		.begins64 = chat->begins64,
+		.ends64 = chat->ends64 - (chat->length - length),
+		.unit64 = work->unit64,
+		.unit_ends64 = behind64,
+	};
+	// what is not said is as the server will see it, or as it sends it
+	struct content_text own = xmpp_party_text(&to->state->own);
+
+	if (to->side == HALF_C2S && !message.from.length)
+		message.from = own;
+	if (to->side == HALF_S2C && !message.to.length)
+		message.to = own;
+	sink->message(sink->ctx, &message);
+	chat->told = goes_on;
+}
+
+// Bytes at the end that begin a character of UTF-8 whose rest is not here.
+static uint32_t unfinished(const struct xmpp_chat *chat)
+{
+	for (uint32_t n = 1; n <= 3 && n <= chat->length; n++) {
+		uint8_t byte = chat->text[chat->length - n];
+
+		if ((byte & 0xc0) == 0x80)
+			continue;
+		return (byte >= 0xc0 && n < 2) || (byte >= 0xe0 && n < 3) || (byte >= 0xf0 && n < 4)
+			       ? n
+			       : 0;
+	}
+	return 0;
+}
+
+// All but what `keeps` says; that is a run of its own then.
+static void put_out(const struct xmpp_turn *to, uint32_t keeps)
+{
+	struct xmpp_chat *chat = &to->half->work->chat;
+	uint32_t length = chat->length - keeps;
+
+	if (!length)
+		return;
+	report(to, length, true, to->half->at64);
+	if (keeps)
+		memmove(chat->text, chat->text + length, keeps);
+	chat->begins64 = chat->ends64 - keeps;
+	chat->length = keeps;
+}
+
+void xmpp_chat_flush(const struct xmpp_turn *to)
+{
+	struct xmpp_work *work = to->half->work;
+
+	if (work)
+		put_out(to, unfinished(&work->chat));
+}
+
+static void finish(const struct xmpp_turn *to, uint64_t behind64)
+{
+	struct xmpp_chat *chat = &to->half->work->chat;
+
+	if (chat->length || chat->told) {
+		if (!chat->length)
+			chat->begins64 = chat->ends64;
+		report(to, chat->length, false, behind64);
+	}
+	chat->length = 0;
+	chat->told = chat->separated = false;
+}
+
+void xmpp_chat_finish(const struct xmpp_turn *to)
+{
+	finish(to, to->half->at64);
+}
+
+static void begin_run(const struct xmpp_turn *to, uint64_t begins64)
+{
+	struct xmpp_chat *chat = &to->half->work->chat;
+
+	put_out(to, 0);
+	chat->begins64 = chat->ends64 = begins64;
+	if (chat->separated && chat->told)
+		chat->text[chat->length++] = '\n';
+	chat->separated = false;
+}
+
+void xmpp_chat_put(const struct xmpp_turn *to, const struct xml_token *token)
+{
+	struct xmpp_work *work = to->half->work;
+	struct xmpp_chat *chat = &work->chat;
+	uint64_t at64 = to->half->at64 - token->back - token->raw;
+	bool as_it_is = token->raw == token->length;
+	uint8_t level =
+		(uint8_t)(work->messages < XMPP_LEVELS ? work->messages - 1 : XMPP_LEVELS - 1);
+
+	if (level != chat->level)
+		finish(to, at64);
+	chat->level = level;
+	if (!chat->length || chat->ends64 != at64)
+		begin_run(to, at64);
+	for (uint32_t done = 0; done < token->length;) {
+		if (sizeof(chat->text) - chat->length < sizeof(work->reader.point))
+			put_out(to, unfinished(chat));
+		uint32_t here = (uint32_t)sizeof(chat->text) - chat->length;
+
+		if (here > token->length - done)
+			here = token->length - done;
+		memcpy(chat->text + chat->length, token->text + done, here);
+		chat->length += here;
+		chat->ends64 += as_it_is ? here : token->raw;
+		done += here;
+	}
+}
