@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers queries of the control core, a few entries per turn.
 #include <string.h>
+#include "pipeline/stage/hold.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/rate.h"
@@ -57,6 +58,13 @@ static void record_flow(const struct lcore *lcore, uint32_t ref, struct flow_rec
 	}
 }
 
+static bool waits_for_scan(const struct lcore *lcore, uint32_t ref)
+{
+	struct hold_summary held = {0};
+
+	return hold_summary(lcore, ref, &held) && (held.since_ns[0] || held.since_ns[1]);
+}
+
 static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_record *record)
 {
 	struct event about = {0};
@@ -93,6 +101,8 @@ static void record_entry(const struct lcore *lcore, uint32_t ref, struct flow_re
 		record_stub(lcore, ref, record);
 	else
 		record_flow(lcore, ref, record);
+	if (!stub)
+		content_brief(lcore, ref, waits_for_scan(lcore, ref), &record->content);
 }
 
 static void look_at(const struct lcore *lcore, uint32_t ref, struct flow_look *look)
@@ -106,6 +116,7 @@ static void look_at(const struct lcore *lcore, uint32_t ref, struct flow_look *l
 	look->report = cold->report;
 	if (expected)
 		look->expected = *expected;
+	content_look(lcore, ref, &look->content);
 	for (unsigned half = 0; half < 2; half++)
 		look->tracked = inspect_look(lcore, ref, half, &look->half[half]);
 }

@@ -7,6 +7,7 @@
 #include "pipeline/cache/endpoint_cache.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/event/evidence.h"
+#include "pipeline/content/look.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/vocab/stream_look.h"
 #include "pipeline/vocab/stream_report.h"
@@ -59,12 +60,14 @@ struct flow_record { // a flow as `sluicectl flow list` shows it
 	bool has_mac;  // stubs keep none
 	uint8_t mac[6];
 	uint32_t next[2], released[2], acked[2]; // TCP flows
+	struct content_brief content;
 };
 struct flow_look { // how the flow of flow_id stands, beside its record
 	bool tracked;
 	struct stream_look half[2];
 	struct stream_report report;
 	struct expected expected; // parent 0: nothing is known of what announced it
+	struct content_look content;
 };
 struct query {
 	uint8_t type; // enum query_type

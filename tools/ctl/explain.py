@@ -140,6 +140,22 @@ def invalid(piece):
                          where)
 
 
+def content(piece):
+    means = ", ".join(piece.get("by", []))
+    if piece.get("matched"):
+        means += " %s%s" % (piece["matched"], "..." if piece.get("cut") else "")
+    if piece.get("type"):
+        means += " (%s)" % piece["type"]
+    mode = ", in monitor mode" if piece.get("mode") == "monitor" else ""
+    return "%s: %s%s%s%s" % (piece.get("entry", "?"), means or "any", ": " + piece["did"] if piece.get("did") else "", mode,
+                             by_rule(piece))
+
+
+def content_name(piece):
+    word, name = ("from", piece["from"]) if "from" in piece else ("named", piece.get("filename", ""))
+    return '%s "%s%s"' % (word, "..." if piece.get("cut") else "", name) if name else "without a name"
+
+
 # what: (name in 13 columns, text of a piece)
 WORDS = {
     "flow_made": ("flow begins", flow_made),
@@ -164,6 +180,10 @@ WORDS = {
     "scan_job": ("scan", lambda p: "%s goes to the scan engine; what follows is held%s" % (part(p), by_rule(p))),
     "scan_verdict": ("scanned", lambda p: "%s: %s%s" % (
         part(p), p.get("value", "?"), ", \"%s\"" % p["name"] if p.get("name") else "")),
+    "content": ("content", content),
+    "content_name": ("content", content_name),
+    "content_note": ("content", lambda p: "%s, in what the %s sent, at byte %s%s" % (
+        p.get("note", "?"), {"to_server": "client"}.get(p.get("half"), "server"), number(p.get("offset", 0)), by_rule(p))),
     "resets": ("resets", resets),
     "cache_learned": ("cache learns", cache_entry),
     "cache_exempt": ("cache exempt", lambda p: "no entry is made, an end is exempt: %s" % cache_entry(p)),

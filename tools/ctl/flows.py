@@ -73,6 +73,9 @@ def details(message):
     for name, value in message.items():
         if isinstance(value, dict):
             yield from (("%s.%s" % (name, inner), inner_value) for inner, inner_value in details(value))
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for place, item in enumerate(value):
+                yield from (("%s[%d].%s" % (name, place, inner), inner_value) for inner, inner_value in details(item))
         elif isinstance(value, list):
             yield name, ", ".join(str(item) for item in value) or "-"
         else:

@@ -39,6 +39,7 @@ struct explain_found {
 	uint32_t n_flows;
 	struct flow_record live[EXPLAIN_FLOWS_MAX]; // those of them that are in a table
 	uint32_t n_live;
+	struct content_look content;     // by_id: of the flow that was asked for
 	const struct evidence *evidence; // of these flows, and of none; oldest first
 	uint32_t n;
 	struct conn_list cache; // merged; not all, if there are many

@@ -372,7 +372,9 @@ static json_t *answer_json(const struct answer *answer)
 	put_rows(&message, answer);
 	put_bool(&message, "live", facts->live);
 	if (facts->live)
-		put_json(&message, "flow", flow_json_whole(found->context, &facts->flow, NULL));
+		put_json(&message, "flow",
+			flow_json_whole(found->context, &facts->flow, NULL,
+				found->by_id ? &found->content : NULL));
 	put_cache(&message, found);
 	if (facts->exempt)
 		put_item(&exempt, json_string(facts->exempt));

@@ -4,6 +4,7 @@
 
 #include "control/event/eve.h"
 #include "control/ctl/explain.h"
+#include "control/ctl/explain_content.h"
 #include "scan/job.h"
 #include "control/ctl/list_filter.h"
 #include "pipeline/event/evidence.h"
@@ -31,6 +32,8 @@ static const uint8_t members[EVIDENCE_KINDS_MAX] = {
 	[EVIDENCE_DECISION] = PUT_APP | PUT_RULE | PUT_ACTION | PUT_SIGNATURE,
 	[EVIDENCE_SCAN_JOB] = PUT_RULE,
 	[EVIDENCE_SCAN_VERDICT] = PUT_RULE,
+	[EVIDENCE_CONTENT] = PUT_RULE,
+	[EVIDENCE_CONTENT_NOTE] = PUT_RULE,
 	[EVIDENCE_CACHE_LEARNED] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_EXEMPT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
 	[EVIDENCE_CACHE_HIT] = PUT_APP | PUT_RULE | PUT_CACHE_MODE,
@@ -208,6 +211,9 @@ static void put_special(json_t **object, const struct evidence *evidence)
 		put_part(object, evidence);
 		break;
 	case EVIDENCE_SCAN_JOB: put_part(object, evidence); break;
+	case EVIDENCE_CONTENT:
+	case EVIDENCE_CONTENT_NAME:
+	case EVIDENCE_CONTENT_NOTE: explain_content_put(object, evidence); break;
 	case EVIDENCE_RESETS: put_number(object, "sent", evidence->length); break;
 	case EVIDENCE_CACHE_HIT:
 		put_bool(object, "passed", evidence->flags & EVIDENCE_WAS_PASSED);

@@ -8,6 +8,7 @@
 
 #include "base/address_text.h"
 #include "control/ctl/explain.h"
+#include "control/ctl/explain_content.h"
 #include "scan/job.h"
 #include "pipeline/event/evidence.h"
 #include "pipeline/cache/conn_cache.h"
@@ -33,18 +34,6 @@ static void format(struct sentence *s, const char *format, ...)
 		s->length += (size_t)n;
 	if (s->length >= EXPLAIN_VERDICT_MAX)
 		s->length = EXPLAIN_VERDICT_MAX - 1;
-}
-
-const struct evidence *explain_last(
-	const struct explain_facts *facts, enum evidence_kind kind, bool of_flow)
-{
-	for (uint32_t i = facts->n; i-- > 0;) {
-		const struct evidence *evidence = &facts->evidence[i];
-
-		if (evidence->kind == kind && (!of_flow || evidence->flow_id == facts->flow_id))
-			return evidence;
-	}
-	return NULL;
 }
 
 static void format_rule(struct sentence *s, uint32_t uid, uint32_t generation)
@@ -261,10 +250,14 @@ static enum explain_outcome verdict_blocked(struct sentence *s, const struct evi
 {
 	const struct evidence *resets = explain_last(s->facts, EVIDENCE_RESETS, true);
 	const struct evidence *late = explain_last(s->facts, EVIDENCE_BLOCKED, true);
+	char content[EXPLAIN_CONTENT_MAX];
 
 	format(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
 	format_rule(s, decision->rule_uid, decision->generation);
-	format_app(s, decision);
+	if (explain_content(s->facts, MODE_ENFORCE, content))
+		format(s, ": %s, in %s", content, app_text(s->facts, decision->app));
+	else
+		format_app(s, decision);
 	if (resets && !resets->length)
 		format(s, "; no reset could be sent, so its packets are dropped silently");
 	if (late)
@@ -302,11 +295,23 @@ static enum explain_outcome verdict_monitored(
 	return EXPLAIN_MONITORED;
 }
 
+// Of a flow that passes: what was changed in it, or would have been refused.
+static void format_content(struct sentence *s)
+{
+	char content[EXPLAIN_CONTENT_MAX];
+
+	if (explain_content(s->facts, MODE_ENFORCE, content))
+		format(s, "; %s", content);
+	if (explain_content(s->facts, MODE_MONITOR, content))
+		format(s, "; %s, and passes, as that rule is in monitor mode", content);
+}
+
 static enum explain_outcome verdict_passes(struct sentence *s, const struct evidence *decision)
 {
 	format(s, "Passes by ");
 	format_rule(s, decision->rule_uid, decision->generation);
 	format_app(s, decision);
+	format_content(s);
 	format_unsure(s, decision);
 	format_rest(s, decision);
 	return EXPLAIN_PASS;

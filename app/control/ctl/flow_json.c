@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formats a live flow as JSON for the control socket.
 #include "control/ctl/flow_json.h"
+#include "control/ctl/content_json.h"
 #include "base/address_text.h"
 
 #include <netinet/in.h>
@@ -75,7 +76,7 @@ static void put_frame(json_t **parent, const struct flow_record *record)
 	put_number(parent, "dscp", record->dscp);
 }
 
-json_t *flow_json(const struct control_context *context, const struct flow_record *record)
+static json_t *flow_members(const struct control_context *context, const struct flow_record *record)
 {
 	bool ports = eve_has_ports(record->l4_proto);
 	uint64_t now_ns = context->now_ns();
@@ -110,6 +111,14 @@ json_t *flow_json(const struct control_context *context, const struct flow_recor
 	put_number(&object, "bytes_toclient", record->bytes[HALF_S2C]);
 	put_number(&object, "rate_bytes_s", record->rate_bytes_s);
 	put_flags(&object, record->flags);
+	return object;
+}
+
+json_t *flow_json(const struct control_context *context, const struct flow_record *record)
+{
+	json_t *object = flow_members(context, record);
+
+	content_json_put(&object, context, record, NULL);
 	return object;
 }
 
@@ -258,15 +267,16 @@ static void put_expected(json_t **parent, const struct expected *expected)
 }
 
 json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record,
-	const struct flow_look *look)
+	const struct flow_look *look, const struct content_look *content)
 {
-	json_t *object = flow_json(context, record);
+	json_t *object = flow_members(context, record);
 	uint64_t now_ns = context->now_ns();
 	char id[32];
 
 	put_number(&object, "data_pkts", record->n_data_pkts);
 	community_id(&record->ends, record->l4_proto, id, sizeof id);
 	put_text(&object, "community_id", id);
+	content_json_put(&object, context, record, content);
 	if (look) {
 		put_expected(&object, &look->expected);
 		put_targets(&object, "room_ended_dropped", look->report.dropped);

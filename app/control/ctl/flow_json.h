@@ -8,8 +8,8 @@
 
 json_t *flow_json(const struct control_context *context, const struct flow_record *record);
 // With its sequence edges and Community ID, as flow-show has it; `look`: and with how its halves
-// stand, or NULL.
+// stand, `content`: with its open files, or NULL.
 json_t *flow_json_whole(const struct control_context *context, const struct flow_record *record,
-	const struct flow_look *look);
+	const struct flow_look *look, const struct content_look *content);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formats what EVE records say of a flow: addresses, counters, TCP, reassembly.
 #include "reassembly/tcp_state.h"
+#include "content/content.h"
 #include "control/event/eve.h"
 #include "pipeline/vocab/tick.h"
 #include "scan/job.h"
@@ -194,6 +195,48 @@ static void put_scan(const struct event *event, struct json_out *out)
 	json_out_close(out, '}');
 }
 
+// What its decoder told of files and messages; nothing of a flow that had none.
+static void put_content(const struct content_summary *content, struct json_out *out)
+{
+	const struct content_tally *seen = content->seen;
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{"files", seen[0].files + UINT64_C(0) + seen[1].files},
+		{"messages", seen[0].messages + UINT64_C(0) + seen[1].messages},
+		{"refused", seen[0].refused + UINT64_C(0) + seen[1].refused},
+		{"monitored", seen[0].monitored + UINT64_C(0) + seen[1].monitored},
+	};
+	uint8_t marks = seen[0].marks | seen[1].marks;
+
+	if (!content->is)
+		return;
+	json_out_open(out, "content", '{');
+	json_out_string(out, "state", content_state_word(content->state));
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		json_out_u64(out, numbers[i].key, numbers[i].value);
+	if (content->began_ns) {
+		json_out_open(out, "spent_ms", '{');
+		for (unsigned state = 0; state < CONTENT_STATES_MAX; state++)
+			json_out_u64(out, content_state_word(state),
+				content->spent_ns[state] / NS_PER_MS);
+		json_out_close(out, '}');
+	}
+	if (marks)
+		json_out_open(out, "notes", '[');
+	for (unsigned mark = 0; marks && mark < CONTENT_MARKS_MAX; mark++)
+		if (marks & 1u << mark)
+			json_out_string(out, NULL, content_mark_word(mark));
+	if (marks)
+		json_out_close(out, ']');
+	for (unsigned half = 0; half < 2; half++)
+		if (seen[half].note)
+			json_out_string(out, half ? "note_toclient" : "note_toserver",
+				content_note_word(seen[half].note - 1u));
+	json_out_close(out, '}');
+}
+
 void eve_flow(const struct event *event, struct json_out *out)
 {
 	// A close is, in Suricata's words, a time-out of a closed flow.
@@ -237,6 +280,7 @@ void eve_flow(const struct event *event, struct json_out *out)
 	put_exceptions(&event->flow.stream, out);
 	json_out_close(out, '}');
 	put_scan(event, out);
+	put_content(&event->flow.content, out);
 	if (event->l4_proto == IPPROTO_TCP)
 		put_tcp(event, out);
 }

@@ -176,6 +176,35 @@ static struct flow_content *take(struct lcore *lcore, const struct content_decod
 	return &content->flows[place];
 }
 
+static enum content_state state_of(const struct lcore *lcore, const struct flow_content *flow)
+{
+	const struct content_tally *c2s = content_tally_of(lcore, flow->ref, HALF_C2S);
+	const struct content_tally *s2c = content_tally_of(lcore, flow->ref, HALF_S2C);
+
+	if (flow->more[0] || flow->more[1])
+		return CONTENT_STATE_PROCESSING;
+	for (const struct open_file *file = flow->files; file; file = file->next)
+		if (file->undecided)
+			return CONTENT_STATE_PROCESSING;
+	return c2s->files || s2c->files || c2s->messages || s2c->messages || flow->text_length[0] ||
+			       flow->text_length[1]
+		       ? CONTENT_STATE_RECEIVING
+		       : CONTENT_STATE_INITIAL;
+}
+
+// The state that it is in, and the time spent in the one before.
+static void settle(struct lcore *lcore, struct flow_content *flow)
+{
+	enum content_state state = state_of(lcore, flow);
+
+	if (state == flow->phase)
+		return;
+	if (lcore->now_ns > flow->since_ns)
+		flow->spent_ns[flow->phase] += lcore->now_ns - flow->since_ns;
+	flow->phase = (uint8_t)state;
+	flow->since_ns = lcore->now_ns;
+}
+
 // One call, or as many as one span may ask for.
 static enum content_taken feed_on(struct feeding *feeding, const struct span *span,
 	const struct decoder_sink *others, bool waits)
@@ -210,6 +239,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 	}
 	flow->fed64[half] = span->offset64 + turn.taken;
 	flow->more[half] = fed == CONTENT_MORE;
+	settle(lcore, flow);
 	if (flow->refused || fed == CONTENT_FED)
 		return CONTENT_TAKEN;
 	if (fed == CONTENT_OVER)
@@ -262,12 +292,15 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 
 		lcore->stats.content_nomem++;
 		cold->content = fresh ? CONTENT_WAITS : CONTENT_MISSED;
+		content_mark(lcore, ref, HALF_C2S, CONTENT_MARK_MISSED);
 		return false;
 	}
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 
 	lcore->stats.content_flows++;
 	flow->ref = ref;
+	flow->began_ns = lcore->now_ns;
+	flow->since_ns = flow_at(lcore->flows, ref)->start_ns;
 	cold->content = (uint16_t)(flow - lcore->content->flows);
 	flow->epoch = lcore->epoch;
 	flow->app = flow_at(lcore->flows, ref)->app;
@@ -288,6 +321,7 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 		if (taken == CONTENT_STARVED) {
 			lcore->stats.content_nomem++;
 			cold->content = CONTENT_MISSED;
+			content_mark(lcore, ref, half, CONTENT_MARK_MISSED);
 		}
 		return taken == CONTENT_ENDED;
 	}
@@ -365,12 +399,14 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	}
 	if (taken == CONTENT_STARVED) {
 		lcore->stats.content_nomem++;
+		content_mark(lcore, ref, span->half, CONTENT_MARK_MISSED);
 		if (!waits || !flow->asks.enforces)
 			taken = CONTENT_ENDED;
 	}
 	if (taken == CONTENT_ENDED) {
 		flow_content_end(lcore, ref);
 		flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
+		content_mark(lcore, ref, span->half, CONTENT_MARK_ENDED);
 	}
 	return taken;
 }

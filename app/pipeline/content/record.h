@@ -36,7 +36,7 @@ struct content_record {
 	uint8_t kind;      // enum content_record_kind
 	uint8_t half;      // that carries the file's bytes; the message's sender's
 	uint8_t rule_mode; // enum mode of the rule
-	uint8_t action;    // enum content_action: what was done
+	uint8_t action;    // enum content_action: what was done. END: the verdict at last
 	uint32_t length;   // of `bytes`
 	uint64_t file;     // its number: of this lcore, from 1; 0: a message
 	uint64_t at;       // BYTES: offset of the first one in what this transfer brings. END: the

@@ -6,6 +6,7 @@
 #include "content/decoders.h"
 #include "content/memory.h"
 #include "pipeline/content/flow_content.h"
+#include "pipeline/flow/table.h"
 
 #define CONTENT_OPEN_MAX 8 // files of a flow at a time; more are not recorded
 
@@ -17,7 +18,11 @@ struct open_file {
 	uint64_t lost;
 	uint64_t size, range_from; // as the decoder said
 	uint64_t ended_ns;
+	uint64_t since_ns;
 	uint32_t id;
+	uint32_t rule_uid; // of the last verdict; 0: no rule
+	uint8_t action;    // ... enum content_action
+	uint8_t mode;      // ... enum mode of the rule
 	uint32_t name_length, head_length;
 	struct refused_marks marks;
 	file_type type;
@@ -35,6 +40,8 @@ struct flow_content {
 	struct open_file *files;
 	uint8_t *text[2];  // of a message that goes on, by half: CONTENT_TEXT_BYTES; NULL: none
 	uint64_t fed64[2]; // behind what the decoder took; FED_UNKNOWN: it has had nothing
+	uint64_t began_ns, since_ns;           // its decoder; its state
+	uint64_t spent_ns[CONTENT_STATES_MAX]; // in states that it has left
 	uint32_t text_length[2];
 	uint32_t ref; // flow
 	uint32_t next_free;
@@ -44,6 +51,8 @@ struct flow_content {
 	uint16_t app;
 	uint16_t data_app; // of flows that it announces; APP_NONE: its own
 	uint8_t action;    // refused: enum action
+	uint8_t phase;     // enum content_state
+	uint8_t n_grounds; // that became evidence (grounds.h)
 	bool refused;
 	bool more[2];        // it has more to tell of what it took
 	bool drops_datagram; // the one at hand
@@ -71,6 +80,20 @@ struct feeding {
 	struct content *content;
 	struct flow_content *flow;
 };
+
+static inline struct content_tally *content_tally_of(
+	const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	return &flow_cold_at(lcore->flows, ref)->half[half & 1].content;
+}
+
+static inline void content_mark(
+	const struct lcore *lcore, uint32_t ref, unsigned half, enum content_mark mark)
+{
+	struct content_tally *seen = content_tally_of(lcore, ref, half);
+
+	seen->marks = (uint8_t)(seen->marks | 1u << mark);
+}
 
 // What decoders tell (told.c).
 extern const struct content_sink content_told;

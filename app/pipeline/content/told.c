@@ -2,6 +2,7 @@
 // What decoders tell: held against the policy, and recorded for the reader.
 #include <string.h>
 #include "content/file_type.h"
+#include "pipeline/content/grounds.h"
 #include "pipeline/content/state.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
@@ -16,6 +17,11 @@ static bool is_upload(const struct feeding *feeding, unsigned half)
 		flow_at(feeding->lcore->flows, feeding->flow->ref)->flags & FLOW_C2S_INSIDE;
 
 	return from_inside == (half == HALF_C2S);
+}
+
+static void count(uint16_t *counter)
+{
+	*counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
 }
 
 static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
@@ -141,8 +147,22 @@ static struct content_verdict ask_file(
 		return nothing;
 	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
+	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
 
-	return content_file_verdict(policy, &input, facts, hits);
+	grounds_file(feeding, facts, hits, &verdict);
+	return verdict;
+}
+
+// Of the verdict, for who asks how the file stands.
+static void note_verdict(const struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict)
+{
+	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
+
+	file->undecided = verdict->undecided;
+	file->action = monitored ? verdict->monitored_action : verdict->action;
+	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
+	file->rule_uid = uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
 }
 
 static bool refuses(const struct content_verdict *verdict)
@@ -242,6 +262,7 @@ static struct open_file *open_new(
 	file->id = told->id;
 	file->size = told->size;
 	file->range_from = told->range_from;
+	file->since_ns = feeding->lcore->now_ns;
 	file->upload = is_upload(feeding, told->half);
 	file->marks = *marks;
 	file->name_length = length;
@@ -275,7 +296,7 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 		return CONTENT_WANT_NAME;
 	}
 	file->number = number;
-	file->undecided = verdict->undecided;
+	note_verdict(feeding, file, verdict);
 	file->stored = stored && number;
 	return CONTENT_WANT_DATA;
 }
@@ -299,6 +320,7 @@ static enum content_want told_file(void *ctx, const struct content_file *told)
 	uint64_t number = 0;
 
 	lcore->stats.content_files++;
+	count(&content_tally_of(lcore, feeding->flow->ref, told->half)->files);
 	if (feeding->flow->asks.enforces)
 		marks = refused_marks_of(lcore, feeding->flow->ref, told);
 	bool again = refused_before(feeding, told, &marks, &verdict);
@@ -385,7 +407,7 @@ static void ask_again(struct feeding *feeding, struct open_file *file)
 	const struct file_facts facts = facts_of(file);
 	struct content_verdict verdict = ask_file(feeding, &facts);
 
-	file->undecided = verdict.undecided;
+	note_verdict(feeding, file, &verdict);
 	obey_file(feeding, &verdict, &file->marks);
 }
 
@@ -434,6 +456,9 @@ static bool record_end(struct content *content, const struct open_file *file)
 	record->size = file->bytes;
 	record->lost = file->lost;
 	record->end = file->end;
+	record->action = file->action;
+	record->rule_mode = file->mode;
+	record->rule_uid = file->rule_uid;
 	record->file_type = file->type;
 	content_record_send(content->channel, record);
 	return true;
@@ -561,6 +586,8 @@ static struct content_verdict judge_message(struct feeding *feeding,
 	const struct content_hits *hits = content_message_hits(lcore->policy, lcore->index, facts);
 
 	verdict = content_message_verdict(lcore->policy, &input, facts, hits);
+	if (!message->goes_on || content_action_enforces(verdict.action))
+		grounds_message(feeding, message->half, facts, hits, &verdict);
 	if (!content_action_edits(verdict.action))
 		return verdict;
 	if (content_message_edit(feeding, message, &verdict, facts, hits)) {
@@ -581,6 +608,8 @@ static void told_message(void *ctx, const struct content_message *message)
 	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
 
 	lcore->stats.content_messages += !message->goes_on;
+	if (!message->goes_on)
+		count(&content_tally_of(lcore, flow->ref, message->half)->messages);
 	if (flow->asks.chat) {
 		const struct message_facts facts = {
 			.text = text.bytes,
@@ -611,16 +640,26 @@ static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t
 	struct lcore *lcore = feeding->lcore;
 	struct flow_content *flow = feeding->flow;
 
-	(void)half;
-	(void)at64;
+	content_tally_of(lcore, flow->ref, half)->note = (uint8_t)(note + 1);
+	if (content_note_is_ambiguous(note) || content_note_is_limit(note))
+		content_mark(lcore, flow->ref, half,
+			content_note_is_limit(note) ? CONTENT_MARK_LIMIT : CONTENT_MARK_AMBIGUOUS);
+	else if (content_note_is_opaque(note))
+		content_mark(lcore, flow->ref, half, CONTENT_MARK_OPAQUE);
+	else if (note == CONTENT_NOTE_LOST)
+		content_mark(lcore, flow->ref, half, CONTENT_MARK_LOST);
 	if (content_note_is_ambiguous(note) || content_note_is_limit(note)) {
 		lcore->stats.content_ambiguous++;
-		if (flow->asks.enforces)
+		if (flow->asks.enforces) {
+			grounds_note(feeding, note, half, at64, flow->asks.enforcing_rule);
 			refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
+		}
 	} else if (content_note_is_opaque(note)) {
 		lcore->stats.content_opaque++;
-		if (flow->asks.opaque != ACTION_PASS)
+		if (flow->asks.opaque != ACTION_PASS) {
+			grounds_note(feeding, note, half, at64, flow->asks.opaque_rule);
 			refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
+		}
 	}
 }
 

@@ -159,6 +159,7 @@ struct event {
 			uint8_t scan;        // enum flow_scan
 			uint8_t scan_worst;  // enum scan_value of all verdicts; FLOW_SCAN_DONE
 			uint32_t aggregated; // flows of one packet that it tells of; of the sink
+			struct content_summary content;
 		} flow;
 		struct transfer_label transfer;
 		struct {

@@ -229,6 +229,8 @@ static bool is_of_rule(const struct evidence *evidence, uint32_t rule_uid)
 	case EVIDENCE_DECISION:
 	case EVIDENCE_MONITOR: return evidence->rule_uid == rule_uid;
 	case EVIDENCE_TOO_UNSURE:
+	case EVIDENCE_CONTENT:
+	case EVIDENCE_CONTENT_NOTE:
 	case EVIDENCE_CACHE_LEARNED:
 	case EVIDENCE_CACHE_HIT: // without a rule it is the operator's entry
 		return rule_uid && evidence->rule_uid == rule_uid;

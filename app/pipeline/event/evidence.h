@@ -37,6 +37,9 @@
 	X(DECISION, "decision")         /* enum action; flags; signature; ends if it blocks */    \
 	X(SCAN_JOB, "scan_job")         /* half, offset, length: the first part given */          \
 	X(SCAN_VERDICT, "scan_verdict") /* enum scan_value; half, offset, length; bytes */        \
+	X(CONTENT, "content")           /* content: what an entry matched, and by what */         \
+	X(CONTENT_NAME, "content_name") /* content: the file's name, or who wrote; behind it */   \
+	X(CONTENT_NOTE, "content_note") /* enum content_note; half, offset; refused by it */      \
 	X(RESETS, "resets")             /* length: packets sent */                                \
 	X(CACHE_LEARNED, "cache_learned") /* enum cache_mode; ends */                             \
 	X(CACHE_EXEMPT, "cache_exempt")   /* enum cache_mode; ends */                             \
@@ -85,6 +88,25 @@ enum {                                 // struct evidence.flags
 	EVIDENCE_WAS_PASSED = 1 << 4,  // cache hit: learn-only let it through
 	EVIDENCE_IS_ALLOWED = 1 << 5,  // decision: the operator's word stands above the policy
 	EVIDENCE_OF_DATAGRAM = 1 << 6, // bytes: of one datagram, not of the half
+	EVIDENCE_IS_CUT = 1 << 7,      // content: the text was longer
+};
+
+#define EVIDENCE_TEXT_BYTES 32
+
+// What an entry of a rule's "transfers" or "chat" matched. `detail`: what was done, enum
+// content_action, after monitor mode; `confidence`: enum mode of the rule; `n_bytes`: of `text`.
+struct evidence_content {
+	uint16_t rule, entry;           // places in the policy's list, and in the rule's
+	uint16_t type;                  // of a file, as far as it was known (file_type)
+	uint8_t keys;                   // enum content_key of the entry
+	uint8_t is;                     // EVIDENCE_ENTRY_*
+	char text[EVIDENCE_TEXT_BYTES]; // CONTENT: the pattern's beginning; CONTENT_NAME: the
+					// name's end. Not terminated
+};
+enum {
+	EVIDENCE_ENTRY_MESSAGE = 1 << 0, // an entry of "chat"
+	EVIDENCE_ENTRY_TYPE = 1 << 1,    // it asks for a type
+	EVIDENCE_ENTRY_SIZE = 1 << 2,    // ... for a size
 };
 
 struct evidence {
@@ -112,6 +134,7 @@ struct evidence {
 			uint32_t looked_at;            // bytes that were given to the verifier
 			uint8_t bytes[EVIDENCE_BYTES]; // the last of those that matched
 		};
+		struct evidence_content content;
 	};
 };
 static_assert(sizeof(struct evidence) == 80, "five quarters of a cache line");

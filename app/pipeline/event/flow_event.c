@@ -176,10 +176,11 @@ static void fill_scan(const struct lcore *lcore, const struct flow *flow,
 }
 
 static void fill_flow_record(const struct lcore *lcore, uint32_t ref,
-	const struct scan_summary *scan, struct event *event)
+	const struct scan_summary *scan, const struct content_summary *content, struct event *event)
 {
 	const struct flow *flow = flow_at(lcore->flows, ref);
 
+	event->flow.content = *content;
 	event->action = flow->action;
 	fill_scan(lcore, flow, scan, event);
 	event->flow.start_ns = flow->start_ns;
@@ -214,8 +215,8 @@ void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfe
 	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 
-void flow_event_end(
-	struct lcore *lcore, uint32_t ref, enum flow_end reason, const struct scan_summary *scan)
+void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason,
+	const struct scan_summary *scan, const struct content_summary *content)
 {
 	struct event event = {.type = EVENT_FLOW, .reason = (uint8_t)reason};
 
@@ -247,7 +248,7 @@ void flow_event_end(
 		else if (stub->pkts[HALF_C2S] && stub->pkts[HALF_S2C])
 			event.flow.state = FLOW_STATE_ESTABLISHED;
 	} else {
-		fill_flow_record(lcore, ref, scan, &event);
+		fill_flow_record(lcore, ref, scan, content, &event);
 	}
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event, room_of(&event, EVENT_ROOM_UNHEARD));
@@ -256,11 +257,12 @@ void flow_event_end(
 		evidence_add(lcore, EVIDENCE_ENDED, event.flow_id)->detail = (uint8_t)reason;
 }
 
-void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan)
+void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan,
+	const struct content_summary *content)
 {
 	struct event event = {.type = EVENT_ELEPHANT};
 
-	fill_flow_record(lcore, ref, scan, &event);
+	fill_flow_record(lcore, ref, scan, content, &event);
 	event.flow.rate_bytes_s = flow_rate_bytes_s(flow_at(lcore->flows, ref), event.flow.end_ns);
 	flow_event_identify(lcore, ref, &event);
 	event_send(lcore, &event, EVENT_ROOM_ANY);

@@ -22,10 +22,11 @@ struct scan_summary {
 	bool has_verdict;
 	bool has_place; // among the flows under scan
 };
-void flow_event_end(
-	struct lcore *lcore, uint32_t ref, enum flow_end reason, const struct scan_summary *scan);
+void flow_event_end(struct lcore *lcore, uint32_t ref, enum flow_end reason,
+	const struct scan_summary *scan, const struct content_summary *content);
 // The flow has just become an elephant: its record so far.
-void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan);
+void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_summary *scan,
+	const struct content_summary *content);
 // The flow carries this: as the one said that announced it, or as it says itself.
 void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfer_label *label);
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor).

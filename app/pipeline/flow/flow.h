@@ -21,6 +21,7 @@
 #include "classify/names/follow.h"
 #include "pipeline/wire/parse.h"
 #include "pipeline/policy/policy.h"
+#include "pipeline/vocab/content_tally.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/tick.h"
 #include "pipeline/wire/resegment.h"
@@ -200,12 +201,12 @@ static inline void flow_know_by_network(struct flow *flow, uint16_t app)
 struct flow_half {
 	// What is read for each packet under inspection comes first: of both halves in the first
 	// two cache lines.
-	uint64_t offset64;    // of datagrams: bytes so far
-	uint32_t start_seq;   // TCP: number of the first byte, if has_start
-	uint32_t first_seq;   // has_first: number of its SYN, or of the first packet seen
-	uint64_t spare;       // struct flow_cold is whole cache lines
-	uint16_t window;      // unscaled, of the last packet
-	uint8_t window_scale; // as its SYN says
+	uint64_t offset64;            // of datagrams: bytes so far
+	uint32_t start_seq;           // TCP: number of the first byte, if has_start
+	uint32_t first_seq;           // has_first: number of its SYN, or of the first packet seen
+	struct content_tally content; // files and messages that it carried
+	uint16_t window;              // unscaled, of the last packet
+	uint8_t window_scale;         // as its SYN says
 	bool has_start;
 	bool late : 1;        // its tracking begins where it is then
 	bool syns_differ : 1; // SYNs, or SYN-ACKs, of different numbers came

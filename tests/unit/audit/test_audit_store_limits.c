@@ -403,6 +403,8 @@ static void kill_9_leaves_whole_files(void **state)
 		files = (unsigned)look(store).used_files;
 		assert_true(files <= 61);
 		store_close(store);
+		if (!files) // it was killed before its first file
+			continue;
 		snprintf(command, sizeof(command),
 			"cd %s && test -z \"$(ls tmp)\" && for f in [0-9a-f]*/*; do case $f in "
 			"*.json) ;; "

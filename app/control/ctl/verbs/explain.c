@@ -119,6 +119,8 @@ static void flows_page(void *ctx, unsigned lcore, const struct query *query, boo
 
 	(void)lcore;
 	(void)last;
+	if (explain->found.by_id && query->n)
+		explain->found.content = query->look.content;
 	for (uint32_t i = 0; i < query->n; i++) {
 		bool blocked = records[i].lru_class == FLOW_CLASS_BLOCKED;
 		struct flow_record *kept = top_n_offer(

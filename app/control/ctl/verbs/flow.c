@@ -265,7 +265,8 @@ static void show_end(struct request *request, const char *error)
 		fail_no_flow(request, one->flow_id);
 		return;
 	}
-	request_ok(request, flow_json_whole(request->context, &one->record, &one->look));
+	request_ok(request,
+		flow_json_whole(request->context, &one->record, &one->look, &one->look.content));
 }
 
 COMMAND(flow_show, "flow-show", "flow_id", "one flow, everything")
