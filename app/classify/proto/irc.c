@@ -336,6 +336,8 @@ static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t
 	if (text_is(verb, "CHAT"))
 		name.length = rest.length = 0;
 	label(decoding, half, line, name, text_take_word(&rest), &expect.label);
+	if (text_is(verb, "CHAT"))
+		expect.label.what = TRANSFER_CHAT;
 	expect.port = (uint16_t)port;
 	expect.app = app_find("irc");
 	decoding->sink->expect(decoding->sink->ctx, &expect);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decoder of IRC: takes each half apart into lines, over gaps.
+// The decoder of IRC, and of what it announces: takes each half apart into lines, over gaps; a file
+// over DCC is as it is (dcc_file.c).
 //
 // A line ends where any host lets it end: at LF, CR LF, or CR alone (RFC 2812 asks for CR LF;
 // ngircd and others take each of them, others read a CR alone as a blank or leave it out:
@@ -28,14 +29,28 @@ struct irc_half {
 	bool after_cr; // a line has ended at a CR: LF would belong to it
 };
 
-struct irc_state {
+enum irc_mode {
+	IRC_NEW,
+	IRC_TALK,
+	IRC_CHAT, // DCC CHAT
+	IRC_FILE, // DCC SEND
+};
+
+struct irc_talk {
 	struct irc_session session;
 	struct irc_half halves[2];
-	bool begun;
-	bool chat; // DCC CHAT
-	bool over;
 };
-static_assert(sizeof(struct irc_state) <= 1024, "a connection that is idle costs little");
+
+struct irc_state {
+	uint8_t mode; // enum irc_mode
+	bool tls;     // what was announced is inside
+	bool over;
+	union {
+		struct irc_talk talk;
+		struct dcc_file file;
+	};
+};
+static_assert(sizeof(struct irc_state) <= 2048, "a connection that is idle costs little");
 
 enum irc_step {
 	IRC_ON,
@@ -61,23 +76,23 @@ static void begin_line(struct irc_half *half, struct content_turn *turn)
 
 static void end_all(struct irc_state *state, struct content_turn *turn)
 {
-	drop_line(&state->halves[HALF_C2S], turn);
-	drop_line(&state->halves[HALF_S2C], turn);
+	drop_line(&state->talk.halves[HALF_C2S], turn);
+	drop_line(&state->talk.halves[HALF_S2C], turn);
 	state->over = true;
 }
 
 static struct irc_turn turn_of(struct irc_state *state, unsigned side,
 	const struct content_turn *turn, struct content_text bytes, bool whole)
 {
-	const struct irc_half *half = &state->halves[side];
+	const struct irc_half *half = &state->talk.halves[side];
 
-	return (struct irc_turn){.session = &state->session,
+	return (struct irc_turn){.session = &state->talk.session,
 		.turn = turn,
 		.begin64 = half->begin64,
 		.line64 = half->line64,
 		.bytes = bytes,
 		.half = (uint8_t)side,
-		.chat = state->chat,
+		.chat = state->mode == IRC_CHAT,
 		.whole = whole};
 }
 
@@ -100,7 +115,7 @@ static enum irc_step take_line(struct irc_state *state, unsigned side,
 {
 	const struct irc_turn to = turn_of(state, side, turn, bytes, true);
 
-	irc_tell(&to, &state->halves[side].told);
+	irc_tell(&to, &state->talk.halves[side].told);
 	return irc_take_line(&to) ? IRC_ON : IRC_OPAQUE;
 }
 
@@ -108,7 +123,7 @@ static enum irc_step take_line(struct irc_state *state, unsigned side,
 static void leave_line(struct irc_state *state, unsigned side, struct content_turn *turn,
 	struct content_text bytes)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	const struct irc_turn to = turn_of(state, side, turn, bytes, true);
 
 	irc_tell(&to, &half->told);
@@ -148,7 +163,7 @@ static void advance(struct irc_half *half, struct content_turn *turn, uint32_t n
 static void take_tags(struct irc_state *state, unsigned side, struct content_turn *turn,
 	const uint8_t *bytes, uint32_t here)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	const uint8_t *blank = memchr(bytes, ' ', here);
 	uint32_t n = blank ? (uint32_t)(blank - bytes) + 1 : here;
 
@@ -183,7 +198,7 @@ static bool keep(
 static enum irc_step take_part(struct irc_state *state, unsigned side, struct content_turn *turn,
 	const uint8_t *bytes, uint32_t here, bool ended)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	uint32_t room = IRC_LINE_BYTES - half->length;
 	bool too_long = here > room, at_once = !half->length && (ended || too_long);
 	struct content_text line = {bytes, too_long ? room : here};
@@ -214,7 +229,7 @@ static enum irc_step take_part(struct irc_state *state, unsigned side, struct co
 static bool takes_lf(
 	struct irc_state *state, unsigned side, struct content_turn *turn, uint8_t byte)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 
 	if (!half->after_cr)
 		return false;
@@ -233,19 +248,19 @@ static bool takes_lf(
 static enum irc_step take_some(struct irc_state *state, unsigned side, struct content_turn *turn,
 	const uint8_t *bytes, uint32_t left)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	enum irc_step step = IRC_ON;
 
 	if (takes_lf(state, side, turn, bytes[0]))
 		return IRC_ON;
-	if (!state->chat && begins_tls(half, bytes, left)) {
+	if (state->mode == IRC_TALK && begins_tls(half, bytes, left)) {
 		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_TLS, side, half->begin64);
 		return IRC_OPAQUE;
 	}
 	uint32_t here = until_end(bytes, left);
 	bool ended = here < left;
 
-	half->in_tags |= is_fresh(half) && bytes[0] == '@' && !state->chat;
+	half->in_tags |= is_fresh(half) && bytes[0] == '@' && state->mode == IRC_TALK;
 	if (half->in_tags && here) {
 		take_tags(state, side, turn, bytes, here);
 		return IRC_ON;
@@ -265,7 +280,7 @@ static enum irc_step take_some(struct irc_state *state, unsigned side, struct co
 // A line that lacks something says no more; where the next begins is known at its end.
 static void lose(struct irc_state *state, unsigned side, struct content_turn *turn, uint64_t to64)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 
 	if (half->told.open)
 		leave_line(state, side, turn, kept(half));
@@ -277,7 +292,7 @@ static void lose(struct irc_state *state, unsigned side, struct content_turn *tu
 
 static enum irc_step take_fin(struct irc_state *state, unsigned side, struct content_turn *turn)
 {
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	enum irc_step step = IRC_ON;
 
 	if (half->length)
@@ -290,7 +305,7 @@ static enum irc_step take_span(
 	struct irc_state *state, const struct span *span, struct content_turn *turn)
 {
 	unsigned side = span->half & 1;
-	struct irc_half *half = &state->halves[side];
+	struct irc_half *half = &state->talk.halves[side];
 	uint32_t length = span_length(span);
 	enum irc_step step = IRC_ON;
 
@@ -312,10 +327,40 @@ static enum irc_step take_span(
 	return step;
 }
 
+// What was announced says what it carries; what was not is a session.
+static enum irc_mode mode_of(const struct transfer_label *label)
+{
+	if (!label)
+		return IRC_TALK;
+	if (label->what == TRANSFER_NOT_SAID)
+		return label->file[0] ? IRC_FILE : IRC_CHAT;
+	return label->what == TRANSFER_CHAT ? IRC_CHAT : IRC_FILE;
+}
+
+static void begin(struct irc_state *state, const struct content_turn *turn)
+{
+	const struct transfer_label *label = turn->announced;
+
+	state->mode = (uint8_t)mode_of(label);
+	state->tls = label && label->coded;
+	if (state->mode == IRC_CHAT)
+		irc_set_own(
+			&state->talk.session, content_label_text(label->user, sizeof(label->user)));
+}
+
 static enum content_fed feed(void *of, const struct span *span, struct content_turn *turn)
 {
 	struct irc_state *state = of;
 
+	if (state->mode == IRC_NEW)
+		begin(state, turn);
+	if (!state->over && state->tls && span->extent) {
+		turn->sink->note(
+			turn->sink->ctx, CONTENT_NOTE_OPAQUE_TLS, span->half & 1, span->offset64);
+		state->over = true;
+	}
+	if (!state->over && state->mode == IRC_FILE)
+		return dcc_file_feed(&state->file, span, turn);
 	if (!state->over) {
 		switch (take_span(state, span, turn)) {
 		case IRC_ON: return CONTENT_FED;
@@ -329,11 +374,17 @@ static enum content_fed feed(void *of, const struct span *span, struct content_t
 
 static void over(void *of, struct content_turn *turn)
 {
-	end_all(of, turn);
+	struct irc_state *state = of;
+
+	if (state->mode == IRC_FILE)
+		dcc_file_over(&state->file, turn);
+	else
+		end_all(state, turn);
 }
 
 const struct content_decoder content_irc = {
 	.app = "irc",
+	.data_app = "irc",
 	.state_bytes = sizeof(struct irc_state),
 	.feed = feed,
 	.over = over,

@@ -23,7 +23,7 @@ static struct content_text own_nick(const struct irc_session *session)
 	return (struct content_text){session->own, session->own_length};
 }
 
-static void set_own(struct irc_session *session, struct content_text nick)
+void irc_set_own(struct irc_session *session, struct content_text nick)
 {
 	if (!nick.length || (nick.length == 1 && nick.bytes[0] == '*'))
 		return;
@@ -33,8 +33,13 @@ static void set_own(struct irc_session *session, struct content_text nick)
 	memcpy(session->own, nick.bytes, nick.length);
 }
 
+// Over DCC CHAT one end has a name: the server of the connection, who has offered it.
 static struct content_text sender_of(const struct irc_turn *turn, const struct irc_line *line)
 {
+	const struct content_text nobody = {NULL, 0};
+
+	if (turn->chat)
+		return turn->half == HALF_S2C ? own_nick(turn->session) : nobody;
 	if (line->what->from != IRC_FROM_SENDER)
 		return irc_param(line, line->what->from);
 	return turn->half == HALF_C2S ? own_nick(turn->session) : irc_nick_of(line->prefix);
@@ -70,6 +75,13 @@ static void bound_parties(const struct irc_turn *turn, struct content_text to)
 		irc_note(turn, CONTENT_NOTE_HEAD_TOO_LONG);
 }
 
+static struct content_text receiver_of(const struct irc_turn *turn, const struct irc_line *line)
+{
+	if (turn->chat && turn->half == HALF_C2S)
+		return own_nick(turn->session);
+	return irc_param(line, line->what->to);
+}
+
 static void put_message(const struct irc_turn *turn, const struct irc_line *line,
 	struct irc_told *told, uint32_t from, struct content_text plain, uint32_t to)
 {
@@ -81,7 +93,7 @@ static void put_message(const struct irc_turn *turn, const struct irc_line *line
 		.blank = ' ',
 		.to_is_list = line->what->to_is_list,
 		.from = sender_of(turn, line),
-		.to = irc_param(line, line->what->to),
+		.to = receiver_of(turn, line),
 		.text = plain,
 		.begins64 = turn->line64 + from,
 		.ends64 = turn->line64 + to,
@@ -133,13 +145,13 @@ static void learn_nick(const struct irc_turn *turn, const struct irc_line *line)
 
 	if (turn->half == HALF_C2S) {
 		if (http_is(line->verb, "nick") && !session->welcomed)
-			set_own(session, nick);
+			irc_set_own(session, nick);
 	} else if (http_is(line->verb, "nick")) {
 		if (http_same(irc_nick_of(line->prefix), own_nick(session)))
-			set_own(session, nick);
+			irc_set_own(session, nick);
 	} else if (line->verb.length == 3 && octets_digit(line->verb.bytes[0]) &&
 		   (!session->welcomed || http_is(line->verb, "001"))) {
-		set_own(session, nick);
+		irc_set_own(session, nick);
 		session->welcomed |= http_is(line->verb, "001") || line->verb.bytes[0] == '3';
 	}
 }
@@ -166,8 +178,17 @@ static bool take_starttls(const struct irc_turn *turn, const struct irc_line *li
 bool irc_take_line(const struct irc_turn *turn)
 {
 	struct irc_line line;
+	bool goes_on = true;
 
-	irc_line_read(turn->bytes, &line);
-	learn_nick(turn, &line);
-	return take_starttls(turn, &line);
+	if (turn->chat) {
+		irc_line_read_chat(&line);
+	} else {
+		irc_line_read(turn->bytes, &line);
+		learn_nick(turn, &line);
+		goes_on = take_starttls(turn, &line);
+	}
+	if (line.what && line.what->has_ctcp && line.has_text)
+		dcc_take(turn, &turn->session->dcc, http_text_from(turn->bytes, line.text_at),
+			sender_of(turn, &line));
+	return goes_on;
 }

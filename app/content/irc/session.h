@@ -21,6 +21,7 @@
 #define SLUICE_CONTENT_IRC_SESSION_H
 
 #include "content/content.h"
+#include "content/irc/dcc.h"
 #include "content/irc/line.h"
 
 struct irc_session {
@@ -29,7 +30,8 @@ struct irc_session {
 	bool welcomed;     // the server has said what the client's nick is
 	bool starttls;     // asked for, not answered
 	uint8_t own_length;
-	uint8_t own[CONTENT_PARTY_BYTES]; // the client's nick
+	uint8_t own[CONTENT_PARTY_BYTES]; // the client's nick; of DCC CHAT, that of who listens
+	struct dcc_offers dcc;
 };
 
 // What was told of a line's text.
@@ -50,6 +52,7 @@ struct irc_turn {
 	bool whole; // nothing more comes of it
 };
 
+void irc_set_own(struct irc_session *session, struct content_text nick);
 // Notes are told once of a half.
 void irc_note(const struct irc_turn *turn, enum content_note note);
 // Tells what is new of the line's text.

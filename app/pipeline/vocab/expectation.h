@@ -50,6 +50,8 @@ enum transfer_what {
 	TRANSFER_NOT_SAID, // nor is `half`; a file, where it has a name
 	TRANSFER_FILE,
 	TRANSFER_LISTING, // of a folder: not a file
+	TRANSFER_CHAT,    // lines of text both ways; `half` is that of who is `user`
+	TRANSFER_WHAT_MAX,
 };
 
 struct transfer_label {
@@ -57,7 +59,7 @@ struct transfer_label {
 	uint8_t what;                   // enum transfer_what
 	uint8_t half;                   // of the announced flow (enum half) that carries it
 	bool begins_cut; // the beginning of `file` is missing, in the place of its end
-	bool coded;      // its bytes are not the file's, but coded (FTP's MODE)
+	bool coded;      // its bytes are not the file's, but coded (FTP's MODE, DCC inside TLS)
 	char file[TRANSFER_FILE_BYTES]; // as it was written; "": not said, or not a file
 	uint64_t size;                  // bytes of the whole file; 0: not said
 	uint64_t range_from;            // offset in the file of the first byte that comes

@@ -68,7 +68,7 @@ static void read_label(struct transfer_label *label, const uint8_t *bytes, size_
 	uint8_t fixed[LABEL_FILE] = {0};
 
 	memcpy(fixed, bytes, length < LABEL_FILE ? length : LABEL_FILE);
-	*label = (struct transfer_label){.what = fixed[LABEL_WHAT] % (TRANSFER_LISTING + 1),
+	*label = (struct transfer_label){.what = fixed[LABEL_WHAT] % TRANSFER_WHAT_MAX,
 		.half = fixed[LABEL_BITS] & 1,
 		.begins_cut = fixed[LABEL_BITS] >> 1 & 1,
 		.coded = fixed[LABEL_BITS] >> 2 & 1,

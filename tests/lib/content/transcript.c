@@ -199,10 +199,10 @@ static void put_address(struct transcript *transcript, const uint8_t address[16]
 
 static void put_label(struct transcript *transcript, const struct transfer_label *label)
 {
-	static const char *const hows[] = {"", " file", " listing"};
+	static const char *const hows[] = {"", " file", " listing", " chat"};
 	const char *file = label->file, *user = label->user;
 
-	check(label->what <= TRANSFER_LISTING && label->half <= HALF_S2C, "labels are in range");
+	check(label->what < TRANSFER_WHAT_MAX && label->half <= HALF_S2C, "labels are in range");
 	check(!file[TRANSFER_FILE_BYTES - 1] && !user[TRANSFER_USER_BYTES - 1], "texts end");
 	put(transcript, "%s", hows[label->what]);
 	if (label->what)
