@@ -41,7 +41,7 @@ def ipv4(src, dst, proto, payload, ident=0, frag=0, ttl=64, options=b"", length=
     words = 5 + len(options) // 4
     head = struct.pack(
         ">BBHHHBBH4s4s", 0x40 | words, 0, words * 4 + len(payload) if length is None else length,
-        ident, frag, ttl, proto, 0, addr(src), addr(dst)) + options
+        ident & 0xFFFF, frag, ttl, proto, 0, addr(src), addr(dst)) + options
     return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + payload
 
 

@@ -38,8 +38,10 @@ FLIGHT_US = 20_000
 
 # What a variant does. cut: octets of a segment; stretch: pauses so many times as long, and lag: the
 # server's segments behind all of the client's that did not wait for them; swap: segments of a flight
-# in another order, with duplicates; ipv6, tags: where it goes.
-Kind = collections.namedtuple("Kind", "cut stretch lag swap ipv6 tags", defaults=(0, 1, False, "", False, ()))
+# in another order, with duplicates; ipv6, tags: where it goes; fine: octets of a half that are cut so
+# (all: None); overlap: octets of the segment before that each one sends again.
+Kind = collections.namedtuple("Kind", "cut stretch lag swap ipv6 tags fine overlap",
+                              defaults=(0, 1, False, "", False, (), FINE, 0))
 VLAN = ((packets.ETH_VLAN, 100),)
 QINQ = ((packets.ETH_QINQ, 0x2000 | 200), (packets.ETH_VLAN, 100))
 VARIANTS = {
@@ -89,8 +91,8 @@ def is_fragment(octets, at):
     return octets[at - 20] == 0x45 and struct.unpack_from(">H", octets, at - 14)[0] & 0x3FFF
 
 
-def dialogue(records, linktype=1):
-    """What is said in a capture, in its order: [Said]. `records`: (time in ns, octets, length)."""
+def dialogue(records, linktype=1, limit=LIMIT):
+    """What is said in a capture, in its order: [Said]. `records`: (time in ns, octets, length); `limit`: octets of a half."""
     live, said = {}, []
     for time_ns, octets, length in records:
         network = golden.network_of(octets, linktype)
@@ -128,7 +130,7 @@ def dialogue(records, linktype=1):
         other = talk.halves[1 - half]
         heard = (ack - other.base) & 0xFFFFFFFF if flags & packets.ACK and other.next is not None else 0
         for at_offset, fresh in talk.halves[half].segment(seq, payload) if payload else ():
-            fresh = fresh[:max(0, LIMIT - at_offset)]
+            fresh = fresh[:max(0, limit - at_offset)]
             if fresh:
                 said.append(Said(time_us, talk, half, "data", fresh, at_offset, heard))
                 talk.written[half] = at_offset + len(fresh)
@@ -202,10 +204,11 @@ class Writer:
         return self.sessions[talk]
 
     def pieces(self, item):
-        """(offset in the half, octets): FINE octets cut finely, the rest in whole segments."""
+        """(offset in the half, octets): the first are cut finely, the rest are whole segments."""
         at, end = item.offset, item.offset + len(item.payload)
         while at < end:
-            size = min(self.kind.cut if self.kind.cut and at < FINE else MSS, end - at)
+            fine = self.kind.cut and (self.kind.fine is None or at < self.kind.fine)
+            size = min(self.kind.cut if fine else MSS, end - at)
             yield at, item.payload[at - item.offset:at - item.offset + size]
             at += size
 
@@ -220,6 +223,8 @@ class Writer:
         talk, half = items[0].talk, items[0].half
         session, begin = self.session(talk)
         pieces = [piece for item in items for piece in self.pieces(item)]
+        if self.kind.overlap:
+            pieces = overlapping(pieces, self.kind.overlap)
         while pieces:
             # where nobody saw the beginning, the segment that is seen first is the beginning
             first = not talk.opened and not pieces[0][0]
@@ -259,6 +264,15 @@ class Writer:
         return self.cap
 
 
+def overlapping(pieces, octets):
+    """Each piece with the last `octets` of the one before it, where it follows it."""
+    out = pieces[:1]
+    for (at, before), (next_at, piece) in zip(pieces, pieces[1:]):
+        again = before[-octets:] if at + len(before) == next_at else b""
+        out.append((next_at - len(again), again + piece))
+    return out
+
+
 def flights(said):
     """What one half says without an answer between, at most FLIGHT_US apart: where the first of it stands."""
     out, open_flight = [], {}
@@ -287,9 +301,13 @@ def stretched(said, factor):
 
 def write(said, name, folder, seed=1):
     """Writes one variant; its path."""
+    return write_kind(said, VARIANTS[name], name, folder, seed)
+
+
+def write_kind(said, kind, name, folder, seed=1):
     path = os.path.join(folder, name + ".pcap")
     with open(path, "wb") as out:
-        out.write(Writer(VARIANTS[name], f"{seed} {name}").write(said).octets())
+        out.write(Writer(kind, f"{seed} {name}").write(said).octets())
     return path
 
 
@@ -413,15 +431,15 @@ def judge(capture, said, folder, names=None, seed=1, limit=20):
     return wrong
 
 
-def read(path):
+def read(path, limit=LIMIT):
     """What is said in a capture file: classic pcap, or what editcap makes one of."""
     with open(path, "rb") as file:
         head = file.read(24)
     if head[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
-        return dialogue(golden.records(path), struct.unpack_from("<I", head, 20)[0])
+        return dialogue(golden.records(path), struct.unpack_from("<I", head, 20)[0], limit)
     with tempfile.NamedTemporaryFile(suffix=".pcap") as classic:
         subprocess.run(["editcap", "-F", "nsecpcap", path, classic.name], check=True)
-        return read(classic.name)
+        return read(classic.name, limit)
 
 
 def main():
