@@ -12,14 +12,16 @@ PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhype
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
 # Programs that speak what the gateway knows (tests/netns/clients_*.test, bittorrent_*.test); without one its test fails, or is skipped where tools/check runs without root.
-PACKAGES_CLIENTS="amule-daemon amule-utils coturn deluge-console deluged dhtnode eiskaltdcpp-daemon faketime irssi
+PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd coturn deluge-console deluged dhtnode eiskaltdcpp-daemon faketime irssi
 	microdc2 miniupnpd-nftables mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
-	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub"
+	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub vsftpd"
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion bindfs clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev file git iperf3 libndpi-bin
 	lintian logrotate mandoc nftables python3-clang python3-matplotlib strace tshark valgrind python3-scapy python3-jsonschema
-	python3-prometheus-client prometheus chromium chromium-driver python3-selenium tzdata
+	python3-prometheus-client prometheus chromium chromium-driver python3-selenium tzdata zstd
+	libnginx-mod-http-brotli-filter libmemcached11 libmemcachedutil2 libpcre2-posix3
 	$PACKAGES_CLIENTS"
+# The last three are what proftpd needs, which tests/netns/content_ftp.test unpacks: it conflicts with vsftpd.
 
 PACKAGES_DOWNLOAD_S=0 # seconds spent downloading, by the last packages_install
 PACKAGES_INSTALL_S=0  # seconds spent unpacking and configuring
