@@ -150,6 +150,16 @@ static void events_print(const struct gate *gate)
 	fclose(file);
 }
 
+// What has counted, "count NAME VALUE".
+static void counts_print(const struct stats *stats)
+{
+#define X(name, help)    \
+	if (stats->name) \
+		printf("count %s %llu\n", #name, (unsigned long long)stats->name);
+	STATS_COUNTERS(X)
+#undef X
+}
+
 static void row_run(const struct row *row)
 {
 	struct lcore_limits limits = limits_of(row);
@@ -178,6 +188,8 @@ static void row_run(const struct row *row)
 	sink_flush(gate->context.sink);
 	sent_print(gate->pipe, NULL);
 	events_print(gate);
+	before = pipe_stats(gate->pipe);
+	counts_print(&before);
 	capture_close(capture);
 	gate_free(gate);
 	puts("end");
