@@ -291,6 +291,28 @@ static bool out_of_turn(const struct work *work)
 	return true;
 }
 
+// What follows for a segment that differs from what was sent, or repeats what was edited.
+static void obey_compared(
+	struct work *work, const struct q2_compared *seen, uint32_t length, bool rewrites)
+{
+	const struct tcp_segment *segment = work->segment;
+	struct track_result *result = work->result;
+
+	result->differ = seen->differ;
+	result->differ_at = seen->first;
+	if (!segment->enforces)
+		return;
+	result->edited = seen->edited;
+	if (!rewrites && (seen->differ || !track_can_write(segment))) {
+		result->verdict = TRACK_DROP;
+		result->reason = DROP_CONFLICT;
+		return;
+	}
+	if (!rewrites) // no conflict: it repeats what was edited
+		q2_compare(&work->half->q2, work->start, work->bytes, length, true);
+	result->rewritten = true;
+}
+
 static void compare_old(struct work *work)
 {
 	const struct tcp_segment *segment = work->segment;
@@ -305,27 +327,14 @@ static void compare_old(struct work *work)
 		return;
 	if (unlikely(half->q2.edits != NULL) && !track_make_edits(work))
 		return;
-	bool writes = segment->enforces && track_can_write(segment);
-	bool rewrites = writes && segment->rewrites && (segment->resumed || !half_waits(half));
+	bool rewrites = segment->enforces && track_can_write(segment) && segment->rewrites &&
+			(segment->resumed || !half_waits(half));
 	uint32_t length = (uint32_t)(end - work->start);
 	struct q2_compared seen = q2_compare(&half->q2, work->start, work->bytes, length, rewrites);
 
 	work->result->known = seen.known;
-	if (likely(!seen.differ && !seen.edited))
-		return;
-	work->result->differ = seen.differ;
-	work->result->differ_at = seen.first;
-	if (!segment->enforces)
-		return;
-	work->result->edited = seen.edited;
-	if (!rewrites && !seen.differ && writes) // no conflict: it repeats what was edited
-		q2_compare(&half->q2, work->start, work->bytes, length, true);
-	else if (!rewrites) {
-		work->result->verdict = TRACK_DROP;
-		work->result->reason = DROP_CONFLICT;
-		return;
-	}
-	work->result->rewritten = true;
+	if (unlikely(seen.differ || seen.edited))
+		obey_compared(work, &seen, length, rewrites);
 }
 
 // Bytes that came before: those that were consumed, and those that are kept ahead of a hole.

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <cmocka.h>
 #include "lib/pipeline/pipe.h"
-#include "pipeline/stage/inspect_edits.h"
+#include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_track.h"
 #include "stream_pipe.h"
 #include "pipeline/egress/tx.h"
@@ -71,7 +71,7 @@ static void edit(const struct lcore *lcore, uint32_t ref, const struct span *spa
 	}
 }
 
-// In place of what the policy says (stage/inspect_edits.c); in some runs it changes its mind with
+// In place of what the policy says (stage/inspect_content.c); in some runs it changes its mind with
 // every few packets.
 bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track);
 bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track)

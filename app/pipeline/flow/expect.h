@@ -49,8 +49,8 @@ unsigned expect_longest(const struct expect_table *table); // chain, in entries
 // `broadcast`: it was heard here; else it was a hint.
 void expect_add(struct lcore *lcore, const struct expected *expected, bool broadcast);
 // This flow was made; its ends and its realm are in `cold`. EXPECT_NONE: nobody has announced it.
-// Else *app is set, unless it was only claimed; the reference is the flow's until it gives it back, or EXPECT_UNTOLD: nothing
-// is kept of it.
+// Else *app is set, unless it was only claimed; the reference is the flow's until it gives it back,
+// or EXPECT_UNTOLD: nothing is kept of it.
 #define EXPECT_UNTOLD UINT32_MAX
 uint32_t expect_take(
 	struct lcore *lcore, const struct flow_cold *cold, uint8_t l4_proto, uint16_t *app);

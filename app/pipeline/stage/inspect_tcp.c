@@ -6,7 +6,7 @@
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/refuse.h"
-#include "pipeline/stage/inspect_edits.h"
+#include "pipeline/stage/inspect_content.h"
 #include "pipeline/stage/inspect_payload.h"
 #include "pipeline/stage/inspect_report.h"
 #include "pipeline/stage/inspect_track.h"
@@ -302,6 +302,14 @@ static struct tcp_track *tracked(struct inspection *in)
 	return likely(track) ? track : inspect_begin(in);
 }
 
+// Neither half is inspected any longer, and nothing of the flow is left to be decided.
+static bool is_over(const struct inspection *in, const struct tcp_track *track)
+{
+	return track->half[0].flags & track->half[1].flags & HALF_FREE &&
+	       !(in->ctx->flags & CTX_UNDECIDED) && !in->cold->refused.is &&
+	       inspect_settled(in->lcore, in->ctx->ref);
+}
+
 enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	struct inspection in = {
@@ -345,9 +353,7 @@ enum verdict inspect_tcp(struct lcore *lcore, struct packet_ctx *ctx)
 	track->undecided = false;
 	enum verdict verdict = obey(&in, track, &result);
 
-	if (verdict == VERDICT_PASS && track->half[0].flags & track->half[1].flags & HALF_FREE &&
-		!(ctx->flags & CTX_UNDECIDED) && !in.cold->refused.is &&
-		inspect_settled(lcore, ctx->ref))
+	if (verdict == VERDICT_PASS && is_over(&in, track))
 		flow_life_settle(in.flow);
 	return verdict;
 }
