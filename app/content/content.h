@@ -93,6 +93,7 @@ struct content_message {
 	bool continued;  // not its beginning
 	bool to_is_list; // `to` may be several, separated by commas, and is longer then
 	bool verbatim;   // its text is the bytes [begins64, ends64) as they were sent
+	bool in_pieces;  // other things lie between its bytes: only the unit may be blanked
 	// The byte that may stand for each byte of the text, and of its unit, in the stream, so
 	// that a receiver goes on behind it; 0: there is none.
 	uint8_t blank;

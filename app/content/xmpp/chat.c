@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathers the text of a message, and reports it: whole where the stanza is in one piece, else in
-// parts as soon as they are here. A part is a run of bytes without markup, so that each of them can
-// be blanked; one that begins a line of its own begins with a line feed that the stream does not
-// have.
+// parts as soon as they are here. Elements are lines, with a line feed between them that the stream
+// does not have.
 #include <string.h>
 #include "content/xmpp/stream.h"
 
-// `behind64`: where the stanza ends, or as far as it is known.
+// `behind64`: where the stanza ends, or as far as it is known. White space may stand for a stanza
+// that is whole, and not for a part of it.
 static void report(const struct xmpp_turn *to, uint32_t length, bool goes_on, uint64_t behind64)
 {
 	struct xmpp_work *work = to->half->work;
@@ -16,7 +16,9 @@ static void report(const struct xmpp_turn *to, uint32_t length, bool goes_on, ui
 		.half = to->side,
 		.goes_on = goes_on,
 		.continued = chat->told,
-		.blank = ' ',
+		.verbatim = !chat->decoded && !chat->in_pieces,
+		.in_pieces = chat->in_pieces,
+		.blank = goes_on || !work->reader.depth ? ' ' : 0,
 		.from = xmpp_party_text(&work->from[chat->level]),
 		.to = xmpp_party_text(&work->to[chat->level]),
 		.text = {chat->text, length},
@@ -34,6 +36,7 @@ static void report(const struct xmpp_turn *to, uint32_t length, bool goes_on, ui
 		message.to = own;
 	sink->message(sink->ctx, &message);
 	chat->told = goes_on;
+	chat->in_pieces = chat->decoded = false;
 }
 
 // Bytes at the end that begin a character of UTF-8 whose rest is not here.
@@ -92,14 +95,20 @@ void xmpp_chat_finish(const struct xmpp_turn *to)
 	finish(to, to->half->at64);
 }
 
+// Text that does not follow on what is here.
 static void begin_run(const struct xmpp_turn *to, uint64_t begins64)
 {
 	struct xmpp_chat *chat = &to->half->work->chat;
 
-	put_out(to, 0);
-	chat->begins64 = chat->ends64 = begins64;
-	if (chat->separated && chat->told)
+	if (!chat->length)
+		chat->begins64 = begins64;
+	else
+		chat->in_pieces = true;
+	chat->ends64 = begins64;
+	if (chat->separated && (chat->told || chat->length)) {
 		chat->text[chat->length++] = '\n';
+		chat->decoded = true;
+	}
 	chat->separated = false;
 }
 
@@ -115,10 +124,13 @@ void xmpp_chat_put(const struct xmpp_turn *to, const struct xml_token *token)
 	if (level != chat->level)
 		finish(to, at64);
 	chat->level = level;
+	if (sizeof(chat->text) - chat->length < sizeof(work->reader.point) + 1)
+		put_out(to, unfinished(chat));
 	if (!chat->length || chat->ends64 != at64)
 		begin_run(to, at64);
+	chat->decoded |= !as_it_is;
 	for (uint32_t done = 0; done < token->length;) {
-		if (sizeof(chat->text) - chat->length < sizeof(work->reader.point))
+		if (sizeof(chat->text) == chat->length)
 			put_out(to, unfinished(chat));
 		uint32_t here = (uint32_t)sizeof(chat->text) - chat->length;
 

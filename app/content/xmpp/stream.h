@@ -91,12 +91,14 @@ struct xmpp_party {
 	uint8_t bytes[CONTENT_PARTY_BYTES];
 };
 
-// Text of a message that was not reported yet, of one run of bytes without markup.
+// Text of a message that was not reported yet.
 struct xmpp_chat {
 	uint64_t begins64, ends64;
 	uint32_t length;
 	uint8_t level;  // of the message that it belongs to
 	bool told;      // a part was reported, and the message's end was not
+	bool in_pieces; // markup lies between its bytes
+	bool decoded;   // they are not as they were sent
 	bool separated; // the next text is of another element: a line of its own
 	uint8_t text[XMPP_TEXT_BYTES];
 };

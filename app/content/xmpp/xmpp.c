@@ -74,6 +74,7 @@ static bool take_work(const struct xmpp_turn *to)
 	work->chat.length = 0;
 	work->chat.level = 0;
 	work->chat.told = work->chat.separated = false;
+	work->chat.in_pieces = work->chat.decoded = false;
 	work->messages = 0;
 	work->in_file = false;
 	to->half->work = work;

@@ -71,6 +71,8 @@ bool content_message_edit(struct feeding *feeding, const struct content_message 
 	}
 	if (message->goes_on || message->continued || !message->blank)
 		return false;
+	if (message->in_pieces)
+		return blank(feeding, message, message->unit64, message->unit_ends64);
 	if (verdict->action == CONTENT_ACTION_MASK)
 		return mask(feeding, message, verdict, facts, hits);
 	return blank(feeding, message, message->unit64, message->unit_ends64) ||

@@ -65,9 +65,9 @@ static const struct conversation messages[] = {
 		{SAID_S("<message from='a@x'><body>see</body><forwarded><message from='b@x'>"
 			"<body>1</body></message></forwarded><forwarded><message from='c@x'>"
 			"<body>2</body></message></forwarded><subject>end</subject></message>")},
-		"message s2c from=a@x 26+3 of 0+67 text=see\n"
-		"message s2c from=b@x 73+1 of 0+134 text=1\n"
-		"message s2c from=c@x 140+1 of 0+179 text=2\n"
+		"message s2c from=a@x 26+3 of 0+67 blank=00 text=see\n"
+		"message s2c from=b@x 73+1 of 0+134 blank=00 text=1\n"
+		"message s2c from=c@x 140+1 of 0+179 blank=00 text=2\n"
 		"message s2c from=a@x 179+3 of 0+202 text=end\n"},
 	{"a correction, an address, typing as it goes, an invitation",
 		{SAID_S("<message from='a@x'><body>right</body><replace id='1'/></message>"

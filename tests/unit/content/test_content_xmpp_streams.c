@@ -51,7 +51,7 @@ static const struct conversation streams[] = {
 			"1") "<close xmlns='urn:ietf:params:xml:ns:xmpp-framing' />")},
 		"message c2s from=a@x 84+1 of 58+44 text=1\n"},
 	{"the end of a flow", {SAID_S("<message from='a@x'><body>half")},
-		"message s2c from=a@x 26+4 of 0+30 text=half\n"},
+		"message s2c from=a@x 26+4 of 0+30 blank=00 text=half\n"},
 };
 
 static const struct conversation losses[] = {
@@ -64,7 +64,7 @@ static const struct conversation losses[] = {
 		{SAID_S("<message from='a@x'><body>ab"), SAID_GAP(HALF_S2C, 10),
 			SAID_S("yz</body></message><received><forwarded>" M(
 				"1") "</forwarded></received></message>" M("2"))},
-		"message s2c from=a@x 26+2 of 0+28 text=ab\n"
+		"message s2c from=a@x 26+2 of 0+28 blank=00 text=ab\n"
 		"message s2c from=a@x 104+1 of 78+44 text=1\n"
 		"message s2c from=a@x 181+1 of 155+44 text=2\n"},
 	{"a gap in a tag, and between stanzas",
@@ -111,7 +111,7 @@ static const struct conversation faults[] = {
 		"message s2c from=a@x 55+1 of 29+44 text=1\n"},
 	{"an entity that XML has not", {SAID_S("<message><body>a&nbsp;b</body></message>" M("1"))},
 		"note s2c bad_xml @21\n"
-		"message s2c 15+1 of 0+21 text=a\n"
+		"message s2c 15+1 of 0+21 blank=00 text=a\n"
 		"message s2c from=a@x 66+1 of 40+44 text=1\n"},
 	{"an ampersand", {SAID_S("<iq>a & b</iq>" M("1"))},
 		"note s2c bad_xml @7\n"
@@ -129,7 +129,7 @@ static const struct conversation faults[] = {
 		"message c2s from=a@x 169+1 of 143+44 text=3\n"},
 	{"ends of other elements", {SAID_S("<message><body>ab</x></message>" M("1"))},
 		"note s2c bad_xml @20\n"
-		"message s2c 15+2 of 0+20 text=ab\n"
+		"message s2c 15+2 of 0+20 blank=00 text=ab\n"
 		"message s2c from=a@x 57+1 of 31+44 text=1\n"},
 	{"an end too many", {SAID_S("<iq></iq></iq>" M("1"))},
 		"note s2c bad_xml @14\n"
@@ -161,7 +161,7 @@ static const struct conversation faults[] = {
 		"message c2s from=a@x 29+1 of 3+44 text=1\n"},
 	{"NUL in a text", {SAID_S("<message><body>a\0b</body></message>")},
 		"note s2c bad_xml @16\n"
-		"message s2c 15+1 of 0+16 text=a\n"
+		"message s2c 15+1 of 0+16 blank=00 text=a\n"
 		"note s2c upgrade @16\n"},
 	{"a control character in CDATA", {SAID_S("<iq><![CDATA[\1")},
 		"note s2c bad_xml @13\n"
@@ -196,8 +196,8 @@ static const struct conversation limits[] = {
 			"<message from='d@x'><message from='e@x'><body>5</body></message></message>"
 			"<body>3</body></message></message><body>1</body></message>")},
 		"note s2c head_too_long @100\n"
-		"message s2c from=e@x 106+1 of 0+140 text=5\n"
-		"message s2c from=c@x 140+1 of 0+174 text=3\n"
+		"message s2c from=e@x 106+1 of 0+140 blank=00 text=5\n"
+		"message s2c from=c@x 140+1 of 0+174 blank=00 text=3\n"
 		"message s2c from=a@x 174+1 of 0+192 text=1\n"},
 	{"a tag that is too long, with an address behind",
 		{SAID_S("<message a='" NINE_K "' from='a@x'><body>1</body></message>" M("2"))},
