@@ -21,8 +21,8 @@ COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/', re.S)  # or a 
 ASSERTIONS = re.compile(r"\b(assert|MUTATED|static_assert|_Static_assert|RTE_ASSERT|RTE_BUILD_BUG_ON|__builtin_offsetof|offsetof)\s*\(")
 # Which of two texts is asked for first does not matter to whether they are the same.
 SAME = re.compile(r"(str|mem|strn|strcase|strncase)cmp|json_equal")
-# The same of a function of ours that says whether two things are one, and has no other argument.
 NO_FAULT = re.compile(r"FAULT\(\w+\)")  # of the models: false in every build but theirs
+# The same of a function of ours that says whether two things are one, and has no other argument.
 SYMMETRIC = re.compile(r"(\w*_)?(same|equal)(_\w*)?")
 # What no test can notice, and no user: one octet more of a block of memory (one less is an overflow, and drawn); a hint
 # to the processor that is not given.
