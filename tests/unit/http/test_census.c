@@ -448,7 +448,8 @@ static void counts_only_while_somebody_looks(void **state)
 		census_want(&stand.census);
 		turns(&stand, 10);
 	}
-	assert_int_equal(stand.census.counted_ns, first);
+	if (stand.census.counted_ns != first) // on a machine where 500 turns take as long as that
+		assert_true(stand.census.counted_ns - first >= (CENSUS_EVERY_MS - 100) * NS_PER_MS);
 	for (unsigned i = 0; i < 5000 && stand.census.counted_ns == first; i++)
 		turns(&stand, 1);
 	assert_in_range(stand.census.counted_ns - first, (CENSUS_EVERY_MS - 100) * NS_PER_MS,
