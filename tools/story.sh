@@ -285,7 +285,40 @@ story_blocked_utp() { # T_RELOAD END: what the client sent and what arrived, aft
 
 story_utp_died() { story_more_than "$1" 0 && [ "$2" = 0 ] && story_more_than "$3" 0; }
 
-# Chapter 3: nobody else noticed.
+# Chapter 3: files.
+story_files() {
+	local file=$LAB_RUN/files.json seen
+	{ printf 'MZ'; for _ in {1..4000}; do printf 'quickstart-refused '; done; } >"$LAB_RUN/web/setup.exe"
+	head -c 2000000 /dev/urandom >"$LAB_RUN/web/paper.pdf"
+	cat >"$file" <<-EOF
+	{"schema_version": 1, "rules": [{"id": "no-programs", "match": {},
+	 "transfers": [{"name": ["*.exe"], "action": "reset"}], "audit": {"transfers": true, "files": true}}]}
+	EOF
+	lab_policy "$file" >"$LAB_RUN/log/reload" 2>&1 || ui_warn "$(tail -n 1 "$LAB_RUN/log/reload")"
+	lab_spawn dump-files client tcpdump -i any -s 0 -U -w "$LAB_RUN/files.pcap" "tcp src port 80 and src host $LAB_SERVER4"
+	lab_wait 30 test -s "$LAB_RUN/files.pcap"
+	for seen in setup.exe paper.pdf; do
+		lab_exec client curl -fsS --max-time 20 -o "$LAB_RUN/got-$seen" "http://$LAB_SERVER4/$seen" 2>/dev/null
+	done
+	lab_wait 30 grep -qs '"filename":"paper.pdf".*"sha256"' "$LAB_RUN/audit.log"
+	lab_stop dump-files
+	seen=$(grep -aoc quickstart-refused "$LAB_RUN/files.pcap")
+	story_row "refused: setup.exe, over HTTP" "not a byte arrives" \
+		"$(stat -c %s "$LAB_RUN/got-setup.exe" 2>/dev/null || echo 0) bytes at curl, $seen packets on the wire" \
+		test ! -s "$LAB_RUN/got-setup.exe" -a "$seen" = 0
+	story_row "its neighbour, paper.pdf" "same SHA-256" "$(stat -c %s "$LAB_RUN/got-paper.pdf" 2>/dev/null || echo 0) bytes" \
+		story_same "$LAB_RUN/web/paper.pdf" "$LAB_RUN/got-paper.pdf"
+	story_row "audit log" "names both, verifies" "$(lab_ctl audit verify "$LAB_RUN/audit.log" 2>&1 | tail -n 1 | cut -c1-42)" \
+		story_audited "$LAB_RUN/audit.log"
+	lab_policy "$LAB_ROOT/config/policy.json" >"$LAB_RUN/log/reload" 2>&1
+}
+story_audited() {
+	grep -q '"filename":"setup.exe".*"action":"reset"' "$1" &&
+		grep -q "\"sha256\":\"$(sha256sum "$LAB_RUN/web/paper.pdf" | cut -d' ' -f1)\"" "$1" &&
+		lab_ctl audit verify "$1" >/dev/null 2>&1
+}
+
+# Chapter 4: nobody else noticed.
 story_untouched() {
 	local ticks gap answered lost unaccounted
 	ui_progress "waiting for curl to finish its $STORY_WEB_MB MB"
@@ -307,7 +340,7 @@ story_untouched() {
 }
 story_ssh_held() { lab_alive ssh && [ "$1" -gt 40 ] && awk -v g="$2" 'BEGIN { exit !(g < 2) }'; }
 
-# Chapter 4: the gateway goes as it should.
+# Chapter 5: the gateway goes as it should.
 story_stop() {
 	local t0 t1
 	t0=$(ui_now)
@@ -323,12 +356,13 @@ story_run() {
 	ui_title "Services"
 	story_services || return 1
 	t0=$(ui_now)
-	lab_gateway_start "$LAB_ROOT/config/policy-pass.json" || return 1
+	LAB_OPTIONS="${LAB_OPTIONS:-} --set paths.audit=$LAB_RUN/audit.log" lab_gateway_start "$LAB_ROOT/config/policy-pass.json" || return 1
 	t1=$(ui_now)
 	ui_ok "gateway: up after $(ui_span "$t0" "$t1") s under config/policy-pass.json"
 	ui_title "Story"
 	story_innocents || return 1
 	story_allowed
 	story_blocked
+	story_files
 	story_untouched
 }
