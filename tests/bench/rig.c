@@ -19,6 +19,7 @@
 #include "pipeline/event/event.h"
 #include "pipeline/lcore/port.h"
 #include "pipeline/limits.h"
+#include "pipeline/policy/content_rules.h"
 #include "pipeline/policy/policy.h"
 #include "pipeline/loop.h"
 
@@ -145,6 +146,22 @@ static uint16_t wire_send(void *ctx, uint16_t queue, struct rte_mbuf **pkts, uin
 	return n;
 }
 
+static void read_policy(struct rig *rig, const char *path)
+{
+	struct config_errors errors = {0};
+	uint64_t generation = rig->policy ? rig->policy->generation : 0;
+
+	if (policy_load(path, rig->names, &rig->policy, &errors) < 0)
+		rig_die("%s", errors.n ? errors.lines[0] : "the policy could not be read");
+	if (app_tables_apply(rig->tables, rig->policy) < 0)
+		rig_die("no memory for the tables");
+	if (rig->policy->content && content_rules_scratch(rig->policy->content, 1) < 0)
+		rig_die("no memory for the scratch of content");
+	rig->policy->generation = generation + 1;
+	rig->policy->edition = rig->edition;
+	atomic_store(&rig->dp.policy, rig->policy);
+}
+
 static void load_policy(struct rig *rig, const struct rig_options *options)
 {
 	struct config_errors errors = {0};
@@ -158,16 +175,24 @@ static void load_policy(struct rig *rig, const struct rig_options *options)
 		rig_die("%s", err);
 	free(signatures);
 	rig->names = rule_names_new();
-	if (policy_load(options->policy, rig->names, &rig->policy, &errors) < 0)
-		rig_die("%s", errors.n ? errors.lines[0] : "the policy could not be read");
-	if (app_tables_apply(rig->tables, rig->policy) < 0)
-		rig_die("no memory for the tables");
-	rig->policy->generation = 1;
 	if (edition_new(rig->sigdb, 1, &rig->edition))
 		rig_die("no memory for Hyperscan's scratch");
 	rig->edition->number = 1;
-	rig->policy->edition = rig->edition;
-	atomic_store(&rig->dp.policy, rig->policy);
+	read_policy(rig, options->policy);
+}
+
+void rig_policy(struct rig *rig, const char *json)
+{
+	char path[] = "/tmp/bench_policy.XXXXXX";
+	int fd = mkstemp(path);
+	struct policy *before = rig->policy;
+
+	if (fd < 0 || write(fd, json, strlen(json)) != (ssize_t)strlen(json))
+		rig_die("no file for a policy");
+	close(fd);
+	read_policy(rig, path);
+	unlink(path);
+	policy_free(before);
 }
 
 // Random bytes from a fixed seed: the same in every run, on every machine.
@@ -238,6 +263,10 @@ struct rig *rig_new(const struct rig_options *options)
 			.per_datagram = 128,
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
+		.content = {.flows = 1024,
+			.turn_bytes = 64u << 10,
+			.memory_bytes = 128u << 20,
+			.arena_bytes = 128u << 20},
 	};
 	for (uint8_t i = 0; i < 2; i++) {
 		struct port *port = &rig->dp.ports[i];

@@ -62,6 +62,9 @@ struct rig *rig_new(const struct rig_options *options);
 void rig_free(struct rig *rig);
 __attribute__((format(printf, 1, 2), noreturn)) void rig_die(const char *format, ...);
 
+// Another policy, of that text; before its flows are made.
+void rig_policy(struct rig *rig, const char *json);
+
 struct rig_packet {    // zeroed members have defaults
 	uint32_t flow; // makes the tuple
 	uint8_t l4_proto;

@@ -49,12 +49,17 @@ void setup_segments(struct rig *rig, uint32_t flows, uint16_t length)
 	at.sent = at.next_sent = 0;
 }
 
-void setup_tapped(struct rig *rig, uint32_t flows, uint16_t length)
+void scenario_tap(struct rig *rig)
 {
 	static const struct stream_tap tap = {
 		.span = tap_nothing, .overlap = tap_overlap, .end = tap_end};
 
 	rig->lcore->tap = &tap;
+}
+
+void setup_tapped(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	scenario_tap(rig);
 	setup_segments(rig, flows, length);
 }
 

@@ -44,5 +44,16 @@ void lay_out_hole(struct rig *rig, unsigned round, unsigned step);
 void check_segments(struct rig *rig, uint64_t pkts);
 void check_tapped(struct rig *rig, uint64_t pkts);
 void check_untracked(struct rig *rig, uint64_t pkts);
+// A tap that looks at nothing keeps flows under inspection.
+void scenario_tap(struct rig *rig);
+
+// scenario_content.c
+void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_identity(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_gzip(struct rig *rig, uint32_t flows, uint16_t length);
+void before_downloads(struct rig *rig, unsigned round);
+void lay_out_downloads(struct rig *rig, unsigned round, unsigned step);
+void check_inspected(struct rig *rig, uint64_t pkts);
+void check_decoded(struct rig *rig, uint64_t pkts);
 
 #endif

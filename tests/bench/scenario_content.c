@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Scenario (g): segments of HTTP downloads, of flows under inspection whose content nobody asks
+// for, and of flows whose files are decoded and recorded, as they are and coded by gzip.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <zlib.h>
+#include "pipeline/content/flow_content.h"
+#include "pipeline/flow/table.h"
+#include "scenario_work.h"
+
+#define DOWNLOADS 512u // flows; each sends ROUND_PKTS / DOWNLOADS segments in a round
+#define ASKS      "GET /file.bin HTTP/1.1\r\nHost: a.example\r\n\r\n"
+#define ANSWERS   "HTTP/1.1 200 OK\r\nContent-Length: 4000000000000\r\n"
+#define GZIPPED   "Content-Encoding: gzip\r\n"
+
+static uint8_t segment[1460]; // what every segment carries
+static uint8_t head[160];     // of the answer
+static uint32_t head_bytes;
+static uint32_t segment_text_bytes; // what a coded segment is of
+
+// Text of a kind that gzip makes a quarter of, ended at a byte: each segment decodes by itself.
+static void fill_gzip(void)
+{
+	static uint8_t text[16384];
+	uint32_t x = 12345, taken = 0;
+
+	for (uint32_t i = 0; i < sizeof(text); i++) {
+		x = x * 1664525u + 1013904223u;
+		text[i] = (uint8_t)(i % 7 < 4 ? "words and "[i % 10] : 'a' + (char)(x >> 28));
+	}
+	// as many bytes of text as fit, beside what fills the rest: stored blocks of nothing
+	for (uint32_t n = 64; n < sizeof(text); n += 16) {
+		uint8_t out[16384];
+		z_stream z = {
+			.next_in = text, .avail_in = n, .next_out = out, .avail_out = sizeof(out)};
+
+		if (deflateInit2(&z, 6, Z_DEFLATED, -15, 8, 0) != Z_OK ||
+			deflate(&z, Z_FULL_FLUSH) != Z_OK)
+			rig_die("no deflate");
+		uint32_t length = (uint32_t)z.total_out;
+
+		deflateEnd(&z);
+		if (length <= sizeof(segment) && (sizeof(segment) - length) % 5 == 0) {
+			memcpy(segment, out, length);
+			taken = length;
+			segment_text_bytes = n;
+		}
+	}
+	if (!taken)
+		rig_die("no text fills a segment");
+	for (; taken < sizeof(segment); taken += 5)
+		memcpy(segment + taken, "\0\0\0\xff\xff", 5);
+}
+
+static struct rig_packet packet_of(uint32_t flow, bool answers, uint32_t number)
+{
+	uint32_t begin = 5001 + head_bytes + at.sent;
+
+	return (struct rig_packet){
+		.flow = flow,
+		.l4_proto = IPPROTO_TCP,
+		.dport = 80,
+		.from_responder = answers,
+		.seq = answers ? begin + number * (uint32_t)sizeof(segment)
+			       : 1001 + (uint32_t)sizeof(ASKS) - 1,
+		.ack = answers ? 1001 + (uint32_t)sizeof(ASKS) - 1
+			       : begin + (number + 1) * (uint32_t)sizeof(segment),
+		.tcp_flags = TH_ACK,
+		.length = answers ? 1514 : RIG_FRAME_MIN,
+		.payload = answers ? segment : NULL,
+		.payload_length = answers ? RIG_HEAD - 54 : 0,
+		.bare = !answers,
+	};
+}
+
+static void open_download(struct rig *rig, uint32_t flow)
+{
+	const struct rig_packet steps[] = {
+		{.seq = 1000, .tcp_flags = TH_SYN},
+		{.from_responder = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
+		{.seq = 1001,
+			.ack = 5001,
+			.tcp_flags = TH_PUSH | TH_ACK,
+			.payload = ASKS,
+			.payload_length = sizeof(ASKS) - 1},
+		{.from_responder = true,
+			.seq = 5001,
+			.ack = 1001 + (uint32_t)sizeof(ASKS) - 1,
+			.tcp_flags = TH_PUSH | TH_ACK,
+			.payload = head,
+			.payload_length = (uint16_t)head_bytes},
+	};
+
+	for (unsigned i = 0; i < RTE_DIM(steps); i++) {
+		struct rig_packet packet = steps[i];
+		uint8_t frame[2048];
+
+		packet.flow = flow;
+		packet.l4_proto = IPPROTO_TCP;
+		packet.dport = 80;
+		rig_build(rig, &packet, NULL, frame);
+		rig_send(rig, packet.from_responder ? RIG_OUTSIDE : RIG_INSIDE, frame,
+			(uint16_t)(54 + packet.payload_length));
+	}
+}
+
+// The control core's part, where nobody counts.
+static void drain_records(struct rig *rig)
+{
+	struct content_channel *channel = content_channel_of(rig->lcore);
+	const struct content_record *record;
+
+	while ((record = content_channel_next(channel)))
+		content_channel_done(channel, record);
+	rig_drain_events(rig);
+}
+
+static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length, const char *coding)
+{
+	head_bytes = (uint32_t)snprintf((char *)head, sizeof(head), ANSWERS "%s\r\n", coding);
+	if (coding[0]) { // RFC 1952: no name, no time
+		memcpy(head + head_bytes, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
+		head_bytes += 10;
+		fill_gzip();
+	} else {
+		memset(segment, 'x', sizeof(segment));
+	}
+	// the rest of a segment is what frames have in common
+	for (uint32_t i = 0; i < RIG_TAILS; i++)
+		memcpy(rig->tails[i], segment + RIG_HEAD - 54, sizeof(segment) - (RIG_HEAD - 54));
+	scenario_begin(rig, flows, length, IPPROTO_TCP);
+	at.sent = at.next_sent = 0;
+	for (uint32_t i = 0; i < DOWNLOADS; i++) {
+		open_download(rig, i);
+		drain_records(rig);
+	}
+	scenario_wire(rig, ROUND_PKTS, length);
+	at.before = rig->lcore->stats;
+}
+
+void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	scenario_tap(rig);
+	setup_downloads(rig, flows, length, "");
+}
+
+#define AUDIT                                                                   \
+	"{\"schema_version\": 1, \"rules\": [{\"id\": \"log\", \"match\": {}, " \
+	"\"audit\": {\"transfers\": true, \"files\": true}}]}"
+
+void setup_identity(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	rig_policy(rig, AUDIT);
+	setup_downloads(rig, flows, length, "");
+}
+
+void setup_gzip(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	rig_policy(rig, AUDIT);
+	setup_downloads(rig, flows, length, GZIPPED);
+}
+
+void before_downloads(struct rig *rig, unsigned round)
+{
+	(void)rig;
+	(void)round;
+	at.sent = at.next_sent;
+	at.next_sent += ROUND_PKTS / DOWNLOADS * (uint32_t)sizeof(segment);
+}
+
+void lay_out_downloads(struct rig *rig, unsigned round, unsigned step)
+{
+	(void)round;
+	rig->wire.cursor = 0;
+	rig->wire.advanced = 0;
+	rig->wire.port = step ? RIG_INSIDE : RIG_OUTSIDE;
+	rig->wire.length = step ? RIG_FRAME_MIN : 1514;
+	for (uint32_t i = 0; i < ROUND_PKTS; i++) {
+		struct rig_packet packet = packet_of(
+			scenario_scattered(i % DOWNLOADS, DOWNLOADS), !step, i / DOWNLOADS);
+
+		packet.tail = rig_tail_of(i);
+		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
+	}
+	drain_records(rig);
+}
+
+void check_inspected(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->sent_pkts - at.before.sent_pkts != pkts || stats->content_flows ||
+		stats->checksum_verified_pkts == at.before.checksum_verified_pkts)
+		rig_die("the downloads were not inspected alone");
+}
+
+void check_decoded(struct rig *rig, uint64_t pkts)
+{
+	const struct stats *stats = &rig->lcore->stats;
+
+	if (stats->sent_pkts - at.before.sent_pkts != pkts || stats->content_files != DOWNLOADS ||
+		stats->content_lost || stats->content_nomem || stats->content_ambiguous)
+		rig_die("the downloads were not decoded");
+	if (segment_text_bytes)
+		fprintf(stderr, "a segment is %u bytes decoded\n", segment_text_bytes);
+}
