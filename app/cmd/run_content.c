@@ -9,6 +9,7 @@
 #include <time.h>
 #include "base/log.h"
 #include "cmd/build_info.h"
+#include "cmd/run_limits.h"
 
 #define LOG_FILE_BYTES (UINT64_C(256) << 20)
 #define LOG_SYNC_LINES 256
@@ -40,6 +41,9 @@ int run_content_begin(
 			.file_bytes = LOG_FILE_BYTES,
 			.sync_records = LOG_SYNC_LINES,
 			.sync_us = LOG_SYNC_US},
+		.redact = run_redact(gateway),
+		.evidence = gateway->paths.evidence,
+		.evidence_bytes = (uint64_t)gateway->content.evidence_mb << 20,
 	};
 	int rc;
 

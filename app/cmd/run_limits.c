@@ -129,6 +129,10 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 				.arena_bytes = (uint64_t)gateway->content.records_mb << 20,
 				.refused = gateway->content.refused_files,
 				.refused_s = gateway->content.refused_s,
+				.packet_bytes = gateway->paths.evidence
+							? (uint64_t)gateway->content.packets_kb
+								  << 10
+							: 0,
 			},
 		.elephant =
 			flow_elephant_limits(gateway->elephant.mbit_s, gateway->elephant.seconds),
@@ -147,6 +151,13 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 	};
 }
 
+struct redact_rules run_redact(const struct gateway *gateway)
+{
+	return (struct redact_rules){.text = (enum redact)gateway->content.redact_text,
+		.names = (enum redact)gateway->content.redact_names,
+		.users = (enum redact)gateway->content.redact_users};
+}
+
 struct sink_options run_sink_options(const struct gateway *gateway)
 {
 	return (struct sink_options){.path = gateway->paths.events,
@@ -155,6 +166,7 @@ struct sink_options run_sink_options(const struct gateway *gateway)
 		.flow_events = gateway->flow_events,
 		.drop_events = gateway->drop_events,
 		.greeting_events = gateway->greeting_events,
+		.redact = run_redact(gateway),
 		.limits = {.per_s = gateway->events.per_s,
 			.source_per_s = gateway->events.source_per_s,
 			.seed = rte_rand()},

@@ -16,6 +16,7 @@ int run_seed(struct hash_seed *seed);
 bool run_shares_cpu(const struct gateway *gateway, unsigned index);
 
 // What its event sink is reported. Names are the gateway's.
+struct redact_rules run_redact(const struct gateway *gateway);
 struct sink_options run_sink_options(const struct gateway *gateway);
 
 // A gateway that loses packets on purpose must not be taken for a broken one, nor be forgotten:

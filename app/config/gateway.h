@@ -93,7 +93,7 @@ struct gateway {
 		GATEWAY_FRAGMENTS_KEYS;
 	} fragments;
 	struct {
-		GATEWAY_CONTENT_KEYS; // store_full: enum store_full
+		GATEWAY_CONTENT_KEYS; // store_full: enum store_full; redact_: enum redact
 	} content;
 	struct {
 		GATEWAY_ELEPHANT_KEYS;

@@ -237,6 +237,8 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 		// they are there before the sandbox names them
 		if (gateway->paths.files)
 			directory_make(gateway->paths.files);
+		if (gateway->paths.evidence)
+			directory_make(gateway->paths.evidence);
 		if (gateway->paths.audit)
 			directory_make_for(gateway->paths.audit);
 		return;
@@ -253,6 +255,7 @@ void identity_prepare(const struct identity *identity, const struct gateway *gat
 	folder(identity, gateway->paths.cache);
 	folder(identity, gateway->paths.state);
 	folder(identity, gateway->paths.files);
+	folder(identity, gateway->paths.evidence);
 	if (gateway->paths.audit)
 		folder_for(identity, gateway->paths.audit);
 	if (strcmp(gateway->paths.events, "-") != 0)

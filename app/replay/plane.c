@@ -30,6 +30,7 @@
 #define CONTENT_BYTES      (64u << 20)
 #define REFUSED_FILES      4096u
 #define REFUSED_S          3600u
+#define PACKET_BYTES       (4u << 20)
 
 unsigned replay_plane_mb(const struct replay_options *options)
 {
@@ -123,7 +124,8 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 			.memory_bytes = CONTENT_BYTES,
 			.arena_bytes = CONTENT_BYTES,
 			.refused = REFUSED_FILES,
-			.refused_s = REFUSED_S},
+			.refused_s = REFUSED_S,
+			.packet_bytes = options->audit ? PACKET_BYTES : 0},
 		.tracker = replay_tracker_limits(options),
 	};
 }

@@ -131,14 +131,16 @@ static int policy_publish(struct replay *r, const char *path)
 // capture's.
 static int content_new_reader(struct replay *r, char *err, size_t err_len)
 {
-	static char folder[4096], log[4096];
+	static char folder[4096], log[4096], evidence[4096];
 	struct content_reader_options options = {
 		.see = r->extract ? extract_see : NULL, .ctx = r->extract};
 
 	if (r->options.audit) {
 		snprintf(folder, sizeof folder, "%s/files", r->options.audit);
 		snprintf(log, sizeof log, "%s/audit.log", r->options.audit);
+		snprintf(evidence, sizeof evidence, "%s/evidence", r->options.audit);
 		options.folder = folder;
+		options.evidence = evidence;
 		options.store.open_files = REPLAY_OPEN_FILES;
 		options.log = (struct audit_log_options){.path = log, .software = "sluice replay"};
 	}

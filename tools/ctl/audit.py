@@ -32,6 +32,10 @@ def show(options):
     pairs.append(("stored", "%d files in all, %d new, %d again" % (store["files"], store["stored"], store["duplicates"])))
     pairs.append(("removed", "%d for room, %d by age" % (store["evicted"], store["aged"])))
     pairs.append(("not stored", "%d for room, %d by errors" % (store["refused"], store["errors"])))
+    if "evidence" in message:
+        evidence = message["evidence"]
+        pairs.append(("evidence", "%d files written, %d removed for room, %d errors" % (
+            evidence["written"], evidence["removed"], evidence["errors"])))
     view.pairs(pairs)
 
 

@@ -2,6 +2,7 @@
 // Writes what records of content say as JSON objects.
 #include "control/content/news_json.h"
 
+#include <string.h>
 #include "pipeline/policy/content_rules.h"
 
 static void put(struct json_out *out, const char *key, const struct content_record *record,
@@ -13,6 +14,24 @@ static void put(struct json_out *out, const char *key, const struct content_reco
 		json_out_text(out, key, (const char *)text.bytes, text.length);
 }
 
+static void put_name(struct json_out *out, const char *key, const struct content_record *record,
+	enum content_record_text which, enum redact how)
+{
+	struct content_text text = content_record_text(record, which);
+
+	if (text.length)
+		json_out_redacted_name(out, key, text.bytes, text.length, how);
+}
+
+static void put_redacted(struct json_out *out, const char *key, const struct content_record *record,
+	enum content_record_text which, enum redact how)
+{
+	struct content_text text = content_record_text(record, which);
+
+	if (text.length)
+		json_out_redacted(out, key, text.bytes, text.length, how);
+}
+
 static void put_verdict(const struct content_record *record, struct json_out *out)
 {
 	if (record->action == CONTENT_ACTION_PASS)
@@ -21,24 +40,26 @@ static void put_verdict(const struct content_record *record, struct json_out *ou
 	json_out_string(out, "mode", record->rule_mode == MODE_MONITOR ? "monitor" : "enforce");
 }
 
-static void put_file(const struct content_record *record, struct json_out *out)
+static void put_file(const struct content_record *record, const struct redact_rules *redact,
+	struct json_out *out)
 {
 	json_out_u64(out, "file_id", record->id);
-	put(out, "filename", record, RECORD_NAME);
+	put_name(out, "filename", record, RECORD_NAME, redact->names);
 	if (record->name_cut)
 		json_out_bool(out, "filename_cut", true);
 	json_out_string(out, "source", content_name_source_word(record->name_source));
-	put(out, "path", record, RECORD_PATH);
+	put_name(out, "path", record, RECORD_PATH, redact->names);
 	put(out, "host", record, RECORD_HOST);
 	put(out, "content_type", record, RECORD_TYPE);
-	put(out, "user", record, RECORD_USER);
+	put_redacted(out, "user", record, RECORD_USER, redact->users);
 	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
 }
 
-void news_put_transfer(const struct content_record *record, struct json_out *out)
+void news_put_transfer(const struct content_record *record, const struct redact_rules *redact,
+	struct json_out *out)
 {
 	json_out_open(out, NULL, '{');
-	put_file(record, out);
+	put_file(record, redact, out);
 	if (record->size != CONTENT_SIZE_UNKNOWN)
 		json_out_u64(out, "size", record->size & INT64_MAX);
 	if (record->partial)
@@ -54,12 +75,12 @@ void news_put_transfer(const struct content_record *record, struct json_out *out
 }
 
 void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
-	const struct store_result *result, struct json_out *out)
+	const struct store_result *result, const struct redact_rules *redact, struct json_out *out)
 {
 	bool whole = ended->end == CONTENT_END_CLOSED && !ended->lost;
 
 	json_out_open(out, NULL, '{');
-	put_file(began, out);
+	put_file(began, redact, out);
 	json_out_string(out, "state", content_end_word(ended->end));
 	json_out_bool(out, "gaps", result && result->gaps);
 	json_out_u64(out, "size", ended->size & INT64_MAX);
@@ -79,15 +100,30 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 	json_out_close(out, '}');
 }
 
-void news_put_chat(const struct content_record *record, struct json_out *out)
+void news_put_chat(const struct content_record *record, const struct redact_rules *redact,
+	struct json_out *out)
 {
 	json_out_open(out, NULL, '{');
-	put(out, "from", record, RECORD_FROM);
-	put(out, "to", record, RECORD_TO);
-	put(out, "text", record, RECORD_TEXT);
+	put_redacted(out, "from", record, RECORD_FROM, redact->users);
+	put_redacted(out, "to", record, RECORD_TO, redact->users);
+	put_redacted(out, "text", record, RECORD_TEXT, redact->text);
 	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
 	if (record->goes_on)
 		json_out_bool(out, "goes_on", true);
 	put_verdict(record, out);
+	json_out_close(out, '}');
+}
+
+void news_put_evidence(const struct packet_file_result *result, struct json_out *out)
+{
+	json_out_open(out, NULL, '{');
+	if (*result->name)
+		json_out_string(out, "file", result->name);
+	else
+		json_out_string(out, "error", strerror(result->error));
+	json_out_u64(out, "packets", result->packets);
+	json_out_u64(out, "bytes", result->bytes);
+	if (*result->sha256)
+		json_out_string(out, "sha256", result->sha256);
 	json_out_close(out, '}');
 }

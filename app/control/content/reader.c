@@ -12,6 +12,7 @@
 #include <rte_ring.h>
 #include "base/json_out.h"
 #include "base/log.h"
+#include "control/content/incidents.h"
 #include "control/content/news_json.h"
 #include "pipeline/content/flow_content.h"
 #include "pipeline/lcore/lcore.h"
@@ -41,7 +42,9 @@ struct content_reader {
 	struct content_reader_options options;
 	struct dataplane *dp;
 	struct store *store;
-	struct audit_log *log; // NULL: none
+	struct audit_log *log;       // NULL: none
+	struct incidents *incidents; // the same
+	uint64_t incidents_told;
 	struct rte_ring *news, *lines;
 	struct open_file *open[BUCKETS];
 	unsigned n_open;
@@ -82,6 +85,9 @@ int content_reader_new(const struct content_reader_options *options, struct data
 	rc = store_open(options->folder, &options->store, &reader->store, err, err_len);
 	if (!rc && options->log.path)
 		rc = audit_log_open(&options->log, wall_us, &reader->log, err, err_len);
+	if (!rc && options->evidence)
+		rc = incidents_new(options->evidence, options->evidence_bytes,
+			options->log.software, &reader->incidents, err, err_len);
 	if (rc)
 		goto failed;
 	*out = reader;
@@ -170,7 +176,7 @@ static void begin(
 	struct json_out json;
 
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_transfer(record, &json);
+	news_put_transfer(record, &reader->options.redact, &json);
 	tell(reader, &record->event, EVENT_FILE, true, &json);
 	reader->counters.files++;
 	if (record->elsewhere || record->requested || *at)
@@ -211,7 +217,8 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 		store_end(file->stored, state, wall_us / 1000000, &result);
 	}
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_fileinfo(file->record, record, file->stored ? &result : NULL, &json);
+	news_put_fileinfo(file->record, record, file->stored ? &result : NULL,
+		&reader->options.redact, &json);
 	file->stored = NULL;
 	if (result.stored && !json.full)
 		store_note(reader->store, &result, wall_us / 1000000, ++reader->ids, json.start,
@@ -227,8 +234,24 @@ static void message(struct content_reader *reader, const struct content_record *
 
 	reader->counters.messages++;
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_chat(record, &json);
+	news_put_chat(record, &reader->options.redact, &json);
 	tell(reader, &record->event, EVENT_CHAT, true, &json);
+}
+
+static void packet(
+	struct content_reader *reader, unsigned lcore, const struct content_record *record)
+{
+	struct packet_file_result result;
+	struct json_out json;
+	struct event event;
+
+	if (!reader->incidents ||
+		!incidents_take(reader->incidents, lcore, record, &event, &result))
+		return;
+	reader->incidents_told++;
+	json_out_init(&json, reader->buffer, sizeof reader->buffer);
+	news_put_evidence(&result, &json);
+	tell(reader, &event, EVENT_EVIDENCE, true, &json);
 }
 
 static void content_look(
@@ -261,6 +284,7 @@ static unsigned poll_lcore(struct content_reader *reader, unsigned index, uint64
 			break;
 		case CONTENT_RECORD_END: end(reader, index, record, wall_us); break;
 		case CONTENT_RECORD_MESSAGE: message(reader, record); break;
+		case CONTENT_RECORD_PACKET: packet(reader, index, record); break;
 		}
 		content_channel_done(channel, record);
 		n++;
@@ -320,7 +344,8 @@ static void publish(struct content_reader *reader, unsigned records)
 	pthread_mutex_lock(&reader->lock);
 	counters->records += records;
 	counters->lost = reader->news_lost + __atomic_load_n(&reader->lines_lost, __ATOMIC_RELAXED);
-	counters->offered = counters->unread = 0;
+	counters->offered = reader->incidents_told;
+	counters->unread = 0;
 	for (unsigned i = 0; i < reader->dp->n_lcores; i++) {
 		struct content_channel_use use;
 
@@ -329,6 +354,8 @@ static void publish(struct content_reader *reader, unsigned records)
 		counters->unread += use.lost;
 	}
 	store_look(reader->store, &counters->store);
+	if (reader->incidents)
+		incidents_look(reader->incidents, &counters->evidence);
 	if (reader->log) {
 		audit_log_look(reader->log, &counters->log);
 		counters->head_seq = audit_log_head(reader->log, counters->head);
@@ -416,6 +443,7 @@ void content_reader_free(struct content_reader *reader)
 		free(taken);
 	while (reader->lines && !rte_ring_sc_dequeue(reader->lines, &taken))
 		free(taken);
+	incidents_free(reader->incidents);
 	rte_ring_free(reader->news);
 	rte_ring_free(reader->lines);
 	if (reader->log)

@@ -10,8 +10,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "audit/packet_file.h"
 #include "audit/log.h"
 #include "audit/store.h"
+#include "base/redact.h"
 #include "pipeline/content/record.h"
 
 struct content_reader;
@@ -22,6 +24,9 @@ struct content_reader_options {
 	const char *folder; // of stored files; NULL: they are only digested
 	struct store_limits store;
 	struct audit_log_options log; // path NULL: there is none
+	const char *evidence;         // folder for packets of incidents; NULL: none
+	uint64_t evidence_bytes;      // that they may take; 0: no limit
+	struct redact_rules redact;   // of what is told
 	// Who sees each record before anything comes of it; NULL: nobody.
 	void (*see)(void *ctx, unsigned lcore, const struct content_record *record);
 	void *ctx;
@@ -41,7 +46,8 @@ void content_reader_reopen(struct content_reader *reader);
 // Takes what there is; the records.
 unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us);
 
-// What happened: an event of type EVENT_FILE, EVENT_FILEINFO or EVENT_CHAT, and its object as JSON.
+// What happened: an event of type EVENT_FILE, EVENT_FILEINFO, EVENT_CHAT or EVENT_EVIDENCE, and
+// its object as JSON.
 struct content_news {
 	struct event event;
 	bool audit; // the line belongs into the audit log, too
@@ -63,6 +69,7 @@ struct content_reader_counters {
 	uint64_t lost;                     // news and lines that found no room or memory
 	struct store_counters store;
 	struct audit_log_counters log;
+	struct packet_folder_counters evidence;
 	uint64_t head_seq;
 	char head[AUDIT_HEX_BYTES]; // of the audit log
 };

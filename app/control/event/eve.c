@@ -210,19 +210,19 @@ static void put_operator(const struct event *event, struct json_out *out)
 	json_out_close(out, '}');
 }
 
-static void put_name(struct json_out *out, const char *key, const char *text, size_t size)
-{
-	if (text[0])
-		json_out_text(out, key, text, strnlen(text, size));
-}
-
-static void put_transfer(const struct event *event, struct json_out *out)
+static void put_transfer(
+	const struct redact_rules *redact, const struct event *event, struct json_out *out)
 {
 	const struct transfer_label *label = &event->transfer;
+	const char *user = label->user, *file = label->file;
 
 	json_out_open(out, "transfer", '{');
-	put_name(out, "user", label->user, sizeof label->user);
-	put_name(out, "filename", label->file, sizeof label->file);
+	if (*user)
+		json_out_redacted(out, "user", (const uint8_t *)user,
+			strnlen(user, sizeof label->user), redact->users);
+	if (*file)
+		json_out_redacted_name(out, "filename", (const uint8_t *)file,
+			strnlen(file, sizeof label->file), redact->names);
 	if (label->size)
 		json_out_u64(out, "size", label->size & INT64_MAX);
 	json_out_close(out, '}');
@@ -286,6 +286,7 @@ static const char *type_word(const struct event *event)
 		[EVENT_FILE] = "transfer",
 		[EVENT_FILEINFO] = "fileinfo",
 		[EVENT_CHAT] = "chat",
+		[EVENT_EVIDENCE] = "evidence",
 		[EVENT_HANDSHAKE_META] = "?", // by its kind
 		[EVENT_HANDSHAKE_META_MORE] = "?",
 	};
@@ -368,7 +369,7 @@ void eve_render(const struct eve_names *names, const struct event *event,
 	case EVENT_INVALID: put_invalid(event, out); break;
 	case EVENT_ANOMALY: put_anomaly(event, out); break;
 	case EVENT_OPERATOR: put_operator(event, out); break;
-	case EVENT_TRANSFER: put_transfer(event, out); break;
+	case EVENT_TRANSFER: put_transfer(&names->redact, event, out); break;
 	case EVENT_TRACE:
 		json_out_open(out, "trace", '{');
 		json_out_text(out, "text", event->trace.text,

@@ -5,7 +5,7 @@
 #define SLUICE_EVE_H
 
 #include "control/event/handshake_store.h"
-#include "base/json_out.h"
+#include "base/redact.h"
 #include "control/event/sink.h"
 
 // No event of a lcore renders longer: both sides of a greeting, each byte as an escape of six.
@@ -17,6 +17,7 @@ struct eve_names { // what an event's numbers mean; borrowed
 	const struct app_names *apps; // NULL: built-in ones only
 	const struct sigdb *sigdb;    // may be NULL
 	const char *source;           // pkt_src, or NULL
+	struct redact_rules redact;   // of what people sent
 };
 
 // Appends the line and its newline. With `out->full` afterwards the line is not to be used.

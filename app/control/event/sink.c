@@ -81,7 +81,8 @@ int sink_new(const struct sink_options *options, const struct dataplane *dp,
 	sink->flow_events = options->flow_events;
 	sink->drop_events = options->drop_events;
 	sink->greeting_events = options->greeting_events;
-	sink->names = (struct eve_names){.dp = dp, .rules = names, .source = options->source};
+	sink->names = (struct eve_names){
+		.dp = dp, .rules = names, .source = options->source, .redact = options->redact};
 	sink->buffer = sink->buffers[0];
 	rc = make_parts(sink, options, err, err_len);
 	if (rc < 0) {

@@ -5,6 +5,7 @@
 #ifndef SLUICE_SINK_H
 #define SLUICE_SINK_H
 
+#include "base/redact.h"
 #include "control/event/limit.h"
 #include "pipeline/lcore/lcore.h"
 #include "control/policy/load.h"
@@ -22,6 +23,7 @@ struct sink_options {
 	bool greeting_events;       // of types tls, quic, http
 	uint32_t greetings;         // flows whose ends' words are kept for their records; 0: none
 	struct event_limits limits; // 0: none
+	struct redact_rules redact;
 	uint32_t file_mb; // a file longer than that is renamed to PATH.over1, 2 ...; 0: never
 	uint32_t files;   // of which so many are kept, at least 1
 	// A gateway: the file is appended to, and a reader that stands still (pipe, standard

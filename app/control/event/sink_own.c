@@ -190,6 +190,7 @@ static const char *const limited_words[EVENT_TYPES_MAX] = {
 	[EVENT_FILE] = "transfer",
 	[EVENT_FILEINFO] = "fileinfo",
 	[EVENT_CHAT] = "chat",
+	[EVENT_EVIDENCE] = "evidence",
 	[EVENT_HANDSHAKE_META] = "greeting",
 };
 

@@ -24,7 +24,7 @@ struct content_channel {
 	int fd;
 	struct rte_ring *out, *back;
 	uint32_t n_out; // made, and not taken back
-	uint64_t sent, lost, pages, pages_lost;
+	uint64_t sent, lost, parts, parts_lost;
 };
 
 static bool arena_new(struct content_channel *channel, size_t bytes, int socket)
@@ -117,16 +117,19 @@ struct content_record *content_record_new(struct content_channel *channel, uint3
 	return record_new(channel, bytes, &channel->lost);
 }
 
-struct content_record *content_page_new(struct content_channel *channel)
+struct content_record *content_part_new(struct content_channel *channel, uint32_t bytes)
 {
-	const uint32_t room = CONTENT_PAGE_BYTES - (uint32_t)sizeof(struct content_record);
+	return record_new(channel, bytes, &channel->parts_lost);
+}
 
-	return record_new(channel, room, &channel->pages_lost);
+static bool is_part(const struct content_record *record)
+{
+	return record->kind == CONTENT_RECORD_BYTES || record->kind == CONTENT_RECORD_PACKET;
 }
 
 void content_record_send(struct content_channel *channel, struct content_record *record)
 {
-	count(record->kind == CONTENT_RECORD_BYTES ? &channel->pages : &channel->sent);
+	count(is_part(record) ? &channel->parts : &channel->sent);
 	// has room: n_out is less than the ring's
 	rte_ring_sp_enqueue(channel->out, record);
 }
@@ -157,8 +160,8 @@ void content_channel_look(const struct content_channel *channel, struct content_
 	*use = (struct content_channel_use){
 		.sent = __atomic_load_n(&channel->sent, __ATOMIC_RELAXED),
 		.lost = __atomic_load_n(&channel->lost, __ATOMIC_RELAXED),
-		.pages = __atomic_load_n(&channel->pages, __ATOMIC_RELAXED),
-		.pages_lost = __atomic_load_n(&channel->pages_lost, __ATOMIC_RELAXED),
+		.parts = __atomic_load_n(&channel->parts, __ATOMIC_RELAXED),
+		.parts_lost = __atomic_load_n(&channel->parts_lost, __ATOMIC_RELAXED),
 		.arena_bytes = memory.bytes,
 		.arena_used = memory.used,
 		.arena_peak = memory.peak,

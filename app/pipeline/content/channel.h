@@ -22,8 +22,8 @@ void content_channel_free(struct content_channel *channel); // NULL is allowed
 
 // The lcore that owns it. NULL: no room now (counted). Zeroed up to `bytes`.
 struct content_record *content_record_new(struct content_channel *channel, uint32_t bytes);
-// The same for bytes of a file: CONTENT_PAGE_BYTES, and counted apart.
-struct content_record *content_page_new(struct content_channel *channel);
+// The same for bytes of files and packets, of which no line is written: counted apart.
+struct content_record *content_part_new(struct content_channel *channel, uint32_t bytes);
 void content_record_send(struct content_channel *channel, struct content_record *record);
 void content_record_drop(struct content_channel *channel, struct content_record *record);
 
@@ -34,7 +34,7 @@ void content_channel_done(struct content_channel *channel, const struct content_
 // Any core.
 struct content_channel_use {
 	uint64_t sent, lost;        // records of files, ends and messages; those that found no room
-	uint64_t pages, pages_lost; // records of bytes
+	uint64_t parts, parts_lost; // records of bytes and packets
 	uint64_t arena_bytes, arena_used, arena_peak;
 };
 void content_channel_look(const struct content_channel *channel, struct content_channel_use *use);

@@ -53,7 +53,10 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
 	content->channel = content_channel_new(lcore->index, limits->arena_bytes, lcore->socket);
 	content->refused = refused_files_new(limits->refused, limits->refused_s, lcore->socket);
-	return content->memory && content->channel && content->refused;
+	if (limits->packet_bytes)
+		content->incidents = incident_ring_new(limits->packet_bytes, lcore->socket);
+	return content->memory && content->channel && content->refused &&
+	       (content->incidents || !limits->packet_bytes);
 }
 
 void content_free(struct lcore *lcore)
@@ -63,6 +66,7 @@ void content_free(struct lcore *lcore)
 	content_channel_free(lcore->content->channel);
 	content_memory_free(lcore->content->memory);
 	refused_files_free(lcore->content->refused);
+	incident_ring_free(lcore->content->incidents);
 	munmap(lcore->content, pool_bytes(lcore->content->n_flows));
 	lcore->content = NULL;
 }

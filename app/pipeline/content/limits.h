@@ -12,6 +12,7 @@ struct content_limits {
 	uint64_t arena_bytes;  // of records
 	uint32_t refused;      // files that are remembered as refused
 	uint32_t refused_s;    // for so long
+	uint64_t packet_bytes; // of the newest packets, for incidents; 0: none are kept
 };
 
 #endif

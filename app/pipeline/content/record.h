@@ -14,6 +14,7 @@ enum content_record_kind {
 	CONTENT_RECORD_BYTES,   // of a file whose data is wanted
 	CONTENT_RECORD_END,     // of a file; nothing follows of it
 	CONTENT_RECORD_MESSAGE, // a chat message, or a part of one
+	CONTENT_RECORD_PACKET,  // of a flow that is refused; the oldest first
 };
 
 // The texts of a record lie behind each other in `bytes`, in this order.
@@ -34,28 +35,30 @@ enum content_record_text {
 
 struct content_record {
 	uint8_t kind;      // enum content_record_kind
-	uint8_t half;      // that carries the file's bytes; the message's sender's
+	uint8_t half;      // that carries the file's bytes; the message's sender's; the packet's
 	uint8_t rule_mode; // enum mode of the rule
 	uint8_t action;    // enum content_action: what was done. END: the verdict at last
 	uint32_t length;   // of `bytes`
 	uint64_t file;     // its number: of this lcore, from 1; 0: a message
 	uint64_t at;       // BYTES: offset of the first one in what this transfer brings. END: the
-			   // lcore's time
-	uint64_t size;     // FILE: of the whole file, or CONTENT_SIZE_UNKNOWN. END: bytes told
+			   // lcore's time. PACKET: when it came
+	uint64_t size;     // FILE: of the whole file, or CONTENT_SIZE_UNKNOWN. END: bytes told.
+			   // PACKET: its length on the wire
 	uint64_t range_from;
 	uint64_t lost;      // END: bytes that were told and not recorded, as there was no room
-	uint64_t id;        // FILE: of the flow's files, from 1
+	uint64_t id;        // FILE: of the flow's files, from 1. PACKET: of the incident's, from 1
 	uint32_t rule_uid;  // that decided; 0: none
 	uint16_t file_type; // END
 	uint8_t end;        // END: enum content_end
 	uint8_t name_source;
+	uint8_t link; // PACKET: enum pkt_link
 	bool name_cut, partial, elsewhere;
 	bool requested;                   // FILE: refused when it was asked for; none of it came
 	bool again;                       // FILE: as it was refused before
 	bool stored;                      // FILE: its bytes are to be kept
-	bool goes_on, continued;          // MESSAGE
+	bool goes_on, continued;          // MESSAGE; goes_on: PACKET, more of the incident follow
 	uint16_t texts[RECORD_TEXTS_MAX]; // lengths
-	struct event event;               // FILE, MESSAGE: whose it is
+	struct event event;               // FILE, MESSAGE, PACKET: whose it is
 	uint8_t bytes[];
 };
 

@@ -7,6 +7,7 @@
 #include "content/memory.h"
 #include "pipeline/content/flow_content.h"
 #include "pipeline/flow/table.h"
+#include "pipeline/content/incident.h"
 
 #define CONTENT_OPEN_MAX 8 // files of a flow at a time; more are not recorded
 
@@ -64,6 +65,7 @@ struct content {
 	struct content_memory *memory;
 	struct content_channel *channel; // NULL: nobody reads
 	struct refused_files *refused;
+	struct incident_ring *incidents; // NULL: packets are not kept
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "content/file_type.h"
 #include "pipeline/content/grounds.h"
+#include "pipeline/content/incident.h"
 #include "pipeline/content/state.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
@@ -24,6 +25,11 @@ static void count(uint16_t *counter)
 	*counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
 }
 
+static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
+{
+	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
+}
+
 static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
 {
 	struct flow_content *flow = feeding->flow;
@@ -34,16 +40,12 @@ static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	flow->rule = rule;
 	flow->action = (uint8_t)action;
 	feeding->lcore->stats.content_refused++;
+	incident_tell(feeding->lcore, flow->ref, uid_of(feeding->lcore, rule));
 }
 
 static enum action action_of(enum content_action action)
 {
 	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
-}
-
-static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
-{
-	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
 }
 
 // What a record says of its flow and of the rule.
@@ -382,7 +384,7 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 			(file->page->length == room || file->page->at + file->page->length != at))
 			page_send(content, file);
 		if (!file->page) {
-			file->page = content_page_new(content->channel);
+			file->page = content_part_new(content->channel, room);
 			if (!file->page) {
 				feeding->lcore->stats.content_lost += !file->lost;
 				file->lost += length;

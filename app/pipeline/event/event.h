@@ -28,6 +28,7 @@ enum event_type {
 	EVENT_FILE,     // a file that is transferred; of the control core, as are these:
 	EVENT_FILEINFO, // ... was transferred
 	EVENT_CHAT,     // a chat message
+	EVENT_EVIDENCE, // packets of a refused flow were written to a file
 	EVENT_HANDSHAKE_META,      // what an end of a flow says of itself: the first part
 	EVENT_HANDSHAKE_META_MORE, // of the same lcore, at once behind the first: the others
 	EVENT_TYPES_MAX,

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include "pipeline/content/incident.h"
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/policy/frame_marks.h"
@@ -352,6 +353,13 @@ static void note_ends(const struct lcore *lcore, const struct packet_ctx *ctx)
 			stub->tcp_flags[half] &= (uint8_t)~TH_RST;
 }
 
+// Kept for the case that something of its flow is refused.
+static void note_packet(struct lcore *lcore, const struct packet_ctx *ctx)
+{
+	if (unlikely(lcore->policy->asks_content) && lcore->content)
+		incident_note(lcore, ctx->ref, ctx->m, ctx->half);
+}
+
 enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	ctx->half = packet_half(lcore, ctx);
@@ -387,6 +395,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 	if (!packet_has_flow(ctx)) {
 		if (!has_payload(ctx->pkt) && !is_fin_ahead(lcore, ctx)) {
 			account_stub(lcore, ctx);
+			note_packet(lcore, ctx);
 			return VERDICT_PASS;
 		}
 		struct flow_stub *stub = flow_stub_at(lcore->flows, ctx->ref);
@@ -406,6 +415,7 @@ enum verdict stage_account(struct lcore *lcore, struct packet_ctx *ctx)
 	bool unheard = !flow_both_heard(flow);
 
 	account_flow(lcore, ctx);
+	note_packet(lcore, ctx);
 	if (unlikely(unheard && is_tcp(ctx->pkt) && flow_both_heard(flow)))
 		packet_flag_if(ctx, CTX_UNDECIDED, refuse_settle(lcore, ctx->ref));
 	// by these whoever keeps the packet beyond this call finds its flow again, or sees it gone

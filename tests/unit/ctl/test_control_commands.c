@@ -49,7 +49,7 @@ static void simple_commands(void **state)
 static void the_audit_log_is_summed(void **state)
 {
 	char path[] = "/var/log/audit.log";
-	const struct gateway gateway = {.paths.audit = path};
+	const struct gateway gateway = {.paths = {.audit = path, .evidence = path}};
 	struct world w;
 	json_t *reply, *log;
 
@@ -59,6 +59,7 @@ static void the_audit_log_is_summed(void **state)
 	fake_content_counters = (struct content_reader_counters){.offered = 100,
 		.log = {.records = 70, .lost = 20, .error = ENOSPC},
 		.store = {.stored = 5, .refused = 3},
+		.evidence = {.written = 4, .removed = 2},
 		.head_seq = 73,
 		.head = "f00d"};
 	w.context.content = (struct content_reader *)&w; // whoever it is, its answer is faked
@@ -77,6 +78,8 @@ static void the_audit_log_is_summed(void **state)
 	assert_int_equal(number(log, "written"), 70);
 	assert_int_equal(number(log, "lost"), 20);
 	assert_int_equal(number(log, "waiting"), 10);
+	assert_int_equal(number(json_object_get(message(reply), "evidence"), "written"), 4);
+	assert_int_equal(number(json_object_get(message(reply), "evidence"), "removed"), 2);
 	json_decref(reply);
 	asks_nok(&w, "{\"command\":\"audit-show\",\"arguments\":{\"a\":1}}", "none expected");
 	w.context.gateway = NULL;

@@ -43,6 +43,19 @@ static json_t *store_json(const struct store_counters *store)
 	return message;
 }
 
+static json_t *evidence_json(const struct packet_folder_counters *evidence)
+{
+	json_t *message = json_object();
+
+	put_number(&message, "written", evidence->written);
+	put_number(&message, "removed", evidence->removed);
+	put_number(&message, "bytes", evidence->used_bytes);
+	put_number(&message, "errors", evidence->errors);
+	if (evidence->error)
+		put_text(&message, "error", strerror(evidence->error));
+	return message;
+}
+
 COMMAND(audit_show, "audit-show", "", "the head of the audit log, and what it lacks")
 {
 	const struct gateway *gateway = request->context->gateway;
@@ -66,5 +79,7 @@ COMMAND(audit_show, "audit-show", "", "the head of the audit log, and what it la
 		put_json(&message, "log", log);
 	}
 	put_json(&message, "store", store_json(&counters.store));
+	if (gateway && gateway->paths.evidence)
+		put_json(&message, "evidence", evidence_json(&counters.evidence));
 	request_ok(request, message);
 }
