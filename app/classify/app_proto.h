@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "pipeline/vocab/app_id.h"
+#include "pipeline/vocab/content_id.h"
 #include "pipeline/vocab/decoder_sink.h"
 #include "pipeline/vocab/span.h"
 #include "pipeline/vocab/verdict.h"
@@ -122,6 +123,9 @@ struct app_proto {
 	// False: it has seen enough of this flow, and is not called again.
 	bool (*decode_datagram)(const struct span *span, const struct flow_ends *ends,
 		const struct decoder_sink *sink);
+	// Optional: the content ids that a datagram names, whatever flow it is of; how many. Asked
+	// where a list of ids is in force.
+	unsigned (*datagram_ids)(const struct span *span, struct content_id *ids, unsigned room);
 	// The decoders learn of others alone: what they do is no part of the flow's own story.
 	bool decodes_for_others;
 	// Names of it in ALPN (RFC 7301; IANA, or its own specification): NULL ends the list.

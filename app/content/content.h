@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "pipeline/vocab/content_id.h"
 #include "pipeline/vocab/decoder_sink.h"
 #include "pipeline/vocab/span.h"
 
@@ -168,6 +169,8 @@ struct content_sink {
 	void (*asked)(void *ctx, const struct content_file *file);
 	// A file is known, and none of its bytes has been told. Its texts are told once, here.
 	enum content_want (*file)(void *ctx, const struct content_file *file);
+	// The sender of that half names a file or torrent that it has, or wants.
+	void (*id)(void *ctx, const struct content_id *id, unsigned half);
 	// Decoded bytes of a wanted file. `at`: offset in what this transfer brings (in the file:
 	// range_from + at). They need not be in order; what a gap took is left out.
 	void (*bytes)(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length);
@@ -214,6 +217,7 @@ struct content_decoder {
 	const char *app;      // name of the application in app/classify
 	const char *data_app; // ... of the flows that it announces; NULL: the same
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
+	bool only_ids;        // it tells nothing but content ids
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
 	// reads behind span_length().

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 // What pieces hold at most, and a line, fit into the largest block.
-static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_PATH_BYTES +
+static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES +
 			      2 * CONTENT_NAME_BYTES + 2 * HTTP_HOST_BYTES + CONTENT_TYPE_BYTES +
 			      HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES <
 		      HTTP_HEAD_BLOCK_MAX,

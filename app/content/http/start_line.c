@@ -85,12 +85,19 @@ static struct http_piece keep(struct http_head *head, const uint8_t *bytes, uint
 	return http_head_keep(head, length);
 }
 
+// A request to a tracker may name many torrents: all of them count.
+static bool names_torrents(struct content_text target)
+{
+	return memmem(target.bytes, target.length, "info_hash", 9);
+}
+
 static void keep_target(struct http_head *head, struct content_text target)
 {
 	uint8_t host[HTTP_HOST_BYTES], bytes[CONTENT_NAME_BYTES];
 	struct content_text authority = authority_of(&target, head->method);
 	struct http_name name = http_name_path(target);
-	uint32_t length = target.length < HTTP_PATH_BYTES ? target.length : HTTP_PATH_BYTES;
+	uint32_t most = names_torrents(target) ? HTTP_HASHES_BYTES : HTTP_PATH_BYTES;
+	uint32_t length = target.length < most ? target.length : most;
 
 	if (authority.length > sizeof(host))
 		authority.length = sizeof(host);

@@ -3,6 +3,7 @@
 #include "control/content/news_json.h"
 
 #include <string.h>
+#include "content/content_id.h"
 #include "pipeline/policy/content_rules.h"
 
 static void put(struct json_out *out, const char *key, const struct content_record *record,
@@ -43,11 +44,15 @@ static void put_verdict(const struct content_record *record, struct json_out *ou
 static void put_file(const struct content_record *record, const struct redact_rules *redact,
 	struct json_out *out)
 {
+	char id[CONTENT_ID_TEXT];
+
 	json_out_u64(out, "file_id", record->id);
 	put_name(out, "filename", record, RECORD_NAME, redact->names);
 	if (record->name_cut)
 		json_out_bool(out, "filename_cut", true);
 	json_out_string(out, "source", content_name_source_word(record->name_source));
+	if (record->has_id)
+		json_out_string(out, "content_id", content_id_print(&record->content_id, id));
 	put_name(out, "path", record, RECORD_PATH, redact->names);
 	put(out, "host", record, RECORD_HOST);
 	put(out, "content_type", record, RECORD_TYPE);

@@ -264,12 +264,20 @@ static void read_store(const struct json_at *at, void *ctx)
 	read_flag(at, entry->transfer ? &entry->transfer->store : &entry->chat->store);
 }
 
+static void read_ids(const struct json_at *at, void *ctx)
+{
+	struct entry_reader *entry = ctx;
+
+	policy_read_entry_ids(at, entry->reader->reader, entry->transfer);
+}
+
 static const struct json_field transfer_fields[] = {
 	READ("rules[].transfers[].name", read_name),
 	READ("rules[].transfers[].regex", read_name_regex),
 	READ("rules[].transfers[].extension", read_extension),
 	READ("rules[].transfers[].type", read_type),
 	READ("rules[].transfers[].size", read_size),
+	READ("rules[].transfers[].content_id", read_ids),
 	DIRECTION("rules[].transfers[].direction", struct transfer_entry),
 	NEED("rules[].transfers[].action", read_transfer_action),
 	READ("rules[].transfers[].store", read_store),
@@ -287,11 +295,6 @@ static const struct json_field chat_fields[] = {
 	JSON_FIELD_END,
 };
 
-static const struct json_later transfer_later[] = {
-	{"content_id", "block lists by content id"},
-	{NULL, NULL},
-};
-
 static const struct json_later chat_later[] = {
 	{"keyword_file", "files of keywords"},
 	{NULL, NULL},
@@ -304,14 +307,15 @@ static void read_transfer(
 
 	transfer->index = reader->reader->n_transfers++;
 	transfer->size_max = UINT64_MAX;
-	json_fields_read(at, transfer_fields, transfer_later, transfer, &entry);
+	json_fields_read(at, transfer_fields, NULL, transfer, &entry);
 	if (entry.reported || !json_is_object(at->value))
 		return;
-	if (!transfer->keys && !transfer->has_type && !transfer->has_size &&
+	if (!transfer->keys && !transfer->has_type && !transfer->has_size && !transfer->has_id &&
 		transfer->direction == CONTENT_ANY)
 		json_at_error(at,
 			"says nothing of the files that it is for: write one of name, regex, "
-			"extension, type, size, direction (for all, \"name\": [\"*\"])");
+			"extension, type, size, content_id, direction (for all, \"name\": "
+			"[\"*\"])");
 }
 
 static void read_chat(const struct json_at *at, struct rule_reader *reader, struct chat_entry *chat)

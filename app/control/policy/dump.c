@@ -33,7 +33,7 @@ static void put_rest(json_t **object, uint8_t direction, uint8_t action, uint8_t
 	put_flag(object, "store", store);
 }
 
-static json_t *transfer_json(const struct transfer_entry *entry)
+static json_t *transfer_json(const struct policy *policy, const struct transfer_entry *entry)
 {
 	json_t *object = json_object(), *size;
 
@@ -51,6 +51,8 @@ static json_t *transfer_json(const struct transfer_entry *entry)
 			put_number(&size, "min", 0);
 		put_json(&object, "size", size);
 	}
+	if (entry->has_id)
+		put_json(&object, "content_id", policy_entry_ids_json(policy, entry));
 	put_rest(&object, entry->direction, entry->written, entry->store);
 	return object;
 }
@@ -77,7 +79,8 @@ static json_t *audit_json(const struct rule_content *content)
 	return object;
 }
 
-int policy_put_content(json_t *object, const struct rule_content *content)
+int policy_put_content(
+	json_t *object, const struct policy *policy, const struct rule_content *content)
 {
 	json_t *list, *audit = audit_json(content);
 	int rc = audit ? 0 : -1;
@@ -85,7 +88,7 @@ int policy_put_content(json_t *object, const struct rule_content *content)
 	if (content->n_transfers) {
 		list = json_array();
 		for (uint32_t i = 0; i < content->n_transfers; i++)
-			put_item(&list, transfer_json(&content->transfers[i]));
+			put_item(&list, transfer_json(policy, &content->transfers[i]));
 		rc |= json_object_set_new(object, "transfers", list);
 	}
 	if (content->n_chats) {
@@ -386,7 +389,7 @@ static json_t *rule_json(
 	rc |= json_object_set_new(object, "mode", json_string(policy_mode_words[rule->mode]));
 	rc |= json_object_set_new(object, "cache", json_string(policy_cache_words[rule->cache]));
 	if (rule->content)
-		rc |= policy_put_content(object, rule->content);
+		rc |= policy_put_content(object, policy, rule->content);
 	if (!rc)
 		return object;
 	json_decref(object);
@@ -451,6 +454,7 @@ char *policy_dump(const struct policy *policy, const struct rule_names *names)
 	rc |= json_object_set_new(root, "time_zone", policy_time_zone_json(policy));
 	rc |= json_object_set_new(root, "time_windows", policy_time_windows_json(policy));
 	rc |= json_object_set_new(root, "users", policy_users_json(policy));
+	rc |= json_object_set_new(root, "content_ids", policy_content_ids_json(policy));
 	rc |= json_object_set_new(root, "rules", rules_json(policy, names));
 	rc |= json_object_set_new(root, "icmp", json_fields_dump(policy_icmp_fields, policy));
 	rc |= json_object_set_new(root, "invalid", json_fields_dump(policy_invalid_fields, policy));

@@ -68,6 +68,7 @@ const struct json_field policy_fields[] = {
 	READ("time_zone", policy_read_time_zone),
 	{.name = "time_windows", .kind = JSON_KIND_IGNORE}, // read before the others
 	{.name = "users", .kind = JSON_KIND_IGNORE},        // read before the others
+	{.name = "content_ids", .kind = JSON_KIND_IGNORE},  // read before the others
 	READ("rules", policy_read_rules),
 	WORD("default", struct policy, default_action, default_words, ACTION_PASS),
 	READ("invalid", policy_read_invalid),

@@ -43,6 +43,7 @@ struct policy_reader {
 	const char *frame_passer;      // id of a rule before that lets pass by MAC address or DSCP
 	struct content_build *content; // patterns of rules on content so far
 	uint32_t n_transfers, n_chats; // entries of rules so far
+	size_t n_content_ids;          // of all sets so far
 	size_t n_networks;             // ranges of applications so far
 	bool users_told; // something in `users` was wrong: who is missing is not reported
 };
@@ -163,7 +164,18 @@ void policy_read_rule_opaque(const struct json_at *at, void *ctx);
 // Behind the rules: compiles their patterns.
 void policy_seal_content(struct policy_reader *reader);
 // Adds the keys to a rule's object. -1: no memory.
-int policy_put_content(json_t *object, const struct rule_content *content);
+int policy_put_content(
+	json_t *object, const struct policy *policy, const struct rule_content *content);
+
+// control/policy/content_ids.c: "content_ids" (before the rules, wherever it stands), "content_id"
+// of an entry, and both as JSON; NULL: no memory.
+#define POLICY_CONTENT_ID_LIST_MAX 10000 // of one entry; longer lists have a name
+struct transfer_entry;
+void policy_read_content_ids(const struct json_at *at, struct policy_reader *reader);
+void policy_read_entry_ids(
+	const struct json_at *at, struct policy_reader *reader, struct transfer_entry *entry);
+json_t *policy_content_ids_json(const struct policy *policy);
+json_t *policy_entry_ids_json(const struct policy *policy, const struct transfer_entry *entry);
 
 // control/policy/note.c: comments, of rules and sets. A set is an array, or an object with
 // "comment" and "addresses", which is that array.

@@ -339,6 +339,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 		rule_content_settle(rule);
 		policy->enforces |= rule->content && rule->content->enforces;
 		policy->edits_content |= rule->content && rule->content->edits;
+		policy->asks_ids |= rule->content && rule->content->asks_ids;
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;
 		policy->asks_mac |= rule->has_mac;
@@ -351,7 +352,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 static void policy_read(const struct json_doc *doc, struct policy *policy, struct app_names *apps)
 {
 	struct policy_reader reader = {.doc = doc, .policy = policy, .apps = apps};
-	struct json_at root = json_at_root(doc), sets, windows, applications, users, macs;
+	struct json_at root = json_at_root(doc), sets, windows, applications, users, macs, ids;
 
 	policy_default(policy);
 	if (json_want_object(&root)) {
@@ -368,6 +369,8 @@ static void policy_read(const struct json_doc *doc, struct policy *policy, struc
 		policy_read_time_windows(&windows, &reader);
 		users = json_at_key(&root, "users", json_object_get(doc->root, "users"));
 		policy_read_users(&users, &reader);
+		ids = json_at_key(&root, "content_ids", json_object_get(doc->root, "content_ids"));
+		policy_read_content_ids(&ids, &reader);
 		json_fields_read(&root, policy_fields, policy_later, policy, &reader);
 		policy_seal_times(&windows, &reader);
 		policy_seal_content(&reader);

@@ -4,7 +4,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/content/state.h"
+#include "pipeline/content/told_work.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
@@ -28,6 +28,8 @@ static void decoders_find(struct content *content)
 
 		if (proto)
 			content->decoder_of[app] = content_decoder_of(proto->name);
+		if (proto && proto->datagram_ids)
+			content->ids = proto;
 	}
 }
 
@@ -94,10 +96,22 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	struct flow_ends ends;
 	struct decide_input input;
 
-	if (!lcore->policy->asks_content || flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
-		return (struct content_asks){0};
-	flow_decide_input(lcore, ref, &ends, &input);
-	return content_asks(lcore->policy, &input);
+	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
+		.opaque = ACTION_PASS,
+		.opaque_rule = RULE_DEFAULT,
+		.opaque_monitored = RULE_DEFAULT};
+
+	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
+		return asks;
+	if (lcore->policy->asks_content) {
+		flow_decide_input(lcore, ref, &ends, &input);
+		asks = content_asks(lcore->policy, &input);
+	}
+	if (lcore->blocked_ids) {
+		asks.ids = true;
+		asks.enforces |= lcore->policy->enforces;
+	}
+	return asks;
 }
 
 static bool begins(const struct content_prefix *prefix, unsigned half, const char *word)
@@ -128,9 +142,13 @@ static const struct content_decoder *decoder_for(
 	bool claimed = expected && expected->what.claimed && flow->app == APP_NONE;
 	uint16_t app = claimed ? expected->what.app : flow->app;
 
+	const struct content_decoder *decoder =
+		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
+
+	// a tracker over HTTP is BitTorrent, too
 	if (prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
-		return content_decoder_of("http");
-	return app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
+		decoder = content_decoder_of("http");
+	return decoder;
 }
 
 const struct content_decoder *flow_content_wanted(
@@ -142,10 +160,12 @@ const struct content_decoder *flow_content_wanted(
 		return NULL;
 	decoder = decoder_for(lcore, ref, first);
 	if (!decoder || lcore->dp->extracts)
-		return decoder;
+		return decoder && decoder->only_ids ? NULL : decoder;
 	struct content_asks asks = content_asks_of(lcore, ref);
 
-	return asks.transfers || asks.chat ? decoder : NULL;
+	if (decoder->only_ids)
+		return asks.ids || asks.audit_transfers ? decoder : NULL;
+	return asks.transfers || asks.chat || asks.ids ? decoder : NULL;
 }
 
 // A place; pages of those that were never taken are not touched. CONTENT_NONE: all are taken.
@@ -342,7 +362,7 @@ static bool follow_policy(struct lcore *lcore, struct flow_content *flow)
 	flow->epoch = lcore->epoch;
 	flow->app = app;
 	flow->asks = content_asks_of(lcore, flow->ref);
-	return flow->asks.transfers || flow->asks.chat || lcore->dp->extracts;
+	return flow->asks.transfers || flow->asks.chat || flow->asks.ids || lcore->dp->extracts;
 }
 
 static bool refuses_anything(const struct lcore *lcore, uint32_t ref)
@@ -418,6 +438,36 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 bool flow_content_edits(const struct lcore *lcore, uint32_t ref)
 {
 	return content_asks_of(lcore, ref).edits;
+}
+
+bool flow_content_datagram(
+	struct lcore *lcore, uint32_t ref, const struct span *datagram, uint32_t *rule_uid)
+{
+	const struct content *content = lcore->content;
+	struct content_id ids[CONTENT_IDS_OF_DATAGRAM];
+	struct flow_content flow = {.ref = ref, .each_for_itself = true};
+	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = &flow};
+	unsigned n;
+
+	if (!content->ids)
+		return false;
+	n = content->ids->datagram_ids(datagram, ids, RTE_DIM(ids));
+	if (n)
+		flow.asks = content_asks_of(lcore, ref);
+	for (unsigned i = 0; i < n && flow.asks.ids && !flow.refused; i++)
+		told_id(&feeding, &ids[i], datagram->half);
+	if (flow.refused)
+		*rule_uid = flow.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[flow.rule].uid;
+	return flow.refused;
+}
+
+bool flow_content_others_over(struct lcore *lcore, uint32_t ref, bool over)
+{
+	struct flow_content *flow = flow_of(lcore, ref);
+
+	if (flow)
+		flow->others_over |= over;
+	return flow && flow->others_over;
 }
 
 void flow_content_anew(struct lcore *lcore, uint32_t ref)

@@ -44,7 +44,13 @@ const struct content_decoder *flow_content_wanted(
 // Whether anybody may ask for content at all: who classifies keeps first bytes then.
 static inline bool content_is_asked(const struct lcore *lcore)
 {
-	return lcore->content && (lcore->policy->asks_content || lcore->dp->extracts);
+	return lcore->content &&
+	       (lcore->policy->asks_content || lcore->dp->extracts || lcore->blocked_ids);
+}
+// Whether datagrams are to be searched for content ids.
+static inline bool content_ids_are_asked(const struct lcore *lcore)
+{
+	return (lcore->policy->asks_ids || lcore->blocked_ids) && lcore->content;
 }
 
 // The flow gets its decoder; `prefix` is fed to it. NULL: it begins in the middle. False: no room;
@@ -70,6 +76,15 @@ bool flow_content_edits(const struct lcore *lcore, uint32_t ref);
 void flow_content_anew(struct lcore *lcore, uint32_t ref);
 // The flow's entry goes, or nothing of it is asked for any more.
 void flow_content_end(struct lcore *lcore, uint32_t ref);
+
+// A datagram of the flow is held against the lists of content ids. True: it is refused by that rule
+// (0: by none, the operator has blocked the id), and the flow goes on.
+#define CONTENT_IDS_OF_DATAGRAM 80
+bool flow_content_datagram(
+	struct lcore *lcore, uint32_t ref, const struct span *datagram, uint32_t *rule_uid);
+// Of a flow with a decoder here whose bytes are also fed to one that learns of others
+// (decodes_for_others): that this one has seen enough.
+bool flow_content_others_over(struct lcore *lcore, uint32_t ref, bool over);
 
 // Another lcore has refused a file.
 void content_refused_hint(struct lcore *lcore, const struct refused_file *file);

@@ -51,7 +51,9 @@ struct content_record {
 	uint16_t file_type; // END
 	uint8_t end;        // END: enum content_end
 	uint8_t name_source;
-	uint8_t link; // PACKET: enum pkt_link
+	uint8_t link;                 // PACKET: enum pkt_link
+	struct content_id content_id; // FILE, with `has_id`
+	bool has_id;
 	bool name_cut, partial, elsewhere;
 	bool requested;                   // FILE: refused when it was asked for; none of it came
 	bool again;                       // FILE: as it was refused before

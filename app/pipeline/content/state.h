@@ -55,8 +55,10 @@ struct flow_content {
 	uint8_t phase;     // enum content_state
 	uint8_t n_grounds; // that became evidence (grounds.h)
 	bool refused;
-	bool more[2];        // it has more to tell of what it took
-	bool drops_datagram; // the one at hand
+	bool each_for_itself; // it stands for one datagram of the flow alone
+	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
+	bool more[2];         // it has more to tell of what it took
+	bool drops_datagram;  // the one at hand
 	struct content_asks asks;
 };
 #define FED_UNKNOWN UINT64_MAX
@@ -66,6 +68,7 @@ struct content {
 	struct content_channel *channel; // NULL: nobody reads
 	struct refused_files *refused;
 	struct incident_ring *incidents; // NULL: packets are not kept
+	const struct app_proto *ids;     // that finds the content ids of datagrams
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far

@@ -4,123 +4,16 @@
 #include "content/file_type.h"
 #include "pipeline/content/grounds.h"
 #include "pipeline/content/incident.h"
-#include "pipeline/content/state.h"
+#include "pipeline/content/told_work.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
 
 #define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
 
-// The inside end sends that half.
-static bool is_upload(const struct feeding *feeding, unsigned half)
-{
-	bool from_inside =
-		flow_at(feeding->lcore->flows, feeding->flow->ref)->flags & FLOW_C2S_INSIDE;
-
-	return from_inside == (half == HALF_C2S);
-}
-
 static void count(uint16_t *counter)
 {
 	*counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
-}
-
-static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)
-{
-	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
-}
-
-static void refuse(struct feeding *feeding, uint32_t rule, enum action action)
-{
-	struct flow_content *flow = feeding->flow;
-
-	if (flow->refused || flow_at(feeding->lcore->flows, flow->ref)->flags & FLOW_ALLOWED)
-		return;
-	flow->refused = true;
-	flow->rule = rule;
-	flow->action = (uint8_t)action;
-	feeding->lcore->stats.content_refused++;
-	incident_tell(feeding->lcore, flow->ref, uid_of(feeding->lcore, rule));
-}
-
-static enum action action_of(enum content_action action)
-{
-	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
-}
-
-// What a record says of its flow and of the rule.
-static void identify(const struct feeding *feeding, struct content_record *record,
-	const struct content_verdict *verdict)
-{
-	struct lcore *lcore = feeding->lcore;
-	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
-
-	flow_event_identify(lcore, feeding->flow->ref, &record->event);
-	event_stamp(lcore, &record->event);
-	record->event.half = record->half;
-	record->action = monitored ? verdict->monitored_action : verdict->action;
-	record->rule_mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
-	record->rule_uid = uid_of(lcore, monitored ? verdict->monitored : verdict->rule);
-	if (record->rule_uid)
-		record->event.rule_uid = record->rule_uid;
-}
-
-static void put_texts(struct content_record *record, const struct content_text *texts, unsigned n)
-{
-	uint8_t *at = record->bytes;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (texts[i].length)
-			memcpy(at, texts[i].bytes, texts[i].length);
-		record->texts[i] = (uint16_t)texts[i].length;
-		at += texts[i].length;
-	}
-}
-
-static uint32_t length_of(struct content_text *texts, unsigned n)
-{
-	uint32_t length = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		texts[i].length = RTE_MIN(texts[i].length, (uint32_t)CONTENT_TEXT_BYTES);
-		length += texts[i].length;
-	}
-	return length;
-}
-
-#define HOW_REQUESTED 1u // none of it came: it was refused when it was asked for
-#define HOW_AGAIN     2u // as it was refused before
-// 0: there was no room.
-static uint64_t record_file(struct feeding *feeding, const struct content_file *file,
-	const struct content_verdict *verdict, bool stored, unsigned how)
-{
-	struct content_text texts[RECORD_VALIDATOR + 1] = {
-		file->name, file->path, file->host, file->type, file->user, file->validator};
-	uint32_t length = length_of(texts, RTE_DIM(texts));
-	struct content_record *record = content_record_new(feeding->content->channel, length);
-
-	if (!record) {
-		feeding->lcore->stats.content_lost++;
-		return 0;
-	}
-	record->kind = CONTENT_RECORD_FILE;
-	record->half = file->half;
-	record->length = length;
-	record->file = ++feeding->content->files;
-	record->size = file->size;
-	record->range_from = file->range_from;
-	record->id = file->id;
-	record->name_source = file->name_source;
-	record->name_cut = file->name_cut;
-	record->partial = file->partial;
-	record->elsewhere = file->elsewhere;
-	record->requested = how & HOW_REQUESTED;
-	record->again = how & HOW_AGAIN;
-	record->stored = stored;
-	identify(feeding, record, verdict);
-	put_texts(record, texts, RTE_DIM(texts));
-	content_record_send(feeding->content->channel, record);
-	return feeding->content->files;
 }
 
 static struct file_facts facts_of(const struct open_file *file)
@@ -136,25 +29,6 @@ static struct file_facts facts_of(const struct open_file *file)
 	};
 }
 
-static struct content_verdict ask_file(
-	const struct feeding *feeding, const struct file_facts *facts)
-{
-	const struct lcore *lcore = feeding->lcore;
-	const struct policy *policy = lcore->policy;
-	struct content_verdict nothing = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
-	struct flow_ends ends;
-	struct decide_input input;
-
-	if (!feeding->flow->asks.transfers)
-		return nothing;
-	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
-	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
-	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
-
-	grounds_file(feeding, facts, hits, &verdict);
-	return verdict;
-}
-
 // Of the verdict, for who asks how the file stands.
 static void note_verdict(const struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict)
@@ -164,12 +38,8 @@ static void note_verdict(const struct feeding *feeding, struct open_file *file,
 	file->undecided = verdict->undecided;
 	file->action = monitored ? verdict->monitored_action : verdict->action;
 	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
-	file->rule_uid = uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
-}
-
-static bool refuses(const struct content_verdict *verdict)
-{
-	return !verdict->undecided && content_action_enforces(verdict->action);
+	file->rule_uid =
+		told_uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
 }
 
 // There is no memory to look at what a rule may refuse: it does not pass unseen.
@@ -180,7 +50,7 @@ static void refuse_unseen(struct feeding *feeding)
 	if (!asks->enforces)
 		return;
 	feeding->lcore->stats.content_nomem++;
-	refuse(feeding, asks->enforcing_rule, ACTION_RESET);
+	told_refuse(feeding, asks->enforcing_rule, ACTION_RESET);
 }
 
 // Nobody can have a file remembered but who has really been heard to send or to take it.
@@ -196,13 +66,13 @@ static void obey_file(struct feeding *feeding, const struct content_verdict *ver
 {
 	struct lcore *lcore = feeding->lcore;
 
-	if (!refuses(verdict))
+	if (!told_refuses(verdict))
 		return;
-	refuse(feeding, verdict->rule, action_of(verdict->action));
+	told_refuse(feeding, verdict->rule, told_action_of(verdict->action));
 	if (marks && feeding->flow->refused && verdict->rule != RULE_DEFAULT &&
 		may_remember(feeding))
 		refused_files_learn(lcore, feeding->content->refused, marks,
-			uid_of(lcore, verdict->rule), verdict->action);
+			told_uid_of(lcore, verdict->rule), verdict->action);
 }
 
 // The rule that refused the file before is still in force, may still refuse files, and is for this
@@ -265,7 +135,7 @@ static struct open_file *open_new(
 	file->size = told->size;
 	file->range_from = told->range_from;
 	file->since_ns = feeding->lcore->now_ns;
-	file->upload = is_upload(feeding, told->half);
+	file->upload = told_is_upload(feeding, told->half);
 	file->marks = *marks;
 	file->name_length = length;
 	if (length)
@@ -274,13 +144,6 @@ static struct open_file *open_new(
 	feeding->flow->files = file;
 	feeding->flow->n_files++;
 	return file;
-}
-
-// A record of the file is asked for, or an entry did something with it.
-static bool is_recorded(const struct content_verdict *verdict)
-{
-	return verdict->audit || verdict->monitored != RULE_DEFAULT ||
-	       (verdict->rule != RULE_DEFAULT && verdict->action != CONTENT_ACTION_PASS);
 }
 
 // What is wanted of a file whose transfer has this number (0: was not recorded).
@@ -313,11 +176,11 @@ static enum content_want told_file(void *ctx, const struct content_file *told)
 		.length = told->name.length,
 		.size = told->size,
 		.so_far = told->range_from,
-		.upload = is_upload(feeding, told->half),
+		.upload = told_is_upload(feeding, told->half),
 	};
 	if (told->fields && !extracts)
 		return CONTENT_WANT_NAME;
-	struct content_verdict verdict = ask_file(feeding, &facts);
+	struct content_verdict verdict = told_ask_file(feeding, &facts);
 	struct refused_marks marks = {0};
 	uint64_t number = 0;
 
@@ -326,10 +189,11 @@ static enum content_want told_file(void *ctx, const struct content_file *told)
 	if (feeding->flow->asks.enforces)
 		marks = refused_marks_of(lcore, feeding->flow->ref, told);
 	bool again = refused_before(feeding, told, &marks, &verdict);
-	bool stored = !refuses(&verdict) && (extracts || verdict.store);
+	bool stored = !told_refuses(&verdict) && (extracts || verdict.store);
 
-	if (extracts || stored || is_recorded(&verdict))
-		number = record_file(feeding, told, &verdict, stored, again ? HOW_AGAIN : 0);
+	if (extracts || stored || told_is_recorded(&verdict))
+		number = told_record_file(
+			feeding, told, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
 	obey_file(feeding, &verdict, again ? NULL : &marks);
 	return follow(feeding, told, &verdict, &marks, number, stored);
 }
@@ -343,17 +207,19 @@ static void told_asked(void *ctx, const struct content_file *told)
 		.length = told->name.length,
 		.size = told->size,
 		.so_far = told->range_from,
-		.upload = is_upload(feeding, told->half),
+		.upload = told_is_upload(feeding, told->half),
 	};
 
-	if (!remembers(feeding))
+	if (feeding->flow->asks.ids)
+		told_ids_of_request(feeding, told);
+	if (feeding->flow->refused || !remembers(feeding))
 		return;
-	struct content_verdict verdict = ask_file(feeding, &facts);
+	struct content_verdict verdict = told_ask_file(feeding, &facts);
 	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, told);
 
 	if (!refused_before(feeding, told, &marks, &verdict))
 		return;
-	record_file(feeding, told, &verdict, false, HOW_REQUESTED | HOW_AGAIN);
+	told_record_file(feeding, told, &verdict, NULL, false, HOW_REQUESTED | HOW_AGAIN);
 	obey_file(feeding, &verdict, NULL);
 }
 
@@ -407,7 +273,7 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 static void ask_again(struct feeding *feeding, struct open_file *file)
 {
 	const struct file_facts facts = facts_of(file);
-	struct content_verdict verdict = ask_file(feeding, &facts);
+	struct content_verdict verdict = told_ask_file(feeding, &facts);
 
 	note_verdict(feeding, file, &verdict);
 	obey_file(feeding, &verdict, &file->marks);
@@ -557,7 +423,7 @@ static void record_message(struct feeding *feeding, const struct content_message
 	struct content_text text, const struct content_verdict *verdict)
 {
 	struct content_text texts[] = {message->from, message->to, text};
-	uint32_t length = length_of(texts, RTE_DIM(texts));
+	uint32_t length = told_length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
 	if (!record) {
@@ -569,8 +435,8 @@ static void record_message(struct feeding *feeding, const struct content_message
 	record->length = length;
 	record->goes_on = message->goes_on;
 	record->stored = verdict->store;
-	identify(feeding, record, verdict);
-	put_texts(record, texts, RTE_DIM(texts));
+	told_identify(feeding, record, verdict);
+	told_put_texts(record, texts, RTE_DIM(texts));
 	content_record_send(feeding->content->channel, record);
 }
 
@@ -618,7 +484,7 @@ static void told_message(void *ctx, const struct content_message *message)
 			.length = text.length,
 			.from = message->from,
 			.to = message->to,
-			.upload = is_upload(feeding, message->half),
+			.upload = told_is_upload(feeding, message->half),
 			.to_is_list = message->to_is_list,
 		};
 
@@ -631,7 +497,7 @@ static void told_message(void *ctx, const struct content_message *message)
 						      verdict.monitored != RULE_DEFAULT)))
 		record_message(feeding, message, text, &verdict);
 	if (enforced && !content_action_edits(verdict.action))
-		refuse(feeding, verdict.rule, action_of(verdict.action));
+		told_refuse(feeding, verdict.rule, told_action_of(verdict.action));
 	if (!message->goes_on)
 		flow->text_length[message->half & 1] = 0;
 }
@@ -654,13 +520,13 @@ static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t
 		lcore->stats.content_ambiguous++;
 		if (flow->asks.enforces) {
 			grounds_note(feeding, note, half, at64, flow->asks.enforcing_rule);
-			refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
+			told_refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
 		}
 	} else if (content_note_is_opaque(note)) {
 		lcore->stats.content_opaque++;
 		if (flow->asks.opaque != ACTION_PASS) {
 			grounds_note(feeding, note, half, at64, flow->asks.opaque_rule);
-			refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
+			told_refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
 		}
 	}
 }
@@ -672,6 +538,7 @@ const struct content_sink content_told = {
 	.end = told_end,
 	.message = told_message,
 	.note = told_note,
+	.id = told_id,
 };
 
 void content_told_over(struct lcore *lcore, struct flow_content *flow)

@@ -11,6 +11,7 @@
 struct egress_row;
 struct lcore;
 struct lcore_limits;
+struct content_id_set;
 struct policy;
 struct scan_config;
 
@@ -24,8 +25,10 @@ struct dataplane {
 	struct lcore *standbys[LCORES_MAX]; // NULL unless inspection fails open (bypass.h)
 	_Atomic uint64_t bypassed; // lcores whose flows' packets pass uninspected for now, as bits
 	_Atomic(const struct policy *) policy; // written by the control core only
-	_Atomic uint32_t oldest_edition;       // classifier_retire; control core only
-	struct rte_rcu_qsbr *qsbr;             // reader id = lcore index; n_lcores is the standby's
+	// Content ids that the operator has blocked, likewise; NULL: none.
+	_Atomic(const struct content_id_set *) blocked_ids;
+	_Atomic uint32_t oldest_edition; // classifier_retire; control core only
+	struct rte_rcu_qsbr *qsbr;       // reader id = lcore index; n_lcores is the standby's
 	// Wall clock less the lcores' clock, which runs by the TSC from the start on. Written by
 	// the control core now and then: time windows follow the wall clock. 0 in replay.
 	_Atomic int64_t wall_error_ns;

@@ -73,6 +73,7 @@ struct lcore {
 	struct lease lease;
 	// read once per loop
 	const struct policy *policy;
+	const struct content_id_set *blocked_ids; // dataplane.h
 	uint64_t now_ns;
 	uint64_t began_ns; // of its first loop
 	uint64_t windows;  // time windows that are open, bits of policy->times

@@ -101,6 +101,7 @@ void rule_content_free(struct rule_content *content)
 		words_free(&content->transfers[i].regex);
 		words_free(&content->transfers[i].extension);
 		words_free(&content->transfers[i].type);
+		free(content->transfers[i].id_sets);
 	}
 	for (uint32_t i = 0; i < content->n_chats; i++) {
 		words_free(&content->chats[i].keyword);

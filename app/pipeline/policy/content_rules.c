@@ -76,6 +76,7 @@ void rule_content_settle(struct rule *rule)
 		entry->action = action_under(rule, entry->written);
 		content->enforces |= content_action_enforces(entry->action);
 		content->asks_type |= entry->has_type;
+		content->asks_ids |= entry->has_id;
 		content->stores_files |= entry->store == CONTENT_YES;
 	}
 	for (uint32_t i = 0; i < content->n_chats; i++) {
@@ -125,6 +126,7 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		asks.transfers |= content->n_transfers > 0;
 		asks.chat |= content->n_chats > 0;
 		asks.type |= content->asks_type;
+		asks.ids |= content->asks_ids;
 		if (content->enforces && !asks.enforces)
 			asks.enforcing_rule = index;
 		asks.enforces |= content->enforces;
@@ -259,12 +261,23 @@ static enum answer size_holds(const struct transfer_entry *entry, const struct f
 	return facts->so_far >= entry->size_min && entry->size_max == UINT64_MAX ? YES : PERHAPS;
 }
 
-static enum answer file_holds(const struct transfer_entry *entry, const struct file_facts *facts,
-	const struct content_hits *hits)
+static bool id_holds(const struct policy *policy, const struct transfer_entry *entry,
+	const struct content_id *id)
+{
+	for (uint32_t i = 0; id && i < entry->n_id_sets; i++)
+		if (content_id_set_find(policy->ids[entry->id_sets[i]].set, id))
+			return true;
+	return false;
+}
+
+static enum answer file_holds(const struct policy *policy, const struct transfer_entry *entry,
+	const struct file_facts *facts, const struct content_hits *hits)
 {
 	enum answer type = YES, size = YES;
 
-	if (!direction_holds(entry->direction, facts->upload))
+	if (entry->has_id ? !id_holds(policy, entry, facts->id) : facts->claim)
+		return NO;
+	if (!facts->claim && !direction_holds(entry->direction, facts->upload))
 		return NO;
 	if (entry->keys & ~content_hits_keys(hits, entry->index))
 		return NO;
@@ -289,7 +302,7 @@ struct content_verdict content_file_verdict(const struct policy *policy,
 		for (uint32_t i = 0; i < content->n_transfers && !search.found; i++) {
 			const struct transfer_entry *entry = &content->transfers[i];
 
-			search_entry(&search, &walk, file_holds(entry, facts, hits),
+			search_entry(&search, &walk, file_holds(policy, entry, facts, hits),
 				(struct entry){
 					entry->action, entry->written, entry->store, index, i});
 		}

@@ -92,10 +92,12 @@ struct transfer_entry {
 	uint8_t direction; // enum content_direction
 	uint8_t store;     // enum content_flag
 	uint8_t keys;      // patterns: enum content_key
-	bool has_type, has_size;
+	bool has_type, has_size, has_id;
 	uint64_t types[CONTENT_TYPES_ROOM / 64]; // bits by file_type; 0: known to be none of ours
 	uint64_t size_min, size_max;             // UINT64_MAX: no bound
 	struct content_words name, regex, extension, type;
+	uint32_t *id_sets; // has_id: in policy->ids, any of them; owned
+	uint32_t n_id_sets;
 };
 
 // An entry of "chat".
@@ -116,6 +118,7 @@ struct rule_content {
 	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
 	// of its entries and `opaque`, under the rule's mode:
 	bool asks_type;    // what files are
+	bool asks_ids;     // their content ids
 	bool enforces;     // may refuse or change something
 	bool stores_files; // may keep one
 	bool edits;        // may change a message
@@ -142,6 +145,10 @@ struct file_facts {
 	uint16_t type;   // as file_type_find said
 	bool type_known; // ... and it will say no other: 0 is none of ours
 	bool upload;     // the inside end sends it
+	const struct content_id *id; // NULL: not known
+	// Somebody names the id; which file comes, and in which direction, is not said: only
+	// entries with ids apply.
+	bool claim;
 };
 
 // What is known of a message. Of one in parts `text` is what the caller has put together.
@@ -188,6 +195,7 @@ struct content_asks {
 	bool undecided;
 	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
+	bool ids;             // some entry asks for content ids
 	bool enforces;        // some entry, or `opaque`, may refuse or change something
 	bool edits;           // some entry may change a message
 	bool store_files;     // audit.files, or some entry's `store`

@@ -64,6 +64,11 @@ void policy_free(struct policy *policy)
 		rule_content_free(policy->rules[i].content);
 	}
 	content_rules_free(policy->content);
+	for (uint32_t i = 0; i < policy->n_ids; i++) {
+		free(policy->ids[i].name);
+		content_id_set_free(policy->ids[i].set);
+	}
+	free(policy->ids);
 	for (uint32_t i = 0; i < policy->n_applications; i++)
 		user_app_clear(&policy->applications[i]);
 	for (uint32_t i = 0; i < policy->n_notes; i++) {

@@ -12,6 +12,7 @@
 #include "pipeline/vocab/app_id.h"
 #include "pipeline/policy/address_set.h"
 #include "pipeline/policy/app_networks.h"
+#include "pipeline/policy/content_id_set.h"
 #include "classify/classify.h"
 #include "pipeline/policy/mac_set.h"
 #include "pipeline/policy/time_window.h"
@@ -176,6 +177,12 @@ struct set_note {
 	struct mac_set macs;
 };
 
+// Content ids that entries of "transfers" name.
+struct named_ids {
+	char *name; // of $.content_ids; NULL: they stand in one entry
+	struct content_id_set *set;
+};
+
 // What a rule did under one snapshot, on one lcore. Flows, not packets.
 struct rule_counts {
 	uint64_t decisions;    // final ones
@@ -207,11 +214,14 @@ struct policy {
 	struct signature *user_signatures; // beside those of the files, in sigdb
 	uint32_t n_user_signatures;
 	struct user_map users;
-	bool asks_user;                // some rule does
-	bool asks_mac;                 // likewise
-	bool asks_frame;               // likewise: for the MAC address or the DSCP
-	bool asks_content;             // likewise: says something of files or messages
-	bool edits_content;            // likewise: may change messages on their way
+	bool asks_user;        // some rule does
+	bool asks_mac;         // likewise
+	bool asks_frame;       // likewise: for the MAC address or the DSCP
+	bool asks_content;     // likewise: says something of files or messages
+	bool edits_content;    // likewise: may change messages on their way
+	bool asks_ids;         // likewise: of content ids
+	struct named_ids *ids; // owned
+	uint32_t n_ids;
 	struct content_rules *content; // asks_content: what those rules need together; owned
 	struct set_note *notes;        // sets with a comment, for the dump
 	uint32_t n_notes;

@@ -341,7 +341,7 @@ static void stub_input(const struct lcore *lcore, const struct packet_ctx *ctx,
 	};
 }
 
-enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
+static enum verdict decide_flow(struct lcore *lcore, struct packet_ctx *ctx)
 {
 	if (!(ctx->flags & CTX_UNDECIDED)) {
 		if (unlikely(ctx->flags & CTX_DECODED))
@@ -394,4 +394,18 @@ enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 		return VERDICT_DROP;
 	}
 	return VERDICT_PASS;
+}
+
+// A datagram that is refused for what it names does not leave, whatever becomes of its flow.
+enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	uint32_t rule_uid = ctx->rule_uid;
+	enum verdict verdict = decide_flow(lcore, ctx);
+
+	if (likely(!(ctx->flags & CTX_ID_REFUSED)) || verdict == VERDICT_DROP)
+		return verdict;
+	ctx->rule_uid = rule_uid;
+	ctx->reason = DROP_RULE;
+	ctx->flags |= CTX_REPORTED; // by the record of the id
+	return VERDICT_DROP;
 }

@@ -2,6 +2,7 @@
 // Stages of a flow that is not decided for good: reload, checksum, stream and classification.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include "pipeline/content/flow_content.h"
 #include "pipeline/stage/inspect_payload.h"
 #include "pipeline/stage/inspect_room.h"
 #include "pipeline/stage/inspect_tcp.h"
@@ -129,6 +130,9 @@ static void inspect_datagram(struct inspection *in)
 	};
 
 	inspect_span(in, &span);
+	if (unlikely(content_ids_are_asked(in->lcore)) &&
+		flow_content_datagram(in->lcore, in->ctx->ref, &span, &in->ctx->rule_uid))
+		in->ctx->flags |= CTX_ID_REFUSED;
 }
 
 enum verdict stage_inspect(struct lcore *lcore, struct packet_ctx *ctx)

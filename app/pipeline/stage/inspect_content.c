@@ -46,9 +46,21 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 	return in->cold->content != CONTENT_NONE;
 }
 
+// What learns of others goes on, if it has not ended before.
+static void ended(struct inspection *in, bool others_over)
+{
+	const struct app_proto *proto = app_get(in->flow->app);
+
+	if (proto && proto->decodes_for_others && app_has_decoder(in->flow->app) && !others_over)
+		return;
+	in->flow->flags &= (uint16_t)~FLOW_DECODED;
+	in->ctx->flags |= CTX_DECODED;
+}
+
 void inspect_content(
 	struct inspection *in, const struct span *span, const struct decoder_sink *others)
 {
+	bool others_over = flow_content_others_over(in->lcore, in->ctx->ref, false);
 	enum action action;
 	uint32_t rule;
 
@@ -63,10 +75,7 @@ void inspect_content(
 		break;
 	case CONTENT_LATER: in->ctx->flags |= CTX_LATER; break;
 	case CONTENT_STARVED: in->ctx->flags |= CTX_STARVED; break;
-	case CONTENT_ENDED:
-		in->flow->flags &= (uint16_t)~FLOW_DECODED;
-		in->ctx->flags |= CTX_DECODED;
-		break;
+	case CONTENT_ENDED: ended(in, others_over); break;
 	}
 }
 

@@ -28,6 +28,17 @@ static struct decoder_sink learned_sink(struct inspection *in)
 	};
 }
 
+// A decoder of content tells nothing of others: where the application's own decoder learns of them
+// alone, that one is fed, too, with what was taken.
+static bool is_fed_beside(const struct inspection *in)
+{
+	const struct app_proto *proto = app_get(in->flow->app);
+
+	return proto && proto->decodes_for_others && in->flow->flags & FLOW_DECODED &&
+	       !(in->ctx->flags & (CTX_STARVED | CTX_LATER)) &&
+	       !flow_content_others_over(in->lcore, in->ctx->ref, false);
+}
+
 static void decode(struct inspection *in, const struct span *span)
 {
 	struct lcore *lcore = in->lcore;
@@ -36,7 +47,8 @@ static void decode(struct inspection *in, const struct span *span)
 
 	if (unlikely(in->cold->content)) {
 		inspect_content(in, span, &sink);
-		return;
+		if (!is_fed_beside(in))
+			return;
 	}
 	int rc = decoder_feed(
 		lcore->classifier, flow->app, &in->cold->ends, span, &flow->decoder_state, &sink);
@@ -47,6 +59,10 @@ static void decode(struct inspection *in, const struct span *span)
 	}
 	if (rc != DECODER_DONE)
 		return;
+	if (unlikely(flow_content_others_over(lcore, in->ctx->ref, true))) {
+		classify_end(lcore->classifier, &flow->decoder_state);
+		return;
+	}
 	flow->flags &= (uint16_t)~FLOW_DECODED;
 	classify_end(lcore->classifier, &flow->decoder_state);
 	in->ctx->flags |= CTX_DECODED;

@@ -29,6 +29,8 @@ enum { // struct packet_ctx.flags
 	// stage ends. To keep or change it is to say VERDICT_DROP.
 	CTX_VIEW = 1 << 13,
 
+	CTX_ID_REFUSED = 1 << 15, // a datagram that names a content id which is refused
+
 	CTX_LATER = 1 << 14, // a decoder of content has no budget left: the span comes again
 };
 

@@ -152,6 +152,8 @@
 	X(content_edited, "chat messages that were dropped or masked on their way")       \
 	X(content_edit_late, "chat messages that could not be: their flow was reset")     \
 	X(content_refused, "flows refused for a file or message")                         \
+	X(content_ids, "content ids that were named while a list of ids was in force")    \
+	X(content_ids_refused, "of these, refused: its flow, or a datagram")              \
 	X(refused_files_learned, "refused files that are remembered")                     \
 	X(refused_files_again, "flows refused as they asked for a refused file again")    \
 	X(refused_files_evicted, "refused files forgotten for younger ones")              \

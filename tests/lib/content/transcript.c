@@ -2,6 +2,7 @@
 // The sink that writes a transcript, and holds what every decoder must keep: a file is named before
 // its bytes, numbers rise, nothing follows an end, bytes rise.
 #include "lib/content/transcript.h"
+#include "content/content_id.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -116,6 +117,13 @@ static void on_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, 
 		kept->hash = (kept->hash ^ bytes[i]) * 1099511628211u;
 	}
 	kept->end = at + length;
+}
+
+static void on_id(void *ctx, const struct content_id *id, unsigned half)
+{
+	char text[CONTENT_ID_TEXT];
+
+	put(ctx, "id %s %s\n", half_word(half), content_id_print(id, text));
 }
 
 static void on_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
@@ -249,7 +257,7 @@ void transcript_begin(struct transcript *transcript, enum content_want want)
 struct content_sink transcript_sink(struct transcript *transcript)
 {
 	return (struct content_sink){
-		on_asked, on_file, on_bytes, on_end, on_message, on_note, transcript};
+		on_asked, on_file, on_id, on_bytes, on_end, on_message, on_note, transcript};
 }
 
 struct decoder_sink transcript_others(struct transcript *transcript)

@@ -125,6 +125,11 @@ static void on_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, 
 	(void)ctx, (void)id, (void)at, (void)bytes, (void)length;
 }
 
+static void on_id(void *ctx, const struct content_id *id, unsigned half)
+{
+	(void)ctx, (void)id, (void)half;
+}
+
 static void on_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
 {
 	(void)ctx, (void)id, (void)end, (void)ends64;
@@ -147,7 +152,7 @@ static void feed(
 {
 	static struct told told;
 	const struct content_sink sink = {
-		on_asked, on_file, on_bytes, on_end, on_message, on_note, &told};
+		on_asked, on_file, on_id, on_bytes, on_end, on_message, on_note, &told};
 	struct content_turn turn = {.sink = &sink, .memory = memory, .output = UINT32_MAX};
 	const struct span span = {
 		.offset64 = *offset64, .unchecked = bytes, .extent = length, .half = (uint8_t)half};

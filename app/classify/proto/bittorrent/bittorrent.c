@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include "classify/app_proto.h"
 #include "classify/proto/bittorrent/bencode.h"
+#include "classify/proto/bittorrent/ids.h"
 #include "classify/proto/bittorrent/peers.h"
 #include "classify/proto/bittorrent/mse.h"
 #include "classify/text.h"
@@ -496,6 +497,7 @@ const struct app_proto app_proto_bittorrent = {
 	.decodes_for_others = true,
 	.decode = bittorrent_peers_stream,
 	.decode_datagram = bittorrent_peers_datagram,
+	.datagram_ids = bittorrent_datagram_ids,
 	.tcp_ports = {6881, 6882, 6883, 6884, 6885, 6886, 6887, 51413},
 	.udp_ports = {6881, 51413},
 };

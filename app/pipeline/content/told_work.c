@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files that take what decoders tell share: the policy's verdict, a record, a refusal.
+#include <string.h>
+#include "pipeline/content/grounds.h"
+#include "pipeline/content/incident.h"
+#include "pipeline/content/told_work.h"
+#include "pipeline/event/flow_event.h"
+#include "pipeline/flow/facts.h"
+
+// The inside end sends that half.
+bool told_is_upload(const struct feeding *feeding, unsigned half)
+{
+	bool from_inside =
+		flow_at(feeding->lcore->flows, feeding->flow->ref)->flags & FLOW_C2S_INSIDE;
+
+	return from_inside == (half == HALF_C2S);
+}
+
+void told_refuse(struct feeding *feeding, uint32_t rule, enum action action)
+{
+	struct flow_content *flow = feeding->flow;
+
+	if (flow->refused || flow_at(feeding->lcore->flows, flow->ref)->flags & FLOW_ALLOWED)
+		return;
+	flow->refused = true;
+	flow->rule = rule;
+	flow->action = (uint8_t)action;
+	feeding->lcore->stats.content_refused++;
+	incident_tell(feeding->lcore, flow->ref, told_uid_of(feeding->lcore, rule));
+}
+
+enum action told_action_of(enum content_action action)
+{
+	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
+}
+
+uint32_t told_uid_of(const struct lcore *lcore, uint32_t rule)
+{
+	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
+}
+
+// What a record says of its flow and of the rule.
+void told_identify(const struct feeding *feeding, struct content_record *record,
+	const struct content_verdict *verdict)
+{
+	struct lcore *lcore = feeding->lcore;
+	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
+
+	flow_event_identify(lcore, feeding->flow->ref, &record->event);
+	event_stamp(lcore, &record->event);
+	record->event.half = record->half;
+	record->action = monitored ? verdict->monitored_action : verdict->action;
+	record->rule_mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
+	record->rule_uid = told_uid_of(lcore, monitored ? verdict->monitored : verdict->rule);
+	if (record->rule_uid)
+		record->event.rule_uid = record->rule_uid;
+}
+
+void told_put_texts(struct content_record *record, const struct content_text *texts, unsigned n)
+{
+	uint8_t *at = record->bytes;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (texts[i].length)
+			memcpy(at, texts[i].bytes, texts[i].length);
+		record->texts[i] = (uint16_t)texts[i].length;
+		at += texts[i].length;
+	}
+}
+
+uint32_t told_length_of(struct content_text *texts, unsigned n)
+{
+	uint32_t length = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		texts[i].length = RTE_MIN(texts[i].length, (uint32_t)CONTENT_TEXT_BYTES);
+		length += texts[i].length;
+	}
+	return length;
+}
+
+uint64_t told_record_file(struct feeding *feeding, const struct content_file *file,
+	const struct content_verdict *verdict, const struct content_id *id, bool stored,
+	unsigned how)
+{
+	struct content_text texts[RECORD_VALIDATOR + 1] = {
+		file->name, file->path, file->host, file->type, file->user, file->validator};
+	uint32_t length = told_length_of(texts, RTE_DIM(texts));
+	struct content_record *record = content_record_new(feeding->content->channel, length);
+
+	if (!record) {
+		feeding->lcore->stats.content_lost++;
+		return 0;
+	}
+	record->kind = CONTENT_RECORD_FILE;
+	record->half = file->half;
+	record->length = length;
+	record->file = ++feeding->content->files;
+	record->size = file->size;
+	record->range_from = file->range_from;
+	record->id = file->id;
+	record->name_source = file->name_source;
+	record->name_cut = file->name_cut;
+	record->partial = file->partial;
+	record->elsewhere = file->elsewhere;
+	if (id) {
+		record->has_id = true;
+		record->content_id = *id;
+	}
+	record->requested = how & HOW_REQUESTED;
+	record->again = how & HOW_AGAIN;
+	record->stored = stored;
+	told_identify(feeding, record, verdict);
+	told_put_texts(record, texts, RTE_DIM(texts));
+	content_record_send(feeding->content->channel, record);
+	return feeding->content->files;
+}
+
+struct content_verdict told_ask_file(const struct feeding *feeding, const struct file_facts *facts)
+{
+	const struct lcore *lcore = feeding->lcore;
+	const struct policy *policy = lcore->policy;
+	struct content_verdict nothing = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
+	struct flow_ends ends;
+	struct decide_input input;
+
+	if (!feeding->flow->asks.transfers)
+		return nothing;
+	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
+	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
+	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
+
+	grounds_file(feeding, facts, hits, &verdict);
+	return verdict;
+}
+
+bool told_refuses(const struct content_verdict *verdict)
+{
+	return !verdict->undecided && content_action_enforces(verdict->action);
+}
+
+// A record of the file is asked for, or an entry did something with it.
+bool told_is_recorded(const struct content_verdict *verdict)
+{
+	return verdict->audit || verdict->monitored != RULE_DEFAULT ||
+	       (verdict->rule != RULE_DEFAULT && verdict->action != CONTENT_ACTION_PASS);
+}
