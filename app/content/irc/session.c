@@ -85,6 +85,7 @@ static struct content_text receiver_of(const struct irc_turn *turn, const struct
 static void put_message(const struct irc_turn *turn, const struct irc_line *line,
 	struct irc_told *told, uint32_t from, struct content_text plain, uint32_t to)
 {
+	bool verbatim = plain.bytes == turn->bytes.bytes + from;
 	const struct content_sink *sink = turn->turn->sink;
 	const struct content_message message = {
 		.half = turn->half,
@@ -92,6 +93,7 @@ static void put_message(const struct irc_turn *turn, const struct irc_line *line
 		.continued = told->open,
 		.blank = ' ',
 		.to_is_list = line->what->to_is_list,
+		.verbatim = verbatim,
 		.from = sender_of(turn, line),
 		.to = receiver_of(turn, line),
 		.text = plain,

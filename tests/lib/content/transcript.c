@@ -160,6 +160,8 @@ static void on_message(void *ctx, const struct content_message *message)
 	check(message->begins64 <= message->ends64 && message->unit64 <= message->begins64 &&
 			message->ends64 <= message->unit_ends64,
 		"a text lies in its unit");
+	check(!message->verbatim || message->text.length == message->ends64 - message->begins64,
+		"a text that is verbatim has its length");
 	check(!kept->open || (message->begins64 >= kept->ends64 && message->unit64 == kept->unit64),
 		"parts of a message lie behind each other");
 	if (!kept->open)
