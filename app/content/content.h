@@ -216,6 +216,7 @@ struct content_turn {
 struct content_decoder {
 	const char *app;      // name of the application in app/classify
 	const char *data_app; // ... of the flows that it announces; NULL: the same
+	bool rides_http;      // its application may speak inside of HTTP, which is decoded then
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
 	bool only_ids;        // it tells nothing but content ids
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes

@@ -373,6 +373,7 @@ static void over(void *of, struct content_turn *turn)
 
 const struct content_decoder content_xmpp = {
 	.app = "xmpp",
+	.rides_http = true, // BOSH (XEP-0124)
 	.state_bytes = sizeof(struct xmpp_state),
 	.feed = feed,
 	.over = over,

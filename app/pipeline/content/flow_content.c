@@ -141,12 +141,12 @@ static const struct content_decoder *decoder_for(
 		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
 	bool claimed = expected && expected->what.claimed && flow->app == APP_NONE;
 	uint16_t app = claimed ? expected->what.app : flow->app;
-
 	const struct content_decoder *decoder =
 		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
 
 	// a tracker over HTTP is BitTorrent, too
-	if (prefix && flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
+	if ((!decoder || decoder->rides_http || decoder->only_ids) && prefix &&
+		flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
 		decoder = content_decoder_of("http");
 	return decoder;
 }
