@@ -77,6 +77,7 @@ static enum http_chunk_read line_end(struct http_chunks *chunks, enum http_chunk
 
 	chunks->cr = false;
 	chunks->digits = false;
+	chunks->line = 0;
 	chunks->state = (uint8_t)next;
 	return read;
 }
@@ -90,6 +91,8 @@ static enum http_chunk_read extension_byte(struct http_chunks *chunks, uint8_t b
 	if (byte == '\n')
 		return line_end(chunks, chunks->remaining ? HTTP_CHUNK_BYTES : HTTP_CHUNK_TRAILER);
 	chunks->cr = byte == '\r';
+	if (++chunks->line > HTTP_CHUNK_LINE_MAX)
+		return HTTP_CHUNK_BAD;
 	if (chunks->state == HTTP_CHUNK_BLANK && byte == ';')
 		chunks->state = HTTP_CHUNK_EXTENSION;
 	else if (chunks->state == HTTP_CHUNK_BLANK && byte != '\r' && !http_is_blank(byte))

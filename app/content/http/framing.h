@@ -20,14 +20,17 @@ enum http_framing http_framing_response(
 enum http_chunk_state {
 	HTTP_CHUNK_SIZE,
 	HTTP_CHUNK_BLANK,     // behind the size: blanks, or an extension
-	HTTP_CHUNK_EXTENSION, // of any length: nothing of it is kept
+	HTTP_CHUNK_EXTENSION, // nothing of it is kept
 	HTTP_CHUNK_BYTES,     // `remaining` of them
 	HTTP_CHUNK_BEHIND,    // CRLF
 	HTTP_CHUNK_TRAILER,   // behind the last chunk: a head_reader's
 };
 
+#define HTTP_CHUNK_LINE_MAX 16384u // behind a size: nobody who means well writes so much
+
 struct http_chunks {
 	uint64_t remaining; // of the chunk
+	uint16_t line;      // bytes behind the size
 	uint8_t state;      // enum http_chunk_state
 	bool digits;        // the size has one
 	bool cr;

@@ -11,7 +11,8 @@
 #include "pipeline/vocab/pages.h"
 
 // Of a flow of which nothing can be refused nobody can be made to wait: what a span decodes to is
-// told at once, up to so many turns' budgets; who sends more is decoded no longer.
+// told at once. All such flows have so many turns' budgets together in a turn; who sends what
+// decodes to more is decoded no longer, and counted.
 #define ROUNDS_AT_ONCE 64
 
 static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
@@ -49,7 +50,9 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	if (!content)
 		return false;
 	lcore->content = content;
-	content->turn_bytes = content->left = limits->turn_bytes;
+	content->turn_bytes = limits->turn_bytes;
+	content->left = limits->turn_bytes;
+	content->left_at_once = ROUNDS_AT_ONCE * (uint64_t)limits->turn_bytes;
 	content->n_flows = flows;
 	decoders_find(content);
 	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
@@ -82,6 +85,7 @@ void content_refused_hint(struct lcore *lcore, const struct refused_file *file)
 void content_turn_begin(struct lcore *lcore)
 {
 	lcore->content->left = lcore->content->turn_bytes;
+	lcore->content->left_at_once = ROUNDS_AT_ONCE * (uint64_t)lcore->content->turn_bytes;
 	if (unlikely(lcore->content->owed))
 		content_told_owed(lcore->content);
 }
@@ -249,15 +253,15 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 	};
 	enum content_fed fed = CONTENT_MORE;
 	unsigned half = span->half & 1;
+	uint64_t *left = waits ? &feeding->content->left : &feeding->content->left_at_once;
 
 	sink.ctx = feeding;
-	for (unsigned round = 0; fed == CONTENT_MORE && round < ROUNDS_AT_ONCE; round++) {
-		if (waits && !feeding->content->left)
-			break;
-		turn.output = waits ? feeding->content->left : feeding->content->turn_bytes;
+	for (unsigned round = 0; fed == CONTENT_MORE && round < ROUNDS_AT_ONCE && *left; round++) {
+		uint32_t may = (uint32_t)RTE_MIN(*left, (uint64_t)feeding->content->turn_bytes);
+
+		turn.output = may;
 		fed = flow->decoder->feed(flow->state, span, &turn);
-		if (waits)
-			feeding->content->left = turn.output;
+		*left -= may - turn.output;
 		if (flow->refused)
 			break;
 	}
@@ -270,7 +274,10 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 		return CONTENT_ENDED;
 	if (fed == CONTENT_NO_MEMORY)
 		return CONTENT_STARVED;
-	return waits ? CONTENT_LATER : CONTENT_ENDED;
+	if (waits)
+		return CONTENT_LATER;
+	lcore->stats.content_lost++;
+	return CONTENT_ENDED;
 }
 
 // What is not fed yet of a span, and what is missing before it as a gap.

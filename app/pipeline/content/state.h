@@ -72,7 +72,8 @@ struct content {
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far
-	uint32_t left;          // that may be told in this turn
+	uint64_t left;          // bytes that may be told in this turn
+	uint64_t left_at_once;  // ... of flows that nobody can make wait
 	uint32_t turn_bytes;
 	uint32_t n_flows, n_touched; // places; those that were ever taken
 	uint32_t first_free;         // of those that were given back; CONTENT_NONE: none

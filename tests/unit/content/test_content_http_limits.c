@@ -75,10 +75,13 @@ static void heads_have_an_end(void **state)
 		"POST /f HTTP/1.1\r\nContent-Type: multipart/form-data; boundary=B\r\n"
 		"Content-Length: 300000\r\n\r\n--B\r\n",
 		"X: y\r\n", HEAD_BYTES + 1, "", "note c2s head_too_long @262240\n");
-	check_filled("an extension has none", HALF_S2C,
-		RESPONSE "Transfer-Encoding: chunked\r\n\r\n1;", "x", HEAD_BYTES + 1,
-		"\r\na\r\n0\r\n\r\n", "file 1 s2c none\nend 1 CLOSED 47+262157 a\n");
-	check_filled("nor have empty lines", HALF_S2C, "", "\r\n", HEAD_BYTES + 2,
+	check_filled("an extension", HALF_S2C, RESPONSE "Transfer-Encoding: chunked\r\n\r\n1;", "x",
+		HEAD_BYTES, "\r\na\r\n0\r\n\r\n",
+		"file 1 s2c none\nnote s2c bad_chunk @16432\nend 1 ERROR 47+16385\n");
+	check_filled("the longest extension", HALF_S2C,
+		RESPONSE "Transfer-Encoding: chunked\r\n\r\n1;", "x", 16382, "\r\na\r\n0\r\n\r\n",
+		"file 1 s2c none\nend 1 CLOSED 47+16394 a\n");
+	check_filled("empty lines have none", HALF_S2C, "", "\r\n", HEAD_BYTES + 2,
 		RESPONSE "Content-Length: 1\r\n\r\na",
 		"file 1 s2c none size=1\nend 1 CLOSED 262184+1 a\n");
 }
