@@ -6,8 +6,6 @@
 
 #include "base/utf8.h"
 
-#define EXTENSION_MAX 12 // with its dot; a longer one tells more than a type
-
 static size_t characters_of(const uint8_t *bytes, size_t length)
 {
 	size_t n = 0;
@@ -24,7 +22,7 @@ static size_t characters_of(const uint8_t *bytes, size_t length)
 // How many of the last bytes are an extension; 0: there is none.
 static size_t extension_of(const uint8_t *bytes, size_t length)
 {
-	for (size_t n = 1; n < length && n <= EXTENSION_MAX; n++) {
+	for (size_t n = 1; n < length && n <= REDACT_EXTENSION_MAX; n++) {
 		uint8_t c = bytes[length - n];
 
 		if (c == '.')
@@ -35,31 +33,38 @@ static size_t extension_of(const uint8_t *bytes, size_t length)
 	return 0;
 }
 
-static void put(struct json_out *out, const char *key, const uint8_t *bytes, size_t length,
-	size_t keeps, enum redact how)
+size_t redact_mask(const uint8_t *bytes, size_t length, bool name, uint8_t masked[REDACT_ROOM])
 {
-	char masked[REDACT_STARS_MAX + EXTENSION_MAX];
-
-	if (how == REDACT_KEEP)
-		json_out_text(out, key, (const char *)bytes, length);
-	if (how != REDACT_MASK)
-		return;
+	size_t keeps = name ? extension_of(bytes, length) : 0;
 	size_t stars = characters_of(bytes, length - keeps);
 
 	memset(masked, '*', stars);
 	if (keeps)
 		memcpy(masked + stars, bytes + length - keeps, keeps);
-	json_out_text(out, key, masked, stars + keeps);
+	return stars + keeps;
+}
+
+static void put(struct json_out *out, const char *key, const uint8_t *bytes, size_t length,
+	bool name, enum redact how)
+{
+	uint8_t masked[REDACT_ROOM];
+
+	if (how == REDACT_MASK) {
+		length = redact_mask(bytes, length, name, masked);
+		bytes = masked;
+	}
+	if (how != REDACT_OMIT)
+		json_out_text(out, key, (const char *)bytes, length);
 }
 
 void json_out_redacted(
 	struct json_out *out, const char *key, const uint8_t *bytes, size_t length, enum redact how)
 {
-	put(out, key, bytes, length, 0, how);
+	put(out, key, bytes, length, false, how);
 }
 
 void json_out_redacted_name(
 	struct json_out *out, const char *key, const uint8_t *bytes, size_t length, enum redact how)
 {
-	put(out, key, bytes, length, extension_of(bytes, length), how);
+	put(out, key, bytes, length, true, how);
 }

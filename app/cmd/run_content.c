@@ -30,6 +30,7 @@ int run_content_begin(
 	const struct gateway *gateway, struct control_context *context, char *err, size_t err_len)
 {
 	struct content_reader_options options = {
+		.recent = gateway->content.recent,
 		.folder = gateway->paths.files,
 		.store = {.bytes = (uint64_t)gateway->content.store_mb << 20,
 			.files = gateway->content.store_files,
@@ -52,6 +53,8 @@ int run_content_begin(
 	rc = content_reader_new(&options, context->dp, wall_us(), &context->content, err, err_len);
 	if (rc < 0)
 		return rc;
+	context->content_look = content_reader_look;
+	context->recent = content_reader_recent(context->content);
 	rc = content_reader_start(context->content);
 	if (rc < 0)
 		snprintf(err, err_len, "the reader of content cannot start: %s", strerror(-rc));
@@ -104,6 +107,7 @@ bool run_content_end(struct control_context *context)
 	if (counters.head_seq)
 		log_head(&counters);
 	context->content = NULL;
+	context->recent = NULL;
 	content_reader_free(reader);
 	return true;
 }

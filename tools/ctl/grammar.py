@@ -18,6 +18,7 @@ examples:
   sluicectl explain 1187361987012          why a flow was decided as it was, step by step
   sluicectl flow allow 1187361987012       lets it through, whatever the policy says
   sluicectl cache list                     peers that are kept out
+  sluicectl transfers --refused            files that rules refused last
   sluicectl policy diff new.json           what a reload would change, without doing it
   sluicectl policy reload                  read the policy file again; returns when all lcores obey
 
@@ -336,6 +337,22 @@ def add_policy(grammar):
         "default: the file in force, read again")
 
 
+def add_recent(grammar):
+    for name, what in (("transfers", "files that were transferred or refused last, newest first"),
+                       ("chat", "chat messages that rules record or refuse, newest first")):
+        listed = grammar.leaf(grammar.nouns, name, "recent:" + name, what)
+        add_app(listed, "only of this application")
+        listed.add_argument("--host", metavar="NET", help="only with an end in NET")
+        live(listed.add_argument("--user", metavar="NAME", help="only of that user's addresses (\"(none)\": of nobody's)"),
+             "user")
+        live(listed.add_argument("--rule", metavar="ID", help="only that this rule has matched"), "rule")
+        listed.add_argument("--refused", action="store_true", help="only what was refused")
+        add_page(listed, 10000)
+        listed.add_argument("--watch", nargs="?", type=interval, const=1.0, metavar="S",
+                            help="again every S seconds (1), until q or Ctrl-C")
+        listed.add_argument("--count", type=positive, metavar="N", help="with --watch: end after N rounds")
+
+
 def add_audit(grammar):
     audit = grammar.noun("audit", "the log of what was seen")
     grammar.leaf(audit, "show", "audit:show", "the log's head, to be kept elsewhere, and what it lacks")
@@ -363,6 +380,7 @@ def grammar_new():
     trace.add_argument("--count", type=positive, metavar="N", help="end after N packets")
     add_cache(grammar)
     add_policy(grammar)
+    add_recent(grammar)
     add_audit(grammar)
     grammar.leaf(grammar.nouns, "log", "general:log_level", "the level of the gateway's log").add_argument(
         "level", nargs="?", choices=LEVELS, help="sets it")

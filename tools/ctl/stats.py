@@ -49,6 +49,21 @@ def show_lcores(message):
                  heart(message["now_ns"], l["heartbeat_ns"])) for l in message["lcores"]])
 
 
+def content(counters, reader):
+    """Of a gateway whose rules have asked for files or messages."""
+    if not counters.get("content_flows"):
+        return []
+    text = "%s flows, %s files, %s messages, %s flows refused, %s without room" % tuple(
+        number(counters.get("content_" + key, 0)) for key in ("flows", "files", "messages", "refused", "nomem"))
+    rows = [("content", text)]
+    if reader:
+        store, audit = reader["store"], reader["audit"]
+        rows.append(("recorded", "%s records, %s lost; %s files stored (%s); audit log: %s records, %s lost" % (
+            number(reader["records"]), number(counters.get("content_lost", 0) + reader["lost"]), number(store["used_files"]),
+            amount(store["used_bytes"]), number(audit["records"]), number(audit["lost"]))))
+    return rows
+
+
 def show_summary(message):
     counters, policy, events = message["counters"], message["policy"], message.get("events", {})
     dropped = {reason: count for reason, count in message["dropped"].items() if count}
@@ -73,6 +88,7 @@ def show_summary(message):
                 "tcp_held_active", "tcp_held_limit"))),
         ("connection cache", "%s entries, %s hits, %s saved" % (
             number(counters["cache_entries"]), number(counters["cache_hits"]), amount(counters["cache_saved_bytes"]))),
+    ] + content(counters, message.get("content")) + [
         ("events", "%s written, %s failed, %s lost" % (
             number(events.get("written", 0)), number(events.get("failed", 0)), number(counters["events_lost"]))),
         ("to look into", ", ".join(watched(message)) or "nothing"),

@@ -11,6 +11,8 @@ unsigned content_news_drain(struct content_reader *reader, struct sink *sink)
 
 	for (; sink_has_room(sink) && (news = content_reader_take(reader)); n++) {
 		size_t length = 0;
+
+		content_recent_add(content_reader_recent(reader), &news->event, &news->item);
 		char *line =
 			sink_object_event(sink, &news->event, news->json, news->length, &length);
 

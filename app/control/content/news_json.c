@@ -101,7 +101,7 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 	json_out_bool(out, "stored", result && result->stored);
 	if (!whole)
 		json_out_bool(out, "whole", false);
-	put_verdict(began, out);
+	put_verdict(ended->action != CONTENT_ACTION_PASS ? ended : began, out);
 	json_out_close(out, '}');
 }
 

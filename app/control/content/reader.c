@@ -45,6 +45,7 @@ struct content_reader {
 	struct audit_log *log;       // NULL: none
 	struct incidents *incidents; // the same
 	uint64_t incidents_told;
+	struct content_recent *recent;
 	struct rte_ring *news, *lines;
 	struct open_file *open[BUCKETS];
 	unsigned n_open;
@@ -80,7 +81,8 @@ int content_reader_new(const struct content_reader_options *options, struct data
 	pthread_mutex_init(&reader->lock, NULL);
 	reader->news = ring_new("sl_content_news", NEWS_RING);
 	reader->lines = ring_new("sl_content_lines", LOG_RING);
-	if (!reader->news || !reader->lines)
+	reader->recent = content_recent_new(options->recent);
+	if (!reader->news || !reader->lines || !reader->recent)
 		goto failed;
 	rc = store_open(options->folder, &options->store, &reader->store, err, err_len);
 	if (!rc && options->log.path)
@@ -108,7 +110,7 @@ static uint64_t wall_us_now(void)
 // News
 
 static void tell(struct content_reader *reader, const struct event *event, uint8_t type, bool audit,
-	const struct json_out *json)
+	const struct json_out *json, const struct content_item *item)
 {
 	size_t length = json_out_length(json);
 	struct content_news *news = json->full ? NULL : malloc(sizeof *news + length);
@@ -120,12 +122,19 @@ static void tell(struct content_reader *reader, const struct event *event, uint8
 	news->event = *event;
 	news->event.type = type;
 	news->audit = audit;
+	news->item = item ? *item : (struct content_item){0};
+	content_item_redact(&news->item, &reader->options.redact);
 	news->length = length;
 	memcpy(news->json, json->start, length);
 	if (!rte_ring_sp_enqueue(reader->news, news))
 		return;
 	reader->news_lost++;
 	free(news);
+}
+
+struct content_recent *content_reader_recent(struct content_reader *reader)
+{
+	return reader->recent;
 }
 
 struct content_news *content_reader_take(struct content_reader *reader)
@@ -173,11 +182,13 @@ static void begin(
 {
 	struct open_file **at = place_of(reader, lcore, record->file), *file;
 	size_t bytes = sizeof *record + record->length;
+	struct content_item item;
 	struct json_out json;
 
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
 	news_put_transfer(record, &reader->options.redact, &json);
-	tell(reader, &record->event, EVENT_FILE, true, &json);
+	content_item_of(record, &item);
+	tell(reader, &record->event, EVENT_FILE, true, &json, &item);
 	reader->counters.files++;
 	if (record->elsewhere || record->requested || *at)
 		return;
@@ -205,6 +216,7 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 	};
 	struct open_file **at = place_of(reader, lcore, record->file), *file = *at;
 	struct store_result result = {0};
+	struct content_item item;
 	struct json_out json;
 
 	if (!file)
@@ -219,23 +231,28 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
 	news_put_fileinfo(file->record, record, file->stored ? &result : NULL,
 		&reader->options.redact, &json);
+	content_item_end(file->record, record, file->stored ? &result : NULL, &item);
 	file->stored = NULL;
 	if (result.stored && !json.full)
 		store_note(reader->store, &result, wall_us / 1000000, ++reader->ids, json.start,
 			json_out_length(&json));
 	file->record->event.now_ns = record->at; // when it ended
-	tell(reader, &file->record->event, EVENT_FILEINFO, true, &json);
+	if (record->rule_uid)
+		file->record->event.rule_uid = record->rule_uid; // of the verdict at last
+	tell(reader, &file->record->event, EVENT_FILEINFO, true, &json, &item);
 	open_free(file);
 }
 
 static void message(struct content_reader *reader, const struct content_record *record)
 {
+	struct content_item item;
 	struct json_out json;
 
 	reader->counters.messages++;
+	content_item_of(record, &item);
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
 	news_put_chat(record, &reader->options.redact, &json);
-	tell(reader, &record->event, EVENT_CHAT, true, &json);
+	tell(reader, &record->event, EVENT_CHAT, true, &json, &item);
 }
 
 static void packet(
@@ -251,7 +268,7 @@ static void packet(
 	reader->incidents_told++;
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
 	news_put_evidence(&result, &json);
-	tell(reader, &event, EVENT_EVIDENCE, true, &json);
+	tell(reader, &event, EVENT_EVIDENCE, true, &json, NULL);
 }
 
 static void content_look(
@@ -450,6 +467,7 @@ void content_reader_free(struct content_reader *reader)
 		audit_log_close(reader->log, wall_us_now());
 	if (reader->store)
 		store_close(reader->store);
+	content_recent_free(reader->recent);
 	pthread_mutex_destroy(&reader->lock);
 	free(reader);
 }

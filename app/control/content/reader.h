@@ -14,6 +14,7 @@
 #include "audit/log.h"
 #include "audit/store.h"
 #include "base/redact.h"
+#include "control/content/recent.h"
 #include "pipeline/content/record.h"
 
 struct content_reader;
@@ -27,6 +28,7 @@ struct content_reader_options {
 	const char *evidence;         // folder for packets of incidents; NULL: none
 	uint64_t evidence_bytes;      // that they may take; 0: no limit
 	struct redact_rules redact;   // of what is told
+	uint32_t recent;              // transfers, and messages, that are kept to be looked at
 	// Who sees each record before anything comes of it; NULL: nobody.
 	void (*see)(void *ctx, unsigned lcore, const struct content_record *record);
 	void *ctx;
@@ -51,6 +53,7 @@ unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us);
 struct content_news {
 	struct event event;
 	bool audit; // the line belongs into the audit log, too
+	struct content_item item;
 	size_t length;
 	char json[];
 };
@@ -59,8 +62,11 @@ struct content_news *content_reader_take(struct content_reader *reader);
 // ... and a line of the audit log, one JSON object. Lost, and counted, where the thread is behind.
 void content_reader_log(struct content_reader *reader, const char *json, size_t length);
 
-// ... all of them, to the event sink and the audit log; how many.
+// ... all of them, to the event sink, the audit log and what is kept as recent; how many.
 unsigned content_news_drain(struct content_reader *reader, struct sink *sink);
+
+// The control core's alone.
+struct content_recent *content_reader_recent(struct content_reader *reader);
 
 struct content_reader_counters {
 	uint64_t offered;                  // by the lcores: files, ends and messages

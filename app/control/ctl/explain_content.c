@@ -137,14 +137,16 @@ const struct evidence *explain_last(
 	return NULL;
 }
 
-bool explain_content(
-	const struct explain_facts *facts, enum mode mode, char out[EXPLAIN_CONTENT_MAX])
+bool explain_content(const struct explain_facts *facts, enum mode mode,
+	const struct evidence *decision, char out[EXPLAIN_CONTENT_MAX])
 {
 	out[0] = 0;
 	for (uint32_t i = facts->n; i-- > 0 && !out[0];) {
 		const struct evidence *evidence = &facts->evidence[i];
 
-		if (evidence->flow_id != facts->flow_id)
+		if (evidence->flow_id != facts->flow_id ||
+			(decision && (evidence->rule_uid != decision->rule_uid ||
+					     evidence->generation != decision->generation)))
 			continue;
 		if (evidence->kind == EVIDENCE_CONTENT && evidence->confidence == mode)
 			add_entry(out, facts, evidence);

@@ -254,7 +254,7 @@ static enum explain_outcome verdict_blocked(struct sentence *s, const struct evi
 
 	format(s, "%s by ", decision->detail == ACTION_RESET ? "Reset" : "Dropped");
 	format_rule(s, decision->rule_uid, decision->generation);
-	if (explain_content(s->facts, MODE_ENFORCE, content))
+	if (explain_content(s->facts, MODE_ENFORCE, decision, content))
 		format(s, ": %s, in %s", content, app_text(s->facts, decision->app));
 	else
 		format_app(s, decision);
@@ -300,10 +300,10 @@ static void format_content(struct sentence *s)
 {
 	char content[EXPLAIN_CONTENT_MAX];
 
-	if (explain_content(s->facts, MODE_ENFORCE, content))
+	if (explain_content(s->facts, MODE_ENFORCE, NULL, content))
 		format(s, "; %s", content);
-	if (explain_content(s->facts, MODE_MONITOR, content))
-		format(s, "; %s, and passes, as that rule is in monitor mode", content);
+	if (explain_content(s->facts, MODE_MONITOR, NULL, content))
+		format(s, "; %s, and is only monitored", content);
 }
 
 static enum explain_outcome verdict_passes(struct sentence *s, const struct evidence *decision)

@@ -24,8 +24,12 @@ struct control_context { // what commands work on; borrowed
 	struct dataplane *dp;
 	struct reload *reload;
 	struct rule_names *names;
-	struct sink *sink;                 // may be NULL
-	struct content_reader *content;    // may be NULL
+	struct sink *sink;              // may be NULL
+	struct content_reader *content; // may be NULL
+	// Its figures: content_reader_look.
+	void (*content_look)(
+		struct content_reader *reader, struct content_reader_counters *counters);
+	struct content_recent *recent;     // what it has told of last; may be NULL
 	const struct trace_log *trace_log; // may be NULL
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);

@@ -36,6 +36,40 @@ COMMAND(version, "version", "", "the program and what it is built with")
 	request_ok(request, message);
 }
 
+// What the reader of content has done: nothing, if there is none.
+static void put_content(json_t **message, const struct control_context *context)
+{
+	struct content_reader_counters counters;
+	json_t *object, *store, *audit;
+
+	if (!context->content)
+		return;
+	context->content_look(context->content, &counters);
+	object = json_object();
+	store = json_object();
+	audit = json_object();
+	put_number(&object, "records", counters.records);
+	put_number(&object, "files", counters.files);
+	put_number(&object, "messages", counters.messages);
+	put_number(&object, "lost", counters.lost);
+	put_number(&store, "stored", counters.store.stored);
+	put_number(&store, "duplicates", counters.store.duplicates);
+	put_number(&store, "evicted", counters.store.evicted + counters.store.aged);
+	put_number(&store, "refused", counters.store.refused);
+	put_number(&store, "errors", counters.store.errors);
+	put_number(&store, "used_files", counters.store.used_files);
+	put_number(&store, "used_bytes", counters.store.used_bytes);
+	put_json(&object, "store", store);
+	put_number(&audit, "records", counters.log.records);
+	put_number(&audit, "lost", counters.log.lost);
+	if (*counters.head) {
+		put_number(&audit, "seq", counters.head_seq);
+		put_text(&audit, "head", counters.head);
+	}
+	put_json(&object, "audit", audit);
+	put_json(message, "content", object);
+}
+
 COMMAND(stats, "stats", "", "counters, ledger, pools, ports, lcores")
 {
 	const struct control_context *context = request->context;
@@ -78,6 +112,7 @@ COMMAND(stats, "stats", "", "counters, ledger, pools, ports, lcores")
 		put_number(&state, "failures", context->state->failures);
 		put_json(&message, "state", state);
 	}
+	put_content(&message, context);
 	look_into = json_object();
 	alarm_counters_read(context, troubles);
 	for (unsigned i = 0; i < ALARM_COUNTERS_MAX; i++)
