@@ -23,6 +23,9 @@ static const struct http_place places[] = {
 	{.path = "/people.js",
 		.type = "text/javascript; charset=utf-8",
 		FILE_BYTES(page_people_js)},
+	{.path = "/content.js",
+		.type = "text/javascript; charset=utf-8",
+		FILE_BYTES(page_content_js)},
 	{.path = "/act.js", .type = "text/javascript; charset=utf-8", FILE_BYTES(page_act_js)},
 	{.path = "/icon.svg", .type = "image/svg+xml", FILE_BYTES(page_icon_svg)},
 	{.path = "/metrics",
@@ -40,6 +43,11 @@ static const struct http_place places[] = {
 	{.path = "/api/health.json", .type = JSON_TYPE, .make = api_health, .fresh_ms = API_MS},
 	{.path = "/api/hosts.json", .type = JSON_TYPE, .make = api_hosts, .fresh_ms = CENSUS_MS},
 	{.path = "/api/users.json", .type = JSON_TYPE, .make = api_users, .fresh_ms = CENSUS_MS},
+	{.path = "/api/content.json", .type = JSON_TYPE, .make = api_content, .fresh_ms = API_MS},
+	{.path = "/api/content-names.json",
+		.type = JSON_TYPE,
+		.make = api_content_names,
+		.fresh_ms = API_MS},
 };
 #define N_PLACES (sizeof places / sizeof places[0])
 static_assert(N_PLACES <= HTTP_PLACES_MAX, "a slot for each place's document");

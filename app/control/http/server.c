@@ -185,6 +185,7 @@ static int prepare(struct http_server *server, struct control_context *context,
 		     ? http_token_read(&commands->token, gateway->http.token_file, err, err_len)
 		     : 0;
 	server->site.actions = commands->token.set;
+	server->site.names = gateway->http.names;
 	return rc;
 }
 

@@ -31,6 +31,7 @@ struct http_site { // borrowed
 	const struct http_counts *counts;
 	struct census *census;
 	bool actions; // a token is set
+	bool names;   // http.names: documents may have what senders wrote
 };
 
 // The documents. 0 or -ENOMEM.
@@ -43,5 +44,7 @@ int api_cache(const struct http_site *site, struct text *out);
 int api_health(const struct http_site *site, struct text *out);
 int api_hosts(const struct http_site *site, struct text *out);
 int api_users(const struct http_site *site, struct text *out);
+int api_content(const struct http_site *site, struct text *out);
+int api_content_names(const struct http_site *site, struct text *out);
 
 #endif

@@ -9,11 +9,13 @@
 //   missed N    the port wan loses N packets
 //   down        its link goes
 //   fail        a reload is refused
-//   still       the lcores' hearts rest from now on
-//   realm N     all flows, and what the cache learns, are of that one
-//   hold        the lcores work on questions without an end; "go": and have found nothing
+//   files       four transfers and a chat message are recorded: names as a hostile sender writes
+//   them still       the lcores' hearts rest from now on realm N     all flows, and what the cache
+//   learns, are of that one hold        the lcores work on questions without an end; "go": and have
+//   found nothing
 //
-// Each is answered with "done". Ends with its standard input.
+// With STAND_WITHOUT_NAMES in the environment http.names is false. Each is answered with "done".
+// Ends with its standard input.
 #include "pipeline/limits.h"
 #include "control_world.h"
 
@@ -34,6 +36,7 @@
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/lcore/port.h"
 #include "pipeline/cache/conn_cache.h"
+#include "pipeline/policy/content_rules.h"
 #include "pipeline/query.h"
 
 struct stand {
@@ -147,6 +150,40 @@ static void traffic(struct stand *stand, unsigned n)
 	lcore->latency[1].sum_ns += n * histogram_bound_ns(99);
 }
 
+static void record(
+	struct stand *stand, uint8_t type, const char *name, uint8_t action, enum mode mode)
+{
+	struct content_item item = {.file = type == EVENT_FILE,
+		.size = 1000,
+		.half = HALF_S2C,
+		.action = action,
+		.mode = (uint8_t)mode,
+		.refused = action && mode == MODE_ENFORCE};
+	struct event event = {.type = type,
+		.now_ns = stand_now_ns(),
+		.flow_id = 77,
+		.app = 1,
+		.rule_uid = action ? 1 : 0,
+		.l4_proto = 6,
+		.ends = fake_ends("10.0.0.1", 40000, "192.0.2.7", 80)};
+
+	item.name.length = item.text.length = (uint16_t)strlen(name);
+	memcpy(item.name_bytes, name, item.name.length);
+	memcpy(item.text_bytes, name, item.text.length);
+	content_recent_add(stand->world.context.recent, &event, &item);
+}
+
+static void files(struct stand *stand)
+{
+	record(stand, EVENT_FILE, "paper.pdf", CONTENT_ACTION_PASS, MODE_ENFORCE);
+	record(stand, EVENT_FILE, "setup.exe", CONTENT_ACTION_RESET, MODE_ENFORCE);
+	record(stand, EVENT_FILE, "watched.exe", CONTENT_ACTION_RESET, MODE_MONITOR);
+	record(stand, EVENT_FILE, "<img src=x onerror=alert(1)>\"\x1b\xe2\x80\xae\xff.exe",
+		CONTENT_ACTION_DROP, MODE_ENFORCE);
+	record(stand, EVENT_CHAT, "</script><script>alert(2)</script>", CONTENT_ACTION_DROP_MESSAGE,
+		MODE_ENFORCE);
+}
+
 static void fill_reassembly(const struct dataplane *dp)
 {
 	dp->lcores[0]->stats.slab_blocks = dp->lcores[1]->stats.slab_blocks = 100;
@@ -208,6 +245,8 @@ static void obey(struct stand *stand, const char *line)
 		fail_reload(stand);
 	else if (!strcmp(word, "full"))
 		fill_reassembly(stand->world.context.dp);
+	else if (!strcmp(word, "files"))
+		files(stand);
 	else if (!strcmp(word, "still"))
 		stand->still = true;
 	else if (!strcmp(word, "realm"))
@@ -246,6 +285,7 @@ static void make(struct stand *stand, unsigned n_lcores, const char *policy, con
 	context->names = rule_names_new();
 	context->base = event_base_new();
 	context->now_ns = stand_now_ns;
+	context->recent = content_recent_new(60);
 	context->started_ns = stand_now_ns();
 	if (reload_new(context->dp, context->names, "signatures", NULL, &context->reload) ||
 		reload_load(context->reload, policy, stand_now_ns(), &errors) ||
@@ -272,7 +312,7 @@ static void turn_all(struct stand *stand)
 int main(int argc, char **argv)
 {
 	static struct stand stand;
-	struct gateway gateway = {.http.hosts = 64};
+	struct gateway gateway = {.http = {.hosts = 64, .names = !getenv("STAND_WITHOUT_NAMES")}};
 	struct world *world = &stand.world;
 	char err[256] = "", line[64];
 	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -306,6 +346,7 @@ int main(int argc, char **argv)
 	sink_free(world->context.sink);
 	reload_free(world->context.reload);
 	rule_names_free(world->context.names);
+	content_recent_free(world->context.recent);
 	event_base_free(world->context.base);
 	fake_dataplane_free(world->context.dp);
 	return 0;

@@ -15,6 +15,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from rig import http_rig  # pylint: disable=import-error,wrong-import-position
+from rig import page_content  # pylint: disable=import-error,wrong-import-position
 from rig import png_small  # pylint: disable=import-error,wrong-import-position
 
 from selenium import webdriver
@@ -563,6 +564,7 @@ def main():
         people(browser)
         keyboard(browser)
         looks(browser)
+        page_content.content(browser, expect, until)
         shoot(browser, args)
         acts(browser, args)
         steady(browser)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The live page: polls /api once a second and shows it. No library, no other host, nothing stored.
+// The live page: polls /api once a second and shows it. No library, no other host, nothing stored (but that names
+// may be shown, content.js).
 // What comes from the gateway is put as text, never as markup.
 import { $, THIN, bar, bits, bytes, clock, count, draw, fill, grouped, keyed, make, pair, pkts, say, scaled, setBar, span } from "/parts.js";
 import { allowFlow, explainFlow, offer, removeEntry, unlocked, whenUnlocked } from "/act.js";
 import { choosePeople, kind, show as showPeople } from "/people.js";
+import { documentName as contentName, show as showContent, whenSwitched } from "/content.js";
 
 const POLL_MS = 1000, HIDDEN_MS = 5000, TIMEOUT_MS = 3000, STALE_MS = 3500;
 
@@ -292,14 +294,15 @@ async function poll() {
   const abort = new AbortController(), timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
   const began = Date.now();
   try {
-    const names = ["summary", "verdicts", "apps", "cache", "health", kind()];
-    const [summary, verdicts, apps, cache, health, people] = await Promise.all(names.map((n) => get(n, abort.signal)));
+    const names = ["summary", "verdicts", "apps", "cache", "health", kind(), contentName()];
+    const [summary, verdicts, apps, cache, health, people, content] = await Promise.all(names.map((n) => get(n, abort.signal)));
     view.answered = Date.now();
     showHealth(health);
     showVerdicts(verdicts);
     showApps(apps);
     showPeople(people);
     showCache(cache);
+    showContent(content);
     showSummary(summary);
   } catch (error) {
     view.failed = true;
@@ -330,6 +333,7 @@ choose("kind", ["people-hosts", "people-users"], (id) => {
   get(kind()).then(showPeople, () => {});
 });
 choose("order", ["people-rate", "people-bytes", "people-blocked"], (id) => choosePeople({ order: id.slice("people-".length) }));
+whenSwitched(() => get(contentName()).then(showContent, () => {}));
 whenUnlocked(() => {
   view.seq = -1; // drawn anew, with buttons or without
   if (view.verdicts) showVerdicts(view.verdicts);
