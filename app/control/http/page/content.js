@@ -62,8 +62,8 @@ export function show(last) {
   $("names-switch").hidden = !view.last.may_show;
   $("content-empty").hidden = told.recent.length > 0;
   say("content-seen", told.seen ? `${grouped(told.seen)} since start` : "");
-  // what a row says changes with its end: the key has it
-  keyed("content", told.recent, (e) => [unlocked(), kind, view.last.names, e.seq, e.state, e.action].join(" "),
+  // what a row says changes with its end; after a restart of the gateway numbers begin anew: the key has both
+  keyed("content", told.recent, (e) => [unlocked(), kind, view.last.names, e.seq, e.time_ms, e.flow_id, e.state, e.action, e.mode].join(" "),
     (e) => build(e, isNew && e.seq > before), (row, e) => { if (!row.children[3].firstChild) row.children[3].append(what(e)); });
   view.seen[kind] = told.seen;
 }
