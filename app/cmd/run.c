@@ -358,6 +358,10 @@ static int restore_state(struct run *run)
 {
 	const char *directory = run->gateway->paths.state;
 
+	if (blocked_ids_new(run->dp, directory, run->context.now_ns(), &run->context.blocked) < 0) {
+		snprintf(run->err, sizeof(run->err), "no memory for the list of content ids");
+		return fail(run, EXIT_CODE_FAILURE);
+	}
 	if (!directory)
 		return -1;
 	int rc = cache_store_new(
@@ -500,6 +504,7 @@ static void teardown(struct run *run, int code)
 		return; // the kernel takes it all back
 	if (!run->content_hangs)
 		run->content_hangs = !run_content_end(&run->context);
+	blocked_ids_free(run->context.blocked);
 	port_links_free(run->links);
 	eal_log_closing();
 	if (run->ports_up)

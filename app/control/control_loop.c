@@ -84,6 +84,8 @@ static void watch(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	reload_step(control->context->reload, now_ns);
+	if (control->context->blocked)
+		blocked_ids_step(control->context->blocked, now_ns);
 	if (control->options->tick)
 		control->options->tick(control->options->ctx, now_ns, healthy);
 }

@@ -323,6 +323,18 @@ def add_cache(grammar):
     grammar.leaf(cache, "flush", "cache:flush", "forgets all entries, also of peers that flow allow let through")
 
 
+def add_content(grammar):
+    content = grammar.noun("content", "content ids that are refused, whatever rules say")
+    grammar_id = "btih:..., a magnet or ed2k link, urn:sha1:..., tth:..., sha256:..."
+    added = grammar.leaf(content, "add", "content:add", "refuses a content id, also after a restart")
+    added.add_argument("id", metavar="ID", help=grammar_id)
+    added.add_argument("--comment", metavar="TEXT", help="why")
+    added.add_argument("--ttl", type=seconds, metavar="TIME", help="for so long (2h, 7d)")
+    grammar.leaf(content, "del", "content:delete", "refuses it no longer").add_argument("id", metavar="ID", help=grammar_id)
+    add_page(grammar.leaf(content, "list", "content:list_entries", "the list, what was added last first"), 10000)
+    grammar.leaf(content, "flush", "content:flush", "empties the list")
+
+
 def add_policy(grammar):
     policy = grammar.noun("policy", "the rules in force")
     grammar.leaf(policy, "show", "policy:show_policy", "the policy in force, as JSON")
@@ -379,6 +391,7 @@ def grammar_new():
                        help="only switch it; the stages are then events of type \"trace\"")
     trace.add_argument("--count", type=positive, metavar="N", help="end after N packets")
     add_cache(grammar)
+    add_content(grammar)
     add_policy(grammar)
     add_recent(grammar)
     add_audit(grammar)

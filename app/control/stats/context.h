@@ -7,6 +7,7 @@
 // libevent's and the pipeline's `struct event` share a tag: here libevent's is only ever a pointer
 // (never include event2/event_struct.h next to this).
 #include <event2/event.h>
+#include "control/content/blocked.h"
 #include "control/content/reader.h"
 #include "control/event/sink.h"
 #include "control/policy/exemptions.h"
@@ -30,6 +31,7 @@ struct control_context { // what commands work on; borrowed
 	void (*content_look)(
 		struct content_reader *reader, struct content_reader_counters *counters);
 	struct content_recent *recent;     // what it has told of last; may be NULL
+	struct blocked_ids *blocked;       // may be NULL
 	const struct trace_log *trace_log; // may be NULL
 	const struct gateway *gateway;
 	uint64_t (*now_ns)(void);

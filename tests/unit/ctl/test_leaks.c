@@ -81,6 +81,8 @@ static void a_command_leaves_nothing(void **state)
 		{"cache-exempt", "'address':'10.0.1.1','on':true"},
 		{"cache-flush", ""},
 		{"endpoint-list", ""},
+		{"content-add", "'id':'btih:0'"},
+		{"content-list", ""},
 		{"name-list", ""},
 		{"policy-show", ""},
 		{"policy-check", "'path':'/nonexistent'"},
