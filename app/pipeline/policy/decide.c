@@ -29,7 +29,8 @@ static bool frame_matches(const struct rule *rule, const struct decide_input *in
 }
 
 // Everything of a match but the application.
-static bool static_match(const struct rule *rule, const struct decide_input *input, uint32_t user)
+static inline __attribute__((always_inline)) bool static_match(
+	const struct rule *rule, const struct decide_input *input, uint32_t user)
 {
 	if (!rule_is_open(rule, input->windows))
 		return false;
