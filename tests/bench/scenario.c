@@ -509,15 +509,5 @@ const struct scenario scenarios[] = {
 		.before = before_downloads,
 		.lay_out = lay_out_downloads,
 		.check = check_decoded},
-	{.name = "http-gzip",
-		.what = "the same, coded by gzip: 1,460 bytes of it",
-		.letter = 'g',
-		.by_flow = true,
-		.length = 1514,
-		.steps = 2,
-		.setup = setup_gzip,
-		.before = before_downloads,
-		.lay_out = lay_out_downloads,
-		.check = check_decoded},
 };
 const unsigned n_scenarios = RTE_DIM(scenarios);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenario (g): segments of HTTP downloads, of flows under inspection whose content nobody asks
-// for, and of flows whose files are decoded and recorded, as they are and coded by gzip.
+// for, and of flows whose files are decoded and recorded.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <zlib.h>
 #include "pipeline/content/flow_content.h"
 #include "pipeline/flow/table.h"
 #include "scenario_work.h"
@@ -12,46 +11,10 @@
 #define DOWNLOADS 512u // flows; each sends ROUND_PKTS / DOWNLOADS segments in a round
 #define ASKS      "GET /file.bin HTTP/1.1\r\nHost: a.example\r\n\r\n"
 #define ANSWERS   "HTTP/1.1 200 OK\r\nContent-Length: 4000000000000\r\n"
-#define GZIPPED   "Content-Encoding: gzip\r\n"
 
 static uint8_t segment[1460]; // what every segment carries
 static uint8_t head[160];     // of the answer
 static uint32_t head_bytes;
-static uint32_t segment_text_bytes; // what a coded segment is of
-
-// Text of a kind that gzip makes a quarter of, ended at a byte: each segment decodes by itself.
-static void fill_gzip(void)
-{
-	static uint8_t text[16384];
-	uint32_t x = 12345, taken = 0;
-
-	for (uint32_t i = 0; i < sizeof(text); i++) {
-		x = x * 1664525u + 1013904223u;
-		text[i] = (uint8_t)(i % 7 < 4 ? "words and "[i % 10] : 'a' + (char)(x >> 28));
-	}
-	// as many bytes of text as fit, beside what fills the rest: stored blocks of nothing
-	for (uint32_t n = 64; n < sizeof(text); n += 16) {
-		uint8_t out[16384];
-		z_stream z = {
-			.next_in = text, .avail_in = n, .next_out = out, .avail_out = sizeof(out)};
-
-		if (deflateInit2(&z, 6, Z_DEFLATED, -15, 8, 0) != Z_OK ||
-			deflate(&z, Z_FULL_FLUSH) != Z_OK)
-			rig_die("no deflate");
-		uint32_t length = (uint32_t)z.total_out;
-
-		deflateEnd(&z);
-		if (length <= sizeof(segment) && (sizeof(segment) - length) % 5 == 0) {
-			memcpy(segment, out, length);
-			taken = length;
-			segment_text_bytes = n;
-		}
-	}
-	if (!taken)
-		rig_die("no text fills a segment");
-	for (; taken < sizeof(segment); taken += 5)
-		memcpy(segment + taken, "\0\0\0\xff\xff", 5);
-}
 
 static struct rig_packet packet_of(uint32_t flow, bool answers, uint32_t number)
 {
@@ -116,16 +79,10 @@ static void drain_records(struct rig *rig)
 	rig_drain_events(rig);
 }
 
-static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length, const char *coding)
+static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length)
 {
-	head_bytes = (uint32_t)snprintf((char *)head, sizeof(head), ANSWERS "%s\r\n", coding);
-	if (coding[0]) { // RFC 1952: no name, no time
-		memcpy(head + head_bytes, "\x1f\x8b\x08\0\0\0\0\0\0\3", 10);
-		head_bytes += 10;
-		fill_gzip();
-	} else {
-		memset(segment, 'x', sizeof(segment));
-	}
+	head_bytes = (uint32_t)snprintf((char *)head, sizeof(head), ANSWERS "\r\n");
+	memset(segment, 'x', sizeof(segment));
 	// the rest of a segment is what frames have in common
 	for (uint32_t i = 0; i < RIG_TAILS; i++)
 		memcpy(rig->tails[i], segment + RIG_HEAD - 54, sizeof(segment) - (RIG_HEAD - 54));
@@ -142,7 +99,7 @@ static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length, co
 void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length)
 {
 	scenario_tap(rig);
-	setup_downloads(rig, flows, length, "");
+	setup_downloads(rig, flows, length);
 }
 
 #define AUDIT                                                                   \
@@ -152,13 +109,7 @@ void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length)
 void setup_identity(struct rig *rig, uint32_t flows, uint16_t length)
 {
 	rig_policy(rig, AUDIT);
-	setup_downloads(rig, flows, length, "");
-}
-
-void setup_gzip(struct rig *rig, uint32_t flows, uint16_t length)
-{
-	rig_policy(rig, AUDIT);
-	setup_downloads(rig, flows, length, GZIPPED);
+	setup_downloads(rig, flows, length);
 }
 
 void before_downloads(struct rig *rig, unsigned round)
@@ -202,6 +153,4 @@ void check_decoded(struct rig *rig, uint64_t pkts)
 	if (stats->sent_pkts - at.before.sent_pkts != pkts || stats->content_files != DOWNLOADS ||
 		stats->content_lost || stats->content_nomem || stats->content_ambiguous)
 		rig_die("the downloads were not decoded");
-	if (segment_text_bytes)
-		fprintf(stderr, "a segment is %u bytes decoded\n", segment_text_bytes);
 }

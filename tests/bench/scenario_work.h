@@ -50,7 +50,6 @@ void scenario_tap(struct rig *rig);
 // scenario_content.c
 void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length);
 void setup_identity(struct rig *rig, uint32_t flows, uint16_t length);
-void setup_gzip(struct rig *rig, uint32_t flows, uint16_t length);
 void before_downloads(struct rig *rig, unsigned round);
 void lay_out_downloads(struct rig *rig, unsigned round, unsigned step);
 void check_inspected(struct rig *rig, uint64_t pkts);
