@@ -305,7 +305,7 @@ static void obey_compared(
 	result->edited = seen->edited;
 	if (!rewrites && (seen->differ || !track_can_write(segment))) {
 		result->verdict = TRACK_DROP;
-		result->reason = DROP_CONFLICT;
+		result->reason = seen->differ ? DROP_CONFLICT : DROP_NOT_TAKEN;
 		return;
 	}
 	if (!rewrites) // no conflict: it repeats what was edited

@@ -131,40 +131,6 @@ static bool lies_at(struct direction *d, const struct fresh *fresh, int32_t at)
 	return true;
 }
 
-void stream_world_edit(unsigned half, uint64_t offset64, uint32_t length, uint8_t fill)
-{
-	struct world *w = &stream_world;
-
-	if (w->n_edits == FRESH_MAX)
-		stream_problem("too many edits at once");
-	else if (!w->dir[half].ended)
-		w->edits[w->n_edits++] = (struct fresh_edit){(uint8_t)half, fill, offset64, length};
-}
-
-// Behind what was inspected in the same step, before what left.
-static void take_edit(const struct fresh_edit *edit)
-{
-	struct world *w = &stream_world;
-	struct direction *d = &w->dir[edit->half];
-
-	for (uint32_t i = 0; i < edit->length; i++) {
-		int32_t at = d->base + (int32_t)(edit->offset + i);
-
-		if (!d->based || !followed(at))
-			return;
-		struct octet *o = octet(d, at);
-
-		if (o->told_as != TOLD_BYTES)
-			stream_problem("half %u: byte %d is edited, not inspected", edit->half, at);
-		if (o->out_set && o->out != edit->fill)
-			stream_problem("half %u: byte %d is edited, and has left as %02x",
-				edit->half, at, o->out);
-		o->edit_set = true;
-		o->edited = edit->fill;
-		w->tally.edited++;
-	}
-}
-
 void stream_world_gone(void)
 {
 	stream_world.gone = true;
@@ -598,7 +564,7 @@ void stream_world_after(const struct stream_ledger *before)
 	for (unsigned i = 0; i < w->n_fresh; i++)
 		take_fresh(&w->fresh[i]);
 	for (unsigned i = 0; i < w->n_edits; i++)
-		take_edit(&w->edits[i]);
+		stream_take_edit(&w->edits[i]);
 	for (unsigned i = 0; i < w->n_left; i++)
 		take_left(&w->left[i]);
 	for (unsigned half = 0; half < 2 && !w->s->observe; half++) {

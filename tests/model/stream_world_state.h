@@ -121,6 +121,9 @@ static inline uint8_t leaves_as(const struct octet *o, uint8_t byte)
 	return o->edit_set ? o->edited : byte;
 }
 
+// Behind what was inspected in the same step, before what left.
+void stream_take_edit(const struct fresh_edit *edit);
+
 void stream_problem(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // What came of a step: judged, and given to the receivers.
 void stream_world_after(const struct stream_ledger *before);

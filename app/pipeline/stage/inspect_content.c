@@ -143,5 +143,6 @@ bool inspect_edits(struct inspection *in, struct tcp_track *track)
 	track_edits(in->lcore->tracker, track, edits);
 	if ((!edits && !track->edited) || in->ctx->flags & CTX_VIEW)
 		return true;
-	return packet_make_ours(in->lcore, in->ctx);
+	// where a driver cuts a packet a message must not seem to go on
+	return packet_make_whole(in->lcore, in->ctx);
 }

@@ -73,10 +73,8 @@ static bool is_ours_alone(const struct rte_mbuf *m)
 	return true;
 }
 
-bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx)
+static bool replace(struct lcore *lcore, struct packet_ctx *ctx)
 {
-	if (likely(is_ours_alone(ctx->m)))
-		return true;
 	struct rte_mbuf *copy = rte_pktmbuf_copy(ctx->m, lcore->pool, 0, UINT32_MAX);
 
 	if (!copy) {
@@ -88,4 +86,14 @@ bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx)
 	ctx->m = copy;
 	ctx->pkt = pkt_of(copy);
 	return true;
+}
+
+bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	return likely(is_ours_alone(ctx->m)) || replace(lcore, ctx);
+}
+
+bool packet_make_whole(struct lcore *lcore, struct packet_ctx *ctx)
+{
+	return likely(!ctx->m->next) ? packet_make_ours(lcore, ctx) : replace(lcore, ctx);
 }

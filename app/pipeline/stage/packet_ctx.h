@@ -86,6 +86,8 @@ void packet_evidence_made(struct lcore *lcore, struct packet_ctx *ctx);
 // A packet whose bytes others see, too, is replaced by a copy: it may be written then. False: there
 // is no room for one. Not of a view (CTX_VIEW).
 bool packet_make_ours(struct lcore *lcore, struct packet_ctx *ctx);
+// The same; in one piece, too, if it fits into a buffer.
+bool packet_make_whole(struct lcore *lcore, struct packet_ctx *ctx);
 
 // Of the inside end of the flow or stub with these flags; NULL: not known, or no rule asks.
 static inline const uint8_t *packet_mac(const struct lcore *lcore, const struct packet_ctx *ctx,
