@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a content decoder is given, and what it tells: files with their names before their first
+// What a content decoder is given, and what it reports: files with their names before their first
 // byte, chat messages, and where it could not follow.
 //
 // A decoder is a struct, one per protocol. It gets the bytes of a flow's halves in
 // order, as reassembly gives them to the classifier, with gaps and ends; it keeps its state in a
-// block that the caller owns, asks for more memory only from `struct content_memory`, and tells
+// block that the caller owns, asks for more memory only from `struct content_memory`, and reports
 // what it finds through a sink, in the order of the bytes. It knows nothing of policies, packets or
 // clocks. One data lcore calls it; nothing here blocks, logs or uses the heap.
 #ifndef SLUICE_CONTENT_H
@@ -54,9 +54,9 @@ struct content_file {
 	uint8_t name_source; // enum content_name_source
 	bool name_cut;       // the name was longer: its beginning is missing
 	bool partial;        // a range of the file, not all of it: see `range_from`
-	bool elsewhere;      // its bytes come on another flow: no bytes and no end are told here
-	bool fields;         // the fields of a form, which may hold passwords: nobody's file
-	bool by_path;        // who asks for its path again asks for it again (GET, PUT)
+	bool elsewhere; // its bytes come on another flow: no bytes and no end are reported here
+	bool fields;    // the fields of a form, which may hold passwords: nobody's file
+	bool by_path;   // who asks for its path again asks for it again (GET, PUT)
 	struct content_text name; // as it was sent, quotes and percent signs undone, not normalised
 	struct content_text path; // of the request that asks for it, or the folder; may be empty
 	struct content_text host; // the server's name, as the client gave it; may be empty
@@ -167,7 +167,8 @@ struct content_sink {
 	// A file is asked for by its path, before anything comes of it: path, host and name are
 	// set, `half` is the one that will carry it, and whether a part of it is asked for.
 	void (*asked)(void *ctx, const struct content_file *file);
-	// A file is known, and none of its bytes has been told. Its texts are told once, here.
+	// A file is known, and none of its bytes has been reported. Its texts are reported once,
+	// here.
 	enum content_want (*file)(void *ctx, const struct content_file *file);
 	// The sender of that half names a file or torrent that it has, or wants.
 	void (*id)(void *ctx, const struct content_id *id, unsigned half);
@@ -175,7 +176,7 @@ struct content_sink {
 	// range_from + at). They need not be in order; what a gap took is left out.
 	void (*bytes)(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length);
 	// `ends64`: offset in the half behind the last byte of its body. It is begins64 of the body
-	// where that cannot be told: of a part in a coded body, or where the coding breaks.
+	// where that is not known: of a part in a coded body, or where the coding breaks.
 	void (*end)(void *ctx, uint32_t id, enum content_end end, uint64_t ends64);
 	void (*message)(void *ctx, const struct content_message *message);
 	// `at64`: offset in that half.
@@ -187,10 +188,10 @@ enum content_fed {
 	CONTENT_FED,  // all was taken
 	CONTENT_MORE, // the budget ended: call again with what was not taken, even if nothing
 	// At `taken`: what follows (of a span of no bytes: its SPAN_FIN) can be fed again later.
-	// What was told until then stays told, and the sequence of calls is as if memory had been
+	// What was reported until then stays so, and the sequence of calls is as if memory had been
 	// there.
 	CONTENT_NO_MEMORY,
-	// Nothing of this flow is wanted any more: ends are told, memory is given back.
+	// Nothing of this flow is wanted any more: ends are reported, memory is given back.
 	CONTENT_OVER,
 };
 
@@ -198,11 +199,11 @@ enum content_fed {
 struct content_turn {
 	const struct content_sink *sink;
 	struct content_memory *memory;
-	uint32_t output; // bytes that may still be told in this turn: counts down to 0
+	uint32_t output; // bytes that may still be reported in this turn: counts down to 0
 	// Bytes of the span that are done with: the decoder goes on behind them. 0 for a new span;
 	// of one that is fed again it stays as it was left.
 	uint32_t taken;
-	// Who is told of other flows: secondary ones that are to be expected, endpoints. NULL:
+	// Who learns of other flows: secondary ones that are to be expected, endpoints. NULL:
 	// nobody wants to know. Its `transfer` is not called.
 	const struct decoder_sink *others;
 	const struct flow_ends *ends; // the flow's
@@ -218,12 +219,12 @@ struct content_decoder {
 	const char *data_app; // ... of the flows that it announces; NULL: the same
 	bool rides_http;      // its application may speak inside of HTTP, which is decoded then
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
-	bool only_ids;        // it tells nothing but content ids
+	bool only_ids;        // it reports nothing but content ids
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
 	// reads behind span_length().
 	enum content_fed (*feed)(void *state, const struct span *span, struct content_turn *turn);
-	// The flow ends: tells the ends of open files, and gives back what it took from `memory`.
+	// The flow ends: reports the ends of open files, and gives back what it took from `memory`.
 	void (*over)(void *state, struct content_turn *turn);
 };
 

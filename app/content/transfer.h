@@ -48,9 +48,9 @@ void content_raw_lose(struct content_raw *raw, uint64_t length);
 void content_raw_end(struct content_raw *raw, const struct content_turn *turn, enum content_end end,
 	uint64_t ends64);
 
-// What an announcement says of a file on `half`. `first`: no file of the flow was told yet, which
-// is the one that a label means that does not say which half. A file without a name, where it says
-// nothing.
+// What an announcement says of a file on `half`. `first`: no file of the flow was reported yet,
+// which is the one that a label means that does not say which half. A file without a name, where it
+// says nothing.
 struct content_file content_announced_file(
 	const struct transfer_label *label, unsigned half, bool first);
 // Whether `label` says that it is on this half, and what.

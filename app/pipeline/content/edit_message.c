@@ -33,7 +33,7 @@ static bool blank(
 	return to > from && to - from <= UINT32_MAX && edit(feeding, message->half, &one, 1);
 }
 
-// What matched, where the text lies in the stream as it was told; else the whole text.
+// What matched, where the text lies in the stream as it was reported; else the whole text.
 static bool mask(struct feeding *feeding, const struct content_message *message,
 	const struct content_verdict *verdict, const struct message_facts *facts,
 	const struct content_hits *hits)

@@ -4,7 +4,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
-#include "pipeline/content/told_work.h"
+#include "pipeline/content/report_work.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
@@ -87,7 +87,7 @@ void content_turn_begin(struct lcore *lcore)
 	lcore->content->left = lcore->content->turn_bytes;
 	lcore->content->left_at_once = ROUNDS_AT_ONCE * (uint64_t)lcore->content->turn_bytes;
 	if (unlikely(lcore->content->owed))
-		content_told_owed(lcore->content);
+		content_report_owed(lcore->content);
 }
 
 struct content_channel *content_channel_of(const struct lcore *lcore)
@@ -241,7 +241,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 	struct flow_content *flow = feeding->flow;
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, flow->ref);
 	const struct expected *expected = expect_at(lcore->expect, cold->expected);
-	struct content_sink sink = content_told;
+	struct content_sink sink = content_report;
 	struct content_turn turn = {
 		.sink = &sink,
 		.memory = feeding->content->memory,
@@ -462,7 +462,7 @@ bool flow_content_datagram(
 	if (n)
 		flow.asks = content_asks_of(lcore, ref);
 	for (unsigned i = 0; i < n && flow.asks.ids && !flow.refused; i++)
-		told_id(&feeding, &ids[i], datagram->half);
+		report_id(&feeding, &ids[i], datagram->half);
 	if (flow.refused)
 		*rule_uid = flow.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[flow.rule].uid;
 	return flow.refused;
@@ -485,12 +485,12 @@ void flow_content_anew(struct lcore *lcore, uint32_t ref)
 		return;
 	struct content_turn turn = {.memory = lcore->content->memory};
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
-	struct content_sink sink = content_told;
+	struct content_sink sink = content_report;
 
 	sink.ctx = &feeding;
 	turn.sink = &sink;
 	flow->decoder->over(flow->state, &turn);
-	content_told_over(lcore, flow);
+	content_report_over(lcore, flow);
 	memset(flow->state, 0, flow->decoder->state_bytes);
 	flow->fed64[0] = flow->fed64[1] = FED_UNKNOWN;
 	flow->more[0] = flow->more[1] = false;

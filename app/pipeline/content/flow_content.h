@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The content of flows: a decoder each (content/content.h), what the policy says of the files and
-// messages that it tells, and what the reader of the channel gets of them.
+// messages that it reports, and what the reader of the channel gets of them.
 //
 // A flow is decoded as deep as the policy in force asks; where it asks nothing this is never
 // called. States come from a pool and from one region of memory: where they end, a flow that the
@@ -66,7 +66,7 @@ enum content_taken {
 	CONTENT_ENDED,   // nothing of the flow is wanted any more; it has no decoder now
 	CONTENT_DROPPED, // a datagram whose message is dropped or masked: it does not leave
 };
-// A span of its stream, in order; one that was not taken, again. `others`: who is told of other
+// A span of its stream, in order; one that was not taken, again. `others`: who learns of other
 // flows (content/content.h).
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others);

@@ -9,7 +9,7 @@
 #include <rte_mbuf.h>
 #include "pipeline/lcore/lcore.h"
 
-#define INCIDENT_PKTS_MAX   64    // that are told of one
+#define INCIDENT_PKTS_MAX   64    // that are reported of one
 #define INCIDENT_SNAP_BYTES 9728u // of a packet that are kept
 #define INCIDENT_RING_MIN   (64u << 10)
 

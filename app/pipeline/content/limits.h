@@ -7,7 +7,7 @@
 
 struct content_limits {
 	uint32_t flows;        // that are decoded at a time; 0: none
-	uint32_t turn_bytes;   // that decoders may tell in one turn
+	uint32_t turn_bytes;   // that decoders may report in one turn
 	uint64_t memory_bytes; // of decoders
 	uint64_t arena_bytes;  // of records
 	uint32_t refused;      // files that are remembered as refused

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a data lcore tells of content, in a block of the arena: files, their bytes, their ends,
+// What a data lcore reports of content, in a block of the arena: files, their bytes, their ends,
 // messages. Written by the lcore, then read by the one reader of its channel (channel.h); nobody
 // changes it meanwhile.
 #ifndef SLUICE_CONTENT_RECORD_H
@@ -42,10 +42,10 @@ struct content_record {
 	uint64_t file;     // its number: of this lcore, from 1; 0: a message
 	uint64_t at;       // BYTES: offset of the first one in what this transfer brings. END: the
 			   // lcore's time. PACKET: when it came
-	uint64_t size;     // FILE: of the whole file, or CONTENT_SIZE_UNKNOWN. END: bytes told.
+	uint64_t size;     // FILE: of the whole file, or CONTENT_SIZE_UNKNOWN. END: bytes reported.
 			   // PACKET: its length on the wire
 	uint64_t range_from;
-	uint64_t lost;      // END: bytes that were told and not recorded, as there was no room
+	uint64_t lost;      // END: bytes that were reported and not recorded, as there was no room
 	uint64_t id;        // FILE: of the flow's files, from 1. PACKET: of the incident's, from 1
 	uint32_t rule_uid;  // that decided; 0: none
 	uint16_t file_type; // END

@@ -6,7 +6,7 @@
 // A file is remembered by marks, keyed hashes of who sends it and
 //   path       the host and the path that it was asked by (GET, PUT, RETR, STOR)
 //   name       the last component of that path, where a command named it: a part of a file that a
-//              command asks for from another folder is the same, as nothing else tells
+//              command asks for from another folder is the same, as nothing else says
 //   validator  the host, its strong ETag and its size: the same file by another path
 // An entry is made only of flows whose both ends are heard, and holds for the sender that sent the
 // file: nobody can have another's files refused. It applies while the rule that refused the file is

@@ -11,10 +11,10 @@
 
 #define CONTENT_OPEN_MAX 8 // files of a flow at a time; more are not recorded
 
-// A file that is transferred and looked at: its bytes are wanted, or its end is to be told.
+// A file that is transferred and looked at: its bytes are wanted, or its end is to be reported.
 struct open_file {
 	struct open_file *next;
-	uint64_t number; // of its records; 0: nobody is told of it
+	uint64_t number; // of its records; 0: it is not recorded
 	uint64_t bytes;  // told by the decoder
 	uint64_t lost;
 	uint64_t size, range_from; // as the decoder said
@@ -57,7 +57,7 @@ struct flow_content {
 	bool refused;
 	bool each_for_itself; // it stands for one datagram of the flow alone
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
-	bool more[2];         // it has more to tell of what it took
+	bool more[2];         // it has more to report of what it took
 	bool drops_datagram;  // the one at hand
 	struct content_asks asks;
 };
@@ -72,7 +72,7 @@ struct content {
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far
-	uint64_t left;          // bytes that may be told in this turn
+	uint64_t left;          // bytes that may be reported in this turn
 	uint64_t left_at_once;  // ... of flows that nobody can make wait
 	uint32_t turn_bytes;
 	uint32_t n_flows, n_touched; // places; those that were ever taken
@@ -101,17 +101,17 @@ static inline void content_mark(
 	seen->marks = (uint8_t)(seen->marks | 1u << mark);
 }
 
-// What decoders tell (told.c).
-extern const struct content_sink content_told;
+// What decoders report (report.c).
+extern const struct content_sink content_report;
 // Changes a message on its way as the verdict says (drop-message, mask). False: it cannot be, as
 // some of it has left, or is yet to come.
 bool content_message_edit(struct feeding *feeding, const struct content_message *message,
 	const struct content_verdict *verdict, const struct message_facts *facts,
 	const struct content_hits *hits);
 // Nothing more comes of its files and messages.
-void content_told_over(struct lcore *lcore, struct flow_content *flow);
+void content_report_over(struct lcore *lcore, struct flow_content *flow);
 // A turn begins: ends that found no room for their record.
-void content_told_owed(struct content *content);
+void content_report_owed(struct content *content);
 // What the policy in force says of the flow.
 struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref);
 

@@ -2,7 +2,7 @@
 // Content ids that somebody names: held against the operator's list and the policy's.
 #include <string.h>
 #include "content/charset.h"
-#include "pipeline/content/told_work.h"
+#include "pipeline/content/report_work.h"
 #include "pipeline/vocab/octets.h"
 
 // What the operator has blocked is refused under a policy that enforces anything, and else
@@ -19,7 +19,7 @@ static bool is_blocked(
 	return true;
 }
 
-void told_id(void *ctx, const struct content_id *id, unsigned half)
+void report_id(void *ctx, const struct content_id *id, unsigned half)
 {
 	struct feeding *feeding = ctx;
 	struct flow_content *flow = feeding->flow;
@@ -35,14 +35,14 @@ void told_id(void *ctx, const struct content_id *id, unsigned half)
 	bool blocked = is_blocked(lcore, id, &verdict);
 
 	if (!blocked)
-		verdict = told_ask_file(feeding, &facts);
+		verdict = report_ask_file(feeding, &facts);
 	if (flow->each_for_itself) // that each torrent is audited does not mean every question
 		verdict.audit = false;
-	if (blocked || told_is_recorded(&verdict))
-		told_record_file(feeding, &file, &verdict, id, false, 0);
-	if (!told_refuses(&verdict))
+	if (blocked || report_is_recorded(&verdict))
+		report_record_file(feeding, &file, &verdict, id, false, 0);
+	if (!report_refuses(&verdict))
 		return;
-	told_refuse(feeding, verdict.rule, told_action_of(verdict.action));
+	report_refuse(feeding, verdict.rule, report_action_of(verdict.action));
 	lcore->stats.content_ids_refused += flow->refused;
 }
 
@@ -104,15 +104,15 @@ static void take_parameter(struct feeding *feeding, struct content_text paramete
 	if (!decode_hash(parameter, '+', bytes))
 		return;
 	id = content_id_of(CONTENT_ID_BTIH, bytes);
-	told_id(feeding, &id, half);
+	report_id(feeding, &id, half);
 	if (!memchr(parameter.bytes, '+', parameter.length))
 		return;
 	decode_hash(parameter, ' ', bytes);
 	id = content_id_of(CONTENT_ID_BTIH, bytes);
-	told_id(feeding, &id, half);
+	report_id(feeding, &id, half);
 }
 
-void told_ids_of_request(struct feeding *feeding, const struct content_file *request)
+void report_ids_of_request(struct feeding *feeding, const struct content_file *request)
 {
 	const uint8_t *end = request->path.bytes + request->path.length;
 	const uint8_t *at = request->path.length

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What decoders tell: held against the policy, and recorded for the reader.
+// What decoders report: held against the policy, and recorded for the reader.
 #include <string.h>
 #include "content/file_type.h"
 #include "pipeline/content/grounds.h"
 #include "pipeline/content/incident.h"
-#include "pipeline/content/told_work.h"
+#include "pipeline/content/report_work.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
@@ -39,7 +39,7 @@ static void note_verdict(const struct feeding *feeding, struct open_file *file,
 	file->action = monitored ? verdict->monitored_action : verdict->action;
 	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
 	file->rule_uid =
-		told_uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
+		report_uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
 }
 
 // There is no memory to look at what a rule may refuse: it does not pass unseen.
@@ -50,7 +50,7 @@ static void refuse_unseen(struct feeding *feeding)
 	if (!asks->enforces)
 		return;
 	feeding->lcore->stats.content_nomem++;
-	told_refuse(feeding, asks->enforcing_rule, ACTION_RESET);
+	report_refuse(feeding, asks->enforcing_rule, ACTION_RESET);
 }
 
 // Nobody can have a file remembered but who has really been heard to send or to take it.
@@ -66,13 +66,13 @@ static void obey_file(struct feeding *feeding, const struct content_verdict *ver
 {
 	struct lcore *lcore = feeding->lcore;
 
-	if (!told_refuses(verdict))
+	if (!report_refuses(verdict))
 		return;
-	told_refuse(feeding, verdict->rule, told_action_of(verdict->action));
+	report_refuse(feeding, verdict->rule, report_action_of(verdict->action));
 	if (marks && feeding->flow->refused && verdict->rule != RULE_DEFAULT &&
 		may_remember(feeding))
 		refused_files_learn(lcore, feeding->content->refused, marks,
-			told_uid_of(lcore, verdict->rule), verdict->action);
+			report_uid_of(lcore, verdict->rule), verdict->action);
 }
 
 // The rule that refused the file before is still in force, may still refuse files, and is for this
@@ -101,7 +101,7 @@ static bool remembers(const struct feeding *feeding)
 
 // A file that the policy does not decide about by what is known of it so far, but was refused
 // before: the verdict is the one that it had. False: it was not.
-static bool refused_before(struct feeding *feeding, const struct content_file *told,
+static bool refused_before(struct feeding *feeding, const struct content_file *reported,
 	const struct refused_marks *marks, struct content_verdict *verdict)
 {
 	const struct refused_slot *slot = NULL;
@@ -109,7 +109,7 @@ static bool refused_before(struct feeding *feeding, const struct content_file *t
 
 	if (verdict->rule == RULE_DEFAULT && remembers(feeding))
 		slot = refused_files_find(
-			feeding->lcore, feeding->content->refused, marks, told->partial);
+			feeding->lcore, feeding->content->refused, marks, reported->partial);
 	if (!slot || !still_holds(feeding, slot->rule_uid, &rule))
 		return false;
 	*verdict = (struct content_verdict){
@@ -118,11 +118,11 @@ static bool refused_before(struct feeding *feeding, const struct content_file *t
 	return true;
 }
 
-static struct open_file *open_new(
-	struct feeding *feeding, const struct content_file *told, const struct refused_marks *marks)
+static struct open_file *open_new(struct feeding *feeding, const struct content_file *reported,
+	const struct refused_marks *marks)
 {
 	struct open_file *file = NULL;
-	uint32_t length = RTE_MIN(told->name.length, (uint32_t)CONTENT_NAME_BYTES);
+	uint32_t length = RTE_MIN(reported->name.length, (uint32_t)CONTENT_NAME_BYTES);
 
 	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
 		file = content_take(feeding->content->memory, sizeof(*file) + length);
@@ -131,15 +131,15 @@ static struct open_file *open_new(
 		return NULL;
 	}
 	memset(file, 0, sizeof(*file));
-	file->id = told->id;
-	file->size = told->size;
-	file->range_from = told->range_from;
+	file->id = reported->id;
+	file->size = reported->size;
+	file->range_from = reported->range_from;
 	file->since_ns = feeding->lcore->now_ns;
-	file->upload = told_is_upload(feeding, told->half);
+	file->upload = report_is_upload(feeding, reported->half);
 	file->marks = *marks;
 	file->name_length = length;
 	if (length)
-		memcpy(file->name, told->name.bytes, length);
+		memcpy(file->name, reported->name.bytes, length);
 	file->next = feeding->flow->files;
 	feeding->flow->files = file;
 	feeding->flow->n_files++;
@@ -147,16 +147,16 @@ static struct open_file *open_new(
 }
 
 // What is wanted of a file whose transfer has this number (0: was not recorded).
-static enum content_want follow(struct feeding *feeding, const struct content_file *told,
+static enum content_want follow(struct feeding *feeding, const struct content_file *reported,
 	const struct content_verdict *verdict, const struct refused_marks *marks, uint64_t number,
 	bool stored)
 {
 	struct open_file *file = NULL;
 
-	if (!told->elsewhere && (number || verdict->undecided))
-		file = open_new(feeding, told, marks);
+	if (!reported->elsewhere && (number || verdict->undecided))
+		file = open_new(feeding, reported, marks);
 	if (!file) {
-		if (verdict->undecided && !told->elsewhere)
+		if (verdict->undecided && !reported->elsewhere)
 			refuse_unseen(feeding);
 		return CONTENT_WANT_NAME;
 	}
@@ -166,60 +166,60 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	return CONTENT_WANT_DATA;
 }
 
-static enum content_want told_file(void *ctx, const struct content_file *told)
+static enum content_want report_file(void *ctx, const struct content_file *reported)
 {
 	struct feeding *feeding = ctx;
 	struct lcore *lcore = feeding->lcore;
 	bool extracts = lcore->dp->extracts;
 	struct file_facts facts = {
-		.name = told->name.bytes,
-		.length = told->name.length,
-		.size = told->size,
-		.so_far = told->range_from,
-		.upload = told_is_upload(feeding, told->half),
+		.name = reported->name.bytes,
+		.length = reported->name.length,
+		.size = reported->size,
+		.so_far = reported->range_from,
+		.upload = report_is_upload(feeding, reported->half),
 	};
-	if (told->fields && !extracts)
+	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
-	struct content_verdict verdict = told_ask_file(feeding, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, &facts);
 	struct refused_marks marks = {0};
 	uint64_t number = 0;
 
 	lcore->stats.content_files++;
-	count(&content_tally_of(lcore, feeding->flow->ref, told->half)->files);
+	count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
 	if (feeding->flow->asks.enforces)
-		marks = refused_marks_of(lcore, feeding->flow->ref, told);
-	bool again = refused_before(feeding, told, &marks, &verdict);
-	bool stored = !told_refuses(&verdict) && (extracts || verdict.store);
+		marks = refused_marks_of(lcore, feeding->flow->ref, reported);
+	bool again = refused_before(feeding, reported, &marks, &verdict);
+	bool stored = !report_refuses(&verdict) && (extracts || verdict.store);
 
-	if (extracts || stored || told_is_recorded(&verdict))
-		number = told_record_file(
-			feeding, told, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
+	if (extracts || stored || report_is_recorded(&verdict))
+		number = report_record_file(
+			feeding, reported, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
 	obey_file(feeding, &verdict, again ? NULL : &marks);
-	return follow(feeding, told, &verdict, &marks, number, stored);
+	return follow(feeding, reported, &verdict, &marks, number, stored);
 }
 
 // What was refused before is refused at its request, before the server has said a word.
-static void told_asked(void *ctx, const struct content_file *told)
+static void report_asked(void *ctx, const struct content_file *reported)
 {
 	struct feeding *feeding = ctx;
 	const struct file_facts facts = {
-		.name = told->name.bytes,
-		.length = told->name.length,
-		.size = told->size,
-		.so_far = told->range_from,
-		.upload = told_is_upload(feeding, told->half),
+		.name = reported->name.bytes,
+		.length = reported->name.length,
+		.size = reported->size,
+		.so_far = reported->range_from,
+		.upload = report_is_upload(feeding, reported->half),
 	};
 
 	if (feeding->flow->asks.ids)
-		told_ids_of_request(feeding, told);
+		report_ids_of_request(feeding, reported);
 	if (feeding->flow->refused || !remembers(feeding))
 		return;
-	struct content_verdict verdict = told_ask_file(feeding, &facts);
-	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, told);
+	struct content_verdict verdict = report_ask_file(feeding, &facts);
+	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 
-	if (!refused_before(feeding, told, &marks, &verdict))
+	if (!refused_before(feeding, reported, &marks, &verdict))
 		return;
-	told_record_file(feeding, told, &verdict, NULL, false, HOW_REQUESTED | HOW_AGAIN);
+	report_record_file(feeding, reported, &verdict, NULL, false, HOW_REQUESTED | HOW_AGAIN);
 	obey_file(feeding, &verdict, NULL);
 }
 
@@ -273,13 +273,13 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 static void ask_again(struct feeding *feeding, struct open_file *file)
 {
 	const struct file_facts facts = facts_of(file);
-	struct content_verdict verdict = told_ask_file(feeding, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, &facts);
 
 	note_verdict(feeding, file, &verdict);
 	obey_file(feeding, &verdict, &file->marks);
 }
 
-// The type is told by the file's first bytes: of a part of it that is not its beginning by none.
+// The file's first bytes say its type; a part that is not its beginning has none.
 static void find_type(struct open_file *file, bool whole)
 {
 	if (file->type_known)
@@ -289,7 +289,7 @@ static void find_type(struct open_file *file, bool whole)
 	file->type_known = file->type || whole || file->head_length == FILE_TYPE_BYTES;
 }
 
-static void told_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length)
+static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *bytes, uint32_t length)
 {
 	struct feeding *feeding = ctx;
 	struct open_file *file = open_at(feeding, id);
@@ -333,7 +333,7 @@ static bool record_end(struct content *content, const struct open_file *file)
 }
 
 // The reader keeps what has begun until its end: an end that found no room is sent later.
-void content_told_owed(struct content *content)
+void content_report_owed(struct content *content)
 {
 	struct open_file *file;
 
@@ -367,7 +367,7 @@ static void close_file(
 	content_give(content->memory, file);
 }
 
-static void told_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
+static void report_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)
 {
 	struct feeding *feeding = ctx;
 	struct open_file **at = &feeding->flow->files;
@@ -423,7 +423,7 @@ static void record_message(struct feeding *feeding, const struct content_message
 	struct content_text text, const struct content_verdict *verdict)
 {
 	struct content_text texts[] = {message->from, message->to, text};
-	uint32_t length = told_length_of(texts, RTE_DIM(texts));
+	uint32_t length = report_length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
 	if (!record) {
@@ -435,8 +435,8 @@ static void record_message(struct feeding *feeding, const struct content_message
 	record->length = length;
 	record->goes_on = message->goes_on;
 	record->stored = verdict->store;
-	told_identify(feeding, record, verdict);
-	told_put_texts(record, texts, RTE_DIM(texts));
+	report_identify(feeding, record, verdict);
+	report_put_texts(record, texts, RTE_DIM(texts));
 	content_record_send(feeding->content->channel, record);
 }
 
@@ -467,7 +467,7 @@ static struct content_verdict judge_message(struct feeding *feeding,
 	return verdict;
 }
 
-static void told_message(void *ctx, const struct content_message *message)
+static void report_message(void *ctx, const struct content_message *message)
 {
 	struct feeding *feeding = ctx;
 	struct flow_content *flow = feeding->flow;
@@ -484,7 +484,7 @@ static void told_message(void *ctx, const struct content_message *message)
 			.length = text.length,
 			.from = message->from,
 			.to = message->to,
-			.upload = told_is_upload(feeding, message->half),
+			.upload = report_is_upload(feeding, message->half),
 			.to_is_list = message->to_is_list,
 		};
 
@@ -497,12 +497,12 @@ static void told_message(void *ctx, const struct content_message *message)
 						      verdict.monitored != RULE_DEFAULT)))
 		record_message(feeding, message, text, &verdict);
 	if (enforced && !content_action_edits(verdict.action))
-		told_refuse(feeding, verdict.rule, told_action_of(verdict.action));
+		report_refuse(feeding, verdict.rule, report_action_of(verdict.action));
 	if (!message->goes_on)
 		flow->text_length[message->half & 1] = 0;
 }
 
-static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
+static void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
 {
 	struct feeding *feeding = ctx;
 	struct lcore *lcore = feeding->lcore;
@@ -520,28 +520,28 @@ static void told_note(void *ctx, enum content_note note, unsigned half, uint64_t
 		lcore->stats.content_ambiguous++;
 		if (flow->asks.enforces) {
 			grounds_note(feeding, note, half, at64, flow->asks.enforcing_rule);
-			told_refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
+			report_refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
 		}
 	} else if (content_note_is_opaque(note)) {
 		lcore->stats.content_opaque++;
 		if (flow->asks.opaque != ACTION_PASS) {
 			grounds_note(feeding, note, half, at64, flow->asks.opaque_rule);
-			told_refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
+			report_refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
 		}
 	}
 }
 
-const struct content_sink content_told = {
-	.asked = told_asked,
-	.file = told_file,
-	.bytes = told_bytes,
-	.end = told_end,
-	.message = told_message,
-	.note = told_note,
-	.id = told_id,
+const struct content_sink content_report = {
+	.asked = report_asked,
+	.file = report_file,
+	.bytes = report_bytes,
+	.end = report_end,
+	.message = report_message,
+	.note = report_note,
+	.id = report_id,
 };
 
-void content_told_over(struct lcore *lcore, struct flow_content *flow)
+void content_report_over(struct lcore *lcore, struct flow_content *flow)
 {
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 	struct open_file *file;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files that take what decoders tell share: the policy's verdict, a record, a refusal.
+// What the files that take what decoders report share: the policy's verdict, a record, a refusal.
 #include <string.h>
 #include "pipeline/content/grounds.h"
 #include "pipeline/content/incident.h"
-#include "pipeline/content/told_work.h"
+#include "pipeline/content/report_work.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/flow/facts.h"
 
 // The inside end sends that half.
-bool told_is_upload(const struct feeding *feeding, unsigned half)
+bool report_is_upload(const struct feeding *feeding, unsigned half)
 {
 	bool from_inside =
 		flow_at(feeding->lcore->flows, feeding->flow->ref)->flags & FLOW_C2S_INSIDE;
@@ -16,7 +16,7 @@ bool told_is_upload(const struct feeding *feeding, unsigned half)
 	return from_inside == (half == HALF_C2S);
 }
 
-void told_refuse(struct feeding *feeding, uint32_t rule, enum action action)
+void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 {
 	struct flow_content *flow = feeding->flow;
 
@@ -26,21 +26,21 @@ void told_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	flow->rule = rule;
 	flow->action = (uint8_t)action;
 	feeding->lcore->stats.content_refused++;
-	incident_tell(feeding->lcore, flow->ref, told_uid_of(feeding->lcore, rule));
+	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule));
 }
 
-enum action told_action_of(enum content_action action)
+enum action report_action_of(enum content_action action)
 {
 	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
 }
 
-uint32_t told_uid_of(const struct lcore *lcore, uint32_t rule)
+uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule)
 {
 	return rule == RULE_DEFAULT ? 0 : lcore->policy->rules[rule].uid;
 }
 
 // What a record says of its flow and of the rule.
-void told_identify(const struct feeding *feeding, struct content_record *record,
+void report_identify(const struct feeding *feeding, struct content_record *record,
 	const struct content_verdict *verdict)
 {
 	struct lcore *lcore = feeding->lcore;
@@ -51,12 +51,12 @@ void told_identify(const struct feeding *feeding, struct content_record *record,
 	record->event.half = record->half;
 	record->action = monitored ? verdict->monitored_action : verdict->action;
 	record->rule_mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
-	record->rule_uid = told_uid_of(lcore, monitored ? verdict->monitored : verdict->rule);
+	record->rule_uid = report_uid_of(lcore, monitored ? verdict->monitored : verdict->rule);
 	if (record->rule_uid)
 		record->event.rule_uid = record->rule_uid;
 }
 
-void told_put_texts(struct content_record *record, const struct content_text *texts, unsigned n)
+void report_put_texts(struct content_record *record, const struct content_text *texts, unsigned n)
 {
 	uint8_t *at = record->bytes;
 
@@ -68,7 +68,7 @@ void told_put_texts(struct content_record *record, const struct content_text *te
 	}
 }
 
-uint32_t told_length_of(struct content_text *texts, unsigned n)
+uint32_t report_length_of(struct content_text *texts, unsigned n)
 {
 	uint32_t length = 0;
 
@@ -79,13 +79,13 @@ uint32_t told_length_of(struct content_text *texts, unsigned n)
 	return length;
 }
 
-uint64_t told_record_file(struct feeding *feeding, const struct content_file *file,
+uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how)
 {
 	struct content_text texts[RECORD_VALIDATOR + 1] = {
 		file->name, file->path, file->host, file->type, file->user, file->validator};
-	uint32_t length = told_length_of(texts, RTE_DIM(texts));
+	uint32_t length = report_length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
 	if (!record) {
@@ -110,13 +110,14 @@ uint64_t told_record_file(struct feeding *feeding, const struct content_file *fi
 	record->requested = how & HOW_REQUESTED;
 	record->again = how & HOW_AGAIN;
 	record->stored = stored;
-	told_identify(feeding, record, verdict);
-	told_put_texts(record, texts, RTE_DIM(texts));
+	report_identify(feeding, record, verdict);
+	report_put_texts(record, texts, RTE_DIM(texts));
 	content_record_send(feeding->content->channel, record);
 	return feeding->content->files;
 }
 
-struct content_verdict told_ask_file(const struct feeding *feeding, const struct file_facts *facts)
+struct content_verdict report_ask_file(
+	const struct feeding *feeding, const struct file_facts *facts)
 {
 	const struct lcore *lcore = feeding->lcore;
 	const struct policy *policy = lcore->policy;
@@ -134,13 +135,13 @@ struct content_verdict told_ask_file(const struct feeding *feeding, const struct
 	return verdict;
 }
 
-bool told_refuses(const struct content_verdict *verdict)
+bool report_refuses(const struct content_verdict *verdict)
 {
 	return !verdict->undecided && content_action_enforces(verdict->action);
 }
 
 // A record of the file is asked for, or an entry did something with it.
-bool told_is_recorded(const struct content_verdict *verdict)
+bool report_is_recorded(const struct content_verdict *verdict)
 {
 	return verdict->audit || verdict->monitored != RULE_DEFAULT ||
 	       (verdict->rule != RULE_DEFAULT && verdict->action != CONTENT_ACTION_PASS);

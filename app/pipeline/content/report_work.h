@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between the files that take what decoders report (report*.c); nobody else includes it.
+#ifndef SLUICE_REPORT_WORK_H
+#define SLUICE_REPORT_WORK_H
+
+#include "pipeline/content/state.h"
+
+// The inside end sends that half.
+bool report_is_upload(const struct feeding *feeding, unsigned half);
+// The flow (or, of a datagram that stands for itself, that) is refused.
+void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
+enum action report_action_of(enum content_action action);
+struct content_verdict report_ask_file(
+	const struct feeding *feeding, const struct file_facts *facts);
+// It is sure, and enforced.
+bool report_refuses(const struct content_verdict *verdict);
+// A record of the file is asked for, or an entry did something with it.
+bool report_is_recorded(const struct content_verdict *verdict);
+#define HOW_REQUESTED 1u // none of it came: it was refused when it was asked for
+#define HOW_AGAIN     2u // as it was refused before
+// What a record says of its flow and of the rule; its texts behind each other.
+void report_identify(const struct feeding *feeding, struct content_record *record,
+	const struct content_verdict *verdict);
+void report_put_texts(struct content_record *record, const struct content_text *texts, unsigned n);
+uint32_t report_length_of(struct content_text *texts, unsigned n);
+uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule);
+// `id`: that it was named by, or NULL. Returns the number of its records; 0: there was no room.
+uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
+	const struct content_verdict *verdict, const struct content_id *id, bool stored,
+	unsigned how);
+
+// report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
+void report_id(void *ctx, const struct content_id *id, unsigned half);
+void report_ids_of_request(struct feeding *feeding, const struct content_file *request);
+
+#endif
