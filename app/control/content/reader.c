@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "control/content/incidents.h"
 #include "control/content/news_json.h"
+#include "control/event/eve.h"
 #include "pipeline/content/flow_content.h"
 #include "pipeline/lcore/lcore.h"
 
@@ -59,6 +60,7 @@ struct content_reader {
 	// lcores', those that the log was told of
 	uint64_t news_lost, lines_lost, told_lost;
 	char buffer[JSON_BYTES];
+	char sidecar[JSON_BYTES + 1024];
 };
 
 static struct rte_ring *ring_new(const char *name, unsigned size)
@@ -206,6 +208,21 @@ static void begin(
 	*at = file;
 }
 
+// Beside the file: whose it was and what became known of it, as eve.json has it.
+static void note(struct content_reader *reader, const struct store_result *result,
+	const struct event *event, const struct json_out *fileinfo, uint64_t wall_s)
+{
+	struct json_out out;
+
+	json_out_init(&out, reader->sidecar, sizeof reader->sidecar);
+	eve_head_of_flow(&out, event, "fileinfo");
+	json_out_raw(&out, "fileinfo", fileinfo->start, json_out_length(fileinfo));
+	json_out_close(&out, '}');
+	if (!out.full)
+		store_note(reader->store, result, wall_s, ++reader->ids, out.start,
+			json_out_length(&out));
+}
+
 static void end(struct content_reader *reader, unsigned lcore, const struct content_record *record,
 	uint64_t wall_us)
 {
@@ -233,10 +250,9 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 		&reader->options.redact, &json);
 	content_item_end(file->record, record, file->stored ? &result : NULL, &item);
 	file->stored = NULL;
-	if (result.stored && !json.full)
-		store_note(reader->store, &result, wall_us / 1000000, ++reader->ids, json.start,
-			json_out_length(&json));
 	file->record->event.now_ns = record->at; // when it ended
+	if (result.stored && !json.full)
+		note(reader, &result, &file->record->event, &json, wall_us / 1000000);
 	if (record->rule_uid)
 		file->record->event.rule_uid = record->rule_uid; // of the verdict at last
 	tell(reader, &file->record->event, EVENT_FILEINFO, true, &json, &item);
@@ -295,6 +311,9 @@ static unsigned poll_lcore(struct content_reader *reader, unsigned index, uint64
 		case CONTENT_RECORD_FILE: begin(reader, index, record); break;
 		case CONTENT_RECORD_BYTES:
 			file = *place_of(reader, index, record->file);
+			if (file && !file->stored &&
+				!record->at) // it is wanted since its type is known
+				file->stored = store_begin(reader->store);
 			if (file && file->stored)
 				store_write(
 					file->stored, record->at, record->bytes, record->length);

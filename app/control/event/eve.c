@@ -62,6 +62,13 @@ static void put_ends(const struct event *event, struct json_out *out)
 	json_out_text(out, "community_id", id, strlen(id));
 }
 
+void eve_head_of_flow(struct json_out *out, const struct event *event, const char *type)
+{
+	eve_head(out, event->now_ns, type);
+	json_out_u64(out, "flow_id", event->flow_id & INT64_MAX);
+	put_ends(event, out);
+}
+
 static void put_app(const struct eve_names *names, const struct event *event, struct json_out *out)
 {
 	const struct app_proto *app = app_names_get(names->apps, event->app);

@@ -30,6 +30,8 @@ void eve_render_object(const struct eve_names *names, const struct event *event,
 	size_t length, struct json_out *out);
 // {"timestamp":...,"event_type":TYPE  -- the object stays open.
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type);
+// ... with the flow's number and ends. Any thread: it asks for no names.
+void eve_head_of_flow(struct json_out *out, const struct event *event, const char *type);
 // The rule that `uid` names: its id, "default" for 0.
 const char *eve_rule(const struct eve_names *names, uint32_t uid);
 

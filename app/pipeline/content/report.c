@@ -36,6 +36,7 @@ static void note_verdict(const struct feeding *feeding, struct open_file *file,
 	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
 
 	file->undecided = verdict->undecided;
+	file->asks = verdict->ask_again;
 	file->action = monitored ? verdict->monitored_action : verdict->action;
 	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
 	file->rule_uid =
@@ -118,14 +119,22 @@ static bool refused_before(struct feeding *feeding, const struct content_file *r
 	return true;
 }
 
+static void put_text(uint8_t *to, struct content_text text, uint32_t length)
+{
+	if (length)
+		memcpy(to, text.bytes, length);
+}
+
 static struct open_file *open_new(struct feeding *feeding, const struct content_file *reported,
 	const struct refused_marks *marks)
 {
 	struct open_file *file = NULL;
-	uint32_t length = RTE_MIN(reported->name.length, (uint32_t)CONTENT_NAME_BYTES);
+	uint32_t name = RTE_MIN(reported->name.length, (uint32_t)CONTENT_NAME_BYTES);
+	uint32_t path = RTE_MIN(reported->path.length, (uint32_t)CONTENT_NAME_BYTES);
+	uint32_t host = RTE_MIN(reported->host.length, (uint32_t)CONTENT_HOST_KEPT);
 
 	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
-		file = content_take(feeding->content->memory, sizeof(*file) + length);
+		file = content_take(feeding->content->memory, sizeof(*file) + name + path + host);
 	if (!file) {
 		feeding->lcore->stats.content_lost++;
 		return NULL;
@@ -137,9 +146,16 @@ static struct open_file *open_new(struct feeding *feeding, const struct content_
 	file->since_ns = feeding->lcore->now_ns;
 	file->upload = report_is_upload(feeding, reported->half);
 	file->marks = *marks;
-	file->name_length = length;
-	if (length)
-		memcpy(file->name, reported->name.bytes, length);
+	file->half = reported->half;
+	file->name_source = reported->name_source;
+	file->name_cut = reported->name_cut;
+	file->partial = reported->partial;
+	file->name_length = name;
+	file->path_length = path;
+	file->host_length = host;
+	put_text(file->name, reported->name, name);
+	put_text(file->name + name, reported->path, path);
+	put_text(file->name + name + path, reported->host, host);
 	file->next = feeding->flow->files;
 	feeding->flow->files = file;
 	feeding->flow->n_files++;
@@ -153,7 +169,7 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 {
 	struct open_file *file = NULL;
 
-	if (!reported->elsewhere && (number || verdict->undecided))
+	if (!reported->elsewhere && (number || verdict->undecided || verdict->ask_again))
 		file = open_new(feeding, reported, marks);
 	if (!file) {
 		if (verdict->undecided && !reported->elsewhere)
@@ -270,12 +286,42 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 	}
 }
 
-static void ask_again(struct feeding *feeding, struct open_file *file)
+// What was found out behind a file's beginning makes a record of it.
+static void record_late(
+	struct feeding *feeding, struct open_file *file, const struct content_verdict *verdict)
+{
+	const uint8_t *path = file->name + file->name_length;
+	const struct content_file what = {
+		.id = file->id,
+		.half = file->half,
+		.name_source = file->name_source,
+		.name_cut = file->name_cut,
+		.partial = file->partial,
+		.name = {file->name, file->name_length},
+		.path = {path, file->path_length},
+		.host = {path + file->path_length, file->host_length},
+		.size = file->size,
+		.range_from = file->range_from,
+	};
+
+	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
+}
+
+// `before`: bytes of the file that came ahead of those at hand. Where all of these are in its head
+// a rule can still have it kept.
+static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t before)
 {
 	const struct file_facts facts = facts_of(file);
 	struct content_verdict verdict = report_ask_file(feeding, &facts);
 
 	note_verdict(feeding, file, &verdict);
+	if (!file->number && (verdict.store || report_is_recorded(&verdict)))
+		record_late(feeding, file, &verdict);
+	if (file->number && verdict.store && !file->stored && !report_refuses(&verdict) &&
+		before <= file->head_length) {
+		file->stored = true;
+		keep(feeding, file, 0, file->head, (uint32_t)before);
+	}
 	obey_file(feeding, &verdict, &file->marks);
 }
 
@@ -302,10 +348,13 @@ static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *byt
 		memcpy(file->head + file->head_length, bytes, here);
 		file->head_length += here;
 	}
+	bool knew = file->type_known;
+	uint64_t before = file->bytes;
+
 	file->bytes += length;
 	find_type(file, false);
-	if (file->undecided)
-		ask_again(feeding, file);
+	if (file->undecided || (file->asks && file->type_known != knew))
+		ask_again(feeding, file, before);
 	if (file->stored && !feeding->flow->refused)
 		keep(feeding, file, at, bytes, length);
 }
@@ -351,9 +400,9 @@ static void close_file(
 	struct content *content = feeding->content;
 
 	find_type(file, true);
-	if (asks && file->undecided && end == CONTENT_END_CLOSED) {
+	if (asks && (file->undecided || file->asks) && end == CONTENT_END_CLOSED) {
 		file->size = file->range_from + file->bytes;
-		ask_again(feeding, file);
+		ask_again(feeding, file, file->bytes);
 	}
 	page_send(content, file);
 	file->ended_ns = feeding->lcore->now_ns;

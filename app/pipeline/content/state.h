@@ -9,7 +9,8 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/content/incident.h"
 
-#define CONTENT_OPEN_MAX 8 // files of a flow at a time; more are not recorded
+#define CONTENT_OPEN_MAX  8   // files of a flow at a time; more are not recorded
+#define CONTENT_HOST_KEPT 255 // bytes of a server's name, of a file that is not recorded yet
 
 // A file that is transferred and looked at: its bytes are wanted, or its end is to be reported.
 struct open_file {
@@ -24,15 +25,18 @@ struct open_file {
 	uint32_t rule_uid; // of the last verdict; 0: no rule
 	uint8_t action;    // ... enum content_action
 	uint8_t mode;      // ... enum mode of the rule
-	uint32_t name_length, head_length;
+	uint32_t name_length, path_length, host_length, head_length;
 	struct refused_marks marks;
 	file_type type;
+	uint8_t half, name_source;
+	bool name_cut, partial;
 	bool type_known, upload;
 	bool undecided, stored;
+	bool asks; // what is not known yet may make more of the verdict than it is now
 	uint8_t end;                 // enum content_end
 	struct content_record *page; // being filled
 	uint8_t head[FILE_TYPE_BYTES];
-	uint8_t name[]; // as it was sent
+	uint8_t name[]; // as it was sent; behind it path and host, as far as they are kept
 };
 
 struct flow_content {

@@ -158,6 +158,7 @@ struct search {
 	bool found;                           // the entry that decides
 	bool perhaps;                         // something is not known yet
 	uint8_t entry_stores, stores, audits; // enum content_flag
+	uint8_t monitor_stores;               // the same, of the first entry in monitor mode
 };
 
 static struct search search_begin(void)
@@ -193,6 +194,7 @@ static bool search_entry(
 			verdict->monitored = entry.rule;
 			verdict->monitored_entry = entry.number;
 			verdict->monitored_action = entry.written;
+			search->monitor_stores = entry.store;
 		}
 		return false;
 	}
@@ -231,8 +233,9 @@ static struct content_verdict search_end(struct search *search)
 	}
 	verdict->ask_again = verdict->undecided ||
 			     (search->perhaps && !content_action_enforces(verdict->action));
-	flag_take(&search->entry_stores, search->stores);
-	verdict->store = search->entry_stores == CONTENT_YES;
+	flag_take(&search->monitor_stores, search->entry_stores);
+	flag_take(&search->monitor_stores, search->stores);
+	verdict->store = search->monitor_stores == CONTENT_YES;
 	verdict->audit = search->audits == CONTENT_YES;
 	return *verdict;
 }
