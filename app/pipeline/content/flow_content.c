@@ -17,9 +17,9 @@
 
 static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
 {
-	uint32_t at = flow_cold_at(lcore->flows, ref)->content;
+	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
 
-	return at == CONTENT_NONE || at >= CONTENT_WAITS ? NULL : &lcore->content->flows[at];
+	return content_has_place(at) ? &lcore->content->flows[at] : NULL;
 }
 
 static void decoders_find(struct content *content)

@@ -23,6 +23,11 @@
 #define CONTENT_DONE      (UINT16_MAX - 1) // ... any more: nothing of it was wanted
 #define CONTENT_MISSED    UINT16_MAX       // ... as there was no room, and now it is too late
 static_assert(CONTENT_FLOWS_MAX < CONTENT_WAITS, "places and words are told apart");
+// The flow has a decoder: `content` of its struct flow_cold is the place of one.
+static inline bool content_has_place(uint16_t content)
+{
+	return content != CONTENT_NONE && content < CONTENT_WAITS;
+}
 
 // For each lcore. False: no memory.
 bool content_new(struct lcore *lcore, const struct content_limits *limits);

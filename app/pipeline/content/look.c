@@ -12,7 +12,7 @@ static const struct flow_content *content_at(const struct lcore *lcore, uint32_t
 {
 	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
 
-	return at == CONTENT_NONE || at >= CONTENT_DONE ? NULL : &lcore->content->flows[at];
+	return content_has_place(at) ? &lcore->content->flows[at] : NULL;
 }
 
 static bool has_seen(const struct content_tally *seen)

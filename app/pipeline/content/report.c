@@ -29,20 +29,6 @@ static struct file_facts facts_of(const struct open_file *file)
 	};
 }
 
-// Of the verdict, for who asks how the file stands.
-static void note_verdict(const struct feeding *feeding, struct open_file *file,
-	const struct content_verdict *verdict)
-{
-	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
-
-	file->undecided = verdict->undecided;
-	file->asks = verdict->ask_again;
-	file->action = monitored ? verdict->monitored_action : verdict->action;
-	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
-	file->rule_uid =
-		report_uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
-}
-
 // There is no memory to look at what a rule may refuse: it does not pass unseen.
 static void refuse_unseen(struct feeding *feeding)
 {
@@ -177,7 +163,7 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 		return CONTENT_WANT_NAME;
 	}
 	file->number = number;
-	note_verdict(feeding, file, verdict);
+	report_note_verdict(feeding, file, verdict);
 	file->stored = stored && number;
 	return CONTENT_WANT_DATA;
 }
@@ -196,7 +182,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	};
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
-	struct content_verdict verdict = report_ask_file(feeding, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts);
 	struct refused_marks marks = {0};
 	uint64_t number = 0;
 
@@ -230,7 +216,7 @@ static void report_asked(void *ctx, const struct content_file *reported)
 		report_ids_of_request(feeding, reported);
 	if (feeding->flow->refused || !remembers(feeding))
 		return;
-	struct content_verdict verdict = report_ask_file(feeding, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts);
 	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 
 	if (!refused_before(feeding, reported, &marks, &verdict))
@@ -312,9 +298,9 @@ static void record_late(
 static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t before)
 {
 	const struct file_facts facts = facts_of(file);
-	struct content_verdict verdict = report_ask_file(feeding, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, file, &facts);
 
-	note_verdict(feeding, file, &verdict);
+	report_note_verdict(feeding, file, &verdict);
 	if (!file->number && (verdict.store || report_is_recorded(&verdict)))
 		record_late(feeding, file, &verdict);
 	if (file->number && verdict.store && !file->stored && !report_refuses(&verdict) &&

@@ -35,7 +35,7 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 	bool blocked = is_blocked(lcore, id, &verdict);
 
 	if (!blocked)
-		verdict = report_ask_file(feeding, &facts);
+		verdict = report_ask_file(feeding, NULL, &facts);
 	if (flow->each_for_itself) // that each torrent is audited does not mean every question
 		verdict.audit = false;
 	if (blocked || report_is_recorded(&verdict))

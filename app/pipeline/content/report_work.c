@@ -116,8 +116,34 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	return feeding->content->files;
 }
 
-struct content_verdict report_ask_file(
-	const struct feeding *feeding, const struct file_facts *facts)
+void report_note_verdict(const struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict)
+{
+	bool monitored = verdict->rule == RULE_DEFAULT && verdict->monitored != RULE_DEFAULT;
+
+	file->undecided = verdict->undecided;
+	file->asks = verdict->ask_again;
+	file->action = monitored ? verdict->monitored_action : verdict->action;
+	file->mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
+	file->rule_uid =
+		report_uid_of(feeding->lcore, monitored ? verdict->monitored : verdict->rule);
+}
+
+// It is the one that the file had before.
+static bool is_noted(const struct feeding *feeding, const struct open_file *file,
+	const struct content_verdict *verdict)
+{
+	struct open_file now;
+
+	if (!file)
+		return false;
+	report_note_verdict(feeding, &now, verdict);
+	return now.action == file->action && now.mode == file->mode &&
+	       now.rule_uid == file->rule_uid;
+}
+
+struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
+	const struct file_facts *facts)
 {
 	const struct lcore *lcore = feeding->lcore;
 	const struct policy *policy = lcore->policy;
@@ -131,7 +157,8 @@ struct content_verdict report_ask_file(
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
 	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
 
-	grounds_file(feeding, facts, hits, &verdict);
+	if (!is_noted(feeding, file, &verdict))
+		grounds_file(feeding, facts, hits, &verdict);
 	return verdict;
 }
 

@@ -10,8 +10,12 @@ bool report_is_upload(const struct feeding *feeding, unsigned half);
 // The flow (or, of a datagram that stands for itself, that) is refused.
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
 enum action report_action_of(enum content_action action);
-struct content_verdict report_ask_file(
-	const struct feeding *feeding, const struct file_facts *facts);
+// `file`: that was asked about before, or NULL; evidence is kept of a verdict that is new.
+struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
+	const struct file_facts *facts);
+// For who asks how the file stands.
+void report_note_verdict(const struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict);
 // It is sure, and enforced.
 bool report_refuses(const struct content_verdict *verdict);
 // A record of the file is asked for, or an entry did something with it.

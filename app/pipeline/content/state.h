@@ -32,8 +32,8 @@ struct open_file {
 	bool name_cut, partial;
 	bool type_known, upload;
 	bool undecided, stored;
-	bool asks; // what is not known yet may make more of the verdict than it is now
-	uint8_t end;                 // enum content_end
+	bool asks;   // what is not known yet may make more of the verdict than it is now
+	uint8_t end; // enum content_end
 	struct content_record *page; // being filled
 	uint8_t head[FILE_TYPE_BYTES];
 	uint8_t name[]; // as it was sent; behind it path and host, as far as they are kept

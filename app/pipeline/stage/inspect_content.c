@@ -132,8 +132,7 @@ static bool may_edit(const struct inspection *in, struct tcp_track *track)
 // Once the application is settled there is a decoder, or nobody will ask.
 static bool is_decoded(const struct inspection *in)
 {
-	return !(in->flow->flags & FLOW_APP_FINAL) ||
-	       (in->cold->content != CONTENT_NONE && in->cold->content < CONTENT_DONE);
+	return !(in->flow->flags & FLOW_APP_FINAL) || content_has_place(in->cold->content);
 }
 
 bool inspect_edits(struct inspection *in, struct tcp_track *track)

@@ -179,6 +179,22 @@ static void a_flow_that_waited_for_a_place_is_still_refused(void **state)
 	gate_free(gate);
 }
 
+// Its event at its end says how its content stands, also of one that still waits.
+static void a_flow_without_a_place_is_reported(void **state)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct gate *gate = gate_with(i ? LOGS : REFUSES);
+		struct gate_tcp busy[FLOWS], late;
+
+		(void)state;
+		take_all_places(gate, busy);
+		asks(gate, &late, 42000, "late.txt");
+		ends(gate, &late);
+		assert_int_equal(pipe_unaccounted(gate->pipe), 0);
+		gate_free(gate);
+	}
+}
+
 static void without_a_place_others_pass_and_are_counted(void **state)
 {
 	struct gate *gate = gate_with(LOGS);
@@ -404,6 +420,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_place_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(a_flow_that_waited_for_a_place_is_still_refused),
+		cmocka_unit_test(a_flow_without_a_place_is_reported),
 		cmocka_unit_test(without_a_place_others_pass_and_are_counted),
 		cmocka_unit_test(without_memory_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
