@@ -24,6 +24,7 @@ struct content_memory {
 	uint8_t *region;
 	uint8_t *kinds; // of each smallest block
 	size_t bytes;
+	size_t reserve; // that large blocks leave
 	bool is_mapped; // by content_memory_new
 	struct free_block *free_of[ORDERS];
 	struct content_memory_use use; // the owner writes, any core reads
@@ -123,6 +124,17 @@ void content_memory_free(struct content_memory *memory)
 	free(memory);
 }
 
+void content_memory_reserve(struct content_memory *memory, size_t bytes)
+{
+	memory->reserve = bytes < memory->bytes ? bytes : memory->bytes;
+}
+
+static bool is_reserved(const struct content_memory *memory, unsigned order)
+{
+	return order < ORDERS && order_bytes(order) >= CONTENT_BLOCK_LARGE &&
+	       memory->bytes - memory->use.used < order_bytes(order) + memory->reserve;
+}
+
 void *content_take(struct content_memory *memory, size_t bytes)
 {
 	unsigned order = 0, from;
@@ -131,7 +143,7 @@ void *content_take(struct content_memory *memory, size_t bytes)
 		order++;
 	for (from = order; from < ORDERS && !memory->free_of[from]; from++)
 		;
-	if (from >= ORDERS) {
+	if (from >= ORDERS || is_reserved(memory, order)) {
 		count(&memory->use.failed, memory->use.failed + 1);
 		return NULL;
 	}

@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #define CONTENT_BLOCK_MIN 256u
+#define CONTENT_BLOCK_LARGE \
+	(128u << 10) // windows of br and zstd; what gzip and heads need is smaller
 #define CONTENT_BLOCK_MAX (8u << 20)
 
 struct content_memory;
@@ -21,6 +23,10 @@ struct content_memory *content_memory_over(void *region, size_t bytes);
 void content_memory_free(struct content_memory *memory); // NULL is allowed
 // Whole blocks of the largest class; 0: of what no memory can be.
 size_t content_memory_round(size_t bytes);
+
+// From then on blocks of CONTENT_BLOCK_LARGE and more leave so many bytes for smaller ones: who
+// declares large windows takes nothing from those who need little. Before the first block.
+void content_memory_reserve(struct content_memory *memory, size_t bytes);
 
 // The owner only. NULL: none that is large enough is free (counted); 0 bytes are one byte. Not
 // zeroed.

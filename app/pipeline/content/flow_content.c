@@ -15,6 +15,11 @@
 // decodes to more is decoded no longer, and counted.
 #define ROUNDS_AT_ONCE 64
 
+// Large windows (br, zstd) leave an eighth of decoders' memory to others, where it is enough for
+// more than one of them.
+#define RESERVE_FROM ((uint64_t)32 << 20)
+#define RESERVE_PART 8
+
 static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
 {
 	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
@@ -56,6 +61,8 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	content->n_flows = flows;
 	decoders_find(content);
 	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
+	if (content->memory && limits->memory_bytes >= RESERVE_FROM)
+		content_memory_reserve(content->memory, limits->memory_bytes / RESERVE_PART);
 	content->channel = content_channel_new(lcore->index, limits->arena_bytes, lcore->socket);
 	content->refused = refused_files_new(limits->refused, limits->refused_s, lcore->socket);
 	if (limits->packet_bytes)

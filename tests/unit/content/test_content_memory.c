@@ -138,12 +138,38 @@ static void no_region_of_nothing(void **state)
 	content_memory_free(NULL);
 }
 
+static void large_blocks_leave_what_is_reserved(void **state)
+{
+	struct content_memory *memory = content_memory_new(2 * CONTENT_BLOCK_MAX, 0);
+	struct content_memory_use use;
+	void *large[256], *small;
+	unsigned n = 0;
+
+	(void)state;
+	content_memory_reserve(memory, CONTENT_BLOCK_MAX / 4);
+	while (n < 256 && (large[n] = content_take(memory, CONTENT_BLOCK_LARGE)))
+		n++;
+	content_memory_look(memory, &use);
+	assert_int_equal(use.bytes - use.used, CONTENT_BLOCK_MAX / 4);
+	assert_int_equal(use.failed, 1);
+	small = content_take(memory, CONTENT_BLOCK_LARGE / 2);
+	assert_non_null(small);
+	content_give(memory, small);
+	content_give(memory, large[--n]);
+	large[n] = content_take(memory, CONTENT_BLOCK_LARGE);
+	assert_non_null(large[n++]);
+	while (n)
+		content_give(memory, large[--n]);
+	content_memory_free(memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_keep_what_is_in_them),
 		cmocka_unit_test(sizes_are_rounded_up),
 		cmocka_unit_test(all_of_the_region_can_be_had),
+		cmocka_unit_test(large_blocks_leave_what_is_reserved),
 		cmocka_unit_test(no_region_of_nothing),
 	};
 
