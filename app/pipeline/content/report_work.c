@@ -142,8 +142,8 @@ static bool is_noted(const struct feeding *feeding, const struct open_file *file
 	       now.rule_uid == file->rule_uid;
 }
 
-struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
-	const struct file_facts *facts)
+struct content_verdict report_ask_file(
+	const struct feeding *feeding, const struct open_file *file, const struct file_facts *facts)
 {
 	const struct lcore *lcore = feeding->lcore;
 	const struct policy *policy = lcore->policy;
