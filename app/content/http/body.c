@@ -60,18 +60,27 @@ static struct content_file describe(const struct http_body *body)
 	return file;
 }
 
+// RFC 9110 sections 14.5 and 15.3.7: of a request by Content-Range, of a response by its status,
+// if a part was asked for: a client that asked for none keeps the body as the whole file. Of
+// requests PUT alone sends parts.
 static bool is_partial(const struct http_body *body)
 {
-	// RFC 9110 sections 14.5 and 15.3.7: of a request by Content-Range, of a response by its
-	// status
-	return body->answers ? body->head->status == 206 : body->head->has_range;
+	if (!body->answers)
+		return body->head->has_range && body->head->method == HTTP_METHOD_PUT;
+	return body->head->status == 206 && (!body->request || body->request->asks_part);
 }
 
+// Where a part begins is believed where both ends say the same, as far as the request says it; a
+// part of which nobody says it is taken for the beginning, and is looked at as such.
 static uint64_t range_from(const struct http_body *body)
 {
-	if (body->head->has_range)
-		return body->head->range_from;
-	return body->request && body->request->has_range ? body->request->range_from : 0;
+	const struct http_request *request = body->answers ? body->request : NULL;
+
+	if (!is_partial(body) || !body->head->has_range)
+		return 0;
+	if (request && request->has_range && request->range_from != body->head->range_from)
+		return 0;
+	return body->head->range_from;
 }
 
 static void tell_file(struct http_body *body, const struct http_turn *turn)

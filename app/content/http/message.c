@@ -151,10 +151,14 @@ static enum http_step interim(struct http_state *state, const struct http_turn *
 	return HTTP_ON;
 }
 
-static enum http_body_shape response_shape(const struct http_head *head)
+// Parts are of a file of which parts were asked for: else who asked has all of the body.
+static enum http_body_shape response_shape(
+	const struct http_head *head, const struct http_request *request)
 {
-	return head->status == 206 && head->media == HTTP_MEDIA_RANGES ? HTTP_BODY_RANGES
-								       : HTTP_BODY_FILE;
+	return head->status == 206 && head->media == HTTP_MEDIA_RANGES &&
+			       (!request || request->asks_part)
+		       ? HTTP_BODY_RANGES
+		       : HTTP_BODY_FILE;
 }
 
 // The client's half behind CONNECT, where the server has refused: requests go on.
@@ -194,7 +198,7 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	enum http_framing framing = http_framing_response(head, method, &notes);
 
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
-	begin_body(half, turn, framing, response_shape(head));
+	begin_body(half, turn, framing, response_shape(head, request));
 	half->body.request = request;
 	return HTTP_ON;
 }

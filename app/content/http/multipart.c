@@ -67,11 +67,23 @@ static void bad(const struct http_turn *turn, const struct http_parts *parts, ui
 	http_note_once(turn, parts->notes, CONTENT_NOTE_BAD_MULTIPART, at64);
 }
 
+// Bytes ahead of the first delimiter: most programs skip them, and some keep the whole body. Nobody
+// means to send any; what was lost may have been parts.
+static void no_part(const struct http_multipart *multipart, const struct http_turn *turn,
+	const struct http_parts *parts, uint64_t at64)
+{
+	if (multipart->state == MULTIPART_PREAMBLE && !multipart->lost)
+		bad(turn, parts, at64);
+}
+
 // Bytes that looked like a delimiter.
 static enum http_step tell_matched(struct http_multipart *multipart, const struct http_turn *turn,
 	const struct http_parts *parts)
 {
 	uint32_t taken;
+
+	if (multipart->telling > 2)
+		no_part(multipart, turn, parts, multipart->delimiter64);
 	enum http_step step =
 		http_file_put(parts->file, turn, multipart->delimiter + multipart->real,
 			multipart->telling - multipart->real, &taken);
@@ -120,6 +132,8 @@ static enum http_step put_content(struct http_multipart *multipart, const struct
 	}
 	while (end < input->length && bytes[end] != '\r' && bytes[end] != '\n')
 		end++;
+	if (end > i)
+		no_part(multipart, turn, parts, http_place(input, i));
 	step = http_file_put(parts->file, turn, bytes + i, end - i, &n);
 	*taken = i + n;
 	if (step != HTTP_ON || end == input->length)
@@ -208,6 +222,14 @@ static enum http_step put_head(struct http_multipart *multipart, const struct ht
 	return HTTP_ON;
 }
 
+static bool bytes_behind(const struct http_input *input, uint32_t i)
+{
+	while (i < input->length && (input->bytes[i] == '\r' || input->bytes[i] == '\n' ||
+					    http_is_blank(input->bytes[i])))
+		i++;
+	return i < input->length;
+}
+
 enum http_step http_multipart_put(struct http_multipart *multipart, const struct http_turn *turn,
 	const struct http_parts *parts, const struct http_input *input, uint32_t *taken)
 {
@@ -224,7 +246,11 @@ enum http_step http_multipart_put(struct http_multipart *multipart, const struct
 			put_padding(multipart, turn, parts, input, (*taken)++);
 			break;
 		case MULTIPART_HEAD: step = put_head(multipart, turn, parts, input, taken); break;
-		default: *taken = input->length; break;
+		default: // behind the last delimiter, likewise
+			if (bytes_behind(input, *taken))
+				bad(turn, parts, http_place(input, *taken));
+			*taken = input->length;
+			break;
 		}
 	}
 	return step;

@@ -15,6 +15,7 @@ struct http_request {
 	uint8_t method;  // enum http_method
 	uint8_t upgrade; // enum http_upgrade that was asked for
 	bool name_cut, has_range;
+	bool asks_part; // Range, whatever it says
 	uint8_t text[]; // path, host, name
 };
 

@@ -311,12 +311,13 @@ static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t 
 	obey_file(feeding, &verdict, &file->marks);
 }
 
-// The file's first bytes say its type; a part that is not its beginning has none.
+// The file's first bytes say its type; a part that is not its beginning has none. Of an upload the
+// client alone says where a part lies.
 static void find_type(struct open_file *file, bool whole)
 {
 	if (file->type_known)
 		return;
-	if (!file->range_from)
+	if (!file->range_from || file->half == HALF_C2S)
 		file->type = file_type_find(file->head, file->head_length, whole);
 	file->type_known = file->type || whole || file->head_length == FILE_TYPE_BYTES;
 }

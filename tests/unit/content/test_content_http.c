@@ -105,15 +105,34 @@ static const struct conversation ranges[] = {
 	{"a range that only the request tells",
 		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=5-\r\n\r\n"),
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nxyz")},
-		"file 1 s2c path name=big path=/big from=5\n"
+		"file 1 s2c path name=big path=/big from=0\n" // nobody says where it lies
 		"end 1 CLOSED 43+3 xyz\n"},
+	{"a range that nobody asked for",
+		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n"
+			       "Content-Range: bytes 1-3/4\r\n\r\nxyz")},
+		"file 1 s2c path name=big path=/big size=3\n"
+		"end 1 CLOSED 71+3 xyz\n"},
+	{"another range than was asked for",
+		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=5-\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n"
+			       "Content-Range: bytes 1-3/4\r\n\r\nxyz")},
+		"file 1 s2c path name=big path=/big size=4 from=0\n"
+		"end 1 CLOSED 71+3 xyz\n"},
+	{"parts of a file that was asked for as a whole",
+		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 9\r\n"
+			       "Content-Type: multipart/byteranges; "
+			       "boundary=x\r\n\r\nMZ\r\n--x--")},
+		"file 1 s2c path name=big path=/big type=multipart/byteranges size=9\n"
+		"end 1 CLOSED 91+9 MZ\\0d\\0a--x--\n"},
 	{"a range that is refused",
 		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=5-\r\n\r\n"),
 			SAID_S("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxyz")},
 		"file 1 s2c path name=big path=/big size=3\n"
 		"end 1 CLOSED 38+3 xyz\n"},
 	{"several ranges",
-		{SAID_C(GET("/big.bin")),
+		{SAID_C("GET /big.bin HTTP/1.1\r\nHost: h.example\r\nRange: bytes=0-1,7-\r\n\r\n"),
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 127\r\nETag: \"e\"\r\n"
 			       "Content-Type: multipart/byteranges; boundary=XX\r\n\r\n"
 			       "--XX\r\nContent-Type: a/b\r\nContent-Range: bytes 0-1/9\r\n\r\nab"
