@@ -448,6 +448,7 @@ static void make_bools(struct event *event, unsigned bits)
 	event->has_mac = bits & 8;
 	if (event->type == EVENT_FLOW || event->type == EVENT_ELEPHANT) {
 		event->flow.alerted = bits & 8;
+		event->flow.content.is = bits & 4;
 		event->flow.elephant = bits & 4;
 		event->flow.v6 = event->flow.gaveup = bits & 1;
 		event->flow.midstream = event->flow.bypassed = bits & 2;
