@@ -276,10 +276,10 @@ void refused_files_learn(struct lcore *lcore, struct refused_files *refused,
 const struct refused_slot *refused_files_find(const struct lcore *lcore,
 	const struct refused_files *refused, const struct refused_marks *marks, bool partial)
 {
-	const struct refused_slot *slot = find(refused, marks->path, lcore->now_ns);
+	const struct refused_slot *slot = find(refused, marks->validator, lcore->now_ns);
 
-	if (!slot)
-		slot = find(refused, marks->validator, lcore->now_ns);
+	if (!slot && partial)
+		slot = find(refused, marks->path, lcore->now_ns);
 	if (!slot && partial)
 		slot = find(refused, marks->name, lcore->now_ns);
 	return slot;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that were refused, so that they stay refused: who asks for one again, for a range of it, or
-// over another connection, is refused at the request, also where the rule could not tell any more
-// (the type of a file is in its first bytes, which a range leaves out).
+// Files that were refused, so that they stay refused: who asks for a part of one, over whatever
+// connection, is refused at the request, also where the rule could not decide any more (the type of a
+// file is in its first bytes, which a range leaves out). The whole of it is decided as at first.
 //
 // A file is remembered by marks, keyed hashes of who sends it and
 //   path       the host and the path that it was asked by (GET, PUT, RETR, STOR)
@@ -49,8 +49,9 @@ void refused_files_learn(struct lcore *lcore, struct refused_files *refused,
 	const struct refused_marks *marks, uint32_t rule_uid, uint8_t action);
 void refused_files_hint(
 	struct lcore *lcore, struct refused_files *refused, const struct refused_file *file);
-// NULL: it is not remembered. `partial`: a part of the file is asked for. Good until the next call
-// that learns.
+// NULL: it is not remembered. `partial`: a part of the file is asked for. A path, and a name of a
+// command, refuse parts alone: the whole of a file is judged by its bytes, and another one may
+// stand there now. Good until the next call that learns.
 const struct refused_slot *refused_files_find(const struct lcore *lcore,
 	const struct refused_files *refused, const struct refused_marks *marks, bool partial);
 

@@ -36,7 +36,9 @@ static void it_is_found_by_each_mark_until_it_ends(void **state)
 	assert_non_null(slot);
 	assert_int_equal(slot->rule_uid, RULE);
 	assert_int_equal(slot->action, 2);
-	assert_true(finds(lcore, refused, (struct refused_marks){.path = 0x1111}, false));
+	assert_true(finds(lcore, refused, (struct refused_marks){.path = 0x1111}, true));
+	// the whole of it is judged by its bytes: another file may stand under the path
+	assert_false(finds(lcore, refused, (struct refused_marks){.path = 0x1111}, false));
 	assert_true(finds(lcore, refused, (struct refused_marks){.validator = 0x3333}, false));
 	assert_false(finds(lcore, refused, (struct refused_marks){.path = 0x3333 + 1}, false));
 	assert_false(finds(lcore, refused, (struct refused_marks){0}, true));
@@ -72,14 +74,14 @@ static void the_oldest_goes_when_it_is_full(void **state)
 	assert_int_equal(lcore->stats.refused_files_evicted, 1);
 	for (uint64_t i = 1; i <= 9; i++)
 		assert_int_equal(
-			finds(lcore, refused, (struct refused_marks){.path = i}, false), i != 2);
+			finds(lcore, refused, (struct refused_marks){.path = i}, true), i != 2);
 	// who has nothing to be known by is not remembered
 	refused_files_learn(lcore, refused, &(struct refused_marks){0}, RULE, 2);
 	assert_int_equal(lcore->stats.refused_files_learned, 10);
 	// nor is a hint that comes too late
 	refused_files_hint(lcore, refused,
 		&(struct refused_file){.marks = {.path = 99}, .expires_ns = lcore->now_ns});
-	assert_false(finds(lcore, refused, (struct refused_marks){.path = 99}, false));
+	assert_false(finds(lcore, refused, (struct refused_marks){.path = 99}, true));
 	refused_files_free(refused);
 	pipe_free(pipe);
 }
