@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that were refused, so that they stay refused: who asks for a part of one, over whatever
-// connection, is refused at the request, also where the rule could not decide any more (the type of a
-// file is in its first bytes, which a range leaves out). The whole of it is decided as at first.
+// connection, is refused at the request, also where the rule could not decide any more (the type of
+// a file is in its first bytes, which a range leaves out). The whole of it is decided as at first.
 //
 // A file is remembered by marks, keyed hashes of who sends it and
 //   path       the host and the path that it was asked by (GET, PUT, RETR, STOR)
