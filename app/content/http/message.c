@@ -197,6 +197,9 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	uint32_t notes = 0;
 	enum http_framing framing = http_framing_response(head, method, &notes);
 
+	// RFC 9110 section 15.3.7: a part answers a Range field
+	if (head->status == 206 && request && !request->asks_part)
+		notes |= 1u << CONTENT_NOTE_BAD_LENGTH;
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
 	begin_body(half, turn, framing, response_shape(head, request));
 	half->body.request = request;

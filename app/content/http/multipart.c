@@ -67,8 +67,8 @@ static void bad(const struct http_turn *turn, const struct http_parts *parts, ui
 	http_note_once(turn, parts->notes, CONTENT_NOTE_BAD_MULTIPART, at64);
 }
 
-// Bytes ahead of the first delimiter: most programs skip them, and some keep the whole body. Nobody
-// means to send any; what was lost may have been parts.
+// Bytes ahead of the first delimiter: most programs skip them, and some keep the whole body. No
+// known program sends any. Behind a gap they may be the rest of a part.
 static void no_part(const struct http_multipart *multipart, const struct http_turn *turn,
 	const struct http_parts *parts, uint64_t at64)
 {
@@ -222,12 +222,15 @@ static enum http_step put_head(struct http_multipart *multipart, const struct ht
 	return HTTP_ON;
 }
 
-static bool bytes_behind(const struct http_input *input, uint32_t i)
+// Bytes behind the last delimiter, likewise.
+static void put_epilogue(const struct http_turn *turn, const struct http_parts *parts,
+	const struct http_input *input, uint32_t i)
 {
 	while (i < input->length && (input->bytes[i] == '\r' || input->bytes[i] == '\n' ||
 					    http_is_blank(input->bytes[i])))
 		i++;
-	return i < input->length;
+	if (i < input->length)
+		bad(turn, parts, http_place(input, i));
 }
 
 enum http_step http_multipart_put(struct http_multipart *multipart, const struct http_turn *turn,
@@ -246,9 +249,8 @@ enum http_step http_multipart_put(struct http_multipart *multipart, const struct
 			put_padding(multipart, turn, parts, input, (*taken)++);
 			break;
 		case MULTIPART_HEAD: step = put_head(multipart, turn, parts, input, taken); break;
-		default: // behind the last delimiter, likewise
-			if (bytes_behind(input, *taken))
-				bad(turn, parts, http_place(input, *taken));
+		default:
+			put_epilogue(turn, parts, input, *taken);
 			*taken = input->length;
 			break;
 		}

@@ -105,7 +105,7 @@ static const struct conversation ranges[] = {
 	{"a range that only the request tells",
 		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=5-\r\n\r\n"),
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n\r\nxyz")},
-		"file 1 s2c path name=big path=/big from=0\n" // nobody says where it lies
+		"file 1 s2c path name=big path=/big from=0\n"
 		"end 1 CLOSED 43+3 xyz\n"},
 	{"a range that nobody asked for",
 		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
@@ -131,8 +131,48 @@ static const struct conversation ranges[] = {
 			SAID_S("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nxyz")},
 		"file 1 s2c path name=big path=/big size=3\n"
 		"end 1 CLOSED 38+3 xyz\n"},
+	{"a range that is not the one that was asked for",
+		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=5-\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n"
+			       "Content-Range: bytes 7-9/10\r\n\r\nxyz")},
+		"file 1 s2c path name=big path=/big size=10 from=0\n"
+		"end 1 CLOSED 72+3 xyz\n"},
+	{"a range that was not asked for",
+		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n"
+			       "Content-Range: bytes 1-3/4\r\n\r\nxyz")},
+		"note s2c bad_length @0\n"
+		"file 1 s2c path name=big path=/big size=3\n"
+		"end 1 CLOSED 71+3 xyz\n"},
+	{"several ranges that were not asked for",
+		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 9\r\n"
+			       "Content-Type: multipart/byteranges; boundary=x\r\n\r\n"
+			       "MZ\r\n--x--")},
+		"note s2c bad_length @0\n"
+		"file 1 s2c path name=big path=/big type=multipart/byteranges size=9\n"
+		"end 1 CLOSED 91+9 MZ\\0d\\0a--x--\n"},
+	{"bytes before the first range",
+		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=0-1,7-8\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 9\r\n"
+			       "Content-Type: multipart/byteranges; boundary=x\r\n\r\n"
+			       "MZ\r\n--x--")},
+		"note s2c bad_multipart @91\n"},
+	{"bytes behind the last range",
+		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=0-1,7-8\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 12\r\n"
+			       "Content-Type: multipart/byteranges; boundary=x\r\n\r\n"
+			       "--x--\r\n \tMZ!")},
+		"note s2c bad_multipart @101\n"},
+	{"blanks around ranges",
+		{SAID_C("GET /big HTTP/1.1\r\nRange: bytes=0-1,7-8\r\n\r\n"),
+			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 12\r\n"
+			       "Content-Type: multipart/byteranges; boundary=x\r\n\r\n"
+			       "\r\n--x--\r\n \t\n")},
+		""},
 	{"several ranges",
-		{SAID_C("GET /big.bin HTTP/1.1\r\nHost: h.example\r\nRange: bytes=0-1,7-\r\n\r\n"),
+		{SAID_C("GET /big.bin HTTP/1.1\r\nHost: h.example\r\n"
+			"Range: bytes=0-1,7-8\r\n\r\n"),
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 127\r\nETag: \"e\"\r\n"
 			       "Content-Type: multipart/byteranges; boundary=XX\r\n\r\n"
 			       "--XX\r\nContent-Type: a/b\r\nContent-Range: bytes 0-1/9\r\n\r\nab"
@@ -147,6 +187,11 @@ static const struct conversation ranges[] = {
 			"Content-Range: bytes 4-5/6\r\n\r\nef")},
 		"file 1 c2s path name=up path=/up size=6 from=4\n"
 		"end 1 CLOSED 67+2 ef\n"},
+	{"a range that is posted",
+		{SAID_C("POST /up HTTP/1.1\r\nContent-Length: 2\r\n"
+			"Content-Range: bytes 4-5/6\r\n\r\nef")},
+		"file 1 c2s path name=up path=/up size=2\n"
+		"end 1 CLOSED 68+2 ef\n"},
 };
 
 static const struct conversation uploads[] = {

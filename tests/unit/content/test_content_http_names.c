@@ -139,7 +139,7 @@ static const struct conversation parts[] = {
 			PART( "name=f; filename=\"f.exe\"\r\nContent-Type: x/y") "F\r\n\r\n-\r\n--a \r\n--a\r\n\r\n-\r\n41\r\n-a b"
 			PART("name=g; filename=g") "\r\n--a\r\n46\r\n b--\r\nepilogue\r\n--a b"
 			PART("filename=no") "\r\n0\r\n\r\n"),
-		"note c2s bad_multipart @113\n" // a preamble, and an epilogue
+		"note c2s bad_multipart @113\n"
 		"file 1 c2s header name=f.exe path=/up host=h type=x/y\n"
 		"end 1 CLOSED 265+19 F\\0d\\0a\\0d\\0a-\\0d\\0a--a \\0d\\0a--a\\0d\\0a\n"
 		"file 2 c2s header name=g path=/up host=h\n"
