@@ -16,6 +16,7 @@ struct inflater {
 	struct content_memory *memory;
 	void *window;    // NULL: zlib has it
 	bool between;    // gzip: a member ended, and no other began
+	bool padded;     // ... and zeros follow, behind which none does
 	uint8_t head[2]; // deflate: what tells whether there is a header
 	uint8_t n_head;
 };
@@ -84,6 +85,15 @@ static bool open_gzip(void *kept, struct content_memory *memory)
 	return inflater_open(kept, memory, GZIP_ONLY);
 }
 
+// Zeros that fill up a block behind the last member, as gzip(1) ignores them.
+static void skip_padding(struct inflater *inflater, struct coding_io *io)
+{
+	while (io->in_left && !*io->in) {
+		inflater->padded = true;
+		coding_io_move(io, 1, 0);
+	}
+}
+
 // RFC 1952 section 2.2: members one behind the other. Each takes its 18 bytes at least.
 static enum coding_state feed_gzip(void *kept, struct coding_io *io)
 {
@@ -91,6 +101,9 @@ static enum coding_state feed_gzip(void *kept, struct coding_io *io)
 
 	for (;;) {
 		if (inflater->between) {
+			skip_padding(inflater, io);
+			if (io->in_left && inflater->padded)
+				return CODING_BROKEN;
 			if (!io->in_left)
 				return io->last ? CODING_END : CODING_GOES_ON;
 			inflateReset(&inflater->stream);

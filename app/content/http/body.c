@@ -106,19 +106,19 @@ static void tell_file(struct http_body *body, const struct http_turn *turn)
 // Where one of them is unknown, none is undone: the file is told as it is on the wire. A range that
 // is not the beginning of what is coded cannot be decoded (RFC 9110 section 14.1: ranges are of the
 // coded bytes).
-static void choose_codings(struct http_body *body, const struct http_turn *turn)
+static void choose_codings(struct http_body *body)
 {
 	const struct http_head *head = body->head;
 	bool range = is_partial(body) && (body->shape == HTTP_BODY_RANGES || range_from(body));
 
 	body->n_kinds = 0;
 	body->partial = is_partial(body);
+	body->stays_coded = head->content_unknown;
 	if (head->coding_unknown)
 		return;
 	for (unsigned i = head->n_transfer; i > 0; i--)
 		body->kinds[body->n_kinds++] = head->transfer[i - 1];
-	if (range && head->n_coded)
-		http_note_once(turn, &body->notes, CONTENT_NOTE_CODING_UNKNOWN, body->begins64);
+	body->stays_coded = range && head->n_coded;
 	for (unsigned i = range ? 0 : head->n_coded; i > 0; i--)
 		body->kinds[body->n_kinds++] = head->coded[i - 1];
 }
@@ -148,9 +148,13 @@ enum http_step http_body_open(struct http_body *body, const struct http_turn *tu
 		parts = false;
 	}
 	if (!body->named) {
-		choose_codings(body, turn);
+		choose_codings(body);
 		if (!parts)
 			tell_file(body, turn);
+		// who asks for names alone has all that the message says
+		if (body->stays_coded && (parts || body->file.wanted))
+			http_note_once(
+				turn, &body->notes, CONTENT_NOTE_CODING_UNKNOWN, body->begins64);
 		body->named = true;
 	}
 	if (parts && open_parts(body, turn) != HTTP_ON)
@@ -203,12 +207,16 @@ static bool is_bomb(const struct http_body *body)
 	       (body->out >= HTTP_BODY_RATIO_FROM && body->out / HTTP_BODY_RATIO_MAX > body->in);
 }
 
-// A coding that ends before its own end is cut off where the rest may be missing with reason: in a
-// range, and where the body ends with the connection.
+// A body without a byte is an empty file, however coded. A coding that ends before its own end is
+// cut off: in a range, where the body ends with the connection, and behind what could be decoded
+// (servers that only flush, and never finish).
 static void stop_broken(struct http_body *body, const struct http_turn *turn, bool last)
 {
-	if (last && (body->framing == HTTP_FRAMING_CLOSE || body->partial)) {
-		http_file_end(&body->file, turn, CONTENT_END_TRUNCATED, body->begins64);
+	bool cut = body->in && (body->framing == HTTP_FRAMING_CLOSE || body->partial || body->out);
+
+	if (last && (cut || !body->in)) {
+		http_file_end(&body->file, turn, cut ? CONTENT_END_TRUNCATED : CONTENT_END_CLOSED,
+			body->begins64);
 		skip_rest(body, turn);
 		return;
 	}

@@ -39,6 +39,7 @@ struct http_body {
 	bool answers;                         // it is a response's
 	bool refusal;                         // ... that does not bring what was asked for
 	bool partial;                         // a range of the file
+	bool stays_coded;                     // a content coding that cannot be undone
 	bool named;                           // its file was told
 	bool skip;                            // nothing more of it is wanted
 	bool waits;                           // the codings hold more than they could give

@@ -99,15 +99,37 @@ static uint32_t read_transfer(struct http_head *head, struct content_text rest)
 	return notes;
 }
 
-static uint32_t read_encoding(struct http_head *head, struct content_text rest)
+// Words that servers write where nothing is coded: charsets, transfer encodings of mail, and the
+// framing of S3 uploads. All known clients take such a body as it is.
+static bool is_no_coding(struct content_text word)
+{
+	static const char *const words[] = {
+		"none", "utf-8", "binary", "7bit", "8bit", "aws-chunked"};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (http_is(word, words[i]))
+			return true;
+	return false;
+}
+
+// What cannot be undone is noted where the bytes are wanted. Beside a coding, clients disagree on
+// a word that is none.
+static void read_encoding(struct http_head *head, struct content_text rest)
 {
 	struct content_text member;
-	uint32_t notes = 0;
+	bool unknown = false;
 
-	while (http_list_next(&rest, &member))
-		if (member.length && !http_is(member, "identity"))
-			notes |= add_coding(head, head->coded, &head->n_coded, member);
-	return notes;
+	while (http_list_next(&rest, &member)) {
+		if (!member.length || http_is(member, "identity"))
+			continue;
+		if (is_no_coding(member))
+			head->coded_as_is = true;
+		else
+			unknown |= add_coding(head, head->coded, &head->n_coded, member) != 0;
+	}
+	unknown |= head->coded_as_is && head->n_coded;
+	head->content_unknown |= unknown;
+	head->coding_unknown |= unknown;
 }
 
 static enum http_media media_of(struct content_text type)
@@ -248,7 +270,7 @@ uint32_t http_field_read(struct http_head *head, enum http_field field)
 	switch (field) {
 	case HTTP_FIELD_NONE: break;
 	case HTTP_FIELD_CONTENT_DISPOSITION: notes = read_disposition(head, value); break;
-	case HTTP_FIELD_CONTENT_ENCODING: notes = read_encoding(head, value); break;
+	case HTTP_FIELD_CONTENT_ENCODING: read_encoding(head, value); break;
 	case HTTP_FIELD_CONTENT_LENGTH: notes = read_length(head, value); break;
 	case HTTP_FIELD_CONTENT_RANGE: read_content_range(head, value); break;
 	case HTTP_FIELD_CONTENT_TYPE: notes = read_type(head, value); break;

@@ -77,8 +77,10 @@ struct http_head {
 	uint8_t n_coded, n_transfer; // codings that are known, in the order they were applied
 	uint8_t coded[HTTP_CODINGS], transfer[HTTP_CODINGS]; // enum coding_kind
 	bool coding_unknown;                                 // or too many
-	bool has_transfer;                                   // Transfer-Encoding is there
-	bool chunked;                                        // ... and its last coding is chunked
+	bool content_unknown;                                // ... in Content-Encoding
+	bool coded_as_is;  // it has a word that says nothing of the bytes
+	bool has_transfer; // Transfer-Encoding is there
+	bool chunked;      // ... and its last coding is chunked
 	bool has_length, bad_length;
 	bool has_etag;
 	bool name_cut, has_disposition;

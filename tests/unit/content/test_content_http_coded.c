@@ -70,6 +70,15 @@ static struct bytes first(struct bytes bytes, uint32_t length)
 	return bytes;
 }
 
+static struct bytes followed(struct bytes bytes, const char *more, uint32_t length)
+{
+	bytes.at = realloc(bytes.at, bytes.length + length);
+	assert_non_null(bytes.at);
+	memcpy(bytes.at + bytes.length, more, length);
+	bytes.length += length;
+	return bytes;
+}
+
 // A byte of it is another one.
 static struct bytes damaged(struct bytes bytes, uint32_t i)
 {
@@ -198,27 +207,39 @@ static void codings_that_are_not_known_stay(void **state)
 {
 	static const struct row unknown = {"unknown", "200 OK\r\nContent-Encoding: foo\r\n",
 		.half = HALF_S2C,
-		.expected = "note s2c coding_unknown @17\n"
-			    "file 1 s2c none\n"
+		.expected = "file 1 s2c none\n"
+			    "note s2c coding_unknown @61\n"
 			    "end 1 CLOSED 61+8 as it is\n"};
 	static const struct row three = {"three in a row",
 		"200 OK\r\nContent-Encoding: gzip, gzip, gzip\r\n", .half = HALF_S2C,
-		.expected = "note s2c coding_unknown @17\n"
-			    "file 1 s2c none\n"
+		.expected = "file 1 s2c none\n"
+			    "note s2c coding_unknown @74\n"
 			    "end 1 CLOSED 74+8 as it is\n"};
 	static const struct row form = {"a form that cannot be read",
 		"Content-Type: multipart/form-data; boundary=B\r\nContent-Encoding: foo\r\n",
-		.expected = "note c2s coding_unknown @69\n"
-			    "file 1 c2s path name=f.bin path=/f.bin type=multipart/form-data\n"
+		.expected = "file 1 c2s path name=f.bin path=/f.bin type=multipart/form-data\n"
+			    "note c2s coding_unknown @114\n"
 			    "end 1 CLOSED 114+12 --B\\0d\\0a\\0d\\0a--B--\n"};
 	static const struct row range = {"a range of what is coded",
 		"206 P\r\nContent-Encoding: gzip\r\nContent-Range: bytes 5-9/20\r\n",
 		.half = HALF_S2C,
-		.expected = "note s2c coding_unknown @90\n"
-			    "file 1 s2c none from=5\n"
+		.expected = "file 1 s2c none from=5\n"
+			    "note s2c coding_unknown @90\n"
 			    "end 1 CLOSED 90+5 coded\n"};
 
+	static const struct row no_coding = {"words that are no codings",
+		"200 OK\r\nContent-Encoding: UTF-8, aws-chunked\r\n", .half = HALF_S2C,
+		.expected = "file 1 s2c none size=8\n"
+			    "end 1 CLOSED 76+8 as it is\n"};
+	static const struct row beside = {"a word that is none beside a coding",
+		"200 OK\r\nContent-Encoding: gzip, none\r\n", .half = HALF_S2C,
+		.expected = "file 1 s2c none\n"
+			    "note s2c coding_unknown @68\n"
+			    "end 1 CLOSED 68+8 as it is\n"};
+
 	(void)state;
+	check(&no_coding, plain("as it is"));
+	check(&beside, plain("as it is"));
 	check(&unknown, plain("as it is"));
 	check(&three, plain("as it is"));
 	check(&form, plain("--B\r\n\r\n--B--"));
@@ -251,8 +272,26 @@ static void codings_that_lie_end(void **state)
 	static const struct row cut = {"cut off", "200 OK\r\nContent-Encoding: gzip\r\n",
 		.half = HALF_S2C,
 		.expected = "file 1 s2c none\n"
+			    "end 1 TRUNCATED 63+0 text\n"};
+	static const struct row early = {"cut off before its first byte",
+		"200 OK\r\nContent-Encoding: gzip\r\n", .half = HALF_S2C,
+		.expected = "file 1 s2c none\n"
 			    "note s2c coding_lies @63\n"
-			    "end 1 ERROR 63+0 text\n"};
+			    "end 1 ERROR 63+0\n"};
+	static const struct row padded = {"zeros behind the end",
+		"200 OK\r\nContent-Encoding: gzip\r\n", .half = HALF_S2C,
+		.expected = "file 1 s2c none\n"
+			    "end 1 CLOSED 63+28 more\n"};
+	static const struct row hidden = {"a member behind zeros",
+		"200 OK\r\nContent-Encoding: gzip\r\n", .half = HALF_S2C,
+		.expected = "file 1 s2c none\n"
+			    "note s2c coding_lies @63\n"
+			    "end 1 ERROR 63+0 more\n"};
+	static const struct row empty_chunked = {"nothing at all, in chunks",
+		"302 F\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+		.half = HALF_S2C, .chunked = true,
+		.expected = "file 1 s2c none\n"
+			    "end 1 CLOSED 70+0\n"};
 	static const struct row closed = {"cut off by the end of the connection",
 		"200 OK\r\nContent-Encoding: gzip\r\n", .half = HALF_S2C, .closed = true,
 		.expected = "file 1 s2c none\n"
@@ -280,6 +319,10 @@ static void codings_that_lie_end(void **state)
 	check(&inner, gzip(plain("no deflate")));
 	check(&outer, damaged(outer_bytes, outer_bytes.length - 6));
 	check(&cut, first(gzip(plain("text")), 15));
+	check(&early, first(gzip(plain("text")), 10));
+	check(&padded, followed(gzip(plain("more")), "\0\0\0\0", 4));
+	check(&hidden, followed(gzip(plain("more")), "\0\x1f", 2));
+	check(&empty_chunked, plain(""));
 	check(&closed, first(gzip(plain("text")), 15));
 	check(&range, first(gzip(plain("text")), 15));
 	more.at = realloc(more.at, more.length + 4);
