@@ -111,6 +111,7 @@ static const struct conversation ranges[] = {
 		{SAID_C("GET /big HTTP/1.1\r\n\r\n"),
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 3\r\n"
 			       "Content-Range: bytes 1-3/4\r\n\r\nxyz")},
+		"note s2c bad_length @0\n"
 		"file 1 s2c path name=big path=/big size=3\n"
 		"end 1 CLOSED 71+3 xyz\n"},
 	{"another range than was asked for",
@@ -124,6 +125,7 @@ static const struct conversation ranges[] = {
 			SAID_S("HTTP/1.1 206 Partial\r\nContent-Length: 9\r\n"
 			       "Content-Type: multipart/byteranges; "
 			       "boundary=x\r\n\r\nMZ\r\n--x--")},
+		"note s2c bad_length @0\n"
 		"file 1 s2c path name=big path=/big type=multipart/byteranges size=9\n"
 		"end 1 CLOSED 91+9 MZ\\0d\\0a--x--\n"},
 	{"a range that is refused",
