@@ -133,6 +133,17 @@ static enum http_step open_parts(struct http_body *body, const struct http_turn 
 	return body->multipart ? HTTP_ON : HTTP_NO_MEMORY;
 }
 
+static void name_it(struct http_body *body, const struct http_turn *turn, bool parts)
+{
+	choose_codings(body);
+	if (!parts)
+		tell_file(body, turn);
+	// who asks for names alone has all that the message says
+	if (body->stays_coded && (parts || body->file.wanted))
+		http_note_once(turn, &body->notes, CONTENT_NOTE_CODING_UNKNOWN, body->begins64);
+	body->named = true;
+}
+
 enum http_step http_body_open(struct http_body *body, const struct http_turn *turn)
 {
 	bool parts = body->shape == HTTP_BODY_FORM || body->shape == HTTP_BODY_RANGES;
@@ -147,16 +158,8 @@ enum http_step http_body_open(struct http_body *body, const struct http_turn *tu
 		body->shape = HTTP_BODY_FILE;
 		parts = false;
 	}
-	if (!body->named) {
-		choose_codings(body);
-		if (!parts)
-			tell_file(body, turn);
-		// who asks for names alone has all that the message says
-		if (body->stays_coded && (parts || body->file.wanted))
-			http_note_once(
-				turn, &body->notes, CONTENT_NOTE_CODING_UNKNOWN, body->begins64);
-		body->named = true;
-	}
+	if (!body->named)
+		name_it(body, turn, parts);
 	if (parts && open_parts(body, turn) != HTTP_ON)
 		return HTTP_NO_MEMORY;
 	body->skip = !parts && !body->file.wanted;
