@@ -124,6 +124,7 @@ struct lcore_limits run_limits(const struct gateway *gateway, const struct hash_
 		.content =
 			{
 				.flows = (gateway->content.flows + n - 1) / n,
+				.source_pct = gateway->limits.source_pct,
 				.turn_bytes = gateway->content.turn_kb << 10,
 				.memory_bytes = (uint64_t)gateway->content.memory_mb << 20,
 				.arena_bytes = (uint64_t)gateway->content.records_mb << 20,

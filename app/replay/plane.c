@@ -120,6 +120,7 @@ static void limits_fill(struct lcore_limits *limits, const struct replay_options
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.content = {.flows = CONTENT_FLOWS,
+			.source_pct = 10,
 			.turn_bytes = CONTENT_TURN_BYTES,
 			.memory_bytes = CONTENT_BYTES,
 			.arena_bytes = CONTENT_BYTES,

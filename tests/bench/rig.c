@@ -264,6 +264,7 @@ struct rig *rig_new(const struct rig_options *options)
 			.timeout_ns = 30 * NS_PER_S},
 		.timeouts = flow_timeouts_default,
 		.content = {.flows = 1024,
+			.source_pct = 10,
 			.turn_bytes = 64u << 10,
 			.memory_bytes = 128u << 20,
 			.arena_bytes = 128u << 20},

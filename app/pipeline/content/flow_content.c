@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
+#include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/facts.h"
@@ -59,6 +60,7 @@ bool content_new(struct lcore *lcore, const struct content_limits *limits)
 	content->left = limits->turn_bytes;
 	content->left_at_once = ROUNDS_AT_ONCE * (uint64_t)limits->turn_bytes;
 	content->n_flows = flows;
+	content_places_init(lcore, content, limits->source_pct);
 	decoders_find(content);
 	content->memory = content_memory_new(limits->memory_bytes, lcore->socket);
 	if (content->memory && limits->memory_bytes >= RESERVE_FROM)
@@ -179,36 +181,23 @@ const struct content_decoder *flow_content_wanted(
 	return asks.transfers || asks.chat || asks.ids ? decoder : NULL;
 }
 
-// A place; pages of those that were never taken are not touched. CONTENT_NONE: all are taken.
-static uint32_t place_take(struct content *content)
-{
-	uint32_t place = content->first_free;
-
-	if (place != CONTENT_NONE)
-		content->first_free = content->flows[place].next_free;
-	else if (content->n_touched < content->n_flows)
-		place = ++content->n_touched;
-	return place;
-}
-
-static struct flow_content *take(struct lcore *lcore, const struct content_decoder *decoder)
+static struct flow_content *take(
+	struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder)
 {
 	struct content *content = lcore->content;
 	void *state = content_take(content->memory, decoder->state_bytes);
-	uint32_t place = state ? place_take(content) : CONTENT_NONE;
+	struct flow_content *flow = state ? content_place_take(lcore, ref) : NULL;
 
-	if (place == CONTENT_NONE) {
+	if (!flow) {
 		content_give(content->memory, state);
 		return NULL;
 	}
 	memset(state, 0, decoder->state_bytes);
-	content->flows[place] = (struct flow_content){
-		.decoder = decoder,
-		.state = state,
-		.data_app = decoder->data_app ? app_find(decoder->data_app) : APP_NONE,
-		.fed64 = {FED_UNKNOWN, FED_UNKNOWN},
-	};
-	return &content->flows[place];
+	flow->decoder = decoder;
+	flow->state = state;
+	flow->data_app = decoder->data_app ? app_find(decoder->data_app) : APP_NONE;
+	flow->fed64[0] = flow->fed64[1] = FED_UNKNOWN;
+	return flow;
 }
 
 static enum content_state state_of(const struct lcore *lcore, const struct flow_content *flow)
@@ -323,7 +312,7 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 	const struct content_prefix *prefix, const struct decoder_sink *others)
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-	struct flow_content *flow = take(lcore, decoder);
+	struct flow_content *flow = take(lcore, ref, decoder);
 
 	if (!flow) {
 		bool fresh = !prefix || !(prefix->length[0] | prefix->length[1]);
@@ -512,8 +501,7 @@ void flow_content_end(struct lcore *lcore, uint32_t ref)
 	if (flow) {
 		flow_content_anew(lcore, ref);
 		content_give(content->memory, flow->state);
-		flow->next_free = content->first_free;
-		content->first_free = cold->content;
+		content_place_give(content, flow);
 	}
 	cold->content = CONTENT_NONE;
 }

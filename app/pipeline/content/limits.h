@@ -7,6 +7,7 @@
 
 struct content_limits {
 	uint32_t flows;        // that are decoded at a time; 0: none
+	uint32_t source_pct;   // of them, for one source, while they are scarce (places.h)
 	uint32_t turn_bytes;   // that decoders may report in one turn
 	uint64_t memory_bytes; // of decoders
 	uint64_t arena_bytes;  // of records

@@ -50,8 +50,9 @@ struct flow_content {
 	uint32_t text_length[2];
 	uint32_t ref; // flow
 	uint32_t next_free;
-	uint32_t epoch; // of `asks`, as is the application
-	uint32_t rule;  // refused: that refuses it, or RULE_DEFAULT
+	struct flow_share share; // of its source, in places
+	uint32_t epoch;          // of `asks`, as is the application
+	uint32_t rule;           // refused: that refuses it, or RULE_DEFAULT
 	uint16_t n_files;
 	uint16_t app;
 	uint16_t data_app; // of flows that it announces; APP_NONE: its own
@@ -79,7 +80,9 @@ struct content {
 	uint64_t left;          // bytes that may be reported in this turn
 	uint64_t left_at_once;  // ... of flows that nobody can make wait
 	uint32_t turn_bytes;
+	struct flow_shares shares;   // of the places
 	uint32_t n_flows, n_touched; // places; those that were ever taken
+	uint32_t n_taken;
 	uint32_t first_free;         // of those that were given back; CONTENT_NONE: none
 	struct flow_content flows[]; // from 1 on
 };

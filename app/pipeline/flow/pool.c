@@ -30,18 +30,6 @@ static struct pool *pool_of(struct flow_table *table, enum flow_class class)
 	return class_is_stub(class) ? &table->stub_pool : &table->flow_pool;
 }
 
-static struct flow_source source_of(const union flow_key *key, uint16_t flags)
-{
-	bool from_initiator = !(flags & FLOW_FROM_RESPONDER);
-
-	return (struct flow_source){
-		.key = key,
-		.v6 = flags & FLOW_V6,
-		.is_a = !!(flags & FLOW_INITIATOR_IS_A) == from_initiator,
-		.inside = !!(flags & FLOW_C2S_INSIDE) == from_initiator,
-	};
-}
-
 static bool is_counted(enum flow_class class)
 {
 	return flow_class_rank[class] <= FLOW_RANK_UNHEARD && class != FLOW_CLASS_TCP_CLOSING;
@@ -55,7 +43,7 @@ static struct flow_source source_at(
 	uint16_t flags = stub ? table->stubs[index].flags : table->flows[index].flags;
 	int32_t pos = stub ? table->stubs[index].key_pos : table->flows[index].key_pos;
 
-	return source_of(flow_key_of(table, pos, flags & FLOW_V6), flags);
+	return flow_source_of(flow_key_of(table, pos, flags & FLOW_V6), flags);
 }
 
 static void lru_unlink(struct flow_table *table, enum flow_class class, uint32_t index)
@@ -95,7 +83,7 @@ void pool_join(struct flow_table *table, enum flow_class class, uint32_t index)
 	if (is_counted(class)) {
 		struct flow_source source = source_at(table, class, index);
 
-		flow_share_add(&pool->shares, &source);
+		flow_share_add(&pool->shares, flow_share_of(&pool->shares, &source));
 	}
 	pool->n_heard += flow_class_rank[class] > FLOW_RANK_UNHEARD;
 	lru_append(table, class, index);
@@ -108,7 +96,7 @@ void pool_leave(struct flow_table *table, enum flow_class class, uint32_t index)
 	if (is_counted(class)) {
 		struct flow_source source = source_at(table, class, index);
 
-		flow_share_sub(&pool->shares, &source);
+		flow_share_sub(&pool->shares, flow_share_of(&pool->shares, &source));
 	}
 	pool->n_heard -= flow_class_rank[class] > FLOW_RANK_UNHEARD;
 	lru_unlink(table, class, index);
@@ -197,10 +185,10 @@ enum flow_class pool_class(
 	struct lcore *lcore, enum flow_class class, const union flow_key *key, uint16_t flags)
 {
 	const struct pool *pool = pool_of(lcore->flows, class);
-	struct flow_source source = source_of(key, flags);
+	struct flow_source source = flow_source_of(key, flags);
 
 	if (likely(!pool->emergency) || !is_counted(class) ||
-		!flow_share_full(&pool->shares, &source))
+		!flow_share_full(&pool->shares, flow_share_of(&pool->shares, &source)))
 		return class;
 	lcore->stats.flows_over_share++;
 	return class_is_stub(class) ? FLOW_CLASS_STUB_CROWD : FLOW_CLASS_FLOW_CROWD;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts unanswered entries by source in a count-min sketch.
+// Counts entries by source in a count-min sketch.
 #include <string.h>
 #include "pipeline/flow/share.h"
 
-struct slots {
-	uint32_t at[2];
-};
-
-static struct slots slots_of(const struct flow_shares *shares, const struct flow_source *source)
+struct flow_share flow_share_of(const struct flow_shares *shares, const struct flow_source *source)
 {
 	const union flow_key *key = source->key;
 	uint64_t words[2] = {0, 1u + 2u * source->inside + source->v6};
@@ -18,29 +14,23 @@ static struct slots slots_of(const struct flow_shares *shares, const struct flow
 		words[0] = source->is_a ? key->v4.addr_a : key->v4.addr_b;
 	uint32_t hash = hash_words(shares->seed, words, 2);
 
-	return (struct slots){{hash % FLOW_SHARE_SLOTS, (hash >> 16) % FLOW_SHARE_SLOTS}};
+	return (struct flow_share){{hash % FLOW_SHARE_SLOTS, (hash >> 16) % FLOW_SHARE_SLOTS}};
 }
 
-bool flow_share_full(const struct flow_shares *shares, const struct flow_source *source)
+bool flow_share_full(const struct flow_shares *shares, struct flow_share share)
 {
-	const struct slots slots = slots_of(shares, source);
-
-	return shares->count[0][slots.at[0]] >= shares->most &&
-	       shares->count[1][slots.at[1]] >= shares->most;
+	return shares->count[0][share.at[0]] >= shares->most &&
+	       shares->count[1][share.at[1]] >= shares->most;
 }
 
-void flow_share_add(struct flow_shares *shares, const struct flow_source *source)
+void flow_share_add(struct flow_shares *shares, struct flow_share share)
 {
-	const struct slots slots = slots_of(shares, source);
-
 	for (unsigned row = 0; row < 2; row++)
-		shares->count[row][slots.at[row]]++;
+		shares->count[row][share.at[row]]++;
 }
 
-void flow_share_sub(struct flow_shares *shares, const struct flow_source *source)
+void flow_share_sub(struct flow_shares *shares, struct flow_share share)
 {
-	const struct slots slots = slots_of(shares, source);
-
 	for (unsigned row = 0; row < 2; row++)
-		shares->count[row][slots.at[row]]--;
+		shares->count[row][share.at[row]]--;
 }

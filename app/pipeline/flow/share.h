@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many entries of a pool a source has that are not heard: counts by a seeded hash, two rows, of
-// which the lower one holds (a count-min sketch, Cormode and Muthukrishnan 2005). Never too low, so
-// no source gets beyond its share; too high by chance where sources are many, and then an entry is
-// only evicted sooner. A source is an IPv4 address or an IPv6 /64, on one side of the gateway: who
-// forges an address from the other side takes nothing of its owner's share. One user: the lcore.
+// How many entries of a pool a source has (of flows: those that are not heard): counts by a seeded
+// hash, two rows, of which the lower one holds (a count-min sketch, Cormode and Muthukrishnan
+// 2005). Never too low, so no source gets beyond its share; too high by chance where sources are
+// many, and then an entry is only evicted sooner. A source is an IPv4 address or an IPv6 /64, on
+// one side of the gateway: who forges an address from the other side takes nothing of its owner's
+// share. One user: the lcore.
 #ifndef SLUICE_FLOW_SHARE_H
 #define SLUICE_FLOW_SHARE_H
 
@@ -23,9 +24,15 @@ struct flow_source {
 	bool v6, is_a, inside;
 };
 
+// Where a source is counted: who counts for long keeps it, as flows and their keys go before.
+struct flow_share {
+	uint16_t at[2];
+};
+
+struct flow_share flow_share_of(const struct flow_shares *shares, const struct flow_source *source);
 // The source has its share already.
-bool flow_share_full(const struct flow_shares *shares, const struct flow_source *source);
-void flow_share_add(struct flow_shares *shares, const struct flow_source *source);
-void flow_share_sub(struct flow_shares *shares, const struct flow_source *source);
+bool flow_share_full(const struct flow_shares *shares, struct flow_share share);
+void flow_share_add(struct flow_shares *shares, struct flow_share share);
+void flow_share_sub(struct flow_shares *shares, struct flow_share share);
 
 #endif

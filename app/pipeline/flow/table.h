@@ -127,6 +127,19 @@ static inline const union flow_key *flow_key_of(
 	return v6 ? (const void *)&keys->slots6[key_pos] : (const void *)&keys->slots4[key_pos];
 }
 
+// Whose entry it is: the end that sent its first packet.
+static inline struct flow_source flow_source_of(const union flow_key *key, uint16_t flags)
+{
+	bool from_initiator = !(flags & FLOW_FROM_RESPONDER);
+
+	return (struct flow_source){
+		.key = key,
+		.v6 = flags & FLOW_V6,
+		.is_a = !!(flags & FLOW_INITIATOR_IS_A) == from_initiator,
+		.inside = !!(flags & FLOW_C2S_INSIDE) == from_initiator,
+	};
+}
+
 static inline struct flow_stub *flow_stub_at(const struct flow_table *table, uint32_t ref)
 {
 	return &table->stubs[ref & ~FLOW_REF_STUB];

@@ -160,6 +160,7 @@
 	X(content_ambiguous, "places where hosts may differ, or a limit was met")         \
 	X(content_opaque, "flows that went on in a form that is not decoded")             \
 	X(content_nomem, "spans of content that found no room for their decoder")         \
+	X(content_over_share, "of these, as their source has its share of the places")    \
 	X(content_lost, "files or messages that found no room to be recorded")            \
 	X(decode_nomem, "spans of known flows that found no decoder state free")          \
 	X(greetings_told, "hellos and requests told to the control core")                 \

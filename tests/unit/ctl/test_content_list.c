@@ -25,6 +25,7 @@ static struct gate *begin(const char *policy)
 	struct lcore_limits limits = pipe_limits();
 
 	limits.content = (struct content_limits){.flows = 16,
+		.source_pct = 10,
 		.turn_bytes = 65536,
 		.memory_bytes = 8 << 20,
 		.arena_bytes = 8 << 20,

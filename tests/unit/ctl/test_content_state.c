@@ -22,8 +22,11 @@ static struct gate *files_gate(const char *action)
 	struct lcore_limits limits = pipe_limits();
 	char policy[1024];
 
-	limits.content = (struct content_limits){
-		.flows = 64, .turn_bytes = 65536, .memory_bytes = 8 << 20, .arena_bytes = 8 << 20};
+	limits.content = (struct content_limits){.flows = 64,
+		.source_pct = 10,
+		.turn_bytes = 65536,
+		.memory_bytes = 8 << 20,
+		.arena_bytes = 8 << 20};
 	snprintf(policy, sizeof policy, FILES, action, action);
 	return gate_new_with(1, &limits, policy);
 }

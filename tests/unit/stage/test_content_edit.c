@@ -29,8 +29,11 @@ static struct gate *gate_with(const char *policy)
 {
 	struct lcore_limits limits = pipe_limits();
 
-	limits.content = (struct content_limits){
-		.flows = 8, .turn_bytes = 64u << 10, .memory_bytes = 1, .arena_bytes = 1};
+	limits.content = (struct content_limits){.flows = 8,
+		.source_pct = 10,
+		.turn_bytes = 64u << 10,
+		.memory_bytes = 1,
+		.arena_bytes = 1};
 	return gate_new_with(1, &limits, policy);
 }
 

@@ -27,13 +27,21 @@
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfine!";
 static const char half_an_answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfine";
 
-static struct gate *gate_with(const char *policy)
+static struct gate *gate_with_places(uint32_t flows, const char *policy)
 {
 	struct lcore_limits limits = pipe_limits();
 
-	limits.content = (struct content_limits){
-		.flows = FLOWS, .turn_bytes = 64u << 10, .memory_bytes = 1, .arena_bytes = 1};
+	limits.content = (struct content_limits){.flows = flows,
+		.source_pct = 10,
+		.turn_bytes = 64u << 10,
+		.memory_bytes = 1,
+		.arena_bytes = 1};
 	return gate_new_with(1, &limits, policy);
+}
+
+static struct gate *gate_with(const char *policy)
+{
+	return gate_with_places(FLOWS, policy);
 }
 
 static struct lcore *lcore_of(const struct gate *gate)
@@ -212,6 +220,38 @@ static void without_a_place_others_pass_and_are_counted(void **state)
 	assert_true(asks(gate, &late, 42001, "late.txt"));
 	assert_int_equal(answers(gate, &late, answer), 1);
 	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 1);
+	gate_free(gate);
+}
+
+// Beyond three quarters of the places a source has at most its share (limits.source_pct).
+static void one_source_leaves_places_to_others(void **state)
+{
+	static const char request[] = "GET /long.txt HTTP/1.1\r\nHost: a.example\r\n\r\n";
+	struct gate *gate = gate_with_places(16, REFUSES);
+	struct gate_tcp tcp[16], other;
+	unsigned served = 0;
+
+	(void)state;
+	for (uint16_t i = 0; i < 16; i++)
+		served += asks(gate, &tcp[i], (uint16_t)(41000 + i), "long.txt");
+	assert_int_equal(served, 13); // its connections beyond wait
+	uint64_t over = stats(gate).content_over_share;
+
+	assert_true(over >= 3);
+	for (uint16_t i = 0; i < 3; i++) {
+		other = gate_connect(gate, 2u + i, 41000, 80);
+		assert_int_equal(gate_send(gate, &other, false, request, strlen(request)), 1);
+	}
+	assert_int_equal(stats(gate).content_over_share, over);
+	// as does the last one of another: all are taken now
+	other = gate_connect(gate, 6, 41000, 80);
+	assert_int_equal(gate_send(gate, &other, false, request, strlen(request)), 0);
+	assert_int_equal(stats(gate).content_over_share, over);
+	// places that come back are everybody's
+	for (unsigned i = 0; i < 8; i++)
+		ends(gate, &tcp[i]);
+	assert_true(asks(gate, &tcp[0], 43000, "long.txt"));
+	assert_int_equal(sends_again(gate, &other, false, request, strlen(request)), 1);
 	gate_free(gate);
 }
 
@@ -422,6 +462,7 @@ int main(void)
 		cmocka_unit_test(a_flow_that_waited_for_a_place_is_still_refused),
 		cmocka_unit_test(a_flow_without_a_place_is_reported),
 		cmocka_unit_test(without_a_place_others_pass_and_are_counted),
+		cmocka_unit_test(one_source_leaves_places_to_others),
 		cmocka_unit_test(without_memory_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
 		cmocka_unit_test(without_memory_for_a_type_the_file_is_refused),

@@ -29,6 +29,7 @@ static struct gate *gate_with(const char *policy)
 	struct lcore_limits limits = pipe_limits();
 
 	limits.content = (struct content_limits){.flows = 8,
+		.source_pct = 10,
 		.turn_bytes = TURN_BYTES,
 		.memory_bytes = MEMORY_BYTES,
 		.arena_bytes = MEMORY_BYTES};
