@@ -125,6 +125,7 @@ struct content_message {
 	X(TWO_NAMES, "two_names")           /* names of one file that differ */                    \
 	X(BAD_MULTIPART, "bad_multipart")   /* no boundary, or one that is too long */             \
 	X(BAD_XML, "bad_xml")               /* not well-formed, or not what XMPP allows of it */   \
+	X(RESENT_DIFFERS, "resent_differs") /* what was not taken comes again as something else */ \
 	/* limits */                                                                               \
 	X(HEAD_TOO_LONG, "head_too_long")                                                          \
 	X(TOO_MANY_REQUESTS, "too_many_requests") /* pipelined and not answered */                 \
@@ -149,7 +150,7 @@ enum content_note {
 
 static inline bool content_note_is_ambiguous(enum content_note note)
 {
-	return note <= CONTENT_NOTE_BAD_XML;
+	return note <= CONTENT_NOTE_RESENT_DIFFERS;
 }
 // A limit of ours behind which it goes on no longer, or not with all: nobody who means well gets so
 // far.

@@ -489,6 +489,7 @@ void flow_content_anew(struct lcore *lcore, uint32_t ref)
 	content_report_over(lcore, flow);
 	memset(flow->state, 0, flow->decoder->state_bytes);
 	flow->fed64[0] = flow->fed64[1] = FED_UNKNOWN;
+	flow->untaken[0].hash = flow->untaken[1].hash = 0;
 	flow->more[0] = flow->more[1] = false;
 }
 

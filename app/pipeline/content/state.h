@@ -39,12 +39,20 @@ struct open_file {
 	uint8_t name[]; // as it was sent; behind it path and host, as far as they are kept
 };
 
+// What a decoder has read of a segment that was not taken (untaken.h).
+struct untaken {
+	uint64_t hash; // 0: nothing
+	uint64_t begins64;
+	uint32_t length;
+};
+
 struct flow_content {
 	const struct content_decoder *decoder;
 	void *state; // its own
 	struct open_file *files;
 	uint8_t *text[2];  // of a message that goes on, by half: CONTENT_TEXT_BYTES; NULL: none
 	uint64_t fed64[2]; // behind what the decoder took; FED_UNKNOWN: it has had nothing
+	struct untaken untaken[2];
 	uint64_t began_ns, since_ns;           // its decoder; its state
 	uint64_t spent_ns[CONTENT_STATES_MAX]; // in states that it has left
 	uint32_t text_length[2];

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include "pipeline/event/flow_event.h"
+#include "pipeline/content/untaken.h"
 #include "pipeline/stage/hold.h"
 #include "pipeline/stage/refuse.h"
 #include "pipeline/stage/inspect_content.h"
@@ -114,8 +115,14 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	if (!in->counted)
 		count_taken(in->flow, &in->cold->half[span->half], in->ctx->pkt->payload_len);
 	in->counted = true;
+	if (unlikely(in->cold->content))
+		content_come_again(in->lcore, in->ctx->ref, span, bytes);
 	inspect_payload(in, *span, bytes.at);
-	return counted(in, span->half, &before, consumed(in, span));
+	enum consumed result = counted(in, span->half, &before, consumed(in, span));
+
+	if (unlikely(in->cold->content) && result != CONSUMED && result != CONSUMED_HOLD)
+		content_untaken(in->lcore, in->ctx->ref, span, bytes);
+	return result;
 }
 
 // The receiver learns what a held packet says of the other half.

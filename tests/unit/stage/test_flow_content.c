@@ -270,6 +270,18 @@ static unsigned hog(struct gate *gate)
 	return n;
 }
 
+// All but what a head needs: the window of a coding is larger.
+static unsigned hog_but_little(struct gate *gate)
+{
+	struct content_memory *memory = lcore_of(gate)->content->memory;
+	void *left = content_take(memory, 8192);
+	unsigned n = hog(gate);
+
+	assert_non_null(left);
+	content_give(memory, left);
+	return n;
+}
+
 static void release(struct gate *gate, unsigned n)
 {
 	while (n)
@@ -295,12 +307,17 @@ static void without_memory_nothing_passes_that_may_be_refused(void **state)
 	gate_free(gate);
 }
 
-static unsigned gzipped(uint8_t *to, unsigned room, const char *text)
+#define AS_PAGE    "Content-Disposition: attachment; filename=\"manual.txt\"\r\n"
+#define AS_PROGRAM "Content-Disposition: attachment; filename=\"worm32.exe\"\r\n"
+static_assert(sizeof(AS_PAGE) == sizeof(AS_PROGRAM), "one can be sent in the other's place");
+
+static unsigned gzipped_as(uint8_t *to, unsigned room, const char *field, const char *text)
 {
 	z_stream z = {.next_in = (uint8_t *)(uintptr_t)text, .avail_in = (unsigned)strlen(text)};
 	int head = snprintf((char *)to, room,
-		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
-		"Content-Length: ");
+		"HTTP/1.1 200 OK\r\n%sContent-Encoding: gzip\r\n"
+		"Content-Length: ",
+		field);
 
 	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, 0), Z_OK);
 	z.next_out = to + head + 6;
@@ -312,6 +329,11 @@ static unsigned gzipped(uint8_t *to, unsigned room, const char *text)
 	memcpy(to + head + 2, "\r\n\r\n", 4);
 	deflateEnd(&z);
 	return (unsigned)head + 6 + (unsigned)z.total_out;
+}
+
+static unsigned gzipped(uint8_t *to, unsigned room, const char *text)
+{
+	return gzipped_as(to, room, "", text);
 }
 
 // What a coding needs is asked for in the middle of a connection.
@@ -333,6 +355,66 @@ static void without_memory_for_a_coding_the_span_waits(void **state)
 	assert_int_equal(records(gate, CONTENT_RECORD_END), 1);
 	ends(gate, &tcp);
 	works(gate, 43000);
+	gate_free(gate);
+}
+
+// The head of the answer was read, its body found no memory, and who repeats it writes another name
+// into the part that was read.
+static void what_was_read_cannot_be_replaced(void **state)
+{
+	for (unsigned same = 0; same < 2; same++) {
+		struct gate *gate = gate_with(REFUSES_AND_LOGS);
+		struct gate_tcp tcp;
+		uint8_t page[512], program[512];
+		unsigned length = gzipped_as(page, sizeof(page), AS_PAGE, "words, words, words");
+		unsigned as_long =
+			gzipped_as(program, sizeof(program), AS_PROGRAM, "words, words, words");
+
+		(void)state;
+		assert_int_equal(length, as_long);
+		assert_true(asks(gate, &tcp, 42000, "get"));
+		unsigned n = hog_but_little(gate);
+
+		assert_int_equal(gate_send(gate, &tcp, true, page, length), 0);
+		release(gate, n);
+		if (same) {
+			assert_int_equal(sends_again(gate, &tcp, true, page, length), 1);
+			assert_int_equal(stats(gate).content_refused, 0);
+			assert_int_equal(stats(gate).content_ambiguous, 0);
+			ends(gate, &tcp);
+		} else {
+			tcp.seq[1] -= length;
+			gate_send(gate, &tcp, true, program, length);
+			for (unsigned i = 0; i < gate->pipe->n_sent; i++)
+				assert_null(memmem(gate->pipe->sent[i].frame,
+					gate->pipe->sent[i].length, "worm32", 6));
+			assert_int_equal(stats(gate).content_ambiguous, 1);
+			assert_int_equal(stats(gate).content_refused, 1);
+			pipe_advance(gate->pipe, 200);
+		}
+		works(gate, 43000);
+		gate_free(gate);
+	}
+}
+
+// As the one before, of a repetition that has less than was read: what it lacks cannot be compared.
+static void less_than_was_read_is_refused(void **state)
+{
+	struct gate *gate = gate_with(REFUSES_AND_LOGS);
+	struct gate_tcp tcp;
+	uint8_t page[512];
+	unsigned length = gzipped_as(page, sizeof(page), AS_PAGE, "words, words, words");
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "get"));
+	unsigned n = hog_but_little(gate);
+
+	assert_int_equal(gate_send(gate, &tcp, true, page, length), 0);
+	release(gate, n);
+	tcp.seq[1] -= length;
+	gate_send(gate, &tcp, true, page, 20);
+	assert_int_equal(stats(gate).content_ambiguous, 1);
+	assert_int_equal(stats(gate).content_refused, 1);
 	gate_free(gate);
 }
 
@@ -465,6 +547,8 @@ int main(void)
 		cmocka_unit_test(one_source_leaves_places_to_others),
 		cmocka_unit_test(without_memory_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
+		cmocka_unit_test(what_was_read_cannot_be_replaced),
+		cmocka_unit_test(less_than_was_read_is_refused),
 		cmocka_unit_test(without_memory_for_a_type_the_file_is_refused),
 		cmocka_unit_test(without_memory_others_pass_and_are_counted),
 		cmocka_unit_test(without_room_in_the_arena_packets_go_on),
