@@ -165,6 +165,18 @@ static void epoch_renew(struct lcore *lcore)
 					  : lcore->now_ns + NS_PER_S;
 }
 
+// The questions of content that each packet asks, answered once.
+static void content_ask(struct lcore *lcore)
+{
+	const struct policy *policy = lcore->policy;
+	const struct content_id_set *ids =
+		atomic_load_explicit(&lcore->dp->blocked_ids, memory_order_acquire);
+
+	lcore->blocked_ids = ids;
+	lcore->asks_content = policy && (policy->asks_content || lcore->dp->extracts || ids);
+	lcore->asks_ids = policy && (policy->asks_ids || ids);
+}
+
 void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_ns)
 {
 	lcore->now_ns = now_ns;
@@ -173,8 +185,10 @@ void lcore_begin(struct lcore *lcore, const struct policy *policy, uint64_t now_
 	classifier_retire(lcore->classifier,
 		atomic_load_explicit(&lcore->dp->oldest_edition, memory_order_relaxed));
 	lcore->policy = policy;
-	if (lcore->content)
+	if (lcore->content) {
+		content_ask(lcore);
 		content_turn_begin(lcore);
+	}
 	if (policy && (now_ns >= lcore->epoch_ns || lcore->epoch_generation != policy->generation))
 		epoch_renew(lcore);
 }

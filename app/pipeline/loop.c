@@ -300,7 +300,6 @@ static void run_handed(struct lcore *lcore, struct rte_mbuf **mbufs, unsigned n)
 static void begin(struct lcore *lcore, uint64_t now_ns)
 {
 	lcore_begin(lcore, atomic_load_explicit(&lcore->dp->policy, memory_order_acquire), now_ns);
-	lcore->blocked_ids = atomic_load_explicit(&lcore->dp->blocked_ids, memory_order_acquire);
 }
 
 void pipeline_receive(struct lcore *lcore, struct rte_mbuf *m, uint8_t in_port, uint8_t link,

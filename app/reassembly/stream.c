@@ -9,7 +9,7 @@ bool stream_obey(struct tcp_half *half, enum consumed consumed)
 {
 	if (consumed == CONSUMED_HOLD)
 		half->flags |= HALF_PROCESSING;
-	return consumed != CONSUMED_NOTHING && consumed != CONSUMED_LATER;
+	return consumed < CONSUMED_NOTHING;
 }
 
 bool stream_copy(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,

@@ -184,8 +184,9 @@ struct tcp_segment {
 };
 
 enum consumed {
-	CONSUMED,         // go on
-	CONSUMED_HOLD,    // nothing from the span's last byte on leaves before a verdict
+	CONSUMED,      // go on
+	CONSUMED_HOLD, // nothing from the span's last byte on leaves before a verdict
+	// From here on: not taken.
 	CONSUMED_NOTHING, // it could not be looked at: not taken
 	// The same, for want of time alone: it comes again as soon as work goes on, without its
 	// sender. Only where packets can be held (tcp_segment.enforces).

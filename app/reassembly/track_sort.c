@@ -198,9 +198,9 @@ static void take_in_order(struct work *work)
 		enum consumed consumed =
 			work->consumer->take_packet(work->consumer->ctx, &span, bytes);
 
-		if (consumed == CONSUMED_LATER && segment->enforces)
-			break; // it is held
 		if (!stream_obey(half, consumed)) {
+			if (consumed == CONSUMED_LATER && segment->enforces)
+				break; // it is held
 			work->result->verdict = TRACK_DROP;
 			work->result->reason = DROP_UNCLASSIFIED;
 			return;

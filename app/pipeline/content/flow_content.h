@@ -49,13 +49,12 @@ const struct content_decoder *flow_content_wanted(
 // Whether anybody may ask for content at all: who classifies keeps first bytes then.
 static inline bool content_is_asked(const struct lcore *lcore)
 {
-	return lcore->content &&
-	       (lcore->policy->asks_content || lcore->dp->extracts || lcore->blocked_ids);
+	return lcore->asks_content;
 }
 // Whether datagrams are to be searched for content ids.
 static inline bool content_ids_are_asked(const struct lcore *lcore)
 {
-	return (lcore->policy->asks_ids || lcore->blocked_ids) && lcore->content;
+	return lcore->asks_ids;
 }
 
 // The flow gets its decoder; `prefix` is fed to it. NULL: it begins in the middle. False: no room;

@@ -74,6 +74,8 @@ struct lcore {
 	// read once per loop
 	const struct policy *policy;
 	const struct content_id_set *blocked_ids; // dataplane.h
+	bool asks_content; // what flows carry is asked for (content/flow_content.h)
+	bool asks_ids;     // ... content ids of datagrams are
 	uint64_t now_ns;
 	uint64_t began_ns; // of its first loop
 	uint64_t windows;  // time windows that are open, bits of policy->times

@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include "pipeline/content/flow_content.h"
 #include "pipeline/content/incident.h"
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/flow/rate.h"
@@ -356,7 +357,7 @@ static void note_ends(const struct lcore *lcore, const struct packet_ctx *ctx)
 // Kept for the case that something of its flow is refused.
 static void note_packet(struct lcore *lcore, const struct packet_ctx *ctx)
 {
-	if (unlikely(lcore->policy->asks_content) && lcore->content)
+	if (unlikely(content_is_asked(lcore)) && lcore->policy->asks_content)
 		incident_note(lcore, ctx->ref, ctx->m, ctx->half);
 }
 

@@ -399,11 +399,14 @@ static enum verdict decide_flow(struct lcore *lcore, struct packet_ctx *ctx)
 // A datagram that is refused for what it names does not leave, whatever becomes of its flow.
 enum verdict stage_decide(struct lcore *lcore, struct packet_ctx *ctx)
 {
+	if (likely(!(ctx->flags & (CTX_UNDECIDED | CTX_DECODED | CTX_ID_REFUSED))))
+		return VERDICT_PASS;
+	if (likely(!(ctx->flags & CTX_ID_REFUSED)))
+		return decide_flow(lcore, ctx);
 	uint32_t rule_uid = ctx->rule_uid;
-	enum verdict verdict = decide_flow(lcore, ctx);
 
-	if (likely(!(ctx->flags & CTX_ID_REFUSED)) || verdict == VERDICT_DROP)
-		return verdict;
+	if (decide_flow(lcore, ctx) == VERDICT_DROP)
+		return VERDICT_DROP;
 	ctx->rule_uid = rule_uid;
 	ctx->reason = DROP_RULE;
 	ctx->flags |= CTX_REPORTED; // by the record of the id

@@ -345,21 +345,29 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	decode(in, span);
 }
 
-static void consume(struct inspection *in, const struct span *span)
+// First, as it may not take the span, which then comes again to all. False: nothing decodes it.
+static __rte_noinline bool consume_content(struct inspection *in, const struct span *span)
 {
-	const struct flow *flow = in->flow;
-
-	if (unlikely(content_is_asked(in->lcore)) && !in->cold->content &&
-		in->cold->expected != EXPECT_NONE && !(flow->flags & FLOW_APP_FINAL)) {
+	if (!in->cold->content && in->cold->expected != EXPECT_NONE &&
+		!(in->flow->flags & FLOW_APP_FINAL)) {
 		const struct decoder_sink sink = learned_sink(in);
 
 		inspect_content_announced(in, &sink);
 	}
-	bool content = in->cold->content;
-
-	// first, as it may not take the span, which then comes again to all
-	if (unlikely(content) && flow->flags & FLOW_DECODED) {
+	if (!in->cold->content)
+		return false;
+	if (in->flow->flags & FLOW_DECODED)
 		decode(in, span);
+	return true;
+}
+
+static void consume(struct inspection *in, const struct span *span)
+{
+	const struct flow *flow = in->flow;
+	bool content = false;
+
+	if (unlikely(content_is_asked(in->lcore))) {
+		content = consume_content(in, span);
 		if (in->ctx->flags & (CTX_STARVED | CTX_LATER))
 			return;
 	}

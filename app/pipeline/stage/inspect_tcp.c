@@ -21,13 +21,12 @@
 
 static enum consumed consumed(struct inspection *in, const struct span *span)
 {
-	if (unlikely(in->ctx->flags & CTX_LATER)) {
-		in->ctx->flags &= ~(uint32_t)CTX_LATER;
-		return CONSUMED_LATER;
-	}
-	if (unlikely(in->ctx->flags & CTX_STARVED)) {
-		in->ctx->flags &= ~(uint32_t)CTX_STARVED;
-		return CONSUMED_NOTHING;
+	if (unlikely(in->ctx->flags & (CTX_LATER | CTX_STARVED))) {
+		enum consumed result =
+			in->ctx->flags & CTX_LATER ? CONSUMED_LATER : CONSUMED_NOTHING;
+
+		in->ctx->flags &= ~(uint32_t)(CTX_LATER | CTX_STARVED);
+		return result;
 	}
 	if (!in->cold->hold || !inspect_enforces(in->lcore, in->flow))
 		return CONSUMED;
@@ -82,7 +81,7 @@ static struct taken taken_before(const struct inspection *in, unsigned half)
 static enum consumed counted(const struct inspection *in, unsigned half, const struct taken *before,
 	enum consumed result)
 {
-	if (result == CONSUMED_NOTHING || result == CONSUMED_LATER) {
+	if (unlikely(result >= CONSUMED_NOTHING)) {
 		in->flow->taken_pkts = before->pkts;
 		in->flow->taken_small = before->small;
 		in->cold->half[half].taken_bytes = before->bytes;
@@ -120,7 +119,7 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	inspect_payload(in, *span, bytes.at);
 	enum consumed result = counted(in, span->half, &before, consumed(in, span));
 
-	if (unlikely(in->cold->content) && result != CONSUMED && result != CONSUMED_HOLD)
+	if (unlikely(result >= CONSUMED_NOTHING && in->cold->content))
 		content_untaken(in->lcore, in->ctx->ref, span, bytes);
 	return result;
 }
