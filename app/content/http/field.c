@@ -32,6 +32,14 @@ enum http_field http_field_find(const char *name, uint32_t length)
 	return HTTP_FIELD_NONE;
 }
 
+bool http_field_is_within(const char *name, uint32_t length)
+{
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (memmem(name, length, fields[i].name, strlen(fields[i].name)))
+			return true;
+	return false;
+}
+
 static struct http_piece keep(struct http_head *head, struct content_text text, uint32_t most)
 {
 	uint32_t length = text.length < most ? text.length : most;
@@ -78,7 +86,7 @@ static uint32_t add_coding(
 }
 
 // RFC 9112 section 6.1: chunked comes once, and last. Parameters make a word another coding
-// (section 7); identity is none since RFC 7230.
+// (section 7); identity is none since RFC 7230: what comes of it alone framing.h says.
 static uint32_t read_transfer(struct http_head *head, struct content_text rest)
 {
 	struct content_text member;
@@ -93,8 +101,17 @@ static uint32_t read_transfer(struct http_head *head, struct content_text rest)
 			notes |= NOTE(CODING_UNKNOWN);
 		}
 		head->chunked = http_is(member, "chunked");
+		if (http_is(member, "identity")) {
+			head->identity = true;
+			continue;
+		}
+		head->transfer_says = true;
 		if (!head->chunked)
 			notes |= add_coding(head, head->transfer, &head->n_transfer, member);
+	}
+	if (head->identity && head->transfer_says) {
+		head->coding_unknown = true;
+		notes |= NOTE(CODING_UNKNOWN);
 	}
 	return notes;
 }

@@ -9,6 +9,8 @@
 
 // The name in lower case.
 enum http_field http_field_find(const char *name, uint32_t length);
+// The name of one stands in it: that of a field which is needed may be meant.
+bool http_field_is_within(const char *name, uint32_t length);
 
 // The line in progress is the value of `field`: takes what it says into the head, and ends the
 // line. Bits of enum content_note for what hosts may read otherwise.

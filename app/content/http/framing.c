@@ -6,12 +6,26 @@
 
 #define NOTE(symbol) (1u << CONTENT_NOTE_##symbol)
 
+// Transfer-Encoding of the word identity alone, which some servers send beside Content-Length.
+static bool is_identity(const struct http_head *head)
+{
+	return head->identity && !head->transfer_says;
+}
+
 // RFC 9112 section 6.3, rules 3 to 5, for both kinds of messages; `otherwise` where neither field
 // is there.
+//
+// To rule 4 identity is a coding that is not chunked, so that a response's body ends with the
+// connection, as curl and httpd (as a proxy) read it. wget, Chromium, Python and nginx (as a proxy)
+// go by Content-Length, as if it was not there. So it is read by its length, and
+// http_framing_is_disputed() says the rest. In a request no client sends it, and servers refuse it
+// (nginx: 501) or go by the length (older httpd): rule 4.
 static enum http_framing framing(
 	const struct http_head *head, enum http_framing otherwise, uint32_t *notes)
 {
-	if (head->has_transfer) {
+	if (head->has_transfer && (otherwise == HTTP_FRAMING_NONE || !is_identity(head))) {
+		if (is_identity(head))
+			*notes |= NOTE(CODING_UNKNOWN);
 		// rule 3: Transfer-Encoding overrides Content-Length
 		if (head->has_length || head->bad_length)
 			*notes |= NOTE(LENGTH_AND_CHUNKED);
@@ -37,19 +51,24 @@ enum http_framing http_framing_request(const struct http_head *head, uint32_t *n
 	return framing(head, HTTP_FRAMING_NONE, notes); // rule 7
 }
 
+// Rule 1: whatever its fields say.
+static bool has_no_body(const struct http_head *head, enum http_method to)
+{
+	return to == HTTP_METHOD_HEAD || head->status < 200 || head->status == 204 ||
+	       head->status == 304;
+}
+
 enum http_framing http_framing_response(
 	const struct http_head *head, enum http_method to, uint32_t *notes)
 {
-	uint32_t ignored;
+	if (has_no_body(head, to))
+		return HTTP_FRAMING_NONE;
+	return framing(head, HTTP_FRAMING_CLOSE, notes); // rule 8
+}
 
-	// rule 1: whatever its fields say
-	if (to == HTTP_METHOD_HEAD || head->status < 200 || head->status == 204 ||
-		head->status == 304)
-		notes = &ignored;
-	ignored = 0;
-	enum http_framing found = framing(head, HTTP_FRAMING_CLOSE, notes); // rule 8
-
-	return notes == &ignored ? HTTP_FRAMING_NONE : found;
+bool http_framing_is_disputed(const struct http_head *head, enum http_method to)
+{
+	return is_identity(head) && head->has_length && !has_no_body(head, to);
 }
 
 static enum http_chunk_read size_byte(struct http_chunks *chunks, uint8_t byte)

@@ -16,6 +16,9 @@ enum http_framing {
 enum http_framing http_framing_request(const struct http_head *head, uint32_t *notes);
 enum http_framing http_framing_response(
 	const struct http_head *head, enum http_method to, uint32_t *notes);
+// Some hosts take all that follows the response's head for its body. As long as nothing follows the
+// body, all agree.
+bool http_framing_is_disputed(const struct http_head *head, enum http_method to);
 
 enum http_chunk_state {
 	HTTP_CHUNK_SIZE,

@@ -78,9 +78,11 @@ struct http_head {
 	uint8_t coded[HTTP_CODINGS], transfer[HTTP_CODINGS]; // enum coding_kind
 	bool coding_unknown;                                 // or too many
 	bool content_unknown;                                // ... in Content-Encoding
-	bool coded_as_is;  // it has a word that says nothing of the bytes
-	bool has_transfer; // Transfer-Encoding is there
-	bool chunked;      // ... and its last coding is chunked
+	bool coded_as_is;   // it has a word that says nothing of the bytes
+	bool has_transfer;  // Transfer-Encoding is there
+	bool chunked;       // ... and its last coding is chunked
+	bool identity;      // ... and a word of it is identity, which says nothing
+	bool transfer_says; // ... or something else
 	bool has_length, bad_length;
 	bool has_etag;
 	bool name_cut, has_disposition;

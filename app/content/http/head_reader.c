@@ -12,6 +12,7 @@ void http_head_reader_begin(struct http_head_reader *reader, enum http_head_kind
 	*reader = (struct http_head_reader){.head = reader->head,
 		.kind = (uint8_t)kind,
 		.notes = notes,
+		.crlf = fields, // as the line before them has
 		.state = fields ? HTTP_LINE_BEGINS : HTTP_LINE_BLANK};
 }
 
@@ -75,12 +76,23 @@ static enum http_head_read end_start_line(
 	return HTTP_READ_MORE;
 }
 
+// RFC 9112 section 2.2: a single LF may be recognised as an end of line. Who does not finds no end
+// of a head that has no other; where both stand in one, hosts see other lines in it.
+static void note_line_end(
+	struct http_head_reader *reader, const struct http_turn *turn, uint64_t at64)
+{
+	if (reader->state == HTTP_LINE_BLANK || reader->state == HTTP_LINE_SKIP)
+		return;
+	reader->crlf |= reader->cr;
+	reader->lf |= !reader->cr;
+	if (reader->crlf && reader->lf)
+		note(reader, turn, CONTENT_NOTE_BARE_LF, at64);
+}
+
 static enum http_head_read end_line(
 	struct http_head_reader *reader, const struct http_turn *turn, uint64_t at64)
 {
-	if (!reader->cr && reader->state != HTTP_LINE_BLANK)
-		// RFC 9112 section 2.2: a single LF may be recognised as an end of line
-		note(reader, turn, CONTENT_NOTE_BARE_LF, at64);
+	note_line_end(reader, turn, at64);
 	reader->cr = false;
 	switch (reader->state) {
 	case HTTP_LINE_START: return end_start_line(reader, turn);
@@ -116,6 +128,7 @@ static enum http_head_read start_byte(
 		reader->state = HTTP_LINE_START;
 		reader->begins64 = reader->line64 = at64;
 		reader->bytes = 1;
+		reader->crlf = reader->lf = false;
 	}
 	return read;
 }
@@ -128,21 +141,32 @@ static void name_byte(struct http_head_reader *reader, uint8_t byte)
 	}
 	// a blank inside of a name is no more a part of it than another byte that is no tchar
 	reader->bad_name |= !http_is_token(byte) || reader->blank;
-	if (reader->name_length < HTTP_FIELD_NAME_BYTES)
+	if (http_is_token(byte) && reader->name_length < HTTP_FIELD_NAME_BYTES)
 		reader->name[reader->name_length++] = (char)octets_lower(byte);
 }
 
+// The line is no field, and hosts may take it for one that is needed, or for its end.
+static bool misleads(const struct http_head_reader *reader)
+{
+	if (!reader->bad_name || reader->name_length == HTTP_FIELD_NAME_BYTES)
+		return reader->bad_name || !reader->name_length;
+	return http_field_is_within(reader->name, reader->name_length);
+}
+
 // RFC 9112 section 5.1: a blank before the colon is refused in a request, and taken out of a
-// response; the field is read as if it were not there. A name that is no token is that of no field.
+// response; the field is read as if it were not there, and it matters only where the field does. A
+// name that is no token is that of no field.
 static void end_name(struct http_head_reader *reader, const struct http_turn *turn)
 {
-	if (reader->bad_name || !reader->name_length)
+	enum http_field field = reader->bad_name
+					? HTTP_FIELD_NONE
+					: http_field_find(reader->name, reader->name_length);
+
+	if (misleads(reader))
 		note(reader, turn, CONTENT_NOTE_BAD_LINE, reader->line64);
-	else if (reader->blank)
+	else if (reader->blank && field)
 		note(reader, turn, CONTENT_NOTE_SPACE_BEFORE_COLON, reader->line64);
-	reader->field = HTTP_FIELD_NONE;
-	if (!reader->bad_name && reader->kind != HTTP_HEAD_TRAILER)
-		reader->field = (uint8_t)http_field_find(reader->name, reader->name_length);
+	reader->field = reader->kind == HTTP_HEAD_TRAILER ? HTTP_FIELD_NONE : (uint8_t)field;
 	reader->state = HTTP_LINE_VALUE;
 }
 

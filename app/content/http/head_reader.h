@@ -34,6 +34,7 @@ struct http_head_reader {
 	bool cr;        // the last byte was CR
 	bool blank;     // behind the field's name
 	bool bad_name;
+	bool crlf, lf; // a line of this head ended with it
 	uint8_t name_length;
 	char name[HTTP_FIELD_NAME_BYTES];
 };

@@ -39,6 +39,9 @@ static enum http_step read_head(struct http_state *state, const struct http_turn
 	}
 	if (searching && part.length > SEARCH_BYTES - half->searched)
 		part.length = SEARCH_BYTES - half->searched;
+	if (half->disputed)
+		http_note(turn, CONTENT_NOTE_LENGTH_AND_CHUNKED, half->at64);
+	half->disputed = false;
 	enum http_head_read read = http_head_reader_read(reader, turn, &part, taken);
 
 	half->searched = searching ? half->searched + *taken : 0;

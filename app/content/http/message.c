@@ -201,6 +201,7 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	if (head->status == 206 && request && !request->asks_part)
 		notes |= 1u << CONTENT_NOTE_BAD_LENGTH;
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
+	half->disputed = http_framing_is_disputed(head, method);
 	begin_body(half, turn, framing, response_shape(head, request));
 	half->body.request = request;
 	return HTTP_ON;

@@ -31,6 +31,7 @@ struct http_half {
 	uint8_t phase;      // enum http_phase
 	bool started, over; // its first byte came; its last one
 	bool passed;        // bytes of a tunnel that may be none
+	bool disputed;      // for some hosts the message before goes on
 };
 
 struct http_state {

@@ -79,14 +79,57 @@ static const struct conversation lengths[] = {
 		"note s2c coding_unknown @17\n"
 		"file 1 s2c none\n"
 		"end 1 TRUNCATED 51+4 1\\0d\\0aa\n"},
-	{"identity",
+	{"identity in a request",
 		{SAID_C(POST("Transfer-Encoding: identity\r\nContent-Length: 1\r\n") "a" GET(
 			"/s"))},
-		"note c2s coding_unknown @18\n"
 		"note c2s length_and_chunked @0\n"
 		"note c2s bad_length @0\n"
+		"note c2s coding_unknown @0\n"
 		"file 1 c2s path name=p path=/p\n"
 		"end 1 TRUNCATED 68+20 aGET /s HTTP/1.1\\0d\\0a\\0d\\0a\n"},
+	{"identity, and a length",
+		{SAID_S(RESPONSE("Transfer-Encoding: identity\r\nContent-Length: 2\r\n") "ab"),
+			SAID_FIN(HALF_S2C)},
+		"file 1 s2c none size=2\n"
+		"end 1 CLOSED 67+2 ab\n"},
+	{"identity, a length, and more behind it",
+		{SAID_S(RESPONSE("Transfer-Encoding: identity\r\nContent-Length: 1\r\n") "a" ANSWER(
+			"b"))},
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 67+1 a\n"
+		"note s2c length_and_chunked @68\n"
+		"file 2 s2c none size=1\n"
+		"end 2 CLOSED 106+1 b\n"},
+	{"identity, no byte, and more behind it",
+		{SAID_S(RESPONSE("Transfer-Encoding: identity\r\nContent-Length: 0\r\n")
+				ANSWER("b"))},
+		"note s2c length_and_chunked @67\n"
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 105+1 b\n"},
+	{"identity where there is no body",
+		{SAID_C("HEAD /h HTTP/1.1\r\n\r\n" GET("/g")),
+			SAID_S(RESPONSE("Transfer-Encoding: identity\r\nContent-Length: 9\r\n")
+					ANSWER("b"))},
+		"file 1 s2c path name=g path=/g size=1\n"
+		"end 1 CLOSED 105+1 b\n"},
+	{"identity alone",
+		{SAID_S("HTTP/1.0 200 OK\r\nTransfer-Encoding: Identity\r\n\r\nab"),
+			SAID_FIN(HALF_S2C)},
+		"file 1 s2c none\n"
+		"end 1 CLOSED 48+2 ab\n"},
+	{"identity and chunked",
+		{SAID_S(RESPONSE(
+			"Transfer-Encoding: identity, chunked\r\n") "1\r\na\r\n0\r\n\r\n")},
+		"note s2c coding_unknown @17\n"
+		"file 1 s2c none\n"
+		"end 1 CLOSED 57+11 a\n"},
+	{"identity in a field of its own",
+		{SAID_S(RESPONSE("Transfer-Encoding: chunked\r\n"
+				 "Transfer-Encoding: identity\r\n") "1\r\na\r\n0\r\n\r\n"),
+			SAID_FIN(HALF_S2C)},
+		"note s2c coding_unknown @45\n"
+		"file 1 s2c none\n"
+		"end 1 CLOSED 76+11 1\\0d\\0aa\\0d\\0a0\\0d\\0a\\0d\\0a\n"},
 	{"chunked in HTTP/1.0",
 		{SAID_S("HTTP/1.0 200 OK\r\nTransfer-Encoding: "
 			"chunked\r\n\r\n1\r\na\r\n0\r\n\r\n")},
@@ -200,7 +243,6 @@ static const struct conversation chunks[] = {
 		{SAID_S(CHUNKED "0\r\nbad\r\nX : y\r\n\tfold\n\r\n" ANSWER("2"))},
 		"file 1 s2c none\n"
 		"note s2c bad_line @50\n"
-		"note s2c space_before_colon @55\n"
 		"note s2c folded_header @62\n"
 		"note s2c bare_lf @67\n"
 		"end 1 CLOSED 47+23\n"
@@ -243,13 +285,45 @@ static const struct conversation lines[] = {
 		"note s2c bare_cr @35\n"
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 39+1 a\n"},
-	{"bare LF", {SAID_S("HTTP/1.1 200 OK\nContent-Length: 1\n\na")},
-		"note s2c bare_lf @15\n"
+	{"blank before the colon of a field that nobody needs",
+		{SAID_C(POST("X-Y : 1\r\nX Foo: bar\r\n\x80 (a): b\r\nContent-Length: 1\r\n") "a")},
+		"file 1 c2s path name=p path=/p size=1\n"
+		"end 1 CLOSED 70+1 a\n"},
+	{"a field that is needed within a name that is none",
+		{SAID_C(POST("X Content-Length: 5\r\n") GET("/a")),
+			SAID_S(ANSWER("1") ANSWER("2"))},
+		"note c2s bad_line @18\n"
+		"file 1 s2c path name=p path=/p size=1\n"
+		"end 1 CLOSED 38+1 1\n"
+		"file 2 s2c path name=a path=/a size=1\n"
+		"end 2 CLOSED 77+1 2\n"},
+	{"a name that is none, and too long to be known",
+		{SAID_S(RESPONSE("X 0123456789012345678: 5\r\nContent-Length: 1\r\n") "a")},
+		"note s2c bad_line @17\n"
 		"file 1 s2c none size=1\n"
-		"end 1 CLOSED 35+1 a\n"},
+		"end 1 CLOSED 64+1 a\n"},
+	{"LF in all lines of heads",
+		{SAID_C("GET /a HTTP/1.0\nX: y\n\nGET /b HTTP/1.0\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\nContent-Length: 1\n\na" ANSWER("b"))},
+		"file 1 s2c path name=a path=/a size=1\n"
+		"end 1 CLOSED 35+1 a\n"
+		"file 2 s2c path name=b path=/b size=1\n"
+		"end 2 CLOSED 74+1 b\n"},
+	{"LF behind CRLF", {SAID_S("HTTP/1.1 200 OK\r\nX: y\nContent-Length: 1\r\n\r\na")},
+		"note s2c bare_lf @21\n"
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 43+1 a\n"},
+	{"CRLF behind LF", {SAID_S("HTTP/1.1 200 OK\nContent-Length: 1\n\r\na")},
+		"note s2c bare_lf @35\n"
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 36+1 a\n"},
+	{"LF in a trailer",
+		{SAID_S("HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n1\r\na\r\n0\r\n\n")},
+		"file 1 s2c none\n"
+		"note s2c bare_lf @53\n"
+		"end 1 CLOSED 44+10 a\n"},
 	{"NUL", {SAID_S(RESPONSE("X\0: y\r\nContent-Length: \0001\r\n") "a")},
 		"note s2c nul_in_head @18\n"
-		"note s2c space_before_colon @17\n"
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 46+1 a\n"},
 	{"a line without a colon",
