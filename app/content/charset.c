@@ -44,6 +44,19 @@ enum text_charset charset_by_name(const uint8_t *name, uint32_t length)
 	return CHARSET_UNKNOWN;
 }
 
+bool charset_has_ascii(const uint8_t *name, uint32_t length)
+{
+	static const char *const begins[] = {"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-",
+		"iso8859-", "latin", "windows-", "cp125", "koi8-", "gb", "big5", "euc-",
+		"shift_jis", "sjis", "ks_c_5601", "tis-620", "macintosh"};
+
+	for (unsigned i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strlen(begins[i]) <= length &&
+			!strncasecmp(begins[i], (const char *)name, strlen(begins[i])))
+			return true;
+	return !length;
+}
+
 int text_hex_pair(const uint8_t *digits)
 {
 	int high = octets_hex(digits[0]), low = octets_hex(digits[1]);

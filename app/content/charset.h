@@ -27,6 +27,11 @@ enum text_charset {
 // By its name in MIME, in any case of letters.
 enum text_charset charset_by_name(const uint8_t *name, uint32_t length);
 
+// Known by its name to have ASCII in it, each character as one byte that is in no other, or only
+// behind a byte above it: what is taken for CHARSET_LATIN1 has other letters then, and the same
+// dots and extensions. No name is one of it.
+bool charset_has_ascii(const uint8_t *name, uint32_t length);
+
 // Bytes, with percent escapes undone (RFC 3986) where that is asked for.
 struct text_source {
 	const uint8_t *bytes;

@@ -19,6 +19,7 @@
 struct content_memory;
 
 #define CONTENT_NAME_BYTES   1024 // longer names keep their end, where the extension is
+#define CONTENT_ALIASES_MAX  8    // other names of a file
 #define CONTENT_PARTY_BYTES  128  // who sends or receives: a nick, a JID, a login
 #define CONTENT_PARTIES_MAX  32   // of a list of receivers that are looked at
 #define CONTENT_TYPE_BYTES   96   // a media type, as it was declared
@@ -47,6 +48,12 @@ enum content_name_source {
 		CONTENT_NAME_SOURCES_MAX
 };
 
+// Another name that some programs store a file under.
+struct content_alias {
+	struct content_text name;
+	uint8_t source; // enum content_name_source
+};
+
 // A file that is about to be transferred, or is. `id` counts the files of a flow from 1.
 struct content_file {
 	uint32_t id;
@@ -66,6 +73,8 @@ struct content_file {
 	uint64_t size;                 // of the whole file: CONTENT_SIZE_UNKNOWN where nobody says
 	uint64_t range_from; // offset in the file of the first byte that this transfer brings
 	uint64_t begins64;   // offset in the half of the first byte of its body
+	uint8_t n_aliases;   // where programs disagree on the name
+	struct content_alias aliases[CONTENT_ALIASES_MAX];
 };
 
 // What is wanted of a file.
@@ -122,7 +131,7 @@ struct content_message {
 	X(BAD_LINE, "bad_line")             /* a request, status or field line that is none */     \
 	X(CODING_LIES, "coding_lies")       /* gzip that is not gzip, ... */                       \
 	X(CODING_UNKNOWN, "coding_unknown") /* one that we do not decode */                        \
-	X(TWO_NAMES, "two_names")           /* names of one file that differ */                    \
+	X(TWO_NAMES, "two_names")           /* more names of one file than are compared */         \
 	X(BAD_MULTIPART, "bad_multipart")   /* no boundary, or one that is too long */             \
 	X(BAD_XML, "bad_xml")               /* not well-formed, or not what XMPP allows of it */   \
 	X(RESENT_DIFFERS, "resent_differs") /* what was not taken comes again as something else */ \

@@ -61,7 +61,11 @@ static bool find_word(const uint8_t *bytes, uint32_t length, uint32_t at, struct
 	if (!question || end - question < 3 || question[2] != '?')
 		return false;
 	star = memchr(name, '*', (size_t)(question - name));
-	word->charset = charset_by_name(name, (uint32_t)((star ? star : question) - name));
+	uint32_t named = (uint32_t)((star ? star : question) - name);
+
+	word->charset = charset_by_name(name, named);
+	if (word->charset == CHARSET_UNKNOWN && charset_has_ascii(name, named))
+		word->charset = CHARSET_LATIN1;
 	word->base64 = (question[1] | 0x20) == 'b';
 	if (word->charset == CHARSET_UNKNOWN || (!word->base64 && (question[1] | 0x20) != 'q'))
 		return false;

@@ -30,6 +30,12 @@ static void skip_rest(struct http_body *body, const struct http_turn *turn)
 	give_work(body, turn->turn->memory);
 }
 
+static void add_alias(struct content_file *file, struct content_text name, uint8_t source)
+{
+	if (file->n_aliases < CONTENT_ALIASES_MAX && !http_same(file->name, name))
+		file->aliases[file->n_aliases++] = (struct content_alias){name, source};
+}
+
 // Texts and numbers that all files of the body have.
 static struct content_file describe(const struct http_body *body)
 {
@@ -47,11 +53,13 @@ static struct content_file describe(const struct http_body *body)
 	file.host = subject.host;
 	file.by_path = body->answers ? body->request && body->request->method == HTTP_METHOD_GET
 				     : head->method == HTTP_METHOD_PUT;
+	bool by_path = subject.name.length && !body->refusal && body->shape != HTTP_BODY_FIELDS;
+
 	if (head->name.length) {
-		file.name = http_head_text(head, head->name);
-		file.name_source = head->name_source;
-		file.name_cut = head->name_cut;
-	} else if (subject.name.length && !body->refusal && body->shape != HTTP_BODY_FIELDS) {
+		http_head_name(head, &file);
+		if (by_path) // wget, and curl without -J, look at nothing else
+			add_alias(&file, subject.name, CONTENT_NAME_PATH);
+	} else if (by_path) {
 		file.name = subject.name;
 		file.name_source = CONTENT_NAME_PATH;
 		file.name_cut = subject.name_cut;

@@ -3,7 +3,7 @@
 // second one that differs may lead hosts to another body or name, that is noted.
 #include "content/http/field.h"
 
-#include "content/http/name.h"
+#include "content/http/parameter.h"
 
 #define NOTE(symbol) (1u << CONTENT_NOTE_##symbol)
 
@@ -190,21 +190,49 @@ static uint32_t read_type(struct http_head *head, struct content_text line)
 	return bad ? NOTE(BAD_MULTIPART) : 0;
 }
 
+static bool is_known(const struct http_head *head, struct content_text name)
+{
+	if (http_same(http_head_text(head, head->name), name))
+		return true;
+	for (unsigned i = 0; i < head->n_aliases; i++)
+		if (http_same(http_head_text(head, head->aliases[i]), name))
+			return true;
+	return false;
+}
+
+// The first name of the first field is the file's, the others are what else it may be called.
+// Behind the line in progress there is room for them (head_reader.c).
 static uint32_t read_disposition(struct http_head *head, struct content_text line)
 {
-	struct http_name name =
-		http_name_disposition((struct http_value){head->text + head->kept, line.length});
-	uint32_t notes = name.two ? NOTE(TWO_NAMES) : 0;
+	struct http_names names;
 
-	if (head->name.length && name.text.length &&
-		!http_same(http_head_text(head, head->name), name.text))
-		notes |= NOTE(TWO_NAMES);
-	if (!name.text.length || head->name.length)
-		return notes;
-	head->name = keep(head, name.text, CONTENT_NAME_BYTES);
-	head->name_source = name.source;
-	head->name_cut = name.cut;
-	return notes;
+	names.room = HTTP_NAMES_BYTES - head->names_bytes;
+	if (names.room > http_names_room(head->line))
+		names.room = http_names_room(head->line);
+	http_names_find(&names, line);
+	head->line = names.used;
+	for (unsigned i = 0; i < names.n; i++) {
+		const struct http_name *name = &names.names[i];
+
+		if (head->name.length && is_known(head, name->text))
+			continue;
+		if (head->n_aliases == HTTP_NAMES) {
+			names.more = true;
+			break;
+		}
+		struct http_piece piece = keep(head, name->text, CONTENT_NAME_BYTES);
+
+		head->names_bytes = (uint16_t)(head->names_bytes + piece.length);
+		if (!head->name.length) {
+			head->name = piece;
+			head->name_source = name->source;
+			head->name_cut = name->cut;
+			continue;
+		}
+		head->alias_sources[head->n_aliases] = name->source;
+		head->aliases[head->n_aliases++] = piece;
+	}
+	return names.more ? NOTE(TWO_NAMES) : 0;
 }
 
 static struct content_text take_until(struct content_text *rest, uint8_t byte)

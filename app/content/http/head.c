@@ -5,32 +5,32 @@
 #include <assert.h>
 
 // What pieces hold at most, and a line, fit into the largest block.
-static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES +
-			      2 * CONTENT_NAME_BYTES + 2 * HTTP_HOST_BYTES + CONTENT_TYPE_BYTES +
+static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES + CONTENT_NAME_BYTES +
+			      2 * HTTP_NAMES_BYTES + 2 * HTTP_HOST_BYTES + CONTENT_TYPE_BYTES +
 			      HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES <
 		      HTTP_HEAD_BLOCK_MAX,
 	"the largest block");
 
-bool http_head_reserve(struct http_head **head, struct content_memory *memory)
+bool http_head_reserve(struct http_head **head, struct content_memory *memory, uint32_t more)
 {
-	struct http_head *old = *head, *more;
+	struct http_head *old = *head, *larger;
 	uint32_t used = old ? old->kept + old->line : 0, bytes = HTTP_HEAD_BLOCK;
 
-	if (old && used < old->room)
+	if (old && more <= old->room - used)
 		return true;
-	if (old)
-		bytes = 2 * (uint32_t)(sizeof(*old) + old->room);
+	while (bytes - sizeof(*old) < used + more)
+		bytes *= 2;
 	assert(bytes <= HTTP_HEAD_BLOCK_MAX);
-	more = content_take(memory, bytes);
-	if (!more)
+	larger = content_take(memory, bytes);
+	if (!larger)
 		return false;
 	if (old)
-		memcpy(more, old, sizeof(*old) + used);
+		memcpy(larger, old, sizeof(*old) + used);
 	else
-		*more = (struct http_head){.range_total = CONTENT_SIZE_UNKNOWN};
-	more->room = bytes - (uint32_t)sizeof(*more);
+		*larger = (struct http_head){.range_total = CONTENT_SIZE_UNKNOWN};
+	larger->room = bytes - (uint32_t)sizeof(*larger);
 	content_give(memory, old);
-	*head = more;
+	*head = larger;
 	return true;
 }
 
@@ -42,4 +42,17 @@ struct http_piece http_head_keep(struct http_head *head, uint32_t length)
 	head->kept += length;
 	head->line -= length;
 	return piece;
+}
+
+static_assert(HTTP_NAMES <= CONTENT_ALIASES_MAX, "all names of a head are told");
+
+void http_head_name(const struct http_head *head, struct content_file *file)
+{
+	file->name = http_head_text(head, head->name);
+	file->name_source = head->name_source;
+	file->name_cut = head->name_cut;
+	file->n_aliases = head->n_aliases;
+	for (unsigned i = 0; i < head->n_aliases; i++)
+		file->aliases[i] = (struct content_alias){
+			http_head_text(head, head->aliases[i]), head->alias_sources[i]};
 }

@@ -5,11 +5,11 @@
 #define SLUICE_CONTENT_HTTP_HEAD_H
 
 #include "content/coding.h"
-#include "content/http/text.h"
+#include "content/http/disposition.h"
 #include "content/memory.h"
 
 #define HTTP_HEAD_BLOCK      1024u // at first
-#define HTTP_HEAD_BLOCK_MAX  16384u
+#define HTTP_HEAD_BLOCK_MAX  32768u
 #define HTTP_LINE_BYTES      8192u        // of a line that is needed
 #define HTTP_HEAD_BYTES      (256u << 10) // of a head with all of its lines
 #define HTTP_PATH_BYTES      1024u        // a longer one keeps its beginning
@@ -85,9 +85,11 @@ struct http_head {
 	bool transfer_says; // ... or something else
 	bool has_length, bad_length;
 	bool has_etag;
-	bool name_cut, has_disposition;
-	bool has_range; // Content-Range; of a request also Range
-	bool asks_part; // Range, whatever it says
+	bool name_cut;
+	uint8_t n_aliases;
+	uint8_t alias_sources[HTTP_NAMES]; // enum content_name_source
+	bool has_range;                    // Content-Range; of a request also Range
+	bool asks_part;                    // Range, whatever it says
 	bool boundary_bad;
 	uint64_t length;      // Content-Length
 	uint64_t range_from;  // offset of the first byte
@@ -95,6 +97,8 @@ struct http_head {
 	// The path as it was sent, with its query; host without a port; the name by
 	// Content-Disposition, the one by the path.
 	struct http_piece path, host, authority, name, path_name, type, boundary, validator;
+	struct http_piece aliases[HTTP_NAMES]; // of `name`, by Content-Disposition, too
+	uint16_t names_bytes;                  // that they and it take
 	bool path_name_cut;
 	uint8_t text[];
 };
@@ -105,15 +109,18 @@ static inline struct content_text http_head_text(
 	return (struct content_text){head->text + piece.at, piece.length};
 }
 
+// The names that it says of a file itself: it has one.
+void http_head_name(const struct http_head *head, struct content_file *file);
+
 // The line in progress.
 static inline struct content_text http_head_line(const struct http_head *head)
 {
 	return (struct content_text){head->text + head->kept, head->line};
 }
 
-// Room for one more byte of the line in progress: a block for *head if it has none, or a larger
-// one. False: no memory, nothing has changed.
-bool http_head_reserve(struct http_head **head, struct content_memory *memory);
+// Room for so many more bytes: a block for *head if it has none, or a larger one. False: no memory,
+// nothing has changed.
+bool http_head_reserve(struct http_head **head, struct content_memory *memory, uint32_t more);
 
 // The line in progress, in whole or its beginning, becomes a piece; the line goes on behind it.
 struct http_piece http_head_keep(struct http_head *head, uint32_t length);

@@ -33,14 +33,18 @@ static void note(struct http_head_reader *reader, const struct http_turn *turn,
 		http_note_once(turn, &reader->notes, what, at64);
 }
 
+// A line of names has room for them, too: once it is whole nobody can be asked to wait.
 static enum http_head_read keep_byte(
 	struct http_head_reader *reader, const struct http_turn *turn, uint8_t byte)
 {
 	struct http_head *head = reader->head;
+	uint32_t more = 1;
 
 	if (head && head->line >= HTTP_LINE_BYTES)
 		return HTTP_READ_TOO_LONG;
-	if (!http_head_reserve(&reader->head, turn->turn->memory))
+	if (reader->field == HTTP_FIELD_CONTENT_DISPOSITION)
+		more += http_names_room(head ? head->line + 1 : 1);
+	if (!http_head_reserve(&reader->head, turn->turn->memory, more))
 		return HTTP_READ_NO_MEMORY;
 	head = reader->head;
 	head->text[head->kept + head->line++] = byte;

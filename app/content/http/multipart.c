@@ -187,9 +187,7 @@ static void open_part(struct http_multipart *multipart, const struct http_turn *
 		file.range_from = head && head->has_range ? head->range_from : 0;
 		file.size = head ? head->range_total : CONTENT_SIZE_UNKNOWN;
 	} else if (head && head->name.length) {
-		file.name = http_head_text(head, head->name);
-		file.name_source = head->name_source;
-		file.name_cut = head->name_cut;
+		http_head_name(head, &file);
 	} else { // RFC 7578 section 4.2: a part without a file's name is a value
 		return;
 	}

@@ -105,49 +105,6 @@ static bool refused_before(struct feeding *feeding, const struct content_file *r
 	return true;
 }
 
-static void put_text(uint8_t *to, struct content_text text, uint32_t length)
-{
-	if (length)
-		memcpy(to, text.bytes, length);
-}
-
-static struct open_file *open_new(struct feeding *feeding, const struct content_file *reported,
-	const struct refused_marks *marks)
-{
-	struct open_file *file = NULL;
-	uint32_t name = RTE_MIN(reported->name.length, (uint32_t)CONTENT_NAME_BYTES);
-	uint32_t path = RTE_MIN(reported->path.length, (uint32_t)CONTENT_NAME_BYTES);
-	uint32_t host = RTE_MIN(reported->host.length, (uint32_t)CONTENT_HOST_KEPT);
-
-	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
-		file = content_take(feeding->content->memory, sizeof(*file) + name + path + host);
-	if (!file) {
-		feeding->lcore->stats.content_lost++;
-		return NULL;
-	}
-	memset(file, 0, sizeof(*file));
-	file->id = reported->id;
-	file->size = reported->size;
-	file->range_from = reported->range_from;
-	file->since_ns = feeding->lcore->now_ns;
-	file->upload = report_is_upload(feeding, reported->half);
-	file->marks = *marks;
-	file->half = reported->half;
-	file->name_source = reported->name_source;
-	file->name_cut = reported->name_cut;
-	file->partial = reported->partial;
-	file->name_length = name;
-	file->path_length = path;
-	file->host_length = host;
-	put_text(file->name, reported->name, name);
-	put_text(file->name + name, reported->path, path);
-	put_text(file->name + name + path, reported->host, host);
-	file->next = feeding->flow->files;
-	feeding->flow->files = file;
-	feeding->flow->n_files++;
-	return file;
-}
-
 // What is wanted of a file whose transfer has this number (0: was not recorded).
 static enum content_want follow(struct feeding *feeding, const struct content_file *reported,
 	const struct content_verdict *verdict, const struct refused_marks *marks, uint64_t number,
@@ -156,7 +113,7 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	struct open_file *file = NULL;
 
 	if (!reported->elsewhere && (number || verdict->undecided || verdict->ask_again))
-		file = open_new(feeding, reported, marks);
+		file = report_open_file(feeding, reported, marks);
 	if (!file) {
 		if (verdict->undecided && !reported->elsewhere)
 			refuse_unseen(feeding);
@@ -182,7 +139,9 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	};
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
-	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts);
+	struct content_verdict verdict =
+		report_ask_file(feeding, NULL, &facts, reported->aliases, reported->n_aliases);
+	struct content_file shown = report_name_as(reported, &facts);
 	struct refused_marks marks = {0};
 	uint64_t number = 0;
 
@@ -195,7 +154,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 
 	if (extracts || stored || report_is_recorded(&verdict))
 		number = report_record_file(
-			feeding, reported, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
+			feeding, &shown, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
 	obey_file(feeding, &verdict, again ? NULL : &marks);
 	return follow(feeding, reported, &verdict, &marks, number, stored);
 }
@@ -204,7 +163,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 static void report_asked(void *ctx, const struct content_file *reported)
 {
 	struct feeding *feeding = ctx;
-	const struct file_facts facts = {
+	struct file_facts facts = {
 		.name = reported->name.bytes,
 		.length = reported->name.length,
 		.size = reported->size,
@@ -216,7 +175,7 @@ static void report_asked(void *ctx, const struct content_file *reported)
 		report_ids_of_request(feeding, reported);
 	if (feeding->flow->refused || !remembers(feeding))
 		return;
-	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts);
+	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
 	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 
 	if (!refused_before(feeding, reported, &marks, &verdict))
@@ -273,11 +232,11 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 }
 
 // What was found out behind a file's beginning makes a record of it.
-static void record_late(
-	struct feeding *feeding, struct open_file *file, const struct content_verdict *verdict)
+static void record_late(struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict, const struct file_facts *facts)
 {
 	const uint8_t *path = file->name + file->name_length;
-	const struct content_file what = {
+	struct content_file what = {
 		.id = file->id,
 		.half = file->half,
 		.name_source = file->name_source,
@@ -288,8 +247,11 @@ static void record_late(
 		.host = {path + file->path_length, file->host_length},
 		.size = file->size,
 		.range_from = file->range_from,
+		.n_aliases = file->n_aliases,
 	};
 
+	memcpy(what.aliases, file->aliases, sizeof(what.aliases));
+	what = report_name_as(&what, facts);
 	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
 }
 
@@ -297,12 +259,13 @@ static void record_late(
 // a rule can still have it kept.
 static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t before)
 {
-	const struct file_facts facts = facts_of(file);
-	struct content_verdict verdict = report_ask_file(feeding, file, &facts);
+	struct file_facts facts = facts_of(file);
+	struct content_verdict verdict =
+		report_ask_file(feeding, file, &facts, file->aliases, file->n_aliases);
 
 	report_note_verdict(feeding, file, &verdict);
 	if (!file->number && (verdict.store || report_is_recorded(&verdict)))
-		record_late(feeding, file, &verdict);
+		record_late(feeding, file, &verdict, &facts);
 	if (file->number && verdict.store && !file->stored && !report_refuses(&verdict) &&
 		before <= file->head_length) {
 		file->stored = true;

@@ -24,7 +24,7 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 	struct feeding *feeding = ctx;
 	struct flow_content *flow = feeding->flow;
 	struct lcore *lcore = feeding->lcore;
-	const struct file_facts facts = {.size = CONTENT_SIZE_UNKNOWN, .id = id, .claim = true};
+	struct file_facts facts = {.size = CONTENT_SIZE_UNKNOWN, .id = id, .claim = true};
 	const struct content_file file = {
 		.half = (uint8_t)half, .elsewhere = true, .size = CONTENT_SIZE_UNKNOWN};
 	struct content_verdict verdict;
@@ -35,7 +35,7 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 	bool blocked = is_blocked(lcore, id, &verdict);
 
 	if (!blocked)
-		verdict = report_ask_file(feeding, NULL, &facts);
+		verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
 	if (flow->each_for_itself) // that each torrent is audited does not mean every question
 		verdict.audit = false;
 	if (blocked || report_is_recorded(&verdict))

@@ -142,8 +142,18 @@ static bool is_noted(const struct feeding *feeding, const struct open_file *file
 	       now.rule_uid == file->rule_uid;
 }
 
-struct content_verdict report_ask_file(
-	const struct feeding *feeding, const struct open_file *file, const struct file_facts *facts)
+// How much a verdict keeps back.
+static unsigned strictness(const struct content_verdict *verdict)
+{
+	if (report_refuses(verdict))
+		return 3;
+	if (verdict->undecided)
+		return 2;
+	return verdict->monitored != RULE_DEFAULT || verdict->store;
+}
+
+struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
+	struct file_facts *facts, const struct content_alias *aliases, unsigned n_aliases)
 {
 	const struct lcore *lcore = feeding->lcore;
 	const struct policy *policy = lcore->policy;
@@ -156,9 +166,25 @@ struct content_verdict report_ask_file(
 	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
 	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
+	struct file_facts also = *facts;
 
-	if (!is_noted(feeding, file, &verdict))
-		grounds_file(feeding, facts, hits, &verdict);
+	for (unsigned i = 0; i < n_aliases; i++) {
+		also.name = aliases[i].name.bytes;
+		also.length = aliases[i].name.length;
+		hits = content_file_hits(policy, lcore->index, &also);
+		const struct content_verdict other =
+			content_file_verdict(policy, &input, &also, hits);
+
+		if (strictness(&other) <= strictness(&verdict))
+			continue;
+		verdict = other;
+		*facts = also;
+	}
+	if (is_noted(feeding, file, &verdict))
+		return verdict;
+	if (n_aliases) // those of the name that counts
+		hits = content_file_hits(policy, lcore->index, facts);
+	grounds_file(feeding, facts, hits, &verdict);
 	return verdict;
 }
 

@@ -10,9 +10,10 @@ bool report_is_upload(const struct feeding *feeding, unsigned half);
 // The flow (or, of a datagram that stands for itself, that) is refused.
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
 enum action report_action_of(enum content_action action);
-// `file`: that was asked about before, or NULL; evidence is kept of a verdict that is new.
+// `file`: that was asked about before, or NULL; evidence is kept of a verdict that is new. Of all
+// names the one with the strictest verdict counts: the facts have it then.
 struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
-	const struct file_facts *facts);
+	struct file_facts *facts, const struct content_alias *aliases, unsigned n_aliases);
 // For who asks how the file stands.
 void report_note_verdict(const struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict);
@@ -32,6 +33,14 @@ uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule);
 uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how);
+
+// report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
+// counted.
+struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
+	const struct refused_marks *marks);
+// The file as it is recorded: by the name that the verdict is for.
+struct content_file report_name_as(
+	const struct content_file *reported, const struct file_facts *facts);
 
 // report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
 void report_id(void *ctx, const struct content_id *id, unsigned half);

@@ -35,6 +35,9 @@ struct open_file {
 	bool asks;   // what is not known yet may make more of the verdict than it is now
 	uint8_t end; // enum content_end
 	struct content_record *page; // being filled
+	// Other names; they lie behind the host.
+	struct content_alias aliases[CONTENT_ALIASES_MAX];
+	uint8_t n_aliases;
 	uint8_t head[FILE_TYPE_BYTES];
 	uint8_t name[]; // as it was sent; behind it path and host, as far as they are kept
 };

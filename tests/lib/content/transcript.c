@@ -85,6 +85,13 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 				: "");
 	put_text(transcript, "name", file->name);
 	put(transcript, "%s", file->name_cut ? " cut" : "");
+	check(file->n_aliases <= CONTENT_ALIASES_MAX, "aliases have a bound");
+	for (unsigned i = 0; i < file->n_aliases; i++) {
+		check(file->aliases[i].name.length &&
+				file->aliases[i].name.length <= CONTENT_NAME_BYTES,
+			"an alias is a name");
+		put_text(transcript, "or", file->aliases[i].name);
+	}
 	put_text(transcript, "path", file->path);
 	put_text(transcript, "host", file->host);
 	put_text(transcript, "type", file->type);

@@ -223,7 +223,8 @@ static const struct conversation uploads[] = {
 		"end 1 CLOSED 88+3 a=b\n"
 		"file 2 c2s path name=up path=/api/up?x type=Application/JSON\n"
 		"end 2 CLOSED 178+12 {}\n"
-		"file 3 c2s header name=a.b path=/f type=application/x-www-form-urlencoded size=1\n"
+		"file 3 c2s header name=a.b or=f path=/f type=application/x-www-form-urlencoded "
+		"size=1\n"
 		"end 3 CLOSED 327+1 z\n"},
 	{"absolute form: its host, not that of Host",
 		{SAID_C("PUT http://user@real.example:80/p/q HTTP/1.1\r\nHost: other\r\n"

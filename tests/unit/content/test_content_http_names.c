@@ -27,65 +27,134 @@ static const struct conversation dispositions[] = {
 		"file 1 s2c header name=a.exe size=1\n"
 		"end 1 CLOSED 87+1 1\n"},
 	{"quoted", NAMED("inline;FileName = \"a b; c.exe\" ; size=1"),
-		"file 1 s2c header name=a b; c.exe size=1\n"
+		"file 1 s2c header name=a b; c.exe or=\"a b size=1\n"
 		"end 1 CLOSED 100+1 1\n"},
 	{"escapes", NAMED("attachment; filename=\"a\\\"b\\\\c.exe\""),
-		"file 1 s2c header name=a\"b\\5cc.exe size=1\n"
+		"file 1 s2c header name=a\"b\\5cc.exe or=a\\5c size=1\n"
 		"end 1 CLOSED 95+1 1\n"},
 	{"without an end", NAMED("attachment; filename=\"a.exe"),
 		"file 1 s2c header name=a.exe size=1\n"
 		"end 1 CLOSED 88+1 1\n"},
-	{"percent signs and encoded words stay",
+	{"percent signs stay, encoded words also",
 		NAMED("attachment; filename=\"a%20=?utf-8?q?b?=.exe\""),
-		"file 1 s2c header name=a%20=?utf-8?q?b?=.exe size=1\n"
+		"file 1 s2c header name=a%20=?utf-8?q?b?=.exe or=a%20b.exe size=1\n"
+		"end 1 CLOSED 105+1 1\n"},
+	{"an encoded word that cannot be read",
+		NAMED("attachment; filename=\"=?utf-7?q?a+AC4-exe?=\""),
+		"note s2c two_names @17\n"
+		"file 1 s2c header name==?utf-7?q?a+AC4-exe?= size=1\n"
 		"end 1 CLOSED 105+1 1\n"},
 	{"extended", NAMED("attachment; filename=\"x.exe\"; filename*=UTF-8'en'%e2%82%ac%20r.exe"),
-		"file 1 s2c header* name=\\e2\\82\\ac r.exe size=1\n"
+		"file 1 s2c header* name=\\e2\\82\\ac r.exe or=x.exe size=1\n"
 		"end 1 CLOSED 127+1 1\n"},
+	{"extended, the same", NAMED("attachment; filename=x; filename*=UTF-8''x"),
+		"file 1 s2c header* name=x size=1\n"
+		"end 1 CLOSED 103+1 1\n"},
 	{"extended, ISO 8859-1", NAMED("attachment; filename*=iso-8859-1''%A3%20rates"),
 		"file 1 s2c header* name=\\c2\\a3 rates size=1\n"
 		"end 1 CLOSED 106+1 1\n"},
 	{"extended, another charset", NAMED("attachment; filename=a.b; filename*=koi8-r''%C1.b"),
-		"file 1 s2c header* name=\\c3\\81.b size=1\n"
+		"file 1 s2c header* name=\\c3\\81.b or=a.b size=1\n"
 		"end 1 CLOSED 110+1 1\n"},
+	{"extended, UTF-16", NAMED("attachment; filename*=utf-16be''%00a%00%2e%00b"),
+		"file 1 s2c header* name=a.b size=1\n"
+		"end 1 CLOSED 107+1 1\n"},
+	{"extended, a charset that hides ASCII", NAMED("x; filename*=utf-7''a+AC4-exe"),
+		"note s2c two_names @17\n"
+		"file 1 s2c header* name=a+AC4-exe size=1\n"
+		"end 1 CLOSED 90+1 1\n"},
 	{"extended, no value", NAMED("attachment; filename=a; filename*=UTF-8''%e2%8"),
-		"file 1 s2c header name=a size=1\n"
+		"file 1 s2c header name=a or=%e2%8 size=1\n"
 		"end 1 CLOSED 107+1 1\n"},
 	{"extended, no charset", NAMED("attachment; filename=a.b; filename*=x.b"),
-		"file 1 s2c header name=a.b size=1\n"
+		"file 1 s2c header name=a.b or=x.b size=1\n"
 		"end 1 CLOSED 100+1 1\n"},
-	{"extensions that differ", NAMED("attachment; filename=a.txt; filename*=UTF-8''a.exe"),
-		"note s2c two_names @17\n"
+	{"extended, quoted", NAMED("attachment; filename*=\"UTF-8''a%2eexe\""),
 		"file 1 s2c header* name=a.exe size=1\n"
+		"end 1 CLOSED 99+1 1\n"},
+	{"extended, a quote too many", NAMED("attachment; filename*=UTF-8''a'b.exe"),
+		"file 1 s2c header* name=a'b.exe or=b.exe size=1\n"
+		"end 1 CLOSED 97+1 1\n"},
+	{"extended, a blank in it", NAMED("attachment; filename*=UTF-8''a.exe b"),
+		"file 1 s2c header* name=a.exe b or=a.exe size=1\n"
+		"end 1 CLOSED 97+1 1\n"},
+	{"extensions that differ", NAMED("attachment; filename=a.txt; filename*=UTF-8''a.exe"),
+		"file 1 s2c header* name=a.exe or=a.txt size=1\n"
 		"end 1 CLOSED 111+1 1\n"},
-	{"twice", NAMED("attachment; filename=a.txt; filename=a.exe"),
-		"note s2c two_names @17\n"
-		"file 1 s2c header name=a.txt size=1\n"
-		"end 1 CLOSED 103+1 1\n"},
-	{"twice the same", NAMED("attachment; filename=a.txt; filename=\"a.txt\""),
-		"file 1 s2c header name=a.txt size=1\n"
-		"end 1 CLOSED 105+1 1\n"},
-	{"a blank that hides an extension", NAMED("attachment; filename=a.exe b.txt"),
-		"note s2c two_names @17\n"
-		"file 1 s2c header name=a.exe b.txt size=1\n"
+	{"twice, which wget joins", NAMED("attachment; filename=a.; filename=exe"),
+		"file 1 s2c header name=a. or=exe or=a.exe size=1\n"
+		"end 1 CLOSED 98+1 1\n"},
+	{"pieces of paths", NAMED("x; filename=a/b.; filename=\"c\\\\exe\""),
+		"file 1 s2c header name=a/b. or=c\\5cexe or=c\\5c\\5cexe or=b.exe size=1\n"
+		"end 1 CLOSED 96+1 1\n"},
+	{"a blank, behind which a name may go on", NAMED("attachment; filename=a.exe b.txt"),
+		"file 1 s2c header name=a.exe b.txt or=a.exe size=1\n"
 		"end 1 CLOSED 93+1 1\n"},
-	{"a blank that hides none", NAMED("attachment; filename=my file.txt"),
-		"file 1 s2c header name=my file.txt size=1\n"
-		"end 1 CLOSED 93+1 1\n"},
-	{"parts of RFC 2231", NAMED("attachment; filename*0=\"a\"; filename*1=\".exe\""),
+	{"something behind the quotes", NAMED("attachment; filename=\"a\" b.exe"),
+		"file 1 s2c header name=a or=a\" b.exe size=1\n"
+		"end 1 CLOSED 91+1 1\n"},
+	{"single quotes", NAMED("attachment; filename='a;b.exe'"),
+		"file 1 s2c header name=a;b.exe or='a size=1\n"
+		"end 1 CLOSED 91+1 1\n"},
+	{"no word in front", NAMED("filename=a.exe"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 75+1 1\n"},
+	{"no word in front, and more", NAMED("FileName\t= a.exe;x"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 79+1 1\n"},
+	{"a comma, and no semicolon", NAMED("attachment, filename=a.exe"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 87+1 1\n"},
+	{"a quote and a digit in front", NAMED("attachment; \"1filename=a.exe"),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 89+1 1\n"},
+	{"within another value", NAMED("attachment; x=\"; filename=a.exe; \""),
+		"file 1 s2c header name=a.exe size=1\n"
+		"end 1 CLOSED 95+1 1\n"},
+	{"another parameter", NAMED("attachment; xfilename=a; filenames=b; filename; filename =c"),
+		"file 1 s2c header name=c size=1\n"
+		"end 1 CLOSED 120+1 1\n"},
+	{"parts of RFC 2231", NAMED("attachment; filename*0=\"a\"; filename*1*=.e%78e"),
+		"file 1 s2c header name=a.e%78e or=a size=1\n"
+		"end 1 CLOSED 107+1 1\n"},
+	{"parts in another order", NAMED("attachment; filename*1=\"a\"; filename*0=\".exe\""),
 		"note s2c two_names @17\n"
-		"file 1 s2c none size=1\n"
+		"file 1 s2c header name=a.exe or=a size=1\n"
 		"end 1 CLOSED 106+1 1\n"},
+	{"pieces of which some are none to others",
+		NAMED("1filename=a; filename=b.; filename=exe, filename=c"),
+		"file 1 s2c header name=a or=b. or=exe, filename=c or=exe, or=c or=b.exe, "
+		"filename=c "
+		"size=1\n"
+		"end 1 CLOSED 111+1 1\n"},
+	{"a star and a word", NAMED("attachment; filename*x=a.exe"),
+		"file 1 s2c header* name=a.exe size=1\n"
+		"end 1 CLOSED 89+1 1\n"},
 	{"two fields", NAMED("attachment; filename=a\r\ncontent-disposition: x; filename=b"),
-		"note s2c two_names @62\n"
-		"file 1 s2c header name=a size=1\n"
+		"file 1 s2c header name=a or=b size=1\n"
 		"end 1 CLOSED 119+1 1\n"},
+	{"two fields, and none twice",
+		NAMED("x; filename=a b\r\nContent-Disposition: x; filename=b; filename*=''a"),
+		"file 1 s2c header name=a b or=a or=b size=1\n"
+		"end 1 CLOSED 127+1 1\n"},
+	{"more names than are compared",
+		NAMED("x; filename=1; filename=2; filename=3; filename=4; filename=5; filename=6; "
+		      "filename=7; filename=8; filename=9"),
+		"note s2c two_names @17\n"
+		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=7 or=8 size=1\n"
+		"end 1 CLOSED 170+1 1\n"},
 	{"an empty name", NAMED("attachment; filename=\"\""),
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 84+1 1\n"},
 	{"paths stay", NAMED("attachment; filename=\"../C:\\\\x/y.exe\""),
-		"file 1 s2c header name=../C:\\5cx/y.exe size=1\n"
+		"file 1 s2c header name=../C:\\5cx/y.exe or=../C:\\5c\\5cx/y.exe size=1\n"
 		"end 1 CLOSED 98+1 1\n"},
+	{"the path's",
+		{SAID_C("GET /x/a.exe?b HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\r\nContent-Disposition: x; filename=b.txt\r\n"
+			       "Content-Length: 1\r\n\r\n1")},
+		"file 1 s2c header name=b.txt or=a.exe path=/x/a.exe?b size=1\n"
+		"end 1 CLOSED 78+1 1\n"},
 	{"too long: its end", NAMED("x; filename=" X100("0123456789") X10("abc") ".exe"),
 		"file 1 s2c header name=(1024)..cabc.exe cut size=1\n"
 		"end 1 CLOSED 1107+1 1\n"},
@@ -171,8 +240,7 @@ static const struct conversation parts[] = {
 		FORM(";boundary=B",
 			"49\r\n--B"
 			PART("filename=a; filename=b") "x\r\n--B--\r\n\r\n0\r\n\r\n"),
-		"note c2s two_names @113\n"
-		"file 1 c2s header name=a path=/up host=h\n"
+		"file 1 c2s header name=a or=b or=ab path=/up host=h\n"
 		"end 1 CLOSED 171+1 x\n"},
 	{"no part",
 		FORM(";boundary=B",
