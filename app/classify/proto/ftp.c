@@ -6,6 +6,7 @@
 #include "classify/app_proto.h"
 #include "classify/dialogue.h"
 #include "classify/handshake/tls_record.h"
+#include "pipeline/vocab/ftp_place.h"
 
 // RFC 4217 leaves it unnamed, IANA does not: port 990 is FTP inside TLS from the first byte.
 #define PORT_FTPS  990
@@ -15,10 +16,10 @@ static const char *const own_words[] = {"FTP", "FileZilla", "Serv-U", NULL};
 static const char *const foreign_words[] = {"SMTP", "LMTP", "NNTP", NULL};
 // Not IRC's USER and POP3's PASS: those are in both lists of verbs, the replies tell them apart.
 static const char *const own_verbs[] = {"ABOR", "ACCT", "ADAT", "ALLO", "APPE", "CCC", "CDUP",
-	"CLNT", "CWD", "EPRT", "EPSV", "FEAT", "HOST", "LANG", "MDTM", "MFMT", "MKD", "MLSD",
-	"MLST", "NLST", "PASV", "PBSZ", "PORT", "PROT", "PWD", "REIN", "REST", "RMD", "RNFR",
-	"RNTO", "SITE", "SMNT", "STOR", "STOU", "STRU", "SYST", "TYPE", "XCRC", "XCWD", "XMKD",
-	"XPWD", "XRMD", NULL};
+	"CLNT", "CWD", "EPRT", "EPSV", "FEAT", "HOST", "LANG", "LPRT", "LPSV", "MDTM", "MFMT",
+	"MKD", "MLSD", "MLST", "NLST", "PASV", "PBSZ", "PORT", "PROT", "PWD", "REIN", "REST", "RMD",
+	"RNFR", "RNTO", "SITE", "SMNT", "STOR", "STOU", "STRU", "SYST", "TYPE", "XCRC", "XCWD",
+	"XMKD", "XPWD", "XRMD", NULL};
 static const char *const shared_verbs[] = {"DELE", "HELP", "LIST", "MODE", "NOOP", "OPTS", "PASS",
 	"QUIT", "RETR", "SIZE", "STAT", "USER", NULL};
 static const char *const auth_ways[] = {
@@ -89,6 +90,7 @@ enum {                // in the memo
 	MEMO_HALF,    // who listens there
 	MEMO_ASKED,   // for a size: the next 213 is one
 	MEMO_PASSIVE, // how often the client has asked the server to listen, unanswered
+	MEMO_OTHER,   // another's address (IPv4) that the listener has named; 0: none
 };
 
 struct decoding {
@@ -119,46 +121,56 @@ static void report(const struct decoding *decoding, bool again)
 	memcpy(expect.address, decoding->ends->address[half], 16);
 	memcpy(expect.peer, decoding->ends->address[!half], 16);
 	decoding->sink->expect(decoding->sink->ctx, &expect);
+	if (!state->memo.word[MEMO_OTHER])
+		return;
+	expect.claimed = true;
+	memset(expect.address, 0, 10);
+	memset(expect.address + 10, 0xff, 2);
+	memcpy(expect.address + 12, &state->memo.word[MEMO_OTHER], 4);
+	decoding->sink->expect(decoding->sink->ctx, &expect);
 }
 
-// `half` will listen at `address`:`port`. A third party's address is how ports are scanned and
-// firewalls opened through FTP (RFC 2577 3): only the end itself may be named.
+static bool is_v4(const uint8_t address[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+
+	return !memcmp(address, mapped, sizeof(mapped));
+}
+
+// A third party's address is how ports are scanned and firewalls opened through FTP (RFC 2577 3):
+// most programs connect to the end that has named it instead, some obey. Of IPv6 it is left out.
+static uint32_t other_of(const struct flow_ends *ends, const uint8_t address[16])
+{
+	uint32_t other;
+
+	if (!is_v4(address) || !address[12] || !is_v4(ends->address[0]) ||
+		!memcmp(address, ends->address[0], 16) || !memcmp(address, ends->address[1], 16))
+		return 0;
+	memcpy(&other, address + 12, sizeof(other));
+	return other;
+}
+
+// `half` will listen at `port`, of its own address (`address` NULL), or has named that one.
 static void expect(
-	const struct decoding *decoding, unsigned half, const uint8_t address[16], uint16_t port)
+	const struct decoding *decoding, unsigned half, const uint8_t *address, uint16_t port)
 {
 	struct decoder_state *state = decoding->state;
 
-	state->memo.word[MEMO_PORT] = 0;
-	if (address && memcmp(address, decoding->ends->address[half], 16))
-		return;
 	state->memo.word[MEMO_PORT] = port;
 	state->memo.word[MEMO_HALF] = half;
+	state->memo.word[MEMO_OTHER] = address ? other_of(decoding->ends, address) : 0;
 	memset(state->label.file, 0, sizeof(state->label.file)); // of the one before
 	report(decoding, false);
 }
 
-// "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2)
-static void decode_host_port(const struct decoding *decoding, unsigned half, struct text rest)
+static void expect_place(
+	const struct decoding *decoding, unsigned half, const struct ftp_place *place)
 {
-	uint8_t address[16] = {[10] = 0xff, [11] = 0xff}, port[2];
-	uint64_t number;
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
 
-	for (unsigned i = 0; i < 6; i++) {
-		struct text word = text_take(&rest, ',');
-		uint32_t digits = 0;
-
-		while (i == 5 && digits < word.length && octets_digit(word.at[digits]))
-			digits++;
-		if (i == 5)
-			word.length = digits; // ")." or blanks may follow
-		if (!text_number(word, UINT8_MAX, &number))
-			return;
-		if (i < 4)
-			address[12 + i] = (uint8_t)number;
-		else
-			port[i - 4] = (uint8_t)number;
-	}
-	expect(decoding, half, address, octets_be16(port));
+	memcpy(address + 12, place->address, 4);
+	if (place->port)
+		expect(decoding, half, place->named ? address : NULL, place->port);
 }
 
 static bool parse_address(struct text protocol, struct text word, uint8_t address[16])
@@ -176,7 +188,7 @@ static bool parse_address(struct text protocol, struct text word, uint8_t addres
 	return text_is(protocol, "1") && inet_pton(AF_INET, text, address + 12) == 1;
 }
 
-// "|1|132.235.1.2|6275|" and "|||6446|" (RFC 2428 2, 3); the delimiter is the sender's choice.
+// "|1|132.235.1.2|6275|" (RFC 2428 2); the delimiter is the sender's choice.
 static void decode_extended(const struct decoding *decoding, unsigned half, struct text rest)
 {
 	uint8_t delimiter, address[16];
@@ -239,15 +251,17 @@ static void decode_transfer(const struct decoding *decoding, struct text verb, s
 	report(decoding, true);
 }
 
-// The server listens because the client has asked it to.
-static bool take_passive(struct decoder_state *state)
+// The server listens because the client has asked it to. Of a reply in several lines the last
+// counts; where programs differ in what it names, the first reading does.
+static void decode_passive(const struct decoding *decoding, unsigned code, struct text rest)
 {
-	uint32_t *asked = &state->memo.word[MEMO_PASSIVE];
+	uint32_t *asked = &decoding->state->memo.word[MEMO_PASSIVE];
+	const struct ftp_place place = ftp_place_reply(code, rest.at, rest.length);
 
-	if (!*asked)
-		return false;
+	if (!*asked || (!place.port && (code < 227 || code > 229)))
+		return;
 	--*asked;
-	return true;
+	expect_place(decoding, HALF_S2C, &place);
 }
 
 static void decode_reply(const struct decoding *decoding, unsigned half, struct text line)
@@ -263,20 +277,13 @@ static void decode_reply(const struct decoding *decoding, unsigned half, struct 
 		decode_size(decoding, rest);
 	if (code == 226)
 		decoding->state->label.size = 0;
-	if ((code == 227 || code == 229) && !take_passive(decoding->state))
-		return;
-	if (code == 227) {
-		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
-		// counts.
-		while (rest.length && !octets_digit(rest.at[0]))
-			rest = text_from(rest, 1);
-		decode_host_port(decoding, half, rest);
-	} else if (code == 229 && text_contains_byte(rest, '(')) {
-		text_take(&rest, '(');
-		// The address is the control connection's: one that is named is refused.
-		if (rest.length >= 3 && rest.at[0] == rest.at[1] && rest.at[1] == rest.at[2])
-			decode_extended(decoding, half, rest);
-	}
+	if (code / 100 == 2)
+		decode_passive(decoding, code, rest);
+}
+
+static void decode_port(const struct decoding *decoding, struct ftp_place place)
+{
+	expect_place(decoding, HALF_C2S, &place);
 }
 
 static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t length)
@@ -292,13 +299,15 @@ static void decode_line(void *ctx, unsigned half, const uint8_t *bytes, uint32_t
 		return;
 	verb = text_take_word(&rest);
 	if (text_is(verb, "PORT"))
-		decode_host_port(decoding, half, rest);
+		decode_port(decoding, ftp_place_host_port(rest.at, rest.length));
+	else if (text_is(verb, "LPRT"))
+		decode_port(decoding, ftp_place_long(rest.at, rest.length));
 	else if (text_is(verb, "EPRT"))
 		decode_extended(decoding, half, rest);
 	else if (text_is(verb, "USER"))
 		transfer_text_set(decoding->state->label.user, sizeof(decoding->state->label.user),
 			rest.at, rest.length);
-	else if (text_is(verb, "PASV") || text_is(verb, "EPSV"))
+	else if (text_is(verb, "PASV") || text_is(verb, "EPSV") || text_is(verb, "LPSV"))
 		decoding->state->memo.word[MEMO_PASSIVE]++;
 	else if (text_is(verb, "SIZE"))
 		decoding->state->memo.word[MEMO_ASKED] = 1;

@@ -9,6 +9,31 @@
 
 #define DATA_TTL_S 60
 
+static bool is_v4(const uint8_t address[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
+
+	return !memcmp(address, mapped, sizeof(mapped));
+}
+
+// 0.0.0.0/8, ::
+static bool is_no_host(const uint8_t address[16])
+{
+	static const uint8_t none[16];
+
+	return is_v4(address) ? !address[12] : !memcmp(address, none, sizeof(none));
+}
+
+static void report_at(const struct ftp_turn *turn, const uint8_t address[16], bool claimed,
+	struct expectation *expect)
+{
+	const struct content_turn *to = turn->turn;
+
+	memcpy(expect->address, address, 16);
+	expect->claimed = claimed;
+	to->others->expect(to->others->ctx, expect);
+}
+
 void ftp_report(const struct ftp_turn *turn, bool amends)
 {
 	const struct ftp_session *session = turn->session;
@@ -29,23 +54,37 @@ void ftp_report(const struct ftp_turn *turn, bool amends)
 		expect.label.half = session->sender == session->listens ? HALF_S2C : HALF_C2S;
 	if (!expect.label.file[0]) // a listing
 		expect.label.size = 0;
-	memcpy(expect.address, to->ends->address[session->listens], 16);
 	memcpy(expect.peer, to->ends->address[!session->listens], 16);
-	to->others->expect(to->others->ctx, &expect);
+	report_at(turn, to->ends->address[session->listens], false, &expect);
+	if (session->elsewhere)
+		report_at(turn, session->other, true, &expect);
 }
 
-// `address` NULL: that of the end itself. A third party's address is how ports are scanned and
-// firewalls opened through FTP (RFC 2577 3): only the end itself may be named.
+// A third party's address is how ports are scanned and firewalls opened through FTP (RFC 2577 3).
+// Most programs do not obey it, and connect to the end that has named it; some do. It is that end's
+// word alone, for a connection of the other one.
+static void set_other(struct ftp_session *session, const struct flow_ends *ends, unsigned listens,
+	const uint8_t address[16])
+{
+	session->elsewhere = address && memcmp(address, ends->address[0], 16) != 0 &&
+			     memcmp(address, ends->address[1], 16) != 0 &&
+			     is_v4(address) == is_v4(ends->address[!listens]) &&
+			     !is_no_host(address);
+	if (session->elsewhere)
+		memcpy(session->other, address, 16);
+}
+
+// `address` NULL: that of the end itself.
 static void expect(
 	const struct ftp_turn *turn, unsigned listens, const uint8_t address[16], uint16_t port)
 {
 	struct ftp_session *session = turn->session;
 	struct transfer_label *label = &session->label;
-	const struct flow_ends *ends = turn->turn->ends;
 
 	session->port = 0;
-	if (!ends || (address && memcmp(address, ends->address[listens], 16)))
+	if (!turn->turn->ends)
 		return;
+	set_other(session, turn->turn->ends, listens, address);
 	session->port = port;
 	session->listens = (uint8_t)listens;
 	if (!session->held) { // of the one before
@@ -55,6 +94,16 @@ static void expect(
 		label->range_from = 0;
 	}
 	ftp_report(turn, false);
+}
+
+void ftp_expect_place(const struct ftp_turn *turn, unsigned listens, const struct ftp_place *place)
+{
+	uint8_t address[16] = {[10] = 0xff, [11] = 0xff};
+
+	memcpy(address + 12, place->address, 4);
+	expect(turn, listens, place->named ? address : NULL, place->port);
+	if (place->odd)
+		ftp_note(turn, CONTENT_NOTE_BAD_LINE);
 }
 
 // Takes the bytes up to `separator`, all of them if it is not there, and the separator.
@@ -70,29 +119,6 @@ static struct content_text take(struct content_text *rest, uint8_t separator)
 static bool number(struct content_text text, uint64_t max, uint64_t *out)
 {
 	return text.length <= 19 && http_number(text, out) && *out <= max;
-}
-
-void ftp_expect_host_port(const struct ftp_turn *turn, unsigned listens, struct content_text rest)
-{
-	uint8_t address[16] = {[10] = 0xff, [11] = 0xff}, port[2];
-	uint64_t octet;
-
-	for (unsigned i = 0; i < 6; i++) {
-		struct content_text word = take(&rest, ',');
-		uint32_t digits = 0;
-
-		while (i == 5 && digits < word.length && octets_digit(word.bytes[digits]))
-			digits++;
-		if (i == 5)
-			word.length = digits; // ")." or blanks may follow
-		if (!number(word, UINT8_MAX, &octet))
-			return;
-		if (i < 4)
-			address[12 + i] = (uint8_t)octet;
-		else
-			port[i - 4] = (uint8_t)octet;
-	}
-	expect(turn, listens, address, (uint16_t)(port[0] << 8 | port[1]));
 }
 
 static bool parse_address(struct content_text protocol, struct content_text word, uint8_t out[16])

@@ -210,16 +210,24 @@ static void take_again(struct ftp_session *session)
 	session->rest_state = FTP_REST_NONE;
 }
 
+static void take_port(const struct ftp_turn *turn, struct ftp_place place)
+{
+	if (place.port)
+		ftp_expect_place(turn, HALF_C2S, &place);
+}
+
 static void take_other(
 	const struct ftp_turn *turn, struct content_text verb, struct content_text rest)
 {
 	struct ftp_session *session = turn->session;
 
 	if (http_is(verb, "port"))
-		ftp_expect_host_port(turn, HALF_C2S, rest);
+		take_port(turn, ftp_place_host_port(rest.bytes, rest.length));
+	else if (http_is(verb, "lprt"))
+		take_port(turn, ftp_place_long(rest.bytes, rest.length));
 	else if (http_is(verb, "eprt"))
 		ftp_expect_extended(turn, HALF_C2S, rest);
-	else if (http_is(verb, "pasv") || http_is(verb, "epsv"))
+	else if (http_is(verb, "pasv") || http_is(verb, "epsv") || http_is(verb, "lpsv"))
 		session->passive++;
 	else if (http_is(verb, "user"))
 		take_user(session, rest);
@@ -314,35 +322,32 @@ static void take_opening(const struct ftp_turn *turn, struct content_text rest)
 		ftp_report(turn, true);
 }
 
-// The server listens because the client has asked it to.
-static bool take_passive(struct ftp_session *session)
+// What a line of a reply names, where the client has asked the server to listen. Clients differ in
+// which line counts, if there are several: the last is what most go by.
+static void gather_place(struct ftp_session *session, unsigned code, struct content_text rest)
 {
+	struct ftp_place place;
+
 	if (!session->passive)
-		return false;
-	session->passive--;
-	return true;
+		return;
+	place = ftp_place_reply(code, rest.bytes, rest.length);
+	ftp_place_merge(&place, &session->so_far);
+	session->so_far = place;
 }
 
+// The server listens because the client has asked it to.
 static void take_passive_reply(const struct ftp_turn *turn, unsigned code, struct content_text rest)
 {
-	if (!rest.length || !take_passive(turn->session))
-		return;
-	if (code == 227) {
-		// The parentheses are usual, not required (RFC 1123 4.1.2.6): the first digit
-		// counts.
-		while (rest.length && !octets_digit(rest.bytes[0]))
-			rest = http_text_from(rest, 1);
-		ftp_expect_host_port(turn, HALF_S2C, rest);
-		return;
-	}
-	uint32_t at = http_until(rest, '(');
+	struct ftp_session *session = turn->session;
 
-	if (at == rest.length)
+	gather_place(session, code, rest);
+	const struct ftp_place place = session->so_far;
+
+	if (!session->passive || (!place.port && (code < 227 || code > 229)))
 		return;
-	rest = http_text_from(rest, at + 1);
-	// The address is the control connection's: one that is named is refused.
-	if (rest.length >= 3 && rest.bytes[0] == rest.bytes[1] && rest.bytes[1] == rest.bytes[2])
-		ftp_expect_extended(turn, HALF_S2C, rest);
+	session->passive--;
+	if (place.port)
+		ftp_expect_place(turn, HALF_S2C, &place);
 }
 
 // RFC 3659 4: the answer to SIZE. That of MDTM has the same code, and 14 digits.
@@ -379,26 +384,40 @@ static bool take_protection(const struct ftp_turn *turn, enum ftp_auth way, enum
 	return true;
 }
 
-static bool take_reply(const struct ftp_turn *turn, struct content_text line, unsigned code)
+static bool take_last_line(const struct ftp_turn *turn, struct content_text rest, unsigned code)
 {
 	struct ftp_session *session = turn->session;
-	struct content_text rest = http_text_from(line, 4);
 
-	if (line.length > 3 && line.bytes[3] != ' ') // more of it follows
-		return true;
+	session->goes_on = false;
 	take_outcome(session, code);
 	count_answer(session, code);
+	if (code / 100 == 2)
+		take_passive_reply(turn, code, rest);
+	session->so_far = (struct ftp_place){0};
+	if (!session->unanswered && !session->lost) // whatever was said to PASV
+		session->passive = 0;
 	switch (code) {
 	case 125:
 	case 150: take_opening(turn, rest); break;
 	case 213: take_size(session, rest); break;
 	case 226: session->label.size = 0; break;
-	case 227:
-	case 229: take_passive_reply(turn, code, rest); break;
 	case 234: return !take_protection(turn, FTP_AUTH_TLS, CONTENT_NOTE_OPAQUE_TLS);
 	case 235: return !take_protection(turn, FTP_AUTH_OTHER, CONTENT_NOTE_OPAQUE_UPGRADE);
 	default: break;
 	}
+	return true;
+}
+
+// `code` 0: it has none, as lines inside of a reply may.
+static bool take_reply(const struct ftp_turn *turn, struct content_text line, unsigned code)
+{
+	struct ftp_session *session = turn->session;
+
+	if (code && (line.length == 3 || line.bytes[3] == ' '))
+		return take_last_line(turn, http_text_from(line, 4), code);
+	session->goes_on |= code != 0;
+	if (session->goes_on)
+		gather_place(session, code, code ? http_text_from(line, 4) : line);
 	return true;
 }
 
@@ -407,7 +426,7 @@ bool ftp_take_line(const struct ftp_turn *turn, struct content_text line)
 	unsigned code = reply_code(line);
 
 	if (turn->half == HALF_S2C)
-		return !code || take_reply(turn, line, code);
+		return take_reply(turn, line, code);
 	if (!code)
 		take_command(turn, line);
 	return true;

@@ -5,6 +5,7 @@
 #define SLUICE_CONTENT_FTP_SESSION_H
 
 #include "content/content.h"
+#include "pipeline/vocab/ftp_place.h"
 
 #define FTP_SIZE_OF_BYTES 255 // of the name that SIZE asks for; longer ones are not remembered
 
@@ -23,11 +24,17 @@ enum ftp_auth {
 struct ftp_session {
 	uint32_t files;
 	uint32_t unanswered; // commands
+	bool lost;           // some answers were
 	// The data connection that was announced last; port 0: there is none.
 	uint16_t port;
-	uint8_t listens;  // the half whose sender listens there
-	uint8_t sender;   // ... and whose sender sends, where `label` says what
+	uint8_t listens; // the half whose sender listens there
+	uint8_t sender;  // ... and whose sender sends, where `label` says what
+	bool elsewhere;  // ... who has named another's address, `other`
+	uint8_t other[16];
 	uint32_t passive; // how often the client has asked the server to listen, unanswered
+	// A reply of the server of which more lines follow, and the place that it has named so far.
+	bool goes_on;
+	struct ftp_place so_far;
 	struct transfer_label label; // of it
 	// `label` is of a command that is not answered yet: what the client sends meanwhile cannot
 	// make a file a listing. `before`: so many answers come before its own.
@@ -74,6 +81,7 @@ static inline void ftp_count_command(struct ftp_session *session)
 static inline void ftp_lose_answers(struct ftp_session *session)
 {
 	session->unanswered = session->before = 0;
+	session->lost = true;
 }
 
 // A line without its end. False: what follows is opaque.
@@ -82,9 +90,10 @@ bool ftp_take_line(const struct ftp_turn *turn, struct content_text line);
 // The data connection that was announced last, and what is known of it by now. `amends`: nothing
 // but that is new.
 void ftp_report(const struct ftp_turn *turn, bool amends);
-// Where the sender of half `listens` will listen: "h1,h2,h3,h4,p1,p2" (RFC 959 4.1.2), and
+// Where the sender of half `listens` will listen: at its own address, as the control connection has
+// it, and at the one that it has named, if that is another's. By what the line says, or by EPRT:
 // "|1|132.235.1.2|6275|" (RFC 2428 2).
-void ftp_expect_host_port(const struct ftp_turn *turn, unsigned listens, struct content_text rest);
+void ftp_expect_place(const struct ftp_turn *turn, unsigned listens, const struct ftp_place *place);
 void ftp_expect_extended(const struct ftp_turn *turn, unsigned listens, struct content_text rest);
 
 #endif

@@ -117,7 +117,7 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
 		return asks;
 	if (lcore->policy->asks_content) {
-		flow_decide_input(lcore, ref, &ends, &input);
+		flow_content_input(lcore, ref, &ends, &input);
 		asks = content_asks(lcore->policy, &input);
 	}
 	if (lcore->blocked_ids) {
@@ -152,7 +152,7 @@ static const struct content_decoder *decoder_for(
 	const struct flow *flow = flow_at(lcore->flows, ref);
 	const struct expected *expected =
 		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
-	bool claimed = expected && expected->what.claimed && flow->app == APP_NONE;
+	bool claimed = expected && expected->what.claimed && flow->confidence < CONFIDENCE_DPI;
 	uint16_t app = claimed ? expected->what.app : flow->app;
 	const struct content_decoder *decoder =
 		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;

@@ -73,7 +73,7 @@ static bool still_holds(const struct feeding *feeding, uint32_t uid, uint32_t *i
 
 	if (!rule || !rule->content || !rule->content->enforces || !rule->content->n_transfers)
 		return false;
-	flow_decide_input(feeding->lcore, feeding->flow->ref, &ends, &input);
+	flow_content_input(feeding->lcore, feeding->flow->ref, &ends, &input);
 	*index = (uint32_t)(rule - policy->rules);
 	return rule_matches(rule, &input,
 		       policy->asks_user ? policy_user(policy, &ends, input.c2s_from_inside)
@@ -449,7 +449,7 @@ static struct content_verdict judge_message(struct feeding *feeding,
 	struct flow_ends ends;
 	struct decide_input input;
 
-	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
+	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
 	const struct content_hits *hits = content_message_hits(lcore->policy, lcore->index, facts);
 
 	verdict = content_message_verdict(lcore->policy, &input, facts, hits);

@@ -163,7 +163,7 @@ struct content_verdict report_ask_file(const struct feeding *feeding, const stru
 
 	if (!feeding->flow->asks.transfers)
 		return nothing;
-	flow_decide_input(lcore, feeding->flow->ref, &ends, &input);
+	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
 	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
 	struct file_facts also = *facts;

@@ -2,6 +2,7 @@
 // Fills the question to decide() from a flow.
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/ends.h"
+#include "pipeline/flow/expect.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/lcore/lcore.h"
 
@@ -29,4 +30,17 @@ void flow_decide_input(
 	// the endpoint cache named it, and its shape would have been enough
 	if (flow->confidence == CONFIDENCE_CACHE && cold->shaped)
 		input->confidence = CONFIDENCE_PARTIAL;
+}
+
+void flow_content_input(
+	const struct lcore *lcore, uint32_t ref, struct flow_ends *ends, struct decide_input *input)
+{
+	const struct expected *expected =
+		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
+
+	flow_decide_input(lcore, ref, ends, input);
+	if (!expected || !expected->what.claimed || input->app != APP_NONE)
+		return;
+	input->app = expected->what.app;
+	input->confidence = CONFIDENCE_CACHE;
 }

@@ -11,5 +11,9 @@ struct lcore;
 // changes.
 void flow_decide_input(const struct lcore *lcore, uint32_t ref, struct flow_ends *ends,
 	struct decide_input *input);
+// ... as the content of a flow is asked about: of one whose application is not known, but claimed
+// (expectation.h), it is that one.
+void flow_content_input(const struct lcore *lcore, uint32_t ref, struct flow_ends *ends,
+	struct decide_input *input);
 
 #endif

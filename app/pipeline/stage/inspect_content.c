@@ -25,6 +25,31 @@ void inspect_content_seen(const struct inspection *in, struct content_seen *seen
 	}
 }
 
+// Who sends is who the announcement says: of a file or listing of FTP one end alone sends.
+static bool fits(const struct transfer_label *label, unsigned half)
+{
+	return label->what != TRANSFER_NOT_SAID && label->half == half;
+}
+
+// The flow was announced as a data connection of FTP and is found to be another application. Where
+// the announcement was but a claim, or the other end speaks, it was wrong, or somebody else has
+// come there first: else what a server sends as a file would say how it is looked at.
+static bool is_contradicted(const struct inspection *in, unsigned half)
+{
+	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
+	const struct flow *flow = in->flow;
+
+	return expected && expected->what.as == EXPECTED_FTP_DATA &&
+	       flow->app != expected->what.app && flow->confidence >= CONFIDENCE_DPI &&
+	       (expected->what.claimed || !fits(&expected->what.label, half));
+}
+
+static void forget_expected(struct inspection *in)
+{
+	expect_give(in->lcore->expect, in->cold->expected);
+	in->cold->expected = EXPECT_NONE;
+}
+
 bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others)
 {
@@ -35,8 +60,13 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 		first.bytes[half] = span_bytes(span);
 		first.length[half] = span_length(span);
 	}
-	if (in->cold->content) // it was announced, and begun with its first byte
+	if (in->cold->content && !is_contradicted(in, half)) // begun with its first byte
 		return true;
+	if (in->cold->content) {
+		flow_content_end(in->lcore, in->ctx->ref);
+		forget_expected(in);
+		in->flow->flags &= (uint16_t)~FLOW_DECODED;
+	}
 	const struct content_decoder *decoder =
 		flow_content_wanted(in->lcore, in->ctx->ref, &first);
 
@@ -79,13 +109,31 @@ void inspect_content(
 	}
 }
 
-void inspect_content_announced(struct inspection *in, const struct decoder_sink *others)
+// Somebody has named a third one's address: a flow to there whose other end speaks first, or whose
+// first byte is not here, is not taken for what was claimed.
+static bool is_disproved(const struct expected *expected, const struct span *span)
+{
+	const struct transfer_label *label = &expected->what.label;
+
+	if (!expected->what.claimed || expected->what.as != EXPECTED_FTP_DATA)
+		return false;
+	return span_is_gap(span) ||
+	       (label->what == TRANSFER_NOT_SAID ? span->half == HALF_C2S
+						 : !fits(label, span->half & 1));
+}
+
+void inspect_content_announced(
+	struct inspection *in, const struct span *span, const struct decoder_sink *others)
 {
 	const struct content_prefix none = {0};
 	const struct content_decoder *decoder = NULL;
 
 	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
 
+	if (expected && is_disproved(expected, span)) {
+		forget_expected(in);
+		return;
+	}
 	if (in->flow->confidence == CONFIDENCE_CACHE || (expected && expected->what.claimed))
 		decoder = flow_content_wanted(in->lcore, in->ctx->ref, NULL);
 	if (!decoder)

@@ -16,12 +16,13 @@ struct content_seen {
 void inspect_content_seen(const struct inspection *in, struct content_seen *seen);
 
 // The application of a flow is final. True: its content is asked for, and was begun with `seen`;
-// the span at hand is to be fed.
+// the span at hand is to be fed. What was begun as announced goes on, unless it is contradicted.
 bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others);
 // The first span of a flow that another one has announced: whatever it looks like, it is decoded as
-// what it was announced as.
-void inspect_content_announced(struct inspection *in, const struct decoder_sink *others);
+// what it was announced as. A claim that it cannot be is forgotten.
+void inspect_content_announced(
+	struct inspection *in, const struct span *span, const struct decoder_sink *others);
 // A span of a flow that has such a decoder. The context says what came of it: undecided, starved,
 // later, decoded.
 void inspect_content(

@@ -56,9 +56,11 @@ static void learn_peer(
 void learned_expectation(void *ctx, const struct expectation *expectation)
 {
 	const struct inspection *in = ctx;
-	bool claimed = !may_teach(in->flow);
+	bool one_sided = !may_teach(in->flow), claimed = one_sided || expectation->claimed;
 
-	if (claimed && !(expectation->as == EXPECTED_TFTP && content_is_asked(in->lcore))) {
+	if (expectation->claimed && !content_is_asked(in->lcore))
+		return; // of no use
+	if (one_sided && !(expectation->as == EXPECTED_TFTP && content_is_asked(in->lcore))) {
 		in->lcore->stats.expectations_refused++;
 		return;
 	}

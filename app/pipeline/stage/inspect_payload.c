@@ -352,7 +352,7 @@ static __rte_noinline bool consume_content(struct inspection *in, const struct s
 		!(in->flow->flags & FLOW_APP_FINAL)) {
 		const struct decoder_sink sink = learned_sink(in);
 
-		inspect_content_announced(in, &sink);
+		inspect_content_announced(in, span, &sink);
 	}
 	if (!in->cold->content)
 		return false;

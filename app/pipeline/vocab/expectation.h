@@ -73,8 +73,9 @@ struct expectation {
 	uint8_t l4_proto;
 	uint8_t as;     // enum expected_as
 	uint8_t amends; // more of what was reported before (same ends); nothing where that is over
-	// One end alone has said so (TFTP's requests are answered on the announced flow): names no
-	// application of the flow that comes; its content is decoded so. Set by the pipeline.
+	// One end alone has said so (TFTP's requests are answered on the announced flow), or has
+	// named a third one's address: names no application of the flow that comes; its content is
+	// decoded so, until it is found to be of another. The first is set by the pipeline.
 	uint8_t claimed;
 	uint32_t ttl_s;
 	struct transfer_label label;

@@ -240,7 +240,8 @@ static void on_expect(void *ctx, const struct expectation *expectation)
 	struct transcript *transcript = ctx;
 
 	check(expectation->ttl_s > 0 && expectation->ttl_s <= 300, "an announcement is soon over");
-	put(transcript, "%s ", expectation->amends ? "amend" : "expect");
+	put(transcript, "%s%s ", expectation->claimed ? "claim " : "",
+		expectation->amends ? "amend" : "expect");
 	put_address(transcript, expectation->address);
 	put(transcript, ":%u from ", expectation->port);
 	put_address(transcript, expectation->peer);

@@ -39,7 +39,8 @@ struct transcript {
 
 void transcript_begin(struct transcript *transcript, enum content_want want);
 struct content_sink transcript_sink(struct transcript *transcript);
-// Lines of what is told of other flows: "expect ADDRESS:PORT from PEER as AS app=APP ...".
+// Lines of what is told of other flows: "expect ADDRESS:PORT from PEER as AS app=APP ...",
+// "claim expect ..." where it is another's address.
 struct decoder_sink transcript_others(struct transcript *transcript);
 
 #endif

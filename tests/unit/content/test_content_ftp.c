@@ -137,36 +137,103 @@ static const struct conversation sessions[] = {
 		"file 1 s2c command elsewhere name=f\n"},
 };
 
+#define CLAIMED       "claim expect 10.0.0.9:2024 from 10.0.0.1 as ftp-data l4=6 app=8"
+#define CLAIMED_AGAIN "claim amend 10.0.0.9:2024 from 10.0.0.1 as ftp-data l4=6 app=8"
+#define TO_CLIENT_9   "10.0.0.9:5001 from 10.0.0.2 as ftp-data l4=6 app=8"
+
 static const struct conversation named[] = {
-	{"a third party, by PORT, EPRT and 227",
+	{"a third party by 227: most clients connect to the server",
+		{SAID_C("PASV\r\n"), SAID_S("227 =10,0,0,9,7,232\r\n"), SAID_C("RETR f\r\n")},
+		"expect " AT_SERVER "\n" CLAIMED "\n"
+		"file 1 s2c command elsewhere name=f\n"
+		"amend " AT_SERVER " file s2c name=f\n" CLAIMED_AGAIN " file s2c name=f\n"},
+	{"a third party by PORT and EPRT, also of the other family",
 		{SAID_C("PORT 10,0,0,9,19,137\r\nEPRT |1|10.0.0.9|5001|\r\n"
-			"EPRT |2|2001:db8::9|5001|\r\nPASV\r\n"),
-			SAID_S("227 =10,0,0,9,7,232\r\n"), SAID_C("RETR f\r\n")},
-		"file 1 s2c command elsewhere name=f\n"},
-	{"the server may not name the client, nor the client the server",
-		{SAID_C("PASV\r\nPORT 10,0,0,2,19,137\r\n"), SAID_S("227 (10,0,0,1,7,232)\r\n")},
-		""},
+			"EPRT |2|2001:db8::9|5001|\r\n")},
+		"expect " AT_CLIENT "\nclaim expect " TO_CLIENT_9 "\n"
+		"expect " AT_CLIENT "\nclaim expect " TO_CLIENT_9 "\n"
+		"expect " AT_CLIENT "\n"},
+	{"the other end, and no host",
+		{SAID_C("PASV\r\nPASV\r\nPORT 10,0,0,2,19,137\r\n"),
+			SAID_S("227 (10,0,0,1,7,232)\r\n227 (0,0,0,0,7,232)\r\n")},
+		"expect " AT_CLIENT "\nexpect " AT_SERVER "\nexpect " AT_SERVER "\n"},
 	{"227 and 229 that nobody asked for",
 		{SAID_S("227 (10,0,0,2,7,232)\r\n229 (|||2024|)\r\n"), SAID_C("PASV\r\n"),
-			SAID_S("227-(10,0,0,2,7,231)\r\n227 (10,0,0,2,7,232)\r\n"
-			       "227 (10,0,0,2,7,233)\r\n")},
+			SAID_S("227 (10,0,0,2,7,232)\r\n227 (10,0,0,2,7,233)\r\n"),
+			SAID_C("EPSV\r\n"), SAID_S("500 No\r\n229 (|||2025|)\r\n")},
 		"expect " AT_SERVER "\n"},
 	{"the client's own reply",
 		{SAID_C("PASV\r\n227 (10,0,0,2,7,232)\r\n"), SAID_S("PORT 10,0,0,1,19,137\r\n")},
 		""},
-	{"229 with an address", {SAID_C("EPSV\r\n"), SAID_S("229 ok (|1|10.0.0.2|2024|)\r\n")}, ""},
 	{"numbers that are none",
-		{SAID_C("PORT 10,0,0,1,19\r\nPORT 10,0,0,1,256,137\r\nPORT 10,0,0,1,,1\r\n"
+		{SAID_C("PORT 10,0,0,1,,1\r\nPORT 19\r\n"
 			"EPRT |1|10.0.0.1|70000|\r\nEPRT |1|10.0.0.1|5001\r\nEPRT 1110.0.0.1|\r\n"
 			"EPRT |3|10.0.0.1|5001|\r\nEPRT |1|10.0.0.1111111111111111111111111111111"
-			"1111111111111111|1|\r\nPORT 10,0,0,1,19,137 \r\nEPRT "
-			"!1!10.0.0.1!5001!\r\n")},
+			"1111111111111111|1|\r\nPORT 10,0,0,1,0,0\r\nPORT 10,0,0,1,19,137 "
+			"\r\nEPRT !1!10.0.0.1!5001!\r\n")},
+		"expect 10.0.0.1:1 from 10.0.0.2 as ftp-data l4=6 app=8\n"
 		"expect " AT_CLIENT "\n"
 		"expect " AT_CLIENT "\n"},
 	{"a later address takes the place of an earlier one",
-		{SAID_C("PORT 10,0,0,1,19,137\r\nPORT 10,0,0,9,19,137\r\nRETR f\r\n")},
+		{SAID_C("PORT 10,0,0,1,19,137\r\nPORT 10,0,0,9,7,232\r\nRETR f\r\n")},
 		"expect " AT_CLIENT "\n"
-		"file 1 s2c command elsewhere name=f\n"},
+		"expect 10.0.0.1:2024 from 10.0.0.2 as ftp-data l4=6 app=8\n"
+		"claim expect 10.0.0.9:2024 from 10.0.0.2 as ftp-data l4=6 app=8\n"
+		"file 1 s2c command elsewhere name=f\n"
+		"amend 10.0.0.1:2024 from 10.0.0.2 as ftp-data l4=6 app=8 file c2s name=f\n"
+		"claim amend 10.0.0.9:2024 from 10.0.0.2 as ftp-data l4=6 app=8 file c2s name=f\n"},
+};
+
+// What some client or other reads in a reply. Each is one to PASV or EPSV.
+#define ASKED(reply)                                     \
+	{                                                \
+		SAID_C("PASV\r\n"), SAID_S(reply "\r\n") \
+	}
+#define ODD "note s2c bad_line @"
+static const struct conversation forms[] = {
+	{"words with digits before", ASKED("227 Mode2 v1.0 (10,0,0,2,7,232)"),
+		"expect " AT_SERVER "\n"},
+	{"no parentheses, blanks and signs", ASKED("227 10, 0, 0, +2,7, 232"),
+		"expect " AT_SERVER "\n"},
+	{"two places", ASKED("227 (10,0,0,2,7,232) (10,0,0,2,7,233)"),
+		"expect " AT_SERVER "\n" ODD "39\n"},
+	{"more numbers than six", ASKED("227 (10,0,0,2,7,232,9)"),
+		"expect " AT_SERVER "\n" ODD "24\n"},
+	{"an octet that is too large", ASKED("227 (10,0,0,2,263,232)"),
+		"expect " AT_SERVER "\n" ODD "24\n"},
+	{"a number below 0", ASKED("227 (10,0,0,2,-7,232)"), "expect " AT_SERVER "\n" ODD "23\n"},
+	{"fewer numbers: busybox takes the last two", ASKED("227 7,232"), "expect " AT_SERVER "\n"},
+	{"another yes", ASKED("200 (10,0,0,2,7,232)"), "expect " AT_SERVER "\n"},
+	{"no place", ASKED("227 Passive"), ""},
+	{"229 with a protocol and an address, which nobody obeys",
+		ASKED("229 ok (|1|10.0.0.9|2024|)"), "expect " AT_SERVER "\n"},
+	{"229 with an address of IPv6", ASKED("229 ok (||::1|2024|)"), "expect " AT_SERVER "\n"},
+	{"229 with another delimiter", ASKED("229 go (!!!2024!)"), "expect " AT_SERVER "\n"},
+	{"229 without parentheses", ASKED("229 |||2024|"), "expect " AT_SERVER "\n"},
+	{"229 with other ones before", ASKED("229 ok (a) (|||2024|)"), "expect " AT_SERVER "\n"},
+	{"229 without an end", ASKED("229 ok (|||2024"), "expect " AT_SERVER "\n"},
+	{"229 with two places", ASKED("229 ok (|||2024|) (|||2025|)"),
+		"expect " AT_SERVER "\n" ODD "30\n"},
+	{"229 with a port that is too large", ASKED("229 ok (|||67560|)"),
+		"expect " AT_SERVER "\n" ODD "20\n"},
+	{"229 as a reply to PASV", ASKED("229 ok 10,0,0,2,7,232"), "expect " AT_SERVER "\n"},
+	{"227 as a reply to EPSV", ASKED("227 ok (|||2024|)"), "expect " AT_SERVER "\n"},
+	{"LPSV and LPRT",
+		{SAID_C("LPSV\r\n"), SAID_S("228 Entering (4,4,10,0,0,2,2,7,232)\r\n"),
+			SAID_C("LPRT 4,4,10,0,0,1,2,19,137\r\n")},
+		"expect " AT_SERVER "\nexpect " AT_CLIENT "\n"},
+	{"several lines, of which the last one says it",
+		ASKED("227-Now\r\n more\r\n227 (10,0,0,2,7,232)"), "expect " AT_SERVER "\n"},
+	{"several lines, of which an earlier one says it", ASKED("227-(10,0,0,2,7,232)\r\n227 ok"),
+		"expect " AT_SERVER "\n"},
+	{"a line within", ASKED("227-Now\r\n (10,0,0,2,7,232)\r\n227 ok"),
+		"expect " AT_SERVER "\n"},
+	{"lines that differ", ASKED("227-(10,0,0,2,7,231)\r\n227 (10,0,0,2,7,232)"),
+		"expect " AT_SERVER "\n" ODD "44\n"},
+	{"lines of another reply",
+		{SAID_C("PASV\r\n"), SAID_S("150-(10,0,0,2,7,231)\r\n150 ok\r\n x\r\n"
+					    "227 (10,0,0,2,7,232)\r\n")},
+		"expect " AT_SERVER "\n"},
 };
 
 // Who sends commands ahead of their answers makes no file a listing, nor gives it another name.
@@ -413,6 +480,7 @@ static const struct conversation connections[] = {
 	}
 TEST(ftp, sessions)
 TEST(ftp, named)
+TEST(ftp, forms)
 TEST(ftp, ahead)
 TEST(ftp, over_ipv6)
 TEST(ftp, lines)
@@ -423,6 +491,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_over_ipv6),
 		cmocka_unit_test(test_lines),
