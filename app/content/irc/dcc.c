@@ -8,9 +8,9 @@
 #include <netinet/in.h>
 
 #include "content/http/text.h"
+#include "content/irc/ctcp.h"
 #include "content/irc/session.h"
 
-#define CTCP      0x01
 #define M_QUOTE   0x10 // low-level quoting of CTCP
 #define DCC_TTL_S 120
 
@@ -432,32 +432,58 @@ static void take_chat(struct request *request, struct content_text text)
 	report(request, &offer, false);
 }
 
+static const struct verb {
+	const char *lower;
+	void (*take)(struct request *request, struct content_text text);
+} verbs[] = {
+	{"resume", take_resume},
+	{"accept", take_accept},
+	{"send", take_send},
+	{"rsend", take_rsend},
+	{"recv", take_recv},
+	{"chat", take_chat},
+};
+#define PREFIXES 2 // of a verb, at most
+
+// S: inside TLS, T: without acknowledgements. Takes one off.
+static bool take_prefix(struct content_text *word, bool *tls)
+{
+	if (!http_begins(*word, "s") && !http_begins(*word, "t"))
+		return false;
+	*tls |= http_begins(*word, "s");
+	*word = http_text_from(*word, 1);
+	return true;
+}
+
+enum dcc_verb_is dcc_verb(struct content_text word)
+{
+	bool begins = false, tls = false;
+
+	for (unsigned prefix = 0; prefix <= PREFIXES; prefix++) {
+		for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+			if (http_is(word, verbs[i].lower))
+				return DCC_VERB;
+			begins |= irc_begins_word(word, verbs[i].lower);
+		}
+		if (!take_prefix(&word, &tls))
+			break;
+	}
+	return begins ? DCC_VERB_BEGINS : DCC_NO_VERB;
+}
+
 static void take_request(struct request *request, struct content_text text)
 {
-	static const struct {
-		const char *lower;
-		void (*take)(struct request *request, struct content_text text);
-	} verbs[] = {
-		{"resume", take_resume},
-		{"accept", take_accept},
-		{"send", take_send},
-		{"rsend", take_rsend},
-		{"recv", take_recv},
-		{"chat", take_chat},
-	};
 	struct content_text verb = take_word(&text);
 
-	for (unsigned prefix = 0; prefix < 3; prefix++) {
+	for (unsigned prefix = 0; prefix <= PREFIXES; prefix++) {
 		for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
 			if (http_is(verb, verbs[i].lower)) {
 				verbs[i].take(request, text);
 				return;
 			}
 		}
-		if (!http_begins(verb, "s") && !http_begins(verb, "t"))
+		if (!take_prefix(&verb, &request->tls))
 			return;
-		request->tls |= http_begins(verb, "s");
-		verb = http_text_from(verb, 1);
 	}
 }
 

@@ -42,6 +42,13 @@ struct dcc_offers {
 	uint8_t next;
 };
 
+// Whether a word is the verb of a request, or as much as is here of one.
+enum dcc_verb_is {
+	DCC_NO_VERB,
+	DCC_VERB_BEGINS,
+	DCC_VERB,
+};
+enum dcc_verb_is dcc_verb(struct content_text word);
 // Requests in a text, wherever they stand in it. `from`: who writes.
 void dcc_take(const struct irc_turn *turn, struct dcc_offers *offers, struct content_text text,
 	struct content_text from);

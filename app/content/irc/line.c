@@ -81,6 +81,15 @@ void irc_line_read_chat(struct irc_line *line)
 	*line = (struct irc_line){.what = &chat, .has_text = true};
 }
 
+bool irc_begins_word(struct content_text text, const char *lower)
+{
+	uint32_t i = 0;
+
+	while (i < text.length && lower[i] && octets_lower(text.bytes[i]) == (uint8_t)lower[i])
+		i++;
+	return i == text.length && lower[i];
+}
+
 struct content_text irc_nick_of(struct content_text prefix)
 {
 	for (uint32_t i = 0; i < prefix.length; i++)

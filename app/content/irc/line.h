@@ -46,6 +46,8 @@ static inline struct content_text irc_param(const struct irc_line *line, int at)
 							: (struct content_text){NULL, 0};
 }
 
+// More bytes may make `text` the word; they are in any case, the word in lower case.
+bool irc_begins_word(struct content_text text, const char *lower);
 // "nick!user@host", as far as the nick goes.
 struct content_text irc_nick_of(struct content_text prefix);
 

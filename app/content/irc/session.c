@@ -5,9 +5,6 @@
 #include "content/http/text.h"
 #include "content/irc/text.h"
 
-#define CTCP   0x01
-#define ACTION "\1action "
-
 void irc_note(const struct irc_turn *turn, enum content_note note)
 {
 	const struct content_sink *sink = turn->turn->sink;
@@ -45,25 +42,6 @@ static struct content_text sender_of(const struct irc_turn *turn, const struct i
 	return turn->half == HALF_C2S ? own_nick(turn->session) : irc_nick_of(line->prefix);
 }
 
-// Where in its text a message begins and ends that people read; false: it is none, or it cannot be
-// known yet.
-static bool find_message(
-	const struct irc_line *line, struct content_text text, uint32_t *begin, uint32_t *end)
-{
-	static const uint32_t action = sizeof(ACTION) - 1;
-
-	*begin = 0;
-	*end = text.length;
-	if (!line->what->has_ctcp || !text.length || text.bytes[0] != CTCP)
-		return true;
-	if (!http_begins(text, ACTION))
-		return false;
-	*begin = action;
-	if (*end > action && text.bytes[*end - 1] == CTCP)
-		--*end;
-	return true;
-}
-
 // Servers allow fewer targets than are looked at (ISUPPORT: TARGMAX, MAXTARGETS).
 static void bound_parties(const struct irc_turn *turn, struct content_text to)
 {
@@ -82,10 +60,10 @@ static struct content_text receiver_of(const struct irc_turn *turn, const struct
 	return irc_param(line, line->what->to);
 }
 
+// `plain` is what bytes [from, to) of the line read as.
 static void put_message(const struct irc_turn *turn, const struct irc_line *line,
-	struct irc_told *told, uint32_t from, struct content_text plain, uint32_t to)
+	struct irc_told *told, struct content_text plain, uint32_t from, uint32_t to)
 {
-	bool verbatim = plain.bytes == turn->bytes.bytes + from;
 	const struct content_sink *sink = turn->turn->sink;
 	const struct content_message message = {
 		.half = turn->half,
@@ -93,7 +71,7 @@ static void put_message(const struct irc_turn *turn, const struct irc_line *line
 		.continued = told->open,
 		.blank = ' ',
 		.to_is_list = line->what->to_is_list,
-		.verbatim = verbatim,
+		.verbatim = plain.length == to - from,
 		.from = sender_of(turn, line),
 		.to = receiver_of(turn, line),
 		.text = plain,
@@ -107,14 +85,65 @@ static void put_message(const struct irc_turn *turn, const struct irc_line *line
 		bound_parties(turn, message.to);
 	sink->message(sink->ctx, &message);
 	told->open = true;
-	told->to = (uint16_t)to;
+	told->end = (uint16_t)to;
+}
+
+static struct irc_piece piece_of(
+	const struct irc_turn *turn, const struct irc_line *line, uint32_t from)
+{
+	return (struct irc_piece){
+		.bytes = http_text_from(turn->bytes, from),
+		.ctcp = line->what->has_ctcp,
+		.last = turn->whole,
+	};
+}
+
+// The text of a whole line as irssi reads it, if that is not what was told.
+static void tell_again(const struct irc_turn *turn, const struct irc_line *line)
+{
+	struct irc_piece piece = piece_of(turn, line, line->text_at);
+	uint8_t most[IRC_LINE_BYTES], irssi[IRC_LINE_BYTES];
+	struct irc_told told = {0};
+	uint32_t length;
+
+	if (!irc_text_is_read_twice(piece.bytes))
+		return;
+	length = irc_text_plain(&piece, most);
+	piece.part = IRC_OUTSIDE;
+	piece.reading = IRC_READ_IRSSI;
+	struct content_text plain = {irssi, irc_text_plain(&piece, irssi)};
+
+	if (plain.length && !http_same(plain, (struct content_text){most, length}))
+		put_message(turn, line, &told, plain, line->text_at + piece.from,
+			line->text_at + piece.to);
+}
+
+static void tell_piece(
+	const struct irc_turn *turn, const struct irc_line *line, struct irc_told *told)
+{
+	uint32_t at = told->to ? told->to : line->text_at;
+	struct irc_piece piece = piece_of(turn, line, at);
+	struct content_text plain = piece.bytes;
+	uint8_t room[IRC_LINE_BYTES];
+
+	piece.part = told->part;
+	if (piece.part == IRC_UNTOLD || irc_text_has_codes(plain)) {
+		plain = (struct content_text){room, irc_text_plain(&piece, room)};
+	} else {
+		piece.from = 0;
+		piece.to = piece.taken = plain.length;
+	}
+	told->to = (uint16_t)(at + piece.taken);
+	told->part = piece.part;
+	if (plain.length)
+		put_message(turn, line, told, plain, at + piece.from, at + piece.to);
+	else if (turn->whole && told->open)
+		put_message(turn, line, told, plain, told->end, told->end);
 }
 
 void irc_tell(const struct irc_turn *turn, struct irc_told *told)
 {
-	uint8_t room[IRC_LINE_BYTES];
 	struct irc_line line;
-	uint32_t begin, end, taken;
 
 	if (turn->chat)
 		irc_line_read_chat(&line);
@@ -122,20 +151,9 @@ void irc_tell(const struct irc_turn *turn, struct irc_told *told)
 		irc_line_read(turn->bytes, &line);
 	if (!line.what || !line.has_text)
 		return;
-	struct content_text text = http_text_from(turn->bytes, line.text_at);
-
-	if (!find_message(&line, text, &begin, &end))
-		return;
-	uint32_t from = told->open ? told->to : line.text_at + begin;
-	struct content_text piece = {turn->bytes.bytes + from, line.text_at + end - from};
-
-	taken = piece.length;
-	if (irc_text_has_codes(piece)) {
-		piece.length = irc_text_plain(piece, turn->whole, room, &taken);
-		piece.bytes = room;
-	}
-	if (piece.length || (turn->whole && told->open))
-		put_message(turn, &line, told, from, piece, from + taken);
+	tell_piece(turn, &line, told);
+	if (turn->whole)
+		tell_again(turn, &line);
 }
 
 // The client's nick, which it does not say with what it sends: as it asks for it, then as the

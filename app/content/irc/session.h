@@ -2,13 +2,14 @@
 // A session of IRC: what lines change of it, and what is told of them.
 //
 // Messages. Told are PRIVMSG, NOTICE, SQUERY, CPRIVMSG and CNOTICE, and what else brings a person's
-// words to others: TOPIC and 332, AWAY and 301, WALLOPS, the reasons of PART, QUIT and KICK. Of
-// CTCP ACTION is text; other queries and replies are no chat. `to` is as the line has it: a list,
+// words to others: TOPIC and 332, AWAY and 301, WALLOPS, the reasons of PART, QUIT and KICK. CTCP
+// is text, too, but for what programs ask each other (ctcp.h). `to` is as the line has it: a list,
 // where there are several targets.
 //
 // Cut-through: text is told when its bytes come, in parts where a line comes in pieces, before the
-// piece leaves. What is held back of a part are codes of colours that are not whole, and the \1
-// that may end an ACTION.
+// piece leaves. What is held back of a part are codes of colours, and words of CTCP, that are not
+// whole. Where clients read codes differently (text.h) a text is told a second time, at the line's
+// end, as a message of its own, in their other reading.
 //
 // What blanks would do. begins64 to ends64 is the text alone. Where it is blanked, ngircd (which
 // trims lines at both ends) answers 412, no text to send, and nobody gets a message; a client that
@@ -36,8 +37,10 @@ struct irc_session {
 
 // What was told of a line's text.
 struct irc_told {
-	uint16_t to; // offset in the line; 0: nothing
-	bool open;   // a part was told: its end is to be
+	uint16_t to;  // offset in the line up to which it was looked at; 0: nothing
+	uint16_t end; // ... and behind the last byte that was told
+	uint8_t part; // enum irc_part
+	bool open;    // a part was told: its end is to be
 };
 
 // A line, or as much as is here of one, without tags and line end. Offsets are those of the half.

@@ -72,28 +72,58 @@ static const struct conversation sessions[] = {
 		"message c2s to*=x 31+4 of 21+14 text=a :b\n"},
 	{"CTCP",
 		{SAID_C("PRIVMSG #c :\1ACTION waves\1\r\nPRIVMSG #c :\1action waves\r\n"
-			"PRIVMSG x :\1VERSION\1\r\nNOTICE x :\1PING 5\1\r\nPRIVMSG x :\1\r\n"
-			"PRIVMSG x :\1ACTION\1\r\nPRIVMSG x :a\1b\1\r\nPRIVMSG x :\1ACTION \1\r\n"
-			"TOPIC #c :\1x\r\n")},
+			"PRIVMSG x :a\1b\1\r\nPRIVMSG x :\1FOO bar\1\r\nNOTICE x :\1VERSION y\1\r\n"
+			"PRIVMSG x :a \1ACTION b\1c\1D\r\nPRIVMSG x :\1ACTION\tb\1\r\n"
+			"PRIVMSG x :\1PINGS 5\1\r\nPRIVMSG x :\1PING 5 a\1\r\n"
+			"PRIVMSG x :\1DCC WORD a\1\r\nTOPIC #c :\1x\r\n")},
 		"message c2s to*=#c 20+5 of 0+26 text=waves\n"
 		"message c2s to*=#c 48+5 of 28+25 text=waves\n"
-		"message c2s to*=x 143+4 of 132+15 text=a\\01b\\01\n"
-		"message c2s to=#c 181+2 of 171+12 text=\\01x\n"},
+		"message c2s to*=x 66+3 of 55+15 text=ab\n"
+		"message c2s to*=x 84+7 of 72+20 text=FOO bar\n"
+		"message c2s to*=x 105+9 of 94+21 text=VERSION y\n"
+		"message c2s to*=x 128+15 of 117+26 text=a bcD\n"
+		"message c2s to*=x 157+8 of 145+21 text=ACTION\\09b\n"
+		"message c2s to*=x 180+7 of 168+20 text=PINGS 5\n"
+		"message c2s to*=x 202+8 of 190+21 text=PING 5 a\n"
+		"message c2s to*=x 225+10 of 213+23 text=DCC WORD a\n"
+		"message c2s to=#c 249+1 of 238+12 text=x\n"},
+	{"what programs say by CTCP",
+		{SAID_C("PRIVMSG x :\1VERSION\1\r\nPRIVMSG x :\1time\r\nNOTICE x :\1PING 5.0 "
+			"7\1\r\n"
+			"PRIVMSG x :\1\r\nPRIVMSG x :\1ACTION\1\r\nPRIVMSG x :\1ACTION \1\r\n"
+			"PRIVMSG x :\1DCC\1\r\nPRIVMSG x :\1CLIENTINFO\1\1PING\1\r\n"
+			"PRIVMSG x :a\1VERSION\1b\r\n")},
+		"message c2s to*=x 181+11 of 170+22 text=ab\n"},
 	{"colours and styles",
 		{SAID_C("PRIVMSG x :k\x02"
 			"e\x0fy\x03"
 			"4w\x03"
 			"12,05o\x03r\x03"
-			"7,d\x1f\r\nPRIVMSG x :\x02\x02\r\n"
-			"PRIVMSG x :\x04"
-			"ff00AA,000000a\x04"
-			"xyzb\x03"
+			"7,d\x1f\x06\r\nPRIVMSG x :\x02\x02\r\n"
+			"PRIVMSG x :\x03"
 			"123\x03"
 			"1,x\x03"
-			"1\r\nPRIVMSG x :\x02\1\r\n")},
-		"message c2s to*=x 11+22 of 0+33 text=keywor,d\n"
-		"message c2s to*=x 61+30 of 50+41 text=axyzb3,x\n"
-		"message c2s to*=x 104+2 of 93+13 text=\\01\n"},
+			"1\r\nPRIVMSG x :\x02\1\r\nPRIVMSG x :\x02whole\x0f\r\n")},
+		"message c2s to*=x 11+21 of 0+34 text=keywor,d\n"
+		"message c2s to*=x 65+5 of 51+21 text=3,x\n"
+		"message c2s to*=x 101+5 of 89+18 text=whole\n"},
+	{"codes of ANSI",
+		{SAID_C("PRIVMSG x :a\x1b[mb\x1b[01;31mc\x1b[2Jd\x1b"
+			"e\x1b[3\r\n")},
+		"message c2s to*=x 11+24 of 0+35 text=abc[2Jde[3\n"},
+	{"what clients read differently: most, then irssi",
+		{SAID_C("PRIVMSG x :\x04"
+			"ff00AA,000000a\x04"
+			"gb\r\nPRIVMSG x :\x04"
+			"8/a\x04#abcdb\x04-1c\x04\r\nPRIVMSG x :a\x03,5b\x03,c\r\n"
+			"PRIVMSG x :a\x04\r\n")},
+		"message c2s to*=x 25+4 of 0+29 text=agb\n"
+		"message c2s to*=x 13+16 of 0+29 text=f00AA,000000ab\n"
+		"message c2s to*=x 43+14 of 31+27 text=8/a#abcdb-1c\n"
+		"message c2s to*=x 45+12 of 31+27 text=abc\n"
+		"message c2s to*=x 71+8 of 60+19 text=a,5b,c\n"
+		"message c2s to*=x 71+8 of 60+19 text=ab,c\n"
+		"message c2s to*=x 92+1 of 81+13 text=a\n"},
 };
 
 #define TEN      "0123456789"

@@ -89,13 +89,14 @@ static const struct conversation offers[] = {
 			"PRIVMSG b :\1DCC FSERV x\1\r\nPRIVMSG b :\1DCCSEND x\1\r\n"
 			"PRIVMSG b :\1DCC XSEND f " SELF " 5000 7\1\r\nPRIVMSG b :\1DCC\1\r\n")},
 		"message c2s to*=b 11+27 of 0+38 text=DCC SEND f 167772161 5000 7\n"
-		"message c2s to=#c 50+21 of 40+31 text=\\01DCC SEND f 1 5000 7\\01\n"},
+		"message c2s to=#c 51+19 of 40+31 text=DCC SEND f 1 5000 7\n"
+		"message c2s to*=b 85+11 of 73+24 text=DCC FSERV x\n"
+		"message c2s to*=b 111+9 of 99+22 text=DCCSEND x\n"
+		"message c2s to*=b 135+28 of 123+41 text=DCC XSEND f 167772161 5000 7\n"},
 	{"several in one line",
 		{SAID_C("NOTICE b :x\1DCC SEND a " SELF " 5000 7\1DCC SEND b " SELF
 			" 5001 8\1\r\n")},
-		"message c2s to*=b 10+58 of 0+68 text=x\\01DCC SEND a 167772161 5000 7\\01DCC SEND "
-		"b "
-		"167772161 5001 8\\01\n"
+		"message c2s to*=b 10+57 of 0+68 text=xDCC SEND b 167772161 5001 8\n"
 		"file 1 c2s command elsewhere name=a size=7\n"
 		"expect " MINE " file s2c name=a size=7\n"
 		"file 2 c2s command elsewhere name=b size=8\n"
@@ -103,6 +104,7 @@ static const struct conversation offers[] = {
 	{"too many in one line",
 		{SAID_C("NOTICE b :\1DCC SEND\1DCC SEND\1DCC SEND\1DCC SEND\1DCC SEND\1DCC SEND"
 			"\1DCC SEND\1DCC SEND\1DCC SEND evil.exe\1\r\n")},
+		"message c2s to*=b 20+62 of 0+101 text=DCC SENDDCC SENDDCC SENDDCC SEND\n"
 		"file 1 c2s none elsewhere\nfile 2 c2s none elsewhere\nfile 3 c2s none elsewhere\n"
 		"file 4 c2s none elsewhere\nfile 5 c2s none elsewhere\nfile 6 c2s none elsewhere\n"
 		"file 7 c2s none elsewhere\nfile 8 c2s none elsewhere\nnote c2s bad_line @0\n"},
@@ -278,7 +280,7 @@ static const struct conversation chats[] = {
 		"message c2s to=bob 0+8 of 0+8 text=@x hello\n"
 		"message c2s to=bob 10+16 of 10+16 text=:b PRIVMSG #c :y\n"
 		"message s2c from=bob 17+5 of 9+14 text=waves\n"
-		"message s2c from=bob 25+4 of 25+4 text=\\01z\n"
+		"message s2c from=bob 28+1 of 25+4 text=z\n"
 		"message c2s to=bob 27+4 of 27+4 text=last\n"},
 	{"files that are offered there, by who is there",
 		{SAID_ANNOUNCED(older_chat), SAID_S("\1DCC SEND f.exe " SERVER " 5000 7\1\n"),
