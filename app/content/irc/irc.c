@@ -27,6 +27,7 @@ struct irc_half {
 	bool in_tags;
 	bool skip;     // up to the end of a line that is too long, or has a gap
 	bool after_cr; // a line has ended at a CR: LF would belong to it
+	bool tls;      // a line has begun as TLS does, and the other end has not said otherwise
 };
 
 enum irc_mode {
@@ -101,7 +102,8 @@ static void note(struct irc_state *state, unsigned side, const struct content_tu
 {
 	const struct irc_turn to = turn_of(state, side, turn, (struct content_text){NULL, 0}, true);
 
-	irc_note(&to, what);
+	if (!state->talk.halves[side].tls) // TLS has all of it
+		irc_note(&to, what);
 }
 
 static struct content_text kept(const struct irc_half *half)
@@ -115,6 +117,8 @@ static enum irc_step take_line(struct irc_state *state, unsigned side,
 {
 	const struct irc_turn to = turn_of(state, side, turn, bytes, true);
 
+	if (!state->talk.halves[side].tls) // it does not answer TLS
+		state->talk.halves[!side].tls = false;
 	irc_tell(&to, &state->talk.halves[side].told);
 	return irc_take_line(&to) ? IRC_ON : IRC_OPAQUE;
 }
@@ -142,6 +146,19 @@ static bool begins_tls(const struct irc_half *half, const uint8_t *bytes, uint32
 	if (half->length == 1 && half->line64 == half->begin64 && !half->skip)
 		return half->line[0] == TLS_0 && bytes[0] == TLS_1;
 	return is_fresh(half) && left > 1 && bytes[0] == TLS_0 && bytes[1] == TLS_1;
+}
+
+// One end alone may write what looks like TLS to a server that ignores it: until the other does,
+// too, lines are read on.
+static bool take_tls(struct irc_state *state, unsigned side, const struct content_turn *turn)
+{
+	struct irc_half *half = &state->talk.halves[side];
+	bool answers = state->talk.halves[!side].tls;
+
+	if (!half->tls && !answers)
+		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_TLS, side, half->begin64);
+	half->tls = true;
+	return answers;
 }
 
 static uint32_t until_end(const uint8_t *bytes, uint32_t length)
@@ -211,10 +228,8 @@ static enum irc_step take_part(struct irc_state *state, unsigned side, struct co
 		line = kept(half);
 	advance(half, turn, here);
 	if (too_long) {
-		const struct irc_turn to = turn_of(state, side, turn, line, true);
-
 		leave_line(state, side, turn, line);
-		irc_note(&to, CONTENT_NOTE_HEAD_TOO_LONG);
+		note(state, side, turn, CONTENT_NOTE_HEAD_TOO_LONG);
 	} else if (ended) {
 		return take_line(state, side, turn, line);
 	} else {
@@ -253,10 +268,8 @@ static enum irc_step take_some(struct irc_state *state, unsigned side, struct co
 
 	if (takes_lf(state, side, turn, bytes[0]))
 		return IRC_ON;
-	if (state->mode == IRC_TALK && begins_tls(half, bytes, left)) {
-		turn->sink->note(turn->sink->ctx, CONTENT_NOTE_OPAQUE_TLS, side, half->begin64);
+	if (state->mode == IRC_TALK && begins_tls(half, bytes, left) && take_tls(state, side, turn))
 		return IRC_OPAQUE;
-	}
 	uint32_t here = until_end(bytes, left);
 	bool ended = here < left;
 

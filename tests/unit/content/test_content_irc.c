@@ -206,12 +206,24 @@ static const struct conversation lines[] = {
 		{SAID_S(":s 670 * :go\r\n"), SAID_C("STARTTLS\r\n"), SAID_S(":s 691 * :no\r\n"),
 			SAID_S(":s 670 * :go\r\n"), SAID_C("PRIVMSG x :y\r\n")},
 		"message c2s to*=x 21+1 of 10+12 text=y\n"},
-	{"TLS from the first byte", {SAID_C("\x16\x03\x01\x02\0\x01\n"), SAID_S("\x16\x03\x03\n")},
+	{"TLS from the first byte",
+		{SAID_C("\x16\x03\x01\x02\0\x01\nx\0\n"),
+			SAID_S("\x16\x03\x03\n:b PRIVMSG x :y\n")},
 		"note c2s tls @0\n"},
 	{"TLS whose STARTTLS was lost",
 		{SAID_C("PING x\r\n\x16x\r\nx\x16\x03\r\n\x16\x03\x03\n"),
-			SAID_S("NOTICE x :y\r\n")},
+			SAID_S("\x16\x03\x03\n:b PRIVMSG x :y\n")},
 		"note c2s tls @17\n"},
+	{"what looks like TLS, and is not answered so",
+		{SAID_C("\x16\x03\x01\x02\0\r\nPRIVMSG x :y\r\n"),
+			SAID_S(":s 421 a \x16 :what\r\n"), SAID_C("PRIVMSG x :z\0\r\n"),
+			SAID_S("\x16\x03:s NOTICE x :a\r\n"), SAID_C("PRIVMSG x :b\r\n")},
+		"note c2s tls @0\n"
+		"message c2s to*=x 18+1 of 7+12 text=y\n"
+		"note c2s nul_in_head @21\n"
+		"message c2s from=a to*=x 32+2 of 21+13 text=z\\00\n"
+		"note s2c tls @18\n"
+		"message c2s from=a to*=x 47+1 of 36+12 text=b\n"},
 };
 
 #define TEST(table)                                                                       \
