@@ -10,10 +10,10 @@
 
 #define HTTP_HEAD_BLOCK      1024u // at first
 #define HTTP_HEAD_BLOCK_MAX  32768u
-#define HTTP_LINE_BYTES      8192u        // of a line that is needed
-#define HTTP_HEAD_BYTES      (256u << 10) // of a head with all of its lines
-#define HTTP_PATH_BYTES      1024u        // a longer one keeps its beginning
-#define HTTP_HASHES_BYTES    4096u        // ... of a request that names torrents (BEP 48)
+#define HTTP_LINE_BYTES      8192u              // of a line that is needed
+#define HTTP_HEAD_BYTES      (256u << 10)       // of a head with all of its lines
+#define HTTP_PATH_BYTES      1024u              // a longer one keeps its beginning
+#define HTTP_HASHES_BYTES    CONTENT_PATH_BYTES // ... of a request that names torrents (BEP 48)
 #define HTTP_HOST_BYTES      255u
 #define HTTP_VALIDATOR_BYTES 256u
 #define HTTP_BOUNDARY_BYTES  200u // RFC 2046 section 5.1.1 allows 70

@@ -60,7 +60,7 @@ static const char *half_word(unsigned half)
 static void on_asked(void *ctx, const struct content_file *file)
 {
 	(void)ctx;
-	check(file->path.length <= CONTENT_NAME_BYTES, "a path that is asked for is bounded");
+	check(file->path.length <= CONTENT_PATH_BYTES, "a path that is asked for is bounded");
 }
 
 static enum content_want on_file(void *ctx, const struct content_file *file)
@@ -69,7 +69,8 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 	struct transcript_file *kept = &transcript->files[file->id % TRANSCRIPT_FILES];
 
 	check(file->id == ++transcript->n_files, "numbers of files rise by one");
-	check(file->name.length <= CONTENT_NAME_BYTES && file->type.length <= CONTENT_TYPE_BYTES,
+	check(file->name.length <= CONTENT_NAME_BYTES && file->path.length <= CONTENT_PATH_BYTES &&
+			file->type.length <= CONTENT_TYPE_BYTES,
 		"texts have bounds");
 	check(!file->name.length == (file->name_source == CONTENT_NAME_NONE),
 		"a name has a source");

@@ -179,6 +179,11 @@ static const struct conversation paths[] = {
 	{"a path that is too long", ASKED("/" X10(X10("0123456789/")) "/n.exe"),
 		"file 1 s2c path name=n.exe path=(1024)..3456789/ size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
+	{"a path that names torrents keeps more of them",
+		ASKED("/announce?" X10("info_hash=%41bcdefghij%4bmnopqrst&")
+				X10(X10("info_hash&"))),
+		"file 1 s2c path name=announce path=(1350)..fo_hash& size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
 	{"a name that is too long", ASKED("/d/" X100("0123456789") X10("abc") ".exe"),
 		"file 1 s2c path name=(1024)..cabc.exe cut path=/d/0123456789 size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
