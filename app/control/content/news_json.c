@@ -112,6 +112,7 @@ void news_put_chat(const struct content_record *record, const struct redact_rule
 	put_redacted(out, "from", record, RECORD_FROM, redact->users);
 	put_redacted(out, "to", record, RECORD_TO, redact->users);
 	put_redacted(out, "text", record, RECORD_TEXT, redact->text);
+	put_redacted(out, "matched", record, RECORD_MATCHED, redact->text);
 	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
 	if (record->goes_on)
 		json_out_bool(out, "goes_on", true);

@@ -30,6 +30,7 @@ enum content_record_text {
 	RECORD_FROM = 0,
 	RECORD_TO,
 	RECORD_TEXT,
+	RECORD_MATCHED, // the keyword or regex by which an entry of a rule matched
 	RECORD_TEXTS_MAX = RECORD_VALIDATOR + 1,
 };
 

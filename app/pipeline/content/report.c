@@ -418,31 +418,11 @@ static struct content_text gather(struct feeding *feeding, const struct content_
 	return (struct content_text){flow->text[half], *length};
 }
 
-static void record_message(struct feeding *feeding, const struct content_message *message,
-	struct content_text text, const struct content_verdict *verdict)
-{
-	struct content_text texts[] = {message->from, message->to, text};
-	uint32_t length = report_length_of(texts, RTE_DIM(texts));
-	struct content_record *record = content_record_new(feeding->content->channel, length);
-
-	if (!record) {
-		feeding->lcore->stats.content_lost++;
-		return;
-	}
-	record->kind = CONTENT_RECORD_MESSAGE;
-	record->half = message->half;
-	record->length = length;
-	record->goes_on = message->goes_on;
-	record->stored = verdict->store;
-	report_identify(feeding, record, verdict);
-	report_put_texts(record, texts, RTE_DIM(texts));
-	content_record_send(feeding->content->channel, record);
-}
-
 // What the policy says of the message, and was done: where it should be changed and cannot be, its
 // flow is reset.
 static struct content_verdict judge_message(struct feeding *feeding,
-	const struct content_message *message, const struct message_facts *facts)
+	const struct content_message *message, const struct message_facts *facts,
+	const struct content_hits *hits)
 {
 	struct lcore *lcore = feeding->lcore;
 	struct content_verdict verdict;
@@ -450,8 +430,6 @@ static struct content_verdict judge_message(struct feeding *feeding,
 	struct decide_input input;
 
 	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
-	const struct content_hits *hits = content_message_hits(lcore->policy, lcore->index, facts);
-
 	verdict = content_message_verdict(lcore->policy, &input, facts, hits);
 	if (!message->goes_on || content_action_enforces(verdict.action))
 		grounds_message(feeding, message->half, facts, hits, &verdict);
@@ -473,6 +451,7 @@ static void report_message(void *ctx, const struct content_message *message)
 	struct lcore *lcore = feeding->lcore;
 	struct content_text text = gather(feeding, message);
 	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
+	const struct content_hits *hits = NULL;
 
 	lcore->stats.content_messages += !message->goes_on;
 	if (!message->goes_on)
@@ -487,14 +466,15 @@ static void report_message(void *ctx, const struct content_message *message)
 			.to_is_list = message->to_is_list,
 		};
 
-		verdict = judge_message(feeding, message, &facts);
+		hits = content_message_hits(lcore->policy, lcore->index, &facts);
+		verdict = judge_message(feeding, message, &facts, hits);
 	}
 	bool enforced = content_action_enforces(verdict.action);
 
 	if (enforced || (!message->goes_on && (lcore->dp->extracts || verdict.audit ||
 						      verdict.rule != RULE_DEFAULT ||
 						      verdict.monitored != RULE_DEFAULT)))
-		record_message(feeding, message, text, &verdict);
+		report_record_message(feeding, message, text, &verdict, hits);
 	if (enforced && !content_action_edits(verdict.action))
 		report_refuse(feeding, verdict.rule, report_action_of(verdict.action));
 	if (!message->goes_on)

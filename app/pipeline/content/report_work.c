@@ -116,6 +116,44 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	return feeding->content->files;
 }
 
+// The keyword or regex by which the entry that the record is about matched, as the policy has it.
+static struct content_text matched(const struct feeding *feeding,
+	const struct content_verdict *verdict, const struct content_hits *hits)
+{
+	const struct policy *policy = feeding->lcore->policy;
+	const char *word = NULL;
+
+	if (hits && verdict->rule != RULE_DEFAULT)
+		word = content_message_matched(policy, hits, verdict->rule, verdict->entry);
+	else if (hits && verdict->monitored != RULE_DEFAULT)
+		word = content_message_matched(
+			policy, hits, verdict->monitored, verdict->monitored_entry);
+	return (struct content_text){(const uint8_t *)word, word ? (uint32_t)strlen(word) : 0};
+}
+
+void report_record_message(struct feeding *feeding, const struct content_message *message,
+	struct content_text text, const struct content_verdict *verdict,
+	const struct content_hits *hits)
+{
+	struct content_text texts[] = {
+		message->from, message->to, text, matched(feeding, verdict, hits)};
+	uint32_t length = report_length_of(texts, RTE_DIM(texts));
+	struct content_record *record = content_record_new(feeding->content->channel, length);
+
+	if (!record) {
+		feeding->lcore->stats.content_lost++;
+		return;
+	}
+	record->kind = CONTENT_RECORD_MESSAGE;
+	record->half = message->half;
+	record->length = length;
+	record->goes_on = message->goes_on;
+	record->stored = verdict->store;
+	report_identify(feeding, record, verdict);
+	report_put_texts(record, texts, RTE_DIM(texts));
+	content_record_send(feeding->content->channel, record);
+}
+
 void report_note_verdict(const struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict)
 {

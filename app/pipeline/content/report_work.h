@@ -33,6 +33,10 @@ uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule);
 uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how);
+// `hits`: what it has of the patterns; NULL: it was not held against any.
+void report_record_message(struct feeding *feeding, const struct content_message *message,
+	struct content_text text, const struct content_verdict *verdict,
+	const struct content_hits *hits);
 
 // report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
 // counted.

@@ -40,9 +40,9 @@ static struct content_record *a_file(void)
 
 static struct content_record *a_message(void)
 {
-	static const char *const texts[] = {"ann", "bob", "meet me at 8"};
+	static const char *const texts[] = {"ann", "bob", "meet me at 8", "at 8"};
 
-	return record_of(CONTENT_RECORD_MESSAGE, texts, 3);
+	return record_of(CONTENT_RECORD_MESSAGE, texts, 4);
 }
 
 static json_t *parsed(const struct json_out *out)
@@ -92,6 +92,7 @@ static void all_is_kept_unless_told(void **state)
 	has_text(object, "from", "ann");
 	has_text(object, "to", "bob");
 	has_text(object, "text", "meet me at 8");
+	has_text(object, "matched", "at 8");
 	json_decref(object);
 }
 
@@ -104,6 +105,7 @@ static void each_kind_is_masked_by_itself(void **state)
 
 	(void)state;
 	has_text(object, "text", "************");
+	has_text(object, "matched", "****");
 	has_text(object, "from", "ann");
 	json_decref(object);
 	object = transfer(&names);
