@@ -222,7 +222,7 @@ uint8_t *text_set_room(struct text_set_scratch *scratch, uint32_t *size)
 
 uint64_t text_set_scans(const struct text_set_scratch *scratch)
 {
-	return scratch->scans;
+	return scratch ? scratch->scans : 0;
 }
 
 // Only writes down: a nested scan with the same scratch would corrupt it.

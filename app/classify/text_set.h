@@ -65,6 +65,6 @@ struct text_hits {
 // `length` bytes of text_set_room() from `from`.
 struct text_hits text_set_scan(const struct text_set *set, struct text_set_scratch *scratch,
 	uint32_t from, uint32_t length);
-uint64_t text_set_scans(const struct text_set_scratch *scratch); // calls of Hyperscan
+uint64_t text_set_scans(const struct text_set_scratch *scratch); // calls of Hyperscan; NULL: 0
 
 #endif

@@ -467,6 +467,7 @@ static void report_message(void *ctx, const struct content_message *message)
 		};
 
 		hits = content_message_hits(lcore->policy, lcore->index, &facts);
+		lcore->stats.content_scans += hits ? hits->scans : 0;
 		verdict = judge_message(feeding, message, &facts, hits);
 	}
 	bool enforced = content_action_enforces(verdict.action);

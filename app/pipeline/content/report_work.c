@@ -193,7 +193,7 @@ static unsigned strictness(const struct content_verdict *verdict)
 struct content_verdict report_ask_file(const struct feeding *feeding, const struct open_file *file,
 	struct file_facts *facts, const struct content_alias *aliases, unsigned n_aliases)
 {
-	const struct lcore *lcore = feeding->lcore;
+	struct lcore *lcore = feeding->lcore;
 	const struct policy *policy = lcore->policy;
 	struct content_verdict nothing = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
 	struct flow_ends ends;
@@ -203,6 +203,8 @@ struct content_verdict report_ask_file(const struct feeding *feeding, const stru
 		return nothing;
 	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
+
+	lcore->stats.content_scans += hits ? hits->scans : 0;
 	struct content_verdict verdict = content_file_verdict(policy, &input, facts, hits);
 	struct file_facts also = *facts;
 

@@ -147,6 +147,12 @@ static void hits_note(struct content_hits *hits, struct content_keys *keys, stru
 	}
 }
 
+static uint64_t scans_of(const struct content_scratch *scratch)
+{
+	return text_set_scans(scratch->names) + text_set_scans(scratch->texts) +
+	       text_set_scans(scratch->parties);
+}
+
 static struct text_hits scan_name(const struct text_set *set, struct text_set_scratch *scratch,
 	const struct file_facts *facts, enum text_charset charset)
 {
@@ -160,31 +166,38 @@ static struct text_hits scan_name(const struct text_set *set, struct text_set_sc
 	return text_set_scan(set, scratch, parts.base, parts.base_length);
 }
 
-const struct content_hits *content_file_hits(
-	const struct policy *policy, unsigned lcore, const struct file_facts *facts)
+static void name_hits(const struct content_rules *content, struct content_scratch *scratch,
+	const struct file_facts *facts)
 {
-	const struct content_rules *content = policy->content;
 	struct text_source source = {
 		.bytes = facts->name, .length = facts->length, .percent = true};
-	struct content_scratch *scratch = content ? content->scratch[lcore] : NULL;
-	struct content_hits *hits;
-	enum text_charset charset;
+	enum text_charset charset = charset_guess(&source);
+	struct content_hits *hits = &scratch->file;
 
-	if (!scratch)
-		return NULL;
-	hits = &scratch->file;
-	hits_begin(hits, scratch->transfers, content->n_transfers);
-	if (!content->names || !facts->length)
-		return hits;
-	charset = charset_guess(&source);
 	hits->two_readings = charset != CHARSET_UTF8;
 	hits->found = scan_name(content->names, scratch->names, facts, charset);
 	hits_note(hits, scratch->transfers, hits->found, UINT8_MAX, true);
 	if (!hits->two_readings)
-		return hits;
+		return;
 	hits->found = scan_name(content->names, scratch->names, facts, CHARSET_UTF8);
 	hits_note(hits, scratch->transfers, hits->found, UINT8_MAX, true);
-	return hits;
+}
+
+const struct content_hits *content_file_hits(
+	const struct policy *policy, unsigned lcore, const struct file_facts *facts)
+{
+	const struct content_rules *content = policy->content;
+	struct content_scratch *scratch = content ? content->scratch[lcore] : NULL;
+	uint64_t before;
+
+	if (!scratch)
+		return NULL;
+	before = scans_of(scratch);
+	hits_begin(&scratch->file, scratch->transfers, content->n_transfers);
+	if (content->names && facts->length)
+		name_hits(content, scratch, facts);
+	scratch->file.scans = (uint32_t)(scans_of(scratch) - before);
+	return &scratch->file;
 }
 
 static struct text_hits scan_text(const struct text_set *set, struct text_set_scratch *scratch,
@@ -259,9 +272,11 @@ const struct content_hits *content_message_hits(
 {
 	const struct content_rules *content = policy->content;
 	struct content_scratch *scratch = content ? content->scratch[lcore] : NULL;
+	uint64_t before;
 
 	if (!scratch)
 		return NULL;
+	before = scans_of(scratch);
 	hits_begin(&scratch->message, scratch->chats, content->n_chats);
 	if (content->texts && facts->length)
 		message_hits(content, scratch, facts);
@@ -269,6 +284,7 @@ const struct content_hits *content_message_hits(
 		party_hits(content, scratch, &facts->from, CONTENT_KEY_FROM);
 		receiver_hits(content, scratch, facts);
 	}
+	scratch->message.scans = (uint32_t)(scans_of(scratch) - before);
 	return &scratch->message;
 }
 

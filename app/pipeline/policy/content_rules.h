@@ -170,6 +170,7 @@ struct content_hits {
 	struct text_hits
 		found; // in the normal form of the name's last component, or of the message
 	const struct content_keys *keys; // of each entry
+	uint32_t scans;                  // calls of Hyperscan that it took
 	uint32_t mark;                   // those with another mark are none of this scan
 };
 

@@ -149,6 +149,7 @@
 	X(content_flows, "flows whose files or messages were decoded")                    \
 	X(content_files, "files whose transfer was seen")                                 \
 	X(content_messages, "chat messages that were seen")                               \
+	X(content_scans, "calls of Hyperscan for names of files and messages")            \
 	X(content_edited, "chat messages that were dropped or masked on their way")       \
 	X(content_edit_late, "chat messages that could not be: their flow was reset")     \
 	X(content_refused, "flows refused for a file or message")                         \
