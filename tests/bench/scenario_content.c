@@ -68,8 +68,7 @@ static void open_download(struct rig *rig, uint32_t flow)
 	}
 }
 
-// The control core's part, where nobody counts.
-static void drain_records(struct rig *rig)
+void scenario_drain_records(struct rig *rig)
 {
 	struct content_channel *channel = content_channel_of(rig->lcore);
 	const struct content_record *record;
@@ -90,7 +89,7 @@ static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length)
 	at.sent = at.next_sent = 0;
 	for (uint32_t i = 0; i < DOWNLOADS; i++) {
 		open_download(rig, i);
-		drain_records(rig);
+		scenario_drain_records(rig);
 	}
 	scenario_wire(rig, ROUND_PKTS, length);
 	at.before = rig->lcore->stats;
@@ -134,7 +133,7 @@ void lay_out_downloads(struct rig *rig, unsigned round, unsigned step)
 		packet.tail = rig_tail_of(i);
 		rig_build(rig, &packet, &rig->wire.heads[i], NULL);
 	}
-	drain_records(rig);
+	scenario_drain_records(rig);
 }
 
 void check_inspected(struct rig *rig, uint64_t pkts)

@@ -54,5 +54,15 @@ void before_downloads(struct rig *rig, unsigned round);
 void lay_out_downloads(struct rig *rig, unsigned round, unsigned step);
 void check_inspected(struct rig *rig, uint64_t pkts);
 void check_decoded(struct rig *rig, uint64_t pkts);
+// The control core's part, where nobody counts: what was recorded and reported is thrown away.
+void scenario_drain_records(struct rig *rig);
+
+// scenario_chat.c
+#define CHAT_FRAME 124 // a message of 70 bytes
+void setup_keyword(struct rig *rig, uint32_t flows, uint16_t length);
+void setup_keywords(struct rig *rig, uint32_t flows, uint16_t length);
+void before_messages(struct rig *rig, unsigned round);
+void lay_out_messages(struct rig *rig, unsigned round, unsigned step);
+void check_messages(struct rig *rig, uint64_t pkts);
 
 #endif
