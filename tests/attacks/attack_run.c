@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "replay/capture.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/flow/table.h"
 #include "lib/pipeline/pipe_control.h"
 
@@ -70,6 +71,12 @@ static struct lcore_limits limits_of(const struct row *row)
 	limits.flows = limits.embryos = 256;
 	limits.tracker.tracks = 256;
 	limits.greetings = 0;
+	limits.content = (struct content_limits){.flows = 256,
+		.turn_bytes = 64u << 10,
+		.memory_bytes = 8u << 20,
+		.arena_bytes = 8u << 20,
+		.refused = 64,
+		.refused_s = 3600};
 	snprintf(text, sizeof(text), "%s", row->limits);
 	for (word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
 		for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -118,6 +125,16 @@ static void drops_print(const struct stats *before, const struct stats *now)
 			printf("drop %s\n", drop_reason_word((enum drop_reason)reason));
 }
 
+// What is recorded of files and messages is nobody's.
+static void records_drain(const struct pipe *pipe)
+{
+	struct content_channel *channel = content_channel_of(pipe->dp.lcores[0]);
+	const struct content_record *record;
+
+	while ((record = content_channel_next(channel)))
+		content_channel_done(channel, record);
+}
+
 static void packet_run(struct gate *gate, const struct capture_record *record, struct stats *before)
 {
 	struct pipe *pipe = gate->pipe;
@@ -135,6 +152,7 @@ static void packet_run(struct gate *gate, const struct capture_record *record, s
 	drops_print(before, &now);
 	*before = now;
 	sink_drain(gate->context.sink, 0);
+	records_drain(pipe);
 }
 
 static void events_print(const struct gate *gate)

@@ -17,12 +17,15 @@ import rows_wire
 assert rows_asks and rows_decoys and rows_heads and rows_names and rows_reuse and rows_tcp and rows_udp and rows_wire
 
 
+FIRST = "'rules':["
+
+
 def chosen(names):
     return [ROWS[name] for name in names] if names else list(ROWS.values())
 
 
-def write(folder, rows, table="table.tsv"):
-    """Returns {row name: World}; the table's path is FOLDER/table.tsv."""
+def write(folder, rows, table="table.tsv", rule=""):
+    """Returns {row name: World}; the table's path is FOLDER/table.tsv. `rule` goes ahead of each policy's rules."""
     worlds = {}
     with open(os.path.join(folder, table), "w", encoding="utf-8") as out:
         for row in rows:
@@ -30,7 +33,7 @@ def write(folder, rows, table="table.tsv"):
             path = os.path.join(folder, row.name + ".pcap")
             with open(path, "wb") as file:
                 file.write(world.octets())
-            out.write(f"{row.name}\t{path}\t{row.limits}\t{row.policy}\n")
+            out.write(f"{row.name}\t{path}\t{row.limits}\t{row.policy.replace(FIRST, FIRST + rule, 1)}\n")
     return worlds
 
 
