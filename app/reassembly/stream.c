@@ -148,7 +148,7 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 	}
 	half->flags &= (uint32_t)~HALF_RESUMING;
 	held = TAILQ_FIRST(&half->q2.held);
-	if (!held || (!track_passes_ahead(tracker, track) && held->start > half->next)) {
+	if (!held || (!track_passes_ahead(tracker, track, half) && held->start > half->next)) {
 		stream_give_up(tracker, track, half, consumer, false, false);
 		*more = half_waits(half) && !(half->flags & HALF_PROCESSING) && half->next > before;
 		return NULL;

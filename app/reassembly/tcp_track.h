@@ -74,10 +74,10 @@ struct tcp_track {
 	TAILQ_ENTRY(tcp_track) holding;
 	TAILQ_ENTRY(tcp_track) age;
 	uint8_t rank;
-	bool edits;    // consumers may ask for edits (track_edits): no fast pass
-	bool edited;   // they have: bytes that were edited may come again
-	bool may_edit; // the user's: what the policy said of it when ...
-	bool of_final; // ... its application was this, and settled or not
+	uint8_t edits;    // halves of which consumers may ask for edits (track_edits): no fast pass
+	uint8_t edited;   // ... of which they have: bytes that were edited may come again
+	uint8_t may_edit; // the user's: what the policy said of it when ...
+	bool of_final;    // ... its application was this, and settled or not
 	uint16_t of_app;
 	uint32_t of_epoch; // 0: not asked
 	bool undecided;    // the user's: what was consumed changed something that is to be decided
@@ -233,10 +233,12 @@ struct track_result {
 struct track_result track_segment(struct tracker *tracker, struct tcp_track *track,
 	const struct tcp_segment *segment, const struct stream_consumer *consumer);
 
-// The connection's consumers may ask for edits, or may no longer. While they may, nothing of it
-// leaves ahead of a hole (it is held): what has left cannot be edited. Every packet that is given
-// to track_segment meanwhile, and once it is `edited`, is to be the caller's alone.
-void track_edits(struct tracker *tracker, struct tcp_track *track, bool edits);
+// The connection's consumers may ask for edits of these halves (bits, by enum half), and no longer
+// of others. While they may, nothing of the half leaves ahead of a hole (it is held): what has left
+// cannot be edited. Every packet of it that is given to track_segment meanwhile, and once it is
+// `edited`, is to be the caller's alone.
+#define TRACK_EDITS_BOTH 3u
+void track_edits(struct tracker *tracker, struct tcp_track *track, unsigned halves);
 // All or none of these edits, which are of bytes that the consumer was given; called by a consumer,
 // of the half that it is given bytes of. The packet at hand is changed before it leaves, as is
 // whatever repeats the bytes until they are acknowledged; consumers never see what was changed.

@@ -7,19 +7,19 @@ bool track_can_write(const struct tcp_segment *segment)
 	return !segment->keep_whole && rte_mbuf_refcnt_read(segment->m) == 1;
 }
 
-void track_edits(struct tracker *tracker, struct tcp_track *track, bool edits)
+void track_edits(struct tracker *tracker, struct tcp_track *track, unsigned halves)
 {
-	if (track->edits == edits)
-		return;
-	track->edits = edits;
-	for (unsigned i = 0; i < 2; i++) {
+	unsigned changed = track->edits ^ halves;
+
+	track->edits = (uint8_t)halves;
+	for (unsigned i = 0; changed >> i; i++) {
 		struct tcp_half *half = &track->half[i];
 
-		if (!half->q2.n_held)
+		if (!(changed >> i & 1) || !half->q2.n_held)
 			continue;
 		// what waits for a hole need not wait any longer; what leaves by offset is listed
 		// so
-		if (track_passes_ahead(tracker, track))
+		if (track_passes_ahead(tracker, track, half))
 			track_put_resuming(tracker, track, half);
 		else
 			q2_held_order(&half->q2);
@@ -31,7 +31,7 @@ static bool can_edit(const struct tracker *tracker, const struct tcp_track *trac
 {
 	const struct tcp_segment *segment = tracker->at_hand;
 
-	return track->edits && segment && segment->half == half && segment->enforces &&
+	return track->edits >> half & 1 && segment && segment->half == half && segment->enforces &&
 	       !segment->one_sided && track_can_write(segment);
 }
 
@@ -51,7 +51,7 @@ enum edit_answer track_edit(struct tracker *tracker, struct tcp_track *track, un
 			return EDIT_LEFT;
 	if (!edits_add(&half->q2, &tracker->slab, edits, n))
 		return EDIT_NO_ROOM;
-	track->edited = true;
+	track->edited |= (uint8_t)(1u << (which_half & 1));
 	return EDIT_TAKEN;
 }
 

@@ -16,7 +16,8 @@ static void hold(struct work *work, bool news)
 		    half->q2.n_held >= tracker->limits.half_held;
 	// While copies are worked off packets leave as they came: a sender takes what is overtaken
 	// for lost (RFC 8985). What waits for a hole, or for long, leaves in order.
-	bool by_offset = !track_passes_ahead(tracker, work->track) || half->flags & HALF_PROCESSING;
+	bool by_offset =
+		!track_passes_ahead(tracker, work->track, half) || half->flags & HALF_PROCESSING;
 	enum hold_place place = by_offset          ? HOLD_BY_OFFSET
 				: segment->resumed ? HOLD_FIRST
 						   : HOLD_LAST;
@@ -126,7 +127,7 @@ static void sort_ahead(struct work *work, bool news)
 	uint64_t at = work->start;
 
 	work->result->ahead = true;
-	if (!track_passes_ahead(work->tracker, work->track) && segment->enforces &&
+	if (!track_passes_ahead(work->tracker, work->track, half) && segment->enforces &&
 		!segment->resumed) {
 		if (half->flags & HALF_CLOSING)
 			sort_closing(work);

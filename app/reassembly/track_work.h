@@ -28,12 +28,6 @@ static inline int64_t track_offset(const struct tcp_half *half, uint32_t seq)
 	return (int64_t)half->next + (int32_t)(seq - half_seq(half, half->next));
 }
 
-// What comes ahead of a hole is forwarded, and copied.
-static inline bool track_passes_ahead(const struct tracker *tracker, const struct tcp_track *track)
-{
-	return tracker->limits.fast_pass && !track->edits;
-}
-
 // Its packets wait: for a verdict, or until copies before them are worked off.
 static inline bool half_waits(const struct tcp_half *half)
 {
@@ -43,6 +37,13 @@ static inline bool half_waits(const struct tcp_half *half)
 static inline unsigned half_which(const struct tcp_track *track, const struct tcp_half *half)
 {
 	return half == &track->half[1];
+}
+
+// What comes ahead of a hole is forwarded, and copied.
+static inline bool track_passes_ahead(
+	const struct tracker *tracker, const struct tcp_track *track, const struct tcp_half *half)
+{
+	return tracker->limits.fast_pass && !(track->edits >> half_which(track, half) & 1);
 }
 
 static inline struct stream_half_report *half_report(

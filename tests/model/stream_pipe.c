@@ -72,7 +72,7 @@ static void edit(const struct lcore *lcore, uint32_t ref, const struct span *spa
 }
 
 // In place of what the policy says (stage/inspect_content.c); in some runs it changes its mind with
-// every few packets.
+// every few packets, in some one half alone is edited.
 bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track);
 bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track)
 {
@@ -80,7 +80,9 @@ bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track)
 
 	if (piped.edits == STREAM_PIPE_EDITS_AT_TIMES && piped.seed % 3 == 0)
 		edits &= (piped.seed ^ piped.packets++ / (1 + piped.seed % 7)) & 1;
-	track_edits(in->lcore->tracker, track, edits);
+	unsigned halves = piped.seed % 5 ? TRACK_EDITS_BOTH : 1u << (piped.seed / 5 & 1);
+
+	track_edits(in->lcore->tracker, track, edits ? halves : 0);
 	return in->ctx->flags & CTX_VIEW || packet_make_ours(in->lcore, in->ctx);
 }
 

@@ -438,9 +438,9 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	return taken;
 }
 
-bool flow_content_edits(const struct lcore *lcore, uint32_t ref)
+unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref)
 {
-	return content_asks_of(lcore, ref).edits;
+	return content_asks_of(lcore, ref).edits ? 1u << HALF_C2S | 1u << HALF_S2C : 0;
 }
 
 bool flow_content_datagram(

@@ -74,8 +74,9 @@ enum content_taken {
 // flows (content/content.h).
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others);
-// As far as is known of the flow, messages of it may be changed on their way.
-bool flow_content_edits(const struct lcore *lcore, uint32_t ref);
+// As far as is known of the flow, messages of it may be changed on their way: in these halves
+// (bits).
+unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref);
 // Offsets of the half begin anew: nothing that was fed of it counts.
 void flow_content_anew(struct lcore *lcore, uint32_t ref);
 // The flow's entry goes, or nothing of it is asked for any more.

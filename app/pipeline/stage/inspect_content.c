@@ -161,7 +161,7 @@ bool inspect_content_late(struct lcore *lcore, uint32_t ref)
 }
 
 // What the policy says, asked again when it or what is known of the flow has changed.
-static bool may_edit(const struct inspection *in, struct tcp_track *track)
+static unsigned may_edit(const struct inspection *in, struct tcp_track *track)
 {
 	const struct lcore *lcore = in->lcore;
 	const struct flow *flow = in->flow;
@@ -173,7 +173,9 @@ static bool may_edit(const struct inspection *in, struct tcp_track *track)
 	track->of_epoch = lcore->epoch;
 	track->of_app = flow->app;
 	track->of_final = final;
-	track->may_edit = lcore->policy->edits_content && flow_content_edits(lcore, in->ctx->ref);
+	track->may_edit = lcore->policy->edits_content
+				  ? (uint8_t)flow_content_edits(lcore, in->ctx->ref)
+				  : 0;
 	return track->may_edit;
 }
 
@@ -185,10 +187,12 @@ static bool is_decoded(const struct inspection *in)
 
 bool inspect_edits(struct inspection *in, struct tcp_track *track)
 {
-	bool edits = inspect_enforces(in->lcore, in->flow) && may_edit(in, track) && is_decoded(in);
+	unsigned halves = 0;
 
-	track_edits(in->lcore->tracker, track, edits);
-	if ((!edits && !track->edited) || in->ctx->flags & CTX_VIEW)
+	if (inspect_enforces(in->lcore, in->flow) && is_decoded(in))
+		halves = may_edit(in, track);
+	track_edits(in->lcore->tracker, track, halves);
+	if (!((halves | track->edited) >> in->ctx->half & 1) || in->ctx->flags & CTX_VIEW)
 		return true;
 	// where a driver cuts a packet a message must not seem to go on
 	return packet_make_whole(in->lcore, in->ctx);

@@ -31,9 +31,8 @@ void inspect_content(
 bool inspect_content_late(struct lcore *lcore, uint32_t ref);
 
 // Before a segment is given to its track, under a policy that changes messages and of a track that
-// was edited before: where messages of the flow may be changed its bytes leave in order, and its
-// packets are ours alone. False: the packet cannot be made ours; it is to be dropped, and comes
-// again.
+// was edited before: a half of which messages may be changed leaves in order, and its packets are
+// ours alone. False: the packet cannot be made ours; it is to be dropped, and comes again.
 bool inspect_edits(struct inspection *in, struct tcp_track *track);
 
 #endif

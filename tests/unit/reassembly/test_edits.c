@@ -93,7 +93,7 @@ static void begin_with(uint32_t isn, uint32_t blocks)
 	rig.track = track_at(rig.tracker, track_take(rig.tracker, 1, &rig.report));
 	track_syn(&rig.track->half[0], isn - 1);
 	track_syn(&rig.track->half[1], 4999);
-	track_edits(rig.tracker, rig.track, true);
+	track_edits(rig.tracker, rig.track, TRACK_EDITS_BOTH);
 }
 
 static void begin(void)
@@ -313,14 +313,29 @@ static void what_has_left_ahead_of_a_hole_is_edited_no_more(void **state)
 {
 	(void)state;
 	begin();
-	track_edits(rig.tracker, rig.track, false);
+	track_edits(rig.tracker, rig.track, 0);
 	leaves(2, "b2", "b2"); // fast pass
-	track_edits(rig.tracker, rig.track, true);
+	track_edits(rig.tracker, rig.track, TRACK_EDITS_BOTH);
 	leaves(0, "a1", "a1"); // what is behind it has left: nothing here is edited
 	assert_int_equal(rig.asked, 2);
 	assert_int_equal(rig.answer, EDIT_LEFT);
 	leaves(4, "c3", "c#");
 	assert_int_equal(rig.answer, EDIT_TAKEN);
+	end();
+}
+
+static void the_half_that_is_not_edited_keeps_its_fast_pass(void **state)
+{
+	(void)state;
+	begin();
+	track_edits(rig.tracker, rig.track, 1u << HALF_S2C);
+	leaves(2, "b2", "b2"); // ahead of a hole
+	leaves(0, "a1", "a1");
+	assert_int_equal(rig.answer, EDIT_LEFT);
+	assert_int_equal(rig.track->edited, 0);
+	track_edits(rig.tracker, rig.track, 1u << HALF_C2S);
+	leaves(4, "c3", "c#");
+	assert_int_equal(rig.track->edited, 1u << HALF_C2S);
 	end();
 }
 
@@ -371,7 +386,7 @@ static void an_edit_of_bytes_that_were_not_taken_is_remembered(void **state)
 	assert_int_equal(give(0, "a1b22c").verdict, TRACK_DROP);
 	assert_int_equal(rig.answer, EDIT_TAKEN);
 	rig.starves = false;
-	rig.track->edits = false; // it asks no more
+	rig.track->edits = 0; // it asks no more
 	leaves(0, "a1b2", "a#b#");
 	leaves(4, "2c", "#c");
 	assert_null(rig.track->half[0].q2.edits);
@@ -452,6 +467,7 @@ int main(void)
 		cmocka_unit_test(what_comes_ahead_of_a_hole_waits_and_is_edited_in_its_turn),
 		cmocka_unit_test(numbers_may_wrap_in_an_edit),
 		cmocka_unit_test(what_has_left_ahead_of_a_hole_is_edited_no_more),
+		cmocka_unit_test(the_half_that_is_not_edited_keeps_its_fast_pass),
 		cmocka_unit_test(an_edit_that_begins_in_an_earlier_segment_is_refused),
 		cmocka_unit_test(only_what_can_be_written_is_edited),
 		cmocka_unit_test(an_edit_of_bytes_that_were_not_taken_is_remembered),
