@@ -23,25 +23,35 @@ struct coding {
 	alignas(max_align_t) uint8_t kept[]; // of the codec
 };
 
+static const struct {
+	const char *word;
+	enum coding_kind kind;
+} rows[] = {
+	{"gzip", CODING_GZIP},
+	{"x-gzip", CODING_GZIP},
+	{"deflate", CODING_DEFLATE},
+	{"br", CODING_BR},
+	{"zstd", CODING_ZSTD},
+	{"identity", CODING_IDENTITY},
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
 enum coding_kind coding_find(const uint8_t *word, uint32_t length)
 {
-	static const struct {
-		const char *word;
-		enum coding_kind kind;
-	} rows[] = {
-		{"gzip", CODING_GZIP},
-		{"x-gzip", CODING_GZIP},
-		{"deflate", CODING_DEFLATE},
-		{"br", CODING_BR},
-		{"zstd", CODING_ZSTD},
-		{"identity", CODING_IDENTITY},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+	for (size_t i = 0; i < ROWS; i++)
 		if (strlen(rows[i].word) == length &&
 			!strncasecmp(rows[i].word, (const char *)word, length))
 			return rows[i].kind;
 	return CODING_UNKNOWN;
+}
+
+bool coding_begins(const uint8_t *word, uint32_t length)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (length < strlen(rows[i].word) &&
+			!strncasecmp(rows[i].word, (const char *)word, length))
+			return true;
+	return false;
 }
 
 struct coding *coding_open(struct content_memory *memory, enum coding_kind kind)

@@ -23,6 +23,8 @@ enum coding_kind {
 
 // The word of a Content-Encoding or Transfer-Encoding list, in any case, without blanks.
 enum coding_kind coding_find(const uint8_t *word, uint32_t length);
+// The word of one that is not CODING_UNKNOWN begins so, and goes on.
+bool coding_begins(const uint8_t *word, uint32_t length);
 
 struct coding;
 

@@ -149,7 +149,9 @@ struct content_message {
 	X(OPAQUE_UPGRADE, "upgrade")       /* to anything else */                                  \
 	X(OPAQUE_COMPRESSED, "compressed") /* XEP-0138 and the like */                             \
 	/* by loss */                                                                              \
-	X(LOST, "lost") /* a gap that it cannot go on behind */
+	X(LOST, "lost") /* a gap that it cannot go on behind */                                    \
+	/* of no decoder */                                                                        \
+	X(PART_ASKED, "part_asked") /* a request for a part that could not be changed */
 
 enum content_note {
 #define X(symbol, word) CONTENT_NOTE_##symbol,
@@ -173,6 +175,23 @@ static inline bool content_note_is_opaque(enum content_note note)
 	return note >= CONTENT_NOTE_OPAQUE_TLS && note <= CONTENT_NOTE_OPAQUE_COMPRESSED;
 }
 
+// A word of a request that has its receiver answer with less than the file, or in a coding that is
+// not decoded here. Where its last byte is another one it is a word that nobody knows, as long as
+// it was. That byte is the one that a stream has brought last: it is there whenever the word is
+// known, however the request was cut. At the end of a span what may be such a word is reported
+// before it is known to be over: what is reported may depend on how the bytes were cut here.
+enum content_word_kind {
+	CONTENT_WORD_PART,   // the name of a field that asks for a part: Range
+	CONTENT_WORD_CODING, // a coding in Accept-Encoding or TE
+};
+struct content_word {
+	uint8_t half;
+	uint8_t kind;    // enum content_word_kind
+	uint8_t other;   // that the last byte may become
+	bool unsure;     // its message was looked for: it may be a part of a body
+	uint64_t last64; // offset in the half of that byte
+};
+
 // All pointers of arguments are borrowed for the call. Every function is there.
 struct content_sink {
 	// A file is asked for by its path, before anything comes of it: path, host and name are
@@ -190,6 +209,9 @@ struct content_sink {
 	// where that is not known: of a part in a coded body, or where the coding breaks.
 	void (*end)(void *ctx, uint32_t id, enum content_end end, uint64_t ends64);
 	void (*message)(void *ctx, const struct content_message *message);
+	// True: the word is changed on its way. The decoder goes on as its receiver does, to whom
+	// it says nothing.
+	bool (*word)(void *ctx, const struct content_word *word);
 	// `at64`: offset in that half.
 	void (*note)(void *ctx, enum content_note note, unsigned half, uint64_t at64);
 	void *ctx;
@@ -231,6 +253,7 @@ struct content_decoder {
 	bool rides_http;      // its application may speak inside of HTTP, which is decoded then
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
 	bool only_ids;        // it reports nothing but content ids
+	bool words;           // it reports words of requests: of HALF_C2S
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never
 	// reads behind span_length().

@@ -12,6 +12,9 @@
 CONTENT_DECODERS(X)
 #undef X
 
+// Not of an application: what may be HTTP, while nobody knows.
+extern const struct content_decoder content_http_first;
+
 // Of the application with that name (app/classify); NULL: its content is not decoded.
 const struct content_decoder *content_decoder_of(const char *app);
 

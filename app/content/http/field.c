@@ -11,6 +11,7 @@ static const struct {
 	const char *name;
 	enum http_field field;
 } fields[] = {
+	{"accept-encoding", HTTP_FIELD_ACCEPT_ENCODING},
 	{"content-disposition", HTTP_FIELD_CONTENT_DISPOSITION},
 	{"content-encoding", HTTP_FIELD_CONTENT_ENCODING},
 	{"content-length", HTTP_FIELD_CONTENT_LENGTH},
@@ -20,6 +21,8 @@ static const struct {
 	{"host", HTTP_FIELD_HOST},
 	{"last-modified", HTTP_FIELD_LAST_MODIFIED},
 	{"range", HTTP_FIELD_RANGE},
+	{"request-range", HTTP_FIELD_RANGE}, // of a draft of 1995; Apache httpd obeys it still
+	{"te", HTTP_FIELD_TE},
 	{"transfer-encoding", HTTP_FIELD_TRANSFER_ENCODING},
 	{"upgrade", HTTP_FIELD_UPGRADE},
 };
@@ -117,8 +120,8 @@ static uint32_t read_transfer(struct http_head *head, struct content_text rest)
 }
 
 // Words that servers write where nothing is coded: charsets, transfer encodings of mail, and the
-// framing of S3 uploads. All known clients take such a body as it is.
-static bool is_no_coding(struct content_text word)
+// framing of S3 uploads.
+bool http_field_is_no_coding(struct content_text word)
 {
 	static const char *const words[] = {
 		"none", "utf-8", "binary", "7bit", "8bit", "aws-chunked"};
@@ -139,7 +142,7 @@ static void read_encoding(struct http_head *head, struct content_text rest)
 	while (http_list_next(&rest, &member)) {
 		if (!member.length || http_is(member, "identity"))
 			continue;
-		if (is_no_coding(member))
+		if (http_field_is_no_coding(member))
 			head->coded_as_is = true;
 		else
 			unknown |= add_coding(head, head->coded, &head->n_coded, member) != 0;
@@ -313,7 +316,9 @@ uint32_t http_field_read(struct http_head *head, enum http_field field)
 	uint32_t notes = 0;
 
 	switch (field) {
-	case HTTP_FIELD_NONE: break;
+	case HTTP_FIELD_NONE:
+	case HTTP_FIELD_ACCEPT_ENCODING:
+	case HTTP_FIELD_TE: break;
 	case HTTP_FIELD_CONTENT_DISPOSITION: notes = read_disposition(head, value); break;
 	case HTTP_FIELD_CONTENT_ENCODING: read_encoding(head, value); break;
 	case HTTP_FIELD_CONTENT_LENGTH: notes = read_length(head, value); break;

@@ -7,6 +7,12 @@
 
 #define HTTP_FIELD_NAME_BYTES 20 // the longest that is needed has 19
 
+// The value is a list of codings that its sender can undo, looked at word by word (words.h).
+static inline bool http_field_is_offer(enum http_field field)
+{
+	return field == HTTP_FIELD_ACCEPT_ENCODING || field == HTTP_FIELD_TE;
+}
+
 // The name in lower case.
 enum http_field http_field_find(const char *name, uint32_t length);
 // The name of one stands in it: that of a field which is needed may be meant.
@@ -15,5 +21,9 @@ bool http_field_is_within(const char *name, uint32_t length);
 // The line in progress is the value of `field`: takes what it says into the head, and ends the
 // line. Bits of enum content_note for what hosts may read otherwise.
 uint32_t http_field_read(struct http_head *head, enum http_field field);
+
+// The word says nothing of how bytes are coded, wherever it stands for a coding: all known clients
+// take such a body as it is.
+bool http_field_is_no_coding(struct content_text word);
 
 #endif

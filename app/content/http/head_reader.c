@@ -93,11 +93,18 @@ static void note_line_end(
 		note(reader, turn, CONTENT_NOTE_BARE_LF, at64);
 }
 
+static bool is_offer(const struct http_head_reader *reader)
+{
+	return reader->state == HTTP_LINE_VALUE && http_field_is_offer(reader->field);
+}
+
 static enum http_head_read end_line(
 	struct http_head_reader *reader, const struct http_turn *turn, uint64_t at64)
 {
 	note_line_end(reader, turn, at64);
 	reader->cr = false;
+	if (is_offer(reader))
+		http_word_end(&reader->word, turn, reader->field, reader->unsure);
 	switch (reader->state) {
 	case HTTP_LINE_START: return end_start_line(reader, turn);
 	case HTTP_LINE_BEGINS: end_field(reader, turn); return HTTP_READ_DONE;
@@ -157,6 +164,18 @@ static bool misleads(const struct http_head_reader *reader)
 	return http_field_is_within(reader->name, reader->name_length);
 }
 
+// The name of a request's field as far as it has come.
+static void report_part(struct http_head_reader *reader, const struct http_turn *turn)
+{
+	if (reader->kind != HTTP_HEAD_REQUEST || reader->bad_name || reader->reported)
+		return;
+	if (http_field_find(reader->name, reader->name_length) != HTTP_FIELD_RANGE)
+		return;
+	reader->reported = true;
+	reader->changed = http_word_part(
+		turn, reader->name, reader->name_length, reader->line64, reader->unsure);
+}
+
 // RFC 9112 section 5.1: a blank before the colon is refused in a request, and taken out of a
 // response; the field is read as if it were not there, and it matters only where the field does. A
 // name that is no token is that of no field.
@@ -170,7 +189,12 @@ static void end_name(struct http_head_reader *reader, const struct http_turn *tu
 		note(reader, turn, CONTENT_NOTE_BAD_LINE, reader->line64);
 	else if (reader->blank && field)
 		note(reader, turn, CONTENT_NOTE_SPACE_BEFORE_COLON, reader->line64);
-	reader->field = reader->kind == HTTP_HEAD_TRAILER ? HTTP_FIELD_NONE : (uint8_t)field;
+	report_part(reader, turn);
+	if (reader->changed || reader->kind == HTTP_HEAD_TRAILER ||
+		(reader->kind != HTTP_HEAD_REQUEST && http_field_is_offer(field)))
+		field = HTTP_FIELD_NONE;
+	reader->field = (uint8_t)field;
+	reader->word = (struct http_word){0};
 	reader->state = HTTP_LINE_VALUE;
 }
 
@@ -201,6 +225,7 @@ static enum http_head_read put_byte(
 		reader->state = HTTP_LINE_NAME;
 		reader->name_length = 0;
 		reader->bad_name = reader->blank = false;
+		reader->reported = reader->changed = false;
 		[[fallthrough]];
 	case HTTP_LINE_NAME:
 		if (byte == ':')
@@ -209,6 +234,11 @@ static enum http_head_read put_byte(
 			name_byte(reader, byte);
 		return HTTP_READ_MORE;
 	case HTTP_LINE_VALUE:
+		if (http_field_is_offer(reader->field)) {
+			http_word_byte(
+				&reader->word, turn, reader->field, byte, at64, reader->unsure);
+			return HTTP_READ_MORE;
+		}
 		if (reader->field && (!http_is_blank(byte) || (reader->head && reader->head->line)))
 			return keep_byte(reader, turn, byte);
 		return HTTP_READ_MORE;
@@ -286,6 +316,15 @@ static enum http_head_read give_up_line(
 	return HTTP_READ_BAD;
 }
 
+// What is at hand is the last of it that can be changed.
+static void end_span(struct http_head_reader *reader, const struct http_turn *turn)
+{
+	if (reader->state == HTTP_LINE_NAME)
+		report_part(reader, turn);
+	else if (is_offer(reader))
+		http_word_cut(&reader->word, turn, reader->field, reader->unsure);
+}
+
 enum http_head_read http_head_reader_read(struct http_head_reader *reader,
 	const struct http_turn *turn, const struct http_input *input, uint32_t *taken)
 {
@@ -318,6 +357,8 @@ enum http_head_read http_head_reader_read(struct http_head_reader *reader,
 		reader->bytes += counts;
 		i++;
 	}
+	if (read == HTTP_READ_MORE)
+		end_span(reader, turn);
 	*taken = i;
 	return read;
 }

@@ -5,7 +5,7 @@
 #define SLUICE_CONTENT_HTTP_HEAD_READER_H
 
 #include "content/http/field.h"
-#include "content/http/turn.h"
+#include "content/http/words.h"
 
 enum http_head_kind {
 	HTTP_HEAD_REQUEST,
@@ -35,8 +35,12 @@ struct http_head_reader {
 	bool blank;     // behind the field's name
 	bool bad_name;
 	bool crlf, lf; // a line of this head ended with it
+	bool reported; // the name, as one that asks for a part
+	bool changed;  // ... and its receiver does not know it
+	bool unsure;   // a message was looked for, and this may be none: it may be a part of a body
 	uint8_t name_length;
 	char name[HTTP_FIELD_NAME_BYTES];
+	struct http_word word; // of the value, where it is a list of codings
 };
 
 enum http_head_read {

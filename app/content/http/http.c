@@ -321,6 +321,7 @@ static void http_over(void *of, struct content_turn *turn)
 const struct content_decoder content_http = {
 	.app = "http",
 	.state_bytes = sizeof(struct http_state),
+	.words = true,
 	.feed = http_feed,
 	.over = http_over,
 };

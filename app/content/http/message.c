@@ -26,6 +26,7 @@ void http_message_search(struct http_state *state, unsigned half, struct content
 	content_give(memory, reader->head);
 	reader->head = NULL;
 	http_head_reader_search(reader, kind_of(half));
+	reader->unsure = true;
 	state->halves[half].phase = HTTP_PHASE_HEAD;
 	state->unmatched = true;
 	http_requests_clear(&state->requests, memory);

@@ -196,6 +196,16 @@ static void on_message(void *ctx, const struct content_message *message)
 	put(transcript, "\n");
 }
 
+// Where a word is reported depends on how bytes were cut
+// (tests/unit/content/test_content_http_words.c).
+static bool on_word(void *ctx, const struct content_word *word)
+{
+	(void)ctx;
+	check(word->half == HALF_C2S, "words are of requests");
+	check(word->kind <= CONTENT_WORD_CODING && word->other, "words are in range");
+	return false;
+}
+
 static void on_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
 {
 	put(ctx, "note %s %s @%llu\n", half_word(half), content_note_word(note),
@@ -267,8 +277,8 @@ void transcript_begin(struct transcript *transcript, enum content_want want)
 
 struct content_sink transcript_sink(struct transcript *transcript)
 {
-	return (struct content_sink){
-		on_asked, on_file, on_id, on_bytes, on_end, on_message, on_note, transcript};
+	return (struct content_sink){on_asked, on_file, on_id, on_bytes, on_end, on_message,
+		on_word, on_note, transcript};
 }
 
 struct decoder_sink transcript_others(struct transcript *transcript)

@@ -143,6 +143,12 @@ static void on_message(void *ctx, const struct content_message *message)
 	(void)ctx, (void)message;
 }
 
+static bool on_word(void *ctx, const struct content_word *word)
+{
+	(void)ctx, (void)word;
+	return false;
+}
+
 static void on_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
 {
 	(void)ctx, (void)note, (void)half, (void)at64;
@@ -155,7 +161,7 @@ static void feed(
 {
 	static struct told told;
 	const struct content_sink sink = {
-		on_asked, on_file, on_id, on_bytes, on_end, on_message, on_note, &told};
+		on_asked, on_file, on_id, on_bytes, on_end, on_message, on_word, on_note, &told};
 	struct content_turn turn = {.sink = &sink, .memory = memory, .output = UINT32_MAX};
 	const struct span span = {
 		.offset64 = *offset64, .unchecked = bytes, .extent = length, .half = (uint8_t)half};
