@@ -113,13 +113,18 @@ static void add_entry(char out[EXPLAIN_CONTENT_MAX], const struct explain_facts 
 	add_means(out, evidence);
 }
 
+static const char *reason_of(unsigned note)
+{
+	if (note == CONTENT_NOTE_PART_ASKED)
+		return "it asked for a part of a file, and had left before it could be changed";
+	if (content_note_is_opaque(note))
+		return "it went on in a form that is not decoded";
+	return content_note_is_limit(note) ? "a limit was met" : "hosts may read it differently";
+}
+
 static void add_note(char out[EXPLAIN_CONTENT_MAX], const struct evidence *evidence)
 {
-	add(out, "%s (%s) in what the %s sent, at byte %llu",
-		content_note_is_opaque(evidence->detail)
-			? "it went on in a form that is not decoded"
-		: content_note_is_limit(evidence->detail) ? "a limit was met"
-							  : "hosts may read it differently",
+	add(out, "%s (%s) in what the %s sent, at byte %llu", reason_of(evidence->detail),
 		content_note_word(evidence->detail),
 		evidence->half == HALF_C2S ? "client" : "server",
 		(unsigned long long)evidence->offset);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "transfers", "chat", "audit" and "opaque" of a rule: what becomes of files and messages.
+// "transfers", "chat", "audit", "opaque" and "ranges" of a rule: what becomes of files and
+// messages.
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ static const char *const transfer_actions[] = {"pass", "drop", "reset", "monitor
 static const char *const chat_actions[] = {
 	"pass", "drop-message", "mask", "reset", "monitor", NULL};
 static const char *const opaque_words[] = {"pass", "drop", "reset", NULL};
+static const char *const ranges_words[] = {"pass", "whole", NULL};
 
 // An entry of either kind while it is read; the other is NULL.
 struct entry_reader {
@@ -425,6 +427,17 @@ void policy_read_rule_opaque(const struct json_at *at, void *ctx)
 		return;
 	content->has_opaque = true;
 	content->opaque = (uint8_t)word; // the first actions are these
+}
+
+void policy_read_rule_ranges(const struct json_at *at, void *ctx)
+{
+	struct rule_content *content = content_of(at, ctx);
+	unsigned word;
+
+	if (!content || !json_want_word(at, ranges_words, &word))
+		return;
+	content->has_ranges = true;
+	content->whole = word;
 }
 
 void policy_seal_content(struct policy_reader *reader)

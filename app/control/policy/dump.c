@@ -103,6 +103,9 @@ int policy_put_content(
 	if (content->has_opaque)
 		rc |= json_object_set_new(
 			object, "opaque", json_string(action_word(content->opaque)));
+	if (content->has_ranges)
+		rc |= json_object_set_new(
+			object, "ranges", json_string(content->whole ? "whole" : "pass"));
 	return rc;
 }
 

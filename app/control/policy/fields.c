@@ -139,6 +139,7 @@ const struct json_field policy_rule_fields[] = {
 	READ("rules[].chat", policy_read_rule_chat),
 	READ("rules[].audit", policy_read_rule_audit),
 	READ("rules[].opaque", policy_read_rule_opaque),
+	READ("rules[].ranges", policy_read_rule_ranges),
 	JSON_FIELD_END,
 };
 

@@ -161,6 +161,7 @@ void policy_read_rule_transfers(const struct json_at *at, void *ctx);
 void policy_read_rule_chat(const struct json_at *at, void *ctx);
 void policy_read_rule_audit(const struct json_at *at, void *ctx);
 void policy_read_rule_opaque(const struct json_at *at, void *ctx);
+void policy_read_rule_ranges(const struct json_at *at, void *ctx);
 // Behind the rules: compiles their patterns.
 void policy_seal_content(struct policy_reader *reader);
 // Adds the keys to a rule's object. -1: no memory.

@@ -204,8 +204,8 @@ static void check_action(const struct json_at *at, const struct rule_reader *ctx
 		json_at_error(at, "key \"action\" is missing");
 	else if (ctx->has_content && ctx->has_action && action_blocks(ctx->rule->action))
 		json_at_error(at,
-			"action %s refuses the whole flow: remove transfers, chat, audit and "
-			"opaque, or the action, so that they decide",
+			"action %s refuses the whole flow: remove transfers, chat, audit, opaque "
+			"and ranges, or the action, so that they decide",
 			action_word(ctx->rule->action));
 	ctx->rule->only_content = !has_action && ctx->has_content;
 }
@@ -338,7 +338,7 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 			policy->enforces = true; // a scanned flow is held, too
 		rule_content_settle(rule);
 		policy->enforces |= rule->content && rule->content->enforces;
-		policy->edits_content |= rule->content && rule->content->edits;
+		policy->edits_content |= rule->content && rule_content_edits(rule->content);
 		policy->asks_ids |= rule->content && rule->content->asks_ids;
 		asks_app |= rule->has_app;
 		policy->asks_user |= rule->has_user;

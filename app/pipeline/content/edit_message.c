@@ -5,21 +5,10 @@
 // lets stand for nothing. What has left already cannot be changed, and what is yet to come is not
 // waited for (a window could be full of it): then the answer is no, and the caller resets the flow.
 #include <netinet/in.h>
-#include "pipeline/content/state.h"
+#include "pipeline/content/edit.h"
 #include "pipeline/flow/table.h"
-#include "reassembly/tcp_track.h"
 
 static_assert(CONTENT_MASKS_MAX <= EDITS_MAX, "the places of one message find room");
-
-static bool edit(
-	struct feeding *feeding, unsigned half, const struct stream_edit *edits, unsigned n)
-{
-	struct tracker *tracker = feeding->lcore->tracker;
-	uint32_t track = flow_cold_at(feeding->lcore->flows, feeding->flow->ref)->track;
-
-	return track != TRACK_NONE &&
-	       track_edit(tracker, track_at(tracker, track), half, edits, n) == EDIT_TAKEN;
-}
 
 static bool blank(
 	struct feeding *feeding, const struct content_message *message, uint64_t from, uint64_t to)
@@ -30,7 +19,8 @@ static bool blank(
 		.fill = message->blank,
 	};
 
-	return to > from && to - from <= UINT32_MAX && edit(feeding, message->half, &one, 1);
+	return to > from && to - from <= UINT32_MAX &&
+	       content_edit(feeding, message->half, &one, 1);
 }
 
 // What matched, where the text lies in the stream as it was reported; else the whole text.
@@ -54,7 +44,7 @@ static bool mask(struct feeding *feeding, const struct content_message *message,
 			.fill = message->blank,
 		};
 	}
-	return edit(feeding, message->half, edits, n);
+	return content_edit(feeding, message->half, edits, n);
 }
 
 bool content_message_edit(struct feeding *feeding, const struct content_message *message,

@@ -21,7 +21,7 @@
 #define RESERVE_FROM ((uint64_t)32 << 20)
 #define RESERVE_PART 8
 
-static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
+struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref)
 {
 	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
 
@@ -112,7 +112,8 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
-		.opaque_monitored = RULE_DEFAULT};
+		.opaque_monitored = RULE_DEFAULT,
+		.ranges_rule = RULE_DEFAULT};
 
 	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
 		return asks;
@@ -134,8 +135,7 @@ static bool begins(const struct content_prefix *prefix, unsigned half, const cha
 	return prefix->length[half] >= length && !memcmp(prefix->bytes[half], word, length);
 }
 
-// HTTP carries what is known by another name: a host's, Gnutella's, XMPP's (BOSH).
-static bool speaks_http(const struct content_prefix *prefix)
+bool content_speaks_http(const struct content_prefix *prefix)
 {
 	static const char *const methods[] = {"GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ",
 		"CONNECT ", "DELETE ", "PROPFIND ", "PATCH ", "TRACE "};
@@ -159,7 +159,7 @@ static const struct content_decoder *decoder_for(
 
 	// a tracker over HTTP is BitTorrent, too
 	if ((!decoder || decoder->rides_http || decoder->only_ids) && prefix &&
-		flow->l4_proto == IPPROTO_TCP && speaks_http(prefix))
+		flow->l4_proto == IPPROTO_TCP && content_speaks_http(prefix))
 		decoder = content_decoder_of("http");
 	return decoder;
 }
@@ -181,7 +181,7 @@ const struct content_decoder *flow_content_wanted(
 	return asks.transfers || asks.chat || asks.ids ? decoder : NULL;
 }
 
-static struct flow_content *take(
+struct flow_content *content_flow_take(
 	struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder)
 {
 	struct content *content = lcore->content;
@@ -308,11 +308,25 @@ static enum content_taken feed_rest(struct feeding *feeding, const struct span *
 	return feed_on(feeding, &rest, others, waits);
 }
 
+// What was looked at before there was a decoder: none of its words leaves as it came, or is late.
+static struct scouted scout_end(struct lcore *lcore, uint32_t ref)
+{
+	const struct flow_content *flow = content_flow_of(lcore, ref);
+	struct scouted scouted = {0};
+
+	if (!flow || !flow->scouts)
+		return scouted;
+	scouted = flow->scouted;
+	flow_content_end(lcore, ref);
+	return scouted;
+}
+
 bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
 	const struct content_prefix *prefix, const struct decoder_sink *others)
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-	struct flow_content *flow = take(lcore, ref, decoder);
+	const struct scouted scouted = scout_end(lcore, ref);
+	struct flow_content *flow = content_flow_take(lcore, ref, decoder);
 
 	if (!flow) {
 		bool fresh = !prefix || !(prefix->length[0] | prefix->length[1]);
@@ -332,6 +346,7 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 	flow->epoch = lcore->epoch;
 	flow->app = flow_at(lcore->flows, ref)->app;
 	flow->asks = content_asks_of(lcore, ref);
+	flow->scouted = scouted;
 	for (unsigned half = 0; prefix && half < 2; half++) {
 		const struct span span = {.half = (uint8_t)half,
 			.unchecked = prefix->bytes[half],
@@ -389,13 +404,13 @@ static struct flow_content *begin_late(struct lcore *lcore, uint32_t ref, const 
 		decoder = flow_content_wanted(lcore, ref, &first);
 	if (decoder)
 		flow_content_begin(lcore, ref, decoder, NULL, others);
-	return flow_of(lcore, ref);
+	return content_flow_of(lcore, ref);
 }
 
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others)
 {
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 	bool waits = refuses_anything(lcore, ref);
 
 	if (flow_cold_at(lcore->flows, ref)->content == CONTENT_DONE)
@@ -440,7 +455,12 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 
 unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref)
 {
-	return content_asks_of(lcore, ref).edits ? 1u << HALF_C2S | 1u << HALF_S2C : 0;
+	const struct flow_content *flow = content_flow_of(lcore, ref);
+	struct content_asks asks = content_asks_of(lcore, ref);
+
+	if (asks.edits)
+		return 1u << HALF_C2S | 1u << HALF_S2C;
+	return (asks.whole || asks.plain) && (!flow || flow->decoder->words) ? 1u << HALF_C2S : 0;
 }
 
 bool flow_content_datagram(
@@ -466,7 +486,7 @@ bool flow_content_datagram(
 
 bool flow_content_others_over(struct lcore *lcore, uint32_t ref, bool over)
 {
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 
 	if (flow)
 		flow->others_over |= over;
@@ -475,7 +495,7 @@ bool flow_content_others_over(struct lcore *lcore, uint32_t ref, bool over)
 
 void flow_content_anew(struct lcore *lcore, uint32_t ref)
 {
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 
 	if (!flow)
 		return;
@@ -490,13 +510,14 @@ void flow_content_anew(struct lcore *lcore, uint32_t ref)
 	memset(flow->state, 0, flow->decoder->state_bytes);
 	flow->fed64[0] = flow->fed64[1] = FED_UNKNOWN;
 	flow->untaken[0].hash = flow->untaken[1].hash = 0;
+	flow->scouted = (struct scouted){0};
 	flow->more[0] = flow->more[1] = false;
 }
 
 void flow_content_end(struct lcore *lcore, uint32_t ref)
 {
 	struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 	struct content *content = lcore->content;
 
 	if (flow) {
@@ -510,7 +531,7 @@ void flow_content_end(struct lcore *lcore, uint32_t ref)
 bool flow_content_refuses(
 	const struct lcore *lcore, uint32_t ref, uint32_t *rule, enum action *action)
 {
-	const struct flow_content *flow = flow_of(lcore, ref);
+	const struct flow_content *flow = content_flow_of(lcore, ref);
 
 	if (!flow || !flow->refused)
 		return false;

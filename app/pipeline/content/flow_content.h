@@ -57,6 +57,14 @@ static inline bool content_ids_are_asked(const struct lcore *lcore)
 	return lcore->asks_ids;
 }
 
+// While the application of a flow is not known: words of its first request are changed as the rules
+// that may apply say. `first`: what came before the span. It takes each span, and nothing that it
+// needs is missed where there is no room.
+void flow_content_scout(struct lcore *lcore, uint32_t ref, const struct span *span,
+	const struct content_prefix *first);
+// It has nothing but that.
+bool flow_content_scouts(const struct lcore *lcore, uint32_t ref);
+
 // The flow gets its decoder; `prefix` is fed to it. NULL: it begins in the middle. False: no room;
 // cold->content is CONTENT_MISSED then, or CONTENT_WAITS where `prefix` has no bytes: the next span
 // that is fed tries again.
@@ -74,8 +82,8 @@ enum content_taken {
 // flows (content/content.h).
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others);
-// As far as is known of the flow, messages of it may be changed on their way: in these halves
-// (bits).
+// As far as is known of the flow, messages or requests of it may be changed on their way: in these
+// halves (bits).
 unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref);
 // Offsets of the half begin anew: nothing that was fed of it counts.
 void flow_content_anew(struct lcore *lcore, uint32_t ref);

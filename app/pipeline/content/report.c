@@ -511,14 +511,6 @@ static void report_note(void *ctx, enum content_note note, unsigned half, uint64
 	}
 }
 
-// Nobody has any changed yet.
-static bool report_word(void *ctx, const struct content_word *word)
-{
-	(void)ctx;
-	(void)word;
-	return false;
-}
-
 const struct content_sink content_report = {
 	.asked = report_asked,
 	.file = report_file,

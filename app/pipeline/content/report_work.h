@@ -46,6 +46,8 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 struct content_file report_name_as(
 	const struct content_file *reported, const struct file_facts *facts);
 
+// edit_request.c: a function of the sink.
+bool report_word(void *ctx, const struct content_word *word);
 // report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
 void report_id(void *ctx, const struct content_id *id, unsigned half);
 void report_ids_of_request(struct feeding *feeding, const struct content_file *request);

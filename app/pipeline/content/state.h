@@ -49,6 +49,12 @@ struct untaken {
 	uint32_t length;
 };
 
+// The client's half, while the application of its flow was not known.
+struct scouted {
+	uint64_t until64; // behind what was looked at
+	bool late;        // a word of it that asks for a part was not changed
+};
+
 struct flow_content {
 	const struct content_decoder *decoder;
 	void *state; // its own
@@ -75,6 +81,8 @@ struct flow_content {
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
 	bool more[2];         // it has more to report of what it took
 	bool drops_datagram;  // the one at hand
+	bool scouts;          // it looks for words alone, as its application is not known
+	struct scouted scouted;
 	struct content_asks asks;
 };
 #define FED_UNKNOWN UINT64_MAX
@@ -118,6 +126,14 @@ static inline void content_mark(
 
 	seen->marks = (uint8_t)(seen->marks | 1u << mark);
 }
+
+// The place of the flow; NULL: it has none.
+struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref);
+// A place, with the decoder's state, that is no flow's yet. NULL: no room.
+struct flow_content *content_flow_take(
+	struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder);
+// HTTP carries what is known by another name: a host's, Gnutella's, XMPP's (BOSH).
+bool content_speaks_http(const struct content_prefix *prefix);
 
 // What decoders report (report.c).
 extern const struct content_sink content_report;

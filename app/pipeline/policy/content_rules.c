@@ -67,14 +67,18 @@ void rule_content_settle(struct rule *rule)
 
 	if (!content)
 		return;
-	content->edits = false;
+	content->edits = content->needs_bytes = false;
+	content->edits_parts = content->whole && rule->mode == MODE_ENFORCE;
 	content->enforces =
-		content->has_opaque && content->opaque != ACTION_PASS && rule->mode == MODE_ENFORCE;
+		content->edits_parts || (content->has_opaque && content->opaque != ACTION_PASS &&
+						rule->mode == MODE_ENFORCE);
 	for (uint32_t i = 0; i < content->n_transfers; i++) {
 		struct transfer_entry *entry = &content->transfers[i];
 
 		entry->action = action_under(rule, entry->written);
 		content->enforces |= content_action_enforces(entry->action);
+		content->needs_bytes |= (entry->has_type || entry->has_size) &&
+					content_action_enforces(entry->action);
 		content->asks_type |= entry->has_type;
 		content->asks_ids |= entry->has_id;
 		content->stores_files |= entry->store == CONTENT_YES;
@@ -109,20 +113,40 @@ static void opaque_take(struct content_asks *asks, const struct policy *policy, 
 	}
 }
 
+// The first rule that has it says what holds; in monitor mode "whole" is passed over. "whole" of
+// one that may not apply counts as long as none that does is before it.
+static void ranges_take(
+	struct content_asks *asks, const struct policy *policy, const struct walk *walk, bool *said)
+{
+	const struct rule_content *content = policy->rules[walk->at - 1].content;
+
+	if (*said || !content->has_ranges || content->whole != content->edits_parts)
+		return;
+	*said = !walk->perhaps;
+	if (!content->whole || asks->whole)
+		return;
+	asks->whole = true;
+	asks->ranges_rule = walk->at - 1;
+}
+
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
 {
 	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
-		.opaque_monitored = RULE_DEFAULT};
+		.opaque_monitored = RULE_DEFAULT,
+		.ranges_rule = RULE_DEFAULT};
 	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
 	struct walk walk = walk_begin(policy, input);
+	bool ranges_said = false;
 	uint32_t index;
 
 	while (policy->content && walk_next(&walk, &index)) {
 		const struct rule_content *content = policy->rules[index].content;
 
 		asks.undecided |= walk.perhaps;
+		asks.plain |= content->needs_bytes;
+		ranges_take(&asks, policy, &walk, &ranges_said);
 		asks.transfers |= content->n_transfers > 0;
 		asks.chat |= content->n_chats > 0;
 		asks.type |= content->asks_type;
@@ -146,7 +170,7 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 	asks.audit_transfers |= transfers == CONTENT_YES;
 	asks.audit_chat |= chat == CONTENT_YES;
 	asks.store_files |= files == CONTENT_YES;
-	asks.transfers |= asks.audit_transfers || asks.store_files;
+	asks.transfers |= asks.audit_transfers || asks.store_files || asks.whole;
 	asks.chat |= asks.audit_chat;
 	return asks;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rules say of the files and messages of the flows that they match ("transfers", "chat",
-// "audit", "opaque"), and pure functions that a data lcore asks. What applies to a flow are the
-// attributes of every rule that matches it, in order, up to and including the first that decides.
+// "audit", "opaque", "ranges"), and pure functions that a data lcore asks. What applies to a flow
+// are the attributes of every rule that matches it, in order, up to and including the first that
+// decides.
 //
 // A file (message) is held against patterns once (content_file_hits, content_message_hits: one call
 // of Hyperscan, and one each for who writes and who is written to); what it has is in the scratch
@@ -116,12 +117,16 @@ struct rule_content {
 	uint8_t audit_transfers, audit_chat, audit_files; // enum content_flag
 	bool has_opaque;
 	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
-	// of its entries and `opaque`, under the rule's mode:
+	bool has_ranges;
+	bool whole; // requests for parts of files become requests for all of them
+	// of its entries, `opaque` and `whole`, under the rule's mode:
 	bool asks_type;    // what files are
 	bool asks_ids;     // their content ids
 	bool enforces;     // may refuse or change something
 	bool stores_files; // may keep one
 	bool edits;        // may change a message
+	bool edits_parts;  // changes requests for parts
+	bool needs_bytes;  // may refuse something for what its bytes, decoded, are
 };
 
 // What all rules of a policy need together; policy->content, NULL if no rule asks for content.
@@ -181,6 +186,11 @@ void content_rules_free(struct content_rules *content); // NULL is allowed
 // again where the mode changes.
 void rule_content_settle(struct rule *rule);
 void rule_content_free(struct rule_content *content); // NULL is allowed
+// Something of its flows may be changed on its way.
+static inline bool rule_content_edits(const struct rule_content *content)
+{
+	return content->edits || content->edits_parts || content->needs_bytes;
+}
 
 // `lcore`: number of the data lcore, below what content_rules_scratch was given. NULL: the policy
 // asks for no content.
@@ -197,8 +207,10 @@ struct content_asks {
 	bool transfers, chat; // some entry, or audit, asks for files, messages
 	bool type;            // some entry asks what files are
 	bool ids;             // some entry asks for content ids
-	bool enforces;        // some entry, or `opaque`, may refuse or change something
+	bool enforces;        // some entry, `opaque` or `ranges`, may refuse or change something
 	bool edits;           // some entry may change a message
+	bool whole;           // requests for parts are to be changed
+	bool plain;           // codings that are not decoded are not to be asked for
 	bool store_files;     // audit.files, or some entry's `store`
 	bool audit_transfers, audit_chat;
 	uint32_t enforcing_rule;   // the first that may, or RULE_DEFAULT
@@ -206,6 +218,7 @@ struct content_asks {
 	uint32_t opaque_rule;      // that says so, or RULE_DEFAULT
 	uint32_t opaque_monitored; // the first that would have refused, but for monitor mode, or
 				   // RULE_DEFAULT
+	uint32_t ranges_rule;      // `whole`: that says so
 };
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input);
 

@@ -218,7 +218,7 @@ struct policy {
 	bool asks_mac;         // likewise
 	bool asks_frame;       // likewise: for the MAC address or the DSCP
 	bool asks_content;     // likewise: says something of files or messages
-	bool edits_content;    // likewise: may change messages on their way
+	bool edits_content;    // likewise: may change messages or requests on their way
 	bool asks_ids;         // likewise: of content ids
 	struct named_ids *ids; // owned
 	uint32_t n_ids;

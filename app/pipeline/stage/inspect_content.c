@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begins content decoders, obeys what comes of a span, and prepares packets whose messages may be
-// changed.
+// Begins content decoders, obeys what comes of a span, and prepares packets whose messages or
+// requests may be changed.
 #include "pipeline/stage/inspect_content.h"
 #include <netinet/in.h>
 #include <string.h>
@@ -60,9 +60,11 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 		first.bytes[half] = span_bytes(span);
 		first.length[half] = span_length(span);
 	}
-	if (in->cold->content && !is_contradicted(in, half)) // begun with its first byte
-		return true;
-	if (in->cold->content) {
+	bool scouts = flow_content_scouts(in->lcore, in->ctx->ref);
+
+	if (in->cold->content && !scouts) {
+		if (!is_contradicted(in, half)) // begun with its first byte
+			return true;
 		flow_content_end(in->lcore, in->ctx->ref);
 		forget_expected(in);
 		in->flow->flags &= (uint16_t)~FLOW_DECODED;
@@ -70,10 +72,19 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_decoder *decoder =
 		flow_content_wanted(in->lcore, in->ctx->ref, &first);
 
+	if (!decoder && scouts)
+		flow_content_end(in->lcore, in->ctx->ref);
 	if (!decoder)
 		return false;
 	flow_content_begin(in->lcore, in->ctx->ref, decoder, &seen->prefix, others);
 	return in->cold->content != CONTENT_NONE;
+}
+
+void inspect_content_scout(
+	struct inspection *in, const struct span *span, const struct content_seen *seen)
+{
+	if (in->flow->l4_proto == IPPROTO_TCP)
+		flow_content_scout(in->lcore, in->ctx->ref, span, &seen->prefix);
 }
 
 // What learns of others goes on, if it has not ended before.
@@ -150,6 +161,8 @@ bool inspect_content_late(struct lcore *lcore, uint32_t ref)
 
 	if (cold->content == CONTENT_DONE)
 		cold->content = CONTENT_NONE;
+	if (flow->flags & FLOW_APP_FINAL && flow_content_scouts(lcore, ref))
+		flow_content_end(lcore, ref);
 	if (!cold->content && flow->flags & FLOW_APP_FINAL)
 		decoder = flow_content_wanted(lcore, ref, NULL);
 	if (!decoder)
@@ -173,9 +186,8 @@ static unsigned may_edit(const struct inspection *in, struct tcp_track *track)
 	track->of_epoch = lcore->epoch;
 	track->of_app = flow->app;
 	track->of_final = final;
-	track->may_edit = lcore->policy->edits_content
-				  ? (uint8_t)flow_content_edits(lcore, in->ctx->ref)
-				  : 0;
+	track->may_edit =
+		lcore->policy->edits_content ? (uint8_t)flow_content_edits(lcore, in->ctx->ref) : 0;
 	return track->may_edit;
 }
 
@@ -194,6 +206,6 @@ bool inspect_edits(struct inspection *in, struct tcp_track *track)
 	track_edits(in->lcore->tracker, track, halves);
 	if (!((halves | track->edited) >> in->ctx->half & 1) || in->ctx->flags & CTX_VIEW)
 		return true;
-	// where a driver cuts a packet a message must not seem to go on
+	// where a driver cuts a packet a message or a field must not seem to go on
 	return packet_make_whole(in->lcore, in->ctx);
 }

@@ -15,6 +15,9 @@ struct content_seen {
 };
 void inspect_content_seen(const struct inspection *in, struct content_seen *seen);
 
+// ... is not, behind the span, and the policy may change requests. `seen`: before the span.
+void inspect_content_scout(
+	struct inspection *in, const struct span *span, const struct content_seen *seen);
 // The application of a flow is final. True: its content is asked for, and was begun with `seen`;
 // the span at hand is to be fed. What was begun as announced goes on, unless it is contradicted.
 bool inspect_content_begin(struct inspection *in, const struct span *span,
@@ -30,9 +33,10 @@ void inspect_content(
 // A flow is decided again: its content may be asked for now. True: it has a decoder.
 bool inspect_content_late(struct lcore *lcore, uint32_t ref);
 
-// Before a segment is given to its track, under a policy that changes messages and of a track that
-// was edited before: a half of which messages may be changed leaves in order, and its packets are
-// ours alone. False: the packet cannot be made ours; it is to be dropped, and comes again.
+// Before a segment is given to its track, under a policy that changes messages or requests and of a
+// track that was edited before: a half that may be changed leaves in order, and its packets are
+// ours alone. False: the packet cannot be made ours; it is to be dropped, and comes
+// again.
 bool inspect_edits(struct inspection *in, struct tcp_track *track);
 
 #endif

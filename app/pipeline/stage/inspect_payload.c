@@ -311,8 +311,11 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	if (verdict.n_data_pkts)
 		flow->decided_pkts = flow->n_data_pkts;
 	take_handshake_meta(in, &work);
-	if (!verdict.final)
+	if (!verdict.final) {
+		if (unlikely(lcore->policy->edits_content) && content_is_asked(lcore))
+			inspect_content_scout(in, span, &seen);
 		return;
+	}
 	flow_life_step(flow, FLOW_STEP_CLASSIFY);
 	bool again = again_settled(lcore, in->ctx->ref, span->half & 1);
 
@@ -336,6 +339,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		look_again(in, span);
 	if (unlikely(content_is_asked(lcore)) && begin_content(in, span, &seen))
 		return;
+	if (unlikely(in->cold->content) && flow_content_scouts(lcore, in->ctx->ref))
+		flow_content_end(lcore, in->ctx->ref); // nobody asks any more
 	if (!app_has_decoder(flow->app))
 		return;
 	// What classification has read belongs to the decoder, too: begin with this span.

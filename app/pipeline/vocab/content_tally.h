@@ -28,7 +28,8 @@ enum content_state {
 	X(OPAQUE, "opaque")       /* it went on in a form that is not decoded */ \
 	X(LOST, "lost")           /* behind a gap its decoder did not go on */   \
 	X(MISSED, "missed")       /* there was no room for its decoder */        \
-	X(ENDED, "ended")         /* nothing of it was wanted any more */
+	X(ENDED, "ended")         /* nothing of it was wanted any more */        \
+	X(EDITED, "edited")       /* its requests were changed on their way */
 
 enum content_mark {
 #define X(symbol, word) CONTENT_MARK_##symbol,

@@ -152,6 +152,9 @@
 	X(content_scans, "calls of Hyperscan for names of files and messages")            \
 	X(content_edited, "chat messages that were dropped or masked on their way")       \
 	X(content_edit_late, "chat messages that could not be: their flow was reset")     \
+	X(content_ranges, "Range fields of requests that were renamed on their way")      \
+	X(content_ranges_late, "Range fields that could not be: their flow was reset")    \
+	X(content_codings, "codings that requests named, and were renamed on their way")  \
 	X(content_refused, "flows refused for a file or message")                         \
 	X(content_ids, "content ids that were named while a list of ids was in force")    \
 	X(content_ids_refused, "of these, refused: its flow, or a datagram")              \

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that are changed on their way, in the packet path: what cannot be changed, and what
-// becomes of edits when the policy changes. (Segmentations and retransmissions:
-// tests/golden/content_edit.test, tests/model/model_stream.c.)
+// Messages and requests that are changed on their way, in the packet path: what cannot be changed,
+// and what becomes of edits when the policy changes. (Segmentations and retransmissions:
+// tests/golden/content_edit.test and content_request.test, tests/model/model_stream.c.)
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
@@ -22,6 +23,10 @@
 #define MASKS "'rules':[{'id':'talk','match':{},'chat':[{'keyword':['secret'],'action':'mask'}]}]"
 #define OTHER "'rules':[{'id':'other','match':{'app':['bittorrent']},'action':'reset'}]"
 
+#define WHOLE "'rules':[{'id':'files','match':{},'ranges':'whole'}]"
+
+static const char ask[] = "GET /a.bin HTTP/1.1\r\nHost: h\r\nRange: bytes=1-\r\n\r\n";
+static const char changed[] = "GET /a.bin HTTP/1.1\r\nHost: h\r\nRangx: bytes=1-\r\n\r\n";
 static const char line[] = "PRIVMSG #c :the secret word\r\n";
 static const char masked[] = "PRIVMSG #c :the        word\r\n";
 
@@ -184,24 +189,77 @@ static unsigned sends_fragment(
 	return pipe_run_frame(gate->pipe, 0, fragment, length, false, 1);
 }
 
-static void a_line_in_fragments_has_its_flow_reset(void **state)
+static void in_fragments(struct gate *gate, struct pipe_packet packet)
 {
-	struct gate *gate = gate_with(MASKS);
-	struct gate_tcp tcp = talk(gate, 40001);
-	struct pipe_packet packet = packet_of(&tcp, line);
 	uint8_t frame[512];
-	(void)state;
 
 	packet.ip_id = 7;
 	unsigned length = pipe_build(&packet, frame, sizeof(frame));
 
 	assert_int_equal(sends_fragment(gate, frame, 0, 32, true), 0);
 	sends_fragment(gate, frame, 32, length - IP - 20, false);
+}
+
+static void a_line_in_fragments_has_its_flow_reset(void **state)
+{
+	struct gate *gate = gate_with(MASKS);
+	struct gate_tcp tcp = talk(gate, 40001);
+	(void)state;
+
+	in_fragments(gate, packet_of(&tcp, line));
 	assert_false(has(gate, gate->pipe->n_sent, "word"));
 	assert_int_equal(pipe_stats(gate->pipe).content_edit_late, 1);
 	assert_int_equal(pipe_stats(gate->pipe).content_edited, 0);
 	assert_int_equal(pipe_stats(gate->pipe).content_refused, 1);
 	assert_true(pipe_stats(gate->pipe).resets_sent >= 2);
+	let_go(gate);
+}
+
+static void so_has_a_request_for_a_part(void **state)
+{
+	struct gate *gate = gate_with(WHOLE);
+	struct gate_tcp tcp = gate_connect(gate, 1, 40001, 80);
+	(void)state;
+
+	in_fragments(gate, packet_of(&tcp, ask));
+	assert_false(has(gate, gate->pipe->n_sent, "a.bin"));
+	assert_int_equal(pipe_stats(gate->pipe).content_ranges_late, 1);
+	assert_int_equal(pipe_stats(gate->pipe).content_ranges, 0);
+	assert_int_equal(pipe_stats(gate->pipe).content_refused, 1);
+	assert_true(pipe_stats(gate->pipe).resets_sent >= 2);
+	let_go(gate);
+}
+
+// Its head comes in two segments, and what it is is known with the second one.
+static void nor_does_one_that_left_in_fragments_go_on(void **state)
+{
+	struct gate *gate = gate_with(WHOLE);
+	struct gate_tcp tcp = gate_connect(gate, 1, 40001, 80);
+	static const char more[] = "X: y\r\n\r\n";
+	char first[sizeof(ask)];
+	(void)state;
+
+	snprintf(first, sizeof(first), "%.*s", (int)strlen(ask) - 2, ask);
+	in_fragments(gate, packet_of(&tcp, first));
+	assert_int_equal(pipe_stats(gate->pipe).content_ranges_late, 0);
+	tcp.seq[0] += (uint32_t)strlen(first);
+	gate_send(gate, &tcp, false, more, strlen(more));
+	assert_false(has(gate, 1, more));
+	assert_int_equal(pipe_stats(gate->pipe).content_ranges_late, 1);
+	assert_int_equal(pipe_stats(gate->pipe).content_refused, 1);
+	let_go(gate);
+}
+
+static void a_request_over_several_buffers_is_changed(void **state)
+{
+	struct gate *gate = gate_with(WHOLE);
+	struct gate_tcp tcp = gate_connect(gate, 1, 40001, 80);
+	struct pipe_packet packet = packet_of(&tcp, ask);
+	(void)state;
+
+	packet.segments = 7;
+	leaves_as(gate, &packet, changed);
+	assert_int_equal(pipe_stats(gate->pipe).content_ranges, 1);
 	let_go(gate);
 }
 
@@ -264,6 +322,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_datagram_with_a_message_to_drop_or_mask_does_not_leave),
 		cmocka_unit_test(a_line_in_fragments_has_its_flow_reset),
+		cmocka_unit_test(so_has_a_request_for_a_part),
+		cmocka_unit_test(nor_does_one_that_left_in_fragments_go_on),
+		cmocka_unit_test(a_request_over_several_buffers_is_changed),
 		cmocka_unit_test(a_line_over_several_buffers_is_masked),
 		cmocka_unit_test(what_was_edited_stays_so_under_other_rules),
 		cmocka_unit_test(rules_that_edit_take_the_fast_pass_from_their_flows_alone),
