@@ -89,6 +89,14 @@ typedef void decoder_line_fn(void *ctx, unsigned half, const uint8_t *bytes, uin
 void decoder_lines(
 	struct decoder_state *state, const struct span *span, decoder_line_fn *line, void *ctx);
 
+// What was overheard of a half so far: zeroed at first, and the application's own.
+struct app_overheard {
+	uint16_t at : 3;
+	uint16_t seen : 3;
+	uint16_t pos : 4;
+	uint16_t may : 6;
+};
+
 #define UNCLOAK_BYTES 12
 
 struct app_proto {
@@ -115,6 +123,11 @@ struct app_proto {
 	// datagram, or how a half of a stream begins: UNCLOAK_BYTES of it, if so many are here.
 	bool (*uncloaks)(const struct span *span, const struct flow_ends *ends, uint8_t l4_proto,
 		const struct endpoint_secret *secret);
+	// Optional: whether a half of a TCP connection shows that its ends speak this application,
+	// though it began as another one does: who serves this one may ignore such a line. Bytes of
+	// the half in order, in pieces. VERIFY_YES: it does, VERIFY_NO: it does not, VERIFY_MORE.
+	enum verify (*overhear)(struct app_overheard *overheard, unsigned half,
+		const uint8_t *bytes, uint32_t length);
 	// Optional, after classification: in-order spans of the flow, until it ends. `state` is
 	// zeroed at first and the decoder's own.
 	void (*decode)(struct decoder_state *state, const struct span *span,

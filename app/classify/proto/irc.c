@@ -204,6 +204,132 @@ static enum verify verify(const struct probe *probe)
 	return tally.usual ? VERIFY_PARTIAL : VERIFY_MORE;
 }
 
+// What shows a session of IRC whatever line it began with: the client's NICK and USER, without both
+// of which no server lets it speak (RFC 2812 3.1), and how servers begin: a reply or a notice from
+// a name, NOTICE, PING, ERROR. Byte by byte, as lines may come in any pieces.
+enum overhear_at {
+	AT_LINE, // before its first word
+	AT_TAGS,
+	AT_PREFIX,
+	AT_BLANK, // behind the prefix
+	AT_WORD,
+	AT_TEXT, // behind a word that ':' must follow
+	AT_REST,
+};
+enum { HEARD_NICK = 1, HEARD_USER = 2, HEARD_PREFIX = 4 };
+static const char *const heard_words[] = {"nick", "user", "notice", "ping", "error", "###"};
+enum { WORD_NICK, WORD_USER, WORD_NOTICE, WORD_PING, WORD_ERROR, WORD_NUMERIC };
+#define WORDS     (sizeof(heard_words) / sizeof(heard_words[0]))
+#define ALL_WORDS ((1u << WORDS) - 1)
+
+static bool word_goes_on(const char *word, uint8_t pos, uint8_t byte)
+{
+	if (pos >= strlen(word))
+		return false;
+	return word[pos] == '#' ? octets_digit(byte) : octets_lower(byte) == (uint8_t)word[pos];
+}
+
+// The word has ended at a blank.
+static enum verify overhear_word(struct app_overheard *overheard, unsigned half)
+{
+	unsigned word = 0;
+
+	overheard->at = AT_REST;
+	while (word < WORDS &&
+		!(overheard->may & 1u << word && strlen(heard_words[word]) == overheard->pos))
+		word++;
+	if (half == HALF_C2S) {
+		overheard->seen |= word == WORD_NICK   ? HEARD_NICK
+				   : word == WORD_USER ? HEARD_USER
+						       : 0;
+		return (overheard->seen & (HEARD_NICK | HEARD_USER)) == (HEARD_NICK | HEARD_USER)
+			       ? VERIFY_YES
+			       : VERIFY_MORE;
+	}
+	if (word <= WORD_USER || word == WORDS)
+		return VERIFY_NO;
+	if (word == WORD_NUMERIC)
+		return overheard->seen & HEARD_PREFIX ? VERIFY_YES : VERIFY_NO;
+	if (word == WORD_NOTICE || overheard->seen & HEARD_PREFIX)
+		return VERIFY_YES;
+	overheard->at = AT_TEXT;
+	return VERIFY_MORE;
+}
+
+static enum verify overhear_in_word(struct app_overheard *overheard, unsigned half, uint8_t byte)
+{
+	unsigned may = overheard->may;
+
+	if (byte == ' ')
+		return overhear_word(overheard, half);
+	for (unsigned word = 0; word < WORDS; word++)
+		if (!word_goes_on(heard_words[word], overheard->pos, byte))
+			may &= ~(1u << word);
+	overheard->may = may & ALL_WORDS;
+	overheard->pos = (overheard->pos + 1u) & 0xfu;
+	if (may)
+		return VERIFY_MORE;
+	overheard->at = AT_REST;
+	return half == HALF_C2S ? VERIFY_MORE : VERIFY_NO;
+}
+
+static enum verify overhear_line_end(struct app_overheard *overheard, unsigned half)
+{
+	bool empty = overheard->at == AT_LINE;
+
+	overheard->at = AT_LINE;
+	overheard->seen &= HEARD_NICK | HEARD_USER;
+	return half == HALF_C2S || empty ? VERIFY_MORE : VERIFY_NO;
+}
+
+// Tags and the prefix end at a blank.
+static void overhear_before_word(struct app_overheard *overheard, uint8_t byte)
+{
+	if (byte == ' ')
+		overheard->at = overheard->at == AT_TAGS ? AT_LINE : AT_BLANK;
+}
+
+static void overhear_mark(struct app_overheard *overheard, uint8_t byte)
+{
+	overheard->at = byte == ':' ? AT_PREFIX : AT_TAGS;
+	if (byte == ':')
+		overheard->seen |= HEARD_PREFIX;
+}
+
+static enum verify overhear_byte(struct app_overheard *overheard, unsigned half, uint8_t byte)
+{
+	if (byte == '\r' || byte == '\n')
+		return overhear_line_end(overheard, half);
+	switch (overheard->at) {
+	case AT_TAGS:
+	case AT_PREFIX: overhear_before_word(overheard, byte); return VERIFY_MORE;
+	case AT_TEXT: return byte == ' ' ? VERIFY_MORE : byte == ':' ? VERIFY_YES : VERIFY_NO;
+	case AT_REST: return VERIFY_MORE;
+	case AT_WORD: return overhear_in_word(overheard, half, byte);
+	default: break;
+	}
+	if (byte == ' ')
+		return VERIFY_MORE;
+	if (overheard->at == AT_LINE && (byte == ':' || byte == '@')) {
+		overhear_mark(overheard, byte);
+		return VERIFY_MORE;
+	}
+	overheard->at = AT_WORD;
+	overheard->pos = 0;
+	overheard->may = ALL_WORDS;
+	return overhear_in_word(overheard, half, byte);
+}
+
+static enum verify overhear(
+	struct app_overheard *overheard, unsigned half, const uint8_t *bytes, uint32_t length)
+{
+	enum verify answer = VERIFY_MORE;
+
+	for (uint32_t i = 0; i < length && answer == VERIFY_MORE; i++)
+		answer = overhear_byte(overheard, half, bytes[i]);
+	return answer;
+}
+
 // CTCP DCC (irchelp.org's description of the protocol): "\x01DCC SEND name address port [size]\x01"
 // or CHAT; the name may be quoted, the address is a decimal IPv4 number or an IPv6 text. Port 0 is
 // the passive form: the answer will carry the port. The offer is relayed, so the server's copy
@@ -357,6 +483,7 @@ const struct app_proto app_proto_irc = {
 	.group = "chat",
 	.category = APP_CATEGORY_IM,
 	.verify = verify,
+	.overhear = overhear,
 	.decode = decode,
 	.alpns = {"irc"},
 	.tcp_ports = {6667, 6660, 6665, 6666, 6668, 6669, 7000, 194},

@@ -37,6 +37,8 @@ static void decoders_find(struct content *content)
 			content->decoder_of[app] = content_decoder_of(proto->name);
 		if (proto && proto->datagram_ids)
 			content->ids = proto;
+		if (proto && proto->overhear)
+			content->overheard = app;
 	}
 }
 
@@ -451,6 +453,16 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 		content_mark(lcore, ref, span->half, CONTENT_MARK_ENDED);
 	}
 	return taken;
+}
+
+uint16_t flow_content_overheard(const struct lcore *lcore)
+{
+	return content_is_asked(lcore) ? lcore->content->overheard : APP_NONE;
+}
+
+bool flow_content_overhears(const struct lcore *lcore, uint32_t ref)
+{
+	return flow_content_overheard(lcore) != APP_NONE && content_asks_of(lcore, ref).chat;
 }
 
 unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref)

@@ -82,6 +82,10 @@ enum content_taken {
 // flows (content/content.h).
 enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const struct span *span,
 	const struct decoder_sink *others);
+// The application that is listened for in flows, whatever they begin as, or APP_NONE; and whether
+// it is in this one, of which the policy may ask for messages.
+uint16_t flow_content_overheard(const struct lcore *lcore);
+bool flow_content_overhears(const struct lcore *lcore, uint32_t ref);
 // As far as is known of the flow, messages or requests of it may be changed on their way: in these
 // halves (bits).
 unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref);

@@ -92,6 +92,7 @@ struct content {
 	struct content_channel *channel; // NULL: nobody reads
 	struct refused_files *refused;
 	struct incident_ring *incidents; // NULL: packets are not kept
+	uint16_t overheard;              // application that ends may show to speak, or APP_NONE
 	const struct app_proto *ids;     // that finds the content ids of datagrams
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room

@@ -286,12 +286,14 @@ struct flow_cold {
 	uint8_t shaped;       // named by the endpoint cache, and of its application's shape, too
 	bool alerted;         // a monitor rule would have blocked it, under any policy so far
 	uint8_t dscp;         // of its first packet
+	struct app_overheard overheard; // TCP (inspect_content.h)
 	// What is read for each packet under inspection lies in one cache line, the last.
 	struct names_follow names; // TCP: requests that are looked at (inspect_names.h)
 	struct flow_again again;
 	struct flow_refused refused;
 	uint32_t track;   // state of the tracker (tcp_track.h), or TRACK_NONE
 	uint8_t meta;     // enum handshake_meta_phase
+	uint8_t overhear; // enum overhear (inspect_content.h)
 	uint16_t content; // decoder of files and messages (flow_content.h); CONTENT_NONE
 };
 #define COLD_LINE(member) (offsetof(struct flow_cold, member) / 64)

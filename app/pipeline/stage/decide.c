@@ -222,7 +222,8 @@ static bool is_heard_out(const struct lcore *lcore, uint32_t ref)
 	const struct flow_cold *cold = flow_cold_at(lcore->flows, ref);
 
 	return (flags & (FLOW_APP_FINAL | FLOW_DECODED)) == FLOW_APP_FINAL && !cold->again.on &&
-	       !names_follow_goes_on(&cold->names) && !handshake_meta_pending(cold->meta);
+	       !names_follow_goes_on(&cold->names) && !handshake_meta_pending(cold->meta) &&
+	       !overhear_goes_on(cold->overhear);
 }
 
 // One of its packets was refused, and not both ends are heard: each is looked at.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Begins content decoders, obeys what comes of a span, and prepares packets whose messages or
-// requests may be changed.
+// Begins content decoders, obeys what comes of a span, prepares packets whose messages or requests
+// may be changed, and listens for an application that a flow was not taken for.
 #include "pipeline/stage/inspect_content.h"
 #include <netinet/in.h>
 #include <string.h>
+#include "pipeline/flow/app_usage.h"
+#include "pipeline/flow/both_ends.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/stage/inspect_track.h"
 
@@ -53,8 +55,11 @@ static void forget_expected(struct inspection *in)
 bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others)
 {
-	struct content_prefix first = seen->prefix;
+	struct content_prefix first = {0};
 	unsigned half = span->half & 1;
+
+	if (seen)
+		first = seen->prefix;
 
 	if (!first.length[half] && !span_is_gap(span)) {
 		first.bytes[half] = span_bytes(span);
@@ -76,7 +81,7 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 		flow_content_end(in->lcore, in->ctx->ref);
 	if (!decoder)
 		return false;
-	flow_content_begin(in->lcore, in->ctx->ref, decoder, &seen->prefix, others);
+	flow_content_begin(in->lcore, in->ctx->ref, decoder, seen ? &seen->prefix : NULL, others);
 	return in->cold->content != CONTENT_NONE;
 }
 
@@ -208,4 +213,69 @@ bool inspect_edits(struct inspection *in, struct tcp_track *track)
 		return true;
 	// where a driver cuts a packet a message or a field must not seem to go on
 	return packet_make_whole(in->lcore, in->ctx);
+}
+
+void inspect_overhear_begin(struct inspection *in, const struct span *span)
+{
+	bool begins = span->half == HALF_C2S && !span->offset64 && !span_is_gap(span) &&
+		      !(span->flags & SPAN_MIDSTREAM);
+
+	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->overhear != OVERHEAR_NOT)
+		return;
+	begins = begins && in->cold->expected == EXPECT_NONE &&
+		 flow_content_overhears(in->lcore, in->ctx->ref);
+	in->cold->overhear = begins ? OVERHEAR_CLIENT : OVERHEAR_OVER;
+}
+
+static enum verify hear_span(struct inspection *in, const struct span *span)
+{
+	uint16_t app = flow_content_overheard(in->lcore);
+	struct flow_cold *cold = in->cold;
+	unsigned half = span->half & 1;
+
+	if (app == APP_NONE || app == in->flow->app || span_is_gap(span))
+		return VERIFY_NO;
+	// what is carried (by HTTP) or read by a decoder may be what a person has written, or
+	// stored
+	if (half == HALF_C2S && (cold->overhear == OVERHEAR_SERVER || cold->content ||
+					app_is_carrier(in->flow->app)))
+		return VERIFY_MORE;
+	if (half == HALF_S2C && cold->overhear == OVERHEAR_CLIENT) {
+		cold->overhear = OVERHEAR_SERVER;
+		cold->overheard = (struct app_overheard){0};
+	}
+	return app_get(app)->overhear(&cold->overheard, half, span_bytes(span), span_length(span));
+}
+
+bool inspect_overhear(struct inspection *in, const struct span *span)
+{
+	enum verify answer = hear_span(in, span);
+
+	if (answer == VERIFY_MORE && span->offset64 + span->extent < OVERHEAR_BYTES)
+		return false;
+	in->cold->overhear = OVERHEAR_OVER;
+	in->ctx->flags |= CTX_DECODED; // it may be all that the flow was inspected for
+	return answer == VERIFY_YES;
+}
+
+void inspect_overhear_take(struct inspection *in)
+{
+	struct lcore *lcore = in->lcore;
+	struct flow *flow = in->flow;
+
+	classify_end(lcore->classifier, &flow->classify_state);
+	classify_end(lcore->classifier, &flow->decoder_state);
+	flow_content_end(lcore, in->ctx->ref);
+	in->cold->meta = HANDSHAKE_META_OVER;
+	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_NOMEM | FLOW_MONITORED);
+	if (!(flow->flags & FLOW_APP_FINAL))
+		flow_life_step(flow, FLOW_STEP_CLASSIFY);
+	flow->app = flow_content_overheard(lcore);
+	flow->signature = UINT16_MAX;
+	flow->confidence = CONFIDENCE_DPI;
+	flow->decided_pkts = flow->n_data_pkts;
+	app_usage_settle(lcore->apps, flow);
+	both_ends_other_app(flow);
+	in->ctx->flags |= CTX_UNDECIDED;
+	packet_evidence(lcore, in->ctx, EVIDENCE_DECODER)->app = flow->app;
 }

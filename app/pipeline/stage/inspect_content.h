@@ -39,4 +39,31 @@ bool inspect_content_late(struct lcore *lcore, uint32_t ref);
 // again.
 bool inspect_edits(struct inspection *in, struct tcp_track *track);
 
+// Overhearing: to how both ends of a TCP connection begin, whatever classification takes it for. A
+// server of IRC ignores a line that it does not know: a client whose first line is one of SSH or
+// SMTP would be known as that, and what it says then not be read. Done where the policy asks for
+// messages, until the server has said its first line; so a flow is inspected for one packet of its
+// server more, at most.
+#define OVERHEAR_BYTES 4096 // of an end
+
+enum overhear {
+	OVERHEAR_NOT,    // begun
+	OVERHEAR_CLIENT, // the server is silent yet
+	OVERHEAR_SERVER, // its first line
+	OVERHEAR_OVER,
+};
+
+static inline bool overhear_goes_on(uint8_t overhear)
+{
+	return overhear == OVERHEAR_CLIENT || overhear == OVERHEAR_SERVER;
+}
+
+// The first span of a TCP flow, before classification.
+void inspect_overhear_begin(struct inspection *in, const struct span *span);
+// A span that was taken, behind classification. True: its ends speak another application than the
+// flow was taken for.
+bool inspect_overhear(struct inspection *in, const struct span *span);
+// The flow is of that one from here on.
+void inspect_overhear_take(struct inspection *in);
+
 #endif

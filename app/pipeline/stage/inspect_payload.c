@@ -245,7 +245,8 @@ static bool take_names(struct inspection *in, const struct span *span)
 	return true;
 }
 
-// What classification has read is fed before the span at hand. False: nobody asks for its content.
+// What classification has read is fed before the span at hand; `seen` NULL: it is not known any
+// more, and the content begins with the span. False: nobody asks for its content.
 static bool begin_content(
 	struct inspection *in, const struct span *span, const struct content_seen *seen)
 {
@@ -386,6 +387,20 @@ static void consume(struct inspection *in, const struct span *span)
 		decode(in, span);
 }
 
+// Its ends speak something else than the flow was taken for.
+static __rte_noinline void overhear(struct inspection *in, const struct span *span)
+{
+	bool known = in->flow->flags & FLOW_APP_FINAL;
+	struct content_seen seen;
+
+	if (in->ctx->flags & (CTX_STARVED | CTX_LATER) || !inspect_overhear(in, span))
+		return;
+	if (!known)
+		inspect_content_seen(in, &seen);
+	inspect_overhear_take(in);
+	begin_content(in, span, known ? NULL : &seen);
+}
+
 void inspect_fin(struct inspection *in, const struct span *span)
 {
 	if (in->flow->flags & FLOW_DECODED)
@@ -396,7 +411,11 @@ void inspect_span(struct inspection *in, const struct span *span)
 {
 	const struct stream_tap *tap = in->lcore->tap;
 
+	if (unlikely(content_is_asked(in->lcore)))
+		inspect_overhear_begin(in, span);
 	consume(in, span);
+	if (unlikely(overhear_goes_on(in->cold->overhear)))
+		overhear(in, span);
 	// what starves is not taken, and comes again
 	if (unlikely(tap != NULL) && span->extent && !(span->flags & SPAN_DATAGRAM) &&
 		!(in->ctx->flags & (CTX_STARVED | CTX_LATER)))
