@@ -110,7 +110,10 @@ static enum verify verify_request_line(struct text line, struct text rest, bool 
 	if (known && text_begins(version, "HTTP/") && version.length > 5 && rest.length &&
 		is_target(method, text_take(&line, ' ')) && begins_with_field(rest))
 		return VERIFY_PARTIAL;
-	// HTTP/0.9 has no version, and then no header (RFC 1945 4.1, Simple-Request).
+	// HTTP/0.9 has no version, and then no header (RFC 1945 4.1, Simple-Request); an empty line
+	// behind it belongs to nothing.
+	while (rest.length && (rest.at[0] == '\r' || rest.at[0] == '\n'))
+		rest = text_from(rest, 1);
 	return text_is(method, "GET") && is_target(method, line) && text_is_printable(line) &&
 			       !text_contains_byte(line, ' ') && !rest.length
 		       ? VERIFY_PARTIAL

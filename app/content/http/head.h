@@ -73,6 +73,8 @@ struct http_head {
 	uint16_t status;
 	uint8_t method;              // enum http_method
 	uint8_t minor_version;       // HTTP/1.0 or 1.1
+	bool simple;                 // GET without a version: HTTP/0.9, whose request is one line
+	bool bare;                   // what answers may be a file without a head
 	uint8_t media;               // enum http_media
 	uint8_t upgrade;             // enum http_upgrade
 	uint8_t name_source;         // enum content_name_source

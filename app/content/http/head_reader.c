@@ -7,12 +7,12 @@
 void http_head_reader_begin(struct http_head_reader *reader, enum http_head_kind kind)
 {
 	uint32_t notes = kind == HTTP_HEAD_TRAILER ? reader->notes : 0;
-	bool fields = kind == HTTP_HEAD_PART || kind == HTTP_HEAD_TRAILER;
+	bool fields = kind >= HTTP_HEAD_PART;
 
 	*reader = (struct http_head_reader){.head = reader->head,
 		.kind = (uint8_t)kind,
 		.notes = notes,
-		.crlf = fields, // as the line before them has
+		.crlf = fields && kind != HTTP_HEAD_BEHIND, // as the line before them has
 		.state = fields ? HTTP_LINE_BEGINS : HTTP_LINE_BLANK};
 }
 
@@ -69,15 +69,17 @@ static enum http_head_read end_start_line(
 					   ? http_read_request_line(reader->head)
 					   : http_read_status_line(reader->head);
 
+	bool simple = reader->kind == HTTP_HEAD_REQUEST && reader->head->simple;
+
 	reader->head->line = 0;
-	if (form == HTTP_LINE_BAD || (form != HTTP_LINE_STRICT && reader->searching))
+	if (form == HTTP_LINE_BAD || ((form != HTTP_LINE_STRICT || simple) && reader->searching))
 		return HTTP_READ_BAD;
 	if (form != HTTP_LINE_STRICT)
 		note(reader, turn, CONTENT_NOTE_BAD_LINE, reader->line64);
 	reader->searching = false;
 	reader->state = HTTP_LINE_BEGINS;
 	reader->name_length = 0;
-	return HTTP_READ_MORE;
+	return simple ? HTTP_READ_DONE : HTTP_READ_MORE;
 }
 
 // RFC 9112 section 2.2: a single LF may be recognised as an end of line. Who does not finds no end
@@ -190,7 +192,7 @@ static void end_name(struct http_head_reader *reader, const struct http_turn *tu
 	else if (reader->blank && field)
 		note(reader, turn, CONTENT_NOTE_SPACE_BEFORE_COLON, reader->line64);
 	report_part(reader, turn);
-	if (reader->changed || reader->kind == HTTP_HEAD_TRAILER ||
+	if (reader->changed || reader->kind >= HTTP_HEAD_TRAILER ||
 		(reader->kind != HTTP_HEAD_REQUEST && http_field_is_offer(field)))
 		field = HTTP_FIELD_NONE;
 	reader->field = (uint8_t)field;
@@ -222,6 +224,9 @@ static enum http_head_read put_byte(
 		if (reader->head)
 			reader->head->line = 0;
 		reader->line64 = at64;
+		// to some servers it is a field, to some nothing, to some the next request
+		if (reader->kind == HTTP_HEAD_BEHIND)
+			note(reader, turn, CONTENT_NOTE_BAD_LINE, at64);
 		reader->state = HTTP_LINE_NAME;
 		reader->name_length = 0;
 		reader->bad_name = reader->blank = false;

@@ -12,6 +12,8 @@ enum http_head_kind {
 	HTTP_HEAD_RESPONSE,
 	HTTP_HEAD_PART,    // of a multipart body: fields alone
 	HTTP_HEAD_TRAILER, // of a chunked one: nothing of it is needed
+	HTTP_HEAD_BEHIND,  // lines behind a request of one line: there should be none but an empty
+			   // one
 };
 
 enum http_line_state {

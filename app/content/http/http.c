@@ -25,7 +25,37 @@ static void end_all(struct http_state *state, struct content_turn *turn)
 	state->over = true;
 }
 
-static enum http_step read_head(struct http_state *state, const struct http_turn *turn,
+#define BEGINS "HTTP/1." // a status line, and no file that anybody means
+
+// What answers a request without a version: as long as it is not known whether it has a head.
+static enum http_step read_perhaps_bare(
+	struct http_half *half, const struct http_input *input, uint32_t *taken)
+{
+	if (input->bytes[0] == (uint8_t)BEGINS[half->matched]) {
+		*taken = 1;
+		half->matched++;
+	} else {
+		half->phase = HTTP_PHASE_BARE;
+	}
+	half->held = half->matched;
+	return HTTP_ON;
+}
+
+// Bytes that are held back, as if they came now.
+static struct http_input held_bytes(const struct http_half *half)
+{
+	return (struct http_input){.bytes = (const uint8_t *)BEGINS + half->matched - half->held,
+		.at64 = half->at64 - half->held,
+		.length = half->held};
+}
+
+// It is a status line, and its beginning is still to be read.
+static bool reads_again(const struct http_half *half)
+{
+	return half->phase == HTTP_PHASE_HEAD && half->held && half->matched == sizeof(BEGINS) - 1;
+}
+
+static enum http_step read_head_part(struct http_state *state, const struct http_turn *turn,
 	const struct http_input *input, uint32_t *taken)
 {
 	struct http_half *half = &state->halves[turn->half];
@@ -48,7 +78,12 @@ static enum http_step read_head(struct http_state *state, const struct http_turn
 	switch (read) {
 	case HTTP_READ_MORE: return HTTP_ON;
 	case HTTP_READ_NO_MEMORY: return HTTP_NO_MEMORY;
-	case HTTP_READ_DONE: half->phase = HTTP_PHASE_HEAD_DONE; return HTTP_ON;
+	case HTTP_READ_DONE:
+		if (reader->kind == HTTP_HEAD_BEHIND)
+			http_message_next(state, turn->half);
+		else
+			half->phase = HTTP_PHASE_HEAD_DONE;
+		return HTTP_ON;
 	case HTTP_READ_BAD:
 		if (!searching)
 			http_note(turn, CONTENT_NOTE_BAD_LINE, reader->line64);
@@ -56,6 +91,24 @@ static enum http_step read_head(struct http_state *state, const struct http_turn
 		return HTTP_ON;
 	default: http_note(turn, CONTENT_NOTE_HEAD_TOO_LONG, half->at64 + *taken); return HTTP_OVER;
 	}
+}
+
+static enum http_step read_head(struct http_state *state, const struct http_turn *turn,
+	const struct http_input *input, uint32_t *taken)
+{
+	struct http_half *half = &state->halves[turn->half];
+	uint32_t given = 0;
+
+	if (reads_again(half)) {
+		const struct http_input held = held_bytes(half);
+		enum http_step step = read_head_part(state, turn, &held, &given);
+
+		half->held = (uint8_t)(half->held - given);
+		return step;
+	}
+	if (turn->half == HALF_S2C && http_message_may_be_bare(state))
+		return read_perhaps_bare(half, input, taken);
+	return read_head_part(state, turn, input, taken);
 }
 
 static enum http_step put(struct http_half *half, const struct http_turn *turn,
@@ -105,12 +158,27 @@ static enum http_step read_chunked(struct http_half *half, const struct http_tur
 	return HTTP_ON;
 }
 
+static enum http_step put_held(struct http_half *half, const struct http_turn *turn)
+{
+	const struct http_input held = held_bytes(half);
+	uint32_t taken = 0;
+	enum http_step step =
+		http_body_put(&half->body, turn, held.bytes, held.at64, held.length, &taken);
+
+	half->held = (uint8_t)(half->held - taken);
+	if (step == HTTP_ON && half->over)
+		half->phase = HTTP_PHASE_BODY_END;
+	return step;
+}
+
 static enum http_step read_body(struct http_half *half, const struct http_turn *turn,
 	const struct http_input *input, uint32_t *taken)
 {
 	uint64_t all = UINT64_MAX;
 	enum http_step step;
 
+	if (half->held)
+		return put_held(half, turn);
 	switch (half->body.framing) {
 	case HTTP_FRAMING_CHUNKED: return read_chunked(half, turn, input, taken);
 	case HTTP_FRAMING_CLOSE: return put(half, turn, input, &all, taken);
@@ -143,6 +211,7 @@ static enum http_step one_step(struct http_state *state, const struct http_turn 
 	case HTTP_PHASE_HEAD_DONE:
 		return turn->half == HALF_C2S ? http_message_request(state, turn)
 					      : http_message_response(state, turn);
+	case HTTP_PHASE_BARE: return http_message_bare(state, turn);
 	case HTTP_PHASE_BODY_OPEN: return open_body(half, turn);
 	case HTTP_PHASE_BODY: return read_body(half, turn, input, taken);
 	case HTTP_PHASE_BODY_END:
@@ -160,8 +229,10 @@ static enum http_step one_step(struct http_state *state, const struct http_turn 
 // Whether nothing happens before the next byte comes.
 static bool waits_for_bytes(const struct http_half *half)
 {
-	return half->phase == HTTP_PHASE_HEAD || half->phase == HTTP_PHASE_TUNNEL ||
-	       (half->phase == HTTP_PHASE_BODY && !half->body.waits);
+	if (half->phase == HTTP_PHASE_HEAD)
+		return !reads_again(half);
+	return half->phase == HTTP_PHASE_TUNNEL ||
+	       (half->phase == HTTP_PHASE_BODY && !half->body.waits && !half->held);
 }
 
 static void lose(struct http_state *state, const struct http_turn *turn, enum content_end end)
@@ -245,6 +316,10 @@ static void take_fin(struct http_state *state, const struct http_turn *turn)
 	half->over = true;
 	if (half->phase == HTTP_PHASE_BODY && half->body.framing == HTTP_FRAMING_CLOSE) {
 		half->phase = HTTP_PHASE_BODY_END;
+		return;
+	}
+	if (half->phase == HTTP_PHASE_HEAD && half->held) {
+		half->phase = HTTP_PHASE_BARE; // less than a status line's beginning
 		return;
 	}
 	http_body_abort(&half->body, turn, CONTENT_END_TRUNCATED, half->at64);

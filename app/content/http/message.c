@@ -10,13 +10,17 @@ static enum http_head_kind kind_of(unsigned half)
 static bool is_between(const struct http_half *half)
 {
 	return half->phase == HTTP_PHASE_HEAD && half->reader.state == HTTP_LINE_BLANK &&
-	       !half->reader.searching;
+	       !half->reader.searching && !half->matched;
 }
 
 void http_message_next(struct http_state *state, unsigned half)
 {
-	state->halves[half].phase = HTTP_PHASE_HEAD;
-	http_head_reader_begin(&state->halves[half].reader, kind_of(half));
+	struct http_half *of = &state->halves[half];
+
+	of->phase = HTTP_PHASE_HEAD;
+	of->matched = of->held = 0;
+	http_head_reader_begin(&of->reader, of->simple ? HTTP_HEAD_BEHIND : kind_of(half));
+	of->simple = false;
 }
 
 void http_message_search(struct http_state *state, unsigned half, struct content_memory *memory)
@@ -28,6 +32,7 @@ void http_message_search(struct http_state *state, unsigned half, struct content
 	http_head_reader_search(reader, kind_of(half));
 	reader->unsure = true;
 	state->halves[half].phase = HTTP_PHASE_HEAD;
+	state->halves[half].matched = state->halves[half].held = 0;
 	state->unmatched = true;
 	http_requests_clear(&state->requests, memory);
 }
@@ -109,6 +114,7 @@ enum http_step http_message_request(struct http_state *state, const struct http_
 	if (!state->unmatched && !http_requests_add(&state->requests, turn->turn->memory, head))
 		return HTTP_NO_MEMORY;
 	tell_asked(turn, head);
+	half->simple = head->simple;
 	if (head->method == HTTP_METHOD_CONNECT) {
 		drop_head(half, turn);
 		half->phase = HTTP_PHASE_TUNNEL;
@@ -205,5 +211,27 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	half->disputed = http_framing_is_disputed(head, method);
 	begin_body(half, turn, framing, response_shape(head, request));
 	half->body.request = request;
+	// who wants no head has all of it as what was asked for
+	half->body.refusal &= !(request && request->bare);
+	return HTTP_ON;
+}
+
+bool http_message_may_be_bare(const struct http_state *state)
+{
+	const struct http_half *half = &state->halves[HALF_S2C];
+
+	return half->phase == HTTP_PHASE_HEAD && half->reader.state == HTTP_LINE_BLANK &&
+	       !half->reader.searching && state->requests.first && state->requests.first->bare;
+}
+
+enum http_step http_message_bare(struct http_state *state, const struct http_turn *turn)
+{
+	struct http_half *half = &state->halves[HALF_S2C];
+
+	if (!http_head_reserve(&half->reader.head, turn->turn->memory, 0))
+		return HTTP_NO_MEMORY;
+	begin_body(half, turn, HTTP_FRAMING_CLOSE, HTTP_BODY_FILE);
+	half->body.begins64 = half->at64 - half->held;
+	half->body.request = http_requests_take(&state->requests);
 	return HTTP_ON;
 }

@@ -15,6 +15,7 @@
 enum http_phase {
 	HTTP_PHASE_HEAD, // before a message, in its head, or looking for one
 	HTTP_PHASE_HEAD_DONE,
+	HTTP_PHASE_BARE, // there is no head: the file is all that comes
 	HTTP_PHASE_BODY_OPEN,
 	HTTP_PHASE_BODY,
 	HTTP_PHASE_BODY_END,
@@ -32,6 +33,10 @@ struct http_half {
 	bool started, over; // its first byte came; its last one
 	bool passed;        // bytes of a tunnel that may be none
 	bool disputed;      // for some hosts the message before goes on
+	bool simple;        // the request in progress is one line
+	// Of what may be a head, or a file without one: bytes of a status line's beginning that
+	// came; and those of them that were not given to who they are for.
+	uint8_t matched, held;
 };
 
 struct http_state {
@@ -47,6 +52,11 @@ struct http_state {
 // HTTP_ON: the half is in another phase. HTTP_NO_MEMORY: ask again. HTTP_OVER.
 enum http_step http_message_request(struct http_state *state, const struct http_turn *turn);
 enum http_step http_message_response(struct http_state *state, const struct http_turn *turn);
+
+// Whether what comes next of the server may be a file without a head.
+bool http_message_may_be_bare(const struct http_state *state);
+// It is one: `held` bytes of it came.
+enum http_step http_message_bare(struct http_state *state, const struct http_turn *turn);
 
 // The half waits for its next message.
 void http_message_next(struct http_state *state, unsigned half);

@@ -55,6 +55,7 @@ bool http_requests_add(
 		.name_cut = subject.name_cut,
 		.has_range = head->has_range,
 		.asks_part = head->asks_part,
+		.bare = head->bare,
 		.range_from = head->range_from,
 		.path_length = (uint16_t)subject.path.length,
 		.host_length = (uint16_t)subject.host.length,

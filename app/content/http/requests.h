@@ -16,6 +16,7 @@ struct http_request {
 	uint8_t upgrade; // enum http_upgrade that was asked for
 	bool name_cut, has_range;
 	bool asks_part; // Range, whatever it says
+	bool bare;      // what answers may be a file without a head
 	uint8_t text[]; // path, host, name
 };
 

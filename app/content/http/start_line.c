@@ -147,6 +147,29 @@ static struct content_text last_word(struct content_text words)
 	return word;
 }
 
+// One blank stands between words, and nothing else around them.
+static bool is_spaced(struct content_text line, struct content_text method,
+	struct content_text target, struct content_text version)
+{
+	uint32_t behind = method.length + 1 + target.length;
+	uint32_t length = version.length ? behind + 1 + version.length : behind;
+
+	return line.length == length && line.bytes[method.length] == ' ' &&
+	       (!version.length || line.bytes[behind] == ' ') && is_printable(target);
+}
+
+// RFC 1945 section 4.1: Simple-Request. What servers that know it (nginx, httpd, Python) send back
+// to a line without a version, whatever its method, has no head; others answer with one. Python
+// also takes the version for one of 0.9.
+static void read_simple(struct http_head *head, struct content_text version)
+{
+	bool gets = head->method == HTTP_METHOD_GET;
+
+	head->simple = gets && !version.length;
+	head->bare = !version.length || (gets && http_is(version, "http/0.9"));
+	head->bare &= head->method != HTTP_METHOD_HEAD && head->method != HTTP_METHOD_CONNECT;
+}
+
 // RFC 9112 section 3: method SP request-target SP HTTP-version. As it allows, other blanks between
 // the words are taken for one, and noted; the target is the second word, the version the last.
 enum http_line_form http_read_request_line(struct http_head *head)
@@ -162,11 +185,11 @@ enum http_line_form http_read_request_line(struct http_head *head)
 		return HTTP_LINE_STRICT;
 	bool one = version.length == 8 && !memcmp(version.bytes, "HTTP/1.", 7) &&
 		   octets_digit(version.bytes[7]);
-	bool strict = one && line.length == method.length + 1 + target.length + 1 + 8 &&
-		      line.bytes[method.length] == ' ' &&
-		      line.bytes[method.length + 1 + target.length] == ' ' && is_printable(target);
 
 	head->minor_version = one ? (uint8_t)(version.bytes[7] - '0') : 0;
+	read_simple(head, version);
+	bool strict = (one || head->simple) && is_spaced(line, method, target, version);
+
 	if (head->method == HTTP_METHOD_PRI)
 		head->method = HTTP_METHOD_OTHER;
 	keep_target(head, target);

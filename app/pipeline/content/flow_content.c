@@ -6,6 +6,7 @@
 #include <string.h>
 #include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
+#include "pipeline/content/speaks_http.h"
 #include "pipeline/flow/expect.h"
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
@@ -128,24 +129,6 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 		asks.enforces |= lcore->policy->enforces;
 	}
 	return asks;
-}
-
-static bool begins(const struct content_prefix *prefix, unsigned half, const char *word)
-{
-	size_t length = strlen(word);
-
-	return prefix->length[half] >= length && !memcmp(prefix->bytes[half], word, length);
-}
-
-bool content_speaks_http(const struct content_prefix *prefix)
-{
-	static const char *const methods[] = {"GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ",
-		"CONNECT ", "DELETE ", "PROPFIND ", "PATCH ", "TRACE "};
-
-	for (unsigned i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (begins(prefix, HALF_C2S, methods[i]))
-			return true;
-	return begins(prefix, HALF_S2C, "HTTP/1.");
 }
 
 static const struct content_decoder *decoder_for(
@@ -369,6 +352,31 @@ bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_
 		}
 		return taken == CONTENT_ENDED;
 	}
+	return true;
+}
+
+bool flow_content_begin_early(struct lcore *lcore, uint32_t ref,
+	const struct content_decoder *decoder, const struct content_prefix *prefix,
+	const struct decoder_sink *others)
+{
+	bool begun = flow_content_begin(lcore, ref, decoder, prefix, others);
+	struct flow_content *flow = content_flow_of(lcore, ref);
+
+	if (flow)
+		flow->early = true;
+	return begun;
+}
+
+bool flow_content_settles(struct lcore *lcore, uint32_t ref, const struct content_decoder *wanted)
+{
+	struct flow_content *flow = content_flow_of(lcore, ref);
+
+	if (!flow || !flow->early)
+		return false;
+	flow->early = false;
+	if (!wanted || wanted == flow->decoder || flow->refused)
+		return false;
+	flow_content_end(lcore, ref);
 	return true;
 }
 

@@ -71,6 +71,14 @@ bool flow_content_scouts(const struct lcore *lcore, uint32_t ref);
 bool flow_content_begin(struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder,
 	const struct content_prefix *prefix, const struct decoder_sink *others);
 
+// The same, for a flow whose application may become another: flow_content_settles() then.
+bool flow_content_begin_early(struct lcore *lcore, uint32_t ref,
+	const struct content_decoder *decoder, const struct content_prefix *prefix,
+	const struct decoder_sink *others);
+// The application is final. True: the decoder that was begun early is not the one that is wanted,
+// and is gone.
+bool flow_content_settles(struct lcore *lcore, uint32_t ref, const struct content_decoder *wanted);
+
 enum content_taken {
 	CONTENT_TAKEN,
 	CONTENT_LATER,   // the turn's budget is used up: the span comes again

@@ -4,26 +4,23 @@
 // it that a rule may want changed are changed as they come. The decoder that the flow gets then
 // begins with its first byte, and goes on as if it had changed them itself.
 #include <string.h>
+#include "pipeline/content/speaks_http.h"
 #include "pipeline/content/state.h"
 #include "pipeline/flow/expect.h"
 
 #define FIRST_BYTES 32 // that say whether it may be HTTP
 
-// The first bytes of the client's half, with those of the span; empty lines may come before a
-// request.
+// The first bytes of the client's half, with those of the span.
 static bool may_be_http(const struct span *span, const struct content_prefix *first)
 {
 	uint8_t bytes[FIRST_BYTES];
 	uint32_t n = RTE_MIN(first->length[HALF_C2S], (uint32_t)sizeof(bytes));
-	uint32_t more = RTE_MIN(span_length(span), (uint32_t)sizeof(bytes) - n), at = 0;
+	uint32_t more = RTE_MIN(span_length(span), (uint32_t)sizeof(bytes) - n);
 
 	if (n)
 		memcpy(bytes, first->bytes[HALF_C2S], n);
 	memcpy(bytes + n, span_bytes(span), more);
-	n += more;
-	while (at < n && (bytes[at] == '\r' || bytes[at] == '\n'))
-		at++;
-	const struct content_prefix begins = {.bytes = {bytes + at}, .length = {n - at}};
+	const struct content_prefix begins = {.bytes = {bytes}, .length = {n + more}};
 
 	return content_speaks_http(&begins);
 }

@@ -77,6 +77,7 @@ struct flow_content {
 	uint8_t phase;     // enum content_state
 	uint8_t n_grounds; // that became evidence (grounds.h)
 	bool refused;
+	bool early;           // its application is not final, and may want another decoder
 	bool each_for_itself; // it stands for one datagram of the flow alone
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
 	bool more[2];         // it has more to report of what it took
@@ -133,8 +134,6 @@ struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref);
 // A place, with the decoder's state, that is no flow's yet. NULL: no room.
 struct flow_content *content_flow_take(
 	struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder);
-// HTTP carries what is known by another name: a host's, Gnutella's, XMPP's (BOSH).
-bool content_speaks_http(const struct content_prefix *prefix);
 
 // What decoders report (report.c).
 extern const struct content_sink content_report;

@@ -36,17 +36,10 @@ static uint64_t hash_of(const struct lcore *lcore, struct payload bytes, uint32_
 	return hash | 1;
 }
 
-static struct flow_content *flow_of(const struct lcore *lcore, uint32_t ref)
-{
-	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
-
-	return content_has_place(at) ? &lcore->content->flows[at] : NULL;
-}
-
 void content_untaken(
 	struct lcore *lcore, uint32_t ref, const struct span *span, struct payload bytes)
 {
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 	unsigned half = span->half & 1;
 
 	if (!flow || flow->fed64[half] == FED_UNKNOWN || flow->fed64[half] <= span->offset64)
@@ -63,7 +56,7 @@ void content_untaken(
 void content_come_again(
 	struct lcore *lcore, uint32_t ref, const struct span *span, struct payload bytes)
 {
-	struct flow_content *flow = flow_of(lcore, ref);
+	struct flow_content *flow = content_flow_of(lcore, ref);
 	unsigned half = span->half & 1;
 
 	if (!flow || !flow->untaken[half].hash)

@@ -4,6 +4,7 @@
 #include "pipeline/stage/inspect_content.h"
 #include <netinet/in.h>
 #include <string.h>
+#include "pipeline/content/speaks_http.h"
 #include "pipeline/flow/app_usage.h"
 #include "pipeline/flow/both_ends.h"
 #include "pipeline/flow/expect.h"
@@ -67,9 +68,7 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 	}
 	bool scouts = flow_content_scouts(in->lcore, in->ctx->ref);
 
-	if (in->cold->content && !scouts) {
-		if (!is_contradicted(in, half)) // begun with its first byte
-			return true;
+	if (in->cold->content && !scouts && is_contradicted(in, half)) {
 		flow_content_end(in->lcore, in->ctx->ref);
 		forget_expected(in);
 		in->flow->flags &= (uint16_t)~FLOW_DECODED;
@@ -77,6 +76,10 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_decoder *decoder =
 		flow_content_wanted(in->lcore, in->ctx->ref, &first);
 
+	// begun with its first byte: it was announced, or asks as HTTP/0.9 does
+	if (in->cold->content && !scouts &&
+		!flow_content_settles(in->lcore, in->ctx->ref, decoder))
+		return true;
 	if (!decoder && scouts)
 		flow_content_end(in->lcore, in->ctx->ref);
 	if (!decoder)
@@ -123,6 +126,28 @@ void inspect_content(
 	case CONTENT_STARVED: in->ctx->flags |= CTX_STARVED; break;
 	case CONTENT_ENDED: ended(in, others_over); break;
 	}
+}
+
+bool inspect_content_early(
+	struct inspection *in, const struct content_seen *seen, const struct decoder_sink *others)
+{
+	struct content_prefix now = {0};
+
+	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->report.midstream ||
+		seen->prefix.length[HALF_S2C])
+		return false;
+	if (in->cold->content != CONTENT_NONE && !flow_content_scouts(in->lcore, in->ctx->ref))
+		return false;
+	now.bytes[HALF_C2S] = classify_prefix(
+		in->lcore->classifier, in->flow->classify_state, HALF_C2S, &now.length[HALF_C2S]);
+	if (!now.bytes[HALF_C2S] || !content_asks_simply(&now))
+		return false;
+	const struct content_decoder *decoder = flow_content_wanted(in->lcore, in->ctx->ref, &now);
+
+	if (!decoder)
+		return false;
+	flow_content_begin_early(in->lcore, in->ctx->ref, decoder, &seen->prefix, others);
+	return in->cold->content != CONTENT_NONE;
 }
 
 // Somebody has named a third one's address: a flow to there whose other end speaks first, or whose

@@ -259,6 +259,18 @@ static bool begin_content(
 	return true;
 }
 
+// The same, while the application is not final.
+static void begin_early(
+	struct inspection *in, const struct span *span, const struct content_seen *seen)
+{
+	const struct decoder_sink sink = learned_sink(in);
+
+	if (!inspect_content_early(in, seen, &sink))
+		return;
+	in->flow->flags |= FLOW_DECODED;
+	inspect_content(in, span, &sink);
+}
+
 // Of a flow whose application is not settled. Apart, as it needs much of the stack.
 static __rte_noinline void classify(struct inspection *in, const struct span *span)
 {
@@ -313,6 +325,8 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		flow->decided_pkts = flow->n_data_pkts;
 	take_handshake_meta(in, &work);
 	if (!verdict.final) {
+		if (unlikely(content_is_asked(lcore)))
+			begin_early(in, span, &seen);
 		if (unlikely(lcore->policy->edits_content) && content_is_asked(lcore))
 			inspect_content_scout(in, span, &seen);
 		return;

@@ -61,6 +61,7 @@ static void test_http(void **state)
 	rig_cuts(rig, IPPROTO_TCP, HALF_S2C, LITERAL(status), "http");
 	assert_string_equal(midstream(LITERAL(status)), "http");
 	assert_string_equal(tcp(HALF_C2S, LITERAL("GET /old\r\n")), "http");
+	assert_string_equal(tcp(HALF_C2S, LITERAL("GET /old\r\n\r\n")), "http");
 	// a version that nobody has
 	assert_string_equal(
 		tcp(HALF_C2S, LITERAL("POST /x HTTP/\0211.1\r\nHost: a.example\r\n\r\n")), "http");
@@ -72,6 +73,8 @@ static void test_http_refused(void **state)
 		"GET",
 		"GET ",
 		"GET rich quick\r\n",
+		"GET key\r\n",
+		"GET /old\r\nHost: a.example\r\n\r\n",
 		"POST /x\r\n",
 		"HELLO world\r\n",
 		"GET / SPDY/3\r\n",
