@@ -11,6 +11,7 @@ import os
 import sys
 
 TEXTS = {"title", "group", "category"}
+FLAGS = {"carrier", "speaks_http"}
 LISTS = {"alpns": str, "tcp_ports": int, "udp_ports": int}
 
 
@@ -28,10 +29,10 @@ def rows(files):
                 if own is None:
                     continue
                 wrong = [key for key, value in own.items() if not (
-                    key in TEXTS and type(value) is str or key == "carrier" and value is True
+                    key in TEXTS and type(value) is str or key in FLAGS and value is True
                     or key in LISTS and value and all(type(item) is LISTS[key] for item in value))]
                 if wrong or {"title", "category"} - set(own) or entry["app"] in found:
-                    sys.exit(f"{path}: {entry['app']}: built_in takes title, category, group, carrier, alpns, "
+                    sys.exit(f"{path}: {entry['app']}: built_in takes title, category, group, carrier, speaks_http, alpns, "
                              f"tcp_ports and udp_ports, and stands once: {wrong}")
                 found[entry["app"]] = own
     return found

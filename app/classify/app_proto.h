@@ -107,6 +107,8 @@ struct app_proto {
 	// Other applications ride on it (HTTP, TLS): where one of them is found with at least
 	// CONFIDENCE_DPI in the same look, the carrier gives way, however sure it is.
 	bool carrier;
+	// Its flows may be HTTP/1 over TCP, by signatures. (So may those of hosts.)
+	bool speaks_http;
 	// What it opens goes on in the same flow (STUN, then DTLS or media): the flow is looked at
 	// until its budget ends, and anything else that is found counts more.
 	bool opens;

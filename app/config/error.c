@@ -2,6 +2,7 @@
 // Collects configuration errors and formats them with their place.
 #include "config/error.h"
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,33 +73,49 @@ static char *line_make(const char *file, const char *path, const char *format, v
 	return line;
 }
 
+// Takes `line`; false: there is no room for it.
+static bool line_add(char ***lines, size_t *n, char *line)
+{
+	char **grown =
+		line && *n < CONFIG_ERRORS_MAX ? realloc(*lines, (*n + 1) * sizeof **lines) : NULL;
+
+	if (!grown) {
+		free(line);
+		return false;
+	}
+	*lines = grown;
+	grown[(*n)++] = line;
+	return true;
+}
+
 void config_error_add(
 	struct config_errors *errors, const char *file, const char *path, const char *format, ...)
 {
-	char **lines, *line;
 	va_list args;
 
-	if (errors->n >= CONFIG_ERRORS_MAX) {
-		errors->dropped++;
-		return;
-	}
 	va_start(args, format);
-	line = line_make(file, path, format, args);
-	va_end(args);
-	lines = line ? realloc(errors->lines, (errors->n + 1) * sizeof *lines) : NULL;
-	if (!lines) {
-		free(line);
+	if (!line_add(&errors->lines, &errors->n, line_make(file, path, format, args)))
 		errors->dropped++;
-		return;
-	}
-	errors->lines = lines;
-	errors->lines[errors->n++] = line;
+	va_end(args);
+}
+
+void config_warning_add(
+	struct config_errors *errors, const char *file, const char *path, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	line_add(&errors->warnings, &errors->n_warnings, line_make(file, path, format, args));
+	va_end(args);
 }
 
 void config_errors_free(struct config_errors *errors)
 {
 	for (size_t i = 0; i < errors->n; i++)
 		free(errors->lines[i]);
+	for (size_t i = 0; i < errors->n_warnings; i++)
+		free(errors->warnings[i]);
 	free(errors->lines);
+	free(errors->warnings);
 	*errors = (struct config_errors){0};
 }

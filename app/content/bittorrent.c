@@ -72,7 +72,7 @@ static void over(void *of, struct content_turn *turn)
 const struct content_decoder content_bittorrent = {
 	.app = "bittorrent",
 	.state_bytes = sizeof(struct bittorrent_state),
-	.only_ids = true,
+	.finds = CONTENT_FINDS_IDS,
 	.feed = feed,
 	.over = over,
 };

@@ -247,12 +247,20 @@ struct content_turn {
 	const struct transfer_label *announced;
 };
 
+// What a decoder finds in flows of its application.
+enum content_find {
+	CONTENT_FINDS_FILES = 1,
+	CONTENT_FINDS_CHAT = 2,
+	CONTENT_FINDS_IDS = 4,
+	CONTENT_FINDS_OPAQUE = 8, // that the flow goes over to a form that is not decoded
+};
+
 struct content_decoder {
 	const char *app;      // name of the application in app/classify
 	const char *data_app; // ... of the flows that it announces; NULL: the same
 	bool rides_http;      // its application may speak inside of HTTP, which is decoded then
 	uint32_t state_bytes; // of a block that is aligned to 16 and zeroed at first
-	bool only_ids;        // it reports nothing but content ids
+	uint8_t finds;        // bits of enum content_find: what policies may ask of it
 	bool words;           // it reports words of requests: of HALF_C2S
 	// Spans of either half, in order. A gap takes its extent, and so does a span whose bytes
 	// are not here; SPAN_FIN (on the last bytes, or alone) says that nothing follows. Never

@@ -4,16 +4,23 @@
 #include <stddef.h>
 #include <string.h>
 
+static const struct content_decoder *const decoders[] = {
+#define X(symbol) &content_##symbol,
+	CONTENT_DECODERS(X)
+#undef X
+};
+
+const struct content_decoder *content_decoder_at(unsigned index)
+{
+	return index < sizeof(decoders) / sizeof(decoders[0]) ? decoders[index] : NULL;
+}
+
 const struct content_decoder *content_decoder_of(const char *app)
 {
-	static const struct content_decoder *const decoders[] = {
-#define X(symbol) &content_##symbol,
-		CONTENT_DECODERS(X)
-#undef X
-	};
+	const struct content_decoder *decoder = NULL;
 
-	for (size_t i = 0; i < sizeof(decoders) / sizeof(decoders[0]); i++)
-		if (!strcmp(decoders[i]->app, app))
-			return decoders[i];
-	return NULL;
+	for (unsigned i = 0; (decoder = content_decoder_at(i)); i++)
+		if (!strcmp(decoder->app, app))
+			break;
+	return decoder;
 }

@@ -17,5 +17,7 @@ extern const struct content_decoder content_http_first;
 
 // Of the application with that name (app/classify); NULL: its content is not decoded.
 const struct content_decoder *content_decoder_of(const char *app);
+// All of them, from 0 on; NULL: there are no more.
+const struct content_decoder *content_decoder_at(unsigned index);
 
 #endif

@@ -17,6 +17,11 @@ def absolute(path):
     return None if path is None else os.path.abspath(path)
 
 
+def show_warnings(message):
+    for warning in message.get("warnings", []):
+        print("warning: %s" % clean(warning))
+
+
 def show_policy(options):
     message = ask(options, "policy-show")
     if options.json:
@@ -30,6 +35,7 @@ def check(options):
     message = ask(options, "policy-check", path=absolute(options.file))
     if options.json:
         return message
+    show_warnings(message)
     print("%s: no errors" % clean(message["path"]))
     return None
 
@@ -38,6 +44,7 @@ def reload(options):
     message = ask(options, "policy-reload", path=absolute(options.file))
     if options.json:
         return message
+    show_warnings(message)
     print("%s (%d ms)" % (line(message), message["took_ms"]))
     return None
 

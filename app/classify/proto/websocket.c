@@ -206,4 +206,5 @@ const struct app_proto app_proto_websocket = {
 	.category = APP_CATEGORY_WEB,
 	.verify = verify,
 	.carrier = true,
+	.speaks_http = true, // until the upgrade
 };

@@ -227,6 +227,7 @@ const struct content_decoder content_ftp = {
 	.app = "ftp",
 	.data_app = "ftp-data",
 	.state_bytes = sizeof(struct ftp_state),
+	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_OPAQUE,
 	.feed = feed,
 	.over = over,
 };

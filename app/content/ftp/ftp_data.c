@@ -113,6 +113,7 @@ static void over(void *of, struct content_turn *turn)
 const struct content_decoder content_ftp_data = {
 	.app = "ftp-data",
 	.state_bytes = sizeof(struct ftp_data),
+	.finds = CONTENT_FINDS_FILES,
 	.feed = feed,
 	.over = over,
 };

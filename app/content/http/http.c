@@ -397,6 +397,7 @@ const struct content_decoder content_http = {
 	.app = "http",
 	.state_bytes = sizeof(struct http_state),
 	.words = true,
+	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_IDS | CONTENT_FINDS_OPAQUE,
 	.feed = http_feed,
 	.over = http_over,
 };

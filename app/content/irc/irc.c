@@ -399,6 +399,7 @@ const struct content_decoder content_irc = {
 	.app = "irc",
 	.data_app = "irc",
 	.state_bytes = sizeof(struct irc_state),
+	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_CHAT | CONTENT_FINDS_OPAQUE,
 	.feed = feed,
 	.over = over,
 };

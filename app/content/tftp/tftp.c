@@ -267,6 +267,7 @@ static void over(void *of, struct content_turn *turn)
 const struct content_decoder content_tftp = {
 	.app = "tftp",
 	.state_bytes = sizeof(struct tftp_state),
+	.finds = CONTENT_FINDS_FILES,
 	.feed = feed,
 	.over = over,
 };

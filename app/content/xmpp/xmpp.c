@@ -375,6 +375,7 @@ const struct content_decoder content_xmpp = {
 	.app = "xmpp",
 	.rides_http = true, // BOSH (XEP-0124)
 	.state_bytes = sizeof(struct xmpp_state),
+	.finds = CONTENT_FINDS_FILES | CONTENT_FINDS_CHAT | CONTENT_FINDS_OPAQUE,
 	.feed = feed,
 	.over = over,
 };

@@ -58,18 +58,25 @@ void request_fail(struct request *request, const char *format, ...)
 	reply(request, "NOK", message ? message : json_string("not UTF-8"));
 }
 
-void request_fail_errors(
-	struct request *request, const char *text, const struct config_errors *errors)
+json_t *lines_json(char *const *lines, size_t n)
 {
-	json_t *message = json_object(), *list = json_array();
+	json_t *list = json_array();
 
-	for (size_t i = 0; list && i < errors->n; i++) {
-		json_t *line = json_string(errors->lines[i]);
+	for (size_t i = 0; list && i < n; i++) {
+		json_t *line = json_string(lines[i]);
 
 		put_item(&list, line ? line : json_string("? (not UTF-8)"));
 	}
+	return list;
+}
+
+void request_fail_errors(
+	struct request *request, const char *text, const struct config_errors *errors)
+{
+	json_t *message = json_object();
+
 	put_text(&message, "text", text);
-	put_json(&message, "errors", list);
+	put_json(&message, "errors", lines_json(errors->lines, errors->n));
 	if (errors->dropped)
 		put_number(&message, "errors_dropped", errors->dropped);
 	reply(request, "NOK", message);

@@ -56,6 +56,8 @@ void request_fail_arguments(struct request *request, const char *text);
 // {"return":"NOK","message":{"text":TEXT,"errors":[...],"errors_dropped":N}}
 void request_fail_errors(
 	struct request *request, const char *text, const struct config_errors *errors);
+// Lines of struct config_errors as an array.
+json_t *lines_json(char *const *lines, size_t n);
 // NOK with what went wrong. False: nothing did (NULL), and nothing is answered.
 bool request_failed(struct request *request, const char *error);
 // Puts a question to the lcores, whose pages get the request; answers with NOK by itself if that

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "control/policy/app_tables.h"
+#include "control/policy/content_check.h"
 #include "base/directory.h"
 #include "base/log.h"
 #include "control/policy/rule_totals.h"
@@ -235,7 +237,9 @@ static int snapshot_fill(
 	rc = policy_load(order->path, order->names, &snapshot->policy, errors);
 	if (rc < 0 && errors->n + errors->dropped == before)
 		config_error_add(errors, order->path, "", "%s", strerror(-rc));
-	if (!files || rc < 0) {
+	if (files && !rc)
+		policy_check_content(snapshot->policy, snapshot->tables, order->path, errors);
+	if (!files || errors->n + errors->dropped != before) {
 		set_put(files);
 		return -EINVAL;
 	}
@@ -256,13 +260,19 @@ static int snapshot_fill(
 }
 
 // Such a rule is no error: a policy may be shared by gateways that differ.
-static void warn_unscanned(const struct snapshot_order *order, const struct policy *policy)
+static void warn_unscanned(const struct snapshot_order *order, const struct policy *policy,
+	struct config_errors *errors)
 {
+	char path[64];
+
 	for (uint32_t i = 0; order->unscanned && i < policy->n_rules; i++) {
-		if (policy->rules[i].action == ACTION_SCAN)
-			log_warning("%s: rule \"%s\": nothing is scanned, what it matches passes: "
-				    "this gateway has no scan engine (scan.engine of gateway.json)",
-				order->path, policy->rules[i].id);
+		if (policy->rules[i].action != ACTION_SCAN)
+			continue;
+		snprintf(path, sizeof path, "$.rules[%u].action", i);
+		config_warning_add(errors, order->path, path,
+			"rule \"%s\": nothing is scanned, what it matches passes: "
+			"this gateway has no scan engine (scan.engine of gateway.json)",
+			policy->rules[i].id);
 	}
 }
 
@@ -275,7 +285,9 @@ struct snapshot *snapshot_build(const struct snapshot_order *order, struct confi
 		return NULL;
 	}
 	if (snapshot_fill(order, snapshot, errors) == 0) {
-		warn_unscanned(order, snapshot->policy);
+		warn_unscanned(order, snapshot->policy, errors);
+		for (size_t i = 0; i < errors->n_warnings; i++)
+			log_warning("%s", errors->warnings[i]);
 		return snapshot;
 	}
 	snapshot_free(snapshot);

@@ -47,7 +47,7 @@ struct snapshot_order {   // borrowed until the build is over
 	struct rule_names *names; // that nobody else uses meanwhile
 };
 
-// NULL with everything in `errors`.
+// NULL with everything in `errors`. Warnings are logged, too.
 struct snapshot *snapshot_build(const struct snapshot_order *order, struct config_errors *errors);
 void snapshot_free(struct snapshot *snapshot); // NULL is allowed
 

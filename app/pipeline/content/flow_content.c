@@ -131,6 +131,11 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	return asks;
 }
 
+static bool finds_ids_alone(const struct content_decoder *decoder)
+{
+	return decoder->finds == CONTENT_FINDS_IDS;
+}
+
 static const struct content_decoder *decoder_for(
 	const struct lcore *lcore, uint32_t ref, const struct content_prefix *prefix)
 {
@@ -143,7 +148,7 @@ static const struct content_decoder *decoder_for(
 		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
 
 	// a tracker over HTTP is BitTorrent, too
-	if ((!decoder || decoder->rides_http || decoder->only_ids) && prefix &&
+	if ((!decoder || decoder->rides_http || finds_ids_alone(decoder)) && prefix &&
 		flow->l4_proto == IPPROTO_TCP && content_speaks_http(prefix))
 		decoder = content_decoder_of("http");
 	return decoder;
@@ -158,10 +163,10 @@ const struct content_decoder *flow_content_wanted(
 		return NULL;
 	decoder = decoder_for(lcore, ref, first);
 	if (!decoder || lcore->dp->extracts)
-		return decoder && decoder->only_ids ? NULL : decoder;
+		return decoder && finds_ids_alone(decoder) ? NULL : decoder;
 	struct content_asks asks = content_asks_of(lcore, ref);
 
-	if (decoder->only_ids)
+	if (finds_ids_alone(decoder))
 		return asks.ids || asks.audit_transfers ? decoder : NULL;
 	return asks.transfers || asks.chat || asks.ids ? decoder : NULL;
 }

@@ -37,7 +37,7 @@ static struct policy *good(const char *text)
 	return policy;
 }
 
-static struct config_errors bad(const char *text)
+__attribute__((unused)) static struct config_errors bad(const char *text)
 {
 	struct config_errors errors = {0};
 	struct policy *policy = NULL;

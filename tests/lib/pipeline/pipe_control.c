@@ -54,6 +54,7 @@ void gate_policy(struct gate *gate, const char *policy)
 	free(members);
 	if (reload_load(gate->context.reload, path, gate->pipe->now_ns, &errors))
 		fail_msg("%s", errors.n ? errors.lines[0] : "no policy");
+	config_errors_free(&errors);
 	pipe_turns(gate->pipe); // all lcores have begun with it
 	assert_true(reload_step(gate->context.reload, 1));
 }

@@ -310,7 +310,18 @@ static void a_policy(void **state)
 		json_string_value(json_object_get(message(reply), "path")), "/etc/policy.json");
 	assert_int_equal(number(json_object_get(message(reply), "policy"), "schema_version"), 1);
 	json_decref(reply);
-	asks_ok(&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/good.json\"}}");
+	reply = ask(
+		&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/good.json\"}}");
+	assert_true(is_ok(reply));
+	assert_null(json_object_get(message(reply), "warnings"));
+	json_decref(reply);
+	reply = ask(
+		&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/odd.json\"}}");
+	assert_true(is_ok(reply));
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(message(reply), "warnings"), 0)),
+		"/etc/odd.json: $.rules[0].chat: half of it is not decoded");
+	json_decref(reply);
 	reply = ask(
 		&w, "{\"command\":\"policy-check\",\"arguments\":{\"path\":\"/etc/bad.json\"}}");
 	assert_false(is_ok(reply));

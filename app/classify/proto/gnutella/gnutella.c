@@ -256,6 +256,7 @@ const struct app_proto app_proto_gnutella = {
 	.title = "Gnutella and Gnutella2",
 	.group = "file-sharing",
 	.category = APP_CATEGORY_P2P,
+	.speaks_http = true,
 	.verify = verify,
 	.decode = gnutella_push_decode,
 	.decode_datagram = gnutella_push_datagram,

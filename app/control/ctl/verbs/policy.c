@@ -89,6 +89,7 @@ struct asking {
 	uint64_t started_ns;
 	uint64_t published_ns; // compiling may have taken a busy machine seconds
 	uint64_t generation;
+	json_t *warnings; // NULL: none
 };
 
 static void asking_free(void *state)
@@ -97,8 +98,15 @@ static void asking_free(void *state)
 
 	if (asking->wait)
 		reload_forget(asking->wait);
+	json_decref(asking->warnings);
 	free(asking->path);
 	free(asking);
+}
+
+static void put_warnings(json_t **parent, const struct asking *asking)
+{
+	if (asking->warnings)
+		put_json(parent, "warnings", json_incref(asking->warnings));
 }
 
 static void in_force_wait(struct request *request)
@@ -122,6 +130,7 @@ static void in_force_wait(struct request *request)
 	put_state(&message, context);
 	put_number(&message, "generation", asking->generation);
 	put_number(&message, "took_ms", (now_ns - asking->started_ns) / NS_PER_MS);
+	put_warnings(&message, asking);
 	log_notice("policy: generation %llu is in force on every lcore",
 		(unsigned long long)asking->generation);
 	request_ok(request, message);
@@ -133,6 +142,7 @@ static void check_answer(struct request *request, const struct asking *asking)
 
 	put_text(&message, "path", asking->path);
 	put_text(&message, "result", "ok");
+	put_warnings(&message, asking);
 	request_ok(request, message);
 }
 
@@ -156,6 +166,8 @@ static void asking_done(void *ctx, bool good, const struct config_errors *errors
 		request_fail_errors(request, text, errors);
 		return;
 	}
+	if (errors && errors->n_warnings)
+		asking->warnings = lines_json(errors->warnings, errors->n_warnings);
 	if (asking->check) {
 		check_answer(request, asking);
 		return;
