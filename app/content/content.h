@@ -151,7 +151,8 @@ struct content_message {
 	/* by loss */                                                                              \
 	X(LOST, "lost") /* a gap that it cannot go on behind */                                    \
 	/* of no decoder */                                                                        \
-	X(PART_ASKED, "part_asked") /* a request for a part that could not be changed */
+	X(PART_ASKED, "part_asked") /* a request for a part that could not be changed */           \
+	X(UNRECORDED, "unrecorded") /* a record of it cannot be taken */
 
 enum content_note {
 #define X(symbol, word) CONTENT_NOTE_##symbol,

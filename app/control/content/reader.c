@@ -59,6 +59,7 @@ struct content_reader {
 	// news_lost: of the reader; lines_lost: of the control core; told_lost: of these and of the
 	// lcores', those that the log was told of
 	uint64_t news_lost, lines_lost, told_lost;
+	uint64_t seen_lost; // of the reader and the control core, at the last poll
 	char buffer[JSON_BYTES];
 	char sidecar[JSON_BYTES + 1024];
 };
@@ -399,6 +400,24 @@ static void publish(struct content_reader *reader, unsigned records)
 	pthread_mutex_unlock(&reader->lock);
 }
 
+// Whether what lcores record now would be lost. A log that is full tries what it owes with each
+// tick.
+static void tell_lcores(struct content_reader *reader)
+{
+	uint64_t lost = reader->news_lost + __atomic_load_n(&reader->lines_lost, __ATOMIC_RELAXED);
+	struct audit_log_counters log = {0};
+
+	if (reader->log)
+		audit_log_look(reader->log, &log);
+	for (unsigned i = 0; i < reader->dp->n_lcores; i++) {
+		struct content_channel *channel = content_channel_of(reader->dp->lcores[i]);
+
+		if (channel)
+			content_channel_fail(channel, log.error || lost != reader->seen_lost);
+	}
+	reader->seen_lost = lost;
+}
+
 unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us)
 {
 	unsigned n = 0;
@@ -407,6 +426,7 @@ unsigned content_reader_poll(struct content_reader *reader, uint64_t wall_us)
 		n += poll_lcore(reader, i, wall_us);
 	store_step(reader->store, wall_us / 1000000, STORE_WORK);
 	n += write_lines(reader, wall_us);
+	tell_lcores(reader);
 	publish(reader, n);
 	return n;
 }

@@ -124,6 +124,11 @@ static const char *reason_of(unsigned note)
 
 static void add_note(char out[EXPLAIN_CONTENT_MAX], const struct evidence *evidence)
 {
+	if (evidence->detail == CONTENT_NOTE_UNRECORDED) {
+		add(out, "what the %s sent could not be recorded (on_lost of \"audit\")",
+			evidence->half == HALF_C2S ? "client" : "server");
+		return;
+	}
 	add(out, "%s (%s) in what the %s sent, at byte %llu", reason_of(evidence->detail),
 		content_note_word(evidence->detail),
 		evidence->half == HALF_C2S ? "client" : "server",

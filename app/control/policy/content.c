@@ -15,6 +15,7 @@ const char *const policy_content_direction_words[] = {"any", "download", "upload
 static const char *const transfer_actions[] = {"pass", "drop", "reset", "monitor", NULL};
 static const char *const chat_actions[] = {
 	"pass", "drop-message", "mask", "reset", "monitor", NULL};
+static const char *const on_lost_words[] = {"lose", "close", NULL};
 static const char *const opaque_words[] = {"pass", "drop", "reset", NULL};
 static const char *const ranges_words[] = {"pass", "whole", NULL};
 
@@ -400,10 +401,20 @@ static void read_audit_files(const struct json_at *at, void *ctx)
 	read_flag(at, &content->audit_files);
 }
 
+static void read_audit_on_lost(const struct json_at *at, void *ctx)
+{
+	struct rule_content *content = ctx;
+	unsigned word;
+
+	if (json_want_word(at, on_lost_words, &word))
+		content->audit_closes = word ? CONTENT_YES : CONTENT_NO;
+}
+
 static const struct json_field audit_fields[] = {
 	READ("rules[].audit.transfers", read_audit_transfers),
 	READ("rules[].audit.chat", read_audit_chat),
 	READ("rules[].audit.files", read_audit_files),
+	READ("rules[].audit.on_lost", read_audit_on_lost),
 	JSON_FIELD_END,
 };
 
@@ -415,7 +426,7 @@ void policy_read_rule_audit(const struct json_at *at, void *ctx)
 		return;
 	json_fields_read(at, audit_fields, NULL, NULL, content);
 	if (json_is_object(at->value) && !json_object_size(at->value))
-		json_at_error(at, "says nothing: write transfers, chat or files");
+		json_at_error(at, "says nothing: write transfers, chat, files or on_lost");
 }
 
 void policy_read_rule_opaque(const struct json_at *at, void *ctx)

@@ -76,6 +76,9 @@ static json_t *audit_json(const struct rule_content *content)
 	put_flag(&object, "transfers", content->audit_transfers);
 	put_flag(&object, "chat", content->audit_chat);
 	put_flag(&object, "files", content->audit_files);
+	if (content->audit_closes)
+		put_text(&object, "on_lost",
+			content->audit_closes == CONTENT_YES ? "close" : "lose");
 	return object;
 }
 

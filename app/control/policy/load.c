@@ -337,7 +337,8 @@ static int policy_finish(struct policy *policy, struct rule_names *names)
 		if (rule->mode == MODE_ENFORCE && rule->action != ACTION_PASS)
 			policy->enforces = true; // a scanned flow is held, too
 		rule_content_settle(rule);
-		policy->enforces |= rule->content && rule->content->enforces;
+		policy->enforces |=
+			rule->content && (rule->content->enforces || rule->content->closes);
 		policy->edits_content |= rule->content && rule_content_edits(rule->content);
 		policy->asks_ids |= rule->content && rule->content->asks_ids;
 		asks_app |= rule->has_app;

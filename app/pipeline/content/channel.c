@@ -25,6 +25,7 @@ struct content_channel {
 	struct rte_ring *out, *back;
 	uint32_t n_out; // made, and not taken back
 	uint64_t sent, lost, parts, parts_lost;
+	bool fails; // written by the reader
 };
 
 static bool arena_new(struct content_channel *channel, size_t bytes, int socket)
@@ -150,6 +151,16 @@ const struct content_record *content_channel_next(struct content_channel *channe
 void content_channel_done(struct content_channel *channel, const struct content_record *record)
 {
 	rte_ring_sp_enqueue(channel->back, (void *)(uintptr_t)record);
+}
+
+void content_channel_fail(struct content_channel *channel, bool fails)
+{
+	__atomic_store_n(&channel->fails, fails, __ATOMIC_RELAXED);
+}
+
+bool content_channel_is_failing(const struct content_channel *channel)
+{
+	return __atomic_load_n(&channel->fails, __ATOMIC_RELAXED);
 }
 
 void content_channel_look(const struct content_channel *channel, struct content_channel_use *use)

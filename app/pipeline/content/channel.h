@@ -31,6 +31,10 @@ void content_record_drop(struct content_channel *channel, struct content_record 
 const struct content_record *content_channel_next(struct content_channel *channel);
 void content_channel_done(struct content_channel *channel, const struct content_record *record);
 
+// The reader: what it reads cannot be written, or can be again. The lcore asks.
+void content_channel_fail(struct content_channel *channel, bool fails);
+bool content_channel_is_failing(const struct content_channel *channel);
+
 // Any core.
 struct content_channel_use {
 	uint64_t sent, lost;        // records of files, ends and messages; those that found no room

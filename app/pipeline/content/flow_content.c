@@ -113,6 +113,7 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	struct decide_input input;
 
 	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
+		.closing_rule = RULE_DEFAULT,
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
 		.opaque_monitored = RULE_DEFAULT,
@@ -431,7 +432,9 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	if (flow_cold_at(lcore->flows, ref)->content == CONTENT_DONE)
 		return CONTENT_ENDED;
 	if (!flow) {
-		if (!waits || !content_asks_of(lcore, ref).enforces) {
+		struct content_asks asks = content_asks_of(lcore, ref);
+
+		if (!waits || !content_asks_all(&asks)) {
 			flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
 			return CONTENT_ENDED;
 		}
@@ -447,7 +450,7 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	}
 	struct feeding feeding = {.lcore = lcore, .content = lcore->content, .flow = flow};
 	// a datagram cannot be held, and decodes to no more than it is
-	bool later = waits && flow->asks.enforces && !(span->flags & SPAN_DATAGRAM);
+	bool later = waits && content_asks_all(&flow->asks) && !(span->flags & SPAN_DATAGRAM);
 	enum content_taken taken = feed_rest(&feeding, span, others, later);
 
 	if (unlikely(flow->drops_datagram)) {
@@ -457,7 +460,7 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	if (taken == CONTENT_STARVED) {
 		lcore->stats.content_nomem++;
 		content_mark(lcore, ref, span->half, CONTENT_MARK_MISSED);
-		if (!waits || !flow->asks.enforces)
+		if (!waits || !content_asks_all(&flow->asks))
 			taken = CONTENT_ENDED;
 	}
 	if (taken == CONTENT_ENDED) {

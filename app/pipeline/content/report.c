@@ -213,7 +213,8 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 		if (!file->page) {
 			file->page = content_part_new(content->channel, room);
 			if (!file->page) {
-				feeding->lcore->stats.content_lost += !file->lost;
+				if (!file->lost)
+					report_unrecorded(feeding, file->half);
 				file->lost += length;
 				return;
 			}
@@ -396,7 +397,7 @@ static struct content_text gather(struct feeding *feeding, const struct content_
 	if (!flow->text[half])
 		flow->text[half] = content_take(feeding->content->memory, CONTENT_TEXT_BYTES);
 	if (!flow->text[half]) {
-		feeding->lcore->stats.content_lost++;
+		report_unrecorded(feeding, half);
 		refuse_unseen(feeding); // a keyword that is cut here is not found
 		return message->text;
 	}

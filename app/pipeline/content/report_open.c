@@ -43,7 +43,7 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 		file = content_take(feeding->content->memory,
 			sizeof(*file) + name + path + host + aliases_bytes(reported));
 	if (!file) {
-		feeding->lcore->stats.content_lost++;
+		report_unrecorded(feeding, reported->half);
 		return NULL;
 	}
 	memset(file, 0, sizeof(*file));

@@ -29,6 +29,31 @@ void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule));
 }
 
+static void close_unrecorded(struct feeding *feeding, unsigned half)
+{
+	struct flow_content *flow = feeding->flow;
+	struct lcore *lcore = feeding->lcore;
+
+	content_mark(lcore, flow->ref, half, CONTENT_MARK_UNRECORDED);
+	if (!flow->asks.closes || flow->refused)
+		return;
+	grounds_note(feeding, CONTENT_NOTE_UNRECORDED, half, 0, flow->asks.closing_rule);
+	report_refuse(feeding, flow->asks.closing_rule, ACTION_RESET);
+	lcore->stats.content_lost_closed += flow->refused;
+}
+
+void report_unrecorded(struct feeding *feeding, unsigned half)
+{
+	feeding->lcore->stats.content_lost++;
+	close_unrecorded(feeding, half);
+}
+
+void report_if_unwritten(struct feeding *feeding, unsigned half)
+{
+	if (unlikely(content_channel_is_failing(feeding->content->channel)))
+		close_unrecorded(feeding, half);
+}
+
 enum action report_action_of(enum content_action action)
 {
 	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
@@ -89,7 +114,7 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
 	if (!record) {
-		feeding->lcore->stats.content_lost++;
+		report_unrecorded(feeding, file->half);
 		return 0;
 	}
 	record->kind = CONTENT_RECORD_FILE;
@@ -113,6 +138,7 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	report_identify(feeding, record, verdict);
 	report_put_texts(record, texts, RTE_DIM(texts));
 	content_record_send(feeding->content->channel, record);
+	report_if_unwritten(feeding, file->half);
 	return feeding->content->files;
 }
 
@@ -141,7 +167,7 @@ void report_record_message(struct feeding *feeding, const struct content_message
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
 	if (!record) {
-		feeding->lcore->stats.content_lost++;
+		report_unrecorded(feeding, message->half);
 		return;
 	}
 	record->kind = CONTENT_RECORD_MESSAGE;
@@ -152,6 +178,7 @@ void report_record_message(struct feeding *feeding, const struct content_message
 	report_identify(feeding, record, verdict);
 	report_put_texts(record, texts, RTE_DIM(texts));
 	content_record_send(feeding->content->channel, record);
+	report_if_unwritten(feeding, message->half);
 }
 
 void report_note_verdict(const struct feeding *feeding, struct open_file *file,

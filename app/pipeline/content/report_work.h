@@ -9,6 +9,11 @@
 bool report_is_upload(const struct feeding *feeding, unsigned half);
 // The flow (or, of a datagram that stands for itself, that) is refused.
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
+// A record of the flow, or bytes of its file, found no room: it is refused where the policy says
+// so.
+void report_unrecorded(struct feeding *feeding, unsigned half);
+// The same of a record that was made, where its reader says that it can write none.
+void report_if_unwritten(struct feeding *feeding, unsigned half);
 enum action report_action_of(enum content_action action);
 // `file`: that was asked about before, or NULL; evidence is kept of a verdict that is new. Of all
 // names the one with the strictest verdict counts: the facts have it then.

@@ -69,6 +69,7 @@ void rule_content_settle(struct rule *rule)
 		return;
 	content->edits = content->needs_bytes = false;
 	content->edits_parts = content->whole && rule->mode == MODE_ENFORCE;
+	content->closes = content->audit_closes == CONTENT_YES && rule->mode == MODE_ENFORCE;
 	content->enforces =
 		content->edits_parts || (content->has_opaque && content->opaque != ACTION_PASS &&
 						rule->mode == MODE_ENFORCE);
@@ -97,6 +98,22 @@ static void flag_take(uint8_t *flag, uint8_t of_rule)
 {
 	if (*flag == CONTENT_UNSET)
 		*flag = of_rule;
+}
+
+static void closes_take(struct content_asks *asks, uint8_t *flag, const struct policy *policy,
+	const struct walk *walk, uint32_t index)
+{
+	const struct rule_content *content = policy->rules[index].content;
+
+	// as with `opaque`, monitor mode is passed over
+	if (*flag != CONTENT_UNSET || (content->audit_closes == CONTENT_YES && !content->closes))
+		return;
+	if (!walk->perhaps)
+		*flag = content->audit_closes;
+	if (!content->closes || asks->closes)
+		return;
+	asks->closes = true;
+	asks->closing_rule = index;
 }
 
 static void opaque_take(struct content_asks *asks, const struct policy *policy, uint32_t index)
@@ -132,11 +149,13 @@ static void ranges_take(
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
 {
 	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
+		.closing_rule = RULE_DEFAULT,
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
 		.opaque_monitored = RULE_DEFAULT,
 		.ranges_rule = RULE_DEFAULT};
 	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
+	uint8_t closes = CONTENT_UNSET;
 	struct walk walk = walk_begin(policy, input);
 	bool ranges_said = false;
 	uint32_t index;
@@ -156,6 +175,7 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		asks.enforces |= content->enforces;
 		asks.edits |= content->edits;
 		asks.store_files |= content->stores_files;
+		closes_take(&asks, &closes, policy, &walk, index);
 		if (walk.perhaps) {
 			asks.audit_transfers |= content->audit_transfers == CONTENT_YES;
 			asks.audit_chat |= content->audit_chat == CONTENT_YES;

@@ -115,6 +115,7 @@ struct rule_content {
 	struct chat_entry *chats;
 	uint32_t n_chats;
 	uint8_t audit_transfers, audit_chat, audit_files; // enum content_flag
+	uint8_t audit_closes; // on_lost: CONTENT_YES close, CONTENT_NO lose
 	bool has_opaque;
 	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
 	bool has_ranges;
@@ -127,6 +128,7 @@ struct rule_content {
 	bool edits;        // may change a message
 	bool edits_parts;  // changes requests for parts
 	bool needs_bytes;  // may refuse something for what its bytes, decoded, are
+	bool closes;       // a flow that cannot be recorded
 };
 
 // What all rules of a policy need together; policy->content, NULL if no rule asks for content.
@@ -213,6 +215,8 @@ struct content_asks {
 	bool plain;           // codings that are not decoded are not to be asked for
 	bool store_files;     // audit.files, or some entry's `store`
 	bool audit_transfers, audit_chat;
+	bool closes;               // the flow, where a record of it finds no room
+	uint32_t closing_rule;     // that says so, or RULE_DEFAULT
 	uint32_t enforcing_rule;   // the first that may, or RULE_DEFAULT
 	uint8_t opaque;            // ACTION_PASS, ACTION_DROP, ACTION_RESET, after monitor mode
 	uint32_t opaque_rule;      // that says so, or RULE_DEFAULT
@@ -220,6 +224,13 @@ struct content_asks {
 				   // RULE_DEFAULT
 	uint32_t ranges_rule;      // `whole`: that says so
 };
+
+// Nothing of the flow may pass undecoded.
+static inline bool content_asks_all(const struct content_asks *asks)
+{
+	return asks->enforces || asks->closes;
+}
+
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input);
 
 struct content_verdict {

@@ -22,14 +22,15 @@ enum content_state {
 };
 
 // What an operator should know of it. X(symbol, word).
-#define CONTENT_MARKS(X)                                                         \
-	X(AMBIGUOUS, "ambiguous") /* hosts may read it differently */            \
-	X(LIMIT, "limit")         /* a limit was met */                          \
-	X(OPAQUE, "opaque")       /* it went on in a form that is not decoded */ \
-	X(LOST, "lost")           /* behind a gap its decoder did not go on */   \
-	X(MISSED, "missed")       /* there was no room for its decoder */        \
-	X(ENDED, "ended")         /* nothing of it was wanted any more */        \
-	X(EDITED, "edited")       /* its requests were changed on their way */
+#define CONTENT_MARKS(X)                                                           \
+	X(AMBIGUOUS, "ambiguous")   /* hosts may read it differently */            \
+	X(LIMIT, "limit")           /* a limit was met */                          \
+	X(OPAQUE, "opaque")         /* it went on in a form that is not decoded */ \
+	X(LOST, "lost")             /* behind a gap its decoder did not go on */   \
+	X(MISSED, "missed")         /* there was no room for its decoder */        \
+	X(ENDED, "ended")           /* nothing of it was wanted any more */        \
+	X(EDITED, "edited")         /* its requests were changed on their way */   \
+	X(UNRECORDED, "unrecorded") /* a record of it found no room */
 
 enum content_mark {
 #define X(symbol, word) CONTENT_MARK_##symbol,

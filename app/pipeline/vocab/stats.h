@@ -166,6 +166,7 @@
 	X(content_nomem, "spans of content that found no room for their decoder")         \
 	X(content_over_share, "of these, as their source has its share of the places")    \
 	X(content_lost, "files or messages that found no room to be recorded")            \
+	X(content_lost_closed, "flows refused as they could not be recorded")             \
 	X(decode_nomem, "spans of known flows that found no decoder state free")          \
 	X(greetings_told, "hellos and requests told to the control core")                 \
 	X(greetings_lost, "the same, left out while the event ring was half full")        \
