@@ -18,6 +18,10 @@
 #include "pipeline/content/flow_content.h"
 #include "pipeline/lcore/lcore.h"
 
+static_assert(CONTENT_REDACT_MASK - CONTENT_REDACT_KEEP == (int)REDACT_MASK &&
+		      CONTENT_REDACT_OMIT - CONTENT_REDACT_KEEP == (int)REDACT_OMIT,
+	"the words of policies are those of gateway.json");
+
 #define NEWS_RING  4096 // power of two
 #define LOG_RING   4096
 #define OPEN_MAX   65536
@@ -112,6 +116,27 @@ static uint64_t wall_us_now(void)
 
 // News
 
+// What a rule says of the texts of a record stands above what gateway.json says of all.
+static enum redact redact_of(enum redact gateway, uint8_t rule, bool at_least)
+{
+	enum redact how = rule ? (enum redact)(rule - CONTENT_REDACT_KEEP) : gateway;
+
+	return at_least && how < gateway ? gateway : how;
+}
+
+static struct redact_rules redact_record(
+	const struct content_reader *reader, const struct content_record *record)
+{
+	const struct content_redaction *rule = &record->redact;
+	struct redact_rules rules = reader->options.redact;
+
+	rules.text = redact_of(rules.text, rule->text, rule->at_least);
+	rules.names = redact_of(rules.names, rule->names, rule->at_least);
+	rules.users = redact_of(rules.users, rule->users, rule->at_least);
+	return rules;
+}
+
+// `item`: redacted, or NULL.
 static void tell(struct content_reader *reader, const struct event *event, uint8_t type, bool audit,
 	const struct json_out *json, const struct content_item *item)
 {
@@ -126,7 +151,6 @@ static void tell(struct content_reader *reader, const struct event *event, uint8
 	news->event.type = type;
 	news->audit = audit;
 	news->item = item ? *item : (struct content_item){0};
-	content_item_redact(&news->item, &reader->options.redact);
 	news->length = length;
 	memcpy(news->json, json->start, length);
 	if (!rte_ring_sp_enqueue(reader->news, news))
@@ -185,12 +209,14 @@ static void begin(
 {
 	struct open_file **at = place_of(reader, lcore, record->file), *file;
 	size_t bytes = sizeof *record + record->length;
+	struct redact_rules redact = redact_record(reader, record);
 	struct content_item item;
 	struct json_out json;
 
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_transfer(record, &reader->options.redact, &json);
+	news_put_transfer(record, &redact, &json);
 	content_item_of(record, &item);
+	content_item_redact(&item, &redact);
 	tell(reader, &record->event, EVENT_FILE, true, &json, &item);
 	reader->counters.files++;
 	if (record->elsewhere || record->requested || *at)
@@ -239,6 +265,8 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 
 	if (!file)
 		return;
+	struct redact_rules redact = redact_record(reader, file->record);
+
 	*at = file->next;
 	reader->n_open--;
 	if (file->stored) {
@@ -247,9 +275,9 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 		store_end(file->stored, state, wall_us / 1000000, &result);
 	}
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_fileinfo(file->record, record, file->stored ? &result : NULL,
-		&reader->options.redact, &json);
+	news_put_fileinfo(file->record, record, file->stored ? &result : NULL, &redact, &json);
 	content_item_end(file->record, record, file->stored ? &result : NULL, &item);
+	content_item_redact(&item, &redact);
 	file->stored = NULL;
 	file->record->event.now_ns = record->at; // when it ended
 	if (result.stored && !json.full)
@@ -262,13 +290,15 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 
 static void message(struct content_reader *reader, const struct content_record *record)
 {
+	struct redact_rules redact = redact_record(reader, record);
 	struct content_item item;
 	struct json_out json;
 
 	reader->counters.messages++;
 	content_item_of(record, &item);
+	content_item_redact(&item, &redact);
 	json_out_init(&json, reader->buffer, sizeof reader->buffer);
-	news_put_chat(record, &reader->options.redact, &json);
+	news_put_chat(record, &redact, &json);
 	tell(reader, &record->event, EVENT_CHAT, true, &json, &item);
 }
 

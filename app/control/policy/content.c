@@ -410,11 +410,59 @@ static void read_audit_on_lost(const struct json_at *at, void *ctx)
 		content->audit_closes = word ? CONTENT_YES : CONTENT_NO;
 }
 
+static const char *const redact_words[] = {"keep", "mask", "omit", NULL};
+
+static void read_redact(const struct json_at *at, uint8_t *redact)
+{
+	unsigned word;
+
+	if (json_want_word(at, redact_words, &word))
+		*redact = (uint8_t)(CONTENT_REDACT_KEEP + word);
+}
+
+static void read_redact_text(const struct json_at *at, void *ctx)
+{
+	struct content_redaction *redact = ctx;
+
+	read_redact(at, &redact->text);
+}
+
+static void read_redact_names(const struct json_at *at, void *ctx)
+{
+	struct content_redaction *redact = ctx;
+
+	read_redact(at, &redact->names);
+}
+
+static void read_redact_users(const struct json_at *at, void *ctx)
+{
+	struct content_redaction *redact = ctx;
+
+	read_redact(at, &redact->users);
+}
+
+static const struct json_field redact_fields[] = {
+	READ("rules[].audit.redact.text", read_redact_text),
+	READ("rules[].audit.redact.names", read_redact_names),
+	READ("rules[].audit.redact.users", read_redact_users),
+	JSON_FIELD_END,
+};
+
+static void read_audit_redact(const struct json_at *at, void *ctx)
+{
+	struct rule_content *content = ctx;
+
+	json_fields_read(at, redact_fields, NULL, NULL, &content->redact);
+	if (json_is_object(at->value) && !json_object_size(at->value))
+		json_at_error(at, "says nothing: write text, names or users");
+}
+
 static const struct json_field audit_fields[] = {
 	READ("rules[].audit.transfers", read_audit_transfers),
 	READ("rules[].audit.chat", read_audit_chat),
 	READ("rules[].audit.files", read_audit_files),
 	READ("rules[].audit.on_lost", read_audit_on_lost),
+	READ("rules[].audit.redact", read_audit_redact),
 	JSON_FIELD_END,
 };
 
@@ -426,7 +474,7 @@ void policy_read_rule_audit(const struct json_at *at, void *ctx)
 		return;
 	json_fields_read(at, audit_fields, NULL, NULL, content);
 	if (json_is_object(at->value) && !json_object_size(at->value))
-		json_at_error(at, "says nothing: write transfers, chat, files or on_lost");
+		json_at_error(at, "says nothing: write transfers, chat, files, on_lost or redact");
 }
 
 void policy_read_rule_opaque(const struct json_at *at, void *ctx)

@@ -69,6 +69,23 @@ static json_t *chat_json(const struct chat_entry *entry)
 	return object;
 }
 
+static void put_redact(json_t **audit, const struct content_redaction *redact)
+{
+	static const char *const words[] = {NULL, "keep", "mask", "omit"};
+	json_t *object = json_object();
+
+	if (redact->text)
+		put_text(&object, "text", words[redact->text]);
+	if (redact->names)
+		put_text(&object, "names", words[redact->names]);
+	if (redact->users)
+		put_text(&object, "users", words[redact->users]);
+	if (redact->text || redact->names || redact->users)
+		put_json(audit, "redact", object);
+	else
+		json_decref(object);
+}
+
 static json_t *audit_json(const struct rule_content *content)
 {
 	json_t *object = json_object();
@@ -79,6 +96,7 @@ static json_t *audit_json(const struct rule_content *content)
 	if (content->audit_closes)
 		put_text(&object, "on_lost",
 			content->audit_closes == CONTENT_YES ? "close" : "lose");
+	put_redact(&object, &content->redact);
 	return object;
 }
 

@@ -8,6 +8,7 @@
 #include "content/content.h"
 #include "content/file_type.h"
 #include "pipeline/event/event.h"
+#include "pipeline/policy/content_rules.h"
 
 enum content_record_kind {
 	CONTENT_RECORD_FILE,    // a transfer, before its first byte
@@ -60,6 +61,7 @@ struct content_record {
 	bool again;                       // FILE: as it was refused before
 	bool stored;                      // FILE: its bytes are to be kept
 	bool goes_on, continued;          // MESSAGE; goes_on: PACKET, more of the incident follow
+	struct content_redaction redact;  // FILE, MESSAGE: of its texts
 	uint16_t texts[RECORD_TEXTS_MAX]; // lengths
 	struct event event;               // FILE, MESSAGE, PACKET: whose it is
 	uint8_t bytes[];

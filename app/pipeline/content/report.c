@@ -99,8 +99,10 @@ static bool refused_before(struct feeding *feeding, const struct content_file *r
 			feeding->lcore, feeding->content->refused, marks, reported->partial);
 	if (!slot || !still_holds(feeding, slot->rule_uid, &rule))
 		return false;
-	*verdict = (struct content_verdict){
-		.action = slot->action, .rule = rule, .monitored = RULE_DEFAULT};
+	*verdict = (struct content_verdict){.action = slot->action,
+		.rule = rule,
+		.monitored = RULE_DEFAULT,
+		.redact = verdict->redact};
 	feeding->lcore->stats.refused_files_again++;
 	return true;
 }

@@ -74,6 +74,7 @@ void report_identify(const struct feeding *feeding, struct content_record *recor
 	flow_event_identify(lcore, feeding->flow->ref, &record->event);
 	event_stamp(lcore, &record->event);
 	record->event.half = record->half;
+	record->redact = verdict->redact;
 	record->action = monitored ? verdict->monitored_action : verdict->action;
 	record->rule_mode = monitored ? MODE_MONITOR : MODE_ENFORCE;
 	record->rule_uid = report_uid_of(lcore, monitored ? verdict->monitored : verdict->rule);

@@ -203,6 +203,7 @@ struct search {
 	bool perhaps;                         // something is not known yet
 	uint8_t entry_stores, stores, audits; // enum content_flag
 	uint8_t monitor_stores;               // the same, of the first entry in monitor mode
+	struct content_redaction strictest;   // of rules that may apply
 };
 
 static struct search search_begin(void)
@@ -251,6 +252,32 @@ static bool search_entry(
 	return true;
 }
 
+static void stricter(uint8_t *redact, uint8_t than)
+{
+	if (than > *redact)
+		*redact = than;
+}
+
+// Of rules that may apply the strictest counts: what was masked too much can be had, what was
+// written cannot be taken back.
+static void search_redact(
+	struct search *search, const struct walk *walk, const struct content_redaction *of)
+{
+	struct content_redaction *redact = &search->verdict.redact, *may = &search->strictest;
+
+	if (walk->perhaps) {
+		search->perhaps |= of->text || of->names || of->users;
+		may->at_least |= of->text || of->names || of->users;
+		stricter(&may->text, of->text);
+		stricter(&may->names, of->names);
+		stricter(&may->users, of->users);
+		return;
+	}
+	flag_take(&redact->text, of->text);
+	flag_take(&redact->names, of->names);
+	flag_take(&redact->users, of->users);
+}
+
 static void search_audit(
 	struct search *search, const struct walk *walk, uint8_t audits, uint8_t stores)
 {
@@ -281,6 +308,10 @@ static struct content_verdict search_end(struct search *search)
 	flag_take(&search->monitor_stores, search->stores);
 	verdict->store = search->monitor_stores == CONTENT_YES;
 	verdict->audit = search->audits == CONTENT_YES;
+	stricter(&verdict->redact.text, search->strictest.text);
+	stricter(&verdict->redact.names, search->strictest.names);
+	stricter(&verdict->redact.users, search->strictest.users);
+	verdict->redact.at_least = search->strictest.at_least;
 	return *verdict;
 }
 
@@ -354,6 +385,7 @@ struct content_verdict content_file_verdict(const struct policy *policy,
 					entry->action, entry->written, entry->store, index, i});
 		}
 		search_audit(&search, &walk, content->audit_transfers, content->audit_files);
+		search_redact(&search, &walk, &content->redact);
 	}
 	return search_end(&search);
 }
@@ -385,6 +417,7 @@ struct content_verdict content_message_verdict(const struct policy *policy,
 					entry->action, entry->written, entry->store, index, i});
 		}
 		search_audit(&search, &walk, content->audit_chat, content->audit_chat);
+		search_redact(&search, &walk, &content->redact);
 	}
 	return search_end(&search);
 }

@@ -108,6 +108,19 @@ struct chat_entry {
 	struct content_words keyword, regex, from, to;
 };
 
+// How texts that people sent stand in records, as a rule says it.
+enum content_redact {
+	CONTENT_REDACT_UNSET, // as gateway.json says
+	CONTENT_REDACT_KEEP,
+	CONTENT_REDACT_MASK,
+	CONTENT_REDACT_OMIT,
+};
+struct content_redaction {
+	uint8_t text, names, users; // enum content_redact
+	// Which rules apply is not sure: it is at least as strict as gateway.json.
+	bool at_least;
+};
+
 // What a rule says of content.
 struct rule_content {
 	struct transfer_entry *transfers;
@@ -116,6 +129,7 @@ struct rule_content {
 	uint32_t n_chats;
 	uint8_t audit_transfers, audit_chat, audit_files; // enum content_flag
 	uint8_t audit_closes; // on_lost: CONTENT_YES close, CONTENT_NO lose
+	struct content_redaction redact;
 	bool has_opaque;
 	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
 	bool has_ranges;
@@ -244,7 +258,8 @@ struct content_verdict {
 	uint32_t monitored; // the first rule with an entry in monitor mode that matches, before the
 			    // one that decides, or RULE_DEFAULT
 	uint32_t monitored_entry;
-	uint8_t monitored_action; // what that entry would have done: as it is written
+	uint8_t monitored_action;        // what that entry would have done: as it is written
+	struct content_redaction redact; // of its record
 };
 struct content_verdict content_file_verdict(const struct policy *policy,
 	const struct decide_input *input, const struct file_facts *facts,
