@@ -179,6 +179,20 @@ static uint64_t resident_bytes(void)
 	return strtoull(end, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void put_store(struct metrics *m, const struct store_counters *store)
+{
+	put_one(m, "sluice_store_used_bytes", METRIC_GAUGE, store->used_bytes,
+		"bytes that stored files take");
+	put_one(m, "sluice_store_files_stored", METRIC_COUNTER, store->stored,
+		"files that came into the store");
+	put_one(m, "sluice_store_files_evicted", METRIC_COUNTER, store->evicted,
+		"stored files that had to make room for newer ones");
+	put_one(m, "sluice_store_files_refused", METRIC_COUNTER, store->refused,
+		"files that a limit kept out of the store");
+	put_one(m, "sluice_store_errors", METRIC_COUNTER, store->errors,
+		"files that the disk kept out, and removals that failed");
+}
+
 static void put_http(struct metrics *m, const struct http_site *site)
 {
 	const struct http_counts *counts = site->counts;
@@ -249,6 +263,7 @@ void metrics_put_program(struct metrics *m, const struct http_site *site)
 		"records of files and messages in the audit log");
 	put_one(m, "sluice_audit_records_lost", METRIC_COUNTER, content.log.lost,
 		"records that the audit log lacks: no room on their way, or its disk");
+	put_store(m, &content.store);
 	struct sink_stuck stuck;
 	put_one(m, "sluice_events_stuck", METRIC_GAUGE,
 		context->sink && sink_is_stuck(context->sink, &stuck),

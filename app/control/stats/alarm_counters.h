@@ -33,6 +33,13 @@
 	X(EVENTS_LOST, "events_lost", sum.events_lost)                            \
 	X(EVENTS_FAILED, "events_failed", sink ? sink_failed(sink) : 0)           \
 	X(AUDIT_LOST, "audit_lost", content.log.lost)                             \
+	X(CONTENT_NOMEM, "content_nomem", sum.content_nomem)                      \
+	X(CONTENT_LOST, "content_lost", sum.content_lost)                         \
+	X(CONTENT_LOST_CLOSED, "content_lost_closed", sum.content_lost_closed)    \
+	X(CONTENT_AMBIGUOUS, "content_ambiguous", sum.content_ambiguous)          \
+	X(STORE_REFUSED, "store_refused", content.store.refused)                  \
+	X(STORE_EVICTED, "store_evicted", content.store.evicted)                  \
+	X(STORE_ERRORS, "store_errors", content.store.errors)                     \
 	X(RELOAD_FAILURES, "reload_failures",                                     \
 		context->reload ? reload_failures(context->reload) : 0)           \
 	X(EVENTS_STUCK, "events_stuck", events_stuck)   /* 1 for now */           \
