@@ -153,7 +153,8 @@ def content(piece):
 
 def content_name(piece):
     word, name = ("from", piece["from"]) if "from" in piece else ("named", piece.get("filename", ""))
-    return '%s "%s%s"' % (word, "..." if piece.get("cut") else "", name) if name else "without a name"
+    text = '%s "%s%s"' % (word, "..." if piece.get("cut") else "", name) if name else "without a name"
+    return text + (", item %s" % piece["item_id"] if "item_id" in piece else "")
 
 
 # what: (name in 13 columns, text of a piece)

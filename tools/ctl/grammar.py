@@ -358,6 +358,7 @@ def add_recent(grammar):
         live(listed.add_argument("--user", metavar="NAME", help="only of that user's addresses (\"(none)\": of nobody's)"),
              "user")
         live(listed.add_argument("--rule", metavar="ID", help="only that this rule has matched"), "rule")
+        listed.add_argument("--id", metavar="ITEM_ID", help="only this file or message: item_id of its records and of the alert")
         listed.add_argument("--refused", action="store_true", help="only what was refused")
         add_page(listed, 10000)
         listed.add_argument("--watch", nargs="?", type=interval, const=1.0, metavar="S",

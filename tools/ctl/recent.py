@@ -13,6 +13,7 @@ STATES = {"CLOSED": "whole", "TRUNCATED": "cut off", "ERROR": "broken"}
 
 def arguments(options):
     return {"host": options.host, "user": options.user, "app": options.app, "rule": options.rule,
+            "item_id": options.id,
             "refused": options.refused or None, "limit": options.limit, "offset": options.offset}
 
 

@@ -280,6 +280,7 @@ static void end(struct content_reader *reader, unsigned lcore, const struct cont
 	content_item_redact(&item, &redact);
 	file->stored = NULL;
 	file->record->event.now_ns = record->at; // when it ended
+	file->record->event.type = EVENT_FILEINFO;
 	if (result.stored && !json.full)
 		note(reader, &result, &file->record->event, &json, wall_us / 1000000);
 	if (record->rule_uid)

@@ -2,6 +2,7 @@
 // Finds a piece of evidence; words and members of those about content.
 #include "control/ctl/explain_content.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,6 +112,9 @@ static void add_entry(char out[EXPLAIN_CONTENT_MAX], const struct explain_facts 
 	add(out, " matched rules[%u].%s[%u]", evidence->content.rule,
 		message ? "chat" : "transfers", evidence->content.entry);
 	add_means(out, evidence);
+	if (name && name->content.item)
+		add(out, "; item %" PRIu64 "-%" PRIu32, name->flow_id & INT64_MAX,
+			name->content.item);
 }
 
 static const char *reason_of(unsigned note)
@@ -197,6 +201,18 @@ static void put_entry(json_t **object, const struct evidence *evidence)
 	put_text(object, "mode", evidence->confidence == MODE_MONITOR ? "monitor" : "enforce");
 }
 
+// As eve_item_id has it.
+static void put_item_id(json_t **object, const struct evidence *evidence)
+{
+	char id[48];
+
+	if (!evidence->content.item)
+		return;
+	snprintf(id, sizeof id, "%" PRIu64 "-%" PRIu32, evidence->flow_id & INT64_MAX,
+		evidence->content.item);
+	put_text(object, "item_id", id);
+}
+
 void explain_content_put(json_t **object, const struct evidence *evidence)
 {
 	const struct evidence_content *content = &evidence->content;
@@ -207,6 +223,7 @@ void explain_content_put(json_t **object, const struct evidence *evidence)
 		content_json_put_bytes(object,
 			content->is & EVIDENCE_ENTRY_MESSAGE ? "from" : "filename", content->text,
 			text_length(evidence));
+		put_item_id(object, evidence);
 		break;
 	case EVIDENCE_CONTENT_NOTE:
 		put_text(object, "note", content_note_word(evidence->detail));

@@ -78,10 +78,14 @@ json_t *recent_json(const struct control_context *context, const struct recent_e
 	const struct content_item *item = &entry->item;
 	const struct app_proto *app = app_names_get(reload_apps(context->reload), event->app);
 	json_t *object = json_object();
+	char id[EVE_ITEM_ID_BYTES];
 
 	put_number(&object, "seq", entry->seq);
 	put_time(&object, "time", event->now_ns);
 	put_number(&object, "flow_id", event->flow_id & INT64_MAX);
+	eve_item_id(event, id);
+	if (*id)
+		put_text(&object, "item_id", id);
 	put_ends(&object, event);
 	if (app)
 		put_text(&object, "app", app->name);

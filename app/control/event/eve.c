@@ -2,7 +2,10 @@
 // Formats each kind of event as a line of EVE JSON.
 #include "control/event/eve.h"
 
+#include <inttypes.h>
+#include <inttypes.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/address_text.h"
@@ -62,10 +65,32 @@ static void put_ends(const struct event *event, struct json_out *out)
 	json_out_text(out, "community_id", id, strlen(id));
 }
 
+void eve_item_id(const struct event *event, char text[EVE_ITEM_ID_BYTES])
+{
+	bool has_item = event->type == EVENT_ALERT || event->type == EVENT_FILE ||
+			event->type == EVENT_FILEINFO || event->type == EVENT_CHAT ||
+			event->type == EVENT_EVIDENCE;
+
+	text[0] = 0;
+	if (has_item && event->alert.item && event->flow_id)
+		snprintf(text, EVE_ITEM_ID_BYTES, "%" PRIu64 "-%" PRIu32,
+			event->flow_id & INT64_MAX, event->alert.item);
+}
+
+static void put_item_id(const struct event *event, struct json_out *out)
+{
+	char text[EVE_ITEM_ID_BYTES];
+
+	eve_item_id(event, text);
+	if (*text)
+		json_out_string(out, "item_id", text);
+}
+
 void eve_head_of_flow(struct json_out *out, const struct event *event, const char *type)
 {
 	eve_head(out, event->now_ns, type);
 	json_out_u64(out, "flow_id", event->flow_id & INT64_MAX);
+	put_item_id(event, out);
 	put_ends(event, out);
 }
 
@@ -324,6 +349,7 @@ static void put_common(
 	eve_head(out, event->now_ns, type_word(event));
 	if (event->flow_id)
 		json_out_u64(out, "flow_id", event->flow_id & INT64_MAX);
+	put_item_id(event, out);
 	if (event->in_port < dp->n_ports)
 		json_out_string(out, "in_iface", dp->ports[event->in_port].name);
 	if (event->pcap_cnt)

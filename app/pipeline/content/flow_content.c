@@ -567,3 +567,10 @@ bool flow_content_refuses(
 	*action = flow->action;
 	return true;
 }
+
+uint32_t flow_content_item(const struct lcore *lcore, uint32_t ref)
+{
+	const struct flow_content *flow = content_flow_of(lcore, ref);
+
+	return flow && flow->refused ? flow->refused_item : 0;
+}

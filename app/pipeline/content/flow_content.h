@@ -118,5 +118,7 @@ void content_refused_hint(struct lcore *lcore, const struct refused_file *file);
 // and the action. False: nothing.
 bool flow_content_refuses(
 	const struct lcore *lcore, uint32_t ref, uint32_t *rule, enum action *action);
+// Of what refuses it: the number of its record; 0: there is none.
+uint32_t flow_content_item(const struct lcore *lcore, uint32_t ref);
 
 #endif

@@ -94,6 +94,7 @@ static void record(const struct feeding *feeding, unsigned half, const struct gr
 	evidence->content.is = entry->is;
 	set_text(evidence, pattern, pattern ? (uint32_t)strlen(pattern) : 0, false);
 	evidence = piece(feeding, EVIDENCE_CONTENT_NAME, half, ground);
+	evidence->content.item = feeding->flow->item;
 	evidence->content.is = entry->is;
 	set_text(evidence, name.bytes, name.length, true);
 }

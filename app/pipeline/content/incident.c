@@ -133,7 +133,7 @@ static unsigned find(struct incident_ring *ring, uint64_t id, struct kept *found
 	return n;
 }
 
-void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid)
+void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, uint32_t item)
 {
 	struct content *content = lcore->content;
 	struct kept *found[INCIDENT_PKTS_MAX];
@@ -145,6 +145,7 @@ void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid)
 	n = find(content->incidents, flow_number(lcore, ref), found);
 	flow_event_identify(lcore, ref, &event);
 	event_stamp(lcore, &event);
+	event.alert.item = item;
 	if (rule_uid)
 		event.rule_uid = rule_uid;
 	for (unsigned i = 0; i < n; i++) {

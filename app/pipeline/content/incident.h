@@ -23,6 +23,6 @@ void incident_ring_free(struct incident_ring *ring); // NULL is allowed
 void incident_note(struct lcore *lcore, uint32_t ref, const struct rte_mbuf *m, unsigned half);
 // The flow is refused: what is left of its packets is recorded, the oldest first. `rule_uid`: 0,
 // none.
-void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid);
+void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, uint32_t item);
 
 #endif

@@ -63,7 +63,7 @@ struct content_record {
 	bool goes_on, continued;          // MESSAGE; goes_on: PACKET, more of the incident follow
 	struct content_redaction redact;  // FILE, MESSAGE: of its texts
 	uint16_t texts[RECORD_TEXTS_MAX]; // lengths
-	struct event event;               // FILE, MESSAGE, PACKET: whose it is
+	struct event event;               // FILE, MESSAGE, PACKET: whose it is, with alert.item
 	uint8_t bytes[];
 };
 

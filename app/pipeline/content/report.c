@@ -141,6 +141,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	};
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
+	report_next_item(feeding);
 	struct content_verdict verdict =
 		report_ask_file(feeding, NULL, &facts, reported->aliases, reported->n_aliases);
 	struct content_file shown = report_name_as(reported, &facts);
@@ -177,6 +178,7 @@ static void report_asked(void *ctx, const struct content_file *reported)
 		report_ids_of_request(feeding, reported);
 	if (feeding->flow->refused || !remembers(feeding))
 		return;
+	report_next_item(feeding);
 	struct content_verdict verdict = report_ask_file(feeding, NULL, &facts, NULL, 0);
 	struct refused_marks marks = refused_marks_of(feeding->lcore, feeding->flow->ref, reported);
 
@@ -263,6 +265,8 @@ static void record_late(struct feeding *feeding, struct open_file *file,
 static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t before)
 {
 	struct file_facts facts = facts_of(file);
+
+	feeding->flow->item = file->item;
 	struct content_verdict verdict =
 		report_ask_file(feeding, file, &facts, file->aliases, file->n_aliases);
 
@@ -456,6 +460,7 @@ static void report_message(void *ctx, const struct content_message *message)
 	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
 	const struct content_hits *hits = NULL;
 
+	report_next_item(feeding);
 	lcore->stats.content_messages += !message->goes_on;
 	if (!message->goes_on)
 		count(&content_tally_of(lcore, flow->ref, message->half)->messages);
@@ -491,6 +496,7 @@ static void report_note(void *ctx, enum content_note note, unsigned half, uint64
 	struct lcore *lcore = feeding->lcore;
 	struct flow_content *flow = feeding->flow;
 
+	flow->item = 0;
 	content_tally_of(lcore, flow->ref, half)->note = (uint8_t)(note + 1);
 	if (content_note_is_ambiguous(note) || content_note_is_limit(note))
 		content_mark(lcore, flow->ref, half,

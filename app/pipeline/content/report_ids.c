@@ -32,6 +32,7 @@ void report_id(void *ctx, const struct content_id *id, unsigned half)
 	if (flow->refused)
 		return;
 	lcore->stats.content_ids++;
+	report_next_item(feeding);
 	bool blocked = is_blocked(lcore, id, &verdict);
 
 	if (!blocked)

@@ -48,6 +48,7 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 	}
 	memset(file, 0, sizeof(*file));
 	file->id = reported->id;
+	file->item = feeding->flow->item;
 	file->size = reported->size;
 	file->range_from = reported->range_from;
 	file->since_ns = feeding->lcore->now_ns;

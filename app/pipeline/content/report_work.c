@@ -16,6 +16,12 @@ bool report_is_upload(const struct feeding *feeding, unsigned half)
 	return from_inside == (half == HALF_C2S);
 }
 
+void report_next_item(struct feeding *feeding)
+{
+	feeding->content->items += feeding->content->items == UINT32_MAX ? 2 : 1; // 0 is none
+	feeding->flow->item = feeding->content->items;
+}
+
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 {
 	struct flow_content *flow = feeding->flow;
@@ -24,9 +30,10 @@ void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 		return;
 	flow->refused = true;
 	flow->rule = rule;
+	flow->refused_item = flow->item;
 	flow->action = (uint8_t)action;
 	feeding->lcore->stats.content_refused++;
-	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule));
+	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule), flow->item);
 }
 
 static void close_unrecorded(struct feeding *feeding, unsigned half)
@@ -73,6 +80,7 @@ void report_identify(const struct feeding *feeding, struct content_record *recor
 
 	flow_event_identify(lcore, feeding->flow->ref, &record->event);
 	event_stamp(lcore, &record->event);
+	record->event.alert.item = feeding->flow->item;
 	record->event.half = record->half;
 	record->redact = verdict->redact;
 	record->action = monitored ? verdict->monitored_action : verdict->action;

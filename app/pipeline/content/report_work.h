@@ -7,6 +7,8 @@
 
 // The inside end sends that half.
 bool report_is_upload(const struct feeding *feeding, unsigned half);
+// What is reported next has the next number: records, alert and evidence name it.
+void report_next_item(struct feeding *feeding);
 // The flow (or, of a datagram that stands for itself, that) is refused.
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
 // A record of the flow, or bytes of its file, found no room: it is refused where the policy says

@@ -22,6 +22,7 @@ struct open_file {
 	uint64_t ended_ns;
 	uint64_t since_ns;
 	uint32_t id;
+	uint32_t item;     // its number in records
 	uint32_t rule_uid; // of the last verdict; 0: no rule
 	uint8_t action;    // ... enum content_action
 	uint8_t mode;      // ... enum mode of the rule
@@ -70,6 +71,8 @@ struct flow_content {
 	struct flow_share share; // of its source, in places
 	uint32_t epoch;          // of `asks`, as is the application
 	uint32_t rule;           // refused: that refuses it, or RULE_DEFAULT
+	uint32_t item;           // number of the file, message or id at hand; 0: none
+	uint32_t refused_item;   // refused: for which; 0: for none of these
 	uint16_t n_files;
 	uint16_t app;
 	uint16_t data_app; // of flows that it announces; APP_NONE: its own
@@ -98,6 +101,7 @@ struct content {
 	const struct content_decoder *decoder_of[APPS_MAX];
 	struct open_file *owed; // ended, and not recorded, as there was no room
 	uint64_t files;         // numbers so far
+	uint32_t items;         // ... of files, messages and ids that were named
 	uint64_t left;          // bytes that may be reported in this turn
 	uint64_t left_at_once;  // ... of flows that nobody can make wait
 	uint32_t turn_bytes;

@@ -173,6 +173,7 @@ struct event {
 			uint64_t held_ns;      // for how long the verdict was waited for
 			uint8_t value;         // enum scan_value
 			uint8_t scanned;       // not 0: the rest is of a verdict of the scan engine
+			uint32_t item; // of a file or message, also in its own events: its number
 		} alert;
 		struct {
 			uint32_t frame_length;

@@ -96,7 +96,12 @@ enum {                                 // struct evidence.flags
 // What an entry of a rule's "transfers" or "chat" matched. `detail`: what was done, enum
 // content_action, after monitor mode; `confidence`: enum mode of the rule; `n_bytes`: of `text`.
 struct evidence_content {
-	uint16_t rule, entry;           // places in the policy's list, and in the rule's
+	union {
+		struct {
+			uint16_t rule, entry; // places in the policy's list, and in the rule's
+		};
+		uint32_t item; // CONTENT_NAME: the number of its record
+	};
 	uint16_t type;                  // of a file, as far as it was known (file_type)
 	uint8_t keys;                   // enum content_key of the entry
 	uint8_t is;                     // EVIDENCE_ENTRY_*

@@ -269,9 +269,9 @@ void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_su
 }
 
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
-	enum action action, enum mode mode, unsigned half)
+	enum action action, enum mode mode, unsigned half, uint32_t item)
 {
-	struct event event = {.type = EVENT_ALERT};
+	struct event event = {.type = EVENT_ALERT, .alert = {.item = item}};
 
 	flow_event_identify(lcore, ref, &event);
 	event.half = (uint8_t)half;

@@ -71,7 +71,8 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 	if (!packet_has_flow(ctx) || !flow_cold_at(lcore->flows, ctx->ref)->refused.is) {
 		lcore->stats.flows_condemned++;
 		lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
-		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half);
+		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
+			packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : 0);
 	}
 	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
 	ctx->reason = reason;
@@ -151,7 +152,7 @@ static void monitor(struct lcore *lcore, struct packet_ctx *ctx, const struct de
 	flow_event_alert(lcore, ctx->ref,
 		decision->monitored == RULE_DEFAULT ? NULL
 						    : &lcore->policy->rules[decision->monitored],
-		decision->monitored_action, MODE_MONITOR, ctx->half);
+		decision->monitored_action, MODE_MONITOR, ctx->half, 0);
 }
 
 static uint32_t uid_of(const struct lcore *lcore, uint32_t rule)

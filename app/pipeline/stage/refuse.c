@@ -8,6 +8,7 @@
 #include "pipeline/flow/both_ends.h"
 #include "classify/handshake/datagram_hello.h"
 #include "pipeline/vocab/fault.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/windows.h"
@@ -42,7 +43,8 @@ static void report(struct lcore *lcore, const struct packet_ctx *ctx,
 		lcore->stats.alerts_limited++;
 		return;
 	}
-	flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half);
+	flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
+		packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : 0);
 	flow_event_drop(lcore, ctx->ref, ctx->m, DROP_RULE, ctx->rule_uid);
 }
 

@@ -162,9 +162,18 @@ static void a_refused_name_is_explained(void **state)
 	assert_non_null(strstr(explained_text(told, "verdict"),
 		"Reset by rule \"files\" (generation 1): transfer of "
 		"\"...ger-than-what-evidence-keeps.exe\" matched rules[1].transfers[1] (name "
-		"*.exe), in http"));
+		"*.exe); item "));
+	// the file has one number, here and in the alert
+	json_t *event = gate_event(gate, "alert"), *content;
+	char item[64];
+
+	snprintf(item, sizeof item, "item_id=%s", explained_text(event, "item_id"));
+	assert_true(strlen(item) > strlen("item_id=0-0"));
+	explained_expect_piece(told, "content_name", 0, item);
+	assert_non_null(strstr(explained_text(told, "verdict"), strchr(item, '=') + 1));
+	json_decref(event);
 	json_decref(told);
-	json_t *event = gate_event(gate, "flow"), *content;
+	event = gate_event(gate, "flow");
 
 	content = json_object_get(event, "content");
 	assert_int_equal(explained_number(content, "files"), 1);

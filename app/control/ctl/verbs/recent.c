@@ -8,11 +8,13 @@
 #include "control/ctl/flow_group.h"
 #include "control/ctl/list_filter.h"
 #include "control/ctl/recent_json.h"
+#include "control/event/eve.h"
 
 struct wanted {
 	struct filter list; // host, app, limit, offset
 	bool has_user, has_rule, refused;
 	uint32_t user_uid, rule_uid;
+	const char *item_id; // of the request; NULL: any
 };
 
 // False: it is answered already.
@@ -25,6 +27,7 @@ static bool read_wanted(struct request *request, json_t *arguments, struct wante
 		return false;
 	if (!argument_text(request, arguments, "user", &user) ||
 		!argument_text(request, arguments, "rule", &rule) ||
+		!argument_text(request, arguments, "item_id", &wanted->item_id) ||
 		!argument_flag(request, arguments, "refused", &wanted->refused) ||
 		(user && strcmp(user, FLOW_GROUP_NO_USER) &&
 			!flow_filter_user(request, user, &wanted->user_uid)) ||
@@ -40,7 +43,11 @@ static bool read_wanted(struct request *request, json_t *arguments, struct wante
 static bool is_wanted(const struct wanted *wanted, const struct recent_entry *entry)
 {
 	const struct event *event = &entry->event;
+	char id[EVE_ITEM_ID_BYTES];
 
+	eve_item_id(event, id);
+	if (wanted->item_id && strcmp(wanted->item_id, id))
+		return false;
 	if (wanted->refused && !entry->item.refused)
 		return false;
 	if (wanted->has_user && event->user_uid != wanted->user_uid)
@@ -80,13 +87,13 @@ static void answer(
 	request_ok(request, message);
 }
 
-COMMAND(transfers, "transfers", "host, user, app, rule, refused, limit, offset",
+COMMAND(transfers, "transfers", "host, user, app, rule, item_id, refused, limit, offset",
 	"files that were transferred or refused last")
 {
 	answer(request, arguments, RECENT_TRANSFERS, "transfers");
 }
 
-COMMAND(chat, "chat", "host, user, app, rule, refused, limit, offset",
+COMMAND(chat, "chat", "host, user, app, rule, item_id, refused, limit, offset",
 	"chat messages that rules record or refuse, the last of them")
 {
 	answer(request, arguments, RECENT_CHAT, "messages");
