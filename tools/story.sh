@@ -285,14 +285,16 @@ story_blocked_utp() { # T_RELOAD END: what the client sent and what arrived, aft
 
 story_utp_died() { story_more_than "$1" 0 && [ "$2" = 0 ] && story_more_than "$3" 0; }
 
-# Chapter 3: files.
+# Chapter 3: files and messages.
 story_files() {
 	local file=$LAB_RUN/files.json seen
 	{ printf 'MZ'; for _ in {1..4000}; do printf 'quickstart-refused '; done; } >"$LAB_RUN/web/setup.exe"
 	head -c 2000000 /dev/urandom >"$LAB_RUN/web/paper.pdf"
 	cat >"$file" <<-EOF
 	{"schema_version": 1, "rules": [{"id": "no-programs", "match": {},
-	 "transfers": [{"name": ["*.exe"], "action": "reset"}], "audit": {"transfers": true, "files": true}}]}
+	 "transfers": [{"name": ["*.exe"], "action": "reset"}],
+	 "chat": [{"keyword": ["bluebird"], "action": "drop-message"}],
+	 "audit": {"transfers": true, "files": true, "chat": true}}]}
 	EOF
 	lab_policy "$file" >"$LAB_RUN/log/reload" 2>&1 || ui_warn "$(tail -n 1 "$LAB_RUN/log/reload")"
 	lab_spawn dump-files client tcpdump -i any -s 0 -U -w "$LAB_RUN/files.pcap" "tcp src port 80 and src host $LAB_SERVER4"
@@ -308,12 +310,31 @@ story_files() {
 		test ! -s "$LAB_RUN/got-setup.exe" -a "$seen" = 0
 	story_row "its neighbour, paper.pdf" "same SHA-256" "$(stat -c %s "$LAB_RUN/got-paper.pdf" 2>/dev/null || echo 0) bytes" \
 		story_same "$LAB_RUN/web/paper.pdf" "$LAB_RUN/got-paper.pdf"
-	story_row "audit log" "names both, verifies" "$(lab_ctl audit verify "$LAB_RUN/audit.log" 2>&1 | tail -n 1 | cut -c1-42)" \
+	story_messages
+	story_row "audit log" "names them, verifies" "$(lab_ctl audit verify "$LAB_RUN/audit.log" 2>&1 | tail -n 1 | cut -c1-42)" \
 		story_audited "$LAB_RUN/audit.log"
 	lab_policy "$LAB_ROOT/config/policy.json" >"$LAB_RUN/log/reload" 2>&1
 }
+# A keyword in a message of IRC, said between two others on one connection.
+story_messages() {
+	local log=$LAB_RUN/log/irc
+	lab_spawn irc server $STORY_PY "$STORY_LIB/peers/irc_line.py" listen "$LAB_SERVER4:6667"
+	lab_wait 30 lab_exec server $STORY_PY -c "import socket; socket.create_connection(('$LAB_SERVER4', 6667), 1)"
+	lab_exec client timeout 20 $STORY_PY "$STORY_LIB/peers/irc_line.py" say "$LAB_SERVER4:6667" \
+		"good morning" "the Bluebird flies at eight" "lunch at noon" >"$LAB_RUN/log/irc-said" 2>&1
+	lab_wait 30 grep -qs '"text":"lunch at noon"' "$LAB_RUN/audit.log"
+	lab_stop irc
+	story_row "refused: a keyword in IRC" "not a letter arrives" \
+		"$(grep -ci bluebird "$log") of it came, connection $(tail -n 1 "$LAB_RUN/log/irc-said" | cut -c1-20)" \
+		story_messages_held "$log"
+	story_row "its neighbours in the same conversation" "arrive as they were said" \
+		"$(grep -cE 'PRIVMSG #lab :(good morning|lunch at noon)$' "$log") of 2" \
+		test "$(grep -E 'PRIVMSG #lab :(good morning|lunch at noon)$' "$log" | cut -d: -f2 | tr '\n' ,)" = "good morning,lunch at noon,"
+}
+story_messages_held() { ! grep -qi bluebird "$1" && grep -qx alive "$LAB_RUN/log/irc-said"; }
 story_audited() {
 	grep -q '"filename":"setup.exe".*"action":"reset"' "$1" &&
+		grep -q '"text":"the Bluebird flies at eight".*"action":"drop-message"' "$1" &&
 		grep -q "\"sha256\":\"$(sha256sum "$LAB_RUN/web/paper.pdf" | cut -d' ' -f1)\"" "$1" &&
 		lab_ctl audit verify "$1" >/dev/null 2>&1
 }
