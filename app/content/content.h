@@ -24,6 +24,8 @@ struct content_memory;
 #define CONTENT_PARTY_BYTES  128  // who sends or receives: a nick, a JID, a login
 #define CONTENT_PARTIES_MAX  32   // of a list of receivers that are looked at
 #define CONTENT_TYPE_BYTES   96   // a media type, as it was declared
+#define CONTENT_METHOD_BYTES 16   // of a request of HTTP
+#define CONTENT_AGENT_BYTES  256  // who sent it, as it calls itself
 #define CONTENT_TEXT_BYTES   8192 // of one message; what is longer comes in parts
 #define CONTENT_SIZE_UNKNOWN UINT64_MAX
 
@@ -71,7 +73,12 @@ struct content_file {
 	struct content_text type; // declared, not found
 	struct content_text user; // who asks or offers, as far as the protocol says
 	struct content_text validator; // ETag or Last-Modified, to know the file again
-	uint64_t size;                 // of the whole file: CONTENT_SIZE_UNKNOWN where nobody says
+	// Of HTTP: the request (may be empty: it was not heard), and the status of the response
+	// that brings the file; 0: a request brings it.
+	struct content_text method, agent;
+	uint16_t status;
+	bool is_http;
+	uint64_t size;       // of the whole file: CONTENT_SIZE_UNKNOWN where nobody says
 	uint64_t range_from; // offset in the file of the first byte that this transfer brings
 	uint64_t begins64;   // offset in the half of the first byte of its body
 	uint8_t n_aliases;   // where programs disagree on the name

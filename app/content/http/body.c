@@ -51,6 +51,10 @@ static struct content_file describe(const struct http_body *body)
 		subject = http_subject_of_request(body->request);
 	file.path = subject.path;
 	file.host = subject.host;
+	file.is_http = true;
+	file.method = subject.verb;
+	file.agent = subject.agent;
+	file.status = body->answers ? head->status : 0;
 	file.by_path = body->answers ? body->request && body->request->method == HTTP_METHOD_GET
 				     : head->method == HTTP_METHOD_PUT;
 	bool by_path = subject.name.length && !body->refusal && body->shape != HTTP_BODY_FIELDS;

@@ -25,6 +25,7 @@ static const struct {
 	{"te", HTTP_FIELD_TE},
 	{"transfer-encoding", HTTP_FIELD_TRANSFER_ENCODING},
 	{"upgrade", HTTP_FIELD_UPGRADE},
+	{"user-agent", HTTP_FIELD_USER_AGENT},
 };
 
 enum http_field http_field_find(const char *name, uint32_t length)
@@ -310,6 +311,12 @@ static void read_upgrade(struct http_head *head, struct content_text rest)
 	}
 }
 
+static void read_agent(struct http_head *head, struct content_text agent)
+{
+	if (!head->agent.length)
+		head->agent = keep(head, agent, CONTENT_AGENT_BYTES);
+}
+
 uint32_t http_field_read(struct http_head *head, enum http_field field)
 {
 	struct content_text value = http_trim(http_head_line(head));
@@ -330,6 +337,7 @@ uint32_t http_field_read(struct http_head *head, enum http_field field)
 	case HTTP_FIELD_RANGE: read_range(head, value); break;
 	case HTTP_FIELD_TRANSFER_ENCODING: notes = read_transfer(head, value); break;
 	case HTTP_FIELD_UPGRADE: read_upgrade(head, value); break;
+	case HTTP_FIELD_USER_AGENT: read_agent(head, value); break;
 	}
 	head->line = 0;
 	return notes;

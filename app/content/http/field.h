@@ -13,6 +13,12 @@ static inline bool http_field_is_offer(enum http_field field)
 	return field == HTTP_FIELD_ACCEPT_ENCODING || field == HTTP_FIELD_TE;
 }
 
+// It is looked at in requests alone.
+static inline bool http_field_is_of_requests(enum http_field field)
+{
+	return http_field_is_offer(field) || field == HTTP_FIELD_USER_AGENT;
+}
+
 // The name in lower case.
 enum http_field http_field_find(const char *name, uint32_t length);
 // The name of one stands in it: that of a field which is needed may be meant.

@@ -7,7 +7,8 @@
 // What pieces hold at most, and a line, fit into the largest block.
 static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES + CONTENT_NAME_BYTES +
 			      2 * HTTP_NAMES_BYTES + 2 * HTTP_HOST_BYTES + CONTENT_TYPE_BYTES +
-			      HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES <
+			      HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES +
+			      CONTENT_METHOD_BYTES + CONTENT_AGENT_BYTES <
 		      HTTP_HEAD_BLOCK_MAX,
 	"the largest block");
 

@@ -189,11 +189,11 @@ static void end_name(struct http_head_reader *reader, const struct http_turn *tu
 
 	if (misleads(reader))
 		note(reader, turn, CONTENT_NOTE_BAD_LINE, reader->line64);
-	else if (reader->blank && field)
+	else if (reader->blank && field && field != HTTP_FIELD_USER_AGENT)
 		note(reader, turn, CONTENT_NOTE_SPACE_BEFORE_COLON, reader->line64);
 	report_part(reader, turn);
 	if (reader->changed || reader->kind >= HTTP_HEAD_TRAILER ||
-		(reader->kind != HTTP_HEAD_REQUEST && http_field_is_offer(field)))
+		(reader->kind != HTTP_HEAD_REQUEST && http_field_is_of_requests(field)))
 		field = HTTP_FIELD_NONE;
 	reader->field = (uint8_t)field;
 	reader->word = (struct http_word){0};
@@ -207,6 +207,13 @@ static void continue_field(
 {
 	note(reader, turn, CONTENT_NOTE_FOLDED_HEADER, at64);
 	reader->state = HTTP_LINE_VALUE;
+}
+
+// Of a User-Agent the rest is nobody's business: no line of it is too long.
+static bool is_enough(const struct http_head_reader *reader)
+{
+	return reader->field == HTTP_FIELD_USER_AGENT && reader->head &&
+	       reader->head->line >= CONTENT_AGENT_BYTES;
 }
 
 static enum http_head_read put_byte(
@@ -244,7 +251,9 @@ static enum http_head_read put_byte(
 				&reader->word, turn, reader->field, byte, at64, reader->unsure);
 			return HTTP_READ_MORE;
 		}
-		if (reader->field && (!http_is_blank(byte) || (reader->head && reader->head->line)))
+		if (reader->field &&
+			(!http_is_blank(byte) || (reader->head && reader->head->line)) &&
+			!is_enough(reader))
 			return keep_byte(reader, turn, byte);
 		return HTTP_READ_MORE;
 	default: return HTTP_READ_MORE;

@@ -22,22 +22,28 @@ struct http_subject http_subject_of_head(const struct http_head *head)
 	return (struct http_subject){.path = http_head_text(head, head->path),
 		.host = without_port(http_head_text(head, host)),
 		.name = http_head_text(head, head->path_name),
+		.verb = http_head_text(head, head->verb),
+		.agent = http_head_text(head, head->agent),
 		.name_cut = head->path_name_cut};
 }
 
 struct http_subject http_subject_of_request(const struct http_request *request)
 {
 	const uint8_t *host = request->text + request->path_length;
+	const uint8_t *name = host + request->host_length, *verb = name + request->name_length;
 
 	return (struct http_subject){.path = {request->text, request->path_length},
 		.host = {host, request->host_length},
-		.name = {host + request->host_length, request->name_length},
+		.name = {name, request->name_length},
+		.verb = {verb, request->verb_length},
+		.agent = {verb + request->verb_length, request->agent_length},
 		.name_cut = request->name_cut};
 }
 
 static uint8_t *put(uint8_t *to, struct content_text text)
 {
-	memcpy(to, text.bytes, text.length);
+	if (text.length)
+		memcpy(to, text.bytes, text.length);
 	return to + text.length;
 }
 
@@ -45,8 +51,9 @@ bool http_requests_add(
 	struct http_requests *requests, struct content_memory *memory, const struct http_head *head)
 {
 	struct http_subject subject = http_subject_of_head(head);
-	struct http_request *request = content_take(memory,
-		sizeof(*request) + subject.path.length + subject.host.length + subject.name.length);
+	struct http_request *request = content_take(
+		memory, sizeof(*request) + subject.path.length + subject.host.length +
+				subject.name.length + subject.verb.length + subject.agent.length);
 
 	if (!request)
 		return false;
@@ -59,8 +66,12 @@ bool http_requests_add(
 		.range_from = head->range_from,
 		.path_length = (uint16_t)subject.path.length,
 		.host_length = (uint16_t)subject.host.length,
-		.name_length = (uint16_t)subject.name.length};
-	put(put(put(request->text, subject.path), subject.host), subject.name);
+		.name_length = (uint16_t)subject.name.length,
+		.verb_length = (uint16_t)subject.verb.length,
+		.agent_length = (uint16_t)subject.agent.length};
+	uint8_t *at = put(put(put(request->text, subject.path), subject.host), subject.name);
+
+	put(put(at, subject.verb), subject.agent);
 	if (requests->last)
 		requests->last->next = request;
 	else

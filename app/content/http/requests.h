@@ -11,13 +11,13 @@
 struct http_request {
 	struct http_request *next;
 	uint64_t range_from; // that was asked for
-	uint16_t path_length, host_length, name_length;
+	uint16_t path_length, host_length, name_length, verb_length, agent_length;
 	uint8_t method;  // enum http_method
 	uint8_t upgrade; // enum http_upgrade that was asked for
 	bool name_cut, has_range;
 	bool asks_part; // Range, whatever it says
 	bool bare;      // what answers may be a file without a head
-	uint8_t text[]; // path, host, name
+	uint8_t text[]; // path, host, name, verb, agent
 };
 
 struct http_requests {
@@ -27,7 +27,7 @@ struct http_requests {
 
 // What a request says of a file: from its head, or as it was kept.
 struct http_subject {
-	struct content_text path, host, name;
+	struct content_text path, host, name, verb, agent;
 	bool name_cut;
 };
 struct http_subject http_subject_of_head(const struct http_head *head);

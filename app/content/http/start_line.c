@@ -192,6 +192,8 @@ enum http_line_form http_read_request_line(struct http_head *head)
 
 	if (head->method == HTTP_METHOD_PRI)
 		head->method = HTTP_METHOD_OTHER;
+	head->verb = keep(head, method.bytes,
+		method.length < CONTENT_METHOD_BYTES ? method.length : CONTENT_METHOD_BYTES);
 	keep_target(head, target);
 	return strict ? HTTP_LINE_STRICT : HTTP_LINE_LENIENT;
 }

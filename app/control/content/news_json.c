@@ -60,6 +60,23 @@ static void put_file(const struct content_record *record, const struct redact_ru
 	json_out_string(out, "direction", record->half == HALF_S2C ? "to_client" : "to_server");
 }
 
+// Beside the object, as Suricata has it: the request, and the response that brings the file.
+static void put_http(const struct content_record *record, const struct redact_rules *redact,
+	struct json_out *out)
+{
+	if (!record->is_http)
+		return;
+	json_out_open(out, "http", '{');
+	put(out, "hostname", record, RECORD_HOST);
+	put_name(out, "url", record, RECORD_PATH, redact->names);
+	put(out, "http_method", record, RECORD_METHOD);
+	put(out, "http_user_agent", record, RECORD_AGENT);
+	put(out, "http_content_type", record, RECORD_TYPE);
+	if (record->status)
+		json_out_u64(out, "status", record->status);
+	json_out_close(out, '}');
+}
+
 void news_put_transfer(const struct content_record *record, const struct redact_rules *redact,
 	struct json_out *out)
 {
@@ -77,6 +94,7 @@ void news_put_transfer(const struct content_record *record, const struct redact_
 		json_out_bool(out, "again", true);
 	put_verdict(record, out);
 	json_out_close(out, '}');
+	put_http(record, redact, out);
 }
 
 void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
@@ -103,6 +121,7 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 		json_out_bool(out, "whole", false);
 	put_verdict(ended->action != CONTENT_ACTION_PASS ? ended : began, out);
 	json_out_close(out, '}');
+	put_http(began, redact, out);
 }
 
 void news_put_chat(const struct content_record *record, const struct redact_rules *redact,

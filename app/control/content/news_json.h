@@ -9,7 +9,8 @@
 #include "base/redact.h"
 #include "pipeline/content/record.h"
 
-// `redact`: of texts that people sent.
+// `redact`: of texts that people sent. Of HTTP `,"http":{...}` follows the object: what stands
+// beside it in the record.
 void news_put_transfer(const struct content_record *record, const struct redact_rules *redact,
 	struct json_out *out);
 // `began` and `ended` of one file; `result` NULL: its bytes were not looked at.

@@ -66,7 +66,7 @@ void content_brief(
 
 static void look_at_file(const struct open_file *file, struct content_look_file *out)
 {
-	uint32_t n = RTE_MIN(file->name_length, (uint32_t)CONTENT_LOOK_NAME);
+	uint32_t n = RTE_MIN((uint32_t)file->kept[KEPT_NAME], (uint32_t)CONTENT_LOOK_NAME);
 
 	*out = (struct content_look_file){
 		.size = file->size,
@@ -84,10 +84,10 @@ static void look_at_file(const struct open_file *file, struct content_look_file 
 		.pending = file->undecided,
 		.recorded = file->number,
 		.stored = file->stored,
-		.name_cut = n < file->name_length,
+		.name_cut = n < file->kept[KEPT_NAME],
 		.name_length = (uint8_t)n,
 	};
-	memcpy(out->name, file->name + file->name_length - n, n);
+	memcpy(out->name, file->texts + file->kept[KEPT_NAME] - n, n);
 }
 
 void content_look(const struct lcore *lcore, uint32_t ref, struct content_look *look)

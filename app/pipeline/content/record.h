@@ -27,12 +27,14 @@ enum content_record_text {
 	RECORD_TYPE,
 	RECORD_USER,
 	RECORD_VALIDATOR,
+	RECORD_METHOD,
+	RECORD_AGENT,
 	// of a message
 	RECORD_FROM = 0,
 	RECORD_TO,
 	RECORD_TEXT,
 	RECORD_MATCHED, // the keyword or regex by which an entry of a rule matched
-	RECORD_TEXTS_MAX = RECORD_VALIDATOR + 1,
+	RECORD_TEXTS_MAX = RECORD_AGENT + 1,
 };
 
 struct content_record {
@@ -53,6 +55,8 @@ struct content_record {
 	uint16_t file_type; // END
 	uint8_t end;        // END: enum content_end
 	uint8_t name_source;
+	bool is_http;                 // FILE
+	uint16_t status;              // ... of the response that brings it; 0: none does
 	uint8_t link;                 // PACKET: enum pkt_link
 	struct content_id content_id; // FILE, with `has_id`
 	bool has_id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What decoders report: held against the policy, and recorded for the reader.
+// What decoders report of files: held against the policy, and recorded for the reader.
 #include <string.h>
 #include "content/file_type.h"
 #include "pipeline/content/grounds.h"
@@ -11,33 +11,17 @@
 
 #define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
 
-static void count(uint16_t *counter)
-{
-	*counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
-}
-
 static struct file_facts facts_of(const struct open_file *file)
 {
 	return (struct file_facts){
-		.name = file->name,
-		.length = file->name_length,
+		.name = file->texts,
+		.length = file->kept[KEPT_NAME],
 		.size = file->size,
 		.so_far = file->range_from + file->bytes,
 		.type = file->type,
 		.type_known = file->type_known,
 		.upload = file->upload,
 	};
-}
-
-// There is no memory to look at what a rule may refuse: it does not pass unseen.
-static void refuse_unseen(struct feeding *feeding)
-{
-	const struct content_asks *asks = &feeding->flow->asks;
-
-	if (!asks->enforces)
-		return;
-	feeding->lcore->stats.content_nomem++;
-	report_refuse(feeding, asks->enforcing_rule, ACTION_RESET);
 }
 
 // Nobody can have a file remembered but who has really been heard to send or to take it.
@@ -118,7 +102,7 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 		file = report_open_file(feeding, reported, marks);
 	if (!file) {
 		if (verdict->undecided && !reported->elsewhere)
-			refuse_unseen(feeding);
+			report_refuse_unseen(feeding);
 		return CONTENT_WANT_NAME;
 	}
 	file->number = number;
@@ -149,7 +133,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	uint64_t number = 0;
 
 	lcore->stats.content_files++;
-	count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
+	report_count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
 	if (feeding->flow->asks.enforces)
 		marks = refused_marks_of(lcore, feeding->flow->ref, reported);
 	bool again = refused_before(feeding, reported, &marks, &verdict);
@@ -240,16 +224,19 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 static void record_late(struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict, const struct file_facts *facts)
 {
-	const uint8_t *path = file->name + file->name_length;
 	struct content_file what = {
 		.id = file->id,
 		.half = file->half,
 		.name_source = file->name_source,
 		.name_cut = file->name_cut,
 		.partial = file->partial,
-		.name = {file->name, file->name_length},
-		.path = {path, file->path_length},
-		.host = {path + file->path_length, file->host_length},
+		.name = report_kept(file, KEPT_NAME),
+		.path = report_kept(file, KEPT_PATH),
+		.host = report_kept(file, KEPT_HOST),
+		.method = report_kept(file, KEPT_METHOD),
+		.agent = report_kept(file, KEPT_AGENT),
+		.status = file->status,
+		.is_http = file->is_http,
 		.size = file->size,
 		.range_from = file->range_from,
 		.n_aliases = file->n_aliases,
@@ -387,107 +374,6 @@ static void report_end(void *ctx, uint32_t id, enum content_end end, uint64_t en
 
 	*at = file->next;
 	close_file(feeding, file, end, true);
-}
-
-// The whole of a message so far.
-static struct content_text gather(struct feeding *feeding, const struct content_message *message)
-{
-	struct flow_content *flow = feeding->flow;
-	unsigned half = message->half & 1;
-	uint32_t *length = &flow->text_length[half];
-
-	if (!message->continued)
-		*length = 0;
-	if (!message->goes_on && !*length)
-		return message->text;
-	if (!flow->text[half])
-		flow->text[half] = content_take(feeding->content->memory, CONTENT_TEXT_BYTES);
-	if (!flow->text[half]) {
-		report_unrecorded(feeding, half);
-		refuse_unseen(feeding); // a keyword that is cut here is not found
-		return message->text;
-	}
-	uint32_t here = RTE_MIN(message->text.length, CONTENT_TEXT_BYTES - *length);
-	uint32_t from = message->text.length - here;
-
-	if (from) { // the newest bytes are looked at
-		uint32_t keeps = from < CONTENT_TEXT_BYTES ? CONTENT_TEXT_BYTES - from : 0;
-
-		keeps = RTE_MIN(keeps, *length);
-		memmove(flow->text[half], flow->text[half] + (*length - keeps), keeps);
-		*length = keeps;
-		here = RTE_MIN(message->text.length, CONTENT_TEXT_BYTES - keeps);
-		from = message->text.length - here;
-	}
-	if (here)
-		memcpy(flow->text[half] + *length, message->text.bytes + from, here);
-	*length += here;
-	return (struct content_text){flow->text[half], *length};
-}
-
-// What the policy says of the message, and was done: where it should be changed and cannot be, its
-// flow is reset.
-static struct content_verdict judge_message(struct feeding *feeding,
-	const struct content_message *message, const struct message_facts *facts,
-	const struct content_hits *hits)
-{
-	struct lcore *lcore = feeding->lcore;
-	struct content_verdict verdict;
-	struct flow_ends ends;
-	struct decide_input input;
-
-	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
-	verdict = content_message_verdict(lcore->policy, &input, facts, hits);
-	if (!message->goes_on || content_action_enforces(verdict.action))
-		grounds_message(feeding, message->half, facts, hits, &verdict);
-	if (!content_action_edits(verdict.action))
-		return verdict;
-	if (content_message_edit(feeding, message, &verdict, facts, hits)) {
-		lcore->stats.content_edited++;
-	} else {
-		lcore->stats.content_edit_late++;
-		verdict.action = CONTENT_ACTION_RESET;
-	}
-	return verdict;
-}
-
-static void report_message(void *ctx, const struct content_message *message)
-{
-	struct feeding *feeding = ctx;
-	struct flow_content *flow = feeding->flow;
-	struct lcore *lcore = feeding->lcore;
-	struct content_text text = gather(feeding, message);
-	struct content_verdict verdict = {.rule = RULE_DEFAULT, .monitored = RULE_DEFAULT};
-	const struct content_hits *hits = NULL;
-
-	report_next_item(feeding);
-	lcore->stats.content_messages += !message->goes_on;
-	if (!message->goes_on)
-		count(&content_tally_of(lcore, flow->ref, message->half)->messages);
-	if (flow->asks.chat) {
-		const struct message_facts facts = {
-			.text = text.bytes,
-			.length = text.length,
-			.from = message->from,
-			.to = message->to,
-			.upload = report_is_upload(feeding, message->half),
-			.to_is_list = message->to_is_list,
-		};
-
-		hits = content_message_hits(lcore->policy, lcore->index, &facts);
-		lcore->stats.content_scans += hits ? hits->scans : 0;
-		verdict = judge_message(feeding, message, &facts, hits);
-	}
-	bool enforced = content_action_enforces(verdict.action);
-
-	if (enforced || (!message->goes_on && (lcore->dp->extracts || verdict.audit ||
-						      verdict.rule != RULE_DEFAULT ||
-						      verdict.monitored != RULE_DEFAULT)))
-		report_record_message(feeding, message, text, &verdict, hits);
-	if (enforced && !content_action_edits(verdict.action))
-		report_refuse(feeding, verdict.rule, report_action_of(verdict.action));
-	if (!message->goes_on)
-		flow->text_length[message->half & 1] = 0;
 }
 
 static void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)

@@ -31,17 +31,34 @@ static void put_aliases(struct open_file *file, const struct content_file *repor
 	}
 }
 
+struct content_text report_kept(const struct open_file *file, enum kept_text which)
+{
+	const uint8_t *at = file->texts;
+
+	for (unsigned i = 0; i < which; i++)
+		at += file->kept[i];
+	return (struct content_text){at, file->kept[which]};
+}
+
 struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
 	const struct refused_marks *marks)
 {
+	static const uint32_t most[] = {
+		[KEPT_NAME] = CONTENT_NAME_BYTES,
+		[KEPT_PATH] = CONTENT_NAME_BYTES,
+		[KEPT_HOST] = CONTENT_HOST_KEPT,
+		[KEPT_METHOD] = CONTENT_METHOD_BYTES,
+		[KEPT_AGENT] = CONTENT_AGENT_BYTES,
+	};
+	const struct content_text texts[KEPT_TEXTS] = {
+		reported->name, reported->path, reported->host, reported->method, reported->agent};
 	struct open_file *file = NULL;
-	uint32_t name = RTE_MIN(reported->name.length, (uint32_t)CONTENT_NAME_BYTES);
-	uint32_t path = RTE_MIN(reported->path.length, (uint32_t)CONTENT_NAME_BYTES);
-	uint32_t host = RTE_MIN(reported->host.length, (uint32_t)CONTENT_HOST_KEPT);
+	uint32_t length = aliases_bytes(reported);
 
+	for (unsigned i = 0; i < KEPT_TEXTS; i++)
+		length += RTE_MIN(texts[i].length, most[i]);
 	if (feeding->flow->n_files < CONTENT_OPEN_MAX)
-		file = content_take(feeding->content->memory,
-			sizeof(*file) + name + path + host + aliases_bytes(reported));
+		file = content_take(feeding->content->memory, sizeof(*file) + length);
 	if (!file) {
 		report_unrecorded(feeding, reported->half);
 		return NULL;
@@ -58,13 +75,15 @@ struct open_file *report_open_file(struct feeding *feeding, const struct content
 	file->name_source = reported->name_source;
 	file->name_cut = reported->name_cut;
 	file->partial = reported->partial;
-	file->name_length = name;
-	file->path_length = path;
-	file->host_length = host;
-	put_text(file->name, reported->name, name);
-	put_text(file->name + name, reported->path, path);
-	put_text(file->name + name + path, reported->host, host);
-	put_aliases(file, reported, file->name + name + path + host);
+	file->is_http = reported->is_http;
+	file->status = reported->status;
+	length = 0;
+	for (unsigned i = 0; i < KEPT_TEXTS; i++) {
+		file->kept[i] = (uint16_t)RTE_MIN(texts[i].length, most[i]);
+		put_text(file->texts + length, texts[i], file->kept[i]);
+		length += file->kept[i];
+	}
+	put_aliases(file, reported, file->texts + length);
 	file->next = feeding->flow->files;
 	feeding->flow->files = file;
 	feeding->flow->n_files++;

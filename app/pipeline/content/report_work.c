@@ -61,6 +61,16 @@ void report_if_unwritten(struct feeding *feeding, unsigned half)
 		close_unrecorded(feeding, half);
 }
 
+void report_refuse_unseen(struct feeding *feeding)
+{
+	const struct content_asks *asks = &feeding->flow->asks;
+
+	if (!asks->enforces)
+		return;
+	feeding->lcore->stats.content_nomem++;
+	report_refuse(feeding, asks->enforcing_rule, ACTION_RESET);
+}
+
 enum action report_action_of(enum content_action action)
 {
 	return action == CONTENT_ACTION_DROP ? ACTION_DROP : ACTION_RESET;
@@ -117,8 +127,8 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how)
 {
-	struct content_text texts[RECORD_VALIDATOR + 1] = {
-		file->name, file->path, file->host, file->type, file->user, file->validator};
+	struct content_text texts[RECORD_TEXTS_MAX] = {file->name, file->path, file->host,
+		file->type, file->user, file->validator, file->method, file->agent};
 	uint32_t length = report_length_of(texts, RTE_DIM(texts));
 	struct content_record *record = content_record_new(feeding->content->channel, length);
 
@@ -135,6 +145,8 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	record->id = file->id;
 	record->name_source = file->name_source;
 	record->name_cut = file->name_cut;
+	record->is_http = file->is_http;
+	record->status = file->status;
 	record->partial = file->partial;
 	record->elsewhere = file->elsewhere;
 	if (id) {
@@ -149,45 +161,6 @@ uint64_t report_record_file(struct feeding *feeding, const struct content_file *
 	content_record_send(feeding->content->channel, record);
 	report_if_unwritten(feeding, file->half);
 	return feeding->content->files;
-}
-
-// The keyword or regex by which the entry that the record is about matched, as the policy has it.
-static struct content_text matched(const struct feeding *feeding,
-	const struct content_verdict *verdict, const struct content_hits *hits)
-{
-	const struct policy *policy = feeding->lcore->policy;
-	const char *word = NULL;
-
-	if (hits && verdict->rule != RULE_DEFAULT)
-		word = content_message_matched(policy, hits, verdict->rule, verdict->entry);
-	else if (hits && verdict->monitored != RULE_DEFAULT)
-		word = content_message_matched(
-			policy, hits, verdict->monitored, verdict->monitored_entry);
-	return (struct content_text){(const uint8_t *)word, word ? (uint32_t)strlen(word) : 0};
-}
-
-void report_record_message(struct feeding *feeding, const struct content_message *message,
-	struct content_text text, const struct content_verdict *verdict,
-	const struct content_hits *hits)
-{
-	struct content_text texts[] = {
-		message->from, message->to, text, matched(feeding, verdict, hits)};
-	uint32_t length = report_length_of(texts, RTE_DIM(texts));
-	struct content_record *record = content_record_new(feeding->content->channel, length);
-
-	if (!record) {
-		report_unrecorded(feeding, message->half);
-		return;
-	}
-	record->kind = CONTENT_RECORD_MESSAGE;
-	record->half = message->half;
-	record->length = length;
-	record->goes_on = message->goes_on;
-	record->stored = verdict->store;
-	report_identify(feeding, record, verdict);
-	report_put_texts(record, texts, RTE_DIM(texts));
-	content_record_send(feeding->content->channel, record);
-	report_if_unwritten(feeding, message->half);
 }
 
 void report_note_verdict(const struct feeding *feeding, struct open_file *file,

@@ -40,21 +40,28 @@ uint32_t report_uid_of(const struct lcore *lcore, uint32_t rule);
 uint64_t report_record_file(struct feeding *feeding, const struct content_file *file,
 	const struct content_verdict *verdict, const struct content_id *id, bool stored,
 	unsigned how);
-// `hits`: what it has of the patterns; NULL: it was not held against any.
-void report_record_message(struct feeding *feeding, const struct content_message *message,
-	struct content_text text, const struct content_verdict *verdict,
-	const struct content_hits *hits);
 
 // report_open.c: what is kept of a file while it is looked at; NULL: there is no room, which is
 // counted.
 struct open_file *report_open_file(struct feeding *feeding, const struct content_file *reported,
 	const struct refused_marks *marks);
+struct content_text report_kept(const struct open_file *file, enum kept_text which);
 // The file as it is recorded: by the name that the verdict is for.
 struct content_file report_name_as(
 	const struct content_file *reported, const struct file_facts *facts);
 
 // edit_request.c: a function of the sink.
 bool report_word(void *ctx, const struct content_word *word);
+static inline void report_count(uint16_t *counter)
+{
+	*counter = (uint16_t)(*counter + (*counter < UINT16_MAX));
+}
+// There is no memory to look at what a rule may refuse: it does not pass unseen.
+void report_refuse_unseen(struct feeding *feeding);
+
+// report_message.c: a function of the sink.
+void report_message(void *ctx, const struct content_message *message);
+
 // report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
 void report_id(void *ctx, const struct content_id *id, unsigned half);
 void report_ids_of_request(struct feeding *feeding, const struct content_file *request);

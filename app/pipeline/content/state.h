@@ -12,6 +12,9 @@
 #define CONTENT_OPEN_MAX  8   // files of a flow at a time; more are not recorded
 #define CONTENT_HOST_KEPT 255 // bytes of a server's name, of a file that is not recorded yet
 
+// Texts of a file that is not recorded yet.
+enum kept_text { KEPT_NAME, KEPT_PATH, KEPT_HOST, KEPT_METHOD, KEPT_AGENT, KEPT_TEXTS };
+
 // A file that is transferred and looked at: its bytes are wanted, or its end is to be reported.
 struct open_file {
 	struct open_file *next;
@@ -26,21 +29,23 @@ struct open_file {
 	uint32_t rule_uid; // of the last verdict; 0: no rule
 	uint8_t action;    // ... enum content_action
 	uint8_t mode;      // ... enum mode of the rule
-	uint32_t name_length, path_length, host_length, head_length;
+	uint32_t head_length;
+	uint16_t kept[KEPT_TEXTS]; // lengths of `texts`
+	uint16_t status;           // of HTTP
 	struct refused_marks marks;
 	file_type type;
 	uint8_t half, name_source;
-	bool name_cut, partial;
+	bool name_cut, partial, is_http;
 	bool type_known, upload;
 	bool undecided, stored;
 	bool asks;   // what is not known yet may make more of the verdict than it is now
 	uint8_t end; // enum content_end
 	struct content_record *page; // being filled
-	// Other names; they lie behind the host.
+	// Other names; they lie behind `texts`.
 	struct content_alias aliases[CONTENT_ALIASES_MAX];
 	uint8_t n_aliases;
 	uint8_t head[FILE_TYPE_BYTES];
-	uint8_t name[]; // as it was sent; behind it path and host, as far as they are kept
+	uint8_t texts[]; // as they were sent, as far as they are kept, behind each other
 };
 
 // What a decoder has read of a segment that was not taken (untaken.h).

@@ -98,6 +98,13 @@ static enum content_want on_file(void *ctx, const struct content_file *file)
 	put_text(transcript, "type", file->type);
 	put_text(transcript, "user", file->user);
 	put_text(transcript, "validator", file->validator);
+	check(file->method.length <= CONTENT_METHOD_BYTES &&
+			file->agent.length <= CONTENT_AGENT_BYTES,
+		"texts of HTTP have bounds");
+	put_text(transcript, "agent", file->agent);
+	if (file->agent.length && file->method.length) // what says one, says the other
+		put(transcript, " %.*s %u", (int)file->method.length, file->method.bytes,
+			file->status);
 	if (file->size != CONTENT_SIZE_UNKNOWN)
 		put(transcript, " size=%llu", (unsigned long long)file->size);
 	if (file->partial)

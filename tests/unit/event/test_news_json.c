@@ -96,6 +96,47 @@ static void all_is_kept_unless_told(void **state)
 	json_decref(object);
 }
 
+// Of HTTP an object stands beside the file's, as Suricata has it.
+static void http_stands_beside_a_file(void **state)
+{
+	static const struct redact_rules names = {.names = REDACT_MASK};
+	static const char *const texts[] = {
+		"a.exe", "/x/a.exe?v=1", "files.example", "text/plain", "", "", "GET", "curl/8.0"};
+	struct content_record *record = record_of(CONTENT_RECORD_FILE, texts, 8);
+	struct content_record ended = {.kind = CONTENT_RECORD_END};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		char buffer[4096] = "{\"file\":";
+		struct json_out out;
+
+		record->is_http = i > 0;
+		record->status = i > 1 ? 200 : 0;
+		json_out_init(&out, buffer + strlen(buffer), sizeof(buffer) - 16);
+		if (i % 2)
+			news_put_transfer(record, i > 2 ? &names : &keep, &out);
+		else
+			news_put_fileinfo(record, &ended, NULL, &keep, &out);
+		memcpy(out.at, "}", 2);
+		json_t *line = json_loads(buffer, 0, NULL), *http = json_object_get(line, "http");
+
+		assert_non_null(line);
+		assert_true(json_is_object(json_object_get(line, "file")));
+		assert_int_equal(json_object_size(http), i == 0 ? 0 : i == 1 ? 5 : 6);
+		if (i) {
+			has_text(http, "hostname", "files.example");
+			has_text(http, "http_method", "GET");
+			has_text(http, "http_user_agent", "curl/8.0");
+			has_text(http, "http_content_type", "text/plain");
+			has_text(http, "url", i > 2 ? "************" : "/x/a.exe?v=1");
+		}
+		assert_int_equal(
+			json_integer_value(json_object_get(http, "status")), i > 1 ? 200 : 0);
+		json_decref(line);
+	}
+	free(record);
+}
+
 static void each_kind_is_masked_by_itself(void **state)
 {
 	static const struct redact_rules text = {.text = REDACT_MASK};
@@ -219,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_kept_unless_told),
 		cmocka_unit_test(each_kind_is_masked_by_itself),
+		cmocka_unit_test(http_stands_beside_a_file),
 		cmocka_unit_test(each_kind_is_left_out_by_itself),
 		cmocka_unit_test(an_end_is_redacted_as_its_beginning),
 		cmocka_unit_test(packets_that_could_not_be_written),
