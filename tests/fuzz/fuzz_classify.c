@@ -55,6 +55,28 @@ static bool next_packet(struct input *in, uint8_t *bits, const uint8_t **bytes, 
 	return true;
 }
 
+struct overheard {
+	struct app_overheard whole, bytewise;
+	bool over;
+};
+
+// Nothing that is overheard depends on how bytes are cut.
+static void overhear(
+	struct overheard *overheard, unsigned half, const uint8_t *bytes, size_t length)
+{
+	const struct app_proto *irc = app_get(app_find("irc"));
+	enum verify whole, bytewise = VERIFY_MORE;
+
+	if (overheard->over)
+		return;
+	whole = irc->overhear(&overheard->whole, half, bytes, (uint32_t)length);
+	for (size_t i = 0; i < length && bytewise == VERIFY_MORE; i++)
+		bytewise = irc->overhear(&overheard->bytewise, half, &bytes[i], 1);
+	if (whole != bytewise)
+		abort();
+	overheard->over = whole != VERIFY_MORE;
+}
+
 // Feeds at most `limit` data packets.
 static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, unsigned limit)
 {
@@ -67,6 +89,7 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 	bool decoded = false;
 	const uint8_t *bytes;
 	uint32_t decoder_state = CLASSIFY_NO_STATE;
+	struct overheard overheard[2] = {0};
 	uint8_t bits;
 	size_t length;
 
@@ -83,6 +106,8 @@ static struct rig_flow run(struct rig *rig, const uint8_t *input, size_t len, un
 		}
 		bool decode = flow.verdict.final;
 
+		if (flow.l4 == IPPROTO_TCP)
+			overhear(&overheard[half], half, bytes, length);
 		rig_feed(&flow, half, bytes, length);
 		if (decoded || !(decode || flow.verdict.final) ||
 			!app_has_decoder(flow.verdict.app))
