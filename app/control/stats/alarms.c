@@ -244,8 +244,9 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 		[ALARM_COUNTER_CONTENT_LOST_CLOSED] = {LEVEL_ERROR,
 			"flows were reset because they could not be recorded",
 			"as on_lost of a rule says; look at the disk of paths.audit"},
-		[ALARM_COUNTER_CONTENT_AMBIGUOUS] = {LEVEL_NOTE,
-			"messages could be read in two ways, or met a decoder's limit",
+		[ALARM_COUNTER_CONTENT_AMBIGUOUS] = {LEVEL_WARNING,
+			"flows were reset, as hosts may read what they said in two ways, or at a "
+			"decoder's limit",
 			"few are normal; many of one host are an attempt to get round the rules"},
 		[ALARM_COUNTER_STORE_REFUSED] = {LEVEL_WARNING,
 			"files were not stored, for a limit of the store",

@@ -394,8 +394,11 @@ static void report_note(void *ctx, enum content_note note, unsigned half, uint64
 	if (content_note_is_ambiguous(note) || content_note_is_limit(note)) {
 		lcore->stats.content_ambiguous++;
 		if (flow->asks.enforces) {
+			bool was = flow->refused;
+
 			grounds_note(feeding, note, half, at64, flow->asks.enforcing_rule);
 			report_refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
+			lcore->stats.content_ambiguous_refused += flow->refused && !was;
 		}
 	} else if (content_note_is_opaque(note)) {
 		lcore->stats.content_opaque++;

@@ -162,6 +162,7 @@
 	X(refused_files_again, "flows refused as they asked for a refused file again")    \
 	X(refused_files_evicted, "refused files forgotten for younger ones")              \
 	X(content_ambiguous, "places where hosts may differ, or a limit was met")         \
+	X(content_ambiguous_refused, "flows refused for such a place")                    \
 	X(content_opaque, "flows that went on in a form that is not decoded")             \
 	X(content_nomem, "spans of content that found no room for their decoder")         \
 	X(content_over_share, "of these, as their source has its share of the places")    \

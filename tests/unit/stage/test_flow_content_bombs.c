@@ -245,6 +245,7 @@ static void goes_on_for_ever(const char *policy, const char *begin, bool refused
 	assert_true(refused ? !left : left > 0);
 	beside(gate, 42000, &too_much);
 	assert_int_equal(pipe_stats(gate->pipe).content_ambiguous, 1); // once
+	assert_int_equal(pipe_stats(gate->pipe).content_ambiguous_refused, refused);
 	memory_has_bounds(gate);
 	gate_free(gate);
 }

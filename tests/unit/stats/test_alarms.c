@@ -221,7 +221,7 @@ static void alarm_counters(void **state)
 			"warning: 7 pieces of files or messages found no room"},
 		{ALARM_COUNTER_CONTENT_LOST, "warning: 7 records of files or messages found no"},
 		{ALARM_COUNTER_CONTENT_LOST_CLOSED, "error: 7 flows were reset because they could"},
-		{ALARM_COUNTER_CONTENT_AMBIGUOUS, "note: 7 messages could be read in two ways"},
+		{ALARM_COUNTER_CONTENT_AMBIGUOUS, "warning: 7 flows were reset, as hosts may"},
 		{ALARM_COUNTER_STORE_REFUSED, "warning: 7 files were not stored, for a limit"},
 		{ALARM_COUNTER_STORE_EVICTED, "note: 7 stored files had to make room"},
 		{ALARM_COUNTER_STORE_ERRORS, "error: 7 files could not be stored"},
