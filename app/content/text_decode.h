@@ -13,11 +13,11 @@ uint32_t text_decode_percent(const uint8_t *bytes, uint32_t length, uint8_t *out
 // RFC 2047 encoded words, with RFC 2231's language, in the charsets of charset_by_name(): utf-8,
 // us-ascii, iso-8859-1 and -15, windows-1252, utf-16, utf-16le and -be. Those of others that have
 // ASCII in them (charset_has_ascii) are read as windows-1252, so that what is ASCII in them is
-// right; of the rest they stay as they are. White space between two that are decoded is left out, and a character may be
-// split over two of one charset. Not asked for, as receivers do not either: white space around a
-// word, at most 75 characters, none that RFC 2047 forbids but '?'. What stands outside of words is
-// UTF-8, or CHARSET_LATIN1 where it is not valid. Apart only. Output is valid UTF-8, at most `size`
-// bytes, whole characters.
+// right; of the rest they stay as they are. White space between two that are decoded is left out,
+// and a character may be split over two of one charset. Not asked for, as receivers do not either:
+// white space around a word, at most 75 characters, none that RFC 2047 forbids but '?'. What stands
+// outside of words is UTF-8, or CHARSET_LATIN1 where it is not valid. Apart only. Output is valid
+// UTF-8, at most `size` bytes, whole characters.
 uint32_t text_decode_words(const uint8_t *bytes, uint32_t length, uint8_t *out, uint32_t size);
 
 // RFC 8187 (and RFC 2231) ext-value: charset'language'percent-encoded, with the same charsets; an

@@ -104,7 +104,7 @@ struct http_head {
 	struct http_piece path, host, authority, name, path_name, type, boundary, validator;
 	struct http_piece aliases[HTTP_NAMES]; // of `name`, by Content-Disposition, too
 	uint16_t names_bytes;                  // that they and it take
-	struct http_piece verb, agent; // the method as it was sent; User-Agent
+	struct http_piece verb, agent;         // the method as it was sent; User-Agent
 	bool path_name_cut;
 	uint8_t text[];
 };

@@ -77,8 +77,7 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 		flow_content_wanted(in->lcore, in->ctx->ref, &first);
 
 	// begun with its first byte: it was announced, or asks as HTTP/0.9 does
-	if (in->cold->content && !scouts &&
-		!flow_content_settles(in->lcore, in->ctx->ref, decoder))
+	if (in->cold->content && !scouts && !flow_content_settles(in->lcore, in->ctx->ref, decoder))
 		return true;
 	if (!decoder && scouts)
 		flow_content_end(in->lcore, in->ctx->ref);

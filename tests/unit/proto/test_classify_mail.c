@@ -296,32 +296,54 @@ static void test_expected(void **state)
 	}
 }
 
+// Lines that one program or another takes in spite of what they lack or name: the connection is
+// expected at the end that listens. What is another's address is claimed of it, besides.
+static void test_expected_at_the_listener(void **state)
+{
+	static const struct {
+		const char *line;
+		unsigned half, claims;
+	} odd[] = {
+		{"PORT 10,0,0,8,4,1\r\n", HALF_C2S, 1},  // a third party
+		{"PORT 10,0,0,22,4,1\r\n", HALF_C2S, 0}, // the server itself
+		{"PORT 10,0,0,7,256,1\r\n", HALF_C2S, 0},
+		{"PORT 10,0,0,7,4\r\n", HALF_C2S, 0},
+		{"PORT 10,0,,7,4,1\r\n", HALF_C2S, 0},
+		{"PORT -1,0,0,7,4,1\r\n", HALF_C2S, 1},
+		{"EPRT |1|10.0.0.8|6275|\r\n", HALF_C2S, 1},
+		{"227 Entering Passive Mode (10,0,0,7,4,1)\r\n", HALF_S2C, 0},
+		{"229 Entering (|1|10.0.0.22|6446|)\r\n", HALF_S2C, 0},
+		{"229 Entering |||6446|\r\n", HALF_S2C, 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < COUNT(odd); i++) {
+		struct heard heard =
+			decode(v4_ends, odd[i].half, odd[i].line, strlen(odd[i].line), 3);
+
+		assert_int_equal(heard.n, 1 + odd[i].claims);
+		assert_int_equal(heard.last.claimed, odd[i].claims);
+		if (!odd[i].claims)
+			assert_memory_equal(heard.last.address, v4_ends[odd[i].half], 16);
+	}
+}
+
 static void test_unexpected(void **state)
 {
 	static const struct {
 		const char *line;
 		unsigned half;
 	} bad[] = {
-		{"PORT 10,0,0,8,4,1\r\n", HALF_C2S},  // a third party
-		{"PORT 10,0,0,22,4,1\r\n", HALF_C2S}, // the server itself
 		{"PORT 10,0,0,7,0,0\r\n", HALF_C2S},
-		{"PORT 10,0,0,7,256,1\r\n", HALF_C2S},
-		{"PORT 10,0,0,7,4\r\n", HALF_C2S},
-		{"PORT 10,0,,7,4,1\r\n", HALF_C2S},
-		{"PORT -1,0,0,7,4,1\r\n", HALF_C2S},
 		{"PORT\r\n", HALF_C2S},
-		{"EPRT |1|10.0.0.8|6275|\r\n", HALF_C2S},
 		{"EPRT |2|10.0.0.7|6275|\r\n", HALF_C2S},
 		{"EPRT |1|10.0.0.7|70000|\r\n", HALF_C2S},
 		{"EPRT |1|10.0.0.7|6275\r\n", HALF_C2S},
 		{"EPRT 1110.0.0.7162751\r\n", HALF_C2S},
 		{"EPRT |||\r\n", HALF_C2S},
-		{"227 Entering Passive Mode (10,0,0,7,4,1)\r\n", HALF_S2C},
 		{"227 Entering Passive Mode\r\n", HALF_S2C},
 		{"227-10,0,0,22,4,1\r\n", HALF_S2C},
-		{"229 Entering (|1|10.0.0.22|6446|)\r\n", HALF_S2C},
 		{"229 Entering (|||)\r\n", HALF_S2C},
-		{"229 Entering |||6446|\r\n", HALF_S2C},
 		{"229 (\r\n", HALF_S2C},
 		{"150 Opening (10,0,0,22,4,1)\r\n", HALF_S2C},
 		{"\r\n", HALF_C2S},
@@ -377,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_smtp_tunnel),
 		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_expected_at_the_listener),
 		cmocka_unit_test(test_unexpected),
 		cmocka_unit_test(test_long_line),
 	};
