@@ -5,144 +5,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <netinet/tcp.h>
 #include <cmocka.h>
 #include <zlib.h>
-#include "lib/pipeline/pipe_control.h"
-#include "pipeline/content/state.h"
+#include "lib/pipeline/content_gate.h"
 
-#define FLOWS 2
-#define HOGS  65536
-
-#define REFUSES \
-	"'rules':[{'id':'no-exe','match':{},'transfers':[{'name':['*.exe'],'action':'reset'}]}]"
-#define REFUSES_AND_LOGS                                                                        \
-	"'rules':[{'id':'no-exe','match':{},'transfers':[{'name':['*.exe'],'action':'reset'}]," \
-	"'audit':{'transfers':true,'files':true}}]"
-#define LOGS "'rules':[{'id':'log','match':{},'audit':{'transfers':true,'files':true}}]"
-
-static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfine!";
-static const char half_an_answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfine";
-
-static struct gate *gate_with_places(uint32_t flows, const char *policy)
-{
-	struct lcore_limits limits = pipe_limits();
-
-	limits.content = (struct content_limits){.flows = flows,
-		.source_pct = 10,
-		.turn_bytes = 64u << 10,
-		.memory_bytes = 1,
-		.arena_bytes = 1};
-	return gate_new_with(1, &limits, policy);
-}
-
-static struct gate *gate_with(const char *policy)
-{
-	return gate_with_places(FLOWS, policy);
-}
-
-static struct lcore *lcore_of(const struct gate *gate)
-{
-	return gate->pipe->dp.lcores[0];
-}
-
-static struct stats stats(const struct gate *gate)
-{
-	return pipe_stats(gate->pipe);
-}
-
-// A connection that asks for a file, and whether its request left.
-static bool asks(struct gate *gate, struct gate_tcp *tcp, uint16_t sport, const char *name)
-{
-	char request[128];
-	int length = snprintf(
-		request, sizeof(request), "GET /%s HTTP/1.1\r\nHost: a.example\r\n\r\n", name);
-
-	*tcp = gate_connect(gate, 1, sport, 80);
-	return gate_send(gate, tcp, false, request, (size_t)length) == 1;
-}
-
-static unsigned answers(struct gate *gate, struct gate_tcp *tcp, const char *text)
-{
-	return gate_send(gate, tcp, true, text, strlen(text));
-}
-
-// What a server sends of a refused file: nothing of it leaves, whatever does (resets).
-static void answers_in_vain(struct gate *gate, struct gate_tcp *tcp, const char *text)
-{
-	unsigned n = answers(gate, tcp, text);
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct pipe_sent *sent = &gate->pipe->sent[i];
-
-		assert_null(memmem(sent->frame, sent->length, text, strlen(text)));
-	}
-}
-
-// What was not taken is sent again: as many bytes of that end.
-static unsigned sends_again(
-	struct gate *gate, struct gate_tcp *tcp, bool server, const void *bytes, size_t length)
-{
-	tcp->seq[server] -= (uint32_t)length;
-	return gate_send(gate, tcp, server, bytes, length);
-}
-
-static void ends(struct gate *gate, struct gate_tcp *tcp)
-{
-	const struct pipe_packet packet = {.client = tcp->client,
-		.sport = tcp->sport,
-		.dport = tcp->dport,
-		.seq = tcp->seq[0],
-		.ack = tcp->seq[1],
-		.tcp_flags = TH_RST | TH_ACK};
-
-	assert_int_equal(gate_run(gate, &packet), 1);
-	pipe_advance(gate->pipe, 200); // beyond what a closed flow stays
-}
-
-// Records of a kind that the lcore has sent; all are given back.
-static unsigned records(struct gate *gate, enum content_record_kind kind)
-{
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	const struct content_record *record;
-	unsigned n = 0;
-
-	while ((record = content_channel_next(channel))) {
-		n += record->kind == kind;
-		content_channel_done(channel, record);
-	}
-	return n;
-}
-
-// A refused and an allowed file, each on a connection of its own: as if nothing had been.
-static void works(struct gate *gate, uint16_t sport)
-{
-	uint64_t refused = stats(gate).content_refused;
-	struct gate_tcp allowed, no;
-
-	assert_true(asks(gate, &allowed, sport, "fine.txt"));
-	assert_int_equal(answers(gate, &allowed, answer), 1);
-	ends(gate, &allowed);
-	assert_true(asks(gate, &no, (uint16_t)(sport + 1), "setup.exe"));
-	answers_in_vain(gate, &no, answer);
-	assert_int_equal(stats(gate).content_refused, refused + 1);
-	answers_in_vain(gate, &no, "more");
-	pipe_advance(gate->pipe, 200);
-}
+#define HOGS 65536
 
 // ---- places ----
-
-static void take_all_places(struct gate *gate, struct gate_tcp tcp[FLOWS])
-{
-	for (uint16_t i = 0; i < FLOWS; i++) {
-		assert_true(asks(gate, &tcp[i], (uint16_t)(41000 + i), "long.txt"));
-		assert_int_equal(answers(gate, &tcp[i], half_an_answer), 1);
-	}
-	assert_int_equal(stats(gate).content_nomem, 0);
-}
 
 static void without_a_place_nothing_passes_that_may_be_refused(void **state)
 {
@@ -466,31 +336,6 @@ static void without_memory_others_pass_and_are_counted(void **state)
 
 // ---- room for records ----
 
-static struct content_record *record_hogs[CONTENT_CHANNEL_RECORDS];
-
-static unsigned hog_records(struct gate *gate)
-{
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	unsigned n = 0;
-
-	while ((record_hogs[n] = content_record_new(channel, 0)))
-		n++;
-	assert_true(n >= CONTENT_CHANNEL_RECORDS - 1); // of which a file has one
-	return n;
-}
-
-static unsigned hog_arena(struct gate *gate)
-{
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	unsigned n = 0;
-
-	for (uint32_t bytes = 4u << 20; bytes; bytes /= 2)
-		while ((record_hogs[n] = content_record_new(channel, bytes)))
-			n++;
-	assert_true(n < CONTENT_CHANNEL_RECORDS);
-	return n;
-}
-
 static void without_room_for_records(unsigned (*fill)(struct gate *gate))
 {
 	struct gate *gate = gate_with(REFUSES_AND_LOGS);
@@ -537,146 +382,6 @@ static void without_room_in_the_ring_packets_go_on(void **state)
 	without_room_for_records(hog_records);
 }
 
-// ---- flows that are closed where they cannot be recorded ----
-
-#define AUDIT(id, more) "{'id':'" id "','match':{},'audit':{'transfers':true,'files':true" more "}}"
-#define CLOSES          "'rules':[" AUDIT("log", ",'on_lost':'close'") "]"
-
-static void expect_closed(struct gate *gate, uint64_t n)
-{
-	assert_int_equal(stats(gate).content_lost_closed, n);
-	assert_int_equal(stats(gate).content_refused, n);
-	json_t *alert = gate_event(gate, "alert");
-
-	assert_string_equal(json_string_value(json_object_get(alert, "rule")), "log");
-	json_decref(alert);
-}
-
-static void what_cannot_be_recorded_is_closed(void **state)
-{
-	struct gate *gate = gate_with(CLOSES);
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	struct gate_tcp before, during;
-
-	(void)state;
-	assert_true(asks(gate, &before, 42000, "before.txt"));
-	assert_int_equal(answers(gate, &before, answer), 1);
-	assert_int_equal(stats(gate).content_lost_closed, 0);
-	records(gate, CONTENT_RECORD_FILE);
-	ends(gate, &before);
-	unsigned n = hog_records(gate);
-
-	assert_true(asks(gate, &during, 42002, "during.txt"));
-	answers_in_vain(gate, &during, answer);
-	expect_closed(gate, 1);
-	answers_in_vain(gate, &during, "more");
-	while (n)
-		content_record_drop(channel, record_hogs[--n]);
-	pipe_advance(gate->pipe, 200);
-	assert_true(asks(gate, &before, 42003, "after.txt"));
-	assert_int_equal(answers(gate, &before, answer), 1);
-	assert_int_equal(stats(gate).content_lost_closed, 1);
-	gate_free(gate);
-}
-
-// Bytes of a file that is kept count as its record does.
-static void a_file_that_cannot_be_kept_is_closed(void **state)
-{
-	struct gate *gate = gate_with(CLOSES);
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	struct gate_tcp tcp;
-
-	(void)state;
-	assert_true(asks(gate, &tcp, 42000, "before.txt"));
-	assert_int_equal(answers(gate, &tcp, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"), 1);
-	unsigned n = hog_arena(gate);
-
-	answers_in_vain(gate, &tcp, "evil");
-	expect_closed(gate, 1);
-	while (n)
-		content_record_drop(channel, record_hogs[--n]);
-	gate_free(gate);
-}
-
-// The reader says so: its disk is full.
-static void what_cannot_be_written_is_closed(void **state)
-{
-	struct gate *gate = gate_with(CLOSES);
-	struct content_channel *channel = content_channel_of(lcore_of(gate));
-	struct gate_tcp during, after;
-
-	(void)state;
-	content_channel_fail(channel, true);
-	assert_true(asks(gate, &during, 42000, "during.txt"));
-	answers_in_vain(gate, &during, answer);
-	expect_closed(gate, 1);
-	assert_int_equal(stats(gate).content_lost, 0);
-	assert_int_equal(records(gate, CONTENT_RECORD_FILE), 1); // it was offered all the same
-	content_channel_fail(channel, false);
-	assert_true(asks(gate, &after, 42001, "after.txt"));
-	assert_int_equal(answers(gate, &after, answer), 1);
-	gate_free(gate);
-}
-
-// The first rule that has the key says what holds; monitor mode is passed over.
-static void the_first_rule_says_whether(void **state)
-{
-	static const struct {
-		const char *policy;
-		bool closes;
-	} rows[] = {
-		{"'rules':[" AUDIT("log", "") "]", false},
-		{"'rules':[" AUDIT("log", ",'on_lost':'lose'") "]", false},
-		{"'rules':[" AUDIT("first", ",'on_lost':'lose'") "," AUDIT(
-			 "log", ",'on_lost':'close'") "]",
-			false},
-		{"'rules':[" AUDIT("first", "") "," AUDIT("log", ",'on_lost':'close'") "]", true},
-		{"'rules':[" AUDIT("log", ",'on_lost':'close'") "," AUDIT(
-			 "other", ",'on_lost':'lose'") "]",
-			true},
-		{"'rules':[{'id':'first','match':{},'mode':'monitor','audit':{'on_lost':'close'}}"
-		 "," AUDIT("log", "") "]",
-			false},
-		{"'mode':'monitor'," CLOSES, false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < RTE_DIM(rows); i++) {
-		struct gate *gate = gate_with(rows[i].policy);
-		struct content_channel *channel = content_channel_of(lcore_of(gate));
-		struct gate_tcp tcp;
-		unsigned n = hog_records(gate);
-
-		assert_true(asks(gate, &tcp, 42000, "during.txt"));
-		if (rows[i].closes)
-			answers_in_vain(gate, &tcp, answer);
-		else
-			assert_int_equal(answers(gate, &tcp, answer), 1);
-		assert_int_equal(stats(gate).content_lost_closed, rows[i].closes);
-		assert_true(stats(gate).content_lost >= 1);
-		while (n)
-			content_record_drop(channel, record_hogs[--n]);
-		gate_free(gate);
-	}
-}
-
-// Nothing of such a flow passes undecoded either, as nothing of it would be recorded.
-static void without_a_place_nothing_passes_that_must_be_recorded(void **state)
-{
-	static const char request[] = "GET /late.txt HTTP/1.1\r\nHost: a.example\r\n\r\n";
-	struct gate *gate = gate_with(CLOSES);
-	struct gate_tcp busy[FLOWS], late;
-
-	(void)state;
-	take_all_places(gate, busy);
-	assert_false(asks(gate, &late, 42000, "late.txt"));
-	ends(gate, &busy[0]);
-	assert_int_equal(sends_again(gate, &late, false, request, strlen(request)), 1);
-	assert_int_equal(answers(gate, &late, answer), 1);
-	assert_int_equal(stats(gate).content_lost_closed, 0);
-	gate_free(gate);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -693,11 +398,6 @@ int main(void)
 		cmocka_unit_test(without_memory_others_pass_and_are_counted),
 		cmocka_unit_test(without_room_in_the_arena_packets_go_on),
 		cmocka_unit_test(without_room_in_the_ring_packets_go_on),
-		cmocka_unit_test(what_cannot_be_recorded_is_closed),
-		cmocka_unit_test(a_file_that_cannot_be_kept_is_closed),
-		cmocka_unit_test(what_cannot_be_written_is_closed),
-		cmocka_unit_test(the_first_rule_says_whether),
-		cmocka_unit_test(without_a_place_nothing_passes_that_must_be_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
