@@ -134,12 +134,12 @@ struct content_message {
 	X(FOLDED_HEADER, "folded_header") /* obs-fold, RFC 9112 section 5.2 */                     \
 	X(SPACE_BEFORE_COLON, "space_before_colon") /* RFC 9112 section 5.1 */                     \
 	X(BARE_CR, "bare_cr")                       /* in a line of the head */                    \
-	X(BARE_LF, "bare_lf")                       /* ends a line of the head */                  \
+	X(BARE_LF, "bare_lf")                       /* in a head that has CRLF, too */             \
 	X(NUL_IN_HEAD, "nul_in_head")                                                              \
 	X(BAD_LINE, "bad_line")             /* a request, status or field line that is none */     \
 	X(CODING_LIES, "coding_lies")       /* gzip that is not gzip, ... */                       \
 	X(CODING_UNKNOWN, "coding_unknown") /* one that we do not decode */                        \
-	X(TWO_NAMES, "two_names")           /* more names of one file than are compared */         \
+	X(TWO_NAMES, "two_names")           /* of one file, and not all of them are compared */    \
 	X(BAD_MULTIPART, "bad_multipart")   /* no boundary, or one that is too long */             \
 	X(BAD_XML, "bad_xml")               /* not well-formed, or not what XMPP allows of it */   \
 	X(RESENT_DIFFERS, "resent_differs") /* what was not taken comes again as something else */ \

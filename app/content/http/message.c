@@ -184,6 +184,13 @@ static void refuse_tunnel(struct http_state *state, struct content_memory *memor
 		http_message_next(state, HALF_C2S);
 }
 
+// What was asked for is not known: nothing was, or not to the end of its head, where some servers
+// answer all the same (Python, once the client has closed its half). Errors come so, too.
+static bool is_unasked(const struct http_state *state, const struct http_head *head)
+{
+	return !state->unmatched && state->halves[HALF_C2S].started && head->status < 400;
+}
+
 enum http_step http_message_response(struct http_state *state, const struct http_turn *turn)
 {
 	struct http_half *half = &state->halves[HALF_S2C];
@@ -207,6 +214,8 @@ enum http_step http_message_response(struct http_state *state, const struct http
 	uint32_t notes = 0;
 	enum http_framing framing = http_framing_response(head, method, &notes);
 
+	if (!request && is_unasked(state, head))
+		notes |= 1u << CONTENT_NOTE_BAD_LINE;
 	// RFC 9110 section 15.3.7: a part answers a Range field
 	if (head->status == 206 && request && !request->asks_part)
 		notes |= 1u << CONTENT_NOTE_BAD_LENGTH;

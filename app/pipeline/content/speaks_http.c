@@ -40,24 +40,44 @@ bool content_speaks_http(const struct content_prefix *prefix)
 	       begins(first_line(prefix, HALF_S2C), "HTTP/1.");
 }
 
-bool content_asks_simply(const struct content_prefix *prefix)
+static bool is_blank(uint8_t byte)
 {
-	struct content_text line = first_line(prefix, HALF_C2S);
-	const uint8_t *end = line.length ? memchr(line.bytes, '\n', line.length) : NULL;
+	return byte == ' ' || byte == '\t' || byte == '\r';
+}
 
-	if (!end || !has_method(line))
-		return false;
+// What stands behind its target; NULL: it does not begin as a request does.
+static const uint8_t *behind_target(struct content_text line, const uint8_t *end)
+{
+	if (!has_method(line))
+		return NULL;
 	const uint8_t *target = memchr(line.bytes, ' ', line.length);
 
 	while (target < end && *target == ' ')
 		target++;
 	const uint8_t *behind = target;
 
-	while (behind < end && *behind != ' ' && *behind != '\t' && *behind != '\r')
+	while (behind < end && !is_blank(*behind))
 		behind++;
-	if (*target != '/' && !memmem(target, (size_t)(behind - target), "://", 3))
-		return false;
-	while (behind < end && (*behind == ' ' || *behind == '\t' || *behind == '\r'))
+	bool is_target = behind > target &&
+			 (*target == '/' || memmem(target, (size_t)(behind - target), "://", 3));
+
+	return is_target ? behind : NULL;
+}
+
+bool content_asks_simply(const struct content_prefix *prefix)
+{
+	struct content_text line = first_line(prefix, HALF_C2S);
+	const uint8_t *end = line.length ? memchr(line.bytes, '\n', line.length) : NULL;
+	const uint8_t *behind = end ? behind_target(line, end) : NULL;
+
+	while (behind && behind < end && is_blank(*behind))
 		behind++;
-	return behind == end;
+	return behind && behind == end;
+}
+
+bool content_begins_request(const struct content_prefix *prefix)
+{
+	struct content_text line = first_line(prefix, HALF_C2S);
+
+	return line.length && behind_target(line, line.bytes + line.length);
 }

@@ -10,5 +10,7 @@ bool content_speaks_http(const struct content_prefix *prefix);
 // The client's first line is a method and a path, or an absolute target, without a version
 // (HTTP/0.9): what answers may be a file at once, and the application is not final by then.
 bool content_asks_simply(const struct content_prefix *prefix);
+// ... or the beginning of a request of any version.
+bool content_begins_request(const struct content_prefix *prefix);
 
 #endif

@@ -127,10 +127,11 @@ void inspect_content(
 	}
 }
 
-bool inspect_content_early(
-	struct inspection *in, const struct content_seen *seen, const struct decoder_sink *others)
+bool inspect_content_early(struct inspection *in, const struct span *span,
+	const struct content_seen *seen, const struct decoder_sink *others)
 {
 	struct content_prefix now = {0};
+	bool answers = span->half == HALF_S2C;
 
 	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->report.midstream ||
 		seen->prefix.length[HALF_S2C])
@@ -139,7 +140,8 @@ bool inspect_content_early(
 		return false;
 	now.bytes[HALF_C2S] = classify_prefix(
 		in->lcore->classifier, in->flow->classify_state, HALF_C2S, &now.length[HALF_C2S]);
-	if (!now.bytes[HALF_C2S] || !content_asks_simply(&now))
+	if (!now.bytes[HALF_C2S] ||
+		!(answers ? content_begins_request(&now) : content_asks_simply(&now)))
 		return false;
 	const struct content_decoder *decoder = flow_content_wanted(in->lcore, in->ctx->ref, &now);
 

@@ -23,9 +23,10 @@ void inspect_content_scout(
 bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others);
 // The application of a flow is not final. True: the span at hand makes it one whose answer may be a
-// file at once (HTTP/0.9), and its content was begun with `seen`; the span is to be fed.
-bool inspect_content_early(
-	struct inspection *in, const struct content_seen *seen, const struct decoder_sink *others);
+// file at once (HTTP/0.9), or answers what begins as a request, and its content was begun with
+// `seen`; the span is to be fed.
+bool inspect_content_early(struct inspection *in, const struct span *span,
+	const struct content_seen *seen, const struct decoder_sink *others);
 // The first span of a flow that another one has announced: whatever it looks like, it is decoded as
 // what it was announced as. A claim that it cannot be is forgotten.
 void inspect_content_announced(

@@ -265,7 +265,7 @@ static void begin_early(
 {
 	const struct decoder_sink sink = learned_sink(in);
 
-	if (!inspect_content_early(in, seen, &sink))
+	if (!inspect_content_early(in, span, seen, &sink))
 		return;
 	in->flow->flags |= FLOW_DECODED;
 	inspect_content(in, span, &sink);

@@ -54,6 +54,7 @@ static const struct conversation downloads[] = {
 					   "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n-")},
 		"file 1 s2c path name=c path=/c host=h.example\n"
 		"end 1 CLOSED 47+66 abc0123456789\n"
+		"note s2c bad_line @113\n"
 		"file 2 s2c none size=1\n"
 		"end 2 CLOSED 151+1 -\n"},
 	{"until the end of the connection",
@@ -285,6 +286,7 @@ static const struct conversation gaps[] = {
 			SAID_S("Content-Length: 1\r\n\r\ny")},
 		"file 1 s2c path name=a path=/a host=h.example size=9\n"
 		"end 1 TRUNCATED 38+9 lost=4 ab____ghi\n"
+		"note s2c bad_line @47\n"
 		"file 2 s2c none size=1\n"
 		"end 2 CLOSED 85+1 y\n"},
 	{"up to the end of a body",

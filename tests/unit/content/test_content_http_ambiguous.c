@@ -352,6 +352,16 @@ static const struct conversation lines[] = {
 		"note c2s bad_line @0\n"
 		"file 1 c2s path name=a path=/a size=1\n"
 		"end 1 CLOSED 38+1 a\n"},
+	{"an answer to a request that is not whole",
+		{SAID_C("GET /a HTTP/1.0\r\nX: y\r\n"), SAID_FIN(HALF_C2S), SAID_S(ANSWER("1"))},
+		"note s2c bad_line @0\n"
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"an error as an answer to it",
+		{SAID_C("GET /a HTTP/1.0\r\nX: y"),
+			SAID_S("HTTP/1.1 408 Late\r\nContent-Length: 1\r\n\r\n1")},
+		"file 1 s2c none size=1\n"
+		"end 1 CLOSED 40+1 1\n"},
 	{"no request", {SAID_C("\x16\x03\x01 bytes\r\nmore\r\n" GET("/a")), SAID_S(ANSWER("1"))},
 		"note c2s bad_line @0\n"
 		"file 1 s2c path name=a path=/a size=1\n"
