@@ -248,8 +248,7 @@ void inspect_overhear_begin(struct inspection *in, const struct span *span)
 
 	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->overhear != OVERHEAR_NOT)
 		return;
-	begins = begins && in->cold->expected == EXPECT_NONE &&
-		 flow_content_overhears(in->lcore, in->ctx->ref);
+	begins = begins && flow_content_overhears(in->lcore, in->ctx->ref);
 	in->cold->overhear = begins ? OVERHEAR_CLIENT : OVERHEAR_OVER;
 }
 
