@@ -57,7 +57,7 @@ static bool still_holds(const struct feeding *feeding, uint32_t uid, uint32_t *i
 
 	if (!rule || !rule->content || !rule->content->enforces || !rule->content->n_transfers)
 		return false;
-	flow_content_input(feeding->lcore, feeding->flow->ref, &ends, &input);
+	report_input(feeding, &ends, &input);
 	*index = (uint32_t)(rule - policy->rules);
 	return rule_matches(rule, &input,
 		       policy->asks_user ? policy_user(policy, &ends, input.c2s_from_inside)
@@ -125,6 +125,9 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	};
 	if (reported->fields && !extracts)
 		return CONTENT_WANT_NAME;
+	// a response with a head, or a request whose head was read to its end
+	if (reported->is_http && (reported->status || reported->half == HALF_C2S))
+		feeding->flow->speaks = true;
 	report_next_item(feeding);
 	struct content_verdict verdict =
 		report_ask_file(feeding, NULL, &facts, reported->aliases, reported->n_aliases);

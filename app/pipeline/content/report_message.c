@@ -91,7 +91,7 @@ static struct content_verdict judge_message(struct feeding *feeding,
 	struct flow_ends ends;
 	struct decide_input input;
 
-	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
+	report_input(feeding, &ends, &input);
 	verdict = content_message_verdict(lcore->policy, &input, facts, hits);
 	if (!message->goes_on || content_action_enforces(verdict.action))
 		grounds_message(feeding, message->half, facts, hits, &verdict);

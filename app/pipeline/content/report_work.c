@@ -16,6 +16,22 @@ bool report_is_upload(const struct feeding *feeding, unsigned half)
 	return from_inside == (half == HALF_C2S);
 }
 
+void report_input(const struct feeding *feeding, struct flow_ends *ends, struct decide_input *input)
+{
+	const struct flow_content *flow = feeding->flow;
+
+	flow_content_input(feeding->lcore, flow->ref, ends, input);
+	if (!flow->early || !flow->speaks)
+		return;
+	uint16_t app = app_find(flow->decoder->app);
+
+	if (input->app != APP_NONE && input->app != app)
+		return;
+	input->app = app;
+	if (input->confidence < CONFIDENCE_DPI)
+		input->confidence = CONFIDENCE_DPI;
+}
+
 void report_next_item(struct feeding *feeding)
 {
 	feeding->content->items += feeding->content->items == UINT32_MAX ? 2 : 1; // 0 is none
@@ -210,7 +226,7 @@ struct content_verdict report_ask_file(const struct feeding *feeding, const stru
 
 	if (!feeding->flow->asks.transfers)
 		return nothing;
-	flow_content_input(lcore, feeding->flow->ref, &ends, &input);
+	report_input(feeding, &ends, &input);
 	const struct content_hits *hits = content_file_hits(policy, lcore->index, facts);
 
 	lcore->stats.content_scans += hits ? hits->scans : 0;

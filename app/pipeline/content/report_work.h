@@ -9,6 +9,10 @@
 bool report_is_upload(const struct feeding *feeding, unsigned half);
 // What is reported next has the next number: records, alert and evidence name it.
 void report_next_item(struct feeding *feeding);
+// What the policy is asked of the flow: as it stands, and where a file came before its application
+// is final, as what its ends have shown to speak.
+void report_input(
+	const struct feeding *feeding, struct flow_ends *ends, struct decide_input *input);
 // The flow (or, of a datagram that stands for itself, that) is refused.
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action);
 // A record of the flow, or bytes of its file, found no room: it is refused where the policy says

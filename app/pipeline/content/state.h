@@ -86,6 +86,7 @@ struct flow_content {
 	uint8_t n_grounds; // that became evidence (grounds.h)
 	bool refused;
 	bool early;           // its application is not final, and may want another decoder
+	bool speaks;          // ... but its ends speak as this one's application does
 	bool each_for_itself; // it stands for one datagram of the flow alone
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
 	bool more[2];         // it has more to report of what it took

@@ -127,11 +127,21 @@ void inspect_content(
 	}
 }
 
+// What the first bytes and the span at hand make of a flow: one whose answer may be a file at once
+// (HTTP/0.9), the answer to what begins as a request, or the part of a request that classification
+// does not keep. Later it would be too late.
+static bool is_due(const struct span *span, const struct content_prefix *now)
+{
+	if (content_asks_simply(now))
+		return true;
+	return (span->half == HALF_S2C || span->offset64 + span->extent > CLASSIFY_PREFIX_BYTES) &&
+	       content_begins_request(now);
+}
+
 bool inspect_content_early(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others)
 {
 	struct content_prefix now = {0};
-	bool answers = span->half == HALF_S2C;
 
 	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->report.midstream ||
 		seen->prefix.length[HALF_S2C])
@@ -140,8 +150,7 @@ bool inspect_content_early(struct inspection *in, const struct span *span,
 		return false;
 	now.bytes[HALF_C2S] = classify_prefix(
 		in->lcore->classifier, in->flow->classify_state, HALF_C2S, &now.length[HALF_C2S]);
-	if (!now.bytes[HALF_C2S] ||
-		!(answers ? content_begins_request(&now) : content_asks_simply(&now)))
+	if (!now.bytes[HALF_C2S] || !is_due(span, &now))
 		return false;
 	const struct content_decoder *decoder = flow_content_wanted(in->lcore, in->ctx->ref, &now);
 

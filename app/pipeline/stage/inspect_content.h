@@ -23,8 +23,9 @@ void inspect_content_scout(
 bool inspect_content_begin(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others);
 // The application of a flow is not final. True: the span at hand makes it one whose answer may be a
-// file at once (HTTP/0.9), or answers what begins as a request, and its content was begun with
-// `seen`; the span is to be fed.
+// file at once (HTTP/0.9), answers what begins as a request, or is a part of a request that is not
+// kept until the application is final; its content was begun with `seen`, and the span is to be
+// fed.
 bool inspect_content_early(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others);
 // The first span of a flow that another one has announced: whatever it looks like, it is decoded as
