@@ -4,7 +4,8 @@
 // those that were inspected. What was inspected is told by a tap (stream_tap.h).
 //
 // A story is a list of steps. It is reported anew for both IP versions, sequence numbers that wrap
-// and such that do not, and each tcp.conflict of the policy; and once more under a policy that
+// and such that do not, and each tcp.conflict of the policy; with a rule that may edit
+// messages in force, under which nothing passes ahead of a hole; and once more under a policy that
 // enforces nothing, where every packet must leave as it came. Asserts by cmocka.
 #ifndef SLUICE_TEST_TWO_ENDS_H
 #define SLUICE_TEST_TWO_ENDS_H
@@ -96,6 +97,9 @@ struct story {
 	struct tcp_rules tcp; // but conflict
 	void (*limits)(struct lcore_limits *limits);
 	bool law_waived; // bytes pass that nobody looked at, by policy
+	// What becomes of it follows from what has left ahead of a hole: under a rule that may edit
+	// messages only the law is held.
+	bool by_fast_pass;
 };
 
 // A BitTorrent handshake, which the policy of every story resets.

@@ -101,7 +101,8 @@ static void no_receiver_has_other_bytes(void **state)
 	for (unsigned when = 0; when < WHENS; when++) {
 		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 			char name[120], text[33];
-			struct story story = {.name = name};
+			struct story story = {
+				.name = name, .by_fast_pass = when == AHEAD || when == AHEAD_TWICE};
 
 			snprintf(name, sizeof(name), "%s, %s", kinds[i].name, whens[when]);
 			make(&story, &kinds[i], when);
