@@ -360,6 +360,8 @@ static enum http_step take_span(
 	} else if (out->taken < span->extent) {
 		take_gap(state, turn, span->extent - out->taken);
 		out->taken = span->extent;
+	} else { // what waits for its turn comes before the end
+		step = run(state, turn, span_nothing(), 0);
 	}
 	if (step != HTTP_ON)
 		return step;
