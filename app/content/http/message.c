@@ -107,6 +107,8 @@ enum http_step http_message_request(struct http_state *state, const struct http_
 		http_note(turn, CONTENT_NOTE_OPAQUE_H2C, half->reader.begins64);
 		return HTTP_OVER;
 	}
+	if (state->ahead) // what answers it has come, or its answer is taken for another's
+		notes |= 1u << CONTENT_NOTE_BAD_LINE;
 	http_notes_once(turn, &half->reader.notes, notes, half->reader.begins64);
 	if (state->unmatched && is_between(&state->halves[HALF_S2C]))
 		state->unmatched = false;
@@ -186,9 +188,14 @@ static void refuse_tunnel(struct http_state *state, struct content_memory *memor
 
 // What was asked for is not known: nothing was, or not to the end of its head, where some servers
 // answer all the same (Python, once the client has closed its half). Errors come so, too.
-static bool is_unasked(const struct http_state *state, const struct http_head *head)
+// Where the client's half is not seen, or says nothing yet, and behind an error, the next request
+// shows that answers and requests are out of step.
+static bool is_unasked(struct http_state *state, const struct http_head *head)
 {
-	return !state->unmatched && state->halves[HALF_C2S].started && head->status < 400;
+	if (state->unmatched)
+		return false;
+	state->ahead = true;
+	return state->halves[HALF_C2S].started && head->status < 400;
 }
 
 enum http_step http_message_response(struct http_state *state, const struct http_turn *turn)

@@ -46,6 +46,7 @@ struct http_state {
 	// Messages were lost: which request a response answers is not known, until a request comes
 	// while no response is in progress.
 	bool unmatched;
+	bool ahead; // a response came that answers no request
 	bool over;
 };
 

@@ -155,6 +155,15 @@ static const struct content_decoder *decoder_for(
 	return decoder;
 }
 
+// What it finds, or tells, is what the policy asks for.
+static bool is_asked_of(const struct content_decoder *decoder, const struct content_asks *asks)
+{
+	return (asks->transfers && decoder->finds & CONTENT_FINDS_FILES) ||
+	       (asks->chat && decoder->finds & CONTENT_FINDS_CHAT) ||
+	       (asks->ids && decoder->finds & CONTENT_FINDS_IDS) ||
+	       (asks->opaque != ACTION_PASS && decoder->finds & CONTENT_FINDS_OPAQUE);
+}
+
 const struct content_decoder *flow_content_wanted(
 	const struct lcore *lcore, uint32_t ref, const struct content_prefix *first)
 {
@@ -169,7 +178,7 @@ const struct content_decoder *flow_content_wanted(
 
 	if (finds_ids_alone(decoder))
 		return asks.ids || asks.audit_transfers ? decoder : NULL;
-	return asks.transfers || asks.chat || asks.ids ? decoder : NULL;
+	return is_asked_of(decoder, &asks) ? decoder : NULL;
 }
 
 struct flow_content *content_flow_take(

@@ -23,6 +23,28 @@ static bool begins(struct content_text line, const char *word)
 	return line.length >= length && !memcmp(line.bytes, word, length);
 }
 
+// Its last word is the version of another protocol (SIP/2.0, RTSP/1.0), if the line is whole.
+static bool has_other_version(struct content_text line)
+{
+	const uint8_t *end = memchr(line.bytes, '\n', line.length), *word;
+
+	if (!end)
+		return false;
+	while (end > line.bytes && (end[-1] == '\r' || end[-1] == ' '))
+		end--;
+	for (word = end; word > line.bytes && word[-1] != ' ';)
+		word--;
+	const uint8_t *slash = memchr(word, '/', (size_t)(end - word));
+
+	if (!slash || slash == word || slash + 1 == end || slash[1] < '0' || slash[1] > '9' ||
+		!memcmp(word, "HTTP", RTE_MIN((size_t)(slash - word), (size_t)4)))
+		return false;
+	for (const uint8_t *at = word; at < slash; at++)
+		if (*at < 'A' || *at > 'Z')
+			return false;
+	return true;
+}
+
 static bool has_method(struct content_text line)
 {
 	static const char *const methods[] = {"GET ", "POST ", "HEAD ", "PUT ", "OPTIONS ",
@@ -30,13 +52,21 @@ static bool has_method(struct content_text line)
 
 	for (unsigned i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
 		if (begins(line, methods[i]))
-			return true;
+			return !has_other_version(line);
 	return false;
+}
+
+// Empty lines, and too little behind them to tell, as far as anything is kept: servers of HTTP pass
+// over any number of them.
+static bool is_empty_lines(const struct content_prefix *prefix)
+{
+	return prefix->length[HALF_C2S] >= CLASSIFY_PREFIX_BYTES &&
+	       first_line(prefix, HALF_C2S).length < sizeof("GET / ");
 }
 
 bool content_speaks_http(const struct content_prefix *prefix)
 {
-	return has_method(first_line(prefix, HALF_C2S)) ||
+	return has_method(first_line(prefix, HALF_C2S)) || is_empty_lines(prefix) ||
 	       begins(first_line(prefix, HALF_S2C), "HTTP/1.");
 }
 
@@ -79,5 +109,6 @@ bool content_begins_request(const struct content_prefix *prefix)
 {
 	struct content_text line = first_line(prefix, HALF_C2S);
 
-	return line.length && behind_target(line, line.bytes + line.length);
+	return is_empty_lines(prefix) ||
+	       (line.length && behind_target(line, line.bytes + line.length));
 }

@@ -127,15 +127,23 @@ void inspect_content(
 	}
 }
 
+static bool is_taken_for_http(const struct inspection *in)
+{
+	const struct app_proto *proto = app_get(in->flow->app);
+
+	return proto && !strcmp(proto->name, "http");
+}
+
 // What the first bytes and the span at hand make of a flow: one whose answer may be a file at once
-// (HTTP/0.9), the answer to what begins as a request, or the part of a request that classification
-// does not keep. Later it would be too late.
-static bool is_due(const struct span *span, const struct content_prefix *now)
+// (HTTP/0.9), the answer to what begins as a request, or is taken for one, or the part of a request
+// that classification does not keep. Later it would be too late.
+static bool is_due(
+	const struct inspection *in, const struct span *span, const struct content_prefix *now)
 {
 	if (content_asks_simply(now))
 		return true;
 	return (span->half == HALF_S2C || span->offset64 + span->extent > CLASSIFY_PREFIX_BYTES) &&
-	       content_begins_request(now);
+	       (content_begins_request(now) || is_taken_for_http(in));
 }
 
 bool inspect_content_early(struct inspection *in, const struct span *span,
@@ -143,14 +151,13 @@ bool inspect_content_early(struct inspection *in, const struct span *span,
 {
 	struct content_prefix now = {0};
 
-	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->report.midstream ||
-		seen->prefix.length[HALF_S2C])
+	if (in->flow->l4_proto != IPPROTO_TCP || in->cold->report.midstream)
 		return false;
 	if (in->cold->content != CONTENT_NONE && !flow_content_scouts(in->lcore, in->ctx->ref))
 		return false;
 	now.bytes[HALF_C2S] = classify_prefix(
 		in->lcore->classifier, in->flow->classify_state, HALF_C2S, &now.length[HALF_C2S]);
-	if (!now.bytes[HALF_C2S] || !is_due(span, &now))
+	if (!now.bytes[HALF_C2S] || !is_due(in, span, &now))
 		return false;
 	const struct content_decoder *decoder = flow_content_wanted(in->lcore, in->ctx->ref, &now);
 
@@ -285,7 +292,10 @@ bool inspect_overhear(struct inspection *in, const struct span *span)
 {
 	enum verify answer = hear_span(in, span);
 
-	if (answer == VERIFY_MORE && span->offset64 + span->extent < OVERHEAR_BYTES)
+	// a client may say much before its server says its first line, of which little is needed
+	uint64_t most = (span->half & 1) == HALF_C2S ? OVERHEAR_CLIENT_BYTES : OVERHEAR_BYTES;
+
+	if (answer == VERIFY_MORE && span->offset64 + span->extent < most)
 		return false;
 	in->cold->overhear = OVERHEAR_OVER;
 	in->ctx->flags |= CTX_DECODED; // it may be all that the flow was inspected for

@@ -50,7 +50,8 @@ bool inspect_edits(struct inspection *in, struct tcp_track *track);
 // SMTP would be known as that, and what it says then not be read. Done where the policy asks for
 // messages, until the server has said its first line; so a flow is inspected for one packet of its
 // server more, at most.
-#define OVERHEAR_BYTES 4096 // of an end
+#define OVERHEAR_BYTES        4096  // of the server
+#define OVERHEAR_CLIENT_BYTES 65536 // of the client
 
 enum overhear {
 	OVERHEAR_NOT,    // begun

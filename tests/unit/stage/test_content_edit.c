@@ -113,8 +113,11 @@ static void over(void *state, struct content_turn *turn)
 	(void)turn;
 }
 
-static const struct content_decoder datagrams = {
-	.app = "tftp", .state_bytes = 16, .feed = feed_datagram, .over = over};
+static const struct content_decoder datagrams = {.app = "tftp",
+	.state_bytes = 16,
+	.finds = CONTENT_FINDS_CHAT,
+	.feed = feed_datagram,
+	.over = over};
 
 static unsigned sends_datagram(struct gate *gate, const char *name)
 {
