@@ -76,6 +76,7 @@ class Peer:
         self.missing = set(range(pieces)) - self.mine
         self.got = {}
         self.lock = threading.Lock()
+        self.ready, self.answers = threading.Condition(), []
 
     def send(self, number, content=b""):
         with self.lock:
@@ -115,24 +116,30 @@ class Peer:
             if b"".join(blocks[at] for at in sorted(blocks)) != piece_of(index):
                 raise ValueError("piece %d is not what it was" % index)
             self.missing.remove(index)
-            self.send(HAVE, struct.pack(">I", index))
+            self.later(HAVE, index)  # who reads must not wait for room to write: the other end may do the same
+
+    def later(self, *answer):
+        with self.ready:
+            self.answers.append(answer)
+            self.ready.notify()
+
+    def give(self):
+        while True:
+            with self.ready:
+                self.ready.wait_for(lambda: self.answers)
+                number, *what = self.answers.pop(0)
+            if number < 0:
+                return
+            if number == HAVE:
+                self.send(HAVE, struct.pack(">I", *what))
+                continue
+            index, begin, length = what
+            self.send(BLOCK_ID, struct.pack(">II", index, begin) + piece_of(index)[begin:begin + length])
 
     def run(self):
         """Until this end has all, and the other has said so of each of our pieces."""
         wanted = set(self.mine)
-        answers = []
-        ready = threading.Condition()
-
-        def give():
-            while True:
-                with ready:
-                    ready.wait_for(lambda: answers)
-                    index, begin, length = answers.pop(0)
-                if index < 0:
-                    return
-                self.send(BLOCK_ID, struct.pack(">II", index, begin) + piece_of(index)[begin:begin + length])
-
-        giver = threading.Thread(target=give, daemon=True)
+        giver = threading.Thread(target=self.give, daemon=True)
         giver.start()
         self.handshake()
         while self.missing or wanted:
@@ -143,16 +150,12 @@ class Peer:
             if message[0] == UNCHOKE:
                 threading.Thread(target=self.ask, daemon=True).start()
             elif message[0] == REQUEST:
-                with ready:
-                    answers.append(struct.unpack(">III", message[1:]))
-                    ready.notify()
+                self.later(REQUEST, *struct.unpack(">III", message[1:]))
             elif message[0] == BLOCK_ID:
                 self.take(message[1:])
             elif message[0] == HAVE:
                 wanted.discard(struct.unpack(">I", message[1:])[0])
-        with ready:
-            answers.append((-1, 0, 0))
-            ready.notify()
+        self.later(-1)
         giver.join()
 
 
