@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which flows are decoded, and how their bytes come to their decoders.
+// Decoders of flows: how they get them, how their bytes come to them, and how they lose them.
 #include "pipeline/content/flow_content.h"
 
 #include <netinet/in.h>
 #include <string.h>
 #include "pipeline/content/places.h"
 #include "pipeline/content/report_work.h"
-#include "pipeline/content/speaks_http.h"
 #include "pipeline/flow/expect.h"
-#include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/vocab/pages.h"
 
@@ -21,13 +19,6 @@
 // more than one of them.
 #define RESERVE_FROM ((uint64_t)32 << 20)
 #define RESERVE_PART 8
-
-struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref)
-{
-	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
-
-	return content_has_place(at) ? &lcore->content->flows[at] : NULL;
-}
 
 static void decoders_find(struct content *content)
 {
@@ -105,80 +96,6 @@ void content_turn_begin(struct lcore *lcore)
 struct content_channel *content_channel_of(const struct lcore *lcore)
 {
 	return lcore->content ? lcore->content->channel : NULL;
-}
-
-struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
-{
-	struct flow_ends ends;
-	struct decide_input input;
-
-	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
-		.closing_rule = RULE_DEFAULT,
-		.opaque = ACTION_PASS,
-		.opaque_rule = RULE_DEFAULT,
-		.opaque_monitored = RULE_DEFAULT,
-		.ranges_rule = RULE_DEFAULT};
-
-	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
-		return asks;
-	if (lcore->policy->asks_content) {
-		flow_content_input(lcore, ref, &ends, &input);
-		asks = content_asks(lcore->policy, &input);
-	}
-	if (lcore->blocked_ids) {
-		asks.ids = true;
-		asks.enforces |= lcore->policy->enforces;
-	}
-	return asks;
-}
-
-static bool finds_ids_alone(const struct content_decoder *decoder)
-{
-	return decoder->finds == CONTENT_FINDS_IDS;
-}
-
-static const struct content_decoder *decoder_for(
-	const struct lcore *lcore, uint32_t ref, const struct content_prefix *prefix)
-{
-	const struct flow *flow = flow_at(lcore->flows, ref);
-	const struct expected *expected =
-		expect_at(lcore->expect, flow_cold_at(lcore->flows, ref)->expected);
-	bool claimed = expected && expected->what.claimed && flow->confidence < CONFIDENCE_DPI;
-	uint16_t app = claimed ? expected->what.app : flow->app;
-	const struct content_decoder *decoder =
-		app < APPS_MAX ? lcore->content->decoder_of[app] : NULL;
-
-	// a tracker over HTTP is BitTorrent, too
-	if ((!decoder || decoder->rides_http || finds_ids_alone(decoder)) && prefix &&
-		flow->l4_proto == IPPROTO_TCP && content_speaks_http(prefix))
-		decoder = content_decoder_of("http");
-	return decoder;
-}
-
-// What it finds, or tells, is what the policy asks for.
-static bool is_asked_of(const struct content_decoder *decoder, const struct content_asks *asks)
-{
-	return (asks->transfers && decoder->finds & CONTENT_FINDS_FILES) ||
-	       (asks->chat && decoder->finds & CONTENT_FINDS_CHAT) ||
-	       (asks->ids && decoder->finds & CONTENT_FINDS_IDS) ||
-	       (asks->opaque != ACTION_PASS && decoder->finds & CONTENT_FINDS_OPAQUE);
-}
-
-const struct content_decoder *flow_content_wanted(
-	const struct lcore *lcore, uint32_t ref, const struct content_prefix *first)
-{
-	const struct content_decoder *decoder;
-
-	if (!content_is_asked(lcore))
-		return NULL;
-	decoder = decoder_for(lcore, ref, first);
-	if (!decoder || lcore->dp->extracts)
-		return decoder && finds_ids_alone(decoder) ? NULL : decoder;
-	struct content_asks asks = content_asks_of(lcore, ref);
-
-	if (finds_ids_alone(decoder))
-		return asks.ids || asks.audit_transfers ? decoder : NULL;
-	return is_asked_of(decoder, &asks) ? decoder : NULL;
 }
 
 struct flow_content *content_flow_take(
@@ -395,7 +312,7 @@ bool flow_content_settles(struct lcore *lcore, uint32_t ref, const struct conten
 	return true;
 }
 
-// False: nothing of the flow is asked for any more.
+// False: nothing that its decoder finds is asked for any more.
 static bool follow_policy(struct lcore *lcore, struct flow_content *flow)
 {
 	uint16_t app = flow_at(lcore->flows, flow->ref)->app;
@@ -405,7 +322,7 @@ static bool follow_policy(struct lcore *lcore, struct flow_content *flow)
 	flow->epoch = lcore->epoch;
 	flow->app = app;
 	flow->asks = content_asks_of(lcore, flow->ref);
-	return flow->asks.transfers || flow->asks.chat || flow->asks.ids || lcore->dp->extracts;
+	return content_is_wanted(lcore, flow->decoder, &flow->asks);
 }
 
 static bool refuses_anything(const struct lcore *lcore, uint32_t ref)
@@ -443,7 +360,8 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 	if (!flow) {
 		struct content_asks asks = content_asks_of(lcore, ref);
 
-		if (!waits || !content_asks_all(&asks)) {
+		if (!waits || !content_asks_all(&asks) ||
+			!content_may_be_wanted(lcore, ref, &asks)) {
 			flow_cold_at(lcore->flows, ref)->content = CONTENT_DONE;
 			return CONTENT_ENDED;
 		}
@@ -478,26 +396,6 @@ enum content_taken flow_content_feed(struct lcore *lcore, uint32_t ref, const st
 		content_mark(lcore, ref, span->half, CONTENT_MARK_ENDED);
 	}
 	return taken;
-}
-
-uint16_t flow_content_overheard(const struct lcore *lcore)
-{
-	return content_is_asked(lcore) ? lcore->content->overheard : APP_NONE;
-}
-
-bool flow_content_overhears(const struct lcore *lcore, uint32_t ref)
-{
-	return flow_content_overheard(lcore) != APP_NONE && content_asks_of(lcore, ref).chat;
-}
-
-unsigned flow_content_edits(const struct lcore *lcore, uint32_t ref)
-{
-	const struct flow_content *flow = content_flow_of(lcore, ref);
-	struct content_asks asks = content_asks_of(lcore, ref);
-
-	if (asks.edits)
-		return 1u << HALF_C2S | 1u << HALF_S2C;
-	return (asks.whole || asks.plain) && (!flow || flow->decoder->words) ? 1u << HALF_C2S : 0;
 }
 
 bool flow_content_datagram(

@@ -140,7 +140,12 @@ static inline void content_mark(
 }
 
 // The place of the flow; NULL: it has none.
-struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref);
+static inline struct flow_content *content_flow_of(const struct lcore *lcore, uint32_t ref)
+{
+	uint16_t at = flow_cold_at(lcore->flows, ref)->content;
+
+	return content_has_place(at) ? &lcore->content->flows[at] : NULL;
+}
 // A place, with the decoder's state, that is no flow's yet. NULL: no room.
 struct flow_content *content_flow_take(
 	struct lcore *lcore, uint32_t ref, const struct content_decoder *decoder);
@@ -156,7 +161,15 @@ bool content_message_edit(struct feeding *feeding, const struct content_message 
 void content_report_over(struct lcore *lcore, struct flow_content *flow);
 // A turn begins: ends that found no room for their record.
 void content_report_owed(struct content *content);
-// What the policy in force says of the flow.
+// What the policy in force says of the flow (wanted.c).
 struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref);
+// What the decoder finds, or tells, is asked for: when a flow gets it, and whenever the policy or
+// what is known of the flow has changed.
+bool content_is_wanted(const struct lcore *lcore, const struct content_decoder *decoder,
+	const struct content_asks *asks);
+// Some decoder of the flow may be wanted, of which no first bytes are at hand: what could be HTTP
+// counts as HTTP.
+bool content_may_be_wanted(
+	const struct lcore *lcore, uint32_t ref, const struct content_asks *asks);
 
 #endif

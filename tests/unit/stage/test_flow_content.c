@@ -57,6 +57,23 @@ static void a_flow_that_waited_for_a_place_is_still_refused(void **state)
 	gate_free(gate);
 }
 
+// Nobody asks any more for what it was to be decoded for, though the policy refuses messages.
+static void a_flow_that_waits_passes_when_it_is_asked_for_no_longer(void **state)
+{
+	static const char request[] = "GET /late.txt HTTP/1.1\r\nHost: a.example\r\n\r\n";
+	struct gate *gate = gate_with(REFUSES);
+	struct gate_tcp busy[FLOWS], late;
+
+	(void)state;
+	take_all_places(gate, busy);
+	assert_false(asks(gate, &late, 42000, "late.txt"));
+	gate_policy(gate, "'rules':[{'id':'words','match':{},'chat':[{'keyword':['secret'],"
+			  "'action':'reset'}]}]");
+	assert_int_equal(sends_again(gate, &late, false, request, strlen(request)), 1);
+	assert_int_equal(answers(gate, &late, answer), 1);
+	gate_free(gate);
+}
+
 // Its event at its end says how its content stands, also of one that still waits.
 static void a_flow_without_a_place_is_reported(void **state)
 {
@@ -387,6 +404,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_a_place_nothing_passes_that_may_be_refused),
 		cmocka_unit_test(a_flow_that_waited_for_a_place_is_still_refused),
+		cmocka_unit_test(a_flow_that_waits_passes_when_it_is_asked_for_no_longer),
 		cmocka_unit_test(a_flow_without_a_place_is_reported),
 		cmocka_unit_test(without_a_place_others_pass_and_are_counted),
 		cmocka_unit_test(one_source_leaves_places_to_others),
