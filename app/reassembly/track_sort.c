@@ -6,6 +6,12 @@
 
 #define ONE_SIDED_KEPT 65536 // bytes behind `next` that are kept where no acknowledgement is seen
 
+// What waits for a hole leaves room for what fills it, as copies do: else neither would ever leave.
+static bool fills_up(const struct work *work)
+{
+	return work->result->ahead && !work->segment->resumed && !track_has_room(work, 1, true);
+}
+
 static void hold(struct work *work, bool news)
 {
 	struct tracker *tracker = work->tracker;
@@ -22,6 +28,10 @@ static void hold(struct work *work, bool news)
 				: segment->resumed ? HOLD_FIRST
 						   : HOLD_LAST;
 
+	if (fills_up(work)) {
+		track_no_room(work, track_limit_reason(work));
+		return;
+	}
 	if (segment->keep_whole || (full && !segment->resumed) ||
 		!q2_hold(&half->q2, &tracker->slab, work->start, work->bytes,
 			(uint32_t)(work->end - work->start), place)) {
