@@ -13,7 +13,6 @@
 #include "pipeline/flow/table.h"
 #include "pipeline/stage/inspect_track.h"
 #include "pipeline/event/stream_tap.h"
-#include "pipeline/policy/content_rules.h"
 
 #define SERVER_NUMBERS 0x5000 // its first, beyond the client's
 
@@ -96,38 +95,13 @@ static void begin_receivers(struct telling *telling, uint32_t isn)
 				telling->first[half], telling->story->takes_syn_data);
 }
 
-// A rule that decides nothing and may mask messages, of which none has its keyword.
-static void add_edits(struct policy *policy)
-{
-	struct rule *rule = pipe_rule(policy, 9, ACTION_PASS);
-	struct rule_content *content = calloc(1, sizeof(*content));
-
-	assert_non_null(content);
-	content->chats = calloc(1, sizeof(*content->chats));
-	assert_non_null(content->chats);
-	content->n_chats = 1;
-	content->chats[0].written = CONTENT_ACTION_MASK;
-	content->chats[0].keys = CONTENT_KEY_KEYWORD;
-	rule->only_content = true;
-	rule->content = content;
-	rule_content_settle(rule);
-	policy->content = calloc(1, sizeof(*policy->content));
-	assert_non_null(policy->content);
-	policy->content->n_chats = 1;
-	assert_int_equal(content_rules_scratch(policy->content, 1), 0);
-	policy->asks_content = true;
-	policy->edits_content = content->edits;
-}
-
 static struct telling *begin(const struct story *story, bool v6, uint32_t isn, bool enforces,
 	bool edits, enum tcp_conflict conflict)
 {
 	struct telling *telling = calloc(1, sizeof(*telling));
-	struct lcore_limits limits = pipe_limits();
+	struct lcore_limits limits = pipe_limits_edits();
 
 	assert_non_null(telling);
-	limits.content = (struct content_limits){
-		.flows = 8, .turn_bytes = 64u << 10, .memory_bytes = 1, .arena_bytes = 1};
 	if (story->limits)
 		story->limits(&limits);
 	telling->story = story;
@@ -146,10 +120,8 @@ static struct telling *begin(const struct story *story, bool v6, uint32_t isn, b
 
 	if (enforces)
 		pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent")->cache = CACHE_NONE;
-	if (edits) {
-		add_edits(policy);
-		policy->enforces = true;
-	}
+	if (edits)
+		pipe_rule_edits(policy, 9);
 	policy->tcp = story->tcp;
 	policy->tcp.conflict = (uint8_t)conflict;
 	pipe_publish(telling->pipe, policy);

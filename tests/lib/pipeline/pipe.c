@@ -22,6 +22,7 @@
 #include "pipeline/cache/conn_cache.h"
 #include "classify/classify.h"
 #include "pipeline/limits.h"
+#include "pipeline/policy/content_rules.h"
 #include "pipeline/policy/policy.h"
 #include "pipeline/loop.h"
 
@@ -263,6 +264,38 @@ struct rule *pipe_rule_app(struct policy *policy, uint32_t uid, enum action acti
 	rule->cache = CACHE_TUPLE;
 	app_set_add(&rule->apps, app_find(app));
 	return rule;
+}
+
+void pipe_rule_edits(struct policy *policy, uint32_t uid)
+{
+	struct rule *rule = pipe_rule(policy, uid, ACTION_PASS);
+	struct rule_content *content = calloc(1, sizeof(*content));
+
+	assert_non_null(content);
+	content->chats = calloc(1, sizeof(*content->chats));
+	assert_non_null(content->chats);
+	content->n_chats = 1;
+	content->chats[0].written = CONTENT_ACTION_MASK;
+	content->chats[0].keys = CONTENT_KEY_KEYWORD;
+	rule->only_content = true;
+	rule->content = content;
+	rule_content_settle(rule);
+	policy->content = calloc(1, sizeof(*policy->content));
+	assert_non_null(policy->content);
+	policy->content->n_chats = 1;
+	assert_int_equal(content_rules_scratch(policy->content, 1), 0);
+	policy->asks_content = true;
+	policy->edits_content = content->edits;
+	policy->enforces = true;
+}
+
+struct lcore_limits pipe_limits_edits(void)
+{
+	struct lcore_limits limits = pipe_limits();
+
+	limits.content = (struct content_limits){
+		.flows = 8, .turn_bytes = 64u << 10, .memory_bytes = 1, .arena_bytes = 1};
+	return limits;
 }
 
 void pipe_publish(struct pipe *pipe, struct policy *policy)

@@ -76,6 +76,11 @@ struct policy *pipe_policy(struct pipe *pipe);
 struct rule *pipe_rule(struct policy *policy, uint32_t uid, enum action action);
 struct rule *pipe_rule_app(
 	struct policy *policy, uint32_t uid, enum action action, const char *app);
+// A rule that decides nothing and may mask messages, of which none has its keyword, beside others:
+// flows are edited as far as is known of them, and take no fast pass. For pipes with limits of
+// pipe_limits_edits.
+void pipe_rule_edits(struct policy *policy, uint32_t uid);
+struct lcore_limits pipe_limits_edits(void);
 void pipe_publish(struct pipe *pipe, struct policy *policy);
 
 struct pipe_packet { // what a test says of a packet; zeroed members have defaults

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What hostile ends do to be taken for something else, and what must not come of it: SYNs in the
-// middle of a connection, payload on SYNs, forged edges, tuples used again, wrong checksums.
+// middle of a connection, payload on SYNs, forged edges, tuples used again, wrong checksums. All of
+// it under a rule that refuses, and once more with one beside it that may edit messages.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,11 +21,23 @@ static const char handshake[] = "\x13"
 #define LETTERS 64
 static const char letters[LETTERS] = "abcdefghijklmnopqrstuvwxyz"; // each counts as a data packet
 
+static bool edits; // the policy has a rule that may edit messages, too
+
+static struct pipe *begin(const bool *with_edits)
+{
+	const struct lcore_limits limits = pipe_limits_edits();
+
+	edits = *with_edits;
+	return pipe_new(1, &limits);
+}
+
 static struct rule *block_bittorrent(struct pipe *pipe)
 {
 	struct policy *policy = pipe_policy(pipe);
 	struct rule *rule = pipe_rule_app(policy, 7, ACTION_RESET, "bittorrent");
 
+	if (edits)
+		pipe_rule_edits(policy, 9);
 	pipe_publish(pipe, policy);
 	return rule;
 }
@@ -74,8 +87,7 @@ static bool has_reset(const struct pipe *pipe, unsigned from, uint8_t port, uint
 // The server challenges it and keeps its numbers: so do we.
 static void second_syn_does_not_move_where_the_client_begins(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -88,8 +100,7 @@ static void second_syn_does_not_move_where_the_client_begins(void **state)
 // The same after the server spoke first, when the entry is a flow already.
 static void second_syn_behind_a_banner_does_not_either(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -103,8 +114,7 @@ static void second_syn_behind_a_banner_does_not_either(void **state)
 // The SYN-ACK says which of two SYNs was taken.
 static void the_syn_that_was_acknowledged_counts(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	segment(pipe, false, 1000, 0, TH_SYN, NULL, 0);
@@ -118,8 +128,7 @@ static void the_syn_that_was_acknowledged_counts(void **state)
 // Payload where no receiver looks is not let through by an enforcing policy.
 static void segments_before_the_first_byte_are_not_taken(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	open_tcp(pipe);
 	assert_int_equal(client(pipe, 0xf0000000, "junk", 4), 1); // enforces nothing: all leaves
@@ -133,8 +142,7 @@ static void segments_before_the_first_byte_are_not_taken(void **state)
 // A server without Fast Open leaves the payload of the SYN; the client then sends something else.
 static void payload_of_a_syn_that_was_left_is_forgotten(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	segment(pipe, false, 1000, 0, TH_SYN, "GET / HTTP/1.1\r\n\r\n", 18);
@@ -146,8 +154,7 @@ static void payload_of_a_syn_that_was_left_is_forgotten(void **state)
 
 static void payload_of_a_syn_is_inspected(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	segment(pipe, false, 1000, 0, TH_SYN, handshake, HANDSHAKE_LENGTH);
@@ -158,8 +165,7 @@ static void payload_of_a_syn_is_inspected(void **state)
 // The flow was picked up by the stray segment, its client's half begins with its SYN all the same.
 static void stray_segment_of_the_server_does_not_hide_the_client(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	segment(pipe, true, 5001, 1001, 0, "stray", 5);
@@ -172,8 +178,7 @@ static void stray_segment_of_the_server_does_not_hide_the_client(void **state)
 // Both ends take a new connection on the tuple of one that never closed.
 static void tuple_used_again_is_a_new_flow(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -191,8 +196,7 @@ static void tuple_used_again_is_a_new_flow(void **state)
 // A forged RST in the window and a SYN: the receiver challenges both, the flow goes on.
 static void reset_and_syn_do_not_end_an_inspection(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -207,8 +211,7 @@ static void reset_and_syn_do_not_end_an_inspection(void **state)
 // Without a cache entry a SYN may open the tuple of a blocked flow, but not for the old one.
 static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe)->cache = CACHE_NONE;
 	open_tcp(pipe);
@@ -226,9 +229,8 @@ static void syn_on_a_condemned_tuple_does_not_free_the_old_connection(void **sta
 // A SYN that no host takes, as its checksum is wrong, opens nothing: the blocked one stays.
 static void wrong_checksums_free_no_condemned_tuple(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = begin(*state);
 	struct pipe_packet forged = {.seq = 1068, .tcp_flags = TH_SYN, .bad_checksum = true};
-	(void)state;
 
 	block_bittorrent(pipe)->cache = CACHE_NONE;
 	open_tcp(pipe);
@@ -244,8 +246,7 @@ static void wrong_checksums_free_no_condemned_tuple(void **state)
 // What a blocked tuple drops does not prolong it: after 120 s it is decided anew.
 static void who_goes_on_is_not_blocked_for_ever(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe)->cache = CACHE_NONE;
 	open_tcp(pipe);
@@ -260,8 +261,7 @@ static void who_goes_on_is_not_blocked_for_ever(void **state)
 
 static void wrong_checksums_move_no_edge(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	open_tcp(pipe);
 	client(pipe, 1001, "hello", 5);
@@ -283,8 +283,7 @@ static void wrong_checksums_move_no_edge(void **state)
 
 static void acknowledgements_of_what_was_never_sent_move_no_edge(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	open_tcp(pipe);
 	client(pipe, 1001, "hello", 5);
@@ -300,8 +299,7 @@ static void acknowledgements_of_what_was_never_sent_move_no_edge(void **state)
 // Only what takes a place in the stream moves its edge.
 static void resets_and_bare_acknowledgements_move_no_edge(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	open_tcp(pipe);
 	client(pipe, 1001, "hello", 5);
@@ -318,8 +316,7 @@ static void resets_and_bare_acknowledgements_move_no_edge(void **state)
 // The packet that is blocked has no ACK: the reset has the number that the flow knows.
 static void repeated_syn_is_reset_at_the_edge_of_the_flow(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	open_tcp(pipe);
 	client(pipe, 1001, "hello", 5);
@@ -334,10 +331,9 @@ static void repeated_syn_is_reset_at_the_edge_of_the_flow(void **state)
 // No host takes them; they must not end a flow that is decided either.
 static void wrong_checksums_do_not_close_a_final_flow(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = begin(*state);
 	struct pipe_packet forged = {
 		.seq = 1001 + 12 * LETTERS, .tcp_flags = TH_RST, .bad_checksum = true};
-	(void)state;
 
 	open_tcp(pipe);
 	for (uint32_t i = 0; i < 12; i++) { // beyond the budget: final
@@ -353,10 +349,9 @@ static void wrong_checksums_do_not_close_a_final_flow(void **state)
 
 static void condemned_flows_do_not_answer_wrong_checksums(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = begin(*state);
 	struct pipe_packet forged = {
 		.from_outside = true, .seq = 5001, .ack = 1001, .bad_checksum = true};
-	(void)state;
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -372,8 +367,7 @@ static void condemned_flows_do_not_answer_wrong_checksums(void **state)
 // its own retransmissions. New bytes do, in however small segments.
 static void old_segments_use_up_no_budget(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -388,8 +382,7 @@ static void old_segments_use_up_no_budget(void **state)
 
 static void refused_packets_do_not_flood_the_event_ring(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
-	(void)state;
+	struct pipe *pipe = begin(*state);
 
 	block_bittorrent(pipe);
 	open_tcp(pipe);
@@ -406,9 +399,8 @@ static void refused_packets_do_not_flood_the_event_ring(void **state)
 // Ten segments of seven octets are less than most openings: what counts is what they bring.
 static void small_segments_use_up_the_budget_together(void **state)
 {
-	struct pipe *pipe = pipe_new(1, NULL);
+	struct pipe *pipe = begin(*state);
 	uint32_t next = 1001;
-	(void)state;
 
 	open_tcp(pipe);
 	for (; next < 1001 + 10 * (LETTERS - 8); next += 7)
@@ -420,31 +412,53 @@ static void small_segments_use_up_the_budget_together(void **state)
 	pipe_free(pipe);
 }
 
+// What is behind a hole may be part of a message: where messages are edited it waits.
+static void what_is_ahead_of_a_hole_waits_where_messages_are_edited(void **state)
+{
+	struct pipe *pipe = begin(*state);
+
+	block_bittorrent(pipe);
+	open_tcp(pipe);
+	client(pipe, 1002, "bc", 2); // with it may leave what it acknowledges, by an ACK of ours
+	assert_int_equal(pipe_stats(pipe).tcp_held_pkts, edits);
+	assert_int_equal(pipe_stats(pipe).tcp_copied_pkts, !edits);
+	client(pipe, 1001, "a", 1);
+	pipe_turns(pipe);
+	assert_int_equal(pipe_stats(pipe).tcp_released_pkts, edits);
+	pipe_free(pipe);
+}
+
+#define STORIES(X)                                                   \
+	X(second_syn_does_not_move_where_the_client_begins)          \
+	X(second_syn_behind_a_banner_does_not_either)                \
+	X(the_syn_that_was_acknowledged_counts)                      \
+	X(segments_before_the_first_byte_are_not_taken)              \
+	X(payload_of_a_syn_that_was_left_is_forgotten)               \
+	X(payload_of_a_syn_is_inspected)                             \
+	X(stray_segment_of_the_server_does_not_hide_the_client)      \
+	X(tuple_used_again_is_a_new_flow)                            \
+	X(reset_and_syn_do_not_end_an_inspection)                    \
+	X(syn_on_a_condemned_tuple_does_not_free_the_old_connection) \
+	X(wrong_checksums_free_no_condemned_tuple)                   \
+	X(who_goes_on_is_not_blocked_for_ever)                       \
+	X(wrong_checksums_move_no_edge)                              \
+	X(acknowledgements_of_what_was_never_sent_move_no_edge)      \
+	X(repeated_syn_is_reset_at_the_edge_of_the_flow)             \
+	X(resets_and_bare_acknowledgements_move_no_edge)             \
+	X(wrong_checksums_do_not_close_a_final_flow)                 \
+	X(condemned_flows_do_not_answer_wrong_checksums)             \
+	X(old_segments_use_up_no_budget)                             \
+	X(small_segments_use_up_the_budget_together)                 \
+	X(refused_packets_do_not_flood_the_event_ring)               \
+	X(what_is_ahead_of_a_hole_waits_where_messages_are_edited)
+
+#define TOLD(story)   cmocka_unit_test_prestate(story, (void *)(uintptr_t)&with_edits[0]),
+#define EDITED(story) {"edited: " #story, story, NULL, NULL, (void *)(uintptr_t)&with_edits[1]},
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(second_syn_does_not_move_where_the_client_begins),
-		cmocka_unit_test(second_syn_behind_a_banner_does_not_either),
-		cmocka_unit_test(the_syn_that_was_acknowledged_counts),
-		cmocka_unit_test(segments_before_the_first_byte_are_not_taken),
-		cmocka_unit_test(payload_of_a_syn_that_was_left_is_forgotten),
-		cmocka_unit_test(payload_of_a_syn_is_inspected),
-		cmocka_unit_test(stray_segment_of_the_server_does_not_hide_the_client),
-		cmocka_unit_test(tuple_used_again_is_a_new_flow),
-		cmocka_unit_test(reset_and_syn_do_not_end_an_inspection),
-		cmocka_unit_test(syn_on_a_condemned_tuple_does_not_free_the_old_connection),
-		cmocka_unit_test(wrong_checksums_free_no_condemned_tuple),
-		cmocka_unit_test(who_goes_on_is_not_blocked_for_ever),
-		cmocka_unit_test(wrong_checksums_move_no_edge),
-		cmocka_unit_test(acknowledgements_of_what_was_never_sent_move_no_edge),
-		cmocka_unit_test(repeated_syn_is_reset_at_the_edge_of_the_flow),
-		cmocka_unit_test(resets_and_bare_acknowledgements_move_no_edge),
-		cmocka_unit_test(wrong_checksums_do_not_close_a_final_flow),
-		cmocka_unit_test(condemned_flows_do_not_answer_wrong_checksums),
-		cmocka_unit_test(old_segments_use_up_no_budget),
-		cmocka_unit_test(small_segments_use_up_the_budget_together),
-		cmocka_unit_test(refused_packets_do_not_flood_the_event_ring),
-	};
+	static const bool with_edits[2] = {false, true};
+	const struct CMUnitTest tests[] = {STORIES(TOLD) STORIES(EDITED)};
 
 	return cmocka_run_group_tests_name("evasion", tests, NULL, NULL);
 }
