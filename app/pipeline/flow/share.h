@@ -8,6 +8,7 @@
 #ifndef SLUICE_FLOW_SHARE_H
 #define SLUICE_FLOW_SHARE_H
 
+#include <string.h>
 #include "pipeline/wire/parse.h"
 
 #define FLOW_SHARE_SLOTS 4096 // a power of two
@@ -29,7 +30,22 @@ struct flow_share {
 	uint16_t at[2];
 };
 
-struct flow_share flow_share_of(const struct flow_shares *shares, const struct flow_source *source);
+// Inline: it is asked for twice with each SYN.
+static inline struct flow_share flow_share_of(
+	const struct flow_shares *shares, const struct flow_source *source)
+{
+	const union flow_key *key = source->key;
+	uint64_t words[2] = {0, 1u + 2u * source->inside + source->v6};
+
+	if (source->v6)
+		memcpy(words, source->is_a ? key->v6.addr_a : key->v6.addr_b, sizeof(words[0]));
+	else
+		words[0] = source->is_a ? key->v4.addr_a : key->v4.addr_b;
+	uint32_t hash = hash_words(shares->seed, words, 2);
+
+	return (struct flow_share){{hash % FLOW_SHARE_SLOTS, (hash >> 16) % FLOW_SHARE_SLOTS}};
+}
+
 // The source has its share already.
 bool flow_share_full(const struct flow_shares *shares, struct flow_share share);
 void flow_share_add(struct flow_shares *shares, struct flow_share share);

@@ -36,9 +36,8 @@ static inline __attribute__((always_inline)) bool static_match(
 		return false;
 	if (rule->has_user && !rule_has_user(rule, user))
 		return false;
-	if (rule->direction == DIRECTION_OUTBOUND && !input->c2s_from_inside)
-		return false;
-	if (rule->direction == DIRECTION_INBOUND && input->c2s_from_inside)
+	if (rule->direction != DIRECTION_ANY &&
+		(rule->direction == DIRECTION_OUTBOUND) != input->c2s_from_inside)
 		return false;
 	if (rule->l4_proto && rule->l4_proto != input->l4_proto)
 		return false;
