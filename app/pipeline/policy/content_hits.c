@@ -114,16 +114,31 @@ void rule_content_free(struct rule_content *content)
 	free(content);
 }
 
+static uint64_t scans_of(const struct content_scratch *scratch)
+{
+	return text_set_scans(scratch->names) + text_set_scans(scratch->texts) +
+	       text_set_scans(scratch->parties);
+}
+
 // No entry has a key of this name or message yet.
-static void hits_begin(struct content_hits *hits, struct content_keys *keys, uint32_t n)
+static void hits_begin(struct content_hits *hits, const struct content_scratch *scratch,
+	struct content_keys *keys, uint32_t n)
 {
 	hits->failed = hits->two_readings = false;
+	hits->scans = (uint32_t)scans_of(scratch); // what hits_end subtracts
 	hits->found = (struct text_hits){0};
 	if (++hits->mark)
 		return;
 	for (uint32_t i = 0; i < n; i++) // after 2^32 of them none may look like this one
 		keys[i].mark = 0;
 	hits->mark = 1;
+}
+
+static const struct content_hits *hits_end(
+	struct content_hits *hits, const struct content_scratch *scratch)
+{
+	hits->scans = (uint32_t)scans_of(scratch) - hits->scans;
+	return hits;
 }
 
 // Of all found, or (`only`) of those of one key.
@@ -145,12 +160,6 @@ static void hits_note(struct content_hits *hits, struct content_keys *keys, stru
 			of->pattern = found.hits[i].pattern;
 		}
 	}
-}
-
-static uint64_t scans_of(const struct content_scratch *scratch)
-{
-	return text_set_scans(scratch->names) + text_set_scans(scratch->texts) +
-	       text_set_scans(scratch->parties);
 }
 
 static struct text_hits scan_name(const struct text_set *set, struct text_set_scratch *scratch,
@@ -188,16 +197,13 @@ const struct content_hits *content_file_hits(
 {
 	const struct content_rules *content = policy->content;
 	struct content_scratch *scratch = content ? content->scratch[lcore] : NULL;
-	uint64_t before;
 
 	if (!scratch)
 		return NULL;
-	before = scans_of(scratch);
-	hits_begin(&scratch->file, scratch->transfers, content->n_transfers);
+	hits_begin(&scratch->file, scratch, scratch->transfers, content->n_transfers);
 	if (content->names && facts->length)
 		name_hits(content, scratch, facts);
-	scratch->file.scans = (uint32_t)(scans_of(scratch) - before);
-	return &scratch->file;
+	return hits_end(&scratch->file, scratch);
 }
 
 static struct text_hits scan_text(const struct text_set *set, struct text_set_scratch *scratch,
@@ -272,20 +278,17 @@ const struct content_hits *content_message_hits(
 {
 	const struct content_rules *content = policy->content;
 	struct content_scratch *scratch = content ? content->scratch[lcore] : NULL;
-	uint64_t before;
 
 	if (!scratch)
 		return NULL;
-	before = scans_of(scratch);
-	hits_begin(&scratch->message, scratch->chats, content->n_chats);
+	hits_begin(&scratch->message, scratch, scratch->chats, content->n_chats);
 	if (content->texts && facts->length)
 		message_hits(content, scratch, facts);
 	if (content->parties) {
 		party_hits(content, scratch, &facts->from, CONTENT_KEY_FROM);
 		receiver_hits(content, scratch, facts);
 	}
-	scratch->message.scans = (uint32_t)(scans_of(scratch) - before);
-	return &scratch->message;
+	return hits_end(&scratch->message, scratch);
 }
 
 uint8_t content_hits_keys(const struct content_hits *hits, uint32_t entry)
