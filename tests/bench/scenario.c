@@ -109,6 +109,47 @@ void scenario_begin(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4
 	rig_drain_events(rig);
 }
 
+static void open_talk(struct rig *rig, const struct scenario_talk *talk, uint32_t flow)
+{
+	const struct rig_packet steps[] = {
+		{.seq = 1000, .tcp_flags = TH_SYN},
+		{.from_responder = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
+		{.seq = 1001,
+			.ack = 5001,
+			.tcp_flags = TH_PUSH | TH_ACK,
+			.payload = talk->asks,
+			.payload_length = talk->asks_length},
+		{.from_responder = true,
+			.seq = 5001,
+			.ack = 1001u + talk->asks_length,
+			.tcp_flags = TH_PUSH | TH_ACK,
+			.payload = talk->answers,
+			.payload_length = talk->answers_length},
+	};
+
+	for (unsigned i = 0; i < RTE_DIM(steps); i++) {
+		struct rig_packet packet = steps[i];
+
+		packet.flow = flow;
+		packet.l4_proto = IPPROTO_TCP;
+		packet.dport = talk->dport;
+		send_built(rig, &packet);
+	}
+}
+
+void scenario_open_talks(struct rig *rig, uint32_t flows, uint16_t length,
+	const struct scenario_talk *talk, uint32_t n)
+{
+	scenario_begin(rig, flows, length, IPPROTO_TCP);
+	at.sent = at.next_sent = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		open_talk(rig, talk, i);
+		scenario_drain_records(rig);
+	}
+	scenario_wire(rig, ROUND_PKTS, length);
+	at.before = rig->lcore->stats;
+}
+
 static void setup_decided(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4_proto,
 	void (*decide)(struct rig *rig, uint32_t flow))
 {
@@ -158,7 +199,17 @@ static void check_decided(struct rig *rig, uint64_t pkts)
 		stats->decisions != at.before.decisions ||
 		stats->flows_embryonic != at.before.flows_embryonic ||
 		stats->sent_pkts != at.before.sent_pkts + pkts)
-		rig_die("the flows were not decided for good");
+		rig_die("the flows were not decided for good: of %llu packets %llu were sent, %llu "
+			"classified, %llu decided on, %llu made entries; %llu flows were made, "
+			"%llu "
+			"evicted",
+			(unsigned long long)pkts,
+			(unsigned long long)(stats->sent_pkts - at.before.sent_pkts),
+			(unsigned long long)(stats->classify_pkts - at.before.classify_pkts),
+			(unsigned long long)(stats->decisions - at.before.decisions),
+			(unsigned long long)(stats->flows_embryonic - at.before.flows_embryonic),
+			(unsigned long long)stats->flows_created,
+			(unsigned long long)stats->flows_evicted);
 }
 
 static void setup_new_syn(struct rig *rig, uint32_t flows, uint16_t length)
@@ -509,6 +560,16 @@ const struct scenario scenarios[] = {
 		.before = before_downloads,
 		.lay_out = lay_out_downloads,
 		.check = check_decoded},
+	{.name = "chat-inspected",
+		.what = "a message of IRC under inspection, and its acknowledgement",
+		.letter = 'h',
+		.by_flow = true,
+		.length = CHAT_FRAME,
+		.steps = 2,
+		.setup = setup_chat_inspected,
+		.before = before_messages,
+		.lay_out = lay_out_messages,
+		.check = check_inspected},
 	{.name = "chat-1-keyword",
 		.what = "a message of IRC that is held against one keyword, and its "
 			"acknowledgement",

@@ -86,51 +86,29 @@ static void set_policy(struct rig *rig, uint32_t n)
 	free(text);
 }
 
-static void open_talk(struct rig *rig, uint32_t flow)
-{
-	const struct rig_packet steps[] = {
-		{.seq = 1000, .tcp_flags = TH_SYN},
-		{.from_responder = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
-		{.seq = 1001,
-			.ack = 5001,
-			.tcp_flags = TH_PUSH | TH_ACK,
-			.payload = SIGNS_ON,
-			.payload_length = sizeof(SIGNS_ON) - 1},
-		{.from_responder = true,
-			.seq = 5001,
-			.ack = C2S_SEQ,
-			.tcp_flags = TH_PUSH | TH_ACK,
-			.payload = WELCOME,
-			.payload_length = sizeof(WELCOME) - 1},
-	};
-
-	for (unsigned i = 0; i < RTE_DIM(steps); i++) {
-		struct rig_packet packet = steps[i];
-		uint8_t frame[2048];
-
-		packet.flow = flow;
-		packet.l4_proto = IPPROTO_TCP;
-		packet.dport = 6667;
-		rig_build(rig, &packet, NULL, frame);
-		rig_send(rig, packet.from_responder ? RIG_OUTSIDE : RIG_INSIDE, frame,
-			(uint16_t)(54 + packet.payload_length));
-	}
-}
-
 static void setup(struct rig *rig, uint32_t flows, uint16_t length, uint32_t keywords)
 {
+	const struct scenario_talk talk = {
+		.dport = 6667,
+		.asks = (const uint8_t *)SIGNS_ON,
+		.asks_length = sizeof(SIGNS_ON) - 1,
+		.answers = (const uint8_t *)WELCOME,
+		.answers_length = sizeof(WELCOME) - 1,
+	};
+
 	make_words();
 	for (uint32_t i = 0; i < RIG_TAILS; i++)
 		make_message(rig->tails[i]);
-	set_policy(rig, keywords);
-	scenario_begin(rig, flows, length, IPPROTO_TCP);
-	at.sent = at.next_sent = 0;
-	for (uint32_t i = 0; i < TALKS; i++) {
-		open_talk(rig, i);
-		scenario_drain_records(rig);
-	}
-	scenario_wire(rig, ROUND_PKTS, length);
-	at.before = rig->lcore->stats;
+	if (keywords)
+		set_policy(rig, keywords);
+	else
+		scenario_tap(rig);
+	scenario_open_talks(rig, flows, length, &talk, TALKS);
+}
+
+void setup_chat_inspected(struct rig *rig, uint32_t flows, uint16_t length)
+{
+	setup(rig, flows, length, 0);
 }
 
 void setup_keyword(struct rig *rig, uint32_t flows, uint16_t length)

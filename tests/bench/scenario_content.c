@@ -37,37 +37,6 @@ static struct rig_packet packet_of(uint32_t flow, bool answers, uint32_t number)
 	};
 }
 
-static void open_download(struct rig *rig, uint32_t flow)
-{
-	const struct rig_packet steps[] = {
-		{.seq = 1000, .tcp_flags = TH_SYN},
-		{.from_responder = true, .seq = 5000, .ack = 1001, .tcp_flags = TH_SYN | TH_ACK},
-		{.seq = 1001,
-			.ack = 5001,
-			.tcp_flags = TH_PUSH | TH_ACK,
-			.payload = ASKS,
-			.payload_length = sizeof(ASKS) - 1},
-		{.from_responder = true,
-			.seq = 5001,
-			.ack = 1001 + (uint32_t)sizeof(ASKS) - 1,
-			.tcp_flags = TH_PUSH | TH_ACK,
-			.payload = head,
-			.payload_length = (uint16_t)head_bytes},
-	};
-
-	for (unsigned i = 0; i < RTE_DIM(steps); i++) {
-		struct rig_packet packet = steps[i];
-		uint8_t frame[2048];
-
-		packet.flow = flow;
-		packet.l4_proto = IPPROTO_TCP;
-		packet.dport = 80;
-		rig_build(rig, &packet, NULL, frame);
-		rig_send(rig, packet.from_responder ? RIG_OUTSIDE : RIG_INSIDE, frame,
-			(uint16_t)(54 + packet.payload_length));
-	}
-}
-
 void scenario_drain_records(struct rig *rig)
 {
 	struct content_channel *channel = content_channel_of(rig->lcore);
@@ -85,14 +54,15 @@ static void setup_downloads(struct rig *rig, uint32_t flows, uint16_t length)
 	// the rest of a segment is what frames have in common
 	for (uint32_t i = 0; i < RIG_TAILS; i++)
 		memcpy(rig->tails[i], segment + RIG_HEAD - 54, sizeof(segment) - (RIG_HEAD - 54));
-	scenario_begin(rig, flows, length, IPPROTO_TCP);
-	at.sent = at.next_sent = 0;
-	for (uint32_t i = 0; i < DOWNLOADS; i++) {
-		open_download(rig, i);
-		scenario_drain_records(rig);
-	}
-	scenario_wire(rig, ROUND_PKTS, length);
-	at.before = rig->lcore->stats;
+	const struct scenario_talk talk = {
+		.dport = 80,
+		.asks = (const uint8_t *)ASKS,
+		.asks_length = sizeof(ASKS) - 1,
+		.answers = head,
+		.answers_length = (uint16_t)head_bytes,
+	};
+
+	scenario_open_talks(rig, flows, length, &talk, DOWNLOADS);
 }
 
 void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length)

@@ -26,6 +26,15 @@ void scenario_begin(struct rig *rig, uint32_t flows, uint16_t length, uint8_t l4
 void scenario_wire(struct rig *rig, uint32_t n, uint16_t length);
 // A connection of SSH, both banners said: what the server says first decides its flow for good.
 void scenario_decide_tcp(struct rig *rig, uint32_t flow);
+// A connection: what its client says first, and what it is answered.
+struct scenario_talk {
+	uint16_t dport;
+	const uint8_t *asks, *answers;
+	uint16_t asks_length, answers_length;
+};
+// `flows` is of the table; `n` connections are opened, and asked and answered so.
+void scenario_open_talks(struct rig *rig, uint32_t flows, uint16_t length,
+	const struct scenario_talk *talk, uint32_t n);
 // The n'th flow in an order that no cache foresees: a walk over a power of two.
 uint32_t scenario_scattered(uint32_t i, uint32_t n);
 
@@ -52,6 +61,7 @@ void setup_inspected(struct rig *rig, uint32_t flows, uint16_t length);
 void setup_identity(struct rig *rig, uint32_t flows, uint16_t length);
 void before_downloads(struct rig *rig, unsigned round);
 void lay_out_downloads(struct rig *rig, unsigned round, unsigned step);
+// That the flows' bytes were put in order, and that nobody decoded them.
 void check_inspected(struct rig *rig, uint64_t pkts);
 void check_decoded(struct rig *rig, uint64_t pkts);
 // The control core's part, where nobody counts: what was recorded and reported is thrown away.
@@ -59,6 +69,7 @@ void scenario_drain_records(struct rig *rig);
 
 // scenario_chat.c
 #define CHAT_FRAME 124 // a message of 70 bytes
+void setup_chat_inspected(struct rig *rig, uint32_t flows, uint16_t length);
 void setup_keyword(struct rig *rig, uint32_t flows, uint16_t length);
 void setup_keywords(struct rig *rig, uint32_t flows, uint16_t length);
 void before_messages(struct rig *rig, unsigned round);
