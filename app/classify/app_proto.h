@@ -138,8 +138,8 @@ struct app_proto {
 	// False: it has seen enough of this flow, and is not called again.
 	bool (*decode_datagram)(const struct span *span, const struct flow_ends *ends,
 		const struct decoder_sink *sink);
-	// Optional: the content ids that a datagram names, whatever flow it is of; how many. Asked
-	// where a list of ids is in force.
+	// Optional: the content ids that a datagram names, whatever flow it is of; how many there
+	// are, of which `ids` has the first `room`. Asked where a list of ids is in force.
 	unsigned (*datagram_ids)(const struct span *span, struct content_id *ids, unsigned room);
 	// The decoders learn of others alone: what they do is no part of the flow's own story.
 	bool decodes_for_others;

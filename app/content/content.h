@@ -20,7 +20,7 @@ struct content_memory;
 
 #define CONTENT_NAME_BYTES   1024 // longer names keep their end, where the extension is
 #define CONTENT_ALIASES_MAX  8    // other names of a file
-#define CONTENT_PATH_BYTES   4096 // a path of a request that names torrents; others: as names
+#define CONTENT_PATH_BYTES   8192 // a path of a request that names torrents; others: as names
 #define CONTENT_PARTY_BYTES  128  // who sends or receives: a nick, a JID, a login
 #define CONTENT_PARTIES_MAX  32   // of a list of receivers that are looked at
 #define CONTENT_TYPE_BYTES   96   // a media type, as it was declared
@@ -145,7 +145,7 @@ struct content_message {
 	X(RESENT_DIFFERS, "resent_differs") /* what was not taken comes again as something else */ \
 	/* limits */                                                                               \
 	X(HEAD_TOO_LONG, "head_too_long")                                                          \
-	X(TOO_MANY_REQUESTS, "too_many_requests") /* pipelined and not answered */                 \
+	X(TOO_MANY_REQUESTS, "too_many_requests") /* pipelined, or offers: not answered */         \
 	X(BOMB, "bomb")                           /* decodes to too much */                        \
 	X(NO_MEMORY, "no_memory")                                                                  \
 	/* opaque from here on */                                                                  \

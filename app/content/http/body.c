@@ -2,6 +2,7 @@
 // Takes the bytes of a body through its codings to its files.
 #include "content/http/body.h"
 
+#include <assert.h>
 #include "pipeline/vocab/span.h"
 
 #define STEP_BYTES (1u << 20) // of output between two looks at how much it is
@@ -30,10 +31,12 @@ static void skip_rest(struct http_body *body, const struct http_turn *turn)
 	give_work(body, turn->turn->memory);
 }
 
-static void add_alias(struct content_file *file, struct content_text name, uint8_t source)
+// Beside the names of a head there is room for one more (head.c).
+static void add_path_alias(struct content_file *file, struct content_text name)
 {
-	if (file->n_aliases < CONTENT_ALIASES_MAX && !http_same(file->name, name))
-		file->aliases[file->n_aliases++] = (struct content_alias){name, source};
+	assert(file->n_aliases < CONTENT_ALIASES_MAX);
+	if (!http_same(file->name, name))
+		file->aliases[file->n_aliases++] = (struct content_alias){name, CONTENT_NAME_PATH};
 }
 
 // Texts and numbers that all files of the body have.
@@ -62,7 +65,7 @@ static struct content_file describe(const struct http_body *body)
 	if (head->name.length) {
 		http_head_name(head, &file);
 		if (by_path) // wget, and curl without -J, look at nothing else
-			add_alias(&file, subject.name, CONTENT_NAME_PATH);
+			add_path_alias(&file, subject.name);
 	} else if (by_path) {
 		file.name = subject.name;
 		file.name_source = CONTENT_NAME_PATH;

@@ -7,7 +7,7 @@
 
 #include "content/http/name.h"
 
-#define HTTP_NAMES       8    // of one field, and of a head
+#define HTTP_NAMES       8    // of one field, and of a head: the file's, and its aliases
 #define HTTP_NAMES_BYTES 4096 // that they take together
 
 struct http_names {

@@ -220,7 +220,7 @@ static uint32_t read_disposition(struct http_head *head, struct content_text lin
 
 		if (head->name.length && is_known(head, name->text))
 			continue;
-		if (head->n_aliases == HTTP_NAMES) {
+		if (head->n_aliases == HTTP_NAMES - 1) {
 			names.more = true;
 			break;
 		}

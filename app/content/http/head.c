@@ -45,7 +45,9 @@ struct http_piece http_head_keep(struct http_head *head, uint32_t length)
 	return piece;
 }
 
-static_assert(HTTP_NAMES <= CONTENT_ALIASES_MAX, "all names of a head are told");
+static_assert(HTTP_HASHES_BYTES >= HTTP_LINE_BYTES, "no torrent of a request is left out");
+static_assert(
+	HTTP_NAMES - 1 < CONTENT_ALIASES_MAX, "all names of a head, and the path's, are told");
 
 void http_head_name(const struct http_head *head, struct content_file *file)
 {

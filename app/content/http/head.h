@@ -13,7 +13,7 @@
 #define HTTP_LINE_BYTES      8192u              // of a line that is needed
 #define HTTP_HEAD_BYTES      (256u << 10)       // of a head with all of its lines
 #define HTTP_PATH_BYTES      1024u              // a longer one keeps its beginning
-#define HTTP_HASHES_BYTES    CONTENT_PATH_BYTES // ... of a request that names torrents (BEP 48)
+#define HTTP_HASHES_BYTES    CONTENT_PATH_BYTES // ... of a request that names torrents: all of it
 #define HTTP_HOST_BYTES      255u
 #define HTTP_VALIDATOR_BYTES 256u
 #define HTTP_BOUNDARY_BYTES  200u // RFC 2046 section 5.1.1 allows 70
@@ -92,9 +92,9 @@ struct http_head {
 	bool has_etag;
 	bool name_cut;
 	uint8_t n_aliases;
-	uint8_t alias_sources[HTTP_NAMES]; // enum content_name_source
-	bool has_range;                    // Content-Range; of a request also Range
-	bool asks_part;                    // Range, whatever it says
+	uint8_t alias_sources[HTTP_NAMES - 1]; // enum content_name_source
+	bool has_range;                        // Content-Range; of a request also Range
+	bool asks_part;                        // Range, whatever it says
 	bool boundary_bad;
 	uint64_t length;      // Content-Length
 	uint64_t range_from;  // offset of the first byte
@@ -102,9 +102,9 @@ struct http_head {
 	// The path as it was sent, with its query; host without a port; the name by
 	// Content-Disposition, the one by the path.
 	struct http_piece path, host, authority, name, path_name, type, boundary, validator;
-	struct http_piece aliases[HTTP_NAMES]; // of `name`, by Content-Disposition, too
-	uint16_t names_bytes;                  // that they and it take
-	struct http_piece verb, agent;         // the method as it was sent; User-Agent
+	struct http_piece aliases[HTTP_NAMES - 1]; // of `name`, by Content-Disposition, too
+	uint16_t names_bytes;                      // that they and it take
+	struct http_piece verb, agent;             // the method as it was sent; User-Agent
 	bool path_name_cut;
 	uint8_t text[];
 };

@@ -2,6 +2,7 @@
 // Reads the first line of a request or a response.
 #include "content/http/start_line.h"
 
+#include "content/charset.h"
 #include "content/http/name.h"
 
 #define METHOD_BYTES 32u // the longest that is registered has 17
@@ -85,10 +86,26 @@ static struct http_piece keep(struct http_head *head, const uint8_t *bytes, uint
 	return http_head_keep(head, length);
 }
 
-// A request to a tracker may name many torrents: all of them count.
+// A request to a tracker may name many torrents: all of them count. Percent signs are undone, as by
+// who reads them (app/pipeline/content/report_ids.c).
 static bool names_torrents(struct content_text target)
 {
-	return memmem(target.bytes, target.length, "info_hash", 9);
+	static const char name[] = "info_hash";
+	unsigned seen = 0;
+
+	for (uint32_t i = 0; i < target.length && name[seen]; i++) {
+		uint8_t byte = target.bytes[i];
+		int escaped = byte == '%' && target.length - i >= 3
+				      ? text_hex_pair(target.bytes + i + 1)
+				      : -1;
+
+		if (escaped >= 0) {
+			byte = (uint8_t)escaped;
+			i += 2;
+		}
+		seen = byte == (uint8_t)name[seen] ? seen + 1 : byte == (uint8_t)name[0];
+	}
+	return !name[seen];
 }
 
 static void keep_target(struct http_head *head, struct content_text target)

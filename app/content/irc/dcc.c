@@ -250,6 +250,8 @@ static struct dcc_offer *offer_new(const struct request *request)
 	struct dcc_offer *offer = &offers->offers[offers->next];
 
 	offers->next = (uint8_t)((offers->next + 1) % DCC_OFFERS);
+	if (offer->used)
+		offers->forgot[offer->half & 1] = true;
 	*offer = (struct dcc_offer){
 		.name = hash_of(request->name),
 		.token = request->token.length ? hash_of(request->token) : 0,
@@ -304,6 +306,14 @@ static struct dcc_offer *answered(const struct request *request, bool by_token)
 	return NULL;
 }
 
+// It is of no offer that is remembered. If it is of one that was forgotten, which end has the file,
+// and where it goes on, is not known.
+static void note_forgotten(const struct request *request, unsigned half)
+{
+	if (request->offers->forgot[half])
+		irc_note(request->turn, CONTENT_NOTE_TOO_MANY_REQUESTS);
+}
+
 // The side that connects has the file.
 static void take_answer(const struct request *request, struct dcc_offer *offer)
 {
@@ -328,6 +338,8 @@ static void take_send(struct request *request, struct content_text text)
 		take_answer(request, offer);
 		return;
 	}
+	if (found && request->port && request->token.length)
+		note_forgotten(request, !request->turn->half);
 	tell_file(request, request->turn->half, request->from,
 		request->has_number ? request->number : CONTENT_SIZE_UNKNOWN, 0);
 	if (!found)
@@ -411,6 +423,8 @@ static void take_accept(struct request *request, struct content_text text)
 {
 	struct dcc_offer *offer = read_resumed(request, text, request->turn->half);
 
+	if (!offer && request->has_number)
+		note_forgotten(request, request->turn->half);
 	if (!offer || !offer->asked || offer->resume != request->number)
 		return;
 	offer->asked = false;

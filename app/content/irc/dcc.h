@@ -18,7 +18,9 @@
 #include "content/content.h"
 #include "content/transfer.h"
 
-#define DCC_OFFERS   4 // of a session that are remembered; the oldest is forgotten
+#define DCC_OFFERS \
+	4              // of a session that are remembered; the oldest is forgotten, and what
+		       // may answer it is noted
 #define DCC_IN_LINE  8 // requests of a line that are read
 #define DCC_PORT_MIN 1024
 
@@ -40,6 +42,7 @@ struct dcc_offer {
 struct dcc_offers {
 	struct dcc_offer offers[DCC_OFFERS];
 	uint8_t next;
+	bool forgot[2]; // one of that half's sender, so that what is of no offer may be of it
 };
 
 // Whether a word is the verb of a request, or as much as is here of one.

@@ -133,10 +133,14 @@ static void name_label(const struct xmpp_turn *to)
 	label->size = file->size == CONTENT_SIZE_UNKNOWN ? 0 : file->size;
 }
 
-static void begin_file(struct xmpp_work *work)
+// A file inside of another one takes its place: the other's name is told nowhere.
+static void begin_file(const struct xmpp_turn *to)
 {
+	struct xmpp_work *work = to->half->work;
 	const struct xml_value *name = &work->reader.values[XMPP_ATTRIBUTE_NAME];
 
+	if (work->in_file)
+		xmpp_note(to, CONTENT_NOTE_TWO_NAMES, to->half->at64);
 	work->in_file = true;
 	set_name(&work->file, xml_value_of(&work->reader, XMPP_ATTRIBUTE_NAME), name->cut);
 	set_size(&work->file, xml_value_of(&work->reader, XMPP_ATTRIBUTE_SIZE));
@@ -183,7 +187,7 @@ static void begin_request(const struct xmpp_turn *to)
 
 	if (!http_begins(value_of(to, XMPP_ATTRIBUTE_XMLNS), "urn:xmpp:http:upload"))
 		return;
-	begin_file(work);
+	begin_file(to);
 	set_name(&work->file, value_of(to, XMPP_ATTRIBUTE_FILENAME),
 		work->reader.values[XMPP_ATTRIBUTE_FILENAME].cut);
 	work->file.answered = false;
@@ -207,7 +211,7 @@ void xmpp_offers_start(const struct xmpp_turn *to, enum xmpp_kind kind)
 			to->half->session = hash_of(value_of(to, XMPP_ATTRIBUTE_SID));
 		break;
 	case XMPP_FILE:
-		begin_file(work);
+		begin_file(to);
 		if (work->file.length)
 			name_label(to);
 		break;

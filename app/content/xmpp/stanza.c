@@ -111,6 +111,21 @@ static void take_protection(const struct xmpp_turn *to, enum xmpp_kind kind)
 	to->state->opaque = true;
 }
 
+// Of a file with two names receivers take either.
+static void begin_field(const struct xmpp_turn *to, enum xmpp_kind kind)
+{
+	struct xmpp_work *work = to->half->work;
+
+	work->field_length = 0;
+	work->field_cut = false;
+	if (kind != XMPP_NAME && kind != XMPP_FILENAME)
+		return;
+	if (work->file.length)
+		xmpp_note(to, CONTENT_NOTE_TWO_NAMES, to->half->at64);
+	work->file.length = 0;
+	work->file.cut = false;
+}
+
 void xmpp_start(const struct xmpp_turn *to)
 {
 	struct xmpp_work *work = to->half->work;
@@ -131,11 +146,8 @@ void xmpp_start(const struct xmpp_turn *to)
 	role = xmpp_is_chat(around) ? around : role_of(to, parent, kind);
 	work->kinds[depth - 1] = (uint8_t)kind;
 	work->roles[depth - 1] = (uint8_t)role;
-	if (role == XMPP_ROLE_FIELD) {
-		work->field_length = 0;
-		if (kind == XMPP_NAME || kind == XMPP_FILENAME)
-			work->file.length = 0;
-	}
+	if (role == XMPP_ROLE_FIELD)
+		begin_field(to, kind);
 	if (xmpp_is_chat(role) && (role != around || ends_line(kind)))
 		work->chat.separated = true;
 	if (kind == XMPP_MESSAGE)
@@ -148,6 +160,8 @@ void xmpp_start(const struct xmpp_turn *to)
 
 static void end_field(const struct xmpp_turn *to, enum xmpp_kind kind)
 {
+	if (to->half->work->field_cut) // who it is, or how large, is not known
+		xmpp_note(to, CONTENT_NOTE_HEAD_TOO_LONG, to->half->at64);
 	if (kind == XMPP_JID)
 		xmpp_identity_bound(to);
 	else if (kind == XMPP_AUTH)
@@ -185,8 +199,10 @@ static void put_field(struct xmpp_work *work, enum xmpp_kind kind, const struct 
 	uint32_t size = named ? sizeof(file->name) : sizeof(work->field);
 
 	for (uint32_t i = 0; i < token->length; i++) {
-		if (*length == size && !named)
+		if (*length == size && !named) {
+			work->field_cut = true;
 			return;
+		}
 		if (*length == size) { // of a name the end counts
 			memmove(bytes, bytes + size / 4, size - size / 4);
 			*length = (uint16_t)(size - size / 4);

@@ -119,6 +119,7 @@ struct xmpp_work {
 	uint8_t messages; // that are open
 	bool offers;      // what is said of a file is an offer
 	bool in_file;
+	bool field_cut; // it was longer than there is room
 	uint16_t field_length;
 	struct xmpp_party from[XMPP_LEVELS], to[XMPP_LEVELS];
 	uint8_t field[XMPP_FIELD_BYTES];

@@ -412,8 +412,11 @@ bool flow_content_datagram(
 	n = content->ids->datagram_ids(datagram, ids, RTE_DIM(ids));
 	if (n)
 		flow.asks = content_asks_of(lcore, ref);
-	for (unsigned i = 0; i < n && flow.asks.ids && !flow.refused; i++)
+	for (unsigned i = 0; i < n && i < RTE_DIM(ids) && flow.asks.ids && !flow.refused; i++)
 		report_id(&feeding, &ids[i], datagram->half);
+	if (n > RTE_DIM(ids) && flow.asks.ids && !flow.refused)
+		content_report.note(&feeding, CONTENT_NOTE_TOO_MANY_REQUESTS, datagram->half,
+			datagram->offset64);
 	if (flow.refused)
 		*rule_uid = flow.rule == RULE_DEFAULT ? 0 : lcore->policy->rules[flow.rule].uid;
 	return flow.refused;

@@ -143,6 +143,37 @@ static const struct conversation dispositions[] = {
 		"note s2c two_names @17\n"
 		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=7 or=8 size=1\n"
 		"end 1 CLOSED 170+1 1\n"},
+	{"as many names of fields, and the path's",
+		{SAID_C("GET /a.exe HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\r\n"
+			       "Content-Disposition: x; filename=1\r\nContent-Disposition: x; "
+			       "filename=2\r\n"
+			       "Content-Disposition: x; filename=3\r\nContent-Disposition: x; "
+			       "filename=4\r\n"
+			       "Content-Disposition: x; filename=5\r\nContent-Disposition: x; "
+			       "filename=6\r\n"
+			       "Content-Disposition: x; filename=7\r\nContent-Disposition: x; "
+			       "filename=8\r\n"
+			       "Content-Length: 1\r\n\r\n1")},
+		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=7 or=8 or=a.exe path=/a.exe "
+		"size=1\n"
+		"end 1 CLOSED 326+1 1\n"},
+	{"a field's ninth name, and the path's",
+		{SAID_C("GET /a.exe HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\r\n"
+			       "Content-Disposition: x; filename=1\r\nContent-Disposition: x; "
+			       "filename=2\r\n"
+			       "Content-Disposition: x; filename=3\r\nContent-Disposition: x; "
+			       "filename=4\r\n"
+			       "Content-Disposition: x; filename=5\r\nContent-Disposition: x; "
+			       "filename=6\r\n"
+			       "Content-Disposition: x; filename=7\r\nContent-Disposition: x; "
+			       "filename=8\r\n"
+			       "Content-Disposition: x; filename=9\r\nContent-Length: 1\r\n\r\n1")},
+		"note s2c two_names @305\n"
+		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=7 or=8 or=a.exe path=/a.exe "
+		"size=1\n"
+		"end 1 CLOSED 362+1 1\n"},
 	{"an empty name", NAMED("attachment; filename=\"\""),
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 84+1 1\n"},
@@ -183,6 +214,14 @@ static const struct conversation paths[] = {
 		ASKED("/announce?" X10("info_hash=%41bcdefghij%4bmnopqrst&")
 				X10(X10("info_hash&"))),
 		"file 1 s2c path name=announce path=(1350)..fo_hash& size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"... all of them, and what is so called with percent signs",
+		ASKED("/announce?" X100("info_hash=%41bcdefghij%4bmnopqrst&")
+				X100("%69nfo_has%68=%41bcdefghij%4bmnopqrst&")),
+		"file 1 s2c path name=announce path=(7210)..nopqrst& size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"... and no other path", ASKED("/announce?" X100("%69nfohash=%41bcdefghij%4bmnopqrst&")),
+		"file 1 s2c path name=announce path=(1024)..mnopqrst size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"a name that is too long", ASKED("/d/" X100("0123456789") X10("abc") ".exe"),
 		"file 1 s2c path name=(1024)..cabc.exe cut path=/d/0123456789 size=1\n"

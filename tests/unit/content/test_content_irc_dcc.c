@@ -189,8 +189,41 @@ static const struct conversation answers[] = {
 		"file 4 s2c command elsewhere name=d user=bob size=1\n"
 		"file 5 s2c command elsewhere name=e user=bob size=1\n"
 		"expect " MINE " file c2s name=b user=bob size=1\n"
+		"note c2s too_many_requests @46\n"
 		"file 6 c2s command elsewhere name=a size=1\n"
 		"expect " MINE " file s2c name=a size=1\n"},
+	{"what may answer or grant what was forgotten is noted",
+		{SAID_S(FROM_B
+			 "\1DCC SEND a " OTHER " 5000 9\1\r\n" FROM_B
+			 "\1DCC SEND b 199 0 2 2\1\r\n" FROM_B "\1DCC SEND c 199 0 3 3\1\r\n" FROM_B
+			 "\1DCC SEND d 199 0 4 4\1\r\n" FROM_B "\1DCC SEND e 199 0 5 5\1\r\n"),
+			SAID_C("PRIVMSG bob :\1DCC SEND f " SELF " 5000 1 6\1\r\n"
+			       "PRIVMSG bob :\1DCC RESUME a 5000 4\1\r\n"),
+			SAID_S(FROM_B "\1DCC ACCEPT a 5000 4\1\r\n")},
+		"file 1 s2c command elsewhere name=a user=bob size=9\n"
+		"expect " THEIRS " file s2c name=a user=bob size=9\n"
+		"file 2 s2c command elsewhere name=b user=bob size=2\n"
+		"file 3 s2c command elsewhere name=c user=bob size=3\n"
+		"file 4 s2c command elsewhere name=d user=bob size=4\n"
+		"file 5 s2c command elsewhere name=e user=bob size=5\n"
+		"note c2s too_many_requests @0\n"
+		"file 6 c2s command elsewhere name=f size=1\n"
+		"expect " MINE " file s2c name=f size=1\n"
+		"note s2c too_many_requests @242\n"},
+	{"an offer of one's own that was forgotten is not what the other one answers with",
+		{SAID_C("PRIVMSG bob :\1DCC SEND a 199 0 1 1\1\r\nPRIVMSG bob :\1DCC SEND b 199 0 "
+			"2 "
+			"2\1\r\nPRIVMSG bob :\1DCC SEND c 199 0 3 3\1\r\nPRIVMSG bob :\1DCC SEND d "
+			"199 0 "
+			"4 4\1\r\nPRIVMSG bob :\1DCC SEND e 199 0 5 5\1\r\n"
+			"PRIVMSG bob :\1DCC SEND f " SELF " 5000 1 6\1\r\n")},
+		"file 1 c2s command elsewhere name=a size=1\n"
+		"file 2 c2s command elsewhere name=b size=2\n"
+		"file 3 c2s command elsewhere name=c size=3\n"
+		"file 4 c2s command elsewhere name=d size=4\n"
+		"file 5 c2s command elsewhere name=e size=5\n"
+		"file 6 c2s command elsewhere name=f size=1\n"
+		"expect " MINE " file s2c name=f size=1\n"},
 };
 
 #define LABEL(...) static const struct transfer_label __VA_ARGS__

@@ -236,6 +236,22 @@ static const struct conversation offers[] = {
 				".scr</name></file></jingle></iq>")},
 		"file 1 s2c offer elsewhere name=(848)..6789.exe cut user=al@b.example/y\n"
 		"file 2 s2c offer elsewhere name=(848)..6789.scr cut user=al@b.example/y\n"},
+	{"a second name of a file, and a file inside of one",
+		{SAID_S(FROM_AL "<jingle action='session-initiate' sid='1'><file><name>x.exe</name>"
+				"<name>y.txt</name></file></jingle></iq>"),
+			SAID_C("<iq><jingle action='session-initiate' sid='2'><file>"
+			       "<name>x.exe</name><file><name>y.txt</name></file></file></jingle></"
+			       "iq>")},
+		"note s2c two_names @129\n"
+		"file 1 s2c offer elsewhere name=y.txt user=al@b.example/y\n"
+		"note c2s two_names @76\n"
+		"file 2 c2s offer elsewhere name=y.txt user=me@a.example/x\n"},
+	{"a number that is longer than any",
+		{SAID_C("<iq><request "
+			"xmlns='urn:xmpp:http:upload'><filename>a</filename><size>" THOUSAND
+			"</size></request></iq>")},
+		"note c2s head_too_long @1077\n"
+		"file 1 c2s offer elsewhere name=a\n"},
 	{"no name, and files that are no offer",
 		{SAID_C("<iq><si id='1'><file size='1'/></si></iq><iq><file name='a'/></iq>"
 			"<iq><name>b</name></iq>")},

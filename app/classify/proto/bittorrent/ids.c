@@ -13,7 +13,8 @@ struct found {
 static void add(struct found *found, const uint8_t *hash)
 {
 	if (found->n < found->room)
-		found->ids[found->n++] = content_id_of(CONTENT_ID_BTIH, hash);
+		found->ids[found->n] = content_id_of(CONTENT_ID_BTIH, hash);
+	found->n++;
 }
 
 // A string of hashes, one behind the other.
@@ -86,7 +87,7 @@ static void from_tracker(struct found *found, const uint8_t *at, uint32_t length
 // Data (type 0, version 1): 20 bytes, then extensions, each of which says what the next one is.
 static void from_utp(struct found *found, const uint8_t *at, uint32_t length)
 {
-	enum { HEADER = 20, EXTENSIONS_MAX = 8, HASH_FROM = 28 };
+	enum { HEADER = 20, HASH_FROM = 28 };
 	static const char lead[] = "\x13"
 				   "BitTorrent protocol";
 	uint32_t next = HEADER;
@@ -95,13 +96,13 @@ static void from_utp(struct found *found, const uint8_t *at, uint32_t length)
 	if (length < HEADER || at[0] != 0x01)
 		return;
 	extension = at[1];
-	for (unsigned i = 0; extension && i < EXTENSIONS_MAX; i++) {
+	while (extension) { // each takes two bytes at least
 		if (length - next < 2 || length - next - 2 < at[next + 1])
 			return;
 		extension = at[next];
 		next += 2 + at[next + 1];
 	}
-	if (!extension && length - next >= HASH_FROM + CONTENT_ID_BT_WIRE &&
+	if (length - next >= HASH_FROM + CONTENT_ID_BT_WIRE &&
 		!memcmp(at + next, lead, sizeof(lead) - 1))
 		add(found, at + next + HASH_FROM);
 }

@@ -8,7 +8,8 @@
 #include "pipeline/vocab/content_id.h"
 #include "pipeline/vocab/span.h"
 
-// How many there are, at most `room`. They are claims: bytes at the places where ids stand.
+// How many there are: the first `room` of them are in `ids`. They are claims: bytes at the places
+// where ids stand.
 unsigned bittorrent_datagram_ids(
 	const struct span *datagram, struct content_id *ids, unsigned room);
 
