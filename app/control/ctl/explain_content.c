@@ -228,6 +228,7 @@ void explain_content_put(json_t **object, const struct evidence *evidence)
 	case EVIDENCE_CONTENT_NOTE:
 		put_text(object, "note", content_note_word(evidence->detail));
 		put_number(object, "offset", evidence->offset);
+		put_item_id(object, evidence);
 		break;
 	default: return;
 	}

@@ -169,6 +169,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 	uint64_t *left = waits ? &feeding->content->left : &feeding->content->left_at_once;
 
 	sink.ctx = feeding;
+	feeding->decodes = true;
 	for (unsigned round = 0; fed == CONTENT_MORE && round < ROUNDS_AT_ONCE && *left; round++) {
 		uint32_t may = (uint32_t)RTE_MIN(*left, (uint64_t)feeding->content->turn_bytes);
 
@@ -178,6 +179,7 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 		if (flow->refused)
 			break;
 	}
+	report_notes_over(feeding);
 	flow->fed64[half] = span->offset64 + turn.taken;
 	flow->more[half] = fed == CONTENT_MORE;
 	settle(lcore, flow);

@@ -155,6 +155,7 @@ void grounds_note(const struct feeding *feeding, enum content_note note, unsigne
 	struct evidence *evidence = piece(feeding, EVIDENCE_CONTENT_NOTE, half, &ground);
 
 	memset(&evidence->content, 0, sizeof(evidence->content));
+	evidence->content.item = feeding->flow->item;
 	evidence->detail = (uint8_t)note;
 	evidence->confidence = 0;
 	evidence->offset = at64;

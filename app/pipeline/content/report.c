@@ -11,19 +11,6 @@
 
 #define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
 
-static struct file_facts facts_of(const struct open_file *file)
-{
-	return (struct file_facts){
-		.name = file->texts,
-		.length = file->kept[KEPT_NAME],
-		.size = file->size,
-		.so_far = file->range_from + file->bytes,
-		.type = file->type,
-		.type_known = file->type_known,
-		.upload = file->upload,
-	};
-}
-
 // Nobody can have a file remembered but who has really been heard to send or to take it.
 static bool may_remember(const struct feeding *feeding)
 {
@@ -139,13 +126,14 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	report_count(&content_tally_of(lcore, feeding->flow->ref, reported->half)->files);
 	if (feeding->flow->asks.enforces)
 		marks = refused_marks_of(lcore, feeding->flow->ref, reported);
+	bool noted = report_was_noted(feeding, reported->half, &verdict);
 	bool again = refused_before(feeding, reported, &marks, &verdict);
 	bool stored = !report_refuses(&verdict) && (extracts || verdict.store);
 
 	if (extracts || stored || report_is_recorded(&verdict))
 		number = report_record_file(
 			feeding, &shown, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
-	obey_file(feeding, &verdict, again ? NULL : &marks);
+	obey_file(feeding, &verdict, again || noted ? NULL : &marks);
 	return follow(feeding, reported, &verdict, &marks, number, stored);
 }
 
@@ -223,38 +211,11 @@ static void keep(struct feeding *feeding, struct open_file *file, uint64_t at, c
 	}
 }
 
-// What was found out behind a file's beginning makes a record of it.
-static void record_late(struct feeding *feeding, struct open_file *file,
-	const struct content_verdict *verdict, const struct file_facts *facts)
-{
-	struct content_file what = {
-		.id = file->id,
-		.half = file->half,
-		.name_source = file->name_source,
-		.name_cut = file->name_cut,
-		.partial = file->partial,
-		.name = report_kept(file, KEPT_NAME),
-		.path = report_kept(file, KEPT_PATH),
-		.host = report_kept(file, KEPT_HOST),
-		.method = report_kept(file, KEPT_METHOD),
-		.agent = report_kept(file, KEPT_AGENT),
-		.status = file->status,
-		.is_http = file->is_http,
-		.size = file->size,
-		.range_from = file->range_from,
-		.n_aliases = file->n_aliases,
-	};
-
-	memcpy(what.aliases, file->aliases, sizeof(what.aliases));
-	what = report_name_as(&what, facts);
-	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
-}
-
 // `before`: bytes of the file that came ahead of those at hand. Where all of these are in its head
 // a rule can still have it kept.
 static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t before)
 {
-	struct file_facts facts = facts_of(file);
+	struct file_facts facts = report_facts_of(file);
 
 	feeding->flow->item = file->item;
 	struct content_verdict verdict =
@@ -262,7 +223,7 @@ static void ask_again(struct feeding *feeding, struct open_file *file, uint64_t 
 
 	report_note_verdict(feeding, file, &verdict);
 	if (!file->number && (verdict.store || report_is_recorded(&verdict)))
-		record_late(feeding, file, &verdict, &facts);
+		report_record_late(feeding, file, &verdict, &facts);
 	if (file->number && verdict.store && !file->stored && !report_refuses(&verdict) &&
 		before <= file->head_length) {
 		file->stored = true;
@@ -377,39 +338,6 @@ static void report_end(void *ctx, uint32_t id, enum content_end end, uint64_t en
 
 	*at = file->next;
 	close_file(feeding, file, end, true);
-}
-
-static void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64)
-{
-	struct feeding *feeding = ctx;
-	struct lcore *lcore = feeding->lcore;
-	struct flow_content *flow = feeding->flow;
-
-	flow->item = 0;
-	content_tally_of(lcore, flow->ref, half)->note = (uint8_t)(note + 1);
-	if (content_note_is_ambiguous(note) || content_note_is_limit(note))
-		content_mark(lcore, flow->ref, half,
-			content_note_is_limit(note) ? CONTENT_MARK_LIMIT : CONTENT_MARK_AMBIGUOUS);
-	else if (content_note_is_opaque(note))
-		content_mark(lcore, flow->ref, half, CONTENT_MARK_OPAQUE);
-	else if (note == CONTENT_NOTE_LOST)
-		content_mark(lcore, flow->ref, half, CONTENT_MARK_LOST);
-	if (content_note_is_ambiguous(note) || content_note_is_limit(note)) {
-		lcore->stats.content_ambiguous++;
-		if (flow->asks.enforces) {
-			bool was = flow->refused;
-
-			grounds_note(feeding, note, half, at64, flow->asks.enforcing_rule);
-			report_refuse(feeding, flow->asks.enforcing_rule, ACTION_RESET);
-			lcore->stats.content_ambiguous_refused += flow->refused && !was;
-		}
-	} else if (content_note_is_opaque(note)) {
-		lcore->stats.content_opaque++;
-		if (flow->asks.opaque != ACTION_PASS) {
-			grounds_note(feeding, note, half, at64, flow->asks.opaque_rule);
-			report_refuse(feeding, flow->asks.opaque_rule, flow->asks.opaque);
-		}
-	}
 }
 
 const struct content_sink content_report = {

@@ -104,3 +104,42 @@ struct content_file report_name_as(
 	}
 	return shown;
 }
+
+struct file_facts report_facts_of(const struct open_file *file)
+{
+	return (struct file_facts){
+		.name = file->texts,
+		.length = file->kept[KEPT_NAME],
+		.size = file->size,
+		.so_far = file->range_from + file->bytes,
+		.type = file->type,
+		.type_known = file->type_known,
+		.upload = file->upload,
+	};
+}
+
+void report_record_late(struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict, const struct file_facts *facts)
+{
+	struct content_file what = {
+		.id = file->id,
+		.half = file->half,
+		.name_source = file->name_source,
+		.name_cut = file->name_cut,
+		.partial = file->partial,
+		.name = report_kept(file, KEPT_NAME),
+		.path = report_kept(file, KEPT_PATH),
+		.host = report_kept(file, KEPT_HOST),
+		.method = report_kept(file, KEPT_METHOD),
+		.agent = report_kept(file, KEPT_AGENT),
+		.status = file->status,
+		.is_http = file->is_http,
+		.size = file->size,
+		.range_from = file->range_from,
+		.n_aliases = file->n_aliases,
+	};
+
+	memcpy(what.aliases, file->aliases, sizeof(what.aliases));
+	what = report_name_as(&what, facts);
+	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
+}

@@ -49,6 +49,8 @@ void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	flow->refused_item = flow->item;
 	flow->action = (uint8_t)action;
 	feeding->lcore->stats.content_refused++;
+	if (flow->file_to_come) // then it is told with that
+		return;
 	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule), flow->item);
 }
 

@@ -53,6 +53,11 @@ struct content_text report_kept(const struct open_file *file, enum kept_text whi
 // The file as it is recorded: by the name that the verdict is for.
 struct content_file report_name_as(
 	const struct content_file *reported, const struct file_facts *facts);
+// As rules are asked about it.
+struct file_facts report_facts_of(const struct open_file *file);
+// What was found out behind a file's beginning makes a record of it.
+void report_record_late(struct feeding *feeding, struct open_file *file,
+	const struct content_verdict *verdict, const struct file_facts *facts);
 
 // edit_request.c: a function of the sink.
 bool report_word(void *ctx, const struct content_word *word);
@@ -65,6 +70,13 @@ void report_refuse_unseen(struct feeding *feeding);
 
 // report_message.c: a function of the sink.
 void report_message(void *ctx, const struct content_message *message);
+
+// report_note.c: a function of the sink. Where what was said ahead of a file has had its flow
+// refused, the file that is told next is what it was refused for: true, and the verdict says so.
+void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64);
+bool report_was_noted(struct feeding *feeding, unsigned half, struct content_verdict *verdict);
+// What was decoded is all: no such file has come.
+void report_notes_over(struct feeding *feeding);
 
 // report_ids.c: a function of the sink, and the ids that a request to a tracker over HTTP names.
 void report_id(void *ctx, const struct content_id *id, unsigned half);

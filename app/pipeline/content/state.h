@@ -85,8 +85,10 @@ struct flow_content {
 	uint8_t phase;     // enum content_state
 	uint8_t n_grounds; // that became evidence (grounds.h)
 	bool refused;
-	bool early;           // its application is not final, and may want another decoder
-	bool speaks;          // ... but its ends speak as this one's application does
+	bool early;        // its application is not final, and may want another decoder
+	bool speaks;       // ... but its ends speak as this one's application does
+	bool file_to_come; // refused: for the file that the decoder tells next, of noted_half
+	uint8_t noted_half;
 	bool each_for_itself; // it stands for one datagram of the flow alone
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
 	bool more[2];         // it has more to report of what it took
@@ -123,6 +125,7 @@ struct feeding {
 	struct lcore *lcore;
 	struct content *content;
 	struct flow_content *flow;
+	bool decodes; // the decoder is called: what it says of a file, and then the file
 };
 
 static inline struct content_tally *content_tally_of(

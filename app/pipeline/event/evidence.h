@@ -100,7 +100,7 @@ struct evidence_content {
 		struct {
 			uint16_t rule, entry; // places in the policy's list, and in the rule's
 		};
-		uint32_t item; // CONTENT_NAME: the number of its record
+		uint32_t item; // CONTENT_NAME, CONTENT_NOTE: the number of its record
 	};
 	uint16_t type;                  // of a file, as far as it was known (file_type)
 	uint8_t keys;                   // enum content_key of the entry
