@@ -18,7 +18,7 @@ PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd coturn deluge-console de
 # For the checks, beyond both.
 PACKAGES_CHECK="bash-completion bindfs clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev file git iperf3 jq libndpi-bin
 	lintian logrotate mandoc nftables python3-clang python3-matplotlib strace tshark valgrind wget python3-scapy python3-jsonschema
-	python3-prometheus-client prometheus chromium chromium-driver python3-selenium tzdata zstd
+	python3-prometheus-client prometheus chromium chromium-driver python3-selenium python3-brotli tzdata zstd
 	libnginx-mod-http-brotli-filter libmemcached11 libmemcachedutil2 libpcre2-posix3
 	$PACKAGES_CLIENTS"
 # The last three are what proftpd needs, which tests/netns/content_ftp.test unpacks: it conflicts with vsftpd.
