@@ -7,7 +7,7 @@ FIN, SYN, RST = 1, 2, 4
 
 
 class Half:
-    """What one end of a connection sent. `ends`: source, its port, destination, its port; `resets`: segments with RST."""
+    """What one end of a connection sent. `ends`: the key of `halves`; `resets`: segments with RST."""
 
     def __init__(self, ends):
         self.ends, self.resets, self.base, self.parts = ends, 0, None, []
@@ -66,17 +66,23 @@ def address(octets):
     return ".".join(str(octet) for octet in octets)
 
 
+def back(ends):
+    """Those of the other half."""
+    return ends[2:4] + ends[:2] + ends[4:]
+
+
 def halves(path):
-    """{(source, its port, destination, its port): Half}. A second connection on the ports of another is an error."""
-    found = {}
+    """{(source, its port, destination, its port, how many connections had these ports before): Half}."""
+    found, newest = {}, {}
     for protocol, source, destination, rest in packets(path):
         if protocol != 6:
             continue
         sport, dport, seq, _, offset, flags = struct.unpack_from(">HHIIBB", rest)
-        ends = (address(source), sport, address(destination), dport)
-        half = found.setdefault(ends, Half(ends))
-        if flags & SYN and half.base not in (None, seq + 1):
-            raise ValueError(f"{path}: {ends} is of two connections")
+        ports = (address(source), sport, address(destination), dport)
+        half = newest.get(ports)
+        if not half or flags & SYN and half.base not in (None, seq + 1):
+            ends = (*ports, half.ends[4] + 1 if half else 0)
+            half = found[ends] = newest[ports] = Half(ends)
         half.take(seq, flags, rest[(offset >> 4) * 4:])
     return found
 

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Twenty files of HTTP at once, of which some are refused: as connections (curl) and as requests on one (pipelined).
 
-http_many.py make FOLDER                  files with marks of their own: pageN.html passes, setupN.exe is refused by its name,
-                                          partN.bin by its type
+http_many.py make FOLDER                  the files (rig/marked_files.py)
 http_many.py config SERVER FOLDER FORM    a configuration of curl that asks for twenty at once, or sends them (form)
 http_many.py pipeline SERVER FOLDER       one connection for each of FORMS and CASES, all at once; twenty requests in one go on each
 http_many.py judge FOLDER                 tells of each form and case, on a line, whether it held: what client.pcap and server.pcap
                                           say that arrived, and what curl has stored"""
 import os
 import re
-import secrets
 import socket
 import subprocess
 import sys
@@ -21,32 +19,23 @@ import brotli
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from packet import arrived  # noqa: E402 pylint: disable=wrong-import-position
+from rig import marked_files  # noqa: E402 pylint: disable=wrong-import-position
+from rig.marked_files import COUNT, passes, read  # noqa: E402 pylint: disable=wrong-import-position
 
 FORMS = ("identity", "chunked", "gzip", "br", "zstd", "ranges", "form")
 CODINGS = ("gzip", "br", "zstd")
 CASES = {"all": None, "name": "setup", "type": "part"}  # what is the one in the midst
-COUNT, MIDST, FROM = 20, 10, 1000
+MIDST, FROM = 10, 1000
 SEGMENT = 1460  # a segment in which a refused file begins does not arrive, also not what it has of the one before
-KINDS = {"page": (".html", b"<html>"), "setup": (".exe", b"words "), "part": (".bin", b"MZREFU")}
-TYPE = 64  # octets by which the type is known that is refused
-MARK = 32  # octets, of which the first is behind them
 BOUNDARY = "------------------------twenty"
 PATIENCE_S = 30
-
-
-def file_of(kind, i):
-    return f"{kind}{i}{KINDS[kind][0]}"
 
 
 def turn(case):
     """The files of twenty requests: at once each second one is refused, in turn one in the midst."""
     if case == "many":
-        return [file_of(("page", "setup", "page", "part")[i % 4], i) for i in range(COUNT)]
-    return [file_of(CASES[case] if i == MIDST and CASES[case] else "page", i) for i in range(COUNT)]
-
-
-def passes(name):
-    return name.startswith("page")
+        return marked_files.twenty()
+    return [marked_files.file_of(CASES[case] if i == MIDST and CASES[case] else "page", i) for i in range(COUNT)]
 
 
 def begins_at(form, name):
@@ -55,21 +44,7 @@ def begins_at(form, name):
 
 
 def make(folder):
-    os.makedirs(os.path.join(folder, "web"))
-    for kind, (_, start) in KINDS.items():
-        for i in range(COUNT):
-            mark = secrets.token_hex(MARK // 2).encode()
-            with open(os.path.join(folder, "web", file_of(kind, i)), "wb") as file:
-                file.write(start + secrets.token_hex(29).encode() + mark)
-                # no two have a size in common: nginx, which makes its ETags of times and sizes, would take them for one
-                file.write(b" " * tuple(KINDS).index(kind))
-                for _ in range(50 + 3 * i):
-                    file.write(b"<p>" + secrets.token_hex(200).encode() + mark + b"</p>\n")
-
-
-def read(folder, name):
-    with open(os.path.join(folder, name), "rb") as file:
-        return file.read()
+    marked_files.make(os.path.join(folder, "web"), [marked_files.file_of(kind, i) for kind in marked_files.KINDS for i in range(COUNT)])
 
 
 def config(server, folder, form):
@@ -96,7 +71,7 @@ def request(folder, form, case, name, last):
         head.append(f"Range: bytes={begins_at(form, name)}-")
     elif form == "form":
         body = (f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-                "Content-Type: application/octet-stream\r\n\r\n").encode() + read(folder, f"web/{name}")
+                "Content-Type: application/octet-stream\r\n\r\n").encode() + read(folder, "web", name)
         body += f"\r\n--{BOUNDARY}--\r\n".encode()
         head += [f"Content-Type: multipart/form-data; boundary={BOUNDARY}", f"Content-Length: {len(body)}"]
     if last:
@@ -195,7 +170,7 @@ class Judge:
 
     def __init__(self, folder):
         self.folder = folder
-        self.files = {name: read(folder, f"web/{name}") for name in sorted(os.listdir(os.path.join(folder, "web")))}
+        self.files = marked_files.read_all(os.path.join(folder, "web"))
         client, self.server = (arrived.halves(os.path.join(folder, f"{side}.pcap")) for side in ("client", "server"))
         self.client = client
         # by what the first request says, as the client sent it
@@ -209,7 +184,7 @@ class Judge:
     def halves_of(self, ends):
         """Of the answers, and of what was asked: what was sent and what arrived."""
         nothing = arrived.Half(ends)
-        back = ends[2:] + ends[:2]
+        back = arrived.back(ends)
         return ((self.server.get(back, nothing), self.client.get(back, nothing)),
                 (self.client.get(ends, nothing), self.server.get(ends, nothing)))
 
@@ -235,7 +210,7 @@ class Judge:
             body = None if at is None else body + at
         late = self.decoded(form, got[body:] if body is not None else b"")
         # what tells its type may have come in two segments, of which the first has left
-        few = name.startswith("part") and len(late) < TYPE and self.files[name].startswith(late)
+        few = name.startswith("part") and len(late) < marked_files.TYPE and self.files[name].startswith(late)
         return f"{len(late)} octets of {name}" if late and not few else None
 
     @staticmethod
@@ -279,7 +254,7 @@ class Judge:
             wrong = self.connection(form, [name], ends)
             if not wrong and form != "form":
                 path = os.path.join(self.folder, "got", f"{form}-{name}")
-                stored = read(self.folder, f"got/{form}-{name}") if os.path.exists(path) else b""
+                stored = read(self.folder, "got", f"{form}-{name}") if os.path.exists(path) else b""
                 if stored != (self.files[name][begins_at(form, name):] if passes(name) else b""):
                     wrong = f"curl stored {len(stored)} octets"
             if wrong:
@@ -288,11 +263,11 @@ class Judge:
 
     def marks(self):
         """The marks that were seen at the receivers' wires, of forms that are sent as they are; {kind: how many}."""
-        seen = {kind: 0 for kind in KINDS}
+        seen = {kind: 0 for kind in marked_files.KINDS}
         streams = [(half.octets, half.everything) for half in self.client.values() if half.ends[1] == 80]
         streams += [(half.octets, half.everything) for half in self.server.values() if half.ends[3] == 80]
         for name, octets in self.files.items():
-            mark = octets[TYPE:TYPE + MARK]
+            mark = marked_files.mark_of(octets)
             seen[re.match("[a-z]+", name)[0]] += any(mark in one for pair in streams for one in pair)
         return seen
 
