@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "replay/capture.h"
 #include "machine/eal.h"
 #include "pipeline/flow/table.h"
@@ -136,6 +137,10 @@ static int content_new_reader(struct replay *r, char *err, size_t err_len)
 		.see = r->extract ? extract_see : NULL, .ctx = r->extract};
 
 	if (r->options.audit) {
+		if (mkdir(r->options.audit, 0750) < 0 && errno != EEXIST) {
+			snprintf(err, err_len, "%s: %s", r->options.audit, strerror(errno));
+			return -errno;
+		}
 		snprintf(folder, sizeof folder, "%s/files", r->options.audit);
 		snprintf(log, sizeof log, "%s/audit.log", r->options.audit);
 		snprintf(evidence, sizeof evidence, "%s/evidence", r->options.audit);
