@@ -145,7 +145,7 @@ static void one_type(const struct json_at *at, struct entry_reader *entry, const
 			suggest_get(&suggestion));
 	else
 		json_at_error(at,
-			"unknown type \"%s\"; types and groups of them stand in docs/policy.md; "
+			"unknown type \"%s\"; types and groups of them stand in docs/content.md; "
 			"what a name ends with is \"extension\"",
 			word);
 }

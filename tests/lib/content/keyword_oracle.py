@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What docs/policy.md says of keywords, in plain Python and as slow as it likes: which of them stand in a message, and
+"""What docs/content.md says of keywords, in plain Python and as slow as it likes: which of them stand in a message, and
 where. It shares nothing with the gateway but that text (and the definition of the form, app/content/name_text.h)."""
 import re
 import unicodedata

@@ -189,6 +189,26 @@ def app_irc(cap):
 
 
 @capture
+def app_content(cap):
+    """What rules on files and messages are for: a program under its name, one under another name, a document, and talk."""
+    client, web = "10.0.0.2", "192.0.2.80"
+    program = b"MZ\x90\0" + bytes(56) + struct.pack("<I", 128) + bytes(64) + b"PE\0\0" + noise(3000, 5)
+    for cport, path, octets in ((40000, b"/files/setup.exe", program), (40001, b"/holiday.png", program),
+                                (40002, b"/report.pdf", b"%PDF-1.7\n" + noise(3000, 6))):
+        s = Session(Path(cap, client, web), cport, 80).open()
+        s.say(0, b"GET " + path + b" HTTP/1.1\r\nHost: files.example.org\r\nUser-Agent: test/1.0\r\nAccept: */*\r\n\r\n")
+        s.say(1, b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n" % len(octets) + octets)
+        s.close()
+    s = Session(Path(cap, client, "192.0.2.67"), 40003, 6667).open()
+    s.say(0, b"NICK heron\r\nUSER heron 0 * :A Bird\r\n")
+    s.say(1, b":irc.example.net 001 heron :Welcome to the Example network heron!heron@client.example.org\r\n")
+    s.say(0, b"JOIN #lake\r\n").say(1, b":heron!heron@client.example.org JOIN #lake\r\n")
+    s.say(1, b":crane!crane@client.example.org PRIVMSG #lake :the bluebird lands at nine\r\n")
+    s.say(0, b"PRIVMSG #lake :thanks\r\nQUIT :gone\r\n")
+    s.close()
+
+
+@capture
 def app_udp_tracker(cap):
     tracker(Path(cap))
 
