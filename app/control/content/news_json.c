@@ -97,6 +97,20 @@ void news_put_transfer(const struct content_record *record, const struct redact_
 	put_http(record, redact, out);
 }
 
+// Suricata's words: offsets in the whole file of the first byte of a part, and of the last that
+// came.
+static void put_part(const struct content_record *began, const struct content_record *ended,
+	struct json_out *out)
+{
+	if (!began->partial)
+		return;
+	json_out_u64(out, "start", began->range_from & INT64_MAX);
+	if (ended->reached)
+		json_out_u64(out, "end", (began->range_from + ended->reached - 1) & INT64_MAX);
+	if (began->size != CONTENT_SIZE_UNKNOWN)
+		json_out_u64(out, "file_size", began->size & INT64_MAX);
+}
+
 void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
 	const struct store_result *result, const struct redact_rules *redact, struct json_out *out)
 {
@@ -107,6 +121,7 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 	json_out_string(out, "state", content_end_word(ended->end));
 	json_out_bool(out, "gaps", result && result->gaps);
 	json_out_u64(out, "size", ended->size & INT64_MAX);
+	put_part(began, ended, out);
 	json_out_string(out, "type", file_type_word(ended->file_type));
 	json_out_string(out, "type_group", file_type_group(ended->file_type));
 	if (ended->lost)

@@ -49,8 +49,9 @@ struct content_record {
 	uint64_t size;     // FILE: of the whole file, or CONTENT_SIZE_UNKNOWN. END: bytes reported.
 			   // PACKET: its length on the wire
 	uint64_t range_from;
-	uint64_t lost;      // END: bytes that were reported and not recorded, as there was no room
-	uint64_t id;        // FILE: of the flow's files, from 1. PACKET: of the incident's, from 1
+	uint64_t reached; // END: offset behind the last byte reported, in what this transfer brings
+	uint64_t lost;    // END: bytes that were reported and not recorded, as there was no room
+	uint64_t id;      // FILE: of the flow's files, from 1. PACKET: of the incident's, from 1
 	uint32_t rule_uid;  // that decided; 0: none
 	uint16_t file_type; // END
 	uint8_t end;        // END: enum content_end

@@ -260,6 +260,7 @@ static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *byt
 	uint64_t before = file->bytes;
 
 	file->bytes += length;
+	file->reached = RTE_MAX(file->reached, at + length);
 	find_type(file, false);
 	if (file->undecided || (file->asks && file->type_known != knew))
 		ask_again(feeding, file, before);
@@ -279,6 +280,7 @@ static bool record_end(struct content *content, const struct open_file *file)
 	record->at = file->ended_ns;
 	record->file = file->number;
 	record->size = file->bytes;
+	record->reached = file->reached;
 	record->lost = file->lost;
 	record->end = file->end;
 	record->action = file->action;

@@ -18,8 +18,9 @@ enum kept_text { KEPT_NAME, KEPT_PATH, KEPT_HOST, KEPT_METHOD, KEPT_AGENT, KEPT_
 // A file that is transferred and looked at: its bytes are wanted, or its end is to be reported.
 struct open_file {
 	struct open_file *next;
-	uint64_t number; // of its records; 0: it is not recorded
-	uint64_t bytes;  // told by the decoder
+	uint64_t number;  // of its records; 0: it is not recorded
+	uint64_t bytes;   // told by the decoder
+	uint64_t reached; // behind the last of them, in what this transfer brings
 	uint64_t lost;
 	uint64_t size, range_from; // as the decoder said
 	uint64_t ended_ns;
