@@ -88,10 +88,14 @@ void conversation_print(const struct conversation_case *a_case);
 // The gateway (conversation_run.c): one a process. Policies by number.
 unsigned conversation_policies(void);
 const char *conversation_policy_name(unsigned policy);
+// From the next conversation_open on: beside each policy's own rules one has flows decoded, and
+// masks a keyword in messages.
+void conversation_edits(bool on);
 void conversation_open(unsigned policy);
 void conversation_close(void);
 // NULL, or why it does not hold.
 const char *conversation_run(const struct conversation_case *a_case);
 uint64_t conversation_packets_run(void);
+uint64_t conversation_packets_edited(void); // left with the keyword masked
 
 #endif

@@ -426,6 +426,20 @@ static bool is_answered(const struct judged *judged, const struct conversation_p
 	return false;
 }
 
+int judge_edits(const struct judged *judged)
+{
+	int first = edits_left_whole(judged->plain, judged->sent);
+
+	if (first < 0)
+		return -1;
+	const struct conversation_packet *packet = &judged->plain->packets[first];
+
+	return is_answered(judged, packet) && !is_out_of_stream(judged, packet) &&
+			       !is_met_midstream(judged, packet)
+		       ? first
+		       : -1;
+}
+
 // What comes behind the first that is refused depends on how that ended.
 int judge_enforce(const struct judged *judged)
 {

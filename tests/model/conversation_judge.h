@@ -22,7 +22,8 @@ struct outcome {
 };
 
 struct judged {
-	const struct conversation *plain, *changed;
+	struct conversation *plain;
+	const struct conversation *changed;
 	const struct outcome *before, *after;
 	const struct sent *sent; // of the changed one
 };
@@ -30,6 +31,19 @@ struct judged {
 // The packet of the capture that is wronged; -1: none is.
 int judge_victim(const struct judged *judged);
 int judge_enforce(const struct judged *judged);
+// The same of a keyword that left whole, where a rule masks it; conversation_edits.c.
+int judge_edits(const struct judged *judged);
+
+#define CONVERSATION_KEYWORD "quagmire"
+// The capture as it leaves where that is masked.
+void edits_expect(struct conversation *plain, struct conversation *edited);
+// The packet of the capture in which a keyword begins of which each byte has left; -1: there is
+// none.
+int edits_left_whole(struct conversation *plain, const struct sent *sent);
+// A byte of a TCP half has left that neither its sender has said there, nor the edit has made of
+// it. What had left of a keyword when the rest of it came leaves as it was, and its flow is reset.
+bool edits_left_otherwise(
+	struct conversation *plain, struct conversation *edited, const struct sent *sent);
 // Both are of one connection, in either direction.
 bool judge_same_connection(
 	const struct conversation_packet *a, const struct conversation_packet *b);

@@ -44,14 +44,23 @@ static const struct {
 			       "shapes", "'min_confidence':'partial'") ",'cache':'none'}]"},
 };
 
+// Decides nothing, has flows decoded, and masks.
+#define EDITS                                                                                \
+	"{'id':'edits','match':{},'cache':'none','chat':[{'keyword':['" CONVERSATION_KEYWORD \
+	"'],'action':'mask'}],'transfers':[{'name':['*." CONVERSATION_KEYWORD                \
+	"'],'action':'reset'}]}"
+#define POLICY_MONITOR    4
+#define POLICY_QUARANTINE 5
+
 static struct gate *gate;
 static unsigned open_policy;
-static struct conversation plain, changed;
+static bool with_edits;
+static struct conversation plain, changed, edited;
 static struct sent sent;
 static struct outcome before, after;
 static const struct judged judged = {&plain, &changed, &before, &after, &sent};
 static char why[CONVERSATION_WHY];
-static uint64_t packets_run;
+static uint64_t packets_run, packets_edited;
 
 unsigned conversation_policies(void)
 {
@@ -68,14 +77,42 @@ uint64_t conversation_packets_run(void)
 	return packets_run;
 }
 
+uint64_t conversation_packets_edited(void)
+{
+	return packets_edited;
+}
+
+void conversation_edits(bool on)
+{
+	with_edits = on;
+}
+
+// The policy, with the rule that edits before its own.
+static const char *members_of(unsigned policy, char text[1024])
+{
+	static const char rules[] = "'rules':[";
+	const char *members = policies[policy].members, *at = strstr(members, rules);
+
+	if (!with_edits)
+		return members;
+	assert_non_null(at);
+	at += sizeof(rules) - 1;
+	assert_true(
+		snprintf(text, 1024, "%.*s%s,%s", (int)(at - members), members, EDITS, at) < 1024);
+	return text;
+}
+
 void conversation_open(unsigned policy)
 {
-	struct lcore_limits limits = pipe_limits();
+	struct lcore_limits limits = with_edits ? pipe_limits_edits() : pipe_limits();
+	char text[1024];
 
+	limits.content.flows = with_edits ? 128 : 0;
+	limits.content.source_pct = 100;
 	limits.flows = limits.embryos = limits.tracker.tracks = 128;
 	limits.greetings = 16;
 	open_policy = policy;
-	gate = gate_new_with(1, &limits, policies[policy].members);
+	gate = gate_new_with(1, &limits, members_of(policy, text));
 }
 
 void conversation_close(void)
@@ -129,11 +166,17 @@ static void match(const struct conversation *talk, struct outcome *outcome, unsi
 	for (unsigned i = last + 1; i-- > 0;) {
 		const struct conversation_packet *packet = &talk->packets[i];
 
-		if (packet->honest >= 0 && !outcome->left[packet->honest] &&
-			packet->length == length && !memcmp(packet->frame, frame, length)) {
-			outcome->left[packet->honest] = true;
-			return;
-		}
+		if (packet->honest < 0 || outcome->left[packet->honest] || packet->length != length)
+			continue;
+		const uint8_t *masked = edited.packets[packet->honest].frame;
+		bool is_masked = with_edits && memcmp(packet->frame, masked, length) &&
+				 !memcmp(frame, masked, length);
+
+		if (!is_masked && memcmp(packet->frame, frame, length))
+			continue;
+		outcome->left[packet->honest] = true;
+		packets_edited += is_masked;
+		return;
 	}
 }
 
@@ -147,9 +190,9 @@ static const char *take_sent(
 		const uint8_t *frame = one->frame;
 
 		match(talk, outcome, last, frame, one->length);
-		if (open_policy == 5 && one->length >= 34 && get16(frame + 12) == 0x0800 &&
-			frame[14] >> 4 == 4 && one->length >= 14u + get16(frame + 16) &&
-			get32(frame + 26) == QUARANTINED)
+		if (open_policy == POLICY_QUARANTINE && one->length >= 34 &&
+			get16(frame + 12) == 0x0800 && frame[14] >> 4 == 4 &&
+			one->length >= 14u + get16(frame + 16) && get32(frame + 26) == QUARANTINED)
 			return say("packet %u of a quarantined host left", last);
 		if (sent.n < sizeof(sent.frames) / sizeof(sent.frames[0]) &&
 			one->length <= CONVERSATION_FRAME) {
@@ -275,11 +318,28 @@ static const char *refused_alone(unsigned refused, bool *alone)
 	return bad;
 }
 
+// Of the capture as it is: all that leaves is what was said, but for the keyword.
+static const char *judge_plain(void)
+{
+	int whole =
+		with_edits && open_policy != POLICY_MONITOR ? edits_left_whole(&plain, &sent) : -1;
+
+	if (whole >= 0)
+		return say("the keyword of packet %d left", whole);
+	if (with_edits && open_policy != POLICY_MONITOR &&
+		edits_left_otherwise(&plain, &edited, &sent))
+		return "a byte left that nobody has said there";
+	return NULL;
+}
+
 static const char *judge(enum conversation_mode mode)
 {
 	int wronged = -1;
 	bool alone = true;
 
+	if (with_edits && open_policy != POLICY_MONITOR && mode == CONVERSATION_ENFORCE &&
+		(wronged = judge_edits(&judged)) >= 0)
+		return say("the keyword of packet %d of the capture left with tricks", wronged);
 	if (mode == CONVERSATION_VICTIM && (wronged = judge_victim(&judged)) >= 0)
 		return say("packet %d of the capture passes alone, and not beside a forger (%s)",
 			wronged, after.reason[wronged] ? after.reason[wronged] : "no drop");
@@ -300,10 +360,12 @@ const char *conversation_run(const struct conversation_case *a_case)
 	const char *bad = lcore_anew();
 
 	conversation_of(a_case->capture, &plain);
+	edits_expect(&plain, &edited);
 	if (bad || plain.n < 2)
 		return bad;
 	if (a_case->mode != CONVERSATION_CHAOS) {
 		bad = run(&plain, &before);
+		bad = bad ? bad : judge_plain();
 		bad = bad ? bad : lcore_anew();
 	}
 	changed = plain;

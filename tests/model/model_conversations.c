@@ -2,8 +2,9 @@
 // A fuzzer of conversations (README.md): captures whose packets are dropped, doubled, reordered,
 // delayed, cut and forged, through the real path with real policies and signatures.
 //
-//   model_conversations [-n CASES] [-s SEED] [-t SECONDS] [-f FAILURES] CAPTURE...
+//   model_conversations [-n CASES] [-s SEED] [-t SECONDS] [-f FAILURES] [-e] CAPTURE...
 //
+// -e: with a rule in force that masks a keyword in messages, which must be seen to be masked.
 // Cases run in children of 64 each, so that a crash ends one of them and its seed is known. What
 // fails is cut down and printed. SLUICE_SEED=N runs one, and with SLUICE_TELL=1 prints its packets;
 // 1 is returned if anything failed.
@@ -25,19 +26,22 @@
 #define CHILD_SECONDS   300
 
 static struct shared {
-	uint64_t seed, packets, cases;
+	uint64_t seed, packets, cases, edited;
 	char why[CONVERSATION_WHY];
 } * shared;
 static unsigned n_captures, failures_max = 20;
+static bool edits;
 
 static void child_case(const struct conversation_case *a_case)
 {
 	const uint64_t before = conversation_packets_run();
+	const uint64_t edited = conversation_packets_edited();
 	const char *bad;
 
 	shared->seed = a_case->seed;
 	bad = conversation_run(a_case);
 	shared->packets += conversation_packets_run() - before;
+	shared->edited += conversation_packets_edited() - edited;
 	if (bad) {
 		snprintf(shared->why, sizeof(shared->why), "%s", bad);
 		_exit(3);
@@ -226,7 +230,7 @@ int main(int argc, char **argv)
 	unsigned failures;
 	int option;
 
-	while ((option = getopt(argc, argv, "n:s:t:f:")) != -1) {
+	while ((option = getopt(argc, argv, "n:s:t:f:e")) != -1) {
 		if (option == 'n')
 			n = strtoull(optarg, NULL, 10);
 		else if (option == 's')
@@ -235,11 +239,14 @@ int main(int argc, char **argv)
 			seconds = (time_t)strtoull(optarg, NULL, 10);
 		else if (option == 'f')
 			failures_max = (unsigned)strtoul(optarg, NULL, 10);
+		else if (option == 'e')
+			edits = true;
 		else
 			return 2;
 	}
 	shared = mmap(
 		NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	conversation_edits(edits);
 	n_captures = conversation_load(argv + optind, (unsigned)(argc - optind));
 	if (shared == MAP_FAILED || !n_captures)
 		return 2;
@@ -252,5 +259,8 @@ int main(int argc, char **argv)
 	printf("%llu cases of %u captures from seed %llu, %llu packets, %u failed\n",
 		(unsigned long long)shared->cases, n_captures, (unsigned long long)first,
 		(unsigned long long)shared->packets, failures);
-	return failures != 0;
+	if (edits)
+		printf("%llu packets left with the keyword masked\n",
+			(unsigned long long)shared->edited);
+	return failures != 0 || (edits && !one && !shared->edited);
 }
