@@ -7,6 +7,7 @@
 #include "audit/verify.h"
 #include "base/json_out.h"
 #include "base/options.h"
+#include "base/plural.h"
 #include "cmd/command.h"
 
 #define FAULTS_SHOWN 100 // the rest is counted
@@ -72,8 +73,9 @@ static void print_end(const struct audit_summary *summary, const char *anchor)
 {
 	if (summary->faults > FAULTS_SHOWN)
 		printf("... and %" PRIu64 " more\n", summary->faults - FAULTS_SHOWN);
-	printf("%s: %" PRIu64 " records in %u file%s", summary->faults ? "broken" : "good",
-		summary->lines, summary->files, summary->files == 1 ? "" : "s");
+	printf("%s: %" PRIu64 " %s in %u %s", summary->faults ? "broken" : "good", summary->lines,
+		plural(summary->lines, "record", "records"), summary->files,
+		plural(summary->files, "file", "files"));
 	if (summary->lines)
 		printf(", %" PRIu64 " to %" PRIu64, summary->first_seq, summary->last_seq);
 	if (!summary->faults) // of one that was changed nothing is to be anchored

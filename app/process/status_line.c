@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include "base/plural.h"
 #include "control/stats/sum.h"
 #include "pipeline/vocab/tick.h"
 
@@ -50,8 +51,10 @@ void status_line_render(struct status_line *line, const struct control_context *
 	char rate[80] = "", pkts[16], bits[16], watch[512] = "";
 	uint64_t values[ALARM_COUNTERS_MAX];
 	struct stats sum;
+	uint64_t flows;
 
 	stats_sum(context->dp, &sum, NULL);
+	flows = sum.flows_active + sum.embryos_active;
 	alarm_counters_read(context, values);
 	if (line->now_ns && now_ns > line->now_ns) {
 		double seconds = (double)(now_ns - line->now_ns) / (double)NS_PER_S;
@@ -65,6 +68,6 @@ void status_line_render(struct status_line *line, const struct control_context *
 	line->pkts = sum.received_pkts;
 	line->bytes = sum.received_bytes;
 	put_alarm_counters(line, values, now_ns, watch, sizeof(watch));
-	snprintf(out, out_len, "%s%" PRIu64 " flows; policy generation %" PRIu64 "%s", rate,
-		sum.flows_active + sum.embryos_active, generation, watch);
+	snprintf(out, out_len, "%s%" PRIu64 " %s; policy generation %" PRIu64 "%s", rate, flows,
+		plural(flows, "flow", "flows"), generation, watch);
 }

@@ -100,4 +100,4 @@ def flush(options):
 
 
 def entries(count):
-    return "%s %s" % (number(count), "entry" if count == 1 else "entries")
+    return show.counted(count, "entry", "entries")

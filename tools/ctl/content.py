@@ -46,4 +46,4 @@ def flush(options):
 
 
 def ids(count):
-    return "%s %s" % (number(count), "id" if count == 1 else "ids")
+    return show.counted(count, "id")

@@ -94,7 +94,7 @@ def reset(options):
     message = ask(options, "flow-reset", flow_id=flow_id_of(options), cache=options.cache)
     if options.json:
         return message
-    told = "%d resets sent" % message["resets"] if message["resets"] else \
+    told = show.counted(message["resets"], "reset") + " sent" if message["resets"] else \
         "no resets: its ends could not be addressed, or it is no TCP"
     print("flow %d is torn down (%s); its packets are dropped" % (message["flow_id"], told))
     if message.get("cache", "none") != "none":

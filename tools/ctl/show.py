@@ -13,6 +13,11 @@ def number(value):
     return "{:,}".format(value).replace(",", " ")
 
 
+def counted(count, one, many=None):
+    """1 flow, 2 flows."""
+    return "%s %s" % (number(count), one if count == 1 else many or one + "s")
+
+
 def amount(count):
     """Bytes, short."""
     for unit in ("B", "kB", "MB", "GB", "TB"):

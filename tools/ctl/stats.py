@@ -53,14 +53,16 @@ def content(counters, reader):
     """Of a gateway whose rules have asked for files or messages."""
     if not counters.get("content_flows"):
         return []
-    text = "%s flows, %s files, %s messages, %s flows refused, %s without room" % tuple(
-        number(counters.get("content_" + key, 0)) for key in ("flows", "files", "messages", "refused", "nomem"))
+    def of(key, word):
+        return show.counted(counters.get("content_" + key, 0), word)
+    text = ", ".join((of("flows", "flow"), of("files", "file"), of("messages", "message"), of("refused", "flow") + " refused",
+                      number(counters.get("content_nomem", 0)) + " without room"))
     rows = [("content", text)]
     if reader:
         store, audit = reader["store"], reader["audit"]
-        rows.append(("recorded", "%s records, %s lost; %s files stored (%s); audit log: %s records, %s lost" % (
-            number(reader["records"]), number(counters.get("content_lost", 0) + reader["lost"]), number(store["used_files"]),
-            amount(store["used_bytes"]), number(audit["records"]), number(audit["lost"]))))
+        rows.append(("recorded", "%s, %s lost; %s stored (%s); audit log: %s, %s lost" % (
+            show.counted(reader["records"], "record"), number(counters.get("content_lost", 0) + reader["lost"]),
+            show.counted(store["used_files"], "file"), amount(store["used_bytes"]), show.counted(audit["records"], "record"), number(audit["lost"]))))
     return rows
 
 
@@ -69,14 +71,14 @@ def show_summary(message):
     dropped = {reason: count for reason, count in message["dropped"].items() if count}
     show.pairs([
         ("up", span(message["uptime_s"])),
-        ("policy", "generation %d since %s, %d failed reloads" % (
-            policy["generation"], policy["loaded"][:19], policy["failures"])),
-        ("received", "%s packets, %s" % (number(message["received"]), amount(counters["received_bytes"]))),
-        ("sent", "%s packets, %s; %s made by the gateway" % (
-            number(message["sent"]), amount(counters["sent_bytes"]), number(message["injected"]))),
-        ("dropped", "%s packets%s" % (number(sum(dropped.values())), reasons(dropped))),
-        ("held", "%s packets; %s consumed; %s unaccounted" % (
-            number(message["held"]), number(message["consumed"]), number(message["unaccounted"]))),
+        ("policy", "generation %d since %s, %s" % (
+            policy["generation"], policy["loaded"][:19], show.counted(policy["failures"], "failed reload"))),
+        ("received", "%s, %s" % (show.counted(message["received"], "packet"), amount(counters["received_bytes"]))),
+        ("sent", "%s, %s; %s made by the gateway" % (
+            show.counted(message["sent"], "packet"), amount(counters["sent_bytes"]), number(message["injected"]))),
+        ("dropped", "%s%s" % (show.counted(sum(dropped.values()), "packet"), reasons(dropped))),
+        ("held", "%s; %s consumed; %s unaccounted" % (
+            show.counted(message["held"], "packet"), number(message["consumed"]), number(message["unaccounted"]))),
         ("flows", "%s live (%s without payload yet); %s made, %s ended, %s blocked" % (
             number(counters["flows_active"] + counters["embryos_active"]), number(counters["embryos_active"]),
             number(counters["flows_created"]), number(counters["flows_ended"]), number(counters["flows_condemned"]))),
@@ -86,8 +88,8 @@ def show_summary(message):
             number(counters.get(key, 0)) for key in (
                 "slab_blocks_used", "slab_blocks", "tracked_active", "tracked_limit", "tcp_holes_active",
                 "tcp_held_active", "tcp_held_limit"))),
-        ("connection cache", "%s entries, %s hits, %s saved" % (
-            number(counters["cache_entries"]), number(counters["cache_hits"]), amount(counters["cache_saved_bytes"]))),
+        ("connection cache", "%s, %s, %s saved" % (
+            show.counted(counters["cache_entries"], "entry", "entries"), show.counted(counters["cache_hits"], "hit"), amount(counters["cache_saved_bytes"]))),
     ] + content(counters, message.get("content")) + [
         ("events", "%s written, %s failed, %s lost" % (
             number(events.get("written", 0)), number(events.get("failed", 0)), number(counters["events_lost"]))),

@@ -128,8 +128,8 @@ class Top(View):
 
     def head(self):
         message = self.message
-        text = "%s  %s of %s flows%s  by %s" % (
-            per_second(message["rate_bytes_s"]), number(message["matched"]), number(message["total"]),
+        text = "%s  %s of %s%s  by %s" % (
+            per_second(message["rate_bytes_s"]), number(message["matched"]), show.counted(message["total"], "flow"),
             counted(message), message["order"])
         if message["by"] == "host":
             text += " (%s)" % self.side
@@ -153,7 +153,7 @@ class Top(View):
         other = self.message.get("other_flows")
         foot = "f)low h)ost u)ser a)pp r)ule c)ategory  s)ort p)ause ?)help q)uit" if rows else ""
         if other:
-            foot = "%s flows of more keys than are counted apart  %s" % (number(other), foot)
+            foot = "%s of more keys than are counted apart  %s" % (show.counted(other, "flow"), foot)
         return [("bold", self.head()) if rows else self.head()] + body + ([""] if rows else []) + [foot]
 
 

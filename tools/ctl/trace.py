@@ -151,7 +151,7 @@ def follow(options):
     if ended in (signal.SIGTERM, signal.SIGHUP):
         sys.exit(128 + ended)
     if not options.json:
-        print("%s packets, %s dropped; the trace is off" % (number(follower.packets), number(follower.dropped)))
+        print("%s, %s dropped; the trace is off" % (show.counted(follower.packets, "packet"), number(follower.dropped)))
 
 
 def run(options):

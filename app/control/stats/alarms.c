@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the list of what an operator should look into, from counters and rates.
+#include "base/plural.h"
 #include "control/stats/alarms.h"
 
 #include <inttypes.h>
@@ -102,21 +103,21 @@ static void look_at_ports(struct list *list, const struct rates *rates)
 		if (lately)
 			format(list, LEVEL_WARNING,
 				"Port %s lost %" PRIu64
-				" packets in the last minute: its receive ring was full (more data "
+				" %s in the last minute: its receive ring was full (more data "
 				"lcores, or a larger ports[].rx_desc).",
-				port->name, lately);
+				port->name, lately, plural(lately, "packet", "packets"));
 		lately = rates_grown_by(rates, &rates->nombuf[i]);
 		if (lately)
 			format(list, LEVEL_WARNING,
 				"Port %s found no packet buffer %" PRIu64
-				" times in the last minute: raise memory.mbufs.",
-				port->name, lately);
+				" %s in the last minute: raise memory.mbufs.",
+				port->name, lately, plural(lately, "time", "times"));
 		lately = rates_grown_by(rates, &rates->port_errors[i]);
 		if (lately)
 			format(list, LEVEL_WARNING,
 				"Port %s had %" PRIu64
-				" errors in the last minute: look at its cable and driver.",
-				port->name, lately);
+				" %s in the last minute: look at its cable and driver.",
+				port->name, lately, plural(lately, "error", "errors"));
 	}
 }
 
@@ -180,83 +181,82 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 {
 	static const struct {
 		enum level level;
-		const char *what, *advice;
+		const char *one, *many, *what, *advice; // "1 flow was" "reset"
 	} rows[] = {
 		[ALARM_COUNTER_PORTS_DOWN] = {.what = NULL}, // reported port by port
-		[ALARM_COUNTER_LCORE_STALLS] = {LEVEL_WARNING, "times a data lcore stood still",
+		[ALARM_COUNTER_LCORE_STALLS] = {LEVEL_WARNING, "time", "times",
+			"a data lcore stood still",
 			"does something else run on its CPU? The log names it"},
-		[ALARM_COUNTER_BYPASSED_PKTS] = {LEVEL_WARNING, "packets passed uninspected",
-			"a data lcore stood still (stall.policy open)"},
+		[ALARM_COUNTER_BYPASSED_PKTS] = {LEVEL_WARNING, "packet", "packets",
+			"passed uninspected", "a data lcore stood still (stall.policy open)"},
 		// Told port by port: rx_missed, rx_nombuf.
-		[ALARM_COUNTER_TX_FULL] = {LEVEL_WARNING, "packets were not taken by a port",
-			"it is slower than what comes in"},
-		[ALARM_COUNTER_HANDOFF_FULL] = {LEVEL_WARNING,
-			"packets were lost between data lcores", "one of them is too slow"},
-		[ALARM_COUNTER_FLOW_TABLE_FULL] = {LEVEL_ERROR,
-			"packets found no room in a flow table",
-			"raise limits.flows and limits.embryos"},
-		[ALARM_COUNTER_FLOWS_EVICTED] = {LEVEL_WARNING, "flows had to make room for others",
-			"a flood, or limits.flows is too small"},
-		[ALARM_COUNTER_EMERGENCY_ENTERED] = {LEVEL_WARNING,
-			"times a flow table was more than 90 % full",
+		[ALARM_COUNTER_TX_FULL] = {LEVEL_WARNING, "packet was", "packets were",
+			"not taken by a port", "it is slower than what comes in"},
+		[ALARM_COUNTER_HANDOFF_FULL] = {LEVEL_WARNING, "packet was", "packets were",
+			"lost between data lcores", "one of them is too slow"},
+		[ALARM_COUNTER_FLOW_TABLE_FULL] = {LEVEL_ERROR, "packet", "packets",
+			"found no room in a flow table", "raise limits.flows and limits.embryos"},
+		[ALARM_COUNTER_FLOWS_EVICTED] = {LEVEL_WARNING, "flow", "flows",
+			"had to make room for others", "a flood, or limits.flows is too small"},
+		[ALARM_COUNTER_EMERGENCY_ENTERED] = {LEVEL_WARNING, "time", "times",
+			"a flow table was more than 90 % full",
 			"a flood, or limits.flows and limits.embryos are too small"},
-		[ALARM_COUNTER_CLASSIFY_NOMEM] = {LEVEL_WARNING,
-			"packets found no free state of the classifier",
-			"raise limits.classifying"},
-		[ALARM_COUNTER_TCP_MEMORY_DROPS] = {LEVEL_WARNING,
-			"segments were dropped, for want of memory for their copies",
+		[ALARM_COUNTER_CLASSIFY_NOMEM] = {LEVEL_WARNING, "packet", "packets",
+			"found no free state of the classifier", "raise limits.classifying"},
+		[ALARM_COUNTER_TCP_MEMORY_DROPS] = {LEVEL_WARNING, "segment was", "segments were",
+			"dropped, for want of memory for copies",
 			"raise reassembly.memory_mb; many holes in many flows are an attack"},
-		[ALARM_COUNTER_TCP_HALF_LIMIT_DROPS] = {LEVEL_WARNING,
-			"segments were dropped, because their connection kept too much",
+		[ALARM_COUNTER_TCP_HALF_LIMIT_DROPS] = {LEVEL_WARNING, "segment was",
+			"segments were", "dropped, because a connection kept too much",
 			"raise reassembly.half_kb; on purpose, it is an attack"},
-		[ALARM_COUNTER_TCP_HELD_LIMIT_DROPS] = {LEVEL_WARNING,
-			"segments were dropped, because too many were held",
+		[ALARM_COUNTER_TCP_HELD_LIMIT_DROPS] = {LEVEL_WARNING, "segment was",
+			"segments were", "dropped, because too many wait already",
 			"what they wait for takes too long, or raise reassembly.held, half_held"},
-		[ALARM_COUNTER_TCP_NOT_TRACKED] = {LEVEL_WARNING,
-			"times a TCP flow found no room to be inspected",
-			"raise reassembly.tracked"},
-		[ALARM_COUNTER_FLOWS_LAW_WAIVED] = {LEVEL_ERROR, "flows passed uninspected bytes",
+		[ALARM_COUNTER_TCP_NOT_TRACKED] = {LEVEL_WARNING, "time", "times",
+			"a TCP flow found no room to be inspected", "raise reassembly.tracked"},
+		[ALARM_COUNTER_FLOWS_LAW_WAIVED] = {LEVEL_ERROR, "flow", "flows",
+			"passed uninspected bytes",
 			"for want of room, as over_limit of the policy says; their events say why"},
-		[ALARM_COUNTER_MAKE_NOMEM] = {LEVEL_WARNING,
-			"resets could not be made for want of packet buffers",
-			"raise memory.mbufs"},
-		[ALARM_COUNTER_RESETS_IMPOSSIBLE] = {LEVEL_NOTE,
-			"blocked flows were dropped, not reset",
+		[ALARM_COUNTER_MAKE_NOMEM] = {LEVEL_WARNING, "reset", "resets",
+			"could not be made for want of packet buffers", "raise memory.mbufs"},
+		[ALARM_COUNTER_RESETS_IMPOSSIBLE] = {LEVEL_NOTE, "blocked flow was",
+			"blocked flows were", "dropped, not reset",
 			"no reset could be built from what had been seen of them"},
-		[ALARM_COUNTER_BAD_CHECKSUM_PKTS] = {LEVEL_WARNING,
-			"packets had a bad checksum and were not inspected",
-			"all of one host: its offloads"},
-		[ALARM_COUNTER_HINTS_LOST] = {LEVEL_WARNING,
-			"words between data lcores about blocked peers were lost",
+		[ALARM_COUNTER_BAD_CHECKSUM_PKTS] = {LEVEL_WARNING, "packet was", "packets were",
+			"not inspected, for a bad checksum", "all of one host: its offloads"},
+		[ALARM_COUNTER_HINTS_LOST] = {LEVEL_WARNING, "word", "words",
+			"between data lcores about blocked peers got lost",
 			"a reconnection may pass; one of them is too slow"},
-		[ALARM_COUNTER_EVENTS_LOST] = {LEVEL_WARNING, "events were lost",
+		[ALARM_COUNTER_EVENTS_LOST] = {LEVEL_WARNING, "event was", "events were", "lost",
 			"the control core is too slow for them; are drop_events needed?"},
-		[ALARM_COUNTER_EVENTS_FAILED] = {LEVEL_ERROR, "events could not be written",
-			"is the disk of paths.events full?"},
-		[ALARM_COUNTER_AUDIT_LOST] = {LEVEL_ERROR, "records of the audit log were lost",
+		[ALARM_COUNTER_EVENTS_FAILED] = {LEVEL_ERROR, "event", "events",
+			"could not be written", "is the disk of paths.events full?"},
+		[ALARM_COUNTER_AUDIT_LOST] = {LEVEL_ERROR, "record was", "records were",
+			"lost to the audit log",
 			"is the disk of paths.audit full, or slow? sluicectl audit show"},
-		[ALARM_COUNTER_CONTENT_NOMEM] = {LEVEL_WARNING,
-			"pieces of files or messages found no room for their decoder",
+		[ALARM_COUNTER_CONTENT_NOMEM] = {LEVEL_WARNING, "piece", "pieces",
+			"of files or messages found no room for their decoder",
 			"raise content.flows or content.memory_mb, or one host has all places"},
-		[ALARM_COUNTER_CONTENT_LOST] = {LEVEL_WARNING,
-			"records of files or messages found no room on their way",
+		[ALARM_COUNTER_CONTENT_LOST] = {LEVEL_WARNING, "record", "records",
+			"of files or messages found no room on the way",
 			"is the disk of paths.audit or paths.files slow? Raise content.records_mb"},
-		[ALARM_COUNTER_CONTENT_LOST_CLOSED] = {LEVEL_ERROR,
-			"flows were reset because they could not be recorded",
+		[ALARM_COUNTER_CONTENT_LOST_CLOSED] = {LEVEL_ERROR, "flow was", "flows were",
+			"reset because a record could not be written",
 			"as on_lost of a rule says; look at the disk of paths.audit"},
-		[ALARM_COUNTER_CONTENT_AMBIGUOUS] = {LEVEL_WARNING,
-			"flows were reset, as hosts may read what they said in two ways, or at a "
-			"decoder's limit",
+		[ALARM_COUNTER_CONTENT_AMBIGUOUS] = {LEVEL_WARNING, "flow was", "flows were",
+			"reset, as hosts may read what was said in two ways, or at a decoder's "
+			"limit",
 			"few are normal; many of one host are an attempt to get round the rules"},
-		[ALARM_COUNTER_STORE_REFUSED] = {LEVEL_WARNING,
-			"files were not stored, for a limit of the store",
+		[ALARM_COUNTER_STORE_REFUSED] = {LEVEL_WARNING, "file was", "files were",
+			"not stored, for a limit of the store",
 			"raise content.store_mb or store_files"},
-		[ALARM_COUNTER_STORE_EVICTED] = {LEVEL_NOTE,
-			"stored files had to make room for newer ones",
+		[ALARM_COUNTER_STORE_EVICTED] = {LEVEL_NOTE, "stored file", "stored files",
+			"had to make room for newer ones",
 			"raise content.store_mb or store_files to keep them longer"},
-		[ALARM_COUNTER_STORE_ERRORS] = {LEVEL_ERROR, "files could not be stored",
+		[ALARM_COUNTER_STORE_ERRORS] = {LEVEL_ERROR, "file", "files", "could not be stored",
 			"is the disk of paths.files full, or not writable?"},
-		[ALARM_COUNTER_RELOAD_FAILURES] = {LEVEL_ERROR, "reloads were refused",
+		[ALARM_COUNTER_RELOAD_FAILURES] = {LEVEL_ERROR, "reload was", "reloads were",
+			"refused",
 			"the old policy stays in force; sluicectl policy check says why"},
 		[ALARM_COUNTER_EVENTS_STUCK] = {.what = NULL}, // told by look_at_files
 		[ALARM_COUNTER_STATE_STUCK] = {.what = NULL},  // the same
@@ -268,8 +268,9 @@ static void look_at_watches(struct list *list, const struct rates *rates)
 		uint64_t lately = rates_grown_by(rates, &rates->watches[i]);
 
 		if (lately && rows[i].what)
-			format(list, rows[i].level, "%" PRIu64 " %s in the last minute: %s.",
-				lately, rows[i].what, rows[i].advice);
+			format(list, rows[i].level, "%" PRIu64 " %s %s in the last minute: %s.",
+				lately, plural(lately, rows[i].one, rows[i].many), rows[i].what,
+				rows[i].advice);
 	}
 }
 
@@ -282,8 +283,7 @@ static void look_at_files(struct list *list, const struct control_context *conte
 		if (stuck.error)
 			format(list, LEVEL_ERROR,
 				"Events cannot be written to %s: %s. The newest wait in memory, "
-				"%" PRIu64
-				" are lost so far: make room (df). It goes on by itself.",
+				"%" PRIu64 " lost so far: make room (df). It goes on by itself.",
 				stuck.path, strerror(stuck.error), stuck.lost);
 		else if (stuck.hangs)
 			format(list, LEVEL_ERROR,
@@ -293,8 +293,9 @@ static void look_at_files(struct list *list, const struct control_context *conte
 				stuck.path, stuck.lost);
 		else
 			format(list, LEVEL_ERROR,
-				"The reader of %s is too slow: %" PRIu64 " events are lost so far.",
-				stuck.path, stuck.lost);
+				"The reader of %s is too slow: %" PRIu64 " %s lost so far.",
+				stuck.path, stuck.lost,
+				plural(stuck.lost, "event is", "events are"));
 	}
 	if (context->state && context->state->failing)
 		format(list, LEVEL_ERROR,
@@ -345,9 +346,9 @@ json_t *alarms_json(const struct rates *rates)
 	look_at_files(&list, rates->context);
 	if (rates->unbalanced_s >= UNBALANCED_S)
 		format(&list, LEVEL_ERROR,
-			"%" PRId64 " packets are not accounted for: please report this, with the "
-			"output of sluicectl stats.",
-			ledger.unaccounted);
+			"%" PRId64 " %s not accounted for: please report this, with the output of "
+			"sluicectl stats.",
+			ledger.unaccounted, ledger.unaccounted == 1 ? "packet is" : "packets are");
 	look_at_impairment(&list, rates->context);
 	look_at_policy(&list, rates);
 	for (unsigned i = 1; i < LEVELS; i++) {

@@ -212,15 +212,16 @@ static void alarm_counters(void **state)
 		{ALARM_COUNTER_FLOWS_LAW_WAIVED, "error: 7 flows passed uninspected bytes"},
 		{ALARM_COUNTER_MAKE_NOMEM, "warning: raise memory.mbufs"},
 		{ALARM_COUNTER_RESETS_IMPOSSIBLE, "note: 7 blocked flows were dropped, not reset"},
-		{ALARM_COUNTER_BAD_CHECKSUM_PKTS, "warning: 7 packets had a bad checksum"},
+		{ALARM_COUNTER_BAD_CHECKSUM_PKTS,
+			"warning: 7 packets were not inspected, for a bad checksum"},
 		{ALARM_COUNTER_HINTS_LOST, "warning: 7 words between data lcores"},
 		{ALARM_COUNTER_EVENTS_LOST, "warning: 7 events were lost"},
 		{ALARM_COUNTER_EVENTS_FAILED, "error: 7 events could not be written"},
-		{ALARM_COUNTER_AUDIT_LOST, "error: 7 records of the audit log were lost"},
+		{ALARM_COUNTER_AUDIT_LOST, "error: 7 records were lost to the audit log"},
 		{ALARM_COUNTER_CONTENT_NOMEM,
 			"warning: 7 pieces of files or messages found no room"},
 		{ALARM_COUNTER_CONTENT_LOST, "warning: 7 records of files or messages found no"},
-		{ALARM_COUNTER_CONTENT_LOST_CLOSED, "error: 7 flows were reset because they could"},
+		{ALARM_COUNTER_CONTENT_LOST_CLOSED, "error: 7 flows were reset because a record"},
 		{ALARM_COUNTER_CONTENT_AMBIGUOUS, "warning: 7 flows were reset, as hosts may"},
 		{ALARM_COUNTER_STORE_REFUSED, "warning: 7 files were not stored, for a limit"},
 		{ALARM_COUNTER_STORE_EVICTED, "note: 7 stored files had to make room"},
@@ -238,6 +239,57 @@ static void alarm_counters(void **state)
 			(struct rates_watch){.lately = 7, .grown_ns = clock_ns};
 		expect(rows[i].wanted, rows[i].wanted);
 	}
+}
+
+// One of a kind has the words of one.
+static void one_alone(void **state)
+{
+	static const struct {
+		unsigned counter;
+		const char *wanted;
+	} rows[] = {
+		{ALARM_COUNTER_LCORE_STALLS, "warning: 1 time a data lcore stood still"},
+		{ALARM_COUNTER_BYPASSED_PKTS, "warning: 1 packet passed uninspected"},
+		{ALARM_COUNTER_TX_FULL, "warning: 1 packet was not taken by a port"},
+		{ALARM_COUNTER_HANDOFF_FULL, "warning: 1 packet was lost between data lcores"},
+		{ALARM_COUNTER_FLOW_TABLE_FULL, "error: 1 packet found no room in a flow table"},
+		{ALARM_COUNTER_FLOWS_EVICTED, "warning: 1 flow had to make room"},
+		{ALARM_COUNTER_EMERGENCY_ENTERED, "warning: 1 time a flow table was more"},
+		{ALARM_COUNTER_CLASSIFY_NOMEM, "warning: 1 packet found no free state"},
+		{ALARM_COUNTER_TCP_MEMORY_DROPS, "warning: 1 segment was dropped, for want"},
+		{ALARM_COUNTER_TCP_HALF_LIMIT_DROPS, "warning: 1 segment was dropped, because"},
+		{ALARM_COUNTER_TCP_HELD_LIMIT_DROPS, "warning: 1 segment was dropped, because"},
+		{ALARM_COUNTER_TCP_NOT_TRACKED, "warning: 1 time a TCP flow found no room"},
+		{ALARM_COUNTER_FLOWS_LAW_WAIVED, "error: 1 flow passed uninspected bytes"},
+		{ALARM_COUNTER_MAKE_NOMEM, "warning: 1 reset could not be made"},
+		{ALARM_COUNTER_RESETS_IMPOSSIBLE, "note: 1 blocked flow was dropped, not reset"},
+		{ALARM_COUNTER_BAD_CHECKSUM_PKTS, "warning: 1 packet was not inspected"},
+		{ALARM_COUNTER_HINTS_LOST, "warning: 1 word between data lcores"},
+		{ALARM_COUNTER_EVENTS_LOST, "warning: 1 event was lost"},
+		{ALARM_COUNTER_EVENTS_FAILED, "error: 1 event could not be written"},
+		{ALARM_COUNTER_AUDIT_LOST, "error: 1 record was lost to the audit log"},
+		{ALARM_COUNTER_CONTENT_NOMEM, "warning: 1 piece of files or messages found"},
+		{ALARM_COUNTER_CONTENT_LOST, "warning: 1 record of files or messages found"},
+		{ALARM_COUNTER_CONTENT_LOST_CLOSED, "error: 1 flow was reset because a record"},
+		{ALARM_COUNTER_CONTENT_AMBIGUOUS, "warning: 1 flow was reset, as hosts may"},
+		{ALARM_COUNTER_STORE_REFUSED, "warning: 1 file was not stored, for a limit"},
+		{ALARM_COUNTER_STORE_EVICTED, "note: 1 stored file had to make room"},
+		{ALARM_COUNTER_STORE_ERRORS, "error: 1 file could not be stored"},
+		{ALARM_COUNTER_RELOAD_FAILURES, "error: 1 reload was refused"},
+	};
+	struct rates_watch once = {.lately = 1, .grown_ns = clock_ns};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		rates.watches[rows[i].counter] = once;
+		expect(rows[i].wanted, rows[i].wanted);
+	}
+	rates.missed[1] = once;
+	expect("missed", "warning: Port wan lost 1 packet in");
+	rates.nombuf[0] = once;
+	expect("no buffer", "warning: Port lan found no packet buffer 1 time in");
+	rates.port_errors[0] = once;
+	expect("errors", "warning: Port lan had 1 error in");
 }
 
 static void a_policy_that_blocks_nothing(void **state)
@@ -264,7 +316,7 @@ static void the_worst_comes_first(void **state)
 	rates.unbalanced_s = 5;
 	world.context.state = &store;
 	expect("all levels",
-		"error: to paths.state; error: are not accounted for; warning: words between; "
+		"error: to paths.state; error: not accounted for; warning: word between; "
 		"note: not reset");
 }
 
@@ -277,6 +329,7 @@ int main(void)
 		cmocka_unit_test(ports),
 		cmocka_unit_test(lately),
 		cmocka_unit_test(alarm_counters),
+		cmocka_unit_test(one_alone),
 		cmocka_unit_test(a_policy_that_blocks_nothing),
 		cmocka_unit_test(the_worst_comes_first),
 	};

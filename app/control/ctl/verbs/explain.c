@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "control/ctl/arguments.h"
 #include "control/ctl/explain.h"
 #include "control/ctl/explain_cache.h"
@@ -305,10 +306,11 @@ static void cache_end(struct request *request, const char *error)
 	if (found->by_id && !explain->pieces.n && !found->n_live) {
 		request_fail(request,
 			"no flow %llu, and no evidence of it: it was never here, or so long ago "
-			"that its evidence has been overwritten (%llu pieces were; "
+			"that its evidence has been overwritten (%llu %s; "
 			"limits.evidence keeps more)",
 			(unsigned long long)found->flow_ids[0],
-			(unsigned long long)found->overwritten);
+			(unsigned long long)found->overwritten,
+			plural(found->overwritten, "piece was", "pieces were"));
 		return;
 	}
 	explain_cache_end(&explain->cache, found);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be done from the page, with the gateway's token: explain, block, allow. Without a token there is nothing
 // of it to be seen. The token is in this module's memory alone: not stored, not in a URL, gone with the tab.
-import { $, button, clock, fill, make, pairText } from "/parts.js";
+import { $, button, clock, fill, make, pairText, plural } from "/parts.js";
 
 const ANSWER_MS = 35000, TOLD_MS = 8000, LISTED = 8;
 let token = null, offered = false, told = 0;
@@ -143,8 +143,8 @@ function explained(message) {
   if (!items.length) items.push(make("li", "", badge(message.outcome), make("p", "", message.verdict)));
   fill("explain-list", items);
   const more = [];
-  if (list.length > LISTED) more.push(`${list.length - LISTED} more flows`);
-  if (message.cache_entries) more.push(`${message.cache_entries} ${message.cache_entries === 1 ? "entry" : "entries"} of the connection cache`);
+  if (list.length > LISTED) more.push(`${list.length - LISTED} more ${plural(list.length - LISTED, "flow", "flows")}`);
+  if (message.cache_entries) more.push(`${message.cache_entries} ${plural(message.cache_entries, "entry", "entries")} of the connection cache`);
   if (message.exempt && message.exempt.length) more.push(`exempt by ${message.exempt.join(", ")}`);
   if (message.truncated) more.push("older evidence has been overwritten");
   $("explain-more").textContent = more.join(" · ");
@@ -209,5 +209,5 @@ export const removeEntry = (entry) => button("Remove", pairText(entry), () => as
   if (entry.mode === "tuple" && entry.server.port) key.dest_port = entry.server.port;
   if (entry.mode === "tuple" && entry.proto) key.proto = entry.proto;
   const message = await command("cache-del", key);
-  return `${message.deleted} ${message.deleted === 1 ? "entry is" : "entries are"} removed.`;
+  return `${message.deleted} ${plural(message.deleted, "entry is", "entries are")} removed.`;
 }));

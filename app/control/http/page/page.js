@@ -2,7 +2,7 @@
 // The live page: polls /api once a second and shows it. No library, no other host, nothing stored (but that names
 // may be shown, content.js).
 // What comes from the gateway is put as text, never as markup.
-import { $, THIN, bar, bits, bytes, clock, count, draw, fill, grouped, keyed, make, pair, pkts, say, scaled, setBar, span } from "/parts.js";
+import { $, THIN, bar, bits, bytes, clock, count, draw, fill, grouped, keyed, make, pair, pkts, plural, say, scaled, setBar, span } from "/parts.js";
 import { allowFlow, explainFlow, offer, removeEntry, unlocked, whenUnlocked } from "/act.js";
 import { choosePeople, kind, show as showPeople } from "/people.js";
 import { documentName as contentName, show as showContent, whenSwitched } from "/content.js";
@@ -126,7 +126,7 @@ function showSummary(s) {
   say("now-flows", grouped(s.flows_active));
   say("now-blocked", count(s.flows_blocked));
   const mode = s.policy.monitor ? " · monitor" : s.policy.enforces ? "" : " · passes all";
-  say("policy", `generation ${s.policy.generation}, ${s.policy.rules} ${s.policy.rules === 1 ? "rule" : "rules"}${mode}`);
+  say("policy", `generation ${s.policy.generation}, ${s.policy.rules} ${plural(s.policy.rules, "rule", "rules")}${mode}`);
   $("policy").title = s.policy.path;
   say("policy-age", `${span((s.now_ms - s.policy.loaded_ms) / 1000)}`);
   say("uptime", span(s.uptime_s));
@@ -151,7 +151,7 @@ function showApps(a) {
       const [, text, share, note] = e.children;
       text.textContent = view.apps === "now" ? bits(p.bits_s).join(THIN) : bytes(total(p));
       setBar(share, value(p) / most);
-      const parts = p.flows || p.flows_active ? [`${grouped(p.flows_active)} live of ${count(p.flows)} flows`] : [];
+      const parts = p.flows || p.flows_active ? [`${grouped(p.flows_active)} live of ${count(p.flows)} ${plural(p.flows, "flow", "flows")}`] : [];
       if (view.apps === "now" || !parts.length) parts.push(bytes(total(p)));
       note.replaceChildren(parts.join(" · "));
       if (p.flows_blocked) note.append(" · ", make("b", "", `${count(p.flows_blocked)} blocked`));

@@ -19,6 +19,7 @@ export function scaled(n, words) { // [text, unit], three digits
 export const bits = (n) => scaled(n, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]);
 export const pkts = (n) => scaled(n, ["pkt/s", "kpkt/s", "Mpkt/s"]);
 export const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB", "PB"]).join(THIN);
+export const plural = (n, one, many) => (n === 1 ? one : many);
 export const count = (n) => (n < 1e6 ? grouped(n) : scaled(n, ["", "k", "M", "G", "T"]).join(THIN));
 
 export function span(seconds) {

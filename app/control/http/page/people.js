@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Hosts and users of the live page: the first of them in the order that is chosen; one that is opened shows what it
 // uses, its fastest flows and what was blocked. While one is open, or has the focus, the order rests.
-import { $, THIN, bar, bits, bytes, clock, count, endpoint, grouped, keyed, make, say, setBar } from "/parts.js";
+import { $, THIN, bar, bits, bytes, clock, count, endpoint, grouped, keyed, make, plural, say, setBar } from "/parts.js";
 import { allowFlow, blockFlow, blockPeer, canBlockPeer, explainFlow, explainHost, explainUser, unlocked, whenUnlocked } from "/act.js";
 
 const ROWS = 8, ROWS_MORE = 25, APPS_TOLD = 3;
@@ -83,7 +83,7 @@ function showDetail(detail, p) {
     detail.append(section("Applications", "None yet."), section("Live flows", "None lives."), section("Blocked", "Nothing was blocked."), make("p", "acts"));
   const apps = [...p.apps].sort((a, b) => total(b) - total(a) || b.blocked - a.blocked);
   part(detail, 0, apps, (a) => a.app + a.title, line, (e, a) => {
-    const flows = a.flows ? `${grouped(a.flows_active)} live of ${count(a.flows)} flows` : "";
+    const flows = a.flows ? `${grouped(a.flows_active)} live of ${count(a.flows)} ${plural(a.flows, "flow", "flows")}` : "";
     const blocked = a.blocked ? [make("b", "bad", `${count(a.blocked)} blocked`)] : [];
     e.children[0].replaceChildren(make("span", "name", a.title), make("small", "", flows, flows && blocked.length ? " · " : "", ...blocked));
     e.children[1].replaceChildren(bytes(total(a)), make("small", "", a.bits_s ? bits(a.bits_s).join(THIN) : ""));
@@ -112,7 +112,7 @@ function update(e, p, most) {
   value.textContent = order.text(p);
   setBar(share, order.value(p) / most);
   share.className = view.order === "blocked" ? "bar bad" : "bar";
-  const parts = [uses(p).join(", "), p.flows ? `${grouped(p.flows_active)} live of ${count(p.flows)} flows` : ""].filter(Boolean);
+  const parts = [uses(p).join(", "), p.flows ? `${grouped(p.flows_active)} live of ${count(p.flows)} ${plural(p.flows, "flow", "flows")}` : ""].filter(Boolean);
   note.replaceChildren(parts.join(" · "));
   if (view.order !== "blocked" && p.blocked) note.append(parts.length ? " · " : "", make("b", "", `${count(p.blocked)} blocked`));
   if (view.order !== "bytes") note.append(parts.length || p.blocked ? " · " : "", bytes(total(p)));
@@ -124,7 +124,7 @@ function update(e, p, most) {
 
 function foot(document, list) {
   const left = document.evicted ? `${count(document.evicted)} made room for others: raise http.hosts` : "";
-  const what = `${count(document.known)} ${view.kind} are known`;
+  const what = document.known === 1 ? `1 ${view.kind.slice(0, -1)} is known` : `${count(document.known)} ${view.kind} are known`;
   say("people-known", document.known > list.length || left ? [what, left].filter(Boolean).join(" · ") : "");
 }
 
