@@ -71,8 +71,6 @@ static int null_submit(struct scan_engine *engine, const struct scan_job *job, u
 
 	if (job->trigger >= engine->config->n_script || index == JOB_NONE)
 		return -EAGAIN;
-	if (engine->config->script[job->trigger].verdict == SCAN_SCRIPT_NEVER)
-		return 0;
 	struct queue *queue = &engine->queues[job->trigger];
 	struct waiting *waiting = &engine->jobs[index];
 
@@ -90,9 +88,14 @@ static uint64_t due_ns(const struct scan_engine *engine, unsigned line)
 {
 	uint32_t first = engine->queues[line].first;
 
-	return first == JOB_NONE ? SCAN_NEVER
-				 : engine->jobs[first].taken_ns +
-					   engine->config->script[line].delay_ms * NS_PER_MS;
+	if (first == JOB_NONE)
+		return SCAN_NEVER;
+	const struct waiting *waiting = &engine->jobs[first];
+	const struct scan_script *script = &engine->config->script[line];
+
+	if (script->verdict == SCAN_SCRIPT_NEVER)
+		return waiting->job.deadline_ns + NS_PER_S;
+	return waiting->taken_ns + script->delay_ms * NS_PER_MS;
 }
 
 // The line whose first job is due before those of the others.
@@ -117,7 +120,8 @@ static void answer(
 {
 	static const uint8_t values[] = {[SCAN_SCRIPT_CLEAN] = SCAN_CLEAN,
 		[SCAN_SCRIPT_INFECTED] = SCAN_INFECTED,
-		[SCAN_SCRIPT_ERROR] = SCAN_ERROR};
+		[SCAN_SCRIPT_ERROR] = SCAN_ERROR,
+		[SCAN_SCRIPT_NEVER] = SCAN_TIMEOUT};
 	struct queue *queue = &engine->queues[line];
 	uint32_t index = queue->first;
 	struct waiting *waiting = &engine->jobs[index];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between one data lcore and one scan lcore: a ring of jobs to the one, a ring of verdicts back,
 // each with one producer and one consumer. A full job ring leaves the job with the data lcore,
-// which then has its policy for it; a verdict that finds its ring full is counted and lost, and the
-// job ends by its time-out.
+// which then has its policy for it. A verdict always finds room: no more jobs are taken from the
+// ring than there is room for their verdicts (worker.c).
 //
 // A scan lcore sleeps when it has nothing to do. Its sleep is a flag that the data lcore reads when
 // it has put a job on the ring: who finds it set has somebody to wake, outside of the stages
@@ -20,7 +20,6 @@ struct scan_link {
 	struct rte_ring *jobs;     // producer: the data lcore
 	struct rte_ring *verdicts; // producer: the scan lcore
 	_Atomic bool *asleep;      // of the scan lcore
-	_Atomic uint64_t lost;     // verdicts that found no room; written by the scan lcore
 };
 
 // `lcore`, `worker`: for the rings' names. -ENOMEM.

@@ -21,6 +21,8 @@ struct scan_link *scan_worker_link(struct scan_worker *worker, unsigned lcore);
 bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns);
 // The engine's next_ns.
 uint64_t scan_worker_next_ns(const struct scan_worker *worker);
+// What the engine's descriptors are: to poll() for while asleep. At most SCAN_FDS_MAX.
+unsigned scan_worker_descriptors(const struct scan_worker *worker, struct pollfd out[SCAN_FDS_MAX]);
 // Before a sleep: from now on who submits wakes. False: there is work already; do not sleep.
 bool scan_worker_may_sleep(struct scan_worker *worker);
 void scan_worker_woke(struct scan_worker *worker);

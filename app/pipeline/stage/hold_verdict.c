@@ -70,6 +70,7 @@ static bool lets_pass(const struct scan_config *config, const struct scan_verdic
 {
 	switch ((enum scan_value)verdict->value) {
 	case SCAN_CLEAN: return true;
+	case SCAN_UNSCANNED:
 	case SCAN_ERROR: return config->on_error == SCAN_FAILURE_PASS;
 	case SCAN_TIMEOUT: return config->on_timeout == SCAN_FAILURE_PASS;
 	case SCAN_INFECTED:

@@ -186,6 +186,7 @@
 	X(scan_jobs, "jobs given to the scan engine")                                     \
 	X(scan_clean, "verdicts: clean")                                                  \
 	X(scan_infected, "verdicts: infected")                                            \
+	X(scan_unscanned, "verdicts: unscanned")                                          \
 	X(scan_errors, "verdicts: error, or no ring took the job")                        \
 	X(scan_timeouts, "jobs that nobody answered in time")                             \
 	X(scan_stale, "verdicts that nobody waited for")                                  \

@@ -120,71 +120,102 @@ static void verdicts_come_when_they_are_due(void **state)
 	scan_worker_free(worker);
 }
 
-static void never_is_never_and_keeps_no_room(void **state)
+static void never_is_told_when_nobody_waits(void **state)
 {
 	struct scan_worker *worker = worker_new(1);
 	struct scan_link *link = scan_worker_link(worker, 0);
+	struct scan_job never = job(1, 0, 2);
 	struct scan_verdict verdict;
 
 	(void)state;
-	for (uint64_t i = 1; i <= 2 * SCAN_JOBS_MAX; i++) {
-		struct scan_job never = job(i, 0, 2);
-
-		assert_true(scan_link_submit(link, &never));
-		assert_true(scan_worker_turn(worker, T0));
-	}
-	assert_false(scan_worker_turn(worker, T0 + 3600 * NS_PER_S));
+	assert_true(scan_link_submit(link, &never));
+	assert_true(scan_worker_turn(worker, T0));
+	assert_false(scan_worker_turn(worker, never.deadline_ns));
 	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 0);
+	assert_true(scan_worker_turn(worker, never.deadline_ns + NS_PER_S));
+	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 1);
+	assert_int_equal(verdict.value, SCAN_TIMEOUT);
+	assert_true(scan_job_same(&verdict.job, &never));
 	scan_worker_free(worker);
 }
 
+// Rings of several data lcores together have more jobs than an engine has room.
 static void what_the_engine_has_no_room_for_is_an_error(void **state)
 {
-	struct scan_worker *worker = worker_new(1);
-	struct scan_link *link = scan_worker_link(worker, 0);
-	struct scan_job strange = job(9, 0, 77), late = job(99999, 0, 0);
+	enum { LCORES = SCAN_JOBS_MAX / (SCAN_RING - 1) + 1 };
+	struct scan_worker *worker = worker_new(LCORES);
 	struct scan_verdict verdict;
+	unsigned n = 0, refused = 0;
 
 	(void)state;
-	for (uint64_t i = 1; i <= SCAN_JOBS_MAX + 1; i++) {
-		struct scan_job slow = job(i, 0, 0);
+	for (unsigned lcore = 0; lcore < LCORES; lcore++) {
+		struct scan_job slow = job(++n, (uint8_t)lcore, 0);
 
-		assert_true(scan_link_submit(link, &slow));
-		assert_true(scan_worker_turn(worker, T0));
+		while (scan_link_submit(scan_worker_link(worker, lcore), &slow))
+			slow.id = ++n;
+		n--;
 	}
-	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 1);
-	assert_int_equal(verdict.value, SCAN_ERROR);
-	assert_int_equal(verdict.job.id, SCAN_JOBS_MAX + 1);
-	assert_true(scan_link_submit(link, &strange));
-	scan_worker_turn(worker, T0);
-	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 1);
-	assert_int_equal(verdict.value, SCAN_ERROR);
-	// a job that nobody waits for any more is not begun
-	assert_true(scan_link_submit(link, &late));
-	assert_true(scan_worker_turn(worker, late.deadline_ns));
-	while (scan_worker_turn(worker, late.deadline_ns + 3600 * NS_PER_S))
-		while (scan_link_verdicts(link, &verdict, 1))
-			assert_int_not_equal(verdict.job.id, late.id);
+	assert_true(n > SCAN_JOBS_MAX);
+	while (scan_worker_turn(worker, T0))
+		;
+	for (unsigned lcore = 0; lcore < LCORES; lcore++) {
+		while (scan_link_verdicts(scan_worker_link(worker, lcore), &verdict, 1)) {
+			assert_int_equal(verdict.value, SCAN_ERROR);
+			refused++;
+		}
+	}
+	assert_int_equal(refused, n - SCAN_JOBS_MAX);
 	scan_worker_free(worker);
 }
 
-static void rings_that_are_full_refuse_and_count(void **state)
+static void a_strange_job_and_a_late_one_are_answered_at_once(void **state)
 {
 	struct scan_worker *worker = worker_new(1);
 	struct scan_link *link = scan_worker_link(worker, 0);
-	struct scan_job error = job(1, 0, 3);
-	unsigned n = 0;
+	struct scan_job strange = job(9, 0, 77), late = job(10, 0, 0);
+	struct scan_verdict verdict;
 
 	(void)state;
+	assert_true(scan_link_submit(link, &strange));
+	assert_true(scan_worker_turn(worker, T0));
+	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 1);
+	assert_int_equal(verdict.value, SCAN_ERROR);
+	assert_true(scan_link_submit(link, &late));
+	assert_true(scan_worker_turn(worker, late.deadline_ns));
+	assert_int_equal(scan_link_verdicts(link, &verdict, 1), 1);
+	assert_int_equal(verdict.value, SCAN_TIMEOUT);
+	assert_true(scan_job_same(&verdict.job, &late));
+	assert_int_equal(scan_worker_next_ns(worker), SCAN_NEVER); // it was not begun
+	scan_worker_free(worker);
+}
+
+static void no_verdict_is_lost_for_want_of_room(void **state)
+{
+	struct scan_worker *worker = worker_new(1);
+	struct scan_link *link = scan_worker_link(worker, 0);
+	struct scan_job error = job(1, 0, 3), slow = job(2, 0, 0);
+	struct scan_verdict verdict;
+	unsigned n = 0, told = 0;
+
+	(void)state;
+	assert_true(scan_link_submit(link, &slow)); // its verdict comes last, and has room
+	assert_true(scan_worker_turn(worker, T0));
 	while (scan_link_submit(link, &error))
 		n++;
 	assert_int_equal(n, SCAN_RING - 1);
 	while (scan_worker_turn(worker, T0))
 		;
-	assert_int_equal(atomic_load(&link->lost), 0);
+	assert_int_equal(rte_ring_count(link->jobs), 1); // the last one stayed
 	assert_true(scan_link_submit(link, &error));
-	scan_worker_turn(worker, T0);
-	assert_int_equal(atomic_load(&link->lost), 1);
+	assert_false(scan_worker_turn(worker, T0)); // no room yet
+	while (scan_link_verdicts(link, &verdict, 1))
+		told += verdict.value == SCAN_ERROR;
+	assert_int_equal(told, SCAN_RING - 2);
+	while (scan_worker_turn(worker, T0 + 4 * NS_PER_S))
+		;
+	while (scan_link_verdicts(link, &verdict, 1))
+		told += verdict.value == SCAN_ERROR || verdict.job.id == slow.id;
+	assert_int_equal(told, n + 2);
 	scan_worker_free(worker);
 }
 
@@ -234,9 +265,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_fires_where_its_byte_goes_by),
 		cmocka_unit_test(verdicts_come_when_they_are_due),
-		cmocka_unit_test(never_is_never_and_keeps_no_room),
+		cmocka_unit_test(never_is_told_when_nobody_waits),
 		cmocka_unit_test(what_the_engine_has_no_room_for_is_an_error),
-		cmocka_unit_test(rings_that_are_full_refuse_and_count),
+		cmocka_unit_test(no_verdict_is_lost_for_want_of_room),
+		cmocka_unit_test(a_strange_job_and_a_late_one_are_answered_at_once),
 		cmocka_unit_test(a_sleeper_is_seen_and_looks_again),
 		cmocka_unit_test(what_names_a_job_is_all_of_it),
 	};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that holds the bytes of files under scan, shared with the scanner: a memfd of a fixed
+// size, mapped for writing by the gateway alone. It is made and mapped before any process is
+// forked; then it is sealed against growing, shrinking and any further writable mapping, so that
+// whoever is given its descriptor can read it, and nothing else. Memory is taken by the kernel as
+// pages are first written.
+//
+// Each data lcore has a part of its own, in which it alone hands out room.
+#ifndef SLUICE_SCAN_ARENA_H
+#define SLUICE_SCAN_ARENA_H
+
+#include <stddef.h>
+#include "scan/job.h"
+
+struct scan_arena {
+	int fd;        // -1: there is none
+	uint8_t *base; // of `bytes`
+	size_t bytes;  // whole pages
+};
+
+// Before threads and children. `bytes` is rounded up to whole parts of `unit` for each of `n_parts`
+// data lcores. 0; -EINVAL, -ENOMEM, -errno with a message; `arena` is then empty.
+int scan_arena_new(struct scan_arena *arena, size_t bytes, size_t unit, unsigned n_parts, char *err,
+	size_t err_len);
+void scan_arena_free(struct scan_arena *arena); // one that is empty is allowed
+
+// The part of data lcore `index` of `n_parts`; any core.
+uint8_t *scan_arena_part(
+	const struct scan_arena *arena, unsigned index, unsigned n_parts, size_t *bytes);
+
+// The extents of a file job, as far as they can be: NULL: they lie outside of the arena, are none
+// or too many, are not side by side in pages, or do not come to the job's bytes. Reads the arena,
+// whose extents only the gateway writes; any core.
+const struct scan_extents *scan_arena_extents(
+	const struct scan_arena *arena, const struct scan_job *job);
+
+// Whether `n` extents lie in an arena of `arena_bytes`, each but the last of whole pages, and come
+// to `bytes`. The one check of both sides.
+bool scan_extents_fit(
+	const struct scan_extent *extents, uint32_t n, uint64_t bytes, uint64_t arena_bytes);
+
+#endif
