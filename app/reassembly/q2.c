@@ -276,17 +276,15 @@ struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t len
 	return NULL;
 }
 
-struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab)
+struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab, struct segment *held)
 {
-	struct segment *first = TAILQ_FIRST(&q2->held);
-
-	if (!first)
+	if (!held)
 		return NULL;
-	struct rte_mbuf *m = first->m;
+	struct rte_mbuf *m = held->m;
 
-	TAILQ_REMOVE(&q2->held, first, link);
+	TAILQ_REMOVE(&q2->held, held, link);
 	q2->n_held--;
-	slab_put(slab, first);
+	slab_put(slab, held);
 	return m;
 }
 

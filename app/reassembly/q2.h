@@ -111,8 +111,8 @@ bool q2_hold(struct q2 *q2, struct slab *slab, uint64_t start, struct payload by
 	uint32_t length, enum hold_place place);
 // A held packet that has all of these bytes; NULL: none.
 struct segment *q2_held_covers(const struct q2 *q2, uint64_t start, uint32_t length);
-// The first held packet, off the list; NULL: none.
-struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab);
+// A held packet, off the list; NULL: of NULL.
+struct rte_mbuf *q2_unhold(struct q2 *q2, struct slab *slab, struct segment *held);
 // Those that are listed as they came are listed by offset then.
 void q2_held_order(struct q2 *q2);
 // Compares with held packets at the same offsets.

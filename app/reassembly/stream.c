@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Delivers the bytes of a half to its consumer in order, with gaps where bytes are missing.
+#include <netinet/tcp.h>
+#include "pipeline/vocab/pkt.h"
 #include "reassembly/track_work.h"
 
 #define ONE_SIDED_AHEAD 65536 // bytes ahead of a hole after which it is given up there
@@ -128,14 +130,51 @@ void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned hal
 	track_put_resuming(tracker, track, &track->half[half]);
 }
 
+struct segment *stream_releasable(const struct tcp_half *half)
+{
+	struct segment *held;
+
+	TAILQ_FOREACH (held, &half->q2.held, link) {
+		uint64_t end = held->start + held->length;
+		bool fin = pkt_of(held->m)->tcp_flags & TH_FIN;
+		bool inspected = end <= half->next && !(fin && half_awaits_fin(half, end));
+
+		if (held->start <= half->next && (!inspected || !half_stops(half, end, fin)))
+			return held;
+		if (held->start > half->next)
+			break;
+	}
+	return NULL;
+}
+
+void track_gate(
+	struct tracker *tracker, struct tcp_track *track, unsigned which_half, uint64_t gate64)
+{
+	struct tcp_half *half = &track->half[which_half];
+	bool was = half->flags & HALF_GATED;
+
+	if (gate64 == TRACK_GATE_NONE) {
+		half->flags &= (uint32_t) ~(HALF_GATED | HALF_RELEASING);
+		if (was && half->q2.n_held)
+			track_put_resuming(tracker, track, half);
+		return;
+	}
+	if (was && gate64 <= half->gate)
+		return;
+	half->flags |= HALF_GATED;
+	half->gate = gate64;
+	if (stream_releasable(half))
+		track_put_releasing(tracker, track, half);
+}
+
 struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, unsigned which_half,
 	uint64_t now_ns, const struct stream_consumer *consumer, bool *more)
 {
 	struct tcp_half *half = &track->half[which_half];
-	const struct segment *held;
+	struct segment *held;
 
 	*more = false;
-	if (half->flags & HALF_PROCESSING || !(half->flags & HALF_RESUMING))
+	if (half->flags & HALF_PROCESSING || !(half->flags & (HALF_RESUMING | HALF_RELEASING)))
 		return NULL;
 	uint64_t before = half->next;
 
@@ -146,19 +185,21 @@ struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, un
 		*more = half->next > before; // else it cannot be looked at in this turn
 		return NULL;
 	}
-	half->flags &= (uint32_t)~HALF_RESUMING;
-	held = TAILQ_FIRST(&half->q2.held);
+	bool gated = half->flags & HALF_GATED;
+
+	half->flags &= (uint32_t) ~(HALF_RESUMING | HALF_RELEASING);
+	held = gated ? stream_releasable(half) : TAILQ_FIRST(&half->q2.held);
 	if (!held || (!track_passes_ahead(tracker, track, half) && held->start > half->next)) {
 		stream_give_up(tracker, track, half, consumer, false, false);
 		*more = half_waits(half) && !(half->flags & HALF_PROCESSING) && half->next > before;
 		return NULL;
 	}
-	half->flags |= HALF_RESUMING;
+	half->flags |= gated ? HALF_RELEASING : HALF_RESUMING;
 	track_note_hold(track, half, now_ns);
 	half->held_ns = now_ns;
 	tracker->n_held--;
 	*more = true;
-	return q2_unhold(&half->q2, &tracker->slab);
+	return q2_unhold(&half->q2, &tracker->slab, held);
 }
 
 void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned which_half,
@@ -181,8 +222,11 @@ void track_finish(struct tracker *tracker, struct tcp_track *track, unsigned whi
 
 bool track_has_work(const struct tcp_track *track)
 {
-	for (unsigned i = 0; i < 2; i++)
-		if ((track->half[i].flags & (HALF_PROCESSING | HALF_RESUMING)) == HALF_RESUMING)
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t flags = track->half[i].flags;
+
+		if (flags & (HALF_RESUMING | HALF_RELEASING) && !(flags & HALF_PROCESSING))
 			return true;
+	}
 	return false;
 }

@@ -377,6 +377,7 @@ void track_set_free(struct tracker *tracker, struct tcp_track *track)
 
 		if (half->flags & HALF_FREE)
 			continue;
+		track_gate(tracker, track, i, TRACK_GATE_NONE);
 		half->flags |= HALF_FREE;
 		half->free_from = half->next;
 		q2_forget_copies(&half->q2, &tracker->slab);
@@ -388,7 +389,8 @@ bool track_is_idle(const struct tcp_track *track)
 	for (unsigned i = 0; i < 2; i++) {
 		const struct tcp_half *half = &track->half[i];
 
-		if (half->flags & (HALF_PROCESSING | HALF_RESUMING) || half->q2.n_held)
+		if (half->flags & (HALF_PROCESSING | HALF_RESUMING | HALF_RELEASING) ||
+			half->q2.n_held)
 			return false;
 		if (!(half->flags & HALF_FREE) ||
 			(half->q2.n_blocks && half->acked < half->free_from))

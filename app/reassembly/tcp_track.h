@@ -41,6 +41,8 @@ enum {                            // struct tcp_half.flags
 	HALF_KNOWN = 1 << 14,     // its receiver has said where it begins
 	HALF_BEHIND_SYN = 1 << 13, // bytes or a FIN left in a packet that is no SYN
 	HALF_FIN_TOLD = 1 << 16,   // the consumer knows that nothing follows
+	HALF_GATED = 1 << 17,      // nothing from `gate` on leaves, though it is inspected
+	HALF_RELEASING = 1 << 18,  // held packets before the gate, or not inspected, are worked off
 };
 
 struct tcp_half {
@@ -56,6 +58,7 @@ struct tcp_half {
 	uint64_t left;    // end of what was forwarded, the number of a FIN included
 	uint64_t free_from; // HALF_FREE
 	uint64_t held_ns;   // since when the first held packet waits
+	uint64_t gate;      // HALF_GATED
 	uint32_t base;
 	uint32_t ts_recent;
 	uint32_t newest_ack; // of this half's segments: what its sender says of the other half
@@ -253,9 +256,18 @@ static inline void track_process(struct tcp_track *track, unsigned half)
 // The job is done: what waits is worked off by track_work.
 void track_resume(struct tracker *tracker, struct tcp_track *track, unsigned half);
 
-// One step of working off a half that resumes. NULL, *more: copies were consumed, and more wait.
-// NULL, not *more: nothing waits (any more), a new job has begun, or the consumer takes nothing
-// now (track_has_work tells). Else the next held packet, the caller's now, to be processed again.
+// While the half has a gate, what comes in order is inspected at once, and no packet with a byte
+// (or a FIN) at `gate64` or behind it leaves: it is held behind what is held already. Where the
+// gate moves on, what lies before it leaves by track_work, in order. TRACK_GATE_NONE: there is none
+// (any more). Only of connections whose segments are given with tcp_segment.enforces. A consumer
+// may call it, of the half that it is given bytes of; so may others.
+#define TRACK_GATE_NONE UINT64_MAX
+void track_gate(struct tracker *tracker, struct tcp_track *track, unsigned half, uint64_t gate64);
+
+// One step of working off a half that resumes, or whose gate has moved. NULL, *more: copies were
+// consumed, and more wait. NULL, not *more: nothing waits (any more), a new job has begun, or the
+// consumer takes nothing now (track_has_work tells). Else the next held packet, the caller's now,
+// to be processed again.
 struct rte_mbuf *track_work(struct tracker *tracker, struct tcp_track *track, unsigned half,
 	uint64_t now_ns, const struct stream_consumer *consumer, bool *more);
 

@@ -22,8 +22,8 @@ static void hold(struct work *work, bool news)
 		    half->q2.n_held >= tracker->limits.half_held;
 	// While copies are worked off packets leave as they came: a sender takes what is overtaken
 	// for lost (RFC 8985). What waits for a hole, or for long, leaves in order.
-	bool by_offset =
-		!track_passes_ahead(tracker, work->track, half) || half->flags & HALF_PROCESSING;
+	bool by_offset = !track_passes_ahead(tracker, work->track, half) ||
+			 half->flags & (HALF_PROCESSING | HALF_GATED);
 	enum hold_place place = by_offset          ? HOLD_BY_OFFSET
 				: segment->resumed ? HOLD_FIRST
 						   : HOLD_LAST;
@@ -230,6 +230,26 @@ static void take_in_order(struct work *work)
 			FORGET_BUDGET);
 }
 
+static bool ends_with_fin(const struct work *work)
+{
+	return work->segment->tcp_flags & TH_FIN;
+}
+
+// It is inspected, and may not leave yet.
+static bool stops_at_gate(const struct work *work)
+{
+	return work->segment->enforces && work->result->verdict == TRACK_FORWARD &&
+	       !work->result->waived && half_stops(work->half, work->end, ends_with_fin(work));
+}
+
+// It waits for a short time: what it says of the other half can wait as long.
+static void stop_at_gate(struct work *work)
+{
+	hold(work, false);
+	if (stream_releasable(work->half))
+		track_put_releasing(work->tracker, work->track, work->half);
+}
+
 // Consumed, and then forwarded, held or dropped: what was consumed and did not leave is known by
 // `sent` and `unsent`.
 static void take(struct work *work, bool news)
@@ -246,6 +266,8 @@ static void take(struct work *work, bool news)
 		// yet: it stops here
 		track_put_resuming(work->tracker, work->track, half);
 		hold(work, news);
+	} else if (stops_at_gate(work)) {
+		stop_at_gate(work);
 	}
 	if (half->next > before && work->result->verdict != TRACK_FORWARD)
 		half->unsent = work->end < half->next ? work->end : half->next;
@@ -285,8 +307,12 @@ static void note_sent(const struct work *work)
 	if (half->sent >= half->unsent) // the rest left ahead of it
 		half->sent = half->next;
 	// without fast pass: what waited for this
-	if (held && held->start <= half->next && !(half->flags & HALF_RESUMING))
+	if (!held || held->start > half->next || half->flags & HALF_RESUMING)
+		return;
+	if (!(half->flags & HALF_GATED))
 		track_put_resuming(work->tracker, work->track, half);
+	else if (stream_releasable(half))
+		track_put_releasing(work->tracker, work->track, half);
 }
 
 // Bytes that were consumed and then lost leave in order: `sent` says up to where the receiver may
@@ -364,6 +390,15 @@ static void count_old(const struct work *work)
 	note_old(work, old);
 }
 
+// All of it was inspected, and stands at the gate.
+static bool repeats_what_stops(const struct work *work)
+{
+	const struct tcp_half *half = work->half;
+
+	return stops_at_gate(work) && !work->segment->resumed && work->end <= half->next &&
+	       !(ends_with_fin(work) && half_awaits_fin(half, work->end));
+}
+
 void track_sort(struct work *work, bool news)
 {
 	struct tcp_half *half = work->half;
@@ -374,6 +409,10 @@ void track_sort(struct work *work, bool news)
 	if (work->result->verdict != TRACK_FORWARD)
 		return;
 	if (segment->enforces && half_waits(half) && !segment->resumed && !MUTATED(OVERTAKEN)) {
+		sort_waiting(work, news);
+		return;
+	}
+	if (repeats_what_stops(work)) {
 		sort_waiting(work, news);
 		return;
 	}
@@ -398,6 +437,8 @@ void track_sort(struct work *work, bool news)
 		take(work, news);
 	else if (half->fin_due == half->next + 1)
 		take_fin(work, news);
+	if (!ahead && stops_at_gate(work))
+		stop_at_gate(work);
 	if (work->result->verdict != TRACK_FORWARD)
 		return;
 	if (half->top < work->end)

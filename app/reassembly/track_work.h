@@ -34,6 +34,18 @@ static inline bool half_waits(const struct tcp_half *half)
 	return half->flags & (HALF_PROCESSING | HALF_RESUMING);
 }
 
+// No packet that ends there leaves now; `fin`: it ends with one.
+static inline bool half_stops(const struct tcp_half *half, uint64_t end, bool fin)
+{
+	return half->flags & HALF_GATED && end + fin > half->gate;
+}
+
+// A FIN there is the one that the consumer is told.
+static inline bool half_awaits_fin(const struct tcp_half *half, uint64_t end)
+{
+	return end == half->next && !(half->flags & HALF_FIN_TOLD) && half->fin_due <= end + 1;
+}
+
 static inline unsigned half_which(const struct tcp_track *track, const struct tcp_half *half)
 {
 	return half == &track->half[1];
@@ -77,6 +89,10 @@ void stream_gap(struct tcp_track *track, struct tcp_half *half, uint64_t until,
 void stream_give_up(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half,
 	const struct stream_consumer *consumer, bool one_sided, bool patient);
 
+// What a gated half has to work off: the first held packet that may leave, or is not inspected and
+// lies at `next`. NULL: nothing.
+struct segment *stream_releasable(const struct tcp_half *half);
+
 // track_sort.c
 void track_sort(struct work *work, bool news);
 
@@ -96,6 +112,8 @@ bool track_has_room(const struct work *work, uint32_t blocks, bool ahead);
 void track_no_room(const struct work *work, enum drop_reason reason);
 enum drop_reason track_limit_reason(const struct work *work);
 void track_put_resuming(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half);
+// The same of a gated half, which does not wait meanwhile.
+void track_put_releasing(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half);
 void track_drop_held(struct tracker *tracker, struct tcp_half *half, enum drop_reason reason);
 void track_note_hold(const struct tcp_track *track, const struct tcp_half *half, uint64_t now_ns);
 

@@ -71,20 +71,31 @@ enum drop_reason track_limit_reason(const struct work *work)
 								: DROP_STREAM_MEMORY;
 }
 
-void track_put_resuming(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half)
+static void put(struct tracker *tracker, struct tcp_track *track)
 {
-	half->flags |= HALF_RESUMING;
 	if (track->on_resuming)
 		return;
 	track->on_resuming = true;
 	TAILQ_INSERT_TAIL(&tracker->resuming, track, resuming);
 }
 
+void track_put_resuming(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half)
+{
+	half->flags |= HALF_RESUMING;
+	put(tracker, track);
+}
+
+void track_put_releasing(struct tracker *tracker, struct tcp_track *track, struct tcp_half *half)
+{
+	half->flags |= HALF_RELEASING;
+	put(tracker, track);
+}
+
 void track_drop_held(struct tracker *tracker, struct tcp_half *half, enum drop_reason reason)
 {
 	struct rte_mbuf *m;
 
-	while ((m = q2_unhold(&half->q2, &tracker->slab))) {
+	while ((m = q2_unhold(&half->q2, &tracker->slab, TAILQ_FIRST(&half->q2.held)))) {
 		tracker->n_held--;
 		tracker->drop(tracker->ctx, m, reason);
 	}

@@ -70,6 +70,13 @@ static void an_edit_is_observed_by_nobody(void **state)
 	run("edited and observed", SCHEDULES / 50, true, STREAM_PIPE_EDITS);
 }
 
+// What may complete a file waits behind a gate, and leaves in order when that moves.
+static void nothing_leaves_behind_a_gate(void **state)
+{
+	(void)state;
+	run("gated", SCHEDULES / 2, false, STREAM_PIPE_GATES);
+}
+
 static int free_all(void **state)
 {
 	(void)state;
@@ -85,6 +92,7 @@ int main(void)
 		cmocka_unit_test(what_is_edited_is_delivered_so),
 		cmocka_unit_test(fast_pass_may_come_and_go),
 		cmocka_unit_test(an_edit_is_observed_by_nobody),
+		cmocka_unit_test(nothing_leaves_behind_a_gate),
 	};
 
 	return cmocka_run_group_tests_name("model_stream", tests, NULL, free_all);

@@ -38,9 +38,15 @@ static struct piped {
 	void *taken[BLOCKS];                  // from the slab, so that it is small
 	unsigned n_taken;
 	unsigned turn;
+	bool gate_fails;
 	uint64_t generation;
 	struct job jobs[2];
 	enum stream_pipe_edits edits;
+	struct gate {
+		uint64_t until_ns; // then it moves; 0: there is none
+		uint32_t ref;
+		unsigned half; // of the flow
+	} gates[2];
 	uint64_t seed, packets;
 	char lost[200];
 } piped;
@@ -86,6 +92,75 @@ bool __wrap_inspect_edits(struct inspection *in, struct tcp_track *track)
 	return in->ctx->flags & CTX_VIEW || packet_make_ours(in->lcore, in->ctx);
 }
 
+static bool is_gating(void)
+{
+	return piped.edits == STREAM_PIPE_GATES;
+}
+
+static struct tcp_half *half_of(const struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	return &track_at(lcore->tracker, flow_cold_at(lcore->flows, ref)->track)->half[half];
+}
+
+// The newest bytes do not leave: as those that may complete a file (stage/inspect_tcp.c). Which
+// spans are of a file, and how long one waits, follows from their places.
+static void gate(const struct lcore *lcore, uint32_t ref, const struct span *span)
+{
+	struct tcp_half *half = half_of(lcore, ref, span->half);
+	struct gate *gate = &piped.gates[world_half(lcore, ref, span->half)];
+	uint64_t odd = (span->offset64 + piped.seed) * 0x9e3779b97f4a7c15ull;
+
+	if (odd >> 62 == 0 || !inspect_enforces(lcore, flow_at(lcore->flows, ref)))
+		return;
+	track_gate(lcore->tracker, track_at(lcore->tracker, flow_cold_at(lcore->flows, ref)->track),
+		span->half, half->q2.n_copies ? half->sent : span->offset64);
+	*gate = (struct gate){
+		.until_ns = piped.pipe->now_ns + (odd >> 40 & 63) * 1000000,
+		.ref = ref,
+		.half = span->half,
+	};
+}
+
+// All that was inspected may leave, or there is no gate any more.
+static void move_gates(void)
+{
+	struct lcore *lcore = piped.pipe->dp.lcores[0];
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct gate *gate = &piped.gates[i];
+
+		if (!gate->until_ns || gate->until_ns > piped.pipe->now_ns)
+			continue;
+		uint32_t track = flow_cold_at(lcore->flows, gate->ref)->track;
+
+		gate->until_ns = 0;
+		if (track)
+			track_gate(lcore->tracker, track_at(lcore->tracker, track), gate->half,
+				piped.packets++ % 3 ? half_of(lcore, gate->ref, gate->half)->next
+						    : TRACK_GATE_NONE);
+	}
+}
+
+static void check_gates(void)
+{
+	const struct lcore *lcore = piped.pipe->dp.lcores[0];
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct gate *gate = &piped.gates[i];
+
+		if (!gate->until_ns || !flow_cold_at(lcore->flows, gate->ref)->track)
+			continue;
+		const struct tcp_half *half = half_of(lcore, gate->ref, gate->half);
+
+		// behind a hole that its receiver does not wait for, all has left long since
+		const struct flow_cold *cold = flow_cold_at(lcore->flows, gate->ref);
+
+		if (half->flags & HALF_GATED && half->sent > half->gate &&
+			!cold->report.half[gate->half].gaps)
+			piped.gate_fails = true;
+	}
+}
+
 static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const struct span *span)
 {
 	unsigned half = world_half(lcore, ref, span->half);
@@ -95,7 +170,9 @@ static void span_told(void *ctx, const struct lcore *lcore, uint32_t ref, const 
 	stream_world_span(half, span->offset64, span->unchecked, span->extent, span_is_gap(span));
 	if (!span_is_gap(span))
 		job->bytes += span->extent;
-	if (piped.edits && !span_is_gap(span))
+	if (is_gating())
+		gate(lcore, ref, span);
+	else if (piped.edits && !span_is_gap(span))
 		edit(lcore, ref, span);
 	if (!job->said || job->pending || job->bytes < job->at)
 		return;
@@ -127,9 +204,12 @@ static void flow_told(void *ctx, const struct lcore *lcore, uint32_t ref)
 	(void)ctx;
 	(void)lcore;
 	stream_world_gone();
-	for (unsigned half = 0; half < 2; half++)
+	for (unsigned half = 0; half < 2; half++) {
 		if (piped.jobs[half].pending && piped.jobs[half].ref == ref)
 			piped.jobs[half] = (struct job){0};
+		if (piped.gates[half].ref == ref)
+			piped.gates[half].until_ns = 0;
+	}
 }
 
 static const struct stream_tap tap = {.span = span_told, .overlap = overlap_told, .end = flow_told};
@@ -193,7 +273,7 @@ static void publish(void)
 	struct policy *policy = piped.pair[piped.turn++ & 1];
 
 	policy->generation = ++piped.generation;
-	policy->edits_content = piped.edits != STREAM_PIPE_NO_EDITS;
+	policy->edits_content = piped.edits && !is_gating();
 	atomic_store(&piped.pipe->dp.policy, policy);
 }
 
@@ -211,6 +291,7 @@ static bool piped_begin(void *ctx, const struct stream_schedule *s, uint32_t cli
 					       : POLICY_REWRITE];
 	publish();
 	for (unsigned half = 0; half < 2; half++) {
+		piped.gates[half] = (struct gate){0};
 		piped.jobs[half] = (struct job){0};
 		for (unsigned i = 0; i < s->n_jobs; i++)
 			if (s->jobs[i].half == half)
@@ -236,6 +317,7 @@ static void piped_packet(
 	(void)ctx;
 	pipe_run_frame(piped.pipe, 0, frame, length, half, split ? 2 : 1);
 	tell_frames();
+	check_gates();
 }
 
 static void piped_time(void *ctx, unsigned ms)
@@ -263,8 +345,10 @@ static void piped_time(void *ctx, unsigned ms)
 		pipe_turns(pipe);
 	}
 	pipe->now_ns = until;
+	move_gates();
 	pipe_turns(pipe);
 	tell_frames();
+	check_gates();
 }
 
 static void piped_reload(void *ctx)
@@ -289,6 +373,10 @@ static const char *piped_end(void *ctx)
 	unsigned mbufs = rte_mempool_in_use_count(pipe->pool);
 	int64_t unaccounted = pipe_unaccounted(pipe);
 
+	if (piped.gate_fails) {
+		piped.gate_fails = false;
+		return "bytes left that stood at a gate";
+	}
 	if (!mbufs && !unaccounted && !tracker->slab.used && !tracker->n_held &&
 		tracker->n_free == tracker->limits.tracks)
 		return NULL;

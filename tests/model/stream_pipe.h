@@ -10,6 +10,7 @@ enum stream_pipe_edits {
 	STREAM_PIPE_NO_EDITS,
 	STREAM_PIPE_EDITS,          // a consumer blanks bytes of every span
 	STREAM_PIPE_EDITS_AT_TIMES, // ... and may at times not: fast pass comes and goes
+	STREAM_PIPE_GATES,          // none: the newest bytes of some spans wait (track_gate)
 };
 
 struct stream_gateway stream_pipe(void);

@@ -169,6 +169,7 @@ static void take_fresh(const struct fresh *fresh)
 	if (fresh->gap) {
 		w->tally.gaps++;
 		w->odd = true;
+		d->gave_up = true;
 		// given up for a reason: the receiver has it, or nobody hears what it has
 		if (!w->s->observe && !w->s->one_sided && !w->ending && !w->gone &&
 			first + (int32_t)fresh->length > d->acked)
@@ -218,7 +219,7 @@ static void deliver(unsigned half)
 			o->told_as == TOLD_GAP || d->rcv < d->lied)
 			continue; // older than all that we have seen; given up; claimed
 		// behind a hole that was given up for a lie, copies may wait for a job
-		if (o->told_as == TOLD_NOT && d->lied && (w->s->n_jobs || d->lax))
+		if (o->told_as == TOLD_NOT && (d->lied || d->gave_up) && (w->s->n_jobs || d->lax))
 			continue;
 		if (o->told_as == TOLD_NOT)
 			stream_problem(
@@ -547,8 +548,10 @@ void stream_world_after(const struct stream_ledger *before)
 		if (!left && !dropped)
 			fate->held = true;
 		// one that would have to be held may be dropped when it was looked at already
-		bool seen = w->n_fresh && w->fresh[0].half == fate->half && !w->fresh[0].gap;
+		bool seen = false;
 
+		for (unsigned i = 0; i < w->n_fresh; i++)
+			seen |= w->fresh[i].half == fate->half && !w->fresh[i].gap;
 		if ((fate->held || left || seen) && fate->counts)
 			take_first(fate);
 		if (dropped > (left ? 0 : 1) || (rst && dropped))
@@ -580,7 +583,8 @@ void stream_world_after(const struct stream_ledger *before)
 		while (followed(d->edge) &&
 			(octet(d, d->edge)->out_set || octet(d, d->edge)->told_as == TOLD_GAP))
 			d->edge++;
-		if (d->edge > d->told_end && !(w->s->n_jobs && d->lied))
+		// what lies behind a hole that was given up may wait for a job
+		if (d->edge > d->told_end && !(w->s->n_jobs && (d->lied || d->gave_up)))
 			stream_problem("half %u: forwarded up to %d, inspected up to %d", half,
 				d->edge, d->told_end);
 	}

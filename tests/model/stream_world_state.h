@@ -35,7 +35,8 @@ struct direction { // of a half, and of the end that receives it
 	int32_t lied;     // the highest that is not true: the end stands by it when it is believed
 	int32_t out_end;  // the end of all that left, FIN included
 	int32_t void_end; // the end of what lay on a SYN of which its receiver takes nothing
-	bool lax; // held packets were dropped, or bytes lay on a SYN: which came first is open
+	bool gave_up; // a hole, as its receiver had what lies behind it (the number of a FIN, too)
+	bool lax;     // held packets were dropped, or bytes lay on a SYN: which came first is open
 	// the receiver
 	bool rx_syn, reset, closed, fin_got, stamped;
 	int32_t start, rcv, fin;
