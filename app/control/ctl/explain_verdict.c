@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/address_text.h"
-#include "base/plural.h"
 #include "control/ctl/explain.h"
 #include "control/ctl/explain_content.h"
 #include "scan/job.h"
@@ -232,12 +231,10 @@ static void format_rest(struct sentence *s, const struct evidence *decision)
 	if (made && made->detail == EVIDENCE_MADE_MIDSTREAM)
 		format(s, "; its beginning was not seen");
 	if (gap)
-		format(s, "; %u %s of %s %s never seen", gap->length,
-			plural(gap->length, "byte", "bytes"), half_text(gap),
-			plural(gap->length, "was", "were"));
+		format(s, "; %u bytes of %s were never seen", gap->length, half_text(gap));
 	if (conflict)
-		format(s, "; %u %s of %s came again with other content", conflict->length,
-			plural(conflict->length, "byte", "bytes"), half_text(conflict));
+		format(s, "; %u bytes of %s came again with other content", conflict->length,
+			half_text(conflict));
 	if (explain_last(facts, EVIDENCE_DECODER, true))
 		format(s, "; its decoder reads on");
 	if (ended)
@@ -557,9 +554,8 @@ static enum explain_outcome verdict_loose(struct sentence *s)
 	}
 	format(s, "No evidence: nothing like it was seen, or it has been overwritten");
 	if (facts->overwritten)
-		format(s, " (%llu %s; limits.evidence keeps more)",
-			(unsigned long long)facts->overwritten,
-			plural(facts->overwritten, "piece was", "pieces were"));
+		format(s, " (%llu pieces were; limits.evidence keeps more)",
+			(unsigned long long)facts->overwritten);
 	return EXPLAIN_UNKNOWN;
 }
 
