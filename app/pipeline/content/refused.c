@@ -143,6 +143,14 @@ static struct content_text canonical(struct content_text path, uint8_t *form, ui
 	return (struct content_text){form, n};
 }
 
+static struct content_text without_query(struct content_text path)
+{
+	const uint8_t *query = memchr(path.bytes, '?', path.length);
+
+	return (struct content_text){
+		path.bytes, query ? (uint32_t)(query - path.bytes) : path.length};
+}
+
 // A name of DNS is the same in either case, and with a dot at its end.
 static struct content_text host_of(struct content_text host, uint8_t *form, uint32_t room)
 {
@@ -194,11 +202,13 @@ struct refused_marks refused_marks_of(
 		marks.name =
 			settle(mix_text(seed, mix_sender(lcore, ref, file->half, MARK_NAME), name));
 	}
-	if (file->validator.length > 2 && file->validator.bytes[0] == '"' &&
-		file->size != CONTENT_SIZE_UNKNOWN) {
+	// files that were unpacked together often have one time, and if one size one ETag, too
+	if (file->by_path && path.length && file->validator.length > 2 &&
+		file->validator.bytes[0] == '"' && file->size != CONTENT_SIZE_UNKNOWN) {
 		uint64_t mark = mix_sender(lcore, ref, file->half, MARK_VALIDATOR);
 
-		mark = mix_text(seed, mix_text(seed, mark, host), file->validator);
+		mark = mix_text(seed, mix_text(seed, mark, host), without_query(path));
+		mark = mix_text(seed, mark, file->validator);
 		marks.validator = settle(mix(seed, mark, file->size, seed->words[4]));
 	}
 	return marks;

@@ -7,7 +7,9 @@
 //   path       the host and the path that it was asked by (GET, PUT, RETR, STOR)
 //   name       the last component of that path, where a command named it: a part of a file that a
 //              command asks for from another folder is the same, as nothing else says
-//   validator  the host, its strong ETag and its size: the same file by another path
+//   validator  the host, the path without its query, its strong ETag and its size: the same file,
+//              also the whole of it, whatever is asked behind '?'. An ETag is its resource's alone
+//              (RFC 9110 section 8.8.3): two files of one time and size have the same one of nginx
 // An entry is made only of flows whose both ends are heard, and holds for the sender that sent the
 // file: nobody can have another's files refused. It applies while the rule that refused the file is
 // in force, may refuse files, and matches the flow that asks.
