@@ -129,8 +129,9 @@ static enum http_head_read start_byte(
 
 	if (reader->state == HTTP_LINE_START)
 		line = http_head_line(reader->head);
-	if (reader->kind == HTTP_HEAD_REQUEST ? !http_request_line_goes_on(line, byte)
-					      : !http_status_line_goes_on(line, byte)) {
+	if (reader->kind == HTTP_HEAD_REQUEST
+			? !http_request_line_goes_on(line, byte)
+			: !http_status_line_goes_on(line, byte, reader->answers)) {
 		if (reader->state == HTTP_LINE_BLANK)
 			reader->line64 = at64;
 		return HTTP_READ_BAD;

@@ -33,6 +33,7 @@ struct http_head_reader {
 	uint32_t notes;         // that were told of this message
 	uint8_t kind, state, field;
 	bool searching; // for a message: lines that are none are passed over in silence
+	bool answers;   // a response for which a request waits
 	bool cr;        // the last byte was CR
 	bool blank;     // behind the field's name
 	bool bad_name;

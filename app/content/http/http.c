@@ -72,6 +72,7 @@ static enum http_step read_head_part(struct http_state *state, const struct http
 	if (half->disputed)
 		http_note(turn, CONTENT_NOTE_LENGTH_AND_CHUNKED, half->at64);
 	half->disputed = false;
+	reader->answers = reader->kind == HTTP_HEAD_RESPONSE && !searching && state->requests.first;
 	enum http_head_read read = http_head_reader_read(reader, turn, &part, taken);
 
 	half->searched = searching ? half->searched + *taken : 0;

@@ -20,11 +20,36 @@ bool http_request_line_goes_on(struct content_text line, uint8_t byte)
 		       : http_is_token(byte) && line.length < METHOD_BYTES;
 }
 
-bool http_status_line_goes_on(struct content_text line, uint8_t byte)
-{
-	static const char begins[] = "HTTP/1.";
+static const char *const other_versions[] = {"ICY ", "SOURCETABLE "};
 
-	return line.length >= sizeof(begins) - 1 || byte == (uint8_t)begins[line.length];
+static bool goes_on_as(const char *begins, struct content_text line, uint8_t byte)
+{
+	uint32_t length = (uint32_t)strlen(begins);
+
+	if (line.length && memcmp(line.bytes, begins, line.length < length ? line.length : length))
+		return false;
+	return line.length >= length || byte == (uint8_t)begins[line.length];
+}
+
+bool http_status_line_goes_on(struct content_text line, uint8_t byte, bool answers)
+{
+	if (goes_on_as("HTTP/1.", line, byte))
+		return true;
+	for (unsigned i = 0; answers && i < sizeof(other_versions) / sizeof(*other_versions); i++)
+		if (goes_on_as(other_versions[i], line, byte))
+			return true;
+	return false;
+}
+
+// Only what answers a request gets so far (http_status_line_goes_on). The body ends with the
+// connection, as after HTTP/1.0.
+static bool is_other_version(struct content_text version)
+{
+	for (unsigned i = 0; i < sizeof(other_versions) / sizeof(*other_versions); i++)
+		if (version.length == strlen(other_versions[i]) - 1 &&
+			!memcmp(version.bytes, other_versions[i], version.length))
+			return true;
+	return false;
 }
 
 static struct content_text take_word(struct content_text *rest)
@@ -223,14 +248,18 @@ enum http_line_form http_read_status_line(struct http_head *head)
 	struct content_text version = take_word(&rest), status = take_word(&rest);
 	uint64_t number = 0;
 
-	if (version.length != 8 || memcmp(version.bytes, "HTTP/1.", 7) ||
-		!octets_digit(version.bytes[7]) || !http_number(status, &number) ||
-		status.length != 3 || number < 100)
+	bool other = is_other_version(version);
+
+	if ((!other && (version.length != 8 || memcmp(version.bytes, "HTTP/1.", 7) ||
+			       !octets_digit(version.bytes[7]))) ||
+		!http_number(status, &number) || status.length != 3 || number < 100)
 		return HTTP_LINE_BAD;
-	head->minor_version = (uint8_t)(version.bytes[7] - '0');
+	head->minor_version = other ? 0 : (uint8_t)(version.bytes[7] - '0');
 	head->status = (uint16_t)number;
-	bool strict = line.bytes[8] == ' ' && status.bytes == line.bytes + 9 &&
-		      (line.length == 12 || line.bytes[12] == ' ');
+	const uint8_t *behind = version.bytes + version.length;
+	uint32_t length = version.length + 1 + status.length;
+	bool strict = version.bytes == line.bytes && *behind == ' ' && status.bytes == behind + 1 &&
+		      (line.length == length || line.bytes[length] == ' ');
 
 	return strict ? HTTP_LINE_STRICT : HTTP_LINE_LENIENT;
 }

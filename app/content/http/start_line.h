@@ -17,6 +17,8 @@ enum http_line_form http_read_status_line(struct http_head *head);
 
 // Whether a line that has `line` as its beginning may go on with `byte`, so that it is one.
 bool http_request_line_goes_on(struct content_text line, uint8_t byte);
-bool http_status_line_goes_on(struct content_text line, uint8_t byte);
+// `answers`: a request waits for it, which servers of SHOUTcast (ICY) and NTRIP (SOURCETABLE)
+// answer with a version of their own.
+bool http_status_line_goes_on(struct content_text line, uint8_t byte, bool answers);
 
 #endif

@@ -375,7 +375,7 @@ static const struct conversation lines[] = {
 		"note s2c bad_line @0\n"
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 57+1 1\n"},
-	{"no status line", {SAID_C(GET("/a")), SAID_S("ICY 200 OK\r\n\r\n" ANSWER("1"))},
+	{"no status line", {SAID_C(GET("/a")), SAID_S("ICI 200 OK\r\n\r\n" ANSWER("1"))},
 		"note s2c bad_line @0\n"
 		"file 1 s2c none size=1\n"
 		"end 1 CLOSED 52+1 1\n"},
