@@ -99,7 +99,10 @@ const char *json_hint_word(const char *text, const char *const *words, char *out
 	if (!meant)
 		meant = suggest_get(&suggestion);
 	out[0] = '\0';
-	if (meant)
+	if (has_word(words, "reset") &&
+		has_word((const char *const[]){"mask", "drop-message", NULL}, text))
+		snprintf(out, out_len, "; it is an action for messages, of entries of \"chat\"");
+	else if (meant)
 		snprintf(out, out_len, "; did you mean \"%s\"?", meant);
 	else if (has_word(words, "drop") && !has_word(words, "monitor") &&
 		 has_word((const char *const[]){"monitor", "log", "alert", "warn", "report", NULL},
@@ -136,6 +139,8 @@ const char *json_hint_key(
 	out[0] = '\0';
 	if (has_key(fields, "match") && has_word(of_match, key))
 		snprintf(out, out_len, "; put it into \"match\"");
+	else if (has_key(fields, "match") && strcmp(key, "redact") == 0)
+		snprintf(out, out_len, "; put it into \"audit\"");
 	else if (meant)
 		snprintf(out, out_len, "; did you mean \"%s\"?", meant);
 	else if (strcmp(key, "enabled") == 0 && has_key(fields, "match"))

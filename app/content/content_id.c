@@ -139,12 +139,22 @@ static bool read_digits(const struct form *form, struct piece text, struct conte
 	return form->base32 && read_base32(text, id->bytes, n);
 }
 
+// What clients show of a torrent, without a word in front.
+static bool is_bare_hash(struct piece text)
+{
+	uint8_t bytes[CONTENT_ID_BT_WIRE];
+
+	return read_hex(text, bytes, sizeof(bytes)) || read_base32(text, bytes, sizeof(bytes));
+}
+
 static bool read_id(struct piece text, struct content_id *id, const char **why)
 {
 	take_word(&text, "urn:");
 	const struct form *form = find_form(&text);
 
-	*why = form ? form->why : unknown;
+	*why = form                 ? form->why
+	       : is_bare_hash(text) ? "is a hash alone: if it is a torrent's, write btih: before it"
+				    : unknown;
 	return form && read_digits(form, text, id);
 }
 

@@ -452,6 +452,11 @@ static void read_audit_redact(const struct json_at *at, void *ctx)
 {
 	struct rule_content *content = ctx;
 
+	if (json_is_string(at->value)) {
+		json_at_error(at, "expected an object, got a string; write {\"text\": \"mask\"}, "
+				  "also names and users: keep, mask or omit");
+		return;
+	}
 	json_fields_read(at, redact_fields, NULL, NULL, &content->redact);
 	if (json_is_object(at->value) && !json_object_size(at->value))
 		json_at_error(at, "says nothing: write text, names or users");

@@ -177,6 +177,16 @@ static bool is_name(const char *text)
 	return !strchr(text, ':');
 }
 
+static bool is_bare_hash(const char *name)
+{
+	char id[sizeof("btih:") + 40];
+	struct content_id ids[CONTENT_ID_LINK_IDS];
+	const char *why;
+	int n = snprintf(id, sizeof(id), "btih:%s", name);
+
+	return n > 0 && (size_t)n < sizeof(id) && content_id_parse(id, (uint32_t)n, ids, &why);
+}
+
 static uint32_t find_set(
 	const struct json_at *at, const struct policy_reader *reader, const char *name)
 {
@@ -189,6 +199,14 @@ static uint32_t find_set(
 		if (strcmp(policy->ids[i].name, name) == 0)
 			return i;
 		suggest_offer(&suggestion, policy->ids[i].name);
+	}
+	if (is_bare_hash(name)) {
+		json_at_error(at,
+			"no set of content ids is named \"%.64s\": if it is a torrent's hash, "
+			"write "
+			"btih:%.64s",
+			name, name);
+		return UINT32_MAX;
 	}
 	policy_report_unnamed(at, "set of content ids", &suggestion,
 		"define it in $.content_ids, or write an id (btih:...)");

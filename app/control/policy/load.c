@@ -103,7 +103,7 @@ void policy_read_rule_match(const struct json_at *at, void *ctx)
 
 static bool is_later_action(const char *text)
 {
-	static const char *const later[] = {"shape", "mask", "nat"};
+	static const char *const later[] = {"shape", "nat"};
 
 	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
 		if (text && strcmp(text, later[i]) == 0)

@@ -65,7 +65,7 @@ static void texts_that_are_none(void **state)
 		const char *text, *why;
 	} rows[] = {
 		{"", "is no content id"},
-		{HEX20, "is no content id"},
+		{HEX20, "write btih: before it"},
 		{"btih", "is no content id"},
 		{"md5:0123456789abcdef0123456789abcdef", "is no content id"},
 		{"btih:", "is no btih"},
