@@ -217,17 +217,23 @@ static void put_operator(const struct event *event, struct json_out *out)
 		[OPERATOR_FLOW_RESET] = "flow-reset",
 		[OPERATOR_FLOW_ALLOW] = "flow-allow",
 		[OPERATOR_CACHE_EXEMPT] = "cache-exempt",
+		[OPERATOR_CONTENT_ADD] = "content-add",
+		[OPERATOR_CONTENT_DEL] = "content-del",
+		[OPERATOR_CONTENT_FLUSH] = "content-flush",
 	};
 	static const char *const modes[] = {"none", "tuple", "peer"};
 	uint8_t command = event->operation.command;
 
 	json_out_open(out, "operator", '{');
-	json_out_string(out, "command", command <= OPERATOR_CACHE_EXEMPT ? commands[command] : "?");
+	json_out_string(out, "command", command < OPERATOR_COMMANDS_MAX ? commands[command] : "?");
 	if (command == OPERATOR_CACHE_EXEMPT) {
 		json_out_text(out, "address", event->operation.text,
 			strnlen(event->operation.text, sizeof event->operation.text));
 		json_out_bool(out, "on", event->operation.on);
 	}
+	if (command == OPERATOR_CONTENT_ADD || command == OPERATOR_CONTENT_DEL)
+		json_out_text(out, "content_id", event->operation.text,
+			strnlen(event->operation.text, sizeof event->operation.text));
 	if (command == OPERATOR_FLOW_RESET) {
 		json_out_u64(out, "resets", event->operation.resets);
 		json_out_string(out, "cache",

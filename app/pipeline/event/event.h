@@ -70,6 +70,10 @@ enum operator_command {
 	OPERATOR_FLOW_RESET,
 	OPERATOR_FLOW_ALLOW,
 	OPERATOR_CACHE_EXEMPT,
+	OPERATOR_CONTENT_ADD,
+	OPERATOR_CONTENT_DEL,
+	OPERATOR_CONTENT_FLUSH,
+	OPERATOR_COMMANDS_MAX,
 };
 
 enum flow_operator { // what the operator did to a flow
@@ -213,7 +217,8 @@ struct event {
 			uint8_t bytes[EVENT_HANDSHAKE_META_BYTES];
 		} meta;
 		struct {
-			char text[56];      // OPERATOR_CACHE_EXEMPT: the network
+			char text[80];      // OPERATOR_CACHE_EXEMPT: the network;
+					    // OPERATOR_CONTENT_ADD, _DEL: the content id
 			uint64_t ttl_s;     // 0: no end
 			uint32_t resets;    // that were sent
 			uint8_t command;    // enum operator_command

@@ -193,9 +193,36 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
+static void what_was_done_is_told(void **state)
+{
+	struct gate *gate = begin(POLICY);
+	static const char first[] = "btih:00112233445566778899aabbccddeeff00112233";
+	char text[128];
+	(void)state;
+
+	snprintf(text, sizeof(text), "'id':'%s','ttl_s':60", first);
+	json_decref(gate_ok(gate, "content-add", text));
+	json_t *event = gate_event(gate, "operator");
+	const json_t *word = json_object_get(event, "operator");
+
+	assert_string_equal(explained_text(word, "command"), "content-add");
+	assert_string_equal(explained_text(word, "content_id"), first);
+	assert_int_equal(explained_number(word, "ttl_s"), 60);
+	json_decref(event);
+	snprintf(text, sizeof(text), "'id':'%s'", first);
+	json_decref(gate_ok(gate, "content-del", text));
+	event = gate_event(gate, "operator");
+	word = json_object_get(event, "operator");
+	assert_string_equal(explained_text(word, "command"), "content-del");
+	assert_string_equal(explained_text(word, "content_id"), first);
+	json_decref(event);
+	end(gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_done_is_told),
 		cmocka_unit_test(what_is_listed_does_not_leave),
 		cmocka_unit_test(it_asks_for_a_policy_that_enforces),
 		cmocka_unit_test(it_outlives_a_restart),

@@ -7,6 +7,7 @@
 #include "content/content_id.h"
 #include "control/content/blocked.h"
 #include "control/ctl/arguments.h"
+#include "control/event/sink.h"
 #include "pipeline/policy/policy.h"
 #include "pipeline/vocab/tick.h"
 
@@ -48,6 +49,26 @@ static json_t *texts_json(const struct content_id *ids, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		put_item(&array, json_string(content_id_print(&ids[i], text)));
 	return array;
+}
+
+// `id` NULL: of all.
+static void tell(const struct request *request, enum operator_command command,
+	const struct content_id *id, uint64_t ttl_s)
+{
+	struct event event = {
+		.now_ns = request->context->now_ns(),
+		.generation = reload_generation(request->context->reload),
+		.type = EVENT_OPERATOR,
+		.in_port = PORT_NONE,
+		.signature = UINT16_MAX,
+		.operation = {.command = (uint8_t)command, .ttl_s = ttl_s},
+	};
+
+	static_assert(sizeof(event.operation.text) >= CONTENT_ID_TEXT, "an id has room");
+	if (id)
+		content_id_print(id, event.operation.text);
+	if (request->context->sink)
+		sink_event(request->context->sink, &event);
 }
 
 // Whether it changes a packet: under a policy that enforces nothing it is reported alone.
@@ -96,6 +117,8 @@ COMMAND(content_add, "content-add", "id, comment, ttl_s", "refuses a content id"
 		rc = blocked_ids_add(
 			blocked, &ids[i], comment, now_ns, ttl_s ? now_ns + ttl_s * NS_PER_S : 0);
 		added += rc == 1;
+		if (rc >= 0)
+			tell(request, OPERATOR_CONTENT_ADD, &ids[i], ttl_s);
 	}
 	if (rc < 0) {
 		request_fail(request,
@@ -125,8 +148,12 @@ COMMAND(content_del, "content-del", "id", "refuses a content id no longer")
 	if (!blocked || !arguments_known(request, arguments))
 		return;
 	n = read_ids(request, arguments, ids);
-	for (unsigned i = 0; i < n; i++)
-		deleted += !blocked_ids_remove(blocked, &ids[i]);
+	for (unsigned i = 0; i < n; i++) {
+		if (blocked_ids_remove(blocked, &ids[i]))
+			continue;
+		deleted++;
+		tell(request, OPERATOR_CONTENT_DEL, &ids[i], 0);
+	}
 	if (n && !deleted) {
 		request_fail(request, "it is not in the list (content-list)");
 		return;
@@ -147,6 +174,7 @@ COMMAND(content_flush, "content-flush", "", "empties the list of refused content
 	if (!blocked || !arguments_known(request, arguments))
 		return;
 	message = json_object();
+	tell(request, OPERATOR_CONTENT_FLUSH, NULL, 0);
 	put_number(&message, "deleted", blocked_ids_flush(blocked));
 	finish(request, blocked, message);
 }
