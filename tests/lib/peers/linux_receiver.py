@@ -118,7 +118,7 @@ class Linux:
         self.wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
         self.wire.bind(("near", 0))
         self.wire.settimeout(0.5)
-        threading.Thread(target=self.read, daemon=True).start()
+        threading.Thread(target=self.hear_lines, daemon=True).start()
         self.child.stdin.write("go\n")
         self.child.stdin.flush()
 
@@ -128,7 +128,7 @@ class Linux:
         time.sleep(0.5)
         self.ports = 42000
 
-    def read(self):
+    def hear_lines(self):
         for line in self.child.stdout:
             (self.notes if line.startswith("note") else self.lines).append(line.strip())
 
@@ -143,7 +143,13 @@ class Linux:
         return any(octets.startswith(forms.DHT_PING) for octets in got), [(frame, True) for frame in frames]
 
     def tcp(self, steps):
-        """What the application reads, and every frame of both ends."""
+        """Whether the application reads the handshake, and every frame of both ends."""
+        got, seen = self.read(steps, len(forms.BT))
+        # an urgent octet is not read with the others
+        return got[:67] == forms.BT[:67], seen
+
+    def read(self, steps, ends):
+        """What the application reads of a session of `ends` octets, and every frame of both ends."""
         self.ports += 1
         self.lines.clear()
         port, server, seen = self.ports, {"seq": 0, "time": 0}, []
@@ -187,16 +193,13 @@ class Linux:
                 more.get("urgent", 0))
             hear(0.01)
         hear(0.2)
-        say(1001 + 68, ACK | 4)
+        say(1001 + ends, ACK | 4)
 
         def linux_has_read():
             return any(line.startswith(f"tcp {port}") for line in self.lines)
         wait_for(linux_has_read)
         words = next(line for line in self.lines if line.startswith(f"tcp {port}")).split(" ")
-        got = bytes.fromhex(words[2]) if len(words) > 2 else b""
-        # an urgent octet is not read with the others
-        return got[:67] == forms.BT[:67], seen
-
+        return bytes.fromhex(words[2]) if len(words) > 2 else b"", seen
 
     def icmp(self, value):
         """One error about what a socket of Linux has sent; and every frame of both ends."""
