@@ -13,6 +13,7 @@ struct inspection {
 	struct flow *flow;
 	struct flow_cold *cold;
 	bool counted; // the packet at hand is counted against classification's budget
+	bool doubted; // the span at hand is classified before it is fed to what was announced
 };
 
 // The policy may drop packets of the flow.

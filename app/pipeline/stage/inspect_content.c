@@ -34,17 +34,31 @@ static bool fits(const struct transfer_label *label, unsigned half)
 	return label->what != TRANSFER_NOT_SAID && label->half == half;
 }
 
-// The flow was announced as a data connection of FTP and is found to be another application. Where
-// the announcement was but a claim, or the other end speaks, it was wrong, or somebody else has
-// come there first: else what a server sends as a file would say how it is looked at.
+// What was announced as a data connection of FTP may be none: where the announcement was but a
+// claim, or the other end speaks, it was wrong, or somebody else has come there first.
+static bool may_be_another(const struct expected *expected, unsigned half)
+{
+	return expected && expected->what.as == EXPECTED_FTP_DATA &&
+	       (expected->what.claimed || !fits(&expected->what.label, half));
+}
+
+static bool is_refused(const struct inspection *in)
+{
+	enum action action;
+	uint32_t rule;
+
+	return flow_content_refuses(in->lcore, in->ctx->ref, &rule, &action);
+}
+
+// It is found to be another application: else what a server sends as a file would say how it is
+// looked at. What it was refused for stays refused.
 static bool is_contradicted(const struct inspection *in, unsigned half)
 {
 	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
 	const struct flow *flow = in->flow;
 
-	return expected && expected->what.as == EXPECTED_FTP_DATA &&
-	       flow->app != expected->what.app && flow->confidence >= CONFIDENCE_DPI &&
-	       (expected->what.claimed || !fits(&expected->what.label, half));
+	return may_be_another(expected, half) && flow->app != expected->what.app &&
+	       flow->confidence >= CONFIDENCE_DPI && !is_refused(in);
 }
 
 static void forget_expected(struct inspection *in)
@@ -68,8 +82,11 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 	}
 	bool scouts = flow_content_scouts(in->lcore, in->ctx->ref);
 
-	if (in->cold->content && !scouts && is_contradicted(in, half)) {
-		flow_content_end(in->lcore, in->ctx->ref);
+	bool announced = in->doubted || (in->cold->content && !scouts);
+
+	if (announced && is_contradicted(in, half)) {
+		if (!scouts)
+			flow_content_end(in->lcore, in->ctx->ref);
 		forget_expected(in);
 		in->flow->flags &= (uint16_t)~FLOW_DECODED;
 	}
@@ -180,20 +197,36 @@ static bool is_disproved(const struct expected *expected, const struct span *spa
 						 : !fits(label, span->half & 1));
 }
 
-void inspect_content_announced(
-	struct inspection *in, const struct span *span, const struct decoder_sink *others)
+// What it was announced as is decoded, if anybody asks for it.
+static const struct content_decoder *wanted_announced(const struct inspection *in)
 {
-	const struct content_prefix none = {0};
-	const struct content_decoder *decoder = NULL;
-
 	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
 
-	if (expected && is_disproved(expected, span)) {
+	if (in->flow->confidence != CONFIDENCE_CACHE && !(expected && expected->what.claimed))
+		return NULL;
+	return flow_content_wanted(in->lcore, in->ctx->ref, NULL);
+}
+
+bool inspect_content_doubts(struct inspection *in, const struct span *span)
+{
+	const struct expected *expected = expect_at(in->lcore->expect, in->cold->expected);
+	bool begun = in->cold->content && !flow_content_scouts(in->lcore, in->ctx->ref);
+
+	in->doubted = false;
+	if (!expected || in->flow->flags & FLOW_APP_FINAL)
+		return false;
+	if (!in->cold->content && is_disproved(expected, span))
 		forget_expected(in);
-		return;
-	}
-	if (in->flow->confidence == CONFIDENCE_CACHE || (expected && expected->what.claimed))
-		decoder = flow_content_wanted(in->lcore, in->ctx->ref, NULL);
+	else if (may_be_another(expected, span->half & 1))
+		in->doubted = in->cold->content ? begun : wanted_announced(in) != NULL;
+	return in->doubted;
+}
+
+void inspect_content_announced(struct inspection *in, const struct decoder_sink *others)
+{
+	const struct content_prefix none = {0};
+	const struct content_decoder *decoder = wanted_announced(in);
+
 	if (!decoder)
 		return;
 	flow_content_begin(in->lcore, in->ctx->ref, decoder, &none, others);
@@ -310,6 +343,7 @@ void inspect_overhear_take(struct inspection *in)
 	classify_end(lcore->classifier, &flow->classify_state);
 	classify_end(lcore->classifier, &flow->decoder_state);
 	flow_content_end(lcore, in->ctx->ref);
+	in->doubted = false;
 	in->cold->meta = HANDSHAKE_META_OVER;
 	flow->flags &= (uint16_t) ~(FLOW_DECODED | FLOW_GAVEUP | FLOW_NOMEM | FLOW_MONITORED);
 	if (!(flow->flags & FLOW_APP_FINAL))

@@ -28,10 +28,13 @@ bool inspect_content_begin(struct inspection *in, const struct span *span,
 // fed.
 bool inspect_content_early(struct inspection *in, const struct span *span,
 	const struct content_seen *seen, const struct decoder_sink *others);
-// The first span of a flow that another one has announced: whatever it looks like, it is decoded as
-// what it was announced as. A claim that it cannot be is forgotten.
-void inspect_content_announced(
-	struct inspection *in, const struct span *span, const struct decoder_sink *others);
+// A flow that another one has announced, whose application is not final, may be something else, as
+// who sends the span shows: it is classified before it is fed to what was announced. A claim that
+// it cannot be is forgotten.
+bool inspect_content_doubts(struct inspection *in, const struct span *span);
+// Before the first span of a flow that another one has announced: whatever it looks like, it is
+// decoded as what it was announced as.
+void inspect_content_announced(struct inspection *in, const struct decoder_sink *others);
 // A span of a flow that has such a decoder. The context says what came of it: undecided, starved,
 // later, decoded.
 void inspect_content(

@@ -259,7 +259,24 @@ static bool begin_content(
 	return true;
 }
 
-// The same, while the application is not final.
+static void begin_announced(struct inspection *in)
+{
+	const struct decoder_sink sink = learned_sink(in);
+
+	inspect_content_announced(in, &sink);
+}
+
+// What was announced and may be something else: its application is not found with this span, so it
+// is fed to what was announced. Before, a file could be told, and refused, that is none.
+static void feed_doubted(struct inspection *in, const struct span *span)
+{
+	if (!in->cold->content)
+		begin_announced(in);
+	if (in->cold->content && in->flow->flags & FLOW_DECODED)
+		decode(in, span);
+}
+
+// What classification has read is fed before the span at hand, while the application is not final.
 static void begin_early(
 	struct inspection *in, const struct span *span, const struct content_seen *seen)
 {
@@ -325,8 +342,11 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 		flow->decided_pkts = flow->n_data_pkts;
 	take_handshake_meta(in, &work);
 	if (!verdict.final) {
-		if (unlikely(content_is_asked(lcore)))
+		if (unlikely(content_is_asked(lcore))) {
+			if (in->doubted)
+				feed_doubted(in, span);
 			begin_early(in, span, &seen);
+		}
 		if (unlikely(lcore->policy->edits_content) && content_is_asked(lcore))
 			inspect_content_scout(in, span, &seen);
 		return;
@@ -365,15 +385,15 @@ static __rte_noinline void classify(struct inspection *in, const struct span *sp
 	decode(in, span);
 }
 
-// First, as it may not take the span, which then comes again to all. False: nothing decodes it.
+// First, as it may not take the span, which then comes again to all. False: nothing decodes it, or
+// only once it is classified.
 static __rte_noinline bool consume_content(struct inspection *in, const struct span *span)
 {
+	if (inspect_content_doubts(in, span))
+		return false;
 	if (!in->cold->content && in->cold->expected != EXPECT_NONE &&
-		!(in->flow->flags & FLOW_APP_FINAL)) {
-		const struct decoder_sink sink = learned_sink(in);
-
-		inspect_content_announced(in, span, &sink);
-	}
+		!(in->flow->flags & FLOW_APP_FINAL))
+		begin_announced(in);
 	if (!in->cold->content)
 		return false;
 	if (in->flow->flags & FLOW_DECODED)
