@@ -2,7 +2,6 @@
 // Takes the bytes of a body through its codings to its files.
 #include "content/http/body.h"
 
-#include <assert.h>
 #include "pipeline/vocab/span.h"
 
 #define STEP_BYTES (1u << 20) // of output between two looks at how much it is
@@ -31,46 +30,64 @@ static void skip_rest(struct http_body *body, const struct http_turn *turn)
 	give_work(body, turn->turn->memory);
 }
 
-// Beside the names of a head there is room for one more (head.c).
-static void add_path_alias(struct content_file *file, struct content_text name)
+// False: there is no room for it.
+static bool add_path_alias(struct content_file *file, struct content_text name)
 {
-	assert(file->n_aliases < CONTENT_ALIASES_MAX);
-	if (!http_same(file->name, name))
-		file->aliases[file->n_aliases++] = (struct content_alias){name, CONTENT_NAME_PATH};
+	if (!name.length || http_same(file->name, name))
+		return true;
+	for (unsigned i = 0; i < file->n_aliases; i++)
+		if (http_same(file->aliases[i].name, name))
+			return true;
+	if (file->n_aliases == CONTENT_ALIASES_MAX)
+		return false;
+	file->aliases[file->n_aliases++] = (struct content_alias){name, CONTENT_NAME_PATH};
+	return true;
 }
 
-// Texts and numbers that all files of the body have.
-static struct content_file describe(const struct http_body *body)
+// The names that programs which look at nothing but the path give the file: wget, and curl without
+// -J. A server stores what it is sent without the query. False: there is no room for all.
+static bool name_by_path(
+	const struct http_body *body, const struct http_subject *subject, struct content_file *file)
+{
+	const struct content_text *texts = subject->texts;
+	struct content_text name = texts[HTTP_SUBJECT_NAME];
+
+	if (body->refusal || body->shape == HTTP_BODY_FIELDS)
+		return true;
+	if (!file->name.length && name.length) {
+		file->name = name;
+		file->name_source = CONTENT_NAME_PATH;
+		file->name_cut = subject->name_cut;
+	}
+	return add_path_alias(file, name) && add_path_alias(file, texts[HTTP_SUBJECT_BARE]) &&
+	       (!body->answers || add_path_alias(file, texts[HTTP_SUBJECT_QUERY]));
+}
+
+// Texts and numbers that all files of the body have. *all: so are its names.
+static struct content_file describe(const struct http_body *body, bool *all)
 {
 	const struct http_head *head = body->head;
 	struct content_file file = {.size = CONTENT_SIZE_UNKNOWN, .begins64 = body->begins64};
 	struct http_subject subject = {.name_cut = false};
 
+	*all = true;
 	if (!head)
 		return file;
 	if (!body->answers)
 		subject = http_subject_of_head(head);
 	else if (body->request)
 		subject = http_subject_of_request(body->request);
-	file.path = subject.path;
-	file.host = subject.host;
+	file.path = subject.texts[HTTP_SUBJECT_PATH];
+	file.host = subject.texts[HTTP_SUBJECT_HOST];
 	file.is_http = true;
-	file.method = subject.verb;
-	file.agent = subject.agent;
+	file.method = subject.texts[HTTP_SUBJECT_VERB];
+	file.agent = subject.texts[HTTP_SUBJECT_AGENT];
 	file.status = body->answers ? head->status : 0;
 	file.by_path = body->answers ? body->request && body->request->method == HTTP_METHOD_GET
 				     : head->method == HTTP_METHOD_PUT;
-	bool by_path = subject.name.length && !body->refusal && body->shape != HTTP_BODY_FIELDS;
-
-	if (head->name.length) {
+	if (head->name.length)
 		http_head_name(head, &file);
-		if (by_path) // wget, and curl without -J, look at nothing else
-			add_path_alias(&file, subject.name);
-	} else if (by_path) {
-		file.name = subject.name;
-		file.name_source = CONTENT_NAME_PATH;
-		file.name_cut = subject.name_cut;
-	}
+	*all = name_by_path(body, &subject, &file);
 	file.validator = http_head_text(head, head->validator);
 	return file;
 }
@@ -101,9 +118,12 @@ static uint64_t range_from(const struct http_body *body)
 static void tell_file(struct http_body *body, const struct http_turn *turn)
 {
 	const struct http_head *head = body->head;
-	struct content_file file = describe(body);
-	bool coded = head->n_coded || head->n_transfer || head->coding_unknown;
+	bool all, coded = head->n_coded || head->n_transfer || head->coding_unknown;
 
+	struct content_file file = describe(body, &all);
+
+	if (!all)
+		http_note_once(turn, &body->notes, CONTENT_NOTE_TWO_NAMES, body->begins64);
 	file.type = http_head_text(head, head->type);
 	file.fields = body->shape == HTTP_BODY_FIELDS;
 	file.partial = is_partial(body);
@@ -186,13 +206,24 @@ enum http_step http_body_open(struct http_body *body, const struct http_turn *tu
 	return body->codings ? HTTP_ON : HTTP_NO_MEMORY;
 }
 
+// Parts of a form have names of their own.
+static struct content_file describe_parts(struct http_body *body, const struct http_turn *turn)
+{
+	bool all;
+	struct content_file shared = describe(body, &all);
+
+	if (!all && body->shape == HTTP_BODY_RANGES)
+		http_note_once(turn, &body->notes, CONTENT_NOTE_TWO_NAMES, body->begins64);
+	return shared;
+}
+
 // What is decoded.
 static enum http_step consume(struct http_body *body, const struct http_turn *turn,
 	const struct http_input *input, uint32_t *taken)
 {
 	if (!body->multipart)
 		return http_file_put(&body->file, turn, input->bytes, input->length, taken);
-	struct content_file shared = describe(body);
+	struct content_file shared = describe_parts(body, turn);
 	const struct http_parts parts = {
 		&shared, &body->file, &body->notes, body->shape == HTTP_BODY_RANGES};
 
@@ -296,7 +327,7 @@ enum http_step http_body_put(struct http_body *body, const struct http_turn *tur
 static enum http_step finish_parts(
 	struct http_body *body, const struct http_turn *turn, uint64_t at64)
 {
-	struct content_file shared = describe(body);
+	struct content_file shared = describe_parts(body, turn);
 	const struct http_parts parts = {
 		&shared, &body->file, &body->notes, body->shape == HTTP_BODY_RANGES};
 

@@ -14,6 +14,9 @@
 #define HTTP_BODY_BYTES_MAX  (1ull << 30)
 #define HTTP_BODY_RATIO_MAX  2000u       // of what came in ...
 #define HTTP_BODY_RATIO_FROM (16u << 20) // ... once so much came out
+// Of a body with status 300 and above that is not coded, and has no name by its path: the pages
+// that servers bring with them (nginx, Apache httpd, Python) are shorter.
+#define HTTP_REFUSAL_BYTES 512u
 
 enum http_body_shape {
 	HTTP_BODY_SKIPPED, // no file
@@ -37,7 +40,7 @@ struct http_body {
 	uint8_t framing;                      // enum http_framing
 	uint8_t kinds[HTTP_CODINGS], n_kinds; // to be undone, in this order
 	bool answers;                         // it is a response's
-	bool refusal;                         // ... that does not bring what was asked for
+	bool refusal;                         // ... a short one that brings a server's own words
 	bool partial;                         // a range of the file
 	bool stays_coded;                     // a content coding that cannot be undone
 	bool named;                           // its file was told

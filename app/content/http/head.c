@@ -5,9 +5,9 @@
 #include <assert.h>
 
 // What pieces hold at most, and a line, fit into the largest block.
-static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES + CONTENT_NAME_BYTES +
-			      2 * HTTP_NAMES_BYTES + 2 * HTTP_HOST_BYTES + CONTENT_TYPE_BYTES +
-			      HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES +
+static_assert(sizeof(struct http_head) + HTTP_LINE_BYTES + HTTP_HASHES_BYTES +
+			      3 * CONTENT_NAME_BYTES + 2 * HTTP_NAMES_BYTES + 2 * HTTP_HOST_BYTES +
+			      CONTENT_TYPE_BYTES + HTTP_BOUNDARY_BYTES + 2 * HTTP_VALIDATOR_BYTES +
 			      CONTENT_METHOD_BYTES + CONTENT_AGENT_BYTES <
 		      HTTP_HEAD_BLOCK_MAX,
 	"the largest block");
@@ -47,7 +47,7 @@ struct http_piece http_head_keep(struct http_head *head, uint32_t length)
 
 static_assert(HTTP_HASHES_BYTES >= HTTP_LINE_BYTES, "no torrent of a request is left out");
 static_assert(
-	HTTP_NAMES - 1 < CONTENT_ALIASES_MAX, "all names of a head, and the path's, are told");
+	HTTP_NAMES - 1 < CONTENT_ALIASES_MAX, "all names of a head, and one of the path, are told");
 
 void http_head_name(const struct http_head *head, struct content_file *file)
 {

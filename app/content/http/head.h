@@ -100,8 +100,9 @@ struct http_head {
 	uint64_t range_from;  // offset of the first byte
 	uint64_t range_total; // CONTENT_SIZE_UNKNOWN: not said
 	// The path as it was sent, with its query; host without a port; the name by
-	// Content-Disposition, the one by the path.
-	struct http_piece path, host, authority, name, path_name, type, boundary, validator;
+	// Content-Disposition; those by the path, as struct http_path_names (name.h).
+	struct http_piece path, host, authority, name, type, boundary, validator;
+	struct http_piece path_name, path_bare, path_query;
 	struct http_piece aliases[HTTP_NAMES - 1]; // of `name`, by Content-Disposition, too
 	uint16_t names_bytes;                      // that they and it take
 	struct http_piece verb, agent;             // the method as it was sent; User-Agent

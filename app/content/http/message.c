@@ -37,6 +37,16 @@ void http_message_search(struct http_state *state, unsigned half, struct content
 	http_requests_clear(&state->requests, memory);
 }
 
+// curl -O stores what comes with any status under the path's name, so that it is a file of that
+// name. What servers say for themselves with a redirect, a challenge or an error is not, as far as
+// it can be no more: programs go on by it, and must get it.
+static bool is_refusal(const struct http_head *head, enum http_framing framing)
+{
+	return head->status >= 300 && framing == HTTP_FRAMING_LENGTH &&
+	       head->length <= HTTP_REFUSAL_BYTES && !head->n_coded && !head->n_transfer &&
+	       !head->coding_unknown;
+}
+
 // The head belongs to the body from here on.
 static void begin_body(struct http_half *half, const struct http_turn *turn,
 	enum http_framing framing, enum http_body_shape shape)
@@ -44,9 +54,7 @@ static void begin_body(struct http_half *half, const struct http_turn *turn,
 	struct http_head *head = half->reader.head;
 
 	half->body = (struct http_body){.head = head,
-		// what comes with an error is not what was asked for, but may be a file all the
-		// same
-		.refusal = turn->half == HALF_S2C && head->status >= 300,
+		.refusal = turn->half == HALF_S2C && is_refusal(head, framing),
 		.begins64 = half->at64,
 		.notes = half->reader.notes,
 		.answers = turn->half == HALF_S2C,
@@ -77,15 +85,16 @@ static enum http_body_shape request_shape(const struct http_head *head)
 static void tell_asked(const struct http_turn *turn, const struct http_head *head)
 {
 	const struct content_sink *sink = turn->turn->sink;
-	struct http_subject subject = http_subject_of_head(head);
+	const struct http_subject subject = http_subject_of_head(head);
+	struct content_text name = subject.texts[HTTP_SUBJECT_NAME];
 	const struct content_file file = {.half = HALF_S2C,
-		.path = subject.path,
-		.host = subject.host,
+		.path = subject.texts[HTTP_SUBJECT_PATH],
+		.host = subject.texts[HTTP_SUBJECT_HOST],
 		.is_http = true,
-		.method = subject.verb,
-		.agent = subject.agent,
-		.name = subject.name,
-		.name_source = subject.name.length ? CONTENT_NAME_PATH : CONTENT_NAME_NONE,
+		.method = subject.texts[HTTP_SUBJECT_VERB],
+		.agent = subject.texts[HTTP_SUBJECT_AGENT],
+		.name = name,
+		.name_source = name.length ? CONTENT_NAME_PATH : CONTENT_NAME_NONE,
 		.name_cut = subject.name_cut,
 		.by_path = true,
 		.partial = head->asks_part,

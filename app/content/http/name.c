@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts names, and finds that of a path.
+// Cuts names, and finds those of a path.
 #include "content/http/name.h"
 
 // The end of a name that is too long, and no part of a character of UTF-8 at its beginning.
@@ -15,15 +15,28 @@ struct http_name http_name_of(struct content_text text, enum content_name_source
 	return name;
 }
 
-struct http_name http_name_path(struct content_text path)
+static struct http_name name_between(struct content_text text, uint32_t from, uint32_t to)
 {
-	struct content_text segment;
-	uint32_t i;
+	text.length = to;
+	text = http_text_from(text, from);
+	return text.length ? http_name_of(text, CONTENT_NAME_PATH) : (struct http_name){0};
+}
 
-	path.length = http_until(path, '?');
-	path.length = http_until(path, '#');
-	for (i = path.length; i && path.bytes[i - 1] != '/'; i--)
+struct http_path_names http_names_path(struct content_text path)
+{
+	struct http_path_names names = {0};
+	uint32_t all = http_until(path, '#'), from, end, bare;
+
+	path.length = all;
+	end = http_until(path, '?');
+	for (from = end; from && path.bytes[from - 1] != '/'; from--)
 		;
-	segment = http_text_from(path, i);
-	return segment.length ? http_name_of(segment, CONTENT_NAME_PATH) : (struct http_name){0};
+	for (bare = from; bare < end && path.bytes[bare] != ';'; bare++)
+		;
+	names.segment = name_between(path, from, end);
+	if (bare < end)
+		names.bare = name_between(path, from, bare);
+	if (all > end + 1)
+		names.query = name_between(path, from, all);
+	return names;
 }

@@ -12,7 +12,13 @@ struct http_name {
 };
 
 struct http_name http_name_of(struct content_text text, enum content_name_source source);
-// The last segment of the path, percent signs kept. Empty, and without a source, behind a '/'.
-struct http_name http_name_path(struct content_text path);
+// What programs call the file that a path asks for, percent signs kept; each is empty, and without
+// a source, where there is none.
+struct http_path_names {
+	struct http_name segment; // the last one: curl, Firefox
+	struct http_name bare;    // ... before its first ';', which it has: Chromium
+	struct http_name query;   // ... with the query, which there is: wget
+};
+struct http_path_names http_names_path(struct content_text path);
 
 #endif

@@ -19,41 +19,38 @@ struct http_subject http_subject_of_head(const struct http_head *head)
 	// RFC 9112 section 3.2.2: the host of an absolute form, whatever Host says
 	struct http_piece host = head->authority.length ? head->authority : head->host;
 
-	return (struct http_subject){.path = http_head_text(head, head->path),
-		.host = without_port(http_head_text(head, host)),
-		.name = http_head_text(head, head->path_name),
-		.verb = http_head_text(head, head->verb),
-		.agent = http_head_text(head, head->agent),
+	return (struct http_subject){
+		.texts = {[HTTP_SUBJECT_PATH] = http_head_text(head, head->path),
+			[HTTP_SUBJECT_HOST] = without_port(http_head_text(head, host)),
+			[HTTP_SUBJECT_NAME] = http_head_text(head, head->path_name),
+			[HTTP_SUBJECT_BARE] = http_head_text(head, head->path_bare),
+			[HTTP_SUBJECT_QUERY] = http_head_text(head, head->path_query),
+			[HTTP_SUBJECT_VERB] = http_head_text(head, head->verb),
+			[HTTP_SUBJECT_AGENT] = http_head_text(head, head->agent)},
 		.name_cut = head->path_name_cut};
 }
 
 struct http_subject http_subject_of_request(const struct http_request *request)
 {
-	const uint8_t *host = request->text + request->path_length;
-	const uint8_t *name = host + request->host_length, *verb = name + request->name_length;
+	struct http_subject subject = {.name_cut = request->name_cut};
+	const uint8_t *at = request->text;
 
-	return (struct http_subject){.path = {request->text, request->path_length},
-		.host = {host, request->host_length},
-		.name = {name, request->name_length},
-		.verb = {verb, request->verb_length},
-		.agent = {verb + request->verb_length, request->agent_length},
-		.name_cut = request->name_cut};
-}
-
-static uint8_t *put(uint8_t *to, struct content_text text)
-{
-	if (text.length)
-		memcpy(to, text.bytes, text.length);
-	return to + text.length;
+	for (unsigned i = 0; i < HTTP_SUBJECT_TEXTS; i++) {
+		subject.texts[i] = (struct content_text){at, request->lengths[i]};
+		at += request->lengths[i];
+	}
+	return subject;
 }
 
 bool http_requests_add(
 	struct http_requests *requests, struct content_memory *memory, const struct http_head *head)
 {
 	struct http_subject subject = http_subject_of_head(head);
-	struct http_request *request = content_take(
-		memory, sizeof(*request) + subject.path.length + subject.host.length +
-				subject.name.length + subject.verb.length + subject.agent.length);
+	uint32_t length = 0;
+
+	for (unsigned i = 0; i < HTTP_SUBJECT_TEXTS; i++)
+		length += subject.texts[i].length;
+	struct http_request *request = content_take(memory, sizeof(*request) + length);
 
 	if (!request)
 		return false;
@@ -63,15 +60,17 @@ bool http_requests_add(
 		.has_range = head->has_range,
 		.asks_part = head->asks_part,
 		.bare = head->bare,
-		.range_from = head->range_from,
-		.path_length = (uint16_t)subject.path.length,
-		.host_length = (uint16_t)subject.host.length,
-		.name_length = (uint16_t)subject.name.length,
-		.verb_length = (uint16_t)subject.verb.length,
-		.agent_length = (uint16_t)subject.agent.length};
-	uint8_t *at = put(put(put(request->text, subject.path), subject.host), subject.name);
+		.range_from = head->range_from};
+	uint8_t *at = request->text;
 
-	put(put(at, subject.verb), subject.agent);
+	for (unsigned i = 0; i < HTTP_SUBJECT_TEXTS; i++) {
+		struct content_text text = subject.texts[i];
+
+		request->lengths[i] = (uint16_t)text.length;
+		if (text.length)
+			memcpy(at, text.bytes, text.length);
+		at += text.length;
+	}
 	if (requests->last)
 		requests->last->next = request;
 	else

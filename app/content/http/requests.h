@@ -8,16 +8,28 @@
 
 #define HTTP_REQUESTS_MAX 64 // servers answer, or stop reading, long before
 
+// What a request says of a file.
+enum http_subject_text {
+	HTTP_SUBJECT_PATH,
+	HTTP_SUBJECT_HOST,
+	HTTP_SUBJECT_NAME, // these three as struct http_path_names
+	HTTP_SUBJECT_BARE,
+	HTTP_SUBJECT_QUERY,
+	HTTP_SUBJECT_VERB,
+	HTTP_SUBJECT_AGENT,
+	HTTP_SUBJECT_TEXTS
+};
+
 struct http_request {
 	struct http_request *next;
-	uint64_t range_from; // that was asked for
-	uint16_t path_length, host_length, name_length, verb_length, agent_length;
-	uint8_t method;  // enum http_method
-	uint8_t upgrade; // enum http_upgrade that was asked for
+	uint64_t range_from;                  // that was asked for
+	uint16_t lengths[HTTP_SUBJECT_TEXTS]; // of `text`
+	uint8_t method;                       // enum http_method
+	uint8_t upgrade;                      // enum http_upgrade that was asked for
 	bool name_cut, has_range;
 	bool asks_part; // Range, whatever it says
 	bool bare;      // what answers may be a file without a head
-	uint8_t text[]; // path, host, name, verb, agent
+	uint8_t text[]; // those of a subject, behind each other
 };
 
 struct http_requests {
@@ -25,9 +37,9 @@ struct http_requests {
 	uint32_t n;
 };
 
-// What a request says of a file: from its head, or as it was kept.
+// From its head, or as it was kept.
 struct http_subject {
-	struct content_text path, host, name, verb, agent;
+	struct content_text texts[HTTP_SUBJECT_TEXTS];
 	bool name_cut;
 };
 struct http_subject http_subject_of_head(const struct http_head *head);

@@ -133,35 +133,58 @@ static bool names_torrents(struct content_text target)
 	return !name[seen];
 }
 
+// Texts of the target that are kept, in the order in which they begin: where they overlap, a byte
+// is kept once.
+struct keeping {
+	struct http_head *head;
+	struct content_text target;
+	uint32_t until; // nothing behind it is kept yet
+};
+
+static struct http_piece keep_part(struct keeping *keeping, struct content_text part)
+{
+	struct content_text target = keeping->target;
+	uint32_t from = part.length ? (uint32_t)(part.bytes - target.bytes) : 0;
+	uint32_t until = from + part.length;
+
+	if (!part.length)
+		return (struct http_piece){0};
+	if (from > keeping->until)
+		keeping->until = from;
+	if (until > keeping->until) {
+		keep(keeping->head, target.bytes + keeping->until, until - keeping->until);
+		keeping->until = until;
+	}
+	return (struct http_piece){
+		(uint16_t)(keeping->head->kept - (keeping->until - from)), (uint16_t)part.length};
+}
+
+// In the order of the line, which is written over: what is kept never gets ahead of what is not.
 static void keep_target(struct http_head *head, struct content_text target)
 {
-	uint8_t host[HTTP_HOST_BYTES], bytes[CONTENT_NAME_BYTES];
 	struct content_text authority = authority_of(&target, head->method);
-	struct http_name name = http_name_path(target);
+	const struct http_path_names names = http_names_path(target);
+	struct content_text name = names.segment.text, path = target;
 	uint32_t most = names_torrents(target) ? HTTP_HASHES_BYTES : HTTP_PATH_BYTES;
-	uint32_t length = target.length < most ? target.length : most;
 
-	if (authority.length > sizeof(host))
-		authority.length = sizeof(host);
+	if (authority.length > HTTP_HOST_BYTES)
+		authority.length = HTTP_HOST_BYTES;
 	if (authority.length)
-		memcpy(host, authority.bytes, authority.length);
-	if (name.text.length)
-		memcpy(bytes, name.text.bytes, name.text.length);
-	// All of it is no longer than the line: a path that is cut ends where the name begins.
-	uint32_t at = name.text.length ? (uint32_t)(name.text.bytes - target.bytes) : 0;
-	bool inside = at + name.text.length <= length;
+		head->authority = keep(head, authority.bytes, authority.length);
+	if (path.length > most)
+		path.length = most;
+	// a path that is cut ends where the name begins
+	uint32_t at = name.length ? (uint32_t)(name.bytes - target.bytes) : 0;
 
-	if (!inside && length > at)
-		length = at;
-	head->path = keep(head, target.bytes, length);
-	if (authority.length)
-		head->authority = keep(head, host, authority.length);
-	if (inside && name.text.length)
-		head->path_name = (struct http_piece){
-			(uint16_t)(head->path.at + at), (uint16_t)name.text.length};
-	else if (name.text.length)
-		head->path_name = keep(head, bytes, name.text.length);
-	head->path_name_cut = name.cut;
+	if (at + name.length > path.length && path.length > at)
+		path.length = at;
+	struct keeping keeping = {.head = head, .target = target};
+
+	head->path = keep_part(&keeping, path);
+	head->path_bare = keep_part(&keeping, names.bare.text);
+	head->path_name = keep_part(&keeping, name);
+	head->path_query = keep_part(&keeping, names.query.text);
+	head->path_name_cut = names.segment.cut;
 }
 
 static bool is_printable(struct content_text text)

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#define B64       "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define B512      B64 B64 B64 B64 B64 B64 B64 B64
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: h.example\r\n\r\n"
 
 static const struct conversation downloads[] = {
@@ -23,7 +25,8 @@ static const struct conversation downloads[] = {
 		"file 1 s2c path name=one.exe path=/a/one.exe host=h.example "
 		"type=application/octet-stream validator=\"x\" size=3\n"
 		"end 1 CLOSED 94+3 abc\n"
-		"file 2 s2c path name=two.txt path=/two.txt?v=1/2 host=h.example validator=today "
+		"file 2 s2c path name=two.txt or=two.txt?v=1/2 path=/two.txt?v=1/2 host=h.example "
+		"validator=today "
 		"size=2\n"
 		"end 2 CLOSED 157+2 de\n"},
 	{"two files that end in one segment",
@@ -89,6 +92,28 @@ static const struct conversation downloads[] = {
 		"end 2 CLOSED 130+1 2\n"
 		"file 3 s2c path name=3 path=/3 host=h.example size=1\n"
 		"end 3 CLOSED 169+1 3\n"},
+	{"what comes with a status is named by the path, but for a server's own words",
+		{SAID_C(GET("/1") GET("/2") GET("/3") GET("/4?v") GET("/5") GET("/6")),
+			SAID_S("HTTP/1.1 404 No\r\nContent-Length: 512\r\n\r\n" B512
+			       "HTTP/1.1 401 Who\r\nContent-Length: 513\r\n\r\n1" B512
+			       "HTTP/1.1 302 There\r\nTransfer-Encoding: chunked\r\n\r\n"
+			       "1\r\na\r\n0\r\n\r\n"
+			       "HTTP/1.1 416 No\r\nContent-Length: 1\r\n"
+			       "Content-Encoding: other\r\n\r\nb"
+			       "HTTP/1.1 304 No\r\nContent-Length: 999\r\n\r\n"
+			       "HTTP/1.1 503 No\r\n\r\nc"),
+			SAID_FIN(HALF_S2C)},
+		"file 1 s2c none path=/1 host=h.example size=512\n"
+		"end 1 CLOSED 40+512 (512) 088a6f529f665a25\n"
+		"file 2 s2c path name=2 path=/2 host=h.example size=513\n"
+		"end 2 CLOSED 593+513 (513) f96556612c93f9fc\n"
+		"file 3 s2c path name=3 path=/3 host=h.example\n"
+		"end 3 CLOSED 1156+11 a\n"
+		"file 4 s2c path name=4 or=4?v path=/4?v host=h.example\n"
+		"note s2c coding_unknown @1230\n"
+		"end 4 CLOSED 1230+1 b\n"
+		"file 5 s2c path name=6 path=/6 host=h.example\n"
+		"end 5 CLOSED 1290+1 c\n"},
 	{"empty lines before messages",
 		{SAID_C("\r\n\r\n" GET("/1")),
 			SAID_S("\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1\r\n")},

@@ -16,6 +16,9 @@
 		SAID_S("HTTP/1.1 200 OK\r\nContent-Disposition: " disposition \
 		       "\r\nContent-Length: 1\r\n\r\n1")                      \
 	}
+#define FIELD(name) "Content-Disposition: x; filename=" name "\r\n"
+#define FIELDS \
+	FIELD("1") FIELD("2") FIELD("3") FIELD("4") FIELD("5") FIELD("6") FIELD("7") FIELD("8")
 #define ASKED(target)                                                           \
 	{                                                                       \
 		SAID_C("GET " target " HTTP/1.1\r\n\r\n"),                      \
@@ -184,8 +187,22 @@ static const struct conversation dispositions[] = {
 		{SAID_C("GET /x/a.exe?b HTTP/1.1\r\n\r\n"),
 			SAID_S("HTTP/1.1 200 OK\r\nContent-Disposition: x; filename=b.txt\r\n"
 			       "Content-Length: 1\r\n\r\n1")},
-		"file 1 s2c header name=b.txt or=a.exe path=/x/a.exe?b size=1\n"
+		"file 1 s2c header name=b.txt or=a.exe or=a.exe?b path=/x/a.exe?b size=1\n"
 		"end 1 CLOSED 78+1 1\n"},
+	{"six of the head, three of the path: all",
+		{SAID_C("GET /x;y?z HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\r\n" FIELD("1") FIELD("2") FIELD("3") FIELD("4")
+					FIELD("5") FIELD("6") "Content-Length: 1\r\n\r\n1")},
+		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=x;y or=x or=x;y?z "
+		"path=/x;y?z size=1\n"
+		"end 1 CLOSED 254+1 1\n"},
+	{"eight of the head, three of the path: too many",
+		{SAID_C("GET /x;y?z HTTP/1.1\r\n\r\n"),
+			SAID_S("HTTP/1.1 200 OK\r\n" FIELDS "Content-Length: 1\r\n\r\n1")},
+		"note s2c two_names @326\n"
+		"file 1 s2c header name=1 or=2 or=3 or=4 or=5 or=6 or=7 or=8 or=x;y path=/x;y?z "
+		"size=1\n"
+		"end 1 CLOSED 326+1 1\n"},
 	{"too long: its end", NAMED("x; filename=" X100("0123456789") X10("abc") ".exe"),
 		"file 1 s2c header name=(1024)..cabc.exe cut size=1\n"
 		"end 1 CLOSED 1107+1 1\n"},
@@ -199,7 +216,29 @@ static const struct conversation paths[] = {
 		"file 1 s2c path name=a%2Fb%20c path=/a%2Fb%20c size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"a slash in the query", ASKED("/a?b=/c.exe"),
-		"file 1 s2c path name=a path=/a?b=/c.exe size=1\n"
+		"file 1 s2c path name=a or=a?b=/c.exe path=/a?b=/c.exe size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a path's parameters and its query", ASKED("/d;x/a.exe;v=1;w?b;c=/d.exe"),
+		"file 1 s2c path name=a.exe;v=1;w or=a.exe or=a.exe;v=1;w?b;c=/d.exe "
+		"path=/d;x/a.exe;v=1;w?b;c=/d.exe size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"parameters and a query of nothing, and nothing before them", ASKED("/;a?"),
+		"file 1 s2c path name=;a path=/;a? size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"a query, and no segment", ASKED("/d/?a.exe#b"),
+		"file 1 s2c none or=?a.exe path=/d/?a.exe#b size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"behind a query that is too long", ASKED("/get?" X100("0123456789") X10("abc") ".exe"),
+		"file 1 s2c path name=get or=(1024)..cabc.exe path=(1024)..cabcabca size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"before parameters that are too long", ASKED("/d/a.exe;" X100("0123456789") X10("abc")),
+		"file 1 s2c path name=(1024)..bcabcabc cut or=a.exe path=/d/a.exe;012345 size=1\n"
+		"end 1 CLOSED 38+1 1\n"},
+	{"all of them are too long, and the path",
+		ASKED("/" X100("0123456789/") X100("abcdefghij") X10("abc") ".exe;" X100(
+			"0123456789") X10("abc") "?" X100("0123456789") X10("xyz") ".txt"),
+		"file 1 s2c path name=(1024)..bcabcabc cut or=(1024)..cabc.exe or=(1024)..zxyz.txt "
+		"path=(1024)..3456789/ size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"asterisk", ASKED("*"),
 		"file 1 s2c path name=* path=* size=1\n"
@@ -213,15 +252,15 @@ static const struct conversation paths[] = {
 	{"a path that names torrents keeps more of them",
 		ASKED("/announce?" X10("info_hash=%41bcdefghij%4bmnopqrst&")
 				X10(X10("info_hash&"))),
-		"file 1 s2c path name=announce path=(1350)..fo_hash& size=1\n"
+		"file 1 s2c path name=announce or=(1024)..fo_hash& path=(1350)..fo_hash& size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"... all of them, and what is so called with percent signs",
 		ASKED("/announce?" X100("info_hash=%41bcdefghij%4bmnopqrst&")
 				X100("%69nfo_has%68=%41bcdefghij%4bmnopqrst&")),
-		"file 1 s2c path name=announce path=(7210)..nopqrst& size=1\n"
+		"file 1 s2c path name=announce or=(1024)..nopqrst& path=(7210)..nopqrst& size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"... and no other path", ASKED("/announce?" X100("%69nfohash=%41bcdefghij%4bmnopqrst&")),
-		"file 1 s2c path name=announce path=(1024)..mnopqrst size=1\n"
+		"file 1 s2c path name=announce or=(1024)..nopqrst& path=(1024)..mnopqrst size=1\n"
 		"end 1 CLOSED 38+1 1\n"},
 	{"a name that is too long", ASKED("/d/" X100("0123456789") X10("abc") ".exe"),
 		"file 1 s2c path name=(1024)..cabc.exe cut path=/d/0123456789 size=1\n"

@@ -14,7 +14,7 @@
 
 static const struct conversation answers[] = {
 	{"a file", {SAID_C("GET /a/b.exe?c\r\n"), SAID_S("MZ "), SAID_S("all"), SAID_FIN(HALF_S2C)},
-		"file 1 s2c path name=b.exe path=/a/b.exe?c\n"
+		"file 1 s2c path name=b.exe or=b.exe?c path=/a/b.exe?c\n"
 		"end 1 CLOSED 0+6 MZ all\n"},
 	{"a file that is cut off", {SAID_C("GET /a\n"), SAID_S("MZ")},
 		"file 1 s2c path name=a path=/a\n"
