@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "lib/control/eve_lines.h"
+#include "lib/control/sink_world.h"
 #include "control/event/sink.h"
 #include "pipeline/event/event.h"
 #include "pipeline/lcore/lcore.h"
@@ -19,69 +19,36 @@
 #define TYPE  5000u // gateway.json: events.per_s, source_per_s
 #define ONE   500u
 
-struct world {
-	struct dataplane *dp;
-	struct rule_names *names;
-	struct sink *sink;
-	char dir[40];
-	char path[80];
-};
-
-static struct world world_new(uint32_t file_mb, bool limited)
+static struct sink_world world_new(uint32_t file_mb, bool limited)
 {
-	struct world w = {
-		.dp = fake_dataplane_new(1, false), .dir = "/tmp/test_event_limit.XXXXXX"};
-	char err[256] = "";
+	struct sink_world w = sink_world_new(1);
 
-	assert_non_null(mkdtemp(w.dir));
-	snprintf(w.path, sizeof w.path, "%s/eve.json", w.dir);
-	w.names = rule_names_new();
-	assert_int_equal(rule_names_intern(w.names, "no-bittorrent"), 1);
-	const struct sink_options options = {
-		.path = w.path,
-		.source = "wire/pcap",
-		.flow_events = true,
-		.drop_events = true,
-		.live = true,
-		.limits = {.per_s = limited ? TYPE : 0, .source_per_s = limited ? ONE : 0},
-		.file_mb = file_mb,
-		.files = 2,
-	};
-
-	if (sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err))
-		fail_msg("%s", err);
+	sink_world_open(&w,
+		&(struct sink_options){
+			.source = "wire/pcap",
+			.flow_events = true,
+			.drop_events = true,
+			.live = true,
+			.limits = {.per_s = limited ? TYPE : 0, .source_per_s = limited ? ONE : 0},
+			.file_mb = file_mb,
+			.files = 2,
+		});
 	return w;
 }
 
-static json_t *close_and_read(struct world *w)
+static json_t *close_and_read(struct sink_world *w)
 {
-	sink_free(w->sink);
-	json_t *lines = lines_read(w->path);
-
-	rule_names_free(w->names);
-	fake_dataplane_free(w->dp);
-	return lines;
+	sink_world_close(w);
+	return lines_read(w->path);
 }
 
-static off_t bytes(const struct world *w, const char *suffix)
+static off_t bytes(const struct sink_world *w, const char *suffix)
 {
 	char path[120];
 	struct stat st;
 
 	snprintf(path, sizeof path, "%s%s", w->path, suffix);
 	return stat(path, &st) == 0 ? st.st_size : -1;
-}
-
-static void remove_all(struct world *w)
-{
-	char path[120];
-
-	for (unsigned i = 1; i < 4; i++) {
-		snprintf(path, sizeof path, "%s.over%u", w->path, i);
-		unlink(path);
-	}
-	unlink(w->path);
-	assert_int_equal(rmdir(w->dir), 0);
 }
 
 // A record of a source, whose number is the end of its address.
@@ -101,7 +68,7 @@ static struct event record(enum event_type type, uint32_t source, uint64_t now_n
 	return event;
 }
 
-static void send(struct world *w, enum event_type type, uint32_t source, uint64_t now_ns)
+static void send(struct sink_world *w, enum event_type type, uint32_t source, uint64_t now_ns)
 {
 	struct event event = record(type, source, now_ns);
 
@@ -120,7 +87,7 @@ static bool is_type(json_t *line, const char *type)
 
 static void a_flood_of_one_source_is_put_together(void **state)
 {
-	struct world w = world_new(0, true);
+	struct sink_world w = world_new(0, true);
 	json_int_t told = 0, left_out = 0, honest = 0;
 	size_t i, n_lines;
 	json_t *line;
@@ -153,7 +120,7 @@ static void a_flood_of_one_source_is_put_together(void **state)
 	assert_int_equal(honest, 32);
 	assert_true(bytes(&w, "") < 1 << 20);
 	json_decref(lines);
-	remove_all(&w);
+	sink_world_free(&w);
 }
 
 // Every type that a packet can cause, from as many sources as there are packets.
@@ -164,7 +131,7 @@ static void every_type_has_its_limit(void **state)
 	(void)state;
 
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-		struct world w = world_new(0, true);
+		struct sink_world w = world_new(0, true);
 		json_int_t left_out = 0;
 		size_t i, written = 0;
 		json_t *line;
@@ -187,7 +154,7 @@ static void every_type_has_its_limit(void **state)
 		assert_int_equal(written, TYPE);
 		assert_int_equal(left_out, FLOOD - TYPE);
 		json_decref(lines);
-		remove_all(&w);
+		sink_world_free(&w);
 	}
 }
 
@@ -201,7 +168,7 @@ static void what_is_forged_uses_up_no_limit_of_the_heard(void **state)
 	(void)state;
 
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-		struct world w = world_new(0, true);
+		struct sink_world w = world_new(0, true);
 		struct event event;
 
 		for (uint32_t k = 0; k < FLOOD; k++) {
@@ -221,13 +188,13 @@ static void what_is_forged_uses_up_no_limit_of_the_heard(void **state)
 		assert_int_equal(sink_left_out(w.sink), FLOOD - TYPE);
 		assert_int_equal(sink_left_out_one_sided(w.sink), FLOOD - TYPE);
 		json_decref(close_and_read(&w));
-		remove_all(&w);
+		sink_world_free(&w);
 	}
 }
 
 static void what_stays_below_the_limits_loses_nothing(void **state)
 {
-	struct world w = world_new(0, true);
+	struct sink_world w = world_new(0, true);
 	unsigned sent = 0;
 	(void)state;
 
@@ -240,12 +207,12 @@ static void what_stays_below_the_limits_loses_nothing(void **state)
 
 	assert_int_equal(json_array_size(lines), sent);
 	json_decref(lines);
-	remove_all(&w);
+	sink_world_free(&w);
 }
 
 static void summaries_come_while_it_lasts(void **state)
 {
-	struct world w = world_new(0, true);
+	struct sink_world w = world_new(0, true);
 	unsigned n = 0;
 	size_t i;
 	json_t *line;
@@ -262,12 +229,12 @@ static void summaries_come_while_it_lasts(void **state)
 		n += is_type(line, "limited");
 	assert_in_range(n, 3, 5);
 	json_decref(lines);
-	remove_all(&w);
+	sink_world_free(&w);
 }
 
 static void a_long_file_is_renamed_at_once(void **state)
 {
-	struct world w = world_new(1, false);
+	struct sink_world w = world_new(1, false);
 	(void)state;
 
 	for (uint32_t k = 0; k < 8000; k++)
@@ -283,7 +250,7 @@ static void a_long_file_is_renamed_at_once(void **state)
 
 	snprintf(path, sizeof path, "%s.over1", w.path);
 	json_decref(lines_read(path)); // whole lines
-	remove_all(&w);
+	sink_world_free(&w);
 }
 
 int main(void)

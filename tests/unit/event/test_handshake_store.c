@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "control/event/eve.h"
-#include "lib/control/eve_lines.h"
+#include "lib/control/sink_world.h"
 
 // A field of a greeting, as metadata.h packs them.
 static void put_field(struct event *event, uint8_t field, const char *content, size_t length)
@@ -40,37 +40,23 @@ static struct event handshake_meta_event(uint64_t flow_id, uint8_t of_server, ui
 	return event;
 }
 
-struct greeted {
-	struct dataplane *dp;
-	struct rule_names *names;
-	struct sink *sink;
-	char path[32];
-};
-
-static void greeted_open(struct greeted *g, uint32_t greetings)
+static struct sink_world greeted_open(uint32_t greetings)
 {
-	struct sink_options options = {.path = g->path,
-		.flow_events = true,
-		.greeting_events = true,
-		.greetings = greetings};
-	char err[256] = "";
+	struct sink_world w = sink_world_new(2);
 
-	snprintf(g->path, sizeof g->path, "/tmp/test_eve.XXXXXX");
-	close(mkstemp(g->path));
-	g->dp = fake_dataplane_new(2, false);
-	g->names = rule_names_new();
-	assert_int_equal(sink_new(&options, g->dp, g->names, &g->sink, err, sizeof err), 0);
+	sink_world_open(
+		&w, &(struct sink_options){
+			    .flow_events = true, .greeting_events = true, .greetings = greetings});
+	return w;
 }
 
-static json_t *greeted_close(struct greeted *g)
+static json_t *greeted_close(struct sink_world *w)
 {
 	json_t *list;
 
-	sink_free(g->sink);
-	list = lines_read(g->path);
-	unlink(g->path);
-	rule_names_free(g->names);
-	fake_dataplane_free(g->dp);
+	sink_world_close(w);
+	list = lines_read(w->path);
+	sink_world_free(w);
 	return list;
 }
 
@@ -79,7 +65,7 @@ static void a_handshake_meta(void **state)
 {
 	struct event client = handshake_meta_event(5, 0, 1), server = handshake_meta_event(5, 1, 0);
 	struct event flow = event_of(EVENT_FLOW);
-	struct greeted g;
+	struct sink_world w = greeted_open(8);
 
 	(void)state;
 	put_field(&client, HANDSHAKE_META_NAME, "a\"\\\x01\xff.b", 7);
@@ -90,16 +76,15 @@ static void a_handshake_meta(void **state)
 	put_field(&server, HANDSHAKE_META_VERSION, "\x12\x34", 2);
 	put_field(&server, HANDSHAKE_META_SELECTED, "h2", 2);
 	flow.flow_id = 5;
-	greeted_open(&g, 8);
-	fake_event_send(g.dp, 1, &client);
-	assert_int_equal(sink_drain(g.sink, 0), 0); // the server's is awaited
-	assert_int_equal(sink_greetings(g.sink), 1);
-	fake_event_send(g.dp, 1, &server);
-	assert_int_equal(sink_drain(g.sink, 0), 1);
-	fake_event_send(g.dp, 1, &flow);
-	assert_int_equal(sink_drain(g.sink, 0), 1);
-	assert_int_equal(sink_greetings(g.sink), 0);
-	json_t *list = greeted_close(&g);
+	fake_event_send(w.dp, 1, &client);
+	assert_int_equal(sink_drain(w.sink, 0), 0); // the server's is awaited
+	assert_int_equal(sink_greetings(w.sink), 1);
+	fake_event_send(w.dp, 1, &server);
+	assert_int_equal(sink_drain(w.sink, 0), 1);
+	fake_event_send(w.dp, 1, &flow);
+	assert_int_equal(sink_drain(w.sink, 0), 1);
+	assert_int_equal(sink_greetings(w.sink), 0);
+	json_t *list = greeted_close(&w);
 
 	assert_int_equal(json_array_size(list), 2);
 	has_text(json_array_get(list, 0), "event_type", "tls");
@@ -122,27 +107,26 @@ static void a_handshake_meta(void **state)
 // The oldest goes, and is reported; one whose flow ends is reported before it.
 static void greetings_without_room(void **state)
 {
-	struct greeted g;
+	struct sink_world w = greeted_open(2);
 
 	(void)state;
-	greeted_open(&g, 2);
 	for (uint64_t id = 1; id <= 3; id++) {
 		struct event client = handshake_meta_event(id, 0, 1);
 
 		put_field(&client, HANDSHAKE_META_NAME, "x", 1);
-		fake_event_send(g.dp, 1, &client);
+		fake_event_send(w.dp, 1, &client);
 	}
-	assert_int_equal(sink_drain(g.sink, 0), 1);
-	assert_int_equal(sink_greetings(g.sink), 2);
-	assert_int_equal(sink_greetings_forgotten(g.sink), 1);
+	assert_int_equal(sink_drain(w.sink, 0), 1);
+	assert_int_equal(sink_greetings(w.sink), 2);
+	assert_int_equal(sink_greetings_forgotten(w.sink), 1);
 	struct event flow = event_of(EVENT_FLOW);
 
 	for (uint64_t id = 1; id <= 3; id += 2) {
 		flow.flow_id = id;
-		fake_event_send(g.dp, 1, &flow);
+		fake_event_send(w.dp, 1, &flow);
 	}
-	assert_int_equal(sink_drain(g.sink, 0), 3);
-	json_t *list = greeted_close(&g);
+	assert_int_equal(sink_drain(w.sink, 0), 3);
+	json_t *list = greeted_close(&w);
 
 	has_text(json_array_get(list, 0), "tls.sni", "x");
 	has_not(json_array_get(list, 1), "tls"); // flow 1 was forgotten
@@ -152,51 +136,49 @@ static void greetings_without_room(void **state)
 }
 
 // Whatever a greeting holds: whole lines of JSON, and a total that lies does no harm.
-static void send_client(struct greeted *g, uint64_t id, enum event_heard heard)
+static void send_client(struct sink_world *w, uint64_t id, enum event_heard heard)
 {
 	struct event client = handshake_meta_event(id, 0, 1);
 
 	client.heard = (uint8_t)heard;
 	put_field(&client, HANDSHAKE_META_NAME, "x", 1);
-	fake_event_send(g->dp, 1, &client);
-	sink_drain(g->sink, 0);
+	fake_event_send(w->dp, 1, &client);
+	sink_drain(w->sink, 0);
 }
 
 // Of those that anybody may have sent the oldest goes first. What the server answers is heard.
 static void greetings_of_the_heard_stay(void **state)
 {
 	struct event server = handshake_meta_event(2, 1, 0), flow = event_of(EVENT_FLOW);
-	struct greeted g;
+	struct sink_world w = greeted_open(3);
 
 	(void)state;
-	greeted_open(&g, 3);
-	send_client(&g, 1, EVENT_OF_BOTH);
-	send_client(&g, 2, EVENT_UNHEARD);
+	send_client(&w, 1, EVENT_OF_BOTH);
+	send_client(&w, 2, EVENT_UNHEARD);
 	server.heard = EVENT_ANSWERED;
-	fake_event_send(g.dp, 1, &server);
-	sink_drain(g.sink, 0);
+	fake_event_send(w.dp, 1, &server);
+	sink_drain(w.sink, 0);
 	for (uint64_t id = 3; id <= 9; id++)
-		send_client(&g, id, EVENT_UNHEARD);
-	assert_int_equal(sink_greetings_forgotten(g.sink), 6);
+		send_client(&w, id, EVENT_UNHEARD);
+	assert_int_equal(sink_greetings_forgotten(w.sink), 6);
 	for (uint64_t id = 1; id <= 2; id++) {
 		flow.flow_id = id;
-		assert_non_null(sink_handshake_meta(g.sink, id));
-		fake_event_send(g.dp, 1, &flow);
-		sink_drain(g.sink, 0);
+		assert_non_null(sink_handshake_meta(w.sink, id));
+		fake_event_send(w.dp, 1, &flow);
+		sink_drain(w.sink, 0);
 	}
-	assert_non_null(sink_handshake_meta(g.sink, 9));
-	assert_int_equal(sink_greetings(g.sink), 1);
-	json_decref(greeted_close(&g));
+	assert_non_null(sink_handshake_meta(w.sink, 9));
+	assert_int_equal(sink_greetings(w.sink), 1);
+	json_decref(greeted_close(&w));
 }
 
 static void greetings_of_garbage(void **state)
 {
 	unsigned lines = 0;
-	struct greeted g;
+	struct sink_world w = greeted_open(16);
 
 	(void)state;
 	srand(11);
-	greeted_open(&g, 16);
 	for (unsigned i = 0; i < 4000; i++) {
 		struct event event = handshake_meta_event(
 			1 + (uint64_t)rand() % 32, (uint8_t)(rand() % 2), (uint8_t)(rand() % 2));
@@ -211,10 +193,10 @@ static void greetings_of_garbage(void **state)
 			event = event_of(EVENT_FLOW);
 			event.flow_id = 1 + (uint64_t)rand() % 32;
 		}
-		fake_event_send(g.dp, 1, &event);
-		lines += sink_drain(g.sink, 0);
+		fake_event_send(w.dp, 1, &event);
+		lines += sink_drain(w.sink, 0);
 	}
-	json_t *list = greeted_close(&g);
+	json_t *list = greeted_close(&w);
 
 	assert_int_equal(json_array_size(list), lines);
 	assert_true(lines > 500);

@@ -17,57 +17,20 @@
 
 #include <cmocka.h>
 
-#include "lib/control/eve_lines.h"
+#include "lib/control/sink_world.h"
 #include "control/stats/sum.h"
 
-struct world {
-	struct dataplane *dp;
-	struct rule_names *names;
-	struct sink *sink;
-	char dir[32];
-	char path[64];
-};
-
-static void world_open(struct world *w, bool live, bool flow_events, bool drop_events)
+static void world_open(struct sink_world *w, bool live, bool flow_events, bool drop_events)
 {
-	struct sink_options options = {.path = w->path,
-		.source = "pcap",
-		.flow_events = flow_events,
-		.drop_events = drop_events,
-		.live = live};
-	char err[256] = "";
-
-	if (sink_new(&options, w->dp, w->names, &w->sink, err, sizeof err))
-		fail_msg("%s", err);
-}
-
-static struct world world_new(void)
-{
-	struct world w = {.dp = fake_dataplane_new(2, false), .dir = "/tmp/test_sink.XXXXXX"};
-
-	assert_non_null(mkdtemp(w.dir));
-	snprintf(w.path, sizeof w.path, "%s/eve.json", w.dir);
-	w.names = rule_names_new();
-	assert_int_equal(rule_names_intern(w.names, "no-bittorrent"), 1);
-	return w;
-}
-
-static void world_free(struct world *w)
-{
-	char old[80];
-
-	sink_free(w->sink);
-	rule_names_free(w->names);
-	fake_dataplane_free(w->dp);
-	snprintf(old, sizeof old, "%s.1", w->path);
-	unlink(old);
-	unlink(w->path);
-	rmdir(w->dir);
+	sink_world_open(w, &(struct sink_options){.source = "pcap",
+				   .flow_events = flow_events,
+				   .drop_events = drop_events,
+				   .live = live});
 }
 
 static void records_of_the_control_core(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct config_errors errors = {0};
 	json_t *list, *o;
 
@@ -95,12 +58,12 @@ static void records_of_the_control_core(void **state)
 	assert_non_null(at(o, "stats.ips.drop_reason"));
 	json_decref(list);
 	config_errors_free(&errors);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void unwanted_types_are_not_written(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct event flow = event_of(EVENT_FLOW), drop = event_of(EVENT_DROP);
 	struct event alert = event_of(EVENT_ALERT);
 
@@ -110,7 +73,7 @@ static void unwanted_types_are_not_written(void **state)
 	fake_event_send(w.dp, 0, &drop);
 	fake_event_send(w.dp, 0, &alert);
 	assert_int_equal(sink_drain(w.sink, 0), 1);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void count_drops(void *ctx, const struct event *event)
@@ -120,7 +83,7 @@ static void count_drops(void *ctx, const struct event *event)
 
 static void listeners_see_what_is_not_written(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct event drop = event_of(EVENT_DROP), alert = event_of(EVENT_ALERT);
 	unsigned seen[SINK_LISTENERS_MAX + 1] = {0};
 
@@ -136,12 +99,12 @@ static void listeners_see_what_is_not_written(void **state)
 	for (unsigned i = 0; i < SINK_LISTENERS_MAX; i++)
 		assert_int_equal(seen[i], 2);
 	assert_int_equal(seen[SINK_LISTENERS_MAX], 0);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_drain_is_bounded(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct event event = event_of(EVENT_ALERT);
 
 	(void)state;
@@ -151,10 +114,10 @@ static void a_drain_is_bounded(void **state)
 	assert_int_equal(sink_drain(w.sink, 70), 140);
 	assert_int_equal(sink_drain(w.sink, 0), 60);
 	assert_int_equal(sink_written(w.sink), 200);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
-static void send_and_drain(struct world *w, unsigned n)
+static void send_and_drain(struct sink_world *w, unsigned n)
 {
 	struct event event = event_of(EVENT_ALERT);
 
@@ -162,15 +125,6 @@ static void send_and_drain(struct world *w, unsigned n)
 		fake_event_send(w->dp, 0, &event);
 		sink_drain(w->sink, 0);
 	}
-}
-
-static size_t lines_count(const char *path)
-{
-	json_t *list = lines_read(path);
-	size_t n = json_array_size(list);
-
-	json_decref(list);
-	return n;
 }
 
 static void a_link_is_told_at_once(void **state)
@@ -190,7 +144,7 @@ static void a_link_is_told_at_once(void **state)
 		 "true}"),
 		"{\"state\":\"down\",\"reason\":\"gone\",\"left_out\":7}",
 	};
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 
 	(void)state;
 	world_open(&w, true, true, true);
@@ -207,12 +161,12 @@ static void a_link_is_told_at_once(void **state)
 		json_decref(want);
 		json_decref(list);
 	}
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_rotation_loses_nothing(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	char old[80];
 
 	(void)state;
@@ -226,12 +180,12 @@ static void a_rotation_loses_nothing(void **state)
 	sink_flush(w.sink);
 	assert_int_equal(lines_count(old), 15);
 	assert_int_equal(lines_count(w.path), 3);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_live_file_is_appended_to_and_a_replays_is_new(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 
 	(void)state;
 	for (unsigned round = 1; round <= 3; round++) {
@@ -242,7 +196,7 @@ static void a_live_file_is_appended_to_and_a_replays_is_new(void **state)
 		sink_free(w.sink);
 		w.sink = NULL;
 	}
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 // A limit on the file's size takes a part of a write and refuses the rest, as a full disk does.
@@ -253,7 +207,7 @@ static void half_a_record_of_a_killed_gateway_is_removed(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		struct world w = world_new();
+		struct sink_world w = sink_world_new(2);
 		FILE *file = fopen(w.path, "w");
 
 		fputs(ends[i], file);
@@ -262,14 +216,14 @@ static void half_a_record_of_a_killed_gateway_is_removed(void **state)
 		send_and_drain(&w, 2);
 		sink_flush(w.sink);
 		assert_int_equal(lines_count(w.path), whole[i] + 2);
-		world_free(&w);
+		sink_world_free(&w);
 	}
 }
 
 // The gateway's user, once taken over, could have root append to any file at the next start.
 static void root_follows_no_link_of_another_user(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct sink_options options = {.path = w.path, .source = "pcap", .live = true};
 	char victim[64], err[256] = "";
 
@@ -290,13 +244,13 @@ static void root_follows_no_link_of_another_user(void **state)
 	sink_flush(w.sink);
 	assert_int_equal(lines_count(victim), 1);
 	unlink(victim);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_full_disk_never_tears_a_line(void **state)
 {
 	struct rlimit limit, old;
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct sink_stuck stuck;
 	size_t n;
 
@@ -323,13 +277,13 @@ static void a_full_disk_never_tears_a_line(void **state)
 	assert_int_equal(lines_count(w.path), 100);
 	assert_int_equal(sink_failed(w.sink), 0);
 	assert_false(sink_is_stuck(w.sink, &stuck));
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void what_the_buffer_cannot_hold_is_counted(void **state)
 {
 	struct rlimit limit, old;
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct sink_stuck stuck;
 	uint64_t failed;
 
@@ -354,12 +308,12 @@ static void what_the_buffer_cannot_hold_is_counted(void **state)
 	has_number(json_array_get(list, json_array_size(list) - 1), "limited.not_written",
 		(json_int_t)failed);
 	json_decref(list);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_reader_that_stands_still_costs_no_time(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct timespec before, after;
 	int reader;
 
@@ -375,13 +329,13 @@ static void a_reader_that_stands_still_costs_no_time(void **state)
 	assert_true(sink_failed(w.sink) > 0);
 	assert_int_equal(sink_written(w.sink) + sink_failed(w.sink), 5000);
 	close(reader);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 // What anybody may have sent fills no more than half of what waits for the reader.
 static void what_is_not_heard_leaves_room_for_the_heard(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct event event = event_of(EVENT_ALERT);
 	int reader;
 
@@ -398,12 +352,12 @@ static void what_is_not_heard_leaves_room_for_the_heard(void **state)
 	send_and_drain(&w, 300);
 	assert_int_equal(sink_failed(w.sink), failed);
 	close(reader);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_pipe_without_a_reader_is_an_error_at_start(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct sink_options options = {.path = w.path, .live = true};
 	char err[256] = "";
 
@@ -415,12 +369,12 @@ static void a_pipe_without_a_reader_is_an_error_at_start(void **state)
 	assert_int_equal(sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err), -2);
 	assert_non_null(strstr(err, "paths.events"));
 	w.sink = NULL;
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void without_a_path_events_are_counted(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = sink_world_new(2);
 	struct sink_options options = {.flow_events = true};
 	char err[256];
 
@@ -429,7 +383,7 @@ static void without_a_path_events_are_counted(void **state)
 	send_and_drain(&w, 7);
 	sink_flush(w.sink);
 	assert_int_equal(sink_written(w.sink), 7);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 int main(void)

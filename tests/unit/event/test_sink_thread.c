@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "lib/control/eve_lines.h"
+#include "lib/control/sink_world.h"
 
 // The disk: while it hangs, a write to anything but the terminal does not return.
 static sem_t disk_again;
@@ -48,43 +48,15 @@ static void disk_go_on(void)
 	sem_post(&disk_again);
 }
 
-struct world {
-	struct dataplane *dp;
-	struct rule_names *names;
-	struct sink *sink;
-	uint64_t now_ns;
-	char dir[40];
-	char path[64];
-};
-
-static struct world world_new(void)
+// A sink with its thread. The disk does not hang yet.
+static struct sink_world world_new(void)
 {
-	struct world w = {
-		.dp = fake_dataplane_new(1, false), .dir = "/tmp/test_sink_thread.XXXXXX"};
-	char err[256] = "";
+	struct sink_world w = sink_world_new(1);
 
-	assert_non_null(mkdtemp(w.dir));
-	snprintf(w.path, sizeof w.path, "%s/eve.json", w.dir);
-	w.names = rule_names_new();
-	const struct sink_options options = {.path = w.path, .live = true};
-	if (sink_new(&options, w.dp, w.names, &w.sink, err, sizeof err))
-		fail_msg("%s", err);
+	sink_world_open(&w, &(struct sink_options){.live = true});
 	assert_int_equal(sink_start(w.sink), 0);
-	w.now_ns = T0;
+	w.dp->lcores[0]->stats.heartbeat_ns = T0;
 	return w;
-}
-
-static void world_free(struct world *w)
-{
-	char old[80];
-
-	sink_free(w->sink);
-	rule_names_free(w->names);
-	fake_dataplane_free(w->dp);
-	snprintf(old, sizeof old, "%s.1", w->path);
-	unlink(old);
-	unlink(w->path);
-	rmdir(w->dir);
 }
 
 static uint64_t real_ms(void)
@@ -96,25 +68,15 @@ static uint64_t real_ms(void)
 }
 
 // So many events come in a turn of the control core, and the clock of the lcores goes on.
-static void turn(struct world *w, unsigned n, uint64_t ns)
+static void turn(struct sink_world *w, unsigned n, uint64_t ns)
 {
 	struct event event = event_of(EVENT_ALERT);
 
-	w->now_ns += ns;
-	w->dp->lcores[0]->stats.heartbeat_ns = w->now_ns;
-	event.now_ns = w->now_ns;
+	w->dp->lcores[0]->stats.heartbeat_ns += ns;
+	event.now_ns = w->dp->lcores[0]->stats.heartbeat_ns;
 	for (unsigned i = 0; i < n; i++)
 		fake_event_send(w->dp, 0, &event);
 	sink_drain(w->sink, 0);
-}
-
-static size_t lines_count(const char *path)
-{
-	json_t *list = lines_read(path);
-	size_t n = json_array_size(list);
-
-	json_decref(list);
-	return n;
 }
 
 // Lines of records that were lost, and the sum of what they say.
@@ -139,7 +101,7 @@ static uint64_t told_lost(const char *path, unsigned *records)
 
 static void all_of_many_is_written_in_order(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = world_new();
 	uint64_t offered = 0;
 
 	(void)state;
@@ -163,12 +125,12 @@ static void all_of_many_is_written_in_order(void **state)
 		before = stamp;
 	}
 	json_decref(list);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_disk_that_hangs_costs_records_and_no_time(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = world_new();
 	struct sink_stuck stuck;
 	uint64_t before = real_ms(), offered = 0;
 
@@ -195,13 +157,13 @@ static void a_disk_that_hangs_costs_records_and_no_time(void **state)
 	assert_int_equal(told_lost(w.path, &records), lost);
 	assert_int_equal(records, 1);
 	assert_int_equal(lines_count(w.path) - records + sink_failed(w.sink), offered);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 // A writer that is behind, but works: what it has no room for waits in the rings.
 static void a_short_wait_loses_nothing(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = world_new();
 	struct sink_stuck stuck;
 
 	(void)state;
@@ -223,12 +185,12 @@ static void a_short_wait_loses_nothing(void **state)
 	assert_true(sink_settle(w.sink, 5000));
 	assert_int_equal(lines_count(w.path), 1600);
 	assert_int_equal(sink_failed(w.sink), 0);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void a_rotation_waits_for_its_turn(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = world_new();
 	char old[80];
 
 	(void)state;
@@ -247,12 +209,12 @@ static void a_rotation_waits_for_its_turn(void **state)
 	assert_true(sink_settle(w.sink, 5000));
 	assert_int_equal(lines_count(old), 15);
 	assert_int_equal(lines_count(w.path), 3);
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 static void the_end_waits_no_longer_than_a_second(void **state)
 {
-	struct world w = world_new();
+	struct sink_world w = world_new();
 	struct sink *sink = w.sink;
 	uint64_t before;
 
@@ -268,7 +230,7 @@ static void the_end_waits_no_longer_than_a_second(void **state)
 	assert_in_range(real_ms() - before, 900, 4000);
 	w.sink = NULL;
 	disk_go_on();
-	world_free(&w);
+	sink_world_free(&w);
 }
 
 int main(void)
