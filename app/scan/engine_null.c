@@ -21,8 +21,8 @@ struct queue {
 
 struct scan_engine {
 	const struct scan_config *config;
-	struct queue queues[SCAN_SCRIPT_MAX];
-	uint32_t free; // list
+	struct queue queues[SCAN_SCRIPT_MAX + 1]; // the last: no line is about it, it is clean
+	uint32_t free;                            // list
 	struct waiting jobs[SCAN_JOBS_MAX];
 };
 
@@ -52,7 +52,7 @@ static int null_make(const struct scan_config *config, int socket, struct scan_e
 		return -ENOMEM;
 	}
 	engine->config = config;
-	for (unsigned i = 0; i < SCAN_SCRIPT_MAX; i++)
+	for (unsigned i = 0; i <= SCAN_SCRIPT_MAX; i++)
 		engine->queues[i] = (struct queue){JOB_NONE, JOB_NONE};
 	for (uint32_t i = 0; i < SCAN_JOBS_MAX; i++)
 		engine->jobs[i].next = i + 1 < SCAN_JOBS_MAX ? i + 1 : JOB_NONE;
@@ -65,13 +65,29 @@ static void null_destroy(struct scan_engine *engine)
 	rte_free(engine);
 }
 
+// The line that is about a file that has so many bytes: the last one whose bytes are there.
+static unsigned line_of(const struct scan_config *config, const struct scan_job *job)
+{
+	unsigned line = SCAN_SCRIPT_MAX;
+
+	for (unsigned i = 0; i < config->n_script; i++)
+		if (config->script[i].half == job->half &&
+			job->to64 >= config->script[i].after_bytes)
+			line = i;
+	return line;
+}
+
 static int null_submit(struct scan_engine *engine, const struct scan_job *job, uint64_t now_ns)
 {
-	uint32_t index = engine->free;
+	uint32_t index = engine->free, line = job->trigger;
 
-	if (job->trigger >= engine->config->n_script || index == JOB_NONE)
+	if (job->flags & SCAN_JOB_FILE)
+		line = line_of(engine->config, job);
+	else if (line >= engine->config->n_script)
 		return -EAGAIN;
-	struct queue *queue = &engine->queues[job->trigger];
+	if (index == JOB_NONE)
+		return -EAGAIN;
+	struct queue *queue = &engine->queues[line];
 	struct waiting *waiting = &engine->jobs[index];
 
 	engine->free = waiting->next;
@@ -91,6 +107,9 @@ static uint64_t due_ns(const struct scan_engine *engine, unsigned line)
 	if (first == JOB_NONE)
 		return SCAN_NEVER;
 	const struct waiting *waiting = &engine->jobs[first];
+
+	if (line == SCAN_SCRIPT_MAX)
+		return waiting->taken_ns;
 	const struct scan_script *script = &engine->config->script[line];
 
 	if (script->verdict == SCAN_SCRIPT_NEVER)
@@ -104,7 +123,7 @@ static unsigned first_line(const struct scan_engine *engine, uint64_t *due)
 	unsigned line = 0;
 
 	*due = SCAN_NEVER;
-	for (unsigned i = 0; i < engine->config->n_script; i++) {
+	for (unsigned i = 0; i <= SCAN_SCRIPT_MAX; i++) {
 		uint64_t at = due_ns(engine, i);
 
 		if (at < *due) {
@@ -130,7 +149,8 @@ static void answer(
 		.job = waiting->job,
 		.taken_ns = waiting->taken_ns,
 		.done_ns = due,
-		.value = values[engine->config->script[line].verdict],
+		.value = line < SCAN_SCRIPT_MAX ? values[engine->config->script[line].verdict]
+						: SCAN_CLEAN,
 	};
 	if (out->value == SCAN_INFECTED)
 		snprintf(out->name, sizeof(out->name), "Sluice.Script.%u", line);

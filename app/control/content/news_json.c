@@ -111,6 +111,23 @@ static void put_part(const struct content_record *began, const struct content_re
 		json_out_u64(out, "file_size", began->size & INT64_MAX);
 }
 
+// What the virus engine said.
+static void put_av(const struct scan_result *av, struct json_out *out)
+{
+	if (!av->known)
+		return;
+	json_out_open(out, "av", '{');
+	json_out_string(out, "verdict", scan_value_word(av->value));
+	if (av->value == SCAN_UNSCANNED)
+		json_out_string(out, "reason", scan_reason_word(av->reason));
+	if (av->value == SCAN_INFECTED)
+		json_out_text(out, "signature", av->name, strnlen(av->name, sizeof av->name));
+	json_out_u64(out, "scan_ms", av->run_ns / NS_PER_MS);
+	json_out_u64(out, "queue_ms", av->queue_ns / NS_PER_MS);
+	json_out_u64(out, "hold_ms", av->hold_ns / NS_PER_MS);
+	json_out_close(out, '}');
+}
+
 void news_put_fileinfo(const struct content_record *began, const struct content_record *ended,
 	const struct store_result *result, const struct redact_rules *redact, struct json_out *out)
 {
@@ -132,6 +149,7 @@ void news_put_fileinfo(const struct content_record *began, const struct content_
 		json_out_string(out, "sha256", result->digests.sha256);
 	}
 	json_out_bool(out, "stored", result && result->stored);
+	put_av(&ended->av, out);
 	if (!whole)
 		json_out_bool(out, "whole", false);
 	put_verdict(ended->action != CONTENT_ACTION_PASS ? ended : began, out);

@@ -152,6 +152,8 @@ static void put_scan(const struct event *event, struct json_out *out)
 {
 	json_out_open(out, "scan", '{');
 	json_out_string(out, "verdict", scan_value_word(event->alert.value));
+	if (event->alert.value == SCAN_UNSCANNED)
+		json_out_string(out, "reason", scan_reason_word(event->alert.reason));
 	if (event->alert.name[0])
 		json_out_text(out, "name", event->alert.name,
 			strnlen(event->alert.name, sizeof event->alert.name));

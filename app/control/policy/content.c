@@ -27,7 +27,7 @@ struct entry_reader {
 	bool reported; // some key is wrong: what follows from it is not told
 };
 
-static struct rule_content *content_of(const struct json_at *at, struct rule_reader *reader)
+struct rule_content *policy_rule_content(const struct json_at *at, struct rule_reader *reader)
 {
 	struct rule *rule = reader->rule;
 
@@ -356,7 +356,7 @@ static void *entries_new(const struct json_at *at, uint32_t so_far, size_t bytes
 void policy_read_rule_transfers(const struct json_at *at, void *ctx)
 {
 	struct rule_reader *reader = ctx;
-	struct rule_content *content = content_of(at, reader);
+	struct rule_content *content = policy_rule_content(at, reader);
 	struct json_at item = {0};
 
 	if (!content || !json_want_array(at, 1, CONTENT_ENTRIES_MAX))
@@ -370,7 +370,7 @@ void policy_read_rule_transfers(const struct json_at *at, void *ctx)
 void policy_read_rule_chat(const struct json_at *at, void *ctx)
 {
 	struct rule_reader *reader = ctx;
-	struct rule_content *content = content_of(at, reader);
+	struct rule_content *content = policy_rule_content(at, reader);
 	struct json_at item = {0};
 
 	if (!content || !json_want_array(at, 1, CONTENT_ENTRIES_MAX))
@@ -473,7 +473,7 @@ static const struct json_field audit_fields[] = {
 
 void policy_read_rule_audit(const struct json_at *at, void *ctx)
 {
-	struct rule_content *content = content_of(at, ctx);
+	struct rule_content *content = policy_rule_content(at, ctx);
 
 	if (!content)
 		return;
@@ -484,7 +484,7 @@ void policy_read_rule_audit(const struct json_at *at, void *ctx)
 
 void policy_read_rule_opaque(const struct json_at *at, void *ctx)
 {
-	struct rule_content *content = content_of(at, ctx);
+	struct rule_content *content = policy_rule_content(at, ctx);
 	unsigned word;
 
 	if (!content || !json_want_word(at, opaque_words, &word))
@@ -495,7 +495,7 @@ void policy_read_rule_opaque(const struct json_at *at, void *ctx)
 
 void policy_read_rule_ranges(const struct json_at *at, void *ctx)
 {
-	struct rule_content *content = content_of(at, ctx);
+	struct rule_content *content = policy_rule_content(at, ctx);
 	unsigned word;
 
 	if (!content || !json_want_word(at, ranges_words, &word))

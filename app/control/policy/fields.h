@@ -162,6 +162,12 @@ void policy_read_rule_chat(const struct json_at *at, void *ctx);
 void policy_read_rule_audit(const struct json_at *at, void *ctx);
 void policy_read_rule_opaque(const struct json_at *at, void *ctx);
 void policy_read_rule_ranges(const struct json_at *at, void *ctx);
+void policy_read_rule_scan(const struct json_at *at, void *ctx); // content_scan.c
+// As a rule's "scan" has it; NULL: no memory.
+struct rule_scan;
+json_t *policy_scan_json(const struct rule_scan *scan);
+// The rule's content, made where it has none; NULL: told.
+struct rule_content *policy_rule_content(const struct json_at *at, struct rule_reader *reader);
 // Behind the rules: compiles their patterns.
 void policy_seal_content(struct policy_reader *reader);
 // Adds the keys to a rule's object. -1: no memory.

@@ -204,8 +204,8 @@ static void check_action(const struct json_at *at, const struct rule_reader *ctx
 		json_at_error(at, "key \"action\" is missing");
 	else if (ctx->has_content && ctx->has_action && action_blocks(ctx->rule->action))
 		json_at_error(at,
-			"action %s refuses the whole flow: remove transfers, chat, audit, opaque "
-			"and ranges, or the action, so that they decide",
+			"action %s refuses the whole flow: remove transfers, chat, audit, opaque, "
+			"ranges and scan, or the action, so that they decide",
 			action_word(ctx->rule->action));
 	ctx->rule->only_content = !has_action && ctx->has_content;
 }

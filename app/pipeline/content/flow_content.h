@@ -16,6 +16,7 @@
 #include "pipeline/content/refused.h"
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/policy/content_rules.h"
+#include "pipeline/scan/files.h"
 
 #define CONTENT_FLOWS_MAX 65000            // of an lcore
 #define CONTENT_NONE      0                // struct flow_cold.content: the flow has no decoder
@@ -113,6 +114,10 @@ bool flow_content_others_over(struct lcore *lcore, uint32_t ref, bool over);
 
 // Another lcore has refused a file.
 void content_refused_hint(struct lcore *lcore, const struct refused_file *file);
+
+// A verdict about a file of a flow. True: it is one for which its flow is to be refused, by the
+// rule that it names; nothing was done about that yet.
+bool content_scan_told(struct lcore *lcore, const struct scan_told *told);
 
 // What was found, if it refuses the flow: the rule (RULE_DEFAULT: none, it is the gateway's own)
 // and the action. False: nothing.

@@ -9,6 +9,7 @@
 #include "content/file_type.h"
 #include "pipeline/event/event.h"
 #include "pipeline/policy/content_rules.h"
+#include "pipeline/scan/files.h"
 
 enum content_record_kind {
 	CONTENT_RECORD_FILE,    // a transfer, before its first byte
@@ -65,6 +66,7 @@ struct content_record {
 	bool requested;                   // FILE: refused when it was asked for; none of it came
 	bool again;                       // FILE: as it was refused before
 	bool stored;                      // FILE: its bytes are to be kept
+	struct scan_result av;            // END
 	bool goes_on, continued;          // MESSAGE; goes_on: PACKET, more of the incident follow
 	struct content_redaction redact;  // FILE, MESSAGE: of its texts
 	uint16_t texts[RECORD_TEXTS_MAX]; // lengths

@@ -42,7 +42,8 @@ static bool still_holds(const struct feeding *feeding, uint32_t uid, uint32_t *i
 	struct flow_ends ends;
 	struct decide_input input;
 
-	if (!rule || !rule->content || !rule->content->enforces || !rule->content->n_transfers)
+	if (!rule || !rule->content || !rule->content->enforces ||
+		(!rule->content->n_transfers && !rule->content->has_scan))
 		return false;
 	report_input(feeding, &ends, &input);
 	*index = (uint32_t)(rule - policy->rules);
@@ -84,17 +85,20 @@ static enum content_want follow(struct feeding *feeding, const struct content_fi
 	bool stored)
 {
 	struct open_file *file = NULL;
+	bool scans = report_scans(feeding, reported);
 
-	if (!reported->elsewhere && (number || verdict->undecided || verdict->ask_again))
+	if (!reported->elsewhere && (scans || number || verdict->undecided || verdict->ask_again))
 		file = report_open_file(feeding, reported, marks);
 	if (!file) {
-		if (verdict->undecided && !reported->elsewhere)
+		if ((verdict->undecided && !reported->elsewhere) || scans)
 			report_refuse_unseen(feeding);
 		return CONTENT_WANT_NAME;
 	}
 	file->number = number;
 	report_note_verdict(feeding, file, verdict);
 	file->stored = stored && number;
+	if (scans)
+		report_scan_begin(feeding, file);
 	return CONTENT_WANT_DATA;
 }
 
@@ -130,7 +134,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	bool again = refused_before(feeding, reported, &marks, &verdict);
 	bool stored = !report_refuses(&verdict) && (extracts || verdict.store);
 
-	if (extracts || stored || report_is_recorded(&verdict))
+	if (extracts || stored || report_is_recorded(&verdict) || report_scans(feeding, reported))
 		number = report_record_file(
 			feeding, &shown, &verdict, NULL, stored, again ? HOW_AGAIN : 0);
 	obey_file(feeding, &verdict, again || noted ? NULL : &marks);
@@ -266,6 +270,8 @@ static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *byt
 		ask_again(feeding, file, before);
 	if (file->stored && !feeding->flow->refused)
 		keep(feeding, file, at, bytes, length);
+	if (file->scan && !feeding->flow->refused)
+		report_scan_bytes(feeding, file, at, bytes, length);
 }
 
 // False: there is no room for its record.
@@ -287,8 +293,19 @@ static bool record_end(struct content *content, const struct open_file *file)
 	record->rule_mode = file->mode;
 	record->rule_uid = file->rule_uid;
 	record->file_type = file->type;
+	record->av = file->av;
 	content_record_send(content->channel, record);
 	return true;
+}
+
+void content_file_over(struct content *content, struct open_file *file)
+{
+	if (!record_end(content, file)) {
+		file->next = content->owed;
+		content->owed = file;
+		return;
+	}
+	content_give(content->memory, file);
 }
 
 // The reader keeps what has begun until its end: an end that found no room is sent later.
@@ -318,12 +335,11 @@ static void close_file(
 	file->ended_ns = feeding->lcore->now_ns;
 	file->end = (uint8_t)end;
 	feeding->flow->n_files--;
-	if (!record_end(content, file)) {
-		file->next = content->owed;
-		content->owed = file;
+	if (file->scan && asks && !feeding->flow->refused && report_scan_end(feeding, file))
 		return;
-	}
-	content_give(content->memory, file);
+	if (file->scan)
+		report_scan_drop(feeding, file);
+	content_file_over(content, file);
 }
 
 static void report_end(void *ctx, uint32_t id, enum content_end end, uint64_t ends64)

@@ -59,6 +59,15 @@ struct file_facts report_facts_of(const struct open_file *file);
 void report_record_late(struct feeding *feeding, struct open_file *file,
 	const struct content_verdict *verdict, const struct file_facts *facts);
 
+// report_scan.c: files that the policy has scanned.
+bool report_scans(const struct feeding *feeding, const struct content_file *reported);
+void report_scan_begin(struct feeding *feeding, struct open_file *file);
+void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
+	const uint8_t *bytes, uint32_t length);
+// True: its end is recorded with its verdict.
+bool report_scan_end(struct feeding *feeding, struct open_file *file);
+void report_scan_drop(struct feeding *feeding, struct open_file *file);
+
 // edit_request.c: a function of the sink.
 bool report_word(void *ctx, const struct content_word *word);
 static inline void report_count(uint16_t *counter)

@@ -8,6 +8,7 @@
 #include "pipeline/content/flow_content.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/content/incident.h"
+#include "pipeline/scan/files.h"
 
 #define CONTENT_OPEN_MAX  8   // files of a flow at a time; more are not recorded
 #define CONTENT_HOST_KEPT 255 // bytes of a server's name, of a file that is not recorded yet
@@ -39,8 +40,10 @@ struct open_file {
 	bool name_cut, partial, is_http;
 	bool type_known, upload;
 	bool undecided, stored;
-	bool asks;   // what is not known yet may make more of the verdict than it is now
-	uint8_t end; // enum content_end
+	bool asks;             // what is not known yet may make more of the verdict than it is now
+	uint8_t end;           // enum content_end
+	uint32_t scan;         // number of what is scanned (scan/files.h); 0: it is not
+	struct scan_result av; // what is known by that
 	struct content_record *page; // being filled
 	// Other names; they lie behind `texts`.
 	struct content_alias aliases[CONTENT_ALIASES_MAX];
@@ -163,6 +166,8 @@ bool content_message_edit(struct feeding *feeding, const struct content_message 
 	const struct content_hits *hits);
 // Nothing more comes of its files and messages.
 void content_report_over(struct lcore *lcore, struct flow_content *flow);
+// The file has ended, and nothing is awaited of it: its end is recorded, and it is gone.
+void content_file_over(struct content *content, struct open_file *file);
 // A turn begins: ends that found no room for their record.
 void content_report_owed(struct content *content);
 // What the policy in force says of the flow (wanted.c).

@@ -16,7 +16,8 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
 		.opaque_monitored = RULE_DEFAULT,
-		.ranges_rule = RULE_DEFAULT};
+		.ranges_rule = RULE_DEFAULT,
+		.scan_rule = RULE_DEFAULT};
 
 	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
 		return asks;

@@ -176,6 +176,7 @@ struct event {
 			uint64_t from64, to64; // the part of the half that was scanned
 			uint64_t held_ns;      // for how long the verdict was waited for
 			uint8_t value;         // enum scan_value
+			uint8_t reason;        // enum scan_reason, of SCAN_UNSCANNED
 			uint8_t scanned;       // not 0: the rest is of a verdict of the scan engine
 			uint32_t item; // of a file or message, also in its own events: its number
 		} alert;

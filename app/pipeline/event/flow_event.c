@@ -318,18 +318,31 @@ void flow_event_handshake_meta(
 void flow_event_scan(
 	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict)
 {
+	flow_event_scan_of(lcore, ref, half, verdict,
+		&(struct flow_event_rule){.uid = flow_at(lcore->flows, ref)->rule_uid,
+			.action = ACTION_RESET,
+			.mode = MODE_ENFORCE});
+}
+
+void flow_event_scan_of(struct lcore *lcore, uint32_t ref, unsigned half,
+	const struct scan_verdict *verdict, const struct flow_event_rule *rule)
+{
 	struct event event = {.type = EVENT_ALERT};
 
 	flow_event_identify(lcore, ref, &event);
 	event.half = (uint8_t)half;
-	event.action = ACTION_RESET;
-	event.mode = MODE_ENFORCE;
+	event.action = rule->action;
+	event.mode = rule->mode;
+	event.rule_uid = rule->uid;
+	event.alert.item = rule->item;
+	event.alert.reason = verdict->reason;
 	event.alert.scanned = true;
 	event.alert.value = verdict->value;
 	event.alert.held_ns = lcore->now_ns - verdict->job.submitted_ns;
 	event.alert.from64 = verdict->job.from64;
 	event.alert.to64 = verdict->job.to64;
-	memcpy(event.alert.name, verdict->name, sizeof(event.alert.name));
+	snprintf(event.alert.name, sizeof(event.alert.name), "%.*s",
+		(int)sizeof(event.alert.name) - 1, verdict->name);
 	event_send(lcore, &event, EVENT_ROOM_ANY);
 }
 

@@ -40,6 +40,15 @@ void flow_event_handshake_meta(
 // A verdict of the scan engine blocked the flow: an alert of the rule that had it scanned.
 void flow_event_scan(
 	struct lcore *lcore, uint32_t ref, unsigned half, const struct scan_verdict *verdict);
+// What a verdict means for a file of the flow, by that rule.
+struct flow_event_rule {
+	uint32_t uid;
+	uint32_t item;  // the file's number in records; 0: none
+	uint8_t action; // enum action: that the rule has for it
+	uint8_t mode;   // MODE_MONITOR: it was not done
+};
+void flow_event_scan_of(struct lcore *lcore, uint32_t ref, unsigned half,
+	const struct scan_verdict *verdict, const struct flow_event_rule *rule);
 // First packet of a flow that is dropped. `ref` may be FLOW_REF_NONE: the ends are the packet's.
 void flow_event_drop(struct lcore *lcore, uint32_t ref, struct rte_mbuf *m, enum drop_reason reason,
 	uint32_t rule_uid);

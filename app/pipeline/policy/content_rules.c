@@ -67,12 +67,13 @@ void rule_content_settle(struct rule *rule)
 
 	if (!content)
 		return;
-	content->edits = content->needs_bytes = false;
+	content->edits = false;
+	content->needs_bytes = content->has_scan && rule->mode == MODE_ENFORCE;
 	content->edits_parts = content->whole && rule->mode == MODE_ENFORCE;
 	content->closes = content->audit_closes == CONTENT_YES && rule->mode == MODE_ENFORCE;
-	content->enforces =
-		content->edits_parts || (content->has_opaque && content->opaque != ACTION_PASS &&
-						rule->mode == MODE_ENFORCE);
+	content->enforces = content->edits_parts || content->needs_bytes ||
+			    (content->has_opaque && content->opaque != ACTION_PASS &&
+				    rule->mode == MODE_ENFORCE);
 	for (uint32_t i = 0; i < content->n_transfers; i++) {
 		struct transfer_entry *entry = &content->transfers[i];
 
@@ -146,6 +147,14 @@ static void ranges_take(
 	asks->ranges_rule = walk->at - 1;
 }
 
+// The first rule that has it says how files are scanned.
+static void scan_take(
+	struct content_asks *asks, const struct policy *policy, const struct walk *walk)
+{
+	if (policy->rules[walk->at - 1].content->has_scan && asks->scan_rule == RULE_DEFAULT)
+		asks->scan_rule = walk->at - 1;
+}
+
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
 {
 	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
@@ -153,7 +162,8 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		.opaque = ACTION_PASS,
 		.opaque_rule = RULE_DEFAULT,
 		.opaque_monitored = RULE_DEFAULT,
-		.ranges_rule = RULE_DEFAULT};
+		.ranges_rule = RULE_DEFAULT,
+		.scan_rule = RULE_DEFAULT};
 	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
 	uint8_t closes = CONTENT_UNSET;
 	struct walk walk = walk_begin(policy, input);
@@ -166,6 +176,7 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 		asks.undecided |= walk.perhaps;
 		asks.plain |= content->needs_bytes;
 		ranges_take(&asks, policy, &walk, &ranges_said);
+		scan_take(&asks, policy, &walk);
 		asks.transfers |= content->n_transfers > 0;
 		asks.chat |= content->n_chats > 0;
 		asks.type |= content->asks_type;
@@ -190,7 +201,8 @@ struct content_asks content_asks(const struct policy *policy, const struct decid
 	asks.audit_transfers |= transfers == CONTENT_YES;
 	asks.audit_chat |= chat == CONTENT_YES;
 	asks.store_files |= files == CONTENT_YES;
-	asks.transfers |= asks.audit_transfers || asks.store_files || asks.whole;
+	asks.transfers |= asks.audit_transfers || asks.store_files || asks.whole ||
+			  asks.scan_rule != RULE_DEFAULT;
 	asks.chat |= asks.audit_chat;
 	return asks;
 }

@@ -21,6 +21,7 @@
 #include "classify/text_set.h"
 #include "pipeline/policy/decide.h"
 #include "pipeline/vocab/sizes.h"
+#include "scan/job.h"
 
 #define CONTENT_ENTRIES_MAX  4096               // of all rules; of each kind
 #define CONTENT_KEYWORDS_MAX 10000              // of all rules
@@ -121,6 +122,23 @@ struct content_redaction {
 	bool at_least;
 };
 
+// What becomes of a file by its verdict.
+enum scan_policy { SCAN_POLICY_PASS, SCAN_POLICY_AUDIT, SCAN_POLICY_RESET };
+
+// "scan" of a rule: its files are looked at by the virus engine.
+struct rule_scan {
+	bool windows;           // a file is looked at by windows, not as a whole
+	uint8_t direction;      // enum content_direction
+	uint32_t max_bytes;     // of a file; what is larger is unscanned (too_big), but by windows
+	uint32_t window_bytes;  // new ones in each window
+	uint32_t overlap_bytes; // of the window before, that one begins with
+	uint8_t on[SCAN_VALUES_MAX];            // enum scan_policy; of SCAN_UNSCANNED below
+	uint8_t on_unscanned[SCAN_REASONS_MAX]; // by enum scan_reason
+};
+#define SCAN_MAX_BYTES     (32u << 20) // unless a rule says otherwise
+#define SCAN_WINDOW_BYTES  (256u << 10)
+#define SCAN_OVERLAP_BYTES (4u << 10)
+
 // What a rule says of content.
 struct rule_content {
 	struct transfer_entry *transfers;
@@ -134,6 +152,8 @@ struct rule_content {
 	uint8_t opaque; // ACTION_PASS, ACTION_DROP, ACTION_RESET
 	bool has_ranges;
 	bool whole; // requests for parts of files become requests for all of them
+	bool has_scan;
+	struct rule_scan scan;
 	// of its entries, `opaque` and `whole`, under the rule's mode:
 	bool asks_type;    // what files are
 	bool asks_ids;     // their content ids
@@ -237,6 +257,7 @@ struct content_asks {
 	uint32_t opaque_monitored; // the first that would have refused, but for monitor mode, or
 				   // RULE_DEFAULT
 	uint32_t ranges_rule;      // `whole`: that says so
+	uint32_t scan_rule;        // whose `scan` holds, or RULE_DEFAULT: no file is scanned
 };
 
 // Nothing of the flow may pass undecoded.

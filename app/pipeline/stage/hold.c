@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
+#include "pipeline/scan/files.h"
 #include "pipeline/stage/inspect.h"
 #include "pipeline/flow/ends.h"
 #include "scan/job.h"
@@ -61,11 +62,13 @@ int hold_new(struct lcore *lcore, const struct hold_workers *workers, char *err,
 	for (uint32_t i = 0; i < n; i++)
 		hold->places[i].next_free = i + 1 < n ? i + 1 : PLACE_NONE;
 	lcore->hold = hold;
-	return 0;
+	return scan_files_new(lcore, workers->config, workers->workers, workers->n_workers,
+		lcore->dp->n_lcores, err, err_len);
 }
 
 void hold_free(struct lcore *lcore)
 {
+	scan_files_free(lcore);
 	rte_free(lcore->hold);
 	lcore->hold = NULL;
 }
@@ -332,12 +335,16 @@ static uint32_t asker_of(const struct lcore *lcore, const struct scan_verdict *v
 	return index * 2 + job->half;
 }
 
-static void take_verdicts(struct lcore *lcore, struct scan_link *link, hold_verdict_fn *obey)
+static void take_verdicts(struct lcore *lcore, struct scan_link *link, const struct hold_obey *obey)
 {
 	struct scan_verdict verdicts[VERDICTS_TURN];
 	unsigned n = scan_link_verdicts(link, verdicts, VERDICTS_TURN);
 
 	for (unsigned i = 0; i < n; i++) {
+		if (verdicts[i].job.flags & SCAN_JOB_FILE) {
+			scan_files_verdict(lcore, &verdicts[i], obey->file);
+			continue;
+		}
 		uint32_t at = asker_of(lcore, &verdicts[i]);
 
 		if (at == PLACE_NONE) {
@@ -347,7 +354,7 @@ static void take_verdicts(struct lcore *lcore, struct scan_link *link, hold_verd
 		verdicts[i].name[SCAN_NAME_MAX - 1] = 0;
 		// what the engine says the job was is not what counts
 		verdicts[i].job = waiting_at(lcore->hold, at)->job;
-		take_verdict(lcore, at, &verdicts[i], obey);
+		take_verdict(lcore, at, &verdicts[i], obey->half);
 	}
 }
 
@@ -371,7 +378,7 @@ static void give_up(struct lcore *lcore, hold_verdict_fn *obey)
 	}
 }
 
-void hold_take_verdicts(struct lcore *lcore, hold_verdict_fn *obey)
+void hold_take_verdicts(struct lcore *lcore, const struct hold_obey *obey)
 {
 	const struct hold_workers *workers;
 
@@ -385,7 +392,8 @@ void hold_take_verdicts(struct lcore *lcore, hold_verdict_fn *obey)
 			;
 		take_verdicts(lcore, scan_worker_link(worker, lcore->index), obey);
 	}
-	give_up(lcore, obey);
+	give_up(lcore, obey->half);
+	scan_files_turn(lcore, obey->file);
 }
 
 unsigned hold_leave(struct lcore *lcore, uint32_t ref)

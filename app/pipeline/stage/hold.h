@@ -13,6 +13,7 @@
 #ifndef SLUICE_HOLD_H
 #define SLUICE_HOLD_H
 
+#include "pipeline/scan/files.h"
 #include "pipeline/stage/packet_ctx.h"
 #include "scan/worker.h"
 
@@ -46,7 +47,11 @@ void hold_anew(struct lcore *lcore, uint32_t ref, enum half half);
 // next verdict is looked at.
 typedef void hold_verdict_fn(
 	struct lcore *lcore, uint32_t ref, enum half half, const struct scan_verdict *verdict);
-void hold_take_verdicts(struct lcore *lcore, hold_verdict_fn *obey);
+struct hold_obey {
+	hold_verdict_fn *half;
+	scan_told_fn *file; // of files (scan/files.h)
+};
+void hold_take_verdicts(struct lcore *lcore, const struct hold_obey *obey);
 
 // The policy does not scan the flow any more: verdicts that are due are stale. Returns the halves
 // that waited for one (bits, by enum half): the caller lets them go on.

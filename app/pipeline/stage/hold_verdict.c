@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Takes verdicts of the scan engine and carries out what they say of a flow.
 #include "pipeline/stage/hold_verdict.h"
+#include "pipeline/content/flow_content.h"
 #include "pipeline/event/flow_event.h"
 #include "pipeline/stage/flow_report.h"
 #include "pipeline/stage/hold.h"
@@ -21,8 +22,7 @@ static struct rte_mbuf *first_held(const struct lcore *lcore, uint32_t ref, enum
 
 // As block() in pipeline/stage/decide.c, but that no packet is at hand: what was held is dropped,
 // the first of it is reported.
-static void block(struct lcore *lcore, uint32_t ref, enum half half,
-	const struct scan_verdict *verdict, enum drop_reason reason)
+static void block(struct lcore *lcore, uint32_t ref, enum half half, enum drop_reason reason)
 {
 	struct flow *flow = flow_at(lcore->flows, ref);
 	struct rte_mbuf *held = first_held(lcore, ref, half);
@@ -33,7 +33,6 @@ static void block(struct lcore *lcore, uint32_t ref, enum half half,
 	lcore->stats.flows_condemned++;
 	lcore->apps[flow->app < APPS_MAX ? flow->app : APP_NONE].flows_blocked++;
 	flow_event_identify(lcore, ref, &about);
-	flow_event_scan(lcore, ref, half, verdict);
 	if (held)
 		flow_event_drop(lcore, ref, held, reason, flow->rule_uid);
 	if (!flow_both_heard(flow)) { // what was held is dropped, and nothing else
@@ -86,11 +85,37 @@ static void obey(
 		inspect_resume(lcore, ref, half);
 		return;
 	}
-	block(lcore, ref, half, verdict,
-		verdict->value == SCAN_INFECTED ? DROP_INFECTED : DROP_UNSCANNED);
+	flow_event_scan(lcore, ref, half, verdict);
+	block(lcore, ref, half, verdict->value == SCAN_INFECTED ? DROP_INFECTED : DROP_UNSCANNED);
+}
+
+// What waits for the file leaves; what of its half was not looked at yet stands.
+static void let_go_on(struct lcore *lcore, const struct scan_told *told)
+{
+	struct tcp_track *track = inspect_track(lcore, flow_cold_at(lcore->flows, told->ref));
+
+	if (!track)
+		return;
+	if (!told->stands)
+		track_gate(lcore->tracker, track, told->half,
+			told->over ? TRACK_GATE_NONE : track->half[told->half].next);
+	if (!told->waits)
+		inspect_resume(lcore, told->ref, told->half);
+}
+
+static void obey_file(struct lcore *lcore, const struct scan_told *told)
+{
+	if (!content_scan_told(lcore, told)) {
+		if (told->enforces && told->is_here)
+			let_go_on(lcore, told);
+		return;
+	}
+	flow_at(lcore->flows, told->ref)->rule_uid = told->rule_uid;
+	block(lcore, told->ref, told->half,
+		told->result.value == SCAN_INFECTED ? DROP_INFECTED : DROP_UNSCANNED);
 }
 
 void hold_poll(struct lcore *lcore)
 {
-	hold_take_verdicts(lcore, obey);
+	hold_take_verdicts(lcore, &(struct hold_obey){.half = obey, .file = obey_file});
 }

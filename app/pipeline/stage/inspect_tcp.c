@@ -19,7 +19,23 @@
 
 #define AGE_BUDGET 16 // connections whose held packets are looked at in one turn
 
-static enum consumed consumed(struct inspection *in, const struct span *span)
+// Bytes of a file under scan do not leave before those behind them are known, or it was looked at.
+// `left`: the span is of a copy, which has left ahead of a hole: what fills that waits.
+static enum consumed scanned(const struct inspection *in, const struct span *span, bool left)
+{
+	struct lcore *lcore = in->lcore;
+	struct tcp_track *track;
+	enum scan_since since = scan_files_since(lcore, in->ctx->ref, span->half & 1);
+
+	if (likely(since == SCAN_SINCE_NOTHING) || !inspect_enforces(lcore, in->flow) ||
+		!(track = inspect_track(lcore, in->cold)))
+		return CONSUMED;
+	track_gate(lcore->tracker, track, span->half & 1,
+		left ? track->half[span->half & 1].sent : span->offset64);
+	return since == SCAN_SINCE_JOB ? CONSUMED_HOLD : CONSUMED;
+}
+
+static enum consumed consumed(struct inspection *in, const struct span *span, bool left)
 {
 	if (unlikely(in->ctx->flags & (CTX_LATER | CTX_STARVED))) {
 		enum consumed result =
@@ -28,6 +44,8 @@ static enum consumed consumed(struct inspection *in, const struct span *span)
 		in->ctx->flags &= ~(uint32_t)(CTX_LATER | CTX_STARVED);
 		return result;
 	}
+	if (unlikely(in->lcore->scan_files != NULL) && scanned(in, span, left) == CONSUMED_HOLD)
+		return CONSUMED_HOLD;
 	if (!in->cold->hold || !inspect_enforces(in->lcore, in->flow))
 		return CONSUMED;
 	return hold_span(in->lcore, in->ctx, span) ? CONSUMED_HOLD : CONSUMED;
@@ -96,14 +114,14 @@ static enum consumed take(void *ctx, const struct span *span)
 
 	if (span->flags & SPAN_FIN) {
 		inspect_fin(in, span);
-		return consumed(in, span);
+		return consumed(in, span, false);
 	}
 	if (span_is_gap(span))
 		note_gap(in, span);
 	else
 		count_taken(in->flow, &in->cold->half[span->half], span_length(span));
 	inspect_span(in, span);
-	return counted(in, span->half, &before, consumed(in, span));
+	return counted(in, span->half, &before, consumed(in, span, true));
 }
 
 static enum consumed take_packet(void *ctx, const struct span *span, struct payload bytes)
@@ -117,7 +135,7 @@ static enum consumed take_packet(void *ctx, const struct span *span, struct payl
 	if (unlikely(in->cold->content))
 		content_come_again(in->lcore, in->ctx->ref, span, bytes);
 	inspect_payload(in, *span, bytes.at);
-	enum consumed result = counted(in, span->half, &before, consumed(in, span));
+	enum consumed result = counted(in, span->half, &before, consumed(in, span, false));
 
 	if (unlikely(result >= CONSUMED_NOTHING && in->cold->content))
 		content_untaken(in->lcore, in->ctx->ref, span, bytes);

@@ -193,6 +193,7 @@
 	X(scan_abandoned, "jobs whose flow ended before their verdict")                   \
 	X(scan_ring_full, "jobs that found their ring full")                              \
 	X(scan_flows_full, "flows for which no place under scan was free")                \
+	X(scan_files_full, "files for which there was no place, or no room in the arena") \
 	/* connection cache */                                                            \
 	X(cache_hits, "packets dropped by the connection cache")                          \
 	X(cache_saved_bytes, "bytes dropped by the connection cache")                     \
@@ -232,6 +233,7 @@
 	X(tcp_held_limit, "segments that can be held at a time")                     \
 	X(tcp_held_active, "segments that are held behind a job of ours")            \
 	X(scan_flows, "TCP flows that are under scan")                               \
+	X(scan_files, "files that are under scan")                                   \
 	X(scan_pending, "scan jobs that wait for a verdict")                         \
 	STATS_LONGEST(X)
 

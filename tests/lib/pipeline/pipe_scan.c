@@ -20,7 +20,8 @@ void pipe_scan_new(struct pipe *pipe, const struct scan_config *config)
 
 	assert_non_null(scan);
 	scan->config = *config;
-	scan->config.ops = &scan_engine_null;
+	if (!scan->config.ops)
+		scan->config.ops = &scan_engine_null;
 	assert_int_equal(scan_worker_new(&scan->config, 0, pipe->dp.n_lcores, SOCKET_ID_ANY,
 				 &scan->worker, err, sizeof(err)),
 		0);

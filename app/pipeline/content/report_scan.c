@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files that decoders report, to the scan engine (scan/files.h), and what becomes of them by its
+// verdicts.
+#include <netinet/in.h>
+#include "pipeline/content/report_work.h"
+#include "pipeline/event/flow_event.h"
+#include "reassembly/tcp_track.h"
+
+static const struct rule *rule_of(const struct feeding *feeding)
+{
+	uint32_t index = feeding->flow->asks.scan_rule;
+
+	return index == RULE_DEFAULT ? NULL : &feeding->lcore->policy->rules[index];
+}
+
+bool report_scans(const struct feeding *feeding, const struct content_file *reported)
+{
+	const struct rule *rule = rule_of(feeding);
+
+	if (likely(!rule) || feeding->flow->refused || reported->elsewhere ||
+		feeding->lcore->dp->extracts)
+		return false;
+	bool upload = report_is_upload(feeding, reported->half);
+	uint8_t direction = rule->content->scan.direction;
+
+	return direction == CONTENT_ANY || (direction == CONTENT_UPLOAD) == upload;
+}
+
+static enum scan_policy policy_of(const struct rule_scan *rule, const struct scan_result *result)
+{
+	return result->value == SCAN_UNSCANNED ? rule->on_unscanned[result->reason]
+					       : rule->on[result->value];
+}
+
+// The newest bytes of the half wait no longer for a file that is not scanned any more.
+static void open_gate(const struct feeding *feeding, unsigned half)
+{
+	struct lcore *lcore = feeding->lcore;
+	uint32_t track = flow_cold_at(lcore->flows, feeding->flow->ref)->track;
+
+	if (track && !scan_files_stand(lcore, feeding->flow->ref, half))
+		track_gate(lcore->tracker, track_at(lcore->tracker, track), half, TRACK_GATE_NONE);
+}
+
+// There is a result at once: the file was not looked at, or had nothing to look at.
+static void settle(struct feeding *feeding, struct open_file *file)
+{
+	const struct rule *rule = rule_of(feeding);
+
+	open_gate(feeding, file->half);
+	if (!rule || file->av.value == SCAN_CLEAN)
+		return;
+	enum scan_policy policy = policy_of(&rule->content->scan, &file->av);
+	const struct scan_verdict verdict = {
+		.job = {.to64 = file->bytes, .submitted_ns = feeding->lcore->now_ns},
+		.value = file->av.value,
+		.reason = file->av.reason,
+	};
+	bool refuses = policy == SCAN_POLICY_RESET && rule->mode == MODE_ENFORCE;
+
+	if (policy == SCAN_POLICY_PASS)
+		return;
+	flow_event_scan_of(feeding->lcore, feeding->flow->ref, file->half, &verdict,
+		&(struct flow_event_rule){
+			.uid = rule->uid,
+			.item = file->item,
+			.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
+			.mode = rule->mode,
+		});
+	if (!refuses)
+		return;
+	feeding->flow->item = file->item;
+	report_refuse(feeding, feeding->flow->asks.scan_rule, ACTION_RESET);
+	file->action = CONTENT_ACTION_RESET;
+	file->rule_uid = rule->uid;
+}
+
+void report_scan_begin(struct feeding *feeding, struct open_file *file)
+{
+	const struct rule *rule = rule_of(feeding);
+	const struct flow *flow = flow_at(feeding->lcore->flows, feeding->flow->ref);
+	const struct rule_scan *scan = &rule->content->scan;
+	bool too_big = !scan->windows && file->size != CONTENT_SIZE_UNKNOWN &&
+		       file->size > scan->max_bytes;
+
+	if (flow->l4_proto != IPPROTO_TCP || too_big) {
+		feeding->lcore->stats.scan_unscanned++;
+		file->av = (struct scan_result){
+			.known = true,
+			.value = SCAN_UNSCANNED,
+			.reason = too_big ? SCAN_REASON_TOO_BIG : SCAN_REASON_PROTOCOL,
+		};
+	} else {
+		file->scan = scan_file_begin(feeding->lcore,
+			&(struct scan_begin){
+				.owner = file,
+				.rule = scan,
+				.ref = feeding->flow->ref,
+				.rule_uid = rule->uid,
+				.item = file->item,
+				.half = file->half,
+				.enforces =
+					rule->mode == MODE_ENFORCE && !(flow->flags & FLOW_ALLOWED),
+			},
+			&file->av);
+	}
+	if (!file->scan)
+		settle(feeding, file);
+}
+
+void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
+	const uint8_t *bytes, uint32_t length)
+{
+	if (scan_file_add(feeding->lcore, file->scan, at, bytes, length, &file->av))
+		return;
+	file->scan = 0;
+	settle(feeding, file);
+}
+
+bool report_scan_end(struct feeding *feeding, struct open_file *file)
+{
+	if (scan_file_end(feeding->lcore, file->scan, &file->av))
+		return true;
+	file->scan = 0;
+	settle(feeding, file);
+	return false;
+}
+
+void report_scan_drop(struct feeding *feeding, struct open_file *file)
+{
+	scan_file_drop(feeding->lcore, file->scan);
+	file->scan = 0;
+	open_gate(feeding, file->half);
+}
+
+// Whether the policy in force still has files of the flow scanned, and refuses any for it.
+static bool is_scanned(const struct lcore *lcore, uint32_t ref)
+{
+	struct content_asks asks = content_asks_of(lcore, ref);
+
+	return asks.scan_rule != RULE_DEFAULT &&
+	       lcore->policy->rules[asks.scan_rule].mode == MODE_ENFORCE;
+}
+
+// Whoever asks for it again is refused at once.
+static void remember(struct lcore *lcore, const struct scan_told *told)
+{
+	if (told->owner && told->is_here && flow_both_heard(flow_at(lcore->flows, told->ref)))
+		refused_files_learn(lcore, lcore->content->refused, &told->owner->marks,
+			told->rule_uid, CONTENT_ACTION_RESET);
+}
+
+bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
+{
+	struct open_file *file = told->owner;
+	enum scan_policy policy = policy_of(told->rule, &told->result);
+	bool bad = told->result.value != SCAN_CLEAN && policy != SCAN_POLICY_PASS;
+	bool refuses = bad && policy == SCAN_POLICY_RESET && told->enforces && told->is_here &&
+		       is_scanned(lcore, told->ref);
+
+	if (refuses && told->result.value == SCAN_INFECTED)
+		remember(lcore, told);
+	if (bad && told->is_here)
+		flow_event_scan_of(lcore, told->ref, told->half, told->verdict,
+			&(struct flow_event_rule){
+				.uid = told->rule_uid,
+				.item = told->item,
+				.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
+				.mode = refuses || policy != SCAN_POLICY_RESET ? MODE_ENFORCE
+									       : MODE_MONITOR,
+			});
+	if (!file)
+		return refuses;
+	file->av = told->result;
+	if (refuses) {
+		file->action = CONTENT_ACTION_RESET;
+		file->rule_uid = told->rule_uid;
+	}
+	if (told->over)
+		file->scan = 0;
+	if (told->ended)
+		content_file_over(lcore->content, file);
+	return refuses;
+}
