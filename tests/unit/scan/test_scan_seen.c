@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What libclamav reports while it scans, and what of the file it has therefore not looked at.
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "scan/program/seen.h"
+
+static struct scan_seen seen;
+static struct scan_facts facts;
+
+static int begin(void **state)
+{
+	(void)state;
+	scan_seen_begin(&seen, false);
+	facts = (struct scan_facts){0};
+	return 0;
+}
+
+static void layer(const char *type, uint32_t level, const char *bytes, size_t n)
+{
+	scan_seen_layer(&seen, &facts, type, level, (const uint8_t *)bytes, n);
+}
+
+static void text(uint32_t level)
+{
+	layer("CL_TYPE_TEXT_ASCII", level, "a text of some length", 21);
+}
+
+static void member(const char *container, uint64_t size, uint32_t position)
+{
+	scan_seen_member(&seen, &facts, container, size, false, position);
+}
+
+static void expect(uint32_t reasons)
+{
+	scan_seen_end(&seen, &facts);
+	assert_int_equal(facts.reasons, reasons);
+}
+
+#define FORMAT    (1u << SCAN_REASON_FORMAT)
+#define ENCRYPTED (1u << SCAN_REASON_ENCRYPTED)
+
+static void a_zip_whose_members_are_layers(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_ZIP", 0, "PK\3\4......", 10);
+	for (uint32_t i = 1; i <= 2; i++) { // catalogue and header
+		member("CL_TYPE_ZIP", 20, i);
+		member("CL_TYPE_ZIP", 20, i);
+	}
+	member("CL_TYPE_ZIP", 0, 3); // a folder
+	member("CL_TYPE_ZIP", 5, 4); // too short for any signature
+	text(1);
+	text(1);
+	expect(0);
+}
+
+static void a_zip_with_a_method_that_the_engine_lacks(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_ZIP", 0, "PK\3\4......", 10);
+	for (uint32_t i = 1; i <= 3; i++) {
+		member("CL_TYPE_ZIP", 20, i);
+		member("CL_TYPE_ZIP", 20, i);
+	}
+	text(1);
+	text(1);
+	expect(FORMAT);
+}
+
+static void layers_of_a_member_do_not_stand_for_others(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_ZIP", 0, "PK\3\4......", 10);
+	member("CL_TYPE_ZIP", 20, 1);
+	member("CL_TYPE_ZIP", 20, 2);
+	layer("CL_TYPE_HTML", 1, "<html></html>", 13);
+	text(2); // its normalised forms
+	text(2);
+	expect(FORMAT);
+}
+
+static void archives_in_archives(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_ZIP", 0, "PK\3\4......", 10);
+	member("CL_TYPE_ZIP", 200, 1);
+	member("CL_TYPE_ZIP", 200, 2);
+	layer("CL_TYPE_ZIP", 1, "PK\3\4......", 10);
+	member("CL_TYPE_ZIP", 20, 1);
+	text(2);
+	layer("CL_TYPE_7Z", 1, "7z\xbc\xaf\x27\x1c....", 10);
+	member("CL_TYPE_7Z", 20, 0);
+	text(2);
+	member("CL_TYPE_7Z", 20, 0);
+	text(2);
+	expect(0);
+}
+
+// Its layer is not reported, and its members have no position.
+static void an_archive_in_a_program(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_MSEXE", 0, "MZ..........", 12);
+	member("CL_TYPE_ZIP", 20, 0);
+	text(2);
+	member("CL_TYPE_ZIP", 20, 0);
+	text(2);
+	expect(0);
+	member("CL_TYPE_ZIP", 20, 0);
+	expect(FORMAT);
+}
+
+static void an_encrypted_member(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_ZIP", 0, "PK\3\4......", 10);
+	scan_seen_member(&seen, &facts, "CL_TYPE_ZIP", 20, true, 1);
+	expect(ENCRYPTED);
+}
+
+// Mail announces parts that are no layers, and others.
+static void what_mail_announces(void **state)
+{
+	(void)state;
+	layer("CL_TYPE_MAIL", 0, "From: someone", 13);
+	member("CL_TYPE_MAIL", 200, 1);
+	expect(0);
+}
+
+static const char rar4[] = "Rar!\x1a\x07\0\xcf\x90\x73\0\0\r\0\0\0\0\0\0\0";
+static const char rar5[] = "Rar!\x1a\x07\1\0\x33\x92\xb5\xe5\n\1\5\6\0\5\1\1";
+
+static void rar_where_it_is_not_opened(void **state)
+{
+	char program[100] = "MZ";
+
+	layer("CL_TYPE_RAR", 0, rar4, sizeof(rar4));
+	expect(FORMAT);
+	begin(state); // without the engine's word
+	layer("CL_TYPE_BINARY_DATA", 0, rar5, sizeof(rar5));
+	expect(FORMAT);
+	begin(state); // in a program, which unpacks itself
+	memcpy(program + 60, rar4, sizeof(rar4));
+	layer("CL_TYPE_MSEXE", 0, program, sizeof(program));
+	expect(FORMAT);
+	begin(state);
+	memcpy(program + 60, rar5, sizeof(rar5));
+	layer("CL_TYPE_ELF", 3, program, sizeof(program));
+	expect(FORMAT);
+	begin(state); // a program that knows the mark
+	memset(program + 66, 0xaa, sizeof(program) - 66);
+	layer("CL_TYPE_MSEXE", 0, program, sizeof(program));
+	expect(0);
+	begin(state); // at the end of what can be read
+	layer("CL_TYPE_MSEXE", 0, program, 66);
+	expect(0);
+}
+
+static void rar_where_it_is_opened(void **state)
+{
+	(void)state;
+	scan_seen_begin(&seen, true);
+	layer("CL_TYPE_RAR", 0, rar4, sizeof(rar4));
+	expect(0);
+}
+
+static void formats_that_the_engine_does_not_know(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+		uint32_t reasons;
+	} files[] = {
+		{"\x28\xb5\x2f\xfd....", 8, FORMAT},
+		{"\x04\x22\x4d\x18....", 8, FORMAT},
+		{"LZIP\1...", 8, FORMAT},
+		{"\x1f\x9d\x90.....", 8, FORMAT},
+		{".......**ACE**", 14, FORMAT},
+		{"LUKS\xba\xbe..", 8, ENCRYPTED},
+		{"Salted__", 8, ENCRYPTED},
+		{"\x28\xb5\x2f", 3, 0}, // shorter than its mark
+		{"\x1f\x8b\x08.....", 8, 0},
+		{"Salt, and pepper", 16, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		begin(state);
+		layer("CL_TYPE_BINARY_DATA", 1, files[i].bytes, files[i].n);
+		expect(files[i].reasons);
+	}
+}
+
+static void deeper_than_anything_may_be(void **state)
+{
+	(void)state;
+	text(SCAN_SEEN_LEVELS - 1);
+	expect(0);
+	text(SCAN_SEEN_LEVELS);
+	text(UINT32_MAX);
+	expect(1u << SCAN_REASON_TOO_DEEP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_zip_whose_members_are_layers, begin),
+		cmocka_unit_test_setup(a_zip_with_a_method_that_the_engine_lacks, begin),
+		cmocka_unit_test_setup(layers_of_a_member_do_not_stand_for_others, begin),
+		cmocka_unit_test_setup(archives_in_archives, begin),
+		cmocka_unit_test_setup(an_archive_in_a_program, begin),
+		cmocka_unit_test_setup(an_encrypted_member, begin),
+		cmocka_unit_test_setup(what_mail_announces, begin),
+		cmocka_unit_test_setup(rar_where_it_is_not_opened, begin),
+		cmocka_unit_test_setup(rar_where_it_is_opened, begin),
+		cmocka_unit_test_setup(formats_that_the_engine_does_not_know, begin),
+		cmocka_unit_test_setup(deeper_than_anything_may_be, begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
