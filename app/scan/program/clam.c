@@ -120,13 +120,17 @@ static int load_engine(struct scan_clam *clam, const struct scan_settings *setti
 	unsigned signatures = 0;
 	cl_error_t rc = CL_EMEM;
 
+	if (!database->detecting) {
+		snprintf(err, err_len, "%s has no signatures", settings->database);
+		return -ENOENT;
+	}
 	clam->engine = cl_engine_new();
 	if (clam->engine && set_limits(clam->engine, settings) == 0 &&
 		(!settings->tmp || cl_engine_set_str(clam->engine, CL_ENGINE_TMPDIR,
 					   settings->tmp) == CL_SUCCESS))
 		// Never CL_DB_BYTECODE_UNSIGNED: that would be code of whoever wrote it.
 		rc = cl_load(settings->database, clam->engine, &signatures, CL_DB_STDOPT);
-	if (rc == CL_SUCCESS && (!signatures || !database->detecting)) {
+	if (rc == CL_SUCCESS && !signatures) {
 		snprintf(err, err_len, "%s has no signatures", settings->database);
 		return -ENOENT;
 	}

@@ -181,10 +181,12 @@ class Scanner:
 
     def settled(self):
         """(descriptors, children, files left) when nothing moves any more."""
+        last = None
         for _ in range(100):
             now = (self.descriptors(), len(self.children()), self.left())
-            if now[1] == sum(lcore.control.fileno() >= 0 for lcore in self.lcores):
-                return now
+            if now == last and now[1] == sum(lcore.control.fileno() >= 0 for lcore in self.lcores):
+                break
+            last = now
             time.sleep(0.05)
         return now
 
