@@ -68,7 +68,12 @@ EXPORTED int mkdir(const char *path, mode_t mode)
 }
 
 // The sanitizers have these themselves.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __has_feature // clang
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if !defined(__SANITIZE_ADDRESS__) && !defined(SANITIZED)
 EXPORTED void *mmap64(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
 	void *got = (void *)syscall(SYS_mmap, at, n, protection, flags, fd, offset);
