@@ -7,7 +7,7 @@
 # To build.
 PACKAGES_BUILD="build-essential meson ninja-build pkg-config libdpdk-dev libhyperscan-dev
 	libjansson-dev libevent-dev libssl-dev libseccomp-dev libsodium-dev libutf8proc-dev libcmocka-dev uthash-dev
-	zlib1g-dev libbrotli-dev libminiupnpc-dev libnatpmp-dev libzstd-dev python3"
+	zlib1g-dev libbrotli-dev libclamav-dev libminiupnpc-dev libnatpmp-dev libzstd-dev python3"
 # For the lab and its story.
 PACKAGES_LAB="iproute2 ethtool iputils-ping procps tcpdump curl nginx-light openssl openssh-server
 	openssh-client transmission-daemon transmission-cli"
@@ -16,7 +16,7 @@ PACKAGES_CLIENTS="amule-daemon amule-utils atftp atftpd coturn deluge-console de
 	microdc2 miniupnpd-nftables mumble-server ncdc ngircd ngtcp2-client ngtcp2-server opentracker prosody python3-pyftpdlib
 	python3-slixmpp qbittorrent-nox rtorrent syncthing toxcore-utils uhub vsftpd"
 # For the checks, beyond both.
-PACKAGES_CHECK="bash-completion bindfs clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev file git iperf3 jq libndpi-bin
+PACKAGES_CHECK="bash-completion bindfs clamav-testfiles clang clang-format libclang-rt-14-dev codespell debhelper dpdk-dev file git iperf3 jq libndpi-bin
 	lintian logrotate mandoc nftables python3-clang python3-matplotlib strace tshark valgrind wget python3-scapy python3-jsonschema
 	python3-prometheus-client prometheus chromium chromium-driver python3-selenium python3-brotli tzdata zstd
 	libnginx-mod-http-brotli-filter libmemcached11 libmemcachedutil2 libpcre2-posix3
