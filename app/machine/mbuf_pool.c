@@ -30,7 +30,7 @@
 #define ENDPOINT_BYTES        144ull
 #define EVIDENCE_RECORD_BYTES 80ull
 #define SCAN_FLOW_BYTES       240ull
-#define SCAN_LCORE_BYTES      (512ull << 10)
+#define SCAN_LCORE_BYTES      (1ull << 20)
 #define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
 #define FRAG_DATAGRAM_BYTES   160ull
 #define FRAG_PACKET_BYTES     64ull        // beside its mbuf

@@ -6,6 +6,9 @@
 //
 // Nothing here waits. An engine that needs time (another process, a thread) takes the job, answers
 // from `poll` when it can, and says by `next_ns` and its descriptors when it wants to be asked.
+//
+// An engine that is other processes does not start them, as the gateway may not: the launcher does,
+// and `adopt` says what became of them.
 #ifndef SLUICE_SCAN_ENGINE_H
 #define SLUICE_SCAN_ENGINE_H
 
@@ -13,6 +16,8 @@
 #include <stddef.h>
 #include "scan/arena.h"
 #include "scan/job.h"
+#include "scan/wire.h"
+#include "pipeline/vocab/histogram.h"
 #include "pipeline/vocab/span.h"
 
 #define SCAN_SCRIPT_MAX 16
@@ -45,6 +50,7 @@ struct scan_script {
 struct scan_config {
 	const struct scan_engine_ops *ops; // NULL: none
 	const struct scan_arena *arena;    // of file jobs; NULL: there are none
+	uint64_t max_file_bytes;           // of one job; what is beyond is not asked about
 	uint64_t timeout_ns;               // of a job, from its submission
 	uint32_t flows;                    // under scan at once, per data lcore
 	uint8_t on_timeout;                // enum scan_failure
@@ -54,6 +60,55 @@ struct scan_config {
 };
 
 struct scan_engine; // an instance; each engine defines its own
+
+// A scan parent, as whoever starts and kills it tells of it.
+struct scan_news {
+	int fd;          // its control socket (wire.h); -1: it is dead, and all its children are
+	uint32_t parent; // 1, 2, ...: who is started later has the higher number
+};
+
+enum scan_state {
+	SCAN_STATE_ABSENT,  // no parent
+	SCAN_STATE_LOADING, // it has had no child yet
+	SCAN_STATE_READY,   // jobs are taken
+	SCAN_STATE_WAITING, // its child is gone, the next one not there yet
+	SCAN_STATE_FAILED,  // no child can be had: `text` says why
+	SCAN_STATES_MAX
+};
+
+static inline const char *scan_state_word(enum scan_state state)
+{
+	static const char *const words[] = {"absent", "loading", "ready", "waiting", "failed"};
+
+	static_assert(sizeof(words) / sizeof(words[0]) == SCAN_STATES_MAX, "a word each");
+	return state < SCAN_STATES_MAX ? words[state] : "?";
+}
+
+#define SCAN_LOST_MAX 4
+
+// An instance, as others see it. Counters are since its beginning.
+struct scan_status {
+	uint64_t verdicts[SCAN_VALUES_MAX];
+	uint64_t unscanned[SCAN_REASONS_MAX]; // of those of SCAN_UNSCANNED
+	uint64_t replaced;                    // children that were killed by its wish
+	uint64_t died;                        // children that ended by themselves
+	struct histogram run;                 // of jobs: with the child, in nanoseconds
+	uint32_t waiting;                     // jobs
+	uint32_t running;                     // 0 or 1
+	uint8_t state;                        // enum scan_state
+	uint32_t parent;                      // the one that scans; 0: none
+	int32_t pid;                          // of its child; 0: none
+	uint32_t signatures;
+	uint64_t db_version;
+	uint64_t db_time_s;
+	uint8_t digest[SCAN_WIRE_DIGEST];
+	char text[SCAN_WIRE_TEXT];    // of the last child that ended, or of a failure; may be ""
+	uint32_t refused;             // the last parent that was loaded aside and not taken; 0
+	char refusal[SCAN_WIRE_TEXT]; // why
+	// Parents that do not keep to the wire, or not to their time: whoever can is to kill their
+	// groups, and to say so by `adopt`. 0: none.
+	uint32_t lost[SCAN_LOST_MAX];
+};
 
 #define SCAN_TRIGGER_NONE (-1)
 
@@ -80,9 +135,18 @@ struct scan_engine_ops {
 	uint64_t (*next_ns)(const struct scan_engine *engine);
 	// What to poll() for beside that: fills at most SCAN_FDS_MAX, returns how many. NULL: none.
 	unsigned (*descriptors)(const struct scan_engine *engine, struct pollfd out[SCAN_FDS_MAX]);
+	// Takes the descriptor. One parent scans; a later one that comes meanwhile takes over when
+	// it has a child and no job is out. NULL: it has no processes.
+	void (*adopt)(struct scan_engine *engine, const struct scan_news *news, uint64_t now_ns);
+	// Any thread, at any time between make and destroy. NULL: it has nothing to tell.
+	void (*status)(struct scan_engine *engine, struct scan_status *out);
 };
 
 // Verdicts by script: for tests of holding, and to see in a lab what a slow or dead scanner does.
 extern const struct scan_engine_ops scan_engine_null;
+// "clamav": asks sluice-scan about files (SCAN_JOB_FILE). One job is with a child at a time, the
+// others wait, the oldest first. A job waits for a child that is expected; where none is, and
+// before a parent's first one, it is answered unscanned(no_engine) at once.
+extern const struct scan_engine_ops scan_engine_process;
 
 #endif

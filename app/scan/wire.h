@@ -11,6 +11,7 @@
 #define SLUICE_SCAN_WIRE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 #include "scan/job.h"
 
 #define SCAN_WIRE_MAGIC   0x6c737363u
@@ -78,5 +79,13 @@ const char *scan_wire_check_request(const void *message, size_t bytes, uint64_t 
 const char *scan_wire_check_verdict(const void *message, size_t bytes, uint64_t id);
 // From the parent (`to_parent` false), or to it.
 const char *scan_wire_check_control(const void *message, size_t bytes, bool to_parent);
+
+// One message over a socket of the wire, without waiting. `fd`: goes with it; -1: none.
+// 0 or -errno; -EAGAIN: no room now.
+int scan_wire_send(int socket, const void *message, size_t bytes, int fd);
+// At most `room` bytes of one message; of a longer one room + 1 is returned, so that no check takes
+// it. Returns its bytes; 0: the other end is closed; -EAGAIN: there is none; -errno. `*fd`: the
+// descriptor that came with it, the caller's now; -1: none, or not exactly one.
+ssize_t scan_wire_receive(int socket, void *message, size_t room, int *fd);
 
 #endif

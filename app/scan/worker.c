@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <rte_malloc.h>
 
 #define TURN_MAX 64 // jobs of one lcore, and verdicts, in one turn
@@ -126,6 +127,21 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
 unsigned scan_worker_descriptors(const struct scan_worker *worker, struct pollfd out[SCAN_FDS_MAX])
 {
 	return worker->ops->descriptors ? worker->ops->descriptors(worker->engine, out) : 0;
+}
+
+void scan_worker_adopt(struct scan_worker *worker, const struct scan_news *news, uint64_t now_ns)
+{
+	if (worker->ops->adopt)
+		worker->ops->adopt(worker->engine, news, now_ns);
+	else if (news->fd >= 0)
+		close(news->fd);
+}
+
+bool scan_worker_status(struct scan_worker *worker, struct scan_status *out)
+{
+	if (worker->ops->status)
+		worker->ops->status(worker->engine, out);
+	return worker->ops->status != NULL;
 }
 
 uint64_t scan_worker_next_ns(const struct scan_worker *worker)

@@ -23,6 +23,10 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns);
 uint64_t scan_worker_next_ns(const struct scan_worker *worker);
 // What the engine's descriptors are: to poll() for while asleep. At most SCAN_FDS_MAX.
 unsigned scan_worker_descriptors(const struct scan_worker *worker, struct pollfd out[SCAN_FDS_MAX]);
+// The engine's adopt, which takes the descriptor; without one it is closed.
+void scan_worker_adopt(struct scan_worker *worker, const struct scan_news *news, uint64_t now_ns);
+// Any thread. False: the engine has nothing to tell.
+bool scan_worker_status(struct scan_worker *worker, struct scan_status *out);
 // Before a sleep: from now on who submits wakes. False: there is work already; do not sleep.
 bool scan_worker_may_sleep(struct scan_worker *worker);
 void scan_worker_woke(struct scan_worker *worker);
