@@ -337,7 +337,7 @@ static int make_lcores(struct run *run)
 	if (!rc && gateway->stall.policy == STALL_OPEN)
 		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
 	if (!rc)
-		rc = scan_threads_new(dp, gateway, &run->scan, run->err, sizeof(run->err));
+		rc = scan_threads_new(dp, gateway, NULL, &run->scan, run->err, sizeof(run->err));
 	for (unsigned i = 0; run->scan && i < dp->n_lcores; i++) {
 		run->threads[i].wake = scan_threads_wake;
 		run->threads[i].wake_ctx = run->scan;

@@ -16,9 +16,19 @@
 #include <rte_lcore.h>
 #include "pipeline/stage/hold.h"
 
+#define MAIL_MAX 16
+
+// From the control core to a scan lcore. Data lcores know nothing of it.
+struct mail {
+	pthread_mutex_t mutex;
+	struct scan_news news[MAIL_MAX];
+	unsigned n;
+};
+
 struct scan_thread {
 	struct scan_threads *all;
 	struct scan_worker *worker;
+	struct mail mail;
 	pthread_t thread;
 	int wake_fd; // -1: none; whoever writes to it ends the sleep
 	bool runs;
@@ -34,10 +44,14 @@ struct scan_threads {
 	_Atomic bool stop;
 };
 
-static struct scan_config config_of(const struct gateway *gateway)
+static struct scan_config config_of(const struct gateway *gateway, const struct scan_arena *arena)
 {
 	struct scan_config config = {
-		.ops = gateway->scan.engine == SCAN_ENGINE_NULL ? &scan_engine_null : NULL,
+		.ops = gateway->scan.engine == SCAN_ENGINE_NULL     ? &scan_engine_null
+		       : gateway->scan.engine == SCAN_ENGINE_CLAMAV ? &scan_engine_process
+								    : NULL,
+		.arena = arena,
+		.max_file_bytes = SCAN_FILE_MAX,
 		.timeout_ns = gateway->scan.timeout_ms * NS_PER_MS,
 		.flows = (gateway->scan.flows + gateway->n_data - 1) / gateway->n_data,
 		.on_timeout = gateway->scan.on_timeout,
@@ -49,26 +63,43 @@ static struct scan_config config_of(const struct gateway *gateway)
 	return config;
 }
 
-// Until a data lcore has something, or the engine.
+// Until a data lcore has something, or the engine, or there is mail.
 static void sleep_until(const struct scan_thread *thread, uint64_t due_ns)
 {
 	uint64_t now_ns = thread->all->dp->clock_ns(), left = due_ns > now_ns ? due_ns - now_ns : 0;
-	struct pollfd wait = {.fd = thread->wake_fd, .events = POLLIN};
+	struct pollfd wait[1 + SCAN_FDS_MAX] = {{.fd = thread->wake_fd, .events = POLLIN}};
 	const struct timespec time = {
 		.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+	unsigned n = 1 + scan_worker_descriptors(thread->worker, wait + 1);
 	uint64_t count;
 
-	if (ppoll(&wait, 1, due_ns == SCAN_NEVER ? NULL : &time, NULL) > 0 &&
+	if (ppoll(wait, n, due_ns == SCAN_NEVER ? NULL : &time, NULL) > 0 && wait[0].revents &&
 		read(thread->wake_fd, &count, sizeof(count)) < 0)
 		return; // somebody else's signal: it is looked at anyway
 }
 
+static void take_mail(struct scan_thread *thread)
+{
+	struct mail *mail = &thread->mail;
+	struct scan_news news[MAIL_MAX];
+
+	pthread_mutex_lock(&mail->mutex);
+	unsigned n = mail->n;
+
+	memcpy(news, mail->news, n * sizeof(news[0]));
+	mail->n = 0;
+	pthread_mutex_unlock(&mail->mutex);
+	for (unsigned i = 0; i < n; i++)
+		scan_worker_adopt(thread->worker, &news[i], thread->all->dp->clock_ns());
+}
+
 static void *scan_main(void *arg)
 {
-	const struct scan_thread *thread = arg;
+	struct scan_thread *thread = arg;
 	struct scan_threads *all = thread->all;
 
 	while (!atomic_load_explicit(&all->stop, memory_order_acquire)) {
+		take_mail(thread); // who puts some in wakes, so it is not slept over
 		if (scan_worker_turn(thread->worker, all->dp->clock_ns()))
 			continue;
 		if (!scan_worker_may_sleep(thread->worker))
@@ -77,6 +108,32 @@ static void *scan_main(void *arg)
 		scan_worker_woke(thread->worker);
 	}
 	return NULL;
+}
+
+unsigned scan_threads_count(const struct scan_threads *threads)
+{
+	return threads->n;
+}
+
+int scan_threads_tell(struct scan_threads *threads, unsigned index, const struct scan_news *news)
+{
+	struct mail *mail = &threads->threads[index].mail;
+	int rc = 0;
+
+	pthread_mutex_lock(&mail->mutex);
+	if (mail->n < MAIL_MAX)
+		mail->news[mail->n++] = *news;
+	else
+		rc = -EAGAIN;
+	pthread_mutex_unlock(&mail->mutex);
+	if (!rc)
+		scan_threads_wake(threads, UINT64_C(1) << index);
+	return rc;
+}
+
+bool scan_threads_status(struct scan_threads *threads, unsigned index, struct scan_status *out)
+{
+	return index < threads->n && scan_worker_status(threads->workers[index], out);
 }
 
 void scan_threads_wake(void *arg, uint64_t workers)
@@ -123,10 +180,10 @@ static int start(struct scan_threads *threads, const struct gateway *gateway, un
 	return -rc;
 }
 
-int scan_threads_new(struct dataplane *dp, const struct gateway *gateway, struct scan_threads **out,
-	char *err, size_t err_len)
+int scan_threads_new(struct dataplane *dp, const struct gateway *gateway,
+	const struct scan_arena *arena, struct scan_threads **out, char *err, size_t err_len)
 {
-	struct scan_config config = config_of(gateway);
+	struct scan_config config = config_of(gateway, arena);
 
 	*out = NULL;
 	if (!config.ops)
@@ -144,8 +201,10 @@ int scan_threads_new(struct dataplane *dp, const struct gateway *gateway, struct
 	threads->n = gateway->n_scan ? gateway->n_scan : 1;
 	threads->as_seen = (struct hold_workers){
 		.config = &threads->config, .workers = threads->workers, .n_workers = threads->n};
-	for (unsigned i = 0; i < threads->n; i++)
+	for (unsigned i = 0; i < threads->n; i++) {
 		threads->threads[i].wake_fd = -1;
+		pthread_mutex_init(&threads->threads[i].mail.mutex, NULL);
+	}
 	for (unsigned i = 0; !rc && i < threads->n; i++) {
 		rc = scan_worker_new(&threads->config, i, dp->n_lcores, SOCKET_ID_ANY,
 			&threads->workers[i], err, err_len);
@@ -188,7 +247,13 @@ void scan_threads_free(struct scan_threads *threads)
 		if (threads->dp->lcores[i])
 			hold_free(threads->dp->lcores[i]);
 	for (unsigned i = 0; i < threads->n; i++) {
+		struct mail *mail = &threads->threads[i].mail;
+
 		scan_worker_free(threads->workers[i]);
+		for (unsigned j = 0; j < mail->n; j++)
+			if (mail->news[j].fd >= 0)
+				close(mail->news[j].fd);
+		pthread_mutex_destroy(&mail->mutex);
 		if (threads->threads[i].wake_fd >= 0)
 			close(threads->threads[i].wake_fd);
 	}

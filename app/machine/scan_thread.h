@@ -16,8 +16,15 @@ struct scan_threads;
 // After the lcores were made, before they are launched and before rights are given up: sets
 // dp->scan and the lcores' holds, starts the threads. Without an engine *out is NULL. -ENOMEM,
 // -errno of a thread or a CPU, with a message.
-int scan_threads_new(struct dataplane *dp, const struct gateway *gateway, struct scan_threads **out,
-	char *err, size_t err_len);
+// `arena`: of files under scan, outlives the threads; NULL: there is none.
+int scan_threads_new(struct dataplane *dp, const struct gateway *gateway,
+	const struct scan_arena *arena, struct scan_threads **out, char *err, size_t err_len);
+unsigned scan_threads_count(const struct scan_threads *threads);
+// What became of a scan parent, to scan lcore `index`, which takes the descriptor. 0; -EAGAIN: it
+// has too much to read; the descriptor is the caller's still.
+int scan_threads_tell(struct scan_threads *threads, unsigned index, const struct scan_news *news);
+// False: there is no such scan lcore, or its engine has nothing to tell.
+bool scan_threads_status(struct scan_threads *threads, unsigned index, struct scan_status *out);
 // Wakes those whose bit is set. Any data lcore, between its turns (lcore.scan_wakes).
 void scan_threads_wake(void *threads, uint64_t workers);
 // Ends the threads; no verdict comes any more. NULL is allowed; twice, too.
