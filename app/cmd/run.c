@@ -34,7 +34,7 @@
 #include "cmd/run_ledger.h"
 #include "cmd/run_limits.h"
 #include "cmd/run_options.h"
-#include "machine/scan_thread.h"
+#include "cmd/run_scan.h"
 #include "process/service.h"
 #include "control/ctl/telemetry.h"
 #include "machine/standby.h"
@@ -67,8 +67,8 @@ struct run { // everything, in the order in which it is made
 	bool eal_up, ports_up;
 	struct rte_mempool *pools[RTE_MAX_NUMA_NODES];
 	struct lcore_thread threads[LCORES_MAX];
-	struct scan_threads *scan; // when there is a scan engine
-	struct standby *standby;   // when inspection fails open
+	struct run_scan scan;    // its threads: when there is a scan engine
+	struct standby *standby; // when inspection fails open
 	struct port_links *links;
 	bool forwarded; // lcores have run
 	struct run_content content;
@@ -337,10 +337,11 @@ static int make_lcores(struct run *run)
 	if (!rc && gateway->stall.policy == STALL_OPEN)
 		rc = standby_new(dp, &run->standby, run->err, sizeof(run->err));
 	if (!rc)
-		rc = scan_threads_new(dp, gateway, NULL, &run->scan, run->err, sizeof(run->err));
-	for (unsigned i = 0; run->scan && i < dp->n_lcores; i++) {
+		rc = run_scan_new(&run->scan, dp, gateway, &run->confinement.launcher, run->err,
+			sizeof(run->err));
+	for (unsigned i = 0; run->scan.threads && i < dp->n_lcores; i++) {
 		run->threads[i].wake = scan_threads_wake;
-		run->threads[i].wake_ctx = run->scan;
+		run->threads[i].wake_ctx = run->scan.threads;
 	}
 	if (rc < 0)
 		return fail(run, exit_code(rc));
@@ -424,6 +425,7 @@ static void tick(void *ctx, uint64_t now_ns, bool healthy)
 		run->service.status_ns = 0; // to be reported at once
 	service_tick(&run->service, now_ns, healthy);
 	port_claims_tick(&run->claims);
+	run_scan_tick(&run->scan);
 	run_content_tick(&run->content, &run->context, now_ns);
 	atomic_store_explicit(&run->dp->wall_error_ns, clock_error_ns(), memory_order_relaxed);
 }
@@ -455,7 +457,7 @@ static void stop_forwarding(struct run *run)
 		run_ledger_print(run->dp, true);
 		return;
 	}
-	scan_threads_stop(run->scan); // what waits for a verdict ends with its flow
+	scan_threads_stop(run->scan.threads); // what waits for a verdict ends with its flow
 	run_drain(run->dp, run->sink, began + drain * 3 / 4);
 	run->content_hangs = !run_content_end(&run->context);
 	sink_stats_event(run->sink, clock_ns(), stats_eve_json);
@@ -509,7 +511,7 @@ static void teardown(struct run *run, int code)
 	eal_log_closing();
 	if (run->ports_up)
 		ports_close(run->dp);
-	scan_threads_free(run->scan);
+	run_scan_free(&run->scan);
 	telemetry_stop();
 	http_server_free(run->http);
 	control_socket_free(run->socket);
@@ -541,9 +543,12 @@ static void teardown(struct run *run, int code)
 
 static int startup(struct run *run, const struct run_arguments *arguments)
 {
-	int code = confinement_begin(&run->confinement, run->gateway, arguments->gateway,
-		run->policy_path, arguments->eal, (unsigned)arguments->n_eal, run->err,
-		sizeof(run->err));
+	int code = run_scan_arena(&run->scan, run->gateway, &run->confinement.launcher, run->err,
+			   sizeof(run->err)) < 0
+			   ? EXIT_CODE_UNAVAILABLE
+			   : confinement_begin(&run->confinement, run->gateway, arguments->gateway,
+				     run->policy_path, arguments->eal, (unsigned)arguments->n_eal,
+				     run->err, sizeof(run->err));
 
 	if (code < 0)
 		code = make_control(run);

@@ -47,7 +47,7 @@ enum stall_policy {   // what becomes of packets for a data lcore that stands st
 enum scan_engine_word { // gateway.json: scan.engine
 	SCAN_ENGINE_NONE,
 	SCAN_ENGINE_NULL,   // verdicts by script
-	SCAN_ENGINE_CLAMAV, // sluice-scan; not a word of gateway.json yet: nobody starts it
+	SCAN_ENGINE_CLAMAV, // files, by sluice-scan
 };
 
 enum gateway_impair_place { GATEWAY_IMPAIR_RX, GATEWAY_IMPAIR_TX };

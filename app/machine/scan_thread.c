@@ -51,7 +51,7 @@ static struct scan_config config_of(const struct gateway *gateway, const struct 
 		       : gateway->scan.engine == SCAN_ENGINE_CLAMAV ? &scan_engine_process
 								    : NULL,
 		.arena = arena,
-		.max_file_bytes = SCAN_FILE_MAX,
+		.max_file_bytes = (uint64_t)gateway->scan.max_file_mb << 20,
 		.timeout_ns = gateway->scan.timeout_ms * NS_PER_MS,
 		.flows = (gateway->scan.flows + gateway->n_data - 1) / gateway->n_data,
 		.on_timeout = gateway->scan.on_timeout,

@@ -70,14 +70,24 @@ static bool obey(struct launcher_plan *plan, struct hook *hook, const union hear
 	return true;
 }
 
+static int wait_for_words(struct launcher_plan *plan, struct hook *hook, int fd)
+{
+	struct pollfd pollfds[] = {{.fd = fd, .events = POLLIN},
+		{.fd = plan->has_scan ? plan->scan.socket : -1, .events = POLLIN}};
+	int hook_ms = hook_step(hook), ms = launcher_plan_scan_step(plan, hook->pid);
+
+	if (hook_ms >= 0 && (ms < 0 || hook_ms < ms))
+		ms = hook_ms;
+	return poll(pollfds, 2, ms) < 0 ? -1 : !!(pollfds[0].revents);
+}
+
 _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 {
 	struct hook hook = {.gateway = plan->gateway, .daemon = plan->daemon};
 	bool alive = true, announced = false, badly = true;
 
 	while (alive) {
-		struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-		int rc = poll(&pollfd, 1, hook_step(&hook));
+		int rc = wait_for_words(plan, &hook, fd);
 		for (unsigned i = 0; rc > 0 && alive && i < HEARD_MAX; i++) {
 			union heard heard;
 			ssize_t n = recv(fd, &heard, sizeof(heard), MSG_DONTWAIT);
@@ -92,6 +102,7 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 			}
 		}
 	}
+	launcher_plan_scan_end(plan);
 	launcher_clean(plan);
 	send(fd, "", 1, MSG_NOSIGNAL); // if it still waits
 	close(fd);
@@ -240,13 +251,15 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 {
 	static struct launcher_plan plan;
 	sigset_t all, before;
-	int ends[2];
+	int ends[2], scan[2] = {-1, -1};
 	int rc = launcher_check_hook(gateway, err, err_len);
 
 	if (rc < 0)
 		return rc;
 	int name = take_name(gateway);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0 ||
+		(launcher->arena_plus_1 &&
+			socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, scan) < 0)) {
 		rc = -errno;
 		snprintf(err, err_len, "launcher: %s", strerror(-rc));
 		if (name >= 0)
@@ -261,11 +274,17 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	if (pid == 0) {
 		close(ends[0]);
 		separate();
+		if (launcher->arena_plus_1) {
+			close(scan[0]);
+			launcher_plan_scan(&plan, launcher->arena_plus_1 - 1, scan[1]);
+		}
 		launcher_main(&plan, ends[1], name);
 	}
 	rc = pid < 0 ? -errno : 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
+	if (scan[1] >= 0)
+		close(scan[1]);
 	if (plan.pidfd >= 0)
 		close(plan.pidfd);
 	if (name >= 0)
@@ -273,9 +292,12 @@ int launcher_start(struct launcher *launcher, const struct gateway *gateway,
 	if (rc < 0) {
 		snprintf(err, err_len, "launcher: cannot fork: %s", strerror(-rc));
 		close(ends[0]);
+		if (scan[0] >= 0)
+			close(scan[0]);
 		return rc;
 	}
-	*launcher = (struct launcher){.fd_plus_1 = ends[0] + 1, .pid = pid};
+	*launcher = (struct launcher){
+		.fd_plus_1 = ends[0] + 1, .pid = pid, .scan_fd_plus_1 = scan[0] + 1};
 	return 0;
 }
 
@@ -322,6 +344,11 @@ void launcher_report_ports(struct launcher *launcher, struct launcher_ports *por
 int launcher_fd(const struct launcher *launcher)
 {
 	return launcher->fd_plus_1 - 1;
+}
+
+int launcher_scan_fd(const struct launcher *launcher)
+{
+	return launcher->scan_fd_plus_1 - 1;
 }
 
 int launcher_ask(struct launcher *launcher, struct again_request *request)
@@ -376,6 +403,8 @@ void launcher_end(struct launcher *launcher, bool badly)
 	if (!launcher->lost && !wait_for_end(launcher->fd_plus_1 - 1))
 		log_warning("the launcher has not cleaned up after %d s", END_PATIENCE_MS / 1000);
 	close(launcher->fd_plus_1 - 1);
+	if (launcher->scan_fd_plus_1)
+		close(launcher->scan_fd_plus_1 - 1);
 	waitpid(launcher->pid, NULL, WNOHANG); // it may still run the hook: init takes it over
 	*launcher = (struct launcher){0};
 }

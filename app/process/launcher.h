@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include "process/again.h"
+#include "process/scan_parent.h"
 #include "config/gateway.h"
 
 // What the gateway says. The first five are the hook's words, too.
@@ -43,6 +44,9 @@ struct launcher { // zeroed: there is none
 	int fd_plus_1;
 	pid_t pid;
 	bool lost; // it has died; reported once
+	// Before launcher_start, if files are scanned: the arena's descriptor, plus 1.
+	int arena_plus_1;
+	int scan_fd_plus_1; // scan_parent.h; 0: nothing is scanned by another program
 };
 
 // Forks. `file_prefix`: of EAL. A launcher of the gateway before us that still cleans up is waited
@@ -62,6 +66,8 @@ int launcher_answer(
 	struct launcher *launcher, const struct again_request *request, struct again_sockets *out);
 // Where answers come; -1: there is no launcher.
 int launcher_fd(const struct launcher *launcher);
+// For scan_parent_begin, _kill, _news; -1: the launcher runs no scanner.
+int launcher_scan_fd(const struct launcher *launcher);
 // The last call: waits until it has cleaned up, at most 3 s. `badly`: after a failure.
 void launcher_end(struct launcher *launcher, bool badly);
 

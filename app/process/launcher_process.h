@@ -27,7 +27,9 @@ struct launcher_plan {
 	bool ports_taken;
 	char taps[GATEWAY_PORTS_MAX][IF_NAMESIZE]; // by index of gateway.json: as they are named
 	char eal_dir[256];                         // where EAL keeps its sockets
-	int listeners[GATEWAY_PORTS_MAX];          // of again_open(), plus 1; 0: none
+	struct scan_parent scan;
+	bool has_scan;
+	int listeners[GATEWAY_PORTS_MAX]; // of again_open(), plus 1; 0: none
 };
 
 // Before the fork. Interfaces are looked at as they are now.
@@ -37,6 +39,11 @@ void launcher_plan_init(
 void launcher_plan_ports_taken(struct launcher_plan *plan, const struct launcher_ports *ports);
 // Sockets for a port whose interface was made again; answers.
 void launcher_plan_again(struct launcher_plan *plan, const struct again_request *request, int fd);
+// The scanner of gateway.json, over `socket`.
+void launcher_plan_scan(struct launcher_plan *plan, int arena, int socket);
+// Starts, reaps. Milliseconds; -1.
+int launcher_plan_scan_step(struct launcher_plan *plan, pid_t hook);
+void launcher_plan_scan_end(struct launcher_plan *plan); // waits for its end
 // The gateway is gone, or has let go of everything.
 void launcher_clean(struct launcher_plan *plan);
 // Its process has ended: EAL's sockets, which are open until then.

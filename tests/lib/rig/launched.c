@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -90,6 +91,8 @@ int gateway_lives(void (*life)(struct launcher *launcher))
 
 	if (pid == 0) {
 		struct launcher launcher = {0};
+		if (gateway.scan.engine == SCAN_ENGINE_CLAMAV)
+			launcher.arena_plus_1 = memfd_create("arena", MFD_CLOEXEC) + 1;
 		char err[512] = "";
 
 		if (launcher_start(&launcher, &gateway, "test", err, sizeof err) < 0) {

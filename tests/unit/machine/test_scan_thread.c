@@ -26,7 +26,8 @@ static uint64_t clock_now(void)
 }
 
 static struct dataplane dp = {.clock_ns = clock_now};
-static struct gateway gateway = {.n_data = 1, .scan = {.engine = SCAN_ENGINE_CLAMAV}};
+static struct gateway gateway = {
+	.n_data = 1, .scan = {.engine = SCAN_ENGINE_CLAMAV, .max_file_mb = 1}};
 
 static int start(void **state)
 {

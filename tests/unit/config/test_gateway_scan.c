@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of the engine clamav: what they are when absent, that each is read and bounded, and that
+// each needs a restart.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "config/gateway.h"
+
+#define MINIMAL                                                                              \
+	"{\"schema_version\":1,\"ports\":[{\"name\":\"a\",\"device\":\"x\"},"                \
+	"{\"name\":\"b\",\"device\":\"y\"}],\"pairs\":[{\"inside\":\"a\",\"outside\":\"b\"," \
+	"\"mode\":\"bridge\"}],\"lcores\":{\"data\":[1],\"control\":0}}"
+
+static struct gateway *with(const char *set)
+{
+	struct config_errors errors = {0};
+	struct gateway *gateway = NULL;
+	char text[128];
+	char *sets[] = {text};
+
+	snprintf(text, sizeof(text), "%s", set ? set : "");
+	if (gateway_parse(MINIMAL, "gateway.json", sets, set != NULL, &gateway, &errors) < 0)
+		gateway = NULL;
+	config_errors_free(&errors);
+	return gateway;
+}
+
+static void defaults(void **state)
+{
+	struct gateway *gateway = with(NULL);
+
+	(void)state;
+	assert_non_null(gateway);
+	assert_int_equal(gateway->scan.engine, SCAN_ENGINE_NONE);
+	assert_string_equal(gateway->scan.program, "/usr/libexec/sluice/sluice-scan");
+	assert_string_equal(gateway->scan.database, "/var/lib/clamav");
+	assert_string_equal(gateway->scan.tmp, "/run/sluice-scan");
+	assert_null(gateway->scan.user);
+	assert_int_equal(gateway->scan.arena_mb, 256);
+	assert_int_equal(gateway->scan.tmp_mb, 512);
+	assert_int_equal(gateway->scan.memory_mb, 1024);
+	assert_int_equal(gateway->scan.jobs, 1000);
+	assert_int_equal(gateway->scan.max_file_mb, 100);
+	assert_int_equal(gateway->scan.max_scan_mb, 400);
+	assert_int_equal(gateway->scan.max_recursion, 17);
+	assert_int_equal(gateway->scan.max_files, 10000);
+	gateway_free(gateway);
+}
+
+static void each_is_read_and_needs_a_restart(void **state)
+{
+	static const char *const sets[] = {"scan.engine=clamav", "scan.program=/p",
+		"scan.database=/d", "scan.tmp=/t", "scan.user=u", "scan.arena_mb=4",
+		"scan.tmp_mb=5", "scan.memory_mb=16", "scan.jobs=6", "scan.max_file_mb=7",
+		"scan.max_scan_mb=8", "scan.max_recursion=9", "scan.max_files=10"};
+	struct gateway *before = with(NULL);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		struct gateway *after = with(sets[i]);
+		char key[64] = "";
+
+		assert_non_null(after);
+		memcpy(key, sets[i], strcspn(sets[i], "="));
+		assert_string_equal(gateway_restart_difference(before, after), key);
+		gateway_free(after);
+	}
+	gateway_free(before);
+}
+
+static void bounds(void **state)
+{
+	static const char *const bad[] = {"scan.engine=clam", "scan.arena_mb=3",
+		"scan.arena_mb=65537", "scan.tmp_mb=0", "scan.memory_mb=15", "scan.jobs=0",
+		"scan.max_file_mb=0", "scan.max_file_mb=257", "scan.max_scan_mb=2001",
+		"scan.max_recursion=101", "scan.max_files=1000001"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_null(with(bad[i]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(each_is_read_and_needs_a_restart),
+		cmocka_unit_test(bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
