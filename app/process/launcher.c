@@ -118,9 +118,8 @@ _Noreturn void launcher_main(struct launcher_plan *plan, int fd, int name)
 	_exit(0);
 }
 
-// The file and every folder above it: who may write to one of those can put another file there.
-// In a folder like /tmp the sticky bit keeps what is root's. `culprit` is what others can change.
-static bool only_root_changes(const char *path, char culprit[PATH_MAX])
+// In a folder like /tmp the sticky bit keeps what is root's.
+bool launcher_only_root_changes(const char *path, char culprit[PATH_MAX])
 {
 	struct stat st;
 
@@ -156,7 +155,7 @@ int launcher_check_hook(const struct gateway *gateway, char *err, size_t err_len
 	} else if (!S_ISREG(st.st_mode)) {
 		rc = -EPERM;
 		snprintf(err, err_len, "hook.command %s: it is no file", path);
-	} else if (geteuid() == 0 && !only_root_changes(path, culprit)) {
+	} else if (geteuid() == 0 && !launcher_only_root_changes(path, culprit)) {
 		rc = -EPERM;
 		snprintf(err, err_len,
 			"hook.command %s: it is run as root, and others can change %s: "

@@ -3,6 +3,7 @@
 #ifndef SLUICE_LAUNCHER_PROCESS_H
 #define SLUICE_LAUNCHER_PROCESS_H
 
+#include <limits.h>
 #include <poll.h>
 #include <stdint.h>
 #include "process/launcher.h"
@@ -17,6 +18,9 @@ struct launcher_port {
 };
 
 uint64_t launcher_now_ms(void);
+// The file and every folder above it: who may write to one of those can put another file there.
+// `culprit` is what others can change.
+bool launcher_only_root_changes(const char *path, char culprit[PATH_MAX]);
 
 struct launcher_plan {
 	const struct gateway *gateway; // ours since the fork

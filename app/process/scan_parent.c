@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "process/launcher_process.h"
 
 #define WAIT_MAX_S    60
 #define GOOD_MS       60000 // who has lived that long has not failed at its start
@@ -125,6 +126,15 @@ static bool is_missing(struct scan_parent *parent, uint64_t now_ms)
 		log_warning("scan.program %s: %s: no file is scanned until it is there (install "
 			    "sluice-scan); what becomes of files meanwhile is the policy's matter",
 			parent->plan.program, strerror(errno));
+	char culprit[PATH_MAX] = "";
+	bool unsafe = !missing && geteuid() == 0 &&
+		      !launcher_only_root_changes(parent->plan.program, culprit);
+
+	if (unsafe && !parent->is_missing)
+		log_error("scan.program %s: it is started as root, and others can change %s: no "
+			  "file is scanned until that is mended: chown root: %s && chmod go-w %s",
+			parent->plan.program, culprit, culprit, culprit);
+	missing |= unsafe;
 	parent->is_missing = missing;
 	if (missing)
 		later(parent, now_ms);
@@ -165,6 +175,16 @@ static void start(struct scan_parent *parent, uint64_t now_ms)
 	}
 	close_all(ours, made);
 	close_all(theirs, made);
+}
+
+// One that has ended by itself is reaped at the next step.
+static bool has_ended(const struct scan_parent *parent)
+{
+	siginfo_t info = {0};
+
+	return parent->is_ended ||
+	       waitid(P_PID, (id_t)parent->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	       info.si_pid;
 }
 
 static void kill_group(struct scan_parent *parent)
@@ -257,7 +277,8 @@ bool scan_parent_hear(struct scan_parent *parent)
 			continue;
 		if (wish.kind == WISH_BEGIN)
 			parent->is_begun = true;
-		else if (wish.kind == WISH_KILL && parent->pid && wish.parent == parent->number)
+		else if (wish.kind == WISH_KILL && parent->pid && wish.parent == parent->number &&
+			 !has_ended(parent))
 			kill_group(parent);
 	}
 	return true;

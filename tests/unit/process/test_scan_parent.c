@@ -266,6 +266,22 @@ static void one_that_is_not_installed_is_looked_for(void **state)
 	close_fds();
 }
 
+static void one_that_others_can_change_is_not_started(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	script("sleep 100");
+	assert_int_equal(chmod(program, 0777), 0);
+	scan_parent_begin(gateway);
+	assert_int_equal(hears_within(20), -EAGAIN);
+	assert_int_equal(parent.pid, 0);
+	assert_int_equal(chmod(program, 0755), 0);
+	now_ms += 60000;
+	is_started(1);
+	close_fds();
+}
+
 // A child of the caller's is left to it, others are reaped.
 static void what_others_leave_is_reaped(void **state)
 {
@@ -332,6 +348,7 @@ int main(void)
 		TEST(its_death_is_told_when_its_children_are_dead),
 		TEST(it_is_killed_when_the_gateway_says_so),
 		TEST(one_that_is_not_installed_is_looked_for),
+		TEST(one_that_others_can_change_is_not_started),
 		TEST(what_others_leave_is_reaped),
 		TEST(it_ends_with_its_gateway),
 		TEST(a_gateway_that_has_gone_is_heard_of),
