@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "content/memory.h"
 
-#define ARENA_UNIT (1u << 20)
+#define ARENA_UNIT CONTENT_BLOCK_MAX // each data lcore hands out its part in blocks
 
 int run_scan_arena(struct run_scan *scan, const struct gateway *gateway, struct launcher *launcher,
 	char *err, size_t err_len)
