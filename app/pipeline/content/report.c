@@ -9,8 +9,6 @@
 #include "pipeline/flow/facts.h"
 #include "pipeline/flow/table.h"
 
-#define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
-
 // Nobody can have a file remembered but who has really been heard to send or to take it.
 static bool may_remember(const struct feeding *feeding)
 {
@@ -272,53 +270,6 @@ static void report_bytes(void *ctx, uint32_t id, uint64_t at, const uint8_t *byt
 		keep(feeding, file, at, bytes, length);
 	if (file->scan && !feeding->flow->refused)
 		report_scan_bytes(feeding, file, at, bytes, length);
-}
-
-// False: there is no room for its record.
-static bool record_end(struct content *content, const struct open_file *file)
-{
-	struct content_record *record =
-		file->number ? content_record_new(content->channel, 0) : NULL;
-
-	if (!record)
-		return !file->number;
-	record->kind = CONTENT_RECORD_END;
-	record->at = file->ended_ns;
-	record->file = file->number;
-	record->size = file->bytes;
-	record->reached = file->reached;
-	record->lost = file->lost;
-	record->end = file->end;
-	record->action = file->action;
-	record->rule_mode = file->mode;
-	record->rule_uid = file->rule_uid;
-	record->file_type = file->type;
-	record->av = file->av;
-	content_record_send(content->channel, record);
-	return true;
-}
-
-void content_file_over(struct content *content, struct open_file *file)
-{
-	if (!record_end(content, file)) {
-		file->next = content->owed;
-		content->owed = file;
-		return;
-	}
-	content_give(content->memory, file);
-}
-
-// The reader keeps what has begun until its end: an end that found no room is sent later.
-void content_report_owed(struct content *content)
-{
-	struct open_file *file;
-
-	for (unsigned i = 0; i < OWED_AT_ONCE && (file = content->owed); i++) {
-		if (!record_end(content, file))
-			return;
-		content->owed = file->next;
-		content_give(content->memory, file);
-	}
 }
 
 static void close_file(

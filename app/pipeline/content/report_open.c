@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that is looked at: what is kept of it, with all of its names.
+// A file that is looked at: what is kept of it, with all of its names, and its end.
 #include <string.h>
 #include "pipeline/content/report_work.h"
+
+#define OWED_AT_ONCE 16 // ends of files that are sent late, in one turn
 
 static void put_text(uint8_t *to, struct content_text text, uint32_t length)
 {
@@ -142,4 +144,51 @@ void report_record_late(struct feeding *feeding, struct open_file *file,
 	memcpy(what.aliases, file->aliases, sizeof(what.aliases));
 	what = report_name_as(&what, facts);
 	file->number = report_record_file(feeding, &what, verdict, NULL, false, 0);
+}
+
+// False: there is no room for its record.
+static bool record_end(struct content *content, const struct open_file *file)
+{
+	struct content_record *record =
+		file->number ? content_record_new(content->channel, 0) : NULL;
+
+	if (!record)
+		return !file->number;
+	record->kind = CONTENT_RECORD_END;
+	record->at = file->ended_ns;
+	record->file = file->number;
+	record->size = file->bytes;
+	record->reached = file->reached;
+	record->lost = file->lost;
+	record->end = file->end;
+	record->action = file->action;
+	record->rule_mode = file->mode;
+	record->rule_uid = file->rule_uid;
+	record->file_type = file->type;
+	record->av = file->av;
+	content_record_send(content->channel, record);
+	return true;
+}
+
+void content_file_over(struct content *content, struct open_file *file)
+{
+	if (!record_end(content, file)) {
+		file->next = content->owed;
+		content->owed = file;
+		return;
+	}
+	content_give(content->memory, file);
+}
+
+// The reader keeps what has begun until its end: an end that found no room is sent later.
+void content_report_owed(struct content *content)
+{
+	struct open_file *file;
+
+	for (unsigned i = 0; i < OWED_AT_ONCE && (file = content->owed); i++) {
+		if (!record_end(content, file))
+			return;
+		content->owed = file->next;
+		content_give(content->memory, file);
+	}
 }

@@ -150,27 +150,24 @@ static void remember(struct lcore *lcore, const struct scan_told *told)
 			told->rule_uid, CONTENT_ACTION_RESET);
 }
 
-bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
+static void alert(
+	struct lcore *lcore, const struct scan_told *told, enum scan_policy policy, bool refuses)
+{
+	bool would = policy == SCAN_POLICY_RESET;
+
+	flow_event_scan_of(lcore, told->ref, told->half, told->verdict,
+		&(struct flow_event_rule){
+			.uid = told->rule_uid,
+			.item = told->item,
+			.action = would ? ACTION_RESET : ACTION_PASS,
+			.mode = would && !refuses ? MODE_MONITOR : MODE_ENFORCE,
+		});
+}
+
+static void tell_owner(struct lcore *lcore, const struct scan_told *told, bool refuses)
 {
 	struct open_file *file = told->owner;
-	enum scan_policy policy = policy_of(told->rule, &told->result);
-	bool bad = told->result.value != SCAN_CLEAN && policy != SCAN_POLICY_PASS;
-	bool refuses = bad && policy == SCAN_POLICY_RESET && told->enforces && told->is_here &&
-		       is_scanned(lcore, told->ref);
 
-	if (refuses && told->result.value == SCAN_INFECTED)
-		remember(lcore, told);
-	if (bad && told->is_here)
-		flow_event_scan_of(lcore, told->ref, told->half, told->verdict,
-			&(struct flow_event_rule){
-				.uid = told->rule_uid,
-				.item = told->item,
-				.action = policy == SCAN_POLICY_RESET ? ACTION_RESET : ACTION_PASS,
-				.mode = refuses || policy != SCAN_POLICY_RESET ? MODE_ENFORCE
-									       : MODE_MONITOR,
-			});
-	if (!file)
-		return refuses;
 	file->av = told->result;
 	if (refuses) {
 		file->action = CONTENT_ACTION_RESET;
@@ -180,5 +177,20 @@ bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
 		file->scan = 0;
 	if (told->ended)
 		content_file_over(lcore->content, file);
+}
+
+bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
+{
+	enum scan_policy policy = policy_of(told->rule, &told->result);
+	bool bad = told->result.value != SCAN_CLEAN && policy != SCAN_POLICY_PASS;
+	bool refuses = bad && policy == SCAN_POLICY_RESET && told->enforces && told->is_here &&
+		       is_scanned(lcore, told->ref);
+
+	if (refuses && told->result.value == SCAN_INFECTED)
+		remember(lcore, told);
+	if (bad && told->is_here)
+		alert(lcore, told, policy, refuses);
+	if (told->owner)
+		tell_owner(lcore, told, refuses);
 	return refuses;
 }

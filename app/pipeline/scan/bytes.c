@@ -2,7 +2,6 @@
 // Keeps the bytes of files in extents of the arena, and names them to jobs.
 #include "pipeline/scan/bytes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static_assert(CONTENT_BLOCK_MAX % SCAN_PAGE == 0 && STORE_EXTENT_MIN % SCAN_PAGE == 0,
@@ -11,11 +10,6 @@ static_assert(CONTENT_BLOCK_MAX % SCAN_PAGE == 0 && STORE_EXTENT_MIN % SCAN_PAGE
 static_assert(SCAN_PAGE == 4096, "where an extent begins");
 // A file of the largest size has room, if each extent is as large as it may be.
 static_assert((uint64_t)(SCAN_EXTENTS_MAX - 16) * STORE_EXTENT_MAX >= SCAN_FILE_MAX, "extents");
-
-struct scan_store {
-	struct content_memory *memory; // over the part
-	uint8_t *arena;
-};
 
 struct extent {
 	uint8_t *at;
@@ -30,29 +24,21 @@ struct scan_bytes {
 	struct extent extent[SCAN_EXTENTS_MAX];
 };
 
-struct scan_store *scan_store_new(const struct scan_arena *arena, unsigned part, unsigned n_parts)
+bool scan_store_init(
+	struct scan_store *store, const struct scan_arena *arena, unsigned part, unsigned n_parts)
 {
-	struct scan_store *store = calloc(1, sizeof(*store));
 	size_t bytes;
-
-	if (!store)
-		return NULL;
 	uint8_t *region = scan_arena_part(arena, part, n_parts, &bytes);
 
 	store->arena = arena->base;
 	store->memory = content_memory_over(region, bytes);
-	if (store->memory)
-		return store;
-	free(store);
-	return NULL;
+	return store->memory;
 }
 
-void scan_store_free(struct scan_store *store)
+void scan_store_fini(struct scan_store *store)
 {
-	if (!store)
-		return;
 	content_memory_free(store->memory);
-	free(store);
+	store->memory = NULL;
 }
 
 void scan_store_look(const struct scan_store *store, struct content_memory_use *use)

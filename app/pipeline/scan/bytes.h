@@ -5,7 +5,7 @@
 //
 // What a job is about stays as it is until the job is over: bytes may be added behind it meanwhile,
 // and a file may be given up; its extents are free when the last of its jobs is over.
-// The owning data lcore only, but for scan_store_new, scan_store_free and scan_store_look.
+// The owning data lcore only, but for scan_store_init, scan_store_fini and scan_store_look.
 #ifndef SLUICE_SCAN_BYTES_H
 #define SLUICE_SCAN_BYTES_H
 
@@ -15,13 +15,17 @@
 #define STORE_EXTENT_MIN (16u << 10)
 #define STORE_EXTENT_MAX (4u << 20)
 
-struct scan_store;
+struct scan_store {
+	struct content_memory *memory; // over the part; NULL: there is none
+	uint8_t *arena;
+};
 struct scan_bytes; // of one file
 
-// `part` of the `n_parts` of the arena, whose parts are of whole CONTENT_BLOCK_MAX. NULL: no
+// `part` of the `n_parts` of the arena, whose parts are of whole CONTENT_BLOCK_MAX. False: no
 // memory.
-struct scan_store *scan_store_new(const struct scan_arena *arena, unsigned part, unsigned n_parts);
-void scan_store_free(struct scan_store *store); // NULL is allowed; no file is left
+bool scan_store_init(
+	struct scan_store *store, const struct scan_arena *arena, unsigned part, unsigned n_parts);
+void scan_store_fini(struct scan_store *store); // no file is left
 void scan_store_look(const struct scan_store *store, struct content_memory_use *use); // any core
 
 // NULL: there is no room.

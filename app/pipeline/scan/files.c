@@ -10,9 +10,8 @@
 #include "pipeline/scan/bytes.h"
 #include "reassembly/tcp_track.h"
 
-#define NONE      0  // numbers begin at 1
-#define TURN_MAX  32 // time-outs, and tails, of one turn
-#define RESERVE_8 8  // of the arena's part, for small files
+#define NONE     0  // numbers begin at 1
+#define TURN_MAX 32 // time-outs, and tails, of one turn
 
 struct place { // in a list
 	uint32_t prev, next;
@@ -49,7 +48,7 @@ struct scan_file {
 struct scan_files {
 	const struct scan_config *config;
 	struct scan_worker *const *workers;
-	struct scan_store *store;
+	struct scan_store store;
 	unsigned n_workers;
 	uint64_t next_id;
 	uint32_t waiting_at[LCORES_MAX]; // jobs that each worker owes a verdict
@@ -70,9 +69,7 @@ int scan_files_new(struct lcore *lcore, const struct scan_config *config,
 	struct scan_files *files = rte_zmalloc_socket(
 		"scan_files", sizeof(*files) + (n + 1) * sizeof(files->file[0]), 64, lcore->socket);
 
-	if (files)
-		files->store = scan_store_new(config->arena, lcore->index, n_lcores);
-	if (!files || !files->store) {
+	if (!files || !scan_store_init(&files->store, config->arena, lcore->index, n_lcores)) {
 		rte_free(files);
 		snprintf(err, err_len,
 			"data lcore %u: no memory for files under scan (scan.flows); lower it or "
@@ -95,7 +92,7 @@ void scan_files_free(struct lcore *lcore)
 {
 	if (!lcore->scan_files)
 		return;
-	scan_store_free(lcore->scan_files->store);
+	scan_store_fini(&lcore->scan_files->store);
 	rte_free(lcore->scan_files);
 	lcore->scan_files = NULL;
 }
@@ -178,7 +175,7 @@ static void give(struct lcore *lcore, uint32_t number)
 		list_remove(files, &files->waiting, number);
 		return;
 	}
-	scan_bytes_free(files->store, file->bytes);
+	scan_bytes_free(&files->store, file->bytes);
 	file->bytes = NULL;
 	file->next_free = files->free;
 	files->free = number;
@@ -193,7 +190,7 @@ uint32_t scan_file_begin(
 	if (!files)
 		return unscanned(result, SCAN_REASON_NO_ENGINE);
 	uint32_t number = files->free;
-	struct scan_bytes *bytes = number ? scan_bytes_new(files->store) : NULL;
+	struct scan_bytes *bytes = number ? scan_bytes_new(&files->store) : NULL;
 
 	if (!bytes) {
 		lcore->stats.scan_files_full++;
@@ -246,11 +243,11 @@ static bool submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 		.flags = file->ended ? SCAN_JOB_WHOLE : 0,
 	};
 
-	if (!scan_bytes_job(files->store, file->bytes, from64, &job))
+	if (!scan_bytes_job(&files->store, file->bytes, from64, &job))
 		return false;
 	if (!scan_link_submit(link, &job)) {
 		lcore->stats.scan_ring_full++;
-		scan_bytes_job_over(files->store, file->bytes, &job);
+		scan_bytes_job_over(&files->store, file->bytes, &job);
 		return false;
 	}
 	file->job = job;
@@ -291,7 +288,7 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 		reason = SCAN_REASON_PROTOCOL;
 	else if (!file->rule.windows && end64 + length > file->rule.max_bytes)
 		reason = SCAN_REASON_TOO_BIG;
-	else if (!scan_bytes_add(files->store, file->bytes, bytes, length))
+	else if (!scan_bytes_add(&files->store, file->bytes, bytes, length))
 		reason = SCAN_REASON_BUSY;
 	end64 += length;
 	if (!reason && file->rule.windows && !file->job.id &&
@@ -459,7 +456,7 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	if (!goes_on)
 		give(lcore, number);
 	else if (file->rule.windows)
-		scan_bytes_forget(files->store, file->bytes, window_from(file));
+		scan_bytes_forget(&files->store, file->bytes, window_from(file));
 	if (told.is_here) {
 		told.waits = has_one(lcore, &files->waiting, told.ref, told.half);
 		told.stands = scan_files_stand(lcore, told.ref, told.half);
@@ -486,7 +483,7 @@ void scan_files_verdict(struct lcore *lcore, const struct scan_verdict *verdict,
 	if (sure.value == SCAN_UNSCANNED && !sure.reason)
 		sure.reason = SCAN_REASON_LIMIT;
 	files->waiting_at[file->worker]--;
-	scan_bytes_job_over(files->store, file->bytes, &file->job);
+	scan_bytes_job_over(&files->store, file->bytes, &file->job);
 	list_remove(files, &files->waiting, number);
 	file->job.id = 0;
 	if (file->given_up) {
@@ -509,7 +506,7 @@ static bool look_at_tail(struct lcore *lcore, uint32_t number)
 	return submit(lcore, number, all ? 0 : window_from(file));
 }
 
-static void process(struct lcore *lcore, const struct scan_file *file)
+static void hold_half(struct lcore *lcore, const struct scan_file *file)
 {
 	uint32_t track = flow_cold_at(lcore->flows, file->flow)->track;
 
@@ -544,7 +541,7 @@ static void turn_tails(struct lcore *lcore, scan_told_fn *obey)
 		if (!flow_is_here(lcore, file))
 			continue; // its owner says so
 		if (look_at_tail(lcore, number))
-			process(lcore, file);
+			hold_half(lcore, file);
 		else
 			no_room(lcore, number, obey);
 	}

@@ -14,7 +14,7 @@
 #define PART  (4 * (size_t)CONTENT_BLOCK_MAX)
 
 static struct scan_arena arena;
-static struct scan_store *store;
+static struct scan_store stored, *store = &stored;
 
 static int begin(void **state)
 {
@@ -23,8 +23,7 @@ static int begin(void **state)
 	(void)state;
 	if (scan_arena_new(&arena, PARTS * PART, CONTENT_BLOCK_MAX, PARTS, err, sizeof(err)))
 		return -1;
-	store = scan_store_new(&arena, 1, PARTS); // not at the arena's beginning
-	return store ? 0 : -1;
+	return scan_store_init(store, &arena, 1, PARTS) ? 0 : -1; // not at the arena's beginning
 }
 
 static int end(void **state)
@@ -33,7 +32,7 @@ static int end(void **state)
 
 	(void)state;
 	scan_store_look(store, &use);
-	scan_store_free(store);
+	scan_store_fini(store);
 	scan_arena_free(&arena);
 	return use.used ? -1 : 0; // all room came back
 }

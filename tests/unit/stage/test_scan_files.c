@@ -2,15 +2,12 @@
 // Files under scan, through the whole path in process: what of a file leaves before its verdict,
 // and what becomes of it by that. The engine here looks for a word in the bytes that it is given.
 #include "lib/pipeline/content_gate.h"
-#include "pipeline/operator.h"
 
 #define EVIL         "X5O-EVIL"
 #define DELAY_MS     500
 #define SCANS(more)  "'rules':[{'id':'av','match':{},'scan':{" more "}}]"
 #define HEAD(length) "HTTP/1.1 200 OK\r\nContent-Length: " #length "\r\n\r\n"
 #define CHUNKED      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-// ---- an engine ----
 
 #define JOBS 64
 
@@ -27,19 +24,14 @@ static bool is_deaf; // it answers long after anybody waits
 static int no_trigger(
 	const struct scan_config *config, enum half half, uint64_t from64, uint64_t to64)
 {
-	(void)config;
-	(void)half;
-	(void)from64;
-	(void)to64;
+	(void)config, (void)half, (void)from64, (void)to64;
 	return SCAN_TRIGGER_NONE;
 }
 
 static int finder_make(const struct scan_config *config, int socket, struct scan_engine **out,
 	char *err, size_t err_len)
 {
-	(void)socket;
-	(void)err;
-	(void)err_len;
+	(void)socket, (void)err, (void)err_len;
 	*out = calloc(1, sizeof(**out));
 	(*out)->config = config;
 	return 0;
@@ -70,7 +62,7 @@ static int finder_submit(struct scan_engine *engine, const struct scan_job *job,
 
 	if (memmem(bytes, length, EVIL, strlen(EVIL))) {
 		verdict.value = SCAN_INFECTED;
-		strcpy(verdict.name, "Test.Evil");
+		snprintf(verdict.name, sizeof(verdict.name), "Test.Evil");
 	} else if (memmem(bytes, length, "LOCKED", 6)) {
 		verdict.value = SCAN_UNSCANNED;
 		verdict.reason = SCAN_REASON_ENCRYPTED;
@@ -230,8 +222,6 @@ static bool has(const struct left *left, const char *text)
 {
 	return memmem(left->bytes, left->length, text, strlen(text));
 }
-
-// ---- stories ----
 
 // One segment with all of the file.
 static void a_small_file_waits_for_its_verdict(void **state)
