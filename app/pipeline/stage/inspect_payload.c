@@ -458,7 +458,8 @@ void inspect_span(struct inspection *in, const struct span *span)
 
 // Bytes of a segment, one span for each mbuf segment that they lie in; but what a classifier
 // keeps of them in one piece, as it would be in a larger buffer: where a driver cuts a packet must
-// not change what it is taken for.
+// not change what it is taken for. Behind one that is not taken the others wait, too: the packet
+// comes again as a whole, and what decoders have not read of it must not seem to be missing.
 void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 {
 	const struct rte_mbuf *m = in->ctx->m;
@@ -478,7 +479,7 @@ void inspect_payload(struct inspection *in, struct span span, uint32_t offset)
 		offset += span.extent;
 		length -= span.extent;
 	}
-	for (; m && length; m = m->next) {
+	for (; m && length && !(in->ctx->flags & (CTX_STARVED | CTX_LATER)); m = m->next) {
 		if (offset >= m->data_len) {
 			offset -= m->data_len;
 			continue;

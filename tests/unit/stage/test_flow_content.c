@@ -305,6 +305,40 @@ static void less_than_was_read_is_refused(void **state)
 	gate_free(gate);
 }
 
+// A packet of two buffers, of which the first finds no memory for its head: the second waits with
+// it, and is no end of a gap. All of it is decoded when it comes again.
+static void what_lies_in_two_buffers_waits_as_one(void **state)
+{
+	static const char program[] =
+		"HTTP/1.1 200 OK\r\n" AS_PROGRAM "Content-Length: 100\r\n\r\n"
+		"0123456789012345678901234567890123456789012345678901234567890123456789";
+	struct gate *gate = gate_with(REFUSES_AND_LOGS);
+	struct gate_tcp tcp;
+
+	(void)state;
+	assert_true(asks(gate, &tcp, 42000, "get"));
+	const struct pipe_packet packet = {.client = tcp.client,
+		.sport = tcp.sport,
+		.dport = tcp.dport,
+		.from_outside = true,
+		.seq = tcp.seq[1],
+		.ack = tcp.seq[0],
+		.payload = program,
+		.payload_length = sizeof(program) - 1,
+		.segments = 2};
+	unsigned n = hog(gate);
+
+	assert_int_equal(gate_run(gate, &packet), 0);
+	release(gate, n);
+	gate_run(gate, &packet);
+	for (unsigned i = 0; i < gate->pipe->n_sent; i++)
+		assert_null(
+			memmem(gate->pipe->sent[i].frame, gate->pipe->sent[i].length, "worm32", 6));
+	assert_int_equal(stats(gate).content_refused, 1);
+	assert_int_equal(stats(gate).content_ambiguous, 0);
+	gate_free(gate);
+}
+
 // The decoder has its memory, the file's first bytes find none: its type would not be known.
 static void without_memory_for_a_type_the_file_is_refused(void **state)
 {
@@ -412,6 +446,7 @@ int main(void)
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
 		cmocka_unit_test(what_was_read_cannot_be_replaced),
 		cmocka_unit_test(less_than_was_read_is_refused),
+		cmocka_unit_test(what_lies_in_two_buffers_waits_as_one),
 		cmocka_unit_test(without_memory_for_a_type_the_file_is_refused),
 		cmocka_unit_test(without_memory_others_pass_and_are_counted),
 		cmocka_unit_test(without_room_in_the_arena_packets_go_on),
