@@ -181,7 +181,8 @@ static enum content_taken feed_on(struct feeding *feeding, const struct span *sp
 	}
 	report_notes_over(feeding);
 	flow->fed64[half] = span->offset64 + turn.taken;
-	flow->more[half] = fed == CONTENT_MORE;
+	// also where all is read, and there was no memory for what follows from it
+	flow->more[half] = fed == CONTENT_MORE || fed == CONTENT_NO_MEMORY;
 	settle(lcore, flow);
 	if (flow->refused || fed == CONTENT_FED)
 		return CONTENT_TAKEN;

@@ -95,7 +95,7 @@ struct flow_content {
 	uint8_t noted_half;
 	bool each_for_itself; // it stands for one datagram of the flow alone
 	bool others_over;     // what app/classify learns of others is over (decodes_for_others)
-	bool more[2];         // it has more to report of what it took
+	bool more[2];         // it has more to report of what it took, or had no memory for it
 	bool drops_datagram;  // the one at hand
 	bool scouts;          // it looks for words alone, as its application is not known
 	struct scouted scouted;

@@ -305,6 +305,42 @@ static void less_than_was_read_is_refused(void **state)
 	gate_free(gate);
 }
 
+// What classification has kept is fed to a decoder that begins, and what follows finds no memory:
+// it is decoded behind the first bytes when it comes again, and may not name another file then.
+// Where there is none for the first bytes either, which have left, nothing more of the flow does.
+static void behind_first_bytes_the_rest_waits(void **state)
+{
+	enum { SAME, REPLACED, NONE, CASES };
+	static const char first[] = "GET /setup.e",
+			  rest[] = "xe HTTP/1.1\r\nHost: a.example\r\n\r\n";
+
+	for (unsigned what = 0; what < CASES; what++) {
+		struct gate *gate = gate_with(REFUSES_AND_LOGS);
+		struct gate_tcp tcp = gate_connect(gate, 1, 42000, 80);
+		struct content_memory *memory = lcore_of(gate)->content->memory;
+		char said[sizeof(rest)];
+
+		(void)state;
+		memcpy(said, rest, sizeof(rest));
+		said[0] = what == REPLACED ? 'y' : 'x';
+		assert_int_equal(gate_send(gate, &tcp, false, first, sizeof(first) - 1), 1);
+		void *left = content_take(memory, what == NONE ? 1024 : 2048);
+		unsigned n = hog(gate);
+
+		content_give(memory, left);
+		assert_int_equal(gate_send(gate, &tcp, false, said, sizeof(rest) - 1), 0);
+		assert_int_equal(stats(gate).content_nomem, 1);
+		release(gate, n);
+		n = sends_again(gate, &tcp, false, rest, sizeof(rest) - 1);
+		if (what != REPLACED)
+			assert_int_equal(n, what == SAME);
+		answers_in_vain(gate, &tcp, answer);
+		assert_int_equal(stats(gate).content_refused, what != NONE);
+		assert_int_equal(stats(gate).content_ambiguous, what == REPLACED);
+		gate_free(gate);
+	}
+}
+
 // A packet of two buffers, of which the first finds no memory for its head: the second waits with
 // it, and is no end of a gap. All of it is decoded when it comes again.
 static void what_lies_in_two_buffers_waits_as_one(void **state)
@@ -446,6 +482,7 @@ int main(void)
 		cmocka_unit_test(without_memory_for_a_coding_the_span_waits),
 		cmocka_unit_test(what_was_read_cannot_be_replaced),
 		cmocka_unit_test(less_than_was_read_is_refused),
+		cmocka_unit_test(behind_first_bytes_the_rest_waits),
 		cmocka_unit_test(what_lies_in_two_buffers_waits_as_one),
 		cmocka_unit_test(without_memory_for_a_type_the_file_is_refused),
 		cmocka_unit_test(without_memory_others_pass_and_are_counted),

@@ -13,6 +13,7 @@
 #include <zlib.h>
 #include "lib/pipeline/pipe_control.h"
 #include "pipeline/content/state.h"
+#include "reassembly/tcp_track.h"
 
 #define TURN_BYTES    (64u << 10)
 #define MEMORY_BYTES  (8u << 20)
@@ -161,6 +162,62 @@ static void a_coded_megabyte_takes_turns(void **state)
 	gate_free(gate);
 }
 
+// A segment that is half decoded waits too long and is dropped: what its sender repeats is decoded
+// from where it was left, each byte once, and it cannot be something else. Where its receiver says
+// that it has it all the same the rest is missing, and the flow does not go on.
+static void half_a_segment_is_dropped(void **state)
+{
+	enum { SAME, OTHER, GAP, CASES };
+
+	for (unsigned what = 0; what < CASES; what++) {
+		struct gate *gate = gate_with(REFUSES);
+		struct gate_tcp tcp = asks(gate, 41000);
+		uint64_t told = 0;
+		char head[128];
+		size_t length;
+		uint8_t *coded = bomb(1400000, 1, &length);
+
+		(void)state;
+		snprintf(head, sizeof(head),
+			"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: "
+			"%zu\r\n\r\n",
+			length + (what == GAP ? 300 : 0));
+		assert_int_equal(says(gate, &tcp, head), 1);
+		hears(gate, &tcp);
+		assert_int_equal(gate_send(gate, &tcp, true, coded, length), 0);
+		told += recorded(gate);
+		assert_in_range(told, 1, 1000000);
+		// a turn that gets to it holds it anew: as if none had for so long
+		assert_true(track_age(lcore_of(gate)->tracker, gate->pipe->now_ns + 31 * NS_PER_S,
+				    16) >= 1);
+		if (what == GAP) {
+			pipe_turns(gate->pipe);
+			assert_int_equal(says(gate, &tcp, "ahead of it"), 1);
+			assert_int_equal(pipe_stats(gate->pipe).tcp_gaps, 0);
+			hears(gate, &tcp);
+			assert_int_equal(pipe_stats(gate->pipe).tcp_gaps, 1);
+			says(gate, &tcp, "and so on");
+			assert_int_equal(pipe_stats(gate->pipe).content_refused, 1);
+			assert_int_equal(pipe_stats(gate->pipe).content_ambiguous, 1);
+		} else {
+			tcp.seq[1] -= (uint32_t)length;
+			coded[20] ^= what == OTHER;
+			gate_send(gate, &tcp, true, coded, length);
+			for (unsigned turn = 0; turn < 40; turn++) {
+				told += recorded(gate);
+				pipe_turns(gate->pipe);
+			}
+			assert_int_equal(pipe_stats(gate->pipe).content_refused, what == OTHER);
+			assert_int_equal(pipe_stats(gate->pipe).content_ambiguous, what == OTHER);
+			if (what == SAME)
+				assert_int_equal(told, 1400000);
+		}
+		assert_int_equal(pipe_unaccounted(gate->pipe), 0);
+		free(coded);
+		gate_free(gate);
+	}
+}
+
 static void a_bomb_is_refused(void **state)
 {
 	struct gate *gate = gate_with(REFUSES);
@@ -270,6 +327,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_coded_megabyte_takes_turns),
+		cmocka_unit_test(half_a_segment_is_dropped),
 		cmocka_unit_test(a_bomb_is_refused),
 		cmocka_unit_test(a_bomb_that_is_only_recorded_ends_decoding),
 		cmocka_unit_test(a_header_without_end),
