@@ -88,6 +88,8 @@ static void check_policy(const struct check_arguments *arguments, const struct g
 		config_error_add(errors, policy, "", "no memory");
 	if (reload && gateway && gateway->scan.engine == SCAN_ENGINE_NONE)
 		reload_set_unscanned(reload);
+	if (reload && gateway)
+		reload_set_kept(reload, gateway);
 	if (reload)
 		reload_check(reload, policy, errors);
 	reload_free(reload);

@@ -198,6 +198,7 @@ static int make_control(struct run *run)
 	reload_set_cache_days(run->reload, gateway->signature_cache_days);
 	if (gateway->scan.engine == SCAN_ENGINE_NONE)
 		reload_set_unscanned(run->reload);
+	reload_set_kept(run->reload, gateway);
 	run->context.reload = run->reload;
 	return -1;
 }

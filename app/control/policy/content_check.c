@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds rules that ask for files or messages of applications that no decoder reads.
+// Finds rules whose keys on files and messages do not do what their author thinks.
 #include "control/policy/content_check.h"
 
 #include <stdarg.h>
@@ -23,7 +23,7 @@ struct demand {
 	const struct rule *rule;
 	const char *path; // of the key
 	const char *key;
-	uint8_t finds; // one of enum content_find
+	uint8_t finds; // one of enum content_find; 0: words of requests, which it changes
 	const char *what;
 };
 
@@ -63,7 +63,7 @@ static const char *names_end(struct names *names)
 
 static bool finds(const struct content_decoder *decoder, const struct demand *asked)
 {
-	return decoder && decoder->finds & asked->finds;
+	return decoder && (asked->finds ? decoder->finds & asked->finds : decoder->words);
 }
 
 // Its flows exist only because another one announces them: FTP's data connections.
@@ -216,6 +216,241 @@ static void check_entries(const struct checking *checking, uint32_t index)
 			index);
 }
 
+// FTP's files are announced on one connection and come on another, which has an application of its
+// own. NULL: the rule names both, or neither.
+static const struct content_decoder *left_out(const struct rule *rule)
+{
+	const struct content_decoder *decoder;
+
+	for (unsigned i = 0; (decoder = content_decoder_at(i)); i++) {
+		uint16_t app = app_find(decoder->app);
+		uint16_t data_app = decoder->data_app ? app_find(decoder->data_app) : APP_NONE;
+
+		if (app != APP_NONE && data_app != APP_NONE && app_set_has(&rule->apps, app) &&
+			!app_set_has(&rule->apps, data_app))
+			return decoder;
+	}
+	return NULL;
+}
+
+static void check_data(const struct checking *checking, uint32_t index)
+{
+	const struct rule *rule = &checking->policy->rules[index];
+	const struct rule_content *content = rule->content;
+	const struct content_decoder *decoder = left_out(rule);
+	uint32_t i = 0;
+	char place[64];
+
+	if (!decoder)
+		return;
+	while (i < content->n_transfers && !content->transfers[i].has_type &&
+		content->transfers[i].store != CONTENT_YES)
+		i++;
+	if (i < content->n_transfers)
+		snprintf(place, sizeof place, "$.rules[%u].transfers[%u].%s", index, i,
+			content->transfers[i].has_type ? "type" : "store");
+	else if (content->audit_files == CONTENT_YES)
+		snprintf(place, sizeof place, "$.rules[%u].audit.files", index);
+	else
+		return;
+	config_warning_add(checking->errors, checking->file, place,
+		"rule \"%s\": what files of %s are is seen on their data connections alone, which "
+		"it does not match: add \"%s\" to its app, and \"min_confidence\": \"cache\"",
+		rule->id, decoder->app, decoder->data_app);
+}
+
+static bool is_named(const struct content_id_set *set)
+{
+	for (uint32_t i = 0; i < set->n; i++)
+		if (set->ids[i].kind == CONTENT_ID_BTIH || set->ids[i].kind == CONTENT_ID_BTMH)
+			return true;
+	return !set->n; // lists that are filled later
+}
+
+// What decoders find are info hashes of torrents (app/content, app/pipeline/content/report_ids.c).
+static void check_ids(const struct checking *checking, uint32_t index)
+{
+	const struct rule *rule = &checking->policy->rules[index];
+	const struct rule_content *content = rule->content;
+
+	for (uint32_t i = 0; i < content->n_transfers; i++) {
+		const struct transfer_entry *entry = &content->transfers[i];
+		bool named = !entry->has_id;
+		char place[64];
+
+		for (uint32_t n = 0; n < entry->n_id_sets; n++)
+			named |= is_named(checking->policy->ids[entry->id_sets[n]].set);
+		if (named)
+			continue;
+		snprintf(place, sizeof place, "$.rules[%u].transfers[%u].content_id", index, i);
+		config_warning_add(checking->errors, checking->file, place,
+			"rule \"%s\": no decoder names files by these ids yet, so the entry never "
+			"acts; those of torrents (btih, btmh) are found",
+			rule->id);
+	}
+}
+
+static bool ranges4_within(const struct address_set *all, const struct address_set *set)
+{
+	for (uint32_t i = 0, n = 0; i < set->n_v4; i++) {
+		while (n < all->n_v4 && all->v4[n].last < set->v4[i].last)
+			n++;
+		if (n == all->n_v4 || all->v4[n].first > set->v4[i].first)
+			return false;
+	}
+	return true;
+}
+
+static bool ranges6_within(const struct address_set *all, const struct address_set *set)
+{
+	for (uint32_t i = 0, n = 0; i < set->n_v6; i++) {
+		while (n < all->n_v6 && memcmp(all->v6[n].last, set->v6[i].last, 16) < 0)
+			n++;
+		if (n == all->n_v6 || memcmp(all->v6[n].first, set->v6[i].first, 16) > 0)
+			return false;
+	}
+	return true;
+}
+
+// `has`: the later rule asks for addresses of `set`.
+static bool addresses_within(const struct address_set *all, bool has, const struct address_set *set)
+{
+	return has && ranges4_within(all, set) && ranges6_within(all, set);
+}
+
+static bool ends_within(const struct rule *first, const struct rule *rule)
+{
+	bool source = rule->has_source, destination = rule->has_destination;
+
+	if (first->has_source && !addresses_within(&first->source, source, &rule->source))
+		return false;
+	if (first->has_destination &&
+		!addresses_within(&first->destination, destination, &rule->destination))
+		return false;
+	return !first->has_host || addresses_within(&first->host, rule->has_host, &rule->host) ||
+	       addresses_within(&first->host, source, &rule->source) ||
+	       addresses_within(&first->host, destination, &rule->destination);
+}
+
+static bool ports_within(const struct rule *first, const struct rule *rule)
+{
+	for (unsigned i = 0; i < rule->n_ports; i++) {
+		unsigned n = 0;
+
+		while (n < first->n_ports && (first->ports[n].first > rule->ports[i].first ||
+						     first->ports[n].last < rule->ports[i].last))
+			n++;
+		if (n == first->n_ports)
+			return false;
+	}
+	return rule->n_ports;
+}
+
+static bool apps_within(const struct rule *first, const struct rule *rule)
+{
+	if (!rule->has_app || rule->min_confidence < first->min_confidence)
+		return false;
+	for (unsigned i = 0; i < APPS_MAX / 64; i++)
+		if (rule->apps.words[i] & ~first->apps.words[i])
+			return false;
+	return true;
+}
+
+// A rule that would block in monitor mode is passed over.
+static bool decides(const struct rule *rule)
+{
+	return !rule->only_content && (rule->mode == MODE_ENFORCE || rule->action == ACTION_PASS);
+}
+
+// Conditions of which it is not plain whether they hold for all flows of another rule.
+static bool is_special(const struct rule *rule)
+{
+	return rule->has_time || rule->not_windows || rule->asks_frame || rule->has_user ||
+	       rule->n_vlans;
+}
+
+// Whether `first` takes every flow that `rule` matches, as far as that is plain.
+static bool takes_all_of(const struct rule *first, const struct rule *rule)
+{
+	if (is_special(first))
+		return false;
+	if (first->direction != DIRECTION_ANY && first->direction != rule->direction)
+		return false;
+	if (first->l4_proto && first->l4_proto != rule->l4_proto)
+		return false;
+	if (first->n_ports && !ports_within(first, rule))
+		return false;
+	return ends_within(first, rule) && (!first->has_app || apps_within(first, rule));
+}
+
+static void check_order(const struct checking *checking, uint32_t index)
+{
+	const struct rule *rules = checking->policy->rules, *rule = &rules[index];
+	char place[64];
+
+	for (uint32_t i = 0; i < index; i++) {
+		if (!decides(&rules[i]) || !takes_all_of(&rules[i], rule))
+			continue;
+		snprintf(place, sizeof place, "$.rules[%u]", index);
+		config_warning_add(checking->errors, checking->file, place,
+			"what rule \"%s\" says of files and messages never applies: rule \"%s\" "
+			"decides all flows that it matches; move it before that one ($.rules[%u])",
+			rule->id, rules[i].id, i);
+		return;
+	}
+}
+
+static void check_lost(const struct checking *checking, uint32_t index)
+{
+	const struct rule *rule = &checking->policy->rules[index];
+	char place[64];
+
+	if (rule->content->audit_closes != CONTENT_YES)
+		return;
+	snprintf(place, sizeof place, "$.rules[%u].audit.on_lost", index);
+	config_warning_add(checking->errors, checking->file, place,
+		"rule \"%s\": without paths.audit of gateway.json a full disk closes no flow: set "
+		"it, or remove on_lost",
+		rule->id);
+}
+
+static void check_stored(const struct checking *checking, uint32_t index)
+{
+	const struct rule *rule = &checking->policy->rules[index];
+	const struct rule_content *content = rule->content;
+	uint32_t i = 0;
+	char place[64];
+
+	while (i < content->n_transfers && content->transfers[i].store != CONTENT_YES)
+		i++;
+	if (i < content->n_transfers)
+		snprintf(place, sizeof place, "$.rules[%u].transfers[%u].store", index, i);
+	else if (content->audit_files == CONTENT_YES)
+		snprintf(place, sizeof place, "$.rules[%u].audit.files", index);
+	else
+		return;
+	config_warning_add(checking->errors, checking->file, place,
+		"rule \"%s\": without paths.files of gateway.json no file is kept, only its "
+		"digests "
+		"are: set it",
+		rule->id);
+}
+
+void policy_check_kept(const struct policy *policy, const struct content_kept *kept,
+	const char *file, struct config_errors *errors)
+{
+	const struct checking checking = {policy, NULL, file, errors};
+
+	for (uint32_t i = 0; kept->known && i < policy->n_rules; i++) {
+		if (!policy->rules[i].content)
+			continue;
+		if (!kept->audit)
+			check_lost(&checking, i);
+		if (!kept->files)
+			check_stored(&checking, i);
+	}
+}
+
 void policy_check_content(const struct policy *policy, const struct app_tables *tables,
 	const char *file, struct config_errors *errors)
 {
@@ -225,9 +460,17 @@ void policy_check_content(const struct policy *policy, const struct app_tables *
 		const struct rule *rule = &policy->rules[i];
 		const struct rule_content *content = rule->content;
 
-		if (!content || !rule->has_app)
+		if (!content)
+			continue;
+		check_order(&checking, i);
+		check_ids(&checking, i);
+		if (!rule->has_app)
 			continue;
 		check_entries(&checking, i);
+		check_data(&checking, i);
+		if (content->whole)
+			check(&checking, rule, 0, "requests for parts of files", "ranges",
+				"$.rules[%u].ranges", i);
 		if (content->audit_transfers == CONTENT_YES || content->audit_files == CONTENT_YES)
 			check(&checking, rule, CONTENT_FINDS_FILES, "files",
 				"audit of transfers and files", "$.rules[%u].audit", i);

@@ -49,6 +49,7 @@ struct reload {
 	char *cache_dir;
 	unsigned cache_days;
 	bool unscanned;
+	struct content_kept kept;
 	char *path;
 	struct snapshot *current;
 	struct rule_totals totals;
@@ -94,6 +95,11 @@ void reload_set_cache_days(struct reload *reload, unsigned days)
 void reload_set_unscanned(struct reload *reload)
 {
 	reload->unscanned = true;
+}
+
+void reload_set_kept(struct reload *reload, const struct gateway *gateway)
+{
+	reload->kept = (struct content_kept){true, gateway->paths.audit, gateway->paths.files};
 }
 
 void reload_set_report(struct reload *reload, reload_report_fn *report, void *ctx)
@@ -180,6 +186,7 @@ static struct build *build_begin(
 		.cache_dir = reload->cache_dir,
 		.cache_days = reload->cache_days,
 		.unscanned = reload->unscanned,
+		.kept = reload->kept,
 		.n_lcores = reload->dp->n_lcores,
 		.base = reload->current,
 		.names = names_for_build(reload),

@@ -18,6 +18,8 @@ int reload_new(struct dataplane *dp, struct rule_names *names, const char *signa
 void reload_set_cache_days(struct reload *reload, unsigned days);
 // There is no scan engine: rules of action scan are warned of when they are loaded or checked.
 void reload_set_unscanned(struct reload *reload);
+// The same of rules whose records or files gateway.json gives no place.
+void reload_set_kept(struct reload *reload, const struct gateway *gateway);
 // Called at the end of each load: refused for `errors`, or, when those are NULL, in force. NULL:
 // nobody.
 typedef void reload_report_fn(void *ctx, const struct reload *reload, uint64_t now_ns,

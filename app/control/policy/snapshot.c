@@ -286,6 +286,7 @@ struct snapshot *snapshot_build(const struct snapshot_order *order, struct confi
 	}
 	if (snapshot_fill(order, snapshot, errors) == 0) {
 		warn_unscanned(order, snapshot->policy, errors);
+		policy_check_kept(snapshot->policy, &order->kept, order->path, errors);
 		for (size_t i = 0; i < errors->n_warnings; i++)
 			log_warning("%s", errors->warnings[i]);
 		return snapshot;

@@ -7,6 +7,7 @@
 
 #include <stdatomic.h>
 
+#include "control/policy/content_check.h"
 #include "control/policy/load.h"
 
 struct signature_set;
@@ -38,9 +39,10 @@ struct snapshot {
 struct snapshot_order {   // borrowed until the build is over
 	const char *path; // of the policy
 	const char *signature_dir;
-	const char *cache_dir; // or NULL
-	unsigned cache_days;   // unused databases older than that are removed; 0: never
-	bool unscanned;        // there is no scan engine: a rule that wants one is warned of
+	const char *cache_dir;    // or NULL
+	unsigned cache_days;      // unused databases older than that are removed; 0: never
+	bool unscanned;           // there is no scan engine: a rule that wants one is warned of
+	struct content_kept kept; // a rule that asks for more is warned of
 	unsigned n_lcores;
 	const struct snapshot
 		*base;            // in force, not freed meanwhile; what has not changed is shared

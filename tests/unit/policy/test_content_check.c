@@ -126,6 +126,143 @@ static void a_part_that_is_not_decoded_is_warned_of(void **state)
 		"where they come over HTTP/1 in clear");
 }
 
+#define ORDER(first, match)                                                          \
+	"{'schema_version':1,'applications':[{'id':'wiki','sni':['wiki.example']}]," \
+	"'rules':[{'id':'first'," first "},{'id':'second','match':{" match "}," NAMES "}]}"
+#define PASS(match) "'match':{" match "},'action':'pass'"
+
+static void shadowed(const char *text)
+{
+	warned(text, false,
+		"p.json: $.rules[1]: what rule \"second\" says of files and messages never "
+		"applies: rule \"first\" decides all flows that it matches; move it before that "
+		"one ($.rules[0])");
+}
+
+static void what_stands_behind_a_rule_that_decides_all_is_warned_of(void **state)
+{
+	(void)state;
+	shadowed(ORDER(PASS("'app':['http','irc']"), "'app':['http']"));
+	shadowed(ORDER("'match':{'app':['http']},'action':'reset'", "'app':['http']"));
+	shadowed(ORDER(PASS("'app':['http']") ",'mode':'monitor'", "'app':['http']"));
+	shadowed(ORDER(PASS("'app':['http'],'min_confidence':'partial'"), "'app':['http']"));
+	shadowed(ORDER(PASS("'ports':['80-90',443]"), "'ports':['81-82',443]"));
+	shadowed(ORDER(PASS("'direction':'outbound'"), "'direction':'outbound'"));
+	shadowed(ORDER(PASS("'protocol':'tcp'"), "'protocol':'tcp'"));
+	shadowed(ORDER(PASS("'source':['10.0.0.0/9','10.128.0.0/9','2001:db8::/32']"),
+		"'source':['10.64.0.0/10','10.127.0.0/16','2001:db8:ff::/48']"));
+	shadowed(ORDER(PASS("'destination':['10.0.0.0/8']"), "'destination':['10.1.0.0/16']"));
+	shadowed(ORDER(PASS("'host':['10.0.0.0/8']"), "'host':['10.1.0.0/16']"));
+	shadowed(ORDER(PASS("'host':['10.0.0.0/8']"), "'destination':['10.1.0.0/16']"));
+	shadowed(ORDER(PASS("'host':['10.0.0.0/8']"), "'source':['10.1.0.0/16']"));
+}
+
+static void what_is_left_some_flows_is_fine(void **state)
+{
+	(void)state;
+	fine(ORDER("'match':{},'audit':{'transfers':true}", ""));
+	fine(ORDER("'match':{'app':['http']},'action':'drop','mode':'monitor'", "'app':['http']"));
+	fine(ORDER(PASS("'app':['http']"), ""));
+	fine(ORDER(PASS("'app':['irc']"), "'app':['http']"));
+	fine(ORDER(PASS("'app':['http','bittorrent']"), "'app':['irc','http']"));
+	fine(ORDER(PASS("'app':['http'],'min_confidence':'verified'"), "'app':['http']"));
+	fine(ORDER(PASS("'ports':['80-90']"), ""));
+	fine(ORDER(PASS("'ports':['80-90']"), "'ports':['85-91']"));
+	fine(ORDER(PASS("'ports':['80-90']"), "'ports':[80,443]"));
+	fine(ORDER(PASS("'direction':'outbound'"), ""));
+	fine(ORDER(PASS("'direction':'outbound'"), "'direction':'inbound'"));
+	fine(ORDER(PASS("'protocol':'tcp'"), ""));
+	fine(ORDER(PASS("'source':['10.0.0.0/8']"), ""));
+	fine(ORDER(PASS("'source':['10.0.0.0/8']"), "'source':['10.0.0.0/7']"));
+	fine(ORDER(PASS("'source':['10.0.0.0/8']"), "'source':['10.0.0.0/8','11.0.0.1']"));
+	fine(ORDER(PASS("'source':['10.0.0.0/8']"), "'source':['10.0.0.0/8','2001:db8::/32']"));
+	fine(ORDER(PASS("'source':['2001:db8:1::/48']"), "'source':['2001:db8::/32']"));
+	fine(ORDER(PASS("'source':['10.0.0.0/8']"), "'destination':['10.0.0.0/8']"));
+	fine(ORDER(PASS("'destination':['10.0.0.0/8']"), "'host':['10.0.0.0/8']"));
+	fine(ORDER(PASS("'host':['10.0.0.0/8']"), "'source':['11.0.0.0/8']"));
+	fine(ORDER(PASS("'vlan':[1]"), ""));
+	fine(ORDER(PASS("'dscp':[1]"), ""));
+	fine(ORDER(PASS("'mac':['02:00:00:00:00:01']"), ""));
+	// rules on flows alone are not looked at
+	fine("{'schema_version':1,'rules':[{'id':'first','match':{'protocol':'tcp'},'action':'pass'"
+	     "},"
+	     "{'id':'second','match':{'protocol':'tcp'},'action':'drop'}]}");
+}
+
+#define HEX64 "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define WITH(ids)                                                                            \
+	"{'schema_version':1,'content_ids':{'list':['sha256:" HEX64 "'],'none':[]},'rules':" \
+	"[{'id':'r','match':{},'transfers':[{'content_id':[" ids "],'action':'reset'}]}]}"
+
+static void ids_that_nobody_finds_are_warned_of(void **state)
+{
+	const char *wanted = "p.json: $.rules[0].transfers[0].content_id: rule \"r\": no decoder "
+			     "names files by these ids yet, so the entry never acts; those of "
+			     "torrents (btih, btmh) are found";
+
+	(void)state;
+	warned(WITH("'sha256:" HEX64 "'"), false, wanted);
+	warned(WITH("'list'"), false, wanted);
+	warned(WITH("'list','ed2k:00112233445566778899aabbccddeeff'"), false, wanted);
+	fine(WITH("'list','" ID "'"));
+	fine(WITH("'btmh:1220" HEX64 "'"));
+	fine(WITH("'none'"));
+}
+
+static void whole_files_are_for_http(void **state)
+{
+	(void)state;
+	DEAD(TEXT("'app':['irc']", "'ranges':'whole'"), "p.json: $.rules[1].ranges: ",
+		"rule \"r\" can never act: requests for parts of files of irc are not decoded, "
+		"those of http are: name one of these in match, or remove ranges");
+	warned(TEXT("'app':['http','irc']", "'ranges':'whole'"), false,
+		"p.json: $.rules[1].ranges: rule \"r\": requests for parts of files of irc are not "
+		"decoded, and pass; those of http are");
+	fine(TEXT("'app':['http']", "'ranges':'whole'"));
+	fine(TEXT("'app':['irc']", "'ranges':'pass'"));
+	fine(TEXT("", "'ranges':'whole'"));
+}
+
+// How many warnings there are, and what the last says.
+static void kept(const char *keys, bool audit, bool files, size_t n, const char *last)
+{
+	const struct content_kept places = {true, audit, files}, unknown = {0};
+	struct policy *policy;
+	struct config_errors errors = {0};
+	char text[512];
+
+	snprintf(
+		text, sizeof text, "{'schema_version':1,'rules':[{'id':'r','match':{},%s}]}", keys);
+	policy = good(text);
+	policy_check_kept(policy, &unknown, "p.json", &errors);
+	assert_int_equal(errors.n_warnings, 0);
+	policy_check_kept(policy, &places, "p.json", &errors);
+	assert_int_equal(errors.n_warnings, n);
+	if (n)
+		assert_non_null(strstr(errors.warnings[n - 1], last));
+	expect_count(&errors, 0);
+	config_errors_free(&errors);
+	policy_free(policy);
+}
+
+#define CLOSE "'audit':{'chat':true,'on_lost':'close'}"
+#define STORE \
+	"'transfers':[{'name':['a'],'action':'pass'},{'name':['b'],'action':'pass','store':true}]"
+static void what_is_kept_nowhere_is_warned_of(void **state)
+{
+	(void)state;
+	kept(CLOSE, false, true, 1, "$.rules[0].audit.on_lost: rule \"r\": without paths.audit");
+	kept(CLOSE, true, false, 0, NULL);
+	kept("'audit':{'files':true}", true, false, 1,
+		"$.rules[0].audit.files: rule \"r\": without paths.files");
+	kept("'audit':{'files':true,'on_lost':'close'}", false, false, 2, "paths.files");
+	kept("'audit':{'files':true}", false, true, 0, NULL);
+	kept("'audit':{'files':false,'on_lost':'lose'}", false, false, 0, NULL);
+	kept(STORE, true, false, 1,
+		"$.rules[0].transfers[1].store: rule \"r\": without paths.files");
+	kept(STORE, true, true, 0, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +271,11 @@ int main(void)
 		cmocka_unit_test(what_asks_for_nothing_is_fine),
 		cmocka_unit_test(each_kind_is_told_once),
 		cmocka_unit_test(a_part_that_is_not_decoded_is_warned_of),
+		cmocka_unit_test(what_stands_behind_a_rule_that_decides_all_is_warned_of),
+		cmocka_unit_test(what_is_left_some_flows_is_fine),
+		cmocka_unit_test(ids_that_nobody_finds_are_warned_of),
+		cmocka_unit_test(whole_files_are_for_http),
+		cmocka_unit_test(what_is_kept_nowhere_is_warned_of),
 	};
 
 	return cmocka_run_group_tests(tests, names_make, names_end);
