@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether a capture has what it must, and nothing of what it must not (packet/arrived.py: a text that is cut over packets is found, too).
 
-wire.py octets CAPTURE to|from ADDRESS [has|fold|none TEXT]...   all that goes there, or comes from there, over TCP and UDP: each TEXT
-        after `has` stands in it, none after `none`; after `fold` case does not matter. It holds only with a `has` that holds
+wire.py octets CAPTURE to|from ADDRESS [has|has-hex|none|none-hex TEXT]... all that goes there, or comes from there, over TCP and UDP: each TEXT
+        after `has` stands in it, none after `none`; after the word `fold` case does not matter. It holds only with a `has` that holds
 wire.py answers CLIENT SERVER PATH [CODING]   the requests for PATH that the captures of both sides have, and asked for CODING: of each the
         server sent a response with a body, of which not an octet arrived, coded or not, and the client was reset"""
 import os
@@ -46,12 +46,14 @@ def octets(path, way, address, *wanted):
         if verb == "fold":
             fold = True
             continue
-        text = next(words).encode()
+        verb, _, form = verb.partition("-")
+        text = bytes.fromhex(next(words)) if form == "hex" else next(words).encode()
         where = [one.lower() for one in found] if fold else found
         seen = any((text.lower() if fold else text) in one for one in where)
         controls += verb == "has"
         if seen != (verb == "has"):
-            faults.append(f"{text.decode()!r} is {'' if seen else 'not '}there")
+            name = text.hex() if form == "hex" else repr(text.decode())
+            faults.append(f"{name} is {'' if seen else 'not '}there")
     if not controls:
         faults.append("nothing that must be there was named")
     return faults

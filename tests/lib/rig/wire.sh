@@ -22,7 +22,7 @@ wire_watched() {
 	return $whole
 }
 wire_address() { [ "$1" = client ] && echo "$LAB_CLIENT4" || echo "$LAB_SERVER4"; }
-# wire_arrived|wire_sent NAME SIDE [has|none TEXT|fold]...: at that side's own wire.
+# wire_arrived|wire_sent NAME SIDE [has|has-hex|none|none-hex TEXT|fold]...: at that side's own wire.
 wire_arrived() { $NETNS_PY "$NETNS_LIB/packet/wire.py" octets "$LAB_RUN/$1-$2.pcap" to "$(wire_address "$2")" "${@:3}"; }
 wire_sent() { $NETNS_PY "$NETNS_LIB/packet/wire.py" octets "$LAB_RUN/$1-$2.pcap" from "$(wire_address "$2")" "${@:3}"; }
 # wire_no_answer NAME PATH [CODING]: of a response that the server sent not an octet of the body arrived.
