@@ -81,7 +81,13 @@ struct content_file {
 	uint64_t size;       // of the whole file: CONTENT_SIZE_UNKNOWN where nobody says
 	uint64_t range_from; // offset in the file of the first byte that this transfer brings
 	uint64_t begins64;   // offset in the half of the first byte of its body
-	uint8_t n_aliases;   // where programs disagree on the name
+	// What a data connection brings as the file of its announcement (struct expectation).
+	bool announced;
+	// Where its number in records goes, so that other reports of it can have the same: the
+	// announcement of the flow that carries it, or this field. Not 0 already: that is its
+	// number, by which it was told before in this flow. NULL: nobody asks.
+	uint32_t *item;
+	uint8_t n_aliases; // where programs disagree on the name
 	struct content_alias aliases[CONTENT_ALIASES_MAX];
 };
 

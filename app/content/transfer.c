@@ -112,6 +112,7 @@ struct content_file content_announced_file(
 	file = content_file_of_path(content_label_text(label->file, sizeof(label->file)),
 		content_label_text(label->user, sizeof(label->user)));
 	file.half = (uint8_t)half;
+	file.announced = true;
 	file.name_cut |= label->begins_cut && !file.path.length;
 	if (label->size)
 		file.size = label->size;

@@ -45,6 +45,7 @@ void ftp_report(const struct ftp_turn *turn, bool amends)
 		.as = EXPECTED_FTP_DATA,
 		.amends = amends,
 		.ttl_s = DATA_TTL_S,
+		.item = session->item,
 		.label = session->label,
 	};
 
@@ -92,6 +93,7 @@ static void expect(
 		label->what = TRANSFER_NOT_SAID;
 		label->begins_cut = false;
 		label->range_from = 0;
+		session->item = 0;
 	}
 	ftp_report(turn, false);
 }

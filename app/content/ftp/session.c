@@ -161,6 +161,7 @@ static void set_label(const struct ftp_turn *turn, const struct content_file *fi
 		return;
 	session->unnamed = later && !name.length;
 	session->sender = file->half;
+	session->item = *file->item;
 	label->what = TRANSFER_FILE;
 	label->size = file->size == CONTENT_SIZE_UNKNOWN ? 0 : file->size;
 	label->range_from = file->range_from;
@@ -173,7 +174,9 @@ static void take_transfer(const struct ftp_turn *turn, unsigned does, struct con
 	struct ftp_session *session = turn->session;
 	const struct content_sink *sink = turn->turn->sink;
 	struct content_file file = content_file_of_path(name, user_of(session));
+	uint32_t item = 0;
 
+	file.item = &item;
 	file.id = ++session->files;
 	file.half = does & UPLOAD ? HALF_C2S : HALF_S2C;
 	file.elsewhere = true;
@@ -196,6 +199,7 @@ static void take_listing(const struct ftp_turn *turn)
 		return;
 	hold(session);
 	session->sender = HALF_S2C;
+	session->item = 0;
 	label->what = TRANSFER_LISTING;
 	label->size = label->range_from = 0;
 	content_label_file(label, (struct content_text){NULL, 0});

@@ -36,6 +36,7 @@ struct ftp_session {
 	bool goes_on;
 	struct ftp_place so_far;
 	struct transfer_label label; // of it
+	uint32_t item;               // number of its file in records; 0: none
 	// `label` is of a command that is not answered yet: what the client sends meanwhile cannot
 	// make a file a listing. `before`: so many answers come before its own.
 	bool held;

@@ -274,9 +274,10 @@ static void label_file(struct transfer_label *label, const struct request *reque
 	content_label_file(label, request->name);
 }
 
-// `half`: of the session, whose sender has the file.
-static void tell_file(const struct request *request, unsigned half, struct content_text user,
-	uint64_t size, uint64_t from)
+// `half`: of the session, whose sender has the file. `item`: the number that it was told by before,
+// or 0. Returns its number in records.
+static uint32_t tell_file(const struct request *request, unsigned half, struct content_text user,
+	uint64_t size, uint64_t from, uint32_t item)
 {
 	const struct irc_turn *turn = request->turn;
 	const struct content_sink *sink = turn->turn->sink;
@@ -288,7 +289,9 @@ static void tell_file(const struct request *request, unsigned half, struct conte
 	file.size = size;
 	file.range_from = from;
 	file.partial = from;
+	file.item = &item;
 	sink->file(sink->ctx, &file);
+	return item;
 }
 
 // An offer of the other side that this one answers with where it listens.
@@ -340,11 +343,12 @@ static void take_send(struct request *request, struct content_text text)
 	}
 	if (found && request->port && request->token.length)
 		note_forgotten(request, !request->turn->half);
-	tell_file(request, request->turn->half, request->from,
-		request->has_number ? request->number : CONTENT_SIZE_UNKNOWN, 0);
+	uint32_t item = tell_file(request, request->turn->half, request->from,
+		request->has_number ? request->number : CONTENT_SIZE_UNKNOWN, 0, 0);
 	if (!found)
 		return;
 	offer = offer_new(request);
+	offer->expect.item = item;
 	offer->expect.label.size = request->has_number ? request->number : 0;
 	label_file(&offer->expect.label, request, HALF_S2C);
 	report(request, offer, false);
@@ -357,9 +361,10 @@ static void take_rsend(struct request *request, struct content_text text)
 	uint8_t room[IRC_LINE_BYTES];
 
 	request->name = unquote(request->name, room);
-	tell_file(request, request->turn->half, request->from,
-		found ? request->number : CONTENT_SIZE_UNKNOWN, 0);
+	uint32_t item = tell_file(request, request->turn->half, request->from,
+		found ? request->number : CONTENT_SIZE_UNKNOWN, 0, 0);
 	offer = offer_new(request);
+	offer->expect.item = item;
 	offer->expect.label.size = found ? request->number : 0;
 }
 
@@ -373,14 +378,17 @@ static void take_recv(struct request *request, struct content_text text)
 
 	request->name = unquote(request->name, room);
 	offer = answered(request, false);
+	uint32_t item = offer ? offer->expect.item : 0;
 	if (!offer || from)
-		tell_file(request, !request->turn->half, nobody, CONTENT_SIZE_UNKNOWN, from);
+		item = tell_file(
+			request, !request->turn->half, nobody, CONTENT_SIZE_UNKNOWN, from, item);
 	if (!found)
 		return;
 	if (!offer) {
 		request->from = nobody;
 		offer = offer_new(request);
 	}
+	offer->expect.item = item;
 	offer->expect.label.range_from = from;
 	take_answer(request, offer);
 }

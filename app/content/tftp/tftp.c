@@ -31,6 +31,7 @@ struct tftp_transfer {
 struct tftp_state {
 	struct tftp_transfer transfers[2];
 	struct transfer_label label; // of what is asked for in this flow
+	uint32_t item;               // ... its number in records
 	uint64_t tsize;              // in the acknowledgment of options
 	uint32_t blksize;            // there; 0: there was none
 	uint32_t files;
@@ -62,6 +63,7 @@ static void expect(const struct tftp_state *state, const struct content_turn *tu
 		.app = turn->data_app,
 		.as = EXPECTED_TFTP,
 		.ttl_s = REPLY_S,
+		.item = state->item,
 		.label = state->label,
 	};
 
@@ -98,6 +100,8 @@ static void begin(struct tftp_state *state, const struct content_turn *turn,
 	file.elsewhere = true;
 	if (writes) // who reads asks for it with 0
 		file.size = request->options.tsize;
+	state->item = 0;
+	file.item = &state->item;
 	turn->sink->file(turn->sink->ctx, &file);
 	state->label = (struct transfer_label){.what = TRANSFER_FILE, .half = file.half};
 	state->label.size = file.size == CONTENT_SIZE_UNKNOWN ? 0 : file.size;
@@ -157,6 +161,10 @@ static void open_file(
 	struct content_file file = content_announced_file(
 		is_requested(state) ? &state->label : turn->announced, side, first);
 
+	if (file.announced && is_requested(state)) { // here, not by another flow
+		file.announced = false;
+		file.item = &state->item;
+	}
 	if (file.size == CONTENT_SIZE_UNKNOWN && state->tsize)
 		file.size = state->tsize;
 	if (transfer->begun) {

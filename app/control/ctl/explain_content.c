@@ -9,6 +9,7 @@
 #include "content/content.h"
 #include "content/file_type.h"
 #include "control/ctl/content_json.h"
+#include "control/event/eve.h"
 #include "pipeline/policy/content_rules.h"
 
 static const struct {
@@ -104,7 +105,7 @@ static void add_entry(char out[EXPLAIN_CONTENT_MAX], const struct explain_facts 
 {
 	const struct evidence *name = name_of(facts, evidence);
 	bool message = evidence->content.is & EVIDENCE_ENTRY_MESSAGE;
-	char text[EVIDENCE_TEXT_BYTES + 4];
+	char text[EVIDENCE_TEXT_BYTES + 4], id[EVE_ITEM_ID_BYTES] = "";
 
 	add(out, "%s", message ? "message" : "transfer");
 	if (name && name->n_bytes)
@@ -112,9 +113,10 @@ static void add_entry(char out[EXPLAIN_CONTENT_MAX], const struct explain_facts 
 	add(out, " matched rules[%u].%s[%u]", evidence->content.rule,
 		message ? "chat" : "transfers", evidence->content.entry);
 	add_means(out, evidence);
-	if (name && name->content.item)
-		add(out, "; item %" PRIu64 "-%" PRIu32, name->flow_id & INT64_MAX,
-			name->content.item);
+	if (name)
+		eve_item_text(&name->content.item, id);
+	if (*id)
+		add(out, "; item %s", id);
 }
 
 static const char *reason_of(unsigned note)
@@ -136,7 +138,7 @@ static void add_note(char out[EXPLAIN_CONTENT_MAX], const struct evidence *evide
 	add(out, "%s (%s) in what the %s sent, at byte %llu", reason_of(evidence->detail),
 		content_note_word(evidence->detail),
 		evidence->half == HALF_C2S ? "client" : "server",
-		(unsigned long long)evidence->offset);
+		(unsigned long long)evidence->content.at64);
 }
 
 const struct evidence *explain_last(
@@ -201,16 +203,13 @@ static void put_entry(json_t **object, const struct evidence *evidence)
 	put_text(object, "mode", evidence->confidence == MODE_MONITOR ? "monitor" : "enforce");
 }
 
-// As eve_item_id has it.
 static void put_item_id(json_t **object, const struct evidence *evidence)
 {
-	char id[48];
+	char id[EVE_ITEM_ID_BYTES];
 
-	if (!evidence->content.item)
-		return;
-	snprintf(id, sizeof id, "%" PRIu64 "-%" PRIu32, evidence->flow_id & INT64_MAX,
-		evidence->content.item);
-	put_text(object, "item_id", id);
+	eve_item_text(&evidence->content.item, id);
+	if (*id)
+		put_text(object, "item_id", id);
 }
 
 void explain_content_put(json_t **object, const struct evidence *evidence)
@@ -227,7 +226,7 @@ void explain_content_put(json_t **object, const struct evidence *evidence)
 		break;
 	case EVIDENCE_CONTENT_NOTE:
 		put_text(object, "note", content_note_word(evidence->detail));
-		put_number(object, "offset", evidence->offset);
+		put_number(object, "offset", evidence->content.at64);
 		put_item_id(object, evidence);
 		break;
 	default: return;

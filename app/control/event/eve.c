@@ -65,6 +65,14 @@ static void put_ends(const struct event *event, struct json_out *out)
 	json_out_text(out, "community_id", id, strlen(id));
 }
 
+void eve_item_text(const struct item_id *item, char text[EVE_ITEM_ID_BYTES])
+{
+	text[0] = 0;
+	if (item->number && item->flow_id)
+		snprintf(text, EVE_ITEM_ID_BYTES, "%" PRIu64 "-%" PRIu32, item->flow_id & INT64_MAX,
+			item->number);
+}
+
 void eve_item_id(const struct event *event, char text[EVE_ITEM_ID_BYTES])
 {
 	bool has_item = event->type == EVENT_ALERT || event->type == EVENT_FILE ||
@@ -72,9 +80,8 @@ void eve_item_id(const struct event *event, char text[EVE_ITEM_ID_BYTES])
 			event->type == EVENT_EVIDENCE;
 
 	text[0] = 0;
-	if (has_item && event->alert.item && event->flow_id)
-		snprintf(text, EVE_ITEM_ID_BYTES, "%" PRIu64 "-%" PRIu32,
-			event->flow_id & INT64_MAX, event->alert.item);
+	if (has_item)
+		eve_item_text(&event->alert.item, text);
 }
 
 static void put_item_id(const struct event *event, struct json_out *out)

@@ -32,9 +32,10 @@ void eve_render_object(const struct eve_names *names, const struct event *event,
 void eve_head(struct json_out *out, uint64_t now_ns, const char *type);
 // ... with the flow's number and ends. Any thread: it asks for no names.
 void eve_head_of_flow(struct json_out *out, const struct event *event, const char *type);
-// One file or message, in its own records and in the alert that it led to: the number of its flow,
-// and its own. Empty: the event is of none.
+// One file or message, in its own records and in the alert that it led to: the number of the flow
+// that named it, and its own. Empty: the event is of none.
 #define EVE_ITEM_ID_BYTES 32
+void eve_item_text(const struct item_id *item, char text[EVE_ITEM_ID_BYTES]);
 void eve_item_id(const struct event *event, char text[EVE_ITEM_ID_BYTES]);
 // The rule that `uid` names: its id, "default" for 0.
 const char *eve_rule(const struct eve_names *names, uint32_t uid);

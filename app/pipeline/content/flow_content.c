@@ -481,9 +481,9 @@ bool flow_content_refuses(
 	return true;
 }
 
-uint32_t flow_content_item(const struct lcore *lcore, uint32_t ref)
+const struct item_id *flow_content_item(const struct lcore *lcore, uint32_t ref)
 {
 	const struct flow_content *flow = content_flow_of(lcore, ref);
 
-	return flow && flow->refused ? flow->refused_item : 0;
+	return flow && flow->refused && flow->refused_item.number ? &flow->refused_item : NULL;
 }

@@ -15,6 +15,7 @@
 #include "pipeline/content/limits.h"
 #include "pipeline/content/refused.h"
 #include "pipeline/lcore/lcore.h"
+#include "pipeline/vocab/item_id.h"
 #include "pipeline/policy/content_rules.h"
 #include "pipeline/scan/files.h"
 
@@ -123,7 +124,7 @@ bool content_scan_told(struct lcore *lcore, const struct scan_told *told);
 // and the action. False: nothing.
 bool flow_content_refuses(
 	const struct lcore *lcore, uint32_t ref, uint32_t *rule, enum action *action);
-// Of what refuses it: the number of its record; 0: there is none.
-uint32_t flow_content_item(const struct lcore *lcore, uint32_t ref);
+// Of what refuses it: as its records have it; NULL: there is none.
+const struct item_id *flow_content_item(const struct lcore *lcore, uint32_t ref);
 
 #endif

@@ -158,5 +158,5 @@ void grounds_note(const struct feeding *feeding, enum content_note note, unsigne
 	evidence->content.item = feeding->flow->item;
 	evidence->detail = (uint8_t)note;
 	evidence->confidence = 0;
-	evidence->offset = at64;
+	evidence->content.at64 = at64;
 }

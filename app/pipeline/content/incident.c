@@ -65,7 +65,7 @@ static uint64_t *bucket_of(struct incident_ring *ring, uint64_t flow_id)
 	return &ring->last[(flow_id ^ flow_id >> 32) & (BUCKETS - 1)];
 }
 
-static uint64_t flow_number(const struct lcore *lcore, uint32_t ref)
+uint64_t incident_flow_id(const struct lcore *lcore, uint32_t ref)
 {
 	bool stub = ref & FLOW_REF_STUB;
 	const struct flow_stub *of_stub = stub ? flow_stub_at(lcore->flows, ref) : NULL;
@@ -94,7 +94,7 @@ void incident_note(struct lcore *lcore, uint32_t ref, const struct rte_mbuf *m, 
 	uint32_t bytes = RTE_MIN(m->pkt_len, INCIDENT_SNAP_BYTES);
 	uint64_t id, at;
 
-	if (!ring || !(id = flow_number(lcore, ref)))
+	if (!ring || !(id = incident_flow_id(lcore, ref)))
 		return;
 	uint64_t *last = bucket_of(ring, id);
 	struct kept *kept = place(ring, bytes, &at);
@@ -133,7 +133,7 @@ static unsigned find(struct incident_ring *ring, uint64_t id, struct kept *found
 	return n;
 }
 
-void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, uint32_t item)
+void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, const struct item_id *item)
 {
 	struct content *content = lcore->content;
 	struct kept *found[INCIDENT_PKTS_MAX];
@@ -142,10 +142,10 @@ void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, uint32_
 
 	if (!content->incidents)
 		return;
-	n = find(content->incidents, flow_number(lcore, ref), found);
+	n = find(content->incidents, incident_flow_id(lcore, ref), found);
 	flow_event_identify(lcore, ref, &event);
 	event_stamp(lcore, &event);
-	event.alert.item = item;
+	event.alert.item = *item;
 	if (rule_uid)
 		event.rule_uid = rule_uid;
 	for (unsigned i = 0; i < n; i++) {

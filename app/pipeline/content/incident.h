@@ -8,6 +8,7 @@
 
 #include <rte_mbuf.h>
 #include "pipeline/lcore/lcore.h"
+#include "pipeline/vocab/item_id.h"
 
 #define INCIDENT_PKTS_MAX   64    // that are reported of one
 #define INCIDENT_SNAP_BYTES 9728u // of a packet that are kept
@@ -19,10 +20,13 @@ struct incident_ring;
 struct incident_ring *incident_ring_new(uint64_t bytes, int socket);
 void incident_ring_free(struct incident_ring *ring); // NULL is allowed
 
+// Of the flow or stub, as events have it; 0: its key is not to be found.
+uint64_t incident_flow_id(const struct lcore *lcore, uint32_t ref);
 // A packet of the flow or stub came.
 void incident_note(struct lcore *lcore, uint32_t ref, const struct rte_mbuf *m, unsigned half);
 // The flow is refused: what is left of its packets is recorded, the oldest first. `rule_uid`: 0,
-// none.
-void incident_tell(struct lcore *lcore, uint32_t ref, uint32_t rule_uid, uint32_t item);
+// none; `item`: for that file or message, if its number is not 0.
+void incident_tell(
+	struct lcore *lcore, uint32_t ref, uint32_t rule_uid, const struct item_id *item);
 
 #endif

@@ -117,7 +117,7 @@ static enum content_want report_file(void *ctx, const struct content_file *repor
 	// a response with a head, or a request whose head was read to its end
 	if (reported->is_http && (reported->status || reported->half == HALF_C2S))
 		feeding->flow->speaks = true;
-	report_next_item(feeding);
+	report_file_item(feeding, reported);
 	struct content_verdict verdict =
 		report_ask_file(feeding, NULL, &facts, reported->aliases, reported->n_aliases);
 	struct content_file shown = report_name_as(reported, &facts);

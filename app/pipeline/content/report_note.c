@@ -31,7 +31,7 @@ static void refuse(struct feeding *feeding, enum content_note note, unsigned hal
 	struct open_file *file = open_of(feeding, half);
 	bool was = flow->refused;
 
-	flow->item = file ? file->item : 0;
+	flow->item = file ? file->item : (struct item_id){0};
 	grounds_note(feeding, note, half, at64, rule);
 	flow->file_to_come |= !was && !file && feeding->decodes;
 	flow->noted_half = (uint8_t)half;
@@ -54,7 +54,7 @@ void report_note(void *ctx, enum content_note note, unsigned half, uint64_t at64
 	struct flow_content *flow = feeding->flow;
 	bool was = flow->refused;
 
-	flow->item = 0;
+	flow->item = (struct item_id){0};
 	content_tally_of(lcore, flow->ref, half)->note = (uint8_t)(note + 1);
 	if (content_note_is_ambiguous(note) || content_note_is_limit(note)) {
 		content_mark(lcore, flow->ref, half,
@@ -81,7 +81,7 @@ static void tell(struct feeding *feeding)
 
 	flow->file_to_come = false;
 	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, flow->rule),
-		flow->refused_item);
+		&flow->refused_item);
 }
 
 bool report_was_noted(struct feeding *feeding, unsigned half, struct content_verdict *verdict)

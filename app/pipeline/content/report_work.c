@@ -5,6 +5,7 @@
 #include "pipeline/content/incident.h"
 #include "pipeline/content/report_work.h"
 #include "pipeline/event/flow_event.h"
+#include "pipeline/flow/expect.h"
 #include "pipeline/flow/facts.h"
 
 // The inside end sends that half.
@@ -35,7 +36,27 @@ void report_input(const struct feeding *feeding, struct flow_ends *ends, struct 
 void report_next_item(struct feeding *feeding)
 {
 	feeding->content->items += feeding->content->items == UINT32_MAX ? 2 : 1; // 0 is none
-	feeding->flow->item = feeding->content->items;
+	feeding->flow->item = (struct item_id){
+		incident_flow_id(feeding->lcore, feeding->flow->ref), feeding->content->items};
+}
+
+void report_file_item(struct feeding *feeding, const struct content_file *file)
+{
+	const struct flow_cold *cold = flow_cold_at(feeding->lcore->flows, feeding->flow->ref);
+	const struct expected *expected = expect_at(feeding->lcore->expect, cold->expected);
+
+	if (file->announced && expected && expected->what.item) {
+		feeding->flow->item = (struct item_id){expected->parent, expected->what.item};
+		return;
+	}
+	if (file->item && *file->item) {
+		feeding->flow->item = (struct item_id){
+			incident_flow_id(feeding->lcore, feeding->flow->ref), *file->item};
+		return;
+	}
+	report_next_item(feeding);
+	if (file->item)
+		*file->item = feeding->flow->item.number;
 }
 
 void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
@@ -51,7 +72,7 @@ void report_refuse(struct feeding *feeding, uint32_t rule, enum action action)
 	feeding->lcore->stats.content_refused++;
 	if (flow->file_to_come) // then it is told with that
 		return;
-	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule), flow->item);
+	incident_tell(feeding->lcore, flow->ref, report_uid_of(feeding->lcore, rule), &flow->item);
 }
 
 static void close_unrecorded(struct feeding *feeding, unsigned half)

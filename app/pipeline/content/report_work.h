@@ -9,6 +9,8 @@
 bool report_is_upload(const struct feeding *feeding, unsigned half);
 // What is reported next has the next number: records, alert and evidence name it.
 void report_next_item(struct feeding *feeding);
+// The same of a file; of one that was announced what its announcement says.
+void report_file_item(struct feeding *feeding, const struct content_file *file);
 // What the policy is asked of the flow: as it stands, and where a file came before its application
 // is final, as what its ends have shown to speak.
 void report_input(

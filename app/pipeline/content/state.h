@@ -26,8 +26,8 @@ struct open_file {
 	uint64_t size, range_from; // as the decoder said
 	uint64_t ended_ns;
 	uint64_t since_ns;
+	struct item_id item; // in records
 	uint32_t id;
-	uint32_t item;     // its number in records
 	uint32_t rule_uid; // of the last verdict; 0: no rule
 	uint8_t action;    // ... enum content_action
 	uint8_t mode;      // ... enum mode of the rule
@@ -77,11 +77,11 @@ struct flow_content {
 	uint32_t text_length[2];
 	uint32_t ref; // flow
 	uint32_t next_free;
-	struct flow_share share; // of its source, in places
-	uint32_t epoch;          // of `asks`, as is the application
-	uint32_t rule;           // refused: that refuses it, or RULE_DEFAULT
-	uint32_t item;           // number of the file, message or id at hand; 0: none
-	uint32_t refused_item;   // refused: for which; 0: for none of these
+	struct flow_share share;     // of its source, in places
+	uint32_t epoch;              // of `asks`, as is the application
+	uint32_t rule;               // refused: that refuses it, or RULE_DEFAULT
+	struct item_id item;         // of the file, message or id at hand
+	struct item_id refused_item; // refused: for which, if any
 	uint16_t n_files;
 	uint16_t app;
 	uint16_t data_app; // of flows that it announces; APP_NONE: its own

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "classify/classify.h"
 #include "pipeline/flow/flow.h"
+#include "pipeline/vocab/item_id.h"
 #include "pipeline/vocab/stream_report.h"
 #include "pipeline/vocab/verdict.h"
 
@@ -178,7 +179,7 @@ struct event {
 			uint8_t value;         // enum scan_value
 			uint8_t reason;        // enum scan_reason, of SCAN_UNSCANNED
 			uint8_t scanned;       // not 0: the rest is of a verdict of the scan engine
-			uint32_t item; // of a file or message, also in its own events: its number
+			struct item_id item;   // of a file or message, also in its own events
 		} alert;
 		struct {
 			uint32_t frame_length;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "classify/classify.h"
+#include "pipeline/vocab/item_id.h"
 
 #define EVIDENCE_BYTES       16
 #define EVIDENCE_LOOSE_PER_S 100 // per lcore
@@ -99,12 +100,13 @@ struct evidence_content {
 	union {
 		struct {
 			uint16_t rule, entry; // places in the policy's list, and in the rule's
+			uint16_t type;        // of a file, as far as it was known (file_type)
+			uint8_t keys;         // enum content_key of the entry
+			uint8_t is;           // EVIDENCE_ENTRY_*
 		};
-		uint32_t item; // CONTENT_NAME, CONTENT_NOTE: the number of its record
+		uint64_t at64; // CONTENT_NOTE: offset in the half
 	};
-	uint16_t type;                  // of a file, as far as it was known (file_type)
-	uint8_t keys;                   // enum content_key of the entry
-	uint8_t is;                     // EVIDENCE_ENTRY_*
+	struct item_id item;            // CONTENT_NAME, CONTENT_NOTE: as its records have it
 	char text[EVIDENCE_TEXT_BYTES]; // CONTENT: the pattern's beginning; CONTENT_NAME: the
 					// name's end. Not terminated
 };
@@ -142,7 +144,7 @@ struct evidence {
 		struct evidence_content content;
 	};
 };
-static_assert(sizeof(struct evidence) == 80, "five quarters of a cache line");
+static_assert(sizeof(struct evidence) == 96, "one and a half cache lines");
 
 struct evidence_log {
 	struct evidence *records;

@@ -269,10 +269,12 @@ void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_su
 }
 
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
-	enum action action, enum mode mode, unsigned half, uint32_t item)
+	enum action action, enum mode mode, unsigned half, const struct item_id *item)
 {
-	struct event event = {.type = EVENT_ALERT, .alert = {.item = item}};
+	struct event event = {.type = EVENT_ALERT};
 
+	if (item)
+		event.alert.item = *item;
 	flow_event_identify(lcore, ref, &event);
 	event.half = (uint8_t)half;
 	event.action = (uint8_t)action;

@@ -30,9 +30,9 @@ void flow_event_elephant(struct lcore *lcore, uint32_t ref, const struct scan_su
 // The flow carries this: as the one said that announced it, or as it says itself.
 void flow_event_transfer(struct lcore *lcore, uint32_t ref, const struct transfer_label *label);
 // A rule (or the default: rule == NULL) blocked the flow, or would have (mode monitor). `item`: for
-// that file or message, or 0.
+// that file or message, or NULL.
 void flow_event_alert(struct lcore *lcore, uint32_t ref, const struct rule *rule,
-	enum action action, enum mode mode, unsigned half, uint32_t item);
+	enum action action, enum mode mode, unsigned half, const struct item_id *item);
 // What an end of the flow says of itself. While the ring is half full (of a flow that is not heard:
 // a quarter) it is left out, and counted (stats.greetings_lost): other records stand above it.
 void flow_event_handshake_meta(

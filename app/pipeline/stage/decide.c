@@ -72,7 +72,7 @@ static void block(struct lcore *lcore, struct packet_ctx *ctx, const struct deci
 		lcore->stats.flows_condemned++;
 		lcore->apps[app < APPS_MAX ? app : APP_NONE].flows_blocked++;
 		flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
-			packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : 0);
+			packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
 	}
 	flow_event_drop(lcore, ctx->ref, ctx->m, reason, ctx->rule_uid);
 	ctx->reason = reason;

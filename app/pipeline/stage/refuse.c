@@ -44,7 +44,7 @@ static void report(struct lcore *lcore, const struct packet_ctx *ctx,
 		return;
 	}
 	flow_event_alert(lcore, ctx->ref, rule, decision->action, MODE_ENFORCE, ctx->half,
-		packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : 0);
+		packet_has_flow(ctx) ? flow_content_item(lcore, ctx->ref) : NULL);
 	flow_event_drop(lcore, ctx->ref, ctx->m, DROP_RULE, ctx->rule_uid);
 }
 

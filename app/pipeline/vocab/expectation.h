@@ -78,6 +78,9 @@ struct expectation {
 	// decoded so, until it is found to be of another. The first is set by the pipeline.
 	uint8_t claimed;
 	uint32_t ttl_s;
+	// Number of the file that `label` is of in records of the flow that announces (item_id.h);
+	// 0: it has none there.
+	uint32_t item;
 	struct transfer_label label;
 };
 
