@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that stanzas offer by name (XEP-0096 stream initiation, XEP-0234 Jingle, XEP-0447 sharing,
-// XEP-0363 upload), and where their bytes will go (XEP-0065 and XEP-0260, SOCKS5 bytestreams). Who
-// may be named as an end of a flow is as in app/classify/proto/xmpp/offers.c.
-#include <arpa/inet.h>
-#include <netinet/in.h>
+// XEP-0363 upload), and where their bytes will go (XEP-0065 and XEP-0260, SOCKS5 bytestreams).
 #include <string.h>
 #include "content/http/text.h"
 #include "content/transfer.h"
 #include "content/xmpp/stream.h"
+#include "pipeline/vocab/xmpp_offer.h"
 
-#define OFFER_TTL_S 120
-#define PORT_MIN    1024 // nobody receives a file on a port below
-
-// FNV-1a: tells two sessions of a stream apart, no more. Never 0.
-static uint32_t hash_of(struct content_text text)
+static uint32_t session_in(struct content_text id)
 {
-	uint32_t hash = 0x811c9dc5;
-
-	for (uint32_t i = 0; i < text.length; i++)
-		hash = (hash ^ text.bytes[i]) * 0x01000193;
-	return hash ? hash : 1;
+	return xmpp_session_of(id.bytes, id.length);
 }
 
 static struct content_text value_of(const struct xmpp_turn *to, enum xmpp_attribute attribute)
@@ -35,13 +25,9 @@ static bool is_offered(const struct xmpp_turn *to)
 // A session begins to offer: what is said of a file from here on is of it.
 static void offer(const struct xmpp_turn *to, struct content_text session)
 {
-	struct transfer_label *label = &to->state->label;
-
-	to->state->offer = to->half->session = hash_of(session);
+	to->state->offer = to->half->session = session_in(session);
 	to->half->work->offers = true;
-	memset(label->file, 0, sizeof(label->file));
-	label->begins_cut = false;
-	label->size = 0;
+	xmpp_label_clear_file(&to->state->label);
 }
 
 // Of the server's half `from` is the server's word.
@@ -55,56 +41,23 @@ void xmpp_offers_stanza(const struct xmpp_turn *to)
 		transfer_text_set(label->user, sizeof(label->user), from.bytes, from.length);
 }
 
-static bool parse_host(struct content_text word, uint8_t address[16])
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (!word.length || word.length >= sizeof(text))
-		return false;
-	memcpy(text, word.bytes, word.length);
-	text[word.length] = '\0';
-	if (inet_pton(AF_INET6, text, address) == 1)
-		return true;
-	memset(address, 0, 10);
-	memset(address + 10, 0xff, 2);
-	return inet_pton(AF_INET, text, address + 12) == 1;
-}
-
 static void expect(const struct xmpp_turn *to)
 {
 	const struct content_turn *turn = to->turn;
 	const struct xmpp_party *own = &to->state->own;
-	struct expectation expect = {
-		.l4_proto = IPPROTO_TCP,
-		.app = turn->data_app,
-		.as = EXPECTED_BYTESTREAM,
-		.ttl_s = OFFER_TTL_S,
-	};
+	struct content_text host = value_of(to, XMPP_ATTRIBUTE_HOST);
+	struct expectation expect = {.app = turn->data_app, .label = to->state->label};
 	uint64_t port;
 
-	if (!turn->others || !turn->others->expect || !turn->ends)
+	if (!turn->others || !turn->others->expect || !turn->ends ||
+		!http_number(value_of(to, XMPP_ATTRIBUTE_PORT), &port) ||
+		!xmpp_expect(&expect, turn->ends, to->side, host.bytes, host.length, port))
 		return;
-	const uint8_t *client = turn->ends->address[HALF_C2S];
-
-	if (!parse_host(value_of(to, XMPP_ATTRIBUTE_HOST), expect.address) ||
-		!http_number(value_of(to, XMPP_ATTRIBUTE_PORT), &port) || port < PORT_MIN ||
-		port > UINT16_MAX)
-		return;
-	// Of a host that is not the client's own, that the client will connect there.
-	if (to->side == HALF_S2C || memcmp(expect.address, client, 16) != 0)
-		memcpy(expect.peer, client, 16);
-	if (!memcmp(expect.address, expect.peer, 16))
-		return;
-	expect.port = (uint16_t)port;
-	expect.label = to->state->label;
 	if (to->side == HALF_C2S)
 		transfer_text_set(
 			expect.label.user, sizeof(expect.label.user), own->bytes, own->length);
-	if (!is_offered(to)) {
-		memset(expect.label.file, 0, sizeof(expect.label.file));
-		expect.label.begins_cut = false;
-		expect.label.size = 0;
-	}
+	if (!is_offered(to))
+		xmpp_label_clear_file(&expect.label);
 	turn->others->expect(turn->others->ctx, &expect);
 }
 
@@ -176,7 +129,7 @@ static void begin_jingle(const struct xmpp_turn *to)
 	if (http_is(action, "session-initiate"))
 		offer(to, session);
 	else
-		to->half->session = hash_of(session);
+		to->half->session = session_in(session);
 	if (http_is(action, "content-add"))
 		to->half->work->offers = true;
 }
@@ -208,7 +161,7 @@ void xmpp_offers_start(const struct xmpp_turn *to, enum xmpp_kind kind)
 	case XMPP_QUERY:
 		if (http_begins(value_of(to, XMPP_ATTRIBUTE_XMLNS),
 			    "http://jabber.org/protocol/bytestreams"))
-			to->half->session = hash_of(value_of(to, XMPP_ATTRIBUTE_SID));
+			to->half->session = session_in(value_of(to, XMPP_ATTRIBUTE_SID));
 		break;
 	case XMPP_FILE:
 		begin_file(to);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads offers of file transfers from the stanzas of an XMPP stream.
 #include "classify/proto/xmpp/offers.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include "classify/proto/xmpp/xml.h"
-
-#define OFFER_TTL_S 120
+#include "pipeline/vocab/xmpp_offer.h"
 
 enum {                  // in the memo
 	MEMO_OFFER,     // hash of the session whose file the label is of; 0: none
@@ -52,14 +49,9 @@ static bool is_offered(const struct decoding *d)
 	return offer && offer == *session_of(d);
 }
 
-// FNV-1a: tells two sessions of a stream apart, no more. Never 0.
-static uint32_t hash_of(struct text text)
+static uint32_t session_in(struct text id)
 {
-	uint32_t hash = 0x811c9dc5;
-
-	for (uint32_t i = 0; i < text.length; i++)
-		hash = (hash ^ text.at[i]) * 0x01000193;
-	return hash ? hash : 1;
+	return xmpp_session_of(id.at, id.length);
 }
 
 static void set_file(const struct decoding *d, struct text name)
@@ -79,53 +71,23 @@ static void set_size(const struct decoding *d, struct text size)
 // A session begins to offer: what is said of a file from here on is of it.
 static void offer(const struct decoding *d, struct text session)
 {
-	d->state->memo.word[MEMO_OFFER] = *session_of(d) = hash_of(session);
-	memset(d->state->label.file, 0, sizeof(d->state->label.file));
-	d->state->label.size = 0;
+	d->state->memo.word[MEMO_OFFER] = *session_of(d) = session_in(session);
+	xmpp_label_clear_file(&d->state->label);
 }
 
-static bool parse_host(struct text word, uint8_t address[16])
-{
-	char text[INET6_ADDRSTRLEN];
-
-	if (!word.length || word.length >= sizeof(text))
-		return false;
-	memcpy(text, word.at, word.length);
-	text[word.length] = '\0';
-	if (inet_pton(AF_INET6, text, address) == 1)
-		return true;
-	memset(address, 0, 10);
-	memset(address + 10, 0xff, 2);
-	return inet_pton(AF_INET, text, address + 12) == 1;
-}
-
-// Of a host that is not the client's own, it is said that the client will connect there.
 static void expect(const struct decoding *d, struct text tag)
 {
-	const uint8_t *client = d->ends->address[HALF_C2S];
-	struct expectation expect = {
-		.l4_proto = IPPROTO_TCP,
-		.app = app_find("xmpp"),
-		.as = EXPECTED_BYTESTREAM,
-		.ttl_s = OFFER_TTL_S,
-	};
+	struct text host = xml_attribute_of(tag, "host");
+	struct expectation expect = {.app = app_find("xmpp"), .label = d->state->label};
 	uint64_t port;
 
-	if (!parse_host(xml_attribute_of(tag, "host"), expect.address) ||
-		!text_number(xml_attribute_of(tag, "port"), UINT16_MAX, &port) || port < 1024)
+	if (!text_number(xml_attribute_of(tag, "port"), UINT16_MAX, &port) ||
+		!xmpp_expect(&expect, d->ends, d->half, host.at, host.length, port))
 		return;
-	if (d->half == HALF_S2C || memcmp(expect.address, client, 16))
-		memcpy(expect.peer, client, 16);
-	if (!memcmp(expect.address, expect.peer, 16))
-		return;
-	expect.port = (uint16_t)port;
-	expect.label = d->state->label;
 	if (d->half == HALF_C2S)
 		memcpy(expect.label.user, d->state->own, sizeof(expect.label.user));
-	if (!is_offered(d)) {
-		memset(expect.label.file, 0, sizeof(expect.label.file));
-		expect.label.size = 0;
-	}
+	if (!is_offered(d))
+		xmpp_label_clear_file(&expect.label);
 	d->sink->expect(d->sink->ctx, &expect);
 }
 
@@ -173,10 +135,10 @@ static void take_tag(const struct decoding *d, struct text rest)
 		if (text_is(xml_attribute_of(rest, "action"), "session-initiate"))
 			offer(d, xml_attribute_of(rest, "sid"));
 		else
-			*session_of(d) = hash_of(xml_attribute_of(rest, "sid"));
+			*session_of(d) = session_in(xml_attribute_of(rest, "sid"));
 	} else if (text_is(name, "query")) {
 		if (has_space(rest, "http://jabber.org/protocol/bytestreams"))
-			*session_of(d) = hash_of(xml_attribute_of(rest, "sid"));
+			*session_of(d) = session_in(xml_attribute_of(rest, "sid"));
 	} else if (text_is(name, "file")) {
 		take_file(d, rest);
 	} else if (text_is(name, "streamhost") || text_is(name, "candidate")) {
