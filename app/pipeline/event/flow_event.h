@@ -43,9 +43,9 @@ void flow_event_scan(
 // What a verdict means for a file of the flow, by that rule.
 struct flow_event_rule {
 	uint32_t uid;
-	uint32_t item;  // the file's number in records; 0: none
-	uint8_t action; // enum action: that the rule has for it
-	uint8_t mode;   // MODE_MONITOR: it was not done
+	struct item_id item; // the file in records
+	uint8_t action;      // enum action: that the rule has for it
+	uint8_t mode;        // MODE_MONITOR: it was not done
 };
 void flow_event_scan_of(struct lcore *lcore, uint32_t ref, unsigned half,
 	const struct scan_verdict *verdict, const struct flow_event_rule *rule);

@@ -34,7 +34,8 @@ struct scan_file {
 	struct place tail;    // among those whose newest bytes wait, the oldest first
 	struct place waiting; // among those with a job that was not given up, the same
 	uint32_t flow, generation;
-	uint32_t rule_uid, item;
+	uint32_t rule_uid;
+	struct item_id item; // in records
 	uint32_t next_free;
 	uint8_t half;
 	uint8_t worker;

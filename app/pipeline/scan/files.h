@@ -16,6 +16,7 @@
 
 #include "pipeline/lcore/lcore.h"
 #include "pipeline/policy/content_rules.h"
+#include "pipeline/vocab/item_id.h"
 #include "scan/worker.h"
 
 #define SCAN_TAIL_NS   (20 * NS_PER_MS)
@@ -46,7 +47,8 @@ struct scan_begin {
 	struct open_file *owner;
 	const struct rule_scan *rule;
 	uint32_t ref; // flow, TCP
-	uint32_t rule_uid, item;
+	uint32_t rule_uid;
+	struct item_id item; // in records
 	uint8_t half;
 	bool enforces;
 };
@@ -79,7 +81,8 @@ struct scan_told {
 	struct open_file *owner; // NULL: it is not interested any more
 	struct scan_result result;
 	uint32_t ref;
-	uint32_t rule_uid, item;
+	uint32_t rule_uid;
+	struct item_id item; // in records
 	uint8_t half;
 	bool enforces;
 	bool is_here; // the flow is still there
