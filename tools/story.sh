@@ -98,6 +98,21 @@ story_nginx() {
 		lab_wait 30 lab_exec server curl -fsSI http://127.0.0.1/web.bin
 }
 
+# The scanner of the gateway: the program where nobody but root can change it, as the gateway demands and a
+# clone in somebody's home is not; a database of one signature; and the files that it is about. Test.Eicar is the
+# EICAR string, at any place. It is put together here: no file of the repository has it whole.
+story_scanner() {
+	local dir=$LAB_RUN/scan web=$LAB_RUN/web start='X5O!P%@AP[4\PZX54(P^)7CC)7}$'
+	STORY_SCANNER=$dir/sluice-scan
+	chmod 711 "$LAB_RUN" && mkdir "$dir" "$dir/db" "$dir/tmp" || return 1 # its child is nobody
+	install -m 755 "$LAB_BUILD/app/scan/program/sluice-scan" "$dir" 2>/dev/null && [ -x "$STORY_SCANNER" ] ||
+		STORY_SCANNER=$LAB_BUILD/app/scan/program/sluice-scan # /tmp is mounted with noexec
+	# shellcheck disable=SC2016
+	printf '%sEICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*' "$start" >"$web/eicar.com" &&
+		sed 's/ANTIVIRUS/ANTIVIRAL/' "$web/eicar.com" >"$web/twin.com" &&
+		printf 'Test.Eicar:0:*:%s\n' "$(od -An -v -tx1 "$web/eicar.com" | tr -d ' \n')" >"$dir/db/eicar.ndb"
+}
+
 story_sshd() {
 	local pam=no
 	# Without PAM sshd refuses a locked account; with PAM a minimal machine may lack its files.
@@ -127,6 +142,7 @@ story_services() {
 	ui_progress "starting nginx and sshd in the server's namespace"
 	story_nginx || { ui_bad "nginx did not start"; tail -n 5 "$LAB_RUN"/log/nginx* >&2; return 1; }
 	story_sshd || { ui_bad "sshd did not start"; tail -n 5 "$LAB_RUN/log/sshd" >&2; return 1; }
+	story_scanner || { ui_bad "no folder for the scanner could be made"; return 1; }
 	ui_progress "starting three transmission seeders and their torrents"
 	story_transmission seeder1 server 51413 9091 &&
 		story_transmission seeder2 server 51414 9092 &&
@@ -285,7 +301,7 @@ story_blocked_utp() { # T_RELOAD END: what the client sent and what arrived, aft
 
 story_utp_died() { story_more_than "$1" 0 && [ "$2" = 0 ] && story_more_than "$3" 0; }
 
-# Chapter 3: files and messages.
+# Chapter 3: files and messages. Without a scanner files are unscanned and pass, and the rows about it do not hold.
 story_files() {
 	local file=$LAB_RUN/files.json seen
 	{ printf 'MZ'; for _ in {1..4000}; do printf 'quickstart-refused '; done; } >"$LAB_RUN/web/setup.exe"
@@ -294,15 +310,20 @@ story_files() {
 	{"schema_version": 1, "rules": [{"id": "no-programs", "match": {},
 	 "transfers": [{"name": ["*.exe"], "action": "reset"}],
 	 "chat": [{"keyword": ["bluebird"], "action": "drop-message"}],
+	 "scan": {"unscanned": {"no_engine": "audit"}, "error": "audit"},
 	 "audit": {"transfers": true, "files": true, "chat": true}}]}
 	EOF
 	lab_policy "$file" >"$LAB_RUN/log/reload" 2>&1 || ui_warn "$(tail -n 1 "$LAB_RUN/log/reload")"
-	lab_spawn dump-files client tcpdump -i any -s 0 -U -w "$LAB_RUN/files.pcap" "tcp src port 80 and src host $LAB_SERVER4"
+	lab_spawn dump-files client tcpdump -i any -s 0 -U --immediate-mode -w "$LAB_RUN/files.pcap" \
+		"tcp src port 80 and src host $LAB_SERVER4"
 	lab_wait 30 test -s "$LAB_RUN/files.pcap"
-	for seen in setup.exe paper.pdf; do
-		lab_exec client curl -fsS --max-time 20 -o "$LAB_RUN/got-$seen" "http://$LAB_SERVER4/$seen" 2>/dev/null
+	[ -x "$STORY_SCANNER" ] && lab_wait 30 grep -q 'scanner: ready' "$LAB_RUN/log/gateway"
+	for seen in setup.exe paper.pdf eicar.com twin.com; do
+		lab_exec client curl -fsS --max-time 20 -o "$LAB_RUN/got-$seen" "http://$LAB_SERVER4/$seen" \
+			2>"$LAB_RUN/log/curl-$seen"
 	done
 	lab_wait 30 grep -qs '"filename":"paper.pdf".*"sha256"' "$LAB_RUN/audit.log"
+	lab_wait 30 grep -qs '"fileinfo".*"filename":"twin.com"' "$LAB_RUN/eve.json"
 	lab_stop dump-files
 	seen=$(grep -aoc quickstart-refused "$LAB_RUN/files.pcap")
 	story_row "refused: setup.exe, over HTTP" "not a byte arrives" \
@@ -310,11 +331,44 @@ story_files() {
 		test ! -s "$LAB_RUN/got-setup.exe" -a "$seen" = 0
 	story_row "its neighbour, paper.pdf" "same SHA-256" "$(stat -c %s "$LAB_RUN/got-paper.pdf" 2>/dev/null || echo 0) bytes" \
 		story_same "$LAB_RUN/web/paper.pdf" "$LAB_RUN/got-paper.pdf"
+	story_scanned
 	story_messages
 	story_row "audit log" "names them, verifies" "$(lab_ctl audit verify "$LAB_RUN/audit.log" 2>&1 | tail -n 1 | cut -c1-42)" \
 		story_audited "$LAB_RUN/audit.log"
 	lab_policy "$LAB_ROOT/config/policy.json" >"$LAB_RUN/log/reload" 2>&1
 }
+# What the scanner says of a file with the EICAR string, and of one that differs in a letter.
+story_scanned() {
+	local size got found
+	size=$(stat -c %s "$LAB_RUN/web/eicar.com")
+	got=$(stat -c %s "$LAB_RUN/got-eicar.com" 2>/dev/null || echo 0)
+	found=$(story_verdict eicar.com)
+	story_row "destroyed: EICAR test file, over HTTP" "found, never whole, reset" "$found, $got of $size bytes" \
+		story_destroyed "$found" "$got" "$size"
+	found=$(story_verdict twin.com)
+	story_row "its twin, another in one letter" "clean, same SHA-256" \
+		"$found, $(stat -c %s "$LAB_RUN/got-twin.com" 2>/dev/null || echo 0) bytes" \
+		story_passed_clean "$found"
+}
+story_verdict() { # NAME: of a file, in its event
+	$STORY_PY - "$LAB_RUN/eve.json" "$1" <<-'EOF'
+		import json, sys
+		said = "no event"
+		for line in open(sys.argv[1]):
+		    event = json.loads(line) if '"fileinfo"' in line and line.endswith("\n") else {}
+		    if event.get("event_type") == "fileinfo" and event["fileinfo"].get("filename", "").endswith(sys.argv[2]):
+		        av = event["fileinfo"].get("av", {})
+		        said = av.get("signature") or av.get("reason") or av.get("verdict", "no verdict")
+		print(said)
+	EOF
+}
+story_destroyed() { # VERDICT BYTES SIZE: and the client's wire has the twin, thus would have the file
+	# shellcheck disable=SC2016
+	[ "$1" = Test.Eicar.UNOFFICIAL ] && [ "$2" -lt "$3" ] && grep -qi reset "$LAB_RUN/log/curl-eicar.com" &&
+		grep -aqF 'ANTIVIRAL-TEST-FILE!$H+H*' "$LAB_RUN/files.pcap" &&
+		! grep -aqF 'ANTIVIRUS-TEST-FILE!$H+H*' "$LAB_RUN/files.pcap"
+}
+story_passed_clean() { [ "$1" = clean ] && story_same "$LAB_RUN/web/twin.com" "$LAB_RUN/got-twin.com"; }
 # A keyword in a message of IRC, said between two others on one connection.
 story_messages() {
 	local log=$LAB_RUN/log/irc
@@ -373,11 +427,13 @@ story_stop() {
 story_stopped() { [ "$1" = 0 ] && awk -v s="$2" 'BEGIN { exit !(s <= 2.2) }'; }
 
 story_run() {
-	local t0 t1
+	local t0 t1 scan
 	ui_title "Services"
 	story_services || return 1
 	t0=$(ui_now)
-	LAB_OPTIONS="${LAB_OPTIONS:-} --set paths.audit=$LAB_RUN/audit.log" lab_gateway_start "$LAB_ROOT/config/policy-pass.json" || return 1
+	scan="{\"engine\":\"clamav\",\"program\":\"$STORY_SCANNER\",\"database\":\"$LAB_RUN/scan/db\",\"tmp\":\"$LAB_RUN/scan/tmp\",\"user\":\"nobody\"}"
+	LAB_OPTIONS="${LAB_OPTIONS:-} --set paths.audit=$LAB_RUN/audit.log --set scan=$scan" \
+		lab_gateway_start "$LAB_ROOT/config/policy-pass.json" || return 1
 	t1=$(ui_now)
 	ui_ok "gateway: up after $(ui_span "$t0" "$t1") s under config/policy-pass.json"
 	ui_title "Story"
