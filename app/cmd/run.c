@@ -585,8 +585,7 @@ int run_main(int argc, char **argv)
 		return code;
 	phases_start(&run.phases);
 	log_start((unsigned)arguments.verbose);
-	// From here signals wait for the control loop: one that comes now ends the gateway as soon
-	// as it is up, in order.
+	// From here signals wait for the control loop, which takes them once the gateway is up.
 	signals_blockable(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	run.arguments = &arguments;
