@@ -28,7 +28,7 @@
 #define EXPECTATION_BYTES     448ull
 #define LCORE_LINK_BYTES      (320ull << 10) // hints, from one data lcore to another
 #define ENDPOINT_BYTES        144ull
-#define EVIDENCE_RECORD_BYTES 80ull
+#define EVIDENCE_RECORD_BYTES 96ull
 #define SCAN_FLOW_BYTES       240ull
 #define SCAN_LCORE_BYTES      (1ull << 20)
 #define SCAN_LINK_BYTES       (256ull << 10) // between a scan lcore and a data lcore
