@@ -48,7 +48,7 @@ static void settle(struct feeding *feeding, struct open_file *file)
 	const struct rule *rule = rule_of(feeding);
 
 	open_gate(feeding, file->half);
-	if (!rule || file->av.value == SCAN_CLEAN)
+	if (!rule || file->av.value == SCAN_CLEAN || file->av.told)
 		return;
 	enum scan_policy policy = policy_of(&rule->content->scan, &file->av);
 	const struct scan_verdict verdict = {
@@ -188,7 +188,7 @@ bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
 
 	if (refuses && told->result.value == SCAN_INFECTED)
 		remember(lcore, told);
-	if (bad && told->is_here)
+	if (bad && told->is_here && !told->result.told)
 		alert(lcore, told, policy, refuses);
 	if (told->owner)
 		tell_owner(lcore, told, refuses);

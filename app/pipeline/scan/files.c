@@ -7,11 +7,15 @@
 #include <string.h>
 #include <rte_malloc.h>
 #include "pipeline/flow/table.h"
+#include "pipeline/flow/share.h"
 #include "pipeline/scan/bytes.h"
+#include "pipeline/scan/halves.h"
 #include "reassembly/tcp_track.h"
 
 #define NONE     0  // numbers begin at 1
 #define TURN_MAX 32 // time-outs, and tails, of one turn
+#define SCARCE_4 3  // quarters of places, or of the arena's part, taken: sources have shares ...
+#define SHARE_4  1  // ... of so many quarters each
 
 struct place { // in a list
 	uint32_t prev, next;
@@ -37,6 +41,9 @@ struct scan_file {
 	uint32_t rule_uid;
 	struct item_id item; // in records
 	uint32_t next_free;
+	uint32_t in_half; // of those that wait for it (halves.h); 0: none does
+	uint32_t units;   // of STORE_EXTENT_MIN, that its source is counted for
+	struct flow_share share;
 	uint8_t half;
 	uint8_t worker;
 	uint8_t again;
@@ -54,10 +61,31 @@ struct scan_files {
 	uint64_t next_id;
 	uint32_t waiting_at[LCORES_MAX]; // jobs that each worker owes a verdict
 	struct list tails, waiting;
+	struct scan_halves *halves;
+	struct flow_shares places, memory; // of sources: files, and units of STORE_EXTENT_MIN
+	uint64_t scarce_bytes;             // of the arena's part
 	uint32_t free, n;
-	uint8_t since;           // enum scan_since
+	uint32_t n_since;        // halves of which something is new
 	struct scan_file file[]; // from 1 on
 };
+
+static uint32_t part_of(uint64_t all, unsigned quarters)
+{
+	uint64_t part = all * quarters / 4;
+
+	return part ? (uint32_t)part : 1;
+}
+
+static void shares_init(const struct lcore *lcore, struct scan_files *files)
+{
+	struct content_memory_use use;
+
+	scan_store_look(&files->store, &use);
+	files->scarce_bytes = use.bytes / 4 * SCARCE_4;
+	files->places.seed = files->memory.seed = &lcore->flows->seed;
+	files->places.most = part_of(files->n, SHARE_4);
+	files->memory.most = part_of(use.bytes / STORE_EXTENT_MIN, SHARE_4);
+}
 
 int scan_files_new(struct lcore *lcore, const struct scan_config *config,
 	struct scan_worker *const *workers, unsigned n_workers, unsigned n_lcores, char *err,
@@ -70,7 +98,12 @@ int scan_files_new(struct lcore *lcore, const struct scan_config *config,
 	struct scan_files *files = rte_zmalloc_socket(
 		"scan_files", sizeof(*files) + (n + 1) * sizeof(files->file[0]), 64, lcore->socket);
 
-	if (!files || !scan_store_init(&files->store, config->arena, lcore->index, n_lcores)) {
+	if (files)
+		files->halves = scan_halves_new(n, lcore->socket);
+	if (!files || !files->halves ||
+		!scan_store_init(&files->store, config->arena, lcore->index, n_lcores)) {
+		if (files)
+			scan_halves_free(files->halves);
 		rte_free(files);
 		snprintf(err, err_len,
 			"data lcore %u: no memory for files under scan (scan.flows); lower it or "
@@ -85,6 +118,7 @@ int scan_files_new(struct lcore *lcore, const struct scan_config *config,
 	for (uint32_t i = 1; i <= n; i++)
 		files->file[i].next_free = i < n ? i + 1 : NONE;
 	files->free = 1;
+	shares_init(lcore, files);
 	lcore->scan_files = files;
 	return 0;
 }
@@ -94,6 +128,7 @@ void scan_files_free(struct lcore *lcore)
 	if (!lcore->scan_files)
 		return;
 	scan_store_fini(&lcore->scan_files->store);
+	scan_halves_free(lcore->scan_files->halves);
 	rte_free(lcore->scan_files);
 	lcore->scan_files = NULL;
 }
@@ -103,6 +138,19 @@ void scan_files_free(struct lcore *lcore)
 static struct place *place_in(struct scan_files *files, const struct list *list, uint32_t number)
 {
 	return list == &files->tails ? &files->file[number].tail : &files->file[number].waiting;
+}
+
+// Of a file whose half waits for it: how many of that are in the list.
+static void count_in(
+	struct scan_files *files, const struct list *list, uint32_t number, uint32_t change)
+{
+	uint32_t in_half = files->file[number].in_half;
+
+	if (!in_half)
+		return;
+	struct scan_half *half = scan_half_at(files->halves, in_half);
+
+	*(list == &files->tails ? &half->n_stands : &half->n_waits) += change;
 }
 
 static void list_remove(struct scan_files *files, struct list *list, uint32_t number)
@@ -120,6 +168,7 @@ static void list_remove(struct scan_files *files, struct list *list, uint32_t nu
 	else
 		list->last = place->prev;
 	*place = (struct place){0};
+	count_in(files, list, number, UINT32_MAX);
 }
 
 static void list_append(struct scan_files *files, struct list *list, uint32_t number)
@@ -130,29 +179,99 @@ static void list_append(struct scan_files *files, struct list *list, uint32_t nu
 	else
 		list->first = number;
 	list->last = number;
+	count_in(files, list, number, 1);
 }
 
-static bool is_of(
-	const struct lcore *lcore, const struct scan_file *file, uint32_t ref, unsigned half)
+// NULL: no file that it waits for.
+static struct scan_half *half_of(struct lcore *lcore, uint32_t ref, unsigned half)
 {
-	return file->enforces && file->flow == ref && file->half == half &&
-	       file->generation == flow_at(lcore->flows, ref)->gen;
-}
+	struct scan_halves *halves = lcore->scan_files->halves;
+	uint32_t at = scan_half_find(halves, ref, flow_at(lcore->flows, ref)->gen, half);
 
-// A file of the half is in the list.
-static bool has_one(struct lcore *lcore, const struct list *list, uint32_t ref, unsigned half)
-{
-	struct scan_files *files = lcore->scan_files;
-
-	for (uint32_t at = list->first; at; at = place_in(files, list, at)->next)
-		if (is_of(lcore, &files->file[at], ref, half))
-			return true;
-	return false;
+	return at ? scan_half_at(halves, at) : NULL;
 }
 
 bool scan_files_stand(struct lcore *lcore, uint32_t ref, unsigned half)
 {
-	return lcore->scan_files && has_one(lcore, &lcore->scan_files->tails, ref, half);
+	const struct scan_half *of = lcore->scan_files ? half_of(lcore, ref, half) : NULL;
+
+	return of && of->n_stands;
+}
+
+static bool waits(struct lcore *lcore, uint32_t ref, unsigned half)
+{
+	const struct scan_half *of = half_of(lcore, ref, half);
+
+	return of && of->n_waits;
+}
+
+static void note_since(struct scan_files *files, const struct scan_file *file, enum scan_since what)
+{
+	if (!file->in_half)
+		return;
+	struct scan_half *half = scan_half_at(files->halves, file->in_half);
+
+	files->n_since += !half->since;
+	if (half->since < what)
+		half->since = (uint8_t)what;
+}
+
+static void leave_half(struct scan_files *files, struct scan_file *file)
+{
+	if (!file->in_half)
+		return;
+	const struct scan_half *half = scan_half_at(files->halves, file->in_half);
+
+	files->n_since -= half->n_files == 1 && half->since;
+	scan_half_give(files->halves, file->in_half);
+	file->in_half = 0;
+}
+
+// ---- shares ----
+
+static struct flow_share share_of(const struct lcore *lcore, uint32_t ref)
+{
+	const struct flow *flow = flow_at(lcore->flows, ref);
+	bool v6 = flow->flags & FLOW_V6;
+	const struct flow_source source =
+		flow_source_of(flow_key_of(lcore->flows, flow->key_pos, v6), flow->flags);
+
+	return flow_share_of(&lcore->scan_files->places, &source);
+}
+
+// While places are scarce a source has no more than its share, and whoever was not heard, as
+// anybody can have sent it, takes one of one half of them.
+static bool has_place(const struct lcore *lcore, uint32_t ref, struct flow_share share)
+{
+	const struct scan_files *files = lcore->scan_files;
+	uint64_t taken = lcore->stats.scan_files;
+
+	if (!flow_both_heard(flow_at(lcore->flows, ref)) && taken >= part_of(files->n, 2))
+		return false;
+	return taken < part_of(files->n, SCARCE_4) || !flow_share_full(&files->places, share);
+}
+
+static uint32_t units_of(uint64_t bytes)
+{
+	return (uint32_t)((bytes + STORE_EXTENT_MIN - 1) / STORE_EXTENT_MIN);
+}
+
+// The file takes up so many bytes now. False: not while memory is scarce.
+static bool takes_up(struct scan_files *files, struct scan_file *file, uint64_t bytes)
+{
+	uint32_t units = units_of(bytes), more = units - file->units;
+
+	if (units > file->units) {
+		struct content_memory_use use;
+
+		scan_store_look(&files->store, &use);
+		if (use.used > files->scarce_bytes && flow_share_full(&files->memory, file->share))
+			return false;
+	}
+	for (unsigned row = 0; row < 2; row++)
+		files->memory.count[row][file->share.at[row]] += more; // or less: modulo 2^32
+	file->units = units;
+	return true;
 }
 
 // ---- files ----
@@ -170,12 +289,15 @@ static void give(struct lcore *lcore, uint32_t number)
 	struct scan_file *file = &files->file[number];
 
 	list_remove(files, &files->tails, number);
+	list_remove(files, &files->waiting, number);
+	leave_half(files, file);
 	if (file->job.id) { // its verdict finds it
 		file->owner = NULL;
 		file->given_up = true;
-		list_remove(files, &files->waiting, number);
 		return;
 	}
+	takes_up(files, file, 0);
+	flow_share_sub(&files->places, file->share);
 	scan_bytes_free(&files->store, file->bytes);
 	file->bytes = NULL;
 	file->next_free = files->free;
@@ -190,7 +312,8 @@ uint32_t scan_file_begin(
 
 	if (!files)
 		return unscanned(result, SCAN_REASON_NO_ENGINE);
-	uint32_t number = files->free;
+	struct flow_share share = share_of(lcore, begin->ref);
+	uint32_t number = has_place(lcore, begin->ref, share) ? files->free : NONE;
 	struct scan_bytes *bytes = number ? scan_bytes_new(&files->store) : NULL;
 
 	if (!bytes) {
@@ -210,7 +333,12 @@ uint32_t scan_file_begin(
 		.item = begin->item,
 		.half = begin->half,
 		.enforces = begin->enforces,
+		.share = share,
 	};
+	if (file->enforces)
+		file->in_half =
+			scan_half_take(files->halves, file->flow, file->generation, file->half);
+	flow_share_add(&files->places, share);
 	lcore->stats.scan_files++;
 	return number;
 }
@@ -261,8 +389,7 @@ static bool submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 	lcore->stats.scan_pending++;
 	if (scan_link_is_asleep(link))
 		lcore->scan_wakes |= UINT64_C(1) << worker;
-	if (file->enforces)
-		files->since = SCAN_SINCE_JOB;
+	note_since(files, file, SCAN_SINCE_JOB);
 	return true;
 }
 
@@ -289,7 +416,8 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 		reason = SCAN_REASON_PROTOCOL;
 	else if (!file->rule.windows && end64 + length > file->rule.max_bytes)
 		reason = SCAN_REASON_TOO_BIG;
-	else if (!scan_bytes_add(&files->store, file->bytes, bytes, length))
+	else if (!takes_up(files, file, end64 + length - scan_bytes_begin(file->bytes)) ||
+		 !scan_bytes_add(&files->store, file->bytes, bytes, length))
 		reason = SCAN_REASON_BUSY;
 	end64 += length;
 	if (!reason && file->rule.windows && !file->job.id &&
@@ -298,14 +426,13 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 		reason = SCAN_REASON_BUSY;
 	if (reason) {
 		lcore->stats.scan_unscanned++;
-		give(lcore, number);
+		scan_file_drop(lcore, number); // a job that is out holds its half still
 		return unscanned(result, reason);
 	}
 	if (!file->enforces)
 		return true;
 	file->gave_ns = lcore->now_ns;
-	if (files->since == SCAN_SINCE_NOTHING)
-		files->since = SCAN_SINCE_BYTES;
+	note_since(files, file, SCAN_SINCE_BYTES);
 	list_remove(files, &files->tails, number);
 	if (!file->job.id)
 		list_append(files, &files->tails, number);
@@ -359,17 +486,18 @@ void scan_file_drop(struct lcore *lcore, uint32_t number)
 enum scan_since scan_files_since(struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	struct scan_files *files = lcore->scan_files;
+	struct scan_half *of;
 
-	if (likely(!files || !files->since))
+	if (likely(!files || !files->n_since) || !(of = half_of(lcore, ref, half)) || !of->since)
 		return SCAN_SINCE_NOTHING;
-	enum scan_since since = files->since;
+	enum scan_since since = of->since;
 
-	files->since = SCAN_SINCE_NOTHING;
-	// who gave the newest bytes is the last one: unless it was given up since
-	if (since == SCAN_SINCE_BYTES &&
-		(!files->tails.last || !is_of(lcore, &files->file[files->tails.last], ref, half)))
-		return SCAN_SINCE_NOTHING;
-	return since;
+	of->since = SCAN_SINCE_NOTHING;
+	files->n_since--;
+	// whoever waits is let go by a verdict, or by what comes behind: that must be still to come
+	if (since == SCAN_SINCE_JOB && of->n_waits)
+		return SCAN_SINCE_JOB;
+	return of->n_stands ? SCAN_SINCE_BYTES : SCAN_SINCE_NOTHING;
 }
 
 // ---- verdicts ----
@@ -402,6 +530,8 @@ static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
 static void note(
 	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
 {
+	const struct scan_result was = file->result;
+
 	file->result = (struct scan_result){
 		.queue_ns = span_ns(verdict->job.submitted_ns, verdict->taken_ns),
 		.run_ns = span_ns(verdict->taken_ns, verdict->done_ns),
@@ -411,9 +541,29 @@ static void note(
 		.known = true,
 	};
 	memcpy(file->result.name, verdict->name, sizeof(file->result.name));
+	// a window that was not looked at is not made good by the next one
+	if (file->rule.windows && was.value == SCAN_UNSCANNED && verdict->value == SCAN_CLEAN) {
+		file->result.value = was.value;
+		file->result.reason = was.reason;
+	}
+	file->result.told =
+		was.told && was.value == file->result.value && was.reason == file->result.reason;
 	file->scanned64 = verdict->job.to64;
 	if (!verdict->job.from64)
 		file->whole64 = verdict->job.to64;
+}
+
+// The engine has looked at what was there of the file, which is not all: what it finds of more of
+// it may be another thing. A beginning that cannot be opened must not hide what follows.
+static bool may_go_on(const struct scan_verdict *verdict)
+{
+	switch ((enum scan_reason)verdict->reason) {
+	case SCAN_REASON_TOO_DEEP:
+	case SCAN_REASON_ENCRYPTED:
+	case SCAN_REASON_FORMAT:
+	case SCAN_REASON_LIMIT: return verdict->value == SCAN_UNSCANNED;
+	default: return verdict->value == SCAN_CLEAN;
+	}
 }
 
 // What is awaited of the file is there. A file that was scanned in part goes on, and may have ended
@@ -423,22 +573,24 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 {
 	struct scan_files *files = lcore->scan_files;
 	struct scan_file *file = &files->file[number];
-	bool clean = verdict->value == SCAN_CLEAN;
+	struct scan_verdict said = *verdict;
 
 	count(lcore, verdict);
 	note(lcore, file, verdict);
-	if (clean && file->ended && !file->dropped && !is_looked_at(file)) {
+	if (may_go_on(verdict) && file->ended && !file->dropped && !is_looked_at(file)) {
 		if (submit_last(lcore, number))
 			return;
 		unscanned(&file->result, SCAN_REASON_BUSY);
-		clean = false;
+		lcore->stats.scan_unscanned++;
+		said.value = SCAN_UNSCANNED;
+		said.reason = SCAN_REASON_BUSY;
 	}
-	bool goes_on = clean && !file->ended && !file->dropped;
+	bool goes_on = may_go_on(verdict) && !file->ended && !file->dropped;
 
 	if (goes_on && file->enforces && scan_bytes_end(file->bytes) > file->scanned64)
 		list_append(files, &files->tails, number); // of the span that closed a window
 	struct scan_told told = {
-		.verdict = verdict,
+		.verdict = &said,
 		.rule = &file->rule,
 		.owner = file->owner,
 		.result = file->result,
@@ -454,12 +606,13 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	const struct rule_scan rule = file->rule; // the file may be gone when it is asked for
 
 	told.rule = &rule;
+	file->result.told = true;
 	if (!goes_on)
 		give(lcore, number);
 	else if (file->rule.windows)
 		scan_bytes_forget(&files->store, file->bytes, window_from(file));
 	if (told.is_here) {
-		told.waits = has_one(lcore, &files->waiting, told.ref, told.half);
+		told.waits = waits(lcore, told.ref, told.half);
 		told.stands = scan_files_stand(lcore, told.ref, told.half);
 	}
 	obey(lcore, &told);
@@ -572,5 +725,4 @@ void scan_files_turn(struct lcore *lcore, scan_told_fn *obey)
 		return;
 	turn_times_out(lcore, obey);
 	turn_tails(lcore, obey);
-	lcore->scan_files->since = SCAN_SINCE_NOTHING;
 }

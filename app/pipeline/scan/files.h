@@ -38,6 +38,7 @@ struct scan_result {
 	uint8_t value;             // enum scan_value
 	uint8_t reason;            // enum scan_reason
 	bool known;                // else there is no verdict (yet)
+	bool told;                 // the policy was held against it before
 	char name[SCAN_NAME_MAX];
 };
 
@@ -64,7 +65,8 @@ bool scan_file_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 // Its owner does not want to know any more; a job that is out still holds its half.
 void scan_file_drop(struct lcore *lcore, uint32_t number);
 
-// Since the last call: for whoever has fed a span of this half.
+// Since the last call: for whoever has fed a span of this flow, of each half, as what a decoder
+// tells may be of the other one.
 enum scan_since {
 	SCAN_SINCE_NOTHING,
 	SCAN_SINCE_BYTES, // it gave bytes of a file whose half waits for verdicts

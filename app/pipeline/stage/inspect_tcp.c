@@ -19,24 +19,42 @@
 
 #define AGE_BUDGET 16 // connections whose held packets are looked at in one turn
 
-// Bytes of a file under scan do not leave before those behind them are known, or it was looked at.
-// `left`: the span is of a copy, which has left ahead of a hole: what fills that waits.
-static enum consumed scanned(const struct inspection *in, const struct span *span, bool left)
+// Bytes of a file under scan do not leave before those behind them are known, or it was looked at:
+// from `gate64` on the half stands. True: it has a job.
+static bool scanned(const struct inspection *in, unsigned half, uint64_t gate64)
 {
 	struct lcore *lcore = in->lcore;
 	struct tcp_track *track;
-	enum scan_since since = scan_files_since(lcore, in->ctx->ref, span->half & 1);
+	enum scan_since since = scan_files_since(lcore, in->ctx->ref, half);
 
 	if (likely(since == SCAN_SINCE_NOTHING) || !inspect_enforces(lcore, in->flow) ||
 		!(track = inspect_track(lcore, in->cold)))
-		return CONSUMED;
-	track_gate(lcore->tracker, track, span->half & 1,
-		left ? track->half[span->half & 1].sent : span->offset64);
-	return since == SCAN_SINCE_JOB ? CONSUMED_HOLD : CONSUMED;
+		return false;
+	track_gate(lcore->tracker, track, half, gate64);
+	if (since != SCAN_SINCE_JOB)
+		return false;
+	track_process(track, half);
+	return true;
+}
+
+// `left`: the span is of a copy, which has left ahead of a hole: what fills that waits, as does
+// what has not left of the other half.
+static bool scanned_both(const struct inspection *in, const struct span *span, bool left)
+{
+	const struct tcp_track *track = inspect_track(in->lcore, in->cold);
+	unsigned half = span->half & 1;
+
+	if (!track)
+		return false;
+	scanned(in, !half, track->half[!half].sent);
+	return scanned(in, half, left ? track->half[half].sent : span->offset64);
 }
 
 static enum consumed consumed(struct inspection *in, const struct span *span, bool left)
 {
+	// before all else: what of a span goes on later may have ended a file by now
+	bool scans = unlikely(in->lcore->scan_files != NULL) && scanned_both(in, span, left);
+
 	if (unlikely(in->ctx->flags & (CTX_LATER | CTX_STARVED))) {
 		enum consumed result =
 			in->ctx->flags & CTX_LATER ? CONSUMED_LATER : CONSUMED_NOTHING;
@@ -44,7 +62,7 @@ static enum consumed consumed(struct inspection *in, const struct span *span, bo
 		in->ctx->flags &= ~(uint32_t)(CTX_LATER | CTX_STARVED);
 		return result;
 	}
-	if (unlikely(in->lcore->scan_files != NULL) && scanned(in, span, left) == CONSUMED_HOLD)
+	if (scans)
 		return CONSUMED_HOLD;
 	if (!in->cold->hold || !inspect_enforces(in->lcore, in->flow))
 		return CONSUMED;
