@@ -1,73 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pool of files under scan, their jobs, and the way back of verdicts.
-#include "pipeline/scan/files.h"
+// The pool of files under scan, and their jobs.
+#include "pipeline/scan/files_work.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <rte_malloc.h>
-#include "pipeline/flow/table.h"
-#include "pipeline/flow/share.h"
-#include "pipeline/scan/bytes.h"
-#include "pipeline/scan/halves.h"
-#include "reassembly/tcp_track.h"
-
-#define NONE     0  // numbers begin at 1
-#define TURN_MAX 32 // time-outs, and tails, of one turn
-#define SCARCE_4 3  // quarters of places, or of the arena's part, taken: sources have shares ...
-#define SHARE_4  1  // ... of so many quarters each
-
-struct place { // in a list
-	uint32_t prev, next;
-	bool on;
-};
-
-struct list {
-	uint32_t first, last;
-};
-
-struct scan_file {
-	struct scan_bytes *bytes; // NULL: the place is free
-	struct open_file *owner;
-	struct scan_job job; // id 0: none is out
-	struct rule_scan rule;
-	struct scan_result result;
-	uint64_t scanned64;   // behind what was looked at
-	uint64_t whole64;     // ... from the first byte on, in one job
-	uint64_t gave_ns;     // its newest bytes came then
-	struct place tail;    // among those whose newest bytes wait, the oldest first
-	struct place waiting; // among those with a job that was not given up, the same
-	uint32_t flow, generation;
-	uint32_t rule_uid;
-	struct item_id item; // in records
-	uint32_t next_free;
-	uint32_t in_half; // of those that wait for it (halves.h); 0: none does
-	uint32_t units;   // of STORE_EXTENT_MIN, that its source is counted for
-	struct flow_share share;
-	uint8_t half;
-	uint8_t worker;
-	uint8_t again;
-	bool enforces;
-	bool ended;
-	bool dropped;  // its owner does not want to know
-	bool given_up; // nobody waits for the job any more
-};
-
-struct scan_files {
-	const struct scan_config *config;
-	struct scan_worker *const *workers;
-	struct scan_store store;
-	unsigned n_workers;
-	uint64_t next_id;
-	uint32_t waiting_at[LCORES_MAX]; // jobs that each worker owes a verdict
-	struct list tails, waiting;
-	struct scan_halves *halves;
-	struct flow_shares places, memory; // of sources: files, and units of STORE_EXTENT_MIN
-	uint64_t scarce_bytes;             // of the arena's part
-	uint32_t free, n;
-	uint32_t n_since;        // halves of which something is new
-	struct scan_file file[]; // from 1 on
-};
 
 static uint32_t part_of(uint64_t all, unsigned quarters)
 {
@@ -153,7 +91,7 @@ static void count_in(
 	*(list == &files->tails ? &half->n_stands : &half->n_waits) += change;
 }
 
-static void list_remove(struct scan_files *files, struct list *list, uint32_t number)
+void scan_work_list_remove(struct scan_files *files, struct list *list, uint32_t number)
 {
 	struct place *place = place_in(files, list, number);
 
@@ -171,7 +109,7 @@ static void list_remove(struct scan_files *files, struct list *list, uint32_t nu
 	count_in(files, list, number, UINT32_MAX);
 }
 
-static void list_append(struct scan_files *files, struct list *list, uint32_t number)
+void scan_work_list_append(struct scan_files *files, struct list *list, uint32_t number)
 {
 	*place_in(files, list, number) = (struct place){.prev = list->last, .on = true};
 	if (list->last)
@@ -198,7 +136,7 @@ bool scan_files_stand(struct lcore *lcore, uint32_t ref, unsigned half)
 	return of && of->n_stands;
 }
 
-static bool waits(struct lcore *lcore, uint32_t ref, unsigned half)
+bool scan_work_waits(struct lcore *lcore, uint32_t ref, unsigned half)
 {
 	const struct scan_half *of = half_of(lcore, ref, half);
 
@@ -276,20 +214,20 @@ static bool takes_up(struct scan_files *files, struct scan_file *file, uint64_t 
 
 // ---- files ----
 
-static bool unscanned(struct scan_result *result, enum scan_reason reason)
+bool scan_work_unscanned(struct scan_result *result, enum scan_reason reason)
 {
 	*result = (struct scan_result){
 		.known = true, .value = SCAN_UNSCANNED, .reason = (uint8_t)reason};
 	return false;
 }
 
-static void give(struct lcore *lcore, uint32_t number)
+void scan_work_give(struct lcore *lcore, uint32_t number)
 {
 	struct scan_files *files = lcore->scan_files;
 	struct scan_file *file = &files->file[number];
 
-	list_remove(files, &files->tails, number);
-	list_remove(files, &files->waiting, number);
+	scan_work_list_remove(files, &files->tails, number);
+	scan_work_list_remove(files, &files->waiting, number);
 	leave_half(files, file);
 	if (file->job.id) { // its verdict finds it
 		file->owner = NULL;
@@ -311,14 +249,14 @@ uint32_t scan_file_begin(
 	struct scan_files *files = lcore->scan_files;
 
 	if (!files)
-		return unscanned(result, SCAN_REASON_NO_ENGINE);
+		return scan_work_unscanned(result, SCAN_REASON_NO_ENGINE);
 	struct flow_share share = share_of(lcore, begin->ref);
 	uint32_t number = has_place(lcore, begin->ref, share) ? files->free : NONE;
 	struct scan_bytes *bytes = number ? scan_bytes_new(&files->store) : NULL;
 
 	if (!bytes) {
 		lcore->stats.scan_files_full++;
-		return unscanned(result, SCAN_REASON_BUSY);
+		return scan_work_unscanned(result, SCAN_REASON_BUSY);
 	}
 	struct scan_file *file = &files->file[number];
 
@@ -354,7 +292,7 @@ static unsigned least_busy(const struct scan_files *files)
 }
 
 // A job about all from `from64` on. False: there is no room for it.
-static bool submit(struct lcore *lcore, uint32_t number, uint64_t from64)
+bool scan_work_submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 {
 	struct scan_files *files = lcore->scan_files;
 	struct scan_file *file = &files->file[number];
@@ -383,8 +321,8 @@ static bool submit(struct lcore *lcore, uint32_t number, uint64_t from64)
 	file->worker = (uint8_t)worker;
 	file->given_up = false;
 	files->waiting_at[worker]++;
-	list_remove(files, &files->tails, number);
-	list_append(files, &files->waiting, number); // all jobs wait equally long
+	scan_work_list_remove(files, &files->tails, number);
+	scan_work_list_append(files, &files->waiting, number); // all jobs wait equally long
 	lcore->stats.scan_jobs++;
 	lcore->stats.scan_pending++;
 	if (scan_link_is_asleep(link))
@@ -399,7 +337,7 @@ static uint64_t before(uint64_t at64, uint64_t bytes)
 }
 
 // Where a job about what is new begins.
-static uint64_t window_from(const struct scan_file *file)
+uint64_t scan_work_window_from(const struct scan_file *file)
 {
 	return before(file->scanned64, file->rule.overlap_bytes);
 }
@@ -422,32 +360,33 @@ bool scan_file_add(struct lcore *lcore, uint32_t number, uint64_t at, const uint
 	end64 += length;
 	if (!reason && file->rule.windows && !file->job.id &&
 		end64 - file->scanned64 >= file->rule.window_bytes &&
-		!submit(lcore, number, window_from(file)))
+		!scan_work_submit(lcore, number, scan_work_window_from(file)))
 		reason = SCAN_REASON_BUSY;
 	if (reason) {
 		lcore->stats.scan_unscanned++;
 		scan_file_drop(lcore, number); // a job that is out holds its half still
-		return unscanned(result, reason);
+		return scan_work_unscanned(result, reason);
 	}
 	if (!file->enforces)
 		return true;
 	file->gave_ns = lcore->now_ns;
 	note_since(files, file, SCAN_SINCE_BYTES);
-	list_remove(files, &files->tails, number);
+	scan_work_list_remove(files, &files->tails, number);
 	if (!file->job.id)
-		list_append(files, &files->tails, number);
+		scan_work_list_append(files, &files->tails, number);
 	return true;
 }
 
 // True: there is one, or its verdict is awaited.
-static bool submit_last(struct lcore *lcore, uint32_t number)
+bool scan_work_submit_last(struct lcore *lcore, uint32_t number)
 {
 	const struct scan_file *file = &lcore->scan_files->file[number];
 
-	return file->job.id || submit(lcore, number, file->rule.windows ? window_from(file) : 0);
+	return file->job.id || scan_work_submit(lcore, number,
+				       file->rule.windows ? scan_work_window_from(file) : 0);
 }
 
-static bool is_looked_at(const struct scan_file *file)
+bool scan_work_is_looked_at(const struct scan_file *file)
 {
 	uint64_t end64 = scan_bytes_end(file->bytes);
 
@@ -458,19 +397,19 @@ bool scan_file_end(struct lcore *lcore, uint32_t number, struct scan_result *res
 {
 	struct scan_file *file = &lcore->scan_files->file[number];
 
-	list_remove(lcore->scan_files, &lcore->scan_files->tails, number);
+	scan_work_list_remove(lcore->scan_files, &lcore->scan_files->tails, number);
 	file->ended = true;
-	if (!file->job.id && is_looked_at(file)) {
+	if (!file->job.id && scan_work_is_looked_at(file)) {
 		*result = file->result;
 		result->known = true; // of no bytes: clean
-		give(lcore, number);
+		scan_work_give(lcore, number);
 		return false;
 	}
-	if (submit_last(lcore, number))
+	if (scan_work_submit_last(lcore, number))
 		return true;
 	lcore->stats.scan_unscanned++;
-	give(lcore, number);
-	return unscanned(result, SCAN_REASON_BUSY);
+	scan_work_give(lcore, number);
+	return scan_work_unscanned(result, SCAN_REASON_BUSY);
 }
 
 void scan_file_drop(struct lcore *lcore, uint32_t number)
@@ -480,7 +419,7 @@ void scan_file_drop(struct lcore *lcore, uint32_t number)
 	file->owner = NULL;
 	file->dropped = true;
 	if (!file->job.id)
-		give(lcore, number);
+		scan_work_give(lcore, number);
 }
 
 enum scan_since scan_files_since(struct lcore *lcore, uint32_t ref, unsigned half)
@@ -498,231 +437,4 @@ enum scan_since scan_files_since(struct lcore *lcore, uint32_t ref, unsigned hal
 	if (since == SCAN_SINCE_JOB && of->n_waits)
 		return SCAN_SINCE_JOB;
 	return of->n_stands ? SCAN_SINCE_BYTES : SCAN_SINCE_NOTHING;
-}
-
-// ---- verdicts ----
-
-static void count(struct lcore *lcore, const struct scan_verdict *verdict)
-{
-	uint64_t *const counters[SCAN_VALUES_MAX] = {
-		[SCAN_CLEAN] = &lcore->stats.scan_clean,
-		[SCAN_UNSCANNED] = &lcore->stats.scan_unscanned,
-		[SCAN_ERROR] = &lcore->stats.scan_errors,
-		[SCAN_TIMEOUT] = &lcore->stats.scan_timeouts,
-		[SCAN_INFECTED] = &lcore->stats.scan_infected,
-	};
-
-	++*counters[verdict->value];
-	lcore->stats.scan_pending--;
-	histogram_add(&lcore->scan_hold, lcore->now_ns - verdict->job.submitted_ns, 1);
-}
-
-static bool flow_is_here(const struct lcore *lcore, const struct scan_file *file)
-{
-	return flow_at(lcore->flows, file->flow)->gen == file->generation;
-}
-
-static uint64_t span_ns(uint64_t from_ns, uint64_t to_ns)
-{
-	return to_ns > from_ns ? to_ns - from_ns : 0;
-}
-
-static void note(
-	const struct lcore *lcore, struct scan_file *file, const struct scan_verdict *verdict)
-{
-	const struct scan_result was = file->result;
-
-	file->result = (struct scan_result){
-		.queue_ns = span_ns(verdict->job.submitted_ns, verdict->taken_ns),
-		.run_ns = span_ns(verdict->taken_ns, verdict->done_ns),
-		.hold_ns = lcore->now_ns - verdict->job.submitted_ns,
-		.value = verdict->value,
-		.reason = verdict->reason,
-		.known = true,
-	};
-	memcpy(file->result.name, verdict->name, sizeof(file->result.name));
-	// a window that was not looked at is not made good by the next one
-	if (file->rule.windows && was.value == SCAN_UNSCANNED && verdict->value == SCAN_CLEAN) {
-		file->result.value = was.value;
-		file->result.reason = was.reason;
-	}
-	file->result.told =
-		was.told && was.value == file->result.value && was.reason == file->result.reason;
-	file->scanned64 = verdict->job.to64;
-	if (!verdict->job.from64)
-		file->whole64 = verdict->job.to64;
-}
-
-// The engine has looked at what was there of the file, which is not all: what it finds of more of
-// it may be another thing. A beginning that cannot be opened must not hide what follows.
-static bool may_go_on(const struct scan_verdict *verdict)
-{
-	switch ((enum scan_reason)verdict->reason) {
-	case SCAN_REASON_TOO_DEEP:
-	case SCAN_REASON_ENCRYPTED:
-	case SCAN_REASON_FORMAT:
-	case SCAN_REASON_LIMIT: return verdict->value == SCAN_UNSCANNED;
-	default: return verdict->value == SCAN_CLEAN;
-	}
-}
-
-// What is awaited of the file is there. A file that was scanned in part goes on, and may have ended
-// meanwhile: then what is left is looked at before anybody is told.
-static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict *verdict,
-	scan_told_fn *obey)
-{
-	struct scan_files *files = lcore->scan_files;
-	struct scan_file *file = &files->file[number];
-	struct scan_verdict said = *verdict;
-
-	count(lcore, verdict);
-	note(lcore, file, verdict);
-	if (may_go_on(verdict) && file->ended && !file->dropped && !is_looked_at(file)) {
-		if (submit_last(lcore, number))
-			return;
-		unscanned(&file->result, SCAN_REASON_BUSY);
-		lcore->stats.scan_unscanned++;
-		said.value = SCAN_UNSCANNED;
-		said.reason = SCAN_REASON_BUSY;
-	}
-	bool goes_on = may_go_on(verdict) && !file->ended && !file->dropped;
-
-	if (goes_on && file->enforces && scan_bytes_end(file->bytes) > file->scanned64)
-		list_append(files, &files->tails, number); // of the span that closed a window
-	struct scan_told told = {
-		.verdict = &said,
-		.rule = &file->rule,
-		.owner = file->owner,
-		.result = file->result,
-		.ref = file->flow,
-		.rule_uid = file->rule_uid,
-		.item = file->item,
-		.half = file->half,
-		.enforces = file->enforces,
-		.is_here = flow_is_here(lcore, file),
-		.ended = file->ended,
-		.over = !goes_on,
-	};
-	const struct rule_scan rule = file->rule; // the file may be gone when it is asked for
-
-	told.rule = &rule;
-	file->result.told = true;
-	if (!goes_on)
-		give(lcore, number);
-	else if (file->rule.windows)
-		scan_bytes_forget(&files->store, file->bytes, window_from(file));
-	if (told.is_here) {
-		told.waits = waits(lcore, told.ref, told.half);
-		told.stands = scan_files_stand(lcore, told.ref, told.half);
-	}
-	obey(lcore, &told);
-}
-
-void scan_files_verdict(struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *obey)
-{
-	struct scan_files *files = lcore->scan_files;
-	uint32_t number = verdict->job.file;
-
-	if (!files || !number || number > files->n || verdict->value >= SCAN_VALUES_MAX ||
-		verdict->reason >= SCAN_REASONS_MAX ||
-		!scan_job_same(&verdict->job, &files->file[number].job) || !verdict->job.id) {
-		lcore->stats.scan_stale++;
-		return;
-	}
-	struct scan_file *file = &files->file[number];
-	struct scan_verdict sure = *verdict;
-
-	sure.job = file->job; // what the engine says the job was is not what counts
-	sure.name[SCAN_NAME_MAX - 1] = 0;
-	if (sure.value == SCAN_UNSCANNED && !sure.reason)
-		sure.reason = SCAN_REASON_LIMIT;
-	files->waiting_at[file->worker]--;
-	scan_bytes_job_over(&files->store, file->bytes, &file->job);
-	list_remove(files, &files->waiting, number);
-	file->job.id = 0;
-	if (file->given_up) {
-		lcore->stats.scan_stale++;
-		give(lcore, number);
-		return;
-	}
-	tell(lcore, number, &sure, obey);
-}
-
-// Its newest bytes have waited for long enough. False: there is no room for a job.
-static bool look_at_tail(struct lcore *lcore, uint32_t number)
-{
-	struct scan_file *file = &lcore->scan_files->file[number];
-	uint64_t end64 = scan_bytes_end(file->bytes);
-	bool all = !file->rule.windows && file->again < SCAN_AGAIN_MAX &&
-		   end64 - file->whole64 >= file->whole64 / 2;
-
-	file->again += all;
-	return submit(lcore, number, all ? 0 : window_from(file));
-}
-
-static void hold_half(struct lcore *lcore, const struct scan_file *file)
-{
-	uint32_t track = flow_cold_at(lcore->flows, file->flow)->track;
-
-	if (track)
-		track_process(track_at(lcore->tracker, track), file->half);
-}
-
-static void no_room(struct lcore *lcore, uint32_t number, scan_told_fn *obey)
-{
-	struct scan_file *file = &lcore->scan_files->file[number];
-	const struct scan_verdict busy = {
-		.job = {.submitted_ns = lcore->now_ns, .half = file->half},
-		.value = SCAN_UNSCANNED,
-		.reason = SCAN_REASON_BUSY,
-	};
-
-	lcore->stats.scan_pending++; // as if it had been asked
-	tell(lcore, number, &busy, obey);
-}
-
-static void turn_tails(struct lcore *lcore, scan_told_fn *obey)
-{
-	struct scan_files *files = lcore->scan_files;
-
-	for (unsigned i = 0; i < TURN_MAX && files->tails.first; i++) {
-		uint32_t number = files->tails.first;
-		struct scan_file *file = &files->file[number];
-
-		if (lcore->now_ns < file->gave_ns + SCAN_TAIL_NS)
-			return;
-		list_remove(files, &files->tails, number);
-		if (!flow_is_here(lcore, file))
-			continue; // its owner says so
-		if (look_at_tail(lcore, number))
-			hold_half(lcore, file);
-		else
-			no_room(lcore, number, obey);
-	}
-}
-
-static void turn_times_out(struct lcore *lcore, scan_told_fn *obey)
-{
-	struct scan_files *files = lcore->scan_files;
-
-	for (unsigned i = 0; i < TURN_MAX && files->waiting.first; i++) {
-		uint32_t number = files->waiting.first;
-		struct scan_file *file = &files->file[number];
-
-		if (lcore->now_ns < file->job.deadline_ns)
-			return;
-		const struct scan_verdict late = {
-			.job = file->job, .done_ns = lcore->now_ns, .value = SCAN_TIMEOUT};
-
-		list_remove(files, &files->waiting, number);
-		tell(lcore, number, &late, obey);
-	}
-}
-
-void scan_files_turn(struct lcore *lcore, scan_told_fn *obey)
-{
-	if (!lcore->scan_files)
-		return;
-	turn_times_out(lcore, obey);
-	turn_tails(lcore, obey);
 }
