@@ -2,6 +2,7 @@
 // Ways in which the end of a file could leave before its verdict, or a half could be held with
 // nobody to let it go: decoders that go on later, jobs of others, files that are given up.
 #include "lib/pipeline/scan_gate.h"
+#include <brotli/encode.h>
 #include <zlib.h>
 
 static const char two_requests[] =
@@ -265,6 +266,39 @@ static void octets_in_any_order(void **state)
 	}
 }
 
+// Coded by Brotli, in two segments of which the second one ends it.
+static void brotli_is_scanned_as_it_decodes(void **state)
+{
+	(void)state;
+	for (unsigned evil = 0; evil < 2; evil++) {
+		const char *text = evil ? "words, and then " EVIL : "words, and then harmless";
+		uint8_t coded[200], answer_head[200];
+		size_t length = sizeof(coded);
+		struct gate *gate = world(SCANS(""));
+		struct gate_tcp tcp;
+		struct left left = {0};
+
+		assert_true(BrotliEncoderCompress(9, 22, BROTLI_MODE_GENERIC, strlen(text),
+			(const uint8_t *)text, &length, coded));
+		int head = snprintf((char *)answer_head, sizeof(answer_head),
+			"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: %zu\r\n\r\n",
+			length);
+
+		assert_true(asks(gate, &tcp, 42000, "a.txt"));
+		sends(gate, &tcp, answer_head, (size_t)head, &left);
+		left.length = 0;
+		sends(gate, &tcp, coded, length / 2, &left);
+		sends(gate, &tcp, coded + length / 2, length - length / 2, &left);
+		assert_true(left.length < length);
+		passes(gate, 0.6, &left);
+		assert_int_equal(stats(gate).scan_infected, evil);
+		assert_int_equal(left.length == length, !evil);
+		assert_int_equal(left.resets >= 2, evil);
+		gives_up(gate, &tcp);
+		world_free(gate);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_given_up_lets_its_half_go_on),
 		cmocka_unit_test(one_source_leaves_places_to_others),
 		cmocka_unit_test(octets_in_any_order),
+		cmocka_unit_test(brotli_is_scanned_as_it_decodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
