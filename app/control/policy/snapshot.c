@@ -266,6 +266,16 @@ static void warn_unscanned(const struct snapshot_order *order, const struct poli
 	char path[64];
 
 	for (uint32_t i = 0; order->unscanned && i < policy->n_rules; i++) {
+		const struct rule_content *content = policy->rules[i].content;
+
+		if (content && content->has_scan) {
+			snprintf(path, sizeof path, "$.rules[%u].scan", i);
+			config_warning_add(errors, order->path, path,
+				"rule \"%s\": no file is scanned: this gateway has no virus engine "
+				"(scan.engine of gateway.json); each is unscanned, by "
+				"unscanned.no_engine",
+				policy->rules[i].id);
+		}
 		if (policy->rules[i].action != ACTION_SCAN)
 			continue;
 		snprintf(path, sizeof path, "$.rules[%u].action", i);

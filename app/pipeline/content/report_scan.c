@@ -84,7 +84,6 @@ void report_scan_begin(struct feeding *feeding, struct open_file *file)
 		       file->size > scan->max_bytes;
 
 	if (flow->l4_proto != IPPROTO_TCP || too_big) {
-		feeding->lcore->stats.scan_unscanned++;
 		file->av = (struct scan_result){
 			.known = true,
 			.value = SCAN_UNSCANNED,
@@ -104,8 +103,10 @@ void report_scan_begin(struct feeding *feeding, struct open_file *file)
 			},
 			&file->av);
 	}
-	if (!file->scan)
-		settle(feeding, file);
+	if (file->scan)
+		return;
+	feeding->lcore->stats.scan_unscanned++;
+	settle(feeding, file);
 }
 
 void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t at,
