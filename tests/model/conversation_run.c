@@ -3,6 +3,7 @@
 // the same policy with the real signatures; and judges.
 #include <ctype.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -180,6 +181,18 @@ static void match(const struct conversation *talk, struct outcome *outcome, unsi
 	}
 }
 
+// A rule's source is the inside end as the flow's first packet has it. Where that was forged, as
+// one of another's address, a SYN-ACK alone passes as the other end's answer: it carries nothing,
+// and what comes behind it from that side is not taken.
+static bool is_bare_answer(const uint8_t *frame, unsigned length)
+{
+	unsigned at = 14 + (frame[14] & 15) * 4u;
+
+	return frame[23] == IPPROTO_TCP && length >= at + 20 &&
+	       (frame[at + 13] & 0x3f) == (TH_SYN | TH_ACK) &&
+	       14u + get16(frame + 16) == at + (frame[at + 12] >> 4) * 4u;
+}
+
 static const char *take_sent(
 	const struct conversation *talk, struct outcome *outcome, unsigned last)
 {
@@ -192,7 +205,8 @@ static const char *take_sent(
 		match(talk, outcome, last, frame, one->length);
 		if (open_policy == POLICY_QUARANTINE && one->length >= 34 &&
 			get16(frame + 12) == 0x0800 && frame[14] >> 4 == 4 &&
-			one->length >= 14u + get16(frame + 16) && get32(frame + 26) == QUARANTINED)
+			one->length >= 14u + get16(frame + 16) &&
+			get32(frame + 26) == QUARANTINED && !is_bare_answer(frame, one->length))
 			return say("packet %u of a quarantined host left", last);
 		if (sent.n < sizeof(sent.frames) / sizeof(sent.frames[0]) &&
 			one->length <= CONVERSATION_FRAME) {

@@ -142,7 +142,7 @@ static inline void take_all_places(struct gate *gate, struct gate_tcp tcp[FLOWS]
 	assert_int_equal(stats(gate).content_nomem, 0);
 }
 
-static struct content_record *record_hogs[CONTENT_CHANNEL_RECORDS];
+static struct content_record *record_hogs[CONTENT_CHANNEL_RECORDS + 1]; // and the end
 
 static inline unsigned hog_records(struct gate *gate)
 {
