@@ -153,7 +153,9 @@ static void it_is_handed_what_it_needs_and_nothing_else(void **state)
 	int leak = dup(STDERR_FILENO); // not close-on-exec
 
 	(void)state;
-	script("echo \"$*\" >$OUT; ls /proc/$$/fd | tr '\\n' ' ' >>$OUT; echo >>$OUT; readlink "
+	// by a child: a shell has descriptors of its own for pipes and redirections
+	script("ls /proc/$$/fd >$OUT.fds & wait; echo \"$*\" >$OUT; tr '\\n' ' ' <$OUT.fds >>$OUT; "
+	       "rm $OUT.fds; echo >>$OUT; readlink "
 	       "/proc/$$/fd/3 >>$OUT; "
 	       "env | grep -v -e PWD -e _= -e SHLVL | sort >>$OUT; pwd >>$OUT; "
 	       "echo $(ps -o pgid= -p $$) $$ >>$OUT; sleep 100");
