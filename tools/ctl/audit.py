@@ -29,13 +29,13 @@ def show(options):
                   ("records", "%d written, %d lost, %d on their way" % (log["written"], log["lost"], log["waiting"]))]
         if "error" in log:
             pairs.append(("trouble", log["error"]))
-    pairs.append(("stored", "%s in all, %d new, %d again" % (show.counted(store["files"], "file"), store["stored"], store["duplicates"])))
+    pairs.append(("stored", "%s in all, %d new, %d again" % (view.counted(store["files"], "file"), store["stored"], store["duplicates"])))
     pairs.append(("removed", "%d for room, %d by age" % (store["evicted"], store["aged"])))
     pairs.append(("not stored", "%d for room, %d by errors" % (store["refused"], store["errors"])))
     if "evidence" in message:
         evidence = message["evidence"]
         pairs.append(("evidence", "%s written, %d removed for room, %s" % (
-            show.counted(evidence["written"], "file"), evidence["removed"], show.counted(evidence["errors"], "error"))))
+            view.counted(evidence["written"], "file"), evidence["removed"], view.counted(evidence["errors"], "error"))))
     view.pairs(pairs)
 
 
