@@ -11,13 +11,7 @@ struct content_asks content_asks_of(const struct lcore *lcore, uint32_t ref)
 	struct flow_ends ends;
 	struct decide_input input;
 
-	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
-		.closing_rule = RULE_DEFAULT,
-		.opaque = ACTION_PASS,
-		.opaque_rule = RULE_DEFAULT,
-		.opaque_monitored = RULE_DEFAULT,
-		.ranges_rule = RULE_DEFAULT,
-		.scan_rule = RULE_DEFAULT};
+	struct content_asks asks = content_asks_nothing();
 
 	if (flow_at(lcore->flows, ref)->flags & FLOW_ALLOWED)
 		return asks;

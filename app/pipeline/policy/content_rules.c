@@ -157,13 +157,7 @@ static void scan_take(
 
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input)
 {
-	struct content_asks asks = {.enforcing_rule = RULE_DEFAULT,
-		.closing_rule = RULE_DEFAULT,
-		.opaque = ACTION_PASS,
-		.opaque_rule = RULE_DEFAULT,
-		.opaque_monitored = RULE_DEFAULT,
-		.ranges_rule = RULE_DEFAULT,
-		.scan_rule = RULE_DEFAULT};
+	struct content_asks asks = content_asks_nothing();
 	uint8_t transfers = CONTENT_UNSET, chat = CONTENT_UNSET, files = CONTENT_UNSET;
 	uint8_t closes = CONTENT_UNSET;
 	struct walk walk = walk_begin(policy, input);

@@ -266,6 +266,17 @@ static inline bool content_asks_all(const struct content_asks *asks)
 	return asks->enforces || asks->closes;
 }
 
+static inline struct content_asks content_asks_nothing(void)
+{
+	return (struct content_asks){.enforcing_rule = RULE_DEFAULT,
+		.closing_rule = RULE_DEFAULT,
+		.opaque = ACTION_PASS,
+		.opaque_rule = RULE_DEFAULT,
+		.opaque_monitored = RULE_DEFAULT,
+		.ranges_rule = RULE_DEFAULT,
+		.scan_rule = RULE_DEFAULT};
+}
+
 struct content_asks content_asks(const struct policy *policy, const struct decide_input *input);
 
 struct content_verdict {

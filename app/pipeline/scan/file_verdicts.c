@@ -7,7 +7,7 @@
 
 #define TURN_MAX 32 // time-outs, and tails, of one turn
 
-static void count(struct lcore *lcore, const struct scan_verdict *verdict)
+void scan_verdict_count(struct lcore *lcore, const struct scan_verdict *verdict)
 {
 	uint64_t *const counters[SCAN_VALUES_MAX] = {
 		[SCAN_CLEAN] = &lcore->stats.scan_clean,
@@ -18,7 +18,6 @@ static void count(struct lcore *lcore, const struct scan_verdict *verdict)
 	};
 
 	++*counters[verdict->value];
-	lcore->stats.scan_pending--;
 	histogram_add(&lcore->scan_hold, lcore->now_ns - verdict->job.submitted_ns, 1);
 }
 
@@ -80,7 +79,8 @@ static void tell(struct lcore *lcore, uint32_t number, const struct scan_verdict
 	struct scan_file *file = &files->file[number];
 	struct scan_verdict said = *verdict;
 
-	count(lcore, verdict);
+	lcore->stats.scan_pending--;
+	scan_verdict_count(lcore, verdict);
 	note(lcore, file, verdict);
 	if (may_go_on(verdict) && file->ended && !file->dropped && !scan_work_is_looked_at(file)) {
 		if (scan_work_submit_last(lcore, number))

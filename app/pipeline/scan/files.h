@@ -95,6 +95,8 @@ struct scan_told {
 };
 typedef void scan_told_fn(struct lcore *lcore, const struct scan_told *told);
 
+// Of any job that somebody has waited for: counts it by its value, and how long it took.
+void scan_verdict_count(struct lcore *lcore, const struct scan_verdict *verdict);
 // A verdict with SCAN_JOB_FILE: as hold_take_verdicts has it from a ring.
 void scan_files_verdict(
 	struct lcore *lcore, const struct scan_verdict *verdict, scan_told_fn *told);

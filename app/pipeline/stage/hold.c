@@ -295,20 +295,12 @@ static void note_verdict(struct lcore *lcore, const struct place *place, uint32_
 static void take_verdict(
 	struct lcore *lcore, uint32_t at, const struct scan_verdict *verdict, hold_verdict_fn *obey)
 {
-	uint64_t *const counters[SCAN_VALUES_MAX] = {
-		[SCAN_CLEAN] = &lcore->stats.scan_clean,
-		[SCAN_UNSCANNED] = &lcore->stats.scan_unscanned,
-		[SCAN_ERROR] = &lcore->stats.scan_errors,
-		[SCAN_TIMEOUT] = &lcore->stats.scan_timeouts,
-		[SCAN_INFECTED] = &lcore->stats.scan_infected,
-	};
 	struct place *place = &lcore->hold->places[at / 2];
 	uint64_t held_ns = lcore->now_ns - verdict->job.submitted_ns;
 	uint32_t ref = verdict->job.flow;
 
 	settle(lcore, at);
-	++*counters[verdict->value];
-	histogram_add(&lcore->scan_hold, held_ns, 1);
+	scan_verdict_count(lcore, verdict);
 	if (held_ns > place->longest_ns)
 		place->longest_ns = held_ns;
 	note_verdict(lcore, place, ref, verdict);
