@@ -86,6 +86,17 @@ static inline const char *scan_state_word(enum scan_state state)
 
 #define SCAN_LOST_MAX 4
 
+// What a scan lcore need not ask its engine about (front.h).
+struct scan_known_status {
+	uint64_t hits;   // files whose verdict was remembered
+	uint64_t misses; // files that were hashed and are in neither cache nor list
+	uint64_t joined; // files that waited for the verdict of the same file in flight
+	uint64_t listed; // files that a list of hashes names
+	// Of the one cache of all scan lcores
+	uint64_t evicted;        // verdicts that made room before their time
+	uint32_t entries, limit; // verdicts that are remembered; how many can be
+};
+
 // An instance, as others see it. Counters are since its beginning.
 struct scan_status {
 	uint64_t verdicts[SCAN_VALUES_MAX];
@@ -108,6 +119,7 @@ struct scan_status {
 	// Parents that do not keep to the wire, or not to their time: whoever can is to kill their
 	// groups, and to say so by `adopt`. 0: none.
 	uint32_t lost[SCAN_LOST_MAX];
+	struct scan_known_status known;
 };
 
 #define SCAN_TRIGGER_NONE (-1)

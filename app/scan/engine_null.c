@@ -149,6 +149,7 @@ static void answer(
 		.job = waiting->job,
 		.taken_ns = waiting->taken_ns,
 		.done_ns = due,
+		.source = SCAN_SOURCE_ENGINE,
 		.value = line < SCAN_SCRIPT_MAX ? values[engine->config->script[line].verdict]
 						: SCAN_CLEAN,
 	};

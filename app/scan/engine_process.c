@@ -22,7 +22,6 @@
 struct slot {
 	struct scan_verdict verdict; // its job, and what is known of the rest
 	uint32_t next;
-	uint32_t parent; // of one that was with a child
 };
 
 struct list {
@@ -141,7 +140,6 @@ static void take_over(struct scan_engine *engine)
 static void lose_now(struct scan_engine *engine)
 {
 	if (engine->running != JOB_NONE) {
-		engine->slots[engine->running].parent = engine->now.number;
 		add(engine, &engine->stranded, engine->running);
 		engine->running = JOB_NONE;
 	}
@@ -217,6 +215,7 @@ static void hear_child(struct scan_engine *engine, uint64_t now_ns)
 		return;
 	}
 	memcpy(engine->slots[engine->running].verdict.name, said.name, sizeof(said.name));
+	engine->slots[engine->running].verdict.source = SCAN_SOURCE_ENGINE;
 	end_running(engine, (enum scan_value)said.value, (enum scan_reason)said.reason, now_ns);
 }
 
@@ -297,6 +296,7 @@ static void begin(struct scan_engine *engine, uint64_t now_ns)
 		} else {
 			engine->id++;
 			engine->running = take(engine, &engine->waiting);
+			engine->slots[engine->running].verdict.parent = engine->now.number;
 			engine->begun_ns = now_ns;
 		}
 	}
@@ -433,7 +433,7 @@ static void parent_dead(struct scan_engine *engine, uint32_t parent, uint64_t no
 		uint32_t index = take(engine, &all);
 		enum scan_value value = (enum scan_value)engine->slots[index].verdict.value;
 
-		if (engine->slots[index].parent != parent)
+		if (engine->slots[index].verdict.parent != parent)
 			add(engine, &engine->stranded, index);
 		else
 			tell(engine, index, value == SCAN_CLEAN ? SCAN_ERROR : value,

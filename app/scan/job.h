@@ -57,6 +57,22 @@ static inline const char *scan_reason_word(enum scan_reason reason)
 	return reason < SCAN_REASONS_MAX ? words[reason] : "?";
 }
 
+enum scan_source { // where a verdict is from
+	SCAN_SOURCE_NONE, // nobody has looked at the file
+	SCAN_SOURCE_ENGINE,
+	SCAN_SOURCE_CACHE, // of the same file, scanned before, or just then for another asker
+	SCAN_SOURCE_LIST,  // of hashes (gateway.json: scan.allow, scan.deny)
+	SCAN_SOURCES_MAX
+};
+
+static inline const char *scan_source_word(enum scan_source source)
+{
+	static const char *const words[] = {"none", "engine", "cache", "list"};
+
+	static_assert(sizeof(words) / sizeof(words[0]) == SCAN_SOURCES_MAX, "a word each");
+	return source < SCAN_SOURCES_MAX ? words[source] : "?";
+}
+
 // A piece of a file in the arena: it begins at a page, and each but the last is of whole pages, so
 // that they can be mapped side by side.
 struct scan_extent {
@@ -96,9 +112,11 @@ struct scan_verdict {
 	uint64_t taken_ns;   // when the engine took it
 	uint64_t done_ns;    // when the engine was through with it
 	char name[SCAN_NAME_MAX];
-	uint8_t value;  // enum scan_value
-	uint8_t reason; // enum scan_reason; of SCAN_UNSCANNED
-	uint8_t pad[6];
+	uint32_t parent; // number of the scan parent whose child was given the file; 0: none was
+	uint8_t value;   // enum scan_value
+	uint8_t reason;  // enum scan_reason; of SCAN_UNSCANNED
+	uint8_t source;  // enum scan_source
+	uint8_t pad;
 };
 static_assert(sizeof(struct scan_verdict) == 160, "a verdict");
 static_assert(sizeof(struct scan_verdict) % 4 == 0, "rte_ring_elem wants multiples of 4");

@@ -122,6 +122,8 @@ static void put_av(const struct scan_result *av, struct json_out *out)
 		json_out_string(out, "reason", scan_reason_word(av->reason));
 	if (av->value == SCAN_INFECTED)
 		json_out_text(out, "signature", av->name, strnlen(av->name, sizeof av->name));
+	if (av->source)
+		json_out_string(out, "source", scan_source_word(av->source));
 	json_out_u64(out, "scan_ms", av->run_ns / NS_PER_MS);
 	json_out_u64(out, "queue_ms", av->queue_ns / NS_PER_MS);
 	json_out_u64(out, "hold_ms", av->hold_ns / NS_PER_MS);

@@ -42,6 +42,7 @@ static void note(
 		.hold_ns = lcore->now_ns - verdict->job.submitted_ns,
 		.value = verdict->value,
 		.reason = verdict->reason,
+		.source = verdict->source,
 		.known = true,
 	};
 	memcpy(file->result.name, verdict->name, sizeof(file->result.name));

@@ -37,6 +37,7 @@ struct scan_result {
 	uint64_t hold_ns;          // since that was submitted
 	uint8_t value;             // enum scan_value
 	uint8_t reason;            // enum scan_reason
+	uint8_t source;            // enum scan_source
 	bool known;                // else there is no verdict (yet)
 	bool told;                 // the policy was held against it before
 	char name[SCAN_NAME_MAX];

@@ -26,6 +26,8 @@ static void a_file_is_asked_about_and_answered(void **state)
 	assert_int_equal(verdict.job.id, 1);
 	assert_int_equal(verdict.value, SCAN_INFECTED);
 	assert_string_equal(verdict.name, "Eicar-Test.UNOFFICIAL");
+	assert_int_equal(verdict.source, SCAN_SOURCE_ENGINE);
+	assert_int_equal(verdict.parent, 1);
 	assert_int_equal(verdict.taken_ns, T0);
 	assert_int_equal(verdict.done_ns, now_ns);
 	struct scan_status is = status();
