@@ -50,6 +50,8 @@ struct scan_script {
 struct scan_config {
 	const struct scan_engine_ops *ops; // NULL: none
 	const struct scan_arena *arena;    // of file jobs; NULL: there are none
+	struct scan_cache *cache;          // of verdicts, all scan lcores'; NULL: none
+	struct scan_lists *lists;          // of hashes, the same
 	uint64_t max_file_bytes;           // of one job; what is beyond is not asked about
 	uint64_t timeout_ns;               // of a job, from its submission
 	uint32_t flows;                    // under scan at once, per data lcore
@@ -58,6 +60,9 @@ struct scan_config {
 	unsigned n_script;
 	struct scan_script script[SCAN_SCRIPT_MAX];
 };
+
+struct scan_cache; // cache.h
+struct scan_lists; // hash_list.h
 
 struct scan_engine; // an instance; each engine defines its own
 

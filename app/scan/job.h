@@ -57,7 +57,7 @@ static inline const char *scan_reason_word(enum scan_reason reason)
 	return reason < SCAN_REASONS_MAX ? words[reason] : "?";
 }
 
-enum scan_source { // where a verdict is from
+enum scan_source {        // where a verdict is from
 	SCAN_SOURCE_NONE, // nobody has looked at the file
 	SCAN_SOURCE_ENGINE,
 	SCAN_SOURCE_CACHE, // of the same file, scanned before, or just then for another asker

@@ -5,14 +5,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <rte_malloc.h>
+#include "scan/front.h"
 
 #define TURN_MAX 64 // jobs of one lcore, and verdicts, in one turn
 
 struct scan_worker {
-	const struct scan_engine_ops *ops;
-	struct scan_engine *engine;
+	struct scan_front *front;
 	_Atomic bool asleep;
 	unsigned n_links;
 	struct {
@@ -31,15 +30,13 @@ int scan_worker_new(const struct scan_config *config, unsigned index, unsigned n
 	snprintf(err, err_len,
 		"scan lcore %u: no memory; give EAL more (hugepages, or memory.mb without them)",
 		index);
-	if (worker)
-		worker->ops = config->ops;
 	for (unsigned i = 0; !rc && i < n_lcores; i++) {
 		worker->asker[i].link.asleep = &worker->asleep;
 		rc = scan_link_init(&worker->asker[i].link, i, index, socket);
 		worker->n_links += !rc;
 	}
 	if (!rc)
-		rc = config->ops->make(config, socket, &worker->engine, err, err_len);
+		rc = scan_front_new(config, socket, &worker->front, err, err_len);
 	if (rc < 0) {
 		scan_worker_free(worker);
 		return rc;
@@ -52,8 +49,7 @@ void scan_worker_free(struct scan_worker *worker)
 {
 	if (!worker)
 		return;
-	if (worker->engine)
-		worker->ops->destroy(worker->engine);
+	scan_front_free(worker->front);
 	for (unsigned i = 0; i < worker->n_links; i++)
 		scan_link_fini(&worker->asker[i].link);
 	rte_free(worker);
@@ -104,7 +100,7 @@ static unsigned take_jobs(struct scan_worker *worker, unsigned lcore, uint64_t n
 		jobs[i].lcore = (uint8_t)lcore;
 		if (now_ns >= jobs[i].deadline_ns)
 			refuse(worker, &jobs[i], now_ns, SCAN_TIMEOUT);
-		else if (worker->ops->submit(worker->engine, &jobs[i], now_ns) < 0)
+		else if (scan_front_submit(worker->front, &jobs[i], now_ns) < 0)
 			refuse(worker, &jobs[i], now_ns, SCAN_ERROR);
 	}
 	return n;
@@ -117,7 +113,7 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
 
 	for (unsigned i = 0; i < worker->n_links; i++)
 		taken += take_jobs(worker, i, now_ns);
-	unsigned n = worker->ops->poll(worker->engine, now_ns, verdicts, TURN_MAX);
+	unsigned n = scan_front_poll(worker->front, now_ns, verdicts, TURN_MAX);
 
 	for (unsigned i = 0; i < n; i++)
 		report(worker, &verdicts[i]);
@@ -126,27 +122,22 @@ bool scan_worker_turn(struct scan_worker *worker, uint64_t now_ns)
 
 unsigned scan_worker_descriptors(const struct scan_worker *worker, struct pollfd out[SCAN_FDS_MAX])
 {
-	return worker->ops->descriptors ? worker->ops->descriptors(worker->engine, out) : 0;
+	return scan_front_descriptors(worker->front, out);
 }
 
 void scan_worker_adopt(struct scan_worker *worker, const struct scan_news *news, uint64_t now_ns)
 {
-	if (worker->ops->adopt)
-		worker->ops->adopt(worker->engine, news, now_ns);
-	else if (news->fd >= 0)
-		close(news->fd);
+	scan_front_adopt(worker->front, news, now_ns);
 }
 
 bool scan_worker_status(struct scan_worker *worker, struct scan_status *out)
 {
-	if (worker->ops->status)
-		worker->ops->status(worker->engine, out);
-	return worker->ops->status != NULL;
+	return scan_front_status(worker->front, out);
 }
 
 uint64_t scan_worker_next_ns(const struct scan_worker *worker)
 {
-	return worker->ops->next_ns(worker->engine);
+	return scan_front_next_ns(worker->front);
 }
 
 bool scan_worker_may_sleep(struct scan_worker *worker)

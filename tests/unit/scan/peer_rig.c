@@ -68,6 +68,7 @@ void peer_says(const struct peer *peer, enum scan_wire_kind kind, uint64_t id, i
 		.db_time_s = 1700000000};
 
 	scan_wire_head_set(&message.head, kind, id);
+	message.digest[0] = (uint8_t)peer->number; // each has a database of its own
 	if (kind != SCAN_WIRE_BORN)
 		scan_wire_text(message.text, sizeof(message.text), "signal 9");
 	assert_int_equal(scan_wire_send(peer->control, &message, sizeof(message), fd), 0);
