@@ -135,12 +135,14 @@ const char *scan_wire_check_control(const void *message, size_t bytes, bool to_p
 		[[fallthrough]];
 	case SCAN_WIRE_GONE:
 	case SCAN_WIRE_FAILED:
+	case SCAN_WIRE_FOLDER:
 		if (to_parent)
 			return "the gateway tells what the parent has to tell";
 		break;
 	default: return "it is no control message";
 	}
-	if (!control->head.id && control->head.kind != SCAN_WIRE_FAILED)
+	if (!control->head.id && control->head.kind != SCAN_WIRE_FAILED &&
+		control->head.kind != SCAN_WIRE_FOLDER)
 		return "a control message names no child";
 	if (!is_text(control->text, sizeof(control->text)))
 		return "the text of a control message cannot be printed";

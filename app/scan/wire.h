@@ -28,6 +28,8 @@ enum scan_wire_kind {
 	SCAN_WIRE_REPLACE, // gateway: kill child `id`
 	SCAN_WIRE_GONE,    // parent: child `id` is reaped, and what it unpacked removed
 	SCAN_WIRE_FAILED,  // parent: no child can be had; `text` says why
+	SCAN_WIRE_FOLDER,  // parent: the signatures' folder has changed; `text`: what is wrong with
+			   // it
 	SCAN_WIRE_KINDS_MAX
 };
 
@@ -65,7 +67,7 @@ struct scan_wire_control {
 	uint64_t db_version;              // highest of its files; 0: custom files alone
 	uint64_t db_time_s;               // of its newest file, since 1970
 	uint8_t digest[SCAN_WIRE_DIGEST]; // SHA-256 over database, limits and options
-	char text[SCAN_WIRE_TEXT];        // FAILED, GONE: why; printable ASCII, filled by 0
+	char text[SCAN_WIRE_TEXT];        // FAILED, GONE: why; FOLDER; printable ASCII, filled by 0
 };
 
 void scan_wire_head_set(struct scan_wire_head *head, enum scan_wire_kind kind, uint64_t id);

@@ -171,11 +171,13 @@ int scan_clam_load(
 	struct scan_clam *clam, const struct scan_settings *settings, char *err, size_t err_len)
 {
 	static struct scan_database before, after;
+	static bool is_begun;
 
 	*clam = (struct scan_clam){.max_bytes = settings->max_file_mb << 20};
 	cl_set_clcb_msg(complain);
-	int rc = cl_init(CL_INIT_DEFAULT) == CL_SUCCESS ? 0 : -EINVAL;
+	int rc = is_begun || cl_init(CL_INIT_DEFAULT) == CL_SUCCESS ? 0 : -EINVAL;
 
+	is_begun = !rc;
 	snprintf(err, err_len, "libclamav does not start");
 	dl_iterate_phdr(find_unrar, &clam->opens_rar);
 	if (!rc)

@@ -144,6 +144,37 @@ int scan_database_list(struct scan_database *database, const char *folder, char 
 	return rc;
 }
 
+static uint64_t mixed(uint64_t hash, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * 1099511628211ull; // FNV-1a
+	return hash;
+}
+
+// A sum over the files, so that their order is nothing.
+uint64_t scan_database_mark(const char *folder)
+{
+	const uint64_t begin = 14695981039346656037ull;
+	DIR *dir = opendir(folder);
+	uint64_t mark = dir ? 0 : mixed(begin, &errno, sizeof(errno));
+
+	for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+		struct stat st;
+
+		if (ending_of(entry->d_name) == N_ENDINGS ||
+			fstatat(dirfd(dir), entry->d_name, &st, 0))
+			continue;
+		const uint64_t numbers[] = {(uint64_t)st.st_size, (uint64_t)st.st_ino, st.st_mode,
+			(uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+
+		mark += mixed(mixed(begin, entry->d_name, strlen(entry->d_name) + 1), numbers,
+			sizeof(numbers));
+	}
+	if (dir)
+		closedir(dir);
+	return mark;
+}
+
 bool scan_database_same(const struct scan_database *a, const struct scan_database *b)
 {
 	return a->n == b->n && !memcmp(a->files, b->files, a->n * sizeof(a->files[0]));

@@ -24,6 +24,9 @@ struct scan_database {
 // Reads what is there. 0; -errno with a message. A file of lines that ends within a line is
 // being written: -EAGAIN.
 int scan_database_list(struct scan_database *database, const char *folder, char *err, size_t len);
+// A number that changes when a file of signatures comes, goes, or is written (by names, sizes,
+// times and inodes; none is opened), or when the folder cannot be read.
+uint64_t scan_database_mark(const char *folder);
 bool scan_database_same(const struct scan_database *a, const struct scan_database *b);
 // The newest file's time, in seconds since 1970.
 uint64_t scan_database_time_s(const struct scan_database *database);

@@ -16,7 +16,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "scan/program/database.h"
 #include "scan/program/folder.h"
+#include "scan/program/watch.h"
 #include "scan/wire.h"
 
 #ifndef F_SEAL_FUTURE_WRITE // of Linux 5.1; fcntl.h of Debian 12 does not have it
@@ -48,6 +50,7 @@ struct parent {
 	scan_look_fn *look;
 	struct scan_clam clam;
 	struct scan_jail jail;
+	struct scan_watch watch;
 	int arena, signals;
 	pid_t pid; // its own
 	uint64_t arena_bytes;
@@ -344,6 +347,67 @@ static bool start_due(struct parent *parent, int *wait_ms)
 	return any;
 }
 
+static void tell_all(struct parent *parent, enum scan_wire_kind kind, const char *text)
+{
+	for (unsigned i = 0; i < parent->n; i++)
+		tell(parent, &parent->slots[i], kind, text, -1);
+}
+
+static void report_jail(const struct parent *parent)
+{
+	int landlock = scan_jail_landlock();
+
+	fprintf(stderr, "sluice-scan: children: system calls by seccomp; %s; %s; %s\n",
+		landlock ? "files by Landlock"
+			 : "this kernel has no Landlock: files are protected by permissions alone",
+		scan_jail_can_mount() ? "a tmpfs for each"
+				      : "no CAP_SYS_ADMIN: one folder for each, of no limited size",
+		parent->jail.change_user ? "their own user" : "the same user as this process");
+}
+
+static void load(struct parent *parent)
+{
+	char err[512];
+	int rc = scan_clam_load(&parent->clam, parent->settings, err, sizeof(err));
+
+	if (!rc) {
+		scan_clam_touch(&parent->clam);
+		fprintf(stderr, "sluice-scan: %s: %u signatures, version %llu; libclamav %s%s\n",
+			parent->settings->database, parent->clam.signatures,
+			(unsigned long long)parent->clam.db_version, scan_clam_version(),
+			parent->clam.opens_rar ? "" : ", which does not open RAR");
+		report_jail(parent);
+		return;
+	}
+	fprintf(stderr, "sluice-scan: %s; no file will be scanned by this process%s\n", err,
+		parent->watch.every_ms ? " until the folder changes" : "");
+	tell_all(parent, SCAN_WIRE_FAILED, err);
+}
+
+// Signatures that were loaded stay: who scans on with others starts another parent for them.
+// Without any there is nothing to lose.
+static void look_at_folder(struct parent *parent)
+{
+	static struct scan_database database;
+	char err[512] = "";
+
+	if (!scan_watch_changed(&parent->watch, now_ms()))
+		return;
+	if (!parent->clam.engine) {
+		load(parent);
+		return;
+	}
+	if (!scan_database_list(&database, parent->settings->database, err, sizeof(err)) &&
+		!database.detecting)
+		snprintf(err, sizeof(err), "%s has no signatures", parent->settings->database);
+	tell_all(parent, SCAN_WIRE_FOLDER, err);
+}
+
+static int sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 ? b_ms : b_ms < 0 || a_ms < b_ms ? a_ms : b_ms;
+}
+
 static void serve(struct parent *parent)
 {
 	struct pollfd fds[1 + 2 * SCAN_CHILDREN_MAX];
@@ -357,6 +421,7 @@ static void serve(struct parent *parent)
 			fds[2 + 2 * i] =
 				(struct pollfd){.fd = parent->slots[i].ready, .events = POLLIN};
 		}
+		wait_ms = sooner(wait_ms, scan_watch_wait_ms(&parent->watch, now_ms()));
 		if (poll(fds, 1 + 2 * parent->n, wait_ms) < 0)
 			continue;
 		for (unsigned i = 0; i < parent->n; i++) {
@@ -367,6 +432,7 @@ static void serve(struct parent *parent)
 		}
 		if (fds[0].revents && hear_signals(parent))
 			return;
+		look_at_folder(parent);
 	}
 }
 
@@ -407,7 +473,8 @@ static int make_slots(struct parent *parent, char *err, size_t len)
 
 		*slot = (struct slot){.control = settings->controls[i], .files = -1, .ready = -1};
 		fcntl(slot->control, F_SETFD, FD_CLOEXEC);
-		snprintf(slot->folder, sizeof(slot->folder), "%s/%u", settings->tmp, i);
+		snprintf(slot->folder, sizeof(slot->folder), "%s/%llu", settings->tmp,
+			(unsigned long long)settings->place * SCAN_CHILDREN_MAX + i);
 		rc = scan_folder_make(slot->folder, &parent->jail, err, len);
 	}
 	return rc;
@@ -428,37 +495,6 @@ static int open_signals(struct parent *parent)
 	return parent->signals < 0 ? -errno : 0;
 }
 
-static void report_jail(const struct parent *parent)
-{
-	int landlock = scan_jail_landlock();
-
-	fprintf(stderr, "sluice-scan: children: system calls by seccomp; %s; %s; %s\n",
-		landlock ? "files by Landlock"
-			 : "this kernel has no Landlock: files are protected by permissions alone",
-		scan_jail_can_mount() ? "a tmpfs for each"
-				      : "no CAP_SYS_ADMIN: one folder for each, of no limited size",
-		parent->jail.change_user ? "their own user" : "the same user as this process");
-}
-
-static void load(struct parent *parent)
-{
-	char err[512];
-	int rc = scan_clam_load(&parent->clam, parent->settings, err, sizeof(err));
-
-	if (!rc) {
-		scan_clam_touch(&parent->clam);
-		fprintf(stderr, "sluice-scan: %s: %u signatures, version %llu; libclamav %s%s\n",
-			parent->settings->database, parent->clam.signatures,
-			(unsigned long long)parent->clam.db_version, scan_clam_version(),
-			parent->clam.opens_rar ? "" : ", which does not open RAR");
-		report_jail(parent);
-		return;
-	}
-	fprintf(stderr, "sluice-scan: %s; no file will be scanned\n", err);
-	for (unsigned i = 0; i < parent->n; i++)
-		tell(parent, &parent->slots[i], SCAN_WIRE_FAILED, err, -1);
-}
-
 int scan_parent_run(const struct scan_settings *settings, scan_look_fn *look)
 {
 	static struct parent parent;
@@ -476,6 +512,7 @@ int scan_parent_run(const struct scan_settings *settings, scan_look_fn *look)
 		fprintf(stderr, "sluice-scan: %s\n", err);
 		return 1;
 	}
+	scan_watch_begin(&parent.watch, settings->database, settings->watch_s, now_ms());
 	load(&parent);
 	serve(&parent);
 	end_children(&parent);

@@ -8,6 +8,7 @@
 #include "scan/engine.h"
 
 #define SCAN_CHILDREN_MAX 64 // one for each scan lcore
+#define SCAN_PLACES       2
 
 struct scan_settings {
 	bool check;           // load the database, say what is in it, and end
@@ -20,6 +21,8 @@ struct scan_settings {
 	uint64_t tmp_mb;                 // what one child may unpack at once
 	uint64_t memory_mb;              // what one child may take beside what it was forked with
 	uint64_t jobs;                   // after these a child is replaced
+	uint64_t place;                  // of two parents at a time, each has folders of its own
+	uint64_t watch_s; // how often the folder of signatures is looked at; 0: never
 	uint64_t max_scan_ms, max_file_mb, max_scan_mb, max_recursion, max_files; // of one file
 };
 

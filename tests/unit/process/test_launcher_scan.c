@@ -105,7 +105,8 @@ static void its_command_line_is_that_of_gateway_json(void **state)
 	scanner_script("echo $$ $* >$OUT; sleep 100");
 	assert_int_equal(gateway_lives(has_three), 0);
 	snprintf(expected, sizeof(expected),
-		" --arena 3 --control 4,5,6 --database /db --tmp %s --user clam --tmp-mb 2 "
+		" --arena 3 --control 4,5,6 --place 0 --database /db --tmp %s --user clam --tmp-mb "
+		"2 "
 		"--memory-mb 3 --jobs 4 --max-scan-ms 1 --max-file-mb 5 --max-scan-mb 6 "
 		"--max-recursion 7 --max-files 8\n",
 		tmp);

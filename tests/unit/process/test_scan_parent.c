@@ -84,7 +84,7 @@ static int teardown(void **state)
 	scan_parent_end(&parent, 1000);
 	close(parent.socket);
 	close(parent.plan.arena);
-	return parent.pid != 0;
+	return parent.places[0].pid || parent.places[1].pid;
 }
 
 static int turn(void)
@@ -160,15 +160,16 @@ static void it_is_handed_what_it_needs_and_nothing_else(void **state)
 	       "env | grep -v -e PWD -e _= -e SHLVL | sort >>$OUT; pwd >>$OUT; "
 	       "echo $(ps -o pgid= -p $$) $$ >>$OUT; sleep 100");
 	assert_int_equal(turn(), -1); // not before it is wished for
-	assert_int_equal(parent.pid, 0);
+	assert_int_equal(parent.places[0].pid, 0);
 	assert_int_equal(scan_parent_begin(gateway), 0);
 	is_started(1);
 	char expected[512];
 
 	snprintf(expected, sizeof(expected),
-		"--arena 3 --control 4,5 --database /db dir\n0 1 10 2 3 4 5 \n/memfd:arena "
+		"--arena 3 --control 4,5 --place 0 --database /db dir\n0 1 10 2 3 4 5 "
+		"\n/memfd:arena "
 		"(deleted)\nLANG=C\nPATH=/usr/sbin:/usr/bin:/sbin:/bin\n/\n%d %d\n",
-		(int)parent.pid, (int)parent.pid);
+		(int)parent.places[0].pid, (int)parent.places[0].pid);
 	assert_string_equal(written(7), expected);
 	close(leak);
 	close_fds();
@@ -227,7 +228,7 @@ static void its_death_is_told_when_its_children_are_dead(void **state)
 
 	assert_true(child > 1);
 	assert_int_equal(kill(child, 0), 0);
-	kill(parent.pid, SIGKILL);
+	kill(parent.places[0].pid, SIGKILL);
 	is_dead(1);
 	assert_int_equal(kill(child, 0), -1);
 	assert_int_equal(errno, ESRCH); // reaped, too
@@ -244,7 +245,7 @@ static void it_is_killed_when_the_gateway_says_so(void **state)
 	written(1);
 	assert_int_equal(scan_parent_kill(gateway, 2), 0); // not that one
 	assert_int_equal(hears_within(100), -EAGAIN);
-	assert_int_equal(kill(parent.pid, 0), 0);
+	assert_int_equal(kill(parent.places[0].pid, 0), 0);
 	assert_int_equal(scan_parent_kill(gateway, 1), 0);
 	is_dead(1);
 	close_fds();
@@ -260,7 +261,7 @@ static void one_that_is_not_installed_is_looked_for(void **state)
 	scan_parent_begin(gateway);
 	assert_int_equal(hears_within(20), -EAGAIN);
 	assert_true(parent.is_missing);
-	assert_int_equal(parent.pid, 0);
+	assert_int_equal(parent.places[0].pid, 0);
 	script("sleep 100");
 	assert_int_equal(hears_within(20), -EAGAIN);
 	now_ms += 60000;
@@ -277,7 +278,7 @@ static void one_that_others_can_change_is_not_started(void **state)
 	assert_int_equal(chmod(program, 0777), 0);
 	scan_parent_begin(gateway);
 	assert_int_equal(hears_within(20), -EAGAIN);
-	assert_int_equal(parent.pid, 0);
+	assert_int_equal(parent.places[0].pid, 0);
 	assert_int_equal(chmod(program, 0755), 0);
 	now_ms += 60000;
 	is_started(1);
@@ -316,13 +317,13 @@ static void it_ends_with_its_gateway(void **state)
 	scan_parent_begin(gateway);
 	is_started(1);
 	close_fds();
-	pid_t pid = parent.pid;
+	pid_t pid = parent.places[0].pid;
 
 	scan_parent_end(&parent, 5000);
 	assert_string_equal(written(1), "ended\n");
-	assert_int_equal(parent.pid, 0);
+	assert_int_equal(parent.places[0].pid, 0);
 	assert_int_equal(kill(pid, 0), -1);
-	assert_false(parent.is_killed);
+	assert_false(parent.places[0].is_killed);
 }
 
 static void a_gateway_that_has_gone_is_heard_of(void **state)
@@ -337,6 +338,131 @@ static void a_gateway_that_has_gone_is_heard_of(void **state)
 	assert_false(scan_parent_hear(&parent));
 	assert_int_equal(scan_parent_begin(gateway), -EPIPE);
 	assert_int_equal(scan_parent_news(gateway, &news, fds), -EPIPE);
+}
+
+static void is_refused(void)
+{
+	assert_int_equal(hears_within(3000), 0);
+	assert_int_equal(news.parent, 0);
+	assert_int_equal(news.n_fds, 0);
+}
+
+// Two beside each other: each has a place, and each death is told by its number.
+static void one_aside_has_a_place_of_its_own(void **state)
+{
+	(void)state;
+	script("echo $6 >>$OUT; cat <&4 >/dev/null");
+	scan_parent_begin(gateway);
+	is_started(1);
+	int first[2] = {fds[0], fds[1]};
+
+	assert_string_equal(written(1), "0\n");
+	assert_int_equal(scan_parent_aside(gateway), 0);
+	is_started(2);
+	assert_string_equal(written(2), "0\n1\n");
+	assert_int_equal(scan_parent_aside(gateway), 0);
+	is_refused(); // there is no third
+	close(first[0]);
+	close(first[1]);
+	is_dead(1);                                   // it was let go
+	assert_int_equal(hears_within(100), -EAGAIN); // and no other is started in its place
+	now_ms += 120000;
+	assert_int_equal(hears_within(100), -EAGAIN);
+	assert_int_equal(scan_parent_aside(gateway), 0);
+	is_started(3);
+	assert_string_equal(written(3), "0\n1\n0\n");
+	close_fds(); // it is not taken
+	is_dead(3);
+	assert_true(parent.places[1].pid > 0);
+	assert_int_equal(kill(parent.places[1].pid, 0), 0);
+}
+
+static void the_last_of_two_is_started_again(void **state)
+{
+	(void)state;
+	script("echo x >>$OUT; sleep 100");
+	scan_parent_begin(gateway);
+	is_started(1);
+	close_fds();
+	scan_parent_aside(gateway);
+	is_started(2);
+	close_fds();
+	written(2);
+	assert_int_equal(scan_parent_kill(gateway, 2), 0);
+	is_dead(2);
+	assert_int_equal(kill(parent.places[0].pid, 0), 0);
+	assert_int_equal(scan_parent_kill(gateway, 1), 0);
+	is_dead(1);
+	assert_int_equal(hears_within(50), -EAGAIN);
+	now_ms += 1000;
+	is_started(3);
+	close_fds();
+}
+
+static void one_aside_of_none_is_the_next(void **state)
+{
+	(void)state;
+	script("exit 3");
+	assert_int_equal(scan_parent_aside(gateway), 0);
+	assert_int_equal(hears_within(50), -EAGAIN); // nobody has wished for a scanner
+	scan_parent_begin(gateway);
+	is_started(1);
+	close_fds();
+	is_dead(1);
+	assert_int_equal(hears_within(50), -EAGAIN);
+	scan_parent_aside(gateway);
+	is_started(2); // without waiting
+	close_fds();
+	is_dead(2);
+	assert_int_equal(hears_within(50), -EAGAIN);
+	unlink(program);
+	scan_parent_aside(gateway);
+	is_refused();
+	assert_int_equal(hears_within(50), -EAGAIN);
+}
+
+static void one_that_is_made_anew_is_not_waited_for(void **state)
+{
+	(void)state;
+	script("echo x >>$OUT; sleep 100");
+	scan_parent_begin(gateway);
+	is_started(1);
+	close_fds();
+	written(1);
+	assert_int_equal(scan_parent_anew(gateway), 0);
+	assert_int_equal(hears_within(50), -EAGAIN); // it runs still
+	assert_int_equal(scan_parent_kill(gateway, 1), 0);
+	is_dead(1);
+	is_started(2);
+	close_fds();
+	written(2);
+	assert_int_equal(scan_parent_kill(gateway, 2), 0);
+	is_dead(2);
+	assert_int_equal(hears_within(50), -EAGAIN); // once
+}
+
+// It hears nothing while it loads: to end it then is no fault of it.
+static void one_that_loads_at_the_end_has_done_nothing_wrong(void **state)
+{
+	char text[512] = "";
+	int log[2], before = dup(STDERR_FILENO);
+
+	(void)state;
+	script("trap '' TERM HUP; echo x >$OUT; while :; do sleep 1; done");
+	scan_parent_begin(gateway);
+	is_started(1);
+	close_fds();
+	written(1);
+	assert_int_equal(pipe(log), 0);
+	dup2(log[1], STDERR_FILENO);
+	close(log[1]);
+	scan_parent_end(&parent, 100);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	assert_true(read(log[0], text, sizeof(text) - 1) > 0);
+	close(log[0]);
+	assert_non_null(strstr(text, "was ended with its gateway"));
+	assert_null(strstr(text, "did not do as it was asked"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -354,6 +480,11 @@ int main(void)
 		TEST(what_others_leave_is_reaped),
 		TEST(it_ends_with_its_gateway),
 		TEST(a_gateway_that_has_gone_is_heard_of),
+		TEST(one_aside_has_a_place_of_its_own),
+		TEST(the_last_of_two_is_started_again),
+		TEST(one_aside_of_none_is_the_next),
+		TEST(one_that_is_made_anew_is_not_waited_for),
+		TEST(one_that_loads_at_the_end_has_done_nothing_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, begin_all, end_all);
