@@ -69,7 +69,9 @@ struct scan_engine; // an instance; each engine defines its own
 // A scan parent, as whoever starts and kills it tells of it.
 struct scan_news {
 	int fd;          // its control socket (wire.h); -1: it is dead, and all its children are
-	uint32_t parent; // 1, 2, ...: who is started later has the higher number
+	uint32_t parent; // 1, 2, ...: who is started later has the higher number; 0: nobody is left
+			 // who could tell that one is dead
+	bool retire;     // it is not dead, but to be let go between two files (fd is -1)
 };
 
 enum scan_state {
@@ -121,6 +123,11 @@ struct scan_status {
 	char text[SCAN_WIRE_TEXT];    // of the last child that ended, or of a failure; may be ""
 	uint32_t refused;             // the last parent that was loaded aside and not taken; 0
 	char refusal[SCAN_WIRE_TEXT]; // why
+	// How often `parent` has seen its signatures' folder change and come to rest since it read
+	// it, and what is wrong with it now, as far as that can be seen without loading; "":
+	// nothing.
+	uint32_t folders;
+	char folder[SCAN_WIRE_TEXT];
 	// Parents that do not keep to the wire, or not to their time: whoever can is to kill their
 	// groups, and to say so by `adopt`. 0: none.
 	uint32_t lost[SCAN_LOST_MAX];

@@ -9,60 +9,38 @@
 #include <unistd.h>
 #include <rte_malloc.h>
 #include "scan/peer.h"
+#include "scan/slots.h"
 #include "pipeline/vocab/tick.h"
 
-#define JOB_NONE     UINT32_MAX
 #define MESSAGES_MAX 16 // of one parent, in one turn
 // Without a child that long there is no engine: nothing is held for one that may come.
 #define CHILDLESS_NS NS_PER_S
+// From the moment that a parent has closed its socket until its child is dead for certain, where
+// nobody is left who could say so (README.md, "Without the launcher").
+#define ORPHAN_NS (5 * NS_PER_S)
 // A job is not begun with less than this part of its time left: it would end as a time-out, and
 // its child with it.
 #define LATE_SHARE 16
-
-struct slot {
-	struct scan_verdict verdict; // its job, and what is known of the rest
-	uint32_t next;
-};
-
-struct list {
-	uint32_t first, last, n;
-};
 
 struct scan_engine {
 	const struct scan_config *config;
 	struct scan_peer now;  // asked
 	struct scan_peer next; // loaded aside; takes over when it has a child
-	struct list waiting;
-	struct list stranded; // were with a child whose parent is lost: until its death is known
-	struct list told;     // verdicts for poll
-	uint32_t running;     // with the child of `now`; JOB_NONE
+	struct scan_list waiting;
+	struct scan_list
+		stranded;      // were with a child whose parent is lost: until its death is known
+	struct scan_list told; // verdicts for poll
+	uint32_t running;      // with the child of `now`; JOB_NONE
 	uint32_t free;
+	uint32_t retired;    // the parent that is let go when no job is out; 0
+	bool is_orphaned;    // nobody is left who starts, kills or buries parents
 	uint64_t soonest_ns; // no job that waits has an earlier deadline
 	uint64_t begun_ns;   // of the running one
 	uint64_t id;         // of requests
 	pthread_mutex_t mutex;
 	struct scan_status status; // under the mutex: others read it
-	struct slot slots[SCAN_JOBS_MAX];
+	struct scan_slot slots[SCAN_JOBS_MAX];
 };
-
-static void add(struct scan_engine *engine, struct list *list, uint32_t index)
-{
-	engine->slots[index].next = JOB_NONE;
-	if (list->n++)
-		engine->slots[list->last].next = index;
-	else
-		list->first = index;
-	list->last = index;
-}
-
-static uint32_t take(struct scan_engine *engine, struct list *list)
-{
-	uint32_t index = list->first;
-
-	list->first = engine->slots[index].next;
-	list->n--;
-	return index;
-}
 
 static void tell(struct scan_engine *engine, uint32_t index, enum scan_value value,
 	enum scan_reason reason, uint64_t now_ns)
@@ -72,7 +50,7 @@ static void tell(struct scan_engine *engine, uint32_t index, enum scan_value val
 	verdict->value = (uint8_t)value;
 	verdict->reason = (uint8_t)reason;
 	verdict->done_ns = now_ns;
-	add(engine, &engine->told, index);
+	scan_slots_add(engine->slots, &engine->told, index);
 }
 
 // Also of one that failed: how long it was with the child.
@@ -113,8 +91,8 @@ static bool is_there(const struct scan_engine *engine, uint64_t now_ns)
 static void refuse_waiting(struct scan_engine *engine, uint64_t now_ns)
 {
 	while (engine->waiting.n)
-		tell(engine, take(engine, &engine->waiting), SCAN_UNSCANNED, SCAN_REASON_NO_ENGINE,
-			now_ns);
+		tell(engine, scan_slots_take(engine->slots, &engine->waiting), SCAN_UNSCANNED,
+			SCAN_REASON_NO_ENGINE, now_ns);
 	engine->soonest_ns = SCAN_NEVER;
 }
 
@@ -137,10 +115,13 @@ static void take_over(struct scan_engine *engine)
 }
 
 // The parent that is asked. Its child may read on until both are known to be dead.
-static void lose_now(struct scan_engine *engine)
+static void lose_now(struct scan_engine *engine, uint64_t now_ns)
 {
 	if (engine->running != JOB_NONE) {
-		add(engine, &engine->stranded, engine->running);
+		struct scan_slot *slot = &engine->slots[engine->running];
+
+		slot->closed_ns = engine->now.has_closed ? now_ns : SCAN_NEVER;
+		scan_slots_add(engine->slots, &engine->stranded, engine->running);
 		engine->running = JOB_NONE;
 	}
 	note_lost(engine, engine->now.number);
@@ -182,9 +163,10 @@ static void hear_now(struct scan_engine *engine, uint64_t now_ns)
 		switch (scan_peer_hear(&engine->now, now_ns)) {
 		case SCAN_PEER_QUIET: return;
 		case SCAN_PEER_BORN:
+		case SCAN_PEER_FOLDER:
 		case SCAN_PEER_FAILED: break;
 		case SCAN_PEER_GONE: child_gone(engine, now_ns); break;
-		case SCAN_PEER_LOST: lose_now(engine); return;
+		case SCAN_PEER_LOST: lose_now(engine, now_ns); return;
 		}
 	}
 }
@@ -194,7 +176,8 @@ static void hear_next(struct scan_engine *engine, uint64_t now_ns)
 	for (unsigned i = 0; i < MESSAGES_MAX; i++) {
 		switch (scan_peer_hear(&engine->next, now_ns)) {
 		case SCAN_PEER_QUIET: return;
-		case SCAN_PEER_BORN: break;
+		case SCAN_PEER_BORN:
+		case SCAN_PEER_FOLDER: break;
 		case SCAN_PEER_GONE: engine->next.condemned = false; break;
 		case SCAN_PEER_FAILED: refuse_next(engine, false); return;
 		case SCAN_PEER_LOST: refuse_next(engine, true); return;
@@ -227,18 +210,18 @@ static void look_at_clock(struct scan_engine *engine, uint64_t now_ns)
 	if (engine->now.condemned && now_ns >= engine->now.patience_ns) {
 		scan_wire_text(engine->now.text, sizeof(engine->now.text),
 			"the scanner does not replace its child");
-		lose_now(engine);
+		lose_now(engine, now_ns);
 	}
 	if (!is_there(engine, now_ns))
 		refuse_waiting(engine, now_ns);
 	if (now_ns < engine->soonest_ns)
 		return;
-	struct list all = engine->waiting;
+	struct scan_list all = engine->waiting;
 
-	engine->waiting = (struct list){JOB_NONE, JOB_NONE, 0};
+	engine->waiting = (struct scan_list){0};
 	engine->soonest_ns = SCAN_NEVER;
 	while (all.n) {
-		uint32_t index = take(engine, &all);
+		uint32_t index = scan_slots_take(engine->slots, &all);
 		uint64_t deadline_ns = engine->slots[index].verdict.job.deadline_ns;
 
 		if (now_ns >= deadline_ns) {
@@ -247,7 +230,7 @@ static void look_at_clock(struct scan_engine *engine, uint64_t now_ns)
 		}
 		if (deadline_ns < engine->soonest_ns)
 			engine->soonest_ns = deadline_ns;
-		add(engine, &engine->waiting, index);
+		scan_slots_add(engine->slots, &engine->waiting, index);
 	}
 }
 
@@ -286,16 +269,16 @@ static void begin(struct scan_engine *engine, uint64_t now_ns)
 		const struct scan_job *job = &engine->slots[engine->waiting.first].verdict.job;
 
 		if (is_late(job, now_ns)) {
-			tell(engine, take(engine, &engine->waiting), SCAN_TIMEOUT, SCAN_REASON_NONE,
-				now_ns);
+			tell(engine, scan_slots_take(engine->slots, &engine->waiting), SCAN_TIMEOUT,
+				SCAN_REASON_NONE, now_ns);
 		} else if (!make_request(engine, job, &request)) {
-			tell(engine, take(engine, &engine->waiting), SCAN_ERROR, SCAN_REASON_NONE,
-				now_ns);
+			tell(engine, scan_slots_take(engine->slots, &engine->waiting), SCAN_ERROR,
+				SCAN_REASON_NONE, now_ns);
 		} else if (scan_peer_request(&engine->now, &request) < 0) {
 			condemn(engine, SCAN_ERROR, now_ns); // the job waits for the next child
 		} else {
 			engine->id++;
-			engine->running = take(engine, &engine->waiting);
+			engine->running = scan_slots_take(engine->slots, &engine->waiting);
 			engine->slots[engine->running].verdict.parent = engine->now.number;
 			engine->begun_ns = now_ns;
 		}
@@ -328,6 +311,8 @@ static void publish(struct scan_engine *engine)
 	status->db_version = now->born.db_version;
 	status->db_time_s = now->born.db_time_s;
 	memcpy(status->digest, now->born.digest, sizeof(status->digest));
+	status->folders = now->folders;
+	memcpy(status->folder, now->folder, sizeof(status->folder));
 	if (now->text[0])
 		memcpy(status->text, now->text, sizeof(status->text));
 	pthread_mutex_unlock(&engine->mutex);
@@ -340,7 +325,7 @@ static unsigned take_verdicts(struct scan_engine *engine, struct scan_verdict *o
 
 	pthread_mutex_lock(&engine->mutex);
 	for (; n < max && engine->told.n; n++) {
-		uint32_t index = take(engine, &engine->told);
+		uint32_t index = scan_slots_take(engine->slots, &engine->told);
 
 		out[n] = engine->slots[index].verdict;
 		status->verdicts[out[n].value]++;
@@ -353,14 +338,49 @@ static unsigned take_verdicts(struct scan_engine *engine, struct scan_verdict *o
 	return n;
 }
 
+static void tell_stranded(struct scan_engine *engine, uint32_t index, uint64_t now_ns)
+{
+	enum scan_value value = (enum scan_value)engine->slots[index].verdict.value;
+
+	tell(engine, index, value == SCAN_CLEAN ? SCAN_ERROR : value, SCAN_REASON_NONE, now_ns);
+}
+
+static void bury_orphans(struct scan_engine *engine, uint64_t now_ns)
+{
+	struct scan_list all = engine->stranded;
+
+	if (!engine->is_orphaned)
+		return;
+	engine->stranded = (struct scan_list){0};
+	while (all.n) {
+		uint32_t index = scan_slots_take(engine->slots, &all);
+		uint64_t closed_ns = engine->slots[index].closed_ns;
+
+		if (closed_ns == SCAN_NEVER || now_ns < closed_ns + ORPHAN_NS)
+			scan_slots_add(engine->slots, &engine->stranded, index);
+		else
+			tell_stranded(engine, index, now_ns);
+	}
+}
+
+// Between two files.
+static void change_parents(struct scan_engine *engine)
+{
+	if (engine->running != JOB_NONE)
+		return;
+	if (scan_peer_is_ready(&engine->next) ||
+		(engine->retired && engine->now.number == engine->retired))
+		take_over(engine);
+}
+
 static unsigned process_poll(
 	struct scan_engine *engine, uint64_t now_ns, struct scan_verdict *out, unsigned max)
 {
 	hear_child(engine, now_ns); // first: what it said before it died counts
 	hear_now(engine, now_ns);
 	hear_next(engine, now_ns);
-	if (engine->running == JOB_NONE && scan_peer_is_ready(&engine->next))
-		take_over(engine);
+	change_parents(engine);
+	bury_orphans(engine, now_ns);
 	look_at_clock(engine, now_ns);
 	begin(engine, now_ns);
 	publish(engine);
@@ -384,9 +404,22 @@ static int process_submit(struct scan_engine *engine, const struct scan_job *job
 	} else {
 		if (job->deadline_ns < engine->soonest_ns)
 			engine->soonest_ns = job->deadline_ns;
-		add(engine, &engine->waiting, index);
+		scan_slots_add(engine->slots, &engine->waiting, index);
 	}
 	return 0;
+}
+
+static uint64_t orphan_ns(const struct scan_engine *engine, uint64_t next_ns)
+{
+	uint32_t index = engine->stranded.first;
+
+	for (unsigned i = 0; i < engine->stranded.n; i++, index = engine->slots[index].next) {
+		uint64_t closed_ns = engine->slots[index].closed_ns;
+
+		if (closed_ns != SCAN_NEVER && closed_ns + ORPHAN_NS < next_ns)
+			next_ns = closed_ns + ORPHAN_NS;
+	}
+	return next_ns;
 }
 
 static uint64_t process_next_ns(const struct scan_engine *engine)
@@ -403,7 +436,7 @@ static uint64_t process_next_ns(const struct scan_engine *engine)
 		next_ns = now->patience_ns;
 	if (engine->waiting.n && !now->child && now->childless_ns + CHILDLESS_NS < next_ns)
 		next_ns = now->childless_ns + CHILDLESS_NS;
-	return next_ns;
+	return engine->is_orphaned ? orphan_ns(engine, next_ns) : next_ns;
 }
 
 static unsigned process_descriptors(
@@ -426,18 +459,16 @@ static unsigned process_descriptors(
 // What was with its child can be told now.
 static void parent_dead(struct scan_engine *engine, uint32_t parent, uint64_t now_ns)
 {
-	struct list all = engine->stranded;
+	struct scan_list all = engine->stranded;
 
-	engine->stranded = (struct list){JOB_NONE, JOB_NONE, 0};
+	engine->stranded = (struct scan_list){0};
 	while (all.n) {
-		uint32_t index = take(engine, &all);
-		enum scan_value value = (enum scan_value)engine->slots[index].verdict.value;
+		uint32_t index = scan_slots_take(engine->slots, &all);
 
 		if (engine->slots[index].verdict.parent != parent)
-			add(engine, &engine->stranded, index);
+			scan_slots_add(engine->slots, &engine->stranded, index);
 		else
-			tell(engine, index, value == SCAN_CLEAN ? SCAN_ERROR : value,
-				SCAN_REASON_NONE, now_ns);
+			tell_stranded(engine, index, now_ns);
 	}
 	pthread_mutex_lock(&engine->mutex);
 	for (unsigned i = 0; i < SCAN_LOST_MAX; i++)
@@ -457,14 +488,17 @@ static void process_adopt(struct scan_engine *engine, const struct scan_news *ne
 		}
 		return;
 	}
-	if (!news->parent)
+	if (!news->parent || news->retire) {
+		engine->is_orphaned |= !news->parent;
+		engine->retired = news->retire ? news->parent : engine->retired;
 		return;
+	}
 	// What it has said before it died is still to be read.
 	if (engine->now.number == news->parent) {
 		hear_child(engine, now_ns);
 		hear_now(engine, now_ns);
 		if (engine->now.number == news->parent)
-			lose_now(engine);
+			lose_now(engine, now_ns);
 	}
 	if (engine->next.number == news->parent) {
 		hear_next(engine, now_ns);

@@ -88,6 +88,10 @@ static enum scan_peer_event understand(
 			*fd = -1; // it is the peer's now
 		return event;
 	case SCAN_WIRE_GONE: return gone(peer, message, now_ns);
+	case SCAN_WIRE_FOLDER:
+		memcpy(peer->folder, message->text, sizeof(peer->folder));
+		peer->folders++;
+		return SCAN_PEER_FOLDER;
 	default: // FAILED, as it was checked
 		if (peer->child)
 			return lost(peer, "no child can be had while one lives");
@@ -108,8 +112,10 @@ enum scan_peer_event scan_peer_hear(struct scan_peer *peer, uint64_t now_ns)
 
 	if (n == -EAGAIN)
 		return SCAN_PEER_QUIET;
-	if (n <= 0)
+	if (n <= 0) {
+		peer->has_closed = n == 0 || n == -ECONNRESET;
 		return lost(peer, "the scanner has closed its socket");
+	}
 	const char *wrong = scan_wire_check_control(&message, (size_t)n, false);
 	enum scan_peer_event event =
 		wrong ? lost(peer, wrong) : understand(peer, &message, &fd, now_ns);

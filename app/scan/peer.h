@@ -17,6 +17,7 @@ struct scan_peer {
 	bool failed;     // none can be had
 	bool condemned;  // the child is to be replaced
 	bool hung_up;    // because it has closed its socket: mostly it has died
+	bool has_closed; // the parent its control socket
 	bool untold;     // and the parent could not be told yet
 	uint64_t child;  // id; 0: none
 	uint64_t last_child;
@@ -24,6 +25,8 @@ struct scan_peer {
 	uint64_t childless_ns;         // since when there is no child, once there was one
 	struct scan_wire_control born; // of the last child
 	char text[SCAN_WIRE_TEXT];     // of the last child's end, or of the failure
+	uint32_t folders;              // how often the folder of signatures has changed
+	char folder[SCAN_WIRE_TEXT]; // what was wrong with it then; "": nothing that could be seen
 };
 
 enum scan_peer_event {
@@ -31,6 +34,7 @@ enum scan_peer_event {
 	SCAN_PEER_BORN,
 	SCAN_PEER_GONE, // `peer->condemned` tells whether that was asked for
 	SCAN_PEER_FAILED,
+	SCAN_PEER_FOLDER,
 	SCAN_PEER_LOST, // its socket is closed, or it does not keep to the wire: `text` says how
 };
 
