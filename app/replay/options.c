@@ -17,6 +17,7 @@
 #define FLOWS_MAX         (1u << 24)
 #define LCORES_REPLAY_MAX 8u
 #define SEGMENT_MIN       16u
+#define SCAN_MS_MAX       600000u
 
 static const char help[] =
 	"usage: sluice replay CAPTURE... -p POLICY [options]\n"
@@ -42,6 +43,10 @@ static const char help[] =
 	"                          the policy's rules ask for it; DIR exists\n"
 	"      --audit-pause SPAN  for tests: who writes them takes nothing in those seconds "
 	"(6-16)\n"
+	"      --scan FILE         scan files with sluice-scan, as the section scan of this "
+	"gateway.json\n"
+	"                          has it; without, they are unscanned (no_engine)\n"
+	"      --scan-ms N         a verdict takes N ms of the captures' time; default 0\n"
 	"      --inside CIDR       inside addresses (repeatable); default: per flow the side of "
 	"the\n"
 	"                          first SYN, else of the first packet\n"
@@ -184,6 +189,8 @@ enum long_option {
 	OPT_EXTRACT,
 	OPT_AUDIT,
 	OPT_AUDIT_PAUSE,
+	OPT_SCAN,
+	OPT_SCAN_MS,
 	OPT_INSIDE,
 	OPT_CHECKSUM,
 	OPT_ALL_STAGES,
@@ -211,6 +218,8 @@ static int option_take(struct replay_options *options, int option)
 	case OPT_EXTRACT: options->extract = optarg; return -1;
 	case OPT_AUDIT: options->audit = optarg; return -1;
 	case OPT_AUDIT_PAUSE: return pause_set(options, optarg);
+	case OPT_SCAN: options->scan = optarg; return -1;
+	case OPT_SCAN_MS: return number("--scan-ms", optarg, 0, SCAN_MS_MAX, &options->scan_ms);
 	case OPT_AGAINST: options->against = optarg; return -1;
 	case OPT_JSON: options->json = true; return -1;
 	case OPT_CACHE: options->cache = optarg; return -1;
@@ -242,6 +251,8 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		{"extract", required_argument, NULL, OPT_EXTRACT},
 		{"audit", required_argument, NULL, OPT_AUDIT},
 		{"audit-pause", required_argument, NULL, OPT_AUDIT_PAUSE},
+		{"scan", required_argument, NULL, OPT_SCAN},
+		{"scan-ms", required_argument, NULL, OPT_SCAN_MS},
 		{"inside", required_argument, NULL, OPT_INSIDE},
 		{"checksum", required_argument, NULL, OPT_CHECKSUM},
 		{"all-stages", no_argument, NULL, OPT_ALL_STAGES},
@@ -270,6 +281,8 @@ int replay_options_parse(struct replay_options *options, int argc, char **argv)
 		return usage("no capture is named");
 	if (!options->policy)
 		return usage("no policy: -p policy.json");
+	if (options->scan_ms && !options->scan)
+		return usage("--scan-ms is for --scan");
 	if (options->json && !options->against)
 		return usage("--json is for --against; events are JSON lines anyway (-e)");
 	if (options->against &&

@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
+#include "control/content/reader.h"
 #include "pipeline/lcores.h"
+#include "replay/extract.h"
 #include "pipeline/flow/rate.h"
 #include "pipeline/flow/table.h"
 #include "pipeline/vocab/tick.h"
@@ -31,6 +35,7 @@
 #define REFUSED_FILES      4096u
 #define REFUSED_S          3600u
 #define PACKET_BYTES       (4u << 20)
+#define OPEN_FILES         256
 
 unsigned replay_plane_mb(const struct replay_options *options)
 {
@@ -171,6 +176,32 @@ int replay_plane_new(struct replay_plane *plane, const struct replay_options *op
 	if (qsbr_new(dp) < 0)
 		return plane_fail(err, err_len, "no memory for reloads", NULL);
 	return 0;
+}
+
+// The same capture gives the same audit log: its name is no random number, and time is the
+// capture's.
+int replay_plane_reader(struct replay_plane *plane, const struct replay_options *replay,
+	struct extract *extract, uint64_t now_us, struct content_reader **out, char *err,
+	size_t err_len)
+{
+	static char folder[4096], log[4096], evidence[4096];
+	struct content_reader_options options = {
+		.see = extract ? extract_see : NULL, .ctx = extract};
+
+	if (replay->audit) {
+		if (mkdir(replay->audit, 0750) < 0 && errno != EEXIST) {
+			snprintf(err, err_len, "%s: %s", replay->audit, strerror(errno));
+			return -errno;
+		}
+		snprintf(folder, sizeof folder, "%s/files", replay->audit);
+		snprintf(log, sizeof log, "%s/audit.log", replay->audit);
+		snprintf(evidence, sizeof evidence, "%s/evidence", replay->audit);
+		options.folder = folder;
+		options.evidence = evidence;
+		options.store.open_files = OPEN_FILES;
+		options.log = (struct audit_log_options){.path = log, .software = "sluice replay"};
+	}
+	return content_reader_new(&options, plane->dp, now_us, out, err, err_len);
 }
 
 unsigned replay_plane_missing(const struct replay_plane *plane, unsigned *mbufs)

@@ -28,6 +28,13 @@ struct replay_plane {
 // replay_plane_free() is due in any case.
 int replay_plane_new(struct replay_plane *plane, const struct replay_options *options,
 	struct replay_output *output, struct streams *streams, char *err, size_t err_len);
+// What reads the records of its lcores, for --audit and --extract (`extract` may be NULL). 0, or
+// -errno with a message.
+struct content_reader;
+struct extract;
+int replay_plane_reader(struct replay_plane *plane, const struct replay_options *replay,
+	struct extract *extract, uint64_t now_us, struct content_reader **out, char *err,
+	size_t err_len);
 // mbufs that are not in their pool, of how many.
 unsigned replay_plane_missing(const struct replay_plane *plane, unsigned *mbufs);
 // The last use of the policy and of the lcores is over: readers are gone.

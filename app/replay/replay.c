@@ -19,6 +19,7 @@
 #include "replay/output.h"
 #include "replay/packet.h"
 #include "replay/plane.h"
+#include "replay/scan.h"
 #include "replay/streams.h"
 #include "replay/summary.h"
 #include "control/content/reader.h"
@@ -34,8 +35,6 @@
 
 #define TURNS_MAX 100000u
 
-#define REPLAY_OPEN_FILES 256
-
 struct replay {
 	struct replay_options options;
 	struct replay_plane plane;
@@ -46,8 +45,9 @@ struct replay {
 	struct rule_names *names;
 	struct sink *sink;
 	struct reload *reload;
-	struct streams *streams; // NULL: nobody asked
-	struct extract *extract; // the same
+	struct streams *streams;  // NULL: nobody asked
+	struct extract *extract;  // the same
+	struct replay_scan *scan; // NULL: files are not scanned; the caller's
 	struct content_reader *content;
 	enum against_side side;
 	struct against *against;   // NULL: no comparison; else the caller's, with names
@@ -111,7 +111,8 @@ static void settle(struct replay *r)
 	unsigned moved = 1;
 
 	for (unsigned n = 0; moved && n < TURNS_MAX; n++)
-		moved = turn(r) + sink_drain(r->sink, 0) + content_take(r);
+		moved = turn(r) + sink_drain(r->sink, 0) + content_take(r) +
+			replay_scan_is_due(r->scan, r->now_ns);
 }
 
 static int policy_publish(struct replay *r, const char *path)
@@ -126,30 +127,6 @@ static int policy_publish(struct replay *r, const char *path)
 		turn(r);
 	sink_set_sigdb(r->sink, reload_sigdb(r->reload));
 	return 0;
-}
-
-// The same capture gives the same audit log: its name is no random number, and time is the
-// capture's.
-static int content_new_reader(struct replay *r, char *err, size_t err_len)
-{
-	static char folder[4096], log[4096], evidence[4096];
-	struct content_reader_options options = {
-		.see = r->extract ? extract_see : NULL, .ctx = r->extract};
-
-	if (r->options.audit) {
-		if (mkdir(r->options.audit, 0750) < 0 && errno != EEXIST) {
-			snprintf(err, err_len, "%s: %s", r->options.audit, strerror(errno));
-			return -errno;
-		}
-		snprintf(folder, sizeof folder, "%s/files", r->options.audit);
-		snprintf(log, sizeof log, "%s/audit.log", r->options.audit);
-		snprintf(evidence, sizeof evidence, "%s/evidence", r->options.audit);
-		options.folder = folder;
-		options.evidence = evidence;
-		options.store.open_files = REPLAY_OPEN_FILES;
-		options.log = (struct audit_log_options){.path = log, .software = "sluice replay"};
-	}
-	return content_reader_new(&options, r->dp, r->now_ns / 1000, &r->content, err, err_len);
 }
 
 static int control_new(struct replay *r)
@@ -173,9 +150,11 @@ static int control_new(struct replay *r)
 		return fail(options->events ? options->events : "events", err);
 	if (reload_new(r->dp, r->names, options->signatures, options->cache, &r->reload) < 0)
 		return fail("no memory for the policy", NULL);
-	reload_set_unscanned(r->reload);
+	if (!r->scan)
+		reload_set_unscanned(r->reload);
 	sink_follow(r->sink, r->reload);
-	if (content_new_reader(r, err, sizeof err) < 0)
+	if (replay_plane_reader(&r->plane, options, r->extract, r->now_ns / 1000, &r->content, err,
+		    sizeof err) < 0)
 		return fail("content", err);
 	if (!r->against)
 		return 0;
@@ -192,7 +171,9 @@ static void time_pass(struct replay *r, uint64_t to_ns)
 	uint64_t from_ns = r->now_ns;
 
 	while (r->now_ns < to_ns) {
-		uint64_t step_ns = RTE_MAX(NS_PER_S, (r->now_ns - from_ns) / 16);
+		uint64_t passed_ns = r->now_ns - from_ns;
+		uint64_t step_ns = replay_scan_step(
+			r->scan, r->now_ns, passed_ns, RTE_MAX(NS_PER_S, passed_ns / 16));
 
 		r->now_ns = to_ns - r->now_ns > step_ns ? r->now_ns + step_ns : to_ns;
 		settle(r);
@@ -218,6 +199,13 @@ static bool checksum_is_ignored(struct replay *r, const struct capture_record *r
 		return true;
 	return r->options.checksum == REPLAY_CHECKSUM_AUTO &&
 	       replay_offload_sender(r->offload, rec, link);
+}
+
+static int scan_check(const struct replay *r)
+{
+	const char *why = replay_scan_failed(r->scan);
+
+	return why ? fail(why, NULL) : 0;
 }
 
 static int record_run(struct replay *r, const struct capture_record *rec)
@@ -249,10 +237,10 @@ static int record_run(struct replay *r, const struct capture_record *rec)
 	pipeline_receive(lcore, m, inside ? REPLAY_PORT_INSIDE : REPLAY_PORT_OUTSIDE, link,
 		r->now_ns, flags);
 	pipeline_run(lcore, &m, 1, r->now_ns);
-	if (!pipeline_settled(lcore))
+	if (r->scan || !pipeline_settled(lcore))
 		settle(r);
 	content_take(r);
-	return 0;
+	return scan_check(r);
 }
 
 static int input_run(struct replay *r, unsigned index)
@@ -442,6 +430,7 @@ static int finish(struct replay *r)
 
 	r->options.audit_pause_to_s = 0; // who writes goes on
 	settle(r);
+	time_pass(r, r->now_ns + replay_scan_patience(r->scan));
 	for (unsigned i = 0; i < r->dp->n_lcores; i++) {
 		// In pieces: the records of all flows may be more than the event ring holds.
 		while (flow_end_some(r->dp->lcores[i], FLOW_STEP_SHUTDOWN, EVENT_RING_SIZE / 4))
@@ -451,6 +440,9 @@ static int finish(struct replay *r)
 		sink_drain(r->sink, 0);
 	}
 	settle(r);
+	// Of files that ended with their flows.
+	time_pass(r, r->now_ns + replay_scan_patience(r->scan));
+	rc = scan_check(r);
 	sink_flush(r->sink);
 	if (replay_output_close(&r->output, &r->written) < 0)
 		rc = fail(r->output.message, NULL);
@@ -486,6 +478,8 @@ static int plane_new(struct replay *r)
 	r->output = (struct replay_output){.path = options->write, .feed = &r->plane.feed};
 	rc = replay_plane_new(&r->plane, options, &r->output, r->streams, err, sizeof err);
 	r->dp = r->plane.dp;
+	if (rc == 0 && r->scan)
+		rc = replay_scan_begin(r->scan, r->dp, err, sizeof err);
 	return rc < 0 ? fail(err, NULL) : 0;
 }
 
@@ -514,6 +508,7 @@ static void replay_fini(struct replay *r, bool another)
 	if (r->sink)
 		sink_free(r->sink);
 	content_reader_free(r->content);
+	replay_scan_end(r->scan);
 	if (r->reload)
 		reload_free(r->reload);
 	if (!r->against)
@@ -528,7 +523,7 @@ static void replay_fini(struct replay *r, bool another)
 }
 
 // --against: a pass for each policy, and what differs. As diff(1) ends: 0, 1, or 2 for trouble.
-static int compare(const struct replay_options *options)
+static int compare(const struct replay_options *options, struct replay_scan *scan)
 {
 	struct rule_names *names = rule_names_new();
 	struct against *against = names ? against_new(names, options->has_inside) : NULL;
@@ -536,8 +531,11 @@ static int compare(const struct replay_options *options)
 	int rc = against ? 0 : fail("no memory", NULL);
 
 	for (unsigned side = AGAINST_OLD; side <= AGAINST_NEW && rc == 0; side++) {
-		struct replay r = {
-			.options = *options, .names = names, .against = against, .side = side};
+		struct replay r = {.options = *options,
+			.names = names,
+			.against = against,
+			.side = side,
+			.scan = scan};
 
 		if (side == AGAINST_OLD)
 			r.options.policy = options->against;
@@ -559,27 +557,31 @@ static int compare(const struct replay_options *options)
 	return rc ? rc : sum.differ != 0;
 }
 
-int replay_main(int argc, char **argv)
+static int run_all(struct replay *r)
 {
 	char err[CAPTURE_ERROR_LEN] = "";
-	struct replay r = {0};
-	int rc;
+	unsigned mb = replay_plane_mb(&r->options) + replay_scan_mb(r->scan);
 
-	rc = replay_options_parse(&r.options, argc, argv);
-	if (rc < 0) {
-		rc = eal_start_private(replay_plane_mb(&r.options), err, sizeof err);
-		if (rc != 0) {
-			fail("cannot start DPDK", err);
-		} else {
-			if (r.options.against) {
-				rc = compare(&r.options);
-			} else {
-				rc = run(&r);
-				replay_fini(&r, false);
-			}
-			eal_stop();
-		}
-	}
+	if (eal_start_private(mb, err, sizeof err) != 0)
+		return fail("cannot start DPDK", err);
+	int rc = r->options.against ? compare(&r->options, r->scan) : run(r);
+
+	if (!r->options.against)
+		replay_fini(r, false);
+	eal_stop();
+	return rc;
+}
+
+int replay_main(int argc, char **argv)
+{
+	struct replay r = {0};
+	int rc = replay_options_parse(&r.options, argc, argv);
+
+	if (rc < 0 && r.options.scan)
+		rc = replay_scan_read(&r.options, &r.scan);
+	if (rc < 0)
+		rc = run_all(&r);
+	replay_scan_free(r.scan);
 	replay_options_fini(&r.options);
 	return rc;
 }

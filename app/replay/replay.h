@@ -36,6 +36,8 @@ struct replay_options {
 	const char *streams;    // CSV, or NULL
 	const char *extract;    // folder for files, or NULL
 	const char *audit;      // folder for the audit log and stored files, or NULL
+	const char *scan;       // gateway.json whose scanner looks at files, or NULL
+	uint32_t scan_ms;       // that a verdict takes, of the captures' time
 	uint32_t audit_pause_from_s, audit_pause_to_s; // in which nothing is written; 0: none
 	struct address_set inside;
 	bool has_inside;

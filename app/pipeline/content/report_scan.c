@@ -118,11 +118,36 @@ void report_scan_bytes(struct feeding *feeding, struct open_file *file, uint64_t
 	settle(feeding, file);
 }
 
+// Whether what was decoded, and so scanned, is what every receiver has: not if its coding is
+// broken, or where programs read its half in different ways, or we do not read all of it.
+static bool is_doubtful(const struct lcore *lcore, uint32_t ref, const struct open_file *file)
+{
+	const unsigned doubts =
+		1u << CONTENT_MARK_AMBIGUOUS | 1u << CONTENT_MARK_LIMIT | 1u << CONTENT_MARK_LOST;
+
+	return file->end == CONTENT_END_ERROR ||
+	       content_tally_of(lcore, ref, file->half)->marks & doubts;
+}
+
+// That nothing was found in what was decoded says then nothing of what was received.
+static bool doubt(struct scan_result *result)
+{
+	if (!result->known || result->value != SCAN_CLEAN)
+		return false;
+	result->value = SCAN_UNSCANNED;
+	result->reason = SCAN_REASON_PROTOCOL;
+	result->told = false;
+	return true;
+}
+
 bool report_scan_end(struct feeding *feeding, struct open_file *file)
 {
+	file->doubtful = is_doubtful(feeding->lcore, feeding->flow->ref, file);
 	if (scan_file_end(feeding->lcore, file->scan, &file->av))
 		return true;
 	file->scan = 0;
+	if (file->doubtful)
+		doubt(&file->av);
 	settle(feeding, file);
 	return false;
 }
@@ -131,6 +156,8 @@ void report_scan_drop(struct feeding *feeding, struct open_file *file)
 {
 	scan_file_drop(feeding->lcore, file->scan);
 	file->scan = 0;
+	if (is_doubtful(feeding->lcore, feeding->flow->ref, file))
+		doubt(&file->av);
 	open_gate(feeding, file->half);
 }
 
@@ -180,7 +207,7 @@ static void tell_owner(struct lcore *lcore, const struct scan_told *told, bool r
 		content_file_over(lcore->content, file);
 }
 
-bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
+static bool obey(struct lcore *lcore, const struct scan_told *told)
 {
 	enum scan_policy policy = policy_of(told->rule, &told->result);
 	bool bad = told->result.value != SCAN_CLEAN && policy != SCAN_POLICY_PASS;
@@ -194,4 +221,22 @@ bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
 	if (told->owner)
 		tell_owner(lcore, told, refuses);
 	return refuses;
+}
+
+bool content_scan_told(struct lcore *lcore, const struct scan_told *told)
+{
+	const struct open_file *file = told->ended ? told->owner : NULL;
+	struct scan_told said = *told;
+	struct scan_verdict verdict = *told->verdict;
+
+	if (!file)
+		return obey(lcore, told);
+	// What came behind its end may have shown it, too.
+	if ((file->doubtful || (told->is_here && is_doubtful(lcore, told->ref, file))) &&
+		doubt(&said.result)) {
+		verdict.value = said.result.value;
+		verdict.reason = said.result.reason;
+	}
+	said.verdict = &verdict;
+	return obey(lcore, &said);
 }

@@ -41,6 +41,7 @@ struct open_file {
 	bool type_known, upload;
 	bool undecided, stored;
 	bool asks;             // what is not known yet may make more of the verdict than it is now
+	bool doubtful;         // its receiver may have read another file: it is never clean
 	uint8_t end;           // enum content_end
 	uint32_t scan;         // number of what is scanned (scan/files.h); 0: it is not
 	struct scan_result av; // what is known by that
